@@ -1,0 +1,167 @@
+package api
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxDepth bounds the nesting of a request.
+const maxDepth = 100
+
+// DecodeChatRequest reads and checks a request body. It is strict: duplicate
+// keys, trailing bytes, invalid UTF-8, lone surrogates and nesting beyond 100
+// are refused, names are case-sensitive, and numbers must fit their field. Its
+// errors are *Error and name the field. The request keeps body as Raw.
+func DecodeChatRequest(body []byte) (*ChatRequest, error) {
+	req := new(ChatRequest)
+	if tooDeep(body) {
+		return nil, Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
+	}
+	if err := json.Unmarshal(body, req); err != nil {
+		return nil, decodeError(err)
+	}
+	req.Raw = body
+	if err := req.validate(); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+// tooDeep looks at brackets outside strings only, so it may be asked before
+// anything else is known of the body.
+func tooDeep(body []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+func decodeError(err error) *Error {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		return typeError(e)
+	}
+	e, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		return Invalid(CodeInvalidJSON, "", "the body is not valid JSON").Because(err)
+	}
+	param := path(e.JSONPointer)
+	if errors.Is(e, jsontext.ErrDuplicateName) {
+		return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: the key %q occurs twice", e.JSONPointer.LastToken())
+	}
+	reason := strings.TrimPrefix(e.Err.Error(), "jsontext: ")
+	return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: %s at byte %d", reason, e.ByteOffset)
+}
+
+func typeError(e *json.SemanticError) *Error {
+	param := path(e.JSONPointer)
+	name := param
+	if name == "" {
+		name = "the body"
+	}
+	want := kindName(e.GoType)
+	switch {
+	case want == "" && e.Err != nil:
+		return Invalid(CodeInvalidValue, param, "%s: %s", name, e.Err).Because(e)
+	case want == "":
+		return Invalid(CodeInvalidValue, param, "%s is not valid", name).Because(e)
+	case len(e.JSONValue) > 0 && len(e.JSONValue) <= 40:
+		return Invalid(CodeInvalidValue, param, "%s must be %s, not %s", name, want, e.JSONValue)
+	default:
+		return Invalid(CodeInvalidValue, param, "%s must be %s", name, want)
+	}
+}
+
+// kindName is what a field wants, in JSON's words; empty where the type has
+// its own decoding and its error says more.
+func kindName(t reflect.Type) string {
+	if t == nil {
+		return ""
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "an integer"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Map:
+		return "an object"
+	case reflect.Struct:
+		switch t {
+		case reflect.TypeFor[ToolChoice](), reflect.TypeFor[Content]():
+			return ""
+		}
+		return "an object"
+	default:
+		return ""
+	}
+}
+
+// path turns a JSON pointer into the form OpenAI uses: messages[0].role.
+func path(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		if token != "" && strings.Trim(token, "0123456789") == "" {
+			b.WriteString("[" + token + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	const longest = 200 // a hostile body can nest long names
+	if b.Len() > longest {
+		return strings.ToValidUTF8(b.String()[:longest], "")
+	}
+	return b.String()
+}
+
+// Present yields the names of the top-level members that are there and not
+// null, known or not, in the client's order.
+func (r *ChatRequest) Present() []string {
+	var names []string
+	dec := jsontext.NewDecoder(strings.NewReader(string(r.Raw)))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	for dec.PeekKind() == jsontext.KindString {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return names
+		}
+		text := name.String()
+		null := dec.PeekKind() == jsontext.KindNull
+		if err := dec.SkipValue(); err != nil {
+			return names
+		}
+		if !null {
+			names = append(names, text)
+		}
+	}
+	return names
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// The error types clients see.
+const (
+	TypeInvalidRequest = "invalid_request_error"
+	TypeAuthentication = "authentication_error"
+	TypePermission     = "permission_error"
+	TypeNotFound       = "not_found_error"
+	TypeRateLimit      = "rate_limit_error"
+	TypeAPI            = "api_error"
+)
+
+// The error codes clients see.
+const (
+	CodeInvalidJSON          = "invalid_json"
+	CodeMissingField         = "missing_field"
+	CodeInvalidValue         = "invalid_value"
+	CodeUnsupportedValue     = "unsupported_value"
+	CodeModelNotFound        = "model_not_found"
+	CodeRouteNotFound        = "route_not_found"
+	CodeMethodNotAllowed     = "method_not_allowed"
+	CodeRequestTooLarge      = "request_too_large"
+	CodeUnsupportedMediaType = "unsupported_media_type"
+	CodeProviderError        = "provider_error"
+	CodeInternal             = "internal_error"
+	CodeServiceUnavailable   = "service_unavailable"
+)
+
+// longestWait is the longest Retry-After that the official SDKs honour
+// (openai-python and openai-node, 2026-08): beyond it they would come back
+// after a second or two, so they are told not to.
+const longestWait = time.Minute
+
+// Error is the one error that reaches clients. Message, Code and Param are
+// public; what caused it is for the log only and is reached with errors.Unwrap.
+type Error struct {
+	Status  int // HTTP
+	Type    string
+	Code    string
+	Param   string // path of the field at fault, as in messages[0].role
+	Message string
+
+	Provider       string        // with provider_error
+	UpstreamStatus int           // HTTP, with provider_error, 0 where there was none
+	RetryAfter     time.Duration // 0 when nothing is known
+	Final          bool          // trying again cannot help, whatever the status says
+	Allow          string        // with method_not_allowed
+
+	cause error
+}
+
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.cause)
+	}
+	return e.Code + ": " + e.Message
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// Because returns a copy of e with the private cause.
+func (e *Error) Because(cause error) *Error {
+	c := *e
+	c.cause = cause
+	return &c
+}
+
+// ShouldRetry says whether the same request may pass later. The official SDKs
+// obey it, as x-should-retry, before they look at the status.
+func (e *Error) ShouldRetry() bool {
+	if e.Final || e.RetryAfter > longestWait {
+		return false
+	}
+	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
+}
+
+// RetryAfterSeconds is RetryAfter in whole seconds, rounded up so that nobody
+// comes back too early; 0 when nothing is known.
+func (e *Error) RetryAfterSeconds() int64 {
+	return int64((e.RetryAfter + time.Second - 1) / time.Second)
+}
+
+// MarshalJSON writes the body clients see: {"error":{…}}.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	body := struct {
+		Error errorBody `json:"error"`
+	}{errorBody{
+		Type: e.Type, Message: e.Message, Code: e.Code,
+		Provider: e.Provider, UpstreamStatus: e.UpstreamStatus,
+	}}
+	if e.Param != "" {
+		body.Error.Param = &e.Param
+	}
+	return json.Marshal(body)
+}
+
+type errorBody struct {
+	Type           string  `json:"type"`
+	Message        string  `json:"message"`
+	Code           string  `json:"code"`
+	Param          *string `json:"param"`
+	Provider       string  `json:"provider,omitempty"`
+	UpstreamStatus int     `json:"upstream_status,omitzero"`
+}
+
+// Invalid is a 400 that names the field at fault.
+func Invalid(code, param, format string, args ...any) *Error {
+	return &Error{
+		Status: http.StatusBadRequest, Type: TypeInvalidRequest,
+		Code: code, Param: param, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// Internal is our own fault; the cause goes to the log, never to the client.
+func Internal(cause error) *Error {
+	return &Error{
+		Status: http.StatusInternalServerError, Type: TypeAPI, Code: CodeInternal,
+		Message: "the gateway failed on this request", cause: cause,
+	}
+}
+
+// AsError is err as an *Error; anything else is a fault of ours.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return Internal(err)
+}

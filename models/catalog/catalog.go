@@ -1,0 +1,211 @@
+package catalog
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed catalogue.yaml
+var embedded []byte
+
+// Catalog is an immutable list of models and the rules for any model.
+type Catalog struct {
+	models []Model
+	byID   map[string]int
+	rules  map[string][]rule
+}
+
+type rule struct {
+	Match  []string `yaml:"match"`
+	Traits `yaml:",inline"`
+}
+
+type file struct {
+	Models []entry           `yaml:"models"`
+	Rules  map[string][]rule `yaml:"rules"`
+}
+
+type entry struct {
+	ID        string  `yaml:"id"`
+	Provider  string  `yaml:"provider"`
+	Upstream  string  `yaml:"upstream"`
+	Created   int64   `yaml:"created"`
+	Context   int64   `yaml:"context"`
+	MaxOutput int64   `yaml:"max_output"`
+	State     string  `yaml:"state"`
+	Ends      string  `yaml:"ends"`
+	Successor string  `yaml:"successor"`
+	Price     dollars `yaml:"price"`
+}
+
+type dollars struct {
+	Input      float64  `yaml:"input"`
+	Output     float64  `yaml:"output"`
+	CacheRead  float64  `yaml:"cache_read"`
+	CacheWrite float64  `yaml:"cache_write"`
+	Over       int64    `yaml:"over"`
+	Above      *dollars `yaml:"above"`
+}
+
+// Load reads the embedded catalogue and lays the operator's file over it;
+// an empty path means that there is none. All faults of a file are reported
+// at once.
+func Load(overlay string) (*Catalog, error) {
+	c := &Catalog{byID: map[string]int{}, rules: map[string][]rule{}}
+	if err := c.lay(embedded); err != nil {
+		return nil, fmt.Errorf("embedded catalogue: %w", err)
+	}
+	if overlay == "" {
+		return c, nil
+	}
+	text, err := os.ReadFile(overlay)
+	if err != nil {
+		return nil, fmt.Errorf("models file: %w", err)
+	}
+	if err := c.lay(text); err != nil {
+		return nil, fmt.Errorf("models file %s: %w", path.Base(overlay), err)
+	}
+	return c, nil
+}
+
+func (c *Catalog) lay(text []byte) error {
+	var f file
+	dec := yaml.NewDecoder(strings.NewReader(string(text)))
+	dec.KnownFields(true)
+	if err := dec.Decode(&f); err != nil {
+		return err
+	}
+	var faults []error
+	for _, provider := range slices.Sorted(maps.Keys(f.Rules)) {
+		if !slices.Contains(Providers(), provider) {
+			faults = append(faults, fmt.Errorf("rules: unknown provider %q", provider))
+			continue
+		}
+		faults = append(faults, checkRules(provider, f.Rules[provider]))
+		c.rules[provider] = append(f.Rules[provider], c.rules[provider]...)
+	}
+	for i, e := range f.Models {
+		m, err := e.model()
+		if err != nil {
+			faults = append(faults, fmt.Errorf("models[%d] %s: %w", i, e.ID, err))
+			continue
+		}
+		c.put(m)
+	}
+	return errors.Join(faults...)
+}
+
+func checkRules(provider string, rules []rule) error {
+	for i, r := range rules {
+		if len(r.Match) == 0 {
+			return fmt.Errorf("rules.%s[%d]: match is empty", provider, i)
+		}
+		if !slices.Contains([]string{SamplingBoth, SamplingOne, SamplingNone}, r.Sampling) {
+			return fmt.Errorf("rules.%s[%d]: sampling must be both, one or none, not %q", provider, i, r.Sampling)
+		}
+	}
+	return nil
+}
+
+func (c *Catalog) put(m Model) {
+	if at, ok := c.byID[m.ID]; ok {
+		c.models[at] = m
+		return
+	}
+	c.byID[m.ID] = len(c.models)
+	c.models = append(c.models, m)
+}
+
+func (e entry) model() (Model, error) {
+	m := Model{
+		ID: e.ID, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
+		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor,
+		Price: e.Price.micro(), state: e.State,
+	}
+	if m.Upstream == "" {
+		m.Upstream = m.ID
+	}
+	switch {
+	case m.ID == "":
+		return m, errors.New("id is missing")
+	case !slices.Contains(Providers(), m.Provider):
+		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(Providers(), ", "), m.Provider)
+	case !slices.Contains([]string{"", Active, Deprecated, Retired}, e.State):
+		return m, fmt.Errorf("state must be active, deprecated or retired, not %q", e.State)
+	case e.Ends == "":
+		return m, nil
+	}
+	ends, err := time.Parse(time.DateOnly, e.Ends)
+	if err != nil {
+		return m, fmt.Errorf("ends must be a day such as 2026-11-30, not %q", e.Ends)
+	}
+	m.Ends = ends
+	return m, nil
+}
+
+func (d dollars) micro() Price {
+	p := Price{
+		Input: micro(d.Input), Output: micro(d.Output),
+		CacheRead: micro(d.CacheRead), CacheWrite: micro(d.CacheWrite), Over: d.Over,
+	}
+	if d.Above != nil {
+		above := d.Above.micro()
+		p.Above = &above
+	}
+	return p
+}
+
+func micro(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }
+
+// Models yields every entry in the order of the catalogue.
+func (c *Catalog) Models() []Model {
+	all := make([]Model, len(c.models))
+	for i, m := range c.models {
+		all[i] = c.complete(m)
+	}
+	return all
+}
+
+// Model is the entry of exactly this id.
+func (c *Catalog) Model(id string) (Model, bool) {
+	at, ok := c.byID[id]
+	if !ok {
+		return Model{}, false
+	}
+	return c.complete(c.models[at]), true
+}
+
+// Derive makes the entry of a model that no catalogue lists, from its
+// provider's rules: one found by discovery, or a successor.
+func (c *Catalog) Derive(provider, id string) Model {
+	return c.complete(Model{ID: id, Provider: provider, Upstream: id})
+}
+
+func (c *Catalog) complete(m Model) Model {
+	m.Traits = c.traits(m.Provider, m.Upstream)
+	if m.MaxOutput == 0 {
+		m.MaxOutput = m.Traits.MaxOutput
+	}
+	return m
+}
+
+func (c *Catalog) traits(provider, upstream string) Traits {
+	for _, r := range c.rules[provider] {
+		for _, pattern := range r.Match {
+			if ok, _ := path.Match(pattern, upstream); ok {
+				return r.Traits
+			}
+		}
+	}
+	return Traits{Sampling: SamplingBoth}
+}

@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func load(t *testing.T, overlay string) *Catalog {
+	t.Helper()
+	file := ""
+	if overlay != "" {
+		file = filepath.Join(t.TempDir(), "models.yaml")
+		if err := os.WriteFile(file, []byte(overlay), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestEmbeddedCatalogueHasTheThreeFamilies(t *testing.T) {
+	families := map[string]int{}
+	for _, m := range load(t, "").Models() {
+		families[m.Provider]++
+		if m.Created == 0 || m.Context == 0 || m.MaxOutput == 0 || m.Price.Input == 0 || m.Price.Output == 0 {
+			t.Errorf("%s lacks a figure: %+v", m.ID, m)
+		}
+		if m.State(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) == Retired && m.Successor == "" {
+			t.Errorf("%s retires without a successor", m.ID)
+		}
+	}
+	want := map[string]int{Anthropic: 8, OpenAI: 3, Gemini: 7}
+	for provider, n := range want {
+		if families[provider] != n {
+			t.Errorf("%s has %d models, want %d", provider, families[provider], n)
+		}
+	}
+}
+
+func TestStateFollowsTheCalendar(t *testing.T) {
+	m, ok := load(t, "").Model("claude-sonnet-4-5-20250929")
+	if !ok {
+		t.Fatal("not in the catalogue")
+	}
+	eve := time.Date(2026, 11, 29, 23, 59, 59, 0, time.UTC)
+	if got := m.State(eve); got != Deprecated {
+		t.Errorf("the day before its end: %s", got)
+	}
+	if got := m.State(eve.Add(time.Second)); got != Retired {
+		t.Errorf("on the day of its end: %s", got)
+	}
+}
+
+func TestRulesKnowWhatAModelTakes(t *testing.T) {
+	c := load(t, "")
+	for _, tt := range []struct {
+		provider, id string
+		ok           func(Traits) bool
+	}{
+		{Anthropic, "claude-3-haiku-20240307", func(t Traits) bool { return t.Sampling == SamplingBoth && len(t.Thinking) == 0 && t.Prefill }},
+		{Anthropic, "claude-sonnet-4-20250514", func(t Traits) bool { return t.Sampling == SamplingBoth && t.Thinks(ThinkBudget) && !t.Structured }},
+		{Anthropic, "claude-sonnet-4-0", func(t Traits) bool { return t.Sampling == SamplingBoth && t.Thinks(ThinkBudget) }},
+		{Anthropic, "claude-opus-4-20250514", func(t Traits) bool { return t.MaxOutput == 32000 && !t.Structured }},
+		{Anthropic, "claude-opus-4-1-20250805", func(t Traits) bool { return t.Sampling == SamplingOne && t.Structured }},
+		{Anthropic, "claude-sonnet-4-5-20250929", func(t Traits) bool { return t.Sampling == SamplingOne && !t.Thinks(ThinkAdaptive) }},
+		{Anthropic, "claude-sonnet-4-6", func(t Traits) bool { return t.Thinks(ThinkAdaptive) && t.Thinks(ThinkBudget) && !t.Prefill }},
+		{Anthropic, "claude-opus-4-7", func(t Traits) bool { return t.Sampling == SamplingNone && !t.Thinks(ThinkBudget) }},
+		{Anthropic, "claude-fable-5", func(t Traits) bool { return t.ThinkingBy == ThinkAlways && !t.ForcedTools }},
+		{Anthropic, "claude-nova-9", func(t Traits) bool { return t.Sampling == SamplingNone && t.Thinks(ThinkAdaptive) }},
+		{OpenAI, "gpt-4-turbo", func(t Traits) bool { return !t.MaxCompletionTokens && t.Sampling == SamplingBoth }},
+		{OpenAI, "gpt-5-mini", func(t Traits) bool { return t.MaxCompletionTokens && t.Sampling == SamplingNone }},
+		{OpenAI, "gpt-5.4", func(t Traits) bool { return t.MaxCompletionTokens && t.Sampling == SamplingBoth }},
+		{OpenAI, "o3-mini", func(t Traits) bool { return t.MaxCompletionTokens }},
+		{Gemini, "gemini-2.5-pro", func(t Traits) bool { return t.Thinks(ThinkBudget) && t.BudgetMin == 128 }},
+		{Gemini, "gemini-2.5-flash-image-preview", func(t Traits) bool { return t.Images && t.MaxTemperature == 1 }},
+		{Gemini, "gemini-2.0-flash", func(t Traits) bool { return !t.OpenAPISchemas && len(t.Thinking) == 0 }},
+		{Gemini, "gemini-3-pro-preview", func(t Traits) bool { return t.Signatures && t.CallIDs && t.Efforts[0] == "low" }},
+		{Gemini, "gemini-3.6-flash", func(t Traits) bool { return t.Signatures && t.Efforts[0] == "minimal" }},
+	} {
+		if traits := c.Derive(tt.provider, tt.id).Traits; !tt.ok(traits) {
+			t.Errorf("%s: %+v", tt.id, traits)
+		}
+	}
+}
+
+func TestOverlayAddsAndReplaces(t *testing.T) {
+	c := load(t, `
+models:
+  - {id: house-model, provider: openai, upstream: gpt-6-luna, context: 1000, max_output: 99, price: {input: 0.1, output: 0.5}}
+  - {id: gpt-4, provider: openai, upstream: gpt-6-sol}
+rules:
+  openai:
+    - {match: [gpt-6-luna], sampling: one}
+`)
+	house, ok := c.Model("house-model")
+	if !ok || house.Upstream != "gpt-6-luna" || house.Traits.Sampling != SamplingOne || house.Price.Input != 100_000 {
+		t.Errorf("added model: %v %+v", ok, house)
+	}
+	if m, _ := c.Model("gpt-4"); m.Upstream != "gpt-6-sol" || m.State(time.Now()) != Active {
+		t.Errorf("replaced model: %+v", m)
+	}
+	if n := len(c.Models()); n != 19 {
+		t.Errorf("%d models, want 19", n)
+	}
+}
+
+func TestBadOverlaysAreRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"unknown member":   "models: [{id: a, provider: openai, upstraem: b}]",
+		"unknown provider": "models: [{id: a, provider: acme}]",
+		"bad day":          "models: [{id: a, provider: openai, ends: soon}]",
+		"no id":            "models: [{provider: openai}]",
+		"bad state":        "models: [{id: a, provider: openai, state: gone}]",
+		"rule of nobody":   "rules: {acme: [{match: [a], sampling: both}]}",
+		"rule for nothing": "rules: {openai: [{sampling: both}]}",
+		"not yaml":         "models: [",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "models.yaml")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load(file); err == nil {
+				t.Errorf("accepted: %s", text)
+			}
+		})
+	}
+	if _, err := Load("/nonexistent/models.yaml"); err == nil || !strings.Contains(err.Error(), "models file") {
+		t.Errorf("a missing file: %v", err)
+	}
+}

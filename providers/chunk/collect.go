@@ -1,0 +1,142 @@
+package chunk
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"modelgateway/models/api"
+)
+
+// Collect puts the chunks of a stream together into the answer they make. It
+// is how a provider whose whole answers have the shape of its chunks has one
+// translation for both.
+func Collect(stream iter.Seq2[*api.ChatChunk, error]) (*api.ChatCompletion, error) {
+	answer := &api.ChatCompletion{Object: api.ObjectCompletion, Choices: []api.Choice{}}
+	var drafts []*draft
+	for c, err := range stream {
+		if err != nil {
+			return nil, err
+		}
+		answer.ID, answer.Created, answer.Model = c.ID, c.Created, c.Model
+		answer.ServiceTier, answer.SystemFingerprint = c.ServiceTier, c.SystemFingerprint
+		if len(c.Extra) > 0 {
+			answer.Extra = slices.Clone(c.Extra)
+		}
+		if c.Usage != nil {
+			usage := *c.Usage
+			answer.Usage = &usage
+		}
+		for i := range c.Choices {
+			drafts = add(drafts, &c.Choices[i])
+		}
+	}
+	slices.SortFunc(drafts, func(a, b *draft) int { return cmp.Compare(a.choice.Index, b.choice.Index) })
+	for _, d := range drafts {
+		answer.Choices = append(answer.Choices, d.finish())
+	}
+	return answer, nil
+}
+
+// draft is a choice in the making.
+type draft struct {
+	choice                   api.Choice
+	text, refusal, reasoning strings.Builder
+	arguments                []*strings.Builder
+}
+
+func add(drafts []*draft, c *api.ChunkChoice) []*draft {
+	at := slices.IndexFunc(drafts, func(d *draft) bool { return d.choice.Index == c.Index })
+	if at < 0 {
+		d := &draft{choice: api.Choice{Index: c.Index, Message: api.Answer{Role: "assistant"}}}
+		at, drafts = len(drafts), append(drafts, d)
+	}
+	drafts[at].add(c)
+	return drafts
+}
+
+func (d *draft) add(c *api.ChunkChoice) {
+	m := &d.choice.Message
+	if c.Delta.Content != nil {
+		d.text.WriteString(*c.Delta.Content)
+	}
+	if c.Delta.Refusal != nil {
+		d.refusal.WriteString(*c.Delta.Refusal)
+	}
+	d.reasoning.WriteString(c.Delta.ReasoningContent)
+	for _, r := range c.Delta.ReasoningDetails {
+		d.addReasoning(r)
+	}
+	m.Images = append(m.Images, c.Delta.Images...)
+	for _, call := range c.Delta.ToolCalls {
+		d.addCall(call)
+	}
+	if len(c.Delta.Extra) > 0 {
+		m.Extra = slices.Clone(c.Delta.Extra)
+	}
+	if len(c.Logprobs) > 0 {
+		d.choice.Logprobs = slices.Clone(c.Logprobs)
+	}
+	if c.FinishReason != nil {
+		d.choice.FinishReason = *c.FinishReason
+	}
+}
+
+func (d *draft) addReasoning(r api.ReasoningDetail) {
+	details := d.choice.Message.ReasoningDetails
+	at := slices.IndexFunc(details, func(have api.ReasoningDetail) bool {
+		return have.Index == r.Index && have.Type == r.Type
+	})
+	if at < 0 {
+		d.choice.Message.ReasoningDetails = append(details, r)
+		return
+	}
+	have := &details[at]
+	have.Text += r.Text
+	have.Signature = cmp.Or(r.Signature, have.Signature)
+	have.Data = cmp.Or(r.Data, have.Data)
+}
+
+func (d *draft) addCall(call api.ToolCallDelta) {
+	m := &d.choice.Message
+	for len(m.ToolCalls) <= call.Index {
+		m.ToolCalls = append(m.ToolCalls, api.ToolCall{})
+		d.arguments = append(d.arguments, new(strings.Builder))
+	}
+	have := &m.ToolCalls[call.Index]
+	have.ID, have.Type = cmp.Or(have.ID, call.ID), cmp.Or(have.Type, call.Type)
+	if len(call.Custom) > 0 {
+		have.Custom = slices.Clone(call.Custom)
+	}
+	if call.ExtraContent != nil {
+		have.ExtraContent = call.ExtraContent
+	}
+	if call.Function == nil {
+		return
+	}
+	if have.Function == nil {
+		have.Function = new(api.FunctionCall)
+	}
+	have.Function.Name = cmp.Or(have.Function.Name, call.Function.Name)
+	d.arguments[call.Index].WriteString(call.Function.Arguments)
+}
+
+func (d *draft) finish() api.Choice {
+	m := &d.choice.Message
+	if d.text.Len() > 0 || len(m.ToolCalls) == 0 && d.refusal.Len() == 0 {
+		text := d.text.String()
+		m.Content = &text
+	}
+	if d.refusal.Len() > 0 {
+		refusal := d.refusal.String()
+		m.Refusal = &refusal
+	}
+	m.ReasoningContent = d.reasoning.String()
+	for i := range m.ToolCalls {
+		if m.ToolCalls[i].Function != nil {
+			m.ToolCalls[i].Function.Arguments = d.arguments[i].String()
+		}
+	}
+	return d.choice
+}

@@ -1,0 +1,195 @@
+// Package chunk makes the chunks of one completion, and holds the promises of
+// the stream format in one place: whoever emits through it cannot break them.
+package chunk
+
+import (
+	"crypto/rand"
+
+	"modelgateway/models/api"
+)
+
+// Head is what all chunks of a completion share.
+type Head struct {
+	ID      string // of the upstream; one is made when it is empty
+	Model   string
+	Created int64 // Unix seconds
+}
+
+// Emitter yields the chunks of one completion. It sends the role before
+// anything else of a choice, numbers tool calls densely, keeps every fragment
+// out of the finish chunk and reuses the one chunk it yields.
+//
+// Its methods return false when the consumer has left: then the caller returns.
+type Emitter struct {
+	yield   func(*api.ChatChunk, error) bool
+	chunk   api.ChatChunk
+	one     [1]api.ChunkChoice
+	choices []choice
+	gone    bool
+}
+
+type choice struct {
+	index    int
+	begun    bool
+	calls    int
+	finished bool
+}
+
+// New makes an emitter for a stream's yield.
+func New(yield func(*api.ChatChunk, error) bool, head Head) *Emitter {
+	if head.ID == "" {
+		head.ID = NewID("chatcmpl-")
+	}
+	return &Emitter{yield: yield, chunk: api.ChatChunk{
+		ID: head.ID, Object: api.ObjectChunk, Created: head.Created, Model: head.Model,
+	}}
+}
+
+// NewID makes an id of a prefix and 130 random bits.
+func NewID(prefix string) string { return prefix + rand.Text() }
+
+// Chunk is the one chunk that is yielded again and again, for what an upstream
+// adds to all of them.
+func (e *Emitter) Chunk() *api.ChatChunk { return &e.chunk }
+
+// Begin sends the role chunk of a choice unless it has been sent.
+func (e *Emitter) Begin(index int) bool {
+	c := e.choice(index)
+	if c.begun {
+		return !e.gone
+	}
+	c.begun = true
+	empty := ""
+	return e.send(index, api.Delta{Role: "assistant", Content: &empty}, nil)
+}
+
+// Delta sends a fragment of a choice, after its role. A delta that adds
+// nothing is not sent; nor is anything after the choice has finished.
+func (e *Emitter) Delta(index int, d api.Delta) bool {
+	d.Role = ""
+	if d.Content != nil && *d.Content == "" {
+		d.Content = nil
+	}
+	if d.Refusal != nil && *d.Refusal == "" {
+		d.Refusal = nil
+	}
+	if !e.Begin(index) {
+		return false
+	}
+	if empty(&d) || e.choice(index).finished {
+		return true
+	}
+	return e.send(index, d, nil)
+}
+
+// Text sends a fragment of a choice's content.
+func (e *Emitter) Text(index int, text string) bool {
+	return e.Delta(index, api.Delta{Content: &text})
+}
+
+// Call sends the start of a tool call, or a whole one, and returns its index
+// within the choice, for Arguments.
+func (e *Emitter) Call(index int, call api.ToolCall) (int, bool) {
+	if !e.Begin(index) {
+		return 0, false
+	}
+	c := e.choice(index)
+	at := c.calls
+	c.calls++
+	d := api.ToolCallDelta{Index: at, ID: call.ID, Type: call.Type, Custom: call.Custom, ExtraContent: call.ExtraContent}
+	if d.Type == "" {
+		d.Type = "function"
+	}
+	if call.Function != nil {
+		d.Function = &api.FunctionDelta{Name: call.Function.Name, Arguments: call.Function.Arguments}
+	}
+	return at, e.Delta(index, api.Delta{ToolCalls: []api.ToolCallDelta{d}})
+}
+
+// Arguments sends a fragment of the arguments of the call numbered call.
+func (e *Emitter) Arguments(index, call int, fragment string) bool {
+	if fragment == "" {
+		return !e.gone
+	}
+	return e.Delta(index, api.Delta{ToolCalls: []api.ToolCallDelta{
+		{Index: call, Function: &api.FunctionDelta{Arguments: fragment}},
+	}})
+}
+
+// Calls is the number of tool calls a choice has made.
+func (e *Emitter) Calls(index int) int { return e.choice(index).calls }
+
+// Finish sends the last chunk of a choice, once.
+func (e *Emitter) Finish(index int, reason string) bool {
+	if !e.Begin(index) {
+		return false
+	}
+	c := e.choice(index)
+	if c.finished {
+		return true
+	}
+	c.finished = true
+	return e.send(index, api.Delta{}, &reason)
+}
+
+// Finished says whether a choice has had its last chunk.
+func (e *Emitter) Finished(index int) bool { return e.choice(index).finished }
+
+// Open yields the index of every choice that has begun and not finished.
+func (e *Emitter) Open() []int {
+	var open []int
+	for _, c := range e.choices {
+		if c.begun && !c.finished {
+			open = append(open, c.index)
+		}
+	}
+	return open
+}
+
+// Usage sends the chunk without choices that ends a stream.
+func (e *Emitter) Usage(u *api.Usage) bool {
+	if u == nil || e.gone {
+		return !e.gone
+	}
+	e.chunk.Choices, e.chunk.Usage = []api.ChunkChoice{}, u
+	return e.out()
+}
+
+// Fail ends the stream with an error.
+func (e *Emitter) Fail(err error) {
+	if !e.gone {
+		e.gone = true
+		e.yield(nil, err)
+	}
+}
+
+func (e *Emitter) send(index int, d api.Delta, reason *string) bool {
+	if e.gone {
+		return false
+	}
+	e.one[0] = api.ChunkChoice{Index: index, Delta: d, FinishReason: reason}
+	e.chunk.Choices, e.chunk.Usage = e.one[:], nil
+	return e.out()
+}
+
+func (e *Emitter) out() bool {
+	if !e.yield(&e.chunk, nil) {
+		e.gone = true
+	}
+	return !e.gone
+}
+
+func (e *Emitter) choice(index int) *choice {
+	for i := range e.choices {
+		if e.choices[i].index == index {
+			return &e.choices[i]
+		}
+	}
+	e.choices = append(e.choices, choice{index: index})
+	return &e.choices[len(e.choices)-1]
+}
+
+func empty(d *api.Delta) bool {
+	return d.Content == nil && d.Refusal == nil && d.ReasoningContent == "" && len(d.ReasoningDetails) == 0 &&
+		len(d.ToolCalls) == 0 && d.FunctionCall == nil && len(d.Images) == 0 && len(d.Extra) == 0
+}

@@ -1,0 +1,211 @@
+// Package upstream is the HTTP client that all providers share: what goes out,
+// how long it may take, how large an answer may be, and which error a failure
+// becomes.
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"modelgateway/providers/sse"
+)
+
+// MaxAnswer bounds the body of an answer that is not a stream, in bytes.
+const MaxAnswer = 32 << 20
+
+// maxErrorBody bounds what is read of an error.
+const maxErrorBody = 64 << 10
+
+// Options say where an upstream is and how it is spoken to.
+type Options struct {
+	Provider string        // its name in errors
+	BaseURL  string        // without a trailing slash and without the API's version
+	Key      func() string // the key for the next request
+	// Authorize puts the key and the provider's fixed headers on a request.
+	Authorize func(h http.Header, key string)
+	// Refused reads the body of an answer whose status is not 2xx.
+	Refused func(status int, body []byte) Refusal
+
+	HeaderTimeout time.Duration // from the request to the answer's header
+	IdleTimeout   time.Duration // the longest silence inside a body
+}
+
+// Client sends requests to one upstream. It follows no redirects: they would
+// carry the prompt and the keys elsewhere.
+type Client struct {
+	opts Options
+	http *http.Client
+}
+
+// New makes a client with its own connections.
+func New(opts Options) *Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	transport := &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  opts.HeaderTimeout,
+		IdleConnTimeout:        30 * time.Second, // below the upstreams' own
+		MaxIdleConns:           0,
+		MaxIdleConnsPerHost:    256,
+		MaxResponseHeaderBytes: 256 << 10,
+		DisableCompression:     true, // 200 kB of gzip can be 200 MB of answer
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+	}
+	return &Client{opts: opts, http: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Post sends a JSON body and returns the whole answer.
+func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	return c.whole(ctx, http.MethodPost, path, body)
+}
+
+// Get returns the whole answer.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	return c.whole(ctx, http.MethodGet, path, nil)
+}
+
+func (c *Client) whole(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	answer, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
+	text, err := io.ReadAll(io.LimitReader(answer, MaxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, c.Broken(ctx, err)
+	case len(text) > MaxAnswer:
+		return nil, c.Broken(ctx, errTooLarge)
+	}
+	return text, nil
+}
+
+// Events sends a JSON body and returns the answer as a stream of events. The
+// caller closes it.
+func (c *Client) Events(ctx context.Context, path string, body []byte) (*Events, error) {
+	answer, err := c.send(ctx, http.MethodPost, path, body)
+	if err != nil {
+		return nil, err
+	}
+	return &Events{Reader: sse.NewReader(answer), body: answer}, nil
+}
+
+// Events are the events of one answer.
+type Events struct {
+	*sse.Reader
+	body *body
+}
+
+// Close ends the upstream call, whether it was whole or not.
+func (e *Events) Close() { _ = e.body.Close() }
+
+// Body is the answer before it is split into events, for an upstream that
+// does not always answer with events. It must be read before the first event.
+func (e *Events) Body() io.Reader { return e.body }
+
+func (c *Client) send(ctx context.Context, method, path string, payload []byte) (*body, error) {
+	guarded, cancel := context.WithCancelCause(ctx)
+	req, err := http.NewRequestWithContext(guarded, method, c.opts.BaseURL+path, bytes.NewReader(payload))
+	if err != nil {
+		cancel(nil)
+		return nil, c.Broken(ctx, err)
+	}
+	req.Header.Set("User-Agent", "modelgateway")
+	if payload != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	// Lets the transport send again when a kept connection turns out to be
+	// closed before a byte came back (golang/go#19943): without it one call in
+	// six failed when the upstream closed its idle connections meanwhile.
+	req.Header["X-Idempotency-Key"] = nil
+	c.opts.Authorize(req.Header, c.opts.Key())
+	resp, err := c.http.Do(req)
+	if err != nil {
+		cancel(nil)
+		return nil, c.Broken(ctx, err)
+	}
+	answer := newBody(resp.Body, c.opts.IdleTimeout, cancel)
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return answer, nil
+	}
+	defer answer.Close()
+	return nil, c.refused(ctx, resp, answer)
+}
+
+func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(answer, maxErrorBody))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		text = nil // the status alone says enough
+	}
+	refusal := c.opts.Refused(resp.StatusCode, text)
+	refusal.Status = resp.StatusCode
+	if refusal.RetryAfter == 0 {
+		refusal.RetryAfter = retryAfter(resp.Header, time.Now())
+	}
+	if resp.Header.Get("x-should-retry") == "false" {
+		refusal.Final = true
+	}
+	return refusal.Error(c.opts.Provider)
+}
+
+// CloseIdle closes the connections that no call uses, so that the next one
+// looks the upstream's address up again.
+func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+
+var (
+	errTooLarge = errors.New("the answer is longer than 32 MiB")
+	errSilent   = errors.New("the upstream fell silent")
+)
+
+// body ends its call when the upstream is silent for too long, and when it is
+// closed.
+type body struct {
+	src    io.ReadCloser
+	idle   time.Duration
+	timer  *time.Timer
+	cancel context.CancelCauseFunc
+	silent atomic.Bool
+}
+
+func newBody(src io.ReadCloser, idle time.Duration, cancel context.CancelCauseFunc) *body {
+	b := &body{src: src, idle: idle, cancel: cancel}
+	b.timer = time.AfterFunc(idle, func() {
+		b.silent.Store(true)
+		cancel(errSilent)
+	})
+	return b
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.timer.Reset(b.idle)
+	n, err := b.src.Read(p)
+	b.timer.Stop() // what the reader's own client does meanwhile is not silence
+	if err != nil && err != io.EOF && b.silent.Load() {
+		err = errSilent
+	}
+	return n, err
+}
+
+// Close cancels the call before it closes the body, so that an unread rest is
+// not waited for.
+func (b *body) Close() error {
+	b.timer.Stop()
+	b.cancel(nil)
+	return b.src.Close()
+}

@@ -1,0 +1,113 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"modelgateway/models/api"
+)
+
+// Refusal is what an upstream's error says, in whatever form it came: as the
+// body of an answer or as an event inside a stream.
+type Refusal struct {
+	Status      int           // HTTP; the one that fits, for an event inside a stream
+	Message     string        // the upstream's words, not yet cleaned
+	RetryAfter  time.Duration // 0 when it does not say
+	Final       bool          // trying again cannot help: a spent quota, say
+	Credentials bool          // the gateway's own key is at fault, whatever the status
+}
+
+// Error is the refusal as clients see it. What is wrong with the gateway's
+// own credentials or account is no caller's business: it becomes a 502 without
+// the upstream's words, which stay in the cause for the log.
+func (r Refusal) Error(provider string) *api.Error {
+	e := &api.Error{
+		Type: api.TypeAPI, Code: api.CodeProviderError,
+		Provider: provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final,
+	}
+	message := clean(r.Message)
+	if message == "" {
+		message = fmt.Sprintf("%s answered with status %d", provider, r.Status)
+	}
+	e.Status, e.Message = http.StatusBadGateway, message
+	switch {
+	case r.Credentials, r.Status == http.StatusUnauthorized, r.Status == http.StatusPaymentRequired, r.Status == http.StatusForbidden:
+		e.Message = provider + " refused the gateway's credentials; its operator has to look at this"
+		e.RetryAfter = 0
+	case r.Status == http.StatusBadRequest, r.Status == http.StatusNotFound,
+		r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusUnprocessableEntity,
+		r.Status == http.StatusTooManyRequests:
+		e.Status = r.Status
+	case r.Status == http.StatusGatewayTimeout, r.Status == http.StatusRequestTimeout:
+		e.Status = http.StatusGatewayTimeout
+	case r.Status >= 300 && r.Status < 400:
+		e.Message = provider + " answered with a redirect, which the gateway does not follow"
+	}
+	return e.Because(fmt.Errorf("%s: status %d: %s", provider, r.Status, clean(r.Message)))
+}
+
+// Broken is the error for an exchange that failed without the upstream saying
+// so: no connection, a time-out, a cut or nonsensical answer. When ctx has
+// ended it is ctx's error: nobody is there to read another.
+func (c *Client) Broken(ctx context.Context, cause error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &api.Error{
+		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
+		Message: c.opts.Provider + " could not be reached or broke off its answer",
+	}
+	var network net.Error
+	if errors.Is(cause, errSilent) || errors.As(cause, &network) && network.Timeout() {
+		e.Status, e.Message = http.StatusGatewayTimeout, c.opts.Provider+" did not answer in time"
+	}
+	return e.Because(cause)
+}
+
+// Nonsense is the error for an answer that does not follow the provider's
+// format, or ended before it was whole.
+func (c *Client) Nonsense(cause error) error {
+	e := &api.Error{
+		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
+		Message: c.opts.Provider + " gave an answer the gateway cannot use",
+	}
+	return e.Because(cause)
+}
+
+// ErrTruncated is the cause when a body ended before its protocol's end mark.
+var ErrTruncated = errors.New("the answer ended before it was whole")
+
+// Truncated is the error for a stream that ended before it was whole.
+func (c *Client) Truncated() error {
+	e := &api.Error{
+		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
+		Message: c.opts.Provider + " broke off its answer before it was whole",
+	}
+	return e.Because(ErrTruncated)
+}
+
+// retryAfter reads the wait the upstream asks for: milliseconds, seconds or a
+// date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("retry-after-ms"), 64); err == nil && ms > 0 {
+		return bounded(ms * float64(time.Millisecond))
+	}
+	text := h.Get("retry-after")
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 {
+		return bounded(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(text); err == nil && at.After(now) {
+		return bounded(float64(at.Sub(now)))
+	}
+	return 0
+}
+
+// bounded keeps a wait inside a day, whatever the upstream says.
+func bounded(wait float64) time.Duration {
+	return time.Duration(min(wait, float64(24*time.Hour)))
+}
