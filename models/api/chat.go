@@ -214,6 +214,7 @@ const (
 type ReasoningDetail struct {
 	Type      string `json:"type"`
 	Text      string `json:"text,omitempty"`
+	Summary   string `json:"summary,omitempty"` // of type reasoning.summary, from OpenAI upstreams
 	Signature string `json:"signature,omitempty"`
 	Data      string `json:"data,omitempty"`
 	ID        string `json:"id,omitempty"` // of the tool call it belongs to, where it belongs to one

@@ -53,7 +53,6 @@ type Error struct {
 	UpstreamStatus int           // HTTP, with provider_error, 0 where there was none
 	RetryAfter     time.Duration // 0 when nothing is known
 	Final          bool          // trying again cannot help, whatever the status says
-	Allow          string        // with method_not_allowed
 
 	cause error
 }

@@ -5,6 +5,8 @@ package chunk
 import (
 	"crypto/rand"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"modelgateway/models/api"
 )
 
@@ -26,6 +28,8 @@ type Emitter struct {
 	one     [1]api.ChunkChoice
 	choices []choice
 	gone    bool
+
+	logprobs, extra jsontext.Value // of the fragments to come
 }
 
 type choice struct {
@@ -76,11 +80,15 @@ func (e *Emitter) Delta(index int, d api.Delta) bool {
 	if !e.Begin(index) {
 		return false
 	}
-	if empty(&d) || e.choice(index).finished {
+	if empty(&d) && len(e.logprobs) == 0 || e.choice(index).finished {
 		return true
 	}
 	return e.send(index, d, nil)
 }
+
+// With says what goes along with the next fragments of a choice: the
+// probabilities of their tokens, and what the upstream adds of its own.
+func (e *Emitter) With(logprobs, extra jsontext.Value) { e.logprobs, e.extra = logprobs, extra }
 
 // Text sends a fragment of a choice's content.
 func (e *Emitter) Text(index int, text string) bool {
@@ -135,6 +143,9 @@ func (e *Emitter) Finish(index int, reason string) bool {
 // Finished says whether a choice has had its last chunk.
 func (e *Emitter) Finished(index int) bool { return e.choice(index).finished }
 
+// Begun says whether anything has been sent.
+func (e *Emitter) Begun() bool { return len(e.choices) > 0 }
+
 // Open yields the index of every choice that has begun and not finished.
 func (e *Emitter) Open() []int {
 	var open []int
@@ -167,7 +178,7 @@ func (e *Emitter) send(index int, d api.Delta, reason *string) bool {
 	if e.gone {
 		return false
 	}
-	e.one[0] = api.ChunkChoice{Index: index, Delta: d, FinishReason: reason}
+	e.one[0] = api.ChunkChoice{Index: index, Delta: d, Logprobs: e.logprobs, FinishReason: reason, Extra: e.extra}
 	e.chunk.Choices, e.chunk.Usage = e.one[:], nil
 	return e.out()
 }

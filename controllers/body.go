@@ -1,0 +1,91 @@
+// Package controllers is HTTP in and HTTP out: a request is read and handed to
+// a service, and what comes back is written.
+package controllers
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/models/api"
+)
+
+// readPatience is how long a client may send nothing of a body it announced.
+const readPatience = 30 * time.Second
+
+// readJSON reads a whole JSON body of at most limit bytes. It has to be whole
+// before anything is sent upstream: only then does the server notice that a
+// client has gone.
+func readJSON(c *gin.Context, limit int64) ([]byte, error) {
+	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	if err != nil || media != "application/json" {
+		return nil, &api.Error{
+			Status: http.StatusUnsupportedMediaType, Type: api.TypeInvalidRequest, Code: api.CodeUnsupportedMediaType,
+			Message: "the body must be JSON, with Content-Type: application/json",
+		}
+	}
+	if encoding := c.GetHeader("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, &api.Error{
+			Status: http.StatusUnsupportedMediaType, Type: api.TypeInvalidRequest, Code: api.CodeUnsupportedMediaType,
+			Message: "the body must not be compressed",
+		}
+	}
+	if c.Request.ContentLength > limit {
+		c.Header("Connection", "close") // rather than read what is not wanted
+		return nil, tooLarge(limit)
+	}
+	body, err := readAll(c, limit)
+	if err == nil {
+		return body, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge(limit)
+	}
+	if c.Request.Context().Err() != nil {
+		return nil, c.Request.Context().Err()
+	}
+	return nil, api.Invalid(api.CodeInvalidJSON, "", "the body did not arrive whole").Because(err)
+}
+
+func readAll(c *gin.Context, limit int64) ([]byte, error) {
+	control := http.NewResponseController(c.Writer)
+	src := &patient{src: http.MaxBytesReader(c.Writer, c.Request.Body, limit), control: control}
+	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, 1<<20)+511)
+	for {
+		n, err := src.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			// What is read from now on is only whether the client is there.
+			_ = control.SetReadDeadline(time.Time{})
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}
+
+// patient gives each read its own time.
+type patient struct {
+	src     io.Reader
+	control *http.ResponseController
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	_ = p.control.SetReadDeadline(time.Now().Add(readPatience)) // not every test's writer can
+	return p.src.Read(b)
+}
+
+func tooLarge(limit int64) error {
+	return &api.Error{
+		Status: http.StatusRequestEntityTooLarge, Type: api.TypeInvalidRequest, Code: api.CodeRequestTooLarge,
+		Message: "the body is larger than " + size(limit),
+	}
+}

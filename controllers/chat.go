@@ -1,0 +1,85 @@
+package controllers
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/api"
+	"modelgateway/services"
+)
+
+// Chat serves POST /v1/chat/completions.
+type Chat struct {
+	Service   *services.Chat
+	MaxBytes  int64
+	KeepAlive time.Duration // the silence of a stream that a comment breaks; 0 = never
+	Now       func() time.Time
+}
+
+// Create answers a request, whole or as a stream.
+func (h *Chat) Create(c *gin.Context) error {
+	began := h.Now()
+	body, err := readJSON(c, h.MaxBytes)
+	if err != nil {
+		return err
+	}
+	req, err := api.DecodeChatRequest(body)
+	if err != nil {
+		return err
+	}
+	ask := services.Ask{Request: req, Strict: c.GetHeader("x-gateway-strict-params") == "true"}
+	if req.Stream {
+		stream, served, err := h.Service.Stream(c.Request.Context(), ask)
+		h.describe(c, served, began)
+		if err != nil {
+			return err
+		}
+		usage := req.StreamOptions != nil && req.StreamOptions.IncludeUsage
+		return writeStream(c, stream, streamOptions{usage: usage, keepAlive: h.KeepAlive})
+	}
+	answer, served, err := h.Service.Complete(c.Request.Context(), ask)
+	h.describe(c, served, began)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, answer)
+}
+
+// describe tells in headers who answered and how faithfully.
+func (h *Chat) describe(c *gin.Context, s services.Served, began time.Time) {
+	if s.Provider != "" {
+		c.Header("x-gateway-provider", s.Provider)
+	}
+	if len(s.Ignored) > 0 {
+		c.Header("x-gateway-ignored-params", strings.Join(s.Ignored, ", "))
+	}
+	if s.Redirected != "" {
+		c.Header("x-gateway-model-redirected", s.Redirected)
+	}
+	c.Header("openai-processing-ms", strconv.FormatInt(h.Now().Sub(began).Milliseconds(), 10))
+}
+
+func writeJSON(c *gin.Context, status int, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	c.Data(status, "application/json", body)
+	return nil
+}
+
+func size(bytes int64) string {
+	if bytes >= 1<<20 && bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	if bytes >= 1<<10 && bytes%(1<<10) == 0 {
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

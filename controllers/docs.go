@@ -1,0 +1,26 @@
+package controllers
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Docs serves the API's description from the binary.
+type Docs struct {
+	OpenAPI []byte // YAML
+	Page    []byte // HTML
+}
+
+// Document answers GET /openapi.yaml.
+func (h *Docs) Document(c *gin.Context) error {
+	c.Data(http.StatusOK, "application/yaml; charset=utf-8", h.OpenAPI)
+	return nil
+}
+
+// Show answers GET /docs.
+func (h *Docs) Show(c *gin.Context) error {
+	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
+	c.Data(http.StatusOK, "text/html; charset=utf-8", h.Page)
+	return nil
+}

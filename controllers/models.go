@@ -1,0 +1,28 @@
+package controllers
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/services"
+)
+
+// Models serves GET /v1/models.
+type Models struct {
+	Service *services.Models
+}
+
+// List answers with the whole catalogue.
+func (h *Models) List(c *gin.Context) error {
+	return writeJSON(c, http.StatusOK, h.Service.List())
+}
+
+// Get answers with one model.
+func (h *Models) Get(c *gin.Context) error {
+	model, err := h.Service.Get(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, model)
+}

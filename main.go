@@ -1,0 +1,46 @@
+// Command modelgateway is one OpenAI chat completions API in front of
+// Anthropic, OpenAI and Google Gemini.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the process at once
+	}()
+	os.Exit(command(ctx, os.Args[1:], os.Environ(), os.Stdout))
+}
+
+// command runs the gateway, or asks a running one how it is, for containers
+// that hold nothing but this binary.
+func command(ctx context.Context, args, environ []string, out io.Writer) int {
+	flags := flag.NewFlagSet("modelgateway", flag.ContinueOnError)
+	flags.SetOutput(out)
+	check := flags.Bool("healthcheck", false, "ask the gateway on this machine whether it is ready, and exit with 0 or 1")
+	showVersion := flags.Bool("version", false, "print the version")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	switch {
+	case *showVersion:
+		_, _ = fmt.Fprintln(out, version())
+		return 0
+	case *check:
+		return healthcheck(ctx, environ, out)
+	}
+	if err := run(ctx, environ, out); err != nil {
+		_, _ = fmt.Fprintln(out, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,40 @@
+package middleware
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+)
+
+const (
+	corsMethods = "GET, POST, DELETE, PATCH, OPTIONS"
+	corsHeaders = "Authorization, Content-Type, X-API-Key, X-Request-Id, X-Gateway-Strict-Params"
+	corsExposed = "X-Request-Id, X-Gateway-Provider, X-Gateway-Ignored-Params, X-Gateway-Model-Redirected, Retry-After, X-Should-Retry"
+)
+
+// CORS lets pages of the named origins call the gateway; "*" names all. No
+// origin at all leaves it off. Cookies are never part of it: credentials
+// travel in headers that a page has to set itself.
+func CORS(origins []string) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		origin := c.GetHeader("Origin")
+		if origin == "" || len(origins) == 0 {
+			return
+		}
+		header := c.Writer.Header()
+		header.Add("Vary", "Origin")
+		if !slices.Contains(origins, origin) && !slices.Contains(origins, "*") {
+			return
+		}
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Expose-Headers", corsExposed)
+		if c.Request.Method != http.MethodOptions || c.GetHeader("Access-Control-Request-Method") == "" {
+			return
+		}
+		header.Set("Access-Control-Allow-Methods", corsMethods)
+		header.Set("Access-Control-Allow-Headers", corsHeaders)
+		header.Set("Access-Control-Max-Age", "600")
+		c.AbortWithStatus(http.StatusNoContent)
+	}
+}

@@ -1,0 +1,74 @@
+// Package middleware is what every request passes on its way in and out.
+package middleware
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/api"
+)
+
+// Handler answers a request or says why it cannot.
+type Handler func(*gin.Context) error
+
+// statusClientGone is what the log says of a client that left; nobody is there
+// to read it (the number is nginx's).
+const statusClientGone = 499
+
+// Handle runs a handler and writes its error, in the one place that does.
+func Handle(h Handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := h(c); err != nil {
+			Fail(c, err)
+		}
+	}
+}
+
+// Fail answers with an error and ends the chain. After the answer has begun it
+// only cuts the connection, so that nobody takes what came for the whole.
+func Fail(c *gin.Context, err error) {
+	c.Abort()
+	ctx := c.Request.Context()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		c.Status(statusClientGone)
+		return
+	}
+	e := api.AsError(err)
+	if e.Status >= http.StatusInternalServerError {
+		slog.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)
+	}
+	if c.Writer.Written() {
+		panic(http.ErrAbortHandler)
+	}
+	body, encodeErr := json.Marshal(e)
+	if encodeErr != nil {
+		e = api.Internal(encodeErr)
+		body, _ = json.Marshal(e)
+	}
+	header := c.Writer.Header()
+	header.Set("x-should-retry", strconv.FormatBool(e.ShouldRetry()))
+	if s := e.RetryAfterSeconds(); s > 0 {
+		header.Set("Retry-After", strconv.FormatInt(s, 10))
+	}
+	if e.Provider != "" {
+		header.Set("x-gateway-provider", e.Provider)
+	}
+	if e.Status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	c.Data(e.Status, "application/json", body)
+}
+
+// level is how loud the log is: what is a provider's fault is not ours.
+func level(e *api.Error) slog.Level {
+	if e.Code == api.CodeProviderError {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
+}

@@ -1,0 +1,101 @@
+package middleware
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/models/api"
+)
+
+const requestIDHeader = "x-request-id"
+
+// sane is what a client's own request id may look like; anything else is
+// replaced, so that it can go into logs and headers.
+var sane = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+// Identify gives every request an id, in the answer's header.
+func Identify(c *gin.Context) {
+	id := c.GetHeader(requestIDHeader)
+	if !sane.MatchString(id) {
+		id = "req_" + rand.Text()
+	}
+	c.Header(requestIDHeader, id)
+	c.Header("X-Content-Type-Options", "nosniff")
+}
+
+// RequestID is the id that Identify gave.
+func RequestID(c *gin.Context) string { return c.Writer.Header().Get(requestIDHeader) }
+
+// Log writes one line a request: never a header, a query or a body.
+func Log(log *slog.Logger, now func() time.Time) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		began := now()
+		defer func() {
+			route := c.FullPath()
+			if route == "" {
+				route = "none"
+			}
+			log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
+				slog.String("request_id", RequestID(c)),
+				slog.String("method", c.Request.Method),
+				slog.String("route", route),
+				slog.Int("status", c.Writer.Status()),
+				slog.Duration("duration", now().Sub(began)),
+				slog.Int("bytes", max(c.Writer.Size(), 0)),
+				slog.String("client", c.ClientIP()),
+				slog.String("provider", c.Writer.Header().Get("x-gateway-provider")),
+			)
+		}()
+		c.Next()
+	}
+}
+
+// Recover turns a panic into a 500 in the one error shape. Once the answer has
+// begun it cuts the connection instead: a proper end would make what came look
+// like the whole. It stands outside everything else, and Gin's own recovery,
+// which does otherwise, is not used.
+func Recover(log *slog.Logger) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		defer func() {
+			fault := recover()
+			if fault == nil {
+				return
+			}
+			c.Abort()
+			if fault == http.ErrAbortHandler {
+				panic(fault)
+			}
+			log.Error("panic", "request_id", RequestID(c), "fault", fault, "stack", stack())
+			if c.Writer.Written() {
+				panic(http.ErrAbortHandler)
+			}
+			Fail(c, api.Internal(nil))
+		}()
+		c.Next()
+	}
+}
+
+// maxHeaders bounds a request's header, in bytes.
+const maxHeaders = 32 << 10
+
+// Bound refuses a header that is too large, in the one error shape; what is
+// much larger still never gets here.
+func Bound(c *gin.Context) {
+	size := len(c.Request.RequestURI)
+	for name, values := range c.Request.Header {
+		for _, v := range values {
+			size += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	if size > maxHeaders {
+		Fail(c, &api.Error{
+			Status: http.StatusRequestHeaderFieldsTooLarge, Type: api.TypeInvalidRequest, Code: api.CodeRequestTooLarge,
+			Message: "the request's header is larger than 32 KiB",
+		})
+	}
+}

@@ -1,0 +1,298 @@
+package openai
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/chunk"
+	"modelgateway/providers/upstream"
+)
+
+// wholeAnswer is an answer or, from compatible servers under status 200, an
+// error.
+type wholeAnswer struct {
+	api.ChatCompletion
+	Error *problem `json:"error"`
+}
+
+// event is one event of a stream: a chunk or an error.
+type event struct {
+	ID                string         `json:"id"`
+	Created           int64          `json:"created"`
+	Model             string         `json:"model"`
+	Choices           []eventChoice  `json:"choices"`
+	Usage             *api.Usage     `json:"usage"`
+	ServiceTier       string         `json:"service_tier"`
+	SystemFingerprint string         `json:"system_fingerprint"`
+	Object            string         `json:"object"`
+	Error             *problem       `json:"error"`
+	Obfuscation       string         `json:"obfuscation"` // padding, dropped
+	Extra             jsontext.Value `json:",embed"`
+}
+
+type eventChoice struct {
+	Index        int            `json:"index"`
+	Delta        eventDelta     `json:"delta"`
+	Logprobs     jsontext.Value `json:"logprobs"`
+	FinishReason string         `json:"finish_reason"`
+	Extra        jsontext.Value `json:",embed"`
+}
+
+type eventDelta struct {
+	Role             string                `json:"role"`
+	Content          *string               `json:"content"`
+	Refusal          *string               `json:"refusal"`
+	ReasoningContent string                `json:"reasoning_content"`
+	Reasoning        string                `json:"reasoning"` // the name some compatible servers use
+	ReasoningDetails []api.ReasoningDetail `json:"reasoning_details"`
+	ToolCalls        []eventCall           `json:"tool_calls"`
+	FunctionCall     *api.FunctionDelta    `json:"function_call"`
+	Images           []api.Image           `json:"images"`
+	Extra            jsontext.Value        `json:",embed"`
+}
+
+type eventCall struct {
+	Index        *int               `json:"index"` // compatible servers leave it out
+	ID           string             `json:"id"`
+	Type         string             `json:"type"`
+	Function     *api.FunctionDelta `json:"function"`
+	Custom       jsontext.Value     `json:"custom"`
+	ExtraContent *api.ExtraContent  `json:"extra_content"`
+}
+
+const done = "[DONE]"
+
+func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
+	events, err := x.provider.client.Events(ctx, "/v1/chat/completions", x.body)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{ctx: ctx, exchange: x, events: events, client: x.provider.client}
+	if err := s.first(); err != nil {
+		events.Close()
+		return nil, err
+	}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		defer events.Close()
+		s.run(yield)
+	}, nil
+}
+
+// stream is the state of one upstream answer.
+type stream struct {
+	ctx      context.Context
+	exchange *exchange
+	client   *upstream.Client
+	events   *upstream.Events
+
+	event event
+	ended bool // [DONE] has come
+
+	out   *chunk.Emitter
+	calls map[int][]call // the tool calls of each choice, as the upstream knows them
+	usage *api.Usage
+}
+
+// call is a tool call in the making.
+type call struct {
+	index     int    // upstream's, or -1 where it has none
+	id        string // upstream's
+	at        int    // ours
+	arguments bool   // a fragment has come
+}
+
+// first reads up to the first event that is not an error.
+func (s *stream) first() error {
+	err := s.next()
+	switch {
+	case err == io.EOF:
+		return s.client.Truncated()
+	case err == nil && s.ended:
+		return s.client.Nonsense(errNoChoices)
+	}
+	return err
+}
+
+// next reads one event into s.event, or sets s.ended.
+func (s *stream) next() error {
+	raw, err := s.events.Next()
+	if err == io.EOF {
+		return io.EOF
+	}
+	if err != nil {
+		return s.client.Broken(s.ctx, err)
+	}
+	if string(raw.Data) == done {
+		s.ended = true
+		return nil
+	}
+	s.event = event{}
+	if err := json.Unmarshal(raw.Data, &s.event, lenient); err != nil {
+		return s.client.Nonsense(err)
+	}
+	if p := s.event.Error; p != nil {
+		return p.refusal(p.streamStatus()).Error(catalog.OpenAI)
+	}
+	return nil
+}
+
+func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
+	err := s.skipPrologue()
+	e := &s.event
+	s.out = chunk.New(yield, s.exchange.head(e.ID, e.Model, e.Created))
+	s.calls = map[int][]call{}
+	for err == nil && !s.ended {
+		if !s.take() {
+			return
+		}
+		err = s.next()
+	}
+	s.finish(err)
+}
+
+// skipPrologue leaves out the event without choices, id and model that Azure
+// sends first: the head of all chunks comes from the one behind it.
+func (s *stream) skipPrologue() error {
+	if e := &s.event; e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil {
+		return s.next()
+	}
+	return nil
+}
+
+// take emits what one event adds; it is false when the consumer has left.
+func (s *stream) take() bool {
+	e := &s.event
+	if e.Usage != nil {
+		s.usage = repairUsage(e.Usage)
+	}
+	c := s.out.Chunk()
+	if e.ServiceTier != "" {
+		c.ServiceTier = e.ServiceTier
+	}
+	if e.SystemFingerprint != "" {
+		c.SystemFingerprint = e.SystemFingerprint
+	}
+	c.Extra = e.Extra
+	for i := range e.Choices {
+		if !s.choice(&e.Choices[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *stream) choice(c *eventChoice) bool {
+	d := &c.Delta
+	if !s.out.Begin(c.Index) {
+		return false
+	}
+	delta := api.Delta{
+		Content: d.Content, Refusal: d.Refusal, ReasoningContent: d.ReasoningContent,
+		ReasoningDetails: d.ReasoningDetails, FunctionCall: d.FunctionCall, Images: d.Images, Extra: d.Extra,
+	}
+	if delta.ReasoningContent == "" {
+		delta.ReasoningContent = d.Reasoning
+	}
+	if c.Logprobs.Kind() == jsontext.KindNull {
+		c.Logprobs = nil
+	}
+	s.out.With(c.Logprobs, c.Extra)
+	if !s.out.Delta(c.Index, delta) {
+		return false
+	}
+	for i := range d.ToolCalls {
+		if !s.toolCall(c.Index, &d.ToolCalls[i]) {
+			return false
+		}
+	}
+	if c.FinishReason == "" {
+		return true
+	}
+	return s.closeCalls(c.Index) && s.out.Finish(c.Index, c.FinishReason)
+}
+
+// toolCall finds the call a fragment belongs to: by its index, else by its id,
+// else it is the last one's.
+func (s *stream) toolCall(choice int, f *eventCall) bool {
+	known := s.calls[choice]
+	at := slices.IndexFunc(known, func(c call) bool {
+		if f.Index != nil {
+			return c.index == *f.Index && (f.ID == "" || c.id == "" || c.id == f.ID)
+		}
+		return f.ID != "" && c.id == f.ID
+	})
+	if at < 0 && f.Index == nil && f.ID == "" && (f.Function == nil || f.Function.Name == "") {
+		at = len(known) - 1
+	}
+	if at < 0 {
+		return s.newCall(choice, f)
+	}
+	if f.Function == nil || f.Function.Arguments == "" {
+		return true
+	}
+	known[at].arguments = true
+	return s.out.Arguments(choice, known[at].at, f.Function.Arguments)
+}
+
+func (s *stream) newCall(choice int, f *eventCall) bool {
+	start := api.ToolCall{ID: f.ID, Type: f.Type, Custom: f.Custom, ExtraContent: f.ExtraContent}
+	if f.Function != nil {
+		start.Function = &api.FunctionCall{Name: f.Function.Name, Arguments: f.Function.Arguments}
+	}
+	if start.ID == "" {
+		start.ID = chunk.NewID("call_")
+	}
+	at, ok := s.out.Call(choice, start)
+	c := call{index: -1, id: f.ID, at: at, arguments: f.Function == nil || f.Function.Arguments != ""}
+	if f.Index != nil {
+		c.index = *f.Index
+	}
+	s.calls[choice] = append(s.calls[choice], c)
+	return ok
+}
+
+// closeCalls gives calls that had no arguments an empty object.
+func (s *stream) closeCalls(choice int) bool {
+	for i := range s.calls[choice] {
+		c := &s.calls[choice][i]
+		if c.arguments {
+			continue
+		}
+		c.arguments = true
+		if !s.out.Arguments(choice, c.at, "{}") {
+			return false
+		}
+	}
+	return true
+}
+
+// finish ends the stream. The end mark is [DONE]; a body that ends without it
+// was still whole when every choice had its finish reason.
+func (s *stream) finish(err error) {
+	open := s.out.Open()
+	if err != nil && (err != io.EOF || len(open) > 0 || !s.out.Begun()) {
+		if err == io.EOF {
+			err = s.client.Truncated()
+		}
+		s.out.Fail(err)
+		return
+	}
+	if !s.out.Begun() {
+		s.out.Fail(s.client.Nonsense(errNoChoices))
+		return
+	}
+	for _, choice := range open { // [DONE] without a reason: compatible servers
+		if !s.closeCalls(choice) || !s.out.Finish(choice, inferred(len(s.calls[choice]))) {
+			return
+		}
+	}
+	s.out.Chunk().Extra = nil
+	s.out.Usage(s.usage)
+}

@@ -1,0 +1,87 @@
+// Package router is every route on one page, and what guards it.
+package router
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/controllers"
+	"modelgateway/middleware"
+	"modelgateway/models/api"
+)
+
+// Options are what the routes lead to and what stands before them.
+type Options struct {
+	Chat   *controllers.Chat
+	Models *controllers.Models
+	Health *controllers.Health
+	Docs   *controllers.Docs
+
+	Log            *slog.Logger
+	Now            func() time.Time
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	Origins        []string       // of pages that may call the gateway
+}
+
+// New makes the handler of the whole gateway.
+func New(opts Options) (http.Handler, error) {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	if err := trust(engine, opts.TrustedProxies); err != nil {
+		return nil, err
+	}
+	engine.HandleMethodNotAllowed = true
+	engine.RedirectTrailingSlash = false // a 307 would make a wrong path look right
+	engine.UseRawPath = true             // what is routed is what was guarded
+	engine.UnescapePathValues = true
+
+	handle := middleware.Handle
+	engine.Use(
+		middleware.Identify,
+		middleware.Log(opts.Log, opts.Now),
+		middleware.Recover(opts.Log),
+		middleware.Bound,
+		middleware.CORS(opts.Origins),
+	)
+	engine.NoRoute(handle(noRoute))
+	engine.NoMethod(handle(noMethod))
+
+	engine.GET("/health", handle(opts.Health.Report))
+	engine.GET("/livez", handle(opts.Health.Live))
+	engine.GET("/readyz", handle(opts.Health.Ready))
+	engine.GET("/openapi.yaml", handle(opts.Docs.Document))
+	engine.GET("/docs", handle(opts.Docs.Show))
+
+	v1 := engine.Group("/v1") // the guards of callers come here
+	v1.POST("/chat/completions", handle(opts.Chat.Create))
+	v1.GET("/models", handle(opts.Models.List))
+	v1.GET("/models/:id", handle(opts.Models.Get))
+	return engine, nil
+}
+
+func trust(engine *gin.Engine, proxies []netip.Prefix) error {
+	var all []string
+	for _, p := range proxies {
+		all = append(all, p.String())
+	}
+	return engine.SetTrustedProxies(all) // nil trusts nobody; Gin's default trusts all
+}
+
+func noRoute(*gin.Context) error {
+	return &api.Error{
+		Status: http.StatusNotFound, Type: api.TypeNotFound, Code: api.CodeRouteNotFound,
+		Message: "there is nothing at this path",
+	}
+}
+
+// noMethod answers where Gin has already set Allow.
+func noMethod(c *gin.Context) error {
+	return &api.Error{
+		Status: http.StatusMethodNotAllowed, Type: api.TypeInvalidRequest, Code: api.CodeMethodNotAllowed,
+		Message: "this path does not take the method " + c.Request.Method,
+	}
+}

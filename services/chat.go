@@ -1,0 +1,176 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+)
+
+// Simulated is the system fingerprint of every answer that a simulator gave.
+const Simulated = "simulated"
+
+// Chat answers chat completion requests.
+type Chat struct {
+	Models    *Models
+	Upstreams map[string]*Upstream // the configured providers, by name
+	Redirect  bool                 // serve a retired model's successor
+	Simulated bool                 // the upstreams are simulators: say so in every answer
+	Now       func() time.Time
+}
+
+// Ask is one request with what its headers say.
+type Ask struct {
+	Request *api.ChatRequest
+	Strict  bool // refuse what cannot be honoured, rather than name it
+}
+
+// Served says who answered, and how faithfully. It is filled as far as the
+// call came, also beside an error.
+type Served struct {
+	Provider   string
+	Model      string   // the catalogue's id of the model that was asked
+	Redirected string   // the successor that answered instead, or empty
+	Ignored    []string // fields of the request that the provider could not honour
+}
+
+// Complete waits for the whole answer.
+func (c *Chat) Complete(ctx context.Context, ask Ask) (*api.ChatCompletion, Served, error) {
+	call, served, err := c.prepare(ask)
+	if err != nil {
+		return nil, served, err
+	}
+	answer, err := send(ctx, call, providers.Exchange.Complete)
+	if err != nil {
+		return nil, served, c.explain(err, call.model)
+	}
+	if c.Simulated {
+		answer.SystemFingerprint = Simulated
+	}
+	return answer, served, nil
+}
+
+// Stream waits for the first event. The stream must be ranged over, which
+// closes it.
+func (c *Chat) Stream(ctx context.Context, ask Ask) (providers.Stream, Served, error) {
+	call, served, err := c.prepare(ask)
+	if err != nil {
+		return nil, served, err
+	}
+	stream, err := send(ctx, call, providers.Exchange.Stream)
+	if err != nil {
+		return nil, served, c.explain(err, call.model)
+	}
+	return c.watch(stream, call.upstream), served, nil
+}
+
+// call is an exchange that is ready to be sent.
+type call struct {
+	exchange providers.Exchange
+	upstream *Upstream
+	model    catalog.Model
+}
+
+func (c *Chat) prepare(ask Ask) (call, Served, error) {
+	model, err := c.Models.Resolve(ask.Request.Model)
+	if err != nil {
+		return call{}, Served{}, err
+	}
+	served := Served{Provider: model.Provider, Model: model.ID}
+	if c.Redirect && model.State(c.Now()) == catalog.Retired {
+		if next, ok := c.Models.Successor(model); ok {
+			model = next
+			served.Provider, served.Redirected = model.Provider, model.ID
+		}
+	}
+	upstream, ok := c.Upstreams[model.Provider]
+	if !ok {
+		return call{}, served, notConfigured(model.Provider)
+	}
+	exchange, err := upstream.provider.Prepare(providers.Call{Request: ask.Request, Model: model})
+	if err != nil {
+		return call{}, served, err
+	}
+	served.Ignored = exchange.Ignored()
+	if ask.Strict && len(served.Ignored) > 0 {
+		return call{}, served, api.Invalid(api.CodeUnsupportedValue, served.Ignored[0],
+			"%s cannot honour %s with the model %s", model.Provider, strings.Join(served.Ignored, ", "), quoted(model.ID))
+	}
+	return call{exchange: exchange, upstream: upstream, model: model}, served, nil
+}
+
+func notConfigured(provider string) *api.Error {
+	return &api.Error{
+		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: provider,
+		Message:    provider + " is not configured: the gateway has no key for it",
+		RetryAfter: time.Minute, Final: true,
+	}
+}
+
+// send goes through the provider's circuit.
+func send[T any](ctx context.Context, c call, how func(providers.Exchange, context.Context) (T, error)) (T, error) {
+	report, err := c.upstream.admit()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	answer, err := how(c.exchange, ctx)
+	report(err)
+	return answer, err
+}
+
+// explain adds to a provider's 404 what the catalogue knows of the model.
+func (c *Chat) explain(err error, model catalog.Model) error {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.UpstreamStatus != http.StatusNotFound || model.State(c.Now()) == catalog.Active {
+		return err
+	}
+	told := *e
+	told.Message = model.Provider + " no longer serves the model " + quoted(model.ID)
+	if next, ok := c.Models.Successor(model); ok {
+		told.Message += "; its successor is " + quoted(next.ID)
+	}
+	return &told
+}
+
+// watch passes a stream on, and books its failure.
+func (c *Chat) watch(stream providers.Stream, upstream *Upstream) providers.Stream {
+	return func(yield func(*api.ChatChunk, error) bool) {
+		for chunk, err := range stream {
+			if err != nil {
+				upstream.brokeOff(err)
+				yield(nil, err)
+				return
+			}
+			if c.Simulated {
+				chunk.SystemFingerprint = Simulated
+			}
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Configured says whether a provider has an upstream.
+func (c *Chat) Configured(provider string) bool {
+	_, ok := c.Upstreams[provider]
+	return ok
+}
+
+// Statuses is the health of each of the three providers.
+func (c *Chat) Statuses() map[string]string {
+	all := map[string]string{}
+	for _, name := range catalog.Providers() {
+		all[name] = Unhealthy // not configured
+		if u, ok := c.Upstreams[name]; ok {
+			all[name] = u.Status()
+		}
+	}
+	return all
+}
