@@ -144,7 +144,7 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 	}
 	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: log}
 	g.health = &services.Health{Chat: chat, Version: version(), Started: time.Now(), Database: database, Cache: cache}
-	page, err := web.Docs()
+	page, err := web.Docs(cfg.PublicURL)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (g *gateway) open(cfg config.Config) (database, cache services.Probe, err e
 		return nil, nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	g.closers = append(g.closers, store.Close)
-	if cfg.RedisURL.Reveal() == "" {
+	if cfg.RedisURL.IsZero() {
 		return store.Probe, func(context.Context) error { return nil }, nil // memory is always there
 	}
 	client, err := models.OpenRedis(cfg.RedisURL.Reveal())

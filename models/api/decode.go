@@ -63,7 +63,7 @@ func decodeError(err error) *Error {
 	}
 	param := path(e.JSONPointer)
 	if errors.Is(e, jsontext.ErrDuplicateName) {
-		return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: the key %q occurs twice", e.JSONPointer.LastToken())
+		return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: the key %q occurs twice", clip(e.JSONPointer.LastToken()))
 	}
 	reason := strings.TrimPrefix(e.Err.Error(), "jsontext: ")
 	return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: %s at byte %d", reason, e.ByteOffset)
@@ -78,7 +78,7 @@ func typeError(e *json.SemanticError) *Error {
 	want := kindName(e.GoType)
 	switch {
 	case want == "" && e.Err != nil:
-		return Invalid(CodeInvalidValue, param, "%s: %s", name, e.Err).Because(e)
+		return Invalid(CodeInvalidValue, param, "%s: %s", name, clip(e.Err.Error())).Because(e)
 	case want == "":
 		return Invalid(CodeInvalidValue, param, "%s is not valid", name).Because(e)
 	case len(e.JSONValue) > 0 && len(e.JSONValue) <= 40:

@@ -78,7 +78,7 @@ func (t *ToolChoice) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			t.Allowed = append(t.Allowed, tool.Function.Name)
 		}
 	default:
-		return fmt.Errorf("tool_choice type %q is not one of function, custom, allowed_tools", c.Type)
+		return fmt.Errorf("type must be one of function, custom, allowed_tools, not %q", clip(c.Type))
 	}
 	return nil
 }

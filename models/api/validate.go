@@ -214,7 +214,7 @@ func notObject(param string, raw []byte) error {
 
 // clip bounds what an error message repeats of the client's words.
 func clip(s string) string {
-	const longest = 80
+	const longest = 120
 	if len(s) <= longest {
 		return s
 	}

@@ -1,0 +1,50 @@
+# Every target is documented: `make` or `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.PHONY: help demo run build test check lint fuzz golden compiler clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: ## Run on embedded defaults, with all three providers simulated
+	SIMULATOR=true go run .
+
+run: ## Run with the keys of the environment or .env
+	go run -ldflags "-X main.release=$(VERSION)" .
+
+build: ## Build the static binary bin/modelgateway
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
+
+test: compiler ## Run every test under the race detector
+	CGO_ENABLED=1 go test -race -timeout 10m ./...
+
+check: ## Run what needs no tests: formatting, vet and the arrows of the house
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }
+	go vet ./...
+
+lint: check ## Run golangci-lint as well (downloads and builds it)
+	go run $(LINT) run
+
+FUZZTIME ?= 30s
+fuzz: ## Fuzz every target for FUZZTIME each
+	@set -e; for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+golden: ## Rewrite the golden upstream requests after a wanted change
+	go test ./providers/... -run Golden -update
+
+# The race detector needs a C compiler.
+compiler:
+	@command -v gcc >/dev/null || command -v clang >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo 'installing gcc for the race detector'; apt-get update -qq && apt-get install -y -qq gcc libc6-dev >/dev/null; \
+	  else echo 'the race detector needs a C compiler: install gcc and libc6-dev'; exit 1; fi; }
+
+clean: ## Remove what was built
+	rm -rf bin

@@ -1,0 +1,122 @@
+package config
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// No fault here shows what it is about.
+
+// keys is a pool of API keys.
+func keys(into *[]Secret) kind {
+	return kind{"one key or several, comma-separated", func(text string) error {
+		var pool []Secret
+		seen := make(map[string]bool)
+		all := list(&pool, "", func(item string) (Secret, error) {
+			if !graphic(item) {
+				return Secret{}, errors.New("a key holds a blank, a control character or one that is not ASCII")
+			}
+			if strings.ContainsAny(item, `"'`) {
+				return Secret{}, errors.New("a key holds a quote; docker's --env-file keeps quotes as part of the value")
+			}
+			if seen[item] {
+				return Secret{}, errors.New("the key is in the list twice")
+			}
+			seen[item] = true
+			return NewSecret(item), nil
+		})
+		err := all.parse(text)
+		*into = pool
+		return err
+	}}
+}
+
+// credential is a client secret: RFC 6749, appendix A.2, allows printable
+// ASCII.
+func credential(into *Secret) kind {
+	return kind{"printable ASCII", func(text string) error {
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return errors.New("holds a control character or one that is not ASCII")
+		}
+		if strings.Trim(text, " ") != text {
+			return errors.New("begins or ends with a blank")
+		}
+		*into = NewSecret(text)
+		return nil
+	}}
+}
+
+// minSigning is the size of HS256's output in bytes. RFC 7518, section 3.2,
+// allows no shorter key.
+const minSigning = 32
+
+// signing is a secret that tokens are signed with. Any bytes will do, such as
+// a file of random ones, but nothing that can be guessed.
+func signing(into *Secret) kind {
+	return kind{"at least 32 random bytes", func(text string) error {
+		_, firstRune := utf8.DecodeRuneInString(text)
+		switch {
+		case strings.TrimSpace(text) == "":
+			return errors.New("nothing but blanks")
+		case wellKnown(text):
+			return errors.New("a well-known value; make one with: openssl rand -hex 32")
+		case len(text) < minSigning:
+			return errors.New("shorter than 32 bytes; make one with: openssl rand -hex 32")
+		case strings.ReplaceAll(text, text[:firstRune], "") == "":
+			return errors.New("one character, repeated; make one with: openssl rand -hex 32")
+		}
+		*into = NewSecret(text)
+		return nil
+	}}
+}
+
+// wellKnown reports whether a secret is one that documentation and templates
+// show, in whatever case and punctuation, once or over and over.
+func wellKnown(secret string) bool {
+	letters := strings.Map(func(r rune) rune {
+		if isWordRune(r) && r != '_' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(secret))
+	for _, marker := range placeholderMarkers {
+		if strings.Contains(letters, marker) {
+			return true
+		}
+	}
+	// What is mostly other bytes is no example, whatever letters it holds.
+	if len(letters)*2 < len(secret) {
+		return false
+	}
+	return slices.ContainsFunc(publishedSecrets, func(value string) bool { return repeats(letters, value) })
+}
+
+// repeats reports whether s is word, once or more, the last perhaps cut off.
+func repeats(s, word string) bool {
+	if len(s) < len(word) {
+		return false
+	}
+	return strings.HasPrefix(strings.Repeat(word, len(s)/len(word)+1), s)
+}
+
+// placeholderMarkers are what templates say of themselves, without
+// punctuation. No random secret holds one.
+var placeholderMarkers = []string{
+	"changeme", "changethis", "changeinproduction", "replaceme", "replacethis", "replacewith",
+	"yoursecret", "yourjwtsecret", "yoursupersecret", "yourverysecret", "your256bitsecret", "your512bitsecret",
+	"yoursigningsecret", "yoursigningkey", "insertyour", "pleasechange",
+}
+
+// publishedSecrets are what examples use, without punctuation.
+var publishedSecrets = []string{
+	"change", "changeit", "secret", "secretkey", "secretjwtkey", "secrettoken", "thesecret", "mysecret",
+	"mysecretkey", "mysupersecretkey", "supersecret", "supersecretkey", "supersecretjwtkey", "verysecret",
+	"verysecretkey", "topsecret", "jwtsecret", "jwtsecretkey", "myjwtsecret", "signingsecret", "signingkey",
+	"password", "passw0rd", "default", "defaultsecret", "example", "examplesecret", "admin", "root", "letmein",
+	"qwerty", "qwertyuiop", "abc123", "1234567890", "12345678", "123456", "modelgateway", "gateway",
+	"gatewaysecret", "undefined", "null", "none", "true", "false", "todo", "opensslrandhex32",
+	"abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz1234567890",
+	"abcdefghijklmnopqrstuvwxyz123456",
+}

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// parseDotenv reads a .env file by the syntax of Docker Compose, so that one
+// file means the same to both, except that values do not span lines and that
+// what Compose would interpolate is a fault rather than a guess. Faults come
+// one for each bad line and never show its text.
+//
+// viper's own reader (gotenv v1.6.0) is not used: it cuts an unquoted value at
+// any #, expands $NAME from the process's environment, keeps the last of two
+// lines for one name, and quotes a line it cannot read, with its secret.
+func parseDotenv(text string) (vars map[string]string, faults []string) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+		return nil, []string{"not a text in UTF-8"}
+	}
+	vars = make(map[string]string)
+	known := knownNames()
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.Trim(line, " \t\r")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, value, err := parseLine(line)
+		// What is no name of ours may be a stray line of a secret.
+		if !slices.Contains(known, name) {
+			if err != nil {
+				faults = append(faults, fmt.Sprintf("line %d: %v", i+1, err))
+			}
+		} else if _, twice := vars[name]; twice {
+			faults = append(faults, fmt.Sprintf("line %d: %s is set a second time", i+1, name))
+		} else if err != nil {
+			faults = append(faults, fmt.Sprintf("line %d: %s: %v", i+1, name, err))
+		}
+		if name != "" {
+			vars[name] = value
+		}
+	}
+	return vars, faults
+}
+
+// parseLine also returns the name where only the value is at fault.
+func parseLine(line string) (name, value string, err error) {
+	name, rest, ok := strings.Cut(line, "=")
+	name = strings.Trim(name, " \t")
+	if exported, found := strings.CutPrefix(name, "export "); found {
+		name = strings.Trim(exported, " \t")
+	}
+	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isWordRune(r) && r != '-' && r != '.' }) {
+		return "", "", errors.New("not in the form NAME=value")
+	}
+	value, err = parseValue(rest)
+	return name, value, err
+}
+
+func parseValue(rest string) (string, error) {
+	value := strings.Trim(rest, " \t")
+	switch {
+	case strings.HasPrefix(value, "'"):
+		return singleQuoted(value[1:])
+	case strings.HasPrefix(value, `"`):
+		return doubleQuoted(value[1:])
+	}
+	if i := strings.Index(strings.ReplaceAll(rest, "\t", " "), " #"); i >= 0 {
+		value = strings.Trim(rest[:i], " \t")
+	}
+	if strings.Contains(value, "$") {
+		return "", errDollar
+	}
+	return value, nil
+}
+
+var (
+	errDollar   = errors.New("a $ would be a variable to some readers: put the value in single quotes")
+	errUnclosed = errors.New("the quote is not closed on the same line")
+	errTrailing = errors.New("there is more after the closing quote")
+	errEscape   = errors.New(`in double quotes only \\, \", \$, \n, \r and \t may follow a backslash`)
+)
+
+func singleQuoted(s string) (string, error) {
+	value, rest, closed := strings.Cut(s, "'")
+	if !closed {
+		return "", errUnclosed
+	}
+	return value, checkTrailing(rest)
+}
+
+func doubleQuoted(s string) (string, error) {
+	var value strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return value.String(), checkTrailing(s[i+1:])
+		case '$':
+			return "", errDollar
+		case '\\':
+			i++
+			if i == len(s) {
+				return "", errUnclosed
+			}
+			escaped := strings.IndexByte(`\"$nrt`, s[i])
+			if escaped < 0 {
+				return "", errEscape
+			}
+			value.WriteByte("\\\"$\n\r\t"[escaped])
+		default:
+			value.WriteByte(s[i])
+		}
+	}
+	return "", errUnclosed
+}
+
+func checkTrailing(rest string) error {
+	rest = strings.Trim(rest, " \t")
+	if rest == "" || rest[0] == '#' {
+		return nil
+	}
+	return errTrailing
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// badConfigurations have one fault each.
+var badConfigurations = []struct {
+	setting string // what the fault must name
+	environ []string
+}{
+	{"PORT", []string{"PORT=eighty"}},
+	{"PORT", []string{"PORT=65536"}},
+	{"PORT", []string{"PORT=-1"}},
+	{"PORT", []string{"PORT=+80"}},
+	{"PORT", []string{"PORT= 80"}},
+	{"PORT", []string{"PORT=80.0"}},
+	{"PORT", []string{"PORT=0x50"}},
+	{"PORT", []string{"PORT=8_080"}},
+	{"PORT", []string{"PORT=٨٠"}},
+	{"PORT", []string{"PORT=99999999999999999999"}},
+	{"PORT", []string{"PORT=" + plantedSecret}},
+	{"PORT", []string{"PORT=:8080"}},
+	{"PORT", []string{"PORT=tcp://10.0.0.1:80"}},
+	{"HOST", []string{"HOST=[::]"}},
+	{"HOST", []string{"HOST=localhost:80"}},
+	{"HOST", []string{"HOST=999.1.1.1"}},
+	{"HOST", []string{"HOST=a..b"}},
+	{"HOST", []string{"HOST= "}},
+	{"HOST", []string{"HOST=-a"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=gateway.example.com"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=ftp://gateway.example.com"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=https://"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=https:gateway.example.com"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=https://h?x=1"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=https://h#"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=https://u:" + plantedSecret + "@h"}},
+	{"PUBLIC_URL", []string{"PUBLIC_URL=https://h:99999"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=mysql://u:" + plantedSecret + "@h/d"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=postgres://u:" + plantedSecret + "@/d"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=postgres://u:" + plantedSecret + "#@h/d"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=postgres://u:" + plantedSecret + "%zz@h/d"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=postgres:u:" + plantedSecret + "@h/d"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=host=db password=" + plantedSecret}},
+	{"DATABASE_URL", []string{"DATABASE_URL=sqlite:"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=sqlite://data/gateway.db"}},
+	{"DATABASE_URL", []string{"DATABASE_URL=sqlite:x.db?mode=ro"}},
+	{"REDIS_URL", []string{"REDIS_URL=cache:6379"}},
+	{"REDIS_URL", []string{"REDIS_URL=redis://:" + plantedSecret + "@"}},
+	{"REDIS_URL", []string{"REDIS_URL=redis://:" + plantedSecret + "@h:port"}},
+	{"REDIS_URL", []string{"REDIS_URL=redis://:" + plantedSecret + "@h/zero"}},
+	{"REDIS_URL", []string{"REDIS_URL=http://:" + plantedSecret + "@h"}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH=ture"}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH=yes"}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH=on"}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH=TRUE "}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH= false"}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH=2"}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH=t"}},
+	{"REQUIRE_AUTH", []string{"REQUIRE_AUTH=falſe"}},
+	{"JWT_SECRET", []string{"REQUIRE_AUTH=true"}},
+	{"JWT_SECRET", []string{"REQUIRE_AUTH=true", "JWT_SECRET="}},
+	{"JWT_SECRET", []string{"REQUIRE_AUTH=true", "JWT_SECRET=" + strings.Repeat(" ", 40)}},
+	{"JWT_SECRET", []string{"REQUIRE_AUTH=true", "JWT_SECRET=" + plantedSecret[:31]}},
+	{"JWT_SECRET", []string{"JWT_SECRET=" + plantedSecret[:31]}},
+	{"JWT_SECRET_PREVIOUS", []string{"JWT_SECRET=" + goodSigning, "JWT_SECRET_PREVIOUS=short"}},
+	{"JWT_SECRET_PREVIOUS", []string{"JWT_SECRET_PREVIOUS=" + plantedSecret}},
+	{"JWT_SECRET_PREVIOUS", []string{"JWT_SECRET=" + plantedSecret, "JWT_SECRET_PREVIOUS=" + plantedSecret}},
+	{"JWT_EXPIRY_SECONDS", []string{"JWT_EXPIRY_SECONDS=24h"}},
+	{"JWT_EXPIRY_SECONDS", []string{"JWT_EXPIRY_SECONDS=0"}},
+	{"ALLOWED_EMAIL_DOMAINS", []string{"ALLOWED_EMAIL_DOMAINS=@example.com"}},
+	{"ALLOWED_EMAIL_DOMAINS", []string{"ALLOWED_EMAIL_DOMAINS=example.com,"}},
+	{"ALLOWED_EMAIL_DOMAINS", []string{"ALLOWED_EMAIL_DOMAINS=*.example.com"}},
+	{"IDP_CLIENT_SECRET", []string{"IDP_CLIENT_ID=id"}},
+	{"IDP_CLIENT_ID", []string{"IDP_CLIENT_SECRET=" + plantedSecret}},
+	{"IDP_CLIENT_ID", []string{"IDP_CLIENT_ID=a b", "IDP_CLIENT_SECRET=" + plantedSecret}},
+	{"IDP_CLIENT_SECRET", []string{"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=" + plantedSecret + "\n"}},
+	{"IDP_CLIENT_SECRET", []string{"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=" + plantedSecret + " "}},
+	{"IDP_PROVIDER", []string{"IDP_PROVIDER=Google"}},
+	{"IDP_PROVIDER", []string{"IDP_PROVIDER=okta", "IDP_ISSUER=https://h"}},
+	{"IDP_ISSUER", []string{"IDP_PROVIDER=oidc"}},
+	{"IDP_ISSUER", []string{"IDP_PROVIDER=github", "IDP_ISSUER=https://h"}},
+	{"IDP_ISSUER", []string{"IDP_ISSUER=idp.example.com"}},
+	{"IDP_ISSUER", []string{"IDP_ISSUER=https://u:" + plantedSecret + "@h"}},
+	{"OPENAI_API_KEY", []string{"OPENAI_API_KEY=" + plantedSecret + ",,b"}},
+	{"OPENAI_API_KEY", []string{"OPENAI_API_KEY=" + plantedSecret + ","}},
+	{"OPENAI_API_KEY", []string{"OPENAI_API_KEY= "}},
+	{"OPENAI_API_KEY", []string{"OPENAI_API_KEY=" + plantedSecret + "\r"}},
+	{"OPENAI_API_KEY", []string{"OPENAI_API_KEY=" + plantedSecret + " " + plantedSecret}},
+	{"OPENAI_API_KEY", []string{"OPENAI_API_KEY=\"" + plantedSecret + "\""}},
+	{"OPENAI_API_KEY", []string{"OPENAI_API_KEY=" + plantedSecret + "," + plantedSecret}},
+	{"ANTHROPIC_API_KEY", []string{"ANTHROPIC_API_KEY=" + plantedSecret + "é"}},
+	{"ANTHROPIC_API_KEY", []string{"ANTHROPIC_API_KEY=" + plantedSecret + "\x7f"}},
+	{"GEMINI_API_KEY", []string{"GEMINI_API_KEY=\x00" + plantedSecret}},
+	{"GOOGLE_API_KEY", []string{"GOOGLE_API_KEY=" + plantedSecret + "\xff"}},
+	{"GOOGLE_API_KEY", []string{"GOOGLE_API_KEY=" + plantedSecret, "GEMINI_API_KEY=other"}},
+	{"GEMINI_API_KEY", []string{"GOOGLE_API_KEY=a,b", "GEMINI_API_KEY=" + plantedSecret}},
+	{"OPENAI_BASE_URL", []string{"OPENAI_BASE_URL=api.openai.com/v1"}},
+	{"OPENAI_BASE_URL", []string{"OPENAI_BASE_URL=/v1"}},
+	{"OPENAI_BASE_URL", []string{"OPENAI_BASE_URL=https://u:" + plantedSecret + "@h/v1"}},
+	{"OPENAI_BASE_URL", []string{"OPENAI_BASE_URL=https://h/v1?key=" + plantedSecret}},
+	{"OPENAI_BASE_URL", []string{"OPENAI_BASE_URL=https://h/v1 "}},
+	{"ANTHROPIC_BASE_URL", []string{"ANTHROPIC_BASE_URL=file:///etc/passwd"}},
+	{"ANTHROPIC_BASE_URL", []string{"ANTHROPIC_BASE_URL=https://:443"}},
+	{"GEMINI_BASE_URL", []string{"GEMINI_BASE_URL=https://h:"}},
+	{"GEMINI_BASE_URL", []string{"GEMINI_BASE_URL=https://h\\x"}},
+	{"SIMULATOR", []string{"SIMULATOR=maybe"}},
+	{"SIMULATOR", []string{"SIMULATOR=true", "OPENAI_BASE_URL=https://api.openai.com/v1"}},
+	{"ANTHROPIC_BASE_URL", []string{"SIMULATOR=true", "ANTHROPIC_BASE_URL=https://h"}},
+	{"MODELS_FILE", []string{"MODELS_FILE=/nowhere/models.yaml"}},
+	{"MODELS_FILE", []string{"MODELS_FILE=."}},
+	{"MODEL_DISCOVERY", []string{"MODEL_DISCOVERY=off"}},
+	{"MODEL_REDIRECT_RETIRED", []string{"MODEL_REDIRECT_RETIRED=no"}},
+	{"RATE_LIMIT_RPM", []string{"RATE_LIMIT_RPM=unlimited"}},
+	{"AUTH_RATE_LIMIT_RPM", []string{"AUTH_RATE_LIMIT_RPM=1000001"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=10.0.0.0/33"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=10.0.0.1/8"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=nginx"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=fe80::1%eth0"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=::ffff:10.0.0.1"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=10.0.0.0/8,,::1"}},
+	{"CORS_ALLOWED_ORIGINS", []string{"CORS_ALLOWED_ORIGINS=*,https://h"}},
+	{"CORS_ALLOWED_ORIGINS", []string{"CORS_ALLOWED_ORIGINS=https://h/"}},
+	{"CORS_ALLOWED_ORIGINS", []string{"CORS_ALLOWED_ORIGINS=null"}},
+	{"CORS_ALLOWED_ORIGINS", []string{"CORS_ALLOWED_ORIGINS=app.example.com"}},
+	{"CORS_ALLOWED_ORIGINS", []string{"CORS_ALLOWED_ORIGINS=https://*.example.com?"}},
+	{"MAX_REQUEST_BYTES", []string{"MAX_REQUEST_BYTES=32MiB"}},
+	{"MAX_REQUEST_BYTES", []string{"MAX_REQUEST_BYTES=0"}},
+	{"UPSTREAM_TIMEOUT_SECONDS", []string{"UPSTREAM_TIMEOUT_SECONDS=10m"}},
+	{"STREAM_IDLE_TIMEOUT_SECONDS", []string{"STREAM_IDLE_TIMEOUT_SECONDS=0"}},
+	{"STREAM_KEEPALIVE_SECONDS", []string{"STREAM_KEEPALIVE_SECONDS=1.5"}},
+	{"SHUTDOWN_GRACE_SECONDS", []string{"SHUTDOWN_GRACE_SECONDS=forever"}},
+	{"LOG_LEVEL", []string{"LOG_LEVEL=verbose"}},
+	{"LOG_LEVEL", []string{"LOG_LEVEL=INFO+1"}},
+	{"LOG_FORMAT", []string{"LOG_FORMAT=xml"}},
+	{"LOG_FORMAT", []string{"LOG_FORMAT=json\nforged line"}},
+}
+
+func TestBadConfigurations(t *testing.T) {
+	for _, test := range badConfigurations {
+		t.Run(strings.Join(test.environ, " "), func(t *testing.T) {
+			c, err := Load(test.environ, "")
+			var faults Faults
+			if !errors.As(err, &faults) || c != nil {
+				t.Fatalf("got %v, %v", c, err)
+			}
+			if len(faults) != 1 || strings.Contains(err.Error(), "\n") {
+				t.Errorf("want one fault of one line, got %q", faults)
+			}
+			if !strings.Contains(err.Error(), test.setting) {
+				t.Errorf("does not name %s: %v", test.setting, err)
+			}
+			if strings.Contains(err.Error(), plantedSecret) || strings.Contains(err.Error(), plantedSecret[:31]) {
+				t.Errorf("shows the secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestGuessableSigningSecretsAreRefused(t *testing.T) {
+	for _, weak := range []string{
+		"changeme", "secret", "your-secret-key", "password",
+		strings.Repeat("a", 64), strings.Repeat("0", 32), strings.Repeat("\t", 32), strings.Repeat("é", 32)[:32],
+		strings.Repeat("changeme", 4), strings.Repeat("ChangeMe", 5), strings.Repeat("change-me_", 4),
+		strings.Repeat("secret", 6), strings.Repeat("SECRET ", 6), strings.Repeat("secret", 6)[:33],
+		"your-super-secret-jwt-key-at-least-32-characters-long", "Please-change-this-in-production-0123",
+		"YOUR_JWT_SECRET_CHANGE_IN_PRODUCTION", "your-256-bit-secret-your-256-bit-secret",
+		"abcdefghijklmnopqrstuvwxyz123456", "12345678901234567890123456789012",
+		strings.Repeat("password", 4), strings.Repeat("my-secret-key-", 3), "undefinedundefinedundefinedundefined",
+	} {
+		for _, environ := range [][]string{{"REQUIRE_AUTH=true", "JWT_SECRET=" + weak}, {"JWT_SECRET=" + weak}} {
+			_, err := Load(environ, "")
+			var faults Faults
+			if !errors.As(err, &faults) || len(faults) != 1 || !strings.HasPrefix(faults[0], "JWT_SECRET: ") {
+				t.Errorf("%q: got %v", weak, err)
+			}
+		}
+	}
+}
+
+func TestRandomSigningSecretsAreAccepted(t *testing.T) {
+	for _, good := range []string{
+		goodSigning,
+		"83719402756183920475618392047561",
+		"correct horse battery staple, twice over",
+		"Zm9vYmFyIGlzIG5vdCBhIHNlY3JldA/+9xQ2",
+		"совершенно случайная строка admin",
+		"\x00\xff\x10\x80\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x90\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c",
+	} {
+		if c := mustLoad(t, "", "REQUIRE_AUTH=true", "JWT_SECRET="+good); c.JWTSecret.Reveal() != good {
+			t.Errorf("%q became %q", good, c.JWTSecret.Reveal())
+		}
+	}
+}
