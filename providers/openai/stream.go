@@ -190,6 +190,7 @@ func (s *stream) take() bool {
 
 func (s *stream) choice(c *eventChoice) bool {
 	d := &c.Delta
+	s.out.With(nil, nil)
 	if !s.out.Begin(c.Index) {
 		return false
 	}
