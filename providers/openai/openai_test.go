@@ -21,6 +21,7 @@ import (
 	"modelgateway/providers"
 	"modelgateway/providers/carry"
 	"modelgateway/providers/chunk"
+	"modelgateway/providers/upstream"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -394,16 +395,9 @@ func FuzzStream(f *testing.F) {
 	f.Add(data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), done))
 	f.Add(data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]}`, "tool_calls")))
 	f.Add(data(`{"error":{"code":429}}`))
-	var body string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, body)
-	}))
-	f.Cleanup(server.Close)
-	p := provider(server.URL)
+	x := prepare(f, provider("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
 	f.Fuzz(func(t *testing.T, in string) {
-		body = in
-		stream, err := prepare(t, p, "gpt-4", hello+`,"stream":true}`).Stream(t.Context())
+		stream, err := x.chunks(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(in))))
 		if err != nil {
 			wantProvider(t, err)
 			return

@@ -74,6 +74,11 @@ func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	return x.chunks(ctx, events)
+}
+
+// chunks reads up to the first event and translates from there.
+func (x *exchange) chunks(ctx context.Context, events *upstream.Events) (providers.Stream, error) {
 	s := &stream{ctx: ctx, exchange: x, events: events, client: x.provider.client}
 	if err := s.first(); err != nil {
 		events.Close()

@@ -100,13 +100,18 @@ func (c *Client) Events(ctx context.Context, path string, body []byte) (*Events,
 	if err != nil {
 		return nil, err
 	}
-	return &Events{Reader: sse.NewReader(answer), body: answer}, nil
+	return NewEvents(answer), nil
 }
 
 // Events are the events of one answer.
 type Events struct {
 	*sse.Reader
-	body *body
+	body io.ReadCloser
+}
+
+// NewEvents splits a body into events and closes it with them.
+func NewEvents(body io.ReadCloser) *Events {
+	return &Events{Reader: sse.NewReader(body), body: body}
 }
 
 // Close ends the upstream call, whether it was whole or not.
