@@ -37,7 +37,6 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 		return err
 	}
 	log := logger(*cfg, out)
-	slog.SetDefault(log)
 	if err := unsupported(*cfg); err != nil {
 		return err
 	}

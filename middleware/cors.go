@@ -16,7 +16,7 @@ const (
 // CORS lets pages of the named origins call the gateway; "*" names all. No
 // origin at all leaves it off. Cookies are never part of it: credentials
 // travel in headers that a page has to set itself.
-func CORS(origins []string) gin.HandlerFunc {
+func (m Chain) CORS(origins []string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		origin := c.GetHeader("Origin")
 		if origin == "" || len(origins) == 0 {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
@@ -17,22 +18,28 @@ import (
 // Handler answers a request or says why it cannot.
 type Handler func(*gin.Context) error
 
+// Chain makes the links that every request passes.
+type Chain struct {
+	Log *slog.Logger
+	Now func() time.Time
+}
+
 // statusClientGone is what the log says of a client that left; nobody is there
 // to read it (the number is nginx's).
 const statusClientGone = 499
 
 // Handle runs a handler and writes its error, in the one place that does.
-func Handle(h Handler) gin.HandlerFunc {
+func (m Chain) Handle(h Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
-			Fail(c, err)
+			m.fail(c, err)
 		}
 	}
 }
 
-// Fail answers with an error and ends the chain. After the answer has begun it
+// fail answers with an error and ends the chain. After the answer has begun it
 // only cuts the connection, so that nobody takes what came for the whole.
-func Fail(c *gin.Context, err error) {
+func (m Chain) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -41,7 +48,7 @@ func Fail(c *gin.Context, err error) {
 	}
 	e := api.AsError(err)
 	if e.Status >= http.StatusInternalServerError {
-		slog.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)
+		m.Log.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)
 	}
 	if c.Writer.Written() {
 		panic(http.ErrAbortHandler)

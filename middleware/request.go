@@ -2,10 +2,10 @@ package middleware
 
 import (
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net/http"
 	"regexp"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,7 +19,7 @@ const requestIDHeader = "x-request-id"
 var sane = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // Identify gives every request an id, in the answer's header.
-func Identify(c *gin.Context) {
+func (m Chain) Identify(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
 	if !sane.MatchString(id) {
 		id = "req_" + rand.Text()
@@ -31,61 +31,56 @@ func Identify(c *gin.Context) {
 // RequestID is the id that Identify gave.
 func RequestID(c *gin.Context) string { return c.Writer.Header().Get(requestIDHeader) }
 
-// Log writes one line a request: never a header, a query or a body.
-func Log(log *slog.Logger, now func() time.Time) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		began := now()
-		defer func() {
-			route := c.FullPath()
-			if route == "" {
-				route = "none"
-			}
-			log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
-				slog.String("request_id", RequestID(c)),
-				slog.String("method", c.Request.Method),
-				slog.String("route", route),
-				slog.Int("status", c.Writer.Status()),
-				slog.Duration("duration", now().Sub(began)),
-				slog.Int("bytes", max(c.Writer.Size(), 0)),
-				slog.String("client", c.ClientIP()),
-				slog.String("provider", c.Writer.Header().Get("x-gateway-provider")),
-			)
-		}()
-		c.Next()
-	}
+// Access writes one line a request: never a header, a query or a body.
+func (m Chain) Access(c *gin.Context) {
+	began := m.Now()
+	defer func() {
+		route := c.FullPath()
+		if route == "" {
+			route = "none"
+		}
+		m.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
+			slog.String("request_id", RequestID(c)),
+			slog.String("method", c.Request.Method),
+			slog.String("route", route),
+			slog.Int("status", c.Writer.Status()),
+			slog.Duration("duration", m.Now().Sub(began)),
+			slog.Int("bytes", max(c.Writer.Size(), 0)),
+			slog.String("client", c.ClientIP()),
+			slog.String("provider", c.Writer.Header().Get("x-gateway-provider")),
+		)
+	}()
+	c.Next()
 }
 
 // Recover turns a panic into a 500 in the one error shape. Once the answer has
 // begun it cuts the connection instead: a proper end would make what came look
 // like the whole. It stands outside everything else, and Gin's own recovery,
 // which does otherwise, is not used.
-func Recover(log *slog.Logger) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		defer func() {
-			fault := recover()
-			if fault == nil {
-				return
-			}
-			c.Abort()
-			if fault == http.ErrAbortHandler {
-				panic(fault)
-			}
-			log.Error("panic", "request_id", RequestID(c), "fault", fault, "stack", stack())
-			if c.Writer.Written() {
-				panic(http.ErrAbortHandler)
-			}
-			Fail(c, api.Internal(nil))
-		}()
-		c.Next()
-	}
+func (m Chain) Recover(c *gin.Context) {
+	defer func() {
+		fault := recover()
+		if fault == nil {
+			return
+		}
+		c.Abort()
+		if fault == http.ErrAbortHandler {
+			panic(fault)
+		}
+		m.Log.Error("panic", "request_id", RequestID(c), "fault", fault, "stack", stack())
+		m.fail(c, api.Internal(errPanic))
+	}()
+	c.Next()
 }
+
+var errPanic = errors.New("panic")
 
 // maxHeaders bounds a request's header, in bytes.
 const maxHeaders = 32 << 10
 
 // Bound refuses a header that is too large, in the one error shape; what is
 // much larger still never gets here.
-func Bound(c *gin.Context) {
+func (m Chain) Bound(c *gin.Context) {
 	size := len(c.Request.RequestURI)
 	for name, values := range c.Request.Header {
 		for _, v := range values {
@@ -93,7 +88,7 @@ func Bound(c *gin.Context) {
 		}
 	}
 	if size > maxHeaders {
-		Fail(c, &api.Error{
+		m.fail(c, &api.Error{
 			Status: http.StatusRequestHeaderFieldsTooLarge, Type: api.TypeInvalidRequest, Code: api.CodeRequestTooLarge,
 			Message: "the request's header is larger than 32 KiB",
 		})

@@ -39,14 +39,9 @@ func New(opts Options) (http.Handler, error) {
 	engine.UseRawPath = true             // what is routed is what was guarded
 	engine.UnescapePathValues = true
 
-	handle := middleware.Handle
-	engine.Use(
-		middleware.Identify,
-		middleware.Log(opts.Log, opts.Now),
-		middleware.Recover(opts.Log),
-		middleware.Bound,
-		middleware.CORS(opts.Origins),
-	)
+	chain := middleware.Chain{Log: opts.Log, Now: opts.Now}
+	handle := chain.Handle
+	engine.Use(chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins))
 	engine.NoRoute(handle(noRoute))
 	engine.NoMethod(handle(noMethod))
 
