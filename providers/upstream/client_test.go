@@ -1,0 +1,295 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/models/api"
+)
+
+func testClient(url string, idle time.Duration) *Client {
+	return New(Options{
+		Provider: "openai", BaseURL: url, Key: func() string { return "sk-canary-key" },
+		Authorize:     func(h http.Header, key string) { h.Set("X-Api-Key", key) },
+		Refused:       func(status int, body []byte) Refusal { return Refusal{Message: string(body)} },
+		HeaderTimeout: idle, IdleTimeout: idle,
+	})
+}
+
+func upstreamOf(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func want(t *testing.T, err error, status int) *api.Error {
+	t.Helper()
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != status || e.Code != api.CodeProviderError || e.Provider != "openai" {
+		t.Errorf("want provider_error %d, got %v", status, err)
+		return &api.Error{}
+	}
+	for _, secret := range []string{"127.0.0.1", "sk-canary", "dial", "goroutine"} {
+		if strings.Contains(e.Message, secret) {
+			t.Errorf("the message tells %q: %s", secret, e.Message)
+		}
+	}
+	return e
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var reached atomic.Bool
+	trap := upstreamOf(t, func(http.ResponseWriter, *http.Request) { reached.Store(true) })
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		server := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, trap.URL+"/steal", status) })
+		_, err := testClient(server.URL, time.Minute).Post(t.Context(), "/x", []byte("{}"))
+		want(t, err, 502)
+	}
+	if reached.Load() {
+		t.Error("the prompt and the key went elsewhere")
+	}
+}
+
+func TestSilenceIsATimeOut(t *testing.T) {
+	const idle = 150 * time.Millisecond
+	for name, handler := range map[string]http.HandlerFunc{
+		"before the header": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"inside the body": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "data: a\n\n")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				handler(w, r)
+			})
+			began := time.Now()
+			_, err := testClient(server.URL, idle).Post(t.Context(), "/x", []byte("{}"))
+			want(t, err, 504)
+			events, err := testClient(server.URL, idle).Events(t.Context(), "/x", []byte("{}"))
+			if err == nil {
+				defer events.Close()
+				if _, err = events.Next(); err != nil {
+					t.Fatalf("the first event: %v", err)
+				}
+				_, err = events.Next()
+				err = testClient(server.URL, idle).Broken(t.Context(), err)
+			}
+			want(t, err, 504)
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+func TestASlowReaderIsNotASilentUpstream(t *testing.T) {
+	const idle = 200 * time.Millisecond
+	server := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, "data: a\n\n")
+		_ = http.NewResponseController(w).Flush()
+		_, _ = io.WriteString(w, "data: b\n\n")
+	})
+	events, err := testClient(server.URL, idle).Events(t.Context(), "/x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	if _, err := events.Next(); err != nil {
+		t.Fatal(err)
+	}
+	wait := time.NewTimer(3 * idle) // the gateway's client takes its time over the first event
+	<-wait.C
+	if e, err := events.Next(); err != nil || string(e.Data) != "b" {
+		t.Errorf("%q, %v", e.Data, err)
+	}
+}
+
+func TestCancellationReachesTheUpstream(t *testing.T) {
+	for name, begin := range map[string]bool{"before the header": false, "inside the body": true} {
+		t.Run(name, func(t *testing.T) {
+			arrived, gone := make(chan struct{}), make(chan struct{})
+			server := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if begin {
+					_, _ = io.WriteString(w, "data: a\n\n")
+					_ = http.NewResponseController(w).Flush()
+				}
+				close(arrived)
+				<-r.Context().Done()
+				close(gone)
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-arrived
+				cancel()
+			}()
+			if _, err := testClient(server.URL, time.Minute).Post(ctx, "/x", []byte("{}")); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v", err)
+			}
+			select {
+			case <-gone:
+			case <-time.After(time.Second):
+				t.Error("the upstream was not told")
+			}
+		})
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	server := upstreamOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		block := []byte(strings.Repeat("x", 1<<20))
+		for range 64 {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	_, err := testClient(server.URL, time.Minute).Post(t.Context(), "/x", nil)
+	want(t, err, 502)
+}
+
+func TestNoConnectionIsABadGateway(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	_, err = testClient("http://"+address, time.Minute).Post(t.Context(), "/x", nil)
+	want(t, err, 502)
+}
+
+func TestConnectionsThatTheUpstreamClosedAreNotAnError(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, "ok")
+	}))
+	server.Config.IdleTimeout = time.Millisecond
+	server.Start()
+	defer server.Close()
+	c := testClient(server.URL, time.Minute)
+	for i := range 200 {
+		if _, err := c.Post(t.Context(), "/x", []byte("{}")); err != nil {
+			t.Fatalf("call %d: %v", i, err)
+		}
+		if i%3 == 0 {
+			wait := time.NewTimer(time.Millisecond) // about when the server closes it
+			<-wait.C
+		}
+	}
+}
+
+func TestRefusalsAndTheirStatus(t *testing.T) {
+	for _, tt := range []struct {
+		refusal Refusal
+		status  int
+		retry   bool
+	}{
+		{Refusal{Status: 400}, 400, false},
+		{Refusal{Status: 400, Credentials: true}, 502, true},
+		{Refusal{Status: 401}, 502, true},
+		{Refusal{Status: 402}, 502, true},
+		{Refusal{Status: 403}, 502, true},
+		{Refusal{Status: 404}, 404, false},
+		{Refusal{Status: 405}, 502, true},
+		{Refusal{Status: 408}, 504, true},
+		{Refusal{Status: 409}, 502, true},
+		{Refusal{Status: 413}, 413, false},
+		{Refusal{Status: 422}, 422, false},
+		{Refusal{Status: 429}, 429, true},
+		{Refusal{Status: 429, Final: true}, 429, false},
+		{Refusal{Status: 429, RetryAfter: time.Hour}, 429, false},
+		{Refusal{Status: 499}, 502, true},
+		{Refusal{Status: 500}, 502, true},
+		{Refusal{Status: 503}, 502, true},
+		{Refusal{Status: 504}, 504, true},
+		{Refusal{Status: 529}, 502, true},
+	} {
+		e := tt.refusal.Error("openai")
+		if e.Status != tt.status || e.ShouldRetry() != tt.retry || e.Type != api.TypeAPI || e.UpstreamStatus != tt.refusal.Status || e.Message == "" {
+			t.Errorf("%+v became %d, retry %v: %s", tt.refusal, e.Status, e.ShouldRetry(), e.Message)
+		}
+	}
+}
+
+func TestWaitsInEveryForm(t *testing.T) {
+	now := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name, value string
+		want        time.Duration
+	}{
+		{"Retry-After", "7", 7 * time.Second},
+		{"Retry-After", "0.5", 500 * time.Millisecond},
+		{"Retry-After-Ms", "1500", 1500 * time.Millisecond},
+		{"Retry-After", now.Add(time.Minute).Format(http.TimeFormat), time.Minute},
+		{"Retry-After", now.Add(-time.Minute).Format(http.TimeFormat), 0},
+		{"Retry-After", "1e300", 24 * time.Hour},
+		{"Retry-After", "-5", 0},
+		{"Retry-After", "NaN", 0},
+		{"Retry-After", "soon", 0},
+		{"X", "1", 0},
+	} {
+		h := http.Header{}
+		h.Set(tt.name, tt.value)
+		if got := retryAfter(h, now); got != tt.want {
+			t.Errorf("%s: %s became %s", tt.name, tt.value, got)
+		}
+	}
+}
+
+func TestMessagesAreCleaned(t *testing.T) {
+	for in, want := range map[string]string{
+		"max_tokens: Field required":                       "max_tokens: Field required",
+		"Incorrect API key provided: sk-ab***yz. You can":  "Incorrect API key provided: [redacted] You can",
+		"bad key AIzaSyA1234567890":                        "bad key [redacted]",
+		"see https://platform.openai.com/account/api-keys": "see [address]",
+		"dial tcp 10.1.2.3:443: refused":                   "dial tcp [address]: refused",
+		"proxy llm-7.internal:8080 failed":                 "proxy [address] failed",
+		"in organization org-Abc123 on requests":           "in organization [account] on requests",
+		"for projects/my-project-1 quota":                  "for [account] quota",
+		"a\r\nb\x1b[31mc\u2028d":                           "a b [31mc d",
+		"Authorization: Bearer abc.def":                    "Authorization: [redacted]",
+		"bad \xff bytes":                                   "bad bytes",
+		"messages.0.content: text is e.g. empty":           "messages.0.content: text is e.g. empty",
+		"model gpt-4.1 costs 1.5":                          "model gpt-4.1 costs 1.5",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+	if got := clean(strings.Repeat("wörd ", 1000)); len(got) > 300 || !strings.HasSuffix(got, "…") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("Incorrect API key provided: sk-abcdef123456 at https://x.example.com/a")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := clean(text + " sk-canary123456 https://host.example.com/x")
+		if len(got) > 300 || strings.ContainsAny(got, "\r\n") {
+			t.Fatalf("%q", got)
+		}
+		if len(text) < 100 && strings.Contains(got, "host.example.com") {
+			t.Fatalf("%q", got)
+		}
+	})
+}
+
+func ExampleRefusal_Error() {
+	fmt.Println(Refusal{Status: 401, Message: "Incorrect API key provided: sk-123"}.Error("openai").Message)
+	// Output: openai refused the gateway's credentials; its operator has to look at this
+}
