@@ -1,0 +1,375 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+// scripted is a provider that answers as told.
+type scripted struct {
+	ignored []string
+	err     error // of sending
+	broken  error // inside the stream
+	model   string
+}
+
+func (s *scripted) Prepare(call providers.Call) (providers.Exchange, error) {
+	s.model = call.Model.Upstream
+	return s, nil
+}
+func (s *scripted) Ignored() []string { return s.ignored }
+func (s *scripted) Complete(context.Context) (*api.ChatCompletion, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return &api.ChatCompletion{Model: s.model}, nil
+}
+
+func (s *scripted) Stream(context.Context) (providers.Stream, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		if yield(&api.ChatChunk{Model: s.model}, nil) && s.broken != nil {
+			yield(nil, s.broken)
+		}
+	}, nil
+}
+
+func newChat(t *testing.T, c *clock, p providers.Provider) *Chat {
+	t.Helper()
+	list, err := catalog.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := &Chat{Upstreams: map[string]*Upstream{}, Now: c.now}
+	if p != nil {
+		chat.Upstreams[catalog.Anthropic] = NewUpstream(catalog.Anthropic, p, c.now)
+	}
+	chat.Models = NewModels(list, chat.Configured, c.now)
+	return chat
+}
+
+func ask(model string) Ask { return Ask{Request: &api.ChatRequest{Model: model}} }
+
+func code(err error) string {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return ""
+	}
+	return e.Code
+}
+
+var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+const (
+	haiku   = "claude-haiku-4-5-20251001"
+	retired = "claude-sonnet-4-20250514"
+)
+
+func providerError(status int) error {
+	return &api.Error{Status: status, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: catalog.Anthropic, UpstreamStatus: status}
+}
+
+func TestUnknownModelsAreNotFound(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{})
+	for _, id := range []string{"nope", "Claude-Haiku-4-5-20251001", haiku + " ", "models/" + haiku, "\x00", strings.Repeat("x", 10_000)} {
+		_, _, err := chat.Complete(t.Context(), ask(id))
+		e, ok := errors.AsType[*api.Error](err)
+		if !ok || e.Status != 404 || e.Code != api.CodeModelNotFound || e.Param != "model" || len(e.Message) > 300 || strings.Contains(e.Message, "\x00") {
+			t.Errorf("%.20q: %v", id, err)
+		}
+	}
+}
+
+func TestAProviderThatIsNotConfiguredIsUnavailable(t *testing.T) {
+	chat := newChat(t, &clock{november}, nil)
+	_, served, err := chat.Complete(t.Context(), ask(haiku))
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || e.RetryAfterSeconds() == 0 || e.ShouldRetry() || served.Provider != catalog.Anthropic {
+		t.Errorf("%+v, %+v", e, served)
+	}
+}
+
+func TestRetiredModels(t *testing.T) {
+	p := &scripted{}
+	chat := newChat(t, &clock{november}, p)
+	if _, served, err := chat.Complete(t.Context(), ask(retired)); err != nil || p.model != retired || served.Redirected != "" {
+		t.Errorf("without redirection: %s, %+v, %v", p.model, served, err)
+	}
+	p.err = providerError(404)
+	_, _, err := chat.Complete(t.Context(), ask(retired))
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 404 || !strings.Contains(e.Message, "claude-sonnet-5") || !strings.Contains(e.Message, retired) {
+		t.Errorf("the refusal does not name the successor: %v", err)
+	}
+	if _, _, err := chat.Complete(t.Context(), ask(haiku)); !errors.Is(err, p.err) {
+		t.Errorf("an active model's 404 was rewritten: %v", err)
+	}
+	p.err, chat.Redirect = nil, true
+	if _, served, err := chat.Complete(t.Context(), ask(retired)); err != nil || p.model != "claude-sonnet-5" || served.Redirected != "claude-sonnet-5" || served.Model != retired {
+		t.Errorf("with redirection: %s, %+v, %v", p.model, served, err)
+	}
+	if _, served, err := chat.Complete(t.Context(), ask(haiku)); err != nil || p.model != haiku || served.Redirected != "" {
+		t.Errorf("an active model was redirected: %s, %+v, %v", p.model, served, err)
+	}
+}
+
+func TestStrictRefusesWhatWouldBeIgnored(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{ignored: []string{"seed", "logit_bias"}})
+	_, served, err := chat.Complete(t.Context(), ask(haiku))
+	if err != nil || strings.Join(served.Ignored, " ") != "seed logit_bias" {
+		t.Errorf("%+v, %v", served, err)
+	}
+	strict := ask(haiku)
+	strict.Strict = true
+	_, _, err = chat.Stream(t.Context(), strict)
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 || e.Code != api.CodeUnsupportedValue || e.Param != "seed" || !strings.Contains(e.Message, "logit_bias") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSimulatedAnswersSaySo(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{})
+	chat.Simulated = true
+	answer, _, err := chat.Complete(t.Context(), ask(haiku))
+	if err != nil || answer.SystemFingerprint != Simulated {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	stream, _, err := chat.Stream(t.Context(), ask(haiku))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, err := range stream {
+		if err != nil || c.SystemFingerprint != Simulated {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+}
+
+func TestTheCircuitOpensAndCloses(t *testing.T) {
+	c := &clock{time.Now()} // the breaker has a clock of its own
+	p := &scripted{err: providerError(500)}
+	chat := newChat(t, c, p)
+	for i := range circuitCalls {
+		if _, _, err := chat.Complete(t.Context(), ask(haiku)); code(err) != api.CodeProviderError {
+			t.Fatalf("call %d: %v", i, err)
+		}
+	}
+	p.err = nil
+	_, _, err := chat.Complete(t.Context(), ask(haiku))
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || !e.ShouldRetry() || e.RetryAfterSeconds() < 1 || e.RetryAfterSeconds() > 10 {
+		t.Errorf("%+v", e)
+	}
+	if s := chat.Statuses()[catalog.Anthropic]; s != Unhealthy {
+		t.Errorf("an open circuit is %s", s)
+	}
+}
+
+func TestRefusalsAndLimitsDoNotOpenTheCircuit(t *testing.T) {
+	for _, err := range []error{providerError(400), providerError(404), providerError(429), context.Canceled, api.Internal(errors.New("ours"))} {
+		p := &scripted{err: err}
+		chat := newChat(t, &clock{november}, p)
+		for range 3 * circuitCalls {
+			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+		}
+		if s := chat.Statuses()[catalog.Anthropic]; s != Healthy {
+			t.Errorf("%v made it %s", err, s)
+		}
+		p.err = nil
+		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+			t.Errorf("the circuit is open: %v", err)
+		}
+	}
+}
+
+func TestHealthOfAProviderFollowsItsTraffic(t *testing.T) {
+	c := &clock{november}
+	p := &scripted{}
+	chat := newChat(t, c, p)
+	status := func() string { return chat.Statuses()[catalog.Anthropic] }
+	for range 10 {
+		_, _, _ = chat.Complete(t.Context(), ask(haiku))
+	}
+	if status() != Healthy {
+		t.Errorf("after successes: %s", status())
+	}
+	p.err = providerError(502)
+	_, _, _ = chat.Complete(t.Context(), ask(haiku))
+	if status() != Healthy {
+		t.Errorf("one of eleven is not above a tenth: %s", status())
+	}
+	_, _, _ = chat.Complete(t.Context(), ask(haiku))
+	if status() != Degraded {
+		t.Errorf("two of twelve is: %s", status())
+	}
+	c.at = c.at.Add(2 * circuitWindow)
+	if status() != Healthy {
+		t.Errorf("what is long ago still counts: %s", status())
+	}
+	p.err, p.broken = nil, providerError(502)
+	stream, _, err := chat.Stream(t.Context(), ask(haiku))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range stream { //nolint:revive // read to its end
+	}
+	if status() != Degraded {
+		t.Errorf("a stream that broke off does not count: %s", status())
+	}
+}
+
+func TestHealthReport(t *testing.T) {
+	good := func(context.Context) error { return nil }
+	bad := func(context.Context) error { return errors.New("down") }
+	for _, tt := range []struct {
+		name            string
+		provider        providers.Provider
+		database, cache Probe
+		needs           bool
+		failures        int
+		want            string
+		ready           bool
+	}{
+		{"all well", &scripted{}, good, good, true, 0, Healthy, true},
+		{"no provider", nil, good, good, false, 0, Degraded, true},
+		{"cache gone", &scripted{}, good, bad, true, 0, Degraded, true},
+		{"database gone, not needed", &scripted{}, bad, good, false, 0, Degraded, false},
+		{"database gone, needed", &scripted{}, bad, good, true, 0, Unhealthy, false},
+		{"every configured provider down", &scripted{err: providerError(502)}, good, good, false, circuitCalls, Unhealthy, true},
+		{"some failures", &scripted{err: providerError(502)}, good, good, false, 1, Degraded, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			chat := newChat(t, &clock{time.Now()}, tt.provider)
+			for range tt.failures {
+				_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			}
+			h := &Health{Chat: chat, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache, NeedsDatabase: tt.needs}
+			if h.Ready() {
+				t.Error("ready before the first probes")
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			probed, ended := make(chan struct{}), make(chan struct{})
+			go func() {
+				h.Run(ctx, probed)
+				close(ended)
+			}()
+			<-probed
+			r := h.Report()
+			if r.Status != tt.want || r.Uptime != 90 || r.Version != "v1" || len(r.Providers) != 3 || r.Providers[catalog.OpenAI] != Unhealthy {
+				t.Errorf("%+v", r)
+			}
+			if h.Ready() != tt.ready {
+				t.Errorf("ready: %v", h.Ready())
+			}
+			h.Drain()
+			if h.Ready() {
+				t.Error("ready while draining")
+			}
+			cancel()
+			<-ended
+		})
+	}
+}
+
+func TestAHungProbeDoesNotHangTheReport(t *testing.T) {
+	hang := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	h := &Health{Chat: newChat(t, &clock{november}, &scripted{}), Database: hang, Cache: hang}
+	began := time.Now()
+	h.probe(t.Context())
+	if took := time.Since(began); took > 2*probeTimeout {
+		t.Errorf("probes took %s", took)
+	}
+	if r := h.Report(); r.Database != Unhealthy || r.Cache != Unhealthy {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestListHasTheCatalogueAndWhatWasFound(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{})
+	m := chat.Models
+	m.Found(catalog.Anthropic, []providers.Listed{{ID: "claude-opus-5", Created: 7}, {ID: haiku}, {ID: "claude-opus-5"}, {}})
+	m.Found(catalog.OpenAI, []providers.Listed{{ID: "gpt-6-sol"}})
+	list := m.List()
+	if len(list.Data) != 20 || list.Object != "list" {
+		t.Fatalf("%d models", len(list.Data))
+	}
+	for _, shown := range list.Data {
+		if shown.Object != "model" || shown.Permission == nil || shown.Available != (shown.OwnedBy == catalog.Anthropic) {
+			t.Errorf("%+v", shown)
+		}
+	}
+	opus, err := m.Get("claude-opus-5")
+	if err != nil || opus.Created != 7 || opus.State != catalog.Active {
+		t.Errorf("%+v, %v", opus, err)
+	}
+	if old, err := m.Get(retired); err != nil || old.State != catalog.Retired || old.Successor == "" || old.ShutdownDate != "2026-06-15" {
+		t.Errorf("%+v, %v", old, err)
+	}
+	m.Found(catalog.Anthropic, nil)
+	if _, err := m.Get("claude-opus-5"); code(err) != api.CodeModelNotFound {
+		t.Errorf("a model that is gone is still there: %v", err)
+	}
+}
+
+func TestSuccessorsDoNotGoInCircles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.yaml")
+	text := "models: [{id: a, provider: openai, state: retired, successor: b}, {id: b, provider: openai, state: retired, successor: a}]"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := catalog.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewModels(list, func(string) bool { return true }, (&clock{november}).now)
+	a, _ := m.Resolve("a")
+	if next, ok := m.Successor(a); ok {
+		t.Errorf("%+v", next)
+	}
+}
+
+// lister says what it serves, or why it cannot.
+type lister struct {
+	models []providers.Listed
+	err    error
+}
+
+func (l *lister) Models(context.Context) ([]providers.Listed, error) { return l.models, l.err }
+
+func TestDiscoveryKeepsWhatItHadWhenAProviderFails(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{})
+	source := &lister{models: []providers.Listed{{ID: "claude-nova"}}}
+	var log strings.Builder
+	d := &Discovery{Models: chat.Models, Listers: map[string]providers.Lister{catalog.Anthropic: source}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	d.ask(t.Context())
+	source.models, source.err = nil, errors.New("down")
+	d.ask(t.Context())
+	if _, err := chat.Models.Get("claude-nova"); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "model discovery failed") {
+		t.Error(log.String())
+	}
+	if chat.Statuses()[catalog.Anthropic] != Healthy {
+		t.Error("discovery counts as traffic")
+	}
+}
