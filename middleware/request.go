@@ -44,7 +44,7 @@ func (m Chain) Access(c *gin.Context) {
 			slog.String("method", c.Request.Method),
 			slog.String("route", route),
 			slog.Int("status", c.Writer.Status()),
-			slog.Duration("duration", m.Now().Sub(began)),
+			slog.Float64("duration_ms", float64(m.Now().Sub(began).Microseconds())/1000),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
 			slog.String("client", c.ClientIP()),
 			slog.String("provider", c.Writer.Header().Get("x-gateway-provider")),

@@ -42,11 +42,11 @@ type Choice struct {
 }
 
 // Answer is the assistant's message. Content is null, not empty, when there
-// are only tool calls.
+// are only tool calls; Refusal is null when there is none.
 type Answer struct {
 	Role             string            `json:"role"`
 	Content          *string           `json:"content"`
-	Refusal          *string           `json:"refusal,omitzero"`
+	Refusal          *string           `json:"refusal"`
 	ReasoningContent string            `json:"reasoning_content,omitempty"`
 	ReasoningDetails []ReasoningDetail `json:"reasoning_details,omitempty"`
 	ToolCalls        []ToolCall        `json:"tool_calls,omitempty"`

@@ -119,8 +119,8 @@ func TestCollectPutsTogetherWhatWasSplit(t *testing.T) {
 	}
 	got, err := json.Marshal(answer)
 	want := `{"id":"a","object":"chat.completion","created":1,"model":"m","choices":[` +
-		`{"index":0,"message":{"role":"assistant","content":"Hello","reasoning_content":"think","reasoning_details":[{"type":"reasoning.text","text":"think","signature":"s","index":0}],"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"},` +
-		`{"index":1,"message":{"role":"assistant","content":"other"},"finish_reason":"stop"},` +
+		`{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null,"reasoning_content":"think","reasoning_details":[{"type":"reasoning.text","text":"think","signature":"s","index":0}],"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"},` +
+		`{"index":1,"message":{"role":"assistant","content":"other","refusal":null},"finish_reason":"stop"},` +
 		`{"index":2,"message":{"role":"assistant","content":null,"refusal":"no"},"finish_reason":"content_filter"}],` +
 		`"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":3}}`
 	if err != nil || string(got) != want {

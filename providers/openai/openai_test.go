@@ -145,13 +145,13 @@ func TestRequestsCarryTheKeyAndNothingOfTheClient(t *testing.T) {
 func TestAnswersAreRepaired(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{"whole", `{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default","extra":{"x":1}}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":"hi","annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default","extra":{"x":1}}`},
+			`{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default","extra":{"x":1}}`},
 		{"filtered by Azure", `{"id":"a","created":5,"model":"m","choices":[{"index":0,"finish_reason":"content_filter","content_filter_results":{"hate":{}}}]}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"content_filter","content_filter_results":{"hate":{}}}]}`},
+			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"","refusal":null},"finish_reason":"content_filter","content_filter_results":{"hate":{}}}]}`},
 		{"no model, no time", `{"id":"a","choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":-4,"completion_tokens":2}}`,
-			`{"id":"a","object":"chat.completion","created":1760000000,"model":"gpt-4","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":2,"total_tokens":2}}`},
+			`{"id":"a","object":"chat.completion","created":1760000000,"model":"gpt-4","choices":[{"index":0,"message":{"role":"assistant","content":"x","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":2,"total_tokens":2}}`},
 		{"call without arguments", `{"id":"a","created":5,"model":"m","choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":""}}]}}]}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`},
+			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer, err := prepare(t, serve(t, 200, "application/json", tt.body), "gpt-4", hello+`}`).Complete(t.Context())
