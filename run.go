@@ -194,6 +194,7 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 	server := &http.Server{
 		Handler:           g.handler,
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second, // for bodies that nobody reads; who reads one sets its own
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10, // the gateway itself refuses more than 32 KiB, in its own words
 		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12},

@@ -42,6 +42,7 @@ func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 	if err == nil {
 		return body, nil
 	}
+	c.Header("Connection", "close") // nor wait for the rest of this one
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(limit)
 	}

@@ -113,15 +113,13 @@ func notConfigured(provider string) *api.Error {
 }
 
 // send goes through the provider's circuit.
-func send[T any](ctx context.Context, c call, how func(providers.Exchange, context.Context) (T, error)) (T, error) {
+func send[T any](ctx context.Context, c call, how func(providers.Exchange, context.Context) (T, error)) (answer T, err error) {
 	report, err := c.upstream.admit()
 	if err != nil {
-		var none T
-		return none, err
+		return answer, err
 	}
-	answer, err := how(c.exchange, ctx)
-	report(err)
-	return answer, err
+	defer func() { report(err) }() // also when how panics: a circuit waits for the word
+	return how(c.exchange, ctx)
 }
 
 // explain adds to a provider's 404 what the catalogue knows of the model.
