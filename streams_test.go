@@ -207,7 +207,9 @@ func TestLongLinesPass(t *testing.T) {
 			}
 		}
 		u.Play(events(providertest.Proper, f.start, "data: "+strings.Repeat("x", 17<<20), f.end))
-		if s := p.chat(t, f.request(streaming)); s.err == nil || strings.Contains(s.body, "[DONE]") || !strings.Contains(s.body, "provider_error") {
+		// Whether it is an answer's status or a cut stream depends on what had come before.
+		s := p.chat(t, f.request(streaming))
+		if s.err == nil && s.status != 502 || strings.Contains(s.body, "[DONE]") || !strings.Contains(s.body, "provider_error") {
 			t.Errorf("a line without an end: %v, %.300s", s.err, s.body)
 		}
 	})
