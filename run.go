@@ -142,7 +142,7 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator, Now: time.Now,
 	}
 	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: log}
-	g.health = &services.Health{Chat: chat, Version: version(), Started: time.Now(), Database: database, Cache: cache}
+	g.health = &services.Health{Chat: chat, Version: version(), Started: time.Now(), Database: database, Cache: cache, Log: log}
 	page, err := web.Docs(cfg.PublicURL)
 	if err != nil {
 		return nil, err

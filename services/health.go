@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -40,6 +41,7 @@ type Health struct {
 	Started  time.Time
 	Database Probe
 	Cache    Probe
+	Log      *slog.Logger
 	// NeedsDatabase says that nobody can be served without the database.
 	NeedsDatabase bool
 
@@ -68,17 +70,27 @@ func (h *Health) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var both sync.WaitGroup
-	both.Go(func() { h.set(&h.database, h.Database(ctx)) })
-	both.Go(func() { h.set(&h.cache, h.Cache(ctx)) })
+	both.Go(func() { h.set("database", &h.database, h.Database(ctx)) })
+	both.Go(func() { h.set("cache", &h.cache, h.Cache(ctx)) })
 	both.Wait()
 }
 
-func (h *Health) set(status *string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	*status = Healthy
+// set keeps what a probe found, and logs when it is not what it was.
+func (h *Health) set(part string, status *string, err error) {
+	now := Healthy
 	if err != nil {
-		*status = Unhealthy
+		now = Unhealthy
+	}
+	h.mu.Lock()
+	before := *status
+	*status = now
+	h.mu.Unlock()
+	switch {
+	case now == before:
+	case err != nil:
+		h.Log.Warn("part is unhealthy", "part", part, "error", err)
+	case before != "":
+		h.Log.Info("part is healthy again", "part", part)
 	}
 }
 

@@ -259,7 +259,7 @@ func TestHealthReport(t *testing.T) {
 			for range tt.failures {
 				_, _, _ = chat.Complete(t.Context(), ask(haiku))
 			}
-			h := &Health{Chat: chat, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache, NeedsDatabase: tt.needs}
+			h := &Health{Chat: chat, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache, NeedsDatabase: tt.needs, Log: slog.New(slog.DiscardHandler)}
 			if h.Ready() {
 				t.Error("ready before the first probes")
 			}
@@ -292,7 +292,7 @@ func TestAHungProbeDoesNotHangTheReport(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	h := &Health{Chat: newChat(t, &clock{november}, &scripted{}), Database: hang, Cache: hang}
+	h := &Health{Chat: newChat(t, &clock{november}, &scripted{}), Database: hang, Cache: hang, Log: slog.New(slog.DiscardHandler)}
 	began := time.Now()
 	h.probe(t.Context())
 	if took := time.Since(began); took > 2*probeTimeout {
