@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"modelgateway/models/api"
 )
 
@@ -72,11 +75,18 @@ func (d *draft) add(c *api.ChunkChoice) {
 	for _, call := range c.Delta.ToolCalls {
 		d.addCall(call)
 	}
+	if f := c.Delta.FunctionCall; f != nil {
+		if m.FunctionCall == nil {
+			m.FunctionCall = new(api.FunctionCall)
+		}
+		m.FunctionCall.Name = cmp.Or(m.FunctionCall.Name, f.Name)
+		m.FunctionCall.Arguments += f.Arguments
+	}
 	if len(c.Delta.Extra) > 0 {
 		m.Extra = slices.Clone(c.Delta.Extra)
 	}
 	if len(c.Logprobs) > 0 {
-		d.choice.Logprobs = slices.Clone(c.Logprobs)
+		d.choice.Logprobs = joined(d.choice.Logprobs, c.Logprobs)
 	}
 	if c.FinishReason != nil {
 		d.choice.FinishReason = *c.FinishReason
@@ -124,7 +134,7 @@ func (d *draft) addCall(call api.ToolCallDelta) {
 
 func (d *draft) finish() api.Choice {
 	m := &d.choice.Message
-	if d.text.Len() > 0 || len(m.ToolCalls) == 0 && d.refusal.Len() == 0 {
+	if d.text.Len() > 0 || len(m.ToolCalls) == 0 && m.FunctionCall == nil && d.refusal.Len() == 0 {
 		text := d.text.String()
 		m.Content = &text
 	}
@@ -139,4 +149,22 @@ func (d *draft) finish() api.Choice {
 		}
 	}
 	return d.choice
+}
+
+// joined puts the probabilities of two fragments in one row.
+func joined(a, b jsontext.Value) jsontext.Value {
+	type logprobs struct {
+		Content []jsontext.Value `json:"content"`
+		Refusal []jsontext.Value `json:"refusal"`
+	}
+	var x, y logprobs
+	if len(a) == 0 || json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return slices.Clone(b)
+	}
+	out, err := json.Marshal(logprobs{append(x.Content, y.Content...), append(x.Refusal, y.Refusal...)},
+		json.FormatNilSliceAsNull(true))
+	if err != nil {
+		return slices.Clone(b)
+	}
+	return out
 }

@@ -1,0 +1,130 @@
+package gemini
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/providers"
+	"modelgateway/providers/chunk"
+)
+
+// FuzzTranslate: whatever passes the door becomes valid JSON or a 400.
+func FuzzTranslate(f *testing.F) {
+	files, err := filepath.Glob("testdata/golden/*.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var g golden
+		if err := json.Unmarshal(text, &g); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(g.Request))
+	}
+	ids := []string{"gemini-1.5-pro", "gemini-2.0-flash", "gemini-2.5-pro", "gemini-2.5-flash-image", "gemini-3-pro-preview", "gemma-3-27b-it"}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req, err := api.DecodeChatRequest(body)
+		if err != nil {
+			return
+		}
+		for _, id := range ids {
+			x, err := provider("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: model(t, id)})
+			if err != nil {
+				if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 || e.Param == "" {
+					t.Fatalf("%s: %v", id, err)
+				}
+				continue
+			}
+			sent := jsontext.Value(x.(*exchange).body)
+			var shape struct {
+				Contents []content `json:"contents"`
+			}
+			if !sent.IsValid() || json.Unmarshal(sent, &shape) != nil || len(shape.Contents) == 0 {
+				t.Fatalf("%s: not a request: %s", id, sent)
+			}
+			for i, c := range shape.Contents {
+				if c.Role != roleUser && c.Role != roleModel || len(c.Parts) == 0 || i == 0 && c.Role != roleUser || i > 0 && c.Role == shape.Contents[i-1].Role {
+					t.Fatalf("%s: content %d of %s", id, i, sent)
+				}
+			}
+		}
+	})
+}
+
+// FuzzStream: whatever Google sends, nothing panics, the chunks can be written,
+// and how the bytes arrive changes nothing.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(long))
+	f.Add([]byte("[" + said(`{"text":"a"}`, "") + "," + said(`{"functionCall":{"name":"f","args":{"a":1}}}`, stop) + "]"))
+	f.Add([]byte(said(`{"text":"a","thought":true},{"inlineData":{"mimeType":"image/png","data":"AA"}}`, `,"finishReason":"MAX_TOKENS"`)))
+	f.Add([]byte(eventsOf(`{"promptFeedback":{"blockReason":"SAFETY","blockReasonMessage":"no"}}`)))
+	f.Add([]byte(eventsOf(said(`{"text":"a"}`, "")) + "{\n \"error\": {\"code\": 503}\n}\n"))
+	f.Add([]byte("data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\xff\"}]},\"finishReason\":\"STOP\",\"logprobsResult\":{\"chosenCandidates\":[{\"token\":\"a\"}]}}]}\r\r"))
+	x, err := prepare(f, "gemini-2.5-flash", ask)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		whole, streamed, err := both(t, x, bytes.NewReader(body))
+		again, restreamed, err2 := both(t, x, iotest.OneByteReader(bytes.NewReader(body)))
+		if whole != again || streamed != restreamed || (err == nil) != (err2 == nil) {
+			t.Fatalf("%q %q %v\nbyte by byte\n%q %q %v", whole, streamed, err, again, restreamed, err2)
+		}
+		if err == nil && whole != streamed {
+			t.Fatalf("the answer says %q, the stream %q", whole, streamed)
+		}
+	})
+}
+
+// both reads a body as a stream, and puts the same chunks together.
+func both(t *testing.T, x *exchange, body io.Reader) (whole, streamed string, err error) {
+	s, err := x.start(t.Context(), body)
+	if err != nil {
+		return "", "", err
+	}
+	var b strings.Builder
+	answer, err := chunk.Collect(func(yield func(*api.ChatChunk, error) bool) {
+		for c, err := range s.run {
+			if err == nil {
+				if _, err := json.Marshal(c); err != nil {
+					t.Fatalf("a chunk that cannot be written: %v", err)
+				}
+				for _, choice := range c.Choices {
+					if choice.Delta.Content != nil && choice.Index == 0 {
+						b.WriteString(*choice.Delta.Content)
+					}
+				}
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return "", b.String(), err
+	}
+	for _, c := range answer.Choices {
+		if c.Index == 0 && c.Message.Content != nil {
+			whole = *c.Message.Content
+		}
+	}
+	if !utf8.ValidString(whole) {
+		t.Fatalf("invalid text %q", whole)
+	}
+	return whole, b.String(), nil
+}

@@ -1,0 +1,106 @@
+// Package gemini speaks Google's Generative Language API, the one of API keys
+// rather than of Vertex AI.
+package gemini
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/chunk"
+	"modelgateway/providers/upstream"
+)
+
+// Options say where the upstream is.
+type Options struct {
+	BaseURL       string // without the trailing /v1beta
+	Key           func() string
+	HeaderTimeout time.Duration
+	IdleTimeout   time.Duration
+	Now           func() time.Time // for created, which Gemini does not say
+}
+
+// Provider translates for Gemini.
+type Provider struct {
+	client *upstream.Client
+	now    func() time.Time
+}
+
+var (
+	_ providers.Provider = (*Provider)(nil)
+	_ providers.Lister   = (*Provider)(nil)
+)
+
+// New makes a provider with connections of its own.
+func New(opts Options) *Provider {
+	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
+		Provider: catalog.Gemini, BaseURL: opts.BaseURL, Key: opts.Key,
+		// Never ?key=, which every log on the way would keep.
+		Authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
+		Refused:   refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
+	})}
+}
+
+// Prepare writes the request in Gemini's format.
+func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
+	t, err := translate(call)
+	if err != nil {
+		return nil, err
+	}
+	body, err := t.body()
+	if err != nil {
+		return nil, api.Internal(err) // the door has read all of it already
+	}
+	return &exchange{provider: p, call: call, body: body, ignored: t.ignored()}, nil
+}
+
+type exchange struct {
+	provider *Provider
+	call     providers.Call
+	body     []byte
+	ignored  []string
+}
+
+func (x *exchange) Ignored() []string { return x.ignored }
+
+func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
+	text, err := x.provider.client.Post(ctx, x.path("generateContent"), x.body)
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.start(ctx, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return chunk.Collect(s.run)
+}
+
+func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
+	events, err := x.provider.client.Events(ctx, x.path("streamGenerateContent?alt=sse"), x.body)
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.start(ctx, events.Body())
+	if err != nil {
+		events.Close()
+		return nil, err
+	}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		defer events.Close()
+		s.run(yield)
+	}, nil
+}
+
+func (x *exchange) path(method string) string {
+	return "/v1beta/models/" + url.PathEscape(modelName(x.call.Model.Upstream)) + ":" + method
+}
+
+// modelName is a model's id without the collection that Google's lists put
+// before it.
+func modelName(name string) string { return strings.TrimPrefix(name, "models/") }

@@ -1,0 +1,73 @@
+package gemini
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/providers"
+)
+
+// mostPages bounds a listing that never ends.
+const mostPages = 20
+
+// Models asks for the list, all of its pages.
+func (p *Provider) Models(ctx context.Context) ([]providers.Listed, error) {
+	var all []providers.Listed
+	query := "pageSize=1000"
+	for range mostPages {
+		page, err := p.models(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page.Models {
+			if m.chats() {
+				all = append(all, providers.Listed{ID: modelName(m.Name), Context: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit})
+			}
+		}
+		if page.NextPageToken == "" {
+			return all, nil
+		}
+		query = "pageSize=1000&pageToken=" + url.QueryEscape(page.NextPageToken)
+	}
+	return all, nil
+}
+
+type modelPage struct {
+	Models        []listedModel `json:"models"`
+	NextPageToken string        `json:"nextPageToken"`
+}
+
+type listedModel struct {
+	Name             string   `json:"name"`
+	InputTokenLimit  int64    `json:"inputTokenLimit"`
+	OutputTokenLimit int64    `json:"outputTokenLimit"`
+	Methods          []string `json:"supportedGenerationMethods"`
+}
+
+func (p *Provider) models(ctx context.Context, query string) (*modelPage, error) {
+	text, err := p.client.Get(ctx, "/v1beta/models?"+query)
+	if err != nil {
+		return nil, err
+	}
+	page := new(modelPage)
+	if err := json.Unmarshal(text, page, lenient); err != nil {
+		return nil, p.client.Nonsense(err)
+	}
+	return page, nil
+}
+
+// otherKinds are what ids of models say that have the method but answer with
+// sound only, or want tools of Google's in every request. The list itself does
+// not tell them apart (seen 2026-08).
+var otherKinds = []string{"-tts", "lyria-", "computer-use", "deep-research", "antigravity"}
+
+func (m *listedModel) chats() bool {
+	if modelName(m.Name) == "" || !slices.Contains(m.Methods, "generateContent") {
+		return false
+	}
+	return !slices.ContainsFunc(otherKinds, func(kind string) bool { return strings.Contains(m.Name, kind) })
+}

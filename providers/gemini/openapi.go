@@ -1,0 +1,181 @@
+package gemini
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// References that are written out can double a schema at every step, so what
+// is read for one is bounded, in bytes, and so are the members of an object
+// that is put together from several.
+const (
+	mostRead    = 8 << 20
+	mostMembers = 1000
+)
+
+// openAPI converts JSON Schema to the subset of OpenAPI that older models take
+// (https://ai.google.dev/api/caching#Schema). They refuse anything else, so
+// the rest is dropped; lossy says whether it meant something.
+func openAPI(schema jsontext.Value) (converted jsontext.Value, lossy bool) {
+	c := &converter{root: schema, left: mostRead}
+	return c.convert(schema), c.lossy
+}
+
+type converter struct {
+	root  jsontext.Value
+	refs  []string // that are being written out
+	left  int      // bytes that may still be read
+	lossy bool
+}
+
+// keywords is a schema whose references and allOf have been written out.
+type keywords []member
+
+func (k keywords) get(name string) jsontext.Value {
+	for _, m := range k {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+func (k *keywords) set(name string, value jsontext.Value) {
+	for i := range *k {
+		if (*k)[i].name == name {
+			(*k)[i].value = value
+			return
+		}
+	}
+	*k = append(*k, member{name, value})
+}
+
+// write writes the keywords in OpenAPI's form.
+func (c *converter) write(k keywords) jsontext.Value {
+	types, nullable := c.types(k)
+	options, null := c.options(k, types)
+	nullable = nullable || null || slices.ContainsFunc(elements(k.get("enum")), isNull)
+	if len(options) == 1 {
+		return c.only(k, options[0], nullable)
+	}
+	var out object
+	switch {
+	case len(options) > 1:
+		out.add("anyOf", list(c.each(options)))
+	default:
+		out.add("type", quote(types[0]))
+		c.typed(&out, k, types[0])
+	}
+	for _, name := range []string{"title", "description", "default", "example"} {
+		if v := k.get(name); there(v) {
+			out.add(name, v)
+		}
+	}
+	if nullable || k.get("nullable").Kind() == jsontext.KindTrue {
+		out.add("nullable", []byte("true"))
+	}
+	c.judge(k)
+	return out.done()
+}
+
+// only writes a choice of one as that one, with what stands around it.
+func (c *converter) only(k keywords, option jsontext.Value, nullable bool) jsontext.Value {
+	merged := c.flatten(option)
+	for _, m := range k {
+		if m.name != "anyOf" && m.name != "oneOf" {
+			merged.set(m.name, m.value)
+		}
+	}
+	if nullable {
+		merged.set("nullable", jsontext.Value("true"))
+	}
+	return c.write(merged)
+}
+
+func (c *converter) each(options []jsontext.Value) []jsontext.Value {
+	converted := make([]jsontext.Value, len(options))
+	for i, o := range options {
+		converted[i] = c.convert(o)
+	}
+	return converted
+}
+
+// known are the types of OpenAPI.
+var known = []string{"string", "number", "integer", "boolean", "array", "object"}
+
+// types yields at least one type, guessed where the schema does not say, and
+// whether null is one besides.
+func (c *converter) types(k keywords) (types []string, nullable bool) {
+	all := elements(k.get("type"))
+	if name := k.get("type"); name.Kind() == jsontext.KindString {
+		all = []jsontext.Value{name}
+	}
+	for _, raw := range all {
+		switch name := strings.ToLower(text(raw)); {
+		case name == "null":
+			nullable = true
+		case slices.Contains(known, name):
+			types = append(types, name)
+		default:
+			c.lossy = true
+		}
+	}
+	if len(types) > 0 {
+		return types, nullable
+	}
+	switch {
+	case k.get("properties") != nil:
+		return []string{"object"}, nullable
+	case k.get("items") != nil || k.get("prefixItems") != nil:
+		return []string{"array"}, nullable
+	case k.get("enum") == nil && k.get("const").Kind() == jsontext.KindNumber:
+		return []string{"number"}, nullable
+	case k.get("enum") == nil && (k.get("const").Kind() == jsontext.KindTrue || k.get("const").Kind() == jsontext.KindFalse):
+		return []string{"boolean"}, nullable
+	}
+	c.lossy = c.lossy || k.get("enum") == nil && k.get("const") == nil && !chooses(k) // it may be anything
+	return []string{"string"}, nullable
+}
+
+func chooses(k keywords) bool { return k.get("anyOf") != nil || k.get("oneOf") != nil }
+
+func isNull(raw jsontext.Value) bool { return raw.Kind() == jsontext.KindNull }
+
+// options are the schemas to choose from, and whether null was one: those of
+// anyOf or oneOf, or one for each of several types.
+func (c *converter) options(k keywords, types []string) (options []jsontext.Value, null bool) {
+	all := elements(k.get("anyOf"))
+	if all == nil {
+		all = elements(k.get("oneOf"))
+	} else if k.get("oneOf") != nil {
+		c.lossy = true
+	}
+	if len(all) > 0 && slices.ContainsFunc(k, func(m member) bool { return slices.Contains(typed, m.name) }) {
+		c.lossy = true // the choice only narrows what stands beside it
+		all = nil
+	}
+	for _, o := range all {
+		if text(keywords(members(o)).get("type")) == "null" {
+			null = true
+			continue
+		}
+		options = append(options, o)
+	}
+	if len(all) > 0 || len(types) == 1 {
+		return options, null
+	}
+	for _, name := range types {
+		one := slices.Clone(k)
+		one.set("type", quote(name))
+		var out object
+		for _, m := range one {
+			if m.name != "description" && m.name != "title" && m.name != "default" {
+				out.add(m.name, m.value)
+			}
+		}
+		options = append(options, out.done())
+	}
+	return options, null
+}
