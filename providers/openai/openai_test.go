@@ -361,6 +361,8 @@ func TestStreamsThatBreakOffAreErrors(t *testing.T) {
 		"error first":        data(`{"error":{"message":"Sorry","type":"server_error"}}`),
 		"error midway":       start + data(`{"error":{"message":"Sorry","type":"server_error"}}`),
 		"error behind azure": data(`{"id":"","model":"","choices":[]}`, `{"error":{"message":"Sorry"}}`, part(`{"content":"a"}`, "stop"), done),
+		"cut after finish":   start + data(part(`{}`, "stop")),
+		"cut before done":    start + data(part(`{}`, "stop")) + "data: [DO",
 		"nonsense midway":    start + data(`{"id":`),
 		"html midway":        start + data(`<html>`),
 	} {

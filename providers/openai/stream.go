@@ -102,7 +102,17 @@ type stream struct {
 
 	out   *chunk.Emitter
 	calls map[int][]call // the tool calls of each choice, as the upstream knows them
+	ends  []ending       // of the choices that are complete
 	usage *api.Usage
+}
+
+// ending is the last chunk of a choice. It is kept back until the upstream has
+// said that the whole stream is complete: nobody is to see a finish reason and
+// then an error.
+type ending struct {
+	index  int
+	reason string
+	extra  jsontext.Value
 }
 
 // call is a tool call in the making.
@@ -221,7 +231,8 @@ func (s *stream) choice(c *eventChoice) bool {
 	if c.FinishReason == "" {
 		return true
 	}
-	return s.closeCalls(c.Index) && s.out.Finish(c.Index, c.FinishReason)
+	s.ends = append(s.ends, ending{c.Index, c.FinishReason, c.Extra})
+	return s.closeCalls(c.Index)
 }
 
 // toolCall finds the call a fragment belongs to: by its index, else by its id,
@@ -279,22 +290,30 @@ func (s *stream) closeCalls(choice int) bool {
 	return true
 }
 
-// finish ends the stream. The end mark is [DONE]; a body that ends without it
-// was still whole when every choice had its finish reason.
+// finish ends the stream. The end mark is [DONE]; some compatible servers have
+// none, but then the usage that was asked for is the last thing to come.
 func (s *stream) finish(err error) {
-	open := s.out.Open()
-	if err != nil && (err != io.EOF || len(open) > 0 || !s.out.Begun()) {
-		if err == io.EOF {
-			err = s.client.Truncated()
-		}
+	if err == io.EOF && s.usage != nil && len(s.ends) > 0 {
+		err = nil
+	}
+	switch {
+	case err == io.EOF:
+		err = s.client.Truncated()
+	case err == nil && !s.out.Begun():
+		err = s.client.Nonsense(errNoChoices)
+	}
+	if err != nil {
 		s.out.Fail(err)
 		return
 	}
-	if !s.out.Begun() {
-		s.out.Fail(s.client.Nonsense(errNoChoices))
-		return
+	for _, e := range s.ends {
+		s.out.With(nil, e.extra)
+		if !s.out.Finish(e.index, e.reason) {
+			return
+		}
 	}
-	for _, choice := range open { // [DONE] without a reason: compatible servers
+	s.out.With(nil, nil)
+	for _, choice := range s.out.Open() { // [DONE] without a reason: compatible servers
 		if !s.closeCalls(choice) || !s.out.Finish(choice, inferred(len(s.calls[choice]))) {
 			return
 		}
