@@ -131,14 +131,19 @@ func (f *folder) assistant(i int, m *api.Message) error {
 	for j := range carried {
 		f.push(true, Block{Thought: &carried[j]})
 	}
-	for _, b := range blocks(m) {
+	content := blocks(m)
+	for _, b := range content {
 		f.push(true, b)
 	}
 	if m.Refusal != "" {
 		f.push(true, Block{Part: &api.ContentPart{Type: "text", Text: m.Refusal}})
 	}
-	for _, c := range calls {
-		f.push(true, Block{Call: c.call})
+	for j, c := range calls {
+		b := Block{Call: c.call}
+		if j == len(calls)-1 && len(content) == 0 {
+			b.CacheControl = m.CacheControl
+		}
+		f.push(true, b)
 	}
 	if len(calls) > 0 {
 		f.calls, f.moved, f.asked = calls, false, i

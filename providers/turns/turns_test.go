@@ -125,3 +125,14 @@ func TestACacheMarkOfAMessageStandsBehindItsLastPart(t *testing.T) {
 		t.Errorf("%s, %s", blocks[0].CacheControl, blocks[1].CacheControl)
 	}
 }
+
+func TestACacheMarkOfAMessageOfCallsStandsBehindTheLast(t *testing.T) {
+	_, c, err := fold(t, `[`+strings.TrimSuffix(twoCalls, "}")+`,"cache_control":{"type":"ephemeral"}}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := c.Turns[0].Blocks
+	if len(blocks[0].CacheControl) != 0 || string(blocks[1].CacheControl) != `{"type":"ephemeral"}` {
+		t.Errorf("%s, %s", blocks[0].CacheControl, blocks[1].CacheControl)
+	}
+}
