@@ -156,7 +156,7 @@ func readFile(path string) (string, error) {
 	if err != nil {
 		return "", withoutPath(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
 		return "", withoutPath(err)

@@ -127,7 +127,7 @@ func database(into *Secret) kind {
 		case strings.HasPrefix(text, "postgres://"), strings.HasPrefix(text, "postgresql://"):
 			err = checkPostgres(text)
 		default:
-			err = errors.New("does not begin with postgres://, postgresql:// or sqlite:")
+			err = errors.New("does not begin with postgres://, postgresql:// or sqlite:") //nolint:staticcheck // it ends with what to type
 		}
 		if err != nil {
 			return err

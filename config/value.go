@@ -126,7 +126,7 @@ func readable(into *string) kind {
 		if err != nil {
 			return withoutPath(err)
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		if info, err := file.Stat(); err != nil || info.IsDir() {
 			return errors.New("not " + want)
 		}

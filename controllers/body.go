@@ -59,7 +59,7 @@ func readAll(c *gin.Context, limit int64) ([]byte, error) {
 	for {
 		n, err := src.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			// What is read from now on is only whether the client is there.
 			_ = control.SetReadDeadline(time.Time{})
 			return buf, nil

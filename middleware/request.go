@@ -64,7 +64,7 @@ func (m Chain) Recover(c *gin.Context) {
 			return
 		}
 		c.Abort()
-		if fault == http.ErrAbortHandler {
+		if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(fault)
 		}
 		m.Log.Error("panic", "request_id", RequestID(c), "fault", fault, "stack", stack())

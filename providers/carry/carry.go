@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -34,15 +35,23 @@ func Pack(id string, details []api.ReasoningDetail) string {
 		return id
 	}
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err != nil {
-		return id
-	}
+	w := writers.Get().(*flate.Writer)
+	defer writers.Put(w)
+	w.Reset(&packed)
 	if _, err := w.Write(text); err != nil || w.Close() != nil {
 		return id
 	}
 	return id + mark + base64.RawURLEncoding.EncodeToString(packed.Bytes())
 }
+
+// writers are kept: making one costs a hundred times more than using it.
+var writers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // only for a level that does not exist
+	}
+	return w
+}}
 
 // Unpack parts an id into the provider's own and what it carries. An id that
 // carries nothing, or nothing that can be read, is returned as it is.

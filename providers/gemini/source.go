@@ -107,7 +107,7 @@ func (s *source) value(a *answer) error {
 		return io.EOF
 	}
 	s.over = !s.inArray
-	if err := json.UnmarshalDecode(s.values, a, lenient); err != io.EOF {
+	if err := json.UnmarshalDecode(s.values, a, lenient); !errors.Is(err, io.EOF) {
 		return err
 	}
 	return io.ErrUnexpectedEOF

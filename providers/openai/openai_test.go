@@ -5,11 +5,13 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -383,6 +385,45 @@ func TestAnErrorBeforeTheFirstChunkIsReturnedNotStreamed(t *testing.T) {
 		t.Error("a stream came as well")
 	}
 	wantError(t, err, 429)
+}
+
+func TestStreamsKeepTheirConnection(t *testing.T) {
+	var connections atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, data(part(`{"content":"a"}`, "null"), part(`{}`, "stop"), done))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	p := provider(server.URL)
+	for range 20 {
+		if _, err := collect(t, p, hello+`,"stream":true}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("20 streams took %d connections", n)
+	}
+}
+
+func TestAnUpstreamThatTalksOnAfterDoneIsLeft(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, data(part(`{"content":"a"}`, "null"), part(`{}`, "stop"), `{"id":"x","model":"m","choices":[],"usage":{"total_tokens":1}}`, done))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	began := time.Now()
+	answer, err := collect(t, provider(server.URL), hello+`,"stream":true}`)
+	if err != nil || answer.Usage.TotalTokens != 1 || time.Since(began) > 5*time.Second {
+		t.Errorf("%+v, %v after %s", answer, err, time.Since(began))
+	}
 }
 
 func TestModelsKeepsWhatChats(t *testing.T) {

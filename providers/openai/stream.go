@@ -319,5 +319,7 @@ func (s *stream) finish(err error) {
 		}
 	}
 	s.out.Chunk().Extra = nil
-	s.out.Usage(s.usage)
+	if s.out.Usage(s.usage) && s.ended {
+		s.events.Drain()
+	}
 }

@@ -253,7 +253,12 @@ func (m *fakeMachine) choice(c api.ChunkChoice) bool {
 	}
 	m.finished = true
 	if m.x.finishesTwice {
-		return m.yield(m.raw(api.Delta{}, c.FinishReason), nil) && m.yield(m.raw(api.Delta{}, c.FinishReason), nil)
+		for range 2 {
+			if !m.yield(m.raw(api.Delta{}, c.FinishReason), nil) {
+				return false
+			}
+		}
+		return true
 	}
 	if !m.out.Finish(c.Index, *c.FinishReason) {
 		return false

@@ -31,7 +31,7 @@ func (o Outcome) brief() string {
 }
 
 func anonymous(o Outcome) Outcome {
-	o.Choice = o.Choice.anonymous()
+	o.Choice = o.anonymous()
 	o.Others = slices.Clone(o.Others)
 	for i := range o.Others {
 		o.Others[i] = o.Others[i].anonymous()

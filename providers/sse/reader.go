@@ -55,7 +55,7 @@ func (r *Reader) Next() (Event, error) {
 	for {
 		line, err := r.line()
 		if err != nil {
-			if err == io.EOF && has {
+			if errors.Is(err, io.EOF) && has {
 				event.Data = r.data
 				return event, nil
 			}
@@ -187,7 +187,7 @@ func (r *Reader) mark() bool {
 }
 
 func (r *Reader) last() ([]byte, error) {
-	if r.r == r.w || r.err != io.EOF {
+	if r.r == r.w || !errors.Is(r.err, io.EOF) {
 		return nil, r.err
 	}
 	line := r.buf[r.r:r.w]

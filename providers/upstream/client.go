@@ -82,7 +82,7 @@ func (c *Client) whole(ctx context.Context, method, path string, body []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Close()
+	defer func() { _ = answer.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer, MaxAnswer+1))
 	switch {
 	case err != nil:
@@ -117,6 +117,20 @@ func NewEvents(body io.ReadCloser) *Events {
 // Close ends the upstream call, whether it was whole or not.
 func (e *Events) Close() { _ = e.body.Close() }
 
+// Drain waits a moment for the body to end by itself, after the protocol's end
+// mark has come: then the connection can serve the next call.
+func (e *Events) Drain() {
+	const moment = 20 * time.Millisecond
+	if b, ok := e.body.(*body); ok {
+		b.idle = moment
+	}
+	for range 8 { // an upstream that goes on talking is not worth a connection
+		if _, err := e.Next(); err != nil {
+			return
+		}
+	}
+}
+
 // Body is the answer before it is split into events, for an upstream that
 // does not always answer with events. It must be read before the first event.
 func (e *Events) Body() io.Reader { return e.body }
@@ -137,7 +151,7 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 	// six failed when the upstream closed its idle connections meanwhile.
 	req.Header["X-Idempotency-Key"] = nil
 	c.opts.Authorize(req.Header, c.opts.Key())
-	resp, err := c.http.Do(req)
+	resp, err := c.http.Do(req) //nolint:bodyclose // the body is closed through answer
 	if err != nil {
 		cancel(nil)
 		return nil, c.Broken(ctx, err)
@@ -146,7 +160,7 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return answer, nil
 	}
-	defer answer.Close()
+	defer func() { _ = answer.Close() }()
 	return nil, c.refused(ctx, resp, answer)
 }
 
