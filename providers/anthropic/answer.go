@@ -1,0 +1,199 @@
+package anthropic
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/providers/chunk"
+)
+
+// kind is what a content block of an answer becomes.
+type kind int
+
+const (
+	kindOther kind = iota // nothing: server tools, their results, compaction, what is not known
+	kindText
+	kindThinking
+	kindRedacted
+	kindTool
+)
+
+func kindOf(blockType string) kind {
+	switch blockType {
+	case "text":
+		return kindText
+	case "thinking":
+		return kindThinking
+	case "redacted_thinking":
+		return kindRedacted
+	case "tool_use":
+		return kindTool
+	}
+	return kindOther
+}
+
+func knownDelta(deltaType string) bool {
+	switch deltaType {
+	case "text_delta", "thinking_delta", "signature_delta", "input_json_delta":
+		return true
+	}
+	return false
+}
+
+// answer is the state machine between the events of a message and the chunks
+// of a completion. A whole answer is replayed through it, so that both ways
+// give the same.
+type answer struct {
+	exchange *exchange
+	out      *chunk.Emitter
+
+	open     []openBlock
+	thoughts int                   // blocks of thinking so far
+	signed   []api.ReasoningDetail // those that no tool call has carried yet
+	calls    int                   // tool calls of the client's tools
+	answered bool                  // the tool whose input is the content has been called
+
+	usage       usage
+	reason      string // stop_reason, once it is known
+	explanation string // of a refusal
+	stopped     bool   // message_stop has come
+
+	text   string // what the chunk under way points to
+	detail [1]api.ReasoningDetail
+}
+
+// openBlock is a content block between its start and its stop.
+type openBlock struct {
+	index int // upstream's, which counts blocks of every kind
+	kind  kind
+
+	call    int            // kindTool: index among the client's tool calls
+	content bool           // kindTool: the input is the answer's content
+	unseen  bool           // kindTool: the client cannot be told of it
+	input   jsontext.Value // kindTool: what the start had
+	filled  bool           // kindTool: a fragment of the input has come
+
+	thought   int // kindThinking: its index among them
+	thinking  *strings.Builder
+	signature string
+}
+
+func newAnswer(x *exchange) *answer { return &answer{exchange: x} }
+
+// take handles one event after the first; it is false when the consumer has
+// left. Proxies are known to send message_start twice, or to begin anew in the
+// middle: the completion goes on.
+func (a *answer) take(e *event) bool {
+	switch e.Type {
+	case typeBlockStart:
+		return a.startBlock(e.Index, &e.Block)
+	case typeBlockDelta:
+		return a.delta(e.Index, &e.Delta)
+	case typeBlockStop:
+		return a.stopBlock(e.Index)
+	case typeMessageDelta:
+		if e.Delta.StopReason != "" {
+			a.reason = e.Delta.StopReason
+		}
+		if e.Delta.StopDetails != nil {
+			a.explanation = e.Delta.StopDetails.Explanation
+		}
+	case typeMessageStop:
+		a.stopped = true
+		a.finish()
+	}
+	return true
+}
+
+// start begins the completion.
+func (a *answer) start(m *startMessage, yield func(*api.ChatChunk, error) bool) bool {
+	head := chunk.Head{ID: m.ID, Model: m.Model, Created: a.exchange.provider.now().Unix()}
+	if head.Model == "" {
+		head.Model = a.exchange.model
+	}
+	a.out = chunk.New(yield, head)
+	return a.out.Begin(0)
+}
+
+func (a *answer) startBlock(index int, b *answerBlock) bool {
+	if !a.stopBlock(index) { // one that never stopped, of an answer begun anew
+		return false
+	}
+	o := openBlock{index: index, kind: kindOf(b.Type)}
+	alive := true
+	switch o.kind {
+	case kindText:
+		alive = a.sendText(b.Text)
+	case kindThinking:
+		o.thought, o.thinking, o.signature = a.thoughts, new(strings.Builder), b.Signature
+		a.thoughts++
+		alive = a.think(&o, b.Thinking)
+	case kindRedacted:
+		alive = a.redacted(b.Data)
+	case kindTool:
+		alive = a.startTool(&o, b)
+	}
+	a.open = append(a.open, o)
+	return alive
+}
+
+func (a *answer) delta(index int, d *delta) bool {
+	o := a.block(index)
+	if o == nil {
+		return true
+	}
+	switch {
+	case d.Type == "text_delta" && o.kind == kindText:
+		return a.sendText(d.Text)
+	case d.Type == "thinking_delta" && o.kind == kindThinking:
+		return a.think(o, d.Thinking)
+	case d.Type == "signature_delta" && o.kind == kindThinking:
+		o.signature = d.Signature
+	case d.Type == "input_json_delta" && o.kind == kindTool && d.PartialJSON != "":
+		o.filled = true
+		return a.sendInput(o, d.PartialJSON)
+	}
+	return true
+}
+
+func (a *answer) block(index int) *openBlock {
+	for i := range a.open {
+		if a.open[i].index == index {
+			return &a.open[i]
+		}
+	}
+	return nil
+}
+
+// stopBlock closes the block of this index, if it is open.
+func (a *answer) stopBlock(index int) bool {
+	at := slices.IndexFunc(a.open, func(o openBlock) bool { return o.index == index })
+	if at < 0 {
+		return true
+	}
+	o := a.open[at]
+	a.open = slices.Delete(a.open, at, at+1)
+	switch {
+	case o.kind == kindTool && !o.filled:
+		return a.sendInput(&o, o.argument())
+	case o.kind == kindThinking:
+		return a.sign(&o)
+	}
+	return true
+}
+
+// argument is the input of a call that came without fragments: the start's,
+// where some proxies put it, else that of a tool without arguments.
+func (o *openBlock) argument() string {
+	if o.input.Kind() != jsontext.KindBeginObject {
+		return "{}"
+	}
+	input := o.input.Clone()
+	if input.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return string(o.input)
+	}
+	return string(input)
+}

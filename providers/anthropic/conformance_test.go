@@ -1,0 +1,27 @@
+package anthropic_test
+
+import (
+	"testing"
+	"time"
+
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/anthropic"
+	"modelgateway/providers/providertest"
+)
+
+func TestConformance(t *testing.T) {
+	models, err := catalog.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := func(baseURL string) providers.Provider {
+		return anthropic.New(anthropic.Options{
+			BaseURL: baseURL, Key: func() string { return "sk-test" }, Now: time.Now,
+			HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
+		})
+	}
+	providertest.Run(t, catalog.Anthropic, driver, func(id string) catalog.Model {
+		return models.Derive(catalog.Anthropic, id)
+	})
+}

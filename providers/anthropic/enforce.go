@@ -1,0 +1,221 @@
+package anthropic
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// change is what had to be done to a schema.
+type change int
+
+const (
+	unchanged change = iota
+	harmless         // answers that were right stay so
+	lossy            // it says something else now, with the rest as a hint
+)
+
+// enforceable makes of a schema one that Anthropic can hold an answer to, as
+// its own SDKs do (anthropic-sdk-python, lib/_parse/_transform.py, 2026-08):
+// objects are closed, and what it knows no rule for becomes part of the
+// description, where the model may read it. A schema that needs nothing is
+// returned as it came, and so is every part that needs nothing.
+func enforceable(schema jsontext.Value) (jsontext.Value, change) {
+	all := members(schema)
+	if all == nil && schema.Kind() != jsontext.KindBeginObject {
+		return schema, unchanged // true or false, or nonsense
+	}
+	s := &schemaRewrite{alternatives: slices.ContainsFunc(all, func(m schemaMember) bool { return string(m.name) == `"anyOf"` })}
+	for _, m := range all {
+		s.member(m)
+	}
+	s.close(all)
+	if s.change == unchanged {
+		return schema, unchanged
+	}
+	return s.write(), s.change
+}
+
+// schemaRewrite is one object of a schema being rewritten.
+type schemaRewrite struct {
+	kept   []schemaMember
+	hints  []string
+	change change
+
+	alternatives bool // it has anyOf
+}
+
+func (s *schemaRewrite) did(c change) { s.change = max(s.change, c) }
+
+func (s *schemaRewrite) keep(m schemaMember) { s.kept = append(s.kept, m) }
+
+// drop leaves a rule out, and says it in words.
+func (s *schemaRewrite) drop(m schemaMember) {
+	s.did(lossy)
+	s.hints = append(s.hints, strings.Trim(string(m.name), `"`)+": "+string(m.value))
+}
+
+// formats are those of strings that Anthropic enforces.
+var formats = []string{
+	`"date-time"`, `"time"`, `"date"`, `"duration"`, `"email"`, `"hostname"`, `"uri"`, `"ipv4"`, `"ipv6"`, `"uuid"`,
+}
+
+func (s *schemaRewrite) member(m schemaMember) {
+	switch strings.Trim(string(m.name), `"`) {
+	case "type", "enum", "const", "required", "$ref", "title", "description", "default":
+		s.keep(m)
+	case "properties", "$defs", "definitions":
+		m.value = s.each(m.value)
+		s.keep(m)
+	case "items":
+		if m.value.Kind() != jsontext.KindBeginObject {
+			s.drop(m)
+			return
+		}
+		m.value = s.inner(m.value)
+		s.keep(m)
+	case "oneOf":
+		if s.alternatives {
+			s.drop(m)
+			return
+		}
+		s.did(harmless) // Anthropic has no exactly-one; alternatives rarely overlap
+		m.name = jsontext.Value(`"anyOf"`)
+		m.value = s.list(m.value)
+		s.keep(m)
+	case "anyOf", "allOf":
+		m.value = s.list(m.value)
+		s.keep(m)
+	case "additionalProperties":
+		if string(m.value) != "false" {
+			s.did(lossy)
+			m.value = jsontext.Value("false")
+		}
+		s.keep(m)
+	case "format":
+		s.keepIf(slices.Contains(formats, string(m.value)), m)
+	case "minItems":
+		s.keepIf(string(m.value) == "0" || string(m.value) == "1", m)
+	case "pattern":
+		s.keepIf(plainPattern(string(m.value)), m)
+	case "$schema", "$id", "$comment", "$anchor", "examples", "deprecated", "readOnly", "writeOnly":
+		s.did(harmless) // they forbid nothing
+	default:
+		s.drop(m)
+	}
+}
+
+func (s *schemaRewrite) keepIf(taken bool, m schemaMember) {
+	if taken {
+		s.keep(m)
+	} else {
+		s.drop(m)
+	}
+}
+
+// plainPattern says whether a regular expression, as JSON, does without what
+// Anthropic's grammars cannot say: looking around, back references, word
+// boundaries.
+func plainPattern(pattern string) bool {
+	pattern = strings.ReplaceAll(pattern, "(?:", "")
+	for _, sign := range []string{"(?", `\\b`, `\\B`, `\\1`, `\\2`, `\\3`, `\\k`} {
+		if strings.Contains(pattern, sign) {
+			return false
+		}
+	}
+	return true
+}
+
+// inner rewrites a schema inside this one.
+func (s *schemaRewrite) inner(schema jsontext.Value) jsontext.Value {
+	out, c := enforceable(schema)
+	s.did(c)
+	return out
+}
+
+// each rewrites the schemas that an object holds by name.
+func (s *schemaRewrite) each(object jsontext.Value) jsontext.Value {
+	before := s.change
+	s.change = unchanged
+	all := members(object)
+	for i := range all {
+		all[i].value = s.inner(all[i].value)
+	}
+	if s.change != unchanged {
+		object = (&schemaRewrite{kept: all}).write()
+	}
+	s.did(before)
+	return object
+}
+
+// list rewrites the schemas of an array.
+func (s *schemaRewrite) list(array jsontext.Value) jsontext.Value {
+	if array.Kind() != jsontext.KindBeginArray {
+		return array
+	}
+	before := s.change
+	s.change = unchanged
+	out := []byte{'['}
+	for i, schema := range elements(array) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, s.inner(schema)...)
+	}
+	if s.change != unchanged {
+		array = append(out, ']')
+	}
+	s.did(before)
+	return array
+}
+
+// close forbids other properties where a schema of an object does not say.
+func (s *schemaRewrite) close(all []schemaMember) {
+	object, said := false, false
+	for _, m := range all {
+		switch string(m.name) {
+		case `"type"`:
+			object = object || strings.Contains(string(m.value), `"object"`)
+		case `"properties"`:
+			object = true
+		case `"additionalProperties"`:
+			said = true
+		}
+	}
+	if object && !said {
+		s.did(harmless)
+		s.keep(schemaMember{name: jsontext.Value(`"additionalProperties"`), value: jsontext.Value("false")})
+	}
+}
+
+// write puts the object together.
+func (s *schemaRewrite) write() jsontext.Value {
+	if len(s.hints) > 0 {
+		s.describe("{" + strings.Join(s.hints, ", ") + "}")
+	}
+	out := []byte{'{'}
+	for i, m := range s.kept {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, m.name...), ':'), m.value...)
+	}
+	return append(out, '}')
+}
+
+// describe adds to the description.
+func (s *schemaRewrite) describe(hint string) {
+	for i, m := range s.kept {
+		if string(m.name) != `"description"` || m.value.Kind() != jsontext.KindString {
+			continue
+		}
+		text, err := jsontext.AppendUnquote(nil, m.value)
+		if err != nil {
+			break
+		}
+		s.kept[i].value = quote(string(text) + "\n\n" + hint)
+		return
+	}
+	s.keep(schemaMember{name: jsontext.Value(`"description"`), value: quote(hint)})
+}

@@ -1,0 +1,206 @@
+package anthropic
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/chunk"
+)
+
+func FuzzTranslate(f *testing.F) {
+	for _, g := range goldens {
+		f.Add([]byte(g.body))
+	}
+	f.Add([]byte(`{"model":"m","messages":[{"role":"user","content":"q"}],"thinking":{"type":"enabled","budget_tokens":9e9},"max_tokens":1,"tools":[],"stop":[" "],"zeta":{}}`))
+	var models []catalog.Model
+	for _, id := range []string{noThinking, budgetOld, budgetNew, budgetHard, bothWays, byItself, byDefault, always} {
+		models = append(models, model(f, id))
+	}
+	p := provider("http://127.0.0.1:1")
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req, err := api.DecodeChatRequest(body)
+		if err != nil {
+			return
+		}
+		for _, m := range models {
+			x, err := p.Prepare(providers.Call{Request: req, Model: m})
+			if err != nil {
+				if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != http.StatusBadRequest || e.Param == "" {
+					t.Fatalf("%s: not a 400 that names its field: %v", m.ID, err)
+				}
+				continue
+			}
+			checkTranslation(t, m, x.(*exchange))
+		}
+	})
+}
+
+// checkTranslation looks for what Anthropic would refuse whatever was asked.
+func checkTranslation(t *testing.T, m catalog.Model, x *exchange) {
+	if !jsontext.Value(x.body).IsValid() || !jsontext.Value(x.streamed()).IsValid() {
+		t.Fatalf("%s: not JSON: %s", m.ID, x.body)
+	}
+	if n := len(x.ignored); n != len(slices.Compact(slices.Sorted(slices.Values(x.ignored)))) {
+		t.Fatalf("%s: ignored twice: %q", m.ID, x.ignored)
+	}
+	var r struct {
+		MaxTokens int64 `json:"max_tokens"`
+		Messages  []struct {
+			Role    string           `json:"role"`
+			Content []jsontext.Value `json:"content"`
+		} `json:"messages"`
+		Thinking struct {
+			Budget int64 `json:"budget_tokens"`
+		} `json:"thinking"`
+	}
+	if err := json.Unmarshal(x.body, &r); err != nil {
+		t.Fatalf("%s: %v", m.ID, err)
+	}
+	if r.MaxTokens < 1 || r.MaxTokens > m.MaxOutput || r.Thinking.Budget >= r.MaxTokens {
+		t.Fatalf("%s: max_tokens %d, budget %d", m.ID, r.MaxTokens, r.Thinking.Budget)
+	}
+	role := roleAssistant
+	for i, msg := range r.Messages {
+		if msg.Role == role || len(msg.Content) == 0 {
+			t.Fatalf("%s: message %d of %s is empty or does not take turns", m.ID, i, x.body)
+		}
+		role = msg.Role
+	}
+	if len(r.Messages) == 0 {
+		t.Fatalf("%s: no messages", m.ID)
+	}
+}
+
+// said puts a stream together without the help of the package that does.
+type said struct{ text, reasoning, arguments, finish string }
+
+func (s *said) add(c *api.ChatChunk) {
+	for _, choice := range c.Choices {
+		if choice.Delta.Content != nil {
+			s.text += *choice.Delta.Content
+		}
+		s.reasoning += choice.Delta.ReasoningContent
+		for _, call := range choice.Delta.ToolCalls {
+			s.arguments += fmt.Sprintf("%d%s", call.Index, call.Function.Arguments)
+		}
+		if choice.FinishReason != nil {
+			s.finish += *choice.FinishReason
+		}
+	}
+}
+
+// FuzzStream plays any bytes as a stream: it must end in one finish or in one
+// error, and say the same as the answer that is made of it.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(everything))
+	f.Add([]byte(everything[:len(everything)/2]))
+	f.Add([]byte(events(start, text0, text0, end, start)))
+	f.Add([]byte(events(start, began(0, toolBlock), `{"type":"error","error":{}}`)))
+	f.Add([]byte(events(start, `{"type":"content_block_delta","index":-1,"delta":{"type":"future","text":1}}`, stopped("refusal"))))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s, other := newStream(body), newStream(body)
+		err := s.first()
+		if otherErr := other.first(); (err == nil) != (otherErr == nil) {
+			t.Fatalf("once %v, once %v", err, otherErr)
+		}
+		if err != nil {
+			return
+		}
+		var got said
+		ends := 0
+		s.run(func(c *api.ChatChunk, err error) bool {
+			if ends > 0 && (err != nil || len(c.Choices) > 0) {
+				t.Fatalf("the stream goes on after its end")
+			}
+			if err != nil {
+				ends++
+				return false
+			}
+			got.add(c)
+			if len(c.Choices) > 0 && c.Choices[0].FinishReason != nil {
+				ends++
+			}
+			return true
+		})
+		if ends != 1 {
+			t.Fatalf("%d ends", ends)
+		}
+		answer, err := chunk.Collect(other.run)
+		if (err == nil) != (got.finish != "") {
+			t.Fatalf("the stream finished with %q, the answer with %v", got.finish, err)
+		}
+		if err == nil && (text(answer) != got.text || answer.Choices[0].Message.ReasoningContent != got.reasoning) {
+			t.Fatalf("the stream says %+v, the answer %+v", got, answer.Choices[0].Message)
+		}
+	})
+}
+
+func text(c *api.ChatCompletion) string {
+	if c.Choices[0].Message.Content == nil {
+		return ""
+	}
+	return *c.Choices[0].Message.Content
+}
+
+// FuzzStreamAndAnswer has the same message streamed in pieces and given whole.
+func FuzzStreamAndAnswer(f *testing.F) {
+	f.Add("Hello 🎉", "hm", "sig", `{"a": [1, 2.50]}`, uint8(3))
+	f.Add("", "", "", "", uint8(0))
+	f.Add("<&>\u2028", "", "s", `{"x":{}}`, uint8(1))
+	f.Fuzz(func(t *testing.T, words, thinking, signature, input string, size uint8) {
+		words, thinking, signature = strings.ToValidUTF8(words, "?"), strings.ToValidUTF8(thinking, "?"), strings.ToValidUTF8(signature, "?")
+		value := jsontext.Value(strings.TrimSpace(input))
+		if value.Kind() != jsontext.KindBeginObject || value.Compact() != nil {
+			value = jsontext.Value("{}")
+		}
+		whole := fmt.Sprintf(`{"type":"message","id":"msg_1","model":"claude-x","content":[{"type":"thinking","thinking":%s,"signature":%s},{"type":"text","text":%s},{"type":"tool_use","id":"toolu_1","name":"f","input":%s}],"stop_reason":"tool_use","usage":{"input_tokens":43,"output_tokens":62}}`,
+			quote(thinking), quote(signature), quote(words), value)
+		m, err := readMessage([]byte(whole))
+		if err != nil {
+			t.Fatalf("%v: %s", err, whole)
+		}
+		s := newStream([]byte(pieces(words, thinking, signature, string(value), int(size)+1)))
+		want, err := chunk.Collect(s.answer.exchange.replay(m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.first(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := chunk.Collect(s.run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := json.Marshal(want)
+		b, _ := json.Marshal(got)
+		if string(a) != string(b) {
+			t.Fatalf("whole    %s\nstreamed %s", a, b)
+		}
+	})
+}
+
+// pieces is the stream of a message, in fragments of so many runes.
+func pieces(words, thinking, signature, input string, size int) string {
+	all := []string{start, began(0, `{"type":"thinking","thinking":"","signature":""}`)}
+	cut := func(s string, make func(string) string) {
+		for c := range slices.Chunk([]rune(s), size) {
+			all = append(all, make(string(c)))
+		}
+	}
+	cut(thinking, func(s string) string { return piece(0, thought(s)) })
+	all = append(all, piece(0, `{"type":"signature_delta","signature":`+string(quote(signature))+`}`), over(0), text0)
+	cut(words, func(s string) string { return piece(0, `{"type":"text_delta","text":`+string(quote(s))+`}`) })
+	all = append(all, over(0), began(2, toolBlock))
+	cut(input, func(s string) string { return piece(2, arguments(s)) })
+	return events(append(all, over(2), stopped("tool_use"), end)...)
+}

@@ -1,0 +1,102 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// known are the fields whose fate is decided where they are translated.
+var known = map[string]bool{
+	"model": true, "messages": true, "stream": true, "stream_options": true,
+	"max_tokens": true, "max_completion_tokens": true, "temperature": true, "top_p": true, "top_k": true,
+	"frequency_penalty": true, "presence_penalty": true, "stop": true, "n": true, "seed": true,
+	"logit_bias": true, "logprobs": true, "top_logprobs": true,
+	"tools": true, "tool_choice": true, "parallel_tool_calls": true, "functions": true, "function_call": true,
+	"response_format": true, "reasoning_effort": true, "thinking": true, "cache_control": true,
+	"user": true, "safety_identifier": true, "metadata": true, "service_tier": true,
+	"modalities": true, "audio": true, "web_search_options": true,
+}
+
+// idle are the values by which other fields ask for nothing.
+var idle = map[string]string{"store": `false`, "verbosity": `"medium"`}
+
+// fields reads the top level of a body that has been decoded before.
+func fields(raw []byte) []field {
+	var all []field
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // the door allows none
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	for dec.PeekKind() == jsontext.KindString {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return all
+		}
+		name := token.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return all
+		}
+		if value.Kind() != jsontext.KindNull {
+			all = append(all, field{name: name, value: keep(name, value)})
+		}
+	}
+	return all
+}
+
+// keep clones what is looked at later: the decoder reuses its memory.
+func keep(name string, value jsontext.Value) jsontext.Value {
+	const most = 1 << 10 // nothing longer is ever asked for
+	if name == "messages" || name == "tools" || len(value) > most {
+		return nil
+	}
+	return value.Clone()
+}
+
+// value is a field as the client wrote it, where it is there and short.
+func (t *translation) value(name string) jsontext.Value {
+	for _, f := range t.fields {
+		if f.name == name {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// lose notes that a part of the request is left out.
+func (t *translation) lose(name string) { t.lost = append(t.lost, name) }
+
+// loseIf is lose where there was something to lose.
+func (t *translation) loseIf(loss bool, name string) {
+	if loss {
+		t.lose(name)
+	}
+}
+
+// ignored is all that was left out, each once, in the order of the client's
+// body; parts of one field are in alphabetical order.
+func (t *translation) ignored() []string {
+	at := make(map[string]int, len(t.fields))
+	for i, f := range t.fields {
+		at[f.name] = i
+		if asks, ok := idle[f.name]; !known[f.name] && (!ok || asks != string(f.value)) {
+			t.lose(f.name)
+		}
+	}
+	slices.SortFunc(t.lost, func(a, b string) int {
+		return cmp.Or(cmp.Compare(at[root(a)], at[root(b)]), strings.Compare(a, b))
+	})
+	return slices.Compact(t.lost)
+}
+
+// root is the field that a name such as messages[].name belongs to.
+func root(name string) string {
+	if i := strings.IndexAny(name, "[."); i > 0 {
+		return name[:i]
+	}
+	return name
+}

@@ -1,0 +1,193 @@
+package anthropic
+
+import (
+	"math"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// request is the body of POST /v1/messages, without tools and output_config:
+// those hold the client's schemas and are written apart, see body.
+type request struct {
+	Model         string         `json:"model"`
+	MaxTokens     int64          `json:"max_tokens"`
+	System        any            `json:"system,omitzero"` // string or []block
+	Messages      []message      `json:"messages"`
+	ToolChoice    *toolChoice    `json:"tool_choice,omitzero"`
+	Thinking      *thinking      `json:"thinking,omitzero"`
+	Temperature   *float64       `json:"temperature,omitzero"`
+	TopP          *float64       `json:"top_p,omitzero"`
+	TopK          *int64         `json:"top_k,omitzero"`
+	StopSequences []string       `json:"stop_sequences,omitempty"`
+	Metadata      *metadata      `json:"metadata,omitzero"`
+	ServiceTier   string         `json:"service_tier,omitempty"`
+	CacheControl  jsontext.Value `json:"cache_control,omitzero"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+// block is a content block of a request: one of text, image, document,
+// tool_use, tool_result, thinking and redacted_thinking.
+type block struct {
+	Type         string         `json:"type"`
+	Text         string         `json:"text,omitempty"`
+	Source       *source        `json:"source,omitzero"`
+	Title        string         `json:"title,omitempty"`
+	ID           string         `json:"id,omitempty"`
+	Name         string         `json:"name,omitempty"`
+	Input        jsontext.Value `json:"input,omitzero"`
+	ToolUseID    string         `json:"tool_use_id,omitempty"`
+	Content      any            `json:"content,omitzero"`  // string or []block
+	Thinking     *string        `json:"thinking,omitzero"` // may be empty, and must come back all the same
+	Signature    string         `json:"signature,omitempty"`
+	Data         string         `json:"data,omitempty"`
+	CacheControl jsontext.Value `json:"cache_control,omitzero"`
+}
+
+// source is where the bytes of an image or a document are.
+type source struct {
+	Type      string `json:"type"` // base64, url or text
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+type tool struct {
+	name         string
+	description  string
+	schema       jsontext.Value
+	strict       bool
+	cacheControl jsontext.Value
+}
+
+type toolChoice struct {
+	Type    string `json:"type"` // auto, any, tool or none
+	Name    string `json:"name,omitempty"`
+	OnlyOne bool   `json:"disable_parallel_tool_use,omitzero"`
+}
+
+// forces says whether the model must call a tool.
+func (c *toolChoice) forces() bool { return c != nil && (c.Type == "any" || c.Type == "tool") }
+
+type thinking struct {
+	Type         string `json:"type"` // enabled, adaptive or disabled
+	BudgetTokens int64  `json:"budget_tokens,omitzero"`
+	Display      string `json:"display,omitempty"` // summarized or omitted
+}
+
+type metadata struct {
+	UserID string `json:"user_id"`
+}
+
+// The types of events.
+const (
+	typeMessage      = "message"
+	typeMessageStart = "message_start"
+	typeBlockStart   = "content_block_start"
+	typeBlockDelta   = "content_block_delta"
+	typeBlockStop    = "content_block_stop"
+	typeMessageDelta = "message_delta"
+	typeMessageStop  = "message_stop"
+	typeError        = "error"
+)
+
+// event is any event of a stream; which members it has follows from its type.
+type event struct {
+	Type    string       `json:"type"`
+	Index   int          `json:"index"`
+	Delta   delta        `json:"delta"`
+	Block   answerBlock  `json:"content_block"`
+	Message startMessage `json:"message"`
+	Usage   *usage       `json:"usage"`
+	Error   problem      `json:"error"`
+}
+
+// startMessage is the message of message_start.
+type startMessage struct {
+	ID    string `json:"id"`
+	Model string `json:"model"`
+	Usage *usage `json:"usage"`
+}
+
+// delta is what content_block_delta adds to a block, or what message_delta
+// says of the message.
+type delta struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Thinking    string `json:"thinking"`
+	Signature   string `json:"signature"`
+	PartialJSON string `json:"partial_json"`
+
+	StopReason  string       `json:"stop_reason"`
+	StopDetails *stopDetails `json:"stop_details"`
+}
+
+type stopDetails struct {
+	Explanation string `json:"explanation"`
+}
+
+// answerBlock is a content block of an answer, of the types that have a place
+// in a chat completion.
+type answerBlock struct {
+	Type      string         `json:"type"`
+	Text      string         `json:"text"`
+	Thinking  string         `json:"thinking"`
+	Signature string         `json:"signature"`
+	Data      string         `json:"data"`
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Input     jsontext.Value `json:"input"`
+}
+
+// wholeMessage is an answer that is not a stream, or an error under 200.
+type wholeMessage struct {
+	Type        string           `json:"type"`
+	ID          string           `json:"id"`
+	Model       string           `json:"model"`
+	Content     []jsontext.Value `json:"content"`
+	StopReason  string           `json:"stop_reason"`
+	StopDetails *stopDetails     `json:"stop_details"`
+	Usage       usage            `json:"usage"`
+	Error       problem          `json:"error"`
+}
+
+// usage is the tokens of an answer. Decoding into one that has been filled
+// before replaces only what is given: the counts of a stream are cumulative,
+// and no event has all of them.
+type usage struct {
+	Input      count `json:"input_tokens"` // without cached ones
+	CacheWrite count `json:"cache_creation_input_tokens"`
+	CacheRead  count `json:"cache_read_input_tokens"`
+	Output     count `json:"output_tokens"` // with thinking
+	Details    struct {
+		Thinking count `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// count is a number of tokens. What is not one, or cannot be, counts as 0.
+type count struct {
+	n     int64
+	given bool
+}
+
+// mostTokens is more than any answer will ever have.
+const mostTokens = 1 << 40
+
+// UnmarshalJSONFrom leaves the count as it is when the value is null.
+func (c *count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != jsontext.KindNumber {
+		return dec.SkipValue()
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	*c = count{given: true}
+	if f, err := token.Float(); err == nil && f > 0 && f < mostTokens {
+		c.n = int64(math.Trunc(f))
+	}
+	return nil
+}
