@@ -11,10 +11,10 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: ## Run on embedded defaults, with all three providers simulated
-	SIMULATOR=true go run .
+	CGO_ENABLED=0 SIMULATOR=true go run .
 
 run: ## Run with the keys of the environment or .env
-	go run -ldflags "-X main.release=$(VERSION)" .
+	CGO_ENABLED=0 go run -ldflags "-X main.release=$(VERSION)" .
 
 build: ## Build the static binary bin/modelgateway
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
