@@ -40,11 +40,6 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 	if err := unsupported(*cfg); err != nil {
 		return err
 	}
-	var background sync.WaitGroup
-	defer background.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-
 	if cfg.Simulator {
 		closeSimulator, err := simulate(cfg, log)
 		if err != nil {
@@ -57,7 +52,11 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 		return err
 	}
 	defer gateway.close()
-	gateway.start(ctx, &background, *cfg)
+	working, cancel := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer cancel()
+	gateway.start(working, &background, *cfg)
 	return gateway.serve(ctx, *cfg, log)
 }
 
@@ -109,6 +108,7 @@ func simulate(cfg *config.Config, log *slog.Logger) (func(), error) {
 // gateway is the program's parts, put together.
 type gateway struct {
 	handler   http.Handler
+	store     *models.Store
 	health    *services.Health
 	discovery *services.Discovery
 	closers   []func() error
@@ -163,6 +163,7 @@ func (g *gateway) open(cfg config.Config) (database, cache services.Probe, err e
 	if err != nil {
 		return nil, nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
+	g.store = store
 	g.closers = append(g.closers, store.Close)
 	if cfg.RedisURL.IsZero() {
 		return store.Probe, func(context.Context) error { return nil }, nil // memory is always there
@@ -175,14 +176,44 @@ func (g *gateway) open(cfg config.Config) (database, cache services.Probe, err e
 	return store.Probe, func(ctx context.Context) error { return client.Ping(ctx).Err() }, nil
 }
 
-// start begins what runs beside the requests, and waits for the first probes.
+// start begins what runs beside the requests, and waits for the first try at
+// the schema and the first probes.
 func (g *gateway) start(ctx context.Context, background *sync.WaitGroup, cfg config.Config) {
+	tried := make(chan struct{})
+	background.Go(func() { g.migrate(ctx, tried) })
+	const enough = 3 * time.Second // a frozen database must not keep the gateway from saying so
+	select {
+	case <-tried:
+	case <-time.After(enough):
+	}
 	probed := make(chan struct{})
 	background.Go(func() { g.health.Run(ctx, probed) })
 	if cfg.ModelDiscovery {
 		background.Go(func() { g.discovery.Run(ctx) })
 	}
 	<-probed
+}
+
+// migrate brings the schema up, trying again for as long as the database is
+// not there: meanwhile health says so, and what needs no database is served.
+func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
+	const longest = 5 * time.Second
+	for wait := longest / 20; ; wait = min(2*wait, longest) {
+		err := g.store.Migrate(ctx)
+		if tried != nil {
+			close(tried)
+			tried = nil
+		}
+		if err == nil {
+			return
+		}
+		g.log.Warn("the database is not ready", "error", err, "next_try", wait.String())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
 }
 
 // serve listens until ctx ends, then lets what runs come to its end.

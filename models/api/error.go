@@ -31,6 +31,24 @@ const (
 	CodeRequestTooLarge      = "request_too_large"
 	CodeUnsupportedMediaType = "unsupported_media_type"
 	CodeProviderError        = "provider_error"
+	CodeRateLimitExceeded    = "rate_limit_exceeded"
+	CodeMissingCredentials   = "missing_credentials"
+	CodeInvalidAPIKey        = "invalid_api_key"
+	CodeInvalidToken         = "invalid_token"
+	CodeTokenExpired         = "token_expired"
+	CodeInvalidCredentials   = "invalid_credentials"
+	CodeInvalidEmail         = "invalid_email"
+	CodeWeakPassword         = "weak_password"
+	CodeEmailTaken           = "email_taken"
+	CodeEmailNotVerified     = "email_not_verified"
+	CodeDomainNotAllowed     = "email_domain_not_allowed"
+	CodeTooManyKeys          = "too_many_keys"
+	CodeKeyNotFound          = "key_not_found"
+	CodeIDPNotConfigured     = "idp_not_configured"
+	CodeIDPUnavailable       = "idp_unavailable"
+	CodeIDPRejected          = "idp_rejected"
+	CodeInvalidState         = "invalid_state"
+	CodeAccountExists        = "account_exists"
 	CodeInternal             = "internal_error"
 	CodeServiceUnavailable   = "service_unavailable"
 )
@@ -124,6 +142,20 @@ func Internal(cause error) *Error {
 	return &Error{
 		Status: http.StatusInternalServerError, Type: TypeAPI, Code: CodeInternal,
 		Message: "the gateway failed on this request", cause: cause,
+	}
+}
+
+// Unauthorized is a 401 with this code.
+func Unauthorized(code, message string) *Error {
+	return &Error{Status: http.StatusUnauthorized, Type: TypeAuthentication, Code: code, Message: message}
+}
+
+// Unavailable says that something of ours is gone, such as the database: a
+// fault of ours is never reported as the caller's.
+func Unavailable(cause error) *Error {
+	return &Error{
+		Status: http.StatusServiceUnavailable, Type: TypeAPI, Code: CodeServiceUnavailable,
+		Message: "the gateway cannot answer this at the moment", RetryAfter: time.Second, cause: cause,
 	}
 }
 
