@@ -8,6 +8,8 @@ const (
 	ObjectChunk      = "chat.completion.chunk"
 	ObjectModel      = "model"
 	ObjectList       = "list"
+	ObjectUser       = "user"
+	ObjectKey        = "api_key"
 )
 
 // The finish reasons.

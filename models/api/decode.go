@@ -18,17 +18,26 @@ const maxDepth = 100
 // errors are *Error and name the field. The request keeps body as Raw.
 func DecodeChatRequest(body []byte) (*ChatRequest, error) {
 	req := new(ChatRequest)
-	if tooDeep(body) {
-		return nil, Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
-	}
-	if err := json.Unmarshal(body, req); err != nil {
-		return nil, decodeError(err)
+	if err := Decode(body, req); err != nil {
+		return nil, err
 	}
 	req.Raw = body
 	if err := req.validate(); err != nil {
 		return nil, err
 	}
 	return req, nil
+}
+
+// Decode reads a request body with the strictness of DecodeChatRequest, and
+// checks nothing else.
+func Decode(body []byte, into any) error {
+	if tooDeep(body) {
+		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return decodeError(err)
+	}
+	return nil
 }
 
 // tooDeep looks at brackets outside strings only, so it may be asked before
