@@ -13,7 +13,8 @@ import (
 )
 
 // healthcheck asks the gateway that listens on this machine, as the settings
-// say, whether it is alive.
+// say, whether it lives: what it depends on may be down, and a
+// restart would not cure that.
 func healthcheck(ctx context.Context, environ []string, out io.Writer) int {
 	cfg, err := config.Load(environ, ".env")
 	if err != nil {
@@ -26,12 +27,13 @@ func healthcheck(ctx context.Context, environ []string, out io.Writer) int {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(cfg.Port))+"/health", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(cfg.Port))+"/livez", nil)
 	if err != nil {
 		_, _ = fmt.Fprintln(out, err)
 		return 1
 	}
-	resp, err := http.DefaultClient.Do(req)
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy stands before this machine
+	resp, err := direct.Do(req)
 	if err != nil {
 		_, _ = fmt.Fprintln(out, err)
 		return 1

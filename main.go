@@ -29,7 +29,7 @@ func main() {
 func command(ctx context.Context, args, environ []string, out io.Writer) int {
 	flags := flag.NewFlagSet("modelgateway", flag.ContinueOnError)
 	flags.SetOutput(out)
-	check := flags.Bool("healthcheck", false, "ask the gateway on this machine whether it is ready, and exit with 0 or 1")
+	check := flags.Bool("healthcheck", false, "ask the gateway on this machine whether it lives, and exit with 0 or 1")
 	showVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2

@@ -448,3 +448,71 @@ func TestLiveStreamsFinishWhenTheGatewayStops(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWhatAnUpstreamGetsWrongDoesNotCutAStream(t *testing.T) {
+	f := families()[0]
+	odd := "data: {\"id\":\"x\",\"model\":\"m\",\"odd\":{\"a\":1,\"a\":\"\xff\"},\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"},\"logprobs\":{\"content\":[{\"token\":\"\xff\"}]},\"finish_reason\":null}]}\n\n"
+	u := providertest.Serve(t, events(providertest.Proper, f.start, odd, f.end))
+	p := start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
+	s := p.chat(t, f.request(streaming))
+	if s.err != nil || !strings.Contains(s.body, `"content":"b"`) || !strings.HasSuffix(s.body, "[DONE]\n\n") {
+		t.Errorf("%v %s", s.err, s.body)
+	}
+}
+
+func TestTheHeaderOfIgnoredNamesIsOneThatClientsCanRead(t *testing.T) {
+	f := families()[1]
+	u := providertest.Serve(t, jsonScript(200, f.answer("a")))
+	p := start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
+	var members strings.Builder
+	for i := range 5000 {
+		members.WriteString(`,"ümlaut` + strconv.Itoa(i) + `":1`)
+	}
+	for _, headers := range [][]string{nil, {"X-Gateway-Strict-Params", "true"}} {
+		a := p.chat(t, f.request(members.String()), headers...)
+		named := a.header.Get("X-Gateway-Ignored-Params")
+		if len(named) > 5000 || strings.ContainsFunc(named, func(r rune) bool { return r < ' ' || r > '~' }) || len(a.body) > 2000 {
+			t.Errorf("%d: header of %d bytes, body of %d", a.status, len(named), len(a.body))
+		}
+	}
+}
+
+func TestHostileHistoriesCostNoMoreThanTheirSize(t *testing.T) {
+	u := providertest.Serve(t)
+	var settings []string
+	for _, f := range families() {
+		settings = append(settings, f.key+"_API_KEY=sk-x", f.key+"_BASE_URL="+u.URL)
+	}
+	p := start(t, settings...)
+	const many = 20_000
+	var calls, results, turns, members, tools, allowed strings.Builder
+	for i := range many {
+		n := strconv.Itoa(i)
+		comma := ","
+		if i == 0 {
+			comma = ""
+		}
+		calls.WriteString(comma + `{"id":"c` + n + `","type":"function","function":{"name":"f","arguments":"{}"}}`)
+		results.WriteString(`,{"role":"tool","tool_call_id":"c` + n + `","content":"1"}`)
+		turns.WriteString(`,{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f` + n + `","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}`)
+		members.WriteString(`,"m` + n + `":1`)
+		tools.WriteString(comma + `{"type":"function","function":{"name":"f` + n + `"}}`)
+		allowed.WriteString(comma + `{"type":"function","function":{"name":"f` + n + `"}}`)
+	}
+	const user = `{"role":"user","content":"q"}`
+	for name, rest := range map[string]string{
+		"calls":   `"messages":[` + user + `,{"role":"assistant","tool_calls":[` + calls.String() + `]}` + results.String() + `]`,
+		"turns":   `"messages":[` + user + turns.String() + `,` + user + `]`,
+		"members": `"messages":[{"role":"user","content":"q"` + members.String() + `}]`,
+		"tools":   `"messages":[` + user + `],"tools":[` + tools.String() + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[` + allowed.String() + `]}}`,
+	} {
+		for _, f := range families() {
+			u.Play(jsonScript(200, f.answer("a")))
+			began := time.Now()
+			a := p.chat(t, `{"model":"`+f.model+`",`+rest+`}`)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("%s, %s: %d after %s", name, f.name, a.status, took)
+			}
+		}
+	}
+}

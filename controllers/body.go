@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -14,8 +15,12 @@ import (
 	"modelgateway/models/api"
 )
 
-// readPatience is how long a client may send nothing of a body it announced.
-const readPatience = 30 * time.Second
+// readPatience is how long a client may take over a body, beyond what it takes
+// at slowest bytes a second.
+const (
+	readPatience = 30 * time.Second
+	slowest      = 16 << 10
+)
 
 // readJSON reads a whole JSON body of at most limit bytes. It has to be whole
 // before anything is sent upstream: only then does the server notice that a
@@ -28,7 +33,7 @@ func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 			Message: "the body must be JSON, with Content-Type: application/json",
 		}
 	}
-	if encoding := c.GetHeader("Content-Encoding"); encoding != "" && encoding != "identity" {
+	if encoding := c.GetHeader("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, &api.Error{
 			Status: http.StatusUnsupportedMediaType, Type: api.TypeInvalidRequest, Code: api.CodeUnsupportedMediaType,
 			Message: "the body must not be compressed",
@@ -54,7 +59,7 @@ func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 
 func readAll(c *gin.Context, limit int64) ([]byte, error) {
 	control := http.NewResponseController(c.Writer)
-	src := &patient{src: http.MaxBytesReader(c.Writer, c.Request.Body, limit), control: control}
+	src := &patient{src: http.MaxBytesReader(c.Writer, c.Request.Body, limit), control: control, began: time.Now()}
 	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, 1<<20)+511)
 	for {
 		n, err := src.Read(buf[len(buf):cap(buf)])
@@ -73,15 +78,21 @@ func readAll(c *gin.Context, limit int64) ([]byte, error) {
 	}
 }
 
-// patient gives each read its own time.
+// patient waits for a body only as long as it comes at a fair pace: one byte
+// now and then would hold a connection for ever.
 type patient struct {
 	src     io.Reader
 	control *http.ResponseController
+	began   time.Time
+	came    int64
 }
 
 func (p *patient) Read(b []byte) (int, error) {
-	_ = p.control.SetReadDeadline(time.Now().Add(readPatience)) // not every test's writer can
-	return p.src.Read(b)
+	allowed := readPatience + time.Duration(p.came)*time.Second/slowest
+	_ = p.control.SetReadDeadline(p.began.Add(allowed)) // not every test's writer can
+	n, err := p.src.Read(b)
+	p.came += int64(n)
+	return n, err
 }
 
 func tooLarge(limit int64) error {

@@ -33,7 +33,7 @@ func (h *Chat) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ask := services.Ask{Request: req, Strict: c.GetHeader("x-gateway-strict-params") == "true"}
+	ask := services.Ask{Request: req, Strict: isTrue(c.GetHeader("x-gateway-strict-params"))}
 	if req.Stream {
 		stream, served, err := h.Service.Stream(c.Request.Context(), ask)
 		h.describe(c, served, began)
@@ -51,13 +51,15 @@ func (h *Chat) Create(c *gin.Context) error {
 	return writeJSON(c, http.StatusOK, answer)
 }
 
+func isTrue(header string) bool { return header == "1" || strings.EqualFold(header, "true") }
+
 // describe tells in headers who answered and how faithfully.
 func (h *Chat) describe(c *gin.Context, s services.Served, began time.Time) {
 	if s.Provider != "" {
 		c.Header("x-gateway-provider", s.Provider)
 	}
 	if len(s.Ignored) > 0 {
-		c.Header("x-gateway-ignored-params", strings.Join(s.Ignored, ", "))
+		c.Header("x-gateway-ignored-params", listed(s.Ignored))
 	}
 	if s.Redirected != "" {
 		c.Header("x-gateway-model-redirected", s.Redirected)
@@ -65,8 +67,27 @@ func (h *Chat) describe(c *gin.Context, s services.Served, began time.Time) {
 	c.Header("openai-processing-ms", strconv.FormatInt(h.Now().Sub(began).Milliseconds(), 10))
 }
 
+// listed makes a header of names that clients chose: printable ASCII, and no
+// longer than clients read.
+func listed(names []string) string {
+	const longest = 4 << 10
+	var b strings.Builder
+	for i, name := range names {
+		name = strings.Trim(strconv.QuoteToASCII(name), `"`)
+		if b.Len()+len(name) > longest {
+			fmt.Fprintf(&b, ", and %d more", len(names)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+	}
+	return b.String()
+}
+
 func writeJSON(c *gin.Context, status int, value any) error {
-	body, err := json.Marshal(value)
+	body, err := json.Marshal(value, faithful)
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}

@@ -1,16 +1,24 @@
 package controllers
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/providers"
 )
+
+// faithful passes on what an upstream got wrong in members that are only
+// carried; invalid UTF-8 becomes U+FFFD.
+var faithful = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // writePatience is how long a client may take to accept one event.
 const writePatience = 30 * time.Second
@@ -39,11 +47,12 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 			break
 		}
 		if err := out.chunk(chunk); err != nil {
-			return err // the client has gone, and leaving the loop ends the upstream
+			broken = err // leaving the loop ends the upstream call
+			break
 		}
 	}
 	if broken != nil {
-		if c.Request.Context().Err() == nil {
+		if !errors.Is(broken, middleware.ErrClientGone) && c.Request.Context().Err() == nil {
 			out.fail(broken)
 		}
 		return broken
@@ -77,9 +86,9 @@ func (e *eventWriter) chunk(c *api.ChatChunk) error {
 	if c.Usage != nil && len(c.Choices) == 0 && !e.opts.usage {
 		return nil
 	}
-	body, err := json.Marshal(c)
+	body, err := json.Marshal(c, faithful)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode chunk: %w", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,9 +133,12 @@ func (e *eventWriter) send(text []byte) error {
 	}
 	_ = e.control.SetWriteDeadline(time.Now().Add(writePatience)) // not every test's writer can
 	if _, err := e.w.Write(text); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
 	}
-	return e.control.Flush()
+	if err := e.control.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
+	}
+	return nil
 }
 
 func (e *eventWriter) close() {

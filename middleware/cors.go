@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 
 	"github.com/gin-gonic/gin"
@@ -12,6 +13,9 @@ const (
 	corsHeaders = "Authorization, Content-Type, X-API-Key, X-Request-Id, X-Gateway-Strict-Params"
 	corsExposed = "X-Request-Id, X-Gateway-Provider, X-Gateway-Ignored-Params, X-Gateway-Model-Redirected, Retry-After, X-Should-Retry"
 )
+
+// headerNames is a list of names of headers.
+var headerNames = regexp.MustCompile(`^[A-Za-z0-9-]+(, ?[A-Za-z0-9-]+)*$`)
 
 // CORS lets pages of the named origins call the gateway; "*" names all. No
 // origin at all leaves it off. Cookies are never part of it: credentials
@@ -34,6 +38,9 @@ func (m Chain) CORS(origins []string) gin.HandlerFunc {
 		}
 		header.Set("Access-Control-Allow-Methods", corsMethods)
 		header.Set("Access-Control-Allow-Headers", corsHeaders)
+		if asked := c.GetHeader("Access-Control-Request-Headers"); headerNames.MatchString(asked) {
+			header.Set("Access-Control-Allow-Headers", asked) // SDKs send more of their own with every release
+		}
 		header.Set("Access-Control-Max-Age", "600")
 		c.AbortWithStatus(http.StatusNoContent)
 	}

@@ -37,17 +37,24 @@ func (m Chain) Handle(h Handler) gin.HandlerFunc {
 	}
 }
 
+// ErrClientGone is the error of writing to a client that does not read.
+var ErrClientGone = errors.New("the client has gone")
+
 // fail answers with an error and ends the chain. After the answer has begun it
 // only cuts the connection, so that nobody takes what came for the whole.
 func (m Chain) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if errors.Is(err, ErrClientGone) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler)
+		}
 		c.Status(statusClientGone)
 		return
 	}
 	e := api.AsError(err)
-	if e.Status >= http.StatusInternalServerError {
+	silent := e.Code == api.CodeServiceUnavailable && e.Unwrap() == nil // readyz says so every second
+	if e.Status >= http.StatusInternalServerError && !silent {
 		m.Log.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)
 	}
 	if c.Writer.Written() {

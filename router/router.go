@@ -45,9 +45,10 @@ func New(opts Options) (http.Handler, error) {
 	engine.NoRoute(handle(noRoute))
 	engine.NoMethod(handle(noMethod))
 
-	engine.GET("/health", handle(opts.Health.Report))
-	engine.GET("/livez", handle(opts.Health.Live))
-	engine.GET("/readyz", handle(opts.Health.Ready))
+	probes := []string{http.MethodGet, http.MethodHead} // monitors like HEAD
+	engine.Match(probes, "/health", handle(opts.Health.Report))
+	engine.Match(probes, "/livez", handle(opts.Health.Live))
+	engine.Match(probes, "/readyz", handle(opts.Health.Ready))
 	engine.GET("/openapi.yaml", handle(opts.Docs.Document))
 	engine.GET("/docs", handle(opts.Docs.Show))
 

@@ -98,8 +98,9 @@ func (c *Chat) prepare(ask Ask) (call, Served, error) {
 	}
 	served.Ignored = exchange.Ignored()
 	if ask.Strict && len(served.Ignored) > 0 {
+		const most = 10
 		return call{}, served, api.Invalid(api.CodeUnsupportedValue, served.Ignored[0],
-			"%s cannot honour %s with the model %s", model.Provider, strings.Join(served.Ignored, ", "), quoted(model.ID))
+			"%s cannot honour %s with the model %s", model.Provider, quoted(strings.Join(served.Ignored[:min(most, len(served.Ignored))], ", ")), quoted(model.ID))
 	}
 	return call{exchange: exchange, upstream: upstream, model: model}, served, nil
 }

@@ -35,10 +35,10 @@ func (m *Models) Resolve(id string) (catalog.Model, error) {
 	if model, ok := m.catalog.Model(id); ok {
 		return model, nil
 	}
-	for _, models := range *m.found.Load() {
-		at, ok := slices.BinarySearchFunc(models, id, byID)
-		if ok {
-			return models[at], nil
+	found := *m.found.Load()
+	for _, provider := range catalog.Providers() {
+		if at, ok := slices.BinarySearchFunc(found[provider], id, byID); ok {
+			return found[provider][at], nil
 		}
 	}
 	return catalog.Model{}, &api.Error{
@@ -75,10 +75,13 @@ func (m *Models) List() api.ModelList {
 	for _, model := range m.catalog.Models() {
 		list.Data = append(list.Data, m.show(model))
 	}
-	found := *m.found.Load()
+	found, listed := *m.found.Load(), map[string]bool{}
 	for _, provider := range catalog.Providers() {
 		for _, model := range found[provider] {
-			list.Data = append(list.Data, m.show(model))
+			if !listed[model.ID] { // Resolve takes the first as well
+				list.Data = append(list.Data, m.show(model))
+			}
+			listed[model.ID] = true
 		}
 	}
 	return list
@@ -110,13 +113,13 @@ func (m *Models) show(model catalog.Model) api.Model {
 func (m *Models) Found(provider string, listed []providers.Listed) {
 	var models []catalog.Model
 	for _, l := range listed {
-		if _, known := m.catalog.Model(l.ID); known || l.ID == "" {
+		if _, known := m.catalog.Model(l.ID); known || !sound(l.ID) {
 			continue
 		}
 		model := m.catalog.Derive(provider, l.ID)
-		model.Created = cmp.Or(l.Created, model.Created)
-		model.Context = cmp.Or(l.Context, model.Context)
-		model.MaxOutput = cmp.Or(l.MaxOutput, model.MaxOutput)
+		model.Created = max(l.Created, 0)
+		model.Context = max(l.Context, 0)
+		model.MaxOutput = cmp.Or(max(l.MaxOutput, 0), model.MaxOutput)
 		models = append(models, model)
 	}
 	slices.SortFunc(models, func(a, b catalog.Model) int { return cmp.Compare(a.ID, b.ID) })
@@ -133,6 +136,12 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 			return
 		}
 	}
+}
+
+// sound says whether a provider's id for a model can be one of ours.
+func sound(id string) bool {
+	const longest = 200
+	return id != "" && len(id) <= longest && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // quoted repeats a client's word in a message, bounded and on one line.

@@ -94,7 +94,10 @@ func failed(err error) bool {
 		return false
 	}
 	e, ok := errors.AsType[*api.Error](err)
-	return ok && e.Code == api.CodeProviderError && e.Status >= http.StatusInternalServerError
+	if !ok || e.Code != api.CodeProviderError || e.Status < http.StatusInternalServerError {
+		return false
+	}
+	return e.UpstreamStatus < 200 || e.UpstreamStatus >= 300 // else a whole answer was of no use: that is the request's own trouble
 }
 
 // gone says whether a call ended because nobody waits for it any more.

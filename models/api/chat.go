@@ -82,6 +82,7 @@ type Message struct {
 
 	ReasoningContent string            `json:"reasoning_content"`
 	ReasoningDetails []ReasoningDetail `json:"reasoning_details"`
+	Images           []Image           `json:"images"` // that the model made in an earlier turn
 
 	// Extra keeps the members this type does not know, as one JSON object.
 	Extra jsontext.Value `json:",embed"`
@@ -103,6 +104,9 @@ type ContentPart struct {
 	File         *File          `json:"file"`
 	Refusal      string         `json:"refusal"`
 	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+
+	// Extra keeps the members this type does not know, as one JSON object.
+	Extra jsontext.Value `json:",embed"`
 }
 
 // ImageURL is an image by web address or data URL.

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -81,6 +82,10 @@ func (e *Error) Error() string {
 	}
 	return e.Code + ": " + e.Message
 }
+
+// LogValue is the whole error, the private cause included: JSON logs would
+// otherwise hold what clients see.
+func (e *Error) LogValue() slog.Value { return slog.StringValue(e.Error()) }
 
 func (e *Error) Unwrap() error { return e.cause }
 

@@ -182,8 +182,15 @@ func (t *ToolChoice) validate(at string, names []string) error {
 	if t.Mode == "named" && !slices.Contains(names, t.Name) {
 		return Invalid(CodeInvalidValue, at, "%s names the function %q, which is not among the tools", at, clip(t.Name))
 	}
+	if len(t.Allowed) == 0 {
+		return nil
+	}
+	known := make(map[string]bool, len(names))
+	for _, name := range names {
+		known[name] = true
+	}
 	for _, name := range t.Allowed {
-		if name != "" && !slices.Contains(names, name) {
+		if name != "" && !known[name] {
 			return Invalid(CodeInvalidValue, at, "%s allows the function %q, which is not among the tools", at, clip(name))
 		}
 	}

@@ -100,7 +100,8 @@ type Traits struct {
 	Prefill        bool     `yaml:"prefill"`    // the conversation may end with the assistant
 	ForcedTools    bool     `yaml:"forced_tools"`
 
-	MaxCompletionTokens bool `yaml:"max_completion_tokens"` // refuses max_tokens
+	LimitField       string `yaml:"limit_field"`       // OpenAI: the one name its token limit has; empty = as the client wrote it
+	SamplingThinking string `yaml:"sampling_thinking"` // OpenAI: Sampling while it reasons, where that differs
 
 	OpenAPISchemas bool `yaml:"openapi_schemas"` // Gemini: knows only the OpenAPI subset
 	CallIDs        bool `yaml:"call_ids"`        // Gemini: function calls have ids

@@ -7,11 +7,8 @@ package carry
 
 import (
 	"bytes"
-	"compress/flate"
 	"encoding/base64"
-	"io"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -19,11 +16,10 @@ import (
 )
 
 // mark stands between the provider's id and what is carried. Ids stay within
-// [a-zA-Z0-9_-], which every provider accepts.
+// [a-zA-Z0-9_-], which every provider accepts. What is carried is not
+// compressed: signatures do not shrink, and a client's id must not make the
+// gateway unpack more than it was sent.
 const mark = "__mgw1_"
-
-// mostUnpacked bounds what an id of a client can make the gateway unpack.
-const mostUnpacked = 1 << 20
 
 // Pack returns id with details inside; id itself where there are none.
 func Pack(id string, details []api.ReasoningDetail) string {
@@ -34,24 +30,8 @@ func Pack(id string, details []api.ReasoningDetail) string {
 	if err != nil {
 		return id
 	}
-	var packed bytes.Buffer
-	w := writers.Get().(*flate.Writer)
-	defer writers.Put(w)
-	w.Reset(&packed)
-	if _, err := w.Write(text); err != nil || w.Close() != nil {
-		return id
-	}
-	return id + mark + base64.RawURLEncoding.EncodeToString(packed.Bytes())
+	return id + mark + base64.RawURLEncoding.EncodeToString(text)
 }
-
-// writers are kept: making one costs a hundred times more than using it.
-var writers = sync.Pool{New: func() any {
-	w, err := flate.NewWriter(nil, flate.BestSpeed)
-	if err != nil {
-		panic(err) // only for a level that does not exist
-	}
-	return w
-}}
 
 // Unpack parts an id into the provider's own and what it carries. An id that
 // carries nothing, or nothing that can be read, is returned as it is.
@@ -60,12 +40,8 @@ func Unpack(id string) (string, []api.ReasoningDetail) {
 	if at < 0 {
 		return id, nil
 	}
-	packed, err := base64.RawURLEncoding.DecodeString(id[at+len(mark):])
+	text, err := base64.RawURLEncoding.DecodeString(id[at+len(mark):])
 	if err != nil {
-		return id, nil
-	}
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), mostUnpacked+1))
-	if err != nil || len(text) > mostUnpacked {
 		return id, nil
 	}
 	var details []api.ReasoningDetail

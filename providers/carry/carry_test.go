@@ -1,9 +1,6 @@
 package carry
 
 import (
-	"bytes"
-	"compress/flate"
-	"encoding/base64"
 	"reflect"
 	"regexp"
 	"testing"
@@ -32,14 +29,7 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 }
 
 func TestForeignIdsAreLeftAlone(t *testing.T) {
-	bomb := func() string {
-		var b bytes.Buffer
-		w, _ := flate.NewWriter(&b, flate.BestCompression)
-		_, _ = w.Write(append([]byte(`[{"type":"`), bytes.Repeat([]byte("a"), 64<<20)...))
-		_ = w.Close()
-		return "x" + mark + base64.RawURLEncoding.EncodeToString(b.Bytes())
-	}()
-	for _, id := range []string{"", "call_1", "a" + mark, "a" + mark + "!!", "a" + mark + "AAAA", bomb} {
+	for _, id := range []string{"", "call_1", "a" + mark, "a" + mark + "!!", "a" + mark + "AAAA"} {
 		if got, details := Unpack(id); got != id || details != nil {
 			t.Errorf("%.40q became %.40q, %v", id, got, details)
 		}

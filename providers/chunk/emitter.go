@@ -124,6 +124,15 @@ func (e *Emitter) Arguments(index, call int, fragment string) bool {
 	}})
 }
 
+// Fragment sends any fragment of a tool call that has begun; one that adds
+// nothing is not sent.
+func (e *Emitter) Fragment(index int, d api.ToolCallDelta) bool {
+	if len(d.Custom) == 0 && (d.Function == nil || *d.Function == api.FunctionDelta{}) {
+		return !e.gone
+	}
+	return e.Delta(index, api.Delta{ToolCalls: []api.ToolCallDelta{d}})
+}
+
 // Calls is the number of tool calls a choice has made.
 func (e *Emitter) Calls(index int) int { return e.choice(index).calls }
 

@@ -5,6 +5,7 @@ package gemini
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -49,13 +50,15 @@ func New(opts Options) *Provider {
 
 // Prepare writes the request in Gemini's format.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	t, err := translate(call)
+	t, err := translate(call, false)
 	if err != nil {
 		return nil, err
 	}
 	body, err := t.body()
 	if err != nil {
-		return nil, api.Internal(err) // the door has read all of it already
+		// All of it has been read as JSON before; only its depth can be too much.
+		return nil, api.Invalid(api.CodeInvalidValue, "messages", "the messages cannot be written for %s", catalog.Gemini).
+			Because(fmt.Errorf("encode request: %w", err))
 	}
 	return &exchange{provider: p, call: call, body: body, ignored: t.ignored()}, nil
 }
@@ -70,7 +73,15 @@ type exchange struct {
 func (x *exchange) Ignored() []string { return x.ignored }
 
 func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
-	text, err := x.provider.client.Post(ctx, x.path("generateContent"), x.body)
+	answer, err := x.complete(ctx, x.body)
+	if body := x.unsigned(err); body != nil {
+		return x.complete(ctx, body)
+	}
+	return answer, err
+}
+
+func (x *exchange) complete(ctx context.Context, body []byte) (*api.ChatCompletion, error) {
+	text, err := x.provider.client.Post(ctx, x.path("generateContent"), body)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +93,15 @@ func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 }
 
 func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, x.path("streamGenerateContent?alt=sse"), x.body)
+	answer, err := x.stream(ctx, x.body)
+	if body := x.unsigned(err); body != nil {
+		return x.stream(ctx, body)
+	}
+	return answer, err
+}
+
+func (x *exchange) stream(ctx context.Context, body []byte) (providers.Stream, error) {
+	events, err := x.provider.client.Events(ctx, x.path("streamGenerateContent?alt=sse"), body)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,14 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
-	"modelgateway/providers/carry"
 	"modelgateway/providers/turns"
 )
-
-// noSignature is what Google documents for a function call whose signature is
-// not known (https://ai.google.dev/gemini-api/docs/thought-signatures). Gemini
-// 3 and later refuse the call without any.
-const noSignature = "skip_thought_signature_validator"
 
 func (t *translation) translateHistory() error {
 	if err := t.inspect(); err != nil {
@@ -30,15 +23,15 @@ func (t *translation) translateHistory() error {
 	t.instruct(conversation)
 	for i := range conversation.Turns {
 		turn := &conversation.Turns[i]
+		role, translate := roleUser, t.userParts
 		if turn.Assistant {
-			t.say(roleModel, t.modelParts(turn))
-			continue
+			role, translate = roleModel, t.modelParts
 		}
-		parts, err := t.userParts(turn)
+		parts, err := translate(turn)
 		if err != nil {
 			return err
 		}
-		t.say(roleUser, parts)
+		t.say(role, parts)
 	}
 	if len(t.contents) == 0 {
 		return api.Invalid(api.CodeInvalidValue, "messages", "messages hold no content")
@@ -60,6 +53,12 @@ func (t *translation) inspect() error {
 		for j := range m.Content.Parts {
 			if err := t.inspectPart(&m.Content.Parts[j]); err != nil {
 				err.Param = fmt.Sprintf("messages[%d].content[%d].%s", i, j, err.Param)
+				return err
+			}
+		}
+		for j := range m.Images {
+			if _, err := image(m.Images[j].ImageURL.URL); err != nil {
+				err.Param = fmt.Sprintf("messages[%d].images[%d].%s", i, j, err.Param)
 				return err
 			}
 		}
@@ -193,55 +192,4 @@ func (t *translation) callID(id string) string {
 		}
 	}
 	return id
-}
-
-// modelParts are a turn of the model, with the signatures it gave.
-func (t *translation) modelParts(turn *turns.Turn) []part {
-	var parts []part
-	calls := map[string]string{} // signatures by the id of their call
-	spoken, called := -1, false  // the last text; a call has been
-	signed := ""                 // the signature that text waits for
-	for i := range turn.Blocks {
-		b := &turn.Blocks[i]
-		switch {
-		case b.Thought != nil:
-			if b.Thought.Format != api.FormatGemini || b.Thought.Data == "" || !t.signs() {
-				continue
-			}
-			if id, _ := carry.Unpack(b.Thought.ID); id != "" {
-				calls[id] = b.Thought.Data
-				continue
-			}
-			if spoken >= 0 { // of the next message
-				parts[spoken].ThoughtSignature, spoken = signed, -1
-			}
-			signed = b.Thought.Data
-		case b.Part != nil:
-			spoken = len(parts)
-			parts = append(parts, part{Text: b.Part.Text})
-		case b.Call != nil:
-			parts = append(parts, t.callPart(b.Call, calls, !called))
-			called = true
-		}
-	}
-	if spoken >= 0 {
-		parts[spoken].ThoughtSignature = signed
-	}
-	return parts
-}
-
-// signs says whether the model makes signatures. One that never does would have
-// to take another model's for its own.
-func (t *translation) signs() bool { return len(t.traits.Thinking) > 0 || t.traits.Images }
-
-// callPart translates a call. Only the first of a step needs a signature.
-func (t *translation) callPart(c *turns.Call, signatures map[string]string, first bool) part {
-	p := part{FunctionCall: &functionCall{ID: t.callID(c.ID), Name: c.Name, Args: c.Arguments}}
-	if t.signs() {
-		p.ThoughtSignature = cmp.Or(c.Signature, signatures[c.ID])
-	}
-	if p.ThoughtSignature == "" && first && t.traits.Signatures {
-		p.ThoughtSignature = noSignature
-	}
-	return p
 }

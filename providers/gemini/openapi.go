@@ -17,7 +17,8 @@ const (
 
 // openAPI converts JSON Schema to the subset of OpenAPI that older models take
 // (https://ai.google.dev/api/caching#Schema). They refuse anything else, so
-// the rest is dropped; lossy says whether it meant something.
+// the rest is dropped; lossy says whether it meant something. An object without
+// properties has no form at all: it is nil, or a string inside another schema.
 func openAPI(schema jsontext.Value) (converted jsontext.Value, lossy bool) {
 	c := &converter{root: schema, left: mostRead}
 	return c.convert(schema), c.lossy
@@ -26,6 +27,7 @@ func openAPI(schema jsontext.Value) (converted jsontext.Value, lossy bool) {
 type converter struct {
 	root  jsontext.Value
 	refs  []string // that are being written out
+	depth int      // of the schema at hand, 1 = the root
 	left  int      // bytes that may still be read
 	lossy bool
 }
@@ -64,6 +66,13 @@ func (c *converter) write(k keywords) jsontext.Value {
 	switch {
 	case len(options) > 1:
 		out.add("anyOf", list(c.each(options)))
+	case types[0] == "object" && len(members(k.get("properties"))) == 0:
+		c.lossy = true
+		if c.depth == 1 {
+			return nil
+		}
+		out.add("type", quote("string"))
+		k = inWords(k)
 	default:
 		out.add("type", quote(types[0]))
 		c.typed(&out, k, types[0])
@@ -78,6 +87,19 @@ func (c *converter) write(k keywords) jsontext.Value {
 	}
 	c.judge(k)
 	return out.done()
+}
+
+// inWords describes an object that becomes a string: Gemini refuses objects
+// without properties, and whether they are left out or empty is all the same
+// to it ("properties: should be non-empty for OBJECT type").
+func inWords(k keywords) keywords {
+	words := "A JSON object, written as text."
+	if said := text(k.get("description")); said != "" {
+		words = said + "\n" + words
+	}
+	k = slices.DeleteFunc(slices.Clone(k), func(m member) bool { return m.name == "default" || m.name == "example" })
+	k.set("description", quote(words))
+	return k
 }
 
 // only writes a choice of one as that one, with what stands around it.

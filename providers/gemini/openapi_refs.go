@@ -10,7 +10,11 @@ import (
 
 func (c *converter) convert(raw jsontext.Value) jsontext.Value {
 	outer := len(c.refs)
-	defer func() { c.refs = c.refs[:outer] }()
+	c.depth++
+	defer func() {
+		c.refs = c.refs[:outer]
+		c.depth--
+	}()
 	return c.write(c.flatten(raw))
 }
 

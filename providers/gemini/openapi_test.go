@@ -19,7 +19,11 @@ func TestOpenAPI(t *testing.T) {
 		{"keywords without weight", `{"$schema":"x","$id":"y","$comment":"c","type":"string","examples":["a"],"readOnly":true,"deprecated":true,"additionalProperties":false}`, `{"type":"string"}`, false},
 		{"keywords with weight", `{"type":"integer","exclusiveMinimum":0}`, `{"type":"integer"}`, true},
 		{"formats that are not taken", `{"type":"string","format":"uri"}`, `{"type":"string"}`, true},
-		{"a map", `{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"object"}`, true},
+		{"a map", `{"type":"object","additionalProperties":{"type":"string"}}`, ``, true},
+		{"no properties", `{"$ref":"#/$defs/A","$defs":{"A":{"type":["object","null"],"properties":{}}}}`, ``, true},
+		{"no properties, by choice", `{"anyOf":[{"type":"object"},{"type":"null"}]}`, ``, true},
+		{"no properties within", `{"type":"object","properties":{"a":{"type":"object","description":"free","default":{}},"b":{"type":"array","items":{"type":"object","properties":{},"title":"T"}},"c":{"anyOf":[{"type":"object"},{"type":"integer"}]},"d":{"type":["object","null"],"additionalProperties":true}},"required":["a"]}`,
+			`{"type":"object","properties":{"a":{"type":"string","description":"free\nA JSON object, written as text."},"b":{"type":"array","items":{"type":"string","title":"T","description":"A JSON object, written as text."}},"c":{"anyOf":[{"type":"string","description":"A JSON object, written as text."},{"type":"integer"}]},"d":{"type":"string","description":"A JSON object, written as text.","nullable":true}},"required":["a"]}`, true},
 
 		{"nullable by type", `{"type":["string","null"],"description":"d"}`, `{"type":"string","description":"d","nullable":true}`, false},
 		{"nullable by choice", `{"anyOf":[{"type":"integer"},{"type":"null"}],"description":"d","default":null}`, `{"type":"integer","description":"d","nullable":true}`, false},
@@ -49,7 +53,7 @@ func TestOpenAPI(t *testing.T) {
 		{"a reference to nothing", `{"$ref":"#/$defs/A"}`, `{"type":"string"}`, true},
 		{"a reference elsewhere", `{"$ref":"https://example.com/schema"}`, `{"type":"string"}`, true},
 		{"a schema within itself", `{"type":"object","properties":{"next":{"$ref":"#"},"v":{"type":"string"}}}`,
-			`{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"object"},"v":{"type":"string"}}},"v":{"type":"string"}}}`, true},
+			`{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"string","description":"A JSON object, written as text."},"v":{"type":"string"}}},"v":{"type":"string"}}}`, true},
 
 		{"an array of anything", `{"type":"array"}`, `{"type":"array","items":{"type":"string"}}`, false},
 		{"a tuple", `{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]}`, `{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"integer"}]}}`, true},

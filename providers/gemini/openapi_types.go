@@ -50,9 +50,6 @@ func (c *converter) properties(out *object, k keywords) {
 		converted.add(m.name, c.convert(m.value))
 		open[m.name] = true
 	}
-	if len(open) == 0 {
-		return // an empty list of properties is refused, none at all is not
-	}
 	out.add("properties", converted.done())
 	var required []jsontext.Value
 	for _, raw := range elements(k.get("required")) {

@@ -9,12 +9,15 @@ import (
 )
 
 // candidate emits what an event adds to one candidate. The probabilities are
-// of all its text, and go along with the first.
+// of all its text, and go along with the first; or alone where there is none,
+// unless they are of thoughts.
 func (s *stream) candidate(from *candidate) bool {
 	c := s.choice(from.Index)
 	probable := from.LogprobsResult.value()
+	thought := false
 	for i := range from.Content.Parts {
 		p := &from.Content.Parts[i]
+		thought = thought || p.Thought
 		if probable != nil && p.Text != "" && !p.Thought && p.FunctionCall == nil && p.InlineData == nil {
 			if !s.out.Begin(c.index) {
 				return false
@@ -26,15 +29,28 @@ func (s *stream) candidate(from *candidate) bool {
 			return false
 		}
 	}
-	return true
+	if probable == nil || thought {
+		return true
+	}
+	if !s.out.Begin(c.index) {
+		return false
+	}
+	s.out.With(probable, nil)
+	defer s.out.With(nil, nil)
+	return s.out.Delta(c.index, api.Delta{})
 }
 
 func (s *stream) part(c *choice, p *part) bool {
+	picture := onText
 	switch {
 	case p.FunctionCall != nil:
 		return s.call(c, p)
 	case p.InlineData != nil && !p.Thought: // a thought's picture is a draft
-		return s.image(c, p.InlineData)
+		picture = c.pictures
+		c.pictures++
+		if !s.image(c, p.InlineData) {
+			return false
+		}
 	case p.Thought && p.Text != "":
 		if !s.out.Delta(c.index, api.Delta{ReasoningContent: p.Text}) {
 			return false
@@ -49,12 +65,13 @@ func (s *stream) part(c *choice, p *part) bool {
 	if p.ThoughtSignature == "" {
 		return true
 	}
-	return s.detail(c, signature(p.ThoughtSignature))
+	return s.detail(c, s.seal(p.ThoughtSignature, picture))
 }
 
-// signature is how a thought signature travels through clients.
-func signature(data string) api.ReasoningDetail {
-	return api.ReasoningDetail{Type: api.ReasoningEncrypted, Data: data, Format: api.FormatGemini}
+// seal is how a thought signature travels through clients.
+func (s *stream) seal(signature string, picture int) api.ReasoningDetail {
+	data := sealed{model: s.model, picture: picture, signature: signature}
+	return api.ReasoningDetail{Type: api.ReasoningEncrypted, Data: data.String(), Format: api.FormatGemini}
 }
 
 func (s *stream) detail(c *choice, d api.ReasoningDetail) bool {
@@ -80,9 +97,9 @@ func (s *stream) call(c *choice, p *part) bool {
 	}
 	call := api.ToolCall{ID: id, Function: &f}
 	if p.ThoughtSignature != "" {
-		d := signature(p.ThoughtSignature)
+		d := s.seal(p.ThoughtSignature, onText)
 		call.ID = carry.Pack(id, []api.ReasoningDetail{d})
-		call.ExtraContent = &api.ExtraContent{Google: &api.GoogleExtra{ThoughtSignature: d.Data}}
+		call.ExtraContent = &api.ExtraContent{Google: &api.GoogleExtra{ThoughtSignature: p.ThoughtSignature}}
 		d.ID = id
 		if !s.detail(c, d) {
 			return false

@@ -10,6 +10,7 @@ import (
 const (
 	mostCandidates    = 8
 	mostStopSequences = 5
+	mostPenalty       = 1.99 // 2 itself is refused
 )
 
 func (t *translation) translateLimits() error {
@@ -40,7 +41,7 @@ func (t *translation) stop() error {
 	if kept > mostStopSequences {
 		return api.Invalid(api.CodeUnsupportedValue, "stop", "this model takes at most %d stop sequences, not %d", mostStopSequences, kept)
 	}
-	if kept < len(t.req.Stop) {
+	if kept < len(t.req.Stop) && len(t.req.Stop) > 1 { // a single empty one asks for nothing
 		t.lose("stop")
 	}
 	return nil
@@ -60,10 +61,10 @@ func (t *translation) translateSampling() error {
 	}
 	// 0 is the default, and models without penalties refuse even that.
 	if p := t.req.PresencePenalty; p != nil {
-		t.config.PresencePenalty = *p
+		t.config.PresencePenalty = min(*p, mostPenalty)
 	}
 	if p := t.req.FrequencyPenalty; p != nil {
-		t.config.FrequencyPenalty = *p
+		t.config.FrequencyPenalty = min(*p, mostPenalty)
 	}
 	if t.req.Logprobs {
 		t.config.ResponseLogprobs, t.config.Logprobs = true, t.req.TopLogprobs
@@ -96,7 +97,9 @@ func (t *translation) translateFormat() error {
 		if lossy {
 			t.lose("response_format.json_schema.schema")
 		}
-		t.schema = member{"responseSchema", converted}
+		if converted != nil {
+			t.schema = member{"responseSchema", converted}
+		}
 	default:
 		t.schema = member{"responseJsonSchema", without(schema, "$schema")}
 	}

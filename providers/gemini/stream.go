@@ -24,7 +24,8 @@ type stream struct {
 	ended  bool   // the body has ended where it may
 
 	head     chunk.Head
-	function bool // the client knows one function_call only
+	model    string // that was asked
+	function bool   // the client knows one function_call only
 	choices  []choice
 	blocked  feedback
 	usage    jsontext.Value // of the last event that had it
@@ -40,6 +41,8 @@ type choice struct {
 	said    bool   // text or pictures have come
 	calls   int
 	details int // reasoning details sent so far
+
+	pictures int // sent so far
 }
 
 // start reads up to the first event that says something. Until then nothing
@@ -48,6 +51,7 @@ func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
 	s := &stream{
 		ctx: ctx, client: x.provider.client,
 		head:     chunk.Head{Created: x.provider.now().Unix()},
+		model:    modelName(x.call.Model.Upstream),
 		function: len(x.call.Request.Tools) == 0 && len(x.call.Request.Functions) > 0,
 	}
 	var err error
@@ -70,7 +74,7 @@ func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
 	}
 	s.identify()
 	if s.head.Model == "" {
-		s.head.Model = modelName(x.call.Model.Upstream)
+		s.head.Model = s.model
 	}
 	return s, nil
 }
@@ -78,6 +82,9 @@ func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
 // speaks says whether the event holds anything for the client to see.
 func (a *answer) speaks() bool {
 	for i := range a.Candidates {
+		if a.Candidates[i].LogprobsResult != nil {
+			return true
+		}
 		for j := range a.Candidates[i].Content.Parts {
 			p := &a.Candidates[i].Content.Parts[j]
 			if p.Text != "" || p.FunctionCall != nil || p.InlineData != nil || p.ThoughtSignature != "" {

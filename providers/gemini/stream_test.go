@@ -122,19 +122,25 @@ func TestStream(t *testing.T) {
 
 		{"thoughts", eventsOf(said(`{"text":"hm","thought":true}`, ""), said(`{"text":"","thought":true},{"text":"a"}`, stop)), `0:role 0:~hm~ 0:"a" 0:.stop`},
 		{"a signature on text", eventsOf(said(`{"text":"a","thoughtSignature":"s1"}`, ""), said(`{"text":"","thoughtSignature":"s2"}`, stop)),
-			`0:role 0:"a" 0:#0(reasoning.encrypted google-gemini-v1 s1) 0:#1(reasoning.encrypted google-gemini-v1 s2) 0:.stop`},
+			`0:role 0:"a" 0:#0(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|s1) 0:#1(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|s2) 0:.stop`},
 		{"a call", eventsOf(said(`{"functionCall":{"name":"f","args":{"a": 1.0, "b" : [12345678901234567890, "<\u003e"]}}}`, stop)), `0:role 0:call0(f {"a":1.0,"b":[12345678901234567890,"<>"]}) 0:.tool_calls`},
 		{"a call without arguments", eventsOf(said(`{"functionCall":{"name":"f"}},{"functionCall":{"name":"g","args":{}}},{"functionCall":{"name":"h","args":null}}`, stop)),
 			`0:role 0:call0(f {}) 0:call1(g {}) 0:call2(h {}) 0:.tool_calls`},
 		{"calls over several chunks", eventsOf(said(`{"text":"now"},{"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"s"}`, ""), said(`{"functionCall":{"name":"f","args":{"x":2}}}`, ""), said(`{"text":""}`, stop)),
-			`0:role 0:"now" 0:#0(reasoning.encrypted google-gemini-v1 s) 0:call0(f {"x":1})+s 0:call1(f {"x":2}) 0:.tool_calls`},
+			`0:role 0:"now" 0:#0(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|s) 0:call0(f {"x":1})+s 0:call1(f {"x":2}) 0:.tool_calls`},
 		{"a call cut by the limit", eventsOf(said(`{"functionCall":{"name":"f"}}`, `,"finishReason":"MAX_TOKENS"`)), `0:role 0:call0(f {}) 0:.length`},
 		{"parts of tools at Google", eventsOf(said(`{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"s"},{"codeExecutionResult":{"outcome":"OUTCOME_OK"}},{"toolCall":{"id":"a"}},{"text":"a"},{"brandNew":{"x":[1]}}`, stop)),
-			`0:role 0:#0(reasoning.encrypted google-gemini-v1 s) 0:"a" 0:.stop`},
+			`0:role 0:#0(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|s) 0:"a" 0:.stop`},
 		{"pictures", eventsOf(said(`{"inlineData":{"mimeType":"image/png","data":"AAAA"},"thought":true},{"text":"see"},{"inlineData":{"mimeType":"image/png","data":"BBBB"}}`, stop)),
 			`0:role 0:"see" 0:image_url(data:image/png;base64,BBBB) 0:.stop`},
 		{"logprobs", eventsOf(said(`{"text":"hi"}`, `,"finishReason":"STOP","logprobsResult":{"chosenCandidates":[{"token":"h","tokenId":1,"logProbability":-0.5},{"token":"é","logProbability":-1}],"topCandidates":[{"candidates":[{"token":"H","logProbability":-2}]}]}`)),
 			`0:role 0:"hi"{"content":[{"token":"h","logprob":-0.5,"bytes":[104],"top_logprobs":[{"token":"H","logprob":-2,"bytes":[72]}]},{"token":"é","logprob":-1,"bytes":[195,169],"top_logprobs":[]}],"refusal":null} 0:.stop`},
+		{"logprobs without text", eventsOf(said(`{"text":""}`, `,"logprobsResult":{"chosenCandidates":[{"token":"a","logProbability":-1}]}`), said(`{"text":"b"}`, ""),
+			said(`{"text":"hm","thought":true}`, `,"logprobsResult":{"chosenCandidates":[{"token":"hm","logProbability":-3}]}`),
+			`{"candidates":[{"finishReason":"STOP","logprobsResult":{"chosenCandidates":[{"token":"c","logProbability":-2}]}}]}`),
+			`0:role 0:{"content":[{"token":"a","logprob":-1,"bytes":[97],"top_logprobs":[]}],"refusal":null} 0:"b" 0:~hm~ 0:{"content":[{"token":"c","logprob":-2,"bytes":[99],"top_logprobs":[]}],"refusal":null} 0:.stop`},
+		{"signatures on pictures", eventsOf(said(`{"inlineData":{"mimeType":"image/png","data":"AAAA"},"thoughtSignature":"s0"},{"text":"see","thoughtSignature":"st"}`, ""), said(`{"inlineData":{"mimeType":"image/png","data":"BBBB"},"thoughtSignature":"s1"}`, stop)),
+			`0:role 0:image_url(data:image/png;base64,AAAA) 0:#0(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|0|s0) 0:"see" 0:#1(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|st) 0:image_url(data:image/png;base64,BBBB) 0:#2(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|1|s1) 0:.stop`},
 
 		{"candidates side by side", eventsOf(`{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]}},{"content":{"parts":[{"text":"a"}]}}]}`,
 			`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"functionCall":{"name":"f"}}]}},{"index":1,"finishReason":"MAX_TOKENS"}]}`),
@@ -269,7 +275,7 @@ func TestOneFunctionCallForClientsOfFunctions(t *testing.T) {
 	const functions = `{"model":"m","messages":[{"role":"user","content":"q"}],"functions":[{"name":"f"}]}`
 	body := eventsOf(said(`{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"s"},{"functionCall":{"name":"f","args":{"a":2}},"thoughtSignature":"t"}`, stop))
 	got, err := show(t, functions, strings.NewReader(body))
-	if want := `0:role 0:#0(reasoning.encrypted google-gemini-v1 s) 0:function(f {"a":1}) 0:.function_call`; got != want || err != nil {
+	if want := `0:role 0:#0(reasoning.encrypted google-gemini-v1 gemini-2.5-flash|s) 0:function(f {"a":1}) 0:.function_call`; got != want || err != nil {
 		t.Errorf("got  %s\nwant %s\n%v", got, want, err)
 	}
 	answer := complete(t, "gemini-2.5-flash", functions, body)

@@ -34,7 +34,7 @@ func (t *translation) translateTools() error {
 	for i := range t.req.Functions {
 		t.declare(&t.req.Functions[i], "functions[].parameters")
 	}
-	if p := t.req.ParallelToolCalls; p != nil && !*p {
+	if p := t.req.ParallelToolCalls; p != nil && !*p && len(t.declarations) > 0 {
 		t.lose("parallel_tool_calls")
 	}
 	if err := t.choose(); err != nil {
@@ -66,7 +66,9 @@ func (t *translation) declare(f *api.Function, field string) {
 		if lossy {
 			t.lose(field)
 		}
-		out.add("parameters", converted)
+		if converted != nil {
+			out.add("parameters", converted)
+		}
 	default:
 		out.add("parametersJsonSchema", without(f.Parameters, "$schema"))
 	}

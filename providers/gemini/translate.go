@@ -1,10 +1,6 @@
 package gemini
 
 import (
-	"bytes"
-	"slices"
-	"strings"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,8 +11,10 @@ import (
 
 // translation is a request in the making.
 type translation struct {
-	req    *api.ChatRequest
-	traits catalog.Traits
+	req      *api.ChatRequest
+	traits   catalog.Traits
+	model    string // as the upstream knows it
+	unsigned bool
 
 	system       *content
 	contents     []content
@@ -29,18 +27,13 @@ type translation struct {
 	lost []string // fields that could not be honoured, in the client's words
 }
 
-// honoured are the fields that are translated; what of them gets lost all the
-// same, for this model or this value, is in translation.lost.
-var honoured = []string{
-	"model", "messages", "stream", "stream_options",
-	"max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "n", "stop", "seed",
-	"presence_penalty", "frequency_penalty", "logprobs", "top_logprobs",
-	"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format",
-	"reasoning_effort", "thinking", "modalities", "service_tier", "store", "web_search_options",
-}
-
-func translate(call providers.Call) (*translation, error) {
-	t := &translation{req: call.Request, traits: call.Model.Traits}
+// translate reads the whole request. When unsigned, no signature of the history
+// is sent back.
+func translate(call providers.Call, unsigned bool) (*translation, error) {
+	t := &translation{
+		req: call.Request, traits: call.Model.Traits,
+		model: modelName(call.Model.Upstream), unsigned: unsigned,
+	}
 	for _, step := range []func() error{
 		t.translateLimits, t.translateSampling, t.translateFormat, t.translateModalities,
 		t.translateThinking, t.translateTools, t.translateHistory, t.translateRest,
@@ -54,25 +47,6 @@ func translate(call providers.Call) (*translation, error) {
 
 func (t *translation) lose(names ...string) { t.lost = append(t.lost, names...) }
 
-// ignored names every field that is there and was not honoured, in the order
-// of the client's body; members inside a field follow it.
-func (t *translation) ignored() []string {
-	slices.Sort(t.lost)
-	t.lost = slices.Compact(t.lost)
-	var all []string
-	for _, name := range t.req.Present() {
-		if !slices.Contains(honoured, name) {
-			all = append(all, name)
-		}
-		for _, lost := range t.lost {
-			if root, _, _ := strings.Cut(lost, "."); strings.TrimSuffix(root, "[]") == name {
-				all = append(all, lost)
-			}
-		}
-	}
-	return all
-}
-
 // translateRest is for fields that are neither of the above nor simply named.
 func (t *translation) translateRest() error {
 	if raw := t.req.WebSearchOptions; len(raw) > 0 && raw.Kind() != jsontext.KindNull {
@@ -85,22 +59,7 @@ func (t *translation) translateRest() error {
 	default:
 		t.lose("service_tier")
 	}
-	if stored(t.req.Raw) {
-		t.lose("store")
-	}
 	return nil
-}
-
-// stored says whether the client wants its answer kept. Only then is a field
-// that the request's type does not know of any weight.
-func stored(raw []byte) bool {
-	var body struct {
-		Store jsontext.Value `json:"store"`
-	}
-	if !bytes.Contains(raw, []byte(`"store"`)) || json.Unmarshal(raw, &body) != nil {
-		return false
-	}
-	return len(body.Store) > 0 && body.Store.Kind() != jsontext.KindFalse && body.Store.Kind() != jsontext.KindNull
 }
 
 // body writes the request.

@@ -173,8 +173,10 @@ func TestWhatCannotBeTranslatedIsRefused(t *testing.T) {
 		"a data URL without data":   {said(`{"type":"image_url","image_url":{"url":"data:image/png;base64"}}`), "messages[1].content[1].image_url.url"},
 		"an empty data URL":         {said(`{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}`), "messages[1].content[1].image_url.url"},
 		"a data URL of no kind":     {said(`{"type":"image_url","image_url":{"url":"data:;base64,AAAA"}}`), "messages[1].content[1].image_url.url"},
-		"a data URL badly escaped":  {said(`{"type":"image_url","image_url":{"url":"data:image/png,%zz"}}`), "messages[1].content[1].image_url.url"},
-		"no content at all":         {`{"model":"m","messages":[{"role":"user","content":""}]}`, "messages"},
+		"a picture of its own by http": {`{"model":"m","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"image_url","image_url":{"url":"http://x/a.png"}}]}]}`,
+			"messages[1].images[1].image_url.url"},
+		"a data URL badly escaped": {said(`{"type":"image_url","image_url":{"url":"data:image/png,%zz"}}`), "messages[1].content[1].image_url.url"},
+		"no content at all":        {`{"model":"m","messages":[{"role":"user","content":""}]}`, "messages"},
 		"nothing but foreign reasoning": {`{"model":"m","messages":[{"role":"assistant","reasoning_details":[{"type":"reasoning.text","text":"t","format":"anthropic-claude-v1"}]}]}`,
 			"messages"},
 		"a result without its call":     {`{"model":"m","messages":[{"role":"tool","tool_call_id":"a","content":"x"}]}`, "messages[0].tool_call_id"},
@@ -186,6 +188,22 @@ func TestWhatCannotBeTranslatedIsRefused(t *testing.T) {
 			e, ok := errors.AsType[*api.Error](err)
 			if !ok || e.Status != 400 || e.Type != api.TypeInvalidRequest || e.Param != tt.param || e.Message == "" {
 				t.Errorf("got %+v, %v; want a 400 for %s", e, err, tt.param)
+			}
+		})
+	}
+}
+
+func TestWhatIsNestedTooDeepIsRefused(t *testing.T) {
+	const deep = 9998
+	nested := strings.Repeat(`{\"a\":`, deep) + "1" + strings.Repeat("}", deep)
+	for name, texts := range map[string][2]string{"arguments": {nested, "r"}, "a result": {"{}", nested}} {
+		t.Run(name, func(t *testing.T) {
+			_, err := prepare(t, "gemini-2.5-flash", `{"model":"m","messages":[{"role":"user","content":"q"},
+				{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"`+texts[0]+`"}}]},
+				{"role":"tool","tool_call_id":"c","content":"`+texts[1]+`"}]}`)
+			e, ok := errors.AsType[*api.Error](err)
+			if !ok || e.Status != 400 || e.Code != api.CodeInvalidValue || e.Param != "messages" || e.Unwrap() == nil {
+				t.Errorf("%+v, %v", e, err)
 			}
 		})
 	}
@@ -206,7 +224,7 @@ func TestARequestCanBeTranslatedAgain(t *testing.T) {
 	}
 	var bodies []string
 	for range 2 {
-		tr, err := translate(providers.Call{Request: req, Model: model(t, g.Model)})
+		tr, err := translate(providers.Call{Request: req, Model: model(t, g.Model)}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,9 @@ package openai
 
 import (
 	"context"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,7 +80,7 @@ func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 	if answer.Error != nil {
 		return nil, answer.Error.refusal(http.StatusInternalServerError).Error(catalog.OpenAI)
 	}
-	if answer.Choices == nil {
+	if len(answer.Choices) == 0 {
 		return nil, client.Nonsense(errNoChoices)
 	}
 	return x.repair(&answer.ChatCompletion), nil
@@ -197,4 +199,24 @@ func chats(id string) bool {
 }
 
 // lenient lets pass what an upstream may get wrong without harm.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var lenient = json.JoinOptions(
+	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(readCount)),
+)
+
+// readCount reads a count or a time that some compatible servers write as 3.0
+// or "3"; what makes no sense is 0, not the end of a good answer.
+func readCount(dec *jsontext.Decoder, into *int64) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	text := strings.Trim(string(value), `"`)
+	*into = 0
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*into = n
+	} else if x, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(x) < 1<<53 {
+		*into = int64(x)
+	}
+	return nil
+}

@@ -120,6 +120,7 @@ type call struct {
 	index     int    // upstream's, or -1 where it has none
 	id        string // upstream's
 	at        int    // ours
+	named     bool   // its function's name has come
 	arguments bool   // a fragment has come
 }
 
@@ -223,6 +224,7 @@ func (s *stream) choice(c *eventChoice) bool {
 	if !s.out.Delta(c.Index, delta) {
 		return false
 	}
+	s.out.With(nil, c.Extra) // the probabilities have gone out
 	for i := range d.ToolCalls {
 		if !s.toolCall(c.Index, &d.ToolCalls[i]) {
 			return false
@@ -251,11 +253,16 @@ func (s *stream) toolCall(choice int, f *eventCall) bool {
 	if at < 0 {
 		return s.newCall(choice, f)
 	}
-	if f.Function == nil || f.Function.Arguments == "" {
-		return true
+	c := &known[at]
+	if f.Function == nil {
+		return s.out.Fragment(choice, api.ToolCallDelta{Index: c.at, Custom: f.Custom})
 	}
-	known[at].arguments = true
-	return s.out.Arguments(choice, known[at].at, f.Function.Arguments)
+	delta := api.ToolCallDelta{Index: c.at, Function: &api.FunctionDelta{Arguments: f.Function.Arguments}}
+	if !c.named { // some compatible servers repeat it, others are late
+		delta.Function.Name, c.named = f.Function.Name, f.Function.Name != ""
+	}
+	c.arguments = c.arguments || f.Function.Arguments != ""
+	return s.out.Fragment(choice, delta)
 }
 
 func (s *stream) newCall(choice int, f *eventCall) bool {
@@ -267,7 +274,8 @@ func (s *stream) newCall(choice int, f *eventCall) bool {
 		start.ID = chunk.NewID("call_")
 	}
 	at, ok := s.out.Call(choice, start)
-	c := call{index: -1, id: f.ID, at: at, arguments: f.Function == nil || f.Function.Arguments != ""}
+	c := call{index: -1, id: f.ID, at: at, named: start.Function != nil && start.Function.Name != ""}
+	c.arguments = f.Function == nil || f.Function.Arguments != ""
 	if f.Index != nil {
 		c.index = *f.Index
 	}

@@ -107,6 +107,17 @@ x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
+		{"late name", data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"arguments":""}}]}`, "null"), part(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, "null"), part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}`, "tool_calls"), done), `
+x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"arguments":""}}]},"finish_reason":null}]
+x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]},"finish_reason":null}]
+x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
+		{"custom tool", data(part(`{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":""}}]}`, "null"), part(`{"tool_calls":[{"index":0,"custom":{"input":"ls -"}}]}`, "null"), part(`{"tool_calls":[{"index":0,"custom":{"input":"la"}}]}`, "tool_calls"), done), `
+x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":""}}]},"finish_reason":null}]
+x m [{"index":0,"delta":{"tool_calls":[{"index":0,"custom":{"input":"ls -"}}]},"finish_reason":null}]
+x m [{"index":0,"delta":{"tool_calls":[{"index":0,"custom":{"input":"la"}}]},"finish_reason":null}]
+x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
 		{"azure's prologue", data(`{"id":"","model":"","choices":[],"prompt_filter_results":[]}`, part(`{"content":"a"}`, "null"), part(`{}`, "stop"), done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"content":"a"},"finish_reason":null}]

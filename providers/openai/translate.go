@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,70 +19,114 @@ type translation struct {
 	drop    []string                  // top-level members to leave out
 	ignored []string
 	history bool // messages hold what only other providers understand
+	tools   bool // so do the tools
 }
 
 func translate(call providers.Call) translation {
 	req := call.Request
-	t := translation{
-		set:     map[string]jsontext.Value{"model": quote(call.Model.Upstream)},
-		history: foreign(req),
-	}
+	t := translation{set: map[string]jsontext.Value{"model": quote(call.Model.Upstream)}}
 	if req.Stream {
 		t.set["stream_options"] = streamOptions(req.Raw)
 	}
-	t.limits(req, call.Model.Traits)
+	t.limits(req, call.Model.Traits.LimitField)
 	t.sampling(req, call.Model.Traits)
-	// Extensions of the gateway for other providers; OpenAI refuses them.
-	for name, there := range map[string]bool{
-		"top_k": req.TopK != nil, "thinking": req.Thinking != nil, "cache_control": len(req.CacheControl) > 0,
-	} {
-		if there {
-			t.leaveOut(name)
-		}
-	}
+	t.extensions(req)
+	t.foreign(req)
 	slices.Sort(t.ignored)
 	return t
 }
 
-// limits says the limit in the one word that the model takes.
-func (t *translation) limits(req *api.ChatRequest, traits catalog.Traits) {
-	if traits.MaxCompletionTokens && req.MaxTokens != nil {
-		t.drop = append(t.drop, "max_tokens")
-		if req.MaxCompletionTokens == nil {
-			t.set["max_completion_tokens"] = number(*req.MaxTokens)
-		}
-	}
-	if !traits.MaxCompletionTokens && req.MaxCompletionTokens != nil {
-		t.drop = append(t.drop, "max_completion_tokens")
-		t.set["max_tokens"] = number(*req.MaxCompletionTokens)
-	}
-}
+const oldLimit, newLimit = "max_tokens", "max_completion_tokens"
 
-// sampling leaves out what a model that always reasons refuses.
-func (t *translation) sampling(req *api.ChatRequest, traits catalog.Traits) {
-	if traits.Sampling != catalog.SamplingNone {
+// limits says the limit by the one name that the model takes. The newer name
+// wins where the client gives both.
+func (t *translation) limits(req *api.ChatRequest, field string) {
+	limit, other := req.MaxCompletionTokens, oldLimit
+	if limit == nil {
+		limit = req.MaxTokens
+	}
+	if field == "" || limit == nil {
 		return
 	}
-	if req.Temperature != nil {
-		t.leave("temperature", *req.Temperature != 1)
+	if field == oldLimit {
+		other = newLimit
 	}
-	if req.TopP != nil {
-		t.leave("top_p", *req.TopP != 1)
-	}
-	if req.PresencePenalty != nil {
-		t.leave("presence_penalty", *req.PresencePenalty != 0)
-	}
-	if req.FrequencyPenalty != nil {
-		t.leave("frequency_penalty", *req.FrequencyPenalty != 0)
+	t.drop = append(t.drop, other)
+	t.set[field] = number(*limit)
+	if req.MaxTokens != nil && *req.MaxTokens != *limit {
+		t.ignored = append(t.ignored, oldLimit)
 	}
 }
 
-func (t *translation) leaveOut(name string) { t.leave(name, true) }
+// sampling leaves out what a model refuses that always reasons, or does for
+// this request.
+func (t *translation) sampling(req *api.ChatRequest, traits catalog.Traits) {
+	takes := traits.Sampling
+	if traits.SamplingThinking != "" && req.ReasoningEffort != "" && req.ReasoningEffort != "none" {
+		takes = traits.SamplingThinking
+	}
+	if takes != catalog.SamplingNone {
+		return
+	}
+	for _, f := range []struct {
+		name  string
+		value *float64
+		idle  float64
+	}{
+		{"temperature", req.Temperature, 1},
+		{"top_p", req.TopP, 1},
+		{"presence_penalty", req.PresencePenalty, 0},
+		{"frequency_penalty", req.FrequencyPenalty, 0},
+	} {
+		if f.value != nil {
+			t.leaveOut(f.name, *f.value != f.idle)
+		}
+	}
+}
 
-func (t *translation) leave(name string, loss bool) {
+// extensions are members for other providers; OpenAI refuses what it does not
+// know, null or not.
+func (t *translation) extensions(req *api.ChatRequest) {
+	t.leaveOut("top_k", req.TopK != nil)
+	t.leaveOut("thinking", req.Thinking != nil)
+	t.leaveOut("cache_control", set(req.CacheControl))
+}
+
+// leaveOut drops a member, if it is there; a loss is named.
+func (t *translation) leaveOut(name string, loss bool) {
 	t.drop = append(t.drop, name)
-	if loss {
+	t.lose(name, loss)
+}
+
+func (t *translation) lose(name string, loss bool) {
+	if loss && !slices.Contains(t.ignored, name) {
 		t.ignored = append(t.ignored, name)
+	}
+}
+
+func set(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.KindNull }
+
+// foreign looks for what the gateway added to the history for other providers,
+// and for their marks.
+func (t *translation) foreign(req *api.ChatRequest) {
+	t.history = carry.Marked(req.Raw)
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		t.history = t.history || m.ReasoningContent != "" || len(m.ReasoningDetails) > 0 || len(m.Images) > 0 ||
+			len(m.CacheControl) > 0 || len(m.ToolCallID) > longestID
+		t.lose("messages[].images", len(m.Images) > 0)
+		t.lose("messages[].cache_control", set(m.CacheControl))
+		for _, c := range m.ToolCalls {
+			t.history = t.history || c.ExtraContent != nil || len(c.ID) > longestID
+		}
+		for _, p := range m.Content.Parts {
+			t.history = t.history || len(p.CacheControl) > 0
+			t.lose("messages[].content[].cache_control", set(p.CacheControl))
+		}
+	}
+	for _, tool := range req.Tools {
+		t.tools = t.tools || len(tool.CacheControl) > 0
+		t.lose("tools[].cache_control", set(tool.CacheControl))
 	}
 }
 
@@ -119,8 +162,8 @@ func (t *translation) body(raw []byte) ([]byte, error) {
 		}
 		if set, ok := t.set[name]; ok {
 			value = set
-		} else if name == "messages" && t.history {
-			if value, err = nativeHistory(value); err != nil {
+		} else if name == "messages" && t.history || name == "tools" && t.tools {
+			if value, err = nativeArray(value); err != nil {
 				return nil, err
 			}
 		}
@@ -150,108 +193,3 @@ func streamOptions(raw []byte) jsontext.Value {
 	}
 	return out
 }
-
-// foreign says whether the history holds what the gateway added for other
-// providers: OpenAI refuses message members it does not know.
-func foreign(req *api.ChatRequest) bool {
-	if carry.Marked(req.Raw) {
-		return true
-	}
-	for i := range req.Messages {
-		m := &req.Messages[i]
-		if m.ReasoningContent != "" || len(m.ReasoningDetails) > 0 || len(m.CacheControl) > 0 {
-			return true
-		}
-		for _, c := range m.ToolCalls {
-			if c.ExtraContent != nil {
-				return true
-			}
-		}
-		for _, p := range m.Content.Parts {
-			if len(p.CacheControl) > 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// gatewayMembers are the extensions that only other providers read.
-var gatewayMembers = []string{"reasoning_content", "reasoning_details", "cache_control", "extra_content", "images"}
-
-// nativeHistory leaves the gateway's extensions out of the messages and gives
-// tool calls their own ids back.
-func nativeHistory(messages jsontext.Value) (jsontext.Value, error) {
-	var all []jsontext.Value
-	if err := json.Unmarshal(messages, &all); err != nil {
-		return nil, err
-	}
-	for i := range all {
-		native, err := nativeObject(all[i])
-		if err != nil {
-			return nil, err
-		}
-		all[i] = native
-	}
-	return json.Marshal(all)
-}
-
-func nativeObject(object jsontext.Value) (jsontext.Value, error) {
-	if object.Kind() != jsontext.KindBeginObject {
-		return object, nil
-	}
-	dec := jsontext.NewDecoder(bytes.NewReader(object))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	out := []byte{'{'}
-	for dec.PeekKind() == jsontext.KindString {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(gatewayMembers, name) {
-			continue
-		}
-		if value, err = nativeMember(name, value); err != nil {
-			return nil, err
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out, _ = jsontext.AppendQuote(out, name)
-		out = append(append(out, ':'), value...)
-	}
-	return append(out, '}'), nil
-}
-
-func nativeMember(name string, value jsontext.Value) (jsontext.Value, error) {
-	switch {
-	case (name == "id" || name == "tool_call_id") && value.Kind() == jsontext.KindString:
-		var id string
-		if err := json.Unmarshal(value, &id); err != nil {
-			return nil, err
-		}
-		id, _ = carry.Unpack(id)
-		return quote(id), nil
-	case (name == "tool_calls" || name == "content") && value.Kind() == jsontext.KindBeginArray:
-		return nativeHistory(value)
-	default:
-		return value, nil
-	}
-}
-
-func quote(s string) jsontext.Value {
-	out, err := jsontext.AppendQuote(nil, s)
-	if err != nil {
-		out, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, ""))
-	}
-	return out
-}
-
-func number(n int64) jsontext.Value { return jsontext.Value(jsontext.Int(n).String()) }

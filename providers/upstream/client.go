@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -150,9 +151,17 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 	// closed before a byte came back (golang/go#19943): without it one call in
 	// six failed when the upstream closed its idle connections meanwhile.
 	req.Header["X-Idempotency-Key"] = nil
-	c.opts.Authorize(req.Header, c.opts.Key())
+	key := c.opts.Key()
+	c.opts.Authorize(req.Header, key)
+	// The transport's own time-out starts when the request is written: an
+	// upstream that does not read would be waited for without end.
+	slow := time.AfterFunc(c.opts.HeaderTimeout, func() { cancel(errSilent) })
 	resp, err := c.http.Do(req) //nolint:bodyclose // the body is closed through answer
+	slow.Stop()
 	if err != nil {
+		if errors.Is(context.Cause(guarded), errSilent) {
+			err = errSilent
+		}
 		cancel(nil)
 		return nil, c.Broken(ctx, err)
 	}
@@ -161,10 +170,10 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 		return answer, nil
 	}
 	defer func() { _ = answer.Close() }()
-	return nil, c.refused(ctx, resp, answer)
+	return nil, c.refused(ctx, resp, answer, key)
 }
 
-func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Reader) error {
+func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Reader, key string) error {
 	text, err := io.ReadAll(io.LimitReader(answer, maxErrorBody))
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -174,6 +183,9 @@ func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Rea
 	}
 	refusal := c.opts.Refused(resp.StatusCode, text)
 	refusal.Status = resp.StatusCode
+	if key != "" {
+		refusal.Message = strings.ReplaceAll(refusal.Message, key, "[redacted]")
+	}
 	if refusal.RetryAfter == 0 {
 		refusal.RetryAfter = retryAfter(resp.Header, time.Now())
 	}
