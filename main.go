@@ -15,20 +15,21 @@ import (
 )
 
 func main() {
-	logging.Disable() // the Redis client prints addresses to standard error; its errors are returned as well
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go; the gateway stays
+	logging.Disable()              // the Redis client prints addresses to standard error; its errors are returned as well
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once
 	}()
-	os.Exit(command(ctx, os.Args[1:], os.Environ(), os.Stdout))
+	os.Exit(command(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
 // command runs the gateway, or asks a running one how it is, for containers
 // that hold nothing but this binary.
-func command(ctx context.Context, args, environ []string, out io.Writer) int {
+func command(ctx context.Context, args, environ []string, out, faults io.Writer) int {
 	flags := flag.NewFlagSet("modelgateway", flag.ContinueOnError)
-	flags.SetOutput(out)
+	flags.SetOutput(faults)
 	check := flags.Bool("healthcheck", false, "ask the gateway on this machine whether it lives, and exit with 0 or 1")
 	showVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
@@ -39,10 +40,10 @@ func command(ctx context.Context, args, environ []string, out io.Writer) int {
 		_, _ = fmt.Fprintln(out, version())
 		return 0
 	case *check:
-		return healthcheck(ctx, environ, out)
+		return healthcheck(ctx, environ, faults)
 	}
 	if err := run(ctx, environ, out); err != nil {
-		_, _ = fmt.Fprintln(out, err)
+		_, _ = fmt.Fprintln(faults, err)
 		return 1
 	}
 	return 0

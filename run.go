@@ -9,13 +9,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"modelgateway/config"
 	"modelgateway/controllers"
@@ -36,7 +33,9 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	log := logger(*cfg, out)
+	lines := newLogWriter(out)
+	defer lines.Close()
+	log := logger(*cfg, out, lines)
 	if err := unsupported(*cfg); err != nil {
 		return err
 	}
@@ -70,15 +69,6 @@ func unsupported(cfg config.Config) error {
 		asked = append(asked, errors.New("IDP_CLIENT_ID: this version has no login yet"))
 	}
 	return errors.Join(asked...)
-}
-
-func logger(cfg config.Config, out io.Writer) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: cfg.LogLevel}
-	file, isFile := out.(*os.File)
-	if cfg.LogFormat == config.LogText || cfg.LogFormat == config.LogAuto && isFile && term.IsTerminal(int(file.Fd())) {
-		return slog.New(slog.NewTextHandler(out, opts))
-	}
-	return slog.New(slog.NewJSONHandler(out, opts))
 }
 
 // simulate puts the simulator in place of all three upstreams.
@@ -241,6 +231,7 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 	}
 	g.health.Drain()
 	log.Info("stopping: live requests may finish", "grace", cfg.ShutdownGrace.String())
+	time.Sleep(min(cfg.ShutdownGrace/20, 2*time.Second)) // balancers are to see that readyz says no before the door closes
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownGrace)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {

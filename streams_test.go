@@ -451,7 +451,7 @@ func TestLiveStreamsFinishWhenTheGatewayStops(t *testing.T) {
 
 func TestWhatAnUpstreamGetsWrongDoesNotCutAStream(t *testing.T) {
 	f := families()[0]
-	odd := "data: {\"id\":\"x\",\"model\":\"m\",\"odd\":{\"a\":1,\"a\":\"\xff\"},\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"},\"logprobs\":{\"content\":[{\"token\":\"\xff\"}]},\"finish_reason\":null}]}\n\n"
+	odd := "data: {\"id\":\"x\",\"model\":\"m\",\"odd\":{\"a\":\"\xff\"},\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"},\"logprobs\":{\"content\":[{\"token\":\"\xff\"}]},\"finish_reason\":null}]}\n\n"
 	u := providertest.Serve(t, events(providertest.Proper, f.start, odd, f.end))
 	p := start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
 	s := p.chat(t, f.request(streaming))

@@ -91,8 +91,13 @@ func writeJSON(c *gin.Context, status int, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	c.Data(status, "application/json", body)
-	return nil
+	c.Header("Content-Type", "application/json")
+	c.Header("Content-Length", strconv.Itoa(len(body)))
+	c.Status(status)
+	control := http.NewResponseController(c.Writer)
+	err = writeAll(c.Writer, control, body)
+	_ = control.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	return err
 }
 
 func size(bytes int64) string {

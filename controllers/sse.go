@@ -20,9 +20,6 @@ import (
 // carried; invalid UTF-8 becomes U+FFFD.
 var faithful = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// writePatience is how long a client may take to accept one event.
-const writePatience = 30 * time.Second
-
 type streamOptions struct {
 	usage     bool          // the client asked for it
 	keepAlive time.Duration // 0 = no comments
@@ -131,9 +128,8 @@ func (e *eventWriter) send(text []byte) error {
 	if e.timer != nil {
 		e.timer.Reset(e.opts.keepAlive)
 	}
-	_ = e.control.SetWriteDeadline(time.Now().Add(writePatience)) // not every test's writer can
-	if _, err := e.w.Write(text); err != nil {
-		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
+	if err := writeAll(e.w, e.control, text); err != nil {
+		return err
 	}
 	if err := e.control.Flush(); err != nil {
 		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)

@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -82,7 +84,7 @@ func (c *Catalog) lay(text []byte) error {
 	var f file
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))
 	dec.KnownFields(true)
-	if err := dec.Decode(&f); err != nil {
+	if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) { // an empty file changes nothing
 		return err
 	}
 	var faults []error
@@ -94,8 +96,14 @@ func (c *Catalog) lay(text []byte) error {
 		faults = append(faults, checkRules(provider, f.Rules[provider]))
 		c.rules[provider] = append(f.Rules[provider], c.rules[provider]...)
 	}
+	seen := map[string]bool{}
 	for i, e := range f.Models {
-		m, err := e.model()
+		if seen[e.ID] {
+			faults = append(faults, fmt.Errorf("models[%d] %s: listed twice", i, e.ID))
+			continue
+		}
+		seen[e.ID] = true
+		m, err := e.over(c)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("models[%d] %s: %w", i, e.ID, err))
 			continue
@@ -109,6 +117,11 @@ func checkRules(provider string, rules []rule) error {
 	for i, r := range rules {
 		if len(r.Match) == 0 {
 			return fmt.Errorf("rules.%s[%d]: match is empty", provider, i)
+		}
+		for _, pattern := range r.Match {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return fmt.Errorf("rules.%s[%d]: %q is not a pattern", provider, i, pattern)
+			}
 		}
 		if !slices.Contains([]string{SamplingBoth, SamplingOne, SamplingNone}, r.Sampling) {
 			return fmt.Errorf("rules.%s[%d]: sampling must be both, one or none, not %q", provider, i, r.Sampling)
@@ -126,7 +139,36 @@ func (c *Catalog) put(m Model) {
 	c.models = append(c.models, m)
 }
 
-func (e entry) model() (Model, error) {
+// over is the entry laid over the one of the same id: what it does not say
+// stays.
+func (e entry) over(c *Catalog) (Model, error) {
+	m, err := e.model(c)
+	if err != nil {
+		return m, err
+	}
+	at, known := c.byID[e.ID]
+	if !known {
+		return m, nil
+	}
+	old := c.models[at]
+	if e.Upstream == "" && e.Provider == "" {
+		m.Upstream = old.Upstream
+	}
+	m.Provider = cmp.Or(m.Provider, old.Provider)
+	m.Created = cmp.Or(m.Created, old.Created)
+	m.Context = cmp.Or(m.Context, old.Context)
+	m.MaxOutput = cmp.Or(m.MaxOutput, old.MaxOutput)
+	if m.Price == (Price{}) {
+		m.Price = old.Price
+	}
+	if e.State == "" && e.Ends == "" && e.Upstream == "" { // another upstream is another model: it has no end that is known
+		m.Ends, m.state = old.Ends, old.state
+		m.Successor = cmp.Or(m.Successor, old.Successor)
+	}
+	return m, nil
+}
+
+func (e entry) model(c *Catalog) (Model, error) {
 	m := Model{
 		ID: e.ID, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
 		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor,
@@ -138,7 +180,9 @@ func (e entry) model() (Model, error) {
 	switch {
 	case m.ID == "":
 		return m, errors.New("id is missing")
-	case !slices.Contains(Providers(), m.Provider):
+	case m.Created < 0 || m.Context < 0 || m.MaxOutput < 0 || m.Price.negative():
+		return m, errors.New("a figure is negative")
+	case !slices.Contains(Providers(), m.Provider) && (m.Provider != "" || !c.has(m.ID)):
 		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(Providers(), ", "), m.Provider)
 	case !slices.Contains([]string{"", Active, Deprecated, Retired}, e.State):
 		return m, fmt.Errorf("state must be active, deprecated or retired, not %q", e.State)
@@ -163,6 +207,11 @@ func (d dollars) micro() Price {
 		p.Above = &above
 	}
 	return p
+}
+
+func (c *Catalog) has(id string) bool {
+	_, ok := c.byID[id]
+	return ok
 }
 
 func micro(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }

@@ -106,6 +106,13 @@ rules:
 	if m, _ := c.Model("gpt-4"); m.Upstream != "gpt-6-sol" || m.State(time.Now()) != Active {
 		t.Errorf("replaced model: %+v", m)
 	}
+	c2 := load(t, "models: [{id: claude-haiku-4-5-20251001, price: {input: 2, output: 6}}]")
+	if m, _ := c2.Model("claude-haiku-4-5-20251001"); m.Price.Input != 2_000_000 || m.Context != 200_000 || m.Created != 1760486400 || m.Provider != Anthropic || m.Upstream != m.ID {
+		t.Errorf("changed model: %+v", m)
+	}
+	if n := len(load(t, "# nothing but a comment\n").Models()); n != 18 {
+		t.Errorf("an empty file leaves %d models", n)
+	}
 	if n := len(c.Models()); n != 19 {
 		t.Errorf("%d models, want 19", n)
 	}
@@ -121,6 +128,9 @@ func TestBadOverlaysAreRefused(t *testing.T) {
 		"rule of nobody":   "rules: {acme: [{match: [a], sampling: both}]}",
 		"rule for nothing": "rules: {openai: [{sampling: both}]}",
 		"not yaml":         "models: [",
+		"twice":            "models: [{id: a, provider: openai}, {id: a, provider: openai}]",
+		"broken pattern":   "rules: {openai: [{match: ['['], sampling: both}]}",
+		"negative":         "models: [{id: a, provider: openai, context: -5}]",
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "models.yaml")

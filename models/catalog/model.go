@@ -64,6 +64,10 @@ type Price struct {
 	Above                 *Price
 }
 
+func (p Price) negative() bool {
+	return p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 || p.Over < 0 || p.Above != nil && p.Above.negative()
+}
+
 // The values of Traits.Sampling.
 const (
 	SamplingBoth = "both" // temperature and top_p
