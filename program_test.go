@@ -36,7 +36,7 @@ func tryStart(t testing.TB, settings ...string) (*program, error) {
 	t.Helper()
 	environ := append([]string{
 		"PORT=0", "HOST=127.0.0.1", "LOG_FORMAT=json", "LOG_LEVEL=debug", "MODEL_DISCOVERY=false", "SHUTDOWN_GRACE_SECONDS=5",
-		"DATABASE_URL=sqlite:" + t.TempDir() + "/gateway.db",
+		"DATABASE_URL=sqlite:" + t.TempDir() + "/gateway.db", "RATE_LIMIT_RPM=0", "AUTH_RATE_LIMIT_RPM=0",
 	}, settings...)
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &program{log: &logBuffer{grown: make(chan struct{}, 1)}}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,15 +14,7 @@ import (
 	"time"
 
 	"modelgateway/config"
-	"modelgateway/controllers"
-	"modelgateway/models"
-	"modelgateway/models/catalog"
-	"modelgateway/providers"
-	"modelgateway/providers/all"
 	"modelgateway/providers/simulator"
-	"modelgateway/router"
-	"modelgateway/services"
-	"modelgateway/web"
 )
 
 // run is the program: it returns when ctx has ended and everything that was
@@ -36,9 +27,6 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 	lines := newLogWriter(out)
 	defer lines.Close()
 	log := logger(*cfg, out, lines)
-	if err := unsupported(*cfg); err != nil {
-		return err
-	}
 	if cfg.Simulator {
 		closeSimulator, err := simulate(cfg, log)
 		if err != nil {
@@ -47,28 +35,16 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 		defer closeSimulator()
 	}
 	gateway, err := assemble(*cfg, log)
+	defer gateway.close()
 	if err != nil {
 		return err
 	}
-	defer gateway.close()
 	working, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
 	gateway.start(working, &background, *cfg)
 	return gateway.serve(ctx, *cfg, log)
-}
-
-// unsupported names settings that ask for what this version does not do.
-func unsupported(cfg config.Config) error {
-	var asked []error
-	if cfg.RequireAuth {
-		asked = append(asked, errors.New("REQUIRE_AUTH: this version has no accounts yet and cannot require credentials"))
-	}
-	if cfg.IDP.ClientID != "" {
-		asked = append(asked, errors.New("IDP_CLIENT_ID: this version has no login yet"))
-	}
-	return errors.Join(asked...)
 }
 
 // simulate puts the simulator in place of all three upstreams.
@@ -95,77 +71,6 @@ func simulate(cfg *config.Config, log *slog.Logger) (func(), error) {
 	}, nil
 }
 
-// gateway is the program's parts, put together.
-type gateway struct {
-	handler   http.Handler
-	store     *models.Store
-	health    *services.Health
-	discovery *services.Discovery
-	closers   []func() error
-	log       *slog.Logger
-}
-
-func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
-	g := &gateway{log: log}
-	list, err := catalog.Load(cfg.ModelsFile)
-	if err != nil {
-		return nil, fmt.Errorf("MODELS_FILE: %w", err)
-	}
-	database, cache, err := g.open(cfg)
-	if err != nil {
-		g.close()
-		return nil, err
-	}
-	upstreams, listers := map[string]*services.Upstream{}, map[string]providers.Lister{}
-	for name, provider := range all.Configured(cfg) {
-		upstreams[name] = services.NewUpstream(name, provider, time.Now)
-		if lister, ok := provider.(providers.Lister); ok {
-			listers[name] = lister
-		}
-	}
-	if len(upstreams) == 0 {
-		log.Warn("no provider is configured: chat completions will be answered with 503; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or SIMULATOR=true to try things out")
-	}
-	configured := func(name string) bool { return upstreams[name] != nil }
-	listed := services.NewModels(list, configured, time.Now)
-	chat := &services.Chat{
-		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator, Now: time.Now,
-	}
-	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: log}
-	g.health = &services.Health{Chat: chat, Version: version(), Started: time.Now(), Database: database, Cache: cache, Log: log}
-	page, err := web.Docs(cfg.PublicURL)
-	if err != nil {
-		return nil, err
-	}
-	g.handler, err = router.New(router.Options{
-		Chat:   &controllers.Chat{Service: chat, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
-		Models: &controllers.Models{Service: listed},
-		Health: &controllers.Health{Service: g.health},
-		Docs:   &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
-		Log:    log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
-	})
-	return g, err
-}
-
-// open opens the database and the cache and returns their probes.
-func (g *gateway) open(cfg config.Config) (database, cache services.Probe, err error) {
-	store, err := models.Open(cfg.DatabaseURL.Reveal())
-	if err != nil {
-		return nil, nil, fmt.Errorf("DATABASE_URL: %w", err)
-	}
-	g.store = store
-	g.closers = append(g.closers, store.Close)
-	if cfg.RedisURL.IsZero() {
-		return store.Probe, func(context.Context) error { return nil }, nil // memory is always there
-	}
-	client, err := models.OpenRedis(cfg.RedisURL.Reveal())
-	if err != nil {
-		return nil, nil, errors.New("REDIS_URL is not an address of Redis") // the cause may hold the password
-	}
-	g.closers = append(g.closers, client.Close)
-	return store.Probe, func(ctx context.Context) error { return client.Ping(ctx).Err() }, nil
-}
-
 // start begins what runs beside the requests, and waits for the first try at
 // the schema and the first probes.
 func (g *gateway) start(ctx context.Context, background *sync.WaitGroup, cfg config.Config) {
@@ -178,6 +83,7 @@ func (g *gateway) start(ctx context.Context, background *sync.WaitGroup, cfg con
 	}
 	probed := make(chan struct{})
 	background.Go(func() { g.health.Run(ctx, probed) })
+	background.Go(func() { g.keys.Run(ctx) })
 	if cfg.ModelDiscovery {
 		background.Go(func() { g.discovery.Run(ctx) })
 	}

@@ -12,6 +12,7 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models/api"
+	"modelgateway/services"
 )
 
 // Options are what the routes lead to and what stands before them.
@@ -20,6 +21,13 @@ type Options struct {
 	Models *controllers.Models
 	Health *controllers.Health
 	Docs   *controllers.Docs
+	Auth   *controllers.Auth
+	Keys   *controllers.Keys
+	IDP    *controllers.IDP
+
+	Callers   middleware.Auth // who may call /v1
+	CallLimit *services.Limit // of callers on /v1
+	AuthLimit *services.Limit // of addresses on what anybody may try
 
 	Log            *slog.Logger
 	Now            func() time.Time
@@ -52,7 +60,18 @@ func New(opts Options) (http.Handler, error) {
 	engine.GET("/openapi.yaml", handle(opts.Docs.Document))
 	engine.GET("/docs", handle(opts.Docs.Show))
 
-	v1 := engine.Group("/v1") // the guards of callers come here
+	guess := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
+	engine.POST("/auth/register", guess, handle(opts.Auth.Register))
+	engine.POST("/auth/login", guess, handle(opts.Auth.Login))
+	engine.GET("/auth/idp", guess, handle(opts.IDP.Begin))
+	engine.GET("/auth/idp/callback", guess, handle(opts.IDP.Callback))
+
+	keys := engine.Group("/auth/keys", chain.User(opts.Callers.Tokens))
+	keys.POST("", handle(opts.Keys.Create))
+	keys.GET("", handle(opts.Keys.List))
+	keys.DELETE("/:id", handle(opts.Keys.Revoke))
+
+	v1 := engine.Group("/v1", chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
 	v1.POST("/chat/completions", handle(opts.Chat.Create))
 	v1.GET("/models", handle(opts.Models.List))
 	v1.GET("/models/:id", handle(opts.Models.Get))

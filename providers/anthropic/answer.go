@@ -76,7 +76,8 @@ type openBlock struct {
 	input   jsontext.Value // kindTool: what the start had
 	filled  bool           // kindTool: a fragment of the input has come
 
-	thought   int // kindThinking: its index among them
+	thought   int  // kindThinking: its index among them
+	formatted bool // kindThinking: the client knows its format
 	thinking  *strings.Builder
 	signature string
 }
@@ -176,11 +177,15 @@ func (a *answer) stopBlock(index int) bool {
 	}
 	o := a.open[at]
 	a.open = slices.Delete(a.open, at, at+1)
+	return a.closeBlock(&o)
+}
+
+func (a *answer) closeBlock(o *openBlock) bool {
 	switch {
 	case o.kind == kindTool && !o.filled:
-		return a.sendInput(&o, o.argument())
+		return a.sendInput(o, o.argument())
 	case o.kind == kindThinking:
-		return a.sign(&o)
+		return a.sign(o)
 	}
 	return true
 }
@@ -193,7 +198,7 @@ func (o *openBlock) argument() string {
 	}
 	input := o.input.Clone()
 	if input.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-		return string(o.input)
+		input = o.input
 	}
-	return string(input)
+	return strings.ToValidUTF8(string(input), "\uFFFD") // a chunk could not hold it otherwise
 }

@@ -60,6 +60,22 @@ func TestAWholeAnswer(t *testing.T) {
 	}
 }
 
+func TestArgumentsAreTextWhateverTheInputHolds(t *testing.T) {
+	const input, want = "{ \"a\": \"x\xffy\", \"a\": { \"b\": 1, \"b\": \"\xe2\x82\" } }", "{\"a\":\"x\uFFFDy\",\"a\":{\"b\":1,\"b\":\"\uFFFD\"}}"
+	c, err := complete(t, `{"type":"message","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":`+input+`}],"stop_reason":"tool_use"}`, "")
+	if err != nil || c.Choices[0].Message.ToolCalls[0].Function.Arguments != want {
+		t.Fatalf("%v %+v", err, c)
+	}
+	if _, err := json.Marshal(c); err != nil {
+		t.Error(err)
+	}
+	block := `{"type":"tool_use","id":"toolu_1","name":"f","input":` + input + `}`
+	shown, err := play(t, answering(t, events(start, began(0, block), over(0), stopped("tool_use"), end), ""))
+	if err != nil || len(shown) < 3 || shown[2] != "call0 "+strings.ReplaceAll(want, " ", "") {
+		t.Errorf("%q, %v", shown, err)
+	}
+}
+
 func TestAnEmptyAnswerHasEmptyContent(t *testing.T) {
 	c, err := complete(t, `{"id":"m","type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}`, "")
 	if err != nil || c.Choices[0].Message.Content == nil || *c.Choices[0].Message.Content != "" || c.Choices[0].FinishReason != api.FinishStop {

@@ -21,10 +21,19 @@ func (a *answer) think(o *openBlock, text string) bool {
 		return true
 	}
 	o.thinking.WriteString(text)
-	a.detail[0] = api.ReasoningDetail{
-		Type: api.ReasoningText, Text: text, Format: api.FormatAnthropic, Index: o.thought,
-	}
+	a.detail[0] = api.ReasoningDetail{Type: api.ReasoningText, Text: text, Format: o.format(), Index: o.thought}
 	return a.out.Delta(0, api.Delta{ReasoningContent: text, ReasoningDetails: a.detail[:]})
+}
+
+// format is sent with the first fragment of a block only: clients that know
+// nothing of these fragments join all strings in them (openai-python joins all
+// but type and index).
+func (o *openBlock) format() string {
+	if o.formatted {
+		return ""
+	}
+	o.formatted = true
+	return api.FormatAnthropic
 }
 
 // sign ends a block of thinking with its signature. The text of a block may be
@@ -33,11 +42,9 @@ func (a *answer) sign(o *openBlock) bool {
 	if o.signature == "" {
 		return true // the upstream would not take it back
 	}
-	d := api.ReasoningDetail{
-		Type: api.ReasoningText, Signature: o.signature, Format: api.FormatAnthropic, Index: o.thought,
-	}
+	d := api.ReasoningDetail{Type: api.ReasoningText, Signature: o.signature, Format: o.format(), Index: o.thought}
 	whole := d
-	whole.Text = o.thinking.String()
+	whole.Text, whole.Format = o.thinking.String(), api.FormatAnthropic
 	a.signed = append(a.signed, whole)
 	a.detail[0] = d
 	return a.out.Delta(0, api.Delta{ReasoningDetails: a.detail[:]})
@@ -98,11 +105,12 @@ func (a *answer) sendInput(o *openBlock, fragment string) bool {
 
 // finish ends the completion. What the upstream never closed is closed first.
 func (a *answer) finish() {
-	for len(a.open) > 0 {
-		if !a.stopBlock(a.open[0].index) {
+	for i := range a.open {
+		if !a.closeBlock(&a.open[i]) {
 			return
 		}
 	}
+	a.open = nil
 	reason := a.finishReason()
 	if reason == api.FinishContentFilter && a.explanation != "" {
 		if !a.out.Delta(0, api.Delta{Refusal: &a.explanation}) {

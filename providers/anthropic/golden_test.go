@@ -126,8 +126,15 @@ var goldens = []struct {
 	{"a tool loop without its thinking", budgetNew, `{"model":"m",` + talk(user("q"), calls("a", "get_weather", `{}`), result("a", "rain")) + `,"tools":[` + weather + `],"thinking":{"type":"enabled","budget_tokens":2000}}`, []string{"thinking"}},
 	{"a tool loop without its thinking, by itself", bothWays, `{"model":"m",` + talk(user("q"), calls("a", "get_weather", `{}`), result("a", "rain")) + `,"tools":[` + weather + `],"thinking":{"type":"enabled","budget_tokens":2000}}`, nil},
 	{"a tool loop that only seems over", budgetNew, `{"model":"m",` + talk(user("q"), calls("a", "get_weather", `{}`), result("a", "rain"), `{"role":"assistant","content":" "}`, user("well?")) + `,"tools":[` + weather + `],"reasoning_effort":"low"}`, []string{"reasoning_effort"}},
+	{"a longer tool loop with its thinking", budgetNew, `{"model":"m",` + talk(user("q"), signedTurn, result("toolu_1", "rain"), calls("b", "get_weather", `{}`), result("b", "sun"), calls("c", "get_weather", `{}`), result("c", "fog")) + `,"tools":[` + weather + `],"reasoning_effort":"low"}`, nil},
+	{"a tool loop after one with thinking", budgetNew, `{"model":"m",` + talk(user("q"), signedTurn, result("toolu_1", "rain"), user("and now?"), calls("b", "get_weather", `{}`), result("b", "sun")) + `,"tools":[` + weather + `],"reasoning_effort":"low"}`, []string{"reasoning_effort"}},
+	{"thinking comes back to a model nobody knows", unheardOf, `{"model":"m",` + talk(user("q"), signedTurn, result("toolu_1", "rain")) + `,"tools":[` + weather + `]}`, nil},
+	{"pictures of the model", byDefault, `{"model":"m",` + talk(user("draw"), `{"role":"assistant","content":"Here.","images":[`+picture+`]}`, user("and again"), `{"role":"assistant","content":null,"images":[`+picture+`,`+picture+`]}`, user("what is it?")) + `}`, []string{"messages[].images"}},
 	{"a tool loop that is over", budgetNew, `{"model":"m",` + talk(user("q"), calls("a", "get_weather", `{}`), result("a", "rain"), `{"role":"assistant","content":"Rain."}`, user("thanks")) + `,"tools":[` + weather + `],"reasoning_effort":"low"}`, nil},
 }
+
+// picture is one that a model made.
+const picture = `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + png + `"}}`
 
 func TestGolden(t *testing.T) {
 	for _, tt := range goldens {

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 )
 
@@ -35,3 +36,33 @@ func named(s string) string {
 }
 
 func shorten(s string, most int) string { return s[:min(len(s), most)] }
+
+// distinct gives names that were not given before.
+type distinct struct {
+	taken map[string]bool
+	next  map[string]int // the number to try next, by what stands before it
+}
+
+func newDistinct() *distinct {
+	return &distinct{taken: map[string]bool{}, next: map[string]int{}}
+}
+
+// name is the name itself, or where it is taken one with a number, and no
+// longer than Anthropic takes.
+func (d *distinct) name(name string) string {
+	const number = 8 // characters
+	if !d.taken[name] {
+		d.taken[name] = true
+		return name
+	}
+	stem := shorten(name, longestID-number)
+	n := max(d.next[stem], 2)
+	for ; d.taken[numbered(stem, n)]; n++ {
+	}
+	d.next[stem] = n + 1
+	made := numbered(stem, n)
+	d.taken[made] = true
+	return made
+}
+
+func numbered(stem string, n int) string { return stem + "_" + strconv.Itoa(n) }

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,7 +69,12 @@ func (t *translation) value(name string) jsontext.Value {
 }
 
 // lose notes that a part of the request is left out.
-func (t *translation) lose(name string) { t.lost = append(t.lost, name) }
+func (t *translation) lose(name string) {
+	if t.lost == nil {
+		t.lost = map[string]bool{}
+	}
+	t.lost[name] = true
+}
 
 // loseIf is lose where there was something to lose.
 func (t *translation) loseIf(loss bool, name string) {
@@ -87,10 +93,9 @@ func (t *translation) ignored() []string {
 			t.lose(f.name)
 		}
 	}
-	slices.SortFunc(t.lost, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(t.lost), func(a, b string) int {
 		return cmp.Or(cmp.Compare(at[root(a)], at[root(b)]), strings.Compare(a, b))
 	})
-	return slices.Compact(t.lost)
 }
 
 // root is the field that a name such as messages[].name belongs to.

@@ -1,9 +1,7 @@
 package anthropic
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"modelgateway/models/api"
@@ -23,12 +21,17 @@ func (t *translation) fold() error {
 	if err != nil {
 		return err
 	}
-	t.lost = append(t.lost, talk.Ignored...)
+	for _, name := range talk.Ignored {
+		t.lose(name)
+	}
 	talk.System = slices.DeleteFunc(talk.System, blank)
 	all := talk.Turns
 	talk.Turns = nil
 	for _, turn := range all {
 		turn.Blocks = slices.DeleteFunc(turn.Blocks, blank)
+		if turn.Assistant {
+			turn.Blocks = slices.DeleteFunc(turn.Blocks, t.losePicture)
+		}
 		n := len(talk.Turns)
 		switch {
 		case !slices.ContainsFunc(turn.Blocks, func(b turns.Block) bool { return b.Thought == nil }):
@@ -45,7 +48,18 @@ func (t *translation) fold() error {
 		return api.Invalid(api.CodeInvalidValue, "messages", "the messages have no content")
 	}
 	t.talk = talk
+	if talk.Turns[len(talk.Turns)-1].Assistant {
+		return t.silentUser()
+	}
 	return nil
+}
+
+// losePicture is true for a picture that a model made in an earlier turn:
+// Anthropic takes pictures of the user only.
+func (t *translation) losePicture(b turns.Block) bool {
+	made := b.Part != nil && b.Part.Type == "image_url"
+	t.loseIf(made, "messages[].images")
+	return made
 }
 
 func blank(b turns.Block) bool {
@@ -54,7 +68,7 @@ func blank(b turns.Block) bool {
 
 // messages translates the turns of the conversation.
 func (t *translation) messages() error {
-	w := &turnWriter{t: t, seen: map[string]bool{}}
+	w := &turnWriter{t: t, ids: newDistinct()}
 	for i := range t.talk.Turns {
 		if err := w.turn(&t.talk.Turns[i]); err != nil {
 			return err
@@ -66,36 +80,11 @@ func (t *translation) messages() error {
 	return t.lastTurn()
 }
 
-// lastTurn sees to a conversation that ends with the assistant: the beginning
-// of its answer, which not every model goes on with.
-func (t *translation) lastTurn() error {
-	last := &t.out.Messages[len(t.out.Messages)-1]
-	if last.Role != roleAssistant {
-		return nil
-	}
-	param := "messages"
-	for i, m := range t.req.Messages {
-		if m.Role == roleAssistant {
-			param = fmt.Sprintf("messages[%d]", i)
-		}
-	}
-	end := &last.Content[len(last.Content)-1]
-	switch {
-	case end.Type == "tool_use":
-		return api.Invalid(api.CodeInvalidValue, param, "%s has tool calls that no tool message answers", param)
-	case !t.traits.Prefill:
-		return unsupported(param, "the model %s does not go on with an answer that has been begun: "+
-			"the conversation must end with a message of the user", t.model.ID)
-	}
-	end.Text = strings.TrimRight(end.Text, " \t\r\n\v\f") // refused by Anthropic
-	return nil
-}
-
 // turnWriter is the state between turns.
 type turnWriter struct {
 	t    *translation
-	open []string        // ids of the last turn's calls that wait for their results
-	seen map[string]bool // ids so far: Anthropic wants each call to have its own
+	open []string  // ids of the last turn's calls that wait for their results
+	ids  *distinct // ids so far: Anthropic wants each call to have its own
 }
 
 // turn adds a turn.
@@ -155,12 +144,7 @@ func (w *turnWriter) block(b *turns.Block) (*block, error) {
 }
 
 func (w *turnWriter) call(c *turns.Call) *block {
-	id := toolID(c.ID)
-	for n := 2; w.seen[id]; n++ { // clients count anew in each turn, or repeat a name
-		suffix := "_" + strconv.Itoa(n)
-		id = shorten(toolID(c.ID), longestID-len(suffix)) + suffix
-	}
-	w.seen[id] = true
+	id := w.ids.name(toolID(c.ID)) // clients count anew in each turn, or repeat a name
 	w.open = append(w.open, id)
 	return &block{Type: "tool_use", ID: id, Name: toolName(c.Name), Input: c.Arguments}
 }

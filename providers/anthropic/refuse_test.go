@@ -35,6 +35,9 @@ func TestWhatCannotBeTranslatedIsRefused(t *testing.T) {
 		{"prefill", bothWays, talk(user("q"), `{"role":"assistant","content":"The"}`, `{"role":"system","content":"s"}`), api.CodeUnsupportedValue, "messages[1]"},
 		{"calls at the end", budgetNew, talk(user("q"), calls("a", "f", "")), api.CodeInvalidValue, "messages[1]"},
 		{"nothing said", budgetNew, talk(user(""), `{"role":"assistant","content":" "}`, user("\n")), api.CodeInvalidValue, "messages"},
+		{"nothing after an answer", budgetNew, talk(user("q"), `{"role":"assistant","content":"The"}`, user(" \n")), api.CodeInvalidValue, "messages[2]"},
+		{"nothing after an answer that cannot go on", byDefault, talk(user("q"), `{"role":"assistant","content":"The"}`, `{"role":"user","content":[{"type":"text","text":""}]}`, `{"role":"system","content":"s"}`), api.CodeInvalidValue, "messages[2]"},
+		{"nothing on both sides", budgetNew, talk(user("q"), `{"role":"assistant","content":"The"}`, user(""), `{"role":"assistant","content":" ","images":[`+picture+`]}`), api.CodeInvalidValue, "messages[2]"},
 		{"arguments nested too deeply", budgetNew, talk(user("q"), calls("a", "f", `{"a":`+strings.Repeat("[", 9998)+strings.Repeat("]", 9998)+`}`), result("a", "1")), api.CodeInvalidValue, "messages"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -66,6 +66,42 @@ func TestStreamsThatFail(t *testing.T) {
 	}
 }
 
+// TestReasoningDetailsAddUp puts fragments together as clients do that know
+// nothing of them: strings are joined, but for type and index.
+func TestReasoningDetailsAddUp(t *testing.T) {
+	s := newStream([]byte(events(start,
+		began(0, `{"type":"thinking","thinking":"a","signature":""}`), piece(0, thought("b")), piece(0, thought("c")), piece(0, `{"type":"signature_delta","signature":"one"}`), over(0),
+		began(1, `{"type":"redacted_thinking","data":"red"}`), over(1),
+		began(2, `{"type":"thinking","thinking":"","signature":"two"}`), over(2), stopped("end_turn"), end)))
+	if err := s.first(); err != nil {
+		t.Fatal(err)
+	}
+	var got [3]api.ReasoningDetail
+	s.run(func(c *api.ChatChunk, err error) bool {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, choice := range c.Choices {
+			for _, d := range choice.Delta.ReasoningDetails {
+				have := &got[d.Index]
+				have.Type, have.Index = d.Type, d.Index
+				have.Text += d.Text
+				have.Signature += d.Signature
+				have.Data += d.Data
+				have.Format += d.Format
+			}
+		}
+		return true
+	})
+	if want := [3]api.ReasoningDetail{
+		{Type: api.ReasoningText, Text: "abc", Signature: "one", Format: api.FormatAnthropic},
+		{Type: api.ReasoningEncrypted, Data: "red", Format: api.FormatAnthropic, Index: 1},
+		{Type: api.ReasoningText, Signature: "two", Format: api.FormatAnthropic, Index: 2},
+	}; got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
 // everything is a stream with all that matters in it.
 var everything = events(start, ping,
 	began(0, `{"type":"thinking","thinking":"","signature":""}`), piece(0, thought("hm")), piece(0, `{"type":"signature_delta","signature":"c2ln"}`), over(0),

@@ -1,10 +1,13 @@
 package anthropic
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/providers/turns"
 )
 
 // leastBudget is the least that Anthropic takes, in tokens.
@@ -78,21 +81,33 @@ func (t *translation) thinkSomehow() {
 
 // budgetFits says whether Anthropic takes this conversation with thinking by
 // budget: not with a forced tool, not with the answer begun, and not in the
-// middle of a tool loop whose last turn comes back without its thinking.
+// middle of a tool loop that comes back without any of its thinking. A model
+// thinks once at the beginning of a loop, and need not do so in its later turns.
 func (t *translation) budgetFits() bool {
 	talk := t.talk.Turns
 	if t.out.ToolChoice.forces() || talk[len(talk)-1].Assistant {
 		return false
 	}
-	if len(talk) < 2 || talk[len(talk)-1].Blocks[0].Result == nil {
+	if talk[len(talk)-1].Blocks[0].Result == nil {
 		return true
 	}
-	for _, b := range talk[len(talk)-2].Blocks {
-		if b.Thought != nil && thoughtBlock(b.Thought) != nil {
+	for i := len(talk) - 2; i >= 0; i -= 2 {
+		if slices.ContainsFunc(talk[i].Blocks, signed) {
 			return true
+		}
+		if i == 0 || !onlyResults(&talk[i-1]) {
+			return false
 		}
 	}
 	return false
+}
+
+// signed says whether a block is thinking that Anthropic takes back.
+func signed(b turns.Block) bool { return b.Thought != nil && thoughtBlock(b.Thought) != nil }
+
+// onlyResults says whether a tool loop goes on with a turn of the user.
+func onlyResults(turn *turns.Turn) bool {
+	return turn.Blocks[len(turn.Blocks)-1].Result != nil // results come first
 }
 
 func (t *translation) thinkByBudget() {

@@ -105,7 +105,11 @@ func (t *translation) choose(choice *api.ToolChoice, param string) error {
 		if choice.Require {
 			c.Type = "any"
 		}
-		t.tools = slices.DeleteFunc(t.tools, func(have tool) bool { return !slices.Contains(choice.Allowed, have.name) })
+		allowed := make(map[string]bool, len(choice.Allowed))
+		for _, name := range choice.Allowed {
+			allowed[name] = true
+		}
+		t.tools = slices.DeleteFunc(t.tools, func(have tool) bool { return !allowed[have.name] })
 		if len(t.tools) == 0 {
 			return unsupported(param, "%s allows no tool that the model %s can call", param, t.model.ID)
 		}
@@ -150,13 +154,11 @@ func (t *translation) answerByTool(format *api.JSONSchema) error {
 	if kind := typeOf(format.Schema); kind != "" && kind != `"object"` {
 		return unsupported("response_format.json_schema.schema", "the model %s answers with JSON objects only", t.model.ID)
 	}
-	taken := func(name string) bool {
-		return slices.ContainsFunc(t.tools, func(have tool) bool { return have.name == name })
+	names := newDistinct()
+	for _, have := range t.tools {
+		names.taken[have.name] = true
 	}
-	name := format.Name
-	for n := 2; taken(name); n++ {
-		name = fmt.Sprintf("%.60s_%d", format.Name, n)
-	}
+	name := names.name(format.Name)
 	description := "Gives the answer to the user. "
 	if format.Description != "" {
 		description += format.Description
@@ -179,13 +181,14 @@ func (t *translation) nameHistory() {
 	if len(t.tools) > 0 {
 		return
 	}
+	known := map[string]bool{}
 	for _, turn := range t.talk.Turns {
 		for _, b := range turn.Blocks {
 			if b.Call == nil {
 				continue
 			}
-			name := toolName(b.Call.Name)
-			if !slices.ContainsFunc(t.tools, func(have tool) bool { return have.name == name }) {
+			if name := toolName(b.Call.Name); !known[name] {
+				known[name] = true
 				t.tools = append(t.tools, tool{name: name, schema: objectSchema(nil)})
 			}
 		}

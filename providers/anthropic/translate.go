@@ -34,7 +34,7 @@ type translation struct {
 	thinks bool  // the model will think
 	budget int64 // tokens, when it thinks by budget
 
-	lost []string // what was left out, in any order
+	lost map[string]bool // what was left out
 }
 
 // field is a top-level member of the client's body that is not null.

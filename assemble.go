@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"modelgateway/config"
+	"modelgateway/controllers"
+	"modelgateway/middleware"
+	"modelgateway/models"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/all"
+	"modelgateway/router"
+	"modelgateway/services"
+	"modelgateway/services/idp"
+	"modelgateway/web"
+)
+
+// gateway is the program's parts, put together.
+type gateway struct {
+	handler   http.Handler
+	store     *models.Store
+	cache     *redis.Client // nil: everything shared stays in this process
+	health    *services.Health
+	discovery *services.Discovery
+	keys      *services.Keys
+	closers   []func() error
+	log       *slog.Logger
+}
+
+// assemble puts the parts together. What it opened is closed again with close,
+// also after an error.
+func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
+	g := &gateway{log: log}
+	list, err := catalog.Load(cfg.ModelsFile)
+	if err != nil {
+		return g, fmt.Errorf("MODELS_FILE: %w", err)
+	}
+	if err := g.open(cfg); err != nil {
+		return g, err
+	}
+	chat := g.chat(cfg, list)
+	g.health = &services.Health{
+		Chat: chat, Version: version(), Started: time.Now(), Log: log,
+		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
+	}
+	page, err := web.Docs(cfg.PublicURL)
+	if err != nil {
+		return g, err
+	}
+	opts := router.Options{
+		Chat:   &controllers.Chat{Service: chat, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Models: &controllers.Models{Service: chat.Models},
+		Health: &controllers.Health{Service: g.health},
+		Docs:   &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
+		Log:    log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
+	}
+	if err := g.accounts(cfg, &opts); err != nil {
+		return g, err
+	}
+	g.handler, err = router.New(opts)
+	return g, err
+}
+
+// open opens the database and the cache; it waits for neither.
+func (g *gateway) open(cfg config.Config) error {
+	store, err := models.Open(cfg.DatabaseURL.Reveal())
+	if err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	g.store = store
+	g.closers = append(g.closers, store.Close)
+	if cfg.RedisURL.IsZero() {
+		return nil
+	}
+	g.cache, err = models.OpenRedis(cfg.RedisURL.Reveal())
+	if err != nil {
+		return errors.New("REDIS_URL is not an address of Redis") // the cause may hold the password
+	}
+	g.closers = append(g.closers, g.cache.Close)
+	return nil
+}
+
+func (g *gateway) probeCache(ctx context.Context) error {
+	if g.cache == nil {
+		return nil // memory is always there
+	}
+	return g.cache.Ping(ctx).Err()
+}
+
+// chat puts the providers behind the one API.
+func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) *services.Chat {
+	upstreams, listers := map[string]*services.Upstream{}, map[string]providers.Lister{}
+	for name, provider := range all.Configured(cfg) {
+		upstreams[name] = services.NewUpstream(name, provider, time.Now)
+		if lister, ok := provider.(providers.Lister); ok {
+			listers[name] = lister
+		}
+	}
+	if len(upstreams) == 0 {
+		g.log.Warn("no provider is configured: chat completions will be answered with 503; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or SIMULATOR=true to try things out")
+	}
+	configured := func(name string) bool { return upstreams[name] != nil }
+	listed := services.NewModels(list, configured, time.Now)
+	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: g.log}
+	return &services.Chat{
+		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator, Now: time.Now,
+	}
+}
+
+// accounts adds who may call: accounts, tokens, keys, logins and limits.
+func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
+	secret := []byte(cfg.JWTSecret.Reveal())
+	if len(secret) == 0 {
+		g.log.Warn("JWT_SECRET is not set: logins end with this process")
+		secret = []byte(rand.Text() + rand.Text())
+	}
+	tokens := services.NewTokens(services.TokenOptions{
+		Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), Expiry: cfg.JWTExpiry,
+		Issuer: "modelgateway", Store: g.store, Now: time.Now,
+	})
+	g.keys = services.NewKeys(services.KeyOptions{Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now})
+	accounts := services.NewAccounts(services.AccountOptions{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
+	login, err := idp.New(idp.Options{
+		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
+		Issue: tokens.Issue, NormalEmail: services.NormalEmail,
+		Allowed: func(email string) bool { return services.DomainAllowed(email, cfg.AllowedEmailDomains) },
+	})
+	if err != nil {
+		return fmt.Errorf("IDP_PROVIDER: %w", err)
+	}
+	opts.Auth = &controllers.Auth{Accounts: accounts, Now: time.Now}
+	opts.Keys = &controllers.Keys{Service: g.keys}
+	opts.IDP = &controllers.IDP{Service: login, Now: time.Now}
+	opts.Callers = middleware.Auth{Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
+	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {
+		return err
+	}
+	opts.AuthLimit, err = g.limit("auth", cfg.AuthRateLimitRPM)
+	return err
+}
+
+func (g *gateway) limit(name string, perMinute int) (*services.Limit, error) {
+	return services.NewLimit(services.LimitOptions{Name: name, PerMinute: perMinute, Redis: g.cache, Log: g.log, Now: time.Now})
+}

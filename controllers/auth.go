@@ -1,0 +1,67 @@
+package controllers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/models/api"
+	"modelgateway/services"
+)
+
+// maxAuthBody bounds the bodies of /auth, in bytes.
+const maxAuthBody = 64 << 10
+
+// Auth serves registration and login.
+type Auth struct {
+	Accounts *services.Accounts
+	Now      func() time.Time
+}
+
+// Register answers POST /auth/register.
+func (h *Auth) Register(c *gin.Context) error {
+	var in api.Registration
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	user, err := h.Accounts.Register(c.Request.Context(), services.Registration{Email: in.Email, Password: in.Password, Name: in.Name})
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusCreated, api.User{
+		ID: user.ID, Object: api.ObjectUser, Email: user.Email, Name: user.Name, CreatedAt: seconds(user.CreatedAt),
+	})
+}
+
+// Login answers POST /auth/login.
+func (h *Auth) Login(c *gin.Context) error {
+	var in api.Login
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	token, err := h.Accounts.Login(c.Request.Context(), in.Email, in.Password)
+	if err != nil {
+		return err
+	}
+	return writeToken(c, token, h.Now())
+}
+
+func writeToken(c *gin.Context, token services.Token, now time.Time) error {
+	c.Header("Cache-Control", "no-store")
+	return writeJSON(c, http.StatusOK, api.Token{
+		Token: token.Text, TokenType: "Bearer",
+		ExpiresIn: int64(token.ExpiresAt.Sub(now).Round(time.Second) / time.Second), ExpiresAt: token.ExpiresAt.Unix(),
+	})
+}
+
+func readInto(c *gin.Context, into any) error {
+	body, err := readJSON(c, maxAuthBody)
+	if err != nil {
+		return err
+	}
+	return api.Decode(body, into)
+}
+
+// seconds makes Unix seconds of the store's microseconds.
+func seconds(micro int64) int64 { return micro / int64(time.Second/time.Microsecond) }

@@ -1,0 +1,49 @@
+package controllers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/services/idp"
+)
+
+// IDP serves the login through an identity provider.
+type IDP struct {
+	Service *idp.Login
+	Now     func() time.Time
+}
+
+// Begin answers GET /auth/idp: off to the provider.
+func (h *IDP) Begin(c *gin.Context) error {
+	private(c)
+	redirect, cookie, err := h.Service.Begin(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	http.SetCookie(c.Writer, h.Service.Cookie(cookie))
+	c.Redirect(http.StatusFound, redirect)
+	return nil
+}
+
+// Callback answers GET /auth/idp/callback: back from the provider.
+func (h *IDP) Callback(c *gin.Context) error {
+	private(c)
+	var sealed string
+	if cookie, err := c.Request.Cookie(idp.CookieName); err == nil {
+		sealed = cookie.Value // without it the service refuses
+	}
+	http.SetCookie(c.Writer, h.Service.Cookie(""))
+	token, err := h.Service.Finish(c.Request.Context(), c.Request.URL.Query(), sealed)
+	if err != nil {
+		return err
+	}
+	return writeToken(c, token, h.Now())
+}
+
+// private keeps a login out of caches and out of other sites' logs.
+func private(c *gin.Context) {
+	c.Header("Cache-Control", "no-store")
+	c.Header("Referrer-Policy", "no-referrer")
+}

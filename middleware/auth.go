@@ -1,0 +1,180 @@
+package middleware
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/models/api"
+	"modelgateway/services"
+)
+
+// Auth says who may call.
+type Auth struct {
+	Required bool // false: everybody, and a good credential only says who it is
+	Keys     *services.Keys
+	Tokens   *services.Tokens
+}
+
+// Caller guards /v1. It takes a JWT or an API key as bearer, or an API key as
+// X-API-Key; two that disagree are refused, for nobody can say which was meant.
+//
+// In open mode a credential of ours that is no longer good is refused as well,
+// so that its holder learns of it; what is not ours is ignored: SDKs insist on
+// sending some key.
+func (m Chain) Caller(a Auth) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		caller, err := a.identify(c.Request.Context(), c.Request.Header)
+		if err != nil {
+			m.fail(c, err)
+			return
+		}
+		caller.Address = address(c)
+		remember(c, caller)
+	}
+}
+
+// User guards what belongs to a user: only a JWT opens it, in every mode.
+func (m Chain) User(tokens *services.Tokens) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		text, err := bearer(c.Request.Header)
+		if err == nil && text == "" {
+			err = api.Unauthorized(api.CodeMissingCredentials, "this needs a login: send Authorization: Bearer and the token")
+		}
+		if err == nil && services.LooksLikeKey(text) {
+			err = api.Unauthorized(api.CodeInvalidToken, "an API key does not open this: send the token of a login")
+		}
+		if err != nil {
+			m.fail(c, err)
+			return
+		}
+		user, err := tokens.Verify(c.Request.Context(), text)
+		if err != nil {
+			m.fail(c, err)
+			return
+		}
+		remember(c, services.Caller{UserID: user, Address: address(c)})
+	}
+}
+
+type callerKey struct{}
+
+func remember(c *gin.Context, caller services.Caller) {
+	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), callerKey{}, caller))
+}
+
+// CallerOf is who the guards found, or nobody.
+func CallerOf(ctx context.Context) services.Caller {
+	caller, _ := ctx.Value(callerKey{}).(services.Caller)
+	return caller
+}
+
+// Address counts a request under its client's address: its caller is not known,
+// or not yet.
+func Address(c *gin.Context) string { return services.Caller{Address: address(c)}.Account() }
+
+// Account counts a request under its caller.
+func Account(c *gin.Context) string { return CallerOf(c.Request.Context()).Account() }
+
+// address is the client's, as far as it says who somebody is: everyone has a
+// whole /64 of IPv6.
+func address(c *gin.Context) string {
+	ip, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return "unknown"
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	const household = 64
+	prefix, err := ip.Prefix(household)
+	if err != nil {
+		return "unknown"
+	}
+	return prefix.String()
+}
+
+func (a Auth) identify(ctx context.Context, h http.Header) (services.Caller, error) {
+	token, err := bearer(h)
+	key := h.Get("X-API-Key")
+	if !a.Required {
+		return a.attribute(ctx, token, key)
+	}
+	switch {
+	case err != nil:
+		return services.Caller{}, err
+	case len(h.Values("X-API-Key")) > 1, token != "" && key != "" && token != key:
+		return services.Caller{}, api.Unauthorized(api.CodeInvalidAPIKey, "the request has two credentials that disagree")
+	case key != "":
+		return a.byKey(ctx, key)
+	case token == "":
+		return services.Caller{}, api.Unauthorized(api.CodeMissingCredentials, "send an API key or a token as Authorization: Bearer, or an API key as X-API-Key")
+	case isToken(token):
+		return a.byToken(ctx, token)
+	default:
+		return a.byKey(ctx, token)
+	}
+}
+
+// attribute says who a request of open mode comes from, if it says so itself.
+// While the database is gone nobody can be told, and everybody is served.
+func (a Auth) attribute(ctx context.Context, token, key string) (services.Caller, error) {
+	isOurs := func(text string) bool { return services.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text) }
+	if !isOurs(token) {
+		token = ""
+	}
+	if !services.LooksLikeKey(key) {
+		key = ""
+	}
+	var caller services.Caller
+	var err error
+	switch {
+	case token != "" && key != "" && token != key:
+		return caller, api.Unauthorized(api.CodeInvalidAPIKey, "the request has two credentials that disagree")
+	case key != "":
+		caller, err = a.byKey(ctx, key)
+	case token == "":
+		return caller, nil
+	case isToken(token):
+		caller, err = a.byToken(ctx, token)
+	default:
+		caller, err = a.byKey(ctx, token)
+	}
+	if err != nil && api.AsError(err).Status != http.StatusUnauthorized {
+		return services.Caller{}, nil
+	}
+	return caller, err
+}
+
+func (a Auth) byKey(ctx context.Context, text string) (services.Caller, error) {
+	key, err := a.Keys.Authenticate(ctx, text)
+	if err != nil {
+		return services.Caller{}, err
+	}
+	return services.Caller{UserID: key.UserID, KeyID: key.ID}, nil
+}
+
+func (a Auth) byToken(ctx context.Context, text string) (services.Caller, error) {
+	user, err := a.Tokens.Verify(ctx, text)
+	return services.Caller{UserID: user}, err
+}
+
+// isToken says whether a credential has the form of a JWT.
+func isToken(text string) bool { return strings.Count(text, ".") == 2 }
+
+// bearer is the text behind Authorization: Bearer; empty where there is none.
+func bearer(h http.Header) (string, error) {
+	values := h.Values("Authorization")
+	if len(values) == 0 {
+		return "", nil
+	}
+	scheme, text, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || text == "" || strings.ContainsAny(text, " \t") {
+		return "", api.Unauthorized(api.CodeInvalidToken, "the Authorization header must be one line: Bearer, one space and the credential")
+	}
+	return text, nil
+}

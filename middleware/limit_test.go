@@ -1,0 +1,117 @@
+package middleware
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/api"
+	"modelgateway/services"
+)
+
+// limited serves /at, which answers 200, behind a limit of the account that the
+// query names.
+func limited(t *testing.T, perMinute int) (http.Handler, *int) {
+	t.Helper()
+	l, err := services.NewLimit(services.LimitOptions{
+		Name: "test", PerMinute: perMinute, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gin.SetMode(gin.ReleaseMode)
+	engine, reached := gin.New(), new(int)
+	chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	engine.Use(chain.Limit(l, func(c *gin.Context) string { return c.Query("account") }))
+	engine.GET("/at", func(c *gin.Context) {
+		*reached++
+		c.String(http.StatusOK, "ok")
+	})
+	return engine, reached
+}
+
+func visit(h http.Handler, account string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/at?account="+account, nil))
+	return w
+}
+
+func TestEveryAnswerSaysHowTheAccountStands(t *testing.T) {
+	h, _ := limited(t, 3)
+	for _, account := range []string{"a", "b"} {
+		for i, remaining := range []string{"2", "1", "0", "0", "0"} {
+			w := visit(h, account)
+			header := w.Header()
+			if header.Get("x-ratelimit-limit-requests") != "3" || header.Get("x-ratelimit-remaining-requests") != remaining {
+				t.Errorf("request %d of %s: %v", i, account, header)
+			}
+			reset, err := time.ParseDuration(header.Get("x-ratelimit-reset-requests"))
+			if err != nil || reset < 50*time.Second || reset > time.Minute || reset%time.Second != 0 {
+				t.Errorf("request %d of %s: %v", i, account, header)
+			}
+			if refused := w.Code == http.StatusTooManyRequests; refused != (i >= 3) {
+				t.Errorf("request %d of %s: %d", i, account, w.Code)
+			}
+		}
+	}
+}
+
+func TestOverTheLimitTheRequestEndsWithTheWaitInWordsAndHeaders(t *testing.T) {
+	h, reached := limited(t, 1)
+	visit(h, "a")
+	w := visit(h, "a")
+	var body struct {
+		Error struct{ Type, Code, Message string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &body, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatal(err)
+	}
+	wait, err := strconv.Atoi(w.Header().Get("Retry-After"))
+	if err != nil || wait < 1 || wait > 60 || !strings.Contains(body.Error.Message, "try again in "+strconv.Itoa(wait)+"s") {
+		t.Errorf("Retry-After %q: %s", w.Header().Get("Retry-After"), body.Error.Message)
+	}
+	if reset := w.Header().Get("x-ratelimit-reset-requests"); reset != (time.Duration(wait) * time.Second).String() {
+		t.Errorf("reset after %s, Retry-After %d", reset, wait)
+	}
+	if w.Code != http.StatusTooManyRequests || body.Error.Type != api.TypeRateLimit || body.Error.Code != api.CodeRateLimitExceeded {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w.Header().Get("x-should-retry") != "true" || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%v", w.Header())
+	}
+	if *reached != 1 {
+		t.Errorf("the handler was reached %d times", *reached)
+	}
+}
+
+func TestALimitThatIsOffSaysNothing(t *testing.T) {
+	h, reached := limited(t, 0)
+	for range 100 {
+		w := visit(h, "a")
+		for name := range w.Header() {
+			if strings.HasPrefix(strings.ToLower(name), "x-ratelimit") {
+				t.Fatalf("%v", w.Header())
+			}
+		}
+	}
+	if *reached != 100 {
+		t.Errorf("the handler was reached %d times", *reached)
+	}
+}
+
+func TestWholeSecondsAreNeverTooFew(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", time.Nanosecond: "1s", time.Second: "1s", 11*time.Second + 1: "12s", time.Minute: "1m0s", time.Minute - 1: "1m0s",
+	} {
+		if got := wholeSeconds(d).String(); got != want {
+			t.Errorf("%d: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package idp
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// What controllers need of the login's cookie beside Login.Cookie.
+const (
+	// Path is where a login begins; its callback is below.
+	Path = "/auth/idp"
+	// CookieName is the name of the cookie that ties a login to its browser.
+	CookieName = "mgw_idp"
+	// CookieMaxAge is how long a login may take.
+	CookieMaxAge = 10 * time.Minute
+)
+
+// clockSkew is how far the clocks of two replicas may be apart.
+const clockSkew = time.Minute
+
+// Cookie is the cookie that carries this value; with an empty one, the cookie
+// that removes it. It is Lax, as the provider's redirect comes from another
+// site.
+func (l *Login) Cookie(value string) *http.Cookie {
+	c := &http.Cookie{
+		Name: CookieName, Value: value, Path: Path, MaxAge: int(CookieMaxAge / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(l.opts.PublicURL, "https://"),
+	}
+	if u, err := url.Parse(l.opts.PublicURL); err == nil {
+		c.Path = u.EscapedPath() + Path // a proxy may serve the gateway below a path of its own
+	}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	return c
+}
+
+// attempt is a login on its way. Only the browser that began it has the whole
+// of it; the provider sees the state, the nonce and a hash of the verifier.
+type attempt struct {
+	began                  time.Time // whole seconds
+	state, verifier, nonce secret
+}
+
+type secret [32]byte
+
+func (s secret) text() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
+
+const sealedBytes = 8 + 3*len(secret{})
+
+func newAttempt(now time.Time) attempt {
+	a := attempt{began: now}
+	for _, s := range []*secret{&a.state, &a.verifier, &a.nonce} {
+		_, _ = rand.Read(s[:]) // never fails
+	}
+	return a
+}
+
+func (a attempt) ends() time.Time { return a.began.Add(CookieMaxAge) }
+
+func (a attempt) hasState(text string) bool {
+	return subtle.ConstantTimeCompare([]byte(text), []byte(a.state.text())) == 1
+}
+
+// newBox derives the cookie's key, so that the secret itself, which also signs
+// tokens, has one use only.
+func newBox(secret []byte) (cipher.AEAD, error) {
+	if len(secret) == 0 {
+		return nil, errors.New("no secret")
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, "modelgateway login cookie v1", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// purpose is authenticated with the cookie: one that was sealed for another
+// provider or client does not open.
+func (l *Login) purpose() []byte {
+	c := l.opts.Config
+	return []byte(strings.Join([]string{CookieName, c.Name, c.Issuer, c.ClientID}, "\n"))
+}
+
+func (l *Login) seal(a attempt) string {
+	plain := make([]byte, 0, sealedBytes)
+	plain = binary.BigEndian.AppendUint64(plain, uint64(a.began.Unix()))
+	for _, s := range []secret{a.state, a.verifier, a.nonce} {
+		plain = append(plain, s[:]...)
+	}
+	return base64.RawURLEncoding.EncodeToString(l.box.Seal(nil, nil, plain, l.purpose()))
+}
+
+func (l *Login) open(cookie string) (attempt, error) {
+	if cookie == "" {
+		return attempt{}, errors.New("no cookie")
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
+	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != cookie { // it skips line ends
+		return attempt{}, errors.New("the cookie is not base64")
+	}
+	plain, err := l.box.Open(nil, nil, sealed, l.purpose())
+	if err != nil || len(plain) != sealedBytes {
+		return attempt{}, errors.New("the cookie is not of ours")
+	}
+	a := attempt{began: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0)}
+	rest := plain[8:]
+	for _, s := range []*secret{&a.state, &a.verifier, &a.nonce} {
+		rest = rest[copy(s[:], rest):]
+	}
+	now := l.opts.Now()
+	if !now.Before(a.ends()) || now.Add(clockSkew).Before(a.began) {
+		return attempt{}, errors.New("the cookie is too old")
+	}
+	return a, nil
+}

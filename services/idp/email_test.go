@@ -1,0 +1,224 @@
+package idp
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"modelgateway/models"
+	"modelgateway/models/servertest"
+	"modelgateway/services"
+)
+
+func TestA30AddressThatIsNotVerifiedIsRefused(t *testing.T) {
+	for name, value := range map[string]any{
+		"false": false, `the text "true"`: "true", `the text "false"`: "false", "null": nil, "1": 1, "a list": []bool{true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.idp.person["email_verified"] = value
+			r.idp.told = map[string]any{"email": "ada@example.com", "email_verified": true} // the ID token wins
+			token, err := r.login()
+			r.refuses(token, err, 403, "email_not_verified")
+			r.nobody()
+		})
+	}
+}
+
+func TestA30AddressThatIsMissingOrNoneIsRefused(t *testing.T) {
+	for name, email := range map[string]any{
+		"missing": nil, "empty": "", "no address": "ada", "with NUL": "ada\x00@example.com", "quoted": `"ada@example.com"@evil.com`, "long": string(make([]byte, 5000)) + "@example.com",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			if r.idp.person["email"] = email; email == nil {
+				delete(r.idp.person, "email")
+			}
+			token, err := r.login()
+			r.refuses(token, err, 403, "email_not_verified")
+		})
+	}
+}
+
+func TestA30WhatTheIDTokenLacksUserinfoMaySay(t *testing.T) {
+	const ada = "ada@example.com"
+	all := jwt.MapClaims{"sub": "ada-1", "email": ada, "email_verified": true}
+	for _, row := range []struct {
+		name  string
+		token jwt.MapClaims
+		told  map[string]any
+		want  string // empty: refused
+	}{
+		{"all of it", jwt.MapClaims{"sub": "ada-1"}, map[string]any{"email": ada, "email_verified": true}, ada},
+		{"whether it is verified", jwt.MapClaims{"sub": "ada-1", "email": ada}, map[string]any{"email": ada, "email_verified": true}, ada},
+		{"the address", jwt.MapClaims{"sub": "ada-1", "email_verified": true}, map[string]any{"email": ada, "email_verified": true}, ada},
+		{"not another address", all, map[string]any{"email": "victim@example.com", "email_verified": true}, ada},
+		{"not that another is verified", jwt.MapClaims{"sub": "ada-1", "email": "victim@example.com"}, map[string]any{"email": ada, "email_verified": true}, ""},
+		{"not that it is verified after all", jwt.MapClaims{"sub": "ada-1", "email_verified": false}, map[string]any{"email": ada, "email_verified": true}, ""},
+		{"that it is not", jwt.MapClaims{"sub": "ada-1", "email": ada}, map[string]any{"email": ada, "email_verified": false}, ""},
+		{"that it is, but as a text", jwt.MapClaims{"sub": "ada-1", "email": ada}, map[string]any{"email": ada, "email_verified": "true"}, ""},
+		{"nothing", jwt.MapClaims{"sub": "ada-1"}, map[string]any{}, ""},
+		{"the address, not whether it is verified", jwt.MapClaims{"sub": "ada-1"}, map[string]any{"email": ada}, ""},
+		{"Microsoft's claim of another issuer", jwt.MapClaims{"sub": "ada-1", "email": ada, "xms_edov": true}, nil, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := newRig(t)
+			r.idp.person, r.idp.told = row.token, row.told
+			token, err := r.login()
+			if row.want == "" {
+				r.refuses(token, err, 403, "email_not_verified")
+				r.nobody()
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.userOf(token).Email; got != row.want {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestA30UserinfoOfSomebodyElseIsRefused(t *testing.T) {
+	for name, sub := range map[string]any{"another": "victim", "none": nil, "empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.idp.person = jwt.MapClaims{"sub": "ada-1"}
+			r.idp.told = map[string]any{"sub": sub, "email": "victim@example.com", "email_verified": true}
+			token, err := r.login()
+			r.refuses(token, err, 401, "idp_rejected")
+			r.nobody()
+		})
+	}
+}
+
+func TestA27DomainRuleHoldsForIdentityProvidersToo(t *testing.T) {
+	r := newRig(t, func(o *Options) {
+		o.Allowed = func(email string) bool { return services.DomainAllowed(email, []string{"corp.com"}) }
+	})
+	for _, row := range []struct {
+		email, code string
+		status      int
+	}{
+		{"ada@evil.com", "email_domain_not_allowed", 403},
+		{"ada@corp.com.evil.com", "email_domain_not_allowed", 403},
+		{"ada@evilcorp.com", "email_domain_not_allowed", 403},
+		{"ada@sub.corp.com", "email_domain_not_allowed", 403},
+		{"ada@xn--crp-0na.com", "email_domain_not_allowed", 403},
+		{"ada@evil.com@corp.com", "email_not_verified", 403},
+		{`"ada@corp.com"@evil.com`, "email_not_verified", 403},
+		{"ada@corp.com\n", "email_not_verified", 403},
+	} {
+		r.idp.set(func(m *mock) { m.person["email"] = row.email })
+		token, err := r.login()
+		r.refuses(token, err, row.status, row.code)
+	}
+	r.idp.set(func(m *mock) { m.person["email"] = "ada@CORP.com" })
+	if user := r.must(); user.Email != "ada@corp.com" {
+		t.Error(user.Email)
+	}
+	// Whoever has left the domain is refused, although the account is known.
+	r.idp.set(func(m *mock) { m.person["email"] = "ada@evil.com" })
+	token, err := r.login()
+	r.refuses(token, err, 403, "email_domain_not_allowed")
+}
+
+// onEach runs on both kinds of database.
+func onEach(t *testing.T, f func(t *testing.T, r *rig)) {
+	t.Run("sqlite", func(t *testing.T) { f(t, newRig(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, newRigOn(t, newMock(t), openStore(t, servertest.Postgres(t)))) })
+}
+
+func TestA31PasswordAccountIsNeverJoinedSilently(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		attacker := &models.User{ID: "usr_attacker", Email: "ada@example.com", PasswordHash: "hash", CreatedAt: 1}
+		if err := r.store.CreateUser(t.Context(), attacker); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			token, err := r.login()
+			r.refuses(token, err, 409, "account_exists")
+		}
+		if _, err := r.store.UserByIdentity(t.Context(), r.idp.URL, "ada-1"); !errors.Is(err, models.ErrNotFound) {
+			t.Error("the identity leads somewhere: ", err)
+		}
+		if kept, err := r.store.UserByEmail(t.Context(), "ada@example.com"); err != nil || *kept != *attacker {
+			t.Errorf("the account has become %+v, %v", kept, err)
+		}
+	})
+}
+
+func TestA31IdentityIsIssuerAndSubject(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		ada := r.must()
+		r.idp.set(func(m *mock) { m.person["email"] = "ada@new.example.com" })
+		if again := r.must(); again.ID != ada.ID || again.Email != "ada@example.com" {
+			t.Errorf("after a change of address: %+v", again)
+		}
+		r.idp.set(func(m *mock) { m.person["sub"], m.person["email"] = "mallory", "ada@example.com" })
+		token, err := r.login()
+		r.refuses(token, err, 409, "account_exists")
+		r.idp.set(func(m *mock) { m.person["sub"], m.person["email"] = "ADA-1", "other@example.com" })
+		if other := r.must(); other.ID == ada.ID {
+			t.Error("subjects are compared without case")
+		}
+		elsewhere := newRigOn(t, newMock(t), r.store)
+		elsewhere.idp.person["email"] = "third@example.com"
+		if third := elsewhere.must(); third.ID == ada.ID {
+			t.Error("the same subject of another issuer is the same user")
+		}
+	})
+}
+
+func TestFirstLoginsAtOnceMakeOneUser(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		var all sync.WaitGroup
+		ids := make([]string, 12)
+		for i := range ids {
+			b := r.begin()
+			back := r.consent(b)
+			all.Go(func() {
+				token, err := r.Finish(t.Context(), back, b.cookie)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i], _ = r.tokens.Verify(t.Context(), token.Text)
+			})
+		}
+		all.Wait()
+		for _, id := range ids {
+			if id == "" || id != ids[0] {
+				t.Fatal(ids)
+			}
+		}
+	})
+}
+
+func TestDisabledUserIsRefused(t *testing.T) {
+	r := newRig(t)
+	disabled := &models.User{ID: "usr_1", Email: "ada@example.com", CreatedAt: 1, DisabledAt: 2}
+	if err := r.store.CreateUserWithIdentity(t.Context(), disabled, &models.Identity{Issuer: r.idp.URL, Subject: "ada-1", UserID: "usr_1"}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := r.login()
+	r.refuses(token, err, 401, "idp_rejected")
+}
+
+func TestNamesAreCleaned(t *testing.T) {
+	long := make([]byte, 1000)
+	for i := range long {
+		long[i] = 'x'
+	}
+	for name, want := range map[string]string{
+		" Ada Lovelace ": "Ada Lovelace", "Ada\x00\r\n\u202eLovelace": "AdaLovelace", "\xffAda": "Ada", "": "", "Zoë 李": "Zoë 李",
+		string(long): string(long[:200]),
+	} {
+		if got := cleaned(name); got != want {
+			t.Errorf("%q became %q", name, got)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package idp
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"modelgateway/models/api"
+)
+
+func notConfigured() *api.Error {
+	return &api.Error{
+		Status: http.StatusNotFound, Type: api.TypeNotFound, Code: api.CodeIDPNotConfigured,
+		Message: "this gateway has no login through an identity provider",
+	}
+}
+
+func invalidState(cause error) *api.Error {
+	return api.Invalid(api.CodeInvalidState, "state",
+		"this login was not begun in this browser, is over, or took longer than ten minutes; begin again at %s", Path).Because(cause)
+}
+
+// rejected is for a login that the provider refused, or whose proof does not
+// hold.
+func rejected(cause error) *api.Error {
+	return api.Unauthorized(api.CodeIDPRejected, "the identity provider did not confirm this login").Because(cause)
+}
+
+// refused is for a callback that brings an error instead of a code. Of the
+// provider's words only the code is told on, and only if it is one.
+func refused(code string) *api.Error {
+	switch code {
+	case "server_error", "temporarily_unavailable": // RFC 6749, section 4.1.2.1
+		return lost(errors.New("the callback says " + code))
+	}
+	e := rejected(fmt.Errorf("the callback says %q", short(code)))
+	if isCode(code) {
+		e.Message += ": " + code
+	}
+	return e
+}
+
+func isCode(text string) bool {
+	return text != "" && len(text) <= 40 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
+
+// unavailable is for a provider that cannot be reached, or answers nonsense.
+func unavailable(cause error) *api.Error {
+	e := &api.Error{
+		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeIDPUnavailable,
+		Message: "the identity provider cannot be reached at the moment", RetryAfter: 5 * time.Second,
+	}
+	return e.Because(cause)
+}
+
+// lost is unavailable at the end of a login: the same request cannot succeed
+// later, as its state is used up.
+func lost(cause error) *api.Error {
+	e := unavailable(cause)
+	e.Final, e.RetryAfter = true, 0
+	return e
+}
+
+func notVerified(cause error) *api.Error {
+	return forbidden(api.CodeEmailNotVerified, "the identity provider does not vouch for your e-mail address").Because(cause)
+}
+
+func forbidden(code, message string) *api.Error {
+	return &api.Error{Status: http.StatusForbidden, Type: api.TypePermission, Code: code, Message: message}
+}
+
+func accountExists() *api.Error {
+	return &api.Error{
+		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeAccountExists,
+		Message: "an account with this e-mail address exists already and is not of this identity provider; log in the way it was made",
+	}
+}
+
+// reason is an error as the log may have it: without the address that was asked,
+// in which goth puts access tokens, and without the bodies that libraries quote
+// in full.
+func reason(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return errors.New(short(err.Error()))
+}
+
+func short(text string) string {
+	const most = 200
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strings.ToValidUTF8(text, "?")
+}

@@ -1,0 +1,181 @@
+package services
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"modelgateway/models"
+)
+
+const (
+	// keyLife is how long what the database said about a key is believed,
+	// counted from before it was asked. It bounds how long a key outlives its
+	// revocation, or its user, where no news of it comes: a second, less what
+	// an answer takes.
+	keyLife = 900 * time.Millisecond
+
+	// keyMemory is how long a key counts as known after it was last asked for.
+	keyMemory = time.Minute
+
+	// Unknown keys have room of their own: a flood of them pushes no good one out.
+	cachedKeys    = 100_000
+	cachedUnknown = 10_000
+
+	keyShards = 64 // so that requests on many processors do not queue for one lock
+)
+
+// finding is what the database said about a key. It does not change, and is
+// shared by all who use the key.
+type finding struct {
+	key   *models.Key // nil when the key opens nothing
+	use   *keyUse     // nil with key
+	asked time.Time   // before the database was
+
+	refreshing atomic.Bool // somebody asks again already
+}
+
+func (f *finding) believed(now time.Time) bool { return now.Sub(f.asked) < keyLife }
+
+// flight is one question to the database, with all who wait for its answer.
+type flight struct {
+	known bool // the key was good lately
+	done  chan struct{}
+	found *finding // after done, unless err
+	err   error
+}
+
+// keyCache holds findings by digest.
+type keyCache struct{ shards [keyShards]keyShard }
+
+// keyShard is a part of the cache. A finding is kept only by a flight that is
+// still listed: who drops a key takes its flight off the list, so that an
+// answer from before a revocation never comes in after it.
+type keyShard struct {
+	mu      sync.RWMutex
+	good    map[digest]*finding
+	refused map[digest]*finding
+	flights map[digest]*flight
+}
+
+func newKeyCache() *keyCache {
+	c := &keyCache{}
+	for i := range c.shards {
+		c.shards[i].good = map[digest]*finding{}
+		c.shards[i].refused = map[digest]*finding{}
+		c.shards[i].flights = map[digest]*flight{}
+	}
+	return c
+}
+
+func (c *keyCache) shard(d digest) *keyShard { return &c.shards[d[0]%keyShards] }
+
+// find is what is believed about a key now, or nil.
+func (c *keyCache) find(d digest, now time.Time) *finding {
+	s := c.shard(d)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if f := s.latest(d); f != nil && f.believed(now) {
+		return f
+	}
+	return nil
+}
+
+// latest is what was last found, however long ago. The shard is locked.
+func (s *keyShard) latest(d digest) *finding {
+	if f := s.good[d]; f != nil {
+		return f
+	}
+	return s.refused[d]
+}
+
+// board joins the flight for a key, or starts one, which the caller then leads
+// and must land. Whoever finds the answer of a flight that started after since
+// needs neither.
+func (c *keyCache) board(d digest, since time.Time) (f *flight, leads bool) {
+	s := c.shard(d)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.flights[d]; f != nil {
+		return f, false
+	}
+	f = &flight{known: s.good[d] != nil, done: make(chan struct{})}
+	if found := s.latest(d); found != nil && found.asked.After(since) {
+		f.found = found
+		close(f.done)
+		return f, false
+	}
+	s.flights[d] = f
+	return f, true
+}
+
+// land ends a flight and keeps what it found, unless the key was dropped on
+// the way.
+func (c *keyCache) land(d digest, f *flight) {
+	s := c.shard(d)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(f.done)
+	if s.flights[d] != f {
+		return
+	}
+	delete(s.flights, d)
+	if f.err != nil {
+		return // what was found before is believed as long as it would have been
+	}
+	into, other, room := s.good, s.refused, cachedKeys/keyShards
+	if f.found.key == nil {
+		into, other, room = s.refused, s.good, cachedUnknown/keyShards
+	}
+	delete(other, d)
+	if _, held := into[d]; !held && len(into) >= room {
+		evict(into)
+	}
+	into[d] = f.found
+}
+
+// evict makes room: the oldest of a few goes, whichever the map gives first.
+func evict(findings map[digest]*finding) {
+	const few = 8
+	var oldest digest
+	var at time.Time
+	seen := 0
+	for d, f := range findings {
+		if seen == 0 || f.asked.Before(at) {
+			oldest, at = d, f.asked
+		}
+		if seen++; seen == few {
+			break
+		}
+	}
+	delete(findings, oldest)
+}
+
+// drop forgets a key, and what is about to be found out about it.
+func (c *keyCache) drop(d digest) {
+	s := c.shard(d)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.good, d)
+	delete(s.refused, d)
+	delete(s.flights, d)
+}
+
+// sweep forgets what nobody has asked for lately.
+func (c *keyCache) sweep(now time.Time) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		for d, f := range s.good {
+			if now.Sub(f.asked) > keyMemory {
+				delete(s.good, d)
+			}
+		}
+		for d, f := range s.refused {
+			if !f.believed(now) {
+				delete(s.refused, d)
+			}
+		}
+		s.mu.Unlock()
+	}
+}

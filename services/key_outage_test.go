@@ -1,0 +1,98 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/servertest"
+)
+
+func TestO2WithoutTheDatabaseKnownKeysWorkForALifeAndNothingIs401(t *testing.T) {
+	down := errors.New("connection refused")
+	k := sqliteKeyHouse(t).keyReplica()
+	runKeys(t, k)
+	_, text := createKey(t, k, "ada")
+	ask := k.keyByHash
+	var isDown atomic.Bool
+	k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+		if isDown.Load() {
+			return nil, down
+		}
+		return ask(ctx, hash)
+	}
+	if !keyOpens(k, text) {
+		t.Fatal("a new key opens nothing")
+	}
+	began := time.Now()
+	isDown.Store(true)
+	if _, err := k.Authenticate(t.Context(), newKey()); api.AsError(err).Status != http.StatusServiceUnavailable || !errors.Is(err, down) {
+		t.Errorf("an unknown key: %v", err)
+	}
+	var last time.Time
+	keyUntil(t, 5*time.Second, "not served any more", func() bool {
+		now := time.Now()
+		_, err := k.Authenticate(t.Context(), text)
+		if err == nil {
+			last = now
+			return false
+		}
+		if e := api.AsError(err); e.Status != http.StatusServiceUnavailable || e.Code != api.CodeServiceUnavailable {
+			t.Errorf("%v", err)
+		}
+		return true
+	})
+	if served := last.Sub(began); served < 700*time.Millisecond || served > time.Second {
+		t.Errorf("a known key was served for %v", served)
+	}
+	isDown.Store(false)
+	keyUntil(t, time.Second, "served again", func() bool { return keyOpens(k, text) })
+}
+
+func TestO2PostgresGoneFrozenAndBack(t *testing.T) {
+	server := servertest.StartPostgres(t)
+	h := postgresKeyHouse(t, server.URL)
+	k := h.keyReplica()
+	runKeys(t, k)
+	key, text := createKey(t, k, "ada")
+	for _, fault := range []struct {
+		name      string
+		begin, up func()
+	}{{"stopped", server.Stop, server.Restart}, {"killed", server.Kill, server.Restart}, {"frozen", server.Freeze, server.Thaw}} {
+		keyUntil(t, 10*time.Second, "open", func() bool { return keyOpens(k, text) })
+		fault.begin()
+		began, worst := time.Now(), time.Duration(0)
+		for end := began.Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			asked := time.Now()
+			_, err := k.Authenticate(t.Context(), text)
+			worst = max(worst, time.Since(asked))
+			if err != nil && api.AsError(err).Status != http.StatusServiceUnavailable {
+				t.Errorf("%s: %v", fault.name, err)
+			}
+			if late := asked.Sub(began); err == nil && late > time.Second {
+				t.Errorf("%s: served after %v", fault.name, late)
+			}
+		}
+		if worst > time.Second {
+			t.Errorf("%s: a request waited %v", fault.name, worst)
+		}
+		for what, err := range map[string]error{
+			"create": func() error { _, _, err := k.Create(t.Context(), "ada", "n"); return err }(),
+			"list":   func() error { _, err := k.List(t.Context(), "ada"); return err }(),
+			"revoke": k.Revoke(t.Context(), "ada", key.ID),
+		} {
+			if err == nil || api.AsError(err).Status != http.StatusServiceUnavailable {
+				t.Errorf("%s: %s: %v", fault.name, what, err)
+			}
+		}
+		fault.up()
+		back := time.Now()
+		keyUntil(t, 5*time.Second, "open again", func() bool { return keyOpens(k, text) })
+		t.Logf("%s: a request waited at most %v; served %v after it was back", fault.name, worst, time.Since(back))
+	}
+}

@@ -1,0 +1,185 @@
+package services
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+)
+
+const (
+	keysPerUser    = 100
+	longestKeyName = 200 // characters
+	keyIDMark      = "key_"
+	longestKeyID   = 64
+)
+
+// KeyOptions are what Keys needs.
+type KeyOptions struct {
+	Store *models.Store
+	Redis *redis.Client // tells replicas of each other's revocations; nil = there are none, or they find out by themselves within a second
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// Keys are the virtual API keys: who makes them, who holds them, and whether
+// the one in a request is good.
+type Keys struct {
+	store *models.Store
+	redis *redis.Client
+	log   *slog.Logger
+	now   func() time.Time
+
+	cache          *keyCache
+	uses           keyUses
+	known, unknown chan struct{} // lanes to the database
+	ageing         chan digest   // keys in use that should be asked for again
+
+	// Both are the store's and the constant, but in tests.
+	keyByHash  func(ctx context.Context, hash string) (*models.Holder, error)
+	flushEvery time.Duration
+}
+
+// NewKeys returns Keys that work; Run makes them fast and tells them news.
+func NewKeys(o KeyOptions) *Keys {
+	return &Keys{
+		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now,
+		cache: newKeyCache(), uses: keyUses{byID: map[string]*keyUse{}},
+		known: make(chan struct{}, lanesKnown), unknown: make(chan struct{}, lanesUnknown),
+		ageing:    make(chan digest, keysToRefresh),
+		keyByHash: o.Store.KeyByHash, flushEvery: keyFlushEvery,
+	}
+}
+
+// Run does what Keys do beside the requests until ctx ends: it listens to
+// other replicas, refreshes keys in use, and writes when they were last used.
+// When it returns, that is written.
+func (k *Keys) Run(ctx context.Context) {
+	var parts sync.WaitGroup
+	parts.Go(func() { k.keepUses(ctx) })
+	for range keyRefreshers {
+		parts.Go(func() { k.refresh(ctx) })
+	}
+	if k.redis != nil {
+		parts.Go(func() { k.listen(ctx) })
+	}
+	parts.Wait()
+}
+
+// Create makes a key for a user and returns it with its text, which is not
+// kept and cannot be had again.
+func (k *Keys) Create(ctx context.Context, userID, name string) (*models.Key, string, error) {
+	name, err := keyName(name)
+	if err != nil {
+		return nil, "", err
+	}
+	text := newKey()
+	d := keyDigest(text)
+	key := &models.Key{
+		ID: keyIDMark + rand.Text(), UserID: userID, Name: name,
+		Hash: hex.EncodeToString(d[:]), Prefix: text[:keyShown], CreatedAt: k.now().UnixMicro(),
+	}
+	err = k.store.CreateKey(ctx, key, keysPerUser)
+	switch {
+	case errors.Is(err, models.ErrTooMany):
+		return nil, "", &api.Error{
+			Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeTooManyKeys,
+			Message: fmt.Sprintf("there are %d keys already, and no more are allowed: revoke one first", keysPerUser),
+		}
+	case errors.Is(err, models.ErrNotFound):
+		return nil, "", api.Unauthorized(api.CodeInvalidToken, "the user of this token is no more")
+	case err != nil:
+		return nil, "", api.Unavailable(fmt.Errorf("create key: %w", err))
+	}
+	k.cache.drop(d)
+	return key, text, nil
+}
+
+// List is a user's live keys, the newest first.
+func (k *Keys) List(ctx context.Context, userID string) ([]models.Key, error) {
+	keys, err := k.store.Keys(ctx, userID)
+	if err != nil {
+		return nil, api.Unavailable(fmt.Errorf("list keys: %w", err))
+	}
+	for i := range keys {
+		keys[i].LastUsedAt = max(keys[i].LastUsedAt, k.uses.last(keys[i].ID))
+	}
+	return keys, nil
+}
+
+// Revoke ends a user's key, for good when it returns: it is refused here from
+// now on, and within a second on every other replica. Requests that were let
+// in before, streams among them, go on to their end.
+func (k *Keys) Revoke(ctx context.Context, userID, keyID string) error {
+	if !looksLikeKeyID(keyID) {
+		return errNoKey
+	}
+	key, err := k.store.RevokeKey(ctx, userID, keyID, k.now().UnixMicro())
+	if errors.Is(err, models.ErrNotFound) {
+		return errNoKey
+	}
+	if err != nil {
+		return api.Unavailable(fmt.Errorf("revoke key: %w", err))
+	}
+	k.heard(key.Hash)
+	k.announce(context.WithoutCancel(ctx), key.ID, key.Hash)
+	return nil
+}
+
+// errNoKey answers for a key that is unknown, revoked or somebody else's.
+var errNoKey = &api.Error{
+	Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeKeyNotFound,
+	Message: "there is no such key",
+}
+
+// looksLikeKeyID keeps from the database what it would stumble over, such as
+// NUL in PostgreSQL.
+func looksLikeKeyID(id string) bool {
+	rest, ok := strings.CutPrefix(id, keyIDMark)
+	if !ok || len(id) > longestKeyID {
+		return false
+	}
+	for _, c := range []byte(rest) {
+		if !alphanumeric(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyName is the name as it is kept, without spaces around it.
+func keyName(name string) (string, error) {
+	const param = "name"
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "":
+		return "", api.Invalid(api.CodeMissingField, param, "name is missing: it tells your keys apart")
+	case !utf8.ValidString(name):
+		return "", api.Invalid(api.CodeInvalidValue, param, "name is not valid UTF-8")
+	case utf8.RuneCountInString(name) > longestKeyName:
+		return "", api.Invalid(api.CodeInvalidValue, param, "name is longer than %d characters", longestKeyName)
+	case strings.ContainsFunc(name, invisible):
+		return "", api.Invalid(api.CodeInvalidValue, param, "name holds a character that cannot be seen, such as a control or a change of direction")
+	}
+	return name, nil
+}
+
+// invisible finds what would break a line or make a name look like another.
+// Joiners are left alone: Persian and emoji need them.
+func invisible(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return r != nonJoiner && r != joiner && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
+}

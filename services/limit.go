@@ -1,0 +1,119 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models/api"
+)
+
+const (
+	limitWindow = time.Minute
+	// limitAccounts is about how many accounts a process keeps apart; it may keep
+	// twice as many, at some 250 bytes each.
+	limitAccounts = 100_000
+)
+
+// LimitOptions are what a limit counts and where.
+type LimitOptions struct {
+	Name      string        // part of every counter's key, so that two limits never share a counter
+	PerMinute int           // requests of one account; 0: no limit
+	Redis     *redis.Client // as models.OpenRedis makes it, counts for all replicas; nil: each process counts for itself
+	Log       *slog.Logger
+	Now       func() time.Time // times the pauses of Redis; the windows follow the machine's own clock
+}
+
+// Limit says who may make another request within the minute.
+//
+// The minute is ulule/limiter's fixed window: it begins with an account's first
+// request and ends sixty seconds later, whatever came in between. Within a
+// window exactly PerMinute requests pass, over all replicas together. Around
+// its end up to twice as many may pass within sixty seconds: the last of one
+// window and the first of the next.
+//
+// A request waits for Redis for 40 ms. While Redis is away each replica goes on by
+// itself, with the same limit and with what it has itself seen of the window;
+// one request a second tries Redis again. So up to the limit may pass on
+// each replica while Redis is away, and as much once more when it comes back.
+type Limit struct {
+	perMinute int64
+	local     *localLimit
+	shared    *sharedLimit // nil without Redis
+}
+
+// Quota is how an account stands after a request. The zero Quota is that of a
+// limit that is off.
+type Quota struct {
+	Limit, Remaining int64
+	Reset            time.Duration // until the window ends; up to a second too long where Redis counts
+}
+
+// limitName keeps a name from running into an account's.
+var limitName = regexp.MustCompile(`^[a-z0-9-]+$`)
+
+// NewLimit makes a limit. It waits for no Redis, and nothing of it needs to be
+// closed.
+func NewLimit(opts LimitOptions) (*Limit, error) {
+	if !limitName.MatchString(opts.Name) {
+		return nil, fmt.Errorf("limit %q: a name is of a-z, 0-9 and -", opts.Name)
+	}
+	if opts.PerMinute < 0 {
+		return nil, fmt.Errorf("limit %s: %d requests a minute", opts.Name, opts.PerMinute)
+	}
+	if opts.Log == nil || opts.Now == nil {
+		return nil, errors.New("limit " + opts.Name + ": it needs a log and a clock")
+	}
+	l := &Limit{perMinute: int64(opts.PerMinute), local: newLocalLimit(limitWindow, limitAccounts)}
+	if opts.Redis == nil || opts.PerMinute == 0 {
+		return l, nil
+	}
+	shared, err := newSharedLimit(opts, limitWindow)
+	if err != nil {
+		return nil, fmt.Errorf("limit %s: %w", opts.Name, err)
+	}
+	l.shared = shared
+	return l, nil
+}
+
+// Take counts a request of the account and says how the account stands. Over
+// the limit it also returns an *api.Error 429; it fails for no other reason. A
+// request that was refused, or whose client has left, is counted too.
+func (l *Limit) Take(ctx context.Context, account string) (Quota, error) {
+	if l.perMinute == 0 {
+		return Quota{}, nil
+	}
+	// This process always counts, so that it knows where it stands when Redis goes.
+	standing := l.local.take(account)
+	if l.shared != nil {
+		if shared, ok := l.shared.take(ctx, account); ok {
+			standing = shared
+		}
+	}
+	q := Quota{Limit: l.perMinute, Remaining: max(l.perMinute-standing.place, 0), Reset: standing.left}
+	if standing.place > l.perMinute {
+		return q, l.exceeded(q)
+	}
+	return q, nil
+}
+
+func (l *Limit) exceeded(q Quota) error {
+	wait := max((q.Reset + time.Second - 1).Truncate(time.Second), time.Second)
+	return &api.Error{
+		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded,
+		Message:    fmt.Sprintf("the limit of %d requests a minute is reached: try again in %ds", q.Limit, wait/time.Second),
+		RetryAfter: wait,
+	}
+}
+
+// limitStanding is where a request stands in its account's window.
+type limitStanding struct {
+	place int64 // the first request of a window has 1
+	left  time.Duration
+}
