@@ -393,4 +393,3 @@ func TestAKeyInUseIsRefreshedBesideTheRequests(t *testing.T) {
 		t.Errorf("a request waited %v; %d queries", worst, n)
 	}
 }
-
