@@ -239,7 +239,7 @@ func TestBadSettingsRefuseToStart(t *testing.T) {
 	for _, settings := range [][]string{
 		{"PORT=eighty"},
 		{"REQUIRE_AUTH=ture"},
-		{"REQUIRE_AUTH=true", "JWT_SECRET=0f9c2b7a64d18e5330bb1f6ad2c4e8971"},
+		{"JWT_SECRET=changeme", "REQUIRE_AUTH=true"},
 		{"MODELS_FILE=/nonexistent.yaml"},
 		{"SIMULATOR=true", "OPENAI_BASE_URL=http://127.0.0.1:1"},
 		{"REQUIRE_ATUH=true"},

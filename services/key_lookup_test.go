@@ -101,7 +101,6 @@ func median(all []time.Duration) time.Duration {
 func TestK11AKeyOfADisabledUserIsRefusedWithinASecond(t *testing.T) {
 	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
 		k := h.keyReplica()
-		runKeys(t, k)
 		_, text := createKey(t, k, "ada")
 		keyUntil(t, time.Second, "open", func() bool { return keyOpens(k, text) })
 		h.query(t, "UPDATE users SET disabled_at = 1 WHERE id = 'ada'")
@@ -173,6 +172,7 @@ func TestK12UnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
 	if !keyOpens(k, text) {
 		t.Fatal("a new key opens nothing")
 	}
+	k.now = func() time.Time { return time.Now().Add(2 * keyLife) } // the database has to be asked again
 	ask := k.keyByHash
 	var hanging atomic.Int64
 	k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
@@ -183,33 +183,25 @@ func TestK12UnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
 	var flood sync.WaitGroup
 	for range 10 * lanesUnknown {
 		flood.Go(func() {
-			for ctx.Err() == nil {
-				began := time.Now()
-				_, err := k.Authenticate(t.Context(), newKey())
-				if took := time.Since(began); took > time.Second || api.AsError(err).Status != http.StatusServiceUnavailable {
-					t.Errorf("an unknown key, after %v: %v", took, err)
-				}
+			began := time.Now()
+			_, err := k.Authenticate(t.Context(), newKey())
+			if took := time.Since(began); err == nil || took > time.Second || api.AsError(err).Status != http.StatusServiceUnavailable {
+				t.Errorf("an unknown key, after %v: %v", took, err)
 			}
 		})
 	}
-	keyUntil(t, time.Second, "all lanes are taken", func() bool { return hanging.Load() >= lanesUnknown })
-	var worst time.Duration
-	for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
-		began := time.Now()
-		if !keyOpens(k, text) {
-			t.Fatal("a good key is refused")
-		}
-		worst = max(worst, time.Since(began))
+	keyUntil(t, keyLife, "all lanes are taken", func() bool { return hanging.Load() == lanesUnknown })
+	began := time.Now()
+	if !keyOpens(k, text) {
+		t.Error("a good key is refused")
+	}
+	if waited := time.Since(began); waited > keyLife/2 {
+		t.Errorf("a good key waited %v", waited)
 	}
 	flood.Wait()
-	if worst > 400*time.Millisecond {
-		t.Errorf("a good key waited %v", worst)
-	}
 }
 
 func TestAKeyIsServedWhenTheRefreshersCannotKeepUp(t *testing.T) {

@@ -94,9 +94,9 @@ func TestACrowdTravelsTogether(t *testing.T) {
 	server := servertest.StartRedis(t)
 	admin := limitRedis(t, server.URL)
 	slow := newDelay(t, server.URL)
-	slow.each.Store(int64(150 * time.Millisecond)) // more than the time-outs of the client
 	l := replicas(t, slow.url, 1, perMinute)[0]
 	takes(t, l, "warm", 1)
+	slow.each.Store(int64(150 * time.Millisecond)) // more than the time-outs of the client
 	if err := admin.ConfigResetStat(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
