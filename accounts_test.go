@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"modelgateway/models/servertest"
 )
@@ -276,6 +279,43 @@ func TestRevocationReachesTheOtherReplica(t *testing.T) {
 				t.Fatal("still accepted a second later")
 			}
 		}
+	}
+}
+
+func TestK4ACreatedKeyIsNotCached(t *testing.T) {
+	p := start(t)
+	a := p.call(t, "POST", "/auth/keys", `{"name":"x"}`, p.login(t)...)
+	if a.status != 201 || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+}
+
+func TestO5ADatabaseWithoutConnectionsLeftIsOurFaultNotTheCallers(t *testing.T) {
+	server := servertest.StartPostgres(t, "max_connections=8")
+	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", goodSecret, "DATABASE_URL=" + server.URL}
+	first := start(t, settings...)
+	_, key := first.createKey(t, first.login(t))
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	var held []*pgx.Conn
+	defer func() {
+		for _, c := range held {
+			_ = c.Close(context.Background())
+		}
+	}()
+	for {
+		c, err := pgx.Connect(t.Context(), server.URL)
+		if err != nil {
+			break
+		}
+		held = append(held, c)
+	}
+	p := start(t, settings...)
+	began := time.Now()
+	a := p.chat(t, hello, "X-API-Key", key)
+	if a.status != 503 || a.fault(t).Code != "service_unavailable" || time.Since(began) > 3*time.Second {
+		t.Errorf("%d after %s %s", a.status, time.Since(began), a.body)
 	}
 }
 

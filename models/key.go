@@ -2,6 +2,8 @@ package models
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -89,15 +91,24 @@ func (s *Store) KeyByHash(ctx context.Context, hash string) (*Holder, error) {
 	return &h, err
 }
 
-// TouchKeys notes when keys were last used, by id.
+// TouchKeys notes when keys were last used, by id. Replicas may do it at once:
+// all take the rows in the same order, a few at a time.
 func (s *Store) TouchKeys(ctx context.Context, used map[string]int64) error {
-	return s.unit(ctx, func(tx *gorm.DB) error {
-		for id, at := range used {
-			err := tx.Model(&Key{}).Where("id = ? AND last_used_at < ?", id, at).UpdateColumn("last_used_at", at).Error
-			if err != nil {
-				return err
+	const few = 100
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(used)), few) {
+		err := s.unit(ctx, func(tx *gorm.DB) error {
+			for _, id := range ids {
+				at := used[id]
+				err := tx.Model(&Key{}).Where("id = ? AND last_used_at < ?", id, at).UpdateColumn("last_used_at", at).Error
+				if err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -2,13 +2,17 @@ package models_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver named pgx
 
 	"modelgateway/models"
 	"modelgateway/models/servertest"
@@ -69,6 +73,38 @@ func TestO10ReplicasStartTogetherOnAnEmptyDatabase(t *testing.T) {
 			t.Error(err)
 		}
 		if err := store.CreateUser(t.Context(), user("u")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestO10ReplicasStartTogetherOnAFormerSchema(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		driver, source := "pgx", address
+		if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+			driver, source = "sqlite", path
+			open(t, address) // makes the folder
+		}
+		db, err := sql.Open(driver, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first release had this table and no record of versions.
+		if _, err := db.ExecContext(t.Context(), "CREATE TABLE probes (id INTEGER PRIMARY KEY, at INTEGER NOT NULL)"); err != nil {
+			t.Fatal(err)
+		}
+		_ = db.Close()
+		var all sync.WaitGroup
+		for range 5 {
+			store := open(t, address)
+			all.Go(func() {
+				if err := store.Migrate(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if err := migrated(t, address).CreateUser(t.Context(), user("u")); err != nil {
 			t.Error(err)
 		}
 	})
