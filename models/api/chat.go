@@ -90,9 +90,10 @@ type Message struct {
 
 // Content is a message's content: absent or null, one string, or parts.
 type Content struct {
-	Text  string        // the string form
-	Parts []ContentPart // the array form
+	Parts []ContentPart // the array form; Text is the string form
 	Set   bool          // false when absent or null
+
+	literal jsontext.Value // the string form as it came, with its quotes
 }
 
 // ContentPart is one element of a content array.

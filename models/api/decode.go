@@ -40,28 +40,6 @@ func Decode(body []byte, into any) error {
 	return nil
 }
 
-// tooDeep looks at brackets outside strings only, so it may be asked before
-// anything else is known of the body.
-func tooDeep(body []byte) bool {
-	depth, inString := 0, false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
-}
-
 func decodeError(err error) *Error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		return typeError(e)
@@ -148,29 +126,4 @@ func path(p jsontext.Pointer) string {
 		return strings.ToValidUTF8(b.String()[:longest], "")
 	}
 	return b.String()
-}
-
-// Present yields the names of the top-level members that are there and not
-// null, known or not, in the client's order.
-func (r *ChatRequest) Present() []string {
-	var names []string
-	dec := jsontext.NewDecoder(strings.NewReader(string(r.Raw)))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil
-	}
-	for dec.PeekKind() == jsontext.KindString {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return names
-		}
-		text := name.String()
-		null := dec.PeekKind() == jsontext.KindNull
-		if err := dec.SkipValue(); err != nil {
-			return names
-		}
-		if !null {
-			names = append(names, text)
-		}
-	}
-	return names
 }

@@ -163,16 +163,6 @@ func TestMessagesStayShortWhateverTheClientSends(t *testing.T) {
 	}
 }
 
-func TestPresentNamesWhatIsThere(t *testing.T) {
-	req, err := DecodeChatRequest([]byte(with(`"b":{"c":null},"a":0,"n":null,"temperature":1`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(req.Present(), " "); got != "model messages b a temperature" {
-		t.Error(got)
-	}
-}
-
 func TestSchemasKeepTheirBytes(t *testing.T) {
 	const schema = `{ "z": 1.0, "a": 12345678901234567890, "s":"<>&\u00e9" }`
 	req, err := DecodeChatRequest([]byte(with(`"tools":[{"type":"function","function":{"name":"f","parameters":` + schema + `}}]`)))

@@ -16,10 +16,20 @@ func (c *Content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case jsontext.KindBeginArray:
 		c.Set = true
 		return json.UnmarshalDecode(dec, &c.Parts)
+	case jsontext.KindString:
+		literal, err := dec.ReadValue()
+		c.Set, c.literal = true, literal.Clone()
+		return err
 	default:
-		c.Set = true
-		return json.UnmarshalDecode(dec, &c.Text)
+		return json.UnmarshalDecode(dec, new(string)) // says what is wrong
 	}
+}
+
+// Text is the string form. It is decoded at each call: an upstream that takes
+// the client's bytes never asks for it.
+func (c *Content) Text() string {
+	text, _ := jsontext.AppendUnquote(nil, c.literal) // read as JSON before
+	return string(text)
 }
 
 // UnmarshalJSONFrom reads one string, an array of strings, or null.

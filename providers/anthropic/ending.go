@@ -26,7 +26,7 @@ func (t *translation) silentUser() error {
 
 // speaks says whether anything of an assistant's message is sent on.
 func speaks(m *api.Message) bool {
-	said := strings.TrimSpace(m.Content.Text+m.Refusal) != "" || len(m.ToolCalls) > 0 || m.FunctionCall != nil
+	said := strings.TrimSpace(m.Content.Text()+m.Refusal) != "" || len(m.ToolCalls) > 0 || m.FunctionCall != nil
 	return said || slices.ContainsFunc(m.Content.Parts, func(p api.ContentPart) bool {
 		return strings.TrimSpace(p.Text+p.Refusal) != ""
 	})

@@ -1,13 +1,14 @@
 package anthropic
 
 import (
-	"bytes"
 	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 )
 
 // known are the fields whose fate is decided where they are translated.
@@ -25,40 +26,18 @@ var known = map[string]bool{
 // idle are the values by which other fields ask for nothing.
 var idle = map[string]string{"store": `false`, "verbosity": `"medium"`}
 
-// fields reads the top level of a body that has been decoded before.
+// fields is the top level of a body that has been decoded before.
 func fields(raw []byte) []field {
-	var all []field
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // the door allows none
-	if _, err := dec.ReadToken(); err != nil {
-		return nil
-	}
-	for dec.PeekKind() == jsontext.KindString {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return all
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return all
-		}
+	all := make([]field, 0, 16)
+	for name, value := range api.Members(raw) {
 		if value.Kind() != jsontext.KindNull {
-			all = append(all, field{name: name, value: keep(name, value)})
+			all = append(all, field{name: name.String(), value: value})
 		}
 	}
 	return all
 }
 
-// keep clones what is looked at later: the decoder reuses its memory.
-func keep(name string, value jsontext.Value) jsontext.Value {
-	const most = 1 << 10 // nothing longer is ever asked for
-	if name == "messages" || name == "tools" || len(value) > most {
-		return nil
-	}
-	return value.Clone()
-}
-
-// value is a field as the client wrote it, where it is there and short.
+// value is a field as the client wrote it, where it is there.
 func (t *translation) value(name string) jsontext.Value {
 	for _, f := range t.fields {
 		if f.name == name {
@@ -86,12 +65,17 @@ func (t *translation) loseIf(loss bool, name string) {
 // ignored is all that was left out, each once, in the order of the client's
 // body; parts of one field are in alphabetical order.
 func (t *translation) ignored() []string {
-	at := make(map[string]int, len(t.fields))
-	for i, f := range t.fields {
-		at[f.name] = i
+	for _, f := range t.fields {
 		if asks, ok := idle[f.name]; !known[f.name] && (!ok || asks != string(f.value)) {
 			t.lose(f.name)
 		}
+	}
+	if len(t.lost) == 0 {
+		return nil
+	}
+	at := make(map[string]int, len(t.fields))
+	for i, f := range t.fields {
+		at[f.name] = i
 	}
 	return slices.SortedFunc(maps.Keys(t.lost), func(a, b string) int {
 		return cmp.Or(cmp.Compare(at[root(a)], at[root(b)]), strings.Compare(a, b))

@@ -1,11 +1,12 @@
 package gemini
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 )
 
 // honoured are the fields that are translated; what of them gets lost all the
@@ -28,20 +29,8 @@ func (t *translation) ignored() []string {
 	slices.Sort(t.lost)
 	t.lost = slices.Compact(t.lost)
 	var all []string
-	dec := jsontext.NewDecoder(bytes.NewBuffer(t.req.Raw), lenient)
-	if _, err := dec.ReadToken(); err != nil {
-		return nil
-	}
-	for dec.PeekKind() == jsontext.KindString {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return all
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return all
-		}
+	for literal, value := range api.Members(t.req.Raw) {
+		name := literal.String()
 		if !slices.Contains(honoured, name) && asks(name, value) {
 			all = append(all, name)
 		}

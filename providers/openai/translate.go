@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -15,25 +14,36 @@ import (
 
 // translation says what must be rewritten in a request's bytes.
 type translation struct {
-	set     map[string]jsontext.Value // top-level members to write in place of the client's
-	drop    []string                  // top-level members to leave out
+	set     []member // top-level members to write in place of the client's
+	drop    []string // top-level members to leave out
 	ignored []string
 	history bool // messages hold what only other providers understand
 	tools   bool // so do the tools
 }
 
+type member struct {
+	name    string
+	value   jsontext.Value
+	written bool
+}
+
 func translate(call providers.Call) translation {
 	req := call.Request
-	t := translation{set: map[string]jsontext.Value{"model": quote(call.Model.Upstream)}}
-	if req.Stream {
-		t.set["stream_options"] = streamOptions(req.Raw)
-	}
+	t := translation{set: make([]member, 0, 3), drop: make([]string, 0, 8)}
+	t.put("model", quote(call.Model.Upstream))
 	t.limits(req, call.Model.Traits.LimitField)
 	t.sampling(req, call.Model.Traits)
 	t.extensions(req)
 	t.foreign(req)
+	if req.Stream {
+		t.put(streamOptions, jsontext.Value(usageOnly))
+	}
 	slices.Sort(t.ignored)
 	return t
+}
+
+func (t *translation) put(name string, value jsontext.Value) {
+	t.set = append(t.set, member{name: name, value: value})
 }
 
 const oldLimit, newLimit = "max_tokens", "max_completion_tokens"
@@ -52,7 +62,7 @@ func (t *translation) limits(req *api.ChatRequest, field string) {
 		other = newLimit
 	}
 	t.drop = append(t.drop, other)
-	t.set[field] = number(*limit)
+	t.put(field, number(*limit))
 	if req.MaxTokens != nil && *req.MaxTokens != *limit {
 		t.ignored = append(t.ignored, oldLimit)
 	}
@@ -133,63 +143,80 @@ func (t *translation) foreign(req *api.ChatRequest) {
 // body copies the client's bytes, member by member, with the changes. What is
 // not changed is carried byte for byte.
 func (t *translation) body(raw []byte) ([]byte, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	out := append(make([]byte, 0, len(raw)+128), '{')
-	written := map[string]bool{}
-	member := func(name string, value []byte) {
+	const more = 128 // for what is added
+	out := append(make([]byte, 0, len(raw)+more), '{')
+	for name, value := range api.Members(raw) {
+		if t.drops(name) {
+			continue
+		}
+		value, err := t.rewrite(name, value)
+		if err != nil {
+			return nil, err
+		}
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out, _ = jsontext.AppendQuote(out, name) // decoded from valid UTF-8
-		out = append(append(out, ':'), value...)
-		written[name] = true
+		out = append(append(append(out, name...), ':'), value...)
 	}
-	for dec.PeekKind() == jsontext.KindString {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(t.drop, name) {
+	for _, m := range t.set {
+		if m.written {
 			continue
 		}
-		if set, ok := t.set[name]; ok {
-			value = set
-		} else if name == "messages" && t.history || name == "tools" && t.tools {
-			if value, err = nativeArray(value); err != nil {
-				return nil, err
-			}
+		if len(out) > 1 {
+			out = append(out, ',')
 		}
-		member(name, value)
-	}
-	for _, name := range []string{"max_tokens", "max_completion_tokens", "stream_options"} {
-		if set, ok := t.set[name]; ok && !written[name] {
-			member(name, set)
-		}
+		out = append(append(append(append(out, '"'), m.name...), `":`...), m.value...)
 	}
 	return append(out, '}'), nil
 }
 
-// streamOptions asks for usage, whatever the client asked: the gateway meters
-// every call. Other options of the client stay.
-func streamOptions(raw []byte) jsontext.Value {
-	var req struct {
-		StreamOptions map[string]jsontext.Value `json:"stream_options"`
+func (t *translation) drops(name api.Name) bool {
+	for _, d := range t.drop {
+		if name.Is(d) {
+			return true
+		}
 	}
-	if err := json.Unmarshal(raw, &req); err != nil || len(req.StreamOptions) == 0 {
-		return jsontext.Value(`{"include_usage":true}`)
+	return false
+}
+
+// rewrite is what is sent in place of a member's value.
+func (t *translation) rewrite(name api.Name, value jsontext.Value) (jsontext.Value, error) {
+	for i := range t.set {
+		m := &t.set[i]
+		if !name.Is(m.name) {
+			continue
+		}
+		m.written = true
+		if m.name == streamOptions {
+			return withUsage(value), nil
+		}
+		return m.value, nil
 	}
-	req.StreamOptions["include_usage"] = jsontext.Value("true")
-	out, err := json.Marshal(req.StreamOptions, json.Deterministic(true))
+	if t.history && name.Is("messages") || t.tools && name.Is("tools") {
+		return nativeArray(value)
+	}
+	return value, nil
+}
+
+const (
+	streamOptions = "stream_options"
+	usageOnly     = `{"include_usage":true}`
+)
+
+// withUsage asks for usage, whatever the client asked: the gateway meters every
+// call. Other options of the client stay.
+func withUsage(options jsontext.Value) jsontext.Value {
+	if string(options) == usageOnly || options.Kind() != jsontext.KindBeginObject {
+		return jsontext.Value(usageOnly)
+	}
+	all := map[string]jsontext.Value{}
+	if err := json.Unmarshal(options, &all); err != nil {
+		return jsontext.Value(usageOnly)
+	}
+	all["include_usage"] = jsontext.Value("true")
+	out, err := json.Marshal(all, json.Deterministic(true))
 	if err != nil {
-		return jsontext.Value(`{"include_usage":true}`)
+		return jsontext.Value(usageOnly)
 	}
 	return out
 }

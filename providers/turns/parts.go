@@ -114,7 +114,7 @@ func arguments(text string) jsontext.Value {
 
 func parts(c api.Content) []api.ContentPart {
 	if c.Parts == nil {
-		return []api.ContentPart{{Type: "text", Text: c.Text}}
+		return []api.ContentPart{{Type: "text", Text: c.Text()}}
 	}
 	return c.Parts
 }

@@ -1,0 +1,28 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func prompt(size int) []byte {
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and \\\"why\\\" is not known.\\n", size/70+1)[:size]
+	text = strings.TrimRight(text, "\\")
+	return []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"` + text + `"}],"max_tokens":256,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true}}`)
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, size := range []int{200, 32 << 10, 1 << 20} {
+		body := prompt(size)
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := DecodeChatRequest(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

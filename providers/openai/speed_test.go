@@ -1,0 +1,104 @@
+package openai
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/sse"
+	"modelgateway/providers/upstream"
+)
+
+func prompt(size int) []byte {
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and \\\"why\\\" is not known.\\n", size/70+1)[:size]
+	text = strings.TrimRight(text, "\\")
+	return []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"` + text + `"}],"max_tokens":256,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true}}`)
+}
+
+func BenchmarkPrepare(b *testing.B) {
+	p := New(Options{BaseURL: "http://127.0.0.1:1", Key: func() string { return "k" }, Now: time.Now, HeaderTimeout: time.Second, IdleTimeout: time.Second})
+	for _, size := range []int{200, 32 << 10} {
+		req, err := api.DecodeChatRequest(prompt(size))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Prepare(providers.Call{Request: req, Model: catalog.Model{Upstream: "gpt-4o", Traits: catalog.Traits{LimitField: "max_completion_tokens"}}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+const textEvent = `data: {"id":"chatcmpl-CBd8k3","object":"chat.completion.chunk","created":1757000000,"model":"gpt-4o-2024-08-06","service_tier":"default","system_fingerprint":"fp_abc123","choices":[{"index":0,"delta":{"content":" quick brown"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"abcdefgh"}` + "\n\n"
+
+type endless struct {
+	text string
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.text[e.at:])
+	e.at = (e.at + n) % len(e.text)
+	return n, nil
+}
+
+func BenchmarkTextChunk(b *testing.B) {
+	p := New(Options{BaseURL: "http://127.0.0.1:1", Key: func() string { return "k" }, Now: time.Now, HeaderTimeout: time.Second, IdleTimeout: time.Second})
+	x := &exchange{provider: p}
+	for _, encode := range []bool{false, true} {
+		b.Run(strconv.FormatBool(encode), func(b *testing.B) {
+			stream, err := x.chunks(b.Context(), upstream.NewEvents(io.NopCloser(&endless{text: textEvent})))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			n := 0
+			for c, err := range stream {
+				if err != nil {
+					b.Fatal(err)
+				}
+				if encode {
+					if _, err := json.Marshal(c, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if n++; n >= b.N {
+					break
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkSSE(b *testing.B) {
+	r := sse.NewReader(&endless{text: textEvent})
+	for b.Loop() {
+		r.Next()
+	}
+}
+
+const wholeText = `{"id":"chatcmpl-1","object":"chat.completion","created":1757000000,"model":"gpt-4o-2024-08-06","choices":[{"index":0,"message":{"role":"assistant","content":"The quick brown fox jumps over the lazy dog and so on and so forth, as it has to be with texts of this kind.","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default","system_fingerprint":"fp_1"}`
+
+func BenchmarkWhole(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		var answer wholeAnswer
+		if err := json.Unmarshal([]byte(wholeText), &answer, lenient); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := json.Marshal(&answer.ChatCompletion, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
