@@ -98,6 +98,7 @@ type stream struct {
 	events   *upstream.Events
 
 	event event
+	quick quick
 	ended bool // [DONE] has come
 
 	out   *chunk.Emitter
@@ -147,6 +148,9 @@ func (s *stream) next() error {
 	}
 	if string(raw.Data) == done {
 		s.ended = true
+		return nil
+	}
+	if s.out != nil && s.quick.read(raw.Data, &s.event) {
 		return nil
 	}
 	s.event = event{}

@@ -1,0 +1,150 @@
+package api
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Faithful encodes what an upstream got wrong in members that are only
+// carried; invalid UTF-8 becomes U+FFFD.
+var Faithful = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// ChunkEncoder writes the chunks of one stream as JSON, the same bytes as
+// json.Marshal with Faithful. What the chunks share is rendered once, and what
+// most of them hold (a piece of text or of a tool call's arguments) without
+// reflection: a chunk costs a tenth of json.Marshal's time and no allocation.
+type ChunkEncoder struct {
+	id, object, model, tier, fingerprint string // what head and tail were rendered from
+	created                              int64
+	head, tail                           []byte
+}
+
+// Append adds the JSON of a chunk to dst.
+func (e *ChunkEncoder) Append(dst []byte, c *ChatChunk) ([]byte, error) {
+	if len(c.Extra) > 0 {
+		text, err := json.Marshal(c, Faithful)
+		return append(dst, text...), err
+	}
+	if e.head == nil || e.id != c.ID || e.object != c.Object || e.created != c.Created || e.model != c.Model ||
+		e.tier != c.ServiceTier || e.fingerprint != c.SystemFingerprint {
+		e.render(c)
+	}
+	dst = append(dst, e.head...)
+	var err error
+	for i := range c.Choices {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendChoice(dst, &c.Choices[i]); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, ']')
+	if c.Usage != nil {
+		text, err := json.Marshal(c.Usage, Faithful)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(append(dst, `,"usage":`...), text...)
+	}
+	return append(dst, e.tail...), nil
+}
+
+func (e *ChunkEncoder) render(c *ChatChunk) {
+	e.id, e.object, e.created, e.model, e.tier, e.fingerprint = c.ID, c.Object, c.Created, c.Model, c.ServiceTier, c.SystemFingerprint
+	e.head = appendString(append(e.head[:0], `{"id":`...), c.ID)
+	e.head = appendString(append(e.head, `,"object":`...), c.Object)
+	e.head = strconv.AppendInt(append(e.head, `,"created":`...), c.Created, 10)
+	e.head = appendString(append(e.head, `,"model":`...), c.Model)
+	e.head = append(e.head, `,"choices":[`...)
+	e.tail = e.tail[:0]
+	if c.ServiceTier != "" {
+		e.tail = appendString(append(e.tail, `,"service_tier":`...), c.ServiceTier)
+	}
+	if c.SystemFingerprint != "" {
+		e.tail = appendString(append(e.tail, `,"system_fingerprint":`...), c.SystemFingerprint)
+	}
+	e.tail = append(e.tail, '}')
+}
+
+// appendString writes a string; what is not valid UTF-8 in it becomes U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
+}
+
+func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {
+	if len(c.Logprobs) > 0 || len(c.Extra) > 0 || !c.Delta.plain() {
+		text, err := json.Marshal(c, Faithful)
+		return append(dst, text...), err
+	}
+	dst = strconv.AppendInt(append(dst, `{"index":`...), int64(c.Index), 10)
+	dst = append(dst, `,"delta":{`...)
+	empty := len(dst)
+	name := func(text string) { // of a member
+		if len(dst) > empty {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, text...)
+	}
+	d := &c.Delta
+	if d.Role != "" {
+		name(`"role":`)
+		dst = appendString(dst, d.Role)
+	}
+	if d.Content != nil {
+		name(`"content":`)
+		dst = appendString(dst, *d.Content)
+	}
+	if d.Refusal != nil {
+		name(`"refusal":`)
+		dst = appendString(dst, *d.Refusal)
+	}
+	if d.ReasoningContent != "" {
+		name(`"reasoning_content":`)
+		dst = appendString(dst, d.ReasoningContent)
+	}
+	if len(d.ToolCalls) > 0 {
+		name(`"tool_calls":[`)
+		dst = append(appendCalls(dst, d.ToolCalls), ']')
+	}
+	dst = append(dst, `},"finish_reason":`...)
+	if c.FinishReason == nil {
+		return append(dst, `null}`...), nil
+	}
+	return append(appendString(dst, *c.FinishReason), '}'), nil
+}
+
+// plain says whether a delta has only the members that appendChoice writes.
+func (d *Delta) plain() bool {
+	for i := range d.ToolCalls {
+		if c := &d.ToolCalls[i]; c.Function == nil || len(c.Custom) > 0 || c.ExtraContent != nil {
+			return false
+		}
+	}
+	return len(d.ReasoningDetails) == 0 && d.FunctionCall == nil && len(d.Images) == 0 && len(d.Extra) == 0
+}
+
+func appendCalls(dst []byte, calls []ToolCallDelta) []byte {
+	for i := range calls {
+		c := &calls[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, `{"index":`...), int64(c.Index), 10)
+		if c.ID != "" {
+			dst = appendString(append(dst, `,"id":`...), c.ID)
+		}
+		if c.Type != "" {
+			dst = appendString(append(dst, `,"type":`...), c.Type)
+		}
+		dst = append(dst, `,"function":{`...)
+		if c.Function.Name != "" {
+			dst = append(appendString(append(dst, `"name":`...), c.Function.Name), ',')
+		}
+		dst = append(appendString(append(dst, `"arguments":`...), c.Function.Arguments), `}}`...)
+	}
+	return dst
+}
