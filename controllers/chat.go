@@ -87,7 +87,7 @@ func listed(names []string) string {
 }
 
 func writeJSON(c *gin.Context, status int, value any) error {
-	body, err := json.Marshal(value, faithful)
+	body, err := json.Marshal(value, api.Faithful)
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}

@@ -9,16 +9,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/providers"
 )
-
-// faithful passes on what an upstream got wrong in members that are only
-// carried; invalid UTF-8 becomes U+FFFD.
-var faithful = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 type streamOptions struct {
 	usage     bool          // the client asked for it
@@ -43,7 +38,12 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 			broken = err
 			break
 		}
-		if err := out.chunk(chunk); err != nil {
+		if chunk == nil {
+			err = out.flush()
+		} else {
+			err = out.chunk(chunk)
+		}
+		if err != nil {
 			broken = err // leaving the loop ends the upstream call
 			break
 		}
@@ -58,7 +58,7 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 }
 
 // eventWriter writes events and, while there are none, comments that keep
-// proxies and clients from giving up.
+// proxies and clients from giving up. What comes together is sent together.
 type eventWriter struct {
 	mu      sync.Mutex
 	w       gin.ResponseWriter
@@ -66,8 +66,12 @@ type eventWriter struct {
 	opts    streamOptions
 	timer   *time.Timer
 	closed  bool
-	buf     []byte
+	encoder api.ChunkEncoder
+	buf     []byte // events that are still to be sent
 }
+
+// fullBuffer is how many bytes of events may wait for each other.
+const fullBuffer = 16 << 10
 
 func newEventWriter(w gin.ResponseWriter, opts streamOptions) *eventWriter {
 	e := &eventWriter{w: w, opts: opts, control: http.NewResponseController(w)}
@@ -77,30 +81,40 @@ func newEventWriter(w gin.ResponseWriter, opts streamOptions) *eventWriter {
 	return e
 }
 
-// chunk writes one event. Without usage asked for, the usage chunk is only for
+// chunk adds one event. Without usage asked for, the usage chunk is only for
 // the gateway's own books; with it, the other chunks say that it is not there.
 func (e *eventWriter) chunk(c *api.ChatChunk) error {
 	if c.Usage != nil && len(c.Choices) == 0 && !e.opts.usage {
 		return nil
 	}
-	body, err := json.Marshal(c, faithful)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	text, err := e.encoder.Append(append(e.buf, "data: "...), c)
 	if err != nil {
 		return fmt.Errorf("encode chunk: %w", err)
 	}
+	if e.opts.usage && c.Usage == nil {
+		text = append(text[:len(text)-1], `,"usage":null}`...)
+	}
+	e.buf = append(text, "\n\n"...)
+	if len(e.buf) < fullBuffer {
+		return nil
+	}
+	return e.send()
+}
+
+// flush sends what has been added.
+func (e *eventWriter) flush() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.buf = append(e.buf[:0], "data: "...)
-	e.buf = append(e.buf, body...)
-	if e.opts.usage && c.Usage == nil {
-		e.buf = append(e.buf[:len(e.buf)-1], `,"usage":null}`...)
-	}
-	return e.send(append(e.buf, "\n\n"...))
+	return e.send()
 }
 
 func (e *eventWriter) done() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.send([]byte("data: [DONE]\n\n"))
+	e.buf = append(e.buf, "data: [DONE]\n\n"...)
+	return e.send()
 }
 
 func (e *eventWriter) fail(err error) {
@@ -110,7 +124,8 @@ func (e *eventWriter) fail(err error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_ = e.send(append(append([]byte("data: "), body...), "\n\n"...))
+	e.buf = append(append(append(e.buf, "data: "...), body...), "\n\n"...)
+	_ = e.send()
 }
 
 // ping breaks a silence. It runs on the timer's own goroutine, and not once
@@ -119,14 +134,23 @@ func (e *eventWriter) ping() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.closed {
-		_ = e.send([]byte(": ping\n\n")) // if the client has gone, the next chunk will tell
+		e.buf = append(e.buf, ": ping\n\n"...)
+		_ = e.send() // if the client has gone, the next chunk will tell
 	}
 }
 
-// send writes and flushes; the caller holds mu.
-func (e *eventWriter) send(text []byte) error {
+// send writes what has been added and flushes; the caller holds mu.
+func (e *eventWriter) send() error {
+	if len(e.buf) == 0 {
+		return nil
+	}
 	if e.timer != nil {
 		e.timer.Reset(e.opts.keepAlive)
+	}
+	text := e.buf
+	e.buf = e.buf[:0]
+	if cap(e.buf) > 2*fullBuffer {
+		e.buf = nil // a picture passed; most streams never need as much again
 	}
 	if err := writeAll(e.w, e.control, text); err != nil {
 		return err

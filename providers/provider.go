@@ -22,7 +22,9 @@ type Call struct {
 // and model, a finish chunk with an empty delta for each choice, then usage.
 // It ends without an error only when the upstream said that it was whole; an
 // error is the last thing it yields. Leaving the loop ends the upstream call.
-// A chunk is valid until the loop goes on. A Stream can be ranged over once,
+// A chunk is valid until the loop goes on. A nil chunk without an error is a
+// pause: the next chunk has to be waited for, so that what has come should reach
+// the client now. Chunks without one between them came together. A Stream can be ranged over once,
 // and must be, even if only to leave at once: that closes the connection.
 type Stream = iter.Seq2[*api.ChatChunk, error]
 

@@ -146,7 +146,7 @@ func (c *Chat) watch(stream providers.Stream, upstream *Upstream) providers.Stre
 				yield(nil, err)
 				return
 			}
-			if c.Simulated {
+			if c.Simulated && chunk != nil {
 				chunk.SystemFingerprint = Simulated
 			}
 			if !yield(chunk, nil) {

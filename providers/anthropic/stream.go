@@ -100,6 +100,7 @@ func (s *stream) ended() error {
 // run goes on from message_start to message_stop.
 func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	alive := s.answer.start(&s.event.Message, yield)
+	s.events.BeforeRead(s.answer.out.Pause)
 	for alive && !s.answer.stopped {
 		if err := s.next(); err != nil {
 			s.end(err)

@@ -22,6 +22,9 @@ func Collect(stream iter.Seq2[*api.ChatChunk, error]) (*api.ChatCompletion, erro
 		if err != nil {
 			return nil, err
 		}
+		if c == nil {
+			continue // a pause
+		}
 		answer.ID, answer.Created, answer.Model = c.ID, c.Created, c.Model
 		answer.ServiceTier, answer.SystemFingerprint = c.ServiceTier, c.SystemFingerprint
 		if len(c.Extra) > 0 {

@@ -28,6 +28,7 @@ type Emitter struct {
 	one     [1]api.ChunkChoice
 	choices []choice
 	gone    bool
+	fresh   bool // chunks have been sent since the last pause
 
 	logprobs, extra jsontext.Value // of the fragments to come
 }
@@ -175,6 +176,15 @@ func (e *Emitter) Usage(u *api.Usage) bool {
 	return e.out()
 }
 
+// Pause tells the consumer, once, that the next chunk has to be waited for.
+func (e *Emitter) Pause() bool {
+	if e.fresh && !e.gone {
+		e.fresh = false
+		e.gone = !e.yield(nil, nil)
+	}
+	return !e.gone
+}
+
 // Fail ends the stream with an error.
 func (e *Emitter) Fail(err error) {
 	if !e.gone {
@@ -193,6 +203,7 @@ func (e *Emitter) send(index int, d api.Delta, reason *string) bool {
 }
 
 func (e *Emitter) out() bool {
+	e.fresh = true
 	if !e.yield(&e.chunk, nil) {
 		e.gone = true
 	}

@@ -110,6 +110,7 @@ func (x *exchange) stream(ctx context.Context, body []byte) (providers.Stream, e
 		events.Close()
 		return nil, err
 	}
+	s.events = events
 	return func(yield func(*api.ChatChunk, error) bool) {
 		defer events.Close()
 		s.run(yield)

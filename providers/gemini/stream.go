@@ -19,6 +19,7 @@ import (
 type stream struct {
 	ctx    context.Context
 	client *upstream.Client
+	events *upstream.Events // nil for a whole answer
 	source *source
 	answer answer // the event at hand
 	ended  bool   // the body has ended where it may
@@ -128,6 +129,9 @@ func malformed(err error) bool {
 
 func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	s.out = chunk.New(yield, s.head)
+	if s.events != nil {
+		s.events.BeforeRead(s.out.Pause)
+	}
 	for !s.ended {
 		if !s.take() {
 			return

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,7 +22,7 @@ func prompt(size int) []byte {
 }
 
 func BenchmarkPrepare(b *testing.B) {
-	p := New(Options{BaseURL: "http://127.0.0.1:1", Key: func() string { return "k" }, Now: time.Now, HeaderTimeout: time.Second, IdleTimeout: time.Second})
+	p := provider("http://127.0.0.1:1")
 	for _, size := range []int{200, 32 << 10} {
 		req, err := api.DecodeChatRequest(prompt(size))
 		if err != nil {
@@ -53,31 +52,29 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// BenchmarkTextChunk is one event of a stream on its way to the client's bytes.
 func BenchmarkTextChunk(b *testing.B) {
-	p := New(Options{BaseURL: "http://127.0.0.1:1", Key: func() string { return "k" }, Now: time.Now, HeaderTimeout: time.Second, IdleTimeout: time.Second})
-	x := &exchange{provider: p}
-	for _, encode := range []bool{false, true} {
-		b.Run(strconv.FormatBool(encode), func(b *testing.B) {
-			stream, err := x.chunks(b.Context(), upstream.NewEvents(io.NopCloser(&endless{text: textEvent})))
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			n := 0
-			for c, err := range stream {
-				if err != nil {
-					b.Fatal(err)
-				}
-				if encode {
-					if _, err := json.Marshal(c, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-						b.Fatal(err)
-					}
-				}
-				if n++; n >= b.N {
-					break
-				}
-			}
-		})
+	stream, err := (&exchange{provider: provider("http://127.0.0.1:1")}).chunks(b.Context(), upstream.NewEvents(io.NopCloser(&endless{text: textEvent})))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var encoder api.ChunkEncoder
+	var out []byte
+	b.ReportAllocs()
+	n := 0
+	for c, err := range stream {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if c == nil {
+			continue // a pause
+		}
+		if out, err = encoder.Append(out[:0], c); err != nil {
+			b.Fatal(err)
+		}
+		if n++; n >= b.N {
+			break
+		}
 	}
 }
 

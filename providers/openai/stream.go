@@ -168,6 +168,7 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	e := &s.event
 	s.out = chunk.New(yield, s.exchange.head(e.ID, e.Model, e.Created))
 	s.calls = map[int][]call{}
+	s.events.BeforeRead(s.out.Pause)
 	for err == nil && !s.ended {
 		if !s.take() {
 			return

@@ -39,6 +39,9 @@ func events(t *testing.T, body string) (string, error) {
 		if err != nil {
 			return strings.Join(lines, "\n"), err
 		}
+		if c == nil {
+			continue // a pause
+		}
 		text, err := json.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
@@ -240,6 +243,9 @@ func FuzzStream(f *testing.F) {
 			if err != nil {
 				wantProvider(t, err)
 				return
+			}
+			if c == nil {
+				continue // a pause
 			}
 			for _, choice := range c.Choices {
 				if finished[choice.Index] {

@@ -193,7 +193,7 @@ func FromStream(raw []byte) Outcome {
 // FromChunks is the outcome of a provider's stream. It ranges over all of it.
 func FromChunks(stream providers.Stream) Outcome {
 	var c collector
-	failed := false
+	failed, paused := false, true
 	for chunk, err := range stream {
 		c.out.demand(!failed, "something follows an error")
 		switch {
@@ -202,8 +202,10 @@ func FromChunks(stream providers.Stream) Outcome {
 			c.out.demand(chunk == nil, "a chunk comes with an error")
 			c.out.fail(err)
 		case chunk == nil:
-			c.out.breach("the stream yields nothing")
+			c.out.demand(!paused, "a pause with no chunk before it")
+			paused = true
 		default:
+			paused = false
 			c.add(chunk)
 		}
 	}

@@ -103,7 +103,7 @@ func TestFromChunksWantsErrorsForClientsAtTheEnd(t *testing.T) {
 		"not one for clients": stream(errors.New("raw")),
 		"follows an error":    stream(broken, broken),
 		"has no finish":       stream(),
-		"yields nothing":      stream(nil),
+		"no chunk before it":  stream(nil, nil),
 	} {
 		if got := fmt.Sprint(FromChunks(s).Breaches); !strings.Contains(got, says) {
 			t.Errorf("%s, not %q", got, says)

@@ -107,13 +107,21 @@ func (c *Client) Events(ctx context.Context, path string, body []byte) (*Events,
 // Events are the events of one answer.
 type Events struct {
 	*sse.Reader
-	body io.ReadCloser
+	body   io.ReadCloser
+	before func() bool
 }
 
 // NewEvents splits a body into events and closes it with them.
 func NewEvents(body io.ReadCloser) *Events {
-	return &Events{Reader: sse.NewReader(body), body: body}
+	e := &Events{body: body}
+	e.Reader = sse.NewReader(e.Body())
+	return e
 }
+
+// BeforeRead has f called each time when all that has come is used up and the
+// upstream is about to be waited for. Where f is false nothing is waited for:
+// nobody needs the rest.
+func (e *Events) BeforeRead(f func() bool) { e.before = f }
 
 // Close ends the upstream call, whether it was whole or not.
 func (e *Events) Close() { _ = e.body.Close() }
@@ -122,6 +130,7 @@ func (e *Events) Close() { _ = e.body.Close() }
 // mark has come: then the connection can serve the next call.
 func (e *Events) Drain() {
 	const moment = 20 * time.Millisecond
+	e.before = nil // the end that is still to be written goes with the last chunks
 	if b, ok := e.body.(*body); ok {
 		b.idle = moment
 	}
@@ -134,7 +143,19 @@ func (e *Events) Drain() {
 
 // Body is the answer before it is split into events, for an upstream that
 // does not always answer with events. It must be read before the first event.
-func (e *Events) Body() io.Reader { return e.body }
+func (e *Events) Body() io.Reader { return (*waiting)(e) }
+
+// waiting reads the body of events.
+type waiting Events
+
+var errUnwanted = errors.New("the stream's reader has left")
+
+func (w *waiting) Read(p []byte) (int, error) {
+	if w.before != nil && !w.before() {
+		return 0, errUnwanted
+	}
+	return w.body.Read(p)
+}
 
 func (c *Client) send(ctx context.Context, method, path string, payload []byte) (*body, error) {
 	guarded, cancel := context.WithCancelCause(ctx)
