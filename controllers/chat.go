@@ -48,7 +48,14 @@ func (h *Chat) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, answer)
+	if answer.Raw != nil {
+		return writeBody(c, http.StatusOK, answer.Raw)
+	}
+	text, err := api.AppendCompletion(nil, answer)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return writeBody(c, http.StatusOK, text)
 }
 
 func isTrue(header string) bool { return header == "1" || strings.EqualFold(header, "true") }
@@ -91,11 +98,16 @@ func writeJSON(c *gin.Context, status int, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
+	return writeBody(c, status, body)
+}
+
+// writeBody sends JSON.
+func writeBody(c *gin.Context, status int, body []byte) error {
 	c.Header("Content-Type", "application/json")
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Status(status)
 	control := http.NewResponseController(c.Writer)
-	err = writeAll(c.Writer, control, body)
+	err := writeAll(c.Writer, control, body)
 	_ = control.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	return err
 }

@@ -50,6 +50,9 @@ func (c *Chat) Complete(ctx context.Context, ask Ask) (*api.ChatCompletion, Serv
 		return nil, served, c.explain(err, call.model)
 	}
 	if c.Simulated {
+		if err := answer.Open(); err != nil {
+			return nil, served, err
+		}
 		answer.SystemFingerprint = Simulated
 	}
 	return answer, served, nil

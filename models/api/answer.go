@@ -1,6 +1,9 @@
 package api
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // The values of an object field.
 const (
@@ -23,6 +26,11 @@ const (
 
 // ChatCompletion is a whole answer.
 type ChatCompletion struct {
+	// Raw is the answer as it came from an upstream that speaks the same format,
+	// where nothing of it has to change: it is what the client is to be sent. Then
+	// Choices and the members only OpenAI knows are not set. Nil otherwise.
+	Raw []byte `json:"-"`
+
 	ID                string         `json:"id"`
 	Object            string         `json:"object"`
 	Created           int64          `json:"created"` // Unix seconds
@@ -32,6 +40,16 @@ type ChatCompletion struct {
 	ServiceTier       string         `json:"service_tier,omitempty"`
 	SystemFingerprint string         `json:"system_fingerprint,omitempty"`
 	Extra             jsontext.Value `json:",embed"`
+}
+
+// Open reads all of an answer that has come as Raw, so that it can be changed.
+func (c *ChatCompletion) Open() error {
+	if c.Raw == nil {
+		return nil
+	}
+	raw := c.Raw
+	*c = ChatCompletion{}
+	return json.Unmarshal(raw, c, Faithful)
 }
 
 // Choice is one of the n answers.

@@ -42,7 +42,11 @@ func (e *ChunkEncoder) Append(dst []byte, c *ChatChunk) ([]byte, error) {
 		}
 	}
 	dst = append(dst, ']')
-	if c.Usage != nil {
+	switch {
+	case c.Usage == nil:
+	case c.Usage.plain():
+		dst = appendUsage(append(dst, `,"usage":`...), c.Usage)
+	default:
 		text, err := json.Marshal(c.Usage, Faithful)
 		if err != nil {
 			return dst, err
@@ -73,6 +77,86 @@ func (e *ChunkEncoder) render(c *ChatChunk) {
 func appendString(dst []byte, s string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, s)
 	return dst
+}
+
+// AppendCompletion adds the JSON of a whole answer to dst, the same bytes as
+// json.Marshal with Faithful; one of plain text takes a fraction of its time.
+func AppendCompletion(dst []byte, c *ChatCompletion) ([]byte, error) {
+	plain := len(c.Extra) == 0 && c.Choices != nil && (c.Usage == nil || c.Usage.plain())
+	for i := range c.Choices {
+		plain = plain && c.Choices[i].plain()
+	}
+	if !plain {
+		text, err := json.Marshal(c, Faithful)
+		return append(dst, text...), err
+	}
+	dst = appendString(append(dst, `{"id":`...), c.ID)
+	dst = appendString(append(dst, `,"object":`...), c.Object)
+	dst = strconv.AppendInt(append(dst, `,"created":`...), c.Created, 10)
+	dst = appendString(append(dst, `,"model":`...), c.Model)
+	dst = append(dst, `,"choices":[`...)
+	for i := range c.Choices {
+		choice := &c.Choices[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(dst, `{"index":`...), int64(choice.Index), 10)
+		dst = appendString(append(dst, `,"message":{"role":`...), choice.Message.Role)
+		dst = appendText(append(dst, `,"content":`...), choice.Message.Content)
+		dst = appendText(append(dst, `,"refusal":`...), choice.Message.Refusal)
+		dst = appendString(append(dst, `},"finish_reason":`...), choice.FinishReason)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, ']')
+	if c.Usage != nil {
+		dst = appendUsage(append(dst, `,"usage":`...), c.Usage)
+	}
+	if c.ServiceTier != "" {
+		dst = appendString(append(dst, `,"service_tier":`...), c.ServiceTier)
+	}
+	if c.SystemFingerprint != "" {
+		dst = appendString(append(dst, `,"system_fingerprint":`...), c.SystemFingerprint)
+	}
+	return append(dst, '}'), nil
+}
+
+// plain says whether a choice has only the members that AppendCompletion writes.
+func (c *Choice) plain() bool {
+	m := &c.Message
+	return len(c.Logprobs) == 0 && len(c.Extra) == 0 && len(m.Extra) == 0 && m.ReasoningContent == "" &&
+		len(m.ReasoningDetails) == 0 && len(m.ToolCalls) == 0 && m.FunctionCall == nil && len(m.Images) == 0
+}
+
+func appendText(dst []byte, s *string) []byte {
+	if s == nil {
+		return append(dst, "null"...)
+	}
+	return appendString(dst, *s)
+}
+
+// appendUsage writes usage without members that are only carried.
+func appendUsage(dst []byte, u *Usage) []byte {
+	dst = strconv.AppendInt(append(dst, `{"prompt_tokens":`...), u.PromptTokens, 10)
+	dst = strconv.AppendInt(append(dst, `,"completion_tokens":`...), u.CompletionTokens, 10)
+	dst = strconv.AppendInt(append(dst, `,"total_tokens":`...), u.TotalTokens, 10)
+	if d := u.PromptTokensDetails; d != nil {
+		dst = strconv.AppendInt(append(dst, `,"prompt_tokens_details":{"cached_tokens":`...), d.CachedTokens, 10)
+		if d.CacheWriteTokens != 0 {
+			dst = strconv.AppendInt(append(dst, `,"cache_write_tokens":`...), d.CacheWriteTokens, 10)
+		}
+		dst = append(dst, '}')
+	}
+	if d := u.CompletionTokensDetails; d != nil {
+		dst = strconv.AppendInt(append(dst, `,"completion_tokens_details":{"reasoning_tokens":`...), d.ReasoningTokens, 10)
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// plain says whether usage has only the members that appendUsage writes.
+func (u *Usage) plain() bool {
+	p, c := u.PromptTokensDetails, u.CompletionTokensDetails
+	return len(u.Extra) == 0 && (p == nil || len(p.Extra) == 0) && (c == nil || len(c.Extra) == 0)
 }
 
 func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {

@@ -73,6 +73,15 @@ func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 	if err != nil {
 		return nil, err
 	}
+	if answer, ok := new(quick).answer(text); ok {
+		return answer, nil
+	}
+	return x.read(text)
+}
+
+// read reads an answer in full.
+func (x *exchange) read(text []byte) (*api.ChatCompletion, error) {
+	client := x.provider.client
 	var answer wholeAnswer
 	if err := json.Unmarshal(text, &answer, lenient); err != nil {
 		return nil, client.Nonsense(err)

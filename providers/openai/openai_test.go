@@ -164,6 +164,12 @@ func TestAnswersAreRepaired(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if answer.Raw != nil && string(answer.Raw) != tt.body {
+				t.Errorf("went on as %s", answer.Raw)
+			}
+			if err := answer.Open(); err != nil {
+				t.Fatal(err)
+			}
 			got, err := json.Marshal(answer)
 			if err != nil || string(got) != tt.want {
 				t.Errorf("got  %s\nwant %s\n%v", got, tt.want, err)

@@ -7,11 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// quick reads the event that most of a stream consists of, a piece of one
-// choice's text, without reflection: in a tenth of the time. It is false for
-// any other event, and for anything odd; then the event is to be read in full.
-// What all events of a stream repeat (id, object, created and model) is checked
-// to be JSON and left out.
+// quick reads without reflection, in a tenth of the time, the JSON that most
+// traffic consists of: the event with a piece of one choice's text, and the
+// answer that can go to the client as it is. It takes nothing else, and nothing
+// odd: that is to be read in full.
 type quick struct {
 	b  []byte
 	i  int
@@ -42,8 +41,17 @@ const (
 	sawContent
 	sawRefusal
 	sawReasoning
+	sawMessage
+	sawPrompt
+	sawCompletion
+	sawTotal
+	sawPromptDetails
+	sawCompletionDetails
+	sawCount
 )
 
+// read reads an event. What all events of a stream repeat (id, object, created
+// and model) is checked to be JSON and left out.
 func (q *quick) read(data []byte, into *event) bool {
 	q.b, q.i, q.ok = data, 0, true
 	*into = event{}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 )
 
 // whole is an event as the full reading has it, without what the quick one
@@ -77,6 +79,89 @@ func FuzzQuick(f *testing.F) {
 		}
 		want, err := whole(t, data)
 		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q\nread %+v\nwant %+v, %v", data, got, want, err)
+		}
+	})
+}
+
+// full is an answer as the full reading has it.
+func full(data []byte) (*api.ChatCompletion, error) {
+	return (&exchange{provider: provider("http://127.0.0.1:1")}).read(data)
+}
+
+func opened(t *testing.T, c *api.ChatCompletion) *api.ChatCompletion {
+	t.Helper()
+	usage := c.Usage
+	if err := c.Open(); err != nil {
+		t.Fatal(err)
+	}
+	if (usage == nil) != (c.Usage == nil) {
+		t.Fatalf("usage %+v, %+v", usage, c.Usage)
+	}
+	if usage == nil {
+		return c
+	}
+	if usage.PromptTokens != c.Usage.PromptTokens || usage.CompletionTokens != c.Usage.CompletionTokens || usage.TotalTokens != c.Usage.TotalTokens {
+		t.Fatalf("usage %+v, %+v", usage, c.Usage)
+	}
+	if d := usage.PromptTokensDetails; d != nil && d.CachedTokens != c.Usage.PromptTokensDetails.CachedTokens {
+		t.Fatalf("cached %+v, %+v", d, c.Usage.PromptTokensDetails)
+	}
+	if d := usage.CompletionTokensDetails; d != nil && d.ReasoningTokens != c.Usage.CompletionTokensDetails.ReasoningTokens {
+		t.Fatalf("reasoning %+v, %+v", d, c.Usage.CompletionTokensDetails)
+	}
+	return c
+}
+
+func TestSoundAnswersGoOnAsTheyCame(t *testing.T) {
+	for _, data := range []string{
+		wholeText,
+		` {"id":"1","object":"chat.completion","created":1,"model":"m\u00e9","x":[-1.5,{"y":null,"z":[]},true,-0,0.25],"choices":[{"message":{"content":"","role":"assistant","refusal":null,"function_call":null},"index":0,"finish_reason":"x"}] } ` + "\n",
+	} {
+		got, ok := new(quick).answer([]byte(data))
+		if !ok || string(got.Raw) != data {
+			t.Errorf("not taken: %s", data)
+			continue
+		}
+		want, err := full([]byte(data))
+		if err != nil || !reflect.DeepEqual(opened(t, got), want) {
+			t.Errorf("%+v, want %+v, %v", got, want, err)
+		}
+	}
+}
+
+func TestAnswersThatNeedRepairAreReadInFull(t *testing.T) {
+	const sound = `{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
+	if _, ok := new(quick).answer([]byte(sound)); !ok {
+		t.Fatal("the sound one is not taken")
+	}
+	for _, change := range [][2]string{
+		{`"id":"1"`, `"id":""`}, {`"id":"1",`, ``}, {`"object":"chat.completion"`, `"object":"x"`}, {`"created":1,`, `"created":0,`}, {`"created":1`, `"created":1.5`},
+		{`"model":"m"`, `"model":null`}, {`"role":"assistant"`, `"role":"x"`}, {`"content":"x"`, `"content":null`}, {`,"refusal":null`, ``}, {`"refusal":null`, `"refusal":"no"`}, {`"content":"x"`, `"content":"x","tool_calls":[]`},
+		{`"finish_reason":"stop"`, `"finish_reason":null`}, {`,"finish_reason":"stop"`, ``}, {`"total_tokens":2`, `"total_tokens":0`}, {`"prompt_tokens":1`, `"prompt_tokens":-1`},
+		{`"usage":{`, `"error":null,"usage":{`}, {`"usage":{`, `"x":-,"usage":{`}, {`"usage":{`, `"x":- 1,"usage":{`}, {`"usage":{`, `"x":1e5,"usage":{`}, {`"usage":{`, `"x":01,"usage":{`},
+		{`"index":0`, `"index":0,"x":[1,]`}, {`{"index":0`, `{`}, {`"content":"x"`, `"content":"\x"`}, {`2}}`, `2}} x`}, {`2}}`, `2}`}, {`"content":"x"`, `"content":"` + "\xff" + `"`},
+		{`"usage":{`, `"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `,"usage":{`}, {`"choices":[{`, `"choices":[],"y":[{`}, {`"content":"x"`, `"content":"x","reasoning_content":"y"`},
+	} {
+		data := strings.Replace(sound, change[0], change[1], 1)
+		if _, ok := new(quick).answer([]byte(data)); ok || data == sound {
+			t.Errorf("taken: %s", data)
+		}
+	}
+}
+
+// FuzzQuickAnswer holds the answers that go on as they came against the full
+// reading of them, which would have changed nothing.
+func FuzzQuickAnswer(f *testing.F) {
+	f.Add([]byte(wholeText))
+	f.Add([]byte(`{"id":"1","object":"chat.completion","created":1,"model":"m","x":[-1.5,{"y":null},true],"choices":[{"message":{"content":"","role":"assistant","refusal":null},"index":0,"finish_reason":"x"}],"usage":{"prompt_tokens":1,"completion_tokens":0,"total_tokens":1,"prompt_tokens_details":{"cached_tokens":1}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, ok := new(quick).answer(data)
+		if !ok {
+			return
+		}
+		want, err := full(data)
+		if err != nil || !reflect.DeepEqual(opened(t, got), want) {
 			t.Fatalf("%q\nread %+v\nwant %+v, %v", data, got, want, err)
 		}
 	})

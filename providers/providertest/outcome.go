@@ -50,6 +50,9 @@ func FromCompletion(c *api.ChatCompletion) Outcome {
 	if c == nil {
 		return breach("there is neither an answer nor an error")
 	}
+	if err := c.Open(); err != nil {
+		return breach("the answer is not one: %v", err)
+	}
 	o.demand(c.Object == api.ObjectCompletion, "object is %q", c.Object)
 	o.demand(c.ID != "" && c.Model != "", "id is %q and model %q", c.ID, c.Model)
 	o.Usage = c.Usage

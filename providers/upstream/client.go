@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"modelgateway/providers/sse"
@@ -42,18 +41,19 @@ type Options struct {
 // carry the prompt and the keys elsewhere.
 type Client struct {
 	opts Options
-	http *http.Client
+	// Not an http.Client, which does nothing here but follow redirects and look
+	// for cookies.
+	transport *http.Transport
 }
 
 // New makes a client with its own connections.
 func New(opts Options) *Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	transport := &http.Transport{
+	return &Client{opts: opts, transport: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  opts.HeaderTimeout,
 		IdleConnTimeout:        30 * time.Second, // below the upstreams' own
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    256,
@@ -61,10 +61,6 @@ func New(opts Options) *Client {
 		DisableCompression:     true, // 200 kB of gzip can be 200 MB of answer
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
-	}
-	return &Client{opts: opts, http: &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
@@ -84,12 +80,9 @@ func (c *Client) whole(ctx context.Context, method, path string, body []byte) ([
 		return nil, err
 	}
 	defer func() { _ = answer.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer, MaxAnswer+1))
-	switch {
-	case err != nil:
+	text, err := answer.all()
+	if err != nil {
 		return nil, c.Broken(ctx, err)
-	case len(text) > MaxAnswer:
-		return nil, c.Broken(ctx, errTooLarge)
 	}
 	return text, nil
 }
@@ -158,15 +151,15 @@ func (w *waiting) Read(p []byte) (int, error) {
 }
 
 func (c *Client) send(ctx context.Context, method, path string, payload []byte) (*body, error) {
-	guarded, cancel := context.WithCancelCause(ctx)
+	guarded, cancel := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(guarded, method, c.opts.BaseURL+path, bytes.NewReader(payload))
 	if err != nil {
-		cancel(nil)
+		cancel()
 		return nil, c.Broken(ctx, err)
 	}
-	req.Header.Set("User-Agent", "modelgateway")
+	req.Header["User-Agent"] = userAgent
 	if payload != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header["Content-Type"] = jsonBody
 	}
 	// Lets the transport send again when a kept connection turns out to be
 	// closed before a byte came back (golang/go#19943): without it one call in
@@ -174,25 +167,25 @@ func (c *Client) send(ctx context.Context, method, path string, payload []byte) 
 	req.Header["X-Idempotency-Key"] = nil
 	key := c.opts.Key()
 	c.opts.Authorize(req.Header, key)
-	// The transport's own time-out starts when the request is written: an
+	// The transport's own time-out would start when the request is written: an
 	// upstream that does not read would be waited for without end.
-	slow := time.AfterFunc(c.opts.HeaderTimeout, func() { cancel(errSilent) })
-	resp, err := c.http.Do(req) //nolint:bodyclose // the body is closed through answer
-	slow.Stop()
+	watch := newWatch(c.opts.HeaderTimeout, cancel)
+	resp, err := c.transport.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
+	watch.stop()
 	if err != nil {
-		if errors.Is(context.Cause(guarded), errSilent) {
-			err = errSilent
-		}
-		cancel(nil)
-		return nil, c.Broken(ctx, err)
+		cancel()
+		return nil, c.Broken(ctx, watch.explain(err))
 	}
-	answer := newBody(resp.Body, c.opts.IdleTimeout, cancel)
+	answer := &body{src: resp.Body, size: resp.ContentLength, idle: c.opts.IdleTimeout, watch: watch}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return answer, nil
 	}
 	defer func() { _ = answer.Close() }()
 	return nil, c.refused(ctx, resp, answer, key)
 }
+
+// Values of headers that are always the same; nobody changes them.
+var userAgent, jsonBody = []string{"modelgateway"}, []string{"application/json"}
 
 func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Reader, key string) error {
 	text, err := io.ReadAll(io.LimitReader(answer, maxErrorBody))
@@ -218,46 +211,4 @@ func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Rea
 
 // CloseIdle closes the connections that no call uses, so that the next one
 // looks the upstream's address up again.
-func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
-
-var (
-	errTooLarge = errors.New("the answer is longer than 32 MiB")
-	errSilent   = errors.New("the upstream fell silent")
-)
-
-// body ends its call when the upstream is silent for too long, and when it is
-// closed.
-type body struct {
-	src    io.ReadCloser
-	idle   time.Duration
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-	silent atomic.Bool
-}
-
-func newBody(src io.ReadCloser, idle time.Duration, cancel context.CancelCauseFunc) *body {
-	b := &body{src: src, idle: idle, cancel: cancel}
-	b.timer = time.AfterFunc(idle, func() {
-		b.silent.Store(true)
-		cancel(errSilent)
-	})
-	return b
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	b.timer.Reset(b.idle)
-	n, err := b.src.Read(p)
-	b.timer.Stop() // what the reader's own client does meanwhile is not silence
-	if err != nil && err != io.EOF && b.silent.Load() {
-		err = errSilent
-	}
-	return n, err
-}
-
-// Close cancels the call before it closes the body, so that an unread rest is
-// not waited for.
-func (b *body) Close() error {
-	b.timer.Stop()
-	b.cancel(nil)
-	return b.src.Close()
-}
+func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }
