@@ -15,11 +15,15 @@ const maxDepth = 100
 // DecodeChatRequest reads and checks a request body. It is strict: duplicate
 // keys, trailing bytes, invalid UTF-8, lone surrogates and nesting beyond 100
 // are refused, names are case-sensitive, and numbers must fit their field. Its
-// errors are *Error and name the field. The request keeps body as Raw.
+// errors are *Error and name the field. The request keeps body as Raw: it is
+// not to be changed any more.
 func DecodeChatRequest(body []byte) (*ChatRequest, error) {
 	req := new(ChatRequest)
-	if err := Decode(body, req); err != nil {
-		return nil, err
+	if !req.quick(body) {
+		*req = ChatRequest{}
+		if err := Decode(body, req); err != nil {
+			return nil, err
+		}
 	}
 	req.Raw = body
 	if err := req.validate(); err != nil {

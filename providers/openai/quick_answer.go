@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"slices"
 
 	"modelgateway/models/api"
@@ -10,100 +9,96 @@ import (
 // answer reads a whole answer that needs no repair: all that clients rely on is
 // there. What is in its choices is checked and left where it is, in Raw.
 func (q *quick) answer(data []byte) (*api.ChatCompletion, bool) {
-	q.b, q.i, q.ok = data, 0, true
+	q.Reset(data)
 	c := &api.ChatCompletion{Object: api.ObjectCompletion, Raw: data}
 	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices
-	seen := 0
-	q.take('{')
-	for first := true; q.more('}', first); first = false {
-		switch string(q.name()) {
+	var seen uint32
+	q.Open('{')
+	for first := true; q.More('}', first); first = false {
+		switch string(q.Name()) {
 		case "id":
-			q.once(&seen, sawID)
-			c.ID = string(q.text())
+			q.Once(&seen, sawID)
+			c.ID = string(q.String())
 		case "object":
-			q.once(&seen, sawObject)
+			q.Once(&seen, sawObject)
 			q.word(api.ObjectCompletion)
 		case "created":
-			q.once(&seen, sawCreated)
-			c.Created = int64(q.number())
+			q.Once(&seen, sawCreated)
+			c.Created = q.Count()
 		case "model":
-			q.once(&seen, sawModel)
-			c.Model = string(q.text())
+			q.Once(&seen, sawModel)
+			c.Model = string(q.String())
 		case "choices":
-			q.once(&seen, sawChoices)
+			q.Once(&seen, sawChoices)
 			q.wholeChoices()
 		case "usage":
-			q.once(&seen, sawUsage)
+			q.Once(&seen, sawUsage)
 			c.Usage = q.usage()
 		case "error":
-			q.ok = false
+			q.Odd()
 		default:
-			q.value(maxDepth)
+			q.Skip()
 		}
 	}
-	q.space()
-	return c, q.ok && q.i == len(q.b) && seen&needed == needed && c.ID != "" && c.Model != "" && c.Created > 0
+	return c, q.Done() && seen&needed == needed && c.ID != "" && c.Model != "" && c.Created > 0
 }
 
-// maxDepth is of values that are only carried.
-const maxDepth = 100
-
 func (q *quick) wholeChoices() {
-	q.take('[')
+	q.Open('[')
 	n := 0
-	for first := true; q.more(']', first); first = false {
+	for first := true; q.More(']', first); first = false {
 		q.wholeChoice()
 		n++
 	}
-	q.ok = q.ok && n > 0
+	q.Expect(n > 0)
 }
 
 func (q *quick) wholeChoice() {
 	const needed = sawIndex | sawMessage | sawReason
-	seen := 0
-	q.take('{')
-	for first := true; q.more('}', first); first = false {
-		switch string(q.name()) {
+	var seen uint32
+	q.Open('{')
+	for first := true; q.More('}', first); first = false {
+		switch string(q.Name()) {
 		case "index":
-			q.once(&seen, sawIndex)
-			q.number()
+			q.Once(&seen, sawIndex)
+			q.Count()
 		case "message":
-			q.once(&seen, sawMessage)
+			q.Once(&seen, sawMessage)
 			q.message()
 		case "finish_reason":
-			q.once(&seen, sawReason)
-			q.ok = q.ok && len(q.text()) > 0
+			q.Once(&seen, sawReason)
+			q.Expect(len(q.String()) > 0)
 		default:
-			q.value(maxDepth)
+			q.Skip()
 		}
 	}
-	q.ok = q.ok && seen&needed == needed
+	q.Expect(seen&needed == needed)
 }
 
 // message takes one with a text; calls may need repair.
 func (q *quick) message() {
 	const needed = sawRole | sawContent | sawRefusal
-	seen := 0
-	q.take('{')
-	for first := true; q.more('}', first); first = false {
-		switch name := q.name(); string(name) {
+	var seen uint32
+	q.Open('{')
+	for first := true; q.More('}', first); first = false {
+		switch name := q.Name(); string(name) {
 		case "role":
-			q.once(&seen, sawRole)
+			q.Once(&seen, sawRole)
 			q.word("assistant")
 		case "content":
-			q.once(&seen, sawContent)
-			q.skipString()
+			q.Once(&seen, sawContent)
+			q.Literal()
 		case "refusal":
-			q.once(&seen, sawRefusal)
-			q.null()
+			q.Once(&seen, sawRefusal)
+			q.Null()
 		case "function_call":
-			q.null()
+			q.Null()
 		default:
-			q.ok = q.ok && !slices.Contains(repaired, string(name))
-			q.value(maxDepth)
+			q.Expect(!slices.Contains(repaired, string(name)))
+			q.Skip()
 		}
 	}
-	q.ok = q.ok && seen&needed == needed
+	q.Expect(seen&needed == needed)
 }
 
 // repaired are members of a message that are read in full.
@@ -113,98 +108,48 @@ var repaired = []string{"tool_calls", "reasoning_content", "reasoning_details", 
 func (q *quick) usage() *api.Usage {
 	const needed = sawPrompt | sawCompletion | sawTotal
 	u := new(api.Usage)
-	seen := 0
-	q.take('{')
-	for first := true; q.more('}', first); first = false {
-		switch string(q.name()) {
+	var seen uint32
+	q.Open('{')
+	for first := true; q.More('}', first); first = false {
+		switch string(q.Name()) {
 		case "prompt_tokens":
-			q.once(&seen, sawPrompt)
-			u.PromptTokens = int64(q.number())
+			q.Once(&seen, sawPrompt)
+			u.PromptTokens = q.Count()
 		case "completion_tokens":
-			q.once(&seen, sawCompletion)
-			u.CompletionTokens = int64(q.number())
+			q.Once(&seen, sawCompletion)
+			u.CompletionTokens = q.Count()
 		case "total_tokens":
-			q.once(&seen, sawTotal)
-			u.TotalTokens = int64(q.number())
+			q.Once(&seen, sawTotal)
+			u.TotalTokens = q.Count()
 		case "prompt_tokens_details":
-			q.once(&seen, sawPromptDetails)
+			q.Once(&seen, sawPromptDetails)
 			u.PromptTokensDetails = &api.PromptDetails{CachedTokens: q.count("cached_tokens")}
 		case "completion_tokens_details":
-			q.once(&seen, sawCompletionDetails)
+			q.Once(&seen, sawCompletionDetails)
 			u.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: q.count("reasoning_tokens")}
 		default:
-			q.value(maxDepth)
+			q.Skip()
 		}
 	}
-	q.ok = q.ok && seen&needed == needed && u.TotalTokens > 0
+	q.Expect(seen&needed == needed && u.TotalTokens > 0)
 	return u
 }
 
 // count reads an object of counts for one of them.
-func (q *quick) count(of string) int64 {
-	n, seen := 0, 0
-	q.take('{')
-	for first := true; q.more('}', first); first = false {
-		if string(q.name()) == of {
-			q.once(&seen, sawCount)
-			n = q.number()
+func (q *quick) count(of string) (n int64) {
+	var seen uint32
+	q.Open('{')
+	for first := true; q.More('}', first); first = false {
+		if string(q.Name()) == of {
+			q.Once(&seen, sawCount)
+			n = q.Count()
 			continue
 		}
-		q.value(maxDepth)
+		q.Skip()
 	}
-	q.ok = q.ok && seen != 0
-	return int64(n)
+	q.Expect(seen != 0)
+	return n
 }
 
 // word takes one string only.
-func (q *quick) word(text string) { q.ok = q.ok && string(q.text()) == text }
-
-// value checks any value, nested at most depth levels.
-func (q *quick) value(depth int) {
-	switch c := q.peek(); {
-	case !q.ok || depth == 0:
-		q.ok = false
-	case c == '"':
-		q.skipString()
-	case c == '{':
-		q.i++
-		for first := true; q.more('}', first); first = false {
-			q.name()
-			q.value(depth - 1)
-		}
-	case c == '[':
-		q.i++
-		for first := true; q.more(']', first); first = false {
-			q.value(depth - 1)
-		}
-	default:
-		q.literal()
-	}
-}
-
-// literal checks true, false, null and the numbers that a call of strconv would
-// not be needed for: anything else is read in full.
-func (q *quick) literal() {
-	for _, word := range []string{"null", "true", "false"} {
-		if bytes.HasPrefix(q.b[q.i:], []byte(word)) {
-			q.i += len(word)
-			return
-		}
-	}
-	if q.i < len(q.b) && q.b[q.i] == '-' {
-		q.i++
-	}
-	if q.i == len(q.b) || q.b[q.i] < '0' || q.b[q.i] > '9' {
-		q.ok = false
-		return
-	}
-	q.number()
-	if q.i < len(q.b) && q.b[q.i] == '.' {
-		q.i++
-		start := q.i
-		for q.i < len(q.b) && q.b[q.i] >= '0' && q.b[q.i] <= '9' {
-			q.i++
-		}
-		q.ok = q.ok && q.i > start
-	}
-}
+func (q *quick) word(text string) { q.Expect(string(q.String()) == text) }

@@ -1,0 +1,149 @@
+package router
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/controllers"
+	"modelgateway/middleware"
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/services"
+)
+
+// ready is a provider that has its answer at once.
+type ready struct{}
+
+func (ready) Prepare(providers.Call) (providers.Exchange, error) { return ready{}, nil }
+func (ready) Ignored() []string                                  { return nil }
+
+func (ready) Complete(context.Context) (*api.ChatCompletion, error) {
+	return &api.ChatCompletion{Raw: []byte(`{"id":"1"}`)}, nil
+}
+
+func (ready) Stream(context.Context) (providers.Stream, error) {
+	text := "piece"
+	chunk := api.ChatChunk{ID: "1", Model: "m", Choices: []api.ChunkChoice{{Delta: api.Delta{Content: &text}}}}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		for range 1000 {
+			if !yield(&chunk, nil) || !yield(nil, nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// gateway is all of a gateway's way of one chat request but the network and
+// the provider: a key is checked, the limit counted, the log written.
+func gateway(tb testing.TB) (handler http.Handler, key string) {
+	tb.Helper()
+	store, err := models.Open("sqlite:" + filepath.Join(tb.TempDir(), "gateway.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = store.Close() })
+	if err := store.Migrate(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
+	keys := services.NewKeys(services.KeyOptions{Store: store, Log: log, Now: time.Now})
+	user := models.User{ID: "user_1", Email: "a@example.com", CreatedAt: 1}
+	if err := store.CreateUser(tb.Context(), &user); err != nil {
+		tb.Fatal(err)
+	}
+	_, key, err = keys.Create(tb.Context(), user.ID, "speed")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	list, err := catalog.Load("")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	chat := &services.Chat{Now: time.Now, Upstreams: map[string]*services.Upstream{
+		catalog.OpenAI: services.NewUpstream(catalog.OpenAI, ready{}, time.Now),
+	}}
+	chat.Models = services.NewModels(list, chat.Configured, time.Now)
+	limit, err := services.NewLimit(services.LimitOptions{Name: "calls", PerMinute: 1 << 30, Log: log, Now: time.Now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		keys.Run(ctx)
+	}()
+	tb.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	h, err := New(Options{
+		Chat:    &controllers.Chat{Service: chat, MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
+		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
+		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
+		Auth: &controllers.Auth{}, Keys: &controllers.Keys{}, IDP: &controllers.IDP{},
+		Log: log, Now: time.Now,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h, key
+}
+
+// sink takes an answer without keeping it.
+type sink struct {
+	header http.Header
+	status int
+	bytes  int
+}
+
+func (s *sink) Header() http.Header { return s.header }
+func (s *sink) WriteHeader(n int)   { s.status = n }
+func (s *sink) Flush()              {}
+func (s *sink) Write(b []byte) (int, error) {
+	s.bytes += len(b)
+	return len(b), nil
+}
+
+func (s *sink) SetReadDeadline(time.Time) error  { return nil }
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
+
+const ask = `{"model":"gpt-4","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is the tide?"}],"max_tokens":256,"temperature":0.7`
+
+// call makes one request.
+func call(tb testing.TB, h http.Handler, key, body string) *sink {
+	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body))
+	r.Header["Authorization"] = []string{"Bearer " + key}
+	r.Header["Content-Type"] = []string{"application/json"}
+	w := &sink{header: http.Header{}}
+	h.ServeHTTP(w, r)
+	if w.status != http.StatusOK {
+		tb.Fatalf("status %d", w.status)
+	}
+	return w
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	h, key := gateway(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		call(b, h, key, ask+"}")
+	}
+}
+
+func BenchmarkChunk(b *testing.B) {
+	h, key := gateway(b)
+	b.ReportAllocs()
+	for n := 0; n < b.N; n += 1000 {
+		call(b, h, key, ask+`,"stream":true}`)
+	}
+}
