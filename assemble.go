@@ -21,6 +21,7 @@ import (
 	"modelgateway/router"
 	"modelgateway/services"
 	"modelgateway/services/idp"
+	"modelgateway/services/metrics"
 	"modelgateway/web"
 )
 
@@ -32,6 +33,7 @@ type gateway struct {
 	health    *services.Health
 	discovery *services.Discovery
 	keys      *services.Keys
+	metrics   *metrics.Metrics
 	closers   []func() error
 	log       *slog.Logger
 }
@@ -39,7 +41,7 @@ type gateway struct {
 // assemble puts the parts together. What it opened is closed again with close,
 // also after an error.
 func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
-	g := &gateway{log: log}
+	g := &gateway{log: log, metrics: metrics.New()}
 	list, err := catalog.Load(cfg.ModelsFile)
 	if err != nil {
 		return g, fmt.Errorf("MODELS_FILE: %w", err)
@@ -57,11 +59,12 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 		return g, err
 	}
 	opts := router.Options{
-		Chat:   &controllers.Chat{Service: chat, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
-		Models: &controllers.Models{Service: chat.Models},
-		Health: &controllers.Health{Service: g.health},
-		Docs:   &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
-		Log:    log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
+		Chat:    &controllers.Chat{Service: chat, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Models:  &controllers.Models{Service: chat.Models},
+		Health:  &controllers.Health{Service: g.health},
+		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
+		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Token: cfg.MetricsToken.Reveal()}, Counted: g.metrics,
+		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
 	}
 	if err := g.accounts(cfg, &opts); err != nil {
 		return g, err
@@ -112,7 +115,8 @@ func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) *services.Chat 
 	listed := services.NewModels(list, configured, time.Now)
 	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: g.log}
 	return &services.Chat{
-		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator, Now: time.Now,
+		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator,
+		Metrics: g.metrics, Now: time.Now,
 	}
 }
 

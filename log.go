@@ -5,7 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -13,33 +13,47 @@ import (
 	"modelgateway/config"
 )
 
-// logLines is how many lines may wait for a reader that is slow.
-const logLines = 4096
+const (
+	// logRoom is how many bytes of lines may wait for a reader that is slow.
+	logRoom = 1 << 20
+	// logGather is how long lines are gathered after some have been written, so
+	// that a busy gateway writes some hundred times a second and not once a line.
+	logGather = 5 * time.Millisecond
+)
 
 // logWriter hands lines to a slow or dead reader without ever waiting for it:
 // a full pipe behind standard output must not stop the gateway. Lines that find
 // no room are dropped and counted.
 type logWriter struct {
-	out     io.Writer
-	lines   chan []byte
-	dropped atomic.Int64
-	quit    chan struct{}
-	ended   chan struct{}
+	out   io.Writer
+	wake  chan struct{}
+	quit  chan struct{}
+	ended chan struct{}
+
+	mu      sync.Mutex
+	lines   []byte // that wait
+	dropped int
 }
 
 // newLogWriter begins to write to out. Close ends it.
 func newLogWriter(out io.Writer) *logWriter {
-	w := &logWriter{out: out, lines: make(chan []byte, logLines), quit: make(chan struct{}), ended: make(chan struct{})}
+	w := &logWriter{out: out, wake: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{})}
 	go w.run()
 	return w
 }
 
 // Write takes one line. It never fails and never waits.
 func (w *logWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	if len(w.lines)+len(line) > logRoom {
+		w.dropped++
+	} else {
+		w.lines = append(w.lines, line...)
+	}
+	w.mu.Unlock()
 	select {
-	case w.lines <- append([]byte(nil), line...):
-	default:
-		w.dropped.Add(1)
+	case w.wake <- struct{}{}:
+	default: // it is awake
 	}
 	return len(line), nil
 }
@@ -55,25 +69,40 @@ func (w *logWriter) Close() {
 
 func (w *logWriter) run() {
 	defer close(w.ended)
+	var spare []byte // of the two buffers, the one that is not filled
 	for {
 		select {
-		case line := <-w.lines:
-			w.put(line)
+		case <-w.wake:
+			spare = w.put(spare)
 		case <-w.quit:
-			for len(w.lines) > 0 {
-				w.put(<-w.lines)
-			}
+			w.put(spare)
 			return
+		}
+		select {
+		case <-time.After(logGather):
+		case <-w.quit:
 		}
 	}
 }
 
-// put writes a line; a reader that is gone is no reason to stop.
-func (w *logWriter) put(line []byte) {
-	if n := w.dropped.Swap(0); n > 0 {
-		_, _ = fmt.Fprintf(w.out, `{"level":"WARN","msg":"log lines were dropped","count":%d}`+"\n", n)
+// put writes what waits, and leaves an empty buffer for what comes. A reader
+// that is gone is no reason to stop.
+func (w *logWriter) put(empty []byte) (written []byte) {
+	w.mu.Lock()
+	lines, dropped := w.lines, w.dropped
+	w.lines, w.dropped = empty[:0], 0
+	w.mu.Unlock()
+	if dropped > 0 {
+		_, _ = fmt.Fprintf(w.out, `{"level":"WARN","msg":"log lines were dropped","count":%d}`+"\n", dropped)
 	}
-	_, _ = w.out.Write(line)
+	if len(lines) > 0 {
+		_, _ = w.out.Write(lines)
+	}
+	const keep = 64 << 10 // bytes, for the next time
+	if cap(lines) > keep {
+		return nil
+	}
+	return lines
 }
 
 // logger writes text for people and JSON for programs.

@@ -13,7 +13,7 @@ func TestALogThatNobodyReadsStopsNobody(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range 3 * logLines {
+		for range 3 * logRoom / len("line\n") {
 			_, _ = w.Write([]byte("line\n"))
 		}
 	}()
@@ -22,15 +22,12 @@ func TestALogThatNobodyReadsStopsNobody(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Fatal("it waited for its reader")
 	}
-	if w.dropped.Load() == 0 {
-		t.Error("nothing was dropped, nothing was counted")
-	}
 	go w.Close()
-	text := make([]byte, 1<<20)
+	text := make([]byte, 4*logRoom)
 	n := 0
 	for !strings.Contains(string(text[:n]), `"log lines were dropped"`) {
 		more, err := read.Read(text[n:])
-		if err != nil || n > 1<<19 {
+		if err != nil || n > 2*logRoom {
 			t.Fatalf("the drop is not told: %v", err)
 		}
 		n += more

@@ -9,7 +9,7 @@ func TestEverySecretMayComeFromAFile(t *testing.T) {
 	values := map[string]string{
 		"DATABASE_URL": "postgres://u:" + plantedSecret + "@db/g", "REDIS_URL": "redis://:" + plantedSecret + "@cache",
 		"JWT_SECRET": plantedSecret, "JWT_SECRET_PREVIOUS": plantedSecret, "IDP_CLIENT_SECRET": plantedSecret,
-		"OPENAI_API_KEY": plantedSecret, "ANTHROPIC_API_KEY": plantedSecret, "GEMINI_API_KEY": plantedSecret, "GOOGLE_API_KEY": plantedSecret,
+		"OPENAI_API_KEY": plantedSecret, "ANTHROPIC_API_KEY": plantedSecret, "GEMINI_API_KEY": plantedSecret, "GOOGLE_API_KEY": plantedSecret, "METRICS_TOKEN": plantedSecret,
 	}
 	others := map[string]string{"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id"}
 	for _, s := range Settings() {

@@ -26,8 +26,7 @@ const (
 // before anything is sent upstream: only then does the server notice that a
 // client has gone.
 func readJSON(c *gin.Context, limit int64) ([]byte, error) {
-	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
-	if err != nil || media != "application/json" {
+	if !isJSON(c.GetHeader("Content-Type")) {
 		return nil, &api.Error{
 			Status: http.StatusUnsupportedMediaType, Type: api.TypeInvalidRequest, Code: api.CodeUnsupportedMediaType,
 			Message: "the body must be JSON, with Content-Type: application/json",
@@ -57,9 +56,21 @@ func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 	return nil, api.Invalid(api.CodeInvalidJSON, "", "the body did not arrive whole").Because(err)
 }
 
+func isJSON(contentType string) bool {
+	const media = "application/json"
+	if contentType == media {
+		return true
+	}
+	said, _, err := mime.ParseMediaType(contentType)
+	return err == nil && said == media
+}
+
 func readAll(c *gin.Context, limit int64) ([]byte, error) {
 	control := http.NewResponseController(c.Writer)
-	src := &patient{src: http.MaxBytesReader(c.Writer, c.Request.Body, limit), control: control, began: time.Now()}
+	src := &patient{src: c.Request.Body, control: control, began: time.Now()}
+	if c.Request.ContentLength < 0 { // else the server itself gives no more than was announced
+		src.src = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
+	}
 	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, 1<<20)+511)
 	for {
 		n, err := src.Read(buf[len(buf):cap(buf)])

@@ -33,7 +33,7 @@ func (h *Chat) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ask := services.Ask{Request: req, Strict: isTrue(c.GetHeader("x-gateway-strict-params"))}
+	ask := services.Ask{Request: req, Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params"))}
 	if req.Stream {
 		stream, served, err := h.Service.Stream(c.Request.Context(), ask)
 		h.describe(c, served, began)
@@ -63,15 +63,15 @@ func isTrue(header string) bool { return header == "1" || strings.EqualFold(head
 // describe tells in headers who answered and how faithfully.
 func (h *Chat) describe(c *gin.Context, s services.Served, began time.Time) {
 	if s.Provider != "" {
-		c.Header("x-gateway-provider", s.Provider)
+		c.Header("X-Gateway-Provider", s.Provider)
 	}
 	if len(s.Ignored) > 0 {
-		c.Header("x-gateway-ignored-params", listed(s.Ignored))
+		c.Header("X-Gateway-Ignored-Params", listed(s.Ignored))
 	}
 	if s.Redirected != "" {
-		c.Header("x-gateway-model-redirected", s.Redirected)
+		c.Header("X-Gateway-Model-Redirected", s.Redirected)
 	}
-	c.Header("openai-processing-ms", strconv.FormatInt(h.Now().Sub(began).Milliseconds(), 10))
+	c.Header("Openai-Processing-Ms", strconv.FormatInt(h.Now().Sub(began).Milliseconds(), 10))
 }
 
 // listed makes a header of names that clients chose: printable ASCII, and no
@@ -104,7 +104,9 @@ func writeJSON(c *gin.Context, status int, value any) error {
 // writeBody sends JSON.
 func writeBody(c *gin.Context, status int, body []byte) error {
 	c.Header("Content-Type", "application/json")
-	c.Header("Content-Length", strconv.Itoa(len(body)))
+	if len(body) > 1<<10 { // of less the server says it by itself
+		c.Header("Content-Length", strconv.Itoa(len(body)))
+	}
 	c.Status(status)
 	control := http.NewResponseController(c.Writer)
 	err := writeAll(c.Writer, control, body)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/services/metrics"
 )
 
 // Handler answers a request or says why it cannot.
@@ -20,8 +21,9 @@ type Handler func(*gin.Context) error
 
 // Chain makes the links that every request passes.
 type Chain struct {
-	Log *slog.Logger
-	Now func() time.Time
+	Log     *slog.Logger
+	Metrics *metrics.Metrics // nil = nothing is counted
+	Now     func() time.Time
 }
 
 // statusClientGone is what the log says of a client that left; nobody is there
@@ -66,12 +68,12 @@ func (m Chain) fail(c *gin.Context, err error) {
 		body, _ = json.Marshal(e)
 	}
 	header := c.Writer.Header()
-	header.Set("x-should-retry", strconv.FormatBool(e.ShouldRetry()))
+	header.Set("X-Should-Retry", strconv.FormatBool(e.ShouldRetry()))
 	if s := e.RetryAfterSeconds(); s > 0 {
 		header.Set("Retry-After", strconv.FormatInt(s, 10))
 	}
 	if e.Provider != "" {
-		header.Set("x-gateway-provider", e.Provider)
+		header.Set(providerHeader, e.Provider)
 	}
 	if e.Status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", "Bearer")

@@ -17,9 +17,9 @@ func (m Chain) Limit(l *services.Limit, account func(*gin.Context) string) gin.H
 		quota, err := l.Take(c.Request.Context(), account(c))
 		if quota.Limit > 0 {
 			header := c.Writer.Header()
-			header.Set("x-ratelimit-limit-requests", strconv.FormatInt(quota.Limit, 10))
-			header.Set("x-ratelimit-remaining-requests", strconv.FormatInt(quota.Remaining, 10))
-			header.Set("x-ratelimit-reset-requests", wholeSeconds(quota.Reset).String())
+			header.Set("X-Ratelimit-Limit-Requests", strconv.FormatInt(quota.Limit, 10))
+			header.Set("X-Ratelimit-Remaining-Requests", strconv.FormatInt(quota.Remaining, 10))
+			header.Set("X-Ratelimit-Reset-Requests", wholeSeconds(quota.Reset).String())
 		}
 		if err != nil {
 			m.fail(c, err)

@@ -12,7 +12,11 @@ import (
 	"modelgateway/models/api"
 )
 
-const requestIDHeader = "x-request-id"
+// Names of headers are in their canonical form, which costs nothing to set.
+const (
+	requestIDHeader = "X-Request-Id"
+	providerHeader  = "X-Gateway-Provider"
+)
 
 // sane is what a client's own request id may look like; anything else is
 // replaced, so that it can go into logs and headers.
@@ -21,7 +25,7 @@ var sane = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 // Identify gives every request an id, in the answer's header.
 func (m Chain) Identify(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
-	if !sane.MatchString(id) {
+	if id == "" || !sane.MatchString(id) {
 		id = "req_" + rand.Text()
 	}
 	c.Header(requestIDHeader, id)
@@ -31,24 +35,34 @@ func (m Chain) Identify(c *gin.Context) {
 // RequestID is the id that Identify gave.
 func RequestID(c *gin.Context) string { return c.Writer.Header().Get(requestIDHeader) }
 
-// Access writes one line a request: never a header, a query or a body.
+// Access counts every request, and writes one line of each: never a header, a
+// query or a body.
 func (m Chain) Access(c *gin.Context) {
 	began := m.Now()
+	m.Metrics.Begin()
 	defer func() {
 		route := c.FullPath()
 		if route == "" {
 			route = "none"
 		}
-		m.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
+		now := m.Now()
+		m.Metrics.Done(route, c.Writer.Status(), now.Sub(began))
+		ctx := c.Request.Context()
+		if !m.Log.Enabled(ctx, slog.LevelInfo) {
+			return
+		}
+		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // the place in the code is always this one
+		line.AddAttrs(
 			slog.String("request_id", RequestID(c)),
 			slog.String("method", c.Request.Method),
 			slog.String("route", route),
 			slog.Int("status", c.Writer.Status()),
-			slog.Float64("duration_ms", float64(m.Now().Sub(began).Microseconds())/1000),
+			slog.Float64("duration_ms", float64(now.Sub(began).Microseconds())/1000),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
 			slog.String("client", c.ClientIP()),
-			slog.String("provider", c.Writer.Header().Get("x-gateway-provider")),
+			slog.String("provider", c.Writer.Header().Get(providerHeader)),
 		)
+		_ = m.Log.Handler().Handle(ctx, line)
 	}()
 	c.Next()
 }

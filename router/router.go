@@ -13,22 +13,25 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/services"
+	"modelgateway/services/metrics"
 )
 
 // Options are what the routes lead to and what stands before them.
 type Options struct {
-	Chat   *controllers.Chat
-	Models *controllers.Models
-	Health *controllers.Health
-	Docs   *controllers.Docs
-	Auth   *controllers.Auth
-	Keys   *controllers.Keys
-	IDP    *controllers.IDP
+	Chat    *controllers.Chat
+	Models  *controllers.Models
+	Health  *controllers.Health
+	Docs    *controllers.Docs
+	Auth    *controllers.Auth
+	Keys    *controllers.Keys
+	IDP     *controllers.IDP
+	Metrics *controllers.Metrics
 
 	Callers   middleware.Auth // who may call /v1
 	CallLimit *services.Limit // of callers on /v1
 	AuthLimit *services.Limit // of addresses on what anybody may try
 
+	Counted        *metrics.Metrics // what every request is counted in; nil = nothing
 	Log            *slog.Logger
 	Now            func() time.Time
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
@@ -47,7 +50,7 @@ func New(opts Options) (http.Handler, error) {
 	engine.UseRawPath = true             // what is routed is what was guarded
 	engine.UnescapePathValues = true
 
-	chain := middleware.Chain{Log: opts.Log, Now: opts.Now}
+	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Now: opts.Now}
 	handle := chain.Handle
 	engine.Use(chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins))
 	engine.NoRoute(handle(noRoute))
@@ -57,6 +60,7 @@ func New(opts Options) (http.Handler, error) {
 	engine.Match(probes, "/health", handle(opts.Health.Report))
 	engine.Match(probes, "/livez", handle(opts.Health.Live))
 	engine.Match(probes, "/readyz", handle(opts.Health.Ready))
+	engine.GET("/metrics", handle(opts.Metrics.Show))
 	engine.GET("/openapi.yaml", handle(opts.Docs.Document))
 	engine.GET("/docs", handle(opts.Docs.Show))
 

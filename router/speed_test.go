@@ -18,6 +18,7 @@ import (
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services"
+	"modelgateway/services/metrics"
 )
 
 // ready is a provider that has its answer at once.
@@ -90,6 +91,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		Chat:    &controllers.Chat{Service: chat, MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
+		Metrics: &controllers.Metrics{}, Counted: metrics.New(),
 		Auth: &controllers.Auth{}, Keys: &controllers.Keys{}, IDP: &controllers.IDP{},
 		Log: log, Now: time.Now,
 	})

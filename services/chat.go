@@ -10,6 +10,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/services/metrics"
 )
 
 // Simulated is the system fingerprint of every answer that a simulator gave.
@@ -21,6 +22,7 @@ type Chat struct {
 	Upstreams map[string]*Upstream // the configured providers, by name
 	Redirect  bool                 // serve a retired model's successor
 	Simulated bool                 // the upstreams are simulators: say so in every answer
+	Metrics   *metrics.Metrics
 	Now       func() time.Time
 }
 
@@ -45,10 +47,11 @@ func (c *Chat) Complete(ctx context.Context, ask Ask) (*api.ChatCompletion, Serv
 	if err != nil {
 		return nil, served, err
 	}
-	answer, err := send(ctx, call, providers.Exchange.Complete)
+	answer, err := send(ctx, c, call, providers.Exchange.Complete)
 	if err != nil {
 		return nil, served, c.explain(err, call.model)
 	}
+	c.Metrics.Used(call.model.Provider, call.model.ID, answer.Usage)
 	if c.Simulated {
 		if err := answer.Open(); err != nil {
 			return nil, served, err
@@ -65,11 +68,11 @@ func (c *Chat) Stream(ctx context.Context, ask Ask) (providers.Stream, Served, e
 	if err != nil {
 		return nil, served, err
 	}
-	stream, err := send(ctx, call, providers.Exchange.Stream)
+	stream, err := send(ctx, c, call, providers.Exchange.Stream)
 	if err != nil {
 		return nil, served, c.explain(err, call.model)
 	}
-	return c.watch(stream, call.upstream), served, nil
+	return c.watch(stream, call), served, nil
 }
 
 // call is an exchange that is ready to be sent.
@@ -117,13 +120,30 @@ func notConfigured(provider string) *api.Error {
 }
 
 // send goes through the provider's circuit.
-func send[T any](ctx context.Context, c call, how func(providers.Exchange, context.Context) (T, error)) (answer T, err error) {
-	report, err := c.upstream.admit()
+func send[T any](ctx context.Context, c *Chat, to call, how func(providers.Exchange, context.Context) (T, error)) (answer T, err error) {
+	report, err := to.upstream.admit()
 	if err != nil {
 		return answer, err
 	}
-	defer func() { report(err) }() // also when how panics: a circuit waits for the word
-	return how(c.exchange, ctx)
+	began := c.Now()
+	defer func() { // also when how panics: a circuit waits for the word
+		report(err)
+		c.Metrics.Called(to.model.Provider, to.model.ID, outcome(err), c.Now().Sub(began))
+	}()
+	return how(to.exchange, ctx)
+}
+
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return metrics.OK
+	case gone(err):
+		return metrics.Canceled
+	case failed(err):
+		return metrics.Failed
+	default:
+		return metrics.Refused
+	}
 }
 
 // explain adds to a provider's 404 what the catalogue knows of the model.
@@ -140,14 +160,17 @@ func (c *Chat) explain(err error, model catalog.Model) error {
 	return &told
 }
 
-// watch passes a stream on, and books its failure.
-func (c *Chat) watch(stream providers.Stream, upstream *Upstream) providers.Stream {
+// watch passes a stream on, and books its usage and its failure.
+func (c *Chat) watch(stream providers.Stream, from call) providers.Stream {
 	return func(yield func(*api.ChatChunk, error) bool) {
 		for chunk, err := range stream {
 			if err != nil {
-				upstream.brokeOff(err)
+				from.upstream.brokeOff(err)
 				yield(nil, err)
 				return
+			}
+			if chunk != nil && chunk.Usage != nil {
+				c.Metrics.Used(from.model.Provider, from.model.ID, chunk.Usage)
 			}
 			if c.Simulated && chunk != nil {
 				chunk.SystemFingerprint = Simulated

@@ -36,6 +36,9 @@ func (r *ChatRequest) validate() error {
 		return err
 	}
 	for i := range r.Messages {
+		if r.Messages[i].plain() {
+			continue
+		}
 		if err := r.Messages[i].validate(fmt.Sprintf("messages[%d]", i)); err != nil {
 			return err
 		}
