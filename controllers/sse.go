@@ -68,13 +68,18 @@ type eventWriter struct {
 	closed  bool
 	encoder api.ChunkEncoder
 	buf     []byte // events that are still to be sent
+	pooled  *[]byte
 }
 
 // fullBuffer is how many bytes of events may wait for each other.
 const fullBuffer = 16 << 10
 
+// buffers are those that no stream uses: empty, whatever they held.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 func newEventWriter(w gin.ResponseWriter, opts streamOptions) *eventWriter {
-	e := &eventWriter{w: w, opts: opts, control: http.NewResponseController(w)}
+	e := &eventWriter{w: w, opts: opts, control: http.NewResponseController(w), pooled: buffers.Get().(*[]byte)}
+	e.buf = (*e.pooled)[:0]
 	if opts.keepAlive > 0 {
 		e.timer = time.AfterFunc(opts.keepAlive, e.ping)
 	}
@@ -165,6 +170,9 @@ func (e *eventWriter) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
+	*e.pooled = e.buf[:0]
+	buffers.Put(e.pooled)
+	e.buf = nil
 	if e.timer != nil {
 		e.timer.Stop()
 	}

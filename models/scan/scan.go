@@ -29,6 +29,19 @@ type Cursor struct {
 // Reset begins a text.
 func (c *Cursor) Reset(text []byte) { c.text, c.at, c.odd = text, 0, false }
 
+// Offset is how many bytes have been read. After Peek it is where the next value
+// begins.
+func (c *Cursor) Offset() int { return c.at }
+
+// Pass reads exactly these bytes, whatever they are.
+func (c *Cursor) Pass(text []byte) {
+	if !bytes.HasPrefix(c.text[c.at:], text) {
+		c.odd, c.at = true, len(c.text)
+		return
+	}
+	c.at += len(text)
+}
+
 // Done says whether all of the text has been read and nothing odd was in it.
 func (c *Cursor) Done() bool {
 	c.space()

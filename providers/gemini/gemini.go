@@ -113,6 +113,7 @@ func (x *exchange) stream(ctx context.Context, body []byte) (providers.Stream, e
 	s.events = events
 	return func(yield func(*api.ChatChunk, error) bool) {
 		defer events.Close()
+		defer s.source.close()
 		s.run(yield)
 	}, nil
 }

@@ -62,6 +62,13 @@ func begin(head, text []byte, body io.Reader) *source {
 	return &source{values: jsontext.NewDecoder(io.MultiReader(bytes.NewReader(text), bounded), lenient)}
 }
 
+// close ends the reading.
+func (s *source) close() {
+	if s.events != nil {
+		s.events.Close()
+	}
+}
+
 // next reads the next answer into a. The error is io.EOF at the end of the
 // body where it may end, io.ErrUnexpectedEOF where it may not.
 func (s *source) next(a *answer) error {

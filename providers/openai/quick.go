@@ -9,9 +9,21 @@ import (
 // it is. Everything else is to be read in full.
 type quick struct {
 	scan.Cursor
-	choice            [1]eventChoice
-	content           string
-	tier, fingerprint string // of the event before
+	choice  [1]eventChoice
+	content string
+
+	id, model, tier, fingerprint string // of the event before
+	pattern                      pattern
+}
+
+// pattern is an event that was read, with two holes: between from and to its
+// piece of text, and between pad and end its padding. One that differs in what
+// fills them only needs nothing else read.
+type pattern struct {
+	text               []byte
+	from, to, pad, end int
+	event              event
+	choice             eventChoice
 }
 
 // The members that may come, each once.
@@ -42,9 +54,54 @@ const (
 	sawCount
 )
 
-// read reads an event. What all events of a stream repeat (id, object, created
-// and model) is checked to be JSON and left out.
+// read reads an event.
 func (q *quick) read(data []byte, into *event) bool {
+	if q.again(data, into) {
+		return true
+	}
+	p := &q.pattern
+	p.from, p.to, p.pad, p.end = 0, 0, len(data), len(data)
+	if !q.first(data, into) {
+		p.text = p.text[:0]
+		return false
+	}
+	if p.to > p.from && p.pad > p.to {
+		p.text, p.event, p.choice = append(p.text[:0], data...), *into, q.choice[0]
+	} else {
+		p.text = p.text[:0]
+	}
+	return true
+}
+
+// again reads an event that is like the last one.
+func (q *quick) again(data []byte, into *event) bool {
+	p := &q.pattern
+	if len(p.text) == 0 {
+		return false
+	}
+	q.Reset(data)
+	q.Pass(p.text[:p.from])
+	text := q.String()
+	if q.Peek() == 0 {
+		return false
+	}
+	content := string(text)
+	q.Pass(p.text[p.to:p.pad])
+	if p.pad < p.end {
+		q.Literal()
+		q.Pass(p.text[p.end:])
+	}
+	if !q.Done() {
+		return false
+	}
+	q.content, q.choice[0], *into = content, p.choice, p.event
+	q.choice[0].Delta.Content = &q.content
+	into.Choices = q.choice[:]
+	return true
+}
+
+// first reads an event in which anything may come.
+func (q *quick) first(data []byte, into *event) bool {
 	q.Reset(data)
 	*into = event{}
 	q.choice[0] = eventChoice{}
@@ -54,16 +111,18 @@ func (q *quick) read(data []byte, into *event) bool {
 		switch string(q.Name()) {
 		case "id":
 			q.Once(&seen, sawID)
-			q.Literal()
+			q.id = q.repeated(q.id)
+			into.ID = q.id
 		case "object":
 			q.Once(&seen, sawObject)
 			q.Literal()
 		case "created":
 			q.Once(&seen, sawCreated)
-			q.Count()
+			into.Created = q.Count()
 		case "model":
 			q.Once(&seen, sawModel)
-			q.Literal()
+			q.model = q.repeated(q.model)
+			into.Model = q.model
 		case "service_tier":
 			q.Once(&seen, sawTier)
 			q.tier = q.repeated(q.tier)
@@ -83,7 +142,10 @@ func (q *quick) read(data []byte, into *event) bool {
 			q.Null()
 		case "obfuscation":
 			q.Once(&seen, sawObfuscation)
+			q.Peek()
+			q.pattern.pad = q.Offset()
 			q.Literal()
+			q.pattern.end = q.Offset()
 		default:
 			return false
 		}
@@ -108,6 +170,10 @@ func (q *quick) readChoice(c *eventChoice) {
 			q.Null()
 		case "finish_reason":
 			q.Once(&seen, sawReason)
+			if q.Peek() != 'n' {
+				c.FinishReason = string(q.String())
+				break
+			}
 			q.Null()
 		default:
 			q.Odd()
@@ -126,7 +192,9 @@ func (q *quick) readDelta(d *eventDelta) {
 		case "content":
 			q.Once(&seen, sawContent)
 			if q.Peek() != 'n' {
+				q.pattern.from = q.Offset()
 				q.content = string(q.String())
+				q.pattern.to = q.Offset()
 				d.Content = &q.content
 				break
 			}

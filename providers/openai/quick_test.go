@@ -17,7 +17,7 @@ func whole(t *testing.T, data []byte) (event, error) {
 	t.Helper()
 	var e event
 	err := json.Unmarshal(data, &e, lenient)
-	e.ID, e.Object, e.Created, e.Model, e.Obfuscation = "", "", 0, "", ""
+	e.Object, e.Obfuscation = "", ""
 	for i := range e.Choices {
 		c := &e.Choices[i]
 		c.Delta.Role = ""
@@ -54,7 +54,7 @@ func TestEverythingElseIsReadInFull(t *testing.T) {
 	for _, data := range []string{
 		``, `{`, `[DONE]`, `{}`, `{"choices":[]}`, `{"choices":[{},{}]}`, `{"choices":[{}]}x`, `{"choices":[{}],}`, `{,"choices":[{}]}`,
 		`{"choices":[{}],"choices":[{}]}`, `{"choices":[{"index":0,"index":1}]}`, `{"choices":[{"index":01}]}`, `{"choices":[{"index":-1}]}`, `{"choices":[{"index":1.0}]}`,
-		`{"choices":[{"finish_reason":"stop"}]}`, `{"choices":[{"logprobs":{}}]}`, `{"choices":[{"delta":{"tool_calls":[]}}]}`, `{"choices":[{"delta":{"refusal":"no"}}]}`,
+		`{"choices":[{"logprobs":{}}]}`, `{"choices":[{"delta":{"tool_calls":[]}}]}`, `{"choices":[{"delta":{"refusal":"no"}}]}`,
 		`{"choices":[{}],"usage":{}}`, `{"choices":[{}],"error":null}`, `{"choices":[{}],"x":1}`, `{"choices":[{"delta":{"content":"\ud800"}}]}`,
 		`{"choices":[{"delta":{"content":"` + "\xff" + `"}}]}`, `{"choices":[{"delta":{"content":"` + "\n" + `"}}]}`, `{"id":"\x","choices":[{}]}`,
 		`{"choices":[{}],"created":1e3}`, `{"choices":[{}],"created":"1"}`, `{"choices":[{}],"model":nul}`,
@@ -65,21 +65,52 @@ func TestEverythingElseIsReadInFull(t *testing.T) {
 	}
 }
 
-// FuzzQuick holds the quick reading against the full one: what it takes must
-// be JSON, and mean the same.
-func FuzzQuick(f *testing.F) {
-	f.Add([]byte(strings.TrimSpace(strings.TrimPrefix(textEvent, "data: "))))
-	f.Add([]byte(` { "choices" : [ { "delta" : { "content" : "\u00e9\n\"é" } , "index" : 12 } ] , "service_tier" : null } `))
-	f.Add([]byte(`{"id":"a","created":1,"usage":null,"choices":[{"delta":{"role":"x","refusal":null,"reasoning_content":"h\\"},"logprobs":null,"finish_reason":null}]}`))
+func TestEventsLikeTheLastAreReadByWhatDiffers(t *testing.T) {
 	var q quick
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var got event
-		if !q.read(data, &got) {
-			return
+	const like = `{"id":"a","created":1,"model":"m","service_tier":"x","choices":[{"index":1,"delta":{"content":"%"},"finish_reason":null}],"obfuscation":"pad"}`
+	for _, data := range []string{
+		strings.Replace(like, "%", "one", 1), strings.Replace(like, "%", `tw\u006f \n`, 1), strings.Replace(like, "%", "", 1),
+		strings.Replace(strings.Replace(like, "%", "three", 1), `"pad"`, `""`, 1), strings.Replace(like, `"id":"a"`, `"id":"b"`, 1),
+		strings.Replace(like, `"index":1`, `"index":2`, 1), strings.Replace(like, `,"obfuscation":"pad"`, ``, 1), strings.Replace(like, `null}]`, `"stop"}]`, 1),
+		`{"obfuscation":"p",` + like[1:len(like)-len(`,"obfuscation":"pad"}`)] + `}`,
+	} {
+		for range 2 {
+			var got event
+			if !q.read([]byte(data), &got) {
+				t.Fatalf("not read: %s", data)
+			}
+			want, err := whole(t, []byte(data))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s\nread %+v\nwant %+v, %v", data, got, want, err)
+			}
 		}
-		want, err := whole(t, data)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%q\nread %+v\nwant %+v, %v", data, got, want, err)
+	}
+	for _, tail := range []string{``, `}`, `,"obfuscation":"pad`, `,"obfuscation":pad}`, `,"obfuscation":"pad"}}`} {
+		data := strings.TrimSuffix(like, `,"obfuscation":"pad"}`) + tail
+		if tail != "}" && q.read([]byte(data), new(event)) {
+			t.Errorf("read: %s", data)
+		}
+	}
+}
+
+// FuzzQuick holds the quick reading of an event, and of one behind it, against
+// the full one: what it takes must be JSON, and mean the same.
+func FuzzQuick(f *testing.F) {
+	text := strings.TrimSpace(strings.TrimPrefix(textEvent, "data: "))
+	f.Add([]byte(text), []byte(strings.Replace(text, "quick", "slow", 1)))
+	f.Add([]byte(` { "choices" : [ { "delta" : { "content" : "\u00e9\n\"é" } , "index" : 12 } ] , "service_tier" : null } `), []byte(text))
+	f.Add([]byte(`{"id":"a","created":1,"usage":null,"choices":[{"delta":{"role":"x","refusal":null,"reasoning_content":"h\\"},"logprobs":null,"finish_reason":"x"}]}`), []byte(text))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		var q quick
+		for _, data := range [][]byte{first, second, first} {
+			var got event
+			if !q.read(data, &got) {
+				continue
+			}
+			want, err := whole(t, data)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q\nread %+v\nwant %+v, %v", data, got, want, err)
+			}
 		}
 	})
 }

@@ -150,7 +150,7 @@ func (s *stream) next() error {
 		s.ended = true
 		return nil
 	}
-	if s.out != nil && s.quick.read(raw.Data, &s.event) {
+	if s.quick.read(raw.Data, &s.event) {
 		return nil
 	}
 	s.event = event{}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 )
 
 // MaxLine bounds one line, in bytes: pictures arrive as one event.
@@ -29,6 +30,7 @@ type Event struct {
 // dispatched when the event's last line ending has arrived.
 type Reader struct {
 	src    io.Reader
+	first  *[firstBuffer]byte // goes back with Close
 	buf    []byte
 	r, w   int  // unread part of buf
 	seen   int  // bytes after r already searched for a line ending
@@ -40,9 +42,24 @@ type Reader struct {
 	stray []byte
 }
 
+// buffers are those that no reader uses. They hold what upstreams said to
+// others: a reader looks at nothing that it has not itself read into one.
+var buffers = sync.Pool{New: func() any { return new([firstBuffer]byte) }}
+
 // NewReader reads events from src.
 func NewReader(src io.Reader) *Reader {
-	return &Reader{src: src, buf: make([]byte, firstBuffer)}
+	first := buffers.Get().(*[firstBuffer]byte)
+	return &Reader{src: src, first: first, buf: first[:]}
+}
+
+// Close ends the reading. What Next has returned is no longer valid.
+func (r *Reader) Close() {
+	if r.first == nil {
+		return
+	}
+	buffers.Put(r.first)
+	r.first, r.buf, r.data = nil, nil, nil
+	r.r, r.w, r.seen, r.err = 0, 0, 0, io.ErrClosedPipe
 }
 
 // Next returns the next event that has data. A last event without its closing

@@ -117,7 +117,10 @@ func NewEvents(body io.ReadCloser) *Events {
 func (e *Events) BeforeRead(f func() bool) { e.before = f }
 
 // Close ends the upstream call, whether it was whole or not.
-func (e *Events) Close() { _ = e.body.Close() }
+func (e *Events) Close() {
+	_ = e.body.Close()
+	e.Reader.Close()
+}
 
 // Drain waits a moment for the body to end by itself, after the protocol's end
 // mark has come: then the connection can serve the next call.
