@@ -103,9 +103,7 @@ func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 	return chunk.Collect(x.replay(m))
 }
 
-// streamed is the body of a request for a stream.
-func (x *exchange) streamed() []byte {
-	const member = `,"stream":true}`
-	body := make([]byte, 0, len(x.body)+len(member))
-	return append(append(body, x.body[:len(x.body)-1]...), member...)
+// streamed is the body of a request for a stream, in pieces.
+func (x *exchange) streamed() [][]byte {
+	return [][]byte{x.body[:len(x.body)-1], []byte(`,"stream":true}`)}
 }

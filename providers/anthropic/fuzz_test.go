@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -47,7 +48,7 @@ func FuzzTranslate(f *testing.F) {
 
 // checkTranslation looks for what Anthropic would refuse whatever was asked.
 func checkTranslation(t *testing.T, m catalog.Model, x *exchange) {
-	if !jsontext.Value(x.body).IsValid() || !jsontext.Value(x.streamed()).IsValid() {
+	if !jsontext.Value(x.body).IsValid() || !jsontext.Value(bytes.Join(x.streamed(), nil)).IsValid() {
 		t.Fatalf("%s: not JSON: %s", m.ID, x.body)
 	}
 	if n := len(x.ignored); n != len(slices.Compact(slices.Sorted(slices.Values(x.ignored)))) {

@@ -15,7 +15,7 @@ import (
 )
 
 func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, messagesPath, x.streamed())
+	events, err := x.provider.client.Events(ctx, messagesPath, x.streamed()...)
 	if err != nil {
 		return nil, err
 	}

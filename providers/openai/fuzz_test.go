@@ -34,8 +34,8 @@ func FuzzTranslate(f *testing.F) {
 			t.Fatal(err)
 		}
 		var sent, came map[string]jsontext.Value
-		if err := json.Unmarshal(x.(*exchange).body, &sent); err != nil {
-			t.Fatalf("%v: %s", err, x.(*exchange).body)
+		if err := json.Unmarshal(sentBody(x), &sent); err != nil {
+			t.Fatalf("%v: %s", err, sentBody(x))
 		}
 		if err := json.Unmarshal(body, &came); err != nil {
 			t.Fatal(err)

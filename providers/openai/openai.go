@@ -61,7 +61,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 type exchange struct {
 	provider *Provider
 	call     providers.Call
-	body     []byte
+	body     [][]byte // in pieces, some of them the client's own
 	ignored  []string
 }
 
@@ -69,7 +69,7 @@ func (x *exchange) Ignored() []string { return x.ignored }
 
 func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 	client := x.provider.client
-	text, err := client.Post(ctx, "/v1/chat/completions", x.body)
+	text, err := client.Post(ctx, "/v1/chat/completions", x.body...)
 	if err != nil {
 		return nil, err
 	}

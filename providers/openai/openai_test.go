@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -36,6 +37,9 @@ func serve(t testing.TB, status int, contentType, body string) *Provider {
 	t.Cleanup(server.Close)
 	return provider(server.URL)
 }
+
+// sentBody is the body of a request in one piece.
+func sentBody(x providers.Exchange) []byte { return bytes.Join(x.(*exchange).body, nil) }
 
 func provider(url string) *Provider {
 	return New(Options{
@@ -104,7 +108,7 @@ func TestGoldenRequests(t *testing.T) {
 			if got := strings.Join(x.Ignored(), " "); got != tt.ignored {
 				t.Errorf("ignored %q, want %q", got, tt.ignored)
 			}
-			body := x.(*exchange).body
+			body := sentBody(x)
 			if !jsontext.Value(body).IsValid() {
 				t.Fatalf("not valid: %s", body)
 			}

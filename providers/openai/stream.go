@@ -70,7 +70,7 @@ type eventCall struct {
 const done = "[DONE]"
 
 func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, "/v1/chat/completions", x.body)
+	events, err := x.provider.client.Events(ctx, "/v1/chat/completions", x.body...)
 	if err != nil {
 		return nil, err
 	}

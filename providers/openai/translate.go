@@ -140,11 +140,13 @@ func (t *translation) foreign(req *api.ChatRequest) {
 	}
 }
 
-// body copies the client's bytes, member by member, with the changes. What is
-// not changed is carried byte for byte.
-func (t *translation) body(raw []byte) ([]byte, error) {
-	const more = 128 // for what is added
-	out := append(make([]byte, 0, len(raw)+more), '{')
+// body writes the request in pieces, member by member, with the changes. What is
+// not changed is carried byte for byte; what is long is not even copied.
+func (t *translation) body(raw []byte) ([][]byte, error) {
+	const long, usual = 1 << 10, 512
+	pieces := make([][]byte, 0, 3)
+	out := append(make([]byte, 0, min(len(raw), usual)+usual), '{')
+	first := true
 	for name, value := range api.Members(raw) {
 		if t.drops(name) {
 			continue
@@ -153,21 +155,29 @@ func (t *translation) body(raw []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(out) > 1 {
+		if !first {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, name...), ':'), value...)
+		first = false
+		out = append(append(out, name...), ':')
+		if len(value) < long {
+			out = append(out, value...)
+			continue
+		}
+		pieces = append(pieces, out, value)
+		out = out[len(out):]
 	}
 	for _, m := range t.set {
 		if m.written {
 			continue
 		}
-		if len(out) > 1 {
+		if !first {
 			out = append(out, ',')
 		}
+		first = false
 		out = append(append(append(append(out, '"'), m.name...), `":`...), m.value...)
 	}
-	return append(out, '}'), nil
+	return append(pieces, append(out, '}')), nil
 }
 
 func (t *translation) drops(name api.Name) bool {

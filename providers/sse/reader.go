@@ -16,7 +16,7 @@ const MaxLine = 16 << 20
 // longer than that together.
 var ErrTooLong = errors.New("sse: event longer than 16 MiB")
 
-const firstBuffer = 8 << 10
+const firstBuffer = 4 << 10 // what the transport reads at once
 
 // Event is one dispatched event. Data holds its data lines joined by LF and
 // is valid until the next call of Next.

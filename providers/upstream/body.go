@@ -1,9 +1,13 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"net"
+	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -12,6 +16,23 @@ var (
 	errTooLarge = errors.New("the answer is longer than 32 MiB")
 	errSilent   = errors.New("the upstream fell silent")
 )
+
+// carry makes pieces the body of a request.
+func carry(req *http.Request, pieces [][]byte) {
+	req.ContentLength = 0
+	for _, p := range pieces {
+		req.ContentLength += int64(len(p))
+	}
+	// Also called when the transport sends a request again.
+	req.GetBody = func() (io.ReadCloser, error) {
+		if len(pieces) == 1 {
+			return io.NopCloser(bytes.NewReader(pieces[0])), nil
+		}
+		unread := net.Buffers(slices.Clone(pieces)) // it forgets what has been read
+		return io.NopCloser(&unread), nil
+	}
+	req.Body, _ = req.GetBody()
+}
 
 // watch ends a call whose upstream is silent for too long.
 type watch struct {

@@ -4,7 +4,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,8 +63,9 @@ func New(opts Options) *Client {
 	}}
 }
 
-// Post sends a JSON body and returns the whole answer.
-func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, error) {
+// Post sends a JSON body, given in pieces, and returns the whole answer. The
+// pieces may be read for a while after it has returned: nobody may change them.
+func (c *Client) Post(ctx context.Context, path string, body ...[]byte) ([]byte, error) {
 	return c.whole(ctx, http.MethodPost, path, body)
 }
 
@@ -74,7 +74,7 @@ func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	return c.whole(ctx, http.MethodGet, path, nil)
 }
 
-func (c *Client) whole(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+func (c *Client) whole(ctx context.Context, method, path string, body [][]byte) ([]byte, error) {
 	answer, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return nil, err
@@ -87,9 +87,9 @@ func (c *Client) whole(ctx context.Context, method, path string, body []byte) ([
 	return text, nil
 }
 
-// Events sends a JSON body and returns the answer as a stream of events. The
-// caller closes it.
-func (c *Client) Events(ctx context.Context, path string, body []byte) (*Events, error) {
+// Events sends a JSON body, as Post does, and returns the answer as a stream of
+// events. The caller closes it.
+func (c *Client) Events(ctx context.Context, path string, body ...[]byte) (*Events, error) {
 	answer, err := c.send(ctx, http.MethodPost, path, body)
 	if err != nil {
 		return nil, err
@@ -153,16 +153,17 @@ func (w *waiting) Read(p []byte) (int, error) {
 	return w.body.Read(p)
 }
 
-func (c *Client) send(ctx context.Context, method, path string, payload []byte) (*body, error) {
+func (c *Client) send(ctx context.Context, method, path string, payload [][]byte) (*body, error) {
 	guarded, cancel := context.WithCancel(ctx)
-	req, err := http.NewRequestWithContext(guarded, method, c.opts.BaseURL+path, bytes.NewReader(payload))
+	req, err := http.NewRequestWithContext(guarded, method, c.opts.BaseURL+path, nil)
 	if err != nil {
 		cancel()
 		return nil, c.Broken(ctx, err)
 	}
 	req.Header["User-Agent"] = userAgent
-	if payload != nil {
+	if method == http.MethodPost {
 		req.Header["Content-Type"] = jsonBody
+		carry(req, payload)
 	}
 	// Lets the transport send again when a kept connection turns out to be
 	// closed before a byte came back (golang/go#19943): without it one call in
