@@ -17,7 +17,7 @@ run: ## Run with the keys of the environment or .env
 	CGO_ENABLED=0 go run -ldflags "-X main.release=$(VERSION)" .
 
 build: ## Build the static binary bin/modelgateway
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
+	CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
 
 test: compiler ## Run every test under the race detector
 	CGO_ENABLED=1 go test -race -timeout 10m ./...

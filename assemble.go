@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -54,10 +55,8 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 		Chat: chat, Version: version(), Started: time.Now(), Log: log,
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
 	}
-	page, err := web.Docs(cfg.PublicURL)
-	if err != nil {
-		return g, err
-	}
+	// Made for the first who asks: it takes memory that most never need.
+	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
 		Chat:    &controllers.Chat{Service: chat, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
 		Models:  &controllers.Models{Service: chat.Models},

@@ -44,6 +44,7 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 	defer background.Wait()
 	defer cancel()
 	gateway.start(working, &background, *cfg)
+	debug.FreeOSMemory() // what only the start needed
 	return gateway.serve(ctx, *cfg, log)
 }
 

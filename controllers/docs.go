@@ -8,8 +8,8 @@ import (
 
 // Docs serves the API's description from the binary.
 type Docs struct {
-	OpenAPI []byte // YAML
-	Page    []byte // HTML
+	OpenAPI []byte                 // YAML
+	Page    func() ([]byte, error) // HTML
 }
 
 // Document answers GET /openapi.yaml.
@@ -20,7 +20,11 @@ func (h *Docs) Document(c *gin.Context) error {
 
 // Show answers GET /docs.
 func (h *Docs) Show(c *gin.Context) error {
+	page, err := h.Page()
+	if err != nil {
+		return err
+	}
 	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'")
-	c.Data(http.StatusOK, "text/html; charset=utf-8", h.Page)
+	c.Data(http.StatusOK, "text/html; charset=utf-8", page)
 	return nil
 }
