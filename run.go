@@ -24,6 +24,7 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer tuneCollector()()
 	lines := newLogWriter(out)
 	defer lines.Close()
 	log := logger(*cfg, out, lines)

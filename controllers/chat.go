@@ -51,9 +51,14 @@ func (h *Chat) Create(c *gin.Context) error {
 	if answer.Raw != nil {
 		return writeBody(c, http.StatusOK, answer.Raw)
 	}
-	text, err := api.AppendCompletion(nil, answer)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	text, err := api.AppendCompletion((*buffer)[:0], answer)
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
+	}
+	if cap(text) <= fullBuffer {
+		*buffer = text[:0]
 	}
 	return writeBody(c, http.StatusOK, text)
 }

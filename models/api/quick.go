@@ -98,7 +98,7 @@ func (q *door) member(name []byte) {
 }
 
 func (q *door) messages() {
-	all := make([]Message, 0, 4)
+	all := make([]Message, 0, 2)
 	q.Open('[')
 	for first := true; q.More(']', first); first = false {
 		all = append(all, Message{})
