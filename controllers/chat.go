@@ -113,10 +113,7 @@ func writeBody(c *gin.Context, status int, body []byte) error {
 		c.Header("Content-Length", strconv.Itoa(len(body)))
 	}
 	c.Status(status)
-	control := http.NewResponseController(c.Writer)
-	err := writeAll(c.Writer, control, body)
-	_ = control.SetWriteDeadline(time.Time{}) // the connection may serve another request
-	return err
+	return writeAll(c.Writer, http.NewResponseController(c.Writer), body)
 }
 
 func size(bytes int64) string {

@@ -66,6 +66,7 @@ type eventWriter struct {
 	opts    streamOptions
 	timer   *time.Timer
 	closed  bool
+	flushed bool // once
 	encoder api.ChunkEncoder
 	buf     []byte // events that are still to be sent
 	pooled  *[]byte
@@ -119,7 +120,10 @@ func (e *eventWriter) done() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.buf = append(e.buf, "data: [DONE]\n\n"...)
-	return e.send()
+	if !e.flushed {
+		return e.send() // or the server would say its length, as of an answer that is no stream
+	}
+	return e.write() // the server sends it together with the end of its body
 }
 
 func (e *eventWriter) fail(err error) {
@@ -149,6 +153,18 @@ func (e *eventWriter) send() error {
 	if len(e.buf) == 0 {
 		return nil
 	}
+	if err := e.write(); err != nil {
+		return err
+	}
+	e.flushed = true
+	if err := e.control.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
+	}
+	return nil
+}
+
+// write hands over what has been added; the caller holds mu.
+func (e *eventWriter) write() error {
 	if e.timer != nil {
 		e.timer.Reset(e.opts.keepAlive)
 	}
@@ -157,13 +173,7 @@ func (e *eventWriter) send() error {
 	if cap(e.buf) > 2*fullBuffer {
 		e.buf = nil // a picture passed; most streams never need as much again
 	}
-	if err := writeAll(e.w, e.control, text); err != nil {
-		return err
-	}
-	if err := e.control.Flush(); err != nil {
-		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
-	}
-	return nil
+	return writeAll(e.w, e.control, text)
 }
 
 func (e *eventWriter) close() {
@@ -176,5 +186,4 @@ func (e *eventWriter) close() {
 	if e.timer != nil {
 		e.timer.Stop()
 	}
-	_ = e.control.SetWriteDeadline(time.Time{}) // the connection may serve another request
 }

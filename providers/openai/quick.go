@@ -9,6 +9,9 @@ import (
 // it is. Everything else is to be read in full.
 type quick struct {
 	scan.Cursor
+	counts  bool // read usage for its counts, without what is only carried
+	warm    bool // event is as pattern has it
+	event   event
 	choice  [1]eventChoice
 	content string
 
@@ -54,27 +57,27 @@ const (
 	sawCount
 )
 
-// read reads an event.
-func (q *quick) read(data []byte, into *event) bool {
-	if q.again(data, into) {
-		return true
+// read reads an event. It is valid until the next one is read, and not to be
+// changed.
+func (q *quick) read(data []byte) (*event, bool) {
+	if q.again(data) {
+		return &q.event, true
 	}
+	q.warm = false
 	p := &q.pattern
 	p.from, p.to, p.pad, p.end = 0, 0, len(data), len(data)
-	if !q.first(data, into) {
-		p.text = p.text[:0]
-		return false
+	p.text = p.text[:0]
+	if !q.first(data) {
+		return nil, false
 	}
 	if p.to > p.from && p.pad > p.to {
-		p.text, p.event, p.choice = append(p.text[:0], data...), *into, q.choice[0]
-	} else {
-		p.text = p.text[:0]
+		p.text, p.event, p.choice = append(p.text, data...), q.event, q.choice[0]
 	}
-	return true
+	return &q.event, true
 }
 
 // again reads an event that is like the last one.
-func (q *quick) again(data []byte, into *event) bool {
+func (q *quick) again(data []byte) bool {
 	p := &q.pattern
 	if len(p.text) == 0 {
 		return false
@@ -94,17 +97,22 @@ func (q *quick) again(data []byte, into *event) bool {
 	if !q.Done() {
 		return false
 	}
-	q.content, q.choice[0], *into = content, p.choice, p.event
-	q.choice[0].Delta.Content = &q.content
-	into.Choices = q.choice[:]
+	q.content = content
+	if !q.warm {
+		q.event, q.choice[0] = p.event, p.choice
+		q.choice[0].Delta.Content = &q.content
+		q.event.Choices = q.choice[:]
+		q.warm = true
+	}
 	return true
 }
 
 // first reads an event in which anything may come.
-func (q *quick) first(data []byte, into *event) bool {
+func (q *quick) first(data []byte) bool {
 	q.Reset(data)
-	*into = event{}
+	q.event = event{}
 	q.choice[0] = eventChoice{}
+	into := &q.event
 	var seen uint32
 	q.Open('{')
 	for first := true; q.More('}', first); first = false {
@@ -134,11 +142,17 @@ func (q *quick) first(data []byte, into *event) bool {
 		case "choices":
 			q.Once(&seen, sawChoices)
 			q.Open('[')
-			q.Expect(q.More(']', true))
-			q.readChoice(&q.choice[0])
-			q.Expect(!q.More(']', false))
+			if q.More(']', true) {
+				into.Choices = q.choice[:]
+				q.readChoice(&q.choice[0])
+				q.Expect(!q.More(']', false))
+			}
 		case "usage":
 			q.Once(&seen, sawUsage)
+			if q.counts && q.Peek() == '{' {
+				into.Usage = q.usage()
+				break
+			}
 			q.Null()
 		case "obfuscation":
 			q.Once(&seen, sawObfuscation)
@@ -150,8 +164,7 @@ func (q *quick) first(data []byte, into *event) bool {
 			return false
 		}
 	}
-	into.Choices = q.choice[:]
-	return q.Done() && seen&sawChoices != 0
+	return q.Done() && seen&sawChoices != 0 && (len(into.Choices) > 0 || into.Usage != nil)
 }
 
 func (q *quick) readChoice(c *eventChoice) {

@@ -37,13 +37,13 @@ func TestThePiecesOfTextAreReadQuickly(t *testing.T) {
 		`{"choices":[{"delta":{"reasoning_content":"hm","content":null}}]}`,
 		`{"choices":[{}]}`,
 	} {
-		var got event
-		if !q.read([]byte(data), &got) {
+		got, ok := q.read([]byte(data))
+		if !ok {
 			t.Errorf("not read: %s", data)
 			continue
 		}
 		want, err := whole(t, []byte(data))
-		if err != nil || !reflect.DeepEqual(got, want) {
+		if err != nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s\nread %+v\nwant %+v, %v", data, got, want, err)
 		}
 	}
@@ -52,14 +52,14 @@ func TestThePiecesOfTextAreReadQuickly(t *testing.T) {
 func TestEverythingElseIsReadInFull(t *testing.T) {
 	var q quick
 	for _, data := range []string{
-		``, `{`, `[DONE]`, `{}`, `{"choices":[]}`, `{"choices":[{},{}]}`, `{"choices":[{}]}x`, `{"choices":[{}],}`, `{,"choices":[{}]}`,
+		``, `{`, `[DONE]`, `{}`, `{"choices":[{},{}]}`, `{"choices":[{}]}x`, `{"choices":[{}],}`, `{,"choices":[{}]}`,
 		`{"choices":[{}],"choices":[{}]}`, `{"choices":[{"index":0,"index":1}]}`, `{"choices":[{"index":01}]}`, `{"choices":[{"index":-1}]}`, `{"choices":[{"index":1.0}]}`,
 		`{"choices":[{"logprobs":{}}]}`, `{"choices":[{"delta":{"tool_calls":[]}}]}`, `{"choices":[{"delta":{"refusal":"no"}}]}`,
-		`{"choices":[{}],"usage":{}}`, `{"choices":[{}],"error":null}`, `{"choices":[{}],"x":1}`, `{"choices":[{"delta":{"content":"\ud800"}}]}`,
+		`{"choices":[]}`, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, `{"choices":[{}],"usage":{}}`, `{"choices":[{}],"error":null}`, `{"choices":[{}],"x":1}`, `{"choices":[{"delta":{"content":"\ud800"}}]}`,
 		`{"choices":[{"delta":{"content":"` + "\xff" + `"}}]}`, `{"choices":[{"delta":{"content":"` + "\n" + `"}}]}`, `{"id":"\x","choices":[{}]}`,
 		`{"choices":[{}],"created":1e3}`, `{"choices":[{}],"created":"1"}`, `{"choices":[{}],"model":nul}`,
 	} {
-		if q.read([]byte(data), new(event)) {
+		if _, ok := q.read([]byte(data)); ok {
 			t.Errorf("read: %s", data)
 		}
 	}
@@ -75,19 +75,19 @@ func TestEventsLikeTheLastAreReadByWhatDiffers(t *testing.T) {
 		`{"obfuscation":"p",` + like[1:len(like)-len(`,"obfuscation":"pad"}`)] + `}`,
 	} {
 		for range 2 {
-			var got event
-			if !q.read([]byte(data), &got) {
+			got, ok := q.read([]byte(data))
+			if !ok {
 				t.Fatalf("not read: %s", data)
 			}
 			want, err := whole(t, []byte(data))
-			if err != nil || !reflect.DeepEqual(got, want) {
+			if err != nil || !reflect.DeepEqual(*got, want) {
 				t.Errorf("%s\nread %+v\nwant %+v, %v", data, got, want, err)
 			}
 		}
 	}
 	for _, tail := range []string{``, `}`, `,"obfuscation":"pad`, `,"obfuscation":pad}`, `,"obfuscation":"pad"}}`} {
 		data := strings.TrimSuffix(like, `,"obfuscation":"pad"}`) + tail
-		if tail != "}" && q.read([]byte(data), new(event)) {
+		if _, ok := q.read([]byte(data)); ok && tail != "}" {
 			t.Errorf("read: %s", data)
 		}
 	}
@@ -103,12 +103,12 @@ func FuzzQuick(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		var q quick
 		for _, data := range [][]byte{first, second, first} {
-			var got event
-			if !q.read(data, &got) {
+			got, ok := q.read(data)
+			if !ok {
 				continue
 			}
 			want, err := whole(t, data)
-			if err != nil || !reflect.DeepEqual(got, want) {
+			if err != nil || !reflect.DeepEqual(*got, want) {
 				t.Fatalf("%q\nread %+v\nwant %+v, %v", data, got, want, err)
 			}
 		}

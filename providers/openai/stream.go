@@ -80,6 +80,7 @@ func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
 // chunks reads up to the first event and translates from there.
 func (x *exchange) chunks(ctx context.Context, events *upstream.Events) (providers.Stream, error) {
 	s := &stream{ctx: ctx, exchange: x, events: events, client: x.provider.client}
+	s.quick.counts = !x.usage
 	if err := s.first(); err != nil {
 		events.Close()
 		return nil, err
@@ -97,7 +98,8 @@ type stream struct {
 	client   *upstream.Client
 	events   *upstream.Events
 
-	event event
+	event *event // the one at hand
+	full  event
 	quick quick
 	ended bool // [DONE] has come
 
@@ -137,7 +139,7 @@ func (s *stream) first() error {
 	return err
 }
 
-// next reads one event into s.event, or sets s.ended.
+// next reads one event, s.event, or sets s.ended.
 func (s *stream) next() error {
 	raw, err := s.events.Next()
 	if err == io.EOF {
@@ -150,13 +152,15 @@ func (s *stream) next() error {
 		s.ended = true
 		return nil
 	}
-	if s.quick.read(raw.Data, &s.event) {
+	if e, ok := s.quick.read(raw.Data); ok {
+		s.event = e
 		return nil
 	}
-	s.event = event{}
-	if err := json.Unmarshal(raw.Data, &s.event, lenient); err != nil {
+	s.full = event{}
+	if err := json.Unmarshal(raw.Data, &s.full, lenient); err != nil {
 		return s.client.Nonsense(err)
 	}
+	s.event = &s.full
 	if p := s.event.Error; p != nil {
 		return p.refusal(p.streamStatus()).Error(catalog.OpenAI)
 	}
@@ -165,7 +169,7 @@ func (s *stream) next() error {
 
 func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	err := s.skipPrologue()
-	e := &s.event
+	e := s.event
 	s.out = chunk.New(yield, s.exchange.head(e.ID, e.Model, e.Created))
 	s.calls = map[int][]call{}
 	s.events.BeforeRead(s.out.Pause)
@@ -181,7 +185,7 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 // skipPrologue leaves out the event without choices, id and model that Azure
 // sends first: the head of all chunks comes from the one behind it.
 func (s *stream) skipPrologue() error {
-	if e := &s.event; e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil {
+	if e := s.event; e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil {
 		return s.next()
 	}
 	return nil
@@ -189,7 +193,7 @@ func (s *stream) skipPrologue() error {
 
 // take emits what one event adds; it is false when the consumer has left.
 func (s *stream) take() bool {
-	e := &s.event
+	e := s.event
 	if e.Usage != nil {
 		s.usage = repairUsage(e.Usage)
 	}
@@ -222,10 +226,11 @@ func (s *stream) choice(c *eventChoice) bool {
 	if delta.ReasoningContent == "" {
 		delta.ReasoningContent = d.Reasoning
 	}
-	if c.Logprobs.Kind() == jsontext.KindNull {
-		c.Logprobs = nil
+	logprobs := c.Logprobs
+	if logprobs.Kind() == jsontext.KindNull {
+		logprobs = nil
 	}
-	s.out.With(c.Logprobs, c.Extra)
+	s.out.With(logprobs, c.Extra)
 	if !s.out.Delta(c.Index, delta) {
 		return false
 	}
