@@ -52,17 +52,15 @@ func (x *exchange) replay(m *wholeMessage) providers.Stream {
 // only the type is read: its other members may be of any form.
 func readBlock(raw []byte) (answerBlock, error) {
 	var b answerBlock
+	err := json.Unmarshal(raw, &b, lenient)
+	if err == nil {
+		return b, nil
+	}
 	var typed struct {
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(raw, &typed, lenient); err != nil {
-		return b, fmt.Errorf("decode content block: %w", err)
+	if json.Unmarshal(raw, &typed, lenient) == nil && kindOf(typed.Type) == kindOther {
+		return answerBlock{Type: typed.Type}, nil
 	}
-	if kindOf(typed.Type) == kindOther {
-		return b, nil
-	}
-	if err := json.Unmarshal(raw, &b, lenient); err != nil {
-		return b, fmt.Errorf("decode content block: %w", err)
-	}
-	return b, nil
+	return b, fmt.Errorf("decode content block: %w", err)
 }

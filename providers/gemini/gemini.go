@@ -3,7 +3,6 @@
 package gemini
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -85,7 +84,7 @@ func (x *exchange) complete(ctx context.Context, body []byte) (*api.ChatCompleti
 	if err != nil {
 		return nil, err
 	}
-	s, err := x.start(ctx, bytes.NewReader(text))
+	s, err := x.begin(ctx, &source{whole: text})
 	if err != nil {
 		return nil, err
 	}

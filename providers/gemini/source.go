@@ -17,6 +17,7 @@ import (
 // alt=sse, a JSON array that comes piece by piece. Whatever was asked for, a
 // proxy on the way may have turned one into another.
 type source struct {
+	whole  []byte            // a body that has come already, until it is read
 	events *sse.Reader       // of an event stream
 	values *jsontext.Decoder // of JSON
 
@@ -85,7 +86,12 @@ func (s *source) next(a *answer) error {
 }
 
 func (s *source) decode(a *answer) error {
-	if s.values != nil {
+	switch {
+	case s.whole != nil:
+		return s.once(a)
+	case s.over && s.events == nil:
+		return io.EOF
+	case s.values != nil:
 		return s.value(a)
 	}
 	event, err := s.events.Next()
@@ -97,6 +103,23 @@ func (s *source) decode(a *answer) error {
 		return err
 	}
 	return json.Unmarshal(event.Data, a, lenient)
+}
+
+// once reads a body that has come already: mostly it is the one answer.
+func (s *source) once(a *answer) error {
+	text := s.whole
+	s.whole = nil
+	if bytes.HasPrefix(trimmed(text), []byte("{")) && json.Unmarshal(text, a, lenient) == nil {
+		s.over = true
+		return nil
+	}
+	a.reset()
+	from, err := open(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	*s = *from
+	return s.decode(a)
 }
 
 func (s *source) value(a *answer) error {

@@ -49,15 +49,19 @@ type choice struct {
 // start reads up to the first event that says something. Until then nothing
 // has been sent, and an error may still be met with another upstream.
 func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
+	from, err := open(body)
+	if err != nil {
+		return nil, x.provider.client.Broken(ctx, err)
+	}
+	return x.begin(ctx, from)
+}
+
+func (x *exchange) begin(ctx context.Context, from *source) (*stream, error) {
 	s := &stream{
-		ctx: ctx, client: x.provider.client,
+		ctx: ctx, client: x.provider.client, source: from,
 		head:     chunk.Head{Created: x.provider.now().Unix()},
 		model:    modelName(x.call.Model.Upstream),
 		function: len(x.call.Request.Tools) == 0 && len(x.call.Request.Functions) > 0,
-	}
-	var err error
-	if s.source, err = open(body); err != nil {
-		return nil, s.client.Broken(ctx, err)
 	}
 	for {
 		if err := s.next(); err != nil {
