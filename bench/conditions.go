@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// conditions are what the figures depend on.
+type conditions struct {
+	Date       string `json:"date"`
+	Revision   string `json:"revision"` // of the source; with + when it was changed since
+	Go         string `json:"go"`
+	CPU        string `json:"cpu"`
+	CPUs       int    `json:"cpus"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	Kernel     string `json:"kernel"`
+	Rounds     int    `json:"rounds"`
+	Window     string `json:"window"`
+	Gateway    string `json:"gateway"` // which binary
+
+	// Others is the share of the machine that went to processes which are no
+	// part of it, one for each closed-loop measurement.
+	Others []float64 `json:"others"`
+}
+
+func describe(o options) conditions {
+	c := conditions{
+		Date: time.Now().UTC().Format(time.DateOnly), Revision: revision(), Go: runtime.Version(),
+		CPU: processor(), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		Rounds: o.rounds, Window: o.window.String(), Gateway: "built from this source",
+	}
+	if o.gateway != "" {
+		c.Gateway = "a given binary"
+	}
+	if kernel, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		c.Kernel = strings.TrimSpace(string(kernel))
+	}
+	return c
+}
+
+func (c conditions) sentence() string {
+	return fmt.Sprintf("%s, revision %s (gateway %s), %s, Linux %s, %d × %s, GOMAXPROCS %d; %d rounds with windows of %s after 1 s of warm-up; "+
+		"upstream, load generator and target share the machine over loopback%s.",
+		c.Date, c.Revision, c.Gateway, c.Go, c.Kernel, c.CPUs, c.CPU, c.GOMAXPROCS, c.Rounds, c.Window, c.others())
+}
+
+func (c conditions) others() string {
+	if len(c.Others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; other processes took %.0f %% of it in the median, %.0f %% at worst", 100*median(c.Others), 100*slices.Max(c.Others))
+}
+
+// revision is empty outside of a checkout.
+func revision() string {
+	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	name := strings.TrimSpace(string(commit))
+	if changed, err := exec.Command("git", "status", "--porcelain").Output(); err == nil && len(changed) > 0 {
+		name += "+"
+	}
+	return name
+}
+
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "processor"
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "processor"
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Roles that this program plays as a child of itself.
+const (
+	roleUpstream = "bench-upstream"
+	roleFloor    = "bench-floor"
+	roleTuned    = "bench-tuned"
+)
+
+// process is a child that was started here, and only such are ended here.
+type process struct {
+	pid  int
+	addr string // host and port
+	cmd  *exec.Cmd
+	dead chan struct{} // closed when it has ended
+}
+
+// launch starts a command that dies with this process at the latest.
+func launch(cmd *exec.Cmd) (*process, error) {
+	cmd.SysProcAttr = dieWithParent()
+	if cmd.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	p := &process{pid: cmd.Process.Pid, cmd: cmd, dead: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // it is killed in the end: its status says nothing
+		close(p.dead)
+	}()
+	return p, nil
+}
+
+// stop kills the process and waits until it is gone.
+func (p *process) stop() {
+	if p == nil {
+		return
+	}
+	_ = p.cmd.Process.Kill() // an error says that it has ended already
+	<-p.dead
+}
+
+// startRole starts this program once more in another role, and learns where it
+// listens from the first line it writes.
+func startRole(args ...string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = read.Close() }()
+	cmd := exec.Command(self, args...)
+	cmd.Stdout = write
+	p, err := launch(cmd)
+	_ = write.Close() // the child holds its own
+	if err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s did not start: %w", args[0], err)
+	}
+	p.addr = strings.TrimSpace(line)
+	return p, nil
+}
+
+// play is the life of a child: it serves until it is killed.
+func play(args []string) error {
+	handler, addr := http.Handler(nil), "127.0.0.1:0"
+	switch {
+	case args[0] == roleUpstream && len(args) == 2:
+		handler, addr = newUpstream().handler(), args[1]
+	case args[0] == roleFloor && len(args) == 2:
+		handler = floor(args[1])
+	case args[0] == roleTuned && len(args) == 2:
+		handler = tuned(args[1])
+	default:
+		return errors.New("unknown role")
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	return server.Serve(listener)
+}
+
+// freePort is a port of this machine that nothing listens on now.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = listener.Close() }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+// awaitReady asks until the answer is 200, and reports how long after start
+// that was.
+func (p *process) awaitReady(ctx context.Context, path string, start time.Time) (time.Duration, error) {
+	transport := &http.Transport{DisableKeepAlives: true}
+	client := &http.Client{Timeout: time.Second, Transport: transport}
+	const longest = 20 * time.Second
+	for time.Since(start) < longest && ctx.Err() == nil {
+		select {
+		case <-p.dead:
+			return 0, errors.New("it ended before it was ready")
+		default:
+		}
+		resp, err := client.Get("http://" + p.addr + path)
+		if err == nil {
+			_ = resp.Body.Close() // only the status counts
+			if resp.StatusCode == http.StatusOK {
+				return time.Since(start), nil
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	return 0, fmt.Errorf("not ready within %s", longest)
+}

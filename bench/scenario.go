@@ -1,0 +1,165 @@
+package main
+
+import (
+	"strings"
+	"time"
+)
+
+// scenario is one line of closed-loop load.
+type scenario struct {
+	name  string
+	job   job
+	conns int
+	base  string  // whose figures of the floor it is held against; empty: its own
+	cpu   float64 // goal: processor time at most this multiple of the floor's; 0: none
+	rate  float64 // goal: requests a second at least this multiple; 0: none
+}
+
+const (
+	loopConns  = 16
+	pacedConns = 64
+)
+
+// prompt is a text of about n bytes, with quotes, line ends and letters beyond
+// ASCII as people write them. It begins with the words that set the pace.
+func prompt(n int, words ...string) string {
+	const sentence = "Please summarise what the café's \"night shift\" wrote down, and keep the names and times as they are.\n" +
+		"The list is long: it begins at six and ends when the last guest has gone home, which is rarely before two. "
+	text := strings.Join(append(words, ""), " ")
+	text += strings.Repeat(sentence, n/len(sentence)+1)
+	return strings.ToValidUTF8(text[:max(n, len(words))], "")
+}
+
+// scenarios is the closed-loop part of the table, in its order.
+func scenarios() []scenario {
+	const short, long = 200, 32 << 10
+	all := []scenario{
+		{name: "answer-openai-200B", job: job{model: openAIModel, prompt: prompt(short)}, cpu: 1.3, rate: 0.8},
+		{name: "answer-openai-32KiB", job: job{model: openAIModel, prompt: prompt(long)}, cpu: 1.0, rate: 0.8},
+		{name: "answer-anthropic-200B", job: job{model: anthropicModel, prompt: prompt(short)}, base: "answer-openai-200B", cpu: 1.5},
+		{name: "answer-gemini-200B", job: job{model: geminiModel, prompt: prompt(short)}, base: "answer-openai-200B", cpu: 1.5},
+		{name: "stream-openai", job: job{model: openAIModel, prompt: prompt(short), stream: true}, cpu: 1.2},
+		{name: "stream-anthropic", job: job{model: anthropicModel, prompt: prompt(short), stream: true}, base: "stream-openai", cpu: 3},
+		{name: "stream-gemini", job: job{model: geminiModel, prompt: prompt(short), stream: true}, base: "stream-openai", cpu: 3},
+		{name: "stream-openai-paced", job: job{model: openAIModel, prompt: prompt(short, wordPaced), stream: true}, conns: pacedConns},
+		{name: "stream-anthropic-paced", job: job{model: anthropicModel, prompt: prompt(short, wordPaced), stream: true}, conns: pacedConns, base: "stream-openai-paced"},
+		{name: "stream-gemini-paced", job: job{model: geminiModel, prompt: prompt(short, wordPaced), stream: true}, conns: pacedConns, base: "stream-openai-paced"},
+	}
+	for i := range all {
+		if all[i].conns == 0 {
+			all[i].conns = loopConns
+		}
+	}
+	return all
+}
+
+// forPeers reports whether other gateways are measured with it too: what needs
+// no provider but OpenAI.
+func (s scenario) forPeers() bool { return s.base == "" }
+
+// perUnit is the processor time for one request, or for one chunk of a stream,
+// in microseconds; below zero: not known.
+func (s scenario) perUnit(f figures) float64 {
+	if f.CPU < 0 || f.Requests == 0 {
+		return -1
+	}
+	units := f.Requests
+	if s.job.stream {
+		units *= contentChunks
+	}
+	return float64(f.CPU) / float64(time.Microsecond) / float64(units)
+}
+
+func (s scenario) unit() string {
+	if s.job.stream {
+		return "CPU µs/chunk"
+	}
+	return "CPU µs/request"
+}
+
+// measured is the figures of one scenario's target, one for each round.
+type measured struct {
+	cpu, rate []float64
+}
+
+// loops measures the scenarios that are wanted, with the targets in turn, and
+// adds their rows.
+func (b *bench) loops() error {
+	var wanted []scenario
+	floors := map[string]bool{} // whose floor is needed
+	for _, s := range scenarios() {
+		if b.wants(s.name) {
+			wanted = append(wanted, s)
+			floors[s.baseName()] = true
+		}
+	}
+	got := map[string]*measured{} // by scenario and target
+	for round := range b.rounds {
+		for _, s := range scenarios() {
+			for _, t := range b.inTurn(round) {
+				if b.applies(s, t, floors[s.name]) && b.ctx.Err() == nil {
+					b.loop(s, t, round, got)
+				}
+			}
+		}
+		b.newRound()
+	}
+	for _, s := range wanted {
+		b.rowsOf(s, got)
+	}
+	return b.ctx.Err()
+}
+
+func (s scenario) baseName() string {
+	if s.base != "" {
+		return s.base
+	}
+	return s.name
+}
+
+// applies reports whether a target is measured in a scenario.
+func (b *bench) applies(s scenario, t target, asBase bool) bool {
+	switch t.name {
+	case floorName:
+		return asBase
+	case gatewayName:
+		return b.wants(s.name)
+	default:
+		return b.wants(s.name) && s.forPeers()
+	}
+}
+
+func (b *bench) loop(s scenario, t target, round int, got map[string]*measured) {
+	f := b.load(t, s.job, s.conns)
+	key := s.name + " " + t.name
+	if got[key] == nil {
+		got[key] = new(measured)
+	}
+	cpu, rate := s.perUnit(f), f.rate()
+	got[key].cpu, got[key].rate = append(got[key].cpu, cpu), append(got[key].rate, rate)
+	b.say("round %d  %-24s %-8s %8.1f %-15s %8.0f requests/s", round+1, s.name, t.name, cpu, s.unit(), rate)
+}
+
+func (b *bench) rowsOf(s scenario, got map[string]*measured) {
+	base := got[s.baseName()+" "+floorName]
+	for _, t := range b.judged() {
+		own := got[s.name+" "+t.name]
+		if own == nil || base == nil {
+			continue
+		}
+		cpu := row{Scenario: s.name, Unit: s.unit(), Target: t.name, Floor: base.cpu, Value: own.cpu}
+		cpu.Ratio = ratios(own.cpu, base.cpu)
+		rate := row{Scenario: s.name, Unit: "requests/s", Target: t.name, Floor: base.rate, Value: own.rate}
+		rate.Ratio = ratios(own.rate, base.rate)
+		if s.cpu > 0 && t.hasGoals() {
+			cpu.atMost(s.cpu)
+		}
+		if s.rate > 0 && t.hasGoals() {
+			rate.atLeast(s.rate)
+		}
+		b.add(cpu)
+		if s.conns != pacedConns { // there the pace decides, not the gateway
+			b.add(rate)
+		}
+	}
+}

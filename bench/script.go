@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// answerText is what every answer says: about sixty words, with what JSON has
+// to escape and what UTF-8 takes two and four bytes for.
+const answerText = "The \"gateway\" pattern puts one door in front of many rooms.\n\nIt checks who comes in, counts how often, and forwards " +
+	"what was asked to whoever can answer it best. A good one is like a café's waiter: quick, exact, and never " +
+	"between you and your coffee ☕. It forgets nothing, invents nothing, and its bill is \"to the cent\" 🎉 — even on a busy Sunday morning, when everybody comes at once."
+
+// streamText is what every stream says: 64 words, each of which is one chunk.
+const streamText = "Streams are \"small talk\" between machines: one word, a breath, and another word.\n\nNobody wants to wait for the whole " +
+	"sentence when its first half is already here. So the café's waiter brings each cup as it is ready 🎉 and the table " +
+	"never goes quiet. No cup is lost, none is brought twice, and the \"last one\" comes with the bill: then everybody knows."
+
+// contentChunks is the number of chunks of a stream that carry text.
+const contentChunks = 64
+
+// streamWords cuts streamText into what the chunks carry.
+func streamWords() []string {
+	words := strings.Split(streamText, " ")
+	for i := range words[1:] {
+		words[i+1] = " " + words[i+1]
+	}
+	return words
+}
+
+// wire is one provider's answer and stream, rendered once.
+type wire struct {
+	contentType string // of the stream
+	answer      []byte
+	before      [][]byte // events ahead of the first text
+	chunks      [][]byte // one event for each word
+	finish      []byte   // nil: the last chunk says it
+	usage       []byte   // sent only to who asked for it; nil: always said elsewhere
+	after       [][]byte
+}
+
+// quoted is a JSON string as the providers write it: nothing escaped that need
+// not be.
+func quoted(text string) string {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil {
+		panic(err) // a string always can be encoded
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// padding is letters of no meaning, the same in every run.
+func padding(random *rand.Rand, n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = letters[random.IntN(len(letters))]
+	}
+	return string(text)
+}
+
+// openAIWire is in the form of gpt-4o, with the members its events have today.
+func openAIWire() *wire {
+	const usage = `{"prompt_tokens":58,"completion_tokens":66,"total_tokens":124,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},` +
+		`"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`
+	random := rand.New(rand.NewPCG(1, 2))
+	event := func(choices, usage string, pad int) []byte {
+		return fmt.Appendf(nil, `data: {"id":"chatcmpl-CMKB4CzjM9AbvNcftqEsFcWBSrZNT","object":"chat.completion.chunk","created":1759436814,`+
+			`"model":"gpt-4o-2024-08-06","service_tier":"default","system_fingerprint":"fp_cbf1785567","choices":[%s],"usage":%s,"obfuscation":"%s"}`+"\n\n",
+			choices, usage, padding(random, pad))
+	}
+	choice := func(delta, finish string) string {
+		return `{"index":0,"delta":` + delta + `,"logprobs":null,"finish_reason":` + finish + `}`
+	}
+	w := &wire{
+		contentType: "text/event-stream; charset=utf-8",
+		answer: []byte(`{"id":"chatcmpl-CMKB0p2hTzWyqXJfkVdqWmvJc8rQd","object":"chat.completion","created":1759436814,"model":"gpt-4o-2024-08-06",` +
+			`"choices":[{"index":0,"message":{"role":"assistant","content":` + quoted(answerText) + `,"refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],` +
+			`"usage":` + usage + `,"service_tier":"default","system_fingerprint":"fp_cbf1785567"}`),
+		before: [][]byte{event(choice(`{"role":"assistant","content":"","refusal":null}`, "null"), "null", 14)},
+		finish: event(choice(`{}`, `"stop"`), "null", 10),
+		usage:  event("", usage, 6),
+		after:  [][]byte{[]byte("data: [DONE]\n\n")},
+	}
+	for _, word := range streamWords() {
+		w.chunks = append(w.chunks, event(choice(`{"content":`+quoted(word)+`}`, "null"), "null", max(1, 17-len(word))))
+	}
+	return w
+}
+
+// anthropicWire is in the form of claude-haiku-4-5, with the spaces that its
+// events carry in front of their last brace.
+func anthropicWire() *wire {
+	const model = "claude-haiku-4-5-20251001"
+	random := rand.New(rand.NewPCG(3, 4))
+	event := func(name, members string) []byte {
+		if members != "" {
+			members = "," + members
+		}
+		return fmt.Appendf(nil, "event: %s\ndata: {\"type\":\"%s\"%s%s}\n\n", name, name, members, strings.Repeat(" ", random.IntN(16)))
+	}
+	const cache = `"cache_creation_input_tokens":0,"cache_read_input_tokens":0`
+	const tier = `"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0}`
+	w := &wire{
+		contentType: "text/event-stream; charset=utf-8",
+		answer: []byte(`{"model":"` + model + `","id":"msg_01V2noLbAb2NgKnjaNw6Cn3w","type":"message","role":"assistant","content":[{"type":"text","text":` + quoted(answerText) +
+			`}],"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"usage":{"input_tokens":58,` + cache + `,` + tier +
+			`,"output_tokens":88,"service_tier":"standard","inference_geo":"not_available"}}`),
+		before: [][]byte{
+			event("message_start", `"message":{"model":"`+model+`","id":"msg_015uV9WrrY9nhNRUqWuTcEtm","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,`+
+				`"stop_details":null,"usage":{"input_tokens":58,`+cache+`,`+tier+`,"output_tokens":1,"service_tier":"standard","inference_geo":"not_available"}}`),
+			event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`),
+			[]byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+		},
+		finish: event("content_block_stop", `"index":0`),
+		after: [][]byte{
+			event("message_delta", `"delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":58,`+cache+`,"output_tokens":66}`),
+			event("message_stop", ""),
+		},
+	}
+	for _, word := range streamWords() {
+		w.chunks = append(w.chunks, event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":`+quoted(word)+`}`))
+	}
+	return w
+}
+
+// geminiWire is in the form of gemini-2.5-flash: the finish is in the last
+// chunk, the usage in each.
+func geminiWire() *wire {
+	body := func(text, finish string, out int) string {
+		return fmt.Sprintf(`{"candidates": [{"content": {"parts": [{"text": %s}],"role": "model"},%s"index": 0}],"usageMetadata": {"promptTokenCount": 58,"candidatesTokenCount": %d,`+
+			`"totalTokenCount": %d,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 58}]},"modelVersion": "gemini-2.5-flash","responseId": "6hkqaYC5BbGEz7IPwb3ggA8"}`,
+			quoted(text), finish, out, 58+out)
+	}
+	const stop = `"finishReason": "STOP",`
+	w := &wire{contentType: "text/event-stream", answer: []byte(body(answerText, stop, 88))}
+	words := streamWords()
+	for i, word := range words {
+		finish := ""
+		if i == len(words)-1 {
+			finish = stop
+		}
+		w.chunks = append(w.chunks, []byte("data: "+body(word, finish, i+1)+"\r\n\r\n"))
+	}
+	return w
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import (
+	"syscall"
+	"time"
+)
+
+// dieWithParent has nothing to offer here; nor is there a /proc to measure by.
+func dieWithParent() *syscall.SysProcAttr { return nil }
+
+func pause(d time.Duration) { time.Sleep(d) }
