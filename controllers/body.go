@@ -84,9 +84,19 @@ func readAll(c *gin.Context, limit int64) ([]byte, error) {
 			return nil, err
 		}
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			buf = grown(buf, c.Request.ContentLength)
 		}
 	}
+}
+
+// grown gives a full buffer room for what was announced, though never more than
+// four times what has come: an announcement costs its sender nothing.
+func grown(buf []byte, announced int64) []byte {
+	size := 4 * len(buf)
+	if announced >= int64(len(buf)) {
+		size = int(min(int64(size), announced+1))
+	}
+	return append(make([]byte, 0, max(size, len(buf)+1)), buf...)
 }
 
 // patient waits for a body only as long as it comes at a fair pace: one byte
