@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help demo run build test check lint fuzz golden compiler clean
+.PHONY: help demo run build test bench check lint fuzz golden compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,8 +19,13 @@ run: ## Run with the keys of the environment or .env
 build: ## Build the static binary bin/modelgateway
 	CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
 
-test: compiler ## Run every test under the race detector
+test: compiler ## Run every test under the race detector, and the ceilings of allocations without it
 	CGO_ENABLED=1 go test -race -timeout 10m ./...
+	CGO_ENABLED=0 go test -run Allocations ./models/... ./providers/... ./services ./router
+
+BENCH ?=
+bench: ## Measure beside a bare Gin passthrough (BENCH=-quick for less; PEER=name=url adds another gateway)
+	PEER='$(PEER)' go run ./bench -md docs/performance.md -svg docs/performance.svg -json docs/performance.json $(BENCH)
 
 check: ## Run what needs no tests: formatting, vet and the arrows of the house
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }

@@ -113,7 +113,8 @@ func writeBody(c *gin.Context, status int, body []byte) error {
 		c.Header("Content-Length", strconv.Itoa(len(body)))
 	}
 	c.Status(status)
-	return writeAll(c.Writer, http.NewResponseController(c.Writer), body)
+	w := newTimedWriter(c.Writer)
+	return w.write(body)
 }
 
 func size(bytes int64) string {

@@ -61,10 +61,10 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 // proxies and clients from giving up. What comes together is sent together.
 type eventWriter struct {
 	mu      sync.Mutex
-	w       gin.ResponseWriter
-	control *http.ResponseController
+	w       timedWriter
 	opts    streamOptions
-	timer   *time.Timer
+	timer   *time.Timer // nil without keepAlive
+	sent    time.Time   // when something was written last
 	closed  bool
 	flushed bool // once
 	encoder api.ChunkEncoder
@@ -79,9 +79,12 @@ const fullBuffer = 16 << 10
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func newEventWriter(w gin.ResponseWriter, opts streamOptions) *eventWriter {
-	e := &eventWriter{w: w, opts: opts, control: http.NewResponseController(w), pooled: buffers.Get().(*[]byte)}
+	e := &eventWriter{w: newTimedWriter(w), opts: opts, pooled: buffers.Get().(*[]byte)}
 	e.buf = (*e.pooled)[:0]
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if opts.keepAlive > 0 {
+		e.sent = time.Now()
 		e.timer = time.AfterFunc(opts.keepAlive, e.ping)
 	}
 	return e
@@ -137,15 +140,19 @@ func (e *eventWriter) fail(err error) {
 	_ = e.send()
 }
 
-// ping breaks a silence. It runs on the timer's own goroutine, and not once
-// more after close has returned.
+// ping breaks a silence, and comes back when the next could be as long. It runs
+// on the timer's own goroutine, and not once more after close has returned.
 func (e *eventWriter) ping() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.closed {
+	if e.closed {
+		return
+	}
+	if time.Since(e.sent) >= e.opts.keepAlive {
 		e.buf = append(e.buf, ": ping\n\n"...)
 		_ = e.send() // if the client has gone, the next chunk will tell
 	}
+	e.timer.Reset(e.opts.keepAlive - time.Since(e.sent))
 }
 
 // send writes what has been added and flushes; the caller holds mu.
@@ -157,23 +164,18 @@ func (e *eventWriter) send() error {
 		return err
 	}
 	e.flushed = true
-	if err := e.control.Flush(); err != nil {
-		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
-	}
-	return nil
+	return e.w.flush()
 }
 
 // write hands over what has been added; the caller holds mu.
 func (e *eventWriter) write() error {
-	if e.timer != nil {
-		e.timer.Reset(e.opts.keepAlive)
-	}
 	text := e.buf
 	e.buf = e.buf[:0]
 	if cap(e.buf) > 2*fullBuffer {
 		e.buf = nil // a picture passed; most streams never need as much again
 	}
-	return writeAll(e.w, e.control, text)
+	e.sent = time.Now()
+	return e.w.write(text)
 }
 
 func (e *eventWriter) close() {

@@ -16,21 +16,43 @@ const (
 	piece         = 64 << 10
 )
 
-// writeAll writes in pieces, each with its own time.
-func writeAll(w http.ResponseWriter, control *http.ResponseController, text []byte) error {
+// timedWriter writes to a client that may be slow.
+type timedWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timed   time.Time // when the patience with it began
+}
+
+func newTimedWriter(w http.ResponseWriter) timedWriter {
+	return timedWriter{w: w, control: http.NewResponseController(w)}
+}
+
+// write writes in pieces, each with its own time: up to a second less where much
+// is written, so that it need not be set for every chunk.
+func (t *timedWriter) write(text []byte) error {
 	for len(text) > 0 {
 		n := min(len(text), piece)
-		_ = control.SetWriteDeadline(time.Now().Add(writePatience)) // not every test's writer can
-		if _, err := w.Write(text[:n]); err != nil {
+		if now := time.Now(); now.Sub(t.timed) > time.Second {
+			_ = t.control.SetWriteDeadline(now.Add(writePatience)) // not every test's writer can
+			t.timed = now
+		}
+		if _, err := t.w.Write(text[:n]); err != nil {
 			return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
 		}
 		text = text[n:]
 		if len(text) == 0 {
 			break
 		}
-		if err := control.Flush(); err != nil { // or the pieces would gather and go as one
-			return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
+		if err := t.flush(); err != nil { // or the pieces would gather and go as one
+			return err
 		}
+	}
+	return nil
+}
+
+func (t *timedWriter) flush() error {
+	if err := t.control.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", middleware.ErrClientGone, err)
 	}
 	return nil
 }

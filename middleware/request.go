@@ -60,7 +60,7 @@ func (m Chain) Access(c *gin.Context) {
 			slog.String("method", c.Request.Method),
 			slog.String("route", route),
 			slog.Int("status", c.Writer.Status()),
-			slog.Float64("duration_ms", float64(now.Sub(began).Microseconds())/1000),
+			slog.Int64("duration_us", now.Sub(began).Microseconds()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
 			slog.String("client", c.ClientIP()),
 			slog.String("provider", c.Writer.Header().Get(providerHeader)),

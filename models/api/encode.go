@@ -5,6 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/scan"
 )
 
 // Faithful encodes what an upstream got wrong in members that are only
@@ -144,19 +146,45 @@ func appendUsage(dst []byte, u *Usage) []byte {
 		if d.CacheWriteTokens != 0 {
 			dst = strconv.AppendInt(append(dst, `,"cache_write_tokens":`...), d.CacheWriteTokens, 10)
 		}
-		dst = append(dst, '}')
+		dst = append(appendWords(dst, d.Extra), '}')
 	}
 	if d := u.CompletionTokensDetails; d != nil {
 		dst = strconv.AppendInt(append(dst, `,"completion_tokens_details":{"reasoning_tokens":`...), d.ReasoningTokens, 10)
-		dst = append(dst, '}')
+		dst = append(appendWords(dst, d.Extra), '}')
 	}
-	return append(dst, '}')
+	return append(appendWords(dst, u.Extra), '}')
 }
 
-// plain says whether usage has only the members that appendUsage writes.
+// plain says whether usage has only what appendUsage writes.
 func (u *Usage) plain() bool {
 	p, c := u.PromptTokensDetails, u.CompletionTokensDetails
-	return len(u.Extra) == 0 && (p == nil || len(p.Extra) == 0) && (c == nil || len(c.Extra) == 0)
+	return words(u.Extra) && (p == nil || words(p.Extra)) && (c == nil || words(c.Extra))
+}
+
+// words says whether an object holds numbers, true, false and null only, under
+// names that are written one way.
+func words(object jsontext.Value) bool {
+	if len(object) == 0 {
+		return true
+	}
+	var c scan.Cursor
+	c.Reset(object)
+	c.Open('{')
+	for first := true; c.More('}', first); first = false {
+		for _, b := range c.Name() {
+			c.Expect(b == '_' || b >= 'a' && b <= 'z')
+		}
+		c.Word()
+	}
+	return c.Done()
+}
+
+// appendWords adds the members of such an object to another.
+func appendWords(dst []byte, object jsontext.Value) []byte {
+	for name, value := range Members(object) {
+		dst = append(append(append(append(dst, ','), name...), ':'), value...)
+	}
+	return dst
 }
 
 func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {

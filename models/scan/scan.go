@@ -321,6 +321,15 @@ func (c *Cursor) number() {
 	// An exponent is not passed: what comes next will be odd.
 }
 
+// Word reads null, true, false or a number, and is its part of the text.
+func (c *Cursor) Word() []byte {
+	b := c.Peek()
+	c.odd = c.odd || b == '"' || b == '{' || b == '['
+	start := c.at
+	c.Skip()
+	return c.text[start:c.at]
+}
+
 // Skip checks any value. Names that occur twice in it are not noticed.
 func (c *Cursor) Skip() { c.skip(maxDepth) }
 

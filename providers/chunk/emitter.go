@@ -65,7 +65,7 @@ func (e *Emitter) Begin(index int) bool {
 	}
 	c.begun = true
 	empty := ""
-	return e.send(index, api.Delta{Role: "assistant", Content: &empty}, nil)
+	return e.send(index, &api.Delta{Role: "assistant", Content: &empty}, nil)
 }
 
 // Delta sends a fragment of a choice, after its role. A delta that adds
@@ -84,7 +84,7 @@ func (e *Emitter) Delta(index int, d api.Delta) bool {
 	if empty(&d) && len(e.logprobs) == 0 || e.choice(index).finished {
 		return true
 	}
-	return e.send(index, d, nil)
+	return e.send(index, &d, nil)
 }
 
 // With says what goes along with the next fragments of a choice: the
@@ -147,7 +147,7 @@ func (e *Emitter) Finish(index int, reason string) bool {
 		return true
 	}
 	c.finished = true
-	return e.send(index, api.Delta{}, &reason)
+	return e.send(index, &api.Delta{}, &reason)
 }
 
 // Finished says whether a choice has had its last chunk.
@@ -193,11 +193,12 @@ func (e *Emitter) Fail(err error) {
 	}
 }
 
-func (e *Emitter) send(index int, d api.Delta, reason *string) bool {
+func (e *Emitter) send(index int, d *api.Delta, reason *string) bool {
 	if e.gone {
 		return false
 	}
-	e.one[0] = api.ChunkChoice{Index: index, Delta: d, Logprobs: e.logprobs, FinishReason: reason, Extra: e.extra}
+	c := &e.one[0]
+	c.Index, c.Delta, c.Logprobs, c.FinishReason, c.Extra = index, *d, e.logprobs, reason, e.extra
 	e.chunk.Choices, e.chunk.Usage = e.one[:], nil
 	return e.out()
 }

@@ -1,8 +1,6 @@
 package gemini
 
 import (
-	"io"
-	"strings"
 	"testing"
 
 	"modelgateway/models/api"
@@ -40,31 +38,6 @@ func BenchmarkTextChunk(b *testing.B) {
 		return n < b.N
 	})
 	b.SetBytes(int64(len(textEvent)))
-}
-
-func TestATextChunkStaysCheap(t *testing.T) {
-	x, err := prepare(t, "gemini-2.5-flash", ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const events = 1000
-	body := strings.Repeat(textEvent, events) + eventsOf(said(`{"text":"x"}`, stop))
-	allocs := testing.AllocsPerRun(5, func() {
-		s, err := x.start(t.Context(), io.Reader(strings.NewReader(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, err := range s.run {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	if each := allocs / events; each > 5 {
-		t.Errorf("%.1f allocations for one chunk", each)
-	} else {
-		t.Logf("%.2f allocations for one chunk", each)
-	}
 }
 
 func BenchmarkPrepare(b *testing.B) {

@@ -55,10 +55,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	if err != nil {
 		return nil, api.Internal(err) // the door has read these bytes already
 	}
-	options := call.Request.StreamOptions
-	return &exchange{
-		provider: p, call: call, body: body, ignored: t.ignored, usage: options != nil && options.IncludeUsage,
-	}, nil
+	return &exchange{provider: p, call: call, body: body, ignored: t.ignored}, nil
 }
 
 type exchange struct {
@@ -66,7 +63,6 @@ type exchange struct {
 	call     providers.Call
 	body     [][]byte // in pieces, some of them the client's own
 	ignored  []string
-	usage    bool // the client of a stream asked for it
 }
 
 func (x *exchange) Ignored() []string { return x.ignored }

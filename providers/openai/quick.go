@@ -9,7 +9,6 @@ import (
 // it is. Everything else is to be read in full.
 type quick struct {
 	scan.Cursor
-	counts  bool // read usage for its counts, without what is only carried
 	warm    bool // event is as pattern has it
 	event   event
 	choice  [1]eventChoice
@@ -142,6 +141,7 @@ func (q *quick) first(data []byte) bool {
 		case "choices":
 			q.Once(&seen, sawChoices)
 			q.Open('[')
+			into.Choices = q.choice[:0]
 			if q.More(']', true) {
 				into.Choices = q.choice[:]
 				q.readChoice(&q.choice[0])
@@ -149,7 +149,7 @@ func (q *quick) first(data []byte) bool {
 			}
 		case "usage":
 			q.Once(&seen, sawUsage)
-			if q.counts && q.Peek() == '{' {
+			if q.Peek() == '{' {
 				into.Usage = q.usage()
 				break
 			}

@@ -3,6 +3,8 @@ package openai
 import (
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"modelgateway/models/api"
 )
 
@@ -104,14 +106,14 @@ func (q *quick) message() {
 // repaired are members of a message that are read in full.
 var repaired = []string{"tool_calls", "reasoning_content", "reasoning_details", "images"}
 
-// usage reads counts that make sense.
+// usage reads counts that make sense, and what else is a number or a word.
 func (q *quick) usage() *api.Usage {
 	const needed = sawPrompt | sawCompletion | sawTotal
 	u := new(api.Usage)
 	var seen uint32
 	q.Open('{')
 	for first := true; q.More('}', first); first = false {
-		switch string(q.Name()) {
+		switch name := q.Name(); string(name) {
 		case "prompt_tokens":
 			q.Once(&seen, sawPrompt)
 			u.PromptTokens = q.Count()
@@ -123,32 +125,50 @@ func (q *quick) usage() *api.Usage {
 			u.TotalTokens = q.Count()
 		case "prompt_tokens_details":
 			q.Once(&seen, sawPromptDetails)
-			u.PromptTokensDetails = &api.PromptDetails{CachedTokens: q.count("cached_tokens")}
+			u.PromptTokensDetails = new(api.PromptDetails)
+			u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.Extra = q.count("cached_tokens")
 		case "completion_tokens_details":
 			q.Once(&seen, sawCompletionDetails)
-			u.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: q.count("reasoning_tokens")}
+			u.CompletionTokensDetails = new(api.CompletionDetails)
+			u.CompletionTokensDetails.ReasoningTokens, u.CompletionTokensDetails.Extra = q.count("reasoning_tokens")
 		default:
-			q.Skip()
+			u.Extra = q.extra(u.Extra, name)
 		}
 	}
 	q.Expect(seen&needed == needed && u.TotalTokens > 0)
 	return u
 }
 
-// count reads an object of counts for one of them.
-func (q *quick) count(of string) (n int64) {
+// count reads an object of counts for one of them; the others are carried.
+func (q *quick) count(of string) (n int64, extra jsontext.Value) {
 	var seen uint32
 	q.Open('{')
 	for first := true; q.More('}', first); first = false {
-		if string(q.Name()) == of {
+		name := q.Name()
+		if string(name) == of {
 			q.Once(&seen, sawCount)
 			n = q.Count()
 			continue
 		}
-		q.Skip()
+		q.Expect(string(name) != "cache_write_tokens") // ours, and read in full
+		extra = q.extra(extra, name)
 	}
 	q.Expect(seen != 0)
-	return n
+	return n, extra
+}
+
+// extra adds a member to those that are only carried, as the full reading does.
+func (q *quick) extra(to jsontext.Value, name []byte) jsontext.Value {
+	for _, c := range name {
+		q.Expect(c == '_' || c >= 'a' && c <= 'z')
+	}
+	if len(to) == 0 {
+		to = append(make(jsontext.Value, 0, 128), '{')
+	} else {
+		to[len(to)-1] = ','
+	}
+	to = append(append(append(to, '"'), name...), `":`...)
+	return append(append(to, q.Word()...), '}')
 }
 
 // word takes one string only.

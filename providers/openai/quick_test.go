@@ -36,6 +36,7 @@ func TestThePiecesOfTextAreReadQuickly(t *testing.T) {
 		` { "choices" : [ { "delta" : { "content" : "\u00e9\n\"é" } , "index" : 12 } ] , "service_tier" : null } `,
 		`{"choices":[{"delta":{"reasoning_content":"hm","content":null}}]}`,
 		`{"choices":[{}]}`,
+		`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"audio_tokens":1,"reasoning_tokens":0,"x": -1.50},"a":null,"b_c":true}}`,
 	} {
 		got, ok := q.read([]byte(data))
 		if !ok {
@@ -55,7 +56,7 @@ func TestEverythingElseIsReadInFull(t *testing.T) {
 		``, `{`, `[DONE]`, `{}`, `{"choices":[{},{}]}`, `{"choices":[{}]}x`, `{"choices":[{}],}`, `{,"choices":[{}]}`,
 		`{"choices":[{}],"choices":[{}]}`, `{"choices":[{"index":0,"index":1}]}`, `{"choices":[{"index":01}]}`, `{"choices":[{"index":-1}]}`, `{"choices":[{"index":1.0}]}`,
 		`{"choices":[{"logprobs":{}}]}`, `{"choices":[{"delta":{"tool_calls":[]}}]}`, `{"choices":[{"delta":{"refusal":"no"}}]}`,
-		`{"choices":[]}`, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, `{"choices":[{}],"usage":{}}`, `{"choices":[{}],"error":null}`, `{"choices":[{}],"x":1}`, `{"choices":[{"delta":{"content":"\ud800"}}]}`,
+		`{"choices":[]}`, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"x":"y"}}`, `{"choices":[{}],"usage":{}}`, `{"choices":[{}],"error":null}`, `{"choices":[{}],"x":1}`, `{"choices":[{"delta":{"content":"\ud800"}}]}`,
 		`{"choices":[{"delta":{"content":"` + "\xff" + `"}}]}`, `{"choices":[{"delta":{"content":"` + "\n" + `"}}]}`, `{"id":"\x","choices":[{}]}`,
 		`{"choices":[{}],"created":1e3}`, `{"choices":[{}],"created":"1"}`, `{"choices":[{}],"model":nul}`,
 	} {
@@ -100,6 +101,7 @@ func FuzzQuick(f *testing.F) {
 	f.Add([]byte(text), []byte(strings.Replace(text, "quick", "slow", 1)))
 	f.Add([]byte(` { "choices" : [ { "delta" : { "content" : "\u00e9\n\"é" } , "index" : 12 } ] , "service_tier" : null } `), []byte(text))
 	f.Add([]byte(`{"id":"a","created":1,"usage":null,"choices":[{"delta":{"role":"x","refusal":null,"reasoning_content":"h\\"},"logprobs":null,"finish_reason":"x"}]}`), []byte(text))
+	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"audio_tokens":1,"reasoning_tokens":0,"x": -1.50},"a":null,"b_c":true}}`), []byte(text))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		var q quick
 		for _, data := range [][]byte{first, second, first} {

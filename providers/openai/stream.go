@@ -80,7 +80,6 @@ func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
 // chunks reads up to the first event and translates from there.
 func (x *exchange) chunks(ctx context.Context, events *upstream.Events) (providers.Stream, error) {
 	s := &stream{ctx: ctx, exchange: x, events: events, client: x.provider.client}
-	s.quick.counts = !x.usage
 	if err := s.first(); err != nil {
 		events.Close()
 		return nil, err

@@ -34,25 +34,60 @@ func carry(req *http.Request, pieces [][]byte) {
 	req.Body, _ = req.GetBody()
 }
 
-// watch ends a call whose upstream is silent for too long.
+// watch ends a call whose upstream is silent for too long. Its timer is not set
+// anew each time something is waited for, which is often; it looks at the time
+// when it comes.
 type watch struct {
-	timer  *time.Timer
-	cancel context.CancelFunc
-	silent atomic.Bool
+	began    time.Time
+	cancel   context.CancelFunc
+	timer    *time.Timer
+	patience atomic.Int64 // nanoseconds
+	waiting  atomic.Int64 // since when, in nanoseconds after began; 0 = for nothing
+	silent   atomic.Bool
+	over     atomic.Bool
 }
 
+// newWatch begins to wait.
 func newWatch(patience time.Duration, cancel context.CancelFunc) *watch {
-	w := &watch{cancel: cancel}
-	w.timer = time.AfterFunc(patience, w.giveUp)
+	w := &watch{began: time.Now(), cancel: cancel}
+	w.patience.Store(int64(patience))
+	w.waiting.Store(1)
+	w.timer = time.AfterFunc(time.Hour, w.look)
+	w.timer.Reset(patience) // only now may look come, which needs it
 	return w
 }
 
-func (w *watch) giveUp() {
+func (w *watch) wait() { w.waiting.Store(max(int64(time.Since(w.began)), 1)) }
+
+// rest is the end of waiting.
+func (w *watch) rest() { w.waiting.Store(0) }
+
+// allow sets how long is waited from now on.
+func (w *watch) allow(patience time.Duration) {
+	w.patience.Store(int64(patience))
+	w.timer.Reset(patience)
+}
+
+func (w *watch) stop() {
+	w.over.Store(true)
+	w.timer.Stop()
+}
+
+func (w *watch) look() {
+	if w.over.Load() {
+		return
+	}
+	left := time.Duration(w.patience.Load())
+	if since := w.waiting.Load(); since != 0 {
+		left -= time.Since(w.began) - time.Duration(since)
+	}
+	if left > 0 {
+		w.timer.Reset(left)
+		return
+	}
 	w.silent.Store(true)
 	w.cancel()
 }
-
-func (w *watch) stop() { w.timer.Stop() }
 
 // explain is the error of a call, which the watch may have ended.
 func (w *watch) explain(err error) error {
@@ -67,14 +102,13 @@ func (w *watch) explain(err error) error {
 type body struct {
 	src   io.ReadCloser
 	size  int64 // bytes, or -1
-	idle  time.Duration
 	watch *watch
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	b.watch.timer.Reset(b.idle)
+	b.watch.wait()
 	n, err := b.src.Read(p)
-	b.watch.stop()
+	b.watch.rest()
 	return n, b.watch.explain(err)
 }
 

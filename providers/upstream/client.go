@@ -128,7 +128,7 @@ func (e *Events) Drain() {
 	const moment = 20 * time.Millisecond
 	e.before = nil // the end that is still to be written goes with the last chunks
 	if b, ok := e.body.(*body); ok {
-		b.idle = moment
+		b.watch.allow(moment)
 	}
 	for range 8 { // an upstream that goes on talking is not worth a connection
 		if _, err := e.Next(); err != nil {
@@ -175,12 +175,14 @@ func (c *Client) send(ctx context.Context, method, path string, payload [][]byte
 	// upstream that does not read would be waited for without end.
 	watch := newWatch(c.opts.HeaderTimeout, cancel)
 	resp, err := c.transport.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
-	watch.stop()
+	watch.rest()
 	if err != nil {
+		watch.stop()
 		cancel()
 		return nil, c.Broken(ctx, watch.explain(err))
 	}
-	answer := &body{src: resp.Body, size: resp.ContentLength, idle: c.opts.IdleTimeout, watch: watch}
+	watch.allow(c.opts.IdleTimeout)
+	answer := &body{src: resp.Body, size: resp.ContentLength, watch: watch}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return answer, nil
 	}
