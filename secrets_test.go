@@ -19,12 +19,13 @@ import (
 func TestNoSecretIsEverToldToTheLog(t *testing.T) {
 	const (
 		jwtSecret = "canary-jwt-0f9c2b7a64d18e5330bb1f6ad2c4e8971b"
+		collector = "canary-metrics-token-5d1e9c"
 		clientID  = "canary-idp-client-secret-91b2"
 		password  = "canary password 7731"
 		upstream  = "sk-canary-upstream-55ab"
 	)
 	database, cache := servertest.StartPostgres(t), servertest.StartRedis(t)
-	secrets := map[string]string{"JWT_SECRET": jwtSecret, "IDP_CLIENT_SECRET": clientID, "password": password, "OPENAI_API_KEY": upstream}
+	secrets := map[string]string{"JWT_SECRET": jwtSecret, "IDP_CLIENT_SECRET": clientID, "password": password, "OPENAI_API_KEY": upstream, "METRICS_TOKEN": collector}
 	for name, address := range map[string]string{"database": database.URL, "redis": cache.URL} {
 		u, err := url.Parse(address)
 		if err != nil {
@@ -36,7 +37,7 @@ func TestNoSecretIsEverToldToTheLog(t *testing.T) {
 	}
 	f := families()[0]
 	u := providertest.Serve(t, jsonScript(401, `{"error":{"message":"Incorrect API key provided: `+upstream+`"}}`))
-	p := start(t, "DATABASE_URL="+database.URL, "REDIS_URL="+cache.URL, "REQUIRE_AUTH=true", "JWT_SECRET="+jwtSecret,
+	p := start(t, "DATABASE_URL="+database.URL, "REDIS_URL="+cache.URL, "REQUIRE_AUTH=true", "JWT_SECRET="+jwtSecret, "METRICS_TOKEN="+collector,
 		"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET="+clientID, "IDP_PROVIDER=oidc", "IDP_ISSUER=http://127.0.0.1:1",
 		"OPENAI_API_KEY="+upstream, "OPENAI_BASE_URL="+u.URL)
 	var told strings.Builder

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 )
 
 func prompt(size int) []byte {
@@ -25,4 +27,24 @@ func BenchmarkDecode(b *testing.B) {
 			}
 		})
 	}
+}
+
+// The two ways a chunk is written.
+func BenchmarkChunk(b *testing.B) {
+	text := " a piece of text"
+	c := ChatChunk{ID: "chatcmpl-1", Object: ObjectChunk, Created: 1757000000, Model: "gpt-4o", Choices: []ChunkChoice{{Delta: Delta{Content: &text}}}}
+	b.Run("quick", func(b *testing.B) {
+		b.ReportAllocs()
+		var e ChunkEncoder
+		var buf []byte
+		for b.Loop() {
+			buf, _ = e.Append(buf[:0], &c)
+		}
+	})
+	b.Run("library", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = json.Marshal(&c, Faithful)
+		}
+	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
@@ -87,15 +87,50 @@ func BenchmarkSSE(b *testing.B) {
 
 const wholeText = `{"id":"chatcmpl-1","object":"chat.completion","created":1757000000,"model":"gpt-4o-2024-08-06","choices":[{"index":0,"message":{"role":"assistant","content":"The quick brown fox jumps over the lazy dog and so on and so forth, as it has to be with texts of this kind.","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default","system_fingerprint":"fp_1"}`
 
-func BenchmarkWhole(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		var answer wholeAnswer
-		if err := json.Unmarshal([]byte(wholeText), &answer, lenient); err != nil {
-			b.Fatal(err)
+// The two ways an answer is read.
+func BenchmarkAnswer(b *testing.B) {
+	text := []byte(wholeText)
+	b.Run("as it came", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, ok := new(quick).answer(text); !ok {
+				b.Fatal("not read")
+			}
 		}
-		if _, err := json.Marshal(&answer.ChatCompletion, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-			b.Fatal(err)
+	})
+	b.Run("in full", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			answer, err := full(text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := json.Marshal(answer, api.Faithful); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
+}
+
+// The two ways an event is read.
+func BenchmarkEvent(b *testing.B) {
+	data := []byte(strings.TrimSpace(strings.TrimPrefix(textEvent, "data: ")))
+	b.Run("like the last", func(b *testing.B) {
+		b.ReportAllocs()
+		var q quick
+		for b.Loop() {
+			if _, ok := q.read(data); !ok {
+				b.Fatal("not read")
+			}
+		}
+	})
+	b.Run("in full", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var e event
+			if err := json.Unmarshal(data, &e, lenient); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
