@@ -29,7 +29,7 @@ func TestTheCollectorIsTunedAfterItsCycles(t *testing.T) {
 	before := now()
 	defer debug.SetGCPercent(before)
 	stop := tuneCollector()
-	ballast := make([]byte, 4*garbageRoom) // alive, and then not
+	ballast := [][]byte{make([]byte, 4*garbageRoom)} // alive, and then not
 	want := func(what string, good func(int) bool) {
 		t.Helper()
 		until(t, what, func() bool {
@@ -40,7 +40,7 @@ func TestTheCollectorIsTunedAfterItsCycles(t *testing.T) {
 	}
 	want("a large heap is left alone", func(p int) bool { return p == usualPercent })
 	runtime.KeepAlive(ballast)
-	ballast = nil
+	ballast[0] = nil
 	want("a small one is collected seldom", func(p int) bool { return p > usualPercent })
 	stop()
 	if p := now(); p != usualPercent {

@@ -41,7 +41,7 @@ func TestMetricsCountWhatWasDone(t *testing.T) {
 	if a.status != 200 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	got := figures(t, string(a.body))
+	got := figures(t, a.body)
 	for name, want := range map[string]float64{
 		`modelgateway_http_requests_total{route="/v1/chat/completions",status="200"}`:                            4,
 		`modelgateway_http_requests_total{route="/v1/chat/completions",status="404"}`:                            1,
@@ -60,7 +60,7 @@ func TestMetricsCountWhatWasDone(t *testing.T) {
 			t.Errorf("%v tokens of %s in four calls", n, kind)
 		}
 	}
-	if strings.Contains(string(a.body), "no-such-model") || strings.Contains(string(a.body), "xxxx") {
+	if strings.Contains(a.body, "no-such-model") || strings.Contains(a.body, "xxxx") {
 		t.Error("what a request says has become a label")
 	}
 }

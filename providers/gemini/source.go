@@ -79,7 +79,7 @@ func (s *source) next(a *answer) error {
 		s.read++
 		return nil
 	}
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && e.Err == io.ErrUnexpectedEOF {
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(e.Err, io.ErrUnexpectedEOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
@@ -95,7 +95,7 @@ func (s *source) decode(a *answer) error {
 		return s.value(a)
 	}
 	event, err := s.events.Next()
-	if err == io.EOF && !s.over {
+	if errors.Is(err, io.EOF) && !s.over {
 		s.over = true
 		return s.stray(a)
 	}

@@ -108,7 +108,7 @@ func (s *stream) next() error {
 		return s.answer.Error.refusal(s.answer.Error.streamStatus()).Error(catalog.Gemini)
 	case err == nil:
 		return nil
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		s.ended = true
 		return nil
 	case s.ctx.Err() != nil:

@@ -91,7 +91,7 @@ func (w *watch) look() {
 
 // explain is the error of a call, which the watch may have ended.
 func (w *watch) explain(err error) error {
-	if err != nil && err != io.EOF && w.silent.Load() {
+	if err != nil && !errors.Is(err, io.EOF) && w.silent.Load() {
 		return errSilent
 	}
 	return err
