@@ -33,6 +33,7 @@ type gateway struct {
 	cache     *redis.Client // nil: everything shared stays in this process
 	health    *services.Health
 	discovery *services.Discovery
+	revisions *services.Revisions
 	keys      *services.Keys
 	metrics   *metrics.Metrics
 	closers   []func() error
@@ -126,11 +127,12 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 		g.log.Warn("JWT_SECRET is not set: logins end with this process")
 		secret = []byte(rand.Text() + rand.Text())
 	}
+	g.revisions = services.NewRevisions(g.store, time.Now)
 	tokens := services.NewTokens(services.TokenOptions{
 		Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), Expiry: cfg.JWTExpiry,
-		Issuer: "modelgateway", Store: g.store, Now: time.Now,
+		Issuer: "modelgateway", Store: g.store, Now: time.Now, Revisions: g.revisions,
 	})
-	g.keys = services.NewKeys(services.KeyOptions{Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now})
+	g.keys = services.NewKeys(services.KeyOptions{Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions})
 	accounts := services.NewAccounts(services.AccountOptions{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
 	login, err := idp.New(idp.Options{
 		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,

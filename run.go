@@ -85,6 +85,7 @@ func (g *gateway) start(ctx context.Context, background *sync.WaitGroup, cfg con
 	}
 	probed := make(chan struct{})
 	background.Go(func() { g.health.Run(ctx, probed) })
+	background.Go(func() { g.revisions.Run(ctx) })
 	background.Go(func() { g.keys.Run(ctx) })
 	if cfg.ModelDiscovery {
 		background.Go(func() { g.discovery.Run(ctx) })

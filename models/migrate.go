@@ -35,7 +35,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 				return fmt.Errorf("wait for other replicas: %w", err)
 			}
 		}
-		return migrate(tx)
+		return s.migrate(tx)
 	})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -44,7 +44,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-func migrate(tx *gorm.DB) error {
+func (s *Store) migrate(tx *gorm.DB) error {
 	if err := tx.Exec("CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)").Error; err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func migrate(tx *gorm.DB) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if version <= done {
+		if version <= done || !s.understands(file) {
 			continue
 		}
 		if err := apply(tx, file); err != nil {
@@ -74,18 +74,21 @@ func migrate(tx *gorm.DB) error {
 	return nil
 }
 
+// understands says whether a file is for this database: some are for one kind
+// alone, which their names say.
+func (s *Store) understands(file string) bool {
+	if s.embedded {
+		return !strings.HasSuffix(file, ".postgres.sql")
+	}
+	return !strings.HasSuffix(file, ".sqlite.sql")
+}
+
+// apply runs a file whole: both drivers take several statements at once when
+// there are no arguments.
 func apply(tx *gorm.DB, file string) error {
 	text, err := migrations.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	for statement := range strings.SplitSeq(string(text), ";") {
-		if strings.TrimSpace(statement) == "" {
-			continue
-		}
-		if err := tx.Exec(statement).Error; err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.Exec(string(text)).Error
 }

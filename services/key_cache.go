@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// keyLife is how long what the database said about a key is believed,
-	// counted from before it was asked. It bounds how long a key outlives its
+	// keyLife is how long what the database said about a key or a user is
+	// believed, counted from before it was asked, or from when Revisions last
+	// proved that it is still so. It bounds how long a key outlives its
 	// revocation, or its user, where no news of it comes: a second, less what
 	// an answer takes.
 	keyLife = 900 * time.Millisecond
 
-	// keyMemory is how long a key counts as known after it was last asked for.
+	// keyMemory is how long a key counts as known after it was last used.
 	keyMemory = time.Minute
 
 	// Unknown keys have room of their own: a flood of them pushes no good one out.
@@ -32,10 +33,23 @@ type finding struct {
 	use   *keyUse     // nil with key
 	asked time.Time   // before the database was
 
+	// revision was known before the database was asked; 0 without key: what
+	// opens nothing may be there a moment later, and that does not count.
+	revision int64
+
 	refreshing atomic.Bool // somebody asks again already
 }
 
-func (f *finding) believed(now time.Time) bool { return now.Sub(f.asked) < keyLife }
+// lastUse is when the key was last wanted, as far as anybody noted it.
+func (f *finding) lastUse() time.Time {
+	if f.use == nil {
+		return f.asked
+	}
+	if at := time.UnixMicro(f.use.at.Load()); at.After(f.asked) {
+		return at
+	}
+	return f.asked
+}
 
 // flight is one question to the database, with all who wait for its answer.
 type flight struct {
@@ -46,7 +60,10 @@ type flight struct {
 }
 
 // keyCache holds findings by digest.
-type keyCache struct{ shards [keyShards]keyShard }
+type keyCache struct {
+	revisions *Revisions
+	shards    [keyShards]keyShard
+}
 
 // keyShard is a part of the cache. A finding is kept only by a flight that is
 // still listed: who drops a key takes its flight off the list, so that an
@@ -58,8 +75,8 @@ type keyShard struct {
 	flights map[digest]*flight
 }
 
-func newKeyCache() *keyCache {
-	c := &keyCache{}
+func newKeyCache(revisions *Revisions) *keyCache {
+	c := &keyCache{revisions: revisions}
 	for i := range c.shards {
 		c.shards[i].good = map[digest]*finding{}
 		c.shards[i].refused = map[digest]*finding{}
@@ -70,12 +87,17 @@ func newKeyCache() *keyCache {
 
 func (c *keyCache) shard(d digest) *keyShard { return &c.shards[d[0]%keyShards] }
 
+// goodAt is when a finding was last known to be right.
+func (c *keyCache) goodAt(f *finding) time.Time { return c.revisions.goodAt(f.asked, f.revision) }
+
+func (c *keyCache) believed(f *finding, now time.Time) bool { return now.Sub(c.goodAt(f)) < keyLife }
+
 // find is what is believed about a key now, or nil.
 func (c *keyCache) find(d digest, now time.Time) *finding {
 	s := c.shard(d)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if f := s.latest(d); f != nil && f.believed(now) {
+	if f := s.latest(d); f != nil && c.believed(f, now) {
 		return f
 	}
 	return nil
@@ -90,8 +112,8 @@ func (s *keyShard) latest(d digest) *finding {
 }
 
 // board joins the flight for a key, or starts one, which the caller then leads
-// and must land. Whoever finds the answer of a flight that started after since
-// needs neither.
+// and must land. Whoever finds an answer that was good after since needs
+// neither.
 func (c *keyCache) board(d digest, since time.Time) (f *flight, leads bool) {
 	s := c.shard(d)
 	s.mu.Lock()
@@ -100,7 +122,7 @@ func (c *keyCache) board(d digest, since time.Time) (f *flight, leads bool) {
 		return f, false
 	}
 	f = &flight{known: s.good[d] != nil, done: make(chan struct{})}
-	if found := s.latest(d); found != nil && found.asked.After(since) {
+	if found := s.latest(d); found != nil && c.goodAt(found).After(since) {
 		f.found = found
 		close(f.done)
 		return f, false
@@ -134,15 +156,16 @@ func (c *keyCache) land(d digest, f *flight) {
 	into[d] = f.found
 }
 
-// evict makes room: the oldest of a few goes, whichever the map gives first.
+// evict makes room: of a few, whichever the map gives first, the one goes that
+// was not used for longest.
 func evict(findings map[digest]*finding) {
 	const few = 8
 	var oldest digest
 	var at time.Time
 	seen := 0
 	for d, f := range findings {
-		if seen == 0 || f.asked.Before(at) {
-			oldest, at = d, f.asked
+		if used := f.lastUse(); seen == 0 || used.Before(at) {
+			oldest, at = d, used
 		}
 		if seen++; seen == few {
 			break
@@ -161,18 +184,18 @@ func (c *keyCache) drop(d digest) {
 	delete(s.flights, d)
 }
 
-// sweep forgets what nobody has asked for lately.
+// sweep forgets what nobody has used lately.
 func (c *keyCache) sweep(now time.Time) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
 		for d, f := range s.good {
-			if now.Sub(f.asked) > keyMemory {
+			if now.Sub(f.lastUse()) > keyMemory {
 				delete(s.good, d)
 			}
 		}
 		for d, f := range s.refused {
-			if !f.believed(now) {
+			if !c.believed(f, now) {
 				delete(s.refused, d)
 			}
 		}

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// keyRefresh is the age from which a key in use is asked for again, beside
-	// the requests, so that none of them waits for the database.
+	// keyRefresh is how long ago a key in use was last known to be good when it
+	// is asked for again, beside the requests, so that none of them waits for
+	// the database. While Revisions can be had no key comes to that.
 	keyRefresh = 600 * time.Millisecond
 
 	// How many look-ups the database has to bear at once. Keys that were good
@@ -36,7 +37,7 @@ var errWrongKey = api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not va
 // Authenticate is the live key of this text, which the caller must not change:
 // others hold it too. Whatever is wrong with a key is the same 401; a database
 // that cannot be asked is a 503. A key is believed for less than a second
-// after the database was asked.
+// after the database was asked, or has shown that nothing changed since.
 func (k *Keys) Authenticate(ctx context.Context, text string) (*models.Key, error) {
 	if !LooksLikeKey(text) {
 		return nil, errWrongKey
@@ -53,14 +54,14 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*models.Key, erro
 		return nil, errWrongKey
 	}
 	found.use.at.Store(now.UnixMicro())
-	if now.Sub(found.asked) > keyRefresh && !found.refreshing.Load() {
+	if now.Sub(k.cache.goodAt(found)) > keyRefresh && !found.refreshing.Load() {
 		k.refreshLater(d, found)
 	}
 	return found.key, nil
 }
 
-// lookUp asks the database, once for all who ask at the same time, unless it
-// has been asked after since.
+// lookUp asks the database, once for all who ask at the same time, unless
+// there is an answer by now that was good after since.
 func (k *Keys) lookUp(ctx context.Context, d digest, since time.Time) (*finding, error) {
 	f, leads := k.cache.board(d, since)
 	if leads {
@@ -107,6 +108,7 @@ func (k *Keys) ask(ctx context.Context, d digest, known bool) (*finding, error) 
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for other look-ups: %w", ctx.Err())
 	}
+	revision, _ := k.cache.revisions.Known() // before the question: see Revisions
 	asked := k.now()
 	hash := hex.EncodeToString(d[:])
 	holder, err := k.keyByHash(ctx, hash)
@@ -120,7 +122,7 @@ func (k *Keys) ask(ctx context.Context, d digest, known bool) (*finding, error) 
 	if !same || holder.RevokedAt != 0 || holder.UserDisabledAt != 0 {
 		return &finding{asked: asked}, nil
 	}
-	return &finding{asked: asked, key: &holder.Key, use: k.uses.of(holder.ID, asked)}, nil
+	return &finding{asked: asked, revision: revision, key: &holder.Key, use: k.uses.of(holder.ID, asked)}, nil
 }
 
 // refreshLater leaves a key to the refreshers. When they have too much to do
@@ -143,8 +145,11 @@ func (k *Keys) refresh(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case d := <-k.ageing:
-			// A failure is for the requests to see, if it lasts.
-			_, _ = k.lookUp(ctx, d, k.now().Add(-keyRefresh))
+			found, err := k.lookUp(ctx, d, k.now().Add(-keyRefresh))
+			if err != nil {
+				continue // for the requests to see, if it lasts
+			}
+			found.refreshing.Store(false) // a poll may have saved it the question
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // keyNewsChannel carries the hashes of revoked keys from the replica that
-// revoked them to all. A lost message costs time only: a finding is believed
-// for less than a second anyway.
+// revoked them to all. A lost message costs time only: a finding that is no
+// longer true is believed for less than a second anyway.
 const keyNewsChannel = "mgw:keys:revoked"
 
 const (

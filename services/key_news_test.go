@@ -38,7 +38,8 @@ func keyPair(t *testing.T, h *keyHouse, redisURL string) (a, b *Keys, log *lines
 	t.Helper()
 	log = &lines{}
 	make := func() *Keys {
-		o := KeyOptions{Store: h.open(t), Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now}
+		store := h.open(t)
+		o := KeyOptions{Store: store, Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now, Revisions: runRevisions(t, NewRevisions(store, time.Now))}
 		if redisURL != "" {
 			o.Redis = dialRedis(t, redisURL)
 		}

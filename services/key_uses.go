@@ -13,6 +13,9 @@ const (
 	keyFlushEvery = 10 * time.Second
 	keyFlushBatch = 500             // what one transaction may hold up
 	keyLastFlush  = 3 * time.Second // for what is left when the gateway stops
+
+	// keyIdle is when no finding notes in a use any more, as all were swept.
+	keyIdle = keyMemory + keyFlushEvery
 )
 
 // keyUse is when a key was last used here, in Unix microseconds; 0 = not yet.
@@ -29,7 +32,7 @@ type keyUses struct {
 	byID map[string]*keyUse
 }
 
-// of is the use of a key, to be noted in for as long as a finding is believed.
+// of is the use of a key, to be noted in for as long as the finding is kept.
 func (u *keyUses) of(id string, now time.Time) *keyUse {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -62,7 +65,7 @@ func (u *keyUses) unwritten(now time.Time) []string {
 		switch {
 		case use.at.Load() > use.written:
 			ids = append(ids, id)
-		case now.Sub(use.handed) > keyMemory: // no finding notes in it any more
+		case now.Sub(use.handed) > keyIdle && now.Sub(time.UnixMicro(use.at.Load())) > keyIdle:
 			delete(u.byID, id)
 		}
 	}
@@ -103,8 +106,8 @@ func (k *Keys) keepUses(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			k.cache.sweep(k.now()) // first: see keyIdle
 			k.flushOrLog(ctx)
-			k.cache.sweep(k.now())
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyLastFlush)
 			defer cancel()

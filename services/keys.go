@@ -33,6 +33,8 @@ type KeyOptions struct {
 	Redis *redis.Client // tells replicas of each other's revocations; nil = there are none, or they find out by themselves within a second
 	Log   *slog.Logger
 	Now   func() time.Time
+
+	Revisions *Revisions // nil: a key in use is asked for every second
 }
 
 // Keys are the virtual API keys: who makes them, who holds them, and whether
@@ -57,7 +59,7 @@ type Keys struct {
 func NewKeys(o KeyOptions) *Keys {
 	return &Keys{
 		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now,
-		cache: newKeyCache(), uses: keyUses{byID: map[string]*keyUse{}},
+		cache: newKeyCache(o.Revisions), uses: keyUses{byID: map[string]*keyUse{}},
 		known: make(chan struct{}, lanesKnown), unknown: make(chan struct{}, lanesUnknown),
 		ageing:    make(chan digest, keysToRefresh),
 		keyByHash: o.Store.KeyByHash, flushEvery: keyFlushEvery,

@@ -22,9 +22,6 @@ const (
 	tokenLeeway  = time.Minute
 	longestToken = 8 << 10 // bytes
 
-	// holderFor is how long what is known of a user may be out of date: well
-	// below the second within which a disabled one is refused.
-	holderFor   = 500 * time.Millisecond
 	mostHolders = 16384
 )
 
@@ -34,8 +31,10 @@ type Tokens struct {
 	keys   jwt.VerificationKeySet
 	expiry time.Duration
 	issuer string
-	store  *models.Store
 	now    func() time.Time
+
+	user      func(ctx context.Context, id string) (*models.User, error) // the store's, but in tests
+	revisions *Revisions
 
 	strict *jwt.Parser
 	signed *jwt.Parser // looks at the signature alone
@@ -52,12 +51,14 @@ type TokenOptions struct {
 	Issuer   string // the iss claim, the same on every replica
 	Store    *models.Store
 	Now      func() time.Time
+
+	Revisions *Revisions // nil: a user with a token in use is asked for every second
 }
 
 // NewTokens takes an empty Secret, but then neither makes nor accepts a token.
 func NewTokens(o TokenOptions) *Tokens {
 	t := &Tokens{
-		secret: o.Secret, expiry: o.Expiry, issuer: o.Issuer, store: o.Store, now: o.Now,
+		secret: o.Secret, expiry: o.Expiry, issuer: o.Issuer, now: o.Now, user: o.Store.User, revisions: o.Revisions,
 		holders: newRecent[holder](mostHolders),
 	}
 	for _, secret := range [][]byte{o.Secret, o.Previous} {
@@ -168,26 +169,34 @@ func (t *Tokens) key(token *jwt.Token) (any, error) {
 type holder struct {
 	live    bool
 	version string
+
+	asked    time.Time // before the database was
+	revision int64     // known before that; 0 unless live
 }
 
+// holder is what is believed of a user, for as long as of a key.
 func (t *Tokens) holder(ctx context.Context, userID string) (holder, error) {
-	asked := t.now()
+	now := t.now()
 	t.mu.Lock()
-	h, ok := t.holders.get(userID, asked)
+	h, ok := t.holders.get(userID, now)
 	t.mu.Unlock()
-	if ok {
+	if ok && now.Sub(t.revisions.goodAt(h.asked, h.revision)) < keyLife {
 		return h, nil
 	}
-	u, err := t.store.User(ctx, userID)
+	revision, _ := t.revisions.Known() // before the question: see Revisions
+	u, err := t.user(ctx, userID)
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
 		return holder{}, err
 	}
-	h = holder{live: err == nil && u.DisabledAt == 0, version: passwordVersion(u)}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	// From the moment of the question, so that a slow answer is no older than
 	// a fast one when it ends.
-	t.holders.put(userID, recentEntry[holder]{h, asked.Add(holderFor)}, asked)
+	h = holder{live: err == nil && u.DisabledAt == 0, version: passwordVersion(u), asked: now}
+	if h.live {
+		h.revision = revision
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holders.put(userID, recentEntry[holder]{h, now.Add(keyMemory)}, now)
 	return h, nil
 }
 

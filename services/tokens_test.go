@@ -89,16 +89,16 @@ func TestA14TokensEndWithTheirUser(t *testing.T) {
 				token := s.login(t, "ada@x.com").Text
 				s.accepts(t, "before", token)
 				s.exec(t, fmt.Sprintf(tt.query, s.user))
-				s.clock.at = s.clock.at.Add(holderFor)
+				s.clock.at = s.clock.at.Add(keyLife)
 				s.refuses(t, "after", token, api.CodeInvalidToken)
-				if holderFor >= time.Second {
-					t.Errorf("what is known of a user may be %v old", holderFor)
+				if keyLife >= time.Second {
+					t.Errorf("what is known of a user may be %v old", keyLife)
 				}
 				if tt.name == "deleted" {
 					return
 				}
 				s.exec(t, fmt.Sprintf("UPDATE users SET disabled_at = 0 WHERE id = '%s'", s.user))
-				s.clock.at = s.clock.at.Add(holderFor)
+				s.clock.at = s.clock.at.Add(keyLife)
 				s.accepts(t, "enabled again", token)
 			})
 		})
@@ -111,7 +111,7 @@ func TestA15TokensEndWithThePassword(t *testing.T) {
 		token := s.login(t, "ada@x.com").Text
 		s.accepts(t, "before", token)
 		s.exec(t, fmt.Sprintf("UPDATE users SET password_hash = '%s' WHERE id = '%s'", hashPassword("another password"), s.user))
-		s.clock.at = s.clock.at.Add(holderFor)
+		s.clock.at = s.clock.at.Add(keyLife)
 		s.refuses(t, "after", token, api.CodeInvalidToken)
 		if _, err := s.Login(t.Context(), "ada@x.com", deskPassword); code(err) != api.CodeInvalidCredentials {
 			t.Errorf("the old password: %v", err)
@@ -164,7 +164,7 @@ func TestUsersAreAskedForRarely(t *testing.T) {
 	if err := s.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.at = s.clock.at.Add(holderFor - time.Millisecond)
+	s.clock.at = s.clock.at.Add(keyLife - time.Millisecond)
 	s.accepts(t, "from the cache", token)
 	s.clock.at = s.clock.at.Add(time.Millisecond)
 	if _, err := s.tokens.Verify(t.Context(), token); api.AsError(err).Status != 503 {
