@@ -16,7 +16,10 @@ const MaxLine = 16 << 20
 // longer than that together.
 var ErrTooLong = errors.New("sse: event longer than 16 MiB")
 
-const firstBuffer = 4 << 10 // what the transport reads at once
+// firstBuffer holds what Go's HTTP transport reads at once, 4 KiB, behind the
+// beginning of an event that the read before has left: with less room every
+// other read would be a small one.
+const firstBuffer = 5 << 10
 
 // Event is one dispatched event. Data holds its data lines joined by LF and
 // is valid until the next call of Next.
