@@ -10,8 +10,8 @@ import (
 
 // Measures of the plot, in pixels.
 const (
-	plotWidth  = 860
-	plotLeft   = 290 // where the bars begin
+	plotWidth  = 920
+	plotLeft   = 350 // where the bars begin
 	plotRight  = 90  // kept free for the figure
 	plotTop    = 64
 	plotLine   = 28
