@@ -129,7 +129,7 @@ func TestA16ASecretIsRotated(t *testing.T) {
 	old := s.login(t, "ada@x.com").Text
 	oldSecret := s.tokens.secret
 	replace := func(secret, previous string) {
-		s.Accounts.tokens = NewTokens(TokenOptions{
+		s.tokens = NewTokens(TokenOptions{
 			Secret: []byte(secret), Previous: []byte(previous), Expiry: time.Hour, Issuer: deskIssuer, Store: s.store, Now: s.clock.now,
 		})
 	}
