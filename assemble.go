@@ -6,7 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math"
 	"net/http"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,7 +55,13 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 	if err := g.open(cfg); err != nil {
 		return g, err
 	}
-	chat := g.chat(cfg, list)
+	chat, err := g.chat(cfg, list)
+	if err != nil {
+		return g, err
+	}
+	slots := services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
+	g.metrics.Watch("calls_in_flight", "Chat completions running now.", func() float64 { calls, _ := slots.Live(); return float64(calls) })
+	g.metrics.Watch("body_bytes_in_flight", "Bytes of request bodies that are held now.", func() float64 { _, bytes := slots.Live(); return float64(bytes) })
 	g.health = &services.Health{
 		Chat: chat, Version: version(), Started: time.Now(), Log: log,
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
@@ -59,7 +69,7 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 	// Made for the first who asks: it takes memory that most never need.
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
-		Chat:    &controllers.Chat{Service: chat, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Chat:    &controllers.Chat{Service: chat, Slots: slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
 		Models:  &controllers.Models{Service: chat.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
@@ -100,12 +110,12 @@ func (g *gateway) probeCache(ctx context.Context) error {
 }
 
 // chat puts the providers behind the one API.
-func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) *services.Chat {
-	upstreams, listers := map[string]*services.Upstream{}, map[string]providers.Lister{}
-	for name, provider := range all.Configured(cfg) {
-		upstreams[name] = services.NewUpstream(name, provider, time.Now)
-		if lister, ok := provider.(providers.Lister); ok {
-			listers[name] = lister
+func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat, error) {
+	upstreams, listers := map[string]*services.Upstream{}, map[string]services.Listing{}
+	for _, p := range all.New(cfg) {
+		upstreams[p.Name] = services.NewUpstream(p.Name, p.Provider, p.Keys, time.Now)
+		if lister, ok := p.Provider.(providers.Lister); ok {
+			listers[p.Name] = services.Listing{Lister: lister, Key: p.Keys[0].Reveal()}
 		}
 	}
 	if len(upstreams) == 0 {
@@ -114,10 +124,47 @@ func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) *services.Chat 
 	configured := func(name string) bool { return upstreams[name] != nil }
 	listed := services.NewModels(list, configured, time.Now)
 	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: g.log}
+	fallbacks, err := g.fallbacks(cfg, list)
 	return &services.Chat{
 		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator,
 		Metrics: g.metrics, Now: time.Now,
+		Fallbacks: fallbacks, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
+		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
+	}, err
+}
+
+// fallbacks are those of the catalogue, with those of FALLBACKS over them. A
+// model that nobody knows is a fault, unless discovery may still find it.
+func (g *gateway) fallbacks(cfg config.Config, list *catalog.Catalog) (map[string][]string, error) {
+	all := map[string][]string{}
+	for _, model := range list.Models() {
+		if len(model.Fallbacks) > 0 {
+			all[model.ID] = model.Fallbacks
+		}
 	}
+	maps.Copy(all, cfg.Fallbacks)
+	for _, asked := range slices.Sorted(maps.Keys(all)) {
+		for _, id := range append([]string{asked}, all[asked]...) {
+			if _, known := list.Model(id); known {
+				continue
+			}
+			if !cfg.ModelDiscovery {
+				return nil, fmt.Errorf("FALLBACKS: the model %q is in no catalogue", id)
+			}
+			g.log.Warn("a model of FALLBACKS is in no catalogue; discovery may find it", "model", id)
+		}
+	}
+	return all, nil
+}
+
+// bodyRoom is how many bytes request bodies may hold: of memory that is bounded
+// an eighth, for a body is also translated and decoded; but always one body.
+func bodyRoom(cfg config.Config) int64 {
+	room := cfg.MaxInFlightBytes
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		room = min(room, limit/8)
+	}
+	return max(room, cfg.MaxRequestBytes+1<<10)
 }
 
 // accounts adds who may call: accounts, tokens, keys, logins and limits.

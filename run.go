@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"modelgateway/config"
+	"modelgateway/models/api"
 	"modelgateway/providers/simulator"
 )
 
@@ -121,8 +122,11 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 	if err != nil {
 		return fmt.Errorf("PORT %d: %w", cfg.Port, err)
 	}
+	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
 	server := &http.Server{
-		Handler:           g.handler,
+		Handler:           g.closing(g.handler),
+		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second, // for bodies that nobody reads; who reads one sets its own
 		IdleTimeout:       2 * time.Minute,
@@ -143,11 +147,35 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 	time.Sleep(min(cfg.ShutdownGrace/20, 2*time.Second)) // balancers are to see that readyz says no before the door closes
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownGrace)
 	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
+	if server.Shutdown(grace) == nil {
+		return nil
+	}
+	log.Warn("the grace is over: requests that still run are ended")
+	end(errStopping) // streams say so in a last event
+	const farewell = 2 * time.Second
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
 		log.Warn("stopped with requests still running", "error", err)
 		return server.Close()
 	}
 	return nil
+}
+
+var errStopping = &api.Error{
+	Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable, RetryAfter: time.Second,
+	Message: "the gateway is stopping; another is there, or will be soon",
+}
+
+// closing asks clients to come back on another connection while the gateway
+// stops: one that is closed just as it is used again would lose a request.
+func (g *gateway) closing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.health.Draining() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // close closes what assemble opened, the last first.

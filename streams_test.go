@@ -191,9 +191,13 @@ func TestAnErrorThatComesFirstKeepsItsStatus(t *testing.T) {
 				if a.status != 502 || e.Type != "api_error" || e.Code != "provider_error" || e.Provider != f.name || strings.Contains(a.body, "canary") {
 					t.Errorf("%s%s: %d %s", name, members, a.status, a.body)
 				}
+				u.Play(jsonScript(200, f.answer("fine"))) // or the circuit opens
+				if a := p.chat(t, f.request("")); a.status != 200 {
+					t.Errorf("a good answer after %s%s: %d %s", name, members, a.status, a.body)
+				}
 			}
 		}
-	}, "LOG_LEVEL=info")
+	}, "LOG_LEVEL=info", "MAX_RETRIES=1")
 }
 
 func TestLongLinesPass(t *testing.T) {

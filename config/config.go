@@ -42,9 +42,19 @@ type Config struct {
 	TrustedProxies     []netip.Prefix // masked; none: X-Forwarded-For is never believed
 	CORSAllowedOrigins []string       // as browsers send them, or only "*"; none: CORS is off
 
-	MaxRequestBytes   int64
+	Fallbacks  map[string][]string // by model: which others stand in for it, in this order
+	MaxRetries int                 // of one model for one request
+	HedgeAfter time.Duration       // 0: off
+
+	MaxRequestBytes      int64
+	MaxInFlight          int   // calls, of all callers
+	MaxInFlightPerCaller int   // calls
+	MaxInFlightBytes     int64 // of the bodies of all calls
+
 	UpstreamTimeout   time.Duration
+	StreamFirstToken  time.Duration
 	StreamIdleTimeout time.Duration
+	StreamMax         time.Duration
 	StreamKeepalive   time.Duration // 0: off
 	ShutdownGrace     time.Duration
 
@@ -111,14 +121,24 @@ func (l *loader) table() []row {
 		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether providers are asked which models they serve today"),
 		plain("MODEL_REDIRECT_RETIRED", "false", boolean(&l.ModelRedirectRetired), "Whether a retired model's successor answers in its place"),
 
+		plain("FALLBACKS", "", fallbacks(&l.Fallbacks), "Which models stand in for a model that cannot answer, in their order"),
+		plain("MAX_RETRIES", "2", whole(&l.MaxRetries, 0, 5), "How often a call that failed is made again with the same model, at most; all retries together are a tenth of the calls"),
+		plain("HEDGE_AFTER_MS", "0", milliseconds(&l.HedgeAfter, 0, 600000), "When a second upstream is asked for an answer that has not come; 0 is off"),
+
 		plain("RATE_LIMIT_RPM", "600", whole(&l.RateLimitRPM, 0, 1000000), "Requests a minute and caller on /v1; 0 is off"),
 		plain("AUTH_RATE_LIMIT_RPM", "20", whole(&l.AuthRateLimitRPM, 0, 1000000), "Requests a minute and address on login and registration; 0 is off"),
 		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Whose X-Forwarded-For is believed; nobody's when empty"),
 		plain("CORS_ALLOWED_ORIGINS", "", origins(&l.CORSAllowedOrigins), "Which web pages may call the gateway from a browser; none when empty"),
 
 		plain("MAX_REQUEST_BYTES", "33554432", whole(&l.MaxRequestBytes, 1024, 1<<30), "Larger request bodies are refused unread"),
+		plain("MAX_IN_FLIGHT", "4096", whole(&l.MaxInFlight, 1, 1000000), "Chat completions at the same time, of all callers; more are refused with 503"),
+		plain("MAX_IN_FLIGHT_PER_CALLER", "1024", whole(&l.MaxInFlightPerCaller, 1, 1000000), "Chat completions at the same time of one caller; more are refused with 429"),
+		plain("MAX_IN_FLIGHT_BYTES", "536870912", whole(&l.MaxInFlightBytes, 1024, 1<<40), "Request bodies at the same time, of all callers; more are refused with 503, and an eighth of GOMEMLIMIT is enough where that is less"),
+
 		plain("UPSTREAM_TIMEOUT_SECONDS", "600", seconds(&l.UpstreamTimeout, 1, 86400), "Longest wait for an upstream's response header"),
+		plain("STREAM_FIRST_TOKEN_TIMEOUT_SECONDS", "300", seconds(&l.StreamFirstToken, 1, 86400), "Longest wait for the first event of an upstream's stream"),
 		plain("STREAM_IDLE_TIMEOUT_SECONDS", "120", seconds(&l.StreamIdleTimeout, 1, 86400), "Longest silence of an upstream inside a stream"),
+		plain("STREAM_MAX_SECONDS", "3600", seconds(&l.StreamMax, 1, 86400), "Longest stream in all, from its first event"),
 		plain("STREAM_KEEPALIVE_SECONDS", "15", seconds(&l.StreamKeepalive, 0, 3600), "Silence after which a stream's client is sent a comment; 0 is off"),
 		plain("SHUTDOWN_GRACE_SECONDS", "120", seconds(&l.ShutdownGrace, 0, 3600), "How long live streams may finish after SIGTERM"),
 

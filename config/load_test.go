@@ -56,11 +56,19 @@ func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		AuthRateLimitRPM:  20,
 		MaxRequestBytes:   32 << 20,
 		UpstreamTimeout:   10 * time.Minute,
+		StreamFirstToken:  5 * time.Minute,
 		StreamIdleTimeout: 2 * time.Minute,
+		StreamMax:         time.Hour,
 		StreamKeepalive:   15 * time.Second,
 		ShutdownGrace:     2 * time.Minute,
-		LogLevel:          slog.LevelInfo,
-		LogFormat:         LogAuto,
+		MaxRetries:        2,
+
+		MaxInFlight:          4096,
+		MaxInFlightPerCaller: 1024,
+		MaxInFlightBytes:     512 << 20,
+
+		LogLevel:  slog.LevelInfo,
+		LogFormat: LogAuto,
 	}
 	if got := mustLoad(t, ""); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

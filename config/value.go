@@ -58,6 +58,43 @@ func seconds(into *time.Duration, least, most int64) kind {
 	}}
 }
 
+func milliseconds(into *time.Duration, least, most int64) kind {
+	var n int64
+	v := whole(&n, least, most)
+	return kind{v.want + ", in milliseconds", func(text string) error {
+		err := v.parse(text)
+		*into = time.Duration(n) * time.Millisecond
+		return err
+	}}
+}
+
+// fallbacks reads model=other,other;model=other.
+func fallbacks(into *map[string][]string) kind {
+	const want = "a list such as gpt-4=claude-haiku-4-5-20251001,gemini-2.5-flash;gemini-2.5-pro=gpt-4"
+	return kind{want, func(text string) error {
+		all := map[string][]string{}
+		for entry := range strings.SplitSeq(text, ";") {
+			model, list, ok := strings.Cut(entry, "=")
+			model = strings.TrimSpace(model)
+			if !ok || model == "" {
+				return refused(strings.TrimSpace(entry), want)
+			}
+			if _, twice := all[model]; twice {
+				return fmt.Errorf("%s is listed twice", oneLine(model))
+			}
+			for other := range strings.SplitSeq(list, ",") {
+				other = strings.TrimSpace(other)
+				if other == "" || other == model || slices.Contains(all[model], other) {
+					return fmt.Errorf("%s: its fallbacks must be other models, each once", oneLine(model))
+				}
+				all[model] = append(all[model], other)
+			}
+		}
+		*into = all
+		return nil
+	}}
+}
+
 func boolean(into *bool) kind {
 	const want = "true or false"
 	return kind{want, func(text string) error {

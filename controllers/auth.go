@@ -56,7 +56,7 @@ func writeToken(c *gin.Context, token services.Token, now time.Time) error {
 }
 
 func readInto(c *gin.Context, into any) error {
-	body, err := readJSON(c, maxAuthBody)
+	body, err := readJSON(c, maxAuthBody, nil)
 	if err != nil {
 		return err
 	}

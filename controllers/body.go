@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/models/api"
+	"modelgateway/services"
 )
 
 // readPatience is how long a client may take over a body, beyond what it takes
@@ -24,8 +25,9 @@ const (
 
 // readJSON reads a whole JSON body of at most limit bytes. It has to be whole
 // before anything is sent upstream: only then does the server notice that a
-// client has gone.
-func readJSON(c *gin.Context, limit int64) ([]byte, error) {
+// client has gone. What is kept of it is held by the
+// slot; nil is for bodies that are always small.
+func readJSON(c *gin.Context, limit int64, slot *services.Slot) ([]byte, error) {
 	if !isJSON(c.GetHeader("Content-Type")) {
 		return nil, &api.Error{
 			Status: http.StatusUnsupportedMediaType, Type: api.TypeInvalidRequest, Code: api.CodeUnsupportedMediaType,
@@ -42,13 +44,16 @@ func readJSON(c *gin.Context, limit int64) ([]byte, error) {
 		c.Header("Connection", "close") // rather than read what is not wanted
 		return nil, tooLarge(limit)
 	}
-	body, err := readAll(c, limit)
+	body, err := readAll(c, limit, slot)
 	if err == nil {
 		return body, nil
 	}
 	c.Header("Connection", "close") // nor wait for the rest of this one
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(limit)
+	}
+	if _, ok := errors.AsType[*api.Error](err); ok {
+		return nil, err
 	}
 	if c.Request.Context().Err() != nil {
 		return nil, c.Request.Context().Err()
@@ -65,13 +70,16 @@ func isJSON(contentType string) bool {
 	return err == nil && said == media
 }
 
-func readAll(c *gin.Context, limit int64) ([]byte, error) {
+func readAll(c *gin.Context, limit int64, slot *services.Slot) ([]byte, error) {
 	control := http.NewResponseController(c.Writer)
 	src := &patient{src: c.Request.Body, control: control, began: time.Now()}
 	if c.Request.ContentLength < 0 { // else the server itself gives no more than was announced
 		src.src = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 	}
 	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, 1<<20)+511)
+	if err := slot.Hold(int64(cap(buf))); err != nil {
+		return nil, err
+	}
 	for {
 		n, err := src.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -84,19 +92,24 @@ func readAll(c *gin.Context, limit int64) ([]byte, error) {
 			return nil, err
 		}
 		if len(buf) == cap(buf) {
-			buf = grown(buf, c.Request.ContentLength)
+			room := growth(len(buf), c.Request.ContentLength, limit)
+			if err := slot.Hold(int64(room - cap(buf))); err != nil {
+				return nil, err
+			}
+			buf = append(make([]byte, 0, room), buf...)
 		}
 	}
 }
 
-// grown gives a full buffer room for what was announced, though never more than
-// four times what has come: an announcement costs its sender nothing.
-func grown(buf []byte, announced int64) []byte {
-	size := 4 * len(buf)
-	if announced >= int64(len(buf)) {
-		size = int(min(int64(size), announced+1))
+// growth is how large a full buffer becomes: as large as was announced, though
+// never more than four times what has come: an announcement costs its sender
+// nothing.
+func growth(full int, announced, limit int64) int {
+	size := min(4*int64(full), limit+1)
+	if announced >= int64(full) {
+		size = min(size, announced+1)
 	}
-	return append(make([]byte, 0, max(size, len(buf)+1)), buf...)
+	return max(int(size), full+1)
 }
 
 // patient waits for a body only as long as it comes at a fair pace: one byte

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/services"
 )
@@ -17,6 +18,7 @@ import (
 // Chat serves POST /v1/chat/completions.
 type Chat struct {
 	Service   *services.Chat
+	Slots     *services.Slots
 	MaxBytes  int64
 	KeepAlive time.Duration // the silence of a stream that a comment breaks; 0 = never
 	Now       func() time.Time
@@ -25,7 +27,12 @@ type Chat struct {
 // Create answers a request, whole or as a stream.
 func (h *Chat) Create(c *gin.Context) error {
 	began := h.Now()
-	body, err := readJSON(c, h.MaxBytes)
+	slot, err := h.Slots.Take(middleware.CallerOf(c.Request.Context()))
+	if err != nil {
+		return err
+	}
+	defer slot.Free()
+	body, err := readJSON(c, h.MaxBytes, &slot)
 	if err != nil {
 		return err
 	}
@@ -33,7 +40,10 @@ func (h *Chat) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ask := services.Ask{Request: req, Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params"))}
+	ask := services.Ask{
+		Request: req, Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params")),
+		NoFallback: isFalse(c.GetHeader(fallbackHeader)),
+	}
 	if req.Stream {
 		stream, served, err := h.Service.Stream(c.Request.Context(), ask)
 		h.describe(c, served, began)
@@ -63,6 +73,12 @@ func (h *Chat) Create(c *gin.Context) error {
 	return writeBody(c, http.StatusOK, text)
 }
 
+// fallbackHeader names the model that stood in for the one that was asked; in a
+// request it can say that none is to.
+const fallbackHeader = "X-Gateway-Fallback"
+
+func isFalse(header string) bool { return header == "0" || strings.EqualFold(header, "false") }
+
 func isTrue(header string) bool { return header == "1" || strings.EqualFold(header, "true") }
 
 // describe tells in headers who answered and how faithfully.
@@ -72,6 +88,9 @@ func (h *Chat) describe(c *gin.Context, s services.Served, began time.Time) {
 	}
 	if len(s.Ignored) > 0 {
 		c.Header("X-Gateway-Ignored-Params", listed(s.Ignored))
+	}
+	if s.Fallback != "" {
+		c.Header(fallbackHeader, s.Fallback)
 	}
 	if s.Redirected != "" {
 		c.Header("X-Gateway-Model-Redirected", s.Redirected)

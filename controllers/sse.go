@@ -49,7 +49,8 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 		}
 	}
 	if broken != nil {
-		if !errors.Is(broken, middleware.ErrClientGone) && c.Request.Context().Err() == nil {
+		// Also when the request was ended by the gateway itself, for a reason.
+		if _, told := errors.AsType[*api.Error](broken); told || !errors.Is(broken, middleware.ErrClientGone) && c.Request.Context().Err() == nil {
 			out.fail(broken)
 		}
 		return broken

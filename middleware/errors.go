@@ -47,6 +47,9 @@ var ErrClientGone = errors.New("the client has gone")
 func (m Chain) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
+	if reason, ok := errors.AsType[*api.Error](context.Cause(ctx)); ok {
+		err = reason // the gateway itself ended the request
+	}
 	if errors.Is(err, ErrClientGone) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)

@@ -34,13 +34,13 @@ type Exchange interface {
 	// Ignored names the fields of the request that the upstream cannot honour
 	// and that were left out, in the words of the client's request.
 	Ignored() []string
-	// Complete sends the request and waits for the whole answer. Errors are
-	// *api.Error, or ctx's when ctx has ended.
-	Complete(ctx context.Context) (*api.ChatCompletion, error)
+	// Complete sends the request with one of the upstream's keys and waits for
+	// the whole answer. Errors are *api.Error, or ctx's cause when ctx has ended.
+	Complete(ctx context.Context, key string) (*api.ChatCompletion, error)
 	// Stream sends the request and waits for the first event that is not an
 	// error; until then nothing is lost and another upstream may be tried.
 	// Errors are as Complete's, also inside the stream.
-	Stream(ctx context.Context) (Stream, error)
+	Stream(ctx context.Context, key string) (Stream, error)
 }
 
 // Provider translates requests for one upstream.
@@ -53,7 +53,7 @@ type Provider interface {
 // Lister is a provider that can say which models it serves today.
 type Lister interface {
 	// Models asks the upstream. It yields chat models only.
-	Models(ctx context.Context) ([]Listed, error)
+	Models(ctx context.Context, key string) ([]Listed, error)
 }
 
 // Listed is a model that its provider says it serves.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/config"
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models"
@@ -27,11 +28,11 @@ type ready struct{}
 func (ready) Prepare(providers.Call) (providers.Exchange, error) { return ready{}, nil }
 func (ready) Ignored() []string                                  { return nil }
 
-func (ready) Complete(context.Context) (*api.ChatCompletion, error) {
+func (ready) Complete(context.Context, string) (*api.ChatCompletion, error) {
 	return &api.ChatCompletion{Raw: []byte(`{"id":"1"}`)}, nil
 }
 
-func (ready) Stream(context.Context) (providers.Stream, error) {
+func (ready) Stream(context.Context, string) (providers.Stream, error) {
 	text := "piece"
 	chunk := api.ChatChunk{ID: "1", Model: "m", Choices: []api.ChunkChoice{{Delta: api.Delta{Content: &text}}}}
 	return func(yield func(*api.ChatChunk, error) bool) {
@@ -70,7 +71,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		tb.Fatal(err)
 	}
 	chat := &services.Chat{Now: time.Now, Upstreams: map[string]*services.Upstream{
-		catalog.OpenAI: services.NewUpstream(catalog.OpenAI, ready{}, time.Now),
+		catalog.OpenAI: services.NewUpstream(catalog.OpenAI, ready{}, []config.Secret{config.NewSecret("key")}, time.Now),
 	}}
 	chat.Models = services.NewModels(list, chat.Configured, time.Now)
 	limit, err := services.NewLimit(services.LimitOptions{Name: "calls", PerMinute: 1 << 30, Log: log, Now: time.Now})
@@ -88,7 +89,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		<-done
 	})
 	h, err := New(Options{
-		Chat:    &controllers.Chat{Service: chat, MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
+		Chat:    &controllers.Chat{Service: chat, Slots: services.NewSlots(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),

@@ -19,3 +19,16 @@ func (c Caller) Account() string {
 		return "address:" + c.Address
 	}
 }
+
+// identity is the caller as far as it says who that is, for use as a map's key:
+// it is the same for all calls with the same Account.
+func (c Caller) identity() Caller {
+	switch {
+	case c.KeyID != "":
+		return Caller{KeyID: c.KeyID}
+	case c.UserID != "":
+		return Caller{UserID: c.UserID}
+	default:
+		return Caller{Address: c.Address}
+	}
+}

@@ -1,10 +1,10 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"modelgateway/models/api"
@@ -24,12 +24,19 @@ type Chat struct {
 	Simulated bool                 // the upstreams are simulators: say so in every answer
 	Metrics   *metrics.Metrics
 	Now       func() time.Time
+
+	Fallbacks  map[string][]string // by model: which others stand in for it, in this order
+	Retries    int                 // of one model at most; 0 = none
+	HedgeAfter time.Duration       // when a second upstream is asked for an answer; 0 = never
+	FirstToken time.Duration       // until a stream has to begin; 0 = any time
+	MaxStream  time.Duration       // until a stream has to end; 0 = any time
 }
 
 // Ask is one request with what its headers say.
 type Ask struct {
-	Request *api.ChatRequest
-	Strict  bool // refuse what cannot be honoured, rather than name it
+	Request    *api.ChatRequest
+	Strict     bool // refuse what cannot be honoured, rather than name it
+	NoFallback bool // no other model is to answer
 }
 
 // Served says who answered, and how faithfully. It is filled as far as the
@@ -38,20 +45,22 @@ type Served struct {
 	Provider   string
 	Model      string   // the catalogue's id of the model that was asked
 	Redirected string   // the successor that answered instead, or empty
+	Fallback   string   // the model that stood in, or empty
 	Ignored    []string // fields of the request that the provider could not honour
 }
 
 // Complete waits for the whole answer.
 func (c *Chat) Complete(ctx context.Context, ask Ask) (*api.ChatCompletion, Served, error) {
-	call, served, err := c.prepare(ask)
+	p := c.plan(ask)
+	p.hedgeAfter = c.HedgeAfter
+	got, served, err := first(ctx, p, complete)
 	if err != nil {
-		return nil, served, err
+		return nil, served, c.explain(err, served)
 	}
-	answer, err := send(ctx, c, call, providers.Exchange.Complete)
-	if err != nil {
-		return nil, served, c.explain(err, call.model)
-	}
-	c.Metrics.Used(call.model.Provider, call.model.ID, answer.Usage)
+	got.lease.end()
+	c.Metrics.FellBack(served.Model, served.Fallback)
+	answer, model := got.answer, got.route.model
+	c.Metrics.Used(model.Provider, model.ID, answer.Usage)
 	if c.Simulated {
 		if err := answer.Open(); err != nil {
 			return nil, served, err
@@ -61,54 +70,56 @@ func (c *Chat) Complete(ctx context.Context, ask Ask) (*api.ChatCompletion, Serv
 	return answer, served, nil
 }
 
+func complete(ctx context.Context, r *route, l *lease) (*api.ChatCompletion, error) {
+	return r.exchange.Complete(ctx, l.key.secret.Reveal())
+}
+
 // Stream waits for the first event. The stream must be ranged over, which
 // closes it.
 func (c *Chat) Stream(ctx context.Context, ask Ask) (providers.Stream, Served, error) {
-	call, served, err := c.prepare(ask)
+	got, served, err := first(ctx, c.plan(ask), begin)
 	if err != nil {
-		return nil, served, err
+		return nil, served, c.explain(err, served)
 	}
-	stream, err := send(ctx, c, call, providers.Exchange.Stream)
-	if err != nil {
-		return nil, served, c.explain(err, call.model)
-	}
-	return c.watch(stream, call), served, nil
+	c.Metrics.FellBack(served.Model, served.Fallback)
+	return c.watch(got), served, nil
 }
 
-// call is an exchange that is ready to be sent.
-type call struct {
-	exchange providers.Exchange
-	upstream *Upstream
-	model    catalog.Model
+// timedStream is a stream that its timer ends when it takes too long.
+type timedStream struct {
+	providers.Stream
+	timer *time.Timer
+	end   context.CancelCauseFunc
 }
 
-func (c *Chat) prepare(ask Ask) (call, Served, error) {
-	model, err := c.Models.Resolve(ask.Request.Model)
+// close is for when the stream has been read.
+func (s timedStream) close() {
+	s.timer.Stop()
+	s.end(nil)
+}
+
+func begin(ctx context.Context, r *route, l *lease) (s timedStream, err error) {
+	c := r.chat
+	ctx, s.end = context.WithCancelCause(ctx)
+	s.timer = time.AfterFunc(cmp.Or(c.FirstToken, never), func() { s.end(late(r, "did not begin to answer in time")) })
+	s.Stream, err = r.exchange.Stream(ctx, l.key.secret.Reveal())
 	if err != nil {
-		return call{}, Served{}, err
+		s.close()
+		return s, err
 	}
-	served := Served{Provider: model.Provider, Model: model.ID}
-	if c.Redirect && model.State(c.Now()) == catalog.Retired {
-		if next, ok := c.Models.Successor(model); ok {
-			model = next
-			served.Provider, served.Redirected = model.Provider, model.ID
-		}
+	if s.timer.Stop() { // else its word stands
+		s.timer = time.AfterFunc(cmp.Or(c.MaxStream, never), func() { s.end(late(r, "did not come to the end of its answer in time")) })
 	}
-	upstream, ok := c.Upstreams[model.Provider]
-	if !ok {
-		return call{}, served, notConfigured(model.Provider)
+	return s, nil
+}
+
+const never = 1000 * time.Hour
+
+func late(r *route, what string) *api.Error {
+	return &api.Error{
+		Status: http.StatusGatewayTimeout, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: r.model.Provider,
+		Message: r.model.Provider + " " + what,
 	}
-	exchange, err := upstream.provider.Prepare(providers.Call{Request: ask.Request, Model: model})
-	if err != nil {
-		return call{}, served, err
-	}
-	served.Ignored = exchange.Ignored()
-	if ask.Strict && len(served.Ignored) > 0 {
-		const most = 10
-		return call{}, served, api.Invalid(api.CodeUnsupportedValue, served.Ignored[0],
-			"%s cannot honour %s with the model %s", model.Provider, quoted(strings.Join(served.Ignored[:min(most, len(served.Ignored))], ", ")), quoted(model.ID))
-	}
-	return call{exchange: exchange, upstream: upstream, model: model}, served, nil
 }
 
 func notConfigured(provider string) *api.Error {
@@ -117,20 +128,6 @@ func notConfigured(provider string) *api.Error {
 		Message:    provider + " is not configured: the gateway has no key for it",
 		RetryAfter: time.Minute, Final: true,
 	}
-}
-
-// send goes through the provider's circuit.
-func send[T any](ctx context.Context, c *Chat, to call, how func(providers.Exchange, context.Context) (T, error)) (answer T, err error) {
-	report, err := to.upstream.admit()
-	if err != nil {
-		return answer, err
-	}
-	began := c.Now()
-	defer func() { // also when how panics: a circuit waits for the word
-		report(err)
-		c.Metrics.Called(to.model.Provider, to.model.ID, outcome(err), c.Now().Sub(began))
-	}()
-	return how(to.exchange, ctx)
 }
 
 func outcome(err error) string {
@@ -147,9 +144,13 @@ func outcome(err error) string {
 }
 
 // explain adds to a provider's 404 what the catalogue knows of the model.
-func (c *Chat) explain(err error, model catalog.Model) error {
+func (c *Chat) explain(err error, served Served) error {
 	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.UpstreamStatus != http.StatusNotFound || model.State(c.Now()) == catalog.Active {
+	if !ok || e.UpstreamStatus != http.StatusNotFound {
+		return err
+	}
+	model, unknown := c.Models.Resolve(cmp.Or(served.Redirected, served.Fallback, served.Model))
+	if unknown != nil || model.State(c.Now()) == catalog.Active {
 		return err
 	}
 	told := *e
@@ -160,17 +161,20 @@ func (c *Chat) explain(err error, model catalog.Model) error {
 	return &told
 }
 
-// watch passes a stream on, and books its usage and its failure.
-func (c *Chat) watch(stream providers.Stream, from call) providers.Stream {
+// watch passes a stream on, and books its usage, its failure and its end.
+func (c *Chat) watch(got answered[timedStream]) providers.Stream {
+	model := got.route.model
 	return func(yield func(*api.ChatChunk, error) bool) {
-		for chunk, err := range stream {
+		defer got.lease.end()
+		defer got.answer.close()
+		for chunk, err := range got.answer.Stream {
 			if err != nil {
-				from.upstream.brokeOff(err)
+				got.lease.brokeOff(err)
 				yield(nil, err)
 				return
 			}
 			if chunk != nil && chunk.Usage != nil {
-				c.Metrics.Used(from.model.Provider, from.model.ID, chunk.Usage)
+				c.Metrics.Used(model.Provider, model.ID, chunk.Usage)
 			}
 			if c.Simulated && chunk != nil {
 				chunk.SystemFingerprint = Simulated

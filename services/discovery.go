@@ -17,8 +17,14 @@ const (
 // Discovery asks the configured providers which models they serve today.
 type Discovery struct {
 	Models  *Models
-	Listers map[string]providers.Lister // by provider
+	Listers map[string]Listing // by provider
 	Log     *slog.Logger
+}
+
+// Listing is a provider that can say what it serves, with the key to ask with.
+type Listing struct {
+	providers.Lister
+	Key string
 }
 
 // Run asks at once and then every hour, until ctx ends. A provider that does
@@ -42,7 +48,7 @@ func (d *Discovery) ask(ctx context.Context) {
 	var all sync.WaitGroup
 	for name, lister := range d.Listers {
 		all.Go(func() {
-			listed, err := lister.Models(ctx)
+			listed, err := lister.Models(ctx, lister.Key)
 			if err != nil {
 				d.Log.Warn("model discovery failed", "provider", name, "error", err)
 				return

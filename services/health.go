@@ -140,6 +140,13 @@ func (h *Health) Drain() {
 	h.draining = true
 }
 
+// Draining says whether the service is about to stop.
+func (h *Health) Draining() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.draining
+}
+
 // Ready says whether new requests should be sent here: not before the first
 // probes, not while draining, not without the database.
 func (h *Health) Ready() bool {

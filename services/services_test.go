@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/config"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
@@ -33,14 +34,14 @@ func (s *scripted) Prepare(call providers.Call) (providers.Exchange, error) {
 	return s, nil
 }
 func (s *scripted) Ignored() []string { return s.ignored }
-func (s *scripted) Complete(context.Context) (*api.ChatCompletion, error) {
+func (s *scripted) Complete(context.Context, string) (*api.ChatCompletion, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
 	return &api.ChatCompletion{Model: s.model}, nil
 }
 
-func (s *scripted) Stream(context.Context) (providers.Stream, error) {
+func (s *scripted) Stream(context.Context, string) (providers.Stream, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -59,10 +60,18 @@ func newChat(t *testing.T, c *clock, p providers.Provider) *Chat {
 	}
 	chat := &Chat{Upstreams: map[string]*Upstream{}, Now: c.now}
 	if p != nil {
-		chat.Upstreams[catalog.Anthropic] = NewUpstream(catalog.Anthropic, p, c.now)
+		chat.Upstreams[catalog.Anthropic] = NewUpstream(catalog.Anthropic, p, poolOf("key"), c.now)
 	}
 	chat.Models = NewModels(list, chat.Configured, c.now)
 	return chat
+}
+
+func poolOf(keys ...string) []config.Secret {
+	var pool []config.Secret
+	for _, k := range keys {
+		pool = append(pool, config.NewSecret(k))
+	}
+	return pool
 }
 
 func ask(model string) Ask { return Ask{Request: &api.ChatRequest{Model: model}} }
@@ -353,13 +362,13 @@ type lister struct {
 	err    error
 }
 
-func (l *lister) Models(context.Context) ([]providers.Listed, error) { return l.models, l.err }
+func (l *lister) Models(context.Context, string) ([]providers.Listed, error) { return l.models, l.err }
 
 func TestDiscoveryKeepsWhatItHadWhenAProviderFails(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{})
 	source := &lister{models: []providers.Listed{{ID: "claude-nova"}}}
 	var log strings.Builder
-	d := &Discovery{Models: chat.Models, Listers: map[string]providers.Lister{catalog.Anthropic: source}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	d := &Discovery{Models: chat.Models, Listers: map[string]Listing{catalog.Anthropic: {Lister: source}}, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	d.ask(t.Context())
 	source.models, source.err = nil, errors.New("down")
 	d.ask(t.Context())

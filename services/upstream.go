@@ -4,87 +4,163 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/sony/gobreaker/v2"
-
+	"modelgateway/config"
 	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 
-// When a circuit opens, and for how long.
-const (
-	circuitWindow = time.Minute
-	circuitCalls  = 20  // fewer say nothing
-	circuitShare  = 0.5 // of them failed
-	circuitPause  = 10 * time.Second
-)
+// trafficWindow is how far back a provider's health and its retries are looked
+// at.
+const trafficWindow = time.Minute
 
-// Upstream is a configured provider with what its traffic says of its health.
+// Upstream is a configured provider with the keys of its pool, and what its
+// traffic says of their health.
 type Upstream struct {
 	name     string
 	provider providers.Provider
-	circuit  *gobreaker.TwoStepCircuitBreaker[any]
+	keys     []*upstreamKey
+	turn     atomic.Uint32 // of keys that are equally loaded
 	traffic  *window
 	now      func() time.Time
-	opened   atomic.Int64 // Unix nanoseconds of the last opening
 }
 
-// NewUpstream watches over a provider.
-func NewUpstream(name string, provider providers.Provider, now func() time.Time) *Upstream {
-	u := &Upstream{name: name, provider: provider, now: now, traffic: newWindow(circuitWindow, now)}
-	u.circuit = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
-		Name: name, MaxRequests: 1, Interval: circuitWindow, BucketPeriod: circuitWindow / 6, Timeout: circuitPause,
-		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return c.Requests >= circuitCalls && float64(c.TotalFailures) >= circuitShare*float64(c.Requests)
-		},
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			if to == gobreaker.StateOpen {
-				u.opened.Store(now().UnixNano())
-			}
-		},
-		IsSuccessful: func(err error) bool { return !failed(err) },
-		IsExcluded:   func(err error) bool { return gone(err) },
-	})
+// NewUpstream watches over a provider. It needs one key at least.
+func NewUpstream(name string, provider providers.Provider, keys []config.Secret, now func() time.Time) *Upstream {
+	u := &Upstream{name: name, provider: provider, now: now, traffic: newWindow(trafficWindow, now)}
+	for _, k := range keys {
+		u.keys = append(u.keys, newUpstreamKey(k, now))
+	}
 	return u
 }
 
-// admit asks the circuit. The caller reports how the call went, exactly once;
-// for a stream that is when its first event has come.
-func (u *Upstream) admit() (report func(error), err error) {
-	done, err := u.circuit.Allow()
-	if err != nil {
-		return nil, &api.Error{
-			Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: u.name,
-			Message:    u.name + " has failed too often and is given a rest",
-			RetryAfter: max(time.Unix(0, u.opened.Load()).Add(circuitPause).Sub(u.now()), time.Second),
+// Key is one of the pool's, for questions that are not a client's.
+func (u *Upstream) Key() string { return u.keys[0].secret.Reveal() }
+
+// lease is a key that is being used for one call.
+type lease struct {
+	from   *Upstream
+	key    *upstreamKey
+	model  string
+	again  bool // for a request that has failed with this provider before
+	report func(error)
+	ended  bool
+}
+
+// errAllRest says that every key rests: nobody was asked, and asking could do.
+var errAllRest = errors.New("every key rests")
+
+// lease takes the least loaded of the keys that neither rest for the model nor
+// have an open circuit; but not avoid, while another will do. Where all rest it
+// fails with errAllRest, unless anyway is set: then rests count for nothing.
+func (u *Upstream) lease(model string, avoid *upstreamKey, anyway bool) (*lease, error) {
+	resting := false
+	start := int(u.turn.Add(1))
+	var few [4]*upstreamKey // most pools need no more
+	awake := few[:0]
+	for i := range u.keys {
+		k := u.keys[(start+i)%len(u.keys)]
+		if !anyway && k.rests(model) {
+			resting = true
+			continue
+		}
+		awake = append(awake, k)
+	}
+	if len(awake) > 1 {
+		slices.SortStableFunc(awake, func(a, b *upstreamKey) int {
+			switch avoid {
+			case a:
+				return 1
+			case b:
+				return -1
+			default:
+				return int(a.live.Load() - b.live.Load())
+			}
+		})
+	}
+	for _, k := range awake {
+		if report, err := k.admit(); err == nil {
+			return &lease{from: u, key: k, model: model, report: report}, nil
 		}
 	}
-	return func(err error) {
-		done(err)
-		if !gone(err) {
-			u.traffic.add(failed(err))
-		}
-	}, nil
+	if resting {
+		return nil, errAllRest
+	}
+	return nil, u.broken()
+}
+
+// broken is the error of a provider whose circuits are all open.
+func (u *Upstream) broken() *api.Error {
+	wait := circuitPause
+	for _, k := range u.keys {
+		wait = min(wait, k.closesIn())
+	}
+	return &api.Error{
+		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: u.name,
+		Message:    u.name + " has failed too often and is given a rest",
+		RetryAfter: max(wait, time.Second),
+	}
+}
+
+// answered books how the call went: for a stream that is when its first event
+// has come.
+func (l *lease) answered(err error) {
+	if l.again && failed(err) { // one request opens no circuit, however often it is sent
+		l.report(context.Canceled)
+	} else {
+		l.report(err)
+	}
+	l.key.learn(l.model, err)
+	if !gone(err) {
+		l.from.traffic.add(failed(err))
+	}
+}
+
+// end gives the key back. It may be called twice.
+func (l *lease) end() {
+	if !l.ended {
+		l.ended = true
+		l.key.live.Add(-1)
+	}
 }
 
 // brokeOff books a stream that failed after it had begun.
-func (u *Upstream) brokeOff(err error) {
+func (l *lease) brokeOff(err error) {
 	if failed(err) {
-		u.traffic.fail()
+		l.from.traffic.fail()
 	}
 }
 
-// Status is the provider's health as its recent traffic has it.
+// retry takes one from the retry budget, where there is one left.
+func (u *Upstream) retry() bool { return u.traffic.retry() }
+
+// other says whether another key than this could be asked for the model.
+func (u *Upstream) other(than *upstreamKey, model string) bool {
+	return slices.ContainsFunc(u.keys, func(k *upstreamKey) bool { return k != than && !k.rests(model) && !k.open() })
+}
+
+// Status is the provider's health as its recent traffic has it: unhealthy when
+// the circuits of all its keys are open.
 func (u *Upstream) Status() string {
-	if u.circuit.State() == gobreaker.StateOpen {
+	open, weak := 0, false
+	for _, k := range u.keys {
+		if k.open() {
+			open++
+		}
+		weak = weak || k.refused()
+	}
+	calls, failures := u.traffic.sum()
+	switch {
+	case open == len(u.keys):
 		return Unhealthy
-	}
-	if calls, failures := u.traffic.sum(); failures*10 > calls {
+	case open > 0 || weak || failures*10 > calls:
 		return Degraded
+	default:
+		return Healthy
 	}
-	return Healthy
 }
 
 // failed says whether an error speaks against the provider, rather than

@@ -7,7 +7,14 @@ import (
 
 const buckets = 12
 
-// window counts calls and failures of the last while.
+// Retries are a tenth of the calls that clients made, and a few where there are
+// not many: enough for what passes, too few to double an outage.
+const (
+	retryShare = 10 // one of so many
+	fewRetries = 10 // in the window
+)
+
+// window counts calls, failures and retries of the last while.
 type window struct {
 	mu     sync.Mutex
 	now    func() time.Time
@@ -16,8 +23,8 @@ type window struct {
 }
 
 type count struct {
-	slot            int64 // which stretch of time it holds
-	calls, failures int
+	slot                     int64 // which stretch of time it holds
+	calls, failures, retries int
 }
 
 func newWindow(span time.Duration, now func() time.Time) *window {
@@ -48,14 +55,33 @@ func (w *window) fail() {
 func (w *window) sum() (calls, failures int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	all := w.all()
+	return all.calls, all.failures
+}
+
+// retry counts one retry in, unless there have been enough.
+func (w *window) retry() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.all()
+	if all.retries >= max(fewRetries, (all.calls-all.retries)/retryShare) {
+		return false
+	}
+	w.current().retries++
+	return true
+}
+
+// all is the sum of what is not over; the caller holds mu.
+func (w *window) all() (all count) {
 	slot := w.slot()
 	for _, c := range w.counts {
 		if slot-c.slot < buckets {
-			calls += c.calls
-			failures += c.failures
+			all.calls += c.calls
+			all.failures += c.failures
+			all.retries += c.retries
 		}
 	}
-	return calls, failures
+	return all
 }
 
 func (w *window) current() *count {

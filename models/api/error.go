@@ -72,6 +72,8 @@ type Error struct {
 	UpstreamStatus int           // HTTP, with provider_error, 0 where there was none
 	RetryAfter     time.Duration // 0 when nothing is known
 	Final          bool          // trying again cannot help, whatever the status says
+	Spent          bool          // a limit on spending is reached, which nobody is to get around
+	KeyRefused     bool          // the upstream refused the key it was called with; another may do
 
 	cause error
 }

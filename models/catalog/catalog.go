@@ -38,16 +38,17 @@ type file struct {
 }
 
 type entry struct {
-	ID        string  `yaml:"id"`
-	Provider  string  `yaml:"provider"`
-	Upstream  string  `yaml:"upstream"`
-	Created   int64   `yaml:"created"`
-	Context   int64   `yaml:"context"`
-	MaxOutput int64   `yaml:"max_output"`
-	State     string  `yaml:"state"`
-	Ends      string  `yaml:"ends"`
-	Successor string  `yaml:"successor"`
-	Price     dollars `yaml:"price"`
+	ID        string   `yaml:"id"`
+	Provider  string   `yaml:"provider"`
+	Upstream  string   `yaml:"upstream"`
+	Created   int64    `yaml:"created"`
+	Context   int64    `yaml:"context"`
+	MaxOutput int64    `yaml:"max_output"`
+	State     string   `yaml:"state"`
+	Ends      string   `yaml:"ends"`
+	Successor string   `yaml:"successor"`
+	Fallbacks []string `yaml:"fallbacks"`
+	Price     dollars  `yaml:"price"`
 }
 
 type dollars struct {
@@ -161,6 +162,9 @@ func (e entry) over(c *Catalog) (Model, error) {
 	if m.Price == (Price{}) {
 		m.Price = old.Price
 	}
+	if m.Fallbacks == nil {
+		m.Fallbacks = old.Fallbacks
+	}
 	if e.State == "" && e.Ends == "" && e.Upstream == "" { // another upstream is another model: it has no end that is known
 		m.Ends, m.state = old.Ends, old.state
 		m.Successor = cmp.Or(m.Successor, old.Successor)
@@ -171,7 +175,7 @@ func (e entry) over(c *Catalog) (Model, error) {
 func (e entry) model(c *Catalog) (Model, error) {
 	m := Model{
 		ID: e.ID, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
-		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor,
+		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor, Fallbacks: e.Fallbacks,
 		Price: e.Price.micro(), state: e.State,
 	}
 	if m.Upstream == "" {
@@ -186,6 +190,8 @@ func (e entry) model(c *Catalog) (Model, error) {
 		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(Providers(), ", "), m.Provider)
 	case !slices.Contains([]string{"", Active, Deprecated, Retired}, e.State):
 		return m, fmt.Errorf("state must be active, deprecated or retired, not %q", e.State)
+	case slices.Contains(m.Fallbacks, m.ID) || slices.Contains(m.Fallbacks, ""):
+		return m, errors.New("fallbacks must be other models")
 	case e.Ends == "":
 		return m, nil
 	}

@@ -37,6 +37,7 @@ type Model struct {
 	Price     Price
 	Ends      time.Time // first day without it, UTC; zero when none is known
 	Successor string    // id of the model that takes its place, or empty
+	Fallbacks []string  // ids of the models that stand in when it cannot answer, in their order
 	Traits    Traits
 
 	state string // where the day of the end is not known

@@ -2,7 +2,6 @@
 package all
 
 import (
-	"sync/atomic"
 	"time"
 
 	"modelgateway/config"
@@ -13,34 +12,27 @@ import (
 	"modelgateway/providers/openai"
 )
 
-// Configured makes the providers that have keys, by name.
-func Configured(cfg config.Config) map[string]providers.Provider {
-	made := map[string]providers.Provider{}
-	if c := cfg.Anthropic; len(c.Keys) > 0 {
-		made[catalog.Anthropic] = anthropic.New(anthropic.Options{
-			BaseURL: c.BaseURL, Key: inTurn(c.Keys), Now: time.Now,
-			HeaderTimeout: cfg.UpstreamTimeout, IdleTimeout: cfg.StreamIdleTimeout,
-		})
-	}
-	if c := cfg.OpenAI; len(c.Keys) > 0 {
-		made[catalog.OpenAI] = openai.New(openai.Options{
-			BaseURL: c.BaseURL, Key: inTurn(c.Keys), Now: time.Now,
-			HeaderTimeout: cfg.UpstreamTimeout, IdleTimeout: cfg.StreamIdleTimeout,
-		})
-	}
-	if c := cfg.Gemini; len(c.Keys) > 0 {
-		made[catalog.Gemini] = gemini.New(gemini.Options{
-			BaseURL: c.BaseURL, Key: inTurn(c.Keys), Now: time.Now,
-			HeaderTimeout: cfg.UpstreamTimeout, IdleTimeout: cfg.StreamIdleTimeout,
-		})
-	}
-	return made
+// Configured is a provider with the keys of its pool, of which there is one at
+// least.
+type Configured struct {
+	Name     string
+	Provider providers.Provider
+	Keys     []config.Secret
 }
 
-// inTurn hands out the keys of a pool one after the other.
-func inTurn(keys []config.Secret) func() string {
-	var turn atomic.Uint64
-	return func() string {
-		return keys[(turn.Add(1)-1)%uint64(len(keys))].Reveal()
+// New makes the providers that have keys.
+func New(cfg config.Config) []Configured {
+	header, idle := cfg.UpstreamTimeout, cfg.StreamIdleTimeout
+	all := []Configured{
+		{catalog.Anthropic, anthropic.New(anthropic.Options{BaseURL: cfg.Anthropic.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.Anthropic.Keys},
+		{catalog.OpenAI, openai.New(openai.Options{BaseURL: cfg.OpenAI.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.OpenAI.Keys},
+		{catalog.Gemini, gemini.New(gemini.Options{BaseURL: cfg.Gemini.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.Gemini.Keys},
 	}
+	var configured []Configured
+	for _, c := range all {
+		if len(c.Keys) > 0 {
+			configured = append(configured, c)
+		}
+	}
+	return configured
 }

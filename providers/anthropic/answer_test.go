@@ -28,7 +28,7 @@ const wholeAnswer = `{"id":"msg_1","type":"message","role":"assistant","model":"
 
 func complete(t *testing.T, body, fields string) (*api.ChatCompletion, error) {
 	t.Helper()
-	return answering(t, body, fields).Complete(t.Context())
+	return answering(t, body, fields).Complete(t.Context(), testKey)
 }
 
 func TestAWholeAnswer(t *testing.T) {
@@ -138,7 +138,7 @@ func TestThinkingComesBackTheSame(t *testing.T) {
 		`{"type":"tool_use","id":"toolu_1","name":"get_weather","input":{"city":"Paris","n":1.0}},{"type":"tool_use","id":"toolu_2","name":"now","input":{}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"rain"},{"type":"tool_result","tool_use_id":"toolu_2","content":"noon"}]}`
 	x := answering(t, wholeAnswer, "")
-	c, err := x.Complete(t.Context())
+	c, err := x.Complete(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 				if _, err := play(t, x.(*exchange)); err != nil {
 					t.Fatal(err)
 				}
-			} else if _, err := x.Complete(t.Context()); err == nil {
+			} else if _, err := x.Complete(t.Context(), testKey); err == nil {
 				t.Fatal("events pass as a whole answer")
 			}
 			text, err := io.ReadAll(seen.Body)
@@ -256,8 +256,8 @@ func TestErrorsByStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, whole := x.Complete(t.Context())
-		_, streamed := x.Stream(t.Context())
+		_, whole := x.Complete(t.Context(), testKey)
+		_, streamed := x.Stream(t.Context(), testKey)
 		for _, err := range []error{whole, streamed} {
 			e, ok := errors.AsType[*api.Error](err)
 			if !ok || e.Status != tt.want || e.Message != tt.message || e.UpstreamStatus != tt.status || e.ShouldRetry() != tt.retry || e.RetryAfter != tt.wait {
@@ -280,7 +280,7 @@ func TestModels(t *testing.T) {
 		_, _ = io.WriteString(w, `{"data":[{"id":"claude-c","created_at":"1970-01-01T00:00:00Z","max_tokens":null},{"id":"claude-d"}],"has_more":false}`)
 	}))
 	defer server.Close()
-	got, err := provider(server.URL).Models(t.Context())
+	got, err := provider(server.URL).Models(t.Context(), testKey)
 	want := []providers.Listed{{ID: "claude-a", Created: 1759104000, Context: 1000000, MaxOutput: 128000}, {ID: "claude-c"}, {ID: "claude-d"}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
@@ -297,11 +297,11 @@ func TestAListOfModelsThatNeverEnds(t *testing.T) {
 		_, _ = io.WriteString(w, `{"data":[{"id":"a"}],"has_more":true,"last_id":"`+strings.Repeat("x", pages)+`"}`)
 	}))
 	defer server.Close()
-	if got, err := provider(server.URL).Models(t.Context()); err != nil || len(got) != mostPages {
+	if got, err := provider(server.URL).Models(t.Context(), testKey); err != nil || len(got) != mostPages {
 		t.Errorf("%d models of %d pages, %v", len(got), pages, err)
 	}
 	nonsense, _ := serve(t, http.StatusOK, `{}`)
-	if _, err := nonsense.Models(t.Context()); err == nil {
+	if _, err := nonsense.Models(t.Context(), testKey); err == nil {
 		t.Error("an empty object passes as a list")
 	}
 }

@@ -26,8 +26,7 @@ const messagesPath = "/v1/messages"
 
 // Options say where the upstream is.
 type Options struct {
-	BaseURL       string        // without the trailing /v1
-	Key           func() string // the key for the next request
+	BaseURL       string // without the trailing /v1
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration
 	Now           func() time.Time // when an answer is made: the upstream does not say
@@ -47,7 +46,7 @@ var (
 // New makes a provider with connections of its own.
 func New(opts Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
-		Provider: catalog.Anthropic, BaseURL: opts.BaseURL, Key: opts.Key,
+		Provider: catalog.Anthropic, BaseURL: opts.BaseURL,
 		Authorize: authorize, Refused: refused,
 		HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})}
@@ -87,9 +86,9 @@ type exchange struct {
 
 func (x *exchange) Ignored() []string { return x.ignored }
 
-func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
+func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
 	client := x.provider.client
-	text, err := client.Post(ctx, messagesPath, x.body)
+	text, err := client.Post(ctx, key, messagesPath, x.body)
 	if err != nil {
 		return nil, err
 	}

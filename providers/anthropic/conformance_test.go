@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 	}
 	driver := func(baseURL string) providers.Provider {
 		return anthropic.New(anthropic.Options{
-			BaseURL: baseURL, Key: func() string { return "sk-test" }, Now: time.Now,
+			BaseURL: baseURL, Now: time.Now,
 			HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		})
 	}

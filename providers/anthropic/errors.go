@@ -61,7 +61,7 @@ func refused(status int, body []byte) upstream.Refusal {
 }
 
 func (p *problem) refusal() upstream.Refusal {
-	r := upstream.Refusal{Status: statuses[p.Type], Message: p.Message, Final: p.code() == spendLimit}
+	r := upstream.Refusal{Status: statuses[p.Type], Message: p.Message, Spent: p.code() == spendLimit}
 	if r.Status == 0 {
 		r.Status = http.StatusInternalServerError
 	}

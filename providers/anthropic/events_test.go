@@ -126,7 +126,7 @@ func show(c *api.ChatChunk) string {
 // play asks for a stream and shows what comes.
 func play(t testing.TB, x *exchange) ([]string, error) {
 	t.Helper()
-	stream, err := x.Stream(t.Context())
+	stream, err := x.Stream(t.Context(), testKey)
 	if err != nil {
 		return nil, err
 	}

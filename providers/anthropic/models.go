@@ -30,11 +30,11 @@ type listedModel struct {
 
 // Models lists the models that the upstream still serves. All of its models
 // chat.
-func (p *Provider) Models(ctx context.Context) ([]providers.Listed, error) {
+func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
 	var models []providers.Listed
 	after := ""
 	for range mostPages {
-		page, err := p.modelPage(ctx, after)
+		page, err := p.modelPage(ctx, key, after)
 		if err != nil {
 			return nil, err
 		}
@@ -51,12 +51,12 @@ func (p *Provider) Models(ctx context.Context) ([]providers.Listed, error) {
 	return models, nil
 }
 
-func (p *Provider) modelPage(ctx context.Context, after string) (*modelPage, error) {
+func (p *Provider) modelPage(ctx context.Context, key, after string) (*modelPage, error) {
 	path := "/v1/models?limit=1000"
 	if after != "" {
 		path += "&after_id=" + url.QueryEscape(after)
 	}
-	text, err := p.client.Get(ctx, path)
+	text, err := p.client.Get(ctx, key, path)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,12 @@ func model(t testing.TB, id string) catalog.Model {
 	return c.Derive(catalog.Anthropic, id)
 }
 
+// testKey is what calls are made with.
+const testKey = "sk-ant-test"
+
 func provider(baseURL string) *Provider {
 	return New(Options{
-		BaseURL: baseURL, Key: func() string { return "sk-ant-test" },
+		BaseURL:       baseURL,
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
 		Now: func() time.Time { return time.Unix(1760000000, 0) },
 	})

@@ -30,7 +30,7 @@ func textStream(n int) []byte {
 
 // newStream reads a stream from memory.
 func newStream(body []byte) *stream {
-	p := New(Options{BaseURL: "http://localhost", Key: func() string { return "" }, Now: func() time.Time { return time.Unix(1, 0) }, IdleTimeout: time.Minute})
+	p := New(Options{BaseURL: "http://localhost", Now: func() time.Time { return time.Unix(1, 0) }, IdleTimeout: time.Minute})
 	return &stream{
 		ctx: context.Background(), client: p.client,
 		events: &upstream.Events{Reader: sse.NewReader(bytes.NewReader(body))},

@@ -14,8 +14,8 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, messagesPath, x.streamed()...)
+func (x *exchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
+	events, err := x.provider.client.Events(ctx, key, messagesPath, x.streamed()...)
 	if err != nil {
 		return nil, err
 	}

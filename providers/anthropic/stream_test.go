@@ -192,7 +192,7 @@ func TestLeavingAStreamEndsTheUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := x.Stream(t.Context())
+	stream, err := x.Stream(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestAnEndedContextIsTheError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := x.Stream(ctx)
+	stream, err := x.Stream(ctx, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 // Options say where the upstream is.
 type Options struct {
 	BaseURL       string // without the trailing /v1beta
-	Key           func() string
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration
 	Now           func() time.Time // for created, which Gemini does not say
@@ -40,7 +39,7 @@ var (
 // New makes a provider with connections of its own.
 func New(opts Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
-		Provider: catalog.Gemini, BaseURL: opts.BaseURL, Key: opts.Key,
+		Provider: catalog.Gemini, BaseURL: opts.BaseURL,
 		// Never ?key=, which every log on the way would keep.
 		Authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
 		Refused:   refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
@@ -71,16 +70,16 @@ type exchange struct {
 
 func (x *exchange) Ignored() []string { return x.ignored }
 
-func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
-	answer, err := x.complete(ctx, x.body)
+func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
+	answer, err := x.complete(ctx, key, x.body)
 	if body := x.unsigned(err); body != nil {
-		return x.complete(ctx, body)
+		return x.complete(ctx, key, body)
 	}
 	return answer, err
 }
 
-func (x *exchange) complete(ctx context.Context, body []byte) (*api.ChatCompletion, error) {
-	text, err := x.provider.client.Post(ctx, x.path("generateContent"), body)
+func (x *exchange) complete(ctx context.Context, key string, body []byte) (*api.ChatCompletion, error) {
+	text, err := x.provider.client.Post(ctx, key, x.path("generateContent"), body)
 	if err != nil {
 		return nil, err
 	}
@@ -91,16 +90,16 @@ func (x *exchange) complete(ctx context.Context, body []byte) (*api.ChatCompleti
 	return chunk.Collect(s.run)
 }
 
-func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
-	answer, err := x.stream(ctx, x.body)
+func (x *exchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
+	answer, err := x.stream(ctx, key, x.body)
 	if body := x.unsigned(err); body != nil {
-		return x.stream(ctx, body)
+		return x.stream(ctx, key, body)
 	}
 	return answer, err
 }
 
-func (x *exchange) stream(ctx context.Context, body []byte) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, x.path("streamGenerateContent?alt=sse"), body)
+func (x *exchange) stream(ctx context.Context, key string, body []byte) (providers.Stream, error) {
+	events, err := x.provider.client.Events(ctx, key, x.path("streamGenerateContent?alt=sse"), body)
 	if err != nil {
 		return nil, err
 	}

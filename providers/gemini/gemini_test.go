@@ -50,14 +50,14 @@ func TestRequestsGoWhereTheyShould(t *testing.T) {
 	} {
 		p, last := serve(t, 200, said(`{"text":"a"}`, stop))
 		x := exchangeWith(t, p, catalog.Model{Upstream: id})
-		answer, err := x.Complete(t.Context())
+		answer, err := x.Complete(t.Context(), testKey)
 		if err != nil || *answer.Choices[0].Message.Content != "a" || answer.Model != strings.TrimPrefix(id, "models/") {
 			t.Fatalf("%+v, %v", answer, err)
 		}
 		if last.RequestURI != "/v1beta/models/"+escaped+":generateContent" || last.Method != http.MethodPost {
 			t.Errorf("%s %s", last.Method, last.RequestURI)
 		}
-		stream, err := x.Stream(t.Context())
+		stream, err := x.Stream(t.Context(), testKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +113,8 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := serve(t, tt.sent, tt.body)
 			x := exchangeWith(t, p, model(t, "gemini-2.5-flash"))
-			_, whole := x.Complete(t.Context())
-			_, stream := x.Stream(t.Context())
+			_, whole := x.Complete(t.Context(), testKey)
+			_, stream := x.Stream(t.Context(), testKey)
 			for _, err := range []error{whole, stream} {
 				e, ok := errors.AsType[*api.Error](err)
 				if !ok || e.Status != tt.status || e.UpstreamStatus != tt.sent || e.RetryAfter != tt.wait || e.ShouldRetry() != tt.retried ||
@@ -136,7 +136,7 @@ func TestLeavingAStreamTellsTheUpstream(t *testing.T) {
 		close(gone)
 	}))
 	defer server.Close()
-	stream, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash")).Stream(t.Context())
+	stream, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash")).Stream(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestARefusedStreamTellsTheUpstream(t *testing.T) {
 		close(gone)
 	}))
 	defer server.Close()
-	_, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash")).Stream(t.Context())
+	_, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash")).Stream(t.Context(), testKey)
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.UpstreamStatus != 503 {
 		t.Errorf("%v", err)
 	}
@@ -184,7 +184,7 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 		_, _ = io.WriteString(w, pages[r.URL.Query().Get("pageToken")])
 	}))
 	defer server.Close()
-	got, err := provider(server.URL).Models(t.Context())
+	got, err := provider(server.URL).Models(t.Context(), testKey)
 	want := []providers.Listed{{ID: "gemini-2.5-flash", Context: 1048576, MaxOutput: 65536}, {ID: "gemma-4-31b-it"}}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, %v", got, err)
@@ -193,7 +193,7 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 
 func TestAnEndlessListEnds(t *testing.T) {
 	p, _ := serve(t, 200, `{"models":[{"name":"models/a","supportedGenerationMethods":["generateContent"]}],"nextPageToken":"again"}`)
-	if got, err := p.Models(t.Context()); err != nil || len(got) != mostPages {
+	if got, err := p.Models(t.Context(), testKey); err != nil || len(got) != mostPages {
 		t.Errorf("%d models, %v", len(got), err)
 	}
 }
@@ -201,7 +201,7 @@ func TestAnEndlessListEnds(t *testing.T) {
 func TestAListThatIsNoneIsAnError(t *testing.T) {
 	for status, body := range map[int]string{200: "<html>", 503: `{"error":{"code":503}}`} {
 		p, _ := serve(t, status, body)
-		if _, err := p.Models(t.Context()); err == nil {
+		if _, err := p.Models(t.Context(), testKey); err == nil {
 			t.Errorf("%d %s is no error", status, body)
 		}
 	}

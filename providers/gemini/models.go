@@ -15,11 +15,11 @@ import (
 const mostPages = 20
 
 // Models asks for the list, all of its pages.
-func (p *Provider) Models(ctx context.Context) ([]providers.Listed, error) {
+func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
 	var all []providers.Listed
 	query := "pageSize=1000"
 	for range mostPages {
-		page, err := p.models(ctx, query)
+		page, err := p.models(ctx, key, query)
 		if err != nil {
 			return nil, err
 		}
@@ -48,8 +48,8 @@ type listedModel struct {
 	Methods          []string `json:"supportedGenerationMethods"`
 }
 
-func (p *Provider) models(ctx context.Context, query string) (*modelPage, error) {
-	text, err := p.client.Get(ctx, "/v1beta/models?"+query)
+func (p *Provider) models(ctx context.Context, key, query string) (*modelPage, error) {
+	text, err := p.client.Get(ctx, key, "/v1beta/models?"+query)
 	if err != nil {
 		return nil, err
 	}

@@ -54,8 +54,8 @@ func (u *suspicious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // eachWay sends an exchange whole and as a stream.
 func eachWay(t *testing.T, x providers.Exchange, judge func(*api.ChatCompletion, error)) {
 	t.Helper()
-	judge(x.Complete(t.Context()))
-	s, err := x.Stream(t.Context())
+	judge(x.Complete(t.Context(), testKey))
+	s, err := x.Stream(t.Context(), testKey)
 	if err != nil {
 		judge(nil, err)
 		return
@@ -140,7 +140,7 @@ func TestAnExchangeLeavesSignaturesOutForEachOfItsSenders(t *testing.T) {
 	var senders sync.WaitGroup
 	for range 8 {
 		senders.Go(func() {
-			if answer, err := x.Complete(t.Context()); err != nil || *answer.Choices[0].Message.Content != "fine" {
+			if answer, err := x.Complete(t.Context(), testKey); err != nil || *answer.Choices[0].Message.Content != "fine" {
 				t.Errorf("%+v, %v", answer, err)
 			}
 		})

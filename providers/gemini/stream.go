@@ -112,7 +112,7 @@ func (s *stream) next() error {
 		s.ended = true
 		return nil
 	case s.ctx.Err() != nil:
-		return s.ctx.Err()
+		return context.Cause(s.ctx)
 	case err == io.ErrUnexpectedEOF:
 		return s.client.Truncated()
 	case malformed(err):

@@ -41,9 +41,12 @@ func model(t testing.TB, id string) catalog.Model {
 	return all.Derive(catalog.Gemini, id)
 }
 
+// testKey is what calls are made with.
+const testKey = "secret"
+
 func provider(url string) *Provider {
 	return New(Options{
-		BaseURL: url, Key: func() string { return "secret" }, HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
+		BaseURL: url, HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
 		Now: func() time.Time { return time.Unix(1760000000, 0) },
 	})
 }

@@ -24,8 +24,8 @@ type problem struct {
 	Code    jsontext.Value `json:"code"`
 }
 
-// final are the types and codes of a 429 that no wait cures.
-var final = []string{"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"}
+// spent are the types and codes of a 429 that no wait cures.
+var spent = []string{"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"}
 
 func refused(status int, body []byte) upstream.Refusal {
 	var answer struct {
@@ -44,8 +44,8 @@ func (p *problem) refusal(status int) upstream.Refusal {
 		status = n
 	}
 	r := upstream.Refusal{Status: status, Message: p.Message}
-	if slices.Contains(final, code) || slices.Contains(final, p.Type) {
-		r.Final = true
+	if slices.Contains(spent, code) || slices.Contains(spent, p.Type) {
+		r.Spent = true
 	}
 	if code == "invalid_api_key" || code == "account_deactivated" {
 		r.Credentials = true

@@ -25,7 +25,6 @@ import (
 // Options say where the upstream is.
 type Options struct {
 	BaseURL       string // without the trailing /v1
-	Key           func() string
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration
 	Now           func() time.Time // for answers that do not say when they were made
@@ -42,7 +41,7 @@ var _ providers.Lister = (*Provider)(nil)
 // New makes a provider with connections of its own.
 func New(opts Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
-		Provider: catalog.OpenAI, BaseURL: opts.BaseURL, Key: opts.Key,
+		Provider: catalog.OpenAI, BaseURL: opts.BaseURL,
 		Authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
 		Refused:   refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})}
@@ -67,9 +66,9 @@ type exchange struct {
 
 func (x *exchange) Ignored() []string { return x.ignored }
 
-func (x *exchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
+func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
 	client := x.provider.client
-	text, err := client.Post(ctx, "/v1/chat/completions", x.body...)
+	text, err := client.Post(ctx, key, "/v1/chat/completions", x.body...)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +165,8 @@ func inferred(calls int) string {
 
 // Models asks GET /v1/models and keeps what its ids say are chat models: the
 // list does not say what a model is for.
-func (p *Provider) Models(ctx context.Context) ([]providers.Listed, error) {
-	text, err := p.client.Get(ctx, "/v1/models")
+func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
+	text, err := p.client.Get(ctx, key, "/v1/models")
 	if err != nil {
 		return nil, err
 	}

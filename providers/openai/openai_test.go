@@ -41,9 +41,12 @@ func serve(t testing.TB, status int, contentType, body string) *Provider {
 // sentBody is the body of a request in one piece.
 func sentBody(x providers.Exchange) []byte { return bytes.Join(x.(*exchange).body, nil) }
 
+// testKey is what calls are made with.
+const testKey = "sk-test"
+
 func provider(url string) *Provider {
 	return New(Options{
-		BaseURL: url, Key: func() string { return "sk-test" }, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
+		BaseURL: url, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		Now: func() time.Time { return time.Unix(1760000000, 0) },
 	})
 }
@@ -141,7 +144,7 @@ func TestRequestsCarryTheKeyAndNothingOfTheClient(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"x"}}]}`)
 	}))
 	defer server.Close()
-	if _, err := prepare(t, provider(server.URL+"/prefix"), "gpt-4", hello+`}`).Complete(t.Context()); err != nil {
+	if _, err := prepare(t, provider(server.URL+"/prefix"), "gpt-4", hello+`}`).Complete(t.Context(), testKey); err != nil {
 		t.Fatal(err)
 	}
 	if got.URL.Path != "/prefix/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer sk-test" || got.Header.Get("Content-Type") != "application/json" {
@@ -164,7 +167,7 @@ func TestAnswersAreRepaired(t *testing.T) {
 			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer, err := prepare(t, serve(t, 200, "application/json", tt.body), "gpt-4", hello+`}`).Complete(t.Context())
+			answer, err := prepare(t, serve(t, 200, "application/json", tt.body), "gpt-4", hello+`}`).Complete(t.Context(), testKey)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +192,7 @@ func TestNonsenseIsNoAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := serve(t, 200, "application/json", body)
-			_, err := prepare(t, p, "gpt-4", hello+`}`).Complete(t.Context())
+			_, err := prepare(t, p, "gpt-4", hello+`}`).Complete(t.Context(), testKey)
 			wantError(t, err, 502)
 			_, err = collect(t, p, hello+`,"stream":true}`)
 			wantError(t, err, 502)
@@ -232,7 +235,7 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 			for _, stream := range []string{`}`, `,"stream":true}`} {
 				var err error
 				if stream == `}` {
-					_, err = prepare(t, p, "gpt-4", hello+stream).Complete(t.Context())
+					_, err = prepare(t, p, "gpt-4", hello+stream).Complete(t.Context(), testKey)
 				} else {
 					_, err = collect(t, p, hello+stream)
 				}
@@ -247,7 +250,7 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 
 func TestTheWaitIsKept(t *testing.T) {
 	p := serve(t, 429, "application/json", `{"error":{"message":"Please try again in 1m2.5s.","type":"tokens"}}`)
-	_, err := prepare(t, p, "gpt-4", hello+`}`).Complete(t.Context())
+	_, err := prepare(t, p, "gpt-4", hello+`}`).Complete(t.Context(), testKey)
 	if e := wantError(t, err, 429); e.RetryAfter != 62500*time.Millisecond {
 		t.Errorf("%s", e.RetryAfter)
 	}

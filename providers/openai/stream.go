@@ -69,8 +69,8 @@ type eventCall struct {
 
 const done = "[DONE]"
 
-func (x *exchange) Stream(ctx context.Context) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, "/v1/chat/completions", x.body...)
+func (x *exchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
+	events, err := x.provider.client.Events(ctx, key, "/v1/chat/completions", x.body...)
 	if err != nil {
 		return nil, err
 	}

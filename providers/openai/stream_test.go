@@ -20,7 +20,7 @@ import (
 
 func collect(t *testing.T, p *Provider, body string) (*api.ChatCompletion, error) {
 	t.Helper()
-	stream, err := prepare(t, p, "gpt-4", body).Stream(t.Context())
+	stream, err := prepare(t, p, "gpt-4", body).Stream(t.Context(), testKey)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func collect(t *testing.T, p *Provider, body string) (*api.ChatCompletion, error
 // events shows the chunks of a stream, one line each, without their head.
 func events(t *testing.T, body string) (string, error) {
 	t.Helper()
-	stream, err := prepare(t, serve(t, 200, "text/event-stream", body), "gpt-4", hello+`,"stream":true}`).Stream(t.Context())
+	stream, err := prepare(t, serve(t, 200, "text/event-stream", body), "gpt-4", hello+`,"stream":true}`).Stream(t.Context(), testKey)
 	if err != nil {
 		return "", err
 	}
@@ -173,7 +173,7 @@ func TestStreamsThatBreakOffAreErrors(t *testing.T) {
 
 func TestAnErrorBeforeTheFirstChunkIsReturnedNotStreamed(t *testing.T) {
 	p := serve(t, 200, "text/event-stream", data(`{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`))
-	stream, err := prepare(t, p, "gpt-4", hello+`,"stream":true}`).Stream(t.Context())
+	stream, err := prepare(t, p, "gpt-4", hello+`,"stream":true}`).Stream(t.Context(), testKey)
 	if stream != nil {
 		t.Error("a stream came as well")
 	}
@@ -221,7 +221,7 @@ func TestAnUpstreamThatTalksOnAfterDoneIsLeft(t *testing.T) {
 
 func TestModelsKeepsWhatChats(t *testing.T) {
 	p := serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},{"id":"whisper-1"},{"id":"o3-mini","created":8},{"id":"gpt-4o-realtime"},{"id":""}]}`)
-	models, err := p.Models(t.Context())
+	models, err := p.Models(t.Context(), testKey)
 	if err != nil || len(models) != 2 || models[0].ID != "gpt-6-sol" || models[0].Created != 7 || models[1].ID != "o3-mini" {
 		t.Errorf("%+v, %v", models, err)
 	}

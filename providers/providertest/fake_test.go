@@ -90,7 +90,7 @@ func (x fakeExchange) failed(ctx context.Context, status int) error {
 	}
 }
 
-func (x fakeExchange) Complete(ctx context.Context) (*api.ChatCompletion, error) {
+func (x fakeExchange) Complete(ctx context.Context, _ string) (*api.ChatCompletion, error) {
 	resp, err := x.send(ctx)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (x fakeExchange) Complete(ctx context.Context) (*api.ChatCompletion, error)
 	return &c, nil
 }
 
-func (x fakeExchange) Stream(ctx context.Context) (providers.Stream, error) {
+func (x fakeExchange) Stream(ctx context.Context, _ string) (providers.Stream, error) {
 	resp, err := x.send(ctx)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,9 @@ import (
 	"modelgateway/providers"
 )
 
+// testKey is what calls are made with.
+const testKey = "sk-test"
+
 // patience bounds one call of a provider.
 const patience = 20 * time.Second
 
@@ -169,7 +172,7 @@ func (p player) complete(s Script) Outcome {
 	p.up.Play(s)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	answer, err := p.exchange.Complete(ctx)
+	answer, err := p.exchange.Complete(ctx, testKey)
 	if err != nil {
 		return FromError(err)
 	}
@@ -180,7 +183,7 @@ func (p player) stream(s Script) Outcome {
 	p.up.Play(s)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	stream, err := p.exchange.Stream(ctx)
+	stream, err := p.exchange.Stream(ctx, testKey)
 	if err != nil {
 		return FromError(err)
 	}
@@ -243,10 +246,10 @@ func (p player) leave(s Script, stream bool) error {
 // begin returns at the first chunk of a stream, or with the error.
 func (p player) begin(ctx context.Context, stream bool) error {
 	if !stream {
-		_, err := p.exchange.Complete(ctx)
+		_, err := p.exchange.Complete(ctx, testKey)
 		return err
 	}
-	chunks, err := p.exchange.Stream(ctx)
+	chunks, err := p.exchange.Stream(ctx, testKey)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,8 @@ package upstream
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -24,9 +22,8 @@ const maxErrorBody = 64 << 10
 
 // Options say where an upstream is and how it is spoken to.
 type Options struct {
-	Provider string        // its name in errors
-	BaseURL  string        // without a trailing slash and without the API's version
-	Key      func() string // the key for the next request
+	Provider string // its name in errors
+	BaseURL  string // without a trailing slash and without the API's version
 	// Authorize puts the key and the provider's fixed headers on a request.
 	Authorize func(h http.Header, key string)
 	// Refused reads the body of an answer whose status is not 2xx.
@@ -39,43 +36,28 @@ type Options struct {
 // Client sends requests to one upstream. It follows no redirects: they would
 // carry the prompt and the keys elsewhere.
 type Client struct {
-	opts Options
-	// Not an http.Client, which does nothing here but follow redirects and look
-	// for cookies.
-	transport *http.Transport
+	opts        Options
+	connections *connections
 }
 
 // New makes a client with its own connections.
 func New(opts Options) *Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	return &Client{opts: opts, transport: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    10 * time.Second,
-		IdleConnTimeout:        30 * time.Second, // below the upstreams' own
-		MaxIdleConns:           0,
-		MaxIdleConnsPerHost:    256,
-		MaxResponseHeaderBytes: 256 << 10,
-		DisableCompression:     true, // 200 kB of gzip can be 200 MB of answer
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
-	}}
+	return &Client{opts: opts, connections: newConnections()}
 }
 
-// Post sends a JSON body, given in pieces, and returns the whole answer. The
+// Post sends a JSON body, given in pieces, with a key and returns the whole answer. The
 // pieces may be read for a while after it has returned: nobody may change them.
-func (c *Client) Post(ctx context.Context, path string, body ...[]byte) ([]byte, error) {
-	return c.whole(ctx, http.MethodPost, path, body)
+func (c *Client) Post(ctx context.Context, key, path string, body ...[]byte) ([]byte, error) {
+	return c.whole(ctx, key, path, body)
 }
 
 // Get returns the whole answer.
-func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	return c.whole(ctx, http.MethodGet, path, nil)
+func (c *Client) Get(ctx context.Context, key, path string) ([]byte, error) {
+	return c.whole(ctx, key, path, nil)
 }
 
-func (c *Client) whole(ctx context.Context, method, path string, body [][]byte) ([]byte, error) {
-	answer, err := c.send(ctx, method, path, body)
+func (c *Client) whole(ctx context.Context, key, path string, body [][]byte) ([]byte, error) {
+	answer, err := c.send(ctx, key, path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +71,8 @@ func (c *Client) whole(ctx context.Context, method, path string, body [][]byte) 
 
 // Events sends a JSON body, as Post does, and returns the answer as a stream of
 // events. The caller closes it.
-func (c *Client) Events(ctx context.Context, path string, body ...[]byte) (*Events, error) {
-	answer, err := c.send(ctx, http.MethodPost, path, body)
+func (c *Client) Events(ctx context.Context, key, path string, body ...[]byte) (*Events, error) {
+	answer, err := c.send(ctx, key, path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -153,15 +135,20 @@ func (w *waiting) Read(p []byte) (int, error) {
 	return w.body.Read(p)
 }
 
-func (c *Client) send(ctx context.Context, method, path string, payload [][]byte) (*body, error) {
+// send asks with GET where there is nothing to send.
+func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (*body, error) {
 	guarded, cancel := context.WithCancel(ctx)
+	method := http.MethodPost
+	if payload == nil {
+		method = http.MethodGet
+	}
 	req, err := http.NewRequestWithContext(guarded, method, c.opts.BaseURL+path, nil)
 	if err != nil {
 		cancel()
 		return nil, c.Broken(ctx, err)
 	}
 	req.Header["User-Agent"] = userAgent
-	if method == http.MethodPost {
+	if payload != nil {
 		req.Header["Content-Type"] = jsonBody
 		carry(req, payload)
 	}
@@ -169,16 +156,19 @@ func (c *Client) send(ctx context.Context, method, path string, payload [][]byte
 	// closed before a byte came back (golang/go#19943): without it one call in
 	// six failed when the upstream closed its idle connections meanwhile.
 	req.Header["X-Idempotency-Key"] = nil
-	key := c.opts.Key()
 	c.opts.Authorize(req.Header, key)
 	// The transport's own time-out would start when the request is written: an
 	// upstream that does not read would be waited for without end.
 	watch := newWatch(c.opts.HeaderTimeout, cancel)
-	resp, err := c.transport.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
+	via := c.connections.take()
+	resp, err := via.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
 	watch.rest()
 	if err != nil {
 		watch.stop()
 		cancel()
+		if ctx.Err() == nil {
+			c.connections.failed(via)
+		}
 		return nil, c.Broken(ctx, watch.explain(err))
 	}
 	watch.allow(c.opts.IdleTimeout)
@@ -196,7 +186,7 @@ var userAgent, jsonBody = []string{"modelgateway"}, []string{"application/json"}
 func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Reader, key string) error {
 	text, err := io.ReadAll(io.LimitReader(answer, maxErrorBody))
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	if err != nil {
 		text = nil // the status alone says enough
@@ -214,7 +204,3 @@ func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Rea
 	}
 	return refusal.Error(c.opts.Provider)
 }
-
-// CloseIdle closes the connections that no call uses, so that the next one
-// looks the upstream's address up again.
-func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }

@@ -16,10 +16,12 @@ import (
 	"modelgateway/models/api"
 )
 
+// canary is the key that no message may hold.
+const canary = "sk-canary-key"
+
 func testClient(url string, idle time.Duration) *Client {
 	return New(Options{
-		Provider: "openai", BaseURL: url, Key: func() string { return "sk-canary-key" },
-		Authorize:     func(h http.Header, key string) { h.Set("X-Api-Key", key) },
+		Provider: "openai", BaseURL: url, Authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
 		Refused:       func(status int, body []byte) Refusal { return Refusal{Message: string(body)} },
 		HeaderTimeout: idle, IdleTimeout: idle,
 	})
@@ -52,7 +54,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	trap := upstreamOf(t, func(http.ResponseWriter, *http.Request) { reached.Store(true) })
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, trap.URL+"/steal", status) })
-		_, err := testClient(server.URL, time.Minute).Post(t.Context(), "/x", []byte("{}"))
+		_, err := testClient(server.URL, time.Minute).Post(t.Context(), canary, "/x", []byte("{}"))
 		want(t, err, 502)
 	}
 	if reached.Load() {
@@ -76,9 +78,9 @@ func TestSilenceIsATimeOut(t *testing.T) {
 				handler(w, r)
 			})
 			began := time.Now()
-			_, err := testClient(server.URL, idle).Post(t.Context(), "/x", []byte("{}"))
+			_, err := testClient(server.URL, idle).Post(t.Context(), canary, "/x", []byte("{}"))
 			want(t, err, 504)
-			events, err := testClient(server.URL, idle).Events(t.Context(), "/x", []byte("{}"))
+			events, err := testClient(server.URL, idle).Events(t.Context(), canary, "/x", []byte("{}"))
 			if err == nil {
 				defer events.Close()
 				if _, err = events.Next(); err != nil {
@@ -103,7 +105,7 @@ func TestASlowReaderIsNotASilentUpstream(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		_, _ = io.WriteString(w, "data: b\n\n")
 	})
-	events, err := testClient(server.URL, idle).Events(t.Context(), "/x", nil)
+	events, err := testClient(server.URL, idle).Events(t.Context(), canary, "/x", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func TestCancellationReachesTheUpstream(t *testing.T) {
 				<-arrived
 				cancel()
 			}()
-			if _, err := testClient(server.URL, time.Minute).Post(ctx, "/x", []byte("{}")); !errors.Is(err, context.Canceled) {
+			if _, err := testClient(server.URL, time.Minute).Post(ctx, canary, "/x", []byte("{}")); !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}
 			select {
@@ -158,7 +160,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			}
 		}
 	})
-	_, err := testClient(server.URL, time.Minute).Post(t.Context(), "/x", nil)
+	_, err := testClient(server.URL, time.Minute).Post(t.Context(), canary, "/x", nil)
 	want(t, err, 502)
 }
 
@@ -169,7 +171,7 @@ func TestNoConnectionIsABadGateway(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	_, err = testClient("http://"+address, time.Minute).Post(t.Context(), "/x", nil)
+	_, err = testClient("http://"+address, time.Minute).Post(t.Context(), canary, "/x", nil)
 	want(t, err, 502)
 }
 
@@ -183,7 +185,7 @@ func TestConnectionsThatTheUpstreamClosedAreNotAnError(t *testing.T) {
 	defer server.Close()
 	c := testClient(server.URL, time.Minute)
 	for i := range 200 {
-		if _, err := c.Post(t.Context(), "/x", []byte("{}")); err != nil {
+		if _, err := c.Post(t.Context(), canary, "/x", []byte("{}")); err != nil {
 			t.Fatalf("call %d: %v", i, err)
 		}
 		if i%3 == 0 {

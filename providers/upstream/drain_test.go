@@ -29,7 +29,7 @@ func TestDrainKeepsTheConnectionOfAnAnswerThatEnds(t *testing.T) {
 	defer server.Close()
 	c := testClient(server.URL, time.Minute)
 	read := func(path string) {
-		events, err := c.Events(t.Context(), path, nil)
+		events, err := c.Events(t.Context(), canary, path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

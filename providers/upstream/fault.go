@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"syscall"
 	"time"
 
 	"modelgateway/models/api"
@@ -18,7 +19,8 @@ type Refusal struct {
 	Status      int           // HTTP; the one that fits, for an event inside a stream
 	Message     string        // the upstream's words, not yet cleaned
 	RetryAfter  time.Duration // 0 when it does not say
-	Final       bool          // trying again cannot help: a spent quota, say
+	Final       bool          // trying again cannot help: a quota of the day, say
+	Spent       bool          // a limit on spending is reached; it is final as well
 	Credentials bool          // the gateway's own key is at fault, whatever the status
 }
 
@@ -28,7 +30,7 @@ type Refusal struct {
 func (r Refusal) Error(provider string) *api.Error {
 	e := &api.Error{
 		Type: api.TypeAPI, Code: api.CodeProviderError,
-		Provider: provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final,
+		Provider: provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final || r.Spent, Spent: r.Spent,
 	}
 	message := clean(r.Message)
 	if message == "" {
@@ -38,7 +40,7 @@ func (r Refusal) Error(provider string) *api.Error {
 	switch {
 	case r.Credentials, r.Status == http.StatusUnauthorized, r.Status == http.StatusPaymentRequired, r.Status == http.StatusForbidden:
 		e.Message = provider + " refused the gateway's credentials; its operator has to look at this"
-		e.RetryAfter = 0
+		e.RetryAfter, e.KeyRefused = 0, true
 	case r.Status == http.StatusBadRequest, r.Status == http.StatusNotFound,
 		r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusUnprocessableEntity,
 		r.Status == http.StatusTooManyRequests:
@@ -53,10 +55,13 @@ func (r Refusal) Error(provider string) *api.Error {
 
 // Broken is the error for an exchange that failed without the upstream saying
 // so: no connection, a time-out, a cut or nonsensical answer. When ctx has
-// ended it is ctx's error: nobody is there to read another.
+// ended it is its cause: nobody is there to read another.
 func (c *Client) Broken(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
+	}
+	if exhausted(cause) {
+		return api.Unavailable(cause)
 	}
 	e := &api.Error{
 		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
@@ -67,6 +72,17 @@ func (c *Client) Broken(ctx context.Context, cause error) error {
 		e.Status, e.Message = http.StatusGatewayTimeout, c.opts.Provider+" did not answer in time"
 	}
 	return e.Because(cause)
+}
+
+// exhausted says whether a connection failed for want of something of our own:
+// descriptors, ports or memory. That is not the provider's fault.
+func exhausted(cause error) bool {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(cause, errno) {
+			return true
+		}
+	}
+	return false
 }
 
 // Nonsense is the error for an answer that does not follow the provider's

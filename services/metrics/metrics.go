@@ -15,6 +15,8 @@ import (
 	"modelgateway/models/api"
 )
 
+const space = "modelgateway"
+
 // Metrics are the gateway's. The methods of a nil *Metrics count nothing.
 type Metrics struct {
 	registry *prometheus.Registry
@@ -26,11 +28,14 @@ type Metrics struct {
 	calls  *prometheus.CounterVec   // provider, model, outcome
 	waited *prometheus.HistogramVec // provider
 	tokens *prometheus.CounterVec   // provider, model, type
+
+	retries   *prometheus.CounterVec // provider
+	hedges    *prometheus.CounterVec // provider
+	fallbacks *prometheus.CounterVec // model, served
 }
 
 // New makes metrics with a registry of their own.
 func New() *Metrics {
-	const space = "modelgateway"
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: space, Name: name, Help: help}, labels)
 	}
@@ -48,8 +53,12 @@ func New() *Metrics {
 		calls:    counter("upstream_calls_total", "Calls of providers, by how they went.", "provider", "model", "outcome"),
 		waited:   histogram("upstream_wait_seconds", "Time to a provider's whole answer, or to the first event of its stream.", "provider"),
 		tokens:   counter("tokens_total", "Tokens as the providers counted them.", "provider", "model", "type"),
+
+		retries:   counter("upstream_retries_total", "Calls of providers that were made again after a failure.", "provider"),
+		hedges:    counter("upstream_hedges_total", "Second calls made because the first took long, by the provider of the first.", "provider"),
+		fallbacks: counter("fallbacks_total", "Requests that another model answered, by the model asked and the one that answered.", "model", "served"),
 	}
-	m.registry.MustRegister(m.inFlight, m.requests, m.duration, m.calls, m.waited, m.tokens,
+	m.registry.MustRegister(m.inFlight, m.requests, m.duration, m.calls, m.waited, m.tokens, m.retries, m.hedges, m.fallbacks,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -57,6 +66,11 @@ func New() *Metrics {
 // Handler answers with all of them in Prometheus' format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Watch adds a figure that is read whenever somebody looks.
+func (m *Metrics) Watch(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: space, Name: name, Help: help}, read))
 }
 
 // Begin counts a request in, until Done.
@@ -115,4 +129,25 @@ func (m *Metrics) Used(provider, model string, usage *api.Usage) {
 	}
 	m.tokens.WithLabelValues(provider, model, "input").Add(float64(usage.PromptTokens))
 	m.tokens.WithLabelValues(provider, model, "output").Add(float64(usage.CompletionTokens))
+}
+
+// Retried counts a call that is made again.
+func (m *Metrics) Retried(provider string) {
+	if m != nil {
+		m.retries.WithLabelValues(provider).Inc()
+	}
+}
+
+// Hedged counts a second call beside a slow first.
+func (m *Metrics) Hedged(provider string) {
+	if m != nil {
+		m.hedges.WithLabelValues(provider).Inc()
+	}
+}
+
+// FellBack counts a request that another model answered, if one did.
+func (m *Metrics) FellBack(model, served string) {
+	if m != nil && served != "" {
+		m.fallbacks.WithLabelValues(model, served).Inc()
+	}
 }

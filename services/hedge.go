@@ -1,0 +1,109 @@
+package services
+
+import (
+	"context"
+	"time"
+)
+
+// race asks a second upstream when the first has not answered after a while,
+// and takes the answer that comes first. The other call is cancelled.
+func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends := make(chan ending[T], 2)
+	start := func(r *route, l *lease) {
+		go func() { ends <- finish(ctx, r, l, t.ask) }() // waited for below
+	}
+	start(t.route, l)
+	late := time.NewTimer(t.plan.hedgeAfter)
+	defer late.Stop()
+	var won *answered[T]
+	var lost error // how the first failed
+	for running := 1; running > 0; {
+		select {
+		case <-late.C:
+			if won != nil {
+				continue
+			}
+			if r, second := t.second(l); second != nil {
+				running++
+				start(r, second)
+			}
+		case end := <-ends:
+			running--
+			if end.panicked != nil {
+				cancel()
+				for ; running > 0; running-- {
+					(<-ends).drop()
+				}
+				panic(end.panicked)
+			}
+			switch {
+			case end.err != nil && (lost == nil || end.got.lease == l):
+				lost = end.err
+			case end.err != nil:
+			case won == nil:
+				won = &end.got
+				late.Stop()
+				cancel()
+			default:
+				end.drop()
+			}
+		}
+	}
+	if won == nil {
+		return answered[T]{}, lost
+	}
+	return *won, nil
+}
+
+// ending is how one of the two ended.
+type ending[T any] struct {
+	got      answered[T]
+	err      error
+	panicked any
+}
+
+// finish calls on a goroutine of its own, where a panic would end the process.
+func finish[T any](ctx context.Context, r *route, l *lease, ask asking[T]) (end ending[T]) {
+	defer func() { end.panicked = recover() }()
+	end.got.lease = l
+	end.got, end.err = call(ctx, r, l, ask)
+	return end
+}
+
+// drop gives back what nobody needs.
+func (e ending[T]) drop() {
+	if e.err == nil && e.panicked == nil {
+		e.got.lease.end()
+	}
+}
+
+// second is who is asked beside the call of a lease: another key of the same
+// provider, else the model that stands in, else the same once more.
+func (t *try[T]) second(busy *lease) (*route, *lease) {
+	from, model := t.route.upstream, t.route.model.ID
+	if !from.retry() {
+		return nil, nil
+	}
+	t.plan.chat.Metrics.Hedged(from.name)
+	if from.other(busy.key, model) {
+		if l, err := from.lease(model, busy.key, false); err == nil {
+			return t.route, l
+		}
+	}
+	for i := t.at + 1; i < t.plan.size(); i++ {
+		r, err := t.plan.route(i)
+		if err != nil {
+			continue
+		}
+		if l, err := r.upstream.lease(r.model.ID, nil, false); err == nil {
+			return r, l
+		}
+	}
+	l, err := from.lease(model, nil, t.anyway)
+	if err != nil {
+		return nil, nil
+	}
+	return t.route, l
+}

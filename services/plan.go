@@ -1,0 +1,102 @@
+package services
+
+import (
+	"strings"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+)
+
+// plan is the models that may answer a request: the one that was asked for, and
+// those that stand in for it.
+type plan struct {
+	chat       *Chat
+	ask        Ask
+	others     []string      // in their order; nil where the client will have none
+	hedgeAfter time.Duration // 0 = never
+	prepared   []prepared    // as far as they were needed
+	room       [1]prepared   // is enough for most
+}
+
+// prepared is a route, or why there is none.
+type prepared struct {
+	route
+	err error
+}
+
+// plan is how a request may be answered.
+func (c *Chat) plan(ask Ask) *plan {
+	p := &plan{chat: c, ask: ask}
+	p.prepared = p.room[:0]
+	if !ask.NoFallback {
+		p.others = c.Fallbacks[ask.Request.Model]
+	}
+	return p
+}
+
+func (p *plan) size() int { return 1 + len(p.others) }
+
+// served is how far the model i came.
+func (p *plan) served(i int) Served { return p.prepared[i].served }
+
+// route is the model i of the plan, ready to be sent. It is asked for in order.
+func (p *plan) route(i int) (*route, error) {
+	for len(p.prepared) <= i {
+		p.prepared = append(p.prepared, p.prepare(len(p.prepared)))
+	}
+	return &p.prepared[i].route, p.prepared[i].err
+}
+
+func (p *plan) prepare(i int) (made prepared) {
+	asked := p.ask.Request.Model
+	model, err := p.chat.Models.Resolve(asked)
+	if err != nil && i == 0 {
+		return prepared{err: err}
+	}
+	made.served = Served{Provider: model.Provider, Model: asked}
+	if i > 0 {
+		model, err = p.chat.Models.Resolve(p.others[i-1])
+		if err != nil {
+			made.err = err
+			return made
+		}
+		made.served.Provider, made.served.Fallback = model.Provider, model.ID
+	}
+	model = p.chat.redirected(model, &made.served)
+	made.err = made.prepare(p.chat, p.ask, model)
+	return made
+}
+
+// redirected is the successor of a model that is retired, where that is wanted.
+func (c *Chat) redirected(model catalog.Model, served *Served) catalog.Model {
+	if !c.Redirect || model.State(c.Now()) != catalog.Retired {
+		return model
+	}
+	next, ok := c.Models.Successor(model)
+	if !ok {
+		return model
+	}
+	served.Provider, served.Redirected = next.Provider, next.ID
+	return next
+}
+
+func (r *route) prepare(c *Chat, ask Ask, model catalog.Model) (err error) {
+	r.chat, r.model, r.upstream = c, model, c.Upstreams[model.Provider]
+	if r.upstream == nil {
+		return notConfigured(model.Provider)
+	}
+	r.exchange, err = r.upstream.provider.Prepare(providers.Call{Request: ask.Request, Model: model})
+	if err != nil {
+		return err
+	}
+	ignored := r.exchange.Ignored()
+	r.served.Ignored = ignored
+	if ask.Strict && len(ignored) > 0 {
+		const most = 10
+		return api.Invalid(api.CodeUnsupportedValue, ignored[0],
+			"%s cannot honour %s with the model %s", model.Provider, quoted(strings.Join(ignored[:min(most, len(ignored))], ", ")), quoted(model.ID))
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+)
+
+// Between two tries: a random time of up to firstPause, then of up to twice as
+// much, so that those who failed together do not come back together. A wait
+// that the upstream asks for is kept; a longer one than longestPause is left to
+// the client.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// route is one way to an answer: a request translated for a model.
+type route struct {
+	chat     *Chat
+	exchange providers.Exchange
+	upstream *Upstream
+	model    catalog.Model
+	served   Served
+}
+
+// answered is what an upstream gave, with the lease of the key that it was
+// asked with.
+type answered[T any] struct {
+	answer T
+	route  *route
+	lease  *lease
+}
+
+// asking sends a route with a leased key.
+type asking[T any] func(ctx context.Context, r *route, l *lease) (T, error)
+
+// first is the one fail-over loop, for answers and for streams: over the models
+// of the plan, each with as many keys and retries as it is worth, until one
+// accepts or refuses for good. Nothing has reached the client before.
+func first[T any](ctx context.Context, p *plan, ask asking[T]) (answered[T], Served, error) {
+	var told told
+	var rested []int
+	for i := range p.size() {
+		got, err := once(ctx, p, i, ask, false)
+		switch {
+		case err == nil:
+			return got, got.route.served, nil
+		case errors.Is(err, errAllRest):
+			rested = append(rested, i)
+		case told.add(p, i, err):
+			return got, told.served, told.err
+		}
+	}
+	for _, i := range rested { // a key that rests is better than none
+		got, err := once(ctx, p, i, ask, true)
+		if err == nil {
+			return got, got.route.served, nil
+		}
+		if told.add(p, i, err) {
+			break
+		}
+	}
+	return answered[T]{}, told.served, told.err
+}
+
+func once[T any](ctx context.Context, p *plan, i int, ask asking[T], anyway bool) (got answered[T], err error) {
+	r, err := p.route(i)
+	if err != nil {
+		return got, err
+	}
+	t := try[T]{plan: p, at: i, route: r, ask: ask, anyway: anyway}
+	return t.run(ctx)
+}
+
+// told is what the client will be told: how the model failed that was
+// asked for, or the first that is worth coming back for.
+type told struct {
+	err    error
+	served Served
+}
+
+// add books how the model i of the plan failed, and says whether that ends it.
+func (t *told) add(p *plan, i int, err error) (ends bool) {
+	if i > 0 && isInvalid(err) {
+		return false // the request is not to be judged by what another model takes
+	}
+	ends = verdictOf(err) == forGood
+	if t.err == nil || ends && !ofProvider(err) || !api.AsError(t.err).ShouldRetry() && api.AsError(err).ShouldRetry() {
+		t.err, t.served = err, p.served(i)
+	}
+	return ends
+}
+
+// ofProvider says whether a provider failed, rather than the client, the
+// request or the gateway.
+func ofProvider(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Code == api.CodeProviderError
+}
+
+func isInvalid(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Type == api.TypeInvalidRequest
+}
+
+// try is what is done for one model of a plan.
+type try[T any] struct {
+	plan   *plan
+	at     int // of the plan
+	route  *route
+	ask    asking[T]
+	anyway bool // keys that rest as well
+
+	retries  int
+	switches int          // to other keys
+	tried    *upstreamKey // the last
+}
+
+func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
+	var last error
+	for {
+		l, err := t.route.upstream.lease(t.route.model.ID, t.tried, t.anyway)
+		if err != nil {
+			if last != nil { // says more than that nobody is left
+				err = last
+			}
+			return got, err
+		}
+		l.again = t.tried != nil
+		got, err = t.send(ctx, l)
+		if err == nil {
+			return got, nil
+		}
+		last, t.tried = err, l.key
+		again, wait := t.next(err)
+		if !again {
+			return got, err
+		}
+		if wait > 0 {
+			pause(ctx, wait)
+		}
+		if ctx.Err() != nil {
+			return got, context.Cause(ctx)
+		}
+	}
+}
+
+// next says whether the model is asked once more after err, and when.
+func (t *try[T]) next(err error) (again bool, wait time.Duration) {
+	verdict, from := verdictOf(err), t.route.upstream
+	if (verdict == otherKey || verdict == limited) && t.switches < len(from.keys)-1 && from.other(t.tried, t.route.model.ID) {
+		t.switches++ // no retry: the key rests now, and the next call spares it
+		return true, 0
+	}
+	if verdict != anybody && verdict != limited || t.retries >= t.plan.chat.Retries {
+		return false, 0
+	}
+	if e := api.AsError(err); e.Final || verdict == limited && t.at+1 < t.plan.size() {
+		return false, 0
+	} else if wait = backoff(t.retries, e.RetryAfter); wait > longestPause || !from.retry() {
+		return false, 0
+	}
+	t.retries++
+	t.anyway = t.anyway || verdict == limited // the only key there is
+	t.plan.chat.Metrics.Retried(from.name)
+	return true, wait
+}
+
+// send asks with the lease, which has been reported to afterwards and, unless
+// the call went well, has ended.
+func (t *try[T]) send(ctx context.Context, l *lease) (answered[T], error) {
+	if t.plan.hedgeAfter > 0 {
+		return t.race(ctx, l)
+	}
+	return call(ctx, t.route, l, t.ask)
+}
+
+var errUnfinished = errors.New("the call was left by a panic")
+
+func call[T any](ctx context.Context, r *route, l *lease, ask asking[T]) (got answered[T], err error) {
+	c := r.chat
+	began := c.Now()
+	err = errUnfinished
+	defer func() { // also when ask panics: a circuit waits for the word
+		l.answered(err)
+		c.Metrics.Called(r.model.Provider, r.model.ID, outcome(err), c.Now().Sub(began))
+		if err != nil {
+			l.end()
+		}
+	}()
+	got.route, got.lease = r, l
+	got.answer, err = ask(ctx, r, l)
+	return got, err
+}
+
+// verdict is what an error means for the loop.
+type verdict int
+
+const (
+	forGood    verdict = iota // nobody else is to be asked
+	otherModel                // this one will not do, another may
+	otherKey                  // this key will not do
+	limited                   // this key has to wait
+	anybody                   // the same may go well now
+)
+
+func verdictOf(err error) verdict {
+	if !ofProvider(err) {
+		return forGood // the client has gone, or it is our own trouble
+	}
+	e := api.AsError(err)
+	switch e.UpstreamStatus {
+	case http.StatusTooManyRequests:
+		if e.Spent {
+			return forGood
+		}
+		return limited
+	case http.StatusRequestTimeout, http.StatusConflict:
+		return anybody
+	}
+	switch {
+	case e.KeyRefused:
+		return otherKey
+	case e.UpstreamStatus == 0 && e.Status == http.StatusServiceUnavailable:
+		return otherModel // not configured, or an open circuit
+	case e.UpstreamStatus == 0, e.UpstreamStatus >= http.StatusInternalServerError:
+		return anybody
+	case e.UpstreamStatus == http.StatusNotFound, e.Status == http.StatusBadGateway && e.UpstreamStatus >= http.StatusMultipleChoices:
+		return otherModel
+	default:
+		return forGood // the upstream has read the request, and does not want it
+	}
+}
+
+// backoff is how long to wait before the retry after so many.
+func backoff(retries int, told time.Duration) time.Duration {
+	return max(told, time.Duration(rand.Int64N(int64(firstPause)<<retries)))
+}
