@@ -3,6 +3,7 @@ package anthropic
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -200,5 +201,8 @@ func (o *openBlock) argument() string {
 	if input.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 		input = o.input
 	}
-	return strings.ToValidUTF8(string(input), "\uFFFD") // a chunk could not hold it otherwise
+	if !utf8.Valid(input) { // a chunk could not hold it; each byte is replaced, as where JSON is read
+		return string([]rune(string(input)))
+	}
+	return string(input)
 }

@@ -61,7 +61,7 @@ func TestAWholeAnswer(t *testing.T) {
 }
 
 func TestArgumentsAreTextWhateverTheInputHolds(t *testing.T) {
-	const input, want = "{ \"a\": \"x\xffy\", \"a\": { \"b\": 1, \"b\": \"\xe2\x82\" } }", "{\"a\":\"x\uFFFDy\",\"a\":{\"b\":1,\"b\":\"\uFFFD\"}}"
+	const input, want = "{ \"a\": \"x\xffy\", \"a\": { \"b\": 1, \"b\": \"\xe2\x82\" } }", "{\"a\":\"x\uFFFDy\",\"a\":{\"b\":1,\"b\":\"\uFFFD\uFFFD\"}}"
 	c, err := complete(t, `{"type":"message","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":`+input+`}],"stop_reason":"tool_use"}`, "")
 	if err != nil || c.Choices[0].Message.ToolCalls[0].Function.Arguments != want {
 		t.Fatalf("%v %+v", err, c)

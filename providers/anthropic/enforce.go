@@ -207,14 +207,16 @@ func (s *schemaRewrite) write() jsontext.Value {
 // describe adds to the description.
 func (s *schemaRewrite) describe(hint string) {
 	for i, m := range s.kept {
-		if string(m.name) != `"description"` || m.value.Kind() != jsontext.KindString {
+		if string(m.name) != `"description"` {
 			continue
 		}
-		text, err := jsontext.AppendUnquote(nil, m.value)
-		if err != nil {
-			break
+		if m.value.Kind() == jsontext.KindString {
+			text, err := jsontext.AppendUnquote(nil, m.value)
+			if err == nil {
+				hint = string(text) + "\n\n" + hint
+			}
 		}
-		s.kept[i].value = quote(string(text) + "\n\n" + hint)
+		s.kept[i].value = quote(hint)
 		return
 	}
 	s.keep(schemaMember{name: jsontext.Value(`"description"`), value: quote(hint)})
