@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help demo run build test bench check lint fuzz golden compiler clean
+.PHONY: help demo run build test faults bench check lint fuzz golden compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,8 +20,13 @@ build: ## Build the static binary bin/modelgateway
 	CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
 
 test: compiler ## Run every test under the race detector, and the ceilings of allocations without it
-	CGO_ENABLED=1 go test -race -timeout 10m ./...
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
 	CGO_ENABLED=0 go test -run Allocations ./models/... ./providers/... ./services ./router
+	$(if $(CI),$(MAKE) --no-print-directory fuzz)
+
+faults: compiler ## Show every promise of docs/reliability.md in full (about an hour)
+	CGO_ENABLED=1 FAULTS=full go test -race -v -count 1 -timeout 2h ./bench/faults
+	CGO_ENABLED=1 ISOLATION=100000 go test -race -v -count 1 -timeout 30m -run NoAnswerReachesAnotherCaller .
 
 BENCH ?=
 bench: ## Measure beside a bare Gin passthrough (BENCH=-quick for less; PEER=name=url adds another gateway)
@@ -35,7 +40,7 @@ lint: check ## Run golangci-lint as well (downloads and builds it)
 	go run $(LINT) run
 
 FUZZTIME ?= 30s
-fuzz: ## Fuzz every target for FUZZTIME each
+fuzz: ## Fuzz every parser for FUZZTIME each; what fails becomes a test
 	@set -e; for pkg in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \

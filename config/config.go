@@ -132,7 +132,7 @@ func (l *loader) table() []row {
 
 		plain("MAX_REQUEST_BYTES", "33554432", whole(&l.MaxRequestBytes, 1024, 1<<30), "Larger request bodies are refused unread"),
 		plain("MAX_IN_FLIGHT", "4096", whole(&l.MaxInFlight, 1, 1000000), "Chat completions at the same time, of all callers; more are refused with 503"),
-		plain("MAX_IN_FLIGHT_PER_CALLER", "1024", whole(&l.MaxInFlightPerCaller, 1, 1000000), "Chat completions at the same time of one caller; more are refused with 429"),
+		plain("MAX_IN_FLIGHT_PER_CALLER", "2048", whole(&l.MaxInFlightPerCaller, 1, 1000000), "Chat completions at the same time of one caller; more are refused with 429"),
 		plain("MAX_IN_FLIGHT_BYTES", "536870912", whole(&l.MaxInFlightBytes, 1024, 1<<40), "Request bodies at the same time, of all callers; more are refused with 503, and an eighth of GOMEMLIMIT is enough where that is less"),
 
 		plain("UPSTREAM_TIMEOUT_SECONDS", "600", seconds(&l.UpstreamTimeout, 1, 86400), "Longest wait for an upstream's response header"),

@@ -64,7 +64,7 @@ func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		MaxRetries:        2,
 
 		MaxInFlight:          4096,
-		MaxInFlightPerCaller: 1024,
+		MaxInFlightPerCaller: 2048,
 		MaxInFlightBytes:     512 << 20,
 
 		LogLevel:  slog.LevelInfo,
