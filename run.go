@@ -97,14 +97,15 @@ func (g *gateway) start(ctx context.Context, background *sync.WaitGroup, cfg con
 // migrate brings the schema up, trying again for as long as the database is
 // not there: meanwhile health says so, and what needs no database is served.
 func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
-	const longest = 5 * time.Second
-	for wait := longest / 20; ; wait = min(2*wait, longest) {
+	const longest = 2 * time.Second
+	for wait := longest / 8; ; wait = min(2*wait, longest) {
 		err := g.store.Migrate(ctx)
 		if tried != nil {
 			close(tried)
 			tried = nil
 		}
 		if err == nil {
+			g.health.Probe(ctx) // the last may be seconds ago
 			return
 		}
 		g.log.Warn("the database is not ready", "error", err, "next_try", wait.String())

@@ -99,7 +99,7 @@ func withTimeouts(address string) (string, error) {
 	}
 	q := u.Query()
 	for name, value := range map[string]string{
-		"connect_timeout": "5", "statement_timeout": "5000", "idle_in_transaction_session_timeout": "60000",
+		"connect_timeout": "2", "statement_timeout": "5000", "idle_in_transaction_session_timeout": "60000",
 	} {
 		if !q.Has(name) {
 			q.Set(name, value)

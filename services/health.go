@@ -54,19 +54,20 @@ type Health struct {
 func (h *Health) Run(ctx context.Context, probed chan<- struct{}) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
-	h.probe(ctx)
+	h.Probe(ctx)
 	close(probed)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			h.probe(ctx)
+			h.Probe(ctx)
 		}
 	}
 }
 
-func (h *Health) probe(ctx context.Context) {
+// Probe looks at the parts now, beside the regular rounds.
+func (h *Health) Probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var both sync.WaitGroup

@@ -118,12 +118,18 @@ func (k *Keys) ask(ctx context.Context, d digest, known bool) (*finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	same := subtle.ConstantTimeCompare([]byte(holder.Hash), []byte(hash)) == 1
-	if !same || holder.RevokedAt != 0 || holder.UserDisabledAt != 0 {
+	if subtle.ConstantTimeCompare([]byte(holder.Hash), []byte(hash)) != 1 {
+		return nil, errOtherKey
+	}
+	if holder.RevokedAt != 0 || holder.UserDisabledAt != 0 {
 		return &finding{asked: asked}, nil
 	}
 	return &finding{asked: asked, revision: revision, key: &holder.Key, use: k.uses.of(holder.ID, asked)}, nil
 }
+
+// errOtherKey is a fault of the database or of the way to it, never of the
+// caller.
+var errOtherKey = errors.New("the database answered for another key")
 
 // refreshLater leaves a key to the refreshers. When they have too much to do
 // it grows old, and a request will ask for it.

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -117,5 +118,23 @@ func TestO2PostgresGoneFrozenAndBack(t *testing.T) {
 		back := time.Now()
 		keyUntil(t, 5*time.Second, "open again", func() bool { return keyOpens(k, text) })
 		t.Logf("%s: a request waited at most %v; served %v after it was back", fault.name, worst, time.Since(back))
+	}
+}
+
+func TestAnAnswerForAnotherKeyIsTheDatabasesFault(t *testing.T) {
+	k := sqliteKeyHouse(t).keyReplica()
+	_, asked := createKey(t, k, "ada")
+	_, other := createKey(t, k, "ada")
+	ask := k.keyByHash
+	k.keyByHash = func(ctx context.Context, _ string) (*models.Holder, error) {
+		d := keyDigest(other)
+		return ask(ctx, hex.EncodeToString(d[:]))
+	}
+	if _, err := k.Authenticate(t.Context(), asked); api.AsError(err).Status != http.StatusServiceUnavailable || !errors.Is(err, errOtherKey) {
+		t.Errorf("%v", err)
+	}
+	k.keyByHash = ask
+	if !keyOpens(k, asked) {
+		t.Error("the fault was remembered")
 	}
 }

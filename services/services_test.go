@@ -303,7 +303,7 @@ func TestAHungProbeDoesNotHangTheReport(t *testing.T) {
 	}
 	h := &Health{Chat: newChat(t, &clock{november}, &scripted{}), Database: hang, Cache: hang, Log: slog.New(slog.DiscardHandler)}
 	began := time.Now()
-	h.probe(t.Context())
+	h.Probe(t.Context())
 	if took := time.Since(began); took > 2*probeTimeout {
 		t.Errorf("probes took %s", took)
 	}
