@@ -1,0 +1,177 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ask is the body of a chat request.
+func ask(model, words string, stream bool) string {
+	members := ""
+	if stream {
+		members = `,"stream":true`
+	}
+	return `{"model":` + quote(model) + `,"messages":[{"role":"user","content":` + quote(words) + `}]` + members + `}`
+}
+
+// received is what a client got of a stream.
+type received struct {
+	text   string // the content, joined
+	finish string // the finish reason, if one came
+	done   bool   // [DONE] came
+	fault  string // the error event, if one came
+	err    error  // of reading: a cut; or of what was read
+}
+
+var errBehindEnd = errors.New("something came behind the end of the stream")
+
+// receive reads a stream to its end or to where it breaks.
+func receive(body io.Reader) received {
+	var t received
+	var text strings.Builder
+	lines := bufio.NewReader(body)
+	for t.err == nil {
+		line, err := lines.ReadString('\n')
+		if err == io.EOF && line == "" {
+			break
+		}
+		data, isData := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "data: ")
+		switch {
+		case err != nil:
+			t.err = err // what a cut has left of a line is no event
+			if err == io.EOF {
+				t.err = io.ErrUnexpectedEOF
+			}
+		case !isData: // an empty line or a comment
+		case t.done || t.fault != "":
+			t.err = errBehindEnd
+		case data == "[DONE]":
+			t.done = true
+		default:
+			t.err = t.take(data, &text)
+		}
+	}
+	t.text = text.String()
+	return t
+}
+
+func (t *received) take(data string, text *strings.Builder) error {
+	var event struct {
+		Error   json.RawMessage
+		Choices []struct {
+			Delta        struct{ Content string }
+			FinishReason string `json:"finish_reason"`
+		}
+	}
+	if err := json.Unmarshal([]byte(data), &event); err != nil {
+		return fmt.Errorf("event %q: %w", data, err)
+	}
+	t.fault = string(event.Error)
+	for _, c := range event.Choices {
+		text.WriteString(c.Delta.Content)
+		if c.FinishReason != "" {
+			t.finish = c.FinishReason
+		}
+	}
+	return nil
+}
+
+// readStream is the client's side of a stream: its content joined, whether
+// [DONE] came, the error event if there was one, and the error of reading.
+func readStream(body io.Reader) (text string, done bool, fault string, err error) {
+	t := receive(body)
+	return t.text, t.done, t.fault, t.err
+}
+
+// receiveAnswer reads a whole answer, which is done when it could be read.
+func receiveAnswer(body io.Reader) (r received) {
+	var answer struct {
+		Choices []struct {
+			Message      struct{ Content string }
+			FinishReason string `json:"finish_reason"`
+		}
+	}
+	text, err := io.ReadAll(body)
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	switch {
+	case err != nil:
+		r.err = fmt.Errorf("answer %.200q: %w", text, err)
+	case len(answer.Choices) != 1:
+		r.err = fmt.Errorf("answer %.200q has not one choice", text)
+	default:
+		r.text, r.finish, r.done = answer.Choices[0].Message.Content, answer.Choices[0].FinishReason, true
+	}
+	return r
+}
+
+// readAnswer is the client's side of a whole answer: its content.
+func readAnswer(body io.Reader) (string, error) {
+	r := receiveAnswer(body)
+	return r.text, r.err
+}
+
+// said is what a client got of one call.
+type said struct {
+	status int
+	header http.Header
+	body   string // of an answer that is not 200
+	received
+}
+
+// whole says whether the call came to its proper end with this text.
+func (s said) whole(text string) bool {
+	return s.status == http.StatusOK && s.err == nil && s.fault == "" && s.done && s.finish != "" && s.text == text
+}
+
+// String is what is wrong with a call that should have been whole.
+func (s said) String() string {
+	return fmt.Sprintf("status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v", s.status, s.body, s.text, s.done, s.finish, s.fault, s.err)
+}
+
+// chat makes one call and reads all that comes.
+func chat(ctx context.Context, client *http.Client, url, body string, header ...string) said {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		return said{received: received{err: err}}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return said{received: received{err: err}}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	s := said{status: resp.StatusCode, header: resp.Header}
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		var text []byte
+		text, s.err = io.ReadAll(resp.Body)
+		s.body = string(text)
+	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+		s.received = receive(resp.Body)
+	default:
+		s.received = receiveAnswer(resp.Body)
+	}
+	return s
+}
+
+// newClient keeps as many connections as are used at once, until the end of the
+// test.
+func newClient(t testing.TB) *http.Client {
+	t.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: 2000, MaxIdleConns: 0}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
+}

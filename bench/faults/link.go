@@ -1,0 +1,193 @@
+package faults
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+)
+
+// link is one client's connection and the one to the server that belongs to it.
+type link struct {
+	proxy  *Proxy
+	client *net.TCPConn
+	closed chan struct{}
+
+	mu     sync.Mutex
+	server *net.TCPConn // nil: not dialled yet
+
+	// For the way of the answers alone.
+	dice *rand.Rand
+	cut  *weather // whose Cut is being counted
+	left int
+}
+
+// join adds the server's side, which is closed if the link has ended meanwhile.
+func (l *link) join(server *net.TCPConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.server = server
+	select {
+	case <-l.closed:
+		_ = server.Close()
+	default:
+	}
+}
+
+func (l *link) close() { l.end(false) }
+
+// reset closes so that both sides see a reset instead of an end.
+func (l *link) reset() { l.end(true) }
+
+func (l *link) end(reset bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.closed:
+		return
+	default:
+		close(l.closed)
+	}
+	for _, conn := range []*net.TCPConn{l.client, l.server} {
+		if conn == nil {
+			continue
+		}
+		if reset {
+			_ = conn.SetLinger(0)
+		}
+		_ = conn.Close()
+	}
+}
+
+// carry passes on what comes one way, and then its end as it was: in good order or not.
+func (l *link) carry(from, to *net.TCPConn, pass func([]byte) bool) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if !pass(buffer[:n]) {
+			return
+		}
+		switch {
+		case err == nil:
+			continue
+		case l.thawed() == nil:
+		case errors.Is(err, io.EOF):
+			_ = to.CloseWrite()
+		default:
+			l.reset()
+		}
+		return
+	}
+}
+
+// ask passes on what the client said, and reports whether there may be more.
+func (l *link) ask(b []byte) bool {
+	if len(b) == 0 {
+		return true
+	}
+	w := l.thawed()
+	switch {
+	case w == nil:
+		return false
+	case w.fault == Reset:
+		l.reset()
+		return false
+	}
+	return l.write(l.server, b)
+}
+
+// answer passes on what the server said, and reports whether there may be more.
+func (l *link) answer(b []byte) bool {
+	for len(b) > 0 {
+		w, part := l.thawed(), b
+		if w == nil {
+			return false
+		}
+		switch w.fault {
+		case Slow:
+			part = b[:min(len(b), w.slice)]
+			if !l.wait(w, w.delay) {
+				return false
+			}
+		case Reset:
+			l.reset()
+			return false
+		case Truncate:
+			if !l.truncate(w, b) {
+				return false
+			}
+		case Garble:
+			l.garble(b)
+		}
+		if !l.write(l.client, part) {
+			return false
+		}
+		b = b[len(part):]
+	}
+	return true
+}
+
+// truncate reports whether the bytes may pass; if not, it has passed as many as
+// may and said that these were all.
+func (l *link) truncate(w *weather, b []byte) bool {
+	if l.cut != w {
+		l.cut, l.left = w, w.cut
+		if w.cut < 0 {
+			l.left = l.dice.IntN(2048)
+		}
+	}
+	if l.left > len(b) {
+		l.left -= len(b)
+		return true
+	}
+	if l.write(l.client, b[:l.left]) {
+		_ = l.client.CloseWrite()
+	}
+	return false
+}
+
+// garble overwrites one byte in 256, and at least one.
+func (l *link) garble(b []byte) {
+	for range 1 + len(b)/256 {
+		b[l.dice.IntN(len(b))] ^= byte(1 + l.dice.IntN(255))
+	}
+}
+
+func (l *link) write(to *net.TCPConn, b []byte) bool {
+	if _, err := to.Write(b); err != nil {
+		l.close()
+		return false
+	}
+	return true
+}
+
+// thawed waits while everything is frozen, and returns what holds then; nil means
+// that the link has ended.
+func (l *link) thawed() *weather {
+	for {
+		w := l.proxy.now()
+		if w.fault != Freeze {
+			return w
+		}
+		select {
+		case <-w.over:
+		case <-l.closed:
+			return nil
+		}
+	}
+}
+
+// wait takes the time, or less when the weather changes; false means that the link has ended.
+func (l *link) wait(w *weather, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.over:
+	case <-l.closed:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,70 @@
+package faults
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// startsWithin is how long a gateway may take to listen while a part is gone.
+const startsWithin = 10 * time.Second
+
+// TestEveryFaultOfEveryPartAtEveryMoment puts the real gateway through the
+// matrix: one process for each fault that is there at the start, and one for
+// each part through all that come later.
+func TestEveryFaultOfEveryPartAtEveryMoment(t *testing.T) {
+	b, table, tally := newGround(t), expected(), &tally{}
+	list := chosen(full())
+	t.Run("matrix", func(t *testing.T) {
+		for _, part := range parts {
+			t.Run(part+" later", func(t *testing.T) {
+				t.Parallel()
+				p := b.proxyBefore(t, part)
+				w := b.build(t, part, p)
+				for _, c := range list {
+					if c.part == part && c.moment != atStart {
+						t.Run(c.fault.String()+" "+string(c.moment), func(t *testing.T) { b.meet(t, w, c, table[c], tally) })
+					}
+				}
+			})
+		}
+		for _, c := range list {
+			if c.moment == atStart {
+				t.Run(c.String(), func(t *testing.T) {
+					t.Parallel()
+					b.meet(t, &world{name: c.part, proxy: b.proxyBefore(t, c.part)}, c, table[c], tally)
+				})
+			}
+		}
+	})
+	if tally.run != len(list) { // as with -run for some of them
+		t.Logf("%d of %d combinations were run", tally.run, len(list))
+		return
+	}
+	figure(t, "every fault of every part at every moment, as written down", "%d combinations, %d as expected; the slowest call under a fault %.1f s (%s), the slowest recovery %.1f s (%s)",
+		tally.run, tally.asExpected, tally.call.Seconds(), tally.callOf, tally.recovery.Seconds(), tally.recoveryOf)
+}
+
+// tally is what the combinations have come to.
+type tally struct {
+	mu              sync.Mutex
+	run, asExpected int
+	call, recovery  time.Duration
+	callOf          string
+	recoveryOf      string
+}
+
+func (s *tally) add(m *meeting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run++
+	if len(m.wrong) == 0 {
+		s.asExpected++
+	}
+	if m.slowest > s.call {
+		s.call, s.callOf = m.slowest, m.String()
+	}
+	if m.recovery > s.recovery {
+		s.recovery, s.recoveryOf = m.recovery, m.String()
+	}
+}

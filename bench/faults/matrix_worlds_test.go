@@ -1,0 +1,210 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/models/servertest"
+)
+
+// world is a part behind a proxy, the gateways that use it, and what is asked
+// of them.
+type world struct {
+	name     string // of the part
+	proxy    *Proxy
+	gateways []*gateway
+	needy    int // how many of the gateways, the first ones, serve nobody without the part
+	errands  []*errand
+	limited  *limited // nil: the gateway has no limit
+}
+
+// ground is what the worlds stand on.
+type ground struct {
+	upstream        *upstream
+	postgres, redis string // their URLs
+	token, keyID    string // of a user who is kept in PostgreSQL
+	key             string
+}
+
+const (
+	keeperMail = "keeper@example.com"
+	// The limit that is tried is not to be met by the load, which shares it.
+	limitPerMinute = 300
+	loadKeys       = 64
+)
+
+func newGround(t *testing.T) *ground {
+	t.Helper()
+	b := &ground{upstream: startUpstream(t), postgres: servertest.Postgres(t), redis: servertest.Redis(t)}
+	g := startGateway(t, append(b.settings(), append(secured(), "DATABASE_URL="+b.postgres)...)...)
+	b.token = g.account(t, keeperMail)
+	b.keyID, b.key = g.newKey(t, b.token)
+	if err := g.terminate(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// settings are those of every gateway of the matrix.
+func (b *ground) settings() []string {
+	return providersAt(b.upstream, "UPSTREAM_TIMEOUT_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=2", "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=2",
+		"SHUTDOWN_GRACE_SECONDS=5")
+}
+
+// through is a URL with the proxy in place of its server.
+func through(t testing.TB, address string, p *Proxy) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = p.Addr()
+	return u.String()
+}
+
+// proxyBefore stands before the part. Slow is slower than anything in order, and
+// fast enough for what waits for the part: but for Redis, for which no call
+// waits longer than a moment.
+func (b *ground) proxyBefore(t *testing.T, part string) *Proxy {
+	t.Helper()
+	address, delay, slice := b.upstream.url, 50*time.Millisecond, 256
+	switch part {
+	case "postgres":
+		address, delay, slice = b.postgres, 25*time.Millisecond, 64
+	case "redis":
+		address, delay, slice = b.redis, 200*time.Millisecond, 64
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := proxyTo(t, u.Host)
+	p.Delay, p.Slice = delay, slice
+	return p
+}
+
+func nobody() []string { return nil }
+
+// build starts the gateways of a world, whatever the proxy does by now.
+func (b *ground) build(t *testing.T, part string, p *Proxy) *world {
+	t.Helper()
+	switch part {
+	case "postgres":
+		return b.withPostgres(t, p)
+	case "redis":
+		return b.withRedis(t, p)
+	}
+	return b.withProvider(t, part, p)
+}
+
+func (b *ground) withProvider(t *testing.T, part string, p *Proxy) *world {
+	t.Helper()
+	setting := strings.ToUpper(part) + "_BASE_URL=" + through(t, b.upstream.url, p)
+	g := startGateway(t, append(b.settings(), setting)...)
+	w := &world{name: part, proxy: p, gateways: []*gateway{g}}
+	for i, model := range models {
+		answer, stream := talk(t.Context(), g, model, false, nobody), talk(t.Context(), g, model, true, nobody)
+		if parts[i] == part {
+			answer.fails, stream.fails = "provider_error", "provider_error"
+		}
+		w.errands = append(w.errands, answer, stream)
+	}
+	return w
+}
+
+func (b *ground) withPostgres(t *testing.T, p *Proxy) *world {
+	t.Helper()
+	settings := append(b.settings(), "DATABASE_URL="+through(t, b.postgres, p))
+	open := launchGateway(t, append(slices.Clone(settings), "PORT="+fixedPort(t))...) // while the other starts
+	strict := startGateway(t, append(settings, secured()...)...)
+	within(t, startsWithin, "the second gateway listens", func() bool { return open.status("/livez") == http.StatusOK })
+	key := func() []string { return []string{"X-API-Key", b.key} }
+	token := func() []string { return []string{"Authorization", b.token} }
+	w := &world{name: "postgres", proxy: p, gateways: []*gateway{strict, open}, needy: 1, errands: []*errand{
+		talk(t.Context(), strict, models[0], false, key), talk(t.Context(), strict, models[1], true, key),
+		talk(t.Context(), strict, models[2], false, token),
+	}}
+	for _, e := range w.errands {
+		e.name, e.fails = e.name+" for a known caller", "service_unavailable"
+	}
+	login := visit(strict, "a login", http.MethodPost, "/auth/login", credentials(keeperMail), `"token":"`)
+	login.once = true
+	w.errands = append(w.errands, login,
+		visit(strict, "the list of keys", http.MethodGet, "/auth/keys", "", b.keyID, token()...),
+		talk(t.Context(), open, models[0], false, nobody), talk(t.Context(), open, models[1], true, nobody),
+		talk(t.Context(), open, models[2], false, key))
+	return w
+}
+
+func (b *ground) withRedis(t *testing.T, p *Proxy) *world {
+	t.Helper()
+	g := startGateway(t, append(append(b.settings(), secured()...), "REDIS_URL="+through(t, b.redis, p), "RATE_LIMIT_RPM="+strconv.Itoa(limitPerMinute))...)
+	w := &world{name: "redis", proxy: p, gateways: []*gateway{g}}
+	token := g.account(t, keeperMail)
+	w.limited = &limited{g, token}
+	var keys []string
+	for range loadKeys {
+		_, key := g.newKey(t, token)
+		keys = append(keys, key)
+	}
+	var turn atomic.Int64
+	next := func() []string { return []string{"X-API-Key", keys[turn.Add(1)%loadKeys]} }
+	for _, model := range models {
+		w.errands = append(w.errands, talk(t.Context(), g, model, false, next), talk(t.Context(), g, model, true, next))
+	}
+	return w
+}
+
+// limited is a gateway with a limit of limitPerMinute.
+type limited struct {
+	*gateway
+	token string
+}
+
+// try makes a key, uses it up and revokes it, and says what was wrong with that.
+func (l *limited) try(t *testing.T, e expectation) string {
+	t.Helper()
+	id, key := l.newKey(t, l.token)
+	most := int64(float64(limitPerMinute) * e.limit)
+	var passed, strange atomic.Int64
+	turns := make(chan struct{}, most+20)
+	for range cap(turns) {
+		turns <- struct{}{}
+	}
+	close(turns)
+	var crowd sync.WaitGroup
+	for range 8 {
+		crowd.Go(func() {
+			for range turns {
+				switch a, err := l.call(http.MethodGet, "/v1/models/gpt-4", "", "X-API-Key", key); {
+				case err == nil && a.status == http.StatusOK:
+					passed.Add(1)
+				case err != nil || a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "":
+					strange.Add(1)
+				}
+			}
+		})
+	}
+	crowd.Wait()
+	least := int64(limitPerMinute)
+	if e.garbled { // a number may have become another
+		least = 1
+	}
+	revoked := l.must(t, http.StatusOK, http.MethodDelete, "/auth/keys/"+id, "", "Authorization", l.token)
+	a, err := l.call(http.MethodGet, "/v1/models/gpt-4", "", "X-API-Key", key)
+	switch {
+	case passed.Load() < least || passed.Load() > most || strange.Load() > 0:
+		return fmt.Sprintf("%d calls passed a limit of %d, and %d were answered with neither 200 nor 429", passed.Load(), limitPerMinute, strange.Load())
+	case err != nil || a.status != http.StatusUnauthorized:
+		return fmt.Sprintf("a key that was revoked (%d): %d %v", revoked.status, a.status, err)
+	}
+	return ""
+}

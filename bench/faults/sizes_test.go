@@ -1,0 +1,66 @@
+package faults
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestMain lets more tests run in parallel than there are processors: what they
+// do most of the time is wait.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", "8"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// full says whether the tests run at the size that the promises name.
+func full() bool { return os.Getenv("FAULTS") == "full" }
+
+// size is how much of something a test does: small in a test run, whole with
+// FAULTS=full.
+func size(small, whole int) int {
+	if full() {
+		return whole
+	}
+	return small
+}
+
+// figure reports what a promise has measured as: in the test's log, and as a
+// line of the file that FAULTS_REPORT names.
+func figure(t testing.TB, promise, format string, args ...any) {
+	t.Helper()
+	text := fmt.Sprintf(format, args...)
+	t.Logf("%s: %s", promise, text)
+	path := os.Getenv("FAULTS_REPORT")
+	if path == "" {
+		return
+	}
+	line, err := json.Marshal(struct {
+		Promise string `json:"promise"`
+		Figure  string `json:"figure"`
+		Test    string `json:"test"`
+	}{promise, text, t.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		t.Fatalf("FAULTS_REPORT: %v", err)
+	}
+	_, err = file.Write(append(line, '\n')) // one write: tests of other processes append too
+	if err != nil {
+		t.Fatalf("FAULTS_REPORT: %v", err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatalf("FAULTS_REPORT: %v", err)
+	}
+}
