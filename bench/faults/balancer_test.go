@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ type balancer struct {
 	again atomic.Int64
 
 	mu    sync.Mutex
-	notes []string // the first errors of the way to the replicas
+	notes []string // the first errors of the way to the replicas, and what came of them
 }
 
 // replica is one address, behind which gateways come and go.
@@ -58,13 +59,6 @@ func startBalancer(t testing.TB, addresses ...string) *balancer {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target(r.In.Context()).url) },
 		Transport:     transport,
 		FlushInterval: -1,
-		ModifyResponse: func(resp *http.Response) error {
-			resp.Body = &noticed{resp.Body, func(err error) {
-				r := resp.Request
-				b.note("%s: %s: reading: %v (%v)", r.Header.Get("X-Request-Id"), target(r.Context()).url.Host, err, context.Cause(r.Context()))
-			}}
-			return nil
-		},
 		ErrorLog:      log.New(io.Discard, "", 0), // what it says is counted by the clients
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			b.note("%s: %s: %v", r.Header.Get("X-Request-Id"), target(r.Context()).url.Host, err)
@@ -91,12 +85,10 @@ func (b *balancer) watch(ctx context.Context, r *replica) {
 		resp, err := client.Get(r.url.String() + "/readyz")
 		switch {
 		case err == nil:
-			r.ready.Store(resp.StatusCode == http.StatusOK)
 			_ = resp.Body.Close() // only the status counts
-		case os.IsTimeout(err):
-			b.note("%s: %v", r.url.Host, err)
-		default:
-			r.ready.Store(false)
+			b.turnTo(r, resp.StatusCode == http.StatusOK, resp.Status)
+		case !os.IsTimeout(err):
+			b.turnTo(r, false, err.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -105,18 +97,10 @@ func (b *balancer) watch(ctx context.Context, r *replica) {
 	}
 }
 
-// noticed is a body whose cut is told.
-type noticed struct {
-	io.ReadCloser
-	tell func(error)
-}
-
-func (n *noticed) Read(p []byte) (int, error) {
-	read, err := n.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
-		n.tell(err)
+func (b *balancer) turnTo(r *replica, ready bool, why string) {
+	if r.ready.Swap(ready) != ready {
+		b.note("%s: ready: %t: %s", r.url.Host, ready, why)
 	}
-	return read, err
 }
 
 type targetKey struct{}
@@ -128,6 +112,14 @@ func target(ctx context.Context) *replica {
 }
 
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// A body that is still being read when the answer begins can cut the answer:
+	// the server closes it under the hands of the transport.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	chosen := b.choose()
 	if chosen == nil {
 		b.note("%s: no replica was ready", r.Header.Get("X-Request-Id"))
@@ -147,8 +139,9 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *balancer) choose() *replica {
-	for range b.replicas {
-		r := b.replicas[b.turn.Add(1)%uint64(len(b.replicas))]
+	turn := b.turn.Add(1)
+	for i := range b.replicas {
+		r := b.replicas[(turn+uint64(i))%uint64(len(b.replicas))]
 		if r.ready.Load() {
 			return r
 		}
@@ -159,7 +152,7 @@ func (b *balancer) choose() *replica {
 func (b *balancer) note(format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	const enough = 10
+	const enough = 200
 	if len(b.notes) < enough {
 		b.notes = append(b.notes, time.Now().UTC().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 	}

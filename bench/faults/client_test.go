@@ -167,11 +167,11 @@ func chat(ctx context.Context, client *http.Client, url, body string, header ...
 	return s
 }
 
-// newClient keeps as many connections as are used at once, until the end of the
-// test.
+// newClient keeps as many connections as are used at once, though none so long
+// that the gateway would close it for having said nothing yet.
 func newClient(t testing.TB) *http.Client {
 	t.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 2000, MaxIdleConns: 0}
+	transport := &http.Transport{MaxIdleConnsPerHost: 2000, MaxIdleConns: 0, IdleConnTimeout: 5 * time.Second}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 }

@@ -133,13 +133,13 @@ func recovers(t *testing.T, g *gateway, client *http.Client, places int) {
 // another calls as it always does.
 func TestOneCallerCannotTakeAllPlaces(t *testing.T) {
 	u := startUpstream(t)
-	g := startGateway(t, providersAt(u, "MAX_IN_FLIGHT=50", "MAX_IN_FLIGHT_PER_CALLER=30", "MAX_RETRIES=0")...)
+	g := startGateway(t, providersAt(u, "MAX_IN_FLIGHT=100", "MAX_IN_FLIGHT_PER_CALLER=30", "MAX_RETRIES=0")...)
 	greedy := &flood{t: t, g: g, client: clientFrom(t, "127.0.0.2"), name: "greedy"}
 	modest := &flood{t: t, g: g, client: clientFrom(t, "127.0.0.3"), name: "modest"}
 	lasting := time.Duration(size(5, 20)) * time.Second
 	var both sync.WaitGroup
 	both.Go(func() { greedy.run(300, lasting) })
-	both.Go(func() { modest.run(20, lasting) })
+	both.Go(func() { modest.run(10, lasting) })
 	both.Wait()
 	figure(t, "calls of others that are refused because of one caller", "%d of %d; of the one's %d were served and %d refused, p99 after %s",
 		modest.refused.Load(), modest.refused.Load()+modest.served.Load(), greedy.served.Load(), greedy.refused.Load(), greedy.refusals.at(.99))

@@ -45,7 +45,7 @@ func TestMemoryIsFlatUnderAMixedLoad(t *testing.T) {
 	s := &soaking{t: t, g: g, u: u, client: newClient(t), user: g.account(t, "soak@example.com")}
 	answersAll(t, g, s.client)
 	s.key("first", models[0], true)
-	before := holds(t, g, u)
+	before := atRest(t, g, u)
 	const perSecond = 100
 	memory := watchMemory(t, g)
 	openLoop(perSecond, soakTime(), s.call)
