@@ -110,17 +110,27 @@ func (c *Client) Truncated() error {
 // retryAfter reads the wait the upstream asks for: milliseconds, seconds or a
 // date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("retry-after-ms"), 64); err == nil && ms > 0 {
+	if ms := number(h.Get("retry-after-ms")); ms > 0 {
 		return bounded(ms * float64(time.Millisecond))
 	}
 	text := h.Get("retry-after")
-	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 {
+	if s := number(text); s > 0 {
 		return bounded(s * float64(time.Second))
 	}
 	if at, err := http.ParseTime(text); err == nil && at.After(now) {
 		return bounded(float64(at.Sub(now)))
 	}
 	return 0
+}
+
+// number reads a number, one that is too large as infinite, and anything else
+// as 0.
+func number(text string) float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0
+	}
+	return n
 }
 
 // bounded keeps a wait inside a day, whatever the upstream says.
