@@ -45,18 +45,25 @@ func TestR1ALineOfSixteenMiBPassesAndALongerOneIsAnError(t *testing.T) {
 }
 
 func TestR11EveryRouteThatMayBeTriedIsCounted(t *testing.T) {
-	p := start(t, "SIMULATOR=true", "RATE_LIMIT_RPM=1", "AUTH_RATE_LIMIT_RPM=1", "TRUSTED_PROXIES=127.0.0.0/8")
-	for i, route := range []struct{ method, path, body string }{
-		{"POST", "/v1/chat/completions", hello}, {"POST", "/v1/chat/completions", "{"}, {"GET", "/v1/models", ""}, {"GET", "/v1/models/gpt-4", ""}, {"GET", "/v1/models/nope", ""},
-		{"POST", "/auth/register", ada}, {"POST", "/auth/login", ada}, {"GET", "/auth/idp", ""}, {"GET", "/auth/idp/callback", ""},
+	const calls, tries = 1, 2
+	p := start(t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries), "TRUSTED_PROXIES=127.0.0.0/8")
+	for i, route := range []struct {
+		method, path, body string
+		limit              int
+	}{
+		{"POST", "/v1/chat/completions", hello, calls}, {"POST", "/v1/chat/completions", "{", calls},
+		{"GET", "/v1/models", "", calls}, {"GET", "/v1/models/gpt-4", "", calls}, {"GET", "/v1/models/nope", "", calls},
+		{"POST", "/auth/register", ada, tries}, {"POST", "/auth/login", ada, tries}, {"GET", "/auth/idp", "", tries}, {"GET", "/auth/idp/callback", "", tries},
 	} {
-		address := "203.0.113." + strconv.Itoa(i)
-		if a := p.call(t, route.method, route.path, route.body, "X-Forwarded-For", address); a.status == 429 {
-			t.Errorf("%s %s: the first is refused", route.method, route.path)
-		}
-		a := p.call(t, route.method, route.path, route.body, "X-Forwarded-For", address)
-		if a.status != 429 || a.fault(t).Code != "rate_limit_exceeded" || a.header.Get("Retry-After") == "" {
-			t.Errorf("%s %s: the second: %d %s", route.method, route.path, a.status, a.body)
+		for n := range route.limit + 1 {
+			a := p.call(t, route.method, route.path, route.body, "X-Forwarded-For", "203.0.113."+strconv.Itoa(i))
+			if a.header.Get("X-Ratelimit-Limit-Requests") != strconv.Itoa(route.limit) {
+				t.Errorf("%s %s is not counted against %d: %v", route.method, route.path, route.limit, a.header)
+			}
+			refused := a.status == 429 && a.fault(t).Code == "rate_limit_exceeded" && a.header.Get("Retry-After") != ""
+			if refused != (n == route.limit) {
+				t.Errorf("%s %s, call %d: %d %s", route.method, route.path, n, a.status, a.body)
+			}
 		}
 	}
 }
@@ -178,8 +185,8 @@ func TestR14O16ALogThatGoesNowhereStopsNeitherRequestsNorTheEnd(t *testing.T) {
 	}
 }
 
-// pacer is an upstream that sends each event of a stream when it is told to.
-func pacer(t *testing.T, f family, pieces ...string) (address string, next chan<- struct{}) {
+// pacer is an upstream that sends the next piece of a stream when it is told to.
+func pacer(ctx context.Context, t *testing.T, pieces ...string) (address string, next func()) {
 	t.Helper()
 	step := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,23 +203,30 @@ func pacer(t *testing.T, f family, pieces ...string) (address string, next chan<
 		}
 	}))
 	t.Cleanup(server.Close)
-	return server.URL, step
+	return server.URL, func() {
+		select {
+		case step <- struct{}{}:
+		case <-ctx.Done():
+		}
+	}
 }
 
 func TestR19NothingHoldsAnEventBack(t *testing.T) {
 	for _, f := range families() {
 		t.Run(f.name, func(t *testing.T) {
-			address, next := pacer(t, f, f.start, f.text("one "), f.text("two "), f.text("three "), f.end)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			address, next := pacer(ctx, t, f.start, f.text("one "), f.text("two "), f.text("three "), f.end)
 			p := start(t, f.key+"_API_KEY=sk-x", f.key+"_BASE_URL="+address)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(f.request(streaming)))
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(f.request(streaming)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			req.Header.Set("Content-Type", "application/json")
 			req.Header.Set("Accept-Encoding", "gzip, br, deflate")
 			go func() { // the header comes with the first event, not before
-				next <- struct{}{}
-				next <- struct{}{}
+				next()
+				next()
 			}()
 			resp, err := http.DefaultTransport.RoundTrip(req)
 			if err != nil {
@@ -241,11 +255,11 @@ func TestR19NothingHoldsAnEventBack(t *testing.T) {
 				}
 			}
 			read(`"content":"one "`)
-			next <- struct{}{}
+			next()
 			read(`"content":"two "`)
-			next <- struct{}{}
+			next()
 			read(`"content":"three "`)
-			next <- struct{}{}
+			next()
 			read("data: [DONE]\n\n")
 		})
 	}

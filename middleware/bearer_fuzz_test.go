@@ -18,7 +18,7 @@ import (
 // way: one line, the scheme in any case, one space, and a credential without any.
 func FuzzBearer(f *testing.F) {
 	for _, line := range []string{
-		"", "Bearer", "Bearer ", "Bearer x", "bearer x", "BEARER x", "Bearer  x", "Bearer\tx", "Bearer x ", " Bearer x", "Bearer x y", "Bearer x,Bearer y",
+		"", "Bearer", "Bearer ", "Bearer x", "bearer x", "BEARER x", "Bearer  x", "Bearer\tx", "Bearer x ", " Bearer x", "Bearer x y", "Bearer x\ty", "Bearer x,Bearer y",
 		"Basic eDp5", "x", "Bearer a.b.c", "Bearer " + strings.Repeat("a.", 1000), "Bearer \x00", "Bearer é", "\u0432earer x", "Bearer x\r\nX-A: b", "Bearer:x", "Bearer=x",
 	} {
 		f.Add(line, "", false)

@@ -27,6 +27,7 @@ func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
 			}
 			if r, second := t.second(l); second != nil {
 				running++
+				second.again = t.plan.again(r.upstream)
 				start(r, second)
 			}
 		case end := <-ends:
@@ -35,6 +36,9 @@ func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
 				cancel()
 				for ; running > 0; running-- {
 					(<-ends).drop()
+				}
+				if won != nil {
+					won.lease.end()
 				}
 				panic(end.panicked)
 			}

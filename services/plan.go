@@ -1,6 +1,7 @@
 package services
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ type plan struct {
 	hedgeAfter time.Duration // 0 = never
 	prepared   []prepared    // as far as they were needed
 	room       [1]prepared   // is enough for most
+	asked      []*Upstream   // for this request
+	alone      [1]*Upstream  // is enough for most
 }
 
 // prepared is a route, or why there is none.
@@ -29,7 +32,7 @@ type prepared struct {
 // plan is how a request may be answered.
 func (c *Chat) plan(ask Ask) *plan {
 	p := &plan{chat: c, ask: ask}
-	p.prepared = p.room[:0]
+	p.prepared, p.asked = p.room[:0], p.alone[:0]
 	if !ask.NoFallback {
 		p.others = c.Fallbacks[ask.Request.Model]
 	}
@@ -37,6 +40,16 @@ func (c *Chat) plan(ask Ask) *plan {
 }
 
 func (p *plan) size() int { return 1 + len(p.others) }
+
+// again says whether a provider has been asked for this request before, whatever
+// the model, and remembers that it is now.
+func (p *plan) again(u *Upstream) bool {
+	if slices.Contains(p.asked, u) {
+		return true
+	}
+	p.asked = append(p.asked, u)
+	return false
+}
 
 // served is how far the model i came.
 func (p *plan) served(i int) Served { return p.prepared[i].served }

@@ -84,6 +84,7 @@ func once[T any](ctx context.Context, p *plan, i int, ask asking[T], anyway bool
 type told struct {
 	err    error
 	served Served
+	at     int // of the plan
 }
 
 // add books how the model i of the plan failed, and says whether that ends it.
@@ -92,10 +93,17 @@ func (t *told) add(p *plan, i int, err error) (ends bool) {
 		return false // the request is not to be judged by what another model takes
 	}
 	ends = verdictOf(err) == forGood
-	if t.err == nil || ends && !ofProvider(err) || !api.AsError(t.err).ShouldRetry() && api.AsError(err).ShouldRetry() {
-		t.err, t.served = err, p.served(i)
+	if t.err == nil || ends && !ofProvider(err) || t.better(i, err) {
+		t.err, t.served, t.at = err, p.served(i), i
 	}
 	return ends
+}
+
+// better says whether err says more than what there is. A model that is asked
+// late, because its keys rested, still comes before those that stood in for it.
+func (t *told) better(i int, err error) bool {
+	now, before := api.AsError(err).ShouldRetry(), api.AsError(t.err).ShouldRetry()
+	return now && !before || now == before && i < t.at
 }
 
 // ofProvider says whether a provider failed, rather than the client, the
@@ -133,7 +141,7 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 			}
 			return got, err
 		}
-		l.again = t.tried != nil
+		l.again = t.plan.again(t.route.upstream)
 		got, err = t.send(ctx, l)
 		if err == nil {
 			return got, nil

@@ -45,7 +45,8 @@ type lease struct {
 	from   *Upstream
 	key    *upstreamKey
 	model  string
-	again  bool // for a request that has failed with this provider before
+	again  bool      // for a request that this provider has been asked for before
+	began  time.Time // by the circuit's clock
 	report func(error)
 	ended  bool
 }
@@ -83,7 +84,7 @@ func (u *Upstream) lease(model string, avoid *upstreamKey, anyway bool) (*lease,
 	}
 	for _, k := range awake {
 		if report, err := k.admit(); err == nil {
-			return &lease{from: u, key: k, model: model, report: report}, nil
+			return &lease{from: u, key: k, model: model, began: time.Now(), report: report}, nil
 		}
 	}
 	if resting {
@@ -108,10 +109,16 @@ func (u *Upstream) broken() *api.Error {
 // answered books how the call went: for a stream that is when its first event
 // has come.
 func (l *lease) answered(err error) {
+	report := l.report
+	if time.Since(l.began) >= circuitMemory {
+		if now, refused := l.key.circuit.Allow(); refused == nil {
+			report = now
+		}
+	}
 	if l.again && failed(err) { // one request opens no circuit, however often it is sent
-		l.report(context.Canceled)
+		report(context.Canceled)
 	} else {
-		l.report(err)
+		report(err)
 	}
 	l.key.learn(l.model, err)
 	if !gone(err) {
@@ -173,10 +180,14 @@ func failed(err error) bool {
 	if !ok || e.Code != api.CodeProviderError || e.Status < http.StatusInternalServerError {
 		return false
 	}
+	if e.KeyRefused && e.UpstreamStatus == http.StatusForbidden {
+		return false // for one model, by a provider that is well
+	}
 	return e.UpstreamStatus < 200 || e.UpstreamStatus >= 300 // else a whole answer was of no use: that is the request's own trouble
 }
 
-// gone says whether a call ended because nobody waits for it any more.
+// gone says whether a call ended because nobody waits for it any more. That a
+// connection timed out is a context.DeadlineExceeded to package net as well.
 func gone(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return !ofProvider(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }

@@ -20,6 +20,10 @@ const (
 	circuitCalls  = 10  // fewer say nothing
 	circuitShare  = 0.6 // of them failed
 	circuitPause  = 10 * time.Second
+	// What began longer ago the circuit has no room for: it is reported as a call
+	// of the moment it ends, or an upstream that takes minutes to fail would
+	// never be given a rest.
+	circuitMemory = circuitWindow - circuitWindow/6
 )
 
 // How long a key rests that was refused without a word of when to come back:
@@ -85,8 +89,9 @@ func (k *upstreamKey) admit() (report func(error), err error) {
 	// until it reports.
 	late := time.AfterFunc(circuitPause, func() { done(context.Canceled) })
 	return func(err error) {
-		late.Stop()
-		done(err)
+		if late.Stop() || !gone(err) { // else it has been taken back already
+			done(err)
+		}
 	}, nil
 }
 
@@ -133,7 +138,7 @@ func (k *upstreamKey) learn(model string, err error) {
 	if !ok || !e.KeyRefused && e.UpstreamStatus != http.StatusTooManyRequests {
 		return
 	}
-	if e.KeyRefused && e.UpstreamStatus != http.StatusForbidden || e.Final {
+	if e.KeyRefused && e.UpstreamStatus != http.StatusForbidden || e.Spent {
 		model = ""
 	}
 	k.rest(model, e)

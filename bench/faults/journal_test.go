@@ -41,6 +41,19 @@ const (
 	keyRevoked          // and acknowledged, or seen
 )
 
+// acknowledgements is how many writes there have been.
+func (j *journal) acknowledgements() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.users) + len(j.keys) + j.revoked
+}
+
+func (j *journal) registered() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.users)
+}
+
 // register adds users until stop, at most so many.
 func (j *journal) register(g *gateway, name string, most int, stop <-chan struct{}) {
 	for i := range most {
@@ -209,5 +222,5 @@ func (j *journal) verdict(t testing.TB) string {
 		}
 	}
 	return fmt.Sprintf("%d acknowledged writes (%d users, %d keys, %d revocations): %d lost, %d revived (%d questions met a 503 and were asked again)",
-		len(j.users)+len(j.keys)+j.revoked, len(j.users), len(j.keys), j.revoked, j.lost, j.revived, j.again)
+		j.acknowledgements(), len(j.users), len(j.keys), j.revoked, j.lost, j.revived, j.again)
 }

@@ -1,0 +1,387 @@
+package services
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+)
+
+func TestKeysThatAreEquallyLoadedAreTakenInTurn(t *testing.T) {
+	for _, keys := range []string{"a", "ab", "abc", "abcdefg"} {
+		q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
+		chat := fleet(t, q)
+		const rounds = 5
+		for range rounds * len(keys) {
+			if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, k := range keys {
+			if n := strings.Count(q.asked(), string(k)); n != rounds {
+				t.Errorf("of %s, %c was taken %d times in %d", keys, k, n, rounds*len(keys))
+			}
+		}
+	}
+}
+
+// A stream uses its key until it ends, however it ends.
+func TestTheLeastLoadedKeyIsTaken(t *testing.T) {
+	for name, end := range map[string]func(stream providers.Stream){
+		"read to its end": func(s providers.Stream) {
+			for range s { //nolint:revive // to its end
+			}
+		},
+		"left at once": func(s providers.Stream) {
+			for range s {
+				break
+			}
+		},
+		"left by a panic": func(s providers.Stream) {
+			defer func() { _ = recover() }()
+			for range s {
+				panic("the client's writer")
+			}
+		},
+	} {
+		q := newQueued(catalog.Anthropic, "a", "b", "c")
+		chat := fleet(t, q)
+		begin := func() providers.Stream {
+			s, _, err := chat.Stream(t.Context(), ask(haiku))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		streams := []providers.Stream{begin(), begin()}
+		free := strings.Trim("abc", q.asked())
+		if len(free) != 1 {
+			t.Fatalf("%s: two streams use %q", name, q.asked())
+		}
+		for range 5 {
+			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+		}
+		if got := q.asked()[2:]; got != strings.Repeat(free, 5) {
+			t.Errorf("%s: %q of %q is free, and %q was taken", name, free, q.asked()[:2], got)
+		}
+		for _, s := range streams {
+			end(s)
+		}
+		allIdle(t, chat)
+		q.play("a")
+		for range 3 {
+			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+		}
+		if got := []byte(q.asked()); !slices.Equal(sorted(got), []byte("abc")) {
+			t.Errorf("%s: when they had ended %q was taken", name, got)
+		}
+	}
+}
+
+func sorted(b []byte) []byte {
+	slices.Sort(b)
+	return b
+}
+
+func TestTheLeastLoadedKeyIsTakenOfManyToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := strings.Split("abcdefgh", "")
+		q := newQueued(catalog.Anthropic, keys...)
+		for _, k := range keys {
+			q.play(k, after(time.Second, answers))
+		}
+		chat := fleet(t, q)
+		var all sync.WaitGroup
+		for range 3 * len(keys) {
+			all.Go(func() { _, _, _ = chat.Complete(t.Context(), ask(haiku)) })
+			synctest.Wait()
+		}
+		for _, k := range chat.Upstreams[catalog.Anthropic].keys {
+			if n := k.live.Load(); n != 3 {
+				t.Errorf("a key has %d calls of 24", n)
+			}
+		}
+		all.Wait()
+		allIdle(t, chat)
+	})
+}
+
+// A key that is refused or limited rests while others serve, and the request
+// that found it out is served by one of them, without a retry.
+func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
+	for _, tt := range []struct {
+		fault *api.Error
+		rest  time.Duration
+		all   bool // models
+	}{
+		{providerFault(401), time.Second, true},
+		{providerFault(402), time.Second, true},
+		{providerFault(403), time.Second, false},
+		{providerFault(429), time.Second, false},
+		{providerFault(401, retryAfter(20*time.Second)), 20 * time.Second, true},
+		{providerFault(429, retryAfter(7*time.Second)), 7 * time.Second, false},
+		{providerFault(429, retryAfter(2*time.Hour)), 2 * time.Hour, false},
+		{providerFault(429, final, retryAfter(2*time.Hour)), 2 * time.Hour, false}, // a day's quota of one model
+		{providerFault(400, func(e *api.Error) { e.Status, e.KeyRefused = 502, true }), time.Second, true},
+	} {
+		for _, w := range ways() {
+			synctest.Test(t, func(t *testing.T) {
+				name := fmt.Sprintf("%v, %+v, %s", tt.fault, tt.fault.RetryAfter, w.name)
+				q := newQueued(catalog.Anthropic, "a", "b")
+				chat := fleet(t, q)
+				chat.Retries = 0
+				q.play("a", fails(tt.fault), answers).play("b", answers)
+				served := func(model string, times int) string {
+					t.Helper()
+					before := len(q.calls())
+					for range times {
+						if got, _, err := w.ask(t.Context(), chat, ask(model)); err != nil || got != model {
+							t.Errorf("%s: %q, %v", name, got, err)
+						}
+					}
+					return q.asked()[before:]
+				}
+				if got := served(haiku, 2); strings.Count(got, "a") != 1 || strings.Count(got, "b") != 2 {
+					t.Errorf("%s: it was found out by %q", name, got)
+				}
+				if got := served(haiku, 4); got != "bbbb" {
+					t.Errorf("%s: while it rests the model is asked with %q", name, got)
+				}
+				if got := served(sonnet, 4); (got == "bbbb") != tt.all {
+					t.Errorf("%s: meanwhile another model is asked with %q", name, got)
+				}
+				// That another model was served says nothing of this one.
+				time.Sleep(tt.rest - time.Nanosecond)
+				if got := served(haiku, 4); got != "bbbb" {
+					t.Errorf("%s: it did not rest for %s: %q", name, tt.rest, got)
+				}
+				time.Sleep(time.Nanosecond)
+				if got := served(haiku, 4); strings.Count(got, "a") != 2 {
+					t.Errorf("%s: after its rest %q", name, got)
+				}
+				if n := retriesOf(chat.Upstreams[catalog.Anthropic]); n != 0 {
+					t.Errorf("%s: %d retries", name, n)
+				}
+			})
+		}
+	}
+}
+
+func restKey() (*upstreamKey, *clock) {
+	c := &clock{november}
+	return newUpstreamKey(poolOf("k")[0], c.now), c
+}
+
+// rested is how long the key rests for the model from now on.
+func rested(k *upstreamKey, c *clock, model string) time.Duration {
+	began := c.at
+	defer func() { c.at = began }()
+	for _, step := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
+		for k.rests(model) {
+			c.at = c.at.Add(step)
+		}
+		if !c.at.Equal(began) {
+			c.at = c.at.Add(-step)
+		}
+	}
+	if c.at.Equal(began) && !k.rests(model) {
+		return 0
+	}
+	return c.at.Add(time.Millisecond).Sub(began)
+}
+
+func TestRestsGrowUntilACallGoesWell(t *testing.T) {
+	k, c := restKey()
+	limited := providerFault(429)
+	for range 2 {
+		for i, want := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
+			k.learn(haiku, limited)
+			if got := rested(k, c, haiku); got != time.Duration(want)*time.Second {
+				t.Errorf("rest %d is of %s", i+1, got)
+			}
+			c.at = c.at.Add(time.Duration(want) * time.Second)
+			if k.rests(haiku) {
+				t.Errorf("after rest %d it still rests", i+1)
+			}
+		}
+		k.learn(haiku, nil)
+	}
+}
+
+func TestFailuresOfCallsThatWereUnderWayAreOneFailure(t *testing.T) {
+	k, c := restKey()
+	for range 100 {
+		k.learn(haiku, providerFault(401))
+	}
+	if got := rested(k, c, haiku); got != time.Second {
+		t.Errorf("a hundred at once are a rest of %s", got)
+	}
+	c.at = c.at.Add(900 * time.Millisecond)
+	k.learn(haiku, providerFault(401))
+	if got := rested(k, c, haiku); got != 100*time.Millisecond {
+		t.Errorf("one more in the rest makes it %s", got)
+	}
+}
+
+func TestWhatAnUpstreamAsksForIsTheRest(t *testing.T) {
+	k, c := restKey()
+	k.learn(haiku, providerFault(429))
+	k.learn(haiku, providerFault(429, retryAfter(90*time.Second)))
+	if got := rested(k, c, haiku); got != 90*time.Second {
+		t.Errorf("told in a rest: %s", got)
+	}
+	c.at = c.at.Add(2 * time.Minute)
+	k.learn(haiku, providerFault(429))
+	if got := rested(k, c, haiku); got != 2*time.Second {
+		t.Errorf("the pauses of its own go on: %s", got)
+	}
+}
+
+func TestACallThatGoesWellEndsTheRests(t *testing.T) {
+	k, c := restKey()
+	k.learn(haiku, providerFault(401))
+	k.learn(haiku, providerFault(429))
+	k.learn(sonnet, providerFault(429))
+	k.learn(haiku, nil)
+	if k.rests(haiku) || !k.rests(sonnet) || k.refused() {
+		t.Errorf("rests of %s, %s", rested(k, c, haiku), rested(k, c, sonnet))
+	}
+	k.learn(sonnet, nil)
+	if k.rests(sonnet) || k.any.Load() {
+		t.Error("the last rest does not end")
+	}
+}
+
+func TestOnlyRefusalsAndLimitsMakeAKeyRest(t *testing.T) {
+	k, _ := restKey()
+	for _, err := range []error{providerFault(400), providerFault(404), providerFault(500), providerFault(529), unreached(502), api.Unavailable(nil), t.Context().Err()} {
+		k.learn(haiku, err)
+	}
+	if k.rests(haiku) {
+		t.Error("it rests")
+	}
+}
+
+func TestWhenAllKeysRestTheyAreAskedAnyway(t *testing.T) {
+	for _, keys := range []string{"a", "ab", "abc"} {
+		for _, fault := range []*api.Error{providerFault(401), providerFault(402), providerFault(403), providerFault(429), providerFault(429, retryAfter(time.Hour))} {
+			for _, w := range ways() {
+				synctest.Test(t, func(t *testing.T) {
+					q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
+					chat := fleet(t, q)
+					chat.Retries = 0
+					for _, k := range q.keys {
+						q.play(k, fails(fault))
+					}
+					_, _, err := w.ask(t.Context(), chat, ask(haiku))
+					if got := sorted([]byte(q.asked())); !isSame(err, fault) || string(got) != keys {
+						t.Errorf("%s, %v: %v after %q", keys, fault, err, got)
+					}
+					if _, _, err = w.ask(t.Context(), chat, ask(haiku)); !isSame(err, fault) || len(q.calls()) != len(keys)+1 {
+						t.Errorf("%s, %v: while all rest %v after %q", keys, fault, err, q.asked())
+					}
+					for _, k := range q.keys {
+						q.play(k, answers)
+					}
+					if _, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil {
+						t.Errorf("%s, %v: it is locked out: %v", keys, fault, err)
+					}
+					allIdle(t, chat)
+				})
+			}
+		}
+	}
+}
+
+func isSame(err error, want *api.Error) bool { return err == error(want) }
+
+func TestALimitOfTheOnlyKeyIsTriedAgainWhereNobodyStandsIn(t *testing.T) {
+	for _, keys := range []string{"a", "ab"} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
+			for _, k := range q.keys {
+				q.play(k, fails(providerFault(429, retryAfter(2*time.Second))), answers)
+			}
+			chat := fleet(t, q)
+			began := time.Now()
+			_, _, err := chat.Complete(t.Context(), ask(haiku))
+			if took := time.Since(began); err != nil || took != 2*time.Second || len(q.calls()) != len(keys)+1 {
+				t.Errorf("%s: %v after %s and %q", keys, err, took, q.asked())
+			}
+		})
+	}
+}
+
+func TestARetrySparesTheKeyThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueued(catalog.Anthropic, "a", "b", "c")
+		for _, k := range q.keys {
+			q.play(k, fails(providerFault(500)))
+		}
+		chat := fleet(t, q)
+		for range 10 {
+			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			time.Sleep(time.Minute) // or the circuits open
+		}
+		asked := q.asked()
+		if len(asked) != 30 {
+			t.Fatalf("asked with %q", asked)
+		}
+		for i := 0; i < len(asked); i += 3 {
+			if asked[i] == asked[i+1] || asked[i+1] == asked[i+2] {
+				t.Errorf("one request is asked with %q", asked[i:i+3])
+			}
+		}
+	})
+}
+
+// That a key may not use one model is no reason to give its provider a rest.
+func TestARefusedModelTakesNoOtherModelWithIt(t *testing.T) {
+	for _, keys := range []string{"a", "ab"} {
+		for _, fault := range []*api.Error{providerFault(403), providerFault(404), providerFault(429), providerFault(400)} {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
+				for _, k := range q.keys {
+					q.play(k, fails(fault))
+				}
+				chat := fleet(t, q)
+				chat.Retries = 0
+				for range 5 * circuitCalls {
+					_, _, _ = chat.Complete(t.Context(), ask(haiku))
+				}
+				for _, k := range q.keys {
+					q.play(k, answers)
+				}
+				if _, _, err := chat.Complete(t.Context(), ask(sonnet)); err != nil {
+					t.Errorf("%s, after many of %v: %v", keys, fault, err)
+				}
+			})
+		}
+	}
+}
+
+func TestARefusedKeyMakesItsProviderDegraded(t *testing.T) {
+	for _, tt := range []struct {
+		fault *api.Error
+		want  string
+	}{{providerFault(401), Degraded}, {providerFault(402), Degraded}, {providerFault(403), Healthy}, {providerFault(429), Healthy}} {
+		synctest.Test(t, func(t *testing.T) {
+			u := fleet(t, newQueued(catalog.Anthropic, "a", "b")).Upstreams[catalog.Anthropic]
+			u.keys[0].learn(haiku, tt.fault)
+			if got := u.Status(); got != tt.want {
+				t.Errorf("after %v it is %s", tt.fault, got)
+			}
+			time.Sleep(2 * time.Second)
+			if got := u.Status(); got != Healthy {
+				t.Errorf("after the rest of %v it is %s", tt.fault, got)
+			}
+		})
+	}
+}
