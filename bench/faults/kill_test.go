@@ -134,7 +134,7 @@ func (k *killing) underWrites(name string, strike func()) {
 		u := known[k.turn%len(known)]
 		writing.Go(func() { k.j.write(k.g, u, stop) })
 	}
-	enough := k.j.acknowledgements() + rand.IntN(50)
+	enough := k.j.acknowledgements() + rand.IntN(size(50, 100))
 	within(k.t, 20*time.Second, "writes are acknowledged", func() bool {
 		users := k.users
 		if k.kills == 0 {
