@@ -41,7 +41,7 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	working, cancel := context.WithCancel(ctx)
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests need it until the last has ended
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()

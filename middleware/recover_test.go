@@ -209,12 +209,20 @@ func faults() map[string]func() {
 		"nothing":         func() { panic(nil) }, //nolint:govet // it is what is tried
 		"an index":        func() { _ = []int{}[len(names(3))] },
 		"a nil pointer":   func() { _ = (*services.Caller)(nil).UserID },
-		"a nil map":       func() { map[string]int(nil)["a"]++ },
+		"a nil map":       func() { counts(0)["a"]++ },
 		"an answer's end": func() { panic(http.ErrAbortHandler) },
 	}
 }
 
 func names(n int) []string { return make([]string, n) }
+
+// counts is a map, or none.
+func counts(n int) map[string]int {
+	if n == 0 {
+		return nil
+	}
+	return make(map[string]int, n)
+}
 
 func TestR20APanicInAHandlerIsAnAnswerOrACut(t *testing.T) {
 	for name, fault := range faults() {
