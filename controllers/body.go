@@ -76,7 +76,8 @@ func readAll(c *gin.Context, limit int64, slot *services.Slot) ([]byte, error) {
 	if c.Request.ContentLength < 0 { // else the server itself gives no more than was announced
 		src.src = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 	}
-	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, 1<<20)+511)
+	const first = 32 << 10 // bytes that are given for a mere announcement
+	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, first)+511)
 	if err := slot.Hold(int64(cap(buf))); err != nil {
 		return nil, err
 	}

@@ -81,6 +81,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if e.Status == http.StatusUnauthorized {
 		header.Set("WWW-Authenticate", "Bearer")
 	}
+	header.Set("Content-Type", "application/json") // Gin leaves what a handler has set before it failed
 	c.Data(e.Status, "application/json", body)
 }
 

@@ -33,6 +33,12 @@ func (m Chain) Identify(c *gin.Context) {
 	}
 	c.Header(requestIDHeader, id)
 	c.Header("X-Content-Type-Options", "nosniff")
+	if len(c.Request.TransferEncoding) > 0 {
+		// net/http drops a length that stands beside chunks without a word. A proxy
+		// in front may have gone by it, and then what follows on this connection is
+		// no request of its own (RFC 9112, 6.1).
+		c.Header("Connection", "close")
+	}
 }
 
 // RequestID is the id that Identify gave.
