@@ -60,6 +60,9 @@ func (c *Chat) Complete(ctx context.Context, ask Ask) (*api.ChatCompletion, Serv
 	got.lease.end()
 	c.Metrics.FellBack(served.Model, served.Fallback)
 	answer, model := got.answer, got.route.model
+	if answer.Usage == nil {
+		answer.Usage = new(api.Usage) // clients rely on it
+	}
 	c.Metrics.Used(model.Provider, model.ID, answer.Usage)
 	if c.Simulated {
 		if err := answer.Open(); err != nil {

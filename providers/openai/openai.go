@@ -151,6 +151,12 @@ func repairUsage(u *api.Usage) *api.Usage {
 	if u.TotalTokens <= 0 {
 		u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	}
+	if d := u.PromptTokensDetails; d != nil {
+		d.CachedTokens, d.CacheWriteTokens = max(d.CachedTokens, 0), max(d.CacheWriteTokens, 0)
+	}
+	if d := u.CompletionTokensDetails; d != nil {
+		d.ReasoningTokens = max(d.ReasoningTokens, 0)
+	}
 	return u
 }
 

@@ -13,7 +13,7 @@ import (
 func (q *quick) answer(data []byte) (*api.ChatCompletion, bool) {
 	q.Reset(data)
 	c := &api.ChatCompletion{Object: api.ObjectCompletion, Raw: data}
-	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices
+	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices | sawUsage
 	var seen uint32
 	q.Open('{')
 	for first := true; q.More('}', first); first = false {

@@ -149,7 +149,7 @@ func opened(t *testing.T, c *api.ChatCompletion) *api.ChatCompletion {
 func TestSoundAnswersGoOnAsTheyCame(t *testing.T) {
 	for _, data := range []string{
 		wholeText,
-		` {"id":"1","object":"chat.completion","created":1,"model":"m\u00e9","x":[-1.5,{"y":null,"z":[]},true,-0,0.25],"choices":[{"message":{"content":"","role":"assistant","refusal":null,"function_call":null},"index":0,"finish_reason":"x"}] } ` + "\n",
+		` {"id":"1","object":"chat.completion","created":1,"model":"m\u00e9","x":[-1.5,{"y":null,"z":[]},true,-0,0.25],"choices":[{"message":{"content":"","role":"assistant","refusal":null,"function_call":null},"index":0,"finish_reason":"x"}] ,"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}} ` + "\n",
 	} {
 		got, ok := new(quick).answer([]byte(data))
 		if !ok || string(got.Raw) != data {

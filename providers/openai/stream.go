@@ -129,6 +129,9 @@ type call struct {
 // first reads up to the first event that is not an error.
 func (s *stream) first() error {
 	err := s.next()
+	for err == nil && !s.ended && s.event.prologue() {
+		err = s.next()
+	}
 	switch {
 	case err == io.EOF:
 		return s.client.Truncated()
@@ -167,7 +170,7 @@ func (s *stream) next() error {
 }
 
 func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
-	err := s.skipPrologue()
+	var err error
 	e := s.event
 	s.out = chunk.New(yield, s.exchange.head(e.ID, e.Model, e.Created))
 	s.calls = map[int][]call{}
@@ -181,13 +184,11 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	s.finish(err)
 }
 
-// skipPrologue leaves out the event without choices, id and model that Azure
-// sends first: the head of all chunks comes from the one behind it.
-func (s *stream) skipPrologue() error {
-	if e := s.event; e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil {
-		return s.next()
-	}
-	return nil
+// prologue says whether an event has neither choices, id, model nor usage, as
+// the one that Azure sends first: it says nothing, the head of all chunks comes
+// from the one behind it, and an error may still follow.
+func (e *event) prologue() bool {
+	return e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil
 }
 
 // take emits what one event adds; it is false when the consumer has left.

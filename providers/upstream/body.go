@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -32,6 +33,28 @@ func carry(req *http.Request, pieces [][]byte) {
 		return io.NopCloser(&unread), nil
 	}
 	req.Body, _ = req.GetBody()
+}
+
+// unsent says whether a request broke off while it was being written: the
+// upstream closed the connection before it had all of it, and has not begun. That
+// is how a kept connection ends that is closed just as it is used again, where
+// the request is larger than what the kernel takes at once; the transport itself
+// sends again only what it has not begun to write.
+func unsent(err error) bool {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) {
+		return true
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op != "read" && errors.Is(err, syscall.ECONNRESET)
+}
+
+// again is the request with its body from the beginning.
+func again(req *http.Request) *http.Request {
+	next := *req
+	if req.GetBody != nil {
+		next.Body, _ = req.GetBody() // carry's, which does not fail
+	}
+	return &next
 }
 
 // watch ends a call whose upstream is silent for too long. Its timer is not set

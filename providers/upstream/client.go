@@ -162,6 +162,10 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 	watch := newWatch(c.opts.HeaderTimeout, cancel)
 	via := c.connections.take()
 	resp, err := via.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
+	if err != nil && unsent(err) && ctx.Err() == nil {
+		via = c.connections.renew(via)
+		resp, err = via.RoundTrip(again(req)) //nolint:bodyclose // as above
+	}
 	watch.rest()
 	if err != nil {
 		watch.stop()

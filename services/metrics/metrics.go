@@ -127,8 +127,8 @@ func (m *Metrics) Used(provider, model string, usage *api.Usage) {
 	if m == nil || usage == nil {
 		return
 	}
-	m.tokens.WithLabelValues(provider, model, "input").Add(float64(usage.PromptTokens))
-	m.tokens.WithLabelValues(provider, model, "output").Add(float64(usage.CompletionTokens))
+	m.tokens.WithLabelValues(provider, model, "input").Add(float64(max(usage.PromptTokens, 0)))
+	m.tokens.WithLabelValues(provider, model, "output").Add(float64(max(usage.CompletionTokens, 0)))
 }
 
 // Retried counts a call that is made again.
