@@ -51,6 +51,7 @@ func TestMemoryIsFlatUnderAMixedLoad(t *testing.T) {
 	openLoop(perSecond, soakTime(), s.call)
 	memory.stop()
 	s.client.CloseIdleConnections()
+	g.client.CloseIdleConnections()
 	after, took := settles(t, g, u, before, 15*time.Second)
 
 	figure(t, "unexpected failures under a mixed load", "%d in %s: %d answers, %d streams, %d keys made and revoked, %d clients that left, %d upstream faults",
