@@ -159,7 +159,7 @@ func TestG19U10WhatCannotPassIsAskedOnce(t *testing.T) {
 // A stream is cut at any byte, with everything allowed that could save it: the
 // client sees the beginning of one answer, or all of one.
 func TestG19R6WhateverIsCutNothingComesTwice(t *testing.T) {
-	const cuts = 40
+	const cuts = 24
 	pieces := []string{"one ", "two ", "three "}
 	for _, f := range families() {
 		t.Run(f.name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestG19RetriesAreATenthOfTheCallsOrTenAMinute(t *testing.T) {
 		if n := spend(w); n != 0 {
 			t.Errorf("%d more retries of %d calls in the same minute", n, calls)
 		}
-		c.at = c.at.Add(15 * time.Second)
+		c.at = c.at.Add(10 * time.Second)
 		if n := spend(w); n != 10 {
 			t.Errorf("%d retries in the minute after one of %d calls", n, calls)
 		}
@@ -117,6 +117,19 @@ func TestG19TheBudgetOfOneProviderIsNotAnothers(t *testing.T) {
 			t.Errorf("another provider: %v after %q", err, other.asked())
 		}
 	})
+}
+
+func TestG19ClientsThatLeaveMakeTheBudgetNoLarger(t *testing.T) {
+	for _, w := range ways() {
+		q := newQueued(catalog.Anthropic, "a").play("a", fails(context.Canceled))
+		chat := fleet(t, q)
+		for range 1000 {
+			_, _, _ = w.ask(t.Context(), chat, ask(haiku))
+		}
+		if n := spend(chat.Upstreams[catalog.Anthropic].traffic); n != fewRetries {
+			t.Errorf("%s: %d retries after nobody waited for an answer", w.name, n)
+		}
+	}
 }
 
 func TestG19CallsThatNobodyAskedTwiceForTakeNothingFromTheBudget(t *testing.T) {

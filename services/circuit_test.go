@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync"
@@ -121,6 +122,25 @@ func TestG19ARequestCountsOnceHoweverOftenItIsSent(t *testing.T) {
 			if got := chat.Upstreams[catalog.Anthropic].Status(); got != Unhealthy {
 				t.Errorf("%s: after %d requests it is %s", name, circuitCalls, got)
 			}
+		})
+	}
+}
+
+// The request that opens the circuit has an error that says more.
+func TestTheRequestThatOpensTheCircuitIsToldWhatFailed(t *testing.T) {
+	for _, w := range ways() {
+		synctest.Test(t, func(t *testing.T) {
+			fault := providerFault(500)
+			q := newQueued(catalog.Anthropic, "a").play("a", fails(fault))
+			chat := fleet(t, q)
+			for i := range circuitCalls {
+				chat.Retries = i / (circuitCalls - 1) // of the last
+				if _, _, err := w.ask(t.Context(), chat, ask(haiku)); !errors.Is(err, fault) {
+					t.Errorf("%s: %v", w.name, err)
+				}
+			}
+			_, _, err := w.ask(t.Context(), chat, ask(haiku))
+			isFast(t, err)
 		})
 	}
 }
@@ -317,8 +337,14 @@ func TestACircuitIsOfOneKey(t *testing.T) {
 		if got := chat.Upstreams[catalog.Anthropic].Status(); got != Degraded {
 			t.Errorf("with one key of two it is %s", got)
 		}
+		for range 20 * circuitCalls {
+			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+		}
+		if got := chat.Upstreams[catalog.Anthropic].Status(); got != Degraded {
+			t.Errorf("with one key of two, and nearly no failures, it is %s", got)
+		}
 		q.play("b", fails(providerFault(500)))
-		for range 3 * circuitCalls {
+		for range 100 * circuitCalls {
 			_, _, _ = chat.Complete(t.Context(), ask(haiku))
 		}
 		_, _, err := chat.Complete(t.Context(), ask(haiku))

@@ -33,6 +33,12 @@ func leaving(left *time.Time, took time.Duration) deed {
 	}
 }
 
+// tooLate answers when nobody waits for it any more.
+func tooLate(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
 func TestWithoutASettingASlowAnswerIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a", "b").play("a", after(time.Hour, answers)).play("b", after(time.Hour, answers))
@@ -86,8 +92,9 @@ func TestASlowAnswerIsAskedForASecondTime(t *testing.T) {
 				if k == tt.rests {
 					u.keys[i].learn(haiku, providerFault(429, retryAfter(time.Hour)))
 				}
-				if k == "a" {
-					u.turn.Store(uint32(len(q.keys) - 1)) // it is the first in turn
+				if k != "a" { // which is taken first, as the others are busier
+					u.keys[i].live.Add(2)
+					defer u.keys[i].live.Add(-2)
 				}
 			}
 			var left time.Time
@@ -107,7 +114,6 @@ func TestASlowAnswerIsAskedForASecondTime(t *testing.T) {
 			if n := retriesOf(u); n != 1 {
 				t.Errorf("%s: %d are counted in the budget", tt.name, n)
 			}
-			allIdle(t, chat)
 		})
 	}
 }
@@ -125,6 +131,8 @@ func TestTheFirstAnswerThatComesIsTaken(t *testing.T) {
 		{"the first's when the second failed", after(5*time.Second, answers), fails(providerFault(500)), 5 * time.Second, haiku},
 		{"the first's when the second was refused", after(5*time.Second, answers), fails(providerFault(400)), 5 * time.Second, haiku},
 		{"one of two at the same time", after(5*time.Second, answers), after(3*time.Second, answers), 5 * time.Second, ""},
+		{"the second's when the first comes too late", tooLate, after(time.Second, answers), 3 * time.Second, gpt},
+		{"the first's when the second comes too late", after(3*time.Second, answers), tooLate, 3 * time.Second, haiku},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			q, other := newQueued(catalog.Anthropic, "a").play("a", tt.first), newQueued(catalog.OpenAI, "o").play("o", tt.second)
@@ -147,13 +155,20 @@ func TestWhenBothFailTheFirstsErrorIsTold(t *testing.T) {
 	for _, firstTook := range []time.Duration{3 * time.Second, 9 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			fault := providerFault(503)
+			var was context.Context
 			q := newQueued(catalog.Anthropic, "a", "b").play("a", after(firstTook, fails(fault)))
-			q.play("b", after(4*time.Second, fails(providerFault(504))))
+			q.play("b", func(ctx context.Context) error {
+				was = ctx
+				return after(4*time.Second, fails(providerFault(504)))(ctx)
+			})
 			chat := hedged(t, q)
 			chat.Upstreams[catalog.Anthropic].turn.Store(1)
 			_, _, err := chat.Complete(t.Context(), ask(haiku))
 			if !errors.Is(err, fault) || q.asked() != "ab" {
 				t.Errorf("the first took %s: %v after %q", firstTook, err, q.asked())
+			}
+			if was.Err() == nil {
+				t.Error("what the calls had begun is not ended")
 			}
 			allIdle(t, chat)
 		})
@@ -219,6 +234,8 @@ func TestAPanicOfEitherCallReachesTheCaller(t *testing.T) {
 		"the second, when it has lost":   {after(3*time.Second, answers), slowPanic},
 		"the first, the second failed":   {after(5*time.Second, panics), fails(providerFault(500))},
 		"both, one when it was given up": {after(3*time.Second, panics), slowPanic},
+		"the first, the second is late":  {after(3*time.Second, panics), tooLate},
+		"the second, the first is late":  {tooLate, panics},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			q, other := newQueued(catalog.Anthropic, "a").play("a", tt.first), newQueued(catalog.OpenAI, "o").play("o", tt.second)

@@ -32,25 +32,27 @@ func TestKeysThatAreEquallyLoadedAreTakenInTurn(t *testing.T) {
 	}
 }
 
+func readAll(s providers.Stream) {
+	for range s { //nolint:revive // to its end
+	}
+}
+
+func leaveAtOnce(s providers.Stream) {
+	for range s {
+		break
+	}
+}
+
+func leaveInPanic(s providers.Stream) {
+	defer func() { _ = recover() }()
+	for range s {
+		panic("the client's writer")
+	}
+}
+
 // A stream uses its key until it ends, however it ends.
 func TestTheLeastLoadedKeyIsTaken(t *testing.T) {
-	for name, end := range map[string]func(stream providers.Stream){
-		"read to its end": func(s providers.Stream) {
-			for range s { //nolint:revive // to its end
-			}
-		},
-		"left at once": func(s providers.Stream) {
-			for range s {
-				break
-			}
-		},
-		"left by a panic": func(s providers.Stream) {
-			defer func() { _ = recover() }()
-			for range s {
-				panic("the client's writer")
-			}
-		},
-	} {
+	for name, end := range map[string]func(providers.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
 		q := newQueued(catalog.Anthropic, "a", "b", "c")
 		chat := fleet(t, q)
 		begin := func() providers.Stream {
@@ -174,101 +176,6 @@ func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
 	}
 }
 
-func restKey() (*upstreamKey, *clock) {
-	c := &clock{november}
-	return newUpstreamKey(poolOf("k")[0], c.now), c
-}
-
-// rested is how long the key rests for the model from now on.
-func rested(k *upstreamKey, c *clock, model string) time.Duration {
-	began := c.at
-	defer func() { c.at = began }()
-	for _, step := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
-		for k.rests(model) {
-			c.at = c.at.Add(step)
-		}
-		if !c.at.Equal(began) {
-			c.at = c.at.Add(-step)
-		}
-	}
-	if c.at.Equal(began) && !k.rests(model) {
-		return 0
-	}
-	return c.at.Add(time.Millisecond).Sub(began)
-}
-
-func TestRestsGrowUntilACallGoesWell(t *testing.T) {
-	k, c := restKey()
-	limited := providerFault(429)
-	for range 2 {
-		for i, want := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
-			k.learn(haiku, limited)
-			if got := rested(k, c, haiku); got != time.Duration(want)*time.Second {
-				t.Errorf("rest %d is of %s", i+1, got)
-			}
-			c.at = c.at.Add(time.Duration(want) * time.Second)
-			if k.rests(haiku) {
-				t.Errorf("after rest %d it still rests", i+1)
-			}
-		}
-		k.learn(haiku, nil)
-	}
-}
-
-func TestFailuresOfCallsThatWereUnderWayAreOneFailure(t *testing.T) {
-	k, c := restKey()
-	for range 100 {
-		k.learn(haiku, providerFault(401))
-	}
-	if got := rested(k, c, haiku); got != time.Second {
-		t.Errorf("a hundred at once are a rest of %s", got)
-	}
-	c.at = c.at.Add(900 * time.Millisecond)
-	k.learn(haiku, providerFault(401))
-	if got := rested(k, c, haiku); got != 100*time.Millisecond {
-		t.Errorf("one more in the rest makes it %s", got)
-	}
-}
-
-func TestWhatAnUpstreamAsksForIsTheRest(t *testing.T) {
-	k, c := restKey()
-	k.learn(haiku, providerFault(429))
-	k.learn(haiku, providerFault(429, retryAfter(90*time.Second)))
-	if got := rested(k, c, haiku); got != 90*time.Second {
-		t.Errorf("told in a rest: %s", got)
-	}
-	c.at = c.at.Add(2 * time.Minute)
-	k.learn(haiku, providerFault(429))
-	if got := rested(k, c, haiku); got != 2*time.Second {
-		t.Errorf("the pauses of its own go on: %s", got)
-	}
-}
-
-func TestACallThatGoesWellEndsTheRests(t *testing.T) {
-	k, c := restKey()
-	k.learn(haiku, providerFault(401))
-	k.learn(haiku, providerFault(429))
-	k.learn(sonnet, providerFault(429))
-	k.learn(haiku, nil)
-	if k.rests(haiku) || !k.rests(sonnet) || k.refused() {
-		t.Errorf("rests of %s, %s", rested(k, c, haiku), rested(k, c, sonnet))
-	}
-	k.learn(sonnet, nil)
-	if k.rests(sonnet) || k.any.Load() {
-		t.Error("the last rest does not end")
-	}
-}
-
-func TestOnlyRefusalsAndLimitsMakeAKeyRest(t *testing.T) {
-	k, _ := restKey()
-	for _, err := range []error{providerFault(400), providerFault(404), providerFault(500), providerFault(529), unreached(502), api.Unavailable(nil), t.Context().Err()} {
-		k.learn(haiku, err)
-	}
-	if k.rests(haiku) {
-		t.Error("it rests")
-	}
-}
-
 func TestWhenAllKeysRestTheyAreAskedAnyway(t *testing.T) {
 	for _, keys := range []string{"a", "ab", "abc"} {
 		for _, fault := range []*api.Error{providerFault(401), providerFault(402), providerFault(403), providerFault(429), providerFault(429, retryAfter(time.Hour))} {
@@ -319,33 +226,70 @@ func TestALimitOfTheOnlyKeyIsTriedAgainWhereNobodyStandsIn(t *testing.T) {
 	}
 }
 
-func TestARetrySparesTheKeyThatFailed(t *testing.T) {
+// A key whose circuit is open is nobody to turn to.
+func TestALimitOfTheOnlyKeyThatWorksIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueued(catalog.Anthropic, "a", "b", "c")
-		for _, k := range q.keys {
-			q.play(k, fails(providerFault(500)))
-		}
+		q := newQueued(catalog.Anthropic, "a", "b").play("a", fails(providerFault(429)), answers)
 		chat := fleet(t, q)
-		for range 10 {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
-			time.Sleep(time.Minute) // or the circuits open
-		}
-		asked := q.asked()
-		if len(asked) != 30 {
-			t.Fatalf("asked with %q", asked)
-		}
-		for i := 0; i < len(asked); i += 3 {
-			if asked[i] == asked[i+1] || asked[i+1] == asked[i+2] {
-				t.Errorf("one request is asked with %q", asked[i:i+3])
+		for range circuitCalls {
+			report, err := chat.Upstreams[catalog.Anthropic].keys[1].circuit.Allow()
+			if err != nil {
+				t.Fatal(err)
 			}
+			report(providerFault(500))
+		}
+		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil || q.asked() != "aa" {
+			t.Errorf("%v after %q", err, q.asked())
 		}
 	})
+}
+
+// The others are busier, which would speak for the one that failed.
+func TestARetrySparesTheKeyThatFailed(t *testing.T) {
+	for _, keys := range []string{"ab", "abcdef"} {
+		for _, w := range ways() {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
+				chat := fleet(t, q)
+				for _, k := range chat.Upstreams[catalog.Anthropic].keys[1:] {
+					k.live.Add(2)
+				}
+				q.play("a", fails(providerFault(500)))
+				for range 5 {
+					if _, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil {
+						t.Error(err)
+					}
+				}
+				if asked := q.asked(); len(asked) != 10 || strings.Count(asked, "a") != 5 || strings.Contains(asked, "aa") {
+					t.Errorf("five requests are asked with %q", asked)
+				}
+			})
+		}
+	}
+}
+
+// Each call takes so long that the key of the call before is awake again.
+func TestEveryKeyIsAskedOnceForARequestAtMost(t *testing.T) {
+	for _, fault := range []error{providerFault(401), providerFault(429, retryAfter(time.Second))} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueued(catalog.Anthropic, "a", "b", "c")
+			for _, k := range q.keys {
+				q.play(k, after(3*time.Second, fails(fault)))
+			}
+			chat := fleet(t, q)
+			chat.Retries = 0
+			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			if asked := q.asked(); string(sorted([]byte(asked))) != "abc" {
+				t.Errorf("%v: asked with %q", fault, asked)
+			}
+		})
+	}
 }
 
 // That a key may not use one model is no reason to give its provider a rest.
 func TestARefusedModelTakesNoOtherModelWithIt(t *testing.T) {
 	for _, keys := range []string{"a", "ab"} {
-		for _, fault := range []*api.Error{providerFault(403), providerFault(404), providerFault(429), providerFault(400)} {
+		for _, fault := range []*api.Error{providerFault(403), providerFault(404), providerFault(429), providerFault(400), providerFault(200)} {
 			synctest.Test(t, func(t *testing.T) {
 				q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
 				for _, k := range q.keys {

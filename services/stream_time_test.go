@@ -1,12 +1,14 @@
 package services
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/providers"
 )
 
 func TestAStreamThatDoesNotBeginInTimeIsLeftForTheNextTry(t *testing.T) {
@@ -60,6 +62,22 @@ func TestAStreamEndsAtItsLongestAndIsNotTriedAgain(t *testing.T) {
 		}
 		allIdle(t, chat)
 	})
+}
+
+func TestWhatAStreamHadBegunEndsWithIt(t *testing.T) {
+	for name, end := range map[string]func(providers.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
+		synctest.Test(t, func(t *testing.T) {
+			var was context.Context
+			q := newQueued(catalog.Anthropic, "a").play("a", func(ctx context.Context) error { was = ctx; return nil })
+			stream, _, err := fleet(t, q).Stream(t.Context(), ask(haiku))
+			if err != nil || was.Err() != nil {
+				t.Fatal(err, was.Err())
+			}
+			if end(stream); was.Err() == nil {
+				t.Errorf("%s: it goes on", name)
+			}
+		})
+	}
 }
 
 func TestStreamsMayTakeTheirTimeWhereNothingIsSet(t *testing.T) {
