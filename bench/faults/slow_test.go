@@ -254,6 +254,7 @@ func TestMoreConnectionsThanDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := newClient(t)
+	client.Transport.(*http.Transport).IdleConnTimeout = time.Minute // who leaves does not get in again
 	visit := func(round int, wait time.Duration, judge func(said)) {
 		atOnce(inside, func(i int) {
 			mark := fmt.Sprintf("round%d:%d", round, i)
@@ -265,11 +266,11 @@ func TestMoreConnectionsThanDescriptors(t *testing.T) {
 			t.Errorf("before it gets tight: %s", s)
 		}
 	})
+	atRest(t, g, u) // without a connection to an upstream
 	conns := make([]net.Conn, crowd)
 	for i := range conns {
 		conns[i] = dial(t, strings.TrimPrefix(g.url, "http://"))
 	}
-	u.dropIdle()
 	within(t, 10*time.Second, "the gateway has no descriptor left", func() bool { return g.descriptors(t) >= most })
 	var refused durations
 	var wrong complaints
