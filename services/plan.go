@@ -75,9 +75,12 @@ func (p *plan) prepare(i int) (made prepared) {
 			made.err = err
 			return made
 		}
-		made.served.Provider, made.served.Fallback = model.Provider, model.ID
+		made.served.Provider = model.Provider
 	}
 	model = p.chat.redirected(model, &made.served)
+	if i > 0 {
+		made.served.Fallback = model.ID
+	}
 	made.err = made.prepare(p.chat, p.ask, model)
 	return made
 }

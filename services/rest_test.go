@@ -129,3 +129,18 @@ func TestOnlyRefusalsAndLimitsMakeAKeyRest(t *testing.T) {
 		t.Error("it rests")
 	}
 }
+
+func TestARefusedKeyRestsAsLongAsItsProviderSays(t *testing.T) {
+	k := newUpstreamKey(poolOf("key")[0], time.Now)
+	for _, status := range []int{401, 402, 403, 429} {
+		k.learn("m", &api.Error{Code: api.CodeProviderError, UpstreamStatus: status, KeyRefused: status != 429, RetryAfter: time.Hour})
+		model := ""
+		if status == 403 || status == 429 {
+			model = "m"
+		}
+		if left := time.Until(k.resting[model].until); left < 59*time.Minute || !k.rests("m") {
+			t.Errorf("%d: rests for %s", status, left)
+		}
+		k.wake("m")
+	}
+}

@@ -40,7 +40,7 @@ func (r Refusal) Error(provider string) *api.Error {
 	switch {
 	case r.Credentials, r.Status == http.StatusUnauthorized, r.Status == http.StatusPaymentRequired, r.Status == http.StatusForbidden:
 		e.Message = provider + " refused the gateway's credentials; its operator has to look at this"
-		e.RetryAfter, e.KeyRefused = 0, true
+		e.KeyRefused = true
 	case r.Status == http.StatusBadRequest, r.Status == http.StatusNotFound,
 		r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusUnprocessableEntity,
 		r.Status == http.StatusTooManyRequests:
