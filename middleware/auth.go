@@ -155,7 +155,7 @@ func (a Auth) byKey(ctx context.Context, text string) (services.Caller, error) {
 	if err != nil {
 		return services.Caller{}, err
 	}
-	return services.Caller{UserID: key.UserID, KeyID: key.ID}, nil
+	return services.Caller{UserID: key.UserID, KeyID: key.ID, Limits: &key.Limits}, nil
 }
 
 func (a Auth) byToken(ctx context.Context, text string) (services.Caller, error) {

@@ -20,6 +20,7 @@ type Key struct {
 	CreatedAt  int64  `gorm:"autoCreateTime:false"`
 	LastUsedAt int64  // 0 = never
 	RevokedAt  int64  // 0 = live
+	Limits     `gorm:"embedded"`
 }
 
 // TableName is the table of keys.

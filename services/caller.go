@@ -1,11 +1,14 @@
 package services
 
+import "modelgateway/models"
+
 // Caller is who makes a request: the holder of a key, a user with a token, or
 // somebody unknown.
 type Caller struct {
-	UserID  string // empty when unknown
-	KeyID   string // of the API key, where one was used
-	Address string // of the client
+	UserID  string         // empty when unknown
+	KeyID   string         // of the API key, where one was used
+	Address string         // of the client
+	Limits  *models.Limits // of the key; nil without one. Others hold it too
 }
 
 // Account is what a caller's limits are counted under.

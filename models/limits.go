@@ -1,0 +1,89 @@
+package models
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits are what a key may do. The zero Limits allow everything.
+type Limits struct {
+	ExpiresAt    int64  // Unix microseconds; 0 = never
+	Models       Names  // that may be asked for; none = all
+	RPMLimit     int64  // requests a minute, in place of the gateway's own limit; 0 = that
+	TPMLimit     int64  // tokens a minute; 0 = any number
+	MaxParallel  int64  // calls at once; 0 = any number
+	Budget       int64  // micro-dollars in each window; only with BudgetWindow
+	BudgetWindow Window // empty = no budget
+	LimitedBy    string // LimitedByAdmin, or empty
+}
+
+// LimitedByAdmin marks limits that an administrator has set, which the key's
+// owner cannot change.
+const LimitedByAdmin = "admin"
+
+// Allows says whether a model may be asked for.
+func (l *Limits) Allows(model string) bool {
+	return l == nil || l.Models == "" || slices.Contains(l.Models.List(), model)
+}
+
+// Names is a list of names in one column, with commas between them.
+type Names string
+
+// List is the names one by one; nil when there are none.
+func (n Names) List() []string {
+	if n == "" {
+		return nil
+	}
+	return strings.Split(string(n), ",")
+}
+
+// Window is how long a budget lasts, in UTC.
+type Window string
+
+// The windows. A week begins on Monday.
+const (
+	Day   Window = "day"
+	Week  Window = "week"
+	Month Window = "month"
+	Total Window = "total"
+)
+
+// Windows lists them, the shortest first.
+func Windows() []Window { return []Window{Day, Week, Month, Total} }
+
+// Since is the first day of the window that t lies in, as in 2026-11-21; empty
+// for Total.
+func (w Window) Since(t time.Time) string {
+	begin, _ := w.bounds(t)
+	if begin.IsZero() {
+		return ""
+	}
+	return begin.Format(time.DateOnly)
+}
+
+// Ends is when the window that t lies in is over; the zero time for Total.
+func (w Window) Ends(t time.Time) time.Time {
+	_, end := w.bounds(t)
+	return end
+}
+
+func (w Window) bounds(t time.Time) (begin, end time.Time) {
+	y, m, d := t.UTC().Date()
+	today := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	switch w {
+	case Day:
+		return today, today.AddDate(0, 0, 1)
+	case Week:
+		const days = 7
+		monday := today.AddDate(0, 0, -(int(today.Weekday())+days-1)%days)
+		return monday, monday.AddDate(0, 0, days)
+	case Month:
+		first := today.AddDate(0, 0, 1-d)
+		return first, first.AddDate(0, 1, 0)
+	}
+	return time.Time{}, time.Time{}
+}
+
+// DayOf is the day of the ledger that t lies in.
+func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
