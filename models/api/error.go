@@ -18,6 +18,7 @@ const (
 	TypeNotFound       = "not_found_error"
 	TypeRateLimit      = "rate_limit_error"
 	TypeAPI            = "api_error"
+	TypeBudget         = "budget_error"
 )
 
 // The error codes clients see.
@@ -50,6 +51,12 @@ const (
 	CodeIDPRejected          = "idp_rejected"
 	CodeInvalidState         = "invalid_state"
 	CodeAccountExists        = "account_exists"
+	CodeBudgetExceeded       = "budget_exceeded"
+	CodeModelNotAllowed      = "model_not_allowed"
+	CodeKeyExpired           = "api_key_expired"
+	CodeAdminRequired        = "admin_required"
+	CodeLimitsFixed          = "limits_fixed"
+	CodeUserNotFound         = "user_not_found"
 	CodeInternal             = "internal_error"
 	CodeServiceUnavailable   = "service_unavailable"
 )
