@@ -46,6 +46,8 @@ type Config struct {
 	MaxRetries int                 // of one model for one request
 	HedgeAfter time.Duration       // 0: off
 
+	Spend Spend
+
 	MaxRequestBytes      int64
 	MaxInFlight          int   // calls, of all callers
 	MaxInFlightPerCaller int   // calls
@@ -89,7 +91,7 @@ const (
 // table is every setting: its name, its default as it would be written in the
 // environment, where it goes and what it accepts, and what it means.
 func (l *loader) table() []row {
-	return []row{
+	return append([]row{
 		plain("PORT", "8080", whole(&l.Port, 0, 65535), "Port to listen on; 0 takes any free one"),
 		plain("HOST", "", host(&l.Host), "Address or name to listen on; all interfaces when empty"),
 		plain("PUBLIC_URL", "", httpURL(&l.PublicURL), "Where browsers reach the gateway; http://localhost:PORT when empty"),
@@ -145,7 +147,7 @@ func (l *loader) table() []row {
 		plain("LOG_LEVEL", "info", level(&l.LogLevel), "The least severe messages that are logged"),
 		plain("LOG_FORMAT", LogAuto, oneOf(&l.LogFormat, LogAuto, LogText, LogJSON), "auto is text on a terminal and json otherwise"),
 		secret("METRICS_TOKEN", "", credential(&l.MetricsToken), "What a collector of /metrics must send as Authorization: Bearer; nothing when empty"),
-	}
+	}, l.spending()...)
 }
 
 // Addr is what to listen on.

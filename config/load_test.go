@@ -67,6 +67,8 @@ func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		MaxInFlightPerCaller: 2048,
 		MaxInFlightBytes:     512 << 20,
 
+		Spend: Spend{RetentionDays: 90, MaxBudget: -1, BudgetWindow: "month", Keys: KeyDefaults{Budget: -1, BudgetWindow: "month"}},
+
 		LogLevel:  slog.LevelInfo,
 		LogFormat: LogAuto,
 	}
@@ -96,6 +98,13 @@ func TestGoodConfigurations(t *testing.T) {
 		{"public URL follows the port", []string{"PORT=9000"}, func(c Config) any { return c.PublicURL }, "http://localhost:9000"},
 		{"public URL with a path", []string{"PUBLIC_URL=https://Example.com/gate%20way//"}, func(c Config) any { return c.PublicURL }, "https://example.com/gate%20way"},
 		{"auth", []string{"REQUIRE_AUTH=TRUE", "JWT_SECRET=" + goodSigning}, func(c Config) any { return []any{c.RequireAuth, c.JWTSecret.Reveal()} }, []any{true, goodSigning}},
+		{"money", []string{"MAX_BUDGET_USD=12.5", "MAX_BUDGET_WINDOW=day", "DEFAULT_KEY_BUDGET_USD=0", "DEFAULT_PRICE_USD=0.25/1.000001"}, func(c Config) any {
+			return []any{c.Spend.MaxBudget, c.Spend.BudgetWindow, c.Spend.Keys.Budget, *c.Spend.DefaultPrice}
+		}, []any{int64(12_500_000), "day", int64(0), Price{Input: 250_000, Output: 1_000_001}}},
+		{"limits of new keys", []string{"DEFAULT_KEY_MODELS=gpt-4, gemini-2.5-pro", "DEFAULT_KEY_RPM=3", "DEFAULT_KEY_EXPIRY_DAYS=30", "USAGE_RETENTION_DAYS=0"}, func(c Config) any {
+			return []any{c.Spend.Keys.Models, c.Spend.Keys.RPM, c.Spend.Keys.ExpiryDays, c.Spend.RetentionDays}
+		}, []any{[]string{"gpt-4", "gemini-2.5-pro"}, int64(3), 30, 0}},
+		{"administrators", []string{"ADMIN_EMAILS=root@example.com, o.k@b.example.org"}, func(c Config) any { return c.Spend.AdminEmails }, []string{"root@example.com", "o.k@b.example.org"}},
 		{"auth by digit", []string{"REQUIRE_AUTH=1", "JWT_SECRET=" + goodSigning}, func(c Config) any { return c.RequireAuth }, true},
 		{"off in every spelling", []string{"REQUIRE_AUTH=False", "MODEL_DISCOVERY=0"}, func(c Config) any { return []any{c.RequireAuth, c.ModelDiscovery} }, []any{false, false}},
 		{"secret without auth", []string{"JWT_SECRET=" + goodSigning}, func(c Config) any { return c.JWTSecret.Reveal() }, goodSigning},
