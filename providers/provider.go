@@ -43,6 +43,13 @@ type Exchange interface {
 	Stream(ctx context.Context, key string) (Stream, error)
 }
 
+// Bounded is an Exchange that tells its upstream how much it may write.
+type Bounded interface {
+	// MostOutput is how many tokens each answer may have, reasoning included; 0
+	// is that only the model bounds it.
+	MostOutput() int64
+}
+
 // Provider translates requests for one upstream.
 type Provider interface {
 	// Prepare translates without sending. It fails with an *api.Error of

@@ -96,6 +96,7 @@ type Usage struct {
 type PromptDetails struct {
 	CachedTokens     int64          `json:"cached_tokens"`
 	CacheWriteTokens int64          `json:"cache_write_tokens,omitzero"`
+	CacheWriteHour   int64          `json:"-"` // of CacheWriteTokens: kept for an hour, which costs more
 	Extra            jsontext.Value `json:",embed"`
 }
 
@@ -117,7 +118,16 @@ type ChatChunk struct {
 	ServiceTier       string         `json:"service_tier,omitempty"`
 	SystemFingerprint string         `json:"system_fingerprint,omitempty"`
 	Extra             jsontext.Value `json:",embed"`
+
+	// Counter is the same for all chunks of a stream; nil where nobody counts.
+	Counter UsageCounter `json:"-"`
 }
+
+// UsageCounter says what the upstream of a stream has counted so far, for
+// streams that do not come to their usage. Of a count that it has not told yet
+// it says 0; nil is that it has told none. It is to be asked while the stream is
+// ranged over, or after that.
+type UsageCounter interface{ Counted() *Usage }
 
 // ChunkChoice is what one event adds to one choice.
 type ChunkChoice struct {

@@ -48,7 +48,7 @@ type entry struct {
 	Ends      string   `yaml:"ends"`
 	Successor string   `yaml:"successor"`
 	Fallbacks []string `yaml:"fallbacks"`
-	Price     dollars  `yaml:"price"`
+	Price     *dollars `yaml:"price"`
 }
 
 type dollars struct {
@@ -56,6 +56,7 @@ type dollars struct {
 	Output     float64  `yaml:"output"`
 	CacheRead  float64  `yaml:"cache_read"`
 	CacheWrite float64  `yaml:"cache_write"`
+	CacheHour  float64  `yaml:"cache_write_1h"`
 	Over       int64    `yaml:"over"`
 	Above      *dollars `yaml:"above"`
 }
@@ -159,7 +160,7 @@ func (e entry) over(c *Catalog) (Model, error) {
 	m.Created = cmp.Or(m.Created, old.Created)
 	m.Context = cmp.Or(m.Context, old.Context)
 	m.MaxOutput = cmp.Or(m.MaxOutput, old.MaxOutput)
-	if m.Price == (Price{}) {
+	if e.Price == nil {
 		m.Price = old.Price
 	}
 	if m.Fallbacks == nil {
@@ -203,10 +204,13 @@ func (e entry) model(c *Catalog) (Model, error) {
 	return m, nil
 }
 
-func (d dollars) micro() Price {
+func (d *dollars) micro() Price {
+	if d == nil {
+		return Price{}
+	}
 	p := Price{
-		Input: micro(d.Input), Output: micro(d.Output),
-		CacheRead: micro(d.CacheRead), CacheWrite: micro(d.CacheWrite), Over: d.Over,
+		Known: true, Input: micro(d.Input), Output: micro(d.Output),
+		CacheRead: micro(d.CacheRead), CacheWrite: micro(d.CacheWrite), CacheWriteHour: micro(d.CacheHour), Over: d.Over,
 	}
 	if d.Above != nil {
 		above := d.Above.micro()

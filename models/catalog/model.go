@@ -57,18 +57,6 @@ func (m Model) State(now time.Time) string {
 	}
 }
 
-// Price is in micro-dollars per million tokens, so that money stays integer.
-type Price struct {
-	Input, Output         int64
-	CacheRead, CacheWrite int64
-	Over                  int64 // prompts longer than this many tokens cost Above; 0 = no such step
-	Above                 *Price
-}
-
-func (p Price) negative() bool {
-	return p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 || p.Over < 0 || p.Above != nil && p.Above.negative()
-}
-
 // The values of Traits.Sampling.
 const (
 	SamplingBoth = "both" // temperature and top_p

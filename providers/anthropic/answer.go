@@ -117,6 +117,7 @@ func (a *answer) start(m *startMessage, yield func(*api.ChatChunk, error) bool) 
 		head.Model = a.exchange.model
 	}
 	a.out = chunk.New(yield, head)
+	a.out.Chunk().Counter = a
 	return a.out.Begin(0)
 }
 

@@ -69,7 +69,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	}
 	return &exchange{
 		provider: p, body: body, ignored: t.ignored(),
-		model: call.Model.Upstream, answerTool: t.answerTool, legacy: t.legacy,
+		model: call.Model.Upstream, answerTool: t.answerTool, legacy: t.legacy, most: t.out.MaxTokens,
 	}, nil
 }
 
@@ -82,9 +82,13 @@ type exchange struct {
 	model      string // the upstream's id of the model that was asked
 	answerTool string // the tool whose input is the answer's content, or empty
 	legacy     bool   // the client used the deprecated functions
+	most       int64  // max_tokens
 }
 
 func (x *exchange) Ignored() []string { return x.ignored }
+
+// MostOutput is max_tokens, which thinking counts in.
+func (x *exchange) MostOutput() int64 { return x.most }
 
 func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
 	client := x.provider.client

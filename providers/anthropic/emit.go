@@ -140,6 +140,16 @@ func (a *answer) finishReason() string {
 	return api.FinishStop
 }
 
+// Counted is what message_start has told, which of the output is only a first
+// guess, until message_delta has told all.
+func (a *answer) Counted() *api.Usage {
+	u := a.usage.openAI()
+	if u != nil && a.reason == "" {
+		u.CompletionTokens, u.TotalTokens, u.CompletionTokensDetails = 0, u.PromptTokens, nil
+	}
+	return u
+}
+
 // openAI counts as OpenAI does: cached tokens are part of the prompt. It is
 // nil when the upstream gave no counts.
 func (u *usage) openAI() *api.Usage {
@@ -149,7 +159,7 @@ func (u *usage) openAI() *api.Usage {
 	prompt := u.Input.n + u.CacheWrite.n + u.CacheRead.n
 	out := &api.Usage{PromptTokens: prompt, CompletionTokens: u.Output.n, TotalTokens: prompt + u.Output.n}
 	if u.CacheWrite.given || u.CacheRead.given {
-		out.PromptTokensDetails = &api.PromptDetails{CachedTokens: u.CacheRead.n, CacheWriteTokens: u.CacheWrite.n}
+		out.PromptTokensDetails = &api.PromptDetails{CachedTokens: u.CacheRead.n, CacheWriteTokens: u.CacheWrite.n, CacheWriteHour: u.Creation.Hour.n}
 	}
 	if u.Details.Thinking.given {
 		out.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: u.Details.Thinking.n}

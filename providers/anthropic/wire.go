@@ -161,8 +161,11 @@ type usage struct {
 	Input      count `json:"input_tokens"` // without cached ones
 	CacheWrite count `json:"cache_creation_input_tokens"`
 	CacheRead  count `json:"cache_read_input_tokens"`
-	Output     count `json:"output_tokens"` // with thinking
-	Details    struct {
+	Creation   struct {
+		Hour count `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"` // parts of CacheWrite
+	Output  count `json:"output_tokens"` // with thinking
+	Details struct {
 		Thinking count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 }

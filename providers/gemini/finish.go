@@ -91,6 +91,13 @@ func (s *stream) reason(c *choice) string {
 // serviceTiers are Gemini's in OpenAI's words.
 var serviceTiers = map[string]string{"standard": "default", "flex": "flex", "priority": "priority"}
 
+// Counted is the last usage that came: every event has one, which counts all
+// up to there.
+func (s *stream) Counted() *api.Usage {
+	usage, _ := s.counted()
+	return usage
+}
+
 // counted reads the last usage that came, and the tier that served. An answer
 // is not refused for a bill that cannot be read.
 func (s *stream) counted() (*api.Usage, string) {

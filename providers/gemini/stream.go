@@ -133,6 +133,7 @@ func malformed(err error) bool {
 
 func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	s.out = chunk.New(yield, s.head)
+	s.out.Chunk().Counter = s
 	if s.events != nil {
 		s.events.BeforeRead(s.out.Pause)
 	}

@@ -173,6 +173,7 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	var err error
 	e := s.event
 	s.out = chunk.New(yield, s.exchange.head(e.ID, e.Model, e.Created))
+	s.out.Chunk().Counter = s
 	s.calls = map[int][]call{}
 	s.events.BeforeRead(s.out.Pause)
 	for err == nil && !s.ended {
@@ -183,6 +184,10 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 	}
 	s.finish(err)
 }
+
+// Counted is the usage that has come: OpenAI sends it last, some compatible
+// servers with every event.
+func (s *stream) Counted() *api.Usage { return s.usage }
 
 // prologue says whether an event has neither choices, id, model nor usage, as
 // the one that Azure sends first: it says nothing, the head of all chunks comes

@@ -145,7 +145,7 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 	req, err := http.NewRequestWithContext(guarded, method, c.opts.BaseURL+path, nil)
 	if err != nil {
 		cancel()
-		return nil, c.Broken(ctx, err)
+		return nil, c.unanswered(ctx, err)
 	}
 	req.Header["User-Agent"] = userAgent
 	if payload != nil {
@@ -173,7 +173,7 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 		if ctx.Err() == nil {
 			c.connections.failed(via)
 		}
-		return nil, c.Broken(ctx, watch.explain(err))
+		return nil, c.unanswered(ctx, watch.explain(err))
 	}
 	watch.allow(c.opts.IdleTimeout)
 	answer := &body{src: resp.Body, size: resp.ContentLength, watch: watch}

@@ -53,10 +53,19 @@ func (r Refusal) Error(provider string) *api.Error {
 	return e.Because(fmt.Errorf("%s: status %d: %s", provider, r.Status, clean(r.Message)))
 }
 
-// Broken is the error for an exchange that failed without the upstream saying
-// so: no connection, a time-out, a cut or nonsensical answer. When ctx has
-// ended it is its cause: nobody is there to read another.
+// Broken is the error for an answer that broke off or came too slowly. When ctx
+// has ended it is its cause: nobody is there to read another.
 func (c *Client) Broken(ctx context.Context, cause error) error {
+	err := c.unanswered(ctx, cause)
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeProviderError && ctx.Err() == nil {
+		e.Worked = true
+	}
+	return err
+}
+
+// unanswered is the error for an exchange that failed without the upstream
+// saying so, before its answer began: no connection, or a time-out.
+func (c *Client) unanswered(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -68,6 +77,7 @@ func (c *Client) Broken(ctx context.Context, cause error) error {
 		Message: c.opts.Provider + " could not be reached or broke off its answer",
 	}
 	var network net.Error
+	e.Worked = errors.Is(cause, errSilent) // the request is there; a connection that does not come about times out by itself
 	if errors.Is(cause, errSilent) || errors.As(cause, &network) && network.Timeout() {
 		e.Status, e.Message = http.StatusGatewayTimeout, c.opts.Provider+" did not answer in time"
 	}
@@ -90,7 +100,7 @@ func exhausted(cause error) bool {
 func (c *Client) Nonsense(cause error) error {
 	e := &api.Error{
 		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
-		Message: c.opts.Provider + " gave an answer the gateway cannot use",
+		Message: c.opts.Provider + " gave an answer the gateway cannot use", Worked: true,
 	}
 	return e.Because(cause)
 }
@@ -102,7 +112,7 @@ var ErrTruncated = errors.New("the answer ended before it was whole")
 func (c *Client) Truncated() error {
 	e := &api.Error{
 		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
-		Message: c.opts.Provider + " broke off its answer before it was whole",
+		Message: c.opts.Provider + " broke off its answer before it was whole", Worked: true,
 	}
 	return e.Because(ErrTruncated)
 }
