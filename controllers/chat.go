@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -27,7 +28,8 @@ type Chat struct {
 // Create answers a request, whole or as a stream.
 func (h *Chat) Create(c *gin.Context) error {
 	began := h.Now()
-	slot, err := h.Slots.Take(middleware.CallerOf(c.Request.Context()))
+	caller := middleware.CallerOf(c.Request.Context())
+	slot, err := h.Slots.Take(caller)
 	if err != nil {
 		return err
 	}
@@ -41,24 +43,42 @@ func (h *Chat) Create(c *gin.Context) error {
 		return err
 	}
 	ask := services.Ask{
-		Request: req, Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params")),
-		NoFallback: isFalse(c.GetHeader(fallbackHeader)),
+		Request: req, Caller: caller, RequestID: middleware.RequestID(c), Began: began,
+		Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)),
 	}
+	ask.Reading = h.Now().Sub(began)
+	call, err := h.Service.Admit(c.Request.Context(), ask)
+	middleware.TokenHeaders(c.Writer.Header(), call.Standing())
+	if err != nil {
+		h.describe(c, call.Served(), began)
+		return err
+	}
+	end := errPanicked
+	defer func() { middleware.Booked(c, call.End(c.Request.Context(), end)) }() // whatever ends it
+	end = h.answer(c, call, req)
+	return end
+}
+
+var errPanicked = errors.New("the call was left by a panic")
+
+func (h *Chat) answer(c *gin.Context, call *services.Call, req *api.ChatRequest) error {
+	ctx, began := c.Request.Context(), call.Began()
 	if req.Stream {
-		stream, served, err := h.Service.Stream(c.Request.Context(), ask)
-		h.describe(c, served, began)
+		stream, err := call.Stream(ctx)
+		h.describe(c, call.Served(), began)
 		if err != nil {
 			return err
 		}
 		usage := req.StreamOptions != nil && req.StreamOptions.IncludeUsage
 		return writeStream(c, stream, streamOptions{usage: usage, keepAlive: h.KeepAlive})
 	}
-	answer, served, err := h.Service.Complete(c.Request.Context(), ask)
-	h.describe(c, served, began)
+	answer, err := call.Complete(ctx)
+	h.describe(c, call.Served(), began)
 	if err != nil {
 		return err
 	}
 	if answer.Raw != nil {
+		call.Sent()
 		return writeBody(c, http.StatusOK, answer.Raw)
 	}
 	buffer := buffers.Get().(*[]byte)
@@ -70,6 +90,7 @@ func (h *Chat) Create(c *gin.Context) error {
 	if cap(text) <= fullBuffer {
 		*buffer = text[:0]
 	}
+	call.Sent()
 	return writeBody(c, http.StatusOK, text)
 }
 

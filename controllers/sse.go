@@ -10,9 +10,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/providers"
+	"modelgateway/services"
 )
 
 type streamOptions struct {
@@ -50,7 +50,7 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 	}
 	if broken != nil {
 		// Also when the request was ended by the gateway itself, for a reason.
-		if _, told := errors.AsType[*api.Error](broken); told || !errors.Is(broken, middleware.ErrClientGone) && c.Request.Context().Err() == nil {
+		if _, told := errors.AsType[*api.Error](broken); told || !errors.Is(broken, services.ErrClientGone) && c.Request.Context().Err() == nil {
 			out.fail(broken)
 		}
 		return broken

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services"
 )
@@ -60,16 +61,32 @@ func (m Chain) User(tokens *services.Tokens) gin.HandlerFunc {
 	}
 }
 
-type callerKey struct{}
+// guest is who makes a request, with what the log will say that it came to.
+type guest struct {
+	caller services.Caller
+	code   string       // of the error that it was answered with
+	booked *models.Call // nil where no call was let in
+}
+
+type guestKey struct{}
 
 func remember(c *gin.Context, caller services.Caller) {
-	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), callerKey{}, caller))
+	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), guestKey{}, &guest{caller: caller}))
 }
 
 // CallerOf is who the guards found, or nobody.
 func CallerOf(ctx context.Context) services.Caller {
-	caller, _ := ctx.Value(callerKey{}).(services.Caller)
-	return caller
+	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+		return g.caller
+	}
+	return services.Caller{}
+}
+
+// Booked has the request's line of the log say what was booked of its call.
+func Booked(c *gin.Context, call *models.Call) {
+	if g, ok := c.Request.Context().Value(guestKey{}).(*guest); ok {
+		g.booked = call
+	}
 }
 
 // Address counts a request under its client's address: its caller is not known,

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/services"
 	"modelgateway/services/metrics"
 )
 
@@ -26,10 +27,6 @@ type Chain struct {
 	Now     func() time.Time
 }
 
-// statusClientGone is what the log says of a client that left; nobody is there
-// to read it (the number is nginx's).
-const statusClientGone = 499
-
 // Handle runs a handler and writes its error, in the one place that does.
 func (m Chain) Handle(h Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
@@ -39,9 +36,6 @@ func (m Chain) Handle(h Handler) gin.HandlerFunc {
 	}
 }
 
-// ErrClientGone is the error of writing to a client that does not read.
-var ErrClientGone = errors.New("the client has gone")
-
 // fail answers with an error and ends the chain. After the answer has begun it
 // only cuts the connection, so that nobody takes what came for the whole.
 func (m Chain) fail(c *gin.Context, err error) {
@@ -50,14 +44,17 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if reason, ok := errors.AsType[*api.Error](context.Cause(ctx)); ok {
 		err = reason // the gateway itself ended the request
 	}
-	if errors.Is(err, ErrClientGone) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if errors.Is(err, services.ErrClientGone) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)
 		}
-		c.Status(statusClientGone)
+		c.Status(services.StatusClientGone)
 		return
 	}
 	e := api.AsError(err)
+	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+		g.code = e.Code
+	}
 	silent := e.Code == api.CodeServiceUnavailable && e.Unwrap() == nil // readyz says so every second
 	if e.Status >= http.StatusInternalServerError && !silent {
 		m.Log.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)

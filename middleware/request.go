@@ -61,7 +61,7 @@ func (m Chain) Access(c *gin.Context) {
 			return
 		}
 		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // the place in the code is always this one
-		line.AddAttrs(
+		attrs := append(make([]slog.Attr, 0, mostAttrs),
 			slog.String("request_id", RequestID(c)),
 			slog.String("method", c.Request.Method),
 			slog.String("route", route),
@@ -71,9 +71,46 @@ func (m Chain) Access(c *gin.Context) {
 			slog.String("client", c.ClientIP()),
 			slog.String("provider", c.Writer.Header().Get(providerHeader)),
 		)
+		if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+			attrs = g.describe(attrs)
+		}
+		line.AddAttrs(attrs...)
 		_ = m.Log.Handler().Handle(ctx, line)
 	}()
 	c.Next()
+}
+
+// mostAttrs is how much a line says at most.
+const mostAttrs = 24
+
+// describe adds who made the request, what was wrong with it, and what its call
+// came to.
+func (g *guest) describe(attrs []slog.Attr) []slog.Attr {
+	if g.caller.UserID != "" {
+		attrs = append(attrs, slog.String("user", g.caller.UserID))
+	}
+	if g.caller.KeyID != "" {
+		attrs = append(attrs, slog.String("key", g.caller.KeyID))
+	}
+	if g.code != "" {
+		attrs = append(attrs, slog.String("code", g.code))
+	}
+	call := g.booked
+	if call == nil {
+		return attrs
+	}
+	return append(attrs,
+		slog.String("call", call.ID),
+		slog.String("model", call.Served),
+		slog.String("outcome", call.Outcome),
+		slog.Int("attempts", call.Attempts),
+		slog.Int64("input_tokens", call.InputTokens),
+		slog.Int64("output_tokens", call.OutputTokens),
+		slog.Bool("estimated", call.Estimated),
+		slog.Int64("cost_micro_usd", call.Cost),
+		slog.Int64("first_token_us", call.FirstTokenUS),
+		slog.Int64("overhead_us", call.OverheadUS),
+	)
 }
 
 // Recover turns a panic into a 500 in the one error shape. Once the answer has

@@ -29,7 +29,7 @@ func (ready) Prepare(providers.Call) (providers.Exchange, error) { return ready{
 func (ready) Ignored() []string                                  { return nil }
 
 func (ready) Complete(context.Context, string) (*api.ChatCompletion, error) {
-	return &api.ChatCompletion{Raw: []byte(`{"id":"1"}`)}, nil
+	return &api.ChatCompletion{Raw: []byte(`{"id":"1"}`), Usage: &api.Usage{PromptTokens: 9, CompletionTokens: 1}}, nil
 }
 
 func (ready) Stream(context.Context, string) (providers.Stream, error) {
@@ -41,6 +41,7 @@ func (ready) Stream(context.Context, string) (providers.Stream, error) {
 				return
 			}
 		}
+		yield(&api.ChatChunk{ID: "1", Model: "m", Choices: []api.ChunkChoice{}, Usage: &api.Usage{PromptTokens: 9, CompletionTokens: 1}}, nil)
 	}, nil
 }
 

@@ -110,10 +110,10 @@ func TestG19TheBudgetOfOneProviderIsNotAnothers(t *testing.T) {
 		spend(chat.Upstreams[catalog.Anthropic].traffic)
 		one.play("a", fault, answers)
 		other.play("b", fault, fault, answers)
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err == nil || one.asked() != "a" {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err == nil || one.asked() != "a" {
 			t.Errorf("beyond the budget: %v after %q", err, one.asked())
 		}
-		if _, _, err := chat.Complete(t.Context(), ask(gpt)); err != nil || other.asked() != "bbb" {
+		if _, _, err := completeOf(t.Context(), chat, ask(gpt)); err != nil || other.asked() != "bbb" {
 			t.Errorf("another provider: %v after %q", err, other.asked())
 		}
 	})
@@ -141,7 +141,7 @@ func TestG19CallsThatNobodyAskedTwiceForTakeNothingFromTheBudget(t *testing.T) {
 			for _, key := range q.keys {
 				q.play(key, fails(fault))
 			}
-			if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+			if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 				t.Errorf("%v: %v", fault, err)
 			}
 			time.Sleep(time.Second) // the rests

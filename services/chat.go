@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -23,20 +24,33 @@ type Chat struct {
 	Redirect  bool                 // serve a retired model's successor
 	Simulated bool                 // the upstreams are simulators: say so in every answer
 	Metrics   *metrics.Metrics
+	Log       *slog.Logger
 	Now       func() time.Time
+
+	Ledger       *Ledger // nil keeps nothing
+	Budgets      *Budgets
+	Quotas       *Quotas
+	Budget       *Budget       // of all calls together; nil = any amount
+	DefaultPrice catalog.Price // of models without one
 
 	Fallbacks  map[string][]string // by model: which others stand in for it, in this order
 	Retries    int                 // of one model at most; 0 = none
 	HedgeAfter time.Duration       // when a second upstream is asked for an answer; 0 = never
 	FirstToken time.Duration       // until a stream has to begin; 0 = any time
 	MaxStream  time.Duration       // until a stream has to end; 0 = any time
+
+	estimator estimator
 }
 
 // Ask is one request with what its headers say.
 type Ask struct {
 	Request    *api.ChatRequest
-	Strict     bool // refuse what cannot be honoured, rather than name it
-	NoFallback bool // no other model is to answer
+	Caller     Caller
+	RequestID  string
+	Began      time.Time     // when the request came
+	Reading    time.Duration // what its client took to send the body
+	Strict     bool          // refuse what cannot be honoured, rather than name it
+	NoFallback bool          // no other model is to answer
 }
 
 // Served says who answered, and how faithfully. It is filled as far as the
@@ -49,43 +63,8 @@ type Served struct {
 	Ignored    []string // fields of the request that the provider could not honour
 }
 
-// Complete waits for the whole answer.
-func (c *Chat) Complete(ctx context.Context, ask Ask) (*api.ChatCompletion, Served, error) {
-	p := c.plan(ask)
-	p.hedgeAfter = c.HedgeAfter
-	got, served, err := first(ctx, p, complete)
-	if err != nil {
-		return nil, served, c.explain(err, served)
-	}
-	got.lease.end()
-	c.Metrics.FellBack(served.Model, served.Fallback)
-	answer, model := got.answer, got.route.model
-	if answer.Usage == nil {
-		answer.Usage = new(api.Usage) // clients rely on it
-	}
-	c.Metrics.Used(model.Provider, model.ID, answer.Usage)
-	if c.Simulated {
-		if err := answer.Open(); err != nil {
-			return nil, served, err
-		}
-		answer.SystemFingerprint = Simulated
-	}
-	return answer, served, nil
-}
-
 func complete(ctx context.Context, r *route, l *lease) (*api.ChatCompletion, error) {
 	return r.exchange.Complete(ctx, l.key.secret.Reveal())
-}
-
-// Stream waits for the first event. The stream must be ranged over, which
-// closes it.
-func (c *Chat) Stream(ctx context.Context, ask Ask) (providers.Stream, Served, error) {
-	got, served, err := first(ctx, c.plan(ask), begin)
-	if err != nil {
-		return nil, served, c.explain(err, served)
-	}
-	c.Metrics.FellBack(served.Model, served.Fallback)
-	return c.watch(got), served, nil
 }
 
 // timedStream is a stream that its timer ends when it takes too long.
@@ -121,7 +100,7 @@ const never = 1000 * time.Hour
 func late(r *route, what string) *api.Error {
 	return &api.Error{
 		Status: http.StatusGatewayTimeout, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: r.model.Provider,
-		Message: r.model.Provider + " " + what,
+		Message: r.model.Provider + " " + what, Worked: true,
 	}
 }
 
@@ -162,31 +141,6 @@ func (c *Chat) explain(err error, served Served) error {
 		told.Message += "; its successor is " + quoted(next.ID)
 	}
 	return &told
-}
-
-// watch passes a stream on, and books its usage, its failure and its end.
-func (c *Chat) watch(got answered[timedStream]) providers.Stream {
-	model := got.route.model
-	return func(yield func(*api.ChatChunk, error) bool) {
-		defer got.lease.end()
-		defer got.answer.close()
-		for chunk, err := range got.answer.Stream {
-			if err != nil {
-				got.lease.brokeOff(err)
-				yield(nil, err)
-				return
-			}
-			if chunk != nil && chunk.Usage != nil {
-				c.Metrics.Used(model.Provider, model.ID, chunk.Usage)
-			}
-			if c.Simulated && chunk != nil {
-				chunk.SystemFingerprint = Simulated
-			}
-			if !yield(chunk, nil) {
-				return
-			}
-		}
-	}
 }
 
 // Configured says whether a provider has an upstream.

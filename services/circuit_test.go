@@ -21,7 +21,7 @@ func broken(t *testing.T) (*Chat, *queued) {
 	chat := fleet(t, q, newQueued(catalog.OpenAI, "b"))
 	chat.Retries = 0
 	for range circuitCalls {
-		_, _, _ = chat.Complete(t.Context(), ask(haiku))
+		_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 	}
 	if got := chat.Upstreams[catalog.Anthropic].Status(); got != Unhealthy {
 		t.Fatalf("after %d failures it is %s", circuitCalls, got)
@@ -81,7 +81,7 @@ func TestG19AnOpenCircuitFailsAtOnce(t *testing.T) {
 	const calls = 100
 	began := time.Now()
 	for range calls {
-		_, served, err := chat.Complete(t.Context(), ask(haiku))
+		_, served, err := completeOf(t.Context(), chat, ask(haiku))
 		isFast(t, err)
 		if served.Provider != catalog.Anthropic {
 			t.Errorf("%+v", served)
@@ -90,7 +90,7 @@ func TestG19AnOpenCircuitFailsAtOnce(t *testing.T) {
 	if took := time.Since(began) / calls; took > 10*time.Millisecond || len(q.calls()) != 0 {
 		t.Errorf("each took %s, and %d reached the provider", took, len(q.calls()))
 	}
-	if _, _, err := chat.Complete(t.Context(), ask(gpt)); err != nil {
+	if _, _, err := completeOf(t.Context(), chat, ask(gpt)); err != nil {
 		t.Errorf("another provider: %v", err)
 	}
 	chat.Fallbacks = map[string][]string{haiku: {gpt}}
@@ -114,7 +114,7 @@ func TestG19ARequestCountsOnceHoweverOftenItIsSent(t *testing.T) {
 					t.Fatalf("%s: after %d requests it is %s", name, i, got)
 				}
 				before := len(q.calls())
-				_, _, _ = chat.Complete(t.Context(), ask(haiku))
+				_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 				if len(q.calls()) < before+2 && i < fewRetries/2 {
 					t.Fatalf("%s: %d calls are no proof", name, len(q.calls())-before)
 				}
@@ -151,7 +151,7 @@ func TestRequestsThatARetrySavedDoNotOpenTheCircuit(t *testing.T) {
 		chat := fleet(t, q)
 		for range 10 { // as many as the budget has
 			q.play("a", fails(providerFault(500)), answers)
-			if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+			if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 				t.Error(err)
 			}
 		}
@@ -186,7 +186,7 @@ func TestFailuresThatTakeLongOpenTheCircuitToo(t *testing.T) {
 			chat.Retries = 0
 			var all sync.WaitGroup
 			for range circuitCalls {
-				all.Go(func() { _, _, _ = chat.Complete(t.Context(), ask(haiku)) })
+				all.Go(func() { _, _, _ = completeOf(t.Context(), chat, ask(haiku)) })
 				time.Sleep(time.Second)
 			}
 			all.Wait()
@@ -243,7 +243,7 @@ func tries(t *testing.T, chat *Chat) (leave func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _, _ = chat.Complete(ctx, ask(haiku))
+		_, _, _ = completeOf(ctx, chat, ask(haiku))
 	}()
 	synctest.Wait()
 	return func() {
@@ -259,7 +259,7 @@ func TestATryThatHangsLetsAnotherTryAfterAWhile(t *testing.T) {
 		time.Sleep(circuitPause + time.Millisecond)
 		leaveFirst := tries(t, chat)
 		time.Sleep(circuitPause - 2*time.Millisecond)
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err == nil || len(q.calls()) != 1 {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err == nil || len(q.calls()) != 1 {
 			t.Errorf("%v, %d calls try", err, len(q.calls()))
 		}
 		time.Sleep(3 * time.Millisecond)
@@ -274,7 +274,7 @@ func TestATryThatHangsLetsAnotherTryAfterAWhile(t *testing.T) {
 		}
 		leaveSecond() // and this does
 		q.play("a", answers)
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 			t.Errorf("nobody may try: %v", err)
 		}
 		if got := chat.Upstreams[catalog.Anthropic].keys[0].circuit.State().String(); got != "closed" {
@@ -289,7 +289,7 @@ func TestATryThatHungForAWhileIsBelieved(t *testing.T) {
 		chat, q := broken(t)
 		q.play("a", after(circuitPause+5*time.Second, answers))
 		time.Sleep(circuitPause + time.Millisecond)
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 			t.Error(err)
 		}
 		if got := chat.Upstreams[catalog.Anthropic].keys[0].circuit.State().String(); got != "closed" {
@@ -327,7 +327,7 @@ func TestACircuitIsOfOneKey(t *testing.T) {
 		chat.Retries = 0
 		failed := 0
 		for range 3 * circuitCalls {
-			if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+			if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 				failed++
 			}
 		}
@@ -338,16 +338,16 @@ func TestACircuitIsOfOneKey(t *testing.T) {
 			t.Errorf("with one key of two it is %s", got)
 		}
 		for range 20 * circuitCalls {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
 		if got := chat.Upstreams[catalog.Anthropic].Status(); got != Degraded {
 			t.Errorf("with one key of two, and nearly no failures, it is %s", got)
 		}
 		q.play("b", fails(providerFault(500)))
 		for range 100 * circuitCalls {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
-		_, _, err := chat.Complete(t.Context(), ask(haiku))
+		_, _, err := completeOf(t.Context(), chat, ask(haiku))
 		isFast(t, err)
 		if got := chat.Upstreams[catalog.Anthropic].Status(); got != Unhealthy {
 			t.Errorf("with no key it is %s", got)

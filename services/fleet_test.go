@@ -198,7 +198,7 @@ func ways() []way {
 }
 
 func completed(ctx context.Context, c *Chat, a Ask) (string, Served, error) {
-	answer, served, err := c.Complete(ctx, a)
+	answer, served, err := completeOf(ctx, c, a)
 	if err != nil {
 		return "", served, err
 	}
@@ -206,7 +206,7 @@ func completed(ctx context.Context, c *Chat, a Ask) (string, Served, error) {
 }
 
 func streamed(ctx context.Context, c *Chat, a Ask) (model string, served Served, err error) {
-	stream, served, err := c.Stream(ctx, a)
+	stream, served, err := streamOf(ctx, c, a)
 	if err != nil {
 		return "", served, err
 	}

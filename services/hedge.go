@@ -27,6 +27,7 @@ func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
 			}
 			if r, second := t.second(l); second != nil {
 				running++
+				t.plan.attempts++
 				second.again = t.plan.again(r.upstream)
 				start(r, second)
 			}

@@ -43,7 +43,7 @@ func TestWithoutASettingASlowAnswerIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a", "b").play("a", after(time.Hour, answers)).play("b", after(time.Hour, answers))
 		chat := fleet(t, q)
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil || len(q.calls()) != 1 {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || len(q.calls()) != 1 {
 			t.Errorf("%v after %d calls", err, len(q.calls()))
 		}
 	})
@@ -55,7 +55,7 @@ func TestAFastAnswerOrErrorIsNotHedged(t *testing.T) {
 			q := newQueued(catalog.Anthropic, "a", "b")
 			q.play("a", after(hedgeAfter-time.Nanosecond, then)).play("b", after(hedgeAfter-time.Nanosecond, then))
 			chat := hedged(t, q)
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 			if n := len(q.calls()); n != 1 || retriesOf(chat.Upstreams[catalog.Anthropic]) != 0 {
 				t.Errorf("%s: %d calls", name, n)
 			}
@@ -163,7 +163,7 @@ func TestWhenBothFailTheFirstsErrorIsTold(t *testing.T) {
 			})
 			chat := hedged(t, q)
 			chat.Upstreams[catalog.Anthropic].turn.Store(1)
-			_, _, err := chat.Complete(t.Context(), ask(haiku))
+			_, _, err := completeOf(t.Context(), chat, ask(haiku))
 			if !errors.Is(err, fault) || q.asked() != "ab" {
 				t.Errorf("the first took %s: %v after %q", firstTook, err, q.asked())
 			}
@@ -181,7 +181,7 @@ func TestAHedgedCallIsTriedAgainAsAnyOther(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a").play("a", slow, slow, answers)
 		chat := hedged(t, q)
 		chat.Retries = 1
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil || q.asked() != "aaa" {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || q.asked() != "aaa" {
 			t.Errorf("%v after %q", err, q.asked())
 		}
 		if n := retriesOf(chat.Upstreams[catalog.Anthropic]); n != 2 {
@@ -198,7 +198,7 @@ func TestG19WithoutBudgetNothingIsHedged(t *testing.T) {
 		chat := hedged(t, q, other)
 		chat.Fallbacks = map[string][]string{haiku: {gpt}}
 		spend(chat.Upstreams[catalog.Anthropic].traffic)
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil || len(q.calls()) != 1 || len(other.calls()) != 0 {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || len(q.calls()) != 1 || len(other.calls()) != 0 {
 			t.Errorf("%v after %q and %q", err, q.asked(), other.asked())
 		}
 	})
@@ -212,7 +212,7 @@ func TestG19AHedgedRequestCountsOnceForTheCircuit(t *testing.T) {
 			if got := chat.Upstreams[catalog.Anthropic].Status(); got == Unhealthy {
 				t.Fatalf("after %d requests and %d calls it is %s", i, len(q.calls()), got)
 			}
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
 		if got := chat.Upstreams[catalog.Anthropic].Status(); got != Unhealthy || len(q.calls()) != 2*circuitCalls {
 			t.Errorf("after %d calls it is %s", len(q.calls()), got)
@@ -247,7 +247,7 @@ func TestAPanicOfEitherCallReachesTheCaller(t *testing.T) {
 						t.Errorf("%s: %v", name, got)
 					}
 				}()
-				_, _, err := chat.Complete(t.Context(), ask(haiku))
+				_, _, err := completeOf(t.Context(), chat, ask(haiku))
 				t.Errorf("%s: it is swallowed, and %v", name, err)
 			}()
 			allIdle(t, chat)
@@ -264,7 +264,7 @@ func TestAClientThatLeavesEndsBothCalls(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		began := time.Now()
-		_, _, err := chat.Complete(ctx, ask(haiku))
+		_, _, err := completeOf(ctx, chat, ask(haiku))
 		if !errors.Is(err, context.DeadlineExceeded) || left[0].Sub(began) != 3*time.Second || left[1] != left[0] {
 			t.Errorf("%v, they ended at %v of %s", err, left, began)
 		}

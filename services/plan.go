@@ -21,6 +21,9 @@ type plan struct {
 	room       [1]prepared   // is enough for most
 	asked      []*Upstream   // for this request
 	alone      [1]*Upstream  // is enough for most
+
+	attempts int           // calls of providers
+	waited   time.Duration // for them, pauses included
 }
 
 // prepared is a route, or why there is none.
@@ -29,14 +32,18 @@ type prepared struct {
 	err error
 }
 
-// plan is how a request may be answered.
-func (c *Chat) plan(ask Ask) *plan {
-	p := &plan{chat: c, ask: ask}
+// plan fills in how a request may be answered. A model that the caller's key may
+// not ask for stands in for none.
+func (c *Chat) plan(p *plan, ask Ask) {
+	p.chat, p.ask = c, ask
 	p.prepared, p.asked = p.room[:0], p.alone[:0]
-	if !ask.NoFallback {
-		p.others = c.Fallbacks[ask.Request.Model]
+	if ask.NoFallback {
+		return
 	}
-	return p
+	p.others = c.Fallbacks[ask.Request.Model]
+	if l := ask.Caller.Limits; l != nil && l.Models != "" {
+		p.others = slices.DeleteFunc(slices.Clone(p.others), func(id string) bool { return !l.Allows(id) })
+	}
 }
 
 func (p *plan) size() int { return 1 + len(p.others) }
@@ -61,6 +68,9 @@ func (p *plan) route(i int) (*route, error) {
 	}
 	return &p.prepared[i].route, p.prepared[i].err
 }
+
+// drop takes the model i, which has been prepared, out of the plan.
+func (p *plan) drop(i int, why error) { p.prepared[i].err = why }
 
 func (p *plan) prepare(i int) (made prepared) {
 	asked := p.ask.Request.Model

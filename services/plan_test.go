@@ -273,7 +273,7 @@ func TestFallbacksAreOfTheModelThatWasAskedFor(t *testing.T) {
 		chat.Fallbacks[haiku] = []string{gpt}
 		a.play("a", fails(providerFault(404)))
 		o.play("o", fails(providerFault(404)))
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err == nil || len(g.calls()) != 0 {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err == nil || len(g.calls()) != 0 {
 			t.Errorf("%v", err)
 		}
 		if model, served, err := completed(t.Context(), chat, ask(gpt)); err != nil || model != flash || served.Model != gpt {

@@ -20,7 +20,7 @@ func TestKeysThatAreEquallyLoadedAreTakenInTurn(t *testing.T) {
 		chat := fleet(t, q)
 		const rounds = 5
 		for range rounds * len(keys) {
-			if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+			if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -56,7 +56,7 @@ func TestTheLeastLoadedKeyIsTaken(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a", "b", "c")
 		chat := fleet(t, q)
 		begin := func() providers.Stream {
-			s, _, err := chat.Stream(t.Context(), ask(haiku))
+			s, _, err := streamOf(t.Context(), chat, ask(haiku))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestTheLeastLoadedKeyIsTaken(t *testing.T) {
 			t.Fatalf("%s: two streams use %q", name, q.asked())
 		}
 		for range 5 {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
 		if got := q.asked()[2:]; got != strings.Repeat(free, 5) {
 			t.Errorf("%s: %q of %q is free, and %q was taken", name, free, q.asked()[:2], got)
@@ -79,7 +79,7 @@ func TestTheLeastLoadedKeyIsTaken(t *testing.T) {
 		allIdle(t, chat)
 		q.play("a")
 		for range 3 {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
 		if got := []byte(q.asked()); !slices.Equal(sorted(got), []byte("abc")) {
 			t.Errorf("%s: when they had ended %q was taken", name, got)
@@ -102,7 +102,7 @@ func TestTheLeastLoadedKeyIsTakenOfManyToo(t *testing.T) {
 		chat := fleet(t, q)
 		var all sync.WaitGroup
 		for range 3 * len(keys) {
-			all.Go(func() { _, _, _ = chat.Complete(t.Context(), ask(haiku)) })
+			all.Go(func() { _, _, _ = completeOf(t.Context(), chat, ask(haiku)) })
 			synctest.Wait()
 		}
 		for _, k := range chat.Upstreams[catalog.Anthropic].keys {
@@ -218,7 +218,7 @@ func TestALimitOfTheOnlyKeyIsTriedAgainWhereNobodyStandsIn(t *testing.T) {
 			}
 			chat := fleet(t, q)
 			began := time.Now()
-			_, _, err := chat.Complete(t.Context(), ask(haiku))
+			_, _, err := completeOf(t.Context(), chat, ask(haiku))
 			if took := time.Since(began); err != nil || took != 2*time.Second || len(q.calls()) != len(keys)+1 {
 				t.Errorf("%s: %v after %s and %q", keys, err, took, q.asked())
 			}
@@ -238,7 +238,7 @@ func TestALimitOfTheOnlyKeyThatWorksIsTriedAgain(t *testing.T) {
 			}
 			report(providerFault(500))
 		}
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil || q.asked() != "aa" {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || q.asked() != "aa" {
 			t.Errorf("%v after %q", err, q.asked())
 		}
 	})
@@ -278,7 +278,7 @@ func TestEveryKeyIsAskedOnceForARequestAtMost(t *testing.T) {
 			}
 			chat := fleet(t, q)
 			chat.Retries = 0
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 			if asked := q.asked(); string(sorted([]byte(asked))) != "abc" {
 				t.Errorf("%v: asked with %q", fault, asked)
 			}
@@ -298,12 +298,12 @@ func TestARefusedModelTakesNoOtherModelWithIt(t *testing.T) {
 				chat := fleet(t, q)
 				chat.Retries = 0
 				for range 5 * circuitCalls {
-					_, _, _ = chat.Complete(t.Context(), ask(haiku))
+					_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 				}
 				for _, k := range q.keys {
 					q.play(k, answers)
 				}
-				if _, _, err := chat.Complete(t.Context(), ask(sonnet)); err != nil {
+				if _, _, err := completeOf(t.Context(), chat, ask(sonnet)); err != nil {
 					t.Errorf("%s, after many of %v: %v", keys, fault, err)
 				}
 			})

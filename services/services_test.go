@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -76,6 +77,41 @@ func poolOf(keys ...string) []config.Secret {
 
 func ask(model string) Ask { return Ask{Request: &api.ChatRequest{Model: model}} }
 
+// completeOf has a request answered as a handler does.
+func completeOf(ctx context.Context, chat *Chat, ask Ask) (*api.ChatCompletion, Served, error) {
+	call, err := chat.Admit(ctx, ask)
+	if err != nil {
+		return nil, call.Served(), err
+	}
+	answer, err := call.Complete(ctx)
+	call.End(ctx, err)
+	return answer, call.Served(), err
+}
+
+// streamOf does so with a stream, whose call ends with it.
+func streamOf(ctx context.Context, chat *Chat, ask Ask) (providers.Stream, Served, error) {
+	ask.Request.Stream = true
+	call, err := chat.Admit(ctx, ask)
+	if err != nil {
+		return nil, call.Served(), err
+	}
+	stream, err := call.Stream(ctx)
+	if err != nil {
+		call.End(ctx, err)
+		return nil, call.Served(), err
+	}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		var last error
+		defer func() { call.End(ctx, last) }()
+		for chunk, err := range stream {
+			if last = err; !yield(chunk, err) {
+				last = cmp.Or(last, ErrClientGone)
+				return
+			}
+		}
+	}, call.Served(), nil
+}
+
 func code(err error) string {
 	e, ok := errors.AsType[*api.Error](err)
 	if !ok {
@@ -98,7 +134,7 @@ func providerError(status int) error {
 func TestUnknownModelsAreNotFound(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{})
 	for _, id := range []string{"nope", "Claude-Haiku-4-5-20251001", haiku + " ", "models/" + haiku, "\x00", strings.Repeat("x", 10_000)} {
-		_, _, err := chat.Complete(t.Context(), ask(id))
+		_, _, err := completeOf(t.Context(), chat, ask(id))
 		e, ok := errors.AsType[*api.Error](err)
 		if !ok || e.Status != 404 || e.Code != api.CodeModelNotFound || e.Param != "model" || len(e.Message) > 300 || strings.Contains(e.Message, "\x00") {
 			t.Errorf("%.20q: %v", id, err)
@@ -108,7 +144,7 @@ func TestUnknownModelsAreNotFound(t *testing.T) {
 
 func TestAProviderThatIsNotConfiguredIsUnavailable(t *testing.T) {
 	chat := newChat(t, &clock{november}, nil)
-	_, served, err := chat.Complete(t.Context(), ask(haiku))
+	_, served, err := completeOf(t.Context(), chat, ask(haiku))
 	e, ok := errors.AsType[*api.Error](err)
 	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || e.RetryAfterSeconds() == 0 || e.ShouldRetry() || served.Provider != catalog.Anthropic {
 		t.Errorf("%+v, %+v", e, served)
@@ -118,35 +154,35 @@ func TestAProviderThatIsNotConfiguredIsUnavailable(t *testing.T) {
 func TestRetiredModels(t *testing.T) {
 	p := &scripted{}
 	chat := newChat(t, &clock{november}, p)
-	if _, served, err := chat.Complete(t.Context(), ask(retired)); err != nil || p.model != retired || served.Redirected != "" {
+	if _, served, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != retired || served.Redirected != "" {
 		t.Errorf("without redirection: %s, %+v, %v", p.model, served, err)
 	}
 	p.err = providerError(404)
-	_, _, err := chat.Complete(t.Context(), ask(retired))
+	_, _, err := completeOf(t.Context(), chat, ask(retired))
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 404 || !strings.Contains(e.Message, "claude-sonnet-5") || !strings.Contains(e.Message, retired) {
 		t.Errorf("the refusal does not name the successor: %v", err)
 	}
-	if _, _, err := chat.Complete(t.Context(), ask(haiku)); !errors.Is(err, p.err) {
+	if _, _, err := completeOf(t.Context(), chat, ask(haiku)); !errors.Is(err, p.err) {
 		t.Errorf("an active model's 404 was rewritten: %v", err)
 	}
 	p.err, chat.Redirect = nil, true
-	if _, served, err := chat.Complete(t.Context(), ask(retired)); err != nil || p.model != "claude-sonnet-5" || served.Redirected != "claude-sonnet-5" || served.Model != retired {
+	if _, served, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != "claude-sonnet-5" || served.Redirected != "claude-sonnet-5" || served.Model != retired {
 		t.Errorf("with redirection: %s, %+v, %v", p.model, served, err)
 	}
-	if _, served, err := chat.Complete(t.Context(), ask(haiku)); err != nil || p.model != haiku || served.Redirected != "" {
+	if _, served, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || p.model != haiku || served.Redirected != "" {
 		t.Errorf("an active model was redirected: %s, %+v, %v", p.model, served, err)
 	}
 }
 
 func TestStrictRefusesWhatWouldBeIgnored(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{ignored: []string{"seed", "logit_bias"}})
-	_, served, err := chat.Complete(t.Context(), ask(haiku))
+	_, served, err := completeOf(t.Context(), chat, ask(haiku))
 	if err != nil || strings.Join(served.Ignored, " ") != "seed logit_bias" {
 		t.Errorf("%+v, %v", served, err)
 	}
 	strict := ask(haiku)
 	strict.Strict = true
-	_, _, err = chat.Stream(t.Context(), strict)
+	_, _, err = streamOf(t.Context(), chat, strict)
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 || e.Code != api.CodeUnsupportedValue || e.Param != "seed" || !strings.Contains(e.Message, "logit_bias") {
 		t.Errorf("%v", err)
 	}
@@ -155,11 +191,11 @@ func TestStrictRefusesWhatWouldBeIgnored(t *testing.T) {
 func TestSimulatedAnswersSaySo(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{})
 	chat.Simulated = true
-	answer, _, err := chat.Complete(t.Context(), ask(haiku))
+	answer, _, err := completeOf(t.Context(), chat, ask(haiku))
 	if err != nil || answer.SystemFingerprint != Simulated {
 		t.Errorf("%+v, %v", answer, err)
 	}
-	stream, _, err := chat.Stream(t.Context(), ask(haiku))
+	stream, _, err := streamOf(t.Context(), chat, ask(haiku))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,12 +211,12 @@ func TestTheCircuitOpensAndCloses(t *testing.T) {
 	p := &scripted{err: providerError(500)}
 	chat := newChat(t, c, p)
 	for i := range circuitCalls {
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); code(err) != api.CodeProviderError {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); code(err) != api.CodeProviderError {
 			t.Fatalf("call %d: %v", i, err)
 		}
 	}
 	p.err = nil
-	_, _, err := chat.Complete(t.Context(), ask(haiku))
+	_, _, err := completeOf(t.Context(), chat, ask(haiku))
 	e, ok := errors.AsType[*api.Error](err)
 	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || !e.ShouldRetry() || e.RetryAfterSeconds() < 1 || e.RetryAfterSeconds() > 10 {
 		t.Errorf("%+v", e)
@@ -195,13 +231,13 @@ func TestRefusalsAndLimitsDoNotOpenTheCircuit(t *testing.T) {
 		p := &scripted{err: err}
 		chat := newChat(t, &clock{november}, p)
 		for range 3 * circuitCalls {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
 		if s := chat.Statuses()[catalog.Anthropic]; s != Healthy {
 			t.Errorf("%v made it %s", err, s)
 		}
 		p.err = nil
-		if _, _, err := chat.Complete(t.Context(), ask(haiku)); err != nil {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 			t.Errorf("the circuit is open: %v", err)
 		}
 	}
@@ -213,17 +249,17 @@ func TestHealthOfAProviderFollowsItsTraffic(t *testing.T) {
 	chat := newChat(t, c, p)
 	status := func() string { return chat.Statuses()[catalog.Anthropic] }
 	for range 10 {
-		_, _, _ = chat.Complete(t.Context(), ask(haiku))
+		_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 	}
 	if status() != Healthy {
 		t.Errorf("after successes: %s", status())
 	}
 	p.err = providerError(502)
-	_, _, _ = chat.Complete(t.Context(), ask(haiku))
+	_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 	if status() != Healthy {
 		t.Errorf("one of eleven is not above a tenth: %s", status())
 	}
-	_, _, _ = chat.Complete(t.Context(), ask(haiku))
+	_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 	if status() != Degraded {
 		t.Errorf("two of twelve is: %s", status())
 	}
@@ -232,7 +268,7 @@ func TestHealthOfAProviderFollowsItsTraffic(t *testing.T) {
 		t.Errorf("what is long ago still counts: %s", status())
 	}
 	p.err, p.broken = nil, providerError(502)
-	stream, _, err := chat.Stream(t.Context(), ask(haiku))
+	stream, _, err := streamOf(t.Context(), chat, ask(haiku))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +302,7 @@ func TestHealthReport(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			chat := newChat(t, &clock{time.Now()}, tt.provider)
 			for range tt.failures {
-				_, _, _ = chat.Complete(t.Context(), ask(haiku))
+				_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 			}
 			h := &Health{Chat: chat, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache, NeedsDatabase: tt.needs, Log: slog.New(slog.DiscardHandler)}
 			if h.Ready() {

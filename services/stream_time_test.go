@@ -42,7 +42,7 @@ func TestAStreamEndsAtItsLongestAndIsNotTriedAgain(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a").play("a", fails(&begun{pieces: 1000, gap: time.Second}))
 		chat := fleet(t, q)
 		chat.FirstToken, chat.MaxStream = 3*time.Second, 10500*time.Millisecond
-		stream, _, err := chat.Stream(t.Context(), ask(haiku))
+		stream, _, err := streamOf(t.Context(), chat, ask(haiku))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestWhatAStreamHadBegunEndsWithIt(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var was context.Context
 			q := newQueued(catalog.Anthropic, "a").play("a", func(ctx context.Context) error { was = ctx; return nil })
-			stream, _, err := fleet(t, q).Stream(t.Context(), ask(haiku))
+			stream, _, err := streamOf(t.Context(), fleet(t, q), ask(haiku))
 			if err != nil || was.Err() != nil {
 				t.Fatal(err, was.Err())
 			}

@@ -142,7 +142,10 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 			return got, err
 		}
 		l.again = t.plan.again(t.route.upstream)
+		t.plan.attempts++
+		sent := t.plan.chat.Now()
 		got, err = t.send(ctx, l)
+		t.plan.waited += t.plan.chat.Now().Sub(sent)
 		if err == nil {
 			return got, nil
 		}
@@ -153,6 +156,7 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 		}
 		if wait > 0 {
 			pause(ctx, wait)
+			t.plan.waited += wait
 		}
 		if ctx.Err() != nil {
 			return got, context.Cause(ctx)

@@ -150,7 +150,7 @@ func TestG19R6NothingIsTriedAgainAfterTheFirstEvent(t *testing.T) {
 			}
 			chat := fleet(t, all...)
 			chat.Fallbacks = map[string][]string{haiku: {gpt, flash}}
-			stream, _, err := chat.Stream(t.Context(), ask(haiku))
+			stream, _, err := streamOf(t.Context(), chat, ask(haiku))
 			if err != nil {
 				return
 			}
@@ -251,7 +251,7 @@ func TestU10ThePausesAreMadeBetweenTheTries(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(500)), fails(providerFault(500)), answers)
-			if _, _, err := fleet(t, q).Complete(t.Context(), ask(haiku)); err != nil {
+			if _, _, err := completeOf(t.Context(), fleet(t, q), ask(haiku)); err != nil {
 				t.Fatal(err)
 			}
 			calls := q.calls()
@@ -279,7 +279,7 @@ func TestU10TheWaitAnUpstreamAsksForIsTheLeast(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(status, retryAfter(tt.told))), answers)
 				began := time.Now()
-				_, _, err := fleet(t, q).Complete(t.Context(), ask(haiku))
+				_, _, err := completeOf(t.Context(), fleet(t, q), ask(haiku))
 				if took := time.Since(began); err != nil || took < tt.least || took > tt.most {
 					t.Errorf("status %d and %s: %v after %s", status, tt.told, err, took)
 				}

@@ -1,0 +1,8 @@
+package middleware
+
+import (
+	"modelgateway/services"
+	"net/http"
+)
+
+func TokenHeaders(header http.Header, s services.TokenStanding) {}

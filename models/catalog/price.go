@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Price is in micro-dollars per million tokens, so that money stays integer.
+// The zero Price is that of a model whose price nobody knows.
+type Price struct {
+	Known          bool // false: nobody has said what the model costs
+	Input, Output  int64
+	CacheRead      int64 // 0 = as Input
+	CacheWrite     int64 // 0 = as Input
+	CacheWriteHour int64 // of what is kept for an hour; 0 = eight fifths of CacheWrite, as Anthropic has it
+	Over           int64 // prompts longer than this many tokens cost Above; 0 = no such step
+	Above          *Price
+}
+
+// Tokens are what a call used.
+type Tokens struct {
+	Input          int64 // cached and written ones included
+	Cached         int64
+	CacheWrite     int64 // CacheWriteHour included
+	CacheWriteHour int64
+	Output         int64 // reasoning included
+}
+
+// Cost is what so many tokens cost, in micro-dollars: the exact sum, rounded
+// once, half up. A prompt that is longer than Over makes the whole call cost
+// Above.
+func (p Price) Cost(t Tokens) int64 {
+	if p.Above != nil && t.Input > p.Over {
+		return p.Above.Cost(t)
+	}
+	cached := between(t.Cached, t.Input)
+	written := between(t.CacheWrite, t.Input-cached)
+	hour := between(t.CacheWriteHour, written)
+	var sum amount
+	sum.add(max(t.Input, 0)-cached-written, p.Input)
+	sum.add(cached, p.cacheRead())
+	sum.add(written-hour, p.cacheWrite())
+	sum.add(hour, p.cacheWriteHour())
+	sum.add(max(t.Output, 0), p.Output)
+	return sum.perMillion()
+}
+
+// Most is at least what a call can cost whose prompt and answer have at most so
+// many tokens, however many of them are cached.
+func (p Price) Most(input, output int64) int64 {
+	most := p.most(input, output)
+	if p.Above != nil && input > p.Over {
+		most = max(most, p.Above.most(input, output))
+	}
+	return most
+}
+
+func (p Price) most(input, output int64) int64 {
+	var sum amount
+	sum.add(max(input, 0), max(p.Input, p.cacheRead(), p.cacheWrite(), p.cacheWriteHour()))
+	sum.add(max(output, 0), p.Output)
+	sum.add(1, perMillion) // whatever rounding adds
+	return sum.perMillion()
+}
+
+func (p Price) cacheRead() int64 {
+	if p.CacheRead == 0 {
+		return p.Input
+	}
+	return p.CacheRead
+}
+
+func (p Price) cacheWrite() int64 {
+	if p.CacheWrite == 0 {
+		return p.Input
+	}
+	return p.CacheWrite
+}
+
+func (p Price) cacheWriteHour() int64 {
+	if p.CacheWriteHour != 0 || p.CacheWrite == 0 {
+		return max(p.CacheWriteHour, p.cacheWrite())
+	}
+	return p.CacheWrite * 8 / 5
+}
+
+func (p Price) negative() bool {
+	return p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 || p.CacheWriteHour < 0 || p.Over < 0 ||
+		p.Above != nil && p.Above.negative()
+}
+
+func between(n, most int64) int64 { return min(max(n, 0), max(most, 0)) }
+
+const perMillion = 1_000_000
+
+// amount is a sum of tokens times prices, which may be more than an int64.
+type amount struct{ high, low uint64 }
+
+func (a *amount) add(tokens, price int64) {
+	high, low := bits.Mul64(uint64(tokens), uint64(price))
+	var carry uint64
+	a.low, carry = bits.Add64(a.low, low, 0)
+	a.high, _ = bits.Add64(a.high, high, carry)
+}
+
+// perMillion is the sum divided by a million, rounded half up; what is more
+// than an int64 becomes the largest.
+func (a amount) perMillion() int64 {
+	low, carry := bits.Add64(a.low, perMillion/2, 0)
+	high := a.high + carry
+	if high >= perMillion {
+		return math.MaxInt64
+	}
+	quotient, _ := bits.Div64(high, low, perMillion)
+	return int64(min(quotient, math.MaxInt64))
+}

@@ -1,0 +1,424 @@
+package services
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/services/metrics"
+)
+
+// Call is one request that was let in. Whatever becomes of it, End books it
+// once.
+type Call struct {
+	chat *Chat
+	ask  Ask
+	plan plan
+
+	served   Served
+	route    *route // that answered
+	quota    *Quota
+	reserved *Reservation
+
+	usage   *api.Usage          // what the provider told; nil = nothing
+	counter api.UsageCounter    // of a stream that has not come to its usage
+	answer  *api.ChatCompletion // one without usage
+	said    sample              // the text of a stream, until its usage has come
+	gaps    metrics.Gaps
+	row     models.Call
+	told    error // the error that was found, whatever the client is told
+	sent    bool  // something has been sent to the client
+	ended   bool
+}
+
+// ErrClientGone is the error of writing to a client that does not read.
+var ErrClientGone = errors.New("the client has gone")
+
+// StatusClientGone is what is logged and booked of a client that left before
+// anything was sent; nobody is there to read it (the number is nginx's).
+const StatusClientGone = 499
+
+// Admit lets a request in: its model is there and may be asked for, the request
+// can be translated, and its caller's limits have room for the most that it can
+// come to. The call, which is there beside an error as well for what Served says,
+// must be ended unless there was one.
+func (c *Chat) Admit(ctx context.Context, ask Ask) (*Call, error) {
+	call := &Call{chat: c, ask: ask}
+	c.plan(&call.plan, ask)
+	if err := call.admit(ctx); err != nil {
+		return call, err
+	}
+	call.row = models.Call{
+		ID: NewCallID(ask.Began), RequestID: ask.RequestID, UserID: ask.Caller.UserID, KeyID: ask.Caller.KeyID,
+		Model: ask.Request.Model, Stream: ask.Request.Stream, BeganAt: ask.Began.UnixMicro(), Holds: call.reserved.Holds(),
+	}
+	return call, nil
+}
+
+func (c *Call) admit(ctx context.Context) error {
+	limits := c.ask.Caller.Limits
+	if asked := c.ask.Request.Model; !limits.Allows(asked) {
+		if _, err := c.chat.Models.Resolve(asked); err != nil {
+			return err
+		}
+		return notAllowed("this API key may not ask for the model " + quoted(asked))
+	}
+	_, err := c.plan.route(0)
+	c.served = c.plan.served(0)
+	if err != nil && !ofProvider(err) {
+		return err
+	}
+	budgets := c.budgets()
+	most, err := c.most(len(budgets) > 0)
+	if err != nil {
+		return err
+	}
+	if limits != nil && (limits.TPMLimit > 0 || limits.MaxParallel > 0) {
+		tokens := usualTokens(c.ask.Request, c.plan.prepared[0].model)
+		if c.quota, err = c.chat.Quotas.Take(ctx, c.ask.Caller.Account(), limits, tokens); err != nil {
+			return err
+		}
+	}
+	if len(budgets) == 0 {
+		return nil
+	}
+	if c.reserved, err = c.chat.Budgets.Reserve(ctx, c.ask.Began, most, budgets...); err != nil {
+		c.quota.End(0)
+	}
+	return err
+}
+
+func notAllowed(message string) *api.Error {
+	return &api.Error{
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeModelNotAllowed, Param: "model", Message: message,
+	}
+}
+
+// budgets are those that the call is paid from.
+func (c *Call) budgets() []Budget {
+	var of []Budget
+	if l := c.ask.Caller.Limits; l != nil && l.BudgetWindow != "" {
+		of = append(of, Budget{Account: models.AccountOfKey(c.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
+	}
+	if all := c.chat.Budget; all != nil {
+		of = append(of, *all)
+	}
+	return of
+}
+
+// most is the most that the call can cost, whichever model of its plan answers.
+// Those that nobody knows the price of are not in the plan of a call that is
+// paid from a budget.
+func (c *Call) most(paid bool) (int64, error) {
+	if !paid {
+		return 0, nil
+	}
+	var most int64
+	for i := 0; i < c.plan.size(); i++ {
+		r, err := c.plan.route(i)
+		if err != nil {
+			continue // nobody will be asked
+		}
+		price := c.chat.price(r.model)
+		if !price.Known && i == 0 {
+			return 0, notAllowed("nobody has set a price for the model " + quoted(r.model.ID) + ", and this call is paid from a budget")
+		}
+		if !price.Known {
+			c.plan.drop(i, notAllowed("the model has no price"))
+			continue
+		}
+		most = max(most, price.Most(mostTokens(c.ask.Request, r)))
+	}
+	return most, nil
+}
+
+// price is the model's own, or the operator's for models without one.
+func (c *Chat) price(m catalog.Model) catalog.Price {
+	if !m.Price.Known {
+		return c.DefaultPrice
+	}
+	return m.Price
+}
+
+// Served says who answers, as far as that is known.
+func (c *Call) Served() Served { return c.served }
+
+// Began is when the request came.
+func (c *Call) Began() time.Time { return c.ask.Began }
+
+// Standing is how the key stands with its tokens a minute; the zero Standing is
+// that of a key that may use any number.
+func (c *Call) Standing() TokenStanding { return c.quota.Standing() }
+
+// Complete waits for the whole answer.
+func (c *Call) Complete(ctx context.Context) (*api.ChatCompletion, error) {
+	c.plan.hedgeAfter = c.chat.HedgeAfter
+	got, err := answeredBy(ctx, c, complete)
+	if err != nil {
+		return nil, err
+	}
+	got.lease.end()
+	answer := got.answer
+	if answer.Usage != nil {
+		c.usage = answer.Usage
+	} else {
+		c.answer = answer
+		answer.Usage = new(api.Usage) // clients rely on it
+	}
+	if c.chat.Simulated {
+		if err := answer.Open(); err != nil {
+			return nil, err
+		}
+		answer.SystemFingerprint = Simulated
+	}
+	return answer, nil
+}
+
+// Stream waits for the first event. The stream must be ranged over, which
+// closes it.
+func (c *Call) Stream(ctx context.Context) (providers.Stream, error) {
+	got, err := answeredBy(ctx, c, begin)
+	if err != nil {
+		return nil, err
+	}
+	return c.watch(got), nil
+}
+
+// answeredBy has the call answered by the first of its plan that can.
+func answeredBy[T any](ctx context.Context, c *Call, ask asking[T]) (answered[T], error) {
+	got, served, err := first(ctx, &c.plan, ask)
+	c.served = served
+	if err != nil {
+		c.told = err
+		return got, c.chat.explain(err, served)
+	}
+	c.route = got.route
+	c.chat.Metrics.FellBack(served.Model, served.Fallback)
+	return got, nil
+}
+
+// watch passes a stream on, and notes what it uses and how it ends.
+func (c *Call) watch(got answered[timedStream]) providers.Stream {
+	return func(yield func(*api.ChatChunk, error) bool) {
+		c.Sent()
+		defer got.lease.end()
+		defer got.answer.close()
+		var paused time.Time
+		for chunk, err := range got.answer.Stream {
+			switch {
+			case err != nil:
+				got.lease.brokeOff(err)
+				c.told = err
+				yield(nil, err)
+				return
+			case chunk == nil:
+				if !yield(nil, nil) {
+					return
+				}
+				paused = c.chat.Now()
+				continue
+			case !paused.IsZero():
+				c.gaps.Add(c.chat.Now().Sub(paused))
+				paused = time.Time{}
+			}
+			c.note(chunk)
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Call) note(chunk *api.ChatChunk) {
+	if chunk.Usage != nil {
+		usage := *chunk.Usage // the chunk is valid only now
+		c.usage = &usage
+	} else if c.usage == nil {
+		c.counter = chunk.Counter
+		c.said.hear(chunk)
+		if c.row.FirstTokenUS == 0 && c.said.total > 0 {
+			c.row.FirstTokenUS = c.since()
+		}
+	}
+	if c.chat.Simulated {
+		chunk.SystemFingerprint = Simulated
+	}
+}
+
+// Sent notes that the answer is about to be sent, or begins to be.
+func (c *Call) Sent() {
+	c.sent = true
+	took := c.since()
+	c.row.OverheadUS = max(took-(c.ask.Reading+c.plan.waited).Microseconds(), 0)
+	if !c.row.Stream {
+		c.row.FirstTokenUS = took
+	}
+}
+
+// since is how many microseconds ago the request came; one at least.
+func (c *Call) since() int64 { return max(c.chat.Now().Sub(c.ask.Began).Microseconds(), 1) }
+
+// End books the call, which has ended with err as its handler has it, or well.
+// What is booked is for the log as well. A second End does nothing.
+func (c *Call) End(ctx context.Context, err error) *models.Call {
+	if c.ended {
+		return &c.row
+	}
+	c.ended = true
+	r := &c.row
+	c.conclude(ctx, err)
+	c.meter()
+	c.quota.End(r.InputTokens + r.OutputTokens)
+	c.reserved.Settle(r.Cost)
+	c.said.drop()
+	r.Attempts = c.plan.attempts
+	r.DurationUS = c.since()
+	if c.chat.Ledger != nil {
+		c.chat.Ledger.Add(*r)
+	}
+	c.chat.Metrics.Ended(c.facts())
+	return r
+}
+
+// conclude finds out how the call ended.
+func (c *Call) conclude(ctx context.Context, err error) {
+	r := &c.row
+	r.Provider, r.Served = c.served.Provider, cmp.Or(c.served.Fallback, c.served.Redirected, c.served.Model)
+	r.Outcome, r.Status = models.OutcomeOK, http.StatusOK
+	if err == nil {
+		return
+	}
+	reason, stopped := errors.AsType[*api.Error](context.Cause(ctx))
+	if stopped {
+		err = reason // the gateway itself ended the request
+	}
+	if errors.Is(err, ErrClientGone) || ctx.Err() != nil && gone(err) {
+		r.Outcome = models.OutcomeClient
+		if !c.sent {
+			r.Status = StatusClientGone
+		}
+		return
+	}
+	e := api.AsError(err)
+	r.ErrorCode = e.Code
+	if !c.sent {
+		r.Status = e.Status
+	}
+	switch {
+	case stopped:
+		r.Outcome = models.OutcomeStopped
+	case e.Code != api.CodeProviderError:
+		r.Outcome = models.OutcomeInternal
+	case e.Status == http.StatusGatewayTimeout:
+		r.Outcome = models.OutcomeTimeout
+	case e.Status < http.StatusInternalServerError:
+		r.Outcome = models.OutcomeRefused
+	default:
+		r.Outcome = models.OutcomeFailed
+	}
+}
+
+// meter finds out what the call used and what that costs.
+func (c *Call) meter() {
+	r := &c.row
+	usage := c.usage
+	if usage == nil {
+		usage = c.estimate()
+	}
+	r.InputTokens, r.OutputTokens = max(usage.PromptTokens, 0), max(usage.CompletionTokens, 0)
+	var hour int64
+	if d := usage.PromptTokensDetails; d != nil {
+		r.CachedTokens = min(max(d.CachedTokens, 0), r.InputTokens)
+		r.CacheWriteTokens = min(max(d.CacheWriteTokens, 0), r.InputTokens-r.CachedTokens)
+		hour = d.CacheWriteHour
+	}
+	if d := usage.CompletionTokensDetails; d != nil {
+		r.ReasoningTokens = min(max(d.ReasoningTokens, 0), r.OutputTokens)
+	}
+	model, ok := c.lastModel()
+	if !ok {
+		return
+	}
+	price := c.chat.price(model)
+	r.Priced = price.Known
+	r.Cost = price.Cost(catalog.Tokens{
+		Input: r.InputTokens, Cached: r.CachedTokens, CacheWrite: r.CacheWriteTokens, CacheWriteHour: hour, Output: r.OutputTokens,
+	})
+}
+
+// lastModel is the model that answered, or was tried last.
+func (c *Call) lastModel() (catalog.Model, bool) {
+	if c.route != nil {
+		return c.route.model, true
+	}
+	model, err := c.chat.Models.Resolve(cmp.Or(c.row.Served, c.row.Model))
+	return model, err == nil
+}
+
+// estimate is what a call used whose provider did not say, or not all of it.
+func (c *Call) estimate() *api.Usage {
+	usage := new(api.Usage)
+	if c.counter != nil {
+		if counted := c.counter.Counted(); counted != nil {
+			*usage = *counted
+		}
+	}
+	if !c.worked() {
+		return usage
+	}
+	var err, second error
+	if usage.PromptTokens == 0 {
+		c.row.Estimated = true
+		usage.PromptTokens, err = c.chat.estimator.prompt(c.ask.Request)
+	}
+	if c.answer != nil {
+		c.said.read(c.answer)
+	}
+	if usage.CompletionTokens == 0 && c.said.total > 0 {
+		c.row.Estimated = true
+		usage.CompletionTokens, second = c.chat.estimator.count(&c.said)
+	}
+	if err := errors.Join(err, second); err != nil {
+		c.chat.Log.Error("tokens are not estimated", "request_id", c.ask.RequestID, "error", err)
+	}
+	return usage
+}
+
+// worked says whether a provider has worked on the request, as far as anybody
+// can tell: then it is paid for, whoever did not wait for the end.
+func (c *Call) worked() bool {
+	if c.route != nil {
+		return true
+	}
+	if c.plan.attempts == 0 || c.told == nil {
+		return false
+	}
+	if gone(c.told) {
+		return true
+	}
+	e, ok := errors.AsType[*api.Error](c.told)
+	return ok && (e.Worked || c.row.Outcome == models.OutcomeStopped)
+}
+
+func (c *Call) facts() metrics.CallFacts {
+	r := &c.row
+	facts := metrics.CallFacts{
+		Provider: r.Provider, Outcome: r.Outcome, Stream: r.Stream,
+		InputTokens: r.InputTokens, CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens,
+		OutputTokens: r.OutputTokens, ReasoningTokens: r.ReasoningTokens, Estimated: r.Estimated, Priced: r.Priced, Cost: r.Cost,
+		FirstToken: time.Duration(r.FirstTokenUS) * time.Microsecond, Overhead: time.Duration(r.OverheadUS) * time.Microsecond,
+	}
+	if model, ok := c.lastModel(); ok {
+		facts.Model = model.ID
+	}
+	if r.Stream {
+		facts.Gaps = &c.gaps
+	}
+	return facts
+}
