@@ -19,8 +19,8 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// counts are what a provider charges for a call.
-type counts struct {
+// charges are what a provider charges for a call.
+type charges struct {
 	prompt, cached, written, output, reasoning int64
 	estimated                                  bool // the gateway could not have been told
 }
@@ -33,7 +33,7 @@ type bookkeeper struct {
 	codec tokenizer.Codec
 
 	mu    sync.Mutex
-	books map[string]counts
+	books map[string]charges
 	asked map[string]int
 }
 
@@ -45,7 +45,7 @@ func keepBooks(t *testing.T) *bookkeeper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bookkeeper{codec: codec, books: map[string]counts{}, asked: map[string]int{}}
+	b := &bookkeeper{codec: codec, books: map[string]charges{}, asked: map[string]int{}}
 	server := httptest.NewServer(b)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -67,14 +67,14 @@ func (b *bookkeeper) tokens(texts ...string) (n int64) {
 }
 
 // charge writes what a call costs into the books.
-func (b *bookkeeper) charge(mark string, c counts) {
+func (b *bookkeeper) charge(mark string, c charges) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.books[mark] = c
 }
 
 // book is what was charged for a call, and how often it was asked for.
-func (b *bookkeeper) book(mark string) (counts, int) {
+func (b *bookkeeper) book(mark string) (charges, int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.books[mark], b.asked[mark]
@@ -96,7 +96,7 @@ func (b *bookkeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Unlock()
 	dialect := dialectOf(r.URL.Path)
 	streams := strings.Contains(string(body), `"stream":true`) || strings.Contains(r.URL.Path, "streamGenerate")
-	c := counts{prompt: 1000 + int64(len(body)), cached: 300 + int64(len(body))%7, output: 40 + int64(len(body))%11, reasoning: 17}
+	c := charges{prompt: 1000 + int64(len(body)), cached: 300 + int64(len(body))%7, output: 40 + int64(len(body))%11, reasoning: 17}
 	if dialect.writes {
 		c.written = 100
 	}
@@ -128,7 +128,7 @@ func (b *bookkeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "whole":
 		b.whole(w, dialect, streams, found[0], c)
 	case "uncounted":
-		b.charge(found[0], counts{prompt: b.promptOf(found[0]), output: b.tokens(strings.Join(tideSays, "")), estimated: true})
+		b.charge(found[0], charges{prompt: b.promptOf(found[0]), output: b.tokens(strings.Join(tideSays, "")), estimated: true})
 		b.send(w, dialect, streams, nil, dialect.text(strings.Join(tideSays, ""), nil), dialect.end(nil))
 	default: // broken, faulty, slow and left
 		b.interrupted(w, r, dialect, streams, found, c)
@@ -136,13 +136,13 @@ func (b *bookkeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // whole answers in full.
-func (b *bookkeeper) whole(w http.ResponseWriter, d dialect, streams bool, mark string, c counts) {
+func (b *bookkeeper) whole(w http.ResponseWriter, d dialect, streams bool, mark string, c charges) {
 	b.charge(mark, c)
 	b.send(w, d, streams, &c, d.text("Twice ", nil), d.text("a day.", nil), d.end(&c))
 }
 
 // send sends pieces of a stream, or the whole answer that they would be.
-func (b *bookkeeper) send(w http.ResponseWriter, d dialect, streams bool, c *counts, pieces ...string) {
+func (b *bookkeeper) send(w http.ResponseWriter, d dialect, streams bool, c *charges, pieces ...string) {
 	if !streams {
 		w.Header().Set("Content-Type", "application/json")
 		text := strings.Join(tideSays, "")
@@ -160,12 +160,12 @@ func (b *bookkeeper) send(w http.ResponseWriter, d dialect, streams bool, c *cou
 }
 
 // interrupted does not come to the end.
-func (b *bookkeeper) interrupted(w http.ResponseWriter, r *http.Request, d dialect, streams bool, found []string, c counts) {
+func (b *bookkeeper) interrupted(w http.ResponseWriter, r *http.Request, d dialect, streams bool, found []string, c charges) {
 	guess := b.promptOf(found[0])
 	if !streams {
-		charged := counts{prompt: guess, estimated: true}
+		charged := charges{prompt: guess, estimated: true}
 		if found[1] == "faulty" {
-			charged = counts{} // it says that it has not worked
+			charged = charges{} // it says that it has not worked
 		}
 		b.charge(found[0], charged)
 		switch found[1] {
@@ -182,15 +182,15 @@ func (b *bookkeeper) interrupted(w http.ResponseWriter, r *http.Request, d diale
 		}
 		return
 	}
-	told := counts{prompt: c.prompt, cached: c.cached, written: c.written}
+	told := charges{prompt: c.prompt, cached: c.cached, written: c.written}
 	if d.name == "openai" {
-		told = counts{prompt: guess}
+		told = charges{prompt: guess}
 	}
 	told.output, told.estimated = b.tokens(strings.Join(tideSays, "")), d.name != "gemini"
 	b.charge(found[0], told)
 	var pieces []string
 	for i, piece := range tideSays {
-		sofar := counts{prompt: c.prompt, cached: c.cached, output: b.tokens(strings.Join(tideSays[:i+1], ""))}
+		sofar := charges{prompt: c.prompt, cached: c.cached, output: b.tokens(strings.Join(tideSays[:i+1], ""))}
 		pieces = append(pieces, d.text(piece, &sofar))
 	}
 	if found[1] == "faulty" {
@@ -206,7 +206,7 @@ func (b *bookkeeper) interrupted(w http.ResponseWriter, r *http.Request, d diale
 // The prompt of every call, but for its mark.
 const system, user = "You are a harbour master. Antworte kurz.", "How often does the tide come in? "
 
-// promptOf is what the prompt comes to as OpenAI's cookbook counts it, which is
+// promptOf is what the prompt comes to as OpenAI's cookbook charges it, which is
 // what the gateway falls back to.
 func (b *bookkeeper) promptOf(mark string) int64 {
 	return 3 + 2*3 + b.tokens("system", system, "user", user+mark)
@@ -218,10 +218,10 @@ type dialect struct {
 	writes  bool // says what was written to a cache
 	fault   string
 	refusal func(status int) string
-	start   func(*counts) string
-	text    func(string, *counts) string
-	end     func(*counts) string
-	answer  func(string, *counts) string
+	start   func(*charges) string
+	text    func(string, *charges) string
+	end     func(*charges) string
+	answer  func(string, *charges) string
 }
 
 func dialectOf(path string) dialect {
@@ -235,7 +235,7 @@ func dialectOf(path string) dialect {
 }
 
 func openAIDialect() dialect {
-	usage := func(c *counts) string {
+	usage := func(c *charges) string {
 		if c == nil {
 			return ""
 		}
@@ -249,30 +249,30 @@ func openAIDialect() dialect {
 		name:    "openai",
 		fault:   `data: {"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}` + "\n\n",
 		refusal: func(int) string { return `{"error":{"message":"no","type":"server_error","param":null,"code":null}}` },
-		start: func(*counts) string {
+		start: func(*charges) string {
 			return event(`{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`, "")
 		},
-		text: func(s string, _ *counts) string {
+		text: func(s string, _ *charges) string {
 			return event(`{"index":0,"delta":{"content":`+quote(s)+`},"finish_reason":null}`, "")
 		},
-		end: func(c *counts) string {
+		end: func(c *charges) string {
 			last := event(`{"index":0,"delta":{},"finish_reason":"stop"}`, "")
 			if c != nil {
 				last += event("", usage(c))
 			}
 			return last + "data: [DONE]\n\n"
 		},
-		answer: func(s string, c *counts) string {
+		answer: func(s string, c *charges) string {
 			return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + quote(s) + `},"finish_reason":"stop"}]` + usage(c) + `}`
 		},
 	}
 }
 
 func anthropicDialect() dialect {
-	input := func(c *counts) string {
+	input := func(c *charges) string {
 		return fmt.Sprintf(`"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d`, c.prompt-c.cached-c.written, c.written, c.cached)
 	}
-	output := func(c *counts) string {
+	output := func(c *charges) string {
 		return fmt.Sprintf(`"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}`, c.output, c.reasoning)
 	}
 	event := func(kind, data string) string { return "event: " + kind + "\ndata: " + data + "\n\n" }
@@ -285,7 +285,7 @@ func anthropicDialect() dialect {
 			}
 			return problem
 		},
-		start: func(c *counts) string {
+		start: func(c *charges) string {
 			usage := ""
 			if c != nil {
 				usage = `,"usage":{` + input(c) + `,"output_tokens":2}`
@@ -293,10 +293,10 @@ func anthropicDialect() dialect {
 			return event("message_start", `{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[],"stop_reason":null`+usage+`}}`) +
 				event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
 		},
-		text: func(s string, _ *counts) string {
+		text: func(s string, _ *charges) string {
 			return event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":`+quote(s)+`}}`)
 		},
-		end: func(c *counts) string {
+		end: func(c *charges) string {
 			usage := ""
 			if c != nil {
 				usage = `,"usage":{` + output(c) + `}`
@@ -305,7 +305,7 @@ func anthropicDialect() dialect {
 				event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null}`+usage+`}`) +
 				event("message_stop", `{"type":"message_stop"}`)
 		},
-		answer: func(s string, c *counts) string {
+		answer: func(s string, c *charges) string {
 			usage := ""
 			if c != nil {
 				usage = `,"usage":{` + input(c) + "," + output(c) + `}`
@@ -316,7 +316,7 @@ func anthropicDialect() dialect {
 }
 
 func geminiDialect() dialect {
-	body := func(s, finish string, c *counts) string {
+	body := func(s, finish string, c *charges) string {
 		usage := ""
 		if c != nil {
 			usage = fmt.Sprintf(`,"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"totalTokenCount":%d}`,
@@ -328,10 +328,10 @@ func geminiDialect() dialect {
 	problem := `{"error":{"code":500,"message":"An internal error has occurred","status":"INTERNAL"}}`
 	return dialect{
 		name: "gemini", fault: event(problem), refusal: func(int) string { return problem },
-		start:  func(*counts) string { return event(body("", "", nil)) },
-		text:   func(s string, c *counts) string { return event(body(s, "", c)) },
-		end:    func(c *counts) string { return event(body("", `,"finishReason":"STOP"`, c)) },
-		answer: func(s string, c *counts) string { return body(s, `,"finishReason":"STOP"`, c) },
+		start:  func(*charges) string { return event(body("", "", nil)) },
+		text:   func(s string, c *charges) string { return event(body(s, "", c)) },
+		end:    func(c *charges) string { return event(body("", `,"finishReason":"STOP"`, c)) },
+		answer: func(s string, c *charges) string { return body(s, `,"finishReason":"STOP"`, c) },
 	}
 }
 
@@ -343,7 +343,7 @@ var prices = map[string]struct{ input, cached, written, output string }{
 }
 
 // costOf is worked out with fractions: micro-dollars, half a one is rounded up.
-func costOf(model string, c counts) int64 {
+func costOf(model string, c charges) int64 {
 	sum := new(big.Rat)
 	add := func(tokens int64, price string) {
 		p, _ := new(big.Rat).SetString(price)
@@ -405,7 +405,7 @@ func testLedger(t *testing.T, f family) {
 		"MAX_RETRIES=1", "UPSTREAM_TIMEOUT_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=1", "FALLBACKS="+asked+"="+stand)
 	token := p.login(t)
 	keyID, key := p.createKey(t, token)
-	var total counts
+	var total charges
 	var cost, calls int64
 	for _, stream := range []bool{false, true} {
 		for _, e := range endings() {
@@ -427,7 +427,7 @@ func testLedger(t *testing.T, f family) {
 			if stream {
 				status = e.streamed
 			}
-			got := counts{row.prompt, row.cached, row.written, row.output, row.reasoning, row.estimated}
+			got := charges{row.prompt, row.cached, row.written, row.output, row.reasoning, row.estimated}
 			if got != want || row.cost != wantCost {
 				t.Errorf("%s: the ledger has %+v for %d, the provider %+v for %d", id, got, row.cost, want, wantCost)
 			}
@@ -532,7 +532,7 @@ func awaitRow(t *testing.T, file, requestID string) (r ledgerRow) {
 }
 
 // checkUsage holds what the caller is told against the sum of the books.
-func (p *program) checkUsage(t *testing.T, token []string, key, keyID string, total counts, cost, calls int64) {
+func (p *program) checkUsage(t *testing.T, token []string, key, keyID string, total charges, cost, calls int64) {
 	t.Helper()
 	dollars := func(n json.Number) int64 {
 		r, ok := new(big.Rat).SetString(n.String())

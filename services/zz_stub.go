@@ -25,16 +25,4 @@ func (b *Budgets) Reserve(ctx context.Context, at time.Time, amount int64, of ..
 func (r *Reservation) Holds() (h [2]models.Hold) { return }
 func (r *Reservation) Settle(int64)              {}
 
-type Quotas struct{}
-type Quota struct{}
-type TokenStanding struct {
-	Limit, Remaining int64
-	Reset            time.Duration
-}
-
-func (q *Quotas) Take(ctx context.Context, account string, limits *models.Limits, tokens int64) (*Quota, error) {
-	return nil, nil
-}
-func (q *Quota) Standing() (t TokenStanding) { return }
-func (q *Quota) End(int64)                   {}
 func NewCallID(t time.Time) string           { return "call_" + t.String() }

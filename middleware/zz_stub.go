@@ -1,8 +1,0 @@
-package middleware
-
-import (
-	"modelgateway/services"
-	"net/http"
-)
-
-func TokenHeaders(header http.Header, s services.TokenStanding) {}
