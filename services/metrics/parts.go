@@ -16,11 +16,11 @@ type Parts struct {
 
 	LedgerQueue, LedgerWritten, LedgerDropped, LedgerFailures func() float64
 
-	LimitShared func() map[string]float64 // by the limit's name: 1 or 0
+	LimitShared func() map[string]float64 // by the limit's name: 1 or 0; nil without Redis
 
-	BudgetOverdrafts       func() float64
-	BudgetHolds            func() float64 // dollars, like the next two
-	BudgetLimit, BudgetOut func() float64 // of the gateway, in its present window; without a budget 0
+	BudgetOverdrafts        func() float64
+	BudgetHolds             func() float64 // dollars, like the next two
+	BudgetLimit, BudgetLeft func() float64 // of the gateway, in its present window; nil without such a budget
 
 	KeyCache   func() float64
 	LogDropped func() float64
@@ -68,9 +68,9 @@ func (p Parts) gauges() []part {
 		{"body_bytes_in_flight", "Bytes of request bodies that are held now.", p.BodyBytes},
 		{"body_bytes_in_flight_limit", "How many bytes of request bodies may be held at once.", p.BodyLimit},
 		{"ledger_queue_rows", "Rows of the ledger that wait to be written.", p.LedgerQueue},
-		{"budget_holds_usd", "What running calls and calls not yet in the ledger may cost this replica's budgets, in US dollars.", p.BudgetHolds},
-		{"budget_limit_usd", "The whole gateway's budget in each window (MAX_BUDGET_USD), in US dollars; 0 = none.", p.BudgetLimit},
-		{"budget_out_usd", "What is spent and held of the whole gateway's budget in the present window, as this replica last knew it, in US dollars.", p.BudgetOut},
+		{"budget_holds_usd", "What this replica holds of all budgets, in US dollars: for running calls, for calls that are not yet in the ledger, and for calls to come.", p.BudgetHolds},
+		{"budget_limit_usd", "The whole gateway's budget in each window (MAX_BUDGET_USD), in US dollars.", p.BudgetLimit},
+		{"budget_left_usd", "What is neither spent nor held of the whole gateway's budget in the present window, as this replica last heard, in US dollars.", p.BudgetLeft},
 		{"key_cache_entries", "API keys that this replica remembers.", p.KeyCache},
 	}
 }
