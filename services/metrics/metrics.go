@@ -11,8 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"modelgateway/models/api"
 )
 
 const space = "modelgateway"
@@ -25,52 +23,51 @@ type Metrics struct {
 	requests *prometheus.CounterVec   // route, status
 	duration *prometheus.HistogramVec // route
 
-	calls  *prometheus.CounterVec   // provider, model, outcome
-	waited *prometheus.HistogramVec // provider
-	tokens *prometheus.CounterVec   // provider, model, type
+	calls *tallies // everything by provider and model
 
 	retries   *prometheus.CounterVec // provider
 	hedges    *prometheus.CounterVec // provider
 	fallbacks *prometheus.CounterVec // model, served
+	refusals  *prometheus.CounterVec // limit
 }
 
 // New makes metrics with a registry of their own.
 func New() *Metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: space, Name: name, Help: help}, labels)
-	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: space, Name: name, Help: help,
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600},
-		}, labels)
-	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: space, Name: "http_requests_in_flight", Help: "Requests being answered now."}),
 		requests: counter("http_requests_total", "Requests answered, by route and status.", "route", "status"),
-		duration: histogram("http_request_duration_seconds", "Time from a request's header to the end of its answer.", "route"),
-		calls:    counter("upstream_calls_total", "Calls of providers, by how they went.", "provider", "model", "outcome"),
-		waited:   histogram("upstream_wait_seconds", "Time to a provider's whole answer, or to the first event of its stream.", "provider"),
-		tokens:   counter("tokens_total", "Tokens as the providers counted them.", "provider", "model", "type"),
+		duration: histogram("http_request_duration_seconds", "Time from a request's header to the end of its answer.", waits, "route"),
+		calls:    newTallies(),
 
 		retries:   counter("upstream_retries_total", "Calls of providers that were made again after a failure.", "provider"),
 		hedges:    counter("upstream_hedges_total", "Second calls made because the first took long, by the provider of the first.", "provider"),
 		fallbacks: counter("fallbacks_total", "Requests that another model answered, by the model asked and the one that answered.", "model", "served"),
+		refusals:  counter("limit_refusals_total", "Requests that a limit of their key, or of the gateway, refused.", "limit"),
 	}
-	m.registry.MustRegister(m.inFlight, m.requests, m.duration, m.calls, m.waited, m.tokens, m.retries, m.hedges, m.fallbacks,
+	for _, limit := range Limits() {
+		m.refusals.WithLabelValues(limit) // so that the first refusal is seen as one more, not as a beginning
+	}
+	m.registry.MustRegister(m.inFlight, m.requests, m.duration, m.calls, m.retries, m.hedges, m.fallbacks, m.refusals,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// Handler answers with all of them in Prometheus' format.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+// waits are bounds in seconds for what may take from a millisecond to minutes.
+var waits = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: space, Name: name, Help: help}, labels)
 }
 
-// Watch adds a figure that is read whenever somebody looks.
-func (m *Metrics) Watch(name, help string, read func() float64) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: space, Name: name, Help: help}, read))
+func histogram(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: space, Name: name, Help: help, Buckets: bounds}, labels)
+}
+
+// Handler answers with all of them in Prometheus' format. A figure that cannot
+// be had is left out, and takes none of the others with it.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
 // Begin counts a request in, until Done.
@@ -105,32 +102,6 @@ func statusText(status int) string {
 	}
 }
 
-// The outcomes of a call of a provider.
-const (
-	OK       = "ok"       // a whole answer, or the beginning of a stream
-	Failed   = "failed"   // speaks against the provider
-	Refused  = "refused"  // speaks against the request, or names a limit
-	Canceled = "canceled" // the client left first
-)
-
-// Called counts a call of a provider, and how long it was waited for.
-func (m *Metrics) Called(provider, model, outcome string, waited time.Duration) {
-	if m == nil {
-		return
-	}
-	m.calls.WithLabelValues(provider, model, outcome).Inc()
-	m.waited.WithLabelValues(provider).Observe(waited.Seconds())
-}
-
-// Used counts the tokens of an answer; nil is unknown, and counts nothing.
-func (m *Metrics) Used(provider, model string, usage *api.Usage) {
-	if m == nil || usage == nil {
-		return
-	}
-	m.tokens.WithLabelValues(provider, model, "input").Add(float64(max(usage.PromptTokens, 0)))
-	m.tokens.WithLabelValues(provider, model, "output").Add(float64(max(usage.CompletionTokens, 0)))
-}
-
 // Retried counts a call that is made again.
 func (m *Metrics) Retried(provider string) {
 	if m != nil {
@@ -149,5 +120,27 @@ func (m *Metrics) Hedged(provider string) {
 func (m *Metrics) FellBack(model, served string) {
 	if m != nil && served != "" {
 		m.fallbacks.WithLabelValues(model, served).Inc()
+	}
+}
+
+// The limits that refuse requests.
+const (
+	LimitRequests      = "requests" // a minute
+	LimitTokens        = "tokens"   // a minute
+	LimitParallel      = "parallel" // calls at once
+	LimitBudget        = "budget"   // of the key
+	LimitGatewayBudget = "gateway_budget"
+	LimitModel         = "model" // one that the key may not ask for
+)
+
+// Limits lists them.
+func Limits() []string {
+	return []string{LimitRequests, LimitTokens, LimitParallel, LimitBudget, LimitGatewayBudget, LimitModel}
+}
+
+// Limited counts a request that was refused by limit, one of the constants.
+func (m *Metrics) Limited(limit string) {
+	if m != nil {
+		m.refusals.WithLabelValues(limit).Inc()
 	}
 }
