@@ -25,6 +25,7 @@ type Options struct {
 	Auth    *controllers.Auth
 	Keys    *controllers.Keys
 	IDP     *controllers.IDP
+	Usage   *controllers.Usage
 	Metrics *controllers.Metrics
 
 	Callers   middleware.Auth // who may call /v1
@@ -79,6 +80,7 @@ func New(opts Options) (http.Handler, error) {
 	v1.POST("/chat/completions", handle(opts.Chat.Create))
 	v1.GET("/models", handle(opts.Models.List))
 	v1.GET("/models/:id", handle(opts.Models.Get))
+	v1.GET("/usage", handle(opts.Usage.Own))
 	return engine, nil
 }
 
