@@ -27,12 +27,12 @@ func TestCircuitsOpenIsTheShareOfTheKeys(t *testing.T) {
 		}
 		expect(0, 1)
 		for range 3 * circuitCalls {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
 		expect(0.5, 0.5)
 		q.play("b", fails(providerFault(500)))
 		for range 10 * circuitCalls {
-			_, _, _ = chat.Complete(t.Context(), ask(haiku))
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
 		}
 		expect(1, 0)
 	})

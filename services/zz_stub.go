@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-type Ledger struct{}
-
-func (*Ledger) Add(models.Call) {}
-
 type Budget struct {
 	Account string
 	Window  models.Window
@@ -24,5 +20,3 @@ func (b *Budgets) Reserve(ctx context.Context, at time.Time, amount int64, of ..
 }
 func (r *Reservation) Holds() (h [2]models.Hold) { return }
 func (r *Reservation) Settle(int64)              {}
-
-func NewCallID(t time.Time) string           { return "call_" + t.String() }
