@@ -88,6 +88,9 @@ func kindName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if t == reflect.TypeFor[USD]() {
+		return "a number of dollars with at most 6 decimals"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"
