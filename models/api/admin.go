@@ -2,6 +2,9 @@ package api
 
 import "github.com/go-json-experiment/json/jsontext"
 
+// ObjectAudit is the object of an AuditEntry.
+const ObjectAudit = "audit_entry"
+
 // AdminUser is one entry of GET /admin/users.
 type AdminUser struct {
 	ID         string `json:"id"`
