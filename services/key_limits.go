@@ -15,6 +15,7 @@ import (
 const (
 	modelsPerKey = 100
 	largestLimit = 1_000_000_000
+	microDollar  = 1_000_000 // in a dollar
 	lastSecond   = 253_402_300_799 // of the year 9999, in Unix seconds
 )
 
@@ -122,8 +123,8 @@ func (k *Keys) checkLimits(in *api.KeyLimits) error {
 			return api.Invalid(api.CodeInvalidValue, l.name, "%s must be from 1 to %d, or null for no limit", l.name, largestLimit)
 		}
 	}
-	if b := in.Budget.Value; b != nil && *b < 0 {
-		return api.Invalid(api.CodeInvalidValue, "budget_usd", "budget_usd must not be less than 0")
+	if b := in.Budget.Value; b != nil && (*b < 0 || *b > largestLimit*microDollar) {
+		return api.Invalid(api.CodeInvalidValue, "budget_usd", "budget_usd must be from 0 to %d dollars, or null for no budget", largestLimit)
 	}
 	if w := in.BudgetWindow.Value; w != nil && !slices.Contains(models.Windows(), models.Window(*w)) {
 		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be day, week, month or total")
