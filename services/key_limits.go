@@ -15,7 +15,7 @@ import (
 const (
 	modelsPerKey = 100
 	largestLimit = 1_000_000_000
-	microDollar  = 1_000_000 // in a dollar
+	microDollar  = 1_000_000       // in a dollar
 	lastSecond   = 253_402_300_799 // of the year 9999, in Unix seconds
 )
 
