@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,16 +33,17 @@ import (
 
 // gateway is the program's parts, put together.
 type gateway struct {
-	handler   http.Handler
-	store     *models.Store
-	cache     *redis.Client // nil: everything shared stays in this process
-	health    *services.Health
-	discovery *services.Discovery
-	revisions *services.Revisions
-	keys      *services.Keys
-	metrics   *metrics.Metrics
-	closers   []func() error
-	log       *slog.Logger
+	handler        http.Handler
+	store          *models.Store
+	cache          *redis.Client // nil: everything shared stays in this process
+	health         *services.Health
+	discovery      *services.Discovery
+	revisions      *services.Revisions
+	keys           *services.Keys
+	administration *services.Admin
+	metrics        *metrics.Metrics
+	closers        []func() error
+	log            *slog.Logger
 }
 
 // assemble puts the parts together. What it opened is closed again with close,
@@ -77,6 +79,9 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
 	}
 	if err := g.accounts(cfg, &opts); err != nil {
+		return g, err
+	}
+	if opts.Admin, err = g.admin(cfg); err != nil {
 		return g, err
 	}
 	g.handler, err = router.New(opts)
@@ -179,7 +184,11 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 		Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), Expiry: cfg.JWTExpiry,
 		Issuer: "modelgateway", Store: g.store, Now: time.Now, Revisions: g.revisions,
 	})
-	g.keys = services.NewKeys(services.KeyOptions{Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions})
+	g.keys = services.NewKeys(services.KeyOptions{
+		Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
+		Known:    func(model string) bool { _, err := opts.Models.Service.Resolve(model); return err == nil },
+		Defaults: keyDefaults(cfg.Spend.Keys),
+	})
 	accounts := services.NewAccounts(services.AccountOptions{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
 	login, err := idp.New(idp.Options{
 		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
@@ -199,6 +208,33 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	}
 	opts.AuthLimit, err = g.limit("auth", cfg.AuthRateLimitRPM)
 	return err
+}
+
+// admin adds what administrators see and do; accounts has come before.
+func (g *gateway) admin(cfg config.Config) (*controllers.Admin, error) {
+	emails := make([]string, len(cfg.Spend.AdminEmails))
+	for i, email := range cfg.Spend.AdminEmails {
+		normal, err := services.NormalEmail(email)
+		if err != nil {
+			return nil, fmt.Errorf("ADMIN_EMAILS: the address of place %d is not one that can register", i+1)
+		}
+		emails[i] = normal
+	}
+	g.administration = services.NewAdmin(services.AdminOptions{Store: g.store, Keys: g.keys, Emails: emails, Now: time.Now})
+	return &controllers.Admin{Service: g.administration}, nil
+}
+
+func keyDefaults(c config.KeyDefaults) services.KeyDefaults {
+	d := services.KeyDefaults{
+		Limits: models.Limits{
+			Models: models.Names(strings.Join(c.Models, ",")), RPMLimit: c.RPM, TPMLimit: c.TPM, MaxParallel: c.MaxParallel,
+		},
+		Expiry: time.Duration(c.ExpiryDays) * 24 * time.Hour,
+	}
+	if c.Budget >= 0 {
+		d.Budget, d.BudgetWindow = c.Budget, models.Window(c.BudgetWindow)
+	}
+	return d
 }
 
 func (g *gateway) limit(name string, perMinute int) (*services.Limit, error) {

@@ -21,14 +21,28 @@ func (h *Keys) Create(c *gin.Context) error {
 	if err := readInto(c, &in); err != nil {
 		return err
 	}
-	key, text, err := h.Service.Create(c.Request.Context(), user(c), in.Name)
+	key, text, err := h.Service.Create(c.Request.Context(), user(c), in)
 	if err != nil {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
 	return writeJSON(c, http.StatusCreated, api.CreatedKey{
 		ID: key.ID, Object: api.ObjectKey, Name: key.Name, Key: text, Prefix: key.Prefix, CreatedAt: seconds(key.CreatedAt),
+		Limits: services.ShowLimits(&key.Limits),
 	})
+}
+
+// Change answers PATCH /auth/keys/{key_id}.
+func (h *Keys) Change(c *gin.Context) error {
+	var in api.KeyChange
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	key, err := h.Service.Change(c.Request.Context(), user(c), c.Param("id"), in)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, shownKey(key))
 }
 
 // List answers GET /auth/keys.
@@ -38,12 +52,8 @@ func (h *Keys) List(c *gin.Context) error {
 		return err
 	}
 	list := api.KeyList{Object: api.ObjectList, Data: make([]api.Key, len(keys))}
-	for i, k := range keys {
-		list.Data[i] = api.Key{ID: k.ID, Object: api.ObjectKey, Name: k.Name, Prefix: k.Prefix, CreatedAt: seconds(k.CreatedAt)}
-		if k.LastUsedAt > 0 {
-			used := seconds(k.LastUsedAt)
-			list.Data[i].LastUsedAt = &used
-		}
+	for i := range keys {
+		list.Data[i] = shownKey(&keys[i])
 	}
 	return writeJSON(c, http.StatusOK, list)
 }
@@ -55,6 +65,22 @@ func (h *Keys) Revoke(c *gin.Context) error {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, api.Deleted{ID: id, Object: api.ObjectKey, Deleted: true})
+}
+
+func shownKey(k *services.KeyState) api.Key {
+	return api.Key{
+		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Prefix: k.Prefix, CreatedAt: seconds(k.CreatedAt), LastUsedAt: moment(k.LastUsedAt),
+		Limits: services.ShowLimits(&k.Limits), Spend: api.USD(k.Spend.Total), BudgetState: k.Budget(),
+	}
+}
+
+// moment is seconds of a time that may be none.
+func moment(micro int64) *int64 {
+	if micro == 0 {
+		return nil
+	}
+	at := seconds(micro)
+	return &at
 }
 
 func user(c *gin.Context) string { return middleware.CallerOf(c.Request.Context()).UserID }

@@ -41,24 +41,43 @@ func (m Chain) Caller(a Auth) gin.HandlerFunc {
 // User guards what belongs to a user: only a JWT opens it, in every mode.
 func (m Chain) User(tokens *services.Tokens) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		text, err := bearer(c.Request.Header)
-		if err == nil && text == "" {
-			err = api.Unauthorized(api.CodeMissingCredentials, "this needs a login: send Authorization: Bearer and the token")
-		}
-		if err == nil && services.LooksLikeKey(text) {
-			err = api.Unauthorized(api.CodeInvalidToken, "an API key does not open this: send the token of a login")
-		}
-		if err != nil {
-			m.fail(c, err)
-			return
-		}
-		user, err := tokens.Verify(c.Request.Context(), text)
+		user, err := byLogin(c, tokens)
 		if err != nil {
 			m.fail(c, err)
 			return
 		}
 		remember(c, services.Caller{UserID: user, Address: address(c)})
 	}
+}
+
+// Admin guards what only administrators may see and do. Whoever is not logged
+// in is asked to, and everybody else who is none is refused.
+func (m Chain) Admin(tokens *services.Tokens, admin *services.Admin) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		user, err := byLogin(c, tokens)
+		if err == nil {
+			err = admin.Check(c.Request.Context(), user)
+		}
+		if err != nil {
+			m.fail(c, err)
+			return
+		}
+		remember(c, services.Caller{UserID: user, Address: address(c)})
+	}
+}
+
+// byLogin is the user of the token that a request has to have.
+func byLogin(c *gin.Context, tokens *services.Tokens) (userID string, err error) {
+	text, err := bearer(c.Request.Header)
+	switch {
+	case err != nil:
+		return "", err
+	case text == "":
+		return "", api.Unauthorized(api.CodeMissingCredentials, "this needs a login: send Authorization: Bearer and the token")
+	case services.LooksLikeKey(text):
+		return "", api.Unauthorized(api.CodeInvalidToken, "an API key does not open this: send the token of a login")
+	}
+	return tokens.Verify(c.Request.Context(), text)
 }
 
 // guest is who makes a request, with what the log will say that it came to.

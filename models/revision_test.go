@@ -69,6 +69,14 @@ func TestTheRevisionGrowsWithWhatEndsAKeyOrAUser(t *testing.T) {
 			"UPDATE api_keys SET last_used_at = 5, revoked_at = 6 WHERE id = 'ada1'",
 			"UPDATE api_keys SET user_id = 'bob' WHERE id = 'ada2'",
 			"UPDATE api_keys SET hash = 'another' WHERE id = 'ada2'",
+			"UPDATE api_keys SET expires_at = 5 WHERE id = 'ada2'",
+			"UPDATE api_keys SET models = 'gpt-4' WHERE id = 'ada2'",
+			"UPDATE api_keys SET rpm_limit = 5 WHERE id = 'ada2'",
+			"UPDATE api_keys SET tpm_limit = 5 WHERE id = 'ada2'",
+			"UPDATE api_keys SET max_parallel = 5 WHERE id = 'ada2'",
+			"UPDATE api_keys SET budget = 5 WHERE id = 'ada2'",
+			"UPDATE api_keys SET budget_window = 'day' WHERE id = 'ada2'",
+			"UPDATE api_keys SET limited_by = 'admin', rpm_limit = 6 WHERE id = 'ada2'",
 			"DELETE FROM api_keys WHERE id = 'ada2'",
 			"UPDATE users SET disabled_at = 5 WHERE id = 'bob'",
 			"UPDATE users SET disabled_at = 0",
@@ -113,6 +121,7 @@ func TestTheRevisionIsTheSameWhateverEndsNothing(t *testing.T) {
 		for _, statement := range []string{
 			"UPDATE api_keys SET last_used_at = 70",
 			"UPDATE api_keys SET name = 'another'",
+			"UPDATE api_keys SET limited_by = 'admin'",
 			"UPDATE users SET name = 'another'",
 			"DELETE FROM identities",
 			"INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at, revoked_at) VALUES ('k', 'ada', 'n', 'h', 'p', 1, 2)",
@@ -223,7 +232,7 @@ func TestO10ReplicasStartTogetherOnASchemaThatDoesNotCountYet(t *testing.T) {
 		}
 		execute(t, db, "INSERT INTO schema_migrations VALUES (1, 1), (2, 1)")
 		former := open(t, address) // a replica that has not been replaced yet
-		people(t, former, "ada", "bob")
+		formerPeople(t, former, db, "ada", "bob")
 		var all sync.WaitGroup
 		for range 5 {
 			store := open(t, address)
@@ -239,12 +248,43 @@ func TestO10ReplicasStartTogetherOnASchemaThatDoesNotCountYet(t *testing.T) {
 		if _, err := former.RevokeKey(t.Context(), "ada", "ada1", 5); err != nil || revision(t, store) <= before {
 			t.Errorf("a former replica's revocation is not counted: %v", err)
 		}
-		if keys, err := store.Keys(t.Context(), "bob"); err != nil || len(keys) != 2 {
-			t.Errorf("%+v, %v", keys, err)
+		formerPeople(t, former, db, "cyd")
+		for _, id := range []string{"bob", "cyd"} {
+			keys, err := store.Keys(t.Context(), id)
+			if err != nil || len(keys) != 2 || keys[0].Limits != (models.Limits{}) || keys[1].Limits != (models.Limits{}) {
+				t.Errorf("%+v, %v", keys, err)
+			}
 		}
-		var versions int
-		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM schema_migrations").Scan(&versions); err != nil || versions != 3 {
-			t.Errorf("%d versions, %v", versions, err)
+		versions, files := 0, 0
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM schema_migrations").Scan(&versions); err != nil {
+			t.Fatal(err)
+		}
+		names, err := os.ReadDir("migrations")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if !strings.HasSuffix(name.Name(), ".sqlite.sql") { // there twice
+				files++
+			}
+		}
+		if versions != files {
+			t.Errorf("%d versions of %d", versions, files)
 		}
 	})
+}
+
+// formerPeople adds users with keys as the version before the limits of keys
+// did: it named no column of theirs.
+func formerPeople(t *testing.T, store *models.Store, db *sql.DB, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		if err := store.CreateUser(t.Context(), user(id)); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []string{"1", "2"} {
+			execute(t, db, "INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at, last_used_at, revoked_at) VALUES ('"+
+				id+n+"', '"+id+"', 'n', 'hash-"+id+n+"', 'mgw_abcd', 1, 0, 0)")
+		}
+	}
 }

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"slices"
 
 	"gorm.io/gorm"
 )
@@ -63,4 +64,98 @@ func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (*Us
 			Where("identities.issuer = ? AND identities.subject = ?", issuer, subject).Take(&u).Error
 	})
 	return &u, err
+}
+
+// ChangeUser lets change disable or enable a user, in one transaction, in which
+// nobody else changes it, together with the row that change returns: none when
+// it changes nothing. ErrNotFound when there is no such user.
+func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User) (*Audit, error)) (*User, error) {
+	var u User
+	err := s.unit(ctx, func(tx *gorm.DB) error {
+		if err := s.alone(tx); err != nil {
+			return err
+		}
+		if err := tx.Where("id = ?", id).Take(&u).Error; err != nil {
+			return err
+		}
+		before := u.DisabledAt
+		row, err := change(&u)
+		if err != nil {
+			return err
+		}
+		if u.DisabledAt != before {
+			if err := tx.Model(&User{}).Where("id = ?", id).UpdateColumn("disabled_at", u.DisabledAt).Error; err != nil {
+				return err
+			}
+		}
+		return witness(tx, row)
+	})
+	return &u, err
+}
+
+// Users lists users, the newest first: all, or the one of a normalised address.
+// ErrNotFound when the page is to come after a user who never was.
+func (s *Store) Users(ctx context.Context, email string, p Page) ([]User, error) {
+	var users []User
+	err := s.do(ctx, func(db *gorm.DB) error {
+		q := db
+		if email != "" {
+			q = q.Where("email = ?", email)
+		}
+		if p.After != "" {
+			var last User
+			if err := db.Where("id = ?", p.After).Take(&last).Error; err != nil {
+				return err
+			}
+			q = q.Where("(created_at, id) < (?, ?)", last.CreatedAt, last.ID)
+		}
+		return q.Order("created_at DESC, id DESC").Limit(p.Limit).Find(&users).Error
+	})
+	return users, err
+}
+
+// UserSums is what belongs to a user.
+type UserSums struct {
+	Keys  int64 // live ones
+	Spend int64 // micro-dollars, since ever, with any key or none
+}
+
+// UserSums counts what belongs to users, by id.
+func (s *Store) UserSums(ctx context.Context, ids []string) (map[string]UserSums, error) {
+	type sum struct {
+		UserID string
+		N      int64
+	}
+	var keys, spend []sum
+	err := s.do(ctx, func(db *gorm.DB) error {
+		err := db.Table("api_keys").Select("user_id, COUNT(*) AS n").
+			Where("user_id IN ? AND revoked_at = 0", ids).Group("user_id").Find(&keys).Error
+		if err != nil {
+			return err
+		}
+		return db.Table("usage_days").Select("user_id, SUM(cost) AS n").
+			Where("user_id IN ?", ids).Group("user_id").Find(&spend).Error
+	})
+	sums := map[string]UserSums{}
+	for _, row := range keys {
+		sums[row.UserID] = UserSums{Keys: row.N}
+	}
+	for _, row := range spend {
+		of := sums[row.UserID]
+		of.Spend = row.N
+		sums[row.UserID] = of
+	}
+	return sums, err
+}
+
+// Unregistered are those of these normalised addresses that no user has.
+func (s *Store) Unregistered(ctx context.Context, emails []string) ([]string, error) {
+	var taken []string
+	err := s.do(ctx, func(db *gorm.DB) error {
+		return db.Model(&User{}).Where("email IN ?", emails).Pluck("email", &taken).Error
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool { return slices.Contains(taken, email) }), nil
 }

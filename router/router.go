@@ -24,6 +24,7 @@ type Options struct {
 	Docs    *controllers.Docs
 	Auth    *controllers.Auth
 	Keys    *controllers.Keys
+	Admin   *controllers.Admin
 	IDP     *controllers.IDP
 	Usage   *controllers.Usage
 	Metrics *controllers.Metrics
@@ -74,7 +75,16 @@ func New(opts Options) (http.Handler, error) {
 	keys := engine.Group("/auth/keys", chain.User(opts.Callers.Tokens))
 	keys.POST("", handle(opts.Keys.Create))
 	keys.GET("", handle(opts.Keys.List))
+	keys.PATCH("/:id", handle(opts.Keys.Change))
 	keys.DELETE("/:id", handle(opts.Keys.Revoke))
+
+	admin := engine.Group("/admin", chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
+	admin.GET("/users", handle(opts.Admin.Users))
+	admin.PATCH("/users/:id", handle(opts.Admin.ChangeUser))
+	admin.GET("/keys", handle(opts.Admin.Keys))
+	admin.PATCH("/keys/:id", handle(opts.Admin.ChangeKey))
+	admin.DELETE("/keys/:id", handle(opts.Admin.RevokeKey))
+	admin.GET("/audit", handle(opts.Admin.Audit))
 
 	v1 := engine.Group("/v1", chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
 	v1.POST("/chat/completions", handle(opts.Chat.Create))

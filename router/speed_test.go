@@ -63,7 +63,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 	if err := store.CreateUser(tb.Context(), &user); err != nil {
 		tb.Fatal(err)
 	}
-	_, key, err = keys.Create(tb.Context(), user.ID, "speed")
+	_, key, err = keys.Create(tb.Context(), user.ID, api.NewKey{Name: "speed"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),
-		Auth: &controllers.Auth{}, Keys: &controllers.Keys{}, IDP: &controllers.IDP{},
+		Auth: &controllers.Auth{}, Keys: &controllers.Keys{}, Admin: &controllers.Admin{}, IDP: &controllers.IDP{},
 		Log: log, Now: time.Now,
 	})
 	if err != nil {

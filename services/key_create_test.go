@@ -39,7 +39,7 @@ func TestK2AKeyIsShownOnceAndListedWithoutIt(t *testing.T) {
 	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
 		k := h.keyReplica()
 		before := time.Now().UnixMicro()
-		first, text, err := k.Create(t.Context(), "ada", "  laptop ")
+		first, text, err := k.Create(t.Context(), "ada", api.NewKey{Name: "  laptop "})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestK9NamesThatAreRefused(t *testing.T) {
 			"a\u202eb": api.CodeInvalidValue, "a\u2066b": api.CodeInvalidValue, "a\u200fb": api.CodeInvalidValue, "\ufeffa": api.CodeInvalidValue,
 			"a\u200bb": api.CodeInvalidValue, "a\u2028b": api.CodeInvalidValue, "a\xffb": api.CodeInvalidValue, "a\xed\xa0\x80b": api.CodeInvalidValue,
 		} {
-			_, _, err := k.Create(t.Context(), "ada", name)
+			_, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: name})
 			if e := api.AsError(err); err == nil || e.Status != http.StatusBadRequest || e.Code != want || e.Param != "name" {
 				t.Errorf("%.40q: %v", name, err)
 			}
@@ -90,7 +90,7 @@ func TestK9NamesThatAreKeptAsTheyAre(t *testing.T) {
 		for _, name := range []string{
 			"=cmd()|'/C calc'!A1", "<script>alert(1)</script>", "'; DROP TABLE api_keys; --", "Müller's \"key\" \\", "鍵", "👩\u200d💻 laptop", "نامه\u200cها", strings.Repeat("é", 200),
 		} {
-			key, _, err := k.Create(t.Context(), "ada", name)
+			key, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: name})
 			if err != nil || key.Name != name {
 				t.Fatalf("%q: %+v %v", name, key, err)
 			}
@@ -113,7 +113,7 @@ func TestK10TheLimitIsExactUnderParallelCreates(t *testing.T) {
 		for i := range 50 {
 			replica := []*Keys{k, other}[i%2]
 			all.Go(func() {
-				_, _, err := replica.Create(t.Context(), "ada", "one of fifty")
+				_, _, err := replica.Create(t.Context(), "ada", api.NewKey{Name: "one of fifty"})
 				if err == nil {
 					made.Add(1)
 				} else if e := api.AsError(err); e.Status != http.StatusConflict || e.Type != api.TypeInvalidRequest || e.Code != api.CodeTooManyKeys {
@@ -136,7 +136,7 @@ func TestK10TheLimitIsExactUnderParallelCreates(t *testing.T) {
 
 func TestAKeyForNobodyIsRefused(t *testing.T) {
 	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
-		_, _, err := h.keyReplica().Create(t.Context(), "nobody", "a key")
+		_, _, err := h.keyReplica().Create(t.Context(), "nobody", api.NewKey{Name: "a key"})
 		if e := api.AsError(err); err == nil || e.Status != http.StatusUnauthorized || e.Code != api.CodeInvalidToken {
 			t.Error(err)
 		}

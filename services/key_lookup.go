@@ -34,9 +34,13 @@ const (
 // errWrongKey answers for every key that opens nothing, whatever the reason.
 var errWrongKey = api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not valid: it is unknown, revoked or mistyped")
 
+// errExpiredKey answers for a key that has come to its end. Its holder may know:
+// nobody guesses a key.
+var errExpiredKey = api.Unauthorized(api.CodeKeyExpired, "the API key has expired")
+
 // Authenticate is the live key of this text, which the caller must not change:
-// others hold it too. Whatever is wrong with a key is the same 401; a database
-// that cannot be asked is a 503. A key is believed for less than a second
+// others hold it too. Whatever is wrong with a key is the same 401, but that it
+// has expired; a database that cannot be asked is a 503. A key is believed for less than a second
 // after the database was asked, or has shown that nothing changed since.
 func (k *Keys) Authenticate(ctx context.Context, text string) (*models.Key, error) {
 	if !LooksLikeKey(text) {
@@ -52,6 +56,9 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*models.Key, erro
 	}
 	if found.key == nil {
 		return nil, errWrongKey
+	}
+	if end := found.key.ExpiresAt; end != 0 && now.UnixMicro() >= end {
+		return nil, errExpiredKey
 	}
 	found.use.at.Store(now.UnixMicro())
 	if now.Sub(k.cache.goodAt(found)) > keyRefresh && !found.refreshing.Load() {

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// keyNewsChannel carries the hashes of revoked keys from the replica that
-// revoked them to all. A lost message costs time only: a finding that is no
+// keyNewsChannel carries the hashes of revoked and changed keys from the replica
+// that did it to all. A lost message costs time only: a finding that is no
 // longer true is believed for less than a second anyway.
 const keyNewsChannel = "mgw:keys:revoked"
 
@@ -22,17 +22,17 @@ const (
 	keyNewsLongest = 2 * time.Second
 )
 
-// announce tells all replicas of a revoked key.
+// announce tells all replicas of a revoked or changed key.
 func (k *Keys) announce(ctx context.Context, keyID, hash string) {
 	if k.redis == nil {
 		return
 	}
 	if err := k.redis.Publish(ctx, keyNewsChannel, hash).Err(); err != nil {
-		k.log.Warn("a revocation could not be announced: other replicas find out within a second", "key_id", keyID, "error", err)
+		k.log.Warn("a revocation or change could not be announced: other replicas find out within a second", "key_id", keyID, "error", err)
 	}
 }
 
-// listen drops the keys that other replicas revoke until ctx ends, through
+// listen drops the keys that other replicas revoke or change until ctx ends, through
 // however many connections that takes.
 func (k *Keys) listen(ctx context.Context) {
 	silent := false // nobody tells us, and the log says so

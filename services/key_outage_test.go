@@ -106,7 +106,7 @@ func TestO2PostgresGoneFrozenAndBack(t *testing.T) {
 			t.Errorf("%s: a request waited %v", fault.name, worst)
 		}
 		for what, err := range map[string]error{
-			"create": func() error { _, _, err := k.Create(t.Context(), "ada", "n"); return err }(),
+			"create": func() error { _, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: "n"}); return err }(),
 			"list":   func() error { _, err := k.List(t.Context(), "ada"); return err }(),
 			"revoke": k.Revoke(t.Context(), "ada", key.ID),
 		} {

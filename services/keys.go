@@ -24,7 +24,7 @@ const (
 	keysPerUser    = 100
 	longestKeyName = 200 // characters
 	keyIDMark      = "key_"
-	longestKeyID   = 64
+	longestID      = 64
 )
 
 // KeyOptions are what Keys needs.
@@ -35,6 +35,9 @@ type KeyOptions struct {
 	Now   func() time.Time
 
 	Revisions *Revisions // nil: a key in use is asked for every second
+
+	Known    func(model string) bool // whether there is such a model; nil: every name is one
+	Defaults KeyDefaults             // of new keys
 }
 
 // Keys are the virtual API keys: who makes them, who holds them, and whether
@@ -44,6 +47,9 @@ type Keys struct {
 	redis *redis.Client
 	log   *slog.Logger
 	now   func() time.Time
+
+	knows    func(model string) bool
+	defaults KeyDefaults
 
 	cache          *keyCache
 	uses           keyUses
@@ -57,8 +63,11 @@ type Keys struct {
 
 // NewKeys returns Keys that work; Run makes them fast and tells them news.
 func NewKeys(o KeyOptions) *Keys {
+	if o.Known == nil {
+		o.Known = func(string) bool { return true }
+	}
 	return &Keys{
-		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now,
+		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, knows: o.Known, defaults: o.Defaults,
 		cache: newKeyCache(o.Revisions), uses: keyUses{byID: map[string]*keyUse{}},
 		known: make(chan struct{}, lanesKnown), unknown: make(chan struct{}, lanesUnknown),
 		ageing:    make(chan digest, keysToRefresh),
@@ -82,9 +91,13 @@ func (k *Keys) Run(ctx context.Context) {
 }
 
 // Create makes a key for a user and returns it with its text, which is not
-// kept and cannot be had again.
-func (k *Keys) Create(ctx context.Context, userID, name string) (*models.Key, string, error) {
-	name, err := keyName(name)
+// kept and cannot be had again. Limits that are not named are the defaults.
+func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*models.Key, string, error) {
+	name, err := keyName(in.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	limits, err := k.firstLimits(&in.KeyLimits)
 	if err != nil {
 		return nil, "", err
 	}
@@ -92,7 +105,7 @@ func (k *Keys) Create(ctx context.Context, userID, name string) (*models.Key, st
 	d := keyDigest(text)
 	key := &models.Key{
 		ID: keyIDMark + rand.Text(), UserID: userID, Name: name,
-		Hash: hex.EncodeToString(d[:]), Prefix: text[:keyShown], CreatedAt: k.now().UnixMicro(),
+		Hash: hex.EncodeToString(d[:]), Prefix: text[:keyShown], CreatedAt: k.now().UnixMicro(), Limits: limits,
 	}
 	err = k.store.CreateKey(ctx, key, keysPerUser)
 	switch {
@@ -110,16 +123,36 @@ func (k *Keys) Create(ctx context.Context, userID, name string) (*models.Key, st
 	return key, text, nil
 }
 
-// List is a user's live keys, the newest first.
-func (k *Keys) List(ctx context.Context, userID string) ([]models.Key, error) {
+// List is a user's live keys, the newest first. Expired ones are among them.
+func (k *Keys) List(ctx context.Context, userID string) ([]KeyState, error) {
 	keys, err := k.store.Keys(ctx, userID)
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("list keys: %w", err))
 	}
-	for i := range keys {
-		keys[i].LastUsedAt = max(keys[i].LastUsedAt, k.uses.last(keys[i].ID))
+	return k.states(ctx, keys)
+}
+
+// Change alters a user's key: its name, and its limits unless an administrator
+// has set them. They are what counts here when it returns, and within a second
+// on every other replica; requests that were let in before go on to their end.
+func (k *Keys) Change(ctx context.Context, userID, keyID string, in api.KeyChange) (*KeyState, error) {
+	apply, err := k.checked(&in)
+	if err != nil {
+		return nil, err
 	}
-	return keys, nil
+	if !looksLikeKeyID(keyID) {
+		return nil, errNoKey
+	}
+	key, err := k.store.ChangeKey(ctx, userID, keyID, func(key *models.Key) error {
+		if key.LimitedBy == models.LimitedByAdmin && in.Any() {
+			return errLimitsFixed
+		}
+		return apply(key)
+	})
+	if err != nil {
+		return nil, keyFault("change key", err)
+	}
+	return k.changed(ctx, key)
 }
 
 // Revoke ends a user's key, for good when it returns: it is refused here from
@@ -130,15 +163,33 @@ func (k *Keys) Revoke(ctx context.Context, userID, keyID string) error {
 		return errNoKey
 	}
 	key, err := k.store.RevokeKey(ctx, userID, keyID, k.now().UnixMicro())
+	if err != nil {
+		return keyFault("revoke key", err)
+	}
+	k.forget(ctx, key)
+	return nil
+}
+
+// forget ends what is believed of a key, here and on other replicas.
+func (k *Keys) forget(ctx context.Context, key *models.Key) {
+	k.heard(key.Hash)
+	k.announce(context.WithoutCancel(ctx), key.ID, key.Hash)
+}
+
+// keyFault is what a caller is told when the store did not do what it should.
+func keyFault(what string, err error) error {
 	if errors.Is(err, models.ErrNotFound) {
 		return errNoKey
 	}
-	if err != nil {
-		return api.Unavailable(fmt.Errorf("revoke key: %w", err))
+	return storeFault(what, err)
+}
+
+// storeFault is a fault of the database, unless the error is a caller's own.
+func storeFault(what string, err error) error {
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		return e
 	}
-	k.heard(key.Hash)
-	k.announce(context.WithoutCancel(ctx), key.ID, key.Hash)
-	return nil
+	return api.Unavailable(fmt.Errorf("%s: %w", what, err))
 }
 
 // errNoKey answers for a key that is unknown, revoked or somebody else's.
@@ -150,12 +201,16 @@ var errNoKey = &api.Error{
 // looksLikeKeyID keeps from the database what it would stumble over, such as
 // NUL in PostgreSQL.
 func looksLikeKeyID(id string) bool {
-	rest, ok := strings.CutPrefix(id, keyIDMark)
-	if !ok || len(id) > longestKeyID {
+	return strings.HasPrefix(id, keyIDMark) && looksLikeID(id)
+}
+
+// looksLikeID does the same for ids of every kind.
+func looksLikeID(id string) bool {
+	if id == "" || len(id) > longestID {
 		return false
 	}
-	for _, c := range []byte(rest) {
-		if !alphanumeric(c) {
+	for _, c := range []byte(id) {
+		if !alphanumeric(c) && c != '_' {
 			return false
 		}
 	}

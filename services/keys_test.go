@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models"
+	"modelgateway/models/api"
 	"modelgateway/models/servertest"
 )
 
@@ -142,7 +143,7 @@ func dialRedis(t testing.TB, address string) *redis.Client {
 
 func createKey(t testing.TB, k *Keys, userID string) (*models.Key, string) {
 	t.Helper()
-	key, text, err := k.Create(t.Context(), userID, "a key")
+	key, text, err := k.Create(t.Context(), userID, api.NewKey{Name: "a key"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,37 +30,6 @@ type Token struct {
 	ExpiresAt int64  `json:"expires_at"` // Unix seconds
 }
 
-// NewKey is the body of POST /auth/keys.
-type NewKey struct {
-	Name string `json:"name"`
-}
-
-// CreatedKey is the answer of POST /auth/keys, the only time the key is shown.
-type CreatedKey struct {
-	ID        string `json:"id"`
-	Object    string `json:"object"` // api_key
-	Name      string `json:"name"`
-	Key       string `json:"key"`
-	Prefix    string `json:"prefix"`
-	CreatedAt int64  `json:"created_at"` // Unix seconds
-}
-
-// Key is one entry of GET /auth/keys.
-type Key struct {
-	ID         string `json:"id"`
-	Object     string `json:"object"` // api_key
-	Name       string `json:"name"`
-	Prefix     string `json:"prefix"`
-	CreatedAt  int64  `json:"created_at"`   // Unix seconds
-	LastUsedAt *int64 `json:"last_used_at"` // Unix seconds, null when never
-}
-
-// KeyList is the answer of GET /auth/keys.
-type KeyList struct {
-	Object string `json:"object"`
-	Data   []Key  `json:"data"`
-}
-
 // Deleted is the answer of DELETE /auth/keys/{key_id}.
 type Deleted struct {
 	ID      string `json:"id"`
