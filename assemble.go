@@ -41,6 +41,10 @@ type gateway struct {
 	revisions      *services.Revisions
 	keys           *services.Keys
 	administration *services.Admin
+	ledger         *services.Ledger
+	budgets        *services.Budgets
+	quotas         *services.Quotas
+	logDropped     func() float64 // lines
 	metrics        *metrics.Metrics
 	closers        []func() error
 	log            *slog.Logger
@@ -48,8 +52,8 @@ type gateway struct {
 
 // assemble puts the parts together. What it opened is closed again with close,
 // also after an error.
-func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
-	g := &gateway{log: log, metrics: metrics.New()}
+func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, error) {
+	g := &gateway{log: log, logDropped: lines.lost, metrics: metrics.New()}
 	list, err := catalog.Load(cfg.ModelsFile)
 	if err != nil {
 		return g, fmt.Errorf("MODELS_FILE: %w", err)
@@ -62,8 +66,7 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 		return g, err
 	}
 	slots := services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
-	g.metrics.Watch("calls_in_flight", "Chat completions running now.", func() float64 { calls, _ := slots.Live(); return float64(calls) })
-	g.metrics.Watch("body_bytes_in_flight", "Bytes of request bodies that are held now.", func() float64 { _, bytes := slots.Live(); return float64(bytes) })
+	g.spending(cfg.Spend, chat)
 	g.health = &services.Health{
 		Chat: chat, Version: version(), Started: time.Now(), Log: log,
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
@@ -84,6 +87,7 @@ func assemble(cfg config.Config, log *slog.Logger) (*gateway, error) {
 	if opts.Admin, err = g.admin(cfg); err != nil {
 		return g, err
 	}
+	g.watch(cfg, opts.Chat, map[string]*services.Limit{"calls": opts.CallLimit, "auth": opts.AuthLimit})
 	g.handler, err = router.New(opts)
 	return g, err
 }
@@ -132,7 +136,7 @@ func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat
 	fallbacks, err := g.fallbacks(cfg, list)
 	return &services.Chat{
 		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator,
-		Metrics: g.metrics, Now: time.Now,
+		Metrics: g.metrics, Log: g.log, Now: time.Now,
 		Fallbacks: fallbacks, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
 		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
 	}, err

@@ -173,6 +173,7 @@ func (b *bookkeeper) interrupted(w http.ResponseWriter, r *http.Request, d diale
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", "10000")
 			_, _ = io.WriteString(w, d.answer("Twice", &c)[:40])
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		case "faulty":
 			w.Header().Set("Content-Type", "application/json")

@@ -32,7 +32,8 @@ type logWriter struct {
 
 	mu      sync.Mutex
 	lines   []byte // that wait
-	dropped int
+	dropped int    // and not yet told
+	gone    int    // told of
 }
 
 // newLogWriter begins to write to out. Close ends it.
@@ -56,6 +57,13 @@ func (w *logWriter) Write(line []byte) (int, error) {
 	default: // it is awake
 	}
 	return len(line), nil
+}
+
+// lost is how many lines were dropped in all.
+func (w *logWriter) lost() float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return float64(w.gone + w.dropped)
 }
 
 // Close writes what waits, for at most a second.
@@ -91,6 +99,7 @@ func (w *logWriter) put(empty []byte) (written []byte) {
 	w.mu.Lock()
 	lines, dropped := w.lines, w.dropped
 	w.lines, w.dropped = empty[:0], 0
+	w.gone += dropped
 	w.mu.Unlock()
 	if dropped > 0 {
 		_, _ = fmt.Fprintf(w.out, `{"level":"WARN","msg":"log lines were dropped","count":%d}`+"\n", dropped)

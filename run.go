@@ -36,7 +36,7 @@ func run(ctx context.Context, environ []string, out io.Writer) error {
 		}
 		defer closeSimulator()
 	}
-	gateway, err := assemble(*cfg, log)
+	gateway, err := assemble(*cfg, log, lines)
 	defer gateway.close()
 	if err != nil {
 		return err
@@ -88,6 +88,7 @@ func (g *gateway) start(ctx context.Context, background *sync.WaitGroup, cfg con
 	background.Go(func() { g.health.Run(ctx, probed) })
 	background.Go(func() { g.revisions.Run(ctx) })
 	background.Go(func() { g.keys.Run(ctx) })
+	g.bookkeeping(ctx, background)
 	if cfg.ModelDiscovery {
 		background.Go(func() { g.discovery.Run(ctx) })
 	}
@@ -106,6 +107,7 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 		}
 		if err == nil {
 			g.health.Probe(ctx) // the last may be seconds ago
+			g.warnOfAdministrators(ctx)
 			return
 		}
 		g.log.Warn("the database is not ready", "error", err, "next_try", wait.String())

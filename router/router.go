@@ -84,6 +84,7 @@ func New(opts Options) (http.Handler, error) {
 	admin.GET("/keys", handle(opts.Admin.Keys))
 	admin.PATCH("/keys/:id", handle(opts.Admin.ChangeKey))
 	admin.DELETE("/keys/:id", handle(opts.Admin.RevokeKey))
+	admin.GET("/usage", handle(opts.Usage.All))
 	admin.GET("/audit", handle(opts.Admin.Audit))
 
 	v1 := engine.Group("/v1", chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"log/slog"
 	"modelgateway/models"
 	"time"
 )
@@ -20,3 +21,14 @@ func (b *Budgets) Reserve(ctx context.Context, at time.Time, amount int64, of ..
 }
 func (r *Reservation) Holds() (h [2]models.Hold) { return }
 func (r *Reservation) Settle(int64)              {}
+
+type BudgetOptions struct {
+	Store *models.Store
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+func NewBudgets(BudgetOptions) *Budgets                { return &Budgets{} }
+func (b *Budgets) Replica() string                     { return "r" }
+func (b *Budgets) Run(ctx context.Context)             { <-ctx.Done() }
+func (b *Budgets) Written(moved map[models.Hold]int64) {}
