@@ -1,0 +1,34 @@
+package models
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+)
+
+// Spend enters costs as spent on a day, as the ledger does.
+func (s *Store) Spend(ctx context.Context, replica, day string, moved map[Hold]int64) error {
+	return s.unit(ctx, func(tx *gorm.DB) error {
+		for h, cost := range moved {
+			if h.Account == "" {
+				continue
+			}
+			err := tx.Exec("INSERT INTO spend (account, day, cost) VALUES (?, ?, ?) ON CONFLICT (account, day) DO UPDATE SET cost = spend.cost + EXCLUDED.cost", h.Account, day, cost).Error
+			if err != nil {
+				return err
+			}
+		}
+		return moveHolds(tx, replica, moved)
+	})
+}
+
+// Alone does something in the middle of a question.
+func (s *Store) Alone(ctx context.Context, account string, what func()) error {
+	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := s.alone(tx, account); err != nil {
+			return err
+		}
+		what()
+		return nil
+	})
+}

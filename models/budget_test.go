@@ -1,0 +1,373 @@
+package models_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+)
+
+func lease(lasts time.Duration) models.Lease {
+	return models.Lease{Lasts: lasts, Silence: lasts / 2, Grace: lasts / 4}
+}
+
+// question of replica r for a budget of 1000 in November.
+func question(r string, needs ...int64) models.Question {
+	return models.Question{
+		Holding: models.Holding{Hold: models.Hold{Account: "key:a", Since: "2026-11-01"}}, Until: "2026-12-01",
+		Limit: 1000, Replica: r, Lease: lease(time.Minute), Needs: needs,
+	}
+}
+
+func renew(t *testing.T, store *models.Store, r string, change ...func(*models.Renewal)) models.Renewed {
+	t.Helper()
+	renewal := models.Renewal{Replica: r, Lease: lease(time.Minute)}
+	for _, c := range change {
+		c(&renewal)
+	}
+	renewed, err := store.Renew(t.Context(), renewal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return renewed
+}
+
+func granted(t *testing.T, store *models.Store, q models.Question, want, left int64) {
+	t.Helper()
+	a, err := store.Grant(t.Context(), q)
+	if err != nil || a.Granted != want || a.Left != left {
+		t.Errorf("%v of %+v: %+v, %v; want %d, %d", q.Needs, q.Holding, a, err, want, left)
+	}
+}
+
+func number(t *testing.T, db *sql.DB, query string) (n int64) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+func TestWhatFitsIsGrantedAndALittleMore(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), behind(t, address)
+		renew(t, store, "r")
+		for _, tt := range []struct {
+			name          string
+			needs         []int64
+			spare         int64
+			granted, left int64
+		}{
+			{"need and share", []int64{100, 40}, 0, 140 + 26, 860 - 26},
+			{"spare is used first", []int64{100}, 30, 70 + 29, 901},
+			{"much spare", []int64{10}, 500, 0, 1000},
+			{"spare instead of a share", []int64{10}, 20, 21, 979},
+			{"all", []int64{1000}, 0, 1000, 0},
+			{"too much", []int64{1001}, 0, 31, 969},
+			{"too much, but with the spare", []int64{1001}, 1, 1000, 0},
+			{"those that fit, in turn", []int64{600, 500, 300, 200, 100}, 0, 1000, 0},
+			{"nobody waits", nil, 0, 31, 969},
+			{"more than a number holds", []int64{1 << 62, 1 << 62, 1 << 62, 5}, 0, 36, 964},
+		} {
+			q := question("r", tt.needs...)
+			q.Spare = tt.spare
+			t.Run(tt.name, func(t *testing.T) { granted(t, store, q, tt.granted, tt.left) })
+			execute(t, db, "DELETE FROM budget_holds")
+		}
+	})
+}
+
+func TestSpentAndHeldIsNotLeft(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), behind(t, address)
+		renew(t, store, "r", func(r *models.Renewal) { r.First = true })
+		renew(t, store, "other")
+		execute(t, db, `INSERT INTO spend (account, day, cost) VALUES ('key:a', '2026-10-31', 5000), ('key:a', '2026-11-01', 1),
+			('key:a', '2026-11-30', 20), ('key:a', '2026-12-01', 6000), ('key:b', '2026-11-05', 7000)`)
+		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
+			('key:a', '2026-11-01', 'other', 300), ('key:a', '2026-11-21', 'other', 50), ('key:a', '2026-11-21', 'r', 6), ('key:a', '2026-11-02', 'other', -500),
+			('key:a', '2026-10-26', 'other', 8000), ('key:a', '2026-12-01', 'other', 8000), ('key:b', '2026-11-01', 'other', 8000), ('key:a', '', 'other', 8000)`)
+		q := question("r", 623)
+		granted(t, store, q, 623, 0)
+		q.Granted = 623
+		q.Needs = []int64{1}
+		granted(t, store, q, 0, 0)
+		q.Limit = 500
+		granted(t, store, q, 0, -500)
+		if n := number(t, db, "SELECT amount FROM budget_holds WHERE replica = 'r' AND since = '2026-11-01'"); n != 623 {
+			t.Error(n)
+		}
+		total := question("r", 1)
+		total.Since, total.Until, total.Limit = "", "", 50_000
+		const left = 50_000 - (5000 + 1 + 20 + 6000) - (300 + 50 + 6 + 8000 + 8000 + 8000 + 623)
+		granted(t, store, total, 1+(left-1)/models.Share, left-1-(left-1)/models.Share)
+	})
+}
+
+// What the ledger moves between two words of the replica, and what the replica
+// says twice, changes nothing.
+func TestAHoldIsWhatTheReplicaSaysLessWhatTheLedgerMoved(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), behind(t, address)
+		renew(t, store, "r")
+		q := question("r", 400)
+		hold := func(want, moved int64) {
+			t.Helper()
+			if n, m := number(t, db, "SELECT amount FROM budget_holds"), number(t, db, "SELECT moved FROM budget_holds"); n != want || m != moved {
+				t.Errorf("%d is held, %d moved; want %d, %d", n, m, want, moved)
+			}
+		}
+		spend := func(cost int64) {
+			t.Helper()
+			if err := store.Spend(t.Context(), "r", "2026-11-21", map[models.Hold]int64{q.Hold: cost, {}: 7, {Account: "key:z"}: 7}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q.Needs = []int64{1000}
+		granted(t, store, q, 1000, 0)
+		granted(t, store, q, 1000, 0) // the first one was not heard
+		hold(1000, 0)
+		spend(150)
+		hold(850, 150)
+		q.Granted = 1000
+		q.Needs = nil
+		granted(t, store, q, 0, 0)
+		for range 2 {
+			if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: q.Hold, Granted: 700, Moved: 100}}); err != nil {
+				t.Fatal(err)
+			}
+			hold(550, 150)
+		}
+		q.Granted, q.Needs, q.Enter = 650, []int64{350}, true
+		granted(t, store, q, 350, 0)
+		hold(850, 150)
+		q.Needs, q.Limit = nil, 10
+		granted(t, store, q, 0, -640)
+		hold(500, 150)
+		spend(500)
+		hold(0, 650)
+		q.Enter, q.Limit, q.Granted = false, 1000, 650
+		granted(t, store, q, 10, 340)
+		if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: q.Hold, Granted: 650, Moved: 650}}); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
+			t.Errorf("%d rows of nothing", n)
+		}
+		q.Moved = 650
+		q.Needs = []int64{350}
+		granted(t, store, q, 350, 0)
+		hold(350, 650)
+	})
+}
+
+func TestManyHoldsAreMovedInOneTransaction(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), behind(t, address)
+		moved, held := map[models.Hold]int64{}, []models.Holding{}
+		for i := range 250 {
+			h := models.Hold{Account: fmt.Sprint("key:", i), Since: "2026-11-01"}
+			moved[h] = int64(i)
+			held = append(held, models.Holding{Hold: h, Granted: 1000})
+		}
+		for _, r := range []string{"r", "other"} {
+			if err := store.EnterHolds(t.Context(), r, held); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := store.Spend(t.Context(), "r", "2026-11-21", moved); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'r' AND 'key:' || (1000 - amount) = account AND moved = 1000 - amount"); n != 250 {
+			t.Errorf("%d holds are right", n)
+		}
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'other' AND amount = 1000 AND moved = 0"); n != 250 {
+			t.Errorf("%d holds of another replica are as they were", n)
+		}
+	})
+}
+
+func TestManyQuestionsAtOnceAreNeverGrantedMoreThanTheLimit(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		stores := []*models.Store{migrated(t, address), migrated(t, address)}
+		db := behind(t, address)
+		var all sync.WaitGroup
+		for i := range 20 {
+			name, store := fmt.Sprint("r", i), stores[i%2]
+			renew(t, store, name)
+			all.Go(func() {
+				if _, err := store.Grant(t.Context(), question(name, 70)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := number(t, db, "SELECT SUM(amount) FROM budget_holds"); n > 1000 || n < 980 {
+			t.Errorf("%d of 1000 is granted", n)
+		}
+	})
+}
+
+func onPostgres(t *testing.T, test func(t *testing.T, store *models.Store, db *sql.DB)) {
+	t.Helper()
+	each(t, func(t *testing.T, address string) {
+		if strings.HasPrefix(address, "sqlite:") {
+			t.Skip("SQLite has one process")
+		}
+		test(t, migrated(t, address), behind(t, address))
+	})
+}
+
+// until sets when a lease ends, as seen from now.
+func until(t *testing.T, db *sql.DB, replica string, in time.Duration) {
+	t.Helper()
+	execute(t, db, fmt.Sprintf("INSERT INTO replicas (id, alive_until) VALUES ('%s', (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + %d) ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until",
+		replica, in.Microseconds()))
+}
+
+func TestHoldsOfADeadReplicaAreFreeOnceItsLeaseIsOver(t *testing.T) {
+	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
+		if _, err := store.Grant(t.Context(), question("r", 1)); !errors.Is(err, models.ErrLeaseOver) {
+			t.Errorf("granted to a replica that nobody knows: %v", err)
+		}
+		renew(t, store, "r")
+		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('key:a', '2026-11-01', 'dead', 900), ('key:a', '2026-11-01', 'unknown', 900)")
+		until(t, db, "dead", time.Second)
+		granted(t, store, question("r", 200), 3, 97)
+		execute(t, db, "DELETE FROM budget_holds WHERE replica = 'r'")
+		until(t, db, "dead", -time.Millisecond)
+		granted(t, store, question("r", 1000), 1000, 0)
+		until(t, db, "r", -time.Millisecond)
+		if _, err := store.Grant(t.Context(), question("r", 1)); !errors.Is(err, models.ErrLeaseOver) {
+			t.Errorf("granted to a replica whose lease is over: %v", err)
+		}
+	})
+}
+
+// When nobody was heard for some time it was the database that was away.
+func TestNobodyIsDeadBecauseTheDatabaseWasAway(t *testing.T) {
+	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
+		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('key:a', '2026-11-01', 'other', 900)")
+		until(t, db, "r", 20*time.Second) // last heard 40 s ago
+		until(t, db, "other", -10*time.Second)
+		granted(t, store, question("r", 200), 3, 97)
+		until(t, db, "r", -time.Second)
+		until(t, db, "long_dead", -62*time.Second)
+		renewed := renew(t, store, "r")
+		if !renewed.Kept || renewed.Alone {
+			t.Errorf("%+v", renewed)
+		}
+		if n := number(t, db, "SELECT alive_until - (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint FROM replicas WHERE id = 'other'"); n < 10e6 || n > 15e6 {
+			t.Errorf("another replica has %d µs left", n)
+		}
+		if n := number(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until < (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"); n != 1 {
+			t.Error("one that was dead before lives again")
+		}
+		until(t, db, "other", 40*time.Second)
+		until(t, db, "r", 25*time.Second)
+		renew(t, store, "third")
+		if n := number(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 39000000"); n != 2 {
+			t.Error("a lease was made shorter")
+		}
+		until(t, db, "other", -time.Millisecond)
+		if renew(t, store, "other").Kept {
+			t.Error("a lease that was over has not been lost though others were heard")
+		}
+	})
+}
+
+func TestWhatDeadReplicasLeaveIsRemovedInTheEnd(t *testing.T) {
+	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
+		renew(t, store, "r")
+		until(t, db, "asleep", -59*time.Minute)
+		until(t, db, "dead", -61*time.Minute)
+		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('a', '', 'r', 1), ('a', '', 'asleep', 1), ('a', '', 'dead', 1), ('a', '', 'unknown', 1)")
+		renew(t, store, "r")
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 4 {
+			t.Errorf("%d holds", n)
+		}
+		renew(t, store, "r", func(r *models.Renewal) { r.Clean = true })
+		if h, r := number(t, db, "SELECT COUNT(*) FROM budget_holds"), number(t, db, "SELECT COUNT(*) FROM replicas"); h != 2 || r != 2 {
+			t.Errorf("%d holds, %d replicas", h, r)
+		}
+		renew(t, store, "asleep", func(r *models.Renewal) { r.First = true })
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 1 {
+			t.Errorf("a process has the holds of a former one of its name: %d", n)
+		}
+	})
+}
+
+func TestAnEmbeddedDatabaseHasOneProcess(t *testing.T) {
+	store := migrated(t, "sqlite:"+t.TempDir()+"/gateway.db")
+	for i := range 2 {
+		name := fmt.Sprint("r", i)
+		if renewed := renew(t, store, name, func(r *models.Renewal) { r.First = true }); !renewed.Alone || !renewed.Kept {
+			t.Errorf("%+v", renewed)
+		}
+		granted(t, store, question(name, 1000), 1000, 0)
+		renew(t, store, name)
+		granted(t, store, question("another", 1), 0, 0)
+	}
+}
+
+func TestOneWhoLeavesKeepsWhatIsStillToBePaid(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), behind(t, address)
+		renew(t, store, "r")
+		a, b := models.Hold{Account: "a"}, models.Hold{Account: "b"}
+		if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: b, Granted: 9}, {Hold: a, Granted: 9}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: b, Granted: 5, Moved: 5}, {Hold: a, Granted: 7, Moved: 5}}); err != nil {
+			t.Fatal(err)
+		}
+		replicas := number(t, db, "SELECT COUNT(*) FROM replicas")
+		if n := number(t, db, "SELECT SUM(amount) FROM budget_holds"); n != 7 || !strings.HasPrefix(address, "sqlite:") && replicas != 1 {
+			t.Errorf("%d is held, %d replicas", n, replicas)
+		}
+		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: a, Granted: 7, Moved: 7}}); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds") + number(t, db, "SELECT COUNT(*) FROM replicas"); n != 0 {
+			t.Errorf("%d rows are left", n)
+		}
+	})
+}
+
+// A replica that is frozen in the middle of a question holds the lock.
+func TestAFrozenReplicaDoesNotHoldUpTheOthersForLong(t *testing.T) {
+	onPostgres(t, func(t *testing.T, store *models.Store, _ *sql.DB) {
+		renew(t, store, "r")
+		locked, thaw := make(chan struct{}), make(chan struct{})
+		var frozen sync.WaitGroup
+		frozen.Go(func() {
+			err := store.Alone(context.Background(), "key:a", func() {
+				close(locked)
+				<-thaw
+			})
+			if err == nil {
+				t.Error("it has committed after all")
+			}
+		})
+		defer frozen.Wait()
+		defer close(thaw)
+		<-locked
+		began := time.Now()
+		if _, err := store.Grant(t.Context(), question("r", 1)); err == nil || time.Since(began) > 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		other := question("r", 1)
+		other.Account = "key:b"
+		granted(t, store, other, 32, 968)
+		granted(t, store, question("r", 1), 32, 968)
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package services
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+)
+
+// overBudget is the 402 of a call that is more than what is left.
+func overBudget(c *budgetCall, left int64) *api.Error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s has a budget of %s %s, of which %s is left, and this call could cost up to %s",
+		c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), usd(c.amount))
+	if left > 0 {
+		text.WriteString("; with a smaller max_tokens it could cost less")
+	}
+	if end := c.budget.Window.Ends(c.at); !end.IsZero() {
+		fmt.Fprintf(&text, "; the %s ends at %s", c.budget.Window, end.Format(time.RFC3339))
+	}
+	return &api.Error{
+		Status: http.StatusPaymentRequired, Type: api.TypeBudget, Code: api.CodeBudgetExceeded, Final: true, Message: text.String(),
+	}
+}
+
+func windowWords(w models.Window) string {
+	if w == models.Total {
+		return "in total"
+	}
+	return "a " + string(w)
+}
+
+// usd writes micro-dollars exactly, with cents at least.
+func usd(micro int64) string {
+	const dollar = 1_000_000
+	sign := ""
+	if micro < 0 {
+		sign, micro = "-", -micro
+	}
+	cents := strings.TrimRight(fmt.Sprintf("%06d", micro%dollar), "0")
+	return fmt.Sprintf("%s$%d.%s", sign, micro/dollar, cents+strings.Repeat("0", max(2-len(cents), 0)))
+}
