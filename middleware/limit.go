@@ -9,17 +9,23 @@ import (
 	"modelgateway/services"
 )
 
-// Limit holds each account to the limit. Every answer says how the account
-// stands, the refusal included; a limit that is off says nothing. Requests with
-// the same account are counted together, those with an empty one too.
+// Limit holds each account to the limit, or to the caller's own: that of the key
+// which the guards before have found. Every answer says how the account stands,
+// the refusal included; a limit that is off says nothing. Requests with the same
+// account are counted together, those with an empty one too.
 func (m Chain) Limit(l *services.Limit, account func(*gin.Context) string) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		quota, err := l.Take(c.Request.Context(), account(c))
-		if quota.Limit > 0 {
+		ctx := c.Request.Context()
+		var own int64
+		if limits := CallerOf(ctx).Limits; limits != nil {
+			own = limits.RPMLimit
+		}
+		s, err := l.Take(ctx, account(c), own)
+		if s.Limit > 0 {
 			header := c.Writer.Header()
-			header.Set("X-Ratelimit-Limit-Requests", strconv.FormatInt(quota.Limit, 10))
-			header.Set("X-Ratelimit-Remaining-Requests", strconv.FormatInt(quota.Remaining, 10))
-			header.Set("X-Ratelimit-Reset-Requests", wholeSeconds(quota.Reset).String())
+			header.Set("X-Ratelimit-Limit-Requests", strconv.FormatInt(s.Limit, 10))
+			header.Set("X-Ratelimit-Remaining-Requests", strconv.FormatInt(s.Remaining, 10))
+			header.Set("X-Ratelimit-Reset-Requests", wholeSeconds(s.Reset).String())
 		}
 		if err != nil {
 			m.fail(c, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services"
 )
@@ -112,6 +113,32 @@ func TestWholeSecondsAreNeverTooFew(t *testing.T) {
 	} {
 		if got := wholeSeconds(d).String(); got != want {
 			t.Errorf("%d: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
+	for _, gateways := range []int{0, 2, 5} {
+		l, err := services.NewLimit(services.LimitOptions{Name: "own", PerMinute: gateways, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits := &models.Limits{RPMLimit: 3}
+		chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		gin.SetMode(gin.ReleaseMode)
+		engine := gin.New()
+		engine.Use(func(c *gin.Context) { remember(c, services.Caller{KeyID: "k", Limits: limits}) }, chain.Limit(l, Account))
+		engine.GET("/at", func(c *gin.Context) { c.String(http.StatusOK, "ok") })
+		for i, want := range []string{"2", "1", "0", "0"} {
+			w := visit(engine, "")
+			header := w.Header()
+			if header.Get("x-ratelimit-limit-requests") != "3" || header.Get("x-ratelimit-remaining-requests") != want || (w.Code == http.StatusOK) != (i < 3) {
+				t.Errorf("%d, request %d: %d %v", gateways, i, w.Code, header)
+			}
+		}
+		limits.RPMLimit = 0
+		if got, want := visit(engine, "").Code == http.StatusOK, gateways != 2; got != want {
+			t.Errorf("%d, the fifth request under the gateway's own: %v", gateways, got)
 		}
 	}
 }

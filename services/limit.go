@@ -24,7 +24,7 @@ const (
 // LimitOptions are what a limit counts and where.
 type LimitOptions struct {
 	Name      string        // part of every counter's key, so that two limits never share a counter
-	PerMinute int           // requests of one account; 0: no limit
+	PerMinute int           // requests of an account that has no limit of its own; 0: any number
 	Redis     *redis.Client // as models.OpenRedis makes it, counts for all replicas; nil: each process counts for itself
 	Log       *slog.Logger
 	Now       func() time.Time // times the pauses of Redis; the windows follow the machine's own clock
@@ -34,7 +34,7 @@ type LimitOptions struct {
 //
 // The minute is ulule/limiter's fixed window: it begins with an account's first
 // request and ends sixty seconds later, whatever came in between. Within a
-// window exactly PerMinute requests pass, over all replicas together. Around
+// window exactly the limit passes, over all replicas together. Around
 // its end up to twice as many may pass within sixty seconds: the last of one
 // window and the first of the next.
 //
@@ -48,9 +48,9 @@ type Limit struct {
 	shared    *sharedLimit // nil without Redis
 }
 
-// Quota is how an account stands after a request. The zero Quota is that of a
-// limit that is off.
-type Quota struct {
+// RequestStanding is how an account stands after a request. The zero
+// RequestStanding is that of an account without a limit.
+type RequestStanding struct {
 	Limit, Remaining int64
 	Reset            time.Duration // until the window ends; up to a second too long where Redis counts
 }
@@ -71,7 +71,7 @@ func NewLimit(opts LimitOptions) (*Limit, error) {
 		return nil, errors.New("limit " + opts.Name + ": it needs a log and a clock")
 	}
 	l := &Limit{perMinute: int64(opts.PerMinute), local: newLocalLimit(limitWindow, limitAccounts)}
-	if opts.Redis == nil || opts.PerMinute == 0 {
+	if opts.Redis == nil {
 		return l, nil
 	}
 	shared, err := newSharedLimit(opts, limitWindow)
@@ -82,12 +82,17 @@ func NewLimit(opts LimitOptions) (*Limit, error) {
 	return l, nil
 }
 
-// Take counts a request of the account and says how the account stands. Over
-// the limit it also returns an *api.Error 429; it fails for no other reason. A
+// Take counts a request of the account, whose own limit a minute stands in for
+// the gateway's unless it is 0, and says how the account stands. Over the limit it
+// also returns an *api.Error 429; it fails for no other reason. A
 // request that was refused, or whose client has left, is counted too.
-func (l *Limit) Take(ctx context.Context, account string) (Quota, error) {
-	if l.perMinute == 0 {
-		return Quota{}, nil
+func (l *Limit) Take(ctx context.Context, account string, own int64) (RequestStanding, error) {
+	limit := l.perMinute
+	if own > 0 {
+		limit = own
+	}
+	if limit == 0 {
+		return RequestStanding{}, nil
 	}
 	// This process always counts, so that it knows where it stands when Redis goes.
 	standing := l.local.take(account)
@@ -96,14 +101,17 @@ func (l *Limit) Take(ctx context.Context, account string) (Quota, error) {
 			standing = shared
 		}
 	}
-	q := Quota{Limit: l.perMinute, Remaining: max(l.perMinute-standing.place, 0), Reset: standing.left}
-	if standing.place > l.perMinute {
-		return q, l.exceeded(q)
+	q := RequestStanding{Limit: limit, Remaining: max(limit-standing.place, 0), Reset: standing.left}
+	if standing.place > limit {
+		return q, q.exceeded()
 	}
 	return q, nil
 }
 
-func (l *Limit) exceeded(q Quota) error {
+// Shared says whether Redis is counted with right now.
+func (l *Limit) Shared() bool { return l.shared != nil && l.shared.breaker.works() }
+
+func (q RequestStanding) exceeded() error {
 	wait := max((q.Reset + time.Second - 1).Truncate(time.Second), time.Second)
 	return &api.Error{
 		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded,

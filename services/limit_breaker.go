@@ -42,3 +42,10 @@ func (b *limitBreaker) heard(err error) (changed bool) {
 	}
 	return worked == (err != nil)
 }
+
+// works says whether the last question that was heard of went well.
+func (b *limitBreaker) works() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.until.IsZero()
+}

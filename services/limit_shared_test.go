@@ -125,7 +125,7 @@ func scriptCalls(t *testing.T, admin *redis.Client) (n int) {
 func TestPlacesAreCountedDownOverAllReplicas(t *testing.T) {
 	both := replicas(t, servertest.Redis(t), 2, 10)
 	for i := range 20 {
-		q, err := both[i%2].Take(t.Context(), "a")
+		q, err := both[i%2].Take(t.Context(), "a", 0)
 		if want := int64(max(9-i, 0)); q.Limit != 10 || q.Remaining != want || q.Reset > time.Minute || q.Reset < 50*time.Second {
 			t.Errorf("request %d: %+v", i, q)
 		}
@@ -153,7 +153,7 @@ func TestWindowsEndInRedis(t *testing.T) {
 		if passed := takes(t, l, "a", 9); passed != 3 {
 			t.Errorf("%d passed", passed)
 		}
-		q, _ := l.Take(t.Context(), "a")
+		q, _ := l.Take(t.Context(), "a", 0)
 		if q.Reset <= 0 || q.Reset > window {
 			t.Fatalf("%+v", q)
 		}
@@ -184,7 +184,7 @@ func TestAClientThatLeavesIsCountedAndBreaksNothing(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
-		if _, err := l.Take(gone, "a"); err != nil {
+		if _, err := l.Take(gone, "a", 0); err != nil {
 			t.Error(err)
 		}
 	}
@@ -278,7 +278,7 @@ func addsLittle(t *testing.T, l *Limit) {
 		<-tick.C
 		all.Go(func() {
 			began := time.Now()
-			_, err := l.Take(t.Context(), fmt.Sprint("address:", i))
+			_, err := l.Take(t.Context(), fmt.Sprint("address:", i), 0)
 			took[i] = time.Since(began)
 			if err != nil {
 				t.Error(err)
@@ -394,7 +394,7 @@ func TestCountersWithoutAnEndAreRepaired(t *testing.T) {
 		if err := client.Set(t.Context(), key, tt.count, tt.left).Err(); err != nil {
 			t.Fatal(err)
 		}
-		q, err := l.Take(t.Context(), account)
+		q, err := l.Take(t.Context(), account, 0)
 		if (err == nil) != tt.passes || q.Reset > time.Minute || q.Reset < 59*time.Second {
 			t.Errorf("%v: %+v, %v", tt, q, err)
 		}
@@ -520,4 +520,22 @@ func (l *lockedText) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
+}
+
+func TestAnAccountsOwnLimitIsSharedWhereTheGatewayHasNone(t *testing.T) {
+	server := servertest.StartRedis(t)
+	both := replicas(t, server.URL, 2, 0)
+	var passed int
+	for i := range 20 {
+		if _, err := both[i%2].Take(t.Context(), "a", 7); err == nil {
+			passed++
+		}
+	}
+	if passed != 7 || !both[0].Shared() {
+		t.Errorf("%d passed, shared: %v", passed, both[0].Shared())
+	}
+	server.Stop()
+	if _, err := both[0].Take(t.Context(), "b", 7); err != nil || both[0].Shared() {
+		t.Errorf("%v, shared: %v", err, both[0].Shared())
+	}
 }

@@ -38,7 +38,7 @@ func newTestLimit(t testing.TB, name string, perMinute int, client *redis.Client
 func takes(t testing.TB, l *Limit, account string, n int) (passed int) {
 	t.Helper()
 	for range n {
-		if _, err := l.Take(t.Context(), account); err == nil {
+		if _, err := l.Take(t.Context(), account, 0); err == nil {
 			passed++
 		} else {
 			checkRefusal(t, err)
@@ -56,7 +56,7 @@ func crowd(t testing.TB, account string, n int, limits ...*Limit) int {
 	for i := range n {
 		all.Go(func() {
 			<-begin
-			if _, err := limits[i%len(limits)].Take(t.Context(), account); err == nil {
+			if _, err := limits[i%len(limits)].Take(t.Context(), account, 0); err == nil {
 				passed.Add(1)
 			} else {
 				checkRefusal(t, err)
@@ -113,8 +113,8 @@ func TestWindowsAreOfAMinuteFromTheFirstRequest(t *testing.T) {
 				}
 				windows[account] = append(windows[account], now)
 				w := windows[account]
-				q, err := l.Take(t.Context(), account)
-				if want := (Quota{Limit: 5, Remaining: int64(max(5-len(w), 0)), Reset: w[0].Add(time.Minute).Sub(now)}); q != want {
+				q, err := l.Take(t.Context(), account, 0)
+				if want := (RequestStanding{Limit: 5, Remaining: int64(max(5-len(w), 0)), Reset: w[0].Add(time.Minute).Sub(now)}); q != want {
 					t.Fatalf("seed %d: %+v, want %+v", seed, q, want)
 				}
 				if (err != nil) != (len(w) > 5) {
@@ -134,7 +134,7 @@ func TestWhoWaitsAsToldPasses(t *testing.T) {
 		takes(t, l, "a", 1)
 		for range 100 {
 			time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
-			_, err := l.Take(t.Context(), "a")
+			_, err := l.Take(t.Context(), "a", 0)
 			if err == nil {
 				continue
 			}
@@ -175,7 +175,7 @@ func TestAccountsAndLimitsDoNotShareInProcess(t *testing.T) {
 func TestALimitOfNothingIsOff(t *testing.T) {
 	l := newTestLimit(t, "off", 0, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
 	for range 1000 {
-		if q, err := l.Take(t.Context(), "a"); err != nil || q != (Quota{}) {
+		if q, err := l.Take(t.Context(), "a", 0); err != nil || q != (RequestStanding{}) {
 			t.Fatalf("%+v, %v", q, err)
 		}
 	}
@@ -269,7 +269,7 @@ func heap() int64 {
 func TestAClockThatIsSetBackLocksNobodyOut(t *testing.T) {
 	l := newTestLimit(t, "clock", 3, nil)
 	l.local.counter("a").Increment(99, time.Now().Add(time.Hour).UnixNano())
-	q, err := l.Take(t.Context(), "a")
+	q, err := l.Take(t.Context(), "a", 0)
 	if err != nil || q.Remaining != 2 || q.Reset > time.Minute || q.Reset < 59*time.Second {
 		t.Errorf("%+v, %v", q, err)
 	}
@@ -318,7 +318,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 		l := newTestLimit(b, "bench", 1<<40, nil)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, err := l.Take(b.Context(), accounts[i%callers]); err != nil {
+			if _, err := l.Take(b.Context(), accounts[i%callers], 0); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -328,7 +328,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(p *testing.PB) {
 			for i := 0; p.Next(); i++ {
-				if _, err := l.Take(b.Context(), accounts[i%callers]); err != nil {
+				if _, err := l.Take(b.Context(), accounts[i%callers], 0); err != nil {
 					b.Error(err)
 				}
 			}
@@ -339,7 +339,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 		b.ReportAllocs()
 		takes(b, l, "a", 1)
 		for b.Loop() {
-			_, _ = l.Take(b.Context(), "a")
+			_, _ = l.Take(b.Context(), "a", 0)
 		}
 	})
 }
@@ -347,7 +347,31 @@ func BenchmarkTakeInProcess(b *testing.B) {
 func TestTakeInProcessAllocatesNothing(t *testing.T) {
 	l := newTestLimit(t, "allocs", 1<<40, nil)
 	ctx := t.Context()
-	if n := testing.AllocsPerRun(1000, func() { _, _ = l.Take(ctx, "key:1") }); n > 0 {
+	if n := testing.AllocsPerRun(1000, func() { _, _ = l.Take(ctx, "key:1", 0) }); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestAnAccountsOwnLimitHoldsAtOnceForAllThatTheWindowHasCounted(t *testing.T) {
+	for _, gateways := range []int{0, 4} {
+		l := newTestLimit(t, "own", gateways, nil)
+		for i, step := range []struct {
+			own, remaining int64
+			passes         bool
+		}{{3, 2, true}, {3, 1, true}, {10, 7, true}, {3, 0, false}, {10, 5, true}, {6, 0, true}, {6, 0, false}, {1000, 992, true}} {
+			s, err := l.Take(t.Context(), "a", step.own)
+			if s.Limit != step.own || s.Remaining != step.remaining || (err == nil) != step.passes {
+				t.Errorf("request %d: %+v, %v", i, s, err)
+			}
+			if err != nil {
+				checkRefusal(t, err)
+			}
+		}
+		if s, err := l.Take(t.Context(), "a", 0); (err == nil) != (gateways == 0) || s.Limit != int64(gateways) {
+			t.Errorf("under the gateway's own: %+v, %v", s, err)
+		}
+		if l.Shared() {
+			t.Error("shared without Redis")
+		}
 	}
 }
