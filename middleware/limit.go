@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -31,6 +32,17 @@ func (m Chain) Limit(l *services.Limit, account func(*gin.Context) string) gin.H
 			m.fail(c, err)
 		}
 	}
+}
+
+// TokenHeaders says how the caller's tokens stand; nothing where they have no
+// limit.
+func TokenHeaders(header http.Header, s services.TokenStanding) {
+	if s.Limit <= 0 {
+		return
+	}
+	header.Set("X-Ratelimit-Limit-Tokens", strconv.FormatInt(s.Limit, 10))
+	header.Set("X-Ratelimit-Remaining-Tokens", strconv.FormatInt(s.Remaining, 10))
+	header.Set("X-Ratelimit-Reset-Tokens", wholeSeconds(s.Reset).String())
 }
 
 // wholeSeconds rounds up, so that nobody comes back too early. Such durations

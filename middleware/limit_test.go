@@ -142,3 +142,15 @@ func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 		}
 	}
 }
+
+func TestTokenHeadersSayHowTheTokensStand(t *testing.T) {
+	header := http.Header{}
+	TokenHeaders(header, services.TokenStanding{})
+	if len(header) != 0 {
+		t.Errorf("%v", header)
+	}
+	TokenHeaders(header, services.TokenStanding{Limit: 1000, Remaining: 7, Reset: 11*time.Second + 1})
+	if header.Get("x-ratelimit-limit-tokens") != "1000" || header.Get("x-ratelimit-remaining-tokens") != "7" || header.Get("x-ratelimit-reset-tokens") != "12s" || len(header) != 3 {
+		t.Errorf("%v", header)
+	}
+}
