@@ -40,7 +40,9 @@ type QuotaOptions struct {
 // heard, and at least one call at once. It leaves out what the others had when
 // they were last heard. So together they stay within the limit, but for one call
 // on each replica and for what the others began after they were last heard. A
-// replica that has never heard Redis takes itself for the only one.
+// replica that has never heard Redis takes itself for the only one. One that alone
+// is cut off from Redis uses its share while the others, after those 20 s, may use
+// all.
 //
 // Redis is tried again every second. When it is back, or has come back empty, each
 // replica writes its entries again, and until all have had the time to, the share
@@ -68,13 +70,19 @@ type Quotas struct {
 
 // NewQuotas makes quotas. It waits for no Redis.
 func NewQuotas(opts QuotaOptions) *Quotas {
-	return &Quotas{
-		replica: rand.Text(), redis: opts.Redis, log: opts.Log, now: opts.Now,
+	q := &Quotas{
+		replica: rand.Text(), log: opts.Log, now: opts.Now,
 		beatScript: redis.NewScript(quotaBeatLua), takeScript: redis.NewScript(quotaTakeLua),
 		breaker: &limitBreaker{pause: quotaPause, now: opts.Now},
 		lease:   quotaLease, settle: quotaSettle, ticks: limitTicks,
 		accounts: map[string]*quotaAccount{}, sweepAt: quotaAccounts, replicas: 1,
 	}
+	if opts.Redis != nil {
+		// An answer that is late is taken all the same where it comes: a connection that
+		// is given up has to be made again.
+		q.redis = opts.Redis.WithTimeout(limitGivenUp)
+	}
+	return q
 }
 
 // Quota is what one call has taken. A nil Quota, that of an account without
@@ -106,7 +114,8 @@ func (q *Quotas) Take(ctx context.Context, account string, limits *models.Limits
 	if limits == nil || limits.TPMLimit <= 0 && limits.MaxParallel <= 0 {
 		return nil, nil
 	}
-	ask := &quotaAsk{take: true, calls: limits.MaxParallel, limit: limits.TPMLimit, need: max(tokens, 1)}
+	const most = 1 << 50 // so that a script's sums stay exact
+	ask := &quotaAsk{take: true, calls: min(limits.MaxParallel, most), limit: min(limits.TPMLimit, most), need: min(max(tokens, 1), most)}
 	if ask.limit > 0 {
 		ask.need = min(ask.need, ask.limit)
 	}

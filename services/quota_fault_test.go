@@ -328,3 +328,34 @@ func TestARedisThatIsFullStillCounts(t *testing.T) {
 		t.Errorf("%d got in afterwards", len(in))
 	}
 }
+
+func TestACallThatEndsDuringAnOutageIsGivenBackAfterIt(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	call := taken(t, both[0], "key:a", parallel(1), 10)
+	both[0].breaker.heard(errLimitLate)
+	call.End(0)
+	turnedAway(t, both[1], "key:a", parallel(1), 10)
+	within5s(t, "its place is free", func() bool {
+		both[0].beat(t.Context())
+		quota, err := both[1].Take(t.Context(), "key:a", parallel(1), 10)
+		quota.End(0)
+		return err == nil
+	})
+}
+
+func TestAnEndThatDoesNotReachRedisIsSaidAgain(t *testing.T) {
+	server := servertest.StartRedis(t)
+	q := quotaReplicasOf(t, server.URL, 1)[0]
+	call := taken(t, q, "key:a", parallel(1), 10)
+	server.Stop()
+	call.End(0)
+	server.Restart()
+	within5s(t, "its place is free", func() bool {
+		q.beat(t.Context())
+		if !q.Shared() {
+			return false
+		}
+		live, _, _ := entry(t, q, "key:a")
+		return live == 0
+	})
+}

@@ -328,6 +328,62 @@ func TestAReplicaThatWasFrozenEntersItsCallsAgain(t *testing.T) {
 	turnedAway(t, other, "key:a", parallel(4), 1)
 }
 
+// Its own clock may be minutes off until Redis has told it better.
+func TestAReplicaWhoseClockJumpsKeepsWhatItHasCounted(t *testing.T) {
+	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
+	for _, jump := range []time.Duration{-5 * time.Minute, 5 * time.Minute} {
+		q.now = time.Now
+		q.beat(t.Context())
+		if failure := sameMinute(q.redis, func() string {
+			account := fmt.Sprint("key:", rand.Int64())
+			q.now = time.Now
+			q.beat(t.Context())
+			taken(t, q, account, tpm(1000), 500)
+			q.now = func() time.Time { return time.Now().Add(jump) }
+			for i := range int64(3) {
+				quota, err := q.Take(t.Context(), account, tpm(1000), 100)
+				if s := quota.Standing(); err != nil || s.Remaining != 400-100*i {
+					return fmt.Sprintf("%s, call %d: %v, %+v", jump, i, err, s)
+				}
+			}
+			if _, _, tokens := entry(t, q, account); tokens != 800 {
+				return fmt.Sprintf("%s: %d tokens are entered", jump, tokens)
+			}
+			return ""
+		}); failure != "" {
+			t.Error(failure)
+		}
+	}
+}
+
+// The clock of Redis was an hour ahead when it was last heard.
+func TestAReplicaFromTheFutureIsGone(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	admitted(t, 5, "key:a", parallel(5), 1, both[0])
+	future := float64(time.Now().Add(time.Hour).UnixMilli())
+	if err := both[0].redis.ZAdd(t.Context(), quotaReplicas, redis.Z{Score: future, Member: both[0].replica}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if in := admitted(t, 50, "key:a", parallel(5), 1, both[1]); len(in) != 5 {
+		t.Errorf("%d got in", len(in))
+	}
+}
+
+func TestLargeNumbersOfTokensAreExact(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	const limit, first, second = 1 << 50, 1<<49 + 1<<48 + 1, 12345
+	if failure := sameMinute(both[0].redis, func() string {
+		account := fmt.Sprint("key:", rand.Int64())
+		taken(t, both[0], account, tpm(limit), first)
+		if s := taken(t, both[1], account, tpm(1<<62), second).Standing(); s.Remaining != limit-first-second {
+			return fmt.Sprintf("%+v", s)
+		}
+		return ""
+	}); failure != "" {
+		t.Error(failure)
+	}
+}
+
 // The tokens of a replica that is gone have been used all the same.
 func TestTheTokensOfAReplicaThatIsGoneAreCountedToTheEndOfTheMinute(t *testing.T) {
 	both := quotaReplicasOf(t, servertest.Redis(t), 2)
