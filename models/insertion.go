@@ -48,40 +48,39 @@ type record struct {
 	numbers []int64
 }
 
-// rows are n rows, which fill appends to an empty record one after the other.
-type rows struct {
+// batch is n rows, which fill appends to an empty record one after the other.
+type batch struct {
 	n    int
 	fill func(i int, r *record)
 }
 
-// raw is a transaction and the connection that it is on.
-type raw struct {
+// direct is a transaction and the connection that it is on.
+type direct struct {
 	tx   *gorm.DB
 	conn *sql.Conn
 }
 
-// one runs queries as one, on a connection whose driver they may use.
-func (s *Store) one(ctx context.Context, queries func(on raw) error) error {
+// direct runs queries as one, on a connection whose driver they may use.
+func (s *Store) direct(ctx context.Context, queries func(on direct) error) error {
 	return s.do(ctx, func(db *gorm.DB) error {
 		return db.Connection(func(db *gorm.DB) error {
 			conn, ok := db.Statement.ConnPool.(*sql.Conn)
 			if !ok {
 				return errors.New("not a connection")
 			}
-			return db.Transaction(func(tx *gorm.DB) error { return queries(raw{tx, conn}) })
+			return db.Transaction(func(tx *gorm.DB) error { return queries(direct{tx, conn}) })
 		})
 	})
 }
 
-func (r raw) embedded() bool { return r.tx.Name() == "sqlite" }
+func (d direct) embedded() bool { return d.tx.Name() == "sqlite" }
 
 // merge adds rows, each as onConflict says where it is there already.
-func (in *insertion) merge(on raw, all rows) error {
+func (in *insertion) merge(on direct, all batch) error {
 	if on.embedded() {
-		_, err := in.step(on, all)
-		return err
+		return in.step(on, all)
 	}
-	texts, flags, numbers := columns[string](in.texts, all.n), columns[bool](in.flags, all.n), columns[int64](in.numbers, all.n)
+	texts, flags, numbers := arrays[string](in.texts, all.n), arrays[bool](in.flags, all.n), arrays[int64](in.numbers, all.n)
 	var r record
 	for i := range all.n {
 		r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
@@ -111,8 +110,8 @@ func (in *insertion) merge(on raw, all rows) error {
 	return err
 }
 
-// columns are n columns of rows values each.
-func columns[T any](n, rows int) [][]T {
+// arrays are n columns of rows values each.
+func arrays[T any](n, rows int) [][]T {
 	all := make([][]T, n)
 	for i := range all {
 		all[i] = make([]T, rows)
@@ -122,7 +121,7 @@ func columns[T any](n, rows int) [][]T {
 
 // copy adds rows to PostgreSQL, none of which may be there already: it costs
 // half of what an INSERT does.
-func (in *insertion) copy(on raw, all rows) (added int64, err error) {
+func (in *insertion) copy(on direct, all batch) error {
 	var r record
 	values := make([]any, len(in.columns))
 	source := pgx.CopyFromSlice(all.n, func(i int) ([]any, error) {
@@ -131,19 +130,18 @@ func (in *insertion) copy(on raw, all rows) (added int64, err error) {
 		r.each(func(i int, v any) { values[i] = v })
 		return values, nil
 	})
-	err = on.conn.Raw(func(conn any) error {
+	return on.conn.Raw(func(conn any) error {
 		c, ok := conn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("%T is no connection to PostgreSQL", conn)
 		}
-		added, err = c.Conn().CopyFrom(on.tx.Statement.Context, pgx.Identifier{in.table}, in.columns, source)
+		_, err := c.Conn().CopyFrom(on.tx.Statement.Context, pgx.Identifier{in.table}, in.columns, source)
 		return err
 	})
-	return added, err
 }
 
-// step adds rows to SQLite one by one and says how many were added or changed.
-func (in *insertion) step(on raw, all rows) (added int64, err error) {
+// step adds rows to SQLite one by one.
+func (in *insertion) step(on direct, all batch) error {
 	// The driver starts a goroutine for each statement of a context that may
 	// end, which costs a third more; so the context is looked at in between.
 	// That it lives says as well that the transaction does, which ends after it
@@ -153,7 +151,7 @@ func (in *insertion) step(on raw, all rows) (added int64, err error) {
 	for i := range args {
 		args[i].Ordinal = i + 1
 	}
-	err = on.conn.Raw(func(conn any) error {
+	return on.conn.Raw(func(conn any) error {
 		c, ok := conn.(driver.ConnPrepareContext)
 		if !ok {
 			return fmt.Errorf("%T prepares nothing", conn)
@@ -175,19 +173,12 @@ func (in *insertion) step(on raw, all rows) (added int64, err error) {
 			r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
 			all.fill(i, &r)
 			r.each(func(i int, v any) { args[i].Value = v })
-			result, err := statement.ExecContext(ctx, args)
-			if err != nil {
+			if _, err := statement.ExecContext(ctx, args); err != nil {
 				return err
 			}
-			changed, err := result.RowsAffected()
-			if err != nil {
-				return err
-			}
-			added += changed
 		}
 		return nil
 	})
-	return added, err
 }
 
 // each gives the values in the order of their columns.

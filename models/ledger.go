@@ -26,7 +26,7 @@ var callRows = newInsertion("calls",
 	[]string{"stream", "estimated", "priced"},
 	[]string{"attempts", "status", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
 		"cost", "began_at", "first_token_us", "duration_us", "overhead_us"},
-	"ON CONFLICT (id) DO NOTHING")
+	"")
 
 // WriteCalls enters calls in the ledger, in one transaction: their rows, what
 // they add to the sums of their days and to what was spent, and what they take
@@ -34,10 +34,10 @@ var callRows = newInsertion("calls",
 // already changes nothing, so that a batch may be written again when nobody
 // knows whether it was. ErrRefused when a row cannot be kept as it is.
 func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) error {
-	err := s.one(ctx, func(on raw) error { return enter(on, replica, calls) })
+	err := s.direct(ctx, func(on direct) error { return enter(on, replica, calls) })
 	// Once more is enough, unless the former try is still being committed.
 	for tries := 3; errors.Is(err, errWritten) && tries > 0; tries-- {
-		err = s.one(ctx, func(on raw) error {
+		err = s.direct(ctx, func(on direct) error {
 			missing, err := unwritten(on.tx, calls)
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) er
 	return err
 }
 
-func enter(on raw, replica string, calls []Call) error {
+func enter(on direct, replica string, calls []Call) error {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -71,12 +71,12 @@ func enter(on raw, replica string, calls []Call) error {
 	return nil
 }
 
-func enterRows(on raw, calls []Call) error {
+func enterRows(on direct, calls []Call) error {
 	add := callRows.copy
 	if on.embedded() {
 		add = callRows.step
 	}
-	added, err := add(on, rows{len(calls), func(i int, r *record) {
+	err := add(on, batch{len(calls), func(i int, r *record) {
 		c := &calls[i]
 		r.texts = append(r.texts, c.ID, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider, c.Outcome, c.ErrorCode)
 		r.flags = append(r.flags, c.Stream, c.Estimated, c.Priced)
@@ -84,14 +84,11 @@ func enterRows(on raw, calls []Call) error {
 			c.InputTokens, c.CachedTokens, c.CacheWriteTokens, c.OutputTokens, c.ReasoningTokens,
 			c.Cost, c.BeganAt, c.FirstTokenUS, c.DurationUS, c.OverheadUS)
 	}})
-	if err != nil {
-		if errors.Is(named(err), ErrTaken) {
-			return errWritten
-		}
-		return fmt.Errorf("calls: %w", err)
-	}
-	if added != int64(len(calls)) {
+	if errors.Is(named(err), ErrTaken) {
 		return errWritten
+	}
+	if err != nil {
+		return fmt.Errorf("calls: %w", err)
 	}
 	return nil
 }

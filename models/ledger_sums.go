@@ -79,12 +79,12 @@ func (c *Call) Paid(by map[Hold]int64) {
 
 // write adds the sums to those of the database, in one order for all replicas:
 // they would otherwise wait for each other.
-func (s *sums) write(on raw) error {
+func (s *sums) write(on direct) error {
 	usage := slices.SortedFunc(maps.Keys(s.usage), func(a, b usageKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.user, b.user), cmp.Compare(a.key, b.key),
 			cmp.Compare(a.model, b.model), cmp.Compare(a.provider, b.provider))
 	})
-	err := usageRows.merge(on, rows{len(usage), func(i int, r *record) {
+	err := usageRows.merge(on, batch{len(usage), func(i int, r *record) {
 		k, of := usage[i], s.usage[usage[i]]
 		r.texts = append(r.texts, date(k.day), k.user, k.key, k.model, k.provider)
 		r.numbers = append(r.numbers, of.Calls, of.Failed, of.Estimated, of.Unpriced,
@@ -99,7 +99,7 @@ func (s *sums) write(on raw) error {
 	spent := slices.SortedFunc(maps.Keys(s.spent), func(a, b spendKey) int {
 		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.day, b.day))
 	})
-	err = spendRows.merge(on, rows{len(spent), func(i int, r *record) {
+	err = spendRows.merge(on, batch{len(spent), func(i int, r *record) {
 		r.texts = append(r.texts, spent[i].account, date(spent[i].day))
 		r.numbers = append(r.numbers, s.spent[spent[i]])
 	}})
