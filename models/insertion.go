@@ -2,39 +2,43 @@ package models
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/gorm"
 )
 
 // insertion writes many rows of one table in the way that costs each kind of
-// database the least: PostgreSQL gets a row of arrays, one for each column, and
-// SQLite a prepared statement, row by row. Its columns are texts, then truths,
-// then numbers.
+// database the least. Its columns are texts, then truths, then numbers.
 type insertion struct {
+	table                 string
+	columns               []string
 	texts, flags, numbers int
 	postgres, sqlite      string
 }
 
 func newInsertion(table string, texts, flags, numbers []string, onConflict string) insertion {
-	var columns, arrays, marks []string
+	in := insertion{table: table, texts: len(texts), flags: len(flags), numbers: len(numbers)}
+	var arrays, marks []string
 	add := func(kind string, names []string) {
 		for _, name := range names {
-			columns = append(columns, name)
-			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", len(columns), kind))
+			in.columns = append(in.columns, name)
+			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", len(in.columns), kind))
 			marks = append(marks, "?")
 		}
 	}
 	add("text", texts)
 	add("bool", flags)
 	add("bigint", numbers)
-	into := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") "
-	return insertion{
-		texts: len(texts), flags: len(flags), numbers: len(numbers),
-		postgres: into + "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ") " + onConflict,
-		sqlite:   into + "VALUES (" + strings.Join(marks, ", ") + ") " + onConflict,
-	}
+	into := "INSERT INTO " + table + " (" + strings.Join(in.columns, ", ") + ") "
+	in.postgres = into + "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ") " + onConflict
+	in.sqlite = into + "VALUES (" + strings.Join(marks, ", ") + ") " + onConflict
+	return in
 }
 
 // record is one row of an insertion.
@@ -44,21 +48,43 @@ type record struct {
 	numbers []int64
 }
 
-// write writes n rows, which fill appends to an empty record one after the
-// other, and says how many were added or changed.
-func (in *insertion) write(tx *gorm.DB, n int, fill func(i int, r *record)) (int64, error) {
-	if tx.Name() == "sqlite" {
-		return in.writeRows(tx, n, fill)
-	}
-	return in.writeArrays(tx, n, fill)
+// batch is n rows, which fill appends to an empty record one after the other.
+type batch struct {
+	n    int
+	fill func(i int, r *record)
 }
 
-func (in *insertion) writeArrays(tx *gorm.DB, n int, fill func(i int, r *record)) (int64, error) {
-	texts, flags, numbers := columns[string](in.texts, n), columns[bool](in.flags, n), columns[int64](in.numbers, n)
+// direct is a transaction and the connection that it is on.
+type direct struct {
+	tx   *gorm.DB
+	conn *sql.Conn
+}
+
+// direct runs queries as one, on a connection whose driver they may use.
+func (s *Store) direct(ctx context.Context, queries func(on direct) error) error {
+	return s.do(ctx, func(db *gorm.DB) error {
+		return db.Connection(func(db *gorm.DB) error {
+			conn, ok := db.Statement.ConnPool.(*sql.Conn)
+			if !ok {
+				return errors.New("not a connection")
+			}
+			return db.Transaction(func(tx *gorm.DB) error { return queries(direct{tx, conn}) })
+		})
+	})
+}
+
+func (d direct) embedded() bool { return d.tx.Name() == "sqlite" }
+
+// merge adds rows, each as onConflict says where it is there already.
+func (in *insertion) merge(on direct, all batch) error {
+	if on.embedded() {
+		return in.step(on, all)
+	}
+	texts, flags, numbers := arrays[string](in.texts, all.n), arrays[bool](in.flags, all.n), arrays[int64](in.numbers, all.n)
 	var r record
-	for i := range n {
+	for i := range all.n {
 		r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
-		fill(i, &r)
+		all.fill(i, &r)
 		for j, v := range r.texts {
 			texts[j][i] = v
 		}
@@ -69,7 +95,7 @@ func (in *insertion) writeArrays(tx *gorm.DB, n int, fill func(i int, r *record)
 			numbers[j][i] = v
 		}
 	}
-	args := make([]any, 0, in.texts+in.flags+in.numbers)
+	args := make([]any, 0, len(in.columns))
 	for _, column := range texts {
 		args = append(args, column)
 	}
@@ -80,15 +106,12 @@ func (in *insertion) writeArrays(tx *gorm.DB, n int, fill func(i int, r *record)
 		args = append(args, column)
 	}
 	// Past GORM, which makes a list of values of each array.
-	result, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, in.postgres, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	_, err := on.tx.Statement.ConnPool.ExecContext(on.tx.Statement.Context, in.postgres, args...)
+	return err
 }
 
-// columns are n columns of rows values each.
-func columns[T any](n, rows int) [][]T {
+// arrays are n columns of rows values each.
+func arrays[T any](n, rows int) [][]T {
 	all := make([][]T, n)
 	for i := range all {
 		all[i] = make([]T, rows)
@@ -96,39 +119,81 @@ func columns[T any](n, rows int) [][]T {
 	return all
 }
 
-func (in *insertion) writeRows(tx *gorm.DB, n int, fill func(i int, r *record)) (added int64, err error) {
-	// The driver starts a goroutine for each statement of a context that may
-	// end, which costs a third more. The transaction still ends with its own:
-	// no row is written after that.
-	ctx := context.WithoutCancel(tx.Statement.Context)
-	statement, err := tx.Statement.ConnPool.PrepareContext(ctx, in.sqlite)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = statement.Close() }()
+// copy adds rows to PostgreSQL, none of which may be there already: it costs
+// half of what an INSERT does.
+func (in *insertion) copy(on direct, all batch) error {
 	var r record
-	args := make([]any, 0, in.texts+in.flags+in.numbers)
-	for i := range n {
-		r, args = record{r.texts[:0], r.flags[:0], r.numbers[:0]}, args[:0]
-		fill(i, &r)
-		for _, v := range r.texts {
-			args = append(args, v)
+	values := make([]any, len(in.columns))
+	source := pgx.CopyFromSlice(all.n, func(i int) ([]any, error) {
+		r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
+		all.fill(i, &r)
+		r.each(func(i int, v any) { values[i] = v })
+		return values, nil
+	})
+	return on.conn.Raw(func(conn any) error {
+		c, ok := conn.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("%T is no connection to PostgreSQL", conn)
 		}
-		for _, v := range r.flags {
-			args = append(args, v)
-		}
-		for _, v := range r.numbers {
-			args = append(args, v)
-		}
-		result, err := statement.ExecContext(ctx, args...)
-		if err != nil {
-			return added, err
-		}
-		changed, err := result.RowsAffected()
-		if err != nil {
-			return added, err
-		}
-		added += changed
+		_, err := c.Conn().CopyFrom(on.tx.Statement.Context, pgx.Identifier{in.table}, in.columns, source)
+		return err
+	})
+}
+
+// step adds rows to SQLite one by one.
+func (in *insertion) step(on direct, all batch) error {
+	// The driver starts a goroutine for each statement of a context that may
+	// end, which costs a third more; so the context is looked at in between.
+	// That it lives says as well that the transaction does, which ends after it
+	// and not while the connection is held here.
+	ctx := context.WithoutCancel(on.tx.Statement.Context)
+	args := make([]driver.NamedValue, len(in.columns))
+	for i := range args {
+		args[i].Ordinal = i + 1
 	}
-	return added, nil
+	return on.conn.Raw(func(conn any) error {
+		c, ok := conn.(driver.ConnPrepareContext)
+		if !ok {
+			return fmt.Errorf("%T prepares nothing", conn)
+		}
+		prepared, err := c.PrepareContext(ctx, in.sqlite)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = prepared.Close() }()
+		statement, ok := prepared.(driver.StmtExecContext)
+		if !ok {
+			return fmt.Errorf("%T runs nothing", prepared)
+		}
+		var r record
+		for i := range all.n {
+			if err := on.tx.Statement.Context.Err(); err != nil {
+				return err
+			}
+			r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
+			all.fill(i, &r)
+			r.each(func(i int, v any) { args[i].Value = v })
+			if _, err := statement.ExecContext(ctx, args); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// each gives the values in the order of their columns.
+func (r *record) each(to func(i int, v any)) {
+	i := 0
+	for _, v := range r.texts {
+		to(i, v)
+		i++
+	}
+	for _, v := range r.flags {
+		to(i, v)
+		i++
+	}
+	for _, v := range r.numbers {
+		to(i, v)
+		i++
+	}
 }

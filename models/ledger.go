@@ -26,7 +26,7 @@ var callRows = newInsertion("calls",
 	[]string{"stream", "estimated", "priced"},
 	[]string{"attempts", "status", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
 		"cost", "began_at", "first_token_us", "duration_us", "overhead_us"},
-	"ON CONFLICT (id) DO NOTHING")
+	"")
 
 // WriteCalls enters calls in the ledger, in one transaction: their rows, what
 // they add to the sums of their days and to what was spent, and what they take
@@ -34,15 +34,15 @@ var callRows = newInsertion("calls",
 // already changes nothing, so that a batch may be written again when nobody
 // knows whether it was. ErrRefused when a row cannot be kept as it is.
 func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) error {
-	err := s.unit(ctx, func(tx *gorm.DB) error { return enter(tx, replica, calls) })
+	err := s.direct(ctx, func(on direct) error { return enter(on, replica, calls) })
 	// Once more is enough, unless the former try is still being committed.
 	for tries := 3; errors.Is(err, errWritten) && tries > 0; tries-- {
-		err = s.unit(ctx, func(tx *gorm.DB) error {
-			missing, err := unwritten(tx, calls)
+		err = s.direct(ctx, func(on direct) error {
+			missing, err := unwritten(on.tx, calls)
 			if err != nil {
 				return err
 			}
-			return enter(tx, replica, missing)
+			return enter(on, replica, missing)
 		})
 	}
 	if refused(err) {
@@ -51,33 +51,44 @@ func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) er
 	return err
 }
 
-func enter(tx *gorm.DB, replica string, calls []Call) error {
+func enter(on direct, replica string, calls []Call) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	added, err := callRows.write(tx, len(calls), func(i int, r *record) {
+	if err := enterRows(on, calls); err != nil {
+		return err
+	}
+	sums := sum(calls)
+	if err := sums.write(on); err != nil {
+		return err
+	}
+	if len(sums.moved) == 0 {
+		return nil
+	}
+	if err := moveHolds(on.tx, replica, sums.moved); err != nil {
+		return fmt.Errorf("holds: %w", err)
+	}
+	return nil
+}
+
+func enterRows(on direct, calls []Call) error {
+	add := callRows.copy
+	if on.embedded() {
+		add = callRows.step
+	}
+	err := add(on, batch{len(calls), func(i int, r *record) {
 		c := &calls[i]
 		r.texts = append(r.texts, c.ID, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider, c.Outcome, c.ErrorCode)
 		r.flags = append(r.flags, c.Stream, c.Estimated, c.Priced)
 		r.numbers = append(r.numbers, int64(c.Attempts), int64(c.Status),
 			c.InputTokens, c.CachedTokens, c.CacheWriteTokens, c.OutputTokens, c.ReasoningTokens,
 			c.Cost, c.BeganAt, c.FirstTokenUS, c.DurationUS, c.OverheadUS)
-	})
-	if err != nil {
-		return fmt.Errorf("calls: %w", err)
-	}
-	if added != int64(len(calls)) {
+	}})
+	if errors.Is(named(err), ErrTaken) {
 		return errWritten
 	}
-	sums := sum(calls)
-	if err := sums.write(tx); err != nil {
-		return err
-	}
-	if len(sums.moved) == 0 {
-		return nil
-	}
-	if err := moveHolds(tx, replica, sums.moved); err != nil {
-		return fmt.Errorf("holds: %w", err)
+	if err != nil {
+		return fmt.Errorf("calls: %w", err)
 	}
 	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"gorm.io/gorm"
 )
 
 var usageRows = newInsertion("usage_days",
@@ -81,17 +79,17 @@ func (c *Call) Paid(by map[Hold]int64) {
 
 // write adds the sums to those of the database, in one order for all replicas:
 // they would otherwise wait for each other.
-func (s *sums) write(tx *gorm.DB) error {
+func (s *sums) write(on direct) error {
 	usage := slices.SortedFunc(maps.Keys(s.usage), func(a, b usageKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.user, b.user), cmp.Compare(a.key, b.key),
 			cmp.Compare(a.model, b.model), cmp.Compare(a.provider, b.provider))
 	})
-	_, err := usageRows.write(tx, len(usage), func(i int, r *record) {
+	err := usageRows.merge(on, batch{len(usage), func(i int, r *record) {
 		k, of := usage[i], s.usage[usage[i]]
 		r.texts = append(r.texts, date(k.day), k.user, k.key, k.model, k.provider)
 		r.numbers = append(r.numbers, of.Calls, of.Failed, of.Estimated, of.Unpriced,
 			of.InputTokens, of.CachedTokens, of.CacheWriteTokens, of.OutputTokens, of.ReasoningTokens, of.Cost)
-	})
+	}})
 	if err != nil {
 		return fmt.Errorf("usage of days: %w", err)
 	}
@@ -101,10 +99,10 @@ func (s *sums) write(tx *gorm.DB) error {
 	spent := slices.SortedFunc(maps.Keys(s.spent), func(a, b spendKey) int {
 		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.day, b.day))
 	})
-	_, err = spendRows.write(tx, len(spent), func(i int, r *record) {
+	err = spendRows.merge(on, batch{len(spent), func(i int, r *record) {
 		r.texts = append(r.texts, spent[i].account, date(spent[i].day))
 		r.numbers = append(r.numbers, s.spent[spent[i]])
-	})
+	}})
 	if err != nil {
 		return fmt.Errorf("spend: %w", err)
 	}

@@ -310,3 +310,35 @@ func TestACallCountsForTheDayItBegan(t *testing.T) {
 		expect(t, behind(t, address), map[string]int64{"SELECT count(*) FROM usage_days": 2, "SELECT count(*) FROM spend": 4})
 	})
 }
+
+func TestABatchThatIsInterruptedIsWrittenWholeOrNotAtAll(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		done := 0
+		const tries = 80
+		for i := range tries + 1 {
+			var calls []models.Call
+			for j := range 40 {
+				calls = append(calls, call(fmt.Sprint(i, "-", j), "k1", noon))
+			}
+			// Ends anywhere between before its beginning and after its end.
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*200*time.Microsecond)
+			if i == tries {
+				ctx = t.Context()
+			}
+			if store.WriteCalls(ctx, "r1", calls) == nil {
+				done++
+			}
+			cancel()
+		}
+		db := behind(t, address)
+		n := number(t, db, "SELECT count(*) FROM calls")
+		if n < int64(40*done) || n%40 != 0 {
+			t.Errorf("%d rows of %d batches", n, done)
+		}
+		expect(t, db, map[string]int64{
+			"SELECT calls FROM usage_days":                     n,
+			"SELECT cost FROM spend WHERE account = 'gateway'": 70 * n,
+		})
+	})
+}

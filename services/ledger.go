@@ -125,30 +125,39 @@ func (l *Ledger) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
+			l.writeAll(ctx, working, true)
 		case <-l.ready:
+			l.writeAll(ctx, working, false)
 		case <-ctx.Done():
 		}
-		l.writeAll(ctx, working)
 		l.tell()
 	}
-	l.writeAll(ctx, working) // what came while the last was being written
+	for l.Stats().Queued > 0 && working.Err() == nil {
+		l.writeAll(ctx, working, true)
+	}
 	if left := l.queue.close(); left > 0 {
 		l.opts.Log.Error("the gateway stops and calls are not in the ledger", "calls", left)
 	}
 }
 
-// writeAll writes what waits. It ends early only with working.
-func (l *Ledger) writeAll(ctx, working context.Context) {
+// writeAll writes the whole batches that wait, and if it is to, what has come
+// of the next: the rest of that is for the next time, or a quick database would
+// get a transaction for every few rows.
+func (l *Ledger) writeAll(ctx, working context.Context, begun bool) {
 	for working.Err() == nil {
-		batch := l.queue.take()
+		batch := l.queue.take(begun)
 		if len(batch) == 0 {
 			return
 		}
 		for i := range batch {
 			cleanCall(&batch[i])
 		}
+		last := len(batch) < ledgerBatch
 		l.write(ctx, working, batch)
 		l.queue.reuse(batch)
+		if last {
+			return
+		}
 	}
 }
 
@@ -186,6 +195,7 @@ func (l *Ledger) write(ctx, working context.Context, batch []models.Call) {
 func (l *Ledger) wrote(part []models.Call) {
 	l.count(LedgerStats{Written: int64(len(part))})
 	l.queue.done(len(part))
+	l.tell()
 	if l.warned {
 		l.warned = false
 		l.opts.Log.Info("the ledger is written again")

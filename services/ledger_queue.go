@@ -42,9 +42,9 @@ func (q *ledgerQueue) add(call *models.Call) bool {
 	return true
 }
 
-// take is the oldest batch, full or not; empty when nothing waits. It stays in
-// the count of rows until done.
-func (q *ledgerQueue) take() []models.Call {
+// take is the oldest batch, which may be one that is only begun if that is
+// wanted; empty when nothing waits. It stays in the count of rows until done.
+func (q *ledgerQueue) take(begun bool) []models.Call {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.full) > 0 {
@@ -52,7 +52,7 @@ func (q *ledgerQueue) take() []models.Call {
 		q.full = slices.Delete(q.full, 0, 1)
 		return oldest
 	}
-	if len(q.last) == 0 {
+	if len(q.last) == 0 || !begun {
 		return nil
 	}
 	oldest := q.last

@@ -83,10 +83,45 @@ func TestAWholeBatchDoesNotWait(t *testing.T) {
 	l, _ := newLedger(h.store)
 	l.every = time.Hour
 	runLedger(t, l)
-	for range ledgerBatch {
+	for range ledgerBatch + 7 { // of which the last do
 		l.Add(ledgerCall("m"))
 	}
-	keyUntil(t, 5*time.Second, "written", func() bool { return l.Stats().Written == ledgerBatch })
+	keyUntil(t, 5*time.Second, "written", func() bool { return l.Stats() == LedgerStats{Queued: 7, Written: ledgerBatch} })
+}
+
+func TestRowsThatComeOneByOneAreWrittenTogether(t *testing.T) {
+	h := sqliteKeyHouse(t)
+	l, _ := newLedger(h.store)
+	l.every = 100 * time.Millisecond
+	transactions := 0
+	l.opts.Written = func(map[models.Hold]int64) { transactions++ }
+	began := time.Now()
+	stop := runLedger(t, l)
+	pace := time.NewTicker(time.Millisecond)
+	defer pace.Stop()
+	for range 300 {
+		<-pace.C
+		call := ledgerCall("m")
+		call.Holds[0].Account = "gateway"
+		l.Add(call)
+	}
+	stop()
+	if most := int(time.Since(began)/l.every) + 2; transactions > most {
+		t.Errorf("%d transactions, of at most %d", transactions, most)
+	}
+}
+
+func TestRowsWithoutRoomAreToldWhileOthersAreWritten(t *testing.T) {
+	h := sqliteKeyHouse(t)
+	l, log := newLedger(h.store)
+	l.queue.room = 5
+	for range 7 {
+		l.Add(ledgerCall("m"))
+	}
+	l.writeAll(t.Context(), t.Context(), true)
+	if text := log.String(); !strings.Contains(text, "calls=2") {
+		t.Errorf("the log: %s", text)
+	}
 }
 
 func TestWhatIsLeftIsWrittenWhenTheGatewayStops(t *testing.T) {
@@ -179,7 +214,7 @@ func TestAddingARowAllocatesNothing(t *testing.T) {
 		for range 3 * ledgerBatch / 2 {
 			l.Add(call)
 		}
-		for batch := l.queue.take(); len(batch) > 0; batch = l.queue.take() {
+		for batch := l.queue.take(true); len(batch) > 0; batch = l.queue.take(true) {
 			l.queue.done(len(batch))
 			l.queue.reuse(batch)
 		}
@@ -201,7 +236,7 @@ func TestTheQueueKeepsOrderAndForgetsWhatWasWritten(t *testing.T) {
 			q.add(&models.Call{Attempts: next})
 			next++
 		}
-		for batch := q.take(); len(batch) > 0; batch = q.take() {
+		for batch := q.take(true); len(batch) > 0; batch = q.take(true) {
 			for i := range batch {
 				if batch[i].Attempts != expected {
 					t.Fatalf("%d after %d", batch[i].Attempts, expected-1)
@@ -376,7 +411,9 @@ func TestOldRowsAreDeletedWhileOthersAreWritten(t *testing.T) {
 		kept.ID, kept.BeganAt = NewCallID(at), at.UnixMicro()
 		l.Add(kept)
 		ctx, cancel := context.WithCancel(t.Context())
-		l.writeAll(ctx, ctx)
+		for l.Stats().Queued > 0 {
+			l.writeAll(ctx, ctx, true)
+		}
 		cancel()
 		stop := runLedger(t, l)
 		added := 1

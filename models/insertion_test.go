@@ -1,0 +1,56 @@
+package models
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"modelgateway/models/servertest"
+)
+
+// Whoever goes past the pool's own transaction must not write after it.
+func TestNothingIsWrittenAfterATransactionHasEnded(t *testing.T) {
+	for name, address := range map[string]func() string{
+		"sqlite":   func() string { return "sqlite:" + filepath.Join(t.TempDir(), "gateway.db") },
+		"postgres": func() string { return servertest.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := Open(address())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			if err := store.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			err = store.direct(ctx, func(on direct) error {
+				cancel()
+				pool := on.tx.Statement.ConnPool
+				for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+					_, err := pool.ExecContext(context.WithoutCancel(ctx), "SELECT 1")
+					if errors.Is(err, sql.ErrTxDone) {
+						break
+					}
+					if time.Now().After(end) {
+						t.Fatal("the transaction does not end")
+					}
+				}
+				if err := enterRows(on, []Call{{ID: "call_1"}}); err == nil {
+					t.Error("written")
+				}
+				return ctx.Err()
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			var calls []Call
+			if err := store.db.WithContext(t.Context()).Find(&calls).Error; err != nil || len(calls) != 0 {
+				t.Errorf("%d rows outside of a transaction, %v", len(calls), err)
+			}
+		})
+	}
+}
