@@ -239,6 +239,9 @@ func TestAlertsAndDashboardAskForWhatThereIs(t *testing.T) {
 					t.Errorf("%s: %s has no label %s", where, f[1], m[1])
 				}
 				checkValue(t, where, m)
+				if (m[1] == "le" || m[1] == "quantile") && (m[2] != "=~" || !strings.HasSuffix(m[3], `(\\.0)?`)) {
+					t.Errorf("%s: Prometheus 3 writes %s=1 as 1.0, Prometheus 2 does not: %s", where, m[1], m[0])
+				}
 			}
 		}
 		for _, g := range grouping.FindAllStringSubmatch(expr, -1) {

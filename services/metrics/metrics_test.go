@@ -221,8 +221,14 @@ func TestCallsOfProvidersAreCounted(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfEachLimitBeginAtNothing(t *testing.T) {
+// Else Prometheus would take the first for the beginning, and see no increase.
+func TestRareCountersBeginAtNothing(t *testing.T) {
 	m := New()
+	for _, name := range []string{"upstream_retries_total{gemini}", "upstream_hedges_total{gemini}"} {
+		if n, there := figures(t, m)[name]; !there || n != 0 {
+			t.Errorf("%s: %v, %v", name, n, there)
+		}
+	}
 	m.Limited(LimitTokens)
 	m.Limited(LimitTokens)
 	got := figures(t, m)
