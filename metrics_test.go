@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // figures are the lines of /metrics, by their name with labels.
@@ -74,5 +77,27 @@ func TestMetricsAreForTheirCollectorWhereATokenIsSet(t *testing.T) {
 	}
 	if a := p.call(t, "GET", "/metrics", "", "Authorization", "Bearer collector-7f3a"); a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// What promtool check metrics asks of them.
+func TestWhatIsServedIsAsPrometheusWantsIt(t *testing.T) {
+	p := start(t, "SIMULATOR=true")
+	p.chat(t, `{"model":"gemini-2.5-flash","stream":true,"messages":[{"role":"user","content":"hello"}]}`)
+	a := p.get(t, "/metrics")
+	if a.status != 200 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+		t.Fatalf("%d %v", a.status, a.header)
+	}
+	problems, err := promlint.New(strings.NewReader(a.body)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("%v %v", problems, err)
+	}
+	for name, family := range exposed(t, a.body) {
+		if family.GetHelp() == "" || len(family.GetMetric()) == 0 {
+			t.Errorf("%s has no help or no sample", name)
+		}
+		if strings.HasPrefix(name, "modelgateway_") && strings.HasSuffix(name, "_total") != (family.GetType() == dto.MetricType_COUNTER) {
+			t.Errorf("%s is a %s", name, family.GetType())
+		}
 	}
 }

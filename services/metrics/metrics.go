@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"modelgateway/models/catalog"
 )
 
 const space = "modelgateway"
@@ -45,8 +47,12 @@ func New() *Metrics {
 		fallbacks: counter("fallbacks_total", "Requests that another model answered, by the model asked and the one that answered.", "model", "served"),
 		refusals:  counter("limit_refusals_total", "Requests that a limit of their key, or of the gateway, refused.", "limit"),
 	}
-	for _, limit := range Limits() {
-		m.refusals.WithLabelValues(limit) // so that the first refusal is seen as one more, not as a beginning
+	for _, limit := range Limits() { // so that the first is seen as one more, not as a beginning
+		m.refusals.WithLabelValues(limit)
+	}
+	for _, provider := range catalog.Providers() {
+		m.retries.WithLabelValues(provider)
+		m.hedges.WithLabelValues(provider)
 	}
 	m.registry.MustRegister(m.inFlight, m.requests, m.duration, m.calls, m.retries, m.hedges, m.fallbacks, m.refusals,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
