@@ -2,37 +2,164 @@ package models
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
 )
 
-// Spend is what an account has spent, in micro-dollars: since ever, and in the
-// windows that now lies in.
-type Spend struct {
-	Total, Day, Week, Month int64
+// Sum is what calls add up to.
+type Sum struct {
+	Calls            int64
+	Failed           int64 // neither answered nor left by their client
+	Estimated        int64 // calls whose tokens are our own estimate
+	Unpriced         int64 // calls whose cost nobody knows
+	InputTokens      int64 // cached ones included
+	CachedTokens     int64
+	CacheWriteTokens int64
+	OutputTokens     int64 // reasoning included
+	ReasoningTokens  int64
+	Cost             int64 // micro-dollars
 }
 
-// KeySpend is what keys have spent, by id. A key that has spent nothing is not
-// in it.
-func (s *Store) KeySpend(ctx context.Context, keyIDs []string, now time.Time) (map[string]Spend, error) {
-	accounts := make([]string, len(keyIDs))
-	for i, id := range keyIDs {
-		accounts[i] = AccountOfKey(id)
+// Add adds another sum to it.
+func (s *Sum) Add(o *Sum) {
+	s.Calls += o.Calls
+	s.Failed += o.Failed
+	s.Estimated += o.Estimated
+	s.Unpriced += o.Unpriced
+	s.InputTokens += o.InputTokens
+	s.CachedTokens += o.CachedTokens
+	s.CacheWriteTokens += o.CacheWriteTokens
+	s.OutputTokens += o.OutputTokens
+	s.ReasoningTokens += o.ReasoningTokens
+	s.Cost += o.Cost
+}
+
+func (s *Sum) count(c *Call) {
+	one := Sum{
+		Calls: 1, InputTokens: c.InputTokens, CachedTokens: c.CachedTokens, CacheWriteTokens: c.CacheWriteTokens,
+		OutputTokens: c.OutputTokens, ReasoningTokens: c.ReasoningTokens, Cost: c.Cost,
 	}
-	const sums = `account, SUM(cost) AS total, SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS day,
-		SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS week, SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS month`
-	var rows []struct {
-		Account string
-		Spend   `gorm:"embedded"`
+	if c.Outcome != OutcomeOK && c.Outcome != OutcomeClient {
+		one.Failed = 1
 	}
+	if c.Estimated {
+		one.Estimated = 1
+	}
+	if !c.Priced {
+		one.Unpriced = 1
+	}
+	s.Add(&one)
+}
+
+// UsageBy is what sums are taken by.
+type UsageBy string
+
+// What sums may be taken by. A model's provider comes with it.
+const (
+	ByDay   UsageBy = "day"
+	ByUser  UsageBy = "user"
+	ByKey   UsageBy = "key"
+	ByModel UsageBy = "model"
+)
+
+// UsageQuery asks for sums of the ledger.
+type UsageQuery struct {
+	From, To               string // days, both included
+	UserID, KeyID, ModelID string // only theirs; empty = everyone's
+	By                     []UsageBy
+	Most                   int // groups
+}
+
+// Usage is a sum of the ledger. What it was not taken by is empty.
+type Usage struct {
+	Day      string
+	UserID   string // also empty for calls of which nobody said who makes them
+	KeyID    string // also empty for calls without a key
+	KeyName  string
+	Model    string // that answered, or was tried last
+	Provider string
+	Sum      `gorm:"embedded"`
+}
+
+const usageSums = `CAST(SUM(calls) AS BIGINT) AS calls, CAST(SUM(failed) AS BIGINT) AS failed,
+	CAST(SUM(estimated) AS BIGINT) AS estimated, CAST(SUM(unpriced) AS BIGINT) AS unpriced,
+	CAST(SUM(input_tokens) AS BIGINT) AS input_tokens, CAST(SUM(cached_tokens) AS BIGINT) AS cached_tokens,
+	CAST(SUM(cache_write_tokens) AS BIGINT) AS cache_write_tokens, CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
+	CAST(SUM(reasoning_tokens) AS BIGINT) AS reasoning_tokens, CAST(SUM(cost) AS BIGINT) AS cost`
+
+// Usage sums the ledger, in no order; no group is without calls. ErrTooMany
+// when there are more groups than asked for.
+func (s *Store) Usage(ctx context.Context, q UsageQuery) ([]Usage, error) {
+	var columns []string
+	for _, c := range []struct {
+		by    UsageBy
+		names []string
+	}{
+		{ByDay, []string{"day"}}, {ByUser, []string{"user_id"}}, {ByKey, []string{"key_id"}}, {ByModel, []string{"model", "provider"}},
+	} {
+		if slices.Contains(q.By, c.by) {
+			columns = append(columns, c.names...)
+		}
+	}
+	var all []Usage
 	err := s.do(ctx, func(db *gorm.DB) error {
-		return db.Table("spend").Select(sums, Day.Since(now), Week.Since(now), Month.Since(now)).
-			Where("account IN ?", accounts).Group("account").Find(&rows).Error
+		sums := db.Table("usage_days").Select(strings.Join(append(columns, usageSums), ", ")).
+			Where("day BETWEEN ? AND ?", q.From, q.To).Having("SUM(calls) > 0").Limit(q.Most + 1)
+		for _, only := range []struct{ column, value string }{{"user_id", q.UserID}, {"key_id", q.KeyID}, {"model", q.ModelID}} {
+			if only.value != "" {
+				sums = sums.Where(only.column+" = ?", only.value)
+			}
+		}
+		if len(columns) > 0 {
+			sums = sums.Group(strings.Join(columns, ", "))
+		}
+		if !slices.Contains(q.By, ByKey) {
+			return sums.Find(&all).Error
+		}
+		return db.Table("(?) AS sums", sums).Select("sums.*, COALESCE(api_keys.name, '') AS key_name").
+			Joins("LEFT JOIN api_keys ON api_keys.id = sums.key_id").Find(&all).Error
 	})
-	spent := make(map[string]Spend, len(rows))
-	for _, row := range rows {
-		spent[row.Account[len(AccountOfKey("")):]] = row.Spend
+	if err == nil && len(all) > q.Most {
+		return nil, ErrTooMany
 	}
-	return spent, err
+	return all, err
+}
+
+// Spend is what a key has spent since ever, and in the windows that a time
+// lies in. Micro-dollars.
+type Spend struct{ Total, Day, Week, Month int64 }
+
+// KeySpend is what each of the keys has spent, by id; a key that has spent
+// nothing may be missing. What was spent a moment ago may not be in it yet.
+func (s *Store) KeySpend(ctx context.Context, keyIDs []string, now time.Time) (map[string]Spend, error) {
+	const few = 1000 // SQLite takes no more than 32,766 values
+	all := make(map[string]Spend, len(keyIDs))
+	for ids := range slices.Chunk(keyIDs, few) {
+		accounts := make([]string, len(ids))
+		for i, id := range ids {
+			accounts[i] = AccountOfKey(id)
+		}
+		var rows []struct {
+			Account string
+			Spend   `gorm:"embedded"`
+		}
+		err := s.do(ctx, func(db *gorm.DB) error {
+			return db.Table("spend").Select(`account, CAST(SUM(cost) AS BIGINT) AS total,
+				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS day,
+				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS week,
+				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS month`,
+				Day.Since(now), Week.Since(now), Month.Since(now)).
+				Where("account IN ?", accounts).Group("account").Find(&rows).Error
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			all[strings.TrimPrefix(row.Account, AccountOfKey(""))] = row.Spend
+		}
+	}
+	return all, nil
 }

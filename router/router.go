@@ -26,6 +26,7 @@ type Options struct {
 	Keys    *controllers.Keys
 	Admin   *controllers.Admin
 	IDP     *controllers.IDP
+	Usage   *controllers.Usage
 	Metrics *controllers.Metrics
 
 	Callers   middleware.Auth // who may call /v1
@@ -84,11 +85,13 @@ func New(opts Options) (http.Handler, error) {
 	admin.PATCH("/keys/:id", handle(opts.Admin.ChangeKey))
 	admin.DELETE("/keys/:id", handle(opts.Admin.RevokeKey))
 	admin.GET("/audit", handle(opts.Admin.Audit))
+	admin.GET("/usage", handle(opts.Usage.All))
 
 	v1 := engine.Group("/v1", chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
 	v1.POST("/chat/completions", handle(opts.Chat.Create))
 	v1.GET("/models", handle(opts.Models.List))
 	v1.GET("/models/:id", handle(opts.Models.Get))
+	v1.GET("/usage", handle(opts.Usage.Own))
 	return engine, nil
 }
 

@@ -2,59 +2,84 @@ package api
 
 import (
 	"errors"
-	"math"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
-// USD is an amount of money in micro-dollars. In JSON it is a decimal number of
-// dollars, exactly, with at most six decimals.
+// USD is an amount of US dollars in micro-dollars. In JSON it is an exact
+// decimal number of dollars: 12.5 is 12,500,000.
 type USD int64
 
-const usdDecimals = 6
+const (
+	microDigits = 6
+	micro       = 1_000_000
 
-// MarshalJSONTo writes dollars without zeros at the end.
-func (u USD) MarshalJSONTo(enc *jsontext.Encoder) error {
-	sign, micro := "", uint64(u)
+	// MostUSD is the largest amount that is read.
+	MostUSD USD = 1_000_000_000 * micro
+)
+
+var errUSD = errors.New("must be an amount in US dollars, from 0 to 1000000000 and with at most 6 decimals")
+
+// String is the amount in dollars without needless digits: 0.000123, 12.5, 0.
+func (u USD) String() string {
+	sign, n := "", uint64(u)
 	if u < 0 {
-		sign, micro = "-", uint64(-u)
+		sign, n = "-", -n
 	}
-	digits := strconv.FormatUint(micro, 10)
-	for len(digits) <= usdDecimals {
-		digits = "0" + digits
+	whole, rest := n/micro, n%micro
+	text := sign + strconv.FormatUint(whole, 10)
+	if rest == 0 {
+		return text
 	}
-	whole, rest := digits[:len(digits)-usdDecimals], strings.TrimRight(digits[len(digits)-usdDecimals:], "0")
-	if rest != "" {
-		whole += "." + rest
-	}
-	return enc.WriteValue(jsontext.Value(sign + whole))
+	digits := strconv.FormatUint(micro+rest, 10)[1:] // with its leading zeros
+	return text + "." + strings.TrimRight(digits, "0")
 }
 
-var errUSD = errors.New("must be a number of dollars with at most 6 decimals")
+// MarshalJSON writes the number.
+func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalJSONFrom reads a number without an exponent.
-func (u *USD) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	value, err := dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	if value.Kind() != '0' {
+// UnmarshalJSON reads a number, exactly or not at all: it refuses what is
+// negative, larger than MostUSD or finer than a micro-dollar.
+func (u *USD) UnmarshalJSON(text []byte) error {
+	n, ok := parseUSD(string(text))
+	if !ok {
 		return errUSD
 	}
-	text, negative := strings.CutPrefix(string(value), "-")
-	whole, rest, _ := strings.Cut(text, ".")
-	if len(rest) > usdDecimals || strings.ContainsAny(text, "eE") {
-		return errUSD
-	}
-	micro, err := strconv.ParseUint(whole+rest+strings.Repeat("0", usdDecimals-len(rest)), 10, 64)
-	if err != nil || micro > math.MaxInt64 {
-		return errUSD
-	}
-	*u = USD(micro)
-	if negative {
-		*u = -*u
-	}
+	*u = n
 	return nil
+}
+
+// parseUSD reads a JSON number, in all the ways that it may be written.
+func parseUSD(text string) (USD, bool) {
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, `"`) {
+		return 0, false
+	}
+	number, power, scientific := strings.Cut(strings.ToLower(text), "e")
+	whole, decimals, _ := strings.Cut(number, ".")
+	digits := strings.TrimLeft(whole+decimals, "0")
+	significant := strings.TrimRight(digits, "0")
+	if strings.Trim(digits, "0123456789") != "" || number == "" {
+		return 0, false // null, true, an object
+	}
+	if digits == "" {
+		return 0, true
+	}
+	exponent := 0
+	if scientific {
+		var err error
+		if exponent, err = strconv.Atoi(power); err != nil {
+			return 0, false
+		}
+	}
+	// The amount is its significant digits and this many zeros, in micro-dollars.
+	zeros := len(digits) - len(significant) - len(decimals) + microDigits
+	const most = 16 // digits of MostUSD
+	if exponent > most+len(text) || exponent < -most-len(text) {
+		return 0, false
+	}
+	if zeros += exponent; zeros < 0 || len(significant)+zeros > most {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(significant+strings.Repeat("0", zeros), 10, 64)
+	return USD(n), err == nil && USD(n) <= MostUSD
 }

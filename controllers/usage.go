@@ -1,0 +1,113 @@
+package controllers
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/middleware"
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services"
+)
+
+// Usage serves what calls have used and cost.
+type Usage struct {
+	Service *services.Usage
+}
+
+// Own answers GET /v1/usage: the caller's own.
+func (h *Usage) Own(c *gin.Context) error {
+	ask, err := usageAsk(c.Request.URL.RawQuery, false)
+	if err != nil {
+		return err
+	}
+	report, err := h.Service.Own(c.Request.Context(), middleware.CallerOf(c.Request.Context()), ask)
+	return writeUsage(c, report, err)
+}
+
+// All answers GET /admin/usage: everyone's.
+func (h *Usage) All(c *gin.Context) error {
+	ask, err := usageAsk(c.Request.URL.RawQuery, true)
+	if err != nil {
+		return err
+	}
+	report, err := h.Service.All(c.Request.Context(), ask)
+	return writeUsage(c, report, err)
+}
+
+// usageAsk reads a query strictly: whoever misspells a name would believe sums
+// of something else.
+func usageAsk(raw string, everyone bool) (ask services.UsageAsk, err error) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return ask, api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").Because(err)
+	}
+	params := map[string]*string{"from": &ask.From, "to": &ask.To, "group_by": &ask.GroupBy}
+	if everyone {
+		params["user_id"], params["key_id"], params["model"] = &ask.UserID, &ask.KeyID, &ask.Model
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		into, values := params[name], query[name]
+		switch {
+		case into == nil:
+			return ask, api.Invalid(api.CodeInvalidValue, clip(name), "there is no parameter of this name here")
+		case len(values) > 1:
+			return ask, api.Invalid(api.CodeInvalidValue, name, "%s is given %d times", name, len(values))
+		case values[0] == "":
+			return ask, api.Invalid(api.CodeInvalidValue, name, "%s is empty", name)
+		}
+		*into = values[0]
+	}
+	return ask, nil
+}
+
+// clip is the beginning of a name that a client made up.
+func clip(name string) string {
+	const longest = 50
+	return string([]rune(name)[:min(len([]rune(name)), longest)])
+}
+
+func writeUsage(c *gin.Context, report *services.UsageReport, err error) error {
+	if err != nil {
+		return err
+	}
+	list := api.UsageList{
+		Object: api.ObjectList, From: report.From, To: report.To,
+		Data: make([]api.UsageRow, len(report.Rows)), Total: usageTotals(&report.Total),
+	}
+	grouped := map[models.UsageBy]bool{}
+	for _, by := range report.By {
+		list.GroupBy = append(list.GroupBy, string(by))
+		grouped[by] = true
+	}
+	for i := range report.Rows {
+		row := &report.Rows[i]
+		out := &list.Data[i]
+		*out = api.UsageRow{Day: row.Day, KeyName: row.KeyName, Model: row.Model, UsageTotals: usageTotals(&row.Sum)}
+		out.UserID = maybe(row.UserID, grouped[models.ByUser])
+		out.KeyID = maybe(row.KeyID, grouped[models.ByKey])
+		out.Provider = maybe(row.Provider, grouped[models.ByModel])
+	}
+	return writeJSON(c, http.StatusOK, list)
+}
+
+func maybe(text string, there bool) *api.Maybe {
+	if !there {
+		return nil
+	}
+	m := api.Maybe(text)
+	return &m
+}
+
+func usageTotals(s *models.Sum) api.UsageTotals {
+	return api.UsageTotals{
+		Calls: s.Calls, Failed: s.Failed, Estimated: s.Estimated, Unpriced: s.Unpriced,
+		InputTokens: s.InputTokens, CachedTokens: s.CachedTokens, CacheWriteTokens: s.CacheWriteTokens,
+		OutputTokens: s.OutputTokens, ReasoningTokens: s.ReasoningTokens,
+		TotalTokens: s.InputTokens + s.OutputTokens, CostUSD: api.USD(s.Cost),
+	}
+}

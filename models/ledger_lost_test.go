@@ -1,0 +1,129 @@
+package models_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+
+	"modelgateway/models"
+	"modelgateway/models/servertest"
+)
+
+// losing stands before PostgreSQL and, as often as it is told, cuts a
+// connection when the server has answered its COMMIT, before the client hears.
+type losing struct {
+	address string
+	mu      sync.Mutex
+	cuts    int
+	cut     int // so far
+}
+
+func (l *losing) take() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cuts == 0 {
+		return false
+	}
+	l.cuts--
+	l.cut++
+	return true
+}
+
+// lose starts the proxy and returns the address to use instead.
+func lose(t *testing.T, address string, cuts int) (*losing, string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &losing{address: u.Host, cuts: cuts}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { l.carry(client) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		all.Wait()
+	})
+	u.Host = listener.Addr().String()
+	return l, u.String()
+}
+
+func (l *losing) carry(client net.Conn) {
+	server, err := net.Dial("tcp", l.address)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	var both sync.WaitGroup
+	var mu sync.Mutex
+	committing := false
+	both.Go(func() {
+		defer func() { _, _ = client.Close(), server.Close() }()
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := client.Read(buf)
+			if bytes.Contains(buf[:n], []byte("commit\x00")) && l.take() {
+				mu.Lock()
+				committing = true
+				mu.Unlock()
+			}
+			if _, err2 := server.Write(buf[:n]); errors.Join(err, err2) != nil {
+				return
+			}
+		}
+	})
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buf)
+		mu.Lock()
+		cut := committing
+		mu.Unlock()
+		if cut || err != nil {
+			break
+		}
+		if _, err := io.Copy(client, bytes.NewReader(buf[:n])); err != nil {
+			break
+		}
+	}
+	_, _ = client.Close(), server.Close()
+	both.Wait()
+}
+
+func TestACommitWhoseAnswerWasLostCountsOnce(t *testing.T) {
+	address := servertest.Postgres(t)
+	migrated(t, address)
+	proxy, through := lose(t, address, 2)
+	store := open(t, through)
+	calls := []models.Call{call("a", "k1", noon), call("b", "k1", noon)}
+	for range 2 { // the second is lost as well
+		if err := store.WriteCalls(t.Context(), "r1", calls); err == nil || errors.Is(err, models.ErrRefused) {
+			t.Errorf("an answer that was lost: %v", err)
+		}
+		calls = append(calls, call("c", "k2", noon))
+	}
+	write(t, store, calls[:3]...)
+	if proxy.cut != 2 {
+		t.Fatalf("%d answers were lost", proxy.cut)
+	}
+	expect(t, behind(t, address), map[string]int64{
+		"SELECT count(*) FROM calls":                       3,
+		"SELECT sum(calls) FROM usage_days":                3,
+		"SELECT cost FROM spend WHERE account = 'key:k1'":  140,
+		"SELECT cost FROM spend WHERE account = 'gateway'": 210,
+	})
+}

@@ -1,0 +1,114 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+var usageRows = newInsertion("usage_days",
+	[]string{"day", "user_id", "key_id", "model", "provider"}, nil,
+	[]string{"calls", "failed", "estimated", "unpriced", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost"},
+	`ON CONFLICT (day, user_id, key_id, model, provider) DO UPDATE SET
+	calls = usage_days.calls + excluded.calls,
+	failed = usage_days.failed + excluded.failed,
+	estimated = usage_days.estimated + excluded.estimated,
+	unpriced = usage_days.unpriced + excluded.unpriced,
+	input_tokens = usage_days.input_tokens + excluded.input_tokens,
+	cached_tokens = usage_days.cached_tokens + excluded.cached_tokens,
+	cache_write_tokens = usage_days.cache_write_tokens + excluded.cache_write_tokens,
+	output_tokens = usage_days.output_tokens + excluded.output_tokens,
+	reasoning_tokens = usage_days.reasoning_tokens + excluded.reasoning_tokens,
+	cost = usage_days.cost + excluded.cost`)
+
+var spendRows = newInsertion("spend", []string{"account", "day"}, nil, []string{"cost"},
+	"ON CONFLICT (account, day) DO UPDATE SET cost = spend.cost + excluded.cost")
+
+// sums are what a batch of calls adds up to.
+type sums struct {
+	usage map[usageKey]*Sum
+	spent map[spendKey]int64
+	moved map[Hold]int64
+}
+
+// Days are counted from 1970 until they are written: a date is long.
+type usageKey struct {
+	day                        int64
+	user, key, model, provider string
+}
+
+type spendKey struct {
+	account string
+	day     int64
+}
+
+func sum(calls []Call) sums {
+	s := sums{usage: map[usageKey]*Sum{}, spent: map[spendKey]int64{}, moved: map[Hold]int64{}}
+	for i := range calls {
+		c := &calls[i]
+		day := c.BeganAt / (24 * time.Hour).Microseconds()
+		key := usageKey{day, c.UserID, c.KeyID, cmp.Or(c.Served, c.Model), c.Provider}
+		of := s.usage[key]
+		if of == nil {
+			of = &Sum{}
+			s.usage[key] = of
+		}
+		of.count(c)
+		if c.Cost == 0 {
+			continue
+		}
+		s.spent[spendKey{AccountOfAll, day}] += c.Cost
+		if c.KeyID != "" {
+			s.spent[spendKey{AccountOfKey(c.KeyID), day}] += c.Cost
+		}
+		c.Paid(s.moved)
+	}
+	return s
+}
+
+// Paid adds what a call cost to each of the holds it is paid from.
+func (c *Call) Paid(by map[Hold]int64) {
+	for _, hold := range c.Holds {
+		if hold.Account != "" && c.Cost != 0 {
+			by[hold] += c.Cost
+		}
+	}
+}
+
+// write adds the sums to those of the database, in one order for all replicas:
+// they would otherwise wait for each other.
+func (s *sums) write(tx *gorm.DB) error {
+	usage := slices.SortedFunc(maps.Keys(s.usage), func(a, b usageKey) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.user, b.user), cmp.Compare(a.key, b.key),
+			cmp.Compare(a.model, b.model), cmp.Compare(a.provider, b.provider))
+	})
+	_, err := usageRows.write(tx, len(usage), func(i int, r *record) {
+		k, of := usage[i], s.usage[usage[i]]
+		r.texts = append(r.texts, date(k.day), k.user, k.key, k.model, k.provider)
+		r.numbers = append(r.numbers, of.Calls, of.Failed, of.Estimated, of.Unpriced,
+			of.InputTokens, of.CachedTokens, of.CacheWriteTokens, of.OutputTokens, of.ReasoningTokens, of.Cost)
+	})
+	if err != nil {
+		return fmt.Errorf("usage of days: %w", err)
+	}
+	if len(s.spent) == 0 {
+		return nil
+	}
+	spent := slices.SortedFunc(maps.Keys(s.spent), func(a, b spendKey) int {
+		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.day, b.day))
+	})
+	_, err = spendRows.write(tx, len(spent), func(i int, r *record) {
+		r.texts = append(r.texts, spent[i].account, date(spent[i].day))
+		r.numbers = append(r.numbers, s.spent[spent[i]])
+	})
+	if err != nil {
+		return fmt.Errorf("spend: %w", err)
+	}
+	return nil
+}
+
+func date(day int64) string { return DayOf(time.Unix(day*int64(24*time.Hour/time.Second), 0)) }

@@ -1,0 +1,312 @@
+package models_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// call is a call of a key at a time, with numbers that all differ.
+func call(id, key string, at time.Time) models.Call {
+	return models.Call{
+		ID: models.CallID(at, id), RequestID: "req-" + id, UserID: "ada", KeyID: key, Model: "asked", Served: "served", Provider: "openai",
+		Stream: true, Attempts: 2, Status: 200, Outcome: models.OutcomeOK, ErrorCode: "none",
+		InputTokens: 11, CachedTokens: 3, CacheWriteTokens: 4, OutputTokens: 25, ReasoningTokens: 6, Estimated: true, Priced: true, Cost: 70,
+		BeganAt: at.UnixMicro(), FirstTokenUS: 8, DurationUS: 9, OverheadUS: 10,
+	}
+}
+
+func write(t *testing.T, store *models.Store, calls ...models.Call) {
+	t.Helper()
+	if err := store.WriteCalls(t.Context(), "r1", calls); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// number is what a query of one number answers.
+func number(t *testing.T, db *sql.DB, query string) int64 {
+	t.Helper()
+	var n sql.NullInt64
+	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n.Int64
+}
+
+func expect(t *testing.T, db *sql.DB, wants map[string]int64) {
+	t.Helper()
+	for query, want := range wants {
+		if got := number(t, db, query); got != want {
+			t.Errorf("%s = %d, want %d", query, got, want)
+		}
+	}
+}
+
+func TestACallIsEnteredWhole(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		c := call("a", "k1", noon)
+		write(t, store, c)
+		var got models.Call
+		err := behind(t, address).QueryRowContext(t.Context(), `SELECT id, request_id, user_id, key_id, model, served, provider, stream,
+			attempts, status, outcome, error_code, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
+			estimated, priced, cost, began_at, first_token_us, duration_us, overhead_us FROM calls`).Scan(
+			&got.ID, &got.RequestID, &got.UserID, &got.KeyID, &got.Model, &got.Served, &got.Provider, &got.Stream,
+			&got.Attempts, &got.Status, &got.Outcome, &got.ErrorCode, &got.InputTokens, &got.CachedTokens, &got.CacheWriteTokens,
+			&got.OutputTokens, &got.ReasoningTokens, &got.Estimated, &got.Priced, &got.Cost, &got.BeganAt, &got.FirstTokenUS,
+			&got.DurationUS, &got.OverheadUS)
+		if err != nil || got != c {
+			t.Errorf("%v\n%+v\n%+v", err, got, c)
+		}
+		other := models.Call{ID: "call_2", BeganAt: noon.UnixMicro()} // whose truths are all false
+		write(t, store, other)
+		expect(t, behind(t, address), map[string]int64{
+			"SELECT count(*) FROM calls WHERE NOT stream AND NOT estimated AND NOT priced": 1,
+			"SELECT count(*) FROM calls WHERE stream AND estimated AND priced":             1,
+		})
+	})
+}
+
+func TestSumsOfADayAddUp(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		db := behind(t, address)
+		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
+			('key:k1', '2026-11-01', 'r1', 1000), ('gateway', '', 'r1', 1000), ('gateway', '', 'r2', 1000), ('key:k1', '', 'r1', 1000)`)
+		paid := [2]models.Hold{{Account: "key:k1", Since: "2026-11-01"}, {Account: models.AccountOfAll}}
+		a, b, c := call("a", "k1", noon), call("b", "k1", noon), call("c", "", noon)
+		a.Holds, b.Holds = paid, paid
+		b.Outcome, b.Estimated, b.Priced, b.Cost = models.OutcomeTimeout, false, false, 5
+		c.Outcome, c.Served = models.OutcomeClient, "" // nothing was tried: what was asked for counts
+		c.Holds[1] = models.Hold{Account: "key:gone"}  // a hold that is not there
+		free := call("d", "k2", noon)
+		free.Cost = 0
+		write(t, store, a, b)
+		write(t, store, c, free)
+		const ofKey = " FROM usage_days WHERE day = '2026-11-21' AND user_id = 'ada' AND key_id = 'k1' AND model = 'served' AND provider = 'openai'"
+		expect(t, db, map[string]int64{
+			"SELECT calls" + ofKey:              2,
+			"SELECT failed" + ofKey:             1,
+			"SELECT estimated" + ofKey:          1,
+			"SELECT unpriced" + ofKey:           1,
+			"SELECT input_tokens" + ofKey:       22,
+			"SELECT cached_tokens" + ofKey:      6,
+			"SELECT cache_write_tokens" + ofKey: 8,
+			"SELECT output_tokens" + ofKey:      50,
+			"SELECT reasoning_tokens" + ofKey:   12,
+			"SELECT cost" + ofKey:               75,
+			"SELECT count(*) FROM usage_days":   3,
+			"SELECT calls - failed FROM usage_days WHERE key_id = '' AND model = 'asked'": 1,
+			"SELECT cost FROM spend WHERE account = 'key:k1' AND day = '2026-11-21'":      75,
+			"SELECT cost FROM spend WHERE account = 'gateway' AND day = '2026-11-21'":     145,
+			"SELECT count(*) FROM spend": 2,
+			"SELECT amount FROM budget_holds WHERE account = 'key:k1' AND since = '2026-11-01'": 925,
+			"SELECT amount FROM budget_holds WHERE account = 'key:k1' AND since = ''":           1000,
+			"SELECT amount FROM budget_holds WHERE account = 'gateway' AND replica = 'r1'":      925,
+			"SELECT amount FROM budget_holds WHERE account = 'gateway' AND replica = 'r2'":      1000,
+			"SELECT count(*) FROM budget_holds":                                                 4,
+		})
+	})
+}
+
+func TestWhatIsWrittenAgainCountsOnce(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		db := behind(t, address)
+		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('gateway', '', 'r1', 1000)")
+		var calls []models.Call
+		for i := range 5 {
+			c := call(fmt.Sprint(i), "k1", noon)
+			c.Holds[0] = models.Hold{Account: "gateway"}
+			calls = append(calls, c)
+		}
+		write(t, store, calls[:3]...)
+		write(t, store, calls[:3]...)
+		write(t, store, calls[2:4]...)                  // one is new
+		write(t, store, calls[4], calls[4], calls[0])   // twice in one batch
+		write(t, store, slices.Concat(calls, calls)...) // nothing is new
+		write(t, store)                                 // nothing at all
+		expect(t, db, map[string]int64{
+			"SELECT count(*) FROM calls":                       5,
+			"SELECT calls FROM usage_days":                     5,
+			"SELECT cost FROM usage_days":                      350,
+			"SELECT cost FROM spend WHERE account = 'key:k1'":  350,
+			"SELECT cost FROM spend WHERE account = 'gateway'": 350,
+			"SELECT amount FROM budget_holds":                  650,
+		})
+	})
+}
+
+func TestReplicasThatWriteAtOnceLoseNothing(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		const replicas, batches, rows = 3, 15, 40
+		migrated(t, address)
+		var all sync.WaitGroup
+		for r := range replicas {
+			store := open(t, address)
+			all.Go(func() {
+				for b := range batches {
+					var calls []models.Call
+					for i := range rows {
+						// Each replica meets the same keys, days and holds in an order of its own.
+						c := call(fmt.Sprintf("%d-%d-%d", r, b, i), fmt.Sprint("k", rand.IntN(20)), noon.AddDate(0, 0, -rand.IntN(3)))
+						c.Holds = [2]models.Hold{{Account: models.AccountOfKey(c.KeyID)}, {Account: models.AccountOfAll}}
+						calls = append(calls, c)
+					}
+					// SQLite lets one in after the other, and none for ever.
+					err := store.WriteCalls(t.Context(), "r", calls)
+					for tries := 0; errors.Is(err, context.DeadlineExceeded) && tries < 10; tries++ {
+						err = store.WriteCalls(t.Context(), "r", calls)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		const n = replicas * batches * rows
+		expect(t, behind(t, address), map[string]int64{
+			"SELECT count(*) FROM calls":                             n,
+			"SELECT sum(calls) FROM usage_days":                      n,
+			"SELECT sum(cost) FROM usage_days":                       70 * n,
+			"SELECT sum(cost) FROM spend WHERE account = 'gateway'":  70 * n,
+			"SELECT sum(cost) FROM spend WHERE account <> 'gateway'": 70 * n,
+		})
+	})
+}
+
+func TestABatchWithARowThatIsRefusedIsRefusedWhole(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		db := behind(t, address)
+		execute(t, db, refusal(address))
+		bad := call("b", "k1", noon)
+		bad.Model = "bad"
+		if err := store.WriteCalls(t.Context(), "r1", []models.Call{call("a", "k1", noon), bad}); !errors.Is(err, models.ErrRefused) {
+			t.Errorf("%v", err)
+		}
+		expect(t, db, map[string]int64{
+			"SELECT count(*) FROM calls": 0, "SELECT count(*) FROM usage_days": 0, "SELECT count(*) FROM spend": 0,
+		})
+	})
+}
+
+// refusal makes the database refuse calls of the model "bad".
+func refusal(address string) string {
+	if address[:7] == "sqlite:" {
+		return "CREATE TRIGGER no BEFORE INSERT ON calls WHEN NEW.model = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
+	}
+	return "ALTER TABLE calls ADD CONSTRAINT no CHECK (model <> 'bad')"
+}
+
+func TestADatabaseThatIsGoneOrEmptyRefusesNothing(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := open(t, address)
+		if err := store.WriteCalls(t.Context(), "r1", []models.Call{call("a", "k1", noon)}); err == nil || errors.Is(err, models.ErrRefused) {
+			t.Errorf("without its schema: %v", err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := migrated(t, address).WriteCalls(gone, "r1", []models.Call{call("a", "k1", noon)}); err == nil || errors.Is(err, models.ErrRefused) {
+			t.Errorf("without time: %v", err)
+		}
+	})
+}
+
+func TestIDsSortByTime(t *testing.T) {
+	var ids []string
+	for _, at := range []time.Time{{}, time.UnixMicro(1), noon.Add(-time.Microsecond), noon, noon.Add(time.Microsecond), noon.AddDate(200, 0, 0)} {
+		ids = append(ids, models.CallID(at, ""), models.CallID(at, "a"), models.CallID(at, "z"))
+	}
+	if !slices.IsSorted(ids) {
+		t.Error(ids)
+	}
+	for _, id := range ids {
+		if n := len(models.CallID(noon, "")); len(id) != n && len(id) != n+1 {
+			t.Errorf("%s is not as long as the others", id)
+		}
+	}
+}
+
+func TestOldCallsAreDeletedAFewAtATime(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		var calls []models.Call
+		for i := range 25 {
+			calls = append(calls, call(fmt.Sprint(i), "k1", noon.Add(time.Duration(i-20)*time.Microsecond)))
+		}
+		write(t, store, calls...)
+		for _, want := range []int64{8, 8, 4, 0} {
+			if n, err := store.DeleteCallsBefore(t.Context(), noon, 8); err != nil || n != want {
+				t.Errorf("%d were deleted, not %d: %v", n, want, err)
+			}
+		}
+		expect(t, behind(t, address), map[string]int64{
+			"SELECT count(*) FROM calls":      5,
+			"SELECT min(began_at) FROM calls": noon.UnixMicro(),
+			"SELECT calls FROM usage_days":    25,
+		})
+	})
+}
+
+func TestTheOldestCallsAreDeletedFirst(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		for i := range 5 {
+			write(t, store, call("x", "k1", noon.Add(time.Duration(-i)*time.Hour)))
+		}
+		if n, err := store.DeleteCallsBefore(t.Context(), noon, 2); err != nil || n != 2 {
+			t.Fatalf("%d, %v", n, err)
+		}
+		expect(t, behind(t, address), map[string]int64{"SELECT min(began_at) FROM calls": noon.Add(-2 * time.Hour).UnixMicro()})
+	})
+}
+
+func TestReplicasDoNotWaitForEachOtherToDelete(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		if address[:7] == "sqlite:" {
+			t.Skip("SQLite has one lock")
+		}
+		store := migrated(t, address)
+		write(t, store, call("a", "k1", noon), call("b", "k1", noon))
+		tx, err := behind(t, address).BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }()
+		if _, err := tx.ExecContext(t.Context(), "DELETE FROM calls WHERE id = $1", models.CallID(noon, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := store.DeleteCallsBefore(t.Context(), noon.Add(time.Hour), 10); err != nil || n != 1 {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
+
+func TestACallCountsForTheDayItBegan(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		midnight := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+		last := call("last", "k1", midnight.Add(-time.Microsecond).In(time.FixedZone("east", 9*3600)))
+		last.DurationUS = time.Hour.Microseconds()
+		write(t, store, last, call("first", "k1", midnight))
+		for _, table := range []string{"usage_days", "spend"} {
+			expect(t, behind(t, address), map[string]int64{
+				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-21' AND cost = 70": number(t, behind(t, address), "SELECT count(*) / 2 FROM "+table),
+				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-22' AND cost = 70": number(t, behind(t, address), "SELECT count(*) / 2 FROM "+table),
+			})
+		}
+		expect(t, behind(t, address), map[string]int64{"SELECT count(*) FROM usage_days": 2, "SELECT count(*) FROM spend": 4})
+	})
+}

@@ -1,0 +1,169 @@
+package models_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+)
+
+// used writes calls of users with keys and models over some days.
+func used(t *testing.T, store *models.Store) {
+	t.Helper()
+	var calls []models.Call
+	for i, c := range []struct {
+		user, key, model string
+		days             int
+	}{
+		{"ada", "ada1", "a", 0}, {"ada", "ada1", "b", 0}, {"ada", "ada2", "a", 1}, {"ada", "", "a", 1},
+		{"bob", "bob1", "a", 1}, {"bob", "gone", "b", 2}, {"", "", "a", 2}, {"", "", "a", 2},
+	} {
+		one := call(fmt.Sprint(i), c.key, noon.AddDate(0, 0, -c.days))
+		one.UserID, one.Served, one.Cost = c.user, c.model, int64(1)<<i
+		calls = append(calls, one)
+	}
+	write(t, store, calls...)
+}
+
+func TestUsageIsSummedByAnything(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		people(t, store, "ada", "bob")
+		if _, err := store.RevokeKey(t.Context(), "ada", "ada2", 5); err != nil {
+			t.Fatal(err)
+		}
+		used(t, store)
+		all := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", Most: 100}
+		for _, tt := range []struct {
+			by   string
+			ask  func(q *models.UsageQuery)
+			want string // what each group costs
+		}{
+			{"", nil, " 255"},
+			{"day", nil, "2026-11-19 224, 2026-11-20 28, 2026-11-21 3"},
+			{"day", func(q *models.UsageQuery) { q.From, q.To = "2026-11-20", "2026-11-20" }, "2026-11-20 28"},
+			{"day", func(q *models.UsageQuery) { q.From = "2026-11-22" }, ""},
+			{"", func(q *models.UsageQuery) { q.From = "2026-11-22" }, ""},
+			{"user", nil, "- 192, ada 15, bob 48"},
+			{"key", nil, "- 200, ada1/n 3, ada2/n 4, bob1/n 16, gone 32"},
+			{"model", nil, "a@openai 221, b@openai 34"},
+			{"model", func(q *models.UsageQuery) { q.UserID = "ada" }, "a@openai 13, b@openai 2"},
+			{"model", func(q *models.UsageQuery) { q.UserID, q.KeyID = "ada", "ada1" }, "a@openai 1, b@openai 2"},
+			{"key", func(q *models.UsageQuery) { q.UserID, q.KeyID = "ada", "bob1" }, ""},
+			{"user", func(q *models.UsageQuery) { q.ModelID = "b" }, "ada 2, bob 32"},
+			{"user,day", func(q *models.UsageQuery) { q.From = "2026-11-20" }, "2026-11-20 ada 12, 2026-11-20 bob 16, 2026-11-21 ada 3"},
+			{"day,user,key,model", func(q *models.UsageQuery) { q.UserID = "bob" }, "2026-11-19 bob gone b@openai 32, 2026-11-20 bob bob1/n a@openai 16"},
+			{"user", func(q *models.UsageQuery) { q.UserID = "nobody' OR '1'='1" }, ""},
+		} {
+			q := all
+			for by := range strings.SplitSeq(tt.by, ",") {
+				q.By = append(q.By, models.UsageBy(by))
+			}
+			if tt.ask != nil {
+				tt.ask(&q)
+			}
+			rows, err := store.Usage(t.Context(), q)
+			if got := costs(q.By, rows); err != nil || got != tt.want {
+				t.Errorf("by %s: %s, want %s: %v", tt.by, got, tt.want, err)
+			}
+		}
+	})
+}
+
+func costs(by []models.UsageBy, rows []models.Usage) string {
+	var all []string
+	for _, r := range rows {
+		name := []string{}
+		if slices.Contains(by, models.ByDay) {
+			name = append(name, r.Day)
+		}
+		if slices.Contains(by, models.ByUser) {
+			name = append(name, cmp.Or(r.UserID, "-"))
+		}
+		if slices.Contains(by, models.ByKey) {
+			key := cmp.Or(r.KeyID, "-")
+			if r.KeyName != "" {
+				key += "/" + r.KeyName
+			}
+			name = append(name, key)
+		}
+		if slices.Contains(by, models.ByModel) {
+			name = append(name, r.Model+"@"+r.Provider)
+		}
+		all = append(all, strings.Join(name, " ")+fmt.Sprint(" ", r.Cost))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func TestUsageHasAllSums(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		failed := call("b", "k1", noon)
+		failed.Outcome, failed.Priced, failed.Estimated = models.OutcomeRefused, false, false
+		write(t, store, call("a", "k1", noon), failed, call("c", "k2", noon))
+		rows, err := store.Usage(t.Context(), models.UsageQuery{From: "2026-11-21", To: "2026-11-21", By: []models.UsageBy{models.ByDay}, Most: 1})
+		want := models.Usage{Day: "2026-11-21", Sum: models.Sum{
+			Calls: 3, Failed: 1, Estimated: 2, Unpriced: 1, InputTokens: 33, CachedTokens: 9, CacheWriteTokens: 12,
+			OutputTokens: 75, ReasoningTokens: 18, Cost: 210,
+		}}
+		if err != nil || len(rows) != 1 || rows[0] != want {
+			t.Errorf("%+v, %v", rows, err)
+		}
+		twice := want.Sum
+		twice.Add(&want.Sum)
+		if twice != (models.Sum{Calls: 6, Failed: 2, Estimated: 4, Unpriced: 2, InputTokens: 66, CachedTokens: 18, CacheWriteTokens: 24, OutputTokens: 150, ReasoningTokens: 36, Cost: 420}) {
+			t.Errorf("%+v", twice)
+		}
+	})
+}
+
+func TestTooManyGroupsAreNotRead(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		used(t, store)
+		q := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", By: []models.UsageBy{models.ByDay, models.ByKey}, Most: 6}
+		if rows, err := store.Usage(t.Context(), q); err != nil || len(rows) != 6 {
+			t.Errorf("%d rows, %v", len(rows), err)
+		}
+		q.Most = 5
+		if rows, err := store.Usage(t.Context(), q); !errors.Is(err, models.ErrTooMany) || len(rows) != 0 {
+			t.Errorf("%d rows, %v", len(rows), err)
+		}
+	})
+}
+
+func TestWhatKeysHaveSpent(t *testing.T) {
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		now := time.Date(2026, 11, 19, 23, 59, 59, 0, time.UTC) // a Thursday
+		for i, day := range []string{"2026-11-19", "2026-11-18", "2026-11-16", "2026-11-15", "2026-11-01", "2026-10-31", "2025-11-19"} {
+			at, err := time.Parse(time.DateOnly, day)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := call(fmt.Sprint(i), "k1", at)
+			c.Cost = int64(1) << i
+			write(t, store, c)
+		}
+		write(t, store, call("other", "k2", now))
+		many := make([]string, 1500)
+		for i := range many {
+			many[i] = fmt.Sprint("none", i)
+		}
+		for _, ids := range [][]string{{"k1", "k2", "none"}, append(append([]string{"k1"}, many...), "k2")} {
+			got, err := store.KeySpend(t.Context(), ids, now.In(time.FixedZone("east", 14*3600)))
+			if err != nil || len(got) != 2 || got["k1"] != (models.Spend{Total: 127, Day: 1, Week: 7, Month: 31}) || got["k2"] != (models.Spend{Total: 70, Day: 70, Week: 70, Month: 70}) {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		if got, err := store.KeySpend(t.Context(), nil, now); err != nil || len(got) != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package services
+
+import (
+	"slices"
+	"sync"
+
+	"modelgateway/models"
+)
+
+// ledgerQueue holds rows in batches, so that it grows without copying and the
+// writer takes what is already together.
+type ledgerQueue struct {
+	room int
+
+	mu      sync.Mutex
+	full    [][]models.Call // the oldest first
+	last    []models.Call   // that is being filled
+	spare   [][]models.Call // that were written
+	rows    int             // those that are being written included
+	dropped int64
+	closed  bool
+}
+
+// add says whether a batch has become full with this row.
+func (q *ledgerQueue) add(call *models.Call) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.rows >= q.room || q.closed {
+		q.dropped++
+		return false
+	}
+	q.rows++
+	q.last = append(q.last, *call)
+	if len(q.last) < ledgerBatch {
+		return false
+	}
+	q.full = append(q.full, q.last)
+	q.last = nil
+	if n := len(q.spare); n > 0 {
+		q.last, q.spare = q.spare[n-1], q.spare[:n-1]
+	}
+	return true
+}
+
+// take is the oldest batch, full or not; empty when nothing waits. It stays in
+// the count of rows until done.
+func (q *ledgerQueue) take() []models.Call {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.full) > 0 {
+		oldest := q.full[0]
+		q.full = slices.Delete(q.full, 0, 1)
+		return oldest
+	}
+	if len(q.last) == 0 {
+		return nil
+	}
+	oldest := q.last
+	q.last = nil
+	if n := len(q.spare); n > 0 {
+		q.last, q.spare = q.spare[n-1], q.spare[:n-1]
+	}
+	return oldest
+}
+
+func (q *ledgerQueue) done(rows int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.rows -= rows
+}
+
+// reuse takes the memory of a batch that was taken.
+func (q *ledgerQueue) reuse(batch []models.Call) {
+	clear(batch)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	const enough = 3
+	if len(q.spare) < enough {
+		q.spare = append(q.spare, batch[:0])
+	}
+}
+
+func (q *ledgerQueue) stands() (rows int, dropped int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.rows, q.dropped
+}
+
+// close refuses rows from now on and says how many were not written.
+func (q *ledgerQueue) close() (left int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	return q.rows
+}

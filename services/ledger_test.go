@@ -1,0 +1,431 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/servertest"
+)
+
+// ledgerLog keeps the log for a test.
+type ledgerLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *ledgerLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *ledgerLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newLedger(store *models.Store) (*Ledger, *ledgerLog) {
+	var log ledgerLog
+	l := NewLedger(LedgerOptions{Store: store, Replica: "r1", Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
+	l.every, l.pause = 10*time.Millisecond, 10*time.Millisecond
+	return l, &log
+}
+
+// runLedger runs l until the test ends or the returned function is called,
+// which waits for it.
+func runLedger(t testing.TB, l *Ledger) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { l.Run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func ledgerCall(model string) models.Call {
+	at := time.Now()
+	return models.Call{ID: NewCallID(at), Model: model, Outcome: models.OutcomeOK, Priced: true, Cost: 3, InputTokens: 2, BeganAt: at.UnixMicro()}
+}
+
+func (h *keyHouse) count(t *testing.T, query string) int {
+	t.Helper()
+	n, err := strconv.Atoi(h.query(t, query)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestRowsAreWrittenWithinMoments(t *testing.T) {
+	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+		l, _ := newLedger(h.store)
+		runLedger(t, l)
+		l.Add(ledgerCall("m"))
+		keyUntil(t, 5*time.Second, "written", func() bool { return l.Stats().Written == 1 })
+		if n := h.count(t, "SELECT count(*) FROM calls"); n != 1 || l.Stats() != (LedgerStats{Written: 1}) {
+			t.Errorf("%d rows, %+v", n, l.Stats())
+		}
+	})
+}
+
+func TestAWholeBatchDoesNotWait(t *testing.T) {
+	h := sqliteKeyHouse(t)
+	l, _ := newLedger(h.store)
+	l.every = time.Hour
+	runLedger(t, l)
+	for range ledgerBatch {
+		l.Add(ledgerCall("m"))
+	}
+	keyUntil(t, 5*time.Second, "written", func() bool { return l.Stats().Written == ledgerBatch })
+}
+
+func TestWhatIsLeftIsWrittenWhenTheGatewayStops(t *testing.T) {
+	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+		l, log := newLedger(h.store)
+		l.every = time.Hour
+		const rows = 2*ledgerBatch + 34
+		for range rows {
+			l.Add(ledgerCall("m"))
+		}
+		if stats := l.Stats(); stats.Queued != rows {
+			t.Errorf("%+v", stats)
+		}
+		runLedger(t, l)()
+		if n := h.count(t, "SELECT count(*) FROM calls"); n != rows || l.Stats() != (LedgerStats{Written: rows}) || log.String() != "" {
+			t.Errorf("%d rows, %+v, %s", n, l.Stats(), log)
+		}
+		l.Add(ledgerCall("late"))
+		if l.Stats().Dropped != 1 {
+			t.Errorf("a row after the end: %+v", l.Stats())
+		}
+	})
+}
+
+func TestRowsThatCannotBeWrittenAtTheEndAreTold(t *testing.T) {
+	store, err := models.Open("postgres://nobody:pw@127.0.0.1:1/none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	l, log := newLedger(store)
+	l.lastWrite = 300 * time.Millisecond
+	stop := runLedger(t, l)
+	for range 7 {
+		l.Add(ledgerCall("m"))
+	}
+	keyUntil(t, 5*time.Second, "tried", func() bool { return l.Stats().Failures > 0 })
+	before := l.Stats().Failures
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took < l.lastWrite || took > 3*time.Second || l.Stats().Failures <= before {
+		t.Errorf("it tried for %s: %+v", took, l.Stats())
+	}
+	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "calls=7") || strings.Count(text, "tried again") != 1 {
+		t.Errorf("the log: %s", text)
+	}
+}
+
+func TestRowsWithoutRoomAreCountedAndToldOnceAMinute(t *testing.T) {
+	h := sqliteKeyHouse(t)
+	l, log := newLedger(h.store)
+	c := clock{time.Now()}
+	l.opts.Now = c.now
+	l.queue.room = 10
+	for i := range 40 {
+		l.Add(ledgerCall("m"))
+		if i == 14 || i == 39 {
+			l.tell()
+		}
+	}
+	if text := log.String(); l.Stats() != (LedgerStats{Queued: 10, Dropped: 30}) || strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, "calls=5") {
+		t.Errorf("%+v, %s", l.Stats(), text)
+	}
+	c.at = c.at.Add(time.Minute)
+	l.tell()
+	l.tell()
+	if text := log.String(); strings.Count(text, "level=ERROR") != 2 || !strings.Contains(text, "calls=25") {
+		t.Error(text)
+	}
+	runLedger(t, l)()
+	if n := h.count(t, "SELECT count(*) FROM calls"); n != 10 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestTheQueueIsBoundedToo(t *testing.T) {
+	l, _ := newLedger(nil)
+	for range ledgerQueued + 1 {
+		l.Add(models.Call{})
+	}
+	if stats := l.Stats(); stats.Queued != 50_000 || stats.Dropped != 1 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+func TestAddingARowAllocatesNothing(t *testing.T) {
+	l, _ := newLedger(nil)
+	call := ledgerCall("m")
+	round := func() {
+		for range 3 * ledgerBatch / 2 {
+			l.Add(call)
+		}
+		for batch := l.queue.take(); len(batch) > 0; batch = l.queue.take() {
+			l.queue.done(len(batch))
+			l.queue.reuse(batch)
+		}
+	}
+	for range 10 {
+		round()
+	}
+	if n := testing.AllocsPerRun(20, round); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestTheQueueKeepsOrderAndForgetsWhatWasWritten(t *testing.T) {
+	var q ledgerQueue
+	q.room = ledgerQueued
+	next, expected := 0, 0
+	for range 6 {
+		for range 2*ledgerBatch + 7 {
+			q.add(&models.Call{Attempts: next})
+			next++
+		}
+		for batch := q.take(); len(batch) > 0; batch = q.take() {
+			for i := range batch {
+				if batch[i].Attempts != expected {
+					t.Fatalf("%d after %d", batch[i].Attempts, expected-1)
+				}
+				expected++
+			}
+			q.reuse(batch)
+			if batch[0] != (models.Call{}) {
+				t.Fatal("a row that was written is still held")
+			}
+		}
+	}
+	if next != expected || len(q.spare) > 3 {
+		t.Errorf("%d of %d, %d spare", expected, next, len(q.spare))
+	}
+}
+
+func TestARowThatIsRefusedIsDroppedAlone(t *testing.T) {
+	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+		statement := "ALTER TABLE calls ADD CONSTRAINT no CHECK (model <> 'bad')"
+		if h.sqlName == "sqlite" {
+			statement = "CREATE TRIGGER no BEFORE INSERT ON calls WHEN NEW.model = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
+		}
+		h.query(t, statement)
+		l, log := newLedger(h.store)
+		var paid int64
+		l.opts.Written = func(by map[models.Hold]int64) { paid += by[models.Hold{Account: "gateway"}] }
+		const rows = 700
+		for i := range rows {
+			model := "good"
+			if i%300 == 123 {
+				model = "bad"
+			}
+			call := ledgerCall(model)
+			call.Holds[0].Account = "gateway"
+			l.Add(call)
+		}
+		runLedger(t, l)()
+		if l.Stats() != (LedgerStats{Written: rows - 2, Dropped: 2}) || h.count(t, "SELECT count(*) FROM calls") != rows-2 || paid != 3*(rows-2) {
+			t.Errorf("%+v, %d rows, paid %d", l.Stats(), h.count(t, "SELECT count(*) FROM calls"), paid)
+		}
+		if strings.Count(log.String(), "refuses a row") != 2 || l.size != ledgerBatch {
+			t.Errorf("batches of %d, %s", l.size, log)
+		}
+	})
+}
+
+func TestTextsAndNumbersOfAnyKindAreKept(t *testing.T) {
+	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+		l, log := newLedger(h.store)
+		for i, bad := range []string{"a\x00b", "a\xffb", strings.Repeat("x", 9000), strings.Repeat("é", 200) + "\xff", "'; DROP TABLE calls; --"} {
+			call := ledgerCall(bad)
+			call.RequestID, call.UserID, call.KeyID, call.Served, call.Provider, call.ErrorCode = bad, bad, bad, bad, bad, bad
+			call.InputTokens, call.OutputTokens, call.Cost, call.Status, call.Attempts = 1<<62, -5, 1<<62, 1<<40, -1
+			call.BeganAt += int64(i)
+			l.Add(call)
+		}
+		runLedger(t, l)()
+		if l.Stats() != (LedgerStats{Written: 5}) || log.String() != "" {
+			t.Errorf("%+v %s", l.Stats(), log)
+		}
+		if n := h.count(t, "SELECT count(*) FROM calls WHERE model = 'ab' AND request_id = 'ab' AND error_code = 'ab' AND output_tokens = 0 AND attempts = 0 AND cost > 1000000"); n != 2 {
+			t.Errorf("%d rows were cleaned", n)
+		}
+		if n := h.count(t, "SELECT max(length(model)) FROM calls"); n != 256 {
+			t.Errorf("the longest text has %d letters", n)
+		}
+		if n := h.count(t, "SELECT count(*) FROM spend WHERE account = 'gateway' AND cost = 5000000000000000"); n != 1 {
+			t.Error(h.query(t, "SELECT cost FROM spend"))
+		}
+	})
+}
+
+func TestADatabaseWhoseSchemaComesLateGetsAllRows(t *testing.T) {
+	address := servertest.Postgres(t)
+	h := &keyHouse{address: address, sqlName: "pgx", sqlDSN: address}
+	l, log := newLedger(h.open(t))
+	runLedger(t, l)
+	l.Add(ledgerCall("m"))
+	keyUntil(t, 5*time.Second, "tried", func() bool { return l.Stats().Failures > 1 })
+	if err := l.opts.Store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	keyUntil(t, 5*time.Second, "written", func() bool { return l.Stats().Written == 1 && strings.Contains(log.String(), "written again") })
+	if text := log.String(); strings.Count(text, "level=WARN") != 1 || l.Stats().Dropped != 0 {
+		t.Errorf("%+v %s", l.Stats(), text)
+	}
+}
+
+func TestADatabaseThatGoesAndComesBackHasEachRowOnce(t *testing.T) {
+	server := servertest.StartPostgres(t)
+	h := postgresKeyHouse(t, server.URL)
+	h.query(t, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('gateway', '', 'r1', 1000000)")
+	l, _ := newLedger(h.store)
+	var paid int64
+	l.opts.Written = func(by map[models.Hold]int64) { paid += by[models.Hold{Account: "gateway"}] }
+	stop := runLedger(t, l)
+	ended := make(chan struct{})
+	var adding sync.WaitGroup
+	var rows [2]int
+	for i := range rows {
+		adding.Go(func() {
+			pace := time.NewTicker(time.Millisecond)
+			defer pace.Stop()
+			for {
+				select {
+				case <-ended:
+					return
+				case <-pace.C:
+					for range 3 {
+						call := ledgerCall("m")
+						call.Holds[1].Account = "gateway"
+						l.Add(call)
+						rows[i]++
+					}
+				}
+			}
+		})
+	}
+	written := func(more int64) {
+		t.Helper()
+		target := l.Stats().Written + more
+		keyUntil(t, 20*time.Second, "written", func() bool { return l.Stats().Written >= target })
+	}
+	for range 3 {
+		written(200)
+		failures := l.Stats().Failures
+		server.Kill()
+		keyUntil(t, 5*time.Second, "failing", func() bool { return l.Stats().Failures > failures })
+		server.Restart()
+	}
+	written(200)
+	server.Freeze()
+	failures := l.Stats().Failures
+	keyUntil(t, 10*time.Second, "failing", func() bool { return l.Stats().Failures > failures })
+	server.Thaw()
+	written(200)
+	close(ended)
+	adding.Wait()
+	stop()
+	want := rows[0] + rows[1]
+	stats := l.Stats()
+	if stats.Written != int64(want) || stats.Dropped != 0 || stats.Queued != 0 || paid != int64(3*want) {
+		t.Errorf("%d rows, paid %d, %+v", want, paid, stats)
+	}
+	for query, n := range map[string]int{
+		"SELECT count(*) FROM calls":                          want,
+		"SELECT sum(calls) FROM usage_days":                   want,
+		"SELECT sum(cost) FROM spend WHERE account='gateway'": 3 * want,
+		"SELECT amount FROM budget_holds":                     1000000 - 3*want,
+	} {
+		if got := h.count(t, query); got != n {
+			t.Errorf("%s = %d, want %d", query, got, n)
+		}
+	}
+}
+
+func TestOldRowsAreDeletedWhileOthersAreWritten(t *testing.T) {
+	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+		l, log := newLedger(h.store)
+		l.opts.Retention = 90 * 24 * time.Hour
+		l.sweepFirst = time.Millisecond
+		const old = 2*sweepBatch + 10
+		for i := range old {
+			call := ledgerCall("old")
+			at := time.Now().Add(-l.opts.Retention - time.Hour)
+			call.ID, call.BeganAt = NewCallID(at.Add(time.Duration(i))), at.UnixMicro()
+			l.Add(call)
+		}
+		kept := ledgerCall("kept")
+		at := time.Now().Add(-l.opts.Retention + time.Hour)
+		kept.ID, kept.BeganAt = NewCallID(at), at.UnixMicro()
+		l.Add(kept)
+		ctx, cancel := context.WithCancel(t.Context())
+		l.writeAll(ctx, ctx)
+		cancel()
+		stop := runLedger(t, l)
+		added := 1
+		keyUntil(t, 20*time.Second, "deleted", func() bool {
+			l.Add(ledgerCall("new"))
+			added++
+			return h.count(t, "SELECT count(*) FROM calls WHERE model = 'old'") == 0
+		})
+		stop()
+		if n := h.count(t, "SELECT count(*) FROM calls"); n != added || log.String() != "" {
+			t.Errorf("%d rows are left of %d, %s", n, added, log)
+		}
+		if n := h.count(t, "SELECT sum(calls) FROM usage_days"); n != old+added {
+			t.Errorf("the sums have %d calls", n)
+		}
+	})
+}
+
+func TestWithoutARetentionNothingIsDeleted(t *testing.T) {
+	h := sqliteKeyHouse(t)
+	l, _ := newLedger(h.store)
+	l.sweepFirst = 0
+	call := ledgerCall("old")
+	call.ID = NewCallID(time.Unix(1, 0))
+	l.Add(call)
+	ended := make(chan struct{})
+	go func() { l.forget(t.Context()); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		t.Error("it looks for old rows")
+	}
+	runLedger(t, l)()
+	if n := h.count(t, "SELECT count(*) FROM calls"); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestCallIDsAreUniqueAndSortByTime(t *testing.T) {
+	at := time.Now()
+	seen := map[string]bool{}
+	for range 10_000 {
+		id := NewCallID(at)
+		if seen[id] || len(id) != 34 || id < models.CallID(at, "") || id >= models.CallID(at.Add(time.Microsecond), "") {
+			t.Fatal(id)
+		}
+		seen[id] = true
+	}
+	if id := NewCallID(at); strings.Trim(id[21:], "abcdefghijklmnopqrstuvwxyz") != "" {
+		t.Error(fmt.Sprint(id))
+	}
+}
