@@ -54,8 +54,8 @@ func (s *Store) Audit(ctx context.Context, f AuditFilter, p Page) ([]Audit, erro
 	return rows, err
 }
 
-// witness adds the row of an act to its transaction; nil when nothing was done.
-func witness(tx *gorm.DB, row *Audit) error {
+// recordAct adds the row of an act to its transaction; nil when nothing was done.
+func recordAct(tx *gorm.DB, row *Audit) error {
 	if row == nil {
 		return nil
 	}

@@ -46,7 +46,7 @@ func granted(t *testing.T, store *models.Store, q models.Question, want, left in
 	}
 }
 
-func number(t *testing.T, db *sql.DB, query string) (n int64) {
+func figure(t *testing.T, db *sql.DB, query string) (n int64) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 		t.Fatalf("%s: %v", query, err)
@@ -100,7 +100,7 @@ func TestSpentAndHeldIsNotLeft(t *testing.T) {
 		granted(t, store, q, 0, 0)
 		q.Limit = 500
 		granted(t, store, q, 0, -500)
-		if n := number(t, db, "SELECT amount FROM budget_holds WHERE replica = 'r' AND since = '2026-11-01'"); n != 623 {
+		if n := figure(t, db, "SELECT amount FROM budget_holds WHERE replica = 'r' AND since = '2026-11-01'"); n != 623 {
 			t.Error(n)
 		}
 		total := question("r", 1)
@@ -119,7 +119,7 @@ func TestAHoldIsWhatTheReplicaSaysLessWhatTheLedgerMoved(t *testing.T) {
 		q := question("r", 400)
 		hold := func(want, moved int64) {
 			t.Helper()
-			if n, m := number(t, db, "SELECT amount FROM budget_holds"), number(t, db, "SELECT moved FROM budget_holds"); n != want || m != moved {
+			if n, m := figure(t, db, "SELECT amount FROM budget_holds"), figure(t, db, "SELECT moved FROM budget_holds"); n != want || m != moved {
 				t.Errorf("%d is held, %d moved; want %d, %d", n, m, want, moved)
 			}
 		}
@@ -157,7 +157,7 @@ func TestAHoldIsWhatTheReplicaSaysLessWhatTheLedgerMoved(t *testing.T) {
 		if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: q.Hold, Granted: 650, Moved: 650}}); err != nil {
 			t.Fatal(err)
 		}
-		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
 			t.Errorf("%d rows of nothing", n)
 		}
 		q.Moved = 650
@@ -184,10 +184,10 @@ func TestManyHoldsAreMovedInOneTransaction(t *testing.T) {
 		if err := store.Spend(t.Context(), "r", "2026-11-21", moved); err != nil {
 			t.Fatal(err)
 		}
-		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'r' AND 'key:' || (1000 - amount) = account AND moved = 1000 - amount"); n != 250 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'r' AND 'key:' || (1000 - amount) = account AND moved = 1000 - amount"); n != 250 {
 			t.Errorf("%d holds are right", n)
 		}
-		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'other' AND amount = 1000 AND moved = 0"); n != 250 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'other' AND amount = 1000 AND moved = 0"); n != 250 {
 			t.Errorf("%d holds of another replica are as they were", n)
 		}
 	})
@@ -208,7 +208,7 @@ func TestManyQuestionsAtOnceAreNeverGrantedMoreThanTheLimit(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := number(t, db, "SELECT SUM(amount) FROM budget_holds"); n > 1000 || n < 980 {
+		if n := figure(t, db, "SELECT SUM(amount) FROM budget_holds"); n > 1000 || n < 980 {
 			t.Errorf("%d of 1000 is granted", n)
 		}
 	})
@@ -263,16 +263,16 @@ func TestNobodyIsDeadBecauseTheDatabaseWasAway(t *testing.T) {
 		if !renewed.Kept || renewed.Alone {
 			t.Errorf("%+v", renewed)
 		}
-		if n := number(t, db, "SELECT alive_until - (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint FROM replicas WHERE id = 'other'"); n < 10e6 || n > 15e6 {
+		if n := figure(t, db, "SELECT alive_until - (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint FROM replicas WHERE id = 'other'"); n < 10e6 || n > 15e6 {
 			t.Errorf("another replica has %d µs left", n)
 		}
-		if n := number(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until < (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"); n != 1 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until < (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"); n != 1 {
 			t.Error("one that was dead before lives again")
 		}
 		until(t, db, "other", 40*time.Second)
 		until(t, db, "r", 25*time.Second)
 		renew(t, store, "third")
-		if n := number(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 39000000"); n != 2 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 39000000"); n != 2 {
 			t.Error("a lease was made shorter")
 		}
 		until(t, db, "other", -time.Millisecond)
@@ -289,15 +289,15 @@ func TestWhatDeadReplicasLeaveIsRemovedInTheEnd(t *testing.T) {
 		until(t, db, "dead", -61*time.Minute)
 		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('a', '', 'r', 1), ('a', '', 'asleep', 1), ('a', '', 'dead', 1), ('a', '', 'unknown', 1)")
 		renew(t, store, "r")
-		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 4 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 4 {
 			t.Errorf("%d holds", n)
 		}
 		renew(t, store, "r", func(r *models.Renewal) { r.Clean = true })
-		if h, r := number(t, db, "SELECT COUNT(*) FROM budget_holds"), number(t, db, "SELECT COUNT(*) FROM replicas"); h != 2 || r != 2 {
+		if h, r := figure(t, db, "SELECT COUNT(*) FROM budget_holds"), figure(t, db, "SELECT COUNT(*) FROM replicas"); h != 2 || r != 2 {
 			t.Errorf("%d holds, %d replicas", h, r)
 		}
 		renew(t, store, "asleep", func(r *models.Renewal) { r.First = true })
-		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 1 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 1 {
 			t.Errorf("a process has the holds of a former one of its name: %d", n)
 		}
 	})
@@ -327,14 +327,14 @@ func TestOneWhoLeavesKeepsWhatIsStillToBePaid(t *testing.T) {
 		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: b, Granted: 5, Moved: 5}, {Hold: a, Granted: 7, Moved: 5}}); err != nil {
 			t.Fatal(err)
 		}
-		replicas := number(t, db, "SELECT COUNT(*) FROM replicas")
-		if n := number(t, db, "SELECT SUM(amount) FROM budget_holds"); n != 7 || !strings.HasPrefix(address, "sqlite:") && replicas != 1 {
+		replicas := figure(t, db, "SELECT COUNT(*) FROM replicas")
+		if n := figure(t, db, "SELECT SUM(amount) FROM budget_holds"); n != 7 || !strings.HasPrefix(address, "sqlite:") && replicas != 1 {
 			t.Errorf("%d is held, %d replicas", n, replicas)
 		}
 		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: a, Granted: 7, Moved: 7}}); err != nil {
 			t.Fatal(err)
 		}
-		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds") + number(t, db, "SELECT COUNT(*) FROM replicas"); n != 0 {
+		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds") + figure(t, db, "SELECT COUNT(*) FROM replicas"); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
 	})

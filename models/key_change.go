@@ -41,7 +41,7 @@ func (s *Store) ChangeAnyKey(ctx context.Context, id string, change func(*Key) (
 				return err
 			}
 		}
-		return witness(tx, row)
+		return recordAct(tx, row)
 	})
 	return &k, err
 }
@@ -91,7 +91,7 @@ func (s *Store) RevokeAnyKey(ctx context.Context, id string, at int64, audit fun
 		if err != nil {
 			return err
 		}
-		return witness(tx, row)
+		return recordAct(tx, row)
 	})
 	return &k, err
 }

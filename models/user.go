@@ -88,7 +88,7 @@ func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User) (*
 				return err
 			}
 		}
-		return witness(tx, row)
+		return recordAct(tx, row)
 	})
 	return &u, err
 }

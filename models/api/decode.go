@@ -89,7 +89,7 @@ func kindName(t reflect.Type) string {
 		t = t.Elem()
 	}
 	if t == reflect.TypeFor[USD]() {
-		return "a number of dollars with at most 6 decimals"
+		return ""
 	}
 	switch t.Kind() {
 	case reflect.String:
