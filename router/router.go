@@ -86,7 +86,6 @@ func New(opts Options) (http.Handler, error) {
 	admin.DELETE("/keys/:id", handle(opts.Admin.RevokeKey))
 	admin.GET("/usage", handle(opts.Usage.All))
 	admin.GET("/audit", handle(opts.Admin.Audit))
-	admin.GET("/usage", handle(opts.Usage.All))
 
 	v1 := engine.Group("/v1", chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
 	v1.POST("/chat/completions", handle(opts.Chat.Create))
