@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -143,8 +142,13 @@ const callIDTime = 16
 // sort by time. Without a rest it is less than those of all calls that begin
 // then or later.
 func CallID(at time.Time, rest string) string {
-	digits := strconv.FormatInt(max(at.UnixMicro(), 0), 10)
-	return "call_" + strings.Repeat("0", max(callIDTime-len(digits), 0)) + digits + rest
+	const mark = "call_"
+	id := append(make([]byte, 0, len(mark)+callIDTime+16), "call_0000000000000000"...)
+	for at, i := max(at.UnixMicro(), 0), len(id); at > 0 && i > len(mark); at /= 10 {
+		i--
+		id[i] = '0' + byte(at%10)
+	}
+	return string(append(id, rest...))
 }
 
 // DeleteCallsBefore removes the rows of the oldest calls that began before at,
