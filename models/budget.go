@@ -49,7 +49,7 @@ const Share = 32
 func (s *Store) Grant(ctx context.Context, q Question) (Answer, error) {
 	var answer Answer
 	err := s.unit(ctx, func(tx *gorm.DB) error {
-		if err := s.alone(tx, q.Account); err != nil {
+		if err := s.aloneFor(tx, q.Account); err != nil {
 			return err
 		}
 		state, err := s.budget(tx, &q)
@@ -67,7 +67,7 @@ func (s *Store) Grant(ctx context.Context, q Question) (Answer, error) {
 			return nil
 		}
 		q.Granted += answer.Granted
-		return enter(tx, q.Replica, q.Holding)
+		return hold(tx, q.Replica, q.Holding)
 	})
 	return answer, err
 }
@@ -86,9 +86,9 @@ func (q *Question) fitting(left int64) int64 {
 	return granted + max((left-granted)/Share-max(q.Spare-need, 0), 0)
 }
 
-// alone waits until nobody else is granted anything of the account. A replica
+// aloneFor waits until nobody else is granted anything of the account. A replica
 // that stops in the middle of it does not hold up the others for long.
-func (s *Store) alone(tx *gorm.DB, name string) error {
+func (s *Store) aloneFor(tx *gorm.DB, name string) error {
 	if s.embedded {
 		return nil // its transactions are immediate: they are the lock themselves
 	}
@@ -135,9 +135,9 @@ func (s *Store) budget(tx *gorm.DB, q *Question) (budgetState, error) {
 	return state, err
 }
 
-// enter sets what a replica holds. The ledger may take something off before
+// hold sets what a replica holds. The ledger may take something off before
 // and after it.
-func enter(tx *gorm.DB, replica string, h Holding) error {
+func hold(tx *gorm.DB, replica string, h Holding) error {
 	return tx.Exec(`INSERT INTO budget_holds (account, since, replica, amount, moved) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (account, since, replica) DO UPDATE SET amount = ? - budget_holds.moved`,
 		h.Account, h.Since, replica, h.Granted-h.Moved, h.Moved, h.Granted).Error
@@ -150,7 +150,7 @@ func (s *Store) EnterHolds(ctx context.Context, replica string, held []Holding) 
 	return s.unit(ctx, func(tx *gorm.DB) error {
 		for _, h := range held {
 			if h.Granted != h.Moved {
-				if err := enter(tx, replica, h); err != nil {
+				if err := hold(tx, replica, h); err != nil {
 					return err
 				}
 				continue

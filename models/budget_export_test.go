@@ -25,7 +25,7 @@ func (s *Store) Spend(ctx context.Context, replica, day string, moved map[Hold]i
 // Alone does something in the middle of a question.
 func (s *Store) Alone(ctx context.Context, account string, what func()) error {
 	return s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if err := s.alone(tx, account); err != nil {
+		if err := s.aloneFor(tx, account); err != nil {
 			return err
 		}
 		what()

@@ -61,7 +61,7 @@ func (s *Store) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 			}
 			return tx.Exec("DELETE FROM budget_holds").Error
 		}
-		if err := s.alone(tx, "replicas"); err != nil { // no account is named so
+		if err := s.aloneFor(tx, "replicas"); err != nil { // no account is named so
 			return err
 		}
 		var err error
