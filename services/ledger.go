@@ -58,14 +58,6 @@ type Ledger struct {
 	stats LedgerStats
 }
 
-// LedgerStats is how a ledger stands. All but Queued only grow.
-type LedgerStats struct {
-	Queued   int   // rows that wait or are being written
-	Written  int64 // rows
-	Dropped  int64 // rows that are lost: there was no room, or the database refused them
-	Failures int64 // transactions that failed and are tried again
-}
-
 // NewLedger makes a ledger, which writes while Run runs.
 func NewLedger(opts LedgerOptions) *Ledger {
 	return &Ledger{
@@ -98,17 +90,6 @@ func (l *Ledger) Add(call models.Call) {
 	}
 }
 
-// Stats says how the ledger stands.
-func (l *Ledger) Stats() LedgerStats {
-	l.mu.Lock()
-	stats := l.stats
-	l.mu.Unlock()
-	queued, dropped := l.queue.stands()
-	stats.Queued = queued
-	stats.Dropped += dropped
-	return stats
-}
-
 // Run writes until ctx has ended and then, for some seconds at most, what is
 // left. It deletes what is too old as well.
 func (l *Ledger) Run(ctx context.Context) {
@@ -135,6 +116,8 @@ func (l *Ledger) Run(ctx context.Context) {
 	for l.Stats().Queued > 0 && working.Err() == nil {
 		l.writeAll(ctx, working, true)
 	}
+	l.toldAt = time.Time{} // whatever was told a moment ago
+	l.tell()
 	if left := l.queue.close(); left > 0 {
 		l.opts.Log.Error("the gateway stops and calls are not in the ledger", "calls", left)
 	}
@@ -212,23 +195,6 @@ func (l *Ledger) wrote(part []models.Call) {
 	}
 }
 
-func (l *Ledger) failed(err error) {
-	l.count(LedgerStats{Failures: 1})
-	l.tell()
-	if now := l.opts.Now(); now.Sub(l.warnedAt) >= ledgerTold {
-		l.warned, l.warnedAt = true, now
-		l.opts.Log.Warn("the ledger is not written, and tried again", "queued", l.Stats().Queued, "error", err)
-	}
-}
-
-func (l *Ledger) count(more LedgerStats) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stats.Written += more.Written
-	l.stats.Dropped += more.Dropped
-	l.stats.Failures += more.Failures
-}
-
 // sleep waits between two tries: less once the gateway stops.
 func (l *Ledger) sleep(ctx, working context.Context, wait time.Duration) {
 	stopping := ctx.Done()
@@ -241,14 +207,5 @@ func (l *Ledger) sleep(ctx, working context.Context, wait time.Duration) {
 	case <-timer.C:
 	case <-stopping:
 	case <-working.Done():
-	}
-}
-
-// tell writes to the log, now and then, how many rows found no room.
-func (l *Ledger) tell() {
-	_, dropped := l.queue.stands()
-	if now := l.opts.Now(); dropped > l.told && now.Sub(l.toldAt) >= ledgerTold {
-		l.opts.Log.Error("calls are not in the ledger: too many wait for the database", "calls", dropped-l.told)
-		l.told, l.toldAt = dropped, now
 	}
 }
