@@ -150,3 +150,31 @@ func TestNothingIsLostBetweenThoseWhoCountAndThoseWhoLook(t *testing.T) {
 		t.Errorf("%v dollars, %v", dollars, got)
 	}
 }
+
+// Who counts takes no lock, so that nothing but the race detector would see a
+// table that changes under it. The two share nothing else that would put them
+// in an order.
+func TestModelsAreMetWhileOthersAreCounted(t *testing.T) {
+	m := New()
+	count := func(provider, model string) {
+		m.Ended(CallFacts{Provider: provider, Model: model, Outcome: models.OutcomeOK, Priced: true, Cost: 1e6})
+	}
+	const each = 200
+	count("gemini", "known")
+	var both sync.WaitGroup
+	both.Go(func() {
+		for range each {
+			count("gemini", "known")
+		}
+	})
+	both.Go(func() {
+		for i := range each {
+			count("openai", fmt.Sprint(i))
+		}
+	})
+	both.Wait()
+	got := figures(t, m)
+	if got["cost_usd_total{known,gemini}"] != each+1 || got["cost_usd_total{0,openai}"] != 1 || got[fmt.Sprintf("cost_usd_total{%d,openai}", each-1)] != 1 {
+		t.Errorf("%v", got)
+	}
+}
