@@ -217,3 +217,36 @@ func TestADatabaseThatIsGoneIsNoFaultOfWhoChangesAKey(t *testing.T) {
 		}
 	}
 }
+
+func TestABudgetIsShownByItsOwnWindow(t *testing.T) {
+	state := KeyState{Spend: models.Spend{Total: 4, Month: 3, Week: 2, Day: 1}, at: time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC)}
+	state.Limits.Budget = 3
+	if b := state.Budget(); b != nil {
+		t.Errorf("without a budget: %+v", b)
+	}
+	year := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	for window, want := range map[models.Window]struct {
+		spent, remaining api.USD
+		resets           int64
+	}{
+		models.Day: {1, 2, year}, models.Week: {2, 1, time.Date(2027, 1, 4, 0, 0, 0, 0, time.UTC).Unix()},
+		models.Month: {3, 0, year}, models.Total: {4, 0, 0},
+	} {
+		state.BudgetWindow = window
+		b := state.Budget()
+		if b.Spent != want.spent || b.Remaining != want.remaining || (b.ResetsAt == nil) != (want.resets == 0) || b.ResetsAt != nil && *b.ResetsAt != want.resets {
+			t.Errorf("%s: %+v", window, b)
+		}
+	}
+}
+
+// A name with a comma would be two names in the database.
+func TestANameThatWouldBeTwoIsNoModel(t *testing.T) {
+	k := sqliteKeyHouse(t).keyReplica()
+	for _, ids := range [][]string{{"a,b"}, {","}, {"a", "b,"}} {
+		_, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: "n", KeyLimits: api.KeyLimits{Models: named(ids)}})
+		if code(err) != api.CodeInvalidValue {
+			t.Errorf("%q: %v", ids, err)
+		}
+	}
+}
