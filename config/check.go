@@ -26,6 +26,7 @@ func (l *loader) complete() {
 func (l *loader) check() {
 	l.checkSigning()
 	l.checkIDP()
+	l.checkTracing()
 	if l.given("GEMINI_API_KEY") && l.googleKeys != nil && l.Gemini.Keys != nil && !sameSecrets(l.Gemini.Keys, l.googleKeys) {
 		l.fault("GEMINI_API_KEY and GOOGLE_API_KEY are both set and differ: keep one")
 	}

@@ -64,6 +64,8 @@ type Config struct {
 	LogFormat string // LogAuto, LogText or LogJSON
 
 	MetricsToken Secret // unset: anybody may look at /metrics
+
+	Tracing Tracing
 }
 
 // Provider is what one upstream needs.
@@ -147,7 +149,7 @@ func (l *loader) table() []row {
 		plain("LOG_LEVEL", "info", level(&l.LogLevel), "The least severe messages that are logged"),
 		plain("LOG_FORMAT", LogAuto, oneOf(&l.LogFormat, LogAuto, LogText, LogJSON), "auto is text on a terminal and json otherwise"),
 		secret("METRICS_TOKEN", "", credential(&l.MetricsToken), "What a collector of /metrics must send as Authorization: Bearer; nothing when empty"),
-	}, l.spending()...)
+	}, append(l.spending(), l.tracing()...)...)
 }
 
 // Addr is what to listen on.

@@ -10,8 +10,9 @@ func TestEverySecretMayComeFromAFile(t *testing.T) {
 		"DATABASE_URL": "postgres://u:" + plantedSecret + "@db/g", "REDIS_URL": "redis://:" + plantedSecret + "@cache",
 		"JWT_SECRET": plantedSecret, "JWT_SECRET_PREVIOUS": plantedSecret, "IDP_CLIENT_SECRET": plantedSecret,
 		"OPENAI_API_KEY": plantedSecret, "ANTHROPIC_API_KEY": plantedSecret, "GEMINI_API_KEY": plantedSecret, "GOOGLE_API_KEY": plantedSecret, "METRICS_TOKEN": plantedSecret,
+		"OTEL_EXPORTER_OTLP_HEADERS": "authorization=" + plantedSecret, "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=" + plantedSecret,
 	}
-	others := map[string]string{"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id"}
+	others := map[string]string{"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id", "OTEL_EXPORTER_OTLP_HEADERS": "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "OTEL_TRACES_EXPORTER=otlp"}
 	for _, s := range Settings() {
 		if !s.Secret {
 			continue

@@ -25,6 +25,7 @@ func (f Faults) Error() string { return strings.Join(f, "\n") }
 type loader struct {
 	Config
 	googleKeys []Secret // become Gemini's
+	otel       otel     // becomes Tracing
 
 	// values holds only texts that are not empty: an empty setting is unset.
 	values *viper.Viper

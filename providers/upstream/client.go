@@ -157,6 +157,7 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 	// six failed when the upstream closed its idle connections meanwhile.
 	req.Header["X-Idempotency-Key"] = nil
 	c.opts.Authorize(req.Header, key)
+	trace := traced(ctx, req)
 	// The transport's own time-out would start when the request is written: an
 	// upstream that does not read would be waited for without end.
 	watch := newWatch(c.opts.HeaderTimeout, cancel)
@@ -175,6 +176,7 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 		}
 		return nil, c.unanswered(ctx, watch.explain(err))
 	}
+	trace.answered(resp.StatusCode)
 	watch.allow(c.opts.IdleTimeout)
 	answer := &body{src: resp.Body, size: resp.ContentLength, watch: watch}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
