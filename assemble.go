@@ -28,6 +28,7 @@ import (
 	"modelgateway/services"
 	"modelgateway/services/idp"
 	"modelgateway/services/metrics"
+	"modelgateway/services/tracing"
 	"modelgateway/web"
 )
 
@@ -44,7 +45,8 @@ type gateway struct {
 	ledger         *services.Ledger
 	budgets        *services.Budgets
 	quotas         *services.Quotas
-	logDropped     func() float64 // lines
+	tracer         *tracing.Tracer // nil: off
+	logDropped     func() float64  // lines
 	metrics        *metrics.Metrics
 	closers        []func() error
 	log            *slog.Logger
@@ -58,6 +60,8 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if err != nil {
 		return g, fmt.Errorf("MODELS_FILE: %w", err)
 	}
+	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Version: version(), Log: log, Now: time.Now})
+	g.closers = append(g.closers, func() error { return g.tracer.Shutdown(context.Background()) })
 	if err := g.open(cfg); err != nil {
 		return g, err
 	}
@@ -78,7 +82,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 		Models:  &controllers.Models{Service: chat.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
-		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Token: cfg.MetricsToken.Reveal()}, Counted: g.metrics,
+		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Token: cfg.MetricsToken.Reveal()}, Counted: g.metrics, Tracer: g.tracer,
 		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
 	}
 	if err := g.accounts(cfg, &opts); err != nil {
@@ -136,7 +140,7 @@ func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat
 	fallbacks, err := g.fallbacks(cfg, list)
 	return &services.Chat{
 		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator,
-		Metrics: g.metrics, Log: g.log, Now: time.Now,
+		Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
 		Fallbacks: fallbacks, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
 		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
 	}, err

@@ -15,6 +15,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/services"
 	"modelgateway/services/metrics"
+	"modelgateway/services/tracing"
 )
 
 // Handler answers a request or says why it cannot.
@@ -24,6 +25,7 @@ type Handler func(*gin.Context) error
 type Chain struct {
 	Log     *slog.Logger
 	Metrics *metrics.Metrics // nil = nothing is counted
+	Tracer  *tracing.Tracer  // nil = nothing is traced
 	Now     func() time.Time
 }
 

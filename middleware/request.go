@@ -49,7 +49,12 @@ func RequestID(c *gin.Context) string { return c.Writer.Header().Get(requestIDHe
 func (m Chain) Access(c *gin.Context) {
 	began := m.Now()
 	m.Metrics.Begin()
+	ctx, span := m.Tracer.Request(c.Request.Context(), c.Request, c.FullPath())
+	if span != nil {
+		c.Request = c.Request.WithContext(ctx)
+	}
 	defer func() {
+		span.End(c.Writer.Status(), RequestID(c))
 		route := c.FullPath()
 		if route == "" {
 			route = "none"

@@ -14,6 +14,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/services"
 	"modelgateway/services/metrics"
+	"modelgateway/services/tracing"
 )
 
 // Options are what the routes lead to and what stands before them.
@@ -34,6 +35,7 @@ type Options struct {
 	AuthLimit *services.Limit // of addresses on what anybody may try
 
 	Counted        *metrics.Metrics // what every request is counted in; nil = nothing
+	Tracer         *tracing.Tracer  // nil = nothing is traced
 	Log            *slog.Logger
 	Now            func() time.Time
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
@@ -52,7 +54,7 @@ func New(opts Options) (http.Handler, error) {
 	engine.UseRawPath = true             // what is routed is what was guarded
 	engine.UnescapePathValues = true
 
-	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Now: opts.Now}
+	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now}
 	handle := chain.Handle
 	engine.Use(chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins))
 	engine.NoRoute(handle(noRoute))

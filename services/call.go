@@ -12,6 +12,7 @@ import (
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/metrics"
+	"modelgateway/services/tracing"
 )
 
 // Call is one request that was let in. Whatever becomes of it, End books it
@@ -31,9 +32,12 @@ type Call struct {
 	answer  *api.ChatCompletion // one without usage
 	said    sample              // the text of a stream, until its usage has come
 	gaps    metrics.Gaps
+	trace   tracing.ChatEnd // what its span is told
 	row     models.Call
-	told    error // the error that was found, whatever the client is told
-	sent    bool  // something has been sent to the client
+	told    error      // how the provider failed, whatever the client is told
+	found   error      // how the call ended; nil = well
+	used    *api.Usage // what was booked
+	sent    bool       // something has been sent to the client
 	ended   bool
 }
 
@@ -165,6 +169,9 @@ func (c *Call) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 	}
 	got.lease.end()
 	answer := got.answer
+	if c.plan.trace.Recording() {
+		c.traceAnswer(answer)
+	}
 	if answer.Usage != nil {
 		c.usage = answer.Usage
 	} else {
@@ -192,6 +199,7 @@ func (c *Call) Stream(ctx context.Context) (providers.Stream, error) {
 
 // answeredBy has the call answered by the first of its plan that can.
 func answeredBy[T any](ctx context.Context, c *Call, ask asking[T]) (answered[T], error) {
+	ctx, c.plan.trace = c.span(ctx)
 	got, served, err := first(ctx, &c.plan, ask)
 	c.served = served
 	if err != nil {
@@ -249,6 +257,9 @@ func (c *Call) note(chunk *api.ChatChunk) {
 	if c.chat.Simulated {
 		chunk.SystemFingerprint = Simulated
 	}
+	if c.plan.trace.Recording() {
+		c.traceChunk(chunk)
+	}
 }
 
 // Sent notes that the answer is about to be sent, or begins to be.
@@ -283,6 +294,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 		c.chat.Ledger.Add(*r)
 	}
 	c.chat.Metrics.Ended(c.facts())
+	c.traced()
 	return r
 }
 
@@ -291,6 +303,7 @@ func (c *Call) conclude(ctx context.Context, err error) {
 	r := &c.row
 	r.Provider, r.Served = c.served.Provider, cmp.Or(c.served.Fallback, c.served.Redirected, c.served.Model)
 	r.Outcome, r.Status = models.OutcomeOK, http.StatusOK
+	c.found = err
 	if err == nil {
 		return
 	}
@@ -331,6 +344,7 @@ func (c *Call) meter() {
 	if usage == nil {
 		usage = c.estimate()
 	}
+	c.used = usage
 	r.InputTokens, r.OutputTokens = max(usage.PromptTokens, 0), max(usage.CompletionTokens, 0)
 	var hour int64
 	if d := usage.PromptTokensDetails; d != nil {

@@ -12,6 +12,7 @@ import (
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/metrics"
+	"modelgateway/services/tracing"
 )
 
 // Simulated is the system fingerprint of every answer that a simulator gave.
@@ -24,6 +25,7 @@ type Chat struct {
 	Redirect  bool                 // serve a retired model's successor
 	Simulated bool                 // the upstreams are simulators: say so in every answer
 	Metrics   *metrics.Metrics
+	Tracer    *tracing.Tracer // nil traces nothing
 	Log       *slog.Logger
 	Now       func() time.Time
 
@@ -89,6 +91,7 @@ func begin(ctx context.Context, r *route, l *lease) (s timedStream, err error) {
 		s.close()
 		return s, err
 	}
+	l.trace.FirstToken()
 	if s.timer.Stop() { // else its word stands
 		s.timer = time.AfterFunc(cmp.Or(c.MaxStream, never), func() { s.end(late(r, "did not come to the end of its answer in time")) })
 	}

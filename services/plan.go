@@ -8,6 +8,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/services/tracing"
 )
 
 // plan is the models that may answer a request: the one that was asked for, and
@@ -15,6 +16,7 @@ import (
 type plan struct {
 	chat       *Chat
 	ask        Ask
+	trace      *tracing.Chat
 	others     []string      // in their order; nil where the client will have none
 	hedgeAfter time.Duration // 0 = never
 	prepared   []prepared    // as far as they were needed
@@ -66,7 +68,9 @@ func (p *plan) route(i int) (*route, error) {
 	for len(p.prepared) <= i {
 		p.prepared = append(p.prepared, p.prepare(len(p.prepared)))
 	}
-	return &p.prepared[i].route, p.prepared[i].err
+	r := &p.prepared[i].route
+	r.trace = p.trace
+	return r, p.prepared[i].err
 }
 
 // drop takes the model i, which has been prepared, out of the plan.

@@ -10,6 +10,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/services/tracing"
 )
 
 // Between two tries: a random time of up to firstPause, then of up to twice as
@@ -28,6 +29,7 @@ type route struct {
 	upstream *Upstream
 	model    catalog.Model
 	served   Served
+	trace    *tracing.Chat
 }
 
 // answered is what an upstream gave, with the lease of the key that it was
@@ -199,11 +201,13 @@ var errUnfinished = errors.New("the call was left by a panic")
 func call[T any](ctx context.Context, r *route, l *lease, ask asking[T]) (got answered[T], err error) {
 	c := r.chat
 	began := c.Now()
+	ctx, l.trace = r.trace.Attempt(ctx, r.model.Provider, r.model.Upstream)
 	err = errUnfinished
 	defer func() { // also when ask panics: a circuit waits for the word
 		l.answered(err)
 		c.Metrics.Called(r.model.Provider, r.model.ID, outcome(err), c.Now().Sub(began))
 		if err != nil {
+			l.trace.Failed(err)
 			l.end()
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 	"modelgateway/config"
 	"modelgateway/models/api"
 	"modelgateway/providers"
+	"modelgateway/services/tracing"
 )
 
 // trafficWindow is how far back a provider's health and its retries are looked
@@ -48,6 +49,7 @@ type lease struct {
 	again  bool      // for a request that this provider has been asked for before
 	began  time.Time // by the circuit's clock
 	report func(error)
+	trace  *tracing.Attempt
 	ended  bool
 }
 
@@ -130,12 +132,14 @@ func (l *lease) answered(err error) {
 func (l *lease) end() {
 	if !l.ended {
 		l.ended = true
+		l.trace.End()
 		l.key.live.Add(-1)
 	}
 }
 
 // brokeOff books a stream that failed after it had begun.
 func (l *lease) brokeOff(err error) {
+	l.trace.Failed(err)
 	if failed(err) {
 		l.from.traffic.fail()
 	}

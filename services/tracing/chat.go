@@ -41,7 +41,8 @@ type ChatEnd struct {
 	ID            string // of the answer
 	FinishReasons []string
 	Usage         *api.Usage // nil where none is known
-	CostMicros    int64      // millionths of a dollar
+	Priced        bool       // Cost is known
+	Cost          int64      // micro-dollars
 	Fallback      string     // the model that stood in, or empty
 	Err           error
 }
@@ -160,8 +161,10 @@ func (e ChatEnd) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	all = append(all,
 		attribute.Int64("gen_ai.usage.input_tokens", e.Usage.PromptTokens), // with those of caches, in the conventions as well
 		attribute.Int64("gen_ai.usage.output_tokens", e.Usage.CompletionTokens),
-		attribute.Float64("modelgateway.cost_usd", float64(e.CostMicros)/1e6),
 	)
+	if e.Priced {
+		all = append(all, attribute.Float64("modelgateway.cost_usd", float64(e.Cost)/1e6))
+	}
 	if d := e.Usage.PromptTokensDetails; d != nil {
 		all = append(all,
 			attribute.Int64("gen_ai.usage.cache_read.input_tokens", d.CachedTokens),

@@ -49,7 +49,7 @@ func one(ctx context.Context, t *Tracer, r *http.Request, req *api.ChatRequest) 
 	attempt.FirstToken()
 	attempt.Failed(nil)
 	attempt.End()
-	chat.End(ChatEnd{Provider: "openai", Model: req.Model, ID: "x", Usage: &usage, CostMicros: 12})
+	chat.End(ChatEnd{Provider: "openai", Model: req.Model, ID: "x", Usage: &usage, Priced: true, Cost: 12})
 	request.End(http.StatusOK, "req_1")
 }
 

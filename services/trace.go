@@ -1,0 +1,60 @@
+package services
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/api"
+	"modelgateway/services/tracing"
+)
+
+// span begins the span of a call.
+func (c *Call) span(ctx context.Context) (context.Context, *tracing.Chat) {
+	if c.chat.Tracer == nil {
+		return ctx, nil
+	}
+	return c.chat.Tracer.Chat(ctx, tracing.ChatStart{
+		Provider: c.served.Provider, Request: c.ask.Request, RequestID: c.ask.RequestID, KeyID: c.ask.Caller.KeyID,
+	})
+}
+
+// traced ends the span with what was booked.
+func (c *Call) traced() {
+	if !c.plan.trace.Recording() {
+		c.plan.trace.End(tracing.ChatEnd{})
+		return
+	}
+	end := c.trace
+	end.Provider, end.Fallback, end.Usage, end.Err = c.row.Provider, c.served.Fallback, c.used, c.found
+	end.Cost, end.Priced = c.row.Cost, c.row.Priced
+	c.plan.trace.End(end)
+}
+
+// traceAnswer keeps what the span says of a whole answer.
+func (c *Call) traceAnswer(answer *api.ChatCompletion) {
+	c.trace.ID, c.trace.Model = answer.ID, answer.Model
+	choices := answer.Choices
+	if answer.Raw != nil {
+		var read struct {
+			Choices []api.Choice `json:"choices"`
+		}
+		_ = json.Unmarshal(answer.Raw, &read, api.Faithful) // it has been read once
+		choices = read.Choices
+	}
+	for i := range choices {
+		c.trace.FinishReasons = append(c.trace.FinishReasons, choices[i].FinishReason)
+	}
+}
+
+// traceChunk keeps what the span says of a stream.
+func (c *Call) traceChunk(chunk *api.ChatChunk) {
+	if c.trace.ID == "" {
+		c.trace.ID, c.trace.Model = chunk.ID, chunk.Model
+	}
+	for i := range chunk.Choices {
+		if reason := chunk.Choices[i].FinishReason; reason != nil {
+			c.trace.FinishReasons = append(c.trace.FinishReasons, *reason)
+		}
+	}
+}
