@@ -536,3 +536,27 @@ func TestWithItsLeaseAReplicaLosesAllThatIsFree(t *testing.T) {
 	}
 	r.Settle(0)
 }
+
+func TestOneWhoWaitsIsServedWithWhatAnotherGivesBack(t *testing.T) {
+	b, of := newTill(t, sqliteKeyHouse(t)).budgets(t), budgetOf("key:a", dollar)
+	all := mustReserve(t, b, dollar, of)
+	b.asking.Wait()
+	grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
+	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		asked <- struct{}{}
+		<-let
+		return grant(ctx, q)
+	}
+	waiting := make(chan error)
+	go func() {
+		_, err := b.Reserve(t.Context(), november, dollar/2, of)
+		waiting <- err
+	}()
+	<-asked
+	all.Settle(0)
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+	close(let)
+	b.asking.Wait()
+}
