@@ -94,7 +94,7 @@ func renew(tx *gorm.DB, r *Renewal) (kept bool, err error) {
 	if err == nil && r.Clean {
 		err = clean(tx, now.Ended-deadFor.Microseconds())
 	}
-	return now.Mine > now.Ended, err
+	return now.Mine > max(now.Ended, 0), err // 0 is a replica that nobody knows
 }
 
 // clean removes replicas whose leases ended before then, and their holds.

@@ -467,3 +467,96 @@ func TestALeaseStandsByBothClocks(t *testing.T) {
 		t.Error("forever ends")
 	}
 }
+
+func TestAGrantThatIsNotHeardOfIsTakenBack(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", 10*dollar)
+		mustReserve(t, b, dollar, of).Settle(400_000)
+		b.rest(t.Context())
+		grant := b.grant
+		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+			_, err := grant(ctx, q)
+			return models.Answer{}, errors.Join(err, errors.New("connection reset"))
+		}
+		if _, err := b.Reserve(t.Context(), november, 5*dollar, of); api.AsError(err).Status != 503 {
+			t.Error(err)
+		}
+		if held := h.held(t, "key:a"); held < 5*dollar {
+			t.Errorf("%d is held: nothing was granted", held)
+		}
+		b.rest(t.Context())
+		if held := h.held(t, "key:a"); held != 400_000 {
+			t.Errorf("%d is held", held)
+		}
+	})
+}
+
+func TestAQuestionEntersWhatWasSpentTooMuch(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		mustReserve(t, b, dollar, of).Settle(3 * dollar)
+		mustRefuse(t, b, 1, of)
+		if held := h.held(t, "key:a"); held != 3*dollar {
+			t.Errorf("others think that %d is held", held)
+		}
+	})
+}
+
+// A replica may be forgotten while it thinks that its lease stands: the
+// database was restored, or somebody tidied up.
+func TestAReplicaThatWasForgottenBeginsAnew(t *testing.T) {
+	h := postgresTill(t)
+	b, of := h.budgets(t), budgetOf("key:a", 10*dollar)
+	r := mustReserve(t, b, dollar, of)
+	h.query(t, "DELETE FROM replicas")
+	h.query(t, "DELETE FROM budget_holds")
+	mustLeave(t, b, 9*dollar, of)
+	if free, lost := b.holdsNow(); lost != 1 || free > 9*dollar {
+		t.Errorf("%d free, lost %d times", free, lost)
+	}
+	h.pay(t, b, r, november, dollar)
+	b.rest(t.Context())
+	if held := h.held(t, "key:a"); held != 0 {
+		t.Errorf("%d is held", held)
+	}
+	mustLeave(t, b, 9*dollar, of)
+}
+
+func TestWithItsLeaseAReplicaLosesAllThatIsFree(t *testing.T) {
+	b, of := newTill(t, sqliteKeyHouse(t)).budgets(t), budgetOf("key:a", 64*dollar)
+	r := mustReserve(t, b, dollar, of)
+	if s := b.Stats(); s.Free < dollar {
+		t.Fatalf("%+v", s)
+	}
+	b.mu.Lock()
+	b.lose()
+	b.mu.Unlock()
+	if s := b.Stats(); s.Free != 0 || s.Held != dollar || s.Lost != 1 {
+		t.Errorf("%+v", s)
+	}
+	r.Settle(0)
+}
+
+func TestOneWhoWaitsIsServedWithWhatAnotherGivesBack(t *testing.T) {
+	b, of := newTill(t, sqliteKeyHouse(t)).budgets(t), budgetOf("key:a", dollar)
+	all := mustReserve(t, b, dollar, of)
+	b.asking.Wait()
+	grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
+	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		asked <- struct{}{}
+		<-let
+		return grant(ctx, q)
+	}
+	waiting := make(chan error)
+	go func() {
+		_, err := b.Reserve(t.Context(), november, dollar/2, of)
+		waiting <- err
+	}()
+	<-asked
+	all.Settle(0)
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+	close(let)
+	b.asking.Wait()
+}

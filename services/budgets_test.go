@@ -618,3 +618,55 @@ func BenchmarkReserve(b *testing.B) {
 		})
 	}
 }
+
+func TestWhatIsOwedIsPaidOnce(t *testing.T) {
+	p := &purse{granted: 100}
+	p.free = 100
+	p.take(40)
+	p.take(60)
+	p.owed = 15
+	p.settle(40, 30)
+	if p.free != 0 || p.granted != 90 || p.owed != 5 {
+		t.Errorf("%+v", p)
+	}
+	p.settle(60, 0)
+	if p.free != 55 || p.granted != 85 || p.owed != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Two who wait may know two limits, while one is being changed.
+func TestEachCallIsAskedForUnderItsOwnLimit(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, high, low := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf("key:a", 2*dollar)
+		mustReserve(t, b, 1, high).Settle(0)
+		b.rest(t.Context())
+		grant, let := b.grant, make(chan struct{})
+		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+			<-let
+			return grant(ctx, q)
+		}
+		results := make([]error, 3)
+		var all sync.WaitGroup
+		for i, c := range []struct {
+			of     Budget
+			amount int64
+		}{{high, 1}, {high, 6 * dollar}, {low, 5 * dollar}} {
+			all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, c.amount, c.of) })
+			keyUntil(t, time.Second, "it waits", func() bool {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
+				return p != nil && len(p.calls) == i+1
+			})
+		}
+		close(let)
+		all.Wait()
+		if results[0] != nil || results[1] != nil || code(results[2]) != api.CodeBudgetExceeded {
+			t.Fatal(results)
+		}
+		if m := api.AsError(results[2]).Message; !strings.Contains(m, "$2.00 a month, of which $0.00 is left") {
+			t.Error(m)
+		}
+	})
+}
