@@ -451,6 +451,7 @@ func TestNobodyHoardsNearTheEnd(t *testing.T) {
 		mustReserve(t, b, dollar, of).Settle(0)
 		b.rest(t.Context())
 		mustReserve(t, b, 320_000, of).Settle(0)
+		b.asking.Wait()
 		b.mu.Lock()
 		p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
 		p.low = p.free
