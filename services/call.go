@@ -100,7 +100,7 @@ func (c *Call) admit(ctx context.Context) error {
 
 func notAllowed(message string) *api.Error {
 	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeModelNotAllowed, Param: "model", Message: message,
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeModelNotAllowed, Param: "model", Message: message, Limit: metrics.LimitModel,
 	}
 }
 
