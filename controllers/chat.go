@@ -146,9 +146,12 @@ func writeJSON(c *gin.Context, status int, value any) error {
 	return writeBody(c, status, body)
 }
 
+// jsonType is the same for all; nobody changes it.
+var jsonType = []string{"application/json"}
+
 // writeBody sends JSON.
 func writeBody(c *gin.Context, status int, body []byte) error {
-	c.Header("Content-Type", "application/json")
+	c.Writer.Header()["Content-Type"] = jsonType
 	if len(body) > 1<<10 { // of less the server says it by itself
 		c.Header("Content-Length", strconv.Itoa(len(body)))
 	}

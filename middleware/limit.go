@@ -23,10 +23,11 @@ func (m Chain) Limit(l *services.Limit, account func(*gin.Context) string) gin.H
 		}
 		s, err := l.Take(ctx, account(c), own)
 		if s.Limit > 0 {
-			header := c.Writer.Header()
-			header.Set("X-Ratelimit-Limit-Requests", strconv.FormatInt(s.Limit, 10))
-			header.Set("X-Ratelimit-Remaining-Requests", strconv.FormatInt(s.Remaining, 10))
-			header.Set("X-Ratelimit-Reset-Requests", wholeSeconds(s.Reset).String())
+			values := []string{strconv.FormatInt(s.Limit, 10), strconv.FormatInt(s.Remaining, 10), wholeSeconds(s.Reset).String()}
+			header := c.Writer.Header() // in the canonical form, which costs nothing to set
+			header["X-Ratelimit-Limit-Requests"] = values[0:1:1]
+			header["X-Ratelimit-Remaining-Requests"] = values[1:2:2]
+			header["X-Ratelimit-Reset-Requests"] = values[2:3:3]
 		}
 		if err != nil {
 			m.fail(c, err)

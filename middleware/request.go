@@ -27,12 +27,12 @@ var sane = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 // its connection the time-out of the answer before.
 func (m Chain) Identify(c *gin.Context) {
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{}) // not every test's writer can
-	id := c.GetHeader(requestIDHeader)
+	id := first(c.Request.Header, requestIDHeader)
 	if id == "" || !sane.MatchString(id) {
 		id = "req_" + rand.Text()
 	}
-	c.Header(requestIDHeader, id)
-	c.Header("X-Content-Type-Options", "nosniff")
+	header := c.Writer.Header()
+	header[requestIDHeader], header["X-Content-Type-Options"] = []string{id}, noSniffing
 	if len(c.Request.TransferEncoding) > 0 {
 		// net/http drops a length that stands beside chunks without a word. A proxy
 		// in front may have gone by it, and then what follows on this connection is
@@ -42,7 +42,18 @@ func (m Chain) Identify(c *gin.Context) {
 }
 
 // RequestID is the id that Identify gave.
-func RequestID(c *gin.Context) string { return c.Writer.Header().Get(requestIDHeader) }
+func RequestID(c *gin.Context) string { return first(c.Writer.Header(), requestIDHeader) }
+
+// noSniffing is the same for all; nobody changes it.
+var noSniffing = []string{"nosniff"}
+
+// first is the first value of a header whose name is in its canonical form.
+func first(h http.Header, name string) string {
+	if values := h[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
 
 // Access counts every request, and writes one line of each: never a header, a
 // query or a body.
@@ -75,7 +86,7 @@ func (m Chain) Access(c *gin.Context) {
 			slog.Int64("duration_us", now.Sub(began).Microseconds()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
 			slog.String("client", g.address(c)),
-			slog.String("provider", c.Writer.Header().Get(providerHeader)),
+			slog.String("provider", first(c.Writer.Header(), providerHeader)),
 		)
 		if g != nil {
 			attrs = g.describe(attrs)

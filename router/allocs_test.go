@@ -11,8 +11,8 @@ func TestAllocationsOfARequest(t *testing.T) {
 	call(t, h, key, ask+"}")
 	n := testing.AllocsPerRun(200, func() { call(t, h, key, ask+"}") })
 	t.Log(n)
-	if n > 57 {
-		t.Errorf("%v allocations, at most 57", n)
+	if n > 52 {
+		t.Errorf("%v allocations, at most 52", n)
 	}
 }
 
