@@ -45,6 +45,7 @@ type gateway struct {
 	ledger         *services.Ledger
 	budgets        *services.Budgets
 	quotas         *services.Quotas
+	slots          *services.Slots
 	tracer         *tracing.Tracer // nil: off
 	logDropped     func() float64  // lines
 	metrics        *metrics.Metrics
@@ -69,7 +70,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if err != nil {
 		return g, err
 	}
-	slots := services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
+	g.slots = services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
 	g.spending(cfg.Spend, chat)
 	g.health = &services.Health{
 		Chat: chat, Version: version(), Started: time.Now(), Log: log,
@@ -78,7 +79,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	// Made for the first who asks: it takes memory that most never need.
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
-		Chat:    &controllers.Chat{Service: chat, Slots: slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Chat:    &controllers.Chat{Service: chat, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
 		Models:  &controllers.Models{Service: chat.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
