@@ -25,6 +25,7 @@ type tariff struct {
 	charged atomic.Int64 // micro-dollars
 	asked   atomic.Int64 // calls
 	takes   atomic.Int64 // how long an answer takes, in nanoseconds
+	live    atomic.Int64 // calls that run
 
 	mu sync.Mutex
 	by map[string]int64 // what each call was charged, by its mark
@@ -57,6 +58,8 @@ func (u *tariff) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in, _ := strconv.ParseInt(string(found[1]), 10, 64)
 	out, _ := strconv.ParseInt(string(found[2]), 10, 64)
 	u.asked.Add(1)
+	u.live.Add(1)
+	defer u.live.Add(-1)
 	u.charge(string(found[3]), in*priceIn+out*priceOut)
 	if d := time.Duration(u.takes.Load()); d > 0 {
 		select {
