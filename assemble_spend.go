@@ -53,7 +53,7 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 	ledger := func(read func(services.LedgerStats) int64) func() float64 {
 		return func() float64 { return float64(read(g.ledger.Stats())) }
 	}
-	g.metrics.WatchParts(metrics.Parts{
+	parts := metrics.Parts{
 		Version:     version(),
 		ProviderUp:  chat.Service.ProvidersUp,
 		CircuitOpen: chat.Service.CircuitsOpen,
@@ -64,11 +64,23 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 		LedgerWritten:  ledger(func(s services.LedgerStats) int64 { return s.Written }),
 		LedgerDropped:  ledger(func(s services.LedgerStats) int64 { return s.Dropped }),
 		LedgerFailures: ledger(func(s services.LedgerStats) int64 { return s.Failures }),
-		LimitShared:    func() map[string]float64 { return g.shared(limits) },
 		KeyCache:       func() float64 { return float64(g.keys.Remembered()) },
 		LogDropped:     g.logDropped,
-	})
+
+		BudgetHolds:      func() float64 { return dollars(g.budgets.Stats().Held) },
+		BudgetOverdrafts: func() float64 { return float64(g.budgets.Stats().Overdrawn) },
+	}
+	if g.cache != nil {
+		parts.LimitShared = func() map[string]float64 { return g.shared(limits) }
+	}
+	if all := chat.Service.Budget; all != nil {
+		parts.BudgetLimit = fixed(dollars(all.Limit))
+		parts.BudgetLeft = func() float64 { return dollars(g.budgets.Left(*all)) }
+	}
+	g.metrics.WatchParts(parts)
 }
+
+func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 
 // shared says of each limit whether all replicas count together.
 func (g *gateway) shared(limits map[string]*services.Limit) map[string]float64 {

@@ -33,7 +33,6 @@ func (m Chain) Caller(a Auth) gin.HandlerFunc {
 			m.fail(c, err)
 			return
 		}
-		caller.Address = address(c)
 		remember(c, caller)
 	}
 }
@@ -46,7 +45,7 @@ func (m Chain) User(tokens *services.Tokens) gin.HandlerFunc {
 			m.fail(c, err)
 			return
 		}
-		remember(c, services.Caller{UserID: user, Address: address(c)})
+		remember(c, services.Caller{UserID: user})
 	}
 }
 
@@ -62,7 +61,7 @@ func (m Chain) Admin(tokens *services.Tokens, admin *services.Admin) gin.Handler
 			m.fail(c, err)
 			return
 		}
-		remember(c, services.Caller{UserID: user, Address: address(c)})
+		remember(c, services.Caller{UserID: user})
 	}
 }
 
@@ -83,6 +82,7 @@ func byLogin(c *gin.Context, tokens *services.Tokens) (userID string, err error)
 // guest is who makes a request, with what the log will say that it came to.
 type guest struct {
 	caller services.Caller
+	ip     string
 	code   string       // of the error that it was answered with
 	booked *models.Call // nil where no call was let in
 }
@@ -90,7 +90,9 @@ type guest struct {
 type guestKey struct{}
 
 func remember(c *gin.Context, caller services.Caller) {
-	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), guestKey{}, &guest{caller: caller}))
+	ip := c.ClientIP()
+	caller.Address = address(ip)
+	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), guestKey{}, &guest{caller: caller, ip: ip}))
 }
 
 // CallerOf is who the guards found, or nobody.
@@ -110,17 +112,20 @@ func Booked(c *gin.Context, call *models.Call) {
 
 // Address counts a request under its client's address: its caller is not known,
 // or not yet.
-func Address(c *gin.Context) string { return services.Caller{Address: address(c)}.Account() }
+func Address(c *gin.Context) string { return services.Caller{Address: address(c.ClientIP())}.Account() }
 
 // Account counts a request under its caller.
 func Account(c *gin.Context) string { return CallerOf(c.Request.Context()).Account() }
 
 // address is the client's, as far as it says who somebody is: everyone has a
 // whole /64 of IPv6.
-func address(c *gin.Context) string {
-	ip, err := netip.ParseAddr(c.ClientIP())
+func address(text string) string {
+	ip, err := netip.ParseAddr(text)
 	if err != nil {
 		return "unknown"
+	}
+	if ip.Is4() {
+		return text // which has one form only
 	}
 	ip = ip.Unmap().WithZone("")
 	if ip.Is4() {

@@ -57,6 +57,9 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
 		g.code = e.Code
 	}
+	if e.Limit != "" {
+		m.Metrics.Limited(e.Limit)
+	}
 	silent := e.Code == api.CodeServiceUnavailable && e.Unwrap() == nil // readyz says so every second
 	if e.Status >= http.StatusInternalServerError && !silent {
 		m.Log.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)

@@ -65,6 +65,7 @@ func (m Chain) Access(c *gin.Context) {
 		if !m.Log.Enabled(ctx, slog.LevelInfo) {
 			return
 		}
+		g, _ := ctx.Value(guestKey{}).(*guest)
 		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // the place in the code is always this one
 		attrs := append(make([]slog.Attr, 0, mostAttrs),
 			slog.String("request_id", RequestID(c)),
@@ -73,10 +74,10 @@ func (m Chain) Access(c *gin.Context) {
 			slog.Int("status", c.Writer.Status()),
 			slog.Int64("duration_us", now.Sub(began).Microseconds()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
-			slog.String("client", c.ClientIP()),
+			slog.String("client", g.address(c)),
 			slog.String("provider", c.Writer.Header().Get(providerHeader)),
 		)
-		if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+		if g != nil {
 			attrs = g.describe(attrs)
 		}
 		line.AddAttrs(attrs...)
@@ -87,6 +88,14 @@ func (m Chain) Access(c *gin.Context) {
 
 // mostAttrs is how much a line says at most.
 const mostAttrs = 24
+
+// address is the client's, which need not be found out twice.
+func (g *guest) address(c *gin.Context) string {
+	if g != nil {
+		return g.ip
+	}
+	return c.ClientIP()
+}
 
 // describe adds who made the request, what was wrong with it, and what its call
 // came to.
@@ -104,17 +113,18 @@ func (g *guest) describe(attrs []slog.Attr) []slog.Attr {
 	if call == nil {
 		return attrs
 	}
+	if call.Attempts != 1 {
+		attrs = append(attrs, slog.Int("attempts", call.Attempts))
+	}
+	if call.Estimated {
+		attrs = append(attrs, slog.Bool("estimated", true))
+	}
 	return append(attrs,
-		slog.String("call", call.ID),
 		slog.String("model", call.Served),
 		slog.String("outcome", call.Outcome),
-		slog.Int("attempts", call.Attempts),
 		slog.Int64("input_tokens", call.InputTokens),
 		slog.Int64("output_tokens", call.OutputTokens),
-		slog.Bool("estimated", call.Estimated),
 		slog.Int64("cost_micro_usd", call.Cost),
-		slog.Int64("first_token_us", call.FirstTokenUS),
-		slog.Int64("overhead_us", call.OverheadUS),
 	)
 }
 

@@ -8,22 +8,30 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/metrics"
 )
 
 // overBudget is the 402 of a call that is more than what is left.
 func overBudget(c *budgetCall, left int64) *api.Error {
+	err := &api.Error{
+		Status: http.StatusPaymentRequired, Type: api.TypeBudget, Code: api.CodeBudgetExceeded, Final: true, Limit: metrics.LimitBudget,
+	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s has a budget of %s %s, of which %s is left, and this call could cost up to %s",
-		c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), usd(c.amount))
+	if c.budget.Account == models.AccountOfAll { // what all others have left is nobody's business
+		err.Limit = metrics.LimitGatewayBudget
+		fmt.Fprintf(&text, "the budget of %s has no room for this call, which could cost up to %s", c.budget.Name, usd(c.amount))
+	} else {
+		fmt.Fprintf(&text, "%s has a budget of %s %s, of which %s is left, and this call could cost up to %s",
+			c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), usd(c.amount))
+	}
 	if left > 0 {
 		text.WriteString("; with a smaller max_tokens it could cost less")
 	}
 	if end := c.budget.Window.Ends(c.at); !end.IsZero() {
 		fmt.Fprintf(&text, "; the %s ends at %s", c.budget.Window, end.Format(time.RFC3339))
 	}
-	return &api.Error{
-		Status: http.StatusPaymentRequired, Type: api.TypeBudget, Code: api.CodeBudgetExceeded, Final: true, Message: text.String(),
-	}
+	err.Message = text.String()
+	return err
 }
 
 func windowWords(w models.Window) string {

@@ -126,6 +126,17 @@ var (
 	errBudgetsMany   = errors.New("a call is paid from two budgets at most")
 )
 
+// Left is what is neither spent nor held of a budget in its present window, as
+// far as this replica has asked; the whole limit when it has not.
+func (b *Budgets) Left(of Budget) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.purses[models.Hold{Account: of.Account, Since: b.days.since(of.Window, b.now())}]; p != nil {
+		return p.left
+	}
+	return of.Limit
+}
+
 // Reserve sets amount aside in all of the budgets, at most two, or in none: the
 // error is a 402 then. They are those of the windows that at, the begin of the
 // call, lies in. Without budgets the reservation is nil. It is a 503 when the

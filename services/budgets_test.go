@@ -213,7 +213,7 @@ func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
 		b, key, all := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf(models.AccountOfAll, dollar)
 		all.Name, all.Window = "the gateway", models.Day
 		for range 2 { // asked, and from memory
-			if e := mustRefuse(t, b, 2*dollar, key, all); !strings.HasPrefix(e.Message, "the gateway has a budget of $1.00 a day") {
+			if e := mustRefuse(t, b, 2*dollar, key, all); !strings.HasPrefix(e.Message, "the budget of the gateway has no room for this call") {
 				t.Error(e.Message)
 			}
 			mustLeave(t, b, 10*dollar, key)
@@ -451,6 +451,7 @@ func TestNobodyHoardsNearTheEnd(t *testing.T) {
 		mustReserve(t, b, dollar, of).Settle(0)
 		b.rest(t.Context())
 		mustReserve(t, b, 320_000, of).Settle(0)
+		b.asking.Wait()
 		b.mu.Lock()
 		p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
 		p.low = p.free

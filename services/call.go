@@ -18,8 +18,6 @@ import (
 // Call is one request that was let in. Whatever becomes of it, End books it
 // once.
 type Call struct {
-	chat *Chat
-	ask  Ask
 	plan plan
 
 	served   Served
@@ -31,8 +29,8 @@ type Call struct {
 	counter api.UsageCounter    // of a stream that has not come to its usage
 	answer  *api.ChatCompletion // one without usage
 	said    sample              // the text of a stream, until its usage has come
-	gaps    metrics.Gaps
-	trace   tracing.ChatEnd // what its span is told
+	gaps    *metrics.Gaps       // of a stream
+	trace   *tracing.ChatEnd    // what its span is told; nil = there is none
 	row     models.Call
 	told    error      // how the provider failed, whatever the client is told
 	found   error      // how the call ended; nil = well
@@ -53,7 +51,7 @@ const StatusClientGone = 499
 // come to. The call, which is there beside an error as well for what Served says,
 // must be ended unless there was one.
 func (c *Chat) Admit(ctx context.Context, ask Ask) (*Call, error) {
-	call := &Call{chat: c, ask: ask}
+	call := new(Call)
 	c.plan(&call.plan, ask)
 	if err := call.admit(ctx); err != nil {
 		return call, err
@@ -66,9 +64,9 @@ func (c *Chat) Admit(ctx context.Context, ask Ask) (*Call, error) {
 }
 
 func (c *Call) admit(ctx context.Context) error {
-	limits := c.ask.Caller.Limits
-	if asked := c.ask.Request.Model; !limits.Allows(asked) {
-		if _, err := c.chat.Models.Resolve(asked); err != nil {
+	limits := c.plan.ask.Caller.Limits
+	if asked := c.plan.ask.Request.Model; !limits.Allows(asked) {
+		if _, err := c.plan.chat.Models.Resolve(asked); err != nil {
 			return err
 		}
 		return notAllowed("this API key may not ask for the model " + quoted(asked))
@@ -84,15 +82,15 @@ func (c *Call) admit(ctx context.Context) error {
 		return err
 	}
 	if limits != nil && (limits.TPMLimit > 0 || limits.MaxParallel > 0) {
-		tokens := usualTokens(c.ask.Request, c.plan.prepared[0].model)
-		if c.quota, err = c.chat.Quotas.Take(ctx, c.ask.Caller.Account(), limits, tokens); err != nil {
+		tokens := usualTokens(c.plan.ask.Request, c.plan.prepared[0].model)
+		if c.quota, err = c.plan.chat.Quotas.Take(ctx, c.plan.ask.Caller.Account(), limits, tokens); err != nil {
 			return err
 		}
 	}
 	if len(budgets) == 0 {
 		return nil
 	}
-	if c.reserved, err = c.chat.Budgets.Reserve(ctx, c.ask.Began, most, budgets...); err != nil {
+	if c.reserved, err = c.plan.chat.Budgets.Reserve(ctx, c.plan.ask.Began, most, budgets...); err != nil {
 		c.quota.End(0)
 	}
 	return err
@@ -100,17 +98,17 @@ func (c *Call) admit(ctx context.Context) error {
 
 func notAllowed(message string) *api.Error {
 	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeModelNotAllowed, Param: "model", Message: message,
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeModelNotAllowed, Param: "model", Message: message, Limit: metrics.LimitModel,
 	}
 }
 
 // budgets are those that the call is paid from.
 func (c *Call) budgets() []Budget {
 	var of []Budget
-	if l := c.ask.Caller.Limits; l != nil && l.BudgetWindow != "" {
-		of = append(of, Budget{Account: models.AccountOfKey(c.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
+	if l := c.plan.ask.Caller.Limits; l != nil && l.BudgetWindow != "" {
+		of = append(of, Budget{Account: models.AccountOfKey(c.plan.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
 	}
-	if all := c.chat.Budget; all != nil {
+	if all := c.plan.chat.Budget; all != nil {
 		of = append(of, *all)
 	}
 	return of
@@ -129,7 +127,7 @@ func (c *Call) most(paid bool) (int64, error) {
 		if err != nil {
 			continue // nobody will be asked
 		}
-		price := c.chat.price(r.model)
+		price := c.plan.chat.price(r.model)
 		if !price.Known && i == 0 {
 			return 0, notAllowed("nobody has set a price for the model " + quoted(r.model.ID) + ", and this call is paid from a budget")
 		}
@@ -137,7 +135,7 @@ func (c *Call) most(paid bool) (int64, error) {
 			c.plan.drop(i, notAllowed("the model has no price"))
 			continue
 		}
-		most = max(most, price.Most(mostTokens(c.ask.Request, r)))
+		most = max(most, price.Most(mostTokens(c.plan.ask.Request, r)))
 	}
 	return most, nil
 }
@@ -154,7 +152,7 @@ func (c *Chat) price(m catalog.Model) catalog.Price {
 func (c *Call) Served() Served { return c.served }
 
 // Began is when the request came.
-func (c *Call) Began() time.Time { return c.ask.Began }
+func (c *Call) Began() time.Time { return c.plan.ask.Began }
 
 // Standing is how the key stands with its tokens a minute; the zero Standing is
 // that of a key that may use any number.
@@ -162,14 +160,14 @@ func (c *Call) Standing() TokenStanding { return c.quota.Standing() }
 
 // Complete waits for the whole answer.
 func (c *Call) Complete(ctx context.Context) (*api.ChatCompletion, error) {
-	c.plan.hedgeAfter = c.chat.HedgeAfter
+	c.plan.hedgeAfter = c.plan.chat.HedgeAfter
 	got, err := answeredBy(ctx, c, complete)
 	if err != nil {
 		return nil, err
 	}
 	got.lease.end()
 	answer := got.answer
-	if c.plan.trace.Recording() {
+	if c.trace != nil {
 		c.traceAnswer(answer)
 	}
 	if answer.Usage != nil {
@@ -178,7 +176,7 @@ func (c *Call) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 		c.answer = answer
 		answer.Usage = new(api.Usage) // clients rely on it
 	}
-	if c.chat.Simulated {
+	if c.plan.chat.Simulated {
 		if err := answer.Open(); err != nil {
 			return nil, err
 		}
@@ -204,10 +202,10 @@ func answeredBy[T any](ctx context.Context, c *Call, ask asking[T]) (answered[T]
 	c.served = served
 	if err != nil {
 		c.told = err
-		return got, c.chat.explain(err, served)
+		return got, c.plan.chat.explain(err, served)
 	}
 	c.route = got.route
-	c.chat.Metrics.FellBack(served.Model, served.Fallback)
+	c.plan.chat.Metrics.FellBack(served.Model, served.Fallback)
 	return got, nil
 }
 
@@ -217,6 +215,7 @@ func (c *Call) watch(got answered[timedStream]) providers.Stream {
 		c.Sent()
 		defer got.lease.end()
 		defer got.answer.close()
+		c.gaps = new(metrics.Gaps)
 		var paused time.Time
 		for chunk, err := range got.answer.Stream {
 			switch {
@@ -229,10 +228,10 @@ func (c *Call) watch(got answered[timedStream]) providers.Stream {
 				if !yield(nil, nil) {
 					return
 				}
-				paused = c.chat.Now()
+				paused = c.plan.chat.Now()
 				continue
 			case !paused.IsZero():
-				c.gaps.Add(c.chat.Now().Sub(paused))
+				c.gaps.Add(c.plan.chat.Now().Sub(paused))
 				paused = time.Time{}
 			}
 			c.note(chunk)
@@ -254,10 +253,10 @@ func (c *Call) note(chunk *api.ChatChunk) {
 			c.row.FirstTokenUS = c.since()
 		}
 	}
-	if c.chat.Simulated {
+	if c.plan.chat.Simulated {
 		chunk.SystemFingerprint = Simulated
 	}
-	if c.plan.trace.Recording() {
+	if c.trace != nil {
 		c.traceChunk(chunk)
 	}
 }
@@ -266,14 +265,14 @@ func (c *Call) note(chunk *api.ChatChunk) {
 func (c *Call) Sent() {
 	c.sent = true
 	took := c.since()
-	c.row.OverheadUS = max(took-(c.ask.Reading+c.plan.waited).Microseconds(), 0)
+	c.row.OverheadUS = max(took-(c.plan.ask.Reading+c.plan.waited).Microseconds(), 0)
 	if !c.row.Stream {
 		c.row.FirstTokenUS = took
 	}
 }
 
 // since is how many microseconds ago the request came; one at least.
-func (c *Call) since() int64 { return max(c.chat.Now().Sub(c.ask.Began).Microseconds(), 1) }
+func (c *Call) since() int64 { return max(c.plan.chat.Now().Sub(c.plan.ask.Began).Microseconds(), 1) }
 
 // End books the call, which has ended with err as its handler has it, or well.
 // What is booked is for the log as well. A second End does nothing.
@@ -290,10 +289,10 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	c.said.drop()
 	r.Attempts = c.plan.attempts
 	r.DurationUS = c.since()
-	if c.chat.Ledger != nil {
-		c.chat.Ledger.Add(*r)
+	if c.plan.chat.Ledger != nil {
+		c.plan.chat.Ledger.Add(*r)
 	}
-	c.chat.Metrics.Ended(c.facts())
+	c.plan.chat.Metrics.Ended(c.facts())
 	c.traced()
 	return r
 }
@@ -359,7 +358,7 @@ func (c *Call) meter() {
 	if !ok {
 		return
 	}
-	price := c.chat.price(model)
+	price := c.plan.chat.price(model)
 	r.Priced = price.Known
 	r.Cost = price.Cost(catalog.Tokens{
 		Input: r.InputTokens, Cached: r.CachedTokens, CacheWrite: r.CacheWriteTokens, CacheWriteHour: hour, Output: r.OutputTokens,
@@ -371,7 +370,7 @@ func (c *Call) lastModel() (catalog.Model, bool) {
 	if c.route != nil {
 		return c.route.model, true
 	}
-	model, err := c.chat.Models.Resolve(cmp.Or(c.row.Served, c.row.Model))
+	model, err := c.plan.chat.Models.Resolve(cmp.Or(c.row.Served, c.row.Model))
 	return model, err == nil
 }
 
@@ -389,17 +388,17 @@ func (c *Call) estimate() *api.Usage {
 	var err, second error
 	if usage.PromptTokens == 0 {
 		c.row.Estimated = true
-		usage.PromptTokens, err = c.chat.estimator.prompt(c.ask.Request)
+		usage.PromptTokens, err = c.plan.chat.estimator.prompt(c.plan.ask.Request)
 	}
 	if c.answer != nil {
 		c.said.read(c.answer)
 	}
 	if usage.CompletionTokens == 0 && c.said.total > 0 {
 		c.row.Estimated = true
-		usage.CompletionTokens, second = c.chat.estimator.count(&c.said)
+		usage.CompletionTokens, second = c.plan.chat.estimator.count(&c.said)
 	}
 	if err := errors.Join(err, second); err != nil {
-		c.chat.Log.Error("tokens are not estimated", "request_id", c.ask.RequestID, "error", err)
+		c.plan.chat.Log.Error("tokens are not estimated", "request_id", c.plan.ask.RequestID, "error", err)
 	}
 	return usage
 }
@@ -426,13 +425,10 @@ func (c *Call) facts() metrics.CallFacts {
 		Provider: r.Provider, Outcome: r.Outcome, Stream: r.Stream,
 		InputTokens: r.InputTokens, CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens,
 		OutputTokens: r.OutputTokens, ReasoningTokens: r.ReasoningTokens, Estimated: r.Estimated, Priced: r.Priced, Cost: r.Cost,
-		FirstToken: time.Duration(r.FirstTokenUS) * time.Microsecond, Overhead: time.Duration(r.OverheadUS) * time.Microsecond,
+		FirstToken: time.Duration(r.FirstTokenUS) * time.Microsecond, Overhead: time.Duration(r.OverheadUS) * time.Microsecond, Gaps: c.gaps,
 	}
 	if model, ok := c.lastModel(); ok {
 		facts.Model = model.ID
-	}
-	if r.Stream {
-		facts.Gaps = &c.gaps
 	}
 	return facts
 }

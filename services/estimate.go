@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
 
 	"modelgateway/models/api"
 )
@@ -14,8 +14,8 @@ import (
 // o200k vocabulary has them, whoever the provider is. The vocabulary takes some
 // 7 MB, and is there from the first estimate on.
 type estimator struct {
-	mu    sync.Mutex // one at a time: nobody waits for an estimate, and it takes a processor
-	codec tokenizer.Codec
+	mu         sync.Mutex // one at a time: nobody waits for an estimate, and it takes a processor
+	vocabulary *codec.Codec
 }
 
 // sample is the beginning of a text, and how long all of it is.
@@ -92,14 +92,10 @@ func (t *tally) sum() (int64, error) {
 func (e *estimator) tokens(text string) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.codec == nil {
-		codec, err := tokenizer.Get(tokenizer.O200kBase)
-		if err != nil {
-			return 0, fmt.Errorf("tokenizer: %w", err)
-		}
-		e.codec = codec
+	if e.vocabulary == nil {
+		e.vocabulary = codec.NewO200kBase()
 	}
-	n, err := e.codec.Count(strings.ToValidUTF8(text, "\uFFFD"))
+	n, err := e.vocabulary.Count(strings.ToValidUTF8(text, "\uFFFD"))
 	if err != nil {
 		return 0, fmt.Errorf("tokenizer: %w", err)
 	}

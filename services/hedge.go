@@ -10,6 +10,8 @@ import (
 func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	began := t.plan.chat.Now()
+	defer func() { t.plan.waited += t.plan.chat.Now().Sub(began) }()
 	ends := make(chan ending[T], 2)
 	start := func(r *route, l *lease) {
 		go func() { ends <- finish(ctx, r, l, t.ask) }() // waited for below

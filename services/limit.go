@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models/api"
+	"modelgateway/services/metrics"
 )
 
 const (
@@ -114,7 +115,7 @@ func (l *Limit) Shared() bool { return l.shared != nil && l.shared.breaker.works
 func (q RequestStanding) exceeded() error {
 	wait := max((q.Reset + time.Second - 1).Truncate(time.Second), time.Second)
 	return &api.Error{
-		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded,
+		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded, Limit: metrics.LimitRequests,
 		Message:    fmt.Sprintf("the limit of %d requests a minute is reached: try again in %ds", q.Limit, wait/time.Second),
 		RetryAfter: wait,
 	}

@@ -14,6 +14,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/metrics"
 )
 
 // QuotaOptions are where quotas are counted.
@@ -202,10 +203,12 @@ func (k *quotaAsk) refusal(tokens int64) error {
 	case quotaTaken:
 		return nil
 	case quotaCalls:
+		err.Limit = metrics.LimitParallel
 		err.RetryAfter = busyWait
 		err.Message = "this key may have no more than " + strconv.FormatInt(k.calls, 10) + " calls running; please try again in 1s"
 		return err
 	}
+	err.Limit = metrics.LimitTokens
 	err.RetryAfter = max((k.reset + time.Second - 1).Truncate(time.Second), time.Second)
 	wait := err.RetryAfter / time.Second
 	if tokens > k.limit {

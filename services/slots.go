@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"modelgateway/models/api"
+	"modelgateway/services/metrics"
 )
 
 // Slots bound what runs at the same time: calls of each caller, calls in all,
@@ -48,7 +49,7 @@ func (s *Slots) Take(caller Caller) (Slot, error) {
 		return Slot{}, busy()
 	case s.callers[who] >= s.mostEach:
 		return Slot{}, &api.Error{
-			Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded, RetryAfter: busyWait,
+			Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded, RetryAfter: busyWait, Limit: metrics.LimitParallel,
 			Message: "you have " + strconv.Itoa(s.mostEach) + " calls running, which is the most; please try again in 1s",
 		}
 	}

@@ -11,21 +11,25 @@ import (
 
 // span begins the span of a call.
 func (c *Call) span(ctx context.Context) (context.Context, *tracing.Chat) {
-	if c.chat.Tracer == nil {
+	if c.plan.chat.Tracer == nil {
 		return ctx, nil
 	}
-	return c.chat.Tracer.Chat(ctx, tracing.ChatStart{
-		Provider: c.served.Provider, Request: c.ask.Request, RequestID: c.ask.RequestID, KeyID: c.ask.Caller.KeyID,
+	ctx, span := c.plan.chat.Tracer.Chat(ctx, tracing.ChatStart{
+		Provider: c.served.Provider, Request: c.plan.ask.Request, RequestID: c.plan.ask.RequestID, KeyID: c.plan.ask.Caller.KeyID,
 	})
+	if span.Recording() {
+		c.trace = new(tracing.ChatEnd)
+	}
+	return ctx, span
 }
 
 // traced ends the span with what was booked.
 func (c *Call) traced() {
-	if !c.plan.trace.Recording() {
+	if c.trace == nil {
 		c.plan.trace.End(tracing.ChatEnd{})
 		return
 	}
-	end := c.trace
+	end := *c.trace
 	end.Provider, end.Fallback, end.Usage, end.Err = c.row.Provider, c.served.Fallback, c.used, c.found
 	end.Cost, end.Priced = c.row.Cost, c.row.Priced
 	c.plan.trace.End(end)

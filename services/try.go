@@ -145,9 +145,7 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 		}
 		l.again = t.plan.again(t.route.upstream)
 		t.plan.attempts++
-		sent := t.plan.chat.Now()
 		got, err = t.send(ctx, l)
-		t.plan.waited += t.plan.chat.Now().Sub(sent)
 		if err == nil {
 			return got, nil
 		}
@@ -193,7 +191,9 @@ func (t *try[T]) send(ctx context.Context, l *lease) (answered[T], error) {
 	if t.plan.hedgeAfter > 0 {
 		return t.race(ctx, l)
 	}
-	return call(ctx, t.route, l, t.ask)
+	got, err := call(ctx, t.route, l, t.ask)
+	t.plan.waited += l.took
+	return got, err
 }
 
 var errUnfinished = errors.New("the call was left by a panic")
@@ -205,7 +205,8 @@ func call[T any](ctx context.Context, r *route, l *lease, ask asking[T]) (got an
 	err = errUnfinished
 	defer func() { // also when ask panics: a circuit waits for the word
 		l.answered(err)
-		c.Metrics.Called(r.model.Provider, r.model.ID, outcome(err), c.Now().Sub(began))
+		l.took = c.Now().Sub(began)
+		c.Metrics.Called(r.model.Provider, r.model.ID, outcome(err), l.took)
 		if err != nil {
 			l.trace.Failed(err)
 			l.end()

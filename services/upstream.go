@@ -46,8 +46,9 @@ type lease struct {
 	from   *Upstream
 	key    *upstreamKey
 	model  string
-	again  bool      // for a request that this provider has been asked for before
-	began  time.Time // by the circuit's clock
+	again  bool          // for a request that this provider has been asked for before
+	began  time.Time     // by the circuit's clock
+	took   time.Duration // until it was answered
 	report func(error)
 	trace  *tracing.Attempt
 	ended  bool

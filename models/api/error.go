@@ -81,6 +81,7 @@ type Error struct {
 	Final          bool          // trying again cannot help, whatever the status says
 	Spent          bool          // a limit on spending is reached, which nobody is to get around
 	KeyRefused     bool          // the upstream refused the key it was called with; another may do
+	Limit          string        // the limit of ours that refused, in the words of the metrics; empty = none
 	Worked         bool          // the upstream had the request and did not refuse it: it may charge for it
 
 	cause error

@@ -70,7 +70,7 @@ func Load(overlay string) (*Catalog, error) {
 		return nil, fmt.Errorf("embedded catalogue: %w", err)
 	}
 	if overlay == "" {
-		return c, nil
+		return c.completed(), nil
 	}
 	text, err := os.ReadFile(overlay)
 	if err != nil {
@@ -79,7 +79,7 @@ func Load(overlay string) (*Catalog, error) {
 	if err := c.lay(text); err != nil {
 		return nil, fmt.Errorf("models file %s: %w", path.Base(overlay), err)
 	}
-	return c, nil
+	return c.completed(), nil
 }
 
 func (c *Catalog) lay(text []byte) error {
@@ -228,11 +228,7 @@ func micro(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }
 
 // Models yields every entry in the order of the catalogue.
 func (c *Catalog) Models() []Model {
-	all := make([]Model, len(c.models))
-	for i, m := range c.models {
-		all[i] = c.complete(m)
-	}
-	return all
+	return slices.Clone(c.models)
 }
 
 // Model is the entry of exactly this id.
@@ -241,13 +237,21 @@ func (c *Catalog) Model(id string) (Model, bool) {
 	if !ok {
 		return Model{}, false
 	}
-	return c.complete(c.models[at]), true
+	return c.models[at], true
 }
 
 // Derive makes the entry of a model that no catalogue lists, from its
 // provider's rules: one found by discovery, or a successor.
 func (c *Catalog) Derive(provider, id string) Model {
 	return c.complete(Model{ID: id, Provider: provider, Upstream: id})
+}
+
+// completed is the catalogue once all rules are known.
+func (c *Catalog) completed() *Catalog {
+	for i, m := range c.models {
+		c.models[i] = c.complete(m)
+	}
+	return c
 }
 
 func (c *Catalog) complete(m Model) Model {

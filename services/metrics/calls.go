@@ -2,8 +2,6 @@ package metrics
 
 import (
 	"time"
-
-	"modelgateway/models/api"
 )
 
 // The outcomes of a call of a provider.
@@ -22,17 +20,6 @@ func (m *Metrics) Called(provider, model, outcome string, waited time.Duration) 
 	t := m.calls.of(provider, model)
 	t.attempts[place(attempts[:], outcome)].Add(1)
 	t.from.wait.Observe(waited.Seconds())
-}
-
-// Used counts the tokens of an answer; nil is unknown, and counts nothing. It
-// is for who does not tell Ended, which counts them as well.
-func (m *Metrics) Used(provider, model string, usage *api.Usage) {
-	if m == nil || usage == nil {
-		return
-	}
-	t := m.calls.of(provider, model)
-	t.tokens[0].Add(max(usage.PromptTokens, 0))
-	t.tokens[1].Add(max(usage.CompletionTokens, 0))
 }
 
 // CallFacts are what is counted of a call that was admitted and has ended. The

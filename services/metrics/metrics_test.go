@@ -11,7 +11,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // figures are all samples of m, by name and labels; of a histogram its count
@@ -153,7 +152,6 @@ func TestNobodyCountsNothing(t *testing.T) {
 	m.Begin()
 	m.Done("/", 200, 1)
 	m.Called("a", "b", OK, 1)
-	m.Used("a", "b", new(api.Usage))
 	m.Ended(CallFacts{Gaps: new(Gaps)})
 	m.Retried("a")
 	m.Hedged("a")
