@@ -255,3 +255,35 @@ func TestTheSDKSeesLimitsAsWhatTheyAreAndTriesAgainWhereThatHelps(t *testing.T) 
 		})
 	}
 }
+
+// A call that began under a longer window is of the day as well.
+func TestABudgetWhoseWindowIsMadeShorterIsNotOverdrawnByWhatRuns(t *testing.T) {
+	p := newPair(t)
+	id, key := p.programs[0].newKey(t, p.token, `"budget_usd":1,"budget_window":"total"`)
+	const calls = 14
+	p.upstream.takes.Store(int64(10 * time.Second))
+	var all sync.WaitGroup
+	var fine atomic.Int64
+	send := func(name string) {
+		for i := range calls / 2 {
+			all.Go(func() {
+				if pay(t.Context(), p.client, p.programs[i%2].url, paying(100, 2000, 2000, fmt.Sprint(name, "-", i), false), key).fits(t) {
+					fine.Add(1)
+				}
+			})
+		}
+	}
+	send("total")
+	eventually(t, 2*time.Second, "they run", func() bool { return p.upstream.live.Load() == calls/2 })
+	if a := p.programs[0].call(t, "PATCH", "/auth/keys/"+id, `{"budget_window":"day"}`, p.token...); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	eventually(t, 3*time.Second, "the other replica knows", func() bool {
+		return strings.Contains(pay(t.Context(), p.client, p.programs[1].url, paying(1, 1, 8000, "big", false), key).body, " a day,")
+	})
+	send("day")
+	all.Wait()
+	if charged := p.upstream.charged.Load(); charged > 1_000_000 || fine.Load() < calls/2 {
+		t.Errorf("%d micro-dollars of a budget of 1 dollar, by %d calls", charged, fine.Load())
+	}
+}
