@@ -179,22 +179,26 @@ func (r *race) balances() {
 }
 
 func TestABudgetIsNotOverdrawnBy500CallsAtOnceOverTwoPrograms(t *testing.T) {
+	t.Parallel()
 	u := newTariff(t)
 	r := newRace(t, u, 2, "DATABASE_URL="+servertest.Postgres(t), "REDIS_URL="+servertest.Redis(t))
 	r.eachKey(trials(4))
 }
 
 func TestABudgetIsNotOverdrawnWithoutRedis(t *testing.T) {
+	t.Parallel()
 	r := newRace(t, newTariff(t), 2, "DATABASE_URL="+servertest.Postgres(t))
 	r.eachKey(trials(2))
 }
 
 func TestABudgetIsNotOverdrawnOnTheEmbeddedDatabase(t *testing.T) {
+	t.Parallel()
 	r := newRace(t, newTariff(t), 1, "DATABASE_URL=sqlite:"+t.TempDir()+"/gateway.db")
 	r.eachKey(trials(2))
 }
 
 func TestTheGatewaysOwnBudgetIsNotOverdrawnByAllKeysTogether(t *testing.T) {
+	t.Parallel()
 	for i := range max(trials(2)/10, 2) {
 		limit := 2_000_000 + rand.Int64N(20_000_000)
 		u := newTariff(t)

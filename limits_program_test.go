@@ -81,6 +81,7 @@ func early(t testing.TB) {
 }
 
 func TestWithoutRedisLimitsHoldByShareAndBudgetsDoNotCare(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []struct {
 		name          string
 		begin, finish func(s *servertest.RedisServer)
@@ -258,6 +259,7 @@ func TestTheSDKSeesLimitsAsWhatTheyAreAndTriesAgainWhereThatHelps(t *testing.T) 
 
 // A call that began under a longer window is of the day as well.
 func TestABudgetWhoseWindowIsMadeShorterIsNotOverdrawnByWhatRuns(t *testing.T) {
+	t.Parallel()
 	p := newPair(t)
 	id, key := p.programs[0].newKey(t, p.token, `"budget_usd":1,"budget_window":"total"`)
 	const calls = 14

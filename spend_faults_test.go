@@ -16,6 +16,7 @@ import (
 
 func TestAKilledProgramLeavesNothingReservedAndNothingTwice(t *testing.T) {
 	beTheProgram()
+	t.Parallel()
 	u := newTariff(t)
 	settings := []string{"DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)}
 	doomed, other := launch(t, nil, u.settings(settings...)...), launch(t, nil, u.settings(settings...)...)
@@ -106,6 +107,7 @@ func (u *tariff) load(t *testing.T, stop <-chan struct{}, now *atomic.Pointer[ta
 }
 
 func TestWithoutPostgreSQLTheLocalShareIsSpentAndNothingIsLost(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []struct {
 		name          string
 		begin, finish func(s *servertest.PostgresServer)

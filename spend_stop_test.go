@@ -124,6 +124,7 @@ func deaf(t testing.TB, url, mark, key string) {
 
 func TestAStopInTheMiddleOf200CallsLeavesARowOfEach(t *testing.T) {
 	beTheProgram()
+	t.Parallel()
 	storages(t, func(t *testing.T, settings []string) {
 		u := newSlowly(t)
 		p := launch(t, nil, append(settings, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", goodSecret,
