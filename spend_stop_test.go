@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"modelgateway/models/servertest"
 )
 
 // slowly is an upstream whose calls end by themselves, never, or write without
@@ -206,4 +208,36 @@ func TestAStopInTheMiddleOf200CallsLeavesARowOfEach(t *testing.T) {
 			t.Errorf("the log: %s", log)
 		}
 	})
+}
+
+func TestAStopWhileTheDatabaseHangsSaysHowManyRowsAreLost(t *testing.T) {
+	beTheProgram()
+	t.Parallel()
+	server, u := servertest.StartPostgres(t), newTariff(t)
+	p := launch(t, nil, u.settings("DATABASE_URL="+server.URL, "SHUTDOWN_GRACE_SECONDS=2")...)
+	_, key := p.newKey(t, p.login(t), `"budget_usd":50`)
+	client := crowd(t)
+	for i := range 3 {
+		pay(t.Context(), client, p.url, paying(10, 10, 10, fmt.Sprint("before-", i), false), key).fits(t)
+	}
+	db := openSQL(t, server.URL)
+	eventually(t, 10*time.Second, "the first rows", func() bool { return sum(t, db, "SELECT count(*) FROM calls") == 3 })
+	server.Freeze()
+	const calls = 5
+	for i := range calls {
+		pay(t.Context(), client, p.url, paying(10, 10, 10, fmt.Sprint("after-", i), false), key).fits(t)
+	}
+	p.signal(t, syscall.SIGTERM)
+	began := time.Now()
+	if code := p.end(t); code != 0 || time.Since(began) > 25*time.Second {
+		t.Errorf("it ended with %d, after %s", code, time.Since(began))
+	}
+	if log := p.log.String(); !strings.Contains(log, fmt.Sprintf(`"msg":"the gateway stops and calls are not in the ledger","calls":%d`, calls)) {
+		t.Errorf("the log: %s", log)
+	}
+	server.Thaw()
+	if n := sum(t, db, "SELECT count(*) FROM calls"); n != 3 && n != 3+calls { // the last COMMIT may have been on its way
+		t.Errorf("%d rows", n)
+	}
+	t.Logf("it took %s", time.Since(began))
 }
