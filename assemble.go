@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +43,7 @@ type gateway struct {
 	ledger         *services.Ledger
 	budgets        *services.Budgets
 	quotas         *services.Quotas
+	slots          *services.Slots
 	tracer         *tracing.Tracer // nil: off
 	logDropped     func() float64  // lines
 	metrics        *metrics.Metrics
@@ -65,11 +64,14 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if err := g.open(cfg); err != nil {
 		return g, err
 	}
+	if err := g.known(cfg, list, "DEFAULT_KEY_MODELS", cfg.Spend.Keys.Models); err != nil {
+		return g, err
+	}
 	chat, err := g.chat(cfg, list)
 	if err != nil {
 		return g, err
 	}
-	slots := services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
+	g.slots = services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
 	g.spending(cfg.Spend, chat)
 	g.health = &services.Health{
 		Chat: chat, Version: version(), Started: time.Now(), Log: log,
@@ -78,7 +80,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	// Made for the first who asks: it takes memory that most never need.
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
-		Chat:    &controllers.Chat{Service: chat, Slots: slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Chat:    &controllers.Chat{Service: chat, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
 		Models:  &controllers.Models{Service: chat.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
@@ -144,30 +146,6 @@ func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat
 		Fallbacks: fallbacks, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
 		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
 	}, err
-}
-
-// fallbacks are those of the catalogue, with those of FALLBACKS over them. A
-// model that nobody knows is a fault, unless discovery may still find it.
-func (g *gateway) fallbacks(cfg config.Config, list *catalog.Catalog) (map[string][]string, error) {
-	all := map[string][]string{}
-	for _, model := range list.Models() {
-		if len(model.Fallbacks) > 0 {
-			all[model.ID] = model.Fallbacks
-		}
-	}
-	maps.Copy(all, cfg.Fallbacks)
-	for _, asked := range slices.Sorted(maps.Keys(all)) {
-		for _, id := range append([]string{asked}, all[asked]...) {
-			if _, known := list.Model(id); known {
-				continue
-			}
-			if !cfg.ModelDiscovery {
-				return nil, fmt.Errorf("FALLBACKS: the model %q is in no catalogue", id)
-			}
-			g.log.Warn("a model of FALLBACKS is in no catalogue; discovery may find it", "model", id)
-		}
-	}
-	return all, nil
 }
 
 // bodyRoom is how many bytes request bodies may hold: of memory that is bounded

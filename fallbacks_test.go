@@ -109,13 +109,14 @@ func TestFallbacksOfTheModelsFileAndOfTheSetting(t *testing.T) {
 	}
 }
 
-func TestFallbacksThatNobodyKnowsRefuseToStartUnlessDiscoveryMayFindThem(t *testing.T) {
-	for _, setting := range []string{"FALLBACKS=gpt-4=no-such-model", "FALLBACKS=no-such-model=gpt-4"} {
+func TestModelsOfSettingsThatNobodyKnowsRefuseToStartUnlessDiscoveryMayFindThem(t *testing.T) {
+	for _, setting := range []string{"FALLBACKS=gpt-4=no-such-model", "FALLBACKS=no-such-model=gpt-4", "DEFAULT_KEY_MODELS=gpt-4,no-such-model"} {
+		name, _, _ := strings.Cut(setting, "=")
 		p, err := tryStart(t, setting)
 		if err == nil {
 			_ = p.stop()
 		}
-		if err == nil || !strings.Contains(err.Error(), "FALLBACKS") || !strings.Contains(err.Error(), "no-such-model") {
+		if err == nil || !strings.Contains(err.Error(), name+":") || !strings.Contains(err.Error(), "no-such-model") {
 			t.Errorf("%s: %v", setting, err)
 		}
 		p = start(t, setting, "MODEL_DISCOVERY=true")

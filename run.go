@@ -160,9 +160,30 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 	defer cancel()
 	if err := server.Shutdown(last); err != nil {
 		log.Warn("stopped with requests still running", "error", err)
-		return server.Close()
+		err = server.Close()
+		g.emptied()
+		return err
 	}
 	return nil
+}
+
+// emptied waits for calls whose connections were cut, as those of clients that
+// do not read: what they have cost is still to be booked, and the ledger takes
+// nothing after this.
+func (g *gateway) emptied() {
+	const enough = 5 * time.Second
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		calls, _ := g.slots.Live()
+		if calls == 0 {
+			return
+		}
+		if time.Since(began) > enough {
+			g.log.Error("the gateway stops and calls are not in the ledger: they have not ended", "calls", calls)
+			return
+		}
+	}
 }
 
 var errStopping = &api.Error{

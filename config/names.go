@@ -50,14 +50,27 @@ func nearest(name string, known []string) string {
 		if strings.EqualFold(name, candidate) {
 			return candidate
 		}
-		if len(name) < tooShort || len(candidate) < tooShort || otherName(strings.ToUpper(name), candidate) {
+		if len(name) < tooShort || len(candidate) < tooShort {
 			continue
 		}
-		if d := nameDistance(strings.ToUpper(name), candidate); d < best {
+		if otherName(strings.ToUpper(name), candidate) {
+			continue
+		}
+		d := nameDistance(strings.ToUpper(name), candidate)
+		if cutShort(strings.ToUpper(name), candidate) {
+			d = 0
+		}
+		if d < best {
 			meant, best = candidate, d
 		}
 	}
 	return meant
+}
+
+// cutShort reports names whose last words are missing, as in MAX_BUDGET=5, which
+// would leave the budget open. One word alone may be anybody's.
+func cutShort(name, known string) bool {
+	return strings.Contains(name, "_") && strings.HasPrefix(known, name+"_")
 }
 
 // otherName reports names that are close by accident: another program's, as
@@ -118,7 +131,7 @@ func distance(a, b string) int {
 
 // foreignNames are well-known variables of other programs that are near ours.
 var foreignNames = []string{
-	"EMULATOR",
+	"EMULATOR", "RATE_LIMIT",
 	"GENAI_API_KEY",                      // IBM watsonx, Google's older SDK
 	"IAP_CLIENT_ID", "IAP_CLIENT_SECRET", // Google Identity-Aware Proxy
 	"ADP_CLIENT_ID", "ADP_CLIENT_SECRET",

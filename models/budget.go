@@ -22,7 +22,8 @@ type Holding struct {
 // Question asks for more of a budget in one of its windows.
 type Question struct {
 	Holding
-	Until   string // the first day after the window; empty = it does not end
+	Until   string   // the first day after the window; empty = it does not end
+	Wider   []string // first days of the windows that this one lies in
 	Limit   int64
 	Replica string
 	Lease   Lease
@@ -106,14 +107,15 @@ type budgetState struct {
 }
 
 // A hold that went below nothing, as a call cost more than was thought, is
-// spent already. Holds of windows that begin later lie in this one as well:
-// a key's window may have been made longer.
+// spent already. Holds of windows that begin later lie in this one as well, and
+// those of wider windows may be for calls of this one: a key's window may have
+// been made longer, or shorter.
 const (
 	budgetSums = `SELECT
 	(SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend
 		WHERE account = @account AND day >= @since AND (@until = '' OR day < @until)) AS spent,
 	(SELECT CAST(COALESCE(SUM(CASE WHEN h.amount > 0 THEN h.amount ELSE 0 END), 0) AS BIGINT) FROM budget_holds h
-		WHERE h.account = @account AND h.since >= @since AND (@until = '' OR h.since < @until)
+		WHERE h.account = @account AND (h.since >= @since AND (@until = '' OR h.since < @until) OR h.since IN @wider)
 		AND NOT (h.replica = @replica AND h.since = @since)`
 	budgetOwn = `) AS others,
 	COALESCE((SELECT moved FROM budget_holds
@@ -129,7 +131,7 @@ func (s *Store) budget(tx *gorm.DB, q *Question) (budgetState, error) {
 	}
 	var state budgetState
 	err := tx.Raw(query, map[string]any{
-		"account": q.Account, "since": q.Since, "until": q.Until, "replica": q.Replica, "moved": q.Moved,
+		"account": q.Account, "since": q.Since, "until": q.Until, "wider": q.Wider, "replica": q.Replica, "moved": q.Moved,
 		"lease": q.Lease.Lasts.Microseconds(), "silence": q.Lease.Silence.Microseconds(),
 	}).Scan(&state).Error
 	return state, err

@@ -25,6 +25,18 @@ func (c *budgetCall) until() string {
 	return ""
 }
 
+// wider are the first days of the windows that this one lies in.
+func (c *budgetCall) wider() (all []string) {
+	longer := false
+	for _, w := range models.Windows() {
+		if longer {
+			all = append(all, w.Since(c.at))
+		}
+		longer = longer || w == c.budget.Window
+	}
+	return all
+}
+
 // wait reserves, if need be with the database.
 func (b *Budgets) wait(ctx context.Context, c *budgetCall) (*purse, error) {
 	p, err := b.queue(ctx, c)
@@ -118,7 +130,7 @@ func (b *Budgets) askOnce(ctx context.Context, p *purse) bool {
 func (b *Budgets) question(p *purse, calls []*budgetCall) models.Question {
 	p.admit()
 	q := models.Question{
-		Holding: p.holding(), Until: calls[0].until(), Limit: calls[0].budget.Limit,
+		Holding: p.holding(), Until: calls[0].until(), Wider: calls[0].wider(), Limit: calls[0].budget.Limit,
 		Replica: b.replica, Lease: b.leaseTerms(), Spare: p.free, Enter: p.changed(),
 	}
 	for _, c := range calls {

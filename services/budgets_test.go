@@ -339,10 +339,34 @@ func TestALongerWindowCountsWhatTheShorterOneHolds(t *testing.T) {
 		h.pay(t, b, r, november, 200_000)
 		b.rest(t.Context())
 		mustLeave(t, b, 800_000, of)
+		b.rest(t.Context())
 		earlier := of
 		earlier.Window = models.Day
 		if _, err := b.Reserve(t.Context(), november.AddDate(0, 0, -1), dollar, earlier); err != nil {
 			t.Errorf("a day counts what a later one holds: %v", err)
+		}
+	})
+}
+
+// And it may be made shorter.
+func TestAShorterWindowCountsWhatTheLongerOnesHold(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		for _, wide := range []models.Window{models.Total, models.Month, models.Week} {
+			b, of := h.budgets(t), budgetOf("key:"+string(wide), dollar)
+			of.Window = wide
+			r := mustReserve(t, b, 900_000, of)
+			b.rest(t.Context())
+			of.Window = models.Day
+			mustLeave(t, b, 100_000, of)
+			b.rest(t.Context())
+			if h.sqlName != "sqlite" { // which has one process
+				other := h.budgets(t)
+				mustLeave(t, other, 100_000, of)
+				other.rest(t.Context())
+			}
+			h.pay(t, b, r, november, 200_000)
+			b.rest(t.Context())
+			mustLeave(t, b, 800_000, of)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package services
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -396,6 +397,36 @@ func TestADatabaseThatGoesAndComesBackHasEachRowOnce(t *testing.T) {
 		if got := h.count(t, query); got != n {
 			t.Errorf("%s = %d, want %d", query, got, n)
 		}
+	}
+}
+
+// Longer than SQLite itself waits for a lock, and than a query may take.
+func TestAnEmbeddedDatabaseThatAnotherProcessHoldsLosesNothing(t *testing.T) {
+	t.Parallel()
+	h := sqliteKeyHouse(t)
+	l, log := newLedger(h.store)
+	db, err := sql.Open(h.sqlName, h.sqlDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	stop := runLedger(t, l)
+	const rows = ledgerBatch + 40
+	for range rows {
+		l.Add(ledgerCall("m"))
+	}
+	keyUntil(t, 20*time.Second, "it has failed", func() bool { return l.Stats().Failures > 0 })
+	if _, err := db.Exec("COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	keyUntil(t, 20*time.Second, "written", func() bool { return l.Stats().Written == rows })
+	stop()
+	if n := h.count(t, "SELECT sum(calls) FROM usage_days"); n != rows || h.count(t, "SELECT count(*) FROM calls") != rows || l.Stats().Dropped != 0 {
+		t.Errorf("%d rows, %+v, %s", n, l.Stats(), log)
 	}
 }
 
