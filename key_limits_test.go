@@ -101,7 +101,10 @@ func TestLimitsOfAKeyAreSetShownAndChanged(t *testing.T) {
 			}
 		}
 		change(`{}`, `{"name":"all",`+all+`}`)
-		change(`{"name":" other ","surplus":1}`, `{"name":"other",`+all+`}`)
+		change(`{"name":" other "}`, `{"name":"other",`+all+`}`)
+		if a := p.call(t, "PATCH", "/auth/keys/"+id, `{"name":"no","max_parallel":1}`, token...); a.status != 400 || *a.fault(t).Param != "max_parallel" {
+			t.Errorf("a limit that is misspelt: %d %s", a.status, a.body)
+		}
 		change(`{"rpm_limit":2}`, `{"rpm_limit":2,"tpm_limit":1000000000,"max_parallel_requests":7,"models":["gpt-4","gemini-2.5-flash"],"expires_at":4102444800}`)
 		change(`{"tpm_limit":3,"max_parallel_requests":4,"models":["gpt-4"],"expires_at":4102444801}`, `{"rpm_limit":2,"tpm_limit":3,"max_parallel_requests":4,"models":["gpt-4"],"expires_at":4102444801}`)
 		change(`{"budget_usd":25.5}`, `{"budget_usd":25.5,"budget_window":"total"}`)

@@ -124,7 +124,7 @@ func TestWithoutRedisLimitsHoldByShareAndBudgetsDoNotCare(t *testing.T) {
 			p.upstream.takes.Store(int64(slow))
 			eventually(t, 30*time.Second, "the limit is shared again", func() bool {
 				served, most := p.burst(24, parallel, 1, 1)
-				if most > 4 {
+				if most > 4+1 { // the upstream notices an end a moment after the gateway
 					t.Errorf("%d at once", most)
 				}
 				return served == 4

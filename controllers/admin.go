@@ -38,7 +38,7 @@ func (h *Admin) Users(c *gin.Context) error {
 // ChangeUser answers PATCH /admin/users/{user_id}.
 func (h *Admin) ChangeUser(c *gin.Context) error {
 	var in api.UserChange
-	if err := readInto(c, &in); err != nil {
+	if err := readExactly(c, &in); err != nil {
 		return err
 	}
 	if in.Disabled == nil {
@@ -71,7 +71,7 @@ func (h *Admin) Keys(c *gin.Context) error {
 // ChangeKey answers PATCH /admin/keys/{key_id}.
 func (h *Admin) ChangeKey(c *gin.Context) error {
 	var in api.AdminKeyChange
-	if err := readInto(c, &in); err != nil {
+	if err := readExactly(c, &in); err != nil {
 		return err
 	}
 	key, err := h.Service.ChangeKey(c.Request.Context(), actor(c), c.Param("id"), in)

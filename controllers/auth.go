@@ -63,5 +63,14 @@ func readInto(c *gin.Context, into any) error {
 	return api.Decode(body, into)
 }
 
+// readExactly is readInto for what a misspelt member would make another thing.
+func readExactly(c *gin.Context, into any) error {
+	body, err := readJSON(c, maxAuthBody, nil)
+	if err != nil {
+		return err
+	}
+	return api.DecodeExact(body, into)
+}
+
 // seconds makes Unix seconds of the store's microseconds.
 func seconds(micro int64) int64 { return micro / int64(time.Second/time.Microsecond) }

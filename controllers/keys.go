@@ -18,7 +18,7 @@ type Keys struct {
 // Create answers POST /auth/keys. The key is shown this once.
 func (h *Keys) Create(c *gin.Context) error {
 	var in api.NewKey
-	if err := readInto(c, &in); err != nil {
+	if err := readExactly(c, &in); err != nil {
 		return err
 	}
 	key, text, err := h.Service.Create(c.Request.Context(), user(c), in)
@@ -35,7 +35,7 @@ func (h *Keys) Create(c *gin.Context) error {
 // Change answers PATCH /auth/keys/{key_id}.
 func (h *Keys) Change(c *gin.Context) error {
 	var in api.KeyChange
-	if err := readInto(c, &in); err != nil {
+	if err := readExactly(c, &in); err != nil {
 		return err
 	}
 	key, err := h.Service.Change(c.Request.Context(), user(c), c.Param("id"), in)

@@ -205,7 +205,7 @@ func (k *quotaAsk) refusal(tokens int64) error {
 	case quotaCalls:
 		err.Limit = metrics.LimitParallel
 		err.RetryAfter = busyWait
-		err.Message = "this key may have no more than " + strconv.FormatInt(k.calls, 10) + " calls running; please try again in 1s"
+		err.Message = "this key may have at most " + strconv.FormatInt(k.calls, 10) + " calls at once; please try again in 1s"
 		return err
 	}
 	err.Limit = metrics.LimitTokens

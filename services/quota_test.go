@@ -222,7 +222,7 @@ func TestBothLimitsAreTakenOfOrNeither(t *testing.T) {
 		q, both := newTestQuotas(nil), &models.Limits{TPMLimit: 100, MaxParallel: 1}
 		first := taken(t, q, "a", both, 40)
 		e := turnedAway(t, q, "a", both, 40)
-		if e.RetryAfter != time.Second || !strings.Contains(e.Message, "no more than 1 calls") {
+		if e.RetryAfter != time.Second || !strings.Contains(e.Message, "at most 1 calls at once") {
 			t.Errorf("%+v", e)
 		}
 		time.Sleep(48 * time.Second)

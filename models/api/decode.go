@@ -44,6 +44,18 @@ func Decode(body []byte, into any) error {
 	return nil
 }
 
+// DecodeExact is Decode where a member that nobody knows is refused: a limit
+// that is misspelt would be no limit.
+func DecodeExact(body []byte, into any) error {
+	if tooDeep(body) {
+		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
+	}
+	if err := json.Unmarshal(body, into, json.RejectUnknownMembers(true)); err != nil {
+		return decodeError(err)
+	}
+	return nil
+}
+
 func decodeError(err error) *Error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		return typeError(e)
@@ -68,6 +80,8 @@ func typeError(e *json.SemanticError) *Error {
 	}
 	want := kindName(e.GoType)
 	switch {
+	case errors.Is(e.Err, json.ErrUnknownName):
+		return Invalid(CodeInvalidValue, param, "%s is not known here", name)
 	case want == "" && e.Err != nil:
 		return Invalid(CodeInvalidValue, param, "%s: %s", name, clip(e.Err.Error())).Because(e)
 	case want == "":
