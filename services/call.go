@@ -132,7 +132,7 @@ func (c *Call) most(paid bool) (int64, error) {
 			return 0, notAllowed("nobody has set a price for the model " + quoted(r.model.ID) + ", and this call is paid from a budget")
 		}
 		if !price.Known {
-			c.plan.drop(i, notAllowed("the model has no price"))
+			c.plan.drop(i)
 			continue
 		}
 		most = max(most, price.Most(mostTokens(c.plan.ask.Request, r)))
