@@ -26,6 +26,7 @@ type plan struct {
 
 	attempts int           // calls of providers
 	waited   time.Duration // for them, pauses included
+	left     bool          // one of them was at work when nobody waited any more
 }
 
 // prepared is a route, or why there is none.
