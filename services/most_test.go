@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"modelgateway/config"
 	"modelgateway/models/api"
@@ -21,9 +22,14 @@ import (
 // translators are the three real providers, of which nobody is called.
 func translators(t testing.TB) map[string]providers.Provider {
 	t.Helper()
-	at := config.Provider{Keys: poolOf("k"), BaseURL: "http://127.0.0.1:1"}
+	return translatorsAt(t, "http://127.0.0.1:1")
+}
+
+func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
+	t.Helper()
+	at := config.Provider{Keys: poolOf("k"), BaseURL: url}
 	byName := map[string]providers.Provider{}
-	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at}) {
+	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at, UpstreamTimeout: time.Minute, StreamIdleTimeout: time.Minute}) {
 		byName[p.Name] = p.Provider
 	}
 	if len(byName) != 3 {
