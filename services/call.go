@@ -33,7 +33,7 @@ type Call struct {
 	gaps    *metrics.Gaps       // of a stream
 	trace   *tracing.ChatEnd    // what its span is told; nil = there is none
 	row     models.Call
-	told    error      // how the provider failed, whatever the client is told
+	told    error      // how the providers failed of whom none answered, whatever the client is told
 	found   error      // how the call ended; nil = well
 	used    *api.Usage // what was booked
 	sent    bool       // something has been sent to the client
@@ -223,7 +223,6 @@ func (c *Call) watch(got answered[timedStream]) providers.Stream {
 			switch {
 			case err != nil:
 				got.lease.brokeOff(err)
-				c.told = err
 				yield(nil, err)
 				return
 			case chunk == nil:

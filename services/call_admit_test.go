@@ -286,6 +286,14 @@ func TestARequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
 	}
 }
 
+func TestTheMostIsThatOfTheDearestWhereverItStands(t *testing.T) {
+	o, g := tells(catalog.OpenAI, usedUp(7, 3)), tells(catalog.Gemini, usedUp(7, 3))
+	c := newShop(t, o, g)
+	c.chat.Fallbacks = map[string][]string{"dear-g": {gpt, "free-g"}}
+	_, err := c.chat.Admit(t.Context(), keyed("dear-g", ofMonth(100*dollar))) // an answer alone can cost 200
+	refusal(t, err, 402, api.CodeBudgetExceeded)
+}
+
 // A fallback that cannot take the request has no part in what it can cost.
 func TestAFallbackThatCannotTakeTheRequestIsNotReservedFor(t *testing.T) {
 	g := tells(catalog.Gemini, nil)

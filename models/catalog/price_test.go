@@ -273,6 +273,11 @@ func TestTheMostIsWhatTheDearestCallCosts(t *testing.T) {
 			t.Errorf("%s: %d, and the dearest call costs %d", m.ID, got, dearest)
 		}
 	}
+	// 2^62 × 4 is 2^64 micro-dollars, where the sum of what is not yet divided is a
+	// million times 2^64.
+	if got := (Price{Known: true, Input: 4_000_000}).Cost(Tokens{Input: 1 << 62}); got != math.MaxInt64 {
+		t.Errorf("one more than there are numbers: %d", got)
+	}
 	p := Price{Known: true, Input: 5_000_000, Output: 9_000_000, Over: 100, Above: &Price{Known: true, Input: 1_000_000, Output: 1_000_000}}
 	if short, long := p.Most(100, 1), p.Most(101, 1); short != 100*5+9+1 || long != 101*5+9+1 {
 		t.Errorf("a step down: %d, %d", short, long)
