@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
@@ -107,6 +109,9 @@ func weigh(r *api.ChatRequest, provider string) (bytes, images int64, bounded bo
 			case p.File != nil:
 				bounded = false
 			}
+		}
+		if len(m.Audio) > 0 && m.Audio.Kind() != jsontext.KindNull { // only the id of a sound, that OpenAI has kept
+			bounded = false
 		}
 		images += int64(len(m.Images))
 		for j := range m.Images {

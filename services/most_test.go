@@ -138,6 +138,9 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 	shown := func(address string) string {
 		return `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","images":[{"type":"image_url","image_url":{"url":"` + address + `"}}]},{"role":"user","content":"hi"}]}`
 	}
+	heard := func(audio string) string {
+		return `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","audio":` + audio + `},{"role":"user","content":"hi"}]}`
+	}
 	four := `{"model":"m","messages":[` + strings.Repeat(`{"role":"user","content":"hi"},`, 3) + `{"role":"user","content":"hi"}]}`
 	long := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("a", 300_000) + `"}]}`
 	for _, tt := range []struct {
@@ -172,6 +175,8 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 		{"a file", pdf, claude, 200_000},
 		{"a file", pdf, gem, 1_048_576},
 		{"a file, and nobody knows the context", pdf, unknown, 1_000_000},
+		{"a sound that is only named", heard(`{"id":"audio_1"}`), turbo, 128_000},
+		{"no sound", heard(`null`), turbo, without(heard(`null`), "") + 2*16},
 		{"tools", tools, claude, without(tools, "") + 1024},
 		{"functions", functions, turbo, without(functions, "") + 1024},
 		{"an answer of JSON", schema, claude, without(schema, "") + 1024},
