@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -163,6 +164,7 @@ func testAccess(t *testing.T, format string) {
 			}
 		}
 	}
+	p.slowLine(t, u, bearer)
 	p.refusedLines(t, u, token, keyID, owner, bearer)
 	p.brokenLines(t, u, bearer)
 	for _, path := range []string{"/metrics", "/health", "/livez"} {
@@ -180,6 +182,40 @@ func testAccess(t *testing.T, format string) {
 	}
 	if !strings.Contains(log, "request failed") {
 		t.Error("no failure was told: this proves little")
+	}
+}
+
+// slowLine is that of a client that takes its time to send, and of an answer that
+// goes on as it came.
+func (p *program) slowLine(t *testing.T, u *providertest.Upstream, bearer []string) {
+	f := families()[0]
+	u.Play(jsonScript(200, strings.Replace(f.answer(answerCanary), `},"finish_reason":"stop"`, `,"refusal":null},"finish_reason":"stop"`, 1)))
+	body, send := io.Pipe()
+	const pause = 700 * time.Millisecond
+	go func() {
+		text := f.request("")
+		_, _ = io.WriteString(send, text[:10])
+		time.Sleep(pause)
+		_, _ = io.WriteString(send, text[10:])
+		_ = send.Close()
+	}()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/v1/chat/completions", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(bearer[0], bearer[1])
+	req.Header.Set("X-Request-Id", "slow")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	line := p.line(t, "slow")
+	says(t, line, "status", "200", "outcome", "ok", "cost_micro_usd", "330")
+	number := func(name string) int64 { n, _ := strconv.ParseInt(line[name], 10, 64); return n }
+	if least := pause.Microseconds(); number("duration_us") < least || number("first_token_us") < least || number("overhead_us") > least/2 || number("overhead_us") < 1 {
+		t.Errorf("the client's time is taken for ours: %v", line)
 	}
 }
 

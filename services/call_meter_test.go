@@ -156,8 +156,22 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 			if r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated || r.Status != 200 || (r.Outcome == models.OutcomeClient) != left {
 				t.Errorf("%s (left: %v): %+v", name, left, r)
 			}
+			if call.said.pooled != nil {
+				t.Errorf("%s: the room of its text is not given back", name)
+			}
 			allIdle(t, c.chat)
 		}
+	}
+}
+
+// The successor is in no catalogue: only who answered knows the model.
+func TestASuccessorIsBookedAsWhoAnswered(t *testing.T) {
+	c := newShop(t, tells(catalog.Anthropic, usedUp(70, 30)))
+	c.chat.Redirect, c.chat.DefaultPrice = true, catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}
+	c.chat.Now = (&clock{november}).now
+	r, err := c.made(t, keyed(retired, ofMonth(dollar)))
+	if err != nil || r.Served != "claude-sonnet-5" || r.Model != retired || !r.Priced || r.Cost != 70+60 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 
