@@ -118,7 +118,7 @@ func TestEveryRequestHasOneLineThatSaysWhatItCameTo(t *testing.T) {
 
 func testAccess(t *testing.T, format string) {
 	u := providertest.Serve(t)
-	settings := []string{"LOG_FORMAT=" + format, "REQUIRE_AUTH=true", goodSecret, "MAX_RETRIES=0"}
+	settings := []string{"LOG_FORMAT=" + format, "REQUIRE_AUTH=true", goodSecret, "MAX_RETRIES=0", "FALLBACKS=gpt-4-turbo=gpt-4"}
 	for _, f := range families() {
 		settings = append(settings, f.key+"_API_KEY=sk-canary-upstream-1c", f.key+"_BASE_URL="+u.URL)
 	}
@@ -164,6 +164,9 @@ func testAccess(t *testing.T, format string) {
 			}
 		}
 	}
+	u.Play(jsonScript(500, `{"error":{"message":"oh"}}`), jsonScript(200, families()[0].answer(answerCanary)))
+	p.chat(t, `{"model":"gpt-4-turbo","messages":[{"role":"user","content":"`+promptCanary+`"}]}`, append(bearer, "X-Request-Id", "stood-in")...)
+	says(t, p.line(t, "stood-in"), "status", "200", "model", "gpt-4", "attempts", "2", "cost_micro_usd", "330")
 	p.slowLine(t, u, bearer)
 	p.refusedLines(t, u, token, keyID, owner, bearer)
 	p.brokenLines(t, u, bearer)

@@ -236,6 +236,17 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 	}
 }
 
+func TestWhoStoodInAndMayHaveWorkedIsPaidItsOwnPrice(t *testing.T) {
+	late := unreached(504)
+	late.Worked = true
+	c := newShop(t, tells(catalog.OpenAI, nil).fail(providerFault(404)), tells(catalog.Anthropic, nil).fail(late))
+	c.chat.Fallbacks = map[string][]string{gpt: {haiku}}
+	r, err := c.made(t, keyed(gpt, ofMonth(dollar)))
+	if err == nil || r.Served != haiku || r.Model != gpt || r.Attempts != 2 || r.Cost != keyedPrompt {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // A client that leaves while nobody works for it pays nobody.
 func TestWhoLeavesBetweenTwoTriesPaysNothing(t *testing.T) {
 	stopping := &api.Error{Status: 503, Type: api.TypeAPI, Code: api.CodeServiceUnavailable}
