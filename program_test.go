@@ -98,10 +98,14 @@ func (b *logBuffer) String() string {
 	return b.text.String()
 }
 
-// field is a field of the first line with this message.
+// field is a field of the first line with this message, in JSON or as text.
 func (b *logBuffer) field(message, name string) string {
 	for line := range strings.Lines(b.String()) {
 		var fields map[string]any
+		if _, text, ok := strings.Cut(line, " msg="+message+" "); ok {
+			_, value, _ := strings.Cut(text, name+"=")
+			return strings.Fields(value + " -")[0]
+		}
 		if json.Unmarshal([]byte(line), &fields) == nil && fields["msg"] == message {
 			value, _ := fields[name].(string)
 			return value

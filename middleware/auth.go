@@ -79,7 +79,8 @@ func byLogin(c *gin.Context, tokens *services.Tokens) (userID string, err error)
 	return tokens.Verify(c.Request.Context(), text)
 }
 
-// guest is who makes a request, with what the log will say that it came to.
+// guest is who makes a request, with what the log will say that it came to. Every
+// request has one from its beginning: also who is turned away at the door is told.
 type guest struct {
 	caller services.Caller
 	ip     string
@@ -92,7 +93,12 @@ type guestKey struct{}
 func remember(c *gin.Context, caller services.Caller) {
 	ip := c.ClientIP()
 	caller.Address = address(ip)
-	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), guestKey{}, &guest{caller: caller, ip: ip}))
+	ctx := c.Request.Context()
+	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+		g.caller, g.ip = caller, ip
+		return
+	}
+	c.Request = c.Request.WithContext(context.WithValue(ctx, guestKey{}, &guest{caller: caller, ip: ip}))
 }
 
 // CallerOf is who the guards found, or nobody.

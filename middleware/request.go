@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -61,9 +62,8 @@ func (m Chain) Access(c *gin.Context) {
 	began := m.Now()
 	m.Metrics.Begin()
 	ctx, span := m.Tracer.Request(c.Request.Context(), c.Request, c.FullPath())
-	if span != nil {
-		c.Request = c.Request.WithContext(ctx)
-	}
+	g := new(guest)
+	c.Request = c.Request.WithContext(context.WithValue(ctx, guestKey{}, g))
 	defer func() {
 		span.End(c.Writer.Status(), RequestID(c))
 		route := c.FullPath()
@@ -76,7 +76,6 @@ func (m Chain) Access(c *gin.Context) {
 		if !m.Log.Enabled(ctx, slog.LevelInfo) {
 			return
 		}
-		g, _ := ctx.Value(guestKey{}).(*guest)
 		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // the place in the code is always this one
 		attrs := append(make([]slog.Attr, 0, mostAttrs),
 			slog.String("request_id", RequestID(c)),
@@ -88,10 +87,7 @@ func (m Chain) Access(c *gin.Context) {
 			slog.String("client", g.address(c)),
 			slog.String("provider", first(c.Writer.Header(), providerHeader)),
 		)
-		if g != nil {
-			attrs = g.describe(attrs)
-		}
-		line.AddAttrs(attrs...)
+		line.AddAttrs(g.describe(attrs)...)
 		_ = m.Log.Handler().Handle(ctx, line)
 	}()
 	c.Next()
@@ -102,7 +98,7 @@ const mostAttrs = 24
 
 // address is the client's, which need not be found out twice.
 func (g *guest) address(c *gin.Context) string {
-	if g != nil {
+	if g.ip != "" {
 		return g.ip
 	}
 	return c.ClientIP()

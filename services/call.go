@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"modelgateway/models"
@@ -32,7 +33,7 @@ type Call struct {
 	gaps    *metrics.Gaps       // of a stream
 	trace   *tracing.ChatEnd    // what its span is told; nil = there is none
 	row     models.Call
-	told    error      // how the provider failed, whatever the client is told
+	told    error      // how the providers failed of whom none answered, whatever the client is told
 	found   error      // how the call ended; nil = well
 	used    *api.Usage // what was booked
 	sent    bool       // something has been sent to the client
@@ -132,7 +133,7 @@ func (c *Call) most(paid bool) (int64, error) {
 			return 0, notAllowed("nobody has set a price for the model " + quoted(r.model.ID) + ", and this call is paid from a budget")
 		}
 		if !price.Known {
-			c.plan.drop(i, notAllowed("the model has no price"))
+			c.plan.drop(i)
 			continue
 		}
 		most = max(most, price.Most(mostTokens(c.plan.ask.Request, r)))
@@ -170,10 +171,11 @@ func (c *Call) Complete(ctx context.Context) (*api.ChatCompletion, error) {
 	if c.trace != nil {
 		c.traceAnswer(answer)
 	}
-	if answer.Usage != nil {
-		c.usage = answer.Usage
-	} else {
+	c.usage = answer.Usage
+	if blank(answer.Usage) {
 		c.answer = answer
+	}
+	if answer.Usage == nil {
 		answer.Usage = new(api.Usage) // clients rely on it
 	}
 	if c.plan.chat.Simulated {
@@ -221,7 +223,6 @@ func (c *Call) watch(got answered[timedStream]) providers.Stream {
 			switch {
 			case err != nil:
 				got.lease.brokeOff(err)
-				c.told = err
 				yield(nil, err)
 				return
 			case chunk == nil:
@@ -246,10 +247,10 @@ func (c *Call) note(chunk *api.ChatChunk) {
 	if chunk.Usage != nil {
 		usage := *chunk.Usage // the chunk is valid only now
 		c.usage = &usage
-	} else if c.usage == nil {
+	} else if blank(c.usage) {
 		c.counter = chunk.Counter
 		c.said.hear(chunk)
-		if c.row.FirstTokenUS == 0 && c.said.total > 0 {
+		if c.row.FirstTokenUS == 0 && (c.said.total > 0 || shows(chunk)) {
 			c.row.FirstTokenUS = c.since()
 		}
 	}
@@ -336,15 +337,30 @@ func (c *Call) conclude(ctx context.Context, err error) {
 	}
 }
 
+// blank says whether a usage does not say how long the prompt was, which no
+// model answers without: some compatible servers have nothing but zeros.
+func blank(u *api.Usage) bool { return u == nil || u.PromptTokens <= 0 }
+
+// shows says whether a picture has come.
+func shows(chunk *api.ChatChunk) bool {
+	return slices.ContainsFunc(chunk.Choices, func(c api.ChunkChoice) bool { return len(c.Delta.Images) > 0 })
+}
+
+// Beyond these a provider's counts are nonsense, and sums of them no numbers.
+const (
+	absurdTokens = 1 << 40
+	absurdCost   = 1_000_000_000_000_000 // a billion dollars
+)
+
 // meter finds out what the call used and what that costs.
 func (c *Call) meter() {
 	r := &c.row
 	usage := c.usage
-	if usage == nil {
+	if blank(usage) {
 		usage = c.estimate()
 	}
 	c.used = usage
-	r.InputTokens, r.OutputTokens = max(usage.PromptTokens, 0), max(usage.CompletionTokens, 0)
+	r.InputTokens, r.OutputTokens = min(max(usage.PromptTokens, 0), absurdTokens), min(max(usage.CompletionTokens, 0), absurdTokens)
 	var hour int64
 	if d := usage.PromptTokensDetails; d != nil {
 		r.CachedTokens = min(max(d.CachedTokens, 0), r.InputTokens)
@@ -360,9 +376,9 @@ func (c *Call) meter() {
 	}
 	price := c.plan.chat.price(model)
 	r.Priced = price.Known
-	r.Cost = price.Cost(catalog.Tokens{
+	r.Cost = min(absurdCost, price.Cost(catalog.Tokens{
 		Input: r.InputTokens, Cached: r.CachedTokens, CacheWrite: r.CacheWriteTokens, CacheWriteHour: hour, Output: r.OutputTokens,
-	})
+	}))
 }
 
 // lastModel is the model that answered, or was tried last.
@@ -377,7 +393,9 @@ func (c *Call) lastModel() (catalog.Model, bool) {
 // estimate is what a call used whose provider did not say, or not all of it.
 func (c *Call) estimate() *api.Usage {
 	usage := new(api.Usage)
-	if c.counter != nil {
+	if c.usage != nil {
+		*usage = *c.usage
+	} else if c.counter != nil {
 		if counted := c.counter.Counted(); counted != nil {
 			*usage = *counted
 		}
@@ -386,14 +404,14 @@ func (c *Call) estimate() *api.Usage {
 		return usage
 	}
 	var err, second error
-	if usage.PromptTokens == 0 {
+	if usage.PromptTokens <= 0 {
 		c.row.Estimated = true
 		usage.PromptTokens, err = c.plan.chat.estimator.prompt(c.plan.ask.Request)
 	}
 	if c.answer != nil {
 		c.said.read(c.answer)
 	}
-	if usage.CompletionTokens == 0 && c.said.total > 0 {
+	if usage.CompletionTokens <= 0 && c.said.total > 0 {
 		c.row.Estimated = true
 		usage.CompletionTokens, second = c.plan.chat.estimator.count(&c.said)
 	}
@@ -406,17 +424,11 @@ func (c *Call) estimate() *api.Usage {
 // worked says whether a provider has worked on the request, as far as anybody
 // can tell: then it is paid for, whoever did not wait for the end.
 func (c *Call) worked() bool {
-	if c.route != nil {
-		return true
-	}
-	if c.plan.attempts == 0 || c.told == nil {
-		return false
-	}
-	if gone(c.told) {
+	if c.route != nil || c.plan.left {
 		return true
 	}
 	e, ok := errors.AsType[*api.Error](c.told)
-	return ok && (e.Worked || c.row.Outcome == models.OutcomeStopped)
+	return ok && e.Worked
 }
 
 func (c *Call) facts() metrics.CallFacts {

@@ -121,6 +121,7 @@ func (e *estimator) prompt(r *api.ChatRequest) (int64, error) {
 		if f := r.Tools[i].Function; f != nil {
 			addFunction(&texts, f)
 		}
+		texts.add(string(r.Tools[i].Custom))
 	}
 	for i := range r.Functions {
 		addFunction(&texts, &r.Functions[i])
@@ -148,8 +149,13 @@ func addMessage(texts *tally, m *api.Message) (media int64) {
 			texts.add(f.Name)
 			texts.add(f.Arguments)
 		}
+		texts.add(string(m.ToolCalls[i].Custom))
 	}
-	return media
+	if f := m.FunctionCall; f != nil {
+		texts.add(f.Name)
+		texts.add(f.Arguments)
+	}
+	return media + int64(len(m.Images))
 }
 
 func addFunction(texts *tally, f *api.Function) {
@@ -174,6 +180,7 @@ func (s *sample) hear(chunk *api.ChatChunk) {
 				s.add(f.Name)
 				s.add(f.Arguments)
 			}
+			s.add(string(d.ToolCalls[j].Custom))
 		}
 		if f := d.FunctionCall; f != nil {
 			s.add(f.Name)
@@ -184,6 +191,10 @@ func (s *sample) hear(chunk *api.ChatChunk) {
 
 // read adds what a whole answer says.
 func (s *sample) read(answer *api.ChatCompletion) {
+	opened := *answer // who it is for keeps it as it is
+	if opened.Open() == nil {
+		answer = &opened
+	}
 	for i := range answer.Choices {
 		m := &answer.Choices[i].Message
 		if m.Content != nil {
@@ -198,6 +209,7 @@ func (s *sample) read(answer *api.ChatCompletion) {
 				s.add(f.Name)
 				s.add(f.Arguments)
 			}
+			s.add(string(m.ToolCalls[j].Custom))
 		}
 		if f := m.FunctionCall; f != nil {
 			s.add(f.Name)

@@ -3,6 +3,12 @@ package services
 import (
 	"cmp"
 	"encoding/base64"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
@@ -26,12 +32,15 @@ var mostPerImage = map[string]int64{catalog.OpenAI: 49_000, catalog.Anthropic: 5
 // mostTokens is at least what the request and its answers can come to with a
 // route's model, in tokens.
 func mostTokens(r *api.ChatRequest, to *route) (input, output int64) {
-	bytes, images, bounded := weigh(r)
+	bytes, images, bounded := weigh(r, to.model.Provider)
 	input = bytes + images*mostPerImage[to.model.Provider] + mostOfRequest + mostPerMessage*int64(len(r.Messages))
-	if len(r.Tools)+len(r.Functions) > 0 {
+	if len(r.Tools)+len(r.Functions) > 0 || r.ResponseFormat != nil { // which can become a tool
 		input += mostOfTools
 	}
-	if context := cmp.Or(to.model.Context, mostOfAnything); !bounded || to.model.Context > 0 && input > context {
+	if !bounded {
+		input = max(input, mostOfAnything)
+	}
+	if context := to.model.Context; context > 0 && (input > context || !bounded) {
 		input = context
 	}
 	return input, choices(r) * mostOutput(r, to)
@@ -44,22 +53,22 @@ func mostOutput(r *api.ChatRequest, to *route) int64 {
 			return most
 		}
 	}
-	most := cmp.Or(to.model.MaxOutput, mostAnswer)
-	if limit := askedOutput(r); limit > 0 {
-		return min(limit, max(most, to.model.MaxOutput))
+	limit, most := askedOutput(r), to.model.MaxOutput
+	if limit > 0 && most > 0 {
+		return min(limit, most)
 	}
-	return most
+	return cmp.Or(limit, most, mostAnswer)
 }
 
-// askedOutput is the client's own bound of an answer; 0 is none.
-func askedOutput(r *api.ChatRequest) int64 {
-	switch {
-	case r.MaxCompletionTokens != nil:
-		return *r.MaxCompletionTokens
-	case r.MaxTokens != nil:
-		return *r.MaxTokens
+// askedOutput is the client's own bound of an answer; 0 is none. Where it gives
+// two, it is the one that holds less: a compatible server may know only that.
+func askedOutput(r *api.ChatRequest) (most int64) {
+	for _, limit := range []*int64{r.MaxCompletionTokens, r.MaxTokens} {
+		if limit != nil {
+			most = max(most, *limit)
+		}
 	}
-	return 0
+	return most
 }
 
 func choices(r *api.ChatRequest) int64 {
@@ -73,7 +82,7 @@ func choices(r *api.ChatRequest) int64 {
 // as long as the client allows, or as most are not.
 func usualTokens(r *api.ChatRequest, model catalog.Model) int64 {
 	const bytesPerToken, longAnswer = 4, 4096
-	bytes, images, _ := weigh(r)
+	bytes, images, _ := weigh(r, model.Provider)
 	output := askedOutput(r)
 	if output == 0 {
 		output = min(longAnswer, cmp.Or(model.MaxOutput, longAnswer))
@@ -84,22 +93,47 @@ func usualTokens(r *api.ChatRequest, model catalog.Model) int64 {
 // weigh counts the bytes of a request's texts, which its JSON has no fewer of,
 // and its pictures. It is not bounded by its bytes when a file is among it: a
 // few of them can be many pages.
-func weigh(r *api.ChatRequest) (bytes, images int64, bounded bool) {
+func weigh(r *api.ChatRequest, provider string) (bytes, images int64, bounded bool) {
 	bytes, bounded = int64(len(r.Raw)), true
 	for i := range r.Messages {
-		for j := range r.Messages[i].Content.Parts {
-			p := &r.Messages[i].Content.Parts[j]
+		m := &r.Messages[i]
+		for j := range m.Content.Parts {
+			p := &m.Content.Parts[j]
 			switch {
 			case p.ImageURL != nil:
 				images++
 				bytes -= int64(len(p.ImageURL.URL))
+				bounded = bounded && isPicture(p.ImageURL.URL, provider)
 			case p.InputAudio != nil: // some 32 tokens a second, of at least so many bytes
 				bytes -= int64(len(p.InputAudio.Data) - base64.StdEncoding.DecodedLen(len(p.InputAudio.Data))/8)
 			case p.File != nil:
 				bounded = false
 			}
 		}
-		images += int64(len(r.Messages[i].Images))
+		if len(m.Audio) > 0 && m.Audio.Kind() != jsontext.KindNull { // only the id of a sound, that OpenAI has kept
+			bounded = false
+		}
+		images += int64(len(m.Images))
+		for j := range m.Images {
+			bounded = bounded && isPicture(m.Images[j].ImageURL.URL, provider)
+		}
 	}
 	return max(bytes, 0), images, bounded
 }
+
+// isPicture says whether a provider can take the address of a picture for
+// nothing else. Gemini takes films, sounds and documents by the same way, and of
+// a link that does not say it looks what is there.
+func isPicture(address, provider string) bool {
+	if provider != catalog.Gemini {
+		return true
+	}
+	if kind, ok := strings.CutPrefix(address, "data:"); ok {
+		return len(kind) > len("image/") && strings.EqualFold(kind[:len("image/")], "image/")
+	}
+	u, err := url.Parse(address)
+	return err == nil && slices.Contains(pictures, strings.ToLower(path.Ext(u.Path)))
+}
+
+// pictures are how the names of pictures end.
+var pictures = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".heic", ".heif", ".bmp"}

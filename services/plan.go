@@ -26,6 +26,7 @@ type plan struct {
 
 	attempts int           // calls of providers
 	waited   time.Duration // for them, pauses included
+	left     bool          // one of them was at work when nobody waited any more
 }
 
 // prepared is a route, or why there is none.
@@ -73,8 +74,11 @@ func (p *plan) route(i int) (*route, error) {
 	return r, p.prepared[i].err
 }
 
-// drop takes the model i, which has been prepared, out of the plan.
-func (p *plan) drop(i int, why error) { p.prepared[i].err = why }
+// drop takes the model i, which has been prepared and stands in for another, out
+// of the plan. The error is one that ends nothing: those after it are still asked.
+func (p *plan) drop(i int) {
+	p.prepared[i].err = api.Invalid(api.CodeUnsupportedValue, "model", "nobody has set a price for the model")
+}
 
 func (p *plan) prepare(i int) (made prepared) {
 	asked := p.ask.Request.Model

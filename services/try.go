@@ -146,6 +146,7 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 		l.again = t.plan.again(t.route.upstream)
 		t.plan.attempts++
 		got, err = t.send(ctx, l)
+		t.plan.left = err != nil && ctx.Err() != nil && !ofProvider(err)
 		if err == nil {
 			return got, nil
 		}

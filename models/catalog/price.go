@@ -50,7 +50,7 @@ func (p Price) Cost(t Tokens) int64 {
 func (p Price) Most(input, output int64) int64 {
 	most := p.most(input, output)
 	if p.Above != nil && input > p.Over {
-		most = max(most, p.Above.most(input, output))
+		most = max(most, p.Above.Most(input, output))
 	}
 	return most
 }

@@ -1,0 +1,320 @@
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// wire is a model's price as its provider's page has it, in dollars per million
+// tokens; an empty field costs as the page says of what it does not list.
+type wire struct{ input, output, read, write, hour string }
+
+// prices of the embedded catalogue, written down once more.
+var wires = map[string]wire{
+	"claude-3-haiku-20240307":               {"0.25", "1.25", "0.03", "0.30", "0.50"},
+	"claude-3-5-haiku-20241022":             {"0.80", "4", "0.08", "1", "1.60"},
+	"claude-3-7-sonnet-20250219":            {"3", "15", "0.30", "3.75", "6"},
+	"claude-sonnet-4-20250514":              {"3", "15", "0.30", "3.75", "6"},
+	"claude-opus-4-20250514":                {"15", "75", "1.50", "18.75", "30"},
+	"claude-opus-4-1-20250805":              {"15", "75", "1.50", "18.75", "30"},
+	"claude-sonnet-4-5-20250929":            {"3", "15", "0.30", "3.75", "6"},
+	"claude-haiku-4-5-20251001":             {"1", "5", "0.10", "1.25", "2"},
+	"gpt-4-turbo":                           {"10", "30", "10", "10", "10"},
+	"gpt-4":                                 {"30", "60", "30", "30", "30"},
+	"gpt-3.5-turbo":                         {"0.50", "1.50", "0.50", "0.50", "0.50"},
+	"gemini-2.5-pro":                        {"1.25", "10", "0.125", "1.25", "1.25"},
+	"gemini-2.5-flash":                      {"0.30", "2.50", "0.03", "0.30", "0.30"},
+	"gemini-2.5-flash-lite":                 {"0.10", "0.40", "0.01", "0.10", "0.10"},
+	"gemini-2.5-flash-image-preview":        {"0.30", "30", "0.075", "0.30", "0.30"},
+	"gemini-2.5-flash-preview-09-2025":      {"0.30", "2.50", "0.075", "0.30", "0.30"},
+	"gemini-2.5-flash-lite-preview-09-2025": {"0.10", "0.40", "0.025", "0.10", "0.10"},
+	"gemini-2.0-flash":                      {"0.10", "0.40", "0.025", "0.10", "0.10"},
+}
+
+// longPrompts is the price of gemini-2.5-pro for prompts longer than 200,000.
+var longPrompts = wire{"2.50", "15", "0.25", "2.50", "2.50"}
+
+// rational is what tokens cost by a wire price, in micro-dollars, rounded half
+// up: dollars a million tokens are micro-dollars a token.
+func (w wire) rational(t Tokens) *big.Int {
+	sum := new(big.Rat)
+	add := func(tokens int64, price string) {
+		p, ok := new(big.Rat).SetString(price)
+		if !ok {
+			panic(price)
+		}
+		sum.Add(sum, p.Mul(p, new(big.Rat).SetInt64(tokens)))
+	}
+	add(t.Input-t.Cached-t.CacheWrite, w.input)
+	add(t.Cached, w.read)
+	add(t.CacheWrite-t.CacheWriteHour, w.write)
+	add(t.CacheWriteHour, w.hour)
+	add(t.Output, w.output)
+	sum.Add(sum, big.NewRat(1, 2))
+	return new(big.Int).Div(sum.Num(), sum.Denom())
+}
+
+// wireOf is the price of a call of this model.
+func wireOf(id string, t Tokens) wire {
+	if id == "gemini-2.5-pro" && t.Input > 200_000 {
+		return longPrompts
+	}
+	return wires[id]
+}
+
+func priceOf(t *testing.T, overlay, id string) Price {
+	t.Helper()
+	m, ok := load(t, overlay).Model(id)
+	if !ok {
+		t.Fatalf("%s is not in the catalogue", id)
+	}
+	return m.Price
+}
+
+func TestEveryModelCostsWhatItsProviderWrites(t *testing.T) {
+	models := load(t, "").Models()
+	if len(models) != len(wires) {
+		t.Errorf("%d models, and %d prices are written down", len(models), len(wires))
+	}
+	for _, m := range models {
+		for _, tokens := range []Tokens{
+			{Input: 1_000_000}, {Output: 1_000_000}, {Input: 1_000_000, Cached: 1_000_000},
+			{Input: 1_000_000, CacheWrite: 1_000_000}, {Input: 1_000_000, CacheWrite: 1_000_000, CacheWriteHour: 1_000_000},
+			{Input: 1, Output: 1}, {Input: 199_999, Cached: 7, CacheWrite: 11, CacheWriteHour: 5, Output: 13}, {},
+		} {
+			want := wireOf(m.ID, tokens).rational(tokens)
+			if got := m.Price.Cost(tokens); !m.Price.Known || !want.IsInt64() || got != want.Int64() {
+				t.Errorf("%s: %+v cost %d, not %s (known: %v)", m.ID, tokens, got, want, m.Price.Known)
+			}
+		}
+	}
+}
+
+func TestCostsOfTheTablesEdgesAreThoseWorkedOutByHand(t *testing.T) {
+	const haiku, opus, pro, gpt = "claude-haiku-4-5-20251001", "claude-opus-4-20250514", "gemini-2.5-pro", "gpt-4"
+	for _, tt := range []struct {
+		name, model string
+		tokens      Tokens
+		want        int64
+	}{
+		// 1000 × 1.00 + 500 × 5.00 = 1000 + 2500
+		{"input and output", haiku, Tokens{Input: 1000, Output: 500}, 3500},
+		// (1000 − 900) × 1.00 + 900 × 0.10 = 100 + 90
+		{"cached", haiku, Tokens{Input: 1000, Cached: 900}, 190},
+		// (1000 − 800) × 1.00 + 800 × 1.25 = 200 + 1000
+		{"written for five minutes", haiku, Tokens{Input: 1000, CacheWrite: 800}, 1200},
+		// 200 × 1.00 + 800 × 2.00 = 200 + 1600
+		{"written for an hour", haiku, Tokens{Input: 1000, CacheWrite: 800, CacheWriteHour: 800}, 1800},
+		// 100 × 1.00 + 100 × 0.10 + 500 × 1.25 + 300 × 2.00 = 100 + 10 + 625 + 600
+		{"cached, and written for both", haiku, Tokens{Input: 1000, Cached: 100, CacheWrite: 800, CacheWriteHour: 300}, 1335},
+		// 10 × 15 + 20 × 1.50 + 30 × 18.75 + 40 × 30 + 50 × 75 = 150 + 30 + 562.5 + 1200 + 3750 = 5692.5
+		{"the half is rounded up", opus, Tokens{Input: 100, Cached: 20, CacheWrite: 70, CacheWriteHour: 40, Output: 50}, 5693},
+		// 1 × 0.30 + 0 = 0.3
+		{"less than a half is nothing", "gemini-2.5-flash", Tokens{Input: 1}, 0},
+		// 1 × 0.50 = 0.5
+		{"exactly a half is one", "gpt-3.5-turbo", Tokens{Input: 1}, 1},
+		// 3 × 0.50 = 1.5
+		{"one and a half is two", "gpt-3.5-turbo", Tokens{Input: 3}, 2},
+		// 4 × 0.125 = 0.5, and 3 × 0.125 = 0.375
+		{"a half of eighths", pro, Tokens{Input: 4, Cached: 4}, 1},
+		{"less than a half of eighths", pro, Tokens{Input: 3, Cached: 3}, 0},
+		// 0.4 + 0.3: rounded each by itself it would be nothing
+		{"the sum is rounded, not its parts", "gemini-2.5-flash", Tokens{Input: 1, Output: 0, Cached: 0}, 0},
+		// 1 × 0.10 + 1 × 0.40 = 0.5
+		{"two parts that only together are a half", "gemini-2.5-flash-lite", Tokens{Input: 1, Output: 1}, 1},
+		// 100 × 30 + 900 × 30: nobody has said that cached ones cost less
+		{"cached at no price of its own", gpt, Tokens{Input: 1000, Cached: 900}, 30_000},
+		{"written at no price of its own", gpt, Tokens{Input: 1000, CacheWrite: 900, CacheWriteHour: 100}, 30_000},
+
+		// 200,000 × 1.25 + 1000 × 10 = 250,000 + 10,000
+		{"as long as the step", pro, Tokens{Input: 200_000, Output: 1000}, 260_000},
+		// 200,001 × 2.50 + 1000 × 15 = 500,002.5 + 15,000
+		{"one longer: the whole call", pro, Tokens{Input: 200_001, Output: 1000}, 515_003},
+		// 1 × 2.50 + 200,000 × 0.25 = 2.5 + 50,000
+		{"one longer, and nearly all cached", pro, Tokens{Input: 200_001, Cached: 200_000}, 50_003},
+		// 200,000 × 0.125
+		{"as long as the step, and all cached", pro, Tokens{Input: 200_000, Cached: 200_000}, 25_000},
+
+		// 10 × 0.10: more cannot be cached than there is
+		{"cached beyond the prompt", haiku, Tokens{Input: 10, Cached: 11}, 1},
+		// 6 × 0.10 + 4 × 1.25 = 5.6
+		{"written beyond the rest", haiku, Tokens{Input: 10, Cached: 6, CacheWrite: 100}, 6},
+		// 4 × 2.00 + 6 × 1.00
+		{"for an hour beyond what is written", haiku, Tokens{Input: 10, CacheWrite: 4, CacheWriteHour: 100}, 14},
+		{"for an hour, and nothing is written", haiku, Tokens{Input: 10, CacheWriteHour: 5}, 10},
+		{"all is negative", haiku, Tokens{Input: -1000, Cached: -5, CacheWrite: -5, CacheWriteHour: -5, Output: -1000}, 0},
+		{"a negative prompt pays for no answer", haiku, Tokens{Input: -1000, Output: 10}, 50},
+		{"negative parts", haiku, Tokens{Input: 10, Cached: -5, CacheWrite: -5, CacheWriteHour: -5}, 10},
+		{"negative and cached", haiku, Tokens{Input: -10, Cached: 5, CacheWrite: 5, CacheWriteHour: 5}, 0},
+		{"nothing at all", haiku, Tokens{}, 0},
+		// 2^62 × 1 is still a number
+		{"absurd", haiku, Tokens{Input: 1 << 62}, 1 << 62},
+		{"too much for a number", opus, Tokens{Input: 1 << 62, Output: 1 << 62}, math.MaxInt64},
+		{"as much as there can be", opus, Tokens{Input: math.MaxInt64, Cached: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MaxInt64}, math.MaxInt64},
+	} {
+		got := priceOf(t, "", tt.model).Cost(tt.tokens)
+		if got != tt.want {
+			t.Errorf("%s: %+v cost %d, not %d", tt.name, tt.tokens, got, tt.want)
+		}
+		if k := tt.tokens; k.Cached < 0 || k.Cached+k.CacheWrite > k.Input || k.CacheWriteHour > k.CacheWrite || k.Input < 0 || k.Input > 1<<62 {
+			continue // what is absurd has no price on the wire
+		}
+		if want := wireOf(tt.model, tt.tokens).rational(tt.tokens); want.IsInt64() && want.Int64() != got {
+			t.Errorf("%s: %d, and as a fraction %s", tt.name, got, want)
+		}
+	}
+}
+
+func TestWhatIsPricedIsToldFromWhatIsFree(t *testing.T) {
+	for overlay, want := range map[string]Price{
+		"models: [{id: a, provider: openai}]":                                                     {},
+		"models: [{id: a, provider: openai, price: {input: 0, output: 0}}]":                       {Known: true},
+		"models: [{id: a, provider: openai, price: {}}]":                                          {Known: true},
+		"models: [{id: a, provider: openai, price: {input: 0.000001, output: 2}}]":                {Known: true, Input: 1, Output: 2_000_000},
+		"models: [{id: a, provider: openai, price: {input: 1, output: 2, cache_write_1h: 4}}]":    {Known: true, Input: 1_000_000, Output: 2_000_000, CacheWriteHour: 4_000_000},
+		"models: [{id: a, provider: openai, price: {input: 0.1, output: 0.7, cache_read: 0.01}}]": {Known: true, Input: 100_000, Output: 700_000, CacheRead: 10_000},
+	} {
+		if got := priceOf(t, overlay, "a"); got != want {
+			t.Errorf("%s: %+v", overlay, got)
+		}
+	}
+	if p := (Price{}); p.Known || p.Cost(Tokens{Input: 1 << 40, Output: 1 << 40}) != 0 {
+		t.Error("nobody knows the price, and it is one")
+	}
+}
+
+func TestAPriceThatIsLaidOverReplacesTheWholePrice(t *testing.T) {
+	const id = "gemini-2.5-pro"
+	old := priceOf(t, "", id)
+	if got := priceOf(t, "models: [{id: "+id+", context: 5}]", id); got.Input != old.Input || got.CacheRead != old.CacheRead || got.Above == nil || got.Above.Output != old.Above.Output {
+		t.Errorf("a price that is not said is changed: %+v", got)
+	}
+	if got := priceOf(t, "models: [{id: "+id+", price: {input: 0, output: 0}}]", id); got != (Price{Known: true}) || got.Cost(Tokens{Input: 300_000, Output: 5}) != 0 {
+		t.Errorf("free is not free: %+v", got)
+	}
+	got := priceOf(t, "models: [{id: "+id+", price: {input: 4, output: 8, over: 10, above: {input: 5, output: 9, cache_read: 1}}}]", id)
+	// 10 × 4 + 1 × 8; 1 × 5 + 10 × 1 + 1 × 9
+	if got.Cost(Tokens{Input: 10, Cached: 10, Output: 1}) != 48 || got.Cost(Tokens{Input: 11, Cached: 10, Output: 1}) != 24 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatIsWrittenForAnHourCostsEightFifthsWhereNobodySaysMore(t *testing.T) {
+	for prices, want := range map[string]int64{
+		"input: 1, output: 1, cache_write: 1.25":                    2_000_000,
+		"input: 1, output: 1, cache_write: 1.25, cache_write_1h: 3": 3_000_000,
+		"input: 1, output: 1":                                       1_000_000,
+		"input: 1, output: 1, cache_write_1h: 3":                    3_000_000,
+		"input: 3, output: 1, cache_write: 3.75":                    6_000_000,
+		"input: 1, output: 1, cache_write: 2, cache_write_1h: 1":    2_000_000, // an hour is not less than five minutes
+	} {
+		p := priceOf(t, "models: [{id: a, provider: openai, price: {"+prices+"}}]", "a")
+		if got := p.Cost(Tokens{Input: 1_000_000, CacheWrite: 1_000_000, CacheWriteHour: 1_000_000}); got != want {
+			t.Errorf("%s: %d, not %d", prices, got, want)
+		}
+	}
+}
+
+func TestNegativePricesAreRefusedWhereverTheyStand(t *testing.T) {
+	for _, price := range []string{
+		"input: -1", "output: -1", "cache_read: -1", "cache_write: -1", "cache_write_1h: -1", "over: -1",
+		"above: {input: -1}", "above: {above: {output: -1}}", "input: -.inf", "inputs: 1",
+	} {
+		file := filepath.Join(t.TempDir(), "models.yaml")
+		if err := os.WriteFile(file, []byte("models: [{id: a, provider: openai, price: {"+price+"}}]"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(file); err == nil {
+			t.Errorf("accepted: %s", price)
+		}
+	}
+}
+
+// anyPrice makes prices of all shapes, with up to two steps.
+func anyPrice(r *rand.Rand, steps int) Price {
+	scale := []int64{1, 1000, 5_000_000, 200_000_000}[r.IntN(4)]
+	maybe := func() int64 { return r.Int64N(2) * r.Int64N(scale) }
+	p := Price{Known: true, Input: r.Int64N(scale), Output: r.Int64N(scale), CacheRead: maybe(), CacheWrite: maybe(), CacheWriteHour: maybe()}
+	if steps > 0 && r.IntN(2) == 0 {
+		above := anyPrice(r, steps-1)
+		p.Over, p.Above = r.Int64N(2000), &above
+	}
+	return p
+}
+
+func anyTokens(r *rand.Rand, most int64) Tokens {
+	n := func() int64 { return r.Int64N(most+most/4+2) - most/8 }
+	return Tokens{Input: min(n(), most), Cached: n(), CacheWrite: n(), CacheWriteHour: n(), Output: min(n(), most)}
+}
+
+func TestNoCallCostsMoreThanTheMostOfItsBounds(t *testing.T) {
+	for seed := range uint64(20_000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p, most := anyPrice(r, 2), []int64{1, 10, 3000, 1 << 40, 1 << 62}[r.IntN(5)]
+		tokens := anyTokens(r, most)
+		input, output := max(tokens.Input, 0)+r.Int64N(3), max(tokens.Output, 0)+r.Int64N(3)
+		if cost, bound := p.Cost(tokens), p.Most(input, output); cost > bound || cost < 0 {
+			t.Fatalf("seed %d: %s: %+v cost %d, and %d input and %d output at most %d", seed, shown(p), tokens, cost, input, output, bound)
+		}
+	}
+}
+
+// A bound that is far above what the dearest call costs would keep money from
+// those who have it.
+func TestTheMostIsWhatTheDearestCallCosts(t *testing.T) {
+	for _, m := range load(t, "").Models() {
+		dearest := m.Price.Cost(Tokens{Input: 190_000, CacheWrite: 190_000, CacheWriteHour: 190_000, Output: 5000})
+		if got := m.Price.Most(190_000, 5000); got != dearest+1 {
+			t.Errorf("%s: %d, and the dearest call costs %d", m.ID, got, dearest)
+		}
+	}
+	// 2^62 × 4 is 2^64 micro-dollars, where the sum of what is not yet divided is a
+	// million times 2^64.
+	if got := (Price{Known: true, Input: 4_000_000}).Cost(Tokens{Input: 1 << 62}); got != math.MaxInt64 {
+		t.Errorf("one more than there are numbers: %d", got)
+	}
+	p := Price{Known: true, Input: 5_000_000, Output: 9_000_000, Over: 100, Above: &Price{Known: true, Input: 1_000_000, Output: 1_000_000}}
+	if short, long := p.Most(100, 1), p.Most(101, 1); short != 100*5+9+1 || long != 101*5+9+1 {
+		t.Errorf("a step down: %d, %d", short, long)
+	}
+	if got := p.Most(-5, -5); got != 1 {
+		t.Errorf("of nothing: %d", got)
+	}
+	if got := p.Most(math.MaxInt64, math.MaxInt64); got != math.MaxInt64 {
+		t.Errorf("of anything: %d", got)
+	}
+}
+
+func TestMoreTokensNeverCostLess(t *testing.T) {
+	for seed := range uint64(20_000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		p := anyPrice(r, 0) // a step may go down
+		most := []int64{1, 10, 3000, 1 << 40}[r.IntN(4)]
+		tokens, step := anyTokens(r, most), 1+r.Int64N(5)
+		p.CacheWrite, p.CacheRead = max(p.CacheWrite, p.Input), min(p.CacheRead, p.Input) // as everywhere: to write costs more, to read less
+		for name, more := range map[string]Tokens{
+			"input":        {Input: tokens.Input + step, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output},
+			"output":       {Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output + step},
+			"cache writes": {Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite + step, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output},
+			"an hour's":    {Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour + step, Output: tokens.Output},
+			"fewer cached": {Input: tokens.Input, Cached: tokens.Cached - step, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output},
+		} {
+			if before, after := p.Cost(tokens), p.Cost(more); after < before {
+				t.Fatalf("seed %d: %s: %+v cost %d, and with more %s %d", seed, shown(p), tokens, before, name, after)
+			}
+		}
+	}
+}
+
+func shown(p Price) string {
+	text := fmt.Sprintf("%+v", p)
+	if p.Above != nil {
+		text += " above: " + shown(*p.Above)
+	}
+	return text
+}
