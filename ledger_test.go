@@ -163,9 +163,9 @@ func (b *bookkeeper) send(w http.ResponseWriter, d dialect, streams bool, c *cha
 func (b *bookkeeper) interrupted(w http.ResponseWriter, r *http.Request, d dialect, streams bool, found []string, c charges) {
 	guess := b.promptOf(found[0])
 	if !streams {
-		charged := charges{prompt: guess, estimated: true}
-		if found[1] == "faulty" {
-			charged = charges{} // it says that it has not worked
+		charged, _ := b.book(found[0])
+		if found[1] != "faulty" { // which says that it has not worked
+			charged.prompt, charged.estimated = charged.prompt+guess, true // each time it is asked
 		}
 		b.charge(found[0], charged)
 		switch found[1] {

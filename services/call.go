@@ -1,12 +1,12 @@
 package services
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
@@ -33,10 +33,9 @@ type Call struct {
 	gaps    *metrics.Gaps       // of a stream
 	trace   *tracing.ChatEnd    // what its span is told; nil = there is none
 	row     models.Call
-	told    error      // how the providers failed of whom none answered, whatever the client is told
-	found   error      // how the call ended; nil = well
-	used    *api.Usage // what was booked
-	sent    bool       // something has been sent to the client
+	found   error // how the call ended; nil = well
+	counted int64 // tokens of the prompt, once they were needed
+	sent    bool  // something has been sent to the client
 	ended   bool
 }
 
@@ -78,7 +77,8 @@ func (c *Call) admit(ctx context.Context) error {
 		return err
 	}
 	budgets := c.budgets()
-	most, err := c.most(len(budgets) > 0)
+	c.plan.paid = len(budgets) > 0
+	most, err := c.most()
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,12 @@ func (c *Call) budgets() []Budget {
 // most is the most that the call can cost, whichever model of its plan answers.
 // Those that nobody knows the price of are not in the plan of a call that is
 // paid from a budget.
-func (c *Call) most(paid bool) (int64, error) {
-	if !paid {
+func (c *Call) most() (int64, error) {
+	if !c.plan.paid {
 		return 0, nil
+	}
+	if err := beyondTokens(c.plan.ask.Request); err != nil {
+		return 0, err
 	}
 	var most int64
 	for i := 0; i < c.plan.size(); i++ {
@@ -138,8 +141,30 @@ func (c *Call) most(paid bool) (int64, error) {
 		}
 		most = max(most, price.Most(mostTokens(c.plan.ask.Request, r)))
 	}
+	if c.plan.chat.HedgeAfter > 0 && !c.plan.ask.Request.Stream {
+		most *= 2 // both may answer
+	}
 	return most, nil
 }
+
+// beyondTokens refuses what costs more than tokens do, which nobody can tell
+// beforehand.
+func beyondTokens(r *api.ChatRequest) error {
+	param := ""
+	switch {
+	case r.ServiceTier == "priority" || r.ServiceTier == "scale":
+		param = "service_tier"
+	case given(r.WebSearchOptions):
+		param = "web_search_options"
+	case given(r.Audio):
+		param = "audio"
+	default:
+		return nil
+	}
+	return api.Invalid(api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget", param)
+}
+
+func given(value jsontext.Value) bool { return len(value) > 0 && value.Kind() != jsontext.KindNull }
 
 // price is the model's own, or the operator's for models without one.
 func (c *Chat) price(m catalog.Model) catalog.Price {
@@ -203,7 +228,6 @@ func answeredBy[T any](ctx context.Context, c *Call, ask asking[T]) (answered[T]
 	got, served, err := first(ctx, &c.plan, ask)
 	c.served = served
 	if err != nil {
-		c.told = err
 		return got, c.plan.chat.explain(err, served)
 	}
 	c.route = got.route
@@ -274,173 +298,3 @@ func (c *Call) Sent() {
 
 // since is how many microseconds ago the request came; one at least.
 func (c *Call) since() int64 { return max(c.plan.chat.Now().Sub(c.plan.ask.Began).Microseconds(), 1) }
-
-// End books the call, which has ended with err as its handler has it, or well.
-// What is booked is for the log as well. A second End does nothing.
-func (c *Call) End(ctx context.Context, err error) *models.Call {
-	if c.ended {
-		return &c.row
-	}
-	c.ended = true
-	r := &c.row
-	c.conclude(ctx, err)
-	c.meter()
-	c.quota.End(r.InputTokens + r.OutputTokens)
-	c.reserved.Settle(r.Cost)
-	c.said.drop()
-	r.Attempts = c.plan.attempts
-	r.DurationUS = c.since()
-	if c.plan.chat.Ledger != nil {
-		c.plan.chat.Ledger.Add(*r)
-	}
-	c.plan.chat.Metrics.Ended(c.facts())
-	c.traced()
-	return r
-}
-
-// conclude finds out how the call ended.
-func (c *Call) conclude(ctx context.Context, err error) {
-	r := &c.row
-	r.Provider, r.Served = c.served.Provider, cmp.Or(c.served.Fallback, c.served.Redirected, c.served.Model)
-	r.Outcome, r.Status = models.OutcomeOK, http.StatusOK
-	c.found = err
-	if err == nil {
-		return
-	}
-	reason, stopped := errors.AsType[*api.Error](context.Cause(ctx))
-	if stopped {
-		err = reason // the gateway itself ended the request
-	}
-	if errors.Is(err, ErrClientGone) || ctx.Err() != nil && gone(err) {
-		r.Outcome = models.OutcomeClient
-		if !c.sent {
-			r.Status = StatusClientGone
-		}
-		return
-	}
-	e := api.AsError(err)
-	r.ErrorCode = e.Code
-	if !c.sent {
-		r.Status = e.Status
-	}
-	switch {
-	case stopped:
-		r.Outcome = models.OutcomeStopped
-	case e.Code != api.CodeProviderError:
-		r.Outcome = models.OutcomeInternal
-	case e.Status == http.StatusGatewayTimeout:
-		r.Outcome = models.OutcomeTimeout
-	case e.Status < http.StatusInternalServerError:
-		r.Outcome = models.OutcomeRefused
-	default:
-		r.Outcome = models.OutcomeFailed
-	}
-}
-
-// blank says whether a usage does not say how long the prompt was, which no
-// model answers without: some compatible servers have nothing but zeros.
-func blank(u *api.Usage) bool { return u == nil || u.PromptTokens <= 0 }
-
-// shows says whether a picture has come.
-func shows(chunk *api.ChatChunk) bool {
-	return slices.ContainsFunc(chunk.Choices, func(c api.ChunkChoice) bool { return len(c.Delta.Images) > 0 })
-}
-
-// Beyond these a provider's counts are nonsense, and sums of them no numbers.
-const (
-	absurdTokens = 1 << 40
-	absurdCost   = 1_000_000_000_000_000 // a billion dollars
-)
-
-// meter finds out what the call used and what that costs.
-func (c *Call) meter() {
-	r := &c.row
-	usage := c.usage
-	if blank(usage) {
-		usage = c.estimate()
-	}
-	c.used = usage
-	r.InputTokens, r.OutputTokens = min(max(usage.PromptTokens, 0), absurdTokens), min(max(usage.CompletionTokens, 0), absurdTokens)
-	var hour int64
-	if d := usage.PromptTokensDetails; d != nil {
-		r.CachedTokens = min(max(d.CachedTokens, 0), r.InputTokens)
-		r.CacheWriteTokens = min(max(d.CacheWriteTokens, 0), r.InputTokens-r.CachedTokens)
-		hour = d.CacheWriteHour
-	}
-	if d := usage.CompletionTokensDetails; d != nil {
-		r.ReasoningTokens = min(max(d.ReasoningTokens, 0), r.OutputTokens)
-	}
-	model, ok := c.lastModel()
-	if !ok {
-		return
-	}
-	price := c.plan.chat.price(model)
-	r.Priced = price.Known
-	r.Cost = min(absurdCost, price.Cost(catalog.Tokens{
-		Input: r.InputTokens, Cached: r.CachedTokens, CacheWrite: r.CacheWriteTokens, CacheWriteHour: hour, Output: r.OutputTokens,
-	}))
-}
-
-// lastModel is the model that answered, or was tried last.
-func (c *Call) lastModel() (catalog.Model, bool) {
-	if c.route != nil {
-		return c.route.model, true
-	}
-	model, err := c.plan.chat.Models.Resolve(cmp.Or(c.row.Served, c.row.Model))
-	return model, err == nil
-}
-
-// estimate is what a call used whose provider did not say, or not all of it.
-func (c *Call) estimate() *api.Usage {
-	usage := new(api.Usage)
-	if c.usage != nil {
-		*usage = *c.usage
-	} else if c.counter != nil {
-		if counted := c.counter.Counted(); counted != nil {
-			*usage = *counted
-		}
-	}
-	if !c.worked() {
-		return usage
-	}
-	var err, second error
-	if usage.PromptTokens <= 0 {
-		c.row.Estimated = true
-		usage.PromptTokens, err = c.plan.chat.estimator.prompt(c.plan.ask.Request)
-	}
-	if c.answer != nil {
-		c.said.read(c.answer)
-	}
-	if usage.CompletionTokens <= 0 && c.said.total > 0 {
-		c.row.Estimated = true
-		usage.CompletionTokens, second = c.plan.chat.estimator.count(&c.said)
-	}
-	if err := errors.Join(err, second); err != nil {
-		c.plan.chat.Log.Error("tokens are not estimated", "request_id", c.plan.ask.RequestID, "error", err)
-	}
-	return usage
-}
-
-// worked says whether a provider has worked on the request, as far as anybody
-// can tell: then it is paid for, whoever did not wait for the end.
-func (c *Call) worked() bool {
-	if c.route != nil || c.plan.left {
-		return true
-	}
-	e, ok := errors.AsType[*api.Error](c.told)
-	return ok && e.Worked
-}
-
-func (c *Call) facts() metrics.CallFacts {
-	r := &c.row
-	facts := metrics.CallFacts{
-		Provider: r.Provider, Outcome: r.Outcome, Stream: r.Stream,
-		InputTokens: r.InputTokens, CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens,
-		OutputTokens: r.OutputTokens, ReasoningTokens: r.ReasoningTokens, Estimated: r.Estimated, Priced: r.Priced, Cost: r.Cost,
-		FirstToken: time.Duration(r.FirstTokenUS) * time.Microsecond, Overhead: time.Duration(r.OverheadUS) * time.Microsecond, Gaps: c.gaps,
-	}
-	if model, ok := c.lastModel(); ok {
-		facts.Model = model.ID
-	}
-	return facts
-}

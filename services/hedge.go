@@ -3,6 +3,8 @@ package services
 import (
 	"context"
 	"time"
+
+	"modelgateway/models/api"
 )
 
 // race asks a second upstream when the first has not answered after a while,
@@ -20,7 +22,7 @@ func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
 	late := time.NewTimer(t.plan.hedgeAfter)
 	defer late.Stop()
 	var won *answered[T]
-	var lost error // how the first failed
+	var failed error // how the first failed
 	for running := 1; running > 0; {
 		select {
 		case <-late.C:
@@ -45,9 +47,10 @@ func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
 				}
 				panic(end.panicked)
 			}
+			t.lose(ctx, &end, won != nil)
 			switch {
-			case end.err != nil && (lost == nil || end.got.lease == l):
-				lost = end.err
+			case end.err != nil && (failed == nil || end.got.lease == l):
+				failed = end.err
 			case end.err != nil:
 			case won == nil:
 				won = &end.got
@@ -59,9 +62,22 @@ func (t *try[T]) race(ctx context.Context, l *lease) (answered[T], error) {
 		}
 	}
 	if won == nil {
-		return answered[T]{}, lost
+		return answered[T]{}, failed
 	}
 	return *won, nil
+}
+
+// lose notes what a call that is not the answer has used: one that failed, or
+// one that another was faster than.
+func (t *try[T]) lose(ctx context.Context, end *ending[T], late bool) {
+	model := end.got.route.model
+	if end.err != nil {
+		t.plan.lose(ctx, model, end.err)
+		return
+	}
+	if answer, ok := any(end.got.answer).(*api.ChatCompletion); ok && late {
+		t.plan.lost = append(t.plan.lost, lost{model: model, usage: answer.Usage})
+	}
 }
 
 // ending is how one of the two ended.
@@ -74,7 +90,7 @@ type ending[T any] struct {
 // finish calls on a goroutine of its own, where a panic would end the process.
 func finish[T any](ctx context.Context, r *route, l *lease, ask asking[T]) (end ending[T]) {
 	defer func() { end.panicked = recover() }()
-	end.got.lease = l
+	end.got.lease, end.got.route = l, r
 	end.got, end.err = call(ctx, r, l, ask)
 	return end
 }

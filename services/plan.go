@@ -1,6 +1,8 @@
 package services
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +28,24 @@ type plan struct {
 
 	attempts int           // calls of providers
 	waited   time.Duration // for them, pauses included
-	left     bool          // one of them was at work when nobody waited any more
+	lost     []lost        // calls that a provider worked on, and that became no answer
+	paid     bool          // from a budget: what a provider has worked on is not asked for again
+}
+
+// lost is a call that a provider has worked on as far as anybody can tell, and
+// will charge for, though nobody has the answer.
+type lost struct {
+	model catalog.Model
+	usage *api.Usage // nil where it is not known
+}
+
+// lose notes that a call of a model ended with err, if it is to be paid for
+// nevertheless.
+func (p *plan) lose(ctx context.Context, model catalog.Model, err error) {
+	e, ok := errors.AsType[*api.Error](err)
+	if ok && e.Worked || ctx.Err() != nil && !ofProvider(err) { // or nobody waited any more
+		p.lost = append(p.lost, lost{model: model})
+	}
 }
 
 // prepared is a route, or why there is none.

@@ -30,9 +30,22 @@ func (c *Call) traced() {
 		return
 	}
 	end := *c.trace
-	end.Provider, end.Fallback, end.Usage, end.Err = c.row.Provider, c.served.Fallback, c.used, c.found
+	end.Provider, end.Fallback, end.Usage, end.Err = c.row.Provider, c.served.Fallback, c.booked(), c.found
 	end.Cost, end.Priced = c.row.Cost, c.row.Priced
 	c.plan.trace.End(end)
+}
+
+// booked is what was booked, in the words of an answer; nil = nothing.
+func (c *Call) booked() *api.Usage {
+	r := &c.row
+	if r.InputTokens+r.OutputTokens == 0 {
+		return nil
+	}
+	return &api.Usage{
+		PromptTokens: r.InputTokens, CompletionTokens: r.OutputTokens, TotalTokens: r.InputTokens + r.OutputTokens,
+		PromptTokensDetails:     &api.PromptDetails{CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens},
+		CompletionTokensDetails: &api.CompletionDetails{ReasoningTokens: r.ReasoningTokens},
+	}
 }
 
 // traceAnswer keeps what the span says of a whole answer.

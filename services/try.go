@@ -94,7 +94,7 @@ func (t *told) add(p *plan, i int, err error) (ends bool) {
 	if i > 0 && isInvalid(err) {
 		return false // the request is not to be judged by what another model takes
 	}
-	ends = verdictOf(err) == forGood
+	ends = verdictOf(err) == forGood || p.paid && len(p.lost) > 0
 	if t.err == nil || ends && !ofProvider(err) || t.better(i, err) {
 		t.err, t.served, t.at = err, p.served(i), i
 	}
@@ -146,11 +146,16 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 		l.again = t.plan.again(t.route.upstream)
 		t.plan.attempts++
 		got, err = t.send(ctx, l)
-		t.plan.left = err != nil && ctx.Err() != nil && !ofProvider(err)
 		if err == nil {
 			return got, nil
 		}
 		last, t.tried = err, l.key
+		if t.plan.hedgeAfter == 0 { // else race has done so
+			t.plan.lose(ctx, t.route.model, err)
+		}
+		if t.plan.paid && len(t.plan.lost) > 0 { // there is nothing reserved for another
+			return got, err
+		}
 		again, wait := t.next(err)
 		if !again {
 			return got, err
