@@ -78,6 +78,9 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 		parts.BudgetLeft = func() float64 { return dollars(g.budgets.Left(*all)) }
 	}
 	g.metrics.WatchParts(parts)
+	if g.tracer != nil {
+		g.metrics.WatchCounter("trace_spans_lost_total", "Spans that were not taken by the collector, or found no room.", func() float64 { return float64(g.tracer.Lost()) })
+	}
 }
 
 func dollars(micro int64) float64 { return float64(micro) / 1e6 }
