@@ -364,7 +364,6 @@ type ending struct {
 	name, outcome      string
 	status             int // of an answer
 	streamed           int // of a stream
-	streamEnds, refuse bool
 }
 
 func endings() []ending {

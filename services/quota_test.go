@@ -150,7 +150,7 @@ func TestQuotasAreOfTheMinuteOfTheClock(t *testing.T) {
 					counted[minute] += need
 					running = append(running, call{quota, minute, need})
 				}
-				reset := time.Unix((minute+1)*60, 0).Sub(time.Now())
+				reset := time.Until(time.Unix((minute+1)*60, 0))
 				if want := (TokenStanding{100, max(100-counted[minute], 0), reset}); quota.Standing() != want {
 					t.Fatalf("seed %d step %d: %+v, want %+v", seed, step, quota.Standing(), want)
 				}
