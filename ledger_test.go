@@ -361,9 +361,9 @@ func costOf(model string, c charges) int64 {
 
 // ending is how a call ends, and what the ledger says of it.
 type ending struct {
-	name, outcome      string
-	status             int // of an answer
-	streamed           int // of a stream
+	name, outcome string
+	status        int // of an answer
+	streamed      int // of a stream
 }
 
 func endings() []ending {
