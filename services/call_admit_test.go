@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
@@ -340,5 +341,17 @@ func TestACallIsPaidFromBothBudgets(t *testing.T) {
 	c.left(t, 2*dollar-3900, 2*dollar)
 	if got := c.spent(t, models.AccountOfAll); got != 7800 {
 		t.Errorf("%d spent in all", got)
+	}
+}
+
+func TestASuccessorThatTheKeyMayNotAskForAnswersForNone(t *testing.T) {
+	const successor = "claude-sonnet-5"
+	for allowed, want := range map[models.Names]string{retired: retired, retired + "," + successor: successor, "": successor} {
+		p := tells(catalog.Anthropic, usedUp(1, 1))
+		c := newShop(t, p)
+		c.chat.Redirect, c.chat.Now = true, func() time.Time { return november }
+		if _, err := c.made(t, keyed(retired, models.Limits{Models: allowed})); err != nil || p.models() != want {
+			t.Errorf("%q: %q was asked, not %q: %v", allowed, p.models(), want, err)
+		}
 	}
 }

@@ -114,7 +114,7 @@ func (p *plan) prepare(i int) (made prepared) {
 		}
 		made.served.Provider = model.Provider
 	}
-	model = p.chat.redirected(model, &made.served)
+	model = p.redirected(model, &made.served)
 	if i > 0 {
 		made.served.Fallback = model.ID
 	}
@@ -122,13 +122,15 @@ func (p *plan) prepare(i int) (made prepared) {
 	return made
 }
 
-// redirected is the successor of a model that is retired, where that is wanted.
-func (c *Chat) redirected(model catalog.Model, served *Served) catalog.Model {
+// redirected is the successor of a model that is retired, where that is wanted
+// and the caller's key may ask for it.
+func (p *plan) redirected(model catalog.Model, served *Served) catalog.Model {
+	c := p.chat
 	if !c.Redirect || model.State(c.Now()) != catalog.Retired {
 		return model
 	}
 	next, ok := c.Models.Successor(model)
-	if !ok {
+	if !ok || !p.ask.Caller.Limits.Allows(next.ID) {
 		return model
 	}
 	served.Provider, served.Redirected = next.Provider, next.ID
