@@ -20,7 +20,7 @@ build: ## Build the static binary bin/modelgateway
 	CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
 
 test: compiler ## Run every test under the race detector, and the ceilings of allocations without it
-	CGO_ENABLED=1 go test -race -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -timeout 30m ./...
 	CGO_ENABLED=0 go test -run Allocations ./models/... ./providers/... ./services ./router
 	$(if $(CI),$(MAKE) --no-print-directory fuzz)
 
