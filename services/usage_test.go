@@ -83,16 +83,24 @@ func TestMoreGroupsThanAnAnswerHoldsAreRefused(t *testing.T) {
 		h.query(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
 			INSERT INTO usage_days SELECT '2026-11-21', 'ada', '', 'm' || i, 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1 FROM n`)
 		u := usageOf(h)
-		report, err := u.All(t.Context(), UsageAsk{GroupBy: "model"})
+		all := func(ask UsageAsk) (report *UsageReport, err error) {
+			for range 5 { // so many rows take seconds under the race detector
+				if report, err = u.All(t.Context(), ask); code(err) != api.CodeServiceUnavailable {
+					break
+				}
+			}
+			return report, err
+		}
+		report, err := all(UsageAsk{GroupBy: "model"})
 		if err != nil || len(report.Rows) != 10_000 || report.Total.Cost != 10_000 {
 			t.Fatalf("%v", err)
 		}
 		h.query(t, "INSERT INTO usage_days VALUES ('2026-11-21', 'bob', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)")
-		_, err = u.All(t.Context(), UsageAsk{GroupBy: "model"})
+		_, err = all(UsageAsk{GroupBy: "model"})
 		if e := api.AsError(err); e.Status != 400 || e.Param != "group_by" || !strings.Contains(e.Message, "group by less") {
 			t.Errorf("%v", err)
 		}
-		if report, err := u.All(t.Context(), UsageAsk{GroupBy: "user"}); err != nil || len(report.Rows) != 2 {
+		if report, err := all(UsageAsk{GroupBy: "user"}); err != nil || len(report.Rows) != 2 {
 			t.Errorf("%v", err)
 		}
 	})
