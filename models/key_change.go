@@ -63,6 +63,7 @@ func keyChanges(before, after *Key) map[string]any {
 		{"budget", before.Budget, after.Budget},
 		{"budget_window", string(before.BudgetWindow), string(after.BudgetWindow)},
 		{"limited_by", before.LimitedBy, after.LimitedBy},
+		{"revoked_at", before.RevokedAt, after.RevokedAt},
 	} {
 		if c.was != c.now {
 			columns[c.name] = c.now
@@ -74,26 +75,11 @@ func keyChanges(before, after *Key) map[string]any {
 // RevokeAnyKey is RevokeKey for an administrator, whoever's the key is. The row
 // that audit makes of it becomes part of the transaction.
 func (s *Store) RevokeAnyKey(ctx context.Context, id string, at int64, audit func(before, after *Key) (*Audit, error)) (*Key, error) {
-	var k Key
-	err := s.unit(ctx, func(tx *gorm.DB) error {
-		if err := s.alone(tx); err != nil {
-			return err
-		}
-		if err := tx.Where("id = ? AND revoked_at = 0", id).Take(&k).Error; err != nil {
-			return err
-		}
-		before := k
+	return s.ChangeAnyKey(ctx, id, func(k *Key) (*Audit, error) {
+		before := *k
 		k.RevokedAt = at
-		if err := tx.Model(&Key{}).Where("id = ?", id).UpdateColumn("revoked_at", at).Error; err != nil {
-			return err
-		}
-		row, err := audit(&before, &k)
-		if err != nil {
-			return err
-		}
-		return recordAct(tx, row)
+		return audit(&before, k)
 	})
-	return &k, err
 }
 
 // OwnedKey is a key together with its user's address.
