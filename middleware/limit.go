@@ -23,11 +23,7 @@ func (m Chain) Limit(l *services.Limit, account func(*gin.Context) string) gin.H
 		}
 		s, err := l.Take(ctx, account(c), own)
 		if s.Limit > 0 {
-			values := []string{strconv.FormatInt(s.Limit, 10), strconv.FormatInt(s.Remaining, 10), wholeSeconds(s.Reset).String()}
-			header := c.Writer.Header() // in the canonical form, which costs nothing to set
-			header["X-Ratelimit-Limit-Requests"] = values[0:1:1]
-			header["X-Ratelimit-Remaining-Requests"] = values[1:2:2]
-			header["X-Ratelimit-Reset-Requests"] = values[2:3:3]
+			requestHeaders.set(c.Writer.Header(), s.Limit, s.Remaining, s.Reset)
 		}
 		if err != nil {
 			m.fail(c, err)
@@ -41,9 +37,21 @@ func TokenHeaders(header http.Header, s services.TokenStanding) {
 	if s.Limit <= 0 {
 		return
 	}
-	header.Set("X-Ratelimit-Limit-Tokens", strconv.FormatInt(s.Limit, 10))
-	header.Set("X-Ratelimit-Remaining-Tokens", strconv.FormatInt(s.Remaining, 10))
-	header.Set("X-Ratelimit-Reset-Tokens", wholeSeconds(s.Reset).String())
+	tokenHeaders.set(header, s.Limit, s.Remaining, s.Reset)
+}
+
+// limitHeaders are the names in which a limit says how an account stands, in
+// their canonical form, which costs nothing to set.
+type limitHeaders struct{ limit, remaining, reset string }
+
+var (
+	requestHeaders = limitHeaders{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"}
+	tokenHeaders   = limitHeaders{"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"}
+)
+
+func (names *limitHeaders) set(header http.Header, limit, remaining int64, reset time.Duration) {
+	values := []string{strconv.FormatInt(limit, 10), strconv.FormatInt(remaining, 10), wholeSeconds(reset).String()}
+	header[names.limit], header[names.remaining], header[names.reset] = values[0:1:1], values[1:2:2], values[2:3:3]
 }
 
 // wholeSeconds rounds up, so that nobody comes back too early. Such durations

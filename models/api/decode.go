@@ -34,23 +34,19 @@ func DecodeChatRequest(body []byte) (*ChatRequest, error) {
 
 // Decode reads a request body with the strictness of DecodeChatRequest, and
 // checks nothing else.
-func Decode(body []byte, into any) error {
-	if tooDeep(body) {
-		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return decodeError(err)
-	}
-	return nil
-}
+func Decode(body []byte, into any) error { return decode(body, into) }
 
 // DecodeExact is Decode where a member that nobody knows is refused: a limit
 // that is misspelt would be no limit.
 func DecodeExact(body []byte, into any) error {
+	return decode(body, into, json.RejectUnknownMembers(true))
+}
+
+func decode(body []byte, into any, opts ...json.Options) error {
 	if tooDeep(body) {
 		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
 	}
-	if err := json.Unmarshal(body, into, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(body, into, opts...); err != nil {
 		return decodeError(err)
 	}
 	return nil
