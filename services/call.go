@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
@@ -154,17 +152,15 @@ func beyondTokens(r *api.ChatRequest) error {
 	switch {
 	case r.ServiceTier == "priority" || r.ServiceTier == "scale":
 		param = "service_tier"
-	case given(r.WebSearchOptions):
+	case api.Given(r.WebSearchOptions):
 		param = "web_search_options"
-	case given(r.Audio):
+	case api.Given(r.Audio):
 		param = "audio"
 	default:
 		return nil
 	}
 	return api.Invalid(api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget", param)
 }
-
-func given(value jsontext.Value) bool { return len(value) > 0 && value.Kind() != jsontext.KindNull }
 
 // price is the model's own, or the operator's for models without one.
 func (c *Chat) price(m catalog.Model) catalog.Price {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
@@ -110,7 +108,7 @@ func weigh(r *api.ChatRequest, provider string) (bytes, images int64, bounded bo
 				bounded = false
 			}
 		}
-		if len(m.Audio) > 0 && m.Audio.Kind() != jsontext.KindNull { // only the id of a sound, that OpenAI has kept
+		if api.Given(m.Audio) { // only the id of a sound, that OpenAI has kept
 			bounded = false
 		}
 		images += int64(len(m.Images))

@@ -92,3 +92,7 @@ func (t *ToolChoice) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	}
 	return nil
 }
+
+// Given says whether an optional member was there: an explicit null is as if it
+// was not.
+func Given(value jsontext.Value) bool { return len(value) > 0 && value.Kind() != jsontext.KindNull }

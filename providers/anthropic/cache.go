@@ -1,6 +1,10 @@
 package anthropic
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+)
 
 // mostMarks is how many cache marks Anthropic takes in one request.
 const mostMarks = 4
@@ -18,7 +22,7 @@ func (t *translation) mark() {
 	for i := range t.out.Messages {
 		marks = addMarks(marks, t.out.Messages[i].Content)
 	}
-	if given(t.req.CacheControl) {
+	if api.Given(t.req.CacheControl) {
 		t.out.CacheControl = t.req.CacheControl
 		marks = append(marks, &t.out.CacheControl)
 	}

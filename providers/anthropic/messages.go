@@ -137,7 +137,7 @@ func (w *turnWriter) block(b *turns.Block) (*block, error) {
 	case b.Result != nil:
 		made, err = w.result(b.Result)
 	}
-	if made != nil && given(b.CacheControl) {
+	if made != nil && api.Given(b.CacheControl) {
 		made.CacheControl = b.CacheControl
 	}
 	return made, err
@@ -156,7 +156,7 @@ func (w *turnWriter) result(r *turns.Result) (*block, error) {
 	if len(w.open) > 0 {
 		made.ToolUseID, w.open = w.open[0], w.open[1:]
 	}
-	if len(r.Content) == 1 && r.Content[0].Type == "text" && !given(r.Content[0].CacheControl) {
+	if len(r.Content) == 1 && r.Content[0].Type == "text" && !api.Given(r.Content[0].CacheControl) {
 		if text := r.Content[0].Text; strings.TrimSpace(text) != "" {
 			made.Content = text
 		}
@@ -171,7 +171,7 @@ func (w *turnWriter) result(r *turns.Result) (*block, error) {
 		if inner == nil {
 			continue
 		}
-		if given(r.Content[i].CacheControl) {
+		if api.Given(r.Content[i].CacheControl) {
 			inner.CacheControl = r.Content[i].CacheControl
 		}
 		content = append(content, *inner)
@@ -190,7 +190,7 @@ func (t *translation) system() {
 	marked := false
 	for _, b := range t.talk.System {
 		made := block{Type: "text", Text: b.Part.Text}
-		if given(b.CacheControl) {
+		if api.Given(b.CacheControl) {
 			made.CacheControl, marked = b.CacheControl, true
 		}
 		blocks, texts = append(blocks, made), append(texts, made.Text)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 )
 
@@ -152,9 +153,9 @@ func (t *translation) rest() {
 	t.loseIf(r.FrequencyPenalty != nil && *r.FrequencyPenalty != 0, "frequency_penalty")
 	t.loseIf(r.PresencePenalty != nil && *r.PresencePenalty != 0, "presence_penalty")
 	t.loseIf(r.Seed != nil, "seed")
-	t.loseIf(given(r.LogitBias) && string(t.value("logit_bias")) != "{}", "logit_bias")
+	t.loseIf(api.Given(r.LogitBias) && string(t.value("logit_bias")) != "{}", "logit_bias")
 	t.loseIf(r.Logprobs, "logprobs")
 	t.loseIf(r.TopLogprobs != nil && *r.TopLogprobs > 0, "top_logprobs")
 	t.loseIf(len(r.Metadata) > 0, "metadata")
-	t.loseIf(given(r.Audio), "audio")
+	t.loseIf(api.Given(r.Audio), "audio")
 }

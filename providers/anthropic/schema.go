@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 )
 
 // objectSchema is a tool's schema with the type that Anthropic insists on. All
@@ -12,7 +14,7 @@ import (
 func objectSchema(schema jsontext.Value) jsontext.Value {
 	const object = `"object"`
 	switch {
-	case !given(schema):
+	case !api.Given(schema):
 		return jsontext.Value(`{"type":"object","properties":{}}`)
 	case bytes.HasPrefix(schema, []byte(`{"type":"object"`)): // the usual
 		return schema

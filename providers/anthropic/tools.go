@@ -72,7 +72,7 @@ func (t *translation) addTool(f *api.Function, cacheControl jsontext.Value, stri
 		made.strict = t.traits.Structured && changed == unchanged
 		t.loseIf(!made.strict, strict)
 	}
-	if given(cacheControl) {
+	if api.Given(cacheControl) {
 		made.cacheControl = cacheControl
 	}
 	t.tools = append(t.tools, made)
@@ -129,7 +129,7 @@ func (t *translation) shapeAnswer() error {
 	switch {
 	case format == nil || format.Type == "text":
 		return nil
-	case format.Type == "json_object" || !given(format.JSONSchema.Schema):
+	case format.Type == "json_object" || !api.Given(format.JSONSchema.Schema):
 		t.hint = jsonHint
 		t.lose("response_format")
 		return nil

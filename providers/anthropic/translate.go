@@ -85,7 +85,7 @@ func (t *translation) refuse() error {
 			return unsupported("modalities", "the model %s answers with text only", t.model.ID)
 		}
 	}
-	if given(t.req.WebSearchOptions) {
+	if api.Given(t.req.WebSearchOptions) {
 		return unsupported("web_search_options", "the model %s takes no web_search_options", t.model.ID)
 	}
 	return nil
@@ -179,6 +179,3 @@ func quote(s string) jsontext.Value {
 	}
 	return out
 }
-
-// given says whether a raw member is there and not null.
-func given(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.KindNull }

@@ -47,7 +47,7 @@ func (t *translation) translateHistory() error {
 func (t *translation) inspect() error {
 	for i := range t.req.Messages {
 		m := &t.req.Messages[i]
-		if there(m.CacheControl) {
+		if api.Given(m.CacheControl) {
 			t.lose("messages[].cache_control")
 		}
 		for j := range m.Content.Parts {
@@ -67,7 +67,7 @@ func (t *translation) inspect() error {
 }
 
 func (t *translation) inspectPart(p *api.ContentPart) *api.Error {
-	if there(p.CacheControl) {
+	if api.Given(p.CacheControl) {
 		t.lose("messages[].content[].cache_control")
 	}
 	if p.Type == "text" || p.Type == "refusal" {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 )
 
 // References that are written out can double a schema at every step, so what
@@ -78,7 +80,7 @@ func (c *converter) write(k keywords) jsontext.Value {
 		c.typed(&out, k, types[0])
 	}
 	for _, name := range []string{"title", "description", "default", "example"} {
-		if v := k.get(name); there(v) {
+		if v := k.get(name); api.Given(v) {
 			out.add(name, v)
 		}
 	}

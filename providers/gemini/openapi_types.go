@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 )
 
 // formats are the only ones of each type that are taken.
@@ -27,7 +29,7 @@ func (c *converter) typed(out *object, k keywords, name string) {
 		c.lossy = true
 	}
 	for _, bound := range bounds[name] {
-		if v := k.get(bound); there(v) {
+		if v := k.get(bound); api.Given(v) {
 			out.add(bound, v)
 		}
 	}

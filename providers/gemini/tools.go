@@ -25,7 +25,7 @@ func (t *translation) translateTools() error {
 			return api.Invalid(api.CodeUnsupportedValue, fmt.Sprintf("tools[%d].type", i),
 				"this model knows no tools of type %q", tool.Type)
 		}
-		if there(tool.CacheControl) {
+		if api.Given(tool.CacheControl) {
 			t.lose("tools[].cache_control")
 		}
 		strict = strict || tool.Function.Strict != nil && *tool.Function.Strict
@@ -45,9 +45,6 @@ func (t *translation) translateTools() error {
 	}
 	return nil
 }
-
-// there says whether a raw field is present and not null.
-func there(raw jsontext.Value) bool { return len(raw) > 0 && raw.Kind() != jsontext.KindNull }
 
 func isObject(raw jsontext.Value) bool { return raw.Kind() == jsontext.KindBeginObject }
 
