@@ -23,8 +23,9 @@ import (
 // pair is two programs on one PostgreSQL and one Redis that a test may break.
 type pair struct {
 	*race
-	redis *servertest.RedisServer
-	token []string
+	redis   *servertest.RedisServer
+	token   []string
+	refused atomic.Int64 // calls of bursts
 }
 
 func newPair(t *testing.T, more ...string) *pair {
@@ -32,42 +33,60 @@ func newPair(t *testing.T, more ...string) *pair {
 	redis := servertest.StartRedis(t)
 	settings := append([]string{"DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + redis.URL}, more...)
 	r := newRace(t, newTariff(t), 2, settings...)
-	return &pair{r, redis, r.programs[0].login(t)}
+	return &pair{race: r, redis: redis, token: r.programs[0].login(t)}
 }
 
-// burst is so many calls at once over both programs, of so many tokens each. It
-// says how many were served, and how many ran at the same time at most. Anything
-// but a 429 of ours is a fault.
-func (p *pair) burst(calls int, key string, in, out int64) (served, most int64) {
+// burst is so many calls at once over these programs, of so many tokens each. It
+// says how many were served. Anything but a 429 of ours is a fault.
+func (p *pair) burst(calls int, key string, in, out int64, at ...*program) (served int64) {
 	p.t.Helper()
 	var all sync.WaitGroup
-	var fine, top atomic.Int64
-	ended := make(chan struct{})
-	go func() { // ends with ended
-		for {
-			select {
-			case <-ended:
-				return
-			case <-time.After(time.Millisecond):
-				top.Store(max(top.Load(), p.upstream.live.Load()))
-			}
-		}
-	}()
+	var fine atomic.Int64
 	for i := range calls {
 		all.Go(func() {
-			o := pay(p.t.Context(), p.client, p.programs[i%2].url, paying(in, out, out, fmt.Sprint("burst-", i), i%3 == 0), key)
+			o := pay(p.t.Context(), p.client, at[i%len(at)].url, paying(in, out, out, fmt.Sprint("burst-", i), i%3 == 0), key)
 			if wait, err := strconv.Atoi(o.header.Get("Retry-After")); o.status == 429 && err == nil && wait >= 1 && wait <= 60 && o.header.Get("X-Should-Retry") == "true" &&
 				strings.Contains(o.body, `"rate_limit_exceeded"`) && strings.Contains(o.body, fmt.Sprint("try again in ", wait, "s")) {
-				return
-			}
-			if o.fits(p.t) {
+				p.refused.Add(1)
+			} else if o.fits(p.t) {
 				fine.Add(1)
 			}
 		})
 	}
 	all.Wait()
-	close(ended)
-	return fine.Load(), top.Load()
+	return fine.Load()
+}
+
+// atOnce is how many of 24 calls run at once: the upstream answers none of them
+// before each has come to it or was refused.
+func (p *pair) atOnce(key string, at ...*program) int64 {
+	p.t.Helper()
+	const calls = 24
+	eventually(p.t, 20*time.Second, "the upstream is done with those before", func() bool { return p.upstream.live.Load() == 0 })
+	p.refused.Store(0)
+	p.upstream.hold.Lock()
+	go func() { // ends with the calls, or after the time that they have
+		defer p.upstream.hold.Unlock()
+		for began := time.Now(); p.upstream.live.Load()+p.refused.Load() < calls && time.Since(began) < 20*time.Second; {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return p.burst(calls, key, 1, 1, at...)
+}
+
+// sharesFour waits until each program has all four calls of a key at once, and
+// both together have them. A program that had to wait for Redis too long goes on
+// with its share, of which the other did not hear.
+func (p *pair) sharesFour(key string) {
+	p.t.Helper()
+	const limit, share = 4, 2
+	eventually(p.t, 30*time.Second, "each has all of it", func() bool {
+		one, both, other := p.atOnce(key, p.programs[0]), p.atOnce(key, p.programs...), p.atOnce(key, p.programs[1])
+		if one > limit || other > limit || both > limit+share {
+			p.t.Errorf("%d and %d ran at once on each, %d on both", one, other, both)
+		}
+		return one == limit && both == limit && other == limit
+	})
 }
 
 // early waits, if need be, until a minute has some time left.
@@ -96,22 +115,17 @@ func TestWithoutRedisLimitsHoldByShareAndBudgetsDoNotCare(t *testing.T) {
 			_, tokens := p.programs[0].newKey(t, p.token, `"tpm_limit":10000`)
 			budget, money := p.programs[0].newKey(t, p.token, `"budget_usd":5`)
 
-			const slow = 300 * time.Millisecond
-			p.upstream.takes.Store(int64(slow))
-			if served, most := p.burst(24, parallel, 1, 1); served != 4 || most != 4 {
-				t.Errorf("with Redis %d were served of 4, %d at once", served, most)
-			}
-			p.burst(2, money, 1, 1) // whose key is known from now on
+			p.sharesFour(parallel)
+			p.burst(2, money, 1, 1, p.programs...) // whose key is known from now on
 			fault.begin(p.redis)
-			early(t)
 			for range 3 {
-				if served, most := p.burst(24, parallel, 1, 1); served < 2 || most > 4 {
-					t.Errorf("without Redis %d were served of 4, %d at once", served, most)
+				if served := p.atOnce(parallel, p.programs...); served < 2 || served > 4 {
+					t.Errorf("without Redis %d ran at once", served)
 				}
 			}
-			p.upstream.takes.Store(0)
+			early(t)
 			// Each is thought to need 1000 tokens and some, and does.
-			if served, _ := p.burst(60, tokens, 40, 1000); served < 2 || served > 9 {
+			if served := p.burst(60, tokens, 40, 1000, p.programs...); served < 2 || served > 9 {
 				t.Errorf("without Redis %d calls of 1000 tokens were served of a limit of 10000", served)
 			}
 			before := p.upstream.charged.Load()
@@ -121,14 +135,7 @@ func TestWithoutRedisLimitsHoldByShareAndBudgetsDoNotCare(t *testing.T) {
 			}
 			p.rest("rest", "key:"+budget, money, 5_000_000)
 			fault.finish(p.redis)
-			p.upstream.takes.Store(int64(slow))
-			eventually(t, 30*time.Second, "the limit is shared again", func() bool {
-				served, most := p.burst(24, parallel, 1, 1)
-				if most > 4+1 { // the upstream notices an end a moment after the gateway
-					t.Errorf("%d at once", most)
-				}
-				return served == 4
-			})
+			p.sharesFour(parallel)
 			p.balancesInAll()
 		})
 	}
@@ -263,20 +270,24 @@ func TestABudgetWhoseWindowIsMadeShorterIsNotOverdrawnByWhatRuns(t *testing.T) {
 	p := newPair(t)
 	id, key := p.programs[0].newKey(t, p.token, `"budget_usd":1,"budget_window":"total"`)
 	const calls = 14
-	p.upstream.takes.Store(int64(10 * time.Second))
+	p.upstream.hold.Lock()
+	release := sync.OnceFunc(p.upstream.hold.Unlock)
+	defer release()
 	var all sync.WaitGroup
-	var fine atomic.Int64
+	var fine, refused atomic.Int64
 	send := func(name string) {
 		for i := range calls / 2 {
 			all.Go(func() {
 				if pay(t.Context(), p.client, p.programs[i%2].url, paying(100, 2000, 2000, fmt.Sprint(name, "-", i), false), key).fits(t) {
 					fine.Add(1)
+				} else {
+					refused.Add(1)
 				}
 			})
 		}
 	}
 	send("total")
-	eventually(t, 2*time.Second, "they run", func() bool { return p.upstream.live.Load() == calls/2 })
+	eventually(t, 20*time.Second, "they run", func() bool { return p.upstream.live.Load() == calls/2 })
 	if a := p.programs[0].call(t, "PATCH", "/auth/keys/"+id, `{"budget_window":"day"}`, p.token...); a.status != 200 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -284,6 +295,8 @@ func TestABudgetWhoseWindowIsMadeShorterIsNotOverdrawnByWhatRuns(t *testing.T) {
 		return strings.Contains(pay(t.Context(), p.client, p.programs[1].url, paying(1, 1, 8000, "big", false), key).body, " a day,")
 	})
 	send("day")
+	eventually(t, 20*time.Second, "they run or are refused", func() bool { return p.upstream.live.Load()+refused.Load() == calls })
+	release()
 	all.Wait()
 	if charged := p.upstream.charged.Load(); charged > 1_000_000 || fine.Load() < calls/2 {
 		t.Errorf("%d micro-dollars of a budget of 1 dollar, by %d calls", charged, fine.Load())

@@ -26,6 +26,7 @@ type tariff struct {
 	asked   atomic.Int64 // calls
 	takes   atomic.Int64 // how long an answer takes, in nanoseconds
 	live    atomic.Int64 // calls that run
+	hold    sync.RWMutex // no answer begins while it is locked
 
 	mu sync.Mutex
 	by map[string]int64 // what each call was charged, by its mark
@@ -61,6 +62,8 @@ func (u *tariff) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.live.Add(1)
 	defer u.live.Add(-1)
 	u.charge(string(found[3]), in*priceIn+out*priceOut)
+	u.hold.RLock()
+	u.hold.RUnlock() //nolint:staticcheck // it waits, and that is all
 	if d := time.Duration(u.takes.Load()); d > 0 {
 		select {
 		case <-time.After(d):
