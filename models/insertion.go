@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -19,25 +20,25 @@ type insertion struct {
 	table                 string
 	columns               []string
 	texts, flags, numbers int
-	postgres, sqlite      string
+	into, unnest          string // parts of an INSERT
+	onConflict            string
 }
 
 func newInsertion(table string, texts, flags, numbers []string, onConflict string) insertion {
 	in := insertion{table: table, texts: len(texts), flags: len(flags), numbers: len(numbers)}
-	var arrays, marks []string
+	var arrays []string
 	add := func(kind string, names []string) {
 		for _, name := range names {
 			in.columns = append(in.columns, name)
 			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", len(in.columns), kind))
-			marks = append(marks, "?")
 		}
 	}
 	add("text", texts)
 	add("bool", flags)
 	add("bigint", numbers)
-	into := "INSERT INTO " + table + " (" + strings.Join(in.columns, ", ") + ") "
-	in.postgres = into + "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ") " + onConflict
-	in.sqlite = into + "VALUES (" + strings.Join(marks, ", ") + ") " + onConflict
+	in.into = "INSERT INTO " + table + " (" + strings.Join(in.columns, ", ") + ") "
+	in.unnest = "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ") "
+	in.onConflict = onConflict
 	return in
 }
 
@@ -83,8 +84,7 @@ func (in *insertion) merge(on direct, all batch) error {
 	texts, flags, numbers := arrays[string](in.texts, all.n), arrays[bool](in.flags, all.n), arrays[int64](in.numbers, all.n)
 	var r record
 	for i := range all.n {
-		r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
-		all.fill(i, &r)
+		all.get(i, &r)
 		for j, v := range r.texts {
 			texts[j][i] = v
 		}
@@ -106,7 +106,7 @@ func (in *insertion) merge(on direct, all batch) error {
 		args = append(args, column)
 	}
 	// Past GORM, which makes a list of values of each array.
-	_, err := on.tx.Statement.ConnPool.ExecContext(on.tx.Statement.Context, in.postgres, args...)
+	_, err := on.tx.Statement.ConnPool.ExecContext(on.tx.Statement.Context, in.into+in.unnest+in.onConflict, args...)
 	return err
 }
 
@@ -125,9 +125,10 @@ func (in *insertion) copy(on direct, all batch) error {
 	var r record
 	values := make([]any, len(in.columns))
 	source := pgx.CopyFromSlice(all.n, func(i int) ([]any, error) {
-		r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
-		all.fill(i, &r)
-		r.each(func(i int, v any) { values[i] = v })
+		all.get(i, &r)
+		for column := range values {
+			values[column] = r.value(column)
+		}
 		return values, nil
 	})
 	return on.conn.Raw(func(conn any) error {
@@ -140,14 +141,24 @@ func (in *insertion) copy(on direct, all batch) error {
 	})
 }
 
-// step adds rows to SQLite one by one.
+// step adds rows to SQLite one by one. A value that all of them share stands in
+// the statement: a driver takes longer to bind one than SQLite to store it, and
+// the rows of a moment are much alike.
 func (in *insertion) step(on direct, all batch) error {
 	// The driver starts a goroutine for each statement of a context that may
 	// end, which costs a third more; so the context is looked at in between.
 	// That it lives says as well that the transaction does, which ends after it
 	// and not while the connection is held here.
 	ctx := context.WithoutCancel(on.tx.Statement.Context)
-	args := make([]driver.NamedValue, len(in.columns))
+	values := in.shared(all)
+	var bound []int // the columns of the arguments
+	for i, literal := range values {
+		if literal == "" {
+			values[i] = "?"
+			bound = append(bound, i)
+		}
+	}
+	args := make([]driver.NamedValue, len(bound))
 	for i := range args {
 		args[i].Ordinal = i + 1
 	}
@@ -156,7 +167,7 @@ func (in *insertion) step(on direct, all batch) error {
 		if !ok {
 			return fmt.Errorf("%T prepares nothing", conn)
 		}
-		prepared, err := c.PrepareContext(ctx, in.sqlite)
+		prepared, err := c.PrepareContext(ctx, in.into+"VALUES ("+strings.Join(values, ", ")+") "+in.onConflict)
 		if err != nil {
 			return err
 		}
@@ -170,9 +181,10 @@ func (in *insertion) step(on direct, all batch) error {
 			if err := on.tx.Statement.Context.Err(); err != nil {
 				return err
 			}
-			r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
-			all.fill(i, &r)
-			r.each(func(i int, v any) { args[i].Value = v })
+			all.get(i, &r)
+			for k, column := range bound {
+				args[k].Value = r.value(column)
+			}
 			if _, err := statement.ExecContext(ctx, args); err != nil {
 				return err
 			}
@@ -181,19 +193,63 @@ func (in *insertion) step(on direct, all batch) error {
 	})
 }
 
-// each gives the values in the order of their columns.
-func (r *record) each(to func(i int, v any)) {
-	i := 0
-	for _, v := range r.texts {
-		to(i, v)
-		i++
+// shared is, of each column that has one value in all rows, that value as SQL.
+func (in *insertion) shared(all batch) []string {
+	literals, differ := make([]string, len(in.columns)), make([]bool, len(in.columns))
+	var first, r record
+	all.get(0, &first)
+	for i := 1; i < all.n; i++ {
+		all.get(i, &r)
+		texts, rest := differ[:in.texts], differ[in.texts:]
+		for j, v := range r.texts {
+			texts[j] = texts[j] || v != first.texts[j]
+		}
+		flags, numbers := rest[:in.flags], rest[in.flags:]
+		for j, v := range r.flags {
+			flags[j] = flags[j] || v != first.flags[j]
+		}
+		for j, v := range r.numbers {
+			numbers[j] = numbers[j] || v != first.numbers[j]
+		}
 	}
-	for _, v := range r.flags {
-		to(i, v)
-		i++
+	for i := range literals {
+		if !differ[i] {
+			literals[i] = literal(first.value(i))
+		}
 	}
-	for _, v := range r.numbers {
-		to(i, v)
-		i++
+	return literals
+}
+
+// literal is a value as SQL; empty for a text that is not plainly a name or an
+// id, which is bound.
+func literal(v any) string {
+	switch v := v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
+		if strings.Trim(v, plain) == "" {
+			return "'" + v + "'"
+		}
 	}
+	return ""
+}
+
+// get is one row, in the memory of r.
+func (b *batch) get(i int, r *record) {
+	*r = record{r.texts[:0], r.flags[:0], r.numbers[:0]}
+	b.fill(i, r)
+}
+
+// value is that of a column.
+func (r *record) value(i int) any {
+	if i < len(r.texts) {
+		return r.texts[i]
+	}
+	if i -= len(r.texts); i < len(r.flags) {
+		return r.flags[i]
+	}
+	return r.numbers[i-len(r.flags)]
 }

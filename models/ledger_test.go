@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -74,6 +75,56 @@ func TestACallIsEnteredWhole(t *testing.T) {
 			"SELECT count(*) FROM calls WHERE NOT stream AND NOT estimated AND NOT priced": 1,
 			"SELECT count(*) FROM calls WHERE stream AND estimated AND priced":             1,
 		})
+	})
+}
+
+// Whatever the rows of a batch have in common, and whatever is in them.
+func TestABatchIsEnteredAsItIs(t *testing.T) {
+	texts := []string{"", "a", "gpt-4.1/2025:x_Y", "it's", "'); DELETE FROM calls; --", "?", "?1", "$1", "a b", "Füße ☕", "\"", "\\", "%s", "NULL", "true", "1e3"}
+	numbers := []int64{0, 1, -1, math.MaxInt32, math.MaxInt64, math.MinInt64}
+	each(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		for round := range 60 {
+			common, rows := rand.IntN(1<<16), make([]models.Call, 1+rand.IntN(4))
+			shared := rand.N(math.MaxInt32)
+			for i := range rows {
+				column := 0
+				pick := func(n int) int { // the same in all rows, for some columns
+					column++
+					if common>>(column%16)&1 == 1 {
+						return (shared + column) % n
+					}
+					return rand.IntN(n)
+				}
+				text := func() string { return texts[pick(len(texts))] }
+				flag := func() bool { return pick(2) == 1 }
+				number := func() int64 { return numbers[pick(len(numbers))] }
+				rows[i] = models.Call{
+					ID: models.CallID(noon, fmt.Sprintf("%02d'%d", round, i)), RequestID: text(), UserID: text(), KeyID: text(), Model: text(), Served: text(),
+					Provider: text(), Outcome: text(), ErrorCode: text(), Stream: flag(), Estimated: flag(), Priced: flag(),
+					Attempts: pick(9), Status: pick(600), FirstTokenUS: number(), DurationUS: number(), OverheadUS: number(), BeganAt: noon.UnixMicro(),
+				}
+			}
+			write(t, store, rows...)
+			var got []models.Call
+			found, err := behind(t, address).QueryContext(t.Context(), `SELECT id, request_id, user_id, key_id, model, served, provider, outcome, error_code,
+				stream, estimated, priced, attempts, status, first_token_us, duration_us, overhead_us, began_at FROM calls
+				WHERE id BETWEEN $1 AND $2 ORDER BY id`, rows[0].ID, rows[len(rows)-1].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for found.Next() {
+				var c models.Call
+				if err := found.Scan(&c.ID, &c.RequestID, &c.UserID, &c.KeyID, &c.Model, &c.Served, &c.Provider, &c.Outcome, &c.ErrorCode,
+					&c.Stream, &c.Estimated, &c.Priced, &c.Attempts, &c.Status, &c.FirstTokenUS, &c.DurationUS, &c.OverheadUS, &c.BeganAt); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, c)
+			}
+			if found.Err() != nil || !slices.Equal(got, rows) {
+				t.Fatalf("%v\nhas  %+v\nwant %+v", found.Err(), got, rows)
+			}
+		}
 	})
 }
 
