@@ -74,7 +74,7 @@ func (q *ledgerQueue) reuse(batch []models.Call) {
 	clear(batch)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	const enough = 3
+	const enough = 1 // one is being filled, one written
 	if len(q.spare) < enough {
 		q.spare = append(q.spare, batch[:0])
 	}
