@@ -51,6 +51,7 @@ func (h *Chat) Create(c *gin.Context) error {
 	middleware.TokenHeaders(c.Writer.Header(), call.Standing())
 	if err != nil {
 		h.describe(c, call.Served(), began)
+		middleware.Asked(c, call.Served().Model)
 		return err
 	}
 	end := errPanicked

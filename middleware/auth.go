@@ -85,6 +85,7 @@ type guest struct {
 	caller services.Caller
 	ip     string
 	code   string       // of the error that it was answered with
+	asked  string       // the model, where no call was let in
 	booked *models.Call // nil where no call was let in
 }
 
@@ -107,6 +108,14 @@ func CallerOf(ctx context.Context) services.Caller {
 		return g.caller
 	}
 	return services.Caller{}
+}
+
+// Asked has the request's line of the log name the model of a call that was not
+// let in: one that there is, not whatever the client wrote.
+func Asked(c *gin.Context, model string) {
+	if g, ok := c.Request.Context().Value(guestKey{}).(*guest); ok {
+		g.asked = model
+	}
 }
 
 // Booked has the request's line of the log say what was booked of its call.

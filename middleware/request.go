@@ -117,6 +117,9 @@ func (g *guest) describe(attrs []slog.Attr) []slog.Attr {
 		attrs = append(attrs, slog.String("code", g.code))
 	}
 	call := g.booked
+	if call == nil && g.asked != "" {
+		return append(attrs, slog.String("model", g.asked))
+	}
 	if call == nil {
 		return attrs
 	}

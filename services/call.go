@@ -64,9 +64,11 @@ func (c *Chat) Admit(ctx context.Context, ask Ask) (*Call, error) {
 func (c *Call) admit(ctx context.Context) error {
 	limits := c.plan.ask.Caller.Limits
 	if asked := c.plan.ask.Request.Model; !limits.Allows(asked) {
-		if _, err := c.plan.chat.Models.Resolve(asked); err != nil {
+		model, err := c.plan.chat.Models.Resolve(asked)
+		if err != nil {
 			return err
 		}
+		c.served = Served{Provider: model.Provider, Model: asked}
 		return notAllowed("this API key may not ask for the model " + quoted(asked))
 	}
 	_, err := c.plan.route(0)
