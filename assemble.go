@@ -186,7 +186,7 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	}
 	opts.Auth = &controllers.Auth{Accounts: accounts, Now: time.Now}
 	opts.Keys = &controllers.Keys{Service: g.keys}
-	opts.Usage = &controllers.Usage{Service: &services.Usage{Store: g.store, Now: time.Now}}
+	opts.Usage = &controllers.Usage{Service: services.NewUsage(g.store, time.Now)}
 	opts.IDP = &controllers.IDP{Service: login, Now: time.Now}
 	opts.Callers = middleware.Auth{Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
 	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {

@@ -323,6 +323,9 @@ func (p *process) walk(t *testing.T) []string {
 	say("POST", "/v1/chat/completions", `{"model":"GPT-4",`+hi+`}`, "X-API-Key", key)
 	say("POST", "/v1/chat/completions", `{"model":"gpt-4","temperature":0,5,`+hi+`}`, "X-API-Key", key)
 	say("GET", "/v1/models", "", "X-API-Key", key)
+	eventually(t, 20*time.Second, "both calls are in the ledger", func() bool {
+		return strings.Contains(p.call(t, "GET", "/v1/usage", "", token...).body, `"calls":2,`)
+	})
 	say("GET", "/auth/keys", "", token...)
 	say("GET", "/health", "")
 	say("GET", "/V1/MODELS", "")

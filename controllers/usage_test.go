@@ -38,7 +38,7 @@ func TestEveryonesUsageIsAsTheDocumentHasIt(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	h := controllers.Usage{Service: &services.Usage{Store: store, Now: func() time.Time { return now }}}
+	h := controllers.Usage{Service: services.NewUsage(store, func() time.Time { return now })}
 	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
 	validator, err := webtest.NewValidator()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	usageGroups      = 10_000 // in one answer
+	usageGroups      = 10_000
 	usageDays        = 366
 	usageDefaultDays = 30
 )
@@ -39,8 +39,14 @@ type UsageReport struct {
 // Usage says what was used, from the ledger's sums: they lag behind the calls
 // by a moment.
 type Usage struct {
-	Store *models.Store
-	Now   func() time.Time
+	store  *models.Store
+	now    func() time.Time
+	groups int // in one answer
+}
+
+// NewUsage makes a Usage of the ledger in store.
+func NewUsage(store *models.Store, now func() time.Time) *Usage {
+	return &Usage{store: store, now: now, groups: usageGroups}
 }
 
 // Own is what a caller used: a user with all their keys, and a key alone.
@@ -76,7 +82,7 @@ func (u *Usage) All(ctx context.Context, ask UsageAsk) (*UsageReport, error) {
 }
 
 func (u *Usage) query(ask UsageAsk, groups ...models.UsageBy) (models.UsageQuery, error) {
-	q := models.UsageQuery{By: []models.UsageBy{models.ByDay}, Most: usageGroups}
+	q := models.UsageQuery{By: []models.UsageBy{models.ByDay}, Most: u.groups}
 	var err error
 	if q.From, q.To, err = u.days(ask); err != nil || ask.GroupBy == "" {
 		return q, err
@@ -94,7 +100,7 @@ func (u *Usage) query(ask UsageAsk, groups ...models.UsageBy) (models.UsageQuery
 
 // days are the days that are asked for.
 func (u *Usage) days(ask UsageAsk) (from, to string, err error) {
-	y, m, d := u.Now().UTC().Date()
+	y, m, d := u.now().UTC().Date()
 	last := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	if ask.To != "" {
 		if last, err = parseDay("to", ask.To); err != nil {
@@ -133,9 +139,9 @@ func listed(groups []models.UsageBy) string {
 }
 
 func (u *Usage) report(ctx context.Context, q models.UsageQuery) (*UsageReport, error) {
-	rows, err := u.Store.Usage(ctx, q)
+	rows, err := u.store.Usage(ctx, q)
 	if errors.Is(err, models.ErrTooMany) {
-		return nil, api.Invalid(api.CodeInvalidValue, "group_by", "there are more than %d groups: group by less, or ask for fewer days", usageGroups)
+		return nil, api.Invalid(api.CodeInvalidValue, "group_by", "there are more than %d groups: group by less, or ask for fewer days", u.groups)
 	}
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("usage: %w", err))
