@@ -15,7 +15,7 @@ type ledgerQueue struct {
 	mu      sync.Mutex
 	full    [][]models.Call // the oldest first
 	last    []models.Call   // that is being filled
-	spare   [][]models.Call // that were written
+	spare   []models.Call   // the memory of one that was written: more than one is never filled at a time
 	rows    int             // those that are being written included
 	dropped int64
 	closed  bool
@@ -34,12 +34,14 @@ func (q *ledgerQueue) add(call *models.Call) bool {
 	if len(q.last) < ledgerBatch {
 		return false
 	}
-	q.full = append(q.full, q.last)
-	q.last = nil
-	if n := len(q.spare); n > 0 {
-		q.last, q.spare = q.spare[n-1], q.spare[:n-1]
-	}
+	q.full = append(q.full, q.begin())
 	return true
+}
+
+// begin begins another batch and returns the last. The queue is locked.
+func (q *ledgerQueue) begin() (last []models.Call) {
+	last, q.last, q.spare = q.last, q.spare, nil
+	return last
 }
 
 // take is the oldest batch, which may be one that is only begun if that is
@@ -55,12 +57,7 @@ func (q *ledgerQueue) take(begun bool) []models.Call {
 	if len(q.last) == 0 || !begun {
 		return nil
 	}
-	oldest := q.last
-	q.last = nil
-	if n := len(q.spare); n > 0 {
-		q.last, q.spare = q.spare[n-1], q.spare[:n-1]
-	}
-	return oldest
+	return q.begin()
 }
 
 func (q *ledgerQueue) done(rows int) {
@@ -74,10 +71,7 @@ func (q *ledgerQueue) reuse(batch []models.Call) {
 	clear(batch)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	const enough = 1 // one is being filled, one written
-	if len(q.spare) < enough {
-		q.spare = append(q.spare, batch[:0])
-	}
+	q.spare = batch[:0]
 }
 
 func (q *ledgerQueue) stands() (rows int, dropped int64) {

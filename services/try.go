@@ -150,9 +150,6 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 			return got, nil
 		}
 		last, t.tried = err, l.key
-		if t.plan.hedgeAfter == 0 { // else race has done so
-			t.plan.lose(ctx, t.route.model, err)
-		}
 		if t.plan.paid && len(t.plan.lost) > 0 { // there is nothing reserved for another
 			return got, err
 		}
@@ -199,6 +196,9 @@ func (t *try[T]) send(ctx context.Context, l *lease) (answered[T], error) {
 	}
 	got, err := call(ctx, t.route, l, t.ask)
 	t.plan.waited += l.took
+	if err != nil {
+		t.plan.lose(ctx, t.route.model, err)
+	}
 	return got, err
 }
 
