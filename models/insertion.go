@@ -200,17 +200,9 @@ func (in *insertion) shared(all batch) []string {
 	all.get(0, &first)
 	for i := 1; i < all.n; i++ {
 		all.get(i, &r)
-		texts, rest := differ[:in.texts], differ[in.texts:]
-		for j, v := range r.texts {
-			texts[j] = texts[j] || v != first.texts[j]
-		}
-		flags, numbers := rest[:in.flags], rest[in.flags:]
-		for j, v := range r.flags {
-			flags[j] = flags[j] || v != first.flags[j]
-		}
-		for j, v := range r.numbers {
-			numbers[j] = numbers[j] || v != first.numbers[j]
-		}
+		compare(differ, r.texts, first.texts)
+		compare(differ[in.texts:], r.flags, first.flags)
+		compare(differ[in.texts+in.flags:], r.numbers, first.numbers)
 	}
 	for i := range literals {
 		if !differ[i] {
@@ -218,6 +210,13 @@ func (in *insertion) shared(all batch) []string {
 		}
 	}
 	return literals
+}
+
+// compare notes which values of two rows differ.
+func compare[T comparable](differ []bool, a, b []T) {
+	for i, v := range a {
+		differ[i] = differ[i] || v != b[i]
+	}
 }
 
 // literal is a value as SQL; empty for a text that is not plainly a name or an
