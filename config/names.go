@@ -45,19 +45,16 @@ const (
 
 // nearest is the known name that the name may be a misspelling of, or "".
 func nearest(name string, known []string) string {
-	meant, best := "", nearEnough+1
+	meant, best, upper := "", nearEnough+1, strings.ToUpper(name)
 	for _, candidate := range known {
 		if strings.EqualFold(name, candidate) {
 			return candidate
 		}
-		if len(name) < tooShort || len(candidate) < tooShort {
+		if len(name) < tooShort || len(candidate) < tooShort || otherName(upper, candidate) {
 			continue
 		}
-		if otherName(strings.ToUpper(name), candidate) {
-			continue
-		}
-		d := nameDistance(strings.ToUpper(name), candidate)
-		if cutShort(strings.ToUpper(name), candidate) {
+		d := nameDistance(upper, candidate)
+		if cutShort(upper, candidate) {
 			d = 0
 		}
 		if d < best {

@@ -55,21 +55,17 @@ func writeToken(c *gin.Context, token services.Token, now time.Time) error {
 	})
 }
 
-func readInto(c *gin.Context, into any) error {
-	body, err := readJSON(c, maxAuthBody, nil)
-	if err != nil {
-		return err
-	}
-	return api.Decode(body, into)
-}
+func readInto(c *gin.Context, into any) error { return readBy(c, into, api.Decode) }
 
 // readExactly is readInto for what a misspelt member would make another thing.
-func readExactly(c *gin.Context, into any) error {
+func readExactly(c *gin.Context, into any) error { return readBy(c, into, api.DecodeExact) }
+
+func readBy(c *gin.Context, into any, decode func(body []byte, into any) error) error {
 	body, err := readJSON(c, maxAuthBody, nil)
 	if err != nil {
 		return err
 	}
-	return api.DecodeExact(body, into)
+	return decode(body, into)
 }
 
 // seconds makes Unix seconds of the store's microseconds.

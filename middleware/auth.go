@@ -91,11 +91,17 @@ type guest struct {
 
 type guestKey struct{}
 
+// guestOf is who Access let in; nil where it did not run.
+func guestOf(ctx context.Context) *guest {
+	g, _ := ctx.Value(guestKey{}).(*guest)
+	return g
+}
+
 func remember(c *gin.Context, caller services.Caller) {
 	ip := c.ClientIP()
 	caller.Address = address(ip)
 	ctx := c.Request.Context()
-	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+	if g := guestOf(ctx); g != nil {
 		g.caller, g.ip = caller, ip
 		return
 	}
@@ -104,7 +110,7 @@ func remember(c *gin.Context, caller services.Caller) {
 
 // CallerOf is who the guards found, or nobody.
 func CallerOf(ctx context.Context) services.Caller {
-	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+	if g := guestOf(ctx); g != nil {
 		return g.caller
 	}
 	return services.Caller{}
@@ -113,14 +119,14 @@ func CallerOf(ctx context.Context) services.Caller {
 // Asked has the request's line of the log name the model of a call that was not
 // let in: one that there is, not whatever the client wrote.
 func Asked(c *gin.Context, model string) {
-	if g, ok := c.Request.Context().Value(guestKey{}).(*guest); ok {
+	if g := guestOf(c.Request.Context()); g != nil {
 		g.asked = model
 	}
 }
 
 // Booked has the request's line of the log say what was booked of its call.
 func Booked(c *gin.Context, call *models.Call) {
-	if g, ok := c.Request.Context().Value(guestKey{}).(*guest); ok {
+	if g := guestOf(c.Request.Context()); g != nil {
 		g.booked = call
 	}
 }

@@ -54,7 +54,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 		return
 	}
 	e := api.AsError(err)
-	if g, ok := ctx.Value(guestKey{}).(*guest); ok {
+	if g := guestOf(ctx); g != nil {
 		g.code = e.Code
 	}
 	if e.Limit != "" {
