@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -46,12 +45,7 @@ func keepBooks(t *testing.T) *bookkeeper {
 		t.Fatal(err)
 	}
 	b := &bookkeeper{codec: codec, books: map[string]charges{}, asked: map[string]int{}}
-	server := httptest.NewServer(b)
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	b.url = server.URL
+	b.url = serving(t, b)
 	return b
 }
 

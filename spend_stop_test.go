@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -31,12 +30,7 @@ var slowMark = regexp.MustCompile(`(ENDS|LASTS|FLOODS)-[a-z0-9-]+`)
 func newSlowly(t testing.TB) *slowly {
 	t.Helper()
 	u := &slowly{ends: make(chan struct{}), asked: map[string]int{}}
-	server := httptest.NewServer(u)
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	u.url = server.URL
+	u.url = serving(t, u)
 	return u
 }
 

@@ -40,13 +40,20 @@ var payMark = regexp.MustCompile(`PAY-(\d+)-(\d+)-([a-z0-9-]+)`)
 func newTariff(t testing.TB) *tariff {
 	t.Helper()
 	u := &tariff{by: map[string]int64{}}
-	server := httptest.NewServer(u)
+	u.url = serving(t, u)
+	return u
+}
+
+// serving is the address of an upstream that ends with the test, whoever is still
+// connected.
+func serving(t testing.TB, upstream http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(upstream)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	u.url = server.URL
-	return u
+	return server.URL
 }
 
 func (u *tariff) ServeHTTP(w http.ResponseWriter, r *http.Request) {
