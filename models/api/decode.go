@@ -21,7 +21,7 @@ func DecodeChatRequest(body []byte) (*ChatRequest, error) {
 	req := new(ChatRequest)
 	if !req.quick(body) {
 		*req = ChatRequest{}
-		if err := Decode(body, req); err != nil {
+		if err := decode(body, req, boundedLists); err != nil {
 			return nil, err
 		}
 	}
@@ -53,6 +53,9 @@ func decode(body []byte, into any, opts ...json.Options) error {
 }
 
 func decodeError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		return typeError(e)
 	}

@@ -4,6 +4,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -20,6 +21,42 @@ func with(members string) string {
 
 // said is a good request with these messages.
 func said(messages string) string { return `{"model":"m","messages":[` + messages + `]}` }
+
+// many is a list of n equal elements, without its brackets.
+func many(n int, element string) string {
+	return strings.TrimSuffix(strings.Repeat(element+",", n), ",")
+}
+
+// A body of 32 MiB may hold eleven million empty messages. Decoding ends at the
+// first one, so it takes a small multiple of the body at most.
+func TestEmptyElementsTakeNoMemory(t *testing.T) {
+	const size = 4 << 20
+	empty := many(size/3, "{}")
+	for name, body := range map[string]string{
+		"messages":          said(empty),
+		"null messages":     said(many(size/5, "null")),
+		"parts":             said(`{"role":"user","content":[` + empty + `]}`),
+		"images":            said(`{"role":"assistant","images":[` + empty + `]}`),
+		"reasoning details": said(`{"role":"assistant","reasoning_details":[` + empty + `]}`),
+		"tool calls":        said(`{"role":"assistant","tool_calls":[` + empty + `]}`),
+		"tools":             with(`"tools":[` + empty + `]`),
+		"functions":         with(`"functions":[` + empty + `]`),
+		"allowed tools":     with(`"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[` + empty + `]}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := []byte(body)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := DecodeChatRequest(text); err == nil {
+				t.Fatal("accepted")
+			}
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; took > size {
+				t.Errorf("a body of %d bytes took %d bytes of memory", len(text), took)
+			}
+		})
+	}
+}
 
 func TestGoodRequests(t *testing.T) {
 	nest := func(depth int) string {
@@ -129,6 +166,17 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		{"schema name", with(`"response_format":{"type":"json_schema","json_schema":{"name":"a b"}}`), CodeInvalidValue, "response_format.json_schema.name"},
 		{"effort", with(`"reasoning_effort":"extreme"`), CodeInvalidValue, "reasoning_effort"},
 		{"metadata", with(`"metadata":{"a":1}`), CodeInvalidValue, "metadata.a"},
+		{"too many messages", said(many(10_001, `{"role":"user","content":"x"}`)), CodeInvalidValue, "messages"},
+		{"too many messages with parts", said(many(10_001, `{"role":"user","content":[]}`)), CodeInvalidValue, "messages"},
+		{"too many parts", said(`{"role":"user","content":[` + many(1_001, `{"type":"text","text":"x"}`) + `]}`), CodeInvalidValue, "messages[0].content"},
+		{"too many images", said(`{"role":"assistant","images":[` + many(1_001, `{}`) + `]}`), CodeInvalidValue, "messages[0].images"},
+		{"too much reasoning", said(`{"role":"assistant","reasoning_details":[` + many(1_001, `{}`) + `]}`), CodeInvalidValue, "messages[0].reasoning_details"},
+		{"too many calls", said(`{"role":"assistant","tool_calls":[` + many(1_025, `{}`) + `]}`), CodeInvalidValue, "messages[0].tool_calls"},
+		{"too many tools", with(`"tools":[` + many(1_025, `{}`) + `]`), CodeInvalidValue, "tools"},
+		{"too many functions", with(`"functions":[` + many(1_025, `{}`) + `]`), CodeInvalidValue, "functions"},
+		{"too many allowed tools", with(`"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[` + many(1_025, `{}`) + `]}}`), CodeInvalidValue, "tool_choice.allowed_tools.tools"},
+		{"too many stop sequences", with(`"stop":[` + many(5, `"x"`) + `]`), CodeInvalidValue, "stop"},
+		{"too much metadata", with(`"metadata":{"0":"","1":"","2":"","3":"","4":"","5":"","6":"","7":"","8":"","9":"","a":"","b":"","c":"","d":"","e":"","f":"","g":""}`), CodeInvalidValue, "metadata"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req, err := DecodeChatRequest([]byte(tt.body))

@@ -102,7 +102,9 @@ func (q *door) messages() {
 	q.Open('[')
 	for first := true; q.More(']', first); first = false {
 		all = append(all, Message{})
-		q.message(&all[len(all)-1])
+		m := &all[len(all)-1]
+		q.message(m)
+		q.Expect(m.plain() && len(all) <= maxMessages)
 	}
 	q.request.Messages = all
 }

@@ -18,7 +18,8 @@ var (
 	choiceModes   = []string{"none", "auto", "required", "named", "custom", "allowed"}
 )
 
-// validate checks everything that can be said without knowing the upstream.
+// validate checks everything that can be said without knowing the upstream, but
+// for the messages: they have been checked while they were read.
 func (r *ChatRequest) validate() error {
 	if r.Model == "" {
 		return missing("model")
@@ -32,18 +33,7 @@ func (r *ChatRequest) validate() error {
 	if err := r.validateOptions(); err != nil {
 		return err
 	}
-	if err := r.validateTools(); err != nil {
-		return err
-	}
-	for i := range r.Messages {
-		if r.Messages[i].plain() {
-			continue
-		}
-		if err := r.Messages[i].validate(fmt.Sprintf("messages[%d]", i)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.validateTools()
 }
 
 func (r *ChatRequest) validateNumbers() error {
@@ -80,6 +70,9 @@ func (r *ChatRequest) validateNumbers() error {
 }
 
 func (r *ChatRequest) validateOptions() error {
+	if len(r.Stop) > maxStop {
+		return tooMany("stop", maxStop)
+	}
 	if r.StreamOptions != nil && !r.Stream {
 		return Invalid(CodeInvalidValue, "stream_options", "stream_options is only allowed when stream is true")
 	}
