@@ -14,10 +14,10 @@ demo: ## Run on embedded defaults, with all three providers simulated
 	CGO_ENABLED=0 SIMULATOR=true go run .
 
 run: ## Run with the keys of the environment or .env
-	CGO_ENABLED=0 go run -ldflags "-X main.release=$(VERSION)" .
+	CGO_ENABLED=0 go run -ldflags "-X modelgateway/app.release=$(VERSION)" .
 
 build: ## Build the static binary bin/modelgateway
-	CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X main.release=$(VERSION)" -o bin/modelgateway .
+	CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X modelgateway/app.release=$(VERSION)" -o bin/modelgateway .
 
 test: compiler ## Run every test under the race detector, and the ceilings of allocations without it
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
@@ -26,7 +26,7 @@ test: compiler ## Run every test under the race detector, and the ceilings of al
 
 faults: compiler ## Show every promise of docs/reliability.md in full (about an hour)
 	CGO_ENABLED=1 FAULTS=full go test -race -v -count 1 -timeout 2h ./bench/faults
-	CGO_ENABLED=1 ISOLATION=100000 go test -race -v -count 1 -timeout 30m -run NoAnswerReachesAnotherCaller .
+	CGO_ENABLED=1 ISOLATION=100000 go test -race -v -count 1 -timeout 30m -run NoAnswerReachesAnotherCaller ./app
 
 BENCH ?=
 bench: ## Measure beside a bare Gin passthrough (BENCH=-quick for less; PEER=name=url adds another gateway)

@@ -1,0 +1,228 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"modelgateway/config"
+	"modelgateway/controllers"
+	"modelgateway/middleware"
+	"modelgateway/models"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/all"
+	"modelgateway/router"
+	"modelgateway/services"
+	"modelgateway/services/idp"
+	"modelgateway/services/metrics"
+	"modelgateway/services/tracing"
+	"modelgateway/web"
+)
+
+// gateway is the program's parts, put together.
+type gateway struct {
+	handler        http.Handler
+	store          *models.Store
+	cache          *redis.Client // nil: everything shared stays in this process
+	health         *services.Health
+	discovery      *services.Discovery
+	revisions      *services.Revisions
+	keys           *services.Keys
+	administration *services.Admin
+	ledger         *services.Ledger
+	budgets        *services.Budgets
+	quotas         *services.Quotas
+	slots          *services.Slots
+	tracer         *tracing.Tracer // nil: off
+	logDropped     func() float64  // lines
+	metrics        *metrics.Metrics
+	closers        []func() error
+	log            *slog.Logger
+}
+
+// assemble puts the parts together. What it opened is closed again with close,
+// also after an error.
+func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, error) {
+	g := &gateway{log: log, logDropped: lines.lost, metrics: metrics.New()}
+	list, err := catalog.Load(cfg.ModelsFile)
+	if err != nil {
+		return g, fmt.Errorf("MODELS_FILE: %w", err)
+	}
+	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Version: Version(), Log: log, Now: time.Now})
+	g.closers = append(g.closers, func() error { return g.tracer.Shutdown(context.Background()) })
+	if err := g.open(cfg); err != nil {
+		return g, err
+	}
+	if err := g.known(cfg, list, "DEFAULT_KEY_MODELS", cfg.Spend.Keys.Models); err != nil {
+		return g, err
+	}
+	chat, err := g.chat(cfg, list)
+	if err != nil {
+		return g, err
+	}
+	g.slots = services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
+	g.spending(cfg.Spend, chat)
+	g.health = &services.Health{
+		Chat: chat, Version: Version(), Started: time.Now(), Log: log,
+		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
+	}
+	// Made for the first who asks: it takes memory that most never need.
+	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
+	opts := router.Options{
+		Chat:    &controllers.Chat{Service: chat, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Models:  &controllers.Models{Service: chat.Models},
+		Health:  &controllers.Health{Service: g.health},
+		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
+		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Token: cfg.MetricsToken.Reveal()}, Counted: g.metrics, Tracer: g.tracer,
+		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
+	}
+	if err := g.accounts(cfg, &opts); err != nil {
+		return g, err
+	}
+	if opts.Admin, err = g.admin(cfg); err != nil {
+		return g, err
+	}
+	g.watch(cfg, opts.Chat, map[string]*services.Limit{"calls": opts.CallLimit, "auth": opts.AuthLimit})
+	g.handler, err = router.New(opts)
+	return g, err
+}
+
+// open opens the database and the cache; it waits for neither.
+func (g *gateway) open(cfg config.Config) error {
+	store, err := models.Open(cfg.DatabaseURL.Reveal())
+	if err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	g.store = store
+	g.closers = append(g.closers, store.Close)
+	if cfg.RedisURL.IsZero() {
+		return nil
+	}
+	g.cache, err = models.OpenRedis(cfg.RedisURL.Reveal())
+	if err != nil {
+		return errors.New("REDIS_URL is not an address of Redis") // the cause may hold the password
+	}
+	g.closers = append(g.closers, g.cache.Close)
+	return nil
+}
+
+func (g *gateway) probeCache(ctx context.Context) error {
+	if g.cache == nil {
+		return nil // memory is always there
+	}
+	return g.cache.Ping(ctx).Err()
+}
+
+// chat puts the providers behind the one API.
+func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat, error) {
+	upstreams, listers := map[string]*services.Upstream{}, map[string]services.Listing{}
+	for _, p := range all.New(cfg) {
+		upstreams[p.Name] = services.NewUpstream(p.Name, p.Provider, p.Keys, time.Now)
+		if lister, ok := p.Provider.(providers.Lister); ok {
+			listers[p.Name] = services.Listing{Lister: lister, Key: p.Keys[0].Reveal()}
+		}
+	}
+	if len(upstreams) == 0 {
+		g.log.Warn("no provider is configured: chat completions will be answered with 503; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or SIMULATOR=true to try things out")
+	}
+	configured := func(name string) bool { return upstreams[name] != nil }
+	listed := services.NewModels(list, configured, time.Now)
+	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: g.log}
+	fallbacks, err := g.fallbacks(cfg, list)
+	return &services.Chat{
+		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator,
+		Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
+		Fallbacks: fallbacks, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
+		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
+	}, err
+}
+
+// bodyRoom is how many bytes request bodies may hold: of memory that is bounded
+// an eighth, for a body is also translated and decoded; but always one body.
+func bodyRoom(cfg config.Config) int64 {
+	room := cfg.MaxInFlightBytes
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		room = min(room, limit/8)
+	}
+	return max(room, cfg.MaxRequestBytes+1<<10)
+}
+
+// accounts adds who may call: accounts, tokens, keys, logins and limits.
+func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
+	secret := []byte(cfg.JWTSecret.Reveal())
+	if len(secret) == 0 {
+		g.log.Warn("JWT_SECRET is not set: logins end with this process")
+		secret = []byte(rand.Text() + rand.Text())
+	}
+	g.revisions = services.NewRevisions(g.store, time.Now)
+	tokens := services.NewTokens(services.TokenOptions{
+		Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), Expiry: cfg.JWTExpiry,
+		Issuer: "modelgateway", Store: g.store, Now: time.Now, Revisions: g.revisions,
+	})
+	g.keys = services.NewKeys(services.KeyOptions{
+		Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
+		Known:    func(model string) bool { _, err := opts.Models.Service.Resolve(model); return err == nil },
+		Defaults: keyDefaults(cfg.Spend.Keys),
+	})
+	accounts := services.NewAccounts(services.AccountOptions{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
+	login, err := idp.New(idp.Options{
+		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
+		Issue: tokens.Issue, NormalEmail: services.NormalEmail,
+		Allowed: func(email string) bool { return services.DomainAllowed(email, cfg.AllowedEmailDomains) },
+	})
+	if err != nil {
+		return fmt.Errorf("IDP_PROVIDER: %w", err)
+	}
+	opts.Auth = &controllers.Auth{Accounts: accounts, Now: time.Now}
+	opts.Keys = &controllers.Keys{Service: g.keys}
+	opts.Usage = &controllers.Usage{Service: services.NewUsage(g.store, time.Now)}
+	opts.IDP = &controllers.IDP{Service: login, Now: time.Now}
+	opts.Callers = middleware.Auth{Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
+	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {
+		return err
+	}
+	opts.AuthLimit, err = g.limit("auth", cfg.AuthRateLimitRPM)
+	return err
+}
+
+// admin adds what administrators see and do; accounts has come before.
+func (g *gateway) admin(cfg config.Config) (*controllers.Admin, error) {
+	emails := make([]string, len(cfg.Spend.AdminEmails))
+	for i, email := range cfg.Spend.AdminEmails {
+		normal, err := services.NormalEmail(email)
+		if err != nil {
+			return nil, fmt.Errorf("ADMIN_EMAILS: the address of place %d is not one that can register", i+1)
+		}
+		emails[i] = normal
+	}
+	g.administration = services.NewAdmin(services.AdminOptions{Store: g.store, Keys: g.keys, Emails: emails, Now: time.Now})
+	return &controllers.Admin{Service: g.administration}, nil
+}
+
+func keyDefaults(c config.KeyDefaults) services.KeyDefaults {
+	d := services.KeyDefaults{
+		Limits: models.Limits{
+			Models: models.Names(strings.Join(c.Models, ",")), RPMLimit: c.RPM, TPMLimit: c.TPM, MaxParallel: c.MaxParallel,
+		},
+		Expiry: time.Duration(c.ExpiryDays) * 24 * time.Hour,
+	}
+	if c.Budget >= 0 {
+		d.Budget, d.BudgetWindow = c.Budget, models.Window(c.BudgetWindow)
+	}
+	return d
+}
+
+func (g *gateway) limit(name string, perMinute int) (*services.Limit, error) {
+	return services.NewLimit(services.LimitOptions{Name: name, PerMinute: perMinute, Redis: g.cache, Log: g.log, Now: time.Now})
+}

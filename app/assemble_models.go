@@ -1,0 +1,42 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"modelgateway/config"
+	"modelgateway/models/catalog"
+)
+
+// fallbacks are those of the catalogue, with those of FALLBACKS over them.
+func (g *gateway) fallbacks(cfg config.Config, list *catalog.Catalog) (map[string][]string, error) {
+	all := map[string][]string{}
+	for _, model := range list.Models() {
+		if len(model.Fallbacks) > 0 {
+			all[model.ID] = model.Fallbacks
+		}
+	}
+	maps.Copy(all, cfg.Fallbacks)
+	for _, asked := range slices.Sorted(maps.Keys(all)) {
+		if err := g.known(cfg, list, "FALLBACKS", append([]string{asked}, all[asked]...)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// known looks for a setting's models. One that nobody knows is a fault, unless
+// discovery may still find it.
+func (g *gateway) known(cfg config.Config, list *catalog.Catalog, setting string, ids []string) error {
+	for _, id := range ids {
+		if _, known := list.Model(id); known {
+			continue
+		}
+		if !cfg.ModelDiscovery {
+			return fmt.Errorf("%s: the model %q is in no catalogue", setting, id)
+		}
+		g.log.Warn("a model of "+setting+" is in no catalogue; discovery may find it", "model", id)
+	}
+	return nil
+}

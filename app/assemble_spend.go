@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"modelgateway/config"
+	"modelgateway/controllers"
+	"modelgateway/models"
+	"modelgateway/models/catalog"
+	"modelgateway/services"
+	"modelgateway/services/metrics"
+)
+
+// spending adds what knows and bounds what calls cost.
+func (g *gateway) spending(cfg config.Spend, chat *services.Chat) {
+	g.budgets = services.NewBudgets(services.BudgetOptions{Store: g.store, Log: g.log, Now: time.Now})
+	const day = 24 * time.Hour
+	g.ledger = services.NewLedger(services.LedgerOptions{
+		Store: g.store, Replica: g.budgets.Replica(), Retention: time.Duration(cfg.RetentionDays) * day,
+		Log: g.log, Now: time.Now, Written: g.budgets.Written,
+	})
+	g.quotas = services.NewQuotas(services.QuotaOptions{Redis: g.cache, Log: g.log, Now: time.Now})
+	chat.Ledger, chat.Budgets, chat.Quotas = g.ledger, g.budgets, g.quotas
+	if cfg.MaxBudget >= 0 {
+		chat.Budget = &services.Budget{
+			Account: models.AccountOfAll, Window: models.Window(cfg.BudgetWindow), Limit: cfg.MaxBudget, Name: "the gateway",
+		}
+	}
+	if p := cfg.DefaultPrice; p != nil {
+		chat.DefaultPrice = catalog.Price{Known: true, Input: p.Input, Output: p.Output}
+	}
+}
+
+// bookkeeping runs what spending added until ctx ends. The budgets are given
+// back last: what the ledger still writes is taken off them.
+func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
+	written, done := context.WithCancel(context.WithoutCancel(ctx))
+	background.Go(func() {
+		defer done()
+		g.ledger.Run(ctx)
+	})
+	background.Go(func() { g.budgets.Run(written) })
+	background.Go(func() { g.quotas.Run(ctx) })
+}
+
+// watch has the metrics read how the parts are.
+func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[string]*services.Limit) {
+	calls := func() float64 { n, _ := chat.Slots.Live(); return float64(n) }
+	bytes := func() float64 { _, n := chat.Slots.Live(); return float64(n) }
+	fixed := func(n float64) func() float64 { return func() float64 { return n } }
+	ledger := func(read func(services.LedgerStats) int64) func() float64 {
+		return func() float64 { return float64(read(g.ledger.Stats())) }
+	}
+	parts := metrics.Parts{
+		Version:     Version(),
+		ProviderUp:  chat.Service.ProvidersUp,
+		CircuitOpen: chat.Service.CircuitsOpen,
+		DatabaseUp:  g.health.DatabaseUp, CacheUp: g.health.CacheUp,
+		CallsInFlight: calls, CallsLimit: fixed(float64(cfg.MaxInFlight)),
+		BodyBytes: bytes, BodyLimit: fixed(float64(bodyRoom(cfg))),
+		LedgerQueue:    ledger(func(s services.LedgerStats) int64 { return int64(s.Queued) }),
+		LedgerWritten:  ledger(func(s services.LedgerStats) int64 { return s.Written }),
+		LedgerDropped:  ledger(func(s services.LedgerStats) int64 { return s.Dropped }),
+		LedgerFailures: ledger(func(s services.LedgerStats) int64 { return s.Failures }),
+		KeyCache:       func() float64 { return float64(g.keys.Remembered()) },
+		LogDropped:     g.logDropped,
+
+		BudgetHolds:      func() float64 { return dollars(g.budgets.Stats().Held) },
+		BudgetOverdrafts: func() float64 { return float64(g.budgets.Stats().Overdrawn) },
+	}
+	if g.cache != nil {
+		parts.LimitShared = func() map[string]float64 { return g.shared(limits) }
+	}
+	if all := chat.Service.Budget; all != nil {
+		parts.BudgetLimit = fixed(dollars(all.Limit))
+		parts.BudgetLeft = func() float64 { return dollars(g.budgets.Left(*all)) }
+	}
+	g.metrics.WatchParts(parts)
+	if g.tracer != nil {
+		g.metrics.WatchCounter("trace_spans_lost_total", "Spans that were not taken by the collector, or found no room.", func() float64 { return float64(g.tracer.Lost()) })
+	}
+}
+
+func dollars(micro int64) float64 { return float64(micro) / 1e6 }
+
+// shared says of each limit whether all replicas count together.
+func (g *gateway) shared(limits map[string]*services.Limit) map[string]float64 {
+	all := map[string]float64{"quotas": number(g.quotas.Shared())}
+	for name, l := range limits {
+		all[name] = number(l.Shared())
+	}
+	return all
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// warnOfAdministrators says which administrators' addresses anybody could still
+// register.
+func (g *gateway) warnOfAdministrators(ctx context.Context) {
+	free, err := g.administration.Unregistered(ctx)
+	if err == nil && len(free) > 0 {
+		g.log.Warn("addresses of ADMIN_EMAILS have no account yet: whoever registers one is an administrator", "count", len(free))
+	}
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/redis/go-redis/v9/logging"
+)
+
+// Main is the whole process: it runs the gateway as the arguments, the
+// environment and the signals say, and exits.
+func Main() {
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go; the gateway stays
+	logging.Disable()              // the Redis client prints addresses to standard error; its errors are returned as well
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the process at once
+	}()
+	os.Exit(command(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// command runs the gateway, or asks a running one how it is, for containers
+// that hold nothing but this binary.
+func command(ctx context.Context, args, environ []string, out, faults io.Writer) int {
+	flags := flag.NewFlagSet("modelgateway", flag.ContinueOnError)
+	flags.SetOutput(faults)
+	check := flags.Bool("healthcheck", false, "ask the gateway on this machine whether it lives, and exit with 0 or 1")
+	showVersion := flags.Bool("version", false, "print the version")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	switch {
+	case *showVersion:
+		_, _ = fmt.Fprintln(out, Version())
+		return 0
+	case *check:
+		return Healthcheck(ctx, environ, faults)
+	}
+	if err := Run(ctx, environ, out); err != nil {
+		_, _ = fmt.Fprintln(faults, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"modelgateway/config"
+)
+
+// A setting that the compose file forgets would be dropped in silence.
+func TestTheComposeFilePassesEverySettingOn(t *testing.T) {
+	text, err := os.ReadFile("../docker-compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range config.Settings() {
+		if s.Name != "HOST" && s.Name != "PORT" && !strings.Contains(string(text), "\n      "+s.Name+": ") {
+			t.Errorf("%s is missing", s.Name)
+		}
+	}
+}

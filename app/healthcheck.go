@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"modelgateway/config"
+)
+
+// Healthcheck asks the gateway that listens on this machine, as the settings
+// say, whether it lives: what it depends on may be down, and a
+// restart would not cure that. It returns the process's exit code, 0 or 1.
+func Healthcheck(ctx context.Context, environ []string, out io.Writer) int {
+	cfg, err := config.Load(environ, ".env")
+	if err != nil {
+		_, _ = fmt.Fprintln(out, err)
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	host := cfg.Host
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(cfg.Port))+"/livez", nil)
+	if err != nil {
+		_, _ = fmt.Fprintln(out, err)
+		return 1
+	}
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy stands before this machine
+	resp, err := direct.Do(req)
+	if err != nil {
+		_, _ = fmt.Fprintln(out, err)
+		return 1
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		_, _ = fmt.Fprintln(out, resp.Status)
+		return 1
+	}
+	return 0
+}

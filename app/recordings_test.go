@@ -1,0 +1,44 @@
+package app
+
+import (
+	"testing"
+
+	"modelgateway/providers/providertest"
+)
+
+// TestRecordingsThroughTheRunningGateway plays every recorded answer to the
+// real program and compares what its client sees with what is expected. The
+// environment's RECORDINGS names a folder with more of them than the
+// project's own.
+func TestRecordingsThroughTheRunningGateway(t *testing.T) {
+	u := providertest.Serve(t)
+	var settings []string
+	models := map[string]string{}
+	for _, f := range families() {
+		settings = append(settings, f.key+"_API_KEY=sk-x", f.key+"_BASE_URL="+u.URL)
+		models[f.name] = f.model
+	}
+	p := start(t, settings...)
+	recordings := providertest.Load(t, providertest.Dir())
+	right := 0
+	for _, rec := range recordings {
+		t.Run(rec.File, func(t *testing.T) {
+			u.Play(rec.Script())
+			members := ""
+			if rec.Stream {
+				members = `,"stream":true,"stream_options":{"include_usage":true}`
+			}
+			a := p.chat(t, `{"model":"`+models[rec.Provider]+`",`+hi+members+`}`)
+			got := providertest.FromAnswer(a.status, []byte(a.body))
+			if rec.Stream && a.status == 200 {
+				got = providertest.FromStream([]byte(a.body))
+			}
+			if err := providertest.Compare(rec, got); err != nil {
+				t.Errorf("%v\n%s", err, a.body)
+				return
+			}
+			right++
+		})
+	}
+	t.Logf("%d of %d recordings are as expected, %d of them by argued exceptions", right, len(recordings), len(providertest.Deviations()))
+}

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/servertest"
+	"modelgateway/providers/providertest"
+	"modelgateway/services"
+)
+
+// TestO13ATokenFollowsTheWallClockWithinItsLeeway moves the clock under the
+// tokens as an operator or a broken battery does.
+func TestO13ATokenFollowsTheWallClockWithinItsLeeway(t *testing.T) {
+	store, err := models.Open("sqlite:" + filepath.Join(t.TempDir(), "gateway.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	ada := &models.User{ID: "usr_ada", Email: "ada@example.com", CreatedAt: 5}
+	if err := errors.Join(store.Migrate(t.Context()), store.CreateUser(t.Context(), ada)); err != nil {
+		t.Fatal(err)
+	}
+	shift := time.Duration(0)
+	clock := func() time.Time { return time.Now().Add(shift) }
+	tokens := services.NewTokens(services.TokenOptions{Secret: []byte(goodSecret), Expiry: 24 * time.Hour, Issuer: "modelgateway", Store: store, Now: clock})
+	token, err := tokens.Issue(ada)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const soon, late = 30 * time.Second, 90 * time.Second // the leeway is a minute
+	for _, tt := range []struct {
+		name  string
+		shift time.Duration
+		code  string
+	}{
+		{"as it was", 0, ""},
+		{"back within the leeway", -soon, ""},
+		{"back beyond the leeway", -late, api.CodeInvalidToken},
+		{"back an hour", -time.Hour, api.CodeInvalidToken},
+		{"back a day", -24 * time.Hour, api.CodeInvalidToken},
+		{"as it was again", 0, ""},
+		{"an hour on", time.Hour, ""},
+		{"just before the end", 24*time.Hour - soon, ""},
+		{"a day on, which is the end", 24 * time.Hour, api.CodeTokenExpired},
+		{"back again from there", 0, ""},
+		{"to the beginning of time", -time.Since(time.Unix(0, 0)), api.CodeInvalidToken},
+	} {
+		shift = tt.shift
+		user, err := tokens.Verify(context.Background(), token.Text)
+		if tt.code == "" && (err != nil || user != ada.ID) || tt.code != "" && api.AsError(err).Code != tt.code {
+			t.Errorf("%s: %q, %v", tt.name, user, err)
+		}
+	}
+	shift = -time.Hour // a login while the clock is wrong works at once, and ends by the same clock
+	behind, err := tokens.Issue(ada)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tokens.Verify(t.Context(), behind.Text); err != nil {
+		t.Errorf("a token of the wrong clock: %v", err)
+	}
+	shift = 0
+	if _, err := tokens.Verify(t.Context(), behind.Text); err != nil {
+		t.Errorf("the same when the clock is right again: %v", err)
+	}
+}
+
+// TestO17HealthAnswersWhateverHangs freezes everything the gateway depends on.
+func TestO17HealthAnswersWhateverHangs(t *testing.T) {
+	database, cache := servertest.StartPostgres(t), servertest.StartRedis(t)
+	u := providertest.Serve(t, events(providertest.Hold))
+	settings := []string{"DATABASE_URL=" + database.URL, "REDIS_URL=" + cache.URL, "LOG_LEVEL=info"}
+	for _, f := range families() {
+		settings = append(settings, f.key+"_API_KEY=sk-canary-"+f.name, f.key+"_BASE_URL="+u.URL)
+	}
+	p := start(t, settings...)
+	look := func(want ...string) bool {
+		t.Helper()
+		began := time.Now()
+		a := p.get(t, "/health")
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %s", took)
+		}
+		for _, secret := range []string{"canary", "127.0.0.1", "localhost", "postgres", "redis", "timeout", "dial", "refused", "context", "error", strings.TrimPrefix(u.URL, "http://")} {
+			if strings.Contains(a.body, secret) {
+				t.Errorf("it tells %q: %s", secret, a.body)
+			}
+		}
+		for _, text := range want {
+			if !strings.Contains(a.body, text) {
+				return false
+			}
+		}
+		return a.header.Get("Cache-Control") == "no-store"
+	}
+	if !look(`"status":"healthy"`, `"database":"healthy"`, `"cache":"healthy"`, `"openai":"healthy"`) {
+		t.Error("it is not well at first")
+	}
+	database.Freeze()
+	cache.Freeze()
+	defer database.Thaw()
+	defer cache.Thaw()
+	until(t, "it says what hangs", func() bool { return look(`"database":"unhealthy"`, `"cache":"unhealthy"`) })
+	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+		began := time.Now()
+		if a := p.get(t, path); time.Since(began) > time.Second || a.status != 200 && path != "/readyz" {
+			t.Errorf("%s: %d after %s", path, a.status, time.Since(began))
+		}
+	}
+	database.Thaw()
+	cache.Thaw()
+	until(t, "it is well again", func() bool { return look(`"status":"healthy"`, `"database":"healthy"`, `"cache":"healthy"`) })
+	if n := len(u.Requests()); n != 0 {
+		t.Errorf("it asked a provider %d times", n)
+	}
+}
