@@ -116,7 +116,7 @@ func checkName(name string) error {
 		return api.Invalid(api.CodeInvalidValue, "name", "a name has at most %d bytes", longestName)
 	}
 	// PostgreSQL takes neither NUL nor broken UTF-8.
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, invisible) {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, api.Invisible) {
 		return api.Invalid(api.CodeInvalidValue, "name", "a name holds no control or other invisible characters")
 	}
 	return nil

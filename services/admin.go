@@ -172,7 +172,7 @@ func (a *Admin) SetDisabled(ctx context.Context, by Actor, userID string, disabl
 		return nil, errNoUser
 	}
 	if err != nil {
-		return nil, storeFault("disable or enable user", err)
+		return nil, api.OrUnavailable("disable or enable user", err)
 	}
 	states, err := a.userStates(ctx, []models.User{*u})
 	if err != nil {

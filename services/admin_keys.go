@@ -85,7 +85,7 @@ func (a *Admin) ChangeKey(ctx context.Context, by Actor, keyID string, in api.Ad
 	}
 	owner, err := a.store.User(ctx, key.UserID)
 	if err != nil {
-		return nil, storeFault("look up the key's user", err)
+		return nil, api.OrUnavailable("look up the key's user", err)
 	}
 	return &OwnedKeyState{KeyState: *state, UserEmail: owner.Email}, nil
 }

@@ -125,5 +125,5 @@ func pageFault(what string, err error) error {
 	if errors.Is(err, models.ErrNotFound) {
 		return api.Invalid(api.CodeInvalidValue, "after", "after names nothing of this list")
 	}
-	return storeFault(what, err)
+	return api.OrUnavailable(what, err)
 }

@@ -69,11 +69,11 @@ func (c *Call) admit(ctx context.Context) error {
 			return err
 		}
 		c.served = Served{Provider: model.Provider, Model: asked}
-		return notAllowed("this API key may not ask for the model " + quoted(asked))
+		return notAllowed("this API key may not ask for the model " + api.Quoted(asked))
 	}
 	_, err := c.plan.route(0)
 	c.served = c.plan.served(0)
-	if err != nil && !ofProvider(err) {
+	if err != nil && !api.IsProviderError(err) {
 		return err
 	}
 	budgets := c.budgets()
@@ -133,7 +133,7 @@ func (c *Call) most() (int64, error) {
 		}
 		price := c.plan.chat.price(r.model)
 		if !price.Known && i == 0 {
-			return 0, notAllowed("nobody has set a price for the model " + quoted(r.model.ID) + ", and this call is paid from a budget")
+			return 0, notAllowed("nobody has set a price for the model " + api.Quoted(r.model.ID) + ", and this call is paid from a budget")
 		}
 		if !price.Known {
 			c.plan.drop(i)

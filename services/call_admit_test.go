@@ -276,7 +276,7 @@ func TestARequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
 		ask := keyed(gpt, limits)
 		change(p, &ask)
 		call, err := c.chat.Admit(t.Context(), ask)
-		if err == nil || ofProvider(err) {
+		if err == nil || api.IsProviderError(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if served := call.Served(); served.Provider != catalog.OpenAI || served.Model != gpt || (len(served.Ignored) > 0) != ask.Strict {

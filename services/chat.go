@@ -139,9 +139,9 @@ func (c *Chat) explain(err error, served Served) error {
 		return err
 	}
 	told := *e
-	told.Message = model.Provider + " no longer serves the model " + quoted(model.ID)
+	told.Message = model.Provider + " no longer serves the model " + api.Quoted(model.ID)
 	if next, ok := c.Models.Successor(model); ok {
-		told.Message += "; its successor is " + quoted(next.ID)
+		told.Message += "; its successor is " + api.Quoted(next.ID)
 	}
 	return &told
 }

@@ -32,7 +32,7 @@ func NormalEmail(text string) (string, error) {
 	if len(text) > 4*longestEmail {
 		return "", invalidEmail("is too long")
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, invisible) {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, api.Invisible) {
 		return "", invalidEmail("holds invisible characters")
 	}
 	local, domain, found := strings.Cut(text, "@")

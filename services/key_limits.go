@@ -145,10 +145,10 @@ func (k *Keys) checkModels(ids *[]string) error {
 	for i, id := range *ids {
 		at := fmt.Sprintf("%s[%d]", param, i)
 		if strings.Contains(id, ",") || !k.knows(id) { // commas stand between them in the database
-			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s does not exist", at, quoted(id))
+			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s does not exist", at, api.Quoted(id))
 		}
 		if slices.Contains((*ids)[:i], id) {
-			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s is named twice", at, quoted(id))
+			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s is named twice", at, api.Quoted(id))
 		}
 	}
 	return nil

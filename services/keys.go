@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
@@ -181,15 +180,7 @@ func keyFault(what string, err error) error {
 	if errors.Is(err, models.ErrNotFound) {
 		return errNoKey
 	}
-	return storeFault(what, err)
-}
-
-// storeFault is a fault of the database, unless the error is a caller's own.
-func storeFault(what string, err error) error {
-	if e, ok := errors.AsType[*api.Error](err); ok {
-		return e
-	}
-	return api.Unavailable(fmt.Errorf("%s: %w", what, err))
+	return api.OrUnavailable(what, err)
 }
 
 // errNoKey answers for a key that is unknown, revoked or somebody else's.
@@ -228,15 +219,8 @@ func keyName(name string) (string, error) {
 		return "", api.Invalid(api.CodeInvalidValue, param, "name is not valid UTF-8")
 	case utf8.RuneCountInString(name) > longestKeyName:
 		return "", api.Invalid(api.CodeInvalidValue, param, "name is longer than %d characters", longestKeyName)
-	case strings.ContainsFunc(name, invisible):
+	case strings.ContainsFunc(name, api.Invisible):
 		return "", api.Invalid(api.CodeInvalidValue, param, "name holds a character that cannot be seen, such as a control or a change of direction")
 	}
 	return name, nil
-}
-
-// invisible finds what would break a line or make a name look like another.
-// Joiners are left alone: Persian and emoji need them.
-func invisible(r rune) bool {
-	const nonJoiner, joiner = '\u200c', '\u200d'
-	return r != nonJoiner && r != joiner && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }

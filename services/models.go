@@ -43,7 +43,7 @@ func (m *Models) Resolve(id string) (catalog.Model, error) {
 	}
 	return catalog.Model{}, &api.Error{
 		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeModelNotFound, Param: "model",
-		Message: "the model " + quoted(id) + " does not exist",
+		Message: "the model " + api.Quoted(id) + " does not exist",
 	}
 }
 
@@ -142,18 +142,4 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 func sound(id string) bool {
 	const longest = 200
 	return id != "" && len(id) <= longest && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
-}
-
-// quoted repeats a client's word in a message, bounded and on one line.
-func quoted(s string) string {
-	const longest = 100
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return "`" + strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '�'
-		}
-		return r
-	}, s) + "`"
 }

@@ -43,7 +43,7 @@ type lost struct {
 // nevertheless.
 func (p *plan) lose(ctx context.Context, model catalog.Model, err error) {
 	e, ok := errors.AsType[*api.Error](err)
-	if ok && e.Worked || ctx.Err() != nil && !ofProvider(err) { // or nobody waited any more
+	if ok && e.Worked || ctx.Err() != nil && !api.IsProviderError(err) { // or nobody waited any more
 		p.lost = append(p.lost, lost{model: model})
 	}
 }
@@ -151,7 +151,7 @@ func (r *route) prepare(c *Chat, ask Ask, model catalog.Model) (err error) {
 	if ask.Strict && len(ignored) > 0 {
 		const most = 10
 		return api.Invalid(api.CodeUnsupportedValue, ignored[0],
-			"%s cannot honour %s with the model %s", model.Provider, quoted(strings.Join(ignored[:min(most, len(ignored))], ", ")), quoted(model.ID))
+			"%s cannot honour %s with the model %s", model.Provider, api.Quoted(strings.Join(ignored[:min(most, len(ignored))], ", ")), api.Quoted(model.ID))
 	}
 	return nil
 }

@@ -91,11 +91,11 @@ type told struct {
 
 // add books how the model i of the plan failed, and says whether that ends it.
 func (t *told) add(p *plan, i int, err error) (ends bool) {
-	if i > 0 && isInvalid(err) {
+	if i > 0 && api.IsInvalid(err) {
 		return false // the request is not to be judged by what another model takes
 	}
 	ends = verdictOf(err) == forGood || p.paid && len(p.lost) > 0
-	if t.err == nil || ends && !ofProvider(err) || t.better(i, err) {
+	if t.err == nil || ends && !api.IsProviderError(err) || t.better(i, err) {
 		t.err, t.served, t.at = err, p.served(i), i
 	}
 	return ends
@@ -106,18 +106,6 @@ func (t *told) add(p *plan, i int, err error) (ends bool) {
 func (t *told) better(i int, err error) bool {
 	now, before := api.AsError(err).ShouldRetry(), api.AsError(t.err).ShouldRetry()
 	return now && !before || now == before && i < t.at
-}
-
-// ofProvider says whether a provider failed, rather than the client, the
-// request or the gateway.
-func ofProvider(err error) bool {
-	e, ok := errors.AsType[*api.Error](err)
-	return ok && e.Code == api.CodeProviderError
-}
-
-func isInvalid(err error) bool {
-	e, ok := errors.AsType[*api.Error](err)
-	return ok && e.Type == api.TypeInvalidRequest
 }
 
 // try is what is done for one model of a plan.
@@ -235,7 +223,7 @@ const (
 )
 
 func verdictOf(err error) verdict {
-	if !ofProvider(err) {
+	if !api.IsProviderError(err) {
 		return forGood // the client has gone, or it is our own trouble
 	}
 	e := api.AsError(err)

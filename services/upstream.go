@@ -194,5 +194,5 @@ func failed(err error) bool {
 // gone says whether a call ended because nobody waits for it any more. That a
 // connection timed out is a context.DeadlineExceeded to package net as well.
 func gone(err error) bool {
-	return !ofProvider(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	return !api.IsProviderError(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }

@@ -91,7 +91,7 @@ func (u *Usage) query(ask UsageAsk, groups ...models.UsageBy) (models.UsageQuery
 	for word := range strings.SplitSeq(ask.GroupBy, ",") {
 		by := models.UsageBy(word)
 		if !slices.Contains(groups, by) || slices.Contains(q.By, by) {
-			return q, api.Invalid(api.CodeInvalidValue, "group_by", "group_by must be one or more of %s, each once and with commas between, not %s", listed(groups), quoted(ask.GroupBy))
+			return q, api.Invalid(api.CodeInvalidValue, "group_by", "group_by must be one or more of %s, each once and with commas between, not %s", listed(groups), api.Quoted(ask.GroupBy))
 		}
 		q.By = append(q.By, by)
 	}
@@ -125,7 +125,7 @@ func (u *Usage) days(ask UsageAsk) (from, to string, err error) {
 func parseDay(param, text string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return day, api.Invalid(api.CodeInvalidValue, param, "%s must be a day as in 2026-11-21, not %s", param, quoted(text))
+		return day, api.Invalid(api.CodeInvalidValue, param, "%s must be a day as in 2026-11-21, not %s", param, api.Quoted(text))
 	}
 	return day, nil
 }

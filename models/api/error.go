@@ -182,3 +182,25 @@ func AsError(err error) *Error {
 	}
 	return Internal(err)
 }
+
+// OrUnavailable is err where it is an *Error already, and a 503 otherwise: for
+// errors of the store, whose callbacks may refuse in the caller's words.
+func OrUnavailable(what string, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return Unavailable(fmt.Errorf("%s: %w", what, err))
+}
+
+// IsProviderError says whether a provider failed, rather than the client, the
+// request or the gateway.
+func IsProviderError(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == CodeProviderError
+}
+
+// IsInvalid says whether the request itself is at fault, whatever the field.
+func IsInvalid(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Type == TypeInvalidRequest
+}
