@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -22,10 +23,15 @@ const migrationLock = 7_310_114_201
 // included.
 const migrationTimeout = time.Minute
 
-// Migrate brings the schema up to this version. Any number of replicas may do
-// it at once: one does the work, under a lock and in one transaction, and the
-// others find it done. Until it has succeeded Probe fails.
+// Migrate brings the schema up to this version. Any number of replicas may call
+// it at once: the first applies the migrations, under a lock and in one
+// transaction, and the others find them applied. Until it has succeeded Probe
+// fails.
 func (s *Store) Migrate(ctx context.Context) error {
+	return s.migrate(ctx, migrations)
+}
+
+func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	ctx, cancel := context.WithTimeout(ctx, migrationTimeout)
 	defer cancel()
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -35,7 +41,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 				return fmt.Errorf("wait for other replicas: %w", err)
 			}
 		}
-		return s.migrate(tx)
+		return s.applyMissing(tx, files)
 	})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -44,51 +50,86 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) migrate(tx *gorm.DB) error {
-	if err := tx.Exec("CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)").Error; err != nil {
+// applyMissing applies, in the order of their numbers, the migrations that the
+// database has no record of. Numbers that only the database has are of a later
+// release and are left alone.
+func (s *Store) applyMissing(tx *gorm.DB, files fs.FS) error {
+	const table = "CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)"
+	if err := tx.Exec(table).Error; err != nil {
 		return err
 	}
-	var done int
-	if err := tx.Raw("SELECT COALESCE(MAX(version), 0) FROM schema_migrations").Scan(&done).Error; err != nil {
+	var versions []int
+	if err := tx.Raw("SELECT version FROM schema_migrations").Scan(&versions).Error; err != nil {
 		return err
 	}
-	files, err := fs.Glob(migrations, "migrations/*.sql") // in the order of their names
+	applied := make(map[int]bool, len(versions))
+	for _, version := range versions {
+		applied[version] = true
+	}
+	all, err := s.migrationFiles(files)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		version, err := strconv.Atoi(strings.TrimPrefix(file, "migrations/")[:4])
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		if version <= done || !s.understands(file) {
+	for _, m := range all {
+		if applied[m.version] {
 			continue
 		}
-		if err := apply(tx, file); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		if err := tx.Exec("INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)", version, time.Now().Unix()).Error; err != nil {
-			return err
+		if err := apply(tx, files, m); err != nil {
+			return fmt.Errorf("%s: %w", m.file, err)
 		}
 	}
 	return nil
 }
 
-// understands says whether a file is for this database: some are for one kind
-// alone, which their names say.
-func (s *Store) understands(file string) bool {
+type migration struct {
+	version int
+	file    string
+}
+
+// migrationFiles are the migrations of this kind of database, in the order of
+// their numbers. A number that two files have is an error: the second would
+// never be applied where the first one has been.
+func (s *Store) migrationFiles(files fs.FS) ([]migration, error) {
+	names, err := fs.Glob(files, "migrations/*.sql") // sorted by name
+	if err != nil {
+		return nil, err
+	}
+	var all []migration
+	for _, name := range names {
+		if !s.appliesTo(name) {
+			continue
+		}
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || len(number) != len("0001") {
+			return nil, fmt.Errorf("%s: the name does not begin with a number of four digits", name)
+		}
+		if n := len(all); n > 0 && all[n-1].version == version {
+			return nil, fmt.Errorf("%s and %s have the same number", all[n-1].file, name)
+		}
+		all = append(all, migration{version, name})
+	}
+	return all, nil
+}
+
+// appliesTo says whether a migration is for this kind of database: the names of
+// those for one kind end with it.
+func (s *Store) appliesTo(file string) bool {
 	if s.embedded {
 		return !strings.HasSuffix(file, ".postgres.sql")
 	}
 	return !strings.HasSuffix(file, ".sqlite.sql")
 }
 
-// apply runs a file whole: both drivers take several statements at once when
-// there are no arguments.
-func apply(tx *gorm.DB, file string) error {
-	text, err := migrations.ReadFile(file)
+// apply runs a file in one piece, as both drivers take several statements at
+// once when there are no arguments, and records its number.
+func apply(tx *gorm.DB, files fs.FS, m migration) error {
+	text, err := fs.ReadFile(files, m.file)
 	if err != nil {
 		return err
 	}
-	return tx.Exec(string(text)).Error
+	if err := tx.Exec(string(text)).Error; err != nil {
+		return err
+	}
+	return tx.Exec("INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)", m.version, time.Now().Unix()).Error
 }

@@ -3,7 +3,6 @@ package models_test
 import (
 	"database/sql"
 	"errors"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -216,75 +215,4 @@ func TestChangesOfSeveralRowsAndRevocationsDoNotLockEachOtherOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-}
-
-func TestO10ReplicasStartTogetherOnASchemaThatDoesNotCountYet(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		open(t, address) // makes the folder
-		db := behind(t, address)
-		execute(t, db, "CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)")
-		for _, file := range []string{"0001_probes.sql", "0002_accounts.sql"} {
-			text, err := os.ReadFile("migrations/" + file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			execute(t, db, string(text))
-		}
-		execute(t, db, "INSERT INTO schema_migrations VALUES (1, 1), (2, 1)")
-		former := open(t, address) // a replica that has not been replaced yet
-		formerPeople(t, former, db, "ada", "bob")
-		var all sync.WaitGroup
-		for range 5 {
-			store := open(t, address)
-			all.Go(func() {
-				if err := store.Migrate(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		store := migrated(t, address)
-		before := revision(t, store)
-		if _, err := former.RevokeKey(t.Context(), "ada", "ada1", 5); err != nil || revision(t, store) <= before {
-			t.Errorf("a former replica's revocation is not counted: %v", err)
-		}
-		formerPeople(t, former, db, "cyd")
-		for _, id := range []string{"bob", "cyd"} {
-			keys, err := store.Keys(t.Context(), id)
-			if err != nil || len(keys) != 2 || keys[0].Limits != (models.Limits{}) || keys[1].Limits != (models.Limits{}) {
-				t.Errorf("%+v, %v", keys, err)
-			}
-		}
-		versions, files := 0, 0
-		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM schema_migrations").Scan(&versions); err != nil {
-			t.Fatal(err)
-		}
-		names, err := os.ReadDir("migrations")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			if !strings.HasSuffix(name.Name(), ".sqlite.sql") { // there twice
-				files++
-			}
-		}
-		if versions != files {
-			t.Errorf("%d versions of %d", versions, files)
-		}
-	})
-}
-
-// formerPeople adds users with keys as the version before the limits of keys
-// did: it named no column of theirs.
-func formerPeople(t *testing.T, store *models.Store, db *sql.DB, ids ...string) {
-	t.Helper()
-	for _, id := range ids {
-		if err := store.CreateUser(t.Context(), user(id)); err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range []string{"1", "2"} {
-			execute(t, db, "INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at, last_used_at, revoked_at) VALUES ('"+
-				id+n+"', '"+id+"', 'n', 'hash-"+id+n+"', 'mgw_abcd', 1, 0, 0)")
-		}
-	}
 }

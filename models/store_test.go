@@ -2,11 +2,9 @@ package models_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,73 +48,6 @@ func user(id string) *models.User {
 
 func key(id, userID string, at int64) *models.Key {
 	return &models.Key{ID: id, UserID: userID, Name: "n", Hash: "hash-" + id, Prefix: "mgw_abcd", CreatedAt: at}
-}
-
-func TestO10ReplicasStartTogetherOnAnEmptyDatabase(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		const replicas = 5
-		var all sync.WaitGroup
-		failures := make(chan error, replicas)
-		for range replicas {
-			store := open(t, address)
-			all.Go(func() { failures <- store.Migrate(t.Context()) })
-		}
-		all.Wait()
-		close(failures)
-		for err := range failures {
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		store := migrated(t, address) // once more changes nothing
-		if err := store.Probe(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := store.CreateUser(t.Context(), user("u")); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestO10ReplicasStartTogetherOnAFormerSchema(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		driver, source := "pgx", address
-		if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-			driver, source = "sqlite", path
-			open(t, address) // makes the folder
-		}
-		db, err := sql.Open(driver, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The first release had this table and no record of versions.
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE probes (id INTEGER PRIMARY KEY, at INTEGER NOT NULL)"); err != nil {
-			t.Fatal(err)
-		}
-		_ = db.Close()
-		var all sync.WaitGroup
-		for range 5 {
-			store := open(t, address)
-			all.Go(func() {
-				if err := store.Migrate(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if err := migrated(t, address).CreateUser(t.Context(), user("u")); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestProbeFailsUntilTheSchemaIsThere(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		store := open(t, address)
-		if err := store.Probe(t.Context()); err == nil {
-			t.Error("healthy without its schema")
-		}
-	})
 }
 
 func TestUsers(t *testing.T) {

@@ -2,9 +2,13 @@ package models
 
 import (
 	"context"
+	"io/fs"
 
 	"gorm.io/gorm"
 )
+
+// MigrateFrom is Migrate with other files.
+func (s *Store) MigrateFrom(ctx context.Context, files fs.FS) error { return s.migrate(ctx, files) }
 
 // Spend enters costs as spent on a day, as the ledger does.
 func (s *Store) Spend(ctx context.Context, replica, day string, moved map[Hold]int64) error {
