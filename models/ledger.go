@@ -20,7 +20,7 @@ var ErrRefused = errors.New("refused for its content")
 // errWritten is when some rows of a batch are in the ledger already.
 var errWritten = errors.New("written before")
 
-var callRows = newInsertion("calls",
+var callRows = newBulkInsert("calls",
 	[]string{"id", "request_id", "user_id", "key_id", "model", "served", "provider", "outcome", "error_code"},
 	[]string{"stream", "estimated", "priced"},
 	[]string{"attempts", "status", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
@@ -33,10 +33,10 @@ var callRows = newInsertion("calls",
 // already changes nothing, so that a batch may be written again when nobody
 // knows whether it was. ErrRefused when a row cannot be kept as it is.
 func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) error {
-	err := s.direct(ctx, func(on direct) error { return enter(on, replica, calls) })
+	err := s.inConnTx(ctx, func(on connTx) error { return enter(on, replica, calls) })
 	// Once more is enough, unless the former try is still being committed.
 	for tries := 3; errors.Is(err, errWritten) && tries > 0; tries-- {
-		err = s.direct(ctx, func(on direct) error {
+		err = s.inConnTx(ctx, func(on connTx) error {
 			missing, err := unwritten(on.tx, calls)
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) er
 	return err
 }
 
-func enter(on direct, replica string, calls []Call) error {
+func enter(on connTx, replica string, calls []Call) error {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -70,12 +70,12 @@ func enter(on direct, replica string, calls []Call) error {
 	return nil
 }
 
-func enterRows(on direct, calls []Call) error {
-	add := callRows.copy
+func enterRows(on connTx, calls []Call) error {
+	add := callRows.copyRows
 	if on.embedded() {
-		add = callRows.step
+		add = callRows.insertRows
 	}
-	err := add(on, batch{len(calls), func(i int, r *record) {
+	err := add(on, bulkRows{len(calls), func(i int, r *bulkRow) {
 		c := &calls[i]
 		r.texts = append(r.texts, c.ID, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider, c.Outcome, c.ErrorCode)
 		r.flags = append(r.flags, c.Stream, c.Estimated, c.Priced)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var usageRows = newInsertion("usage_days",
+var usageRows = newBulkInsert("usage_days",
 	[]string{"day", "user_id", "key_id", "model", "provider"}, nil,
 	[]string{"calls", "failed", "estimated", "unpriced", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost"},
 	`ON CONFLICT (day, user_id, key_id, model, provider) DO UPDATE SET
@@ -23,7 +23,7 @@ var usageRows = newInsertion("usage_days",
 	reasoning_tokens = usage_days.reasoning_tokens + excluded.reasoning_tokens,
 	cost = usage_days.cost + excluded.cost`)
 
-var spendRows = newInsertion("spend", []string{"account", "day"}, nil, []string{"cost"},
+var spendRows = newBulkInsert("spend", []string{"account", "day"}, nil, []string{"cost"},
 	"ON CONFLICT (account, day) DO UPDATE SET cost = spend.cost + excluded.cost")
 
 // sums are what a batch of calls adds up to.
@@ -79,12 +79,12 @@ func (c *Call) Paid(by map[Hold]int64) {
 
 // write adds the sums to those of the database, in one order for all replicas:
 // they would otherwise wait for each other.
-func (s *sums) write(on direct) error {
+func (s *sums) write(on connTx) error {
 	usage := slices.SortedFunc(maps.Keys(s.usage), func(a, b usageKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.user, b.user), cmp.Compare(a.key, b.key),
 			cmp.Compare(a.model, b.model), cmp.Compare(a.provider, b.provider))
 	})
-	err := usageRows.merge(on, batch{len(usage), func(i int, r *record) {
+	err := usageRows.upsert(on, bulkRows{len(usage), func(i int, r *bulkRow) {
 		k, of := usage[i], s.usage[usage[i]]
 		r.texts = append(r.texts, date(k.day), k.user, k.key, k.model, k.provider)
 		r.numbers = append(r.numbers, of.Calls, of.Failed, of.Estimated, of.Unpriced,
@@ -99,7 +99,7 @@ func (s *sums) write(on direct) error {
 	spent := slices.SortedFunc(maps.Keys(s.spent), func(a, b spendKey) int {
 		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.day, b.day))
 	})
-	err = spendRows.merge(on, batch{len(spent), func(i int, r *record) {
+	err = spendRows.upsert(on, bulkRows{len(spent), func(i int, r *bulkRow) {
 		r.texts = append(r.texts, spent[i].account, date(spent[i].day))
 		r.numbers = append(r.numbers, s.spent[spent[i]])
 	}})

@@ -27,7 +27,7 @@ func TestNothingIsWrittenAfterATransactionHasEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			err = store.direct(ctx, func(on direct) error {
+			err = store.inConnTx(ctx, func(on connTx) error {
 				cancel()
 				pool := on.tx.Statement.ConnPool
 				for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
