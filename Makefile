@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help demo run build test faults bench check lint fuzz golden compiler clean
+.PHONY: help demo run build test faults bench check lint fuzz golden docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ fuzz: ## Fuzz every parser for FUZZTIME each; what fails becomes a test
 
 golden: ## Rewrite the golden upstream requests after a wanted change
 	go test ./providers/... -run Golden -update
+
+docs: ## Rewrite web/docs.html after a change of web/openapi.yaml
+	go generate ./web
 
 # The race detector needs a C compiler.
 compiler:

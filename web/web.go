@@ -1,12 +1,45 @@
-// Package web holds what the gateway shows to people and to generators of
-// clients: its OpenAPI document and a page made of it.
+// Package web holds what the gateway shows of itself: its OpenAPI document, and
+// a page made of that document.
 package web
 
-import _ "embed"
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+)
+
+//go:generate go run ./internal/docsgen openapi.yaml docs.html
 
 //go:embed openapi.yaml
 var document string
 
+// page is docs.html, compressed: 30 KiB instead of 430.
+//
+//go:embed docs.html.gz
+var page string
+
+// baseURL stands in the page for the address of the gateway.
+const baseURL = "{PUBLIC_URL}"
+
 // OpenAPI is the OpenAPI 3.1 document of every endpoint, in YAML
 // (application/yaml). Each call returns a copy.
 func OpenAPI() []byte { return []byte(document) }
+
+// Docs is the page that describes the API, with calls to the gateway at base.
+// The page has no script and loads nothing.
+func Docs(base string) ([]byte, error) {
+	r, err := gzip.NewReader(strings.NewReader(page))
+	if err != nil {
+		return nil, fmt.Errorf("open page: %w", err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("decompress page: %w", err)
+	}
+	base = html.EscapeString(strings.TrimSuffix(base, "/"))
+	return bytes.ReplaceAll(text, []byte(baseURL), []byte(base)), nil
+}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -27,5 +28,21 @@ func TestOpenAPIIsACopy(t *testing.T) {
 	OpenAPI()[0] = 'x'
 	if OpenAPI()[0] != 'o' {
 		t.Error("a caller changed the document")
+	}
+}
+
+func TestDocsShowsTheAddressOfTheGateway(t *testing.T) {
+	page, err := Docs("https://example.com/a&b'<c>/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const escaped = "https://example.com/a&amp;b&#39;&lt;c&gt;/v1"
+	for _, want := range []string{"<code>" + escaped + "</code>", "curl " + escaped + "/models<", "curl -N " + escaped + "/chat/completions "} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(string(page), baseURL) || strings.Contains(string(page), "<c>") {
+		t.Error("the address is missing or not escaped")
 	}
 }

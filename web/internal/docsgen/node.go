@@ -1,30 +1,28 @@
-package web
+package main
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 )
 
-// source is the parsed document. Its first fault stays, so that the walk need
-// not stop at each step. YAML nodes rather than maps: the page keeps the
-// document's order.
+// source is the parsed document. It keeps the first error, so that reading on
+// needs no check at each step.
 type source struct {
 	root *yaml.Node
 	err  error
 }
 
-// node is a value of the document, behind its alias and its $ref. An absent
-// one has no value and only absent children.
+// node is a value of the document, its alias and $ref followed. An absent one has
+// no value and only absent children.
 type node struct {
-	src   *source
-	value *yaml.Node
-	name  string // of the component, when a $ref led here
+	src    *source
+	value  *yaml.Node
+	beside *yaml.Node // the object of the $ref: its other members come before those of value
+	name   string     // of the component, when a $ref was followed
 }
 
 func parse(document []byte) (*source, error) {
@@ -64,8 +62,9 @@ func (s *source) resolve(value *yaml.Node) node {
 		found.name = key
 	}
 	if !found.exists() {
-		s.fail("%q points nowhere", ref.Value)
+		s.fail("%q is not in the document", ref.Value)
 	}
+	found.beside = value
 	return found
 }
 
@@ -83,7 +82,12 @@ func member(value *yaml.Node, key string) *yaml.Node {
 
 func (n node) exists() bool { return n.value != nil }
 
-func (n node) get(key string) node { return n.src.resolve(member(n.value, key)) }
+func (n node) get(key string) node {
+	if v := member(n.beside, key); v != nil {
+		return n.src.resolve(v)
+	}
+	return n.src.resolve(member(n.value, key))
+}
 
 // members yields the members of an object in the document's order.
 func (n node) members() iter.Seq2[string, node] {
@@ -110,7 +114,7 @@ func (n node) items() []node {
 	return all
 }
 
-// texts is the scalars of a list, or the one scalar that stands for a list.
+// texts is the scalars of a list, or the one scalar in place of a list.
 func (n node) texts() []string {
 	if n.value != nil && n.value.Kind == yaml.ScalarNode {
 		return []string{n.value.Value}
@@ -122,7 +126,7 @@ func (n node) texts() []string {
 	return all
 }
 
-// text is a scalar as it is written, empty for anything else.
+// text is a scalar as the document writes it, empty for anything else.
 func (n node) text() string {
 	if n.value == nil || n.value.Kind != yaml.ScalarNode {
 		return ""
@@ -132,19 +136,11 @@ func (n node) text() string {
 
 func (n node) isTrue() bool { return n.text() == "true" }
 
-// json is the value as JSON text on one line, its members in the document's
-// order.
-func (n node) json() string {
-	var b bytes.Buffer
-	enc := jsontext.NewEncoder(&b, jsontext.SpaceAfterComma(true), jsontext.SpaceAfterColon(true))
-	if err := n.encode(enc); err != nil {
-		n.src.fail("line %d as JSON: %w", n.value.Line, err)
-	}
-	return strings.TrimSpace(b.String())
-}
+// json is the value as JSON on one line, its members in the document's order.
+func (n node) json() string { return n.join("", ", ", "", node.json) }
 
-// pretty is the value as JSON text, over several lines only where one would be
-// too long to read.
+// pretty is the value as JSON, on several lines only where one line would be too
+// long to read.
 func (n node) pretty(indent string) string {
 	const width = 88
 	line := n.json()
@@ -152,49 +148,35 @@ func (n node) pretty(indent string) string {
 		return line
 	}
 	inner := indent + "  "
-	var lines []string
-	for name, value := range n.members() {
-		lines = append(lines, inner+strconv.Quote(name)+": "+value.pretty(inner))
-	}
-	open, end := "{", "}"
-	if n.value.Kind == yaml.SequenceNode {
-		open, end = "[", "]"
-	}
-	for _, item := range n.items() {
-		lines = append(lines, inner+item.pretty(inner))
-	}
-	return open + "\n" + strings.Join(lines, ",\n") + "\n" + indent + end
+	return n.join("\n"+inner, ",\n"+inner, "\n"+indent, func(v node) string { return v.pretty(inner) })
 }
 
-func (n node) encode(enc *jsontext.Encoder) error {
+// join writes the value as JSON: begin stands after an opening bracket, between
+// after each value but the last, and end before the closing bracket.
+func (n node) join(begin, between, end string, text func(node) string) string {
+	var parts []string
 	switch n.value.Kind {
 	case yaml.MappingNode:
-		if err := enc.WriteToken(jsontext.BeginObject); err != nil {
-			return err
+		for name, value := range n.members() {
+			parts = append(parts, n.quote(name)+": "+text(value))
 		}
-		for key, value := range n.members() {
-			if err := enc.WriteToken(jsontext.String(key)); err != nil {
-				return err
-			}
-			if err := value.encode(enc); err != nil {
-				return err
-			}
-		}
-		return enc.WriteToken(jsontext.EndObject)
+		return "{" + begin + strings.Join(parts, between) + end + "}"
 	case yaml.SequenceNode:
-		if err := enc.WriteToken(jsontext.BeginArray); err != nil {
-			return err
-		}
 		for _, item := range n.items() {
-			if err := item.encode(enc); err != nil {
-				return err
-			}
+			parts = append(parts, text(item))
 		}
-		return enc.WriteToken(jsontext.EndArray)
-	default:
-		if n.value.Tag == "!!str" {
-			return enc.WriteToken(jsontext.String(n.value.Value))
-		}
-		return enc.WriteValue(jsontext.Value(n.value.Value)) // numbers, booleans and null are written alike
+		return "[" + begin + strings.Join(parts, between) + end + "]"
 	}
+	if n.value.Tag == "!!str" {
+		return n.quote(n.value.Value)
+	}
+	return n.value.Value // YAML writes numbers, booleans and null as JSON does
+}
+
+func (n node) quote(s string) string {
+	text, err := jsontext.AppendQuote(nil, s)
+	if err != nil {
+		n.src.fail("line %d: %w", n.value.Line, err)
+	}
+	return string(text)
 }

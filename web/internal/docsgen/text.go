@@ -1,12 +1,12 @@
-package web
+package main
 
 import (
 	"html/template"
 	"strings"
 )
 
-// prose turns the little of CommonMark that the document uses into HTML:
-// paragraphs, lists, `code` and **bold**.
+// prose makes HTML of the part of CommonMark that the document uses: paragraphs,
+// lists, `code` and **bold**.
 func prose(s string) template.HTML {
 	var b strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(s), "\n\n") {
@@ -23,7 +23,7 @@ func prose(s string) template.HTML {
 		}
 		b.WriteString("</ul>")
 	}
-	return template.HTML(b.String()) // inline has escaped every text
+	return template.HTML(b.String()) // inline escapes every text
 }
 
 func inline(s string) string {

@@ -1,25 +1,27 @@
-package web
+package main
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 	"strings"
 )
 
-// field is a schema as a reader sees it: one row, and the rows inside it.
+// field is one row of the page: a value, what its schema says, and the rows
+// inside it.
 type field struct {
 	Name       string
 	Type       string
 	Required   bool
 	Deprecated bool
 	Text       template.HTML
-	Values     []string // it may have, when they are few
+	Values     []string // that the schema allows, when it lists them
 	Limits     []string
 	Fields     []field // members
-	Variants   []field // of which one applies
+	Variants   []field // one of them applies
 }
 
-// HasMore says whether there is something to unfold.
+// HasMore reports whether the row has rows inside it.
 func (f field) HasMore() bool { return len(f.Fields)+len(f.Variants) > 0 }
 
 func newField(name string, required bool, s node) field {
@@ -34,8 +36,8 @@ func newField(name string, required bool, s node) field {
 	return f
 }
 
-// inside adds what a schema is made of. Of an array that is what its items are
-// made of.
+// inside adds the rows inside a schema. For an array they are those of its items,
+// for a map those of its values.
 func (f *field) inside(s node) {
 	needed := s.get("required").texts()
 	for name, property := range s.get("properties").members() {
@@ -61,7 +63,8 @@ func (f *field) inside(s node) {
 	}
 }
 
-// add appends a member; a later schema of an allOf narrows one that is there.
+// add appends a member. In an allOf several schemas may describe one member: a
+// later one narrows the row of an earlier one.
 func (f *field) add(member field) {
 	i := slices.IndexFunc(f.Fields, func(have field) bool { return have.Name == member.Name })
 	if i < 0 {
@@ -77,7 +80,7 @@ func (f *field) add(member field) {
 	}
 }
 
-// structured is the variants of a schema that have something inside.
+// structured is the alternatives of a schema that have rows inside.
 func structured(s node) []node {
 	var all []node
 	for _, v := range alternatives(s) {
@@ -90,7 +93,8 @@ func structured(s node) []node {
 	return all
 }
 
-// alternatives leaves out those that only say which members must be there.
+// alternatives is the oneOf and anyOf of a schema, without those that only say
+// which members are required.
 func alternatives(s node) []node {
 	all := append(s.get("oneOf").items(), s.get("anyOf").items()...)
 	return slices.DeleteFunc(all, func(v node) bool { return typeName(v) == "" })
@@ -103,18 +107,18 @@ func label(s node) string {
 	return typeName(s)
 }
 
-// typeName says in words what a value is; empty when the schema does not say.
+// typeName is the type of a value in words, empty when the schema has none.
 func typeName(s node) string {
 	if items := s.get("items"); items.exists() {
-		return joinTypes("array of "+cmpOr(label(items), "anything"), s)
+		return orNull("array of "+cmp.Or(label(items), "anything"), s)
 	}
 	if rest := s.get("additionalProperties"); rest.exists() {
-		return "object of " + cmpOr(label(rest), "anything")
+		return "object of " + cmp.Or(label(rest), "anything")
 	}
 	if all := alternatives(s); len(all) > 0 {
 		var names []string
 		for _, v := range all {
-			names = append(names, strings.Split(cmpOr(typeName(v), label(v)), " or ")...)
+			names = append(names, strings.Split(cmp.Or(typeName(v), label(v)), " or ")...)
 		}
 		return joinNames(names)
 	}
@@ -135,22 +139,15 @@ func typeName(s node) string {
 	return ""
 }
 
-// joinTypes adds to the name of an array that it may be null.
-func joinTypes(name string, s node) string {
+// orNull adds to the name of an array that it may be null.
+func orNull(name string, s node) string {
 	if slices.Contains(s.get("type").texts(), "null") {
 		return name + " or null"
 	}
 	return name
 }
 
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// joinNames lists types once each, null last.
+// joinNames lists each type once, null last.
 func joinNames(names []string) string {
 	var once []string
 	for _, name := range names {

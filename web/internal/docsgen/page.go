@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+// baseURL stands for the address of the gateway. The gateway replaces it when it
+// serves the page (web.Docs), because only then is the address known.
+const baseURL = "{PUBLIC_URL}"
+
+//go:embed page.html
+var pageTemplate string
+
+//go:embed page.css
+var pageStyle string
+
+// page is what the template shows.
+type page struct {
+	Title, Summary string
+	Intro          template.HTML
+	Base           string
+	Groups         []group
+	Error          field
+	Everywhere     []response
+	Credentials    []field
+	Style          template.CSS
+	Policy         string
+}
+
+// group is the operations of one tag.
+type group struct {
+	Name       string
+	Text       template.HTML
+	Operations []operation
+}
+
+// render makes the page of an OpenAPI document. The page has no script and loads
+// nothing, and its own content security policy says so.
+func render(document []byte) ([]byte, error) {
+	src, err := parse(document)
+	if err != nil {
+		return nil, err
+	}
+	p := newPage(node{src: src, value: src.root})
+	if src.err != nil {
+		return nil, src.err
+	}
+	t, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("parse template: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return nil, fmt.Errorf("execute template: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func newPage(root node) *page {
+	info, components := root.get("info"), root.get("components")
+	sum := sha256.Sum256([]byte(pageStyle))
+	p := &page{
+		Title: info.get("title").text(), Summary: info.get("summary").text(),
+		Intro: prose(info.get("description").text()),
+		Base:  baseURL,
+		Error: newField("", false, components.get("schemas").get("Error")),
+		Style: template.CSS(pageStyle),
+		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
+			base64.StdEncoding.EncodeToString(sum[:]) + "'",
+	}
+	responses := components.get("responses")
+	p.Everywhere = []response{
+		newResponse("404", responses.get("RouteNotFound")),
+		newResponse("405", responses.get("MethodNotAllowed")),
+	}
+	for _, scheme := range components.get("securitySchemes").members() {
+		name := "Authorization"
+		if header := scheme.get("name").text(); header != "" {
+			name = header
+		}
+		p.Credentials = append(p.Credentials, field{Name: name, Text: prose(scheme.get("description").text())})
+	}
+	for _, tag := range root.get("tags").items() {
+		p.Groups = append(p.Groups, newGroup(tag, root.get("paths")))
+	}
+	return p
+}
+
+func newGroup(tag, paths node) group {
+	g := group{Name: tag.get("name").text(), Text: prose(tag.get("description").text())}
+	for path, item := range paths.members() {
+		for method, op := range item.members() {
+			if slices.Contains(op.get("tags").texts(), g.Name) {
+				g.Operations = append(g.Operations, newOperation(strings.ToUpper(method), path, op))
+			}
+		}
+	}
+	return g
+}
