@@ -26,7 +26,7 @@ test: compiler ## Run every test under the race detector, and the ceilings of al
 
 faults: compiler ## Show every promise of docs/reliability.md in full (about an hour)
 	CGO_ENABLED=1 FAULTS=full go test -race -v -count 1 -timeout 2h ./bench/faults
-	CGO_ENABLED=1 ISOLATION=100000 go test -race -v -count 1 -timeout 30m -run NoAnswerReachesAnotherCaller ./app
+	CGO_ENABLED=1 ISOLATION=100000 go test -race -v -count 1 -timeout 30m -run NoAnswerReachesAnotherCaller ./tests/chat
 
 BENCH ?=
 bench: ## Measure beside a bare Gin passthrough (BENCH=-quick for less; PEER=name=url adds another gateway)

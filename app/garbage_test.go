@@ -32,11 +32,16 @@ func TestTheCollectorIsTunedAfterItsCycles(t *testing.T) {
 	ballast := [][]byte{make([]byte, 4*garbageRoom)} // alive, and then not
 	want := func(what string, good func(int) bool) {
 		t.Helper()
-		until(t, what, func() bool {
+		for deadline := time.Now().Add(5 * time.Second); ; {
 			runtime.GC()
 			time.Sleep(time.Millisecond) // for what the cycle left to be called
-			return good(now())
-		})
+			if good(now()) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("waited in vain: %s", what)
+			}
+		}
 	}
 	want("a large heap is left alone", func(p int) bool { return p == usualPercent })
 	runtime.KeepAlive(ballast)

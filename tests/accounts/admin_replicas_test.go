@@ -1,0 +1,116 @@
+package accounts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+// TestAnAdministratorsWalk is a day at two programs of one gateway: who is an
+// administrator sees and limits what others do, on both, and it is written down.
+func TestAnAdministratorsWalk(t *testing.T) {
+	p := gatewaytest.StartReplicaPair(t, rootIsAdmin)
+	here, there := p.Programs[0], p.Programs[1]
+	root, bob := as(t, here, "root"), as(t, there, "bob")
+	id, key := there.CreateLimitedKey(t, bob, `"budget_usd":5`)
+	var told strings.Builder
+	ask := func(at *gatewaytest.Program, method, path, body string, want int, credential []string) gatewaytest.Answer {
+		t.Helper()
+		a := at.Call(t, method, path, body, append([]string{"X-Request-Id", "walk-" + method}, credential...)...)
+		if a.Status != want {
+			t.Errorf("%s %s %s: %d %s", method, path, body, a.Status, a.Body)
+		}
+		told.WriteString(a.Body)
+		return a
+	}
+	for range 3 {
+		if o := gatewaytest.Send(t.Context(), p.Client, there.URL, gatewaytest.PricedRequest(10, 20, 30, "walk", false), key); !o.Served(t) {
+			t.Fatal(o.Body)
+		}
+	}
+	gatewaytest.Eventually(t, 5*time.Second, "it is in the ledger", func() bool { return gatewaytest.Sum(t, p.DB, "SELECT count(*) FROM calls") == 3 })
+
+	user := userID(t, here, "bob@example.com", root)
+	const cost = 3 * (10*gatewaytest.InputPrice + 20*gatewaytest.OutputPrice)
+	only(t, "the user", members(t, ask(here, "GET", "/admin/users?email=bob@example.com", "", 200, root))["data"].([]any)[0].(map[string]any), `{"keys":1,"spend_usd":0.0045,"admin":false,"disabled_at":null}`)
+	only(t, "the key", listed(t, there, "/admin/keys", id, root), `{"budget_usd":5,"spend_usd":0.0045,"user_email":"bob@example.com"}`)
+	only(t, "the usage", members(t, ask(there, "GET", "/admin/usage?group_by=key", "", 200, root))["total"].(map[string]any), `{"calls":3,"input_tokens":30,"output_tokens":60,"cost_usd":0.0045}`)
+	if cost != 4500 {
+		t.Fatal(cost)
+	}
+	for _, path := range []string{"/admin/users", "/admin/keys", "/admin/usage", "/admin/audit"} {
+		for credential, want := range map[*[]string]int{&bob: 403, {"X-API-Key", key}: 401, {}: 401} {
+			ask(there, "GET", path, "", want, *credential)
+		}
+	}
+
+	opens := func() string {
+		var all []string
+		for _, at := range p.Programs {
+			o := gatewaytest.Send(t.Context(), p.Client, at.URL, gatewaytest.PricedRequest(1, 1, 2000, "walk", false), key)
+			all = append(all, fmt.Sprint(o.Status), fmt.Sprint(at.Call(t, "GET", "/auth/keys", "", bob...).Status))
+		}
+		return strings.Join(all, " ")
+	}
+	becomes := func(want string) {
+		t.Helper()
+		began := time.Now()
+		for got := opens(); got != want; got = opens() {
+			if time.Since(began) > time.Second {
+				t.Fatalf("a second later it is %s, not %s", got, want)
+			}
+		}
+	}
+	becomes("200 200 200 200")
+	ask(here, "PATCH", "/admin/keys/"+id, `{"budget_usd":0.05}`, 200, root)
+	becomes("402 200 402 200")
+	for _, body := range []string{`{"budget_usd":5}`, `{"budget_usd":null}`, `{"budget_window":"day"}`, `{"models":null}`, `{"expires_at":null}`} {
+		if f := ask(there, "PATCH", "/auth/keys/"+id, body, 403, bob).APIError(t); f.Code != "limits_fixed" || f.Type != "permission_error" {
+			t.Errorf("%s: %+v", body, f)
+		}
+	}
+	ask(here, "PATCH", "/admin/users/"+user, `{"disabled":true}`, 200, root)
+	becomes("401 401 401 401")
+	ask(there, "PATCH", "/admin/users/"+user, `{"disabled":false}`, 200, root)
+	becomes("402 200 402 200")
+	ask(there, "PATCH", "/admin/keys/"+id, `{"budget_usd":5,"limited_by":null}`, 200, root)
+	becomes("200 200 200 200")
+	ask(here, "DELETE", "/admin/keys/"+id, "", 200, root)
+	becomes("401 200 401 200")
+
+	list := entries(t, ask(here, "GET", "/admin/audit", "", 200, root))
+	wants := []string{"key.revoke", "key.limit", "user.enable", "user.disable", "key.limit"}
+	if len(list) != len(wants) {
+		t.Fatalf("%v", list)
+	}
+	for i, want := range wants {
+		request, target := "walk-PATCH", id
+		if want == "key.revoke" {
+			request = "walk-DELETE"
+		}
+		if strings.HasPrefix(want, "user.") {
+			target = user
+		}
+		only(t, want, list[i], fmt.Sprintf(`{"action":%q,"target":%q,"request_id":%q,"actor_email":"root@example.com","address":"127.0.0.1"}`, want, target, request))
+		detail, _ := list[i]["detail"].(map[string]any)
+		if detail["before"] == nil || detail["after"] == nil {
+			t.Errorf("%s: %v", want, detail)
+		}
+	}
+	for _, statement := range []string{"UPDATE audit SET actor_email = 'nobody'", "DELETE FROM audit", "TRUNCATE audit"} {
+		if _, err := p.DB.ExecContext(t.Context(), statement); err == nil {
+			t.Errorf("%s is done", statement)
+		}
+	}
+	digest := sha256.Sum256([]byte(key))
+	for _, secret := range []string{key, root[1][len("Bearer "):], bob[1][len("Bearer "):], "correct horse", hex.EncodeToString(digest[:]), `"hash"`, "password"} {
+		if strings.Contains(told.String(), secret) {
+			t.Errorf("an answer has %.12s", secret)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+// marker is what a caller puts into a prompt and finds in its answer.
+var marker = regexp.MustCompile(`mk-[a-z]+-\d+-\d+-km`)
+
+// echo is all three upstreams: it answers with the marker of the prompt, many
+// times over, so that a buffer that is used twice would show.
+func echo(t *testing.T) string {
+	t.Helper()
+	byPath := map[string]gatewaytest.Provider{}
+	for _, f := range gatewaytest.Providers() {
+		byPath[f.Name] = f
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mark := marker.FindString(string(body))
+		f := byPath["gemini"]
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/messages"):
+			f = byPath["anthropic"]
+		case strings.HasSuffix(r.URL.Path, "/chat/completions"):
+			f = byPath["openai"]
+		}
+		if !strings.Contains(string(body), `"stream":true`) && !strings.Contains(r.URL.Path, "stream") {
+			w.Header().Set("Content-Type", "application/json")
+			answer := f.Answer(strings.Repeat(mark, 40))
+			_, _ = io.WriteString(w, strings.Replace(answer, `},"finish_reason":"stop"`, `,"refusal":null},"finish_reason":"stop"`, 1))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, f.Start)
+		for i := range 40 {
+			_, _ = io.WriteString(w, f.Text(mark))
+			if i%7 == 0 {
+				_ = http.NewResponseController(w).Flush()
+			}
+		}
+		_, _ = io.WriteString(w, f.End)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// Buffers are used again, connections are shared, calls are left in their
+// middle: nobody may ever see a byte of somebody else's. ISOLATION sets how many
+// requests there are.
+func TestNoAnswerReachesAnotherCaller(t *testing.T) {
+	const callers = 50
+	requests := 3000
+	if n, err := strconv.Atoi(os.Getenv("ISOLATION")); err == nil {
+		requests = n
+	}
+	upstream := echo(t)
+	p := gatewaytest.Start(t, "LOG_LEVEL=info", "OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=k", "GEMINI_API_KEY=k",
+		"OPENAI_BASE_URL="+upstream, "ANTHROPIC_BASE_URL="+upstream, "GEMINI_BASE_URL="+upstream)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}, Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	var whole, left atomic.Int64
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for i := range requests / callers {
+				f := gatewaytest.Providers()[(caller+i)%3]
+				mark := fmt.Sprintf("mk-%s-%d-%d-km", f.Name, caller, i)
+				body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"%s"}],"stream":%v}`, f.Model, strings.Repeat(mark+" ", 1+i%60), i%2 == 0)
+				leaves := i%5 == 3
+				text, ended := exchangeOnce(t, client, p.URL, body, leaves)
+				for _, other := range marker.FindAllString(text, -1) {
+					if other != mark {
+						t.Errorf("%s was sent %s", mark, other)
+					}
+				}
+				if !ended {
+					left.Add(1)
+					continue
+				}
+				whole.Add(1)
+				if n := strings.Count(text, mark); n != 40 {
+					t.Errorf("%s came %d times in %.300s", mark, n, text)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if whole.Load() < int64(requests)*3/4 || left.Load() == 0 {
+		t.Errorf("%d whole answers, %d left, of %d", whole.Load(), left.Load(), requests)
+	}
+}
+
+// exchangeOnce makes one call, or leaves it at some moment; every byte that
+// comes is returned.
+func exchangeOnce(t *testing.T, client *http.Client, base, body string, leaves bool) (text string, ended bool) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if leaves {
+		time.AfterFunc(time.Duration(rand.IntN(5000))*time.Microsecond, cancel)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return "", false
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		if !leaves {
+			t.Error(err)
+		}
+		return "", false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil && !leaves {
+		t.Error(err)
+	}
+	return string(all), err == nil && resp.StatusCode == 200
+}

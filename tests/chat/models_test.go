@@ -1,0 +1,94 @@
+package chat
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"modelgateway/providers/providertest"
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestModelsListsTheCatalogue(t *testing.T) {
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x")
+	a := p.Get(t, "/v1/models")
+	if a.Status != 200 || strings.Count(a.Body, `"object":"model"`) != 18 || strings.Count(a.Body, `"available":true`) != 3 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if one := p.Get(t, "/v1/models/gemini-2.5-flash"); one.Status != 200 || !strings.Contains(one.Body, `"owned_by":"gemini"`) || !strings.Contains(one.Body, `"available":false`) {
+		t.Errorf("%d %s", one.Status, one.Body)
+	}
+}
+
+func TestQ21OnlyTheExactNameIsAModel(t *testing.T) {
+	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
+		u.Play(gatewaytest.JSON(200, f.Answer("a")))
+		m := f.Model
+		for _, name := range []string{
+			strings.ToUpper(m), strings.ToUpper(m[:1]) + m[1:], " " + m, m + " ", m + "\n", m + "\t", m + "\u0000", m + "\u200b", "\ufeff" + m, m + "\u00a0",
+			m[:len(m)-1], m + "0", m + "-latest", m + ":latest", m + "@1", m + "?", m + "#", m + "/", "/" + m, "./" + m, "models/" + m, f.Name + "/" + m, f.Name + ":" + m,
+			strings.Replace(m, "-", "\u2010", 1), strings.Replace(m, "-", "_", 1), strings.Replace(m, "a", "\u0430", 1) + "\u0301", m + "," + m, `"` + m + `"`, "*", "..", m + "\u0000" + m,
+		} {
+			if a := p.Chat(t, `{"model":`+gatewaytest.Quote(name)+`,`+gatewaytest.HiMessages+`}`); a.Status != 404 || a.APIError(t).Code != "model_not_found" {
+				t.Errorf("%q: %d %s", name, a.Status, a.Body)
+			}
+			if a := p.Get(t, "/v1/models/"+url.PathEscape(name)); a.Status == 200 {
+				t.Errorf("%q is listed: %s", name, a.Body)
+			}
+		}
+		if a := p.Chat(t, f.Request("")); a.Status != 200 || len(u.Requests()) != 1 {
+			t.Errorf("the exact name: %d, and %d calls upstream", a.Status, len(u.Requests()))
+		}
+	})
+}
+
+func TestRetiredModelsSayTheirSuccessor(t *testing.T) {
+	f := gatewaytest.Providers()[0]
+	gone := gatewaytest.JSON(404, `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`)
+	u := providertest.Serve(t, gone)
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
+	a := p.Chat(t, f.Request(""))
+	if e := a.APIError(t); a.Status != 404 || e.Code != "provider_error" || !strings.Contains(e.Message, "gpt-6-sol") {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	redirecting := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MODEL_REDIRECT_RETIRED=true")
+	u.Play(gatewaytest.JSON(200, f.Answer("a")))
+	a = redirecting.Chat(t, f.Request(""))
+	if a.Status != 200 || a.Header.Get("X-Gateway-Model-Redirected") != "gpt-6-sol" || !strings.Contains(string(u.Requests()[0].Body), `"model":"gpt-6-sol"`) {
+		t.Errorf("%d %v", a.Status, a.Header)
+	}
+}
+
+func TestDiscoveredModelsBecomeCallable(t *testing.T) {
+	f := gatewaytest.Providers()[0]
+	u := providertest.Serve(t, gatewaytest.JSON(200, `{"object":"list","data":[{"id":"gpt-7-nova","created":9},{"id":"text-embedding-9"}]}`))
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MODEL_DISCOVERY=true")
+	gatewaytest.Until(t, "the model is listed", func() bool { return p.Get(t, "/v1/models/gpt-7-nova").Status == 200 })
+	u.Play(gatewaytest.JSON(200, f.Answer("a")))
+	if a := p.Chat(t, `{"model":"gpt-7-nova",`+gatewaytest.HiMessages+`}`); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := p.Get(t, "/v1/models/text-embedding-9"); a.Status != 404 {
+		t.Errorf("a model that does not chat is listed: %s", a.Body)
+	}
+}
+
+func TestSimulatorServesAllThreeAndSaysSo(t *testing.T) {
+	p := gatewaytest.Start(t, "SIMULATOR=true")
+	for _, f := range gatewaytest.Providers() {
+		a := p.Chat(t, f.Request(""))
+		if a.Status != 200 || !strings.Contains(a.Body, `"system_fingerprint":"simulated"`) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		s := p.Chat(t, f.Request(gatewaytest.Streaming))
+		if s.Err != nil || strings.Count(s.Body, `"system_fingerprint":"simulated"`) != strings.Count(s.Body, "data: {") || !strings.HasSuffix(s.Body, "[DONE]\n\n") {
+			t.Errorf("%v %s", s.Err, s.Body)
+		}
+	}
+	if a := p.Get(t, "/health"); a.Status != 200 || !strings.Contains(a.Body, `"simulated":true`) {
+		t.Errorf("%s", a.Body)
+	}
+	if !strings.Contains(p.Log.String(), "SIMULATOR=true") {
+		t.Error("the log does not say so")
+	}
+}

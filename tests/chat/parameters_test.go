@@ -1,0 +1,101 @@
+package chat
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/providers/providertest"
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestNoFieldOrHeaderChangesWhereARequestGoes(t *testing.T) {
+	f := gatewaytest.Providers()[0]
+	trap := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("stolen")))
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("good")))
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
+	body := f.Request(`,"api_base":"` + trap.URL + `","base_url":"` + trap.URL + `","api_key":"sk-mine","extra_body":{"api_base":"` + trap.URL + `"}`)
+	a := p.Chat(t, body, "X-Forwarded-Host", strings.TrimPrefix(trap.URL, "http://"), "X-Upstream-Url", trap.URL, "Authorization", "Bearer sk-client-secret")
+	if a.Status != 200 || !strings.Contains(a.Body, "good") || len(trap.Requests()) != 0 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	for _, r := range u.Requests() {
+		for name, values := range r.Header {
+			if strings.Contains(strings.Join(values, " "), "sk-client-secret") {
+				t.Errorf("the client's credential travelled upstream in %s", name)
+			}
+		}
+	}
+}
+
+func TestStrictParamsRefuse(t *testing.T) {
+	f := gatewaytest.Providers()[1]
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
+	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
+	a := p.Chat(t, f.Request(`,"seed":7`))
+	if a.Status != 200 || a.Header.Get("X-Gateway-Ignored-Params") != "seed" {
+		t.Errorf("%d %v", a.Status, a.Header)
+	}
+	a = p.Chat(t, f.Request(`,"seed":7`), "X-Gateway-Strict-Params", "true")
+	if e := a.APIError(t); a.Status != 400 || e.Code != "unsupported_value" || *e.Param != "seed" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+func TestTheHeaderOfIgnoredNamesIsOneThatClientsCanRead(t *testing.T) {
+	f := gatewaytest.Providers()[1]
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
+	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
+	var members strings.Builder
+	for i := range 5000 {
+		members.WriteString(`,"ümlaut` + strconv.Itoa(i) + `":1`)
+	}
+	for _, headers := range [][]string{nil, {"X-Gateway-Strict-Params", "true"}} {
+		a := p.Chat(t, f.Request(members.String()), headers...)
+		named := a.Header.Get("X-Gateway-Ignored-Params")
+		if len(named) > 5000 || strings.ContainsFunc(named, func(r rune) bool { return r < ' ' || r > '~' }) || len(a.Body) > 2000 {
+			t.Errorf("%d: header of %d bytes, body of %d", a.Status, len(named), len(a.Body))
+		}
+	}
+}
+
+func TestHostileHistoriesCostNoMoreThanTheirSize(t *testing.T) {
+	u := providertest.Serve(t)
+	var settings []string
+	for _, f := range gatewaytest.Providers() {
+		settings = append(settings, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL)
+	}
+	p := gatewaytest.Start(t, settings...)
+	const many = 20_000
+	var calls, results, turns, members, tools, allowed strings.Builder
+	for i := range many {
+		n := strconv.Itoa(i)
+		comma := ","
+		if i == 0 {
+			comma = ""
+		}
+		calls.WriteString(comma + `{"id":"c` + n + `","type":"function","function":{"name":"f","arguments":"{}"}}`)
+		results.WriteString(`,{"role":"tool","tool_call_id":"c` + n + `","content":"1"}`)
+		turns.WriteString(`,{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f` + n + `","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}`)
+		members.WriteString(`,"m` + n + `":1`)
+		tools.WriteString(comma + `{"type":"function","function":{"name":"f` + n + `"}}`)
+		allowed.WriteString(comma + `{"type":"function","function":{"name":"f` + n + `"}}`)
+	}
+	const user = `{"role":"user","content":"q"}`
+	for name, rest := range map[string]string{
+		"calls":   `"messages":[` + user + `,{"role":"assistant","tool_calls":[` + calls.String() + `]}` + results.String() + `]`,
+		"turns":   `"messages":[` + user + turns.String() + `,` + user + `]`,
+		"members": `"messages":[{"role":"user","content":"q"` + members.String() + `}]`,
+		"tools":   `"messages":[` + user + `],"tools":[` + tools.String() + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[` + allowed.String() + `]}}`,
+	} {
+		for _, f := range gatewaytest.Providers() {
+			u.Play(gatewaytest.JSON(200, f.Answer("a")))
+			began := time.Now()
+			a := p.Chat(t, `{"model":"`+f.Model+`",`+rest+`}`)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("%s, %s: %d after %s", name, f.Name, a.Status, took)
+			}
+		}
+	}
+}

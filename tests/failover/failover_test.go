@@ -1,0 +1,301 @@
+package failover
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/providers/providertest"
+	"modelgateway/tests/gatewaytest"
+)
+
+// roles are how often a stream says who speaks.
+func roles(body string) int { return strings.Count(body, `"role":"assistant"`) }
+
+// passing are answers of which another call may know nothing.
+func passing(f gatewaytest.Provider, members string) map[string]providertest.Script {
+	all := map[string]providertest.Script{
+		"reset":       {End: providertest.Reset},
+		"nothing":     gatewaytest.JSON(200, ""),
+		"HTML":        {Header: http.Header{"Content-Type": {"text/html"}}, Pieces: [][]byte{[]byte("<html>Bad Gateway</html>")}},
+		"a cut end":   f.WholeAnswer(members, "no").Cut(20, providertest.Proper),
+		"a cut line":  f.WholeAnswer(members, "no").Cut(20, providertest.Reset),
+		"error event": gatewaytest.Events(providertest.Proper, f.ErrorEvent),
+	}
+	for _, status := range []int{408, 409, 429, 500, 502, 503, 504, 529} {
+		all["status "+http.StatusText(status)] = gatewaytest.JSON(status, `{"error":{"message":"not now"}}`)
+	}
+	return all
+}
+
+func TestU10WhatMayPassIsTriedAgainAndTheClientSeesNothingOfIt(t *testing.T) {
+	for _, f := range gatewaytest.Providers() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			u := providertest.Serve(t)
+			for _, members := range []string{"", gatewaytest.Streaming} {
+				all := passing(f, members)
+				names := make([]string, 0, len(all))
+				for name := range all {
+					names = append(names, name)
+				}
+				for few := range slices.Chunk(names, 8) { // of ten retries a minute
+					p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL)
+					for _, name := range few {
+						u.Play(all[name], f.WholeAnswer(members, "fine"))
+						a := p.Chat(t, f.Request(members))
+						sent := u.Requests()
+						if a.Status != 200 || a.Err != nil || gatewaytest.TextOf(a.Body) != "fine" || len(sent) != 2 || a.Header.Get("X-Gateway-Fallback") != "" {
+							t.Errorf("%s%s: %d, %v, %d calls: %s", name, members, a.Status, a.Err, len(sent), a.Body)
+							continue
+						}
+						if string(sent[0].Body) != string(sent[1].Body) || sent[0].Path != sent[1].Path {
+							t.Errorf("%s%s: the second call is another: %s, %s", name, members, sent[0].Body, sent[1].Body)
+						}
+						if members == gatewaytest.Streaming && (roles(a.Body) != 1 || !strings.HasSuffix(a.Body, "data: [DONE]\n\n")) {
+							t.Errorf("%s: %s", name, a.Body)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestG19U10WhatCannotPassIsAskedOnce(t *testing.T) {
+	header := func(status int, body, name, value string) providertest.Script {
+		s := gatewaytest.JSON(status, body)
+		s.Header.Set(name, value)
+		return s
+	}
+	const spend = `{"type":"error","error":{"type":"rate_limit_error","message":"limit","details":{"error_code":"enforced_spend_limit_reached"}}}`
+	const quota = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
+	for _, f := range gatewaytest.Providers() {
+		t.Run(f.Name, func(t *testing.T) {
+			p, own, other, by := gatewaytest.StartWithFallback(t, f)
+			for _, tt := range []struct {
+				name   string
+				only   string // of which provider
+				script providertest.Script
+				status int
+				falls  bool
+			}{
+				{"content", "", gatewaytest.JSON(400, `{"error":{"message":"no"}}`), 400, false},
+				{"too large", "", gatewaytest.JSON(413, `{"error":{"message":"no"}}`), 413, false},
+				{"content that makes sense", "", gatewaytest.JSON(422, `{"error":{"message":"no"}}`), 422, false},
+				{"spending", "openai", gatewaytest.JSON(429, quota), 429, false},
+				{"spending, with a wait", "openai", header(429, quota, "Retry-After", "1"), 429, false},
+				{"spending", "anthropic", gatewaytest.JSON(429, spend), 429, false},
+				{"final", "", header(503, `{}`, "X-Should-Retry", "false"), 0, true},
+				{"no such model", "", gatewaytest.JSON(404, `{"error":{"message":"no"}}`), 0, true},
+				{"a refused key", "", gatewaytest.JSON(401, `{"error":{"message":"no"}}`), 0, true},
+			} {
+				if tt.only != "" && tt.only != f.Name {
+					continue
+				}
+				for _, members := range []string{"", gatewaytest.Streaming} {
+					own.Play(tt.script)
+					other.Play(by.WholeAnswer(members, "instead"))
+					a := p.Chat(t, f.Request(members))
+					if tt.falls && (a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" || a.Header.Get("X-Gateway-Fallback") != by.Model) {
+						t.Errorf("%s%s: %d %s", tt.name, members, a.Status, a.Body)
+					}
+					if !tt.falls && (a.Status != tt.status || a.Header.Get("X-Should-Retry") != "false" || len(other.Requests()) != 0) {
+						t.Errorf("%s%s: %d %v %s", tt.name, members, a.Status, a.Header, a.Body)
+					}
+					if n := len(own.Requests()); n != 1 && tt.name != "a refused key" || n > 1 { // which may rest
+						t.Errorf("%s%s: %d calls", tt.name, members, n)
+					}
+					if tt.status == 429 {
+						own.Play(f.WholeAnswer("", "awake"))
+						gatewaytest.Until(t, "its key is awake", func() bool { return gatewaytest.TextOf(p.Chat(t, f.Request("")).Body) == "awake" })
+					}
+				}
+			}
+		})
+	}
+}
+
+// A stream is cut at any byte, with everything allowed that could save it: the
+// client sees the beginning of one answer, or all of one.
+func TestG19R6WhateverIsCutNothingComesTwice(t *testing.T) {
+	const cuts = 24
+	pieces := []string{"one ", "two ", "three "}
+	for _, f := range gatewaytest.Providers() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			script := gatewaytest.Events(providertest.Proper, f.Start, f.Text(pieces[0]), f.Text(pieces[1]), f.Text(pieces[2]), f.End)
+			length := len(slices.Concat(script.Pieces...))
+			var p *gatewaytest.Program
+			var own, other *providertest.Upstream
+			var by gatewaytest.Provider
+			saved, broken := 0, 0
+			for i := range cuts {
+				if i%8 == 0 { // the budget, and the circuit
+					p, own, other, by = gatewaytest.StartWithFallback(t, f, "MAX_RETRIES=5")
+				}
+				at := rand.IntN(length)
+				if i%2 == 0 {
+					at = rand.IntN(len(f.Start))
+				}
+				own.Play(script.Cut(at, []providertest.End{providertest.Proper, providertest.Reset}[i%2]), script)
+				other.Play(by.WholeAnswer(gatewaytest.Streaming, "instead"))
+				s := p.Chat(t, f.Request(gatewaytest.Streaming))
+				text := gatewaytest.TextOf(s.Body)
+				if s.Status != 200 || roles(s.Body) > 1 || !strings.HasPrefix(strings.Join(pieces, ""), text) || len(other.Requests()) != 0 {
+					t.Errorf("cut at %d: %d %s", at, s.Status, s.Body)
+				}
+				done := strings.HasSuffix(s.Body, "data: [DONE]\n\n")
+				if done != (s.Err == nil) || done && text != strings.Join(pieces, "") || done == strings.Contains(s.Body, `data: {"error"`) {
+					t.Errorf("cut at %d: %v %s", at, s.Err, s.Body)
+				}
+				switch calls := len(own.Requests()); {
+				case calls == 2 && done:
+					saved++
+				case calls == 1 && (roles(s.Body) == 1 || done):
+					broken++
+				default:
+					t.Errorf("cut at %d: %d calls, then %s", at, calls, s.Body)
+				}
+			}
+			if saved < cuts/8 || broken < cuts/8 {
+				t.Errorf("of %d, %d were saved and %d broke off", cuts, saved, broken)
+			}
+		})
+	}
+}
+
+func TestU10TheWaitOfAnUpstreamIsKeptOrTold(t *testing.T) {
+	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
+		wait := func(seconds string) providertest.Script {
+			s := gatewaytest.JSON(429, `{"error":{"message":"slow down"}}`)
+			s.Header.Set("Retry-After", seconds)
+			return s
+		}
+		for _, members := range []string{"", gatewaytest.Streaming} {
+			u.Play(wait("1"), f.WholeAnswer(members, "fine"))
+			began := time.Now()
+			if a := p.Chat(t, f.Request(members)); a.Status != 200 || gatewaytest.TextOf(a.Body) != "fine" || time.Since(began) < time.Second {
+				t.Errorf("%d after %s: %s", a.Status, time.Since(began), a.Body)
+			}
+			u.Play(wait("30"), f.WholeAnswer(members, "too early"))
+			began = time.Now()
+			a := p.Chat(t, f.Request(members))
+			if e := a.APIError(t); a.Status != 429 || e.Code != "provider_error" || a.Header.Get("Retry-After") != "30" || a.Header.Get("X-Should-Retry") != "true" || len(u.Requests()) != 1 {
+				t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("waited for %s", took)
+			}
+		}
+	})
+}
+
+// secondKey is an upstream that answers some keys only.
+func secondKey(f gatewaytest.Provider, status int, asked *sync.Map) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key")
+		n, _ := asked.LoadOrStore(key, new(int))
+		*n.(*int)++
+		w.Header().Set("Content-Type", "application/json")
+		if key == "sk-bad" {
+			w.WriteHeader(status)
+			return
+		}
+		_, _ = io.WriteString(w, f.Answer("fine"))
+	}
+}
+
+func TestU10AKeyThatIsRefusedIsSparedWhileAnotherServes(t *testing.T) {
+	for i, f := range gatewaytest.Providers() {
+		for _, status := range []int{401 + i, 429} {
+			u, asked := gatewaytest.NewFuncUpstream(t), new(sync.Map)
+			u.Handle(secondKey(f, status, asked))
+			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-bad,sk-good", f.EnvPrefix+"_BASE_URL="+u.URL, "MAX_RETRIES=0")
+			for range 6 {
+				if a := p.Chat(t, f.Request("")); a.Status != 200 || gatewaytest.TextOf(a.Body) != "fine" {
+					t.Errorf("%s, %d: %d %s", f.Name, status, a.Status, a.Body)
+				}
+			}
+			bad, _ := asked.Load("sk-bad")
+			good, _ := asked.Load("sk-good")
+			if bad == nil || *bad.(*int) > 3 || *good.(*int) != 6 { // it rests for a second, then for two
+				t.Errorf("%s, %d: %v", f.Name, status, asked)
+			}
+			if health := p.Get(t, "/health").Body; status != 403 && strings.Contains(health, `"`+f.Name+`":"degraded"`) == (status == 429) {
+				t.Errorf("%s, %d: %s", f.Name, status, health)
+			}
+		}
+	}
+}
+
+func TestG19AProviderThatFailsIsLeftAloneAndTheOthersServe(t *testing.T) {
+	fs := gatewaytest.Providers()
+	u := providertest.Serve(t, gatewaytest.JSON(200, fs[1].Answer("fine")))
+	p := gatewaytest.Start(t, "MAX_RETRIES=0", "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
+	for i := range 10 {
+		if a := p.Chat(t, fs[0].Request("")); a.Status != 502 {
+			t.Fatalf("failure %d: %d %s", i, a.Status, a.Body)
+		}
+	}
+	fastest := time.Hour
+	for i := range 20 {
+		began := time.Now()
+		a := p.Chat(t, fs[0].Request([]string{"", gatewaytest.Streaming}[i%2]))
+		fastest = min(fastest, time.Since(began))
+		if e := a.APIError(t); a.Status != 503 || e.Code != "provider_error" || e.Provider != "openai" || a.Header.Get("X-Should-Retry") != "true" || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
+		}
+	}
+	if fastest > 10*time.Millisecond {
+		t.Errorf("the fastest failure took %s", fastest)
+	}
+	if health := p.Get(t, "/health").Body; !strings.Contains(health, `"openai":"unhealthy"`) || !strings.Contains(health, `"anthropic":"healthy"`) || !strings.Contains(health, `{"status":"degraded"`) {
+		t.Errorf("%s", health)
+	}
+	if a := p.Chat(t, fs[1].Request("")); a.Status != 200 {
+		t.Errorf("another provider: %d %s", a.Status, a.Body)
+	}
+}
+
+// What only keeps a connection open is no beginning of an answer.
+func TestAStreamOfPingsIsLeftWhenItsFirstTokenIsLate(t *testing.T) {
+	for _, f := range gatewaytest.Providers() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			ping := ": ping\n\n"
+			if f.Name == "anthropic" {
+				ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
+			}
+			u := gatewaytest.NewFuncUpstream(t)
+			var calls atomic.Int64
+			fine := int64(1) // which of the calls is answered
+			u.Handle(func(w http.ResponseWriter, r *http.Request) {
+				pieces := []string{f.Start, f.Text("fine"), f.End}
+				if calls.Add(1) != fine {
+					pieces = slices.Repeat([]string{ping}, 1000)
+				}
+				gatewaytest.WriteSlowly("text/event-stream", 20*time.Millisecond, pieces...)(w, r)
+			})
+			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL, "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=1", "MAX_RETRIES=1")
+			fine = 2
+			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Status != 200 || gatewaytest.TextOf(s.Body) != "fine" || roles(s.Body) != 1 || calls.Load() != 2 {
+				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
+			}
+			began := time.Now()
+			s := p.Chat(t, f.Request(gatewaytest.Streaming))
+			if e := s.APIError(t); s.Status != 504 || e.Code != "provider_error" || s.Header.Get("X-Should-Retry") != "true" || calls.Load() != 4 {
+				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
+			}
+			if took := time.Since(began); took < 2*time.Second || took > 8*time.Second {
+				t.Errorf("two tries of a second took %s", took)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package gatewaytest
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"modelgateway/models/servertest"
+)
+
+// EachStorage are the kinds of storage that everything about callers is tried on.
+func EachStorage(t *testing.T, test func(t *testing.T, settings []string)) {
+	t.Helper()
+	t.Run("embedded", func(t *testing.T) {
+		test(t, []string{"DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "gateway.db")})
+	})
+	t.Run("servers", func(t *testing.T) {
+		test(t, []string{"DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)})
+	})
+}
+
+const (
+	JWTSecret = "JWT_SECRET=0f9c2b7a64d18e5330bb1f6ad2c4e8971b"
+	Ada       = `{"email":"Ada@Example.com ","password":"correct horse battery","name":"Ada"}`
+	Hello     = `{"model":"gpt-4",` + HiMessages + `}`
+)
+
+func Field(t testing.TB, a Answer, name string) string {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(a.Body), &fields); err != nil {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	value, _ := fields[name].(string)
+	return value
+}
+
+// Login registers and logs in, and returns the header of the token.
+func (p *Program) Login(t testing.TB) []string {
+	t.Helper()
+	if a := p.Call(t, "POST", "/auth/register", Ada); a.Status != 201 && a.Status != 409 {
+		t.Fatalf("register: %d %s", a.Status, a.Body)
+	}
+	a := p.Call(t, "POST", "/auth/login", `{"email":"ada@example.com","password":"correct horse battery"}`)
+	if a.Status != 200 || a.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("login: %d %s", a.Status, a.Body)
+	}
+	return []string{"Authorization", "Bearer " + Field(t, a, "token")}
+}
+
+func (p *Program) CreateKey(t testing.TB, token []string) (id, key string) {
+	t.Helper()
+	a := p.Call(t, "POST", "/auth/keys", `{"name":"app"}`, token...)
+	if a.Status != 201 || a.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("create key: %d %s", a.Status, a.Body)
+	}
+	return Field(t, a, "id"), Field(t, a, "key")
+}
+
+const HiMessages = `"messages":[{"role":"user","content":"hi"}]`
+
+// CreateLimitedKey makes a key with these limits, as members of JSON.
+func (p *Program) CreateLimitedKey(t testing.TB, token []string, limits string) (id, key string) {
+	t.Helper()
+	a := p.Call(t, "POST", "/auth/keys", `{"name":"app",`+limits+`}`, token...)
+	if a.Status != 201 {
+		t.Fatalf("%s: %d %s", limits, a.Status, a.Body)
+	}
+	return Field(t, a, "id"), Field(t, a, "key")
+}

@@ -1,0 +1,107 @@
+package gatewaytest
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"modelgateway/app"
+)
+
+// processVariable tells this test's binary to be the gateway.
+const processVariable = "MODELGATEWAY_TEST_IS_THE_PROGRAM"
+
+// Process is the gateway in a process of its own, main included.
+type Process struct {
+	*Program
+	Cmd    *exec.Cmd
+	Stderr *LogBuffer // standard error
+	ended  chan error
+}
+
+// RunAsProgram does not return in a process that launch has started: every test
+// that calls launch begins with it.
+func RunAsProgram() {
+	if os.Getenv(processVariable) != "" {
+		os.Args = os.Args[:1]
+		app.Main()
+	}
+}
+
+// Launch starts a process on a free port and waits until it serves. Standard
+// output goes where prepare puts it, else into the program's log.
+func Launch(t *testing.T, prepare func(cmd *exec.Cmd), settings ...string) *Process {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	test, _, _ := strings.Cut(t.Name(), "/")
+	p := &Process{
+		Program: &Program{URL: "http://" + address, Client: ValidatingClient(t), Log: NewLogBuffer()},
+		Cmd:     exec.Command(os.Args[0], "-test.run=^"+test+"$"),
+		Stderr:  NewLogBuffer(), ended: make(chan error, 1),
+	}
+	_, port, _ := net.SplitHostPort(address)
+	p.Cmd.Dir, p.Cmd.Stdout, p.Cmd.Stderr = t.TempDir(), p.Log, p.Stderr
+	p.Cmd.Env = append([]string{
+		processVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOST=127.0.0.1", "PORT=" + port, "LOG_FORMAT=json", "LOG_LEVEL=debug", "MODEL_DISCOVERY=false",
+		"SHUTDOWN_GRACE_SECONDS=5", "DATABASE_URL=sqlite:" + p.Cmd.Dir + "/gateway.db", "RATE_LIMIT_RPM=0", "AUTH_RATE_LIMIT_RPM=0",
+	}, settings...)
+	if prepare != nil {
+		prepare(p.Cmd)
+	}
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.ended <- p.Cmd.Wait() }() // ends with the process, killed below at the latest
+	t.Cleanup(func() { _ = p.Cmd.Process.Kill() })
+	p.AwaitServing(t, "at first")
+	return p
+}
+
+// AwaitServing waits until the gateway answers, which it has to unless it is gone.
+func (p *Process) AwaitServing(t *testing.T, when string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		resp, err := http.Get(p.URL + "/livez")
+		if err == nil {
+			_ = resp.Body.Close()
+			return
+		}
+		select {
+		case err := <-p.ended:
+			t.Fatalf("%s: it has ended: %v\n%s", when, err, p.Stderr)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: it does not answer: %v\n%s", when, err, p.Stderr)
+		}
+	}
+}
+
+// Wait waits for the process's end and is its exit code.
+func (p *Process) Wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-p.ended:
+		return p.Cmd.ProcessState.ExitCode()
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+		return 0
+	}
+}
+
+func (p *Process) Signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := p.Cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}

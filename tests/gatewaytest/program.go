@@ -1,0 +1,72 @@
+package gatewaytest
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/app"
+)
+
+// Program is the real gateway, started as main starts it.
+type Program struct {
+	URL    string
+	Client *http.Client // holds every answer against the OpenAPI document
+	Log    *LogBuffer
+	Stop   func() error // ends it as SIGTERM does, and waits
+}
+
+// Start runs the gateway on a free port with these settings.
+func Start(t testing.TB, settings ...string) *Program {
+	t.Helper()
+	p, err := TryStart(t, settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TryStart(t testing.TB, settings ...string) (*Program, error) {
+	t.Helper()
+	environ := append([]string{
+		"PORT=0", "HOST=127.0.0.1", "LOG_FORMAT=json", "LOG_LEVEL=debug", "MODEL_DISCOVERY=false", "SHUTDOWN_GRACE_SECONDS=5",
+		"DATABASE_URL=sqlite:" + t.TempDir() + "/gateway.db", "RATE_LIMIT_RPM=0", "AUTH_RATE_LIMIT_RPM=0",
+	}, settings...)
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Program{Log: NewLogBuffer()}
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, environ, p.Log) }()
+	var once sync.Once
+	var result error
+	p.Stop = func() error {
+		once.Do(func() {
+			cancel()
+			result = <-ended
+		})
+		return result
+	}
+	deadline := time.After(20 * time.Second)
+	for {
+		if address := p.Log.Field("listening", "address"); address != "" {
+			p.URL = "http://" + address
+			p.Client = ValidatingClient(t)
+			t.Cleanup(func() {
+				if err := p.Stop(); err != nil {
+					t.Errorf("the gateway ended with %v", err)
+				}
+			})
+			return p, nil
+		}
+		select {
+		case err := <-ended:
+			cancel()
+			return nil, err
+		case <-p.Log.grown:
+		case <-deadline:
+			cancel()
+			t.Fatalf("the gateway does not listen:\n%s", p.Log.String())
+		}
+	}
+}

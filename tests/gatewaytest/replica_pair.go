@@ -1,0 +1,91 @@
+package gatewaytest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/models/servertest"
+)
+
+// ReplicaPair is two programs on one PostgreSQL and one Redis that a test may break.
+type ReplicaPair struct {
+	*Replicas
+	Redis   *servertest.RedisServer
+	Token   []string
+	refused atomic.Int64 // calls of bursts
+}
+
+func StartReplicaPair(t *testing.T, more ...string) *ReplicaPair {
+	t.Helper()
+	redis := servertest.StartRedis(t)
+	settings := append([]string{"DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + redis.URL}, more...)
+	r := StartReplicas(t, NewPricedUpstream(t), 2, settings...)
+	return &ReplicaPair{Replicas: r, Redis: redis, Token: r.Programs[0].Login(t)}
+}
+
+// Burst is so many calls at once over these programs, of so many tokens each. It
+// says how many were served. Anything but a 429 of ours is a fault.
+func (p *ReplicaPair) Burst(calls int, key string, in, out int64, at ...*Program) (served int64) {
+	p.T.Helper()
+	var all sync.WaitGroup
+	var fine atomic.Int64
+	for i := range calls {
+		all.Go(func() {
+			o := Send(p.T.Context(), p.Client, at[i%len(at)].URL, PricedRequest(in, out, out, fmt.Sprint("burst-", i), i%3 == 0), key)
+			if wait, err := strconv.Atoi(o.Header.Get("Retry-After")); o.Status == 429 && err == nil && wait >= 1 && wait <= 60 && o.Header.Get("X-Should-Retry") == "true" &&
+				strings.Contains(o.Body, `"rate_limit_exceeded"`) && strings.Contains(o.Body, fmt.Sprint("try again in ", wait, "s")) {
+				p.refused.Add(1)
+			} else if o.Served(p.T) {
+				fine.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return fine.Load()
+}
+
+// AtOnce is how many of 24 calls run at once: the upstream answers none of them
+// before each has come to it or was refused.
+func (p *ReplicaPair) AtOnce(key string, at ...*Program) int64 {
+	p.T.Helper()
+	const calls = 24
+	Eventually(p.T, 20*time.Second, "the upstream is done with those before", func() bool { return p.Upstream.Live.Load() == 0 })
+	p.refused.Store(0)
+	p.Upstream.Hold.Lock()
+	go func() { // ends with the calls, or after the time that they have
+		defer p.Upstream.Hold.Unlock()
+		for began := time.Now(); p.Upstream.Live.Load()+p.refused.Load() < calls && time.Since(began) < 20*time.Second; {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return p.Burst(calls, key, 1, 1, at...)
+}
+
+// SharesFour waits until each program has all four calls of a key at once, and
+// both together have them. A program that had to wait for Redis too long goes on
+// with its share, of which the other did not hear.
+func (p *ReplicaPair) SharesFour(key string) {
+	p.T.Helper()
+	const limit, share = 4, 2
+	Eventually(p.T, 30*time.Second, "each has all of it", func() bool {
+		one, both, other := p.AtOnce(key, p.Programs[0]), p.AtOnce(key, p.Programs...), p.AtOnce(key, p.Programs[1])
+		if one > limit || other > limit || both > limit+share {
+			p.T.Errorf("%d and %d ran at once on each, %d on both", one, other, both)
+		}
+		return one == limit && both == limit && other == limit
+	})
+}
+
+// BalancesInAll is balances where calls of one name were made more than once.
+func (p *ReplicaPair) BalancesInAll() {
+	p.T.Helper()
+	Eventually(p.T, 20*time.Second, "the ledger balances", func() bool {
+		return Sum(p.T, p.DB, "SELECT count(*) FROM calls") == p.Upstream.Calls.Load() &&
+			Sum(p.T, p.DB, "SELECT sum(cost) FROM spend WHERE account = 'gateway'") == p.Upstream.Charged.Load()
+	})
+}

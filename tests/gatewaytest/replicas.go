@@ -1,0 +1,123 @@
+package gatewaytest
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Trials are few by default; RACE=100 makes them a hundred.
+func Trials(few int) int {
+	if n, err := strconv.Atoi(os.Getenv("RACE")); err == nil && n > 0 {
+		return n
+	}
+	return few
+}
+
+// Replicas is one budget that many spend from at once.
+type Replicas struct {
+	T        *testing.T
+	Programs []*Program
+	Upstream *PricedUpstream
+	Client   *http.Client
+	DB       *sql.DB
+}
+
+func StartReplicas(t *testing.T, u *PricedUpstream, replicas int, settings ...string) *Replicas {
+	t.Helper()
+	r := &Replicas{T: t, Upstream: u, Client: ParallelClient(t)}
+	for range replicas {
+		r.Programs = append(r.Programs, Start(t, u.Settings(settings...)...))
+	}
+	r.DB = OpenDatabase(t, settings)
+	return r
+}
+
+// SpendAtOnce is 500 calls at once over all programs with these keys in turn. It
+// returns how many were served. Some cost all that they could.
+func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
+	r.T.Helper()
+	const calls, most = 500, 2000
+	exact := rand.IntN(2) == 0
+	var all sync.WaitGroup
+	var fine atomic.Int64
+	gate := make(chan struct{})
+	for i := range calls {
+		in, out := 1+rand.Int64N(299), rand.Int64N(most+1) // no provider counts a prompt of nothing
+		if exact {
+			out = most
+		}
+		body := PricedRequest(in, out, most, fmt.Sprint(name, "-", i), i%3 == 0)
+		all.Go(func() {
+			<-gate
+			if Send(r.T.Context(), r.Client, r.Programs[i%len(r.Programs)].URL, body, keys[i%len(keys)]).Served(r.T) {
+				fine.Add(1)
+			}
+		})
+	}
+	close(gate)
+	all.Wait()
+	return fine.Load()
+}
+
+// SpendRest spends what is left of a budget, one call after the other. What remains
+// in the end is less than a call could cost: nothing stays reserved.
+func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int64) {
+	r.T.Helper()
+	const most = 2000
+	last := time.Now()
+	for i := 0; ; i++ {
+		body := PricedRequest(300, most, most, fmt.Sprint(name, "-rest-", i), false)
+		bound := int64(InputPrice*(len(body)+256+16) + OutputPrice*most)
+		if Send(r.T.Context(), r.Client, r.Programs[i%len(r.Programs)].URL, body, key).Served(r.T) {
+			last = time.Now()
+			continue
+		}
+		spent := Sum(r.T, r.DB, "SELECT sum(cost) FROM spend WHERE account = $1", account)
+		if limit-spent < bound {
+			return spent
+		}
+		if time.Since(last) > 30*time.Second {
+			r.T.Errorf("%s: %d of %d are spent, and a call of %d does not fit", name, spent, limit, bound)
+			return spent
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// AwaitSpent waits until the ledger has what the upstream has charged.
+func (r *Replicas) AwaitSpent(account string, charged int64) {
+	r.T.Helper()
+	Eventually(r.T, 20*time.Second, "the ledger has everything", func() bool {
+		return Sum(r.T, r.DB, "SELECT sum(cost) FROM spend WHERE account = $1", account) == charged
+	})
+}
+
+// AwaitBalance holds the ledger against what the upstream was asked for, call by call.
+func (r *Replicas) AwaitBalance() {
+	t := r.T
+	t.Helper()
+	Eventually(t, 20*time.Second, "a row for each call", func() bool {
+		return Sum(t, r.DB, "SELECT count(*) FROM calls") == r.Upstream.Calls.Load()
+	})
+	for query, want := range map[string]int64{
+		"SELECT count(*) FROM calls":                            r.Upstream.Calls.Load(),
+		"SELECT count(DISTINCT request_id) FROM calls":          r.Upstream.Calls.Load(),
+		"SELECT sum(cost) FROM calls":                           r.Upstream.Charged.Load(),
+		"SELECT sum(cost) FROM usage_days":                      r.Upstream.Charged.Load(),
+		"SELECT sum(calls) FROM usage_days":                     r.Upstream.Calls.Load(),
+		"SELECT sum(cost) FROM spend WHERE account = 'gateway'": r.Upstream.Charged.Load(),
+		"SELECT count(*) FROM calls WHERE estimated":            0,
+	} {
+		if got := Sum(t, r.DB, query); got != want {
+			t.Errorf("%s: %d, not %d", query, got, want)
+		}
+	}
+}

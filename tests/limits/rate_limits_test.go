@@ -1,0 +1,80 @@
+package limits
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestRateLimitsAnswerAsTheSpecificationSays(t *testing.T) {
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "RATE_LIMIT_RPM=5", "AUTH_RATE_LIMIT_RPM=3")...)
+		for i := range 7 {
+			a := p.Chat(t, gatewaytest.Hello)
+			if remaining := a.Header.Get("X-Ratelimit-Remaining-Requests"); a.Header.Get("X-Ratelimit-Limit-Requests") != "5" || remaining != strconv.Itoa(max(4-i, 0)) || a.Header.Get("X-Ratelimit-Reset-Requests") == "" {
+				t.Errorf("call %d: %v", i, a.Header)
+			}
+			if i < 5 {
+				if a.Status != 200 {
+					t.Errorf("call %d: %d %s", i, a.Status, a.Body)
+				}
+				continue
+			}
+			f := a.APIError(t)
+			wait := a.Header.Get("Retry-After")
+			if a.Status != 429 || f.Type != "rate_limit_error" || f.Code != "rate_limit_exceeded" || wait == "" || !strings.Contains(f.Message, wait+"s") || a.Header.Get("X-Should-Retry") != "true" {
+				t.Errorf("call %d: %d %s, Retry-After %s", i, a.Status, a.Body, wait)
+			}
+		}
+		for i := range 4 {
+			a := p.Call(t, "POST", "/auth/login", `{"email":"nobody@example.com","password":"wrong password"}`)
+			if want := map[bool]int{true: 401, false: 429}[i < 3]; a.Status != want {
+				t.Errorf("login %d: %d %s", i, a.Status, a.Body)
+			}
+		}
+	})
+}
+
+func TestForwardedAddressesAreBelievedFromTrustedProxiesAlone(t *testing.T) {
+	forge := func(p *gatewaytest.Program) int {
+		limited := 0
+		for i := range 6 {
+			if a := p.Call(t, "GET", "/v1/models", "", "X-Forwarded-For", "203.0.113."+strconv.Itoa(i)); a.Status == 429 {
+				limited++
+			}
+		}
+		return limited
+	}
+	if n := forge(gatewaytest.Start(t, "RATE_LIMIT_RPM=3")); n != 3 {
+		t.Errorf("forged addresses passed the limit: %d of 6 refused", n)
+	}
+	if n := forge(gatewaytest.Start(t, "RATE_LIMIT_RPM=3", "TRUSTED_PROXIES=127.0.0.0/8")); n != 0 {
+		t.Errorf("a trusted proxy is not believed: %d of 6 refused", n)
+	}
+}
+
+func TestR11EveryRouteThatMayBeTriedIsCounted(t *testing.T) {
+	const calls, tries = 1, 2
+	p := gatewaytest.Start(t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries), "TRUSTED_PROXIES=127.0.0.0/8")
+	for i, route := range []struct {
+		method, path, body string
+		limit              int
+	}{
+		{"POST", "/v1/chat/completions", gatewaytest.Hello, calls}, {"POST", "/v1/chat/completions", "{", calls},
+		{"GET", "/v1/models", "", calls}, {"GET", "/v1/models/gpt-4", "", calls}, {"GET", "/v1/models/nope", "", calls},
+		{"POST", "/auth/register", gatewaytest.Ada, tries}, {"POST", "/auth/login", gatewaytest.Ada, tries}, {"GET", "/auth/idp", "", tries}, {"GET", "/auth/idp/callback", "", tries},
+	} {
+		for n := range route.limit + 1 {
+			a := p.Call(t, route.method, route.path, route.body, "X-Forwarded-For", "203.0.113."+strconv.Itoa(i))
+			if a.Header.Get("X-Ratelimit-Limit-Requests") != strconv.Itoa(route.limit) {
+				t.Errorf("%s %s is not counted against %d: %v", route.method, route.path, route.limit, a.Header)
+			}
+			refused := a.Status == 429 && a.APIError(t).Code == "rate_limit_exceeded" && a.Header.Get("Retry-After") != ""
+			if refused != (n == route.limit) {
+				t.Errorf("%s %s, call %d: %d %s", route.method, route.path, n, a.Status, a.Body)
+			}
+		}
+	}
+}

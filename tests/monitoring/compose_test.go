@@ -1,0 +1,24 @@
+package monitoring
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"modelgateway/config"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+// A setting that the compose file forgets would be dropped in silence.
+func TestTheComposeFilePassesEverySettingOn(t *testing.T) {
+	text, err := os.ReadFile(gatewaytest.File(t, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range config.Settings() {
+		if s.Name != "HOST" && s.Name != "PORT" && !strings.Contains(string(text), "\n      "+s.Name+": ") {
+			t.Errorf("%s is missing", s.Name)
+		}
+	}
+}

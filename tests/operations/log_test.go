@@ -1,0 +1,93 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/app"
+	"modelgateway/tests/gatewaytest"
+)
+
+// outlet is what the log is written to: it can be stuck, as a full pipe is, or
+// broken, as a closed one is.
+type outlet struct {
+	*gatewaytest.LogBuffer
+	stuck chan struct{} // until it is closed
+	state atomic.Int32
+}
+
+const (
+	flowing = iota
+	full
+	closed
+)
+
+func (o *outlet) Write(p []byte) (int, error) {
+	switch o.state.Load() {
+	case full:
+		<-o.stuck
+		return 0, errors.New("stuck until the end")
+	case closed:
+		return 0, io.ErrClosedPipe
+	}
+	return o.LogBuffer.Write(p)
+}
+
+func TestR14O16ALogThatGoesNowhereStopsNeitherRequestsNorTheEnd(t *testing.T) {
+	id := strings.Repeat("i", 128) // makes lines long
+	for name, tt := range map[string]struct {
+		state    int32
+		requests int
+	}{"full": {full, 4000}, "closed": {closed, 400}} { // 4000 lines are more than may wait
+		t.Run(name, func(t *testing.T) {
+			out := &outlet{LogBuffer: gatewaytest.NewLogBuffer(), stuck: make(chan struct{})}
+			defer close(out.stuck)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				ended <- app.Run(ctx, []string{"PORT=0", "HOST=127.0.0.1", "LOG_FORMAT=json", "LOG_LEVEL=debug", "SIMULATOR=true", "MODEL_DISCOVERY=false", "RATE_LIMIT_RPM=0",
+					"SHUTDOWN_GRACE_SECONDS=5", "DATABASE_URL=sqlite:" + t.TempDir() + "/gateway.db"}, out)
+			}()
+			gatewaytest.Until(t, "it listens", func() bool { return out.Field("listening", "address") != "" })
+			p := &gatewaytest.Program{URL: "http://" + out.Field("listening", "address"), Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: 10 * time.Second}}
+			defer p.Client.CloseIdleConnections()
+			out.state.Store(tt.state)
+			var slow, failed atomic.Int64
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					for range tt.requests / 8 {
+						began := time.Now()
+						if p.Call(t, "GET", "/livez", "", "X-Request-Id", id).Status != 200 {
+							failed.Add(1)
+						}
+						if time.Since(began) > 5*time.Second {
+							slow.Add(1)
+						}
+					}
+				})
+			}
+			all.Wait()
+			if a := p.Chat(t, gatewaytest.Hello); a.Status != 200 || failed.Load() > 0 || slow.Load() > 0 {
+				t.Errorf("%d requests failed, %d waited; then %d", failed.Load(), slow.Load(), a.Status)
+			}
+			cancel()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("it does not end")
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package requests
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/providers/providertest"
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestQ2Q3Q4Q5Q6Q7Q8Q9WhatIsWrongReachesNoUpstream(t *testing.T) {
+	u := providertest.Serve(t, gatewaytest.JSON(200, `{}`))
+	p := configured(t, u)
+	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
+	for name, body := range map[string]string{
+		"Q2 too deep":                   `{"model":"<>",` + gatewaytest.HiMessages + `,"x":` + deep + `}`,
+		"Q3 the model twice":            `{"model":"<>","model":"<>",` + gatewaytest.HiMessages + `}`,
+		"Q3 twice, once escaped":        `{"model":"<>",` + gatewaytest.HiMessages + `,"mod\u0065l":"<>"}`,
+		"Q3 a role twice":               `{"model":"<>","messages":[{"role":"user","role":"user","content":"hi"}]}`,
+		"Q4 in capitals":                `{"MODEL":"<>",` + gatewaytest.HiMessages + `}`,
+		"Q4 messages in capitals":       `{"model":"<>","Messages":[{"role":"user","content":"hi"}]}`,
+		"Q5 bytes behind":               `{"model":"<>",` + gatewaytest.HiMessages + `}x`,
+		"Q5 a request behind":           `{"model":"<>",` + gatewaytest.HiMessages + `}{"model":"<>",` + gatewaytest.HiMessages + `}`,
+		"Q5 NUL behind":                 `{"model":"<>",` + gatewaytest.HiMessages + "}\x00",
+		"Q6 NaN":                        `{"model":"<>",` + gatewaytest.HiMessages + `,"temperature":NaN}`,
+		"Q6 1e400":                      `{"model":"<>",` + gatewaytest.HiMessages + `,"top_p":1e400}`,
+		"Q6 a fraction of tokens":       `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":1.5}`,
+		"Q6 tokens below zero":          `{"model":"<>",` + gatewaytest.HiMessages + `,"max_completion_tokens":-5}`,
+		"Q6 no tokens":                  `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":0}`,
+		"Q6 tokens in words":            `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":"9"}`,
+		"Q7 bytes that are no text":     `{"model":"<>","messages":[{"role":"user","content":"` + "\xff\xfe" + `"}]}`,
+		"Q7 a half of a character":      `{"model":"<>","messages":[{"role":"user","content":"\ud83d"}]}`,
+		"Q7 overlong":                   `{"model":"<>","messages":[{"role":"user","content":"` + "\xc0\xaf" + `"}]}`,
+		"Q7 in a field nobody knows":    `{"model":"<>",` + gatewaytest.HiMessages + `,"x":"` + "\xff" + `"}`,
+		"Q8 NUL in the model":           `{"model":"<>\u0000",` + gatewaytest.HiMessages + `}`,
+		"Q9 no messages":                `{"model":"<>","messages":[]}`,
+		"Q9 an unknown role":            `{"model":"<>","messages":[{"role":"Function","content":"hi"}]}`,
+		"Q9 a function without name":    `{"model":"<>","messages":[{"role":"user","content":"hi"},{"role":"function","content":"1"}]}`,
+		"Q9 a tool's answer without id": `{"model":"<>","messages":[{"role":"user","content":"hi"},{"role":"tool","content":"1"}]}`,
+	} {
+		for _, f := range gatewaytest.Providers() {
+			want := 400
+			if strings.HasPrefix(name, "Q8") {
+				want = 404
+			}
+			a := p.Chat(t, strings.ReplaceAll(body, "<>", f.Model))
+			if e := a.APIError(t); a.Status != want || e.Type != "invalid_request_error" || e.Message == "" {
+				t.Errorf("%s, %s: %d %s", name, f.Name, a.Status, a.Body)
+			}
+		}
+	}
+	for name, body := range map[string]string{
+		"Q2 too deep": `{"email":"a@x.com","password":"correct horse","name":"n","x":` + deep + `}`, "Q3 twice": `{"email":"a@x.com","email":"b@x.com","password":"correct horse","name":"n"}`,
+		"Q4 in capitals": `{"EMAIL":"a@x.com","password":"correct horse","name":"n"}`, "Q5 bytes behind": gatewaytest.Ada + "x", "Q7 no text": strings.Replace(gatewaytest.Ada, "correct", "\xff", 1),
+	} {
+		for _, path := range []string{"/auth/register", "/auth/login"} {
+			if a := p.Call(t, "POST", path, body); a.Status != 400 {
+				t.Errorf("%s, %s: %d %s", name, path, a.Status, a.Body)
+			}
+		}
+	}
+	if n := len(u.Requests()); n != 0 {
+		t.Errorf("%d calls reached an upstream", n)
+	}
+}
+
+func TestQ9NullIsAbsentInEveryField(t *testing.T) {
+	u := providertest.Serve(t)
+	p := configured(t, u)
+	fields := func(of reflect.Type) (names []string) {
+		for i := range of.NumField() {
+			if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	needed := map[string]bool{"model": true, "messages": true, "role": true, "content": true}
+	try := func(f gatewaytest.Provider, name, param, body string) {
+		u.Play(gatewaytest.JSON(200, f.Answer("a")))
+		a := p.Chat(t, body)
+		if !needed[name] {
+			if a.Status != 200 {
+				t.Errorf("%s, %s: %d %s", f.Name, param, a.Status, a.Body)
+			}
+			return
+		}
+		if e := a.APIError(t); a.Status != 400 || e.Code != "missing_field" || e.Param == nil || *e.Param != param {
+			t.Errorf("%s, %s: %d %s", f.Name, param, a.Status, a.Body)
+		}
+	}
+	request, message := fields(reflect.TypeFor[api.ChatRequest]()), fields(reflect.TypeFor[api.Message]())
+	if len(request) < 30 || len(message) < 8 {
+		t.Fatalf("the fields are not found: %v, %v", request, message)
+	}
+	for _, f := range gatewaytest.Providers() {
+		for _, name := range request {
+			members := map[string]json.RawMessage{"model": json.RawMessage(gatewaytest.Quote(f.Model)), "messages": json.RawMessage(`[{"role":"user","content":"hi"}]`)}
+			members[name] = json.RawMessage("null")
+			body, err := json.Marshal(members)
+			if err != nil {
+				t.Fatal(err)
+			}
+			try(f, name, name, string(body))
+		}
+		for _, name := range message {
+			members := map[string]any{"role": "user", "content": "hi"}
+			members[name] = nil
+			body, err := json.Marshal(map[string]any{"model": f.Model, "messages": []any{members}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			try(f, name, "messages[0]."+name, string(body))
+		}
+	}
+}
+
+func TestQ9AHundredThousandMessagesAreServedInGoodTime(t *testing.T) {
+	const many = 100_000
+	u := providertest.Serve(t)
+	p := configured(t, u, "LOG_LEVEL=info")
+	var b strings.Builder
+	for i := range many {
+		role := "user"
+		if i%2 == 1 {
+			role = "assistant"
+		}
+		b.WriteString(`{"role":"` + role + `","content":"m` + strconv.Itoa(i) + `"},`)
+	}
+	messages := b.String() + `{"role":"user","content":"last"}`
+	for _, f := range gatewaytest.Providers() {
+		u.Play(gatewaytest.JSON(200, f.Answer("a")))
+		began := time.Now()
+		a := p.Chat(t, `{"model":"`+f.Model+`","messages":[`+messages+`]}`)
+		if took := time.Since(began); a.Status != 200 || took > 30*time.Second {
+			t.Errorf("%s: %d after %s", f.Name, a.Status, took)
+			continue
+		}
+		sent := string(u.Requests()[0].Body)
+		if strings.Count(sent, `"m`) < many || !strings.Contains(sent, `"m99999"`) || !strings.Contains(sent, `"last"`) {
+			t.Errorf("%s: messages are missing in %d bytes", f.Name, len(sent))
+		}
+	}
+}

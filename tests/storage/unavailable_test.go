@@ -1,0 +1,93 @@
+package storage
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"modelgateway/models/servertest"
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestO1O2ADatabaseThatComesLate(t *testing.T) {
+	server := servertest.StartPostgres(t)
+	server.Stop()
+	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+	if a := p.Get(t, "/health"); a.Status != 503 || !strings.Contains(a.Body, `"status":"unhealthy"`) {
+		t.Errorf("O1 health: %d %s", a.Status, a.Body)
+	}
+	key := "mgw_" + strings.Repeat("a", 40)
+	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 401 && a.Status != 503 {
+		t.Errorf("O1 chat: %d %s", a.Status, a.Body)
+	}
+	if a := p.Call(t, "POST", "/auth/register", gatewaytest.Ada); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
+		t.Errorf("O1 register: %d %s", a.Status, a.Body)
+	}
+	server.Restart()
+	gatewaytest.Until(t, "the gateway is ready", func() bool { return p.Get(t, "/readyz").Status == 200 })
+	token := p.Login(t)
+	_, key = p.CreateKey(t, token)
+	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 200 {
+		t.Errorf("after its return: %d %s", a.Status, a.Body)
+	}
+	server.Kill()
+	time.Sleep(1500 * time.Millisecond) // what is cached is good for a second
+	for _, credential := range [][]string{{"Authorization", "Bearer " + key}, token} {
+		if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
+			t.Errorf("O2 a good credential while the database is gone: %d %s", a.Status, a.Body)
+		}
+	}
+	server.Restart()
+	gatewaytest.Until(t, "the key works again", func() bool { return p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key).Status == 200 })
+}
+
+func TestO2OpenModeServesWithoutItsDatabase(t *testing.T) {
+	server := servertest.StartPostgres(t)
+	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL)
+	token := p.Login(t)
+	_, key := p.CreateKey(t, token)
+	server.Freeze()
+	defer server.Thaw()
+	for _, credential := range [][]string{nil, {"Authorization", "Bearer " + key}, token, {"Authorization", "Bearer sk-x"}} {
+		began := time.Now()
+		if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 200 || time.Since(began) > 5*time.Second {
+			t.Errorf("%.30v: %d after %s %s", credential, a.Status, time.Since(began), a.Body)
+		}
+	}
+	if a := p.Call(t, http.MethodPost, "/auth/login", `{"email":"ada@example.com","password":"correct horse battery"}`); a.Status != 503 {
+		t.Errorf("login: %d %s", a.Status, a.Body)
+	}
+}
+
+func TestO5ADatabaseWithoutConnectionsLeftIsOurFaultNotTheCallers(t *testing.T) {
+	server := servertest.StartPostgres(t, "max_connections=8")
+	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=" + server.URL}
+	first := gatewaytest.Start(t, settings...)
+	_, key := first.CreateKey(t, first.Login(t))
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	var held []*pgx.Conn
+	defer func() {
+		for _, c := range held {
+			_ = c.Close(context.Background())
+		}
+	}()
+	for {
+		c, err := pgx.Connect(t.Context(), server.URL)
+		if err != nil {
+			break
+		}
+		held = append(held, c)
+	}
+	p := gatewaytest.Start(t, settings...)
+	began := time.Now()
+	a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key)
+	if a.Status != 503 || a.APIError(t).Code != "service_unavailable" || time.Since(began) > 3*time.Second {
+		t.Errorf("%d after %s %s", a.Status, time.Since(began), a.Body)
+	}
+}

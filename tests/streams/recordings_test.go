@@ -1,0 +1,45 @@
+package streams
+
+import (
+	"testing"
+
+	"modelgateway/providers/providertest"
+	"modelgateway/tests/gatewaytest"
+)
+
+// TestRecordingsThroughTheRunningGateway plays every recorded answer to the
+// real program and compares what its client sees with what is expected. The
+// environment's RECORDINGS names a folder with more of them than the
+// project's own.
+func TestRecordingsThroughTheRunningGateway(t *testing.T) {
+	u := providertest.Serve(t)
+	var settings []string
+	models := map[string]string{}
+	for _, f := range gatewaytest.Providers() {
+		settings = append(settings, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL)
+		models[f.Name] = f.Model
+	}
+	p := gatewaytest.Start(t, settings...)
+	recordings := providertest.Load(t, providertest.Dir())
+	right := 0
+	for _, rec := range recordings {
+		t.Run(rec.File, func(t *testing.T) {
+			u.Play(rec.Script())
+			members := ""
+			if rec.Stream {
+				members = `,"stream":true,"stream_options":{"include_usage":true}`
+			}
+			a := p.Chat(t, `{"model":"`+models[rec.Provider]+`",`+gatewaytest.HiMessages+members+`}`)
+			got := providertest.FromAnswer(a.Status, []byte(a.Body))
+			if rec.Stream && a.Status == 200 {
+				got = providertest.FromStream([]byte(a.Body))
+			}
+			if err := providertest.Compare(rec, got); err != nil {
+				t.Errorf("%v\n%s", err, a.Body)
+				return
+			}
+			right++
+		})
+	}
+	t.Logf("%d of %d recordings are as expected, %d of them by argued exceptions", right, len(recordings), len(providertest.Deviations()))
+}

@@ -1,0 +1,295 @@
+package upstreams
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"modelgateway/providers/providertest"
+	"modelgateway/tests/gatewaytest"
+)
+
+// body is a script of status 200 with this body.
+func body(kind, text string) providertest.Script {
+	return providertest.Script{Header: http.Header{"Content-Type": {kind}}, Pieces: [][]byte{[]byte(text)}}
+}
+
+// TestU6WhatIsNoAnswerIsAProviderError has bodies under a status of success that
+// are of no use.
+func TestU6WhatIsNoAnswerIsAProviderError(t *testing.T) {
+	for _, f := range gatewaytest.Providers() {
+		t.Run(f.Name, func(t *testing.T) {
+			u := providertest.Serve(t)
+			answer := f.Answer("hello")
+			type nonsense struct {
+				name   string
+				script providertest.Script
+			}
+			all := []nonsense{
+				{"HTML", body("text/html", "<!DOCTYPE html>\n<html><body>Welcome to nginx!</body></html>\n")},
+				{"HTML that says it is JSON", body("application/json", "<html>{}</html>")},
+				{"text", body("text/plain", "upstream connect error or disconnect/reset before headers")},
+				{"nothing", body("application/json", "")},
+				{"spaces", body("application/json", " \r\n\t ")},
+				{"no content", providertest.Script{Status: 204}},
+				{"nothing has changed", providertest.Script{Status: 304}},
+				{"an unheard-of status", gatewaytest.JSON(999, answer)},
+				{"bytes", body("application/json", "\x00\xff\xfe\x1f\x8b")},
+				{"half", body("application/json", answer[:len(answer)/2])},
+				{"all but the last bracket", body("application/json", answer[:len(answer)-1])},
+				{"text that is a number", body("application/json", strings.Replace(answer, `"hello"`, `{"a":5}`, 1))},
+				{"a list as an object", body("application/json", strings.NewReplacer(`"choices":[`, `"choices":{"a":[`, `"content":[`, `"content":{"a":[`, `"candidates":[`, `"candidates":{"a":[`, `],"usage"`, `]},"usage"`, `],"stop_reason"`, `]},"stop_reason"`).Replace(answer))},
+				{"nested too deep", body("application/json", strings.Repeat(`{"a":[`, 100_000))},
+			}
+			for _, value := range []string{"null", "{}", "[]", `"hello"`, "5", "true", `{"choices":[]}`, `{"candidates":[]}`, `{"type":"message"}`, `{"choices":null,"content":null,"candidates":null}`} {
+				all = append(all, nonsense{value, body("application/json", value)}, nonsense{"events of " + value, gatewaytest.Events(providertest.Proper, "data: "+value+"\n\n")})
+			}
+			for some := range slices.Chunk(all, fewFailures/2) {
+				p := alone(t, f, u.URL)
+				for _, tt := range some {
+					u.Play(tt.script)
+					refused(t, f, tt.name, p.Chat(t, f.Request("")), 502)
+					refused(t, f, tt.name+", a stream", p.Chat(t, f.Request(gatewaytest.Streaming)), 502)
+				}
+			}
+		})
+	}
+}
+
+// odd is a way of writing a stream that changes nothing of what it says.
+type odd struct {
+	name   string
+	script providertest.Script
+}
+
+func odds(f gatewaytest.Provider) []odd {
+	whole := []string{f.Start, f.Text("a"), f.Text("b"), f.End}
+	write := func(change func(string) string) providertest.Script {
+		var changed []string
+		for _, piece := range whole {
+			changed = append(changed, change(piece))
+		}
+		return gatewaytest.Events(providertest.Proper, changed...)
+	}
+	replace := func(pairs ...string) providertest.Script { return write(strings.NewReplacer(pairs...).Replace) }
+	unix := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+	before := func(line string) providertest.Script { return write(func(s string) string { return line + s }) }
+	all := []odd{
+		{"as it is", gatewaytest.Events(providertest.Proper, whole...)},
+		{"byte by byte", gatewaytest.Events(providertest.Proper, whole...).Bytewise()},
+		{"in one piece", gatewaytest.Events(providertest.Proper, strings.Join(whole, ""))},
+		{"LF", write(unix)},
+		{"CRLF", write(func(s string) string { return strings.ReplaceAll(unix(s), "\n", "\r\n") })},
+		{"CR", write(func(s string) string { return strings.ReplaceAll(unix(s), "\n", "\r") })},
+		{"a byte order mark", gatewaytest.Events(providertest.Proper, slices.Concat([]string{"\xef\xbb\xbf"}, whole)...)},
+		{"comments", before(": ping\n\n:\n\n: data: {\"no\":1}\n\n")},
+		{"empty events", before("\n\nevent: x\n\nid\n\n")},
+		{"ids and waits", before("id: 7\nretry: 10\n")},
+		{"fields nobody knows", before("x: 1\nfuture\n")},
+		{"events nobody knows", before("event: future\ndata: {\"type\":\"future\",\"x\":[1]}\n\n")},
+		{"pings", before("event: ping\ndata: {\"type\":\"ping\"}\n\n")},
+		{"no space behind the colon", replace("data: {", "data:{")},
+		{"spaces in the JSON", replace(`":`, `" : `, "data: {", "data:  {  ")},
+		{"escapes", replace(`"a"`, `"\u0061"`)},
+		{"data in several lines", replace(`,"`, ",\ndata: \"")},
+		{"no last newline", gatewaytest.Events(providertest.Proper, f.Start, f.Text("a"), f.Text("b"), strings.TrimRight(f.End, "\r\n"))},
+		{"a type that is no stream's", providertest.Script{Header: http.Header{"Content-Type": {"application/json"}}, Pieces: gatewaytest.Events(providertest.Proper, whole...).Pieces}},
+		{"usage and nothing else, first", withFirst(f, `{"choices":[],"candidates":[],"type":"message_delta","usage":{"prompt_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}`)},
+	}
+	if f.Name != "gemini" { // its streams have no end mark but that of the body
+		all = append(all, odd{"data behind the end", gatewaytest.Events(providertest.Proper, slices.Concat(whole, []string{f.Text("late"), f.ErrorEvent, "data: {\n\n"})...)},
+			odd{"silence behind the end", gatewaytest.Events(providertest.Hold, whole...)},
+			odd{"a reset behind the end", gatewaytest.Events(providertest.Reset, whole...)})
+	}
+	return all
+}
+
+// withFirst is a stream with an event of this data right behind its start.
+func withFirst(f gatewaytest.Provider, data string) providertest.Script {
+	return gatewaytest.Events(providertest.Proper, f.Start, "data: "+data+"\n\n", f.Text("a"), f.Text("b"), f.End)
+}
+
+func TestU7HowAStreamIsWrittenChangesNothing(t *testing.T) {
+	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
+		for _, tt := range odds(f) {
+			u.Play(tt.script)
+			s := p.Chat(t, f.Request(gatewaytest.Streaming+`,"stream_options":{"include_usage":true}`))
+			var text, reason string
+			var usage int
+			for _, c := range chunks(t, s) {
+				for _, choice := range c.Choices {
+					text += choice.Delta.Content
+					reason += choice.FinishReason
+				}
+				usage += c.Usage.Total
+			}
+			if s.Err != nil || text != "ab" || reason != "stop" || usage != 7 || !strings.HasSuffix(s.Body, "data: [DONE]\n\n") {
+				t.Errorf("%s: %v %s", tt.name, s.Err, s.Body)
+			}
+		}
+	})
+}
+
+// shown is what the tests look at in a chunk.
+type shown struct {
+	ID, Model, Object string
+	Created           int64
+	Choices           []struct {
+		Delta        struct{ Content string }
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+		Total      int `json:"total_tokens"`
+	}
+}
+
+// chunks are those of a stream, without its last event and its comments.
+func chunks(t testing.TB, s gatewaytest.Answer) []shown {
+	t.Helper()
+	var all []shown
+	for line := range strings.Lines(s.Body) {
+		data, ok := strings.CutPrefix(line, "data: {")
+		if !ok {
+			continue
+		}
+		var c shown
+		if err := json.Unmarshal([]byte("{"+data), &c); err != nil {
+			t.Errorf("%v: %s", err, line)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// TestU7AMalformedStreamIsNeverShownAsWhole has what no reader can make sense
+// of, behind a part that was sound.
+func TestU7AMalformedStreamIsNeverShownAsWhole(t *testing.T) {
+	for _, f := range gatewaytest.Providers() {
+		t.Run(f.Name, func(t *testing.T) {
+			u := providertest.Serve(t)
+			var all []odd
+			for name, data := range map[string]string{
+				"half a JSON": `{"choices":[{"delta":{"content":"x`, "no JSON": "hello", "HTML": "<html><body>504</body></html>", "a number": "5", "a list": `["a"]`,
+				"bytes": "\x00\x01\xff", "nested too deep": strings.Repeat(`{"a":[`, 20_000), "a text that is a number": strings.TrimSpace(strings.ReplaceAll(f.Text("5"), `"5"`, "5")),
+			} {
+				data = data[strings.LastIndex(data, "data: ")+1:]
+				all = append(all, odd{name, gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), "data: "+strings.TrimPrefix(data, "ata: ")+"\n\n", f.Text("no"), f.End)})
+			}
+			all = append(all,
+				odd{"an error event", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent, f.End)},
+				odd{"no end", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"))},
+				odd{"half an end", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.End[:len(f.End)/4])},
+				odd{"an end of another protocol", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), "data: [DONE\n\n")},
+			)
+			for some := range slices.Chunk(all, fewFailures) {
+				p := alone(t, f, u.URL)
+				for _, tt := range some {
+					u.Play(tt.script)
+					s := p.Chat(t, f.Request(gatewaytest.Streaming))
+					brokeOff(t, tt.name, s)
+					if !strings.Contains(s.Body, `"content":"par"`) || strings.Contains(s.Body, `"no"`) {
+						t.Errorf("%s: %s", tt.name, s.Body)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestU13ChunksOfOneStreamAgree has an upstream whose every event claims to be of
+// another answer.
+func TestU13ChunksOfOneStreamAgree(t *testing.T) {
+	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
+		other := func(s, id string) string {
+			return strings.NewReplacer(`"id":"x"`, `"id":"`+id+`"`, `"responseId":"x"`, `"responseId":"`+id+`"`, `"created":5`, `"created":`+strconv.Itoa(len(id)),
+				`"model":"gpt-4-0613"`, `"model":"m-`+id+`"`, `"model":"claude-haiku-4-5-20251001"`, `"model":"m-`+id+`"`, `"modelVersion":"gemini-2.5-flash"`, `"modelVersion":"m-`+id+`"`).Replace(s)
+		}
+		for name, script := range map[string]providertest.Script{
+			"each another":       gatewaytest.Events(providertest.Proper, f.Start, other(f.Start, "y"), other(f.Text("a"), "zz"), other(f.Text("b"), ""), other(f.End, "www")),
+			"the first has none": gatewaytest.Events(providertest.Proper, other(f.Start, ""), f.Text("a"), other(f.Text("b"), "y"), other(f.End, "zz")),
+		} {
+			u.Play(script)
+			s := p.Chat(t, f.Request(gatewaytest.Streaming+`,"stream_options":{"include_usage":true}`))
+			all := chunks(t, s)
+			if s.Err != nil || len(all) < 4 || all[0].ID == "" || all[0].Model == "" || all[0].Created <= 0 {
+				t.Errorf("%s: %v %s", name, s.Err, s.Body)
+				continue
+			}
+			for _, c := range all {
+				if c.ID != all[0].ID || c.Model != all[0].Model || c.Created != all[0].Created || c.Object != "chat.completion.chunk" {
+					t.Errorf("%s: %s", name, s.Body)
+				}
+			}
+		}
+	})
+}
+
+// withUsage is what the family says with another usage in it.
+func withUsage(f gatewaytest.Provider, text, usage string) string {
+	name := map[string]string{"gemini": "usageMetadata"}[f.Name]
+	if name == "" {
+		name = "usage"
+	}
+	member := regexp.MustCompile(`,"` + name + `":\{[^}]*\}`)
+	if usage == "" {
+		return member.ReplaceAllString(text, "")
+	}
+	return member.ReplaceAllString(text, `,"`+name+`":`+usage)
+}
+
+// counts is a usage in which every count of every provider is n.
+func counts(n string) string {
+	var members []string
+	for _, name := range []string{
+		"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+		"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount", "cachedContentTokenCount", "totalTokenCount",
+	} {
+		members = append(members, gatewaytest.Quote(name)+":"+n)
+	}
+	return "{" + strings.Join(members, ",") + `,"prompt_tokens_details":{"cached_tokens":` + n + `},"completion_tokens_details":{"reasoning_tokens":` + n + `}}`
+}
+
+// TestU14AbsurdUsageCostsNoAnswer has counts that are none. The answer was
+// good, and was paid for: it comes, with counts that make sense or without any.
+func TestU14AbsurdUsageCostsNoAnswer(t *testing.T) {
+	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
+		for _, usage := range []string{
+			"", "null", "{}", counts("-1"), counts("-9223372036854775808"), counts("0"), counts("9223372036854775807"), counts("18446744073709551616"),
+			counts("1e30"), counts("1.5"), counts(`"7"`), counts("null"), counts("true"), counts("{}"), `{"prompt_tokens":3,"input_tokens":3,"promptTokenCount":3}`,
+		} {
+			u.Play(gatewaytest.JSON(200, withUsage(f, f.Answer("hello"), usage)))
+			a := p.Chat(t, f.Request(""))
+			var whole shown
+			if err := json.Unmarshal([]byte(a.Body), &whole); err != nil || a.Status != 200 || !strings.Contains(a.Body, `"content":"hello"`) {
+				t.Errorf("%.60s: %d %v %s", usage, a.Status, err, a.Body)
+			}
+			sensible(t, usage, whole)
+			u.Play(gatewaytest.Events(providertest.Proper, withUsage(f, f.Start, usage), f.Text("hello"), withUsage(f, f.End, usage)))
+			s := p.Chat(t, f.Request(gatewaytest.Streaming+`,"stream_options":{"include_usage":true}`))
+			if s.Err != nil || !strings.Contains(s.Body, `"content":"hello"`) || !strings.HasSuffix(s.Body, "[DONE]\n\n") {
+				t.Errorf("%.60s, a stream: %v %s", usage, s.Err, s.Body)
+			}
+			for _, c := range chunks(t, s) {
+				sensible(t, usage, c)
+			}
+		}
+		for name, n := range gatewaytest.ParseMetrics(t, p.Get(t, "/metrics").Body) {
+			if strings.HasPrefix(name, "modelgateway_tokens_total") && (n < 0 || n > 1e18) {
+				t.Errorf("%s is %v", name, n)
+			}
+		}
+	})
+}
+
+func sensible(t testing.TB, usage string, s shown) {
+	t.Helper()
+	if u := s.Usage; u.Prompt < 0 || u.Completion < 0 || u.Total < 0 || u.Total < u.Prompt || u.Total < u.Completion {
+		t.Errorf("%.60s became %+v", usage, u)
+	}
+}
