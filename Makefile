@@ -21,7 +21,7 @@ build: ## Build the static binary bin/modelgateway
 
 test: compiler ## Run every test under the race detector, and the ceilings of allocations without it
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
-	CGO_ENABLED=0 go test -run Allocations ./models/... ./providers/... ./services ./router
+	CGO_ENABLED=0 go test -run Allocations ./models/... ./providers/... ./services/... ./router
 	$(if $(CI),$(MAKE) --no-print-directory fuzz)
 
 faults: compiler ## Show every promise of docs/reliability.md in full (about an hour)

@@ -24,8 +24,16 @@ import (
 	"modelgateway/providers/all"
 	"modelgateway/router"
 	"modelgateway/services"
+	"modelgateway/services/account"
+	"modelgateway/services/admin"
+	"modelgateway/services/auth"
+	"modelgateway/services/budget"
 	"modelgateway/services/idp"
+	"modelgateway/services/inflight"
+	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
+	"modelgateway/services/ratelimit"
+	"modelgateway/services/registry"
 	"modelgateway/services/tracing"
 	"modelgateway/web"
 )
@@ -36,14 +44,14 @@ type gateway struct {
 	store          *models.Store
 	cache          *redis.Client // nil: everything shared stays in this process
 	health         *services.Health
-	discovery      *services.Discovery
-	revisions      *services.Revisions
-	keys           *services.Keys
-	administration *services.Admin
-	ledger         *services.Ledger
-	budgets        *services.Budgets
-	quotas         *services.Quotas
-	slots          *services.Slots
+	discovery      *registry.Discovery
+	revisions      *auth.Revisions
+	keys           *auth.Keys
+	administration *admin.Service
+	ledger         *ledger.Writer
+	budgets        *budget.Service
+	quotas         *ratelimit.Quotas
+	slots          *inflight.Slots
 	tracer         *tracing.Tracer // nil: off
 	logDropped     func() float64  // lines
 	metrics        *metrics.Metrics
@@ -71,7 +79,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if err != nil {
 		return g, err
 	}
-	g.slots = services.NewSlots(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
+	g.slots = inflight.New(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
 	g.spending(cfg.Spend, chat)
 	g.health = &services.Health{
 		Chat: chat, Version: Version(), Started: time.Now(), Log: log,
@@ -93,7 +101,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if opts.Admin, err = g.admin(cfg); err != nil {
 		return g, err
 	}
-	g.watch(cfg, opts.Chat, map[string]*services.Limit{"calls": opts.CallLimit, "auth": opts.AuthLimit})
+	g.watch(cfg, opts.Chat, map[string]*ratelimit.Requests{"calls": opts.CallLimit, "auth": opts.AuthLimit})
 	g.handler, err = router.New(opts)
 	return g, err
 }
@@ -126,19 +134,19 @@ func (g *gateway) probeCache(ctx context.Context) error {
 
 // chat puts the providers behind the one API.
 func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat, error) {
-	upstreams, listers := map[string]*services.Upstream{}, map[string]services.Listing{}
+	upstreams, listers := map[string]*services.Upstream{}, map[string]registry.Listing{}
 	for _, p := range all.New(cfg) {
 		upstreams[p.Name] = services.NewUpstream(p.Name, p.Provider, p.Keys, time.Now)
 		if lister, ok := p.Provider.(providers.Lister); ok {
-			listers[p.Name] = services.Listing{Lister: lister, Key: p.Keys[0].Reveal()}
+			listers[p.Name] = registry.Listing{Lister: lister, Key: p.Keys[0].Reveal()}
 		}
 	}
 	if len(upstreams) == 0 {
 		g.log.Warn("no provider is configured: chat completions will be answered with 503; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or SIMULATOR=true to try things out")
 	}
 	configured := func(name string) bool { return upstreams[name] != nil }
-	listed := services.NewModels(list, configured, time.Now)
-	g.discovery = &services.Discovery{Models: listed, Listers: listers, Log: g.log}
+	listed := registry.New(list, configured, time.Now)
+	g.discovery = &registry.Discovery{Models: listed, Listers: listers, Log: g.log}
 	fallbacks, err := g.fallbacks(cfg, list)
 	return &services.Chat{
 		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator,
@@ -165,28 +173,28 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 		g.log.Warn("JWT_SECRET is not set: logins end with this process")
 		secret = []byte(rand.Text() + rand.Text())
 	}
-	g.revisions = services.NewRevisions(g.store, time.Now)
-	tokens := services.NewTokens(services.TokenOptions{
+	g.revisions = auth.NewRevisions(g.store, time.Now)
+	tokens := auth.NewTokens(auth.TokenOptions{
 		Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), Expiry: cfg.JWTExpiry,
 		Issuer: "modelgateway", Store: g.store, Now: time.Now, Revisions: g.revisions,
 	})
-	g.keys = services.NewKeys(services.KeyOptions{
+	g.keys = auth.NewKeys(auth.KeyOptions{
 		Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
 		Known:    func(model string) bool { _, err := opts.Models.Service.Resolve(model); return err == nil },
 		Defaults: keyDefaults(cfg.Spend.Keys),
 	})
-	accounts := services.NewAccounts(services.AccountOptions{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
+	accounts := account.New(account.Options{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
 	login, err := idp.New(idp.Options{
 		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
-		Issue: tokens.Issue, NormalEmail: services.NormalEmail,
-		Allowed: func(email string) bool { return services.DomainAllowed(email, cfg.AllowedEmailDomains) },
+		Issue: tokens.Issue, NormalEmail: account.NormalEmail,
+		Allowed: func(email string) bool { return account.DomainAllowed(email, cfg.AllowedEmailDomains) },
 	})
 	if err != nil {
 		return fmt.Errorf("IDP_PROVIDER: %w", err)
 	}
 	opts.Auth = &controllers.Auth{Accounts: accounts, Now: time.Now}
 	opts.Keys = &controllers.Keys{Service: g.keys}
-	opts.Usage = &controllers.Usage{Service: services.NewUsage(g.store, time.Now)}
+	opts.Usage = &controllers.Usage{Service: ledger.NewUsage(g.store, time.Now)}
 	opts.IDP = &controllers.IDP{Service: login, Now: time.Now}
 	opts.Callers = middleware.Auth{Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
 	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {
@@ -200,18 +208,18 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 func (g *gateway) admin(cfg config.Config) (*controllers.Admin, error) {
 	emails := make([]string, len(cfg.Spend.AdminEmails))
 	for i, email := range cfg.Spend.AdminEmails {
-		normal, err := services.NormalEmail(email)
+		normal, err := account.NormalEmail(email)
 		if err != nil {
 			return nil, fmt.Errorf("ADMIN_EMAILS: the address of place %d is not one that can register", i+1)
 		}
 		emails[i] = normal
 	}
-	g.administration = services.NewAdmin(services.AdminOptions{Store: g.store, Keys: g.keys, Emails: emails, Now: time.Now})
+	g.administration = admin.New(admin.Options{Store: g.store, Keys: g.keys, Emails: emails, Now: time.Now})
 	return &controllers.Admin{Service: g.administration}, nil
 }
 
-func keyDefaults(c config.KeyDefaults) services.KeyDefaults {
-	d := services.KeyDefaults{
+func keyDefaults(c config.KeyDefaults) auth.KeyDefaults {
+	d := auth.KeyDefaults{
 		Limits: models.Limits{
 			Models: models.Names(strings.Join(c.Models, ",")), RPMLimit: c.RPM, TPMLimit: c.TPM, MaxParallel: c.MaxParallel,
 		},
@@ -223,6 +231,6 @@ func keyDefaults(c config.KeyDefaults) services.KeyDefaults {
 	return d
 }
 
-func (g *gateway) limit(name string, perMinute int) (*services.Limit, error) {
-	return services.NewLimit(services.LimitOptions{Name: name, PerMinute: perMinute, Redis: g.cache, Log: g.log, Now: time.Now})
+func (g *gateway) limit(name string, perMinute int) (*ratelimit.Requests, error) {
+	return ratelimit.NewRequests(ratelimit.RequestOptions{Name: name, PerMinute: perMinute, Redis: g.cache, Log: g.log, Now: time.Now})
 }

@@ -10,21 +10,24 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/catalog"
 	"modelgateway/services"
+	"modelgateway/services/budget"
+	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
+	"modelgateway/services/ratelimit"
 )
 
 // spending adds what knows and bounds what calls cost.
 func (g *gateway) spending(cfg config.Spend, chat *services.Chat) {
-	g.budgets = services.NewBudgets(services.BudgetOptions{Store: g.store, Log: g.log, Now: time.Now})
+	g.budgets = budget.New(budget.Options{Store: g.store, Log: g.log, Now: time.Now})
 	const day = 24 * time.Hour
-	g.ledger = services.NewLedger(services.LedgerOptions{
+	g.ledger = ledger.NewWriter(ledger.Options{
 		Store: g.store, Replica: g.budgets.Replica(), Retention: time.Duration(cfg.RetentionDays) * day,
 		Log: g.log, Now: time.Now, Written: g.budgets.Written,
 	})
-	g.quotas = services.NewQuotas(services.QuotaOptions{Redis: g.cache, Log: g.log, Now: time.Now})
+	g.quotas = ratelimit.NewQuotas(ratelimit.QuotaOptions{Redis: g.cache, Log: g.log, Now: time.Now})
 	chat.Ledger, chat.Budgets, chat.Quotas = g.ledger, g.budgets, g.quotas
 	if cfg.MaxBudget >= 0 {
-		chat.Budget = &services.Budget{
+		chat.Budget = &budget.Budget{
 			Account: models.AccountOfAll, Window: models.Window(cfg.BudgetWindow), Limit: cfg.MaxBudget, Name: "the gateway",
 		}
 	}
@@ -46,11 +49,11 @@ func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
 }
 
 // watch has the metrics read how the parts are.
-func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[string]*services.Limit) {
+func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[string]*ratelimit.Requests) {
 	calls := func() float64 { n, _ := chat.Slots.Live(); return float64(n) }
 	bytes := func() float64 { _, n := chat.Slots.Live(); return float64(n) }
 	fixed := func(n float64) func() float64 { return func() float64 { return n } }
-	ledger := func(read func(services.LedgerStats) int64) func() float64 {
+	stat := func(read func(ledger.Stats) int64) func() float64 {
 		return func() float64 { return float64(read(g.ledger.Stats())) }
 	}
 	parts := metrics.Parts{
@@ -60,10 +63,10 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 		DatabaseUp:  g.health.DatabaseUp, CacheUp: g.health.CacheUp,
 		CallsInFlight: calls, CallsLimit: fixed(float64(cfg.MaxInFlight)),
 		BodyBytes: bytes, BodyLimit: fixed(float64(bodyRoom(cfg))),
-		LedgerQueue:    ledger(func(s services.LedgerStats) int64 { return int64(s.Queued) }),
-		LedgerWritten:  ledger(func(s services.LedgerStats) int64 { return s.Written }),
-		LedgerDropped:  ledger(func(s services.LedgerStats) int64 { return s.Dropped }),
-		LedgerFailures: ledger(func(s services.LedgerStats) int64 { return s.Failures }),
+		LedgerQueue:    stat(func(s ledger.Stats) int64 { return int64(s.Queued) }),
+		LedgerWritten:  stat(func(s ledger.Stats) int64 { return s.Written }),
+		LedgerDropped:  stat(func(s ledger.Stats) int64 { return s.Dropped }),
+		LedgerFailures: stat(func(s ledger.Stats) int64 { return s.Failures }),
 		KeyCache:       func() float64 { return float64(g.keys.Remembered()) },
 		LogDropped:     g.logDropped,
 
@@ -86,7 +89,7 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 
 // shared says of each limit whether all replicas count together.
-func (g *gateway) shared(limits map[string]*services.Limit) map[string]float64 {
+func (g *gateway) shared(limits map[string]*ratelimit.Requests) map[string]float64 {
 	all := map[string]float64{"quotas": number(g.quotas.Shared())}
 	for name, l := range limits {
 		all[name] = number(l.Shared())

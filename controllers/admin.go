@@ -10,12 +10,12 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/admin"
 )
 
 // Admin serves what only administrators may see and do.
 type Admin struct {
-	Service *services.Admin
+	Service *admin.Service
 }
 
 // Users answers GET /admin/users.
@@ -112,13 +112,13 @@ func (h *Admin) Audit(c *gin.Context) error {
 }
 
 // actor is who asks, and from where: the whole address, for the audit.
-func actor(c *gin.Context) services.Actor {
-	return services.Actor{UserID: user(c), RequestID: middleware.RequestID(c), Address: c.ClientIP()}
+func actor(c *gin.Context) admin.Actor {
+	return admin.Actor{UserID: user(c), RequestID: middleware.RequestID(c), Address: c.ClientIP()}
 }
 
 // readPage is the part of a list that a query asks for.
 func readPage(c *gin.Context) (models.Page, error) {
-	page := models.Page{After: c.Query("after"), Limit: services.UsualPage}
+	page := models.Page{After: c.Query("after"), Limit: admin.UsualPage}
 	text, named := c.GetQuery("limit")
 	if !named {
 		return page, nil
@@ -131,13 +131,13 @@ func readPage(c *gin.Context) (models.Page, error) {
 	return page, nil
 }
 
-func shownUser(u *services.UserState) api.AdminUser {
+func shownUser(u *admin.UserState) api.AdminUser {
 	return api.AdminUser{
 		ID: u.ID, Object: api.ObjectUser, Email: u.Email, Name: u.Name, CreatedAt: seconds(u.CreatedAt), DisabledAt: moment(u.DisabledAt),
 		Admin: u.Admin, Keys: u.Keys, Spend: api.USD(u.Spend),
 	}
 }
 
-func shownOwnedKey(k *services.OwnedKeyState) api.AdminKey {
+func shownOwnedKey(k *admin.OwnedKeyState) api.AdminKey {
 	return api.AdminKey{Key: shownKey(&k.KeyState), UserID: k.UserID, UserEmail: k.UserEmail}
 }

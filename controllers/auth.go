@@ -7,7 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/account"
+	"modelgateway/services/auth"
 )
 
 // maxAuthBody bounds the bodies of /auth, in bytes.
@@ -15,7 +16,7 @@ const maxAuthBody = 64 << 10
 
 // Auth serves registration and login.
 type Auth struct {
-	Accounts *services.Accounts
+	Accounts *account.Service
 	Now      func() time.Time
 }
 
@@ -25,7 +26,7 @@ func (h *Auth) Register(c *gin.Context) error {
 	if err := readInto(c, &in); err != nil {
 		return err
 	}
-	user, err := h.Accounts.Register(c.Request.Context(), services.Registration{Email: in.Email, Password: in.Password, Name: in.Name})
+	user, err := h.Accounts.Register(c.Request.Context(), account.Registration{Email: in.Email, Password: in.Password, Name: in.Name})
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (h *Auth) Login(c *gin.Context) error {
 	return writeToken(c, token, h.Now())
 }
 
-func writeToken(c *gin.Context, token services.Token, now time.Time) error {
+func writeToken(c *gin.Context, token auth.Token, now time.Time) error {
 	c.Header("Cache-Control", "no-store")
 	return writeJSON(c, http.StatusOK, api.Token{
 		Token: token.Text, TokenType: "Bearer",

@@ -13,7 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/inflight"
 )
 
 // readPatience is how long a client may take over a body, beyond what it takes
@@ -27,7 +27,7 @@ const (
 // before anything is sent upstream: only then does the server notice that a
 // client has gone. What is kept of it is held by the
 // slot; nil is for bodies that are always small.
-func readJSON(c *gin.Context, limit int64, slot *services.Slot) ([]byte, error) {
+func readJSON(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 	if !isJSON(c.GetHeader("Content-Type")) {
 		return nil, &api.Error{
 			Status: http.StatusUnsupportedMediaType, Type: api.TypeInvalidRequest, Code: api.CodeUnsupportedMediaType,
@@ -70,7 +70,7 @@ func isJSON(contentType string) bool {
 	return err == nil && said == media
 }
 
-func readAll(c *gin.Context, limit int64, slot *services.Slot) ([]byte, error) {
+func readAll(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 	control := http.NewResponseController(c.Writer)
 	src := &patient{src: c.Request.Body, control: control, began: time.Now()}
 	if c.Request.ContentLength < 0 { // else the server itself gives no more than was announced

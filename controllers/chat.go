@@ -14,12 +14,13 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/services"
+	"modelgateway/services/inflight"
 )
 
 // Chat serves POST /v1/chat/completions.
 type Chat struct {
 	Service   *services.Chat
-	Slots     *services.Slots
+	Slots     *inflight.Slots
 	MaxBytes  int64
 	KeepAlive time.Duration // the silence of a stream that a comment breaks; 0 = never
 	Now       func() time.Time

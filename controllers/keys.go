@@ -7,12 +7,12 @@ import (
 
 	"modelgateway/middleware"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/auth"
 )
 
 // Keys serves a user's virtual API keys.
 type Keys struct {
-	Service *services.Keys
+	Service *auth.Keys
 }
 
 // Create answers POST /auth/keys. The key is shown this once.
@@ -28,7 +28,7 @@ func (h *Keys) Create(c *gin.Context) error {
 	c.Header("Cache-Control", "no-store")
 	return writeJSON(c, http.StatusCreated, api.CreatedKey{
 		ID: key.ID, Object: api.ObjectKey, Name: key.Name, Key: text, Prefix: key.Prefix, CreatedAt: seconds(key.CreatedAt),
-		Limits: services.ShowLimits(&key.Limits),
+		Limits: auth.ShowLimits(&key.Limits),
 	})
 }
 
@@ -67,10 +67,10 @@ func (h *Keys) Revoke(c *gin.Context) error {
 	return writeJSON(c, http.StatusOK, api.Deleted{ID: id, Object: api.ObjectKey, Deleted: true})
 }
 
-func shownKey(k *services.KeyState) api.Key {
+func shownKey(k *auth.KeyState) api.Key {
 	return api.Key{
 		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Prefix: k.Prefix, CreatedAt: seconds(k.CreatedAt), LastUsedAt: moment(k.LastUsedAt),
-		Limits: services.ShowLimits(&k.Limits), Spend: api.USD(k.Spend.Total), BudgetState: k.Budget(),
+		Limits: auth.ShowLimits(&k.Limits), Spend: api.USD(k.Spend.Total), BudgetState: k.Budget(),
 	}
 }
 

@@ -1,16 +1,15 @@
 package controllers
 
 import (
+	"modelgateway/services/registry"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
-
-	"modelgateway/services"
 )
 
 // Models serves GET /v1/models.
 type Models struct {
-	Service *services.Models
+	Service *registry.Models
 }
 
 // List answers with the whole catalogue.

@@ -11,12 +11,12 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/ledger"
 )
 
 // Usage serves what calls have used and cost.
 type Usage struct {
-	Service *services.Usage
+	Service *ledger.Usage
 }
 
 // Own answers GET /v1/usage: the caller's own.
@@ -25,7 +25,8 @@ func (h *Usage) Own(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	report, err := h.Service.Own(c.Request.Context(), middleware.CallerOf(c.Request.Context()), ask)
+	caller := middleware.CallerOf(c.Request.Context())
+	report, err := h.Service.Own(c.Request.Context(), caller.UserID, caller.KeyID, ask)
 	return writeUsage(c, report, err)
 }
 
@@ -41,7 +42,7 @@ func (h *Usage) All(c *gin.Context) error {
 
 // usageAsk reads a query strictly: whoever misspells a name would believe sums
 // of something else.
-func usageAsk(raw string, everyone bool) (ask services.UsageAsk, err error) {
+func usageAsk(raw string, everyone bool) (ask ledger.UsageAsk, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
 		return ask, api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").Because(err)
@@ -71,7 +72,7 @@ func clip(name string) string {
 	return string([]rune(name)[:min(len([]rune(name)), longest)])
 }
 
-func writeUsage(c *gin.Context, report *services.UsageReport, err error) error {
+func writeUsage(c *gin.Context, report *ledger.UsageReport, err error) error {
 	if err != nil {
 		return err
 	}

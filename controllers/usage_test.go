@@ -14,7 +14,7 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models"
-	"modelgateway/services"
+	"modelgateway/services/ledger"
 	"modelgateway/web/webtest"
 )
 
@@ -38,7 +38,7 @@ func TestEveryonesUsageIsAsTheDocumentHasIt(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	h := controllers.Usage{Service: services.NewUsage(store, func() time.Time { return now })}
+	h := controllers.Usage{Service: ledger.NewUsage(store, func() time.Time { return now })}
 	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
 	validator, err := webtest.NewValidator()
 	if err != nil {

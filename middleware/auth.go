@@ -10,14 +10,15 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/admin"
+	"modelgateway/services/auth"
 )
 
 // Auth says who may call.
 type Auth struct {
 	Required bool // false: everybody, and a good credential only says who it is
-	Keys     *services.Keys
-	Tokens   *services.Tokens
+	Keys     *auth.Keys
+	Tokens   *auth.Tokens
 }
 
 // Caller guards /v1. It takes a JWT or an API key as bearer, or an API key as
@@ -38,20 +39,20 @@ func (m Chain) Caller(a Auth) gin.HandlerFunc {
 }
 
 // User guards what belongs to a user: only a JWT opens it, in every mode.
-func (m Chain) User(tokens *services.Tokens) gin.HandlerFunc {
+func (m Chain) User(tokens *auth.Tokens) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		user, err := byLogin(c, tokens)
 		if err != nil {
 			m.fail(c, err)
 			return
 		}
-		remember(c, services.Caller{UserID: user})
+		remember(c, auth.Caller{UserID: user})
 	}
 }
 
 // Admin guards what only administrators may see and do. Whoever is not logged
 // in is asked to, and everybody else who is none is refused.
-func (m Chain) Admin(tokens *services.Tokens, admin *services.Admin) gin.HandlerFunc {
+func (m Chain) Admin(tokens *auth.Tokens, admin *admin.Service) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		user, err := byLogin(c, tokens)
 		if err == nil {
@@ -61,19 +62,19 @@ func (m Chain) Admin(tokens *services.Tokens, admin *services.Admin) gin.Handler
 			m.fail(c, err)
 			return
 		}
-		remember(c, services.Caller{UserID: user})
+		remember(c, auth.Caller{UserID: user})
 	}
 }
 
 // byLogin is the user of the token that a request has to have.
-func byLogin(c *gin.Context, tokens *services.Tokens) (userID string, err error) {
+func byLogin(c *gin.Context, tokens *auth.Tokens) (userID string, err error) {
 	text, err := bearer(c.Request.Header)
 	switch {
 	case err != nil:
 		return "", err
 	case text == "":
 		return "", api.Unauthorized(api.CodeMissingCredentials, "this needs a login: send Authorization: Bearer and the token")
-	case services.LooksLikeKey(text):
+	case auth.LooksLikeKey(text):
 		return "", api.Unauthorized(api.CodeInvalidToken, "an API key does not open this: send the token of a login")
 	}
 	return tokens.Verify(c.Request.Context(), text)
@@ -82,7 +83,7 @@ func byLogin(c *gin.Context, tokens *services.Tokens) (userID string, err error)
 // guest is who makes a request, with what the log will say that it came to. Every
 // request has one from its beginning: also who is turned away at the door is told.
 type guest struct {
-	caller services.Caller
+	caller auth.Caller
 	ip     string
 	code   string       // of the error that it was answered with
 	asked  string       // the model, where no call was let in
@@ -97,7 +98,7 @@ func guestOf(ctx context.Context) *guest {
 	return g
 }
 
-func remember(c *gin.Context, caller services.Caller) {
+func remember(c *gin.Context, caller auth.Caller) {
 	ip := c.ClientIP()
 	caller.Address = address(ip)
 	ctx := c.Request.Context()
@@ -109,11 +110,11 @@ func remember(c *gin.Context, caller services.Caller) {
 }
 
 // CallerOf is who the guards found, or nobody.
-func CallerOf(ctx context.Context) services.Caller {
+func CallerOf(ctx context.Context) auth.Caller {
 	if g := guestOf(ctx); g != nil {
 		return g.caller
 	}
-	return services.Caller{}
+	return auth.Caller{}
 }
 
 // Asked has the request's line of the log name the model of a call that was not
@@ -133,7 +134,7 @@ func Booked(c *gin.Context, call *models.Call) {
 
 // Address counts a request under its client's address: its caller is not known,
 // or not yet.
-func Address(c *gin.Context) string { return services.Caller{Address: address(c.ClientIP())}.Account() }
+func Address(c *gin.Context) string { return auth.Caller{Address: address(c.ClientIP())}.Account() }
 
 // Account counts a request under its caller.
 func Account(c *gin.Context) string { return CallerOf(c.Request.Context()).Account() }
@@ -160,7 +161,7 @@ func address(text string) string {
 	return prefix.String()
 }
 
-func (a Auth) identify(ctx context.Context, h http.Header) (services.Caller, error) {
+func (a Auth) identify(ctx context.Context, h http.Header) (auth.Caller, error) {
 	token, err := bearer(h)
 	key := h.Get("X-API-Key")
 	if !a.Required {
@@ -168,13 +169,13 @@ func (a Auth) identify(ctx context.Context, h http.Header) (services.Caller, err
 	}
 	switch {
 	case err != nil:
-		return services.Caller{}, err
+		return auth.Caller{}, err
 	case len(h.Values("X-API-Key")) > 1, token != "" && key != "" && token != key:
-		return services.Caller{}, api.Unauthorized(api.CodeInvalidAPIKey, "the request has two credentials that disagree")
+		return auth.Caller{}, api.Unauthorized(api.CodeInvalidAPIKey, "the request has two credentials that disagree")
 	case key != "":
 		return a.byKey(ctx, key)
 	case token == "":
-		return services.Caller{}, api.Unauthorized(api.CodeMissingCredentials, "send an API key or a token as Authorization: Bearer, or an API key as X-API-Key")
+		return auth.Caller{}, api.Unauthorized(api.CodeMissingCredentials, "send an API key or a token as Authorization: Bearer, or an API key as X-API-Key")
 	case isToken(token):
 		return a.byToken(ctx, token)
 	default:
@@ -184,15 +185,15 @@ func (a Auth) identify(ctx context.Context, h http.Header) (services.Caller, err
 
 // attribute says who a request of open mode comes from, if it says so itself.
 // While the database is gone nobody can be told, and everybody is served.
-func (a Auth) attribute(ctx context.Context, token, key string) (services.Caller, error) {
-	isOurs := func(text string) bool { return services.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text) }
+func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, error) {
+	isOurs := func(text string) bool { return auth.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text) }
 	if !isOurs(token) {
 		token = ""
 	}
-	if !services.LooksLikeKey(key) {
+	if !auth.LooksLikeKey(key) {
 		key = ""
 	}
-	var caller services.Caller
+	var caller auth.Caller
 	var err error
 	switch {
 	case token != "" && key != "" && token != key:
@@ -207,22 +208,22 @@ func (a Auth) attribute(ctx context.Context, token, key string) (services.Caller
 		caller, err = a.byKey(ctx, token)
 	}
 	if err != nil && api.AsError(err).Status != http.StatusUnauthorized {
-		return services.Caller{}, nil
+		return auth.Caller{}, nil
 	}
 	return caller, err
 }
 
-func (a Auth) byKey(ctx context.Context, text string) (services.Caller, error) {
+func (a Auth) byKey(ctx context.Context, text string) (auth.Caller, error) {
 	key, err := a.Keys.Authenticate(ctx, text)
 	if err != nil {
-		return services.Caller{}, err
+		return auth.Caller{}, err
 	}
-	return services.Caller{UserID: key.UserID, KeyID: key.ID, Limits: &key.Limits}, nil
+	return auth.Caller{UserID: key.UserID, KeyID: key.ID, Limits: &key.Limits}, nil
 }
 
-func (a Auth) byToken(ctx context.Context, text string) (services.Caller, error) {
+func (a Auth) byToken(ctx context.Context, text string) (auth.Caller, error) {
 	user, err := a.Tokens.Verify(ctx, text)
-	return services.Caller{UserID: user}, err
+	return auth.Caller{UserID: user}, err
 }
 
 // isToken says whether a credential has the form of a JWT.

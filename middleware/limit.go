@@ -1,20 +1,19 @@
 package middleware
 
 import (
+	"modelgateway/services/ratelimit"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"modelgateway/services"
 )
 
 // Limit holds each account to the limit, or to the caller's own: that of the key
 // which the guards before have found. Every answer says how the account stands,
 // the refusal included; a limit that is off says nothing. Requests with the same
 // account are counted together, those with an empty one too.
-func (m Chain) Limit(l *services.Limit, account func(*gin.Context) string) gin.HandlerFunc {
+func (m Chain) Limit(l *ratelimit.Requests, account func(*gin.Context) string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ctx := c.Request.Context()
 		var own int64
@@ -33,7 +32,7 @@ func (m Chain) Limit(l *services.Limit, account func(*gin.Context) string) gin.H
 
 // TokenHeaders says how the caller's tokens stand; nothing where they have no
 // limit.
-func TokenHeaders(header http.Header, s services.TokenStanding) {
+func TokenHeaders(header http.Header, s ratelimit.TokenStanding) {
 	if s.Limit <= 0 {
 		return
 	}

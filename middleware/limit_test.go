@@ -14,14 +14,15 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/auth"
+	"modelgateway/services/ratelimit"
 )
 
 // limited serves /at, which answers 200, behind a limit of the account that the
 // query names.
 func limited(t *testing.T, perMinute int) (http.Handler, *int) {
 	t.Helper()
-	l, err := services.NewLimit(services.LimitOptions{
+	l, err := ratelimit.NewRequests(ratelimit.RequestOptions{
 		Name: "test", PerMinute: perMinute, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	if err != nil {
@@ -119,7 +120,7 @@ func TestWholeSecondsAreNeverTooFew(t *testing.T) {
 
 func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 	for _, gateways := range []int{0, 2, 5} {
-		l, err := services.NewLimit(services.LimitOptions{Name: "own", PerMinute: gateways, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+		l, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "own", PerMinute: gateways, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 		chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		gin.SetMode(gin.ReleaseMode)
 		engine := gin.New()
-		engine.Use(func(c *gin.Context) { remember(c, services.Caller{KeyID: "k", Limits: limits}) }, chain.Limit(l, Account))
+		engine.Use(func(c *gin.Context) { remember(c, auth.Caller{KeyID: "k", Limits: limits}) }, chain.Limit(l, Account))
 		engine.GET("/at", func(c *gin.Context) { c.String(http.StatusOK, "ok") })
 		for i, want := range []string{"2", "1", "0", "0"} {
 			w := visit(engine, "")
@@ -145,11 +146,11 @@ func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 
 func TestTokenHeadersSayHowTheTokensStand(t *testing.T) {
 	header := http.Header{}
-	TokenHeaders(header, services.TokenStanding{})
+	TokenHeaders(header, ratelimit.TokenStanding{})
 	if len(header) != 0 {
 		t.Errorf("%v", header)
 	}
-	TokenHeaders(header, services.TokenStanding{Limit: 1000, Remaining: 7, Reset: 11*time.Second + 1})
+	TokenHeaders(header, ratelimit.TokenStanding{Limit: 1000, Remaining: 7, Reset: 11*time.Second + 1})
 	if header.Get("x-ratelimit-limit-tokens") != "1000" || header.Get("x-ratelimit-remaining-tokens") != "7" || header.Get("x-ratelimit-reset-tokens") != "12s" || len(header) != 3 {
 		t.Errorf("%v", header)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"modelgateway/services/auth"
+	"modelgateway/services/ratelimit"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,8 +17,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
-
-	"modelgateway/services"
 )
 
 // lines is a log that may be read while it is written.
@@ -112,9 +112,9 @@ func tellsNothing(t *testing.T, told string) {
 }
 
 // noLimit is a limit that is off.
-func noLimit(t *testing.T) *services.Limit {
+func noLimit(t *testing.T) *ratelimit.Requests {
 	t.Helper()
-	l, err := services.NewLimit(services.LimitOptions{Name: "none", Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	l, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "none", Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestR20APanicBetweenAnyTwoLinksNeverReachesTheHandler(t *testing.T) {
 			url, log := serve(t, func(m Chain) []gin.HandlerFunc {
 				links := []gin.HandlerFunc{
 					m.Identify, m.Access, m.Recover, m.Bound, m.CORS([]string{"https://a.example"}),
-					m.Caller(Auth{Tokens: services.NewTokens(services.TokenOptions{Now: time.Now})}), m.Limit(noLimit(t), Account),
+					m.Caller(Auth{Tokens: auth.NewTokens(auth.TokenOptions{Now: time.Now})}), m.Limit(noLimit(t), Account),
 				}
 				bomb := func(*gin.Context) { panic("boom") }
 				return append(slices.Insert(links, at, gin.HandlerFunc(bomb)), m.Handle(func(c *gin.Context) error {
@@ -208,7 +208,7 @@ func faults() map[string]func() {
 		"an error":        func() { panic(errors.New("boom")) },
 		"nothing":         func() { panic(nil) }, //nolint:govet // it is what is tried
 		"an index":        func() { _ = []int{}[len(names(3))] },
-		"a nil pointer":   func() { _ = (*services.Caller)(nil).UserID },
+		"a nil pointer":   func() { _ = (*auth.Caller)(nil).UserID },
 		"a nil map":       func() { counts(0)["a"]++ },
 		"an answer's end": func() { panic(http.ErrAbortHandler) },
 	}

@@ -12,8 +12,8 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models/api"
-	"modelgateway/services"
 	"modelgateway/services/metrics"
+	"modelgateway/services/ratelimit"
 	"modelgateway/services/tracing"
 )
 
@@ -30,9 +30,9 @@ type Options struct {
 	Usage   *controllers.Usage
 	Metrics *controllers.Metrics
 
-	Callers   middleware.Auth // who may call /v1
-	CallLimit *services.Limit // of callers on /v1
-	AuthLimit *services.Limit // of addresses on what anybody may try
+	Callers   middleware.Auth     // who may call /v1
+	CallLimit *ratelimit.Requests // of callers on /v1
+	AuthLimit *ratelimit.Requests // of addresses on what anybody may try
 
 	Counted        *metrics.Metrics // what every request is counted in; nil = nothing
 	Tracer         *tracing.Tracer  // nil = nothing is traced

@@ -19,7 +19,11 @@ import (
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services"
+	"modelgateway/services/auth"
+	"modelgateway/services/inflight"
 	"modelgateway/services/metrics"
+	"modelgateway/services/ratelimit"
+	"modelgateway/services/registry"
 )
 
 // ready is a provider that has its answer at once.
@@ -58,7 +62,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		tb.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	keys := services.NewKeys(services.KeyOptions{Store: store, Log: log, Now: time.Now})
+	keys := auth.NewKeys(auth.KeyOptions{Store: store, Log: log, Now: time.Now})
 	user := models.User{ID: "user_1", Email: "a@example.com", CreatedAt: 1}
 	if err := store.CreateUser(tb.Context(), &user); err != nil {
 		tb.Fatal(err)
@@ -74,8 +78,8 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 	chat := &services.Chat{Now: time.Now, Upstreams: map[string]*services.Upstream{
 		catalog.OpenAI: services.NewUpstream(catalog.OpenAI, ready{}, []config.Secret{config.NewSecret("key")}, time.Now),
 	}}
-	chat.Models = services.NewModels(list, chat.Configured, time.Now)
-	limit, err := services.NewLimit(services.LimitOptions{Name: "calls", PerMinute: 1 << 30, Log: log, Now: time.Now})
+	chat.Models = registry.New(list, chat.Configured, time.Now)
+	limit, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "calls", PerMinute: 1 << 30, Log: log, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -90,7 +94,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		<-done
 	})
 	h, err := New(Options{
-		Chat:    &controllers.Chat{Service: chat, Slots: services.NewSlots(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
+		Chat:    &controllers.Chat{Service: chat, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),

@@ -10,7 +10,10 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/services/budget"
+	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
+	"modelgateway/services/ratelimit"
 	"modelgateway/services/tracing"
 )
 
@@ -21,8 +24,8 @@ type Call struct {
 
 	served   Served
 	route    *route // that answered
-	quota    *Quota
-	reserved *Reservation
+	quota    *ratelimit.Quota
+	reserved *budget.Reservation
 
 	usage   *api.Usage          // what the provider told; nil = nothing
 	counter api.UsageCounter    // of a stream that has not come to its usage
@@ -55,7 +58,7 @@ func (c *Chat) Admit(ctx context.Context, ask Ask) (*Call, error) {
 		return call, err
 	}
 	call.row = models.Call{
-		ID: NewCallID(ask.Began), RequestID: ask.RequestID, UserID: ask.Caller.UserID, KeyID: ask.Caller.KeyID,
+		ID: ledger.NewCallID(ask.Began), RequestID: ask.RequestID, UserID: ask.Caller.UserID, KeyID: ask.Caller.KeyID,
 		Model: ask.Request.Model, Stream: ask.Request.Stream, BeganAt: ask.Began.UnixMicro(), Holds: call.reserved.Holds(),
 	}
 	return call, nil
@@ -104,10 +107,10 @@ func notAllowed(message string) *api.Error {
 }
 
 // budgets are those that the call is paid from.
-func (c *Call) budgets() []Budget {
-	var of []Budget
+func (c *Call) budgets() []budget.Budget {
+	var of []budget.Budget
 	if l := c.plan.ask.Caller.Limits; l != nil && l.BudgetWindow != "" {
-		of = append(of, Budget{Account: models.AccountOfKey(c.plan.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
+		of = append(of, budget.Budget{Account: models.AccountOfKey(c.plan.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
 	}
 	if all := c.plan.chat.Budget; all != nil {
 		of = append(of, *all)
@@ -180,7 +183,7 @@ func (c *Call) Began() time.Time { return c.plan.ask.Began }
 
 // Standing is how the key stands with its tokens a minute; the zero Standing is
 // that of a key that may use any number.
-func (c *Call) Standing() TokenStanding { return c.quota.Standing() }
+func (c *Call) Standing() ratelimit.TokenStanding { return c.quota.Standing() }
 
 // Complete waits for the whole answer.
 func (c *Call) Complete(ctx context.Context) (*api.ChatCompletion, error) {

@@ -9,6 +9,9 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/services/auth"
+	"modelgateway/services/budget"
+	"modelgateway/services/ratelimit"
 )
 
 func refusal(t testing.TB, err error, status int, code string) *api.Error {
@@ -39,7 +42,7 @@ func TestWhatAKeyMayNotAskForIsNotAskedFor(t *testing.T) {
 		{"no model at all, which is allowed", "nope", "nope", 404, api.CodeModelNotFound},
 	} {
 		c := newShop(t, p, tells(catalog.Anthropic, nil))
-		limits := ofMonth(dollar)
+		limits := ofMonth(microDollars)
 		limits.Models, limits.TPMLimit, limits.MaxParallel = tt.models, 1_000_000, 5
 		call, err := c.chat.Admit(t.Context(), keyed(tt.model, limits))
 		if tt.status == 0 {
@@ -52,7 +55,7 @@ func TestWhatAKeyMayNotAskForIsNotAskedFor(t *testing.T) {
 		if e := refusal(t, err, tt.status, tt.code); e.Param != "model" || e.ShouldRetry() || tt.status == 403 && (e.Type != api.TypePermission || !strings.Contains(e.Message, tt.model)) {
 			t.Errorf("%s: %+v", tt.name, e)
 		}
-		if call.Standing() != (TokenStanding{}) {
+		if call.Standing() != (ratelimit.TokenStanding{}) {
 			t.Errorf("%s: %+v", tt.name, call.Standing())
 		}
 		c.idle(t, 0)
@@ -106,18 +109,18 @@ func TestWhoWantsNoFallbackHasNone(t *testing.T) {
 }
 
 func TestWhatHasNoPriceIsNotPaidFromABudget(t *testing.T) {
-	all := &Budget{Account: models.AccountOfAll, Window: models.Day, Limit: dollar, Name: "the gateway"}
+	all := &budget.Budget{Account: models.AccountOfAll, Window: models.Day, Limit: microDollars, Name: "the gateway"}
 	for name, tt := range map[string]struct {
 		limits models.Limits
-		all    *Budget
+		all    *budget.Budget
 		price  catalog.Price
 		ok     bool
 	}{
 		"no budget":                       {ok: true},
-		"a key's budget":                  {limits: ofMonth(dollar)},
+		"a key's budget":                  {limits: ofMonth(microDollars)},
 		"the gateway's budget":            {all: all},
-		"both":                            {limits: ofMonth(dollar), all: all},
-		"a key's budget, and a price":     {limits: ofMonth(dollar), price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, ok: true},
+		"both":                            {limits: ofMonth(microDollars), all: all},
+		"a key's budget, and a price":     {limits: ofMonth(microDollars), price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, ok: true},
 		"the gateway's budget, for free":  {all: all, price: catalog.Price{Known: true}, ok: true},
 		"no budget, and a price":          {price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, ok: true},
 		"an amount of a budget of nobody": {limits: models.Limits{Budget: 5}, ok: true},
@@ -142,7 +145,7 @@ func TestWhatHasNoPriceIsNotPaidFromABudget(t *testing.T) {
 	// The default is for models without a price only.
 	c := newShop(t, tells(catalog.Gemini, usedUp(70, 30)))
 	c.chat.DefaultPrice = catalog.Price{Known: true, Input: 5_000_000}
-	if r, err := c.made(t, keyed("free-g", ofMonth(dollar))); err != nil || r.Cost != 0 || !r.Priced {
+	if r, err := c.made(t, keyed("free-g", ofMonth(microDollars))); err != nil || r.Cost != 0 || !r.Priced {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -155,9 +158,9 @@ func TestWhatHasNoPriceStandsInForNoneThatIsPaidFromABudget(t *testing.T) {
 		served    string
 	}{
 		"no budget":            {models.Limits{}, []string{"secret-a", flash}, "secret-a"},
-		"a budget":             {ofMonth(dollar), []string{"secret-a", flash}, flash},
-		"a budget, and no one": {ofMonth(dollar), []string{"secret-a"}, ""},
-		"a budget, at the end": {ofMonth(dollar), []string{flash, "secret-a"}, flash},
+		"a budget":             {ofMonth(microDollars), []string{"secret-a", flash}, flash},
+		"a budget, and no one": {ofMonth(microDollars), []string{"secret-a"}, ""},
+		"a budget, at the end": {ofMonth(microDollars), []string{flash, "secret-a"}, flash},
 	} {
 		for _, streams := range []bool{false, true} {
 			o, a, g := tells(catalog.OpenAI, nil).fail(fault), tells(catalog.Anthropic, usedUp(7, 3)), tells(catalog.Gemini, usedUp(7, 3))
@@ -179,9 +182,9 @@ func TestWhatHasNoPriceStandsInForNoneThatIsPaidFromABudget(t *testing.T) {
 }
 
 func TestTheMostOfAllWhoMayAnswerIsReserved(t *testing.T) {
-	// What the ask comes to with each, as mostTokens has it; dear-g costs a dollar
+	// What the ask comes to with each, as mostTokens has it; dear-g costs a microDollars
 	// for a token of the prompt, which has 1000 at most, and two for one of its 100.
-	const dear = 1000*dollar + 100*2*dollar + 1
+	const dear = 1000*microDollars + 100*2*microDollars + 1
 	for name, tt := range map[string]struct {
 		noFallback, configured bool
 		want                   int64
@@ -239,7 +242,7 @@ func TestACallThatTheBudgetRefusesTakesNothingFromTheQuota(t *testing.T) {
 	if s := c.chat.Budgets.Stats(); s.Held-s.Free != 0 {
 		t.Errorf("something is reserved: %+v", s)
 	}
-	limits.Budget = dollar
+	limits.Budget = microDollars
 	if _, err := c.made(t, keyed(gpt, limits)); err != nil {
 		t.Error(err)
 	}
@@ -253,7 +256,7 @@ func TestACallThatTheQuotaRefusesReservesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limits.Budget, limits.BudgetWindow = dollar, models.Month
+		limits.Budget, limits.BudgetWindow = microDollars, models.Month
 		call, err := c.chat.Admit(t.Context(), keyed(gpt, limits))
 		if e := refusal(t, err, 429, api.CodeRateLimitExceeded); e.RetryAfter <= 0 || call.Standing().Limit != limits.TPMLimit {
 			t.Errorf("%s: %+v, %+v", name, e, call.Standing())
@@ -271,7 +274,7 @@ func TestARequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
 	} {
 		p := tells(catalog.OpenAI, usedUp(7, 3))
 		c := newShop(t, p)
-		limits := ofMonth(dollar)
+		limits := ofMonth(microDollars)
 		limits.TPMLimit, limits.MaxParallel = 1000, 1
 		ask := keyed(gpt, limits)
 		change(p, &ask)
@@ -291,7 +294,7 @@ func TestTheMostIsThatOfTheDearestWhereverItStands(t *testing.T) {
 	o, g := tells(catalog.OpenAI, usedUp(7, 3)), tells(catalog.Gemini, usedUp(7, 3))
 	c := newShop(t, o, g)
 	c.chat.Fallbacks = map[string][]string{"dear-g": {gpt, "free-g"}}
-	_, err := c.chat.Admit(t.Context(), keyed("dear-g", ofMonth(100*dollar))) // an answer alone can cost 200
+	_, err := c.chat.Admit(t.Context(), keyed("dear-g", ofMonth(100*microDollars))) // an answer alone can cost 200
 	refusal(t, err, 402, api.CodeBudgetExceeded)
 }
 
@@ -301,7 +304,7 @@ func TestAFallbackThatCannotTakeTheRequestIsNotReservedFor(t *testing.T) {
 	g.refuses = map[string]error{"dear-g": api.Invalid("unsupported_value", "n", "no")}
 	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)), g)
 	c.chat.Fallbacks = map[string][]string{gpt: {"dear-g"}}
-	if _, err := c.made(t, keyed(gpt, ofMonth(dollar))); err != nil {
+	if _, err := c.made(t, keyed(gpt, ofMonth(microDollars))); err != nil {
 		t.Error(err)
 	}
 }
@@ -309,7 +312,7 @@ func TestAFallbackThatCannotTakeTheRequestIsNotReservedFor(t *testing.T) {
 func TestAModelWhoseProviderIsNotThereIsAdmittedForThoseWhoStandIn(t *testing.T) {
 	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
 	c.chat.Fallbacks = map[string][]string{haiku: {gpt}}
-	limits := ofMonth(dollar)
+	limits := ofMonth(microDollars)
 	limits.TPMLimit = 100_000
 	r, err := c.made(t, keyed(haiku, limits))
 	if err != nil || r.Served != gpt || r.Cost != 7*30+3*60 || r.Attempts != 1 {
@@ -321,24 +324,24 @@ func TestAModelWhoseProviderIsNotThereIsAdmittedForThoseWhoStandIn(t *testing.T)
 	if r.Outcome != models.OutcomeFailed || r.Attempts != 0 || r.Provider != catalog.Gemini || r.Cost != 0 {
 		t.Errorf("%+v", r)
 	}
-	c.left(t, dollar-390, dollar)
+	c.left(t, microDollars-390, microDollars)
 }
 
 func TestACallIsPaidFromBothBudgets(t *testing.T) {
 	c := newShop(t, tells(catalog.OpenAI, usedUp(70, 30)))
-	c.chat.Budget = &Budget{Account: models.AccountOfAll, Window: models.Total, Limit: dollar, Name: "the gateway"}
-	limits := ofMonth(2 * dollar)
+	c.chat.Budget = &budget.Budget{Account: models.AccountOfAll, Window: models.Total, Limit: microDollars, Name: "the gateway"}
+	limits := ofMonth(2 * microDollars)
 	r, err := c.made(t, keyed(gpt, limits))
 	if want := [2]models.Hold{{Account: "key:k", Since: models.Month.Since(c.chat.Now())}, {Account: models.AccountOfAll}}; err != nil || r.Holds != want {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ask := keyed(gpt, models.Limits{})
-	ask.Caller = Caller{UserID: "ada"} // without a key
+	ask.Caller = auth.Caller{UserID: "ada"} // without a key
 	r, err = c.made(t, ask)
 	if want := [2]models.Hold{{Account: models.AccountOfAll}}; err != nil || r.Holds != want || r.KeyID != "" || r.UserID != "ada" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	c.left(t, 2*dollar-3900, 2*dollar)
+	c.left(t, 2*microDollars-3900, 2*microDollars)
 	if got := c.spent(t, models.AccountOfAll); got != 7800 {
 		t.Errorf("%d spent in all", got)
 	}

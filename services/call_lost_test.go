@@ -40,7 +40,7 @@ func TestWhatAProviderWorkedOnBeforeTheAnswerIsBookedToo(t *testing.T) {
 	ask := keyed(haiku, models.Limits{})
 	ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
 	r, err := c.made(t, ask)
-	// "user" and "hi" are a token each, and 6 beside them; a dollar a million, five for the answer's.
+	// "user" and "hi" are a token each, and 6 beside them; a microDollars a million, five for the answer's.
 	if err != nil || r.Attempts != 2 || r.InputTokens != 8+10 || r.OutputTokens != 20 || !r.Estimated || r.Cost != 8+10+100 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -43,7 +43,7 @@ func TestWhatAProviderDoesNotCountIsEstimated(t *testing.T) {
 	} {
 		for _, streams := range []bool{false, true} {
 			c := newShop(t, tells(catalog.OpenAI, tt.usage))
-			ask := keyed(gpt, ofMonth(dollar))
+			ask := keyed(gpt, ofMonth(microDollars))
 			ask.Request.Stream = streams
 			r, err := c.made(t, ask)
 			if err != nil || r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated || r.Cost != 30*tt.input+60*tt.output {
@@ -70,7 +70,7 @@ func TestAbsurdCountsStayNumbers(t *testing.T) {
 		usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: math.MaxInt64, CacheWriteTokens: math.MaxInt64, CacheWriteHour: math.MaxInt64}
 		usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: math.MaxInt64}
 		c := newShop(t, tells(catalog.Gemini, usage))
-		limits := ofMonth(10_000 * dollar)
+		limits := ofMonth(10_000 * microDollars)
 		limits.TPMLimit = 1_000_000
 		r, err := c.made(t, keyed("dear-g", limits))
 		if err != nil || r.OutputTokens != 1<<40 || r.InputTokens != min(usage.PromptTokens, 1<<40) || r.Cost != 1_000_000_000_000_000 || r.CachedTokens != r.InputTokens || r.CacheWriteTokens != 0 || r.ReasoningTokens != r.OutputTokens {
@@ -137,7 +137,7 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 				}, nil
 			}
 			c := newShop(t, p)
-			call, err := c.chat.Admit(t.Context(), keyedStream(gpt, ofMonth(dollar)))
+			call, err := c.chat.Admit(t.Context(), keyedStream(gpt, ofMonth(microDollars)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestASuccessorIsBookedAsWhoAnswered(t *testing.T) {
 	c := newShop(t, tells(catalog.Anthropic, usedUp(70, 30)))
 	c.chat.Redirect, c.chat.DefaultPrice = true, catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}
 	c.chat.Now = (&clock{november}).now
-	r, err := c.made(t, keyed(retired, ofMonth(dollar)))
+	r, err := c.made(t, keyed(retired, ofMonth(microDollars)))
 	if err != nil || r.Served != "claude-sonnet-5" || r.Model != retired || !r.Priced || r.Cost != 70+60 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -216,7 +216,7 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 				p.stream = func(context.Context) (providers.Stream, error) { leave(); return nil, tt.err }
 			}
 			c := newShop(t, p)
-			ask := keyed(gpt, ofMonth(dollar))
+			ask := keyed(gpt, ofMonth(microDollars))
 			ask.Request.Stream = streams
 			call, err := c.chat.Admit(t.Context(), ask)
 			if err != nil {
@@ -241,7 +241,7 @@ func TestWhoStoodInAndMayHaveWorkedIsPaidItsOwnPrice(t *testing.T) {
 	late.Worked = true
 	c := newShop(t, tells(catalog.OpenAI, nil).fail(providerFault(404)), tells(catalog.Anthropic, nil).fail(late))
 	c.chat.Fallbacks = map[string][]string{gpt: {haiku}}
-	r, err := c.made(t, keyed(gpt, ofMonth(dollar)))
+	r, err := c.made(t, keyed(gpt, ofMonth(microDollars)))
 	if err == nil || r.Served != haiku || r.Model != gpt || r.Attempts != 2 || r.Cost != keyedPrompt {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -254,7 +254,7 @@ func TestWhoLeavesBetweenTwoTriesPaysNothing(t *testing.T) {
 		c := newShop(t, tells(catalog.OpenAI, nil).fail(providerFault(500, retryAfter(3*time.Second))))
 		c.chat.Retries = 1
 		ctx, leave := context.WithCancelCause(t.Context())
-		call, err := c.chat.Admit(t.Context(), keyed(gpt, ofMonth(dollar)))
+		call, err := c.chat.Admit(t.Context(), keyed(gpt, ofMonth(microDollars)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,13 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/storetest"
 	"modelgateway/providers"
+	"modelgateway/services/auth"
+	"modelgateway/services/budget"
+	"modelgateway/services/ledger"
+	"modelgateway/services/ratelimit"
+	"modelgateway/services/registry"
 )
 
 // teller is a provider that does what its test says, with all models alike.
@@ -129,7 +136,7 @@ func usedUp(prompt, completion int64) *api.Usage {
 	return &api.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}
 }
 
-// Models that nobody knows the price of, and one that costs a dollar a token.
+// Models that nobody knows the price of, and one that costs a microDollars a token.
 const unpriced = `models: [
 	{id: secret-a, provider: anthropic, context: 1000, max_output: 100},
 	{id: secret-o, provider: openai, context: 1000, max_output: 100},
@@ -139,9 +146,55 @@ const unpriced = `models: [
 
 // shop is a gateway whose spending is counted for real.
 type shop struct {
-	*till
+	*storetest.Database
 	chat *Chat
-	log  *ledgerLog
+	log  *lockedLog
+}
+
+// lockedLog is a log that is read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+const microDollars = 1_000_000 // in a dollar
+
+// background runs a part until the test ends or the returned function is
+// called, which waits for it.
+func background(t testing.TB, run func(context.Context)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func (c *shop) number(t testing.TB, query string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(c.Query(t, query)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (c *shop) spent(t testing.TB, account string) int64 {
+	t.Helper()
+	return c.number(t, "SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = '"+account+"'")
 }
 
 func newShop(t testing.TB, all ...*teller) *shop {
@@ -154,20 +207,20 @@ func newShop(t testing.TB, all ...*teller) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newTill(t, sqliteKeyHouse(t))
-	c := &shop{till: h, log: new(ledgerLog)}
+	h := storetest.SQLite(t)
+	c := &shop{Database: h, log: new(lockedLog)}
 	log := slog.New(slog.NewTextHandler(c.log, nil))
 	c.chat = &Chat{
 		Upstreams: map[string]*Upstream{}, Now: time.Now, Log: log,
-		Budgets: h.budgets(t), Quotas: NewQuotas(QuotaOptions{Log: log, Now: time.Now}),
+		Budgets: budget.New(budget.Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now}), Quotas: ratelimit.NewQuotas(ratelimit.QuotaOptions{Log: log, Now: time.Now}),
 	}
-	c.chat.Ledger = NewLedger(LedgerOptions{
-		Store: h.store, Replica: c.chat.Budgets.Replica(), Log: log, Now: time.Now, Written: c.chat.Budgets.Written,
+	c.chat.Ledger = ledger.NewWriter(ledger.Options{
+		Store: h.Store, Replica: c.chat.Budgets.Replica(), Log: log, Now: time.Now, Written: c.chat.Budgets.Written,
 	})
 	for _, p := range all {
 		c.chat.Upstreams[p.name] = NewUpstream(p.name, p, poolOf("k1"), time.Now)
 	}
-	c.chat.Models = NewModels(list, c.chat.Configured, time.Now)
+	c.chat.Models = registry.New(list, c.chat.Configured, time.Now)
 	return c
 }
 
@@ -176,7 +229,7 @@ func keyed(model string, limits models.Limits) Ask {
 	raw := `{"model":"` + model + `","messages":[{"role":"user","content":"hi"}]}`
 	return Ask{
 		Request: &api.ChatRequest{Model: model, Raw: []byte(raw), Messages: []api.Message{{Role: "user"}}},
-		Caller:  Caller{UserID: "ada", KeyID: "k", Limits: &limits}, RequestID: "req_1", Began: time.Now(),
+		Caller:  auth.Caller{UserID: "ada", KeyID: "k", Limits: &limits}, RequestID: "req_1", Began: time.Now(),
 	}
 }
 
@@ -218,7 +271,7 @@ func (c *shop) left(t testing.TB, want, limit int64) {
 	if got := limit - c.spent(t, "key:k"); got != want {
 		t.Errorf("%d micro-dollars are left in the ledger, not %d", got, want)
 	}
-	of := Budget{Account: "key:k", Window: models.Month, Limit: limit, Name: "this API key"}
+	of := budget.Budget{Account: "key:k", Window: models.Month, Limit: limit, Name: "this API key"}
 	at := time.Now()
 	if r, err := c.chat.Budgets.Reserve(t.Context(), at, want+1, of); err == nil {
 		r.Settle(0)
@@ -234,24 +287,18 @@ func (c *shop) left(t testing.TB, want, limit int64) {
 // idle checks that nothing of the key runs, and how many tokens are counted.
 func (c *shop) idle(t testing.TB, tokens int64) {
 	t.Helper()
-	q := c.chat.Quotas
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if a := q.accounts["key:k"]; a != nil && (a.live != 0 || a.tokens != tokens) {
-		t.Errorf("%d calls run and %d tokens are counted, not %d", a.live, a.tokens, tokens)
-	}
-	if a := q.accounts["key:k"]; a == nil && tokens != 0 {
-		t.Error("nothing is counted")
+	if running, counted := c.chat.Quotas.Used("key:k"); running != 0 || counted != tokens {
+		t.Errorf("%d calls run and %d tokens are counted, not %d", running, counted, tokens)
 	}
 }
 
 // untouched checks that no budget was asked.
 func (c *shop) untouched(t testing.TB) {
 	t.Helper()
-	if s := c.chat.Budgets.Stats(); s != (BudgetStats{}) {
+	if s := c.chat.Budgets.Stats(); s != (budget.Stats{}) {
 		t.Errorf("a budget was asked: %+v", s)
 	}
-	if s := c.chat.Ledger.Stats(); s != (LedgerStats{}) {
+	if s := c.chat.Ledger.Stats(); s != (ledger.Stats{}) {
 		t.Errorf("a call was booked: %+v", s)
 	}
 }
@@ -325,7 +372,7 @@ func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
 		usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: 100, CacheWriteTokens: 800, CacheWriteHour: 300}
 		usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: 40}
 		c := newShop(t, tells(catalog.Anthropic, usage))
-		limits := ofMonth(dollar)
+		limits := ofMonth(microDollars)
 		limits.TPMLimit, limits.MaxParallel = 1_000_000, 1
 		ask := keyed(haiku, limits)
 		ask.Request.Stream = streams
@@ -360,7 +407,7 @@ func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
 			t.Errorf("%+v\nnot\n%+v", row, want)
 		}
 		c.idle(t, 1500)
-		c.left(t, dollar-cost, dollar)
+		c.left(t, microDollars-cost, microDollars)
 		if s := c.chat.Ledger.Stats(); s.Written != 1 {
 			t.Errorf("%+v", s)
 		}
@@ -375,7 +422,7 @@ func TestACallThatPanicsIsBookedToo(t *testing.T) {
 	}
 	for _, streams := range []bool{false, true} {
 		c := newShop(t, p)
-		limits := ofMonth(dollar)
+		limits := ofMonth(microDollars)
 		limits.MaxParallel = 1
 		ask := keyed(gpt, limits)
 		ask.Request.Stream = streams
@@ -406,7 +453,7 @@ func TestACallThatPanicsIsBookedToo(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		c.idle(t, r.InputTokens+r.OutputTokens)
-		c.left(t, dollar-r.Cost, dollar)
+		c.left(t, microDollars-r.Cost, microDollars)
 		allIdle(t, c.chat)
 	}
 }
@@ -420,21 +467,21 @@ func TestMoneyAndPlacesAreGivenBackWhateverTheEnd(t *testing.T) {
 		if end == nil {
 			c = newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
 		}
-		limits := ofMonth(dollar)
+		limits := ofMonth(microDollars)
 		limits.TPMLimit, limits.MaxParallel = 1_000_000, 1
 		r, err := c.made(t, keyed(gpt, limits))
 		if !errors.Is(err, end) || r == nil {
 			t.Fatalf("%d: %v, %v", i, r, err)
 		}
 		c.idle(t, r.InputTokens+r.OutputTokens)
-		c.left(t, dollar-r.Cost, dollar)
+		c.left(t, microDollars-r.Cost, microDollars)
 		allIdle(t, c.chat)
 	}
 }
 
 func TestAStreamThatIsNeverReadIsBooked(t *testing.T) {
 	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
-	ask := keyed(gpt, ofMonth(dollar))
+	ask := keyed(gpt, ofMonth(microDollars))
 	ask.Request.Stream = true
 	call, err := c.chat.Admit(t.Context(), ask)
 	if err != nil {
@@ -448,18 +495,18 @@ func TestAStreamThatIsNeverReadIsBooked(t *testing.T) {
 	if r.Outcome != models.OutcomeClient || r.Status != 499 || !r.Estimated || r.InputTokens != 7 || r.OutputTokens != 0 || r.FirstTokenUS != 0 || r.OverheadUS != 0 {
 		t.Errorf("%+v", r)
 	}
-	c.left(t, dollar-r.Cost, dollar)
+	c.left(t, microDollars-r.Cost, microDollars)
 }
 
 func TestEveryCallHasItsRowInTheDatabase(t *testing.T) {
 	const calls = 300
 	c := newShop(t, tells(catalog.OpenAI, usedUp(70, 30)))
-	c.chat.Budgets.runTest(t)
-	stop := runLedger(t, c.chat.Ledger)
+	background(t, c.chat.Budgets.Run)
+	stop := background(t, c.chat.Ledger.Run)
 	var all sync.WaitGroup
 	for i := range calls {
 		all.Go(func() {
-			ask := keyed(gpt, ofMonth(100*dollar))
+			ask := keyed(gpt, ofMonth(100*microDollars))
 			ask.Request.Stream = i%2 == 0
 			ask.Request.MaxTokens = new(int64(30))
 			if r, err := c.made(t, ask); err != nil || r.Cost != 70*30+30*60 {

@@ -1,3 +1,4 @@
+// Package services is what is not yet in a package of its own.
 package services
 
 import (
@@ -11,7 +12,12 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/services/auth"
+	"modelgateway/services/budget"
+	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
+	"modelgateway/services/ratelimit"
+	"modelgateway/services/registry"
 	"modelgateway/services/tracing"
 )
 
@@ -20,7 +26,7 @@ const Simulated = "simulated"
 
 // Chat answers chat completion requests.
 type Chat struct {
-	Models    *Models
+	Models    *registry.Models
 	Upstreams map[string]*Upstream // the configured providers, by name
 	Redirect  bool                 // serve a retired model's successor
 	Simulated bool                 // the upstreams are simulators: say so in every answer
@@ -29,11 +35,11 @@ type Chat struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	Ledger       *Ledger // nil keeps nothing
-	Budgets      *Budgets
-	Quotas       *Quotas
-	Budget       *Budget       // of all calls together; nil = any amount
-	DefaultPrice catalog.Price // of models without one
+	Ledger       *ledger.Writer // nil keeps nothing
+	Budgets      *budget.Service
+	Quotas       *ratelimit.Quotas
+	Budget       *budget.Budget // of all calls together; nil = any amount
+	DefaultPrice catalog.Price  // of models without one
 
 	Fallbacks  map[string][]string // by model: which others stand in for it, in this order
 	Retries    int                 // of one model at most; 0 = none
@@ -47,7 +53,7 @@ type Chat struct {
 // Ask is one request with what its headers say.
 type Ask struct {
 	Request    *api.ChatRequest
-	Caller     Caller
+	Caller     auth.Caller
 	RequestID  string
 	Began      time.Time     // when the request came
 	Reading    time.Duration // what its client took to send the body
@@ -160,6 +166,39 @@ func (c *Chat) Statuses() map[string]string {
 		if u, ok := c.Upstreams[name]; ok {
 			all[name] = u.Status()
 		}
+	}
+	return all
+}
+
+// ProvidersUp says of each provider how it is: 1 healthy, 0.5 degraded, 0
+// unhealthy or not configured.
+func (c *Chat) ProvidersUp() map[string]float64 {
+	all := map[string]float64{}
+	for name, status := range c.Statuses() {
+		switch status {
+		case Healthy:
+			all[name] = 1
+		case Degraded:
+			all[name] = 0.5
+		default:
+			all[name] = 0
+		}
+	}
+	return all
+}
+
+// CircuitsOpen says of each configured provider the share of its keys whose
+// circuit is open.
+func (c *Chat) CircuitsOpen() map[string]float64 {
+	all := map[string]float64{}
+	for name, u := range c.Upstreams {
+		open := 0
+		for _, k := range u.keys {
+			if k.open() {
+				open++
+			}
+		}
+		all[name] = float64(open) / float64(len(u.keys))
 	}
 	return all
 }

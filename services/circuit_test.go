@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -352,5 +353,32 @@ func TestACircuitIsOfOneKey(t *testing.T) {
 		if got := chat.Upstreams[catalog.Anthropic].Status(); got != Unhealthy {
 			t.Errorf("with no key it is %s", got)
 		}
+	})
+}
+
+func TestCircuitsOpenIsTheShareOfTheKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueued(catalog.Anthropic, "a", "b").play("a", fails(providerFault(500)))
+		chat := fleet(t, q)
+		chat.Retries = 0
+		expect := func(open, up float64) {
+			t.Helper()
+			if got, want := chat.CircuitsOpen(), map[string]float64{catalog.Anthropic: open}; !maps.Equal(got, want) {
+				t.Errorf("circuits: %v, want %v", got, want)
+			}
+			if got, want := chat.ProvidersUp(), map[string]float64{catalog.Anthropic: up, catalog.OpenAI: 0, catalog.Gemini: 0}; !maps.Equal(got, want) {
+				t.Errorf("providers: %v, want %v", got, want)
+			}
+		}
+		expect(0, 1)
+		for range 3 * circuitCalls {
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
+		}
+		expect(0.5, 0.5)
+		q.play("b", fails(providerFault(500)))
+		for range 10 * circuitCalls {
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
+		}
+		expect(1, 0)
 	})
 }

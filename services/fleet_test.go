@@ -11,6 +11,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/services/registry"
 )
 
 // Models of three providers; of Anthropic two, for what differs between models.
@@ -36,7 +37,7 @@ func hangs(ctx context.Context) error {
 // after is an outcome that comes later.
 func after(d time.Duration, then deed) deed {
 	return func(ctx context.Context) error {
-		pause(ctx, d)
+		sleep(ctx, d)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -154,7 +155,7 @@ func (e *queuedExchange) Stream(ctx context.Context, key string) (providers.Stre
 			broken = &begun{pieces: 3}
 		}
 		for i := range broken.pieces {
-			if pause(ctx, broken.gap); ctx.Err() != nil {
+			if sleep(ctx, broken.gap); ctx.Err() != nil {
 				yield(nil, context.Cause(ctx))
 				return
 			}
@@ -183,7 +184,7 @@ func fleet(t testing.TB, all ...*queued) *Chat {
 	for _, q := range all {
 		chat.Upstreams[q.name] = NewUpstream(q.name, q, poolOf(q.keys...), time.Now)
 	}
-	chat.Models = NewModels(list, chat.Configured, time.Now)
+	chat.Models = registry.New(list, chat.Configured, time.Now)
 	return chat
 }
 

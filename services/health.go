@@ -155,3 +155,19 @@ func (h *Health) Ready() bool {
 	defer h.mu.RUnlock()
 	return !h.draining && h.database == Healthy
 }
+
+// DatabaseUp is 1 when the last probe found the database well, and 0 when it
+// did not or there was none yet.
+func (h *Health) DatabaseUp() float64 { return h.up(&h.database) }
+
+// CacheUp is DatabaseUp for the cache.
+func (h *Health) CacheUp() float64 { return h.up(&h.cache) }
+
+func (h *Health) up(status *string) float64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if *status == Healthy {
+		return 1
+	}
+	return 0
+}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/services/registry"
 )
 
 // clock is a time that tests move.
@@ -63,7 +62,7 @@ func newChat(t *testing.T, c *clock, p providers.Provider) *Chat {
 	if p != nil {
 		chat.Upstreams[catalog.Anthropic] = NewUpstream(catalog.Anthropic, p, poolOf("key"), c.now)
 	}
-	chat.Models = NewModels(list, chat.Configured, c.now)
+	chat.Models = registry.New(list, chat.Configured, c.now)
 	return chat
 }
 
@@ -348,50 +347,6 @@ func TestAHungProbeDoesNotHangTheReport(t *testing.T) {
 	}
 }
 
-func TestListHasTheCatalogueAndWhatWasFound(t *testing.T) {
-	chat := newChat(t, &clock{november}, &scripted{})
-	m := chat.Models
-	m.Found(catalog.Anthropic, []providers.Listed{{ID: "claude-opus-5", Created: 7}, {ID: haiku}, {ID: "claude-opus-5"}, {}})
-	m.Found(catalog.OpenAI, []providers.Listed{{ID: "gpt-6-sol"}})
-	list := m.List()
-	if len(list.Data) != 20 || list.Object != "list" {
-		t.Fatalf("%d models", len(list.Data))
-	}
-	for _, shown := range list.Data {
-		if shown.Object != "model" || shown.Permission == nil || shown.Available != (shown.OwnedBy == catalog.Anthropic) {
-			t.Errorf("%+v", shown)
-		}
-	}
-	opus, err := m.Get("claude-opus-5")
-	if err != nil || opus.Created != 7 || opus.State != catalog.Active {
-		t.Errorf("%+v, %v", opus, err)
-	}
-	if old, err := m.Get(retired); err != nil || old.State != catalog.Retired || old.Successor == "" || old.ShutdownDate != "2026-06-15" {
-		t.Errorf("%+v, %v", old, err)
-	}
-	m.Found(catalog.Anthropic, nil)
-	if _, err := m.Get("claude-opus-5"); code(err) != api.CodeModelNotFound {
-		t.Errorf("a model that is gone is still there: %v", err)
-	}
-}
-
-func TestSuccessorsDoNotGoInCircles(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "m.yaml")
-	text := "models: [{id: a, provider: openai, state: retired, successor: b}, {id: b, provider: openai, state: retired, successor: a}]"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	list, err := catalog.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := NewModels(list, func(string) bool { return true }, (&clock{november}).now)
-	a, _ := m.Resolve("a")
-	if next, ok := m.Successor(a); ok {
-		t.Errorf("%+v", next)
-	}
-}
-
 // lister says what it serves, or why it cannot.
 type lister struct {
 	models []providers.Listed
@@ -404,10 +359,10 @@ func TestDiscoveryKeepsWhatItHadWhenAProviderFails(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{})
 	source := &lister{models: []providers.Listed{{ID: "claude-nova"}}}
 	var log strings.Builder
-	d := &Discovery{Models: chat.Models, Listers: map[string]Listing{catalog.Anthropic: {Lister: source}}, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	d.ask(t.Context())
+	d := &registry.Discovery{Models: chat.Models, Listers: map[string]registry.Listing{catalog.Anthropic: {Lister: source}}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	d.Refresh(t.Context())
 	source.models, source.err = nil, errors.New("down")
-	d.ask(t.Context())
+	d.Refresh(t.Context())
 	if _, err := chat.Models.Get("claude-nova"); err != nil {
 		t.Error(err)
 	}

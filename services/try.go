@@ -146,7 +146,7 @@ func (t *try[T]) run(ctx context.Context) (got answered[T], err error) {
 			return got, err
 		}
 		if wait > 0 {
-			pause(ctx, wait)
+			sleep(ctx, wait)
 			t.plan.waited += wait
 		}
 		if ctx.Err() != nil {
@@ -253,4 +253,12 @@ func verdictOf(err error) verdict {
 // backoff is how long to wait before the retry after so many.
 func backoff(retries int, told time.Duration) time.Duration {
 	return max(told, time.Duration(rand.Int64N(int64(firstPause)<<retries)))
+}
+
+// sleep waits, unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/servertest"
-	"modelgateway/services"
+	"modelgateway/services/account"
 )
 
 func TestA30AddressThatIsNotVerifiedIsRefused(t *testing.T) {
@@ -97,7 +97,7 @@ func TestA30UserinfoOfSomebodyElseIsRefused(t *testing.T) {
 
 func TestA27DomainRuleHoldsForIdentityProvidersToo(t *testing.T) {
 	r := newRig(t, func(o *Options) {
-		o.Allowed = func(email string) bool { return services.DomainAllowed(email, []string{"corp.com"}) }
+		o.Allowed = func(email string) bool { return account.DomainAllowed(email, []string{"corp.com"}) }
 	})
 	for _, row := range []struct {
 		email, code string

@@ -30,7 +30,7 @@ import (
 
 	"modelgateway/config"
 	"modelgateway/models"
-	"modelgateway/services"
+	"modelgateway/services/auth"
 )
 
 // How long an identity provider may keep a caller waiting.
@@ -49,7 +49,7 @@ type Options struct {
 	Now       func() time.Time
 	HTTP      *http.Client // nil: one of its own; its redirects are never followed
 
-	Issue       func(*models.User) (services.Token, error)
+	Issue       func(*models.User) (auth.Token, error)
 	NormalEmail func(text string) (string, error)
 	Allowed     func(email string) bool // the domain rule, for a normalised address
 }
@@ -119,24 +119,24 @@ func (l *Login) Begin(ctx context.Context) (redirect, cookie string, err error) 
 // Finish ends a login with what the provider's redirect brought and the value
 // of the cookie, empty when there is none. Whatever comes of it, the login is
 // over and cannot be finished again.
-func (l *Login) Finish(ctx context.Context, query url.Values, cookie string) (services.Token, error) {
+func (l *Login) Finish(ctx context.Context, query url.Values, cookie string) (auth.Token, error) {
 	if !l.Configured() {
-		return services.Token{}, notConfigured()
+		return auth.Token{}, notConfigured()
 	}
 	if code := query.Get("error"); code != "" {
-		return services.Token{}, refused(code)
+		return auth.Token{}, refused(code)
 	}
 	a, err := l.resume(ctx, query, cookie)
 	if err != nil {
-		return services.Token{}, err
+		return auth.Token{}, err
 	}
 	who, err := l.ask(ctx, a, query.Get("code"))
 	if err != nil {
-		return services.Token{}, err
+		return auth.Token{}, err
 	}
 	user, err := l.account(ctx, who)
 	if err != nil {
-		return services.Token{}, err
+		return auth.Token{}, err
 	}
 	return l.opts.Issue(user)
 }

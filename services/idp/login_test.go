@@ -11,7 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"modelgateway/models"
-	"modelgateway/services"
+	"modelgateway/services/auth"
 )
 
 func TestA29CorrectProviderYieldsATokenThatWorks(t *testing.T) {
@@ -213,7 +213,7 @@ func TestDatabaseThatIsGoneIsNotTheUsersFault(t *testing.T) {
 func TestFailureToIssueIsPassedOn(t *testing.T) {
 	failure := errors.New("no secret to sign with")
 	r := newRig(t, func(o *Options) {
-		o.Issue = func(*models.User) (services.Token, error) { return services.Token{}, failure }
+		o.Issue = func(*models.User) (auth.Token, error) { return auth.Token{}, failure }
 	})
 	if _, err := r.login(); !errors.Is(err, failure) {
 		t.Error(err)

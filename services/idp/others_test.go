@@ -19,7 +19,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"modelgateway/models"
-	"modelgateway/services"
+	"modelgateway/services/auth"
 )
 
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
@@ -106,7 +106,7 @@ func (s *stage) login(r *rig) (*models.User, error) {
 	s.asked = u.Query()
 	token, err := r.Finish(s.t.Context(), url.Values{"code": {"the-code"}, "state": {s.asked.Get("state")}}, b.cookie)
 	if err != nil {
-		if token != (services.Token{}) {
+		if token != (auth.Token{}) {
 			s.t.Error("there is a token beside the failure")
 		}
 		return nil, err

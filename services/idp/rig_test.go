@@ -13,7 +13,8 @@ import (
 	"modelgateway/config"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/account"
+	"modelgateway/services/auth"
 )
 
 const (
@@ -28,7 +29,7 @@ type rig struct {
 	t      testing.TB
 	idp    *mock
 	store  *models.Store
-	tokens *services.Tokens
+	tokens *auth.Tokens
 	opts   Options
 }
 
@@ -55,13 +56,13 @@ func openStore(t testing.TB, address string) *models.Store {
 
 func newRigOn(t testing.TB, m *mock, store *models.Store, change ...func(*Options)) *rig {
 	t.Helper()
-	tokens := services.NewTokens(services.TokenOptions{
+	tokens := auth.NewTokens(auth.TokenOptions{
 		Secret: []byte(jwtSecret), Expiry: time.Hour, Issuer: publicURL, Store: store, Now: time.Now,
 	})
 	opts := Options{
 		Config:    config.IDP{ClientID: mockClient, ClientSecret: config.NewSecret(mockSecret), Name: "oidc", Issuer: m.URL},
 		PublicURL: publicURL, Secret: []byte(jwtSecret), Store: store, Now: time.Now,
-		Issue: tokens.Issue, NormalEmail: services.NormalEmail, Allowed: func(string) bool { return true },
+		Issue: tokens.Issue, NormalEmail: account.NormalEmail, Allowed: func(string) bool { return true },
 	}
 	for _, c := range change {
 		c(&opts)
@@ -109,7 +110,7 @@ func (r *rig) consent(b begun) url.Values {
 	return back.Query()
 }
 
-func (r *rig) login() (services.Token, error) {
+func (r *rig) login() (auth.Token, error) {
 	r.t.Helper()
 	b := r.begin()
 	return r.Finish(r.t.Context(), r.consent(b), b.cookie)
@@ -125,7 +126,7 @@ func (r *rig) must() *models.User {
 	return r.userOf(token)
 }
 
-func (r *rig) userOf(token services.Token) *models.User {
+func (r *rig) userOf(token auth.Token) *models.User {
 	r.t.Helper()
 	id, err := r.tokens.Verify(r.t.Context(), token.Text)
 	if err != nil {
@@ -139,9 +140,9 @@ func (r *rig) userOf(token services.Token) *models.User {
 }
 
 // refuses wants this failure, and nothing made of it.
-func (r *rig) refuses(token services.Token, err error, status int, code string) *api.Error {
+func (r *rig) refuses(token auth.Token, err error, status int, code string) *api.Error {
 	r.t.Helper()
-	if token != (services.Token{}) {
+	if token != (auth.Token{}) {
 		r.t.Error("there is a token beside the failure")
 	}
 	return wants(r.t, err, status, code)

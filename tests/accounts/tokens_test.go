@@ -9,7 +9,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/auth"
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -27,7 +27,7 @@ func TestO13ATokenFollowsTheWallClockWithinItsLeeway(t *testing.T) {
 	}
 	shift := time.Duration(0)
 	clock := func() time.Time { return time.Now().Add(shift) }
-	tokens := services.NewTokens(services.TokenOptions{Secret: []byte(gatewaytest.JWTSecret), Expiry: 24 * time.Hour, Issuer: "modelgateway", Store: store, Now: clock})
+	tokens := auth.NewTokens(auth.TokenOptions{Secret: []byte(gatewaytest.JWTSecret), Expiry: 24 * time.Hour, Issuer: "modelgateway", Store: store, Now: clock})
 	token, err := tokens.Issue(ada)
 	if err != nil {
 		t.Fatal(err)

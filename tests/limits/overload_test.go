@@ -17,7 +17,7 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/providers/providertest"
-	"modelgateway/services"
+	"modelgateway/services/inflight"
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -156,7 +156,7 @@ func TestBodiesInFlightAreBoundedAndGivenBackHoweverACallEnds(t *testing.T) {
 
 func TestAPanicGivesItsSlotAndItsBytesBack(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
-	slots := services.NewSlots(1, 1, 1<<20)
+	slots := inflight.New(1, 1, 1<<20)
 	chat := &controllers.Chat{Slots: slots, MaxBytes: 1 << 16, Now: time.Now} // there is no service behind it
 	engine := gin.New()
 	panicked := 0

@@ -1,0 +1,118 @@
+// Package storetest gives tests a migrated database of either kind.
+package storetest
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/servertest"
+)
+
+// Database is a migrated database with two users, ada and bob.
+type Database struct {
+	Store   *models.Store
+	Address string // for models.Open
+	Driver  string // of package sql
+	DSN     string
+}
+
+// Each runs a test on both kinds of storage.
+func Each(t *testing.T, test func(t *testing.T, d *Database)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t, servertest.Postgres(t))) })
+}
+
+// SQLite is a database in a file that ends with the test.
+func SQLite(t testing.TB) *Database {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "gateway.db")
+	d := &Database{Address: "sqlite:" + path, Driver: "sqlite", DSN: "file:" + path + "?_pragma=busy_timeout(5000)"}
+	d.migrate(t)
+	return d
+}
+
+// Postgres migrates the database at an address of servertest.
+func Postgres(t testing.TB, address string) *Database {
+	t.Helper()
+	d := &Database{Address: address, Driver: "pgx", DSN: address}
+	d.migrate(t)
+	return d
+}
+
+func (d *Database) migrate(t testing.TB) {
+	t.Helper()
+	d.Store = d.Open(t)
+	if err := d.Store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ada", "bob"} {
+		u := &models.User{ID: name, Email: name + "@example.com", Name: name, PasswordHash: "x", CreatedAt: 1}
+		if err := d.Store.CreateUser(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Open opens another store on the database, as a replica does.
+func (d *Database) Open(t testing.TB) *models.Store {
+	t.Helper()
+	store, err := models.Open(d.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// Query runs a statement past the store and returns every value of every row,
+// as text.
+func (d *Database) Query(t testing.TB, statement string) []string {
+	t.Helper()
+	db, err := sql.Open(d.Driver, d.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), statement)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for rows.Next() {
+		values := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			all = append(all, v.String)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Until waits for a condition and fails the test when it does not become true
+// in time.
+func Until(t testing.TB, within time.Duration, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", within, what)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+// Package account registers users and logs them in with their password.
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services/auth"
+)
+
+// Service registers and logs in the users who come with a password.
+type Service struct {
+	store    *models.Store
+	tokens   *auth.Tokens
+	domains  []string
+	now      func() time.Time
+	failures *failures
+	line     *line
+}
+
+// Options is what the service needs.
+type Options struct {
+	Store   *models.Store
+	Tokens  *auth.Tokens
+	Domains []string // whose addresses may register; none: all
+	Now     func() time.Time
+}
+
+// mostWaiting is how many logins and registrations may wait for their password
+// to be hashed: some seconds of work.
+const mostWaiting = 64
+
+// New leaves half of the cores to everything else while passwords are
+// hashed, and never hashes more than two at once.
+func New(o Options) *Service {
+	slots := min(max(runtime.GOMAXPROCS(0)/2, 1), 2)
+	return &Service{
+		store: o.Store, tokens: o.Tokens, domains: o.Domains, now: o.Now,
+		failures: newFailures(o.Now), line: newLine(mostWaiting, slots),
+	}
+}
+
+// Registration is who wants an account.
+type Registration struct {
+	Email    string
+	Password string
+	Name     string
+}
+
+// Register adds an account. What is wrong is told in this order: a field is
+// missing, the e-mail address, its domain, the password, the name, and last
+// that the address is taken.
+func (a *Service) Register(ctx context.Context, r Registration) (*models.User, error) {
+	r, err := a.accept(r)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := a.line.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	// Before the wait, so that a database that is gone holds nobody's turn.
+	if err := a.free(ctx, r.Email); err != nil {
+		return nil, err
+	}
+	hash, err := a.hash(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	u := &models.User{
+		ID: "usr_" + rand.Text(), Email: r.Email, Name: r.Name, PasswordHash: hash, CreatedAt: a.now().UnixMicro(),
+	}
+	err = a.store.CreateUser(ctx, u)
+	if errors.Is(err, models.ErrTaken) {
+		return nil, emailTaken()
+	}
+	if err != nil {
+		return nil, api.Unavailable(err)
+	}
+	return u, nil
+}
+
+// accept is the registration in its normal form.
+func (a *Service) accept(r Registration) (Registration, error) {
+	r.Name = strings.TrimSpace(r.Name)
+	for _, field := range []struct{ name, text string }{{"email", r.Email}, {"password", r.Password}, {"name", r.Name}} {
+		if field.text == "" {
+			return r, missingField(field.name)
+		}
+	}
+	email, err := NormalEmail(r.Email)
+	if err != nil {
+		return r, err
+	}
+	if !DomainAllowed(email, a.domains) {
+		return r, domainRefused()
+	}
+	if err := checkPassword(r.Password); err != nil {
+		return r, err
+	}
+	r.Email = email
+	return r, checkName(r.Name)
+}
+
+const longestName = 200 // bytes
+
+func checkName(name string) error {
+	if len(name) > longestName {
+		return api.Invalid(api.CodeInvalidValue, "name", "a name has at most %d bytes", longestName)
+	}
+	// PostgreSQL takes neither NUL nor broken UTF-8.
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, api.Invisible) {
+		return api.Invalid(api.CodeInvalidValue, "name", "a name holds no control or other invisible characters")
+	}
+	return nil
+}
+
+func (a *Service) hash(ctx context.Context, r Registration) (string, error) {
+	done, err := a.line.turn(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	// Of many who ask for one address, most learn here that another got it,
+	// and cost no more.
+	if err := a.free(ctx, r.Email); err != nil {
+		return "", err
+	}
+	return hashPassword(r.Password), nil
+}
+
+func (a *Service) free(ctx context.Context, email string) error {
+	_, err := a.store.UserByEmail(ctx, email)
+	switch {
+	case errors.Is(err, models.ErrNotFound):
+		return nil
+	case err != nil:
+		return api.Unavailable(err)
+	}
+	return emailTaken()
+}
+
+// Login is a token for the user of this address and password. An address that
+// nobody has, that is malformed, or whose user may not log in with a password
+// is refused as a wrong password is, and as late.
+func (a *Service) Login(ctx context.Context, email, password string) (auth.Token, error) {
+	if email == "" {
+		return auth.Token{}, missingField("email")
+	}
+	if password == "" {
+		return auth.Token{}, missingField("password")
+	}
+	email, malformed := NormalEmail(email)
+	if err := a.failures.check(email); err != nil {
+		return auth.Token{}, err
+	}
+	leave, err := a.line.enter()
+	if err != nil {
+		return auth.Token{}, err
+	}
+	defer leave()
+	u := &models.User{}
+	if malformed == nil {
+		if u, err = a.store.UserByEmail(ctx, email); err != nil && !errors.Is(err, models.ErrNotFound) {
+			return auth.Token{}, api.Unavailable(err)
+		}
+	}
+	if err := a.compare(ctx, u, email, password); err != nil {
+		return auth.Token{}, err
+	}
+	return a.tokens.Issue(u)
+}
+
+// compare takes the same time whoever u is; of nobody it is the zero User.
+func (a *Service) compare(ctx context.Context, u *models.User, email, password string) error {
+	done, err := a.line.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	// Again, because the guesses before this one in the line count as well.
+	if err := a.failures.check(email); err != nil {
+		return err
+	}
+	hash := u.PasswordHash
+	if hash == "" {
+		hash = noPassword()
+	}
+	if matches := passwordMatches(hash, password); matches && u.PasswordHash != "" && u.DisabledAt == 0 {
+		a.failures.clear(email)
+		return nil
+	}
+	if email != "" {
+		a.failures.add(email)
+	}
+	return api.Unauthorized(api.CodeInvalidCredentials, "the e-mail address or the password is wrong")
+}
+
+func missingField(name string) error {
+	return api.Invalid(api.CodeMissingField, name, "%s is missing", name)
+}
+
+func emailTaken() error {
+	return &api.Error{
+		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeEmailTaken, Param: "email",
+		Message: "an account with this e-mail address exists",
+	}
+}

@@ -1,0 +1,235 @@
+package account
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/servertest"
+	"modelgateway/services/auth"
+)
+
+// desk is where people register and log in, over an empty database.
+type desk struct {
+	*Service
+	clock *clock
+	exec  func(t *testing.T, query string) // past the store
+}
+
+// eachDesk runs a test on both kinds of storage.
+func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, sqliteDesk(t)) })
+	t.Run("postgres", func(t *testing.T) {
+		address := servertest.Postgres(t)
+		test(t, newDesk(t, address, "pgx", address))
+	})
+}
+
+func sqliteDesk(t testing.TB) *desk {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.db")
+	return newDesk(t, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)")
+}
+
+const deskIssuer = "https://gateway.example"
+
+func newDesk(t testing.TB, address, driver, dsn string) *desk {
+	t.Helper()
+	store, err := models.Open(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	d := &desk{clock: &clock{november}}
+	tokens := auth.NewTokens(auth.TokenOptions{
+		Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: deskIssuer, Store: store, Now: d.clock.now,
+	})
+	d.Service = New(Options{Store: store, Tokens: tokens, Now: d.clock.now})
+	d.exec = func(t *testing.T, query string) {
+		t.Helper()
+		result, err := db.ExecContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := result.RowsAffected(); n == 0 || err != nil {
+			t.Fatalf("%s changed nothing: %v", query, err)
+		}
+	}
+	return d
+}
+
+const deskPassword = "correct horse battery"
+
+func (d *desk) register(t testing.TB, email string) *models.User {
+	t.Helper()
+	u, err := d.Register(t.Context(), Registration{Email: email, Password: deskPassword, Name: "Ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func (d *desk) login(t testing.TB, email string) auth.Token {
+	t.Helper()
+	token, err := d.Login(t.Context(), email, deskPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func TestRegisterAndLogin(t *testing.T) {
+	eachDesk(t, func(t *testing.T, d *desk) {
+		u, err := d.Register(t.Context(), Registration{Email: " Ada@X.com. ", Password: deskPassword, Name: "  Ada \u00c9. Lovelace\u200d "})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Email != "ada@x.com" || u.Name != "Ada \u00c9. Lovelace\u200d" || len(u.ID) != 30 || !strings.HasPrefix(u.ID, "usr_") || u.CreatedAt != november.UnixMicro() {
+			t.Errorf("%+v", u)
+		}
+		if strings.Contains(u.PasswordHash, deskPassword) {
+			t.Error("the password is kept")
+		}
+		for _, email := range []string{"ada@x.com", "ADA@x.COM", " ada@x.com", "ada@x.com."} {
+			token, err := d.Login(t.Context(), email, deskPassword)
+			if err != nil {
+				t.Errorf("%q: %v", email, err)
+				continue
+			}
+			if id, err := d.tokens.Verify(t.Context(), token.Text); id != u.ID || err != nil {
+				t.Errorf("%q: %q, %v", email, id, err)
+			}
+			if !token.ExpiresAt.Equal(november.Add(time.Hour)) {
+				t.Errorf("the token ends %v", token.ExpiresAt)
+			}
+		}
+	})
+}
+
+func TestRegistrationsAreCheckedInOrder(t *testing.T) {
+	d := sqliteDesk(t)
+	d.domains = []string{"x.com"}
+	d.register(t, "taken@x.com")
+	const good, missing = "ada@x.com", api.CodeMissingField
+	long := strings.Repeat("n", 201)
+	for _, tt := range []struct {
+		email, password, name string
+		status                int
+		code, param           string
+	}{
+		{"", "", "", 400, missing, "email"},
+		{"nonsense", "", "", 400, missing, "password"},
+		{"nonsense", "short", "", 400, missing, "name"},
+		{"nonsense", "short", " \t ", 400, missing, "name"},
+		{"nonsense", "short", "n", 400, api.CodeInvalidEmail, "email"},
+		{"   ", "short", "n", 400, api.CodeInvalidEmail, "email"},
+		{"a@evil.com", "short", "n", 403, api.CodeDomainNotAllowed, "email"},
+		{"a@x.com.evil.com", deskPassword, "n", 403, api.CodeDomainNotAllowed, "email"},
+		{good, "short", long, 400, api.CodeWeakPassword, "password"},
+		{"taken@x.com", "short", "n", 400, api.CodeWeakPassword, "password"},
+		{"taken@x.com", strings.Repeat("x", 1<<20), "n", 400, api.CodeWeakPassword, "password"},
+		{"taken@x.com", deskPassword, long, 400, api.CodeInvalidValue, "name"},
+		{good, deskPassword, "a\x00b", 400, api.CodeInvalidValue, "name"},
+		{good, deskPassword, "a\r\nb", 400, api.CodeInvalidValue, "name"},
+		{good, deskPassword, "a\u202eb", 400, api.CodeInvalidValue, "name"},
+		{good, deskPassword, "a\xffb", 400, api.CodeInvalidValue, "name"},
+		{" Taken@X.com", deskPassword, "n", 409, api.CodeEmailTaken, "email"},
+		{good, deskPassword, long[1:], 0, "", ""},
+	} {
+		_, err := d.Register(t.Context(), Registration{Email: tt.email, Password: tt.password, Name: tt.name})
+		e, _ := errors.AsType[*api.Error](err)
+		if e == nil {
+			e = &api.Error{}
+		}
+		if e.Status != tt.status || e.Code != tt.code || e.Param != tt.param || (err == nil) != (tt.status == 0) {
+			t.Errorf("%q %.20q %.20q: %v", tt.email, tt.password, tt.name, err)
+		}
+		if want := map[int]string{400: api.TypeInvalidRequest, 403: api.TypePermission, 409: api.TypeInvalidRequest}[tt.status]; e.Type != want {
+			t.Errorf("%q: type %q", tt.email, e.Type)
+		}
+	}
+}
+
+func TestA22ParallelRegistrations(t *testing.T) {
+	eachDesk(t, func(t *testing.T, d *desk) {
+		const crowd = 50
+		var all sync.WaitGroup
+		results := make(chan error, crowd)
+		for i := range crowd {
+			email := []string{"ada@x.com", "ADA@x.com", " ada@X.com", "ada@x.com."}[i%4]
+			all.Go(func() {
+				_, err := d.Register(t.Context(), Registration{Email: email, Password: deskPassword, Name: "Ada"})
+				results <- err
+			})
+		}
+		all.Wait()
+		close(results)
+		count := map[string]int{}
+		for err := range results {
+			count[code(err)]++
+			if code(err) == "" && err != nil {
+				t.Error(err)
+			}
+		}
+		if count[""] != 1 || count[api.CodeEmailTaken] != crowd-1 {
+			t.Errorf("%v", count)
+		}
+		d.login(t, "ada@x.com")
+	})
+}
+
+func TestADatabaseThatIsGoneIsNobodysFault(t *testing.T) {
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.register(t, "ada@x.com")
+		token := d.login(t, "ada@x.com")
+		if err := d.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, registerErr := d.Register(t.Context(), Registration{Email: "eve@x.com", Password: deskPassword, Name: "Eve"})
+		_, loginErr := d.Login(t.Context(), "ada@x.com", deskPassword)
+		_, verifyErr := d.tokens.Verify(t.Context(), token.Text)
+		for what, err := range map[string]error{"register": registerErr, "login": loginErr, "verify": verifyErr} {
+			if e := api.AsError(err); e.Status != 503 || e.Code != api.CodeServiceUnavailable || e.RetryAfter == 0 {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		for range 2 * mostFailures { // and is not counted as a failure of the user
+			if _, err := d.Login(t.Context(), "ada@x.com", deskPassword); code(err) != api.CodeServiceUnavailable {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestANewPasswordReplacesTheOldOne(t *testing.T) {
+	eachDesk(t, func(t *testing.T, d *desk) {
+		u := d.register(t, "ada@x.com")
+		d.exec(t, fmt.Sprintf("UPDATE users SET password_hash = '%s' WHERE id = '%s'", hashPassword("another password"), u.ID))
+		if _, err := d.Login(t.Context(), "ada@x.com", deskPassword); code(err) != api.CodeInvalidCredentials {
+			t.Errorf("the old password: %v", err)
+		}
+		again, err := d.Login(t.Context(), "ada@x.com", "another password")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, err := d.tokens.Verify(t.Context(), again.Text); id != u.ID || err != nil {
+			t.Errorf("a new login: %q, %v", id, err)
+		}
+	})
+}

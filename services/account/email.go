@@ -1,0 +1,127 @@
+package account
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"modelgateway/models/api"
+)
+
+// The bounds of an address and its parts in bytes: RFC 5321, 4.5.3.1, with
+// erratum 1690, and RFC 1035, 2.3.4.
+const (
+	longestEmail  = 254
+	longestLocal  = 64
+	longestDomain = 253
+	longestLabel  = 63
+)
+
+// NormalEmail is the one form under which an e-mail address is kept, compared
+// and looked up: lower case, the domain as DNS has it (punycode, no dot at the
+// end), no spaces around it. Whatever has no such form is a 400 that names the
+// field email: quoted local parts, IP addresses and names without a dot as
+// domains, control characters. A local part is ASCII, because one mailbox's
+// letter and another's may look alike in Unicode.
+func NormalEmail(text string) (string, error) {
+	text = strings.Trim(text, " ")
+	// The domain may become shorter, but not from four times an address.
+	if len(text) > 4*longestEmail {
+		return "", invalidEmail("is too long")
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, api.Invisible) {
+		return "", invalidEmail("holds invisible characters")
+	}
+	local, domain, found := strings.Cut(text, "@")
+	if !found || strings.Contains(domain, "@") {
+		return "", invalidEmail("is not of the form name@domain")
+	}
+	if !dotAtom(local) {
+		return "", invalidEmail("has characters before the @ that are not accepted")
+	}
+	domain, ok := normalDomain(domain)
+	if !ok {
+		return "", invalidEmail("has no domain that mail is sent to")
+	}
+	email := strings.ToLower(local) + "@" + domain
+	if len(email) > longestEmail {
+		return "", invalidEmail("is too long")
+	}
+	return email, nil
+}
+
+func invalidEmail(why string) error {
+	return api.Invalid(api.CodeInvalidEmail, "email", "the e-mail address %s", why)
+}
+
+// dotAtom is the unquoted local part of RFC 5322, 3.2.3.
+func dotAtom(local string) bool {
+	if len(local) > longestLocal {
+		return false
+	}
+	for word := range strings.SplitSeq(local, ".") {
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !atext(r) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func atext(r rune) bool {
+	return ldh(r) || 'A' <= r && r <= 'Z' || r < utf8.RuneSelf && strings.ContainsRune("!#$%&'*+/=?^_`{|}~", r)
+}
+
+// ldh is a letter, digit or hyphen as domains have them.
+func ldh(r rune) bool {
+	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-'
+}
+
+func normalDomain(text string) (domain string, ok bool) {
+	mapped, err := idna.Lookup.ToASCII(text)
+	if err != nil {
+		return "", false
+	}
+	domain = strings.TrimSuffix(mapped, ".")
+	labels := strings.Split(domain, ".")
+	if len(labels) < 2 || len(domain) > longestDomain {
+		return "", false
+	}
+	for _, label := range labels {
+		if label == "" || len(label) > longestLabel || strings.ContainsFunc(label, func(r rune) bool { return !ldh(r) }) {
+			return "", false
+		}
+	}
+	if strings.Trim(labels[len(labels)-1], "0123456789") == "" { // an IP address
+		return "", false
+	}
+	// Not every punycode stands for itself: xn--ascii- would be ascii.
+	again, err := idna.Lookup.ToASCII(domain)
+	return domain, err == nil && again == domain
+}
+
+// DomainAllowed says whether the domain of a normalised address is one of
+// these; its subdomains are others. Without any domain every address is
+// allowed.
+func DomainAllowed(email string, domains []string) bool {
+	if len(domains) == 0 {
+		return true
+	}
+	_, own, _ := strings.Cut(email, "@")
+	if _, ok := normalDomain(own); !ok { // a second @ fails here
+		return false
+	}
+	return slices.ContainsFunc(domains, func(domain string) bool {
+		allowed, ok := normalDomain(strings.TrimSpace(domain))
+		return ok && allowed == own
+	})
+}
+
+func domainRefused() error {
+	return &api.Error{
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeDomainNotAllowed, Param: "email",
+		Message: "e-mail addresses of this domain may not register here",
+	}
+}

@@ -1,0 +1,219 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+)
+
+const (
+	wrongPassword  = "a wrong password"
+	unknownAddress = "an unknown address"
+)
+
+// refusals are logins that must all look alike, with whom they are for.
+func (d *desk) refusals(t *testing.T) map[string]func() error {
+	t.Helper()
+	d.register(t, "ada@x.com")
+	off := d.register(t, "off@x.com")
+	d.exec(t, fmt.Sprintf("UPDATE users SET disabled_at = 1 WHERE id = '%s'", off.ID))
+	visitor := &models.User{ID: "visitor", Email: "visitor@x.com", Name: "V"}
+	if err := d.store.CreateUserWithIdentity(t.Context(), visitor, &models.Identity{Issuer: "i", Subject: "s", UserID: visitor.ID}); err != nil {
+		t.Fatal(err)
+	}
+	try := func(email, password string) func() error {
+		return func() error {
+			_, err := d.Login(t.Context(), email, password)
+			return err
+		}
+	}
+	return map[string]func() error{
+		wrongPassword:               try("ada@x.com", "wrong "+deskPassword),
+		unknownAddress:              try("eve@x.com", deskPassword),
+		"a disabled user":           try("off@x.com", deskPassword),
+		"a user without a password": try("visitor@x.com", deskPassword),
+		"a malformed address":       try("ada@x@com", deskPassword),
+	}
+}
+
+func TestA21RefusedLoginsAreAlike(t *testing.T) {
+	eachDesk(t, func(t *testing.T, d *desk) {
+		all := d.refusals(t)
+		want := api.AsError(all[wrongPassword]())
+		if want.Status != 401 || want.Type != api.TypeAuthentication || want.Code != api.CodeInvalidCredentials || want.Param != "" {
+			t.Fatalf("%+v", want)
+		}
+		for name, try := range all {
+			if got := api.AsError(try()); *got != *want {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		for _, password := range []string{strings.Repeat("x", 73), strings.Repeat("x", 1<<20), "short", "\x00", deskPassword + "\x00", deskPassword + " "} {
+			if _, err := d.Login(t.Context(), "off@x.com", password); *api.AsError(err) != *want {
+				t.Errorf("%.10q: %v", password, err)
+			}
+		}
+		for field, err := range map[string]error{
+			"email":    func() error { _, err := d.Login(t.Context(), "", ""); return err }(),
+			"password": func() error { _, err := d.Login(t.Context(), "ada@x.com", ""); return err }(),
+		} {
+			if e := api.AsError(err); e.Status != 400 || e.Code != api.CodeMissingField || e.Param != field {
+				t.Errorf("without %s: %v", field, err)
+			}
+		}
+	})
+}
+
+// TestA21RefusedLoginsTakeTheSameTime compares medians. The tries take turns, so
+// that a busy machine slows all alike, and have more than one round, for it does
+// so only more or less; what leaks does in every round. TIMING=strict is for a
+// machine at rest.
+func TestA21RefusedLoginsTakeTheSameTime(t *testing.T) {
+	tries, rounds, most := 100, 4, 0.10
+	if os.Getenv("TIMING") == "strict" {
+		tries, rounds, most = 500, 1, 0.05
+	}
+	eachDesk(t, func(t *testing.T, d *desk) {
+		all := d.refusals(t)
+		if strings.HasSuffix(t.Name(), "/postgres") { // where only the look-up could differ
+			maps.DeleteFunc(all, func(name string, _ func() error) bool { return name != wrongPassword && name != unknownAddress })
+		}
+		for range rounds {
+			if d.differ(t, all, tries) <= most {
+				return
+			}
+		}
+		t.Errorf("the medians differ by more than %.0f %%", 100*most)
+	})
+}
+
+// differ is how much longer or shorter the median of any kind of login is than
+// that of a wrong password, as a part of it.
+func (d *desk) differ(t *testing.T, all map[string]func() error, tries int) (most float64) {
+	t.Helper()
+	took := map[string][]float64{}
+	for range tries {
+		d.clock.at = d.clock.at.Add(failureWindow) // or they would be refused as brute force
+		for name, try := range all {
+			start := time.Now()
+			err := try()
+			took[name] = append(took[name], time.Since(start).Seconds())
+			if code(err) != api.CodeInvalidCredentials {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	base := medianLogin(took[wrongPassword])
+	for name, times := range took {
+		off := medianLogin(times)/base - 1
+		t.Logf("%s: median %.2f ms, %+.2f %%", name, 1000*medianLogin(times), 100*off)
+		most = max(most, math.Abs(off))
+	}
+	return most
+}
+
+func medianLogin(times []float64) float64 {
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+func TestA24GuessesAreLimitedPerAccount(t *testing.T) {
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.register(t, "ada@x.com")
+		for _, email := range []string{"ada@x.com", "nobody@x.com"} {
+			for i := range mostFailures {
+				spelt := []string{email, strings.ToUpper(email), " " + email}[i%3]
+				if _, err := d.Login(t.Context(), spelt, "wrong password"); code(err) != api.CodeInvalidCredentials {
+					t.Fatalf("%s, guess %d: %v", email, i, err)
+				}
+			}
+			_, err := d.Login(t.Context(), email, deskPassword)
+			expectWait(t, err, 60)
+		}
+		d.clock.at = d.clock.at.Add(failureWindow)
+		d.login(t, "ada@x.com")
+		for range 3 * mostFailures { // a success forgets the failures before it
+			if _, err := d.Login(t.Context(), "ada@x.com", "wrong password"); code(err) != api.CodeInvalidCredentials {
+				t.Fatal(err)
+			}
+			d.login(t, "ada@x.com")
+		}
+	})
+}
+
+func TestA24GuessesAtOnceAreLimitedToo(t *testing.T) {
+	d := sqliteDesk(t)
+	d.register(t, "ada@x.com")
+	const crowd = 60
+	var all sync.WaitGroup
+	results := make(chan string, crowd)
+	for range crowd {
+		all.Go(func() {
+			_, err := d.Login(t.Context(), "ada@x.com", "wrong password")
+			results <- code(err)
+		})
+	}
+	all.Wait()
+	close(results)
+	count := map[string]int{}
+	for result := range results {
+		count[result]++
+	}
+	// Two are compared at once, so that one may be beyond the limit.
+	if guesses := count[api.CodeInvalidCredentials]; guesses < mostFailures || guesses > mostFailures+1 || guesses+count[api.CodeRateLimitExceeded] != crowd {
+		t.Errorf("%v", count)
+	}
+}
+
+func TestA25AFloodOfLoginsIsRefusedAtOnce(t *testing.T) {
+	d := sqliteDesk(t)
+	if n := cap(d.line.slots); n < 1 || n > 2 {
+		t.Errorf("%d hashes at once", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const crowd = 200
+	var all, surplus sync.WaitGroup
+	surplus.Add(crowd - mostWaiting)
+	var mu sync.Mutex
+	refused := 0
+	for i := range crowd {
+		all.Go(func() {
+			start := time.Now()
+			_, err := d.Login(ctx, fmt.Sprintf("u%d@x.com", i), "wrong password")
+			took := time.Since(start)
+			if !errors.Is(err, errLineFull) {
+				return // it had a turn, or waited for it
+			}
+			expectFull(t, err)
+			if took > 100*time.Millisecond {
+				t.Errorf("refused after %v", took)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if refused++; refused <= crowd-mostWaiting {
+				surplus.Done()
+			}
+			if refused == crowd/2 {
+				cancel() // whoever waits leaves
+			}
+		})
+	}
+	all.Wait()
+	if refused < crowd/2 {
+		t.Errorf("%d of %d were refused", refused, crowd)
+	}
+	d.register(t, "ada@x.com") // the flood left nothing behind
+	d.login(t, "ada@x.com")
+}

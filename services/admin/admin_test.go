@@ -1,0 +1,225 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/servertest"
+	"modelgateway/models/storetest"
+	"modelgateway/services/auth"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// administered is a house in which ada is an administrator.
+func administered(h *storetest.Database, emails ...string) *Service {
+	return New(Options{Store: h.Store, Keys: keysOn(h), Emails: append(emails, "ada@example.com"), Now: time.Now})
+}
+
+func keysOn(h *storetest.Database) *auth.Keys {
+	return auth.NewKeys(auth.KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+}
+
+func createKey(t testing.TB, k *auth.Keys, userID string) (*models.Key, string) {
+	t.Helper()
+	key, text, err := k.Create(t.Context(), userID, api.NewKey{Name: "a key"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, text
+}
+
+func keyOpens(k *auth.Keys, text string) bool {
+	_, err := k.Authenticate(context.Background(), text)
+	return err == nil
+}
+
+func ofRPM(n int64) api.KeyChange {
+	return api.KeyChange{KeyLimits: api.KeyLimits{RPMLimit: api.Field[int64]{Named: true, Value: &n}}}
+}
+
+func rpmOf(t testing.TB, k *auth.Keys, text string) int64 {
+	t.Helper()
+	key, err := k.Authenticate(context.Background(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.RPMLimit
+}
+
+func TestWhoIsNoAdministratorAnyMoreActsNoMore(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
+		admin := administered(h)
+		key, _ := createKey(t, admin.keys, "bob")
+		tries := func(by Actor) []error {
+			_, limit := admin.ChangeKey(t.Context(), by, key.ID, api.AdminKeyChange{KeyChange: ofRPM(1)})
+			_, disable := admin.SetDisabled(t.Context(), by, "bob", true)
+			return []error{admin.Check(t.Context(), by.UserID), limit, disable, admin.RevokeKey(t.Context(), by, key.ID)}
+		}
+		for by, want := range map[string]string{"bob": api.CodeAdminRequired, "nobody": api.CodeInvalidToken, "": api.CodeInvalidToken} {
+			for i, err := range tries(Actor{UserID: by}) {
+				if want := want; code(err) != want && (by != "bob" || i != 2) { // who would disable themselves is told that
+					t.Errorf("%q, %d: %v", by, i, err)
+				}
+			}
+		}
+		if _, err := h.Store.ChangeUser(t.Context(), "ada", func(u *models.User) (*models.Audit, error) { u.DisabledAt = 5; return nil, nil }); err != nil {
+			t.Fatal(err)
+		}
+		for i, err := range tries(Actor{UserID: "ada"}) {
+			if code(err) != api.CodeInvalidToken {
+				t.Errorf("disabled, %d: %v", i, err)
+			}
+		}
+		if rows := h.Query(t, "SELECT id FROM audit"); len(rows) != 0 {
+			t.Errorf("%v", rows)
+		}
+		if holder, err := h.Store.KeyByHash(t.Context(), key.Hash); err != nil || holder.RevokedAt != 0 || holder.Limits != (models.Limits{}) || holder.UserDisabledAt != 0 {
+			t.Errorf("%+v, %v", holder, err)
+		}
+		for _, u := range must(admin.Users(t.Context(), "", models.Page{Limit: 10})) {
+			if u.Admin {
+				t.Errorf("%s is shown as an administrator", u.ID)
+			}
+		}
+	})
+}
+
+func must(users []UserState, _ bool, err error) []UserState {
+	if err != nil {
+		panic(err)
+	}
+	return users
+}
+
+func TestUnregisteredAdministratorsAreListed(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
+		free, err := administered(h, "eve@example.com", "bob@example.com", "z@example.com").Unregistered(t.Context())
+		if err != nil || strings.Join(free, " ") != "eve@example.com z@example.com" {
+			t.Errorf("%v, %v", free, err)
+		}
+		nobody := New(Options{Now: time.Now}) // asks no database
+		if free, err := nobody.Unregistered(t.Context()); err != nil || len(free) != 0 {
+			t.Errorf("%v, %v", free, err)
+		}
+		if err := nobody.Check(t.Context(), "ada"); code(err) != api.CodeAdminRequired {
+			t.Errorf("without administrators: %v", err)
+		}
+	})
+}
+
+func TestTheAuditIsInTheOrderOfTimeWhateverTheMicrosecond(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
+		c := &clock{time.UnixMicro(999_999_999_999_995)} // where a digit more begins
+		k := auth.NewKeys(auth.KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: c.now})
+		admin := New(Options{Store: h.Store, Keys: k, Emails: []string{"ada@example.com"}, Now: c.now})
+		key, _ := createKey(t, k, "bob")
+		for n := range int64(12) {
+			c.at = c.at.Add(time.Microsecond)
+			if _, err := admin.ChangeKey(t.Context(), Actor{UserID: "ada", RequestID: fmt.Sprint(n), Address: "x"}, key.ID, api.AdminKeyChange{KeyChange: ofRPM(n + 1)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, more, err := admin.Audit(t.Context(), models.AuditFilter{}, models.Page{Limit: 12})
+		if err != nil || more || len(rows) != 12 {
+			t.Fatalf("%d rows, more: %t, %v", len(rows), more, err)
+		}
+		for i, row := range rows {
+			if row.RequestID != fmt.Sprint(11-i) {
+				t.Errorf("place %d: %s", i, row.RequestID)
+			}
+		}
+	})
+}
+
+func TestAnAdministratorsChangeCountsAtOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
+		admin := administered(h)
+		key, text := createKey(t, admin.keys, "bob")
+		by := Actor{UserID: "ada"}
+		for n := int64(1); n < 4; n++ {
+			rpmOf(t, admin.keys, text)
+			if _, err := admin.ChangeKey(t.Context(), by, key.ID, api.AdminKeyChange{KeyChange: ofRPM(n)}); err != nil {
+				t.Fatal(err)
+			}
+			if got := rpmOf(t, admin.keys, text); got != n {
+				t.Errorf("%d, not %d", got, n)
+			}
+		}
+		if err := admin.RevokeKey(t.Context(), by, key.ID); err != nil || keyOpens(admin.keys, text) {
+			t.Errorf("open after it was revoked: %v", err)
+		}
+	})
+}
+
+func TestAnAdministratorsChangeIsAnnouncedToOtherReplicas(t *testing.T) {
+	h, address := storetest.SQLite(t), servertest.Redis(t)
+	client := func() *redis.Client {
+		client, err := models.OpenRedis(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
+	discard := slog.New(slog.DiscardHandler)
+	here := auth.NewKeys(auth.KeyOptions{Store: h.Store, Redis: client(), Log: discard, Now: time.Now})
+	still := time.Now() // what is found is believed for ever: only news can end it
+	there := auth.NewKeys(auth.KeyOptions{Store: h.Store, Redis: client(), Log: discard, Now: func() time.Time { return still }})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { there.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	const channel = "mgw:keys:revoked"
+	watcher := client()
+	storetest.Until(t, 10*time.Second, "subscribed", func() bool {
+		n, err := watcher.PubSubNumSub(t.Context(), channel).Result()
+		return err == nil && n[channel] >= 1
+	})
+	key, text := createKey(t, here, "ada")
+	admin := New(Options{Store: h.Store, Keys: here, Emails: []string{"ada@example.com"}, Now: time.Now})
+	for n := int64(1); n <= 2; n++ {
+		rpmOf(t, there, text)
+		change := api.AdminKeyChange{KeyChange: ofRPM(n), LimitedBy: api.Field[string]{Named: true}}
+		if _, err := admin.ChangeKey(t.Context(), Actor{UserID: "ada"}, key.ID, change); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Until(t, 10*time.Second, "news of an administrator's change", func() bool { return rpmOf(t, there, text) == n })
+	}
+	if err := admin.RevokeKey(t.Context(), Actor{UserID: "ada"}, key.ID); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Until(t, 10*time.Second, "news of an administrator's revocation", func() bool { return !keyOpens(there, text) })
+}
+
+func TestADatabaseThatIsGoneIsNoFaultOfAnAdministrator(t *testing.T) {
+	h := storetest.SQLite(t)
+	admin := administered(h)
+	key, _ := createKey(t, admin.keys, "ada")
+	_ = h.Store.Close()
+	by := Actor{UserID: "ada"}
+	page := models.Page{Limit: 1}
+	for what, try := range map[string]func() error{
+		"check": func() error { return admin.Check(t.Context(), "ada") },
+		"limit": func() error {
+			_, err := admin.ChangeKey(t.Context(), by, key.ID, api.AdminKeyChange{KeyChange: ofRPM(1)})
+			return err
+		},
+		"revoke":  func() error { return admin.RevokeKey(t.Context(), by, key.ID) },
+		"disable": func() error { _, err := admin.SetDisabled(t.Context(), by, "bob", true); return err },
+		"users":   func() error { _, _, err := admin.Users(t.Context(), "", page); return err },
+		"keys":    func() error { _, _, err := admin.Keys(t.Context(), "", page); return err },
+		"audit":   func() error { _, _, err := admin.Audit(t.Context(), models.AuditFilter{}, page); return err },
+	} {
+		if err := try(); code(err) != api.CodeServiceUnavailable {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package admin
+
+import (
+	"errors"
+	"modelgateway/models/api"
+	"time"
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func code(err error) string {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return ""
+	}
+	return e.Code
+}

@@ -1,0 +1,22 @@
+package auth
+
+import (
+	"errors"
+	"modelgateway/models/api"
+	"time"
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func code(err error) string {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return ""
+	}
+	return e.Code
+}

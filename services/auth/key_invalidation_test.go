@@ -1,0 +1,237 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/servertest"
+	"modelgateway/models/storetest"
+)
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.all.String(), text)
+}
+
+// keyPair is two replicas with stores and Redis clients of their own, running.
+func keyPair(t *testing.T, h *keyHouse, redisURL string) (a, b *Keys, log *lines) {
+	t.Helper()
+	log = &lines{}
+	make := func() *Keys {
+		store := h.Open(t)
+		o := KeyOptions{Store: store, Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now, Revisions: runRevisions(t, NewRevisions(store, time.Now))}
+		if redisURL != "" {
+			o.Redis = dialRedis(t, redisURL)
+		}
+		k := NewKeys(o)
+		runKeys(t, k)
+		return k
+	}
+	a, b = make(), make()
+	if redisURL != "" {
+		awaitSubscribers(t, a, 2)
+	}
+	return a, b, log
+}
+
+func awaitSubscribers(t *testing.T, k *Keys, want int64) {
+	t.Helper()
+	storetest.Until(t, 10*time.Second, "subscribed", func() bool {
+		n, err := k.redis.PubSubNumSub(t.Context(), keyNewsChannel).Result()
+		return err == nil && n[keyNewsChannel] >= want
+	})
+}
+
+// revocationDelays revokes keys on a while they are hammered on b, and returns
+// how long after Revoke had returned the last use passed, in order.
+func revocationDelays(t *testing.T, a, b *Keys, tries int) []time.Duration {
+	t.Helper()
+	const atOnce = 50
+	var mu sync.Mutex
+	var delays []time.Duration
+	for range tries / atOnce {
+		var all sync.WaitGroup
+		for range atOnce {
+			var k issuedKey
+			k.Key, k.text = createKey(t, a, "ada")
+			all.Go(func() {
+				d := revocationDelay(t, a, b, k)
+				mu.Lock()
+				delays = append(delays, d)
+				mu.Unlock()
+			})
+		}
+		all.Wait()
+	}
+	slices.Sort(delays)
+	n := len(delays)
+	t.Logf("%d revocations: median %v, p99 %v, worst %v", n, delays[n/2], delays[n*99/100], delays[n-1])
+	return delays
+}
+
+type issuedKey struct {
+	*models.Key
+	text string
+}
+
+func revocationDelay(t *testing.T, a, b *Keys, k issuedKey) time.Duration {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var last time.Time
+	var hammering sync.WaitGroup
+	used := make(chan struct{})
+	hammering.Go(func() {
+		for first := true; ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+			if keyOpens(b, k.text) {
+				last = time.Now()
+				if first {
+					close(used)
+				}
+				first = false
+			}
+		}
+	})
+	<-used
+	if err := a.Revoke(t.Context(), "ada", k.ID); err != nil {
+		t.Error(err)
+		return 0
+	}
+	revoked := time.Now()
+	if keyOpens(a, k.text) {
+		t.Error("open where it was revoked")
+	}
+	select { // it must not come back either
+	case <-time.After(1100 * time.Millisecond):
+	case <-t.Context().Done():
+	}
+	stop()
+	hammering.Wait()
+	return max(0, last.Sub(revoked))
+}
+
+func TestR10K7ARevocationReachesReplicasWithoutRedisWithinASecond(t *testing.T) {
+	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+		a, b, _ := keyPair(t, h, "")
+		if delays := revocationDelays(t, a, b, 200); delays[len(delays)-1] > time.Second {
+			t.Errorf("the last use passed %v later", delays[len(delays)-1])
+		}
+	})
+}
+
+func TestR10K7G11ARevocationReachesReplicasWithRedisAtOnce(t *testing.T) {
+	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+		a, b, _ := keyPair(t, h, servertest.Redis(t))
+		delays := revocationDelays(t, a, b, 200)
+		if p99 := delays[len(delays)*99/100]; p99 > 200*time.Millisecond || delays[len(delays)-1] > time.Second {
+			t.Errorf("99 in 100 within %v, all within %v", p99, delays[len(delays)-1])
+		}
+	})
+}
+
+func TestR10K7O6ARevocationReachesReplicasWhateverRedisDoes(t *testing.T) {
+	h := postgresKeyHouse(t, servertest.Postgres(t))
+	server := servertest.StartRedis(t)
+	a, b, log := keyPair(t, h, server.URL)
+	for _, fault := range []struct {
+		name      string
+		tries     int
+		begin, up func()
+	}{{"stopped", 200, server.Stop, server.Restart}, {"killed", 100, server.Kill, server.Restart}, {"frozen", 100, server.Freeze, server.Thaw}} {
+		t.Run(fault.name, func(t *testing.T) {
+			fault.begin()
+			key, text := createKey(t, a, "ada")
+			if !keyOpens(a, text) || !keyOpens(b, text) {
+				t.Error("refused for want of Redis")
+			}
+			began := time.Now()
+			if err := a.Revoke(t.Context(), "ada", key.ID); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > 500*time.Millisecond {
+				t.Errorf("revoking took %v", took)
+			}
+			if delays := revocationDelays(t, a, b, fault.tries); delays[len(delays)-1] > time.Second {
+				t.Errorf("the last use passed %v later", delays[len(delays)-1])
+			}
+			fault.up()
+			back := time.Now()
+			awaitSubscribers(t, a, 2)
+			t.Logf("%v until both listened again", time.Since(back))
+			if delays := revocationDelays(t, a, b, 50); delays[len(delays)*9/10] > 200*time.Millisecond {
+				t.Errorf("with Redis back, 9 in 10 within %v", delays[len(delays)*9/10])
+			}
+		})
+	}
+	if n := log.count("no news of revoked keys"); n == 0 || n > 12 {
+		t.Errorf("the log says %d times that there is no news", n)
+	}
+	if n := log.count("announced again"); n == 0 {
+		t.Error("the log does not say that there is news again")
+	}
+	if log.count(keyMark) > 0 {
+		t.Error("the log holds a key")
+	}
+}
+
+func TestO6KeysWorkWhenRedisIsNotThereAtTheStart(t *testing.T) {
+	server := servertest.StartRedis(t)
+	server.Stop()
+	h := sqliteKeyHouse(t)
+	k := h.connected(dialRedis(t, server.URL))
+	runKeys(t, k)
+	_, text := createKey(t, k, "ada")
+	if !keyOpens(k, text) {
+		t.Error("refused for want of Redis")
+	}
+	server.Restart()
+	awaitSubscribers(t, k, 1)
+}
+
+func TestNothingRunsOnWhenRunHasEnded(t *testing.T) {
+	for _, frozen := range []bool{false, true} {
+		server := servertest.StartRedis(t)
+		h := sqliteKeyHouse(t)
+		client := dialRedis(t, server.URL)
+		k := h.connected(client)
+		_, text := createKey(t, k, "ada")
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		before := runtime.NumGoroutine()
+		stop := runKeys(t, k)
+		awaitSubscribers(t, k, 1)
+		if !keyOpens(k, text) {
+			t.Error("refused")
+		}
+		if frozen {
+			server.Freeze()
+		}
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v to end", took)
+		}
+		storetest.Until(t, 5*time.Second, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
+	}
+}

@@ -1,0 +1,196 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+)
+
+const (
+	modelsPerKey = 100
+	largestLimit = 1_000_000_000
+	microDollar  = 1_000_000       // in a dollar
+	lastSecond   = 253_402_300_799 // of the year 9999, in Unix seconds
+)
+
+// KeyDefaults are the limits of a new key in what its creation does not name.
+type KeyDefaults struct {
+	models.Limits // but ExpiresAt and LimitedBy. Without a BudgetWindow there is no budget
+
+	Expiry time.Duration // from the creation; 0 = never
+}
+
+// KeyState is a key and what it has spent.
+type KeyState struct {
+	models.Key
+	Spend models.Spend
+
+	at time.Time // whose windows Spend is in
+}
+
+// errLimitsFixed answers an owner whose key's limits are not theirs to change.
+var errLimitsFixed = &api.Error{
+	Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeLimitsFixed,
+	Message: "an administrator has set the limits of this key: only the name can be changed",
+}
+
+// States adds to keys what only this process and the ledger know.
+func (k *Keys) States(ctx context.Context, keys []models.Key) ([]KeyState, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(keys))
+	for i := range keys {
+		ids[i] = keys[i].ID
+	}
+	now := k.now()
+	spent, err := k.store.KeySpend(ctx, ids, now)
+	if err != nil {
+		return nil, api.Unavailable(fmt.Errorf("look up what keys have spent: %w", err))
+	}
+	states := make([]KeyState, len(keys))
+	for i, key := range keys {
+		key.LastUsedAt = max(key.LastUsedAt, k.uses.last(key.ID))
+		states[i] = KeyState{Key: key, Spend: spent[key.ID], at: now}
+	}
+	return states, nil
+}
+
+// Changed makes a change that is in the database count, and shows the key.
+func (k *Keys) Changed(ctx context.Context, key *models.Key) (*KeyState, error) {
+	k.Forget(ctx, key)
+	states, err := k.States(ctx, []models.Key{*key})
+	if err != nil {
+		return nil, err
+	}
+	return &states[0], nil
+}
+
+// firstLimits are the limits of a new key.
+func (k *Keys) firstLimits(in *api.KeyLimits) (models.Limits, error) {
+	l := k.defaults.Limits
+	l.ExpiresAt, l.LimitedBy = 0, ""
+	if k.defaults.Expiry > 0 {
+		l.ExpiresAt = k.now().Add(k.defaults.Expiry).Truncate(time.Second).UnixMicro()
+	}
+	if err := k.checkLimits(in); err != nil {
+		return l, err
+	}
+	return l, setLimits(&l, in)
+}
+
+// Checked is a change that keeps every rule that can be told without its key.
+func (k *Keys) Checked(in *api.KeyChange) (apply func(*models.Key) error, err error) {
+	var name string
+	if in.Name.Named {
+		if in.Name.Value == nil {
+			return nil, api.Invalid(api.CodeInvalidValue, "name", "name must be a string, not null")
+		}
+		if name, err = keyName(*in.Name.Value); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.checkLimits(&in.KeyLimits); err != nil {
+		return nil, err
+	}
+	return func(key *models.Key) error {
+		if in.Name.Named {
+			key.Name = name
+		}
+		return setLimits(&key.Limits, &in.KeyLimits)
+	}, nil
+}
+
+// checkLimits holds each value for itself against the rules.
+func (k *Keys) checkLimits(in *api.KeyLimits) error {
+	if at := in.ExpiresAt.Value; at != nil && (*at > lastSecond || *at <= k.now().Unix()) {
+		return api.Invalid(api.CodeInvalidValue, "expires_at", "expires_at must be a time in the future, in Unix seconds")
+	}
+	if err := k.checkModels(in.Models.Value); err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		name  string
+		value *int64
+	}{{"rpm_limit", in.RPMLimit.Value}, {"tpm_limit", in.TPMLimit.Value}, {"max_parallel_requests", in.MaxParallel.Value}} {
+		if l.value != nil && (*l.value < 1 || *l.value > largestLimit) {
+			return api.Invalid(api.CodeInvalidValue, l.name, "%s must be from 1 to %d, or null for no limit", l.name, largestLimit)
+		}
+	}
+	if b := in.Budget.Value; b != nil && (*b < 0 || *b > largestLimit*microDollar) {
+		return api.Invalid(api.CodeInvalidValue, "budget_usd", "budget_usd must be from 0 to %d dollars, or null for no budget", largestLimit)
+	}
+	if w := in.BudgetWindow.Value; w != nil && !slices.Contains(models.Windows(), models.Window(*w)) {
+		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be day, week, month or total")
+	}
+	return nil
+}
+
+func (k *Keys) checkModels(ids *[]string) error {
+	const param = "models"
+	switch {
+	case ids == nil:
+		return nil
+	case len(*ids) == 0: // which the database keeps as if there were no such limit
+		return api.Invalid(api.CodeInvalidValue, param, "models must name a model, or be null for all models")
+	case len(*ids) > modelsPerKey:
+		return api.Invalid(api.CodeInvalidValue, param, "models must name at most %d models", modelsPerKey)
+	}
+	for i, id := range *ids {
+		at := fmt.Sprintf("%s[%d]", param, i)
+		if strings.Contains(id, ",") || !k.knows(id) { // commas stand between them in the database
+			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s does not exist", at, api.Quoted(id))
+		}
+		if slices.Contains((*ids)[:i], id) {
+			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s is named twice", at, api.Quoted(id))
+		}
+	}
+	return nil
+}
+
+// setLimits gives a key the limits that are named, null being none. It fails
+// only when budget and window do not fit together.
+func setLimits(l *models.Limits, in *api.KeyLimits) error {
+	set(&l.ExpiresAt, in.ExpiresAt, func(at int64) int64 { return time.Unix(at, 0).UnixMicro() })
+	set(&l.Models, in.Models, func(ids []string) models.Names { return models.Names(strings.Join(ids, ",")) })
+	set(&l.RPMLimit, in.RPMLimit, same)
+	set(&l.TPMLimit, in.TPMLimit, same)
+	set(&l.MaxParallel, in.MaxParallel, same)
+	set(&l.Budget, in.Budget, func(usd api.USD) int64 { return int64(usd) })
+	switch {
+	case in.Budget.Named && in.Budget.Value == nil:
+		l.BudgetWindow = ""
+	case in.Budget.Named && l.BudgetWindow == "":
+		l.BudgetWindow = models.Month
+	}
+	window := in.BudgetWindow
+	switch {
+	case !window.Named:
+		return nil
+	case window.Value == nil && l.BudgetWindow != "":
+		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be named as long as there is a budget: budget_usd null ends it")
+	case window.Value != nil && l.BudgetWindow == "":
+		return api.Invalid(api.CodeMissingField, "budget_usd", "budget_usd is missing: without a budget there is no budget_window")
+	}
+	set(&l.BudgetWindow, window, func(w string) models.Window { return models.Window(w) })
+	return nil
+}
+
+func set[T, U any](limit *T, f api.Field[U], as func(U) T) {
+	if !f.Named {
+		return
+	}
+	var none T
+	*limit = none
+	if f.Value != nil {
+		*limit = as(*f.Value)
+	}
+}
+
+func same(n int64) int64 { return n }

@@ -1,0 +1,59 @@
+package auth
+
+import (
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+)
+
+// ShowLimits is how limits are shown.
+func ShowLimits(l *models.Limits) api.Limits {
+	shown := api.Limits{
+		RPMLimit: unlessZero(l.RPMLimit), TPMLimit: unlessZero(l.TPMLimit), MaxParallel: unlessZero(l.MaxParallel),
+		LimitedBy: unlessZero(l.LimitedBy),
+	}
+	if l.ExpiresAt != 0 {
+		at := time.UnixMicro(l.ExpiresAt).Unix()
+		shown.ExpiresAt = &at
+	}
+	if ids := l.Models.List(); ids != nil {
+		shown.Models = &ids
+	}
+	if l.BudgetWindow != "" { // the budget itself may be 0
+		usd, window := api.USD(l.Budget), string(l.BudgetWindow)
+		shown.Budget, shown.BudgetWindow = &usd, &window
+	}
+	return shown
+}
+
+// Budget is how the key's budget stands; nil without one.
+func (s *KeyState) Budget() *api.KeyBudget {
+	var spent int64
+	switch s.BudgetWindow {
+	case models.Day:
+		spent = s.Spend.Day
+	case models.Week:
+		spent = s.Spend.Week
+	case models.Month:
+		spent = s.Spend.Month
+	case models.Total:
+		spent = s.Spend.Total
+	default:
+		return nil
+	}
+	b := &api.KeyBudget{Spent: api.USD(spent), Remaining: api.USD(max(s.Limits.Budget-spent, 0))}
+	if end := s.BudgetWindow.Ends(s.at); !end.IsZero() {
+		at := end.Unix()
+		b.ResetsAt = &at
+	}
+	return b
+}
+
+func unlessZero[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
+}

@@ -1,0 +1,59 @@
+package auth
+
+import (
+	"context"
+	"testing"
+)
+
+// A request with a known key must cost next to nothing beside its upstream.
+func TestAKnownKeyCostsNoAllocation(t *testing.T) {
+	k := sqliteKeyHouse(t).keyReplica()
+	_, text := createKey(t, k, "ada")
+	ctx := context.Background()
+	most := testing.AllocsPerRun(500, func() {
+		if _, err := k.Authenticate(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if most > 0 {
+		t.Errorf("%v allocations", most)
+	}
+}
+
+func BenchmarkAuthenticateKnownKey(b *testing.B) {
+	k := sqliteKeyHouse(b).keyReplica()
+	_, text := createKey(b, k, "ada")
+	runKeys(b, k)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := k.Authenticate(b.Context(), text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAuthenticateKnownKeyParallel(b *testing.B) {
+	k := sqliteKeyHouse(b).keyReplica()
+	_, text := createKey(b, k, "ada")
+	runKeys(b, k)
+	b.ReportAllocs()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := k.Authenticate(b.Context(), text); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkAuthenticateMistypedKey(b *testing.B) {
+	k := sqliteKeyHouse(b).keyReplica()
+	text := newKey()
+	wrong := text[:keyLength-1] + "!"
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := k.Authenticate(b.Context(), wrong); err == nil {
+			b.Fatal("let in")
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/storetest"
+)
+
+// keyHouse is a database on which any number of replicas hold keys.
+type keyHouse struct{ *storetest.Database }
+
+// eachKeyHouse runs a test on both kinds of storage.
+func eachKeyHouse(t *testing.T, test func(t *testing.T, h *keyHouse)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, d *storetest.Database) { test(t, &keyHouse{d}) })
+}
+
+func sqliteKeyHouse(t testing.TB) *keyHouse {
+	t.Helper()
+	return &keyHouse{storetest.SQLite(t)}
+}
+
+func postgresKeyHouse(t testing.TB, address string) *keyHouse {
+	t.Helper()
+	return &keyHouse{storetest.Postgres(t, address)}
+}
+
+// keyReplica is a replica of the gateway without Redis, whose Run is not
+// running.
+func (h *keyHouse) keyReplica() *Keys { return h.connected(nil) }
+
+func (h *keyHouse) connected(client *redis.Client) *Keys {
+	return NewKeys(KeyOptions{Store: h.Store, Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+}
+
+// runKeys runs k until the test ends or the returned function is called, which
+// waits for it.
+func runKeys(t testing.TB, k *Keys) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { k.Run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func dialRedis(t testing.TB, address string) *redis.Client {
+	t.Helper()
+	client, err := models.OpenRedis(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func createKey(t testing.TB, k *Keys, userID string) (*models.Key, string) {
+	t.Helper()
+	key, text, err := k.Create(t.Context(), userID, api.NewKey{Name: "a key"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, text
+}
+
+func body(t testing.TB, err error) string {
+	t.Helper()
+	text, failure := json.Marshal(err)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	return string(text)
+}
+
+func refusedKey(err error) bool { return code(err) == "invalid_api_key" }
+
+func keyOpens(k *Keys, text string) bool {
+	_, err := k.Authenticate(context.Background(), text)
+	return err == nil
+}
+
+func mentionsKey(values []string, text string) bool {
+	random := text[len(keyMark):keyBody]
+	for _, v := range values {
+		if strings.Contains(v, random) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,698 @@
+package budget
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/storetest"
+)
+
+const dollar = 1_000_000
+
+// till is a database with budgets, and a ledger of our own that writes what
+// calls cost as the real one does.
+type till struct {
+	*storetest.Database
+	db *sql.DB
+}
+
+func eachTill(t *testing.T, test func(t *testing.T, h *till)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) { test(t, newTill(t, h)) })
+}
+
+func newTill(t testing.TB, h *storetest.Database) *till {
+	t.Helper()
+	db, err := sql.Open(h.Driver, h.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return &till{h, db}
+}
+
+// budgets are a replica that nobody runs yet.
+func (h *till) budgets(t testing.TB) *Service {
+	t.Helper()
+	return New(Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now})
+}
+
+// run runs a replica until stop, which waits, or the end of the test.
+func (b *Service) runTest(t testing.TB) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { b.Run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// write enters what a call has cost, in one transaction.
+func (h *till) write(b *Service, at time.Time, holds [2]models.Hold, cost int64) error {
+	tx, err := h.db.Begin()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	moved := map[models.Hold]int64{}
+	for _, hold := range holds {
+		if hold.Account == "" {
+			continue
+		}
+		moved[hold] += cost
+		for _, statement := range []string{
+			fmt.Sprintf("INSERT INTO spend (account, day, cost) VALUES ('%s', '%s', %d) ON CONFLICT (account, day) DO UPDATE SET cost = spend.cost + EXCLUDED.cost",
+				hold.Account, models.DayOf(at), cost),
+			fmt.Sprintf("UPDATE budget_holds SET amount = amount - %d, moved = moved + %[1]d WHERE account = '%s' AND since = '%s' AND replica = '%s'",
+				cost, hold.Account, hold.Since, b.Replica()),
+		} {
+			if _, err := tx.Exec(statement); err != nil {
+				return err
+			}
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	b.Written(moved)
+	return nil
+}
+
+// pay settles a call and enters it.
+func (h *till) pay(t testing.TB, b *Service, r *Reservation, at time.Time, cost int64) {
+	t.Helper()
+	r.Settle(cost)
+	if err := h.write(b, at, r.Holds(), cost); err != nil {
+		t.Error(err)
+	}
+}
+
+func (h *till) number(t testing.TB, query string) int64 {
+	t.Helper()
+	var n int64
+	if err := h.db.QueryRow(query).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+func (h *till) spent(t testing.TB, account string) int64 {
+	t.Helper()
+	return h.number(t, "SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = '"+account+"'")
+}
+
+func (h *till) held(t testing.TB, account string) int64 {
+	t.Helper()
+	return h.number(t, "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM budget_holds WHERE account = '"+account+"'")
+}
+
+// rest makes a replica give back what it does not need, as after some idle time.
+func (b *Service) rest(ctx context.Context) {
+	b.asking.Wait()
+	for range 3 {
+		b.mu.Lock()
+		b.lease.looked = time.Time{}
+		b.mu.Unlock()
+		b.tick(ctx)
+	}
+}
+
+func budgetOf(account string, limit int64) Budget {
+	return Budget{Account: account, Window: models.Month, Limit: limit, Name: "this API key"}
+}
+
+func mustReserve(t testing.TB, b *Service, amount int64, of ...Budget) *Reservation {
+	t.Helper()
+	r, err := b.Reserve(t.Context(), november, amount, of...)
+	if err != nil {
+		t.Fatalf("%d of %+v: %v", amount, of, err)
+	}
+	return r
+}
+
+func mustRefuse(t testing.TB, b *Service, amount int64, of ...Budget) *api.Error {
+	t.Helper()
+	r, err := b.Reserve(t.Context(), november, amount, of...)
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeBudgetExceeded && r == nil {
+		return e
+	}
+	t.Fatalf("%d of %+v is not refused: %v", amount, of, err)
+	return nil
+}
+
+// mustLeave checks that exactly so much is left.
+func mustLeave(t testing.TB, b *Service, left int64, of Budget) {
+	t.Helper()
+	mustRefuse(t, b, left+1, of)
+	mustReserve(t, b, left, of).Settle(0)
+}
+
+func TestABudgetIsSpentToTheLastMicroDollarAndNoFurther(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		mustRefuse(t, b, dollar+1, of)
+		first := mustReserve(t, b, 600_000, of)
+		mustLeave(t, b, 400_000, of)
+		h.pay(t, b, first, november, 250_000)
+		mustLeave(t, b, 750_000, of)
+		h.pay(t, b, mustReserve(t, b, 750_000, of), november, 750_000)
+		mustRefuse(t, b, 1, of)
+		if s := h.spent(t, "key:a"); s != dollar {
+			t.Errorf("spent %d", s)
+		}
+		mustReserve(t, b, 0, of).Settle(0) // what costs nothing is no matter of budgets
+		mustReserve(t, b, -5, of).Settle(-7)
+		mustRefuse(t, b, 1, of)
+		b.rest(t.Context())
+		if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 || len(b.purses) != 0 {
+			t.Errorf("%d holds of nothing, %d purses", n, len(b.purses))
+		}
+		mustRefuse(t, b, 1, of)
+	})
+}
+
+func TestWithoutBudgetsThereIsNothingToReserve(t *testing.T) {
+	b := newTill(t, storetest.SQLite(t)).budgets(t)
+	r, err := b.Reserve(t.Context(), november, dollar)
+	if r != nil || err != nil || r.Holds() != [2]models.Hold{} {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r.Settle(5)
+	of := budgetOf("a", 1)
+	if _, err := b.Reserve(t.Context(), november, 1, of, of, of); code(err) != api.CodeInternal {
+		t.Error(err)
+	}
+}
+
+func TestSettlingTwiceIsSettlingOnce(t *testing.T) {
+	h := newTill(t, storetest.SQLite(t))
+	b, of := h.budgets(t), budgetOf("key:a", dollar)
+	r := mustReserve(t, b, dollar, of)
+	r.Settle(300_000)
+	r.Settle(0)
+	r.Settle(dollar * 2)
+	mustLeave(t, b, 700_000, of)
+	if s := b.Stats(); s.Overdrawn != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, key, all := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf(models.AccountOfAll, dollar)
+		all.Name, all.Window = "the gateway", models.Day
+		for range 2 { // asked, and from memory
+			if e := mustRefuse(t, b, 2*dollar, key, all); !strings.HasPrefix(e.Message, "the budget of the gateway has no room for this call") {
+				t.Error(e.Message)
+			}
+			mustLeave(t, b, 10*dollar, key)
+		}
+		r := mustReserve(t, b, 800_000, key, all)
+		want := [2]models.Hold{{Account: "key:a", Since: "2026-11-01"}, {Account: models.AccountOfAll, Since: "2026-11-21"}}
+		if r.Holds() != want {
+			t.Errorf("%+v", r.Holds())
+		}
+		mustRefuse(t, b, 300_000, all)
+		h.pay(t, b, r, november, 100_000)
+		mustLeave(t, b, 9_900_000, key)
+		mustLeave(t, b, 900_000, all)
+		if h.spent(t, "key:a") != 100_000 || h.spent(t, models.AccountOfAll) != 100_000 {
+			t.Error("not both have paid")
+		}
+	})
+}
+
+func TestARefusalSaysWhatIsLeftAndWhatToDo(t *testing.T) {
+	b := newTill(t, storetest.SQLite(t)).budgets(t)
+	of := budgetOf("key:a", 5*dollar)
+	mustReserve(t, b, 4_987_655, of)
+	e := mustRefuse(t, b, 400_000, of)
+	const want = "this API key has a budget of $5.00 a month, of which $0.012345 is left, and this call could cost up to $0.40; " +
+		"with a smaller max_tokens it could cost less; the month ends at 2026-12-01T00:00:00Z"
+	if e.Message != want || e.Status != 402 || e.Type != api.TypeBudget || e.ShouldRetry() {
+		t.Errorf("%+v", e)
+	}
+	of.Account, of.Window, of.Limit = "key:b", models.Total, 10
+	mustReserve(t, b, 10, of)
+	if e := mustRefuse(t, b, dollar, of); e.Message != "this API key has a budget of $0.00001 in total, of which $0.00 is left, and this call could cost up to $1.00" {
+		t.Error(e.Message)
+	}
+}
+
+func TestMoneyIsWrittenExactly(t *testing.T) {
+	for micro, want := range map[int64]string{0: "$0.00", 1: "$0.000001", 10_000: "$0.01", 100_000: "$0.10", 123_456_789: "$123.456789", 5 * dollar: "$5.00", -1_500_000: "-$1.50"} {
+		if got := usd(micro); got != want {
+			t.Errorf("%d is %s", micro, got)
+		}
+	}
+}
+
+func TestACallBelongsToTheWindowOfItsBegin(t *testing.T) {
+	at := func(text string) time.Time {
+		tm, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tm
+	}
+	eachTill(t, func(t *testing.T, h *till) {
+		for _, tt := range []struct {
+			window        models.Window
+			before, after string
+		}{
+			{models.Day, "2026-11-20T23:59:59.999999Z", "2026-11-21T00:00:00Z"},
+			{models.Day, "2026-11-21T00:30:00+01:00", "2026-11-21T01:00:00+01:00"},
+			{models.Week, "2027-01-03T23:59:59Z", "2027-01-04T00:00:00Z"},
+			{models.Month, "2028-02-29T23:59:59Z", "2028-03-01T00:00:00Z"},
+		} {
+			b, of := h.budgets(t), budgetOf("key:"+tt.before+string(tt.window), dollar)
+			of.Window = tt.window
+			ctx, before, after := t.Context(), at(tt.before), at(tt.after)
+			old, err := b.Reserve(ctx, before, 700_000, of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Reserve(ctx, before, 400_000, of); code(err) != api.CodeBudgetExceeded {
+				t.Error(err)
+			}
+			next, err := b.Reserve(ctx, after, dollar, of)
+			if err != nil {
+				t.Fatalf("%s: a new window begins with something spent: %v", tt.after, err)
+			}
+			h.pay(t, b, old, before, 500_000)
+			h.pay(t, b, next, after, dollar)
+			late, err := b.Reserve(ctx, before, 500_000, of)
+			if err != nil {
+				t.Fatalf("what is spent in the next window counts in the one before: %v", err)
+			}
+			late.Settle(0)
+			if _, err := b.Reserve(ctx, before, 500_001, of); code(err) != api.CodeBudgetExceeded {
+				t.Error(err)
+			}
+			if _, err := b.Reserve(ctx, after, 1, of); code(err) != api.CodeBudgetExceeded {
+				t.Error(err)
+			}
+			b.rest(ctx)
+			if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
+				t.Errorf("%d holds are left", n)
+			}
+		}
+	})
+}
+
+func TestATotalBudgetCountsAllDays(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		of.Window = models.Total
+		for _, at := range []time.Time{november, november.AddDate(-3, 0, 0), november.AddDate(4, 0, 0)} {
+			r, err := b.Reserve(t.Context(), at, 300_000, of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.pay(t, b, r, at, 300_000)
+		}
+		b.rest(t.Context())
+		mustLeave(t, b, 100_000, of)
+	})
+}
+
+// A key's window may be made longer while calls run.
+func TestALongerWindowCountsWhatTheShorterOneHolds(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		of.Window = models.Day
+		r := mustReserve(t, b, 900_000, of)
+		b.rest(t.Context())
+		of.Window = models.Month
+		mustLeave(t, b, 100_000, of)
+		h.pay(t, b, r, november, 200_000)
+		b.rest(t.Context())
+		mustLeave(t, b, 800_000, of)
+		b.rest(t.Context())
+		earlier := of
+		earlier.Window = models.Day
+		if _, err := b.Reserve(t.Context(), november.AddDate(0, 0, -1), dollar, earlier); err != nil {
+			t.Errorf("a day counts what a later one holds: %v", err)
+		}
+	})
+}
+
+// And it may be made shorter.
+func TestAShorterWindowCountsWhatTheLongerOnesHold(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		for _, wide := range []models.Window{models.Total, models.Month, models.Week} {
+			b, of := h.budgets(t), budgetOf("key:"+string(wide), dollar)
+			of.Window = wide
+			r := mustReserve(t, b, 900_000, of)
+			b.rest(t.Context())
+			of.Window = models.Day
+			mustLeave(t, b, 100_000, of)
+			b.rest(t.Context())
+			if h.Driver != "sqlite" { // which has one process
+				other := h.budgets(t)
+				mustLeave(t, other, 100_000, of)
+				other.rest(t.Context())
+			}
+			h.pay(t, b, r, november, 200_000)
+			b.rest(t.Context())
+			mustLeave(t, b, 800_000, of)
+		}
+	})
+}
+
+func TestALimitThatIsLoweredCountsAtOnce(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, high, low := h.budgets(t), budgetOf("key:a", 100*dollar), budgetOf("key:a", 2*dollar)
+		mustReserve(t, b, dollar, high).Settle(0) // leaves about four dollars free
+		if s := b.Stats(); s.Free < 3*dollar {
+			t.Fatalf("%+v", s)
+		}
+		mustRefuse(t, b, 2*dollar+1, low)
+		mustReserve(t, b, 2*dollar, low).Settle(0)
+		big := mustReserve(t, b, 80*dollar, high)
+		mustRefuse(t, b, 1, low)
+		h.pay(t, b, big, november, 500_000)
+		// What came back of the eighty was granted under another limit.
+		mustLeave(t, b, 1_500_000, low)
+		mustLeave(t, b, 99_500_000, high)
+		b.rest(t.Context())
+		mustLeave(t, b, 1_500_000, low)
+	})
+}
+
+func TestACallThatCostsMoreThanItsBoundIsBookedTruly(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		var log strings.Builder
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		b.log = slog.New(slog.NewTextHandler(&log, nil))
+		r, twin := mustReserve(t, b, 500_000, of), mustReserve(t, b, 100_000, of)
+		r.Settle(700_000)
+		twin.Settle(100_001)
+		if s := b.Stats(); s.Overdrawn != 2 {
+			t.Errorf("%+v", s)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d warnings:\n%s", n, log.String())
+		}
+		storetest.Until(t, 5*time.Second, "others know what is held", func() bool { // it may be told just now
+			b.enterChanged(t.Context())
+			return h.held(t, "key:a") >= 800_001
+		})
+		mustLeave(t, b, 199_999, of)
+		// The ledger may be faster than what enters it.
+		worse := mustReserve(t, b, 199_999, of)
+		h.pay(t, b, worse, november, 2*dollar)
+		for range 2 {
+			mustRefuse(t, b, 1, of)
+			b.rest(t.Context())
+		}
+		if err := h.write(b, november, r.Holds(), 800_001); err != nil {
+			t.Error(err)
+		}
+		b.rest(t.Context())
+		if held, spent := h.held(t, "key:a"), h.spent(t, "key:a"); held != 0 || spent != 2_800_001 {
+			t.Errorf("held %d, spent %d", held, spent)
+		}
+	})
+}
+
+func TestWhatIsNotNeededIsGivenBack(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", 64*dollar)
+		b.beat = 50 * time.Millisecond
+		stop := b.runTest(t)
+		r := mustReserve(t, b, dollar, of)
+		if held := h.held(t, "key:a"); held < 2*dollar {
+			t.Errorf("only %d is held", held)
+		}
+		storetest.Until(t, 5*time.Second, "the free part is given back while a call runs", func() bool { return h.held(t, "key:a") == dollar })
+		r.Settle(400_000)
+		storetest.Until(t, 5*time.Second, "what the call did not need is given back", func() bool { return h.held(t, "key:a") == 400_000 })
+		if err := h.write(b, november, r.Holds(), 400_000); err != nil {
+			t.Error(err)
+		}
+		storetest.Until(t, 5*time.Second, "no row is left", func() bool { return h.number(t, "SELECT COUNT(*) FROM budget_holds") == 0 })
+		mustReserve(t, b, dollar, of).Settle(300_000)
+		unwritten := h.held(t, "key:a")
+		stop()
+		if held := h.held(t, "key:a"); held != 300_000 || unwritten < held {
+			t.Errorf("%d is held by a replica that stopped", held)
+		}
+		if _, err := b.Reserve(t.Context(), november, 1, of); api.AsError(err).Status != 503 {
+			t.Errorf("it reserves on: %v", err)
+		}
+	})
+}
+
+func TestAStoppedReplicaLeavesNothing(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", 64*dollar)
+		stop := b.runTest(t)
+		h.pay(t, b, mustReserve(t, b, dollar, of), november, 10)
+		stop()
+		if holds, replicas := h.number(t, "SELECT COUNT(*) FROM budget_holds"), h.number(t, "SELECT COUNT(*) FROM replicas"); holds+replicas != 0 {
+			t.Errorf("%d holds, %d replicas", holds, replicas)
+		}
+		mustLeave(t, h.budgets(t), 64*dollar-10, of)
+	})
+}
+
+// A busy replica may have been granted much that it turned out not to need.
+func TestNobodyHoardsNearTheEnd(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		mustReserve(t, b, dollar, of).Settle(0)
+		b.rest(t.Context())
+		mustReserve(t, b, 320_000, of).Settle(0)
+		b.asking.Wait()
+		b.mu.Lock()
+		p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
+		p.low = p.free
+		share := p.share()
+		b.mu.Unlock()
+		if want := (680_000 - 680_000/models.Share) / models.Share; share < int64(want)-10 || share > int64(want)+10 {
+			t.Errorf("a share of %d", share)
+		}
+		b.lease.looked = time.Time{}
+		b.tick(t.Context())
+		if s := b.Stats(); s.Free != share || h.held(t, "key:a") != share {
+			t.Errorf("%d free, %d held, a share is %d", s.Free, h.held(t, "key:a"), share)
+		}
+	})
+}
+
+func TestManyCallsAtOnceAreFewQuestions(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", 499*1000)
+		const calls = 500
+		grant, let := b.grant, make(chan struct{})
+		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+			<-let
+			return grant(ctx, q)
+		}
+		var served, refused atomic.Int64
+		var all sync.WaitGroup
+		for range calls {
+			all.Go(func() {
+				_, err := b.Reserve(t.Context(), november, 1000, of)
+				switch {
+				case err == nil:
+					served.Add(1)
+				case code(err) == api.CodeBudgetExceeded:
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		storetest.Until(t, 2*time.Second, "all wait", func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			for _, p := range b.purses {
+				return len(p.calls) == calls
+			}
+			return false
+		})
+		close(let)
+		all.Wait()
+		if s := b.Stats(); served.Load() != calls-1 || refused.Load() != 1 || s.Questions > 3 || s.Refused != 1 {
+			t.Errorf("%d served, %d refused, %+v", served.Load(), refused.Load(), s)
+		}
+	})
+}
+
+func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
+	h := newTill(t, storetest.SQLite(t))
+	b, of := h.budgets(t), budgetOf("key:a", 100)
+	mustReserve(t, b, 1, of).Settle(0) // the lease stands
+	b.rest(t.Context())
+	grant, let := b.grant, make(chan struct{})
+	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		<-let
+		return grant(ctx, q)
+	}
+	amounts := []int64{60, 50, 30, 20, 10}
+	results := make([]error, len(amounts))
+	var all sync.WaitGroup
+	for i, amount := range amounts {
+		all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, amount, of) })
+		storetest.Until(t, time.Second, "it waits", func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
+			return p != nil && len(p.calls) == i+1 && p.busy
+		})
+	}
+	close(let)
+	all.Wait()
+	for i, served := range []bool{true, false, true, false, true} {
+		if (results[i] == nil) != served {
+			t.Errorf("%d: %v", amounts[i], results[i])
+		}
+	}
+	if e := api.AsError(results[1]); !strings.Contains(e.Message, "$0.00 is left") {
+		t.Error(e.Message)
+	}
+}
+
+func TestOneWhoLeavesWhileWaitingTakesNothing(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
+		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+			asked <- struct{}{}
+			<-let
+			return grant(ctx, q)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() {
+			_, err := b.Reserve(ctx, november, dollar, of)
+			left <- err
+		}()
+		<-asked
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		close(let)
+		mustLeave(t, b, dollar, of)
+		b.asking.Wait()
+		b.rest(t.Context())
+		if held := h.held(t, "key:a"); held != 0 {
+			t.Errorf("%d is held by nobody", held)
+		}
+	})
+}
+
+func TestAReservationCostsOneAllocation(t *testing.T) {
+	b := newTill(t, storetest.SQLite(t)).budgets(t)
+	key, all := budgetOf("key:a", 1000*dollar), budgetOf(models.AccountOfAll, 1000*dollar)
+	all.Window = models.Day
+	ctx := context.Background()
+	most := testing.AllocsPerRun(500, func() {
+		r, err := b.Reserve(ctx, november, 1000, key, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Settle(0)
+	})
+	if most > 1 {
+		t.Errorf("%v allocations", most)
+	}
+}
+
+func BenchmarkReserve(b *testing.B) {
+	budgets := newTill(b, storetest.SQLite(b)).budgets(b)
+	for _, tt := range [][]Budget{{budgetOf("key:a", 1000*dollar)}, {budgetOf("key:a", 1000*dollar), budgetOf(models.AccountOfAll, 1000*dollar)}} {
+		b.Run(strconv.Itoa(len(tt)), func(b *testing.B) {
+			ctx, now := context.Background(), time.Now()
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := budgets.Reserve(ctx, now, 1000, tt...)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Settle(0)
+			}
+		})
+		b.Run(strconv.Itoa(len(tt))+"parallel", func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				ctx, now := context.Background(), time.Now()
+				for pb.Next() {
+					r, err := budgets.Reserve(ctx, now, 1000, tt...)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					r.Settle(0)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsOwedIsPaidOnce(t *testing.T) {
+	p := &purse{granted: 100}
+	p.free = 100
+	p.take(40)
+	p.take(60)
+	p.owed = 15
+	p.settle(40, 30)
+	if p.free != 0 || p.granted != 90 || p.owed != 5 {
+		t.Errorf("%+v", p)
+	}
+	p.settle(60, 0)
+	if p.free != 55 || p.granted != 85 || p.owed != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Two who wait may know two limits, while one is being changed.
+func TestEachCallIsAskedForUnderItsOwnLimit(t *testing.T) {
+	eachTill(t, func(t *testing.T, h *till) {
+		b, high, low := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf("key:a", 2*dollar)
+		mustReserve(t, b, 1, high).Settle(0)
+		b.rest(t.Context())
+		grant, let := b.grant, make(chan struct{})
+		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+			<-let
+			return grant(ctx, q)
+		}
+		results := make([]error, 3)
+		var all sync.WaitGroup
+		for i, c := range []struct {
+			of     Budget
+			amount int64
+		}{{high, 1}, {high, 6 * dollar}, {low, 5 * dollar}} {
+			all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, c.amount, c.of) })
+			storetest.Until(t, time.Second, "it waits", func() bool {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
+				return p != nil && len(p.calls) == i+1
+			})
+		}
+		close(let)
+		all.Wait()
+		if results[0] != nil || results[1] != nil || code(results[2]) != api.CodeBudgetExceeded {
+			t.Fatal(results)
+		}
+		if m := api.AsError(results[2]).Message; !strings.Contains(m, "$2.00 a month, of which $0.00 is left") {
+			t.Error(m)
+		}
+	})
+}

@@ -1,0 +1,17 @@
+package budget
+
+import (
+	"errors"
+	"modelgateway/models/api"
+	"time"
+)
+
+var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func code(err error) string {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return ""
+	}
+	return e.Code
+}

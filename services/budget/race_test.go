@@ -1,0 +1,170 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/servertest"
+	"modelgateway/models/storetest"
+)
+
+// scribe is a replica's ledger: it writes what calls cost a little later, and
+// several at once.
+type scribe struct {
+	h    *till
+	b    *Service
+	rows chan scribed
+	done sync.WaitGroup
+}
+
+type scribed struct {
+	holds [2]models.Hold
+	cost  int64
+}
+
+func (h *till) scribe(t *testing.T, b *Service) *scribe {
+	s := &scribe{h: h, b: b, rows: make(chan scribed, 1000)}
+	s.done.Go(func() {
+		for row := range s.rows {
+			sums := map[[2]models.Hold]int64{row.holds: row.cost}
+			for n := len(s.rows); n > 0; n-- {
+				row := <-s.rows
+				sums[row.holds] += row.cost
+			}
+			for holds, cost := range sums {
+				if err := h.write(b, november, holds, cost); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	return s
+}
+
+func (s *scribe) end() { close(s.rows); s.done.Wait() }
+
+// raceTrials are fewer by default; RACE=100 makes it a hundred.
+func raceTrials() int {
+	if n, err := strconv.Atoi(os.Getenv("RACE")); err == nil {
+		return n
+	}
+	return 10
+}
+
+func TestABudgetIsNeverOverdrawnBy500CallsAtOnceOnTwoReplicas(t *testing.T) {
+	h := newTill(t, storetest.Postgres(t, servertest.Postgres(t)))
+	replicas := []*Service{h.budgets(t), h.budgets(t)}
+	for _, b := range replicas {
+		b.runTest(t)
+	}
+	began, totals := time.Now(), raceTotals{}
+	for i := range raceTrials() {
+		h.raceTrial(t, replicas, fmt.Sprint("key:race", i), &totals)
+	}
+	t.Logf("%d trials in %v: %d calls served, %d refused, %d left; the fullest budget was spent to %.2f %%; %d questions",
+		raceTrials(), time.Since(began).Round(time.Millisecond), totals.served.Load(), totals.refused.Load(), totals.left.Load(), totals.fullest,
+		replicas[0].Stats().Questions+replicas[1].Stats().Questions)
+}
+
+type raceTotals struct {
+	served, refused, left atomic.Int64
+	fullest               float64
+}
+
+func (h *till) raceTrial(t *testing.T, replicas []*Service, account string, totals *raceTotals) {
+	t.Helper()
+	const calls = 500
+	limit := dollar/10 + rand.Int64N(20*dollar)
+	key, all := budgetOf(account, limit), budgetOf(models.AccountOfAll+account, limit)
+	scribes := []*scribe{h.scribe(t, replicas[0]), h.scribe(t, replicas[1])}
+	exact := rand.IntN(2) == 0 // calls cost what they were thought to, and fill the budget
+	var spent atomic.Int64
+	var calling sync.WaitGroup
+	for i := range calls {
+		b, s, amount := replicas[i%2], scribes[i%2], rand.Int64N(200_000)
+		calling.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if rand.IntN(5) == 0 {
+				ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.IntN(30))*time.Millisecond)
+				defer cancel()
+			}
+			r, err := b.Reserve(ctx, november, amount, key, all)
+			switch {
+			case code(err) == api.CodeBudgetExceeded:
+				totals.refused.Add(1)
+				return
+			case errors.Is(err, context.DeadlineExceeded):
+				totals.left.Add(1)
+				return
+			case err != nil:
+				t.Errorf("%s: %v", account, err)
+				return
+			}
+			totals.served.Add(1)
+			time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) // the call
+			cost := amount
+			if !exact {
+				cost = rand.Int64N(amount + 1)
+			}
+			r.Settle(cost)
+			spent.Add(cost)
+			s.rows <- scribed{r.Holds(), cost}
+		})
+	}
+	stop := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { h.watch(t, account, limit, stop) })
+	calling.Wait()
+	for _, s := range scribes {
+		s.end()
+	}
+	close(stop)
+	watching.Wait()
+	for _, b := range replicas {
+		b.rest(t.Context())
+	}
+	for _, of := range []Budget{key, all} {
+		if s := h.spent(t, of.Account); s != spent.Load() || s > limit {
+			t.Errorf("%s: %d spent of %d, %d is entered", of.Account, spent.Load(), limit, s)
+		}
+		if n := h.held(t, of.Account); n != 0 {
+			t.Errorf("%s: %d is still held", of.Account, n)
+		}
+		mustLeave(t, replicas[rand.IntN(2)], limit-spent.Load(), of)
+		for _, b := range replicas {
+			b.rest(t.Context())
+		}
+	}
+	totals.fullest = max(totals.fullest, 100*float64(spent.Load())/float64(limit))
+}
+
+// watch looks whether spent and held are ever more than the limit.
+func (h *till) watch(t *testing.T, account string, limit int64, stop <-chan struct{}) {
+	query := fmt.Sprintf("SELECT (SELECT COALESCE(SUM(cost), 0) FROM spend WHERE account = '%s')::bigint + (SELECT COALESCE(SUM(amount), 0) FROM budget_holds WHERE account = '%[1]s')::bigint", account)
+	for {
+		var sum int64
+		if err := h.db.QueryRow(query).Scan(&sum); err != nil {
+			t.Error(err)
+			return
+		}
+		if sum > limit {
+			t.Errorf("%s: %d of %d is spent or held", account, sum, limit)
+		}
+		select {
+		case <-stop:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

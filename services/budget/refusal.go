@@ -1,0 +1,53 @@
+package budget
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services/metrics"
+)
+
+// overBudget is the 402 of a call that is more than what is left.
+func overBudget(c *request, left int64) *api.Error {
+	err := &api.Error{
+		Status: http.StatusPaymentRequired, Type: api.TypeBudget, Code: api.CodeBudgetExceeded, Final: true, Limit: metrics.LimitBudget,
+	}
+	var text strings.Builder
+	if c.budget.Account == models.AccountOfAll { // what all others have left is nobody's business
+		err.Limit = metrics.LimitGatewayBudget
+		fmt.Fprintf(&text, "the budget of %s has no room for this call, which could cost up to %s", c.budget.Name, usd(c.amount))
+	} else {
+		fmt.Fprintf(&text, "%s has a budget of %s %s, of which %s is left, and this call could cost up to %s",
+			c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), usd(c.amount))
+	}
+	if left > 0 {
+		text.WriteString("; with a smaller max_tokens it could cost less")
+	}
+	if end := c.budget.Window.Ends(c.at); !end.IsZero() {
+		fmt.Fprintf(&text, "; the %s ends at %s", c.budget.Window, end.Format(time.RFC3339))
+	}
+	err.Message = text.String()
+	return err
+}
+
+func windowWords(w models.Window) string {
+	if w == models.Total {
+		return "in total"
+	}
+	return "a " + string(w)
+}
+
+// usd writes micro-dollars exactly, with cents at least.
+func usd(micro int64) string {
+	const dollar = 1_000_000
+	sign := ""
+	if micro < 0 {
+		sign, micro = "-", -micro
+	}
+	cents := strings.TrimRight(fmt.Sprintf("%06d", micro%dollar), "0")
+	return fmt.Sprintf("%s$%d.%s", sign, micro/dollar, cents+strings.Repeat("0", max(2-len(cents), 0)))
+}

@@ -1,0 +1,43 @@
+package ledger
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"modelgateway/models"
+)
+
+// cleanCall makes a row one that every database takes, and sums that cannot
+// overflow: numbers of a provider may be anything.
+func cleanCall(c *models.Call) {
+	for _, text := range []*string{
+		&c.ID, &c.RequestID, &c.UserID, &c.KeyID, &c.Model, &c.Served, &c.Provider, &c.Outcome, &c.ErrorCode,
+	} {
+		*text = cleanCallText(*text)
+	}
+	for _, n := range []*int{&c.Attempts, &c.Status} {
+		*n = max(0, min(*n, math.MaxInt32))
+	}
+	for _, n := range []*int64{
+		&c.InputTokens, &c.CachedTokens, &c.CacheWriteTokens, &c.OutputTokens, &c.ReasoningTokens,
+		&c.Cost, &c.FirstTokenUS, &c.DurationUS, &c.OverheadUS,
+	} {
+		const most = 1_000_000_000_000_000 // a billion dollars
+		*n = max(0, min(*n, most))
+	}
+	c.BeganAt = max(0, c.BeganAt)
+}
+
+// cleanCallText is valid UTF-8 without NUL, which PostgreSQL cannot keep, and no
+// longer than its indexes take.
+func cleanCallText(s string) string {
+	const longest = 256
+	if len(s) > longest {
+		s = strings.Clone(s[:longest])
+	}
+	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")
+}

@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/storetest"
+)
+
+func usageOf(h *storetest.Database) *Usage {
+	return NewUsage(h.Store, func() time.Time {
+		return time.Date(2026, 11, 22, 3, 0, 0, 0, time.FixedZone("east", 9*3600)) // the 21st in UTC
+	})
+}
+
+func TestEveryonesUsageCanBeNarrowed(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
+		u := usageOf(h)
+		var calls []models.Call
+		for i, of := range [][3]string{{"ada", "k1", "m1"}, {"ada", "k1", "m2"}, {"ada", "k2", "m1"}, {"bob", "k3", "m1"}, {"", "", "m1"}} {
+			call := ledgerCall(of[2])
+			call.UserID, call.KeyID, call.BeganAt, call.Cost = of[0], of[1], u.now().UnixMicro(), int64(1)<<i
+			calls = append(calls, call)
+		}
+		if err := h.Store.WriteCalls(t.Context(), "r", calls); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			ask  UsageAsk
+			rows int
+			cost int64
+		}{
+			{UsageAsk{}, 1, 31},
+			{UsageAsk{GroupBy: "user"}, 3, 31},
+			{UsageAsk{GroupBy: "user,key,model,day"}, 5, 31},
+			{UsageAsk{GroupBy: "key", UserID: "ada"}, 2, 7},
+			{UsageAsk{KeyID: "k1"}, 1, 3},
+			{UsageAsk{Model: "m1", GroupBy: "user"}, 3, 29},
+			{UsageAsk{UserID: "ada", Model: "m1", KeyID: "k2"}, 1, 4},
+			{UsageAsk{UserID: "bob", KeyID: "k1"}, 0, 0},
+			{UsageAsk{To: "2026-11-20"}, 0, 0},
+			{UsageAsk{From: "2026-11-21"}, 1, 31},
+		} {
+			report, err := u.All(t.Context(), tt.ask)
+			if err != nil || len(report.Rows) != tt.rows || report.Total.Cost != tt.cost {
+				t.Errorf("%+v: %+v, %v", tt.ask, report, err)
+			}
+		}
+		report, err := u.All(t.Context(), UsageAsk{GroupBy: "model,user"})
+		if err != nil || len(report.Rows) != 4 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		for i, want := range [][2]string{{"", "m1"}, {"ada", "m1"}, {"ada", "m2"}, {"bob", "m1"}} {
+			if row := report.Rows[i]; row.UserID != want[0] || row.Model != want[1] {
+				t.Errorf("row %d: %+v", i, row)
+			}
+		}
+		own, err := u.Own(t.Context(), "ada", "k1", UsageAsk{UserID: "bob", KeyID: "k3", Model: "m9"})
+		if err != nil || own.Total.Cost != 3 || own.From != "2026-10-23" || own.To != "2026-11-21" {
+			t.Errorf("%+v, %v", own, err)
+		}
+		if own, err := u.Own(t.Context(), "ada", "", UsageAsk{}); err != nil || own.Total.Cost != 7 {
+			t.Errorf("%+v, %v", own, err)
+		}
+		if _, err := u.Own(t.Context(), "", "", UsageAsk{}); code(err) != api.CodeMissingCredentials {
+			t.Errorf("%v", err)
+		}
+		for _, bad := range []UsageAsk{{UserID: "a\x00"}, {KeyID: "\xff"}, {Model: strings.Repeat("m", 257)}, {GroupBy: "provider"}} {
+			if _, err := u.All(t.Context(), bad); code(err) != api.CodeInvalidValue {
+				t.Errorf("%+v: %v", bad, err)
+			}
+		}
+		if _, err := u.All(t.Context(), UsageAsk{Model: strings.Repeat("m", 256)}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestMoreGroupsThanAnAnswerHoldsAreRefused(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
+		u := usageOf(h)
+		if u.groups != 10_000 {
+			t.Errorf("%d groups", u.groups)
+		}
+		u.groups = 100 // thousands take seconds under the race detector
+		h.Query(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+			INSERT INTO usage_days SELECT '2026-11-21', 'ada', '', 'm' || i, 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1 FROM n`)
+		report, err := u.All(t.Context(), UsageAsk{GroupBy: "model"})
+		if err != nil || len(report.Rows) != 100 || report.Total.Cost != 100 {
+			t.Fatalf("%v", err)
+		}
+		h.Query(t, "INSERT INTO usage_days VALUES ('2026-11-21', 'bob', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)")
+		_, err = u.All(t.Context(), UsageAsk{GroupBy: "model"})
+		if e := api.AsError(err); e.Status != 400 || e.Param != "group_by" || !strings.Contains(e.Message, "more than 100 groups: group by less") {
+			t.Errorf("%v", err)
+		}
+		if report, err := u.All(t.Context(), UsageAsk{GroupBy: "user"}); err != nil || len(report.Rows) != 2 {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -1,0 +1,505 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models"
+	"modelgateway/models/servertest"
+)
+
+// quotaReplicasOf are n patient replicas on one Redis, which know of each other and have
+// settled.
+func quotaReplicasOf(t testing.TB, address string, n int) []*Quotas {
+	t.Helper()
+	all := make([]*Quotas, n)
+	for i := range all {
+		all[i] = newTestQuotas(limitRedis(t, address))
+		all[i].ticks = 1000
+	}
+	acquaint(t, all...)
+	return all
+}
+
+// acquaint has all replicas know of each other, and Redis settled.
+func acquaint(t testing.TB, all ...*Quotas) {
+	t.Helper()
+	for _, q := range all {
+		q.settle = 50 * time.Millisecond
+		q.beat(t.Context())
+	}
+	within5s(t, "the replicas know of each other", func() bool {
+		settled := all[0].redis.Exists(t.Context(), quotaSettling).Val() == 0
+		for _, q := range all {
+			q.beat(t.Context())
+			q.mu.Lock()
+			settled = settled && q.replicas == int64(len(all)) && !q.now().Before(q.settled)
+			q.mu.Unlock()
+		}
+		return settled
+	})
+}
+
+func within5s(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not within five seconds: " + what)
+		}
+	}
+}
+
+// beats has replicas beat until the test ends or stop is called.
+func beats(t testing.TB, q *Quotas) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var ended sync.WaitGroup
+	ended.Go(func() { q.Run(ctx) })
+	stop = func() { cancel(); ended.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// sameMinute runs a test of the minute's tokens again that the end of a minute has
+// cut in two.
+func sameMinute(client *redis.Client, test func() (failure string)) (failure string) {
+	minute := func() int64 {
+		if client == nil {
+			return time.Now().Unix() / 60
+		}
+		return client.Time(context.Background()).Val().Unix() / 60
+	}
+	for range 3 {
+		began := minute()
+		if failure = test(); failure == "" || minute() == began {
+			return failure
+		}
+	}
+	return failure
+}
+
+func entry(t testing.TB, q *Quotas, account string) (live, minute, tokens int64) {
+	t.Helper()
+	text := q.redis.HGet(t.Context(), quotaEntries+account, q.replica).Val()
+	var seq int64
+	if _, err := fmt.Sscan(text, &seq, &live, &minute, &tokens); err != nil {
+		t.Errorf("entry %q: %v", text, err)
+	}
+	return live, minute, tokens
+}
+
+func TestOfACrowdExactlyTheCallsAtOnceGetInOverAllReplicas(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	for trial := range 20 {
+		most := int64(1 + trial*3)
+		in := admitted(t, 500, "key:a", parallel(most), 100, both...)
+		if len(in) != int(most) {
+			t.Errorf("trial %d: %d got in", trial, len(in))
+		}
+		for _, q := range both {
+			turnedAway(t, q, "key:a", parallel(most), 1)
+		}
+		endAll(in, 10)
+		if live, _, _ := entry(t, both[0], "key:a"); live != 0 {
+			t.Errorf("trial %d: %d run in Redis", trial, live)
+		}
+	}
+	if ttl := both[0].redis.PTTL(t.Context(), quotaEntries+"key:a").Val(); ttl <= time.Minute || ttl > quotaKeep {
+		t.Errorf("entries are kept for %s", ttl)
+	}
+	if ttl := both[0].redis.PTTL(t.Context(), quotaReplicas).Val(); ttl <= 0 || ttl > 20*time.Second {
+		t.Errorf("replicas are kept for %s", ttl)
+	}
+}
+
+func TestCallsThatComeAndGoAreNeverMoreThanTheLimit(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	var live, most, passed atomic.Int64
+	var all sync.WaitGroup
+	for i := range 60 {
+		all.Go(func() {
+			for range 40 {
+				quota, err := both[i%2].Take(t.Context(), "key:a", parallel(5), 10)
+				if err != nil {
+					runtime.Gosched()
+					continue
+				}
+				n := live.Add(1)
+				for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+				}
+				passed.Add(1)
+				time.Sleep(time.Duration(rand.Int64N(int64(time.Millisecond))))
+				live.Add(-1)
+				quota.End(10)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d passed, at most %d at once", passed.Load(), most.Load())
+	if most.Load() > 5 || passed.Load() < 10 {
+		t.Error("that is wrong")
+	}
+	if in := admitted(t, 100, "key:a", parallel(5), 1, both...); len(in) != 5 {
+		t.Errorf("%d get in afterwards", len(in))
+	}
+}
+
+func TestOfACrowdNoMoreThanTheTokensOfTheMinuteAreReservedOverAllReplicas(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	for trial := range 20 {
+		if failure := sameMinute(both[0].redis, func() string {
+			account := fmt.Sprint("key:", rand.Int64())
+			in := admitted(t, 300, account, tpm(1000), 30, both...)
+			if len(in) != 33 {
+				return fmt.Sprintf("trial %d: %d got in", trial, len(in))
+			}
+			endAll(in[:20], 10) // 600 become 200, and 390 stay
+			again := admitted(t, 300, account, tpm(1000), 30, both...)
+			if len(again) != 13 {
+				return fmt.Sprintf("trial %d: %d got in after the correction", trial, len(again))
+			}
+			endAll(again, 10_000)
+			if quota, err := both[trial%2].Take(t.Context(), account, tpm(1000), 1); err == nil {
+				return fmt.Sprintf("trial %d: %+v over the limit", trial, quota.Standing())
+			}
+			return ""
+		}); failure != "" {
+			t.Error(failure)
+		}
+	}
+}
+
+func TestTokensStandAloneForAllReplicas(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	if failure := sameMinute(both[0].redis, func() string {
+		account := fmt.Sprint("key:", rand.Int64())
+		var last *Quota
+		for i := range int64(8) {
+			last, _ = both[i%2].Take(t.Context(), account, tpm(1000), 100)
+			if s := last.Standing(); s.Limit != 1000 || s.Remaining != 900-100*i || s.Reset <= 0 || s.Reset > time.Minute {
+				return fmt.Sprintf("call %d: %+v", i, s)
+			}
+		}
+		last.End(150)
+		refused, err := both[0].Take(t.Context(), account, tpm(1000), 151)
+		if err == nil || refused.Standing().Remaining != 150 || !strings.Contains(err.Error(), "may need 151, 150 are left") {
+			return fmt.Sprintf("%v, %+v", err, refused.Standing())
+		}
+		end := both[0].redis.Time(t.Context()).Val().Truncate(time.Minute).Add(time.Minute)
+		if off := time.Until(end) - refused.Standing().Reset; off.Abs() > 200*time.Millisecond {
+			return fmt.Sprintf("the minute ends %s later than told", off)
+		}
+		if _, err := both[1].Take(t.Context(), account, tpm(1000), 5000); err == nil {
+			return "more than the limit got in beside others"
+		}
+		if _, err := both[1].Take(t.Context(), account+"b", tpm(1000), 5000); err != nil {
+			return err.Error()
+		}
+		if _, err := both[0].Take(t.Context(), account+"b", tpm(1000), 1); err == nil {
+			return "it did not take the whole"
+		}
+		return ""
+	}); failure != "" {
+		t.Error(failure)
+	}
+}
+
+// The clock of Redis counts, whatever a replica's own says.
+func TestReplicasWhoseClocksDifferShareTheMinute(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	both[1].now = func() time.Time { return time.Now().Add(31 * time.Second) }
+	if failure := sameMinute(both[0].redis, func() string {
+		account := fmt.Sprint("key:", rand.Int64())
+		for i := range 10 {
+			quota, err := both[i%2].Take(t.Context(), account, tpm(1000), 100)
+			if err != nil {
+				return fmt.Sprintf("call %d: %v", i, err)
+			}
+			quota.End(90)
+		}
+		for i := range 2 {
+			if _, err := both[i].Take(t.Context(), account, tpm(1000), 101); err == nil {
+				return "more than the limit got in"
+			}
+		}
+		return ""
+	}); failure != "" {
+		t.Error(failure)
+	}
+}
+
+func TestTheCallsOfAReplicaThatWasKilledAreForgottenAfterItsLease(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	const lease = 1500 * time.Millisecond
+	for _, q := range both {
+		q.lease = lease
+	}
+	dead, other := both[0], both[1]
+	other.redis.Del(t.Context(), quotaReplicas)
+	acquaint(t, both...)
+	beats(t, other)
+	in := admitted(t, 50, "key:a", parallel(4), 100, dead)
+	heard := time.Now()
+	for time.Since(heard) < lease-100*time.Millisecond {
+		if quota, err := other.Take(t.Context(), "key:a", parallel(4), 1); err == nil && time.Since(heard) < lease {
+			t.Fatalf("let in after %s: %+v", time.Since(heard), quota)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	within5s(t, "all places are free", func() bool {
+		again := admitted(t, 20, "key:a", parallel(4), 1, other)
+		endAll(again, 1)
+		return len(in) == 4 && len(again) == 4
+	})
+	if quotaLease > 20*time.Second || quotaBeat > quotaLease/4 {
+		t.Error("places are free again too late")
+	}
+}
+
+func TestAReplicaThatBeatsKeepsItsPlaces(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	for _, q := range both {
+		q.lease = 1500 * time.Millisecond
+		beats(t, q)
+	}
+	long := taken(t, both[0], "key:a", parallel(1), 1)
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		turnedAway(t, both[1], "key:a", parallel(1), 1)
+	}
+	long.End(1)
+	taken(t, both[1], "key:a", parallel(1), 1)
+}
+
+// Calls may take longer than entries are kept.
+func TestEntriesOfLongCallsAreWrittenAgain(t *testing.T) {
+	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
+	long := taken(t, q, "key:a", parallel(1), 1)
+	idle := taken(t, q, "key:b", parallel(1), 1)
+	idle.End(1)
+	for _, account := range []string{"key:a", "key:b"} {
+		if !q.redis.PExpire(t.Context(), quotaEntries+account, time.Hour).Val() {
+			t.Error("no entry")
+		}
+	}
+	kept := func(account string) time.Duration { return q.redis.PTTL(t.Context(), quotaEntries+account).Val() }
+	q.beat(t.Context())
+	if kept("key:a") < quotaKeep {
+		t.Error("written again at once")
+	}
+	q.now = func() time.Time { return time.Now().Add(quotaKeep / 2) }
+	q.beat(t.Context())
+	if kept("key:a") > quotaKeep || kept("key:b") < quotaKeep {
+		t.Errorf("kept for %s, the idle one for %s", kept("key:a"), kept("key:b"))
+	}
+	long.End(1)
+}
+
+func TestAReplicaThatWasFrozenEntersItsCallsAgain(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	frozen, other := both[0], both[1]
+	in := admitted(t, 10, "key:a", parallel(4), 100, frozen)
+	if err := other.redis.ZRem(t.Context(), quotaReplicas, frozen.replica).Err(); err != nil { // its lease is over
+		t.Fatal(err)
+	}
+	meanwhile := admitted(t, 10, "key:a", parallel(4), 100, other)
+	if len(in) != 4 || len(meanwhile) != 4 {
+		t.Fatalf("%d and %d got in", len(in), len(meanwhile))
+	}
+	if err := other.redis.Del(t.Context(), quotaEntries+"key:a").Err(); err != nil { // as after two minutes
+		t.Fatal(err)
+	}
+	frozen.beat(t.Context())
+	if live, _, tokens := entry(t, frozen, "key:a"); live != 4 || tokens != 400 {
+		t.Errorf("%d calls with %d tokens are entered", live, tokens)
+	}
+	endAll(meanwhile, 100)
+	turnedAway(t, other, "key:a", parallel(4), 1)
+	in[0].End(100)
+	taken(t, other, "key:a", parallel(4), 1)
+	turnedAway(t, other, "key:a", parallel(4), 1)
+}
+
+// Its own clock may be minutes off until Redis has told it better.
+func TestAReplicaWhoseClockJumpsKeepsWhatItHasCounted(t *testing.T) {
+	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
+	for _, jump := range []time.Duration{-5 * time.Minute, 5 * time.Minute} {
+		q.now = time.Now
+		q.beat(t.Context())
+		if failure := sameMinute(q.redis, func() string {
+			account := fmt.Sprint("key:", rand.Int64())
+			q.now = time.Now
+			q.beat(t.Context())
+			taken(t, q, account, tpm(1000), 500)
+			q.now = func() time.Time { return time.Now().Add(jump) }
+			for i := range int64(3) {
+				quota, err := q.Take(t.Context(), account, tpm(1000), 100)
+				if s := quota.Standing(); err != nil || s.Remaining != 400-100*i {
+					return fmt.Sprintf("%s, call %d: %v, %+v", jump, i, err, s)
+				}
+			}
+			if _, _, tokens := entry(t, q, account); tokens != 800 {
+				return fmt.Sprintf("%s: %d tokens are entered", jump, tokens)
+			}
+			return ""
+		}); failure != "" {
+			t.Error(failure)
+		}
+	}
+}
+
+// The clock of Redis was an hour ahead when it was last heard.
+func TestAReplicaFromTheFutureIsGone(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	admitted(t, 5, "key:a", parallel(5), 1, both[0])
+	future := float64(time.Now().Add(time.Hour).UnixMilli())
+	if err := both[0].redis.ZAdd(t.Context(), quotaReplicas, redis.Z{Score: future, Member: both[0].replica}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if in := admitted(t, 50, "key:a", parallel(5), 1, both[1]); len(in) != 5 {
+		t.Errorf("%d got in", len(in))
+	}
+}
+
+func TestLargeNumbersOfTokensAreExact(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	const limit, first, second = 1 << 50, 1<<49 + 1<<48 + 1, 12345
+	if failure := sameMinute(both[0].redis, func() string {
+		account := fmt.Sprint("key:", rand.Int64())
+		taken(t, both[0], account, tpm(limit), first)
+		if s := taken(t, both[1], account, tpm(1<<62), second).Standing(); s.Remaining != limit-first-second {
+			return fmt.Sprintf("%+v", s)
+		}
+		return ""
+	}); failure != "" {
+		t.Error(failure)
+	}
+}
+
+// The tokens of a replica that is gone have been used all the same.
+func TestTheTokensOfAReplicaThatIsGoneAreCountedToTheEndOfTheMinute(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	if failure := sameMinute(both[0].redis, func() string {
+		account := fmt.Sprint("key:", rand.Int64())
+		limits := &models.Limits{TPMLimit: 100, MaxParallel: 1}
+		taken(t, both[0], account, limits, 70)
+		both[1].redis.ZRem(t.Context(), quotaReplicas, both[0].replica)
+		if quota, err := both[1].Take(t.Context(), account, limits, 31); err == nil {
+			return fmt.Sprintf("%+v", quota.Standing())
+		}
+		if _, err := both[1].Take(t.Context(), account, limits, 30); err != nil {
+			return err.Error()
+		}
+		return ""
+	}); failure != "" {
+		t.Error(failure)
+	}
+}
+
+func TestAMessageThatWasOvertakenChangesNothing(t *testing.T) {
+	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
+	quota := taken(t, q, "key:a", parallel(5), 1)
+	q.mu.Lock()
+	old := q.message(q.accounts["key:a"], []*quotaAsk{{take: true, calls: 5, need: 7}})
+	q.mu.Unlock()
+	quota.End(1)
+	ticks := 1000
+	if answer, err := q.ask(t.Context(), &ticks, old, "key:a"); err == nil {
+		t.Errorf("%v", answer)
+	}
+	if live, _, _ := entry(t, q, "key:a"); live != 0 {
+		t.Errorf("%d run", live)
+	}
+}
+
+// An answer that came too late has changed Redis all the same.
+func TestWhatACallHasTakenThatNobodyWaitedForIsGivenBack(t *testing.T) {
+	slow := newDelay(t, servertest.StartRedis(t).URL)
+	q := quotaReplicasOf(t, slow.url, 1)[0]
+	q.ticks = limitTicks
+	slow.each.Store(int64(90 * time.Millisecond))
+	first := taken(t, q, "key:a", parallel(2), 100)
+	slow.each.Store(0)
+	within5s(t, "Redis is back", func() bool { q.beat(t.Context()); return q.Shared() })
+	if live, _, tokens := entry(t, q, "key:a"); live != 1 || tokens != 100 {
+		t.Errorf("%d calls with %d tokens", live, tokens)
+	}
+	first.End(30)
+	if live, _, tokens := entry(t, q, "key:a"); live != 0 || tokens != 30 && tokens != 0 {
+		t.Errorf("%d calls with %d tokens", live, tokens)
+	}
+}
+
+func TestAReplicaThatEndsIsForgottenAtOnce(t *testing.T) {
+	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	stop := beats(t, both[0])
+	call := taken(t, both[0], "key:a", parallel(2), 1)
+	stop()
+	if n := both[1].redis.ZCard(t.Context(), quotaReplicas).Val(); n != 2 {
+		t.Errorf("%d replicas, while one still has a call", n)
+	}
+	call.End(1)
+	beats(t, both[0])()
+	if n := both[1].redis.ZCard(t.Context(), quotaReplicas).Val(); n != 1 {
+		t.Errorf("%d replicas", n)
+	}
+}
+
+func TestACrowdOfCallsTravelsTogether(t *testing.T) {
+	server := servertest.StartRedis(t)
+	admin := limitRedis(t, server.URL)
+	slow := newDelay(t, server.URL)
+	q := quotaReplicasOf(t, slow.url, 1)[0]
+	endAll(admitted(t, 1, "key:a", parallel(10), 1, q), 1)
+	slow.each.Store(int64(80 * time.Millisecond))
+	if err := admin.ConfigResetStat(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	in := admitted(t, 1000, "key:a", parallel(10), 1, q)
+	endAll(in, 1)
+	if n := scriptCalls(t, admin); len(in) != 10 || n > 8 {
+		t.Errorf("%d got in, with %d messages", len(in), n)
+	}
+}
+
+func TestQuotasEndAllTheyBegin(t *testing.T) {
+	server := servertest.StartRedis(t)
+	q := newTestQuotas(limitRedis(t, server.URL))
+	stop := beats(t, q)
+	endAll(admitted(t, 500, "key:a", parallel(10), 1, q), 1)
+	server.Freeze()
+	endAll(admitted(t, 500, "key:a", parallel(10), 1, q), 1)
+	if !strings.Contains(stacks(), "ratelimit.(*Quotas)") {
+		t.Error("not even Run runs")
+	}
+	stop()
+	within5s(t, "all goroutines have ended", func() bool { return !strings.Contains(stacks(), "ratelimit.(*Quotas)") })
+	server.Thaw()
+}
+
+// stacks are those of all goroutines.
+func stacks() string {
+	text := make([]byte, 4<<20)
+	return string(text[:runtime.Stack(text, true)])
+}
+
+func BenchmarkQuotaInRedis(b *testing.B) {
+	q := quotaReplicasOf(b, servertest.Redis(b), 1)[0]
+	limits := &models.Limits{TPMLimit: 1 << 40, MaxParallel: 1000}
+	b.ReportAllocs()
+	for b.Loop() {
+		quota, err := q.Take(b.Context(), "key:a", limits, 100)
+		if err != nil {
+			b.Fatal(err)
+		}
+		quota.End(50)
+	}
+}

@@ -1,0 +1,377 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/ulule/limiter/v3/drivers/store/memory"
+
+	"modelgateway/models/api"
+)
+
+// newTestLimit counts in Redis, or in process without a client.
+func newTestLimit(t testing.TB, name string, perMinute int, client *redis.Client) *Requests {
+	t.Helper()
+	l, err := NewRequests(RequestOptions{
+		Name: name, PerMinute: perMinute, Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// takes is how many of n requests pass one after the other; what does not pass
+// must be told to wait.
+func takes(t testing.TB, l *Requests, account string, n int) (passed int) {
+	t.Helper()
+	for range n {
+		if _, err := l.Take(t.Context(), account, 0); err == nil {
+			passed++
+		} else {
+			checkRefusal(t, err)
+		}
+	}
+	return passed
+}
+
+// crowd is how many of n requests pass that come at once, over all limits in turn.
+func crowd(t testing.TB, account string, n int, limits ...*Requests) int {
+	t.Helper()
+	var passed atomic.Int64
+	var all sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range n {
+		all.Go(func() {
+			<-begin
+			if _, err := limits[i%len(limits)].Take(t.Context(), account, 0); err == nil {
+				passed.Add(1)
+			} else {
+				checkRefusal(t, err)
+			}
+		})
+	}
+	close(begin)
+	all.Wait()
+	return int(passed.Load())
+}
+
+func checkRefusal(t testing.TB, err error) {
+	t.Helper()
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		t.Errorf("not an answer: %v", err)
+		return
+	}
+	_, wait, _ := strings.Cut(e.Message, "try again in ")
+	seconds, parseErr := strconv.ParseInt(strings.TrimSuffix(wait, "s"), 10, 64)
+	if e.Status != http.StatusTooManyRequests || e.Type != api.TypeRateLimit || e.Code != api.CodeRateLimitExceeded || !e.ShouldRetry() {
+		t.Errorf("%+v", e)
+	}
+	if parseErr != nil || seconds != e.RetryAfterSeconds() || seconds < 1 || seconds > 60 || e.RetryAfter%time.Second != 0 {
+		t.Errorf("the message says %q and Retry-After %d", e.Message, e.RetryAfterSeconds())
+	}
+}
+
+// R11 and G12, in process.
+func TestOfACrowdExactlyTheLimitPassesInProcess(t *testing.T) {
+	const perMinute = 100
+	l := newTestLimit(t, "crowd", perMinute, nil)
+	for trial := range 20 {
+		if passed := crowd(t, fmt.Sprint("key:", trial), perMinute+500, l); passed != perMinute {
+			t.Errorf("trial %d: %d passed", trial, passed)
+		}
+	}
+}
+
+// A window begins with an account's first request and ends a minute later,
+// whatever comes in between: a model that is written another way agrees.
+func TestWindowsAreOfAMinuteFromTheFirstRequest(t *testing.T) {
+	for seed := range uint64(50) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			l := newTestLimit(t, "window", 5, nil)
+			l.local.most = 2 + random.IntN(20)
+			windows := map[string][]time.Time{} // of each account: the times of its requests
+			for range 500 {
+				time.Sleep(time.Duration(random.Int64N(int64(12 * time.Second))))
+				account, now := fmt.Sprint(random.IntN(2)), time.Now()
+				if w := windows[account]; len(w) > 0 && now.Sub(w[0]) > time.Minute {
+					windows[account] = nil
+				}
+				windows[account] = append(windows[account], now)
+				w := windows[account]
+				q, err := l.Take(t.Context(), account, 0)
+				if want := (RequestStanding{Limit: 5, Remaining: int64(max(5-len(w), 0)), Reset: w[0].Add(time.Minute).Sub(now)}); q != want {
+					t.Fatalf("seed %d: %+v, want %+v", seed, q, want)
+				}
+				if (err != nil) != (len(w) > 5) {
+					t.Fatalf("seed %d: request %d of its window: %v", seed, len(w), err)
+				}
+				if err != nil {
+					checkRefusal(t, err)
+				}
+			}
+		})
+	}
+}
+
+func TestWhoWaitsAsToldPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTestLimit(t, "wait", 1, nil)
+		takes(t, l, "a", 1)
+		for range 100 {
+			time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
+			_, err := l.Take(t.Context(), "a", 0)
+			if err == nil {
+				continue
+			}
+			checkRefusal(t, err)
+			time.Sleep(api.AsError(err).RetryAfter + time.Nanosecond) // what is sent takes longer
+			if passed := takes(t, l, "a", 1); passed != 1 {
+				t.Fatalf("refused after it had waited as told: %v", err)
+			}
+		}
+	})
+}
+
+// What the doc of Requests promises, and not more: fixed windows let this through.
+func TestAroundTheEndOfAWindowUpToTwiceTheLimitPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTestLimit(t, "end", 10, nil)
+		passed := takes(t, l, "a", 1)
+		time.Sleep(time.Minute - time.Millisecond)
+		passed += takes(t, l, "a", 50)
+		time.Sleep(2 * time.Millisecond)
+		if passed += takes(t, l, "a", 50); passed != 20 {
+			t.Errorf("%d passed", passed)
+		}
+	})
+}
+
+func TestAccountsAndLimitsDoNotShareInProcess(t *testing.T) {
+	one, other := newTestLimit(t, "one", 3, nil), newTestLimit(t, "other", 3, nil)
+	for _, l := range []*Requests{one, other} {
+		for _, account := range []string{"", "a", "a:b", "A", "a\x00", "address:::1"} {
+			if passed := takes(t, l, account, 9); passed != 3 {
+				t.Errorf("%q: %d passed", account, passed)
+			}
+		}
+	}
+}
+
+func TestALimitOfNothingIsOff(t *testing.T) {
+	l := newTestLimit(t, "off", 0, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
+	for range 1000 {
+		if q, err := l.Take(t.Context(), "a", 0); err != nil || q != (RequestStanding{}) {
+			t.Fatalf("%+v, %v", q, err)
+		}
+	}
+	if kept(l.local.young)+kept(l.local.old) != 0 {
+		t.Error("something was counted")
+	}
+}
+
+func TestLimitsThatMakeNoSenseAreRefused(t *testing.T) {
+	good := RequestOptions{Name: "v1", PerMinute: 1, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	for _, spoil := range []func(*RequestOptions){
+		func(o *RequestOptions) { o.Name = "" },
+		func(o *RequestOptions) { o.Name = "a:b" },
+		func(o *RequestOptions) { o.PerMinute = -1 },
+		func(o *RequestOptions) { o.Log = nil },
+		func(o *RequestOptions) { o.Now = nil },
+	} {
+		bad := good
+		spoil(&bad)
+		if l, err := NewRequests(bad); err == nil || l != nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	if _, err := NewRequests(good); err != nil {
+		t.Error(err)
+	}
+}
+
+func kept(c *memory.CacheWrapper) (n int) {
+	c.Range(func(string, *memory.Counter) { n++ })
+	return n
+}
+
+func TestStrangersNeitherFillTheMemoryNorPushOutWhoKeepsCalling(t *testing.T) {
+	l := newLocalLimit(time.Hour, 1000)
+	for i := range 50_000 {
+		l.take(fmt.Sprint("address:", i))
+		if i%500 != 0 {
+			continue
+		}
+		if s := l.take("key:regular"); s.place != int64(i/500)+1 {
+			t.Fatalf("after %d strangers: %+v", i, s)
+		}
+		if young, old := kept(l.young), kept(l.old); young > 1000 || old > 1000 || young != l.size {
+			t.Fatalf("%d (size %d) and %d accounts are kept", young, l.size, old)
+		}
+	}
+}
+
+func TestCountersThatAreOverAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLocalLimit(time.Minute, 100_000)
+		for i := range 10_000 {
+			l.take(fmt.Sprint(i))
+		}
+		for range 2 {
+			time.Sleep(time.Minute + time.Second)
+			l.take("last")
+		}
+		if n := kept(l.young) + kept(l.old); n > 2 {
+			t.Errorf("%d are kept", n)
+		}
+	})
+}
+
+// The figure that limitAccounts is explained with.
+func TestAnAccountCostsAFewHundredBytes(t *testing.T) {
+	before := heap()
+	l := newLocalLimit(time.Hour, limitAccounts)
+	for i := range limitAccounts {
+		l.take(fmt.Sprintf("address:2001:db8:1234:5678::%x", i))
+	}
+	each := (heap() - before) / limitAccounts
+	t.Log(each, "bytes each")
+	if each > 400 {
+		t.Errorf("an account costs %d bytes", each)
+	}
+	runtime.KeepAlive(l)
+}
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers and pools held on to
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// O13: the clock was an hour ahead when the window began.
+func TestAClockThatIsSetBackLocksNobodyOut(t *testing.T) {
+	l := newTestLimit(t, "clock", 3, nil)
+	l.local.counter("a").Increment(99, time.Now().Add(time.Hour).UnixNano())
+	q, err := l.Take(t.Context(), "a", 0)
+	if err != nil || q.Remaining != 2 || q.Reset > time.Minute || q.Reset < 59*time.Second {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if passed := takes(t, l, "a", 9); passed != 2 {
+		t.Errorf("then %d passed", passed)
+	}
+}
+
+func TestAFailedPartIsTriedByOneAtATime(t *testing.T) {
+	now := time.Now()
+	b := &breaker{pause: time.Second, now: func() time.Time { return now }}
+	broken := errors.New("broken")
+	expect := func(step string, got, want bool) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %v", step, got)
+		}
+	}
+	expect("works", b.ask(), true)
+	expect("works for another", b.ask(), true)
+	expect("works on", b.heard(nil), false)
+	expect("fails", b.heard(broken), true)
+	expect("one that was under way fails too", b.heard(broken), false)
+	expect("rests", b.ask(), false)
+	now = now.Add(time.Second)
+	expect("is tried", b.ask(), true)
+	expect("by one", b.ask(), false)
+	now = now.Add(time.Minute)
+	expect("however long it takes", b.ask(), false)
+	expect("fails again", b.heard(broken), false)
+	expect("rests again", b.ask(), false)
+	now = now.Add(time.Second)
+	expect("is tried again", b.ask(), true)
+	expect("is back", b.heard(nil), true)
+	expect("works again", b.ask(), true)
+	expect("works again for another", b.ask(), true)
+}
+
+func BenchmarkTakeInProcess(b *testing.B) {
+	const callers = 1000
+	accounts := make([]string, callers)
+	for i := range accounts {
+		accounts[i] = fmt.Sprint("key:", i)
+	}
+	b.Run("one", func(b *testing.B) {
+		l := newTestLimit(b, "bench", 1<<40, nil)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if _, err := l.Take(b.Context(), accounts[i%callers], 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		l := newTestLimit(b, "bench", 1<<40, nil)
+		b.ReportAllocs()
+		b.RunParallel(func(p *testing.PB) {
+			for i := 0; p.Next(); i++ {
+				if _, err := l.Take(b.Context(), accounts[i%callers], 0); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	b.Run("refused", func(b *testing.B) {
+		l := newTestLimit(b, "bench", 1, nil)
+		b.ReportAllocs()
+		takes(b, l, "a", 1)
+		for b.Loop() {
+			_, _ = l.Take(b.Context(), "a", 0)
+		}
+	})
+}
+
+func TestTakeInProcessAllocatesNothing(t *testing.T) {
+	l := newTestLimit(t, "allocs", 1<<40, nil)
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(1000, func() { _, _ = l.Take(ctx, "key:1", 0) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestAnAccountsOwnLimitHoldsAtOnceForAllThatTheWindowHasCounted(t *testing.T) {
+	for _, gateways := range []int{0, 4} {
+		l := newTestLimit(t, "own", gateways, nil)
+		for i, step := range []struct {
+			own, remaining int64
+			passes         bool
+		}{{3, 2, true}, {3, 1, true}, {10, 7, true}, {3, 0, false}, {10, 5, true}, {6, 0, true}, {6, 0, false}, {1000, 992, true}} {
+			s, err := l.Take(t.Context(), "a", step.own)
+			if s.Limit != step.own || s.Remaining != step.remaining || (err == nil) != step.passes {
+				t.Errorf("request %d: %+v, %v", i, s, err)
+			}
+			if err != nil {
+				checkRefusal(t, err)
+			}
+		}
+		if s, err := l.Take(t.Context(), "a", 0); (err == nil) != (gateways == 0) || s.Limit != int64(gateways) {
+			t.Errorf("under the gateway's own: %+v, %v", s, err)
+		}
+		if l.Shared() {
+			t.Error("shared without Redis")
+		}
+	}
+}
