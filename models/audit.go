@@ -7,7 +7,7 @@ import (
 )
 
 // Audit is a row of what administrators did. It is written in the transaction
-// of what it tells of, and the database lets nobody change or remove it.
+// of the change that it records. Triggers refuse to change or delete it.
 type Audit struct {
 	ID         string // begins with the time: later ones are greater
 	At         int64  // Unix microseconds
@@ -23,14 +23,14 @@ type Audit struct {
 // TableName is the table of the audit.
 func (Audit) TableName() string { return "audit" }
 
-// AuditFilter chooses rows of the audit; what is empty chooses all.
+// AuditFilter selects rows of the audit; an empty field selects all.
 type AuditFilter struct {
 	ActorID string
 	Target  string
 }
 
-// Page is a part of a list: at most Limit rows that come after the row of the
-// id After, or from the beginning of the list without it.
+// Page is a part of a list: at most Limit rows that follow the row with the id
+// After, or the first ones when After is empty.
 type Page struct {
 	After string
 	Limit int
@@ -39,7 +39,7 @@ type Page struct {
 // Audit lists what administrators did, the newest first.
 func (s *Store) Audit(ctx context.Context, f AuditFilter, p Page) ([]Audit, error) {
 	var rows []Audit
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		if f.ActorID != "" {
 			db = db.Where("actor_id = ?", f.ActorID)
 		}
@@ -54,21 +54,21 @@ func (s *Store) Audit(ctx context.Context, f AuditFilter, p Page) ([]Audit, erro
 	return rows, err
 }
 
-// recordAct adds the row of an act to its transaction; nil when nothing was done.
-func recordAct(tx *gorm.DB, row *Audit) error {
+// insertAudit inserts the row of a change in its transaction; nil inserts none.
+func insertAudit(tx *gorm.DB, row *Audit) error {
 	if row == nil {
 		return nil
 	}
 	return tx.Create(row).Error
 }
 
-// alone makes a transaction the only one that changes keys or users, so that
-// what it reads is true until it commits. Triggers take the same lock before
-// each such change: taken only after a row of keys or users, it could wait for
-// somebody who waits for that row.
-func (s *Store) alone(tx *gorm.DB) error {
+// lockKeysAndUsers makes a transaction the only one that changes keys or users:
+// what it reads of them stays true until it commits. Triggers take the same lock
+// before each such change. So it must be taken before any row of keys or users is
+// locked, or two transactions could wait for each other.
+func (s *Store) lockKeysAndUsers(tx *gorm.DB) error {
 	if s.embedded {
-		return nil // SQLite's transactions are
+		return nil // SQLite runs one transaction at a time
 	}
 	return tx.Exec("SELECT n FROM revisions WHERE id = 1 FOR UPDATE").Error
 }

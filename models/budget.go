@@ -10,72 +10,75 @@ import (
 	"gorm.io/gorm"
 )
 
-// Holding is a replica's hold as the replica counts it. Both numbers only ever
-// grow by what is granted and written, and Granted falls by what is given back;
-// the hold is their difference.
+// Holding is a replica's hold as the replica counts it. The amount of the hold is
+// Granted - Moved. Two growing totals, rather than that amount, let the replica
+// save its hold while the ledger changes the same row, and save it again when the
+// answer to a commit was lost.
 type Holding struct {
 	Hold
-	Granted int64 // in all
-	Moved   int64 // of that, what the replica knows the ledger to have entered as spent
+	Granted int64 // total of what was granted, less what was given back
+	Moved   int64 // total of what was spent and the ledger is known to have recorded
 }
 
 // Question asks for more of a budget in one of its windows.
 type Question struct {
 	Holding
 	Until   string   // the first day after the window; empty = it does not end
-	Wider   []string // first days of the windows that this one lies in
-	Limit   int64
+	Wider   []string // first days of the longer windows that this one lies in
+	Limit   int64    // micro-dollars in the window
 	Replica string
 	Lease   Lease
-	Needs   []int64 // of calls that wait, the first come first
-	Spare   int64   // of Granted, what no call needs
-	Enter   bool    // the database may have another Granted: it is to be entered whatever the answer
+	Needs   []int64 // amounts that waiting calls need, the one that has waited longest first
+	Spare   int64   // the part of Granted that no call has reserved
+	Enter   bool    // save Granted even if nothing is granted: the database may have another value
 }
 
-// Answer says what was granted on top, and what is left for anybody after
-// that. Left is negative when a budget is overdrawn, or its limit was lowered.
+// Answer is what was granted in addition, and what is left of the budget for all
+// replicas after that. Left is negative when the budget is overdrawn or its limit
+// was lowered.
 type Answer struct {
 	Granted int64
 	Left    int64
 }
 
-// Share is the part of what is left, one in so many, that a replica is granted
-// beyond its need, so that a busy budget is seldom asked for and nobody hoards
-// near its end.
+// Share is the divisor of the slack: a replica is granted 1/Share of what is left
+// beyond what its calls need. A busy budget is then seldom asked for, and near its
+// end little of it lies with a replica that does not need it.
 const Share = 32
 
-// Grant answers a question, alone for its account. Those needs are granted that
-// fit, and a little more. ErrLeaseOver when the holds of the
-// replica do not count: nothing is granted or entered then.
+// Grant grants the needs that fit into what is left, and some slack, in a
+// transaction that has the account for itself. ErrLeaseOver when the replica's
+// lease has expired: nothing is granted or saved then.
 func (s *Store) Grant(ctx context.Context, q Question) (Answer, error) {
 	var answer Answer
-	err := s.unit(ctx, func(tx *gorm.DB) error {
-		if err := s.aloneFor(tx, q.Account); err != nil {
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		if err := s.advisoryLock(tx, q.Account); err != nil {
 			return err
 		}
-		state, err := s.budget(tx, &q)
+		state, err := s.readBudget(tx, &q)
 		if err != nil {
 			return err
 		}
 		if !state.Alive {
 			return ErrLeaseOver
 		}
-		// What the ledger has moved is in the same snapshot of spend.
+		// state.Moved rather than q.Moved: it is of the same snapshot as state.Spent.
 		left := q.Limit - state.Spent - state.Others - (q.Granted - state.Moved)
-		answer.Granted = q.fitting(left)
+		answer.Granted = q.grantable(left)
 		answer.Left = left - answer.Granted
 		if answer.Granted == 0 && !q.Enter {
 			return nil
 		}
 		q.Granted += answer.Granted
-		return hold(tx, q.Replica, q.Holding)
+		return upsertHold(tx, q.Replica, q.Holding)
 	})
 	return answer, err
 }
 
-// fitting is how much of what is left is to be granted: none for a call that
-// does not fit.
-func (q *Question) fitting(left int64) int64 {
+// grantable is how much of what is left is granted: nothing for a call whose need
+// does not fit, the needs of the others less what is spare, and slack unless there
+// is enough to spare.
+func (q *Question) grantable(left int64) int64 {
 	rest, need := left+q.Spare, int64(0)
 	for _, n := range q.Needs {
 		if n <= rest {
@@ -87,29 +90,30 @@ func (q *Question) fitting(left int64) int64 {
 	return granted + max((left-granted)/Share-max(q.Spare-need, 0), 0)
 }
 
-// aloneFor waits until nobody else is granted anything of the account. A replica
-// that stops in the middle of it does not hold up the others for long.
-func (s *Store) aloneFor(tx *gorm.DB, name string) error {
+// advisoryLock waits for the lock of this name and holds it until the transaction
+// ends. A replica that hangs in the transaction loses the lock after three seconds,
+// when the server ends its session.
+func (s *Store) advisoryLock(tx *gorm.DB, name string) error {
 	if s.embedded {
-		return nil // its transactions are immediate: they are the lock themselves
+		return nil // SQLite's transactions are immediate: they are the lock themselves
 	}
 	return tx.Exec("SELECT set_config('idle_in_transaction_session_timeout', '3000', true), "+
 		"pg_advisory_xact_lock(hashtextextended(?, 6))", name).Error
 }
 
-// budgetState is one snapshot: the ledger moves money from holds to spend at
-// any time.
+// budgetState is read in one statement, as one snapshot: the ledger moves money
+// from holds to spend at any time.
 type budgetState struct {
-	Spent  int64
-	Others int64
-	Moved  int64
-	Alive  bool
+	Spent  int64 // in the window
+	Others int64 // held by other replicas, or by this one in other windows
+	Moved  int64 // of this replica's hold
+	Alive  bool  // the replica's lease has not expired
 }
 
-// A hold that went below nothing, as a call cost more than was thought, is
-// spent already. Holds of windows that begin later lie in this one as well, and
-// those of wider windows may be for calls of this one: a key's window may have
-// been made longer, or shorter.
+// A hold is below zero when a call cost more than was reserved for it: that money
+// is spent, and frees nothing. Holds of windows that begin inside this one count,
+// and so do those of the longer windows around it: calls of this window may be
+// paid from them, as a key's window may have been changed.
 const (
 	budgetSums = `SELECT
 	(SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend
@@ -122,7 +126,7 @@ const (
 		WHERE account = @account AND since = @since AND replica = @replica), @moved) AS moved, `
 )
 
-func (s *Store) budget(tx *gorm.DB, q *Question) (budgetState, error) {
+func (s *Store) readBudget(tx *gorm.DB, q *Question) (budgetState, error) {
 	query := budgetSums + budgetOwn + "TRUE AS alive"
 	if !s.embedded {
 		query = replicaClock + budgetSums +
@@ -137,22 +141,22 @@ func (s *Store) budget(tx *gorm.DB, q *Question) (budgetState, error) {
 	return state, err
 }
 
-// hold sets what a replica holds. The ledger may take something off before
-// and after it.
-func hold(tx *gorm.DB, replica string, h Holding) error {
+// upsertHold sets a replica's hold. The ledger may have deducted something from the
+// row that the replica does not know of yet: the row's own total is subtracted.
+func upsertHold(tx *gorm.DB, replica string, h Holding) error {
 	return tx.Exec(`INSERT INTO budget_holds (account, since, replica, amount, moved) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (account, since, replica) DO UPDATE SET amount = ? - budget_holds.moved`,
 		h.Account, h.Since, replica, h.Granted-h.Moved, h.Moved, h.Granted).Error
 }
 
-// EnterHolds sets what a replica holds to what it says. It may be repeated. A
-// hold of nothing is removed.
+// EnterHolds saves a replica's holds, in one transaction, and deletes those of
+// nothing. Repeating it changes nothing.
 func (s *Store) EnterHolds(ctx context.Context, replica string, held []Holding) error {
 	slices.SortFunc(held, func(a, b Holding) int { return compareHolds(a.Hold, b.Hold) })
-	return s.unit(ctx, func(tx *gorm.DB) error {
+	return s.inTx(ctx, func(tx *gorm.DB) error {
 		for _, h := range held {
 			if h.Granted != h.Moved {
-				if err := hold(tx, replica, h); err != nil {
+				if err := upsertHold(tx, replica, h); err != nil {
 					return err
 				}
 				continue
@@ -166,14 +170,14 @@ func (s *Store) EnterHolds(ctx context.Context, replica string, held []Holding) 
 	})
 }
 
-// moveHolds takes off a replica's holds what the same transaction enters as
-// spent. A hold that is not there is none the less spent from.
+// moveHolds deducts from a replica's holds what the same transaction adds to what
+// is spent. Where a hold has no row, nothing is deducted.
 func moveHolds(tx *gorm.DB, replica string, moved map[Hold]int64) error {
-	const few = 100 // in one statement
+	const perStatement = 100
 	all := slices.DeleteFunc(slices.SortedFunc(maps.Keys(moved), compareHolds), func(h Hold) bool {
 		return h.Account == "" || moved[h] == 0
 	})
-	for holds := range slices.Chunk(all, few) {
+	for holds := range slices.Chunk(all, perStatement) {
 		var rows []string
 		var values []any
 		for _, h := range holds {

@@ -46,17 +46,9 @@ func granted(t *testing.T, store *models.Store, q models.Question, want, left in
 	}
 }
 
-func figure(t *testing.T, db *sql.DB, query string) (n int64) {
-	t.Helper()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return n
-}
-
-func TestWhatFitsIsGrantedAndALittleMore(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		store, db := migrated(t, address), behind(t, address)
+func TestNeedsThatFitAreGrantedWithSlack(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), rawDB(t, address)
 		renew(t, store, "r")
 		for _, tt := range []struct {
 			name          string
@@ -64,15 +56,15 @@ func TestWhatFitsIsGrantedAndALittleMore(t *testing.T) {
 			spare         int64
 			granted, left int64
 		}{
-			{"need and share", []int64{100, 40}, 0, 140 + 26, 860 - 26},
+			{"need and slack", []int64{100, 40}, 0, 140 + 26, 860 - 26},
 			{"spare is used first", []int64{100}, 30, 70 + 29, 901},
 			{"much spare", []int64{10}, 500, 0, 1000},
-			{"spare instead of a share", []int64{10}, 20, 21, 979},
+			{"spare instead of slack", []int64{10}, 20, 21, 979},
 			{"all", []int64{1000}, 0, 1000, 0},
 			{"too much", []int64{1001}, 0, 31, 969},
 			{"too much, but with the spare", []int64{1001}, 1, 1000, 0},
 			{"those that fit, in turn", []int64{600, 500, 300, 200, 100}, 0, 1000, 0},
-			{"nobody waits", nil, 0, 31, 969},
+			{"no call waits", nil, 0, 31, 969},
 			{"more than a number holds", []int64{1 << 62, 1 << 62, 1 << 62, 5}, 0, 36, 964},
 		} {
 			q := question("r", tt.needs...)
@@ -83,16 +75,17 @@ func TestWhatFitsIsGrantedAndALittleMore(t *testing.T) {
 	})
 }
 
-func TestSpentAndHeldIsNotLeft(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		store, db := migrated(t, address), behind(t, address)
+func TestSpentAndHeldMoneyIsNotGranted(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), rawDB(t, address)
 		renew(t, store, "r", func(r *models.Renewal) { r.First = true })
 		renew(t, store, "other")
 		execute(t, db, `INSERT INTO spend (account, day, cost) VALUES ('key:a', '2026-10-31', 5000), ('key:a', '2026-11-01', 1),
 			('key:a', '2026-11-30', 20), ('key:a', '2026-12-01', 6000), ('key:b', '2026-11-05', 7000)`)
 		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
-			('key:a', '2026-11-01', 'other', 300), ('key:a', '2026-11-21', 'other', 50), ('key:a', '2026-11-21', 'r', 6), ('key:a', '2026-11-02', 'other', -500),
-			('key:a', '2026-10-26', 'other', 8000), ('key:a', '2026-12-01', 'other', 8000), ('key:b', '2026-11-01', 'other', 8000), ('key:a', '', 'other', 8000)`)
+			('key:a', '2026-11-01', 'other', 300), ('key:a', '2026-11-21', 'other', 50), ('key:a', '2026-11-21', 'r', 6),
+			('key:a', '2026-11-02', 'other', -500), ('key:a', '2026-10-26', 'other', 8000), ('key:a', '2026-12-01', 'other', 8000),
+			('key:b', '2026-11-01', 'other', 8000), ('key:a', '', 'other', 8000)`)
 		q := question("r", 623)
 		granted(t, store, q, 623, 0)
 		q.Granted = 623
@@ -100,7 +93,7 @@ func TestSpentAndHeldIsNotLeft(t *testing.T) {
 		granted(t, store, q, 0, 0)
 		q.Limit = 500
 		granted(t, store, q, 0, -500)
-		if n := figure(t, db, "SELECT amount FROM budget_holds WHERE replica = 'r' AND since = '2026-11-01'"); n != 623 {
+		if n := number(t, db, "SELECT amount FROM budget_holds WHERE replica = 'r' AND since = '2026-11-01'"); n != 623 {
 			t.Error(n)
 		}
 		total := question("r", 1)
@@ -110,16 +103,16 @@ func TestSpentAndHeldIsNotLeft(t *testing.T) {
 	})
 }
 
-// What the ledger moves between two words of the replica, and what the replica
-// says twice, changes nothing.
-func TestAHoldIsWhatTheReplicaSaysLessWhatTheLedgerMoved(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		store, db := migrated(t, address), behind(t, address)
+// The replica saves its hold from its own totals, several times, and the ledger
+// deducts from the row in between.
+func TestASavedHoldKeepsWhatTheLedgerHasDeducted(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), rawDB(t, address)
 		renew(t, store, "r")
 		q := question("r", 400)
 		hold := func(want, moved int64) {
 			t.Helper()
-			if n, m := figure(t, db, "SELECT amount FROM budget_holds"), figure(t, db, "SELECT moved FROM budget_holds"); n != want || m != moved {
+			if n, m := number(t, db, "SELECT amount FROM budget_holds"), number(t, db, "SELECT moved FROM budget_holds"); n != want || m != moved {
 				t.Errorf("%d is held, %d moved; want %d, %d", n, m, want, moved)
 			}
 		}
@@ -131,7 +124,7 @@ func TestAHoldIsWhatTheReplicaSaysLessWhatTheLedgerMoved(t *testing.T) {
 		}
 		q.Needs = []int64{1000}
 		granted(t, store, q, 1000, 0)
-		granted(t, store, q, 1000, 0) // the first one was not heard
+		granted(t, store, q, 1000, 0) // the answer to the first one was lost
 		hold(1000, 0)
 		spend(150)
 		hold(850, 150)
@@ -157,8 +150,8 @@ func TestAHoldIsWhatTheReplicaSaysLessWhatTheLedgerMoved(t *testing.T) {
 		if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: q.Hold, Granted: 650, Moved: 650}}); err != nil {
 			t.Fatal(err)
 		}
-		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
-			t.Errorf("%d rows of nothing", n)
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
+			t.Errorf("%d rows of holds of nothing", n)
 		}
 		q.Moved = 650
 		q.Needs = []int64{350}
@@ -167,9 +160,9 @@ func TestAHoldIsWhatTheReplicaSaysLessWhatTheLedgerMoved(t *testing.T) {
 	})
 }
 
-func TestManyHoldsAreMovedInOneTransaction(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		store, db := migrated(t, address), behind(t, address)
+func TestTheLedgerDeductsFromManyHoldsInOneTransaction(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), rawDB(t, address)
 		moved, held := map[models.Hold]int64{}, []models.Holding{}
 		for i := range 250 {
 			h := models.Hold{Account: fmt.Sprint("key:", i), Since: "2026-11-01"}
@@ -184,19 +177,20 @@ func TestManyHoldsAreMovedInOneTransaction(t *testing.T) {
 		if err := store.Spend(t.Context(), "r", "2026-11-21", moved); err != nil {
 			t.Fatal(err)
 		}
-		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'r' AND 'key:' || (1000 - amount) = account AND moved = 1000 - amount"); n != 250 {
-			t.Errorf("%d holds are right", n)
+		const deducted = "SELECT COUNT(*) FROM budget_holds WHERE replica = 'r' AND 'key:' || (1000 - amount) = account AND moved = 1000 - amount"
+		if n := number(t, db, deducted); n != 250 {
+			t.Errorf("%d holds have the right amounts, want 250", n)
 		}
-		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'other' AND amount = 1000 AND moved = 0"); n != 250 {
-			t.Errorf("%d holds of another replica are as they were", n)
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds WHERE replica = 'other' AND amount = 1000 AND moved = 0"); n != 250 {
+			t.Errorf("%d holds of another replica are unchanged, want 250", n)
 		}
 	})
 }
 
-func TestManyQuestionsAtOnceAreNeverGrantedMoreThanTheLimit(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestConcurrentGrantsNeverExceedTheLimit(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		stores := []*models.Store{migrated(t, address), migrated(t, address)}
-		db := behind(t, address)
+		db := rawDB(t, address)
 		var all sync.WaitGroup
 		for i := range 20 {
 			name, store := fmt.Sprint("r", i), stores[i%2]
@@ -208,7 +202,7 @@ func TestManyQuestionsAtOnceAreNeverGrantedMoreThanTheLimit(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := figure(t, db, "SELECT SUM(amount) FROM budget_holds"); n > 1000 || n < 980 {
+		if n := number(t, db, "SELECT SUM(amount) FROM budget_holds"); n > 1000 || n < 980 {
 			t.Errorf("%d of 1000 is granted", n)
 		}
 	})
@@ -216,94 +210,100 @@ func TestManyQuestionsAtOnceAreNeverGrantedMoreThanTheLimit(t *testing.T) {
 
 func onPostgres(t *testing.T, test func(t *testing.T, store *models.Store, db *sql.DB)) {
 	t.Helper()
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		if strings.HasPrefix(address, "sqlite:") {
 			t.Skip("SQLite has one process")
 		}
-		test(t, migrated(t, address), behind(t, address))
+		test(t, migrated(t, address), rawDB(t, address))
 	})
 }
 
-// until sets when a lease ends, as seen from now.
-func until(t *testing.T, db *sql.DB, replica string, in time.Duration) {
+// clock is the time of PostgreSQL in Unix microseconds.
+const clock = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"
+
+// setLease sets the time at which a lease ends, from now.
+func setLease(t *testing.T, db *sql.DB, replica string, in time.Duration) {
 	t.Helper()
-	execute(t, db, fmt.Sprintf("INSERT INTO replicas (id, alive_until) VALUES ('%s', (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + %d) ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until",
-		replica, in.Microseconds()))
+	execute(t, db, fmt.Sprintf("INSERT INTO replicas (id, alive_until) VALUES ('%s', %s + %d) "+
+		"ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until", replica, clock, in.Microseconds()))
 }
 
-func TestHoldsOfADeadReplicaAreFreeOnceItsLeaseIsOver(t *testing.T) {
+func TestHoldsOfAReplicaAreFreeWhenItsLeaseHasExpired(t *testing.T) {
 	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
 		if _, err := store.Grant(t.Context(), question("r", 1)); !errors.Is(err, models.ErrLeaseOver) {
-			t.Errorf("granted to a replica that nobody knows: %v", err)
+			t.Errorf("granted to an unknown replica: %v", err)
 		}
 		renew(t, store, "r")
-		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('key:a', '2026-11-01', 'dead', 900), ('key:a', '2026-11-01', 'unknown', 900)")
-		until(t, db, "dead", time.Second)
+		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
+			('key:a', '2026-11-01', 'dead', 900), ('key:a', '2026-11-01', 'unknown', 900)`)
+		setLease(t, db, "dead", time.Second)
 		granted(t, store, question("r", 200), 3, 97)
 		execute(t, db, "DELETE FROM budget_holds WHERE replica = 'r'")
-		until(t, db, "dead", -time.Millisecond)
+		setLease(t, db, "dead", -time.Millisecond)
 		granted(t, store, question("r", 1000), 1000, 0)
-		until(t, db, "r", -time.Millisecond)
+		setLease(t, db, "r", -time.Millisecond)
 		if _, err := store.Grant(t.Context(), question("r", 1)); !errors.Is(err, models.ErrLeaseOver) {
-			t.Errorf("granted to a replica whose lease is over: %v", err)
+			t.Errorf("granted to a replica whose lease has expired: %v", err)
 		}
 	})
 }
 
-// When nobody was heard for some time it was the database that was away.
-func TestNobodyIsDeadBecauseTheDatabaseWasAway(t *testing.T) {
+// When no replica has renewed its lease for some time, the database was
+// unreachable.
+func TestNoLeaseExpiresWhileTheDatabaseIsUnreachable(t *testing.T) {
 	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
 		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('key:a', '2026-11-01', 'other', 900)")
-		until(t, db, "r", 20*time.Second) // last heard 40 s ago
-		until(t, db, "other", -10*time.Second)
+		setLease(t, db, "r", 20*time.Second) // last renewed 40 s ago
+		setLease(t, db, "other", -10*time.Second)
 		granted(t, store, question("r", 200), 3, 97)
-		until(t, db, "r", -time.Second)
-		until(t, db, "long_dead", -62*time.Second)
+		setLease(t, db, "r", -time.Second)
+		setLease(t, db, "expired_before", -62*time.Second)
 		renewed := renew(t, store, "r")
 		if !renewed.Kept || renewed.Alone {
 			t.Errorf("%+v", renewed)
 		}
-		if n := figure(t, db, "SELECT alive_until - (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint FROM replicas WHERE id = 'other'"); n < 10e6 || n > 15e6 {
+		if n := number(t, db, "SELECT alive_until - "+clock+" FROM replicas WHERE id = 'other'"); n < 10e6 || n > 15e6 {
 			t.Errorf("another replica has %d µs left", n)
 		}
-		if n := figure(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until < (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint"); n != 1 {
-			t.Error("one that was dead before lives again")
+		if n := number(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until < "+clock); n != 1 {
+			t.Error("a lease that had expired before is valid again")
 		}
-		until(t, db, "other", 40*time.Second)
-		until(t, db, "r", 25*time.Second)
+		setLease(t, db, "other", 40*time.Second)
+		setLease(t, db, "r", 25*time.Second)
 		renew(t, store, "third")
-		if n := figure(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 39000000"); n != 2 {
-			t.Error("a lease was made shorter")
+		if n := number(t, db, "SELECT COUNT(*) FROM replicas WHERE alive_until > "+clock+" + 39000000"); n != 2 {
+			t.Error("a lease was shortened")
 		}
-		until(t, db, "other", -time.Millisecond)
+		setLease(t, db, "other", -time.Millisecond)
 		if renew(t, store, "other").Kept {
-			t.Error("a lease that was over has not been lost though others were heard")
+			t.Error("a lease that had expired was kept though other replicas renewed theirs")
 		}
 	})
 }
 
-func TestWhatDeadReplicasLeaveIsRemovedInTheEnd(t *testing.T) {
+func TestExpiredReplicasAndTheirHoldsAreDeleted(t *testing.T) {
 	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
 		renew(t, store, "r")
-		until(t, db, "asleep", -59*time.Minute)
-		until(t, db, "dead", -61*time.Minute)
-		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('a', '', 'r', 1), ('a', '', 'asleep', 1), ('a', '', 'dead', 1), ('a', '', 'unknown', 1)")
+		setLease(t, db, "asleep", -59*time.Minute)
+		setLease(t, db, "dead", -61*time.Minute)
+		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
+			('a', '', 'r', 1), ('a', '', 'asleep', 1), ('a', '', 'dead', 1), ('a', '', 'unknown', 1)`)
 		renew(t, store, "r")
-		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 4 {
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 4 {
 			t.Errorf("%d holds", n)
 		}
 		renew(t, store, "r", func(r *models.Renewal) { r.Clean = true })
-		if h, r := figure(t, db, "SELECT COUNT(*) FROM budget_holds"), figure(t, db, "SELECT COUNT(*) FROM replicas"); h != 2 || r != 2 {
+		if h, r := number(t, db, "SELECT COUNT(*) FROM budget_holds"), number(t, db, "SELECT COUNT(*) FROM replicas"); h != 2 || r != 2 {
 			t.Errorf("%d holds, %d replicas", h, r)
 		}
 		renew(t, store, "asleep", func(r *models.Renewal) { r.First = true })
-		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 1 {
-			t.Errorf("a process has the holds of a former one of its name: %d", n)
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 1 {
+			t.Errorf("%d holds, of them some of a former process of the same name", n)
 		}
 	})
 }
 
-func TestAnEmbeddedDatabaseHasOneProcess(t *testing.T) {
+func TestANewProcessOnSQLiteDeletesFormerHolds(t *testing.T) {
 	store := migrated(t, "sqlite:"+t.TempDir()+"/gateway.db")
 	for i := range 2 {
 		name := fmt.Sprint("r", i)
@@ -316,9 +316,9 @@ func TestAnEmbeddedDatabaseHasOneProcess(t *testing.T) {
 	}
 }
 
-func TestOneWhoLeavesKeepsWhatIsStillToBePaid(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		store, db := migrated(t, address), behind(t, address)
+func TestALeavingReplicaKeepsHoldsOfCallsThatAreNotInTheLedger(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store, db := migrated(t, address), rawDB(t, address)
 		renew(t, store, "r")
 		a, b := models.Hold{Account: "a"}, models.Hold{Account: "b"}
 		if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: b, Granted: 9}, {Hold: a, Granted: 9}}); err != nil {
@@ -327,32 +327,32 @@ func TestOneWhoLeavesKeepsWhatIsStillToBePaid(t *testing.T) {
 		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: b, Granted: 5, Moved: 5}, {Hold: a, Granted: 7, Moved: 5}}); err != nil {
 			t.Fatal(err)
 		}
-		replicas := figure(t, db, "SELECT COUNT(*) FROM replicas")
-		if n := figure(t, db, "SELECT SUM(amount) FROM budget_holds"); n != 7 || !strings.HasPrefix(address, "sqlite:") && replicas != 1 {
+		replicas := number(t, db, "SELECT COUNT(*) FROM replicas")
+		if n := number(t, db, "SELECT SUM(amount) FROM budget_holds"); n != 7 || !strings.HasPrefix(address, "sqlite:") && replicas != 1 {
 			t.Errorf("%d is held, %d replicas", n, replicas)
 		}
 		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: a, Granted: 7, Moved: 7}}); err != nil {
 			t.Fatal(err)
 		}
-		if n := figure(t, db, "SELECT COUNT(*) FROM budget_holds") + figure(t, db, "SELECT COUNT(*) FROM replicas"); n != 0 {
+		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds") + number(t, db, "SELECT COUNT(*) FROM replicas"); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
 	})
 }
 
-// A replica that is frozen in the middle of a question holds the lock.
-func TestAFrozenReplicaDoesNotHoldUpTheOthersForLong(t *testing.T) {
+// A replica that hangs in the transaction of a grant holds the lock.
+func TestAHangingReplicaLosesTheLockOfAnAccount(t *testing.T) {
 	onPostgres(t, func(t *testing.T, store *models.Store, _ *sql.DB) {
 		renew(t, store, "r")
 		locked, thaw := make(chan struct{}), make(chan struct{})
 		var frozen sync.WaitGroup
 		frozen.Go(func() {
-			err := store.Alone(context.Background(), "key:a", func() {
+			err := store.WithLock(context.Background(), "key:a", func() {
 				close(locked)
 				<-thaw
 			})
 			if err == nil {
-				t.Error("it has committed after all")
+				t.Error("the hanging transaction was committed")
 			}
 		})
 		defer frozen.Wait()
@@ -367,7 +367,7 @@ func TestAFrozenReplicaDoesNotHoldUpTheOthersForLong(t *testing.T) {
 		granted(t, store, other, 32, 968)
 		granted(t, store, question("r", 1), 32, 968)
 		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the grants took %v", took)
 		}
 	})
 }

@@ -68,7 +68,7 @@ type connTx struct {
 // inConnTx runs queries in one transaction, on a connection whose driver they
 // may use directly.
 func (s *Store) inConnTx(ctx context.Context, queries func(on connTx) error) error {
-	return s.do(ctx, func(db *gorm.DB) error {
+	return s.run(ctx, func(db *gorm.DB) error {
 		return db.Connection(func(db *gorm.DB) error {
 			conn, ok := db.Statement.ConnPool.(*sql.Conn)
 			if !ok {

@@ -6,10 +6,11 @@ import (
 	"gorm.io/gorm"
 )
 
-// ChangeKey lets change alter the name and the limits of a user's live key, in
-// one transaction, in which nobody else changes it, and returns the key as it is
-// then. ErrNotFound for one that is unknown, revoked or somebody else's. An
-// error of change leaves everything as it was and is returned.
+// ChangeKey calls change, which may alter the name and the limits of a user's
+// key, and returns the key with its changes. All of it is one transaction, and no
+// other change of keys or users runs at the same time. ErrNotFound for a key that
+// is unknown, revoked or another user's. An error of change is returned, and
+// nothing is changed.
 func (s *Store) ChangeKey(ctx context.Context, userID, id string, change func(*Key) error) (*Key, error) {
 	return s.ChangeAnyKey(ctx, id, func(k *Key) (*Audit, error) {
 		if k.UserID != userID {
@@ -19,13 +20,13 @@ func (s *Store) ChangeKey(ctx context.Context, userID, id string, change func(*K
 	})
 }
 
-// ChangeAnyKey is ChangeKey for an administrator, whoever's the key is. The row
-// that change returns becomes part of the transaction; it returns none when it
-// changes nothing.
+// ChangeAnyKey is ChangeKey for an administrator: the key may be any user's. The
+// row of the audit that change returns is inserted in the transaction; nil
+// inserts none.
 func (s *Store) ChangeAnyKey(ctx context.Context, id string, change func(*Key) (*Audit, error)) (*Key, error) {
 	var k Key
-	err := s.unit(ctx, func(tx *gorm.DB) error {
-		if err := s.alone(tx); err != nil {
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		if err := s.lockKeysAndUsers(tx); err != nil {
 			return err
 		}
 		if err := tx.Where("id = ? AND revoked_at = 0", id).Take(&k).Error; err != nil {
@@ -41,13 +42,14 @@ func (s *Store) ChangeAnyKey(ctx context.Context, id string, change func(*Key) (
 				return err
 			}
 		}
-		return recordAct(tx, row)
+		return insertAudit(tx, row)
 	})
 	return &k, err
 }
 
-// keyChanges are the columns that differ. The others are not named in the
-// update, or a new name would count as a revision.
+// keyChanges are the columns whose values differ. The update must not name the
+// others: the trigger that counts revisions fires for the columns that are named,
+// so that a new name alone would count.
 func keyChanges(before, after *Key) map[string]any {
 	columns := map[string]any{}
 	for _, c := range []struct {
@@ -72,8 +74,8 @@ func keyChanges(before, after *Key) map[string]any {
 	return columns
 }
 
-// RevokeAnyKey is RevokeKey for an administrator, whoever's the key is. The row
-// that audit makes of it becomes part of the transaction.
+// RevokeAnyKey is RevokeKey for an administrator: the key may be any user's. The
+// row that audit returns is inserted in the transaction.
 func (s *Store) RevokeAnyKey(ctx context.Context, id string, at int64, audit func(before, after *Key) (*Audit, error)) (*Key, error) {
 	return s.ChangeAnyKey(ctx, id, func(k *Key) (*Audit, error) {
 		before := *k
@@ -82,24 +84,24 @@ func (s *Store) RevokeAnyKey(ctx context.Context, id string, at int64, audit fun
 	})
 }
 
-// OwnedKey is a key together with its user's address.
+// OwnedKey is a key and its user's e-mail address.
 type OwnedKey struct {
 	Key
 	UserEmail string
 }
 
-// AllKeys lists live keys, a user's or, with an empty userID, everybody's, the
-// newest first. ErrNotFound when the page is to come after a key that never was.
+// AllKeys lists keys that are not revoked, the newest first: a user's, or those of
+// all users when userID is empty. ErrNotFound when p.After is not the id of a key.
 func (s *Store) AllKeys(ctx context.Context, userID string, p Page) ([]OwnedKey, error) {
 	var keys []OwnedKey
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		q := db.Table("api_keys").Select("api_keys.*, users.email AS user_email").
 			Joins("JOIN users ON users.id = api_keys.user_id").Where("api_keys.revoked_at = 0")
 		if userID != "" {
 			q = q.Where("api_keys.user_id = ?", userID)
 		}
 		if p.After != "" {
-			var last Key // revoked or not: it may have been since
+			var last Key // it may have been revoked since the last page
 			if err := db.Where("id = ?", p.After).Take(&last).Error; err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,12 +14,12 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// ErrRefused is when the database was there and would not have the content of
-// a row: trying again cannot help.
+// ErrRefused means that the database rejected the content of a row: trying again
+// cannot help.
 var ErrRefused = errors.New("refused for its content")
 
-// errWritten is when some rows of a batch are in the ledger already.
-var errWritten = errors.New("written before")
+// errDuplicate means that some rows of a batch are in the ledger already.
+var errDuplicate = errors.New("in the ledger already")
 
 var callRows = newBulkInsert("calls",
 	[]string{"id", "request_id", "user_id", "key_id", "model", "served", "provider", "outcome", "error_code"},
@@ -27,34 +28,35 @@ var callRows = newBulkInsert("calls",
 		"cost", "began_at", "first_token_us", "duration_us", "overhead_us"},
 	"")
 
-// WriteCalls enters calls in the ledger, in one transaction: their rows, what
-// they add to the sums of their days and to what was spent, and what they take
-// off this replica's holds. Nothing counts twice: a call whose id is there
-// already changes nothing, so that a batch may be written again when nobody
-// knows whether it was. ErrRefused when a row cannot be kept as it is.
+// WriteCalls records calls in the ledger, in one transaction: it inserts their
+// rows, adds them to the sums of their days and to what was spent, and deducts
+// them from this replica's holds. A call whose id is in the ledger already changes
+// nothing, so that a batch may be written again after a commit whose answer was
+// lost. ErrRefused when the database rejects the content of a row.
 func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) error {
-	err := s.inConnTx(ctx, func(on connTx) error { return enter(on, replica, calls) })
-	// Once more is enough, unless the former try is still being committed.
-	for tries := 3; errors.Is(err, errWritten) && tries > 0; tries-- {
+	err := s.inConnTx(ctx, func(on connTx) error { return insertCalls(on, replica, calls) })
+	// A second try is enough, unless the transaction of a former call of this
+	// function is still being committed.
+	for tries := 3; errors.Is(err, errDuplicate) && tries > 0; tries-- {
 		err = s.inConnTx(ctx, func(on connTx) error {
-			missing, err := unwritten(on.tx, calls)
+			missing, err := withoutDuplicates(on.tx, calls)
 			if err != nil {
 				return err
 			}
-			return enter(on, replica, missing)
+			return insertCalls(on, replica, missing)
 		})
 	}
-	if refused(err) {
+	if isRefused(err) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
 }
 
-func enter(on connTx, replica string, calls []Call) error {
+func insertCalls(on connTx, replica string, calls []Call) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := enterRows(on, calls); err != nil {
+	if err := insertCallRows(on, calls); err != nil {
 		return err
 	}
 	sums := sum(calls)
@@ -70,7 +72,7 @@ func enter(on connTx, replica string, calls []Call) error {
 	return nil
 }
 
-func enterRows(on connTx, calls []Call) error {
+func insertCallRows(on connTx, calls []Call) error {
 	add := callRows.copyRows
 	if on.embedded() {
 		add = callRows.insertRows
@@ -83,8 +85,8 @@ func enterRows(on connTx, calls []Call) error {
 			c.InputTokens, c.CachedTokens, c.CacheWriteTokens, c.OutputTokens, c.ReasoningTokens,
 			c.Cost, c.BeganAt, c.FirstTokenUS, c.DurationUS, c.OverheadUS)
 	}})
-	if errors.Is(named(err), ErrTaken) {
-		return errWritten
+	if errors.Is(mapError(err), ErrTaken) {
+		return errDuplicate
 	}
 	if err != nil {
 		return fmt.Errorf("calls: %w", err)
@@ -92,8 +94,8 @@ func enterRows(on connTx, calls []Call) error {
 	return nil
 }
 
-// unwritten are the calls that are not in the ledger, each once.
-func unwritten(tx *gorm.DB, calls []Call) ([]Call, error) {
+// withoutDuplicates are the calls that are not in the ledger, each of them once.
+func withoutDuplicates(tx *gorm.DB, calls []Call) ([]Call, error) {
 	ids := make([]string, len(calls))
 	for i := range calls {
 		ids[i] = calls[i].ID
@@ -116,9 +118,9 @@ func unwritten(tx *gorm.DB, calls []Call) ([]Call, error) {
 	return missing, nil
 }
 
-// refused says whether the database was asked for what it cannot keep, rather
-// than that it could not do it.
-func refused(err error) bool {
+// isRefused says whether the database rejected the content of a statement, rather
+// than failed to execute it.
+func isRefused(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// Data exceptions, integrity constraints and program limits:
 		// https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -134,35 +136,27 @@ func refused(err error) bool {
 	return false
 }
 
-// callIDTime is how many digits of microseconds an id begins with: digits, as
-// they sort alike in every collation, and enough until the year 2286.
-const callIDTime = 16
-
-// CallID is a call's id, from when it began and a rest that makes it unique: ids
-// sort by time. Without a rest it is less than those of all calls that begin
-// then or later.
-func CallID(at time.Time, rest string) string {
-	const mark = "call_"
-	id := append(make([]byte, 0, len(mark)+callIDTime+16), "call_0000000000000000"...)
-	for at, i := max(at.UnixMicro(), 0), len(id); at > 0 && i > len(mark); at /= 10 {
-		i--
-		id[i] = '0' + byte(at%10)
-	}
-	return string(append(id, rest...))
+// CallID is a call's id: the time at which it began, in 16 digits of microseconds,
+// and a suffix that makes it unique. Digits sort alike in every collation, and 16
+// are enough until the year 2286, so ids sort by time. An id without a suffix is
+// less than the ids of all calls that begin at that time or later.
+func CallID(at time.Time, suffix string) string {
+	const leading = 1e16 // gives the number 17 digits, of which the first is cut off
+	return "call_" + strconv.FormatInt(leading+max(at.UnixMicro(), 0), 10)[1:] + suffix
 }
 
-// DeleteCallsBefore removes the rows of the oldest calls that began before at,
-// and says how many: not more than most, and fewer only when no more are left
-// or another replica is removing them. Their sums stay.
-func (s *Store) DeleteCallsBefore(ctx context.Context, at time.Time, most int) (n int64, err error) {
-	// An array, as PostgreSQL then looks its rows up by their ids whatever it
-	// believes their number to be.
+// DeleteCallsBefore deletes the rows of calls that began before at, the oldest
+// first, and returns how many: at most limit, and fewer only when no more are left
+// or another replica is deleting them. Their sums stay.
+func (s *Store) DeleteCallsBefore(ctx context.Context, at time.Time, limit int) (n int64, err error) {
+	// With an array PostgreSQL always looks the rows up by their ids; with IN it may
+	// scan the table, depending on how many rows it expects.
 	query := "DELETE FROM calls WHERE id = ANY (ARRAY(SELECT id FROM calls WHERE id < ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED))"
 	if s.embedded {
 		query = "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE id < ? ORDER BY id LIMIT ?)"
 	}
-	err = s.do(ctx, func(db *gorm.DB) error {
-		done := db.Exec(query, CallID(at, ""), most)
+	err = s.run(ctx, func(db *gorm.DB) error {
+		done := db.Exec(query, CallID(at, ""), limit)
 		n = done.RowsAffected
 		return done.Error
 	})

@@ -10,7 +10,8 @@ import (
 
 var usageRows = newBulkInsert("usage_days",
 	[]string{"day", "user_id", "key_id", "model", "provider"}, nil,
-	[]string{"calls", "failed", "estimated", "unpriced", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost"},
+	[]string{"calls", "failed", "estimated", "unpriced",
+		"input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost"},
 	`ON CONFLICT (day, user_id, key_id, model, provider) DO UPDATE SET
 	calls = usage_days.calls + excluded.calls,
 	failed = usage_days.failed + excluded.failed,
@@ -26,14 +27,15 @@ var usageRows = newBulkInsert("usage_days",
 var spendRows = newBulkInsert("spend", []string{"account", "day"}, nil, []string{"cost"},
 	"ON CONFLICT (account, day) DO UPDATE SET cost = spend.cost + excluded.cost")
 
-// sums are what a batch of calls adds up to.
+// sums are the sums of a batch of calls.
 type sums struct {
 	usage map[usageKey]*Sum
 	spent map[spendKey]int64
 	moved map[Hold]int64
 }
 
-// Days are counted from 1970 until they are written: a date is long.
+// usageKey has the day as a number of days since 1970: formatting a date costs
+// more than the rest of a call's sums.
 type usageKey struct {
 	day                        int64
 	user, key, model, provider string
@@ -55,7 +57,7 @@ func sum(calls []Call) sums {
 			of = &Sum{}
 			s.usage[key] = of
 		}
-		of.count(c)
+		of.addCall(c)
 		if c.Cost == 0 {
 			continue
 		}
@@ -68,7 +70,7 @@ func sum(calls []Call) sums {
 	return s
 }
 
-// Paid adds what a call cost to each of the holds it is paid from.
+// Paid adds the cost of a call to each of the holds that it is paid from.
 func (c *Call) Paid(by map[Hold]int64) {
 	for _, hold := range c.Holds {
 		if hold.Account != "" && c.Cost != 0 {
@@ -77,8 +79,8 @@ func (c *Call) Paid(by map[Hold]int64) {
 	}
 }
 
-// write adds the sums to those of the database, in one order for all replicas:
-// they would otherwise wait for each other.
+// write adds the sums to those of the database. All replicas lock the rows in the
+// same order, or their transactions could deadlock.
 func (s *sums) write(on connTx) error {
 	usage := slices.SortedFunc(maps.Keys(s.usage), func(a, b usageKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.user, b.user), cmp.Compare(a.key, b.key),
@@ -86,7 +88,7 @@ func (s *sums) write(on connTx) error {
 	})
 	err := usageRows.upsert(on, bulkRows{len(usage), func(i int, r *bulkRow) {
 		k, of := usage[i], s.usage[usage[i]]
-		r.texts = append(r.texts, date(k.day), k.user, k.key, k.model, k.provider)
+		r.texts = append(r.texts, formatDay(k.day), k.user, k.key, k.model, k.provider)
 		r.numbers = append(r.numbers, of.Calls, of.Failed, of.Estimated, of.Unpriced,
 			of.InputTokens, of.CachedTokens, of.CacheWriteTokens, of.OutputTokens, of.ReasoningTokens, of.Cost)
 	}})
@@ -100,7 +102,7 @@ func (s *sums) write(on connTx) error {
 		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.day, b.day))
 	})
 	err = spendRows.upsert(on, bulkRows{len(spent), func(i int, r *bulkRow) {
-		r.texts = append(r.texts, spent[i].account, date(spent[i].day))
+		r.texts = append(r.texts, spent[i].account, formatDay(spent[i].day))
 		r.numbers = append(r.numbers, s.spent[spent[i]])
 	}})
 	if err != nil {
@@ -109,4 +111,4 @@ func (s *sums) write(on connTx) error {
 	return nil
 }
 
-func date(day int64) string { return DayOf(time.Unix(day*int64(24*time.Hour/time.Second), 0)) }
+func formatDay(day int64) string { return DayOf(time.Unix(day*int64(24*time.Hour/time.Second), 0)) }

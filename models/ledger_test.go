@@ -2,7 +2,6 @@ package models_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// call is a call of a key at a time, with numbers that all differ.
+// call is a call of a key at a time. Its numbers all differ.
 func call(id, key string, at time.Time) models.Call {
 	return models.Call{
 		ID: models.CallID(at, id), RequestID: "req-" + id, UserID: "ada", KeyID: key, Model: "asked", Served: "served", Provider: "openai",
@@ -34,32 +33,13 @@ func write(t *testing.T, store *models.Store, calls ...models.Call) {
 	}
 }
 
-// number is what a query of one number answers.
-func number(t *testing.T, db *sql.DB, query string) int64 {
-	t.Helper()
-	var n sql.NullInt64
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return n.Int64
-}
-
-func expect(t *testing.T, db *sql.DB, wants map[string]int64) {
-	t.Helper()
-	for query, want := range wants {
-		if got := number(t, db, query); got != want {
-			t.Errorf("%s = %d, want %d", query, got, want)
-		}
-	}
-}
-
-func TestACallIsEnteredWhole(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestAllColumnsOfACallAreWritten(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		c := call("a", "k1", noon)
 		write(t, store, c)
 		var got models.Call
-		err := behind(t, address).QueryRowContext(t.Context(), `SELECT id, request_id, user_id, key_id, model, served, provider, stream,
+		err := rawDB(t, address).QueryRowContext(t.Context(), `SELECT id, request_id, user_id, key_id, model, served, provider, stream,
 			attempts, status, outcome, error_code, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
 			estimated, priced, cost, began_at, first_token_us, duration_us, overhead_us FROM calls`).Scan(
 			&got.ID, &got.RequestID, &got.UserID, &got.KeyID, &got.Model, &got.Served, &got.Provider, &got.Stream,
@@ -69,20 +49,24 @@ func TestACallIsEnteredWhole(t *testing.T) {
 		if err != nil || got != c {
 			t.Errorf("%v\n%+v\n%+v", err, got, c)
 		}
-		other := models.Call{ID: "call_2", BeganAt: noon.UnixMicro()} // whose truths are all false
+		other := models.Call{ID: "call_2", BeganAt: noon.UnixMicro()} // its booleans are all false
 		write(t, store, other)
-		expect(t, behind(t, address), map[string]int64{
+		expect(t, rawDB(t, address), map[string]int64{
 			"SELECT count(*) FROM calls WHERE NOT stream AND NOT estimated AND NOT priced": 1,
 			"SELECT count(*) FROM calls WHERE stream AND estimated AND priced":             1,
 		})
 	})
 }
 
-// Whatever the rows of a batch have in common, and whatever is in them.
-func TestABatchIsEnteredAsItIs(t *testing.T) {
-	texts := []string{"", "a", "gpt-4.1/2025:x_Y", "it's", "'); DELETE FROM calls; --", "?", "?1", "$1", "a b", "Füße ☕", "\"", "\\", "%s", "NULL", "true", "1e3"}
+// Columns have the same value in all rows, or different ones, and texts that have a
+// meaning in SQL.
+func TestBatchesAreWrittenUnchanged(t *testing.T) {
+	texts := []string{
+		"", "a", "gpt-4.1/2025:x_Y", "it's", "'); DELETE FROM calls; --", "?", "?1", "$1", "a b", "Füße ☕", "\"", "\\", "%s",
+		"NULL", "true", "1e3",
+	}
 	numbers := []int64{0, 1, -1, math.MaxInt32, math.MaxInt64, math.MinInt64}
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		for round := range 60 {
 			common, rows := rand.IntN(1<<16), make([]models.Call, 1+rand.IntN(4))
@@ -100,14 +84,16 @@ func TestABatchIsEnteredAsItIs(t *testing.T) {
 				flag := func() bool { return pick(2) == 1 }
 				number := func() int64 { return numbers[pick(len(numbers))] }
 				rows[i] = models.Call{
-					ID: models.CallID(noon, fmt.Sprintf("%02d'%d", round, i)), RequestID: text(), UserID: text(), KeyID: text(), Model: text(), Served: text(),
+					ID:        models.CallID(noon, fmt.Sprintf("%02d'%d", round, i)),
+					RequestID: text(), UserID: text(), KeyID: text(), Model: text(), Served: text(),
 					Provider: text(), Outcome: text(), ErrorCode: text(), Stream: flag(), Estimated: flag(), Priced: flag(),
 					Attempts: pick(9), Status: pick(600), FirstTokenUS: number(), DurationUS: number(), OverheadUS: number(), BeganAt: noon.UnixMicro(),
 				}
 			}
 			write(t, store, rows...)
 			var got []models.Call
-			found, err := behind(t, address).QueryContext(t.Context(), `SELECT id, request_id, user_id, key_id, model, served, provider, outcome, error_code,
+			found, err := rawDB(t, address).QueryContext(t.Context(), `
+				SELECT id, request_id, user_id, key_id, model, served, provider, outcome, error_code,
 				stream, estimated, priced, attempts, status, first_token_us, duration_us, overhead_us, began_at FROM calls
 				WHERE id BETWEEN $1 AND $2 ORDER BY id`, rows[0].ID, rows[len(rows)-1].ID)
 			if err != nil {
@@ -128,23 +114,24 @@ func TestABatchIsEnteredAsItIs(t *testing.T) {
 	})
 }
 
-func TestSumsOfADayAddUp(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestCallsAreAddedToTheSumsOfTheirDay(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		db := behind(t, address)
+		db := rawDB(t, address)
 		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
 			('key:k1', '2026-11-01', 'r1', 1000), ('gateway', '', 'r1', 1000), ('gateway', '', 'r2', 1000), ('key:k1', '', 'r1', 1000)`)
 		paid := [2]models.Hold{{Account: "key:k1", Since: "2026-11-01"}, {Account: models.AccountOfAll}}
 		a, b, c := call("a", "k1", noon), call("b", "k1", noon), call("c", "", noon)
 		a.Holds, b.Holds = paid, paid
 		b.Outcome, b.Estimated, b.Priced, b.Cost = models.OutcomeTimeout, false, false, 5
-		c.Outcome, c.Served = models.OutcomeClient, "" // nothing was tried: what was asked for counts
-		c.Holds[1] = models.Hold{Account: "key:gone"}  // a hold that is not there
+		c.Outcome, c.Served = models.OutcomeClient, "" // no model was tried: the requested one is counted
+		c.Holds[1] = models.Hold{Account: "key:gone"}  // a hold without a row
 		free := call("d", "k2", noon)
 		free.Cost = 0
 		write(t, store, a, b)
 		write(t, store, c, free)
-		const ofKey = " FROM usage_days WHERE day = '2026-11-21' AND user_id = 'ada' AND key_id = 'k1' AND model = 'served' AND provider = 'openai'"
+		const ofKey = " FROM usage_days " +
+			"WHERE day = '2026-11-21' AND user_id = 'ada' AND key_id = 'k1' AND model = 'served' AND provider = 'openai'"
 		expect(t, db, map[string]int64{
 			"SELECT calls" + ofKey:              2,
 			"SELECT failed" + ofKey:             1,
@@ -170,10 +157,10 @@ func TestSumsOfADayAddUp(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrittenAgainCountsOnce(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestCallsWrittenAgainAreCountedOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		db := behind(t, address)
+		db := rawDB(t, address)
 		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('gateway', '', 'r1', 1000)")
 		var calls []models.Call
 		for i := range 5 {
@@ -198,8 +185,8 @@ func TestWhatIsWrittenAgainCountsOnce(t *testing.T) {
 	})
 }
 
-func TestReplicasThatWriteAtOnceLoseNothing(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestReplicasAddToTheSameSumsConcurrently(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		const replicas, batches, rows = 3, 15, 40
 		migrated(t, address)
 		var all sync.WaitGroup
@@ -209,13 +196,13 @@ func TestReplicasThatWriteAtOnceLoseNothing(t *testing.T) {
 				for b := range batches {
 					var calls []models.Call
 					for i := range rows {
-						// Each replica meets the same keys, days and holds in an order of its own.
+						// Each replica has the same keys, days and holds, in another order.
 						c := call(fmt.Sprintf("%d-%d-%d", r, b, i), fmt.Sprint("k", rand.IntN(20)), noon.AddDate(0, 0, -rand.IntN(3)))
 						c.Holds = [2]models.Hold{{Account: models.AccountOfKey(c.KeyID)}, {Account: models.AccountOfAll}}
 						calls = append(calls, c)
 					}
-					// SQLite lets one in after the other, in no order: on a busy machine
-					// one may wait until it has had enough. It tries again, as the ledger does.
+					// SQLite admits writers one after the other, in no order: on a busy machine
+					// one may time out. It tries again, as the ledger does.
 					err := store.WriteCalls(t.Context(), "r", calls)
 					for began := time.Now(); err != nil && !errors.Is(err, models.ErrRefused) && time.Since(began) < time.Minute; {
 						t.Log(err)
@@ -229,7 +216,7 @@ func TestReplicasThatWriteAtOnceLoseNothing(t *testing.T) {
 		}
 		all.Wait()
 		const n = replicas * batches * rows
-		expect(t, behind(t, address), map[string]int64{
+		expect(t, rawDB(t, address), map[string]int64{
 			"SELECT count(*) FROM calls":                             n,
 			"SELECT sum(calls) FROM usage_days":                      n,
 			"SELECT sum(cost) FROM usage_days":                       70 * n,
@@ -239,10 +226,10 @@ func TestReplicasThatWriteAtOnceLoseNothing(t *testing.T) {
 	})
 }
 
-func TestABatchWithARowThatIsRefusedIsRefusedWhole(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestARefusedRowRollsItsBatchBack(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		db := behind(t, address)
+		db := rawDB(t, address)
 		execute(t, db, refusal(address))
 		bad := call("b", "k1", noon)
 		bad.Model = "bad"
@@ -263,23 +250,26 @@ func refusal(address string) string {
 	return "ALTER TABLE calls ADD CONSTRAINT no CHECK (model <> 'bad')"
 }
 
-func TestADatabaseThatIsGoneOrEmptyRefusesNothing(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestAnUnreachableOrEmptyDatabaseIsNotARefusal(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := open(t, address)
 		if err := store.WriteCalls(t.Context(), "r1", []models.Call{call("a", "k1", noon)}); err == nil || errors.Is(err, models.ErrRefused) {
-			t.Errorf("without its schema: %v", err)
+			t.Errorf("without a schema: %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := migrated(t, address).WriteCalls(gone, "r1", []models.Call{call("a", "k1", noon)}); err == nil || errors.Is(err, models.ErrRefused) {
-			t.Errorf("without time: %v", err)
+		err := migrated(t, address).WriteCalls(gone, "r1", []models.Call{call("a", "k1", noon)})
+		if err == nil || errors.Is(err, models.ErrRefused) {
+			t.Errorf("with a context that has ended: %v", err)
 		}
 	})
 }
 
-func TestIDsSortByTime(t *testing.T) {
+func TestCallIDsSortByTime(t *testing.T) {
 	var ids []string
-	for _, at := range []time.Time{{}, time.UnixMicro(1), noon.Add(-time.Microsecond), noon, noon.Add(time.Microsecond), noon.AddDate(200, 0, 0)} {
+	for _, at := range []time.Time{
+		{}, time.UnixMicro(1), noon.Add(-time.Microsecond), noon, noon.Add(time.Microsecond), noon.AddDate(200, 0, 0),
+	} {
 		ids = append(ids, models.CallID(at, ""), models.CallID(at, "a"), models.CallID(at, "z"))
 	}
 	if !slices.IsSorted(ids) {
@@ -292,8 +282,8 @@ func TestIDsSortByTime(t *testing.T) {
 	}
 }
 
-func TestOldCallsAreDeletedAFewAtATime(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestOldCallsAreDeletedUpToTheLimit(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		var calls []models.Call
 		for i := range 25 {
@@ -305,7 +295,7 @@ func TestOldCallsAreDeletedAFewAtATime(t *testing.T) {
 				t.Errorf("%d were deleted, not %d: %v", n, want, err)
 			}
 		}
-		expect(t, behind(t, address), map[string]int64{
+		expect(t, rawDB(t, address), map[string]int64{
 			"SELECT count(*) FROM calls":      5,
 			"SELECT min(began_at) FROM calls": noon.UnixMicro(),
 			"SELECT calls FROM usage_days":    25,
@@ -314,7 +304,7 @@ func TestOldCallsAreDeletedAFewAtATime(t *testing.T) {
 }
 
 func TestTheOldestCallsAreDeletedFirst(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		for i := range 5 {
 			write(t, store, call("x", "k1", noon.Add(time.Duration(-i)*time.Hour)))
@@ -322,18 +312,18 @@ func TestTheOldestCallsAreDeletedFirst(t *testing.T) {
 		if n, err := store.DeleteCallsBefore(t.Context(), noon, 2); err != nil || n != 2 {
 			t.Fatalf("%d, %v", n, err)
 		}
-		expect(t, behind(t, address), map[string]int64{"SELECT min(began_at) FROM calls": noon.Add(-2 * time.Hour).UnixMicro()})
+		expect(t, rawDB(t, address), map[string]int64{"SELECT min(began_at) FROM calls": noon.Add(-2 * time.Hour).UnixMicro()})
 	})
 }
 
-func TestReplicasDoNotWaitForEachOtherToDelete(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestDeletionSkipsRowsThatAnotherReplicaIsDeleting(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		if address[:7] == "sqlite:" {
 			t.Skip("SQLite has one lock")
 		}
 		store := migrated(t, address)
 		write(t, store, call("a", "k1", noon), call("b", "k1", noon))
-		tx, err := behind(t, address).BeginTx(t.Context(), nil)
+		tx, err := rawDB(t, address).BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,25 +337,26 @@ func TestReplicasDoNotWaitForEachOtherToDelete(t *testing.T) {
 	})
 }
 
-func TestACallCountsForTheDayItBegan(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestACallIsCountedUnderTheDayItBegan(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		midnight := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 		last := call("last", "k1", midnight.Add(-time.Microsecond).In(time.FixedZone("east", 9*3600)))
 		last.DurationUS = time.Hour.Microseconds()
 		write(t, store, last, call("first", "k1", midnight))
 		for _, table := range []string{"usage_days", "spend"} {
-			expect(t, behind(t, address), map[string]int64{
-				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-21' AND cost = 70": number(t, behind(t, address), "SELECT count(*) / 2 FROM "+table),
-				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-22' AND cost = 70": number(t, behind(t, address), "SELECT count(*) / 2 FROM "+table),
+			half := number(t, rawDB(t, address), "SELECT count(*) / 2 FROM "+table)
+			expect(t, rawDB(t, address), map[string]int64{
+				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-21' AND cost = 70": half,
+				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-22' AND cost = 70": half,
 			})
 		}
-		expect(t, behind(t, address), map[string]int64{"SELECT count(*) FROM usage_days": 2, "SELECT count(*) FROM spend": 4})
+		expect(t, rawDB(t, address), map[string]int64{"SELECT count(*) FROM usage_days": 2, "SELECT count(*) FROM spend": 4})
 	})
 }
 
-func TestABatchThatIsInterruptedIsWrittenWholeOrNotAtAll(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestAnInterruptedBatchIsWrittenCompletelyOrNotAtAll(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		done := 0
 		const tries = 80
@@ -374,7 +365,7 @@ func TestABatchThatIsInterruptedIsWrittenWholeOrNotAtAll(t *testing.T) {
 			for j := range 40 {
 				calls = append(calls, call(fmt.Sprint(i, "-", j), "k1", noon))
 			}
-			// Ends anywhere between before its beginning and after its end.
+			// The context ends before, in or after the transaction.
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*200*time.Microsecond)
 			if i == tries {
 				ctx = t.Context()
@@ -384,7 +375,7 @@ func TestABatchThatIsInterruptedIsWrittenWholeOrNotAtAll(t *testing.T) {
 			}
 			cancel()
 		}
-		db := behind(t, address)
+		db := rawDB(t, address)
 		n := number(t, db, "SELECT count(*) FROM calls")
 		if n < int64(40*done) || n%40 != 0 {
 			t.Errorf("%d rows of %d batches", n, done)

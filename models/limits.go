@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Limits are what a key may do. The zero Limits allow everything.
+// Limits are the limits of a key. The zero Limits allow everything.
 type Limits struct {
 	ExpiresAt    int64  // Unix microseconds; 0 = never
-	Models       Names  // that may be asked for; none = all
-	RPMLimit     int64  // requests a minute, in place of the gateway's own limit; 0 = that
-	TPMLimit     int64  // tokens a minute; 0 = any number
-	MaxParallel  int64  // calls at once; 0 = any number
+	Models       Names  // models that may be requested; empty = all
+	RPMLimit     int64  // requests a minute, instead of the gateway's own limit; 0 = that one
+	TPMLimit     int64  // tokens a minute; 0 = no limit
+	MaxParallel  int64  // calls at the same time; 0 = no limit
 	Budget       int64  // micro-dollars in each window; only with BudgetWindow
 	BudgetWindow Window // empty = no budget
-	LimitedBy    string // LimitedByAdmin, or empty
+	LimitedBy    string // LimitedByAdmin, or empty: the owner may change the limits
 }
 
 // LimitedByAdmin marks limits that an administrator has set, which the key's
 // owner cannot change.
 const LimitedByAdmin = "admin"
 
-// Allows says whether a model may be asked for.
+// Allows says whether a model may be requested.
 func (l *Limits) Allows(model string) bool {
 	return l == nil || l.Models == "" || slices.Contains(l.Models.List(), model)
 }
 
-// Names is a list of names in one column, with commas between them.
+// Names is a list of names in one column, separated by commas.
 type Names string
 
-// List is the names one by one; nil when there are none.
+// List returns the names; nil when there are none.
 func (n Names) List() []string {
 	if n == "" {
 		return nil
@@ -38,7 +38,7 @@ func (n Names) List() []string {
 	return strings.Split(string(n), ",")
 }
 
-// Window is how long a budget lasts, in UTC.
+// Window is a period for which a budget is given, in UTC.
 type Window string
 
 // The windows. A week begins on Monday.
@@ -52,7 +52,7 @@ const (
 // Windows lists them, the shortest first.
 func Windows() []Window { return []Window{Day, Week, Month, Total} }
 
-// Since is the first day of the window that t lies in, as in 2026-11-21; empty
+// Since is the first day of the window that contains t, such as 2026-11-21; empty
 // for Total.
 func (w Window) Since(t time.Time) string {
 	begin, _ := w.bounds(t)
@@ -62,7 +62,7 @@ func (w Window) Since(t time.Time) string {
 	return begin.Format(time.DateOnly)
 }
 
-// Ends is when the window that t lies in is over; the zero time for Total.
+// Ends is the end of the window that contains t; the zero time for Total.
 func (w Window) Ends(t time.Time) time.Time {
 	_, end := w.bounds(t)
 	return end
@@ -85,5 +85,5 @@ func (w Window) bounds(t time.Time) (begin, end time.Time) {
 	return time.Time{}, time.Time{}
 }
 
-// DayOf is the day of the ledger that t lies in.
+// DayOf is the day, in UTC, that a call at t is summed under.
 func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }

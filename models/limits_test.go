@@ -24,7 +24,7 @@ func TestWindowsBeginAndEndAtMidnightUTC(t *testing.T) {
 		{"day", models.Day, utc(2026, 11, 21, 12, 0), "2026-11-21", "2026-11-22"},
 		{"first moment", models.Day, utc(2026, 11, 21, 0, 0), "2026-11-21", "2026-11-22"},
 		{"last moment", models.Day, utc(2026, 11, 22, 0, 0).Add(-1), "2026-11-21", "2026-11-22"},
-		{"evening there, tomorrow here", models.Day, time.Date(2026, 11, 21, 20, 0, 0, 0, newYork), "2026-11-22", "2026-11-23"},
+		{"evening in New York, the next day in UTC", models.Day, time.Date(2026, 11, 21, 20, 0, 0, 0, newYork), "2026-11-22", "2026-11-23"},
 		{"clocks go forward", models.Day, time.Date(2026, 3, 8, 2, 30, 0, 0, newYork), "2026-03-08", "2026-03-09"},
 		{"clocks go back", models.Day, time.Date(2026, 11, 1, 1, 30, 0, 0, newYork), "2026-11-01", "2026-11-02"},
 		{"a month with a change of clocks", models.Month, time.Date(2026, 11, 30, 18, 59, 0, 0, newYork), "2026-11-01", "2026-12-01"},
@@ -54,7 +54,7 @@ func TestWindowsBeginAndEndAtMidnightUTC(t *testing.T) {
 	}
 }
 
-func TestTheTotalWindowHasNoEnds(t *testing.T) {
+func TestTheTotalWindowHasNoBounds(t *testing.T) {
 	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)} {
 		if s, e := models.Total.Since(at), models.Total.Ends(at); s != "" || !e.IsZero() {
 			t.Errorf("%s to %s", s, e)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestReplicasMigrateAnEmptyDatabaseAtTheSameTime(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		const replicas = 5
 		var all sync.WaitGroup
 		failures := make(chan error, replicas)
@@ -28,7 +28,7 @@ func TestReplicasMigrateAnEmptyDatabaseAtTheSameTime(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		store := migrated(t, address) // once more changes nothing
+		store := migrated(t, address) // migrating again changes nothing
 		if err := store.Probe(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -39,11 +39,11 @@ func TestReplicasMigrateAnEmptyDatabaseAtTheSameTime(t *testing.T) {
 }
 
 func TestReplicasMigrateTheFirstReleaseAtTheSameTime(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		driver, source := "pgx", address
 		if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 			driver, source = "sqlite", path
-			open(t, address) // makes the folder
+			open(t, address) // creates the folder
 		}
 		db, err := sql.Open(driver, source)
 		if err != nil {
@@ -70,19 +70,19 @@ func TestReplicasMigrateTheFirstReleaseAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestProbeFailsUntilTheSchemaIsThere(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestProbeFailsUntilTheSchemaIsMigrated(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := open(t, address)
 		if err := store.Probe(t.Context()); err == nil {
-			t.Error("healthy without its schema")
+			t.Error("the probe succeeds without a schema")
 		}
 	})
 }
 
 func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		open(t, address) // makes the folder
-		db := behind(t, address)
+	eachDatabase(t, func(t *testing.T, address string) {
+		open(t, address) // creates the folder
+		db := rawDB(t, address)
 		execute(t, db, "CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)")
 		for _, file := range []string{"0001_probes.sql", "0002_accounts.sql"} {
 			text, err := os.ReadFile("migrations/" + file)
@@ -93,7 +93,7 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 		}
 		execute(t, db, "INSERT INTO schema_migrations VALUES (1, 1), (2, 1)")
 		former := open(t, address) // a replica that has not been replaced yet
-		formerPeople(t, former, db, "ada", "bob")
+		createFormerUsers(t, former, db, "ada", "bob")
 		var all sync.WaitGroup
 		for range 5 {
 			store := open(t, address)
@@ -107,9 +107,9 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 		store := migrated(t, address)
 		before := revision(t, store)
 		if _, err := former.RevokeKey(t.Context(), "ada", "ada1", 5); err != nil || revision(t, store) <= before {
-			t.Errorf("a former replica's revocation is not counted: %v", err)
+			t.Errorf("a revocation by the former release is not counted: %v", err)
 		}
-		formerPeople(t, former, db, "cyd")
+		createFormerUsers(t, former, db, "cyd")
 		for _, id := range []string{"bob", "cyd"} {
 			keys, err := store.Keys(t.Context(), id)
 			if err != nil || len(keys) != 2 || keys[0].Limits != (models.Limits{}) || keys[1].Limits != (models.Limits{}) {
@@ -125,7 +125,7 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			if !strings.HasSuffix(name.Name(), ".sqlite.sql") { // there twice
+			if !strings.HasSuffix(name.Name(), ".sqlite.sql") { // there is one for PostgreSQL too
 				files++
 			}
 		}
@@ -135,9 +135,9 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 	})
 }
 
-// formerPeople adds users with keys as the version before the limits of keys
-// did: it named no column of theirs.
-func formerPeople(t *testing.T, store *models.Store, db *sql.DB, ids ...string) {
+// createFormerUsers is createUsers of the release before keys had limits: its
+// statements do not name the columns of limits.
+func createFormerUsers(t *testing.T, store *models.Store, db *sql.DB, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		if err := store.CreateUser(t.Context(), user(id)); err != nil {
@@ -150,12 +150,12 @@ func formerPeople(t *testing.T, store *models.Store, db *sql.DB, ids ...string) 
 	}
 }
 
-// formerly migrates a database as releases did that compared the highest number
-// only: these are the migrations that their databases have.
-func formerly(t *testing.T, address string) *sql.DB {
+// migratedByFormerRelease has the schema of the last release that compared only the
+// highest number of a migration with the files.
+func migratedByFormerRelease(t *testing.T, address string) *sql.DB {
 	t.Helper()
-	open(t, address) // makes the folder
-	db, suffix := behind(t, address), "postgres"
+	open(t, address) // creates the folder
+	db, suffix := rawDB(t, address), "postgres"
 	if strings.HasPrefix(address, "sqlite:") {
 		suffix = "sqlite"
 	}
@@ -175,10 +175,10 @@ func formerly(t *testing.T, address string) *sql.DB {
 }
 
 func TestADatabaseOfTheFormerReleaseIsMigratedWithoutLosingAnything(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		db := formerly(t, address)
+	eachDatabase(t, func(t *testing.T, address string) {
+		db := migratedByFormerRelease(t, address)
 		former := open(t, address)
-		people(t, former, "ada")
+		createUsers(t, former, "ada")
 		write(t, former, call("a", "ada1", noon))
 		var all sync.WaitGroup
 		for range 5 {
@@ -205,7 +205,7 @@ func TestADatabaseOfTheFormerReleaseIsMigratedWithoutLosingAnything(t *testing.T
 }
 
 func TestAMigrationWithALowerNumberThanTheLastIsApplied(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		files := fstest.MapFS{
 			"migrations/0001_first.sql":        {Data: []byte("CREATE TABLE first (n BIGINT)")},
 			"migrations/0003_third.sql":        {Data: []byte("CREATE TABLE third (n BIGINT); INSERT INTO third VALUES (3)")},
@@ -227,7 +227,7 @@ func TestAMigrationWithALowerNumberThanTheLastIsApplied(t *testing.T) {
 		if strings.HasPrefix(address, "sqlite:") {
 			own = "of_sqlite"
 		}
-		expect(t, behind(t, address), map[string]int64{
+		expect(t, rawDB(t, address), map[string]int64{
 			"SELECT n FROM late":                         2,
 			"SELECT n FROM third":                        3,
 			"SELECT count(*) FROM " + own:                0,
@@ -238,7 +238,7 @@ func TestAMigrationWithALowerNumberThanTheLastIsApplied(t *testing.T) {
 }
 
 func TestAMigrationThatFailsLeavesTheSchemaAsItWas(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		files := fstest.MapFS{
 			"migrations/0001_first.sql":  {Data: []byte("CREATE TABLE first (n BIGINT)")},
 			"migrations/0002_second.sql": {Data: []byte("CREATE TABLE second (n BIGINT)")},
@@ -249,19 +249,19 @@ func TestAMigrationThatFailsLeavesTheSchemaAsItWas(t *testing.T) {
 			t.Errorf("the error does not name the file: %v", err)
 		}
 		if err := store.Probe(t.Context()); err == nil {
-			t.Error("healthy without its schema")
+			t.Error("the probe succeeds without a schema")
 		}
 		files["migrations/0003_wrong.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE third (n BIGINT)")}
-		if err := store.MigrateFrom(t.Context(), files); err != nil { // nothing of the first try is there
+		if err := store.MigrateFrom(t.Context(), files); err != nil { // the tables of the first try do not exist
 			t.Error(err)
 		}
 	})
 }
 
 func TestMigrationsOfALaterReleaseAreLeftAlone(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		migrated(t, address)
-		db := behind(t, address)
+		db := rawDB(t, address)
 		execute(t, db, "INSERT INTO schema_migrations VALUES (9000, 77)")
 		store := migrated(t, address)
 		if err := store.Probe(t.Context()); err != nil {

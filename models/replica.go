@@ -8,41 +8,45 @@ import (
 	"gorm.io/gorm"
 )
 
-// ErrLeaseOver means that a replica's holds do not count, as it has not said
-// in time that it lives.
+// ErrLeaseOver means that a replica's holds do not count, as it has not renewed
+// its lease in time.
 var ErrLeaseOver = errors.New("the replica's lease is over")
 
-// Lease is how long a replica's holds count after it last said that it lives.
-// All replicas must agree on it.
+// Lease is how long a replica's holds count after its last renewal. All replicas
+// must have the same.
 type Lease struct {
 	Lasts time.Duration
-	// Silence is how long the database may hear nobody until it is taken to
-	// have been away itself: then nobody's lease has run out.
+	// Silence is the longest time between two renewals, of any replicas, for which
+	// the database counts as reachable. After a longer one it is taken to have been
+	// unreachable itself: no lease that was valid before has expired then.
 	Silence time.Duration
-	// Grace is how long everybody's lease lasts after that at least.
+	// Grace is how long such leases are valid, at least, after the first renewal
+	// that follows.
 	Grace time.Duration
 }
 
-// Renewal is a replica saying that it lives.
+// Renewal renews a replica's lease.
 type Renewal struct {
 	Replica string
 	Lease   Lease
-	First   bool // it has no holds: what its name has is of a former process
-	Clean   bool // what dead replicas have left is removed too
+	First   bool // the process has just started: holds of this name are a former process's and are deleted
+	Clean   bool // delete expired replicas and their holds as well
 }
 
-// Renewed says what a renewal has found.
+// Renewed is the result of a renewal.
 type Renewed struct {
-	Kept  bool // the holds have counted all the time; if not, others may have been granted them
-	Alone bool // there is no other replica, and no lease runs out
+	Kept  bool // the lease had not expired; if it had, other replicas may have been granted what was held
+	Alone bool // there cannot be another replica, and the lease does not expire
 }
 
-// deadFor is how long a replica's holds are kept after its lease, uncounted: it
-// may only have been asleep, and what its ledger moves is noted in them.
-const deadFor = time.Hour
+// keepExpired is how long a replica and its holds are kept, uncounted, after its
+// lease has expired: the process may only have been suspended, and its ledger
+// deducts from these holds.
+const keepExpired = time.Hour
 
-// replicaClock is the time of the database, and the time by which a lease has
-// run out. As of the statement's begin: what the statement sees is not older.
+// replicaClock is the time of the database, and the time at which leases that end
+// before it have expired. Both are of the statement's start: the rows that the
+// statement sees are not older.
 const replicaClock = `WITH heard AS (
 	SELECT CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS at,
 		(SELECT COALESCE(MAX(alive_until), 0) FROM replicas) - CAST(@lease AS BIGINT) AS last
@@ -50,18 +54,18 @@ const replicaClock = `WITH heard AS (
 	SELECT at, CASE WHEN last < at - CAST(@silence AS BIGINT) THEN last ELSE at END AS ended FROM heard
 ) `
 
-// Renew notes that a replica lives. On an embedded database, which has one
-// process, it only removes what former ones held.
+// Renew renews a replica's lease. An embedded database has one process: there, it
+// only deletes the holds of former processes.
 func (s *Store) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	renewed := Renewed{Kept: true, Alone: s.embedded}
-	err := s.unit(ctx, func(tx *gorm.DB) error {
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
 		if s.embedded {
 			if !r.First {
 				return nil
 			}
 			return tx.Exec("DELETE FROM budget_holds").Error
 		}
-		if err := s.aloneFor(tx, "replicas"); err != nil { // no account is named so
+		if err := s.advisoryLock(tx, "replicas"); err != nil { // no account has this name
 			return err
 		}
 		var err error
@@ -73,7 +77,8 @@ func (s *Store) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 
 func renew(tx *gorm.DB, r *Renewal) (kept bool, err error) {
 	var now struct{ At, Ended, Mine int64 }
-	err = tx.Raw(replicaClock+"SELECT at, ended, COALESCE((SELECT alive_until FROM replicas WHERE id = @replica), 0) AS mine FROM clock", map[string]any{
+	const query = replicaClock + "SELECT at, ended, COALESCE((SELECT alive_until FROM replicas WHERE id = @replica), 0) AS mine FROM clock"
+	err = tx.Raw(query, map[string]any{
 		"replica": r.Replica, "lease": r.Lease.Lasts.Microseconds(), "silence": r.Lease.Silence.Microseconds(),
 	}).Scan(&now).Error
 	if err != nil {
@@ -92,26 +97,27 @@ func renew(tx *gorm.DB, r *Renewal) (kept bool, err error) {
 		err = tx.Exec("DELETE FROM budget_holds WHERE replica = ?", r.Replica).Error
 	}
 	if err == nil && r.Clean {
-		err = clean(tx, now.Ended-deadFor.Microseconds())
+		err = clean(tx, now.Ended-keepExpired.Microseconds())
 	}
-	return now.Mine > max(now.Ended, 0), err // 0 is a replica that nobody knows
+	return now.Mine > max(now.Ended, 0), err // Mine is 0 for a replica without a row
 }
 
-// clean removes replicas whose leases ended before then, and their holds.
-func clean(tx *gorm.DB, then int64) error {
-	if err := tx.Exec("DELETE FROM replicas WHERE alive_until < ?", then).Error; err != nil {
+// clean deletes replicas whose leases ended before a time, and their holds.
+func clean(tx *gorm.DB, before int64) error {
+	if err := tx.Exec("DELETE FROM replicas WHERE alive_until < ?", before).Error; err != nil {
 		return err
 	}
 	return tx.Exec("DELETE FROM budget_holds WHERE replica NOT IN (SELECT id FROM replicas)").Error
 }
 
-// Leave ends a replica's lease and removes its holds, but for those that it is
-// still to pay for: these count until the lease is over.
+// Leave saves a replica's holds for the last time. If they are all of nothing, it
+// ends the replica's lease. What is still held is of calls that the ledger has not
+// recorded: it counts until the lease expires.
 func (s *Store) Leave(ctx context.Context, replica string, held []Holding) error {
 	if err := s.EnterHolds(ctx, replica, held); err != nil {
 		return err
 	}
-	return s.do(ctx, func(db *gorm.DB) error {
+	return s.run(ctx, func(db *gorm.DB) error {
 		return db.Exec("DELETE FROM replicas WHERE id = ? AND NOT EXISTS (SELECT 1 FROM budget_holds WHERE replica = ?)", replica, replica).Error
 	})
 }

@@ -6,15 +6,15 @@ import (
 	"gorm.io/gorm"
 )
 
-// Revision is a number that grows with every change that can end what was true
-// of a key or a user: a revocation, a disabled or deleted user, another
-// password. The database counts them itself, each in its own transaction, so
-// that changes by hand and by other versions are among them. New rows and
-// times of use do not count. Who reads the same number twice knows that
-// nothing of the kind was committed in between.
+// Revision is a number that grows with every change of a key or a user that can
+// make a cached one wrong: a revocation, a changed limit, a disabled or deleted
+// user, another password. Triggers increment it in the transaction of the change,
+// so that changes by hand and by other releases are counted too. New rows, names
+// and times of use are not counted. When the same number is read twice, no such
+// change was committed in between.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	var row struct{ N int64 }
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		return db.Table("revisions").Select("n").Where("id = 1").Take(&row).Error
 	})
 	return row.N, err

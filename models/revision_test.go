@@ -1,7 +1,6 @@
 package models_test
 
 import (
-	"database/sql"
 	"errors"
 	"strings"
 	"sync"
@@ -10,28 +9,6 @@ import (
 
 	"modelgateway/models"
 )
-
-// behind is a connection to the database past the store.
-func behind(t *testing.T, address string) *sql.DB {
-	t.Helper()
-	driver, source := "pgx", address
-	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-		driver, source = "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
-func execute(t *testing.T, db *sql.DB, statements string) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), statements); err != nil {
-		t.Fatalf("%s: %v", statements, err)
-	}
-}
 
 func revision(t *testing.T, store *models.Store) int64 {
 	t.Helper()
@@ -42,26 +19,11 @@ func revision(t *testing.T, store *models.Store) int64 {
 	return n
 }
 
-// people adds users, each with keys named after them.
-func people(t *testing.T, store *models.Store, ids ...string) {
-	t.Helper()
-	for _, id := range ids {
-		if err := store.CreateUser(t.Context(), user(id)); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"1", "2"} {
-			if err := store.CreateKey(t.Context(), key(id+name, id, 1), 9); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-func TestTheRevisionGrowsWithWhatEndsAKeyOrAUser(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestTheRevisionGrowsWithChangesOfKeysAndUsers(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		people(t, store, "ada", "bob", "cyd", "dan")
-		db := behind(t, address)
+		createUsers(t, store, "ada", "bob", "cyd", "dan")
+		db := rawDB(t, address)
 		changes := []string{
 			"UPDATE api_keys SET revoked_at = 5 WHERE id = 'ada1'",
 			"UPDATE api_keys SET revoked_at = 0 WHERE id = 'ada1'",
@@ -81,9 +43,10 @@ func TestTheRevisionGrowsWithWhatEndsAKeyOrAUser(t *testing.T) {
 			"UPDATE users SET disabled_at = 0",
 			"UPDATE users SET password_hash = 'another' WHERE id = 'bob'",
 			"UPDATE users SET name = 'b', disabled_at = 7, email = 'b@x.com' WHERE id = 'bob'",
-			"DELETE FROM users WHERE id = 'bob'", // and two keys
+			"DELETE FROM users WHERE id = 'bob'", // with two keys
 			"DELETE FROM identities; DELETE FROM users WHERE id = 'cyd'",
-			"INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at) VALUES ('dan1', 'dan', 'n', 'h', 'p', 1) ON CONFLICT (id) DO UPDATE SET revoked_at = 9",
+			"INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at) VALUES ('dan1', 'dan', 'n', 'h', 'p', 1) " +
+				"ON CONFLICT (id) DO UPDATE SET revoked_at = 9",
 			"DELETE FROM api_keys",
 		}
 		if !strings.HasPrefix(address, "sqlite:") {
@@ -97,26 +60,26 @@ func TestTheRevisionGrowsWithWhatEndsAKeyOrAUser(t *testing.T) {
 				t.Errorf("not counted: %s", change)
 			}
 		}
-		people(t, store, "eve")
+		createUsers(t, store, "eve")
 		before := revision(t, store)
 		if _, err := store.RevokeKey(t.Context(), "eve", "eve1", 5); err != nil || revision(t, store) <= before {
-			t.Errorf("a revocation of ours is not counted: %v", err)
+			t.Errorf("a revocation by the store is not counted: %v", err)
 		}
 	})
 }
 
-func TestTheRevisionIsTheSameWhateverEndsNothing(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestTheRevisionIgnoresNamesAndTimesOfUse(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		before := revision(t, store)
-		people(t, store, "ada", "bob")
+		createUsers(t, store, "ada", "bob")
 		if err := store.CreateUserWithIdentity(t.Context(), user("cyd"), &models.Identity{Issuer: "i", Subject: "s", UserID: "cyd"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.TouchKeys(t.Context(), map[string]int64{"ada1": 50, "bob1": 60}); err != nil {
 			t.Fatal(err)
 		}
-		db := behind(t, address)
+		db := rawDB(t, address)
 		for _, statement := range []string{
 			"UPDATE api_keys SET last_used_at = 70",
 			"UPDATE api_keys SET name = 'another'",
@@ -140,11 +103,11 @@ func TestTheRevisionIsTheSameWhateverEndsNothing(t *testing.T) {
 }
 
 func TestTheRevisionGrowsInTheTransactionOfTheChange(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		people(t, store, "ada")
+		createUsers(t, store, "ada")
 		before := revision(t, store)
-		tx, err := behind(t, address).BeginTx(t.Context(), nil)
+		tx, err := rawDB(t, address).BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,39 +116,40 @@ func TestTheRevisionGrowsInTheTransactionOfTheChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := revision(t, store); n != before {
-			t.Error("seen before the change can be")
+			t.Error("the revision is visible before its change")
 		}
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		if n := revision(t, store); n <= before {
-			t.Error("the change is there, and not counted")
+			t.Error("the change is committed and not counted")
 		}
 	})
 }
 
-func TestThereIsNoRevisionWhereNothingCounts(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestRevisionFailsWithoutItsTableOrRow(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		if n, err := open(t, address).Revision(t.Context()); err == nil {
 			t.Errorf("%d without its table", n)
 		}
 		store := migrated(t, address)
-		execute(t, behind(t, address), "DELETE FROM revisions")
+		execute(t, rawDB(t, address), "DELETE FROM revisions")
 		if n, err := store.Revision(t.Context()); !errors.Is(err, models.ErrNotFound) {
 			t.Errorf("%d, %v without its row", n, err)
 		}
 	})
 }
 
-// Who revokes two keys holds the first while they wait for the second.
-func TestChangesOfSeveralRowsAndRevocationsDoNotLockEachOtherOut(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+// A transaction that revokes two keys has locked the first while it waits for the
+// second.
+func TestATransactionOfTwoRevocationsAndAnotherRevocationDoNotDeadlock(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		if strings.HasPrefix(address, "sqlite:") {
 			t.Skip("SQLite has one lock")
 		}
 		store := migrated(t, address)
-		people(t, store, "ada")
-		db := behind(t, address)
+		createUsers(t, store, "ada")
+		db := rawDB(t, address)
 		tx, err := db.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -200,14 +164,14 @@ func TestChangesOfSeveralRowsAndRevocationsDoNotLockEachOtherOut(t *testing.T) {
 		var other sync.WaitGroup
 		other.Go(func() {
 			if _, err := store.RevokeKey(t.Context(), "ada", "ada2", 6); !errors.Is(err, models.ErrNotFound) {
-				t.Errorf("the other was first, and: %v", err)
+				t.Errorf("another transaction has revoked the key, and: %v", err)
 			}
 		})
 		defer other.Wait()
 		for end, waiting := time.Now().Add(time.Second), 0; waiting == 0; time.Sleep(5 * time.Millisecond) {
 			const query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 			if err := db.QueryRowContext(t.Context(), query).Scan(&waiting); err != nil || time.Now().After(end) {
-				t.Fatalf("nobody waits: %v", err)
+				t.Fatalf("no transaction waits for a lock: %v", err)
 			}
 		}
 		revoke("ada2")

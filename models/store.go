@@ -1,5 +1,10 @@
-// Package models is what the gateway keeps: the rows of its database and the
-// queries over them. GORM does not leave it.
+// Package models has the rows of the database and the queries over them. GORM's
+// types and errors do not leave it.
+//
+// A few words have one meaning here. A key is a virtual API key. An account is
+// what is charged: a key, or the gateway as a whole. A hold is money of an
+// account's budget that a replica may spend without asking the database, or has
+// spent without the ledger having recorded it yet.
 package models
 
 import (
@@ -22,18 +27,19 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// What a query found wrong; any other error means that the database could not
-// answer.
+// These errors are answers of the database; any other error of a query means that
+// it could not answer.
 var (
 	ErrNotFound = errors.New("not found")
-	ErrTaken    = errors.New("taken")    // a unique value is another row's
-	ErrTooMany  = errors.New("too many") // a limit on rows is reached
+	ErrTaken    = errors.New("taken")    // another row has the unique value
+	ErrTooMany  = errors.New("too many") // a limit on the number of rows is reached
 )
 
-// patience bounds every query, so that a frozen database costs no caller more.
-const patience = 2 * time.Second
+// queryTimeout bounds every query: a database that hangs delays a caller by no
+// more than this.
+const queryTimeout = 2 * time.Second
 
-const poolSize = 20
+const poolSize = 20 // connections to PostgreSQL
 
 // Store is the database: PostgreSQL, or an embedded SQLite file.
 type Store struct {
@@ -42,18 +48,18 @@ type Store struct {
 	migrated atomic.Bool
 }
 
-// Open reads a postgres://, postgresql:// or sqlite:PATH address. It makes the
-// folder of an embedded file, but waits for no server: whether the database
-// answers is for Migrate and Probe to say.
+// Open takes a postgres://, postgresql:// or sqlite:PATH address. It creates the
+// folder of an embedded file, but does not connect: Migrate and Probe report
+// whether the database answers.
 func Open(address string) (*Store, error) {
-	dialector, embedded, err := dial(address)
+	dialector, embedded, err := newDialector(address)
 	if err != nil {
 		return nil, err
 	}
 	db, err := gorm.Open(dialector, &gorm.Config{
 		DisableAutomaticPing:   true,
 		SkipDefaultTransaction: true,
-		Logger:                 logger.Discard, // it prints values of rows; errors are returned and logged once, above
+		Logger:                 logger.Discard, // it would print values of rows; errors are returned, and logged by callers
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -67,14 +73,14 @@ func Open(address string) (*Store, error) {
 	pool.SetConnMaxLifetime(30 * time.Minute)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	if embedded {
-		pool.SetMaxOpenConns(1) // one writer; SQLite has no more
+		pool.SetMaxOpenConns(1) // SQLite has one writer at a time
 		pool.SetConnMaxLifetime(0)
 		pool.SetConnMaxIdleTime(0)
 	}
 	return &Store{db: db, embedded: embedded}, nil
 }
 
-func dial(address string) (dialector gorm.Dialector, embedded bool, err error) {
+func newDialector(address string) (dialector gorm.Dialector, embedded bool, err error) {
 	path, embedded := strings.CutPrefix(address, "sqlite:")
 	if !embedded {
 		limited, err := withTimeouts(address)
@@ -90,12 +96,13 @@ func dial(address string) (dialector gorm.Dialector, embedded bool, err error) {
 		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&_txlock=immediate"}, true, nil
 }
 
-// withTimeouts adds the bounds that the server and the driver keep by
-// themselves, unless the operator has set others.
+// withTimeouts adds the timeouts that the server and the driver enforce
+// themselves, in milliseconds but for connect_timeout, which is in seconds. What
+// the operator has set in the address stays.
 func withTimeouts(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", errors.New("not an address of PostgreSQL") // the cause may hold the password
+		return "", errors.New("not an address of PostgreSQL") // the cause may contain the password
 	}
 	q := u.Query()
 	for name, value := range map[string]string{
@@ -109,11 +116,11 @@ func withTimeouts(address string) (string, error) {
 	return u.String(), nil
 }
 
-// Probe says whether the database answers and has its schema; an embedded one
-// whether it can be written.
+// Probe returns an error unless the database answers and has its schema. On an
+// embedded database it writes a row, as the disk may be full.
 func (s *Store) Probe(ctx context.Context) error {
 	if !s.migrated.Load() {
-		return errors.New("the schema is not there yet")
+		return errors.New("the schema has not been migrated yet")
 	}
 	if !s.embedded {
 		return s.db.WithContext(ctx).Exec("SELECT 1").Error
@@ -121,7 +128,7 @@ func (s *Store) Probe(ctx context.Context) error {
 	return s.db.WithContext(ctx).Exec("INSERT OR REPLACE INTO probes (id, at) VALUES (1, ?)", time.Now().Unix()).Error
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (s *Store) Close() error {
 	pool, err := s.db.DB()
 	if err != nil {
@@ -130,19 +137,20 @@ func (s *Store) Close() error {
 	return pool.Close()
 }
 
-// do runs a query within patience and gives its error a name of ours.
-func (s *Store) do(ctx context.Context, query func(db *gorm.DB) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// run runs a query within queryTimeout and maps its error.
+func (s *Store) run(ctx context.Context, query func(db *gorm.DB) error) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	return named(query(s.db.WithContext(ctx)))
+	return mapError(query(s.db.WithContext(ctx)))
 }
 
-// unit runs several queries as one.
-func (s *Store) unit(ctx context.Context, queries func(tx *gorm.DB) error) error {
-	return s.do(ctx, func(db *gorm.DB) error { return db.Transaction(queries) })
+// inTx runs queries in one transaction.
+func (s *Store) inTx(ctx context.Context, queries func(tx *gorm.DB) error) error {
+	return s.run(ctx, func(db *gorm.DB) error { return db.Transaction(queries) })
 }
 
-func named(err error) error {
+// mapError returns one of the package's errors where one applies.
+func mapError(err error) error {
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return ErrNotFound
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,42 +16,8 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// each runs a test on both kinds of storage, on an empty database.
-func each(t *testing.T, test func(t *testing.T, address string)) {
-	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "sub", "gateway.db")) })
-	t.Run("postgres", func(t *testing.T) { test(t, servertest.Postgres(t)) })
-}
-
-func open(t *testing.T, address string) *models.Store {
-	t.Helper()
-	store, err := models.Open(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
-}
-
-func migrated(t *testing.T, address string) *models.Store {
-	t.Helper()
-	store := open(t, address)
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-func user(id string) *models.User {
-	return &models.User{ID: id, Email: id + "@x.com", Name: "n", PasswordHash: "h", CreatedAt: 5}
-}
-
-func key(id, userID string, at int64) *models.Key {
-	return &models.Key{ID: id, UserID: userID, Name: "n", Hash: "hash-" + id, Prefix: "mgw_abcd", CreatedAt: at}
-}
-
-func TestUsers(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestUsersAreFoundByIDAndAddress(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		ctx := t.Context()
 		if err := store.CreateUser(ctx, user("u1")); err != nil {
@@ -84,11 +50,12 @@ func TestUsers(t *testing.T) {
 	})
 }
 
-func TestIdentities(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestUsersAreFoundByIdentity(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		ctx := t.Context()
-		if err := store.CreateUserWithIdentity(ctx, user("u1"), &models.Identity{Issuer: "i", Subject: "s", UserID: "u1", CreatedAt: 1}); err != nil {
+		identity := &models.Identity{Issuer: "i", Subject: "s", UserID: "u1", CreatedAt: 1}
+		if err := store.CreateUserWithIdentity(ctx, user("u1"), identity); err != nil {
 			t.Fatal(err)
 		}
 		if u, err := store.UserByIdentity(ctx, "i", "s"); err != nil || u.ID != "u1" {
@@ -99,13 +66,24 @@ func TestIdentities(t *testing.T) {
 			t.Errorf("the same identity twice: %v", err)
 		}
 		if _, err := store.User(ctx, "u2"); !errors.Is(err, models.ErrNotFound) {
-			t.Errorf("half of it was kept: %v", err)
+			t.Errorf("the user was kept without the identity: %v", err)
 		}
 	})
 }
 
-func TestKeys(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestUnregisteredReturnsAddressesWithoutAUser(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		createUsers(t, store, "ada")
+		free, err := store.Unregistered(t.Context(), []string{"z@x.com", "ada@x.com", "b@x.com"})
+		if err != nil || strings.Join(free, " ") != "z@x.com b@x.com" {
+			t.Errorf("%v, %v", free, err)
+		}
+	})
+}
+
+func TestKeysAreCreatedListedAndRevoked(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		ctx := t.Context()
 		for _, id := range []string{"u1", "u2"} {
@@ -119,10 +97,10 @@ func TestKeys(t *testing.T) {
 			}
 		}
 		if err := store.CreateKey(ctx, key("k4", "u1", 9), 3); !errors.Is(err, models.ErrTooMany) {
-			t.Errorf("beyond the limit: %v", err)
+			t.Errorf("a key beyond the limit: %v", err)
 		}
 		if err := store.CreateKey(ctx, key("k5", "nobody", 9), 3); !errors.Is(err, models.ErrNotFound) {
-			t.Errorf("a key of nobody: %v", err)
+			t.Errorf("a key without a user: %v", err)
 		}
 		keys, err := store.Keys(ctx, "u1")
 		if err != nil || len(keys) != 3 || keys[0].ID != "k3" || keys[2].ID != "k1" {
@@ -154,8 +132,8 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-func TestTheLimitOfKeysIsExactUnderParallelCreates(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestTheLimitOfKeysIsExactUnderConcurrentCreates(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		first, second := migrated(t, address), migrated(t, address)
 		if err := first.CreateUser(t.Context(), user("u")); err != nil {
 			t.Fatal(err)
@@ -181,7 +159,7 @@ func TestTheLimitOfKeysIsExactUnderParallelCreates(t *testing.T) {
 	})
 }
 
-func TestO4AFrozenPostgresCostsNoMoreThanItsDeadline(t *testing.T) {
+func TestAFrozenPostgresDelaysAQueryOnlyUntilItsTimeout(t *testing.T) {
 	server := servertest.StartPostgres(t)
 	store := migrated(t, server.URL)
 	server.Freeze()
@@ -197,10 +175,10 @@ func TestO4AFrozenPostgresCostsNoMoreThanItsDeadline(t *testing.T) {
 		t.Errorf("a probe: %v after %s", err, time.Since(began))
 	}
 	server.Thaw()
-	recovered(t, store)
+	waitForDatabase(t, store)
 }
 
-func TestO3PostgresThatRestartsIsUsedAgain(t *testing.T) {
+func TestPostgresIsUsedAgainAfterARestart(t *testing.T) {
 	server := servertest.StartPostgres(t)
 	store := migrated(t, server.URL)
 	if err := store.CreateUser(t.Context(), user("u")); err != nil {
@@ -209,30 +187,30 @@ func TestO3PostgresThatRestartsIsUsedAgain(t *testing.T) {
 	for range 2 {
 		server.Kill()
 		if _, err := store.User(t.Context(), "u"); err == nil || errors.Is(err, models.ErrNotFound) {
-			t.Errorf("gone: %v", err)
+			t.Errorf("while it is stopped: %v", err)
 		}
 		server.Restart()
-		recovered(t, store)
+		waitForDatabase(t, store)
 		if _, err := store.User(t.Context(), "u"); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// recovered waits until the database answers again, at most five seconds.
-func recovered(t *testing.T, store *models.Store) {
+// waitForDatabase waits until the database answers, at most five seconds.
+func waitForDatabase(t *testing.T, store *models.Store) {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Second)
 	for store.Probe(t.Context()) != nil {
 		if time.Now().After(deadline) {
-			t.Fatal("not back within 5 s")
+			t.Fatal("the database does not answer after 5 s")
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-func TestO7AnEmbeddedFileThatCannotBeWrittenIsNoDatabase(t *testing.T) {
+func TestOpenFailsWhenTheFolderCannotBeCreated(t *testing.T) {
 	if _, err := models.Open("sqlite:/proc/nope/gateway.db"); err == nil {
-		t.Error("opened")
+		t.Error("opened a file in a folder that cannot be created")
 	}
 }

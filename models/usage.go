@@ -9,12 +9,12 @@ import (
 	"gorm.io/gorm"
 )
 
-// Sum is what calls add up to.
+// Sum is the sum of several calls.
 type Sum struct {
 	Calls            int64
-	Failed           int64 // neither answered nor left by their client
-	Estimated        int64 // calls whose tokens are our own estimate
-	Unpriced         int64 // calls whose cost nobody knows
+	Failed           int64 // neither answered nor ended by their client
+	Estimated        int64 // calls some of whose tokens are estimated
+	Unpriced         int64 // calls of models without a price
 	InputTokens      int64 // cached ones included
 	CachedTokens     int64
 	CacheWriteTokens int64
@@ -23,7 +23,7 @@ type Sum struct {
 	Cost             int64 // micro-dollars
 }
 
-// Add adds another sum to it.
+// Add adds another sum.
 func (s *Sum) Add(o *Sum) {
 	s.Calls += o.Calls
 	s.Failed += o.Failed
@@ -37,7 +37,7 @@ func (s *Sum) Add(o *Sum) {
 	s.Cost += o.Cost
 }
 
-func (s *Sum) count(c *Call) {
+func (s *Sum) addCall(c *Call) {
 	one := Sum{
 		Calls: 1, InputTokens: c.InputTokens, CachedTokens: c.CachedTokens, CacheWriteTokens: c.CacheWriteTokens,
 		OutputTokens: c.OutputTokens, ReasoningTokens: c.ReasoningTokens, Cost: c.Cost,
@@ -54,10 +54,10 @@ func (s *Sum) count(c *Call) {
 	s.Add(&one)
 }
 
-// UsageBy is what sums are taken by.
+// UsageBy is a dimension by which usage is grouped.
 type UsageBy string
 
-// What sums may be taken by. A model's provider comes with it.
+// The dimensions. ByModel groups by the model's provider as well.
 const (
 	ByDay   UsageBy = "day"
 	ByUser  UsageBy = "user"
@@ -65,21 +65,22 @@ const (
 	ByModel UsageBy = "model"
 )
 
-// UsageQuery asks for sums of the ledger.
+// UsageQuery selects usage and says how it is grouped.
 type UsageQuery struct {
-	From, To               string // days, both included
-	UserID, KeyID, ModelID string // only theirs; empty = everyone's
+	From, To               string // days such as 2026-11-21, both included
+	UserID, KeyID, ModelID string // an empty one selects all
 	By                     []UsageBy
-	Most                   int // groups
+	Most                   int // groups that are returned at most
 }
 
-// Usage is a sum of the ledger. What it was not taken by is empty.
+// Usage is the usage of one group. The dimensions that it is not grouped by are
+// empty.
 type Usage struct {
 	Day      string
-	UserID   string // also empty for calls of which nobody said who makes them
+	UserID   string // also empty for calls without credentials
 	KeyID    string // also empty for calls without a key
 	KeyName  string
-	Model    string // that answered, or was tried last
+	Model    string // the one that answered, or was tried last
 	Provider string
 	Sum      `gorm:"embedded"`
 }
@@ -90,8 +91,8 @@ const usageSums = `CAST(SUM(calls) AS BIGINT) AS calls, CAST(SUM(failed) AS BIGI
 	CAST(SUM(cache_write_tokens) AS BIGINT) AS cache_write_tokens, CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
 	CAST(SUM(reasoning_tokens) AS BIGINT) AS reasoning_tokens, CAST(SUM(cost) AS BIGINT) AS cost`
 
-// Usage sums the ledger, in no order; no group is without calls. ErrTooMany
-// when there are more groups than asked for.
+// Usage returns the usage of each group that has calls, in no order. ErrTooMany
+// when there are more than q.Most groups.
 func (s *Store) Usage(ctx context.Context, q UsageQuery) ([]Usage, error) {
 	var columns []string
 	for _, c := range []struct {
@@ -105,7 +106,7 @@ func (s *Store) Usage(ctx context.Context, q UsageQuery) ([]Usage, error) {
 		}
 	}
 	var all []Usage
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		sums := db.Table("usage_days").Select(strings.Join(append(columns, usageSums), ", ")).
 			Where("day BETWEEN ? AND ?", q.From, q.To).Having("SUM(calls) > 0").Limit(q.Most + 1)
 		for _, only := range []struct{ column, value string }{{"user_id", q.UserID}, {"key_id", q.KeyID}, {"model", q.ModelID}} {
@@ -128,16 +129,16 @@ func (s *Store) Usage(ctx context.Context, q UsageQuery) ([]Usage, error) {
 	return all, err
 }
 
-// Spend is what a key has spent since ever, and in the windows that a time
-// lies in. Micro-dollars.
+// Spend is what a key has spent, in micro-dollars: in all, and in the windows that
+// a time lies in.
 type Spend struct{ Total, Day, Week, Month int64 }
 
-// KeySpend is what each of the keys has spent, by id; a key that has spent
-// nothing may be missing. What was spent a moment ago may not be in it yet.
+// KeySpend is what each of the keys has spent, by id; a key that has spent nothing
+// may be missing. Calls that the ledger has not recorded yet are not in it.
 func (s *Store) KeySpend(ctx context.Context, keyIDs []string, now time.Time) (map[string]Spend, error) {
-	const few = 1000 // SQLite takes no more than 32,766 values
+	const perStatement = 1000 // SQLite takes at most 32,766 parameters
 	all := make(map[string]Spend, len(keyIDs))
-	for ids := range slices.Chunk(keyIDs, few) {
+	for ids := range slices.Chunk(keyIDs, perStatement) {
 		accounts := make([]string, len(ids))
 		for i, id := range ids {
 			accounts[i] = AccountOfKey(id)
@@ -146,7 +147,7 @@ func (s *Store) KeySpend(ctx context.Context, keyIDs []string, now time.Time) (m
 			Account string
 			Spend   `gorm:"embedded"`
 		}
-		err := s.do(ctx, func(db *gorm.DB) error {
+		err := s.run(ctx, func(db *gorm.DB) error {
 			return db.Table("spend").Select(`account, CAST(SUM(cost) AS BIGINT) AS total,
 				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS day,
 				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS week,

@@ -12,8 +12,8 @@ import (
 	"modelgateway/models"
 )
 
-// used writes calls of users with keys and models over some days.
-func used(t *testing.T, store *models.Store) {
+// writeUsage writes calls of several users, keys, models and days.
+func writeUsage(t *testing.T, store *models.Store) {
 	t.Helper()
 	var calls []models.Call
 	for i, c := range []struct {
@@ -30,19 +30,19 @@ func used(t *testing.T, store *models.Store) {
 	write(t, store, calls...)
 }
 
-func TestUsageIsSummedByAnything(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestUsageIsGroupedByEveryDimension(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		people(t, store, "ada", "bob")
+		createUsers(t, store, "ada", "bob")
 		if _, err := store.RevokeKey(t.Context(), "ada", "ada2", 5); err != nil {
 			t.Fatal(err)
 		}
-		used(t, store)
+		writeUsage(t, store)
 		all := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", Most: 100}
 		for _, tt := range []struct {
 			by   string
 			ask  func(q *models.UsageQuery)
-			want string // what each group costs
+			want string // the cost of each group
 		}{
 			{"", nil, " 255"},
 			{"day", nil, "2026-11-19 224, 2026-11-20 28, 2026-11-21 3"},
@@ -57,7 +57,10 @@ func TestUsageIsSummedByAnything(t *testing.T) {
 			{"key", func(q *models.UsageQuery) { q.UserID, q.KeyID = "ada", "bob1" }, ""},
 			{"user", func(q *models.UsageQuery) { q.ModelID = "b" }, "ada 2, bob 32"},
 			{"user,day", func(q *models.UsageQuery) { q.From = "2026-11-20" }, "2026-11-20 ada 12, 2026-11-20 bob 16, 2026-11-21 ada 3"},
-			{"day,user,key,model", func(q *models.UsageQuery) { q.UserID = "bob" }, "2026-11-19 bob gone b@openai 32, 2026-11-20 bob bob1/n a@openai 16"},
+			{
+				"day,user,key,model", func(q *models.UsageQuery) { q.UserID = "bob" },
+				"2026-11-19 bob gone b@openai 32, 2026-11-20 bob bob1/n a@openai 16",
+			},
 			{"user", func(q *models.UsageQuery) { q.UserID = "nobody' OR '1'='1" }, ""},
 		} {
 			q := all
@@ -102,12 +105,13 @@ func costs(by []models.UsageBy, rows []models.Usage) string {
 }
 
 func TestUsageHasAllSums(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		failed := call("b", "k1", noon)
 		failed.Outcome, failed.Priced, failed.Estimated = models.OutcomeRefused, false, false
 		write(t, store, call("a", "k1", noon), failed, call("c", "k2", noon))
-		rows, err := store.Usage(t.Context(), models.UsageQuery{From: "2026-11-21", To: "2026-11-21", By: []models.UsageBy{models.ByDay}, Most: 1})
+		query := models.UsageQuery{From: "2026-11-21", To: "2026-11-21", By: []models.UsageBy{models.ByDay}, Most: 1}
+		rows, err := store.Usage(t.Context(), query)
 		want := models.Usage{Day: "2026-11-21", Sum: models.Sum{
 			Calls: 3, Failed: 1, Estimated: 2, Unpriced: 1, InputTokens: 33, CachedTokens: 9, CacheWriteTokens: 12,
 			OutputTokens: 75, ReasoningTokens: 18, Cost: 210,
@@ -117,16 +121,19 @@ func TestUsageHasAllSums(t *testing.T) {
 		}
 		twice := want.Sum
 		twice.Add(&want.Sum)
-		if twice != (models.Sum{Calls: 6, Failed: 2, Estimated: 4, Unpriced: 2, InputTokens: 66, CachedTokens: 18, CacheWriteTokens: 24, OutputTokens: 150, ReasoningTokens: 36, Cost: 420}) {
+		if twice != (models.Sum{
+			Calls: 6, Failed: 2, Estimated: 4, Unpriced: 2, InputTokens: 66, CachedTokens: 18, CacheWriteTokens: 24,
+			OutputTokens: 150, ReasoningTokens: 36, Cost: 420,
+		}) {
 			t.Errorf("%+v", twice)
 		}
 	})
 }
 
-func TestTooManyGroupsAreNotRead(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestUsageFailsWithTooManyGroups(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		used(t, store)
+		writeUsage(t, store)
 		q := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", By: []models.UsageBy{models.ByDay, models.ByKey}, Most: 6}
 		if rows, err := store.Usage(t.Context(), q); err != nil || len(rows) != 6 {
 			t.Errorf("%d rows, %v", len(rows), err)
@@ -138,8 +145,8 @@ func TestTooManyGroupsAreNotRead(t *testing.T) {
 	})
 }
 
-func TestWhatKeysHaveSpent(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
+func TestKeySpendOfManyKeysIsReadInSeveralStatements(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		now := time.Date(2026, 11, 19, 23, 59, 59, 0, time.UTC) // a Thursday
 		for i, day := range []string{"2026-11-19", "2026-11-18", "2026-11-16", "2026-11-15", "2026-11-01", "2026-10-31", "2025-11-19"} {
@@ -156,14 +163,35 @@ func TestWhatKeysHaveSpent(t *testing.T) {
 		for i := range many {
 			many[i] = fmt.Sprint("none", i)
 		}
+		want1, want2 := models.Spend{Total: 127, Day: 1, Week: 7, Month: 31}, models.Spend{Total: 70, Day: 70, Week: 70, Month: 70}
 		for _, ids := range [][]string{{"k1", "k2", "none"}, append(append([]string{"k1"}, many...), "k2")} {
 			got, err := store.KeySpend(t.Context(), ids, now.In(time.FixedZone("east", 14*3600)))
-			if err != nil || len(got) != 2 || got["k1"] != (models.Spend{Total: 127, Day: 1, Week: 7, Month: 31}) || got["k2"] != (models.Spend{Total: 70, Day: 70, Week: 70, Month: 70}) {
+			if err != nil || len(got) != 2 || got["k1"] != want1 || got["k2"] != want2 {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
 		if got, err := store.KeySpend(t.Context(), nil, now); err != nil || len(got) != 0 {
 			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+func TestKeySpendIsSummedByWindow(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		now := time.Date(2026, 11, 25, 23, 59, 59, 0, time.UTC) // a Wednesday
+		db := rawDB(t, address)
+		for day, cost := range map[string]string{
+			"2025-11-25": "1", "2026-10-31": "10", "2026-11-01": "100", "2026-11-22": "1000",
+			"2026-11-23": "10000", "2026-11-24": "100000", "2026-11-25": "1000000",
+		} {
+			execute(t, db, "INSERT INTO spend (account, day, cost) VALUES ('key:a', '"+day+"', "+cost+"), ('gateway', '"+day+"', 7)")
+		}
+		execute(t, db, "INSERT INTO spend (account, day, cost) VALUES ('key:b', '2026-01-01', 5)")
+		spent, err := store.KeySpend(t.Context(), []string{"a", "b", "c"}, now)
+		want := models.Spend{Total: 1111111, Day: 1000000, Week: 1110000, Month: 1111100}
+		if err != nil || spent["a"] != want || spent["b"] != (models.Spend{Total: 5}) || spent["c"] != (models.Spend{}) {
+			t.Errorf("%+v, %v", spent, err)
 		}
 	})
 }

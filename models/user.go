@@ -7,12 +7,12 @@ import (
 	"gorm.io/gorm"
 )
 
-// User is somebody who may log in. Times are Unix microseconds.
+// User is an account that can log in. Times are Unix microseconds.
 type User struct {
 	ID           string
 	Email        string // normalised
 	Name         string
-	PasswordHash string // empty for one who comes from an identity provider
+	PasswordHash string // empty for a user of an identity provider
 	CreatedAt    int64  `gorm:"autoCreateTime:false"`
 	DisabledAt   int64  // 0 = may log in
 }
@@ -26,15 +26,15 @@ type Identity struct {
 	CreatedAt int64 `gorm:"autoCreateTime:false"`
 }
 
-// CreateUser adds a user; ErrTaken when the e-mail address is another's.
+// CreateUser adds a user; ErrTaken when another user has the e-mail address.
 func (s *Store) CreateUser(ctx context.Context, u *User) error {
-	return s.do(ctx, func(db *gorm.DB) error { return db.Create(u).Error })
+	return s.run(ctx, func(db *gorm.DB) error { return db.Create(u).Error })
 }
 
-// CreateUserWithIdentity adds a user together with the identity they came by;
-// ErrTaken when the e-mail address or the identity is another's.
+// CreateUserWithIdentity adds a user and the identity with which they logged in;
+// ErrTaken when another user has the e-mail address or the identity.
 func (s *Store) CreateUserWithIdentity(ctx context.Context, u *User, i *Identity) error {
-	return s.unit(ctx, func(tx *gorm.DB) error {
+	return s.inTx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(u).Error; err != nil {
 			return err
 		}
@@ -42,37 +42,38 @@ func (s *Store) CreateUserWithIdentity(ctx context.Context, u *User, i *Identity
 	})
 }
 
-// User is the user of this id, or ErrNotFound.
+// User is the user with this id, or ErrNotFound.
 func (s *Store) User(ctx context.Context, id string) (*User, error) {
 	var u User
-	err := s.do(ctx, func(db *gorm.DB) error { return db.Where("id = ?", id).Take(&u).Error })
+	err := s.run(ctx, func(db *gorm.DB) error { return db.Where("id = ?", id).Take(&u).Error })
 	return &u, err
 }
 
-// UserByEmail is the user of this normalised address, or ErrNotFound.
+// UserByEmail is the user with this normalised address, or ErrNotFound.
 func (s *Store) UserByEmail(ctx context.Context, email string) (*User, error) {
 	var u User
-	err := s.do(ctx, func(db *gorm.DB) error { return db.Where("email = ?", email).Take(&u).Error })
+	err := s.run(ctx, func(db *gorm.DB) error { return db.Where("email = ?", email).Take(&u).Error })
 	return &u, err
 }
 
-// UserByIdentity is the user who came by this identity, or ErrNotFound.
+// UserByIdentity is the user with this identity, or ErrNotFound.
 func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (*User, error) {
 	var u User
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		return db.Joins("JOIN identities ON identities.user_id = users.id").
 			Where("identities.issuer = ? AND identities.subject = ?", issuer, subject).Take(&u).Error
 	})
 	return &u, err
 }
 
-// ChangeUser lets change disable or enable a user, in one transaction, in which
-// nobody else changes it, together with the row that change returns: none when
-// it changes nothing. ErrNotFound when there is no such user.
+// ChangeUser calls change, which may disable or enable the user, and inserts the
+// row of the audit that it returns; nil inserts none. All of it is one
+// transaction, and no other change of keys or users runs at the same time.
+// ErrNotFound when there is no such user.
 func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User) (*Audit, error)) (*User, error) {
 	var u User
-	err := s.unit(ctx, func(tx *gorm.DB) error {
-		if err := s.alone(tx); err != nil {
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		if err := s.lockKeysAndUsers(tx); err != nil {
 			return err
 		}
 		if err := tx.Where("id = ?", id).Take(&u).Error; err != nil {
@@ -88,16 +89,16 @@ func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User) (*
 				return err
 			}
 		}
-		return recordAct(tx, row)
+		return insertAudit(tx, row)
 	})
 	return &u, err
 }
 
-// Users lists users, the newest first: all, or the one of a normalised address.
-// ErrNotFound when the page is to come after a user who never was.
+// Users lists users, the newest first: all, or the one with a normalised address.
+// ErrNotFound when p.After is not the id of a user.
 func (s *Store) Users(ctx context.Context, email string, p Page) ([]User, error) {
 	var users []User
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		q := db
 		if email != "" {
 			q = q.Where("email = ?", email)
@@ -114,20 +115,20 @@ func (s *Store) Users(ctx context.Context, email string, p Page) ([]User, error)
 	return users, err
 }
 
-// UserSums is what belongs to a user.
+// UserSums are a user's totals.
 type UserSums struct {
-	Keys  int64 // live ones
-	Spend int64 // micro-dollars, since ever, with any key or none
+	Keys  int64 // not revoked
+	Spend int64 // micro-dollars of all time, with any key or without one
 }
 
-// UserSums counts what belongs to users, by id.
+// UserSums are the totals of users, by id.
 func (s *Store) UserSums(ctx context.Context, ids []string) (map[string]UserSums, error) {
 	type sum struct {
 		UserID string
 		N      int64
 	}
 	var keys, spend []sum
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		err := db.Table("api_keys").Select("user_id, COUNT(*) AS n").
 			Where("user_id IN ? AND revoked_at = 0", ids).Group("user_id").Find(&keys).Error
 		if err != nil {
@@ -148,10 +149,10 @@ func (s *Store) UserSums(ctx context.Context, ids []string) (map[string]UserSums
 	return sums, err
 }
 
-// Unregistered are those of these normalised addresses that no user has.
+// Unregistered returns those of the normalised addresses that no user has.
 func (s *Store) Unregistered(ctx context.Context, emails []string) ([]string, error) {
 	var taken []string
-	err := s.do(ctx, func(db *gorm.DB) error {
+	err := s.run(ctx, func(db *gorm.DB) error {
 		return db.Model(&User{}).Where("email IN ?", emails).Pluck("email", &taken).Error
 	})
 	if err != nil {

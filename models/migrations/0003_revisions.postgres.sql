@@ -1,8 +1,8 @@
--- n grows with every change that can end what a replica believes of a key or of
--- a user: in the transaction of that change, whoever makes it. A replica that
--- sees the same n again need not ask about each of them. Inserts end nothing,
--- and last_used_at changes all the time, so that neither counts. A migration
--- that makes one of these tables anew has to make its triggers anew.
+-- n grows with every change that can make a replica's cached key or user wrong, in
+-- the transaction of that change. A replica that reads the same n again knows that
+-- all that it has cached is still right. Inserts make nothing wrong, and
+-- last_used_at changes all the time: neither is counted. A migration that creates
+-- one of these tables again must create its triggers again.
 CREATE TABLE revisions (
     id INTEGER PRIMARY KEY,
     n  BIGINT NOT NULL
@@ -18,9 +18,8 @@ BEGIN
 END
 $$;
 
--- Before the rows are locked: all who change some wait for the one row of
--- revisions first, so that no two wait for each other. What commits, and when,
--- is the same.
+-- BEFORE, so that every transaction locks the row of revisions before it locks rows
+-- of keys or users: no two can deadlock.
 CREATE TRIGGER api_keys_changed BEFORE UPDATE OF id, user_id, hash, revoked_at OR DELETE OR TRUNCATE ON api_keys
     FOR EACH STATEMENT EXECUTE FUNCTION count_revision();
 

@@ -1,8 +1,8 @@
--- n grows with every change that can end what a replica believes of a key or of
--- a user: in the transaction of that change, whoever makes it. A replica that
--- sees the same n again need not ask about each of them. Inserts end nothing,
--- and last_used_at changes all the time, so that neither counts. A migration
--- that makes one of these tables anew has to make its triggers anew.
+-- n grows with every change that can make a replica's cached key or user wrong, in
+-- the transaction of that change. A replica that reads the same n again knows that
+-- all that it has cached is still right. Inserts make nothing wrong, and
+-- last_used_at changes all the time: neither is counted. A migration that creates
+-- one of these tables again must create its triggers again.
 CREATE TABLE revisions (
     id INTEGER PRIMARY KEY,
     n  BIGINT NOT NULL

@@ -1,5 +1,5 @@
--- What a key may do. 0 and the empty text mean that there is no limit of the
--- kind; a key has a budget when budget_window is set. Money is in micro-dollars.
+-- The limits of keys. 0 and the empty text mean that there is no such limit. A key
+-- has a budget when budget_window is set. Money is in micro-dollars.
 ALTER TABLE api_keys ADD COLUMN expires_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE api_keys ADD COLUMN models TEXT NOT NULL DEFAULT '';
 ALTER TABLE api_keys ADD COLUMN rpm_limit BIGINT NOT NULL DEFAULT 0;
@@ -9,8 +9,8 @@ ALTER TABLE api_keys ADD COLUMN budget BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE api_keys ADD COLUMN budget_window TEXT NOT NULL DEFAULT '';
 ALTER TABLE api_keys ADD COLUMN limited_by TEXT NOT NULL DEFAULT '';
 
--- The ledger: one row for each admitted call. Its ids begin with the time, so
--- that rows are added at the end and old ones are removed from the beginning.
+-- The ledger: one row for each admitted call. Its ids begin with the time, so that
+-- rows are added at the end of the index and deleted at its beginning.
 CREATE TABLE calls (
     id                 TEXT PRIMARY KEY,
     request_id         TEXT NOT NULL,
@@ -68,8 +68,8 @@ CREATE TABLE spend (
     PRIMARY KEY (account, day)
 );
 
--- What a replica may still spend of a budget without asking, or has spent and
--- not yet entered in the ledger. since is the first day of the budget's window.
+-- What a replica may spend of a budget without asking, or has spent without the
+-- ledger having recorded it yet. since is the first day of the budget's window.
 CREATE TABLE budget_holds (
     account TEXT NOT NULL,
     since   TEXT NOT NULL,
@@ -78,13 +78,13 @@ CREATE TABLE budget_holds (
     PRIMARY KEY (account, since, replica)
 );
 
--- Replicas with holds. One that has not said in time that it lives has lost them.
+-- The leases of replicas. The holds of a replica count until its lease expires.
 CREATE TABLE replicas (
     id          TEXT PRIMARY KEY,
     alive_until BIGINT NOT NULL
 );
 
--- What administrators did. Nothing here is changed or removed.
+-- What administrators did. Rows are never changed or deleted.
 CREATE TABLE audit (
     id          TEXT PRIMARY KEY,
     at          BIGINT NOT NULL,

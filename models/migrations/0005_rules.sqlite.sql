@@ -1,4 +1,4 @@
--- What a key may do is believed by replicas as well: see 0003.
+-- Replicas cache the limits of keys as well: see 0003.
 DROP TRIGGER api_keys_changed;
 
 CREATE TRIGGER api_keys_changed AFTER UPDATE OF id, user_id, hash, revoked_at, expires_at, models,

@@ -1,4 +1,4 @@
--- All that the ledger ever took off a hold. With it a replica can say what the
--- hold is to be although the ledger changes it at the same time, and say it
--- again when it does not know whether it was heard.
+-- The total that the ledger has deducted from a hold. With it a replica can save
+-- the hold while the ledger deducts from it, and save it again when the answer to
+-- a commit was lost.
 ALTER TABLE budget_holds ADD COLUMN moved BIGINT NOT NULL DEFAULT 0;

@@ -13,16 +13,17 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// losing stands before PostgreSQL and, as often as it is told, cuts a
-// connection when the server has answered its COMMIT, before the client hears.
-type losing struct {
+// lossyProxy forwards connections to PostgreSQL. As often as cuts says, it closes a
+// connection after the server has answered a COMMIT, before the client gets the
+// answer.
+type lossyProxy struct {
 	address string
 	mu      sync.Mutex
 	cuts    int
-	cut     int // so far
+	cut     int // connections closed so far
 }
 
-func (l *losing) take() bool {
+func (l *lossyProxy) take() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cuts == 0 {
@@ -33,8 +34,8 @@ func (l *losing) take() bool {
 	return true
 }
 
-// lose starts the proxy and returns the address to use instead.
-func lose(t *testing.T, address string, cuts int) (*losing, string) {
+// startLossyProxy starts a proxy and returns the address to use instead.
+func startLossyProxy(t *testing.T, address string, cuts int) (*lossyProxy, string) {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
@@ -44,7 +45,7 @@ func lose(t *testing.T, address string, cuts int) (*losing, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &losing{address: u.Host, cuts: cuts}
+	l := &lossyProxy{address: u.Host, cuts: cuts}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -52,7 +53,7 @@ func lose(t *testing.T, address string, cuts int) (*losing, string) {
 			if err != nil {
 				return
 			}
-			all.Go(func() { l.carry(client) })
+			all.Go(func() { l.forward(client) })
 		}
 	})
 	t.Cleanup(func() {
@@ -63,7 +64,7 @@ func lose(t *testing.T, address string, cuts int) (*losing, string) {
 	return l, u.String()
 }
 
-func (l *losing) carry(client net.Conn) {
+func (l *lossyProxy) forward(client net.Conn) {
 	server, err := net.Dial("tcp", l.address)
 	if err != nil {
 		_ = client.Close()
@@ -104,15 +105,15 @@ func (l *losing) carry(client net.Conn) {
 	both.Wait()
 }
 
-func TestACommitWhoseAnswerWasLostCountsOnce(t *testing.T) {
+func TestABatchIsCountedOnceWhenTheAnswerToItsCommitIsLost(t *testing.T) {
 	address := servertest.Postgres(t)
 	migrated(t, address)
-	proxy, through := lose(t, address, 2)
+	proxy, through := startLossyProxy(t, address, 2)
 	store := open(t, through)
 	calls := []models.Call{call("a", "k1", noon), call("b", "k1", noon)}
 	for range 2 { // the second is lost as well
 		if err := store.WriteCalls(t.Context(), "r1", calls); err == nil || errors.Is(err, models.ErrRefused) {
-			t.Errorf("an answer that was lost: %v", err)
+			t.Errorf("the answer to the commit was lost: %v", err)
 		}
 		calls = append(calls, call("c", "k2", noon))
 	}
@@ -120,7 +121,7 @@ func TestACommitWhoseAnswerWasLostCountsOnce(t *testing.T) {
 	if proxy.cut != 2 {
 		t.Fatalf("%d answers were lost", proxy.cut)
 	}
-	expect(t, behind(t, address), map[string]int64{
+	expect(t, rawDB(t, address), map[string]int64{
 		"SELECT count(*) FROM calls":                       3,
 		"SELECT sum(calls) FROM usage_days":                3,
 		"SELECT cost FROM spend WHERE account = 'key:k1'":  140,
