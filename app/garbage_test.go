@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestASmallHeapIsCollectedSeldomALargeOneAsUsual(t *testing.T) {
+func TestSmallHeapIsCollectedLessOften(t *testing.T) {
 	for alive, want := range map[uint64]int{
 		0: 1600, 1 << 20: 1600, 4 << 20: 800, 10 << 20: 300, 16 << 20: 200, 17 << 20: 100, 32 << 20: 100, 1 << 30: 100, math.MaxUint64: 100,
 	} {
@@ -18,7 +18,7 @@ func TestASmallHeapIsCollectedSeldomALargeOneAsUsual(t *testing.T) {
 	}
 }
 
-func TestTheCollectorIsTunedAfterItsCycles(t *testing.T) {
+func TestCollectorIsTunedAfterEachCycle(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
 	now := func() int { // there is no way to ask but to set

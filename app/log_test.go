@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestALogThatNobodyReadsStopsNobody(t *testing.T) {
+func TestUnreadLogBlocksNoWriter(t *testing.T) {
 	read, write := io.Pipe()
 	w := newLogWriter(write)
 	done := make(chan struct{})
@@ -35,7 +35,7 @@ func TestALogThatNobodyReadsStopsNobody(t *testing.T) {
 	_ = read.Close()
 }
 
-func TestALogIsWholeWhenTheProgramEnds(t *testing.T) {
+func TestLogIsFlushedWhenItCloses(t *testing.T) {
 	var out strings.Builder
 	w := newLogWriter(&out)
 	for range 100 {

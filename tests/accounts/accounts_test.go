@@ -9,7 +9,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestTheWalkFromRegistrationToRevocation(t *testing.T) {
+func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)...)
 		if a := p.Chat(t, gatewaytest.Hello); a.Status != 401 || a.APIError(t).Code != "missing_credentials" || a.Header.Get("WWW-Authenticate") != "Bearer" {
@@ -54,7 +54,7 @@ func TestTheWalkFromRegistrationToRevocation(t *testing.T) {
 	})
 }
 
-func TestA17A18A19A20CredentialsInTheWrongPlace(t *testing.T) {
+func TestMisplacedOrConflictingCredentialsAreRefused(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	token := p.Login(t)
 	_, key := p.CreateKey(t, token)
@@ -67,29 +67,29 @@ func TestA17A18A19A20CredentialsInTheWrongPlace(t *testing.T) {
 		path    string
 		headers []string
 	}{
-		"A17 an API key on /auth/keys":        {"/auth/keys", []string{"Authorization", "Bearer " + key}},
-		"A17 an API key header on /auth/keys": {"/auth/keys", []string{"X-API-Key", key}},
-		"A18 a JWT as API key":                {"/v1/models", []string{"X-API-Key", strings.TrimPrefix(token[1], "Bearer ")}},
-		"A19 two that disagree":               {"/v1/models", []string{"Authorization", "Bearer " + key, "X-API-Key", other}},
-		"A19 a token and a key":               {"/v1/models", append([]string{"X-API-Key", key}, token...)},
-		"A20 no credential behind it":         {"/v1/models", []string{"Authorization", "Bearer "}},
-		"A20 two spaces":                      {"/v1/models", []string{"Authorization", "Bearer  " + key}},
-		"A20 a tab":                           {"/v1/models", []string{"Authorization", "Bearer\t" + key}},
-		"A20 another scheme":                  {"/v1/models", []string{"Authorization", "Basic " + key}},
-		"no scheme":                           {"/v1/models", []string{"Authorization", key}},
-		"a typo":                              {"/v1/models", []string{"Authorization", "Bearer " + typo}},
-		"A9 huge":                             {"/v1/models", []string{"Authorization", "Bearer " + strings.Repeat("a.", 10_000)}},
+		"an API key on /auth/keys":        {"/auth/keys", []string{"Authorization", "Bearer " + key}},
+		"an API key header on /auth/keys": {"/auth/keys", []string{"X-API-Key", key}},
+		"a JWT as API key":                {"/v1/models", []string{"X-API-Key", strings.TrimPrefix(token[1], "Bearer ")}},
+		"two that disagree":               {"/v1/models", []string{"Authorization", "Bearer " + key, "X-API-Key", other}},
+		"a token and a key":               {"/v1/models", append([]string{"X-API-Key", key}, token...)},
+		"no credential behind it":         {"/v1/models", []string{"Authorization", "Bearer "}},
+		"two spaces":                      {"/v1/models", []string{"Authorization", "Bearer  " + key}},
+		"a tab":                           {"/v1/models", []string{"Authorization", "Bearer\t" + key}},
+		"another scheme":                  {"/v1/models", []string{"Authorization", "Basic " + key}},
+		"no scheme":                       {"/v1/models", []string{"Authorization", key}},
+		"a typo":                          {"/v1/models", []string{"Authorization", "Bearer " + typo}},
+		"huge":                            {"/v1/models", []string{"Authorization", "Bearer " + strings.Repeat("a.", 10_000)}},
 	} {
 		if a := p.Call(t, "GET", tt.path, "", tt.headers...); a.Status != 401 || a.APIError(t).Type != "authentication_error" {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}
 	}
 	if a := p.Call(t, "GET", "/v1/models", "", "Authorization", "bearer "+key); a.Status != 200 {
-		t.Errorf("A20 in lower case: %d %s", a.Status, a.Body)
+		t.Errorf("in lower case: %d %s", a.Status, a.Body)
 	}
 }
 
-func TestA13OpenModeIgnoresWhatIsNotOurs(t *testing.T) {
+func TestOpenModeIgnoresForeignCredentialsButRefusesRevokedKeys(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
@@ -113,7 +113,7 @@ func TestA13OpenModeIgnoresWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-func TestRevocationReachesTheOtherReplica(t *testing.T) {
+func TestRevocationReachesTheOtherReplicaWithinASecond(t *testing.T) {
 	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)}
 	a, b := gatewaytest.Start(t, settings...), gatewaytest.Start(t, settings...)
 	token := a.Login(t)
@@ -134,7 +134,7 @@ func TestRevocationReachesTheOtherReplica(t *testing.T) {
 	}
 }
 
-func TestK4ACreatedKeyIsNotCached(t *testing.T) {
+func TestResponseWithANewKeyIsNotCacheable(t *testing.T) {
 	p := gatewaytest.Start(t)
 	a := p.Call(t, "POST", "/auth/keys", `{"name":"x"}`, p.Login(t)...)
 	if a.Status != 201 || a.Header.Get("Cache-Control") != "no-store" {
@@ -151,6 +151,6 @@ func TestIdentityProviderLoginIsOffUnlessConfigured(t *testing.T) {
 	}
 	dead := gatewaytest.Start(t, "IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=secret-of-the-client", "IDP_PROVIDER=oidc", "IDP_ISSUER=http://127.0.0.1:1")
 	if a := dead.Get(t, "/auth/idp"); a.Status != 503 || a.APIError(t).Code != "idp_unavailable" {
-		t.Errorf("A34 a dead provider: %d %s", a.Status, a.Body)
+		t.Errorf("a dead provider: %d %s", a.Status, a.Body)
 	}
 }

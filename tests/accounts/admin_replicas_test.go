@@ -11,9 +11,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestAnAdministratorsWalk is a day at two programs of one gateway: who is an
+// TestAdministratorSeesAndLimitsUsersOnBothReplicas is a day at two programs of one gateway: who is an
 // administrator sees and limits what others do, on both, and it is written down.
-func TestAnAdministratorsWalk(t *testing.T) {
+func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 	p := gatewaytest.StartReplicaPair(t, rootIsAdmin)
 	here, there := p.Programs[0], p.Programs[1]
 	root, bob := as(t, here, "root"), as(t, there, "bob")

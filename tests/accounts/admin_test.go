@@ -57,7 +57,7 @@ var administration = []struct{ method, path, body string }{
 	{"GET", "/admin/audit", ""},
 }
 
-func TestOnlyAdministratorsGetIn(t *testing.T) {
+func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
 	root, bob := as(t, p, "root"), as(t, p, "bob")
 	id, key := p.CreateKey(t, root)
@@ -87,7 +87,7 @@ func TestOnlyAdministratorsGetIn(t *testing.T) {
 	}
 }
 
-func TestWithoutAdministratorsNobodyGetsIn(t *testing.T) {
+func TestAdminEndpointsRefuseEveryoneWithoutAdministrators(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
 	for _, op := range administration {
 		path := strings.ReplaceAll(op.path, "%s", "key_x")
@@ -103,7 +103,7 @@ func TestWithoutAdministratorsNobodyGetsIn(t *testing.T) {
 }
 
 // The token says who it is for; what its e-mail claim says opens nothing.
-func TestWhoIsAnAdministratorIsWhatTheDatabaseSays(t *testing.T) {
+func TestAdministratorIsDecidedByTheDatabaseNotTheToken(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -122,7 +122,7 @@ func TestWhoIsAnAdministratorIsWhatTheDatabaseSays(t *testing.T) {
 	})
 }
 
-func TestAnAdministratorWhoseAddressCannotRegisterRefusesToStart(t *testing.T) {
+func TestGatewayRefusesToStartWithAnInvalidAdminEmail(t *testing.T) {
 	p, err := gatewaytest.TryStart(t, "ADMIN_EMAILS=a@example.com,root(x)@example.com")
 	if err == nil {
 		_ = p.Stop()
@@ -132,7 +132,7 @@ func TestAnAdministratorWhoseAddressCannotRegisterRefusesToStart(t *testing.T) {
 	}
 }
 
-func TestADisabledUserIsRefusedEverywhereWithinASecond(t *testing.T) {
+func TestDisabledUserIsRefusedOnBothReplicasWithinASecond(t *testing.T) {
 	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, rootIsAdmin, "DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)}
 	here, there := gatewaytest.Start(t, settings...), gatewaytest.Start(t, settings...)
 	root, bob := as(t, here, "root"), as(t, here, "bob")
@@ -177,7 +177,7 @@ func TestADisabledUserIsRefusedEverywhereWithinASecond(t *testing.T) {
 	}
 }
 
-func TestNobodyDisablesThemselvesOrWhoIsNotThere(t *testing.T) {
+func TestAdministratorCannotDisableThemselvesOrUnknownUsers(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
 	root := as(t, p, "root")
 	self := userID(t, p, "root@example.com", root)
@@ -207,7 +207,7 @@ func TestNobodyDisablesThemselvesOrWhoIsNotThere(t *testing.T) {
 	}
 }
 
-func TestLimitsOfAnAdministratorAreNotTheOwnersToChange(t *testing.T) {
+func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -255,7 +255,7 @@ func nextMonth() int64 {
 	return time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }
 
-func TestAdministratorsCannotSetBadLimits(t *testing.T) {
+func TestInvalidLimitsFromAdministratorsAreRefused(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
 	root, bob := as(t, p, "root"), as(t, p, "bob")
 	id, _ := p.CreateKey(t, bob)
@@ -284,7 +284,7 @@ func TestAdministratorsCannotSetBadLimits(t *testing.T) {
 	}
 }
 
-func TestAnAdministratorRevokesAnybodysKey(t *testing.T) {
+func TestAdministratorRevokesTheKeyOfAnyUser(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -310,7 +310,7 @@ func TestAnAdministratorRevokesAnybodysKey(t *testing.T) {
 	})
 }
 
-func TestTheAuditSaysWhoDidWhatAndFromWhere(t *testing.T) {
+func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -355,7 +355,7 @@ func TestTheAuditSaysWhoDidWhatAndFromWhere(t *testing.T) {
 	})
 }
 
-func TestAdministratorsReadListsInParts(t *testing.T) {
+func TestAdminListsArePaginated(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root := as(t, p, "root")

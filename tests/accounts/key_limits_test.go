@@ -65,7 +65,7 @@ func listed(t testing.TB, p *gatewaytest.Program, path, id string, token []strin
 
 const unlimited = `{"expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null,"limited_by":null}`
 
-func TestLimitsOfAKeyAreSetShownAndChanged(t *testing.T) {
+func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret)...)
 		token := p.Login(t)
@@ -110,7 +110,7 @@ func TestLimitsOfAKeyAreSetShownAndChanged(t *testing.T) {
 	})
 }
 
-func TestAKeyShowsWhatItHasSpent(t *testing.T) {
+func TestKeyListShowsSpend(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret)...)
 		token := p.Login(t)
@@ -182,7 +182,7 @@ var badLimits = []struct{ members, code, param string }{
 	{`"rpm_limit":5,"rpm_limit":6`, "invalid_json", "rpm_limit"},
 }
 
-func TestBadLimitsAreRefusedAndNothingIsHalfApplied(t *testing.T) {
+func TestInvalidKeyLimitsAreRefusedWithoutPartialChanges(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret)...)
 		token := p.Login(t)
@@ -217,7 +217,7 @@ func TestBadLimitsAreRefusedAndNothingIsHalfApplied(t *testing.T) {
 	})
 }
 
-func TestALimitOfOneHundredModelsIsTaken(t *testing.T) {
+func TestKeyMayBeLimitedToOneHundredModels(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
 	token := p.Login(t)
 	var all struct{ Data []struct{ ID string } }
@@ -234,7 +234,7 @@ func TestALimitOfOneHundredModelsIsTaken(t *testing.T) {
 	}
 }
 
-func TestOnlyItsOwnerChangesAKey(t *testing.T) {
+func TestOnlyTheOwnerChangesAKey(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
@@ -261,7 +261,7 @@ func TestOnlyItsOwnerChangesAKey(t *testing.T) {
 	}
 }
 
-func TestAnExpiredKeyIsRefusedFromThatSecondOnAndStillListed(t *testing.T) {
+func TestExpiredKeyIsRefusedAtItsExpiryAndStillListed(t *testing.T) {
 	for _, mode := range []string{"REQUIRE_AUTH=true", "REQUIRE_AUTH=false"} {
 		gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 			p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", mode, gatewaytest.JWTSecret)...)
@@ -303,7 +303,7 @@ func TestAnExpiredKeyIsRefusedFromThatSecondOnAndStillListed(t *testing.T) {
 	}
 }
 
-func TestAChangedLimitReachesTheOtherReplica(t *testing.T) {
+func TestChangedExpiryReachesTheOtherReplicaWithinASecond(t *testing.T) {
 	database := "DATABASE_URL=" + servertest.Postgres(t)
 	for name, settings := range map[string][]string{
 		"with Redis":    {database, "REDIS_URL=" + servertest.Redis(t)},
@@ -336,7 +336,7 @@ func TestAChangedLimitReachesTheOtherReplica(t *testing.T) {
 	}
 }
 
-func TestNewKeysHaveTheOperatorsLimitsUnlessTheyNameTheirOwn(t *testing.T) {
+func TestNewKeysHaveTheDefaultLimitsUnlessTheyNameTheirOwn(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, "DEFAULT_KEY_EXPIRY_DAYS=30", "DEFAULT_KEY_MODELS=gpt-4,gemini-2.5-flash", "DEFAULT_KEY_RPM=10",
 		"DEFAULT_KEY_TPM=1000", "DEFAULT_KEY_MAX_PARALLEL=3", "DEFAULT_KEY_BUDGET_USD=2.50", "DEFAULT_KEY_BUDGET_WINDOW=week")
 	token := p.Login(t)

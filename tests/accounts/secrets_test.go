@@ -9,8 +9,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestK1TheDatabaseHoldsNoUsableKey looks at the bytes on the disk.
-func TestK1TheDatabaseHoldsNoUsableKey(t *testing.T) {
+// TestDatabaseFileHoldsNoKeyOrPassword looks at the bytes on the disk.
+func TestDatabaseFileHoldsNoKeyOrPassword(t *testing.T) {
 	folder := t.TempDir()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL=sqlite:"+filepath.Join(folder, "gateway.db"))
 	token := p.Login(t)

@@ -13,9 +13,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestO13ATokenFollowsTheWallClockWithinItsLeeway moves the clock under the
+// TestTokenValidityFollowsTheClockWithinItsLeeway moves the clock under the
 // tokens as an operator or a broken battery does.
-func TestO13ATokenFollowsTheWallClockWithinItsLeeway(t *testing.T) {
+func TestTokenValidityFollowsTheClockWithinItsLeeway(t *testing.T) {
 	store, err := models.Open("sqlite:" + filepath.Join(t.TempDir(), "gateway.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestAKilledProgramLeavesNothingReservedAndNothingTwice(t *testing.T) {
+func TestKilledReplicaLeavesNoReservationAndNoDuplicateRow(t *testing.T) {
 	gatewaytest.RunAsProgram()
 	t.Parallel()
 	u := gatewaytest.NewPricedUpstream(t)
@@ -109,7 +109,7 @@ func load(t *testing.T, u *gatewaytest.PricedUpstream, stop <-chan struct{}, now
 	return &all
 }
 
-func TestWithoutPostgreSQLTheLocalShareIsSpentAndNothingIsLost(t *testing.T) {
+func TestWithoutPostgreSQLOnlyLocalGrantsAreSpentAndNoRowIsLost(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []struct {
 		name          string

@@ -65,26 +65,26 @@ func eachKey(r *gatewaytest.Replicas, n int) {
 		n, raced.Round(time.Millisecond), served, emptiest, fullest, left)
 }
 
-func TestABudgetIsNotOverdrawnBy500CallsAtOnceOverTwoPrograms(t *testing.T) {
+func TestBudgetIsNotOverdrawnBy500ConcurrentCallsOnTwoReplicas(t *testing.T) {
 	t.Parallel()
 	u := gatewaytest.NewPricedUpstream(t)
 	r := gatewaytest.StartReplicas(t, u, 2, "DATABASE_URL="+servertest.Postgres(t), "REDIS_URL="+servertest.Redis(t))
 	eachKey(r, gatewaytest.Trials(4))
 }
 
-func TestABudgetIsNotOverdrawnWithoutRedis(t *testing.T) {
+func TestBudgetIsNotOverdrawnWithoutRedis(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.StartReplicas(t, gatewaytest.NewPricedUpstream(t), 2, "DATABASE_URL="+servertest.Postgres(t))
 	eachKey(r, gatewaytest.Trials(2))
 }
 
-func TestABudgetIsNotOverdrawnOnTheEmbeddedDatabase(t *testing.T) {
+func TestBudgetIsNotOverdrawnOnSQLite(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.StartReplicas(t, gatewaytest.NewPricedUpstream(t), 1, "DATABASE_URL=sqlite:"+t.TempDir()+"/gateway.db")
 	eachKey(r, gatewaytest.Trials(2))
 }
 
-func TestTheGatewaysOwnBudgetIsNotOverdrawnByAllKeysTogether(t *testing.T) {
+func TestGatewayBudgetIsNotOverdrawnByAllKeysTogether(t *testing.T) {
 	t.Parallel()
 	for i := range max(gatewaytest.Trials(2)/10, 2) {
 		limit := 2_000_000 + rand.Int64N(20_000_000)

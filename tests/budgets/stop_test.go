@@ -119,7 +119,7 @@ func deaf(t testing.TB, url, mark, key string) {
 	}
 }
 
-func TestAStopInTheMiddleOf200CallsLeavesARowOfEach(t *testing.T) {
+func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 	gatewaytest.RunAsProgram()
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
@@ -205,7 +205,7 @@ func TestAStopInTheMiddleOf200CallsLeavesARowOfEach(t *testing.T) {
 	})
 }
 
-func TestAStopWhileTheDatabaseHangsSaysHowManyRowsAreLost(t *testing.T) {
+func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 	gatewaytest.RunAsProgram()
 	t.Parallel()
 	server, u := servertest.StartPostgres(t), gatewaytest.NewPricedUpstream(t)

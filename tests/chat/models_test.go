@@ -9,7 +9,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestModelsListsTheCatalogue(t *testing.T) {
+func TestModelListIsTheCatalogue(t *testing.T) {
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x")
 	a := p.Get(t, "/v1/models")
 	if a.Status != 200 || strings.Count(a.Body, `"object":"model"`) != 18 || strings.Count(a.Body, `"available":true`) != 3 {
@@ -20,7 +20,7 @@ func TestModelsListsTheCatalogue(t *testing.T) {
 	}
 }
 
-func TestQ21OnlyTheExactNameIsAModel(t *testing.T) {
+func TestModelNamesMatchExactly(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.JSON(200, f.Answer("a")))
 		m := f.Model
@@ -42,7 +42,7 @@ func TestQ21OnlyTheExactNameIsAModel(t *testing.T) {
 	})
 }
 
-func TestRetiredModelsSayTheirSuccessor(t *testing.T) {
+func TestRetiredModelsNameTheirSuccessor(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	gone := gatewaytest.JSON(404, `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`)
 	u := providertest.Serve(t, gone)
@@ -73,7 +73,7 @@ func TestDiscoveredModelsBecomeCallable(t *testing.T) {
 	}
 }
 
-func TestSimulatorServesAllThreeAndSaysSo(t *testing.T) {
+func TestSimulatorAnswersForAllProvidersAndIsLogged(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	for _, f := range gatewaytest.Providers() {
 		a := p.Chat(t, f.Request(""))

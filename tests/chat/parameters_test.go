@@ -10,7 +10,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestNoFieldOrHeaderChangesWhereARequestGoes(t *testing.T) {
+func TestNoFieldOrHeaderChangesTheUpstreamAddress(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	trap := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("stolen")))
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("good")))
@@ -29,7 +29,7 @@ func TestNoFieldOrHeaderChangesWhereARequestGoes(t *testing.T) {
 	}
 }
 
-func TestStrictParamsRefuse(t *testing.T) {
+func TestStrictParamsRefuseUnsupportedParameters(t *testing.T) {
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
 	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
@@ -43,7 +43,7 @@ func TestStrictParamsRefuse(t *testing.T) {
 	}
 }
 
-func TestTheHeaderOfIgnoredNamesIsOneThatClientsCanRead(t *testing.T) {
+func TestIgnoredParamsHeaderIsValidForEveryName(t *testing.T) {
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
 	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
@@ -60,7 +60,7 @@ func TestTheHeaderOfIgnoredNamesIsOneThatClientsCanRead(t *testing.T) {
 	}
 }
 
-func TestHostileHistoriesCostNoMoreThanTheirSize(t *testing.T) {
+func TestHostileHistoriesAreHandledInLinearTime(t *testing.T) {
 	u := providertest.Serve(t)
 	var settings []string
 	for _, f := range gatewaytest.Providers() {

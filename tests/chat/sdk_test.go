@@ -17,7 +17,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestTheOfficialSDKSeesNothingOfAFallback(t *testing.T) {
+func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	p, own, other, by := gatewaytest.StartWithFallback(t, f)
 	own.Play(gatewaytest.JSON(529, `{}`))
@@ -139,7 +139,7 @@ func TestOfficialSDKCallsTools(t *testing.T) {
 	})
 }
 
-func TestOfficialSDKStreamsTools(t *testing.T) {
+func TestOfficialSDKStreamsToolCalls(t *testing.T) {
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		params := openai.ChatCompletionNewParams{
@@ -210,8 +210,8 @@ func TestOfficialSDKReadsModels(t *testing.T) {
 	}
 }
 
-// TestSDKErrorClasses holds what both SDKs make of the gateway's errors.
-func TestSDKErrorClasses(t *testing.T) {
+// TestSDKsMapErrorsToTheirClasses holds what both SDKs make of the gateway's errors.
+func TestSDKsMapErrorsToTheirClasses(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_RETRIES=0") // the retries are the SDKs' own
@@ -259,7 +259,7 @@ func TestSDKErrorClasses(t *testing.T) {
 	}
 }
 
-func TestSDKsSeeAStreamThatBreaksOffAsAnError(t *testing.T) {
+func TestSDKsReportAnInterruptedStreamAsAnError(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent))
 		client := official(p)
@@ -293,7 +293,7 @@ func TestSDKsSeeAStreamThatBreaksOffAsAnError(t *testing.T) {
 	})
 }
 
-func TestOtherSDKChatsAndCallsTools(t *testing.T) {
+func TestCommunitySDKChatsAndCallsTools(t *testing.T) {
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		config := baranov.DefaultConfig("sk-dummy")
 		config.BaseURL, config.HTTPClient = p.URL+"/v1", p.Client

@@ -34,7 +34,7 @@ func passing(f gatewaytest.Provider, members string) map[string]providertest.Scr
 	return all
 }
 
-func TestU10WhatMayPassIsTriedAgainAndTheClientSeesNothingOfIt(t *testing.T) {
+func TestTransientFailuresAreRetriedInvisibly(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func TestU10WhatMayPassIsTriedAgainAndTheClientSeesNothingOfIt(t *testing.T) {
 	}
 }
 
-func TestG19U10WhatCannotPassIsAskedOnce(t *testing.T) {
+func TestPermanentFailuresAreNotRetried(t *testing.T) {
 	header := func(status int, body, name, value string) providertest.Script {
 		s := gatewaytest.JSON(status, body)
 		s.Header.Set(name, value)
@@ -124,7 +124,7 @@ func TestG19U10WhatCannotPassIsAskedOnce(t *testing.T) {
 
 // A stream is cut at any byte, with everything allowed that could save it: the
 // client sees the beginning of one answer, or all of one.
-func TestG19R6WhateverIsCutNothingComesTwice(t *testing.T) {
+func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 	const cuts = 24
 	pieces := []string{"one ", "two ", "three "}
 	for _, f := range gatewaytest.Providers() {
@@ -171,7 +171,7 @@ func TestG19R6WhateverIsCutNothingComesTwice(t *testing.T) {
 	}
 }
 
-func TestU10TheWaitOfAnUpstreamIsKeptOrTold(t *testing.T) {
+func TestRetryAfterIsHonouredOrPassedOn(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		wait := func(seconds string) providertest.Script {
 			s := gatewaytest.JSON(429, `{"error":{"message":"slow down"}}`)
@@ -212,7 +212,7 @@ func secondKey(f gatewaytest.Provider, status int, asked *sync.Map) http.Handler
 	}
 }
 
-func TestU10AKeyThatIsRefusedIsSparedWhileAnotherServes(t *testing.T) {
+func TestRefusedUpstreamKeyCoolsDownWhileAnotherServes(t *testing.T) {
 	for i, f := range gatewaytest.Providers() {
 		for _, status := range []int{401 + i, 429} {
 			u, asked := gatewaytest.NewFuncUpstream(t), new(sync.Map)
@@ -235,7 +235,7 @@ func TestU10AKeyThatIsRefusedIsSparedWhileAnotherServes(t *testing.T) {
 	}
 }
 
-func TestG19AProviderThatFailsIsLeftAloneAndTheOthersServe(t *testing.T) {
+func TestCircuitOfAFailingProviderOpensAndTheOthersServe(t *testing.T) {
 	fs := gatewaytest.Providers()
 	u := providertest.Serve(t, gatewaytest.JSON(200, fs[1].Answer("fine")))
 	p := gatewaytest.Start(t, "MAX_RETRIES=0", "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
@@ -265,7 +265,7 @@ func TestG19AProviderThatFailsIsLeftAloneAndTheOthersServe(t *testing.T) {
 }
 
 // What only keeps a connection open is no beginning of an answer.
-func TestAStreamOfPingsIsLeftWhenItsFirstTokenIsLate(t *testing.T) {
+func TestStreamOfPingsFailsOverWhenItsFirstTokenIsLate(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestAnotherModelAnswersWhenTheOneThatWasAskedForCannot(t *testing.T) {
+func TestFallbackModelAnswersWhenTheRequestedModelCannot(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			p, own, other, by := gatewaytest.StartWithFallback(t, f, "MAX_RETRIES=1")
@@ -52,7 +52,7 @@ func TestAnotherModelAnswersWhenTheOneThatWasAskedForCannot(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsGoneOrWithoutKeyFallsBack(t *testing.T) {
+func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
 	fs := gatewaytest.Providers()
 	gpt, claude, gemini := fs[0], fs[1], fs[2]
 	u := providertest.Serve(t)
@@ -70,7 +70,7 @@ func TestAProviderThatIsGoneOrWithoutKeyFallsBack(t *testing.T) {
 	}
 }
 
-func TestTheIgnoredParamsAreOfTheModelThatAnswers(t *testing.T) {
+func TestIgnoredParamsAreThoseOfTheAnsweringModel(t *testing.T) {
 	p, own, other, by := gatewaytest.StartWithFallback(t, gatewaytest.Providers()[0], "MAX_RETRIES=0") // by a claude, which knows no seed
 	f := gatewaytest.Providers()[0]
 	own.Play(gatewaytest.JSON(503, `{}`))
@@ -88,7 +88,7 @@ func TestTheIgnoredParamsAreOfTheModelThatAnswers(t *testing.T) {
 	}
 }
 
-func TestFallbacksOfTheModelsFileAndOfTheSetting(t *testing.T) {
+func TestFallbacksComeFromTheModelsFileAndTheSetting(t *testing.T) {
 	fs := gatewaytest.Providers()
 	gpt, claude, gemini := fs[0], fs[1], fs[2]
 	file := filepath.Join(t.TempDir(), "models.yaml")
@@ -105,7 +105,7 @@ func TestFallbacksOfTheModelsFileAndOfTheSetting(t *testing.T) {
 	}
 }
 
-func TestModelsOfSettingsThatNobodyKnowsRefuseToStartUnlessDiscoveryMayFindThem(t *testing.T) {
+func TestUnknownModelsInSettingsRefuseToStartUnlessDiscoveryIsOn(t *testing.T) {
 	for _, setting := range []string{"FALLBACKS=gpt-4=no-such-model", "FALLBACKS=no-such-model=gpt-4", "DEFAULT_KEY_MODELS=gpt-4,no-such-model"} {
 		name, _, _ := strings.Cut(setting, "=")
 		p, err := gatewaytest.TryStart(t, setting)
@@ -122,7 +122,7 @@ func TestModelsOfSettingsThatNobodyKnowsRefuseToStartUnlessDiscoveryMayFindThem(
 	}
 }
 
-func TestASlowAnswerIsHedgedAndItsCallEnded(t *testing.T) {
+func TestSlowAnswerIsHedgedAndTheSlowCallCancelled(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			p, own, other, by := gatewaytest.StartWithFallback(t, f, "HEDGE_AFTER_MS=50")

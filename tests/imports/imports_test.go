@@ -28,7 +28,7 @@ var arrows = []struct {
 	{"web", []string{"modelgateway/", "github.com/gin-gonic", "gorm.io"}},
 }
 
-func TestEverythingPointsDown(t *testing.T) {
+func TestPackagesImportOnlyLowerLayers(t *testing.T) {
 	files := 0
 	root := gatewaytest.File(t, ".")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -34,7 +34,7 @@ func usage(t *testing.T, p *gatewaytest.Program, query string, credential ...str
 	return list
 }
 
-func TestUsageIsOnesOwn(t *testing.T) {
+func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=1000")...)
 		token := p.Login(t)
@@ -97,7 +97,7 @@ func TestUsageIsOnesOwn(t *testing.T) {
 	})
 }
 
-func TestUsageOfNobodyIsNotShown(t *testing.T) {
+func TestUsageNeedsACredential(t *testing.T) {
 	for _, mode := range []string{"REQUIRE_AUTH=false", "REQUIRE_AUTH=true"} {
 		p := gatewaytest.Start(t, mode, gatewaytest.JWTSecret)
 		if a := p.Get(t, "/v1/usage"); a.Status != 401 || a.APIError(t).Code != "missing_credentials" || a.Header.Get("WWW-Authenticate") != "Bearer" {
@@ -113,7 +113,7 @@ func TestUsageOfNobodyIsNotShown(t *testing.T) {
 	}
 }
 
-func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
+func TestUsageRefusesInvalidQueries(t *testing.T) {
 	p := gatewaytest.Start(t, gatewaytest.JWTSecret)
 	token := p.Login(t)
 	for query, param := range map[string]string{
@@ -155,7 +155,7 @@ func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-func TestUsageWithoutItsDatabaseIsAFaultOfOurs(t *testing.T) {
+func TestUsageWithoutItsDatabaseIsServiceUnavailable(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, gatewaytest.JWTSecret)...)
 		token := p.Login(t)

@@ -58,7 +58,7 @@ func none(bytes float64) bool { return bytes == 0 }
 
 func some(bytes float64) bool { return bytes > 0 }
 
-func TestMoreCallsThanSlotsAreRefusedAtOnceAndTheOthersGoOn(t *testing.T) {
+func TestCallsBeyondTheConcurrencyLimitAreRefusedAtOnce(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.Events(providertest.Hold, f.Start, f.Text("a")))
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_IN_FLIGHT=3", "MAX_IN_FLIGHT_PER_CALLER=2", "TRUSTED_PROXIES=127.0.0.0/8")
@@ -111,7 +111,7 @@ func announce(t *testing.T, p *gatewaytest.Program, head, part string) net.Conn 
 	return c
 }
 
-func TestBodiesInFlightAreBoundedAndGivenBackHoweverACallEnds(t *testing.T) {
+func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 	const most = 64 << 10
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("fine")))
@@ -154,7 +154,7 @@ func TestBodiesInFlightAreBoundedAndGivenBackHoweverACallEnds(t *testing.T) {
 	}
 }
 
-func TestAPanicGivesItsSlotAndItsBytesBack(t *testing.T) {
+func TestPanicReleasesItsSlotAndItsBytes(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	slots := inflight.New(1, 1, 1<<20)
 	chat := &controllers.Chat{Slots: slots, MaxBytes: 1 << 16, Now: time.Now} // there is no service behind it

@@ -8,7 +8,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestRateLimitsAnswerAsTheSpecificationSays(t *testing.T) {
+func TestRateLimitHeadersAndErrors(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "RATE_LIMIT_RPM=5", "AUTH_RATE_LIMIT_RPM=3")...)
 		for i := range 7 {
@@ -37,7 +37,7 @@ func TestRateLimitsAnswerAsTheSpecificationSays(t *testing.T) {
 	})
 }
 
-func TestForwardedAddressesAreBelievedFromTrustedProxiesAlone(t *testing.T) {
+func TestForwardedAddressesCountOnlyFromTrustedProxies(t *testing.T) {
 	forge := func(p *gatewaytest.Program) int {
 		limited := 0
 		for i := range 6 {
@@ -55,7 +55,7 @@ func TestForwardedAddressesAreBelievedFromTrustedProxiesAlone(t *testing.T) {
 	}
 }
 
-func TestR11EveryRouteThatMayBeTriedIsCounted(t *testing.T) {
+func TestEveryPublicRouteIsRateLimited(t *testing.T) {
 	const calls, tries = 1, 2
 	p := gatewaytest.Start(t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries), "TRUSTED_PROXIES=127.0.0.0/8")
 	for i, route := range []struct {

@@ -30,7 +30,7 @@ func early(t testing.TB) {
 	}
 }
 
-func TestWithoutRedisLimitsHoldByShareAndBudgetsDoNotCare(t *testing.T) {
+func TestWithoutRedisEachReplicaEnforcesItsShareAndBudgetsHold(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []struct {
 		name          string
@@ -72,7 +72,7 @@ func TestWithoutRedisLimitsHoldByShareAndBudgetsDoNotCare(t *testing.T) {
 	}
 }
 
-func TestAChangeHoldsOnTheOtherReplicaWithinASecond(t *testing.T) {
+func TestChangedLimitsReachTheOtherReplicaWithinASecond(t *testing.T) {
 	p := gatewaytest.StartReplicaPair(t)
 	here, there := p.Programs[0], p.Programs[1]
 	body := gatewaytest.PricedRequest(10, 10, 100, "patch", false) // costs 900 µ$, at most some 17,000
@@ -147,7 +147,7 @@ func TestAChangeHoldsOnTheOtherReplicaWithinASecond(t *testing.T) {
 	}
 }
 
-func TestTheSDKSeesLimitsAsWhatTheyAreAndTriesAgainWhereThatHelps(t *testing.T) {
+func TestOfficialSDKRetriesOnlyRateLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "models.yaml")
 	if err := os.WriteFile(file, []byte("models:\n  - {id: for-nothing, provider: openai, upstream: gpt-4, context: 8192, max_output: 4096}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestTheSDKSeesLimitsAsWhatTheyAreAndTriesAgainWhereThatHelps(t *testing.T) 
 }
 
 // A call that began under a longer window is of the day as well.
-func TestABudgetWhoseWindowIsMadeShorterIsNotOverdrawnByWhatRuns(t *testing.T) {
+func TestBudgetWithAShortenedWindowIsNotOverdrawnByRunningCalls(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.StartReplicaPair(t)
 	id, key := p.Programs[0].CreateLimitedKey(t, p.Token, `"budget_usd":1,"budget_window":"total"`)

@@ -131,7 +131,7 @@ func dashboard(t *testing.T) board {
 	return b
 }
 
-func TestEveryAlertSaysWhatItIs(t *testing.T) {
+func TestEveryAlertIsDocumentedAndTested(t *testing.T) {
 	all := alerts(t)
 	if len(all) < 10 {
 		t.Fatalf("%d alerts", len(all))
@@ -195,7 +195,7 @@ var (
 
 // A panel or an alert whose metric or label is misspelt shows nothing, and
 // nobody notices.
-func TestAlertsAndDashboardAskForWhatThereIs(t *testing.T) {
+func TestAlertsAndDashboardQueryExistingMetrics(t *testing.T) {
 	families := served(t)
 	labels := map[string][]string{"up": {"job", "instance"}}
 	for name, f := range families {

@@ -11,7 +11,7 @@ import (
 )
 
 // A setting that the compose file forgets would be dropped in silence.
-func TestTheComposeFilePassesEverySettingOn(t *testing.T) {
+func TestComposeFilePassesEverySetting(t *testing.T) {
 	text, err := os.ReadFile(gatewaytest.File(t, "docker-compose.yml"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestThePanelsFillTheirGrid(t *testing.T) {
+func TestDashboardPanelsFillTheirGrid(t *testing.T) {
 	b := dashboard(t)
 	const columns = 24
 	taken := map[[2]int]string{}
@@ -58,7 +58,7 @@ func TestThePanelsFillTheirGrid(t *testing.T) {
 	}
 }
 
-func TestEveryFileOfMonitoringIsWellFormed(t *testing.T) {
+func TestMonitoringFilesAreValidYAML(t *testing.T) {
 	files := 0
 	err := fs.WalkDir(os.DirFS(gatewaytest.File(t, ".")), "deploy", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".yml" {
@@ -85,7 +85,7 @@ type composeService struct {
 	DependsOn  yaml.Node `yaml:"depends_on"`
 }
 
-func TestMonitoringIsOnlyThereWhenItIsAskedFor(t *testing.T) {
+func TestMonitoringServicesNeedTheirProfile(t *testing.T) {
 	var file map[string]yaml.Node
 	readYAML(t, "docker-compose.yml", &file)
 	var services map[string]composeService

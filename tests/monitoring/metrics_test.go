@@ -10,7 +10,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestMetricsCountWhatWasDone(t *testing.T) {
+func TestMetricsCountRequestsTokensAndErrors(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	const ask = `{"model":"claude-haiku-4-5-20251001","messages":[{"role":"user","content":"hello"}]`
 	for range 3 {
@@ -49,7 +49,7 @@ func TestMetricsCountWhatWasDone(t *testing.T) {
 	}
 }
 
-func TestMetricsAreForTheirCollectorWhereATokenIsSet(t *testing.T) {
+func TestMetricsNeedTheTokenWhereOneIsSet(t *testing.T) {
 	p := gatewaytest.Start(t, "METRICS_TOKEN=collector-7f3a", "SIMULATOR=true")
 	for _, headers := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "collector-7f3a"}, {"X-API-Key", "collector-7f3a"}} {
 		if a := p.Call(t, "GET", "/metrics", "", headers...); a.Status != 401 || a.APIError(t).Type != "authentication_error" {
@@ -62,7 +62,7 @@ func TestMetricsAreForTheirCollectorWhereATokenIsSet(t *testing.T) {
 }
 
 // What promtool check metrics asks of them.
-func TestWhatIsServedIsAsPrometheusWantsIt(t *testing.T) {
+func TestMetricsFollowThePrometheusFormat(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	p.Chat(t, `{"model":"gemini-2.5-flash","stream":true,"messages":[{"role":"user","content":"hello"}]}`)
 	a := p.Get(t, "/metrics")

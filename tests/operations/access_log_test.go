@@ -108,7 +108,7 @@ func limitedKey(t testing.TB, p *gatewaytest.Program, token []string, limits str
 	return gatewaytest.Field(t, a, "id"), []string{"Authorization", "Bearer " + gatewaytest.Field(t, a, "key")}
 }
 
-func TestEveryRequestHasOneLineThatSaysWhatItCameTo(t *testing.T) {
+func TestEveryRequestHasOneAccessLogLine(t *testing.T) {
 	for _, format := range []string{"json", "text"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

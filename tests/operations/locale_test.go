@@ -13,10 +13,10 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestO20NoPlaceOrLanguageChangesAnAnswer runs the same requests in two places.
+// TestTimeZoneAndLocaleChangeNoAnswer runs the same requests in two places.
 // Kathmandu is a quarter of an hour off everybody's clock; in Turkish the small I
 // has no dot, and the capital i has one.
-func TestO20NoPlaceOrLanguageChangesAnAnswer(t *testing.T) {
+func TestTimeZoneAndLocaleChangeNoAnswer(t *testing.T) {
 	gatewaytest.RunAsProgram()
 	places := map[string][]string{
 		"here":  {"TZ=UTC", "LANG=C"},

@@ -40,7 +40,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return o.LogBuffer.Write(p)
 }
 
-func TestR14O16ALogThatGoesNowhereStopsNeitherRequestsNorTheEnd(t *testing.T) {
+func TestBlockedOrClosedLogDelaysNeitherRequestsNorShutdown(t *testing.T) {
 	id := strings.Repeat("i", 128) // makes lines long
 	for name, tt := range map[string]struct {
 		state    int32

@@ -10,9 +10,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestO7O16AnOutputThatIsFullOrClosedStopsNobody has every standard output that
+// TestFullOrClosedStandardOutputStopsNoRequest has every standard output that
 // takes no line. Standard error, where a program says why it dies, is no better.
-func TestO7O16AnOutputThatIsFullOrClosedStopsNobody(t *testing.T) {
+func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 	gatewaytest.RunAsProgram()
 	for name, prepare := range map[string]func(t *testing.T, cmd *exec.Cmd){
 		"a full disk": func(t *testing.T, cmd *exec.Cmd) {

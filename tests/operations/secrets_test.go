@@ -14,9 +14,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestO18NothingShowsTheInsideOfTheProgram looks for the doors that debugging
+// TestNoDebugEndpointOrStackTraceShowsASecret looks for the doors that debugging
 // leaves open, and at what signals make it print.
-func TestO18NothingShowsTheInsideOfTheProgram(t *testing.T) {
+func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
 	gatewaytest.RunAsProgram()
 	secrets := map[string]string{
 		"JWT_SECRET": "canary-jwt-0f9c2b7a64d18e5330bb1f6ad2c4e8971b", "JWT_SECRET_PREVIOUS": "canary-old-7be23d18e5330bb1f6ad2c4e8971b",
@@ -90,10 +90,10 @@ func findSecret(text string, secrets map[string]string) string {
 	return ""
 }
 
-// TestNoSecretIsEverToldToTheLog plants secrets everywhere they can be and
+// TestNoLogLineOrAnswerHoldsASecret plants secrets everywhere they can be and
 // drives what could tell them, at debug. Neither the log nor an answer, nor the
 // database, may hold one, in any encoding.
-func TestNoSecretIsEverToldToTheLog(t *testing.T) {
+func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
 	const (
 		jwtSecret = "canary-jwt-0f9c2b7a64d18e5330bb1f6ad2c4e8971b"
 		collector = "canary-metrics-token-5d1e9c"

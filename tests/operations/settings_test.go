@@ -7,7 +7,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestA11A12O12BadSettingsRefuseToStart(t *testing.T) {
+func TestInvalidSettingsRefuseToStart(t *testing.T) {
 	for _, settings := range [][]string{
 		{"PORT=eighty"},
 		{"REQUIRE_AUTH=ture"},

@@ -16,7 +16,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
+func TestBodyBeyondItsBoundIsNotRead(t *testing.T) {
 	p := gatewaytest.Start(t, "MAX_REQUEST_BYTES=4096")
 	for name, head := range map[string]string{
 		"announced": "Content-Length: 100000000\r\n\r\n{",
@@ -42,7 +42,7 @@ func TestABodyThatIsTooLargeIsNotRead(t *testing.T) {
 	}
 }
 
-func TestAClientThatStopsMidBodyDoesNotHoldOn(t *testing.T) {
+func TestClientThatStopsMidBodyIsDisconnected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a read deadline")
 	}
@@ -63,7 +63,7 @@ func TestAClientThatStopsMidBodyDoesNotHoldOn(t *testing.T) {
 
 // What is announced costs its sender nothing: neither memory nor the room for
 // the bodies of others may be given for it.
-func TestR13AnAnnouncedBodyTakesNoRoomBeforeItComes(t *testing.T) {
+func TestAnnouncedBodyUsesNoMemoryBeforeItArrives(t *testing.T) {
 	const clients = 64
 	for name, announced := range map[string]int{"1 MiB": 1 << 20, "32 MiB": 32 << 20} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func configured(t testing.TB, u *providertest.Upstream, settings ...string) *gat
 	return gatewaytest.Start(t, settings...)
 }
 
-func TestQ1BodiesOfAccountsAndChatsEndAtTheirBound(t *testing.T) {
+func TestBodyBoundsOfAccountAndChatRequests(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	token := p.Login(t)
 	const small, large = 64 << 10, 32 << 20

@@ -7,7 +7,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestEveryFailureHasTheOneShape(t *testing.T) {
+func TestEveryErrorHasTheSameShape(t *testing.T) {
 	p := gatewaytest.Start(t, "MAX_REQUEST_BYTES=4096")
 	const chat = "/v1/chat/completions"
 	for _, tt := range []struct {

@@ -11,7 +11,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestRequestIDsAreKeptWhenSane(t *testing.T) {
+func TestValidRequestIDsAreKept(t *testing.T) {
 	p := gatewaytest.Start(t)
 	for given, kept := range map[string]bool{
 		"abc-123_X.y:z": true, "": false, "a b": false, "a\"b": false, strings.Repeat("x", 129): false, "é": false, "{}": false,
@@ -27,7 +27,7 @@ func TestRequestIDsAreKeptWhenSane(t *testing.T) {
 	}
 }
 
-func TestCORSIsOffUnlessAskedFor(t *testing.T) {
+func TestCORSIsOffUnlessConfigured(t *testing.T) {
 	if a := gatewaytest.Start(t).Call(t, "GET", "/v1/models", "", "Origin", "https://a.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("on by default")
 	}
@@ -54,7 +54,7 @@ func TestCORSIsOffUnlessAskedFor(t *testing.T) {
 	}
 }
 
-func TestQ16NothingAClientSaysBreaksALineOfTheLogOrAHeader(t *testing.T) {
+func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
 	u := providertest.Serve(t)
 	p := configured(t, u, "CORS_ALLOWED_ORIGINS=https://a.example")
 	const evil = "a\r\nX-Injected: 1\r\n\r\n{\"level\":\"ERROR\"}\u001b[31m\u2028\u202e"
@@ -119,7 +119,7 @@ func TestQ16NothingAClientSaysBreaksALineOfTheLogOrAHeader(t *testing.T) {
 	}
 }
 
-func TestQ19HeadAndOptionsGiveNothingAway(t *testing.T) {
+func TestHeadAndOptionsRevealNothing(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	for _, path := range []string{"/health", "/livez", "/readyz"} {
 		if a := p.Call(t, "HEAD", path, ""); a.Status != 200 || a.Body != "" {

@@ -13,39 +13,39 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestQ2Q3Q4Q5Q6Q7Q8Q9WhatIsWrongReachesNoUpstream(t *testing.T) {
+func TestInvalidRequestsReachNoUpstream(t *testing.T) {
 	u := providertest.Serve(t, gatewaytest.JSON(200, `{}`))
 	p := configured(t, u)
 	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
 	for name, body := range map[string]string{
-		"Q2 too deep":                   `{"model":"<>",` + gatewaytest.HiMessages + `,"x":` + deep + `}`,
-		"Q3 the model twice":            `{"model":"<>","model":"<>",` + gatewaytest.HiMessages + `}`,
-		"Q3 twice, once escaped":        `{"model":"<>",` + gatewaytest.HiMessages + `,"mod\u0065l":"<>"}`,
-		"Q3 a role twice":               `{"model":"<>","messages":[{"role":"user","role":"user","content":"hi"}]}`,
-		"Q4 in capitals":                `{"MODEL":"<>",` + gatewaytest.HiMessages + `}`,
-		"Q4 messages in capitals":       `{"model":"<>","Messages":[{"role":"user","content":"hi"}]}`,
-		"Q5 bytes behind":               `{"model":"<>",` + gatewaytest.HiMessages + `}x`,
-		"Q5 a request behind":           `{"model":"<>",` + gatewaytest.HiMessages + `}{"model":"<>",` + gatewaytest.HiMessages + `}`,
-		"Q5 NUL behind":                 `{"model":"<>",` + gatewaytest.HiMessages + "}\x00",
-		"Q6 NaN":                        `{"model":"<>",` + gatewaytest.HiMessages + `,"temperature":NaN}`,
-		"Q6 1e400":                      `{"model":"<>",` + gatewaytest.HiMessages + `,"top_p":1e400}`,
-		"Q6 a fraction of tokens":       `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":1.5}`,
-		"Q6 tokens below zero":          `{"model":"<>",` + gatewaytest.HiMessages + `,"max_completion_tokens":-5}`,
-		"Q6 no tokens":                  `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":0}`,
-		"Q6 tokens in words":            `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":"9"}`,
-		"Q7 bytes that are no text":     `{"model":"<>","messages":[{"role":"user","content":"` + "\xff\xfe" + `"}]}`,
-		"Q7 a half of a character":      `{"model":"<>","messages":[{"role":"user","content":"\ud83d"}]}`,
-		"Q7 overlong":                   `{"model":"<>","messages":[{"role":"user","content":"` + "\xc0\xaf" + `"}]}`,
-		"Q7 in a field nobody knows":    `{"model":"<>",` + gatewaytest.HiMessages + `,"x":"` + "\xff" + `"}`,
-		"Q8 NUL in the model":           `{"model":"<>\u0000",` + gatewaytest.HiMessages + `}`,
-		"Q9 no messages":                `{"model":"<>","messages":[]}`,
-		"Q9 an unknown role":            `{"model":"<>","messages":[{"role":"Function","content":"hi"}]}`,
-		"Q9 a function without name":    `{"model":"<>","messages":[{"role":"user","content":"hi"},{"role":"function","content":"1"}]}`,
-		"Q9 a tool's answer without id": `{"model":"<>","messages":[{"role":"user","content":"hi"},{"role":"tool","content":"1"}]}`,
+		"too deep":                   `{"model":"<>",` + gatewaytest.HiMessages + `,"x":` + deep + `}`,
+		"the model twice":            `{"model":"<>","model":"<>",` + gatewaytest.HiMessages + `}`,
+		"twice, once escaped":        `{"model":"<>",` + gatewaytest.HiMessages + `,"mod\u0065l":"<>"}`,
+		"a role twice":               `{"model":"<>","messages":[{"role":"user","role":"user","content":"hi"}]}`,
+		"in capitals":                `{"MODEL":"<>",` + gatewaytest.HiMessages + `}`,
+		"messages in capitals":       `{"model":"<>","Messages":[{"role":"user","content":"hi"}]}`,
+		"bytes behind":               `{"model":"<>",` + gatewaytest.HiMessages + `}x`,
+		"a request behind":           `{"model":"<>",` + gatewaytest.HiMessages + `}{"model":"<>",` + gatewaytest.HiMessages + `}`,
+		"NUL behind":                 `{"model":"<>",` + gatewaytest.HiMessages + "}\x00",
+		"NaN":                        `{"model":"<>",` + gatewaytest.HiMessages + `,"temperature":NaN}`,
+		"1e400":                      `{"model":"<>",` + gatewaytest.HiMessages + `,"top_p":1e400}`,
+		"a fraction of tokens":       `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":1.5}`,
+		"tokens below zero":          `{"model":"<>",` + gatewaytest.HiMessages + `,"max_completion_tokens":-5}`,
+		"no tokens":                  `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":0}`,
+		"tokens in words":            `{"model":"<>",` + gatewaytest.HiMessages + `,"max_tokens":"9"}`,
+		"bytes that are no text":     `{"model":"<>","messages":[{"role":"user","content":"` + "\xff\xfe" + `"}]}`,
+		"a half of a character":      `{"model":"<>","messages":[{"role":"user","content":"\ud83d"}]}`,
+		"overlong":                   `{"model":"<>","messages":[{"role":"user","content":"` + "\xc0\xaf" + `"}]}`,
+		"in a field nobody knows":    `{"model":"<>",` + gatewaytest.HiMessages + `,"x":"` + "\xff" + `"}`,
+		"NUL in the model":           `{"model":"<>\u0000",` + gatewaytest.HiMessages + `}`,
+		"no messages":                `{"model":"<>","messages":[]}`,
+		"an unknown role":            `{"model":"<>","messages":[{"role":"Function","content":"hi"}]}`,
+		"a function without name":    `{"model":"<>","messages":[{"role":"user","content":"hi"},{"role":"function","content":"1"}]}`,
+		"a tool's answer without id": `{"model":"<>","messages":[{"role":"user","content":"hi"},{"role":"tool","content":"1"}]}`,
 	} {
 		for _, f := range gatewaytest.Providers() {
 			want := 400
-			if strings.HasPrefix(name, "Q8") {
+			if strings.HasPrefix(name, "NUL in ") {
 				want = 404
 			}
 			a := p.Chat(t, strings.ReplaceAll(body, "<>", f.Model))
@@ -55,8 +55,8 @@ func TestQ2Q3Q4Q5Q6Q7Q8Q9WhatIsWrongReachesNoUpstream(t *testing.T) {
 		}
 	}
 	for name, body := range map[string]string{
-		"Q2 too deep": `{"email":"a@x.com","password":"correct horse","name":"n","x":` + deep + `}`, "Q3 twice": `{"email":"a@x.com","email":"b@x.com","password":"correct horse","name":"n"}`,
-		"Q4 in capitals": `{"EMAIL":"a@x.com","password":"correct horse","name":"n"}`, "Q5 bytes behind": gatewaytest.Ada + "x", "Q7 no text": strings.Replace(gatewaytest.Ada, "correct", "\xff", 1),
+		"too deep": `{"email":"a@x.com","password":"correct horse","name":"n","x":` + deep + `}`, "twice": `{"email":"a@x.com","email":"b@x.com","password":"correct horse","name":"n"}`,
+		"in capitals": `{"EMAIL":"a@x.com","password":"correct horse","name":"n"}`, "bytes behind": gatewaytest.Ada + "x", "no text": strings.Replace(gatewaytest.Ada, "correct", "\xff", 1),
 	} {
 		for _, path := range []string{"/auth/register", "/auth/login"} {
 			if a := p.Call(t, "POST", path, body); a.Status != 400 {
@@ -69,7 +69,7 @@ func TestQ2Q3Q4Q5Q6Q7Q8Q9WhatIsWrongReachesNoUpstream(t *testing.T) {
 	}
 }
 
-func TestQ9NullIsAbsentInEveryField(t *testing.T) {
+func TestNullMeansAbsentInEveryField(t *testing.T) {
 	u := providertest.Serve(t)
 	p := configured(t, u)
 	fields := func(of reflect.Type) (names []string) {
@@ -120,7 +120,7 @@ func TestQ9NullIsAbsentInEveryField(t *testing.T) {
 	}
 }
 
-func TestQ9AHundredThousandMessagesAreServedInGoodTime(t *testing.T) {
+func TestHundredThousandMessagesAreServedWithinTheirBound(t *testing.T) {
 	const many = 100_000
 	u := providertest.Serve(t)
 	p := configured(t, u, "LOG_LEVEL=info")

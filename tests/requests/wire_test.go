@@ -87,7 +87,7 @@ func chunked(body string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", l
 
 func length(n int) string { return "Content-Length: " + strconv.Itoa(n) + "\r\n" }
 
-func TestQ13RequestsThatCanBeReadInTwoWaysEndTheirConnection(t *testing.T) {
+func TestAmbiguousRequestsEndTheirConnection(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	whole, chunks := gatewaytest.Hello+behind, chunked(gatewaytest.Hello)+behind
 	for name, tt := range map[string]struct {
@@ -142,7 +142,7 @@ func TestQ13RequestsThatCanBeReadInTwoWaysEndTheirConnection(t *testing.T) {
 	}
 }
 
-func TestQ13AFoldedLineIsOneValueAndNoHeaderOfItsOwn(t *testing.T) {
+func TestFoldedHeaderLineIsOneValue(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	_, key := p.CreateKey(t, p.Login(t))
 	const list = "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -161,7 +161,7 @@ func TestQ13AFoldedLineIsOneValueAndNoHeaderOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestQ15HeadersBeyondTheirBoundAreRefused(t *testing.T) {
+func TestHeadersBeyondTheirBoundAreRefused(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	lines := func(n, size int) string {
 		var b strings.Builder
@@ -205,7 +205,7 @@ func TestQ15HeadersBeyondTheirBoundAreRefused(t *testing.T) {
 	}
 }
 
-func TestQ17NoSpellingOfAPathPassesTheGuard(t *testing.T) {
+func TestNoPathSpellingBypassesAuthentication(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	_, key := p.CreateKey(t, p.Login(t))
 	ask := func(method, target, headers, body string) (gatewaytest.Answer, bool) {

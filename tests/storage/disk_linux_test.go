@@ -11,10 +11,10 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestO7AFullDiskEndsWritesAndNothingElse fills the disk under the embedded
+// TestFullDiskFailsOnlyWrites fills the disk under the embedded
 // database: what needs no write goes on, nothing is acknowledged that is not
 // kept, and with room everything is as before.
-func TestO7AFullDiskEndsWritesAndNothingElse(t *testing.T) {
+func TestFullDiskFailsOnlyWrites(t *testing.T) {
 	disk := smallDisk(t)
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+filepath.Join(disk, "gateway.db"))
 	token := p.Login(t)

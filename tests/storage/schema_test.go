@@ -89,9 +89,9 @@ func (k *kept) insert(t *testing.T, db *sql.DB) {
 	gatewaytest.Execute(t, db, newKey, key.id, key.userID, key.name, key.hash, key.prefix, key.created, key.used, key.revoked)
 }
 
-// TestO11FormerSchemasAreBroughtUpWithWhatTheyHold starts the gateway on each
+// TestFormerSchemasAreMigratedWithTheirData starts the gateway on each
 // schema that there has been.
-func TestO11FormerSchemasAreBroughtUpWithWhatTheyHold(t *testing.T) {
+func TestFormerSchemasAreMigratedWithTheirData(t *testing.T) {
 	bases(t, func(t *testing.T, fresh func() string) {
 		var k kept
 		address := fresh()
@@ -132,9 +132,9 @@ func TestO11FormerSchemasAreBroughtUpWithWhatTheyHold(t *testing.T) {
 	})
 }
 
-// TestO11AFormerVersionWorksOnTheNewSchema does what replicas of the former
+// TestFormerVersionWorksOnTheNewSchema does what replicas of the former
 // version do while this one serves: each sees what the other does.
-func TestO11AFormerVersionWorksOnTheNewSchema(t *testing.T) {
+func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 	bases(t, func(t *testing.T, fresh func() string) {
 		var k kept
 		k.make(t, fresh())
@@ -173,9 +173,9 @@ func TestO11AFormerVersionWorksOnTheNewSchema(t *testing.T) {
 	})
 }
 
-// TestO11ThisVersionWorksOnALaterSchema adds what a later version may: columns
+// TestThisVersionWorksOnALaterSchema adds what a later version may: columns
 // with a default, tables, and its own number.
-func TestO11ThisVersionWorksOnALaterSchema(t *testing.T) {
+func TestThisVersionWorksOnALaterSchema(t *testing.T) {
 	bases(t, func(t *testing.T, fresh func() string) {
 		address := fresh()
 		var k kept

@@ -13,19 +13,19 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestO1O2ADatabaseThatComesLate(t *testing.T) {
+func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {
 	server := servertest.StartPostgres(t)
 	server.Stop()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	if a := p.Get(t, "/health"); a.Status != 503 || !strings.Contains(a.Body, `"status":"unhealthy"`) {
-		t.Errorf("O1 health: %d %s", a.Status, a.Body)
+		t.Errorf("health: %d %s", a.Status, a.Body)
 	}
 	key := "mgw_" + strings.Repeat("a", 40)
 	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 401 && a.Status != 503 {
-		t.Errorf("O1 chat: %d %s", a.Status, a.Body)
+		t.Errorf("chat: %d %s", a.Status, a.Body)
 	}
 	if a := p.Call(t, "POST", "/auth/register", gatewaytest.Ada); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
-		t.Errorf("O1 register: %d %s", a.Status, a.Body)
+		t.Errorf("register: %d %s", a.Status, a.Body)
 	}
 	server.Restart()
 	gatewaytest.Until(t, "the gateway is ready", func() bool { return p.Get(t, "/readyz").Status == 200 })
@@ -38,14 +38,14 @@ func TestO1O2ADatabaseThatComesLate(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // what is cached is good for a second
 	for _, credential := range [][]string{{"Authorization", "Bearer " + key}, token} {
 		if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
-			t.Errorf("O2 a good credential while the database is gone: %d %s", a.Status, a.Body)
+			t.Errorf("a good credential while the database is gone: %d %s", a.Status, a.Body)
 		}
 	}
 	server.Restart()
 	gatewaytest.Until(t, "the key works again", func() bool { return p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key).Status == 200 })
 }
 
-func TestO2OpenModeServesWithoutItsDatabase(t *testing.T) {
+func TestOpenModeServesWithoutItsDatabase(t *testing.T) {
 	server := servertest.StartPostgres(t)
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL)
 	token := p.Login(t)
@@ -63,7 +63,7 @@ func TestO2OpenModeServesWithoutItsDatabase(t *testing.T) {
 	}
 }
 
-func TestO5ADatabaseWithoutConnectionsLeftIsOurFaultNotTheCallers(t *testing.T) {
+func TestExhaustedDatabaseConnectionsAreServiceUnavailable(t *testing.T) {
 	server := servertest.StartPostgres(t, "max_connections=8")
 	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=" + server.URL}
 	first := gatewaytest.Start(t, settings...)

@@ -13,7 +13,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestAClientThatLeavesCancelsItsUpstream(t *testing.T) {
+func TestClientDisconnectCancelsTheUpstreamCall(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for name, tt := range map[string]struct {
 			script  providertest.Script
@@ -57,7 +57,7 @@ func TestAClientThatLeavesCancelsItsUpstream(t *testing.T) {
 	})
 }
 
-func TestNothingIsLeftBehindByClientsThatLeave(t *testing.T) {
+func TestClientDisconnectLeavesNoGoroutine(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)

@@ -38,7 +38,7 @@ func pacer(ctx context.Context, t *testing.T, pieces ...string) (address string,
 	}
 }
 
-func TestR19NothingHoldsAnEventBack(t *testing.T) {
+func TestEventsAreForwardedAtOnce(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -10,7 +10,7 @@ import (
 )
 
 // A picture arrives as one line of up to 16 MiB.
-func TestR1ALineOfSixteenMiBPassesAndALongerOneIsAnError(t *testing.T) {
+func TestLineOf16MiBPassesAndALongerOneIsAnError(t *testing.T) {
 	const bound = 16 << 20
 	long := strings.Repeat("x", bound+64<<10)
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {

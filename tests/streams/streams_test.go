@@ -56,7 +56,7 @@ func TestAnswersAndStreamsOfEveryProvider(t *testing.T) {
 	})
 }
 
-func TestAStreamThatBreaksOffIsNeverShownAsTheEnd(t *testing.T) {
+func TestInterruptedStreamNeverLooksComplete(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for name, script := range map[string]providertest.Script{
 			"truncated": gatewaytest.Events(providertest.Proper, f.Start, f.Text("par")),
@@ -77,7 +77,7 @@ func TestAStreamThatBreaksOffIsNeverShownAsTheEnd(t *testing.T) {
 	})
 }
 
-func TestAnErrorThatComesFirstKeepsItsStatus(t *testing.T) {
+func TestErrorBeforeTheFirstEventKeepsItsStatus(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for name, script := range map[string]providertest.Script{
 			"error event":  gatewaytest.Events(providertest.Proper, f.ErrorEvent),
@@ -105,7 +105,7 @@ func TestAnErrorThatComesFirstKeepsItsStatus(t *testing.T) {
 	}, "LOG_LEVEL=info", "MAX_RETRIES=1")
 }
 
-func TestSilenceIsFilledWithComments(t *testing.T) {
+func TestSilentStreamsAreKeptAliveWithComments(t *testing.T) {
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "STREAM_KEEPALIVE_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=3")
@@ -116,7 +116,7 @@ func TestSilenceIsFilledWithComments(t *testing.T) {
 	}
 }
 
-func TestLiveStreamsFinishWhenTheGatewayStops(t *testing.T) {
+func TestLiveStreamsFinishDuringShutdown(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", "SHUTDOWN_GRACE_SECONDS=20")
 	f := gatewaytest.Providers()[0]
 	body := strings.Replace(f.Request(gatewaytest.Streaming), `"hi"`, gatewaytest.Quote(strings.Repeat("a long story ", 10)), 1)
@@ -145,7 +145,7 @@ func TestLiveStreamsFinishWhenTheGatewayStops(t *testing.T) {
 	}
 }
 
-func TestWhatAnUpstreamGetsWrongDoesNotCutAStream(t *testing.T) {
+func TestInvalidUTF8FromAnUpstreamDoesNotCutAStream(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	odd := "data: {\"id\":\"x\",\"model\":\"m\",\"odd\":{\"a\":\"\xff\"},\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"},\"logprobs\":{\"content\":[{\"token\":\"\xff\"}]},\"finish_reason\":null}]}\n\n"
 	u := providertest.Serve(t, gatewaytest.Events(providertest.Proper, f.Start, odd, f.End))

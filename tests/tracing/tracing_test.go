@@ -164,7 +164,7 @@ func carried(t testing.TB, r providertest.Request, s *tracepb.Span) {
 // conventional are the providers' names in the conventions.
 var conventional = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
 
-func TestATraceShowsTheRequestTheChatAndEachAttempt(t *testing.T) {
+func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		for _, members := range []string{"", gatewaytest.Streaming} {
 			t.Run(f.Name+members, func(t *testing.T) {
@@ -244,7 +244,7 @@ func (c *traceCollector) clean(t testing.TB) {
 	}
 }
 
-func TestATraceShowsAFallback(t *testing.T) {
+func TestTraceShowsAFallback(t *testing.T) {
 	for _, members := range []string{"", gatewaytest.Streaming} {
 		f := gatewaytest.Providers()[0]
 		c := collect(t)
@@ -265,7 +265,7 @@ func TestATraceShowsAFallback(t *testing.T) {
 	}
 }
 
-func TestATraceEndsHoweverAStreamDoes(t *testing.T) {
+func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	c, u := collect(t), providertest.Serve(t)
 	p := gatewaytest.Start(t, append(c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "OTEL_SERVICE_NAME=edge", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc")...)
@@ -302,7 +302,7 @@ func TestATraceEndsHoweverAStreamDoes(t *testing.T) {
 	}
 }
 
-func TestAClientDecidesByItsFlagWhetherItsTraceIsKept(t *testing.T) {
+func TestSampledFlagOfTheClientDecidesAboutItsTrace(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	c, u := collect(t), providertest.Serve(t, f.WholeAnswer("", "fine"))
 	p := gatewaytest.Start(t, append(c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)...)
@@ -320,7 +320,7 @@ func TestAClientDecidesByItsFlagWhetherItsTraceIsKept(t *testing.T) {
 	check(t, c.wait(t, 2)[1], "GET", tracepb.Span_SPAN_KIND_SERVER, nil, map[string]any{"url.path": nil, "http.response.status_code": 404})
 }
 
-func TestNoContextIsPassedOnWithoutTracing(t *testing.T) {
+func TestNoTraceContextIsForwardedWithoutTracing(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	for name, settings := range map[string][]string{
 		"off":      {},
@@ -339,7 +339,7 @@ func TestNoContextIsPassedOnWithoutTracing(t *testing.T) {
 	}
 }
 
-func TestACollectorThatIsGoneOrFrozenCostsRequestsNothing(t *testing.T) {
+func TestUnreachableOrFrozenCollectorDelaysNoRequest(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -375,7 +375,7 @@ func TestACollectorThatIsGoneOrFrozenCostsRequestsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereForTracesRefusesToStart(t *testing.T) {
+func TestUnsupportedTraceSettingsRefuseToStart(t *testing.T) {
 	_, err := gatewaytest.TryStart(t, "OTEL_TRACES_EXPORTER=zipkin", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_SAMPLER=sometimes")
 	for _, name := range []string{"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_TRACES_SAMPLER"} {
 		if err == nil || !strings.Contains(err.Error(), name+": ") {

@@ -18,9 +18,9 @@ func body(kind, text string) providertest.Script {
 	return providertest.Script{Header: http.Header{"Content-Type": {kind}}, Pieces: [][]byte{[]byte(text)}}
 }
 
-// TestU6WhatIsNoAnswerIsAProviderError has bodies under a status of success that
+// TestUnusableAnswersAreProviderErrors has bodies under a status of success that
 // are of no use.
-func TestU6WhatIsNoAnswerIsAProviderError(t *testing.T) {
+func TestUnusableAnswersAreProviderErrors(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			u := providertest.Serve(t)
@@ -113,7 +113,7 @@ func withFirst(f gatewaytest.Provider, data string) providertest.Script {
 	return gatewaytest.Events(providertest.Proper, f.Start, "data: "+data+"\n\n", f.Text("a"), f.Text("b"), f.End)
 }
 
-func TestU7HowAStreamIsWrittenChangesNothing(t *testing.T) {
+func TestEquivalentStreamEncodingsGiveTheSameAnswer(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for _, tt := range odds(f) {
 			u.Play(tt.script)
@@ -167,9 +167,9 @@ func chunks(t testing.TB, s gatewaytest.Answer) []shown {
 	return all
 }
 
-// TestU7AMalformedStreamIsNeverShownAsWhole has what no reader can make sense
+// TestMalformedStreamNeverLooksComplete has what no reader can make sense
 // of, behind a part that was sound.
-func TestU7AMalformedStreamIsNeverShownAsWhole(t *testing.T) {
+func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			u := providertest.Serve(t)
@@ -202,9 +202,9 @@ func TestU7AMalformedStreamIsNeverShownAsWhole(t *testing.T) {
 	}
 }
 
-// TestU13ChunksOfOneStreamAgree has an upstream whose every event claims to be of
+// TestChunksOfOneStreamShareIDModelAndTime has an upstream whose every event claims to be of
 // another answer.
-func TestU13ChunksOfOneStreamAgree(t *testing.T) {
+func TestChunksOfOneStreamShareIDModelAndTime(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		other := func(s, id string) string {
 			return strings.NewReplacer(`"id":"x"`, `"id":"`+id+`"`, `"responseId":"x"`, `"responseId":"`+id+`"`, `"created":5`, `"created":`+strconv.Itoa(len(id)),
@@ -255,9 +255,9 @@ func counts(n string) string {
 	return "{" + strings.Join(members, ",") + `,"prompt_tokens_details":{"cached_tokens":` + n + `},"completion_tokens_details":{"reasoning_tokens":` + n + `}}`
 }
 
-// TestU14AbsurdUsageCostsNoAnswer has counts that are none. The answer was
+// TestAbsurdUsageDoesNotSpoilAnAnswer has counts that are none. The answer was
 // good, and was paid for: it comes, with counts that make sense or without any.
-func TestU14AbsurdUsageCostsNoAnswer(t *testing.T) {
+func TestAbsurdUsageDoesNotSpoilAnAnswer(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for _, usage := range []string{
 			"", "null", "{}", counts("-1"), counts("-9223372036854775808"), counts("0"), counts("9223372036854775807"), counts("18446744073709551616"),

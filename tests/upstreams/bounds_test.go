@@ -123,7 +123,7 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-func TestU1ABodyWithoutEndIsCutAtItsBound(t *testing.T) {
+func TestEndlessUpstreamBodyIsCutAtItsBound(t *testing.T) {
 	const (
 		mostTaken     = 64 << 20  // bytes: the bound, and what was on its way
 		mostAllocated = 320 << 20 // bytes, to grow to the bound step by step
@@ -169,9 +169,9 @@ func TestU1ABodyWithoutEndIsCutAtItsBound(t *testing.T) {
 	}
 }
 
-// TestU1ACompressedBodyIsNotInflated sends 200 MiB in 200 KiB, which nobody
+// TestUnrequestedCompressionIsNotInflated sends 200 MiB in 200 KiB, which nobody
 // asked for.
-func TestU1ACompressedBodyIsNotInflated(t *testing.T) {
+func TestUnrequestedCompressionIsNotInflated(t *testing.T) {
 	var member bytes.Buffer
 	w := gzip.NewWriter(&member)
 	_, _ = w.Write(bytes.Repeat([]byte(" "), 1<<20))
@@ -194,7 +194,7 @@ func TestU1ACompressedBodyIsNotInflated(t *testing.T) {
 	}, "MAX_RETRIES=0")
 }
 
-func TestU1AHeaderWithoutEndIsCutAtItsBound(t *testing.T) {
+func TestEndlessUpstreamHeaderIsCutAtItsBound(t *testing.T) {
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 	long := strings.Repeat("a", 64<<10)
 	lines := strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 64)
@@ -225,9 +225,9 @@ func TestU1AHeaderWithoutEndIsCutAtItsBound(t *testing.T) {
 	}
 }
 
-// TestU3ASlowDripIsCutByTheIdleTimeOut holds that what is bounded is a silence,
+// TestIdleTimeoutBoundsSilenceNotTheWholeAnswer holds that what is bounded is a silence,
 // and not the whole: what drips for longer than either time-out comes whole.
-func TestU3ASlowDripIsCutByTheIdleTimeOut(t *testing.T) {
+func TestIdleTimeoutBoundsSilenceNotTheWholeAnswer(t *testing.T) {
 	const gap, idle, pieces, never = 250 * time.Millisecond, 2 * time.Second, 11, time.Hour
 	const answers, streams = "application/json", "text/event-stream"
 	for _, f := range gatewaytest.Providers() {

@@ -12,10 +12,10 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestU4AnUpstreamThatSaysNothingIsATimeOut has every way of holding a caller
+// TestSilentUpstreamIsATimeout has every way of holding a caller
 // without an answer. The prompt of 8 MiB is more than the sockets take by
 // themselves.
-func TestU4AnUpstreamThatSaysNothingIsATimeOut(t *testing.T) {
+func TestSilentUpstreamIsATimeout(t *testing.T) {
 	large := strings.Repeat("a long prompt ", 8<<20/len("a long prompt "))
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
@@ -56,9 +56,9 @@ func TestU4AnUpstreamThatSaysNothingIsATimeOut(t *testing.T) {
 	}
 }
 
-// TestU5AConnectionThatBreaksIsAnErrorAtEveryPhase breaks it with a reset and
+// TestBrokenConnectionIsAnErrorAtEveryPhase breaks it with a reset and
 // with a proper end of the connection, which is none of the answer.
-func TestU5AConnectionThatBreaksIsAnErrorAtEveryPhase(t *testing.T) {
+func TestBrokenConnectionIsAnErrorAtEveryPhase(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			u := newRawUpstream(t)

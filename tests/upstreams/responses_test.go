@@ -16,9 +16,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestU2AnEndlessStreamIsEndedAtItsLongest has an upstream that never falls
+// TestEndlessStreamEndsAtItsMaximumDuration has an upstream that never falls
 // silent and never ends.
-func TestU2AnEndlessStreamIsEndedAtItsLongest(t *testing.T) {
+func TestEndlessStreamEndsAtItsMaximumDuration(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			u := gatewaytest.NewFuncUpstream(t)
@@ -42,9 +42,9 @@ func TestU2AnEndlessStreamIsEndedAtItsLongest(t *testing.T) {
 	}
 }
 
-// TestU8RedirectsAreNotFollowed has a trap wherever a redirect could lead: to
+// TestUpstreamRedirectsAreNotFollowed has a trap wherever a redirect could lead: to
 // ourselves, to the service that clouds keep their secrets at, back to the start.
-func TestU8RedirectsAreNotFollowed(t *testing.T) {
+func TestUpstreamRedirectsAreNotFollowed(t *testing.T) {
 	var trapped atomic.Int32
 	trap := newRawUpstream(t)
 	trap.serve(func(*net.TCPConn) { trapped.Add(1) })
@@ -104,9 +104,9 @@ func inKind(f gatewaytest.Provider, message string) string {
 	}
 }
 
-// TestU9ARefusedKeyIsNotTheCallersFault has the refusals that concern who the
+// TestRefusedUpstreamKeyIsAGatewayError has the refusals that concern who the
 // gateway is to its provider: no caller may take them for his own 401 or 403.
-func TestU9ARefusedKeyIsNotTheCallersFault(t *testing.T) {
+func TestRefusedUpstreamKeyIsAGatewayError(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		for i, status := range []int{401, 402, 403, 407} {
 			t.Run(f.Name+"/"+strconv.Itoa(status), func(t *testing.T) {
@@ -124,9 +124,9 @@ func TestU9ARefusedKeyIsNotTheCallersFault(t *testing.T) {
 	}
 }
 
-// TestU11ErrorsOfUpstreamsAreCleaned has everything that an upstream's error may
+// TestUpstreamErrorMessagesAreSanitised has everything that an upstream's error may
 // tell of the gateway's operator. What is told of the request stays.
-func TestU11ErrorsOfUpstreamsAreCleaned(t *testing.T) {
+func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 	const told = "max_tokens is too large: 5 > 4."
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
@@ -182,9 +182,9 @@ func cleaned(t testing.TB, body, told string) {
 	}
 }
 
-// TestU12HeadersOfUpstreamsStayBehind lets the client see the gateway's own
+// TestUpstreamHeadersAreNotForwarded lets the client see the gateway's own
 // headers and no other, whatever becomes of the call.
-func TestU12HeadersOfUpstreamsStayBehind(t *testing.T) {
+func TestUpstreamHeadersAreNotForwarded(t *testing.T) {
 	ours := []string{"Content-Type", "Content-Length", "Date", "Cache-Control", "X-Accel-Buffering", "X-Content-Type-Options", "X-Request-Id", "X-Should-Retry", "Retry-After", "Openai-Processing-Ms", "Connection", "Transfer-Encoding"}
 	foreign := http.Header{"Connection": {"X-Hop, keep-alive"}, "Trailer": {"X-Trailer"}}
 	for _, name := range []string{

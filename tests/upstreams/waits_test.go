@@ -8,7 +8,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func TestAnUpstreamThatDoesNotAnswerIsATimeOut(t *testing.T) {
+func TestUnansweredCallIsATimeout(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.Events(providertest.Hold))
 		for _, members := range []string{"", gatewaytest.Streaming} {
@@ -20,7 +20,7 @@ func TestAnUpstreamThatDoesNotAnswerIsATimeOut(t *testing.T) {
 	}, "UPSTREAM_TIMEOUT_SECONDS=1")
 }
 
-func TestTheWaitAnUpstreamAsksForIsPassedOn(t *testing.T) {
+func TestRetryAfterOfAnUpstreamIsPassedOn(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
