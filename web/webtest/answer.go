@@ -13,13 +13,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// answer is what came back. It is not whole when the client stopped reading or
-// the connection broke.
+// answer is what the client received. It is not complete when the client stopped
+// reading or the connection broke.
 type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	whole  bool
+	status   int
+	header   http.Header
+	body     []byte
+	complete bool
 }
 
 func (a *answer) isStream() bool {
@@ -27,26 +27,26 @@ func (a *answer) isStream() bool {
 }
 
 func checkHeaders(res *response, got http.Header) error {
-	var faults []error
+	var errs []error
 	for name, want := range res.headers {
 		values := got.Values(name)
 		if len(values) == 0 && want.required {
-			faults = append(faults, fmt.Errorf("header %s is missing", name))
+			errs = append(errs, fmt.Errorf("header %s is missing", name))
 		}
 		if len(values) > 1 {
-			faults = append(faults, fmt.Errorf("header %s came %d times", name, len(values)))
+			errs = append(errs, fmt.Errorf("header %s came %d times", name, len(values)))
 		}
 		for _, value := range values {
 			if err := checkText(want.schema, value); err != nil {
-				faults = append(faults, fmt.Errorf("header %s: %w", name, err))
+				errs = append(errs, fmt.Errorf("header %s: %w", name, err))
 			}
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
-// checkText holds a header against its schema. Headers have no types, so the
-// text may be meant as the number or boolean it looks like, or as itself.
+// checkText checks a header against its schema. Headers have no types: the text
+// may stand for a string, or for the number or boolean that it looks like.
 func checkText(schema *jsonschema.Schema, text string) error {
 	err := schema.Validate(text)
 	if err == nil {
@@ -71,15 +71,15 @@ func checkBody(res *response, req *http.Request, a answer) error {
 		}
 		return nil
 	}
-	asked := readAsked(req)
+	requested := readRequested(req)
 	_, streams := res.content[typeEvents]
-	if asked.known && streams && asked.Stream != (name == typeEvents) {
-		return fmt.Errorf("stream is %t, but the answer is %s", asked.Stream, name)
+	if requested.known && streams && requested.Stream != (name == typeEvents) {
+		return fmt.Errorf("stream is %t, but the answer is %s", requested.Stream, name)
 	}
 	switch {
 	case name == typeEvents:
-		return checkStream(content, asked, a)
-	case !a.whole:
+		return checkStream(content, requested, a)
+	case !a.complete:
 		return nil
 	case name == typeJSON:
 		return errors.Join(checkJSON(content.schema, a.body), checkRateLimit(a))
@@ -90,8 +90,8 @@ func checkBody(res *response, req *http.Request, a answer) error {
 	}
 }
 
-// checkRateLimit holds what the document can only say in words: the gateway
-// knows when its own limit passes, and says so in the header and the message.
+// checkRateLimit checks what the document can only say in words: the gateway
+// knows when its own limit ends, so it always sends Retry-After.
 func checkRateLimit(a answer) error {
 	var body struct {
 		Error struct {
@@ -107,8 +107,8 @@ func checkRateLimit(a answer) error {
 	return nil
 }
 
-// checkJSON is strict about the text too: duplicate names and invalid UTF-8 are
-// faults.
+// checkJSON is strict about the text too: it refuses duplicate names and invalid
+// UTF-8.
 func checkJSON(schema *jsonschema.Schema, text []byte) error {
 	if !jsontext.Value(text).IsValid() {
 		return fmt.Errorf("not valid JSON: %s", clip(text))
@@ -123,17 +123,17 @@ func checkJSON(schema *jsonschema.Schema, text []byte) error {
 	return nil
 }
 
-// asked is what decides the form of a chat answer.
-type asked struct {
+// requested is the part of a chat request that decides the form of its answer.
+type requested struct {
 	Stream        bool `json:"stream"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	known bool // false when the request's body cannot be had
+	known bool // false when the request's body cannot be read again
 }
 
-func readAsked(req *http.Request) asked {
-	var a asked
+func readRequested(req *http.Request) requested {
+	var a requested
 	if req.GetBody == nil {
 		return a
 	}

@@ -1,28 +1,24 @@
 package webtest
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 )
 
-// location names the document inside the schema compiler; nothing is loaded
-// from there.
+// location is the name of the document inside the schema compiler. Nothing is
+// loaded from there.
 const location = "openapi:///openapi.yaml"
-
-// methods are the keys of a path item that hold an operation.
-var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 type operation struct {
 	method    string
-	path      []string // segments; {name} stands for any
+	path      []string // segments; {name} matches any
 	responses map[int]*response
 }
 
@@ -42,44 +38,32 @@ type media struct {
 	failure *jsonschema.Schema // of the data of an event that reports an error
 }
 
-// object is an object of the document and where it stands, behind its $ref.
-type object struct {
-	pointer string
-	value   map[string]any
-}
-
-// reader turns the document into operations. Its first fault stays, so that
-// the walk need not stop at each step.
+// reader turns the document into operations. kin-openapi reads the document and
+// follows its references; the compiler makes every schema once. The reader keeps
+// the first error, so that reading on needs no check at each step.
 type reader struct {
-	root     map[string]any
+	doc      *openapi3.T
 	compiler *jsonschema.Compiler
 	err      error
 }
 
 func newReader(document []byte) (*reader, error) {
-	var raw any
-	if err := yaml.Unmarshal(document, &raw); err != nil {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		return nil, fmt.Errorf("load document: %w", err)
+	}
+	// The compiler gets the document itself and not what kin-openapi would write
+	// of it, so that no keyword of a schema is lost.
+	var value any
+	if err := yaml.Unmarshal(document, &value); err != nil {
 		return nil, fmt.Errorf("parse document: %w", err)
-	}
-	// JSON and back, so that numbers have the types the schemas work on.
-	text, err := json.Marshal(raw)
-	if err != nil {
-		return nil, fmt.Errorf("document is not JSON: %w", err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("read document: %w", err)
-	}
-	root, ok := value.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("document is not an object")
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource(location, root); err != nil {
+	if err := compiler.AddResource(location, value); err != nil {
 		return nil, fmt.Errorf("add document: %w", err)
 	}
-	return &reader{root: root, compiler: compiler}, nil
+	return &reader{doc: doc, compiler: compiler}, nil
 }
 
 func (r *reader) fail(format string, args ...any) {
@@ -90,98 +74,58 @@ func (r *reader) fail(format string, args ...any) {
 
 func (r *reader) operations() []*operation {
 	var all []*operation
-	paths := r.child(object{value: r.root}, "paths")
-	for path := range paths.value {
-		item := r.child(paths, path)
-		for _, method := range methods {
-			name := strings.ToLower(method)
-			if _, ok := item.value[name]; !ok {
-				continue
-			}
-			op := &operation{method: method, path: strings.Split(path, "/"), responses: map[int]*response{}}
-			responses := r.child(r.child(item, name), "responses")
-			for code := range responses.value {
+	for path, item := range r.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			o := &operation{method: method, path: strings.Split(path, "/"), responses: map[int]*response{}}
+			at := "#/paths/" + escape(path) + "/" + strings.ToLower(method) + "/responses/"
+			for code, res := range op.Responses.Map() {
 				status, err := strconv.Atoi(code)
 				if err != nil {
-					r.fail("%s: status %q is not a number", responses.pointer, code)
+					r.fail("%s%s: status is not a number", at, code)
 				}
-				op.responses[status] = r.response(r.child(responses, code))
+				o.responses[status] = r.response(at+code, res)
 			}
-			all = append(all, op)
+			all = append(all, o)
 		}
 	}
 	return all
 }
 
-func (r *reader) response(o object) *response {
-	res := &response{headers: map[string]header{}, content: map[string]media{}}
-	headers := r.child(o, "headers")
-	for name := range headers.value {
-		h := r.child(headers, name)
-		required, _ := h.value["required"].(bool)
-		schema := r.schema(h, "schema")
-		if schema == nil {
-			r.fail("%s has no schema", h.pointer)
-		}
-		res.headers[name] = header{required: required, schema: schema}
+// component is a response that no operation has to name.
+func (r *reader) component(name string) *response {
+	res := r.doc.Components.Responses[name]
+	if res == nil {
+		r.fail("the document has no response %s", name)
+		return nil
 	}
-	content := r.child(o, "content")
-	for name := range content.value {
-		m := r.child(content, name)
-		res.content[name] = media{
-			schema:  r.schema(m, "schema"),
-			event:   r.schema(m, "x-event-schema"),
-			failure: r.schema(m, "x-error-event-schema"),
-		}
+	return r.response("#/components/responses/"+name, res)
+}
+
+// response compiles the schemas of the response at a pointer, or at its $ref.
+func (r *reader) response(pointer string, ref *openapi3.ResponseRef) *response {
+	pointer = cmp.Or(ref.Ref, pointer)
+	res := &response{headers: map[string]header{}, content: map[string]media{}}
+	for name, h := range ref.Value.Headers {
+		at := cmp.Or(h.Ref, pointer+"/headers/"+escape(name))
+		res.headers[name] = header{required: h.Value.Required, schema: r.compile(at + "/schema")}
+	}
+	for name, content := range ref.Value.Content {
+		res.content[name] = r.media(pointer+"/content/"+escape(name), content)
 	}
 	return res
 }
 
-// child is a member of o that is an object, its $ref followed. An absent one is
-// empty.
-func (r *reader) child(o object, key string) object {
-	value, ok := o.value[key]
-	if !ok {
-		return object{}
+func (r *reader) media(pointer string, content *openapi3.MediaType) media {
+	m := media{schema: r.compile(pointer + "/schema")}
+	if _, ok := content.Extensions["x-event-schema"]; ok {
+		m.event = r.compile(pointer + "/x-event-schema")
+		m.failure = r.compile(pointer + "/x-error-event-schema")
 	}
-	members, ok := value.(map[string]any)
-	if !ok {
-		r.fail("%s/%s is not an object", o.pointer, key)
-		return object{}
-	}
-	if ref, ok := members["$ref"].(string); ok {
-		return r.follow(ref)
-	}
-	return object{pointer: o.pointer + "/" + escape(key), value: members}
-}
-
-func (r *reader) follow(ref string) object {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		r.fail("%q does not point into the document", ref)
-		return object{}
-	}
-	o := object{value: r.root}
-	for key := range strings.SplitSeq(path, "/") {
-		o = r.child(o, key)
-	}
-	if o.value == nil {
-		r.fail("%q points nowhere", ref)
-	}
-	return o
-}
-
-// schema compiles the schema under key, nil when there is none.
-func (r *reader) schema(o object, key string) *jsonschema.Schema {
-	s := r.child(o, key)
-	if s.value == nil {
-		return nil
-	}
-	return r.compile(s.pointer)
+	return m
 }
 
 func (r *reader) compile(pointer string) *jsonschema.Schema {
-	schema, err := r.compiler.Compile(location + "#" + pointer)
+	schema, err := r.compiler.Compile(location + pointer)
 	if err != nil {
 		r.fail("compile %s: %w", pointer, err)
 	}

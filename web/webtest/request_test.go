@@ -7,10 +7,9 @@ import (
 	"modelgateway/models/api"
 )
 
-// TestRequestSchemaSaysWhatTheGatewayAccepts holds the document and the
-// gateway's own decoding against each other: a request is good for both or for
-// neither.
-func TestRequestSchemaSaysWhatTheGatewayAccepts(t *testing.T) {
+// TestRequestSchemaAcceptsWhatTheGatewayAccepts compares the document with the
+// gateway's own decoder: both accept a request, or both refuse it.
+func TestRequestSchemaAcceptsWhatTheGatewayAccepts(t *testing.T) {
 	v := validator(t)
 	const tools = `"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"},"strict":true}}],`
 	for _, c := range []struct {
@@ -79,7 +78,7 @@ func TestRequestSchemaSaysWhatTheGatewayAccepts(t *testing.T) {
 	}
 }
 
-func TestMessageSchemasSayWhatTheGatewayAccepts(t *testing.T) {
+func TestMessageSchemasAcceptWhatTheGatewayAccepts(t *testing.T) {
 	v := validator(t)
 	user := func(part string) string { return `{"role":"user","content":[` + part + `]}` }
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 
 const streamEnd = "[DONE]"
 
-// chunk has the fields the order of a stream depends on.
+// chunk has the fields that the order of a stream depends on.
 type chunk struct {
 	ID      string         `json:"id"`
 	Created int64          `json:"created"`
@@ -46,15 +46,15 @@ type callFragment struct {
 	} `json:"custom"`
 }
 
-// stream is what the events so far allow the next one to be.
+// stream is the state of the check after the events so far.
 type stream struct {
-	media   media
-	asked   asked
-	first   *chunk
-	choices map[int]*choice
-	usage   bool
-	done    bool
-	failed  bool
+	media     media
+	requested requested
+	first     *chunk
+	choices   map[int]*choice
+	usage     bool
+	done      bool
+	failed    bool
 }
 
 type choice struct {
@@ -62,22 +62,22 @@ type choice struct {
 	finished bool
 }
 
-func checkStream(m media, asked asked, a answer) error {
+func checkStream(m media, requested requested, a answer) error {
 	if m.event == nil || m.failure == nil {
 		return errors.New("the document does not say what the events are")
 	}
-	s := &stream{media: m, asked: asked, choices: map[int]*choice{}}
-	var faults []error
+	s := &stream{media: m, requested: requested, choices: map[int]*choice{}}
+	var errs []error
 	for n, data := range events(a.body) {
 		if err := s.event(data); err != nil {
-			faults = append(faults, fmt.Errorf("event %d: %w", n, err))
-			break // what follows a broken order is noise
+			errs = append(errs, fmt.Errorf("event %d: %w", n, err))
+			break // after one event out of order the next ones fail too
 		}
 	}
-	if len(faults) == 0 && a.whole {
-		faults = append(faults, s.end(a.body))
+	if len(errs) == 0 && a.complete {
+		errs = append(errs, s.end(a.body))
 	}
-	return errors.Join(append(faults, checkStreamHeaders(a))...)
+	return errors.Join(append(errs, checkStreamHeaders(a))...)
 }
 
 func checkStreamHeaders(a answer) error {
@@ -93,8 +93,8 @@ func checkStreamHeaders(a answer) error {
 	return nil
 }
 
-// events yields the blocks of the body that end in a blank line, comments
-// apart. A block that never ended is left to end.
+// events yields the blocks of the body that end in a blank line, without the
+// comments. A last block without a blank line is left to stream.end.
 func events(body []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		n := 0
@@ -136,7 +136,7 @@ func (s *stream) event(block []byte) error {
 		return fmt.Errorf("%s comes after an error", clip(data))
 	case string(data) == streamEnd:
 		s.done = true
-		return s.settled()
+		return s.checkFinished()
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -175,10 +175,10 @@ func (s *stream) chunk(c *chunk) error {
 
 func (s *stream) takeUsage() error {
 	s.usage = true
-	if s.asked.known && !s.asked.StreamOptions.IncludeUsage {
+	if s.requested.known && !s.requested.StreamOptions.IncludeUsage {
 		return errors.New("usage came without being asked for")
 	}
-	return s.settled()
+	return s.checkFinished()
 }
 
 func (s *stream) choice(c *chunkChoice) error {
@@ -233,8 +233,8 @@ func (c *choice) call(f callFragment) error {
 	return nil
 }
 
-// settled says whether every choice has come to its end.
-func (s *stream) settled() error {
+// checkFinished fails unless every choice has its finish_reason.
+func (s *stream) checkFinished() error {
 	if len(s.choices) == 0 {
 		return errors.New("no choice ever came")
 	}

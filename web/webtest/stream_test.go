@@ -29,7 +29,7 @@ const (
 	usageStream = `{"stream":true,"stream_options":{"include_usage":true}}`
 )
 
-// event is a chunk with these choices; more is what else it holds.
+// event is a chunk with these choices and further members.
 func event(choices, more string) string {
 	return fmt.Sprintf("data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[%s]%s}\n\n", choices, more)
 }
@@ -56,11 +56,11 @@ var (
 	brokeOff = `data: {"error":{"type":"api_error","message":"m","code":"provider_error","param":null,"provider":"openai"}}` + "\n\n"
 )
 
-func TestStreamRules(t *testing.T) {
+func TestEventsOutOfOrderAreRefused(t *testing.T) {
 	v := validator(t)
 	for _, c := range []struct{ name, request, body, want string }{
 		{"text", plainStream, role + text + text + stop + done, ""},
-		{"text of which nobody knows how it was asked for", "", role + text + stop + used + done, ""},
+		{"text after an unknown request", "", role + text + stop + used + done, ""},
 		{"comments", plainStream, ": ping\n\n" + role + ": ping\n\n" + text + stop + done + ": bye\n\n", ""},
 		{"role with the first text", plainStream, piece(0, `{"role":"assistant","content":"Hi"}`, "null") + stop + done, ""},
 		{"reasoning", plainStream, role + think + text + stop + done, ""},
@@ -141,7 +141,7 @@ func TestStreamHeaders(t *testing.T) {
 	}
 }
 
-func TestAnswerHasTheFormThatWasAskedFor(t *testing.T) {
+func TestAnswerHasTheFormThatWasRequested(t *testing.T) {
 	v := validator(t)
 	refused(t, v.Response(chatRequest(`{"stream":false}`), 200, streamHeaders(), []byte(role+stop+done)), "stream is false")
 	refused(t, v.Response(chatRequest(plainStream), 200, chatHeaders(), []byte(completion)), "stream is true")

@@ -11,15 +11,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Transport wraps base so that every answer a client of the test gets is held
-// against the document. The faults fail t when it ends. Nothing is added to
-// what the client sees: an answer is judged once the client has read or closed
-// it, so an answer that nobody reads is not judged, and of a stream that the
-// client left early only what it read is.
+// Transport wraps base and checks each answer that a client of the test receives
+// against the document. The errors fail t when it ends. The client sees the answer
+// as it is. The check happens once the client has read the body to its end or
+// closed it: an answer that is never closed is not checked, and of a stream that
+// the client closes early only what it has read.
 func (v *Validator) Transport(t testing.TB, base http.RoundTripper) http.RoundTripper {
 	tr := &transport{validator: v, base: base}
 	t.Cleanup(func() {
-		for _, err := range tr.taken() {
+		for _, err := range tr.errors() {
 			t.Errorf("against the OpenAPI document: %v", err)
 		}
 	})
@@ -30,14 +30,14 @@ type transport struct {
 	validator *Validator
 	base      http.RoundTripper
 
-	mu     sync.Mutex
-	faults []error
+	mu   sync.Mutex
+	errs []error
 }
 
-func (t *transport) taken() []error {
+func (t *transport) errors() []error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.faults
+	return t.errs
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -45,8 +45,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := &recorder{ReadCloser: res.Body, judge: func(body []byte, end error) {
-		t.judge(req, res, body, end)
+	body := &recorder{ReadCloser: res.Body, check: func(body []byte, end error) {
+		t.check(req, res, body, end)
 	}}
 	if res.Body == http.NoBody {
 		body.finish(io.EOF)
@@ -60,32 +60,32 @@ func (t *transport) CloseIdleConnections() {
 	(&http.Client{Transport: t.base}).CloseIdleConnections()
 }
 
-// errLeft is the end of a body that the client closed before it was over.
-var errLeft = errors.New("left early")
+// errClosedEarly is the end of a body that the client closed before its end.
+var errClosedEarly = errors.New("closed early")
 
-func (t *transport) judge(req *http.Request, res *http.Response, body []byte, end error) {
-	// A JSON decoder stops at the value's end and never meets the body's.
-	whole := end == io.EOF || mediaType(res.Header) == typeJSON && jsontext.Value(body).IsValid()
-	a := answer{res.StatusCode, res.Header, body, whole}
+func (t *transport) check(req *http.Request, res *http.Response, body []byte, end error) {
+	// A JSON decoder stops at the end of the value and does not reach that of the body.
+	complete := end == io.EOF || mediaType(res.Header) == typeJSON && jsontext.Value(body).IsValid()
+	a := answer{res.StatusCode, res.Header, body, complete}
 	failed := false
 	if a.isStream() {
 		var done bool
 		done, failed = ending(body)
-		a.whole = a.whole || done || failed
+		a.complete = a.complete || done || failed
 	}
 	err := t.validator.check(req, a)
 	if failed && end == io.EOF {
-		err = errors.Join(err, errors.New("the connection was not cut after the error event: a client may take the stream for whole"))
+		err = errors.Join(err, errors.New("the connection was not cut after the error event: a client may take the stream for complete"))
 	}
 	if err == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.faults = append(t.faults, err)
+	t.errs = append(t.errs, err)
 }
 
-// ending says how the last event of a body ends a stream, if it does.
+// ending reports whether the last event of a body ends a stream, and how.
 func ending(body []byte) (done, failed bool) {
 	var last []byte
 	for _, block := range events(body) {
@@ -95,14 +95,14 @@ func ending(body []byte) (done, failed bool) {
 	return string(data) == streamEnd, bytes.HasPrefix(data, []byte(`{"error"`))
 }
 
-// recorder keeps what was read and hands it over once, at the body's end.
+// recorder keeps what was read and checks it once, at the end of the body.
 type recorder struct {
 	io.ReadCloser
-	judge func(body []byte, end error)
+	check func(body []byte, end error)
 
-	mu   sync.Mutex // Close may come from another goroutine than Read
-	body bytes.Buffer
-	over bool
+	mu       sync.Mutex // Close may come from another goroutine than Read
+	body     bytes.Buffer
+	finished bool
 }
 
 func (r *recorder) Read(p []byte) (int, error) {
@@ -117,16 +117,16 @@ func (r *recorder) Read(p []byte) (int, error) {
 }
 
 func (r *recorder) Close() error {
-	r.finish(errLeft)
+	r.finish(errClosedEarly)
 	return r.ReadCloser.Close()
 }
 
 func (r *recorder) finish(end error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
+	if r.finished {
 		return
 	}
-	r.over = true
-	r.judge(r.body.Bytes(), end)
+	r.finished = true
+	r.check(r.body.Bytes(), end)
 }

@@ -11,26 +11,26 @@ import (
 	"testing"
 )
 
-// spy stands in for the test that Transport reports to.
-type spy struct {
+// reported takes the place of the test that Transport reports to.
+type reported struct {
 	testing.TB
-	faults  []string
+	errs    []string
 	cleanup []func()
 }
 
-func (s *spy) Cleanup(f func()) { s.cleanup = append(s.cleanup, f) }
+func (s *reported) Cleanup(f func()) { s.cleanup = append(s.cleanup, f) }
 
-func (s *spy) Errorf(format string, args ...any) {
-	s.faults = append(s.faults, fmt.Sprintf(format, args...))
+func (s *reported) Errorf(format string, args ...any) {
+	s.errs = append(s.errs, fmt.Sprintf(format, args...))
 }
 
-// judged sends a chat request to handler through Transport, lets read have the
-// answer, and returns what a test would have been told.
-func judged(t *testing.T, handler http.HandlerFunc, read func(*http.Response)) string {
+// checked sends a chat request to handler through Transport, gives the answer to
+// read, and returns the errors that Transport reports.
+func checked(t *testing.T, handler http.HandlerFunc, read func(*http.Response)) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	defer server.Close()
-	s := &spy{TB: t}
+	s := &reported{TB: t}
 	client := &http.Client{Transport: validator(t).Transport(s, http.DefaultTransport)}
 	defer client.CloseIdleConnections()
 	res, err := client.Post(server.URL+"/v1/chat/completions", typeJSON, strings.NewReader(plainStream))
@@ -42,7 +42,7 @@ func judged(t *testing.T, handler http.HandlerFunc, read func(*http.Response)) s
 	for _, f := range s.cleanup {
 		f()
 	}
-	return strings.Join(s.faults, "\n")
+	return strings.Join(s.errs, "\n")
 }
 
 func readAll(res *http.Response) { _, _ = io.Copy(io.Discard, res.Body) }
@@ -72,7 +72,7 @@ func answering(h http.Header, status int, body string, cut bool) http.HandlerFun
 	}
 }
 
-func TestTransportJudgesWhatTheClientGot(t *testing.T) {
+func TestTransportChecksWhatTheClientReceived(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		handler http.HandlerFunc
@@ -83,12 +83,12 @@ func TestTransportJudgesWhatTheClientGot(t *testing.T) {
 		{"stream without end", answering(streamHeaders(), 200, role+stop, false), readAll, "without [DONE]"},
 		{"client that stops at the end mark", answering(streamHeaders(), 200, role+stop+done, false), readUntil(done), ""},
 		{"client that stops at the end mark of a wrong stream", answering(streamHeaders(), 200, role+text+done, false), readUntil(done), "no finish_reason"},
-		{"client that leaves early", answering(streamHeaders(), 200, role+stop+done, false), readUntil(role), ""},
-		{"client that leaves a wrong stream early", answering(streamHeaders(), 200, text+stop+done, false), readUntil(text), "needs the role"},
+		{"client that closes early", answering(streamHeaders(), 200, role+stop+done, false), readUntil(role), ""},
+		{"client that closes a wrong stream early", answering(streamHeaders(), 200, text+stop+done, false), readUntil(text), "needs the role"},
 		{"error and cut", answering(streamHeaders(), 200, role+brokeOff, true), readAll, ""},
 		{"error and a clean end", answering(streamHeaders(), 200, role+brokeOff, false), readAll, "not cut"},
-		{"server that dies", answering(streamHeaders(), 200, role+text, true), readAll, ""},
-		{"server that dies after a wrong event", answering(streamHeaders(), 200, role+role, true), readAll, "second time"},
+		{"connection that breaks", answering(streamHeaders(), 200, role+text, true), readAll, ""},
+		{"connection that breaks after a wrong event", answering(streamHeaders(), 200, role+role, true), readAll, "second time"},
 		{"error answer", answering(errorHeaders(), 400, badTemperature, false), readAll, ""},
 		{"wrong error answer", answering(errorHeaders(), 400, `{"error":{}}`, false), readAll, "missing properties"},
 		{"wrong error answer that a decoder reads", answering(errorHeaders(), 400, `{"error":{}}`, false), func(res *http.Response) {
@@ -99,18 +99,18 @@ func TestTransportJudgesWhatTheClientGot(t *testing.T) {
 		{"empty error answer", answering(errorHeaders("Content-Length", "0"), 400, "", false), func(*http.Response) {}, "not valid JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := judged(t, c.handler, c.read)
+			got := checked(t, c.handler, c.read)
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
-				t.Errorf("told %q, want %q", got, c.want)
+				t.Errorf("reported %q, want %q", got, c.want)
 			}
 			if strings.Count(got, "against the OpenAPI document") > 1 {
-				t.Errorf("told twice: %s", got)
+				t.Errorf("reported twice: %s", got)
 			}
 		})
 	}
 }
 
-func TestTransportPassesFailuresOn(t *testing.T) {
+func TestTransportReturnsErrorsOfTheConnection(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:1/health", nil)

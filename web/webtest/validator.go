@@ -1,5 +1,6 @@
-// Package webtest holds the gateway's answers against its OpenAPI document, in
-// tests: statuses, headers, bodies, and the order of the events of a stream.
+// Package webtest checks the answers of the gateway against its OpenAPI document,
+// in tests: statuses, headers, bodies, and the order of the events of a stream.
+// docs/adr/0010-openapi-checks.md says what of it is the work of libraries.
 package webtest
 
 import (
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -19,20 +21,22 @@ const (
 	typeEvents = "text/event-stream"
 )
 
-// Validator knows the document. It is read-only and may be used by many tests
-// at once.
+// Validator holds the compiled document. It is read-only, so that any number of
+// tests may use it at once.
 type Validator struct {
-	operations []*operation
-	schemas    map[string]*jsonschema.Schema
-	noRoute    *response
-	noMethod   *response
+	operations       []*operation
+	schemas          map[string]*jsonschema.Schema
+	routeNotFound    *response
+	methodNotAllowed *response
 }
 
-// NewValidator reads the document that the binary serves. It fails when a
-// reference of the document points nowhere or a schema of it is not valid.
-func NewValidator() (*Validator, error) {
-	return newValidator(web.OpenAPI())
-}
+// shared is made once: to compile the document takes longer than most tests do.
+var shared = sync.OnceValues(func() (*Validator, error) { return newValidator(web.OpenAPI()) })
+
+// NewValidator returns the one validator of the document that the binary serves.
+// It fails when a reference of the document leads to nothing or a schema of it is
+// not valid.
+func NewValidator() (*Validator, error) { return shared() }
 
 func newValidator(document []byte) (*Validator, error) {
 	r, err := newReader(document)
@@ -40,19 +44,18 @@ func newValidator(document []byte) (*Validator, error) {
 		return nil, err
 	}
 	v := &Validator{
-		operations: r.operations(),
-		schemas:    map[string]*jsonschema.Schema{},
-		noRoute:    r.response(r.follow("#/components/responses/RouteNotFound")),
-		noMethod:   r.response(r.follow("#/components/responses/MethodNotAllowed")),
+		operations:       r.operations(),
+		schemas:          map[string]*jsonschema.Schema{},
+		routeNotFound:    r.component("RouteNotFound"),
+		methodNotAllowed: r.component("MethodNotAllowed"),
 	}
-	schemas := r.follow("#/components/schemas")
-	for name := range schemas.value {
-		v.schemas[name] = r.compile(schemas.pointer + "/" + escape(name))
+	for name := range r.doc.Components.Schemas {
+		v.schemas[name] = r.compile("#/components/schemas/" + escape(name))
 	}
 	return v, r.err
 }
 
-// Schema holds a JSON text against the component schema of that name.
+// Schema checks a JSON text against the component schema of that name.
 func (v *Validator) Schema(name string, body []byte) error {
 	schema, ok := v.schemas[name]
 	if !ok {
@@ -61,9 +64,9 @@ func (v *Validator) Schema(name string, body []byte) error {
 	return checkJSON(schema, body)
 }
 
-// Response holds a whole answer against what the document says of the request's
-// method and path. The request's body is looked at through GetBody, where that
-// is set, to know whether a stream and its usage were asked for.
+// Response checks a complete answer against the operation of the request's method
+// and path. It reads the body of the request through GetBody, where that is set,
+// to know whether the client asked for a stream and for its usage.
 func (v *Validator) Response(req *http.Request, status int, header http.Header, body []byte) error {
 	return v.check(req, answer{status, header, body, true})
 }
@@ -79,8 +82,8 @@ func (v *Validator) check(req *http.Request, a answer) error {
 	return nil
 }
 
-// expected is what the document says of a status of the request's operation;
-// nil where it has nothing to say, as for a CORS preflight.
+// expected is the response that the document has for a status of the request's
+// operation. It is nil for a CORS preflight, which the document does not describe.
 func (v *Validator) expected(req *http.Request, status int) (*response, error) {
 	op, pathKnown := v.find(req)
 	if req.Method == http.MethodHead && status == http.StatusMethodNotAllowed {
@@ -99,26 +102,26 @@ func (v *Validator) expected(req *http.Request, status int) (*response, error) {
 	case status < http.StatusBadRequest:
 		return nil, errors.New("the document has no such operation")
 	case status == http.StatusMethodNotAllowed:
-		return v.noMethod, nil
+		return v.methodNotAllowed, nil
 	case status == http.StatusNotFound && pathKnown:
 		return nil, errors.New("the path exists: another method of it is 405")
 	case status == http.StatusNotFound:
-		return v.noRoute, nil
+		return v.routeNotFound, nil
 	default:
 		return v.anyError(), nil
 	}
 }
 
-// anyError is the one error shape, of whatever type and code.
+// anyError is the error body with any type and code.
 func (v *Validator) anyError() *response {
 	return &response{
-		headers: v.noRoute.headers,
+		headers: v.routeNotFound.headers,
 		content: map[string]media{typeJSON: {schema: v.schemas["Error"]}},
 	}
 }
 
-// find is the operation of a request, and whether the document knows its path.
-// HEAD is answered like GET.
+// find is the operation of a request, and whether the document has its path. The
+// operation of HEAD is that of GET.
 func (v *Validator) find(req *http.Request) (op *operation, pathKnown bool) {
 	method := req.Method
 	if method == http.MethodHead {

@@ -16,7 +16,8 @@ func validator(t *testing.T) *Validator {
 	return v
 }
 
-// refused fails the test unless err says want; an empty want is no error.
+// refused fails the test unless err contains want. An empty want stands for no
+// error.
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {
@@ -29,8 +30,8 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
-// replaced is text with one change; it fails when old is not there, so that no
-// case is good by mistake.
+// replaced is text with one change. It fails when old is not in text, so that no
+// case passes by mistake.
 func replaced(t *testing.T, text, old, new string) string {
 	t.Helper()
 	if !strings.Contains(text, old) {
@@ -73,7 +74,7 @@ const (
 	providerFailed = `{"error":{"type":"api_error","message":"openai failed","code":"provider_error","param":null,"provider":"openai","upstream_status":500}}`
 )
 
-func TestSchemasRefuseWhatTheyDoNotPromise(t *testing.T) {
+func TestSchemasRefuseWrongValues(t *testing.T) {
 	v := validator(t)
 	for _, c := range []struct{ schema, good, old, new, want string }{
 		{"ChatCompletion", completion, "", "", ""},
@@ -151,7 +152,7 @@ func TestSchemasRefuseWhatTheyDoNotPromise(t *testing.T) {
 	}
 }
 
-func TestResponseHoldsStatusHeadersAndBodyAgainstTheOperation(t *testing.T) {
+func TestResponseChecksStatusHeadersAndBody(t *testing.T) {
 	v := validator(t)
 	const chat, models, wrong = "POST /v1/chat/completions", "GET /v1/models", "GET /v1/completions"
 	list := `{"object":"list","data":[` + model + `]}`
@@ -169,7 +170,7 @@ func TestResponseHoldsStatusHeadersAndBodyAgainstTheOperation(t *testing.T) {
 		{"wrong body", chat, 200, chatHeaders(), model, "/object"},
 		{"trailing bytes", chat, 200, chatHeaders(), completion + "{}", "not valid JSON"},
 		{"no request id", chat, 200, chatHeaders("x-request-id", ""), completion, "x-request-id"},
-		{"a provider nobody knows", chat, 200, chatHeaders("x-gateway-provider", "azure"), completion, "x-gateway-provider"},
+		{"an unknown provider", chat, 200, chatHeaders("x-gateway-provider", "azure"), completion, "x-gateway-provider"},
 		{"a time that is no number", chat, 200, chatHeaders("openai-processing-ms", "12ms"), completion, "openai-processing-ms"},
 		{"an empty list of ignored fields", chat, 200, chatHeaders("x-gateway-ignored-params", ""), completion, "x-gateway-ignored-params"},
 		{"an undocumented status", chat, 201, chatHeaders(), completion, "no such status"},
@@ -185,7 +186,7 @@ func TestResponseHoldsStatusHeadersAndBodyAgainstTheOperation(t *testing.T) {
 		{"rate limit without a wait", chat, 429, errorHeaders("x-should-retry", "true"), coded("rate_limit_error", "rate_limit_exceeded"), "Retry-After"},
 		{"rate limit with a date", models, 429, errorHeaders("Retry-After", "Fri, 21 Nov 2026 08:00:00 GMT"), coded("rate_limit_error", "rate_limit_exceeded"), "Retry-After"},
 		{"bad gateway", chat, 502, errorHeaders("x-should-retry", "true"), providerFailed, ""},
-		{"bad gateway of nobody", chat, 502, errorHeaders(), coded("api_error", "internal_error"), "/error/code"},
+		{"bad gateway without a provider", chat, 502, errorHeaders(), coded("api_error", "internal_error"), "/error/code"},
 		{"an error that is not JSON", chat, 500, errorHeaders("Content-Type", "text/plain"), "oops", "content type"},
 		{"models", models, 200, headers(), list, ""},
 		{"models with a query", models + "?limit=3", 200, headers(), list, ""},
@@ -194,7 +195,7 @@ func TestResponseHoldsStatusHeadersAndBodyAgainstTheOperation(t *testing.T) {
 		{"unknown model", "GET /v1/models/gpt-99", 404, errorHeaders(), coded("invalid_request_error", "model_not_found"), ""},
 		{"no model", "GET /v1/models/", 404, errorHeaders(), coded("not_found_error", "route_not_found"), ""},
 		{"health", "GET /health", 200, headers(), health, ""},
-		{"health that lies about its status", "GET /health", 503, headers(), health, "/status"},
+		{"healthy with the status of unhealthy", "GET /health", 503, headers(), health, "/status"},
 		{"unhealthy", "GET /health", 503, headers(), replaced(t, health, "degraded", "unhealthy"), ""},
 		{"alive", "GET /livez", 200, headers(), `{"status":"ok"}`, ""},
 		{"half alive", "GET /livez", 200, headers(), `{"status":"healthy"}`, "/status"},
@@ -227,7 +228,7 @@ func TestResponseHoldsStatusHeadersAndBodyAgainstTheOperation(t *testing.T) {
 	}
 }
 
-func TestResponseLetsPreflightsPass(t *testing.T) {
+func TestResponseAcceptsPreflights(t *testing.T) {
 	req := httptest.NewRequest(http.MethodOptions, "/v1/models", nil)
 	refused(t, validator(t).Response(req, 204, http.Header{}, nil), "no such operation")
 	req.Header.Set("Access-Control-Request-Method", "GET")
@@ -246,13 +247,13 @@ components:
 `
 	for _, c := range []struct{ old, new, want string }{
 		{"", "", ""},
-		{"schemas/Error'", "schemas/Eror'", "points nowhere"},
+		{"schemas/Error'", "schemas/Eror'", "Eror"},
 		{"{type: object}", "{type: thing}", "compile"},
-		{"{type: object}", "{$ref: 'other.yaml'}", "does not point into"},
-		{"{schema: {type: string}}", "{}", "no schema"},
+		{"{type: object}", "{$ref: 'other.yaml'}", "disallowed external reference"},
+		{"{schema: {type: string}}", "{}", "compile #/components/responses/MethodNotAllowed/headers/Allow/schema"},
 		{`"200"`, "default", "not a number"},
-		{"paths: {", "paths: [{", "parse"},
-		{"{get: {", "{get: [], put: {", "not an object"},
+		{"paths: {", "paths: [{", "load"},
+		{"{get: {", "{get: [], put: {", "cannot unmarshal array"},
 	} {
 		t.Run(c.new, func(t *testing.T) {
 			_, err := newValidator([]byte(replaced(t, skeleton, c.old, c.new)))
