@@ -24,12 +24,12 @@ func load(t *testing.T, overlay string) *Catalog {
 	return c
 }
 
-func TestEmbeddedCatalogueHasTheThreeFamilies(t *testing.T) {
-	families := map[string]int{}
+func TestTheEmbeddedCatalogueHasModelsOfAllProviders(t *testing.T) {
+	perProvider := map[string]int{}
 	for _, m := range load(t, "").Models() {
-		families[m.Provider]++
+		perProvider[m.Provider]++
 		if m.Created == 0 || m.Context == 0 || m.MaxOutput == 0 || m.Price.Input == 0 || m.Price.Output == 0 {
-			t.Errorf("%s lacks a figure: %+v", m.ID, m)
+			t.Errorf("%s lacks a number: %+v", m.ID, m)
 		}
 		if m.State(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) == Retired && m.Successor == "" {
 			t.Errorf("%s retires without a successor", m.ID)
@@ -37,13 +37,13 @@ func TestEmbeddedCatalogueHasTheThreeFamilies(t *testing.T) {
 	}
 	want := map[string]int{Anthropic: 8, OpenAI: 3, Gemini: 7}
 	for provider, n := range want {
-		if families[provider] != n {
-			t.Errorf("%s has %d models, want %d", provider, families[provider], n)
+		if perProvider[provider] != n {
+			t.Errorf("%s has %d models, want %d", provider, perProvider[provider], n)
 		}
 	}
 }
 
-func TestStateFollowsTheCalendar(t *testing.T) {
+func TestTheStateOfAModelFollowsItsEndDate(t *testing.T) {
 	m, ok := load(t, "").Model("claude-sonnet-4-5-20250929")
 	if !ok {
 		t.Fatal("not in the catalogue")
@@ -57,14 +57,16 @@ func TestStateFollowsTheCalendar(t *testing.T) {
 	}
 }
 
-func TestRulesKnowWhatAModelTakes(t *testing.T) {
+func TestRulesGiveModelsTheirTraits(t *testing.T) {
 	c := load(t, "")
 	for _, tt := range []struct {
 		provider, id string
 		ok           func(Traits) bool
 	}{
 		{Anthropic, "claude-3-haiku-20240307", func(t Traits) bool { return t.Sampling == SamplingBoth && len(t.Thinking) == 0 && t.Prefill }},
-		{Anthropic, "claude-sonnet-4-20250514", func(t Traits) bool { return t.Sampling == SamplingBoth && t.Thinks(ThinkBudget) && !t.Structured }},
+		{Anthropic, "claude-sonnet-4-20250514", func(t Traits) bool {
+			return t.Sampling == SamplingBoth && t.Thinks(ThinkBudget) && !t.Structured
+		}},
 		{Anthropic, "claude-sonnet-4-0", func(t Traits) bool { return t.Sampling == SamplingBoth && t.Thinks(ThinkBudget) }},
 		{Anthropic, "claude-opus-4-20250514", func(t Traits) bool { return t.MaxOutput == 32000 && !t.Structured }},
 		{Anthropic, "claude-opus-4-1-20250805", func(t Traits) bool { return t.Sampling == SamplingOne && t.Structured }},
@@ -90,24 +92,25 @@ func TestRulesKnowWhatAModelTakes(t *testing.T) {
 	}
 }
 
-func TestOverlayAddsAndReplaces(t *testing.T) {
+func TestTheFileAddsAndChangesModels(t *testing.T) {
 	c := load(t, `
 models:
-  - {id: house-model, provider: openai, upstream: gpt-6-luna, context: 1000, max_output: 99, price: {input: 0.1, output: 0.5}}
+  - {id: custom-model, provider: openai, upstream: gpt-6-luna, context: 1000, max_output: 99, price: {input: 0.1, output: 0.5}}
   - {id: gpt-4, provider: openai, upstream: gpt-6-sol}
 rules:
   openai:
     - {match: [gpt-6-luna], sampling: one}
 `)
-	house, ok := c.Model("house-model")
-	if !ok || house.Upstream != "gpt-6-luna" || house.Traits.Sampling != SamplingOne || house.Price.Input != 100_000 {
-		t.Errorf("added model: %v %+v", ok, house)
+	custom, ok := c.Model("custom-model")
+	if !ok || custom.Upstream != "gpt-6-luna" || custom.Traits.Sampling != SamplingOne || custom.Price.Input != 100_000 {
+		t.Errorf("added model: %v %+v", ok, custom)
 	}
 	if m, _ := c.Model("gpt-4"); m.Upstream != "gpt-6-sol" || m.State(time.Now()) != Active {
 		t.Errorf("replaced model: %+v", m)
 	}
 	c2 := load(t, "models: [{id: claude-haiku-4-5-20251001, price: {input: 2, output: 6}}]")
-	if m, _ := c2.Model("claude-haiku-4-5-20251001"); m.Price.Input != 2_000_000 || m.Context != 200_000 || m.Created != 1760486400 || m.Provider != Anthropic || m.Upstream != m.ID {
+	if m, _ := c2.Model("claude-haiku-4-5-20251001"); m.Price.Input != 2_000_000 || m.Context != 200_000 ||
+		m.Created != 1760486400 || m.Provider != Anthropic || m.Upstream != m.ID {
 		t.Errorf("changed model: %+v", m)
 	}
 	if n := len(load(t, "# nothing but a comment\n").Models()); n != 18 {
@@ -118,15 +121,15 @@ rules:
 	}
 }
 
-func TestBadOverlaysAreRefused(t *testing.T) {
+func TestInvalidFilesAreRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"unknown member":   "models: [{id: a, provider: openai, upstraem: b}]",
 		"unknown provider": "models: [{id: a, provider: acme}]",
 		"bad day":          "models: [{id: a, provider: openai, ends: soon}]",
 		"no id":            "models: [{provider: openai}]",
 		"bad state":        "models: [{id: a, provider: openai, state: gone}]",
-		"rule of nobody":   "rules: {acme: [{match: [a], sampling: both}]}",
-		"rule for nothing": "rules: {openai: [{sampling: both}]}",
+		"unknown rules":    "rules: {acme: [{match: [a], sampling: both}]}",
+		"empty rule":       "rules: {openai: [{sampling: both}]}",
 		"not yaml":         "models: [",
 		"twice":            "models: [{id: a, provider: openai}, {id: a, provider: openai}]",
 		"broken pattern":   "rules: {openai: [{match: ['['], sampling: both}]}",

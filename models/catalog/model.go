@@ -1,5 +1,5 @@
-// Package catalog knows the models: the embedded catalogue, what an operator
-// lays over it, and the rules that say which parameters a model takes.
+// Package catalog has the list of models: the embedded catalogue, merged with a file
+// of the operator, and the rules that say which parameters a model takes.
 package catalog
 
 import (
@@ -7,43 +7,42 @@ import (
 	"time"
 )
 
-// The names of the providers, the same everywhere: health, owned_by, headers,
-// folders.
+// The names of the providers. They are the same everywhere: in the health report,
+// in owned_by, in headers and in the names of folders.
 const (
 	Anthropic = "anthropic"
 	OpenAI    = "openai"
 	Gemini    = "gemini"
 )
 
-// Providers lists the names in the order they are shown.
+// Providers lists the names in the order in which they are shown.
 func Providers() []string { return []string{Anthropic, OpenAI, Gemini} }
 
 // The states of a model.
 const (
 	Active     = "active"
-	Deprecated = "deprecated" // works today, has an end or a successor
-	Retired    = "retired"    // its provider no longer serves it
+	Deprecated = "deprecated" // still served, and has an end or a successor
+	Retired    = "retired"    // no longer served by its provider
 )
 
-// Model is one entry of the catalogue. It is a value that is passed by copy
-// and never changed.
+// Model is one entry of the catalogue. It is passed by value and never changed.
 type Model struct {
-	ID        string // what clients say
+	ID        string // the name that clients request
 	Provider  string
-	Upstream  string // what the provider calls it
+	Upstream  string // the provider's name of the model
 	Created   int64  // Unix seconds
 	Context   int64  // tokens, 0 when unknown
 	MaxOutput int64  // tokens, 0 when unknown
 	Price     Price
-	Ends      time.Time // first day without it, UTC; zero when none is known
-	Successor string    // id of the model that takes its place, or empty
-	Fallbacks []string  // ids of the models that stand in when it cannot answer, in their order
+	Ends      time.Time // first day on which it is not served, UTC; zero when unknown
+	Successor string    // id of the model that replaces it, or empty
+	Fallbacks []string  // ids of the models that are tried, in this order, when it cannot answer
 	Traits    Traits
 
-	state string // where the day of the end is not known
+	state string // set where the day of the end is unknown
 }
 
-// State says how the model stands at a moment.
+// State is the state of the model at a time.
 func (m Model) State(now time.Time) string {
 	switch {
 	case !m.Ends.IsZero() && !now.Before(m.Ends):
@@ -61,47 +60,47 @@ func (m Model) State(now time.Time) string {
 const (
 	SamplingBoth = "both" // temperature and top_p
 	SamplingOne  = "one"  // temperature or top_p, not both
-	SamplingNone = "none" // any value but the default is refused
+	SamplingNone = "none" // only the default values
 )
 
-// The ways of Traits.Thinking.
+// The values of Traits.Thinking.
 const (
-	ThinkBudget   = "budget"   // so many tokens
-	ThinkAdaptive = "adaptive" // the model decides, an effort guides it
+	ThinkBudget   = "budget"   // a number of tokens
+	ThinkAdaptive = "adaptive" // the model decides; an effort guides it
 	ThinkLevel    = "level"    // Gemini's thinkingLevel
 )
 
 // The values of Traits.ThinkingDefault.
 const (
 	ThinkOff    = "off"
-	ThinkOn     = "on"     // unless it is switched off
-	ThinkAlways = "always" // cannot be switched off
+	ThinkOn     = "on"     // unless it is disabled
+	ThinkAlways = "always" // cannot be disabled
 )
 
-// Traits say which parameters a model takes, so that no code has to look at
-// names.
+// Traits say which parameters a model takes, so that no code depends on the names
+// of models.
 type Traits struct {
-	MaxOutput      int64    `yaml:"max_output"` // tokens; where the entry has none
+	MaxOutput      int64    `yaml:"max_output"` // tokens; used where the entry has none
 	Sampling       string   `yaml:"sampling"`
-	MaxTemperature float64  `yaml:"max_temperature"` // 0 = the provider's usual bound
-	Thinking       []string `yaml:"thinking"`        // the ways it can be asked to think, the best first
+	MaxTemperature float64  `yaml:"max_temperature"` // 0 = the provider's usual maximum
+	Thinking       []string `yaml:"thinking"`        // how thinking can be requested, the preferred way first
 	ThinkingBy     string   `yaml:"thinking_default"`
 	BudgetMin      int64    `yaml:"budget_min"` // tokens
-	BudgetMax      int64    `yaml:"budget_max"` // tokens, 0 = no bound but the output's
-	Efforts        []string `yaml:"efforts"`    // accepted effort words, in rising order
-	Structured     bool     `yaml:"structured"` // takes a JSON schema for its answer
-	Prefill        bool     `yaml:"prefill"`    // the conversation may end with the assistant
+	BudgetMax      int64    `yaml:"budget_max"` // tokens; 0 = no maximum but MaxOutput
+	Efforts        []string `yaml:"efforts"`    // accepted efforts, in ascending order
+	Structured     bool     `yaml:"structured"` // accepts a JSON schema for its answer
+	Prefill        bool     `yaml:"prefill"`    // the conversation may end with an assistant's message
 	ForcedTools    bool     `yaml:"forced_tools"`
 
-	LimitField       string `yaml:"limit_field"`       // OpenAI: the one name its token limit has; empty = as the client wrote it
-	SamplingThinking string `yaml:"sampling_thinking"` // OpenAI: Sampling while it reasons, where that differs
+	LimitField       string `yaml:"limit_field"`       // OpenAI: the member for the token limit; empty = the client's
+	SamplingThinking string `yaml:"sampling_thinking"` // OpenAI: Sampling while the model reasons, where it differs
 
-	OpenAPISchemas bool `yaml:"openapi_schemas"` // Gemini: knows only the OpenAPI subset
+	OpenAPISchemas bool `yaml:"openapi_schemas"` // Gemini: accepts only the OpenAPI subset of JSON Schema
 	CallIDs        bool `yaml:"call_ids"`        // Gemini: function calls have ids
-	Signatures     bool `yaml:"signatures"`      // Gemini: refuses calls without their thought signature
-	Images         bool `yaml:"images"`          // Gemini: makes pictures
+	Signatures     bool `yaml:"signatures"`      // Gemini: rejects function calls without their thought signature
+	Images         bool `yaml:"images"`          // Gemini: generates images
 	NoSystem       bool `yaml:"no_system"`       // Gemini: has no system instruction
 }
 
-// Thinks says whether the model can be asked to think in this way.
+// Thinks says whether thinking can be requested in this way.
 func (t Traits) Thinks(way string) bool { return slices.Contains(t.Thinking, way) }

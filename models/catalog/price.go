@@ -5,37 +5,36 @@ import (
 	"math/bits"
 )
 
-// Price is in micro-dollars per million tokens, so that money stays integer.
-// The zero Price is that of a model whose price nobody knows.
+// Price is in micro-dollars per million tokens, so that money stays integer. The
+// zero Price is that of a model without a price.
 type Price struct {
-	Known          bool // false: nobody has said what the model costs
+	Known          bool // false: the price is unknown
 	Input, Output  int64
-	CacheRead      int64 // 0 = as Input
-	CacheWrite     int64 // 0 = as Input
-	CacheWriteHour int64 // of what is kept for an hour; 0 = eight fifths of CacheWrite, as Anthropic has it
-	Over           int64 // prompts longer than this many tokens cost Above; 0 = no such step
+	CacheRead      int64 // 0 = Input
+	CacheWrite     int64 // kept for five minutes; 0 = Input
+	CacheWriteHour int64 // kept for an hour; 0 = 8/5 of CacheWrite, which is Anthropic's ratio
+	Over           int64 // calls with more input tokens cost Above
 	Above          *Price
 }
 
-// Tokens are what a call used.
+// Tokens are the tokens of a call.
 type Tokens struct {
-	Input          int64 // cached and written ones included
+	Input          int64 // Cached and CacheWrite included
 	Cached         int64
 	CacheWrite     int64 // CacheWriteHour included
 	CacheWriteHour int64
 	Output         int64 // reasoning included
 }
 
-// Cost is what so many tokens cost, in micro-dollars: the exact sum, rounded
-// once, half up. A prompt that is longer than Over makes the whole call cost
-// Above.
+// Cost is the cost of a call in micro-dollars: the exact sum, rounded once, half up.
+// With more than Over input tokens the whole call costs Above.
 func (p Price) Cost(t Tokens) int64 {
 	if p.Above != nil && t.Input > p.Over {
 		return p.Above.Cost(t)
 	}
-	cached := between(t.Cached, t.Input)
-	written := between(t.CacheWrite, t.Input-cached)
-	hour := between(t.CacheWriteHour, written)
+	cached := clamp(t.Cached, t.Input)
+	written := clamp(t.CacheWrite, t.Input-cached)
+	hour := clamp(t.CacheWriteHour, written)
 	var sum amount
 	sum.add(max(t.Input, 0)-cached-written, p.Input)
 	sum.add(cached, p.cacheRead())
@@ -45,8 +44,8 @@ func (p Price) Cost(t Tokens) int64 {
 	return sum.perMillion()
 }
 
-// Most is at least what a call can cost whose prompt and answer have at most so
-// many tokens, however many of them are cached.
+// Most is an upper bound of the cost of a call with at most so many input and output
+// tokens, however many of them are read from a cache or written to it.
 func (p Price) Most(input, output int64) int64 {
 	most := p.most(input, output)
 	if p.Above != nil && input > p.Over {
@@ -59,7 +58,7 @@ func (p Price) most(input, output int64) int64 {
 	var sum amount
 	sum.add(max(input, 0), max(p.Input, p.cacheRead(), p.cacheWrite(), p.cacheWriteHour()))
 	sum.add(max(output, 0), p.Output)
-	sum.add(1, perMillion) // whatever rounding adds
+	sum.add(1, perMillion) // rounding adds less than a micro-dollar
 	return sum.perMillion()
 }
 
@@ -89,11 +88,12 @@ func (p Price) negative() bool {
 		p.Above != nil && p.Above.negative()
 }
 
-func between(n, most int64) int64 { return min(max(n, 0), max(most, 0)) }
+// clamp limits n to 0 … limit.
+func clamp(n, limit int64) int64 { return min(max(n, 0), max(limit, 0)) }
 
 const perMillion = 1_000_000
 
-// amount is a sum of tokens times prices, which may be more than an int64.
+// amount is a sum of tokens times prices, in 128 bits: it may exceed an int64.
 type amount struct{ high, low uint64 }
 
 func (a *amount) add(tokens, price int64) {
@@ -103,8 +103,8 @@ func (a *amount) add(tokens, price int64) {
 	a.high, _ = bits.Add64(a.high, high, carry)
 }
 
-// perMillion is the sum divided by a million, rounded half up; what is more
-// than an int64 becomes the largest.
+// perMillion is the sum divided by a million, rounded half up, and the largest int64
+// where it exceeds that.
 func (a amount) perMillion() int64 {
 	low, carry := bits.Add64(a.low, perMillion/2, 0)
 	high := a.high + carry

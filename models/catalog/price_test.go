@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// wire is a model's price as its provider's page has it, in dollars per million
-// tokens; an empty field costs as the page says of what it does not list.
-type wire struct{ input, output, read, write, hour string }
+// published is a model's price as its provider publishes it, in dollars per million
+// tokens.
+type published struct{ input, output, read, write, hour string }
 
-// prices of the embedded catalogue, written down once more.
-var wires = map[string]wire{
+// publishedPrices are the prices of the embedded catalogue, typed a second time.
+var publishedPrices = map[string]published{
 	"claude-3-haiku-20240307":               {"0.25", "1.25", "0.03", "0.30", "0.50"},
 	"claude-3-5-haiku-20241022":             {"0.80", "4", "0.08", "1", "1.60"},
 	"claude-3-7-sonnet-20250219":            {"3", "15", "0.30", "3.75", "6"},
@@ -37,11 +37,11 @@ var wires = map[string]wire{
 }
 
 // longPrompts is the price of gemini-2.5-pro for prompts longer than 200,000.
-var longPrompts = wire{"2.50", "15", "0.25", "2.50", "2.50"}
+var longPrompts = published{"2.50", "15", "0.25", "2.50", "2.50"}
 
-// rational is what tokens cost by a wire price, in micro-dollars, rounded half
-// up: dollars a million tokens are micro-dollars a token.
-func (w wire) rational(t Tokens) *big.Int {
+// cost is the cost in micro-dollars, rounded half up, by rational arithmetic:
+// dollars per million tokens are micro-dollars per token.
+func (w published) cost(t Tokens) *big.Int {
 	sum := new(big.Rat)
 	add := func(tokens int64, price string) {
 		p, ok := new(big.Rat).SetString(price)
@@ -59,12 +59,12 @@ func (w wire) rational(t Tokens) *big.Int {
 	return new(big.Int).Div(sum.Num(), sum.Denom())
 }
 
-// wireOf is the price of a call of this model.
-func wireOf(id string, t Tokens) wire {
+// publishedFor is the published price for a call of this model.
+func publishedFor(id string, t Tokens) published {
 	if id == "gemini-2.5-pro" && t.Input > 200_000 {
 		return longPrompts
 	}
-	return wires[id]
+	return publishedPrices[id]
 }
 
 func priceOf(t *testing.T, overlay, id string) Price {
@@ -76,10 +76,10 @@ func priceOf(t *testing.T, overlay, id string) Price {
 	return m.Price
 }
 
-func TestEveryModelCostsWhatItsProviderWrites(t *testing.T) {
+func TestEveryModelCostsWhatItsProviderPublishes(t *testing.T) {
 	models := load(t, "").Models()
-	if len(models) != len(wires) {
-		t.Errorf("%d models, and %d prices are written down", len(models), len(wires))
+	if len(models) != len(publishedPrices) {
+		t.Errorf("%d models, and %d published prices", len(models), len(publishedPrices))
 	}
 	for _, m := range models {
 		for _, tokens := range []Tokens{
@@ -87,7 +87,7 @@ func TestEveryModelCostsWhatItsProviderWrites(t *testing.T) {
 			{Input: 1_000_000, CacheWrite: 1_000_000}, {Input: 1_000_000, CacheWrite: 1_000_000, CacheWriteHour: 1_000_000},
 			{Input: 1, Output: 1}, {Input: 199_999, Cached: 7, CacheWrite: 11, CacheWriteHour: 5, Output: 13}, {},
 		} {
-			want := wireOf(m.ID, tokens).rational(tokens)
+			want := publishedFor(m.ID, tokens).cost(tokens)
 			if got := m.Price.Cost(tokens); !m.Price.Known || !want.IsInt64() || got != want.Int64() {
 				t.Errorf("%s: %+v cost %d, not %s (known: %v)", m.ID, tokens, got, want, m.Price.Known)
 			}
@@ -95,7 +95,7 @@ func TestEveryModelCostsWhatItsProviderWrites(t *testing.T) {
 	}
 }
 
-func TestCostsOfTheTablesEdgesAreThoseWorkedOutByHand(t *testing.T) {
+func TestCostsAtTheEdgesOfPrices(t *testing.T) {
 	const haiku, opus, pro, gpt = "claude-haiku-4-5-20251001", "claude-opus-4-20250514", "gemini-2.5-pro", "gpt-4"
 	for _, tt := range []struct {
 		name, model string
@@ -127,7 +127,7 @@ func TestCostsOfTheTablesEdgesAreThoseWorkedOutByHand(t *testing.T) {
 		{"the sum is rounded, not its parts", "gemini-2.5-flash", Tokens{Input: 1, Output: 0, Cached: 0}, 0},
 		// 1 × 0.10 + 1 × 0.40 = 0.5
 		{"two parts that only together are a half", "gemini-2.5-flash-lite", Tokens{Input: 1, Output: 1}, 1},
-		// 100 × 30 + 900 × 30: nobody has said that cached ones cost less
+		// 100 × 30 + 900 × 30: without a price of their own, cached tokens cost as much
 		{"cached at no price of its own", gpt, Tokens{Input: 1000, Cached: 900}, 30_000},
 		{"written at no price of its own", gpt, Tokens{Input: 1000, CacheWrite: 900, CacheWriteHour: 100}, 30_000},
 
@@ -153,58 +153,64 @@ func TestCostsOfTheTablesEdgesAreThoseWorkedOutByHand(t *testing.T) {
 		{"negative and cached", haiku, Tokens{Input: -10, Cached: 5, CacheWrite: 5, CacheWriteHour: 5}, 0},
 		{"nothing at all", haiku, Tokens{}, 0},
 		// 2^62 × 1 is still a number
-		{"absurd", haiku, Tokens{Input: 1 << 62}, 1 << 62},
-		{"too much for a number", opus, Tokens{Input: 1 << 62, Output: 1 << 62}, math.MaxInt64},
-		{"as much as there can be", opus, Tokens{Input: math.MaxInt64, Cached: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MaxInt64}, math.MaxInt64},
+		{"a very large prompt", haiku, Tokens{Input: 1 << 62}, 1 << 62},
+		{"more than an int64", opus, Tokens{Input: 1 << 62, Output: 1 << 62}, math.MaxInt64},
+		{
+			"the largest numbers", opus,
+			Tokens{Input: math.MaxInt64, Cached: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MaxInt64}, math.MaxInt64,
+		},
 	} {
 		got := priceOf(t, "", tt.model).Cost(tt.tokens)
 		if got != tt.want {
 			t.Errorf("%s: %+v cost %d, not %d", tt.name, tt.tokens, got, tt.want)
 		}
 		if k := tt.tokens; k.Cached < 0 || k.Cached+k.CacheWrite > k.Input || k.CacheWriteHour > k.CacheWrite || k.Input < 0 || k.Input > 1<<62 {
-			continue // what is absurd has no price on the wire
+			continue // no provider counts such tokens
 		}
-		if want := wireOf(tt.model, tt.tokens).rational(tt.tokens); want.IsInt64() && want.Int64() != got {
-			t.Errorf("%s: %d, and as a fraction %s", tt.name, got, want)
+		if want := publishedFor(tt.model, tt.tokens).cost(tt.tokens); want.IsInt64() && want.Int64() != got {
+			t.Errorf("%s: %d, and by rational arithmetic %s", tt.name, got, want)
 		}
 	}
 }
 
-func TestWhatIsPricedIsToldFromWhatIsFree(t *testing.T) {
-	for overlay, want := range map[string]Price{
-		"models: [{id: a, provider: openai}]":                                                     {},
-		"models: [{id: a, provider: openai, price: {input: 0, output: 0}}]":                       {Known: true},
-		"models: [{id: a, provider: openai, price: {}}]":                                          {Known: true},
-		"models: [{id: a, provider: openai, price: {input: 0.000001, output: 2}}]":                {Known: true, Input: 1, Output: 2_000_000},
-		"models: [{id: a, provider: openai, price: {input: 1, output: 2, cache_write_1h: 4}}]":    {Known: true, Input: 1_000_000, Output: 2_000_000, CacheWriteHour: 4_000_000},
-		"models: [{id: a, provider: openai, price: {input: 0.1, output: 0.7, cache_read: 0.01}}]": {Known: true, Input: 100_000, Output: 700_000, CacheRead: 10_000},
+func TestAFreeModelDiffersFromOneWithoutAPrice(t *testing.T) {
+	for members, want := range map[string]Price{
+		"":                                      {},
+		", price: {input: 0, output: 0}":        {Known: true},
+		", price: {}":                           {Known: true},
+		", price: {input: 0.000001, output: 2}": {Known: true, Input: 1, Output: 2_000_000},
+		", price: {input: 1, output: 2, cache_write_1h: 4}":    {Known: true, Input: 1_000_000, Output: 2_000_000, CacheWriteHour: 4_000_000},
+		", price: {input: 0.1, output: 0.7, cache_read: 0.01}": {Known: true, Input: 100_000, Output: 700_000, CacheRead: 10_000},
 	} {
+		overlay := "models: [{id: a, provider: openai" + members + "}]"
 		if got := priceOf(t, overlay, "a"); got != want {
 			t.Errorf("%s: %+v", overlay, got)
 		}
 	}
 	if p := (Price{}); p.Known || p.Cost(Tokens{Input: 1 << 40, Output: 1 << 40}) != 0 {
-		t.Error("nobody knows the price, and it is one")
+		t.Error("a model without a price costs something")
 	}
 }
 
-func TestAPriceThatIsLaidOverReplacesTheWholePrice(t *testing.T) {
+func TestAPriceInTheFileReplacesTheWholePrice(t *testing.T) {
 	const id = "gemini-2.5-pro"
 	old := priceOf(t, "", id)
-	if got := priceOf(t, "models: [{id: "+id+", context: 5}]", id); got.Input != old.Input || got.CacheRead != old.CacheRead || got.Above == nil || got.Above.Output != old.Above.Output {
-		t.Errorf("a price that is not said is changed: %+v", got)
+	got := priceOf(t, "models: [{id: "+id+", context: 5}]", id)
+	if got.Input != old.Input || got.CacheRead != old.CacheRead || got.Above == nil || got.Above.Output != old.Above.Output {
+		t.Errorf("a price that the file does not set is changed: %+v", got)
 	}
-	if got := priceOf(t, "models: [{id: "+id+", price: {input: 0, output: 0}}]", id); got != (Price{Known: true}) || got.Cost(Tokens{Input: 300_000, Output: 5}) != 0 {
-		t.Errorf("free is not free: %+v", got)
+	got = priceOf(t, "models: [{id: "+id+", price: {input: 0, output: 0}}]", id)
+	if got != (Price{Known: true}) || got.Cost(Tokens{Input: 300_000, Output: 5}) != 0 {
+		t.Errorf("a free model costs something: %+v", got)
 	}
-	got := priceOf(t, "models: [{id: "+id+", price: {input: 4, output: 8, over: 10, above: {input: 5, output: 9, cache_read: 1}}}]", id)
+	got = priceOf(t, "models: [{id: "+id+", price: {input: 4, output: 8, over: 10, above: {input: 5, output: 9, cache_read: 1}}}]", id)
 	// 10 × 4 + 1 × 8; 1 × 5 + 10 × 1 + 1 × 9
 	if got.Cost(Tokens{Input: 10, Cached: 10, Output: 1}) != 48 || got.Cost(Tokens{Input: 11, Cached: 10, Output: 1}) != 24 {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestWhatIsWrittenForAnHourCostsEightFifthsWhereNobodySaysMore(t *testing.T) {
+func TestCacheWritesForAnHourCostEightFifthsByDefault(t *testing.T) {
 	for prices, want := range map[string]int64{
 		"input: 1, output: 1, cache_write: 1.25":                    2_000_000,
 		"input: 1, output: 1, cache_write: 1.25, cache_write_1h: 3": 3_000_000,
@@ -220,7 +226,7 @@ func TestWhatIsWrittenForAnHourCostsEightFifthsWhereNobodySaysMore(t *testing.T)
 	}
 }
 
-func TestNegativePricesAreRefusedWhereverTheyStand(t *testing.T) {
+func TestNegativePricesAreRefused(t *testing.T) {
 	for _, price := range []string{
 		"input: -1", "output: -1", "cache_read: -1", "cache_write: -1", "cache_write_1h: -1", "over: -1",
 		"above: {input: -1}", "above: {above: {output: -1}}", "input: -.inf", "inputs: 1",
@@ -252,7 +258,7 @@ func anyTokens(r *rand.Rand, most int64) Tokens {
 	return Tokens{Input: min(n(), most), Cached: n(), CacheWrite: n(), CacheWriteHour: n(), Output: min(n(), most)}
 }
 
-func TestNoCallCostsMoreThanTheMostOfItsBounds(t *testing.T) {
+func TestTheUpperBoundIsNeverExceeded(t *testing.T) {
 	for seed := range uint64(20_000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p, most := anyPrice(r, 2), []int64{1, 10, 3000, 1 << 40, 1 << 62}[r.IntN(5)]
@@ -264,29 +270,29 @@ func TestNoCallCostsMoreThanTheMostOfItsBounds(t *testing.T) {
 	}
 }
 
-// A bound that is far above what the dearest call costs would keep money from
-// those who have it.
-func TestTheMostIsWhatTheDearestCallCosts(t *testing.T) {
+// A bound far above the cost of the most expensive call would refuse calls for which
+// there is enough budget.
+func TestTheUpperBoundIsTight(t *testing.T) {
 	for _, m := range load(t, "").Models() {
-		dearest := m.Price.Cost(Tokens{Input: 190_000, CacheWrite: 190_000, CacheWriteHour: 190_000, Output: 5000})
-		if got := m.Price.Most(190_000, 5000); got != dearest+1 {
-			t.Errorf("%s: %d, and the dearest call costs %d", m.ID, got, dearest)
+		highest := m.Price.Cost(Tokens{Input: 190_000, CacheWrite: 190_000, CacheWriteHour: 190_000, Output: 5000})
+		if got := m.Price.Most(190_000, 5000); got != highest+1 {
+			t.Errorf("%s: %d, and the most expensive call costs %d", m.ID, got, highest)
 		}
 	}
 	// 2^62 × 4 is 2^64 micro-dollars, where the sum of what is not yet divided is a
 	// million times 2^64.
 	if got := (Price{Known: true, Input: 4_000_000}).Cost(Tokens{Input: 1 << 62}); got != math.MaxInt64 {
-		t.Errorf("one more than there are numbers: %d", got)
+		t.Errorf("more than the largest int64: %d", got)
 	}
 	p := Price{Known: true, Input: 5_000_000, Output: 9_000_000, Over: 100, Above: &Price{Known: true, Input: 1_000_000, Output: 1_000_000}}
 	if short, long := p.Most(100, 1), p.Most(101, 1); short != 100*5+9+1 || long != 101*5+9+1 {
-		t.Errorf("a step down: %d, %d", short, long)
+		t.Errorf("a lower price for long prompts: %d, %d", short, long)
 	}
 	if got := p.Most(-5, -5); got != 1 {
-		t.Errorf("of nothing: %d", got)
+		t.Errorf("of negative tokens: %d", got)
 	}
 	if got := p.Most(math.MaxInt64, math.MaxInt64); got != math.MaxInt64 {
-		t.Errorf("of anything: %d", got)
+		t.Errorf("of the largest numbers: %d", got)
 	}
 }
 
@@ -296,14 +302,17 @@ func TestMoreTokensNeverCostLess(t *testing.T) {
 		p := anyPrice(r, 0) // a step may go down
 		most := []int64{1, 10, 3000, 1 << 40}[r.IntN(4)]
 		tokens, step := anyTokens(r, most), 1+r.Int64N(5)
-		p.CacheWrite, p.CacheRead = max(p.CacheWrite, p.Input), min(p.CacheRead, p.Input) // as everywhere: to write costs more, to read less
-		for name, more := range map[string]Tokens{
-			"input":        {Input: tokens.Input + step, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output},
-			"output":       {Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output + step},
-			"cache writes": {Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite + step, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output},
-			"an hour's":    {Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour + step, Output: tokens.Output},
-			"fewer cached": {Input: tokens.Input, Cached: tokens.Cached - step, CacheWrite: tokens.CacheWrite, CacheWriteHour: tokens.CacheWriteHour, Output: tokens.Output},
+		// As with every provider, writing costs more and reading less.
+		p.CacheWrite, p.CacheRead = max(p.CacheWrite, p.Input), min(p.CacheRead, p.Input)
+		for name, change := range map[string]func(*Tokens){
+			"input":        func(t *Tokens) { t.Input += step },
+			"output":       func(t *Tokens) { t.Output += step },
+			"cache writes": func(t *Tokens) { t.CacheWrite += step },
+			"an hour's":    func(t *Tokens) { t.CacheWriteHour += step },
+			"fewer cached": func(t *Tokens) { t.Cached -= step },
 		} {
+			more := tokens
+			change(&more)
 			if before, after := p.Cost(tokens), p.Cost(more); after < before {
 				t.Fatalf("seed %d: %s: %+v cost %d, and with more %s %d", seed, shown(p), tokens, before, name, after)
 			}

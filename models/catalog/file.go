@@ -1,0 +1,186 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// rule gives its traits to the models whose upstream ids match a pattern.
+type rule struct {
+	Match  []string `yaml:"match"` // see path.Match
+	Traits `yaml:",inline"`
+}
+
+type file struct {
+	Models []entry           `yaml:"models"`
+	Rules  map[string][]rule `yaml:"rules"`
+}
+
+// entry is a model as a file has it.
+type entry struct {
+	ID        string   `yaml:"id"`
+	Provider  string   `yaml:"provider"`
+	Upstream  string   `yaml:"upstream"`
+	Created   int64    `yaml:"created"`
+	Context   int64    `yaml:"context"`
+	MaxOutput int64    `yaml:"max_output"`
+	State     string   `yaml:"state"`
+	Ends      string   `yaml:"ends"`
+	Successor string   `yaml:"successor"`
+	Fallbacks []string `yaml:"fallbacks"`
+	Price     *dollars `yaml:"price"`
+}
+
+// dollars is a price in dollars per million tokens.
+type dollars struct {
+	Input      float64  `yaml:"input"`
+	Output     float64  `yaml:"output"`
+	CacheRead  float64  `yaml:"cache_read"`
+	CacheWrite float64  `yaml:"cache_write"`
+	CacheHour  float64  `yaml:"cache_write_1h"`
+	Over       int64    `yaml:"over"`
+	Above      *dollars `yaml:"above"`
+}
+
+// merge adds the models and rules of a file. Its rules are tried before those that
+// are there.
+func (c *Catalog) merge(text []byte) error {
+	var f file
+	dec := yaml.NewDecoder(strings.NewReader(string(text)))
+	dec.KnownFields(true)
+	if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) { // an empty file has no document
+		return err
+	}
+	var errs []error
+	for _, provider := range slices.Sorted(maps.Keys(f.Rules)) {
+		if !slices.Contains(Providers(), provider) {
+			errs = append(errs, fmt.Errorf("rules: unknown provider %q", provider))
+			continue
+		}
+		errs = append(errs, validateRules(provider, f.Rules[provider]))
+		c.rules[provider] = append(f.Rules[provider], c.rules[provider]...)
+	}
+	seen := map[string]bool{}
+	for i, e := range f.Models {
+		if seen[e.ID] {
+			errs = append(errs, fmt.Errorf("models[%d] %s: listed twice", i, e.ID))
+			continue
+		}
+		seen[e.ID] = true
+		m, err := c.mergeEntry(e)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("models[%d] %s: %w", i, e.ID, err))
+			continue
+		}
+		c.set(m)
+	}
+	return errors.Join(errs...)
+}
+
+func validateRules(provider string, rules []rule) error {
+	for i, r := range rules {
+		if len(r.Match) == 0 {
+			return fmt.Errorf("rules.%s[%d]: match is empty", provider, i)
+		}
+		for _, pattern := range r.Match {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return fmt.Errorf("rules.%s[%d]: %q is not a pattern", provider, i, pattern)
+			}
+		}
+		if !slices.Contains([]string{SamplingBoth, SamplingOne, SamplingNone}, r.Sampling) {
+			return fmt.Errorf("rules.%s[%d]: sampling must be both, one or none, not %q", provider, i, r.Sampling)
+		}
+	}
+	return nil
+}
+
+// mergeEntry is an entry of a file merged with the catalogue's entry of the same
+// id, which has the values of the members that the file does not set.
+func (c *Catalog) mergeEntry(e entry) (Model, error) {
+	m, err := e.model(c)
+	if err != nil {
+		return m, err
+	}
+	at, known := c.byID[e.ID]
+	if !known {
+		return m, nil
+	}
+	old := c.models[at]
+	if e.Upstream == "" && e.Provider == "" {
+		m.Upstream = old.Upstream
+	}
+	m.Provider = cmp.Or(m.Provider, old.Provider)
+	m.Created = cmp.Or(m.Created, old.Created)
+	m.Context = cmp.Or(m.Context, old.Context)
+	m.MaxOutput = cmp.Or(m.MaxOutput, old.MaxOutput)
+	if e.Price == nil {
+		m.Price = old.Price
+	}
+	if m.Fallbacks == nil {
+		m.Fallbacks = old.Fallbacks
+	}
+	if e.State == "" && e.Ends == "" && e.Upstream == "" { // another upstream is another model, whose end is unknown
+		m.Ends, m.state = old.Ends, old.state
+		m.Successor = cmp.Or(m.Successor, old.Successor)
+	}
+	return m, nil
+}
+
+func (e entry) model(c *Catalog) (Model, error) {
+	m := Model{
+		ID: e.ID, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
+		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor, Fallbacks: e.Fallbacks,
+		Price: e.Price.price(), state: e.State,
+	}
+	if m.Upstream == "" {
+		m.Upstream = m.ID
+	}
+	switch {
+	case m.ID == "":
+		return m, errors.New("id is missing")
+	case m.Created < 0 || m.Context < 0 || m.MaxOutput < 0 || m.Price.negative():
+		return m, errors.New("a number is negative")
+	case !slices.Contains(Providers(), m.Provider) && (m.Provider != "" || !c.has(m.ID)):
+		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(Providers(), ", "), m.Provider)
+	case !slices.Contains([]string{"", Active, Deprecated, Retired}, e.State):
+		return m, fmt.Errorf("state must be active, deprecated or retired, not %q", e.State)
+	case slices.Contains(m.Fallbacks, m.ID) || slices.Contains(m.Fallbacks, ""):
+		return m, errors.New("fallbacks must be other models")
+	case e.Ends == "":
+		return m, nil
+	}
+	ends, err := time.Parse(time.DateOnly, e.Ends)
+	if err != nil {
+		return m, fmt.Errorf("ends must be a day such as 2026-11-30, not %q", e.Ends)
+	}
+	m.Ends = ends
+	return m, nil
+}
+
+// price is the price in micro-dollars; the zero Price of nil.
+func (d *dollars) price() Price {
+	if d == nil {
+		return Price{}
+	}
+	p := Price{
+		Known: true, Input: micro(d.Input), Output: micro(d.Output),
+		CacheRead: micro(d.CacheRead), CacheWrite: micro(d.CacheWrite), CacheWriteHour: micro(d.CacheHour), Over: d.Over,
+	}
+	if d.Above != nil {
+		above := d.Above.price()
+		p.Above = &above
+	}
+	return p
+}
+
+func micro(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }
