@@ -1,5 +1,5 @@
-# Installs the Debian package $1, of which neither a service may start nor a
-# cluster be made: the tests want the programs alone.
+# Installs the Debian package $1, without starting its service or creating a cluster:
+# the tests need only the programs.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 policy=/usr/sbin/policy-rc.d

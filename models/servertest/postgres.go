@@ -52,7 +52,8 @@ func startPostgres(from source, settings ...Setting) (*Server, error) {
 	return s, nil
 }
 
-// cluster is an initialised data directory to copy, as making one takes seconds.
+// cluster is an initialised data directory. It is copied for each server, as initdb
+// takes seconds.
 type cluster struct {
 	bin, data string
 	password  string
@@ -64,7 +65,7 @@ var template = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := newRoom(user)
+	dir, err := newServerDir(user)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func postgresProcess(port int, args []string) (*process, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := newRoom(c.user)
+	dir, err := newServerDir(c.user)
 	if err != nil {
 		return nil, "", err
 	}
@@ -107,7 +108,8 @@ func postgresContainer(port int, args []string) (*process, string, error) {
 	return p, postgresURL(port, password), err
 }
 
-// unprivileged is nil unless the test runs as root, whom PostgreSQL refuses.
+// unprivileged is nil unless the test runs as root: PostgreSQL does not start as
+// root.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -131,7 +133,8 @@ func postgresURL(port int, password string) string {
 	return "postgres://postgres:" + password + "@" + loopback(port) + "/postgres?sslmode=disable"
 }
 
-// createRole makes a role that is no superuser, with a database, and returns its URL.
+// createRole creates a role that is not a superuser, and a database that it owns, and
+// returns the URL.
 func createRole(superuser string) (string, error) {
 	password := rand.Text()
 	ctx := context.Background()
@@ -151,7 +154,7 @@ func createRole(superuser string) (string, error) {
 func createDatabase(ctx context.Context, base string) (address, name string, err error) {
 	u, err := url.Parse(base)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
-		// Not the parser's error, which repeats the password.
+		// Without the parser's error, which contains the password.
 		return "", "", errors.New("TEST_DATABASE_URL: want postgres://user:password@host:port/database")
 	}
 	name = "test_" + strings.ToLower(rand.Text())
@@ -163,7 +166,7 @@ func createDatabase(ctx context.Context, base string) (address, name string, err
 }
 
 func execPostgres(ctx context.Context, address, statement string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 
 // process is a server's process, or the docker command attached to its container.
 type process struct {
-	dir       string // holds its data and log, and goes with it
+	dir       string // its data and log; removed with it
 	path      string
 	args      []string
-	user      *syscall.Credential // nil: the user of the test
-	container string              // its name; empty: none
+	user      *syscall.Credential // nil: the user of this process
+	container string              // its name; empty: not a container
 
 	cmd  *exec.Cmd
 	done chan struct{}
@@ -29,7 +29,7 @@ type process struct {
 
 // newContainer is a server that `docker run` starts with the arguments.
 func newContainer(args []string) (*process, error) {
-	dir, err := newRoom(nil)
+	dir, err := newServerDir(nil)
 	name := filepath.Base(filepath.Dir(dir)) + "-" + filepath.Base(dir)
 	return &process{dir: dir, path: "docker", args: append([]string{"run", "--name", name}, args...), container: name}, err
 }
@@ -50,18 +50,18 @@ func (p *process) start() error {
 		return err
 	}
 	p.cmd, p.done = cmd, done
-	noted := os.WriteFile(p.endFile(), []byte(p.endScript()), 0o600)
+	endErr := os.WriteFile(p.endFile(), []byte(p.endScript()), 0o600)
 	go func() {
 		defer close(done)
 		_ = cmd.Wait()
 		if p.container == "" {
-			_ = os.Remove(p.endFile()) // the number may soon be another process's
+			_ = os.Remove(p.endFile()) // the kernel may give the process id to another process
 		}
 	}()
-	return noted
+	return endErr
 }
 
-// endScript is for the shell that outlives the test process.
+// endScript ends the server. The cleanup shell runs it.
 func (p *process) endScript() string {
 	if p.container != "" {
 		return fmt.Sprintf("docker unpause %[1]s; docker rm -f -v %[1]s\n", p.container)
@@ -72,13 +72,13 @@ func (p *process) endScript() string {
 		"kill -KILL $p\n", p.cmd.Process.Pid)
 }
 
-// stop asks for PostgreSQL's fast shutdown, and for Redis's orderly one.
+// stop requests PostgreSQL's fast shutdown, or Redis's orderly one, and waits.
 func (p *process) stop() error {
 	_ = p.signal(syscall.SIGCONT)
 	return p.end(syscall.SIGINT)
 }
 
-// end sends a signal that should be the last, and waits.
+// end sends a signal that ends the server, and waits.
 func (p *process) end(s syscall.Signal) error {
 	if !p.running() {
 		return nil
@@ -88,17 +88,17 @@ func (p *process) end(s syscall.Signal) error {
 	case <-p.done:
 		return nil
 	case <-time.After(20 * time.Second):
-		return fmt.Errorf("the server does not end: %v\n%w\n%s", s, err, p.log())
+		return fmt.Errorf("the server has not ended after the signal %v\n%w\n%s", s, err, p.log())
 	}
 }
 
-// remove ends the server in whatever state it is and leaves nothing of it.
+// remove ends the server in any state and removes everything of it.
 func (p *process) remove() error {
 	var err error
 	if p.container != "" {
-		err = errors.Join(docker(patience, "rm", "-f", "-v", p.container), os.Remove(p.endFile()))
+		err = errors.Join(docker(startTimeout, "rm", "-f", "-v", p.container), os.Remove(p.endFile()))
 	}
-	_ = p.stop() // an orderly end gives memory back; if it fails there is the other
+	_ = p.stop() // an orderly end releases shared memory; if it fails, the server is killed below
 	err = errors.Join(err, p.end(syscall.SIGKILL))
 	p.releaseMemory()
 	return errors.Join(err, os.RemoveAll(p.dir))
@@ -116,7 +116,7 @@ func (p *process) running() bool {
 	}
 }
 
-// signal reaches the server's children too where the server would not see to them.
+// signal signals the server, and its children unless the server does that itself.
 func (p *process) signal(s syscall.Signal) error {
 	if !p.running() {
 		return os.ErrProcessDone
@@ -129,12 +129,12 @@ func (p *process) signal(s syscall.Signal) error {
 	}
 	var err error
 	if s != syscall.SIGCONT {
-		err = p.cmd.Process.Signal(syscall.SIGSTOP) // from here on it has no new children
+		err = p.cmd.Process.Signal(syscall.SIGSTOP) // so that it starts no more children
 	}
-	family := children(p.cmd.Process.Pid)
+	pids := children(p.cmd.Process.Pid)
 	err = errors.Join(err, p.cmd.Process.Signal(s))
-	for _, child := range family {
-		_ = syscall.Kill(child, s) // it may just have gone
+	for _, child := range pids {
+		_ = syscall.Kill(child, s) // it may have ended already
 	}
 	return err
 }
@@ -142,15 +142,15 @@ func (p *process) signal(s syscall.Signal) error {
 func signalContainer(name string, s syscall.Signal) error {
 	switch s {
 	case syscall.SIGSTOP:
-		return docker(patience, "pause", name)
+		return docker(startTimeout, "pause", name)
 	case syscall.SIGCONT:
-		return docker(patience, "unpause", name)
+		return docker(startTimeout, "unpause", name)
 	}
-	return docker(patience, "kill", "--signal", strconv.Itoa(int(s)), name)
+	return docker(startTimeout, "kill", "--signal", strconv.Itoa(int(s)), name)
 }
 
 func children(pid int) []int {
-	// The file is Linux's; elsewhere pgrep belongs to the system.
+	// The file exists on Linux only; other systems have pgrep.
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
 	if err != nil {
 		list, _ = exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
@@ -179,8 +179,8 @@ func (p *process) releaseMemory() {
 
 func (p *process) logFile() string { return filepath.Join(p.dir, "log") }
 
-// endFile is beside the directory: that may belong to another user than the one
-// who runs the script.
+// endFile is beside the directory, which may belong to another user than the one
+// that runs the script.
 func (p *process) endFile() string { return p.dir + ".end" }
 
 func (p *process) log() string {

@@ -44,13 +44,13 @@ func redisProcess(from source, port int, args []string) (*process, error) {
 	if from.bin == "" {
 		return newContainer(append([]string{"-p", loopback(port) + ":6379", redisImage, "redis-server"}, args...))
 	}
-	dir, err := newRoom(nil)
+	dir, err := newServerDir(nil)
 	args = append(args, "--bind", "127.0.0.1", "--port", strconv.Itoa(port))
 	return &process{dir: dir, path: from.bin, args: args}, err
 }
 
-// pingRedis speaks the protocol itself: the client logs each dial that fails, and
-// a server refuses a few before it is up.
+// pingRedis uses the protocol directly: the client would log each failed dial, and
+// some fail before the server is up.
 func pingRedis(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -72,21 +72,21 @@ func pingRedis(ctx context.Context, address string) error {
 	return nil
 }
 
-// borrowDatabase waits for a database of the server at base that is empty and not
-// lent to another test on this machine. One with data is never touched.
-func borrowDatabase(t testing.TB, base string) string {
+// acquireDatabase waits for a database of the server at base that is empty and not
+// in use by another test on this machine. A database with data is never changed.
+func acquireDatabase(t testing.TB, base string) string {
 	t.Helper()
 	options, err := redis.ParseURL(base)
 	if err != nil {
-		t.Fatal("TEST_REDIS_URL: want redis://user:password@host:port/0") // the parser's error would repeat the password
+		t.Fatal("TEST_REDIS_URL: want redis://user:password@host:port/0") // the parser's error would contain the password
 	}
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal("TEST_REDIS_URL is no URL")
 	}
-	for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		for options.DB = range 16 {
-			if tryBorrow(t, *options) {
+			if tryAcquire(t, *options) {
 				u.Path = "/" + strconv.Itoa(options.DB)
 				return u.String()
 			}
@@ -96,14 +96,14 @@ func borrowDatabase(t testing.TB, base string) string {
 	return ""
 }
 
-func tryBorrow(t testing.TB, options redis.Options) bool {
+func tryAcquire(t testing.TB, options redis.Options) bool {
 	t.Helper()
 	server := fnv.New64a()
 	_, _ = server.Write([]byte(options.Addr))
 	name := fmt.Sprintf("servertest-%d-%x-%d.lock", os.Getuid(), server.Sum64(), options.DB)
 	lock, err := lockFile(filepath.Join(os.TempDir(), name), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
-		return false // another test has it
+		return false // in use by another test
 	}
 	client := redis.NewClient(&options)
 	size, err := client.DBSize(t.Context()).Result()

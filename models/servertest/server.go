@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// patience is how long a server may take to come up on a busy machine.
-const patience = time.Minute
+// startTimeout is how long a server may take to start on a busy machine.
+const startTimeout = time.Minute
 
-// Server is a running server and what can befall it. A method that fails ends
-// the test, so they are for the test's own goroutine.
+// Server is a running server and the faults that a test can inject. A method that
+// fails ends the test: call it from the test's own goroutine.
 type Server struct {
-	// URL stays the same for the life of the server. It holds a password.
+	// URL does not change during the life of the server. It contains a password.
 	URL string
 
 	t    testing.TB
@@ -43,40 +43,40 @@ func (s *Server) Kill() {
 	s.must(s.refused())
 }
 
-// Freeze halts the server where it stands: the kernel still accepts connections,
-// and nothing is ever answered.
+// Freeze suspends the server: the kernel still accepts connections, and the server
+// does not answer.
 func (s *Server) Freeze() {
 	s.t.Helper()
 	s.must(s.run.signal(syscall.SIGSTOP))
 }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (s *Server) Thaw() {
 	s.t.Helper()
 	s.must(s.run.signal(syscall.SIGCONT))
 }
 
-// Restart brings the server up on the same port with the same data, and stops it
-// first if it runs. It returns when the server answers.
+// Restart stops the server if it runs, and starts it on the same port with the same
+// data. It returns when the server answers.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.must(s.run.stop())
-	// The memory that a killed server held may take a moment to be free.
+	// The shared memory of a killed server may not be free at once.
 	err := s.up()
-	for end := time.Now().Add(patience / 2); err != nil && time.Now().Before(end); err = s.up() {
+	for end := time.Now().Add(startTimeout / 2); err != nil && time.Now().Before(end); err = s.up() {
 		time.Sleep(50 * time.Millisecond)
 	}
 	s.must(err)
 }
 
-// refused waits until the port answers no more: a child that dies a moment after
-// the server may still hold it, and so may Docker.
+// refused waits until the port refuses connections: a child that ends after the
+// server may still listen on it, and so may Docker.
 func (s *Server) refused() error {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return err
 	}
-	for end := time.Now().Add(patience / 2); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(startTimeout / 2); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		conn, err := net.DialTimeout("tcp", u.Host, time.Second)
 		if err != nil {
 			return nil
@@ -93,7 +93,7 @@ func (s *Server) must(err error) {
 	}
 }
 
-func (s *Server) belongTo(t testing.TB) {
+func (s *Server) removeAfter(t testing.TB) {
 	s.t = t
 	t.Cleanup(func() {
 		if err := s.run.remove(); err != nil {
@@ -108,7 +108,7 @@ func (s *Server) up() error {
 		return err
 	}
 	var err error
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		err = s.ping(ctx, s.URL)
 		cancel()
@@ -124,8 +124,8 @@ func (s *Server) up() error {
 	return fmt.Errorf("the server does not answer: %w\n%s", err, s.run.log())
 }
 
-// launch brings up what build makes for a port. Another process may take a port
-// between the look and the start, so it tries a few.
+// launch starts the server that build returns for a port. It tries up to three
+// ports: another process may take a port between the check and the start.
 func (s *Server) launch(build func(port int) (*process, string, error)) error {
 	var failures error
 	for range 3 {
@@ -144,8 +144,8 @@ func (s *Server) launch(build func(port int) (*process, string, error)) error {
 	return failures
 }
 
-// freePort stays below the ports that outgoing connections are given: a client
-// that dials a stopped server over and over could otherwise be connected to itself.
+// freePort returns a port below those of outgoing connections: a client that dials a
+// stopped server repeatedly could otherwise be connected to itself.
 func freePort() (int, error) {
 	for range 1000 {
 		port := 10_000 + rand.IntN(20_000)

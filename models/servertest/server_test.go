@@ -17,20 +17,21 @@ import (
 	"time"
 )
 
-// breakable is a server under test with one thing to write and to read back.
+// breakable is a server under test, and functions that write a value to it and read
+// it back.
 type breakable struct {
 	*Server
 	write, read func(context.Context) error
 }
 
-// breakables has a start function for both servers from every source here.
+// breakables has a start function for both servers from every source of this machine.
 func breakables(t *testing.T) map[string]func(*testing.T) breakable {
 	t.Helper()
 	all := firstChoices(t)
-	if _, chosen := all["PostgreSQL in Docker"]; !chosen && answersDocker(postgresImage) == nil {
+	if _, chosen := all["PostgreSQL in Docker"]; !chosen && checkDocker(postgresImage) == nil {
 		all["PostgreSQL in Docker"] = func(t *testing.T) breakable { return breakablePostgres(t, source{}) }
 	}
-	if _, chosen := all["Redis in Docker"]; !chosen && answersDocker(redisImage) == nil {
+	if _, chosen := all["Redis in Docker"]; !chosen && checkDocker(redisImage) == nil {
 		all["Redis in Docker"] = func(t *testing.T) breakable { return breakableRedis(t, source{}) }
 	}
 	return all
@@ -42,15 +43,15 @@ func firstChoices(t *testing.T) map[string]func(*testing.T) breakable {
 	must(t, err)
 	redis, err := redisSource()
 	must(t, err)
-	place := func(from source) string {
+	label := func(from source) string {
 		if from.bin == "" {
 			return " in Docker"
 		}
 		return " from " + from.bin
 	}
 	return map[string]func(*testing.T) breakable{
-		"PostgreSQL" + place(postgres): func(t *testing.T) breakable { return breakablePostgres(t, postgres) },
-		"Redis" + place(redis):         func(t *testing.T) breakable { return breakableRedis(t, redis) },
+		"PostgreSQL" + label(postgres): func(t *testing.T) breakable { return breakablePostgres(t, postgres) },
+		"Redis" + label(redis):         func(t *testing.T) breakable { return breakableRedis(t, redis) },
 	}
 }
 
@@ -60,7 +61,7 @@ func breakablePostgres(t *testing.T, from source) breakable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.belongTo(t)
+	server.removeAfter(t)
 	db := openPostgres(t, server.URL)
 	return breakable{
 		Server: server,
@@ -87,7 +88,7 @@ func breakableRedis(t *testing.T, from source) breakable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.belongTo(t)
+	server.removeAfter(t)
 	client := openRedis(t, server.URL)
 	return breakable{
 		Server: server,
@@ -102,22 +103,22 @@ func breakableRedis(t *testing.T, from source) breakable {
 	}
 }
 
-func TestServersKeepURLAndDataOverEveryFaultAndAreGoneAfterwards(t *testing.T) {
+func TestServersKeepURLAndDataThroughFaultsAndAreRemovedAfterwards(t *testing.T) {
 	for name, start := range breakables(t) {
 		var s breakable
 		t.Run(name, func(t *testing.T) {
 			s = start(t)
 			address := s.URL
-			onLoopbackAlone(t, hostOf(t, address))
+			checkListensOnLoopbackOnly(t, hostOf(t, address))
 			must(t, s.write(t.Context()))
-			frozenUntilThawed(t, s)
-			for fault, happens := range map[string]func(){
+			checkFreezeAndThaw(t, s)
+			for fault, inject := range map[string]func(){
 				"stop":            s.Stop,
 				"kill":            s.Kill,
 				"freeze and stop": func() { s.Freeze(); s.Stop() },
 				"freeze and kill": func() { s.Freeze(); s.Kill() },
 			} {
-				happens()
+				inject()
 				if conn, err := net.Dial("tcp", hostOf(t, address)); err == nil {
 					_ = conn.Close()
 					t.Errorf("after %s the port still answers", fault)
@@ -132,11 +133,11 @@ func TestServersKeepURLAndDataOverEveryFaultAndAreGoneAfterwards(t *testing.T) {
 			}
 			s.Freeze()
 		})
-		eventually(t, func() error { return gone(s.run.dir, s.run.container, hostOf(t, s.URL)) })
+		eventually(t, func() error { return removed(s.run.dir, s.run.container, hostOf(t, s.URL)) })
 	}
 }
 
-func frozenUntilThawed(t *testing.T, s breakable) {
+func checkFreezeAndThaw(t *testing.T, s breakable) {
 	t.Helper()
 	s.Freeze()
 	answer := make(chan error, 1)
@@ -153,7 +154,7 @@ func frozenUntilThawed(t *testing.T, s breakable) {
 	must(t, <-answer)
 }
 
-func onLoopbackAlone(t *testing.T, server string) {
+func checkListensOnLoopbackOnly(t *testing.T, server string) {
 	t.Helper()
 	addresses, err := net.InterfaceAddrs()
 	must(t, err)
@@ -172,7 +173,7 @@ func onLoopbackAlone(t *testing.T, server string) {
 	}
 }
 
-func TestServersThatDoNotRunAreGoneToo(t *testing.T) {
+func TestServersThatDoNotRunAreRemovedToo(t *testing.T) {
 	for name, start := range firstChoices(t) {
 		for _, state := range []string{"stopped", "killed"} {
 			var s breakable
@@ -184,14 +185,14 @@ func TestServersThatDoNotRunAreGoneToo(t *testing.T) {
 					s.Kill()
 				}
 			})
-			eventually(t, func() error { return gone(s.run.dir, s.run.container, hostOf(t, s.URL)) })
+			eventually(t, func() error { return removed(s.run.dir, s.run.container, hostOf(t, s.URL)) })
 		}
 	}
 }
 
 // A child process runs this test too: it starts servers, freezes one of each kind,
-// says where those are, and waits to be killed.
-func TestServersOfAKilledTestProcessAreGone(t *testing.T) {
+// prints their directories and addresses, and waits to be killed.
+func TestServersOfAKilledTestProcessAreRemoved(t *testing.T) {
 	if os.Getenv("SERVERTEST_CHILD") != "" {
 		Postgres(t) // on the shared server, which runs in the same directory
 		StartRedis(t)
@@ -229,20 +230,20 @@ func TestServersOfAKilledTestProcessAreGone(t *testing.T) {
 		t.Fatalf("the child started %d servers", len(servers))
 	}
 	for _, s := range servers {
-		home := filepath.Dir(s[0])
-		eventually(t, func() error { return gone(home, s[1], s[2]) })
+		dir := filepath.Dir(s[0])
+		eventually(t, func() error { return removed(dir, s[1], s[2]) })
 	}
 }
 
-// gone is nil when nothing is left of a server.
-func gone(dir, container, address string) error {
+// removed returns an error while anything is left of a server.
+func removed(dir, container, address string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s is still there: %w", dir, err)
 	}
 	if conn, err := net.DialTimeout("tcp", address, time.Second); err == nil {
 		return errors.Join(fmt.Errorf("%s still answers", address), conn.Close())
 	}
-	if container != "" && docker(patience, "container", "inspect", container) == nil {
+	if container != "" && docker(startTimeout, "container", "inspect", container) == nil {
 		return fmt.Errorf("the container %s is still there", container)
 	}
 	working, err := filepath.Glob("/proc/[0-9]*/cwd")

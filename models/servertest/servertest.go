@@ -1,13 +1,13 @@
 //go:build unix
 
-// Package servertest gives tests real PostgreSQL and Redis servers that are gone
-// when the test is, or when the test process dies in whatever way.
+// Package servertest starts real PostgreSQL and Redis servers for tests. They are
+// removed when the test ends, also when the test process is killed.
 //
-// The servers come from the first of: TEST_DATABASE_URL and TEST_REDIS_URL (not
-// for the Start functions, which need a server they may break), the programs on
-// this machine, Docker, and, as root on Debian or Ubuntu, the distribution's
-// packages, which are then installed. Without any of them the test fails and
-// says what to install; it is never skipped.
+// The first available source is used: the servers of TEST_DATABASE_URL and
+// TEST_REDIS_URL (not by the Start functions, whose servers a test may break),
+// programs on this machine, Docker, and, as root on Debian or Ubuntu, the
+// distribution's packages, which are then installed. Without any of them the test
+// fails with a message that says what to install; it is never skipped.
 package servertest
 
 import (
@@ -17,9 +17,9 @@ import (
 )
 
 // Postgres returns the postgres:// URL of an empty database that only this test
-// uses. Its role owns it and is no superuser, except that of TEST_DATABASE_URL,
-// which must be allowed to create databases. The server is shared with the other
-// tests of the process: at most 97 connections at once among them all.
+// uses. Its role owns the database and is not a superuser; the role of
+// TEST_DATABASE_URL must be allowed to create databases. The server is shared by
+// the tests of the process, which may have at most 97 connections together.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	base := os.Getenv("TEST_DATABASE_URL")
@@ -41,20 +41,20 @@ func Postgres(t testing.TB) string {
 	return address
 }
 
-// Redis returns the redis:// URL of an empty Redis that only this test uses: a
-// server of its own, without persistence. With TEST_REDIS_URL it is a database
-// of that server that was empty, emptied again afterwards; published messages
-// cross databases there, as always in Redis.
+// Redis returns the redis:// URL of an empty Redis that only this test uses: its own
+// server, without persistence. With TEST_REDIS_URL it is an empty database of that
+// server, which is emptied again afterwards; published messages reach the
+// subscribers of all databases of a server.
 func Redis(t testing.TB) string {
 	t.Helper()
 	if base := os.Getenv("TEST_REDIS_URL"); base != "" {
-		return borrowDatabase(t, base)
+		return acquireDatabase(t, base)
 	}
 	return StartRedis(t, "appendonly=no").URL
 }
 
-// PostgresServer is a PostgreSQL server that a test may break. Its URL is that of
-// an empty database, whose owner may create more.
+// PostgresServer is a PostgreSQL server that a test may break. Its URL is that of an
+// empty database; its role may create more.
 type PostgresServer struct{ *Server }
 
 // RedisServer is a Redis server that a test may break.
@@ -63,8 +63,8 @@ type RedisServer struct{ *Server }
 // Setting is one of the server's own settings, as name=value.
 type Setting string
 
-// Durable makes PostgreSQL flush each commit to the disk, which it otherwise
-// does not do here.
+// Durable makes PostgreSQL flush each commit to the disk. By default servers of this
+// package do not.
 const Durable Setting = "fsync=on"
 
 // StartPostgres starts a PostgreSQL server for this test alone.
@@ -78,12 +78,12 @@ func StartPostgres(t testing.TB, settings ...Setting) *PostgresServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.belongTo(t)
+	server.removeAfter(t)
 	return &PostgresServer{server}
 }
 
-// StartRedis starts a Redis server for this test alone. It keeps what was
-// written over Stop, Kill and Restart.
+// StartRedis starts a Redis server for this test alone. Its data survives Stop, Kill
+// and Restart.
 func StartRedis(t testing.TB, settings ...Setting) *RedisServer {
 	t.Helper()
 	from, err := redisSource()
@@ -94,6 +94,6 @@ func StartRedis(t testing.TB, settings ...Setting) *RedisServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.belongTo(t)
+	server.removeAfter(t)
 	return &RedisServer{server}
 }

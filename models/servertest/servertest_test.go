@@ -30,7 +30,7 @@ func TestDurableFlushesCommits(t *testing.T) {
 	}
 }
 
-func TestTwoDatabasesDoNotSeeEachOther(t *testing.T) {
+func TestDatabasesOfTwoTestsAreSeparate(t *testing.T) {
 	a, b := openPostgres(t, Postgres(t)), openPostgres(t, Postgres(t))
 	for _, db := range []*sql.DB{a, b} {
 		_, err := db.Exec("CREATE TABLE users (id int)")
@@ -56,7 +56,7 @@ func TestTwoDatabasesDoNotSeeEachOther(t *testing.T) {
 	}
 }
 
-func TestDatabaseIsDroppedWithItsTest(t *testing.T) {
+func TestTheDatabaseIsDroppedWhenItsTestEnds(t *testing.T) {
 	var address string
 	t.Run("with a connection left open", func(t *testing.T) {
 		address = Postgres(t)
@@ -70,7 +70,7 @@ func TestDatabaseIsDroppedWithItsTest(t *testing.T) {
 	}
 }
 
-func TestNamedServersLendDatabases(t *testing.T) {
+func TestServersOfTheEnvironmentAreUsed(t *testing.T) {
 	t.Setenv("TEST_DATABASE_URL", StartPostgres(t).URL)
 	if got, want := hostOf(t, Postgres(t)), hostOf(t, os.Getenv("TEST_DATABASE_URL")); got != want {
 		t.Errorf("the database is on %s, want %s", got, want)
@@ -82,31 +82,31 @@ func TestNamedServersLendDatabases(t *testing.T) {
 	}
 }
 
-func TestLentRedisDatabasesAreExclusiveAndTheOwnersUntouched(t *testing.T) {
+func TestRedisDatabasesAreExclusiveAndDatabasesWithDataUnchanged(t *testing.T) {
 	base := StartRedis(t).URL
 	t.Setenv("TMPDIR", t.TempDir()) // of the locks
 	owners := openRedis(t, base)
 	must(t, owners.Set(t.Context(), "precious", 1, 0).Err())
-	lent := make(chan string, 1)
-	t.Run("fifteen tests and one who waits", func(holder *testing.T) {
+	acquired := make(chan string, 1)
+	t.Run("fifteen databases in use and one test that waits", func(holder *testing.T) {
 		seen := map[string]bool{}
 		for range 15 {
-			address := borrowDatabase(holder, base)
+			address := acquireDatabase(holder, base)
 			seen[address] = true
 			must(holder, openRedis(holder, address).Set(holder.Context(), "mine", 1, 0).Err())
 		}
 		if len(seen) != 15 || seen[base] {
-			holder.Errorf("lent: %v", seen)
+			holder.Errorf("acquired: %v", seen)
 		}
-		go func() { lent <- borrowDatabase(t, base) }()
+		go func() { acquired <- acquireDatabase(t, base) }()
 		select {
-		case address := <-lent:
-			holder.Errorf("%s was lent twice", address)
+		case address := <-acquired:
+			holder.Errorf("%s was acquired twice", address)
 		case <-time.After(100 * time.Millisecond):
 		}
 	})
-	if keys, err := openRedis(t, <-lent).DBSize(t.Context()).Result(); err != nil || keys != 0 {
-		t.Errorf("lent with %d keys, %v", keys, err)
+	if keys, err := openRedis(t, <-acquired).DBSize(t.Context()).Result(); err != nil || keys != 0 {
+		t.Errorf("acquired with %d keys, %v", keys, err)
 	}
 	space, err := owners.Info(t.Context(), "keyspace").Result()
 	must(t, err)
@@ -115,7 +115,7 @@ func TestLentRedisDatabasesAreExclusiveAndTheOwnersUntouched(t *testing.T) {
 	}
 }
 
-func TestWithoutAnySourceTheErrorSaysWhatToInstall(t *testing.T) {
+func TestTheErrorSaysWhatToInstall(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := find(func() string { return "" }, redisImage, "redis-server", "TEST_REDIS_URL")
 	if err == nil {
@@ -153,7 +153,7 @@ func openRedis(t *testing.T, address string) *redis.Client {
 func eventually(t *testing.T, holds func() error) {
 	t.Helper()
 	err := holds()
-	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); err = holds() {
+	for end := time.Now().Add(startTimeout); err != nil && time.Now().Before(end); err = holds() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	must(t, err)

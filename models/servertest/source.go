@@ -22,9 +22,9 @@ const (
 	redisImage    = "redis:8-alpine"
 )
 
-// source says what runs a server here.
+// source is the program that runs a server.
 type source struct {
-	bin string // PostgreSQL's directory of programs or the Redis server; empty: Docker
+	bin string // PostgreSQL's directory of programs, or the Redis server; empty: Docker
 }
 
 var postgresSource = sync.OnceValues(func() (source, error) {
@@ -35,20 +35,21 @@ var redisSource = sync.OnceValues(func() (source, error) {
 	return find(findRedis, redisImage, "redis-server", "TEST_REDIS_URL")
 })
 
-func find(look func() string, image, pkg, variable string) (source, error) {
-	if bin := look(); bin != "" {
+func find(lookUp func() string, image, pkg, variable string) (source, error) {
+	if bin := lookUp(); bin != "" {
 		return source{bin: bin}, nil
 	}
-	noDocker := answersDocker(image)
+	noDocker := checkDocker(image)
 	if noDocker == nil {
 		return source{}, nil
 	}
-	notInstalled := install(look, pkg)
+	notInstalled := install(lookUp, pkg)
 	if notInstalled == nil {
-		return source{bin: look()}, nil
+		return source{bin: lookUp()}, nil
 	}
 	return source{}, fmt.Errorf("the tests need a server: install the package %s (Debian, Ubuntu: apt-get install postgresql redis-server; "+
-		"macOS: brew install postgresql@17 redis and put both on the PATH), or start Docker, or set %s (which is not enough for the tests that break a server)\n%w",
+		"macOS: brew install postgresql@17 redis and put both on the PATH), or start Docker, "+
+		"or set %s (which is not enough for the tests that break a server)\n%w",
 		pkg, variable, errors.Join(noDocker, notInstalled))
 }
 
@@ -70,7 +71,7 @@ func findPostgres() string {
 }
 
 func version(dir string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir))) // those before 10 count as 0
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir))) // 0 for versions before 10, such as 9.6
 	return n
 }
 
@@ -83,14 +84,14 @@ func findRedis() string {
 	return ""
 }
 
-func answersDocker(image string) error {
+func checkDocker(image string) error {
 	if strings.HasPrefix(os.Getenv("DOCKER_HOST"), "tcp:") {
-		return errors.New("docker: DOCKER_HOST is another machine, whose loopback cannot be reached")
+		return errors.New("docker: DOCKER_HOST is another machine, whose loopback interface cannot be reached")
 	}
 	if err := docker(10*time.Second, "version", "--format", "{{.Server.Version}}"); err != nil {
 		return err
 	}
-	if docker(patience, "image", "inspect", image) == nil {
+	if docker(startTimeout, "image", "inspect", image) == nil {
 		return nil
 	}
 	return docker(5*time.Minute, "pull", image)
@@ -99,8 +100,8 @@ func answersDocker(image string) error {
 //go:embed install.sh
 var installScript string
 
-// install is for one process at a time: `go test ./...` runs several.
-func install(look func() string, pkg string) error {
+// install installs a package, in one process at a time: `go test ./...` runs several.
+func install(lookUp func() string, pkg string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
 		return errors.New("installing it here takes root and apt-get")
 	}
@@ -109,13 +110,13 @@ func install(look func() string, pkg string) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	if look() != "" {
-		return nil // another process was first
+	if lookUp() != "" {
+		return nil // another process has installed it
 	}
 	cmd := command(nil, "/", "sh", "-c", installScript, "sh", pkg)
-	cmd.ExtraFiles = []*os.File{lock} // it holds the lock even when this process is killed
+	cmd.ExtraFiles = []*os.File{lock} // keeps the lock when this process is killed
 	out, err := cmd.CombinedOutput()
-	if err == nil && look() == "" {
+	if err == nil && lookUp() == "" {
 		err = errors.New("it installed no server")
 	}
 	if err != nil {
@@ -124,7 +125,7 @@ func install(look func() string, pkg string) error {
 	return nil
 }
 
-// lockFile is unlocked when it is closed, and by the kernel when the process ends.
+// lockFile locks a file. The lock ends when the file is closed or the process ends.
 func lockFile(path string, how int) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
