@@ -1,152 +1,22 @@
-package simulator
+package simulator_test
 
 import (
 	"bufio"
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"modelgateway/providers/simulator"
+	"modelgateway/providers/simulator/rawjson"
+	"modelgateway/providers/simulator/simulatortest"
+	"modelgateway/providers/simulator/wire"
 )
-
-func fixedNow() time.Time { return time.Unix(1760000000, 0) }
-
-func serve(t *testing.T, opts Options) *httptest.Server {
-	t.Helper()
-	if opts.Now == nil {
-		opts.Now = fixedNow
-	}
-	server := httptest.NewServer(New(opts))
-	t.Cleanup(server.Close)
-	return server
-}
-
-// A dialect knows how to knock at one of the three doors.
-type dialect struct {
-	header map[string]string
-	path   string
-}
-
-var (
-	asOpenAI    = dialect{map[string]string{"Authorization": "Bearer sk-demo"}, "/v1/chat/completions"}
-	asAnthropic = dialect{map[string]string{"X-Api-Key": "sk-ant", "Anthropic-Version": "2023-06-01"}, "/v1/messages"}
-)
-
-func asGemini(model, method string) dialect {
-	return dialect{map[string]string{"X-Goog-Api-Key": "key"}, "/v1beta/models/" + model + ":" + method}
-}
-
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-	broken error // what reading the body ended with
-}
-
-func (d dialect) send(t *testing.T, server *httptest.Server, method, body string) answer {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, server.URL+d.path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range d.header {
-		req.Header.Set(name, value)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Header, data, err}
-}
-
-// ask posts a request that must succeed and decodes the answer into out.
-func (d dialect) ask(t *testing.T, server *httptest.Server, body string, out any) {
-	t.Helper()
-	a := d.send(t, server, http.MethodPost, body)
-	if a.status != http.StatusOK || a.broken != nil {
-		t.Fatalf("status %d (%v): %s", a.status, a.broken, a.body)
-	}
-	if err := json.Unmarshal(a.body, out); err != nil {
-		t.Fatalf("decode %s: %v", a.body, err)
-	}
-}
-
-// A sent event, as an SSE reader sees it.
-type sentEvent struct {
-	name string
-	data jsontext.Value
-}
-
-// events reads a stream strictly: every event one data line, ended by newline
-// twice.
-func events(t *testing.T, body []byte, newline string) []sentEvent {
-	t.Helper()
-	var found []sentEvent
-	rest := string(body)
-	for rest != "" {
-		block, after, ended := strings.Cut(rest, newline+newline)
-		if !ended {
-			t.Fatalf("event is not ended: %q", rest)
-		}
-		e := sentEvent{}
-		for line := range strings.SplitSeq(block, newline) {
-			switch {
-			case strings.HasPrefix(line, "event: "):
-				e.name = strings.TrimPrefix(line, "event: ")
-			case strings.HasPrefix(line, "data: ") && e.data == nil:
-				e.data = jsontext.Value(strings.TrimPrefix(line, "data: "))
-			default:
-				t.Fatalf("line %q", line)
-			}
-		}
-		found, rest = append(found, e), after
-	}
-	return found
-}
-
-func decode[T any](t *testing.T, raw []byte) T {
-	t.Helper()
-	var v T
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("decode %s: %v", raw, err)
-	}
-	return v
-}
-
-// A refusalCase is a request that the service refuses, and what it says then.
-type refusalCase struct {
-	name string
-	body string
-	code int
-	says string
-}
-
-func (d dialect) refuses(t *testing.T, cases []refusalCase) {
-	t.Helper()
-	server := serve(t, Options{})
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			a := d.send(t, server, http.MethodPost, c.body)
-			if a.status != c.code || !strings.Contains(string(a.body), c.says) {
-				t.Fatalf("status %d, want %d; says %s, want %s", a.status, c.code, a.body, c.says)
-			}
-			if d.path == asAnthropic.path && a.header.Get("Request-Id") == "" {
-				t.Fatal("no request-id")
-			}
-		})
-	}
-}
 
 func TestEveryResponseSaysItIsSimulated(t *testing.T) {
-	server := serve(t, Options{})
+	server := simulatortest.Strict(t)
 	for _, path := range []string{"/v1/models", "/v1/chat/completions", "/v1/messages", "/v1beta/models", "/nowhere"} {
 		resp, err := http.Get(server.URL + path)
 		if err != nil {
@@ -160,140 +30,92 @@ func TestEveryResponseSaysItIsSimulated(t *testing.T) {
 }
 
 func TestUnknownPathsAnswerInTheShapeOfTheirProvider(t *testing.T) {
-	server := serve(t, Options{})
+	server := simulatortest.Strict(t)
 	for path, want := range map[string]string{
 		"/v1/images":            `"message":"Invalid URL (POST /v1/images)"`,
 		"/v1beta/files":         `"status":"NOT_FOUND"`,
 		"/v1beta/models/x:what": `"status":"NOT_FOUND"`,
 	} {
-		d := dialect{map[string]string{"X-Goog-Api-Key": "k"}, path}
-		if a := d.send(t, server, http.MethodPost, "{}"); a.status != http.StatusNotFound || !strings.Contains(string(a.body), want) {
-			t.Errorf("%s: %d %s", path, a.status, a.body)
+		c := simulatortest.Gemini("", "").At(path)
+		if a := c.Send(t, server, http.MethodPost, "{}"); a.Status != http.StatusNotFound || !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	d := dialect{asAnthropic.header, "/v1/complete"}
-	if a := d.send(t, server, http.MethodPost, "{}"); !strings.Contains(string(a.body), "not_found_error") {
-		t.Errorf("anthropic: %s", a.body)
+	a := simulatortest.Anthropic.At("/v1/complete").Send(t, server, http.MethodPost, "{}")
+	if !strings.Contains(string(a.Body), "not_found_error") {
+		t.Errorf("anthropic: %s", a.Body)
 	}
 }
 
 func TestModelsListInEachShape(t *testing.T) {
-	server := serve(t, Options{})
-	openai := dialect{asOpenAI.header, "/v1/models"}.send(t, server, http.MethodGet, "")
-	for _, want := range []string{`"object":"list"`, `"id":"gpt-4-turbo","object":"model","created":1712361441`, `"gpt-6-astra"`, `"text-embedding-3-small"`} {
-		if !strings.Contains(string(openai.body), want) {
-			t.Errorf("openai list has no %s: %s", want, openai.body)
+	server := simulatortest.Strict(t)
+	openai := simulatortest.OpenAI.At("/v1/models").Send(t, server, http.MethodGet, "")
+	for _, want := range []string{
+		`"object":"list"`, `"id":"gpt-4-turbo","object":"model","created":1712361441`, `"gpt-6-astra"`, `"text-embedding-3-small"`,
+	} {
+		if !strings.Contains(string(openai.Body), want) {
+			t.Errorf("openai list has no %s: %s", want, openai.Body)
 		}
 	}
-	gemini := dialect{asGemini("", "").header, "/v1beta/models"}.send(t, server, http.MethodGet, "")
-	for _, want := range []string{`"name":"models/gemini-2.5-flash"`, `"inputTokenLimit":1048576`, `"supportedGenerationMethods":["generateContent"`, `"models/gemini-4-argon"`} {
-		if !strings.Contains(string(gemini.body), want) {
-			t.Errorf("gemini list has no %s: %s", want, gemini.body)
+	gemini := simulatortest.Gemini("", "").At("/v1beta/models").Send(t, server, http.MethodGet, "")
+	for _, want := range []string{
+		`"name":"models/gemini-2.5-flash"`, `"inputTokenLimit":1048576`, `"supportedGenerationMethods":["generateContent"`,
+		`"models/gemini-4-argon"`,
+	} {
+		if !strings.Contains(string(gemini.Body), want) {
+			t.Errorf("gemini list has no %s: %s", want, gemini.Body)
 		}
-	}
-}
-
-func TestAnthropicModelsComeInPages(t *testing.T) {
-	server := serve(t, Options{})
-	type list struct {
-		Data    []anthropicListed `json:"data"`
-		HasMore bool              `json:"has_more"`
-		FirstID string            `json:"first_id"`
-		LastID  string            `json:"last_id"`
-	}
-	var ids []string
-	after := ""
-	for range len(anthropicCatalogue) {
-		d := dialect{asAnthropic.header, "/v1/models?limit=8&after_id=" + after}
-		got := decode[list](t, d.send(t, server, http.MethodGet, "").body)
-		for _, m := range got.Data {
-			if m.Type != "model" || m.DisplayName == "" {
-				t.Errorf("model %+v", m)
-			}
-			if _, err := time.Parse(time.RFC3339, m.CreatedAt); err != nil {
-				t.Error(err)
-			}
-			ids = append(ids, m.ID)
-		}
-		if got.FirstID != got.Data[0].ID || got.LastID != got.Data[len(got.Data)-1].ID {
-			t.Errorf("first %s and last %s of %v", got.FirstID, got.LastID, got.Data)
-		}
-		if after = got.LastID; !got.HasMore {
-			break
-		}
-	}
-	if len(ids) != len(anthropicCatalogue) || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
-		t.Fatalf("pages hold %v", ids)
-	}
-}
-
-func TestGeminiModelsComeInPages(t *testing.T) {
-	server := serve(t, Options{})
-	type list struct {
-		Models []geminiListed `json:"models"`
-		Next   string         `json:"nextPageToken"`
-	}
-	count, token := 0, ""
-	for range len(geminiCatalogue) {
-		d := dialect{asGemini("", "").header, "/v1beta/models?pageSize=7&pageToken=" + token}
-		got := decode[list](t, d.send(t, server, http.MethodGet, "").body)
-		count += len(got.Models)
-		if token = got.Next; token == "" {
-			break
-		}
-	}
-	if count != len(geminiCatalogue) {
-		t.Fatalf("pages hold %d models, want %d", count, len(geminiCatalogue))
 	}
 }
 
 func TestOneModelIsShownInEachShape(t *testing.T) {
-	server := serve(t, Options{})
+	server := simulatortest.Strict(t)
+	openai, anthropic, gemini := simulatortest.OpenAI, simulatortest.Anthropic, simulatortest.Gemini("", "")
 	cases := []struct {
-		d    dialect
-		code int
-		says string
+		client   simulatortest.Client
+		status   int
+		contains string
 	}{
-		{dialect{asOpenAI.header, "/v1/models/gpt-4"}, 200, `"object":"model"`},
-		{dialect{asOpenAI.header, "/v1/models/nope"}, 404, `"model_not_found"`},
-		{dialect{asAnthropic.header, "/v1/models/claude-sonnet-4-5"}, 200, `"id":"claude-sonnet-4-5-20250929"`},
-		{dialect{asAnthropic.header, "/v1/models/nope"}, 404, `"not_found_error"`},
-		{dialect{asGemini("", "").header, "/v1beta/models/gemini-2.5-pro"}, 200, `"models/gemini-2.5-pro"`},
-		{dialect{asGemini("", "").header, "/v1beta/models/nope"}, 404, `"NOT_FOUND"`},
-		{dialect{nil, "/v1/models"}, 401, "You didn't provide an API key"},
-		{dialect{nil, "/v1beta/models"}, 403, "PERMISSION_DENIED"},
-		{dialect{map[string]string{"Anthropic-Version": "2023-06-01"}, "/v1/models"}, 401, "authentication_error"},
+		{openai.At("/v1/models/gpt-4"), 200, `"object":"model"`},
+		{openai.At("/v1/models/nope"), 404, `"model_not_found"`},
+		{anthropic.At("/v1/models/claude-sonnet-4-5"), 200, `"id":"claude-sonnet-4-5-20250929"`},
+		{anthropic.At("/v1/models/nope"), 404, `"not_found_error"`},
+		{gemini.At("/v1beta/models/gemini-2.5-pro"), 200, `"models/gemini-2.5-pro"`},
+		{gemini.At("/v1beta/models/nope"), 404, `"NOT_FOUND"`},
+		{simulatortest.Client{Path: "/v1/models"}, 401, "You didn't provide an API key"},
+		{simulatortest.Client{Path: "/v1beta/models"}, 403, "PERMISSION_DENIED"},
+		{simulatortest.Client{Header: map[string]string{"Anthropic-Version": "2023-06-01"}, Path: "/v1/models"}, 401, "authentication_error"},
 	}
 	for _, c := range cases {
-		if a := c.d.send(t, server, http.MethodGet, ""); a.status != c.code || !strings.Contains(string(a.body), c.says) {
-			t.Errorf("%s: %d %s", c.d.path, a.status, a.body)
+		a := c.client.Send(t, server, http.MethodGet, "")
+		if a.Status != c.status || !strings.Contains(string(a.Body), c.contains) {
+			t.Errorf("%s: %d %s", c.client.Path, a.Status, a.Body)
 		}
 	}
 }
 
-// the three requests that say one thing, streamed or not
-func (d dialect) saying(text string, stream bool) string {
-	said := string(encode(text))
+// saying is a request of the client's provider that says one thing, streamed or
+// not.
+func saying(c simulatortest.Client, text string, stream bool) string {
+	quoted := string(rawjson.Encode(text))
 	switch {
-	case d.path == asOpenAI.path && stream:
-		return `{"model":"gpt-4","stream":true,"messages":[{"role":"user","content":` + said + `}]}`
-	case d.path == asOpenAI.path:
-		return `{"model":"gpt-4","messages":[{"role":"user","content":` + said + `}]}`
-	case d.path == asAnthropic.path && stream:
-		return `{"model":"claude-haiku-4-5","max_tokens":100,"stream":true,"messages":[{"role":"user","content":` + said + `}]}`
-	case d.path == asAnthropic.path:
-		return `{"model":"claude-haiku-4-5","max_tokens":100,"messages":[{"role":"user","content":` + said + `}]}`
+	case c.Path == simulatortest.OpenAI.Path && stream:
+		return `{"model":"gpt-4","stream":true,"messages":[{"role":"user","content":` + quoted + `}]}`
+	case c.Path == simulatortest.OpenAI.Path:
+		return `{"model":"gpt-4","messages":[{"role":"user","content":` + quoted + `}]}`
+	case c.Path == simulatortest.Anthropic.Path && stream:
+		return `{"model":"claude-haiku-4-5","max_tokens":100,"stream":true,"messages":[{"role":"user","content":` + quoted + `}]}`
+	case c.Path == simulatortest.Anthropic.Path:
+		return `{"model":"claude-haiku-4-5","max_tokens":100,"messages":[{"role":"user","content":` + quoted + `}]}`
 	}
-	return `{"contents":[{"role":"user","parts":[{"text":` + said + `}]}]}`
+	return `{"contents":[{"role":"user","parts":[{"text":` + quoted + `}]}]}`
 }
 
-var geminiSSE = asGemini("gemini-2.5-flash", "streamGenerateContent?alt=sse")
-
-func itoa(n int) string { return string(encode(n)) }
+var geminiSSE = simulatortest.Gemini("gemini-2.5-flash", "streamGenerateContent?alt=sse")
 
 func TestEachEventIsFlushedAndTheStreamStopsWithItsClient(t *testing.T) {
-	for _, d := range []dialect{asOpenAI, asAnthropic, geminiSSE} {
-		handler := New(Options{ChunkDelay: time.Hour})
+	for _, c := range []simulatortest.Client{simulatortest.OpenAI, simulatortest.Anthropic, geminiSSE} {
+		handler := simulator.New(simulator.Options{ChunkDelay: time.Hour})
 		left := make(chan struct{})
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer close(left)
@@ -302,11 +124,11 @@ func TestEachEventIsFlushedAndTheStreamStopsWithItsClient(t *testing.T) {
 		t.Cleanup(server.Close)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		t.Cleanup(cancel)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+d.path, strings.NewReader(d.saying("hi", true)))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+c.Path, strings.NewReader(saying(c, "hi", true)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, value := range d.header {
+		for name, value := range c.Header {
 			req.Header.Set(name, value)
 		}
 		resp, err := http.DefaultClient.Do(req)
@@ -314,32 +136,70 @@ func TestEachEventIsFlushedAndTheStreamStopsWithItsClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		if line, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || line == "" {
-			t.Fatalf("%s: first line %q: %v", d.path, line, err)
+			t.Fatalf("%s: first line %q: %v", c.Path, line, err)
 		}
 		cancel()
 		resp.Body.Close()
 		select {
 		case <-left:
 		case <-time.After(20 * time.Second):
-			t.Fatalf("%s: the stream goes on without its client", d.path)
+			t.Fatalf("%s: the stream goes on without its client", c.Path)
 		}
 	}
 }
 
 func TestChunkDelayPassesBetweenEvents(t *testing.T) {
 	const delay = 5 * time.Millisecond
-	server := serve(t, Options{ChunkDelay: delay})
+	server := simulatortest.Start(t, simulator.Options{ChunkDelay: delay})
 	start := time.Now()
-	a := asOpenAI.send(t, server, http.MethodPost, asOpenAI.saying("hi", true))
-	want := time.Duration(len(events(t, a.body, "\n"))-1) * delay
+	a := simulatortest.OpenAI.Send(t, server, http.MethodPost, saying(simulatortest.OpenAI, "hi", true))
+	want := time.Duration(len(simulatortest.Events(t, a.Body, "\n"))-1) * delay
 	if took := time.Since(start); took < want {
 		t.Fatalf("took %v, want at least %v", took, want)
 	}
 }
 
 func TestHugeBodiesAreRefused(t *testing.T) {
-	huge := `{"model":"` + strings.Repeat("x", maxBody) + `"}`
-	if a := asAnthropic.send(t, serve(t, Options{}), http.MethodPost, huge); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.body), "request_too_large") {
-		t.Errorf("%d %s", a.status, a.body)
+	huge := `{"model":"` + strings.Repeat("x", wire.MaxBody) + `"}`
+	a := simulatortest.Anthropic.Post(t, huge)
+	if a.Status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.Body), "request_too_large") {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+func TestWithoutACheckNumbersOutOfRangeAreAnswered(t *testing.T) {
+	server := simulatortest.Start(t, simulator.Options{})
+	for _, c := range []struct {
+		client   simulatortest.Client
+		body     string
+		contains string
+	}{
+		{simulatortest.OpenAI, simulatortest.ChatBody(`,"n":-1,"max_tokens":-5`, simulatortest.Hello), `You said: \"Hello there\"`},
+		{simulatortest.OpenAI, simulatortest.ChatBody(`,"n":100000000,"max_tokens":1`, simulatortest.Hello), `"index":127`},
+		{simulatortest.Anthropic, simulatortest.MessagesBody(`,"max_tokens":-5`, simulatortest.Hello), `You said: \"Hello there\"`},
+		{
+			simulatortest.Gemini("gemini-2.5-pro", "generateContent"),
+			simulatortest.ContentsBody(`,"generationConfig":{"candidateCount":100000000,"maxOutputTokens":-1}`, simulatortest.HelloContent),
+			`"index":7`,
+		},
+	} {
+		a := c.client.Send(t, server, http.MethodPost, c.body)
+		if a.Status != http.StatusOK || !strings.Contains(string(a.Body), c.contains) || len(a.Body) > 100_000 {
+			t.Errorf("%s: %d, %d bytes: %.500s", c.body, a.Status, len(a.Body), a.Body)
+		}
+	}
+}
+
+func TestManyClientsAreServedAtOnce(t *testing.T) {
+	server := simulatortest.Strict(t)
+	for range 8 {
+		t.Run("client", func(t *testing.T) {
+			t.Parallel()
+			for _, c := range []simulatortest.Client{simulatortest.OpenAI, simulatortest.Anthropic, geminiSSE} {
+				if a := say(t, server, c, strings.Repeat("word ", 1200), true); a.Status != 200 || a.Err != nil {
+					t.Errorf("%s: %d %v", c.Path, a.Status, a.Err)
+				}
+			}
+		})
 	}
 }

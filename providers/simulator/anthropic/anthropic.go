@@ -1,0 +1,112 @@
+// Package anthropic simulates Anthropic's messages and its list of models.
+package anthropic
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/providers/simulator/rawjson"
+	"modelgateway/providers/simulator/reply"
+	"modelgateway/providers/simulator/wire"
+)
+
+// Name is the provider's.
+const Name = "anthropic"
+
+// Service answers as Anthropic.
+type Service struct {
+	options wire.Options
+	cache   *reply.Cache
+}
+
+// New returns a service with an empty prompt cache.
+func New(options wire.Options) *Service { return &Service{options: options, cache: reply.NewCache()} }
+
+// Addressed reports whether a request is meant for Anthropic, at a path that
+// other providers have too.
+func Addressed(r *http.Request) bool {
+	return r.Header.Get("X-Api-Key") != "" || r.Header.Get("Anthropic-Version") != ""
+}
+
+// Messages is POST /v1/messages.
+func (s *Service) Messages(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Request-Id", wire.NewID("req_01"))
+	w.Header().Set("Anthropic-Organization-Id", "00000000-0000-4000-8000-000000000000")
+	w.Header().Set("Anthropic-Ratelimit-Requests-Limit", "50")
+	w.Header().Set("Anthropic-Ratelimit-Requests-Remaining", "49")
+	w.Header().Set("Anthropic-Ratelimit-Requests-Reset", s.inTwoSeconds())
+	if f := checkHeader(r); f != nil {
+		f.Write(w)
+		return
+	}
+	q, m, f := s.read(w, r)
+	if f != nil {
+		f.Write(w)
+		return
+	}
+	p := q.Prompt()
+	trigger := p.Trigger()
+	if trigger.Fault == reply.FaultError {
+		s.documented(trigger.Status).Write(w)
+		return
+	}
+	generated := p.Reply(0)
+	a := s.answer(m, p, generated)
+	if !q.Stream {
+		a.Content = q.blocks(generated)
+		wire.WriteJSON(w, http.StatusOK, a)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	stream := q.stream(a, generated).Inject(trigger.Fault, event("error", s.documented(statusOverloaded).Body))
+	stream.Send(w, r, s.options.ChunkDelay)
+}
+
+func (s *Service) inTwoSeconds() string {
+	return s.options.Now().Add(2 * time.Second).UTC().Format(time.RFC3339)
+}
+
+func checkHeader(r *http.Request) *wire.Failure {
+	key, bearer := r.Header.Get("X-Api-Key"), r.Header.Get("Authorization")
+	switch {
+	case key != "" && bearer != "":
+		return failure(http.StatusUnauthorized, "x-api-key and Authorization may not both be sent")
+	case key == "" && !strings.HasPrefix(bearer, "Bearer "):
+		return failure(http.StatusUnauthorized, "x-api-key header is required")
+	case r.Header.Get("Anthropic-Version") == "":
+		return Refusal("anthropic-version: header is required")
+	}
+	return nil
+}
+
+func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.Model, *wire.Failure) {
+	raw, err := wire.ReadObject(w, r)
+	switch {
+	case errors.Is(err, wire.ErrTooLarge):
+		return nil, wire.Model{}, failure(http.StatusRequestEntityTooLarge, "Request exceeds the maximum size")
+	case err != nil:
+		return nil, wire.Model{}, Refusal("The request body is not valid JSON: %v", err)
+	}
+	if f := s.options.Refuse(Name, rawjson.GetString(raw, "model"), raw); f != nil {
+		return nil, wire.Model{}, f
+	}
+	q := &Request{}
+	if err := json.Unmarshal(raw, q); err != nil {
+		return nil, wire.Model{}, Refusal("%v", err)
+	}
+	m, known := FindModel(q.Model)
+	if !known {
+		return nil, m, unknownModel(q.Model)
+	}
+	return q, m, nil
+}
+
+// NotFound answers on all other paths.
+func (s *Service) NotFound(w http.ResponseWriter, _ *http.Request) {
+	failure(http.StatusNotFound, "Not found").Write(w)
+}

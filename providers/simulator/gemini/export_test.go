@@ -1,0 +1,10 @@
+package gemini
+
+// The types of answers and the list of models, for tests.
+type (
+	Usage    = usage
+	Logprobs = logprobs
+	Listed   = listed
+)
+
+var Catalogue = catalogue

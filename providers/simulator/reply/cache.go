@@ -1,0 +1,56 @@
+package reply
+
+import (
+	"crypto/sha256"
+	"sync"
+)
+
+// cacheSize bounds how many prefixes are kept; the oldest is dropped.
+const cacheSize = 4096
+
+// Cache stands in for a provider's prompt cache. It is safe for use by several
+// requests at once.
+type Cache struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]struct{}
+	order [][sha256.Size]byte
+}
+
+// NewCache returns an empty cache.
+func NewCache() *Cache { return &Cache{known: map[[sha256.Size]byte]struct{}{}} }
+
+// Use says how many tokens of a prompt are read from the cache and how many are
+// written to it, up to its last cacheable prefix. A prefix that an earlier prompt
+// wrote is read whether it is cacheable in this one or not. Prefixes of fewer than
+// least tokens are not cached.
+func (c *Cache) Use(p *Prompt, least int) (read, written int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	longest, found := 0, 0
+	for _, p := range p.prefixes {
+		if p.tokens < least {
+			continue
+		}
+		_, known := c.known[p.sum]
+		if known {
+			found = p.tokens
+		}
+		if !p.cacheable {
+			continue
+		}
+		longest, read = p.tokens, found
+		if !known {
+			c.add(p.sum)
+		}
+	}
+	return read, longest - read
+}
+
+func (c *Cache) add(sum [sha256.Size]byte) {
+	if len(c.order) >= cacheSize {
+		delete(c.known, c.order[0])
+		c.order = c.order[1:]
+	}
+	c.known[sum] = struct{}{}
+	c.order = append(c.order, sum)
+}

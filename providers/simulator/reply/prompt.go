@@ -1,0 +1,137 @@
+// Package reply generates what a simulated model answers to a prompt: text,
+// tool calls or JSON, each the same for the same prompt. It knows nothing of HTTP
+// and of the providers' formats, and counts words as tokens.
+package reply
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// Prompt is what a request of any format comes to. A provider fills in the
+// fields and adds the conversation in its order.
+type Prompt struct {
+	Provider string
+	Model    string
+
+	Choice ToolChoice
+	// Parallel allows several calls in one reply.
+	Parallel bool
+
+	// JSON asks for a JSON text, of the schema if there is one.
+	JSON   bool
+	Schema jsontext.Value
+
+	// Reasons puts reasoning before the reply.
+	Reasons bool
+	// MaxTokens bounds reasoning and reply together; 0 and less mean no bound.
+	MaxTokens int
+	// Stops end the text before the first of them that it contains.
+	Stops []string
+
+	transcript
+	system string
+	// question is the text of the latest turn in which the user wrote text.
+	question string
+	answered bool // the assistant has written since
+	images   int
+	files    int
+	// results are those of the tools that ran since the user last wrote.
+	results []toolResult
+	tools   []Tool
+}
+
+// Tool is one that the model may call.
+type Tool struct {
+	Name   string
+	Schema jsontext.Value
+	// Custom tools take text instead of JSON.
+	Custom bool
+}
+
+type toolResult struct{ name, text string }
+
+// ChoiceMode says whether tools are called.
+type ChoiceMode int
+
+// With ChoiceAuto a tool is called unless its result has just come, with
+// ChoiceForced always, with ChoiceNone never.
+const (
+	ChoiceAuto ChoiceMode = iota
+	ChoiceForced
+	ChoiceNone
+)
+
+// ToolChoice limits the calls to the tools of these names, if there are any.
+type ToolChoice struct {
+	Mode  ChoiceMode
+	Names []string
+}
+
+// New begins the prompt of a request to a provider's model.
+func New(provider, model string) *Prompt {
+	p := &Prompt{Provider: provider, Model: model, Parallel: true}
+	p.hash("model", model)
+	return p
+}
+
+// AddTool offers a tool.
+func (p *Prompt) AddTool(t Tool) {
+	p.tools = append(p.tools, t)
+	p.count("tool", t.Name+" "+string(t.Schema))
+}
+
+// AddSystem adds a system text.
+func (p *Prompt) AddSystem(text string) {
+	p.system += text + "\n"
+	p.count("system", text)
+}
+
+// BeginMessage keeps the prompt cache from taking one message for two.
+func (p *Prompt) BeginMessage(role string) { p.hash("role", role) }
+
+// AddUser adds a text of the user.
+func (p *Prompt) AddUser(text string) {
+	p.beginTurn()
+	if p.question != "" {
+		p.question += "\n"
+	}
+	p.question += text
+	p.results = nil
+	p.count("user", text)
+}
+
+// AddImage adds an image of the user; data tells it from others.
+func (p *Prompt) AddImage(data string) {
+	p.beginTurn()
+	p.images++
+	p.countMedia(data)
+}
+
+// AddFile adds a file of the user; data tells it from others.
+func (p *Prompt) AddFile(data string) {
+	p.beginTurn()
+	p.files++
+	p.countMedia(data)
+}
+
+func (p *Prompt) beginTurn() {
+	if p.answered {
+		p.question, p.answered = "", false
+	}
+}
+
+// AddAssistant adds a text that the model answered.
+func (p *Prompt) AddAssistant(text string) {
+	p.answered, p.images, p.files, p.results = true, 0, 0, nil
+	p.count("assistant", text)
+}
+
+// AddCall adds a tool call that the model made.
+func (p *Prompt) AddCall(name, arguments string) {
+	p.AddAssistant("")
+	p.count("call", name+" "+arguments)
+}
+
+// AddResult adds what a tool returned.
+func (p *Prompt) AddResult(name, text string) {
+	p.results = append(p.results, toolResult{name, text})
+	p.count("result", text)
+}

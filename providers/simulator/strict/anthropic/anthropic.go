@@ -1,0 +1,78 @@
+// Package anthropic refuses the requests of messages that Anthropic refuses, in
+// Anthropic's words.
+package anthropic
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	simulated "modelgateway/providers/simulator/anthropic"
+	"modelgateway/providers/simulator/wire"
+)
+
+type request struct {
+	simulated.Request
+	Temperature *float64 `json:"temperature"`
+	TopP        *float64 `json:"top_p"`
+	TopK        *int     `json:"top_k"`
+
+	turns []turn
+	model capabilities
+}
+
+// A turn is a message with its content read.
+type turn struct {
+	role   string
+	blocks []block
+}
+
+type block simulated.Block
+
+func readBlocks(content jsontext.Value) []block {
+	var blocks []block
+	for _, b := range simulated.ReadBlocks(content) {
+		blocks = append(blocks, block(b))
+	}
+	return blocks
+}
+
+// Check returns the error answer to a request, or nil. It leaves unknown models
+// to the simulator.
+func Check(body jsontext.Value) *wire.Failure {
+	if violations := requestGrammar.Violations(body); len(violations) > 0 {
+		return wording(violations[0])
+	}
+	var q request
+	if err := json.Unmarshal(body, &q); err != nil {
+		return simulated.Refusal("%v", err)
+	}
+	m, known := simulated.FindModel(q.Model)
+	if !known {
+		return nil
+	}
+	q.model = capabilitiesOf(q.Model)
+	for _, m := range q.Messages {
+		q.turns = append(q.turns, turn{m.Role, readBlocks(m.Content)})
+	}
+	rules := []func() *wire.Failure{
+		q.checkMessages, q.checkToolTurns, q.checkTools, q.checkChoice, q.checkSampling,
+		q.checkThinking, q.checkThinkingTurns, q.checkOutput, q.checkStops, q.checkCaching,
+	}
+	for _, rule := range rules {
+		if f := rule(); f != nil {
+			return f
+		}
+	}
+	return q.checkLengths(m)
+}
+
+func (q *request) checkLengths(m wire.Model) *wire.Failure {
+	if q.MaxTokens > m.Output {
+		return simulated.Refusal("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
+			q.MaxTokens, m.Output, q.Model)
+	}
+	if n := q.Prompt().Tokens(); n > m.Context {
+		return simulated.Refusal("prompt is too long: %d tokens > %d maximum", n, m.Context)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+// Package gemini refuses the requests to generate content that Google refuses, in
+// Google's words.
+package gemini
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	simulated "modelgateway/providers/simulator/gemini"
+	"modelgateway/providers/simulator/wire"
+)
+
+type request struct {
+	simulated.Request
+	extra extra
+	// generation is that of the model.
+	generation float64
+}
+
+// extra is what no answer depends on.
+type extra struct {
+	CachedContent string `json:"cachedContent"`
+	Config        struct {
+		Temperature *float64 `json:"temperature"`
+		Logprobs    *int     `json:"logprobs"`
+	} `json:"generationConfig"`
+}
+
+// Check returns the error answer to a request to a model that exists, or nil.
+func Check(model string, body jsontext.Value) *wire.Failure {
+	if violations := requestGrammar.Violations(body); len(violations) > 0 {
+		return wording(violations)
+	}
+	q := request{generation: simulated.Generation(model)}
+	for _, part := range []any{&q.Request, &q.extra} {
+		if err := json.Unmarshal(body, part); err != nil {
+			return simulated.Refusal("Invalid JSON payload received. %v", err)
+		}
+	}
+	q.Model = model
+	if q.extra.CachedContent != "" {
+		return simulated.Forbidden("CachedContent not found (or permission denied)")
+	}
+	rules := []func() *wire.Failure{
+		q.checkContents, q.checkCallTurns, q.checkSignatures, q.checkFunctions, q.checkCalling, q.checkConfig, q.checkThinking,
+	}
+	for _, rule := range rules {
+		if f := rule(); f != nil {
+			return f
+		}
+	}
+	return q.checkLength()
+}
+
+func (q *request) checkLength() *wire.Failure {
+	m, _ := simulated.FindModel(q.Model)
+	if n := q.Prompt().Tokens(); n > m.Context {
+		return simulated.Refusal("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", n, m.Context)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+// Package openai refuses the requests of chat completions that OpenAI refuses, in
+// OpenAI's words.
+package openai
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	simulated "modelgateway/providers/simulator/openai"
+	"modelgateway/providers/simulator/wire"
+)
+
+type request struct {
+	simulated.Request
+	Temperature      *float64       `json:"temperature"`
+	TopP             *float64       `json:"top_p"`
+	Modalities       []string       `json:"modalities"`
+	WebSearchOptions jsontext.Value `json:"web_search_options"`
+}
+
+// Check returns the error answer to a request, or nil. It leaves models that do
+// not chat to the simulator.
+func Check(body jsontext.Value) *wire.Failure {
+	if violations := requestGrammar.Violations(body); len(violations) > 0 {
+		return wording(violations[0])
+	}
+	var q request
+	if err := json.Unmarshal(body, &q); err != nil {
+		return refuse("", "", "%v", err)
+	}
+	m, known := simulated.FindModel(q.Model)
+	if !known || m.Embeds {
+		return nil
+	}
+	rules := []func() *wire.Failure{
+		q.checkMessages, q.checkToolTurns, q.checkTools, q.checkChoice, q.checkFormat, q.checkExtras, q.checkReasoning,
+	}
+	for _, rule := range rules {
+		if f := rule(); f != nil {
+			return f
+		}
+	}
+	return q.checkLengths(m)
+}
+
+func refuse(param, code, format string, args ...any) *wire.Failure {
+	return simulated.Refusal(param, code, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,30 @@
+// Package strict refuses the requests that OpenAI, Anthropic and Google refuse, in
+// their words, so that tests can show that a translated request would be accepted.
+// Only tests import it. In one way it is stricter: it refuses Gemini's snake_case
+// field names, which Google takes.
+package strict
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	simulatedanthropic "modelgateway/providers/simulator/anthropic"
+	simulatedgemini "modelgateway/providers/simulator/gemini"
+	simulatedopenai "modelgateway/providers/simulator/openai"
+	"modelgateway/providers/simulator/strict/anthropic"
+	"modelgateway/providers/simulator/strict/gemini"
+	"modelgateway/providers/simulator/strict/openai"
+	"modelgateway/providers/simulator/wire"
+)
+
+// Check is a simulator's Options.Check.
+func Check(provider, model string, body jsontext.Value) *wire.Failure {
+	switch provider {
+	case simulatedopenai.Name:
+		return openai.Check(body)
+	case simulatedanthropic.Name:
+		return anthropic.Check(body)
+	case simulatedgemini.Name:
+		return gemini.Check(model, body)
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+// Package wire is what the simulated providers share of HTTP: bodies, error
+// answers, streams of events and lists of models.
+package wire
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Options of a simulator.
+type Options struct {
+	// ChunkDelay is the pause between two events of a stream.
+	ChunkDelay time.Duration
+	// Now dates the answers; nil means time.Now.
+	Now func() time.Time
+	// Check refuses requests that the provider would refuse. With nil, only what
+	// cannot be answered at all is refused.
+	Check Check
+}
+
+// Check returns the provider's error answer to the body of a request, or nil.
+// It is called with a body that is a JSON object, before the model is looked up.
+type Check func(provider, model string, body jsontext.Value) *Failure
+
+// Refuse calls the check, if there is one.
+func (o Options) Refuse(provider, model string, body jsontext.Value) *Failure {
+	if o.Check == nil {
+		return nil
+	}
+	return o.Check(provider, model, body)
+}
