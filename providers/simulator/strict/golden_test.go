@@ -1,0 +1,61 @@
+package strict_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/providers/simulator/rawjson"
+	"modelgateway/providers/simulator/strict"
+)
+
+// refused are the golden requests that are refused, and what the refusal
+// contains. Most carry signatures that no simulated model gave.
+var refused = map[string]string{
+	"openai/everything_travels_on": "Unknown parameter: 'api_base'.",
+	"openai/history_of_others":     "Unknown parameter: 'messages[2].name'.",
+	"openai/marks_on_tools":        "schema must be a JSON Schema of 'type:",
+
+	// The thinking stands two messages before, at the head of the same tool loop.
+	"anthropic/a_longer_tool_loop_with_its_thinking": "Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+	"anthropic/thinking_comes_back":                  "Invalid `signature`",
+	"anthropic/thinking_comes_back_by_default":       "Invalid `signature`",
+
+	"gemini/objects_without_properties_of_older_models": "Function calling with a response mime type: 'application/json' is unsupported",
+	"gemini/pictures_of_the_model":                      "Corrupted thought signature.",
+	"gemini/signatures_are_not_needed_before_3":         "Corrupted thought signature.",
+	"gemini/signatures_by_extra_content":                "Corrupted thought signature.",
+	"gemini/signatures_by_reasoning_details":            "Corrupted thought signature.",
+}
+
+func TestTranslatedRequestsAreAccepted(t *testing.T) {
+	files, err := filepath.Glob("../../*/testdata/golden/*.json")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d golden files, %v", len(files), err)
+	}
+	for _, file := range files {
+		provider := filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(file))))
+		name := provider + "/" + strings.TrimSuffix(filepath.Base(file), ".json")
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := jsontext.Value(text)
+			model := rawjson.GetString(body, "model")
+			if upstream := rawjson.Get(body, "upstream"); upstream != nil {
+				body = upstream
+			}
+			refusal := ""
+			if f := strict.Check(provider, model, body); f != nil {
+				refusal = string(rawjson.Encode(f.Body))
+			}
+			if want, known := refused[name]; known != (refusal != "") || !strings.Contains(refusal, want) {
+				t.Errorf("refused with %q, want %q", refusal, want)
+			}
+		})
+	}
+}
