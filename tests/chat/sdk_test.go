@@ -14,6 +14,7 @@ import (
 	baranov "github.com/sashabaranov/go-openai"
 
 	"modelgateway/providers/providertest"
+	"modelgateway/providers/simulator/simulatortest"
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -61,10 +62,11 @@ func weather() openai.ChatCompletionToolUnionParam {
 	})
 }
 
-// eachSimulated runs a test for every family against simulated providers.
+// eachSimulated runs a test for every provider, simulated by a simulator that
+// refuses what the provider would refuse.
 func eachSimulated(t *testing.T, test func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program)) {
 	t.Helper()
-	p := gatewaytest.Start(t, "SIMULATOR=true")
+	p := gatewaytest.Start(t, simulatortest.Settings(t)...)
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) { test(t, f, p) })
 	}
