@@ -91,6 +91,7 @@ paths:
     post:
       tags: [Things]
       operationId: addThing
+      security: [{bearer: []}]
       parameters:
         - {name: id, in: path, example: t1, schema: {type: string}}
       requestBody:
@@ -99,6 +100,7 @@ paths:
             schema: {$ref: '#/components/schemas/Thing'}
             examples: {one: {summary: One, value: &value {zebra: "it's", ant: 1.50}}}
       responses: {"200": {content: {application/json: {schema: {$ref: '#/components/schemas/Thing'}, examples: {one: {value: *value}}}}}}
+    delete: {tags: [Things], security: [{}, {bearer: []}], operationId: removeThing}
 components:
   responses: {RouteNotFound: {}, MethodNotAllowed: {}}
   schemas:
@@ -123,8 +125,9 @@ func TestRenderKeepsTheOrderAndTheTextOfTheDocument(t *testing.T) {
 		`<article id="addThing">`, `string, in path`,
 		`<code class="name">zebra</code><span class="type">string or null</span><span class="required">required</span>`, `<code>b</code><code>a</code>`,
 		`<code class="name">ant</code><span class="type">integer</span><span class="limit">2 to 6</span>`, `<p>Of legs.</p>`,
-		`<pre>curl {PUBLIC_URL}/things/t1 \`, `-d &#39;{&#34;zebra&#34;: &#34;it&#39;\&#39;&#39;s&#34;, &#34;ant&#34;: 1.50}&#39;</pre>`,
+		"<pre>curl {PUBLIC_URL}/things/t1 \\\n  -H &#34;Authorization: Bearer $TOKEN&#34; \\\n", `-d &#39;{&#34;zebra&#34;: &#34;it&#39;\&#39;&#39;s&#34;, &#34;ant&#34;: 1.50}&#39;</pre>`,
 		`<pre>{&#34;zebra&#34;: &#34;it&#39;s&#34;, &#34;ant&#34;: 1.50}</pre>`,
+		`<article id="removeThing">`, `<pre>curl -X DELETE {PUBLIC_URL}/things/{id}</pre>`,
 	} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {

@@ -43,38 +43,79 @@ func newOperation(method, path string, n node) operation {
 		Summary: n.get("summary").text(), Text: prose(n.get("description").text()),
 		Open: n.get("security").exists() && len(n.get("security").items()) == 0,
 	}
-	target := baseURL + path
+	call := command{method: method, target: baseURL + path, credential: needsCredential(n.get("security"))}
 	for _, param := range n.get("parameters").items() {
 		f := parameter(param.get("name").text(), param)
 		f.Type += ", in " + param.get("in").text()
 		op.Params = append(op.Params, f)
 		if value := param.get("example"); value.exists() {
-			target = strings.ReplaceAll(target, "{"+f.Name+"}", value.text())
+			call.target = strings.ReplaceAll(call.target, "{"+f.Name+"}", value.text())
 		}
 	}
 	body := n.get("requestBody").get("content").get("application/json")
-	if !body.exists() {
-		op.Calls = []example{{"Call", "curl " + target}}
-	} else {
+	if body.exists() {
 		f := newField("", true, body.get("schema"))
 		op.Body = &f
 	}
-	for _, e := range body.get("examples").members() {
-		op.Calls = append(op.Calls, example{e.get("summary").text(), curl(target, e.get("value"))})
-	}
+	op.Calls = call.examples(body)
 	for status, r := range n.get("responses").members() {
 		op.Responses = append(op.Responses, newResponse(status, r))
 	}
 	return op
 }
 
-func curl(target string, body node) string {
-	flags := ""
-	if body.get("stream").isTrue() {
-		flags = "-N "
+// needsCredential reports whether no alternative of a security requirement goes
+// without a credential.
+func needsCredential(security node) bool {
+	all := security.items()
+	for _, alternative := range all {
+		if len(alternative.value.Content) == 0 {
+			return false
+		}
 	}
-	text := strings.ReplaceAll(body.pretty("  "), "'", `'\''`)
-	return "curl " + flags + target + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + text + "'"
+	return len(all) > 0
+}
+
+// command is a call of an operation with curl.
+type command struct {
+	method, target string
+	credential     bool
+}
+
+// examples is a call for each example of the request body, one where there is no
+// body.
+func (c command) examples(body node) []example {
+	if one := body.get("example"); one.exists() || !body.exists() {
+		return []example{{"Call", c.curl(one)}}
+	}
+	var all []example
+	for _, e := range body.get("examples").members() {
+		all = append(all, example{e.get("summary").text(), c.curl(e.get("value"))})
+	}
+	return all
+}
+
+func (c command) curl(body node) string {
+	text, implied := "curl ", http.MethodGet
+	if body.exists() {
+		implied = http.MethodPost
+	}
+	if c.method != implied {
+		text += "-X " + c.method + " "
+	}
+	if body.get("stream").isTrue() {
+		text += "-N "
+	}
+	text += c.target
+	const option = " \\\n  "
+	if c.credential {
+		text += option + `-H "Authorization: Bearer $TOKEN"`
+	}
+	if body.exists() {
+		text += option + "-H 'Content-Type: application/json'" +
+			option + "-d '" + strings.ReplaceAll(body.pretty("  "), "'", `'\''`) + "'"
+	}
+	return text
 }
 
 // parameter is the field of a header or parameter. Its own description comes
