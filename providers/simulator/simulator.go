@@ -32,7 +32,7 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-// Options of a simulator. The zero value streams without pauses, tells the real
+// Options of a simulator. The zero value streams without pauses, has the real
 // time and checks nothing.
 type Options = wire.Options
 

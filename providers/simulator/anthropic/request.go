@@ -67,7 +67,7 @@ type Thinking struct {
 	Display      string `json:"display"`
 }
 
-// Output is how an answer is to be written.
+// Output says how to write an answer.
 type Output struct {
 	Effort string  `json:"effort"`
 	Format *Format `json:"format"`

@@ -79,7 +79,7 @@ type ToolConfig struct {
 	} `json:"functionCallingConfig"`
 }
 
-// Config is how an answer is to be generated.
+// Config says how to generate an answer.
 type Config struct {
 	CandidateCount int            `json:"candidateCount"`
 	MaxTokens      int            `json:"maxOutputTokens"`

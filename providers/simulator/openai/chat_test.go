@@ -60,7 +60,7 @@ func stream(t *testing.T, request string) joined {
 			if choices[c.Index] == nil {
 				choices[c.Index] = &openai.Choice{Index: c.Index, Message: openai.Text{Content: new("")}}
 			}
-			answer.hear(t, choices[c.Index], c)
+			answer.add(t, choices[c.Index], c)
 		}
 		if len(chunk.Choices) == 0 {
 			answer.usages++
@@ -73,7 +73,7 @@ func stream(t *testing.T, request string) joined {
 	return answer
 }
 
-func (h *joined) hear(t *testing.T, into *openai.Choice, c openai.ChunkChoice) {
+func (h *joined) add(t *testing.T, into *openai.Choice, c openai.ChunkChoice) {
 	t.Helper()
 	if into.FinishReason != "" {
 		t.Fatalf("choice %d goes on after its end", c.Index)
@@ -242,12 +242,12 @@ func TestToolChoiceIsObeyed(t *testing.T) {
 		`{"type":"function","function":{"name":"get_weather"}},"parallel_tool_calls":false`:                      "get_weather",
 		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[` + getTime + `]}},"seed":7,"user":"u"`: "get_time get_time",
 	} {
-		for _, hear := range []joined{
+		for _, a := range []joined{
 			ask(t, body(two+`,"tool_choice":`+choice, both)),
 			stream(t, body(two+`,"stream":true,"tool_choice":`+choice, both)),
 		} {
 			var names []string
-			for _, call := range hear.Choices[0].Message.ToolCalls {
+			for _, call := range a.Choices[0].Message.ToolCalls {
 				names = append(names, call.Called().Name)
 			}
 			if got := strings.Join(names, " "); got != want {

@@ -95,7 +95,7 @@ type Function struct {
 	Strict     bool           `json:"strict"`
 }
 
-// Format is how an answer is to be written.
+// Format says how to write an answer.
 type Format struct {
 	Type       string `json:"type"`
 	JSONSchema struct {

@@ -98,14 +98,14 @@ func (p *Prompt) AddUser(text string) {
 	p.count("user", text)
 }
 
-// AddImage adds an image of the user; data tells it from others.
+// AddImage adds an image of the user; the prompt cache knows it by its data.
 func (p *Prompt) AddImage(data string) {
 	p.beginTurn()
 	p.images++
 	p.countMedia(data)
 }
 
-// AddFile adds a file of the user; data tells it from others.
+// AddFile adds a file of the user; the prompt cache knows it by its data.
 func (p *Prompt) AddFile(data string) {
 	p.beginTurn()
 	p.files++

@@ -21,7 +21,7 @@ import (
 //
 // where TYPE is string, integer, int32, number, boolean, object, any, the name
 // of an object of the grammar, or NAME@FIELD/DEFAULT for the objects
-// "NAME:value" that FIELD tells apart. Types are joined by "|"; [] after one
+// "NAME:value" that differ in FIELD. Types are joined by "|"; [] after one
 // means a list of it, {} a map to it. "!" marks a field that must be there,
 // LOW..HIGH the numbers and WORD… the strings that are taken.
 type Grammar map[string]map[string]string
@@ -165,7 +165,7 @@ func (k kind) checkNumber(raw jsontext.Value, t string, at Path) []Violation {
 	return nil
 }
 
-// tagged checks an object that a field of it may tell apart from others.
+// tagged checks an object whose kind may depend on one of its fields.
 func (g Grammar) tagged(raw jsontext.Value, t string, at Path) []Violation {
 	name, field, isUnion := strings.Cut(t, "@")
 	if !isUnion {
