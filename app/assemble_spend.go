@@ -28,7 +28,7 @@ func (g *gateway) spending(cfg config.Spend, chat *services.Chat) {
 	chat.Ledger, chat.Budgets, chat.Quotas = g.ledger, g.budgets, g.quotas
 	if cfg.MaxBudget >= 0 {
 		chat.Budget = &budget.Budget{
-			Account: models.AccountOfAll, Window: models.Window(cfg.BudgetWindow), Limit: cfg.MaxBudget, Name: "the gateway",
+			Account: models.GatewayAccount, Window: models.Window(cfg.BudgetWindow), Limit: cfg.MaxBudget, Name: "the gateway",
 		}
 	}
 	if p := cfg.DefaultPrice; p != nil {

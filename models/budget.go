@@ -10,84 +10,84 @@ import (
 	"gorm.io/gorm"
 )
 
-// Holding is a replica's hold as the replica counts it. The amount of the hold is
+// Hold is a replica's hold as the replica counts it. The amount of the hold is
 // Granted - Moved. Two growing totals, rather than that amount, let the replica
 // save its hold while the ledger changes the same row, and save it again when the
 // answer to a commit was lost.
-type Holding struct {
-	Hold
+type Hold struct {
+	HoldKey
 	Granted int64 // total of what was granted, less what was given back
 	Moved   int64 // total of what was spent and the ledger is known to have recorded
 }
 
-// Question asks for more of a budget in one of its windows.
-type Question struct {
-	Holding
-	Until   string   // the first day after the window; empty = it does not end
-	Wider   []string // first days of the longer windows that this one lies in
-	Limit   int64    // micro-dollars in the window
-	Replica string
-	Lease   Lease
-	Needs   []int64 // amounts that waiting calls need, the one that has waited longest first
-	Spare   int64   // the part of Granted that no call has reserved
-	Enter   bool    // save Granted even if nothing is granted: the database may have another value
+// GrantRequest asks for more of a budget in one of its windows.
+type GrantRequest struct {
+	Hold
+	Until     string   // the first day after the window; empty = it does not end
+	Enclosing []string // first days of the longer windows that this one lies in
+	Limit     int64    // micro-dollars in the window
+	Replica   string
+	Lease     Lease
+	Needs     []int64 // amounts that waiting calls need, the one that has waited longest first
+	Spare     int64   // the part of Granted that no call has reserved
+	Upsert    bool    // save Granted even if nothing is granted: the database may have another value
 }
 
-// Answer is what was granted in addition, and what is left of the budget for all
+// Grant is what was granted in addition, and what is left of the budget for all
 // replicas after that. Left is negative when the budget is overdrawn or its limit
 // was lowered.
-type Answer struct {
+type Grant struct {
 	Granted int64
 	Left    int64
 }
 
-// Share is the divisor of the slack: a replica is granted 1/Share of what is left
-// beyond what its calls need. A busy budget is then seldom asked for, and near its
-// end little of it lies with a replica that does not need it.
-const Share = 32
+// SlackDivisor says how much slack a replica is granted beyond what its calls need:
+// 1/SlackDivisor of what is left. A busy budget is then seldom asked for, and near
+// its end little of it lies with a replica that does not need it.
+const SlackDivisor = 32
 
 // Grant grants the needs that fit into what is left, and some slack, in a
-// transaction that has the account for itself. ErrLeaseOver when the replica's
+// transaction that has the account for itself. ErrLeaseExpired when the replica's
 // lease has expired: nothing is granted or saved then.
-func (s *Store) Grant(ctx context.Context, q Question) (Answer, error) {
-	var answer Answer
+func (s *Store) Grant(ctx context.Context, req GrantRequest) (Grant, error) {
+	var grant Grant
 	err := s.inTx(ctx, func(tx *gorm.DB) error {
-		if err := s.advisoryLock(tx, q.Account); err != nil {
+		if err := s.advisoryLock(tx, req.Account); err != nil {
 			return err
 		}
-		state, err := s.readBudget(tx, &q)
+		state, err := s.readBudget(tx, &req)
 		if err != nil {
 			return err
 		}
 		if !state.Alive {
-			return ErrLeaseOver
+			return ErrLeaseExpired
 		}
-		// state.Moved rather than q.Moved: it is of the same snapshot as state.Spent.
-		left := q.Limit - state.Spent - state.Others - (q.Granted - state.Moved)
-		answer.Granted = q.grantable(left)
-		answer.Left = left - answer.Granted
-		if answer.Granted == 0 && !q.Enter {
+		// state.Moved rather than req.Moved: it is of the same snapshot as state.Spent.
+		left := req.Limit - state.Spent - state.Others - (req.Granted - state.Moved)
+		grant.Granted = req.grantable(left)
+		grant.Left = left - grant.Granted
+		if grant.Granted == 0 && !req.Upsert {
 			return nil
 		}
-		q.Granted += answer.Granted
-		return upsertHold(tx, q.Replica, q.Holding)
+		req.Granted += grant.Granted
+		return upsertHold(tx, req.Replica, req.Hold)
 	})
-	return answer, err
+	return grant, err
 }
 
 // grantable is how much of what is left is granted: nothing for a call whose need
 // does not fit, the needs of the others less what is spare, and slack unless there
 // is enough to spare.
-func (q *Question) grantable(left int64) int64 {
-	rest, need := left+q.Spare, int64(0)
-	for _, n := range q.Needs {
+func (req *GrantRequest) grantable(left int64) int64 {
+	rest, need := left+req.Spare, int64(0)
+	for _, n := range req.Needs {
 		if n <= rest {
 			rest -= n
 			need += n
 		}
 	}
-	granted := max(need-q.Spare, 0)
-	return granted + max((left-granted)/Share-max(q.Spare-need, 0), 0)
+	granted := max(need-req.Spare, 0)
+	return granted + max((left-granted)/SlackDivisor-max(req.Spare-need, 0), 0)
 }
 
 // advisoryLock waits for the lock of this name and holds it until the transaction
@@ -119,14 +119,14 @@ const (
 	(SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend
 		WHERE account = @account AND day >= @since AND (@until = '' OR day < @until)) AS spent,
 	(SELECT CAST(COALESCE(SUM(CASE WHEN h.amount > 0 THEN h.amount ELSE 0 END), 0) AS BIGINT) FROM budget_holds h
-		WHERE h.account = @account AND (h.since >= @since AND (@until = '' OR h.since < @until) OR h.since IN @wider)
+		WHERE h.account = @account AND (h.since >= @since AND (@until = '' OR h.since < @until) OR h.since IN @enclosing)
 		AND NOT (h.replica = @replica AND h.since = @since)`
 	budgetOwn = `) AS others,
 	COALESCE((SELECT moved FROM budget_holds
 		WHERE account = @account AND since = @since AND replica = @replica), @moved) AS moved, `
 )
 
-func (s *Store) readBudget(tx *gorm.DB, q *Question) (budgetState, error) {
+func (s *Store) readBudget(tx *gorm.DB, req *GrantRequest) (budgetState, error) {
 	query := budgetSums + budgetOwn + "TRUE AS alive"
 	if !s.embedded {
 		query = replicaClock + budgetSums +
@@ -135,24 +135,24 @@ func (s *Store) readBudget(tx *gorm.DB, q *Question) (budgetState, error) {
 	}
 	var state budgetState
 	err := tx.Raw(query, map[string]any{
-		"account": q.Account, "since": q.Since, "until": q.Until, "wider": q.Wider, "replica": q.Replica, "moved": q.Moved,
-		"lease": q.Lease.Lasts.Microseconds(), "silence": q.Lease.Silence.Microseconds(),
+		"account": req.Account, "since": req.Since, "until": req.Until, "enclosing": req.Enclosing, "replica": req.Replica, "moved": req.Moved,
+		"lease": req.Lease.Duration.Microseconds(), "silence": req.Lease.MaxSilence.Microseconds(),
 	}).Scan(&state).Error
 	return state, err
 }
 
 // upsertHold sets a replica's hold. The ledger may have deducted something from the
 // row that the replica does not know of yet: the row's own total is subtracted.
-func upsertHold(tx *gorm.DB, replica string, h Holding) error {
+func upsertHold(tx *gorm.DB, replica string, h Hold) error {
 	return tx.Exec(`INSERT INTO budget_holds (account, since, replica, amount, moved) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (account, since, replica) DO UPDATE SET amount = ? - budget_holds.moved`,
 		h.Account, h.Since, replica, h.Granted-h.Moved, h.Moved, h.Granted).Error
 }
 
-// EnterHolds saves a replica's holds, in one transaction, and deletes those of
+// SaveHolds saves a replica's holds, in one transaction, and deletes those of
 // nothing. Repeating it changes nothing.
-func (s *Store) EnterHolds(ctx context.Context, replica string, held []Holding) error {
-	slices.SortFunc(held, func(a, b Holding) int { return compareHolds(a.Hold, b.Hold) })
+func (s *Store) SaveHolds(ctx context.Context, replica string, held []Hold) error {
+	slices.SortFunc(held, func(a, b Hold) int { return compareHolds(a.HoldKey, b.HoldKey) })
 	return s.inTx(ctx, func(tx *gorm.DB) error {
 		for _, h := range held {
 			if h.Granted != h.Moved {
@@ -172,9 +172,9 @@ func (s *Store) EnterHolds(ctx context.Context, replica string, held []Holding) 
 
 // moveHolds deducts from a replica's holds what the same transaction adds to what
 // is spent. Where a hold has no row, nothing is deducted.
-func moveHolds(tx *gorm.DB, replica string, moved map[Hold]int64) error {
+func moveHolds(tx *gorm.DB, replica string, moved map[HoldKey]int64) error {
 	const perStatement = 100
-	all := slices.DeleteFunc(slices.SortedFunc(maps.Keys(moved), compareHolds), func(h Hold) bool {
+	all := slices.DeleteFunc(slices.SortedFunc(maps.Keys(moved), compareHolds), func(h HoldKey) bool {
 		return h.Account == "" || moved[h] == 0
 	})
 	for holds := range slices.Chunk(all, perStatement) {
@@ -194,6 +194,6 @@ func moveHolds(tx *gorm.DB, replica string, moved map[Hold]int64) error {
 	return nil
 }
 
-func compareHolds(a, b Hold) int {
+func compareHolds(a, b HoldKey) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Since, b.Since))
 }

@@ -14,13 +14,13 @@ import (
 )
 
 func lease(lasts time.Duration) models.Lease {
-	return models.Lease{Lasts: lasts, Silence: lasts / 2, Grace: lasts / 4}
+	return models.Lease{Duration: lasts, MaxSilence: lasts / 2, Grace: lasts / 4}
 }
 
-// question of replica r for a budget of 1000 in November.
-func question(r string, needs ...int64) models.Question {
-	return models.Question{
-		Holding: models.Holding{Hold: models.Hold{Account: "key:a", Since: "2026-11-01"}}, Until: "2026-12-01",
+// grantRequest is a request of replica r for a budget of 1000 in November.
+func grantRequest(r string, needs ...int64) models.GrantRequest {
+	return models.GrantRequest{
+		Hold: models.Hold{HoldKey: models.HoldKey{Account: "key:a", Since: "2026-11-01"}}, Until: "2026-12-01",
 		Limit: 1000, Replica: r, Lease: lease(time.Minute), Needs: needs,
 	}
 }
@@ -38,11 +38,11 @@ func renew(t *testing.T, store *models.Store, r string, change ...func(*models.R
 	return renewed
 }
 
-func granted(t *testing.T, store *models.Store, q models.Question, want, left int64) {
+func granted(t *testing.T, store *models.Store, q models.GrantRequest, want, left int64) {
 	t.Helper()
 	a, err := store.Grant(t.Context(), q)
 	if err != nil || a.Granted != want || a.Left != left {
-		t.Errorf("%v of %+v: %+v, %v; want %d, %d", q.Needs, q.Holding, a, err, want, left)
+		t.Errorf("%v of %+v: %+v, %v; want %d, %d", q.Needs, q.Hold, a, err, want, left)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestNeedsThatFitAreGrantedWithSlack(t *testing.T) {
 			{"no call waits", nil, 0, 31, 969},
 			{"more than a number holds", []int64{1 << 62, 1 << 62, 1 << 62, 5}, 0, 36, 964},
 		} {
-			q := question("r", tt.needs...)
+			q := grantRequest("r", tt.needs...)
 			q.Spare = tt.spare
 			t.Run(tt.name, func(t *testing.T) { granted(t, store, q, tt.granted, tt.left) })
 			execute(t, db, "DELETE FROM budget_holds")
@@ -86,7 +86,7 @@ func TestSpentAndHeldMoneyIsNotGranted(t *testing.T) {
 			('key:a', '2026-11-01', 'other', 300), ('key:a', '2026-11-21', 'other', 50), ('key:a', '2026-11-21', 'r', 6),
 			('key:a', '2026-11-02', 'other', -500), ('key:a', '2026-10-26', 'other', 8000), ('key:a', '2026-12-01', 'other', 8000),
 			('key:b', '2026-11-01', 'other', 8000), ('key:a', '', 'other', 8000)`)
-		q := question("r", 623)
+		q := grantRequest("r", 623)
 		granted(t, store, q, 623, 0)
 		q.Granted = 623
 		q.Needs = []int64{1}
@@ -96,10 +96,10 @@ func TestSpentAndHeldMoneyIsNotGranted(t *testing.T) {
 		if n := number(t, db, "SELECT amount FROM budget_holds WHERE replica = 'r' AND since = '2026-11-01'"); n != 623 {
 			t.Error(n)
 		}
-		total := question("r", 1)
+		total := grantRequest("r", 1)
 		total.Since, total.Until, total.Limit = "", "", 50_000
 		const left = 50_000 - (5000 + 1 + 20 + 6000) - (300 + 50 + 6 + 8000 + 8000 + 8000 + 623)
-		granted(t, store, total, 1+(left-1)/models.Share, left-1-(left-1)/models.Share)
+		granted(t, store, total, 1+(left-1)/models.SlackDivisor, left-1-(left-1)/models.SlackDivisor)
 	})
 }
 
@@ -109,7 +109,7 @@ func TestASavedHoldKeepsWhatTheLedgerHasDeducted(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store, db := migrated(t, address), rawDB(t, address)
 		renew(t, store, "r")
-		q := question("r", 400)
+		q := grantRequest("r", 400)
 		hold := func(want, moved int64) {
 			t.Helper()
 			if n, m := number(t, db, "SELECT amount FROM budget_holds"), number(t, db, "SELECT moved FROM budget_holds"); n != want || m != moved {
@@ -118,7 +118,8 @@ func TestASavedHoldKeepsWhatTheLedgerHasDeducted(t *testing.T) {
 		}
 		spend := func(cost int64) {
 			t.Helper()
-			if err := store.Spend(t.Context(), "r", "2026-11-21", map[models.Hold]int64{q.Hold: cost, {}: 7, {Account: "key:z"}: 7}); err != nil {
+			moved := map[models.HoldKey]int64{q.HoldKey: cost, {}: 7, {Account: "key:z"}: 7}
+			if err := store.Spend(t.Context(), "r", "2026-11-21", moved); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,12 +133,12 @@ func TestASavedHoldKeepsWhatTheLedgerHasDeducted(t *testing.T) {
 		q.Needs = nil
 		granted(t, store, q, 0, 0)
 		for range 2 {
-			if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: q.Hold, Granted: 700, Moved: 100}}); err != nil {
+			if err := store.SaveHolds(t.Context(), "r", []models.Hold{{HoldKey: q.HoldKey, Granted: 700, Moved: 100}}); err != nil {
 				t.Fatal(err)
 			}
 			hold(550, 150)
 		}
-		q.Granted, q.Needs, q.Enter = 650, []int64{350}, true
+		q.Granted, q.Needs, q.Upsert = 650, []int64{350}, true
 		granted(t, store, q, 350, 0)
 		hold(850, 150)
 		q.Needs, q.Limit = nil, 10
@@ -145,9 +146,9 @@ func TestASavedHoldKeepsWhatTheLedgerHasDeducted(t *testing.T) {
 		hold(500, 150)
 		spend(500)
 		hold(0, 650)
-		q.Enter, q.Limit, q.Granted = false, 1000, 650
+		q.Upsert, q.Limit, q.Granted = false, 1000, 650
 		granted(t, store, q, 10, 340)
-		if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: q.Hold, Granted: 650, Moved: 650}}); err != nil {
+		if err := store.SaveHolds(t.Context(), "r", []models.Hold{{HoldKey: q.HoldKey, Granted: 650, Moved: 650}}); err != nil {
 			t.Fatal(err)
 		}
 		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
@@ -163,14 +164,14 @@ func TestASavedHoldKeepsWhatTheLedgerHasDeducted(t *testing.T) {
 func TestTheLedgerDeductsFromManyHoldsInOneTransaction(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store, db := migrated(t, address), rawDB(t, address)
-		moved, held := map[models.Hold]int64{}, []models.Holding{}
+		moved, held := map[models.HoldKey]int64{}, []models.Hold{}
 		for i := range 250 {
-			h := models.Hold{Account: fmt.Sprint("key:", i), Since: "2026-11-01"}
+			h := models.HoldKey{Account: fmt.Sprint("key:", i), Since: "2026-11-01"}
 			moved[h] = int64(i)
-			held = append(held, models.Holding{Hold: h, Granted: 1000})
+			held = append(held, models.Hold{HoldKey: h, Granted: 1000})
 		}
 		for _, r := range []string{"r", "other"} {
-			if err := store.EnterHolds(t.Context(), r, held); err != nil {
+			if err := store.SaveHolds(t.Context(), r, held); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -196,7 +197,7 @@ func TestConcurrentGrantsNeverExceedTheLimit(t *testing.T) {
 			name, store := fmt.Sprint("r", i), stores[i%2]
 			renew(t, store, name)
 			all.Go(func() {
-				if _, err := store.Grant(t.Context(), question(name, 70)); err != nil {
+				if _, err := store.Grant(t.Context(), grantRequest(name, 70)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -230,19 +231,19 @@ func setLease(t *testing.T, db *sql.DB, replica string, in time.Duration) {
 
 func TestHoldsOfAReplicaAreFreeWhenItsLeaseHasExpired(t *testing.T) {
 	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
-		if _, err := store.Grant(t.Context(), question("r", 1)); !errors.Is(err, models.ErrLeaseOver) {
+		if _, err := store.Grant(t.Context(), grantRequest("r", 1)); !errors.Is(err, models.ErrLeaseExpired) {
 			t.Errorf("granted to an unknown replica: %v", err)
 		}
 		renew(t, store, "r")
 		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
 			('key:a', '2026-11-01', 'dead', 900), ('key:a', '2026-11-01', 'unknown', 900)`)
 		setLease(t, db, "dead", time.Second)
-		granted(t, store, question("r", 200), 3, 97)
+		granted(t, store, grantRequest("r", 200), 3, 97)
 		execute(t, db, "DELETE FROM budget_holds WHERE replica = 'r'")
 		setLease(t, db, "dead", -time.Millisecond)
-		granted(t, store, question("r", 1000), 1000, 0)
+		granted(t, store, grantRequest("r", 1000), 1000, 0)
 		setLease(t, db, "r", -time.Millisecond)
-		if _, err := store.Grant(t.Context(), question("r", 1)); !errors.Is(err, models.ErrLeaseOver) {
+		if _, err := store.Grant(t.Context(), grantRequest("r", 1)); !errors.Is(err, models.ErrLeaseExpired) {
 			t.Errorf("granted to a replica whose lease has expired: %v", err)
 		}
 	})
@@ -255,7 +256,7 @@ func TestNoLeaseExpiresWhileTheDatabaseIsUnreachable(t *testing.T) {
 		execute(t, db, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('key:a', '2026-11-01', 'other', 900)")
 		setLease(t, db, "r", 20*time.Second) // last renewed 40 s ago
 		setLease(t, db, "other", -10*time.Second)
-		granted(t, store, question("r", 200), 3, 97)
+		granted(t, store, grantRequest("r", 200), 3, 97)
 		setLease(t, db, "r", -time.Second)
 		setLease(t, db, "expired_before", -62*time.Second)
 		renewed := renew(t, store, "r")
@@ -310,9 +311,9 @@ func TestANewProcessOnSQLiteDeletesFormerHolds(t *testing.T) {
 		if renewed := renew(t, store, name, func(r *models.Renewal) { r.First = true }); !renewed.Alone || !renewed.Kept {
 			t.Errorf("%+v", renewed)
 		}
-		granted(t, store, question(name, 1000), 1000, 0)
+		granted(t, store, grantRequest(name, 1000), 1000, 0)
 		renew(t, store, name)
-		granted(t, store, question("another", 1), 0, 0)
+		granted(t, store, grantRequest("another", 1), 0, 0)
 	}
 }
 
@@ -320,18 +321,19 @@ func TestALeavingReplicaKeepsHoldsOfCallsThatAreNotInTheLedger(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store, db := migrated(t, address), rawDB(t, address)
 		renew(t, store, "r")
-		a, b := models.Hold{Account: "a"}, models.Hold{Account: "b"}
-		if err := store.EnterHolds(t.Context(), "r", []models.Holding{{Hold: b, Granted: 9}, {Hold: a, Granted: 9}}); err != nil {
+		a, b := models.HoldKey{Account: "a"}, models.HoldKey{Account: "b"}
+		if err := store.SaveHolds(t.Context(), "r", []models.Hold{{HoldKey: b, Granted: 9}, {HoldKey: a, Granted: 9}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: b, Granted: 5, Moved: 5}, {Hold: a, Granted: 7, Moved: 5}}); err != nil {
+		last := []models.Hold{{HoldKey: b, Granted: 5, Moved: 5}, {HoldKey: a, Granted: 7, Moved: 5}}
+		if err := store.EndLease(t.Context(), "r", last); err != nil {
 			t.Fatal(err)
 		}
 		replicas := number(t, db, "SELECT COUNT(*) FROM replicas")
 		if n := number(t, db, "SELECT SUM(amount) FROM budget_holds"); n != 7 || !strings.HasPrefix(address, "sqlite:") && replicas != 1 {
 			t.Errorf("%d is held, %d replicas", n, replicas)
 		}
-		if err := store.Leave(t.Context(), "r", []models.Holding{{Hold: a, Granted: 7, Moved: 7}}); err != nil {
+		if err := store.EndLease(t.Context(), "r", []models.Hold{{HoldKey: a, Granted: 7, Moved: 7}}); err != nil {
 			t.Fatal(err)
 		}
 		if n := number(t, db, "SELECT COUNT(*) FROM budget_holds") + number(t, db, "SELECT COUNT(*) FROM replicas"); n != 0 {
@@ -359,13 +361,13 @@ func TestAHangingReplicaLosesTheLockOfAnAccount(t *testing.T) {
 		defer close(thaw)
 		<-locked
 		began := time.Now()
-		if _, err := store.Grant(t.Context(), question("r", 1)); err == nil || time.Since(began) > 3*time.Second {
+		if _, err := store.Grant(t.Context(), grantRequest("r", 1)); err == nil || time.Since(began) > 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		other := question("r", 1)
+		other := grantRequest("r", 1)
 		other.Account = "key:b"
 		granted(t, store, other, 32, 968)
-		granted(t, store, question("r", 1), 32, 968)
+		granted(t, store, grantRequest("r", 1), 32, 968)
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("the grants took %v", took)
 		}

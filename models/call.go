@@ -30,20 +30,20 @@ type Call struct {
 	DurationUS   int64 // microseconds until the call ended
 	OverheadUS   int64 // microseconds of FirstTokenUS that were not spent waiting for a provider
 
-	Holds [2]Hold `gorm:"-"` // the budgets that this is paid from
+	Holds [2]HoldKey `gorm:"-"` // the budgets that this is paid from
 }
 
-// Hold names a budget in one of its windows.
-type Hold struct {
-	Account string // AccountOfKey, or AccountOfAll; empty = no budget
+// HoldKey identifies the budget of an account in one of its windows.
+type HoldKey struct {
+	Account string // KeyAccount, or GatewayAccount; empty = no budget
 	Since   string // first day of the window; empty = the window of all time
 }
 
-// AccountOfAll is the account of all spending.
-const AccountOfAll = "gateway"
+// GatewayAccount is the account of all spending.
+const GatewayAccount = "gateway"
 
-// AccountOfKey is the account of a key's spending.
-func AccountOfKey(id string) string { return "key:" + id }
+// KeyAccount is the account of a key's spending.
+func KeyAccount(id string) string { return "key:" + id }
 
 // The outcomes of a call.
 const (

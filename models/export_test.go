@@ -12,7 +12,7 @@ func (s *Store) MigrateFrom(ctx context.Context, files fs.FS) error { return s.m
 
 // Spend adds costs to what is spent on a day, and deducts them from holds, as the
 // ledger does.
-func (s *Store) Spend(ctx context.Context, replica, day string, moved map[Hold]int64) error {
+func (s *Store) Spend(ctx context.Context, replica, day string, moved map[HoldKey]int64) error {
 	return s.inTx(ctx, func(tx *gorm.DB) error {
 		for h, cost := range moved {
 			if h.Account == "" {

@@ -77,15 +77,15 @@ func (s *Store) RevokeKey(ctx context.Context, userID, id string, at int64) (*Ke
 	return &k, err
 }
 
-// Holder is a key and whether its user is disabled.
-type Holder struct {
+// KeyWithUser is a key and whether its user is disabled.
+type KeyWithUser struct {
 	Key
 	UserDisabledAt int64
 }
 
 // KeyByHash is the key with this hash, revoked or not, or ErrNotFound.
-func (s *Store) KeyByHash(ctx context.Context, hash string) (*Holder, error) {
-	var h Holder
+func (s *Store) KeyByHash(ctx context.Context, hash string) (*KeyWithUser, error) {
+	var h KeyWithUser
 	err := s.run(ctx, func(db *gorm.DB) error {
 		return db.Table("api_keys").Select("api_keys.*, users.disabled_at AS user_disabled_at").
 			Joins("JOIN users ON users.id = api_keys.user_id").Where("api_keys.hash = ?", hash).Take(&h).Error

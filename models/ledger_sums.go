@@ -31,7 +31,7 @@ var spendRows = newBulkInsert("spend", []string{"account", "day"}, nil, []string
 type sums struct {
 	usage map[usageKey]*Sum
 	spent map[spendKey]int64
-	moved map[Hold]int64
+	moved map[HoldKey]int64
 }
 
 // usageKey has the day as a number of days since 1970: formatting a date costs
@@ -47,7 +47,7 @@ type spendKey struct {
 }
 
 func sum(calls []Call) sums {
-	s := sums{usage: map[usageKey]*Sum{}, spent: map[spendKey]int64{}, moved: map[Hold]int64{}}
+	s := sums{usage: map[usageKey]*Sum{}, spent: map[spendKey]int64{}, moved: map[HoldKey]int64{}}
 	for i := range calls {
 		c := &calls[i]
 		day := c.BeganAt / (24 * time.Hour).Microseconds()
@@ -61,17 +61,17 @@ func sum(calls []Call) sums {
 		if c.Cost == 0 {
 			continue
 		}
-		s.spent[spendKey{AccountOfAll, day}] += c.Cost
+		s.spent[spendKey{GatewayAccount, day}] += c.Cost
 		if c.KeyID != "" {
-			s.spent[spendKey{AccountOfKey(c.KeyID), day}] += c.Cost
+			s.spent[spendKey{KeyAccount(c.KeyID), day}] += c.Cost
 		}
-		c.Paid(s.moved)
+		c.AddCost(s.moved)
 	}
 	return s
 }
 
-// Paid adds the cost of a call to each of the holds that it is paid from.
-func (c *Call) Paid(by map[Hold]int64) {
+// AddCost adds the cost of a call to each of the holds that it is paid from.
+func (c *Call) AddCost(by map[HoldKey]int64) {
 	for _, hold := range c.Holds {
 		if hold.Account != "" && c.Cost != 0 {
 			by[hold] += c.Cost

@@ -120,12 +120,12 @@ func TestCallsAreAddedToTheSumsOfTheirDay(t *testing.T) {
 		db := rawDB(t, address)
 		execute(t, db, `INSERT INTO budget_holds (account, since, replica, amount) VALUES
 			('key:k1', '2026-11-01', 'r1', 1000), ('gateway', '', 'r1', 1000), ('gateway', '', 'r2', 1000), ('key:k1', '', 'r1', 1000)`)
-		paid := [2]models.Hold{{Account: "key:k1", Since: "2026-11-01"}, {Account: models.AccountOfAll}}
+		paid := [2]models.HoldKey{{Account: "key:k1", Since: "2026-11-01"}, {Account: models.GatewayAccount}}
 		a, b, c := call("a", "k1", noon), call("b", "k1", noon), call("c", "", noon)
 		a.Holds, b.Holds = paid, paid
 		b.Outcome, b.Estimated, b.Priced, b.Cost = models.OutcomeTimeout, false, false, 5
-		c.Outcome, c.Served = models.OutcomeClient, "" // no model was tried: the requested one is counted
-		c.Holds[1] = models.Hold{Account: "key:gone"}  // a hold without a row
+		c.Outcome, c.Served = models.OutcomeClient, ""   // no model was tried: the requested one is counted
+		c.Holds[1] = models.HoldKey{Account: "key:gone"} // a hold without a row
 		free := call("d", "k2", noon)
 		free.Cost = 0
 		write(t, store, a, b)
@@ -165,7 +165,7 @@ func TestCallsWrittenAgainAreCountedOnce(t *testing.T) {
 		var calls []models.Call
 		for i := range 5 {
 			c := call(fmt.Sprint(i), "k1", noon)
-			c.Holds[0] = models.Hold{Account: "gateway"}
+			c.Holds[0] = models.HoldKey{Account: "gateway"}
 			calls = append(calls, c)
 		}
 		write(t, store, calls[:3]...)
@@ -198,7 +198,7 @@ func TestReplicasAddToTheSameSumsConcurrently(t *testing.T) {
 					for i := range rows {
 						// Each replica has the same keys, days and holds, in another order.
 						c := call(fmt.Sprintf("%d-%d-%d", r, b, i), fmt.Sprint("k", rand.IntN(20)), noon.AddDate(0, 0, -rand.IntN(3)))
-						c.Holds = [2]models.Hold{{Account: models.AccountOfKey(c.KeyID)}, {Account: models.AccountOfAll}}
+						c.Holds = [2]models.HoldKey{{Account: models.KeyAccount(c.KeyID)}, {Account: models.GatewayAccount}}
 						calls = append(calls, c)
 					}
 					// SQLite admits writers one after the other, in no order: on a busy machine

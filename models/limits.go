@@ -52,9 +52,9 @@ const (
 // Windows lists them, the shortest first.
 func Windows() []Window { return []Window{Day, Week, Month, Total} }
 
-// Since is the first day of the window that contains t, such as 2026-11-21; empty
+// FirstDay is the first day of the window that contains t, such as 2026-11-21; empty
 // for Total.
-func (w Window) Since(t time.Time) string {
+func (w Window) FirstDay(t time.Time) string {
 	begin, _ := w.bounds(t)
 	if begin.IsZero() {
 		return ""
@@ -62,8 +62,8 @@ func (w Window) Since(t time.Time) string {
 	return begin.Format(time.DateOnly)
 }
 
-// Ends is the end of the window that contains t; the zero time for Total.
-func (w Window) Ends(t time.Time) time.Time {
+// End is the end of the window that contains t; the zero time for Total.
+func (w Window) End(t time.Time) time.Time {
 	_, end := w.bounds(t)
 	return end
 }

@@ -41,14 +41,14 @@ func TestWindowsBeginAndEndAtMidnightUTC(t *testing.T) {
 		{"a week over 29 Feb", models.Week, utc(2028, 3, 1, 0, 0), "2028-02-28", "2028-03-06"},
 		{"week and year begin together", models.Week, utc(2029, 1, 1, 0, 0), "2029-01-01", "2029-01-08"},
 	} {
-		if got := tt.window.Since(tt.at); got != tt.since {
+		if got := tt.window.FirstDay(tt.at); got != tt.since {
 			t.Errorf("%s: since %s", tt.name, got)
 		}
-		end := tt.window.Ends(tt.at)
+		end := tt.window.End(tt.at)
 		if got := end.Format(time.RFC3339); got != tt.ends+"T00:00:00Z" {
 			t.Errorf("%s: ends %s", tt.name, got)
 		}
-		if tt.window.Since(end) != tt.ends || tt.window.Since(end.Add(-1)) != tt.since {
+		if tt.window.FirstDay(end) != tt.ends || tt.window.FirstDay(end.Add(-1)) != tt.since {
 			t.Errorf("%s: the next window does not begin where it ends", tt.name)
 		}
 	}
@@ -56,7 +56,7 @@ func TestWindowsBeginAndEndAtMidnightUTC(t *testing.T) {
 
 func TestTheTotalWindowHasNoBounds(t *testing.T) {
 	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)} {
-		if s, e := models.Total.Since(at), models.Total.Ends(at); s != "" || !e.IsZero() {
+		if s, e := models.Total.FirstDay(at), models.Total.End(at); s != "" || !e.IsZero() {
 			t.Errorf("%s to %s", s, e)
 		}
 	}

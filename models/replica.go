@@ -8,18 +8,18 @@ import (
 	"gorm.io/gorm"
 )
 
-// ErrLeaseOver means that a replica's holds do not count, as it has not renewed
+// ErrLeaseExpired means that a replica's holds do not count, as it has not renewed
 // its lease in time.
-var ErrLeaseOver = errors.New("the replica's lease is over")
+var ErrLeaseExpired = errors.New("the replica's lease has expired")
 
 // Lease is how long a replica's holds count after its last renewal. All replicas
 // must have the same.
 type Lease struct {
-	Lasts time.Duration
-	// Silence is the longest time between two renewals, of any replicas, for which
+	Duration time.Duration
+	// MaxSilence is the longest time between two renewals, of any replicas, for which
 	// the database counts as reachable. After a longer one it is taken to have been
 	// unreachable itself: no lease that was valid before has expired then.
-	Silence time.Duration
+	MaxSilence time.Duration
 	// Grace is how long such leases are valid, at least, after the first renewal
 	// that follows.
 	Grace time.Duration
@@ -47,11 +47,11 @@ const keepExpired = time.Hour
 // replicaClock is the time of the database, and the time at which leases that end
 // before it have expired. Both are of the statement's start: the rows that the
 // statement sees are not older.
-const replicaClock = `WITH heard AS (
+const replicaClock = `WITH renewals AS (
 	SELECT CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000000 AS BIGINT) AS at,
 		(SELECT COALESCE(MAX(alive_until), 0) FROM replicas) - CAST(@lease AS BIGINT) AS last
 ), clock AS (
-	SELECT at, CASE WHEN last < at - CAST(@silence AS BIGINT) THEN last ELSE at END AS ended FROM heard
+	SELECT at, CASE WHEN last < at - CAST(@silence AS BIGINT) THEN last ELSE at END AS ended FROM renewals
 ) `
 
 // Renew renews a replica's lease. An embedded database has one process: there, it
@@ -79,7 +79,7 @@ func renew(tx *gorm.DB, r *Renewal) (kept bool, err error) {
 	var now struct{ At, Ended, Mine int64 }
 	const query = replicaClock + "SELECT at, ended, COALESCE((SELECT alive_until FROM replicas WHERE id = @replica), 0) AS mine FROM clock"
 	err = tx.Raw(query, map[string]any{
-		"replica": r.Replica, "lease": r.Lease.Lasts.Microseconds(), "silence": r.Lease.Silence.Microseconds(),
+		"replica": r.Replica, "lease": r.Lease.Duration.Microseconds(), "silence": r.Lease.MaxSilence.Microseconds(),
 	}).Scan(&now).Error
 	if err != nil {
 		return false, err
@@ -92,7 +92,7 @@ func renew(tx *gorm.DB, r *Renewal) (kept bool, err error) {
 		}
 	}
 	err = tx.Exec("INSERT INTO replicas (id, alive_until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until",
-		r.Replica, now.At+r.Lease.Lasts.Microseconds()).Error
+		r.Replica, now.At+r.Lease.Duration.Microseconds()).Error
 	if err == nil && r.First {
 		err = tx.Exec("DELETE FROM budget_holds WHERE replica = ?", r.Replica).Error
 	}
@@ -110,11 +110,11 @@ func clean(tx *gorm.DB, before int64) error {
 	return tx.Exec("DELETE FROM budget_holds WHERE replica NOT IN (SELECT id FROM replicas)").Error
 }
 
-// Leave saves a replica's holds for the last time. If they are all of nothing, it
+// EndLease saves a replica's holds for the last time. If they are all of nothing, it
 // ends the replica's lease. What is still held is of calls that the ledger has not
 // recorded: it counts until the lease expires.
-func (s *Store) Leave(ctx context.Context, replica string, held []Holding) error {
-	if err := s.EnterHolds(ctx, replica, held); err != nil {
+func (s *Store) EndLease(ctx context.Context, replica string, held []Hold) error {
+	if err := s.SaveHolds(ctx, replica, held); err != nil {
 		return err
 	}
 	return s.run(ctx, func(db *gorm.DB) error {

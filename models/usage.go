@@ -70,7 +70,7 @@ type UsageQuery struct {
 	From, To               string // days such as 2026-11-21, both included
 	UserID, KeyID, ModelID string // an empty one selects all
 	By                     []UsageBy
-	Most                   int // groups that are returned at most
+	MaxGroups              int // groups that are returned at most
 }
 
 // Usage is the usage of one group. The dimensions that it is not grouped by are
@@ -108,7 +108,7 @@ func (s *Store) Usage(ctx context.Context, q UsageQuery) ([]Usage, error) {
 	var all []Usage
 	err := s.run(ctx, func(db *gorm.DB) error {
 		sums := db.Table("usage_days").Select(strings.Join(append(columns, usageSums), ", ")).
-			Where("day BETWEEN ? AND ?", q.From, q.To).Having("SUM(calls) > 0").Limit(q.Most + 1)
+			Where("day BETWEEN ? AND ?", q.From, q.To).Having("SUM(calls) > 0").Limit(q.MaxGroups + 1)
 		for _, only := range []struct{ column, value string }{{"user_id", q.UserID}, {"key_id", q.KeyID}, {"model", q.ModelID}} {
 			if only.value != "" {
 				sums = sums.Where(only.column+" = ?", only.value)
@@ -123,7 +123,7 @@ func (s *Store) Usage(ctx context.Context, q UsageQuery) ([]Usage, error) {
 		return db.Table("(?) AS sums", sums).Select("sums.*, COALESCE(api_keys.name, '') AS key_name").
 			Joins("LEFT JOIN api_keys ON api_keys.id = sums.key_id").Find(&all).Error
 	})
-	if err == nil && len(all) > q.Most {
+	if err == nil && len(all) > q.MaxGroups {
 		return nil, ErrTooMany
 	}
 	return all, err
@@ -141,7 +141,7 @@ func (s *Store) KeySpend(ctx context.Context, keyIDs []string, now time.Time) (m
 	for ids := range slices.Chunk(keyIDs, perStatement) {
 		accounts := make([]string, len(ids))
 		for i, id := range ids {
-			accounts[i] = AccountOfKey(id)
+			accounts[i] = KeyAccount(id)
 		}
 		var rows []struct {
 			Account string
@@ -152,14 +152,14 @@ func (s *Store) KeySpend(ctx context.Context, keyIDs []string, now time.Time) (m
 				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS day,
 				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS week,
 				CAST(SUM(CASE WHEN day >= ? THEN cost ELSE 0 END) AS BIGINT) AS month`,
-				Day.Since(now), Week.Since(now), Month.Since(now)).
+				Day.FirstDay(now), Week.FirstDay(now), Month.FirstDay(now)).
 				Where("account IN ?", accounts).Group("account").Find(&rows).Error
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
-			all[strings.TrimPrefix(row.Account, AccountOfKey(""))] = row.Spend
+			all[strings.TrimPrefix(row.Account, KeyAccount(""))] = row.Spend
 		}
 	}
 	return all, nil

@@ -38,7 +38,7 @@ func TestUsageIsGroupedByEveryDimension(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeUsage(t, store)
-		all := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", Most: 100}
+		all := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", MaxGroups: 100}
 		for _, tt := range []struct {
 			by   string
 			ask  func(q *models.UsageQuery)
@@ -110,7 +110,7 @@ func TestUsageHasAllSums(t *testing.T) {
 		failed := call("b", "k1", noon)
 		failed.Outcome, failed.Priced, failed.Estimated = models.OutcomeRefused, false, false
 		write(t, store, call("a", "k1", noon), failed, call("c", "k2", noon))
-		query := models.UsageQuery{From: "2026-11-21", To: "2026-11-21", By: []models.UsageBy{models.ByDay}, Most: 1}
+		query := models.UsageQuery{From: "2026-11-21", To: "2026-11-21", By: []models.UsageBy{models.ByDay}, MaxGroups: 1}
 		rows, err := store.Usage(t.Context(), query)
 		want := models.Usage{Day: "2026-11-21", Sum: models.Sum{
 			Calls: 3, Failed: 1, Estimated: 2, Unpriced: 1, InputTokens: 33, CachedTokens: 9, CacheWriteTokens: 12,
@@ -134,11 +134,11 @@ func TestUsageFailsWithTooManyGroups(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		writeUsage(t, store)
-		q := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", By: []models.UsageBy{models.ByDay, models.ByKey}, Most: 6}
+		q := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", By: []models.UsageBy{models.ByDay, models.ByKey}, MaxGroups: 6}
 		if rows, err := store.Usage(t.Context(), q); err != nil || len(rows) != 6 {
 			t.Errorf("%d rows, %v", len(rows), err)
 		}
-		q.Most = 5
+		q.MaxGroups = 5
 		if rows, err := store.Usage(t.Context(), q); !errors.Is(err, models.ErrTooMany) || len(rows) != 0 {
 			t.Errorf("%d rows, %v", len(rows), err)
 		}

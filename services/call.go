@@ -110,7 +110,7 @@ func notAllowed(message string) *api.Error {
 func (c *Call) budgets() []budget.Budget {
 	var of []budget.Budget
 	if l := c.plan.ask.Caller.Limits; l != nil && l.BudgetWindow != "" {
-		of = append(of, budget.Budget{Account: models.AccountOfKey(c.plan.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
+		of = append(of, budget.Budget{Account: models.KeyAccount(c.plan.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
 	}
 	if all := c.plan.chat.Budget; all != nil {
 		of = append(of, *all)
@@ -142,7 +142,7 @@ func (c *Call) most() (int64, error) {
 			c.plan.drop(i)
 			continue
 		}
-		most = max(most, price.Most(mostTokens(c.plan.ask.Request, r)))
+		most = max(most, price.MaxCost(mostTokens(c.plan.ask.Request, r)))
 	}
 	if c.plan.chat.HedgeAfter > 0 && !c.plan.ask.Request.Stream {
 		most *= 2 // both may answer

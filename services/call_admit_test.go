@@ -109,7 +109,7 @@ func TestWhoWantsNoFallbackHasNone(t *testing.T) {
 }
 
 func TestWhatHasNoPriceIsNotPaidFromABudget(t *testing.T) {
-	all := &budget.Budget{Account: models.AccountOfAll, Window: models.Day, Limit: microDollars, Name: "the gateway"}
+	all := &budget.Budget{Account: models.GatewayAccount, Window: models.Day, Limit: microDollars, Name: "the gateway"}
 	for name, tt := range map[string]struct {
 		limits models.Limits
 		all    *budget.Budget
@@ -329,20 +329,20 @@ func TestAModelWhoseProviderIsNotThereIsAdmittedForThoseWhoStandIn(t *testing.T)
 
 func TestACallIsPaidFromBothBudgets(t *testing.T) {
 	c := newShop(t, tells(catalog.OpenAI, usedUp(70, 30)))
-	c.chat.Budget = &budget.Budget{Account: models.AccountOfAll, Window: models.Total, Limit: microDollars, Name: "the gateway"}
+	c.chat.Budget = &budget.Budget{Account: models.GatewayAccount, Window: models.Total, Limit: microDollars, Name: "the gateway"}
 	limits := ofMonth(2 * microDollars)
 	r, err := c.made(t, keyed(gpt, limits))
-	if want := [2]models.Hold{{Account: "key:k", Since: models.Month.Since(c.chat.Now())}, {Account: models.AccountOfAll}}; err != nil || r.Holds != want {
+	if want := [2]models.HoldKey{{Account: "key:k", Since: models.Month.FirstDay(c.chat.Now())}, {Account: models.GatewayAccount}}; err != nil || r.Holds != want {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ask := keyed(gpt, models.Limits{})
 	ask.Caller = auth.Caller{UserID: "ada"} // without a key
 	r, err = c.made(t, ask)
-	if want := [2]models.Hold{{Account: models.AccountOfAll}}; err != nil || r.Holds != want || r.KeyID != "" || r.UserID != "ada" {
+	if want := [2]models.HoldKey{{Account: models.GatewayAccount}}; err != nil || r.Holds != want || r.KeyID != "" || r.UserID != "ada" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	c.left(t, 2*microDollars-3900, 2*microDollars)
-	if got := c.spent(t, models.AccountOfAll); got != 7800 {
+	if got := c.spent(t, models.GatewayAccount); got != 7800 {
 		t.Errorf("%d spent in all", got)
 	}
 }

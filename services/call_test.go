@@ -401,7 +401,7 @@ func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
 			Stream: streams, Attempts: 1, Status: 200, Outcome: "ok",
 			InputTokens: 1000, CachedTokens: 100, CacheWriteTokens: 800, OutputTokens: 500, ReasoningTokens: 40, Priced: true, Cost: cost,
 			BeganAt: ask.Began.UnixMicro(), FirstTokenUS: row.FirstTokenUS, DurationUS: row.DurationUS, OverheadUS: row.OverheadUS,
-			Holds: [2]models.Hold{{Account: "key:k", Since: models.Month.Since(ask.Began)}},
+			Holds: [2]models.HoldKey{{Account: "key:k", Since: models.Month.FirstDay(ask.Began)}},
 		}
 		if row != want || row.ID == "" || row.DurationUS < 1 {
 			t.Errorf("%+v\nnot\n%+v", row, want)

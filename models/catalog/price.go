@@ -44,12 +44,12 @@ func (p Price) Cost(t Tokens) int64 {
 	return sum.perMillion()
 }
 
-// Most is an upper bound of the cost of a call with at most so many input and output
+// MaxCost is an upper bound of the cost of a call with at most so many input and output
 // tokens, however many of them are read from a cache or written to it.
-func (p Price) Most(input, output int64) int64 {
+func (p Price) MaxCost(input, output int64) int64 {
 	most := p.most(input, output)
 	if p.Above != nil && input > p.Over {
-		most = max(most, p.Above.Most(input, output))
+		most = max(most, p.Above.MaxCost(input, output))
 	}
 	return most
 }

@@ -264,7 +264,7 @@ func TestTheUpperBoundIsNeverExceeded(t *testing.T) {
 		p, most := anyPrice(r, 2), []int64{1, 10, 3000, 1 << 40, 1 << 62}[r.IntN(5)]
 		tokens := anyTokens(r, most)
 		input, output := max(tokens.Input, 0)+r.Int64N(3), max(tokens.Output, 0)+r.Int64N(3)
-		if cost, bound := p.Cost(tokens), p.Most(input, output); cost > bound || cost < 0 {
+		if cost, bound := p.Cost(tokens), p.MaxCost(input, output); cost > bound || cost < 0 {
 			t.Fatalf("seed %d: %s: %+v cost %d, and %d input and %d output at most %d", seed, shown(p), tokens, cost, input, output, bound)
 		}
 	}
@@ -275,7 +275,7 @@ func TestTheUpperBoundIsNeverExceeded(t *testing.T) {
 func TestTheUpperBoundIsTight(t *testing.T) {
 	for _, m := range load(t, "").Models() {
 		highest := m.Price.Cost(Tokens{Input: 190_000, CacheWrite: 190_000, CacheWriteHour: 190_000, Output: 5000})
-		if got := m.Price.Most(190_000, 5000); got != highest+1 {
+		if got := m.Price.MaxCost(190_000, 5000); got != highest+1 {
 			t.Errorf("%s: %d, and the most expensive call costs %d", m.ID, got, highest)
 		}
 	}
@@ -285,13 +285,13 @@ func TestTheUpperBoundIsTight(t *testing.T) {
 		t.Errorf("more than the largest int64: %d", got)
 	}
 	p := Price{Known: true, Input: 5_000_000, Output: 9_000_000, Over: 100, Above: &Price{Known: true, Input: 1_000_000, Output: 1_000_000}}
-	if short, long := p.Most(100, 1), p.Most(101, 1); short != 100*5+9+1 || long != 101*5+9+1 {
+	if short, long := p.MaxCost(100, 1), p.MaxCost(101, 1); short != 100*5+9+1 || long != 101*5+9+1 {
 		t.Errorf("a lower price for long prompts: %d, %d", short, long)
 	}
-	if got := p.Most(-5, -5); got != 1 {
+	if got := p.MaxCost(-5, -5); got != 1 {
 		t.Errorf("of negative tokens: %d", got)
 	}
-	if got := p.Most(math.MaxInt64, math.MaxInt64); got != math.MaxInt64 {
+	if got := p.MaxCost(math.MaxInt64, math.MaxInt64); got != math.MaxInt64 {
 		t.Errorf("of the largest numbers: %d", got)
 	}
 }

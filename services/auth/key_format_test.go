@@ -51,7 +51,7 @@ func TestK8TheFormDoesNotChange(t *testing.T) {
 func TestK8TyposFailWithoutTheDatabase(t *testing.T) {
 	k := sqliteKeyHouse(t).keyReplica()
 	_, good := createKey(t, k, "ada")
-	k.keyByHash = func(context.Context, string) (*models.Holder, error) {
+	k.keyByHash = func(context.Context, string) (*models.KeyWithUser, error) {
 		t.Error("the database was asked")
 		return nil, models.ErrNotFound
 	}

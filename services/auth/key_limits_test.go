@@ -43,7 +43,10 @@ func TestAnExpiredKeyIsRefusedWithoutAskingTheDatabase(t *testing.T) {
 		}
 		var asked atomic.Int64
 		ask := k.keyByHash
-		k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) { asked.Add(1); return ask(ctx, hash) }
+		k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
+			asked.Add(1)
+			return ask(ctx, hash)
+		}
 		if !keyOpens(k, text) {
 			t.Fatal("refused long before its end")
 		}
@@ -125,7 +128,7 @@ func TestALookUpInFlightCannotPutFormerLimitsBack(t *testing.T) {
 		read, release := make(chan struct{}), make(chan struct{})
 		ask := k.keyByHash
 		var asked atomic.Int64
-		k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+		k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
 			holder, err := ask(ctx, hash)
 			if asked.Add(1) == 1 {
 				close(read)

@@ -25,7 +25,7 @@ type countKeyQueries struct {
 
 func (c *countKeyQueries) watch(k *Keys) {
 	ask := k.keyByHash
-	k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
 		c.total.Add(1)
 		for n := c.now.Add(1); ; {
 			most := c.most.Load()
@@ -181,7 +181,7 @@ func TestK12UnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
 	k.now = func() time.Time { return time.Now().Add(2 * keyLife) } // the database has to be asked again
 	ask := k.keyByHash
 	var hanging atomic.Int64
-	k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
 		if hash == key.Hash {
 			return ask(ctx, hash)
 		}
@@ -315,7 +315,7 @@ func TestWhoHangsUpSpoilsNobodysLookUp(t *testing.T) {
 	_, text := createKey(t, k, "ada")
 	asked, release := make(chan struct{}), make(chan struct{})
 	ask := k.keyByHash
-	k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
 		close(asked)
 		<-release
 		return ask(ctx, hash)
@@ -345,7 +345,7 @@ func TestWhoHangsUpSpoilsNobodysLookUp(t *testing.T) {
 
 func TestAPanicInALookUpLeavesNobodyWaiting(t *testing.T) {
 	k := sqliteKeyHouse(t).keyReplica()
-	k.keyByHash = func(context.Context, string) (*models.Holder, error) { panic("driver") }
+	k.keyByHash = func(context.Context, string) (*models.KeyWithUser, error) { panic("driver") }
 	d, long := keyDigest(newKey()), time.Now().Add(-time.Hour)
 	f, leads := k.cache.board(d, long)
 	joined, leadsToo := k.cache.board(d, long)

@@ -23,7 +23,7 @@ func TestO2WithoutTheDatabaseKnownKeysWorkForALifeAndNothingIs401(t *testing.T) 
 		ask, revisions := k.keyByHash, NewRevisions(h.Store, time.Now)
 		stored := revisions.stored
 		var isDown atomic.Bool
-		k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+		k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
 			if isDown.Load() {
 				return nil, down
 			}
@@ -127,7 +127,7 @@ func TestAnAnswerForAnotherKeyIsTheDatabasesFault(t *testing.T) {
 	_, asked := createKey(t, k, "ada")
 	_, other := createKey(t, k, "ada")
 	ask := k.keyByHash
-	k.keyByHash = func(ctx context.Context, _ string) (*models.Holder, error) {
+	k.keyByHash = func(ctx context.Context, _ string) (*models.KeyWithUser, error) {
 		d := keyDigest(other)
 		return ask(ctx, hex.EncodeToString(d[:]))
 	}

@@ -132,7 +132,7 @@ func TestR10ALookUpInFlightCannotPutARevokedKeyBack(t *testing.T) {
 				read, release := make(chan struct{}), make(chan struct{})
 				ask := k.keyByHash
 				var asked atomic.Int64
-				k.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+				k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
 					holder, err := ask(ctx, hash)
 					if asked.Add(1) == 1 {
 						close(read)

@@ -43,7 +43,7 @@ func (s *KeyState) Budget() *api.KeyBudget {
 		return nil
 	}
 	b := &api.KeyBudget{Spent: api.USD(spent), Remaining: api.USD(max(s.Limits.Budget-spent, 0))}
-	if end := s.BudgetWindow.Ends(s.at); !end.IsZero() {
+	if end := s.BudgetWindow.End(s.at); !end.IsZero() {
 		at := end.Unix()
 		b.ResetsAt = &at
 	}

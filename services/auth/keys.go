@@ -58,7 +58,7 @@ type Keys struct {
 	ageing         chan digest   // keys in use that should be asked for again
 
 	// Both are the store's and the constant, but in tests.
-	keyByHash  func(ctx context.Context, hash string) (*models.Holder, error)
+	keyByHash  func(ctx context.Context, hash string) (*models.KeyWithUser, error)
 	flushEvery time.Duration
 }
 

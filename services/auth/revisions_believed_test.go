@@ -40,7 +40,7 @@ func newOneByOne(t *testing.T) *oneByOne {
 	})
 	_, o.key = createKey(t, o.keys, "ada")
 	keyByHash, user := o.keys.keyByHash, o.tokens.user
-	o.keys.keyByHash = func(ctx context.Context, hash string) (*models.Holder, error) {
+	o.keys.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
 		holder, err := keyByHash(ctx, hash)
 		if o.dead {
 			holder.RevokedAt = 1

@@ -11,8 +11,8 @@ import (
 // guards all of it. What is reserved, or spent and not yet in the ledger, is
 // granted - moved - free.
 type purse struct {
-	hold    models.Hold
-	granted int64 // in all; see models.Holding
+	hold    models.HoldKey
+	granted int64 // in all; see models.Hold
 	moved   int64
 	free    int64 // below 0 when calls cost more than was reserved for them
 	entered int64 // what the database has as granted, if known
@@ -83,7 +83,7 @@ func (p *purse) surplus() int64 {
 }
 
 // share is about what the database would grant beyond the need.
-func (p *purse) share() int64 { return max(p.left, 0) / models.Share }
+func (p *purse) share() int64 { return max(p.left, 0) / models.SlackDivisor }
 
 // changed says that the database has another idea of what is held.
 func (p *purse) changed() bool { return p.unsure || p.entered != p.granted }
@@ -123,8 +123,8 @@ func (p *purse) leave(c *request) bool {
 	return i >= 0
 }
 
-func (p *purse) holding() models.Holding {
-	return models.Holding{Hold: p.hold, Granted: p.granted, Moved: p.moved}
+func (p *purse) holding() models.Hold {
+	return models.Hold{HoldKey: p.hold, Granted: p.granted, Moved: p.moved}
 }
 
 // days remembers which windows a day lies in: to write a date takes
@@ -141,7 +141,7 @@ func (d *days) since(w models.Window, at time.Time) string {
 	if day != d.day || d.window[0] == "" {
 		d.day = day
 		for i, w := range models.Windows() {
-			d.window[i], d.first[i] = w, w.Since(at)
+			d.window[i], d.first[i] = w, w.FirstDay(at)
 		}
 	}
 	for i := range d.window {
@@ -149,5 +149,5 @@ func (d *days) since(w models.Window, at time.Time) string {
 			return d.first[i]
 		}
 	}
-	return w.Since(at)
+	return w.FirstDay(at)
 }

@@ -19,7 +19,7 @@ type request struct {
 
 // until is the first day after the window.
 func (c *request) until() string {
-	if end := c.budget.Window.Ends(c.at); !end.IsZero() {
+	if end := c.budget.Window.End(c.at); !end.IsZero() {
 		return end.Format(time.DateOnly)
 	}
 	return ""
@@ -30,7 +30,7 @@ func (c *request) wider() (all []string) {
 	longer := false
 	for _, w := range models.Windows() {
 		if longer {
-			all = append(all, w.Since(c.at))
+			all = append(all, w.FirstDay(c.at))
 		}
 		longer = longer || w == c.budget.Window
 	}
@@ -67,7 +67,7 @@ func (b *Service) queue(ctx context.Context, c *request) (*purse, error) {
 	if b.lease.closed {
 		return nil, api.Unavailable(errClosed)
 	}
-	p := b.purse(models.Hold{Account: c.budget.Account, Since: b.days.since(c.budget.Window, c.at)})
+	p := b.purse(models.HoldKey{Account: c.budget.Account, Since: b.days.since(c.budget.Window, c.at)})
 	if p.has(c.amount, c.budget.Limit, b.lease.stands(now)) {
 		p.take(c.amount)
 		c.done <- nil
@@ -112,7 +112,7 @@ func (b *Service) askOnce(ctx context.Context, p *purse) bool {
 	answer, err := b.grant(ctx, q)
 	b.mu.Lock()
 	switch {
-	case errors.Is(err, models.ErrLeaseOver):
+	case errors.Is(err, models.ErrLeaseExpired):
 		b.lease.end(epoch) // and is to be had anew
 	case err != nil:
 		b.stats.Failures++
@@ -127,11 +127,11 @@ func (b *Service) askOnce(ctx context.Context, p *purse) bool {
 	return true
 }
 
-func (b *Service) question(p *purse, calls []*request) models.Question {
+func (b *Service) question(p *purse, calls []*request) models.GrantRequest {
 	p.admit()
-	q := models.Question{
-		Holding: p.holding(), Until: calls[0].until(), Wider: calls[0].wider(), Limit: calls[0].budget.Limit,
-		Replica: b.replica, Lease: b.leaseTerms(), Spare: p.free, Enter: p.changed(),
+	q := models.GrantRequest{
+		Hold: p.holding(), Until: calls[0].until(), Enclosing: calls[0].wider(), Limit: calls[0].budget.Limit,
+		Replica: b.replica, Lease: b.leaseTerms(), Spare: p.free, Upsert: p.changed(),
 	}
 	for _, c := range calls {
 		q.Needs = append(q.Needs, c.amount)
@@ -142,8 +142,8 @@ func (b *Service) question(p *purse, calls []*request) models.Question {
 // answered takes what was granted, and serves the calls that wait. An answer
 // that is older than a loss of the lease says nothing: what it granted is to be
 // taken back.
-func (b *Service) answered(p *purse, q models.Question, a models.Answer, epoch int) bool {
-	if a.Granted != 0 || q.Enter {
+func (b *Service) answered(p *purse, q models.GrantRequest, a models.Grant, epoch int) bool {
+	if a.Granted != 0 || q.Upsert {
 		p.told(q.Granted+a.Granted, true)
 	}
 	if epoch != b.lease.epoch {

@@ -15,7 +15,7 @@ import (
 
 // Budget is what a call is to be paid from.
 type Budget struct {
-	Account string // models.AccountOfKey, or models.AccountOfAll
+	Account string // models.KeyAccount, or models.GatewayAccount
 	Window  models.Window
 	Limit   int64  // micro-dollars in each window
 	Name    string // for messages: "this API key", or "the gateway"
@@ -50,17 +50,17 @@ type Service struct {
 	replica string
 	beat    time.Duration // all other times follow from it
 	patient time.Duration // how long a call waits for the database
-	grant   func(context.Context, models.Question) (models.Answer, error)
+	grant   func(context.Context, models.GrantRequest) (models.Grant, error)
 	renew   func(context.Context, models.Renewal) (models.Renewed, error)
-	enter   func(context.Context, string, []models.Holding) error
-	leave   func(context.Context, string, []models.Holding) error
+	enter   func(context.Context, string, []models.Hold) error
+	leave   func(context.Context, string, []models.Hold) error
 
 	renewing sync.Mutex     // one renewal at a time
 	asking   sync.WaitGroup // questions under way
 	hurry    chan struct{}  // something is to be entered soon
 
 	mu     sync.Mutex
-	purses map[models.Hold]*purse
+	purses map[models.HoldKey]*purse
 	days   days
 	lease  lease
 	warned time.Time
@@ -92,8 +92,8 @@ func New(o Options) *Service {
 	}
 	return &Service{
 		store: o.Store, log: o.Log, now: o.Now, replica: o.Replica, beat: budgetBeat, patient: budgetPatient,
-		grant: o.Store.Grant, renew: o.Store.Renew, enter: o.Store.EnterHolds, leave: o.Store.Leave,
-		hurry: make(chan struct{}, 1), purses: map[models.Hold]*purse{},
+		grant: o.Store.Grant, renew: o.Store.Renew, enter: o.Store.SaveHolds, leave: o.Store.EndLease,
+		hurry: make(chan struct{}, 1), purses: map[models.HoldKey]*purse{},
 	}
 }
 
@@ -132,7 +132,7 @@ var (
 func (b *Service) Left(of Budget) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p := b.purses[models.Hold{Account: of.Account, Since: b.days.since(of.Window, b.now())}]; p != nil {
+	if p := b.purses[models.HoldKey{Account: of.Account, Since: b.days.since(of.Window, b.now())}]; p != nil {
 		return p.left
 	}
 	return of.Limit
@@ -175,7 +175,7 @@ func (b *Service) reserveNow(r *Reservation, at time.Time, of []Budget) int {
 	defer b.mu.Unlock()
 	stands := b.lease.stands(now)
 	for i := range of {
-		p := b.purse(models.Hold{Account: of[i].Account, Since: b.days.since(of[i].Window, at)})
+		p := b.purse(models.HoldKey{Account: of[i].Account, Since: b.days.since(of[i].Window, at)})
 		if b.lease.closed || !p.has(r.amount, of[i].Limit, stands) {
 			return i
 		}
@@ -186,7 +186,7 @@ func (b *Service) reserveNow(r *Reservation, at time.Time, of []Budget) int {
 }
 
 // purse is the one of a budget's window; b.mu is held.
-func (b *Service) purse(of models.Hold) *purse {
+func (b *Service) purse(of models.HoldKey) *purse {
 	p := b.purses[of]
 	if p == nil {
 		p = &purse{hold: of}
@@ -196,8 +196,8 @@ func (b *Service) purse(of models.Hold) *purse {
 }
 
 // Holds are the budgets that the call is paid from, for its row in the ledger.
-func (r *Reservation) Holds() [2]models.Hold {
-	var holds [2]models.Hold
+func (r *Reservation) Holds() [2]models.HoldKey {
+	var holds [2]models.HoldKey
 	if r == nil {
 		return holds
 	}
@@ -262,7 +262,7 @@ func (b *Service) soon() {
 // Written says what the ledger has moved from this replica's holds to what is
 // spent, after its transaction. What it will never write it must not say: that
 // stays held for as long as the replica lives.
-func (b *Service) Written(moved map[models.Hold]int64) {
+func (b *Service) Written(moved map[models.HoldKey]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for h, cost := range moved {

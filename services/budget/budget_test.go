@@ -60,13 +60,13 @@ func (b *Service) runTest(t testing.TB) (stop func()) {
 }
 
 // write enters what a call has cost, in one transaction.
-func (h *till) write(b *Service, at time.Time, holds [2]models.Hold, cost int64) error {
+func (h *till) write(b *Service, at time.Time, holds [2]models.HoldKey, cost int64) error {
 	tx, err := h.db.Begin()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	moved := map[models.Hold]int64{}
+	moved := map[models.HoldKey]int64{}
 	for _, hold := range holds {
 		if hold.Account == "" {
 			continue
@@ -186,7 +186,7 @@ func TestABudgetIsSpentToTheLastMicroDollarAndNoFurther(t *testing.T) {
 func TestWithoutBudgetsThereIsNothingToReserve(t *testing.T) {
 	b := newTill(t, storetest.SQLite(t)).budgets(t)
 	r, err := b.Reserve(t.Context(), november, dollar)
-	if r != nil || err != nil || r.Holds() != [2]models.Hold{} {
+	if r != nil || err != nil || r.Holds() != [2]models.HoldKey{} {
 		t.Errorf("%+v, %v", r, err)
 	}
 	r.Settle(5)
@@ -211,7 +211,7 @@ func TestSettlingTwiceIsSettlingOnce(t *testing.T) {
 
 func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
 	eachTill(t, func(t *testing.T, h *till) {
-		b, key, all := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf(models.AccountOfAll, dollar)
+		b, key, all := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf(models.GatewayAccount, dollar)
 		all.Name, all.Window = "the gateway", models.Day
 		for range 2 { // asked, and from memory
 			if e := mustRefuse(t, b, 2*dollar, key, all); !strings.HasPrefix(e.Message, "the budget of the gateway has no room for this call") {
@@ -220,7 +220,7 @@ func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
 			mustLeave(t, b, 10*dollar, key)
 		}
 		r := mustReserve(t, b, 800_000, key, all)
-		want := [2]models.Hold{{Account: "key:a", Since: "2026-11-01"}, {Account: models.AccountOfAll, Since: "2026-11-21"}}
+		want := [2]models.HoldKey{{Account: "key:a", Since: "2026-11-01"}, {Account: models.GatewayAccount, Since: "2026-11-21"}}
 		if r.Holds() != want {
 			t.Errorf("%+v", r.Holds())
 		}
@@ -228,7 +228,7 @@ func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
 		h.pay(t, b, r, november, 100_000)
 		mustLeave(t, b, 9_900_000, key)
 		mustLeave(t, b, 900_000, all)
-		if h.spent(t, "key:a") != 100_000 || h.spent(t, models.AccountOfAll) != 100_000 {
+		if h.spent(t, "key:a") != 100_000 || h.spent(t, models.GatewayAccount) != 100_000 {
 			t.Error("not both have paid")
 		}
 	})
@@ -478,11 +478,11 @@ func TestNobodyHoardsNearTheEnd(t *testing.T) {
 		mustReserve(t, b, 320_000, of).Settle(0)
 		b.asking.Wait()
 		b.mu.Lock()
-		p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
+		p := b.purses[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
 		p.low = p.free
 		share := p.share()
 		b.mu.Unlock()
-		if want := (680_000 - 680_000/models.Share) / models.Share; share < int64(want)-10 || share > int64(want)+10 {
+		if want := (680_000 - 680_000/models.SlackDivisor) / models.SlackDivisor; share < int64(want)-10 || share > int64(want)+10 {
 			t.Errorf("a share of %d", share)
 		}
 		b.lease.looked = time.Time{}
@@ -498,7 +498,7 @@ func TestManyCallsAtOnceAreFewQuestions(t *testing.T) {
 		b, of := h.budgets(t), budgetOf("key:a", 499*1000)
 		const calls = 500
 		grant, let := b.grant, make(chan struct{})
-		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			<-let
 			return grant(ctx, q)
 		}
@@ -539,7 +539,7 @@ func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
 	mustReserve(t, b, 1, of).Settle(0) // the lease stands
 	b.rest(t.Context())
 	grant, let := b.grant, make(chan struct{})
-	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		<-let
 		return grant(ctx, q)
 	}
@@ -551,7 +551,7 @@ func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
 		storetest.Until(t, time.Second, "it waits", func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
+			p := b.purses[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
 			return p != nil && len(p.calls) == i+1 && p.busy
 		})
 	}
@@ -571,7 +571,7 @@ func TestOneWhoLeavesWhileWaitingTakesNothing(t *testing.T) {
 	eachTill(t, func(t *testing.T, h *till) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
-		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			asked <- struct{}{}
 			<-let
 			return grant(ctx, q)
@@ -599,7 +599,7 @@ func TestOneWhoLeavesWhileWaitingTakesNothing(t *testing.T) {
 
 func TestAReservationCostsOneAllocation(t *testing.T) {
 	b := newTill(t, storetest.SQLite(t)).budgets(t)
-	key, all := budgetOf("key:a", 1000*dollar), budgetOf(models.AccountOfAll, 1000*dollar)
+	key, all := budgetOf("key:a", 1000*dollar), budgetOf(models.GatewayAccount, 1000*dollar)
 	all.Window = models.Day
 	ctx := context.Background()
 	most := testing.AllocsPerRun(500, func() {
@@ -616,7 +616,7 @@ func TestAReservationCostsOneAllocation(t *testing.T) {
 
 func BenchmarkReserve(b *testing.B) {
 	budgets := newTill(b, storetest.SQLite(b)).budgets(b)
-	for _, tt := range [][]Budget{{budgetOf("key:a", 1000*dollar)}, {budgetOf("key:a", 1000*dollar), budgetOf(models.AccountOfAll, 1000*dollar)}} {
+	for _, tt := range [][]Budget{{budgetOf("key:a", 1000*dollar)}, {budgetOf("key:a", 1000*dollar), budgetOf(models.GatewayAccount, 1000*dollar)}} {
 		b.Run(strconv.Itoa(len(tt)), func(b *testing.B) {
 			ctx, now := context.Background(), time.Now()
 			b.ReportAllocs()
@@ -668,7 +668,7 @@ func TestEachCallIsAskedForUnderItsOwnLimit(t *testing.T) {
 		mustReserve(t, b, 1, high).Settle(0)
 		b.rest(t.Context())
 		grant, let := b.grant, make(chan struct{})
-		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			<-let
 			return grant(ctx, q)
 		}
@@ -682,7 +682,7 @@ func TestEachCallIsAskedForUnderItsOwnLimit(t *testing.T) {
 			storetest.Until(t, time.Second, "it waits", func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()
-				p := b.purses[models.Hold{Account: "key:a", Since: "2026-11-01"}]
+				p := b.purses[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
 				return p != nil && len(p.calls) == i+1
 			})
 		}

@@ -56,7 +56,7 @@ func TestMoneyOfAKilledReplicaIsFreeAfterItsLeaseAndNotBefore(t *testing.T) {
 	if held := h.held(t, "key:a"); held < 600_000 {
 		t.Fatalf("%d is held", held)
 	}
-	lasts := killed.leaseTerms().Lasts
+	lasts := killed.leaseTerms().Duration
 	var got time.Time
 	storetest.Until(t, 10*time.Second, "it is free again", func() bool {
 		_, err := other.Reserve(t.Context(), november, 900_000, of)
@@ -67,7 +67,7 @@ func TestMoneyOfAKilledReplicaIsFreeAfterItsLeaseAndNotBefore(t *testing.T) {
 		t.Errorf("free %v after it was reserved, and %v after that; a lease lasts %v", got.Sub(before), got.Sub(after), lasts)
 	}
 	r.Settle(0)
-	if real := h.budgets(t); real.leaseTerms().Lasts != 20*time.Second || real.patient > 2500*time.Millisecond {
+	if real := h.budgets(t); real.leaseTerms().Duration != 20*time.Second || real.patient > 2500*time.Millisecond {
 		t.Errorf("%+v", real.leaseTerms())
 	}
 }
@@ -142,7 +142,7 @@ func TestAnAnswerThatIsOlderThanALossOfTheLeaseIsNotUsed(t *testing.T) {
 	eachTill(t, func(t *testing.T, h *till) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		grant, asked := b.grant, 0
-		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			a, err := grant(ctx, q)
 			if asked++; asked == 1 {
 				if _, err := h.db.Exec("INSERT INTO spend (account, day, cost) VALUES ('key:a', '2026-11-02', 300000)"); err != nil {
@@ -171,13 +171,13 @@ func TestWhatIsNotHeardOfIsNotLost(t *testing.T) {
 		grant, renew, enter := b.grant, b.renew, b.enter
 		var fair atomic.Bool
 		fault := func() bool { return !fair.Load() && rand.IntN(3) == 0 }
-		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			if fault() {
-				return models.Answer{}, unheard // nor said
+				return models.Grant{}, unheard // nor said
 			}
 			a, err := grant(ctx, q)
 			if fault() {
-				return models.Answer{}, unheard
+				return models.Grant{}, unheard
 			}
 			return a, err
 		}
@@ -188,7 +188,7 @@ func TestWhatIsNotHeardOfIsNotLost(t *testing.T) {
 			}
 			return a, err
 		}
-		b.enter = func(ctx context.Context, replica string, held []models.Holding) error {
+		b.enter = func(ctx context.Context, replica string, held []models.Hold) error {
 			err := enter(ctx, replica, held)
 			if fault() {
 				return unheard
@@ -356,7 +356,7 @@ func TestADatabaseThatHangsCostsNoCallMoreThanItsPatience(t *testing.T) {
 	b.rest(t.Context())
 	b.patient = 100 * time.Millisecond
 	grant, let := b.grant, make(chan struct{})
-	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		<-let
 		return grant(ctx, q)
 	}
@@ -377,7 +377,7 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 	b.asking.Wait()
 	before := runtime.NumGoroutine()
 	grant, asked := b.grant, make(chan struct{}, 99)
-	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		asked <- struct{}{}
 		time.Sleep(50 * time.Millisecond) // a slow database
 		return grant(ctx, q)
@@ -405,7 +405,7 @@ func TestAStopEndsCallsThatWait(t *testing.T) {
 	h := newTill(t, storetest.SQLite(t))
 	b, of := h.budgets(t), budgetOf("key:a", dollar)
 	grant, asked, let := b.grant, make(chan struct{}), make(chan struct{})
-	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		close(asked)
 		<-let
 		return grant(ctx, q)
@@ -475,9 +475,9 @@ func TestAGrantThatIsNotHeardOfIsTakenBack(t *testing.T) {
 		mustReserve(t, b, dollar, of).Settle(400_000)
 		b.rest(t.Context())
 		grant := b.grant
-		b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			_, err := grant(ctx, q)
-			return models.Answer{}, errors.Join(err, errors.New("connection reset"))
+			return models.Grant{}, errors.Join(err, errors.New("connection reset"))
 		}
 		if _, err := b.Reserve(t.Context(), november, 5*dollar, of); api.AsError(err).Status != 503 {
 			t.Error(err)
@@ -543,7 +543,7 @@ func TestOneWhoWaitsIsServedWithWhatAnotherGivesBack(t *testing.T) {
 	all := mustReserve(t, b, dollar, of)
 	b.asking.Wait()
 	grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
-	b.grant = func(ctx context.Context, q models.Question) (models.Answer, error) {
+	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		asked <- struct{}{}
 		<-let
 		return grant(ctx, q)

@@ -35,7 +35,7 @@ func (l *lease) end(epoch int) {
 // leaseTerms leave room for a beat that is lost, and for the time between a
 // look at the clock and what is done then.
 func (b *Service) leaseTerms() models.Lease {
-	return models.Lease{Lasts: 4 * b.beat, Silence: 2 * b.beat, Grace: b.beat}
+	return models.Lease{Duration: 4 * b.beat, MaxSilence: 2 * b.beat, Grace: b.beat}
 }
 
 // live renews the lease if it does not stand.
@@ -162,7 +162,7 @@ func (b *Service) enterChanged(ctx context.Context) {
 
 func (b *Service) enterThese(ctx context.Context, purses []*purse) {
 	b.mu.Lock()
-	held := make([]models.Holding, 0, len(purses))
+	held := make([]models.Hold, 0, len(purses))
 	for _, p := range purses {
 		held = append(held, p.holding())
 	}
@@ -194,7 +194,7 @@ func (b *Service) close(ctx context.Context) {
 		return
 	}
 	b.mu.Lock()
-	var held []models.Holding
+	var held []models.Hold
 	for _, p := range b.purses {
 		p.giveBack(max(p.free, 0))
 		p.admit()

@@ -28,7 +28,7 @@ type scribe struct {
 }
 
 type scribed struct {
-	holds [2]models.Hold
+	holds [2]models.HoldKey
 	cost  int64
 }
 
@@ -36,7 +36,7 @@ func (h *till) scribe(t *testing.T, b *Service) *scribe {
 	s := &scribe{h: h, b: b, rows: make(chan scribed, 1000)}
 	s.done.Go(func() {
 		for row := range s.rows {
-			sums := map[[2]models.Hold]int64{row.holds: row.cost}
+			sums := map[[2]models.HoldKey]int64{row.holds: row.cost}
 			for n := len(s.rows); n > 0; n-- {
 				row := <-s.rows
 				sums[row.holds] += row.cost
@@ -85,7 +85,7 @@ func (h *till) raceTrial(t *testing.T, replicas []*Service, account string, tota
 	t.Helper()
 	const calls = 500
 	limit := dollar/10 + rand.Int64N(20*dollar)
-	key, all := budgetOf(account, limit), budgetOf(models.AccountOfAll+account, limit)
+	key, all := budgetOf(account, limit), budgetOf(models.GatewayAccount+account, limit)
 	scribes := []*scribe{h.scribe(t, replicas[0]), h.scribe(t, replicas[1])}
 	exact := rand.IntN(2) == 0 // calls cost what they were thought to, and fill the budget
 	var spent atomic.Int64

@@ -17,7 +17,7 @@ func overBudget(c *request, left int64) *api.Error {
 		Status: http.StatusPaymentRequired, Type: api.TypeBudget, Code: api.CodeBudgetExceeded, Final: true, Limit: metrics.LimitBudget,
 	}
 	var text strings.Builder
-	if c.budget.Account == models.AccountOfAll { // what all others have left is nobody's business
+	if c.budget.Account == models.GatewayAccount { // what all others have left is nobody's business
 		err.Limit = metrics.LimitGatewayBudget
 		fmt.Fprintf(&text, "the budget of %s has no room for this call, which could cost up to %s", c.budget.Name, usd(c.amount))
 	} else {
@@ -27,7 +27,7 @@ func overBudget(c *request, left int64) *api.Error {
 	if left > 0 {
 		text.WriteString("; with a smaller max_tokens it could cost less")
 	}
-	if end := c.budget.Window.Ends(c.at); !end.IsZero() {
+	if end := c.budget.Window.End(c.at); !end.IsZero() {
 		fmt.Fprintf(&text, "; the %s ends at %s", c.budget.Window, end.Format(time.RFC3339))
 	}
 	err.Message = text.String()

@@ -82,7 +82,7 @@ func (u *Usage) All(ctx context.Context, ask UsageAsk) (*UsageReport, error) {
 }
 
 func (u *Usage) query(ask UsageAsk, groups ...models.UsageBy) (models.UsageQuery, error) {
-	q := models.UsageQuery{By: []models.UsageBy{models.ByDay}, Most: u.groups}
+	q := models.UsageQuery{By: []models.UsageBy{models.ByDay}, MaxGroups: u.groups}
 	var err error
 	if q.From, q.To, err = u.days(ask); err != nil || ask.GroupBy == "" {
 		return q, err

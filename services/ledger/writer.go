@@ -36,7 +36,7 @@ type Options struct {
 
 	// Written is told what calls took off their holds, once they are in the
 	// database; nil = nobody. It is called by Run, one call after the other.
-	Written func(paid map[models.Hold]int64)
+	Written func(paid map[models.HoldKey]int64)
 }
 
 // Writer keeps a row of each call. Rows wait in memory, bounded, for one
@@ -187,9 +187,9 @@ func (l *Writer) wrote(part []models.Call) {
 	if l.opts.Written == nil {
 		return
 	}
-	paid := map[models.Hold]int64{}
+	paid := map[models.HoldKey]int64{}
 	for i := range part {
-		part[i].Paid(paid)
+		part[i].AddCost(paid)
 	}
 	if len(paid) > 0 {
 		l.opts.Written(paid)

@@ -100,7 +100,7 @@ func TestRowsThatComeOneByOneAreWrittenTogether(t *testing.T) {
 	l, _ := newLedger(h.Store)
 	l.every = 100 * time.Millisecond
 	transactions := 0
-	l.opts.Written = func(map[models.Hold]int64) { transactions++ }
+	l.opts.Written = func(map[models.HoldKey]int64) { transactions++ }
 	began := time.Now()
 	stop := runLedger(t, l)
 	pace := time.NewTicker(time.Millisecond)
@@ -269,7 +269,7 @@ func TestARowThatIsRefusedIsDroppedAlone(t *testing.T) {
 		h.Query(t, statement)
 		l, log := newLedger(h.Store)
 		var paid int64
-		l.opts.Written = func(by map[models.Hold]int64) { paid += by[models.Hold{Account: "gateway"}] }
+		l.opts.Written = func(by map[models.HoldKey]int64) { paid += by[models.HoldKey{Account: "gateway"}] }
 		const rows = 2 * ledgerBatch
 		for i := range rows {
 			model := "good"
@@ -338,7 +338,7 @@ func TestADatabaseThatGoesAndComesBackHasEachRowOnce(t *testing.T) {
 	h.Query(t, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('gateway', '', 'r1', 1000000)")
 	l, _ := newLedger(h.Store)
 	var paid int64
-	l.opts.Written = func(by map[models.Hold]int64) { paid += by[models.Hold{Account: "gateway"}] }
+	l.opts.Written = func(by map[models.HoldKey]int64) { paid += by[models.HoldKey{Account: "gateway"}] }
 	stop := runLedger(t, l)
 	ended := make(chan struct{})
 	var adding sync.WaitGroup
