@@ -37,7 +37,9 @@ func TestDocsShowsTheAddressOfTheGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	const escaped = "https://example.com/a&amp;b&#39;&lt;c&gt;/v1"
-	for _, want := range []string{"<code>" + escaped + "</code>", "curl " + escaped + "/models<", "curl -N " + escaped + "/chat/completions "} {
+	for _, want := range []string{
+		"<code>" + escaped + "</code>", "curl " + escaped + "/models<", "curl -N " + escaped + "/chat/completions ",
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %s", want)
 		}
