@@ -23,17 +23,20 @@ import (
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/router"
-	"modelgateway/services"
 	"modelgateway/services/account"
 	"modelgateway/services/admin"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
+	"modelgateway/services/health"
 	"modelgateway/services/idp"
+	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
+	"modelgateway/services/pool"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/registry"
+	"modelgateway/services/routing"
 	"modelgateway/services/tracing"
 	"modelgateway/web"
 )
@@ -43,7 +46,7 @@ type gateway struct {
 	handler        http.Handler
 	store          *models.Store
 	cache          *redis.Client // nil: everything shared stays in this process
-	health         *services.Health
+	health         *health.Service
 	discovery      *registry.Discovery
 	revisions      *auth.Revisions
 	keys           *auth.Keys
@@ -75,21 +78,21 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if err := g.known(cfg, list, "DEFAULT_KEY_MODELS", cfg.Spend.Keys.Models); err != nil {
 		return g, err
 	}
-	chat, err := g.chat(cfg, list)
+	calls, err := g.inference(cfg, list)
 	if err != nil {
 		return g, err
 	}
 	g.slots = inflight.New(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
-	g.spending(cfg.Spend, chat)
-	g.health = &services.Health{
-		Chat: chat, Version: Version(), Started: time.Now(), Log: log,
+	g.spending(cfg.Spend, calls)
+	g.health = &health.Service{
+		Upstreams: calls.Router.Upstreams, Simulated: calls.Simulated, Version: Version(), Started: time.Now(), Log: log,
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
 	}
 	// Made for the first who asks: it takes memory that most never need.
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
-		Chat:    &controllers.Chat{Service: chat, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
-		Models:  &controllers.Models{Service: chat.Models},
+		Chat:    &controllers.Chat{Service: calls, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Models:  &controllers.Models{Service: calls.Router.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
 		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Token: cfg.MetricsToken.Reveal()}, Counted: g.metrics, Tracer: g.tracer,
@@ -132,11 +135,11 @@ func (g *gateway) probeCache(ctx context.Context) error {
 	return g.cache.Ping(ctx).Err()
 }
 
-// chat puts the providers behind the one API.
-func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat, error) {
-	upstreams, listers := map[string]*services.Upstream{}, map[string]registry.Listing{}
+// inference puts the providers behind the one API.
+func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inference.Service, error) {
+	upstreams, listers := pool.Set{}, map[string]registry.Listing{}
 	for _, p := range all.New(cfg) {
-		upstreams[p.Name] = services.NewUpstream(p.Name, p.Provider, p.Keys, time.Now)
+		upstreams[p.Name] = pool.NewUpstream(p.Name, p.Provider, p.Keys, time.Now)
 		if lister, ok := p.Provider.(providers.Lister); ok {
 			listers[p.Name] = registry.Listing{Lister: lister, Key: p.Keys[0].Reveal()}
 		}
@@ -144,15 +147,16 @@ func (g *gateway) chat(cfg config.Config, list *catalog.Catalog) (*services.Chat
 	if len(upstreams) == 0 {
 		g.log.Warn("no provider is configured: chat completions will be answered with 503; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or SIMULATOR=true to try things out")
 	}
-	configured := func(name string) bool { return upstreams[name] != nil }
-	listed := registry.New(list, configured, time.Now)
+	listed := registry.New(list, upstreams.Configured, time.Now)
 	g.discovery = &registry.Discovery{Models: listed, Listers: listers, Log: g.log}
 	fallbacks, err := g.fallbacks(cfg, list)
-	return &services.Chat{
-		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Simulated: cfg.Simulator,
-		Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
+	router := &routing.Router{
+		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Metrics: g.metrics, Now: time.Now,
 		Fallbacks: fallbacks, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
 		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
+	}
+	return &inference.Service{
+		Router: router, Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
 	}, err
 }
 

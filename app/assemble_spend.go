@@ -9,15 +9,15 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/models"
 	"modelgateway/models/catalog"
-	"modelgateway/services"
 	"modelgateway/services/budget"
+	"modelgateway/services/inference"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 )
 
 // spending adds what knows and bounds what calls cost.
-func (g *gateway) spending(cfg config.Spend, chat *services.Chat) {
+func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 	g.budgets = budget.New(budget.Options{Store: g.store, Log: g.log, Now: time.Now})
 	const day = 24 * time.Hour
 	g.ledger = ledger.NewWriter(ledger.Options{
@@ -25,14 +25,14 @@ func (g *gateway) spending(cfg config.Spend, chat *services.Chat) {
 		Log: g.log, Now: time.Now, Written: g.budgets.Written,
 	})
 	g.quotas = ratelimit.NewQuotas(ratelimit.QuotaOptions{Redis: g.cache, Log: g.log, Now: time.Now})
-	chat.Ledger, chat.Budgets, chat.Quotas = g.ledger, g.budgets, g.quotas
+	calls.Ledger, calls.Budgets, calls.Quotas = g.ledger, g.budgets, g.quotas
 	if cfg.MaxBudget >= 0 {
-		chat.Budget = &budget.Budget{
+		calls.Budget = &budget.Budget{
 			Account: models.GatewayAccount, Window: models.Window(cfg.BudgetWindow), Limit: cfg.MaxBudget, Name: "the gateway",
 		}
 	}
 	if p := cfg.DefaultPrice; p != nil {
-		chat.DefaultPrice = catalog.Price{Known: true, Input: p.Input, Output: p.Output}
+		calls.DefaultPrice = catalog.Price{Known: true, Input: p.Input, Output: p.Output}
 	}
 }
 
@@ -58,8 +58,8 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 	}
 	parts := metrics.Parts{
 		Version:     Version(),
-		ProviderUp:  chat.Service.ProvidersUp,
-		CircuitOpen: chat.Service.CircuitsOpen,
+		ProviderUp:  chat.Service.Router.Upstreams.Up,
+		CircuitOpen: chat.Service.Router.Upstreams.CircuitsOpen,
 		DatabaseUp:  g.health.DatabaseUp, CacheUp: g.health.CacheUp,
 		CallsInFlight: calls, CallsLimit: fixed(float64(cfg.MaxInFlight)),
 		BodyBytes: bytes, BodyLimit: fixed(float64(bodyRoom(cfg))),

@@ -13,13 +13,14 @@ import (
 
 	"modelgateway/middleware"
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
+	"modelgateway/services/routing"
 )
 
 // Chat serves POST /v1/chat/completions.
 type Chat struct {
-	Service   *services.Chat
+	Service   *inference.Service
 	Slots     *inflight.Slots
 	MaxBytes  int64
 	KeepAlive time.Duration // the silence of a stream that a comment breaks; 0 = never
@@ -43,7 +44,7 @@ func (h *Chat) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ask := services.Ask{
+	ask := inference.Ask{
 		Request: req, Caller: caller, RequestID: middleware.RequestID(c), Began: began,
 		Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)),
 	}
@@ -63,7 +64,7 @@ func (h *Chat) Create(c *gin.Context) error {
 
 var errPanicked = errors.New("the call was left by a panic")
 
-func (h *Chat) answer(c *gin.Context, call *services.Call, req *api.ChatRequest) error {
+func (h *Chat) answer(c *gin.Context, call *inference.Call, req *api.ChatRequest) error {
 	ctx, began := c.Request.Context(), call.Began()
 	if req.Stream {
 		stream, err := call.Stream(ctx)
@@ -105,7 +106,7 @@ func isFalse(header string) bool { return header == "0" || strings.EqualFold(hea
 func isTrue(header string) bool { return header == "1" || strings.EqualFold(header, "true") }
 
 // describe tells in headers who answered and how faithfully.
-func (h *Chat) describe(c *gin.Context, s services.Served, began time.Time) {
+func (h *Chat) describe(c *gin.Context, s routing.Served, began time.Time) {
 	if s.Provider != "" {
 		c.Header("X-Gateway-Provider", s.Provider)
 	}

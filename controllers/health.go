@@ -6,19 +6,20 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/health"
+	"modelgateway/services/pool"
 )
 
 // Health serves what load balancers and people ask.
 type Health struct {
-	Service *services.Health
+	Service *health.Service
 }
 
 // Report answers GET /health: 503 only when nobody can be served.
 func (h *Health) Report(c *gin.Context) error {
 	c.Header("Cache-Control", "no-store")
 	report, status := h.Service.Report(), http.StatusOK
-	if report.Status == services.Unhealthy {
+	if report.Status == pool.Unhealthy {
 		status = http.StatusServiceUnavailable
 	}
 	return writeJSON(c, status, report)

@@ -1,10 +1,11 @@
 package controllers
 
 import (
-	"modelgateway/services/registry"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+
+	"modelgateway/services/registry"
 )
 
 // Models serves GET /v1/models.

@@ -12,7 +12,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/providers"
-	"modelgateway/services"
+	"modelgateway/services/inference"
 )
 
 type streamOptions struct {
@@ -50,7 +50,7 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 	}
 	if broken != nil {
 		// Also when the request was ended by the gateway itself, for a reason.
-		if _, told := errors.AsType[*api.Error](broken); told || !errors.Is(broken, services.ErrClientGone) && c.Request.Context().Err() == nil {
+		if _, told := errors.AsType[*api.Error](broken); told || !errors.Is(broken, inference.ErrClientGone) && c.Request.Context().Err() == nil {
 			out.fail(broken)
 		}
 		return broken

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"modelgateway/services"
+	"modelgateway/services/inference"
 )
 
 // writePatience is how long a client may take to accept one piece of an
@@ -37,7 +37,7 @@ func (t *timedWriter) write(text []byte) error {
 			t.timed = now
 		}
 		if _, err := t.w.Write(text[:n]); err != nil {
-			return fmt.Errorf("%w: %w", services.ErrClientGone, err)
+			return fmt.Errorf("%w: %w", inference.ErrClientGone, err)
 		}
 		text = text[n:]
 		if len(text) == 0 {
@@ -52,7 +52,7 @@ func (t *timedWriter) write(text []byte) error {
 
 func (t *timedWriter) flush() error {
 	if err := t.control.Flush(); err != nil {
-		return fmt.Errorf("%w: %w", services.ErrClientGone, err)
+		return fmt.Errorf("%w: %w", inference.ErrClientGone, err)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
-	"modelgateway/services"
+	"modelgateway/services/inference"
 	"modelgateway/services/metrics"
 	"modelgateway/services/tracing"
 )
@@ -46,11 +46,11 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if reason, ok := errors.AsType[*api.Error](context.Cause(ctx)); ok {
 		err = reason // the gateway itself ended the request
 	}
-	if errors.Is(err, services.ErrClientGone) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if errors.Is(err, inference.ErrClientGone) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)
 		}
-		c.Status(services.StatusClientGone)
+		c.Status(inference.StatusClientGone)
 		return
 	}
 	e := api.AsError(err)

@@ -1,12 +1,13 @@
 package middleware
 
 import (
-	"modelgateway/services/ratelimit"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"modelgateway/services/ratelimit"
 )
 
 // Limit holds each account to the limit, or to the caller's own: that of the key

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"modelgateway/services/auth"
-	"modelgateway/services/ratelimit"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,6 +15,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
+
+	"modelgateway/services/auth"
+	"modelgateway/services/ratelimit"
 )
 
 // lines is a log that may be read while it is written.

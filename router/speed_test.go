@@ -18,12 +18,14 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
-	"modelgateway/services"
 	"modelgateway/services/auth"
+	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 	"modelgateway/services/metrics"
+	"modelgateway/services/pool"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/registry"
+	"modelgateway/services/routing"
 )
 
 // ready is a provider that has its answer at once.
@@ -75,10 +77,12 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	chat := &services.Chat{Now: time.Now, Upstreams: map[string]*services.Upstream{
-		catalog.OpenAI: services.NewUpstream(catalog.OpenAI, ready{}, []config.Secret{config.NewSecret("key")}, time.Now),
+	upstreams := pool.Set{
+		catalog.OpenAI: pool.NewUpstream(catalog.OpenAI, ready{}, []config.Secret{config.NewSecret("key")}, time.Now),
+	}
+	calls := &inference.Service{Now: time.Now, Router: &routing.Router{
+		Models: registry.New(list, upstreams.Configured, time.Now), Upstreams: upstreams, Now: time.Now,
 	}}
-	chat.Models = registry.New(list, chat.Configured, time.Now)
 	limit, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "calls", PerMinute: 1 << 30, Log: log, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
@@ -94,7 +98,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		<-done
 	})
 	h, err := New(Options{
-		Chat:    &controllers.Chat{Service: chat, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
+		Chat:    &controllers.Chat{Service: calls, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),

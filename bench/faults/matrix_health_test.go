@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"modelgateway/services"
+	"modelgateway/services/health"
+	"modelgateway/services/pool"
 )
 
 // watch looks at one gateway's health all the time.
@@ -21,7 +22,7 @@ type watch struct {
 
 	mu     sync.Mutex
 	faults []string
-	latest services.Report
+	latest health.Report
 	rested bool // a circuit was open
 }
 
@@ -54,18 +55,18 @@ func (h *watch) look() {
 	began := time.Now()
 	a, err := h.gateway.call(http.MethodGet, "/health", "")
 	took := time.Since(began)
-	var r services.Report
+	var r health.Report
 	if err == nil {
 		err = json.Unmarshal([]byte(a.body), &r)
 	}
 	status := http.StatusOK
-	if r.Status == services.Unhealthy {
+	if r.Status == pool.Unhealthy {
 		status = http.StatusServiceUnavailable
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.latest = r
-	h.rested = h.rested || r.Providers[h.part] == services.Unhealthy
+	h.rested = h.rested || r.Providers[h.part] == pool.Unhealthy
 	switch {
 	case err != nil:
 		h.faults = append(h.faults, fmt.Sprintf("health: %v", err))
@@ -73,13 +74,13 @@ func (h *watch) look() {
 		h.faults = append(h.faults, fmt.Sprintf("health took %v", took))
 	case a.status != status:
 		h.faults = append(h.faults, fmt.Sprintf("health is %s with %d", r.Status, a.status))
-	case r.Status == services.Unhealthy && !h.needy:
+	case r.Status == pool.Unhealthy && !h.needy:
 		h.faults = append(h.faults, "health says that nobody can be served")
 	}
 }
 
 // of is what a report says of the part.
-func (h *watch) of(r services.Report) string {
+func (h *watch) of(r health.Report) string {
 	switch h.part {
 	case "postgres":
 		return r.Database
@@ -96,8 +97,8 @@ func (h *watch) tells(e expectation) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	whole := e.whole
-	if whole == services.Unhealthy && !h.needy {
-		whole = services.Degraded
+	if whole == pool.Unhealthy && !h.needy {
+		whole = pool.Degraded
 	}
 	return e.says == nil || slices.Contains(e.says, h.of(h.latest)) && h.latest.Status == whole
 }
@@ -108,7 +109,7 @@ func (h *watch) well() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.of(h.latest)
-	return now == services.Healthy || now == services.Degraded && h.provider()
+	return now == pool.Healthy || now == pool.Degraded && h.provider()
 }
 
 // opened says whether a circuit was open while it was looked.

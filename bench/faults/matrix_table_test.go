@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/services"
+	"modelgateway/services/pool"
 )
 
 // The parts that a fault can befall. The first three are the providers, by their
@@ -97,10 +97,10 @@ var (
 	// network made of it cannot be told without TLS.
 	rewritten = []int{200, 401, 503}
 
-	healthy  = []string{services.Healthy}
-	weak     = []string{services.Degraded, services.Unhealthy}
-	down     = []string{services.Unhealthy}
-	degraded = services.Degraded
+	healthy  = []string{pool.Healthy}
+	weak     = []string{pool.Degraded, pool.Unhealthy}
+	down     = []string{pool.Unhealthy}
+	degraded = pool.Degraded
 )
 
 // trouble is a fault at a moment, of whichever part.

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/servertest"
 	"modelgateway/models/storetest"
 	"modelgateway/services/auth"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // administered is a house in which ada is an administrator.

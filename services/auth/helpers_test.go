@@ -2,8 +2,9 @@ package auth
 
 import (
 	"errors"
-	"modelgateway/models/api"
 	"time"
+
+	"modelgateway/models/api"
 )
 
 // clock is a time that tests move.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"modelgateway/models/storetest"
 	"sync"
 	"testing"
 	"time"
+
+	"modelgateway/models/storetest"
 )
 
 func lastUse(t *testing.T, h *keyHouse, id string) int64 {

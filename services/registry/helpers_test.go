@@ -2,8 +2,9 @@ package registry
 
 import (
 	"errors"
-	"modelgateway/models/api"
 	"time"
+
+	"modelgateway/models/api"
 )
 
 var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)

@@ -1,13 +1,14 @@
 package registry
 
 import (
-	"modelgateway/models/api"
-	"modelgateway/models/catalog"
-	"modelgateway/providers"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
 )
 
 func TestListHasTheCatalogueAndWhatWasFound(t *testing.T) {

@@ -1,0 +1,170 @@
+// Package health knows how the service and its parts are.
+package health
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"modelgateway/services/pool"
+)
+
+const (
+	probeEvery   = 2 * time.Second
+	probeTimeout = time.Second
+)
+
+// Report is the answer of GET /health.
+type Report struct {
+	Status    string            `json:"status"`
+	Version   string            `json:"version"`
+	Uptime    int64             `json:"uptime"` // seconds
+	Providers map[string]string `json:"providers"`
+	Database  string            `json:"database"`
+	Cache     string            `json:"cache"`
+	Simulated bool              `json:"simulated,omitzero"` // the providers are simulators
+}
+
+// Probe says whether a part works. It obeys its context's deadline.
+type Probe func(context.Context) error
+
+// Service knows how the service and its parts are. What it says comes from live
+// traffic and from probes in the background: asking it waits for nothing.
+type Service struct {
+	Upstreams pool.Set
+	Simulated bool // the upstreams are simulators
+	Version   string
+	Started   time.Time
+	Database  Probe
+	Cache     Probe
+	Log       *slog.Logger
+	// NeedsDatabase says that nobody can be served without the database.
+	NeedsDatabase bool
+
+	mu              sync.RWMutex
+	database, cache string
+	draining        bool
+}
+
+// Run probes until ctx ends. The first round is over when probed is closed.
+func (h *Service) Run(ctx context.Context, probed chan<- struct{}) {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	h.Probe(ctx)
+	close(probed)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			h.Probe(ctx)
+		}
+	}
+}
+
+// Probe looks at the parts now, beside the regular rounds.
+func (h *Service) Probe(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Go(func() { h.set("database", &h.database, h.Database(ctx)) })
+	both.Go(func() { h.set("cache", &h.cache, h.Cache(ctx)) })
+	both.Wait()
+}
+
+// set keeps what a probe found, and logs when it is not what it was.
+func (h *Service) set(part string, status *string, err error) {
+	now := pool.Healthy
+	if err != nil {
+		now = pool.Unhealthy
+	}
+	h.mu.Lock()
+	before := *status
+	*status = now
+	h.mu.Unlock()
+	switch {
+	case now == before:
+	case err != nil:
+		h.Log.Warn("part is unhealthy", "part", part, "error", err)
+	case before != "":
+		h.Log.Info("part is healthy again", "part", part)
+	}
+}
+
+// Report is how the service is now.
+func (h *Service) Report() Report {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	r := Report{
+		Version: h.Version, Uptime: int64(time.Since(h.Started) / time.Second),
+		Providers: h.Upstreams.Statuses(), Database: h.database, Cache: h.cache, Simulated: h.Simulated,
+	}
+	r.Status = h.overall(r)
+	return r
+}
+
+// overall follows the rule: unhealthy when nobody can be served, degraded when
+// a configured part is not healthy or there is no provider at all.
+func (h *Service) overall(r Report) string {
+	if h.NeedsDatabase && r.Database == pool.Unhealthy {
+		return pool.Unhealthy
+	}
+	configured, down, weak := 0, 0, r.Database != pool.Healthy || r.Cache != pool.Healthy
+	for name, status := range r.Providers {
+		if !h.Upstreams.Configured(name) {
+			continue
+		}
+		configured++
+		if status == pool.Unhealthy {
+			down++
+		}
+		weak = weak || status != pool.Healthy
+	}
+	switch {
+	case configured > 0 && down == configured:
+		return pool.Unhealthy
+	case configured == 0 || weak:
+		return pool.Degraded
+	default:
+		return pool.Healthy
+	}
+}
+
+// Drain says that the service is about to stop.
+func (h *Service) Drain() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.draining = true
+}
+
+// Draining says whether the service is about to stop.
+func (h *Service) Draining() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.draining
+}
+
+// Ready says whether new requests should be sent here: not before the first
+// probes, not while draining, not without the database.
+func (h *Service) Ready() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return !h.draining && h.database == pool.Healthy
+}
+
+// DatabaseUp is 1 when the last probe found the database well, and 0 when it
+// did not or there was none yet.
+func (h *Service) DatabaseUp() float64 { return h.up(&h.database) }
+
+// CacheUp is DatabaseUp for the cache.
+func (h *Service) CacheUp() float64 { return h.up(&h.cache) }
+
+func (h *Service) up(status *string) float64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if *status == pool.Healthy {
+		return 1
+	}
+	return 0
+}

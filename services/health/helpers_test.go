@@ -1,0 +1,3 @@
+package health
+
+const circuitCalls = 10 // as package pool has it

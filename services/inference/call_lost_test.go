@@ -1,0 +1,168 @@
+package inference
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+)
+
+// cutShort is the error of an answer that broke off: the provider has worked.
+func cutShort(provider string) error {
+	return &api.Error{Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: provider, Worked: true}
+}
+
+// stumbling is a provider that breaks off its first answer.
+func stumbling(usage *api.Usage) *teller {
+	p := tells(catalog.Anthropic, usage)
+	then := p.complete
+	times := 0
+	p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+		if times++; times == 1 {
+			return nil, cutShort(catalog.Anthropic)
+		}
+		return then(ctx)
+	}
+	return p
+}
+
+func TestWhatAProviderWorkedOnBeforeTheAnswerIsBookedToo(t *testing.T) {
+	p := stumbling(usedUp(10, 20))
+	c := newShop(t, p)
+	c.chat.Router.Retries = 2
+	ask := keyed(haiku, models.Limits{})
+	ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
+	r, err := c.made(t, ask)
+	// "user" and "hi" are a token each, and 6 beside them; a microDollars a million, five for the answer's.
+	if err != nil || r.Attempts != 2 || r.InputTokens != 8+10 || r.OutputTokens != 20 || !r.Estimated || r.Cost != 8+10+100 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestACallThatIsPaidFromABudgetIsNotMadeAgainAfterAProviderHasWorked(t *testing.T) {
+	p, other := stumbling(usedUp(10, 20)), tells(catalog.OpenAI, usedUp(1, 1))
+	c := newShop(t, p, other)
+	c.chat.Router.Retries = 2
+	c.chat.Router.Fallbacks = map[string][]string{haiku: {gpt}}
+	ask := keyed(haiku, ofMonth(100_000_000))
+	ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
+	r, err := c.made(t, ask)
+	if api.AsError(err).Status != http.StatusBadGateway || p.models() != haiku || other.models() != "" {
+		t.Errorf("%v; %q and %q were asked", err, p.models(), other.models())
+	}
+	if r.Attempts != 1 || r.InputTokens != 8 || r.OutputTokens != 0 || !r.Estimated || r.Cost != 8 || r.Outcome != models.OutcomeFailed {
+		t.Errorf("%+v", r)
+	}
+	c.left(t, 100_000_000-8, 100_000_000)
+}
+
+func TestAFailureThatCostNothingIsRetriedAlsoWhereABudgetPays(t *testing.T) {
+	p := tells(catalog.Anthropic, usedUp(10, 20))
+	then, times := p.complete, 0
+	p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+		if times++; times == 1 {
+			return nil, providerError(http.StatusInternalServerError)
+		}
+		return then(ctx)
+	}
+	c := newShop(t, p)
+	c.chat.Router.Retries = 1
+	if r, err := c.made(t, keyed(haiku, ofMonth(100_000_000))); err != nil || r.Attempts != 2 || r.InputTokens != 10 || r.Estimated {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// The slower of two answers at once has its usage, if it comes, and else its
+// prompt; and there is room reserved for both.
+func TestTheSlowerOfTwoIsBooked(t *testing.T) {
+	for name, late := range map[string]bool{"it answers as well": true, "it is cancelled": false} {
+		p := tells(catalog.Anthropic, usedUp(10, 20))
+		then := p.complete
+		first := make(chan struct{}, 1)
+		first <- struct{}{}
+		p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+			select {
+			case <-first: // is the slow one
+				<-ctx.Done()
+				if late {
+					return then(context.WithoutCancel(ctx))
+				}
+				return nil, context.Cause(ctx)
+			default:
+				return then(ctx)
+			}
+		}
+		c := newShop(t, p)
+		c.chat.Router.HedgeAfter = time.Millisecond
+		ask := keyed(haiku, ofMonth(100_000_000))
+		ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
+		r, err := c.made(t, ask)
+		input, output := int64(10+8), int64(20)
+		if late {
+			input, output = 20, 40
+		}
+		if err != nil || r.Attempts != 2 || r.InputTokens != input || r.OutputTokens != output || r.Estimated == late || r.Cost != input+5*output {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+		c.left(t, 100_000_000-r.Cost, 100_000_000)
+	}
+}
+
+func TestWhereTwoMayBeAskedThereIsRoomForBoth(t *testing.T) {
+	p := tells(catalog.Anthropic, usedUp(10, 20))
+	c := newShop(t, p)
+	ask := keyed(haiku, ofMonth(1))
+	call := c.chat.call(ask)
+	call.plan.Paid = true
+	one, err := call.most()
+	if err != nil || one <= 0 {
+		t.Fatal(one, err)
+	}
+	c.chat.Router.HedgeAfter = time.Second
+	if two, err := call.most(); err != nil || two != 2*one {
+		t.Errorf("%d for two, %d for one: %v", two, one, err)
+	}
+	ask.Request.Stream = true // is never asked twice at once
+	if again, err := call.most(); err != nil || again != one {
+		t.Errorf("%d for a stream, not %d: %v", again, one, err)
+	}
+}
+
+func TestWhatCostsMoreThanTokensIsNotPaidFromABudget(t *testing.T) {
+	c := newShop(t, tells(catalog.OpenAI, usedUp(1, 1)))
+	for param, change := range map[string]func(*api.ChatRequest){
+		"service_tier":       func(r *api.ChatRequest) { r.ServiceTier = "priority" },
+		"web_search_options": func(r *api.ChatRequest) { r.WebSearchOptions = jsontext.Value(`{}`) },
+		"audio":              func(r *api.ChatRequest) { r.Audio = jsontext.Value(`{"voice":"alloy"}`) },
+	} {
+		for paid, limits := range map[bool]models.Limits{true: ofMonth(1_000_000_000), false: {}} {
+			ask := keyed(gpt, limits)
+			change(ask.Request)
+			_, err := c.made(t, ask)
+			if !paid {
+				if err != nil {
+					t.Errorf("%s without a budget: %v", param, err)
+				}
+				continue
+			}
+			if e := refusal(t, err, http.StatusBadRequest, api.CodeUnsupportedValue); e.Param != param || !strings.Contains(e.Message, "budget") {
+				t.Errorf("%s: %v", param, e)
+			}
+		}
+	}
+	for _, tier := range []string{"", "default", "flex", "auto"} {
+		ask := keyed(gpt, ofMonth(1_000_000_000))
+		ask.Request.ServiceTier, ask.Request.Audio, ask.Request.WebSearchOptions = tier, jsontext.Value("null"), jsontext.Value("null")
+		if _, err := c.made(t, ask); err != nil {
+			t.Errorf("%s: %v", tier, err)
+		}
+	}
+	c.idle(t, 0)
+}

@@ -1,0 +1,425 @@
+package inference
+
+import (
+	"context"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/providertest"
+	"modelgateway/services/pool"
+)
+
+// keyedStream is keyed with a stream.
+func keyedStream(model string, limits models.Limits) Ask {
+	ask := keyed(model, limits)
+	ask.Request.Stream = true
+	return ask
+}
+
+// The prompt of keyed is a message of no text: 3 and 3, and the word "user".
+const keyedPrompt = 7
+
+func TestWhatAProviderDoesNotCountIsEstimated(t *testing.T) {
+	details := usedUp(0, 30)
+	details.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: 20}
+	for name, tt := range map[string]struct {
+		usage         *api.Usage
+		input, output int64
+		estimated     bool
+	}{
+		"nothing":                  {nil, keyedPrompt, 2, true},
+		"zeros":                    {usedUp(0, 0), keyedPrompt, 2, true},
+		"less than nothing":        {usedUp(-5, -5), keyedPrompt, 2, true},
+		"the answer only":          {details, keyedPrompt, 30, true},
+		"the prompt only":          {usedUp(70, 0), 70, 0, false}, // an answer can be empty
+		"the prompt, and nonsense": {usedUp(70, -30), 70, 0, false},
+		"all":                      {usedUp(70, 30), 70, 30, false},
+	} {
+		for _, streams := range []bool{false, true} {
+			c := newShop(t, tells(catalog.OpenAI, tt.usage))
+			ask := keyed(gpt, ofMonth(microDollars))
+			ask.Request.Stream = streams
+			r, err := c.made(t, ask)
+			if err != nil || r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated || r.Cost != 30*tt.input+60*tt.output {
+				t.Errorf("%s (stream: %v): %+v, %v", name, streams, r, err)
+			}
+		}
+	}
+}
+
+func TestAnAnswerWithoutUsageHasOneForItsClient(t *testing.T) {
+	c := newShop(t, tells(catalog.OpenAI, nil))
+	call, err := c.chat.Admit(t.Context(), keyed(gpt, models.Limits{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := call.Complete(t.Context())
+	if err != nil || answer.Usage == nil {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+func TestAbsurdCountsStayNumbers(t *testing.T) {
+	for _, usage := range []*api.Usage{usedUp(1<<62, 1<<62), usedUp(math.MaxInt64, math.MaxInt64), usedUp(1, math.MaxInt64)} {
+		usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: math.MaxInt64, CacheWriteTokens: math.MaxInt64, CacheWriteHour: math.MaxInt64}
+		usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: math.MaxInt64}
+		c := newShop(t, tells(catalog.Gemini, usage))
+		limits := ofMonth(10_000 * microDollars)
+		limits.TPMLimit = 1_000_000
+		r, err := c.made(t, keyed("dear-g", limits))
+		if err != nil || r.OutputTokens != 1<<40 || r.InputTokens != min(usage.PromptTokens, 1<<40) || r.Cost != 1_000_000_000_000_000 || r.CachedTokens != r.InputTokens || r.CacheWriteTokens != 0 || r.ReasoningTokens != r.OutputTokens {
+			t.Errorf("%+v, %v", r, err)
+		}
+		c.idle(t, r.InputTokens+r.OutputTokens)
+		s := c.chat.Budgets.Stats()
+		if s.Overdrawn != 1 || s.Free > 0 {
+			t.Errorf("%+v", s)
+		}
+		if _, err := c.chat.Admit(t.Context(), keyed("dear-g", limits)); err == nil {
+			t.Error("there is something left of the budget")
+		}
+	}
+}
+
+func TestPartsAreNeverMoreThanTheWhole(t *testing.T) {
+	usage := usedUp(100, 10)
+	usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: 60, CacheWriteTokens: 60}
+	usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: 11}
+	c := newShop(t, tells(catalog.OpenAI, usage))
+	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 60 || r.CacheWriteTokens != 40 || r.ReasoningTokens != 10 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: -1, CacheWriteTokens: -1, CacheWriteHour: -1}
+	usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: -1}
+	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 0 || r.CacheWriteTokens != 0 || r.ReasoningTokens != 0 || r.Cost != 100*30+10*60 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// tallied counts as told.
+type tallied struct{ usage *api.Usage }
+
+func (c tallied) Counted() *api.Usage { return c.usage }
+
+func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
+	both := usedUp(70, 30)
+	both.PromptTokensDetails = &api.PromptDetails{CachedTokens: 50}
+	for name, tt := range map[string]struct {
+		counted       *api.Usage
+		input, output int64
+		estimated     bool
+	}{
+		"nothing":            {nil, keyedPrompt, 2, true},
+		"the prompt":         {usedUp(70, 0), 70, 2, true},
+		"the answer so far":  {usedUp(0, 30), keyedPrompt, 30, true},
+		"both":               {both, 70, 30, false},
+		"less than nothing":  {usedUp(-1, -1), keyedPrompt, 2, true},
+		"an answer so small": {usedUp(70, 1), 70, 1, false},
+	} {
+		for _, left := range []bool{false, true} {
+			p := tells(catalog.OpenAI, nil)
+			p.stream = func(context.Context) (providers.Stream, error) {
+				return func(yield func(*api.ChatChunk, error) bool) {
+					for _, text := range []string{"hello", " world"} {
+						chunk := chunkOf(text)
+						chunk.Counter = tallied{tt.counted}
+						if !yield(chunk, nil) {
+							return
+						}
+					}
+					yield(nil, providerFault(0))
+				}, nil
+			}
+			c := newShop(t, p)
+			call, err := c.chat.Admit(t.Context(), keyedStream(gpt, ofMonth(microDollars)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream, err := call.Stream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			heard := 0
+			for _, err = range stream {
+				if heard++; left && heard == 2 {
+					err = ErrClientGone
+					break
+				}
+			}
+			r := call.End(t.Context(), err)
+			if r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated || r.Status != 200 || (r.Outcome == models.OutcomeClient) != left {
+				t.Errorf("%s (left: %v): %+v", name, left, r)
+			}
+			if call.said.Len() != 0 {
+				t.Errorf("%s: the room of its text is not given back", name)
+			}
+			allIdle(t, c.chat.Router)
+		}
+	}
+}
+
+// The successor is in no catalogue: only who answered knows the model.
+func TestASuccessorIsBookedAsWhoAnswered(t *testing.T) {
+	c := newShop(t, tells(catalog.Anthropic, usedUp(70, 30)))
+	c.chat.Router.Redirect, c.chat.DefaultPrice = true, catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}
+	c.chat.Router.Now = (&clock{november}).now
+	r, err := c.made(t, keyed(retired, ofMonth(microDollars)))
+	if err != nil || r.Served != "claude-sonnet-5" || r.Model != retired || !r.Priced || r.Cost != 70+60 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestWhatIsSaidAfterTheUsageChangesNothing(t *testing.T) {
+	p := tells(catalog.OpenAI, nil)
+	p.stream = func(context.Context) (providers.Stream, error) {
+		return func(yield func(*api.ChatChunk, error) bool) {
+			middle := chunkOf(" world")
+			middle.Usage, middle.Counter = usedUp(70, 30), tallied{usedUp(1, 1)}
+			_ = yield(chunkOf("hello"), nil) && yield(middle, nil) && yield(chunkOf(", and more"), nil)
+			yield(nil, providerFault(0))
+		}, nil
+	}
+	c := newShop(t, p)
+	if r, _ := c.made(t, keyedStream(gpt, models.Limits{})); r.InputTokens != 70 || r.OutputTokens != 30 || r.Estimated || r.Outcome != models.OutcomeFailed {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Who fails before the answer begins is paid when it may have worked.
+func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
+	worked := func(e *api.Error) { e.Worked = true }
+	for name, tt := range map[string]struct {
+		err  error
+		paid bool
+	}{
+		"it refused":              {providerFault(400), false},
+		"it failed":               {providerFault(500), false},
+		"it had no room":          {providerFault(429), false},
+		"nobody was there":        {unreached(502), false},
+		"it was silent":           {providerFault(0, worked), true},
+		"the client left":         {context.Canceled, true},
+		"our own fault":           {api.Internal(nil), false},
+		"its whole answer broke":  {providerFault(200, worked), true},
+		"its whole answer was no": {providerFault(200), false},
+	} {
+		for _, streams := range []bool{false, true} {
+			ctx, leave := context.WithCancel(t.Context())
+			p := tells(catalog.OpenAI, nil).fail(tt.err)
+			if name == "the client left" {
+				p.complete = func(context.Context) (*api.ChatCompletion, error) { leave(); return nil, tt.err }
+				p.stream = func(context.Context) (providers.Stream, error) { leave(); return nil, tt.err }
+			}
+			c := newShop(t, p)
+			ask := keyed(gpt, ofMonth(microDollars))
+			ask.Request.Stream = streams
+			call, err := c.chat.Admit(t.Context(), ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if streams {
+				_, err = call.Stream(ctx)
+			} else {
+				_, err = call.Complete(ctx)
+			}
+			r := call.End(ctx, err)
+			if paid := r.InputTokens > 0; err == nil || paid != tt.paid || r.Estimated != tt.paid || r.Cost != 30*r.InputTokens || paid && r.InputTokens != keyedPrompt || r.OutputTokens != 0 || r.Attempts != 1 {
+				t.Errorf("%s: %+v, %v", name, r, err)
+			}
+			leave()
+		}
+	}
+}
+
+func TestWhoStoodInAndMayHaveWorkedIsPaidItsOwnPrice(t *testing.T) {
+	late := unreached(504)
+	late.Worked = true
+	c := newShop(t, tells(catalog.OpenAI, nil).fail(providerFault(404)), tells(catalog.Anthropic, nil).fail(late))
+	c.chat.Router.Fallbacks = map[string][]string{gpt: {haiku}}
+	r, err := c.made(t, keyed(gpt, ofMonth(microDollars)))
+	if err == nil || r.Served != haiku || r.Model != gpt || r.Attempts != 2 || r.Cost != keyedPrompt {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A client that leaves while nobody works for it pays nobody.
+func TestWhoLeavesBetweenTwoTriesPaysNothing(t *testing.T) {
+	stopping := &api.Error{Status: 503, Type: api.TypeAPI, Code: api.CodeServiceUnavailable}
+	for _, cause := range []error{context.Canceled, stopping} {
+		c := newShop(t, tells(catalog.OpenAI, nil).fail(providerFault(500, retryAfter(3*time.Second))))
+		c.chat.Router.Retries = 1
+		ctx, leave := context.WithCancelCause(t.Context())
+		call, err := c.chat.Admit(t.Context(), keyed(gpt, ofMonth(microDollars)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(50*time.Millisecond, func() { leave(cause) })
+		_, err = call.Complete(ctx)
+		r := call.End(ctx, err)
+		if err == nil || r.Attempts != 1 || r.InputTokens != 0 || r.Cost != 0 || r.Estimated || r.Outcome == models.OutcomeFailed {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
+func TestTimesOfACallAreThoseOfItsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, calls := tells(catalog.OpenAI, usedUp(1, 1)), 0
+		answer := p.complete
+		p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+			if calls++; calls == 1 {
+				time.Sleep(2 * time.Second)
+				return nil, providerFault(500, retryAfter(3*time.Second))
+			}
+			time.Sleep(5 * time.Second)
+			return answer(ctx)
+		}
+		chat := serving(t, p)
+		chat.Router.Retries = 2
+		began := time.Now()
+		ask := keyed(gpt, models.Limits{})
+		ask.Began, ask.Reading = began, 700*time.Millisecond
+		time.Sleep(time.Second) // 700 ms of it the client's
+		call, err := chat.Admit(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := call.Complete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		call.Sent()
+		time.Sleep(time.Second)
+		r := call.End(t.Context(), nil)
+		// 1 + 2 + 3 + 5 + 1 until it is sent, and one more to the end; our own are 0.3 and 1
+		if r.FirstTokenUS != 12_000_000 || r.DurationUS != 13_000_000 || r.OverheadUS != 1_300_000 || r.Attempts != 2 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestTimesOfAStreamAreThoseOfItsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := tells(catalog.OpenAI, nil)
+		p.stream = func(context.Context) (providers.Stream, error) {
+			time.Sleep(2 * time.Second)
+			return func(yield func(*api.ChatChunk, error) bool) {
+				role := &api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Role: "assistant"}}}}
+				for _, chunk := range []*api.ChatChunk{role, chunkOf("one"), chunkOf("two")} {
+					if chunk != role {
+						time.Sleep(3 * time.Second)
+					}
+					if !yield(chunk, nil) {
+						return
+					}
+				}
+			}, nil
+		}
+		chat := serving(t, p)
+		call, err := chat.Admit(t.Context(), keyedStream(gpt, models.Limits{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, err := call.Stream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond) // until it is read
+		readAll(stream)
+		r := call.End(t.Context(), nil)
+		if r.FirstTokenUS != 5_500_000 || r.DurationUS != 8_500_000 || r.OverheadUS != 500_000 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestAStreamOfPicturesHasAFirstToken(t *testing.T) {
+	p := tells(catalog.Gemini, nil)
+	p.stream = func(context.Context) (providers.Stream, error) {
+		return func(yield func(*api.ChatChunk, error) bool) {
+			yield(&api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Images: make([]api.Image, 1)}}}}, nil)
+		}, nil
+	}
+	if r, err := newShop(t, p).made(t, keyedStream(flash, models.Limits{})); err != nil || r.FirstTokenUS == 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestAHedgeIsAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := tells(catalog.OpenAI, usedUp(1, 1))
+		answer := p.complete
+		var calls atomic.Int64
+		p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+			if calls.Add(1) == 1 {
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			}
+			time.Sleep(time.Second)
+			return answer(ctx)
+		}
+		chat := serving(t, p)
+		chat.Router.HedgeAfter = 2 * time.Second
+		call, err := chat.Admit(t.Context(), keyed(gpt, models.Limits{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := call.Complete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := call.End(t.Context(), nil); r.Attempts != 2 || calls.Load() != 2 {
+			t.Errorf("%+v after %d calls", r, calls.Load())
+		}
+	})
+}
+
+// Each of the three real providers, whose stream is cut in its middle.
+func TestACutStreamIsBookedAsItsProviderCounts(t *testing.T) {
+	event := func(data string) string { return "data: " + data + "\n\n" }
+	for _, tt := range []struct {
+		model, first, more string
+		input, cached      int64
+		output             int64
+		estimated          bool
+	}{
+		{
+			gpt, event(`{"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4","choices":[{"index":0,"delta":{"role":"assistant","content":"hello"},"finish_reason":null}]}`),
+			event(`{"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4","choices":[{"index":0,"delta":{"content":" world"},"finish_reason":null}]}`),
+			8, 0, 2, true, // "user" and "hi"
+		},
+		{
+			haiku, "event: message_start\n" + event(`{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":50,"cache_read_input_tokens":20,"cache_creation_input_tokens":0,"output_tokens":9}}}`) +
+				"event: content_block_start\n" + event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`),
+			"event: content_block_delta\n" + event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello world"}}`),
+			70, 20, 2, true,
+		},
+		{
+			flash, event(`{"candidates":[{"content":{"parts":[{"text":"hello"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":70,"cachedContentTokenCount":20,"candidatesTokenCount":4,"thoughtsTokenCount":7,"totalTokenCount":81}}`),
+			event(`{"candidates":[{"content":{"parts":[{"text":" world"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":70,"cachedContentTokenCount":20,"candidatesTokenCount":5,"thoughtsTokenCount":8,"totalTokenCount":83}}`),
+			70, 20, 13, false,
+		},
+	} {
+		script := providertest.Script{Header: map[string][]string{"Content-Type": {"text/event-stream"}}, Pieces: [][]byte{[]byte(tt.first), []byte(tt.more)}, End: providertest.Reset}
+		u := providertest.Serve(t, script)
+		c := newShop(t)
+		for name, p := range translatorsAt(t, u.URL) {
+			c.chat.Router.Upstreams[name] = pool.NewUpstream(name, p, poolOf("k"), time.Now)
+		}
+		ask := keyedStream(tt.model, models.Limits{})
+		ask.Request = decoded(t, `{"model":"`+tt.model+`","messages":[{"role":"user","content":"hi"}],"stream":true}`)
+		r, err := c.made(t, ask)
+		if err == nil || r == nil || r.Outcome != models.OutcomeFailed || r.InputTokens != tt.input || r.CachedTokens != tt.cached || r.OutputTokens != tt.output || r.Estimated != tt.estimated {
+			t.Errorf("%s: %+v, %v", tt.model, r, err)
+		}
+		if strings.Contains(c.log.String(), "hello") || strings.Contains(c.log.String(), "ERROR") {
+			t.Error(c.log.String())
+		}
+	}
+}

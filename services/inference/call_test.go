@@ -1,0 +1,585 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/models/storetest"
+	"modelgateway/providers"
+	"modelgateway/services/auth"
+	"modelgateway/services/budget"
+	"modelgateway/services/ledger"
+	"modelgateway/services/pool"
+	"modelgateway/services/ratelimit"
+	"modelgateway/services/registry"
+	"modelgateway/services/routing"
+)
+
+// teller is a provider that does what its test says, with all models alike.
+type teller struct {
+	name     string
+	complete func(ctx context.Context) (*api.ChatCompletion, error)
+	stream   func(ctx context.Context) (providers.Stream, error)
+	most     int64            // output, as it would tell its upstream
+	refuses  map[string]error // by model
+	ignores  []string
+
+	mu    sync.Mutex
+	asked []string // models
+}
+
+func (p *teller) Prepare(call providers.Call) (providers.Exchange, error) {
+	if err := p.refuses[call.Model.ID]; err != nil {
+		return nil, err
+	}
+	return &tale{p, call.Model.ID}, nil
+}
+
+// models are those that were asked for, in their order.
+func (p *teller) models() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.asked, " ")
+}
+
+type tale struct {
+	from  *teller
+	model string
+}
+
+func (e *tale) Ignored() []string { return e.from.ignores }
+func (e *tale) MostOutput() int64 { return e.from.most }
+
+func (e *tale) note() {
+	e.from.mu.Lock()
+	defer e.from.mu.Unlock()
+	e.from.asked = append(e.from.asked, e.model)
+}
+
+func (e *tale) Complete(ctx context.Context, _ string) (*api.ChatCompletion, error) {
+	e.note()
+	return e.from.complete(ctx)
+}
+
+func (e *tale) Stream(ctx context.Context, _ string) (providers.Stream, error) {
+	e.note()
+	return e.from.stream(ctx)
+}
+
+// tells answers with this usage.
+func tells(name string, usage *api.Usage) *teller {
+	return &teller{
+		name: name,
+		complete: func(context.Context) (*api.ChatCompletion, error) {
+			return wholeOf("hello world", usage), nil
+		},
+		stream: func(context.Context) (providers.Stream, error) {
+			return chunksOf(usage, nil, "hello", " world"), nil
+		},
+	}
+}
+
+// fail makes all calls fail.
+func (p *teller) fail(err error) *teller {
+	p.complete = func(context.Context) (*api.ChatCompletion, error) { return nil, err }
+	p.stream = func(context.Context) (providers.Stream, error) { return nil, err }
+	return p
+}
+
+func wholeOf(text string, usage *api.Usage) *api.ChatCompletion {
+	if usage != nil {
+		own := *usage
+		usage = &own
+	}
+	return &api.ChatCompletion{Choices: []api.Choice{{Message: api.Answer{Content: &text}}}, Usage: usage}
+}
+
+func chunkOf(text string) *api.ChatChunk {
+	return &api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Content: &text}}}}
+}
+
+// chunksOf is a stream of texts that ends with a usage, or with an error.
+func chunksOf(usage *api.Usage, err error, texts ...string) providers.Stream {
+	return func(yield func(*api.ChatChunk, error) bool) {
+		if !yield(&api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Role: "assistant"}}}}, nil) {
+			return
+		}
+		for _, text := range texts {
+			if !yield(chunkOf(text), nil) {
+				return
+			}
+		}
+		switch {
+		case err != nil:
+			yield(nil, err)
+		case usage != nil:
+			own := *usage
+			chunk := &api.ChatChunk{Usage: &own}
+			if yield(chunk, nil) {
+				own = api.Usage{PromptTokens: 77_777} // the chunk is over
+			}
+		}
+	}
+}
+
+func usedUp(prompt, completion int64) *api.Usage {
+	return &api.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}
+}
+
+// Models that nobody knows the price of, and one that costs a microDollars a token.
+const unpriced = `models: [
+	{id: secret-a, provider: anthropic, context: 1000, max_output: 100},
+	{id: secret-o, provider: openai, context: 1000, max_output: 100},
+	{id: free-g, provider: gemini, context: 1000, max_output: 100, price: {input: 0, output: 0}},
+	{id: dear-g, provider: gemini, context: 1000, max_output: 100, price: {input: 1000000, output: 2000000}},
+]`
+
+// shop is a gateway whose spending is counted for real.
+type shop struct {
+	*storetest.Database
+	chat *Service
+	log  *lockedLog
+}
+
+// lockedLog is a log that is read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+const microDollars = 1_000_000 // in a dollar
+
+// background runs a part until the test ends or the returned function is
+// called, which waits for it.
+func background(t testing.TB, run func(context.Context)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+func (c *shop) number(t testing.TB, query string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(c.Query(t, query)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (c *shop) spent(t testing.TB, account string) int64 {
+	t.Helper()
+	return c.number(t, "SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = '"+account+"'")
+}
+
+func newShop(t testing.TB, all ...*teller) *shop {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "models.yaml")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(unpriced, "\t", " ")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := catalog.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := storetest.SQLite(t)
+	c := &shop{Database: h, log: new(lockedLog)}
+	log := slog.New(slog.NewTextHandler(c.log, nil))
+	c.chat = &Service{
+		Router: &routing.Router{Upstreams: pool.Set{}, Now: time.Now}, Now: time.Now, Log: log,
+		Budgets: budget.New(budget.Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now}), Quotas: ratelimit.NewQuotas(ratelimit.QuotaOptions{Log: log, Now: time.Now}),
+	}
+	c.chat.Ledger = ledger.NewWriter(ledger.Options{
+		Store: h.Store, Replica: c.chat.Budgets.Replica(), Log: log, Now: time.Now, Written: c.chat.Budgets.Written,
+	})
+	connect(c.chat.Router, list, all)
+	return c
+}
+
+func connect(to *routing.Router, list *catalog.Catalog, all []*teller) {
+	for _, p := range all {
+		to.Upstreams[p.name] = pool.NewUpstream(p.name, p, poolOf("k1"), time.Now)
+	}
+	to.Models = registry.New(list, to.Upstreams.Configured, time.Now)
+}
+
+// serving is a service that books nothing, with the models of the catalogue.
+func serving(t testing.TB, all ...*teller) *Service {
+	t.Helper()
+	list, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Service{Router: &routing.Router{Upstreams: pool.Set{}, Now: time.Now}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	connect(s.Router, list, all)
+	return s
+}
+
+// keyed is a request for a model by the key k, which has these limits.
+func keyed(model string, limits models.Limits) Ask {
+	raw := `{"model":"` + model + `","messages":[{"role":"user","content":"hi"}]}`
+	return Ask{
+		Request: &api.ChatRequest{Model: model, Raw: []byte(raw), Messages: []api.Message{{Role: "user"}}},
+		Caller:  auth.Caller{UserID: "ada", KeyID: "k", Limits: &limits}, RequestID: "req_1", Began: time.Now(),
+	}
+}
+
+func ofMonth(budget int64) models.Limits {
+	return models.Limits{Budget: budget, BudgetWindow: models.Month}
+}
+
+// made has a request answered to its end, and returns what was booked.
+func (c *shop) made(t testing.TB, ask Ask) (*models.Call, error) {
+	t.Helper()
+	call, err := c.chat.Admit(t.Context(), ask)
+	if err != nil {
+		return nil, err
+	}
+	if !ask.Request.Stream {
+		_, err = call.Complete(t.Context())
+		if err == nil {
+			call.Sent()
+		}
+		return call.End(t.Context(), err), err
+	}
+	stream, err := call.Stream(t.Context())
+	if err == nil {
+		for _, broken := range stream {
+			err = broken
+		}
+	}
+	return call.End(t.Context(), err), err
+}
+
+// left checks what is left of the key's budget, once the ledger has all.
+func (c *shop) left(t testing.TB, want, limit int64) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	writing.Go(func() { c.chat.Ledger.Run(ctx) })
+	stop()
+	writing.Wait()
+	if got := limit - c.spent(t, "key:k"); got != want {
+		t.Errorf("%d micro-dollars are left in the ledger, not %d", got, want)
+	}
+	of := budget.Budget{Account: "key:k", Window: models.Month, Limit: limit, Name: "this API key"}
+	at := time.Now()
+	if r, err := c.chat.Budgets.Reserve(t.Context(), at, want+1, of); err == nil {
+		r.Settle(0)
+		t.Errorf("more than %d are left in the budget", want)
+	}
+	r, err := c.chat.Budgets.Reserve(t.Context(), at, want, of)
+	if err != nil {
+		t.Errorf("less than %d are left in the budget: %v", want, err)
+	}
+	r.Settle(0)
+}
+
+// idle checks that nothing of the key runs, and how many tokens are counted.
+func (c *shop) idle(t testing.TB, tokens int64) {
+	t.Helper()
+	if running, counted := c.chat.Quotas.Used("key:k"); running != 0 || counted != tokens {
+		t.Errorf("%d calls run and %d tokens are counted, not %d", running, counted, tokens)
+	}
+}
+
+// untouched checks that no budget was asked.
+func (c *shop) untouched(t testing.TB) {
+	t.Helper()
+	if s := c.chat.Budgets.Stats(); s != (budget.Stats{}) {
+		t.Errorf("a budget was asked: %+v", s)
+	}
+	if s := c.chat.Ledger.Stats(); s != (ledger.Stats{}) {
+		t.Errorf("a call was booked: %+v", s)
+	}
+}
+
+// An ending of a call, and how it is booked.
+func TestEveryEndOfACallIsBookedAsWhatItWas(t *testing.T) {
+	stopping := &api.Error{Status: 503, Type: api.TypeAPI, Code: api.CodeServiceUnavailable}
+	alive := func(ctx context.Context) context.Context { return ctx }
+	over := func(cause error) func(context.Context) context.Context {
+		return func(ctx context.Context) context.Context {
+			ctx, cancel := context.WithCancelCause(ctx)
+			cancel(cause)
+			return ctx
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		err     error
+		ctx     func(context.Context) context.Context
+		outcome string
+		before  int // status, where nothing had been sent
+		code    string
+	}{
+		{"well", nil, alive, "ok", 200, ""},
+		{"well, and then the client left", nil, over(nil), "ok", 200, ""},
+		{"well, and then the gateway stopped", nil, over(stopping), "ok", 200, ""},
+		{"the client does not read", ErrClientGone, alive, "client_gone", 499, ""},
+		{"the client does not read, in other words", errors.Join(errors.New("write"), ErrClientGone), alive, "client_gone", 499, ""},
+		{"the client left", context.Canceled, over(nil), "client_gone", 499, ""},
+		{"cancelled, and nobody left", context.Canceled, alive, "internal_error", 500, "internal_error"},
+		{"the client left while the provider failed", providerFault(500), over(nil), "provider_error", 502, "provider_error"},
+		{"the gateway stops", context.Canceled, over(stopping), "stopped", 503, "service_unavailable"},
+		{"the gateway stops while it writes", ErrClientGone, over(stopping), "stopped", 503, "service_unavailable"},
+		{"the gateway stops and the provider fails", providerFault(500), over(stopping), "stopped", 503, "service_unavailable"},
+		{"refused", providerFault(400), alive, "refused", 400, "provider_error"},
+		{"limited", providerFault(429), alive, "refused", 429, "provider_error"},
+		{"not there", providerFault(404), alive, "refused", 404, "provider_error"},
+		{"failed", providerFault(500), alive, "provider_error", 502, "provider_error"},
+		{"the key is refused", providerFault(401), alive, "provider_error", 502, "provider_error"},
+		{"no provider", notConfigured("openai"), alive, "provider_error", 503, "provider_error"},
+		{"too late", unreached(504), alive, "timeout", 504, "provider_error"},
+		{"too late, it says", providerFault(408), alive, "timeout", 504, "provider_error"},
+		{"our own fault", errors.New("oh"), alive, "internal_error", 500, "internal_error"},
+		{"our own want", api.Unavailable(errors.New("descriptors")), alive, "internal_error", 503, "service_unavailable"},
+	} {
+		for _, sent := range []bool{false, true} {
+			c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+			call, err := c.chat.Admit(t.Context(), keyed(gpt, models.Limits{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tt.before
+			if sent {
+				call.Sent()
+				want = 200
+			}
+			r := call.End(tt.ctx(t.Context()), tt.err)
+			if r.Outcome != tt.outcome || r.Status != want || r.ErrorCode != tt.code {
+				t.Errorf("%s (sent: %v): %s, %d and %q, not %s, %d and %q", tt.name, sent, r.Outcome, r.Status, r.ErrorCode, tt.outcome, want, tt.code)
+			}
+			if r.Cost != 0 || r.InputTokens != 0 || r.Attempts != 0 {
+				t.Errorf("%s: nobody was asked, and is paid: %+v", tt.name, r)
+			}
+		}
+	}
+}
+
+func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		usage := usedUp(1000, 500)
+		usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: 100, CacheWriteTokens: 800, CacheWriteHour: 300}
+		usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: 40}
+		c := newShop(t, tells(catalog.Anthropic, usage))
+		limits := ofMonth(microDollars)
+		limits.TPMLimit, limits.MaxParallel = 1_000_000, 1
+		ask := keyed(haiku, limits)
+		ask.Request.Stream = streams
+		call, err := c.chat.Admit(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if streams {
+			stream, err := call.Stream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			readAll(stream)
+		} else if _, err := call.Complete(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row := *call.End(t.Context(), nil)
+		again := call.End(t.Context(), providerFault(500))
+		if *again != row {
+			t.Errorf("the second end changed it: %+v", again)
+		}
+		// 100 × 1 + 100 × 0.10 + 500 × 1.25 + 300 × 2 + 500 × 5
+		const cost = 100 + 10 + 625 + 600 + 2500
+		want := models.Call{
+			ID: row.ID, RequestID: "req_1", UserID: "ada", KeyID: "k", Model: haiku, Served: haiku, Provider: catalog.Anthropic,
+			Stream: streams, Attempts: 1, Status: 200, Outcome: "ok",
+			InputTokens: 1000, CachedTokens: 100, CacheWriteTokens: 800, OutputTokens: 500, ReasoningTokens: 40, Priced: true, Cost: cost,
+			BeganAt: ask.Began.UnixMicro(), FirstTokenUS: row.FirstTokenUS, DurationUS: row.DurationUS, OverheadUS: row.OverheadUS,
+			Holds: [2]models.HoldKey{{Account: "key:k", Since: models.Month.FirstDay(ask.Began)}},
+		}
+		if row != want || row.ID == "" || row.DurationUS < 1 {
+			t.Errorf("%+v\nnot\n%+v", row, want)
+		}
+		c.idle(t, 1500)
+		c.left(t, microDollars-cost, microDollars)
+		if s := c.chat.Ledger.Stats(); s.Written != 1 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func TestACallThatPanicsIsBookedToo(t *testing.T) {
+	p := tells(catalog.OpenAI, nil)
+	p.complete = func(context.Context) (*api.ChatCompletion, error) { panic("boom") }
+	p.stream = func(context.Context) (providers.Stream, error) {
+		return func(yield func(*api.ChatChunk, error) bool) { yield(chunkOf("hello world"), nil); panic("boom") }, nil
+	}
+	for _, streams := range []bool{false, true} {
+		c := newShop(t, p)
+		limits := ofMonth(microDollars)
+		limits.MaxParallel = 1
+		ask := keyed(gpt, limits)
+		ask.Request.Stream = streams
+		call, err := c.chat.Admit(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			end := errors.New("the handler has left")
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic is lost")
+				}
+				call.End(t.Context(), end)
+			}()
+			if !streams {
+				_, end = call.Complete(t.Context())
+				return
+			}
+			stream, err := call.Stream(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			readAll(stream)
+		}()
+		r := call.End(t.Context(), nil)
+		if r.Outcome != models.OutcomeInternal || r.ErrorCode != api.CodeInternal {
+			t.Errorf("%+v", r)
+		}
+		c.idle(t, r.InputTokens+r.OutputTokens)
+		c.left(t, microDollars-r.Cost, microDollars)
+		allIdle(t, c.chat.Router)
+	}
+}
+
+func TestMoneyAndPlacesAreGivenBackWhateverTheEnd(t *testing.T) {
+	ends := []error{
+		nil, ErrClientGone, context.Canceled, providerFault(500), providerFault(400), providerFault(429), unreached(504), errors.New("oh"),
+	}
+	for i, end := range ends {
+		c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)).fail(end))
+		if end == nil {
+			c = newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+		}
+		limits := ofMonth(microDollars)
+		limits.TPMLimit, limits.MaxParallel = 1_000_000, 1
+		r, err := c.made(t, keyed(gpt, limits))
+		if !errors.Is(err, end) || r == nil {
+			t.Fatalf("%d: %v, %v", i, r, err)
+		}
+		c.idle(t, r.InputTokens+r.OutputTokens)
+		c.left(t, microDollars-r.Cost, microDollars)
+		allIdle(t, c.chat.Router)
+	}
+}
+
+func TestAStreamThatIsNeverReadIsBooked(t *testing.T) {
+	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+	ask := keyed(gpt, ofMonth(microDollars))
+	ask.Request.Stream = true
+	call, err := c.chat.Admit(t.Context(), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call.Stream(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := call.End(t.Context(), ErrClientGone)
+	// It began, so that its prompt was read: 3 + 3, and the word "user".
+	if r.Outcome != models.OutcomeClient || r.Status != 499 || !r.Estimated || r.InputTokens != 7 || r.OutputTokens != 0 || r.FirstTokenUS != 0 || r.OverheadUS != 0 {
+		t.Errorf("%+v", r)
+	}
+	c.left(t, microDollars-r.Cost, microDollars)
+}
+
+func TestEveryCallHasItsRowInTheDatabase(t *testing.T) {
+	const calls = 300
+	c := newShop(t, tells(catalog.OpenAI, usedUp(70, 30)))
+	background(t, c.chat.Budgets.Run)
+	stop := background(t, c.chat.Ledger.Run)
+	var all sync.WaitGroup
+	for i := range calls {
+		all.Go(func() {
+			ask := keyed(gpt, ofMonth(100*microDollars))
+			ask.Request.Stream = i%2 == 0
+			ask.Request.MaxTokens = new(int64(30))
+			if r, err := c.made(t, ask); err != nil || r.Cost != 70*30+30*60 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+	all.Wait()
+	stop()
+	if n := c.number(t, "SELECT count(*) FROM calls WHERE cost = 3900"); n != calls || c.spent(t, "key:k") != calls*3900 {
+		t.Errorf("%d rows, and %d spent", n, c.spent(t, "key:k"))
+	}
+}
+
+func TestTheNameOfACallIsItsOwn(t *testing.T) {
+	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+	var ids []string
+	for range 100 {
+		r, err := c.made(t, keyed(gpt, models.Limits{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	if len(slices.Compact(ids)) != 100 {
+		t.Error("two calls have one id")
+	}
+}
+
+func TestSimulatedAnswersSaySo(t *testing.T) {
+	c := newShop(t, tells(catalog.Anthropic, nil))
+	c.chat.Simulated = true
+	call, err := c.chat.Admit(t.Context(), keyed(haiku, models.Limits{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := call.Complete(t.Context()); err != nil || answer.SystemFingerprint != Simulated {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	call, err = c.chat.Admit(t.Context(), keyedStream(haiku, models.Limits{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := call.Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunks := 0
+	for chunk, err := range stream {
+		if chunks++; err != nil || chunk.SystemFingerprint != Simulated {
+			t.Errorf("%+v, %v", chunk, err)
+		}
+	}
+	if chunks == 0 {
+		t.Error("the stream is empty")
+	}
+}

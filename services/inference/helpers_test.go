@@ -1,0 +1,114 @@
+package inference
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/config"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/providers/all"
+	"modelgateway/services/routing"
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+const (
+	haiku   = "claude-haiku-4-5-20251001"
+	retired = "claude-sonnet-4-20250514"
+	gpt     = "gpt-4"
+	flash   = "gemini-2.5-flash"
+)
+
+// embedded is the catalogue, read once.
+var embedded = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Load("") })
+
+func poolOf(keys ...string) []config.Secret {
+	var pool []config.Secret
+	for _, k := range keys {
+		pool = append(pool, config.NewSecret(k))
+	}
+	return pool
+}
+
+func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
+	t.Helper()
+	at := config.Provider{Keys: poolOf("k"), BaseURL: url}
+	byName := map[string]providers.Provider{}
+	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at, UpstreamTimeout: time.Minute, StreamIdleTimeout: time.Minute}) {
+		byName[p.Name] = p.Provider
+	}
+	if len(byName) != 3 {
+		t.Fatalf("%d providers", len(byName))
+	}
+	return byName
+}
+
+func decoded(t testing.TB, body string) *api.ChatRequest {
+	t.Helper()
+	r, err := api.DecodeChatRequest([]byte(body))
+	if err != nil {
+		t.Fatalf("%s: %v", body[:min(len(body), 300)], err)
+	}
+	return r
+}
+
+func readAll(s providers.Stream) {
+	for range s { //nolint:revive // to its end
+	}
+}
+
+// allIdle says whether no key is used any more.
+func allIdle(t testing.TB, c *routing.Router) {
+	t.Helper()
+	for name, u := range c.Upstreams {
+		if n := u.Live(); n != 0 {
+			t.Errorf("keys of %s are used %d times", name, n)
+		}
+	}
+}
+
+func providerError(status int) error {
+	return &api.Error{Status: status, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: catalog.Anthropic, UpstreamStatus: status}
+}
+
+// providerFault is an error of a provider, with what is changed of it.
+func providerFault(status int, change ...func(*api.Error)) *api.Error {
+	e := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: "p", UpstreamStatus: status, Message: "status " + strconv.Itoa(status)}
+	switch status {
+	case 400, 404, 413, 422, 429:
+		e.Status = status
+	case 401, 402, 403:
+		e.KeyRefused = true
+	case 408, 504:
+		e.Status = 504
+	}
+	for _, f := range change {
+		f(e)
+	}
+	return e
+}
+
+func retryAfter(wait time.Duration) func(*api.Error) {
+	return func(e *api.Error) { e.RetryAfter = wait }
+}
+
+// unreached is the error of an upstream that gave no answer at all.
+func unreached(status int) *api.Error {
+	return providerFault(0, func(e *api.Error) { e.Status = status })
+}
+
+func notConfigured(provider string) *api.Error {
+	return &api.Error{
+		Status: 503, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: provider,
+		Message: provider + " is not configured: the gateway has no key for it", RetryAfter: time.Minute, Final: true,
+	}
+}

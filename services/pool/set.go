@@ -1,0 +1,57 @@
+package pool
+
+import "modelgateway/models/catalog"
+
+// Set is the configured upstreams, by their provider's name.
+type Set map[string]*Upstream
+
+// Configured says whether a provider has an upstream.
+func (s Set) Configured(provider string) bool {
+	_, ok := s[provider]
+	return ok
+}
+
+// Statuses is the health of each of the three providers.
+func (s Set) Statuses() map[string]string {
+	all := map[string]string{}
+	for _, name := range catalog.Providers() {
+		all[name] = Unhealthy // not configured
+		if u, ok := s[name]; ok {
+			all[name] = u.Status()
+		}
+	}
+	return all
+}
+
+// Up is the health of each of the three providers for metrics: 1 healthy, 0.5
+// degraded, 0 unhealthy or not configured.
+func (s Set) Up() map[string]float64 {
+	all := map[string]float64{}
+	for name, status := range s.Statuses() {
+		switch status {
+		case Healthy:
+			all[name] = 1
+		case Degraded:
+			all[name] = 0.5
+		default:
+			all[name] = 0
+		}
+	}
+	return all
+}
+
+// CircuitsOpen is the share of each configured provider's keys whose circuit is
+// open.
+func (s Set) CircuitsOpen() map[string]float64 {
+	all := map[string]float64{}
+	for name, u := range s {
+		open := 0
+		for _, k := range u.keys {
+			if k.open() {
+				open++
+			}
+		}
+		all[name] = float64(open) / float64(len(u.keys))
+	}
+	return all
+}

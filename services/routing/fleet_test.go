@@ -1,0 +1,322 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/services/pool"
+	"modelgateway/services/registry"
+)
+
+// Models of three providers; of Anthropic two, for what differs between models.
+const (
+	sonnet = "claude-sonnet-4-5-20250929"
+	gpt    = "gpt-4"
+	flash  = "gemini-2.5-flash"
+)
+
+// deed is what an upstream does with one call: nil is an answer.
+type deed func(ctx context.Context) error
+
+func answers(context.Context) error { return nil }
+
+func fails(err error) deed { return func(context.Context) error { return err } }
+
+// hangs ends only with its caller, as every provider does.
+func hangs(ctx context.Context) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// after is an outcome that comes later.
+func after(d time.Duration, then deed) deed {
+	return func(ctx context.Context) error {
+		sleep(ctx, d)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return then(ctx)
+	}
+}
+
+func panics(context.Context) error { panic("boom") }
+
+// begun is the outcome of a stream that breaks after so many pieces.
+type begun struct {
+	pieces int
+	err    error
+	gap    time.Duration // before each piece
+}
+
+func (b *begun) Error() string { return "a stream that breaks off" }
+
+// queued is a provider whose keys have a queue of outcomes each. The last of a
+// queue stays, and a key without a queue answers.
+type queued struct {
+	name    string
+	keys    []string
+	refuses map[string]error    // by model: what it cannot take
+	ignores map[string][]string // by model: what it leaves out
+
+	mu     sync.Mutex
+	queues map[string][]deed
+	made   []made
+}
+
+// made is one call.
+type made struct {
+	key, model string
+	at         time.Time
+}
+
+func newQueued(name string, keys ...string) *queued {
+	return &queued{name: name, keys: keys, queues: map[string][]deed{}}
+}
+
+// play replaces what the key does next, and forgets the calls so far.
+func (q *queued) play(key string, next ...deed) *queued {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queues[key], q.made = next, nil
+	return q
+}
+
+func (q *queued) calls() []made {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return append([]made(nil), q.made...)
+}
+
+// asked are the keys of the calls, in their order.
+func (q *queued) asked() (keys string) {
+	for _, c := range q.calls() {
+		keys += c.key
+	}
+	return keys
+}
+
+// take is the outcome of a call, and which call it is.
+func (q *queued) take(key, model string) (deed, int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.made = append(q.made, made{key, model, time.Now()})
+	queue := q.queues[key]
+	if len(queue) == 0 {
+		return answers, len(q.made)
+	}
+	if len(queue) > 1 {
+		q.queues[key] = queue[1:]
+	}
+	return queue[0], len(q.made)
+}
+
+func (q *queued) Prepare(call providers.Call) (providers.Exchange, error) {
+	if err := q.refuses[call.Model.ID]; err != nil {
+		return nil, err
+	}
+	return &queuedExchange{q, call.Model.ID}, nil
+}
+
+type queuedExchange struct {
+	from  *queued
+	model string
+}
+
+func (e *queuedExchange) Ignored() []string { return e.from.ignores[e.model] }
+
+func (e *queuedExchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
+	do, _ := e.from.take(key, e.model)
+	if err := do(ctx); err != nil {
+		return nil, err
+	}
+	return &api.ChatCompletion{Model: e.model}, nil
+}
+
+// Stream has a role chunk, and pieces that say of which call they are.
+func (e *queuedExchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
+	do, nth := e.from.take(key, e.model)
+	err := do(ctx)
+	broken, ok := errors.AsType[*begun](err)
+	if err != nil && !ok {
+		return nil, err
+	}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		chunk := &api.ChatChunk{Model: e.model, Choices: []api.ChunkChoice{{Delta: api.Delta{Role: "assistant"}}}}
+		if !yield(chunk, nil) {
+			return
+		}
+		if !ok {
+			broken = &begun{pieces: 3}
+		}
+		for i := range broken.pieces {
+			if sleep(ctx, broken.gap); ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			text := strconv.Itoa(nth) + "." + strconv.Itoa(i) + " "
+			if !yield(&api.ChatChunk{Model: e.model, Choices: []api.ChunkChoice{{Delta: api.Delta{Content: &text}}}}, nil) {
+				return
+			}
+		}
+		if broken.err != nil {
+			yield(nil, broken.err)
+		}
+	}, nil
+}
+
+// embedded is the catalogue, read once: there are many fleets.
+var embedded = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Load("") })
+
+// fleet is a gateway with these providers.
+func fleet(t testing.TB, all ...*queued) *Router {
+	t.Helper()
+	list, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := &Router{Upstreams: pool.Set{}, Now: time.Now, Retries: 2}
+	for _, q := range all {
+		chat.Upstreams[q.name] = pool.NewUpstream(q.name, q, poolOf(q.keys...), time.Now)
+	}
+	chat.Models = registry.New(list, chat.Upstreams.Configured, time.Now)
+	return chat
+}
+
+// way is one of the two ways to an answer; ask returns the model that gave it.
+type way struct {
+	name string
+	ask  func(ctx context.Context, c *Router, a Ask) (string, Served, error)
+}
+
+func ways() []way {
+	return []way{{"an answer", completed}, {"a stream", streamed}}
+}
+
+func completed(ctx context.Context, c *Router, a Ask) (string, Served, error) {
+	answer, served, err := completeOf(ctx, c, a)
+	if err != nil {
+		return "", served, err
+	}
+	return answer.Model, served, nil
+}
+
+func streamed(ctx context.Context, c *Router, a Ask) (model string, served Served, err error) {
+	stream, served, err := streamOf(ctx, c, a)
+	if err != nil {
+		return "", served, err
+	}
+	for chunk, broken := range stream {
+		if broken != nil {
+			return model, served, broken
+		}
+		model = chunk.Model
+	}
+	return model, served, nil
+}
+
+// allIdle says whether no key is used any more.
+func allIdle(t testing.TB, c *Router) {
+	t.Helper()
+	for name, u := range c.Upstreams {
+		if n := u.Live(); n != 0 {
+			t.Errorf("keys of %s are used %d times", name, n)
+		}
+	}
+}
+
+// spendRetries uses up the retry budget.
+func spendRetries(u *pool.Upstream) (retries int) {
+	for u.Retry() {
+		retries++
+	}
+	return retries
+}
+
+// leaseOf leases this very key.
+func leaseOf(t testing.TB, u *pool.Upstream, secret string) (wanted *pool.Lease) {
+	t.Helper()
+	var others []*pool.Lease
+	for range 100 {
+		l, err := u.Lease(haiku, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Secret() == secret {
+			wanted = l
+			break
+		}
+		others = append(others, l)
+	}
+	for _, l := range others {
+		l.End()
+	}
+	if wanted == nil {
+		t.Fatalf("there is no key %s", secret)
+	}
+	return wanted
+}
+
+// busyBut holds two calls of every key but one until free is called.
+func busyBut(t testing.TB, u *pool.Upstream, idle string) (free func()) {
+	t.Helper()
+	var held []*pool.Lease
+	live := map[string]int{}
+	for range 2 * len(u.Circuits()) { // the least loaded is taken: each key twice
+		l, err := u.Lease(haiku, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if live[l.Secret()]++; l.Secret() == idle {
+			defer l.End()
+			continue
+		}
+		held = append(held, l)
+	}
+	for key, n := range live {
+		if n != 2 {
+			t.Fatalf("key %s has %d calls", key, n)
+		}
+	}
+	return func() {
+		for _, l := range held {
+			l.End()
+		}
+	}
+}
+
+// providerFault is an error of a provider, with what is changed of it.
+func providerFault(status int, change ...func(*api.Error)) *api.Error {
+	e := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: "p", UpstreamStatus: status, Message: "status " + strconv.Itoa(status)}
+	switch status {
+	case 400, 404, 413, 422, 429:
+		e.Status = status
+	case 401, 402, 403:
+		e.KeyRefused = true
+	case 408, 504:
+		e.Status = 504
+	}
+	for _, f := range change {
+		f(e)
+	}
+	return e
+}
+
+func retryAfter(wait time.Duration) func(*api.Error) {
+	return func(e *api.Error) { e.RetryAfter = wait }
+}
+
+func final(e *api.Error) { e.Final = true }
+
+func spent(e *api.Error) { e.Final, e.Spent = true, true }
+
+// unreached is the error of an upstream that gave no answer at all.
+func unreached(status int) *api.Error {
+	return providerFault(0, func(e *api.Error) { e.Status = status })
+}

@@ -1,0 +1,282 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/config"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+	"modelgateway/services/pool"
+	"modelgateway/services/registry"
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+// scripted is a provider that answers as told.
+type scripted struct {
+	ignored []string
+	err     error // of sending
+	broken  error // inside the stream
+	model   string
+}
+
+func (s *scripted) Prepare(call providers.Call) (providers.Exchange, error) {
+	s.model = call.Model.Upstream
+	return s, nil
+}
+func (s *scripted) Ignored() []string { return s.ignored }
+func (s *scripted) Complete(context.Context, string) (*api.ChatCompletion, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return &api.ChatCompletion{Model: s.model}, nil
+}
+
+func (s *scripted) Stream(context.Context, string) (providers.Stream, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		if yield(&api.ChatChunk{Model: s.model}, nil) && s.broken != nil {
+			yield(nil, s.broken)
+		}
+	}, nil
+}
+
+func newChat(t *testing.T, c *clock, p providers.Provider) *Router {
+	t.Helper()
+	list, err := catalog.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := &Router{Upstreams: pool.Set{}, Now: c.now}
+	if p != nil {
+		chat.Upstreams[catalog.Anthropic] = pool.NewUpstream(catalog.Anthropic, p, poolOf("key"), c.now)
+	}
+	chat.Models = registry.New(list, chat.Upstreams.Configured, c.now)
+	return chat
+}
+
+func poolOf(keys ...string) []config.Secret {
+	var pool []config.Secret
+	for _, k := range keys {
+		pool = append(pool, config.NewSecret(k))
+	}
+	return pool
+}
+
+func ask(model string) Ask { return Ask{Request: &api.ChatRequest{Model: model}} }
+
+// completeOf has a request answered whole, as a call does.
+func completeOf(ctx context.Context, router *Router, ask Ask) (*api.ChatCompletion, Served, error) {
+	var p Plan
+	router.Plan(&p, ask)
+	return p.Complete(ctx)
+}
+
+// streamOf has a request answered as a stream, which must be ranged over.
+func streamOf(ctx context.Context, router *Router, ask Ask) (providers.Stream, Served, error) {
+	ask.Request.Stream = true
+	var p Plan
+	router.Plan(&p, ask)
+	stream, served, err := p.Stream(ctx)
+	if err != nil {
+		return nil, served, err
+	}
+	return func(yield func(*api.ChatChunk, error) bool) {
+		defer stream.Close()
+		for chunk, err := range stream.Stream {
+			if err != nil {
+				stream.BrokeOff(err)
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}, served, nil
+}
+
+func code(err error) string {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return ""
+	}
+	return e.Code
+}
+
+var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+const (
+	haiku   = "claude-haiku-4-5-20251001"
+	retired = "claude-sonnet-4-20250514"
+)
+
+func providerError(status int) error {
+	return &api.Error{Status: status, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: catalog.Anthropic, UpstreamStatus: status}
+}
+
+func TestUnknownModelsAreNotFound(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{})
+	for _, id := range []string{"nope", "Claude-Haiku-4-5-20251001", haiku + " ", "models/" + haiku, "\x00", strings.Repeat("x", 10_000)} {
+		_, _, err := completeOf(t.Context(), chat, ask(id))
+		e, ok := errors.AsType[*api.Error](err)
+		if !ok || e.Status != 404 || e.Code != api.CodeModelNotFound || e.Param != "model" || len(e.Message) > 300 || strings.Contains(e.Message, "\x00") {
+			t.Errorf("%.20q: %v", id, err)
+		}
+	}
+}
+
+func TestAProviderThatIsNotConfiguredIsUnavailable(t *testing.T) {
+	chat := newChat(t, &clock{november}, nil)
+	_, served, err := completeOf(t.Context(), chat, ask(haiku))
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || e.RetryAfterSeconds() == 0 || e.ShouldRetry() || served.Provider != catalog.Anthropic {
+		t.Errorf("%+v, %+v", e, served)
+	}
+}
+
+func TestRetiredModels(t *testing.T) {
+	p := &scripted{}
+	chat := newChat(t, &clock{november}, p)
+	if _, served, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != retired || served.Redirected != "" {
+		t.Errorf("without redirection: %s, %+v, %v", p.model, served, err)
+	}
+	p.err = providerError(404)
+	_, _, err := completeOf(t.Context(), chat, ask(retired))
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 404 || !strings.Contains(e.Message, "claude-sonnet-5") || !strings.Contains(e.Message, retired) {
+		t.Errorf("the refusal does not name the successor: %v", err)
+	}
+	if _, _, err := completeOf(t.Context(), chat, ask(haiku)); !errors.Is(err, p.err) {
+		t.Errorf("an active model's 404 was rewritten: %v", err)
+	}
+	p.err, chat.Redirect = nil, true
+	if _, served, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != "claude-sonnet-5" || served.Redirected != "claude-sonnet-5" || served.Model != retired {
+		t.Errorf("with redirection: %s, %+v, %v", p.model, served, err)
+	}
+	if _, served, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || p.model != haiku || served.Redirected != "" {
+		t.Errorf("an active model was redirected: %s, %+v, %v", p.model, served, err)
+	}
+}
+
+func TestStrictRefusesWhatWouldBeIgnored(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{ignored: []string{"seed", "logit_bias"}})
+	_, served, err := completeOf(t.Context(), chat, ask(haiku))
+	if err != nil || strings.Join(served.Ignored, " ") != "seed logit_bias" {
+		t.Errorf("%+v, %v", served, err)
+	}
+	strict := ask(haiku)
+	strict.Strict = true
+	_, _, err = streamOf(t.Context(), chat, strict)
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 || e.Code != api.CodeUnsupportedValue || e.Param != "seed" || !strings.Contains(e.Message, "logit_bias") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheCircuitOpensAndCloses(t *testing.T) {
+	c := &clock{time.Now()} // the breaker has a clock of its own
+	p := &scripted{err: providerError(500)}
+	chat := newChat(t, c, p)
+	for i := range circuitCalls {
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); code(err) != api.CodeProviderError {
+			t.Fatalf("call %d: %v", i, err)
+		}
+	}
+	p.err = nil
+	_, _, err := completeOf(t.Context(), chat, ask(haiku))
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || !e.ShouldRetry() || e.RetryAfterSeconds() < 1 || e.RetryAfterSeconds() > 10 {
+		t.Errorf("%+v", e)
+	}
+	if s := chat.Upstreams.Statuses()[catalog.Anthropic]; s != pool.Unhealthy {
+		t.Errorf("an open circuit is %s", s)
+	}
+}
+
+func TestRefusalsAndLimitsDoNotOpenTheCircuit(t *testing.T) {
+	for _, err := range []error{providerError(400), providerError(404), providerError(429), context.Canceled, api.Internal(errors.New("ours"))} {
+		p := &scripted{err: err}
+		chat := newChat(t, &clock{november}, p)
+		for range 3 * circuitCalls {
+			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
+		}
+		if s := chat.Upstreams.Statuses()[catalog.Anthropic]; s != pool.Healthy {
+			t.Errorf("%v made it %s", err, s)
+		}
+		p.err = nil
+		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
+			t.Errorf("the circuit is open: %v", err)
+		}
+	}
+}
+
+func TestHealthOfAProviderFollowsItsTraffic(t *testing.T) {
+	c := &clock{november}
+	p := &scripted{}
+	chat := newChat(t, c, p)
+	status := func() string { return chat.Upstreams.Statuses()[catalog.Anthropic] }
+	for range 10 {
+		_, _, _ = completeOf(t.Context(), chat, ask(haiku))
+	}
+	if status() != pool.Healthy {
+		t.Errorf("after successes: %s", status())
+	}
+	p.err = providerError(502)
+	_, _, _ = completeOf(t.Context(), chat, ask(haiku))
+	if status() != pool.Healthy {
+		t.Errorf("one of eleven is not above a tenth: %s", status())
+	}
+	_, _, _ = completeOf(t.Context(), chat, ask(haiku))
+	if status() != pool.Degraded {
+		t.Errorf("two of twelve is: %s", status())
+	}
+	c.at = c.at.Add(2 * circuitWindow)
+	if status() != pool.Healthy {
+		t.Errorf("what is long ago still counts: %s", status())
+	}
+	p.err, p.broken = nil, providerError(502)
+	stream, _, err := streamOf(t.Context(), chat, ask(haiku))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range stream { //nolint:revive // read to its end
+	}
+	if status() != pool.Degraded {
+		t.Errorf("a stream that broke off does not count: %s", status())
+	}
+}
+
+// lister says what it serves, or why it cannot.
+type lister struct {
+	models []providers.Listed
+	err    error
+}
+
+func (l *lister) Models(context.Context, string) ([]providers.Listed, error) { return l.models, l.err }
+
+func TestDiscoveryKeepsWhatItHadWhenAProviderFails(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{})
+	source := &lister{models: []providers.Listed{{ID: "claude-nova"}}}
+	var log strings.Builder
+	d := &registry.Discovery{Models: chat.Models, Listers: map[string]registry.Listing{catalog.Anthropic: {Lister: source}}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	d.Refresh(t.Context())
+	source.models, source.err = nil, errors.New("down")
+	d.Refresh(t.Context())
+	if _, err := chat.Models.Get("claude-nova"); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "model discovery failed") {
+		t.Error(log.String())
+	}
+	if chat.Upstreams.Statuses()[catalog.Anthropic] != pool.Healthy {
+		t.Error("discovery counts as traffic")
+	}
+}
