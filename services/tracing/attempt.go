@@ -2,18 +2,18 @@ package tracing
 
 import (
 	"context"
-	"encoding/hex"
 	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"modelgateway/providers/upstream"
 )
 
-// Attempt is the span of one call of an upstream. It is of one goroutine at a
-// time, and ends once: further Ends do nothing.
+// Attempt is the span of one call to an upstream. Only one goroutine at a time
+// may use it. Further calls of End do nothing.
 type Attempt struct {
 	chat *Chat
 	span trace.Span
@@ -21,54 +21,43 @@ type Attempt struct {
 	err  error
 }
 
-// Attempt begins the span of a call. Calls made with the context it returns
-// carry the span to the upstream, where W3C Trace Context is not turned off.
+// Attempt begins the span of a call to an upstream. Requests made with the
+// returned context carry the span's W3C Trace Context, unless it is turned off.
 func (c *Chat) Attempt(ctx context.Context, provider, model string) (context.Context, *Attempt) {
 	if c == nil {
 		return ctx, nil
 	}
 	a := &Attempt{chat: c}
 	number := c.attempts.Add(1)
-	ctx, a.span = c.tracer.tracer.Start(ctx, "chat "+bounded(model), trace.WithSpanKind(trace.SpanKindClient))
+	ctx, a.span = c.tracer.tracer.Start(ctx, "chat "+truncated(model), trace.WithSpanKind(trace.SpanKindClient))
 	if a.span.IsRecording() {
 		a.span.SetAttributes(
 			attribute.String("gen_ai.operation.name", "chat"),
-			attribute.String("gen_ai.provider.name", wellKnown(provider)),
-			attribute.String("gen_ai.request.model", bounded(model)),
+			attribute.String("gen_ai.provider.name", providerName(provider)),
+			attribute.String("gen_ai.request.model", truncated(model)),
 			attribute.Int("modelgateway.attempt", int(number)))
 	}
 	if c.tracer.propagate {
-		of := a.span.SpanContext()
-		a.call.Parent, a.call.State = traceparent(of), of.TraceState().String()
+		headers := propagation.MapCarrier{}
+		propagation.TraceContext{}.Inject(ctx, headers)
+		a.call.Parent, a.call.State = headers["traceparent"], headers["tracestate"]
 	}
 	return upstream.WithTrace(ctx, &a.call), a
 }
 
-// traceparent writes W3C Trace Context, version 00.
-func traceparent(of trace.SpanContext) string {
-	var b [55]byte
-	traceID, spanID := of.TraceID(), of.SpanID()
-	copy(b[:], "00-")
-	hex.Encode(b[3:], traceID[:])
-	b[35] = '-'
-	hex.Encode(b[36:], spanID[:])
-	b[52] = '-'
-	hex.Encode(b[53:], []byte{byte(of.TraceFlags() & (trace.FlagsSampled | trace.FlagsRandom))})
-	return string(b[:])
-}
-
-// FirstToken says that the first event of a stream has come.
+// FirstToken records that the first event of a stream has arrived.
 func (a *Attempt) FirstToken() {
 	if a == nil {
 		return
 	}
-	a.chat.first.CompareAndSwap(0, int64(time.Since(a.chat.began)))
+	a.chat.firstToken.CompareAndSwap(0, int64(time.Since(a.chat.started)))
 	if a.span.IsRecording() {
 		a.span.AddEvent("gen_ai.first_token")
 	}
 }
 
-// Failed says how the call failed, before it is ended. Nil is no failure.
+// Failed records the error of the call. It has to come before End. Nil is
+// ignored.
 func (a *Attempt) Failed(err error) {
 	if a != nil && err != nil {
 		a.err = err
@@ -81,14 +70,14 @@ func (a *Attempt) End() {
 		return
 	}
 	if a.span.IsRecording() {
-		if a.call.Host != "" { // else nobody was asked
+		if a.call.Host != "" { // empty when no request was sent
 			port, _ := strconv.Atoi(a.call.Port)
 			a.span.SetAttributes(attribute.String("server.address", a.call.Host), attribute.Int("server.port", port))
 		}
 		if a.call.Status != 0 {
 			a.span.SetAttributes(attribute.Int("http.response.status_code", a.call.Status))
 		}
-		fail(a.span, a.err)
+		setError(a.span, a.err)
 	}
 	a.span.End()
 }

@@ -14,49 +14,49 @@ import (
 	"modelgateway/models/api"
 )
 
-// Chat is the span of one chat completion, with all that was tried for it. Its
-// attributes have the names of the GenAI semantic conventions, which have left
-// OpenTelemetry's Go module after version 1.41.
+// Chat is the span of one chat completion, the parent of its attempts. The
+// names of its attributes follow OpenTelemetry's semantic conventions for GenAI.
+// They are written out, because the Go module of the conventions has no GenAI
+// names after version 1.41.
 type Chat struct {
-	tracer   *Tracer
-	span     trace.Span
-	model    string
-	began    time.Time
-	attempts atomic.Int32
-	first    atomic.Int64 // nanoseconds from began to the first event of a stream
+	tracer     *Tracer
+	span       trace.Span
+	started    time.Time
+	attempts   atomic.Int32
+	firstToken atomic.Int64 // nanoseconds from started to the first event of a stream; 0 = none
 }
 
-// ChatStart is what is known of a chat before anybody is asked.
+// ChatStart describes a chat before the first attempt.
 type ChatStart struct {
-	Provider  string // of the model that was asked for
+	Provider  string // of the requested model
 	Request   *api.ChatRequest
 	RequestID string
-	KeyID     string // of the caller's API key, where one was used
+	KeyID     string // of the caller's API key; empty without one
 }
 
-// ChatEnd is how a chat ended.
+// ChatEnd describes the result of a chat.
 type ChatEnd struct {
-	Provider      string // who answered
-	Model         string // that answered, in the answer's words
+	Provider      string // that answered
+	Model         string // that answered, as the answer names it
 	ID            string // of the answer
 	FinishReasons []string
-	Usage         *api.Usage // nil where none is known
+	Usage         *api.Usage // nil = unknown
 	Priced        bool       // Cost is known
 	Cost          int64      // micro-dollars
-	Fallback      string     // the model that stood in, or empty
+	Fallback      string     // the fallback model that answered, or empty
 	Err           error
 }
 
-// Chat begins the span of a chat, which is to be ended.
+// Chat begins the span of a chat. The caller has to call End.
 func (t *Tracer) Chat(ctx context.Context, start ChatStart) (context.Context, *Chat) {
 	if t == nil {
 		return ctx, nil
 	}
-	c := &Chat{tracer: t, model: start.Request.Model, began: time.Now()}
-	ctx, c.span = t.tracer.Start(ctx, "chat "+bounded(c.model), trace.WithTimestamp(c.began))
+	c := &Chat{tracer: t, started: time.Now()}
+	ctx, c.span = t.tracer.Start(ctx, "chat "+truncated(start.Request.Model), trace.WithTimestamp(c.started))
 	if c.span.IsRecording() {
-		var room [16]attribute.KeyValue
-		c.span.SetAttributes(start.attributes(room[:0])...)
+		var buffer [16]attribute.KeyValue
+		c.span.SetAttributes(start.attributes(buffer[:0])...)
 	}
 	return ctx, c
 }
@@ -65,8 +65,8 @@ func (s ChatStart) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	r := s.Request
 	all = append(all,
 		attribute.String("gen_ai.operation.name", "chat"),
-		attribute.String("gen_ai.provider.name", wellKnown(s.Provider)),
-		attribute.String("gen_ai.request.model", bounded(r.Model)),
+		attribute.String("gen_ai.provider.name", providerName(s.Provider)),
+		attribute.String("gen_ai.request.model", truncated(r.Model)),
 		attribute.Bool("gen_ai.request.stream", r.Stream),
 		attribute.String("modelgateway.request_id", s.RequestID),
 	)
@@ -76,14 +76,14 @@ func (s ChatStart) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	if r.N != nil && *r.N != 1 {
 		all = append(all, attribute.Int64("gen_ai.request.choice.count", *r.N))
 	}
-	most := r.MaxCompletionTokens
-	if most == nil {
-		most = r.MaxTokens
+	maxTokens := r.MaxCompletionTokens
+	if maxTokens == nil {
+		maxTokens = r.MaxTokens
 	}
 	for _, a := range []struct {
 		name string
 		n    *int64
-	}{{"gen_ai.request.max_tokens", most}, {"gen_ai.request.seed", r.Seed}} {
+	}{{"gen_ai.request.max_tokens", maxTokens}, {"gen_ai.request.seed", r.Seed}} {
 		if a.n != nil {
 			all = append(all, attribute.Int64(a.name, *a.n))
 		}
@@ -100,31 +100,32 @@ func (s ChatStart) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 		}
 	}
 	if r.TopK != nil {
-		all = append(all, attribute.Float64("gen_ai.request.top_k", float64(*r.TopK))) // a double in the conventions
+		all = append(all, attribute.Float64("gen_ai.request.top_k", float64(*r.TopK))) // the conventions want a double
 	}
 	return all
 }
 
-// longestModel bounds what a client calls a model, which goes into names.
-const longestModel = 128
+// maxText bounds the texts that clients and upstreams choose, such as the name
+// of a model, in bytes.
+const maxText = 128
 
-func bounded(model string) string {
-	if len(model) > longestModel {
-		return model[:longestModel]
+func truncated(text string) string {
+	if len(text) > maxText {
+		return text[:maxText]
 	}
-	return model
+	return text
 }
 
-// wellKnown is a provider's name in the conventions.
-func wellKnown(provider string) string {
+// providerName returns the name that the conventions give a provider.
+func providerName(provider string) string {
 	if provider == "gemini" {
 		return "gcp.gemini"
 	}
 	return provider
 }
 
-// Recording says whether what End is told goes anywhere: who would have to
-// gather it first may save the trouble.
+// Recording reports whether the span is exported. When it is not, a caller need
+// not collect the values of a ChatEnd.
 func (c *Chat) Recording() bool { return c != nil && c.span.IsRecording() }
 
 // End ends the span.
@@ -133,23 +134,24 @@ func (c *Chat) End(end ChatEnd) {
 		return
 	}
 	if c.span.IsRecording() {
-		var room [16]attribute.KeyValue
-		c.span.SetAttributes(end.attributes(room[:0])...)
-		if first := c.first.Load(); first > 0 {
+		var buffer [16]attribute.KeyValue
+		c.span.SetAttributes(end.attributes(buffer[:0])...)
+		if first := c.firstToken.Load(); first > 0 {
 			c.span.SetAttributes(attribute.Float64("gen_ai.response.time_to_first_chunk", time.Duration(first).Seconds()))
 		}
 		c.span.SetAttributes(attribute.Int("modelgateway.attempts", int(c.attempts.Load())))
-		fail(c.span, end.Err)
+		setError(c.span, end.Err)
 	}
 	c.span.End()
 }
 
 func (e ChatEnd) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	for _, a := range []struct{ name, value string }{
-		{"gen_ai.provider.name", wellKnown(e.Provider)}, {"gen_ai.response.model", e.Model}, {"gen_ai.response.id", e.ID}, {"modelgateway.fallback", e.Fallback},
+		{"gen_ai.provider.name", providerName(e.Provider)}, {"gen_ai.response.model", e.Model},
+		{"gen_ai.response.id", e.ID}, {"modelgateway.fallback", e.Fallback},
 	} {
 		if a.value != "" {
-			all = append(all, attribute.String(a.name, bounded(a.value)))
+			all = append(all, attribute.String(a.name, truncated(a.value)))
 		}
 	}
 	if len(e.FinishReasons) > 0 {
@@ -159,7 +161,7 @@ func (e ChatEnd) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 		return all
 	}
 	all = append(all,
-		attribute.Int64("gen_ai.usage.input_tokens", e.Usage.PromptTokens), // with those of caches, in the conventions as well
+		attribute.Int64("gen_ai.usage.input_tokens", e.Usage.PromptTokens), // cached tokens included, as the conventions want it
 		attribute.Int64("gen_ai.usage.output_tokens", e.Usage.CompletionTokens),
 	)
 	if e.Priced {
@@ -176,22 +178,22 @@ func (e ChatEnd) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	return all
 }
 
-// fail says in a span how it failed, if it did. Nobody is at fault for what
-// was cancelled.
-func fail(span trace.Span, err error) {
+// setError records a failure in a span, if err is one. A span that was canceled
+// is no error.
+func setError(span trace.Span, err error) {
 	if err == nil {
 		return
 	}
-	what := errorType(err)
-	span.SetAttributes(attribute.String("error.type", what))
-	if what != canceled {
-		span.SetStatus(codes.Error, "") // in no words: a provider's may quote the prompt
+	kind := errorType(err)
+	span.SetAttributes(attribute.String("error.type", kind))
+	if kind != canceled {
+		span.SetStatus(codes.Error, "") // without a message: an upstream's may quote the prompt
 	}
 }
 
 const canceled = "canceled"
 
-// errorType is the upstream's status where it has answered, or else our code.
+// errorType returns the upstream's status if it answered, or else our error code.
 func errorType(err error) string {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		if e.UpstreamStatus >= 300 {

@@ -15,18 +15,19 @@ import (
 // Request is the span of one HTTP request.
 type Request struct{ span trace.Span }
 
-// methods are those that a span's name may hold; clients can make up others.
+// methods are the HTTP methods that may stand in a span's name. Clients can
+// send any other word.
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 	http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
 }
 
-// untraced are the routes that machines ask for every few seconds.
+// untraced are the routes that probes and scrapers request every few seconds.
 var untraced = []string{"/health", "/livez", "/readyz", "/metrics"}
 
-// Request begins the span of a request, as a child of the client's. The route is
-// the pattern that matched, or empty: then the path is nobody's idea of what a
-// path may hold, and is left out.
+// Request begins the span of a request, as a child of the client's span. route
+// is the pattern that matched, or empty: then the path may hold anything, and
+// the span does not show it.
 func (t *Tracer) Request(ctx context.Context, r *http.Request, route string) (context.Context, *Request) {
 	if t == nil || slices.Contains(untraced, route) {
 		return ctx, nil
@@ -59,7 +60,7 @@ func scheme(r *http.Request) string {
 	return "http"
 }
 
-// End ends the span with the status that the client was sent.
+// End ends the span with the status that was sent to the client.
 func (r *Request) End(status int, requestID string) {
 	if r == nil {
 		return

@@ -1,9 +1,10 @@
-// Package tracing makes OpenTelemetry spans of requests, of the chats in them
-// and of the attempts of each chat. A span says who, when, how much and how it
-// ended: never a prompt, an answer, a key or a header.
+// Package tracing makes OpenTelemetry spans: one for each HTTP request, below
+// it one for each chat completion, and below that one for each attempt at an
+// upstream. Spans hold ids, names, times, counts, costs and error codes. They
+// never hold a prompt, an answer, an API key or a header.
 //
-// Where tracing is off everything here is nil: methods of nil do nothing and
-// return the context they were given.
+// When tracing is off, New returns nil. The methods of a nil Tracer, Request,
+// Chat or Attempt do nothing and return the context that they were given.
 package tracing
 
 import (
@@ -26,40 +27,49 @@ type Options struct {
 	Config  config.Tracing
 	Version string
 	Log     *slog.Logger
-	Now     func() time.Time // only for how often the log is told of failures
+	Now     func() time.Time // only limits how often failures are logged
 }
 
-// Tracer makes spans and sends them to a collector, apart from the requests:
-// what the collector does not take in time is dropped and counted.
+// Tracer makes spans and exports them to a collector in the background. Spans
+// that the collector does not accept in time are dropped and counted: no
+// request waits for it.
 type Tracer struct {
 	tracer    trace.Tracer
 	provider  *sdk.TracerProvider
 	exporter  *exporter
-	waiting   *waiting
+	queue     *countingQueue
 	propagate bool
 }
 
-// New is nil where the settings have tracing off. Nothing of OpenTelemetry's
-// global state is used.
+// New returns nil when the settings have tracing off. It neither reads nor
+// changes OpenTelemetry's global tracer, propagator and error handler.
 func New(opts Options) *Tracer {
 	cfg := opts.Config
 	if cfg.Endpoint == "" {
 		return nil
 	}
-	described := []attribute.KeyValue{attribute.String("service.name", cfg.Service), attribute.String("service.version", opts.Version)}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Attributes)) {
-		described = append(described, attribute.String(name, cfg.Attributes[name])) // the last of two counts
-	}
-	t := &Tracer{propagate: cfg.Propagate, waiting: &waiting{most: int64(cfg.QueueSize)}}
-	t.exporter = newExporter(opts, t.waiting)
-	t.waiting.SpanProcessor = sdk.NewBatchSpanProcessor(t.exporter,
+	t := &Tracer{propagate: cfg.Propagate, queue: &countingQueue{limit: int64(cfg.QueueSize)}}
+	t.exporter = newExporter(opts, t.queue)
+	t.queue.SpanProcessor = sdk.NewBatchSpanProcessor(t.exporter,
 		sdk.WithMaxQueueSize(cfg.QueueSize), sdk.WithMaxExportBatchSize(cfg.BatchSize),
 		sdk.WithBatchTimeout(cfg.ScheduleDelay), sdk.WithExportTimeout(cfg.ExportTimeout))
 	t.provider = sdk.NewTracerProvider(
-		sdk.WithSpanProcessor(t.waiting), sdk.WithSampler(sampler(cfg)),
-		sdk.WithResource(resource.NewSchemaless(described...)), sdk.WithoutPanicRecording()) // a panic's words may be a prompt's
+		sdk.WithSpanProcessor(t.queue), sdk.WithSampler(sampler(cfg)), sdk.WithResource(describe(opts)),
+		sdk.WithoutPanicRecording()) // the message of a panic may quote a prompt
 	t.tracer = t.provider.Tracer("modelgateway", trace.WithInstrumentationVersion(opts.Version))
 	return t
+}
+
+// describe returns the resource of all spans. Of two attributes with one name
+// the last one counts, so that the operator's win.
+func describe(opts Options) *resource.Resource {
+	attributes := []attribute.KeyValue{
+		attribute.String("service.name", opts.Config.Service), attribute.String("service.version", opts.Version),
+	}
+	for _, name := range slices.Sorted(maps.Keys(opts.Config.Attributes)) {
+		attributes = append(attributes, attribute.String(name, opts.Config.Attributes[name]))
+	}
+	return resource.NewSchemaless(attributes...)
 }
 
 func sampler(cfg config.Tracing) sdk.Sampler {
@@ -79,31 +89,31 @@ func sampler(cfg config.Tracing) sdk.Sampler {
 	}
 }
 
-// How long the last spans may take at the end of the process, and how long it
-// may take to drop them then.
+// The time for the last spans when the process ends: first to send them, then
+// to end the posts that still run.
 const (
-	farewell = 2500 * time.Millisecond
-	giveUp   = 500 * time.Millisecond
+	flushTimeout = 2500 * time.Millisecond
+	abortTimeout = 500 * time.Millisecond
 )
 
-// Shutdown sends what waits, and drops what has not been sent after two and a
-// half seconds. Nothing is logged any more when it has returned.
+// Shutdown exports the spans in the queue, and drops those that have not been
+// sent after two and a half seconds. Nothing is logged after it has returned.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	defer time.AfterFunc(farewell, t.exporter.stop).Stop()
+	defer time.AfterFunc(flushTimeout, t.exporter.stop).Stop()
 	defer t.exporter.stop()
-	ctx, cancel := context.WithTimeout(ctx, farewell+giveUp)
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout+abortTimeout)
 	defer cancel()
 	return t.provider.Shutdown(ctx)
 }
 
-// Lost counts the spans that no collector has got: too many waited, or it did
-// not take them.
+// Lost counts the spans that did not reach a collector: the queue was full, or
+// the collector did not accept them.
 func (t *Tracer) Lost() int64 {
 	if t == nil {
 		return 0
 	}
-	return t.waiting.dropped.Load() + t.exporter.lost.Load()
+	return t.queue.dropped.Load() + t.exporter.lost.Load()
 }

@@ -17,8 +17,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/encoding/protowire"
+	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"modelgateway/config"
@@ -41,8 +41,8 @@ func begin(t testing.TB, cfg config.Tracing, log io.Writer) *Tracer {
 	return tracer
 }
 
-// one makes the spans of one call, as the gateway does.
-func one(ctx context.Context, t *Tracer, r *http.Request, req *api.ChatRequest) {
+// traceCall makes the spans of one call, as the gateway does.
+func traceCall(ctx context.Context, t *Tracer, r *http.Request, req *api.ChatRequest) {
 	ctx, request := t.Request(ctx, r, "/v1/chat/completions")
 	ctx, chat := t.Chat(ctx, ChatStart{Provider: "openai", Request: req, RequestID: "req_1", KeyID: "key_1"})
 	_, attempt := chat.Attempt(ctx, "openai", req.Model)
@@ -53,7 +53,10 @@ func one(ctx context.Context, t *Tracer, r *http.Request, req *api.ChatRequest) 
 	request.End(http.StatusOK, "req_1")
 }
 
-var usage = api.Usage{PromptTokens: 3, CompletionTokens: 4, PromptTokensDetails: &api.PromptDetails{CachedTokens: 2, CacheWriteTokens: 1}, CompletionTokensDetails: &api.CompletionDetails{ReasoningTokens: 1}}
+var usage = api.Usage{
+	PromptTokens: 3, CompletionTokens: 4, PromptTokensDetails: &api.PromptDetails{CachedTokens: 2, CacheWriteTokens: 1},
+	CompletionTokensDetails: &api.CompletionDetails{ReasoningTokens: 1},
+}
 
 func TestTracingThatIsOffDoesNothing(t *testing.T) {
 	tracer := New(Options{})
@@ -67,7 +70,7 @@ func TestTracingThatIsOffDoesNothing(t *testing.T) {
 	if chatted != ctx || attempted != ctx || requested != ctx || chat.Recording() {
 		t.Error("another context, or a span")
 	}
-	if n := testing.AllocsPerRun(100, func() { one(ctx, tracer, r, req) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { traceCall(ctx, tracer, r, req) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -81,7 +84,7 @@ func waitFor(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func TestSpansThatHaveNoRoomAreDroppedAndCounted(t *testing.T) {
+func TestSpansThatDoNotFitTheQueueAreDroppedAndCounted(t *testing.T) {
 	hold := make(chan struct{})
 	var taken atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -99,11 +102,11 @@ func TestSpansThatHaveNoRoomAreDroppedAndCounted(t *testing.T) {
 		span.End(http.StatusOK, "r")
 	}
 	if n := tracer.Lost(); n != all-8 {
-		t.Errorf("%d lost, of %d with room for 8", n, all)
+		t.Errorf("%d lost, of %d with a queue of 8", n, all)
 	}
 	close(hold)
 	waitFor(t, "the others are sent", func() bool { return taken.Load() == 8 })
-	waitFor(t, "there is room again", func() bool { return tracer.waiting.spans.Load() == 0 })
+	waitFor(t, "the queue is empty", func() bool { return tracer.queue.pending.Load() == 0 })
 	if n := tracer.Lost(); n != all-8 {
 		t.Errorf("%d lost in the end", n)
 	}
@@ -122,9 +125,7 @@ func spans(t testing.TB, body []byte) []*tracepb.Span {
 	return data.ResourceSpans[0].ScopeSpans[0].Spans
 }
 
-func TestAPostIsTriedAgainWhereThatCanDo(t *testing.T) {
-	partial := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
-	rejecting := string(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), partial))
+func TestAPostIsRetriedIfTheCollectorMayAcceptItLater(t *testing.T) {
 	for name, tt := range map[string]struct {
 		statuses []int // of the posts; the last for all others
 		answer   string
@@ -136,7 +137,7 @@ func TestAPostIsTriedAgainWhereThatCanDo(t *testing.T) {
 		"refused":  {statuses: []int{400}, posts: 1, lost: 1},
 		"moved":    {statuses: []int{307}, posts: 1, lost: 1},
 		"our key":  {statuses: []int{401}, posts: 1, lost: 1},
-		"rejected": {statuses: []int{200}, answer: rejecting, posts: 1, lost: 1},
+		"rejected": {statuses: []int{200}, answer: rejecting(t, 1), posts: 1, lost: 1},
 		"nonsense": {statuses: []int{200}, answer: "\xff\xff\xff", posts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +154,7 @@ func TestAPostIsTriedAgainWhereThatCanDo(t *testing.T) {
 			tracer := begin(t, settings(server.URL), io.Discard)
 			_, span := tracer.Request(t.Context(), httptest.NewRequest(http.MethodGet, "/v1/models", nil), "/v1/models")
 			span.End(http.StatusOK, "r")
-			waitFor(t, "it is sent", func() bool { return done.Load() == tt.posts && tracer.waiting.spans.Load() == 0 })
+			waitFor(t, "it is sent", func() bool { return done.Load() == tt.posts && tracer.queue.pending.Load() == 0 })
 			if posts.Load() != tt.posts || tracer.Lost() != tt.lost {
 				t.Errorf("%d posts, %d lost; want %d, %d", posts.Load(), tracer.Lost(), tt.posts, tt.lost)
 			}
@@ -161,14 +162,40 @@ func TestAPostIsTriedAgainWhereThatCanDo(t *testing.T) {
 	}
 }
 
-func TestTheLogIsToldOnceAMinute(t *testing.T) {
+// rejecting is the body of an answer that accepts the post and rejects spans.
+func rejecting(t testing.TB, spans int64) string {
+	t.Helper()
+	body, err := proto.Marshal(&collectorpb.ExportTraceServiceResponse{
+		PartialSuccess: &collectorpb.ExportTracePartialSuccess{RejectedSpans: spans, ErrorMessage: "too old"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func TestOnlyTheRejectedSpansOfABatchAreLost(t *testing.T) {
+	for said, lost := range map[int64]int64{0: 0, 1: 1, 3: 3, 99: 3, -1: 0} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, rejecting(t, said))
+		}))
+		e := newExporter(Options{Config: settings(server.URL), Log: slog.New(slog.DiscardHandler), Now: time.Now}, &countingQueue{})
+		span := tracetest.SpanStub{Name: "n"}.Snapshot()
+		if err := e.ExportSpans(t.Context(), []sdk.ReadOnlySpan{span, span, span}); err != nil || e.lost.Load() != lost {
+			t.Errorf("%d rejected: %v, %d lost", said, err, e.lost.Load())
+		}
+		server.Close()
+	}
+}
+
+func TestFailuresAreLoggedOnceAMinute(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	var log bytes.Buffer
-	e := newExporter(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}, &waiting{})
+	e := newExporter(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}, &countingQueue{})
 	for i, want := range []int{1, 1, 2} {
 		e.failed(5, errors.New("gone"))
 		if n := strings.Count(log.String(), "traces are lost"); n != want {
-			t.Errorf("told %d times after failure %d", n, i+1)
+			t.Errorf("logged %d times after failure %d", n, i+1)
 		}
 		now = now.Add(40 * time.Second)
 	}
@@ -177,7 +204,7 @@ func TestTheLogIsToldOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestShutdownSendsWhatWaitsButNotForEver(t *testing.T) {
+func TestShutdownSendsTheQueueWithinItsDeadline(t *testing.T) {
 	var taken atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -185,7 +212,7 @@ func TestShutdownSendsWhatWaitsButNotForEver(t *testing.T) {
 	}))
 	defer server.Close()
 	frozen := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client disconnects
 		<-r.Context().Done()
 	}))
 	defer frozen.Close()
@@ -200,7 +227,8 @@ func TestShutdownSendsWhatWaitsButNotForEver(t *testing.T) {
 		}
 		began := time.Now()
 		err := tracer.Shutdown(t.Context())
-		if took := time.Since(began); err != nil || took > farewell+giveUp || tracer.Lost() != lost || tracer.waiting.spans.Load() != 0 {
+		took := time.Since(began)
+		if err != nil || took > flushTimeout+abortTimeout || tracer.Lost() != lost || tracer.queue.pending.Load() != 0 {
 			t.Errorf("%v after %v, %d lost", err, took, tracer.Lost())
 		}
 	}
@@ -209,9 +237,9 @@ func TestShutdownSendsWhatWaitsButNotForEver(t *testing.T) {
 	}
 }
 
-// Every kind of value, and what is no UTF-8, arrives as protobuf's own library
-// reads it.
-func TestSpansAreWrittenAsOTLP(t *testing.T) {
+// Every type of value arrives, and invalid UTF-8 is replaced: protobuf refuses a
+// whole message for one such byte.
+func TestSpansAreEncodedAsOTLP(t *testing.T) {
 	state, err := trace.ParseTraceState("a=1")
 	if err != nil {
 		t.Fatal(err)
@@ -222,11 +250,16 @@ func TestSpansAreWrittenAsOTLP(t *testing.T) {
 		Name: "n\xff", SpanContext: of, SpanKind: trace.SpanKindClient, StartTime: at, EndTime: at.Add(time.Second),
 		Parent: trace.NewSpanContext(trace.SpanContextConfig{TraceID: [16]byte{1}, SpanID: [8]byte{3}, Remote: true}),
 		Attributes: []attribute.KeyValue{
-			attribute.String("s", ""), attribute.Bool("b", true), attribute.Int64("i", -1), attribute.Float64("f", 0.5), attribute.StringSlice("l", []string{"", "x"}),
+			attribute.String("s", ""), attribute.Bool("b", true), attribute.Int64("i", -1), attribute.Float64("f", 0.5),
+			attribute.StringSlice("l", []string{"", "x"}),
 		},
 		Events: []sdk.Event{{Name: "e", Time: at}}, DroppedAttributes: 2,
 	}
-	all := spans(t, encode([]sdk.ReadOnlySpan{stub.Snapshot(), stub.Snapshot()}))
+	body, err := newClient(config.Tracing{}).encode(exportRequest([]sdk.ReadOnlySpan{stub.Snapshot(), stub.Snapshot()}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := spans(t, body)
 	if len(all) != 2 {
 		t.Fatal(all)
 	}
@@ -241,7 +274,8 @@ func TestSpansAreWrittenAsOTLP(t *testing.T) {
 		v[a.Key] = strings.ReplaceAll(a.Value.String(), "  ", " ")
 	}
 	for key, want := range map[string]string{
-		"s": `string_value:""`, "b": "bool_value:true", "i": "int_value:-1", "f": "double_value:0.5", "l": `array_value:{values:{string_value:""} values:{string_value:"x"}}`,
+		"s": `string_value:""`, "b": "bool_value:true", "i": "int_value:-1", "f": "double_value:0.5",
+		"l": `array_value:{values:{string_value:""} values:{string_value:"x"}}`,
 	} {
 		if v[key] != want {
 			t.Errorf("%s is %s, not %s", key, v[key], want)
@@ -259,7 +293,8 @@ func TestAttemptsAreNumberedAndCostsAreDollars(t *testing.T) {
 	cfg := settings(server.URL)
 	cfg.ScheduleDelay = time.Hour
 	tracer := begin(t, cfg, io.Discard)
-	one(t.Context(), tracer, httptest.NewRequest(http.MethodPost, "/v1/chat/completions?key=secret", nil), &api.ChatRequest{Model: strings.Repeat("m", 1000)})
+	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions?key=secret", nil)
+	traceCall(t.Context(), tracer, r, &api.ChatRequest{Model: strings.Repeat("m", 1000)})
 	if err := tracer.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +315,7 @@ func TestAttemptsAreNumberedAndCostsAreDollars(t *testing.T) {
 		"SPAN_KIND_INTERNAL gen_ai.usage.cache_read.input_tokens":     "int_value:2",
 		"SPAN_KIND_INTERNAL gen_ai.usage.cache_creation.input_tokens": "int_value:1",
 		"SPAN_KIND_INTERNAL gen_ai.usage.reasoning.output_tokens":     "int_value:1",
-		"SPAN_KIND_CLIENT gen_ai.usage.input_tokens":                  "", // what sums them up would count them twice
+		"SPAN_KIND_CLIENT gen_ai.usage.input_tokens":                  "", // a sum over all spans would count them twice
 	} {
 		if v[key] != want {
 			t.Errorf("%s is %s, not %s", key, v[key], want)
@@ -304,9 +339,10 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			tracer := begin(b, bb.cfg, io.Discard)
-			ctx, r, req := context.Background(), httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil), &api.ChatRequest{Model: "gpt-4"}
+			ctx, req := context.Background(), &api.ChatRequest{Model: "gpt-4"}
+			r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil)
 			for b.Loop() {
-				one(ctx, tracer, r, req)
+				traceCall(ctx, tracer, r, req)
 			}
 		})
 	}
