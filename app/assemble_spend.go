@@ -56,7 +56,7 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 	stat := func(read func(ledger.Stats) int64) func() float64 {
 		return func() float64 { return float64(read(g.ledger.Stats())) }
 	}
-	parts := metrics.Parts{
+	parts := metrics.Sources{
 		Version:     Version(),
 		ProviderUp:  chat.Service.Router.Upstreams.Up,
 		CircuitOpen: chat.Service.Router.Upstreams.CircuitsOpen,
@@ -80,9 +80,9 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 		parts.BudgetLimit = fixed(dollars(all.Limit))
 		parts.BudgetLeft = func() float64 { return dollars(g.budgets.Left(*all)) }
 	}
-	g.metrics.WatchParts(parts)
+	g.metrics.Register(parts)
 	if g.tracer != nil {
-		g.metrics.WatchCounter("trace_spans_lost_total", "Spans that were not taken by the collector, or found no room.", func() float64 { return float64(g.tracer.Lost()) })
+		g.metrics.CounterFunc("trace_spans_lost_total", "Spans that were not taken by the collector, or found no room.", func() float64 { return float64(g.tracer.Lost()) })
 	}
 }
 

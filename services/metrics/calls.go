@@ -4,29 +4,29 @@ import (
 	"time"
 )
 
-// The outcomes of a call of a provider.
+// The outcomes of a call to a provider.
 const (
-	OK       = "ok"       // a whole answer, or the beginning of a stream
-	Failed   = "failed"   // speaks against the provider
-	Refused  = "refused"  // speaks against the request, or names a limit
-	Canceled = "canceled" // the client left first
+	OK       = "ok"       // a complete answer, or the beginning of a stream
+	Failed   = "failed"   // a fault of the provider
+	Refused  = "refused"  // a fault of the request, or a rate limit
+	Canceled = "canceled" // the client disconnected first
 )
 
-// Called counts a call of a provider, and how long it was waited for.
+// Called counts a call to a provider and the time until its answer.
 func (m *Metrics) Called(provider, model, outcome string, waited time.Duration) {
 	if m == nil {
 		return
 	}
-	t := m.calls.of(provider, model)
-	t.attempts[place(attempts[:], outcome)].Add(1)
-	t.from.wait.Observe(waited.Seconds())
+	c := m.models.of(provider, model)
+	c.upstreamCalls[index(upstreamOutcomes[:], outcome)].Inc()
+	c.provider.upstreamWait.Observe(waited.Seconds())
 }
 
-// CallFacts are what is counted of a call that was admitted and has ended. The
-// tokens and the cost are as in models.Call.
+// CallFacts describe a call that was admitted and has ended. The tokens and
+// the cost are as in models.Call.
 type CallFacts struct {
 	Provider string // that answered, or was tried last
-	Model    string // the catalogue's id of the model that did; never what a client wrote
+	Model    string // that answered, or was tried last: the catalogue's id, never the client's text
 	Outcome  string // one of models' Outcome constants
 	Stream   bool
 
@@ -40,47 +40,47 @@ type CallFacts struct {
 	Cost             int64 // micro-dollars
 
 	// From the request to the first byte of an answer that was sent to the
-	// client; 0 = there was none. An error is no answer.
+	// client; 0 = none was sent. An error is no answer.
 	FirstToken time.Duration
-	Overhead   time.Duration // until something was sent, but for the waits for providers; 0 = unknown
+	Overhead   time.Duration // until the first byte was sent, without the waits for providers; 0 = unknown
 	Gaps       *Gaps         // of the stream, only read; nil = none
 }
 
-// Ended counts a call at its end. An outcome that is none of the constants is
-// counted as an internal error.
+// Ended counts a call at its end. An unknown outcome is counted as an internal
+// error.
 func (m *Metrics) Ended(f CallFacts) {
 	if m == nil {
 		return
 	}
-	t := m.calls.of(f.Provider, f.Model)
-	t.endings[place(endings[:], f.Outcome)].Add(1)
+	c := m.models.of(f.Provider, f.Model)
+	c.calls[index(callOutcomes[:], f.Outcome)].Inc()
 	for i, n := range [len(tokenTypes)]int64{f.InputTokens, f.OutputTokens, f.CachedTokens, f.CacheWriteTokens, f.ReasoningTokens} {
 		if n > 0 {
-			t.tokens[i].Add(n)
+			c.tokens[i].Add(float64(n))
 		}
 	}
 	if f.Cost > 0 {
-		t.cost.Add(f.Cost)
+		c.microDollars.Add(f.Cost)
 	}
 	if f.Estimated {
-		t.estimated.Add(1)
+		c.estimated.Inc()
 	}
 	if !f.Priced {
-		t.unpriced.Add(1)
+		c.unpriced.Inc()
 	}
 	if f.Stream && f.FirstToken > 0 {
-		t.from.firstToken.Observe(f.FirstToken.Seconds())
+		c.provider.firstToken.Observe(f.FirstToken.Seconds())
 	}
 	if f.Overhead > 0 {
-		t.from.overhead.Observe(f.Overhead.Seconds())
+		c.provider.overhead.Observe(f.Overhead.Seconds())
 	}
 	if f.Gaps != nil {
-		t.from.gaps.add(f.Gaps)
+		c.provider.gaps.add(f.Gaps)
 	}
 }
 
-// place is where value stands in values; the last where it does not.
-func place(values []string, value string) int {
+// index returns the position of a value in values, or the last one.
+func index(values []string, value string) int {
 	for i, v := range values {
 		if v == value {
 			return i

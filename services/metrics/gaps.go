@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gapBounds are the upper bounds of what Gaps counts apart.
-var gapBounds = [...]time.Duration{
+// gapBuckets are the upper bounds of the buckets of Gaps.
+var gapBuckets = [...]time.Duration{
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
 	10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
@@ -16,29 +16,37 @@ var gapBounds = [...]time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute,
 }
 
-// Gaps are the waits between the pieces of one stream, which are too many to be
-// counted where all streams meet: the stream counts them for itself and hands
-// them to Ended. The zero Gaps has none; it is used by one goroutine at a time.
+// Gaps are the waits between the pieces of one stream. A stream counts its own
+// and hands them to Ended, because a shared histogram would cost more with each
+// piece: docs/adr/0021 has the figures. The zero value has no gaps. Only one
+// goroutine at a time may use it.
 type Gaps struct {
-	counts [len(gapBounds) + 1]uint32 // the last: longer than all bounds
+	counts [len(gapBuckets) + 1]uint32 // the last one: longer than all bounds
 	sum    time.Duration
 }
 
 // Add counts one wait.
 func (g *Gaps) Add(wait time.Duration) {
 	i := 0
-	for i < len(gapBounds) && wait > gapBounds[i] {
+	for i < len(gapBuckets) && wait > gapBuckets[i] {
 		i++
 	}
 	g.counts[i]++
 	g.sum += max(wait, 0)
 }
 
-// gapSum are the gaps of all streams that have ended.
+// gapSum collects the gaps of a provider's streams that have ended, as a
+// histogram in seconds.
 type gapSum struct {
+	desc   *prometheus.Desc
 	mu     sync.Mutex
-	counts [len(gapBounds) + 1]uint64
+	counts [len(gapBuckets) + 1]uint64
 	sum    time.Duration
+}
+
+func newGapSum(provider string) *gapSum {
+	const help = "Waits for the next piece of a stream, after its first one."
+	return &gapSum{desc: prometheus.NewDesc(namespace+"_stream_gap_seconds", help, nil, prometheus.Labels{"provider": provider})}
 }
 
 func (s *gapSum) add(g *Gaps) {
@@ -50,15 +58,18 @@ func (s *gapSum) add(g *Gaps) {
 	s.sum += g.sum
 }
 
-// histogram is how they stand, in seconds.
-func (s *gapSum) histogram(desc *prometheus.Desc, labels ...string) prometheus.Metric {
+// Describe implements prometheus.Collector.
+func (s *gapSum) Describe(out chan<- *prometheus.Desc) { out <- s.desc }
+
+// Collect implements prometheus.Collector.
+func (s *gapSum) Collect(out chan<- prometheus.Metric) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	upTo, all := make(map[float64]uint64, len(gapBounds)), uint64(0)
-	for i, bound := range gapBounds {
-		all += s.counts[i]
-		upTo[bound.Seconds()] = all
+	cumulative, count := make(map[float64]uint64, len(gapBuckets)), uint64(0)
+	for i, bound := range gapBuckets {
+		count += s.counts[i]
+		cumulative[bound.Seconds()] = count
 	}
-	all += s.counts[len(gapBounds)]
-	return prometheus.MustNewConstHistogram(desc, all, s.sum.Seconds(), upTo, labels...)
+	count += s.counts[len(gapBuckets)]
+	out <- prometheus.MustNewConstHistogram(s.desc, count, s.sum.Seconds(), cumulative)
 }

@@ -12,7 +12,7 @@ import (
 // Prometheus' own histogram counts the same waits.
 func TestGapsAreCountedAsAHistogramDoes(t *testing.T) {
 	var bounds []float64
-	for _, b := range gapBounds {
+	for _, b := range gapBuckets {
 		bounds = append(bounds, b.Seconds())
 	}
 	want := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "gaps", Buckets: bounds})
@@ -24,9 +24,9 @@ func TestGapsAreCountedAsAHistogramDoes(t *testing.T) {
 			wait := time.Duration(random.ExpFloat64() * float64(time.Second))
 			switch random.IntN(5) {
 			case 0:
-				wait = gapBounds[random.IntN(len(gapBounds))]
+				wait = gapBuckets[random.IntN(len(gapBuckets))]
 			case 1:
-				wait = gapBounds[random.IntN(len(gapBounds))] + 1
+				wait = gapBuckets[random.IntN(len(gapBuckets))] + 1
 			case 2:
 				wait = 0
 			}
@@ -36,14 +36,17 @@ func TestGapsAreCountedAsAHistogramDoes(t *testing.T) {
 		m.Ended(CallFacts{Provider: "openai", Gaps: &gaps})
 	}
 	var a, b dto.Metric
-	if err := m.calls.providers["openai"].gaps.histogram(m.calls.gaps, "openai").Write(&a); err != nil {
+	collected := make(chan prometheus.Metric, 1)
+	m.models.providers["openai"].gaps.Collect(collected)
+	if err := (<-collected).Write(&a); err != nil {
 		t.Fatal(err)
 	}
 	if err := want.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	got, ok := a.GetHistogram(), b.GetHistogram()
-	if got.GetSampleCount() != ok.GetSampleCount() || got.GetSampleSum()-ok.GetSampleSum() > 1e-6 || ok.GetSampleSum()-got.GetSampleSum() > 1e-6 {
+	difference := got.GetSampleSum() - ok.GetSampleSum()
+	if got.GetSampleCount() != ok.GetSampleCount() || difference > 1e-6 || difference < -1e-6 {
 		t.Errorf("%v\nwant %v", got, ok)
 	}
 	for i, bucket := range ok.GetBucket() {

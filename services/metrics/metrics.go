@@ -1,6 +1,6 @@
 // Package metrics counts what the gateway does, for Prometheus. The values of
-// every label come from the gateway's own tables, never from a request, so that
-// nobody can make it remember more than there are routes, models and statuses.
+// all labels come from the gateway's own tables and never from a request, so
+// that the number of series is bounded by the routes, models and statuses.
 package metrics
 
 import (
@@ -15,9 +15,10 @@ import (
 	"modelgateway/models/catalog"
 )
 
-const space = "modelgateway"
+const namespace = "modelgateway"
 
-// Metrics are the gateway's. The methods of a nil *Metrics count nothing.
+// Metrics are the metrics of one gateway. The methods of a nil *Metrics do
+// nothing.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -25,7 +26,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec   // route, status
 	duration *prometheus.HistogramVec // route
 
-	calls *tallies // everything by provider and model
+	models *vectors // everything by provider and model
 
 	retries   *prometheus.CounterVec // provider
 	hedges    *prometheus.CounterVec // provider
@@ -35,48 +36,55 @@ type Metrics struct {
 
 // New makes metrics with a registry of their own.
 func New() *Metrics {
+	registry := prometheus.NewRegistry()
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: space, Name: "http_requests_in_flight", Help: "Requests being answered now."}),
-		requests: counter("http_requests_total", "Requests answered, by route and status.", "route", "status"),
-		duration: histogram("http_request_duration_seconds", "Time from a request's header to the end of its answer.", waits, "route"),
-		calls:    newTallies(),
+		registry: registry,
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "http_requests_in_flight", Help: "HTTP requests that are being answered now.",
+		}),
+		requests: counter("http_requests_total", "HTTP requests answered, by route and status.", "route", "status"),
+		duration: histogram("http_request_duration_seconds", "Time from the header of a request to the end of its answer.",
+			waitBuckets, "route"),
+		models: newVectors(registry),
 
-		retries:   counter("upstream_retries_total", "Calls of providers that were made again after a failure.", "provider"),
-		hedges:    counter("upstream_hedges_total", "Second calls made because the first took long, by the provider of the first.", "provider"),
-		fallbacks: counter("fallbacks_total", "Requests that another model answered, by the model asked and the one that answered.", "model", "served"),
-		refusals:  counter("limit_refusals_total", "Requests that a limit of their key, or of the gateway, refused.", "limit"),
+		retries: counter("upstream_retries_total", "Calls to providers that were repeated after a failure.", "provider"),
+		hedges: counter("upstream_hedges_total", "Second calls that were made because the first one was slow, by the provider of the first one.",
+			"provider"),
+		fallbacks: counter("fallbacks_total", "Requests that a fallback model answered, by the requested model and the one that answered.",
+			"model", "served"),
+		refusals: counter("limit_refusals_total", "Requests that were refused by a limit of their key or of the gateway.", "limit"),
 	}
-	for _, limit := range Limits() { // so that the first is seen as one more, not as a beginning
+	// Series begin at 0: Prometheus would not see an increase in one that begins at 1.
+	for _, limit := range Limits() {
 		m.refusals.WithLabelValues(limit)
 	}
 	for _, provider := range catalog.Providers() {
 		m.retries.WithLabelValues(provider)
 		m.hedges.WithLabelValues(provider)
 	}
-	m.registry.MustRegister(m.inFlight, m.requests, m.duration, m.calls, m.retries, m.hedges, m.fallbacks, m.refusals,
+	registry.MustRegister(m.inFlight, m.requests, m.duration, m.retries, m.hedges, m.fallbacks, m.refusals,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// waits are bounds in seconds for what may take from a millisecond to minutes.
-var waits = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}
+// waitBuckets are bounds in seconds for times from a millisecond to minutes.
+var waitBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}
 
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: space, Name: name, Help: help}, labels)
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 }
 
-func histogram(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: space, Name: name, Help: help, Buckets: bounds}, labels)
+func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// Handler answers with all of them in Prometheus' format. A figure that cannot
-// be had is left out, and takes none of the others with it.
+// Handler answers with all metrics in Prometheus' format. A metric that cannot
+// be read is left out; the others are answered.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-// Begin counts a request in, until Done.
+// Begin counts a request as in flight, until Done.
 func (m *Metrics) Begin() {
 	if m != nil {
 		m.inFlight.Inc()
@@ -93,8 +101,7 @@ func (m *Metrics) Done(route string, status int, took time.Duration) {
 	m.duration.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// statusText is the number of a status; the few that most answers have are not
-// made anew.
+// statusText formats a status. The most frequent ones need no allocation.
 func statusText(status int) string {
 	switch status {
 	case http.StatusOK:
@@ -108,21 +115,22 @@ func statusText(status int) string {
 	}
 }
 
-// Retried counts a call that is made again.
+// Retried counts a call to a provider that is repeated.
 func (m *Metrics) Retried(provider string) {
 	if m != nil {
 		m.retries.WithLabelValues(provider).Inc()
 	}
 }
 
-// Hedged counts a second call beside a slow first.
+// Hedged counts a second call that is made beside a slow first one.
 func (m *Metrics) Hedged(provider string) {
 	if m != nil {
 		m.hedges.WithLabelValues(provider).Inc()
 	}
 }
 
-// FellBack counts a request that another model answered, if one did.
+// FellBack counts a request that the fallback model served answered. It does
+// nothing when served is empty.
 func (m *Metrics) FellBack(model, served string) {
 	if m != nil && served != "" {
 		m.fallbacks.WithLabelValues(model, served).Inc()
@@ -133,10 +141,10 @@ func (m *Metrics) FellBack(model, served string) {
 const (
 	LimitRequests      = "requests" // a minute
 	LimitTokens        = "tokens"   // a minute
-	LimitParallel      = "parallel" // calls at once
+	LimitParallel      = "parallel" // calls in flight
 	LimitBudget        = "budget"   // of the key
 	LimitGatewayBudget = "gateway_budget"
-	LimitModel         = "model" // one that the key may not ask for
+	LimitModel         = "model" // the key does not allow the model
 )
 
 // Limits lists them.

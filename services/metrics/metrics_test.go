@@ -13,9 +13,9 @@ import (
 	"modelgateway/models"
 )
 
-// figures are all samples of m, by name and labels; of a histogram its count
+// samples are all samples of m, by name and labels; of a histogram its count
 // and its sum.
-func figures(t testing.TB, m *Metrics) map[string]float64 {
+func samples(t testing.TB, m *Metrics) map[string]float64 {
 	t.Helper()
 	families, err := m.registry.Gather()
 	if err != nil {
@@ -44,7 +44,8 @@ func figures(t testing.TB, m *Metrics) map[string]float64 {
 	return all
 }
 
-// changes are the figures that are not as they were, with what was added.
+// changes are the samples of the gateway's own metrics that differ, with the
+// difference.
 func changes(before, after map[string]float64) map[string]float64 {
 	all := map[string]float64{}
 	for name, n := range after {
@@ -55,11 +56,11 @@ func changes(before, after map[string]float64) map[string]float64 {
 	return all
 }
 
-// everything is a Metrics with a sample of each of its figures.
+// everything is a Metrics with a sample of each metric.
 func everything(t testing.TB) *Metrics {
 	t.Helper()
 	m := New()
-	p := Parts{Version: "v1.2.3"}
+	p := Sources{Version: "v1.2.3"}
 	v := reflect.ValueOf(&p).Elem()
 	for i := range v.NumField() {
 		switch field := v.Field(i).Addr().Interface().(type) {
@@ -72,7 +73,7 @@ func everything(t testing.TB) *Metrics {
 			t.Fatalf("%T", field)
 		}
 	}
-	m.WatchParts(p)
+	m.Register(p)
 	m.Begin()
 	m.Done("/x", 200, time.Second)
 	m.Called("openai", "a", OK, time.Second)
@@ -85,7 +86,7 @@ func everything(t testing.TB) *Metrics {
 	return m
 }
 
-func TestNamesAndUnitsAreAsPrometheusWantsThem(t *testing.T) {
+func TestNamesAndUnitsFollowPrometheusConventions(t *testing.T) {
 	m := everything(t)
 	families, err := m.registry.Gather()
 	if err != nil {
@@ -112,33 +113,33 @@ func TestNamesAndUnitsAreAsPrometheusWantsThem(t *testing.T) {
 		}
 	}
 	if ours != 37 {
-		t.Errorf("%d figures of our own", ours)
+		t.Errorf("%d metrics of our own", ours)
 	}
 }
 
-// The registry does not look whether collectors keep to what they announced;
-// this one does.
+// A pedantic registry checks that collectors collect what they describe; the
+// usual one does not.
 func TestCollectorsKeepToWhatTheyDescribe(t *testing.T) {
 	m := everything(t)
 	strict := prometheus.NewPedanticRegistry()
-	strict.MustRegister(m.calls, &watched{figure{prometheus.GaugeValue, "a", "b", "c"},
-		prometheus.NewDesc("a", "b", []string{"c"}, nil), func() map[string]float64 { return map[string]float64{"x": 1, "\xff": 2} }})
+	strict.MustRegister(m.models.providers["openai"].gaps, &gaugeVecFunc{prometheus.NewDesc("a", "b", []string{"c"}, nil),
+		func() map[string]float64 { return map[string]float64{"x": 1, "\xff": 2} }})
 	if _, err := strict.Gather(); err != nil {
 		t.Error(err)
 	}
 }
 
-// Else Prometheus would take the first for the beginning, and see no increase.
-func TestRareCountersBeginAtNothing(t *testing.T) {
+// Prometheus would see no increase in a series that begins at 1.
+func TestRareCountersBeginAtZero(t *testing.T) {
 	m := New()
 	for _, name := range []string{"upstream_retries_total{gemini}", "upstream_hedges_total{gemini}"} {
-		if n, there := figures(t, m)[name]; !there || n != 0 {
+		if n, there := samples(t, m)[name]; !there || n != 0 {
 			t.Errorf("%s: %v, %v", name, n, there)
 		}
 	}
 	m.Limited(LimitTokens)
 	m.Limited(LimitTokens)
-	got := figures(t, m)
+	got := samples(t, m)
 	for _, limit := range []string{"requests", "tokens", "parallel", "budget", "gateway_budget", "model"} {
 		n, there := got["limit_refusals_total{"+limit+"}"]
 		if want := map[bool]float64{true: 2}[limit == "tokens"]; !there || n != want {
@@ -147,7 +148,7 @@ func TestRareCountersBeginAtNothing(t *testing.T) {
 	}
 }
 
-func TestNobodyCountsNothing(t *testing.T) {
+func TestNilMetricsDoNothing(t *testing.T) {
 	var m *Metrics
 	m.Begin()
 	m.Done("/", 200, 1)
@@ -157,6 +158,6 @@ func TestNobodyCountsNothing(t *testing.T) {
 	m.Hedged("a")
 	m.FellBack("a", "b")
 	m.Limited(LimitModel)
-	m.Watch("a", "b", nil)
-	m.WatchParts(Parts{})
+	m.GaugeFunc("a", "b", nil)
+	m.Register(Sources{})
 }

@@ -7,8 +7,8 @@ import (
 	"modelgateway/models"
 )
 
-// aCall is what a usual stream tells.
-func aCall(gaps *Gaps) CallFacts {
+// streamFacts are the facts of a usual stream.
+func streamFacts(gaps *Gaps) CallFacts {
 	return CallFacts{
 		Provider: "anthropic", Model: "claude-haiku-4-5-20251001", Outcome: models.OutcomeOK, Stream: true,
 		InputTokens: 1200, CachedTokens: 800, OutputTokens: 300, ReasoningTokens: 100, Priced: true, Cost: 2100,
@@ -16,12 +16,12 @@ func aCall(gaps *Gaps) CallFacts {
 	}
 }
 
-func TestAllocationsOfWhatIsCounted(t *testing.T) {
+func TestCountingDoesNotAllocate(t *testing.T) {
 	m := New()
 	ended := func() {
 		var gaps Gaps
 		gaps.Add(20 * time.Millisecond)
-		m.Ended(aCall(&gaps))
+		m.Ended(streamFacts(&gaps))
 	}
 	called := func() { m.Called("anthropic", "claude-haiku-4-5-20251001", OK, 700*time.Millisecond) }
 	for name, count := range map[string]func(){"ended": ended, "called": called, "limited": func() { m.Limited(LimitTokens) }} {
@@ -37,7 +37,7 @@ func BenchmarkEnded(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var gaps Gaps
-		m.Ended(aCall(&gaps))
+		m.Ended(streamFacts(&gaps))
 	}
 }
 
@@ -47,7 +47,7 @@ func BenchmarkEndedParallel(b *testing.B) {
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
 			var gaps Gaps
-			m.Ended(aCall(&gaps))
+			m.Ended(streamFacts(&gaps))
 		}
 	})
 }
@@ -68,7 +68,7 @@ func BenchmarkGap(b *testing.B) {
 	}
 }
 
-func BenchmarkLook(b *testing.B) {
+func BenchmarkScrape(b *testing.B) {
 	m := New()
 	for _, model := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"} {
 		m.Ended(CallFacts{Provider: "openai", Model: model, Outcome: models.OutcomeOK})

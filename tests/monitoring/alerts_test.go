@@ -28,7 +28,7 @@ import (
 func served(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	m := metrics.New()
-	parts := metrics.Parts{Version: "v1"}
+	parts := metrics.Sources{Version: "v1"}
 	v := reflect.ValueOf(&parts).Elem()
 	for i := range v.NumField() {
 		switch part := v.Field(i).Addr().Interface().(type) {
@@ -38,7 +38,7 @@ func served(t *testing.T) map[string]*dto.MetricFamily {
 			*part = func() map[string]float64 { return map[string]float64{"one": 1} }
 		}
 	}
-	m.WatchParts(parts)
+	m.Register(parts)
 	m.Done("/", 200, time.Second)
 	m.Retried("openai")
 	m.Hedged("openai")
