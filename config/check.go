@@ -5,47 +5,47 @@ import (
 	"slices"
 )
 
-// complete fills in the defaults that depend on other settings.
+// complete sets the defaults that depend on other settings.
 func (l *loader) complete() {
-	if !l.given("PUBLIC_URL") {
+	if !l.isSet("PUBLIC_URL") {
 		l.PublicURL = fmt.Sprintf("http://localhost:%d", l.Port)
 	}
-	if !l.given("IDP_PROVIDER") {
+	if !l.isSet("IDP_PROVIDER") {
 		l.IDP.Name = "google"
-		if l.given("IDP_ISSUER") {
+		if l.isSet("IDP_ISSUER") {
 			l.IDP.Name = "oidc"
 		}
 	}
-	if !l.given("GEMINI_API_KEY") {
+	if !l.isSet("GEMINI_API_KEY") {
 		l.Gemini.Keys = l.googleKeys
 	}
 }
 
-// check holds the settings against each other. What could not be read has its
-// fault already and gets no second one here.
+// check reports settings that contradict each other. A setting that could not
+// be read has a fault already and gets no second one here.
 func (l *loader) check() {
 	l.checkSigning()
 	l.checkIDP()
 	l.checkTracing()
-	if l.given("GEMINI_API_KEY") && l.googleKeys != nil && l.Gemini.Keys != nil && !sameSecrets(l.Gemini.Keys, l.googleKeys) {
+	if l.isSet("GEMINI_API_KEY") && l.googleKeys != nil && l.Gemini.Keys != nil && !sameSecrets(l.Gemini.Keys, l.googleKeys) {
 		l.fault("GEMINI_API_KEY and GOOGLE_API_KEY are both set and differ: keep one")
 	}
 	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GEMINI_BASE_URL"} {
-		if l.Simulator && l.given(name) {
+		if l.Simulator && l.isSet(name) {
 			l.fault("SIMULATOR: not together with %s: the simulator plays all three providers", name)
 		}
 	}
 }
 
 func (l *loader) checkSigning() {
-	if l.RequireAuth && !l.given("JWT_SECRET") {
-		l.fault("JWT_SECRET: missing, and REQUIRE_AUTH=true needs it")
+	if l.RequireAuth && !l.isSet("JWT_SECRET") {
+		l.fault("JWT_SECRET: missing, but required by REQUIRE_AUTH=true")
 	}
-	if !l.given("JWT_SECRET_PREVIOUS") {
+	if !l.isSet("JWT_SECRET_PREVIOUS") {
 		return
 	}
-	if !l.given("JWT_SECRET") {
-		l.fault("JWT_SECRET_PREVIOUS: only together with JWT_SECRET")
+	if !l.isSet("JWT_SECRET") {
+		l.fault("JWT_SECRET_PREVIOUS: set without JWT_SECRET")
 	}
 	if !l.JWTSecret.IsZero() && l.JWTSecret.Reveal() == l.JWTSecretPrevious.Reveal() {
 		l.fault("JWT_SECRET_PREVIOUS: the same as JWT_SECRET, so nothing was rotated")
@@ -53,17 +53,17 @@ func (l *loader) checkSigning() {
 }
 
 func (l *loader) checkIDP() {
-	if l.given("IDP_CLIENT_ID") && !l.given("IDP_CLIENT_SECRET") {
-		l.fault("IDP_CLIENT_SECRET: missing, and IDP_CLIENT_ID needs it")
+	if l.isSet("IDP_CLIENT_ID") && !l.isSet("IDP_CLIENT_SECRET") {
+		l.fault("IDP_CLIENT_SECRET: missing, but required by IDP_CLIENT_ID")
 	}
-	if l.given("IDP_CLIENT_SECRET") && !l.given("IDP_CLIENT_ID") {
-		l.fault("IDP_CLIENT_ID: missing, and IDP_CLIENT_SECRET needs it")
+	if l.isSet("IDP_CLIENT_SECRET") && !l.isSet("IDP_CLIENT_ID") {
+		l.fault("IDP_CLIENT_ID: missing, but required by IDP_CLIENT_SECRET")
 	}
-	if l.IDP.Name == "oidc" && !l.given("IDP_ISSUER") {
-		l.fault("IDP_ISSUER: missing, and IDP_PROVIDER=oidc needs it")
+	if l.IDP.Name == "oidc" && !l.isSet("IDP_ISSUER") {
+		l.fault("IDP_ISSUER: missing, but required by IDP_PROVIDER=oidc")
 	}
-	if l.given("IDP_ISSUER") && l.IDP.Name != "" && l.IDP.Name != "oidc" {
-		l.fault("IDP_ISSUER: only for IDP_PROVIDER=oidc")
+	if l.isSet("IDP_ISSUER") && l.IDP.Name != "" && l.IDP.Name != "oidc" {
+		l.fault("IDP_ISSUER: allowed only with IDP_PROVIDER=oidc")
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package config reads the gateway's settings once, at start, into one typed
-// value. Every setting, with its default and what it accepts, is one line of
-// the table in this file.
+// value. Each setting, with its default and its format, is one entry of a table:
+// here, in spend.go or in otel.go.
 package config
 
 import (
@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Config is what the operator decided. It is passed by value and never
-// changed, its slices included.
+// Config has all settings. It is passed by value and never changed, its slices
+// included.
 type Config struct {
 	Host      string // empty: all interfaces
-	Port      int    // 0: any free one
+	Port      int    // 0: a free one is chosen
 	PublicURL string // without a trailing slash
 
 	DatabaseURL Secret // postgres://, postgresql:// or sqlite:PATH
-	RedisURL    Secret // unset: everything stays inside this process
+	RedisURL    Secret // unset: this process keeps its state for itself
 
 	RequireAuth         bool
-	JWTSecret           Secret // unset: the caller makes a random one; never with RequireAuth
+	JWTSecret           Secret // unset: the caller generates one; always set with RequireAuth
 	JWTSecretPrevious   Secret
 	JWTExpiry           time.Duration
-	AllowedEmailDomains []string // in lower case; none: all
+	AllowedEmailDomains []string // in lower case; empty: all
 	IDP                 IDP
 
 	OpenAI    Provider
@@ -37,21 +37,21 @@ type Config struct {
 	ModelDiscovery       bool
 	ModelRedirectRetired bool
 
-	RateLimitRPM       int            // 0: off
-	AuthRateLimitRPM   int            // 0: off
-	TrustedProxies     []netip.Prefix // masked; none: X-Forwarded-For is never believed
-	CORSAllowedOrigins []string       // as browsers send them, or only "*"; none: CORS is off
+	RateLimitRPM       int            // a caller; 0: off
+	AuthRateLimitRPM   int            // an address; 0: off
+	TrustedProxies     []netip.Prefix // masked; empty: X-Forwarded-For is ignored
+	CORSAllowedOrigins []string       // as browsers send them, or only "*"; empty: CORS is off
 
-	Fallbacks  map[string][]string // by model: which others stand in for it, in this order
+	Fallbacks  map[string][]string // the fallback models of a model, in the order of the attempts
 	MaxRetries int                 // of one model for one request
 	HedgeAfter time.Duration       // 0: off
 
 	Spend Spend
 
 	MaxRequestBytes      int64
-	MaxInFlight          int   // calls, of all callers
-	MaxInFlightPerCaller int   // calls
-	MaxInFlightBytes     int64 // of the bodies of all calls
+	MaxInFlight          int   // calls of all callers
+	MaxInFlightPerCaller int   // calls of one caller
+	MaxInFlightBytes     int64 // request bodies of all calls
 
 	UpstreamTimeout   time.Duration
 	StreamFirstToken  time.Duration
@@ -63,7 +63,7 @@ type Config struct {
 	LogLevel  slog.Level
 	LogFormat string // LogAuto, LogText or LogJSON
 
-	MetricsToken Secret // unset: anybody may look at /metrics
+	MetricsToken Secret // unset: /metrics needs no credential
 
 	Tracing Tracing
 }
@@ -90,27 +90,31 @@ const (
 	LogJSON = "json"
 )
 
-// table is every setting: its name, its default as it would be written in the
-// environment, where it goes and what it accepts, and what it means.
+// table lists the settings: the name, the default as it would be written in the
+// environment, the format with its destination, and the description.
 func (l *loader) table() []row {
 	return append([]row{
-		plain("PORT", "8080", whole(&l.Port, 0, 65535), "Port to listen on; 0 takes any free one"),
+		plain("PORT", "8080", whole(&l.Port, 0, 65535), "Port to listen on; 0 chooses a free one"),
 		plain("HOST", "", host(&l.Host), "Address or name to listen on; all interfaces when empty"),
-		plain("PUBLIC_URL", "", httpURL(&l.PublicURL), "Where browsers reach the gateway; http://localhost:PORT when empty"),
+		plain("PUBLIC_URL", "", httpURL(&l.PublicURL), "URL of the gateway for browsers; http://localhost:PORT when empty"),
 
-		secret("DATABASE_URL", "sqlite:./data/gateway.db", database(&l.DatabaseURL), "Where users and keys are kept"),
-		secret("REDIS_URL", "", redis(&l.RedisURL), "Shares limits, revocations and login state between replicas; kept in the process when empty"),
+		secret("DATABASE_URL", "sqlite:./data/gateway.db", database(&l.DatabaseURL), "Database of users, keys and usage"),
+		secret("REDIS_URL", "", redis(&l.RedisURL),
+			"Redis that shares limits, revocations and login state between replicas; each replica has its own when empty"),
 
 		plain("REQUIRE_AUTH", "false", boolean(&l.RequireAuth), "Whether every call to /v1 needs a credential"),
-		secret("JWT_SECRET", "", signing(&l.JWTSecret), "Signs login tokens; required with REQUIRE_AUTH=true, else random for each start when empty"),
-		secret("JWT_SECRET_PREVIOUS", "", signing(&l.JWTSecretPrevious), "Still accepted while JWT_SECRET is being rotated"),
+		secret("JWT_SECRET", "", signing(&l.JWTSecret),
+			"Secret that signs login tokens; required with REQUIRE_AUTH=true, otherwise random at each start when empty"),
+		secret("JWT_SECRET_PREVIOUS", "", signing(&l.JWTSecretPrevious), "Former JWT_SECRET, still accepted while the secret is rotated"),
 		plain("JWT_EXPIRY_SECONDS", "86400", seconds(&l.JWTExpiry, 1, 31536000), "Lifetime of a login token"),
-		plain("ALLOWED_EMAIL_DOMAINS", "", domains(&l.AllowedEmailDomains), "Who may register; everybody when empty"),
+		plain("ALLOWED_EMAIL_DOMAINS", "", domains(&l.AllowedEmailDomains),
+			"Domains of the e-mail addresses that may register; all when empty"),
 
-		plain("IDP_CLIENT_ID", "", text(&l.IDP.ClientID), "Our client id at the identity provider; the login is off when empty"),
+		plain("IDP_CLIENT_ID", "", text(&l.IDP.ClientID), "Client id of the gateway at the identity provider; this login is off when empty"),
 		secret("IDP_CLIENT_SECRET", "", credential(&l.IDP.ClientSecret), "The secret that goes with IDP_CLIENT_ID"),
-		plain("IDP_PROVIDER", "", oneOf(&l.IDP.Name, "google", "github", "gitlab", "azureadv2", "oidc"), "When empty oidc if IDP_ISSUER is set, else google"),
-		plain("IDP_ISSUER", "", issuer(&l.IDP.Issuer), "The issuer's URL, for oidc only and needed there"),
+		plain("IDP_PROVIDER", "", oneOf(&l.IDP.Name, "google", "github", "gitlab", "azureadv2", "oidc"),
+			"Identity provider; when empty oidc if IDP_ISSUER is set, else google"),
+		plain("IDP_ISSUER", "", issuer(&l.IDP.Issuer), "URL of the issuer; required for oidc and allowed only there"),
 
 		secret("OPENAI_API_KEY", "", keys(&l.OpenAI.Keys), "For the gpt models; OpenAI is off when empty"),
 		plain("OPENAI_BASE_URL", "https://api.openai.com/v1", baseURL(&l.OpenAI.BaseURL, "/v1"), "Where the OpenAI API is"),
@@ -121,51 +125,65 @@ func (l *loader) table() []row {
 		plain("GEMINI_BASE_URL", "https://generativelanguage.googleapis.com", baseURL(&l.Gemini.BaseURL, "/v1beta"), "Where the Gemini API is"),
 		plain("SIMULATOR", "false", boolean(&l.Simulator), "Whether a simulator inside the process plays all three providers; not together with a *_BASE_URL"),
 
-		plain("MODELS_FILE", "", readable(&l.ModelsFile), "YAML that adds models to the catalogue or changes them"),
-		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether providers are asked which models they serve today"),
-		plain("MODEL_REDIRECT_RETIRED", "false", boolean(&l.ModelRedirectRetired), "Whether a retired model's successor answers in its place"),
+		plain("MODELS_FILE", "", readable(&l.ModelsFile), "YAML file that adds models to the catalogue or changes them"),
+		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether the providers are asked for the models that they serve"),
+		plain("MODEL_REDIRECT_RETIRED", "false", boolean(&l.ModelRedirectRetired),
+			"Whether requests for a retired model are answered by its successor"),
 
-		plain("FALLBACKS", "", fallbacks(&l.Fallbacks), "Which models stand in for a model that cannot answer, in their order"),
-		plain("MAX_RETRIES", "2", whole(&l.MaxRetries, 0, 5), "How often a call that failed is made again with the same model, at most; all retries together are a tenth of the calls"),
-		plain("HEDGE_AFTER_MS", "0", milliseconds(&l.HedgeAfter, 0, 600000), "When a second upstream is asked for an answer that has not come; 0 is off"),
+		plain("FALLBACKS", "", fallbacks(&l.Fallbacks), "Fallback models for a model that cannot answer, in the order of the attempts"),
+		plain("MAX_RETRIES", "2", whole(&l.MaxRetries, 0, 5),
+			"Most retries of a failed call with the same model; all retries together are limited to a tenth of the calls"),
+		plain("HEDGE_AFTER_MS", "0", milliseconds(&l.HedgeAfter, 0, 600000),
+			"Time without an answer after which a second upstream is called as well; 0 is off"),
 
-		plain("RATE_LIMIT_RPM", "600", whole(&l.RateLimitRPM, 0, 1000000), "Requests a minute and caller on /v1; 0 is off"),
-		plain("AUTH_RATE_LIMIT_RPM", "20", whole(&l.AuthRateLimitRPM, 0, 1000000), "Requests a minute and address on login and registration; 0 is off"),
-		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Whose X-Forwarded-For is believed; nobody's when empty"),
-		plain("CORS_ALLOWED_ORIGINS", "", origins(&l.CORSAllowedOrigins), "Which web pages may call the gateway from a browser; none when empty"),
+		plain("RATE_LIMIT_RPM", "600", whole(&l.RateLimitRPM, 0, 1000000), "Requests to /v1 a minute of one caller; 0 is off"),
+		plain("AUTH_RATE_LIMIT_RPM", "20", whole(&l.AuthRateLimitRPM, 0, 1000000),
+			"Logins and registrations a minute of one address; 0 is off"),
+		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Proxies whose X-Forwarded-For is trusted; none when empty"),
+		plain("CORS_ALLOWED_ORIGINS", "", origins(&l.CORSAllowedOrigins),
+			"Origins of web pages that may call the gateway from a browser; none when empty"),
 
-		plain("MAX_REQUEST_BYTES", "33554432", whole(&l.MaxRequestBytes, 1024, 1<<30), "Larger request bodies are refused unread"),
-		plain("MAX_IN_FLIGHT", "4096", whole(&l.MaxInFlight, 1, 1000000), "Chat completions at the same time, of all callers; more are refused with 503"),
-		plain("MAX_IN_FLIGHT_PER_CALLER", "2048", whole(&l.MaxInFlightPerCaller, 1, 1000000), "Chat completions at the same time of one caller; more are refused with 429"),
-		plain("MAX_IN_FLIGHT_BYTES", "536870912", whole(&l.MaxInFlightBytes, 1024, 1<<40), "Request bodies at the same time, of all callers; more are refused with 503, and an eighth of GOMEMLIMIT is enough where that is less"),
+		plain("MAX_REQUEST_BYTES", "33554432", whole(&l.MaxRequestBytes, 1024, 1<<30),
+			"Largest request body in bytes; larger ones are refused unread"),
+		plain("MAX_IN_FLIGHT", "4096", whole(&l.MaxInFlight, 1, 1000000),
+			"Most chat completions in flight of all callers; more are refused with 503"),
+		plain("MAX_IN_FLIGHT_PER_CALLER", "2048", whole(&l.MaxInFlightPerCaller, 1, 1000000),
+			"Most chat completions in flight of one caller; more are refused with 429"),
+		plain("MAX_IN_FLIGHT_BYTES", "536870912", whole(&l.MaxInFlightBytes, 1024, 1<<40),
+			"Most bytes of request bodies in flight; more are refused with 503; an eighth of GOMEMLIMIT if that is less"),
 
-		plain("UPSTREAM_TIMEOUT_SECONDS", "600", seconds(&l.UpstreamTimeout, 1, 86400), "Longest wait for an upstream's response header"),
-		plain("STREAM_FIRST_TOKEN_TIMEOUT_SECONDS", "300", seconds(&l.StreamFirstToken, 1, 86400), "Longest wait for the first event of an upstream's stream"),
-		plain("STREAM_IDLE_TIMEOUT_SECONDS", "120", seconds(&l.StreamIdleTimeout, 1, 86400), "Longest silence of an upstream inside a stream"),
-		plain("STREAM_MAX_SECONDS", "3600", seconds(&l.StreamMax, 1, 86400), "Longest stream in all, from its first event"),
-		plain("STREAM_KEEPALIVE_SECONDS", "15", seconds(&l.StreamKeepalive, 0, 3600), "Silence after which a stream's client is sent a comment; 0 is off"),
-		plain("SHUTDOWN_GRACE_SECONDS", "120", seconds(&l.ShutdownGrace, 0, 3600), "How long live streams may finish after SIGTERM"),
+		plain("UPSTREAM_TIMEOUT_SECONDS", "600", seconds(&l.UpstreamTimeout, 1, 86400),
+			"Longest wait for the response header of an upstream"),
+		plain("STREAM_FIRST_TOKEN_TIMEOUT_SECONDS", "300", seconds(&l.StreamFirstToken, 1, 86400),
+			"Longest wait for the first event of a stream of an upstream"),
+		plain("STREAM_IDLE_TIMEOUT_SECONDS", "120", seconds(&l.StreamIdleTimeout, 1, 86400),
+			"Longest wait for the next bytes of a stream of an upstream"),
+		plain("STREAM_MAX_SECONDS", "3600", seconds(&l.StreamMax, 1, 86400), "Longest duration of a stream, from its first event"),
+		plain("STREAM_KEEPALIVE_SECONDS", "15", seconds(&l.StreamKeepalive, 0, 3600),
+			"Time without an event after which the client of a stream is sent a comment; 0 is off"),
+		plain("SHUTDOWN_GRACE_SECONDS", "120", seconds(&l.ShutdownGrace, 0, 3600), "Time in which running streams may finish after SIGTERM"),
 
-		plain("LOG_LEVEL", "info", level(&l.LogLevel), "The least severe messages that are logged"),
-		plain("LOG_FORMAT", LogAuto, oneOf(&l.LogFormat, LogAuto, LogText, LogJSON), "auto is text on a terminal and json otherwise"),
-		secret("METRICS_TOKEN", "", credential(&l.MetricsToken), "What a collector of /metrics must send as Authorization: Bearer; nothing when empty"),
+		plain("LOG_LEVEL", "info", level(&l.LogLevel), "Least severe level that is logged"),
+		plain("LOG_FORMAT", LogAuto, oneOf(&l.LogFormat, LogAuto, LogText, LogJSON),
+			"Format of the log; auto is text on a terminal and json otherwise"),
+		secret("METRICS_TOKEN", "", credential(&l.MetricsToken), "Bearer token that a scraper of /metrics must send; none when empty"),
 	}, append(l.spending(), l.tracing()...)...)
 }
 
-// Addr is what to listen on.
+// Addr returns the address to listen on.
 func (c Config) Addr() string {
 	return net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
 }
 
-// Setting describes one setting to people.
+// Setting is the documentation of one setting.
 type Setting struct {
 	Name    string
 	Default string // as it would be written in the environment
-	Secret  bool   // never printed; NAME_FILE may name a file that holds it
-	Doc     string // one sentence, with what is accepted
+	Secret  bool   // never printed; NAME_FILE may be the path of a file with its value
+	Doc     string // one sentence, with the format
 }
 
-// Settings is every setting, in the order of the documentation.
+// Settings lists all settings, in the order of the documentation.
 func Settings() []Setting {
 	rows := new(loader).table()
 	settings := make([]Setting, len(rows))
@@ -175,18 +193,18 @@ func Settings() []Setting {
 	return settings
 }
 
-// row is a setting with how it is read.
+// row is an entry of the table.
 type row struct {
 	Setting
-	kind
+	format
 }
 
-func plain(name, fallback string, k kind, doc string) row {
-	return row{Setting{Name: name, Default: fallback, Doc: doc + " (" + k.want + ")."}, k}
+func plain(name, defaultText string, f format, doc string) row {
+	return row{Setting{Name: name, Default: defaultText, Doc: doc + " (" + f.accepts + ")."}, f}
 }
 
-func secret(name, fallback string, k kind, doc string) row {
-	r := plain(name, fallback, k, doc)
+func secret(name, defaultText string, f format, doc string) row {
+	r := plain(name, defaultText, f, doc)
 	r.Secret = true
 	return r
 }

@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// No fault here shows what it is about.
+// No fault in this file shows the text that it is about: it is a secret.
 
 // keys is a pool of API keys.
-func keys(into *[]Secret) kind {
-	return kind{"one key or several, comma-separated", func(text string) error {
+func keys(into *[]Secret) format {
+	return format{"one key or several, comma-separated", func(text string) error {
 		var pool []Secret
 		seen := make(map[string]bool)
 		all := list(&pool, "", func(item string) (Secret, error) {
 			if !graphic(item) {
-				return Secret{}, errors.New("a key holds a blank, a control character or one that is not ASCII")
+				return Secret{}, errors.New("a key contains a space, a control character or a character that is not ASCII")
 			}
 			if strings.ContainsAny(item, `"'`) {
-				return Secret{}, errors.New("a key holds a quote; docker's --env-file keeps quotes as part of the value")
+				return Secret{}, errors.New("a key contains a quote; docker's --env-file keeps quotes as part of the value")
 			}
 			if seen[item] {
-				return Secret{}, errors.New("the key is in the list twice")
+				return Secret{}, errors.New("the key is listed twice")
 			}
 			seen[item] = true
 			return NewSecret(item), nil
@@ -33,15 +33,15 @@ func keys(into *[]Secret) kind {
 	}}
 }
 
-// credential is a client secret: RFC 6749, appendix A.2, allows printable
-// ASCII.
-func credential(into *Secret) kind {
-	return kind{"printable ASCII", func(text string) error {
+// credential is a client secret or a token. RFC 6749, appendix A.2, allows
+// printable ASCII.
+func credential(into *Secret) format {
+	return format{"printable ASCII", func(text string) error {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return errors.New("holds a control character or one that is not ASCII")
+			return errors.New("contains a control character or a character that is not ASCII")
 		}
 		if strings.Trim(text, " ") != text {
-			return errors.New("begins or ends with a blank")
+			return errors.New("begins or ends with a space")
 		}
 		*into = NewSecret(text)
 		return nil
@@ -52,28 +52,28 @@ func credential(into *Secret) kind {
 // allows no shorter key.
 const minSigning = 32
 
-// signing is a secret that tokens are signed with. Any bytes will do, such as
-// a file of random ones, but nothing that can be guessed.
-func signing(into *Secret) kind {
-	return kind{"at least 32 random bytes", func(text string) error {
+// signing is a secret that signs tokens. All bytes are accepted, such as those
+// of a random file, but no text that can be guessed.
+func signing(into *Secret) format {
+	return format{"at least 32 random bytes", func(text string) error {
 		_, firstRune := utf8.DecodeRuneInString(text)
 		switch {
 		case strings.TrimSpace(text) == "":
-			return errors.New("nothing but blanks")
+			return errors.New("only white space")
 		case wellKnown(text):
-			return errors.New("a well-known value; make one with: openssl rand -hex 32")
+			return errors.New("a well-known value; generate one with: openssl rand -hex 32")
 		case len(text) < minSigning:
-			return errors.New("shorter than 32 bytes; make one with: openssl rand -hex 32")
+			return errors.New("shorter than 32 bytes; generate one with: openssl rand -hex 32")
 		case strings.ReplaceAll(text, text[:firstRune], "") == "":
-			return errors.New("one character, repeated; make one with: openssl rand -hex 32")
+			return errors.New("one repeated character; generate one with: openssl rand -hex 32")
 		}
 		*into = NewSecret(text)
 		return nil
 	}}
 }
 
-// wellKnown reports whether a secret is one that documentation and templates
-// show, in whatever case and punctuation, once or over and over.
+// wellKnown reports whether a secret is an example of documentation or of a
+// template, regardless of case and punctuation, once or repeated.
 func wellKnown(secret string) bool {
 	letters := strings.Map(func(r rune) rune {
 		if isWordRune(r) && r != '_' {
@@ -86,14 +86,14 @@ func wellKnown(secret string) bool {
 			return true
 		}
 	}
-	// What is mostly other bytes is no example, whatever letters it holds.
+	// A text of mostly other bytes is no example, even if its letters form one.
 	if len(letters)*2 < len(secret) {
 		return false
 	}
 	return slices.ContainsFunc(publishedSecrets, func(value string) bool { return repeats(letters, value) })
 }
 
-// repeats reports whether s is word, once or more, the last perhaps cut off.
+// repeats reports whether s is word, once or more; the last one may be cut off.
 func repeats(s, word string) bool {
 	if len(s) < len(word) {
 		return false
@@ -101,15 +101,15 @@ func repeats(s, word string) bool {
 	return strings.HasPrefix(strings.Repeat(word, len(s)/len(word)+1), s)
 }
 
-// placeholderMarkers are what templates say of themselves, without
-// punctuation. No random secret holds one.
+// placeholderMarkers occur in the placeholders of templates, here without
+// punctuation. No random secret contains one.
 var placeholderMarkers = []string{
 	"changeme", "changethis", "changeinproduction", "replaceme", "replacethis", "replacewith",
 	"yoursecret", "yourjwtsecret", "yoursupersecret", "yourverysecret", "your256bitsecret", "your512bitsecret",
 	"yoursigningsecret", "yoursigningkey", "insertyour", "pleasechange",
 }
 
-// publishedSecrets are what examples use, without punctuation.
+// publishedSecrets are secrets of published examples, without punctuation.
 var publishedSecrets = []string{
 	"change", "changeit", "secret", "secretkey", "secretjwtkey", "secrettoken", "thesecret", "mysecret",
 	"mysecretkey", "mysupersecretkey", "supersecret", "supersecretkey", "supersecretjwtkey", "verysecret",

@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// parseDotenv reads a .env file by the syntax of Docker Compose, so that one
-// file means the same to both, except that values do not span lines and that
-// what Compose would interpolate is a fault rather than a guess. Faults come
-// one for each bad line and never show its text.
+// parseDotenv reads a .env file in the syntax of Docker Compose, so that both
+// read the same values from one file. There are two exceptions: a value cannot
+// span lines, and a variable that Compose would interpolate is a fault. Each bad
+// line has one fault, which never shows its text.
 //
 // viper's own reader (gotenv v1.6.0) is not used: it cuts an unquoted value at
-// any #, expands $NAME from the process's environment, keeps the last of two
-// lines for one name, and quotes a line it cannot read, with its secret.
+// any #, expands $NAME from the environment of the process, keeps the last of
+// two lines for one name, and quotes a line that it cannot read, secret included.
 func parseDotenv(text string) (vars map[string]string, faults []string) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
-		return nil, []string{"not a text in UTF-8"}
+		return nil, []string{"not valid UTF-8"}
 	}
 	vars = make(map[string]string)
 	known := knownNames()
@@ -29,12 +29,12 @@ func parseDotenv(text string) (vars map[string]string, faults []string) {
 			continue
 		}
 		name, value, err := parseLine(line)
-		// What is no name of ours may be a stray line of a secret.
+		// A name that is not a setting is not shown: it may be a line of a secret.
 		if !slices.Contains(known, name) {
 			if err != nil {
 				faults = append(faults, fmt.Sprintf("line %d: %v", i+1, err))
 			}
-		} else if _, twice := vars[name]; twice {
+		} else if _, ok := vars[name]; ok {
 			faults = append(faults, fmt.Sprintf("line %d: %s is set a second time", i+1, name))
 		} else if err != nil {
 			faults = append(faults, fmt.Sprintf("line %d: %s: %v", i+1, name, err))
@@ -46,7 +46,7 @@ func parseDotenv(text string) (vars map[string]string, faults []string) {
 	return vars, faults
 }
 
-// parseLine also returns the name where only the value is at fault.
+// parseLine returns the name as well when only the value is invalid.
 func parseLine(line string) (name, value string, err error) {
 	name, rest, ok := strings.Cut(line, "=")
 	name = strings.Trim(name, " \t")
@@ -78,9 +78,9 @@ func parseValue(rest string) (string, error) {
 }
 
 var (
-	errDollar   = errors.New("a $ would be a variable to some readers: put the value in single quotes")
+	errDollar   = errors.New("a $ would begin a variable in Docker Compose: put the value in single quotes")
 	errUnclosed = errors.New("the quote is not closed on the same line")
-	errTrailing = errors.New("there is more after the closing quote")
+	errTrailing = errors.New("there is more text after the closing quote")
 	errEscape   = errors.New(`in double quotes only \\, \", \$, \n, \r and \t may follow a backslash`)
 )
 

@@ -43,8 +43,8 @@ func TestDotenvFaultsNameTheLineAndNeverShowIt(t *testing.T) {
 		{"=" + p, "line 1: not in the form"},
 		{"UNKNOWN='" + p, "line 1: the quote is not closed"},
 		{p + "='x", "line 1: the quote is not closed"},
-		{"JWT_SECRET=" + p + "\x00", "not a text in UTF-8"},
-		{"JWT_SECRET=" + p + "\xff", "not a text in UTF-8"},
+		{"JWT_SECRET=" + p + "\x00", "not valid UTF-8"},
+		{"JWT_SECRET=" + p + "\xff", "not valid UTF-8"},
 	}
 	for _, test := range tests {
 		_, err := Load(nil, write(t, ".env", test.text))
@@ -98,7 +98,8 @@ func TestExampleShowsEverySettingAndItsDefault(t *testing.T) {
 	if got := mustLoad(t, filepath.Join("..", ".env.example")); got.Addr() != defaults.Addr() {
 		t.Errorf("the unedited example gives %+v", got)
 	}
-	if got := mustLoad(t, write(t, ".env", strings.Join(live, "\n"))); got.Addr() != defaults.Addr() || got.PublicURL != defaults.PublicURL || got.OpenAI.BaseURL != defaults.OpenAI.BaseURL {
+	got := mustLoad(t, write(t, ".env", strings.Join(live, "\n")))
+	if got.Addr() != defaults.Addr() || got.PublicURL != defaults.PublicURL || got.OpenAI.BaseURL != defaults.OpenAI.BaseURL {
 		t.Errorf("the uncommented example gives %+v", got)
 	}
 }

@@ -5,14 +5,18 @@ import (
 	"testing"
 )
 
-func TestEverySecretMayComeFromAFile(t *testing.T) {
+func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
 		"DATABASE_URL": "postgres://u:" + plantedSecret + "@db/g", "REDIS_URL": "redis://:" + plantedSecret + "@cache",
 		"JWT_SECRET": plantedSecret, "JWT_SECRET_PREVIOUS": plantedSecret, "IDP_CLIENT_SECRET": plantedSecret,
-		"OPENAI_API_KEY": plantedSecret, "ANTHROPIC_API_KEY": plantedSecret, "GEMINI_API_KEY": plantedSecret, "GOOGLE_API_KEY": plantedSecret, "METRICS_TOKEN": plantedSecret,
+		"OPENAI_API_KEY": plantedSecret, "ANTHROPIC_API_KEY": plantedSecret, "GEMINI_API_KEY": plantedSecret, "GOOGLE_API_KEY": plantedSecret,
+		"METRICS_TOKEN":              plantedSecret,
 		"OTEL_EXPORTER_OTLP_HEADERS": "authorization=" + plantedSecret, "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=" + plantedSecret,
 	}
-	others := map[string]string{"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id", "OTEL_EXPORTER_OTLP_HEADERS": "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "OTEL_TRACES_EXPORTER=otlp"}
+	others := map[string]string{
+		"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id",
+		"OTEL_EXPORTER_OTLP_HEADERS": "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "OTEL_TRACES_EXPORTER=otlp",
+	}
 	for _, s := range Settings() {
 		if !s.Secret {
 			continue
@@ -48,20 +52,28 @@ func TestFaultsOfASecretFile(t *testing.T) {
 	good := write(t, "good", plantedSecret)
 	weak := write(t, "weak", "changeme\n")
 	tests := map[string][]string{
-		"JWT_SECRET_FILE: the file cannot be read: no such file or directory":                            {"JWT_SECRET_FILE=" + plantedSecret},
-		"JWT_SECRET_FILE: the file cannot be read: is a directory":                                       {"JWT_SECRET_FILE=" + t.TempDir()},
-		"JWT_SECRET_FILE: the file is empty":                                                             {"JWT_SECRET_FILE=" + write(t, "empty", "\n")},
-		"JWT_SECRET_FILE: the file is larger than 1 MiB":                                                 {"JWT_SECRET_FILE=/dev/zero"},
-		"JWT_SECRET and JWT_SECRET_FILE are both set: keep one":                                          {"JWT_SECRET=" + plantedSecret, "JWT_SECRET_FILE=" + good},
-		"JWT_SECRET_FILE: a well-known value; make one with: openssl rand -hex 32":                       {"JWT_SECRET_FILE=" + weak, "REQUIRE_AUTH=true"},
-		"OPENAI_API_KEY_FILE: the file cannot be read: no such file or directory":                        {"OPENAI_API_KEY_FILE=/nowhere"},
-		"REDIS_URL_FILE: does not begin with redis:// or rediss://":                                      {"REDIS_URL_FILE=" + good},
-		"GEMINI_API_KEY and GOOGLE_API_KEY are both set and differ: keep one":                            {"GEMINI_API_KEY_FILE=" + good, "GOOGLE_API_KEY=x"},
-		"IDP_CLIENT_ID: missing, and IDP_CLIENT_SECRET needs it":                                         {"IDP_CLIENT_SECRET_FILE=" + good},
-		"JWT_SECRET_PREVIOUS: the same as JWT_SECRET, so nothing was rotated":                            {"JWT_SECRET_FILE=" + good, "JWT_SECRET_PREVIOUS=" + plantedSecret},
-		"JWT_SECRET_FLIE is not a setting; did you mean JWT_SECRET_FILE?":                                {"JWT_SECRET_FLIE=" + good},
-		"ANTHROPIC_API_KEY and ANTHROPIC_API_KEY_FILE are both set: keep one":                            {"ANTHROPIC_API_KEY=" + plantedSecret, "ANTHROPIC_API_KEY_FILE=" + plantedSecret},
-		"OPENAI_API_KEY_FILE: item 1: a key holds a blank, a control character or one that is not ASCII": {"OPENAI_API_KEY_FILE=" + write(t, "two", plantedSecret+"\n"+plantedSecret+"\n")},
+		"JWT_SECRET_FILE: the file cannot be read: no such file or directory": {"JWT_SECRET_FILE=" + plantedSecret},
+		"JWT_SECRET_FILE: the file cannot be read: is a directory":            {"JWT_SECRET_FILE=" + t.TempDir()},
+		"JWT_SECRET_FILE: the file is empty":                                  {"JWT_SECRET_FILE=" + write(t, "empty", "\n")},
+		"JWT_SECRET_FILE: the file is larger than 1 MiB":                      {"JWT_SECRET_FILE=/dev/zero"},
+		"JWT_SECRET and JWT_SECRET_FILE are both set: keep one": {
+			"JWT_SECRET=" + plantedSecret, "JWT_SECRET_FILE=" + good,
+		},
+		"JWT_SECRET_FILE: a well-known value; generate one with: openssl rand -hex 32": {"JWT_SECRET_FILE=" + weak, "REQUIRE_AUTH=true"},
+		"OPENAI_API_KEY_FILE: the file cannot be read: no such file or directory":      {"OPENAI_API_KEY_FILE=/nowhere"},
+		"REDIS_URL_FILE: does not begin with redis:// or rediss://":                    {"REDIS_URL_FILE=" + good},
+		"GEMINI_API_KEY and GOOGLE_API_KEY are both set and differ: keep one":          {"GEMINI_API_KEY_FILE=" + good, "GOOGLE_API_KEY=x"},
+		"IDP_CLIENT_ID: missing, but required by IDP_CLIENT_SECRET":                    {"IDP_CLIENT_SECRET_FILE=" + good},
+		"JWT_SECRET_PREVIOUS: the same as JWT_SECRET, so nothing was rotated": {
+			"JWT_SECRET_FILE=" + good, "JWT_SECRET_PREVIOUS=" + plantedSecret,
+		},
+		"JWT_SECRET_FLIE is not a setting; did you mean JWT_SECRET_FILE?": {"JWT_SECRET_FLIE=" + good},
+		"ANTHROPIC_API_KEY and ANTHROPIC_API_KEY_FILE are both set: keep one": {
+			"ANTHROPIC_API_KEY=" + plantedSecret, "ANTHROPIC_API_KEY_FILE=" + plantedSecret,
+		},
+		"OPENAI_API_KEY_FILE: item 1: a key contains a space, a control character or a character that is not ASCII": {
+			"OPENAI_API_KEY_FILE=" + write(t, "two", plantedSecret+"\n"+plantedSecret+"\n"),
+		},
 	}
 	for want, environ := range tests {
 		if _, err := Load(environ, ""); err == nil || err.Error() != want {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzLoad sets one setting to anything, beside a .env file of anything. No
-// fault may hold a secret, in whatever way it is wrong, or break a line.
+// FuzzLoad sets one setting to a random text, beside a random .env file. No
+// fault may show a secret or have more than one line.
 func FuzzLoad(f *testing.F) {
 	for i := range knownNames() {
 		f.Add(i, "", "")

@@ -12,34 +12,34 @@ import (
 	"github.com/spf13/viper"
 )
 
-// maxFile bounds a .env file and a file that holds a secret.
+// maxFile bounds a .env file and the file of a secret, in bytes.
 const maxFile = 1 << 20
 
-// Faults is everything that is wrong with a configuration, one sentence each,
-// none of which holds a secret or more than one line.
+// Faults are all faults of a configuration, one line each. None shows a secret.
 type Faults []string
 
+// Error returns the faults, one on each line.
 func (f Faults) Error() string { return strings.Join(f, "\n") }
 
-// loader is a Config on its way.
+// loader builds a Config.
 type loader struct {
 	Config
-	googleKeys []Secret // become Gemini's
-	otel       otel     // becomes Tracing
+	googleKeys []Secret // GOOGLE_API_KEY, used as Gemini's keys
+	otel       otel     // combined into Tracing
 
-	// values holds only texts that are not empty: an empty setting is unset.
+	// values has no empty texts: an empty setting is unset.
 	values *viper.Viper
 	faults Faults
 }
 
-// Load reads the settings from environ, which is in the form of os.Environ
-// (the last of several entries for one name counts), and from the .env file at
-// the path dotenv. The environment wins; what is empty there counts as absent.
-// Without a path, or without a file there, the environment is all there is.
-// Every error is a Faults; the process's own environment is not looked at.
+// Load reads the settings from environ, in the format of os.Environ, and from
+// the .env file at the path dotenv. A setting that is not empty in environ wins;
+// of several entries with one name, the last one counts. The file is optional,
+// and an empty path means that there is none. Every error is a Faults. The
+// environment of the process itself is not read.
 func Load(environ []string, dotenv string) (*Config, error) {
 	l := &loader{values: viper.New()}
-	l.gather(variables(environ), l.dotenv(dotenv))
+	l.merge(variables(environ), l.dotenv(dotenv))
 	for _, row := range l.table() {
 		l.read(row)
 	}
@@ -56,7 +56,7 @@ func (l *loader) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// variables keeps the last of several, as os/exec does for a program it starts.
+// variables keeps the last entry for each name, as os/exec does.
 func variables(environ []string) map[string]string {
 	vars := make(map[string]string, len(environ))
 	for _, entry := range environ {
@@ -87,12 +87,12 @@ func (l *loader) dotenv(path string) map[string]string {
 	return vars
 }
 
-// gather puts our part of both sources into viper, and reports the names that
-// were meant to be ours.
-func (l *loader) gather(environ, dotenv map[string]string) {
-	l.misspelt(environ, dotenv)
+// merge passes the known names of both sources to viper and reports misspelt
+// ones.
+func (l *loader) merge(environ, dotenv map[string]string) {
+	l.reportMisspelt(environ, dotenv)
 	for _, name := range knownNames() {
-		// Not MergeConfigMap: it writes values to the log of the global viper.
+		// MergeConfigMap would write values to the log of the global viper.
 		if value := dotenv[name]; value != "" {
 			l.values.SetDefault(name, value)
 		}
@@ -102,7 +102,7 @@ func (l *loader) gather(environ, dotenv map[string]string) {
 	}
 }
 
-// read gives a setting its value or its default.
+// read parses the value of a setting, or its default.
 func (l *loader) read(r row) {
 	value, source, err := l.lookup(r.Setting)
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *loader) read(r row) {
 	}
 }
 
-// lookup finds the text of a setting and where it came from.
+// lookup returns the text of a setting and the name that it was read from.
 func (l *loader) lookup(s Setting) (value, source string, err error) {
 	value = l.values.GetString(s.Name)
 	if !s.Secret {
@@ -145,22 +145,22 @@ func (l *loader) lookup(s Setting) (value, source string, err error) {
 	return value, source, nil
 }
 
-// given reports whether the operator set it, rightly or not.
-func (l *loader) given(name string) bool {
+// isSet reports whether the operator set it, validly or not.
+func (l *loader) isSet(name string) bool {
 	return l.values.IsSet(name) || l.values.IsSet(name+"_FILE")
 }
 
-// readFile reads a small file. Its errors do not hold the path: in NAME_FILE
-// people put the secret itself.
+// readFile reads a small file. Its errors do not show the path: operators
+// mistakenly put the secret itself into NAME_FILE.
 func readFile(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return "", withoutPath(err)
+		return "", unreadable(err)
 	}
 	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
-		return "", withoutPath(err)
+		return "", unreadable(err)
 	}
 	if len(text) > maxFile {
 		return "", errors.New("the file is larger than 1 MiB")
@@ -168,7 +168,8 @@ func readFile(path string) (string, error) {
 	return string(text), nil
 }
 
-func withoutPath(err error) error {
+// unreadable removes the path from the error of a file.
+func unreadable(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err
@@ -176,7 +177,7 @@ func withoutPath(err error) error {
 	return fmt.Errorf("the file cannot be read: %w", err)
 }
 
-// oneLine is s, quoted when it would not print as it is.
+// oneLine returns s, quoted when it contains spaces or unprintable characters.
 func oneLine(s string) string {
 	if quoted := strconv.Quote(s); quoted != `"`+s+`"` || strings.Contains(s, " ") {
 		return quoted

@@ -92,53 +92,80 @@ func TestGoodConfigurations(t *testing.T) {
 		got     func(Config) any
 		want    any
 	}{
-		{"port and host", []string{"PORT=0", "HOST=::1"}, func(c Config) any { return []any{c.Port, c.Host, c.Addr(), c.PublicURL} }, []any{0, "::1", "[::1]:0", "http://localhost:0"}},
+		{"port and host", []string{"PORT=0", "HOST=::1"},
+			func(c Config) any { return []any{c.Port, c.Host, c.Addr(), c.PublicURL} }, []any{0, "::1", "[::1]:0", "http://localhost:0"}},
 		{"host name", []string{"HOST=gateway_1.internal"}, func(c Config) any { return c.Addr() }, "gateway_1.internal:8080"},
 		{"all interfaces", []string{"PORT=65535"}, func(c Config) any { return c.Addr() }, ":65535"},
 		{"public URL follows the port", []string{"PORT=9000"}, func(c Config) any { return c.PublicURL }, "http://localhost:9000"},
-		{"public URL with a path", []string{"PUBLIC_URL=https://Example.com/gate%20way//"}, func(c Config) any { return c.PublicURL }, "https://example.com/gate%20way"},
-		{"auth", []string{"REQUIRE_AUTH=TRUE", "JWT_SECRET=" + goodSigning}, func(c Config) any { return []any{c.RequireAuth, c.JWTSecret.Reveal()} }, []any{true, goodSigning}},
-		{"money", []string{"MAX_BUDGET_USD=12.5", "MAX_BUDGET_WINDOW=day", "DEFAULT_KEY_BUDGET_USD=0", "DEFAULT_PRICE_USD=0.25/1.000001"}, func(c Config) any {
-			return []any{c.Spend.MaxBudget, c.Spend.BudgetWindow, c.Spend.Keys.Budget, *c.Spend.DefaultPrice}
-		}, []any{int64(12_500_000), "day", int64(0), Price{Input: 250_000, Output: 1_000_001}}},
-		{"limits of new keys", []string{"DEFAULT_KEY_MODELS=gpt-4, gemini-2.5-pro", "DEFAULT_KEY_RPM=3", "DEFAULT_KEY_EXPIRY_DAYS=30", "USAGE_RETENTION_DAYS=0"}, func(c Config) any {
-			return []any{c.Spend.Keys.Models, c.Spend.Keys.RPM, c.Spend.Keys.ExpiryDays, c.Spend.RetentionDays}
-		}, []any{[]string{"gpt-4", "gemini-2.5-pro"}, int64(3), 30, 0}},
-		{"administrators", []string{"ADMIN_EMAILS=root@example.com, o.k@b.example.org"}, func(c Config) any { return c.Spend.AdminEmails }, []string{"root@example.com", "o.k@b.example.org"}},
+		{"public URL with a path", []string{"PUBLIC_URL=https://Example.com/gate%20way//"},
+			func(c Config) any { return c.PublicURL }, "https://example.com/gate%20way"},
+		{"auth", []string{"REQUIRE_AUTH=TRUE", "JWT_SECRET=" + goodSigning},
+			func(c Config) any { return []any{c.RequireAuth, c.JWTSecret.Reveal()} }, []any{true, goodSigning}},
+		{"money", []string{"MAX_BUDGET_USD=12.5", "MAX_BUDGET_WINDOW=day", "DEFAULT_KEY_BUDGET_USD=0", "DEFAULT_PRICE_USD=0.25/1.000001"},
+			func(c Config) any {
+				return []any{c.Spend.MaxBudget, c.Spend.BudgetWindow, c.Spend.Keys.Budget, *c.Spend.DefaultPrice}
+			}, []any{int64(12_500_000), "day", int64(0), Price{Input: 250_000, Output: 1_000_001}}},
+		{"limits of new keys",
+			[]string{"DEFAULT_KEY_MODELS=gpt-4, gemini-2.5-pro", "DEFAULT_KEY_RPM=3", "DEFAULT_KEY_EXPIRY_DAYS=30", "USAGE_RETENTION_DAYS=0"},
+			func(c Config) any {
+				return []any{c.Spend.Keys.Models, c.Spend.Keys.RPM, c.Spend.Keys.ExpiryDays, c.Spend.RetentionDays}
+			}, []any{[]string{"gpt-4", "gemini-2.5-pro"}, int64(3), 30, 0}},
+		{"administrators", []string{"ADMIN_EMAILS=root@example.com, o.k@b.example.org"},
+			func(c Config) any { return c.Spend.AdminEmails }, []string{"root@example.com", "o.k@b.example.org"}},
 		{"auth by digit", []string{"REQUIRE_AUTH=1", "JWT_SECRET=" + goodSigning}, func(c Config) any { return c.RequireAuth }, true},
-		{"off in every spelling", []string{"REQUIRE_AUTH=False", "MODEL_DISCOVERY=0"}, func(c Config) any { return []any{c.RequireAuth, c.ModelDiscovery} }, []any{false, false}},
+		{"off in every spelling", []string{"REQUIRE_AUTH=False", "MODEL_DISCOVERY=0"},
+			func(c Config) any { return []any{c.RequireAuth, c.ModelDiscovery} }, []any{false, false}},
 		{"secret without auth", []string{"JWT_SECRET=" + goodSigning}, func(c Config) any { return c.JWTSecret.Reveal() }, goodSigning},
-		{"rotation", []string{"JWT_SECRET=" + goodSigning, "JWT_SECRET_PREVIOUS=" + plantedSecret}, func(c Config) any { return c.JWTSecretPrevious.Reveal() }, plantedSecret},
+		{"rotation", []string{"JWT_SECRET=" + goodSigning, "JWT_SECRET_PREVIOUS=" + plantedSecret},
+			func(c Config) any { return c.JWTSecretPrevious.Reveal() }, plantedSecret},
 		{"expiry", []string{"JWT_EXPIRY_SECONDS=3600"}, func(c Config) any { return c.JWTExpiry }, time.Hour},
-		{"domains", []string{"ALLOWED_EMAIL_DOMAINS=Example.com , sub.example.org"}, func(c Config) any { return c.AllowedEmailDomains }, []string{"example.com", "sub.example.org"}},
-		{"postgres", []string{"DATABASE_URL=postgres://u:p%40ss@db:5432/g?sslmode=disable"}, func(c Config) any { return c.DatabaseURL.Reveal() }, "postgres://u:p%40ss@db:5432/g?sslmode=disable"},
+		{"domains", []string{"ALLOWED_EMAIL_DOMAINS=Example.com , sub.example.org"},
+			func(c Config) any { return c.AllowedEmailDomains }, []string{"example.com", "sub.example.org"}},
+		{"postgres", []string{"DATABASE_URL=postgres://u:p%40ss@db:5432/g?sslmode=disable"},
+			func(c Config) any { return c.DatabaseURL.Reveal() }, "postgres://u:p%40ss@db:5432/g?sslmode=disable"},
 		{"postgresql", []string{"DATABASE_URL=postgresql://db/g"}, func(c Config) any { return c.DatabaseURL.Reveal() }, "postgresql://db/g"},
-		{"postgres on a socket", []string{"DATABASE_URL=postgres:///g?host=/var/run/postgresql"}, func(c Config) any { return c.DatabaseURL.Reveal() }, "postgres:///g?host=/var/run/postgresql"},
-		{"sqlite", []string{"DATABASE_URL=sqlite:/var/lib/gateway.db"}, func(c Config) any { return c.DatabaseURL.Reveal() }, "sqlite:/var/lib/gateway.db"},
-		{"redis", []string{"REDIS_URL=rediss://:p@cache:6380/2"}, func(c Config) any { return c.RedisURL.Reveal() }, "rediss://:p@cache:6380/2"},
-		{"key pool", []string{"OPENAI_API_KEY=sk-a, sk-b ,sk-c"}, func(c Config) any { return reveal(c.OpenAI.Keys) }, []string{"sk-a", "sk-b", "sk-c"}},
+		{"postgres on a socket", []string{"DATABASE_URL=postgres:///g?host=/var/run/postgresql"},
+			func(c Config) any { return c.DatabaseURL.Reveal() }, "postgres:///g?host=/var/run/postgresql"},
+		{"sqlite", []string{"DATABASE_URL=sqlite:/var/lib/gateway.db"},
+			func(c Config) any { return c.DatabaseURL.Reveal() }, "sqlite:/var/lib/gateway.db"},
+		{"redis", []string{"REDIS_URL=rediss://:p@cache:6380/2"},
+			func(c Config) any { return c.RedisURL.Reveal() }, "rediss://:p@cache:6380/2"},
+		{"key pool", []string{"OPENAI_API_KEY=sk-a, sk-b ,sk-c"},
+			func(c Config) any { return reveal(c.OpenAI.Keys) }, []string{"sk-a", "sk-b", "sk-c"}},
 		{"one key", []string{"ANTHROPIC_API_KEY=sk-ant"}, func(c Config) any { return reveal(c.Anthropic.Keys) }, []string{"sk-ant"}},
 		{"gemini's other name", []string{"GOOGLE_API_KEY=AIza"}, func(c Config) any { return reveal(c.Gemini.Keys) }, []string{"AIza"}},
-		{"both of gemini's names", []string{"GOOGLE_API_KEY=AIza,b", "GEMINI_API_KEY=AIza, b"}, func(c Config) any { return reveal(c.Gemini.Keys) }, []string{"AIza", "b"}},
-		{"idp", []string{"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=a b"}, func(c Config) any { return []string{c.IDP.ClientID, c.IDP.ClientSecret.Reveal(), c.IDP.Name} }, []string{"id", "a b", "google"}},
-		{"issuer means oidc", []string{"IDP_ISSUER=https://idp.example.com/"}, func(c Config) any { return []string{c.IDP.Name, c.IDP.Issuer} }, []string{"oidc", "https://idp.example.com/"}},
+		{"both of gemini's names", []string{"GOOGLE_API_KEY=AIza,b", "GEMINI_API_KEY=AIza, b"},
+			func(c Config) any { return reveal(c.Gemini.Keys) }, []string{"AIza", "b"}},
+		{"idp", []string{"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=a b"},
+			func(c Config) any { return []string{c.IDP.ClientID, c.IDP.ClientSecret.Reveal(), c.IDP.Name} },
+			[]string{"id", "a b", "google"}},
+		{"issuer means oidc", []string{"IDP_ISSUER=https://idp.example.com/"},
+			func(c Config) any { return []string{c.IDP.Name, c.IDP.Issuer} }, []string{"oidc", "https://idp.example.com/"}},
 		{"github", []string{"IDP_PROVIDER=github"}, func(c Config) any { return c.IDP.Name }, "github"},
 		{"simulator", []string{"SIMULATOR=true", "OPENAI_API_KEY=sk-a"}, func(c Config) any { return c.Simulator }, true},
-		{"models", []string{"MODELS_FILE=" + models, "MODEL_REDIRECT_RETIRED=true"}, func(c Config) any { return []any{c.ModelsFile, c.ModelRedirectRetired} }, []any{models, true}},
-		{"limits off", []string{"RATE_LIMIT_RPM=0", "AUTH_RATE_LIMIT_RPM=0", "STREAM_KEEPALIVE_SECONDS=0", "SHUTDOWN_GRACE_SECONDS=0"}, func(c Config) any {
-			return []any{c.RateLimitRPM, c.AuthRateLimitRPM, c.StreamKeepalive, c.ShutdownGrace}
-		}, []any{0, 0, time.Duration(0), time.Duration(0)}},
-		{"times", []string{"UPSTREAM_TIMEOUT_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=86400", "MAX_REQUEST_BYTES=1073741824"}, func(c Config) any {
-			return []any{c.UpstreamTimeout, c.StreamIdleTimeout, c.MaxRequestBytes}
-		}, []any{time.Second, 24 * time.Hour, int64(1 << 30)}},
-		{"proxies", []string{"TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,fd00::/8,::1"}, func(c Config) any { return c.TrustedProxies }, []netip.Prefix{
-			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("::1/128"),
-		}},
-		{"origins", []string{"CORS_ALLOWED_ORIGINS=https://App.example.com:443, http://localhost:3000"}, func(c Config) any { return c.CORSAllowedOrigins }, []string{"https://app.example.com", "http://localhost:3000"}},
+		{"models", []string{"MODELS_FILE=" + models, "MODEL_REDIRECT_RETIRED=true"},
+			func(c Config) any { return []any{c.ModelsFile, c.ModelRedirectRetired} }, []any{models, true}},
+		{"limits off", []string{"RATE_LIMIT_RPM=0", "AUTH_RATE_LIMIT_RPM=0", "STREAM_KEEPALIVE_SECONDS=0", "SHUTDOWN_GRACE_SECONDS=0"},
+			func(c Config) any {
+				return []any{c.RateLimitRPM, c.AuthRateLimitRPM, c.StreamKeepalive, c.ShutdownGrace}
+			}, []any{0, 0, time.Duration(0), time.Duration(0)}},
+		{"times", []string{"UPSTREAM_TIMEOUT_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=86400", "MAX_REQUEST_BYTES=1073741824"},
+			func(c Config) any {
+				return []any{c.UpstreamTimeout, c.StreamIdleTimeout, c.MaxRequestBytes}
+			}, []any{time.Second, 24 * time.Hour, int64(1 << 30)}},
+		{"proxies", []string{"TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,fd00::/8,::1"},
+			func(c Config) any { return c.TrustedProxies }, []netip.Prefix{
+				netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("fd00::/8"),
+				netip.MustParsePrefix("::1/128"),
+			}},
+		{"origins", []string{"CORS_ALLOWED_ORIGINS=https://App.example.com:443, http://localhost:3000"},
+			func(c Config) any { return c.CORSAllowedOrigins }, []string{"https://app.example.com", "http://localhost:3000"}},
 		{"any origin", []string{"CORS_ALLOWED_ORIGINS=*"}, func(c Config) any { return c.CORSAllowedOrigins }, []string{"*"}},
-		{"logging", []string{"LOG_LEVEL=debug", "LOG_FORMAT=json"}, func(c Config) any { return []any{c.LogLevel, c.LogFormat} }, []any{slog.LevelDebug, LogJSON}},
+		{"logging", []string{"LOG_LEVEL=debug", "LOG_FORMAT=json"},
+			func(c Config) any { return []any{c.LogLevel, c.LogFormat} }, []any{slog.LevelDebug, LogJSON}},
 		{"the last of two wins", []string{"PORT=1", "PORT=2"}, func(c Config) any { return c.Port }, 2},
-		{"a value with an equals sign", []string{"OPENAI_API_KEY=a=b="}, func(c Config) any { return reveal(c.OpenAI.Keys) }, []string{"a=b="}},
+		{"a value with an equals sign", []string{"OPENAI_API_KEY=a=b="},
+			func(c Config) any { return reveal(c.OpenAI.Keys) }, []string{"a=b="}},
 		{"entries that are none", []string{"PORT", "", "=", "=C:=C:\\"}, func(c Config) any { return c.Port }, 8080},
 	}
 	for _, test := range tests {
@@ -160,7 +187,10 @@ func TestBaseURLsWorkWithAndWithoutTheVersion(t *testing.T) {
 		{"GEMINI_BASE_URL", "/v1beta", func(c Config) string { return c.Gemini.BaseURL }},
 	}
 	for _, provider := range providers {
-		for _, base := range []string{"https://proxy.example", "http://127.0.0.1:4000", "https://proxy.example/openai", "https://proxy.example/a/v2", "https://v1", "http://[::1]:80/x%2Fy", "https://proxy.example/xv1"} {
+		for _, base := range []string{
+			"https://proxy.example", "http://127.0.0.1:4000", "https://proxy.example/openai", "https://proxy.example/a/v2", "https://v1",
+			"http://[::1]:80/x%2Fy", "https://proxy.example/xv1",
+		} {
 			for _, end := range []string{"", "/", "//", provider.version, provider.version + "/"} {
 				c := mustLoad(t, "", provider.name+"="+base+end)
 				if got := provider.of(c); got != base {
@@ -190,7 +220,8 @@ func TestProcessEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("REQUIRE_AUTH", "ture")
 	t.Setenv("KEY", "4712")
 	dotenv := write(t, ".env", "HOST='$KEY'\n")
-	if _, err := Load(nil, dotenv); err == nil || !strings.Contains(err.Error(), `HOST: "$KEY"`) || strings.Contains(err.Error(), "REQUIRE_AUTH") {
+	_, err := Load(nil, dotenv)
+	if err == nil || !strings.Contains(err.Error(), `HOST: "$KEY"`) || strings.Contains(err.Error(), "REQUIRE_AUTH") {
 		t.Errorf("got %v", err)
 	}
 	if c := mustLoad(t, ""); c.Port != 8080 {
@@ -214,7 +245,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		"OPENAI_API_KEY: item 2 is empty",
 		`STREAM_KEEPALIVE_SECONDS: "never" is not a whole number from 0 to 3600`,
 		`LOG_LEVEL: "INFO" is not debug, info, warn or error`,
-		"IDP_CLIENT_SECRET: missing, and IDP_CLIENT_ID needs it",
+		"IDP_CLIENT_SECRET: missing, but required by IDP_CLIENT_ID",
 		"SIMULATOR: not together with GEMINI_BASE_URL: the simulator plays all three providers",
 	}
 	var faults Faults

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// knownNames is every name that is read.
+// knownNames lists all names that are read.
 func knownNames() []string {
 	var names []string
 	for _, s := range Settings() {
@@ -18,17 +18,17 @@ func knownNames() []string {
 	return names
 }
 
-// misspelt reports names that are not ours but were probably meant to be: a
-// REQUIRE_ATUH=true that is passed over would leave the gateway open.
-func (l *loader) misspelt(sources ...map[string]string) {
-	given := make(map[string]bool)
+// reportMisspelt reports unknown names that were probably meant as a setting:
+// ignoring REQUIRE_ATUH=true would leave the gateway open to all.
+func (l *loader) reportMisspelt(sources ...map[string]string) {
+	names := make(map[string]bool)
 	for _, source := range sources {
 		for name := range source {
-			given[name] = true
+			names[name] = true
 		}
 	}
 	known := knownNames()
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if slices.Contains(known, name) || slices.Contains(foreignNames, name) {
 			continue
 		}
@@ -39,22 +39,22 @@ func (l *loader) misspelt(sources ...map[string]string) {
 }
 
 const (
-	nearEnough = 2 // edits between a name and what was meant
-	tooShort   = 8 // names of fewer characters are near everything
+	maxEdits  = 2 // between a misspelt name and the setting that was meant
+	minLength = 8 // a shorter name is near too many others
 )
 
-// nearest is the known name that the name may be a misspelling of, or "".
+// nearest returns the known name that name is probably a misspelling of, or "".
 func nearest(name string, known []string) string {
-	meant, best, upper := "", nearEnough+1, strings.ToUpper(name)
+	meant, best, upper := "", maxEdits+1, strings.ToUpper(name)
 	for _, candidate := range known {
 		if strings.EqualFold(name, candidate) {
 			return candidate
 		}
-		if len(name) < tooShort || len(candidate) < tooShort || otherName(upper, candidate) {
+		if len(name) < minLength || len(candidate) < minLength || belongsElsewhere(upper, candidate) {
 			continue
 		}
 		d := nameDistance(upper, candidate)
-		if cutShort(upper, candidate) {
+		if lacksWords(upper, candidate) {
 			d = 0
 		}
 		if d < best {
@@ -64,16 +64,16 @@ func nearest(name string, known []string) string {
 	return meant
 }
 
-// cutShort reports names whose last words are missing, as in MAX_BUDGET=5, which
-// would leave the budget open. One word alone may be anybody's.
-func cutShort(name, known string) bool {
+// lacksWords reports whether the last words of a known name are missing, as in
+// MAX_BUDGET=5, which would leave the gateway without a budget. A name of one
+// word may belong to another program.
+func lacksWords(name, known string) bool {
 	return strings.Contains(name, "_") && strings.HasPrefix(known, name+"_")
 }
 
-// otherName reports names that are close by accident: another program's, as
-// DD_LOG_LEVEL is, and those in which a short word is another word, as in
-// REDIS_SSL.
-func otherName(name, known string) bool {
+// belongsElsewhere reports whether a name is near a known one only by accident:
+// it has a prefix, as in DD_LOG_LEVEL, or a short word differs, as in REDIS_SSL.
+func belongsElsewhere(name, known string) bool {
 	if strings.HasSuffix(name, "_"+known) {
 		return true
 	}
@@ -89,21 +89,21 @@ func otherName(name, known string) bool {
 	return false
 }
 
-// nameDistance counts the edits between two names, with or without their
-// underscores, whichever is less.
+// nameDistance counts the edits between two names. Missing underscores count as
+// none.
 func nameDistance(a, b string) int {
 	bareA, bareB := strings.ReplaceAll(a, "_", ""), strings.ReplaceAll(b, "_", "")
 	return min(distance(a, b), distance(bareA, bareB))
 }
 
-// distance is the Damerau-Levenshtein distance in its restricted form: how many
-// bytes to insert, drop or replace, or neighbours to swap. Lengths that differ
-// by more than nearEnough are reported as far, uncounted.
+// distance is the restricted Damerau-Levenshtein distance: the number of bytes
+// to insert, delete or replace and of neighbours to swap. If the lengths differ
+// by more than maxEdits, it returns maxEdits+1.
 func distance(a, b string) int {
-	if diff := len(a) - len(b); diff > nearEnough || -diff > nearEnough {
-		return nearEnough + 1
+	if diff := len(a) - len(b); diff > maxEdits || -diff > maxEdits {
+		return maxEdits + 1
 	}
-	var before []int // the row two above
+	var secondAbove []int // the row two above the current one
 	above := make([]int, len(b)+1)
 	for j := range above {
 		above[j] = j
@@ -118,15 +118,15 @@ func distance(a, b string) int {
 			}
 			row[j+1] = min(above[j]+cost, above[j+1]+1, row[j]+1)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
+				row[j+1] = min(row[j+1], secondAbove[j-1]+1)
 			}
 		}
-		before, above = above, row
+		secondAbove, above = above, row
 	}
 	return above[len(b)]
 }
 
-// foreignNames are well-known variables of other programs that are near ours.
+// foreignNames are variables of other programs that are near a setting.
 var foreignNames = []string{
 	"EMULATOR", "RATE_LIMIT",
 	"GENAI_API_KEY",                      // IBM watsonx, Google's older SDK

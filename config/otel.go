@@ -52,7 +52,7 @@ const protocolHTTP = "http/protobuf"
 func (l *loader) tracing() []row {
 	t, o := &l.Tracing, &l.otel
 	return slices.Concat([]row{
-		plain("OTEL_SDK_DISABLED", "false", boolean(&o.disabled), "Turns tracing off, whatever else is set"),
+		plain("OTEL_SDK_DISABLED", "false", boolean(&o.disabled), "Turns tracing off, even if an endpoint is set"),
 		plain("OTEL_TRACES_EXPORTER", "", text(&o.exporter),
 			"otlp turns tracing on, none turns it off; when empty it is on if an endpoint is set"),
 		plain("OTEL_EXPORTER_OTLP_ENDPOINT", "", httpURL(&o.baseURL), "Base URL of the collector; /v1/traces is appended"),
@@ -89,7 +89,7 @@ func (l *loader) tracing() []row {
 func exporting(r row) []row {
 	traces := r
 	r.Name, traces.Name = "OTEL_EXPORTER_OTLP_"+r.Name, "OTEL_EXPORTER_OTLP_TRACES_"+r.Name
-	traces.Default, traces.Doc = "", "Overrides "+r.Name+" for traces ("+r.want+")."
+	traces.Default, traces.Doc = "", "Overrides "+r.Name+" for traces ("+r.accepts+")."
 	return []row{r, traces}
 }
 
@@ -101,16 +101,16 @@ func samplers() []string {
 // that we do not support are no faults: they may be meant for other programs.
 func (l *loader) checkTracing() {
 	o, t := &l.otel, &l.Tracing
-	wanted := o.exporter != "" || l.given("OTEL_EXPORTER_OTLP_ENDPOINT") || l.given("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	wanted := o.exporter != "" || l.isSet("OTEL_EXPORTER_OTLP_ENDPOINT") || l.isSet("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 	if o.disabled || o.exporter == "none" || !wanted {
 		*t = Tracing{}
 		return
 	}
 	if o.exporter != "" && o.exporter != "otlp" {
-		l.fault("OTEL_TRACES_EXPORTER: %v", refused(o.exporter, "otlp or none"))
+		l.fault("OTEL_TRACES_EXPORTER: %v", invalid(o.exporter, "otlp or none"))
 	}
 	if o.protocol != "" && o.protocol != protocolHTTP {
-		l.fault("%s: %v", l.exporterSetting("PROTOCOL"), refused(o.protocol, protocolHTTP+", the only supported protocol"))
+		l.fault("%s: %v", l.exporterSetting("PROTOCOL"), invalid(o.protocol, protocolHTTP+", the only supported protocol"))
 	}
 	t.Endpoint = cmp.Or(o.tracesURL, cmp.Or(o.baseURL, "http://localhost:4318")+"/v1/traces")
 	t.Gzip = o.compression == "gzip"
@@ -124,7 +124,7 @@ func (l *loader) checkTracing() {
 // exporterSetting returns the name of the setting that an option of the
 // exporter was read from.
 func (l *loader) exporterSetting(option string) string {
-	if name := "OTEL_EXPORTER_OTLP_TRACES_" + option; l.given(name) {
+	if name := "OTEL_EXPORTER_OTLP_TRACES_" + option; l.isSet(name) {
 		return name
 	}
 	return "OTEL_EXPORTER_OTLP_" + option
@@ -137,7 +137,7 @@ func (l *loader) checkPropagators() {
 	all := strings.Split(l.otel.propagators, ",")
 	for _, name := range all {
 		if !slices.Contains([]string{"tracecontext", "baggage", "none"}, name) {
-			l.fault("OTEL_PROPAGATORS: %v", refused(name, "tracecontext, baggage or none"))
+			l.fault("OTEL_PROPAGATORS: %v", invalid(name, "tracecontext, baggage or none"))
 		}
 	}
 	l.Tracing.Propagate = slices.Contains(all, "tracecontext") && !slices.Contains(all, "none")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestTracesAreOffUnlessAskedFor(t *testing.T) {
+func TestTracingIsOffByDefault(t *testing.T) {
 	for settings, endpoint := range map[string]string{
 		"": "",
 		"OTEL_SERVICE_NAME=x OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_PROPAGATORS=b3":                          "",
@@ -17,7 +17,8 @@ func TestTracesAreOffUnlessAskedFor(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318":                                                  "http://c:4318/v1/traces",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=https://c/otlp/":                                                "https://c/otlp/v1/traces",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318 OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://t/in/": "https://t/in/",
-		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://t/x OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf": "http://t/x",
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://t/x OTEL_EXPORTER_OTLP_PROTOCOL=grpc " +
+			"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf": "http://t/x",
 	} {
 		if got := mustLoad(t, "", strings.Fields(settings)...).Tracing.Endpoint; got != endpoint {
 			t.Errorf("%s: %q, not %q", settings, got, endpoint)
@@ -25,7 +26,7 @@ func TestTracesAreOffUnlessAskedFor(t *testing.T) {
 	}
 }
 
-func TestWhatIsSetForTracesIsUsedBeforeWhatIsSetForAll(t *testing.T) {
+func TestSettingsForTracesOverrideSettingsForAllSignals(t *testing.T) {
 	tr := mustLoad(t, "",
 		"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_HEADERS=a=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS=b=2%20x, c=3",
 		"OTEL_EXPORTER_OTLP_TIMEOUT=1", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=2500", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip",
@@ -38,7 +39,8 @@ func TestWhatIsSetForTracesIsUsedBeforeWhatIsSetForAll(t *testing.T) {
 		tr.Sampler != "traceidratio" || tr.SampleRatio != 0.25 || tr.QueueSize != 100 || tr.BatchSize != 100 || !tr.Propagate || tr.TLS != nil {
 		t.Errorf("%+v", tr)
 	}
-	tr = mustLoad(t, "", "OTEL_TRACES_EXPORTER=otlp", "OTEL_SERVICE_NAME=my gateway", "OTEL_RESOURCE_ATTRIBUTES=service.name=other", "OTEL_PROPAGATORS=none").Tracing
+	tr = mustLoad(t, "", "OTEL_TRACES_EXPORTER=otlp", "OTEL_SERVICE_NAME=my gateway",
+		"OTEL_RESOURCE_ATTRIBUTES=service.name=other", "OTEL_PROPAGATORS=none").Tracing
 	if tr.Service != "my gateway" || tr.Propagate || tr.Sampler != "parentbased_always_on" || tr.QueueSize != 2048 || tr.BatchSize != 512 ||
 		tr.ScheduleDelay != 5*time.Second || tr.ExportTimeout != 30*time.Second || tr.Timeout != 10*time.Second {
 		t.Errorf("%+v", tr)
@@ -75,12 +77,15 @@ func TestEachFaultOfTracingNamesItsSettingAndNoSecret(t *testing.T) {
 	}
 }
 
-// Other signals have settings too, which are none of our business.
-func TestSettingsOfOtherSignalsAreNotTakenForMisspelt(t *testing.T) {
+// The specification has settings of other signals, which the gateway does not read.
+func TestSettingsOfOtherSignalsAreNotReportedAsMisspelt(t *testing.T) {
 	for _, name := range []string{
-		"OTEL_LOG_LEVEL", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
-		"OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", "OTEL_EXPORTER_OTLP_INSECURE", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_METRIC_EXPORT_TIMEOUT",
-		"OTEL_BLRP_SCHEDULE_DELAY", "OTEL_BLRP_EXPORT_TIMEOUT", "OTEL_BLRP_MAX_QUEUE_SIZE", "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE", "OTEL_ATTRIBUTE_COUNT_LIMIT",
+		"OTEL_LOG_LEVEL", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+		"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+		"OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", "OTEL_EXPORTER_OTLP_INSECURE", "OTEL_METRIC_EXPORT_INTERVAL",
+		"OTEL_METRIC_EXPORT_TIMEOUT",
+		"OTEL_BLRP_SCHEDULE_DELAY", "OTEL_BLRP_EXPORT_TIMEOUT", "OTEL_BLRP_MAX_QUEUE_SIZE", "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE",
+		"OTEL_ATTRIBUTE_COUNT_LIMIT",
 		"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_ENTITIES", "OTEL_CONFIG_FILE", "OTEL_METRICS_EXEMPLAR_FILTER", "OTEL_SEMCONV_STABILITY_OPT_IN",
 	} {
 		if _, err := Load([]string{name + "=x"}, ""); err != nil {
@@ -88,6 +93,6 @@ func TestSettingsOfOtherSignalsAreNotTakenForMisspelt(t *testing.T) {
 		}
 	}
 	if _, err := Load([]string{"OTEL_EXPORTER_OLTP_ENDPOINT=http://c"}, ""); err == nil {
-		t.Error("a misspelt name is passed over")
+		t.Error("a misspelt name is ignored")
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // wholeURL keeps the path as it is.
-func wholeURL(into *string) kind {
-	return kind{"an http or https URL", func(text string) error {
+func wholeURL(into *string) format {
+	return format{"an http or https URL", func(text string) error {
 		if _, err := parseHTTP(text); err != nil {
 			return err
 		}
@@ -23,9 +23,9 @@ func wholeURL(into *string) kind {
 
 // headers reads name=value,name=value with percent-encoded values. No fault
 // shows a name or a value.
-func headers(into *map[string]Secret) kind {
+func headers(into *map[string]Secret) format {
 	const tokenCharacters = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~" // RFC 9110, section 5.6.2
-	return kind{"a list such as authorization=Bearer%20abc,x-tenant=1", func(text string) error {
+	return format{"a list such as authorization=Bearer%20abc,x-tenant=1", func(text string) error {
 		all := map[string]Secret{}
 		err := pairs(text, func(name, value string) error {
 			if strings.Trim(strings.ToLower(name), tokenCharacters) != "" {
@@ -42,8 +42,8 @@ func headers(into *map[string]Secret) kind {
 	}}
 }
 
-func attributes(into *map[string]string) kind {
-	return kind{"a list such as deployment.environment.name=test,team=a%20b", func(text string) error {
+func attributes(into *map[string]string) format {
+	return format{"a list such as deployment.environment.name=test,team=a%20b", func(text string) error {
 		all := map[string]string{}
 		err := pairs(text, func(name, value string) error {
 			all[name] = value
@@ -73,39 +73,39 @@ func pairs(text string, each func(name, value string) error) error {
 	return nil
 }
 
-func authorities(into **x509.CertPool) kind {
-	const want = "the path of a file with certificates in PEM"
-	return kind{want, func(path string) error {
+func authorities(into **x509.CertPool) format {
+	const accepts = "the path of a file with certificates in PEM"
+	return format{accepts, func(path string) error {
 		pem, err := os.ReadFile(path)
 		if err != nil {
-			return withoutPath(err)
+			return unreadable(err)
 		}
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(pem) {
-			return errors.New("not " + want)
+			return errors.New("not " + accepts)
 		}
 		*into = pool
 		return nil
 	}}
 }
 
-func label(into *string) kind {
-	const want = "a text without control characters"
-	return kind{want, func(text string) error {
+func label(into *string) format {
+	const accepts = "a text without control characters"
+	return format{accepts, func(text string) error {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		*into = text
 		return nil
 	}}
 }
 
-func ratio(into *float64) kind {
-	const want = "a number from 0 to 1"
-	return kind{want, func(text string) error {
+func ratio(into *float64) format {
+	const accepts = "a number from 0 to 1"
+	return format{accepts, func(text string) error {
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(n >= 0 && n <= 1) {
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		*into = n
 		return nil

@@ -8,20 +8,20 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret is a text that does not print itself: not with any verb of fmt, not
-// in JSON, not in slog. Only Reveal gives it away. The zero value is unset and
-// prints as nothing.
+// Secret is a text that is never printed: not with any verb of fmt, not in JSON,
+// not in slog. Only Reveal returns it. The zero value is unset and prints as an
+// empty text.
 //
-// Two Secrets are not comparable with ==; compare what they reveal.
+// Secrets cannot be compared with ==; compare the results of Reveal.
 type Secret struct {
-	_ [0]func() // == would compare addresses
+	_ [0]func() // makes == an error: it would compare addresses
 
-	// A pointer, because fmt prints unexported fields without asking their
-	// methods: of a pointer inside a struct it prints no more than the address.
+	// A pointer, because fmt prints unexported fields without calling their
+	// methods: of a pointer inside a struct it prints only the address.
 	text *string
 }
 
-// NewSecret wraps a text. Of an empty one it makes the unset Secret.
+// NewSecret wraps a text. An empty text gives the unset Secret.
 func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
@@ -29,7 +29,7 @@ func NewSecret(text string) Secret {
 	return Secret{text: &text}
 }
 
-// Reveal is the text itself, for the one place that sends or checks it.
+// Reveal returns the text itself, for the code that sends or checks it.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -37,10 +37,10 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// IsZero reports whether there is no secret.
+// IsZero reports whether the secret is unset.
 func (s Secret) IsZero() bool { return s.text == nil }
 
-// String says only whether there is a secret.
+// String returns "[redacted]", or "" when the secret is unset.
 func (s Secret) String() string {
 	if s.IsZero() {
 		return ""
@@ -48,11 +48,11 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// Format does for every verb and flag what String does.
+// Format writes the result of String for every verb and flag.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalText does what String does for JSON, YAML and other encodings.
+// MarshalText returns the result of String for JSON, YAML and other encodings.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// LogValue does what String does for slog.
+// LogValue returns the result of String for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -103,7 +103,8 @@ func TestSecretDoesNotPrintInLogs(t *testing.T) {
 		"json": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
 	} {
 		var out bytes.Buffer
-		slog.New(handler(&out)).Info("m", "one", secret, "pointer", &secret, "many", []Secret{secret}, "config", config, "address", &config, slog.Any("hidden", holder{secret: secret}))
+		slog.New(handler(&out)).Info("m", "one", secret, "pointer", &secret, "many", []Secret{secret},
+			"config", config, "address", &config, slog.Any("hidden", holder{secret: secret}))
 		if leaks(out.String()) || !strings.Contains(out.String(), "[redacted]") {
 			t.Errorf("%s: %s", name, out.String())
 		}

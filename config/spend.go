@@ -9,45 +9,45 @@ import (
 	"strings"
 )
 
-// Spend is what the operator decided about money and limits. Money is in
+// Spend are the settings of budgets and of new keys. Amounts of money are in
 // micro-dollars.
 type Spend struct {
-	RetentionDays int    // of the ledger's rows; 0: for ever
-	MaxBudget     int64  // of the whole gateway; -1: none
+	RetentionDays int    // of the ledger's rows; 0: unlimited
+	MaxBudget     int64  // of the whole gateway; -1: unlimited
 	BudgetWindow  string // of MaxBudget: day, week, month or total
-	DefaultPrice  *Price // of models without a price; nil: they have none
+	DefaultPrice  *Price // of models without a price; nil: unset
 	Keys          KeyDefaults
-	AdminEmails   []string // as written; none: there are no administrators
+	AdminEmails   []string // as written; empty: there are no administrators
 }
 
 // Price is in micro-dollars per million tokens.
 type Price struct{ Input, Output int64 }
 
-// KeyDefaults are the limits of a new key that names none itself.
+// KeyDefaults are the limits of a new key whose request sets none.
 type KeyDefaults struct {
 	ExpiryDays   int      // 0: never
-	Models       []string // none: all
-	RPM          int64    // 0: the gateway's own
-	TPM          int64    // 0: any number
-	MaxParallel  int64    // 0: any number
-	Budget       int64    // -1: none
-	BudgetWindow string
+	Models       []string // empty: all
+	RPM          int64    // requests a minute; 0: RateLimitRPM
+	TPM          int64    // tokens a minute; 0: unlimited
+	MaxParallel  int64    // calls in flight; 0: unlimited
+	Budget       int64    // -1: unlimited
+	BudgetWindow string   // day, week, month or total
 }
 
 const (
-	mostDollars = 1_000_000_000
-	microDollar = 1_000_000 // in a dollar
+	maxDollars            = 1_000_000_000
+	microDollarsPerDollar = 1_000_000
 )
 
-// dollars reads an amount of at most six decimals, which is exact in
+// dollars reads an amount with at most six decimals, so that it is exact in
 // micro-dollars.
-func dollars(into *int64) kind {
-	const want = "an amount of dollars such as 25 or 0.50"
+func dollars(into *int64) format {
+	const accepts = "an amount of dollars such as 25 or 0.50"
 	*into = -1
-	return kind{want, func(text string) error {
+	return format{accepts, func(text string) error {
 		amount, err := microDollars(text)
 		if err != nil {
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		*into = amount
 		return nil
@@ -61,44 +61,44 @@ func microDollars(text string) (int64, error) {
 		return 0, errors.New("not an amount")
 	}
 	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 64)
-	if err != nil || n > mostDollars*microDollar {
+	if err != nil || n > maxDollars*microDollarsPerDollar {
 		return 0, errors.New("too much")
 	}
 	return n, nil
 }
 
 // price reads input/output, in dollars per million tokens.
-func price(into **Price) kind {
-	const want = "dollars per million tokens of input and of output, such as 3/15"
-	return kind{want, func(text string) error {
+func price(into **Price) format {
+	const accepts = "dollars per million tokens of input and of output, such as 3/15"
+	return format{accepts, func(text string) error {
 		input, output, _ := strings.Cut(text, "/")
 		in, err := microDollars(input)
 		out, outErr := microDollars(output)
-		if err != nil || outErr != nil || in > math.MaxInt32*int64(microDollar) || out > math.MaxInt32*int64(microDollar) {
-			return refused(text, want)
+		if err != nil || outErr != nil || max(in, out) > math.MaxInt32*int64(microDollarsPerDollar) {
+			return invalid(text, accepts)
 		}
 		*into = &Price{Input: in, Output: out}
 		return nil
 	}}
 }
 
-func emails(into *[]string) kind {
-	const want = "e-mail addresses, comma-separated"
-	return list(into, want, func(item string) (string, error) {
+func emails(into *[]string) format {
+	const accepts = "e-mail addresses, comma-separated"
+	return list(into, accepts, func(item string) (string, error) {
 		local, domain, ok := strings.Cut(item, "@")
 		if !ok || local == "" || !graphic(local) || !hostname(domain) {
-			return "", errors.New("not an e-mail address") // which are nobody's business in a log
+			return "", errors.New("not an e-mail address") // not shown: addresses do not belong in a log
 		}
 		return item, nil
 	})
 }
 
-func modelNames(into *[]string) kind {
-	const want = "ids of models, comma-separated"
+func modelNames(into *[]string) format {
+	const accepts = "ids of models, comma-separated"
 	var seen []string
-	return list(into, want, func(item string) (string, error) {
+	return list(into, accepts, func(item string) (string, error) {
 		if !graphic(item) {
-			return "", refused(item, "a model's id")
+			return "", invalid(item, "a model's id")
 		}
 		if slices.Contains(seen, item) {
 			return "", fmt.Errorf("%s is listed twice", oneLine(item))
@@ -108,22 +108,30 @@ func modelNames(into *[]string) kind {
 	})
 }
 
-// spending is the settings of Spend.
+// spending lists the settings of Spend.
 func (l *loader) spending() []row {
-	const mostCount = 1_000_000_000
+	const maxLimit = 1_000_000_000
 	s := &l.Spend
 	return []row{
-		plain("USAGE_RETENTION_DAYS", "90", whole(&s.RetentionDays, 0, 36500), "How long each call's row of the ledger is kept; the sums by day stay; 0 is for ever"),
-		plain("MAX_BUDGET_USD", "", dollars(&s.MaxBudget), "What all calls together may cost in each MAX_BUDGET_WINDOW; any amount when empty"),
-		plain("MAX_BUDGET_WINDOW", "month", oneOf(&s.BudgetWindow, "day", "week", "month", "total"), "How long MAX_BUDGET_USD lasts, in UTC"),
-		plain("DEFAULT_PRICE_USD", "", price(&s.DefaultPrice), "What models without a price cost; when empty they cost nothing, and are refused where there is a budget"),
-		plain("DEFAULT_KEY_EXPIRY_DAYS", "0", whole(&s.Keys.ExpiryDays, 0, 36500), "How long a new key lasts that does not say so itself; 0 is for ever"),
-		plain("DEFAULT_KEY_MODELS", "", modelNames(&s.Keys.Models), "Which models a new key may ask for that does not say so itself; all when empty"),
-		plain("DEFAULT_KEY_RPM", "0", whole(&s.Keys.RPM, 0, mostCount), "Requests a minute of such a key; 0 is RATE_LIMIT_RPM"),
-		plain("DEFAULT_KEY_TPM", "0", whole(&s.Keys.TPM, 0, mostCount), "Tokens a minute of such a key; 0 is any number"),
-		plain("DEFAULT_KEY_MAX_PARALLEL", "0", whole(&s.Keys.MaxParallel, 0, mostCount), "Calls at once of such a key; 0 is any number"),
-		plain("DEFAULT_KEY_BUDGET_USD", "", dollars(&s.Keys.Budget), "What such a key may spend in each DEFAULT_KEY_BUDGET_WINDOW; any amount when empty"),
-		plain("DEFAULT_KEY_BUDGET_WINDOW", "month", oneOf(&s.Keys.BudgetWindow, "day", "week", "month", "total"), "How long that budget lasts, in UTC"),
-		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails), "Which users see and limit everybody's keys; nobody when empty"),
+		plain("USAGE_RETENTION_DAYS", "90", whole(&s.RetentionDays, 0, 36500),
+			"How long the ledger keeps the row of a call; daily sums are kept for ever; 0 keeps all rows"),
+		plain("MAX_BUDGET_USD", "", dollars(&s.MaxBudget), "Budget of all calls together in each MAX_BUDGET_WINDOW; unlimited when empty"),
+		plain("MAX_BUDGET_WINDOW", "month", oneOf(&s.BudgetWindow, "day", "week", "month", "total"), "Window of MAX_BUDGET_USD, in UTC"),
+		plain("DEFAULT_PRICE_USD", "", price(&s.DefaultPrice),
+			"Price of models that have none; when empty they are free, and refused where a budget applies"),
+		plain("DEFAULT_KEY_EXPIRY_DAYS", "0", whole(&s.Keys.ExpiryDays, 0, 36500),
+			"Lifetime of a new key whose request sets none; 0 is unlimited"),
+		plain("DEFAULT_KEY_MODELS", "", modelNames(&s.Keys.Models), "Models that a new key allows if its request names none; all when empty"),
+		plain("DEFAULT_KEY_RPM", "0", whole(&s.Keys.RPM, 0, maxLimit),
+			"Requests a minute of a new key whose request sets no limit; 0 is RATE_LIMIT_RPM"),
+		plain("DEFAULT_KEY_TPM", "0", whole(&s.Keys.TPM, 0, maxLimit),
+			"Tokens a minute of a new key whose request sets no limit; 0 is unlimited"),
+		plain("DEFAULT_KEY_MAX_PARALLEL", "0", whole(&s.Keys.MaxParallel, 0, maxLimit),
+			"Calls in flight of a new key whose request sets no limit; 0 is unlimited"),
+		plain("DEFAULT_KEY_BUDGET_USD", "", dollars(&s.Keys.Budget),
+			"Budget of a new key whose request sets none, in each DEFAULT_KEY_BUDGET_WINDOW; unlimited when empty"),
+		plain("DEFAULT_KEY_BUDGET_WINDOW", "month", oneOf(&s.Keys.BudgetWindow, "day", "week", "month", "total"),
+			"Window of DEFAULT_KEY_BUDGET_USD, in UTC"),
+		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails), "Users who may see and limit the keys of all users; none when empty"),
 	}
 }

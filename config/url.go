@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// No fault here shows the address: it may hold a password. For that reason
-// the errors of net/url, which quote it, are not passed on either.
+// No fault in this file shows a URL: it may contain a password. The errors of
+// net/url quote it and are therefore not wrapped.
 
-// parseURL wants an absolute URL of one of the schemes, with a host.
+// parseURL accepts an absolute URL of one of the schemes, with a host.
 func parseURL(text string, schemes ...string) (*url.URL, error) {
-	want := strings.Join(schemes, ":// or ") + "://"
 	u, err := url.Parse(text)
 	if err != nil || strings.ContainsAny(text, " \\") {
-		return nil, errors.New("not a valid URL; special characters in a password are written as %XX")
+		return nil, errors.New("not a valid URL; special characters in a password must be written as %XX")
 	}
 	for _, scheme := range schemes {
 		if u.Scheme == scheme && strings.HasPrefix(text[len(scheme):], "://") {
 			return u, checkHost(u)
 		}
 	}
-	return nil, errors.New("does not begin with " + want)
+	return nil, errors.New("does not begin with " + strings.Join(schemes, ":// or ") + "://")
 }
 
 func checkHost(u *url.URL) error {
@@ -35,24 +34,24 @@ func checkHost(u *url.URL) error {
 	return nil
 }
 
-// parseHTTP wants an http or https URL that is no more than an address and a
-// path: the rest would get lost where paths are appended to it.
+// parseHTTP accepts an http or https URL of an address and a path only: a query
+// would be lost when a path is appended.
 func parseHTTP(text string) (*url.URL, error) {
 	u, err := parseURL(text, "http", "https")
 	if err != nil {
 		return nil, err
 	}
 	if u.User != nil {
-		return nil, errors.New("the URL must not hold a user or a password")
+		return nil, errors.New("the URL must not contain a user name or a password")
 	}
 	if strings.ContainsAny(text, "?#") {
-		return nil, errors.New("the URL must not have a query or a fragment")
+		return nil, errors.New("the URL must not contain a query or a fragment")
 	}
 	return u, nil
 }
 
-func httpURL(into *string) kind {
-	return kind{"an http or https URL", func(text string) error {
+func httpURL(into *string) format {
+	return format{"an http or https URL", func(text string) error {
 		u, err := parseHTTP(text)
 		if err != nil {
 			return err
@@ -62,9 +61,10 @@ func httpURL(into *string) kind {
 	}}
 }
 
-// baseURL takes an API's address with or without its version at the end.
-func baseURL(into *string, version string) kind {
-	return kind{"an http or https URL, with or without " + version, func(text string) error {
+// baseURL accepts the URL of an API with or without its version at the end, and
+// removes the version.
+func baseURL(into *string, version string) format {
+	return format{"an http or https URL, with or without " + version, func(text string) error {
 		u, err := parseHTTP(text)
 		if err != nil {
 			return err
@@ -76,9 +76,9 @@ func baseURL(into *string, version string) kind {
 }
 
 // issuer keeps the text, a final slash included: OpenID Connect Discovery 1.0,
-// section 4.3, wants it identical to the issuer's own.
-func issuer(into *string) kind {
-	return kind{"an http or https URL", func(text string) error {
+// section 4.3, requires it to be identical to the issuer's own.
+func issuer(into *string) format {
+	return format{"an http or https URL", func(text string) error {
 		if _, err := parseHTTP(text); err != nil {
 			return err
 		}
@@ -87,13 +87,13 @@ func issuer(into *string) kind {
 	}}
 }
 
-// origins are held as browsers write them in the Origin header: in lower case
-// and without a default port.
-func origins(into *[]string) kind {
-	const want = "origins such as https://app.example.com, comma-separated, or * alone"
-	all := list(into, want, func(item string) (string, error) {
+// origins are stored as browsers write the Origin header: in lower case and
+// without a default port.
+func origins(into *[]string) format {
+	const accepts = "origins such as https://app.example.com, comma-separated, or * alone"
+	all := list(into, accepts, func(item string) (string, error) {
 		if item == "*" {
-			return "", errors.New("* is accepted only alone")
+			return "", errors.New("* must be the only item")
 		}
 		u, err := parseHTTP(item)
 		if err != nil {
@@ -105,7 +105,7 @@ func origins(into *[]string) kind {
 		defaultPort := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
 		return strings.TrimSuffix(address(u), defaultPort), nil
 	})
-	return kind{want, func(text string) error {
+	return format{accepts, func(text string) error {
 		if text == "*" {
 			*into = []string{"*"}
 			return nil
@@ -118,8 +118,8 @@ func address(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
-func database(into *Secret) kind {
-	return kind{"postgres://..., postgresql://... or sqlite:PATH", func(text string) error {
+func database(into *Secret) format {
+	return format{"postgres://..., postgresql://... or sqlite:PATH", func(text string) error {
 		var err error
 		switch {
 		case strings.HasPrefix(text, "sqlite:"):
@@ -127,7 +127,7 @@ func database(into *Secret) kind {
 		case strings.HasPrefix(text, "postgres://"), strings.HasPrefix(text, "postgresql://"):
 			err = checkPostgres(text)
 		default:
-			err = errors.New("does not begin with postgres://, postgresql:// or sqlite:") //nolint:staticcheck // it ends with what to type
+			err = errors.New("does not begin with postgres://, postgresql:// or sqlite:") //nolint:staticcheck // as the operator has to type it
 		}
 		if err != nil {
 			return err
@@ -139,15 +139,15 @@ func database(into *Secret) kind {
 
 func checkPostgres(text string) error {
 	u, err := parseURL(text, "postgres", "postgresql")
-	// A Unix socket has no host but a query parameter of that name.
+	// The URL of a Unix socket has no host, but a query parameter of that name.
 	if u != nil && u.Host == "" && u.Query().Get("host") != "" {
 		return nil
 	}
 	return err
 }
 
-// checkSQLite refuses the forms with slashes, in which a relative path would
-// silently become another one, and a query, which a path has not.
+// checkSQLite refuses two slashes, because a relative path after them would
+// silently become another one, and a query, because paths have none.
 func checkSQLite(text string) error {
 	path := strings.TrimPrefix(text, "sqlite:")
 	if strings.Trim(path, " ") == "" {
@@ -159,8 +159,8 @@ func checkSQLite(text string) error {
 	return nil
 }
 
-func redis(into *Secret) kind {
-	return kind{"redis://... or rediss://...", func(text string) error {
+func redis(into *Secret) format {
+	return format{"redis://... or rediss://...", func(text string) error {
 		u, err := parseURL(text, "redis", "rediss")
 		if err != nil {
 			return err

@@ -12,74 +12,74 @@ import (
 	"time"
 )
 
-// kind is how a setting's text is read. The text is never empty, and parse
-// does not trim it: what is not exactly right is a fault.
-type kind struct {
-	want  string // what is accepted, as people would say it
-	parse func(text string) error
+// format is the format of a setting's text. The text is never empty, and parse
+// does not trim it: every deviation is a fault.
+type format struct {
+	accepts string // a description for the operator
+	parse   func(text string) error
 }
 
-// refused is the fault of a text that is no secret.
-func refused(text, want string) error {
-	if showable(text) {
-		return fmt.Errorf("%q is not %s", text, want)
+// invalid is the fault of a text that is not a secret.
+func invalid(text, accepts string) error {
+	if safeToShow(text) {
+		return fmt.Errorf("%q is not %s", text, accepts)
 	}
-	return fmt.Errorf("not %s", want)
+	return fmt.Errorf("not %s", accepts)
 }
 
-// showable keeps what was pasted into the wrong setting, such as a key or an
-// address with a password, out of the log.
-func showable(text string) bool {
+// safeToShow keeps secrets that were pasted into the wrong setting out of the
+// log, such as a key or a URL with a password.
+func safeToShow(text string) bool {
 	return len(text) < 32 && !strings.ContainsAny(text, "@") && !strings.Contains(text, "://")
 }
 
-func whole[T int | int64](into *T, least, most int64) kind {
-	want := fmt.Sprintf("a whole number from %d to %d", least, most)
-	return kind{want, func(text string) error {
+func whole[T int | int64](into *T, lowest, highest int64) format {
+	accepts := fmt.Sprintf("a whole number from %d to %d", lowest, highest)
+	return format{accepts, func(text string) error {
 		if strings.Trim(text, "0123456789") != "" {
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < least || n > most {
-			return refused(text, want)
+		if err != nil || n < lowest || n > highest {
+			return invalid(text, accepts)
 		}
 		*into = T(n)
 		return nil
 	}}
 }
 
-func seconds(into *time.Duration, least, most int64) kind {
+func seconds(into *time.Duration, lowest, highest int64) format {
 	var n int64
-	v := whole(&n, least, most)
-	return kind{v.want + ", in seconds", func(text string) error {
+	v := whole(&n, lowest, highest)
+	return format{v.accepts + ", in seconds", func(text string) error {
 		err := v.parse(text)
 		*into = time.Duration(n) * time.Second
 		return err
 	}}
 }
 
-func milliseconds(into *time.Duration, least, most int64) kind {
+func milliseconds(into *time.Duration, lowest, highest int64) format {
 	var n int64
-	v := whole(&n, least, most)
-	return kind{v.want + ", in milliseconds", func(text string) error {
+	v := whole(&n, lowest, highest)
+	return format{v.accepts + ", in milliseconds", func(text string) error {
 		err := v.parse(text)
 		*into = time.Duration(n) * time.Millisecond
 		return err
 	}}
 }
 
-// fallbacks reads model=other,other;model=other.
-func fallbacks(into *map[string][]string) kind {
-	const want = "a list such as gpt-4=claude-haiku-4-5-20251001,gemini-2.5-flash;gemini-2.5-pro=gpt-4"
-	return kind{want, func(text string) error {
+// fallbacks reads model=other,other;model=other, in the order of the attempts.
+func fallbacks(into *map[string][]string) format {
+	const accepts = "a list such as gpt-4=claude-haiku-4-5-20251001,gemini-2.5-flash;gemini-2.5-pro=gpt-4"
+	return format{accepts, func(text string) error {
 		all := map[string][]string{}
 		for entry := range strings.SplitSeq(text, ";") {
 			model, list, ok := strings.Cut(entry, "=")
 			model = strings.TrimSpace(model)
 			if !ok || model == "" {
-				return refused(strings.TrimSpace(entry), want)
+				return invalid(strings.TrimSpace(entry), accepts)
 			}
-			if _, twice := all[model]; twice {
+			if _, ok := all[model]; ok {
 				return fmt.Errorf("%s is listed twice", oneLine(model))
 			}
 			for other := range strings.SplitSeq(list, ",") {
@@ -95,37 +95,37 @@ func fallbacks(into *map[string][]string) kind {
 	}}
 }
 
-func boolean(into *bool) kind {
-	const want = "true or false"
-	return kind{want, func(text string) error {
+func boolean(into *bool) format {
+	const accepts = "true or false"
+	return format{accepts, func(text string) error {
 		switch strings.ToLower(text) {
 		case "true", "1":
 			*into = true
 		case "false", "0":
 			*into = false
 		default:
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		return nil
 	}}
 }
 
-func oneOf(into *string, choices ...string) kind {
+func oneOf(into *string, choices ...string) format {
 	last := len(choices) - 1
-	want := strings.Join(choices[:last], ", ") + " or " + choices[last]
-	return kind{want, func(text string) error {
+	accepts := strings.Join(choices[:last], ", ") + " or " + choices[last]
+	return format{accepts, func(text string) error {
 		if !slices.Contains(choices, text) {
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		*into = text
 		return nil
 	}}
 }
 
-func level(into *slog.Level) kind {
+func level(into *slog.Level) format {
 	var name string
 	v := oneOf(&name, "debug", "info", "warn", "error")
-	return kind{v.want, func(text string) error {
+	return format{v.accepts, func(text string) error {
 		if err := v.parse(text); err != nil {
 			return err
 		}
@@ -133,100 +133,100 @@ func level(into *slog.Level) kind {
 	}}
 }
 
-func text(into *string) kind {
-	const want = "printable ASCII without blanks"
-	return kind{want, func(text string) error {
+func text(into *string) format {
+	const accepts = "printable ASCII without spaces"
+	return format{accepts, func(text string) error {
 		if !graphic(text) {
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		*into = text
 		return nil
 	}}
 }
 
-func host(into *string) kind {
-	const want = "an IP address or a host name"
-	return kind{want, func(text string) error {
+func host(into *string) format {
+	const accepts = "an IP address or a host name"
+	return format{accepts, func(text string) error {
 		if _, err := netip.ParseAddr(text); err != nil && !hostname(text) {
-			return refused(text, want)
+			return invalid(text, accepts)
 		}
 		*into = text
 		return nil
 	}}
 }
 
-// readable wants a file that can be opened. Its content is the reader's.
-func readable(into *string) kind {
-	const want = "the path of a readable file"
-	return kind{want, func(text string) error {
+// readable accepts a file that can be opened. Its content is not checked here.
+func readable(into *string) format {
+	const accepts = "the path of a readable file"
+	return format{accepts, func(text string) error {
 		file, err := os.Open(text)
 		if err != nil {
-			return withoutPath(err)
+			return unreadable(err)
 		}
 		defer func() { _ = file.Close() }()
 		if info, err := file.Stat(); err != nil || info.IsDir() {
-			return errors.New("not " + want)
+			return errors.New("not " + accepts)
 		}
 		*into = text
 		return nil
 	}}
 }
 
-func domains(into *[]string) kind {
-	const want = "domain names, comma-separated"
-	return list(into, want, func(item string) (string, error) {
+func domains(into *[]string) format {
+	const accepts = "domain names, comma-separated"
+	return list(into, accepts, func(item string) (string, error) {
 		if !hostname(item) {
-			return "", refused(item, "a domain name")
+			return "", invalid(item, "a domain name")
 		}
 		return strings.ToLower(item), nil
 	})
 }
 
-func prefixes(into *[]netip.Prefix) kind {
-	const want = "CIDRs or addresses, comma-separated"
-	return list(into, want, func(item string) (netip.Prefix, error) {
+func prefixes(into *[]netip.Prefix) format {
+	const accepts = "CIDRs or addresses, comma-separated"
+	return list(into, accepts, func(item string) (netip.Prefix, error) {
 		prefix, err := netip.ParsePrefix(item)
 		if addr, addrErr := netip.ParseAddr(item); addrErr == nil {
 			prefix, err = addr.Prefix(addr.BitLen())
 		}
-		// Addresses are compared without a zone and as IPv4 where they are one.
+		// Clients' addresses are compared without a zone and unmapped: such a prefix would match none.
 		if err != nil || strings.Contains(item, "%") || prefix.Addr().Is4In6() {
-			return netip.Prefix{}, refused(item, "a CIDR such as 10.0.0.0/8")
+			return netip.Prefix{}, invalid(item, "a CIDR such as 10.0.0.0/8")
 		}
 		if prefix != prefix.Masked() {
-			return netip.Prefix{}, fmt.Errorf("%s has bits beyond its length; did you mean %s?", prefix, prefix.Masked())
+			return netip.Prefix{}, fmt.Errorf("%s has bits set beyond its prefix length; did you mean %s?", prefix, prefix.Masked())
 		}
 		return prefix, nil
 	})
 }
 
 // list reads comma-separated items, with or without spaces around the commas.
-func list[T any](into *[]T, want string, read func(item string) (T, error)) kind {
-	return kind{want, func(text string) error {
+func list[T any](into *[]T, accepts string, read func(item string) (T, error)) format {
+	return format{accepts, func(text string) error {
 		var all []T
 		for i, item := range strings.Split(text, ",") {
 			item = strings.Trim(item, " ")
 			if item == "" {
 				return fmt.Errorf("item %d is empty", i+1)
 			}
-			one, err := read(item)
+			value, err := read(item)
 			if err != nil {
 				return fmt.Errorf("item %d: %w", i+1, err)
 			}
-			all = append(all, one)
+			all = append(all, value)
 		}
 		*into = all
 		return nil
 	}}
 }
 
-// graphic reports whether s is printable ASCII without blanks.
+// graphic reports whether s is printable ASCII without spaces.
 func graphic(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// hostname reports whether s is a name by RFC 1123, section 2.1, without a
-// final dot. What looks like an IPv4 address is none.
+// hostname reports whether s is a host name by RFC 1123, section 2.1, without a
+// final dot. A text of digits and dots is an IPv4 address or invalid.
 func hostname(s string) bool {
 	if len(s) > 253 || strings.Trim(s, "0123456789.") == "" {
 		return false
@@ -242,7 +242,7 @@ func hostname(s string) bool {
 	return true
 }
 
-// isWordRune also admits the underscore, which names of containers may hold.
+// isWordRune also accepts the underscore, which names of containers may contain.
 func isWordRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
 }
