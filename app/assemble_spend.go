@@ -82,7 +82,8 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[st
 	}
 	g.metrics.Register(parts)
 	if g.tracer != nil {
-		g.metrics.CounterFunc("trace_spans_lost_total", "Spans that were not taken by the collector, or found no room.", func() float64 { return float64(g.tracer.Lost()) })
+		g.metrics.CounterFunc("trace_spans_lost_total", "Spans that did not fit the queue, or that the collector did not accept.",
+			func() float64 { return float64(g.tracer.Lost()) })
 	}
 }
 
