@@ -32,7 +32,7 @@ BENCH ?=
 bench: ## Measure beside a bare Gin passthrough (BENCH=-quick for less; PEER=name=url adds another gateway)
 	PEER='$(PEER)' go run ./bench -md docs/performance.md -svg docs/performance.svg -json docs/performance.json $(BENCH)
 
-check: ## Run what needs no tests: formatting, vet and the arrows of the house
+check: ## Run what needs no tests: formatting and vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }
 	go vet ./...
 
