@@ -224,9 +224,7 @@ func (g *gateway) admin(cfg config.Config) (*controllers.Admin, error) {
 
 func keyDefaults(c config.KeyDefaults) auth.KeyDefaults {
 	d := auth.KeyDefaults{
-		Limits: models.Limits{
-			Models: models.Names(strings.Join(c.Models, ",")), RPMLimit: c.RPM, TPMLimit: c.TPM, MaxParallel: c.MaxParallel,
-		},
+		Limits: models.Limits{Models: models.Names(strings.Join(c.Models, ",")), Numbers: c.Numbers},
 		Expiry: time.Duration(c.ExpiryDays) * 24 * time.Hour,
 	}
 	if c.Budget >= 0 {

@@ -108,7 +108,7 @@ func TestGoodConfigurations(t *testing.T) {
 		{"limits of new keys",
 			[]string{"DEFAULT_KEY_MODELS=gpt-4, gemini-2.5-pro", "DEFAULT_KEY_RPM=3", "DEFAULT_KEY_EXPIRY_DAYS=30", "USAGE_RETENTION_DAYS=0"},
 			func(c Config) any {
-				return []any{c.Spend.Keys.Models, c.Spend.Keys.RPM, c.Spend.Keys.ExpiryDays, c.Spend.RetentionDays}
+				return []any{c.Spend.Keys.Models, c.Spend.Keys.RPMLimit, c.Spend.Keys.ExpiryDays, c.Spend.RetentionDays}
 			}, []any{[]string{"gpt-4", "gemini-2.5-pro"}, int64(3), 30, 0}},
 		{"administrators", []string{"ADMIN_EMAILS=root@example.com, o.k@b.example.org"},
 			func(c Config) any { return c.Spend.AdminEmails }, []string{"root@example.com", "o.k@b.example.org"}},

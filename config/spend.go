@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"modelgateway/models/limit"
 )
 
 // Spend are the settings of budgets and of new keys. Amounts of money are in
@@ -25,13 +27,11 @@ type Price struct{ Input, Output int64 }
 
 // KeyDefaults are the limits of a new key whose request sets none.
 type KeyDefaults struct {
-	ExpiryDays   int      // 0: never
-	Models       []string // empty: all
-	RPM          int64    // requests a minute; 0: RateLimitRPM
-	TPM          int64    // tokens a minute; 0: unlimited
-	MaxParallel  int64    // calls in flight; 0: unlimited
-	Budget       int64    // -1: unlimited
-	BudgetWindow string   // day, week, month or total
+	ExpiryDays int      // 0: never
+	Models     []string // empty: all
+	limit.Numbers[int64]
+	Budget       int64  // -1: unlimited
+	BudgetWindow string // day, week, month or total
 }
 
 const (
@@ -110,9 +110,13 @@ func modelNames(into *[]string) format {
 
 // spending lists the settings of Spend.
 func (l *loader) spending() []row {
-	const maxLimit = 1_000_000_000
 	s := &l.Spend
-	return []row{
+	var numbers []row
+	for _, n := range s.Keys.Numbers.All() {
+		numbers = append(numbers, plain(n.Setting, "0", whole(n.Value, 0, limit.Max),
+			n.Doc+" of a new key whose request sets no limit; 0 is "+n.Zero))
+	}
+	return slices.Concat([]row{
 		plain("USAGE_RETENTION_DAYS", "90", whole(&s.RetentionDays, 0, 36500),
 			"How long the ledger keeps the row of a call; daily sums are kept for ever; 0 keeps all rows"),
 		plain("MAX_BUDGET_USD", "", dollars(&s.MaxBudget), "Budget of all calls together in each MAX_BUDGET_WINDOW; unlimited when empty"),
@@ -122,16 +126,11 @@ func (l *loader) spending() []row {
 		plain("DEFAULT_KEY_EXPIRY_DAYS", "0", whole(&s.Keys.ExpiryDays, 0, 36500),
 			"Lifetime of a new key whose request sets none; 0 is unlimited"),
 		plain("DEFAULT_KEY_MODELS", "", modelNames(&s.Keys.Models), "Models that a new key allows if its request names none; all when empty"),
-		plain("DEFAULT_KEY_RPM", "0", whole(&s.Keys.RPM, 0, maxLimit),
-			"Requests a minute of a new key whose request sets no limit; 0 is RATE_LIMIT_RPM"),
-		plain("DEFAULT_KEY_TPM", "0", whole(&s.Keys.TPM, 0, maxLimit),
-			"Tokens a minute of a new key whose request sets no limit; 0 is unlimited"),
-		plain("DEFAULT_KEY_MAX_PARALLEL", "0", whole(&s.Keys.MaxParallel, 0, maxLimit),
-			"Calls in flight of a new key whose request sets no limit; 0 is unlimited"),
+	}, numbers, []row{
 		plain("DEFAULT_KEY_BUDGET_USD", "", dollars(&s.Keys.Budget),
 			"Budget of a new key whose request sets none, in each DEFAULT_KEY_BUDGET_WINDOW; unlimited when empty"),
 		plain("DEFAULT_KEY_BUDGET_WINDOW", "month", oneOf(&s.Keys.BudgetWindow, "day", "week", "month", "total"),
 			"Window of DEFAULT_KEY_BUDGET_USD, in UTC"),
 		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails), "Users who may see and limit the keys of all users; none when empty"),
-	}
+	})
 }

@@ -124,7 +124,7 @@ func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limits := &models.Limits{RPMLimit: 3}
+		limits := &models.Limits{Numbers: models.Numbers{RPMLimit: 3}}
 		chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		gin.SetMode(gin.ReleaseMode)
 		engine := gin.New()

@@ -52,24 +52,21 @@ func (s *Store) ChangeAnyKey(ctx context.Context, id string, change func(*Key) (
 // so that a new name alone would count.
 func keyChanges(before, after *Key) map[string]any {
 	columns := map[string]any{}
-	for _, c := range []struct {
-		name     string
-		was, now any
-	}{
-		{"name", before.Name, after.Name},
-		{"expires_at", before.ExpiresAt, after.ExpiresAt},
-		{"models", string(before.Models), string(after.Models)},
-		{"rpm_limit", before.RPMLimit, after.RPMLimit},
-		{"tpm_limit", before.TPMLimit, after.TPMLimit},
-		{"max_parallel", before.MaxParallel, after.MaxParallel},
-		{"budget", before.Budget, after.Budget},
-		{"budget_window", string(before.BudgetWindow), string(after.BudgetWindow)},
-		{"limited_by", before.LimitedBy, after.LimitedBy},
-		{"revoked_at", before.RevokedAt, after.RevokedAt},
-	} {
-		if c.was != c.now {
-			columns[c.name] = c.now
+	compare := func(column string, was, now any) {
+		if was != now {
+			columns[column] = now
 		}
+	}
+	compare("name", before.Name, after.Name)
+	compare("expires_at", before.ExpiresAt, after.ExpiresAt)
+	compare("models", string(before.Models), string(after.Models))
+	compare("budget", before.Budget, after.Budget)
+	compare("budget_window", string(before.BudgetWindow), string(after.BudgetWindow))
+	compare("limited_by", before.LimitedBy, after.LimitedBy)
+	compare("revoked_at", before.RevokedAt, after.RevokedAt)
+	was := before.Numbers.All()
+	for i, now := range after.Numbers.All() {
+		compare(now.Column, *was[i].Value, *now.Value)
 	}
 	return columns
 }

@@ -13,13 +13,16 @@ func TestChangedLimitsAreStoredAndCountAsARevision(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		createUsers(t, store, "ada")
-		for what, change := range map[string]func(k *models.Key){
+		changes := map[string]func(k *models.Key){
 			"expiry": func(k *models.Key) { k.ExpiresAt = 4 }, "models": func(k *models.Key) { k.Models = "a,b" },
-			"rpm": func(k *models.Key) { k.RPMLimit = 5 }, "tpm": func(k *models.Key) { k.TPMLimit = 6 },
-			"parallel": func(k *models.Key) { k.MaxParallel = 7 }, "budget": func(k *models.Key) { k.Budget = 8 },
-			"window": func(k *models.Key) { k.BudgetWindow = models.Week }, "name": func(k *models.Key) { k.Name = "m" },
-			"by": func(k *models.Key) { k.LimitedBy = models.LimitedByAdmin }, "nothing": func(*models.Key) {},
-		} {
+			"budget": func(k *models.Key) { k.Budget = 8 }, "window": func(k *models.Key) { k.BudgetWindow = models.Week },
+			"name": func(k *models.Key) { k.Name = "m" }, "by": func(k *models.Key) { k.LimitedBy = models.LimitedByAdmin },
+			"nothing": func(*models.Key) {},
+		}
+		for i, limit := range new(models.Numbers).All() {
+			changes[limit.Name] = func(k *models.Key) { *k.Numbers.All()[i].Value = int64(1000 + i) }
+		}
+		for what, change := range changes {
 			before := revision(t, store)
 			want := models.Key{}
 			changed, err := store.ChangeKey(t.Context(), "ada", "ada1", func(k *models.Key) error { change(k); want = *k; return nil })
@@ -33,6 +36,10 @@ func TestChangedLimitsAreStoredAndCountAsARevision(t *testing.T) {
 			if (revision(t, store) > before) != counts {
 				t.Errorf("%s: counted as a revision is not %t", what, counts)
 			}
+		}
+		for i, limit := range new(models.Numbers).All() {
+			query := fmt.Sprintf("SELECT count(*) FROM api_keys WHERE id = 'ada1' AND %s = %d", limit.Column, 1000+i)
+			expect(t, rawDB(t, address), map[string]int64{query: 1})
 		}
 		if h, err := store.KeyByHash(t.Context(), "hash-ada2"); err != nil || h.Limits != (models.Limits{}) || h.Name != "n" {
 			t.Errorf("another key was changed: %+v, %v", h, err)

@@ -4,19 +4,22 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"modelgateway/models/limit"
 )
 
 // Limits are the limits of a key. The zero Limits allow everything.
 type Limits struct {
-	ExpiresAt    int64  // Unix microseconds; 0 = never
-	Models       Names  // models that may be requested; empty = all
-	RPMLimit     int64  // requests a minute, instead of the gateway's own limit; 0 = that one
-	TPMLimit     int64  // tokens a minute; 0 = no limit
-	MaxParallel  int64  // calls at the same time; 0 = no limit
+	ExpiresAt int64 // Unix microseconds; 0 = never
+	Models    Names // models that may be requested; empty = all
+	Numbers
 	Budget       int64  // micro-dollars in each window; only with BudgetWindow
 	BudgetWindow Window // empty = no budget
 	LimitedBy    string // LimitedByAdmin, or empty: the owner may change the limits
 }
+
+// Numbers are the limits that are whole numbers; 0 = no such limit.
+type Numbers = limit.Numbers[int64]
 
 // LimitedByAdmin marks limits that an administrator has set, which the key's
 // owner cannot change.

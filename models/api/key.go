@@ -3,6 +3,8 @@ package api
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/limit"
 )
 
 // Field is a member of a body where it matters whether it is there at all: with
@@ -21,20 +23,15 @@ func (f *Field[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // KeyLimits are the members of a body that limit a key. Null is no limit of the
 // kind; what is not named stays as it is.
 type KeyLimits struct {
-	ExpiresAt    Field[int64]    `json:"expires_at"` // Unix seconds
-	Models       Field[[]string] `json:"models"`
-	RPMLimit     Field[int64]    `json:"rpm_limit"`
-	TPMLimit     Field[int64]    `json:"tpm_limit"`
-	MaxParallel  Field[int64]    `json:"max_parallel_requests"`
-	Budget       Field[USD]      `json:"budget_usd"`
-	BudgetWindow Field[string]   `json:"budget_window"`
+	ExpiresAt Field[int64]    `json:"expires_at"` // Unix seconds
+	Models    Field[[]string] `json:"models"`
+	limit.Numbers[Field[int64]]
+	Budget       Field[USD]    `json:"budget_usd"`
+	BudgetWindow Field[string] `json:"budget_window"`
 }
 
 // Any says whether a limit is named.
-func (l *KeyLimits) Any() bool {
-	return l.ExpiresAt.Named || l.Models.Named || l.RPMLimit.Named || l.TPMLimit.Named || l.MaxParallel.Named ||
-		l.Budget.Named || l.BudgetWindow.Named
-}
+func (l *KeyLimits) Any() bool { return *l != KeyLimits{} }
 
 // NewKey is the body of POST /auth/keys.
 type NewKey struct {
@@ -56,14 +53,12 @@ type AdminKeyChange struct {
 
 // Limits are a key's limits as they are shown; nil is no limit of the kind.
 type Limits struct {
-	ExpiresAt    *int64    `json:"expires_at"` // Unix seconds
-	Models       *[]string `json:"models"`
-	RPMLimit     *int64    `json:"rpm_limit"`
-	TPMLimit     *int64    `json:"tpm_limit"`
-	MaxParallel  *int64    `json:"max_parallel_requests"`
-	Budget       *USD      `json:"budget_usd"`
-	BudgetWindow *string   `json:"budget_window"`
-	LimitedBy    *string   `json:"limited_by"` // admin, or nil: the owner may change them
+	ExpiresAt *int64    `json:"expires_at"` // Unix seconds
+	Models    *[]string `json:"models"`
+	limit.Numbers[*int64]
+	Budget       *USD    `json:"budget_usd"`
+	BudgetWindow *string `json:"budget_window"`
+	LimitedBy    *string `json:"limited_by"` // admin, or nil: the owner may change them
 }
 
 // CreatedKey is the answer of POST /auth/keys, the only time the key is shown.

@@ -13,6 +13,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/limit"
 	"modelgateway/models/servertest"
 	"modelgateway/models/storetest"
 	"modelgateway/services/auth"
@@ -42,7 +43,7 @@ func keyOpens(k *auth.Keys, text string) bool {
 }
 
 func ofRPM(n int64) api.KeyChange {
-	return api.KeyChange{KeyLimits: api.KeyLimits{RPMLimit: api.Field[int64]{Named: true, Value: &n}}}
+	return api.KeyChange{KeyLimits: api.KeyLimits{Numbers: limit.Numbers[api.Field[int64]]{RPMLimit: api.Field[int64]{Named: true, Value: &n}}}}
 }
 
 func rpmOf(t testing.TB, k *auth.Keys, text string) int64 {

@@ -10,13 +10,14 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/limit"
 )
 
 const (
-	modelsPerKey = 100
-	largestLimit = 1_000_000_000
-	microDollar  = 1_000_000       // in a dollar
-	lastSecond   = 253_402_300_799 // of the year 9999, in Unix seconds
+	modelsPerKey  = 100
+	largestBudget = 1_000_000_000   // dollars
+	microDollar   = 1_000_000       // in a dollar
+	lastSecond    = 253_402_300_799 // of the year 9999, in Unix seconds
 )
 
 // KeyDefaults are the limits of a new key in what its creation does not name.
@@ -115,16 +116,13 @@ func (k *Keys) checkLimits(in *api.KeyLimits) error {
 	if err := k.checkModels(in.Models.Value); err != nil {
 		return err
 	}
-	for _, l := range []struct {
-		name  string
-		value *int64
-	}{{"rpm_limit", in.RPMLimit.Value}, {"tpm_limit", in.TPMLimit.Value}, {"max_parallel_requests", in.MaxParallel.Value}} {
-		if l.value != nil && (*l.value < 1 || *l.value > largestLimit) {
-			return api.Invalid(api.CodeInvalidValue, l.name, "%s must be from 1 to %d, or null for no limit", l.name, largestLimit)
+	for _, l := range in.Numbers.All() {
+		if n := l.Value.Value; n != nil && (*n < limit.Min || *n > limit.Max) {
+			return api.Invalid(api.CodeInvalidValue, l.Name, "%s must be from %d to %d, or null for no limit", l.Name, limit.Min, limit.Max)
 		}
 	}
-	if b := in.Budget.Value; b != nil && (*b < 0 || *b > largestLimit*microDollar) {
-		return api.Invalid(api.CodeInvalidValue, "budget_usd", "budget_usd must be from 0 to %d dollars, or null for no budget", largestLimit)
+	if b := in.Budget.Value; b != nil && (*b < 0 || *b > largestBudget*microDollar) {
+		return api.Invalid(api.CodeInvalidValue, "budget_usd", "budget_usd must be from 0 to %d dollars, or null for no budget", largestBudget)
 	}
 	if w := in.BudgetWindow.Value; w != nil && !slices.Contains(models.Windows(), models.Window(*w)) {
 		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be day, week, month or total")
@@ -159,9 +157,10 @@ func (k *Keys) checkModels(ids *[]string) error {
 func setLimits(l *models.Limits, in *api.KeyLimits) error {
 	set(&l.ExpiresAt, in.ExpiresAt, func(at int64) int64 { return time.Unix(at, 0).UnixMicro() })
 	set(&l.Models, in.Models, func(ids []string) models.Names { return models.Names(strings.Join(ids, ",")) })
-	set(&l.RPMLimit, in.RPMLimit, same)
-	set(&l.TPMLimit, in.TPMLimit, same)
-	set(&l.MaxParallel, in.MaxParallel, same)
+	numbers := l.Numbers.All()
+	for i, n := range in.Numbers.All() {
+		set(numbers[i].Value, *n.Value, func(n int64) int64 { return n })
+	}
 	set(&l.Budget, in.Budget, func(usd api.USD) int64 { return int64(usd) })
 	switch {
 	case in.Budget.Named && in.Budget.Value == nil:
@@ -192,5 +191,3 @@ func set[T, U any](limit *T, f api.Field[U], as func(U) T) {
 		*limit = as(*f.Value)
 	}
 }
-
-func same(n int64) int64 { return n }

@@ -10,6 +10,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/limit"
 	"modelgateway/models/servertest"
 	"modelgateway/models/storetest"
 )
@@ -17,7 +18,7 @@ import (
 func named[T any](value T) api.Field[T] { return api.Field[T]{Named: true, Value: &value} }
 
 func ofRPM(n int64) api.KeyChange {
-	return api.KeyChange{KeyLimits: api.KeyLimits{RPMLimit: named(n)}}
+	return api.KeyChange{KeyLimits: api.KeyLimits{Numbers: limit.Numbers[api.Field[int64]]{RPMLimit: named(n)}}}
 }
 
 func rpmOf(t testing.TB, k *Keys, text string) int64 {
@@ -155,11 +156,11 @@ func TestALookUpInFlightCannotPutFormerLimitsBack(t *testing.T) {
 
 func TestWhatIsNamedTakesTheDefaultsPlace(t *testing.T) {
 	h := sqliteKeyHouse(t)
-	now := time.Unix(1_700_000_000, 700_000_000)
+	now, numbers := time.Unix(1_700_000_000, 700_000_000), models.Numbers{RPMLimit: 1, TPMLimit: 2, MaxParallel: 3}
 	k := NewKeys(KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }, Defaults: KeyDefaults{
-		Limits: models.Limits{ExpiresAt: 5, LimitedBy: "admin", Models: "a,b", RPMLimit: 1, TPMLimit: 2, MaxParallel: 3}, Expiry: time.Hour,
+		Limits: models.Limits{ExpiresAt: 5, LimitedBy: "admin", Models: "a,b", Numbers: numbers}, Expiry: time.Hour,
 	}})
-	defaults := models.Limits{ExpiresAt: (1_700_000_000 + 3600) * 1e6, Models: "a,b", RPMLimit: 1, TPMLimit: 2, MaxParallel: 3}
+	defaults := models.Limits{ExpiresAt: (1_700_000_000 + 3600) * 1e6, Models: "a,b", Numbers: numbers}
 	for _, tt := range []struct {
 		in   api.KeyLimits
 		want func(l *models.Limits)

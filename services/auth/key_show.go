@@ -5,13 +5,13 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/limit"
 )
 
 // ShowLimits is how limits are shown.
 func ShowLimits(l *models.Limits) api.Limits {
 	shown := api.Limits{
-		RPMLimit: unlessZero(l.RPMLimit), TPMLimit: unlessZero(l.TPMLimit), MaxParallel: unlessZero(l.MaxParallel),
-		LimitedBy: unlessZero(l.LimitedBy),
+		Numbers: limit.Map(l.Numbers, unlessZero), LimitedBy: unlessZero(l.LimitedBy),
 	}
 	if l.ExpiresAt != 0 {
 		at := time.UnixMicro(l.ExpiresAt).Unix()

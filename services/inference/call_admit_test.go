@@ -250,7 +250,8 @@ func TestACallThatTheBudgetRefusesTakesNothingFromTheQuota(t *testing.T) {
 }
 
 func TestACallThatTheQuotaRefusesReservesNothing(t *testing.T) {
-	for name, limits := range map[string]models.Limits{"tokens": {TPMLimit: 10}, "calls at once": {MaxParallel: 1}} {
+	for name, numbers := range map[string]models.Numbers{"tokens": {TPMLimit: 10}, "calls at once": {MaxParallel: 1}} {
+		limits := models.Limits{Numbers: numbers}
 		c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
 		first, err := c.chat.Admit(t.Context(), keyed(gpt, limits)) // without a budget
 		if err != nil {

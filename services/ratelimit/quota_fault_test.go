@@ -188,7 +188,7 @@ func checkTokensOfTheShare(t *testing.T, both []*Quotas) {
 func TestTheShareLeavesOutWhatTheOthersHad(t *testing.T) {
 	server := servertest.StartRedis(t)
 	both := quotaReplicasOf(t, server.URL, 2)
-	limits := &models.Limits{MaxParallel: 10, TPMLimit: 1 << 40}
+	limits := &models.Limits{Numbers: models.Numbers{MaxParallel: 10, TPMLimit: 1 << 40}}
 	in := admitted(t, 8, "key:a", limits, 10, both[0])
 	in = append(in, spread(t, "key:a", limits, 1, both[1])...)
 	if failure := sameMinute(both[0].redis, func() string {

@@ -389,7 +389,7 @@ func TestTheTokensOfAReplicaThatIsGoneAreCountedToTheEndOfTheMinute(t *testing.T
 	both := quotaReplicasOf(t, servertest.Redis(t), 2)
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("key:", rand.Int64())
-		limits := &models.Limits{TPMLimit: 100, MaxParallel: 1}
+		limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 1}}
 		taken(t, both[0], account, limits, 70)
 		both[1].redis.ZRem(t.Context(), quotaReplicas, both[0].replica)
 		if quota, err := both[1].Take(t.Context(), account, limits, 31); err == nil {
@@ -493,7 +493,7 @@ func stacks() string {
 
 func BenchmarkQuotaInRedis(b *testing.B) {
 	q := quotaReplicasOf(b, servertest.Redis(b), 1)[0]
-	limits := &models.Limits{TPMLimit: 1 << 40, MaxParallel: 1000}
+	limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 1 << 40, MaxParallel: 1000}}
 	b.ReportAllocs()
 	for b.Loop() {
 		quota, err := q.Take(b.Context(), "key:a", limits, 100)

@@ -20,8 +20,8 @@ func newTestQuotas(client *redis.Client) *Quotas {
 	return NewQuotas(QuotaOptions{Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
-func tpm(n int64) *models.Limits      { return &models.Limits{TPMLimit: n} }
-func parallel(n int64) *models.Limits { return &models.Limits{MaxParallel: n} }
+func tpm(n int64) *models.Limits      { return &models.Limits{Numbers: models.Numbers{TPMLimit: n}} }
+func parallel(n int64) *models.Limits { return &models.Limits{Numbers: models.Numbers{MaxParallel: n}} }
 
 // taken lets a call in, or fails the test.
 func taken(t testing.TB, q *Quotas, account string, limits *models.Limits, tokens int64) *Quota {
@@ -80,7 +80,7 @@ func endAll(calls []*Quota, used int64) {
 
 func TestWithoutLimitsNothingIsCountedNorPaid(t *testing.T) {
 	q := newTestQuotas(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
-	ctx, none := t.Context(), &models.Limits{RPMLimit: 1, Budget: 1, BudgetWindow: models.Day}
+	ctx, none := t.Context(), &models.Limits{Budget: 1, BudgetWindow: models.Day, Numbers: models.Numbers{RPMLimit: 1}}
 	for _, limits := range []*models.Limits{nil, none} {
 		if n := testing.AllocsPerRun(100, func() {
 			quota, err := q.Take(ctx, "key:a", limits, 1<<40)
@@ -124,7 +124,7 @@ func TestQuotasAreOfTheMinuteOfTheClock(t *testing.T) {
 			}
 			random := rand.New(rand.NewPCG(seed, 6))
 			q := newTestQuotas(nil)
-			limits := &models.Limits{TPMLimit: 100, MaxParallel: 4}
+			limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 4}}
 			counted, running := map[int64]int64{}, []call{}
 			for step := range 400 {
 				time.Sleep(time.Duration(random.Int64N(int64(8 * time.Second))))
@@ -182,7 +182,7 @@ func TestWhatWasUsedIsCountedEvenOverTheLimit(t *testing.T) {
 
 func TestAnEndAfterTheMinuteGivesOnlyThePlaceBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, both := newTestQuotas(nil), &models.Limits{TPMLimit: 100, MaxParallel: 2}
+		q, both := newTestQuotas(nil), &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 2}}
 		old := taken(t, q, "a", both, 60)
 		time.Sleep(time.Minute)
 		taken(t, q, "a", both, 70)
@@ -219,7 +219,7 @@ func TestACallThatMayNeedMoreThanTheLimitWaitsForAnEmptyMinute(t *testing.T) {
 
 func TestBothLimitsAreTakenOfOrNeither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, both := newTestQuotas(nil), &models.Limits{TPMLimit: 100, MaxParallel: 1}
+		q, both := newTestQuotas(nil), &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 1}}
 		first := taken(t, q, "a", both, 40)
 		e := turnedAway(t, q, "a", both, 40)
 		if e.RetryAfter != time.Second || !strings.Contains(e.Message, "at most 1 calls at once") {
@@ -304,7 +304,7 @@ func BenchmarkQuotaWithoutLimits(b *testing.B) {
 }
 
 func BenchmarkQuotaInProcess(b *testing.B) {
-	q, ctx, limits := newTestQuotas(nil), b.Context(), &models.Limits{TPMLimit: 1 << 50, MaxParallel: 1000}
+	q, ctx, limits := newTestQuotas(nil), b.Context(), &models.Limits{Numbers: models.Numbers{TPMLimit: 1 << 50, MaxParallel: 1000}}
 	b.ReportAllocs()
 	for b.Loop() {
 		quota, _ := q.Take(ctx, "key:a", limits, 100)
