@@ -214,6 +214,7 @@ func passwordVersion(u *models.User) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
+// InvalidToken is the 401 of a token that is not good, whatever is wrong with it.
 func InvalidToken() error {
 	return api.Unauthorized(api.CodeInvalidToken, "the token is not valid; log in again")
 }

@@ -42,6 +42,8 @@ func (d *Discovery) Run(ctx context.Context) {
 	}
 }
 
+// Refresh asks every provider once, and returns when all have answered or the
+// time for it is over.
 func (d *Discovery) Refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
