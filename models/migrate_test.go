@@ -135,8 +135,8 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 	})
 }
 
-// createFormerUsers is createUsers of the release before keys had limits: its
-// statements do not name the columns of limits.
+// createFormerUsers is createUsers of a former release: its statements do not name
+// the columns that were added since.
 func createFormerUsers(t *testing.T, store *models.Store, db *sql.DB, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -178,7 +178,7 @@ func TestADatabaseOfTheFormerReleaseIsMigratedWithoutLosingAnything(t *testing.T
 	eachDatabase(t, func(t *testing.T, address string) {
 		db := migratedByFormerRelease(t, address)
 		former := open(t, address)
-		createUsers(t, former, "ada")
+		createFormerUsers(t, former, db, "ada")
 		write(t, former, call("a", "ada1", noon))
 		var all sync.WaitGroup
 		for range 5 {
