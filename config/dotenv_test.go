@@ -1,6 +1,7 @@
 package config
 
 import (
+	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -61,9 +62,46 @@ func TestUnreadableDotenvIsAFault(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "add missing settings to .env.example and docker-compose.yml")
+
+// addSettings writes a file with a block for each setting that it has none for, after
+// that of the setting before. mark is the beginning of a setting's last line.
+func addSettings(t *testing.T, file string, settings []Setting, mark, block func(Setting) string) {
+	t.Helper()
+	path := filepath.Join("..", file)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, end := string(content), 0
+	for _, s := range settings {
+		if !strings.Contains(text, "\n"+mark(s)) {
+			text = text[:end] + block(s) + text[end:]
+		}
+		at := strings.Index(text, "\n"+mark(s)) + 1
+		end = at + strings.Index(text[at:], "\n") + 1
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func updateSettings(t *testing.T) {
+	t.Helper()
+	addSettings(t, ".env.example", Settings(), func(s Setting) string { return "#" + s.Name + "=" },
+		func(s Setting) string { return "\n# " + s.Doc + "\n#" + s.Name + "=" + s.Default + "\n" })
+	// The container's own address is not that of the host.
+	passed := slices.DeleteFunc(Settings(), func(s Setting) bool { return s.Name == "HOST" || s.Name == "PORT" })
+	addSettings(t, "docker-compose.yml", passed, func(s Setting) string { return "      " + s.Name + ": " },
+		func(s Setting) string { return "      " + s.Name + ": ${" + s.Name + ":-}\n" })
+}
+
 // The example has a line for each setting with its documentation and default,
 // and nothing else.
 func TestExampleShowsEverySettingAndItsDefault(t *testing.T) {
+	if *update {
+		updateSettings(t)
+	}
 	text, err := os.ReadFile(filepath.Join("..", ".env.example"))
 	if err != nil {
 		t.Fatal(err)
