@@ -1,0 +1,205 @@
+package llm
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// Conversation is a prompt: what was said, and what the model may call.
+type Conversation struct {
+	Messages []Message
+	Tools    []Tool
+	Choice   *ToolChoice // nil leaves it to the provider
+	Format   *Format     // of the answer; nil for text
+}
+
+// Role says who speaks.
+type Role int
+
+// The roles. Instructions stand where the client put them.
+const (
+	RoleUser Role = iota // also brings the results of tools
+	RoleAssistant
+	RoleInstructions
+)
+
+// Message is what one message of the client says.
+type Message struct {
+	Role   Role
+	Blocks []Block // in their order
+	At     At      // of the message in the client's list
+
+	// Cache is the cache mark of the whole message. Its last block has the very
+	// same value where it has no mark of its own.
+	Cache jsontext.Value
+}
+
+// BlockKind says which member of a Block is set.
+type BlockKind int
+
+// The kinds of blocks.
+const (
+	BlockText    BlockKind = iota // Text
+	BlockRefusal                  // Text: what the model said in place of an answer
+	BlockMedia                    // Media
+	BlockCall                     // Call
+	BlockResult                   // Result
+	BlockThought                  // Thought
+	BlockHosted                   // Hosted
+)
+
+// Block is one piece of a message.
+type Block struct {
+	Kind    BlockKind
+	Text    string
+	Media   *Media
+	Call    *Call
+	Result  *Result
+	Thought *Thought
+
+	// Hosted is what a tool that ran at the provider left in the conversation,
+	// in the JSON of the provider named by HostedBy.
+	Hosted   jsontext.Value
+	HostedBy string
+
+	Phase       string         // of an assistant's text, where OpenAI gave one
+	Annotations jsontext.Value // citations of a text, in the dialect's JSON
+	Cache       jsontext.Value // the client's cache mark, in Anthropic's JSON
+	At          At
+}
+
+// MediaKind says what a Media is.
+type MediaKind int
+
+// The kinds of media.
+const (
+	Image MediaKind = iota
+	Audio
+	File
+	SearchResult
+)
+
+// Media is an image, a sound, a document or a search result.
+type Media struct {
+	Kind MediaKind
+
+	URL    string // of an image or a file: a web address or a data URL
+	Data   string // of a sound, or of a file that came without a data URL: base64
+	Format string // of a sound: wav or mp3
+	Detail string // of an image: how closely to look; empty leaves it to the provider
+	Made   bool   // a model made it in an earlier turn
+
+	FileID    string // of a file that the provider has stored
+	Name      string // of a file
+	Title     string // of a document or a search result
+	Context   string // what a document is about
+	Text      string // of a document or a search result in plain text
+	Citations bool   // the answer shall cite it
+}
+
+// Call is a tool call that the model made.
+type Call struct {
+	ID        string // the provider's own; in an answer it may be empty
+	ClientID  string // as the client knows it, in a request
+	Name      string
+	Namespace string         // of the function, where the client has one
+	Arguments jsontext.Value // in a request: always an object
+	Input     string         // of a custom tool; in an answer the arguments as the model wrote them
+	Kind      ToolKind
+
+	// Signature is what Gemini wants back with the call: as it came in an answer,
+	// as the client brought it in a request.
+	Signature string
+}
+
+// Result answers a Call.
+type Result struct {
+	ID       string // the provider's own
+	ClientID string // as the client knows it; empty where the function's name is all it gives
+	Name     string // of the function, where the client says it
+	Content  []Block
+	IsError  bool
+}
+
+// ThoughtKind says what a Thought holds.
+type ThoughtKind int
+
+// The kinds of thoughts.
+const (
+	ThoughtText      ThoughtKind = iota // Text, with a Signature once it is whole
+	ThoughtSummary                      // Text
+	ThoughtEncrypted                    // Data
+)
+
+// Thought is one block of a model's reasoning, with what its provider needs to
+// take it back unchanged in the next turn.
+type Thought struct {
+	Kind      ThoughtKind
+	Text      string
+	Signature string
+	Data      string
+	Provider  string // the name of the provider that can read it; empty where that is not known
+	Model     string // that made it; empty where any model of the provider may read it
+	ItemID    string // the provider's own id of the block
+	CallID    string // the Call it belongs to, by the provider's id
+	Index     int    // of the block among the thoughts of its message
+
+	// WithCalls says that the provider refuses the tool calls after it when
+	// they come back without it.
+	WithCalls bool
+}
+
+// ToolKind says how a tool is called.
+type ToolKind int
+
+// The kinds of tools. The model runs none of them.
+const (
+	ToolFunction ToolKind = iota // with a JSON object
+	ToolCustom                   // with free text
+	ToolClient                   // as the provider's own type of tool says, such as a shell
+)
+
+// Tool is something the model may call. Parameters is JSON Schema, carried byte
+// for byte: re-ordered keys break the providers' prompt caches.
+type Tool struct {
+	Kind        ToolKind
+	Type        string // in the client's words
+	Name        string
+	Namespace   string
+	Description string
+	Parameters  jsontext.Value // nil for a function without parameters
+	Strict      *bool
+	Custom      jsontext.Value // the definition of a tool that is no function
+	Cache       jsontext.Value
+	At          At
+}
+
+// ChoiceMode says what a ToolChoice asks for.
+type ChoiceMode int
+
+// The modes of a ToolChoice.
+const (
+	ChooseAuto     ChoiceMode = iota
+	ChooseNone                // no tool
+	ChooseRequired            // some tool
+	ChooseNamed               // the function Name
+	ChooseCustom              // the custom tool Name
+	ChooseAllowed             // among the functions Allowed
+)
+
+// ToolChoice says which tools the model may or must call.
+type ToolChoice struct {
+	Mode    ChoiceMode
+	Name    string
+	Allowed []string // names of functions
+	Require bool     // with ChooseAllowed: one of them must be called
+}
+
+// Format asks for JSON, of a given schema where there is one.
+type Format struct {
+	Schema      jsontext.Value // nil for any JSON object
+	Name        string         // of the schema
+	Description string
+	Strict      *bool
+}
+
+// Given says whether an optional JSON member was there: an explicit null is as
+// if it was not.
+func Given(value jsontext.Value) bool { return len(value) > 0 && value.Kind() != jsontext.KindNull }

@@ -1,0 +1,125 @@
+package llm
+
+import (
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Stream yields the events of one answer. For each choice EventBegin comes
+// first and EventFinish last; EventUsage comes after all of them. It ends
+// without an error only when the upstream said that the answer was whole; an
+// error is the last thing it yields. Leaving the loop ends the upstream call.
+//
+// An event is valid until the loop goes on. A nil event without an error is a
+// pause: the next event has to be waited for, so that what has come should
+// reach the client now. A Stream can be ranged over once, and must be, even if
+// only to leave at once: that closes the connection.
+type Stream = iter.Seq2[*Event, error]
+
+// EventKind says what an Event adds.
+type EventKind int
+
+// The kinds of events.
+const (
+	EventBegin   EventKind = iota // a choice begins
+	EventText                     // Text
+	EventRefusal                  // Text: said in place of an answer
+	EventThought                  // Text to be shown, Thought to be brought back; either may be missing
+	EventMedia                    // Media
+	EventCall                     // Call and CallIndex: a tool call begins; Arguments may hold its first fragment, or all
+	EventInput                    // CallIndex, and Text: a fragment of the call's arguments
+	EventFinish                   // Finish and what goes with it
+	EventUsage                    // Usage of the whole answer
+	EventAnswer                   // Raw is a whole answer; Usage where it was told
+	EventOther                    // Raw: something that only its dialect knows
+)
+
+// Event is one step of an answer. Providers reuse the event they yield.
+type Event struct {
+	Kind   EventKind
+	Head   *Head // of the answer, the same for all events of a stream
+	Choice int
+	Block  int // grows by one with each block of a choice
+
+	Text      string
+	Thought   *Thought
+	Media     *Media
+	Call      *CallStart
+	CallIndex int            // dense from 0 for each choice
+	Logprobs  jsontext.Value // of the tokens of Text, in OpenAI's form
+	Citations jsontext.Value // of the text, in the provider's JSON
+
+	Finish       Finish
+	StopSequence string         // that ended the answer, where the provider says it
+	StopDetails  jsontext.Value // why a model refused, in the provider's JSON
+	NativeReason string         // the provider's own word for Finish
+
+	Usage *Usage
+
+	// Raw is the event in the JSON of RawDialect, set by a provider that speaks
+	// the client's dialect: a writer forwards these bytes, and the members above
+	// are only for metering. It is empty where the event is not shown.
+	Raw        []byte
+	RawDialect Dialect
+}
+
+// CallStart begins a tool call.
+type CallStart struct {
+	ID        string
+	Name      string
+	Kind      ToolKind
+	Arguments string // the first fragment, or all of them
+
+	Signature string   // Gemini's, as it came; empty where there is none
+	Thought   *Thought // that must come back with the call; nil where there is none
+}
+
+// Head is what all events of an answer share. A provider may fill in the
+// service tier after the answer has begun.
+type Head struct {
+	ID          string // the upstream's; empty where it has none
+	Model       string // that answers
+	Created     int64  // Unix seconds
+	ServiceTier string
+	Fingerprint string // of the system, or of a simulator
+
+	// Counter tells what the upstream has counted so far; nil where it does not
+	// count.
+	Counter UsageCounter
+}
+
+// UsageCounter says what the upstream of a stream has counted so far, for
+// streams that do not come to their usage. A count that the upstream has not
+// told yet is 0; nil says that it has told none. It may be asked while the
+// stream is ranged over, and after that.
+type UsageCounter interface{ Counted() *Usage }
+
+// Finish says why a choice ended, in OpenAI's words. Other words come from
+// servers that copy OpenAI's API.
+type Finish string
+
+// The reasons that every provider has.
+const (
+	FinishStop          Finish = "stop"
+	FinishLength        Finish = "length"
+	FinishToolCalls     Finish = "tool_calls"
+	FinishContentFilter Finish = "content_filter"
+)
+
+// Usage counts tokens. Input includes cached ones, Output includes reasoning.
+type Usage struct {
+	Input, Output, Total int64
+
+	HasCache       bool  // the provider counts the following three
+	Cached         int64 // of Input: read from a cache
+	CacheWrite     int64 // of Input: written to a cache
+	CacheWriteHour int64 // of CacheWrite: kept for an hour, which costs more
+
+	HasReasoning bool  // the provider counts the following
+	Reasoning    int64 // of Output
+}
+
+// Counts says whether a usage tells how long the prompt was, which no model
+// answers without: some compatible servers have nothing but zeros.
+func (u *Usage) Counts() bool { return u != nil && u.Input > 0 }

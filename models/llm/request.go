@@ -1,0 +1,179 @@
+// Package llm is the common form of a request to a language model and of its
+// answer. It belongs to no dialect of the clients and to no provider: a dialect
+// has one reader and one writer for it, a provider one translation.
+package llm
+
+import (
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Dialect names the wire format that a client speaks.
+type Dialect string
+
+// Chat is OpenAI's chat completions API.
+const Chat Dialect = "chat"
+
+// Request is one request, checked as far as that is possible without knowing
+// its provider. It is read only: several providers may translate it, also at
+// the same time. What every service needs is here; what only a translation
+// needs is made by Source when it is asked for.
+type Request struct {
+	Source Source
+	Raw    []byte // the body as it came: valid JSON, each name once
+
+	Model   string
+	Stream  bool
+	Usage   bool   // the client asked for the usage of a stream
+	Choices int64  // how many answers are wanted, at least 1
+	User    string // the client's name for its end user
+
+	MaxOutput   *int64 // tokens of one answer, reasoning included
+	OutputLimit int64  // the largest of the client's limits of one answer, in tokens; 0 = none
+
+	Temperature      *float64
+	TopP             *float64
+	TopK             *int64
+	FrequencyPenalty *float64
+	PresencePenalty  *float64
+	Seed             *int64
+	Stop             []string
+	LogitBias        jsontext.Value // by token id; nil where there is none
+	Logprobs         bool
+	TopLogprobs      *int64
+
+	ParallelCalls *bool // false: at most one tool call in an answer
+	SingleCall    bool  // the dialect has room for one tool call in an answer
+	Effort        string
+	Thinking      *Thinking
+
+	SafetyIdentifier string
+	Metadata         map[string]string
+	ServiceTier      string
+	Modalities       []string
+	Audio            jsontext.Value // of a spoken answer, in OpenAI's form
+	WebSearch        jsontext.Value // options of a search that OpenAI runs
+	Cache            jsontext.Value // the cache mark of the whole request
+}
+
+// Thinking asks for reasoning in Anthropic's words. Effort is the OpenAI way.
+type Thinking struct {
+	Type         string // enabled, adaptive or disabled
+	BudgetTokens int64  // only with enabled
+	Display      string // summarized or omitted; empty where the client does not say
+}
+
+// Source is a request as the package of its dialect has decoded it.
+type Source interface {
+	Dialect() Dialect
+
+	// Conversation is the prompt in the common form. It is made at the first
+	// call and kept; its error is an *api.Error that names the field at fault.
+	Conversation() (*Conversation, error)
+
+	// Path is the name of a field in the client's own words, as in
+	// messages[3].content[1].image_url.url. Where at is Anywhere it names every
+	// such field, as in messages[].content[].image_url.url.
+	Path(f Field, at At) string
+
+	// Ignored names what a provider leaves out, in the client's own words and
+	// in the order of its body: the fields lost, each once, and the members
+	// that the common form does not know.
+	Ignored(lost []Field) []string
+
+	// Texts yields every text of the prompt, its roles and names included.
+	Texts() iter.Seq[string]
+
+	// Size measures the prompt without reading it again.
+	Size() Size
+}
+
+// Size is what a prompt consists of.
+type Size struct {
+	Messages int
+	Tools    int  // functions included
+	Shaped   bool // the answer has to follow a format, which can become a tool
+
+	Bytes  int64    // of the body, of a sound an eighth, without the addresses of images
+	Media  int      // images, sounds and files
+	Images []string // the addresses of the images, which may be data URLs
+	Opaque bool     // holds what its bytes do not bound, such as files
+}
+
+// Path is the name of a field in the client's own words, wherever it stands.
+func (r *Request) Path(f Field) string { return r.Source.Path(f, Anywhere) }
+
+// Field is a part of a request, whatever its dialect calls it.
+type Field int
+
+// The fields that a provider may refuse or leave out.
+const (
+	FieldModel Field = iota
+	FieldMessages
+	FieldMaxOutput
+	FieldTemperature
+	FieldTopP
+	FieldTopK
+	FieldFrequencyPenalty
+	FieldPresencePenalty
+	FieldSeed
+	FieldStop
+	FieldChoices
+	FieldLogitBias
+	FieldLogprobs
+	FieldTopLogprobs
+	FieldEffort
+	FieldThinking
+	FieldThinkingBudget
+	FieldUser
+	FieldSafetyIdentifier
+	FieldMetadata
+	FieldServiceTier
+	FieldModalities
+	FieldAudio
+	FieldWebSearch
+	FieldCache
+	FieldParallelCalls
+
+	FieldTool           // one tool
+	FieldToolType       //
+	FieldToolStrict     //
+	FieldToolParameters //
+	FieldToolCache      //
+	FieldToolChoice     //
+
+	FieldFormat            // of the answer
+	FieldFormatSchema      //
+	FieldFormatDescription //
+
+	FieldMessage       // one message
+	FieldMessageName   //
+	FieldMessageAudio  // a sound that the provider made in an earlier turn
+	FieldMessageImages // images that a model made in an earlier turn
+	FieldMessageCache  //
+	FieldImageMade     // the address of an image that a model made
+	FieldCallType      // the type of a tool call
+	FieldResultID      // the id of the call that a result answers
+
+	FieldPart        // one part of a message's content
+	FieldPartType    //
+	FieldPartCache   //
+	FieldImageURL    //
+	FieldImageDetail //
+	FieldFile        //
+	FieldFileData    //
+	FieldFileID      //
+	FieldFileName    //
+)
+
+// At is a place in the conversation: the index of a message, tool or other
+// element in the client's own list, and of a part inside it. -1 is no such
+// index.
+type At struct{ Item, Part int }
+
+// Anywhere is for fields whose place does not matter.
+var Anywhere = At{-1, -1}
+
+// Item is the place of an element that has no parts.
+func Item(i int) At { return At{i, -1} }
