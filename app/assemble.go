@@ -19,6 +19,7 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
@@ -91,7 +92,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	// Made for the first who asks: it takes memory that most never need.
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
-		Chat:    &controllers.Chat{Service: calls, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Chat:    &controllers.Generate{Dialect: chat.Dialect{}, Service: calls, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
 		Models:  &controllers.Models{Service: calls.Router.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},

@@ -49,7 +49,7 @@ func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
 }
 
 // watch has the metrics read how the parts are.
-func (g *gateway) watch(cfg config.Config, chat *controllers.Chat, limits map[string]*ratelimit.Requests) {
+func (g *gateway) watch(cfg config.Config, chat *controllers.Generate, limits map[string]*ratelimit.Requests) {
 	calls := func() float64 { n, _ := chat.Slots.Live(); return float64(n) }
 	bytes := func() float64 { _, n := chat.Slots.Live(); return float64(n) }
 	fixed := func(n float64) func() float64 { return func() float64 { return n } }

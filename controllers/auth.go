@@ -56,7 +56,9 @@ func writeToken(c *gin.Context, token auth.Token, now time.Time) error {
 	})
 }
 
-func readInto(c *gin.Context, into any) error { return readBy(c, into, api.Decode) }
+func readInto(c *gin.Context, into any) error {
+	return readBy(c, into, func(body []byte, into any) error { return api.Decode(body, into) })
+}
 
 // readExactly is readInto for what a misspelt member would make another thing.
 func readExactly(c *gin.Context, into any) error { return readBy(c, into, api.DecodeExact) }

@@ -2,46 +2,40 @@ package controllers
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/inference"
 )
 
-type streamOptions struct {
-	usage     bool          // the client asked for it
-	keepAlive time.Duration // 0 = no comments
-}
-
-// writeStream sends a stream as Server-Sent Events. After an error it sends
-// that as the last event, no [DONE], and cuts the connection, so that no client
-// takes what came for the whole.
-func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) error {
+// writeStream sends a stream as server-sent events. After an error it sends that
+// as the last event, without the end mark, and the connection is cut, so that no
+// client takes what came for the whole.
+func writeStream(c *gin.Context, stream llm.Stream, w api.StreamWriter, keepAlive time.Duration) error {
 	header := c.Writer.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-cache")
 	header.Set("X-Accel-Buffering", "no")
 	c.Writer.WriteHeader(http.StatusOK)
 
-	out := newEventWriter(c.Writer, opts)
+	out := newEventWriter(c.Writer, w, keepAlive)
 	defer out.close()
 	var broken error
-	for chunk, err := range stream {
+	for event, err := range stream {
 		if err != nil {
 			broken = err
 			break
 		}
-		if chunk == nil {
+		if event == nil {
 			err = out.flush()
 		} else {
-			err = out.chunk(chunk)
+			err = out.add(event)
 		}
 		if err != nil {
 			broken = err // leaving the loop ends the upstream call
@@ -58,19 +52,28 @@ func writeStream(c *gin.Context, stream providers.Stream, opts streamOptions) er
 	return out.done()
 }
 
-// eventWriter writes events and, while there are none, comments that keep
-// proxies and clients from giving up. What comes together is sent together.
+// isTold says whether an error has words for the client.
+func isTold(err error) bool {
+	if _, ok := errors.AsType[*api.Error](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*providers.Refusal](err)
+	return ok
+}
+
+// eventWriter writes events and, while there are none, pings that keep proxies
+// and clients from giving up. Events that come together are sent together.
 type eventWriter struct {
-	mu      sync.Mutex
-	w       timedWriter
-	opts    streamOptions
-	timer   *time.Timer // nil without keepAlive
-	sent    time.Time   // when something was written last
-	closed  bool
-	flushed bool // once
-	encoder api.ChunkEncoder
-	buf     []byte // events that are still to be sent
-	pooled  *[]byte
+	mu        sync.Mutex
+	w         timedWriter
+	format    api.StreamWriter
+	keepAlive time.Duration // 0 = no pings
+	timer     *time.Timer   // nil without keepAlive
+	sent      time.Time     // when something was written last
+	closed    bool
+	flushed   bool   // once
+	buf       []byte // events that wait to be sent
+	pooled    *[]byte
 }
 
 // fullBuffer is how many bytes of events may wait for each other.
@@ -79,36 +82,25 @@ const fullBuffer = 16 << 10
 // buffers are those that no stream uses: empty, whatever they held.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-func newEventWriter(w gin.ResponseWriter, opts streamOptions) *eventWriter {
-	e := &eventWriter{w: newTimedWriter(w), opts: opts, pooled: buffers.Get().(*[]byte)}
+func newEventWriter(w gin.ResponseWriter, format api.StreamWriter, keepAlive time.Duration) *eventWriter {
+	e := &eventWriter{w: newTimedWriter(w), format: format, keepAlive: keepAlive, pooled: buffers.Get().(*[]byte)}
 	e.buf = (*e.pooled)[:0]
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if opts.keepAlive > 0 {
+	if keepAlive > 0 {
 		e.sent = time.Now()
-		e.timer = time.AfterFunc(opts.keepAlive, e.ping)
+		e.timer = time.AfterFunc(keepAlive, e.ping)
 	}
 	return e
 }
 
-// chunk adds one event. Without usage asked for, the usage chunk is only for
-// the gateway's own books; with it, the other chunks say that it is not there.
-func (e *eventWriter) chunk(c *api.ChatChunk) error {
-	if c.Usage != nil && len(c.Choices) == 0 && !e.opts.usage {
-		return nil
-	}
+// add adds one event.
+func (e *eventWriter) add(event *llm.Event) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	text, err := e.encoder.Append(append(e.buf, "data: "...), c)
-	if err != nil {
-		return fmt.Errorf("encode chunk: %w", err)
-	}
-	if e.opts.usage && c.Usage == nil {
-		text = append(text[:len(text)-1], `,"usage":null}`...)
-	}
-	e.buf = append(text, "\n\n"...)
-	if len(e.buf) < fullBuffer {
-		return nil
+	var err error
+	if e.buf, err = e.format.Append(e.buf, event); err != nil || len(e.buf) < fullBuffer {
+		return err
 	}
 	return e.send()
 }
@@ -123,7 +115,7 @@ func (e *eventWriter) flush() error {
 func (e *eventWriter) done() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.buf = append(e.buf, "data: [DONE]\n\n"...)
+	e.buf = e.format.Done(e.buf)
 	if !e.flushed {
 		return e.send() // or the server would say its length, as of an answer that is no stream
 	}
@@ -131,13 +123,9 @@ func (e *eventWriter) done() error {
 }
 
 func (e *eventWriter) fail(err error) {
-	body, encodeErr := json.Marshal(api.AsError(err))
-	if encodeErr != nil {
-		return // the cut connection says enough
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.buf = append(append(append(e.buf, "data: "...), body...), "\n\n"...)
+	e.buf = e.format.Fail(e.buf, api.AsError(err))
 	_ = e.send()
 }
 
@@ -149,11 +137,11 @@ func (e *eventWriter) ping() {
 	if e.closed {
 		return
 	}
-	if time.Since(e.sent) >= e.opts.keepAlive {
-		e.buf = append(e.buf, ": ping\n\n"...)
+	if time.Since(e.sent) >= e.keepAlive {
+		e.buf = e.format.Ping(e.buf)
 		_ = e.send() // if the client has gone, the next chunk will tell
 	}
-	e.timer.Reset(e.opts.keepAlive - time.Since(e.sent))
+	e.timer.Reset(e.keepAlive - time.Since(e.sent))
 }
 
 // send writes what has been added and flushes; the caller holds mu.

@@ -117,16 +117,16 @@ func CallerOf(ctx context.Context) auth.Caller {
 	return auth.Caller{}
 }
 
-// Asked has the request's line of the log name the model of a call that was not
+// LogModel has the request's line of the log name the model of a call that was not
 // let in: one that there is, not whatever the client wrote.
-func Asked(c *gin.Context, model string) {
+func LogModel(c *gin.Context, model string) {
 	if g := guestOf(c.Request.Context()); g != nil {
 		g.asked = model
 	}
 }
 
-// Booked has the request's line of the log say what was booked of its call.
-func Booked(c *gin.Context, call *models.Call) {
+// LogCall has the request's line of the log say what was booked of its call.
+func LogCall(c *gin.Context, call *models.Call) {
 	if g := guestOf(c.Request.Context()); g != nil {
 		g.booked = call
 	}

@@ -19,7 +19,7 @@ import (
 
 // Options are what the routes lead to and what stands before them.
 type Options struct {
-	Chat    *controllers.Chat
+	Chat    *controllers.Generate
 	Models  *controllers.Models
 	Health  *controllers.Health
 	Docs    *controllers.Docs

@@ -16,7 +16,9 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/inference"
@@ -31,24 +33,40 @@ import (
 // ready is a provider that has its answer at once.
 type ready struct{}
 
-func (ready) Prepare(providers.Call) (providers.Exchange, error) { return ready{}, nil }
-func (ready) Ignored() []string                                  { return nil }
-
-func (ready) Complete(context.Context, string) (*api.ChatCompletion, error) {
-	return &api.ChatCompletion{Raw: []byte(`{"id":"1"}`), Usage: &api.Usage{PromptTokens: 9, CompletionTokens: 1}}, nil
+func (ready) Prepare(call providers.Call) (providers.Exchange, error) {
+	return answering{stream: call.Request.Stream}, nil
 }
 
-func (ready) Stream(context.Context, string) (providers.Stream, error) {
-	text := "piece"
-	chunk := api.ChatChunk{ID: "1", Model: "m", Choices: []api.ChunkChoice{{Delta: api.Delta{Content: &text}}}}
-	return func(yield func(*api.ChatChunk, error) bool) {
-		for range 1000 {
-			if !yield(&chunk, nil) || !yield(nil, nil) {
-				return
-			}
+// answering is a request that is answered whole or as a stream.
+type answering struct{ stream bool }
+
+func (answering) Ignored() []string { return nil }
+
+func (a answering) Open(context.Context, string) (llm.Stream, error) {
+	if a.stream {
+		return thousandPieces, nil
+	}
+	return wholeAnswer, nil
+}
+
+var (
+	answerHead  = llm.Head{ID: "1", Model: "m"}
+	answerUsage = llm.Usage{Input: 9, Output: 1}
+	answerEvent = llm.Event{
+		Kind: llm.EventAnswer, Head: &answerHead, Raw: []byte(`{"id":"1"}`), RawDialect: llm.Chat, Usage: &answerUsage,
+	}
+)
+
+func wholeAnswer(yield func(*llm.Event, error) bool) { yield(&answerEvent, nil) }
+
+func thousandPieces(yield func(*llm.Event, error) bool) {
+	e := llm.NewEmitter(yield, answerHead)
+	for range 1000 {
+		if !e.Text(0, "piece") || !e.Pause() {
+			return
 		}
-		yield(&api.ChatChunk{ID: "1", Model: "m", Choices: []api.ChunkChoice{}, Usage: &api.Usage{PromptTokens: 9, CompletionTokens: 1}}, nil)
-	}, nil
+	}
+	e.Usage(&answerUsage)
 }
 
 // gateway is all of a gateway's way of one chat request but the network and
@@ -98,7 +116,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		<-done
 	})
 	h, err := New(Options{
-		Chat:    &controllers.Chat{Service: calls, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
+		Chat:    &controllers.Generate{Dialect: chat.Dialect{}, Service: calls, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),

@@ -7,49 +7,35 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/scan"
 )
 
 // maxDepth bounds the nesting of a request.
 const maxDepth = 100
 
-// DecodeChatRequest reads and checks a request body. It is strict: duplicate
-// keys, trailing bytes, invalid UTF-8, lone surrogates and nesting beyond 100
-// are refused, names are case-sensitive, and numbers must fit their field. Its
-// errors are *Error and name the field. The request keeps body as Raw: it is
-// not to be changed any more.
-func DecodeChatRequest(body []byte) (*ChatRequest, error) {
-	req := new(ChatRequest)
-	if !req.quick(body) {
-		*req = ChatRequest{}
-		if err := decode(body, req, boundedLists); err != nil {
-			return nil, err
-		}
-	}
-	req.Raw = body
-	if err := req.validate(); err != nil {
-		return nil, err
-	}
-	return req, nil
-}
+// Lenient encodes and decodes what an upstream got wrong in members that are
+// only carried: duplicate names pass, invalid UTF-8 becomes U+FFFD.
+var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// Decode reads a request body with the strictness of DecodeChatRequest, and
-// checks nothing else.
-func Decode(body []byte, into any) error { return decode(body, into) }
-
-// DecodeExact is Decode where a member that nobody knows is refused: a limit
-// that is misspelt would be no limit.
-func DecodeExact(body []byte, into any) error {
-	return decode(body, into, json.RejectUnknownMembers(true))
-}
-
-func decode(body []byte, into any, opts ...json.Options) error {
-	if tooDeep(body) {
+// Decode reads a request body strictly: duplicate keys, trailing bytes, invalid
+// UTF-8, lone surrogates and nesting beyond 100 levels are refused, names are
+// case-sensitive, and numbers must fit their field. Its errors are *Error and
+// name the field; an *Error of a type's own decoding is returned as it is.
+func Decode(body []byte, into any, opts ...json.Options) error {
+	if scan.TooDeep(body, maxDepth) {
 		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
 	}
 	if err := json.Unmarshal(body, into, opts...); err != nil {
 		return decodeError(err)
 	}
 	return nil
+}
+
+// DecodeExact is Decode, but refuses unknown members: a misspelt limit would be
+// no limit.
+func DecodeExact(body []byte, into any) error {
+	return Decode(body, into, json.RejectUnknownMembers(true))
 }
 
 func decodeError(err error) *Error {
@@ -63,16 +49,16 @@ func decodeError(err error) *Error {
 	if !ok {
 		return Invalid(CodeInvalidJSON, "", "the body is not valid JSON").Because(err)
 	}
-	param := path(e.JSONPointer)
+	param := FieldPath(e.JSONPointer)
 	if errors.Is(e, jsontext.ErrDuplicateName) {
-		return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: the key %q occurs twice", clip(e.JSONPointer.LastToken()))
+		return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: the key %q occurs twice", Clip(e.JSONPointer.LastToken()))
 	}
 	reason := strings.TrimPrefix(e.Err.Error(), "jsontext: ")
 	return Invalid(CodeInvalidJSON, param, "the body is not valid JSON: %s at byte %d", reason, e.ByteOffset)
 }
 
 func typeError(e *json.SemanticError) *Error {
-	param := path(e.JSONPointer)
+	param := FieldPath(e.JSONPointer)
 	name := param
 	if name == "" {
 		name = "the body"
@@ -82,7 +68,7 @@ func typeError(e *json.SemanticError) *Error {
 	case errors.Is(e.Err, json.ErrUnknownName):
 		return Invalid(CodeInvalidValue, param, "%s is not known here", name)
 	case want == "" && e.Err != nil:
-		return Invalid(CodeInvalidValue, param, "%s: %s", name, clip(e.Err.Error())).Because(e)
+		return Invalid(CodeInvalidValue, param, "%s: %s", name, Clip(e.Err.Error())).Because(e)
 	case want == "":
 		return Invalid(CodeInvalidValue, param, "%s is not valid", name).Because(e)
 	case len(e.JSONValue) > 0 && len(e.JSONValue) <= 40:
@@ -101,7 +87,8 @@ func kindName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[USD]() {
+	p := reflect.PointerTo(t)
+	if p.Implements(reflect.TypeFor[json.UnmarshalerFrom]()) || p.Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return ""
 	}
 	switch t.Kind() {
@@ -118,18 +105,14 @@ func kindName(t reflect.Type) string {
 	case reflect.Map:
 		return "an object"
 	case reflect.Struct:
-		switch t {
-		case reflect.TypeFor[ToolChoice](), reflect.TypeFor[Content]():
-			return ""
-		}
 		return "an object"
 	default:
 		return ""
 	}
 }
 
-// path turns a JSON pointer into the form OpenAI uses: messages[0].role.
-func path(p jsontext.Pointer) string {
+// FieldPath turns a JSON pointer into the form OpenAI uses: messages[0].role.
+func FieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
 		if token != "" && strings.Trim(token, "0123456789") == "" {
@@ -146,4 +129,13 @@ func path(p jsontext.Pointer) string {
 		return strings.ToValidUTF8(b.String()[:longest], "")
 	}
 	return b.String()
+}
+
+// Clip bounds what an error message repeats of the client's words.
+func Clip(s string) string {
+	const longest = 120
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "…"
 }

@@ -76,13 +76,10 @@ type Error struct {
 	Message string
 
 	Provider       string        // with provider_error
-	UpstreamStatus int           // HTTP, with provider_error, 0 where there was none
+	UpstreamStatus int           // HTTP, with provider_error; 0 where there was none
 	RetryAfter     time.Duration // 0 when nothing is known
 	Final          bool          // trying again cannot help, whatever the status says
-	Spent          bool          // a limit on spending is reached, which nobody is to get around
-	KeyRefused     bool          // the upstream refused the key it was called with; another may do
-	Limit          string        // the limit of ours that refused, in the words of the metrics; empty = none
-	Worked         bool          // the upstream had the request and did not refuse it: it may charge for it
+	Limit          string        // the limit of ours that refused, as the metrics name it; empty = none
 
 	cause error
 }
@@ -175,10 +172,17 @@ func Unavailable(cause error) *Error {
 	}
 }
 
-// AsError is err as an *Error; anything else is a fault of ours.
+// AsError is what a client is told of err: an *Error as it is, what an error
+// with a method ClientError says; anything else is a fault of ours.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
+	}
+	if e, ok := errors.AsType[interface {
+		error
+		ClientError() *Error
+	}](err); ok {
+		return e.ClientError()
 	}
 	return Internal(err)
 }

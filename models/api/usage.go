@@ -46,5 +46,5 @@ func (m Maybe) MarshalJSON() ([]byte, error) {
 	if m == "" {
 		return []byte("null"), nil
 	}
-	return json.Marshal(string(m), Faithful)
+	return json.Marshal(string(m), Lenient)
 }

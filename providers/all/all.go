@@ -24,9 +24,9 @@ type Configured struct {
 func New(cfg config.Config) []Configured {
 	header, idle := cfg.UpstreamTimeout, cfg.StreamIdleTimeout
 	all := []Configured{
-		{catalog.Anthropic, anthropic.New(anthropic.Options{BaseURL: cfg.Anthropic.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.Anthropic.Keys},
-		{catalog.OpenAI, openai.New(openai.Options{BaseURL: cfg.OpenAI.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.OpenAI.Keys},
-		{catalog.Gemini, gemini.New(gemini.Options{BaseURL: cfg.Gemini.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.Gemini.Keys},
+		{catalog.Anthropic, anthropic.New(providers.Options{BaseURL: cfg.Anthropic.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.Anthropic.Keys},
+		{catalog.OpenAI, openai.New(providers.Options{BaseURL: cfg.OpenAI.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.OpenAI.Keys},
+		{catalog.Gemini, gemini.New(providers.Options{BaseURL: cfg.Gemini.BaseURL, HeaderTimeout: header, IdleTimeout: idle, Now: time.Now}), cfg.Gemini.Keys},
 	}
 	var configured []Configured
 	for _, c := range all {

@@ -5,14 +5,15 @@ package anthropic
 import (
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
-func TestAllocationsOfTheRequest(t *testing.T) {
+func TestAllocationsOfPrepare(t *testing.T) {
 	call := providers.Call{
-		Request: chatRequest(t, `{"model":"m","max_tokens":256,"temperature":0.7,`+talk(`{"role":"system","content":"Be brief."}`, user("What is the tide?"))+`}`),
-		Model:   model(t, budgetNew),
+		Request: chatRequest(t, `{"model":"m","max_tokens":256,"temperature":0.7,`+talk(`{"role":"system","content":"Be brief."}`,
+			user("What is the tide?"))+`}`),
+		Model: model(t, budgetNew),
 	}
 	p := provider("http://127.0.0.1:1")
 	n := testing.AllocsPerRun(200, func() {
@@ -26,17 +27,17 @@ func TestAllocationsOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestAllocationsOfAChunk(t *testing.T) {
+func TestAllocationsOfAnEvent(t *testing.T) {
 	const events = 1000
 	body := textStream(events)
 	n := testing.AllocsPerRun(10, func() {
 		s := newStream(body)
-		if err := s.first(); err != nil {
+		if err := s.readStart(); err != nil {
 			t.Fatal(err)
 		}
-		s.run(func(*api.ChatChunk, error) bool { return true })
+		s.run(func(*llm.Event, error) bool { return true })
 	})
 	if each := n / events; each > 2.05 {
-		t.Errorf("%.2f allocations for one chunk, at most 2", each)
+		t.Errorf("%.2f allocations for one event, at most 2", each)
 	}
 }

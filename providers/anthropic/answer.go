@@ -1,21 +1,20 @@
 package anthropic
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
-	"modelgateway/providers/chunk"
+	"modelgateway/models/llm"
 )
 
 // kind is what a content block of an answer becomes.
 type kind int
 
 const (
-	kindOther kind = iota // nothing: server tools, their results, compaction, what is not known
+	kindOther kind = iota // nothing: server tools, their results, compaction, unknown types
 	kindText
 	kindThinking
 	kindRedacted
@@ -44,26 +43,24 @@ func knownDelta(deltaType string) bool {
 	return false
 }
 
-// answer is the state machine between the events of a message and the chunks
-// of a completion. A whole answer is replayed through it, so that both ways
-// give the same.
+// answer is the state machine between the events of a message and those of the
+// common form. A whole answer is replayed through it, so that both ways give
+// the same. Its methods return false when the consumer has left.
 type answer struct {
 	exchange *exchange
-	out      *chunk.Emitter
+	out      *llm.Emitter
 
 	open     []openBlock
-	thoughts int                   // blocks of thinking so far
-	signed   []api.ReasoningDetail // those that no tool call has carried yet
-	calls    int                   // tool calls of the client's tools
-	answered bool                  // the tool whose input is the content has been called
+	thoughts int  // blocks of thinking so far
+	calls    int  // calls of the client's tools so far
+	answered bool // the tool whose input is the content has been called
 
 	usage       usage
 	reason      string // stop_reason, once it is known
 	explanation string // of a refusal
 	stopped     bool   // message_stop has come
 
-	text   string // what the chunk under way points to
-	detail [1]api.ReasoningDetail
+	thought llm.Thought // of the event being sent
 }
 
 // openBlock is a content block between its start and its stop.
@@ -73,22 +70,27 @@ type openBlock struct {
 
 	call    int            // kindTool: index among the client's tool calls
 	content bool           // kindTool: the input is the answer's content
-	unseen  bool           // kindTool: the client cannot be told of it
-	input   jsontext.Value // kindTool: what the start had
+	hidden  bool           // kindTool: the client does not see it
+	input   jsontext.Value // kindTool: of the start
 	filled  bool           // kindTool: a fragment of the input has come
 
-	thought   int  // kindThinking: its index among them
-	formatted bool // kindThinking: the client knows its format
-	thinking  *strings.Builder
-	signature string
+	thought   int    // kindThinking: its index among them
+	signature string // kindThinking
 }
 
 func newAnswer(x *exchange) *answer { return &answer{exchange: x} }
 
-// take handles one event after the first; it is false when the consumer has
-// left. Proxies are known to send message_start twice, or to begin anew in the
-// middle: the completion goes on.
-func (a *answer) take(e *event) bool {
+// start begins the answer.
+func (a *answer) start(m *startMessage, yield func(*llm.Event, error) bool) bool {
+	a.out = llm.NewEmitter(yield, llm.Head{
+		ID: m.ID, Model: cmp.Or(m.Model, a.exchange.model), Created: a.exchange.provider.now().Unix(), Counter: a,
+	})
+	return a.out.Begin(0)
+}
+
+// apply handles one event after the first. Some proxies send message_start
+// twice, or begin anew in the middle: the answer goes on.
+func (a *answer) apply(e *event) bool {
 	switch e.Type {
 	case typeBlockStart:
 		return a.startBlock(e.Index, &e.Block)
@@ -110,17 +112,6 @@ func (a *answer) take(e *event) bool {
 	return true
 }
 
-// start begins the completion.
-func (a *answer) start(m *startMessage, yield func(*api.ChatChunk, error) bool) bool {
-	head := chunk.Head{ID: m.ID, Model: m.Model, Created: a.exchange.provider.now().Unix()}
-	if head.Model == "" {
-		head.Model = a.exchange.model
-	}
-	a.out = chunk.New(yield, head)
-	a.out.Chunk().Counter = a
-	return a.out.Begin(0)
-}
-
 func (a *answer) startBlock(index int, b *answerBlock) bool {
 	if !a.stopBlock(index) { // one that never stopped, of an answer begun anew
 		return false
@@ -129,13 +120,16 @@ func (a *answer) startBlock(index int, b *answerBlock) bool {
 	alive := true
 	switch o.kind {
 	case kindText:
+		a.out.Block(0)
 		alive = a.sendText(b.Text)
 	case kindThinking:
-		o.thought, o.thinking, o.signature = a.thoughts, new(strings.Builder), b.Signature
+		o.thought, o.signature = a.thoughts, b.Signature
 		a.thoughts++
-		alive = a.think(&o, b.Thinking)
+		a.out.Block(0)
+		alive = a.sendThinking(&o, b.Thinking)
 	case kindRedacted:
-		alive = a.redacted(b.Data)
+		a.out.Block(0)
+		alive = a.sendRedacted(b.Data)
 	case kindTool:
 		alive = a.startTool(&o, b)
 	}
@@ -152,7 +146,7 @@ func (a *answer) delta(index int, d *delta) bool {
 	case d.Type == "text_delta" && o.kind == kindText:
 		return a.sendText(d.Text)
 	case d.Type == "thinking_delta" && o.kind == kindThinking:
-		return a.think(o, d.Thinking)
+		return a.sendThinking(o, d.Thinking)
 	case d.Type == "signature_delta" && o.kind == kindThinking:
 		o.signature = d.Signature
 	case d.Type == "input_json_delta" && o.kind == kindTool && d.PartialJSON != "":
@@ -185,16 +179,16 @@ func (a *answer) stopBlock(index int) bool {
 func (a *answer) closeBlock(o *openBlock) bool {
 	switch {
 	case o.kind == kindTool && !o.filled:
-		return a.sendInput(o, o.argument())
+		return a.sendInput(o, o.wholeInput())
 	case o.kind == kindThinking:
-		return a.sign(o)
+		return a.sendSignature(o)
 	}
 	return true
 }
 
-// argument is the input of a call that came without fragments: the start's,
+// wholeInput is the input of a call that came without fragments: the start's,
 // where some proxies put it, else that of a tool without arguments.
-func (o *openBlock) argument() string {
+func (o *openBlock) wholeInput() string {
 	if o.input.Kind() != jsontext.KindBeginObject {
 		return "{}"
 	}
@@ -202,7 +196,7 @@ func (o *openBlock) argument() string {
 	if input.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 		input = o.input
 	}
-	if !utf8.Valid(input) { // a chunk could not hold it; each byte is replaced, as where JSON is read
+	if !utf8.Valid(input) { // JSON text cannot hold it; each byte is replaced, as where JSON is read
 		return string([]rune(string(input)))
 	}
 	return string(input)

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,43 +12,58 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
+	"modelgateway/providers/providertest"
 )
 
 const wholeAnswer = `{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[
 	{"type":"thinking","thinking":"I should ask.","signature":"c2lnbmF0dXJl"},
 	{"type":"redacted_thinking","data":"cmVk"},
-	{"type":"text","text":"Let me ","citations":null},{"type":"server_tool_use","id":"srvtoolu_1","name":"x","input":{},"text":[1]},{"type":"text","text":"see."},
+	{"type":"text","text":"Let me ","citations":null},{"type":"server_tool_use","id":"srvtoolu_1","name":"x","input":{},` +
+	`"text":[1]},{"type":"text","text":"see."},
 	{"type":"tool_use","id":"toolu_1","name":"get_weather","input":{ "city": "Paris", "n": 1.0 },"caller":{"type":"direct"}},
 	{"type":"tool_use","id":"toolu_2","name":"now","input":{}}],
 	"stop_reason":"tool_use","stop_sequence":null,"stop_details":null,
-	"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":7,"output_tokens_details":{"thinking_tokens":4},"service_tier":"standard"}}`
+	"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":3,"output_tokens":7,` +
+	`"output_tokens_details":{"thinking_tokens":4},"service_tier":"standard"}}`
 
-func complete(t *testing.T, body, fields string) (*api.ChatCompletion, error) {
+func complete(t *testing.T, body, fields string) (*chat.Completion, error) {
 	t.Helper()
-	return answering(t, body, fields).Complete(t.Context(), testKey)
+	x, req := answering(t, body, fields)
+	return completion(t, x, req)
 }
 
-func TestAWholeAnswer(t *testing.T) {
+// completion asks for a whole answer as clients see it.
+func completion(t *testing.T, x providers.Exchange, req *llm.Request) (*chat.Completion, error) {
+	t.Helper()
+	stream, err := x.Open(t.Context(), testKey)
+	if err != nil {
+		return nil, err
+	}
+	return providertest.Completion(req, stream)
+}
+
+func TestWholeAnswerBecomesACompletion(t *testing.T) {
 	c, err := complete(t, wholeAnswer, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := c.Choices[0].Message
-	if c.ID != "msg_1" || c.Object != api.ObjectCompletion || c.Model != "claude-x" || c.Created != 1760000000 || len(c.Choices) != 1 {
+	if c.ID != "msg_1" || c.Object != chat.ObjectCompletion || c.Model != "claude-x" || c.Created != 1760000000 || len(c.Choices) != 1 {
 		t.Errorf("%+v", c)
 	}
-	if *m.Content != "Let me see." || m.ReasoningContent != "I should ask." || c.Choices[0].FinishReason != api.FinishToolCalls {
+	if *m.Content != "Let me see." || m.ReasoningContent != "I should ask." || c.Choices[0].FinishReason != string(llm.FinishToolCalls) {
 		t.Errorf("%q %q %q", *m.Content, m.ReasoningContent, c.Choices[0].FinishReason)
 	}
-	if len(m.ToolCalls) != 2 || *m.ToolCalls[0].Function != (api.FunctionCall{Name: "get_weather", Arguments: `{"city":"Paris","n":1.0}`}) ||
-		m.ToolCalls[1].ID != "toolu_2" || *m.ToolCalls[1].Function != (api.FunctionCall{Name: "now", Arguments: "{}"}) {
+	if len(m.ToolCalls) != 2 || *m.ToolCalls[0].Function != (chat.FunctionCall{Name: "get_weather", Arguments: `{"city":"Paris","n":1.0}`}) ||
+		m.ToolCalls[1].ID != "toolu_2" || *m.ToolCalls[1].Function != (chat.FunctionCall{Name: "now", Arguments: "{}"}) {
 		t.Errorf("%+v", m.ToolCalls)
 	}
-	if want := []api.ReasoningDetail{
-		{Type: api.ReasoningText, Text: "I should ask.", Signature: "c2lnbmF0dXJl", Format: api.FormatAnthropic},
-		{Type: api.ReasoningEncrypted, Data: "cmVk", Format: api.FormatAnthropic, Index: 1},
+	if want := []chat.ReasoningDetail{
+		{Type: chat.ReasoningText, Text: "I should ask.", Signature: "c2lnbmF0dXJl", Format: chat.FormatAnthropic},
+		{Type: chat.ReasoningEncrypted, Data: "cmVk", Format: chat.FormatAnthropic, Index: 1},
 	}; !slices.Equal(m.ReasoningDetails, want) {
 		t.Errorf("%+v", m.ReasoningDetails)
 	}
@@ -60,9 +74,11 @@ func TestAWholeAnswer(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreTextWhateverTheInputHolds(t *testing.T) {
-	const input, want = "{ \"a\": \"x\xffy\", \"a\": { \"b\": 1, \"b\": \"\xe2\x82\" } }", "{\"a\":\"x\uFFFDy\",\"a\":{\"b\":1,\"b\":\"\uFFFD\uFFFD\"}}"
-	c, err := complete(t, `{"type":"message","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":`+input+`}],"stop_reason":"tool_use"}`, "")
+func TestArgumentsAreValidTextForInvalidInput(t *testing.T) {
+	const input, want = "{ \"a\": \"x\xffy\", \"a\": { \"b\": 1, \"b\": \"\xe2\x82\" } }",
+		"{\"a\":\"x\uFFFDy\",\"a\":{\"b\":1,\"b\":\"\uFFFD\uFFFD\"}}"
+	c, err := complete(t, `{"type":"message","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":`+input+
+		`}],"stop_reason":"tool_use"}`, "")
 	if err != nil || c.Choices[0].Message.ToolCalls[0].Function.Arguments != want {
 		t.Fatalf("%v %+v", err, c)
 	}
@@ -70,15 +86,16 @@ func TestArgumentsAreTextWhateverTheInputHolds(t *testing.T) {
 		t.Error(err)
 	}
 	block := `{"type":"tool_use","id":"toolu_1","name":"f","input":` + input + `}`
-	shown, err := play(t, answering(t, events(start, began(0, block), over(0), stopped("tool_use"), end), ""))
+	shown, err := play(t, events(start, began(0, block), over(0), stopped("tool_use"), end), "")
 	if err != nil || len(shown) < 3 || shown[2] != "call0 "+strings.ReplaceAll(want, " ", "") {
 		t.Errorf("%q, %v", shown, err)
 	}
 }
 
-func TestAnEmptyAnswerHasEmptyContent(t *testing.T) {
+func TestEmptyAnswerHasEmptyContent(t *testing.T) {
 	c, err := complete(t, `{"id":"m","type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}`, "")
-	if err != nil || c.Choices[0].Message.Content == nil || *c.Choices[0].Message.Content != "" || c.Choices[0].FinishReason != api.FinishStop {
+	if err != nil || c.Choices[0].Message.Content == nil || *c.Choices[0].Message.Content != "" ||
+		c.Choices[0].FinishReason != string(llm.FinishStop) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if c.Model != budgetOld {
@@ -86,30 +103,31 @@ func TestAnEmptyAnswerHasEmptyContent(t *testing.T) {
 	}
 }
 
-func TestADeprecatedFunctionCallIsAnsweredInKind(t *testing.T) {
+func TestDeprecatedFunctionIsAnsweredWithAFunctionCall(t *testing.T) {
 	c, err := complete(t, wholeAnswer, `"functions":[{"name":"get_weather"}],`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := c.Choices[0].Message
 	if m.FunctionCall == nil || m.FunctionCall.Name != "get_weather" || m.FunctionCall.Arguments != `{"city":"Paris","n":1.0}` ||
-		len(m.ToolCalls) > 0 || c.Choices[0].FinishReason != api.FinishFunctionCall {
+		len(m.ToolCalls) > 0 || c.Choices[0].FinishReason != "function_call" {
 		t.Errorf("%+v", c.Choices[0])
 	}
 }
 
-func TestAnAnswerByToolIsContent(t *testing.T) {
+func TestInputOfTheAnswerToolIsContent(t *testing.T) {
 	c, err := complete(t, strings.Replace(wholeAnswer, `"name":"now"`, `"name":"get_weather"`, 1),
 		`"response_format":{"type":"json_schema","json_schema":{"name":"get_weather","schema":{"type":"object"}}},`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := c.Choices[0].Message; *m.Content != `Let me see.{"city":"Paris","n":1.0}` || len(m.ToolCalls) > 0 || c.Choices[0].FinishReason != api.FinishStop {
+	if m := c.Choices[0].Message; *m.Content != `Let me see.{"city":"Paris","n":1.0}` || len(m.ToolCalls) > 0 ||
+		c.Choices[0].FinishReason != string(llm.FinishStop) {
 		t.Errorf("%+v", c.Choices[0])
 	}
 }
 
-func TestAnswersThatAreNone(t *testing.T) {
+func TestAnswerThatIsNoMessageIsAProviderError(t *testing.T) {
 	for body, status := range map[string]int{
 		``: 502, `{}`: 502, `"text"`: 502, `[]`: 502, `null`: 502, `<html>`: 502,
 		`{"type":"message"}`:                                                                502,
@@ -124,28 +142,30 @@ func TestAnswersThatAreNone(t *testing.T) {
 		`{"type":"error","error":{"type":"invalid_request_error","message":"x: too long"}}`: 400,
 	} {
 		_, err := complete(t, body, "")
-		if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != status || e.Code != api.CodeProviderError {
+		if e := api.AsError(err); err == nil || e.Status != status || e.Code != api.CodeProviderError {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
 }
 
-// TestThinkingComesBackTheSame asks, gives the answer back as two kinds of
-// clients do, and looks at what is sent then.
-func TestThinkingComesBackTheSame(t *testing.T) {
-	const want = `"content":[{"type":"thinking","thinking":"I should ask.","signature":"c2lnbmF0dXJl"},{"type":"redacted_thinking","data":"cmVk"},` +
+// TestThinkingComesBackUnchanged gives an answer back as different clients do,
+// and checks what the upstream gets then.
+func TestThinkingComesBackUnchanged(t *testing.T) {
+	const want = `"content":[{"type":"thinking","thinking":"I should ask.","signature":"c2lnbmF0dXJl"},` +
+		`{"type":"redacted_thinking","data":"cmVk"},` +
 		`{"type":"text","text":"Let me see."},` +
-		`{"type":"tool_use","id":"toolu_1","name":"get_weather","input":{"city":"Paris","n":1.0}},{"type":"tool_use","id":"toolu_2","name":"now","input":{}}]},` +
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"rain"},{"type":"tool_result","tool_use_id":"toolu_2","content":"noon"}]}`
-	x := answering(t, wholeAnswer, "")
-	c, err := x.Complete(t.Context(), testKey)
+		`{"type":"tool_use","id":"toolu_1","name":"get_weather","input":{"city":"Paris","n":1.0}},{"type":"tool_use","id":"toolu_2",` +
+		`"name":"now","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"rain"},{"type":"tool_result",` +
+		`"tool_use_id":"toolu_2","content":"noon"}]}`
+	c, err := complete(t, wholeAnswer, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, forget := range map[string]func(*api.Answer){
-		"a client that knows OpenAI's fields only": func(m *api.Answer) { m.ReasoningContent, m.ReasoningDetails = "", nil },
-		"a client that keeps reasoning_details":    func(m *api.Answer) { m.ToolCalls[0].ID = "toolu_1" },
-		"a client that keeps both":                 func(*api.Answer) {},
+	for name, forget := range map[string]func(*chat.Answer){
+		"a client that knows OpenAI's fields only": func(m *chat.Answer) { m.ReasoningContent, m.ReasoningDetails = "", nil },
+		"a client that keeps reasoning_details":    func(m *chat.Answer) { m.ToolCalls[0].ID = "toolu_1" },
+		"a client that keeps both":                 func(*chat.Answer) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := c.Choices[0].Message
@@ -164,15 +184,16 @@ func TestThinkingComesBackTheSame(t *testing.T) {
 	}
 }
 
-func TestEachCallCarriesTheThinkingBeforeIt(t *testing.T) {
+func TestToolCallCarriesTheThinkingBeforeIt(t *testing.T) {
 	s := newStream([]byte(events(start,
 		began(0, `{"type":"thinking","thinking":"","signature":"one"}`), over(0), began(1, toolBlock), over(1),
-		began(2, `{"type":"thinking","thinking":"b","signature":"two"}`), over(2), began(3, `{"type":"tool_use","id":"toolu_2","name":"g","input":{}}`), over(3),
+		began(2, `{"type":"thinking","thinking":"b","signature":"two"}`), over(2), began(3, `{"type":"tool_use","id":"toolu_2",`+
+			`"name":"g","input":{}}`), over(3),
 		began(4, `{"type":"thinking","thinking":"without a signature","signature":""}`), over(4), stopped("tool_use"), end)))
-	if err := s.first(); err != nil {
+	if err := s.readStart(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := chunk.Collect(s.run)
+	c, err := providertest.Collect(providertest.Chunks(streamRequest(t, ""), s.run))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,26 +203,32 @@ func TestEachCallCarriesTheThinkingBeforeIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, _ := sent(t, byDefault, `{"model":"m",`+talk(user("q"), string(said), result(m.ToolCalls[0].ID, "1"), result(m.ToolCalls[1].ID, "2"))+`,"tools":[`+weather+`]}`)
-	if want := `"content":[{"type":"thinking","thinking":"","signature":"one"},{"type":"thinking","thinking":"b","signature":"two"},{"type":"tool_use","id":"toolu_1"`; !strings.Contains(body, want) {
+	body, _ := sent(t, byDefault, `{"model":"m",`+talk(user("q"), string(said), result(m.ToolCalls[0].ID, "1"),
+		result(m.ToolCalls[1].ID, "2"))+`,"tools":[`+weather+`]}`)
+	if want := `"content":[{"type":"thinking","thinking":"","signature":"one"},{"type":"thinking","thinking":"b",` +
+		`"signature":"two"},{"type":"tool_use","id":"toolu_1"`; !strings.Contains(body, want) {
 		t.Errorf("%s", body)
 	}
 }
 
-func TestRequestsOnTheWire(t *testing.T) {
+func TestRequestIsSentWithKeyAndVersion(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		p, seen := serve(t, http.StatusOK, events(start, stopped("end_turn"), end))
-		x, err := p.Prepare(providers.Call{Request: chatRequest(t, `{"model":"m",`+talk(user("q"))+`}`), Model: model(t, noThinking)})
+		req := chatRequest(t, `{"model":"m",`+talk(user("q"))+`}`)
+		if stream {
+			req = streamRequest(t, "")
+		}
+		x, err := p.Prepare(providers.Call{Request: req, Model: model(t, noThinking)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := `{"model":"claude-3-haiku-20240307","max_tokens":4096,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]`
 		for range 2 { // an exchange can be sent again
 			if stream {
-				if _, err := play(t, x.(*exchange)); err != nil {
+				if _, err := show(t, x, req); err != nil {
 					t.Fatal(err)
 				}
-			} else if _, err := x.Complete(t.Context(), testKey); err == nil {
+			} else if _, err := completion(t, x, req); err == nil {
 				t.Fatal("events pass as a whole answer")
 			}
 			text, err := io.ReadAll(seen.Body)
@@ -220,7 +247,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 	}
 }
 
-func TestErrorsByStatus(t *testing.T) {
+func TestUpstreamStatusDecidesTheError(t *testing.T) {
 	for _, tt := range []struct {
 		status  int
 		header  http.Header
@@ -230,14 +257,19 @@ func TestErrorsByStatus(t *testing.T) {
 		retry   bool
 		wait    time.Duration
 	}{
-		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3 tokens > 2 maximum"},"request_id":"r"}`, 400, "prompt is too long: 3 tokens > 2 maximum", false, 0},
-		{400, nil, `{"type":"error","error":{"type":"authentication_error","message":"key sk-ant-abc"}}`, 502, "anthropic refused the gateway's credentials; its operator has to look at this", true, 0},
-		{401, http.Header{"X-Should-Retry": {"false"}}, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, 502, "anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
+		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3 tokens > 2 maximum"},` +
+			`"request_id":"r"}`, 400, "prompt is too long: 3 tokens > 2 maximum", false, 0},
+		{400, nil, `{"type":"error","error":{"type":"authentication_error","message":"key sk-ant-abc"}}`, 502,
+			"anthropic refused the gateway's credentials; its operator has to look at this", true, 0},
+		{401, http.Header{"X-Should-Retry": {"false"}}, `{"type":"error","error":{"type":"authentication_error",` +
+			`"message":"invalid x-api-key"}}`, 502, "anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
 		{404, nil, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-nope"}}`, 404, "model: claude-nope", false, 0},
 		{413, nil, `<html><h1>413</h1></html>`, 413, "anthropic answered with status 413", false, 0},
 		{413, nil, `"too large"`, 413, "anthropic answered with status 413", false, 0},
-		{429, http.Header{"Retry-After": {"7"}}, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down","details":null}}`, 429, "slow down", true, 7 * time.Second},
-		{429, nil, `{"type":"error","error":{"type":"rate_limit_error","message":"cap","details":{"error_code":"enforced_spend_limit_reached"}}}`, 429, "cap", false, 0},
+		{429, http.Header{"Retry-After": {"7"}}, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down",` +
+			`"details":null}}`, 429, "slow down", true, 7 * time.Second},
+		{429, nil, `{"type":"error","error":{"type":"rate_limit_error","message":"cap",` +
+			`"details":{"error_code":"enforced_spend_limit_reached"}}}`, 429, "cap", false, 0},
 		{429, nil, `{"type":"error","error":{"type":"rate_limit_error","message":"odd","details":"text"}}`, 429, "odd", true, 0},
 		{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, 502, "Overloaded", true, 0},
 		{504, nil, `{"type":"error","error":{"type":"timeout_error","message":"late"}}`, 504, "late", true, 0},
@@ -252,15 +284,15 @@ func TestErrorsByStatus(t *testing.T) {
 			w.WriteHeader(tt.status)
 			_, _ = io.WriteString(w, tt.body)
 		}))
-		x, err := provider(server.URL).Prepare(providers.Call{Request: chatRequest(t, `{"model":"m",`+talk(user("q"))+`}`), Model: model(t, budgetNew)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, whole := x.Complete(t.Context(), testKey)
-		_, streamed := x.Stream(t.Context(), testKey)
-		for _, err := range []error{whole, streamed} {
-			e, ok := errors.AsType[*api.Error](err)
-			if !ok || e.Status != tt.want || e.Message != tt.message || e.UpstreamStatus != tt.status || e.ShouldRetry() != tt.retry || e.RetryAfter != tt.wait {
+		for _, req := range []*llm.Request{chatRequest(t, `{"model":"m",`+talk(user("q"))+`}`), streamRequest(t, "")} {
+			x, err := provider(server.URL).Prepare(providers.Call{Request: req, Model: model(t, budgetNew)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = x.Open(t.Context(), testKey)
+			e := api.AsError(err)
+			if err == nil || e.Status != tt.want || e.Message != tt.message || e.UpstreamStatus != tt.status ||
+				e.ShouldRetry() != tt.retry || e.RetryAfter != tt.wait {
 				t.Errorf("%d %s: %+v", tt.status, tt.body, err)
 			}
 		}
@@ -268,16 +300,18 @@ func TestErrorsByStatus(t *testing.T) {
 	}
 }
 
-func TestModels(t *testing.T) {
+func TestModelsReadsAllPages(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.RequestURI())
 		if r.URL.Query().Get("after_id") == "" {
-			_, _ = io.WriteString(w, `{"data":[{"type":"model","id":"claude-a","display_name":"A","created_at":"2025-09-29T00:00:00Z","max_input_tokens":1000000,"max_tokens":128000,"lifecycle":"active"},
+			_, _ = io.WriteString(w, `{"data":[{"type":"model","id":"claude-a","display_name":"A","created_at":"2025-09-29T00:00:00Z",`+
+				`"max_input_tokens":1000000,"max_tokens":128000,"lifecycle":"active"},
 				{"id":"claude-gone","lifecycle":"retired"},{"id":""}],"has_more":true,"first_id":"claude-a","last_id":"claude b&"}`)
 			return
 		}
-		_, _ = io.WriteString(w, `{"data":[{"id":"claude-c","created_at":"1970-01-01T00:00:00Z","max_tokens":null},{"id":"claude-d"}],"has_more":false}`)
+		_, _ = io.WriteString(w, `{"data":[{"id":"claude-c","created_at":"1970-01-01T00:00:00Z","max_tokens":null},`+
+			`{"id":"claude-d"}],"has_more":false}`)
 	}))
 	defer server.Close()
 	got, err := provider(server.URL).Models(t.Context(), testKey)
@@ -290,14 +324,14 @@ func TestModels(t *testing.T) {
 	}
 }
 
-func TestAListOfModelsThatNeverEnds(t *testing.T) {
+func TestModelsReadsNoMoreThanMaxPages(t *testing.T) {
 	pages := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		pages++
 		_, _ = io.WriteString(w, `{"data":[{"id":"a"}],"has_more":true,"last_id":"`+strings.Repeat("x", pages)+`"}`)
 	}))
 	defer server.Close()
-	if got, err := provider(server.URL).Models(t.Context(), testKey); err != nil || len(got) != mostPages {
+	if got, err := provider(server.URL).Models(t.Context(), testKey); err != nil || len(got) != maxPages {
 		t.Errorf("%d models of %d pages, %v", len(got), pages, err)
 	}
 	nonsense, _ := serve(t, http.StatusOK, `{}`)

@@ -1,9 +1,8 @@
-// Package anthropic speaks the Anthropic Messages API to its upstream and the
-// OpenAI chat completions API to the gateway.
+// Package anthropic speaks the Anthropic Messages API to its upstream.
 //
-// A request is translated in translate.go, which sends each of its themes to
-// the file of that name. An answer, whole or streamed, goes through the one
-// state machine of answer.go.
+// A request is translated in translate.go, which calls one file for each
+// subject. An answer, whole or streamed, goes through the state machine of
+// answer.go.
 package anthropic
 
 import (
@@ -11,10 +10,9 @@ import (
 	"net/http"
 	"time"
 
-	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
 	"modelgateway/providers/upstream"
 )
 
@@ -24,14 +22,6 @@ const version = "2023-06-01"
 
 const messagesPath = "/v1/messages"
 
-// Options say where the upstream is.
-type Options struct {
-	BaseURL       string // without the trailing /v1
-	HeaderTimeout time.Duration
-	IdleTimeout   time.Duration
-	Now           func() time.Time // when an answer is made: the upstream does not say
-}
-
 // Provider translates for one Anthropic upstream.
 type Provider struct {
 	client *upstream.Client
@@ -39,12 +29,14 @@ type Provider struct {
 }
 
 var (
-	_ providers.Provider = (*Provider)(nil)
-	_ providers.Lister   = (*Provider)(nil)
+	_ providers.Provider    = (*Provider)(nil)
+	_ providers.Lister      = (*Provider)(nil)
+	_ providers.OutputBound = (*exchange)(nil)
 )
 
-// New makes a provider with connections of its own.
-func New(opts Options) *Provider {
+// New makes a provider with connections of its own. opts.Now dates the answers:
+// Anthropic does not.
+func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
 		Provider: catalog.Anthropic, BaseURL: opts.BaseURL,
 		Authorize: authorize, Refused: refused,
@@ -59,7 +51,7 @@ func authorize(h http.Header, key string) {
 
 // Prepare translates the request.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	t := newTranslation(call)
+	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
 	if err := t.run(); err != nil {
 		return nil, err
 	}
@@ -68,29 +60,32 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 		return nil, err
 	}
 	return &exchange{
-		provider: p, body: body, ignored: t.ignored(),
-		model: call.Model.Upstream, answerTool: t.answerTool, legacy: t.legacy, most: t.out.MaxTokens,
+		provider: p, body: body, streamed: call.Request.Stream, ignored: call.Request.Source.Ignored(t.ignored),
+		model: call.Model.Upstream, answerTool: t.answerTool, maxTokens: t.out.MaxTokens,
 	}, nil
 }
 
 // exchange is a translated request.
 type exchange struct {
 	provider *Provider
-	body     []byte // of a request for a whole answer
+	body     []byte
+	streamed bool
 	ignored  []string
 
-	model      string // the upstream's id of the model that was asked
+	model      string // the upstream's id of the model
 	answerTool string // the tool whose input is the answer's content, or empty
-	legacy     bool   // the client used the deprecated functions
-	most       int64  // max_tokens
+	maxTokens  int64
 }
 
 func (x *exchange) Ignored() []string { return x.ignored }
 
-// MostOutput is max_tokens, which thinking counts in.
-func (x *exchange) MostOutput() int64 { return x.most }
+// MaxOutput is max_tokens, which includes thinking.
+func (x *exchange) MaxOutput() int64 { return x.maxTokens }
 
-func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
+func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
+	if x.streamed {
+		return x.stream(ctx, key)
+	}
 	client := x.provider.client
 	text, err := client.Post(ctx, key, messagesPath, x.body)
 	if err != nil {
@@ -98,15 +93,10 @@ func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletio
 	}
 	m, err := readMessage(text)
 	if err != nil {
-		return nil, client.Nonsense(err)
+		return nil, client.Malformed(err)
 	}
 	if m.Type == typeError {
-		return nil, m.Error.refusal().Error(catalog.Anthropic)
+		return nil, client.Refused(m.Error.refusal())
 	}
-	return chunk.Collect(x.replay(m))
-}
-
-// streamed is the body of a request for a stream, in pieces.
-func (x *exchange) streamed() [][]byte {
-	return [][]byte{x.body[:len(x.body)-1], []byte(`,"stream":true}`)}
+	return x.replay(m), nil
 }

@@ -3,48 +3,48 @@ package anthropic
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
-// mostMarks is how many cache marks Anthropic takes in one request.
-const mostMarks = 4
+// maxCacheControls is how many cache_control members Anthropic takes in one
+// request.
+const maxCacheControls = 4
 
-// mark carries the cache marks. Of too many the last ones stay: they cover the
-// most of the prompt, in the order tools, system, messages.
-func (t *translation) mark() {
-	var marks []*jsontext.Value
+// cacheControl adds the cache_control of the whole request. Where there are too
+// many, the last ones stay: they cover the longest part of the prompt, in the
+// order tools, system, messages.
+func (t *translation) cacheControl() {
+	var all []*jsontext.Value
 	for i := range t.tools {
-		marks = addMark(marks, &t.tools[i].cacheControl)
+		all = addCacheControl(all, &t.tools[i].cacheControl)
 	}
 	if system, ok := t.out.System.([]block); ok {
-		marks = addMarks(marks, system)
+		all = addCacheControls(all, system)
 	}
 	for i := range t.out.Messages {
-		marks = addMarks(marks, t.out.Messages[i].Content)
+		all = addCacheControls(all, t.out.Messages[i].Content)
 	}
-	if api.Given(t.req.CacheControl) {
-		t.out.CacheControl = t.req.CacheControl
-		marks = append(marks, &t.out.CacheControl)
-	}
-	for ; len(marks) > mostMarks; marks = marks[1:] {
-		*marks[0] = nil
-		t.lose("cache_control")
+	t.out.CacheControl = t.req.Cache
+	all = addCacheControl(all, &t.out.CacheControl)
+	for ; len(all) > maxCacheControls; all = all[1:] {
+		*all[0] = nil
+		t.ignore(llm.FieldCache)
 	}
 }
 
-func addMarks(marks []*jsontext.Value, blocks []block) []*jsontext.Value {
+func addCacheControls(all []*jsontext.Value, blocks []block) []*jsontext.Value {
 	for i := range blocks {
 		if inner, ok := blocks[i].Content.([]block); ok {
-			marks = addMarks(marks, inner)
+			all = addCacheControls(all, inner)
 		}
-		marks = addMark(marks, &blocks[i].CacheControl)
+		all = addCacheControl(all, &blocks[i].CacheControl)
 	}
-	return marks
+	return all
 }
 
-func addMark(marks []*jsontext.Value, mark *jsontext.Value) []*jsontext.Value {
-	if *mark == nil {
-		return marks
+func addCacheControl(all []*jsontext.Value, one *jsontext.Value) []*jsontext.Value {
+	if *one == nil {
+		return all
 	}
-	return append(marks, mark)
+	return append(all, one)
 }

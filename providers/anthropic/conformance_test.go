@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	driver := func(baseURL string) providers.Provider {
-		return anthropic.New(anthropic.Options{
+		return anthropic.New(providers.Options{
 			BaseURL: baseURL, Now: time.Now,
 			HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		})

@@ -1,57 +1,75 @@
 package anthropic
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
-// silentUser fails where messages of the user without text stood at the end
-// of a conversation: without them the answer before would be taken for one
-// that has been begun.
+// silentUser fails where the conversation ends with the assistant only because
+// the user's messages after it have no text: the model would continue the
+// answer before them.
 func (t *translation) silentUser() error {
-	for i := len(t.req.Messages) - 1; i >= 0; i-- {
-		switch m := &t.req.Messages[i]; {
-		case m.Role == roleUser:
-			return api.Invalid(api.CodeInvalidValue, fmt.Sprintf("messages[%d]", i),
-				"messages[%d] of the user says nothing: the model %s needs some text to answer", i, t.model.ID)
-		case m.Role == roleAssistant && speaks(m):
+	for _, m := range slices.Backward(t.conversation.Messages) {
+		switch {
+		case m.Role == llm.RoleUser && !hasResult(&m):
+			at := t.path(llm.FieldMessage, m.At)
+			return api.Invalid(api.CodeInvalidValue, at,
+				"%s of the user says nothing: the model %s needs some text to answer", at, t.model.ID)
+		case m.Role == llm.RoleAssistant && speaks(&m):
 			return nil
 		}
 	}
 	return nil
 }
 
-// speaks says whether anything of an assistant's message is sent on.
-func speaks(m *api.Message) bool {
-	said := strings.TrimSpace(m.Content.Text()+m.Refusal) != "" || len(m.ToolCalls) > 0 || m.FunctionCall != nil
-	return said || slices.ContainsFunc(m.Content.Parts, func(p api.ContentPart) bool {
-		return strings.TrimSpace(p.Text+p.Refusal) != ""
-	})
+func hasResult(m *llm.Message) bool {
+	return slices.ContainsFunc(m.Blocks, func(b llm.Block) bool { return b.Kind == llm.BlockResult })
 }
 
-// lastTurn sees to a conversation that ends with the assistant: the beginning
-// of its answer, which not every model goes on with.
+// speaks says whether anything of an assistant's message is sent on.
+func speaks(m *llm.Message) bool {
+	for i := range m.Blocks {
+		switch b := &m.Blocks[i]; b.Kind {
+		case llm.BlockText, llm.BlockRefusal:
+			if !empty(b) {
+				return true
+			}
+		case llm.BlockCall:
+			return true
+		}
+	}
+	return false
+}
+
+// lastTurn checks a conversation that ends with the assistant: not every model
+// continues an answer that the client has begun.
 func (t *translation) lastTurn() error {
 	last := &t.out.Messages[len(t.out.Messages)-1]
 	if last.Role != roleAssistant {
 		return nil
 	}
-	at := len(t.req.Messages) - 1
-	for at > 0 && t.req.Messages[at].Role != roleAssistant {
-		at--
-	}
-	param := fmt.Sprintf("messages[%d]", at)
+	at := t.path(llm.FieldMessage, t.lastAssistant())
 	end := &last.Content[len(last.Content)-1]
 	switch {
 	case end.Type == "tool_use":
-		return api.Invalid(api.CodeInvalidValue, param, "%s has tool calls that no tool message answers", param)
+		return api.Invalid(api.CodeInvalidValue, at, "%s has tool calls that no tool message answers", at)
 	case !t.traits.Prefill:
-		return unsupported(param, "the model %s does not go on with an answer that has been begun: "+
+		return api.Invalid(api.CodeUnsupportedValue, at, "the model %s does not go on with an answer that has been begun: "+
 			"the conversation must end with a message of the user", t.model.ID)
 	}
-	end.Text = strings.TrimRight(end.Text, " \t\r\n\v\f") // refused by Anthropic
+	end.Text = strings.TrimRight(end.Text, " \t\r\n\v\f") // Anthropic refuses white space at the end
 	return nil
+}
+
+// lastAssistant is the place of the assistant's last message.
+func (t *translation) lastAssistant() llm.At {
+	for _, m := range slices.Backward(t.conversation.Messages) {
+		if m.Role == llm.RoleAssistant {
+			return m.At
+		}
+	}
+	return llm.Anywhere
 }

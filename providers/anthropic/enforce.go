@@ -13,18 +13,18 @@ type change int
 const (
 	unchanged change = iota
 	harmless         // answers that were right stay so
-	lossy            // it says something else now, with the rest as a hint
+	lossy            // rules are left out, and added to the description
 )
 
-// enforceable makes of a schema one that Anthropic can hold an answer to, as
-// its own SDKs do (anthropic-sdk-python, lib/_parse/_transform.py, 2026-08):
-// objects are closed, and what it knows no rule for becomes part of the
-// description, where the model may read it. A schema that needs nothing is
-// returned as it came, and so is every part that needs nothing.
+// enforceable changes a schema into one that Anthropic can enforce, as its own
+// SDKs do (anthropic-sdk-python, lib/_parse/_transform.py, 2026-08): objects are
+// closed, and rules that it does not know become part of the description, where
+// the model reads them. A schema that needs no change is returned as it came,
+// and so is every part of it that needs none.
 func enforceable(schema jsontext.Value) (jsontext.Value, change) {
 	all := members(schema)
 	if all == nil && schema.Kind() != jsontext.KindBeginObject {
-		return schema, unchanged // true or false, or nonsense
+		return schema, unchanged // true or false, or no schema
 	}
 	s := &schemaRewrite{alternatives: slices.ContainsFunc(all, func(m schemaMember) bool { return string(m.name) == `"anyOf"` })}
 	for _, m := range all {
@@ -50,7 +50,7 @@ func (s *schemaRewrite) did(c change) { s.change = max(s.change, c) }
 
 func (s *schemaRewrite) keep(m schemaMember) { s.kept = append(s.kept, m) }
 
-// drop leaves a rule out, and says it in words.
+// drop moves a rule to the description.
 func (s *schemaRewrite) drop(m schemaMember) {
 	s.did(lossy)
 	s.hints = append(s.hints, strings.Trim(string(m.name), `"`)+": "+string(m.value))
@@ -100,7 +100,7 @@ func (s *schemaRewrite) member(m schemaMember) {
 	case "pattern":
 		s.keepIf(plainPattern(string(m.value)), m)
 	case "$schema", "$id", "$comment", "$anchor", "examples", "deprecated", "readOnly", "writeOnly":
-		s.did(harmless) // they forbid nothing
+		s.did(harmless) // annotations
 	default:
 		s.drop(m)
 	}
@@ -115,7 +115,7 @@ func (s *schemaRewrite) keepIf(taken bool, m schemaMember) {
 }
 
 // plainPattern says whether a regular expression, as JSON, does without what
-// Anthropic's grammars cannot say: looking around, back references, word
+// Anthropic's grammars do not have: lookaround, back references, word
 // boundaries.
 func plainPattern(pattern string) bool {
 	pattern = strings.ReplaceAll(pattern, "(?:", "")
@@ -170,7 +170,7 @@ func (s *schemaRewrite) list(array jsontext.Value) jsontext.Value {
 	return array
 }
 
-// close forbids other properties where a schema of an object does not say.
+// close forbids other properties where the schema of an object leaves that open.
 func (s *schemaRewrite) close(all []schemaMember) {
 	object, said := false, false
 	for _, m := range all {

@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/providers/upstream"
+	"modelgateway/models/api"
+	"modelgateway/providers"
 )
 
 var (
@@ -20,8 +21,8 @@ var (
 // statusOverloaded is Anthropic's own.
 const statusOverloaded = 529
 
-// statuses are what the error types stand for, where an error has no status of
-// its own: inside a stream, or under a 200.
+// statuses are what the error types stand for. An error inside a stream, or
+// under status 200, has no status of its own.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -36,7 +37,7 @@ var statuses = map[string]int{
 	"overloaded_error":      statusOverloaded,
 }
 
-// spendLimit is the error code of a 429 that no wait cures.
+// spendLimit is the error code of a 429 that waiting does not end.
 const spendLimit = "enforced_spend_limit_reached"
 
 // problem is the error object of a body or of an event.
@@ -47,28 +48,25 @@ type problem struct {
 }
 
 // refused reads the body of an answer whose status is not 2xx. The edge in
-// front of the API answers with HTML at times, which says nothing to anyone.
-func refused(status int, body []byte) upstream.Refusal {
+// front of the API sometimes answers with HTML, which is not for clients.
+func refused(status int, body []byte) providers.Refusal {
 	var answer struct {
 		Error problem `json:"error"`
 	}
-	if json.Unmarshal(body, &answer, lenient) != nil {
-		return upstream.Refusal{Status: status}
+	if json.Unmarshal(body, &answer, api.Lenient) != nil {
+		return providers.Refusal{Status: status}
 	}
 	r := answer.Error.refusal()
 	r.Status = status
 	return r
 }
 
-func (p *problem) refusal() upstream.Refusal {
-	r := upstream.Refusal{Status: statuses[p.Type], Message: p.Message, Spent: p.code() == spendLimit}
+func (p *problem) refusal() providers.Refusal {
+	r := providers.Refusal{Status: statuses[p.Type], Message: p.Message, Spent: p.code() == spendLimit}
 	if r.Status == 0 {
 		r.Status = http.StatusInternalServerError
 	}
-	switch r.Status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
-		r.Credentials = true // whatever status a proxy sent it with
-	}
+	r.Key = r.KeyRefused() // also where a proxy sent it with another status
 	return r
 }
 
@@ -76,11 +74,8 @@ func (p *problem) code() string {
 	var details struct {
 		ErrorCode string `json:"error_code"`
 	}
-	if json.Unmarshal(p.Details, &details, lenient) != nil {
-		return "" // there are none, or none of this form
+	if json.Unmarshal(p.Details, &details, api.Lenient) != nil {
+		return "" // no details, or of another form
 	}
 	return details.ErrorCode
 }
-
-// lenient lets pass what an upstream may get wrong without harm.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,23 +12,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
+	"modelgateway/providers/providertest"
 )
 
 func FuzzTranslate(f *testing.F) {
 	for _, g := range goldens {
 		f.Add([]byte(g.body))
 	}
-	f.Add([]byte(`{"model":"m","messages":[{"role":"user","content":"q"}],"thinking":{"type":"enabled","budget_tokens":9e9},"max_tokens":1,"tools":[],"stop":[" "],"zeta":{}}`))
+	f.Add([]byte(`{"model":"m","messages":[{"role":"user","content":"q"}],"thinking":{"type":"enabled","budget_tokens":9e9},` +
+		`"max_tokens":1,"tools":[],"stop":[" "],"zeta":{}}`))
 	var models []catalog.Model
 	for _, id := range []string{noThinking, budgetOld, budgetNew, budgetHard, bothWays, byItself, byDefault, always} {
 		models = append(models, model(f, id))
 	}
 	p := provider("http://127.0.0.1:1")
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := api.DecodeChatRequest(body)
+		req, err := chat.Decode(body)
 		if err != nil {
 			return
 		}
@@ -46,9 +47,9 @@ func FuzzTranslate(f *testing.F) {
 	})
 }
 
-// checkTranslation looks for what Anthropic would refuse whatever was asked.
+// checkTranslation looks for what Anthropic refuses in every request.
 func checkTranslation(t *testing.T, m catalog.Model, x *exchange) {
-	if !jsontext.Value(x.body).IsValid() || !jsontext.Value(bytes.Join(x.streamed(), nil)).IsValid() {
+	if !jsontext.Value(x.body).IsValid() {
 		t.Fatalf("%s: not JSON: %s", m.ID, x.body)
 	}
 	if n := len(x.ignored); n != len(slices.Compact(slices.Sorted(slices.Values(x.ignored)))) {
@@ -82,10 +83,10 @@ func checkTranslation(t *testing.T, m catalog.Model, x *exchange) {
 	}
 }
 
-// said puts a stream together without the help of the package that does.
+// said puts the chunks of a stream together by itself.
 type said struct{ text, reasoning, arguments, finish string }
 
-func (s *said) add(c *api.ChatChunk) {
+func (s *said) add(c *chat.Chunk) {
 	for _, choice := range c.Choices {
 		if choice.Delta.Content != nil {
 			s.text += *choice.Delta.Content
@@ -100,18 +101,19 @@ func (s *said) add(c *api.ChatChunk) {
 	}
 }
 
-// FuzzStream plays any bytes as a stream: it must end in one finish or in one
-// error, and say the same as the answer that is made of it.
+// FuzzStream reads any bytes as a stream: it must end in one finish or in one
+// error, and hold the same as the whole answer that is made of it.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(everything))
 	f.Add([]byte(everything[:len(everything)/2]))
 	f.Add([]byte(events(start, text0, text0, end, start)))
 	f.Add([]byte(events(start, began(0, toolBlock), `{"type":"error","error":{}}`)))
 	f.Add([]byte(events(start, `{"type":"content_block_delta","index":-1,"delta":{"type":"future","text":1}}`, stopped("refusal"))))
+	req := streamRequest(f, "")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s, other := newStream(body), newStream(body)
-		err := s.first()
-		if otherErr := other.first(); (err == nil) != (otherErr == nil) {
+		err := s.readStart()
+		if otherErr := other.readStart(); (err == nil) != (otherErr == nil) {
 			t.Fatalf("once %v, once %v", err, otherErr)
 		}
 		if err != nil {
@@ -119,24 +121,23 @@ func FuzzStream(f *testing.F) {
 		}
 		var got said
 		ends := 0
-		s.run(func(c *api.ChatChunk, err error) bool {
+		for c, err := range providertest.Chunks(req, s.run) {
 			if ends > 0 && (err != nil || len(c.Choices) > 0) {
 				t.Fatalf("the stream goes on after its end")
 			}
 			if err != nil {
 				ends++
-				return false
+				break
 			}
 			got.add(c)
 			if len(c.Choices) > 0 && c.Choices[0].FinishReason != nil {
 				ends++
 			}
-			return true
-		})
+		}
 		if ends != 1 {
 			t.Fatalf("%d ends", ends)
 		}
-		answer, err := chunk.Collect(other.run)
+		answer, err := providertest.Completion(req, other.run)
 		if (err == nil) != (got.finish != "") {
 			t.Fatalf("the stream finished with %q, the answer with %v", got.finish, err)
 		}
@@ -146,39 +147,43 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-func text(c *api.ChatCompletion) string {
+func text(c *chat.Completion) string {
 	if c.Choices[0].Message.Content == nil {
 		return ""
 	}
 	return *c.Choices[0].Message.Content
 }
 
-// FuzzStreamAndAnswer has the same message streamed in pieces and given whole.
+// FuzzStreamAndAnswer compares a message streamed in pieces with the same message
+// whole.
 func FuzzStreamAndAnswer(f *testing.F) {
 	f.Add("Hello 🎉", "hm", "sig", `{"a": [1, 2.50]}`, uint8(3))
 	f.Add("", "", "", "", uint8(0))
 	f.Add("<&>\u2028", "", "s", `{"x":{}}`, uint8(1))
+	req := streamRequest(f, "")
 	f.Fuzz(func(t *testing.T, words, thinking, signature, input string, size uint8) {
 		words, thinking, signature = strings.ToValidUTF8(words, "?"), strings.ToValidUTF8(thinking, "?"), strings.ToValidUTF8(signature, "?")
 		value := jsontext.Value(strings.TrimSpace(input))
 		if value.Kind() != jsontext.KindBeginObject || value.Compact() != nil {
 			value = jsontext.Value("{}")
 		}
-		whole := fmt.Sprintf(`{"type":"message","id":"msg_1","model":"claude-x","content":[{"type":"thinking","thinking":%s,"signature":%s},{"type":"text","text":%s},{"type":"tool_use","id":"toolu_1","name":"f","input":%s}],"stop_reason":"tool_use","usage":{"input_tokens":43,"output_tokens":62}}`,
+		whole := fmt.Sprintf(`{"type":"message","id":"msg_1","model":"claude-x","content":[{"type":"thinking","thinking":%s,`+
+			`"signature":%s},{"type":"text","text":%s},{"type":"tool_use","id":"toolu_1","name":"f","input":%s}],`+
+			`"stop_reason":"tool_use","usage":{"input_tokens":43,"output_tokens":62}}`,
 			quote(thinking), quote(signature), quote(words), value)
 		m, err := readMessage([]byte(whole))
 		if err != nil {
 			t.Fatalf("%v: %s", err, whole)
 		}
 		s := newStream([]byte(pieces(words, thinking, signature, string(value), int(size)+1)))
-		want, err := chunk.Collect(s.answer.exchange.replay(m))
+		want, err := providertest.Completion(req, s.answer.exchange.replay(m))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.first(); err != nil {
+		if err := s.readStart(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := chunk.Collect(s.run)
+		got, err := providertest.Collect(providertest.Chunks(req, s.run))
 		if err != nil {
 			t.Fatal(err)
 		}

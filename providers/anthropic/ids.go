@@ -7,62 +7,58 @@ import (
 	"strings"
 )
 
-// longestID is the most that Anthropic takes, in characters.
-const longestID = 64
+// maxNameLength is the most that Anthropic takes for an id or a name, in
+// characters.
+const maxNameLength = 64
 
-// toolID is an id in the form Anthropic takes: letters, digits, _ and -. Ids
-// that must be changed keep apart by a piece of their hash, and come out the
-// same in call and result, and in every later request.
-func toolID(id string) string { return named(id) }
-
-// toolName is toolID for the names in old tool calls, which clients are free to
-// change afterwards.
-func toolName(name string) string { return named(name) }
-
-func named(s string) string {
-	clean := strings.Map(func(r rune) rune {
+// validName is the id of a tool call, or the name of its tool, in the form that
+// Anthropic takes: letters, digits, _ and -. A piece of its hash distinguishes
+// what had to be changed. The result is the same in call, result and every
+// later request.
+func validName(s string) string {
+	valid := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
 			return r
 		}
 		return '_'
 	}, s)
-	if clean == s && s != "" && len(s) <= longestID {
+	if valid == s && s != "" && len(s) <= maxNameLength {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
 	suffix := "_" + hex.EncodeToString(sum[:4])
-	return shorten(clean, longestID-len(suffix)) + suffix
+	return shorten(valid, maxNameLength-len(suffix)) + suffix
 }
 
-func shorten(s string, most int) string { return s[:min(len(s), most)] }
+func shorten(s string, limit int) string { return s[:min(len(s), limit)] }
 
-// distinct gives names that were not given before.
-type distinct struct {
+// uniqueNames gives each name once.
+type uniqueNames struct {
 	taken map[string]bool
 	next  map[string]int // the number to try next, by what stands before it
 }
 
-func newDistinct() *distinct {
-	return &distinct{taken: map[string]bool{}, next: map[string]int{}}
+func newUniqueNames() *uniqueNames {
+	return &uniqueNames{taken: map[string]bool{}, next: map[string]int{}}
 }
 
-// name is the name itself, or where it is taken one with a number, and no
-// longer than Anthropic takes.
-func (d *distinct) name(name string) string {
+// uniqueName is the name itself, or where it is taken one with a number that is
+// no longer than Anthropic takes.
+func (u *uniqueNames) uniqueName(name string) string {
 	const number = 8 // characters
-	if !d.taken[name] {
-		d.taken[name] = true
+	if !u.taken[name] {
+		u.taken[name] = true
 		return name
 	}
-	stem := shorten(name, longestID-number)
-	n := max(d.next[stem], 2)
-	for ; d.taken[numbered(stem, n)]; n++ {
+	stem := shorten(name, maxNameLength-number)
+	n := max(u.next[stem], 2)
+	for ; u.taken[numbered(stem, n)]; n++ {
 	}
-	d.next[stem] = n + 1
-	made := numbered(stem, n)
-	d.taken[made] = true
-	return made
+	u.next[stem] = n + 1
+	unique := numbered(stem, n)
+	u.taken[unique] = true
+	return unique
 }
 
 func numbered(stem string, n int) string { return stem + "_" + strconv.Itoa(n) }

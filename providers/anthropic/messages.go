@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 	"modelgateway/providers/turns"
 )
 
@@ -13,69 +13,88 @@ const (
 	roleAssistant = "assistant"
 )
 
-// fold folds the conversation into turns that say something. Anthropic refuses
-// blank texts, and thinking that stands alone; what stood around a turn of
-// nothing else becomes one turn.
-func (t *translation) fold() error {
-	talk, err := turns.Fold(t.req.Messages)
-	if err != nil {
+// fold folds the conversation into turns that say something.
+func (t *translation) fold() (err error) {
+	if t.conversation, err = t.req.Source.Conversation(); err != nil {
 		return err
 	}
-	for _, name := range talk.Ignored {
-		t.lose(name)
+	if t.folded, err = turns.Fold(t.req); err != nil {
+		return err
 	}
-	talk.System = slices.DeleteFunc(talk.System, blank)
-	all := talk.Turns
-	talk.Turns = nil
-	for _, turn := range all {
-		turn.Blocks = slices.DeleteFunc(turn.Blocks, blank)
-		if turn.Assistant {
-			turn.Blocks = slices.DeleteFunc(turn.Blocks, t.losePicture)
+	f := t.folded
+	f.System, f.Turns = slices.DeleteFunc(f.System, empty), t.nonEmpty(f.Turns)
+	switch {
+	case len(f.Turns) > 0:
+	case len(f.System) == 0:
+		return t.invalid(llm.FieldMessages, "the messages have no content")
+	default: // Anthropic wants a message of the user
+		turn := turns.Turn{Blocks: make([]turns.Block, len(f.System))}
+		for i, b := range f.System {
+			turn.Blocks[i].Block = b
 		}
-		n := len(talk.Turns)
-		switch {
-		case !slices.ContainsFunc(turn.Blocks, func(b turns.Block) bool { return b.Thought == nil }):
-		case n > 0 && talk.Turns[n-1].Assistant == turn.Assistant:
-			talk.Turns[n-1].Blocks = append(talk.Turns[n-1].Blocks, turn.Blocks...)
-		default:
-			talk.Turns = append(talk.Turns, turn)
-		}
+		f.Turns, f.System = []turns.Turn{turn}, nil
 	}
-	if len(talk.Turns) == 0 && len(talk.System) > 0 { // somebody has to speak
-		talk.Turns, talk.System = []turns.Turn{{Blocks: talk.System}}, nil
-	}
-	if len(talk.Turns) == 0 {
-		return api.Invalid(api.CodeInvalidValue, "messages", "the messages have no content")
-	}
-	t.talk = talk
-	if talk.Turns[len(talk.Turns)-1].Assistant {
+	if f.Turns[len(f.Turns)-1].Assistant {
 		return t.silentUser()
 	}
 	return nil
 }
 
-// losePicture is true for a picture that a model made in an earlier turn:
-// Anthropic takes pictures of the user only.
-func (t *translation) losePicture(b turns.Block) bool {
-	made := b.Part != nil && b.Part.Type == "image_url"
-	t.loseIf(made, "messages[].images")
-	return made
+// nonEmpty leaves out blank texts, and turns that hold only thinking: Anthropic
+// refuses both. The neighbours of such a turn become one turn.
+func (t *translation) nonEmpty(all []turns.Turn) []turns.Turn {
+	kept := all[:0]
+	for _, turn := range all {
+		turn.Blocks = slices.DeleteFunc(turn.Blocks, func(b turns.Block) bool { return empty(b.Block) })
+		if turn.Assistant {
+			turn.Blocks = slices.DeleteFunc(turn.Blocks, t.ignoreImage)
+		}
+		last := len(kept) - 1
+		switch {
+		case onlyThoughts(turn.Blocks):
+		case last >= 0 && kept[last].Assistant == turn.Assistant:
+			kept[last].Blocks = append(kept[last].Blocks, turn.Blocks...)
+		default:
+			kept = append(kept, turn)
+		}
+	}
+	return kept
 }
 
-func blank(b turns.Block) bool {
-	return b.Part != nil && b.Part.Type == "text" && strings.TrimSpace(b.Part.Text) == ""
+// empty says whether a block has no place in a request: a blank text, or what
+// a tool that ran at another provider left.
+func empty(b *llm.Block) bool {
+	switch b.Kind {
+	case llm.BlockText, llm.BlockRefusal:
+		return strings.TrimSpace(b.Text) == ""
+	case llm.BlockHosted:
+		return true
+	}
+	return false
+}
+
+// ignoreImage is true for an image that a model made in an earlier turn:
+// Anthropic takes images of the user only.
+func (t *translation) ignoreImage(b turns.Block) bool {
+	image := b.Kind == llm.BlockMedia && b.Media.Kind == llm.Image
+	t.ignoreIf(image, llm.FieldMessageImages)
+	return image
+}
+
+func onlyThoughts(blocks []turns.Block) bool {
+	return !slices.ContainsFunc(blocks, func(b turns.Block) bool { return b.Kind != llm.BlockThought })
 }
 
 // messages translates the turns of the conversation.
 func (t *translation) messages() error {
-	w := &turnWriter{t: t, ids: newDistinct()}
-	for i := range t.talk.Turns {
-		if err := w.turn(&t.talk.Turns[i]); err != nil {
+	w := &turnWriter{t: t, ids: newUniqueNames()}
+	if t.folded.Turns[0].Assistant { // Anthropic wants the user first
+		t.out.Messages = append(t.out.Messages, message{Role: roleUser, Content: []block{{Type: "text", Text: "."}}})
+	}
+	for i := range t.folded.Turns {
+		if err := w.turn(&t.folded.Turns[i]); err != nil {
 			return err
 		}
-	}
-	if t.out.Messages[0].Role == roleAssistant { // Anthropic wants the user first
-		t.out.Messages = append([]message{{Role: roleUser, Content: []block{{Type: "text", Text: "."}}}}, t.out.Messages...)
 	}
 	return t.lastTurn()
 }
@@ -83,8 +102,8 @@ func (t *translation) messages() error {
 // turnWriter is the state between turns.
 type turnWriter struct {
 	t    *translation
-	open []string  // ids of the last turn's calls that wait for their results
-	ids  *distinct // ids so far: Anthropic wants each call to have its own
+	open []string     // ids of the last turn's calls that wait for their results
+	ids  *uniqueNames // of all calls: Anthropic wants each to have its own
 }
 
 // turn adds a turn.
@@ -95,13 +114,16 @@ func (w *turnWriter) turn(turn *turns.Turn) error {
 		m.Content = w.thoughts(turn)
 	}
 	for i := range turn.Blocks {
-		made, err := w.block(&turn.Blocks[i])
+		b := &turn.Blocks[i]
+		if b.Kind == llm.BlockThought {
+			continue // thoughts has added it
+		}
+		out, err := w.block(b)
 		if err != nil {
 			return err
 		}
-		if made != nil {
-			m.Content = append(m.Content, *made)
-		}
+		out.CacheControl = b.Cache
+		m.Content = append(m.Content, *out)
 	}
 	w.t.out.Messages = append(w.t.out.Messages, m)
 	return nil
@@ -115,91 +137,77 @@ func (w *turnWriter) thoughts(turn *turns.Turn) []block {
 	}
 	var all []block
 	for _, b := range turn.Blocks {
-		if b.Thought == nil {
+		if b.Kind != llm.BlockThought {
 			continue
 		}
-		if made := thoughtBlock(b.Thought); made != nil {
-			all = append(all, *made)
+		if out := thoughtBlock(b.Thought); out != nil {
+			all = append(all, *out)
 		}
 	}
 	return all
 }
 
-// block translates one block; nil for thinking, which has been seen to.
 func (w *turnWriter) block(b *turns.Block) (*block, error) {
-	var made *block
-	var err error
-	switch {
-	case b.Part != nil:
-		made, err = w.t.part(b.Part)
-	case b.Call != nil:
-		made = w.call(b.Call)
-	case b.Result != nil:
-		made, err = w.result(b.Result)
+	switch b.Kind {
+	case llm.BlockCall:
+		return w.call(b.Call), nil
+	case llm.BlockResult:
+		return w.result(b.Result)
 	}
-	if made != nil && api.Given(b.CacheControl) {
-		made.CacheControl = b.CacheControl
-	}
-	return made, err
+	return w.t.content(b.Block)
 }
 
-func (w *turnWriter) call(c *turns.Call) *block {
-	id := w.ids.name(toolID(c.ID)) // clients count anew in each turn, or repeat a name
+func (w *turnWriter) call(c *llm.Call) *block {
+	id := w.ids.uniqueName(validName(c.ID)) // some clients count anew in each turn, or repeat a name
 	w.open = append(w.open, id)
-	return &block{Type: "tool_use", ID: id, Name: toolName(c.Name), Input: c.Arguments}
+	return &block{Type: "tool_use", ID: id, Name: validName(c.Name), Input: c.Arguments}
 }
 
-// result translates a tool's result. Results stand in the order of their
-// calls, and each call has one.
-func (w *turnWriter) result(r *turns.Result) (*block, error) {
-	made := &block{Type: "tool_result", ToolUseID: toolID(r.ID)}
-	if len(w.open) > 0 {
-		made.ToolUseID, w.open = w.open[0], w.open[1:]
-	}
-	if len(r.Content) == 1 && r.Content[0].Type == "text" && !api.Given(r.Content[0].CacheControl) {
-		if text := r.Content[0].Text; strings.TrimSpace(text) != "" {
-			made.Content = text
+// result translates a tool's result. turns.Fold puts results in the order of
+// their calls, and each answers one.
+func (w *turnWriter) result(r *llm.Result) (*block, error) {
+	out := &block{Type: "tool_result", ToolUseID: w.open[0]}
+	w.open = w.open[1:]
+	if len(r.Content) == 1 && r.Content[0].Kind == llm.BlockText && r.Content[0].Cache == nil {
+		if !empty(&r.Content[0]) {
+			out.Content = r.Content[0].Text
 		}
-		return made, nil
+		return out, nil
 	}
 	var content []block
 	for i := range r.Content {
-		inner, err := w.t.part(&r.Content[i])
+		b := &r.Content[i]
+		if empty(b) {
+			continue
+		}
+		inner, err := w.t.content(b)
 		if err != nil {
 			return nil, err
 		}
-		if inner == nil {
-			continue
-		}
-		if api.Given(r.Content[i].CacheControl) {
-			inner.CacheControl = r.Content[i].CacheControl
-		}
+		inner.CacheControl = b.Cache
 		content = append(content, *inner)
 	}
 	if len(content) > 0 {
-		made.Content = content
+		out.Content = content
 	}
-	return made, nil
+	return out, nil
 }
 
-// system gathers the instructions: one text where no cache mark stands between
-// them.
+// system gathers the instructions: one text, or blocks where one of them has a
+// cache_control.
 func (t *translation) system() {
 	var blocks []block
 	var texts []string
-	marked := false
-	for _, b := range t.talk.System {
-		made := block{Type: "text", Text: b.Part.Text}
-		if api.Given(b.CacheControl) {
-			made.CacheControl, marked = b.CacheControl, true
-		}
-		blocks, texts = append(blocks, made), append(texts, made.Text)
+	cached := false
+	for _, b := range t.folded.System {
+		blocks, texts = append(blocks, block{Type: "text", Text: b.Text, CacheControl: b.Cache}), append(texts, b.Text)
+		cached = cached || b.Cache != nil
 	}
 	if t.hint != "" {
 		blocks, texts = append(blocks, block{Type: "text", Text: t.hint}), append(texts, t.hint)
 	}
 	switch {
-	case marked:
+	case cached:
 		t.out.System = blocks
 	case len(texts) > 0:
 		t.out.System = strings.Join(texts, "\n")

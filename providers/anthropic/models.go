@@ -7,11 +7,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 
-// mostPages bounds how often the list of models is turned over.
-const mostPages = 20
+// maxPages bounds how many pages of the list of models are read.
+const maxPages = 20
 
 // modelPage is an answer of GET /v1/models.
 type modelPage struct {
@@ -28,12 +29,12 @@ type listedModel struct {
 	MaxOutput count  `json:"max_tokens"`
 }
 
-// Models lists the models that the upstream still serves. All of its models
-// chat.
+// Models lists the models that the upstream still serves. All of its models are
+// chat models.
 func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
 	var models []providers.Listed
 	after := ""
-	for range mostPages {
+	for range maxPages {
 		page, err := p.modelPage(ctx, key, after)
 		if err != nil {
 			return nil, err
@@ -61,11 +62,11 @@ func (p *Provider) modelPage(ctx context.Context, key, after string) (*modelPage
 		return nil, err
 	}
 	var page modelPage
-	if err := json.Unmarshal(text, &page, lenient); err != nil {
-		return nil, p.client.Nonsense(err)
+	if err := json.Unmarshal(text, &page, api.Lenient); err != nil {
+		return nil, p.client.Malformed(err)
 	}
 	if page.Data == nil {
-		return nil, p.client.Nonsense(errNoModels)
+		return nil, p.client.Malformed(errNoModels)
 	}
 	return &page, nil
 }

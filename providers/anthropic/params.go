@@ -6,62 +6,56 @@ import (
 	"regexp"
 	"strings"
 
-	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 )
 
-// usualLimit is how long an answer may get when the client sets no limit, in
-// tokens: Anthropic wants one.
-const usualLimit = 8192
+// defaultMaxTokens bounds the answer when the client does not, in tokens:
+// Anthropic wants a bound.
+const defaultMaxTokens = 8192
 
-// limit sets max_tokens. Anthropic counts thinking inside it. The client's
-// limit is taken to be for the answer, and the budget is added, unless the
-// client set both in Anthropic's own words and they fit each other.
-func (t *translation) limit() {
-	limit, name := t.askedLimit()
-	most := t.model.MaxOutput
-	if most > 0 && limit > most {
-		limit = most
-		t.loseIf(name != "", name)
+// maxTokens sets max_tokens, which in Anthropic's API includes thinking. The
+// client's limit is for the answer alone, so the thinking budget is added,
+// unless the client set both in Anthropic's own words and they fit.
+func (t *translation) maxTokens() {
+	limit := t.requestedMaxTokens()
+	if bound := t.model.MaxOutput; bound > 0 && limit > bound {
+		limit = bound
+		t.ignoreIf(t.req.MaxOutput != nil, llm.FieldMaxOutput)
 	}
 	if t.budget > 0 {
-		limit = t.makeRoom(limit, name)
+		limit = t.addBudget(limit)
 	}
 	t.out.MaxTokens = limit
 }
 
-// askedLimit is the client's limit and the field that says it, or the usual
-// one and no field.
-func (t *translation) askedLimit() (limit int64, name string) {
-	completion, tokens := t.req.MaxCompletionTokens, t.req.MaxTokens
+// requestedMaxTokens is the client's limit, or the default.
+func (t *translation) requestedMaxTokens() int64 {
 	switch {
-	case completion != nil:
-		t.loseIf(tokens != nil && *tokens != *completion, "max_tokens")
-		return *completion, "max_completion_tokens"
-	case tokens != nil:
-		return *tokens, "max_tokens"
+	case t.req.MaxOutput != nil:
+		return *t.req.MaxOutput
 	case t.model.MaxOutput > 0:
-		return min(usualLimit, t.model.MaxOutput), ""
+		return min(defaultMaxTokens, t.model.MaxOutput)
 	}
-	return usualLimit, ""
+	return defaultMaxTokens
 }
 
-// makeRoom makes the limit one that the budget fits in, within the model's
-// bounds, and the budget one that leaves a quarter to the answer where it would
-// not fit otherwise.
-func (t *translation) makeRoom(limit int64, name string) int64 {
-	native := t.askedBudget() > 0 && name != "" && limit > t.budget
+// addBudget makes room for the thinking budget in the limit, within the model's
+// bounds. Where it does not fit otherwise, the budget leaves a quarter of the
+// limit to the answer.
+func (t *translation) addBudget(limit int64) int64 {
+	native := t.requestedBudget() > 0 && t.req.MaxOutput != nil && limit > t.budget
 	if !native {
 		limit += t.budget
 	}
-	if most := t.model.MaxOutput; most > 0 {
-		limit = min(limit, most)
+	if bound := t.model.MaxOutput; bound > 0 {
+		limit = min(limit, bound)
 	}
 	if t.budget >= limit {
 		t.budget = limit - limit/4
-		t.loseIf(t.askedBudget() > 0, "thinking")
+		t.ignoreIf(t.requestedBudget() > 0, llm.FieldThinking)
 	}
-	if t.budget < leastBudget { // the model's whole output is too short to think
+	if t.budget < minBudget { // the model's whole output is too short to think
 		t.dropThinking()
 		return limit
 	}
@@ -69,76 +63,76 @@ func (t *translation) makeRoom(limit int64, name string) int64 {
 	return limit
 }
 
-// sample sets what the model takes of temperature, top_p and top_k. A value
-// that is the default needs no sending, and is no loss.
+// minTopP is the least top_p that Anthropic takes together with thinking.
+const minTopP = 0.95
+
+// sample sets what the model takes of temperature, top_p and top_k. Leaving out
+// a default value changes nothing, so it is not reported as ignored.
 func (t *translation) sample() {
 	temperature, topP, topK := t.req.Temperature, t.req.TopP, t.req.TopK
 	if temperature != nil && (t.traits.Sampling == catalog.SamplingNone || t.thinks) {
-		t.loseIf(*temperature != 1, "temperature")
+		t.ignoreIf(*temperature != 1, llm.FieldTemperature)
 		temperature = nil
 	}
-	if topP != nil && (t.traits.Sampling == catalog.SamplingNone || t.thinks && *topP < leastTopP) {
-		t.loseIf(*topP != 1, "top_p")
+	if topP != nil && (t.traits.Sampling == catalog.SamplingNone || t.thinks && *topP < minTopP) {
+		t.ignoreIf(*topP != 1, llm.FieldTopP)
 		topP = nil
 	}
 	if topK != nil && (t.traits.Sampling == catalog.SamplingNone || t.thinks) {
-		t.lose("top_k")
+		t.ignore(llm.FieldTopK)
 		topK = nil
 	}
 	if t.traits.Sampling == catalog.SamplingOne && temperature != nil && topP != nil {
 		if *temperature == 1 {
 			temperature = nil
 		} else {
-			t.loseIf(*topP != 1, "top_p")
+			t.ignoreIf(*topP != 1, llm.FieldTopP)
 			topP = nil
 		}
 	}
-	if most := t.mostTemperature(); temperature != nil && *temperature > most {
-		t.lose("temperature")
-		temperature = &most
+	if limit := t.maxTemperature(); temperature != nil && *temperature > limit {
+		t.ignore(llm.FieldTemperature)
+		temperature = &limit
 	}
 	t.out.Temperature, t.out.TopP, t.out.TopK = temperature, topP, topK
 }
 
-// leastTopP is the least top_p that goes together with thinking.
-const leastTopP = 0.95
-
-func (t *translation) mostTemperature() float64 {
+func (t *translation) maxTemperature() float64 {
 	if t.traits.MaxTemperature > 0 {
 		return t.traits.MaxTemperature
 	}
 	return 1
 }
 
-// identify says who the end user is. Anthropic forbids anything that tells who
-// a person is, so that is hashed; so is what is longer than it takes.
+// identify names the end user. Anthropic forbids anything that identifies a
+// person, so that is hashed; so is what is longer than Anthropic takes.
 func (t *translation) identify() {
-	const longest = 256
+	const limit = 256 // bytes
 	id := t.req.SafetyIdentifier
 	if id == "" {
 		id = t.req.User
 	} else {
-		t.loseIf(t.req.User != "" && t.req.User != id, "user")
+		t.ignoreIf(t.req.User != "" && t.req.User != id, llm.FieldUser)
 	}
 	if id == "" {
 		return
 	}
-	if len(id) > longest || personal.MatchString(id) {
+	if len(id) > limit || personal.MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:])
 	}
 	t.out.Metadata = &metadata{UserID: id}
 }
 
-// personal finds e-mail addresses, and what is nothing but a phone number.
+// personal finds e-mail addresses, and texts that are a phone number.
 var personal = regexp.MustCompile(`\S@\S+\.\w|^\+?[\d\s().\-/]{7,}$`)
 
-// rest is what needs no more than a look.
-func (t *translation) rest() {
+// otherParams translates the parameters that depend on nothing else.
+func (t *translation) otherParams() {
 	r := t.req
 	for _, s := range r.Stop {
-		if strings.TrimSpace(s) == "" { // refused by Anthropic
-			t.lose("stop")
+		if strings.TrimSpace(s) == "" { // Anthropic refuses it
+			t.ignore(llm.FieldStop)
 			continue
 		}
 		t.out.StopSequences = append(t.out.StopSequences, s)
@@ -148,14 +142,14 @@ func (t *translation) rest() {
 		t.out.ServiceTier = r.ServiceTier
 	case "", "default":
 	default:
-		t.lose("service_tier")
+		t.ignore(llm.FieldServiceTier)
 	}
-	t.loseIf(r.FrequencyPenalty != nil && *r.FrequencyPenalty != 0, "frequency_penalty")
-	t.loseIf(r.PresencePenalty != nil && *r.PresencePenalty != 0, "presence_penalty")
-	t.loseIf(r.Seed != nil, "seed")
-	t.loseIf(api.Given(r.LogitBias) && string(t.value("logit_bias")) != "{}", "logit_bias")
-	t.loseIf(r.Logprobs, "logprobs")
-	t.loseIf(r.TopLogprobs != nil && *r.TopLogprobs > 0, "top_logprobs")
-	t.loseIf(len(r.Metadata) > 0, "metadata")
-	t.loseIf(api.Given(r.Audio), "audio")
+	t.ignoreIf(r.FrequencyPenalty != nil && *r.FrequencyPenalty != 0, llm.FieldFrequencyPenalty)
+	t.ignoreIf(r.PresencePenalty != nil && *r.PresencePenalty != 0, llm.FieldPresencePenalty)
+	t.ignoreIf(r.Seed != nil, llm.FieldSeed)
+	t.ignoreIf(r.LogitBias != nil && string(r.LogitBias) != "{}", llm.FieldLogitBias)
+	t.ignoreIf(r.Logprobs, llm.FieldLogprobs)
+	t.ignoreIf(r.TopLogprobs != nil && *r.TopLogprobs > 0, llm.FieldTopLogprobs)
+	t.ignoreIf(len(r.Metadata) > 0, llm.FieldMetadata)
+	t.ignoreIf(r.Audio != nil, llm.FieldAudio)
 }

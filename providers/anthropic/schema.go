@@ -6,17 +6,17 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
-// objectSchema is a tool's schema with the type that Anthropic insists on. All
-// other bytes of it stay as they came.
+// objectSchema is a tool's schema with the type object, which Anthropic requires.
+// All other bytes stay as they came.
 func objectSchema(schema jsontext.Value) jsontext.Value {
 	const object = `"object"`
 	switch {
-	case !api.Given(schema):
+	case !llm.Given(schema):
 		return jsontext.Value(`{"type":"object","properties":{}}`)
-	case bytes.HasPrefix(schema, []byte(`{"type":"object"`)): // the usual
+	case bytes.HasPrefix(schema, []byte(`{"type":"object"`)): // the most frequent form
 		return schema
 	}
 	for _, m := range members(schema) {

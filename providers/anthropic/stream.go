@@ -9,22 +9,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
-	"modelgateway/providers"
+	"modelgateway/models/llm"
 	"modelgateway/providers/upstream"
 )
 
-func (x *exchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, key, messagesPath, x.streamed()...)
+func (x *exchange) stream(ctx context.Context, key string) (llm.Stream, error) {
+	events, err := x.provider.client.Events(ctx, key, messagesPath, x.body)
 	if err != nil {
 		return nil, err
 	}
 	s := &stream{ctx: ctx, client: x.provider.client, events: events, answer: newAnswer(x)}
-	if err := s.first(); err != nil {
+	if err := s.readStart(); err != nil {
 		events.Close()
 		return nil, err
 	}
-	return func(yield func(*api.ChatChunk, error) bool) {
+	return func(yield func(*llm.Event, error) bool) {
 		defer events.Close()
 		s.run(yield)
 	}, nil
@@ -39,9 +38,9 @@ type stream struct {
 	event  event
 }
 
-// first reads up to message_start. What comes before it in a sound stream are
-// pings.
-func (s *stream) first() error {
+// readStart reads up to message_start. In a valid stream only pings come before
+// it.
+func (s *stream) readStart() error {
 	for {
 		switch err := s.next(); {
 		case errors.Is(err, io.EOF):
@@ -53,13 +52,13 @@ func (s *stream) first() error {
 		case typeMessageStart:
 			return nil
 		case typeBlockStart, typeBlockDelta, typeBlockStop, typeMessageDelta, typeMessageStop:
-			return s.client.Nonsense(errNoStart)
+			return s.client.Malformed(errNoStart)
 		}
 	}
 }
 
-// next reads one event into s.event; io.EOF is the end of the body, any other
-// error is as the client sees it.
+// next reads one event into s.event. Its error is io.EOF at the end of the body,
+// otherwise one for the consumer of the stream.
 func (s *stream) next() error {
 	raw, err := s.events.Next()
 	if errors.Is(err, io.EOF) {
@@ -68,37 +67,37 @@ func (s *stream) next() error {
 	if err != nil {
 		return s.client.Broken(s.ctx, err)
 	}
-	// Usage is decoded over what is known of it: no event has all counts.
+	// Usage is decoded over what came before: no event has all counts.
 	s.event = event{Usage: &s.answer.usage}
 	s.event.Message.Usage = &s.answer.usage
-	if err := json.Unmarshal(raw.Data, &s.event, lenient); err != nil {
-		if !foreign(raw.Data) {
-			return s.client.Nonsense(err)
+	if err := json.Unmarshal(raw.Data, &s.event, api.Lenient); err != nil {
+		if !ignorable(raw.Data) {
+			return s.client.Malformed(err)
 		}
 		s.event = event{}
 	}
 	if s.event.Type == typeError {
-		return s.event.Error.refusal().Error(catalog.Anthropic)
+		return s.client.Refused(s.event.Error.refusal())
 	}
 	return nil
 }
 
-// ended is the error for a body that ended early. One that never held an event
-// may be an error that came as plain JSON under status 200.
+// ended is the error for a body that ended early. A body without any event may
+// be an error that came as plain JSON under status 200.
 func (s *stream) ended() error {
 	stray := s.events.Stray()
 	if len(stray) == 0 {
 		return s.client.Truncated()
 	}
 	var m wholeMessage
-	if json.Unmarshal(stray, &m, lenient) == nil && m.Type == typeError {
-		return m.Error.refusal().Error(catalog.Anthropic)
+	if json.Unmarshal(stray, &m, api.Lenient) == nil && m.Type == typeError {
+		return s.client.Refused(m.Error.refusal())
 	}
-	return s.client.Nonsense(errNoEvents)
+	return s.client.Malformed(errNoEvents)
 }
 
 // run goes on from message_start to message_stop.
-func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
+func (s *stream) run(yield func(*llm.Event, error) bool) {
 	alive := s.answer.start(&s.event.Message, yield)
 	s.events.BeforeRead(s.answer.out.Pause)
 	for alive && !s.answer.stopped {
@@ -106,7 +105,7 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 			s.end(err)
 			return
 		}
-		alive = s.answer.take(&s.event)
+		alive = s.answer.apply(&s.event)
 	}
 	if s.answer.stopped {
 		s.events.Drain()
@@ -116,7 +115,7 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 func (s *stream) end(err error) {
 	switch {
 	case errors.Is(err, io.EOF) && s.answer.reason != "":
-		s.answer.finish() // whole but for its last event, which says nothing more
+		s.answer.finish() // only message_stop is missing, which adds nothing
 	case errors.Is(err, io.EOF):
 		s.answer.out.Fail(s.ended())
 	default:
@@ -124,10 +123,10 @@ func (s *stream) end(err error) {
 	}
 }
 
-// foreign says whether an event that could not be decoded is of a type this
-// package does not know, or adds something of such a type: both are to be
-// ignored (Anthropic's versioning policy), whatever their members look like.
-func foreign(data []byte) bool {
+// ignorable says whether an event that could not be decoded is of a type this
+// package does not know, or adds something of such a type. Anthropic's
+// versioning policy wants clients to ignore both, in any form.
+func ignorable(data []byte) bool {
 	type typed struct {
 		Type string `json:"type"`
 	}
@@ -136,15 +135,15 @@ func foreign(data []byte) bool {
 		Delta jsontext.Value `json:"delta"`
 		Block jsontext.Value `json:"content_block"`
 	}
-	if json.Unmarshal(data, &e, lenient) != nil || e.Type == "" {
+	if json.Unmarshal(data, &e, api.Lenient) != nil || e.Type == "" {
 		return false
 	}
 	var inner typed
 	switch e.Type {
 	case typeBlockDelta:
-		return json.Unmarshal(e.Delta, &inner, lenient) == nil && !knownDelta(inner.Type)
+		return json.Unmarshal(e.Delta, &inner, api.Lenient) == nil && !knownDelta(inner.Type)
 	case typeBlockStart:
-		return json.Unmarshal(e.Block, &inner, lenient) == nil && kindOf(inner.Type) == kindOther
+		return json.Unmarshal(e.Block, &inner, api.Lenient) == nil && kindOf(inner.Type) == kindOther
 	case typeMessageStart, typeBlockStop, typeMessageDelta, typeMessageStop, typeError:
 		return false
 	}

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
+	"modelgateway/providers/providertest"
 	"modelgateway/providers/sse"
 	"modelgateway/providers/upstream"
 )
 
-func TestStreamsThatFail(t *testing.T) {
+func TestFailedStreamIsAProviderError(t *testing.T) {
 	const overloaded = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
 	for _, tt := range []struct {
 		name, body string
@@ -40,7 +41,7 @@ func TestStreamsThatFail(t *testing.T) {
 		{"the gateway's rights", events(`{"type":"error","error":{"type":"permission_error","message":"no"}}`), 0, 502, 403},
 		{"a time-out", events(`{"type":"error","error":{"type":"timeout_error","message":"late"}}`), 0, 504, 504},
 		{"a fault of theirs", events(`{"type":"error","error":{"type":"api_error","message":"oops"}}`), 0, 502, 500},
-		{"an unheard-of error", events(`{"type":"error","error":{"type":"new_error","message":"oops"}}`), 0, 502, 500},
+		{"an unknown type of error", events(`{"type":"error","error":{"type":"new_error","message":"oops"}}`), 0, 502, 500},
 		{"a plain error", `{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}`, 0, 429, 429},
 		{"a page", "<html><body>502</body></html>", 0, 502, 0},
 		{"nothing", "", 0, 502, 0},
@@ -49,35 +50,38 @@ func TestStreamsThatFail(t *testing.T) {
 		{"no start", events(text0, piece(0, words("a"))), 0, 502, 0},
 		{"an end without a start", events(end), 0, 502, 0},
 		{"broken JSON in the middle", events(start) + "data: {\"type\":\n\n" + events(end), 1, 502, 0},
-		{"wrong types in the middle", events(start, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":5}}`, end), 1, 502, 0},
+		{"wrong types in the middle", events(start, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":5}}`,
+			end), 1, 502, 0},
 		{"wrong types at the end", events(start, `{"type":"message_delta","delta":[]}`, end), 1, 502, 0},
 		{"broken off", events(start, text0, piece(0, words("a"))), 2, 502, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			shown, err := play(t, answering(t, tt.body, ""))
-			e, ok := errors.AsType[*api.Error](err)
-			if !ok {
-				t.Fatalf("%v, %v", shown, err)
+			shown, err := play(t, tt.body, "")
+			if err == nil {
+				t.Fatalf("no error after %v", shown)
 			}
+			e := api.AsError(err)
 			if e.Status != tt.status || e.UpstreamStatus != tt.upstream || e.Code != api.CodeProviderError || len(shown) != tt.before {
-				t.Errorf("%d of %d after %d chunks, want %d of %d after %d: %v", e.Status, e.UpstreamStatus, len(shown), tt.status, tt.upstream, tt.before, err)
+				t.Errorf("%d of %d after %d chunks, want %d of %d after %d: %v", e.Status, e.UpstreamStatus, len(shown), tt.status,
+					tt.upstream, tt.before, err)
 			}
 		})
 	}
 }
 
-// TestReasoningDetailsAddUp puts fragments together as clients do that know
-// nothing of them: strings are joined, but for type and index.
-func TestReasoningDetailsAddUp(t *testing.T) {
+// TestJoinedReasoningFragmentsAreTheWholeBlocks joins fragments as clients do
+// that do not know them: all strings but type, and not index.
+func TestJoinedReasoningFragmentsAreTheWholeBlocks(t *testing.T) {
 	s := newStream([]byte(events(start,
-		began(0, `{"type":"thinking","thinking":"a","signature":""}`), piece(0, thought("b")), piece(0, thought("c")), piece(0, `{"type":"signature_delta","signature":"one"}`), over(0),
+		began(0, `{"type":"thinking","thinking":"a","signature":""}`), piece(0, thought("b")), piece(0, thought("c")), piece(0,
+			`{"type":"signature_delta","signature":"one"}`), over(0),
 		began(1, `{"type":"redacted_thinking","data":"red"}`), over(1),
 		began(2, `{"type":"thinking","thinking":"","signature":"two"}`), over(2), stopped("end_turn"), end)))
-	if err := s.first(); err != nil {
+	if err := s.readStart(); err != nil {
 		t.Fatal(err)
 	}
-	var got [3]api.ReasoningDetail
-	s.run(func(c *api.ChatChunk, err error) bool {
+	var got [3]chat.ReasoningDetail
+	for c, err := range providertest.Chunks(streamRequest(t, ""), s.run) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,65 +95,70 @@ func TestReasoningDetailsAddUp(t *testing.T) {
 				have.Format += d.Format
 			}
 		}
-		return true
-	})
-	if want := [3]api.ReasoningDetail{
-		{Type: api.ReasoningText, Text: "abc", Signature: "one", Format: api.FormatAnthropic},
-		{Type: api.ReasoningEncrypted, Data: "red", Format: api.FormatAnthropic, Index: 1},
-		{Type: api.ReasoningText, Signature: "two", Format: api.FormatAnthropic, Index: 2},
+	}
+	if want := [3]chat.ReasoningDetail{
+		{Type: chat.ReasoningText, Text: "abc", Signature: "one", Format: chat.FormatAnthropic},
+		{Type: chat.ReasoningEncrypted, Data: "red", Format: chat.FormatAnthropic, Index: 1},
+		{Type: chat.ReasoningText, Signature: "two", Format: chat.FormatAnthropic, Index: 2},
 	}; got != want {
 		t.Errorf("%+v", got)
 	}
 }
 
-// everything is a stream with all that matters in it.
+// everything is a stream with thinking, text and a tool call.
 var everything = events(start, ping,
-	began(0, `{"type":"thinking","thinking":"","signature":""}`), piece(0, thought("hm")), piece(0, `{"type":"signature_delta","signature":"c2ln"}`), over(0),
+	began(0, `{"type":"thinking","thinking":"","signature":""}`), piece(0, thought("hm")), piece(0,
+		`{"type":"signature_delta","signature":"c2ln"}`), over(0),
 	began(1, `{"type":"text","text":""}`), piece(1, words("Grüße 🎉")), over(1),
 	began(2, toolBlock), piece(2, arguments(`{"a":"`)), piece(2, arguments(`b"}`)), over(2), stopped("tool_use"), end)
 
-func TestAStreamCutShortIsNeverWhole(t *testing.T) {
+func TestTruncatedStreamIsAnError(t *testing.T) {
 	reason := strings.Index(everything, `"stop_reason":"tool_use"`)
 	whole := reason + strings.Index(everything[reason:], "}}") + len("}}")
+	req := streamRequest(t, "")
 	for at := range len(everything) {
 		s := newStream([]byte(everything[:at]))
-		err := s.first()
+		err := s.readStart()
 		finished := false
 		if err == nil {
-			_, err = chunk.Collect(func(yield func(*api.ChatChunk, error) bool) {
-				s.run(func(c *api.ChatChunk, err error) bool {
-					finished = finished || err == nil && len(c.Choices) > 0 && c.Choices[0].FinishReason != nil
-					return yield(c, err)
-				})
+			_, err = providertest.Collect(func(yield func(*chat.Chunk, error) bool) {
+				for c, err := range providertest.Chunks(req, s.run) {
+					finished = finished || err == nil && c != nil && len(c.Choices) > 0 && c.Choices[0].FinishReason != nil
+					if !yield(c, err) {
+						return
+					}
+				}
 			})
 		}
 		if at < whole && (err == nil || finished) {
 			t.Fatalf("cut at byte %d it passes as whole: %q", at, everything[:at][max(0, at-60):])
 		}
-		if e, ok := errors.AsType[*api.Error](err); err != nil && (!ok || e.Status != http.StatusBadGateway) {
+		if err != nil && api.AsError(err).Status != http.StatusBadGateway {
 			t.Fatalf("cut at byte %d: %v", at, err)
 		}
 	}
 }
 
-// slow gives one byte at a time.
+// slow reads one byte at a time.
 type slow struct{ io.Reader }
 
 func (s slow) Read(p []byte) (int, error) { return s.Reader.Read(p[:min(1, len(p))]) }
 
-func TestHowTheBytesArriveDoesNotMatter(t *testing.T) {
-	collect := func(s *stream) *api.ChatCompletion {
-		if err := s.first(); err != nil {
+func TestStreamIsReadTheSameInAnyPieces(t *testing.T) {
+	req := streamRequest(t, "")
+	collect := func(s *stream) *chat.Completion {
+		if err := s.readStart(); err != nil {
 			t.Fatal(err)
 		}
-		c, err := chunk.Collect(s.run)
+		c, err := providertest.Collect(providertest.Chunks(req, s.run))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
 	want := collect(newStream([]byte(everything)))
-	if m := want.Choices[0].Message; *m.Content != "Grüße 🎉" || m.ReasoningContent != "hm" || m.ToolCalls[0].Function.Arguments != `{"a":"b"}` {
+	if m := want.Choices[0].Message; *m.Content != "Grüße 🎉" || m.ReasoningContent != "hm" ||
+		m.ToolCalls[0].Function.Arguments != `{"a":"b"}` {
 		t.Fatalf("%+v", m)
 	}
 	for name, body := range map[string]io.Reader{
@@ -173,12 +182,13 @@ func TestHowTheBytesArriveDoesNotMatter(t *testing.T) {
 }
 
 // plain is an answer without its pointers.
-func plain(c *api.ChatCompletion) []any {
+func plain(c *chat.Completion) []any {
 	m := c.Choices[0].Message
-	return []any{*m.Content, m.ReasoningContent, m.ReasoningDetails, m.ToolCalls[0].ID, *m.ToolCalls[0].Function, c.Choices[0].FinishReason, c.Usage.TotalTokens}
+	return []any{*m.Content, m.ReasoningContent, m.ReasoningDetails, m.ToolCalls[0].ID, *m.ToolCalls[0].Function,
+		c.Choices[0].FinishReason, c.Usage.TotalTokens}
 }
 
-func TestLeavingAStreamEndsTheUpstream(t *testing.T) {
+func TestLeavingAStreamEndsTheUpstreamCall(t *testing.T) {
 	gone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -188,11 +198,11 @@ func TestLeavingAStreamEndsTheUpstream(t *testing.T) {
 		close(gone)
 	}))
 	defer server.Close()
-	x, err := provider(server.URL).Prepare(providers.Call{Request: chatRequest(t, `{"model":"m",`+talk(user("q"))+`}`), Model: model(t, budgetNew)})
+	x, err := provider(server.URL).Prepare(providers.Call{Request: streamRequest(t, ""), Model: model(t, budgetNew)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := x.Stream(t.Context(), testKey)
+	stream, err := x.Open(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,11 +212,11 @@ func TestLeavingAStreamEndsTheUpstream(t *testing.T) {
 	select {
 	case <-gone:
 	case <-time.After(5 * time.Second):
-		t.Error("the upstream works on")
+		t.Error("the upstream call goes on")
 	}
 }
 
-func TestAnEndedContextIsTheError(t *testing.T) {
+func TestStreamFailsWithTheErrorOfItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -216,11 +226,11 @@ func TestAnEndedContextIsTheError(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	x, err := provider(server.URL).Prepare(providers.Call{Request: chatRequest(t, `{"model":"m",`+talk(user("q"))+`}`), Model: model(t, budgetNew)})
+	x, err := provider(server.URL).Prepare(providers.Call{Request: streamRequest(t, ""), Model: model(t, budgetNew)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := x.Stream(ctx, testKey)
+	stream, err := x.Open(ctx, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,164 +1,151 @@
 package anthropic
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
-// chooseTools translates tools, the choice among them and response_format,
-// which on older models is one more tool.
+// chooseTools translates the tools, the choice among them and the format of the
+// answer, which on older models is one more tool.
 func (t *translation) chooseTools() error {
 	if err := t.listTools(); err != nil {
 		return err
 	}
-	choice, param := t.req.ToolChoice, "tool_choice"
-	if t.legacy {
-		choice, param = t.req.FunctionCall, "function_call"
-	}
-	if err := t.choose(choice, param); err != nil {
+	if err := t.choose(t.conversation.Choice); err != nil {
 		return err
 	}
-	if err := t.shapeAnswer(); err != nil {
+	if err := t.formatAnswer(); err != nil {
 		return err
 	}
 	if t.out.ToolChoice.forces() && !t.traits.ForcedTools {
-		t.lose(t.forcing(param))
+		t.ignore(t.forcingField())
 		t.out.ToolChoice.Type, t.out.ToolChoice.Name = "auto", ""
 	}
-	t.nameHistory()
+	t.listCalledTools()
 	return nil
 }
 
-// forcing is the field that made the choice a forced one.
-func (t *translation) forcing(param string) string {
+// forcingField is the field that makes the model call a tool.
+func (t *translation) forcingField() llm.Field {
 	if t.answerTool != "" {
-		return "response_format"
+		return llm.FieldFormat
 	}
-	return param
+	return llm.FieldToolChoice
 }
 
 func (t *translation) listTools() error {
-	functions := t.req.Functions
-	if len(t.req.Tools) > 0 {
-		t.loseIf(len(functions) > 0, "functions")
-		t.loseIf(t.req.FunctionCall != nil, "function_call")
-		functions = nil
-	}
-	t.legacy = len(functions) > 0
-	t.loseIf(t.legacy && t.req.ToolChoice != nil, "tool_choice")
-	for i := range functions {
-		t.addTool(&functions[i], nil, "functions[].strict")
-	}
-	for i := range t.req.Tools {
-		c := &t.req.Tools[i]
-		if c.Function == nil {
-			return unsupported(fmt.Sprintf("tools[%d].type", i), "the model %s takes no tools of type %q", t.model.ID, c.Type)
+	tools := t.conversation.Tools
+	for i := range tools {
+		if tools[i].Kind != llm.ToolFunction {
+			return t.unsupported(llm.FieldToolType, tools[i].At, "the model %s takes no tools of type %q", t.model.ID, tools[i].Type)
 		}
-		t.addTool(c.Function, c.CacheControl, "tools[].function.strict")
+		t.addTool(&tools[i])
 	}
 	return nil
 }
 
-// addTool adds a function. Strict is honoured where Anthropic can enforce the
-// schema as it is: it is not changed for that.
-func (t *translation) addTool(f *api.Function, cacheControl jsontext.Value, strict string) {
-	made := tool{name: f.Name, description: f.Description, schema: objectSchema(f.Parameters)}
+// addTool adds a function. It is strict only where Anthropic can enforce the
+// client's schema without a change.
+func (t *translation) addTool(f *llm.Tool) {
+	out := tool{name: f.Name, description: f.Description, schema: objectSchema(f.Parameters), cacheControl: f.Cache}
 	if f.Strict != nil && *f.Strict {
-		_, changed := enforceable(made.schema)
-		made.strict = t.traits.Structured && changed == unchanged
-		t.loseIf(!made.strict, strict)
+		_, changed := enforceable(out.schema)
+		out.strict = t.traits.Structured && changed == unchanged
+		t.ignoreIf(!out.strict, llm.FieldToolStrict)
 	}
-	if api.Given(cacheControl) {
-		made.cacheControl = cacheControl
-	}
-	t.tools = append(t.tools, made)
+	t.tools = append(t.tools, out)
 }
 
-// choose translates tool_choice. Anthropic takes it together with tools only.
-func (t *translation) choose(choice *api.ToolChoice, param string) error {
+// choose translates the tool choice. Anthropic takes it together with tools
+// only.
+func (t *translation) choose(choice *llm.ToolChoice) error {
 	if choice == nil {
-		choice = &api.ToolChoice{Mode: "auto"}
+		choice = &llm.ToolChoice{Mode: llm.ChooseAuto}
 	}
-	if choice.Mode == "custom" {
-		return unsupported(param, "the model %s takes no custom tools", t.model.ID)
+	if choice.Mode == llm.ChooseCustom {
+		return t.unsupported(llm.FieldToolChoice, llm.Anywhere, "the model %s takes no custom tools", t.model.ID)
 	}
 	if len(t.tools) == 0 {
-		if choice.Mode != "auto" && choice.Mode != "none" {
-			return api.Invalid(api.CodeInvalidValue, param, "%s asks for a tool, but the request has none", param)
+		if choice.Mode != llm.ChooseAuto && choice.Mode != llm.ChooseNone {
+			return t.invalid(llm.FieldToolChoice, "%s asks for a tool, but the request has none", t.req.Path(llm.FieldToolChoice))
 		}
 		return nil
 	}
-	c := toolChoice{OnlyOne: t.legacy || t.req.ParallelToolCalls != nil && !*t.req.ParallelToolCalls}
+	c := &toolChoice{Type: "auto", OnlyOne: t.req.SingleCall || t.req.ParallelCalls != nil && !*t.req.ParallelCalls}
 	switch choice.Mode {
-	case "none":
-		c = toolChoice{Type: "none"}
-	case "required":
+	case llm.ChooseNone:
+		c.Type, c.OnlyOne = "none", false
+	case llm.ChooseRequired:
 		c.Type = "any"
-	case "named":
+	case llm.ChooseNamed:
 		c.Type, c.Name = "tool", choice.Name
-	case "allowed":
-		c.Type = "auto"
+	case llm.ChooseAllowed:
 		if choice.Require {
 			c.Type = "any"
 		}
-		allowed := make(map[string]bool, len(choice.Allowed))
-		for _, name := range choice.Allowed {
-			allowed[name] = true
+		if err := t.allowOnly(choice.Allowed); err != nil {
+			return err
 		}
-		t.tools = slices.DeleteFunc(t.tools, func(have tool) bool { return !allowed[have.name] })
-		if len(t.tools) == 0 {
-			return unsupported(param, "%s allows no tool that the model %s can call", param, t.model.ID)
-		}
-	default:
-		c.Type = "auto"
 	}
-	t.out.ToolChoice = &c
+	t.out.ToolChoice = c
 	return nil
 }
 
-// jsonHint stands in for JSON mode, which Anthropic does not have.
+// allowOnly leaves out the tools that are not allowed: Anthropic has no such
+// tool choice.
+func (t *translation) allowOnly(names []string) error {
+	allowed := make(map[string]bool, len(names))
+	for _, name := range names {
+		allowed[name] = true
+	}
+	t.tools = slices.DeleteFunc(t.tools, func(have tool) bool { return !allowed[have.name] })
+	if len(t.tools) == 0 {
+		return t.unsupported(llm.FieldToolChoice, llm.Anywhere, "%s allows no tool that the model %s can call",
+			t.req.Path(llm.FieldToolChoice), t.model.ID)
+	}
+	return nil
+}
+
+// jsonHint asks for JSON in the instructions: Anthropic has no JSON mode.
 const jsonHint = "Answer with one valid JSON object and nothing else: no explanation, no code fence."
 
-// shapeAnswer translates response_format.
-func (t *translation) shapeAnswer() error {
-	format := t.req.ResponseFormat
+// formatAnswer translates the format of the answer.
+func (t *translation) formatAnswer() error {
+	format := t.conversation.Format
 	switch {
-	case format == nil || format.Type == "text":
+	case format == nil:
 		return nil
-	case format.Type == "json_object" || !api.Given(format.JSONSchema.Schema):
+	case format.Schema == nil:
 		t.hint = jsonHint
-		t.lose("response_format")
+		t.ignore(llm.FieldFormat)
 		return nil
 	case t.traits.Structured:
-		schema, changed := enforceable(format.JSONSchema.Schema)
-		t.loseIf(changed == lossy, "response_format")
+		schema, changed := enforceable(format.Schema)
+		t.ignoreIf(changed == lossy, llm.FieldFormat)
 		t.format = schema
 		return nil
 	}
-	return t.answerByTool(format.JSONSchema)
+	return t.answerByTool(format)
 }
 
 // answerByTool makes the answer's schema the input of one more tool that the
-// model has to call, for models that cannot be held to a schema otherwise. With
-// tools of the client's own it must call one of them or this one, which is what
-// they and the format together mean. Where the client forces a tool there is no
-// answer to shape in this turn; where it forbids them, only this one is left.
-func (t *translation) answerByTool(format *api.JSONSchema) error {
+// model has to call, for models that take no schema for the answer. Beside
+// tools of the client the model must call one of them or this one, which is
+// what tools and format together ask for. Where the client forces a tool, this
+// turn has no answer to format; where it forbids tools, only this one is left.
+func (t *translation) answerByTool(format *llm.Format) error {
 	if t.out.ToolChoice.forces() {
 		return nil
 	}
 	if kind := typeOf(format.Schema); kind != "" && kind != `"object"` {
-		return unsupported("response_format.json_schema.schema", "the model %s answers with JSON objects only", t.model.ID)
+		return t.unsupported(llm.FieldFormatSchema, llm.Anywhere, "the model %s answers with JSON objects only", t.model.ID)
 	}
-	names := newDistinct()
+	names := newUniqueNames()
 	for _, have := range t.tools {
 		names.taken[have.name] = true
 	}
-	name := names.name(format.Name)
+	name := names.uniqueName(format.Name)
 	description := "Gives the answer to the user. "
 	if format.Description != "" {
 		description += format.Description
@@ -174,20 +161,19 @@ func (t *translation) answerByTool(format *api.JSONSchema) error {
 	return nil
 }
 
-// nameHistory gives the tools that the conversation has used the least of a
-// definition where the request has no tools: Anthropic takes no tool calls
-// without.
-func (t *translation) nameHistory() {
+// listCalledTools defines the tools that the conversation has called where the
+// request has no tools: Anthropic refuses calls of tools that are not defined.
+func (t *translation) listCalledTools() {
 	if len(t.tools) > 0 {
 		return
 	}
 	known := map[string]bool{}
-	for _, turn := range t.talk.Turns {
+	for _, turn := range t.folded.Turns {
 		for _, b := range turn.Blocks {
-			if b.Call == nil {
+			if b.Kind != llm.BlockCall {
 				continue
 			}
-			if name := toolName(b.Call.Name); !known[name] {
+			if name := validName(b.Call.Name); !known[name] {
 				known[name] = true
 				t.tools = append(t.tools, tool{name: name, schema: objectSchema(nil)})
 			}

@@ -1,57 +1,42 @@
 package anthropic
 
 import (
-	"bytes"
-	"fmt"
+	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/providers"
+	"modelgateway/models/llm"
 	"modelgateway/providers/turns"
 )
 
-// translation is one request on its way from OpenAI's form to Anthropic's.
+// translation is one request on its way from the common form to Anthropic's.
 type translation struct {
-	req    *api.ChatRequest
+	req    *llm.Request
 	model  catalog.Model
 	traits catalog.Traits
-	fields []field // of the client's body, in its order
 
-	talk *turns.Conversation
-	out  request
+	conversation *llm.Conversation
+	folded       *turns.Conversation
 
+	out    request
 	tools  []tool
 	format jsontext.Value // schema of the answer
 	effort string
 
 	answerTool string // see exchange
-	legacy     bool   // see exchange
 	hint       string // an instruction of the gateway's own
 
 	thinks bool  // the model will think
-	budget int64 // tokens, when it thinks by budget
+	budget int64 // of its thinking, in tokens; 0 where it has none
 
-	lost map[string]bool // what was left out
-}
-
-// field is a top-level member of the client's body that is not null.
-type field struct {
-	name  string
-	value jsontext.Value
-}
-
-func newTranslation(call providers.Call) *translation {
-	return &translation{
-		req: call.Request, model: call.Model, traits: call.Model.Traits, fields: fields(call.Request.Raw),
-	}
+	ignored []llm.Field
 }
 
 // run translates everything. The order matters: whether the model may think
 // depends on the tools and the conversation, and the limit, the sampling and
-// the conversation's own form depend on whether it thinks.
+// the messages depend on whether it thinks.
 func (t *translation) run() error {
 	if err := t.refuse(); err != nil {
 		return err
@@ -63,119 +48,56 @@ func (t *translation) run() error {
 		return err
 	}
 	t.think()
-	t.limit()
+	t.maxTokens()
 	t.sample()
 	t.identify()
-	t.rest()
+	t.otherParams()
 	if err := t.messages(); err != nil {
 		return err
 	}
 	t.system()
-	t.mark()
+	t.cacheControl()
 	return nil
 }
 
-// refuse names what would change the request's meaning if it were left out.
+// refuse fails on what would change the request's meaning if it were left out.
 func (t *translation) refuse() error {
-	if n := t.req.N; n != nil && *n > 1 {
-		return unsupported("n", "%s gives one answer at a time: n must be 1", catalog.Anthropic)
+	if t.req.Choices > 1 {
+		return t.unsupported(llm.FieldChoices, llm.Anywhere, "%s gives one answer at a time: %s must be 1",
+			catalog.Anthropic, t.req.Path(llm.FieldChoices))
 	}
 	for _, m := range t.req.Modalities {
 		if m != "text" {
-			return unsupported("modalities", "the model %s answers with text only", t.model.ID)
+			return t.unsupported(llm.FieldModalities, llm.Anywhere, "the model %s answers with text only", t.model.ID)
 		}
 	}
-	if api.Given(t.req.WebSearchOptions) {
-		return unsupported("web_search_options", "the model %s takes no web_search_options", t.model.ID)
+	if t.req.WebSearch != nil {
+		return t.unsupported(llm.FieldWebSearch, llm.Anywhere, "the model %s takes no %s", t.model.ID, t.req.Path(llm.FieldWebSearch))
 	}
 	return nil
 }
 
-func unsupported(param, format string, args ...any) *api.Error {
-	return api.Invalid(api.CodeUnsupportedValue, param, format, args...)
+// unsupported is the error for what this model does not take.
+func (t *translation) unsupported(f llm.Field, at llm.At, format string, args ...any) *api.Error {
+	return api.Invalid(api.CodeUnsupportedValue, t.path(f, at), format, args...)
 }
 
-// body writes the request. Tools and output_config are written by hand: the
-// client's schemas are carried as the bytes that came.
-func (t *translation) body() ([]byte, error) {
-	t.out.Model = t.model.Upstream
-	body, err := json.Marshal(&t.out, jsontext.PreserveRawStrings(true))
-	if err != nil {
-		// All of it has been read as JSON before; only its depth can be too much.
-		return nil, api.Invalid(api.CodeInvalidValue, "messages", "the messages cannot be written for %s", catalog.Anthropic).
-			Because(fmt.Errorf("encode request: %w", err))
-	}
-	o := object(body[:len(body)-1])
-	if len(t.tools) > 0 {
-		o.member("tools", t.toolList())
-	}
-	if config := t.outputConfig(); config != nil {
-		o.member("output_config", config)
-	}
-	return append(o, '}'), nil
+// invalid is the error for what no model takes.
+func (t *translation) invalid(f llm.Field, format string, args ...any) *api.Error {
+	return api.Invalid(api.CodeInvalidValue, t.req.Path(f), format, args...)
 }
 
-func (t *translation) toolList() []byte {
-	list := []byte{'['}
-	for i := range t.tools {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, t.tools[i].encode()...)
+func (t *translation) path(f llm.Field, at llm.At) string { return t.req.Source.Path(f, at) }
+
+// ignore notes a field that is left out, in whole or in part.
+func (t *translation) ignore(f llm.Field) {
+	if !slices.Contains(t.ignored, f) {
+		t.ignored = append(t.ignored, f)
 	}
-	return append(list, ']')
 }
 
-func (t *tool) encode() []byte {
-	o := object{'{'}
-	o.member("name", quote(t.name))
-	if t.description != "" {
-		o.member("description", quote(t.description))
+func (t *translation) ignoreIf(ignored bool, f llm.Field) {
+	if ignored {
+		t.ignore(f)
 	}
-	o.member("input_schema", t.schema)
-	if t.strict {
-		o.member("strict", []byte("true"))
-	}
-	if t.cacheControl != nil {
-		o.member("cache_control", t.cacheControl)
-	}
-	return append(o, '}')
-}
-
-func (t *translation) outputConfig() []byte {
-	o := object{'{'}
-	if t.effort != "" {
-		o.member("effort", quote(t.effort))
-	}
-	if t.format != nil {
-		format := object{'{'}
-		format.member("type", []byte(`"json_schema"`))
-		format.member("schema", t.format)
-		o.member("format", append(format, '}'))
-	}
-	if len(o) == 1 {
-		return nil
-	}
-	return append(o, '}')
-}
-
-// object is a JSON object under way, from its opening brace on.
-type object []byte
-
-// member adds a member whose value is JSON already.
-func (o *object) member(name string, value []byte) {
-	b := *o
-	if b[len(b)-1] != '{' {
-		b = append(b, ',')
-	}
-	b = append(append(b, quote(name)...), ':')
-	*o = append(b, value...)
-}
-
-func quote(s string) jsontext.Value {
-	out, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // not UTF-8, which the door does not let in
-		out, _ = jsontext.AppendQuote(nil, string(bytes.ToValidUTF8([]byte(s), nil)))
-	}
-	return out
 }

@@ -6,37 +6,42 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
-	"modelgateway/providers"
+	"modelgateway/models/llm"
 )
 
 // readMessage reads an answer that is not a stream, or an error that came
 // under status 200.
 func readMessage(text []byte) (*wholeMessage, error) {
 	m := new(wholeMessage)
-	if err := json.Unmarshal(text, m, lenient); err != nil {
+	if err := json.Unmarshal(text, m, api.Lenient); err != nil {
 		return nil, fmt.Errorf("decode message: %w", err)
 	}
-	if m.Type == typeError || m.Type == typeMessage && m.Content != nil {
+	switch {
+	case m.Type == typeError:
 		return m, nil
+	case m.Type != typeMessage || m.Content == nil:
+		return nil, errNoMessage
 	}
-	return nil, errNoMessage
+	m.blocks = make([]answerBlock, len(m.Content))
+	for i, raw := range m.Content {
+		var err error
+		if m.blocks[i], err = readBlock(raw); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
 // replay gives the message as the stream it would have been.
-func (x *exchange) replay(m *wholeMessage) providers.Stream {
-	return func(yield func(*api.ChatChunk, error) bool) {
+func (x *exchange) replay(m *wholeMessage) llm.Stream {
+	return func(yield func(*llm.Event, error) bool) {
 		a := newAnswer(x)
 		a.usage = m.Usage
 		if !a.start(&startMessage{ID: m.ID, Model: m.Model}, yield) {
 			return
 		}
-		for i, raw := range m.Content {
-			b, err := readBlock(raw)
-			if err != nil {
-				a.out.Fail(x.provider.client.Nonsense(err))
-				return
-			}
-			if !a.startBlock(i, &b) || !a.stopBlock(i) {
+		for i := range m.blocks {
+			if !a.startBlock(i, &m.blocks[i]) || !a.stopBlock(i) {
 				return
 			}
 		}
@@ -48,18 +53,18 @@ func (x *exchange) replay(m *wholeMessage) providers.Stream {
 	}
 }
 
-// readBlock reads a content block. Of one that has no place in a completion
-// only the type is read: its other members may be of any form.
+// readBlock reads a content block. Of one that has no place in the common form
+// it reads only the type: its other members may have any form.
 func readBlock(raw []byte) (answerBlock, error) {
 	var b answerBlock
-	err := json.Unmarshal(raw, &b, lenient)
+	err := json.Unmarshal(raw, &b, api.Lenient)
 	if err == nil {
 		return b, nil
 	}
 	var typed struct {
 		Type string `json:"type"`
 	}
-	if json.Unmarshal(raw, &typed, lenient) == nil && kindOf(typed.Type) == kindOther {
+	if json.Unmarshal(raw, &typed, api.Lenient) == nil && kindOf(typed.Type) == kindOther {
 		return answerBlock{Type: typed.Type}, nil
 	}
 	return b, fmt.Errorf("decode content block: %w", err)

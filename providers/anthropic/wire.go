@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// request is the body of POST /v1/messages, without tools and output_config:
-// those hold the client's schemas and are written apart, see body.
+// request is the body of POST /v1/messages, without tools, output_config and
+// stream, which body adds.
 type request struct {
 	Model         string         `json:"model"`
 	MaxTokens     int64          `json:"max_tokens"`
@@ -41,13 +41,13 @@ type block struct {
 	Input        jsontext.Value `json:"input,omitzero"`
 	ToolUseID    string         `json:"tool_use_id,omitempty"`
 	Content      any            `json:"content,omitzero"`  // string or []block
-	Thinking     *string        `json:"thinking,omitzero"` // may be empty, and must come back all the same
+	Thinking     *string        `json:"thinking,omitzero"` // sent also where it is empty
 	Signature    string         `json:"signature,omitempty"`
 	Data         string         `json:"data,omitempty"`
 	CacheControl jsontext.Value `json:"cache_control,omitzero"`
 }
 
-// source is where the bytes of an image or a document are.
+// source holds an image or a document, or says where it is.
 type source struct {
 	Type      string `json:"type"` // base64, url or text
 	MediaType string `json:"media_type,omitempty"`
@@ -130,7 +130,7 @@ type stopDetails struct {
 }
 
 // answerBlock is a content block of an answer, of the types that have a place
-// in a chat completion.
+// in the common form.
 type answerBlock struct {
 	Type      string         `json:"type"`
 	Text      string         `json:"text"`
@@ -152,11 +152,13 @@ type wholeMessage struct {
 	StopDetails *stopDetails     `json:"stop_details"`
 	Usage       usage            `json:"usage"`
 	Error       problem          `json:"error"`
+
+	blocks []answerBlock // Content, decoded
 }
 
-// usage is the tokens of an answer. Decoding into one that has been filled
-// before replaces only what is given: the counts of a stream are cumulative,
-// and no event has all of them.
+// usage is the tokens of an answer. Decoding over an earlier one replaces only
+// what is given: the counts of a stream are cumulative, and no event has all of
+// them.
 type usage struct {
 	Input      count `json:"input_tokens"` // without cached ones
 	CacheWrite count `json:"cache_creation_input_tokens"`
@@ -170,14 +172,14 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// count is a number of tokens. What is not one, or cannot be, counts as 0.
+// count is a number of tokens. A value that cannot be one counts as 0.
 type count struct {
 	n     int64
 	given bool
 }
 
-// mostTokens is more than any answer will ever have.
-const mostTokens = 1 << 40
+// maxCount is more tokens than any answer has.
+const maxCount = 1 << 40
 
 // UnmarshalJSONFrom leaves the count as it is when the value is null.
 func (c *count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -189,7 +191,7 @@ func (c *count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	*c = count{given: true}
-	if f, err := token.Float(); err == nil && f > 0 && f < mostTokens {
+	if f, err := token.Float(); err == nil && f > 0 && f < maxCount {
 		c.n = int64(math.Trunc(f))
 	}
 	return nil

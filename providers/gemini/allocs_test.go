@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 )
 
-func TestAllocationsOfTheRequest(t *testing.T) {
-	req, err := api.DecodeChatRequest([]byte(`{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is the tide?"}],"max_tokens":256,"temperature":0.7}`))
+func TestPreparingAllocatesAtMost40Times(t *testing.T) {
+	req, err := chat.Decode([]byte(`{"model":"m","messages":[{"role":"system","content":"Be brief."},` +
+		`{"role":"user","content":"What is the tide?"}],"max_tokens":256,"temperature":0.7}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,13 +27,13 @@ func TestAllocationsOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestAllocationsOfAChunk(t *testing.T) {
+func TestATextEventAllocatesOnce(t *testing.T) {
 	x, err := prepare(t, "gemini-2.5-flash", ask)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const events = 1000
-	body := strings.Repeat(textEvent, events) + eventsOf(said(`{"text":"x"}`, stop))
+	body := strings.Repeat(textEvent, events) + eventsOf(answerWith(`{"text":"x"}`, stop))
 	n := testing.AllocsPerRun(10, func() {
 		s, err := x.start(t.Context(), strings.NewReader(body))
 		if err != nil {

@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	driver := func(baseURL string) providers.Provider {
-		return gemini.New(gemini.Options{
+		return gemini.New(providers.Options{
 			BaseURL: baseURL, Now: time.Now,
 			HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		})

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/providers/upstream"
+	"modelgateway/providers"
 )
 
 // problem is Google's error object, the google.rpc.Status of
@@ -30,12 +30,12 @@ type problemDetail struct {
 	} `json:"violations"`
 }
 
-// refused reads the body of an answer that is not 2xx: the error object, the
-// same inside an array (of the stream method), or whatever a proxy says.
-func refused(status int, body []byte) upstream.Refusal {
+// readRefusal reads the body of an answer that is not 2xx: the error object, the
+// same inside an array (of the stream method), or what a proxy says.
+func readRefusal(status int, body []byte) providers.Refusal {
 	p := readProblem(body)
 	if p == nil {
-		return upstream.Refusal{Status: status}
+		return providers.Refusal{Status: status}
 	}
 	return p.refusal(status)
 }
@@ -56,14 +56,15 @@ func readProblem(body []byte) *problem {
 }
 
 // refusal is the problem with the status it came with.
-func (p *problem) refusal(status int) upstream.Refusal {
-	r := upstream.Refusal{Status: status, Message: p.Message, RetryAfter: p.wait()}
-	// A 400 of this status is about the place or the bill, not the request.
-	r.Credentials = status == http.StatusBadRequest && p.Status == "FAILED_PRECONDITION"
+func (p *problem) refusal(status int) providers.Refusal {
+	r := providers.Refusal{Status: status, Message: p.Message, RetryAfter: p.retryAfter()}
+	// A 400 of this status is about the gateway's country or its billing, not
+	// the request.
+	r.Key = status == http.StatusBadRequest && p.Status == "FAILED_PRECONDITION"
 	for _, d := range p.Details {
-		r.Credentials = r.Credentials || d.Reason == "API_KEY_INVALID"
+		r.Key = r.Key || d.Reason == "API_KEY_INVALID"
 		for _, v := range d.Violations {
-			// Nobody waits for tomorrow.
+			// A quota of the day is not back within any wait that makes sense.
 			r.Final = r.Final || strings.Contains(v.QuotaID, "PerDay")
 		}
 	}
@@ -95,17 +96,17 @@ func (p *problem) streamStatus() int {
 	return http.StatusInternalServerError
 }
 
-// asked is how Google words a wait beside, or instead of, its RetryInfo.
-var asked = regexp.MustCompile(`retry in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
+// retryIn is how Google words a wait beside, or instead of, its RetryInfo.
+var retryIn = regexp.MustCompile(`retry in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
 
-// wait is the longest the problem asks for: RetryInfo rounds down what the
-// message says exactly.
-func (p *problem) wait() time.Duration {
+// retryAfter is the longest wait that the problem asks for: RetryInfo rounds down
+// what the message says exactly.
+func (p *problem) retryAfter() time.Duration {
 	var longest time.Duration
 	for _, d := range p.Details {
 		longest = max(longest, duration(d.RetryDelay))
 	}
-	if m := asked.FindStringSubmatch(p.Message); m != nil {
+	if m := retryIn.FindStringSubmatch(p.Message); m != nil {
 		longest = max(longest, duration(m[1]))
 	}
 	return min(longest, 24*time.Hour)

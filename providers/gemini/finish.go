@@ -6,37 +6,37 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
-	"modelgateway/models/catalog"
-	"modelgateway/providers/upstream"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
 )
 
-// fault is why the answer that has ended cannot be shown as whole; nil when it
-// can.
-func (s *stream) fault() error {
+// failure is why the answer that has ended cannot be shown as whole; nil when
+// it can.
+func (s *stream) failure() error {
 	if len(s.choices) == 0 && s.blocked.BlockReason == "" {
-		if s.source.read == 0 {
+		if s.reader.count == 0 {
 			return s.client.Truncated()
 		}
-		return s.client.Nonsense(errNoAnswer)
+		return s.client.Malformed(errNoAnswer)
 	}
 	for i := range s.choices {
 		c := &s.choices[i]
 		if c.reason == "" && s.blocked.BlockReason == "" {
 			return s.client.Truncated()
 		}
-		if botched(c.reason) && !c.said && c.calls == 0 {
-			return upstream.Refusal{
+		if malformedCall(c.reason) && !c.usable {
+			return s.client.Refused(providers.Refusal{
 				Status:  http.StatusOK, // there was nothing wrong with the exchange
 				Message: "gemini ended its answer without a usable word: " + c.reason + " " + c.message,
-			}.Error(catalog.Gemini)
+			})
 		}
 	}
 	return nil
 }
 
-// botched are the reasons of a model that got its own call wrong.
-func botched(reason string) bool {
+// malformedCall says whether a finish reason is that of a model that got its
+// own call wrong.
+func malformedCall(reason string) bool {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",
 		"MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE":
@@ -45,47 +45,41 @@ func botched(reason string) bool {
 	return false
 }
 
-// finish ends every choice, then tells the usage. A prompt that was blocked
+// finish ends every choice, then sends the usage. A prompt that was blocked
 // had no candidates: it becomes an answer that was filtered.
 func (s *stream) finish() {
 	if len(s.choices) == 0 {
 		s.choice(0)
 	}
-	usage, tier := s.counted()
-	s.out.Chunk().ServiceTier = tier
+	usage, tier := s.lastUsage()
+	s.out.Head().ServiceTier = tier
 	for i := range s.choices {
 		c := &s.choices[i]
-		if refusal := s.blocked.BlockReasonMessage; refusal != "" && c.reason == "" {
-			if !s.out.Delta(c.index, api.Delta{Refusal: &refusal}) {
-				return
-			}
+		if c.reason == "" && !s.out.Refusal(c.index, s.blocked.BlockReasonMessage) {
+			return
 		}
-		if !s.out.Finish(c.index, s.reason(c)) {
+		if !s.out.Finish(c.index, s.finishReason(c), c.reason) {
 			return
 		}
 	}
 	s.out.Usage(usage)
 }
 
-// reason is Gemini's finish reason in OpenAI's words. STOP does not say
+// finishReason is Gemini's finish reason in the common form. STOP does not say
 // whether there are calls to answer.
-func (s *stream) reason(c *choice) string {
+func (s *stream) finishReason(c *choice) llm.Finish {
 	switch c.reason {
 	case "MAX_TOKENS":
-		return api.FinishLength
+		return llm.FinishLength
 	case "", // of a blocked prompt
 		"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
-		return api.FinishContentFilter
+		return llm.FinishContentFilter
 	}
-	switch {
-	case c.calls == 0:
-		return api.FinishStop
-	case s.function:
-		return api.FinishFunctionCall
-	default:
-		return api.FinishToolCalls
+	if s.out.Calls(c.index) > 0 {
+		return llm.FinishToolCalls
 	}
+	return llm.FinishStop
 }
 
 // serviceTiers are Gemini's in OpenAI's words.
@@ -93,22 +87,22 @@ var serviceTiers = map[string]string{"standard": "default", "flex": "flex", "pri
 
 // Counted is the last usage that came: every event has one, which counts all
 // up to there.
-func (s *stream) Counted() *api.Usage {
-	usage, _ := s.counted()
+func (s *stream) Counted() *llm.Usage {
+	usage, _ := s.lastUsage()
 	return usage
 }
 
-// counted reads the last usage that came, and the tier that served. An answer
-// is not refused for a bill that cannot be read.
-func (s *stream) counted() (*api.Usage, string) {
+// lastUsage reads the last usage that came, and the tier that served. Usage that
+// cannot be read is no reason to refuse an answer.
+func (s *stream) lastUsage() (*llm.Usage, string) {
 	var u usageMetadata
 	if s.usage.Kind() != jsontext.KindBeginObject || json.Unmarshal(s.usage, &u, lenient) != nil {
 		return nil, ""
 	}
-	prompt, completion := int64(u.Prompt+u.ToolPrompt), int64(u.Candidates+u.Thoughts)
-	return &api.Usage{
-		PromptTokens: prompt, CompletionTokens: completion, TotalTokens: max(int64(u.Total), prompt+completion),
-		PromptTokensDetails:     &api.PromptDetails{CachedTokens: min(int64(u.Cached), prompt)},
-		CompletionTokensDetails: &api.CompletionDetails{ReasoningTokens: int64(u.Thoughts)},
+	input, output := int64(u.Prompt+u.ToolPrompt), int64(u.Candidates+u.Thoughts)
+	return &llm.Usage{
+		Input: input, Output: output, Total: max(int64(u.Total), input+output),
+		HasCache: true, Cached: min(int64(u.Cached), input),
+		HasReasoning: true, Reasoning: int64(u.Thoughts),
 	}, serviceTiers[u.ServiceTier]
 }

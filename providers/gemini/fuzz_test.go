@@ -15,11 +15,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
+	"modelgateway/providers/providertest"
 )
 
-// FuzzTranslate: whatever passes the door becomes valid JSON or a 400.
+// FuzzTranslate: each request that can be decoded becomes valid JSON or a 400.
 func FuzzTranslate(f *testing.F) {
 	files, err := filepath.Glob("testdata/golden/*.json")
 	if err != nil {
@@ -36,9 +38,10 @@ func FuzzTranslate(f *testing.F) {
 		}
 		f.Add([]byte(g.Request))
 	}
-	ids := []string{"gemini-1.5-pro", "gemini-2.0-flash", "gemini-2.5-pro", "gemini-2.5-flash-image", "gemini-3-pro-preview", "gemma-3-27b-it"}
+	ids := []string{"gemini-1.5-pro", "gemini-2.0-flash", "gemini-2.5-pro", "gemini-2.5-flash-image", "gemini-3-pro-preview",
+		"gemma-3-27b-it"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := api.DecodeChatRequest(body)
+		req, err := chat.Decode(body)
 		if err != nil {
 			return
 		}
@@ -58,7 +61,8 @@ func FuzzTranslate(f *testing.F) {
 				t.Fatalf("%s: not a request: %s", id, sent)
 			}
 			for i, c := range shape.Contents {
-				if c.Role != roleUser && c.Role != roleModel || len(c.Parts) == 0 || i == 0 && c.Role != roleUser || i > 0 && c.Role == shape.Contents[i-1].Role {
+				if c.Role != roleUser && c.Role != roleModel || len(c.Parts) == 0 || i == 0 && c.Role != roleUser || i > 0 &&
+					c.Role == shape.Contents[i-1].Role {
 					t.Fatalf("%s: content %d of %s", id, i, sent)
 				}
 			}
@@ -66,15 +70,17 @@ func FuzzTranslate(f *testing.F) {
 	})
 }
 
-// FuzzStream: whatever Google sends, nothing panics, the chunks can be written,
-// and how the bytes arrive changes nothing.
+// FuzzStream: no bytes of an upstream make the stream panic, the chunks can be
+// written, and how the bytes arrive changes nothing.
 func FuzzStream(f *testing.F) {
-	f.Add([]byte(long))
-	f.Add([]byte("[" + said(`{"text":"a"}`, "") + "," + said(`{"functionCall":{"name":"f","args":{"a":1}}}`, stop) + "]"))
-	f.Add([]byte(said(`{"text":"a","thought":true},{"inlineData":{"mimeType":"image/png","data":"AA"}}`, `,"finishReason":"MAX_TOKENS"`)))
+	f.Add([]byte(longStream))
+	f.Add([]byte("[" + answerWith(`{"text":"a"}`, "") + "," + answerWith(`{"functionCall":{"name":"f","args":{"a":1}}}`, stop) + "]"))
+	f.Add([]byte(answerWith(`{"text":"a","thought":true},{"inlineData":{"mimeType":"image/png","data":"AA"}}`,
+		`,"finishReason":"MAX_TOKENS"`)))
 	f.Add([]byte(eventsOf(`{"promptFeedback":{"blockReason":"SAFETY","blockReasonMessage":"no"}}`)))
-	f.Add([]byte(eventsOf(said(`{"text":"a"}`, "")) + "{\n \"error\": {\"code\": 503}\n}\n"))
-	f.Add([]byte("data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\xff\"}]},\"finishReason\":\"STOP\",\"logprobsResult\":{\"chosenCandidates\":[{\"token\":\"a\"}]}}]}\r\r"))
+	f.Add([]byte(eventsOf(answerWith(`{"text":"a"}`, "")) + "{\n \"error\": {\"code\": 503}\n}\n"))
+	f.Add([]byte("data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\xff\"}]},\"finishReason\":\"STOP\"," +
+		"\"logprobsResult\":{\"chosenCandidates\":[{\"token\":\"a\"}]}}]}\r\r"))
 	x, err := prepare(f, "gemini-2.5-flash", ask)
 	if err != nil {
 		f.Fatal(err)
@@ -98,19 +104,13 @@ func both(t *testing.T, x *exchange, body io.Reader) (whole, streamed string, er
 		return "", "", err
 	}
 	var b strings.Builder
-	answer, err := chunk.Collect(func(yield func(*api.ChatChunk, error) bool) {
-		for c, err := range s.run {
-			if err == nil {
-				if _, err := json.Marshal(c); err != nil {
-					t.Fatalf("a chunk that cannot be written: %v", err)
-				}
-				for _, choice := range c.Choices {
-					if choice.Delta.Content != nil && choice.Index == 0 {
-						b.WriteString(*choice.Delta.Content)
-					}
-				}
+	w := chat.NewWriter(x.call.Request)
+	answer, err := providertest.Completion(x.call.Request, func(yield func(*llm.Event, error) bool) {
+		for e, err := range s.run {
+			if err == nil && e != nil {
+				b.WriteString(contentOf(t, w, e))
 			}
-			if !yield(c, err) {
+			if !yield(e, err) {
 				return
 			}
 		}
@@ -127,4 +127,28 @@ func both(t *testing.T, x *exchange, body io.Reader) (whole, streamed string, er
 		t.Fatalf("invalid text %q", whole)
 	}
 	return whole, b.String(), nil
+}
+
+// contentOf writes an event as chunks, which must be valid, and returns what they
+// add to the content of the first choice.
+func contentOf(t *testing.T, w *chat.Writer, e *llm.Event) (content string) {
+	text, err := w.Append(nil, e)
+	if err != nil {
+		t.Fatalf("a chunk that cannot be written: %v", err)
+	}
+	for event := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte("\n\n")), []byte("\n\n")) {
+		if len(event) == 0 {
+			continue // an event that clients do not see
+		}
+		var c chat.Chunk
+		if err := json.Unmarshal(bytes.TrimPrefix(event, []byte("data: ")), &c); err != nil {
+			t.Fatalf("%s is no chunk: %v", event, err)
+		}
+		for _, choice := range c.Choices {
+			if choice.Delta.Content != nil && choice.Index == 0 {
+				content += *choice.Delta.Content
+			}
+		}
+	}
+	return content
 }

@@ -12,18 +12,10 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
 	"modelgateway/providers/upstream"
 )
-
-// Options say where the upstream is.
-type Options struct {
-	BaseURL       string // without the trailing /v1beta
-	HeaderTimeout time.Duration
-	IdleTimeout   time.Duration
-	Now           func() time.Time // for created, which Gemini does not say
-}
 
 // Provider translates for Gemini.
 type Provider struct {
@@ -37,28 +29,29 @@ var (
 )
 
 // New makes a provider with connections of its own.
-func New(opts Options) *Provider {
+func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
 		Provider: catalog.Gemini, BaseURL: opts.BaseURL,
-		// Never ?key=, which every log on the way would keep.
+		// Never ?key=, which proxies would write to their logs.
 		Authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
-		Refused:   refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
+		Refused:   readRefusal, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})}
 }
 
 // Prepare writes the request in Gemini's format.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	t, err := translate(call, false)
+	t, err := translate(call, keepSignatures)
 	if err != nil {
 		return nil, err
 	}
 	body, err := t.body()
 	if err != nil {
 		// All of it has been read as JSON before; only its depth can be too much.
-		return nil, api.Invalid(api.CodeInvalidValue, "messages", "the messages cannot be written for %s", catalog.Gemini).
+		path := call.Request.Path(llm.FieldMessages)
+		return nil, api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for %s", path, catalog.Gemini).
 			Because(fmt.Errorf("encode request: %w", err))
 	}
-	return &exchange{provider: p, call: call, body: body, ignored: t.ignored()}, nil
+	return &exchange{provider: p, call: call, body: body, ignored: call.Request.Source.Ignored(t.ignored)}, nil
 }
 
 type exchange struct {
@@ -70,35 +63,48 @@ type exchange struct {
 
 func (x *exchange) Ignored() []string { return x.ignored }
 
-func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
-	answer, err := x.complete(ctx, key, x.body)
-	if body := x.unsigned(err); body != nil {
-		return x.complete(ctx, key, body)
+func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
+	open := x.openAnswer
+	if x.call.Request.Stream {
+		open = x.openStream
 	}
-	return answer, err
+	stream, err := open(ctx, key, x.body)
+	if body := x.withoutSignatures(err); body != nil {
+		return open(ctx, key, body)
+	}
+	return stream, err
 }
 
-func (x *exchange) complete(ctx context.Context, key string, body []byte) (*api.ChatCompletion, error) {
+// openAnswer reads a whole answer. All of its errors are known then.
+func (x *exchange) openAnswer(ctx context.Context, key string, body []byte) (llm.Stream, error) {
 	text, err := x.provider.client.Post(ctx, key, x.path("generateContent"), body)
 	if err != nil {
 		return nil, err
 	}
-	s, err := x.begin(ctx, &source{whole: text})
+	s, err := x.read(ctx, &reader{whole: text})
 	if err != nil {
 		return nil, err
 	}
-	return chunk.Collect(s.run)
-}
-
-func (x *exchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
-	answer, err := x.stream(ctx, key, x.body)
-	if body := x.unsigned(err); body != nil {
-		return x.stream(ctx, key, body)
+	if s.reader.single() {
+		s.record()
+		if err := s.failure(); err != nil {
+			return nil, err
+		}
+		return s.run, nil
 	}
-	return answer, err
+	for _, err := range s.run { // it came in several pieces, of which a later one may be an error
+		if err != nil {
+			return nil, err
+		}
+	}
+	s, err = x.read(ctx, &reader{whole: text})
+	if err != nil {
+		return nil, err
+	}
+	return s.run, nil
 }
 
-func (x *exchange) stream(ctx context.Context, key string, body []byte) (providers.Stream, error) {
+func (x *exchange) openStream(ctx context.Context, key string, body []byte) (llm.Stream, error) {
 	events, err := x.provider.client.Events(ctx, key, x.path("streamGenerateContent?alt=sse"), body)
 	if err != nil {
 		return nil, err
@@ -109,11 +115,7 @@ func (x *exchange) stream(ctx context.Context, key string, body []byte) (provide
 		return nil, err
 	}
 	s.events = events
-	return func(yield func(*api.ChatChunk, error) bool) {
-		defer events.Close()
-		defer s.source.close()
-		s.run(yield)
-	}, nil
+	return s.run, nil
 }
 
 func (x *exchange) path(method string) string {

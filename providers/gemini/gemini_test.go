@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,8 +11,10 @@ import (
 	"time"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
+	"modelgateway/providers/providertest"
 )
 
 // serve answers every request the same, and keeps the last one.
@@ -29,9 +30,9 @@ func serve(t *testing.T, status int, body string) (*Provider, *http.Request) {
 	return provider(server.URL), last
 }
 
-func exchangeWith(t *testing.T, p *Provider, m catalog.Model) providers.Exchange {
+func exchangeWith(t *testing.T, p *Provider, m catalog.Model, body string) *exchange {
 	t.Helper()
-	req, err := api.DecodeChatRequest([]byte(ask))
+	req, err := chat.Decode([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,40 +40,50 @@ func exchangeWith(t *testing.T, p *Provider, m catalog.Model) providers.Exchange
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x
+	return x.(*exchange)
 }
 
-func TestRequestsGoWhereTheyShould(t *testing.T) {
+// streaming is a request that asks for its answer as a stream.
+func streaming(body string) string { return strings.Replace(body, "{", `{"stream":true,`, 1) }
+
+// open sends an exchange and reads the answer to its end.
+func open(t *testing.T, x *exchange) (*chat.Completion, error) {
+	t.Helper()
+	stream, err := x.Open(t.Context(), testKey)
+	if err != nil {
+		return nil, err
+	}
+	return providertest.Completion(x.call.Request, stream)
+}
+
+func TestRequestsNameTheModelInThePathAndTheKeyInAHeader(t *testing.T) {
 	for id, escaped := range map[string]string{
 		"gemini-2.5-flash":        "gemini-2.5-flash",
 		"models/gemini-2.5-flash": "gemini-2.5-flash",
 		"../secret?x=#y z":        "..%2Fsecret%3Fx=%23y%20z",
 	} {
-		p, last := serve(t, 200, said(`{"text":"a"}`, stop))
-		x := exchangeWith(t, p, catalog.Model{Upstream: id})
-		answer, err := x.Complete(t.Context(), testKey)
+		p, last := serve(t, 200, answerWith(`{"text":"a"}`, stop))
+		answer, err := open(t, exchangeWith(t, p, catalog.Model{Upstream: id}, ask))
 		if err != nil || *answer.Choices[0].Message.Content != "a" || answer.Model != strings.TrimPrefix(id, "models/") {
 			t.Fatalf("%+v, %v", answer, err)
 		}
 		if last.RequestURI != "/v1beta/models/"+escaped+":generateContent" || last.Method != http.MethodPost {
 			t.Errorf("%s %s", last.Method, last.RequestURI)
 		}
-		stream, err := x.Stream(t.Context(), testKey)
-		if err != nil {
+		if _, err := open(t, exchangeWith(t, p, catalog.Model{Upstream: id}, streaming(ask))); err != nil {
 			t.Fatal(err)
-		}
-		for range stream {
 		}
 		if last.RequestURI != "/v1beta/models/"+escaped+":streamGenerateContent?alt=sse" {
 			t.Errorf("%s", last.RequestURI)
 		}
-		if last.Header.Get("X-Goog-Api-Key") != "secret" || last.Header.Get("Authorization") != "" || strings.Contains(last.RequestURI, "secret") != strings.Contains(id, "secret") {
+		if last.Header.Get("X-Goog-Api-Key") != "secret" || last.Header.Get("Authorization") != "" || strings.Contains(last.RequestURI,
+			"secret") != strings.Contains(id, "secret") {
 			t.Errorf("the key goes elsewhere: %v %s", last.Header, last.RequestURI)
 		}
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusedRequestsBecomeErrorsForClients(t *testing.T) {
 	problem := func(code int, status, message, details string) string {
 		return fmt.Sprintf(`{"error":{"code":%d,"message":%q,"status":%q,"details":[%s]}}`, code, message, status, details)
 	}
@@ -88,20 +99,29 @@ func TestRefusals(t *testing.T) {
 		retried bool
 		message string
 	}{
-		"a bad request":         {400, problem(400, "INVALID_ARGUMENT", "too many tokens", ""), 400, 0, false, "too many tokens"},
-		"the same in an array":  {400, "[" + problem(400, "INVALID_ARGUMENT", "too many tokens", "") + "\n]", 400, 0, false, "too many tokens"},
-		"a bad key":             {400, problem(400, "INVALID_ARGUMENT", "API key not valid.", `{"reason":"API_KEY_INVALID"}`), 502, 0, true, "credentials"},
-		"the wrong country":     {400, problem(400, "FAILED_PRECONDITION", "User location is not supported.", ""), 502, 0, true, "credentials"},
-		"no key":                {401, problem(401, "UNAUTHENTICATED", "x", ""), 502, 0, true, "credentials"},
-		"a leaked key":          {403, problem(403, "PERMISSION_DENIED", "x", ""), 502, 0, true, "credentials"},
-		"no such model":         {404, problem(404, "NOT_FOUND", "models/x is not found", ""), 404, 0, false, "models/x is not found"},
-		"a minute's quota":      {429, problem(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", quota("GenerateRequestsPerMinutePerProject")+","+retry), 429, 34400 * time.Millisecond, true, "Quota exceeded."},
-		"a wait in words":       {429, problem(429, "RESOURCE_EXHAUSTED", "Please retry in 48.939935699s.", ""), 429, 48939935699, true, ""},
-		"a wait rounded down":   {429, problem(429, "RESOURCE_EXHAUSTED", "Please retry in 34.9s.", retry), 429, 34900 * time.Millisecond, true, ""},
-		"a wait of minutes":     {429, problem(429, "RESOURCE_EXHAUSTED", "Please retry in 1m2.5s.", ""), 429, 62500 * time.Millisecond, false, ""},
-		"an absurd wait":        {429, problem(429, "RESOURCE_EXHAUSTED", "x", `{"retryDelay":"-5s"},{"retryDelay":"soon"}`), 429, 0, true, ""},
-		"an endless wait":       {429, problem(429, "RESOURCE_EXHAUSTED", "x", `{"retryDelay":"999999h"}`), 429, 24 * time.Hour, false, ""},
-		"a day's quota":         {429, problem(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier")+","+retry), 429, 34400 * time.Millisecond, false, ""},
+		"a bad request": {400, problem(400, "INVALID_ARGUMENT", "too many tokens", ""), 400, 0, false, "too many tokens"},
+		"the same in an array": {400, "[" + problem(400, "INVALID_ARGUMENT", "too many tokens", "") + "\n]", 400, 0, false,
+			"too many tokens"},
+		"a bad key": {400, problem(400, "INVALID_ARGUMENT", "API key not valid.", `{"reason":"API_KEY_INVALID"}`), 502, 0,
+			true, "credentials"},
+		"the wrong country": {400, problem(400, "FAILED_PRECONDITION", "User location is not supported.", ""), 502, 0, true,
+			"credentials"},
+		"no key":        {401, problem(401, "UNAUTHENTICATED", "x", ""), 502, 0, true, "credentials"},
+		"a leaked key":  {403, problem(403, "PERMISSION_DENIED", "x", ""), 502, 0, true, "credentials"},
+		"no such model": {404, problem(404, "NOT_FOUND", "models/x is not found", ""), 404, 0, false, "models/x is not found"},
+		"a minute's quota": {429, problem(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", quota("GenerateRequestsPerMinutePerProject")+
+			","+retry), 429, 34400 * time.Millisecond, true, "Quota exceeded."},
+		"a wait in words": {429, problem(429, "RESOURCE_EXHAUSTED", "Please retry in 48.939935699s.", ""), 429, 48939935699, true,
+			""},
+		"a wait rounded down": {429, problem(429, "RESOURCE_EXHAUSTED", "Please retry in 34.9s.", retry), 429, 34900 * time.Millisecond,
+			true, ""},
+		"a wait of minutes": {429, problem(429, "RESOURCE_EXHAUSTED", "Please retry in 1m2.5s.", ""), 429, 62500 * time.Millisecond,
+			false, ""},
+		"an absurd wait": {429, problem(429, "RESOURCE_EXHAUSTED", "x", `{"retryDelay":"-5s"},{"retryDelay":"soon"}`), 429, 0,
+			true, ""},
+		"an endless wait": {429, problem(429, "RESOURCE_EXHAUSTED", "x", `{"retryDelay":"999999h"}`), 429, 24 * time.Hour, false, ""},
+		"a day's quota": {429, problem(429, "RESOURCE_EXHAUSTED", "Quota exceeded.",
+			quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier")+","+retry), 429, 34400 * time.Millisecond, false, ""},
 		"an internal error":     {500, problem(500, "INTERNAL", "x", ""), 502, 0, true, ""},
 		"overloaded":            {503, problem(503, "UNAVAILABLE", "The model is overloaded.", ""), 502, 0, true, "overloaded"},
 		"too late":              {504, problem(504, "DEADLINE_EXCEEDED", "x", ""), 504, 0, true, ""},
@@ -112,12 +132,11 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := serve(t, tt.sent, tt.body)
-			x := exchangeWith(t, p, model(t, "gemini-2.5-flash"))
-			_, whole := x.Complete(t.Context(), testKey)
-			_, stream := x.Stream(t.Context(), testKey)
-			for _, err := range []error{whole, stream} {
-				e, ok := errors.AsType[*api.Error](err)
-				if !ok || e.Status != tt.status || e.UpstreamStatus != tt.sent || e.RetryAfter != tt.wait || e.ShouldRetry() != tt.retried ||
+			for _, body := range []string{ask, streaming(ask)} {
+				_, err := exchangeWith(t, p, model(t, "gemini-2.5-flash"), body).Open(t.Context(), testKey)
+				e, ok := clientError(err)
+				if !ok || e.Status != tt.status || e.UpstreamStatus != tt.sent || e.RetryAfter != tt.wait ||
+					e.ShouldRetry() != tt.retried ||
 					!strings.Contains(e.Message, tt.message) || e.Code != api.CodeProviderError || strings.Contains(e.Message, "API key") {
 					t.Errorf("%+v, %v", e, err)
 				}
@@ -130,13 +149,13 @@ func TestLeavingAStreamTellsTheUpstream(t *testing.T) {
 	gone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, eventsOf(said(`{"text":"a"}`, "")))
+		_, _ = io.WriteString(w, eventsOf(answerWith(`{"text":"a"}`, "")))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 		close(gone)
 	}))
 	defer server.Close()
-	stream, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash")).Stream(t.Context(), testKey)
+	stream, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash"), streaming(ask)).Open(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +179,8 @@ func TestARefusedStreamTellsTheUpstream(t *testing.T) {
 		close(gone)
 	}))
 	defer server.Close()
-	_, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash")).Stream(t.Context(), testKey)
-	if e, ok := errors.AsType[*api.Error](err); !ok || e.UpstreamStatus != 503 {
+	_, err := exchangeWith(t, provider(server.URL), model(t, "gemini-2.5-flash"), streaming(ask)).Open(t.Context(), testKey)
+	if e, ok := clientError(err); !ok || e.UpstreamStatus != 503 {
 		t.Errorf("%v", err)
 	}
 	select {
@@ -173,8 +192,11 @@ func TestARefusedStreamTellsTheUpstream(t *testing.T) {
 
 func TestModelsAreReadPageByPage(t *testing.T) {
 	pages := map[string]string{
-		"": `{"models":[{"name":"models/gemini-2.5-flash","inputTokenLimit":1048576,"outputTokenLimit":65536,"supportedGenerationMethods":["generateContent","countTokens"]},
-			{"name":"models/gemini-embedding-001","supportedGenerationMethods":["embedContent"]},{"name":"models/gemini-2.5-pro-preview-tts","supportedGenerationMethods":["generateContent"]},{"name":"","supportedGenerationMethods":["generateContent"]}],"nextPageToken":"a&b="}`,
+		"": `{"models":[{"name":"models/gemini-2.5-flash","inputTokenLimit":1048576,"outputTokenLimit":65536,
+			"supportedGenerationMethods":["generateContent","countTokens"]},
+			{"name":"models/gemini-embedding-001","supportedGenerationMethods":["embedContent"]},
+			{"name":"models/gemini-2.5-pro-preview-tts","supportedGenerationMethods":["generateContent"]},
+			{"name":"","supportedGenerationMethods":["generateContent"]}],"nextPageToken":"a&b="}`,
 		"a&b=": `{"models":[{"name":"models/gemma-4-31b-it","supportedGenerationMethods":["generateContent"]}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -191,14 +213,14 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestAnEndlessListEnds(t *testing.T) {
+func TestAnEndlessListOfModelsEnds(t *testing.T) {
 	p, _ := serve(t, 200, `{"models":[{"name":"models/a","supportedGenerationMethods":["generateContent"]}],"nextPageToken":"again"}`)
-	if got, err := p.Models(t.Context(), testKey); err != nil || len(got) != mostPages {
+	if got, err := p.Models(t.Context(), testKey); err != nil || len(got) != maxPages {
 		t.Errorf("%d models, %v", len(got), err)
 	}
 }
 
-func TestAListThatIsNoneIsAnError(t *testing.T) {
+func TestAnInvalidListOfModelsIsAnError(t *testing.T) {
 	for status, body := range map[int]string{200: "<html>", 503: `{"error":{"code":503}}`} {
 		p, _ := serve(t, status, body)
 		if _, err := p.Models(t.Context(), testKey); err == nil {

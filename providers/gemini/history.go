@@ -1,13 +1,13 @@
 package gemini
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 	"modelgateway/providers/turns"
 )
 
@@ -15,14 +15,13 @@ func (t *translation) translateHistory() error {
 	if err := t.inspect(); err != nil {
 		return err
 	}
-	conversation, err := turns.Fold(t.req.Messages)
+	folded, err := turns.Fold(t.req)
 	if err != nil {
 		return err
 	}
-	t.lose(conversation.Ignored...)
-	t.instruct(conversation)
-	for i := range conversation.Turns {
-		turn := &conversation.Turns[i]
+	t.setInstructions(folded)
+	for i := range folded.Turns {
+		turn := &folded.Turns[i]
 		role, translate := roleUser, t.userParts
 		if turn.Assistant {
 			role, translate = roleModel, t.modelParts
@@ -31,10 +30,11 @@ func (t *translation) translateHistory() error {
 		if err != nil {
 			return err
 		}
-		t.say(role, parts)
+		t.addContent(role, parts)
 	}
 	if len(t.contents) == 0 {
-		return api.Invalid(api.CodeInvalidValue, "messages", "messages hold no content")
+		path := t.req.Path(llm.FieldMessages)
+		return api.Invalid(api.CodeInvalidValue, path, "%s hold no content", path)
 	}
 	if t.contents[0].Role == roleModel { // the user has to speak first
 		t.contents = slices.Insert(t.contents, 0, content{Role: roleUser, Parts: []part{{Text: "."}}})
@@ -42,23 +42,16 @@ func (t *translation) translateHistory() error {
 	return nil
 }
 
-// inspect refuses what cannot be translated, while it still has its place in
-// the request, and notes what gets lost of messages.
+// inspect refuses media that cannot be translated before the order of the
+// messages is looked at, and notes what of messages is left out.
 func (t *translation) inspect() error {
-	for i := range t.req.Messages {
-		m := &t.req.Messages[i]
-		if api.Given(m.CacheControl) {
-			t.lose("messages[].cache_control")
+	for i := range t.conversation.Messages {
+		m := &t.conversation.Messages[i]
+		if len(m.Cache) > 0 {
+			t.ignore(llm.FieldMessageCache)
 		}
-		for j := range m.Content.Parts {
-			if err := t.inspectPart(&m.Content.Parts[j]); err != nil {
-				err.Param = fmt.Sprintf("messages[%d].content[%d].%s", i, j, err.Param)
-				return err
-			}
-		}
-		for j := range m.Images {
-			if _, err := image(m.Images[j].ImageURL.URL); err != nil {
-				err.Param = fmt.Sprintf("messages[%d].images[%d].%s", i, j, err.Param)
+		for j := range m.Blocks {
+			if err := t.inspectBlock(&m.Blocks[j], m.Cache); err != nil {
 				return err
 			}
 		}
@@ -66,39 +59,48 @@ func (t *translation) inspect() error {
 	return nil
 }
 
-func (t *translation) inspectPart(p *api.ContentPart) *api.Error {
-	if api.Given(p.CacheControl) {
-		t.lose("messages[].content[].cache_control")
+// inspectBlock looks at a block. The cache mark of the whole message is that of
+// its last block as well.
+func (t *translation) inspectBlock(b *llm.Block, whole jsontext.Value) error {
+	if len(b.Cache) > 0 && (len(whole) == 0 || &b.Cache[0] != &whole[0]) {
+		t.ignore(llm.FieldPartCache)
 	}
-	if p.Type == "text" || p.Type == "refusal" {
-		return nil
+	switch b.Kind {
+	case llm.BlockMedia:
+		if b.Media.Detail != "" && b.Media.Detail != "auto" && !b.Media.Made {
+			t.ignore(llm.FieldImageDetail)
+		}
+		if b.Media.Name != "" {
+			t.ignore(llm.FieldFileName)
+		}
+		_, err := t.media(b)
+		return err
+	case llm.BlockResult:
+		for i := range b.Result.Content {
+			if err := t.inspectBlock(&b.Result.Content[i], whole); err != nil {
+				return err
+			}
+		}
 	}
-	if p.ImageURL != nil && p.ImageURL.Detail != "" && p.ImageURL.Detail != "auto" {
-		t.lose("messages[].content[].image_url.detail")
-	}
-	if p.File != nil && p.File.Filename != "" {
-		t.lose("messages[].content[].file.filename")
-	}
-	_, err := media(p)
-	return err
+	return nil
 }
 
-// instruct puts the instructions where the model looks for them.
-func (t *translation) instruct(c *turns.Conversation) {
+// setInstructions puts the instructions where the model looks for them.
+func (t *translation) setInstructions(c *turns.Conversation) {
 	parts := make([]part, 0, len(c.System))
 	for _, b := range c.System {
-		parts = append(parts, part{Text: b.Part.Text})
+		parts = append(parts, part{Text: b.Text})
 	}
 	if t.traits.NoSystem {
-		t.say(roleUser, parts)
+		t.addContent(roleUser, parts)
 	} else if len(parts) > 0 {
 		t.system = &content{Parts: parts}
 	}
 }
 
-// say adds parts to the conversation, in the last content where it is of the
-// same role.
-func (t *translation) say(role string, parts []part) {
+// addContent adds parts to the conversation, in the last content where it is of
+// the same role.
+func (t *translation) addContent(role string, parts []part) {
 	if len(parts) == 0 {
 		return // a turn that held nothing but another provider's reasoning
 	}
@@ -109,84 +111,80 @@ func (t *translation) say(role string, parts []part) {
 	t.contents = append(t.contents, content{Role: role, Parts: parts})
 }
 
-// userParts are the responses of a turn in one row, as Gemini counts them
-// against the calls, then their pictures, then what the user says.
+// userParts are the results of a turn in one row, as Gemini counts them against
+// the calls, then their images, then what the user says.
 func (t *translation) userParts(turn *turns.Turn) ([]part, error) {
-	var responses, pictures, said []part
-	for i := range turn.Blocks {
-		b := &turn.Blocks[i]
-		if b.Result != nil {
-			response, beside, err := t.response(b.Result)
+	var responses, media, rest []part
+	for _, b := range turn.Blocks {
+		if b.Kind == llm.BlockResult {
+			response, beside, err := t.response(b)
 			if err != nil {
 				return nil, err
 			}
-			responses, pictures = append(responses, response), append(pictures, beside...)
+			responses, media = append(responses, response), append(media, beside...)
 			continue
 		}
-		p, err := translated(b.Part)
+		p, err := t.part(b.Block)
 		if err != nil {
 			return nil, err
 		}
-		said = append(said, p)
+		rest = append(rest, p)
 	}
-	return append(append(responses, pictures...), said...), nil
+	return append(append(responses, media...), rest...), nil
 }
 
-func translated(p *api.ContentPart) (part, error) {
-	if p.Type == "text" {
-		return part{Text: p.Text}, nil
+// part translates a text, or a block of media that inspect has let pass.
+func (t *translation) part(b *llm.Block) (part, error) {
+	if b.Kind == llm.BlockMedia {
+		return t.media(b)
 	}
-	out, err := media(p)
-	if err != nil { // inspect has had it before
-		return part{}, err
-	}
-	return out, nil
+	return part{Text: b.Text}, nil
 }
 
-// response translates a result. Models whose calls have ids take pictures
-// inside it; for the others they stand beside.
-func (t *translation) response(r *turns.Result) (response part, beside []part, err error) {
-	var words []string
-	var pictures []part
-	for i := range r.Content {
-		p := &r.Content[i]
-		if p.Type == "text" {
-			words = append(words, p.Text)
+// response translates the result of a call. Models whose calls have ids take
+// media inside it; for the others they stand beside.
+func (t *translation) response(b turns.Block) (response part, beside []part, err error) {
+	var texts []string
+	var media []part
+	for i := range b.Result.Content {
+		c := &b.Result.Content[i]
+		if c.Kind != llm.BlockMedia {
+			texts = append(texts, c.Text)
 			continue
 		}
-		picture, err := translated(p)
+		p, err := t.media(c)
 		if err != nil {
 			return part{}, nil, err
 		}
-		pictures = append(pictures, picture)
+		media = append(media, p)
 	}
-	f := &functionResponse{ID: t.callID(r.ID), Name: r.Name, Response: result(strings.Join(words, "\n"))}
+	f := &functionResponse{ID: t.callID(b.Answers.ID), Name: b.Answers.Name, Response: result(strings.Join(texts, "\n"))}
 	if t.traits.CallIDs {
-		f.Parts, pictures = pictures, nil
+		f.Parts, media = media, nil
 	}
-	return part{FunctionResponse: f}, pictures, nil
+	return part{FunctionResponse: f}, media, nil
 }
 
-// result is a tool's words as the object that Gemini wants.
-func result(words string) jsontext.Value {
-	if raw := jsontext.Value(words); isObject(raw) && raw.IsValid() {
+// result is a tool's text as the object that Gemini wants.
+func result(text string) jsontext.Value {
+	if raw := jsontext.Value(text); isObject(raw) && raw.IsValid() {
 		return raw
 	}
 	var out object
-	out.add("output", quote(words))
+	out.add("output", quote(text))
 	return out.done()
 }
 
-// foreign are the beginnings of ids that are not Gemini's: OpenAI's and those
+// foreignIDs are the beginnings of ids that are not Gemini's: OpenAI's and those
 // the gateway makes where Gemini gives none, and Anthropic's.
-var foreign = []string{"call_", "toolu_", "srvtoolu_", "chatcmpl-tool-"}
+var foreignIDs = []string{"call_", "toolu_", "srvtoolu_", "chatcmpl-tool-"}
 
 // callID is the id of a call where it may be Gemini's own.
 func (t *translation) callID(id string) string {
 	if !t.traits.CallIDs {
 		return ""
 	}
-	for _, start := range foreign {
+	for _, start := range foreignIDs {
 		if strings.HasPrefix(id, start) {
 			return ""
 		}

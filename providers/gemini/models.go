@@ -11,20 +11,20 @@ import (
 	"modelgateway/providers"
 )
 
-// mostPages bounds a listing that never ends.
-const mostPages = 20
+// maxPages bounds a listing that never ends.
+const maxPages = 20
 
 // Models asks for the list, all of its pages.
 func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
 	var all []providers.Listed
 	query := "pageSize=1000"
-	for range mostPages {
+	for range maxPages {
 		page, err := p.models(ctx, key, query)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range page.Models {
-			if m.chats() {
+			if m.isChat() {
 				all = append(all, providers.Listed{ID: modelName(m.Name), Context: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit})
 			}
 		}
@@ -55,7 +55,7 @@ func (p *Provider) models(ctx context.Context, key, query string) (*modelPage, e
 	}
 	page := new(modelPage)
 	if err := json.Unmarshal(text, page, lenient); err != nil {
-		return nil, p.client.Nonsense(err)
+		return nil, p.client.Malformed(err)
 	}
 	return page, nil
 }
@@ -65,7 +65,7 @@ func (p *Provider) models(ctx context.Context, key, query string) (*modelPage, e
 // not tell them apart (seen 2026-08).
 var otherKinds = []string{"-tts", "lyria-", "computer-use", "deep-research", "antigravity"}
 
-func (m *listedModel) chats() bool {
+func (m *listedModel) isChat() bool {
 	if modelName(m.Name) == "" || !slices.Contains(m.Methods, "generateContent") {
 		return false
 	}

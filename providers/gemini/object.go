@@ -32,7 +32,7 @@ func (o object) done() jsontext.Value {
 func reopen(value []byte) object { return object(value[:len(value)-1]) }
 
 func quote(s string) []byte {
-	// Invalid UTF-8 is written as U+FFFD and reported; the door lets none in.
+	// Invalid UTF-8 is written as U+FFFD and reported; a decoded request has none.
 	out, _ := jsontext.AppendQuote(nil, s)
 	return out
 }

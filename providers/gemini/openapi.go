@@ -6,15 +6,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
 // References that are written out can double a schema at every step, so what
 // is read for one is bounded, in bytes, and so are the members of an object
 // that is put together from several.
 const (
-	mostRead    = 8 << 20
-	mostMembers = 1000
+	maxBytesRead = 8 << 20
+	maxMembers   = 1000
 )
 
 // openAPI converts JSON Schema to the subset of OpenAPI that older models take
@@ -22,16 +22,16 @@ const (
 // the rest is dropped; lossy says whether it meant something. An object without
 // properties has no form at all: it is nil, or a string inside another schema.
 func openAPI(schema jsontext.Value) (converted jsontext.Value, lossy bool) {
-	c := &converter{root: schema, left: mostRead}
+	c := &converter{root: schema, bytesLeft: maxBytesRead}
 	return c.convert(schema), c.lossy
 }
 
 type converter struct {
-	root  jsontext.Value
-	refs  []string // that are being written out
-	depth int      // of the schema at hand, 1 = the root
-	left  int      // bytes that may still be read
-	lossy bool
+	root      jsontext.Value
+	refs      []string // that are being written out
+	depth     int      // of the schema at hand, 1 = the root
+	bytesLeft int      // that may still be read
+	lossy     bool
 }
 
 // keywords is a schema whose references and allOf have been written out.
@@ -62,50 +62,50 @@ func (c *converter) write(k keywords) jsontext.Value {
 	options, null := c.options(k, types)
 	nullable = nullable || null || slices.ContainsFunc(elements(k.get("enum")), isNull)
 	if len(options) == 1 {
-		return c.only(k, options[0], nullable)
+		return c.writeOption(k, options[0], nullable)
 	}
 	var out object
 	switch {
 	case len(options) > 1:
-		out.add("anyOf", list(c.each(options)))
+		out.add("anyOf", list(c.convertAll(options)))
 	case types[0] == "object" && len(members(k.get("properties"))) == 0:
 		c.lossy = true
 		if c.depth == 1 {
 			return nil
 		}
 		out.add("type", quote("string"))
-		k = inWords(k)
+		k = asText(k)
 	default:
 		out.add("type", quote(types[0]))
-		c.typed(&out, k, types[0])
+		c.writeTyped(&out, k, types[0])
 	}
 	for _, name := range []string{"title", "description", "default", "example"} {
-		if v := k.get(name); api.Given(v) {
+		if v := k.get(name); llm.Given(v) {
 			out.add(name, v)
 		}
 	}
 	if nullable || k.get("nullable").Kind() == jsontext.KindTrue {
 		out.add("nullable", []byte("true"))
 	}
-	c.judge(k)
+	c.noteDropped(k)
 	return out.done()
 }
 
-// inWords describes an object that becomes a string: Gemini refuses objects
-// without properties, and whether they are left out or empty is all the same
-// to it ("properties: should be non-empty for OBJECT type").
-func inWords(k keywords) keywords {
-	words := "A JSON object, written as text."
-	if said := text(k.get("description")); said != "" {
-		words = said + "\n" + words
+// asText describes an object that becomes a string: Gemini refuses objects
+// whose properties are empty or left out ("properties: should be non-empty for
+// OBJECT type").
+func asText(k keywords) keywords {
+	description := "A JSON object, written as text."
+	if given := text(k.get("description")); given != "" {
+		description = given + "\n" + description
 	}
 	k = slices.DeleteFunc(slices.Clone(k), func(m member) bool { return m.name == "default" || m.name == "example" })
-	k.set("description", quote(words))
+	k.set("description", quote(description))
 	return k
 }
 
-// only writes a choice of one as that one, with what stands around it.
-func (c *converter) only(k keywords, option jsontext.Value, nullable bool) jsontext.Value {
+// writeOption writes a choice of one as that one, with what stands around it.
+func (c *converter) writeOption(k keywords, option jsontext.Value, nullable bool) jsontext.Value {
 	merged := c.flatten(option)
 	for _, m := range k {
 		if m.name != "anyOf" && m.name != "oneOf" {
@@ -118,7 +118,7 @@ func (c *converter) only(k keywords, option jsontext.Value, nullable bool) jsont
 	return c.write(merged)
 }
 
-func (c *converter) each(options []jsontext.Value) []jsontext.Value {
+func (c *converter) convertAll(options []jsontext.Value) []jsontext.Value {
 	converted := make([]jsontext.Value, len(options))
 	for i, o := range options {
 		converted[i] = c.convert(o)
@@ -126,8 +126,8 @@ func (c *converter) each(options []jsontext.Value) []jsontext.Value {
 	return converted
 }
 
-// known are the types of OpenAPI.
-var known = []string{"string", "number", "integer", "boolean", "array", "object"}
+// openAPITypes are the types of OpenAPI.
+var openAPITypes = []string{"string", "number", "integer", "boolean", "array", "object"}
 
 // types yields at least one type, guessed where the schema does not say, and
 // whether null is one besides.
@@ -140,7 +140,7 @@ func (c *converter) types(k keywords) (types []string, nullable bool) {
 		switch name := strings.ToLower(text(raw)); {
 		case name == "null":
 			nullable = true
-		case slices.Contains(known, name):
+		case slices.Contains(openAPITypes, name):
 			types = append(types, name)
 		default:
 			c.lossy = true
@@ -159,11 +159,11 @@ func (c *converter) types(k keywords) (types []string, nullable bool) {
 	case k.get("enum") == nil && (k.get("const").Kind() == jsontext.KindTrue || k.get("const").Kind() == jsontext.KindFalse):
 		return []string{"boolean"}, nullable
 	}
-	c.lossy = c.lossy || k.get("enum") == nil && k.get("const") == nil && !chooses(k) // it may be anything
+	c.lossy = c.lossy || k.get("enum") == nil && k.get("const") == nil && !hasOptions(k) // it may be anything
 	return []string{"string"}, nullable
 }
 
-func chooses(k keywords) bool { return k.get("anyOf") != nil || k.get("oneOf") != nil }
+func hasOptions(k keywords) bool { return k.get("anyOf") != nil || k.get("oneOf") != nil }
 
 func isNull(raw jsontext.Value) bool { return raw.Kind() == jsontext.KindNull }
 
@@ -176,7 +176,7 @@ func (c *converter) options(k keywords, types []string) (options []jsontext.Valu
 	} else if k.get("oneOf") != nil {
 		c.lossy = true
 	}
-	if len(all) > 0 && slices.ContainsFunc(k, func(m member) bool { return slices.Contains(typed, m.name) }) {
+	if len(all) > 0 && slices.ContainsFunc(k, func(m member) bool { return slices.Contains(typeKeywords, m.name) }) {
 		c.lossy = true // the choice only narrows what stands beside it
 		all = nil
 	}

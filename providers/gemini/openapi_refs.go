@@ -20,7 +20,7 @@ func (c *converter) convert(raw jsontext.Value) jsontext.Value {
 
 // flatten reads a schema, with what it refers to and all it combines.
 func (c *converter) flatten(raw jsontext.Value) keywords {
-	if !c.afford(len(raw)) || !isObject(raw) {
+	if !c.spendBytes(len(raw)) || !isObject(raw) {
 		c.lossy = true
 		return nil
 	}
@@ -39,16 +39,16 @@ func (c *converter) flatten(raw jsontext.Value) keywords {
 	return slices.DeleteFunc(k, func(m member) bool { return m.name == "$ref" || m.name == "allOf" })
 }
 
-// afford says whether another n bytes may be read.
-func (c *converter) afford(n int) bool {
+// spendBytes says whether another n bytes may be read, and counts them.
+func (c *converter) spendBytes(n int) bool {
 	const least = 64 // empty schemas cost something too
-	c.left -= n + least
-	return c.left >= 0
+	c.bytesLeft -= n + least
+	return c.bytesLeft >= 0
 }
 
 // merge adds to k what more says besides.
 func (c *converter) merge(k, more keywords) keywords {
-	if len(k)+len(more) > mostMembers {
+	if len(k)+len(more) > maxMembers {
 		c.lossy = true
 		return k
 	}
@@ -59,7 +59,7 @@ func (c *converter) merge(k, more keywords) keywords {
 			k.set(m.name, m.value)
 		case m.name == "properties":
 			k.set(m.name, c.union(have, m.value))
-		case m.name == "required" && c.afford(len(have)):
+		case m.name == "required" && c.spendBytes(len(have)):
 			k.set(m.name, list(append(elements(have), elements(m.value)...)))
 		case string(have) != string(m.value) && m.name != "description" && m.name != "title":
 			c.lossy = true
@@ -70,7 +70,7 @@ func (c *converter) merge(k, more keywords) keywords {
 
 func (c *converter) union(a, b jsontext.Value) jsontext.Value {
 	all, more := keywords(members(a)), keywords(members(b))
-	if !c.afford(len(a)) || len(all)+len(more) > mostMembers {
+	if !c.spendBytes(len(a)) || len(all)+len(more) > maxMembers {
 		c.lossy = true
 		return a
 	}
@@ -94,7 +94,7 @@ func (c *converter) resolve(ref string) jsontext.Value {
 	}
 	at := c.root
 	for token := range jsontext.Pointer(pointer).Tokens() {
-		if !c.afford(len(at)) {
+		if !c.spendBytes(len(at)) {
 			return nil
 		}
 		if i, err := strconv.Atoi(token); err == nil && at.Kind() == jsontext.KindBeginArray {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
 // formats are the only ones of each type that are taken.
@@ -21,15 +21,15 @@ var bounds = map[string][]string{
 	"object": {"minProperties", "maxProperties", "propertyOrdering"},
 }
 
-// typed writes the keywords that belong to a type.
-func (c *converter) typed(out *object, k keywords, name string) {
+// writeTyped writes the keywords that belong to a type.
+func (c *converter) writeTyped(out *object, k keywords, name string) {
 	if format := text(k.get("format")); slices.Contains(formats[name], format) {
 		out.add("format", quote(format))
 	} else if format != "" {
 		c.lossy = true
 	}
 	for _, bound := range bounds[name] {
-		if v := k.get(bound); api.Given(v) {
+		if v := k.get(bound); llm.Given(v) {
 			out.add(bound, v)
 		}
 	}
@@ -47,17 +47,17 @@ func (c *converter) typed(out *object, k keywords, name string) {
 
 func (c *converter) properties(out *object, k keywords) {
 	var converted object
-	open := map[string]bool{} // names that may still be required
+	remaining := map[string]bool{} // names that may still be required
 	for _, m := range members(k.get("properties")) {
 		converted.add(m.name, c.convert(m.value))
-		open[m.name] = true
+		remaining[m.name] = true
 	}
 	out.add("properties", converted.done())
 	var required []jsontext.Value
 	for _, raw := range elements(k.get("required")) {
-		if name := text(raw); open[name] { // others would be refused
+		if name := text(raw); remaining[name] { // others would be refused
 			required = append(required, raw)
-			open[name] = false
+			remaining[name] = false
 		}
 	}
 	if len(required) > 0 {
@@ -79,7 +79,7 @@ func (c *converter) items(k keywords) jsontext.Value {
 	case len(tuple) > 1: // the order cannot be said
 		c.lossy = true
 		var out object
-		out.add("anyOf", list(c.each(tuple)))
+		out.add("anyOf", list(c.convertAll(tuple)))
 		return out.done()
 	case isObject(items):
 		return c.convert(items)
@@ -107,24 +107,24 @@ func (c *converter) enum(out *object, k keywords) {
 	}
 }
 
-// typed are the keywords that are written together with their type.
-var typed = []string{
+// typeKeywords are the keywords that are written together with their type.
+var typeKeywords = []string{
 	"type", "format", "enum", "const", "items", "prefixItems", "properties", "required", "propertyOrdering",
 	"minItems", "maxItems", "minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern",
 }
 
-// silent are the keywords that are written elsewhere, or say nothing about
+// harmless are the keywords that are written elsewhere, or say nothing about
 // which values are right.
-var silent = []string{
+var harmless = []string{
 	"title", "description", "nullable", "default", "example", "anyOf", "oneOf",
 	"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "examples", "readOnly", "writeOnly", "deprecated",
 }
 
-// judge notes whether a keyword that is dropped would have meant something.
-func (c *converter) judge(k keywords) {
+// noteDropped notes whether a keyword that is dropped would have meant something.
+func (c *converter) noteDropped(k keywords) {
 	for _, m := range k {
 		closed := m.name == "additionalProperties" && !isObject(m.value) // as good as the default
-		if !closed && !slices.Contains(silent, m.name) && !slices.Contains(typed, m.name) {
+		if !closed && !slices.Contains(harmless, m.name) && !slices.Contains(typeKeywords, m.name) {
 			c.lossy = true
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
-	"modelgateway/providers/chunk"
+	"modelgateway/models/api/chat"
+	"modelgateway/providers/providertest"
 )
 
 // recording is the part of an entry of index.json that is compared here.
@@ -37,9 +38,9 @@ type recording struct {
 	} `json:"expect"`
 }
 
-// TestRecordings reads every recorded body as an answer, whatever method it
-// was recorded from: they come in all three forms.
-func TestRecordings(t *testing.T) {
+// TestRecordingsAreReadInAllThreeForms reads every recorded body as an
+// answer: they come in all three forms, each as an answer to either method.
+func TestRecordingsAreReadInAllThreeForms(t *testing.T) {
 	dir := os.Getenv("RECORDINGS")
 	if dir == "" {
 		t.Skip("RECORDINGS names no folder")
@@ -64,7 +65,7 @@ func TestRecordings(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer, err := collected(t, body)
-			// A botched call without a word is shown as an error, so that it is tried again.
+			// A malformed call without text is shown as an error, so that it is tried again.
 			if r.Expect.Error != nil || bytes.Contains(body, []byte("MALFORMED_FUNCTION_CALL")) {
 				if e := api.AsError(err); err == nil || e.Status != 502 {
 					t.Errorf("%+v, %v", answer, err)
@@ -82,7 +83,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-func collected(t *testing.T, body []byte) (*api.ChatCompletion, error) {
+func collected(t *testing.T, body []byte) (*chat.Completion, error) {
 	t.Helper()
 	x, err := prepare(t, "gemini-3-pro-preview", ask)
 	if err != nil {
@@ -92,10 +93,10 @@ func collected(t *testing.T, body []byte) (*api.ChatCompletion, error) {
 	if err != nil {
 		return nil, err
 	}
-	return chunk.Collect(s.run)
+	return providertest.Completion(x.call.Request, s.run)
 }
 
-func compare(t *testing.T, r recording, answer *api.ChatCompletion) {
+func compare(t *testing.T, r recording, answer *chat.Completion) {
 	t.Helper()
 	c, want := answer.Choices[0], r.Expect
 	content := ""
@@ -110,12 +111,14 @@ func compare(t *testing.T, r recording, answer *api.ChatCompletion) {
 	}
 	for i, call := range c.Message.ToolCalls {
 		var got, wanted any
-		if json.Unmarshal([]byte(call.Function.Arguments), &got) != nil || json.Unmarshal([]byte(want.Calls[i].Arguments), &wanted) != nil ||
+		if json.Unmarshal([]byte(call.Function.Arguments), &got) != nil || json.Unmarshal([]byte(want.Calls[i].Arguments),
+			&wanted) != nil ||
 			!reflect.DeepEqual(got, wanted) || call.Function.Name != want.Calls[i].Name || call.ID == "" {
 			t.Errorf("call %+v, want %+v", call, want.Calls[i])
 		}
 	}
-	if u := answer.Usage; want.Usage != nil && (u == nil || u.PromptTokens != want.Usage.Prompt || u.CompletionTokens != want.Usage.Completion || u.TotalTokens != want.Usage.Total) {
+	if u := answer.Usage; want.Usage != nil && (u == nil || u.PromptTokens != want.Usage.Prompt ||
+		u.CompletionTokens != want.Usage.Completion || u.TotalTokens != want.Usage.Total) {
 		t.Errorf("usage %+v, want %+v", u, want.Usage)
 	}
 }

@@ -4,104 +4,97 @@ import (
 	"math"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
 // The bounds of Gemini's generationConfig.
 const (
-	mostCandidates    = 8
-	mostStopSequences = 5
-	mostPenalty       = 1.99 // 2 itself is refused
+	maxCandidates    = 8
+	maxStopSequences = 5
+	maxPenalty       = 1.99 // 2 itself is refused
 )
 
 func (t *translation) translateLimits() error {
-	limit, other := t.req.MaxCompletionTokens, t.req.MaxTokens
-	if limit == nil {
-		limit = other
-	} else if other != nil && *other != *limit {
-		t.lose("max_tokens")
-	}
-	if limit != nil {
+	if limit := t.req.MaxOutput; limit != nil {
 		t.config.MaxOutputTokens = *limit
 	}
-	if n := t.req.N; n != nil && *n > mostCandidates {
-		return api.Invalid(api.CodeUnsupportedValue, "n", "this model gives at most %d answers at once, not %d", mostCandidates, *n)
-	} else if n != nil && *n > 1 {
-		t.config.CandidateCount = *n
+	if n := t.req.Choices; n > maxCandidates {
+		return t.invalid(llm.FieldChoices, api.CodeUnsupportedValue,
+			"this model gives at most %d answers at once, not %d", maxCandidates, n)
+	} else if n > 1 {
+		t.config.CandidateCount = n
 	}
-	return t.stop()
+	return t.translateStop()
 }
 
-func (t *translation) stop() error {
+func (t *translation) translateStop() error {
 	for _, s := range t.req.Stop {
 		if s != "" {
 			t.config.StopSequences = append(t.config.StopSequences, s)
 		}
 	}
 	kept := len(t.config.StopSequences)
-	if kept > mostStopSequences {
-		return api.Invalid(api.CodeUnsupportedValue, "stop", "this model takes at most %d stop sequences, not %d", mostStopSequences, kept)
+	if kept > maxStopSequences {
+		return t.invalid(llm.FieldStop, api.CodeUnsupportedValue,
+			"this model takes at most %d stop sequences, not %d", maxStopSequences, kept)
 	}
 	if kept < len(t.req.Stop) && len(t.req.Stop) > 1 { // a single empty one asks for nothing
-		t.lose("stop")
+		t.ignore(llm.FieldStop)
 	}
 	return nil
 }
 
 func (t *translation) translateSampling() error {
 	t.config.Temperature, t.config.TopP = t.req.Temperature, t.req.TopP
-	if most := t.traits.MaxTemperature; most > 0 && t.req.Temperature != nil && *t.req.Temperature > most {
-		t.config.Temperature = &most
-		t.lose("temperature")
+	if highest := t.traits.MaxTemperature; highest > 0 && t.req.Temperature != nil && *t.req.Temperature > highest {
+		t.config.Temperature = &highest
+		t.ignore(llm.FieldTemperature)
 	}
 	if k := t.req.TopK; k != nil {
 		t.config.TopK = *k
 		if *k == 0 { // everywhere else that means no limit, here it is refused
-			t.lose("top_k")
+			t.ignore(llm.FieldTopK)
 		}
 	}
 	// 0 is the default, and models without penalties refuse even that.
 	if p := t.req.PresencePenalty; p != nil {
-		t.config.PresencePenalty = min(*p, mostPenalty)
+		t.config.PresencePenalty = min(*p, maxPenalty)
 	}
 	if p := t.req.FrequencyPenalty; p != nil {
-		t.config.FrequencyPenalty = min(*p, mostPenalty)
+		t.config.FrequencyPenalty = min(*p, maxPenalty)
 	}
 	if t.req.Logprobs {
 		t.config.ResponseLogprobs, t.config.Logprobs = true, t.req.TopLogprobs
 	}
 	seed := t.req.Seed
 	if seed != nil && (*seed < math.MinInt32 || *seed > math.MaxInt32) {
-		return api.Invalid(api.CodeUnsupportedValue, "seed", "this model takes seeds of 32 bits only, not %d", *seed)
+		return t.invalid(llm.FieldSeed, api.CodeUnsupportedValue, "this model takes seeds of 32 bits only, not %d", *seed)
 	}
 	t.config.Seed = seed
 	return nil
 }
 
 func (t *translation) translateFormat() error {
-	format := t.req.ResponseFormat
-	if format == nil || format.Type == "text" {
+	format := t.conversation.Format
+	if format == nil {
 		return nil
 	}
 	t.config.ResponseMIMEType = "application/json"
-	if format.JSONSchema == nil {
-		return nil
+	if format.Description != "" {
+		t.ignore(llm.FieldFormatDescription)
 	}
-	if format.JSONSchema.Description != "" {
-		t.lose("response_format.json_schema.description")
-	}
-	schema := format.JSONSchema.Schema
 	switch {
-	case !isObject(schema):
+	case !isObject(format.Schema):
 	case t.traits.OpenAPISchemas:
-		converted, lossy := openAPI(schema)
+		converted, lossy := openAPI(format.Schema)
 		if lossy {
-			t.lose("response_format.json_schema.schema")
+			t.ignore(llm.FieldFormatSchema)
 		}
 		if converted != nil {
 			t.schema = member{"responseSchema", converted}
 		}
 	default:
-		t.schema = member{"responseJsonSchema", without(schema, "$schema")}
+		t.schema = member{"responseJsonSchema", without(format.Schema, "$schema")}
 	}
 	return nil
 }
@@ -113,7 +106,7 @@ func (t *translation) translateModalities() error {
 		case m == "image" && t.traits.Images:
 			t.config.ResponseModalities = []string{"TEXT", "IMAGE"} // some of these models refuse IMAGE alone
 		default:
-			return api.Invalid(api.CodeUnsupportedValue, "modalities", "this model does not answer with %q", m)
+			return t.invalid(llm.FieldModalities, api.CodeUnsupportedValue, "this model does not answer with %q", m)
 		}
 	}
 	return nil

@@ -8,77 +8,78 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/models/api"
+	"modelgateway/providers"
 )
 
-// noSignature is what Google documents for a function call whose signature is
+// skipSignature is what Google documents for a function call whose signature is
 // not known (https://ai.google.dev/gemini-api/docs/thought-signatures). Gemini
 // 3 and later refuse the call without any.
-const noSignature = "skip_thought_signature_validator"
+const skipSignature = "skip_thought_signature_validator"
 
-// sealed is a thought signature on its way through clients. Another model than
-// its own refuses it, and where it stood has to be known to put it back.
-type sealed struct {
-	model     string // that gave it; empty where nothing says so
-	picture   int    // the number of the picture it stands on within its message, or onText
-	signature string
+// signature is a thought signature as it travels through clients. Models other
+// than its own refuse it, and where it stood has to be known to put it back.
+type signature struct {
+	model string // that gave it; empty where that is not known
+	image int    // the number of the image it stands on within its message, or noImage
+	value string // Gemini's own
 }
 
-// onText is for signatures that stand on a text or a call.
-const onText = -1
+// noImage is for signatures that stand on a text or a call.
+const noImage = -1
 
-// bar parts a seal. Signatures are base64 and have none.
-const bar = "|"
+// separator stands between the parts of a signature's text. Gemini's own are
+// base64 and have none.
+const separator = "|"
 
-func (s sealed) String() string {
-	if s.picture == onText {
-		return s.model + bar + s.signature
+func (s signature) String() string {
+	if s.image == noImage {
+		return s.model + separator + s.value
 	}
-	return s.model + bar + strconv.Itoa(s.picture) + bar + s.signature
+	return s.model + separator + strconv.Itoa(s.image) + separator + s.value
 }
 
-// unseal reads what String wrote, or a bare signature: Google's own form, in
-// extra_content, has nothing else.
-func unseal(text string) sealed {
-	at := strings.LastIndex(text, bar)
+// parseSignature reads what String wrote, or Gemini's own value alone: that is
+// all that Google's form of it in chat, extra_content, has.
+func parseSignature(text string) signature {
+	at := strings.LastIndex(text, separator)
 	if at < 0 {
-		return sealed{picture: onText, signature: text}
+		return signature{image: noImage, value: text}
 	}
-	s := sealed{picture: onText, signature: text[at+len(bar):]}
+	s := signature{image: noImage, value: text[at+len(separator):]}
 	var number string
-	s.model, number, _ = strings.Cut(text[:at], bar)
+	s.model, number, _ = strings.Cut(text[:at], separator)
 	if n, err := strconv.Atoi(number); err == nil && n >= 0 {
-		s.picture = n
+		s.image = n
 	}
 	return s
 }
 
-// own is the signature where the model may take it; else it is empty.
-func (t *translation) own(s sealed) string {
-	if t.unsigned || !t.signs() || s.model != "" && s.model != t.model {
+// accepted is the value where the model may take it; else it is empty.
+func (t *translation) accepted(s signature) string {
+	if t.dropSignatures || !t.makesSignatures() || s.model != "" && s.model != t.model {
 		return ""
 	}
-	return s.signature
+	return s.value
 }
 
-// signs says whether the model makes signatures. One that never does would have
+// makesSignatures says whether the model does. One that never does would have
 // to take another model's for its own.
-func (t *translation) signs() bool { return len(t.traits.Thinking) > 0 || t.traits.Images }
+func (t *translation) makesSignatures() bool { return len(t.traits.Thinking) > 0 || t.traits.Images }
 
 // aboutSignatures finds the subject of a refusal. Google has no code for it:
 // "Corrupted thought signature.", "Image part is missing a thought_signature".
 var aboutSignatures = regexp.MustCompile(`(?i)thought.?signature`)
 
-// unsigned is the body to try when the upstream refuses the signatures in the
-// history, which another key made, say; nil when that is not what err is about
-// or nothing would change. It is made anew each time, as the exchange may be
-// sent by several at once.
-func (x *exchange) unsigned(err error) []byte {
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.UpstreamStatus != http.StatusBadRequest || !aboutSignatures.MatchString(e.Message) {
+// withoutSignatures is the body to try when the upstream refuses the signatures
+// in the history, which another key may have made; nil when that is not what err
+// is about or nothing would change. It is made anew each time, as several calls
+// may send the exchange at once.
+func (x *exchange) withoutSignatures(err error) []byte {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	if !ok || r.Status != http.StatusBadRequest || r.KeyRefused() || !aboutSignatures.MatchString(r.Message) {
 		return nil
 	}
-	t, err := translate(x.call, true)
+	t, err := translate(x.call, dropSignatures)
 	if err != nil {
 		return nil
 	}

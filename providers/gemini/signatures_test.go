@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,15 +11,13 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/providers"
-	"modelgateway/providers/chunk"
 )
 
-// suspicious is an upstream that takes no signature but the documented
+// strictUpstream is an upstream that takes no signature but the documented
 // stand-in, and keeps all bodies.
-type suspicious struct {
+type strictUpstream struct {
 	mu     sync.Mutex
 	bodies []string
 	says   string // when it refuses
@@ -28,7 +25,7 @@ type suspicious struct {
 	always bool   // refuses everything
 }
 
-func (u *suspicious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (u *strictUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		w.WriteHeader(http.StatusTeapot)
@@ -37,9 +34,9 @@ func (u *suspicious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
 	u.bodies = append(u.bodies, string(body))
 	u.mu.Unlock()
-	known := strings.Count(string(body), noSignature)
+	known := strings.Count(string(body), skipSignature)
 	if !u.always && strings.Count(string(body), `"thoughtSignature"`) == known {
-		_, _ = io.WriteString(w, eventsOf(said(`{"text":"fine"}`, stop)))
+		_, _ = io.WriteString(w, eventsOf(answerWith(`{"text":"fine"}`, stop)))
 		return
 	}
 	problem := fmt.Sprintf(`{"error":{"code":400,"message":%q,"status":"INVALID_ARGUMENT"}}`, u.says)
@@ -51,41 +48,32 @@ func (u *suspicious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, problem)
 }
 
-// eachWay sends an exchange whole and as a stream.
-func eachWay(t *testing.T, x providers.Exchange, judge func(*api.ChatCompletion, error)) {
+// eachWay sends a request for a whole answer and for a stream.
+func eachWay(t *testing.T, u *strictUpstream, m catalog.Model, body string, check func(*chat.Completion, error)) {
 	t.Helper()
-	judge(x.Complete(t.Context(), testKey))
-	s, err := x.Stream(t.Context(), testKey)
-	if err != nil {
-		judge(nil, err)
-		return
+	for _, body := range []string{body, streaming(body)} {
+		check(open(t, exchangeWithStrict(t, u, m, body)))
 	}
-	judge(chunk.Collect(s))
 }
 
 const signedHistory = `{"model":"m","messages":[{"role":"user","content":"q"},
-	{"role":"assistant","content":"t","reasoning_details":[{"type":"reasoning.encrypted","data":"foreign","format":"google-gemini-v1","index":0}],"tool_calls":[
-		{"id":"zi06h2mp","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"foreign"}}},
+	{"role":"assistant","content":"t",
+		"reasoning_details":[{"type":"reasoning.encrypted","data":"foreign","format":"google-gemini-v1","index":0}],
+		"tool_calls":[
+		{"id":"zi06h2mp","type":"function","function":{"name":"f","arguments":"{}"},
+			"extra_content":{"google":{"thought_signature":"foreign"}}},
 		{"id":"zi06h2mq","type":"function","function":{"name":"f","arguments":"{}"}}]},
 	{"role":"tool","tool_call_id":"zi06h2mp","content":"1"},{"role":"tool","tool_call_id":"zi06h2mq","content":"2"}]}`
 
-func suspect(t *testing.T, u *suspicious, m catalog.Model, body string) providers.Exchange {
+func exchangeWithStrict(t *testing.T, u *strictUpstream, m catalog.Model, body string) *exchange {
 	t.Helper()
 	server := httptest.NewServer(u)
 	t.Cleanup(server.Close)
-	req, err := api.DecodeChatRequest([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := provider(server.URL).Prepare(providers.Call{Request: req, Model: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return exchangeWith(t, provider(server.URL), m, body)
 }
 
 func TestRefusedSignaturesAreLeftOutOnce(t *testing.T) {
-	for name, u := range map[string]*suspicious{
+	for name, u := range map[string]*strictUpstream{
 		"corrupted":             {says: "Corrupted thought signature."},
 		"invalid":               {says: "Invalid Thought_Signature in contents[1]"},
 		"inside the stream":     {says: "thoughtSignature is not valid", early: true},
@@ -93,13 +81,12 @@ func TestRefusedSignaturesAreLeftOutOnce(t *testing.T) {
 		"about something other": {says: "Request contains an invalid argument."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := suspect(t, u, model(t, "gemini-3-pro-preview"), signedHistory)
 			tries := 2
 			if name == "about something other" {
 				tries = 1
 			}
-			eachWay(t, x, func(answer *api.ChatCompletion, err error) {
-				e, _ := errors.AsType[*api.Error](err)
+			eachWay(t, u, model(t, "gemini-3-pro-preview"), signedHistory, func(answer *chat.Completion, err error) {
+				e, _ := clientError(err)
 				switch {
 				case tries == 2 && !u.always && (err != nil || *answer.Choices[0].Message.Content != "fine"):
 					t.Errorf("%+v, %v", answer, err)
@@ -111,9 +98,11 @@ func TestRefusedSignaturesAreLeftOutOnce(t *testing.T) {
 				t.Fatalf("%d bodies: %s", len(u.bodies), u.bodies)
 			}
 			for i, body := range u.bodies {
-				parts := `{"text":"t","thoughtSignature":"foreign"},{"functionCall":{"id":"zi06h2mp","name":"f","args":{}},"thoughtSignature":"foreign"},{"functionCall":{"id":"zi06h2mq","name":"f","args":{}}}`
+				parts := `{"text":"t","thoughtSignature":"foreign"},{"functionCall":{"id":"zi06h2mp","name":"f","args":{}},` +
+					`"thoughtSignature":"foreign"},{"functionCall":{"id":"zi06h2mq","name":"f","args":{}}}`
 				if i%tries == 1 {
-					parts = `{"text":"t"},{"functionCall":{"id":"zi06h2mp","name":"f","args":{}},"thoughtSignature":"` + noSignature + `"},{"functionCall":{"id":"zi06h2mq","name":"f","args":{}}}`
+					parts = `{"text":"t"},{"functionCall":{"id":"zi06h2mp","name":"f","args":{}},"thoughtSignature":"` + skipSignature +
+						`"},{"functionCall":{"id":"zi06h2mq","name":"f","args":{}}}`
 				}
 				if !strings.Contains(body, parts) {
 					t.Errorf("body %d: want %s in %s", i, parts, body)
@@ -124,9 +113,9 @@ func TestRefusedSignaturesAreLeftOutOnce(t *testing.T) {
 }
 
 func TestNothingIsSentTwiceWhenNothingWouldChange(t *testing.T) {
-	u := &suspicious{says: "Function call is missing a thought_signature in functionCall parts.", always: true}
-	eachWay(t, suspect(t, u, model(t, "gemini-2.5-flash"), ask), func(_ *api.ChatCompletion, err error) {
-		if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 {
+	u := &strictUpstream{says: "Function call is missing a thought_signature in functionCall parts.", always: true}
+	eachWay(t, u, model(t, "gemini-2.5-flash"), ask, func(_ *chat.Completion, err error) {
+		if e, ok := clientError(err); !ok || e.Status != 400 {
 			t.Errorf("%v", err)
 		}
 	})
@@ -135,12 +124,12 @@ func TestNothingIsSentTwiceWhenNothingWouldChange(t *testing.T) {
 	}
 }
 
-func TestAnExchangeLeavesSignaturesOutForEachOfItsSenders(t *testing.T) {
-	x := suspect(t, &suspicious{says: "Corrupted thought signature."}, model(t, "gemini-3-pro-preview"), signedHistory)
+func TestSignaturesAreLeftOutForEachOfSeveralSenders(t *testing.T) {
+	x := exchangeWithStrict(t, &strictUpstream{says: "Corrupted thought signature."}, model(t, "gemini-3-pro-preview"), signedHistory)
 	var senders sync.WaitGroup
 	for range 8 {
 		senders.Go(func() {
-			if answer, err := x.Complete(t.Context(), testKey); err != nil || *answer.Choices[0].Message.Content != "fine" {
+			if answer, err := open(t, x); err != nil || *answer.Choices[0].Message.Content != "fine" {
 				t.Errorf("%+v, %v", answer, err)
 			}
 		})
@@ -148,26 +137,28 @@ func TestAnExchangeLeavesSignaturesOutForEachOfItsSenders(t *testing.T) {
 	senders.Wait()
 }
 
-const drawn = `{"model":"m","messages":[{"role":"user","content":"draw"},
-	{"role":"assistant","content":"here","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,BBBB"}}]},
+const imageHistory = `{"model":"m","messages":[{"role":"user","content":"draw"},
+	{"role":"assistant","content":"here","images":[
+		{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},
+		{"type":"image_url","image_url":{"url":"data:image/png;base64,BBBB"}}]},
 	{"role":"user","content":"redder"}]}`
 
-func TestMakersOfPicturesAreToldThatSignaturesAreMissing(t *testing.T) {
-	u := &suspicious{says: "Image part is missing a thought_signature in content position 2, part position 1.", always: true}
-	eachWay(t, suspect(t, u, model(t, "gemini-3-pro-image-preview"), drawn), func(_ *api.ChatCompletion, err error) {
+func TestImageModelsAreToldThatSignaturesAreMissing(t *testing.T) {
+	u := &strictUpstream{says: "Image part is missing a thought_signature in content position 2, part position 1.", always: true}
+	eachWay(t, u, model(t, "gemini-3-pro-image-preview"), imageHistory, func(_ *chat.Completion, err error) {
 		if err == nil {
 			t.Error("no error")
 		}
 	})
-	if len(u.bodies) != 4 || strings.Contains(u.bodies[0], "thoughtSignature") || strings.Count(u.bodies[1], noSignature) != 3 {
+	if len(u.bodies) != 4 || strings.Contains(u.bodies[0], "thoughtSignature") || strings.Count(u.bodies[1], skipSignature) != 3 {
 		t.Errorf("bodies %s", u.bodies)
 	}
 }
 
-// told is what a model said before, and what another request makes of it.
-func told(t *testing.T, from, parts, to string, keep func(*api.Answer)) ([]part, []string) {
+// nextTurn has a model answer, and returns what the next request sends of it.
+func nextTurn(t *testing.T, from, parts, to string, keep func(*chat.Answer)) ([]part, []string) {
 	t.Helper()
-	m := complete(t, from, ask, eventsOf(said(parts, stop))).Choices[0].Message
+	m := complete(t, from, ask, eventsOf(answerWith(parts, stop))).Choices[0].Message
 	keep(&m)
 	text, err := json.Marshal(&m)
 	if err != nil {
@@ -190,10 +181,10 @@ func told(t *testing.T, from, parts, to string, keep func(*api.Answer)) ([]part,
 	return sent.Contents[1].Parts, x.Ignored()
 }
 
-func everything(*api.Answer) {}
+func everything(*chat.Answer) {}
 
 // onlyOpenAI drops what the OpenAI API does not know.
-func onlyOpenAI(m *api.Answer) {
+func onlyOpenAI(m *chat.Answer) {
 	m.ReasoningDetails = nil
 	for i := range m.ToolCalls {
 		m.ToolCalls[i].ExtraContent = nil
@@ -202,10 +193,10 @@ func onlyOpenAI(m *api.Answer) {
 
 func TestSignaturesStayWithTheirModel(t *testing.T) {
 	const parts = `{"text":"t","thoughtSignature":"c2ln"},{"functionCall":{"name":"f","id":"zi06h2mp"},"thoughtSignature":"Y2FsbA=="}`
-	for name, keep := range map[string]func(*api.Answer){"everything": everything, "only OpenAI": onlyOpenAI} {
+	for name, keep := range map[string]func(*chat.Answer){"everything": everything, "only OpenAI": onlyOpenAI} {
 		for to, want := range map[string][2]string{
 			"gemini-3-pro-preview":   {"c2ln", "Y2FsbA=="},
-			"gemini-3-flash-preview": {"", noSignature},
+			"gemini-3-flash-preview": {"", skipSignature},
 			"gemini-2.5-flash":       {"", ""},
 			"gemini-2.0-flash":       {"", ""},
 		} {
@@ -214,7 +205,7 @@ func TestSignaturesStayWithTheirModel(t *testing.T) {
 				if name != "everything" {
 					want[0] = "" // that of the text has nothing else to travel in
 				}
-				got, ignored := told(t, "gemini-3-pro-preview", parts, to, keep)
+				got, ignored := nextTurn(t, "gemini-3-pro-preview", parts, to, keep)
 				if len(got) != 2 || got[0].ThoughtSignature != want[0] || got[1].ThoughtSignature != want[1] || len(ignored) > 0 {
 					t.Errorf("got %+v, ignored %v", got, ignored)
 				}
@@ -223,32 +214,34 @@ func TestSignaturesStayWithTheirModel(t *testing.T) {
 	}
 }
 
-func TestSignaturesOfPicturesComeBack(t *testing.T) {
-	const parts = `{"text":"a","thoughtSignature":"dGV4dA=="},{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"inlineData":{"mimeType":"image/png","data":"BBBB"},"thoughtSignature":"cGlj"}`
-	got, ignored := told(t, "gemini-3-pro-image-preview", parts, "gemini-3-pro-image-preview", everything)
+func TestSignaturesOfImagesComeBack(t *testing.T) {
+	const parts = `{"text":"a","thoughtSignature":"dGV4dA=="},{"inlineData":{"mimeType":"image/png","data":"AAAA"}},` +
+		`{"inlineData":{"mimeType":"image/png","data":"BBBB"},"thoughtSignature":"cGlj"}`
+	got, ignored := nextTurn(t, "gemini-3-pro-image-preview", parts, "gemini-3-pro-image-preview", everything)
 	if len(got) != 3 || got[0].ThoughtSignature != "dGV4dA==" || got[1].ThoughtSignature != "" || got[2].ThoughtSignature != "cGlj" ||
-		got[1].InlineData == nil || got[1].InlineData.Data != "AAAA" || got[2].InlineData == nil || got[2].InlineData.Data != "BBBB" || len(ignored) > 0 {
+		got[1].InlineData == nil || got[1].InlineData.Data != "AAAA" || got[2].InlineData == nil || got[2].InlineData.Data != "BBBB" ||
+		len(ignored) > 0 {
 		t.Errorf("got %+v, ignored %v", got, ignored)
 	}
 }
 
-func TestSealsCanBeRead(t *testing.T) {
-	for text, want := range map[string]sealed{
-		"c2ln":         {"", onText, "c2ln"},
-		"":             {"", onText, ""},
-		"m|c2ln":       {"m", onText, "c2ln"},
+func TestSignaturesAreReadAsTheyWereWritten(t *testing.T) {
+	for text, want := range map[string]signature{
+		"c2ln":         {"", noImage, "c2ln"},
+		"":             {"", noImage, ""},
+		"m|c2ln":       {"m", noImage, "c2ln"},
 		"m|0|c2ln":     {"m", 0, "c2ln"},
 		"m|12|c2ln":    {"m", 12, "c2ln"},
-		"m|-2|c2ln":    {"m", onText, "c2ln"},
-		"m|x|y|c2ln":   {"m", onText, "c2ln"},
+		"m|-2|c2ln":    {"m", noImage, "c2ln"},
+		"m|x|y|c2ln":   {"m", noImage, "c2ln"},
 		"models|1|a==": {"models", 1, "a=="},
 	} {
-		if got := unseal(text); got != want {
+		if got := parseSignature(text); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 	}
-	for _, want := range []sealed{{"m", onText, "a=="}, {"m", 0, "b"}, {"gemini-3", 7, "c"}} {
-		if got := unseal(want.String()); got != want {
+	for _, want := range []signature{{"m", noImage, "a=="}, {"m", 0, "b"}, {"gemini-3", 7, "c"}} {
+		if got := parseSignature(want.String()); got != want {
 			t.Errorf("%+v became %+v", want, got)
 		}
 	}

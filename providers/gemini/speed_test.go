@@ -3,10 +3,14 @@ package gemini
 import (
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
 )
 
-const textEvent = `data: {"candidates": [{"content": {"parts": [{"text": " the quick brown fox jumps over"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 46,"candidatesTokenCount": 22,"totalTokenCount": 135,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 46}],"thoughtsTokenCount": 67},"modelVersion": "gemini-3-flash-preview","responseId": "n1P6abvRFaKdz7IPkcuQ2Aw"}` + "\r\n\r\n"
+const textEvent = `data: {"candidates": [{"content": {"parts": [{"text": " the quick brown fox jumps over"}],"role": "model"},` +
+	`"index": 0}],"usageMetadata": {"promptTokenCount": 46,"candidatesTokenCount": 22,"totalTokenCount": 135,` +
+	`"promptTokensDetails": [{"modality": "TEXT","tokenCount": 46}],"thoughtsTokenCount": 67},"modelVersion": "gemini-3-flash-preview",` +
+	`"responseId": "n1P6abvRFaKdz7IPkcuQ2Aw"}` + "\r\n\r\n"
 
 // endless repeats an event for ever.
 type endless struct {
@@ -33,7 +37,7 @@ func BenchmarkTextChunk(b *testing.B) {
 	b.ReportAllocs()
 	n := 0
 	b.ResetTimer()
-	s.run(func(*api.ChatChunk, error) bool {
+	s.run(func(*llm.Event, error) bool {
 		n++
 		return n < b.N
 	})
@@ -41,7 +45,8 @@ func BenchmarkTextChunk(b *testing.B) {
 }
 
 func BenchmarkPrepare(b *testing.B) {
-	req, err := api.DecodeChatRequest([]byte(`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"temperature":1,"stream":true}`))
+	req, err := chat.Decode([]byte(`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],` +
+		`"temperature":1,"stream":true}`))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,9 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
-	"modelgateway/models/catalog"
-	"modelgateway/providers/chunk"
+	"modelgateway/models/llm"
 	"modelgateway/providers/upstream"
 )
 
@@ -20,18 +18,17 @@ type stream struct {
 	ctx    context.Context
 	client *upstream.Client
 	events *upstream.Events // nil for a whole answer
-	source *source
+	reader *reader
 	answer answer // the event at hand
 	ended  bool   // the body has ended where it may
 
-	head     chunk.Head
-	model    string // that was asked
-	function bool   // the client knows one function_call only
-	choices  []choice
-	blocked  feedback
-	usage    jsontext.Value // of the last event that had it
+	head    llm.Head
+	model   string // that was asked
+	choices []choice
+	blocked feedback
+	usage   jsontext.Value // of the last event that had it
 
-	out *chunk.Emitter
+	out *llm.Emitter
 }
 
 // choice is a candidate in the making.
@@ -39,41 +36,40 @@ type choice struct {
 	index   int
 	reason  string // Gemini's, once it has come
 	message string // Gemini's words on the reason
-	said    bool   // text or pictures have come
-	calls   int
-	details int // reasoning details sent so far
+	usable  bool   // a text, an image or a call has come
 
-	pictures int // sent so far
+	thoughts int // sent so far
+	images   int // sent so far
 }
 
 // start reads up to the first event that says something. Until then nothing
-// has been sent, and an error may still be met with another upstream.
+// has been sent, and another upstream may be tried after an error.
 func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
-	from, err := open(body)
+	r, err := newReader(body)
 	if err != nil {
 		return nil, x.provider.client.Broken(ctx, err)
 	}
-	return x.begin(ctx, from)
+	return x.read(ctx, r)
 }
 
-func (x *exchange) begin(ctx context.Context, from *source) (*stream, error) {
+func (x *exchange) read(ctx context.Context, r *reader) (*stream, error) {
 	s := &stream{
-		ctx: ctx, client: x.provider.client, source: from,
-		head:     chunk.Head{Created: x.provider.now().Unix()},
-		model:    modelName(x.call.Model.Upstream),
-		function: len(x.call.Request.Tools) == 0 && len(x.call.Request.Functions) > 0,
+		ctx: ctx, client: x.provider.client, reader: r,
+		head:  llm.Head{Created: x.provider.now().Unix()},
+		model: modelName(x.call.Model.Upstream),
 	}
+	s.head.Counter = s
 	for {
 		if err := s.next(); err != nil {
 			return nil, err
 		}
-		if s.ended || s.answer.speaks() {
+		if s.ended || s.answer.hasContent() {
 			break
 		}
-		s.note()
+		s.record()
 	}
 	if s.ended {
-		if err := s.fault(); err != nil {
+		if err := s.failure(); err != nil {
 			return nil, err
 		}
 	}
@@ -84,8 +80,8 @@ func (x *exchange) begin(ctx context.Context, from *source) (*stream, error) {
 	return s, nil
 }
 
-// speaks says whether the event holds anything for the client to see.
-func (a *answer) speaks() bool {
+// hasContent says whether the event holds anything for the client to see.
+func (a *answer) hasContent() bool {
 	for i := range a.Candidates {
 		if a.Candidates[i].LogprobsResult != nil {
 			return true
@@ -102,10 +98,10 @@ func (a *answer) speaks() bool {
 
 // next reads one event into s.answer, or sets s.ended.
 func (s *stream) next() error {
-	err := s.source.next(&s.answer)
+	err := s.reader.next(&s.answer)
 	switch {
 	case err == nil && s.answer.Error != nil:
-		return s.answer.Error.refusal(s.answer.Error.streamStatus()).Error(catalog.Gemini)
+		return s.client.Refused(s.answer.Error.refusal(s.answer.Error.streamStatus()))
 	case err == nil:
 		return nil
 	case errors.Is(err, io.EOF):
@@ -116,7 +112,7 @@ func (s *stream) next() error {
 	case err == io.ErrUnexpectedEOF:
 		return s.client.Truncated()
 	case malformed(err):
-		return s.client.Nonsense(err)
+		return s.client.Malformed(err)
 	default:
 		return s.client.Broken(s.ctx, err)
 	}
@@ -131,14 +127,15 @@ func malformed(err error) bool {
 	return ok || errors.Is(err, errNoAnswer)
 }
 
-func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
-	s.out = chunk.New(yield, s.head)
-	s.out.Chunk().Counter = s
+// run is the stream of the answer's events. It closes the body.
+func (s *stream) run(yield func(*llm.Event, error) bool) {
+	defer s.close()
+	s.out = llm.NewEmitter(yield, s.head)
 	if s.events != nil {
 		s.events.BeforeRead(s.out.Pause)
 	}
 	for !s.ended {
-		if !s.take() {
+		if !s.emit() {
 			return
 		}
 		if err := s.next(); err != nil {
@@ -146,11 +143,18 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 			return
 		}
 	}
-	if err := s.fault(); err != nil {
+	if err := s.failure(); err != nil {
 		s.out.Fail(err)
 		return
 	}
 	s.finish()
+}
+
+func (s *stream) close() {
+	s.reader.close()
+	if s.events != nil {
+		s.events.Close()
+	}
 }
 
 // identify keeps the first id and model that the upstream says.
@@ -163,8 +167,9 @@ func (s *stream) identify() {
 	}
 }
 
-// note keeps what matters only at the end.
-func (s *stream) note() {
+// record keeps what matters only at the end. Recording an event twice changes
+// nothing.
+func (s *stream) record() {
 	a := &s.answer
 	s.identify()
 	if len(a.UsageMetadata) > 0 {
@@ -174,16 +179,29 @@ func (s *stream) note() {
 		s.blocked = a.PromptFeedback
 	}
 	for i := range a.Candidates {
-		c := s.choice(a.Candidates[i].Index)
-		if reason := a.Candidates[i].FinishReason; reason != "" {
-			c.reason, c.message = reason, a.Candidates[i].FinishMessage
+		from := &a.Candidates[i]
+		c := s.choice(from.Index)
+		if from.FinishReason != "" {
+			c.reason, c.message = from.FinishReason, from.FinishMessage
 		}
+		c.usable = c.usable || from.usable()
 	}
 }
 
-// take emits what the event adds; it is false when the consumer has left.
-func (s *stream) take() bool {
-	s.note()
+// usable says whether the event holds anything of the answer itself.
+func (c *candidate) usable() bool {
+	for i := range c.Content.Parts {
+		p := &c.Content.Parts[i]
+		if p.FunctionCall != nil || !p.Thought && (p.Text != "" || p.InlineData != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// emit sends what the event adds; it is false when the consumer has left.
+func (s *stream) emit() bool {
+	s.record()
 	for i := range s.answer.Candidates {
 		if !s.candidate(&s.answer.Candidates[i]) {
 			return false

@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 )
 
-// dynamic is the budget of a model that decides for itself.
-const dynamic = -1
+// dynamicBudget lets the model decide for itself.
+const dynamicBudget = -1
 
 // The budgets Google's own OpenAI endpoint gives to the words of OpenAI, in
 // tokens.
@@ -21,77 +22,78 @@ const (
 // capitals.
 var levels = []string{"minimal", "low", "medium", "high"}
 
-// wish is how much the client wants the model to think.
-type wish struct {
-	field  string // that says so
+// thinkingRequest is how much the client wants the model to think.
+type thinkingRequest struct {
+	field  llm.Field // that says so
 	off    bool
 	effort string // one of OpenAI's words, or empty
 	budget int64  // tokens, 0 = not said
 }
 
 func (t *translation) translateThinking() error {
-	w, asked := t.wish()
-	if !asked {
+	r, given := t.thinkingRequest()
+	if !given {
 		return nil
 	}
 	switch {
 	case t.traits.Thinks(catalog.ThinkBudget):
-		t.thinkByBudget(w)
+		t.thinkByBudget(r)
 	case t.traits.Thinks(catalog.ThinkLevel):
-		t.thinkByLevel(w)
-	case !w.off:
-		t.lose(w.field)
+		t.thinkByLevel(r)
+	case !r.off:
+		t.ignore(r.field)
 	}
 	return nil
 }
 
-// wish reads the two fields; thinking is the more exact one.
-func (t *translation) wish() (wish, bool) {
-	effort, thinking := t.req.ReasoningEffort, t.req.Thinking
+// thinkingRequest reads the two fields; thinking is the more exact one. It is
+// false where the client gives neither.
+func (t *translation) thinkingRequest() (thinkingRequest, bool) {
+	effort, thinking := t.req.Effort, t.req.Thinking
 	if thinking == nil {
-		return wish{field: "reasoning_effort", off: effort == "none", effort: effort}, effort != ""
+		return thinkingRequest{field: llm.FieldEffort, off: effort == "none", effort: effort}, effort != ""
 	}
-	w := wish{field: "thinking", off: thinking.Type == "disabled"}
+	r := thinkingRequest{field: llm.FieldThinking, off: thinking.Type == "disabled"}
 	switch {
 	case thinking.Type == "enabled" && thinking.BudgetTokens > 0:
-		w.budget = thinking.BudgetTokens
-	case !w.off && effort != "none":
-		w.effort = effort
-		return w, true
+		r.budget = thinking.BudgetTokens
+	case !r.off && effort != "none":
+		r.effort = effort
+		return r, true
 	}
-	if effort != "" && w.off != (effort == "none") {
-		t.lose("reasoning_effort") // the two contradict each other
+	if effort != "" && r.off != (effort == "none") {
+		t.ignore(llm.FieldEffort) // the two contradict each other
 	}
-	return w, true
+	return r, true
 }
 
-func (t *translation) thinkByBudget(w wish) {
-	budget := w.tokens()
+func (t *translation) thinkByBudget(r thinkingRequest) {
+	budget := r.tokens()
 	clamped := max(budget, t.traits.BudgetMin)
-	if most := t.traits.BudgetMax; most > 0 {
-		clamped = min(clamped, most)
+	if highest := t.traits.BudgetMax; highest > 0 {
+		clamped = min(clamped, highest)
 	}
 	switch {
-	case budget == dynamic:
-		clamped = dynamic
-	case w.off && t.traits.ThinkingBy != catalog.ThinkAlways:
+	case budget == dynamicBudget:
+		clamped = dynamicBudget
+	case r.off && t.traits.ThinkingBy != catalog.ThinkAlways:
 		clamped = 0
-	case clamped != budget && (w.off || w.budget > 0):
-		t.lose(w.field)
+	case clamped != budget && (r.off || r.budget > 0):
+		t.ignore(r.field)
 	}
-	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: !w.off}
+	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: !r.off}
 }
 
-func (w wish) tokens() int64 {
+func (r thinkingRequest) tokens() int64 {
 	switch {
-	case w.off:
+	case r.off:
 		return 0
-	case w.budget > 0:
-		return w.budget
+	case r.budget > 0:
+		return r.budget
 	}
-	switch w.effort {
+	switch r.effort {
 	case "":
-		return dynamic
+		return dynamicBudget
 	case "minimal", "low":
 		return budgetLow
 	case "medium":
@@ -101,24 +103,24 @@ func (w wish) tokens() int64 {
 	}
 }
 
-func (t *translation) thinkByLevel(w wish) {
-	if w.off {
-		t.lose(w.field) // these models always think: the least is as near as it gets
+func (t *translation) thinkByLevel(r thinkingRequest) {
+	if r.off {
+		t.ignore(r.field) // these models always think: the least is as near as it gets
 	}
-	config := &thinkingConfig{IncludeThoughts: !w.off}
-	if level := w.level(); level >= 0 {
+	config := &thinkingConfig{IncludeThoughts: !r.off}
+	if level := r.level(); level >= 0 {
 		config.ThinkingLevel = t.nearest(level)
 	}
 	t.config.ThinkingConfig = config
 }
 
 // level is an index of levels, or -1 where the model shall decide.
-func (w wish) level() int {
-	tokens := w.tokens()
+func (r thinkingRequest) level() int {
+	tokens := r.tokens()
 	switch {
-	case w.off || w.effort == "minimal":
+	case r.off || r.effort == "minimal":
 		return 0
-	case tokens == dynamic:
+	case tokens == dynamicBudget:
 		return -1
 	case tokens <= budgetLow:
 		return 1

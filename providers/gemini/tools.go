@@ -1,11 +1,10 @@
 package gemini
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
 // The modes of functionCallingConfig. ANY and VALIDATED hold the model to the
@@ -19,49 +18,47 @@ const (
 
 func (t *translation) translateTools() error {
 	strict := false
-	for i := range t.req.Tools {
-		tool := &t.req.Tools[i]
-		if tool.Function == nil {
-			return api.Invalid(api.CodeUnsupportedValue, fmt.Sprintf("tools[%d].type", i),
+	tools := t.conversation.Tools
+	for i := range tools {
+		tool := &tools[i]
+		if tool.Kind != llm.ToolFunction {
+			return api.Invalid(api.CodeUnsupportedValue, t.req.Source.Path(llm.FieldToolType, tool.At),
 				"this model knows no tools of type %q", tool.Type)
 		}
-		if api.Given(tool.CacheControl) {
-			t.lose("tools[].cache_control")
+		if len(tool.Cache) > 0 {
+			t.ignore(llm.FieldToolCache)
 		}
-		strict = strict || tool.Function.Strict != nil && *tool.Function.Strict
-		t.declare(tool.Function, "tools[].function.parameters")
+		strict = strict || tool.Strict != nil && *tool.Strict
+		t.declare(tool)
 	}
-	for i := range t.req.Functions {
-		t.declare(&t.req.Functions[i], "functions[].parameters")
+	if p := t.req.ParallelCalls; p != nil && !*p && len(tools) > 0 {
+		t.ignore(llm.FieldParallelCalls)
 	}
-	if p := t.req.ParallelToolCalls; p != nil && !*p && len(t.declarations) > 0 {
-		t.lose("parallel_tool_calls")
-	}
-	if err := t.choose(); err != nil {
+	if err := t.translateChoice(); err != nil {
 		return err
 	}
 	if strict && (t.calling == nil || t.calling.Mode == modeAuto) {
-		t.lose("tools[].function.strict")
+		t.ignore(llm.FieldToolStrict)
 	}
 	return nil
 }
 
 func isObject(raw jsontext.Value) bool { return raw.Kind() == jsontext.KindBeginObject }
 
-// declare writes a function. One without parameters gets none at all: older
+// declare writes a function. One without parameters has no schema at all: older
 // models refuse an object without properties.
-func (t *translation) declare(f *api.Function, field string) {
+func (t *translation) declare(f *llm.Tool) {
 	var out object
 	out.add("name", quote(f.Name))
 	if f.Description != "" {
 		out.add("description", quote(f.Description))
 	}
 	switch {
-	case !isObject(f.Parameters) || !takesAnything(f.Parameters):
+	case !isObject(f.Parameters) || !hasParameters(f.Parameters):
 	case t.traits.OpenAPISchemas:
 		converted, lossy := openAPI(f.Parameters)
 		if lossy {
-			t.lose(field)
+			t.ignore(llm.FieldToolParameters)
 		}
 		if converted != nil {
 			out.add("parameters", converted)
@@ -72,8 +69,8 @@ func (t *translation) declare(f *api.Function, field string) {
 	t.declarations = append(t.declarations, out.done())
 }
 
-// takesAnything says whether a schema of parameters leaves room for one.
-func takesAnything(schema jsontext.Value) bool {
+// hasParameters says whether a schema of parameters allows any.
+func hasParameters(schema jsontext.Value) bool {
 	for _, m := range members(schema) {
 		switch m.name {
 		case "properties", "patternProperties":
@@ -91,43 +88,38 @@ func takesAnything(schema jsontext.Value) bool {
 	return false
 }
 
-// choose translates tool_choice, or the older function_call.
-func (t *translation) choose() error {
-	choice, field := t.req.ToolChoice, "tool_choice"
-	if choice == nil {
-		choice, field = t.req.FunctionCall, "function_call"
-	} else if t.req.FunctionCall != nil {
-		t.lose("function_call")
-	}
+// translateChoice says which functions may or must be called.
+func (t *translation) translateChoice() error {
+	choice := t.conversation.Choice
 	if choice == nil {
 		return nil
 	}
-	mode, allowed := "", choice.Allowed
+	mode, allowed := modeAuto, choice.Allowed
 	switch choice.Mode {
-	case "none":
+	case llm.ChooseAuto:
+	case llm.ChooseNone:
 		mode = modeNone
-	case "auto":
-		mode = modeAuto
-	case "required":
+	case llm.ChooseRequired:
 		mode = modeAny
-	case "named":
+	case llm.ChooseNamed:
 		mode, allowed = modeAny, []string{choice.Name}
-	case "allowed":
+	case llm.ChooseAllowed:
 		mode = modeValidated
 		if choice.Require {
 			mode = modeAny
 		}
 	default:
-		return api.Invalid(api.CodeUnsupportedValue, field, "this model knows no tool choice of type %q", choice.Mode)
+		return t.invalid(llm.FieldToolChoice, api.CodeUnsupportedValue, "this model knows no tool choice of type %q", "custom")
 	}
-	return t.call(mode, allowed, choice, field)
+	return t.setCalling(mode, allowed, choice.Mode)
 }
 
-func (t *translation) call(mode string, allowed []string, choice *api.ToolChoice, field string) error {
-	nothing := len(t.declarations) == 0 || choice.Mode == "allowed" && len(allowed) == 0
+func (t *translation) setCalling(mode string, allowed []string, choice llm.ChoiceMode) error {
+	nothing := len(t.declarations) == 0 || choice == llm.ChooseAllowed && len(allowed) == 0
 	switch {
 	case nothing && mode == modeAny:
-		return api.Invalid(api.CodeInvalidValue, field, "%s wants a function to be called, and there is none", field)
+		return t.invalid(llm.FieldToolChoice, api.CodeInvalidValue,
+			"%s wants a function to be called, and there is none", t.req.Path(llm.FieldToolChoice))
 	case len(t.declarations) == 0:
 		return nil
 	case nothing:

@@ -6,15 +6,17 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
 // translation is a request in the making.
 type translation struct {
-	req      *api.ChatRequest
-	traits   catalog.Traits
-	model    string // as the upstream knows it
-	unsigned bool
+	req            *llm.Request
+	conversation   *llm.Conversation
+	traits         catalog.Traits
+	model          string // as the upstream knows it
+	dropSignatures bool
 
 	system       *content
 	contents     []content
@@ -24,15 +26,24 @@ type translation struct {
 	schema       member // of the answer, in config
 	tier         string
 
-	lost []string // fields that could not be honoured, in the client's words
+	ignored []llm.Field // that could not be honoured
 }
 
-// translate reads the whole request. When unsigned, no signature of the history
-// is sent back.
-func translate(call providers.Call, unsigned bool) (*translation, error) {
+// What translate does with the signatures of the history.
+const (
+	keepSignatures = false
+	dropSignatures = true
+)
+
+// translate reads the whole request.
+func translate(call providers.Call, dropSignatures bool) (*translation, error) {
+	conversation, err := call.Request.Source.Conversation()
+	if err != nil {
+		return nil, err
+	}
 	t := &translation{
-		req: call.Request, traits: call.Model.Traits,
-		model: modelName(call.Model.Upstream), unsigned: unsigned,
+		req: call.Request, conversation: conversation, traits: call.Model.Traits,
+		model: modelName(call.Model.Upstream), dropSignatures: dropSignatures,
 	}
 	for _, step := range []func() error{
 		t.translateLimits, t.translateSampling, t.translateFormat, t.translateModalities,
@@ -45,21 +56,62 @@ func translate(call providers.Call, unsigned bool) (*translation, error) {
 	return t, nil
 }
 
-func (t *translation) lose(names ...string) { t.lost = append(t.lost, names...) }
+// ignore notes a field that is left out.
+func (t *translation) ignore(f llm.Field) { t.ignored = append(t.ignored, f) }
 
-// translateRest is for fields that are neither of the above nor simply named.
+// invalid is the error for a field of which there is one in a request.
+func (t *translation) invalid(f llm.Field, code, format string, args ...any) error {
+	return api.Invalid(code, t.req.Path(f), format, args...)
+}
+
+// translateRest is for fields that are none of the above, most of which Gemini
+// does not have.
 func (t *translation) translateRest() error {
-	if raw := t.req.WebSearchOptions; len(raw) > 0 && raw.Kind() != jsontext.KindNull {
-		return api.Invalid(api.CodeUnsupportedValue, "web_search_options", "this model does not take web_search_options")
+	r := t.req
+	if r.WebSearch != nil {
+		return t.invalid(llm.FieldWebSearch, api.CodeUnsupportedValue, "this model does not take %s", r.Path(llm.FieldWebSearch))
 	}
-	switch t.req.ServiceTier {
+	switch r.ServiceTier {
 	case "flex", "priority":
-		t.tier = t.req.ServiceTier
+		t.tier = r.ServiceTier
 	case "", "auto", "default":
 	default:
-		t.lose("service_tier")
+		t.ignore(llm.FieldServiceTier)
+	}
+	for _, unknown := range []struct {
+		field llm.Field
+		given bool
+	}{
+		{llm.FieldUser, r.User != ""},
+		{llm.FieldSafetyIdentifier, r.SafetyIdentifier != ""},
+		{llm.FieldMetadata, len(r.Metadata) > 0},
+		{llm.FieldLogitBias, asks(r.LogitBias, `{}`)},
+		{llm.FieldAudio, asks(r.Audio, "")},
+		{llm.FieldCache, asks(r.Cache, "")},
+	} {
+		if unknown.given {
+			t.ignore(unknown.field)
+		}
 	}
 	return nil
+}
+
+// asks says whether the value of an optional member asks for anything. idle is
+// a value that does not, beside those that never do: an empty object switches
+// some things on.
+func asks(value jsontext.Value, idle string) bool {
+	if !llm.Given(value) {
+		return false
+	}
+	short := value.Clone()
+	if err := short.Compact(); err != nil {
+		return true
+	}
+	switch string(short) {
+	case `""`, `[]`, idle:
+		return false
+	}
+	return true
 }
 
 // body writes the request.

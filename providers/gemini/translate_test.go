@@ -16,7 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
@@ -45,7 +47,7 @@ func model(t testing.TB, id string) catalog.Model {
 const testKey = "secret"
 
 func provider(url string) *Provider {
-	return New(Options{
+	return New(providers.Options{
 		BaseURL: url, HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
 		Now: func() time.Time { return time.Unix(1760000000, 0) },
 	})
@@ -53,9 +55,9 @@ func provider(url string) *Provider {
 
 func prepare(t testing.TB, id, body string) (*exchange, error) {
 	t.Helper()
-	req, err := api.DecodeChatRequest([]byte(body))
+	req, err := chat.Decode([]byte(body))
 	if err != nil {
-		t.Fatalf("the door refuses %s: %v", body, err)
+		t.Fatalf("the request is not valid: %s: %v", body, err)
 	}
 	x, err := provider("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: model(t, id)})
 	if err != nil {
@@ -122,7 +124,8 @@ func save(t *testing.T, file string, g golden) {
 func TestSchemasKeepTheirBytes(t *testing.T) {
 	const schema = `{ "type" : "object",
 		"z": "\u00e9\/<>&", "required":["a"], "properties": {"a": {"type":"number", "maximum": 12345678901234567890.000}} }`
-	body := `{"model":"m","messages":[{"role":"user","content":"q"}],"tools":[{"type":"function","function":{"name":"f","parameters":` + schema + `}}],
+	body := `{"model":"m","messages":[{"role":"user","content":"q"}],
+		"tools":[{"type":"function","function":{"name":"f","parameters":` + schema + `}}],
 		"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":` + schema + `}}}`
 	x, err := prepare(t, "gemini-2.5-flash", body)
 	if err != nil {
@@ -135,7 +138,7 @@ func TestSchemasKeepTheirBytes(t *testing.T) {
 	}
 }
 
-func TestTheSchemaOfTheSchemaIsAllThatIsLeftOut(t *testing.T) {
+func TestOnlyTheSchemaMemberIsLeftOut(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"$schema":"x"}`:                                `{}`,
 		`{ "$schema" : "x" , "a": 1 }`:                   `{ "a": 1 }`,
@@ -151,40 +154,56 @@ func TestTheSchemaOfTheSchemaIsAllThatIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeTranslatedIsRefused(t *testing.T) {
+func TestUntranslatableFieldsAreRefused(t *testing.T) {
 	with := func(members string) string {
 		return `{"model":"m","messages":[{"role":"user","content":"q"}],` + members + `}`
 	}
-	said := func(parts string) string {
-		return `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"q"},` + parts + `]}]}`
+	userSays := func(parts string) string {
+		return `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"q"},` + parts +
+			`]}]}`
 	}
 	for name, tt := range map[string]struct{ body, param string }{
-		"nine answers":              {with(`"n":9`), "n"},
-		"six stop sequences":        {with(`"stop":["1","2","3","4","5","6"]`), "stop"},
-		"a seed of 33 bits":         {with(`"seed":2147483648`), "seed"},
-		"a seed below":              {with(`"seed":-2147483649`), "seed"},
-		"sound out":                 {with(`"modalities":["text","audio"],"audio":{"voice":"v","format":"wav"}`), "modalities"},
-		"pictures out of a writer":  {with(`"modalities":["image"]`), "modalities"},
-		"web search":                {with(`"web_search_options":{}`), "web_search_options"},
-		"a custom tool":             {with(`"tools":[{"type":"function","function":{"name":"f"}},{"type":"custom","custom":{"name":"c"}}]`), "tools[1].type"},
-		"a custom tool choice":      {with(`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"custom","custom":{"name":"c"}}`), "tool_choice"},
-		"a call without tools":      {with(`"tool_choice":"required"`), "tool_choice"},
-		"a call of nothing allowed": {with(`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[]}}`), "tool_choice"},
-		"a plain http picture":      {said(`{"type":"image_url","image_url":{"url":"http://example.com/a.png"}}`), "messages[1].content[1].image_url.url"},
-		"an uploaded file":          {said(`{"type":"file","file":{"file_id":"file-1"}}`), "messages[1].content[1].file.file_id"},
-		"a file of no known kind":   {said(`{"type":"file","file":{"file_data":"AAAA","filename":"a.xyz"}}`), "messages[1].content[1].file.file_data"},
-		"a data URL without data":   {said(`{"type":"image_url","image_url":{"url":"data:image/png;base64"}}`), "messages[1].content[1].image_url.url"},
-		"an empty data URL":         {said(`{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}`), "messages[1].content[1].image_url.url"},
-		"a data URL of no kind":     {said(`{"type":"image_url","image_url":{"url":"data:;base64,AAAA"}}`), "messages[1].content[1].image_url.url"},
-		"a picture of its own by http": {`{"model":"m","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"type":"image_url","image_url":{"url":"http://x/a.png"}}]}]}`,
+		"nine answers":                {with(`"n":9`), "n"},
+		"a seed of 33 bits":           {with(`"seed":2147483648`), "seed"},
+		"a seed below":                {with(`"seed":-2147483649`), "seed"},
+		"sound out":                   {with(`"modalities":["text","audio"],"audio":{"voice":"v","format":"wav"}`), "modalities"},
+		"images from a model of text": {with(`"modalities":["image"]`), "modalities"},
+		"web search":                  {with(`"web_search_options":{}`), "web_search_options"},
+		"a custom tool": {with(`"tools":[{"type":"function","function":{"name":"f"}},` +
+			`{"type":"custom","custom":{"name":"c"}}]`), "tools[1].type"},
+		"a custom tool choice": {with(`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"custom",` +
+			`"custom":{"name":"c"}}`), "tool_choice"},
+		"a call without tools": {with(`"tool_choice":"required"`), "tool_choice"},
+		"a call of nothing allowed": {with(`"tools":[{"type":"function","function":{"name":"f"}}],` +
+			`"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[]}}`), "tool_choice"},
+		"a plain http image": {userSays(`{"type":"image_url","image_url":{"url":"http://example.com/a.png"}}`),
+			"messages[1].content[1].image_url.url"},
+		"an uploaded file": {userSays(`{"type":"file","file":{"file_id":"file-1"}}`), "messages[1].content[1].file.file_id"},
+		"a file of no known kind": {userSays(`{"type":"file","file":{"file_data":"AAAA","filename":"a.xyz"}}`),
+			"messages[1].content[1].file.file_data"},
+		"a data URL without data": {userSays(`{"type":"image_url","image_url":{"url":"data:image/png;base64"}}`),
+			"messages[1].content[1].image_url.url"},
+		"an empty data URL": {userSays(`{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}`),
+			"messages[1].content[1].image_url.url"},
+		"a data URL of no kind": {userSays(`{"type":"image_url","image_url":{"url":"data:;base64,AAAA"}}`),
+			"messages[1].content[1].image_url.url"},
+		"an earlier image of the model by http": {`{"model":"m","messages":[{"role":"user","content":"q"},` +
+			`{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},` +
+			`{"type":"image_url","image_url":{"url":"http://x/a.png"}}]}]}`,
 			"messages[1].images[1].image_url.url"},
-		"a data URL badly escaped": {said(`{"type":"image_url","image_url":{"url":"data:image/png,%zz"}}`), "messages[1].content[1].image_url.url"},
-		"no content at all":        {`{"model":"m","messages":[{"role":"user","content":""}]}`, "messages"},
-		"nothing but foreign reasoning": {`{"model":"m","messages":[{"role":"assistant","reasoning_details":[{"type":"reasoning.text","text":"t","format":"anthropic-claude-v1"}]}]}`,
+		"a data URL badly escaped": {userSays(`{"type":"image_url","image_url":{"url":"data:image/png,%zz"}}`),
+			"messages[1].content[1].image_url.url"},
+		"no content at all": {`{"model":"m","messages":[{"role":"user","content":""}]}`, "messages"},
+		"nothing but foreign reasoning": {`{"model":"m","messages":[{"role":"assistant","reasoning_details":[{"type":"reasoning.text",` +
+			`"text":"t","format":"anthropic-claude-v1"}]}]}`,
 			"messages"},
-		"a result without its call":     {`{"model":"m","messages":[{"role":"tool","tool_call_id":"a","content":"x"}]}`, "messages[0].tool_call_id"},
-		"a custom call in the history":  {`{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"c","input":"i"}}]},{"role":"tool","tool_call_id":"a","content":"x"}]}`, "messages[0].tool_calls[0].type"},
-		"a picture of http in a result": {`{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"image_url","image_url":{"url":"http://x/a.png"}}]}]}`, "messages[1].content[0].image_url.url"},
+		"a result without its call": {`{"model":"m","messages":[{"role":"tool","tool_call_id":"a","content":"x"}]}`,
+			"messages[0].tool_call_id"},
+		"a custom call in the history": {`{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"custom",` +
+			`"custom":{"name":"c","input":"i"}}]},{"role":"tool","tool_call_id":"a","content":"x"}]}`, "messages[0].tool_calls[0].type"},
+		"an image of http in a result": {`{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function",` +
+			`"function":{"name":"f","arguments":""}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"image_url",` +
+			`"image_url":{"url":"http://x/a.png"}}]}]}`, "messages[1].content[0].image_url.url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := prepare(t, "gemini-2.5-flash", tt.body)
@@ -196,7 +215,21 @@ func TestWhatCannotBeTranslatedIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNestedTooDeepIsRefused(t *testing.T) {
+// The chat dialect lets no more than four through, others may.
+func TestSixStopSequencesAreRefused(t *testing.T) {
+	req, err := chat.Decode([]byte(ask))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Stop = []string{"1", "2", "3", "4", "5", "6"}
+	_, err = provider("http://127.0.0.1:1").Prepare(callOf(req, model(t, "gemini-2.5-flash")))
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != 400 || e.Type != api.TypeInvalidRequest || e.Param != "stop" || e.Message == "" {
+		t.Errorf("got %+v, %v; want a 400 for stop", e, err)
+	}
+}
+
+func TestMessagesNestedTooDeepAreRefused(t *testing.T) {
 	const deep = 9998
 	nested := strings.Repeat(`{\"a\":`, deep) + "1" + strings.Repeat("}", deep)
 	for name, texts := range map[string][2]string{"arguments": {nested, "r"}, "a result": {"{}", nested}} {
@@ -212,7 +245,7 @@ func TestWhatIsNestedTooDeepIsRefused(t *testing.T) {
 	}
 }
 
-func TestARequestCanBeTranslatedAgain(t *testing.T) {
+func TestTranslatingDoesNotChangeTheRequest(t *testing.T) {
 	text, err := os.ReadFile("testdata/golden/signatures_by_reasoning_details.json")
 	if err != nil {
 		t.Fatal(err)
@@ -221,13 +254,13 @@ func TestARequestCanBeTranslatedAgain(t *testing.T) {
 	if err := json.Unmarshal(text, &g); err != nil {
 		t.Fatal(err)
 	}
-	req, err := api.DecodeChatRequest(g.Request)
+	req, err := chat.Decode(g.Request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bodies []string
 	for range 2 {
-		tr, err := translate(providers.Call{Request: req, Model: model(t, g.Model)}, false)
+		tr, err := translate(providers.Call{Request: req, Model: model(t, g.Model)}, keepSignatures)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,12 +270,36 @@ func TestARequestCanBeTranslatedAgain(t *testing.T) {
 		}
 		bodies = append(bodies, string(body))
 	}
-	again, err := api.DecodeChatRequest(g.Request)
+	again, err := chat.Decode(g.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = again.Source.Conversation()
 	if err != nil || bodies[0] != bodies[1] || !reflect.DeepEqual(req, again) {
 		t.Errorf("translating changes the request: %v\n%s\n%s", err, bodies[0], bodies[1])
 	}
 }
 
-func callOf(req *api.ChatRequest, m catalog.Model) providers.Call {
+func callOf(req *llm.Request, m catalog.Model) providers.Call {
 	return providers.Call{Request: req, Model: m}
+}
+
+func TestCacheMarksAreNamedWhereTheyStand(t *testing.T) {
+	const mark, message, part = `"cache_control":{"type":"ephemeral"}`, "messages[].cache_control", "messages[].content[].cache_control"
+	for _, tt := range []struct {
+		message string
+		want    []string
+	}{
+		{`{"role":"user","content":"q",` + mark + `}`, []string{message}},
+		{`{"role":"user","content":[{"type":"text","text":"q"}],` + mark + `}`, []string{message}},
+		{`{"role":"user","content":[{"type":"text","text":"q",` + mark + `}]}`, []string{part}},
+		{`{"role":"user","content":[{"type":"text","text":"q",` + mark + `}],` + mark + `}`, []string{message, part}},
+		{`{"role":"user","content":[{"type":"text","text":"q",` + mark + `},{"type":"text","text":"r"}],` + mark + `}`, []string{message,
+			part}},
+	} {
+		x, err := prepare(t, "gemini-2.5-flash", `{"model":"m","messages":[`+tt.message+`]}`)
+		if err != nil || !slices.Equal(x.Ignored(), tt.want) {
+			t.Errorf("%s: %v", tt.message, err)
+		}
+	}
 }

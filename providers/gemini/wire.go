@@ -146,8 +146,8 @@ func (c *count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	const most = 1 << 40
-	if n, err := token.Float(); err == nil && n > 0 && n < most {
+	const limit = 1 << 40
+	if n, err := token.Float(); err == nil && n > 0 && n < limit {
 		*c = count(n)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -16,7 +16,7 @@ import (
 func TestAllocationsOfTheRequest(t *testing.T) {
 	p := provider("http://127.0.0.1:1")
 	for _, size := range []int{200, 32 << 10} {
-		req, err := api.DecodeChatRequest(prompt(size))
+		req, err := chat.Decode(prompt(size))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestAllocationsOfTheRequest(t *testing.T) {
 func TestAllocationsOfTheAnswer(t *testing.T) {
 	text := []byte(wholeText)
 	if n := testing.AllocsPerRun(200, func() {
-		if _, ok := new(quick).answer(text); !ok {
+		if _, ok := new(fastReader).answer(text); !ok {
 			t.Fatal("not read")
 		}
 	}); n > 8 {
@@ -47,9 +47,9 @@ func TestAllocationsOfTheAnswer(t *testing.T) {
 func TestAllocationsOfAChunk(t *testing.T) {
 	const events = 1000
 	body := strings.Repeat(textEvent, events) + "data: [DONE]\n\n"
-	x := &exchange{provider: provider("http://127.0.0.1:1")}
+	x := plainExchange()
 	n := testing.AllocsPerRun(10, func() {
-		stream, err := x.chunks(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(body))))
+		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(body))))
 		if err != nil {
 			t.Fatal(err)
 		}

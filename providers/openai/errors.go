@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	"modelgateway/providers"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"modelgateway/providers/upstream"
 )
 
 var errNoChoices = errors.New("the answer has no choices")
@@ -27,28 +27,28 @@ type problem struct {
 // spent are the types and codes of a 429 that no wait cures.
 var spent = []string{"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"}
 
-func refused(status int, body []byte) upstream.Refusal {
+func refused(status int, body []byte) providers.Refusal {
 	var answer struct {
 		Error *problem `json:"error"`
 	}
 	if json.Unmarshal(body, &answer, lenient) != nil || answer.Error == nil {
-		return upstream.Refusal{Status: status}
+		return providers.Refusal{Status: status}
 	}
 	return answer.Error.refusal(status)
 }
 
 // refusal reads the problem; status is what to assume where it does not say.
-func (p *problem) refusal(status int) upstream.Refusal {
+func (p *problem) refusal(status int) providers.Refusal {
 	code := p.code()
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
 		status = n
 	}
-	r := upstream.Refusal{Status: status, Message: p.Message}
+	r := providers.Refusal{Status: status, Message: p.Message}
 	if slices.Contains(spent, code) || slices.Contains(spent, p.Type) {
 		r.Spent = true
 	}
 	if code == "invalid_api_key" || code == "account_deactivated" {
-		r.Credentials = true
+		r.Key = true
 	}
 	if status == http.StatusTooManyRequests {
 		r.RetryAfter = wait(p.Message)

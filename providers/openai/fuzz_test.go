@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
+	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"
 )
 
@@ -21,7 +21,7 @@ func FuzzTranslate(f *testing.F) {
 	p := provider("http://127.0.0.1:1")
 	older, reasoning := model(f, "gpt-4"), model(f, "gpt-5")
 	f.Fuzz(func(t *testing.T, body []byte, reasons bool) {
-		req, err := api.DecodeChatRequest(body)
+		req, err := chat.Decode(body)
 		if err != nil {
 			t.Skip()
 		}
@@ -64,16 +64,16 @@ func FuzzStreamAndAnswer(f *testing.F) {
 		if err := json.Unmarshal([]byte(whole), &answer, lenient); err != nil {
 			t.Fatal(err)
 		}
-		want := x.repair(&answer.ChatCompletion).Choices[0].Message
+		want := x.repair(&answer.Completion).Choices[0].Message
 		runes := []rune(text)
 		at := min(max(cut, 0), len(runes))
 		body := data(part(`{"content":`+q(string(runes[:at]))+`}`, "null"), part(`{"content":`+q(string(runes[at:]))+`}`, "null"),
 			part(`{"tool_calls":[`+call+`]}`, "null"), part(`{}`, "tool_calls"), done)
-		stream, err := x.chunks(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(body))))
+		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(body))))
 		if err != nil {
 			t.Fatal(err)
 		}
-		together, err := chunk.Collect(stream)
+		together, err := providertest.Collect(providertest.Chunks(x.call.Request, stream))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func FuzzStreamAndAnswer(f *testing.F) {
 }
 
 // content is a message's text, where empty and absent are the same.
-func content(m api.Answer) string {
+func content(m chat.Answer) string {
 	if m.Content == nil {
 		return ""
 	}

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"modelgateway/providers/carry"
 	"slices"
 	"strings"
+
+	"modelgateway/models/api/chat"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,7 +79,7 @@ func nativeMember(name string, value jsontext.Value) (jsontext.Value, error) {
 		if err := json.Unmarshal(value, &id); err != nil {
 			return nil, err
 		}
-		id, _ = carry.Unpack(id)
+		id, _ = chat.UnpackID(id)
 		return quote(short(id)), nil
 	case (name == "tool_calls" || name == "content") && value.Kind() == jsontext.KindBeginArray:
 		return nativeArray(value)

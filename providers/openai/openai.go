@@ -6,6 +6,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -16,19 +17,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
 	"modelgateway/providers/upstream"
 )
-
-// Options say where the upstream is.
-type Options struct {
-	BaseURL       string // without the trailing /v1
-	HeaderTimeout time.Duration
-	IdleTimeout   time.Duration
-	Now           func() time.Time // for answers that do not say when they were made
-}
 
 // Provider translates for one OpenAI upstream.
 type Provider struct {
@@ -36,10 +30,13 @@ type Provider struct {
 	now    func() time.Time
 }
 
-var _ providers.Lister = (*Provider)(nil)
+var (
+	_ providers.Native = (*Provider)(nil)
+	_ providers.Lister = (*Provider)(nil)
+)
 
 // New makes a provider with connections of its own.
-func New(opts Options) *Provider {
+func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
 		Provider: catalog.OpenAI, BaseURL: opts.BaseURL,
 		Authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
@@ -47,12 +44,21 @@ func New(opts Options) *Provider {
 	})}
 }
 
+// Speaks says that clients of the chat dialect are served with their own bytes.
+func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Chat }
+
+var errForeign = errors.New("the OpenAI provider serves the chat dialect only")
+
 // Prepare rewrites the request for its upstream.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	t := translate(call)
+	req, ok := call.Request.Source.(*chat.Request)
+	if !ok {
+		return nil, api.Internal(errForeign)
+	}
+	t := translate(call, req)
 	body, err := t.body(call.Request.Raw)
 	if err != nil {
-		return nil, api.Internal(err) // the door has read these bytes already
+		return nil, api.Internal(err) // these bytes have been decoded before
 	}
 	return &exchange{provider: p, call: call, body: body, ignored: t.ignored}, nil
 }
@@ -66,107 +72,17 @@ type exchange struct {
 
 func (x *exchange) Ignored() []string { return x.ignored }
 
-func (x *exchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
-	client := x.provider.client
-	text, err := client.Post(ctx, key, "/v1/chat/completions", x.body...)
+const completionsPath = "/v1/chat/completions"
+
+func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
+	if !x.call.Request.Stream {
+		return x.answer(ctx, key)
+	}
+	events, err := x.provider.client.Events(ctx, key, completionsPath, x.body...)
 	if err != nil {
 		return nil, err
 	}
-	if answer, ok := new(quick).answer(text); ok {
-		return answer, nil
-	}
-	return x.read(text)
-}
-
-// read reads an answer in full.
-func (x *exchange) read(text []byte) (*api.ChatCompletion, error) {
-	client := x.provider.client
-	var answer wholeAnswer
-	if err := json.Unmarshal(text, &answer, lenient); err != nil {
-		return nil, client.Nonsense(err)
-	}
-	if answer.Error != nil {
-		return nil, answer.Error.refusal(http.StatusInternalServerError).Error(catalog.OpenAI)
-	}
-	if len(answer.Choices) == 0 {
-		return nil, client.Nonsense(errNoChoices)
-	}
-	return x.repair(&answer.ChatCompletion), nil
-}
-
-// repair fills what compatible servers leave out.
-func (x *exchange) repair(c *api.ChatCompletion) *api.ChatCompletion {
-	head := x.head(c.ID, c.Model, c.Created)
-	c.ID, c.Model, c.Created, c.Object = head.ID, head.Model, head.Created, api.ObjectCompletion
-	if c.ID == "" {
-		c.ID = chunk.NewID("chatcmpl-")
-	}
-	c.Usage = repairUsage(c.Usage)
-	for i := range c.Choices {
-		choice := &c.Choices[i]
-		m := &choice.Message
-		m.Role = "assistant"
-		for j := range m.ToolCalls {
-			repairCall(&m.ToolCalls[j])
-		}
-		if m.Content == nil && len(m.ToolCalls) == 0 && m.FunctionCall == nil && m.Refusal == nil {
-			m.Content = new(string) // Azure leaves out a message that its filter took away
-		}
-		if choice.FinishReason == "" {
-			choice.FinishReason = inferred(len(m.ToolCalls))
-		}
-	}
-	return c
-}
-
-func (x *exchange) head(id, model string, created int64) chunk.Head {
-	head := chunk.Head{ID: id, Model: model, Created: created}
-	if head.Model == "" {
-		head.Model = x.call.Model.Upstream
-	}
-	if head.Created <= 0 {
-		head.Created = x.provider.now().Unix()
-	}
-	return head
-}
-
-func repairCall(c *api.ToolCall) {
-	if c.ID == "" { // Google's OpenAI endpoint, older builds
-		c.ID = chunk.NewID("call_")
-	}
-	if c.Type == "" {
-		c.Type = "function"
-	}
-	if c.Function != nil && c.Function.Arguments == "" {
-		c.Function.Arguments = "{}"
-	}
-}
-
-// repairUsage makes absurd counts zero.
-func repairUsage(u *api.Usage) *api.Usage {
-	if u == nil {
-		return nil
-	}
-	u.PromptTokens, u.CompletionTokens = max(u.PromptTokens, 0), max(u.CompletionTokens, 0)
-	if u.TotalTokens <= 0 {
-		u.TotalTokens = u.PromptTokens + u.CompletionTokens
-	}
-	if d := u.PromptTokensDetails; d != nil {
-		d.CachedTokens, d.CacheWriteTokens = max(d.CachedTokens, 0), max(d.CacheWriteTokens, 0)
-	}
-	if d := u.CompletionTokensDetails; d != nil {
-		d.ReasoningTokens = max(d.ReasoningTokens, 0)
-	}
-	return u
-}
-
-// inferred is the finish reason of an upstream that said the answer was whole
-// but not why it ended.
-func inferred(calls int) string {
-	if calls > 0 {
-		return api.FinishToolCalls
-	}
-	return api.FinishStop
+	return x.events(ctx, events)
 }
 
 // Models asks GET /v1/models and keeps what its ids say are chat models: the
@@ -183,7 +99,7 @@ func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, 
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(text, &list, lenient); err != nil {
-		return nil, p.client.Nonsense(err)
+		return nil, p.client.Malformed(err)
 	}
 	var models []providers.Listed
 	for _, m := range list.Data {

@@ -3,9 +3,9 @@ package openai
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,9 +18,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/carry"
+	"modelgateway/providers/providertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -45,7 +47,7 @@ func sentBody(x providers.Exchange) []byte { return bytes.Join(x.(*exchange).bod
 const testKey = "sk-test"
 
 func provider(url string) *Provider {
-	return New(Options{
+	return New(providers.Options{
 		BaseURL: url, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		Now: func() time.Time { return time.Unix(1760000000, 0) },
 	})
@@ -62,7 +64,7 @@ func model(t testing.TB, id string) catalog.Model {
 
 func prepare(t testing.TB, p *Provider, id, body string) providers.Exchange {
 	t.Helper()
-	req, err := api.DecodeChatRequest([]byte(body))
+	req, err := chat.Decode([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,10 +75,32 @@ func prepare(t testing.TB, p *Provider, id, body string) providers.Exchange {
 	return x
 }
 
+// complete asks for a whole answer and reads it as a client does.
+func complete(t testing.TB, p *Provider, id, body string) (*chat.Completion, error) {
+	t.Helper()
+	x := prepare(t, p, id, body)
+	stream, err := x.Open(t.Context(), testKey)
+	if err != nil {
+		return nil, err
+	}
+	return providertest.Completion(x.(*exchange).call.Request, stream)
+}
+
+// chunks asks for a stream and reads it as a client does.
+func chunks(t testing.TB, p *Provider, id, body string) (iter.Seq2[*chat.Chunk, error], error) {
+	t.Helper()
+	x := prepare(t, p, id, body)
+	stream, err := x.Open(t.Context(), testKey)
+	if err != nil {
+		return nil, err
+	}
+	return providertest.Chunks(x.(*exchange).call.Request, stream), nil
+}
+
 const hello = `{"model":"gpt","messages":[{"role":"user","content":"hi"}]`
 
 func TestGoldenRequests(t *testing.T) {
-	packed := carry.Pack("call_1", []api.ReasoningDetail{{Type: api.ReasoningEncrypted, Data: "x", Format: api.FormatGemini}})
+	packed := chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: chat.FormatGemini}})
 	for _, tt := range []struct{ name, model, body, ignored string }{
 		{"plain", "gpt-4", hello + `}`, ""},
 		{"everything travels on", "gpt-4", `{ "messages" : [ {"role":"user","content":"<é> \u00e9"} ], "model":"alias","temperature":1.50,"n":2,"logit_bias":{"50256":-100},"logprobs":true,"top_logprobs":2,
@@ -144,7 +168,7 @@ func TestRequestsCarryTheKeyAndNothingOfTheClient(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"x"}}]}`)
 	}))
 	defer server.Close()
-	if _, err := prepare(t, provider(server.URL+"/prefix"), "gpt-4", hello+`}`).Complete(t.Context(), testKey); err != nil {
+	if _, err := complete(t, provider(server.URL+"/prefix"), "gpt-4", hello+`}`); err != nil {
 		t.Fatal(err)
 	}
 	if got.URL.Path != "/prefix/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer sk-test" || got.Header.Get("Content-Type") != "application/json" {
@@ -160,21 +184,15 @@ func TestAnswersAreRepaired(t *testing.T) {
 		{"whole", `{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default","extra":{"x":1}}`,
 			`{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default","extra":{"x":1}}`},
 		{"filtered by Azure", `{"id":"a","created":5,"model":"m","choices":[{"index":0,"finish_reason":"content_filter","content_filter_results":{"hate":{}}}]}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"","refusal":null},"finish_reason":"content_filter","content_filter_results":{"hate":{}}}]}`},
+			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"","refusal":null},"finish_reason":"content_filter","content_filter_results":{"hate":{}}}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`},
 		{"no model, no time", `{"id":"a","choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":-4,"completion_tokens":2}}`,
 			`{"id":"a","object":"chat.completion","created":1760000000,"model":"gpt-4","choices":[{"index":0,"message":{"role":"assistant","content":"x","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":2,"total_tokens":2}}`},
 		{"call without arguments", `{"id":"a","created":5,"model":"m","choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":""}}]}}]}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`},
+			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer, err := prepare(t, serve(t, 200, "application/json", tt.body), "gpt-4", hello+`}`).Complete(t.Context(), testKey)
+			answer, err := complete(t, serve(t, 200, "application/json", tt.body), "gpt-4", hello+`}`)
 			if err != nil {
-				t.Fatal(err)
-			}
-			if answer.Raw != nil && string(answer.Raw) != tt.body {
-				t.Errorf("went on as %s", answer.Raw)
-			}
-			if err := answer.Open(); err != nil {
 				t.Fatal(err)
 			}
 			got, err := json.Marshal(answer)
@@ -192,7 +210,7 @@ func TestNonsenseIsNoAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := serve(t, 200, "application/json", body)
-			_, err := prepare(t, p, "gpt-4", hello+`}`).Complete(t.Context(), testKey)
+			_, err := complete(t, p, "gpt-4", hello+`}`)
 			wantError(t, err, 502)
 			_, err = collect(t, p, hello+`,"stream":true}`)
 			wantError(t, err, 502)
@@ -202,8 +220,8 @@ func TestNonsenseIsNoAnswer(t *testing.T) {
 
 func wantError(t *testing.T, err error, status int) *api.Error {
 	t.Helper()
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.Status != status || e.Type != api.TypeAPI || e.Code != api.CodeProviderError || e.Provider != catalog.OpenAI {
+	e := api.AsError(err)
+	if e.Status != status || e.Type != api.TypeAPI || e.Code != api.CodeProviderError || e.Provider != catalog.OpenAI {
 		t.Errorf("want a provider_error of status %d, got %v", status, err)
 		return &api.Error{}
 	}
@@ -235,7 +253,7 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 			for _, stream := range []string{`}`, `,"stream":true}`} {
 				var err error
 				if stream == `}` {
-					_, err = prepare(t, p, "gpt-4", hello+stream).Complete(t.Context(), testKey)
+					_, err = complete(t, p, "gpt-4", hello+stream)
 				} else {
 					_, err = collect(t, p, hello+stream)
 				}
@@ -250,8 +268,13 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 
 func TestTheWaitIsKept(t *testing.T) {
 	p := serve(t, 429, "application/json", `{"error":{"message":"Please try again in 1m2.5s.","type":"tokens"}}`)
-	_, err := prepare(t, p, "gpt-4", hello+`}`).Complete(t.Context(), testKey)
+	_, err := complete(t, p, "gpt-4", hello+`}`)
 	if e := wantError(t, err, 429); e.RetryAfter != 62500*time.Millisecond {
 		t.Errorf("%s", e.RetryAfter)
 	}
+}
+
+// plainExchange is a prepared stream whose client asked for no usage.
+func plainExchange() *exchange {
+	return &exchange{provider: provider("http://127.0.0.1:1"), call: providers.Call{Request: &llm.Request{Stream: true}}}
 }

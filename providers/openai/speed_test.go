@@ -9,7 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/sse"
 	"modelgateway/providers/upstream"
@@ -24,7 +26,7 @@ func prompt(size int) []byte {
 func BenchmarkPrepare(b *testing.B) {
 	p := provider("http://127.0.0.1:1")
 	for _, size := range []int{200, 32 << 10} {
-		req, err := api.DecodeChatRequest(prompt(size))
+		req, err := chat.Decode(prompt(size))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -54,11 +56,11 @@ func (e *endless) Read(p []byte) (int, error) {
 
 // BenchmarkTextChunk is one event of a stream on its way to the client's bytes.
 func BenchmarkTextChunk(b *testing.B) {
-	stream, err := (&exchange{provider: provider("http://127.0.0.1:1")}).chunks(b.Context(), upstream.NewEvents(io.NopCloser(&endless{text: textEvent})))
+	stream, err := plainExchange().events(b.Context(), upstream.NewEvents(io.NopCloser(&endless{text: textEvent})))
 	if err != nil {
 		b.Fatal(err)
 	}
-	var encoder api.ChunkEncoder
+	w := chat.NewWriter(new(llm.Request))
 	var out []byte
 	b.ReportAllocs()
 	n := 0
@@ -69,7 +71,7 @@ func BenchmarkTextChunk(b *testing.B) {
 		if c == nil {
 			continue // a pause
 		}
-		if out, err = encoder.Append(out[:0], c); err != nil {
+		if out, err = w.Append(out[:0], c); err != nil {
 			b.Fatal(err)
 		}
 		if n++; n >= b.N {
@@ -93,7 +95,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.Run("as it came", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, ok := new(quick).answer(text); !ok {
+			if _, ok := new(fastReader).answer(text); !ok {
 				b.Fatal("not read")
 			}
 		}
@@ -105,7 +107,7 @@ func BenchmarkAnswer(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := json.Marshal(answer, api.Faithful); err != nil {
+			if _, err := json.Marshal(answer, api.Lenient); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -117,7 +119,7 @@ func BenchmarkEvent(b *testing.B) {
 	data := []byte(strings.TrimSpace(strings.TrimPrefix(textEvent, "data: ")))
 	b.Run("like the last", func(b *testing.B) {
 		b.ReportAllocs()
-		var q quick
+		var q fastReader
 		for b.Loop() {
 			if _, ok := q.read(data); !ok {
 				b.Fatal("not read")

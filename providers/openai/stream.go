@@ -8,19 +8,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
-	"modelgateway/models/catalog"
-	"modelgateway/providers"
-	"modelgateway/providers/chunk"
+	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
 	"modelgateway/providers/upstream"
 )
-
-// wholeAnswer is an answer or, from compatible servers under status 200, an
-// error.
-type wholeAnswer struct {
-	api.ChatCompletion
-	Error *problem `json:"error"`
-}
 
 // event is one event of a stream: a chunk or an error.
 type event struct {
@@ -28,7 +19,7 @@ type event struct {
 	Created           int64          `json:"created"`
 	Model             string         `json:"model"`
 	Choices           []eventChoice  `json:"choices"`
-	Usage             *api.Usage     `json:"usage"`
+	Usage             *chat.Usage    `json:"usage"`
 	ServiceTier       string         `json:"service_tier"`
 	SystemFingerprint string         `json:"system_fingerprint"`
 	Object            string         `json:"object"`
@@ -46,45 +37,49 @@ type eventChoice struct {
 }
 
 type eventDelta struct {
-	Role             string                `json:"role"`
-	Content          *string               `json:"content"`
-	Refusal          *string               `json:"refusal"`
-	ReasoningContent string                `json:"reasoning_content"`
-	Reasoning        string                `json:"reasoning"` // the name some compatible servers use
-	ReasoningDetails []api.ReasoningDetail `json:"reasoning_details"`
-	ToolCalls        []eventCall           `json:"tool_calls"`
-	FunctionCall     *api.FunctionDelta    `json:"function_call"`
-	Images           []api.Image           `json:"images"`
-	Extra            jsontext.Value        `json:",embed"`
+	Role             string                 `json:"role"`
+	Content          *string                `json:"content"`
+	Refusal          *string                `json:"refusal"`
+	ReasoningContent string                 `json:"reasoning_content"`
+	Reasoning        string                 `json:"reasoning"` // the name some compatible servers use
+	ReasoningDetails []chat.ReasoningDetail `json:"reasoning_details"`
+	ToolCalls        []eventCall            `json:"tool_calls"`
+	FunctionCall     *chat.FunctionDelta    `json:"function_call"`
+	Images           []chat.Image           `json:"images"`
+	Extra            jsontext.Value         `json:",embed"`
+}
+
+// delta is what the event adds but for tool calls, in the words of the API.
+func (d *eventDelta) delta() chat.Delta {
+	out := chat.Delta{
+		Content: d.Content, Refusal: d.Refusal, ReasoningContent: d.ReasoningContent,
+		ReasoningDetails: d.ReasoningDetails, FunctionCall: d.FunctionCall, Images: d.Images, Extra: d.Extra,
+	}
+	if out.ReasoningContent == "" {
+		out.ReasoningContent = d.Reasoning
+	}
+	return out
 }
 
 type eventCall struct {
-	Index        *int               `json:"index"` // compatible servers leave it out
-	ID           string             `json:"id"`
-	Type         string             `json:"type"`
-	Function     *api.FunctionDelta `json:"function"`
-	Custom       jsontext.Value     `json:"custom"`
-	ExtraContent *api.ExtraContent  `json:"extra_content"`
+	Index        *int                `json:"index"` // compatible servers leave it out
+	ID           string              `json:"id"`
+	Type         string              `json:"type"`
+	Function     *chat.FunctionDelta `json:"function"`
+	Custom       jsontext.Value      `json:"custom"`
+	ExtraContent *chat.ExtraContent  `json:"extra_content"`
 }
 
 const done = "[DONE]"
 
-func (x *exchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
-	events, err := x.provider.client.Events(ctx, key, "/v1/chat/completions", x.body...)
-	if err != nil {
-		return nil, err
-	}
-	return x.chunks(ctx, events)
-}
-
-// chunks reads up to the first event and translates from there.
-func (x *exchange) chunks(ctx context.Context, events *upstream.Events) (providers.Stream, error) {
-	s := &stream{ctx: ctx, exchange: x, events: events, client: x.provider.client}
+// events reads up to the first event and goes on from there.
+func (x *exchange) events(ctx context.Context, events *upstream.Events) (llm.Stream, error) {
+	s := &stream{ctx: ctx, exchange: x, upstream: events, client: x.provider.client, usageAsked: x.call.Request.Usage}
 	if err := s.first(); err != nil {
 		events.Close()
 		return nil, err
 	}
-	return func(yield func(*api.ChatChunk, error) bool) {
+	return func(yield func(*llm.Event, error) bool) {
 		defer events.Close()
 		s.run(yield)
 	}, nil
@@ -92,20 +87,26 @@ func (x *exchange) chunks(ctx context.Context, events *upstream.Events) (provide
 
 // stream is the state of one upstream answer.
 type stream struct {
-	ctx      context.Context
-	exchange *exchange
-	client   *upstream.Client
-	events   *upstream.Events
+	ctx        context.Context
+	exchange   *exchange
+	client     *upstream.Client
+	upstream   *upstream.Events
+	usageAsked bool // by the client
 
 	event *event // the one at hand
+	raw   []byte // its bytes
 	full  event
-	quick quick
+	fast  fastReader
 	ended bool // [DONE] has come
 
-	out   *chunk.Emitter
-	calls map[int][]call // the tool calls of each choice, as the upstream knows them
-	ends  []ending       // of the choices that are complete
-	usage *api.Usage
+	events  eventWriter
+	out     *chat.Emitter
+	forward forward        // of the template numbered
+	number  int            // 0 = of none
+	sound   bool           // events like the template go on as they came
+	calls   map[int][]call // the tool calls of each choice, as the upstream knows them
+	ends    []ending       // of the choices that are complete
+	usage   *chat.Usage
 }
 
 // ending is the last chunk of a choice. It is kept back until the upstream has
@@ -136,14 +137,14 @@ func (s *stream) first() error {
 	case err == io.EOF:
 		return s.client.Truncated()
 	case err == nil && s.ended:
-		return s.client.Nonsense(errNoChoices)
+		return s.client.Malformed(errNoChoices)
 	}
 	return err
 }
 
 // next reads one event, s.event, or sets s.ended.
 func (s *stream) next() error {
-	raw, err := s.events.Next()
+	raw, err := s.upstream.Next()
 	if err == io.EOF {
 		return io.EOF
 	}
@@ -154,28 +155,32 @@ func (s *stream) next() error {
 		s.ended = true
 		return nil
 	}
-	if e, ok := s.quick.read(raw.Data); ok {
+	s.raw = raw.Data
+	if e, ok := s.fast.read(raw.Data); ok {
 		s.event = e
 		return nil
 	}
 	s.full = event{}
 	if err := json.Unmarshal(raw.Data, &s.full, lenient); err != nil {
-		return s.client.Nonsense(err)
+		return s.client.Malformed(err)
 	}
 	s.event = &s.full
 	if p := s.event.Error; p != nil {
-		return p.refusal(p.streamStatus()).Error(catalog.OpenAI)
+		return s.client.Refused(p.refusal(p.streamStatus()))
 	}
 	return nil
 }
 
-func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
+func (s *stream) run(yield func(*llm.Event, error) bool) {
 	var err error
 	e := s.event
-	s.out = chunk.New(yield, s.exchange.head(e.ID, e.Model, e.Created))
-	s.out.Chunk().Counter = s
+	head := s.exchange.head(e.ID, e.Model, e.Created)
+	s.out = chat.NewEmitter(s.events.chunk, head)
+	s.events = eventWriter{yield: yield, usageAsked: s.usageAsked, head: llm.Head{
+		ID: s.out.Chunk().ID, Model: head.Model, Created: head.Created, Counter: s,
+	}}
 	s.calls = map[int][]call{}
-	s.events.BeforeRead(s.out.Pause)
+	s.upstream.BeforeRead(s.out.Pause)
 	for err == nil && !s.ended {
 		if !s.take() {
 			return
@@ -187,7 +192,7 @@ func (s *stream) run(yield func(*api.ChatChunk, error) bool) {
 
 // Counted is the usage that has come: OpenAI sends it last, some compatible
 // servers with every event.
-func (s *stream) Counted() *api.Usage { return s.usage }
+func (s *stream) Counted() *llm.Usage { return s.usage.Common() }
 
 // prologue says whether an event has neither choices, id, model nor usage, as
 // the one that Azure sends first: it says nothing, the head of all chunks comes
@@ -199,6 +204,14 @@ func (e *event) prologue() bool {
 // take emits what one event adds; it is false when the consumer has left.
 func (s *stream) take() bool {
 	e := s.event
+	if s.fast.matched && s.fast.to-s.fast.from > len(`""`) && s.forwards() {
+		return s.events.text(&s.forward, s.raw[s.fast.from:s.fast.to], e)
+	}
+	if !s.fast.matched && s.soundEvent(e) {
+		if raw, _, ok := asItCame(s.raw, s.usageAsked); ok {
+			return s.events.whole(raw, e)
+		}
+	}
 	if e.Usage != nil {
 		s.usage = repairUsage(e.Usage)
 	}
@@ -218,19 +231,28 @@ func (s *stream) take() bool {
 	return true
 }
 
+// forwards says whether the event at hand, which is like the template, goes to
+// the client as it came.
+func (s *stream) forwards() bool {
+	t := &s.fast.template
+	if s.number != t.number {
+		s.number = t.number
+		e, c := &t.event, &t.choice
+		s.sound = s.ours(e) && e.Usage == nil && c.FinishReason == "" && c.Delta.ReasoningContent == ""
+		if s.sound {
+			s.forward, s.sound = around(t.text, t.from, t.to, s.usageAsked)
+		}
+	}
+	return s.sound
+}
+
 func (s *stream) choice(c *eventChoice) bool {
 	d := &c.Delta
 	s.out.With(nil, nil)
 	if !s.out.Begin(c.Index) {
 		return false
 	}
-	delta := api.Delta{
-		Content: d.Content, Refusal: d.Refusal, ReasoningContent: d.ReasoningContent,
-		ReasoningDetails: d.ReasoningDetails, FunctionCall: d.FunctionCall, Images: d.Images, Extra: d.Extra,
-	}
-	if delta.ReasoningContent == "" {
-		delta.ReasoningContent = d.Reasoning
-	}
+	delta := d.delta()
 	logprobs := c.Logprobs
 	if logprobs.Kind() == jsontext.KindNull {
 		logprobs = nil
@@ -270,9 +292,9 @@ func (s *stream) toolCall(choice int, f *eventCall) bool {
 	}
 	c := &known[at]
 	if f.Function == nil {
-		return s.out.Fragment(choice, api.ToolCallDelta{Index: c.at, Custom: f.Custom})
+		return s.out.Fragment(choice, chat.ToolCallDelta{Index: c.at, Custom: f.Custom})
 	}
-	delta := api.ToolCallDelta{Index: c.at, Function: &api.FunctionDelta{Arguments: f.Function.Arguments}}
+	delta := chat.ToolCallDelta{Index: c.at, Function: &chat.FunctionDelta{Arguments: f.Function.Arguments}}
 	if !c.named { // some compatible servers repeat it, others are late
 		delta.Function.Name, c.named = f.Function.Name, f.Function.Name != ""
 	}
@@ -281,12 +303,12 @@ func (s *stream) toolCall(choice int, f *eventCall) bool {
 }
 
 func (s *stream) newCall(choice int, f *eventCall) bool {
-	start := api.ToolCall{ID: f.ID, Type: f.Type, Custom: f.Custom, ExtraContent: f.ExtraContent}
+	start := chat.ToolCall{ID: f.ID, Type: f.Type, Custom: f.Custom, ExtraContent: f.ExtraContent}
 	if f.Function != nil {
-		start.Function = &api.FunctionCall{Name: f.Function.Name, Arguments: f.Function.Arguments}
+		start.Function = &chat.FunctionCall{Name: f.Function.Name, Arguments: f.Function.Arguments}
 	}
 	if start.ID == "" {
-		start.ID = chunk.NewID("call_")
+		start.ID = llm.NewID("call_")
 	}
 	at, ok := s.out.Call(choice, start)
 	c := call{index: -1, id: f.ID, at: at, named: start.Function != nil && start.Function.Name != ""}
@@ -322,8 +344,8 @@ func (s *stream) finish(err error) {
 	switch {
 	case err == io.EOF:
 		err = s.client.Truncated()
-	case err == nil && !s.out.Begun():
-		err = s.client.Nonsense(errNoChoices)
+	case err == nil && !s.out.Started():
+		err = s.client.Malformed(errNoChoices)
 	}
 	if err != nil {
 		s.out.Fail(err)
@@ -343,6 +365,6 @@ func (s *stream) finish(err error) {
 	}
 	s.out.Chunk().Extra = nil
 	if s.out.Usage(s.usage) && s.ended {
-		s.events.Drain()
+		s.upstream.Drain()
 	}
 }

@@ -13,24 +13,25 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api"
-	"modelgateway/providers/chunk"
+	"modelgateway/models/api/chat"
+	"modelgateway/providers"
+	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"
 )
 
-func collect(t *testing.T, p *Provider, body string) (*api.ChatCompletion, error) {
+func collect(t *testing.T, p *Provider, body string) (*chat.Completion, error) {
 	t.Helper()
-	stream, err := prepare(t, p, "gpt-4", body).Stream(t.Context(), testKey)
+	stream, err := chunks(t, p, "gpt-4", body)
 	if err != nil {
 		return nil, err
 	}
-	return chunk.Collect(stream)
+	return providertest.Collect(stream)
 }
 
-// events shows the chunks of a stream, one line each, without their head.
-func events(t *testing.T, body string) (string, error) {
+// shownChunks shows the chunks of a stream, one line each, without their head.
+func shownChunks(t *testing.T, body string) (string, error) {
 	t.Helper()
-	stream, err := prepare(t, serve(t, 200, "text/event-stream", body), "gpt-4", hello+`,"stream":true}`).Stream(t.Context(), testKey)
+	stream, err := chunks(t, serve(t, 200, "text/event-stream", body), "gpt-4", hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	if err != nil {
 		return "", err
 	}
@@ -138,7 +139,7 @@ x m [{"index":1,"delta":{},"finish_reason":"stop"}]
 x m [{"index":0,"delta":{},"finish_reason":"length"}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := events(t, tt.body)
+			got, err := shownChunks(t, tt.body)
 			if err != nil || got != strings.TrimSpace(tt.want) {
 				t.Errorf("got\n%s\nwant%s\n%v", got, tt.want, err)
 			}
@@ -162,7 +163,7 @@ func TestStreamsThatBreakOffAreErrors(t *testing.T) {
 		"html midway":        start + data(`<html>`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := events(t, body)
+			got, err := shownChunks(t, body)
 			wantError(t, err, 502)
 			if strings.Contains(got, "stop") {
 				t.Errorf("looks finished:\n%s", got)
@@ -173,7 +174,7 @@ func TestStreamsThatBreakOffAreErrors(t *testing.T) {
 
 func TestAnErrorBeforeTheFirstChunkIsReturnedNotStreamed(t *testing.T) {
 	p := serve(t, 200, "text/event-stream", data(`{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`))
-	stream, err := prepare(t, p, "gpt-4", hello+`,"stream":true}`).Stream(t.Context(), testKey)
+	stream, err := chunks(t, p, "gpt-4", hello+`,"stream":true}`)
 	if stream != nil {
 		t.Error("a stream came as well")
 	}
@@ -213,7 +214,7 @@ func TestAnUpstreamThatTalksOnAfterDoneIsLeft(t *testing.T) {
 	}))
 	defer server.Close()
 	began := time.Now()
-	answer, err := collect(t, provider(server.URL), hello+`,"stream":true}`)
+	answer, err := collect(t, provider(server.URL), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	if err != nil || answer.Usage.TotalTokens != 1 || time.Since(began) > 5*time.Second {
 		t.Errorf("%+v, %v after %s", answer, err, time.Since(began))
 	}
@@ -233,13 +234,13 @@ func FuzzStream(f *testing.F) {
 	f.Add(data(`{"error":{"code":429}}`))
 	x := prepare(f, provider("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
 	f.Fuzz(func(t *testing.T, in string) {
-		stream, err := x.chunks(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(in))))
+		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(in))))
 		if err != nil {
 			wantProvider(t, err)
 			return
 		}
 		finished := map[int]bool{}
-		for c, err := range stream {
+		for c, err := range providertest.Chunks(x.call.Request, stream) {
 			if err != nil {
 				wantProvider(t, err)
 				return
@@ -264,7 +265,7 @@ func FuzzStream(f *testing.F) {
 
 func wantProvider(t *testing.T, err error) {
 	t.Helper()
-	if e, ok := errors.AsType[*api.Error](err); !ok || e.Code != api.CodeProviderError {
+	if _, ok := errors.AsType[*providers.Refusal](err); !ok {
 		t.Fatal(err)
 	}
 }

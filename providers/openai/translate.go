@@ -6,10 +6,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 	"modelgateway/providers"
-	"modelgateway/providers/carry"
 )
 
 // translation says what must be rewritten in a request's bytes.
@@ -27,14 +28,13 @@ type member struct {
 	written bool
 }
 
-func translate(call providers.Call) translation {
-	req := call.Request
+func translate(call providers.Call, req *chat.Request) translation {
 	t := translation{set: make([]member, 0, 3), drop: make([]string, 0, 8)}
 	t.put("model", quote(call.Model.Upstream))
 	t.limits(req, call.Model.Traits.LimitField)
 	t.sampling(req, call.Model.Traits)
 	t.extensions(req)
-	t.foreign(req)
+	t.foreign(req, call.Request.Raw)
 	if req.Stream {
 		t.put(streamOptions, jsontext.Value(usageOnly))
 	}
@@ -50,7 +50,7 @@ const oldLimit, newLimit = "max_tokens", "max_completion_tokens"
 
 // limits says the limit by the one name that the model takes. The newer name
 // wins where the client gives both.
-func (t *translation) limits(req *api.ChatRequest, field string) {
+func (t *translation) limits(req *chat.Request, field string) {
 	limit, other := req.MaxCompletionTokens, oldLimit
 	if limit == nil {
 		limit = req.MaxTokens
@@ -70,7 +70,7 @@ func (t *translation) limits(req *api.ChatRequest, field string) {
 
 // sampling leaves out what a model refuses that always reasons, or does for
 // this request.
-func (t *translation) sampling(req *api.ChatRequest, traits catalog.Traits) {
+func (t *translation) sampling(req *chat.Request, traits catalog.Traits) {
 	takes := traits.Sampling
 	if traits.SamplingThinking != "" && req.ReasoningEffort != "" && req.ReasoningEffort != "none" {
 		takes = traits.SamplingThinking
@@ -96,10 +96,10 @@ func (t *translation) sampling(req *api.ChatRequest, traits catalog.Traits) {
 
 // extensions are members for other providers; OpenAI refuses what it does not
 // know, null or not.
-func (t *translation) extensions(req *api.ChatRequest) {
+func (t *translation) extensions(req *chat.Request) {
 	t.leaveOut("top_k", req.TopK != nil)
 	t.leaveOut("thinking", req.Thinking != nil)
-	t.leaveOut("cache_control", set(req.CacheControl))
+	t.leaveOut("cache_control", llm.Given(req.CacheControl))
 }
 
 // leaveOut drops a member, if it is there; a loss is named.
@@ -114,29 +114,27 @@ func (t *translation) lose(name string, loss bool) {
 	}
 }
 
-func set(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != jsontext.KindNull }
-
 // foreign looks for what the gateway added to the history for other providers,
 // and for their marks.
-func (t *translation) foreign(req *api.ChatRequest) {
-	t.history = carry.Marked(req.Raw)
+func (t *translation) foreign(req *chat.Request, raw []byte) {
+	t.history = chat.HasPackedID(raw)
 	for i := range req.Messages {
 		m := &req.Messages[i]
 		t.history = t.history || m.ReasoningContent != "" || len(m.ReasoningDetails) > 0 || len(m.Images) > 0 ||
 			len(m.CacheControl) > 0 || len(m.ToolCallID) > longestID
 		t.lose("messages[].images", len(m.Images) > 0)
-		t.lose("messages[].cache_control", set(m.CacheControl))
+		t.lose("messages[].cache_control", llm.Given(m.CacheControl))
 		for _, c := range m.ToolCalls {
 			t.history = t.history || c.ExtraContent != nil || len(c.ID) > longestID
 		}
 		for _, p := range m.Content.Parts {
 			t.history = t.history || len(p.CacheControl) > 0
-			t.lose("messages[].content[].cache_control", set(p.CacheControl))
+			t.lose("messages[].content[].cache_control", llm.Given(p.CacheControl))
 		}
 	}
 	for _, tool := range req.Tools {
 		t.tools = t.tools || len(tool.CacheControl) > 0
-		t.lose("tools[].cache_control", set(tool.CacheControl))
+		t.lose("tools[].cache_control", llm.Given(tool.CacheControl))
 	}
 }
 
@@ -147,7 +145,7 @@ func (t *translation) body(raw []byte) ([][]byte, error) {
 	pieces := make([][]byte, 0, 3)
 	out := append(make([]byte, 0, min(len(raw), usual)+usual), '{')
 	first := true
-	for name, value := range api.Members(raw) {
+	for name, value := range scan.Members(raw) {
 		if t.drops(name) {
 			continue
 		}
@@ -180,7 +178,7 @@ func (t *translation) body(raw []byte) ([][]byte, error) {
 	return append(pieces, append(out, '}')), nil
 }
 
-func (t *translation) drops(name api.Name) bool {
+func (t *translation) drops(name scan.Name) bool {
 	for _, d := range t.drop {
 		if name.Is(d) {
 			return true
@@ -190,7 +188,7 @@ func (t *translation) drops(name api.Name) bool {
 }
 
 // rewrite is what is sent in place of a member's value.
-func (t *translation) rewrite(name api.Name, value jsontext.Value) (jsontext.Value, error) {
+func (t *translation) rewrite(name scan.Name, value jsontext.Value) (jsontext.Value, error) {
 	for i := range t.set {
 		m := &t.set[i]
 		if !name.Is(m.name) {

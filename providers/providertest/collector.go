@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 )
 
 // collector puts the chunks of a stream together, and watches that they keep
@@ -29,7 +29,7 @@ type draft struct {
 	arguments                         []*strings.Builder
 }
 
-func (c *collector) add(chunk *api.ChatChunk) {
+func (c *collector) add(chunk *chat.Chunk) {
 	o := &c.out
 	this := head{id: chunk.ID, model: chunk.Model, created: chunk.Created}
 	if c.head == nil {
@@ -38,7 +38,7 @@ func (c *collector) add(chunk *api.ChatChunk) {
 		o.demand(this.created > 0, "created is %d", this.created)
 	}
 	o.demand(this == *c.head, "id, model or created change: %v, then %v", *c.head, this)
-	o.demand(chunk.Object == api.ObjectChunk, "object is %q", chunk.Object)
+	o.demand(chunk.Object == chat.ObjectChunk, "object is %q", chunk.Object)
 	o.demand(o.Usage == nil, "a chunk follows the usage")
 	o.demand(len(chunk.Choices) > 0 || chunk.Usage != nil, "a chunk has neither choices nor usage")
 	o.demand(len(chunk.Choices) == 0 || chunk.Usage == nil, "usage comes with choices")
@@ -51,7 +51,7 @@ func (c *collector) add(chunk *api.ChatChunk) {
 	}
 }
 
-func (c *collector) choice(fragment *api.ChunkChoice) {
+func (c *collector) choice(fragment *chat.ChunkChoice) {
 	d, o := c.draft(fragment.Index), &c.out
 	o.demand(d.FinishReason == "", "choice %d goes on after its finish", d.Index)
 	if delta := &fragment.Delta; !d.role {
@@ -80,7 +80,7 @@ func (c *collector) draft(index int) *draft {
 	return d
 }
 
-func (c *collector) delta(d *draft, delta *api.Delta) {
+func (c *collector) delta(d *draft, delta *chat.Delta) {
 	if delta.Content != nil {
 		d.text.WriteString(*delta.Content)
 	}
@@ -99,8 +99,8 @@ func (c *collector) delta(d *draft, delta *api.Delta) {
 	}
 }
 
-func (d *draft) detail(detail api.ReasoningDetail) {
-	at := slices.IndexFunc(d.Details, func(have api.ReasoningDetail) bool {
+func (d *draft) detail(detail chat.ReasoningDetail) {
+	at := slices.IndexFunc(d.Details, func(have chat.ReasoningDetail) bool {
 		return have.Index == detail.Index && have.Type == detail.Type
 	})
 	if at < 0 {
@@ -114,7 +114,7 @@ func (d *draft) detail(detail api.ReasoningDetail) {
 	have.Data += detail.Data
 }
 
-func (c *collector) call(d *draft, delta *api.ToolCallDelta) {
+func (c *collector) call(d *draft, delta *chat.ToolCallDelta) {
 	o := &c.out
 	fresh := delta.Index == len(d.ToolCalls)
 	if delta.Index < 0 || delta.Index > len(d.ToolCalls) {
@@ -152,7 +152,7 @@ func (c *collector) finish() Outcome {
 	return c.out
 }
 
-func isEmpty(d *api.Delta) bool {
+func isEmpty(d *chat.Delta) bool {
 	return (d.Content == nil || *d.Content == "") && d.Refusal == nil && d.ReasoningContent == "" &&
 		len(d.ReasoningDetails) == 0 && len(d.ToolCalls) == 0 && d.FunctionCall == nil && len(d.Images) == 0
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 )
 
 // Compare says how an outcome differs from what its recording must become.
@@ -87,7 +88,7 @@ func sameValue(a, b string) bool {
 	return x.Format(exact...) == nil && y.Format(exact...) == nil && bytes.Equal(x, y)
 }
 
-func (c *comparison) usage(want *Counts, got *api.Usage) {
+func (c *comparison) usage(want *Counts, got *chat.Usage) {
 	switch {
 	case want == nil:
 		return
@@ -104,11 +105,11 @@ func (c *comparison) usage(want *Counts, got *api.Usage) {
 	count("completion_tokens", want.Completion, got.CompletionTokens)
 	count("total_tokens", want.Total, got.TotalTokens)
 	if want.Reasoning != nil {
-		details := cmp.Or(got.CompletionTokensDetails, new(api.CompletionDetails))
+		details := cmp.Or(got.CompletionTokensDetails, new(chat.CompletionDetails))
 		count("reasoning_tokens", *want.Reasoning, details.ReasoningTokens)
 	}
 	if want.Cached != nil {
-		details := cmp.Or(got.PromptTokensDetails, new(api.PromptDetails))
+		details := cmp.Or(got.PromptTokensDetails, new(chat.PromptDetails))
 		count("cached_tokens", *want.Cached, details.CachedTokens)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -22,8 +23,8 @@ func good() (Recording, Outcome) {
 			Text: "Hello", Reasoning: "why", FinishReason: "stop",
 			ToolCalls: []ToolCall{{ID: "ours", Name: "f", Arguments: `{ "b": "\u00e9", "a": 1 }`}},
 		},
-		Usage: &api.Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3,
-			CompletionTokensDetails: &api.CompletionDetails{ReasoningTokens: 1}},
+		Usage: &chat.Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3,
+			CompletionTokensDetails: &chat.CompletionDetails{ReasoningTokens: 1}},
 	}
 	return rec, got
 }
@@ -55,7 +56,7 @@ func TestCompareTellsEveryDifference(t *testing.T) {
 		"completion_tokens is 9, want 2": func(o *Outcome) { o.Usage.CompletionTokens = 9 },
 		"total_tokens is 9, want 3":      func(o *Outcome) { o.Usage.TotalTokens = 9 },
 		"reasoning_tokens is 0, want 1":  func(o *Outcome) { o.Usage.CompletionTokensDetails = nil },
-		"cached_tokens is 9, want 0":     func(o *Outcome) { o.Usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: 9} },
+		"cached_tokens is 9, want 0":     func(o *Outcome) { o.Usage.PromptTokensDetails = &chat.PromptDetails{CachedTokens: 9} },
 		"the outcome is an error":        func(o *Outcome) { o.Failure = &Failure{Status: 502} },
 		"a broken promise":               func(o *Outcome) { o.breach("a broken promise") },
 	} {

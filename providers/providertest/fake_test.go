@@ -11,9 +11,11 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/chunk"
+
 	"modelgateway/providers/sse"
 )
 
@@ -46,12 +48,13 @@ type flaws struct {
 }
 
 func (f fake) Prepare(call providers.Call) (providers.Exchange, error) {
-	return fakeExchange{fake: f, body: call.Request.Raw}, nil
+	return fakeExchange{fake: f, body: call.Request.Raw, stream: call.Request.Stream}, nil
 }
 
 type fakeExchange struct {
 	fake
-	body []byte
+	body   []byte
+	stream bool
 }
 
 func (x fakeExchange) Ignored() []string { return nil }
@@ -90,7 +93,24 @@ func (x fakeExchange) failed(ctx context.Context, status int) error {
 	}
 }
 
-func (x fakeExchange) Complete(ctx context.Context, _ string) (*api.ChatCompletion, error) {
+func (x fakeExchange) Open(ctx context.Context, _ string) (llm.Stream, error) {
+	if x.stream {
+		return x.events(ctx)
+	}
+	c, err := x.complete(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*llm.Event, error) bool) {
+		yield(&llm.Event{Kind: llm.EventAnswer, Raw: text, RawDialect: llm.Chat, Usage: c.Usage.Common()}, nil)
+	}, nil
+}
+
+func (x fakeExchange) complete(ctx context.Context) (*chat.Completion, error) {
 	resp, err := x.send(ctx)
 	if err != nil {
 		return nil, err
@@ -100,13 +120,13 @@ func (x fakeExchange) Complete(ctx context.Context, _ string) (*api.ChatCompleti
 	if err != nil {
 		return nil, x.failed(ctx, http.StatusBadGateway)
 	}
-	var c api.ChatCompletion
+	var c chat.Completion
 	if err := json.Unmarshal(text, &c); err != nil {
 		if !x.takesAnyAnswer {
 			return nil, x.failed(ctx, http.StatusBadGateway)
 		}
-		c = api.ChatCompletion{ID: "x", Object: api.ObjectCompletion, Model: "m", Choices: []api.Choice{
-			{Message: api.Answer{Role: "assistant", Content: new(string)}, FinishReason: "stop"},
+		c = chat.Completion{ID: "x", Object: chat.ObjectCompletion, Model: "m", Choices: []chat.Choice{
+			{Message: chat.Answer{Role: "assistant", Content: new(string)}, FinishReason: "stop"},
 		}}
 	}
 	for i := range c.Choices {
@@ -123,7 +143,7 @@ func (x fakeExchange) Complete(ctx context.Context, _ string) (*api.ChatCompleti
 	return &c, nil
 }
 
-func (x fakeExchange) Stream(ctx context.Context, _ string) (providers.Stream, error) {
+func (x fakeExchange) events(ctx context.Context) (llm.Stream, error) {
 	resp, err := x.send(ctx)
 	if err != nil {
 		return nil, err
@@ -139,11 +159,18 @@ func (x fakeExchange) Stream(ctx context.Context, _ string) (providers.Stream, e
 		resp.Body.Close()
 		return nil, x.failed(ctx, http.StatusBadGateway)
 	}
-	return func(yield func(*api.ChatChunk, error) bool) {
+	return func(yieldEvent func(*llm.Event, error) bool) {
+		yield := func(c *chat.Chunk, err error) bool {
+			if c == nil {
+				return yieldEvent(nil, err)
+			}
+			text, _ := json.Marshal(c)
+			return yieldEvent(&llm.Event{Raw: text, RawDialect: llm.Chat, Usage: c.Usage.Common()}, err)
+		}
 		if !x.keepsWorking {
 			defer resp.Body.Close()
 		}
-		machine := fakeMachine{x: x, yield: yield, out: chunk.New(yield, chunk.Head{})}
+		machine := fakeMachine{x: x, yield: yield, out: chat.NewEmitter(yield, chat.Head{})}
 		for data, err := first, error(nil); ; data, err = next() {
 			if done := machine.event(ctx, data, err); done {
 				return
@@ -168,9 +195,9 @@ func reads(body io.Reader) func() ([]byte, error) {
 
 type fakeMachine struct {
 	x         fakeExchange
-	yield     func(*api.ChatChunk, error) bool
-	out       *chunk.Emitter
-	usage     *api.Usage
+	yield     func(*chat.Chunk, error) bool
+	out       *chat.Emitter
+	usage     *chat.Usage
 	fragments int
 	calls     int
 	finished  bool
@@ -178,7 +205,7 @@ type fakeMachine struct {
 
 func (m *fakeMachine) event(ctx context.Context, data []byte, err error) (done bool) {
 	end := string(data) == "[DONE]"
-	var c api.ChatChunk
+	var c chat.Chunk
 	switch {
 	case err == io.EOF && (m.x.inventsStop || m.x.ignoresEndMark && m.finished):
 		end = true
@@ -203,16 +230,16 @@ func (m *fakeMachine) event(ctx context.Context, data []byte, err error) (done b
 }
 
 func (m *fakeMachine) broken(ctx context.Context, data []byte) bool {
-	if _, text, ok := strings.Cut(string(data), `"content":"`); ok && m.x.guessesPartials && len(text) > 2 && m.out.Begun() {
+	if _, text, ok := strings.Cut(string(data), `"content":"`); ok && m.x.guessesPartials && len(text) > 2 && m.out.Started() {
 		m.out.Text(0, text)
 	}
 	m.out.Fail(m.x.failed(ctx, http.StatusBadGateway))
 	return true
 }
 
-func (m *fakeMachine) chunk(c *api.ChatChunk) bool {
-	if !m.out.Begun() {
-		m.out = chunk.New(m.yield, chunk.Head{ID: c.ID, Model: c.Model, Created: c.Created})
+func (m *fakeMachine) chunk(c *chat.Chunk) bool {
+	if !m.out.Started() {
+		m.out = chat.NewEmitter(m.yield, chat.Head{ID: c.ID, Model: c.Model, Created: c.Created})
 	}
 	if m.x.changesID {
 		m.out.Chunk().ID += "x"
@@ -228,7 +255,7 @@ func (m *fakeMachine) chunk(c *api.ChatChunk) bool {
 	return true
 }
 
-func (m *fakeMachine) choice(c api.ChunkChoice) bool {
+func (m *fakeMachine) choice(c chat.ChunkChoice) bool {
 	if text := c.Delta.Content; text != nil && *text != "" {
 		if m.fragments++; m.fragments == 3 && m.x.dropsFragment {
 			return true
@@ -246,7 +273,7 @@ func (m *fakeMachine) choice(c api.ChunkChoice) bool {
 		return false
 	}
 	if m.x.repeatsRole && c.FinishReason == nil {
-		return m.yield(m.raw(api.Delta{Role: "assistant"}, nil), nil)
+		return m.yield(m.raw(chat.Delta{Role: "assistant"}, nil), nil)
 	}
 	if c.FinishReason == nil {
 		return true
@@ -254,7 +281,7 @@ func (m *fakeMachine) choice(c api.ChunkChoice) bool {
 	m.finished = true
 	if m.x.finishesTwice {
 		for range 2 {
-			if !m.yield(m.raw(api.Delta{}, c.FinishReason), nil) {
+			if !m.yield(m.raw(chat.Delta{}, c.FinishReason), nil) {
 				return false
 			}
 		}
@@ -264,21 +291,21 @@ func (m *fakeMachine) choice(c api.ChunkChoice) bool {
 		return false
 	}
 	late := "late"
-	return !m.x.goesOnAfter || m.yield(m.raw(api.Delta{Content: &late}, nil), nil)
+	return !m.x.goesOnAfter || m.yield(m.raw(chat.Delta{Content: &late}, nil), nil)
 }
 
 // raw is a chunk past the emitter, which keeps its users from most flaws.
-func (m *fakeMachine) raw(d api.Delta, finish *string) *api.ChatChunk {
+func (m *fakeMachine) raw(d chat.Delta, finish *string) *chat.Chunk {
 	head := m.out.Chunk()
-	return &api.ChatChunk{
+	return &chat.Chunk{
 		ID: head.ID, Object: head.Object, Model: head.Model, Created: head.Created,
-		Choices: []api.ChunkChoice{{Delta: d, FinishReason: finish}},
+		Choices: []chat.ChunkChoice{{Delta: d, FinishReason: finish}},
 	}
 }
 
 func (m *fakeMachine) end() {
 	if !m.finished {
-		m.out.Finish(0, api.FinishStop)
+		m.out.Finish(0, "stop")
 	}
 	m.out.Usage(m.usage)
 }

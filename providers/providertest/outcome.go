@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/sse"
 )
@@ -19,7 +21,7 @@ import (
 type Outcome struct {
 	Choice            // of index 0; as far as it came, beside an error
 	Others   []Choice // of the other indices, in their order
-	Usage    *api.Usage
+	Usage    *chat.Usage
 	Failure  *Failure // nil when the answer was whole
 	Breaches []error  // promises of the format that were not kept
 }
@@ -30,7 +32,7 @@ type Choice struct {
 	Text         string
 	Reasoning    string
 	Refusal      string
-	Details      []api.ReasoningDetail // fragments of one block put together
+	Details      []chat.ReasoningDetail // fragments of one block put together
 	ToolCalls    []ToolCall
 	Images       []string
 	Logprobs     string // the raw JSON of all fragments, one after the other
@@ -45,15 +47,12 @@ type Failure struct {
 }
 
 // FromCompletion is the outcome of a whole answer.
-func FromCompletion(c *api.ChatCompletion) Outcome {
+func FromCompletion(c *chat.Completion) Outcome {
 	var o Outcome
 	if c == nil {
 		return breach("there is neither an answer nor an error")
 	}
-	if err := c.Open(); err != nil {
-		return breach("the answer is not one: %v", err)
-	}
-	o.demand(c.Object == api.ObjectCompletion, "object is %q", c.Object)
+	o.demand(c.Object == chat.ObjectCompletion, "object is %q", c.Object)
 	o.demand(c.ID != "" && c.Model != "", "id is %q and model %q", c.ID, c.Model)
 	o.Usage = c.Usage
 	var choices []Choice
@@ -64,7 +63,7 @@ func FromCompletion(c *api.ChatCompletion) Outcome {
 	return o
 }
 
-func (o *Outcome) choice(c *api.Choice) Choice {
+func (o *Outcome) choice(c *chat.Choice) Choice {
 	m := &c.Message
 	out := Choice{
 		Index: c.Index, Reasoning: m.ReasoningContent, Details: m.ReasoningDetails,
@@ -112,14 +111,16 @@ func FromError(err error) Outcome {
 	return o
 }
 
-// fail notes an error of a provider, which must be an *api.Error.
+// fail notes an error of a provider, which must be an *api.Error or
+// a *providers.Refusal.
 func (o *Outcome) fail(err error) {
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok {
+	_, told := errors.AsType[*api.Error](err)
+	if _, refused := errors.AsType[*providers.Refusal](err); !told && !refused {
 		o.Failure = &Failure{}
 		o.breach("the error is not one for clients: %v", err)
 		return
 	}
+	e := api.AsError(err)
 	o.Failure = &Failure{Status: e.Status, Type: e.Type, Code: e.Code}
 	o.demand(e.Message != "", "the error has no message")
 }
@@ -129,7 +130,7 @@ func FromAnswer(status int, body []byte) Outcome {
 	if status >= http.StatusBadRequest {
 		return FromErrorBody(status, body)
 	}
-	var c api.ChatCompletion
+	var c chat.Completion
 	if err := json.Unmarshal(body, &c); err != nil {
 		return breach("the answer is not a completion: %v", err)
 	}
@@ -178,7 +179,7 @@ func FromStream(raw []byte) Outcome {
 			last := FromErrorBody(0, event.Data)
 			c.out.Failure, c.out.Breaches = last.Failure, append(c.out.Breaches, last.Breaches...)
 		default:
-			chunk := new(api.ChatChunk)
+			chunk := new(chat.Chunk)
 			if err := json.Unmarshal(event.Data, chunk); err != nil {
 				c.out.breach("an event is not a chunk: %v", err)
 				continue
@@ -193,8 +194,9 @@ func FromStream(raw []byte) Outcome {
 	return c.finish()
 }
 
-// FromChunks is the outcome of a provider's stream. It ranges over all of it.
-func FromChunks(stream providers.Stream) Outcome {
+// FromChunks is the outcome of a provider's stream, as Chunks reads it. It ranges
+// over all of it.
+func FromChunks(stream iter.Seq2[*chat.Chunk, error]) Outcome {
 	var c collector
 	failed, paused := false, true
 	for chunk, err := range stream {

@@ -3,11 +3,12 @@ package providertest
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
 	"modelgateway/models/api"
-	"modelgateway/providers"
+	"modelgateway/models/api/chat"
 )
 
 // event is a chunk of a stream of the gateway.
@@ -82,14 +83,14 @@ func TestStreamsThatBreakAPromiseAreTold(t *testing.T) {
 }
 
 func TestFromChunksWantsErrorsForClientsAtTheEnd(t *testing.T) {
-	chunk := func() *api.ChatChunk {
-		return &api.ChatChunk{ID: "c", Object: api.ObjectChunk, Created: 1, Model: "m", Choices: []api.ChunkChoice{
-			{Delta: api.Delta{Role: "assistant", Content: ptr("Hi")}},
+	chunk := func() *chat.Chunk {
+		return &chat.Chunk{ID: "c", Object: chat.ObjectChunk, Created: 1, Model: "m", Choices: []chat.ChunkChoice{
+			{Delta: chat.Delta{Role: "assistant", Content: ptr("Hi")}},
 		}}
 	}
 	broken := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Message: "m"}
-	stream := func(after ...error) providers.Stream {
-		return func(yield func(*api.ChatChunk, error) bool) {
+	stream := func(after ...error) iter.Seq2[*chat.Chunk, error] {
+		return func(yield func(*chat.Chunk, error) bool) {
 			more := yield(chunk(), nil)
 			for _, err := range after {
 				more = more && yield(nil, err)
@@ -99,7 +100,7 @@ func TestFromChunksWantsErrorsForClientsAtTheEnd(t *testing.T) {
 	if o := FromChunks(stream(fmt.Errorf("wrapped: %w", broken))); o.Text != "Hi" || o.Failure.Status != 502 || len(o.Breaches) > 0 {
 		t.Errorf("%+v", o)
 	}
-	for says, s := range map[string]providers.Stream{
+	for says, s := range map[string]iter.Seq2[*chat.Chunk, error]{
 		"not one for clients": stream(errors.New("raw")),
 		"follows an error":    stream(broken, broken),
 		"has no finish":       stream(),

@@ -13,8 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
@@ -133,7 +134,7 @@ func (s suite) checkAnswer(rec Recording, p player) (int, []error) {
 }
 
 // prepare translates the plainest request for the recording's model.
-func (s suite) prepare(baseURL string, rec Recording, stream bool) (providers.Exchange, error) {
+func (s suite) prepare(baseURL string, rec Recording, stream bool) (exchange, error) {
 	model := s.derive(rec.ModelID())
 	body := map[string]any{
 		"model":    model.ID,
@@ -144,27 +145,34 @@ func (s suite) prepare(baseURL string, rec Recording, stream bool) (providers.Ex
 	}
 	text, err := json.Marshal(body, json.Deterministic(true))
 	if err != nil {
-		return nil, err
+		return exchange{}, err
 	}
-	request, err := api.DecodeChatRequest(text)
+	request, err := chat.Decode(text)
 	if err != nil {
-		return nil, err
+		return exchange{}, err
 	}
 	x, err := s.driver(baseURL).Prepare(providers.Call{Request: request, Model: model})
 	if err != nil {
-		return nil, fmt.Errorf("prepare the plainest request: %w", err)
+		return exchange{}, fmt.Errorf("prepare the plainest request: %w", err)
 	}
 	if len(x.Ignored()) > 0 {
-		return nil, fmt.Errorf("the plainest request has ignored fields: %v", x.Ignored())
+		return exchange{}, fmt.Errorf("the plainest request has ignored fields: %v", x.Ignored())
 	}
-	return x, nil
+	return exchange{Exchange: x, request: request}, nil
+}
+
+// exchange is a prepared request, with the request that its answers are read
+// for.
+type exchange struct {
+	providers.Exchange
+	request *llm.Request
 }
 
 // player sends one exchange again and again, to an upstream that plays what it
 // is told.
 type player struct {
 	up       *Upstream
-	exchange providers.Exchange
+	exchange exchange
 	script   Script
 }
 
@@ -172,7 +180,11 @@ func (p player) complete(s Script) Outcome {
 	p.up.Play(s)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	answer, err := p.exchange.Complete(ctx, testKey)
+	stream, err := p.exchange.Open(ctx, testKey)
+	if err != nil {
+		return FromError(err)
+	}
+	answer, err := Completion(p.exchange.request, stream)
 	if err != nil {
 		return FromError(err)
 	}
@@ -183,11 +195,11 @@ func (p player) stream(s Script) Outcome {
 	p.up.Play(s)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	stream, err := p.exchange.Stream(ctx, testKey)
+	stream, err := p.exchange.Open(ctx, testKey)
 	if err != nil {
 		return FromError(err)
 	}
-	return FromChunks(stream)
+	return FromChunks(Chunks(p.exchange.request, stream))
 }
 
 // leaving checks that a client who goes away ends the upstream's work: during
@@ -212,7 +224,7 @@ func (s suite) leaving(t testing.TB, all []Recording) []error {
 			"after the first byte":  rec.Script().Cut(1, Hold),
 			"in the middle":         rec.Script().Cut(len(rec.Body)/2, Hold),
 		} {
-			if err := p.leave(script, stream); err != nil {
+			if err := p.leave(script); err != nil {
 				return []error{fmt.Errorf("left %s, stream %t: %w", name, stream, err)}
 			}
 		}
@@ -222,13 +234,13 @@ func (s suite) leaving(t testing.TB, all []Recording) []error {
 
 // leave starts an answer that never ends, and leaves it when the first chunk
 // has come or some time is over.
-func (p player) leave(s Script, stream bool) error {
+func (p player) leave(s Script) error {
 	const wait, soon = 50 * time.Millisecond, time.Second
 	p.up.Play(s)
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	left := make(chan error, 1)
-	go func() { left <- p.begin(ctx, stream) }()
+	go func() { left <- p.begin(ctx) }()
 	_, gone := p.up.Gone(wait + soon)
 	if !gone {
 		p.up.Disconnect()
@@ -243,17 +255,13 @@ func (p player) leave(s Script, stream bool) error {
 	return nil
 }
 
-// begin returns at the first chunk of a stream, or with the error.
-func (p player) begin(ctx context.Context, stream bool) error {
-	if !stream {
-		_, err := p.exchange.Complete(ctx, testKey)
-		return err
-	}
-	chunks, err := p.exchange.Stream(ctx, testKey)
+// begin returns at the first event, or with the error.
+func (p player) begin(ctx context.Context) error {
+	events, err := p.exchange.Open(ctx, testKey)
 	if err != nil {
 		return err
 	}
-	for _, err := range chunks {
+	for _, err := range events {
 		return err
 	}
 	return errors.New("the stream yields nothing")

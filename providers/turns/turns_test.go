@@ -6,37 +6,36 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-
 	"modelgateway/models/api"
-	"modelgateway/providers/carry"
+	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
 )
 
-// fold reads messages as the door does and shows the turns in short.
+// fold decodes messages and shows their turns in short.
 func fold(t *testing.T, messages string) (string, *Conversation, error) {
 	t.Helper()
-	var all []api.Message
-	if err := json.Unmarshal([]byte(messages), &all); err != nil {
+	req, err := chat.Decode([]byte(`{"model":"m","messages":` + messages + `}`))
+	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Fold(all)
+	c, err := Fold(req)
 	if err != nil {
 		return "", nil, err
 	}
 	var b strings.Builder
 	for _, s := range c.System {
-		fmt.Fprintf(&b, "[sys %s]", s.Part.Text)
+		fmt.Fprintf(&b, "[sys %s]", s.Text)
 	}
 	for _, turn := range c.Turns {
 		b.WriteString(map[bool]string{true: " A", false: " U"}[turn.Assistant])
 		for _, block := range turn.Blocks {
 			switch {
-			case block.Part != nil:
-				fmt.Fprintf(&b, "(%s)", block.Part.Text)
+			case block.Kind == llm.BlockText:
+				fmt.Fprintf(&b, "(%s)", block.Text)
 			case block.Call != nil:
 				fmt.Fprintf(&b, "{%s %s %s}", block.Call.ID, block.Call.Name, block.Call.Arguments)
 			case block.Result != nil:
-				fmt.Fprintf(&b, "<%s %s>", block.Result.ID, block.Result.Name)
+				fmt.Fprintf(&b, "<%s %s>", block.Answers.ID, block.Answers.Name)
 			case block.Thought != nil:
 				fmt.Fprintf(&b, "~%s~", block.Thought.Text)
 			}
@@ -93,8 +92,8 @@ func TestConversationsThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestSignaturesComeBackThroughIDs(t *testing.T) {
-	gemini := carry.Pack("a", []api.ReasoningDetail{{Type: api.ReasoningEncrypted, Data: "sig", Format: api.FormatGemini}})
-	claude := carry.Pack("b", []api.ReasoningDetail{{Type: api.ReasoningText, Text: "why", Signature: "s", Format: api.FormatAnthropic}})
+	gemini := chat.PackID("a", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "sig", Format: chat.FormatGemini}})
+	claude := chat.PackID("b", []chat.ReasoningDetail{{Type: chat.ReasoningText, Text: "why", Signature: "s", Format: chat.FormatAnthropic}})
 	in := fmt.Sprintf(`[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[
 		{"id":%q,"type":"function","function":{"name":"f","arguments":"{}"}},
 		{"id":%q,"type":"function","function":{"name":"g","arguments":"{}"}}]},
@@ -108,21 +107,14 @@ func TestSignaturesComeBackThroughIDs(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoPlaceIsNamed(t *testing.T) {
-	_, c, err := fold(t, `[{"role":"user","name":"bob","content":"q","mood":"good","nothing":null}]`)
-	if err != nil || strings.Join(c.Ignored, " ") != "messages[].mood messages[].name" {
-		t.Errorf("%v, %v", c.Ignored, err)
-	}
-}
-
 func TestACacheMarkOfAMessageStandsBehindItsLastPart(t *testing.T) {
 	_, c, err := fold(t, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"cache_control":{"type":"ephemeral"}}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := c.Turns[0].Blocks
-	if len(blocks[0].CacheControl) != 0 || string(blocks[1].CacheControl) != `{"type":"ephemeral"}` {
-		t.Errorf("%s, %s", blocks[0].CacheControl, blocks[1].CacheControl)
+	if len(blocks[0].Cache) != 0 || string(blocks[1].Cache) != `{"type":"ephemeral"}` {
+		t.Errorf("%s, %s", blocks[0].Cache, blocks[1].Cache)
 	}
 }
 
@@ -132,7 +124,7 @@ func TestACacheMarkOfAMessageOfCallsStandsBehindTheLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := c.Turns[0].Blocks
-	if len(blocks[0].CacheControl) != 0 || string(blocks[1].CacheControl) != `{"type":"ephemeral"}` {
-		t.Errorf("%s, %s", blocks[0].CacheControl, blocks[1].CacheControl)
+	if len(blocks[0].Cache) != 0 || string(blocks[1].Cache) != `{"type":"ephemeral"}` {
+		t.Errorf("%s, %s", blocks[0].Cache, blocks[1].Cache)
 	}
 }

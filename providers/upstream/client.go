@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/providers"
 	"modelgateway/providers/sse"
 )
 
@@ -27,7 +28,7 @@ type Options struct {
 	// Authorize puts the key and the provider's fixed headers on a request.
 	Authorize func(h http.Header, key string)
 	// Refused reads the body of an answer whose status is not 2xx.
-	Refused func(status int, body []byte) Refusal
+	Refused func(status int, body []byte) providers.Refusal
 
 	HeaderTimeout time.Duration // from the request to the answer's header
 	IdleTimeout   time.Duration // the longest silence inside a body
@@ -208,5 +209,5 @@ func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Rea
 	if resp.Header.Get("x-should-retry") == "false" {
 		refusal.Final = true
 	}
-	return refusal.Error(c.opts.Provider)
+	return c.Refused(refusal)
 }

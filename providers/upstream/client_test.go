@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"modelgateway/models/api"
+	"modelgateway/providers"
 )
 
 // canary is the key that no message may hold.
@@ -22,7 +22,7 @@ const canary = "sk-canary-key"
 func testClient(url string, idle time.Duration) *Client {
 	return New(Options{
 		Provider: "openai", BaseURL: url, Authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
-		Refused:       func(status int, body []byte) Refusal { return Refusal{Message: string(body)} },
+		Refused:       func(status int, body []byte) providers.Refusal { return providers.Refusal{Message: string(body)} },
 		HeaderTimeout: idle, IdleTimeout: idle,
 	})
 }
@@ -36,8 +36,8 @@ func upstreamOf(t *testing.T, h http.HandlerFunc) *httptest.Server {
 
 func want(t *testing.T, err error, status int) *api.Error {
 	t.Helper()
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.Status != status || e.Code != api.CodeProviderError || e.Provider != "openai" {
+	e := api.AsError(err)
+	if _, ok := errors.AsType[*providers.Refusal](err); !ok || e.Status != status || e.Code != api.CodeProviderError || e.Provider != "openai" {
 		t.Errorf("want provider_error %d, got %v", status, err)
 		return &api.Error{}
 	}
@@ -195,39 +195,6 @@ func TestConnectionsThatTheUpstreamClosedAreNotAnError(t *testing.T) {
 	}
 }
 
-func TestRefusalsAndTheirStatus(t *testing.T) {
-	for _, tt := range []struct {
-		refusal Refusal
-		status  int
-		retry   bool
-	}{
-		{Refusal{Status: 400}, 400, false},
-		{Refusal{Status: 400, Credentials: true}, 502, true},
-		{Refusal{Status: 401}, 502, true},
-		{Refusal{Status: 402}, 502, true},
-		{Refusal{Status: 403}, 502, true},
-		{Refusal{Status: 404}, 404, false},
-		{Refusal{Status: 405}, 502, true},
-		{Refusal{Status: 408}, 504, true},
-		{Refusal{Status: 409}, 502, true},
-		{Refusal{Status: 413}, 413, false},
-		{Refusal{Status: 422}, 422, false},
-		{Refusal{Status: 429}, 429, true},
-		{Refusal{Status: 429, Final: true}, 429, false},
-		{Refusal{Status: 429, RetryAfter: time.Hour}, 429, false},
-		{Refusal{Status: 499}, 502, true},
-		{Refusal{Status: 500}, 502, true},
-		{Refusal{Status: 503}, 502, true},
-		{Refusal{Status: 504}, 504, true},
-		{Refusal{Status: 529}, 502, true},
-	} {
-		e := tt.refusal.Error("openai")
-		if e.Status != tt.status || e.ShouldRetry() != tt.retry || e.Type != api.TypeAPI || e.UpstreamStatus != tt.refusal.Status || e.Message == "" {
-			t.Errorf("%+v became %d, retry %v: %s", tt.refusal, e.Status, e.ShouldRetry(), e.Message)
-		}
-	}
-}
-
 func TestWaitsInEveryForm(t *testing.T) {
 	now := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -251,47 +218,4 @@ func TestWaitsInEveryForm(t *testing.T) {
 			t.Errorf("%s: %s became %s", tt.name, tt.value, got)
 		}
 	}
-}
-
-func TestMessagesAreCleaned(t *testing.T) {
-	for in, want := range map[string]string{
-		"max_tokens: Field required":                       "max_tokens: Field required",
-		"Incorrect API key provided: sk-ab***yz. You can":  "Incorrect API key provided: [redacted] You can",
-		"bad key AIzaSyA1234567890":                        "bad key [redacted]",
-		"see https://platform.openai.com/account/api-keys": "see [address]",
-		"dial tcp 10.1.2.3:443: refused":                   "dial tcp [address]: refused",
-		"proxy llm-7.internal:8080 failed":                 "proxy [address] failed",
-		"in organization org-Abc123 on requests":           "in organization [account] on requests",
-		"for projects/my-project-1 quota":                  "for [account] quota",
-		"a\r\nb\x1b[31mc\u2028d":                           "a b [31mc d",
-		"Authorization: Bearer abc.def":                    "Authorization: [redacted]",
-		"bad \xff bytes":                                   "bad bytes",
-		"messages.0.content: text is e.g. empty":           "messages.0.content: text is e.g. empty",
-		"model gpt-4.1 costs 1.5":                          "model gpt-4.1 costs 1.5",
-	} {
-		if got := clean(in); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-	if got := clean(strings.Repeat("wörd ", 1000)); len(got) > 300 || !strings.HasSuffix(got, "…") {
-		t.Errorf("%d bytes: %q", len(got), got)
-	}
-}
-
-func FuzzClean(f *testing.F) {
-	f.Add("Incorrect API key provided: sk-abcdef123456 at https://x.example.com/a")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := clean(text + " sk-canary123456 https://host.example.com/x")
-		if len(got) > 300 || strings.ContainsAny(got, "\r\n") {
-			t.Fatalf("%q", got)
-		}
-		if len(text) < 100 && strings.Contains(got, "host.example.com") {
-			t.Fatalf("%q", got)
-		}
-	})
-}
-
-func ExampleRefusal_Error() {
-	fmt.Println(Refusal{Status: 401, Message: "Incorrect API key provided: sk-123"}.Error("openai").Message)
-	// Output: openai refused the gateway's credentials; its operator has to look at this
 }

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -11,54 +10,15 @@ import (
 	"time"
 
 	"modelgateway/models/api"
+	"modelgateway/providers"
 )
 
-// Refusal is what an upstream's error says, in whatever form it came: as the
-// body of an answer or as an event inside a stream.
-type Refusal struct {
-	Status      int           // HTTP; the one that fits, for an event inside a stream
-	Message     string        // the upstream's words, not yet cleaned
-	RetryAfter  time.Duration // 0 when it does not say
-	Final       bool          // trying again cannot help: a quota of the day, say
-	Spent       bool          // a limit on spending is reached; it is final as well
-	Credentials bool          // the gateway's own key is at fault, whatever the status
-}
-
-// Error is the refusal as clients see it. What is wrong with the gateway's
-// own credentials or account is no caller's business: it becomes a 502 without
-// the upstream's words, which stay in the cause for the log.
-func (r Refusal) Error(provider string) *api.Error {
-	e := &api.Error{
-		Type: api.TypeAPI, Code: api.CodeProviderError,
-		Provider: provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final || r.Spent, Spent: r.Spent,
-	}
-	message := clean(r.Message)
-	if message == "" {
-		message = fmt.Sprintf("%s answered with status %d", provider, r.Status)
-	}
-	e.Status, e.Message = http.StatusBadGateway, message
-	switch {
-	case r.Credentials, r.Status == http.StatusUnauthorized, r.Status == http.StatusPaymentRequired, r.Status == http.StatusForbidden:
-		e.Message = provider + " refused the gateway's credentials; its operator has to look at this"
-		e.KeyRefused = true
-	case r.Status == http.StatusBadRequest, r.Status == http.StatusNotFound,
-		r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusUnprocessableEntity,
-		r.Status == http.StatusTooManyRequests:
-		e.Status = r.Status
-	case r.Status == http.StatusGatewayTimeout, r.Status == http.StatusRequestTimeout:
-		e.Status = http.StatusGatewayTimeout
-	case r.Status >= 300 && r.Status < 400:
-		e.Message = provider + " answered with a redirect, which the gateway does not follow"
-	}
-	return e.Because(fmt.Errorf("%s: status %d: %s", provider, r.Status, clean(r.Message)))
-}
-
 // Broken is the error for an answer that broke off or came too slowly. When ctx
-// has ended it is its cause: nobody is there to read another.
+// has ended it is its cause: the client does not wait for another.
 func (c *Client) Broken(ctx context.Context, cause error) error {
 	err := c.unanswered(ctx, cause)
-	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeProviderError && ctx.Err() == nil {
-		e.Worked = true
+	if r, ok := errors.AsType[*providers.Refusal](err); ok && ctx.Err() == nil {
+		r.Worked = true
 	}
 	return err
 }
@@ -72,16 +32,18 @@ func (c *Client) unanswered(ctx context.Context, cause error) error {
 	if exhausted(cause) {
 		return api.Unavailable(cause)
 	}
-	e := &api.Error{
-		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
-		Message: c.opts.Provider + " could not be reached or broke off its answer",
-	}
+	r := c.failure(http.StatusBadGateway, "could not be reached or broke off its answer", cause)
 	var network net.Error
-	e.Worked = errors.Is(cause, errSilent) // the request is there; a connection that does not come about times out by itself
+	r.Worked = errors.Is(cause, errSilent) // the request is there; a connection that does not come about times out by itself
 	if errors.Is(cause, errSilent) || errors.As(cause, &network) && network.Timeout() {
-		e.Status, e.Message = http.StatusGatewayTimeout, c.opts.Provider+" did not answer in time"
+		r.Told, r.Public = http.StatusGatewayTimeout, c.opts.Provider+" did not answer in time"
 	}
-	return e.Because(cause)
+	return r
+}
+
+// failure is a refusal that the upstream has not worded itself.
+func (c *Client) failure(status int, what string, cause error) *providers.Refusal {
+	return &providers.Refusal{Provider: c.opts.Provider, Told: status, Public: c.opts.Provider + " " + what, Cause: cause}
 }
 
 // exhausted says whether a connection failed for want of something of our own:
@@ -95,14 +57,12 @@ func exhausted(cause error) bool {
 	return false
 }
 
-// Nonsense is the error for an answer that does not follow the provider's
+// Malformed is the error for an answer that does not follow the provider's
 // format, or ended before it was whole.
-func (c *Client) Nonsense(cause error) error {
-	e := &api.Error{
-		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
-		Message: c.opts.Provider + " gave an answer the gateway cannot use", Worked: true,
-	}
-	return e.Because(cause)
+func (c *Client) Malformed(cause error) error {
+	r := c.failure(http.StatusBadGateway, "gave an answer the gateway cannot use", cause)
+	r.Worked = true
+	return r
 }
 
 // ErrTruncated is the cause when a body ended before its protocol's end mark.
@@ -110,11 +70,15 @@ var ErrTruncated = errors.New("the answer ended before it was whole")
 
 // Truncated is the error for a stream that ended before it was whole.
 func (c *Client) Truncated() error {
-	e := &api.Error{
-		Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: c.opts.Provider,
-		Message: c.opts.Provider + " broke off its answer before it was whole", Worked: true,
-	}
-	return e.Because(ErrTruncated)
+	r := c.failure(http.StatusBadGateway, "broke off its answer before it was whole", ErrTruncated)
+	r.Worked = true
+	return r
+}
+
+// Refused is the error for what an upstream refused, whose provider it names.
+func (c *Client) Refused(r providers.Refusal) error {
+	r.Provider = c.opts.Provider
+	return &r
 }
 
 // retryAfter reads the wait the upstream asks for: milliseconds, seconds or a

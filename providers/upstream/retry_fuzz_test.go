@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"modelgateway/providers"
 )
 
 // whole is a wait in digits.
@@ -36,8 +38,8 @@ func FuzzRetryAfter(f *testing.F) {
 		if known && got != min(want, day) {
 			t.Fatalf("%q and %q became %s, not %s", seconds, milliseconds, got, want)
 		}
-		refusal := Refusal{Status: http.StatusTooManyRequests, RetryAfter: got}
-		if s := refusal.Error("openai").RetryAfterSeconds(); s < 0 || s > int64(day/time.Second) || got > 0 && s == 0 {
+		refusal := &providers.Refusal{Status: http.StatusTooManyRequests, RetryAfter: got}
+		if s := refusal.ClientError().RetryAfterSeconds(); s < 0 || s > int64(day/time.Second) || got > 0 && s == 0 {
 			t.Fatalf("%s is told as %d s", got, s)
 		}
 	})

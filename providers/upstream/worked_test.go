@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/providers"
 )
 
 // Who may have worked on a request may charge for it.
@@ -47,14 +47,14 @@ func TestWhoMayHaveWorkedIsToldFromWhoHasNot(t *testing.T) {
 			url = upstreamOf(t, tt.serve).URL
 		}
 		_, err := testClient(url, 150*time.Millisecond).Post(t.Context(), canary, "/x", []byte("{}"))
-		e, ok := errors.AsType[*api.Error](err)
-		if !ok || e.Code != api.CodeProviderError || e.Worked != tt.worked {
+		r, ok := errors.AsType[*providers.Refusal](err)
+		if !ok || r.Worked != tt.worked {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
 	c := testClient(address, time.Minute)
-	for name, err := range map[string]error{"nonsense": c.Nonsense(errors.New("no")), "truncated": c.Truncated(), "broken": c.Broken(t.Context(), io.ErrUnexpectedEOF)} {
-		if e, ok := errors.AsType[*api.Error](err); !ok || !e.Worked {
+	for name, err := range map[string]error{"malformed": c.Malformed(errors.New("no")), "truncated": c.Truncated(), "broken": c.Broken(t.Context(), io.ErrUnexpectedEOF)} {
+		if r, ok := errors.AsType[*providers.Refusal](err); !ok || !r.Worked {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -2,11 +2,14 @@ package inference
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
 	"modelgateway/services/budget"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
@@ -48,9 +51,9 @@ func (c *Call) admit(ctx context.Context) error {
 		c.served = routing.Served{Provider: model.Provider, Model: asked}
 		return notAllowed("this API key may not ask for the model " + api.Quoted(asked))
 	}
-	route, err := c.plan.Route(0)
+	first, err := c.plan.Candidate(0)
 	c.served = c.plan.Served(0)
-	if err != nil && !api.IsProviderError(err) {
+	if err != nil && !isRefusal(err) {
 		return err
 	}
 	budgets := c.budgets()
@@ -60,7 +63,7 @@ func (c *Call) admit(ctx context.Context) error {
 		return err
 	}
 	if limits != nil && (limits.TPMLimit > 0 || limits.MaxParallel > 0) {
-		tokens := tokens.Usual(c.ask.Request, route.Model)
+		tokens := tokens.Usual(c.ask.Request, first.Model)
 		if c.quota, err = c.service.Quotas.Take(ctx, c.ask.Caller.Account(), limits, tokens); err != nil {
 			return err
 		}
@@ -104,7 +107,7 @@ func (c *Call) most() (int64, error) {
 	}
 	var most int64
 	for i := 0; i < c.plan.Size(); i++ {
-		r, err := c.plan.Route(i)
+		r, err := c.plan.Candidate(i)
 		if err != nil {
 			continue // nobody will be asked
 		}
@@ -116,7 +119,7 @@ func (c *Call) most() (int64, error) {
 			c.plan.Drop(i)
 			continue
 		}
-		most = max(most, price.MaxCost(tokens.Most(c.ask.Request, r.Model, r.MostOutput())))
+		most = max(most, price.MaxCost(tokens.Most(c.ask.Request, r.Model, r.MaxOutput())))
 	}
 	if c.service.Router.HedgeAfter > 0 && !c.ask.Request.Stream {
 		most *= 2 // both may answer
@@ -124,21 +127,28 @@ func (c *Call) most() (int64, error) {
 	return most, nil
 }
 
-// beyondTokens refuses what costs more than tokens do, which nobody can tell
+// beyondTokens refuses what costs more than tokens do: its price is not known
 // beforehand.
-func beyondTokens(r *api.ChatRequest) error {
-	param := ""
+func beyondTokens(r *llm.Request) error {
+	var field llm.Field
 	switch {
 	case r.ServiceTier == "priority" || r.ServiceTier == "scale":
-		param = "service_tier"
-	case api.Given(r.WebSearchOptions):
-		param = "web_search_options"
-	case api.Given(r.Audio):
-		param = "audio"
+		field = llm.FieldServiceTier
+	case r.WebSearch != nil:
+		field = llm.FieldWebSearch
+	case r.Audio != nil:
+		field = llm.FieldAudio
 	default:
 		return nil
 	}
+	param := r.Path(field)
 	return api.Invalid(api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget", param)
+}
+
+// isRefusal says whether a provider refused, rather than the gateway.
+func isRefusal(err error) bool {
+	_, ok := errors.AsType[*providers.Refusal](err)
+	return ok
 }
 
 // price is the model's own, or the operator's for models without one.

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/api"
-	"modelgateway/providers"
+	"modelgateway/models/llm"
 	"modelgateway/services/budget"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
@@ -27,12 +26,12 @@ type Call struct {
 	quota    *ratelimit.Quota
 	reserved *budget.Reservation
 
-	usage   *api.Usage          // what the provider told; nil = nothing
-	counter api.UsageCounter    // of a stream that has not come to its usage
-	answer  *api.ChatCompletion // one without usage
-	said    tokens.Sample       // the text of a stream, until its usage has come
-	gaps    *metrics.Gaps       // of a stream
-	trace   *tracing.ChatEnd    // what its span is told; nil = there is none
+	usage   *llm.Usage       // what the provider told; nil = nothing
+	counter llm.UsageCounter // of a stream that has not come to its usage
+	answer  *llm.Answer      // one without usage
+	said    tokens.Sample    // the text of a stream, until its usage has come
+	gaps    *metrics.Gaps    // of a stream
+	trace   *tracing.ChatEnd // what its span is told; nil = there is none
 	row     models.Call
 	found   error // how the call ended; nil = well
 	counted int64 // tokens of the prompt, once they were needed
@@ -57,59 +56,47 @@ func (c *Call) Began() time.Time { return c.ask.Began }
 // that of a key that may use any number.
 func (c *Call) Standing() ratelimit.TokenStanding { return c.quota.Standing() }
 
-// Complete waits for the whole answer.
-func (c *Call) Complete(ctx context.Context) (*api.ChatCompletion, error) {
+// Open waits for the whole answer, or for the first event of a stream, which
+// must then be ranged over: that closes it. One of the two is nil.
+func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 	ctx, c.plan.Trace = c.span(ctx)
-	answer, served, err := c.plan.Complete(ctx)
+	got, served, err := c.plan.Open(ctx)
 	c.served = served
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	if got.Answer == nil {
+		return nil, c.watch(got), nil
+	}
+	got.Close()
+	answer := got.Answer
 	if c.trace != nil {
 		c.traceAnswer(answer)
 	}
 	c.usage = answer.Usage
-	if blank(answer.Usage) {
+	if !answer.Usage.Counts() {
 		c.answer = answer
 	}
-	if answer.Usage == nil {
-		answer.Usage = new(api.Usage) // clients rely on it
-	}
 	if c.service.Simulated {
-		if err := answer.Open(); err != nil {
-			return nil, err
-		}
-		answer.SystemFingerprint = Simulated
+		answer.Fingerprint = Simulated
 	}
-	return answer, nil
-}
-
-// Stream waits for the first event. The stream must be ranged over, which
-// closes it.
-func (c *Call) Stream(ctx context.Context) (providers.Stream, error) {
-	ctx, c.plan.Trace = c.span(ctx)
-	stream, served, err := c.plan.Stream(ctx)
-	c.served = served
-	if err != nil {
-		return nil, err
-	}
-	return c.watch(stream), nil
+	return answer, nil, nil
 }
 
 // watch passes a stream on, and notes what it uses and how it ends.
-func (c *Call) watch(stream routing.Stream) providers.Stream {
-	return func(yield func(*api.ChatChunk, error) bool) {
+func (c *Call) watch(got *routing.Result) llm.Stream {
+	return func(yield func(*llm.Event, error) bool) {
 		c.Sent()
-		defer stream.Close()
+		defer got.Close()
 		c.gaps = new(metrics.Gaps)
 		var paused time.Time
-		for chunk, err := range stream.Stream {
+		for event, err := range got.Stream {
 			switch {
 			case err != nil:
-				stream.BrokeOff(err)
+				got.BrokeOff(err)
 				yield(nil, err)
 				return
-			case chunk == nil:
+			case event == nil:
 				if !yield(nil, nil) {
 					return
 				}
@@ -119,30 +106,32 @@ func (c *Call) watch(stream routing.Stream) providers.Stream {
 				c.gaps.Add(c.service.Now().Sub(paused))
 				paused = time.Time{}
 			}
-			c.note(chunk)
-			if !yield(chunk, nil) {
+			c.note(event)
+			if !yield(event, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (c *Call) note(chunk *api.ChatChunk) {
-	if chunk.Usage != nil {
-		usage := *chunk.Usage // the chunk is valid only now
+func (c *Call) note(e *llm.Event) {
+	if e.Usage != nil {
+		usage := *e.Usage // the event is valid only now
 		c.usage = &usage
-	} else if blank(c.usage) {
-		c.counter = chunk.Counter
-		c.said.Hear(chunk)
-		if c.row.FirstTokenUS == 0 && (c.said.Len() > 0 || shows(chunk)) {
+	} else if !c.usage.Counts() {
+		if e.Head != nil {
+			c.counter = e.Head.Counter
+		}
+		c.said.Hear(e)
+		if c.row.FirstTokenUS == 0 && (c.said.Len() > 0 || e.Kind == llm.EventMedia) {
 			c.row.FirstTokenUS = c.since()
 		}
 	}
-	if c.service.Simulated {
-		chunk.SystemFingerprint = Simulated
+	if c.service.Simulated && e.Head != nil {
+		e.Head.Fingerprint = Simulated
 	}
 	if c.trace != nil {
-		c.traceChunk(chunk)
+		c.traceEvent(e)
 	}
 }
 

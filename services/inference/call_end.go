@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"
 )
@@ -77,15 +77,6 @@ func (c *Call) conclude(ctx context.Context, err error) {
 	}
 }
 
-// blank says whether a usage does not say how long the prompt was, which no
-// model answers without: some compatible servers have nothing but zeros.
-func blank(u *api.Usage) bool { return u == nil || u.PromptTokens <= 0 }
-
-// shows says whether a picture has come.
-func shows(chunk *api.ChatChunk) bool {
-	return slices.ContainsFunc(chunk.Choices, func(c api.ChunkChoice) bool { return len(c.Delta.Images) > 0 })
-}
-
 // Beyond these a provider's counts are nonsense, and sums of them no numbers.
 const (
 	absurdTokens = 1 << 40
@@ -97,7 +88,7 @@ const (
 func (c *Call) meter() {
 	if c.plan.Answered != nil {
 		usage := c.usage
-		if blank(usage) {
+		if !usage.Counts() {
 			usage = c.estimate()
 		}
 		c.charge(c.plan.Answered.Model, usage)
@@ -105,32 +96,28 @@ func (c *Call) meter() {
 		c.row.Priced = c.service.price(model).Known
 	}
 	for _, l := range c.plan.Lost {
-		if blank(l.Usage) {
+		if !l.Usage.Counts() {
 			c.row.Estimated = true
-			l.Usage = &api.Usage{PromptTokens: c.prompt()}
+			l.Usage = &llm.Usage{Input: c.prompt()}
 		}
 		c.charge(l.Model, l.Usage)
 	}
 }
 
 // charge adds what a model used.
-func (c *Call) charge(model catalog.Model, usage *api.Usage) {
+func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
 	tokens := catalog.Tokens{
-		Input: min(max(usage.PromptTokens, 0), absurdTokens), Output: min(max(usage.CompletionTokens, 0), absurdTokens),
+		Input: min(max(usage.Input, 0), absurdTokens), Output: min(max(usage.Output, 0), absurdTokens),
+		CacheWriteHour: usage.CacheWriteHour,
 	}
-	if d := usage.PromptTokensDetails; d != nil {
-		tokens.Cached = min(max(d.CachedTokens, 0), tokens.Input)
-		tokens.CacheWrite = min(max(d.CacheWriteTokens, 0), tokens.Input-tokens.Cached)
-		tokens.CacheWriteHour = d.CacheWriteHour
-	}
+	tokens.Cached = min(max(usage.Cached, 0), tokens.Input)
+	tokens.CacheWrite = min(max(usage.CacheWrite, 0), tokens.Input-tokens.Cached)
 	r := &c.row
 	r.InputTokens += tokens.Input
 	r.CachedTokens += tokens.Cached
 	r.CacheWriteTokens += tokens.CacheWrite
 	r.OutputTokens += tokens.Output
-	if d := usage.CompletionTokensDetails; d != nil {
-		r.ReasoningTokens += min(max(d.ReasoningTokens, 0), tokens.Output)
-	}
+	r.ReasoningTokens += min(max(usage.Reasoning, 0), tokens.Output)
 	price := c.service.price(model)
 	r.Priced = price.Known
 	r.Cost = min(absurdCost, r.Cost+min(absurdCost, price.Cost(tokens)))
@@ -157,8 +144,8 @@ func (c *Call) lastModel() (catalog.Model, bool) {
 }
 
 // estimate is what an answer used whose provider did not say, or not all of it.
-func (c *Call) estimate() *api.Usage {
-	usage := new(api.Usage)
+func (c *Call) estimate() *llm.Usage {
+	usage := new(llm.Usage)
 	if c.usage != nil {
 		*usage = *c.usage
 	} else if c.counter != nil {
@@ -166,17 +153,17 @@ func (c *Call) estimate() *api.Usage {
 			*usage = *counted
 		}
 	}
-	if usage.PromptTokens <= 0 {
+	if usage.Input <= 0 {
 		c.row.Estimated = true
-		usage.PromptTokens = c.prompt()
+		usage.Input = c.prompt()
 	}
 	if c.answer != nil {
 		c.said.Read(c.answer)
 	}
-	if usage.CompletionTokens <= 0 && c.said.Len() > 0 {
+	if usage.Output <= 0 && c.said.Len() > 0 {
 		c.row.Estimated = true
 		var err error
-		if usage.CompletionTokens, err = c.service.estimator.Count(&c.said); err != nil {
+		if usage.Output, err = c.service.estimator.Count(&c.said); err != nil {
 			c.service.Log.Error("tokens are not estimated", "request_id", c.ask.RequestID, "error", err)
 		}
 	}

@@ -12,19 +12,21 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
 )
 
 // cutShort is the error of an answer that broke off: the provider has worked.
 func cutShort(provider string) error {
-	return &api.Error{Status: http.StatusBadGateway, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: provider, Worked: true}
+	return &providers.Refusal{Provider: provider, Told: http.StatusBadGateway, Public: "the answer broke off", Worked: true}
 }
 
 // stumbling is a provider that breaks off its first answer.
-func stumbling(usage *api.Usage) *teller {
+func stumbling(usage *llm.Usage) *teller {
 	p := tells(catalog.Anthropic, usage)
 	then := p.complete
 	times := 0
-	p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+	p.complete = func(ctx context.Context) (*llm.Answer, error) {
 		if times++; times == 1 {
 			return nil, cutShort(catalog.Anthropic)
 		}
@@ -66,7 +68,7 @@ func TestACallThatIsPaidFromABudgetIsNotMadeAgainAfterAProviderHasWorked(t *test
 func TestAFailureThatCostNothingIsRetriedAlsoWhereABudgetPays(t *testing.T) {
 	p := tells(catalog.Anthropic, usedUp(10, 20))
 	then, times := p.complete, 0
-	p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+	p.complete = func(ctx context.Context) (*llm.Answer, error) {
 		if times++; times == 1 {
 			return nil, providerError(http.StatusInternalServerError)
 		}
@@ -87,7 +89,7 @@ func TestTheSlowerOfTwoIsBooked(t *testing.T) {
 		then := p.complete
 		first := make(chan struct{}, 1)
 		first <- struct{}{}
-		p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+		p.complete = func(ctx context.Context) (*llm.Answer, error) {
 			select {
 			case <-first: // is the slow one
 				<-ctx.Done()
@@ -137,10 +139,10 @@ func TestWhereTwoMayBeAskedThereIsRoomForBoth(t *testing.T) {
 
 func TestWhatCostsMoreThanTokensIsNotPaidFromABudget(t *testing.T) {
 	c := newShop(t, tells(catalog.OpenAI, usedUp(1, 1)))
-	for param, change := range map[string]func(*api.ChatRequest){
-		"service_tier":       func(r *api.ChatRequest) { r.ServiceTier = "priority" },
-		"web_search_options": func(r *api.ChatRequest) { r.WebSearchOptions = jsontext.Value(`{}`) },
-		"audio":              func(r *api.ChatRequest) { r.Audio = jsontext.Value(`{"voice":"alloy"}`) },
+	for param, change := range map[string]func(*llm.Request){
+		"service_tier":       func(r *llm.Request) { r.ServiceTier = "priority" },
+		"web_search_options": func(r *llm.Request) { r.WebSearch = jsontext.Value(`{}`) },
+		"audio":              func(r *llm.Request) { r.Audio = jsontext.Value(`{"voice":"alloy"}`) },
 	} {
 		for paid, limits := range map[bool]models.Limits{true: ofMonth(1_000_000_000), false: {}} {
 			ask := keyed(gpt, limits)
@@ -159,7 +161,7 @@ func TestWhatCostsMoreThanTokensIsNotPaidFromABudget(t *testing.T) {
 	}
 	for _, tier := range []string{"", "default", "flex", "auto"} {
 		ask := keyed(gpt, ofMonth(1_000_000_000))
-		ask.Request.ServiceTier, ask.Request.Audio, ask.Request.WebSearchOptions = tier, jsontext.Value("null"), jsontext.Value("null")
+		ask.Request = decodedText(`{"model":"` + gpt + `","messages":[{"role":"user","content":"hi"}],"audio":null,"web_search_options":null,"service_tier":"` + tier + `"}`)
 		if _, err := c.made(t, ask); err != nil {
 			t.Errorf("%s: %v", tier, err)
 		}

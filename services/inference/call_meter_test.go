@@ -11,7 +11,9 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/services/pool"
@@ -24,14 +26,14 @@ func keyedStream(model string, limits models.Limits) Ask {
 	return ask
 }
 
-// The prompt of keyed is a message of no text: 3 and 3, and the word "user".
-const keyedPrompt = 7
+// The prompt of keyed is one message: 3 and 3, and the words "user" and "hi".
+const keyedPrompt = 8
 
 func TestWhatAProviderDoesNotCountIsEstimated(t *testing.T) {
 	details := usedUp(0, 30)
-	details.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: 20}
+	details.HasReasoning, details.Reasoning = true, 20
 	for name, tt := range map[string]struct {
-		usage         *api.Usage
+		usage         *llm.Usage
 		input, output int64
 		estimated     bool
 	}{
@@ -61,21 +63,25 @@ func TestAnAnswerWithoutUsageHasOneForItsClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := call.Complete(t.Context())
-	if err != nil || answer.Usage == nil {
-		t.Errorf("%+v, %v", answer, err)
+	answer, _, err := call.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := chat.AppendAnswer(nil, keyed(gpt, models.Limits{}).Request, answer)
+	if err != nil || !strings.Contains(string(text), `"usage":{`) {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 
 func TestAbsurdCountsStayNumbers(t *testing.T) {
-	for _, usage := range []*api.Usage{usedUp(1<<62, 1<<62), usedUp(math.MaxInt64, math.MaxInt64), usedUp(1, math.MaxInt64)} {
-		usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: math.MaxInt64, CacheWriteTokens: math.MaxInt64, CacheWriteHour: math.MaxInt64}
-		usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: math.MaxInt64}
+	for _, usage := range []*llm.Usage{usedUp(1<<62, 1<<62), usedUp(math.MaxInt64, math.MaxInt64), usedUp(1, math.MaxInt64)} {
+		usage.HasCache, usage.Cached, usage.CacheWrite, usage.CacheWriteHour = true, math.MaxInt64, math.MaxInt64, math.MaxInt64
+		usage.HasReasoning, usage.Reasoning = true, math.MaxInt64
 		c := newShop(t, tells(catalog.Gemini, usage))
 		limits := ofMonth(10_000 * microDollars)
 		limits.TPMLimit = 1_000_000
 		r, err := c.made(t, keyed("dear-g", limits))
-		if err != nil || r.OutputTokens != 1<<40 || r.InputTokens != min(usage.PromptTokens, 1<<40) || r.Cost != 1_000_000_000_000_000 || r.CachedTokens != r.InputTokens || r.CacheWriteTokens != 0 || r.ReasoningTokens != r.OutputTokens {
+		if err != nil || r.OutputTokens != 1<<40 || r.InputTokens != min(usage.Input, 1<<40) || r.Cost != 1_000_000_000_000_000 || r.CachedTokens != r.InputTokens || r.CacheWriteTokens != 0 || r.ReasoningTokens != r.OutputTokens {
 			t.Errorf("%+v, %v", r, err)
 		}
 		c.idle(t, r.InputTokens+r.OutputTokens)
@@ -91,29 +97,29 @@ func TestAbsurdCountsStayNumbers(t *testing.T) {
 
 func TestPartsAreNeverMoreThanTheWhole(t *testing.T) {
 	usage := usedUp(100, 10)
-	usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: 60, CacheWriteTokens: 60}
-	usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: 11}
+	usage.HasCache, usage.Cached, usage.CacheWrite = true, 60, 60
+	usage.HasReasoning, usage.Reasoning = true, 11
 	c := newShop(t, tells(catalog.OpenAI, usage))
 	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 60 || r.CacheWriteTokens != 40 || r.ReasoningTokens != 10 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: -1, CacheWriteTokens: -1, CacheWriteHour: -1}
-	usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: -1}
+	usage.HasCache, usage.Cached, usage.CacheWrite, usage.CacheWriteHour = true, -1, -1, -1
+	usage.HasReasoning, usage.Reasoning = true, -1
 	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 0 || r.CacheWriteTokens != 0 || r.ReasoningTokens != 0 || r.Cost != 100*30+10*60 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
 // tallied counts as told.
-type tallied struct{ usage *api.Usage }
+type tallied struct{ usage *llm.Usage }
 
-func (c tallied) Counted() *api.Usage { return c.usage }
+func (c tallied) Counted() *llm.Usage { return c.usage }
 
 func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 	both := usedUp(70, 30)
-	both.PromptTokensDetails = &api.PromptDetails{CachedTokens: 50}
+	both.HasCache, both.Cached = true, 50
 	for name, tt := range map[string]struct {
-		counted       *api.Usage
+		counted       *llm.Usage
 		input, output int64
 		estimated     bool
 	}{
@@ -126,11 +132,11 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 	} {
 		for _, left := range []bool{false, true} {
 			p := tells(catalog.OpenAI, nil)
-			p.stream = func(context.Context) (providers.Stream, error) {
-				return func(yield func(*api.ChatChunk, error) bool) {
+			p.stream = func(context.Context) (llm.Stream, error) {
+				return func(yield func(*llm.Event, error) bool) {
 					for _, text := range []string{"hello", " world"} {
 						chunk := chunkOf(text)
-						chunk.Counter = tallied{tt.counted}
+						chunk.Head = &llm.Head{Counter: tallied{tt.counted}}
 						if !yield(chunk, nil) {
 							return
 						}
@@ -143,7 +149,7 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stream, err := call.Stream(t.Context())
+			_, stream, err := call.Open(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,10 +185,10 @@ func TestASuccessorIsBookedAsWhoAnswered(t *testing.T) {
 
 func TestWhatIsSaidAfterTheUsageChangesNothing(t *testing.T) {
 	p := tells(catalog.OpenAI, nil)
-	p.stream = func(context.Context) (providers.Stream, error) {
-		return func(yield func(*api.ChatChunk, error) bool) {
+	p.stream = func(context.Context) (llm.Stream, error) {
+		return func(yield func(*llm.Event, error) bool) {
 			middle := chunkOf(" world")
-			middle.Usage, middle.Counter = usedUp(70, 30), tallied{usedUp(1, 1)}
+			middle.Usage, middle.Head = usedUp(70, 30), &llm.Head{Counter: tallied{usedUp(1, 1)}}
 			_ = yield(chunkOf("hello"), nil) && yield(middle, nil) && yield(chunkOf(", and more"), nil)
 			yield(nil, providerFault(0))
 		}, nil
@@ -195,7 +201,7 @@ func TestWhatIsSaidAfterTheUsageChangesNothing(t *testing.T) {
 
 // Who fails before the answer begins is paid when it may have worked.
 func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
-	worked := func(e *api.Error) { e.Worked = true }
+	worked := func(e *providers.Refusal) { e.Worked = true }
 	for name, tt := range map[string]struct {
 		err  error
 		paid bool
@@ -214,8 +220,8 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
 			p := tells(catalog.OpenAI, nil).fail(tt.err)
 			if name == "the client left" {
-				p.complete = func(context.Context) (*api.ChatCompletion, error) { leave(); return nil, tt.err }
-				p.stream = func(context.Context) (providers.Stream, error) { leave(); return nil, tt.err }
+				p.complete = func(context.Context) (*llm.Answer, error) { leave(); return nil, tt.err }
+				p.stream = func(context.Context) (llm.Stream, error) { leave(); return nil, tt.err }
 			}
 			c := newShop(t, p)
 			ask := keyed(gpt, ofMonth(microDollars))
@@ -225,9 +231,9 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 				t.Fatal(err)
 			}
 			if streams {
-				_, err = call.Stream(ctx)
+				_, _, err = call.Open(ctx)
 			} else {
-				_, err = call.Complete(ctx)
+				_, _, err = call.Open(ctx)
 			}
 			r := call.End(ctx, err)
 			if paid := r.InputTokens > 0; err == nil || paid != tt.paid || r.Estimated != tt.paid || r.Cost != 30*r.InputTokens || paid && r.InputTokens != keyedPrompt || r.OutputTokens != 0 || r.Attempts != 1 {
@@ -261,7 +267,7 @@ func TestWhoLeavesBetweenTwoTriesPaysNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(50*time.Millisecond, func() { leave(cause) })
-		_, err = call.Complete(ctx)
+		_, _, err = call.Open(ctx)
 		r := call.End(ctx, err)
 		if err == nil || r.Attempts != 1 || r.InputTokens != 0 || r.Cost != 0 || r.Estimated || r.Outcome == models.OutcomeFailed {
 			t.Errorf("%+v, %v", r, err)
@@ -273,7 +279,7 @@ func TestTimesOfACallAreThoseOfItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, calls := tells(catalog.OpenAI, usedUp(1, 1)), 0
 		answer := p.complete
-		p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+		p.complete = func(ctx context.Context) (*llm.Answer, error) {
 			if calls++; calls == 1 {
 				time.Sleep(2 * time.Second)
 				return nil, providerFault(500, retryAfter(3*time.Second))
@@ -291,7 +297,7 @@ func TestTimesOfACallAreThoseOfItsClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := call.Complete(t.Context()); err != nil {
+		if _, _, err := call.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -308,11 +314,11 @@ func TestTimesOfACallAreThoseOfItsClock(t *testing.T) {
 func TestTimesOfAStreamAreThoseOfItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := tells(catalog.OpenAI, nil)
-		p.stream = func(context.Context) (providers.Stream, error) {
+		p.stream = func(context.Context) (llm.Stream, error) {
 			time.Sleep(2 * time.Second)
-			return func(yield func(*api.ChatChunk, error) bool) {
-				role := &api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Role: "assistant"}}}}
-				for _, chunk := range []*api.ChatChunk{role, chunkOf("one"), chunkOf("two")} {
+			return func(yield func(*llm.Event, error) bool) {
+				role := &llm.Event{Kind: llm.EventBegin}
+				for _, chunk := range []*llm.Event{role, chunkOf("one"), chunkOf("two")} {
 					if chunk != role {
 						time.Sleep(3 * time.Second)
 					}
@@ -327,7 +333,7 @@ func TestTimesOfAStreamAreThoseOfItsClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream, err := call.Stream(t.Context())
+		_, stream, err := call.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,9 +348,9 @@ func TestTimesOfAStreamAreThoseOfItsClock(t *testing.T) {
 
 func TestAStreamOfPicturesHasAFirstToken(t *testing.T) {
 	p := tells(catalog.Gemini, nil)
-	p.stream = func(context.Context) (providers.Stream, error) {
-		return func(yield func(*api.ChatChunk, error) bool) {
-			yield(&api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Images: make([]api.Image, 1)}}}}, nil)
+	p.stream = func(context.Context) (llm.Stream, error) {
+		return func(yield func(*llm.Event, error) bool) {
+			yield(&llm.Event{Kind: llm.EventMedia, Media: &llm.Media{}}, nil)
 		}, nil
 	}
 	if r, err := newShop(t, p).made(t, keyedStream(flash, models.Limits{})); err != nil || r.FirstTokenUS == 0 {
@@ -357,7 +363,7 @@ func TestAHedgeIsAnAttempt(t *testing.T) {
 		p := tells(catalog.OpenAI, usedUp(1, 1))
 		answer := p.complete
 		var calls atomic.Int64
-		p.complete = func(ctx context.Context) (*api.ChatCompletion, error) {
+		p.complete = func(ctx context.Context) (*llm.Answer, error) {
 			if calls.Add(1) == 1 {
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
@@ -371,7 +377,7 @@ func TestAHedgeIsAnAttempt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := call.Complete(t.Context()); err != nil {
+		if _, _, err := call.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r := call.End(t.Context(), nil); r.Attempts != 2 || calls.Load() != 2 {

@@ -15,7 +15,9 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/models/storetest"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
@@ -30,8 +32,8 @@ import (
 // teller is a provider that does what its test says, with all models alike.
 type teller struct {
 	name     string
-	complete func(ctx context.Context) (*api.ChatCompletion, error)
-	stream   func(ctx context.Context) (providers.Stream, error)
+	complete func(ctx context.Context) (*llm.Answer, error)
+	stream   func(ctx context.Context) (llm.Stream, error)
 	most     int64            // output, as it would tell its upstream
 	refuses  map[string]error // by model
 	ignores  []string
@@ -44,7 +46,7 @@ func (p *teller) Prepare(call providers.Call) (providers.Exchange, error) {
 	if err := p.refuses[call.Model.ID]; err != nil {
 		return nil, err
 	}
-	return &tale{p, call.Model.ID}, nil
+	return &tale{p, call.Model.ID, call.Request.Stream}, nil
 }
 
 // models are those that were asked for, in their order.
@@ -55,12 +57,13 @@ func (p *teller) models() string {
 }
 
 type tale struct {
-	from  *teller
-	model string
+	from   *teller
+	model  string
+	stream bool
 }
 
 func (e *tale) Ignored() []string { return e.from.ignores }
-func (e *tale) MostOutput() int64 { return e.from.most }
+func (e *tale) MaxOutput() int64  { return e.from.most }
 
 func (e *tale) note() {
 	e.from.mu.Lock()
@@ -68,24 +71,39 @@ func (e *tale) note() {
 	e.from.asked = append(e.from.asked, e.model)
 }
 
-func (e *tale) Complete(ctx context.Context, _ string) (*api.ChatCompletion, error) {
+func (e *tale) Open(ctx context.Context, _ string) (llm.Stream, error) {
 	e.note()
-	return e.from.complete(ctx)
+	if e.stream {
+		return e.from.stream(ctx)
+	}
+	answer, err := e.from.complete(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return eventsOf(answer), nil
 }
 
-func (e *tale) Stream(ctx context.Context, _ string) (providers.Stream, error) {
-	e.note()
-	return e.from.stream(ctx)
+// eventsOf is an answer of texts as the stream that it is collected from.
+func eventsOf(a *llm.Answer) llm.Stream {
+	return func(yield func(*llm.Event, error) bool) {
+		e := llm.NewEmitter(yield, a.Head)
+		for _, c := range a.Choices {
+			for _, b := range c.Blocks {
+				e.Text(c.Index, b.Text)
+			}
+		}
+		e.Usage(a.Usage)
+	}
 }
 
 // tells answers with this usage.
-func tells(name string, usage *api.Usage) *teller {
+func tells(name string, usage *llm.Usage) *teller {
 	return &teller{
 		name: name,
-		complete: func(context.Context) (*api.ChatCompletion, error) {
+		complete: func(context.Context) (*llm.Answer, error) {
 			return wholeOf("hello world", usage), nil
 		},
-		stream: func(context.Context) (providers.Stream, error) {
+		stream: func(context.Context) (llm.Stream, error) {
 			return chunksOf(usage, nil, "hello", " world"), nil
 		},
 	}
@@ -93,27 +111,28 @@ func tells(name string, usage *api.Usage) *teller {
 
 // fail makes all calls fail.
 func (p *teller) fail(err error) *teller {
-	p.complete = func(context.Context) (*api.ChatCompletion, error) { return nil, err }
-	p.stream = func(context.Context) (providers.Stream, error) { return nil, err }
+	p.complete = func(context.Context) (*llm.Answer, error) { return nil, err }
+	p.stream = func(context.Context) (llm.Stream, error) { return nil, err }
 	return p
 }
 
-func wholeOf(text string, usage *api.Usage) *api.ChatCompletion {
+func wholeOf(text string, usage *llm.Usage) *llm.Answer {
 	if usage != nil {
 		own := *usage
 		usage = &own
 	}
-	return &api.ChatCompletion{Choices: []api.Choice{{Message: api.Answer{Content: &text}}}, Usage: usage}
+	return &llm.Answer{Choices: []llm.AnswerChoice{{Blocks: []llm.Block{{Text: text}}}}, Usage: usage}
 }
 
-func chunkOf(text string) *api.ChatChunk {
-	return &api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Content: &text}}}}
+// chunkOf is an event of text.
+func chunkOf(text string) *llm.Event {
+	return &llm.Event{Kind: llm.EventText, Head: new(llm.Head), Text: text}
 }
 
 // chunksOf is a stream of texts that ends with a usage, or with an error.
-func chunksOf(usage *api.Usage, err error, texts ...string) providers.Stream {
-	return func(yield func(*api.ChatChunk, error) bool) {
-		if !yield(&api.ChatChunk{Choices: []api.ChunkChoice{{Delta: api.Delta{Role: "assistant"}}}}, nil) {
+func chunksOf(usage *llm.Usage, err error, texts ...string) llm.Stream {
+	return func(yield func(*llm.Event, error) bool) {
+		if !yield(&llm.Event{Kind: llm.EventBegin, Head: new(llm.Head)}, nil) {
 			return
 		}
 		for _, text := range texts {
@@ -126,16 +145,16 @@ func chunksOf(usage *api.Usage, err error, texts ...string) providers.Stream {
 			yield(nil, err)
 		case usage != nil:
 			own := *usage
-			chunk := &api.ChatChunk{Usage: &own}
-			if yield(chunk, nil) {
-				own = api.Usage{PromptTokens: 77_777} // the chunk is over
+			event := &llm.Event{Kind: llm.EventUsage, Usage: &own}
+			if yield(event, nil) {
+				own = llm.Usage{Input: 77_777} // the event is over
 			}
 		}
 	}
 }
 
-func usedUp(prompt, completion int64) *api.Usage {
-	return &api.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}
+func usedUp(prompt, completion int64) *llm.Usage {
+	return &llm.Usage{Input: prompt, Output: completion, Total: prompt + completion}
 }
 
 // Models that nobody knows the price of, and one that costs a microDollars a token.
@@ -246,9 +265,17 @@ func serving(t testing.TB, all ...*teller) *Service {
 func keyed(model string, limits models.Limits) Ask {
 	raw := `{"model":"` + model + `","messages":[{"role":"user","content":"hi"}]}`
 	return Ask{
-		Request: &api.ChatRequest{Model: model, Raw: []byte(raw), Messages: []api.Message{{Role: "user"}}},
+		Request: decodedText(raw),
 		Caller:  auth.Caller{UserID: "ada", KeyID: "k", Limits: &limits}, RequestID: "req_1", Began: time.Now(),
 	}
+}
+
+func decodedText(raw string) *llm.Request {
+	r, err := chat.Decode([]byte(raw))
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 func ofMonth(budget int64) models.Limits {
@@ -263,13 +290,13 @@ func (c *shop) made(t testing.TB, ask Ask) (*models.Call, error) {
 		return nil, err
 	}
 	if !ask.Request.Stream {
-		_, err = call.Complete(t.Context())
+		_, _, err = call.Open(t.Context())
 		if err == nil {
 			call.Sent()
 		}
 		return call.End(t.Context(), err), err
 	}
-	stream, err := call.Stream(t.Context())
+	_, stream, err := call.Open(t.Context())
 	if err == nil {
 		for _, broken := range stream {
 			err = broken
@@ -387,8 +414,8 @@ func TestEveryEndOfACallIsBookedAsWhatItWas(t *testing.T) {
 func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		usage := usedUp(1000, 500)
-		usage.PromptTokensDetails = &api.PromptDetails{CachedTokens: 100, CacheWriteTokens: 800, CacheWriteHour: 300}
-		usage.CompletionTokensDetails = &api.CompletionDetails{ReasoningTokens: 40}
+		usage.HasCache, usage.Cached, usage.CacheWrite, usage.CacheWriteHour = true, 100, 800, 300
+		usage.HasReasoning, usage.Reasoning = true, 40
 		c := newShop(t, tells(catalog.Anthropic, usage))
 		limits := ofMonth(microDollars)
 		limits.TPMLimit, limits.MaxParallel = 1_000_000, 1
@@ -399,12 +426,12 @@ func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if streams {
-			stream, err := call.Stream(t.Context())
+			_, stream, err := call.Open(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			readAll(stream)
-		} else if _, err := call.Complete(t.Context()); err != nil {
+		} else if _, _, err := call.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		row := *call.End(t.Context(), nil)
@@ -434,9 +461,9 @@ func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
 
 func TestACallThatPanicsIsBookedToo(t *testing.T) {
 	p := tells(catalog.OpenAI, nil)
-	p.complete = func(context.Context) (*api.ChatCompletion, error) { panic("boom") }
-	p.stream = func(context.Context) (providers.Stream, error) {
-		return func(yield func(*api.ChatChunk, error) bool) { yield(chunkOf("hello world"), nil); panic("boom") }, nil
+	p.complete = func(context.Context) (*llm.Answer, error) { panic("boom") }
+	p.stream = func(context.Context) (llm.Stream, error) {
+		return func(yield func(*llm.Event, error) bool) { yield(chunkOf("hello world"), nil); panic("boom") }, nil
 	}
 	for _, streams := range []bool{false, true} {
 		c := newShop(t, p)
@@ -457,10 +484,10 @@ func TestACallThatPanicsIsBookedToo(t *testing.T) {
 				call.End(t.Context(), end)
 			}()
 			if !streams {
-				_, end = call.Complete(t.Context())
+				_, _, end = call.Open(t.Context())
 				return
 			}
-			stream, err := call.Stream(t.Context())
+			_, stream, err := call.Open(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
@@ -505,12 +532,12 @@ func TestAStreamThatIsNeverReadIsBooked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := call.Stream(t.Context()); err != nil {
+	if _, _, err := call.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r := call.End(t.Context(), ErrClientGone)
-	// It began, so that its prompt was read: 3 + 3, and the word "user".
-	if r.Outcome != models.OutcomeClient || r.Status != 499 || !r.Estimated || r.InputTokens != 7 || r.OutputTokens != 0 || r.FirstTokenUS != 0 || r.OverheadUS != 0 {
+	// It began, so its prompt was read.
+	if r.Outcome != models.OutcomeClient || r.Status != 499 || !r.Estimated || r.InputTokens != keyedPrompt || r.OutputTokens != 0 || r.FirstTokenUS != 0 || r.OverheadUS != 0 {
 		t.Errorf("%+v", r)
 	}
 	c.left(t, microDollars-r.Cost, microDollars)
@@ -526,7 +553,7 @@ func TestEveryCallHasItsRowInTheDatabase(t *testing.T) {
 		all.Go(func() {
 			ask := keyed(gpt, ofMonth(100*microDollars))
 			ask.Request.Stream = i%2 == 0
-			ask.Request.MaxTokens = new(int64(30))
+			ask.Request.OutputLimit = 30
 			if r, err := c.made(t, ask); err != nil || r.Cost != 70*30+30*60 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -562,20 +589,20 @@ func TestSimulatedAnswersSaySo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := call.Complete(t.Context()); err != nil || answer.SystemFingerprint != Simulated {
+	if answer, _, err := call.Open(t.Context()); err != nil || answer.Fingerprint != Simulated {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	call, err = c.chat.Admit(t.Context(), keyedStream(haiku, models.Limits{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := call.Stream(t.Context())
+	_, stream, err := call.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	chunks := 0
 	for chunk, err := range stream {
-		if chunks++; err != nil || chunk.SystemFingerprint != Simulated {
+		if chunks++; err != nil || chunk.Head.Fingerprint != Simulated {
 			t.Errorf("%+v, %v", chunk, err)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"modelgateway/config"
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/services/routing"
@@ -52,16 +53,16 @@ func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
 	return byName
 }
 
-func decoded(t testing.TB, body string) *api.ChatRequest {
+func decoded(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	r, err := api.DecodeChatRequest([]byte(body))
+	r, err := chat.Decode([]byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body[:min(len(body), 300)], err)
 	}
 	return r
 }
 
-func readAll(s providers.Stream) {
+func readAll(s llm.Stream) {
 	for range s { //nolint:revive // to its end
 	}
 }
@@ -77,38 +78,30 @@ func allIdle(t testing.TB, c *routing.Router) {
 }
 
 func providerError(status int) error {
-	return &api.Error{Status: status, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: catalog.Anthropic, UpstreamStatus: status}
+	return &providers.Refusal{Provider: catalog.Anthropic, Status: status}
 }
 
-// providerFault is an error of a provider, with what is changed of it.
-func providerFault(status int, change ...func(*api.Error)) *api.Error {
-	e := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: "p", UpstreamStatus: status, Message: "status " + strconv.Itoa(status)}
-	switch status {
-	case 400, 404, 413, 422, 429:
-		e.Status = status
-	case 401, 402, 403:
-		e.KeyRefused = true
-	case 408, 504:
-		e.Status = 504
-	}
+// providerFault is a refusal of a provider, with what is changed of it.
+func providerFault(status int, change ...func(*providers.Refusal)) *providers.Refusal {
+	r := &providers.Refusal{Provider: "p", Status: status, Message: "status " + strconv.Itoa(status)}
 	for _, f := range change {
-		f(e)
+		f(r)
 	}
-	return e
+	return r
 }
 
-func retryAfter(wait time.Duration) func(*api.Error) {
-	return func(e *api.Error) { e.RetryAfter = wait }
+func retryAfter(wait time.Duration) func(*providers.Refusal) {
+	return func(e *providers.Refusal) { e.RetryAfter = wait }
 }
 
 // unreached is the error of an upstream that gave no answer at all.
-func unreached(status int) *api.Error {
-	return providerFault(0, func(e *api.Error) { e.Status = status })
+func unreached(status int) *providers.Refusal {
+	return providerFault(0, func(r *providers.Refusal) { r.Told = status })
 }
 
-func notConfigured(provider string) *api.Error {
-	return &api.Error{
-		Status: 503, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: provider,
-		Message: provider + " is not configured: the gateway has no key for it", RetryAfter: time.Minute, Final: true,
+func notConfigured(provider string) *providers.Refusal {
+	return &providers.Refusal{
+		Provider: provider, Told: 503, Public: provider + " is not configured: the gateway has no key for it",
+		RetryAfter: time.Minute, Final: true,
 	}
 }

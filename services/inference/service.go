@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/ledger"
@@ -42,7 +42,7 @@ type Service struct {
 
 // Ask is one request with what its headers say.
 type Ask struct {
-	Request    *api.ChatRequest
+	Request    *llm.Request
 	Caller     auth.Caller
 	RequestID  string
 	Began      time.Time     // when the request came

@@ -3,9 +3,7 @@ package inference
 import (
 	"context"
 
-	"github.com/go-json-experiment/json"
-
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 	"modelgateway/services/tracing"
 )
 
@@ -35,43 +33,32 @@ func (c *Call) traced() {
 	c.plan.Trace.End(end)
 }
 
-// booked is what was booked, in the words of an answer; nil = nothing.
-func (c *Call) booked() *api.Usage {
+// booked is what was booked, as the usage of an answer; nil = nothing.
+func (c *Call) booked() *llm.Usage {
 	r := &c.row
 	if r.InputTokens+r.OutputTokens == 0 {
 		return nil
 	}
-	return &api.Usage{
-		PromptTokens: r.InputTokens, CompletionTokens: r.OutputTokens, TotalTokens: r.InputTokens + r.OutputTokens,
-		PromptTokensDetails:     &api.PromptDetails{CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens},
-		CompletionTokensDetails: &api.CompletionDetails{ReasoningTokens: r.ReasoningTokens},
+	return &llm.Usage{
+		Input: r.InputTokens, Output: r.OutputTokens, Total: r.InputTokens + r.OutputTokens,
+		HasCache: true, Cached: r.CachedTokens, CacheWrite: r.CacheWriteTokens, HasReasoning: true, Reasoning: r.ReasoningTokens,
 	}
 }
 
 // traceAnswer keeps what the span says of a whole answer.
-func (c *Call) traceAnswer(answer *api.ChatCompletion) {
+func (c *Call) traceAnswer(answer *llm.Answer) {
 	c.trace.ID, c.trace.Model = answer.ID, answer.Model
-	choices := answer.Choices
-	if answer.Raw != nil {
-		var read struct {
-			Choices []api.Choice `json:"choices"`
-		}
-		_ = json.Unmarshal(answer.Raw, &read, api.Faithful) // it has been read once
-		choices = read.Choices
-	}
-	for i := range choices {
-		c.trace.FinishReasons = append(c.trace.FinishReasons, choices[i].FinishReason)
+	for i := range answer.Choices {
+		c.trace.FinishReasons = append(c.trace.FinishReasons, string(answer.Choices[i].Finish))
 	}
 }
 
-// traceChunk keeps what the span says of a stream.
-func (c *Call) traceChunk(chunk *api.ChatChunk) {
-	if c.trace.ID == "" {
-		c.trace.ID, c.trace.Model = chunk.ID, chunk.Model
+// traceEvent keeps what the span says of a stream.
+func (c *Call) traceEvent(e *llm.Event) {
+	if c.trace.ID == "" && e.Head != nil {
+		c.trace.ID, c.trace.Model = e.Head.ID, e.Head.Model
 	}
-	for i := range chunk.Choices {
-		if reason := chunk.Choices[i].FinishReason; reason != nil {
-			c.trace.FinishReasons = append(c.trace.FinishReasons, *reason)
-		}
+	if e.Kind == llm.EventFinish {
+		c.trace.FinishReasons = append(c.trace.FinishReasons, string(e.Finish))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"modelgateway/config"
-	"modelgateway/models/api"
+	"modelgateway/providers"
 )
 
 // clock is a time that tests move.
@@ -28,30 +28,22 @@ func poolOf(keys ...string) []config.Secret {
 	return pool
 }
 
-// providerFault is an error of a provider, with what is changed of it.
-func providerFault(status int, change ...func(*api.Error)) *api.Error {
-	e := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: "p", UpstreamStatus: status, Message: "status " + strconv.Itoa(status)}
-	switch status {
-	case 400, 404, 413, 422, 429:
-		e.Status = status
-	case 401, 402, 403:
-		e.KeyRefused = true
-	case 408, 504:
-		e.Status = 504
-	}
+// providerFault is a refusal of a provider, with what is changed of it.
+func providerFault(status int, change ...func(*providers.Refusal)) *providers.Refusal {
+	r := &providers.Refusal{Provider: "p", Status: status, Message: "status " + strconv.Itoa(status)}
 	for _, f := range change {
-		f(e)
+		f(r)
 	}
-	return e
+	return r
 }
 
-func retryAfter(wait time.Duration) func(*api.Error) {
-	return func(e *api.Error) { e.RetryAfter = wait }
+func retryAfter(wait time.Duration) func(*providers.Refusal) {
+	return func(r *providers.Refusal) { r.RetryAfter = wait }
 }
 
-func spent(e *api.Error) { e.Final, e.Spent = true, true }
+func spent(r *providers.Refusal) { r.Final, r.Spent = true, true }
 
 // unreached is the error of an upstream that gave no answer at all.
-func unreached(status int) *api.Error {
-	return providerFault(0, func(e *api.Error) { e.Status = status })
+func unreached(status int) *providers.Refusal {
+	return providerFault(0, func(r *providers.Refusal) { r.Told = status })
 }

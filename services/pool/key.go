@@ -11,7 +11,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"modelgateway/config"
-	"modelgateway/models/api"
+	"modelgateway/providers"
 )
 
 // When a circuit opens, and for how long.
@@ -134,31 +134,31 @@ func (k *Key) learn(model string, err error) {
 		}
 		return
 	}
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || !e.KeyRefused && e.UpstreamStatus != http.StatusTooManyRequests {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	if !ok || !r.KeyRefused() && r.Status != http.StatusTooManyRequests {
 		return
 	}
-	if e.KeyRefused && e.UpstreamStatus != http.StatusForbidden || e.Spent {
+	if r.KeyRefused() && r.Status != http.StatusForbidden || r.Spent {
 		model = ""
 	}
-	k.rest(model, e)
+	k.rest(model, r)
 }
 
-func (k *Key) rest(model string, e *api.Error) {
+func (k *Key) rest(model string, refusal *providers.Refusal) {
 	now := k.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r := k.resting[model]
 	switch {
-	case e.RetryAfter > 0:
-		r.until = now.Add(e.RetryAfter)
+	case refusal.RetryAfter > 0:
+		r.until = now.Add(refusal.RetryAfter)
 	case now.Before(r.until): // calls that were under way say it once more
 		return
 	default:
 		r.pause = min(max(2*r.pause, firstRest), longestRest)
 		r.until = now.Add(r.pause)
 	}
-	r.fault = e.KeyRefused
+	r.fault = refusal.KeyRefused()
 	k.resting[model] = r
 	k.any.Store(true)
 }

@@ -7,6 +7,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/providers"
 )
 
 func restKey() (*Key, *clock) {
@@ -134,7 +135,7 @@ func TestOnlyRefusalsAndLimitsMakeAKeyRest(t *testing.T) {
 func TestARefusedKeyRestsAsLongAsItsProviderSays(t *testing.T) {
 	k := newUpstreamKey(poolOf("key")[0], time.Now)
 	for _, status := range []int{401, 402, 403, 429} {
-		k.learn("m", &api.Error{Code: api.CodeProviderError, UpstreamStatus: status, KeyRefused: status != 429, RetryAfter: time.Hour})
+		k.learn("m", &providers.Refusal{Status: status, RetryAfter: time.Hour})
 		model := ""
 		if status == 403 || status == 429 {
 			model = "m"
@@ -148,7 +149,7 @@ func TestARefusedKeyRestsAsLongAsItsProviderSays(t *testing.T) {
 
 func TestARefusedKeyMakesItsProviderDegraded(t *testing.T) {
 	for _, tt := range []struct {
-		fault *api.Error
+		fault *providers.Refusal
 		want  string
 	}{{providerFault(401), Degraded}, {providerFault(402), Degraded}, {providerFault(403), Healthy}, {providerFault(429), Healthy}} {
 		synctest.Test(t, func(t *testing.T) {

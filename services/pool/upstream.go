@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"modelgateway/config"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/tracing"
 )
@@ -82,7 +81,8 @@ type Lease struct {
 	model  string
 	Again  bool // for a request that this provider has been asked for before
 	Trace  *tracing.Attempt
-	began  time.Time // by the circuit's clock
+	began  time.Time     // by the circuit's clock
+	Took   time.Duration // until the call was answered
 	report func(error)
 	ended  bool
 }
@@ -133,14 +133,13 @@ func (u *Upstream) Lease(model string, avoid *Key, anyway bool) (*Lease, error) 
 }
 
 // broken is the error of a provider whose circuits are all open.
-func (u *Upstream) broken() *api.Error {
+func (u *Upstream) broken() *providers.Refusal {
 	wait := circuitPause
 	for _, k := range u.keys {
 		wait = min(wait, k.closesIn())
 	}
-	return &api.Error{
-		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: u.Name,
-		Message:    u.Name + " has failed too often and is given a rest",
+	return &providers.Refusal{
+		Provider: u.Name, Told: http.StatusServiceUnavailable, Public: u.Name + " has failed too often and is given a rest",
 		RetryAfter: max(wait, time.Second),
 	}
 }
@@ -217,18 +216,19 @@ func Failed(err error) bool {
 	if err == nil || Gone(err) {
 		return false
 	}
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.Code != api.CodeProviderError || e.Status < http.StatusInternalServerError {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	if !ok || r.ClientError().Status < http.StatusInternalServerError {
 		return false
 	}
-	if e.KeyRefused && e.UpstreamStatus == http.StatusForbidden {
+	if r.Status == http.StatusForbidden {
 		return false // for one model, by a provider that is well
 	}
-	return e.UpstreamStatus < 200 || e.UpstreamStatus >= 300 // else a whole answer was of no use: that is the request's own trouble
+	return r.Status < 200 || r.Status >= 300 // else a whole answer was of no use: that is the request's own trouble
 }
 
 // Gone says whether a call ended because nobody waits for it any more. That a
 // connection timed out is a context.DeadlineExceeded to package net as well.
 func Gone(err error) bool {
-	return !api.IsProviderError(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	_, refused := errors.AsType[*providers.Refusal](err)
+	return !refused && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }

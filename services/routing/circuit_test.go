@@ -173,7 +173,9 @@ func connectTimeOut(t *testing.T) error {
 	if err == nil {
 		t.Fatal("there is somebody")
 	}
-	return unreached(504).Because(err)
+	r := unreached(504)
+	r.Cause = err
+	return r
 }
 
 // An upstream that accepts and never answers fails each call after minutes.

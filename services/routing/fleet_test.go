@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"
@@ -121,35 +121,31 @@ func (q *queued) Prepare(call providers.Call) (providers.Exchange, error) {
 	if err := q.refuses[call.Model.ID]; err != nil {
 		return nil, err
 	}
-	return &queuedExchange{q, call.Model.ID}, nil
+	return &queuedExchange{q, call.Model.ID, call.Request.Stream}, nil
 }
 
 type queuedExchange struct {
-	from  *queued
-	model string
+	from   *queued
+	model  string
+	stream bool
 }
 
 func (e *queuedExchange) Ignored() []string { return e.from.ignores[e.model] }
 
-func (e *queuedExchange) Complete(ctx context.Context, key string) (*api.ChatCompletion, error) {
-	do, _ := e.from.take(key, e.model)
-	if err := do(ctx); err != nil {
-		return nil, err
-	}
-	return &api.ChatCompletion{Model: e.model}, nil
-}
-
-// Stream has a role chunk, and pieces that say of which call they are.
-func (e *queuedExchange) Stream(ctx context.Context, key string) (providers.Stream, error) {
+// Open answers with text that says of which call it is.
+func (e *queuedExchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	do, nth := e.from.take(key, e.model)
 	err := do(ctx)
+	if !e.stream {
+		return answerOf(e.model), err
+	}
 	broken, ok := errors.AsType[*begun](err)
 	if err != nil && !ok {
 		return nil, err
 	}
-	return func(yield func(*api.ChatChunk, error) bool) {
-		chunk := &api.ChatChunk{Model: e.model, Choices: []api.ChunkChoice{{Delta: api.Delta{Role: "assistant"}}}}
-		if !yield(chunk, nil) {
+	return func(yield func(*llm.Event, error) bool) {
+		out := llm.NewEmitter(yield, llm.Head{Model: e.model})
+		if !out.Begin(0) {
 			return
 		}
 		if !ok {
@@ -157,18 +153,24 @@ func (e *queuedExchange) Stream(ctx context.Context, key string) (providers.Stre
 		}
 		for i := range broken.pieces {
 			if sleep(ctx, broken.gap); ctx.Err() != nil {
-				yield(nil, context.Cause(ctx))
+				out.Fail(context.Cause(ctx))
 				return
 			}
-			text := strconv.Itoa(nth) + "." + strconv.Itoa(i) + " "
-			if !yield(&api.ChatChunk{Model: e.model, Choices: []api.ChunkChoice{{Delta: api.Delta{Content: &text}}}}, nil) {
+			if !out.Text(0, strconv.Itoa(nth)+"."+strconv.Itoa(i)+" ") {
 				return
 			}
 		}
 		if broken.err != nil {
-			yield(nil, broken.err)
+			out.Fail(broken.err)
 		}
 	}, nil
+}
+
+// answerOf is a whole answer of a model.
+func answerOf(model string) llm.Stream {
+	return func(yield func(*llm.Event, error) bool) {
+		llm.NewEmitter(yield, llm.Head{Model: model}).Begin(0)
+	}
 }
 
 // embedded is the catalogue, read once: there are many fleets.
@@ -212,11 +214,11 @@ func streamed(ctx context.Context, c *Router, a Ask) (model string, served Serve
 	if err != nil {
 		return "", served, err
 	}
-	for chunk, broken := range stream {
+	for event, broken := range stream {
 		if broken != nil {
 			return model, served, broken
 		}
-		model = chunk.Model
+		model = event.Head.Model
 	}
 	return model, served, nil
 }
@@ -291,32 +293,24 @@ func busyBut(t testing.TB, u *pool.Upstream, idle string) (free func()) {
 	}
 }
 
-// providerFault is an error of a provider, with what is changed of it.
-func providerFault(status int, change ...func(*api.Error)) *api.Error {
-	e := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: "p", UpstreamStatus: status, Message: "status " + strconv.Itoa(status)}
-	switch status {
-	case 400, 404, 413, 422, 429:
-		e.Status = status
-	case 401, 402, 403:
-		e.KeyRefused = true
-	case 408, 504:
-		e.Status = 504
-	}
+// providerFault is a refusal of a provider, with what is changed of it.
+func providerFault(status int, change ...func(*providers.Refusal)) *providers.Refusal {
+	r := &providers.Refusal{Provider: "p", Status: status, Message: "status " + strconv.Itoa(status)}
 	for _, f := range change {
-		f(e)
+		f(r)
 	}
-	return e
+	return r
 }
 
-func retryAfter(wait time.Duration) func(*api.Error) {
-	return func(e *api.Error) { e.RetryAfter = wait }
+func retryAfter(wait time.Duration) func(*providers.Refusal) {
+	return func(e *providers.Refusal) { e.RetryAfter = wait }
 }
 
-func final(e *api.Error) { e.Final = true }
+func final(e *providers.Refusal) { e.Final = true }
 
-func spent(e *api.Error) { e.Final, e.Spent = true, true }
+func spent(e *providers.Refusal) { e.Final, e.Spent = true, true }
 
 // unreached is the error of an upstream that gave no answer at all.
-func unreached(status int) *api.Error {
-	return providerFault(0, func(e *api.Error) { e.Status = status })
+func unreached(status int) *providers.Refusal {
+	return providerFault(0, func(r *providers.Refusal) { r.Told = status })
 }

@@ -4,25 +4,24 @@ import (
 	"context"
 	"time"
 
-	"modelgateway/models/api"
 	"modelgateway/services/pool"
 )
 
 // race asks a second upstream when the first has not answered after a while,
 // and takes the answer that comes first. The other call is cancelled.
-func (t *try[T]) race(ctx context.Context, l *pool.Lease) (answered[T], error) {
+func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	began := t.plan.router.Now()
-	defer func() { t.plan.Waited += t.plan.router.Now().Sub(began) }()
-	ends := make(chan ending[T], 2)
-	start := func(r *Route, l *pool.Lease) {
-		go func() { ends <- finish(ctx, r, l, t.ask) }() // waited for below
+	began := a.plan.router.Now()
+	defer func() { a.plan.Waited += a.plan.router.Now().Sub(began) }()
+	ends := make(chan racer, 2)
+	start := func(c *Candidate, l *pool.Lease) {
+		go func() { ends <- c.run(ctx, l) }() // waited for below
 	}
-	start(t.route, l)
-	late := time.NewTimer(t.plan.hedgeAfter)
+	start(a.candidate, l)
+	late := time.NewTimer(a.plan.hedgeAfter)
 	defer late.Stop()
-	var won *answered[T]
+	var won *Result
 	var failed error // how the first failed
 	for running := 1; running > 0; {
 		select {
@@ -30,11 +29,11 @@ func (t *try[T]) race(ctx context.Context, l *pool.Lease) (answered[T], error) {
 			if won != nil {
 				continue
 			}
-			if r, second := t.second(l); second != nil {
+			if c, second := a.second(l); second != nil {
 				running++
-				t.plan.Attempts++
-				second.Again = t.plan.again(r.upstream)
-				start(r, second)
+				a.plan.Attempts++
+				second.Again = a.plan.again(c.upstream)
+				start(c, second)
 			}
 		case end := <-ends:
 			running--
@@ -44,17 +43,17 @@ func (t *try[T]) race(ctx context.Context, l *pool.Lease) (answered[T], error) {
 					(<-ends).drop()
 				}
 				if won != nil {
-					won.lease.End()
+					won.Close()
 				}
 				panic(end.panicked)
 			}
-			t.lose(ctx, &end, won != nil)
+			a.lose(ctx, &end, won != nil)
 			switch {
-			case end.err != nil && (failed == nil || end.got.lease == l):
+			case end.err != nil && (failed == nil || end.lease == l):
 				failed = end.err
 			case end.err != nil:
 			case won == nil:
-				won = &end.got
+				won = end.got
 				late.Stop()
 				cancel()
 			default:
@@ -63,71 +62,73 @@ func (t *try[T]) race(ctx context.Context, l *pool.Lease) (answered[T], error) {
 		}
 	}
 	if won == nil {
-		return answered[T]{}, failed
+		return nil, failed
 	}
-	return *won, nil
+	return won, nil
 }
 
 // lose notes what a call that is not the answer has used: one that failed, or
 // one that another was faster than.
-func (t *try[T]) lose(ctx context.Context, end *ending[T], late bool) {
-	model := end.got.route.Model
+func (a *attempts) lose(ctx context.Context, end *racer, late bool) {
+	model := end.candidate.Model
 	if end.err != nil {
-		t.plan.lose(ctx, model, end.err)
+		a.plan.lose(ctx, model, end.err)
 		return
 	}
-	if answer, ok := any(end.got.answer).(*api.ChatCompletion); ok && late {
-		t.plan.Lost = append(t.plan.Lost, Lost{Model: model, Usage: answer.Usage})
+	if late {
+		a.plan.Lost = append(a.plan.Lost, Lost{Model: model, Usage: end.got.Answer.Usage})
 	}
 }
 
-// ending is how one of the two ended.
-type ending[T any] struct {
-	got      answered[T]
-	err      error
-	panicked any
+// racer is how one of the two calls ended.
+type racer struct {
+	candidate *Candidate
+	lease     *pool.Lease
+	got       *Result
+	err       error
+	panicked  any
 }
 
-// finish calls on a goroutine of its own, where a panic would end the process.
-func finish[T any](ctx context.Context, r *Route, l *pool.Lease, ask asking[T]) (end ending[T]) {
+// run calls on a goroutine of its own, where a panic would end the process.
+func (c *Candidate) run(ctx context.Context, l *pool.Lease) (end racer) {
 	defer func() { end.panicked = recover() }()
-	end.got.lease, end.got.route = l, r
-	end.got, end.err = call(ctx, r, l, ask)
+	end.candidate, end.lease = c, l
+	end.got, end.err = c.call(ctx, l)
 	return end
 }
 
-// drop gives back what nobody needs.
-func (e ending[T]) drop() {
+// drop gives back the key of an answer that is not used.
+func (e racer) drop() {
 	if e.err == nil && e.panicked == nil {
-		e.got.lease.End()
+		e.got.Close()
 	}
 }
 
-// second is who is asked beside the call of a lease: another key of the same
-// provider, else the model that stands in, else the same once more.
-func (t *try[T]) second(busy *pool.Lease) (*Route, *pool.Lease) {
-	from, model := t.route.upstream, t.route.Model.ID
+// second is what is asked beside the call of a lease: another key of the same
+// provider, else the next fallback, else the same once more.
+func (a *attempts) second(busy *pool.Lease) (*Candidate, *pool.Lease) {
+	from, model := a.candidate.upstream, a.candidate.Model.ID
 	if !from.Retry() {
 		return nil, nil
 	}
-	t.plan.router.Metrics.Hedged(from.Name)
+	a.plan.router.Metrics.Hedged(from.Name)
 	if from.Other(busy.Key, model) {
 		if l, err := from.Lease(model, busy.Key, false); err == nil {
-			return t.route, l
+			return a.candidate, l
 		}
 	}
-	for i := t.at + 1; i < t.plan.Size(); i++ {
-		r, err := t.plan.Route(i)
+	for i := a.at + 1; i < a.plan.Size(); i++ {
+		c, err := a.plan.Candidate(i)
 		if err != nil {
 			continue
 		}
-		if l, err := r.upstream.Lease(r.Model.ID, nil, false); err == nil {
-			return r, l
+		if l, err := c.upstream.Lease(c.Model.ID, nil, false); err == nil {
+			return c, l
 		}
 	}
-	l, err := from.Lease(model, nil, t.anyway)
+	l, err := from.Lease(model, nil, a.ignoreCooldown)
 	if err != nil {
 		return nil, nil
 	}
-	return t.route, l
+	return a.candidate, l
 }

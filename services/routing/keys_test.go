@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
@@ -32,18 +32,18 @@ func TestKeysThatAreEquallyLoadedAreTakenInTurn(t *testing.T) {
 	}
 }
 
-func readAll(s providers.Stream) {
+func readAll(s llm.Stream) {
 	for range s { //nolint:revive // to its end
 	}
 }
 
-func leaveAtOnce(s providers.Stream) {
+func leaveAtOnce(s llm.Stream) {
 	for range s {
 		break
 	}
 }
 
-func leaveInPanic(s providers.Stream) {
+func leaveInPanic(s llm.Stream) {
 	defer func() { _ = recover() }()
 	for range s {
 		panic("the client's writer")
@@ -52,17 +52,17 @@ func leaveInPanic(s providers.Stream) {
 
 // A stream uses its key until it ends, however it ends.
 func TestTheLeastLoadedKeyIsTaken(t *testing.T) {
-	for name, end := range map[string]func(providers.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
+	for name, end := range map[string]func(llm.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
 		q := newQueued(catalog.Anthropic, "a", "b", "c")
 		chat := fleet(t, q)
-		begin := func() providers.Stream {
+		begin := func() llm.Stream {
 			s, _, err := streamOf(t.Context(), chat, ask(haiku))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return s
 		}
-		streams := []providers.Stream{begin(), begin()}
+		streams := []llm.Stream{begin(), begin()}
 		free := strings.Trim("abc", q.asked())
 		if len(free) != 1 {
 			t.Fatalf("%s: two streams use %q", name, q.asked())
@@ -119,7 +119,7 @@ func TestTheLeastLoadedKeyIsTakenOfManyToo(t *testing.T) {
 // that found it out is served by one of them, without a retry.
 func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
 	for _, tt := range []struct {
-		fault *api.Error
+		fault *providers.Refusal
 		rest  time.Duration
 		all   bool // models
 	}{
@@ -131,7 +131,7 @@ func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
 		{providerFault(429, retryAfter(7*time.Second)), 7 * time.Second, false},
 		{providerFault(429, retryAfter(2*time.Hour)), 2 * time.Hour, false},
 		{providerFault(429, final, retryAfter(2*time.Hour)), 2 * time.Hour, false}, // a day's quota of one model
-		{providerFault(400, func(e *api.Error) { e.Status, e.KeyRefused = 502, true }), time.Second, true},
+		{providerFault(400, func(e *providers.Refusal) { e.Key = true }), time.Second, true},
 	} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
 
 func TestWhenAllKeysRestTheyAreAskedAnyway(t *testing.T) {
 	for _, keys := range []string{"a", "ab", "abc"} {
-		for _, fault := range []*api.Error{providerFault(401), providerFault(402), providerFault(403), providerFault(429), providerFault(429, retryAfter(time.Hour))} {
+		for _, fault := range []*providers.Refusal{providerFault(401), providerFault(402), providerFault(403), providerFault(429), providerFault(429, retryAfter(time.Hour))} {
 			for _, w := range ways() {
 				synctest.Test(t, func(t *testing.T) {
 					q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
@@ -207,7 +207,7 @@ func TestWhenAllKeysRestTheyAreAskedAnyway(t *testing.T) {
 	}
 }
 
-func isSame(err error, want *api.Error) bool { return err == error(want) }
+func isSame(err error, want *providers.Refusal) bool { return err == error(want) }
 
 func TestALimitOfTheOnlyKeyIsTriedAgainWhereNobodyStandsIn(t *testing.T) {
 	for _, keys := range []string{"a", "ab"} {
@@ -285,7 +285,7 @@ func TestEveryKeyIsAskedOnceForARequestAtMost(t *testing.T) {
 // That a key may not use one model is no reason to give its provider a rest.
 func TestARefusedModelTakesNoOtherModelWithIt(t *testing.T) {
 	for _, keys := range []string{"a", "ab"} {
-		for _, fault := range []*api.Error{providerFault(403), providerFault(404), providerFault(429), providerFault(400), providerFault(200)} {
+		for _, fault := range []*providers.Refusal{providerFault(403), providerFault(404), providerFault(429), providerFault(400), providerFault(200)} {
 			synctest.Test(t, func(t *testing.T) {
 				q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
 				for _, k := range q.keys {

@@ -10,69 +10,94 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/services/tracing"
 )
 
-// Plan is the models that may answer a request: the one that was asked for, and
-// those that stand in for it.
+// Plan is the candidates for a request: the model that was asked for, and its
+// fallbacks.
 type Plan struct {
 	Trace    *tracing.Chat // of the call; nil = none
 	Attempts int           // calls of providers
 	Waited   time.Duration // for them, pauses included
 	Lost     []Lost        // calls that a provider worked on, and that became no answer
 	Paid     bool          // from a budget: what a provider has worked on is not asked for again
-	Answered *Route        // who answered
+	Answered *Candidate    // that answered
 
 	router     *Router
 	ask        Ask
-	others     []string          // in their order; nil where the client will have none
-	hedgeAfter time.Duration     // 0 = never
-	prepared   []prepared        // as far as they were needed
-	room       [1]prepared       // is enough for most
-	asked      []*pool.Upstream  // for this request
-	alone      [1]*pool.Upstream // is enough for most
+	fallbacks  []string         // models, in their order
+	hedgeAfter time.Duration    // 0 = never
+	prepared   []prepared       // as far as they were needed
+	asked      []*pool.Upstream // for this request
+
+	// Room for one of each, which is enough for most requests: two allocations
+	// of the 52 that TestAllocationsOfARequest allows.
+	onePrepared [1]prepared
+	oneAsked    [1]*pool.Upstream
 }
 
-// Lost is a call that a provider has worked on as far as anybody can tell, and
-// will charge for, though nobody has the answer.
+// Lost is a call that a provider has probably worked on, and will charge for,
+// though its answer was lost.
 type Lost struct {
 	Model catalog.Model
-	Usage *api.Usage // nil where it is not known
+	Usage *llm.Usage // nil where it is not known
 }
 
-// lose notes that a call of a model ended with err, if it is to be paid for
+// lose notes that a call of a model ended with err, if it has to be paid for
 // nevertheless.
 func (p *Plan) lose(ctx context.Context, model catalog.Model, err error) {
-	e, ok := errors.AsType[*api.Error](err)
-	if ok && e.Worked || ctx.Err() != nil && !api.IsProviderError(err) { // or nobody waited any more
+	r, ok := errors.AsType[*providers.Refusal](err)
+	if ok && r.Worked || !ok && ctx.Err() != nil { // or the caller stopped waiting
 		p.Lost = append(p.Lost, Lost{Model: model})
 	}
 }
 
-// prepared is a route, or why there is none.
+// Candidate is one way to an answer: a request translated for a model.
+type Candidate struct {
+	Model catalog.Model
+
+	router   *Router
+	exchange providers.Exchange
+	upstream *pool.Upstream
+	stream   bool
+	served   Served
+	trace    *tracing.Chat
+}
+
+// MaxOutput is the bound of one answer that the provider was told, in tokens;
+// 0 = none.
+func (c *Candidate) MaxOutput() int64 {
+	if bound, ok := c.exchange.(providers.OutputBound); ok {
+		return bound.MaxOutput()
+	}
+	return 0
+}
+
+// prepared is a candidate, or why there is none.
 type prepared struct {
-	Route
+	Candidate
 	err error
 }
 
 // Plan fills in how a request may be answered. A model that the caller's key may
-// not ask for stands in for none.
-func (c *Router) Plan(p *Plan, ask Ask) {
-	p.router, p.ask = c, ask
-	p.prepared, p.asked = p.room[:0], p.alone[:0]
+// not ask for is no fallback.
+func (r *Router) Plan(p *Plan, ask Ask) {
+	p.router, p.ask = r, ask
+	p.prepared, p.asked = p.onePrepared[:0], p.oneAsked[:0]
 	if ask.NoFallback {
 		return
 	}
-	p.others = c.Fallbacks[ask.Request.Model]
+	p.fallbacks = r.Fallbacks[ask.Request.Model]
 	if l := ask.Limits; l != nil && l.Models != "" {
-		p.others = slices.DeleteFunc(slices.Clone(p.others), func(id string) bool { return !l.Allows(id) })
+		p.fallbacks = slices.DeleteFunc(slices.Clone(p.fallbacks), func(id string) bool { return !l.Allows(id) })
 	}
 }
 
-// Size is how many models the plan has.
-func (p *Plan) Size() int { return 1 + len(p.others) }
+// Size is how many candidates the plan has.
+func (p *Plan) Size() int { return 1 + len(p.fallbacks) }
 
 // again says whether a provider has been asked for this request before, whatever
 // the model, and remembers that it is now.
@@ -84,23 +109,24 @@ func (p *Plan) again(u *pool.Upstream) bool {
 	return false
 }
 
-// Served is how far the model i came.
+// Served is how far the candidate i came.
 func (p *Plan) Served(i int) Served { return p.prepared[i].served }
 
-// Route is the model i of the plan, ready to be sent. It is asked for in order.
-func (p *Plan) Route(i int) (*Route, error) {
+// Candidate is the candidate i of the plan, ready to be sent. Candidates are
+// asked for in their order.
+func (p *Plan) Candidate(i int) (*Candidate, error) {
 	for len(p.prepared) <= i {
 		p.prepared = append(p.prepared, p.prepare(len(p.prepared)))
 	}
-	r := &p.prepared[i].Route
-	r.trace = p.Trace
-	return r, p.prepared[i].err
+	c := &p.prepared[i].Candidate
+	c.trace = p.Trace
+	return c, p.prepared[i].err
 }
 
-// Drop takes the model i, which has been prepared and stands in for another, out
-// of the plan. The error is one that ends nothing: those after it are still asked.
+// Drop takes the fallback i, which has been prepared, out of the plan. The error
+// is one that ends nothing: those after it are still asked.
 func (p *Plan) Drop(i int) {
-	p.prepared[i].err = api.Invalid(api.CodeUnsupportedValue, "model", "nobody has set a price for the model")
+	p.prepared[i].err = api.Invalid(api.CodeUnsupportedValue, "model", "the model has no price")
 }
 
 func (p *Plan) prepare(i int) (made prepared) {
@@ -111,7 +137,7 @@ func (p *Plan) prepare(i int) (made prepared) {
 	}
 	made.served = Served{Provider: model.Provider, Model: asked}
 	if i > 0 {
-		model, err = p.router.Models.Resolve(p.others[i-1])
+		model, err = p.router.Models.Resolve(p.fallbacks[i-1])
 		if err != nil {
 			made.err = err
 			return made
@@ -122,18 +148,19 @@ func (p *Plan) prepare(i int) (made prepared) {
 	if i > 0 {
 		made.served.Fallback = model.ID
 	}
-	made.err = made.prepare(p.router, p.ask, model)
+	made.router, made.Model, made.stream = p.router, model, p.ask.Request.Stream
+	made.err = made.prepare(p.ask)
 	return made
 }
 
 // redirected is the successor of a model that is retired, where that is wanted
 // and the caller's key may ask for it.
 func (p *Plan) redirected(model catalog.Model, served *Served) catalog.Model {
-	c := p.router
-	if !c.Redirect || model.State(c.Now()) != catalog.Retired {
+	r := p.router
+	if !r.Redirect || model.State(r.Now()) != catalog.Retired {
 		return model
 	}
-	next, ok := c.Models.Successor(model)
+	next, ok := r.Models.Successor(model)
 	if !ok || !p.ask.Limits.Allows(next.ID) {
 		return model
 	}
@@ -141,29 +168,30 @@ func (p *Plan) redirected(model catalog.Model, served *Served) catalog.Model {
 	return next
 }
 
-func (r *Route) prepare(c *Router, ask Ask, model catalog.Model) (err error) {
-	r.router, r.Model, r.upstream = c, model, c.Upstreams[model.Provider]
-	if r.upstream == nil {
-		return notConfigured(model.Provider)
+// prepare translates the request for the candidate's provider.
+func (c *Candidate) prepare(ask Ask) (err error) {
+	c.upstream = c.router.Upstreams[c.Model.Provider]
+	if c.upstream == nil {
+		return notConfigured(c.Model.Provider)
 	}
-	r.exchange, err = r.upstream.Prepare(providers.Call{Request: ask.Request, Model: model})
+	c.exchange, err = c.upstream.Prepare(providers.Call{Request: ask.Request, Model: c.Model})
 	if err != nil {
 		return err
 	}
-	ignored := r.exchange.Ignored()
-	r.served.Ignored = ignored
+	ignored := c.exchange.Ignored()
+	c.served.Ignored = ignored
 	if ask.Strict && len(ignored) > 0 {
 		const most = 10
+		names := strings.Join(ignored[:min(most, len(ignored))], ", ")
 		return api.Invalid(api.CodeUnsupportedValue, ignored[0],
-			"%s cannot honour %s with the model %s", model.Provider, api.Quoted(strings.Join(ignored[:min(most, len(ignored))], ", ")), api.Quoted(model.ID))
+			"%s cannot honour %s with the model %s", c.Model.Provider, api.Quoted(names), api.Quoted(c.Model.ID))
 	}
 	return nil
 }
 
-func notConfigured(provider string) *api.Error {
-	return &api.Error{
-		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: provider,
-		Message:    provider + " is not configured: the gateway has no key for it",
+func notConfigured(provider string) *providers.Refusal {
+	return &providers.Refusal{
+		Provider: provider, Told: http.StatusServiceUnavailable, Public: provider + " is not configured: the gateway has no key for it",
 		RetryAfter: time.Minute, Final: true,
 	}
 }

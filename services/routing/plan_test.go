@@ -11,6 +11,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/providers"
 )
 
 // threeProviders are a fleet in which gpt and then flash stand in for haiku.
@@ -73,7 +74,8 @@ func TestWhatAnotherModelMayDoBetterFallsBack(t *testing.T) {
 				if !strings.HasPrefix(name, "status") && len(o.calls()) != 1 {
 					t.Errorf("%s, %s: the fallback was asked %d times", name, w.name, len(o.calls()))
 				}
-				if e := api.AsError(fault); (e.UpstreamStatus == 404 || e.KeyRefused || e.UpstreamStatus == 429) && len(a.calls()) != 1 {
+				r, _ := errors.AsType[*providers.Refusal](fault)
+				if r != nil && (r.Status == 404 || r.KeyRefused() || r.Status == 429) && len(a.calls()) != 1 {
 					t.Errorf("%s, %s: the model was asked %d times", name, w.name, len(a.calls()))
 				}
 			})

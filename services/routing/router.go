@@ -1,5 +1,6 @@
-// Package routing finds who answers a request: over models, keys and retries,
-// until one accepts or refuses for good.
+// Package routing chooses the model, the provider and the key that answer a
+// request: it fails over, retries and hedges until one accepts or refuses for
+// good.
 package routing
 
 import (
@@ -11,13 +12,14 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"
 )
 
-// Router finds who answers a request: over the models that may, each with its
-// provider's keys, until one accepts.
+// Router makes the plan for each request.
 type Router struct {
 	Models    *registry.Models
 	Upstreams pool.Set
@@ -25,7 +27,7 @@ type Router struct {
 	Metrics   *metrics.Metrics
 	Now       func() time.Time
 
-	Fallbacks  map[string][]string // by model: which others stand in for it, in this order
+	Fallbacks  map[string][]string // by model, in the order in which they are asked
 	Retries    int                 // of one model at most; 0 = none
 	HedgeAfter time.Duration       // when a second upstream is asked for an answer; 0 = never
 	FirstToken time.Duration       // until a stream has to begin; 0 = any time
@@ -34,36 +36,36 @@ type Router struct {
 
 // Ask is one request, and what its caller wants of its routes.
 type Ask struct {
-	Request    *api.ChatRequest
+	Request    *llm.Request
 	Limits     *models.Limits // whose models may answer; nil = any
 	Strict     bool           // refuse what cannot be honoured, rather than name it
-	NoFallback bool           // no other model is to answer
+	NoFallback bool           // no other model may answer
 }
 
-// Served says who answered, and how faithfully. It is filled as far as the
-// call came, also beside an error.
+// Served says which model answered, and what of the request was left out. It is
+// filled as far as the call came, also beside an error.
 type Served struct {
 	Provider   string
 	Model      string   // the catalogue's id of the model that was asked
 	Redirected string   // the successor that answered instead, or empty
-	Fallback   string   // the model that stood in, or empty
+	Fallback   string   // the fallback that answered, or empty
 	Ignored    []string // fields of the request that the provider could not honour
 }
 
 // explain adds to a provider's 404 what the catalogue knows of the model.
-func (c *Router) explain(err error, served Served) error {
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.UpstreamStatus != http.StatusNotFound {
+func (r *Router) explain(err error, served Served) error {
+	refusal, ok := errors.AsType[*providers.Refusal](err)
+	if !ok || refusal.Status != http.StatusNotFound {
 		return err
 	}
-	model, unknown := c.Models.Resolve(cmp.Or(served.Redirected, served.Fallback, served.Model))
-	if unknown != nil || model.State(c.Now()) == catalog.Active {
+	model, unknown := r.Models.Resolve(cmp.Or(served.Redirected, served.Fallback, served.Model))
+	if unknown != nil || model.State(r.Now()) == catalog.Active {
 		return err
 	}
-	told := *e
+	told := refusal.ClientError()
 	told.Message = model.Provider + " no longer serves the model " + api.Quoted(model.ID)
-	if next, ok := c.Models.Successor(model); ok {
+	if next, ok := r.Models.Successor(model); ok {
 		told.Message += "; its successor is " + api.Quoted(next.ID)
 	}
-	return &told
+	return told
 }

@@ -10,7 +10,9 @@ import (
 
 	"modelgateway/config"
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"
@@ -34,20 +36,14 @@ func (s *scripted) Prepare(call providers.Call) (providers.Exchange, error) {
 	return s, nil
 }
 func (s *scripted) Ignored() []string { return s.ignored }
-func (s *scripted) Complete(context.Context, string) (*api.ChatCompletion, error) {
+func (s *scripted) Open(context.Context, string) (llm.Stream, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	return &api.ChatCompletion{Model: s.model}, nil
-}
-
-func (s *scripted) Stream(context.Context, string) (providers.Stream, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
-	return func(yield func(*api.ChatChunk, error) bool) {
-		if yield(&api.ChatChunk{Model: s.model}, nil) && s.broken != nil {
-			yield(nil, s.broken)
+	return func(yield func(*llm.Event, error) bool) {
+		out := llm.NewEmitter(yield, llm.Head{Model: s.model})
+		if out.Begin(0) && s.broken != nil {
+			out.Fail(s.broken)
 		}
 	}, nil
 }
@@ -74,31 +70,38 @@ func poolOf(keys ...string) []config.Secret {
 	return pool
 }
 
-func ask(model string) Ask { return Ask{Request: &api.ChatRequest{Model: model}} }
-
-// completeOf has a request answered whole, as a call does.
-func completeOf(ctx context.Context, router *Router, ask Ask) (*api.ChatCompletion, Served, error) {
-	var p Plan
-	router.Plan(&p, ask)
-	return p.Complete(ctx)
+func ask(model string) Ask {
+	return Ask{Request: &llm.Request{Model: model, Choices: 1, Source: new(chat.Request)}}
 }
 
-// streamOf has a request answered as a stream, which must be ranged over.
-func streamOf(ctx context.Context, router *Router, ask Ask) (providers.Stream, Served, error) {
-	ask.Request.Stream = true
+// completeOf has a request answered whole, as a call does.
+func completeOf(ctx context.Context, router *Router, ask Ask) (*llm.Answer, Served, error) {
 	var p Plan
 	router.Plan(&p, ask)
-	stream, served, err := p.Stream(ctx)
+	got, served, err := p.Open(ctx)
 	if err != nil {
 		return nil, served, err
 	}
-	return func(yield func(*api.ChatChunk, error) bool) {
-		defer stream.Close()
-		for chunk, err := range stream.Stream {
+	got.Close()
+	return got.Answer, served, nil
+}
+
+// streamOf has a request answered as a stream, which must be ranged over.
+func streamOf(ctx context.Context, router *Router, ask Ask) (llm.Stream, Served, error) {
+	ask.Request.Stream = true
+	var p Plan
+	router.Plan(&p, ask)
+	got, served, err := p.Open(ctx)
+	if err != nil {
+		return nil, served, err
+	}
+	return func(yield func(*llm.Event, error) bool) {
+		defer got.Close()
+		for event, err := range got.Stream {
 			if err != nil {
-				stream.BrokeOff(err)
+				got.BrokeOff(err)
 			}
-			if !yield(chunk, err) {
+			if !yield(event, err) {
 				return
 			}
 		}
@@ -106,11 +109,10 @@ func streamOf(ctx context.Context, router *Router, ask Ask) (providers.Stream, S
 }
 
 func code(err error) string {
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok {
+	if err == nil {
 		return ""
 	}
-	return e.Code
+	return api.AsError(err).Code
 }
 
 var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -121,7 +123,7 @@ const (
 )
 
 func providerError(status int) error {
-	return &api.Error{Status: status, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: catalog.Anthropic, UpstreamStatus: status}
+	return &providers.Refusal{Provider: catalog.Anthropic, Status: status}
 }
 
 func TestUnknownModelsAreNotFound(t *testing.T) {
@@ -138,8 +140,8 @@ func TestUnknownModelsAreNotFound(t *testing.T) {
 func TestAProviderThatIsNotConfiguredIsUnavailable(t *testing.T) {
 	chat := newChat(t, &clock{november}, nil)
 	_, served, err := completeOf(t.Context(), chat, ask(haiku))
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || e.RetryAfterSeconds() == 0 || e.ShouldRetry() || served.Provider != catalog.Anthropic {
+	e := api.AsError(err)
+	if e.Status != 503 || e.Code != api.CodeProviderError || e.RetryAfterSeconds() == 0 || e.ShouldRetry() || served.Provider != catalog.Anthropic {
 		t.Errorf("%+v, %+v", e, served)
 	}
 }
@@ -152,7 +154,7 @@ func TestRetiredModels(t *testing.T) {
 	}
 	p.err = providerError(404)
 	_, _, err := completeOf(t.Context(), chat, ask(retired))
-	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 404 || !strings.Contains(e.Message, "claude-sonnet-5") || !strings.Contains(e.Message, retired) {
+	if e := api.AsError(err); e.Status != 404 || !strings.Contains(e.Message, "claude-sonnet-5") || !strings.Contains(e.Message, retired) {
 		t.Errorf("the refusal does not name the successor: %v", err)
 	}
 	if _, _, err := completeOf(t.Context(), chat, ask(haiku)); !errors.Is(err, p.err) {
@@ -192,8 +194,8 @@ func TestTheCircuitOpensAndCloses(t *testing.T) {
 	}
 	p.err = nil
 	_, _, err := completeOf(t.Context(), chat, ask(haiku))
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.Status != 503 || e.Code != api.CodeProviderError || !e.ShouldRetry() || e.RetryAfterSeconds() < 1 || e.RetryAfterSeconds() > 10 {
+	e := api.AsError(err)
+	if e.Status != 503 || e.Code != api.CodeProviderError || !e.ShouldRetry() || e.RetryAfterSeconds() < 1 || e.RetryAfterSeconds() > 10 {
 		t.Errorf("%+v", e)
 	}
 	if s := chat.Upstreams.Statuses()[catalog.Anthropic]; s != pool.Unhealthy {

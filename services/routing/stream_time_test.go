@@ -8,7 +8,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/providers"
+	"modelgateway/models/llm"
 	"modelgateway/services/pool"
 )
 
@@ -48,8 +48,8 @@ func TestAStreamEndsAtItsLongestAndIsNotTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		began, pieces := time.Now(), 0
-		for chunk, broken := range stream {
-			if chunk != nil && chunk.Choices[0].Delta.Content != nil {
+		for event, broken := range stream {
+			if event != nil && event.Kind == llm.EventText {
 				pieces++
 			}
 			err = broken
@@ -66,7 +66,7 @@ func TestAStreamEndsAtItsLongestAndIsNotTriedAgain(t *testing.T) {
 }
 
 func TestWhatAStreamHadBegunEndsWithIt(t *testing.T) {
-	for name, end := range map[string]func(providers.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
+	for name, end := range map[string]func(llm.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
 		synctest.Test(t, func(t *testing.T) {
 			var was context.Context
 			q := newQueued(catalog.Anthropic, "a").play("a", func(ctx context.Context) error { was = ctx; return nil })

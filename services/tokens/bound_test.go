@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"modelgateway/config"
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"
@@ -47,15 +48,15 @@ func bound(t testing.TB, body string, model catalog.Model) (input, output int64)
 		t.Fatalf("%s: %v", body[:min(len(body), 300)], err)
 	}
 	most := int64(0)
-	if bounded, ok := x.(providers.Bounded); ok {
-		most = bounded.MostOutput()
+	if bounded, ok := x.(providers.OutputBound); ok {
+		most = bounded.MaxOutput()
 	}
 	return Most(r, model, most)
 }
 
-func decoded(t testing.TB, body string) *api.ChatRequest {
+func decoded(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	r, err := api.DecodeChatRequest([]byte(body))
+	r, err := chat.Decode([]byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body[:min(len(body), 300)], err)
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tiktoken-go/tokenizer/codec"
+	"modelgateway/models/llm"
 
-	"modelgateway/models/api"
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
 // Estimator counts the tokens of calls whose provider did not: as OpenAI's
@@ -114,109 +114,35 @@ const (
 )
 
 // Prompt is about how many tokens a request has.
-func (e *Estimator) Prompt(r *api.ChatRequest) (int64, error) {
+func (e *Estimator) Prompt(r *llm.Request) (int64, error) {
 	texts := tally{estimator: e}
-	fixed := int64(tokensPerReply)
-	for i := range r.Messages {
-		fixed += tokensPerMessage + tokensPerMedia*addMessage(&texts, &r.Messages[i])
+	for text := range r.Source.Texts() {
+		texts.add(text)
 	}
-	for i := range r.Tools {
-		if f := r.Tools[i].Function; f != nil {
-			addFunction(&texts, f)
-		}
-		texts.add(string(r.Tools[i].Custom))
-	}
-	for i := range r.Functions {
-		addFunction(&texts, &r.Functions[i])
-	}
+	size := r.Source.Size()
 	n, err := texts.sum()
-	return n + fixed, err
+	return n + tokensPerReply + tokensPerMessage*int64(size.Messages) + tokensPerMedia*int64(size.Media), err
 }
 
-func addMessage(texts *tally, m *api.Message) (media int64) {
-	texts.add(m.Role)
-	if len(m.Content.Parts) == 0 && m.Content.Set {
-		texts.add(m.Content.Text())
-	}
-	for i := range m.Content.Parts {
-		p := &m.Content.Parts[i]
-		if p.ImageURL != nil || p.InputAudio != nil || p.File != nil {
-			media++
-		}
-		texts.add(p.Text)
-		texts.add(p.Refusal)
-	}
-	texts.add(m.Name)
-	for i := range m.ToolCalls {
-		if f := m.ToolCalls[i].Function; f != nil {
-			texts.add(f.Name)
-			texts.add(f.Arguments)
-		}
-		texts.add(string(m.ToolCalls[i].Custom))
-	}
-	if f := m.FunctionCall; f != nil {
-		texts.add(f.Name)
-		texts.add(f.Arguments)
-	}
-	return media + int64(len(m.Images))
-}
-
-func addFunction(texts *tally, f *api.Function) {
-	texts.add(f.Name)
-	texts.add(f.Description)
-	texts.add(string(f.Parameters))
-}
-
-// Hear adds what a chunk says to the text of an answer.
-func (s *Sample) Hear(chunk *api.ChatChunk) {
-	for i := range chunk.Choices {
-		d := &chunk.Choices[i].Delta
-		if d.Content != nil {
-			s.add(*d.Content)
-		}
-		if d.Refusal != nil {
-			s.add(*d.Refusal)
-		}
-		s.add(d.ReasoningContent)
-		for j := range d.ToolCalls {
-			if f := d.ToolCalls[j].Function; f != nil {
-				s.add(f.Name)
-				s.add(f.Arguments)
-			}
-			s.add(string(d.ToolCalls[j].Custom))
-		}
-		if f := d.FunctionCall; f != nil {
-			s.add(f.Name)
-			s.add(f.Arguments)
-		}
+// Hear adds what an event says to the text of an answer.
+func (s *Sample) Hear(e *llm.Event) {
+	s.add(e.Text)
+	if e.Call != nil {
+		s.add(e.Call.Name)
+		s.add(e.Call.Arguments)
 	}
 }
 
 // Read adds what a whole answer says.
-func (s *Sample) Read(answer *api.ChatCompletion) {
-	opened := *answer // who it is for keeps it as it is
-	if opened.Open() == nil {
-		answer = &opened
-	}
+func (s *Sample) Read(answer *llm.Answer) {
 	for i := range answer.Choices {
-		m := &answer.Choices[i].Message
-		if m.Content != nil {
-			s.add(*m.Content)
-		}
-		if m.Refusal != nil {
-			s.add(*m.Refusal)
-		}
-		s.add(m.ReasoningContent)
-		for j := range m.ToolCalls {
-			if f := m.ToolCalls[j].Function; f != nil {
-				s.add(f.Name)
-				s.add(f.Arguments)
+		for j := range answer.Choices[i].Blocks {
+			b := &answer.Choices[i].Blocks[j]
+			s.add(b.Text)
+			if b.Call != nil {
+				s.add(b.Call.Name)
+				s.add(b.Call.Input)
 			}
-			s.add(string(m.ToolCalls[j].Custom))
-		}
-		if f := m.FunctionCall; f != nil {
-			s.add(f.Name)
-			s.add(f.Arguments)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
 )
 
 // Chat is the span of one chat completion, the parent of its attempts. The
@@ -29,7 +31,7 @@ type Chat struct {
 // ChatStart describes a chat before the first attempt.
 type ChatStart struct {
 	Provider  string // of the requested model
-	Request   *api.ChatRequest
+	Request   *llm.Request
 	RequestID string
 	KeyID     string // of the caller's API key; empty without one
 }
@@ -40,7 +42,7 @@ type ChatEnd struct {
 	Model         string // that answered, as the answer names it
 	ID            string // of the answer
 	FinishReasons []string
-	Usage         *api.Usage // nil = unknown
+	Usage         *llm.Usage // nil = unknown
 	Priced        bool       // Cost is known
 	Cost          int64      // micro-dollars
 	Fallback      string     // the fallback model that answered, or empty
@@ -73,17 +75,13 @@ func (s ChatStart) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	if s.KeyID != "" {
 		all = append(all, attribute.String("modelgateway.key_id", s.KeyID))
 	}
-	if r.N != nil && *r.N != 1 {
-		all = append(all, attribute.Int64("gen_ai.request.choice.count", *r.N))
-	}
-	maxTokens := r.MaxCompletionTokens
-	if maxTokens == nil {
-		maxTokens = r.MaxTokens
+	if r.Choices != 1 {
+		all = append(all, attribute.Int64("gen_ai.request.choice.count", r.Choices))
 	}
 	for _, a := range []struct {
 		name string
 		n    *int64
-	}{{"gen_ai.request.max_tokens", maxTokens}, {"gen_ai.request.seed", r.Seed}} {
+	}{{"gen_ai.request.max_tokens", r.MaxOutput}, {"gen_ai.request.seed", r.Seed}} {
 		if a.n != nil {
 			all = append(all, attribute.Int64(a.name, *a.n))
 		}
@@ -161,19 +159,19 @@ func (e ChatEnd) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 		return all
 	}
 	all = append(all,
-		attribute.Int64("gen_ai.usage.input_tokens", e.Usage.PromptTokens), // cached tokens included, as the conventions want it
-		attribute.Int64("gen_ai.usage.output_tokens", e.Usage.CompletionTokens),
+		attribute.Int64("gen_ai.usage.input_tokens", e.Usage.Input), // cached tokens included, as the conventions want it
+		attribute.Int64("gen_ai.usage.output_tokens", e.Usage.Output),
 	)
 	if e.Priced {
 		all = append(all, attribute.Float64("modelgateway.cost_usd", float64(e.Cost)/1e6))
 	}
-	if d := e.Usage.PromptTokensDetails; d != nil {
+	if e.Usage.HasCache {
 		all = append(all,
-			attribute.Int64("gen_ai.usage.cache_read.input_tokens", d.CachedTokens),
-			attribute.Int64("gen_ai.usage.cache_creation.input_tokens", d.CacheWriteTokens))
+			attribute.Int64("gen_ai.usage.cache_read.input_tokens", e.Usage.Cached),
+			attribute.Int64("gen_ai.usage.cache_creation.input_tokens", e.Usage.CacheWrite))
 	}
-	if d := e.Usage.CompletionTokensDetails; d != nil && d.ReasoningTokens > 0 {
-		all = append(all, attribute.Int64("gen_ai.usage.reasoning.output_tokens", d.ReasoningTokens))
+	if e.Usage.Reasoning > 0 {
+		all = append(all, attribute.Int64("gen_ai.usage.reasoning.output_tokens", e.Usage.Reasoning))
 	}
 	return all
 }
@@ -195,6 +193,12 @@ const canceled = "canceled"
 
 // errorType returns the upstream's status if it answered, or else our error code.
 func errorType(err error) string {
+	if r, ok := errors.AsType[*providers.Refusal](err); ok {
+		if r.Status >= 300 {
+			return strconv.Itoa(r.Status)
+		}
+		return api.CodeProviderError
+	}
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		if e.UpstreamStatus >= 300 {
 			return strconv.Itoa(e.UpstreamStatus)

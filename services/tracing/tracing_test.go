@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"modelgateway/config"
-	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
 // settings are the defaults, with spans sent at once.
@@ -42,7 +42,7 @@ func begin(t testing.TB, cfg config.Tracing, log io.Writer) *Tracer {
 }
 
 // traceCall makes the spans of one call, as the gateway does.
-func traceCall(ctx context.Context, t *Tracer, r *http.Request, req *api.ChatRequest) {
+func traceCall(ctx context.Context, t *Tracer, r *http.Request, req *llm.Request) {
 	ctx, request := t.Request(ctx, r, "/v1/chat/completions")
 	ctx, chat := t.Chat(ctx, ChatStart{Provider: "openai", Request: req, RequestID: "req_1", KeyID: "key_1"})
 	_, attempt := chat.Attempt(ctx, "openai", req.Model)
@@ -53,17 +53,14 @@ func traceCall(ctx context.Context, t *Tracer, r *http.Request, req *api.ChatReq
 	request.End(http.StatusOK, "req_1")
 }
 
-var usage = api.Usage{
-	PromptTokens: 3, CompletionTokens: 4, PromptTokensDetails: &api.PromptDetails{CachedTokens: 2, CacheWriteTokens: 1},
-	CompletionTokensDetails: &api.CompletionDetails{ReasoningTokens: 1},
-}
+var usage = llm.Usage{Input: 3, Output: 4, HasCache: true, Cached: 2, CacheWrite: 1, HasReasoning: true, Reasoning: 1}
 
 func TestTracingThatIsOffDoesNothing(t *testing.T) {
 	tracer := New(Options{})
 	if tracer != nil || tracer.Shutdown(t.Context()) != nil || tracer.Lost() != 0 {
 		t.Fatal("not off")
 	}
-	ctx, r, req := t.Context(), httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil), &api.ChatRequest{Model: "gpt-4"}
+	ctx, r, req := t.Context(), httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil), &llm.Request{Choices: 1, Model: "gpt-4"}
 	chatted, chat := tracer.Chat(ctx, ChatStart{Request: req})
 	attempted, _ := chat.Attempt(ctx, "openai", "gpt-4")
 	requested, _ := tracer.Request(ctx, r, "/")
@@ -294,7 +291,7 @@ func TestAttemptsAreNumberedAndCostsAreDollars(t *testing.T) {
 	cfg.ScheduleDelay = time.Hour
 	tracer := begin(t, cfg, io.Discard)
 	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions?key=secret", nil)
-	traceCall(t.Context(), tracer, r, &api.ChatRequest{Model: strings.Repeat("m", 1000)})
+	traceCall(t.Context(), tracer, r, &llm.Request{Choices: 1, Model: strings.Repeat("m", 1000)})
 	if err := tracer.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +336,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			tracer := begin(b, bb.cfg, io.Discard)
-			ctx, req := context.Background(), &api.ChatRequest{Model: "gpt-4"}
+			ctx, req := context.Background(), &llm.Request{Choices: 1, Model: "gpt-4"}
 			r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", nil)
 			for b.Loop() {
 				traceCall(ctx, tracer, r, req)

@@ -19,7 +19,6 @@ import (
 )
 
 func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
-	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	p, own, other, by := gatewaytest.StartWithFallback(t, f)
 	own.Play(gatewaytest.JSON(529, `{}`))
@@ -74,7 +73,6 @@ func eachSimulated(t *testing.T, test func(t *testing.T, f gatewaytest.Provider,
 }
 
 func TestOfficialSDKChats(t *testing.T) {
-	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		params := openai.ChatCompletionNewParams{
@@ -110,7 +108,6 @@ func TestOfficialSDKChats(t *testing.T) {
 }
 
 func TestOfficialSDKCallsTools(t *testing.T) {
-	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		params := openai.ChatCompletionNewParams{
@@ -145,7 +142,6 @@ func TestOfficialSDKCallsTools(t *testing.T) {
 }
 
 func TestOfficialSDKStreamsToolCalls(t *testing.T) {
-	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		params := openai.ChatCompletionNewParams{
@@ -175,7 +171,6 @@ func TestOfficialSDKStreamsToolCalls(t *testing.T) {
 }
 
 func TestOfficialSDKGetsStructuredAnswers(t *testing.T) {
-	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		answer, err := client.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{
@@ -202,7 +197,6 @@ func TestOfficialSDKGetsStructuredAnswers(t *testing.T) {
 }
 
 func TestOfficialSDKReadsModels(t *testing.T) {
-	t.Parallel()
 	client := official(gatewaytest.Start(t))
 	page, err := client.Models.List(t.Context())
 	if err != nil || len(page.Data) != 18 || page.Data[0].OwnedBy != "anthropic" {
@@ -220,7 +214,6 @@ func TestOfficialSDKReadsModels(t *testing.T) {
 
 // TestSDKsMapErrorsToTheirClasses holds what both SDKs make of the gateway's errors.
 func TestSDKsMapErrorsToTheirClasses(t *testing.T) {
-	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_RETRIES=0") // the retries are the SDKs' own
@@ -269,7 +262,6 @@ func TestSDKsMapErrorsToTheirClasses(t *testing.T) {
 }
 
 func TestSDKsReportAnInterruptedStreamAsAnError(t *testing.T) {
-	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent))
 		client := official(p)
@@ -304,7 +296,6 @@ func TestSDKsReportAnInterruptedStreamAsAnError(t *testing.T) {
 }
 
 func TestCommunitySDKChatsAndCallsTools(t *testing.T) {
-	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		config := baranov.DefaultConfig("sk-dummy")
 		config.BaseURL, config.HTTPClient = p.URL+"/v1", p.Client

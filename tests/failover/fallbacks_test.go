@@ -12,10 +12,8 @@ import (
 )
 
 func TestFallbackModelAnswersWhenTheRequestedModelCannot(t *testing.T) {
-	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
-			t.Parallel()
 			p, own, other, by := gatewaytest.StartWithFallback(t, f, "MAX_RETRIES=1")
 			for _, members := range []string{"", gatewaytest.Streaming} {
 				own.Play(f.WholeAnswer(members, "itself"))
@@ -55,7 +53,6 @@ func TestFallbackModelAnswersWhenTheRequestedModelCannot(t *testing.T) {
 }
 
 func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
-	t.Parallel()
 	fs := gatewaytest.Providers()
 	gpt, claude, gemini := fs[0], fs[1], fs[2]
 	u := providertest.Serve(t)
@@ -74,7 +71,6 @@ func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
 }
 
 func TestIgnoredParamsAreThoseOfTheAnsweringModel(t *testing.T) {
-	t.Parallel()
 	p, own, other, by := gatewaytest.StartWithFallback(t, gatewaytest.Providers()[0], "MAX_RETRIES=0") // by a claude, which knows no seed
 	f := gatewaytest.Providers()[0]
 	own.Play(gatewaytest.JSON(503, `{}`))
@@ -93,7 +89,6 @@ func TestIgnoredParamsAreThoseOfTheAnsweringModel(t *testing.T) {
 }
 
 func TestFallbacksComeFromTheModelsFileAndTheSetting(t *testing.T) {
-	t.Parallel()
 	fs := gatewaytest.Providers()
 	gpt, claude, gemini := fs[0], fs[1], fs[2]
 	file := filepath.Join(t.TempDir(), "models.yaml")
@@ -111,7 +106,6 @@ func TestFallbacksComeFromTheModelsFileAndTheSetting(t *testing.T) {
 }
 
 func TestUnknownModelsInSettingsRefuseToStartUnlessDiscoveryIsOn(t *testing.T) {
-	t.Parallel()
 	for _, setting := range []string{"FALLBACKS=gpt-4=no-such-model", "FALLBACKS=no-such-model=gpt-4", "DEFAULT_KEY_MODELS=gpt-4,no-such-model"} {
 		name, _, _ := strings.Cut(setting, "=")
 		p, err := gatewaytest.TryStart(t, setting)
@@ -129,10 +123,8 @@ func TestUnknownModelsInSettingsRefuseToStartUnlessDiscoveryIsOn(t *testing.T) {
 }
 
 func TestSlowAnswerIsHedgedAndTheSlowCallCancelled(t *testing.T) {
-	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
-			t.Parallel()
 			p, own, other, by := gatewaytest.StartWithFallback(t, f, "HEDGE_AFTER_MS=50")
 			own.Play(providertest.Script{End: providertest.Hold})
 			other.Play(by.WholeAnswer("", "instead"))

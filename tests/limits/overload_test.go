@@ -16,6 +16,7 @@ import (
 
 	"modelgateway/controllers"
 	"modelgateway/middleware"
+	"modelgateway/models/api/chat"
 	"modelgateway/providers/providertest"
 	"modelgateway/services/inflight"
 	"modelgateway/tests/gatewaytest"
@@ -112,7 +113,6 @@ func announce(t *testing.T, p *gatewaytest.Program, head, part string) net.Conn 
 }
 
 func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
-	t.Parallel()
 	const most = 64 << 10
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("fine")))
@@ -158,7 +158,7 @@ func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 func TestPanicReleasesItsSlotAndItsBytes(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	slots := inflight.New(1, 1, 1<<20)
-	chat := &controllers.Chat{Slots: slots, MaxBytes: 1 << 16, Now: time.Now} // there is no service behind it
+	chat := &controllers.Generate{Dialect: chat.Dialect{}, Slots: slots, MaxBytes: 1 << 16, Now: time.Now} // there is no service behind it
 	engine := gin.New()
 	panicked := 0
 	engine.POST("/", func(c *gin.Context) {

@@ -8,7 +8,6 @@ import (
 )
 
 func TestInvalidSettingsRefuseToStart(t *testing.T) {
-	t.Parallel()
 	for _, settings := range [][]string{
 		{"PORT=eighty"},
 		{"REQUIRE_AUTH=ture"},

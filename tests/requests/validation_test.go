@@ -8,13 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )
 
 func TestInvalidRequestsReachNoUpstream(t *testing.T) {
-	t.Parallel()
 	u := providertest.Serve(t, gatewaytest.JSON(200, `{}`))
 	p := configured(t, u)
 	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
@@ -71,7 +70,6 @@ func TestInvalidRequestsReachNoUpstream(t *testing.T) {
 }
 
 func TestNullMeansAbsentInEveryField(t *testing.T) {
-	t.Parallel()
 	u := providertest.Serve(t)
 	p := configured(t, u)
 	fields := func(of reflect.Type) (names []string) {
@@ -96,7 +94,7 @@ func TestNullMeansAbsentInEveryField(t *testing.T) {
 			t.Errorf("%s, %s: %d %s", f.Name, param, a.Status, a.Body)
 		}
 	}
-	request, message := fields(reflect.TypeFor[api.ChatRequest]()), fields(reflect.TypeFor[api.Message]())
+	request, message := fields(reflect.TypeFor[chat.Request]()), fields(reflect.TypeFor[chat.Message]())
 	if len(request) < 30 || len(message) < 8 {
 		t.Fatalf("the fields are not found: %v, %v", request, message)
 	}
@@ -122,10 +120,8 @@ func TestNullMeansAbsentInEveryField(t *testing.T) {
 	}
 }
 
-// TestTenThousandMessagesAreServed has as many as a request may hold.
-func TestTenThousandMessagesAreServed(t *testing.T) {
-	t.Parallel()
-	const many = 9_999 // and the last: a request holds no more
+func TestHundredThousandMessagesAreServedWithinTheirBound(t *testing.T) {
+	const many = 100_000
 	u := providertest.Serve(t)
 	p := configured(t, u, "LOG_LEVEL=info")
 	var b strings.Builder
@@ -141,12 +137,12 @@ func TestTenThousandMessagesAreServed(t *testing.T) {
 		u.Play(gatewaytest.JSON(200, f.Answer("a")))
 		began := time.Now()
 		a := p.Chat(t, `{"model":"`+f.Model+`","messages":[`+messages+`]}`)
-		if took := time.Since(began); a.Status != 200 || took > 10*time.Second {
+		if took := time.Since(began); a.Status != 200 || took > 30*time.Second {
 			t.Errorf("%s: %d after %s", f.Name, a.Status, took)
 			continue
 		}
 		sent := string(u.Requests()[0].Body)
-		if strings.Count(sent, `"m`) < many || !strings.Contains(sent, `"m9998"`) || !strings.Contains(sent, `"last"`) {
+		if strings.Count(sent, `"m`) < many || !strings.Contains(sent, `"m99999"`) || !strings.Contains(sent, `"last"`) {
 			t.Errorf("%s: messages are missing in %d bytes", f.Name, len(sent))
 		}
 	}

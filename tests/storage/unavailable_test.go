@@ -14,7 +14,6 @@ import (
 )
 
 func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {
-	t.Parallel()
 	server := servertest.StartPostgres(t)
 	server.Stop()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
@@ -47,7 +46,6 @@ func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {
 }
 
 func TestOpenModeServesWithoutItsDatabase(t *testing.T) {
-	t.Parallel()
 	server := servertest.StartPostgres(t)
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL)
 	token := p.Login(t)
@@ -66,7 +64,6 @@ func TestOpenModeServesWithoutItsDatabase(t *testing.T) {
 }
 
 func TestExhaustedDatabaseConnectionsAreServiceUnavailable(t *testing.T) {
-	t.Parallel()
 	server := servertest.StartPostgres(t, "max_connections=8")
 	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=" + server.URL}
 	first := gatewaytest.Start(t, settings...)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 )
 
 // TestRequestSchemaAcceptsWhatTheGatewayAccepts compares the document with the
@@ -133,7 +133,7 @@ func checkBoth(t *testing.T, v *Validator, body string, good bool) {
 	if err := v.Schema("ChatCompletionRequest", []byte(body)); (err == nil) != good {
 		t.Errorf("the document: good should be %t for %s: %v", good, body, err)
 	}
-	if _, err := api.DecodeChatRequest([]byte(body)); (err == nil) != good {
+	if _, err := chat.Decode([]byte(body)); (err == nil) != good {
 		t.Errorf("the gateway: good should be %t for %s: %v", good, body, err)
 	}
 }

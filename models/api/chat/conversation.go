@@ -1,0 +1,317 @@
+package chat
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/llm"
+)
+
+// conversation is the prompt in the common form, made once.
+type conversation struct {
+	once    sync.Once
+	made    llm.Conversation
+	ignored []string // members of messages that have no place in it
+}
+
+// Conversation is the prompt in the common form.
+func (r *Request) Conversation() (*llm.Conversation, error) {
+	c := &r.conversation
+	c.once.Do(func() {
+		b := builder{blocks: make([]llm.Block, 0, len(r.Messages)+r.blocks())}
+		c.made.Messages = make([]llm.Message, 0, len(r.Messages))
+		for i := range r.Messages {
+			b.begin(i)
+			c.made.Messages = append(c.made.Messages, b.message(&r.Messages[i]))
+		}
+		r.tools(&c.made)
+		r.format(&c.made)
+		c.ignored = b.ignored
+	})
+	return &c.made, nil
+}
+
+// blocks is how many blocks the messages have beside one each.
+func (r *Request) blocks() (n int) {
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		n += len(m.Content.Parts) + len(m.ToolCalls) + len(m.Images) + len(m.ReasoningDetails)
+	}
+	return n
+}
+
+// builder makes the blocks of all messages, in one slice.
+type builder struct {
+	blocks  []llm.Block
+	start   int // of the message at hand
+	at      int // its index
+	ignored []string
+}
+
+func (b *builder) begin(i int) { b.start, b.at = len(b.blocks), i }
+
+func (b *builder) add(block llm.Block) { b.blocks = append(b.blocks, block) }
+
+// made are the blocks of the message at hand.
+func (b *builder) made() []llm.Block { return b.blocks[b.start:len(b.blocks):len(b.blocks)] }
+
+func (b *builder) message(m *Message) llm.Message {
+	b.ignore(m)
+	out := llm.Message{At: llm.Item(b.at), Cache: given(m.CacheControl)}
+	switch m.Role {
+	case "system", "developer":
+		out.Role = llm.RoleInstructions
+		b.content(m)
+	case "assistant":
+		out.Role = llm.RoleAssistant
+		b.assistant(m)
+	case "tool", "function":
+		b.result(m)
+	default:
+		b.content(m)
+	}
+	out.Blocks = b.made()
+	return out
+}
+
+// content adds a message's content. A cache mark of the whole message stands on
+// its last part.
+func (b *builder) content(m *Message) {
+	before := len(b.blocks)
+	b.parts(&m.Content)
+	if n := len(b.blocks); n > before && len(b.blocks[n-1].Cache) == 0 {
+		b.blocks[n-1].Cache = given(m.CacheControl)
+	}
+}
+
+// parts adds the parts that say something: OpenAI takes empty texts, the other
+// providers refuse them.
+func (b *builder) parts(c *Content) {
+	if c.Parts == nil {
+		if text := c.Text(); text != "" {
+			b.add(llm.Block{Kind: llm.BlockText, Text: text, At: llm.Item(b.at)})
+		}
+		return
+	}
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		block := llm.Block{Cache: given(p.CacheControl), At: llm.At{Item: b.at, Part: i}}
+		switch {
+		case p.Type == "text" || p.Type == "refusal":
+			block.Text = p.Text
+			if p.Type == "refusal" {
+				block.Text, block.Cache = p.Refusal, nil // only texts and media have cache marks
+			}
+			if block.Text == "" {
+				continue
+			}
+		default:
+			block.Kind, block.Media = llm.BlockMedia, p.media()
+		}
+		b.add(block)
+	}
+}
+
+func (p *ContentPart) media() *llm.Media {
+	switch p.Type {
+	case "image_url":
+		return &llm.Media{Kind: llm.Image, URL: p.ImageURL.URL, Detail: p.ImageURL.Detail}
+	case "input_audio":
+		return &llm.Media{Kind: llm.Audio, Data: p.InputAudio.Data, Format: p.InputAudio.Format}
+	default:
+		return &llm.Media{Kind: llm.File, URL: p.File.FileData, Name: p.File.Filename, FileID: p.File.FileID}
+	}
+}
+
+func (b *builder) assistant(m *Message) {
+	calls := m.calls()
+	carried := make([][]ReasoningDetail, len(calls))
+	ids := make([]string, len(calls))
+	for i := range calls {
+		ids[i], carried[i] = UnpackID(calls[i].ID)
+	}
+	for _, d := range thoughts(m, carried) {
+		b.add(llm.Block{Kind: llm.BlockThought, Thought: d.thought(), At: llm.Item(b.at)})
+	}
+	before := len(b.blocks)
+	b.content(m)
+	spoke := len(b.blocks) > before
+	if m.Refusal != "" {
+		b.add(llm.Block{Kind: llm.BlockText, Text: m.Refusal, At: llm.Item(b.at)})
+	}
+	for i := range m.Images {
+		b.add(llm.Block{
+			Kind: llm.BlockMedia, At: llm.At{Item: b.at, Part: i},
+			Media: &llm.Media{Kind: llm.Image, URL: m.Images[i].ImageURL.URL, Detail: m.Images[i].ImageURL.Detail, Made: true},
+		})
+	}
+	for i := range calls {
+		block := llm.Block{Kind: llm.BlockCall, Call: calls[i].call(ids[i], carried[i]), At: llm.At{Item: b.at, Part: i}}
+		if i == len(calls)-1 && !spoke {
+			block.Cache = given(m.CacheControl)
+		}
+		b.add(block)
+	}
+}
+
+// calls are the tool calls of a message, the deprecated one included. That has
+// no id: its function's name stands in its place.
+func (m *Message) calls() []ToolCall {
+	if m.FunctionCall == nil {
+		return m.ToolCalls
+	}
+	return append(slices.Clone(m.ToolCalls), ToolCall{ID: legacyID(m.FunctionCall.Name), Function: m.FunctionCall})
+}
+
+// legacyID is the id of a call of a deprecated function.
+func legacyID(function string) string { return "call_" + function }
+
+func (c *ToolCall) call(id string, carried []ReasoningDetail) *llm.Call {
+	out := &llm.Call{ID: id, ClientID: c.ID}
+	if c.Function == nil {
+		out.Kind, out.Input = llm.ToolCustom, string(c.Custom)
+		return out
+	}
+	out.Name, out.Arguments = c.Function.Name, arguments(c.Function.Arguments)
+	if c.ExtraContent != nil && c.ExtraContent.Google != nil && c.ExtraContent.Google.ThoughtSignature != "" {
+		out.Signature = c.ExtraContent.Google.ThoughtSignature
+		return out
+	}
+	for _, d := range carried {
+		if d.Format == FormatGemini {
+			out.Signature = d.Data
+			break
+		}
+	}
+	return out
+}
+
+func (b *builder) result(m *Message) {
+	result := &llm.Result{ClientID: m.ToolCallID}
+	if m.Role == "function" {
+		result.ClientID, result.Name = "", m.Name
+	}
+	result.ID, _ = UnpackID(result.ClientID)
+	b.parts(&m.Content)
+	result.Content = slices.Clone(b.made())
+	b.blocks = b.blocks[:b.start]
+	b.add(llm.Block{Kind: llm.BlockResult, Result: result, Cache: given(m.CacheControl), At: llm.Item(b.at)})
+}
+
+// thoughts are the reasoning that a message brings back: in its own field where
+// a provider can use it, or else inside the ids of its tool calls. Clients that
+// put a stream together do not all do it well, while ids come back untouched.
+func thoughts(m *Message, carried [][]ReasoningDetail) []ReasoningDetail {
+	if whole := together(m.ReasoningDetails); slices.ContainsFunc(whole, usable) {
+		return whole
+	}
+	var all []ReasoningDetail
+	for _, details := range carried {
+		for _, d := range details {
+			if d.Format != FormatGemini { // that one belongs to the call itself
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+// together joins the fragments of blocks, as a stream has them. Blocks that
+// came whole have an index each.
+func together(details []ReasoningDetail) []ReasoningDetail {
+	type block struct {
+		kind  string
+		index int
+	}
+	var whole []ReasoningDetail
+	known := map[block]int{}
+	for _, d := range details {
+		at, ok := known[block{d.Type, d.Index}]
+		// A second signature, or data, is a block of its own whatever its index.
+		if !ok || whole[at].Signature != "" || whole[at].Data != "" {
+			known[block{d.Type, d.Index}] = len(whole)
+			whole = append(whole, d)
+			continue
+		}
+		have := &whole[at]
+		have.Text += d.Text
+		have.Signature = cmp.Or(have.Signature, d.Signature)
+		have.Data = cmp.Or(have.Data, d.Data)
+		have.Format = cmp.Or(have.Format, d.Format)
+		have.ID = cmp.Or(have.ID, d.ID)
+	}
+	return whole
+}
+
+// usable says whether a provider can read a block and wants it back.
+func usable(d ReasoningDetail) bool {
+	return (d.Format == FormatAnthropic || d.Format == FormatGemini) && (d.Signature != "" || d.Data != "")
+}
+
+// arguments makes an object of the arguments' text. What a model left broken
+// is kept, as a string, rather than refused or lost.
+func arguments(text string) jsontext.Value {
+	raw := jsontext.Value(strings.TrimSpace(text))
+	switch {
+	case len(raw) == 0:
+		return jsontext.Value("{}")
+	case !raw.IsValid():
+		quoted, err := jsontext.AppendQuote([]byte(`{"_raw":`), text)
+		if err != nil {
+			return jsontext.Value("{}")
+		}
+		return append(quoted, '}')
+	case raw.Kind() != jsontext.KindBeginObject:
+		return append(append(jsontext.Value(`{"_raw":`), raw...), '}')
+	}
+	return raw
+}
+
+// ignore notes what a message has that finds no place in the common form.
+func (b *builder) ignore(m *Message) {
+	if m.Name != "" && m.Role != "function" && m.Role != "tool" { // a result's function is known from its call
+		b.lose("messages[].name")
+	}
+	if !saysNothing(m.Audio) {
+		b.lose("messages[].audio")
+	}
+	b.ignoreMembers("messages[].", m.Extra)
+	for i := range m.Content.Parts {
+		b.ignoreMembers("messages[].content[].", m.Content.Parts[i].Extra)
+	}
+}
+
+func (b *builder) ignoreMembers(at string, extra jsontext.Value) {
+	if len(extra) == 0 {
+		return
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(extra, &members) != nil {
+		return // it has been decoded before
+	}
+	for name, value := range members {
+		if !saysNothing(value) {
+			b.lose(at + name)
+		}
+	}
+}
+
+func (b *builder) lose(name string) {
+	if !slices.Contains(b.ignored, name) {
+		b.ignored = append(b.ignored, name)
+	}
+}
+
+// saysNothing says whether a member says nothing: SDKs send such in history.
+func saysNothing(v jsontext.Value) bool {
+	switch string(v) {
+	case "", "null", "[]", "{}", `""`:
+		return true
+	}
+	return false
+}

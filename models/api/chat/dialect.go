@@ -1,0 +1,33 @@
+package chat
+
+import (
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+)
+
+// Dialect is the chat completions API as one of the dialects.
+type Dialect struct{}
+
+var _ api.Dialect = Dialect{}
+
+// Decode reads and checks a request.
+func (Dialect) Decode(body []byte) (*llm.Request, error) { return Decode(body) }
+
+// AppendAnswer adds the JSON of a whole answer to dst.
+func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
+	return AppendAnswer(dst, req, a)
+}
+
+// NewWriter makes a writer for the stream that answers a request.
+func (Dialect) NewWriter(req *llm.Request) api.StreamWriter { return NewWriter(req) }
+
+// AppendError adds {"error":{…}} to dst.
+func (Dialect) AppendError(dst []byte, e *api.Error) []byte {
+	body, err := json.Marshal(e)
+	if err != nil {
+		body, _ = json.Marshal(api.Internal(err)) // its words are fixed
+	}
+	return append(dst, body...)
+}

@@ -1,0 +1,96 @@
+package chat
+
+import (
+	"fmt"
+
+	"modelgateway/models/api"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// UnmarshalJSONFrom reads a string, an array of parts, or null.
+func (c *Content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*c = Content{}
+	switch dec.PeekKind() {
+	case jsontext.KindNull:
+		return dec.SkipValue()
+	case jsontext.KindBeginArray:
+		c.Set = true
+		return json.UnmarshalDecode(dec, &c.Parts)
+	case jsontext.KindString:
+		literal, err := dec.ReadValue()
+		c.Set, c.literal = true, literal.Clone()
+		return err
+	default:
+		return json.UnmarshalDecode(dec, new(string)) // says what is wrong
+	}
+}
+
+// Text is the string form. It is decoded at each call: an upstream that takes
+// the client's bytes never asks for it.
+func (c *Content) Text() string {
+	text, _ := jsontext.AppendUnquote(nil, c.literal) // read as JSON before
+	return string(text)
+}
+
+// UnmarshalJSONFrom reads one string, an array of strings, or null.
+func (s *Stop) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*s = nil
+	switch dec.PeekKind() {
+	case jsontext.KindNull:
+		return dec.SkipValue()
+	case jsontext.KindBeginArray:
+		return json.UnmarshalDecode(dec, (*[]string)(s))
+	default:
+		var one string
+		if err := json.UnmarshalDecode(dec, &one); err != nil {
+			return err
+		}
+		*s = Stop{one}
+		return nil
+	}
+}
+
+type namedChoice struct {
+	Type     string `json:"type"`
+	Name     string `json:"name"` // the deprecated function_call has it at the top
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
+	Custom struct {
+		Name string `json:"name"`
+	} `json:"custom"`
+	AllowedTools struct {
+		Mode  string        `json:"mode"`
+		Tools []namedChoice `json:"tools"`
+	} `json:"allowed_tools"`
+}
+
+// UnmarshalJSONFrom reads a mode or an object that names tools.
+func (t *ToolChoice) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*t = ToolChoice{}
+	if dec.PeekKind() != jsontext.KindBeginObject {
+		return json.UnmarshalDecode(dec, &t.Mode)
+	}
+	var c namedChoice
+	if err := json.UnmarshalDecode(dec, &c); err != nil {
+		return err
+	}
+	switch c.Type {
+	case "function":
+		t.Mode, t.Name = "named", c.Function.Name
+	case "":
+		t.Mode, t.Name = "named", c.Name
+	case "custom":
+		t.Mode, t.Name = "custom", c.Custom.Name
+	case "allowed_tools":
+		t.Mode, t.Require = "allowed", c.AllowedTools.Mode == "required"
+		for _, tool := range c.AllowedTools.Tools {
+			t.Allowed = append(t.Allowed, tool.Function.Name)
+		}
+	default:
+		return fmt.Errorf("type must be one of function, custom, allowed_tools, not %q", api.Clip(c.Type))
+	}
+	return nil
+}

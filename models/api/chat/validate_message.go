@@ -1,0 +1,131 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"modelgateway/models/api"
+)
+
+var (
+	roles = []string{"system", "developer", "user", "assistant", "tool", "function"}
+
+	userParts      = []string{"text", "image_url", "input_audio", "file"}
+	assistantParts = []string{"text", "refusal"}
+	textParts      = []string{"text"}
+	// OpenAI takes only text here; Anthropic and Gemini also take pictures and
+	// documents as the result of a tool.
+	toolParts = []string{"text", "image_url", "file"}
+)
+
+// plain says whether a message is a turn of text, of which nothing can be wrong.
+func (m *Message) plain() bool {
+	switch m.Role {
+	case "system", "developer", "user", "assistant":
+		return len(m.Content.literal) > 0 && len(m.ToolCalls) == 0
+	default:
+		return false
+	}
+}
+
+func (m *Message) validate(at string) error {
+	if !slices.Contains(roles, m.Role) {
+		return notOneOf(at+".role", m.Role, roles)
+	}
+	for i := range m.ToolCalls {
+		if err := m.ToolCalls[i].validate(fmt.Sprintf("%s.tool_calls[%d]", at, i)); err != nil {
+			return err
+		}
+	}
+	if m.Role == "tool" && m.ToolCallID == "" {
+		return missing(at + ".tool_call_id")
+	}
+	if m.Role == "function" && m.Name == "" {
+		return missing(at + ".name")
+	}
+	if !m.Content.Set && m.Role != "assistant" && m.Role != "function" {
+		return missing(at + ".content")
+	}
+	return m.Content.validate(at+".content", m.parts())
+}
+
+func (m *Message) parts() []string {
+	switch m.Role {
+	case "user":
+		return userParts
+	case "assistant":
+		return assistantParts
+	case "tool":
+		return toolParts
+	default:
+		return textParts
+	}
+}
+
+func (t *ToolCall) validate(at string) error {
+	if t.ID == "" {
+		return missing(at + ".id")
+	}
+	if t.Type == "custom" {
+		return nil
+	}
+	if t.Type != "function" && t.Type != "" {
+		return notOneOf(at+".type", t.Type, []string{"function", "custom"})
+	}
+	if t.Function == nil {
+		return missing(at + ".function")
+	}
+	if t.Function.Name == "" {
+		return missing(at + ".function.name")
+	}
+	return nil
+}
+
+func (c *Content) validate(at string, allowed []string) error {
+	for i := range c.Parts {
+		if err := c.Parts[i].validate(fmt.Sprintf("%s[%d]", at, i), allowed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *ContentPart) validate(at string, allowed []string) error {
+	if !slices.Contains(allowed, p.Type) {
+		return notOneOf(at+".type", p.Type, allowed)
+	}
+	switch p.Type {
+	case "image_url":
+		return p.ImageURL.validate(at + ".image_url")
+	case "input_audio":
+		return p.InputAudio.validate(at + ".input_audio")
+	case "file":
+		if p.File == nil || p.File.FileData == "" && p.File.FileID == "" {
+			return missing(at + ".file.file_data")
+		}
+	}
+	return nil
+}
+
+func (u *ImageURL) validate(at string) error {
+	if u == nil || u.URL == "" {
+		return missing(at + ".url")
+	}
+	for _, scheme := range []string{"https://", "http://", "data:"} {
+		if strings.HasPrefix(u.URL, scheme) {
+			return nil
+		}
+	}
+	return api.Invalid(api.CodeInvalidValue, at+".url", "%s.url must be a web address or a data URL", at)
+}
+
+func (a *InputAudio) validate(at string) error {
+	if a == nil || a.Data == "" {
+		return missing(at + ".data")
+	}
+	if a.Format != "wav" && a.Format != "mp3" {
+		return notOneOf(at+".format", a.Format, []string{"wav", "mp3"})
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package api
+
+import "modelgateway/models/llm"
+
+// Dialect is a wire format in which clients make requests to a model.
+type Dialect interface {
+	// Decode reads and checks a request. Its errors are *Error; the request keeps
+	// body, which must not be changed any more.
+	Decode(body []byte) (*llm.Request, error)
+	// AppendAnswer adds the JSON of a whole answer to dst.
+	AppendAnswer(dst []byte, req *llm.Request, answer *llm.Answer) ([]byte, error)
+	// NewWriter makes a writer for the stream that answers a request.
+	NewWriter(req *llm.Request) StreamWriter
+	// AppendError adds the JSON of an error to dst.
+	AppendError(dst []byte, err *Error) []byte
+}
+
+// StreamWriter writes the server-sent events of one stream, each method by
+// adding to dst.
+type StreamWriter interface {
+	// Append adds what the client sees of an event, which may be nothing.
+	Append(dst []byte, event *llm.Event) ([]byte, error)
+	// Done adds what ends a stream that is whole.
+	Done(dst []byte) []byte
+	// Fail adds the error that ends a stream.
+	Fail(dst []byte, err *Error) []byte
+	// Ping adds what keeps a silent connection in use.
+	Ping(dst []byte) []byte
+}

@@ -1,0 +1,139 @@
+package scan
+
+import (
+	"bytes"
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Members yields the members of a JSON object that is known to be valid, such
+// as the body of a decoded request, in their order: the name as it is written,
+// with its quotes, and the value's bytes without the space around them. Both
+// are parts of object. It looks at brackets and quotes only, which is about ten
+// times as fast as decoding JSON again. What it yields of invalid JSON means
+// nothing.
+func Members(object []byte) iter.Seq2[Name, jsontext.Value] {
+	return func(yield func(Name, jsontext.Value) bool) {
+		i := space(object, 0) + 1 // behind the brace
+		for {
+			i = space(object, i)
+			if i >= len(object) || object[i] != '"' {
+				return
+			}
+			end := skipString(object, i)
+			if end-i < len(`""`) {
+				return
+			}
+			name := Name(object[i:end])
+			start := space(object, space(object, end)+1) // behind the colon
+			end = skipValue(object, start)
+			if start >= end || !yield(name, jsontext.Value(object[start:end])) {
+				return
+			}
+			i = space(object, end)
+			if i < len(object) && object[i] == ',' {
+				i++
+			}
+		}
+	}
+}
+
+// Name is the name of a member as it is written in JSON.
+type Name []byte
+
+// Is says whether the name means text, however it is escaped.
+func (n Name) Is(text string) bool {
+	if bytes.IndexByte(n, '\\') >= 0 {
+		return n.String() == text
+	}
+	return string(n[1:len(n)-1]) == text
+}
+
+// String is the name without quotes and escapes.
+func (n Name) String() string {
+	if bytes.IndexByte(n, '\\') < 0 {
+		return string(n[1 : len(n)-1])
+	}
+	text, _ := jsontext.AppendUnquote(nil, n) // valid, as the object is
+	return string(text)
+}
+
+// space is the first place from i on that is not JSON's white space.
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipString is the place behind the string that begins at i, or the end.
+func skipString(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		at := bytes.IndexByte(b[i:], '"')
+		if at < 0 {
+			return len(b)
+		}
+		i += at
+		escapes := 0
+		for b[i-1-escapes] == '\\' { // ends at the string's own quote at the latest
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// skipValue is the place behind the value that begins at i.
+func skipValue(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			i = skipString(b, i)
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+			if depth < 0 {
+				return i
+			}
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return i
+}
+
+// TooDeep says whether a text is nested deeper than limit levels. It looks at
+// brackets outside strings only, so it may be asked before anything else is
+// known of the text.
+func TooDeep(body []byte, limit int) bool {
+	depth := 0
+	for i := 0; i < len(body); {
+		switch body[i] {
+		case '"':
+			i = skipString(body, i)
+			continue
+		case '{', '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+		i++
+	}
+	return false
+}

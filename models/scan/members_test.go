@@ -1,0 +1,56 @@
+package scan
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func TestMembersAreFoundWhateverIsInsideThem(t *testing.T) {
+	const object = " {\t\"a\" : \"x\\\\\" , \"b\\u0063\":{\"a\":[1,\"]}\\\"\"]},\n\"c\":-1.5e3 ,\"d\":null,\"\":[ ],\"e\":\"{\\\\\\\"\" } "
+	want := [][2]string{{"a", `"x\\"`}, {"bc", `{"a":[1,"]}\""]}`}, {"c", "-1.5e3"}, {"d", "null"}, {"", "[ ]"}, {"e", `"{\\\""`}}
+	i := 0
+	for name, value := range Members([]byte(object)) {
+		if i >= len(want) || name.String() != want[i][0] || !name.Is(want[i][0]) || name.Is("other") || string(value) != want[i][1] {
+			t.Errorf("member %d: %s %s", i, name, value)
+		}
+		i++
+	}
+	if i != len(want) {
+		t.Errorf("%d members of %d", i, len(want))
+	}
+	for range Members([]byte(" { } ")) {
+		t.Error("an empty object has no members")
+	}
+}
+
+// FuzzMembers holds the quick way against the whole reading of JSON.
+func FuzzMembers(f *testing.F) {
+	f.Add([]byte(`{"model":"m","temperature":1,"stop":["a\"","\\"],"tools":[{"type":"function"}]}`))
+	f.Add([]byte("{\"a\\\"\" : {} ,\"b\":[[]],\"c\":\"\\\\\"}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		TooDeep(text, 100)
+		var got [][2][]byte
+		for name, value := range Members(text) { // must come to an end, whatever it is given
+			got = append(got, [2][]byte{name, value})
+		}
+		dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
+		if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) || jsontext.Value(text).Kind() != jsontext.KindBeginObject {
+			return
+		}
+		_, _ = dec.ReadToken()
+		i := 0
+		for ; dec.PeekKind() == jsontext.KindString; i++ {
+			name, _ := dec.ReadValue()
+			name = name.Clone()
+			value, _ := dec.ReadValue()
+			if i >= len(got) || !bytes.Equal(name, got[i][0]) || !bytes.Equal(value, got[i][1]) {
+				t.Fatalf("member %d of %q is %s: %s", i, text, name, value)
+			}
+		}
+		if i != len(got) {
+			t.Fatalf("%d members of %q, not %d", i, text, len(got))
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package anthropic
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+)
+
+// body writes the request. Tools and output_config are written by hand: the
+// client's schemas are carried byte for byte.
+func (t *translation) body() ([]byte, error) {
+	t.out.Model = t.model.Upstream
+	body, err := json.Marshal(&t.out, jsontext.PreserveRawStrings(true))
+	if err != nil { // all of it has been read as JSON before; only its depth can be too much
+		return nil, t.invalid(llm.FieldMessages, "the messages cannot be written for %s", catalog.Anthropic).
+			Because(fmt.Errorf("encode request: %w", err))
+	}
+	o := object(body[:len(body)-1])
+	if len(t.tools) > 0 {
+		o.member("tools", t.toolList())
+	}
+	if config := t.outputConfig(); config != nil {
+		o.member("output_config", config)
+	}
+	if t.req.Stream {
+		o.member("stream", []byte("true"))
+	}
+	return append(o, '}'), nil
+}
+
+func (t *translation) toolList() []byte {
+	list := []byte{'['}
+	for i := range t.tools {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, t.tools[i].encode()...)
+	}
+	return append(list, ']')
+}
+
+func (t *tool) encode() []byte {
+	o := object{'{'}
+	o.member("name", quote(t.name))
+	if t.description != "" {
+		o.member("description", quote(t.description))
+	}
+	o.member("input_schema", t.schema)
+	if t.strict {
+		o.member("strict", []byte("true"))
+	}
+	if t.cacheControl != nil {
+		o.member("cache_control", t.cacheControl)
+	}
+	return append(o, '}')
+}
+
+func (t *translation) outputConfig() []byte {
+	o := object{'{'}
+	if t.effort != "" {
+		o.member("effort", quote(t.effort))
+	}
+	if t.format != nil {
+		format := object{'{'}
+		format.member("type", []byte(`"json_schema"`))
+		format.member("schema", t.format)
+		o.member("format", append(format, '}'))
+	}
+	if len(o) == 1 {
+		return nil
+	}
+	return append(o, '}')
+}
+
+// object is a JSON object being written, from its opening brace on.
+type object []byte
+
+// member adds a member whose value is JSON already.
+func (o *object) member(name string, value []byte) {
+	b := *o
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	b = append(append(b, quote(name)...), ':')
+	*o = append(b, value...)
+}
+
+func quote(s string) jsontext.Value {
+	out, err := jsontext.AppendQuote(nil, s)
+	if err != nil { // not UTF-8, which request validation refuses
+		out, _ = jsontext.AppendQuote(nil, string(bytes.ToValidUTF8([]byte(s), nil)))
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package gemini
+
+import (
+	"cmp"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+)
+
+// media translates a block of the kind BlockMedia. Its error names the field
+// at fault.
+func (t *translation) media(b *llm.Block) (part, error) {
+	m, at := b.Media, t.place(b)
+	switch m.Kind {
+	case llm.Image:
+		return at.image(m)
+	case llm.Audio:
+		return part{InlineData: &blob{MIMEType: "audio/" + m.Format, Data: m.Data}}, nil
+	case llm.File:
+		return at.file(m)
+	default:
+		return part{}, at.invalid(llm.FieldPartType, api.CodeUnsupportedValue, "this model takes no parts of this type")
+	}
+}
+
+// place is where a block stands in the client's request.
+type place struct {
+	source llm.Source
+	at     llm.At
+}
+
+func (t *translation) place(b *llm.Block) place { return place{t.req.Source, b.At} }
+
+func (p place) invalid(f llm.Field, code, format string, args ...any) *api.Error {
+	return api.Invalid(code, p.source.Path(f, p.at), format, args...)
+}
+
+// name is the last part of a field's path.
+func (p place) name(f llm.Field) string {
+	path := p.source.Path(f, p.at)
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
+
+func (p place) image(m *llm.Media) (part, error) {
+	field := llm.FieldImageURL
+	if m.Made {
+		field = llm.FieldImageMade
+	}
+	switch {
+	case strings.HasPrefix(m.URL, "data:"):
+		return p.inline(m.URL, field)
+	case strings.HasPrefix(m.URL, "https://"):
+		return linked(m.URL), nil
+	default:
+		return part{}, p.invalid(field, api.CodeUnsupportedValue, "this model fetches images from https addresses only")
+	}
+}
+
+func (p place) file(m *llm.Media) (part, error) {
+	data := cmp.Or(m.URL, m.Data)
+	switch {
+	case data == "":
+		return part{}, p.invalid(llm.FieldFileID, api.CodeUnsupportedValue,
+			"this model knows no uploaded files; send the file itself as %s", p.name(llm.FieldFileData))
+	case strings.HasPrefix(data, "data:"):
+		return p.inline(data, llm.FieldFileData)
+	case strings.HasPrefix(data, "https://"):
+		return linked(data), nil
+	}
+	kind := mimeType(m.Name)
+	if kind == "" {
+		return part{}, p.invalid(llm.FieldFileData, api.CodeUnsupportedValue,
+			"%s must be a data URL, or %s must end in a known extension", p.name(llm.FieldFileData), p.name(llm.FieldFileName))
+	}
+	return part{InlineData: &blob{MIMEType: kind, Data: data}}, nil
+}
+
+// linked is a file that Google fetches.
+func linked(address string) part {
+	f := &fileData{FileURI: address}
+	if u, err := url.Parse(address); err == nil {
+		f.MIMEType = mimeType(u.Path)
+	}
+	return part{FileData: f}
+}
+
+// inline reads a data URL (RFC 2397).
+func (p place) inline(address string, field llm.Field) (part, error) {
+	head, data, ok := strings.Cut(strings.TrimPrefix(address, "data:"), ",")
+	if !ok || data == "" {
+		return part{}, p.invalid(field, api.CodeInvalidValue, "the data URL holds no data")
+	}
+	if strings.Contains(data, "%") {
+		plain, err := url.PathUnescape(data)
+		if err != nil {
+			return part{}, p.invalid(field, api.CodeInvalidValue, "the data URL is not encoded rightly").Because(err)
+		}
+		data = plain
+	}
+	kind, parameters, _ := strings.Cut(head, ";")
+	if !isBase64(parameters) {
+		data = base64.StdEncoding.EncodeToString([]byte(data))
+	}
+	if kind == "" {
+		kind = sniffed(data)
+	}
+	if kind == "" {
+		return part{}, p.invalid(field, api.CodeUnsupportedValue, "the data URL does not say its media type")
+	}
+	return part{InlineData: &blob{MIMEType: strings.ToLower(kind), Data: data}}, nil
+}
+
+// isBase64 looks at the last of a data URL's parameters.
+func isBase64(parameters string) bool {
+	return strings.EqualFold(parameters[strings.LastIndex(parameters, ";")+1:], "base64")
+}
+
+// sniffed is the media type of data that says nothing of itself; empty where
+// its first bytes do not tell.
+func sniffed(data string) string {
+	const enough = 684 // base64 of the 512 bytes that are looked at, and whole groups of it
+	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), enough)])
+	if err != nil {
+		return ""
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	if kind == "application/octet-stream" {
+		return ""
+	}
+	return kind
+}
+
+// mimeTypes are the kinds of files Gemini reads, by extension. Those of the
+// operating system would differ from host to host.
+var mimeTypes = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp",
+	".gif": "image/gif", ".heic": "image/heic", ".heif": "image/heif", ".bmp": "image/bmp",
+	".pdf": "application/pdf", ".json": "application/json",
+	".txt": "text/plain", ".md": "text/md", ".html": "text/html", ".css": "text/css",
+	".csv": "text/csv", ".xml": "text/xml", ".rtf": "text/rtf",
+	".wav": "audio/wav", ".mp3": "audio/mp3", ".aac": "audio/aac", ".ogg": "audio/ogg", ".flac": "audio/flac", ".aiff": "audio/aiff",
+	".mp4": "video/mp4", ".mpeg": "video/mpeg", ".mpg": "video/mpg", ".mov": "video/mov", ".avi": "video/avi",
+	".webm": "video/webm", ".wmv": "video/wmv", ".3gp": "video/3gpp", ".flv": "video/x-flv",
+}
+
+func mimeType(name string) string { return mimeTypes[strings.ToLower(path.Ext(name))] }

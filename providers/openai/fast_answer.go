@@ -1,0 +1,196 @@
+package openai
+
+import (
+	"slices"
+
+	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// answer reads a whole answer that needs no repair: all that clients rely on is
+// there. What is in its choices is checked and left where it is.
+func (r *fastReader) answer(data []byte) (*shown, bool) {
+	r.Reset(data)
+	a := &shown{raw: data}
+	a.finishes = a.room[:0]
+	c := &a.head
+	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices | sawUsage
+	var seen uint32
+	r.Open('{')
+	for first := true; r.More('}', first); first = false {
+		switch string(r.Name()) {
+		case "id":
+			r.Once(&seen, sawID)
+			c.ID = string(r.String())
+		case "object":
+			r.Once(&seen, sawObject)
+			r.word(chat.ObjectCompletion)
+		case "created":
+			r.Once(&seen, sawCreated)
+			c.Created = r.Count()
+		case "model":
+			r.Once(&seen, sawModel)
+			c.Model = string(r.String())
+		case "choices":
+			r.Once(&seen, sawChoices)
+			r.wholeChoices(a)
+		case "usage":
+			r.Once(&seen, sawUsage)
+			a.usage = r.usage().Common()
+		case "error":
+			r.Odd()
+		default:
+			r.Skip()
+		}
+	}
+	return a, r.Done() && seen&needed == needed && c.ID != "" && c.Model != "" && c.Created > 0
+}
+
+func (r *fastReader) wholeChoices(a *shown) {
+	r.Open('[')
+	n := 0
+	for first := true; r.More(']', first); first = false {
+		a.finishes = append(a.finishes, r.wholeChoice())
+		n++
+	}
+	r.Expect(n > 0)
+}
+
+// wholeChoice reads a choice and returns its finish reason.
+func (r *fastReader) wholeChoice() (finish llm.Finish) {
+	const needed = sawIndex | sawMessage | sawReason
+	var seen uint32
+	r.Open('{')
+	for first := true; r.More('}', first); first = false {
+		switch string(r.Name()) {
+		case "index":
+			r.Once(&seen, sawIndex)
+			r.Count()
+		case "message":
+			r.Once(&seen, sawMessage)
+			r.message()
+		case "finish_reason":
+			r.Once(&seen, sawReason)
+			finish = finishOf(r.String())
+			r.Expect(finish != "")
+		default:
+			r.Skip()
+		}
+	}
+	r.Expect(seen&needed == needed)
+	return finish
+}
+
+// finishOf is a finish reason; the usual ones are not copied.
+func finishOf(text []byte) llm.Finish {
+	switch string(text) {
+	case string(llm.FinishStop):
+		return llm.FinishStop
+	case string(llm.FinishLength):
+		return llm.FinishLength
+	}
+	return llm.Finish(text)
+}
+
+// message takes one with a text; calls may need repair.
+func (r *fastReader) message() {
+	const needed = sawRole | sawContent | sawRefusal
+	var seen uint32
+	r.Open('{')
+	for first := true; r.More('}', first); first = false {
+		switch name := r.Name(); string(name) {
+		case "role":
+			r.Once(&seen, sawRole)
+			r.word("assistant")
+		case "content":
+			r.Once(&seen, sawContent)
+			r.Literal()
+		case "refusal":
+			r.Once(&seen, sawRefusal)
+			r.Null()
+		case "function_call":
+			r.Null()
+		default:
+			r.Expect(!slices.Contains(repaired, string(name)))
+			r.Skip()
+		}
+	}
+	r.Expect(seen&needed == needed)
+}
+
+// repaired are members of a message that are read in full.
+var repaired = []string{"tool_calls", "reasoning_content", "reasoning_details", "images"}
+
+// usage reads counts that make sense, and what else is a number or a word. It is
+// valid until the next usage is read.
+func (r *fastReader) usage() *chat.Usage {
+	const needed = sawPrompt | sawCompletion | sawTotal
+	u := &r.counts
+	*u = chat.Usage{}
+	var seen uint32
+	r.Open('{')
+	for first := true; r.More('}', first); first = false {
+		switch name := r.Name(); string(name) {
+		case "prompt_tokens":
+			r.Once(&seen, sawPrompt)
+			u.PromptTokens = r.Count()
+		case "completion_tokens":
+			r.Once(&seen, sawCompletion)
+			u.CompletionTokens = r.Count()
+		case "total_tokens":
+			r.Once(&seen, sawTotal)
+			u.TotalTokens = r.Count()
+		case "prompt_tokens_details":
+			r.Once(&seen, sawPromptDetails)
+			r.prompt = chat.PromptDetails{}
+			u.PromptTokensDetails = &r.prompt
+			u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.Extra = r.count("cached_tokens")
+		case "completion_tokens_details":
+			r.Once(&seen, sawCompletionDetails)
+			r.completion = chat.CompletionDetails{}
+			u.CompletionTokensDetails = &r.completion
+			u.CompletionTokensDetails.ReasoningTokens, u.CompletionTokensDetails.Extra = r.count("reasoning_tokens")
+		default:
+			u.Extra = r.extra(u.Extra, name)
+		}
+	}
+	r.Expect(seen&needed == needed && u.TotalTokens > 0)
+	return u
+}
+
+// count reads an object of counts for one of them; the others are carried.
+func (r *fastReader) count(of string) (n int64, extra jsontext.Value) {
+	var seen uint32
+	r.Open('{')
+	for first := true; r.More('}', first); first = false {
+		name := r.Name()
+		if string(name) == of {
+			r.Once(&seen, sawCount)
+			n = r.Count()
+			continue
+		}
+		r.Expect(string(name) != "cache_write_tokens") // ours, and read in full
+		extra = r.extra(extra, name)
+	}
+	r.Expect(seen != 0)
+	return n, extra
+}
+
+// extra adds a member to those that are only carried, as the full reading does.
+func (r *fastReader) extra(to jsontext.Value, name []byte) jsontext.Value {
+	for _, c := range name {
+		r.Expect(c == '_' || c >= 'a' && c <= 'z')
+	}
+	if len(to) == 0 {
+		to = append(make(jsontext.Value, 0, 128), '{')
+	} else {
+		to[len(to)-1] = ','
+	}
+	to = append(append(append(to, '"'), name...), `":`...)
+	return append(append(to, r.Word()...), '}')
+}
+
+// word takes one string only.
+func (r *fastReader) word(text string) { r.Expect(string(r.String()) == text) }

@@ -1,0 +1,131 @@
+package openai
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api/chat"
+	"modelgateway/models/scan"
+)
+
+// forward is an event as the client is sent it, around its piece of text.
+type forward struct {
+	head, tail []byte
+}
+
+// around splits an event that goes on as it came at its text, which stands
+// between from and to; ok is false where the event has to be written anew.
+func around(data []byte, from, to int, usage bool) (f forward, ok bool) {
+	out, choices, ok := asItCame(data, usage)
+	if !ok {
+		return f, false
+	}
+	at := choices + from - bytes.Index(data, out[choices:bytes.LastIndexByte(out, ']')+1])
+	end := at + to - from
+	if at < 0 || end > len(out) || !bytes.Equal(out[at:end], data[from:to]) {
+		return f, false
+	}
+	return forward{head: out[:at], tail: out[end:]}, true
+}
+
+// asItCame is an event as the client is sent it: the upstream's bytes without
+// its padding, and with a usage of null only where the client asked for usage.
+// It is false for an event that lacks what clients rely on, or has what only
+// the first event may have. choices is where they stand.
+func asItCame(data []byte, usage bool) (out []byte, choices int, ok bool) {
+	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices
+	var seen uint32
+	out = append(make([]byte, 0, len(data)+len(`,"usage":null`)), '{')
+	for name, value := range scan.Members(data) {
+		sound := true
+		switch {
+		case name.Is("usage"), name.Is("obfuscation"):
+			continue
+		case name.Is("id"):
+			seen |= sawID
+		case name.Is("created"):
+			seen |= sawCreated
+		case name.Is("model"):
+			seen |= sawModel
+		case name.Is("object"):
+			seen |= sawObject
+			sound = string(value) == `"`+chat.ObjectChunk+`"`
+		case name.Is("choices"):
+			seen |= sawChoices
+			sound = soundChoice(value)
+		}
+		if !sound {
+			return nil, 0, false
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, name...), ':')
+		if name.Is("choices") {
+			choices = len(out)
+		}
+		out = append(out, value...)
+	}
+	if usage {
+		out = append(out, `,"usage":null`...)
+	}
+	return append(out, '}'), choices, seen == needed
+}
+
+// soundChoice says whether the one choice of an event has all that clients rely
+// on, and nothing that only the first event may have.
+func soundChoice(choices jsontext.Value) bool {
+	var seen uint32
+	for name, value := range scan.Members(bytes.Trim(choices, "[] \t\r\n")) {
+		switch {
+		case name.Is("index"):
+			seen |= sawIndex
+		case name.Is("finish_reason"):
+			seen |= sawReason
+		case name.Is("delta"):
+			seen |= sawDelta
+			for name := range scan.Members(value) {
+				if name.Is("role") || name.Is("reasoning") || name.Is("function_call") {
+					return false
+				}
+			}
+		}
+	}
+	return seen == sawIndex|sawReason|sawDelta
+}
+
+// sound says whether an event that has been decoded adds something to its one
+// choice, and nothing of it has to be repaired or kept back.
+func (s *stream) soundEvent(e *event) bool {
+	if len(e.Choices) != 1 || !s.ours(e) || e.Usage != nil {
+		return false
+	}
+	c := &e.Choices[0]
+	d := &c.Delta
+	says := d.Content != nil && *d.Content != "" || d.Refusal != nil && *d.Refusal != "" || d.ReasoningContent != "" ||
+		len(d.ToolCalls) > 0 || len(d.Images) > 0
+	return says && c.FinishReason == "" && s.out.Begun(c.Index) && s.soundCalls(c)
+}
+
+// ours says whether an event has the head of the stream's first one.
+func (s *stream) ours(e *event) bool {
+	head := &s.events.head
+	return e.ID == head.ID && e.Model == head.Model && e.Created == head.Created
+}
+
+// soundCalls says whether the fragments of tool calls in a choice are numbered
+// as the client knows the calls. It notes that their arguments have come.
+func (s *stream) soundCalls(c *eventChoice) bool {
+	known := s.calls[c.Index]
+	for i := range c.Delta.ToolCalls {
+		f := &c.Delta.ToolCalls[i]
+		if f.Index == nil || *f.Index < 0 || *f.Index >= len(known) || f.ID != "" || f.Type != "" || f.Function == nil {
+			return false
+		}
+		if k := &known[*f.Index]; k.at != *f.Index || k.index != *f.Index || f.Function.Name != "" || f.Function.Arguments == "" || !k.arguments {
+			return false
+		}
+	}
+	return true
+}

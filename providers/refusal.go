@@ -1,0 +1,139 @@
+package providers
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"modelgateway/models/api"
+)
+
+// Refusal is why an upstream gave no answer, in whatever form it said so: as
+// the body of an answer, as an event inside a stream, or not at all. It says
+// what that means for routing; ClientError is what a client is told.
+type Refusal struct {
+	Provider   string
+	Status     int           // HTTP, of the upstream; the one that fits, for an event inside a stream; 0 = it gave none
+	Message    string        // the upstream's words, as they came
+	RetryAfter time.Duration // 0 when it does not say
+	Final      bool          // trying again cannot help: a quota of the day, say
+	Spent      bool          // a limit on spending is reached; it is final as well
+	Key        bool          // the gateway's own key is at fault, whatever the status
+	Worked     bool          // the upstream had the request and did not refuse it: it may charge for it
+
+	// Told and Public are the HTTP status and the message for clients, of a
+	// refusal without an upstream's status.
+	Told   int
+	Public string
+
+	Cause error // for the log
+}
+
+// Verdict is what a Refusal means for the next attempt.
+type Verdict int
+
+// The verdicts.
+const (
+	Terminal    Verdict = iota // the upstream has read the request and does not want it
+	NextModel                  // this model will not do, another may
+	NextKey                    // this key will not do
+	RateLimited                // this key has to wait
+	Retryable                  // the same request may succeed now
+)
+
+// Verdict says what may be tried next.
+func (r *Refusal) Verdict() Verdict {
+	switch {
+	case r.Status == http.StatusTooManyRequests && r.Spent:
+		return Terminal
+	case r.Status == http.StatusTooManyRequests:
+		return RateLimited
+	case r.Status == http.StatusRequestTimeout, r.Status == http.StatusConflict:
+		return Retryable
+	case r.KeyRefused():
+		return NextKey
+	case r.Status == 0 && r.Told == http.StatusServiceUnavailable:
+		return NextModel // not configured, or an open circuit
+	case r.Status == 0, r.Status >= http.StatusInternalServerError:
+		return Retryable
+	case r.Status == http.StatusNotFound, r.clientStatus() == http.StatusBadGateway && r.Status >= http.StatusMultipleChoices:
+		return NextModel
+	}
+	return Terminal
+}
+
+// KeyRefused says whether the upstream refused the key it was called with.
+// Another key may do.
+func (r *Refusal) KeyRefused() bool {
+	switch r.Status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
+		return true
+	}
+	return r.Key
+}
+
+// ClientError is the refusal as clients see it. What is wrong with the
+// gateway's own credentials or account is not the caller's fault: it becomes a
+// 502 without the upstream's words, which stay in the cause for the log.
+func (r *Refusal) ClientError() *api.Error {
+	e := &api.Error{
+		Status: r.clientStatus(), Type: api.TypeAPI, Code: api.CodeProviderError, Message: r.public(),
+		Provider: r.Provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final || r.Spent,
+	}
+	return e.Because(r.Unwrap())
+}
+
+func (r *Refusal) clientStatus() int {
+	switch {
+	case r.Status == 0 && r.Told != 0:
+		return r.Told
+	case r.KeyRefused():
+		return http.StatusBadGateway
+	}
+	switch r.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge,
+		http.StatusUnprocessableEntity, http.StatusTooManyRequests:
+		return r.Status
+	case http.StatusGatewayTimeout, http.StatusRequestTimeout:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusBadGateway
+}
+
+func (r *Refusal) public() string {
+	switch {
+	case r.Status == 0 && r.Public != "":
+		return r.Public
+	case r.KeyRefused():
+		return r.Provider + " refused the gateway's credentials; its operator has to look at this"
+	case r.Status >= 300 && r.Status < 400:
+		return r.Provider + " answered with a redirect, which the gateway does not follow"
+	}
+	if message := clean(r.Message); message != "" {
+		return message
+	}
+	return fmt.Sprintf("%s answered with status %d", r.Provider, r.Status)
+}
+
+// Error is for the log: it holds the upstream's cleaned words.
+func (r *Refusal) Error() string {
+	if r.Status != 0 {
+		return fmt.Sprintf("%s: status %d: %s", r.Provider, r.Status, clean(r.Message))
+	}
+	if r.Cause != nil {
+		return fmt.Sprintf("%s: %v", r.public(), r.Cause)
+	}
+	return r.public()
+}
+
+// LogValue is the whole error.
+func (r *Refusal) LogValue() slog.Value { return slog.StringValue(r.Error()) }
+
+// Unwrap is what caused the refusal.
+func (r *Refusal) Unwrap() error {
+	if r.Status != 0 {
+		return fmt.Errorf("%s: status %d: %s", r.Provider, r.Status, clean(r.Message))
+	}
+	return r.Cause
+}

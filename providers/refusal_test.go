@@ -1,0 +1,88 @@
+package providers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models/api"
+)
+
+func TestRefusalsAndTheirStatus(t *testing.T) {
+	for _, tt := range []struct {
+		refusal Refusal
+		status  int
+		retry   bool
+	}{
+		{Refusal{Status: 400}, 400, false},
+		{Refusal{Status: 400, Key: true}, 502, true},
+		{Refusal{Status: 401}, 502, true},
+		{Refusal{Status: 402}, 502, true},
+		{Refusal{Status: 403}, 502, true},
+		{Refusal{Status: 404}, 404, false},
+		{Refusal{Status: 405}, 502, true},
+		{Refusal{Status: 408}, 504, true},
+		{Refusal{Status: 409}, 502, true},
+		{Refusal{Status: 413}, 413, false},
+		{Refusal{Status: 422}, 422, false},
+		{Refusal{Status: 429}, 429, true},
+		{Refusal{Status: 429, Final: true}, 429, false},
+		{Refusal{Status: 429, RetryAfter: time.Hour}, 429, false},
+		{Refusal{Status: 499}, 502, true},
+		{Refusal{Status: 500}, 502, true},
+		{Refusal{Status: 503}, 502, true},
+		{Refusal{Status: 504}, 504, true},
+		{Refusal{Status: 529}, 502, true},
+	} {
+		tt.refusal.Provider = "openai"
+		e := tt.refusal.ClientError()
+		if e.Status != tt.status || e.ShouldRetry() != tt.retry || e.Type != api.TypeAPI || e.UpstreamStatus != tt.refusal.Status || e.Message == "" {
+			t.Errorf("%+v became %d, retry %v: %s", tt.refusal, e.Status, e.ShouldRetry(), e.Message)
+		}
+	}
+}
+
+func TestMessagesAreCleaned(t *testing.T) {
+	for in, want := range map[string]string{
+		"max_tokens: Field required":                       "max_tokens: Field required",
+		"Incorrect API key provided: sk-ab***yz. You can":  "Incorrect API key provided: [redacted] You can",
+		"bad key AIzaSyA1234567890":                        "bad key [redacted]",
+		"see https://platform.openai.com/account/api-keys": "see [address]",
+		"dial tcp 10.1.2.3:443: refused":                   "dial tcp [address]: refused",
+		"proxy llm-7.internal:8080 failed":                 "proxy [address] failed",
+		"in organization org-Abc123 on requests":           "in organization [account] on requests",
+		"for projects/my-project-1 quota":                  "for [account] quota",
+		"a\r\nb\x1b[31mc\u2028d":                           "a b [31mc d",
+		"Authorization: Bearer abc.def":                    "Authorization: [redacted]",
+		"bad \xff bytes":                                   "bad bytes",
+		"messages.0.content: text is e.g. empty":           "messages.0.content: text is e.g. empty",
+		"model gpt-4.1 costs 1.5":                          "model gpt-4.1 costs 1.5",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+	if got := clean(strings.Repeat("wörd ", 1000)); len(got) > 300 || !strings.HasSuffix(got, "…") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("Incorrect API key provided: sk-abcdef123456 at https://x.example.com/a")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := clean(text + " sk-canary123456 https://host.example.com/x")
+		if len(got) > 300 || strings.ContainsAny(got, "\r\n") {
+			t.Fatalf("%q", got)
+		}
+		if len(text) < 100 && strings.Contains(got, "host.example.com") {
+			t.Fatalf("%q", got)
+		}
+	})
+}
+
+func ExampleRefusal_ClientError() {
+	r := Refusal{Provider: "openai", Status: 401, Message: "Incorrect API key provided: sk-123"}
+	fmt.Println(r.ClientError().Message)
+	// Output: openai refused the gateway's credentials; its operator has to look at this
+}

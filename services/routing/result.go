@@ -1,0 +1,77 @@
+package routing
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/services/pool"
+)
+
+// Result is what a candidate gave: a whole answer, or a stream whose first
+// event has come. It must be closed when it has been read.
+type Result struct {
+	Answer *llm.Answer // nil for a stream
+	Stream llm.Stream  // nil for a whole answer
+
+	candidate *Candidate
+	lease     *pool.Lease
+	timer     *time.Timer             // of a stream
+	end       context.CancelCauseFunc // of a stream
+}
+
+// Close ends what the call has begun and gives its key back.
+func (r *Result) Close() {
+	r.stop()
+	r.lease.End()
+}
+
+// BrokeOff notes that the stream failed after it had begun.
+func (r *Result) BrokeOff(err error) { r.lease.BrokeOff(err) }
+
+func (r *Result) stop() {
+	if r.timer != nil {
+		r.timer.Stop()
+		r.end(nil)
+	}
+}
+
+// open sends the request and waits for a whole answer, or for the first event
+// of a stream.
+func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) {
+	got := &Result{candidate: c, lease: l}
+	var err error
+	if !c.stream {
+		var stream llm.Stream
+		if stream, err = c.exchange.Open(ctx, l.Secret()); err == nil {
+			got.Answer, err = llm.Collect(stream)
+		}
+		return got, err
+	}
+	ctx, got.end = context.WithCancelCause(ctx)
+	got.timer = time.AfterFunc(cmp.Or(c.router.FirstToken, never), func() { got.end(c.late("did not begin to answer in time")) })
+	if got.Stream, err = c.exchange.Open(ctx, l.Secret()); err != nil {
+		got.stop()
+		return got, err
+	}
+	l.Trace.FirstToken()
+	if got.timer.Stop() { // else the stream ends with what the timer said
+		got.timer = time.AfterFunc(cmp.Or(c.router.MaxStream, never), func() {
+			got.end(c.late("did not come to the end of its answer in time"))
+		})
+	}
+	return got, nil
+}
+
+const never = 1000 * time.Hour
+
+// late is the error of an upstream that took too long, and may have worked on
+// the request.
+func (c *Candidate) late(what string) *providers.Refusal {
+	return &providers.Refusal{
+		Provider: c.Model.Provider, Told: http.StatusGatewayTimeout, Public: c.Model.Provider + " " + what, Worked: true,
+	}
+}

@@ -1,9 +1,0 @@
-package budgets
-
-import (
-	"testing"
-
-	"modelgateway/tests/gatewaytest"
-)
-
-func TestMain(m *testing.M) { gatewaytest.Main(m, 3) }

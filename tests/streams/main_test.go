@@ -1,9 +1,0 @@
-package streams
-
-import (
-	"testing"
-
-	"modelgateway/tests/gatewaytest"
-)
-
-func TestMain(m *testing.M) { gatewaytest.Main(m, gatewaytest.Waiting) }
