@@ -83,4 +83,4 @@ func moment(micro int64) *int64 {
 	return &at
 }
 
-func user(c *gin.Context) string { return middleware.CallerOf(c.Request.Context()).UserID }
+func user(c *gin.Context) string { return middleware.RequestOf(c).Caller.UserID }

@@ -25,7 +25,7 @@ func (h *Usage) Own(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	caller := middleware.CallerOf(c.Request.Context())
+	caller := middleware.RequestOf(c).Caller
 	report, err := h.Service.Own(c.Request.Context(), caller.UserID, caller.KeyID, ask)
 	return writeUsage(c, report, err)
 }

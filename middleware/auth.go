@@ -8,25 +8,25 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/admin"
 	"modelgateway/services/auth"
 )
 
-// Auth says who may call.
+// Auth decides who may call.
 type Auth struct {
-	Required bool // false: everybody, and a good credential only says who it is
+	Required bool // false: every request is served, and a valid credential only names its caller
 	Keys     *auth.Keys
 	Tokens   *auth.Tokens
 }
 
-// Caller guards /v1. It takes a JWT or an API key as bearer, or an API key as
-// X-API-Key; two that disagree are refused, for nobody can say which was meant.
+// Caller authenticates the callers of /v1. It takes a JWT or an API key as
+// bearer, or an API key as X-API-Key; two that disagree are refused, because one
+// of them would be ignored.
 //
-// In open mode a credential of ours that is no longer good is refused as well,
-// so that its holder learns of it; what is not ours is ignored: SDKs insist on
-// sending some key.
+// Without REQUIRE_AUTH a revoked or expired credential of this gateway is
+// refused as well, so that its holder learns of it. Other credentials are
+// ignored: SDKs always send some key.
 func (m Chain) Caller(a Auth) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		caller, err := a.identify(c.Request.Context(), c.Request.Header)
@@ -34,11 +34,12 @@ func (m Chain) Caller(a Auth) gin.HandlerFunc {
 			m.fail(c, err)
 			return
 		}
-		remember(c, caller)
+		setCaller(c, caller)
 	}
 }
 
-// User guards what belongs to a user: only a JWT opens it, in every mode.
+// User authenticates a user by JWT, with and without REQUIRE_AUTH. An API key is
+// refused.
 func (m Chain) User(tokens *auth.Tokens) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		user, err := byLogin(c, tokens)
@@ -46,12 +47,12 @@ func (m Chain) User(tokens *auth.Tokens) gin.HandlerFunc {
 			m.fail(c, err)
 			return
 		}
-		remember(c, auth.Caller{UserID: user})
+		setCaller(c, auth.Caller{UserID: user})
 	}
 }
 
-// Admin guards what only administrators may see and do. Whoever is not logged
-// in is asked to, and everybody else who is none is refused.
+// Admin authenticates an administrator by JWT. A request without a login gets
+// 401, another user's 403.
 func (m Chain) Admin(tokens *auth.Tokens, admin *admin.Service) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		user, err := byLogin(c, tokens)
@@ -62,11 +63,11 @@ func (m Chain) Admin(tokens *auth.Tokens, admin *admin.Service) gin.HandlerFunc 
 			m.fail(c, err)
 			return
 		}
-		remember(c, auth.Caller{UserID: user})
+		setCaller(c, auth.Caller{UserID: user})
 	}
 }
 
-// byLogin is the user of the token that a request has to have.
+// byLogin is the user of the JWT that the request must bring.
 func byLogin(c *gin.Context, tokens *auth.Tokens) (userID string, err error) {
 	text, err := bearer(c.Request.Header)
 	switch {
@@ -80,81 +81,29 @@ func byLogin(c *gin.Context, tokens *auth.Tokens) (userID string, err error) {
 	return tokens.Verify(c.Request.Context(), text)
 }
 
-// guest is who makes a request, with what the log will say that it came to. Every
-// request has one from its beginning: also who is turned away at the door is told.
-type guest struct {
-	caller auth.Caller
-	ip     string
-	code   string       // of the error that it was answered with
-	asked  string       // the model, where no call was let in
-	booked *models.Call // nil where no call was let in
-}
-
-type guestKey struct{}
-
-// guestOf is who Access let in; nil where it did not run.
-func guestOf(ctx context.Context) *guest {
-	g, _ := ctx.Value(guestKey{}).(*guest)
-	return g
-}
-
-func remember(c *gin.Context, caller auth.Caller) {
-	ip := c.ClientIP()
-	caller.Address = address(ip)
-	ctx := c.Request.Context()
-	if g := guestOf(ctx); g != nil {
-		g.caller, g.ip = caller, ip
-		return
-	}
-	c.Request = c.Request.WithContext(context.WithValue(ctx, guestKey{}, &guest{caller: caller, ip: ip}))
-}
-
-// CallerOf is who the guards found, or nobody.
-func CallerOf(ctx context.Context) auth.Caller {
-	if g := guestOf(ctx); g != nil {
-		return g.caller
-	}
-	return auth.Caller{}
-}
-
-// LogModel has the request's line of the log name the model of a call that was not
-// let in: one that there is, not whatever the client wrote.
-func LogModel(c *gin.Context, model string) {
-	if g := guestOf(c.Request.Context()); g != nil {
-		g.asked = model
-	}
-}
-
-// LogCall has the request's line of the log say what was booked of its call.
-func LogCall(c *gin.Context, call *models.Call) {
-	if g := guestOf(c.Request.Context()); g != nil {
-		g.booked = call
-	}
-}
-
-// Address counts a request under its client's address: its caller is not known,
-// or not yet.
+// Address is the account of a request whose caller is not known, or not yet: its
+// client's address.
 func Address(c *gin.Context) string { return auth.Caller{Address: address(c.ClientIP())}.Account() }
 
-// Account counts a request under its caller.
-func Account(c *gin.Context) string { return CallerOf(c.Request.Context()).Account() }
+// Account is the account of a request's caller.
+func Account(c *gin.Context) string { return RequestOf(c).Caller.Account() }
 
-// address is the client's, as far as it says who somebody is: everyone has a
-// whole /64 of IPv6.
+// address is the client's address as rate limits count it: one client of IPv6
+// has a whole /64.
 func address(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil {
 		return "unknown"
 	}
 	if ip.Is4() {
-		return text // which has one form only
+		return text // IPv4 has one form only
 	}
 	ip = ip.Unmap().WithZone("")
 	if ip.Is4() {
 		return ip.String()
 	}
-	const household = 64
-	prefix, err := ip.Prefix(household)
+	const perClient = 64
+	prefix, err := ip.Prefix(perClient)
 	if err != nil {
 		return "unknown"
 	}
@@ -183,8 +132,9 @@ func (a Auth) identify(ctx context.Context, h http.Header) (auth.Caller, error) 
 	}
 }
 
-// attribute says who a request of open mode comes from, if it says so itself.
-// While the database is gone nobody can be told, and everybody is served.
+// attribute is the caller of a request without REQUIRE_AUTH, where its credential
+// names one. While the database is gone no caller is known, and every request is
+// served.
 func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, error) {
 	isOurs := func(text string) bool { return auth.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text) }
 	if !isOurs(token) {

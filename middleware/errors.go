@@ -1,4 +1,5 @@
-// Package middleware is what every request passes on its way in and out.
+// Package middleware holds the steps that every request passes: ids, access log,
+// recovery, authentication, rate limits, errors.
 package middleware
 
 import (
@@ -10,9 +11,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/services/inference"
 	"modelgateway/services/metrics"
 	"modelgateway/services/tracing"
@@ -21,12 +22,17 @@ import (
 // Handler answers a request or says why it cannot.
 type Handler func(*gin.Context) error
 
-// Chain makes the links that every request passes.
+// Chain makes the steps that every request passes.
 type Chain struct {
 	Log     *slog.Logger
 	Metrics *metrics.Metrics // nil = nothing is counted
 	Tracer  *tracing.Tracer  // nil = nothing is traced
 	Now     func() time.Time
+
+	// Dialect is that in which errors are written; nil = chat completions.
+	Dialect interface {
+		AppendError(dst []byte, err *api.Error) []byte
+	}
 }
 
 // Handle runs a handler and writes its error, in the one place that does.
@@ -39,7 +45,8 @@ func (m Chain) Handle(h Handler) gin.HandlerFunc {
 }
 
 // fail answers with an error and ends the chain. After the answer has begun it
-// only cuts the connection, so that nobody takes what came for the whole.
+// only cuts the connection, so that the client does not take what came for the
+// whole.
 func (m Chain) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()
@@ -54,24 +61,24 @@ func (m Chain) fail(c *gin.Context, err error) {
 		return
 	}
 	e := api.AsError(err)
-	if g := guestOf(ctx); g != nil {
-		g.code = e.Code
+	if r := requestOf(ctx); r != nil {
+		r.code = e.Code
 	}
 	if e.Limit != "" {
 		m.Metrics.Limited(e.Limit)
 	}
-	silent := e.Code == api.CodeServiceUnavailable && e.Unwrap() == nil // readyz says so every second
+	silent := e.Code == api.CodeServiceUnavailable && e.Unwrap() == nil // a readiness probe fails every second
 	if e.Status >= http.StatusInternalServerError && !silent {
 		m.Log.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)
 	}
 	if c.Writer.Written() {
 		panic(http.ErrAbortHandler)
 	}
-	body, encodeErr := json.Marshal(e)
-	if encodeErr != nil {
-		e = api.Internal(encodeErr)
-		body, _ = json.Marshal(e)
+	form := m.Dialect
+	if form == nil {
+		form = chat.Dialect{}
 	}
+	body := form.AppendError(nil, e)
 	header := c.Writer.Header()
 	header.Set("X-Should-Retry", strconv.FormatBool(e.ShouldRetry()))
 	if s := e.RetryAfterSeconds(); s > 0 {
@@ -89,7 +96,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 	c.Data(e.Status, "application/json", body)
 }
 
-// level is how loud the log is: what is a provider's fault is not ours.
+// level is the severity in the log: a provider's failure is a warning.
 func level(e *api.Error) slog.Level {
 	if e.Code == api.CodeProviderError {
 		return slog.LevelWarn

@@ -112,7 +112,7 @@ func TestWholeSecondsAreNeverTooFew(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", time.Nanosecond: "1s", time.Second: "1s", 11*time.Second + 1: "12s", time.Minute: "1m0s", time.Minute - 1: "1m0s",
 	} {
-		if got := wholeSeconds(d).String(); got != want {
+		if got := WholeSeconds(d).String(); got != want {
 			t.Errorf("%d: %s, want %s", d, got, want)
 		}
 	}
@@ -128,7 +128,7 @@ func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 		chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		gin.SetMode(gin.ReleaseMode)
 		engine := gin.New()
-		engine.Use(func(c *gin.Context) { remember(c, auth.Caller{KeyID: "k", Limits: limits}) }, chain.Limit(l, Account))
+		engine.Use(func(c *gin.Context) { setCaller(c, auth.Caller{KeyID: "k", Limits: limits}) }, chain.Limit(l, Account))
 		engine.GET("/at", func(c *gin.Context) { c.String(http.StatusOK, "ok") })
 		for i, want := range []string{"2", "1", "0", "0"} {
 			w := visit(engine, "")
@@ -141,17 +141,5 @@ func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 		if got, want := visit(engine, "").Code == http.StatusOK, gateways != 2; got != want {
 			t.Errorf("%d, the fifth request under the gateway's own: %v", gateways, got)
 		}
-	}
-}
-
-func TestTokenHeadersSayHowTheTokensStand(t *testing.T) {
-	header := http.Header{}
-	TokenHeaders(header, ratelimit.TokenStanding{})
-	if len(header) != 0 {
-		t.Errorf("%v", header)
-	}
-	TokenHeaders(header, ratelimit.TokenStanding{Limit: 1000, Remaining: 7, Reset: 11*time.Second + 1})
-	if header.Get("x-ratelimit-limit-tokens") != "1000" || header.Get("x-ratelimit-remaining-tokens") != "7" || header.Get("x-ratelimit-reset-tokens") != "12s" || len(header) != 3 {
-		t.Errorf("%v", header)
 	}
 }

@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -20,33 +19,33 @@ const (
 	providerHeader  = "X-Gateway-Provider"
 )
 
-// sane is what a client's own request id may look like; anything else is
-// replaced, so that it can go into logs and headers.
-var sane = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+// requestIDFormat is what a client's own request id may look like; any other is
+// replaced, because it goes into logs and headers.
+var requestIDFormat = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
-// Identify gives every request an id, in the answer's header, and takes from
-// its connection the time-out of the answer before.
+// Identify gives every request an id, in the header of its answer, and removes
+// the write deadline that the last answer left on the connection.
 func (m Chain) Identify(c *gin.Context) {
-	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{}) // not every test's writer can
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{}) // fails for writers that have no deadline
 	id := first(c.Request.Header, requestIDHeader)
-	if id == "" || !sane.MatchString(id) {
+	if id == "" || !requestIDFormat.MatchString(id) {
 		id = "req_" + rand.Text()
 	}
 	header := c.Writer.Header()
-	header[requestIDHeader], header["X-Content-Type-Options"] = []string{id}, noSniffing
+	header[requestIDHeader], header["X-Content-Type-Options"] = []string{id}, noSniff
 	if len(c.Request.TransferEncoding) > 0 {
-		// net/http drops a length that stands beside chunks without a word. A proxy
-		// in front may have gone by it, and then what follows on this connection is
-		// no request of its own (RFC 9112, 6.1).
+		// net/http silently drops a Content-Length beside chunks. A proxy in front
+		// may have used it, and then what follows on this connection is no request
+		// (RFC 9112, 6.1).
 		c.Header("Connection", "close")
 	}
 }
 
-// RequestID is the id that Identify gave.
+// RequestID is the request's id, which Identify gave it.
 func RequestID(c *gin.Context) string { return first(c.Writer.Header(), requestIDHeader) }
 
-// noSniffing is the same for all; nobody changes it.
-var noSniffing = []string{"nosniff"}
+// noSniff is shared by all answers and never changed.
+var noSniff = []string{"nosniff"}
 
 // first is the first value of a header whose name is in its canonical form.
 func first(h http.Header, name string) string {
@@ -62,8 +61,8 @@ func (m Chain) Access(c *gin.Context) {
 	began := m.Now()
 	m.Metrics.Begin()
 	ctx, span := m.Tracer.Request(c.Request.Context(), c.Request, c.FullPath())
-	g := new(guest)
-	c.Request = c.Request.WithContext(context.WithValue(ctx, guestKey{}, g))
+	r := new(Request)
+	c.Request = c.Request.WithContext(withRequest(ctx, r))
 	defer func() {
 		span.End(c.Writer.Status(), RequestID(c))
 		route := c.FullPath()
@@ -76,49 +75,49 @@ func (m Chain) Access(c *gin.Context) {
 		if !m.Log.Enabled(ctx, slog.LevelInfo) {
 			return
 		}
-		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // the place in the code is always this one
-		attrs := append(make([]slog.Attr, 0, mostAttrs),
+		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // no source position: it would always be this one
+		attrs := append(make([]slog.Attr, 0, maxAttrs),
 			slog.String("request_id", RequestID(c)),
 			slog.String("method", c.Request.Method),
 			slog.String("route", route),
 			slog.Int("status", c.Writer.Status()),
 			slog.Int64("duration_us", now.Sub(began).Microseconds()),
 			slog.Int("bytes", max(c.Writer.Size(), 0)),
-			slog.String("client", g.address(c)),
+			slog.String("client", r.clientAddress(c)),
 			slog.String("provider", first(c.Writer.Header(), providerHeader)),
 		)
-		line.AddAttrs(g.describe(attrs)...)
+		line.AddAttrs(r.describe(attrs)...)
 		_ = m.Log.Handler().Handle(ctx, line)
 	}()
 	c.Next()
 }
 
-// mostAttrs is how much a line says at most.
-const mostAttrs = 24
+// maxAttrs is how many attributes a line has at most.
+const maxAttrs = 24
 
-// address is the client's, which need not be found out twice.
-func (g *guest) address(c *gin.Context) string {
-	if g.ip != "" {
-		return g.ip
+// clientAddress is the client's address, which is found out once.
+func (r *Request) clientAddress(c *gin.Context) string {
+	if r.address != "" {
+		return r.address
 	}
 	return c.ClientIP()
 }
 
 // describe adds who made the request, what was wrong with it, and what its call
-// came to.
-func (g *guest) describe(attrs []slog.Attr) []slog.Attr {
-	if g.caller.UserID != "" {
-		attrs = append(attrs, slog.String("user", g.caller.UserID))
+// used.
+func (r *Request) describe(attrs []slog.Attr) []slog.Attr {
+	if r.Caller.UserID != "" {
+		attrs = append(attrs, slog.String("user", r.Caller.UserID))
 	}
-	if g.caller.KeyID != "" {
-		attrs = append(attrs, slog.String("key", g.caller.KeyID))
+	if r.Caller.KeyID != "" {
+		attrs = append(attrs, slog.String("key", r.Caller.KeyID))
 	}
-	if g.code != "" {
-		attrs = append(attrs, slog.String("code", g.code))
+	if r.code != "" {
+		attrs = append(attrs, slog.String("code", r.code))
 	}
-	call := g.booked
-	if call == nil && g.asked != "" {
-		return append(attrs, slog.String("model", g.asked))
+	call := r.Call
+	if call == nil && r.Model != "" {
+		return append(attrs, slog.String("model", r.Model))
 	}
 	if call == nil {
 		return attrs
@@ -138,10 +137,9 @@ func (g *guest) describe(attrs []slog.Attr) []slog.Attr {
 	)
 }
 
-// Recover turns a panic into a 500 in the one error shape. Once the answer has
-// begun it cuts the connection instead: a proper end would make what came look
-// like the whole. It stands outside everything else, and Gin's own recovery,
-// which does otherwise, is not used.
+// Recover turns a panic into a 500. Once the answer has begun it cuts the
+// connection instead, so that the client does not take what came for the whole;
+// Gin's own recovery would end the answer properly.
 func (m Chain) Recover(c *gin.Context) {
 	defer func() {
 		fault := recover()
@@ -163,8 +161,8 @@ var errPanic = errors.New("panic")
 // maxHeaders bounds a request's header, in bytes.
 const maxHeaders = 32 << 10
 
-// Bound refuses a header that is too large, in the one error shape; what is
-// much larger still never gets here.
+// Bound refuses a request whose header is larger than maxHeaders. net/http itself
+// refuses headers that are much larger.
 func (m Chain) Bound(c *gin.Context) {
 	size := len(c.Request.RequestURI)
 	for name, values := range c.Request.Header {

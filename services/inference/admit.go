@@ -11,7 +11,6 @@ import (
 	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/budget"
-	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
@@ -23,18 +22,12 @@ import (
 // must be ended unless there was one.
 func (s *Service) Admit(ctx context.Context, ask Ask) (*Call, error) {
 	call := s.call(ask)
-	if err := call.admit(ctx); err != nil {
-		return call, err
-	}
-	call.row = models.Call{
-		ID: ledger.NewCallID(ask.Began), RequestID: ask.RequestID, UserID: ask.Caller.UserID, KeyID: ask.Caller.KeyID,
-		Model: ask.Request.Model, Stream: ask.Request.Stream, BeganAt: ask.Began.UnixMicro(), Holds: call.reserved.Holds(),
-	}
-	return call, nil
+	return call, call.admit(ctx)
 }
 
 func (s *Service) call(ask Ask) *Call {
 	c := &Call{service: s, ask: ask}
+	c.row.Stream = ask.Request.Stream
 	s.Router.Plan(&c.plan, routing.Ask{
 		Request: ask.Request, Limits: ask.Caller.Limits, Strict: ask.Strict, NoFallback: ask.NoFallback,
 	})

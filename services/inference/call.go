@@ -147,3 +147,17 @@ func (c *Call) Sent() {
 
 // since is how many microseconds ago the request came; one at least.
 func (c *Call) since() int64 { return max(c.service.Now().Sub(c.ask.Began).Microseconds(), 1) }
+
+// span begins the span of a call.
+func (c *Call) span(ctx context.Context) (context.Context, *tracing.Chat) {
+	if c.service.Tracer == nil {
+		return ctx, nil
+	}
+	ctx, span := c.service.Tracer.Chat(ctx, tracing.ChatStart{
+		Provider: c.served.Provider, Request: c.ask.Request, RequestID: c.ask.RequestID, KeyID: c.ask.Caller.KeyID,
+	})
+	if span.Recording() {
+		c.trace = new(tracing.ChatEnd)
+	}
+	return ctx, span
+}

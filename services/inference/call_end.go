@@ -11,6 +11,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
+	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"
 )
@@ -23,6 +24,8 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	}
 	c.ended = true
 	r := &c.row
+	r.ID, r.RequestID, r.UserID, r.KeyID = ledger.NewCallID(c.ask.Began), c.ask.RequestID, c.ask.Caller.UserID, c.ask.Caller.KeyID
+	r.Model, r.BeganAt, r.Holds = c.ask.Request.Model, c.ask.Began.UnixMicro(), c.reserved.Holds()
 	c.conclude(ctx, err)
 	c.meter()
 	c.quota.End(r.InputTokens + r.OutputTokens)

@@ -1,25 +1,9 @@
 package inference
 
 import (
-	"context"
-
 	"modelgateway/models/llm"
 	"modelgateway/services/tracing"
 )
-
-// span begins the span of a call.
-func (c *Call) span(ctx context.Context) (context.Context, *tracing.Chat) {
-	if c.service.Tracer == nil {
-		return ctx, nil
-	}
-	ctx, span := c.service.Tracer.Chat(ctx, tracing.ChatStart{
-		Provider: c.served.Provider, Request: c.ask.Request, RequestID: c.ask.RequestID, KeyID: c.ask.Caller.KeyID,
-	})
-	if span.Recording() {
-		c.trace = new(tracing.ChatEnd)
-	}
-	return ctx, span
-}
 
 // traced ends the span with what was booked.
 func (c *Call) traced() {

@@ -3,16 +3,79 @@ package controllers
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/inference"
+	"modelgateway/services/ratelimit"
 )
+
+// fallbackHeader names the fallback that answered; in a request it can say that
+// none may.
+const fallbackHeader = "X-Gateway-Fallback"
+
+// describe tells in headers which model answered, what was left out, and how
+// many tokens the caller has left.
+func (h *Generate) describe(c *gin.Context, call *inference.Call) {
+	s := call.Served()
+	if s.Provider != "" {
+		c.Header("X-Gateway-Provider", s.Provider)
+	}
+	if len(s.Ignored) > 0 {
+		c.Header("X-Gateway-Ignored-Params", listed(s.Ignored))
+	}
+	if s.Fallback != "" {
+		c.Header(fallbackHeader, s.Fallback)
+	}
+	if s.Redirected != "" {
+		c.Header("X-Gateway-Model-Redirected", s.Redirected)
+	}
+	c.Header("Openai-Processing-Ms", strconv.FormatInt(h.Now().Sub(call.Began()).Milliseconds(), 10))
+	setTokenHeaders(c.Writer.Header(), call.Standing())
+}
+
+// setTokenHeaders tells the status of the caller's limit of tokens; nothing
+// without such a limit.
+func setTokenHeaders(header http.Header, s ratelimit.TokenStanding) {
+	if s.Limit <= 0 {
+		return
+	}
+	header.Set("X-Ratelimit-Limit-Tokens", strconv.FormatInt(s.Limit, 10))
+	header.Set("X-Ratelimit-Remaining-Tokens", strconv.FormatInt(s.Remaining, 10))
+	header.Set("X-Ratelimit-Reset-Tokens", middleware.WholeSeconds(s.Reset).String())
+}
+
+// answer writes what the call gives, whole or as a stream.
+func (h *Generate) answer(c *gin.Context, req *llm.Request, call *inference.Call) error {
+	answer, stream, err := call.Open(c.Request.Context())
+	h.describe(c, call)
+	if err != nil {
+		return err
+	}
+	if stream != nil {
+		return writeStream(c, stream, h.Dialect.NewWriter(req), h.KeepAlive)
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	text := answer.Raw
+	if text == nil {
+		if text, err = h.Dialect.AppendAnswer((*buffer)[:0], req, answer); err != nil {
+			return err
+		}
+		if cap(text) <= fullBuffer {
+			*buffer = text[:0]
+		}
+	}
+	call.Sent()
+	return writeBody(c, http.StatusOK, text)
+}
 
 // writeStream sends a stream as server-sent events. After an error it sends that
 // as the last event, without the end mark, and the connection is cut, so that no
@@ -43,8 +106,8 @@ func writeStream(c *gin.Context, stream llm.Stream, w api.StreamWriter, keepAliv
 		}
 	}
 	if broken != nil {
-		// Also when the request was ended by the gateway itself, for a reason.
-		if _, told := errors.AsType[*api.Error](broken); told || !errors.Is(broken, inference.ErrClientGone) && c.Request.Context().Err() == nil {
+		// Also when the gateway itself ended the request, for a reason.
+		if isTold(broken) || !errors.Is(broken, inference.ErrClientGone) && c.Request.Context().Err() == nil {
 			out.fail(broken)
 		}
 		return broken
@@ -59,6 +122,20 @@ func isTold(err error) bool {
 	}
 	_, ok := errors.AsType[*providers.Refusal](err)
 	return ok
+}
+
+// jsonType is shared by all answers and never changed.
+var jsonType = []string{"application/json"}
+
+// writeBody sends JSON.
+func writeBody(c *gin.Context, status int, body []byte) error {
+	c.Writer.Header()["Content-Type"] = jsonType
+	if len(body) > 1<<10 { // net/http sets the length of shorter bodies by itself
+		c.Header("Content-Length", strconv.Itoa(len(body)))
+	}
+	c.Status(status)
+	w := timedWriter{w: c.Writer, control: http.NewResponseController(c.Writer)}
+	return w.write(body)
 }
 
 // eventWriter writes events and, while there are none, pings that keep proxies
@@ -79,11 +156,14 @@ type eventWriter struct {
 // fullBuffer is how many bytes of events may wait for each other.
 const fullBuffer = 16 << 10
 
-// buffers are those that no stream uses: empty, whatever they held.
+// buffers are the buffers that no answer uses, with room for the next one.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func newEventWriter(w gin.ResponseWriter, format api.StreamWriter, keepAlive time.Duration) *eventWriter {
-	e := &eventWriter{w: newTimedWriter(w), format: format, keepAlive: keepAlive, pooled: buffers.Get().(*[]byte)}
+	e := &eventWriter{
+		w: timedWriter{w: w, control: http.NewResponseController(w)}, format: format, keepAlive: keepAlive,
+		pooled: buffers.Get().(*[]byte),
+	}
 	e.buf = (*e.pooled)[:0]
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -117,7 +197,7 @@ func (e *eventWriter) done() error {
 	defer e.mu.Unlock()
 	e.buf = e.format.Done(e.buf)
 	if !e.flushed {
-		return e.send() // or the server would say its length, as of an answer that is no stream
+		return e.send() // else the server would send its length, as of an answer that is no stream
 	}
 	return e.write() // the server sends it together with the end of its body
 }
@@ -139,7 +219,7 @@ func (e *eventWriter) ping() {
 	}
 	if time.Since(e.sent) >= e.keepAlive {
 		e.buf = e.format.Ping(e.buf)
-		_ = e.send() // if the client has gone, the next chunk will tell
+		_ = e.send() // if the client has gone, the next event fails
 	}
 	e.timer.Reset(e.keepAlive - time.Since(e.sent))
 }
@@ -161,7 +241,7 @@ func (e *eventWriter) write() error {
 	text := e.buf
 	e.buf = e.buf[:0]
 	if cap(e.buf) > 2*fullBuffer {
-		e.buf = nil // a picture passed; most streams never need as much again
+		e.buf = nil // an image passed; most streams never need as much again
 	}
 	e.sent = time.Now()
 	return e.w.write(text)
