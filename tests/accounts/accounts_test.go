@@ -10,6 +10,7 @@ import (
 )
 
 func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)...)
 		if a := p.Chat(t, gatewaytest.Hello); a.Status != 401 || a.APIError(t).Code != "missing_credentials" || a.Header.Get("WWW-Authenticate") != "Bearer" {
@@ -55,6 +56,7 @@ func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {
 }
 
 func TestMisplacedOrConflictingCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	token := p.Login(t)
 	_, key := p.CreateKey(t, token)
@@ -90,6 +92,7 @@ func TestMisplacedOrConflictingCredentialsAreRefused(t *testing.T) {
 }
 
 func TestOpenModeIgnoresForeignCredentialsButRefusesRevokedKeys(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
@@ -135,6 +138,7 @@ func TestRevocationReachesTheOtherReplicaWithinASecond(t *testing.T) {
 }
 
 func TestResponseWithANewKeyIsNotCacheable(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t)
 	a := p.Call(t, "POST", "/auth/keys", `{"name":"x"}`, p.Login(t)...)
 	if a.Status != 201 || a.Header.Get("Cache-Control") != "no-store" {
@@ -143,6 +147,7 @@ func TestResponseWithANewKeyIsNotCacheable(t *testing.T) {
 }
 
 func TestIdentityProviderLoginIsOffUnlessConfigured(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t)
 	for _, path := range []string{"/auth/idp", "/auth/idp/callback?state=x&code=y"} {
 		if a := p.Get(t, path); a.Status != 404 || a.APIError(t).Code != "idp_not_configured" {

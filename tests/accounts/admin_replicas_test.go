@@ -14,6 +14,7 @@ import (
 // TestAdministratorSeesAndLimitsUsersOnBothReplicas is a day at two programs of one gateway: who is an
 // administrator sees and limits what others do, on both, and it is written down.
 func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.StartReplicaPair(t, rootIsAdmin)
 	here, there := p.Programs[0], p.Programs[1]
 	root, bob := as(t, here, "root"), as(t, there, "bob")

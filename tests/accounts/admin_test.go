@@ -58,6 +58,7 @@ var administration = []struct{ method, path, body string }{
 }
 
 func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
 	root, bob := as(t, p, "root"), as(t, p, "bob")
 	id, key := p.CreateKey(t, root)
@@ -88,6 +89,7 @@ func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
 }
 
 func TestAdminEndpointsRefuseEveryoneWithoutAdministrators(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
 	for _, op := range administration {
 		path := strings.ReplaceAll(op.path, "%s", "key_x")
@@ -104,6 +106,7 @@ func TestAdminEndpointsRefuseEveryoneWithoutAdministrators(t *testing.T) {
 
 // The token says who it is for; what its e-mail claim says opens nothing.
 func TestAdministratorIsDecidedByTheDatabaseNotTheToken(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -123,6 +126,7 @@ func TestAdministratorIsDecidedByTheDatabaseNotTheToken(t *testing.T) {
 }
 
 func TestGatewayRefusesToStartWithAnInvalidAdminEmail(t *testing.T) {
+	t.Parallel()
 	p, err := gatewaytest.TryStart(t, "ADMIN_EMAILS=a@example.com,root(x)@example.com")
 	if err == nil {
 		_ = p.Stop()
@@ -178,6 +182,7 @@ func TestDisabledUserIsRefusedOnBothReplicasWithinASecond(t *testing.T) {
 }
 
 func TestAdministratorCannotDisableThemselvesOrUnknownUsers(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
 	root := as(t, p, "root")
 	self := userID(t, p, "root@example.com", root)
@@ -208,6 +213,7 @@ func TestAdministratorCannotDisableThemselvesOrUnknownUsers(t *testing.T) {
 }
 
 func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -256,6 +262,7 @@ func nextMonth() int64 {
 }
 
 func TestInvalidLimitsFromAdministratorsAreRefused(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
 	root, bob := as(t, p, "root"), as(t, p, "bob")
 	id, _ := p.CreateKey(t, bob)
@@ -285,6 +292,7 @@ func TestInvalidLimitsFromAdministratorsAreRefused(t *testing.T) {
 }
 
 func TestAdministratorRevokesTheKeyOfAnyUser(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -311,6 +319,7 @@ func TestAdministratorRevokesTheKeyOfAnyUser(t *testing.T) {
 }
 
 func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root, bob := as(t, p, "root"), as(t, p, "bob")
@@ -356,6 +365,7 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 }
 
 func TestAdminListsArePaginated(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
 		root := as(t, p, "root")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,7 @@ func listed(t testing.TB, p *gatewaytest.Program, path, id string, token []strin
 const unlimited = `{"expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null,"limited_by":null}`
 
 func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret)...)
 		token := p.Login(t)
@@ -111,6 +113,7 @@ func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 }
 
 func TestKeyListShowsSpend(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret)...)
 		token := p.Login(t)
@@ -183,6 +186,7 @@ var badLimits = []struct{ members, code, param string }{
 }
 
 func TestInvalidKeyLimitsAreRefusedWithoutPartialChanges(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret)...)
 		token := p.Login(t)
@@ -218,6 +222,7 @@ func TestInvalidKeyLimitsAreRefusedWithoutPartialChanges(t *testing.T) {
 }
 
 func TestKeyMayBeLimitedToOneHundredModels(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
 	token := p.Login(t)
 	var all struct{ Data []struct{ ID string } }
@@ -235,6 +240,7 @@ func TestKeyMayBeLimitedToOneHundredModels(t *testing.T) {
 }
 
 func TestOnlyTheOwnerChangesAKey(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
@@ -262,44 +268,53 @@ func TestOnlyTheOwnerChangesAKey(t *testing.T) {
 }
 
 func TestExpiredKeyIsRefusedAtItsExpiryAndStillListed(t *testing.T) {
-	for _, mode := range []string{"REQUIRE_AUTH=true", "REQUIRE_AUTH=false"} {
-		gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-			p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", mode, gatewaytest.JWTSecret)...)
-			token := p.Login(t)
-			end := time.Now().Add(2 * time.Second).Unix()
-			a := p.Call(t, "POST", "/auth/keys", fmt.Sprintf(`{"name":"short","expires_at":%d}`, end), token...)
-			if a.Status != 201 {
-				t.Fatalf("%d %s", a.Status, a.Body)
-			}
-			id, key := gatewaytest.Field(t, a, "id"), gatewaytest.Field(t, a, "key")
-			for {
-				before := time.Now()
-				a := p.Call(t, "GET", "/v1/models", "", "X-API-Key", key)
-				if a.Status == 200 && !before.Before(time.Unix(end, 0)) {
-					t.Fatalf("open %s after its end", time.Since(time.Unix(end, 0)))
-				}
-				if a.Status == 200 {
-					continue
-				}
-				if f := a.APIError(t); a.Status != 401 || f.Type != "authentication_error" || f.Code != "api_key_expired" || a.Header.Get("WWW-Authenticate") != "Bearer" {
-					t.Fatalf("%d %s", a.Status, a.Body)
-				}
-				if time.Now().Before(time.Unix(end, 0)) {
-					t.Error("refused before its end")
-				}
-				break
-			}
-			if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 401 || a.APIError(t).Code != "api_key_expired" {
-				t.Errorf("as bearer: %d %s", a.Status, a.Body)
-			}
-			only(t, "an expired key", listed(t, p, "/auth/keys", id, token), fmt.Sprintf(`{"expires_at":%d}`, end))
-			if a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"expires_at":null}`, token...); a.Status != 200 {
-				t.Fatalf("%d %s", a.Status, a.Body)
-			}
-			if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 200 {
-				t.Errorf("after its end was taken away: %d %s", a.Status, a.Body)
-			}
-		})
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		for _, mode := range []string{"REQUIRE_AUTH=true", "REQUIRE_AUTH=false"} {
+			t.Run(mode, func(t *testing.T) {
+				testExpiry(t, append(slices.Clone(settings), "SIMULATOR=true", mode, gatewaytest.JWTSecret))
+			})
+		}
+	})
+}
+
+func testExpiry(t *testing.T, settings []string) {
+	t.Helper()
+	p := gatewaytest.Start(t, settings...)
+	token := p.Login(t)
+	end := time.Now().Add(2 * time.Second).Unix()
+	a := p.Call(t, "POST", "/auth/keys", fmt.Sprintf(`{"name":"short","expires_at":%d}`, end), token...)
+	if a.Status != 201 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	id, key := gatewaytest.Field(t, a, "id"), gatewaytest.Field(t, a, "key")
+	for {
+		before := time.Now()
+		a := p.Call(t, "GET", "/v1/models", "", "X-API-Key", key)
+		if a.Status == 200 && !before.Before(time.Unix(end, 0)) {
+			t.Fatalf("open %s after its end", time.Since(time.Unix(end, 0)))
+		}
+		if a.Status == 200 {
+			time.Sleep(2 * time.Millisecond)
+			continue
+		}
+		if f := a.APIError(t); a.Status != 401 || f.Type != "authentication_error" || f.Code != "api_key_expired" || a.Header.Get("WWW-Authenticate") != "Bearer" {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		if time.Now().Before(time.Unix(end, 0)) {
+			t.Error("refused before its end")
+		}
+		break
+	}
+	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 401 || a.APIError(t).Code != "api_key_expired" {
+		t.Errorf("as bearer: %d %s", a.Status, a.Body)
+	}
+	only(t, "an expired key", listed(t, p, "/auth/keys", id, token), fmt.Sprintf(`{"expires_at":%d}`, end))
+	if a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"expires_at":null}`, token...); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 200 {
+		t.Errorf("after its end was taken away: %d %s", a.Status, a.Body)
 	}
 }
 
@@ -337,6 +352,7 @@ func TestChangedExpiryReachesTheOtherReplicaWithinASecond(t *testing.T) {
 }
 
 func TestNewKeysHaveTheDefaultLimitsUnlessTheyNameTheirOwn(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, "DEFAULT_KEY_EXPIRY_DAYS=30", "DEFAULT_KEY_MODELS=gpt-4,gemini-2.5-flash", "DEFAULT_KEY_RPM=10",
 		"DEFAULT_KEY_TPM=1000", "DEFAULT_KEY_MAX_PARALLEL=3", "DEFAULT_KEY_BUDGET_USD=2.50", "DEFAULT_KEY_BUDGET_WINDOW=week")
 	token := p.Login(t)

@@ -11,6 +11,7 @@ import (
 
 // TestDatabaseFileHoldsNoKeyOrPassword looks at the bytes on the disk.
 func TestDatabaseFileHoldsNoKeyOrPassword(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL=sqlite:"+filepath.Join(folder, "gateway.db"))
 	token := p.Login(t)

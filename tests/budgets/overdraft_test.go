@@ -3,13 +3,25 @@ package budgets
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/longtest"
 )
+
+// trials is how often a race is run: few times, full times where the long tests
+// run, or as often as the variable RACE says.
+func trials(few, full int) int {
+	if n, err := strconv.Atoi(os.Getenv("RACE")); err == nil && n > 0 {
+		return n
+	}
+	return longtest.Size(few, full)
+}
 
 // eachKey races for the budgets of keys, one after the other, and then spends
 // what is left of all of them.
@@ -22,12 +34,14 @@ func eachKey(r *gatewaytest.Replicas, n int) {
 		limit         int64
 	}
 	keys := make([]one, n)
+	windows := []string{"day", "week", "month", "total"}
+	first := rand.IntN(len(windows))
 	began, served, before := time.Now(), int64(0), int64(0)
 	fullest, emptiest := 0.0, 100.0
 	for i := range keys {
 		k := &keys[i]
 		k.name, k.limit = fmt.Sprint("t", i), 200_000+rand.Int64N(25_000_000)
-		window := []string{"day", "week", "month", "total"}[i%4]
+		window := windows[(first+i)%len(windows)]
 		k.id, k.key = r.Programs[0].CreateLimitedKey(t, token, fmt.Sprintf(`"budget_usd":%s,"budget_window":%q`, dollarsOf(k.limit), window))
 		served += r.SpendAtOnce(k.name, k.key)
 		charged := r.Upstream.Charged.Load() - before
@@ -69,24 +83,24 @@ func TestBudgetIsNotOverdrawnBy500ConcurrentCallsOnTwoReplicas(t *testing.T) {
 	t.Parallel()
 	u := gatewaytest.NewPricedUpstream(t)
 	r := gatewaytest.StartReplicas(t, u, 2, "DATABASE_URL="+servertest.Postgres(t), "REDIS_URL="+servertest.Redis(t))
-	eachKey(r, gatewaytest.Trials(4))
+	eachKey(r, trials(1, 4))
 }
 
 func TestBudgetIsNotOverdrawnWithoutRedis(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.StartReplicas(t, gatewaytest.NewPricedUpstream(t), 2, "DATABASE_URL="+servertest.Postgres(t))
-	eachKey(r, gatewaytest.Trials(2))
+	eachKey(r, trials(1, 2))
 }
 
 func TestBudgetIsNotOverdrawnOnSQLite(t *testing.T) {
 	t.Parallel()
 	r := gatewaytest.StartReplicas(t, gatewaytest.NewPricedUpstream(t), 1, "DATABASE_URL=sqlite:"+t.TempDir()+"/gateway.db")
-	eachKey(r, gatewaytest.Trials(2))
+	eachKey(r, trials(1, 2))
 }
 
 func TestGatewayBudgetIsNotOverdrawnByAllKeysTogether(t *testing.T) {
 	t.Parallel()
-	for i := range max(gatewaytest.Trials(2)/10, 2) {
+	for i := range trials(1, 2) {
 		limit := 2_000_000 + rand.Int64N(20_000_000)
 		u := gatewaytest.NewPricedUpstream(t)
 		r := gatewaytest.StartReplicas(t, u, 2, "DATABASE_URL="+servertest.Postgres(t), "REDIS_URL="+servertest.Redis(t),

@@ -120,7 +120,6 @@ func deaf(t testing.TB, url, mark, key string) {
 }
 
 func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
-	gatewaytest.RunAsProgram()
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		u := newSlowly(t)
@@ -206,7 +205,6 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 }
 
 func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
-	gatewaytest.RunAsProgram()
 	t.Parallel()
 	server, u := servertest.StartPostgres(t), gatewaytest.NewPricedUpstream(t)
 	p := gatewaytest.Launch(t, nil, u.Settings("DATABASE_URL="+server.URL, "SHUTDOWN_GRACE_SECONDS=2")...)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/longtest"
 )
 
 // marker is what a caller puts into a prompt and finds in its answer.
@@ -65,7 +66,7 @@ func echo(t *testing.T) string {
 // requests there are.
 func TestNoAnswerReachesAnotherCaller(t *testing.T) {
 	const callers = 50
-	requests := 3000
+	requests := longtest.Size(1000, 3000)
 	if n, err := strconv.Atoi(os.Getenv("ISOLATION")); err == nil {
 		requests = n
 	}

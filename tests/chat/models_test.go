@@ -10,6 +10,7 @@ import (
 )
 
 func TestModelListIsTheCatalogue(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x")
 	a := p.Get(t, "/v1/models")
 	if a.Status != 200 || strings.Count(a.Body, `"object":"model"`) != 18 || strings.Count(a.Body, `"available":true`) != 3 {
@@ -21,6 +22,7 @@ func TestModelListIsTheCatalogue(t *testing.T) {
 }
 
 func TestModelNamesMatchExactly(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.JSON(200, f.Answer("a")))
 		m := f.Model
@@ -43,6 +45,7 @@ func TestModelNamesMatchExactly(t *testing.T) {
 }
 
 func TestRetiredModelsNameTheirSuccessor(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	gone := gatewaytest.JSON(404, `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`)
 	u := providertest.Serve(t, gone)
@@ -60,6 +63,7 @@ func TestRetiredModelsNameTheirSuccessor(t *testing.T) {
 }
 
 func TestDiscoveredModelsBecomeCallable(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.JSON(200, `{"object":"list","data":[{"id":"gpt-7-nova","created":9},{"id":"text-embedding-9"}]}`))
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MODEL_DISCOVERY=true")
@@ -74,6 +78,7 @@ func TestDiscoveredModelsBecomeCallable(t *testing.T) {
 }
 
 func TestSimulatorAnswersForAllProvidersAndIsLogged(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	for _, f := range gatewaytest.Providers() {
 		a := p.Chat(t, f.Request(""))

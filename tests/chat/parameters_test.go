@@ -11,6 +11,7 @@ import (
 )
 
 func TestNoFieldOrHeaderChangesTheUpstreamAddress(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	trap := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("stolen")))
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("good")))
@@ -30,6 +31,7 @@ func TestNoFieldOrHeaderChangesTheUpstreamAddress(t *testing.T) {
 }
 
 func TestStrictParamsRefuseUnsupportedParameters(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
 	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
@@ -44,6 +46,7 @@ func TestStrictParamsRefuseUnsupportedParameters(t *testing.T) {
 }
 
 func TestIgnoredParamsHeaderIsValidForEveryName(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
 	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)

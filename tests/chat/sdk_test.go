@@ -19,6 +19,7 @@ import (
 )
 
 func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	p, own, other, by := gatewaytest.StartWithFallback(t, f)
 	own.Play(gatewaytest.JSON(529, `{}`))
@@ -73,6 +74,7 @@ func eachSimulated(t *testing.T, test func(t *testing.T, f gatewaytest.Provider,
 }
 
 func TestOfficialSDKChats(t *testing.T) {
+	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		params := openai.ChatCompletionNewParams{
@@ -108,6 +110,7 @@ func TestOfficialSDKChats(t *testing.T) {
 }
 
 func TestOfficialSDKCallsTools(t *testing.T) {
+	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		params := openai.ChatCompletionNewParams{
@@ -142,6 +145,7 @@ func TestOfficialSDKCallsTools(t *testing.T) {
 }
 
 func TestOfficialSDKStreamsToolCalls(t *testing.T) {
+	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		params := openai.ChatCompletionNewParams{
@@ -171,6 +175,7 @@ func TestOfficialSDKStreamsToolCalls(t *testing.T) {
 }
 
 func TestOfficialSDKGetsStructuredAnswers(t *testing.T) {
+	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		client := official(p)
 		answer, err := client.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{
@@ -197,6 +202,7 @@ func TestOfficialSDKGetsStructuredAnswers(t *testing.T) {
 }
 
 func TestOfficialSDKReadsModels(t *testing.T) {
+	t.Parallel()
 	client := official(gatewaytest.Start(t))
 	page, err := client.Models.List(t.Context())
 	if err != nil || len(page.Data) != 18 || page.Data[0].OwnedBy != "anthropic" {
@@ -214,6 +220,7 @@ func TestOfficialSDKReadsModels(t *testing.T) {
 
 // TestSDKsMapErrorsToTheirClasses holds what both SDKs make of the gateway's errors.
 func TestSDKsMapErrorsToTheirClasses(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_RETRIES=0") // the retries are the SDKs' own
@@ -262,6 +269,7 @@ func TestSDKsMapErrorsToTheirClasses(t *testing.T) {
 }
 
 func TestSDKsReportAnInterruptedStreamAsAnError(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent))
 		client := official(p)
@@ -296,6 +304,7 @@ func TestSDKsReportAnInterruptedStreamAsAnError(t *testing.T) {
 }
 
 func TestCommunitySDKChatsAndCallsTools(t *testing.T) {
+	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
 		config := baranov.DefaultConfig("sk-dummy")
 		config.BaseURL, config.HTTPClient = p.URL+"/v1", p.Client

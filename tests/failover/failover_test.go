@@ -35,6 +35,7 @@ func passing(f gatewaytest.Provider, members string) map[string]providertest.Scr
 }
 
 func TestTransientFailuresAreRetriedInvisibly(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
@@ -69,6 +70,7 @@ func TestTransientFailuresAreRetriedInvisibly(t *testing.T) {
 }
 
 func TestPermanentFailuresAreNotRetried(t *testing.T) {
+	t.Parallel()
 	header := func(status int, body, name, value string) providertest.Script {
 		s := gatewaytest.JSON(status, body)
 		s.Header.Set(name, value)
@@ -78,6 +80,7 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 	const quota = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			p, own, other, by := gatewaytest.StartWithFallback(t, f)
 			for _, tt := range []struct {
 				name   string
@@ -125,6 +128,7 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 // A stream is cut at any byte, with everything allowed that could save it: the
 // client sees the beginning of one answer, or all of one.
 func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
+	t.Parallel()
 	const cuts = 24
 	pieces := []string{"one ", "two ", "three "}
 	for _, f := range gatewaytest.Providers() {
@@ -172,6 +176,7 @@ func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 }
 
 func TestRetryAfterIsHonouredOrPassedOn(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		wait := func(seconds string) providertest.Script {
 			s := gatewaytest.JSON(429, `{"error":{"message":"slow down"}}`)
@@ -213,6 +218,7 @@ func secondKey(f gatewaytest.Provider, status int, asked *sync.Map) http.Handler
 }
 
 func TestRefusedUpstreamKeyCoolsDownWhileAnotherServes(t *testing.T) {
+	t.Parallel()
 	for i, f := range gatewaytest.Providers() {
 		for _, status := range []int{401 + i, 429} {
 			u, asked := gatewaytest.NewFuncUpstream(t), new(sync.Map)
@@ -266,6 +272,7 @@ func TestCircuitOfAFailingProviderOpensAndTheOthersServe(t *testing.T) {
 
 // What only keeps a connection open is no beginning of an answer.
 func TestStreamOfPingsFailsOverWhenItsFirstTokenIsLate(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()

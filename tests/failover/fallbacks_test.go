@@ -12,8 +12,10 @@ import (
 )
 
 func TestFallbackModelAnswersWhenTheRequestedModelCannot(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			p, own, other, by := gatewaytest.StartWithFallback(t, f, "MAX_RETRIES=1")
 			for _, members := range []string{"", gatewaytest.Streaming} {
 				own.Play(f.WholeAnswer(members, "itself"))
@@ -53,6 +55,7 @@ func TestFallbackModelAnswersWhenTheRequestedModelCannot(t *testing.T) {
 }
 
 func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
+	t.Parallel()
 	fs := gatewaytest.Providers()
 	gpt, claude, gemini := fs[0], fs[1], fs[2]
 	u := providertest.Serve(t)
@@ -71,6 +74,7 @@ func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
 }
 
 func TestIgnoredParamsAreThoseOfTheAnsweringModel(t *testing.T) {
+	t.Parallel()
 	p, own, other, by := gatewaytest.StartWithFallback(t, gatewaytest.Providers()[0], "MAX_RETRIES=0") // by a claude, which knows no seed
 	f := gatewaytest.Providers()[0]
 	own.Play(gatewaytest.JSON(503, `{}`))
@@ -89,6 +93,7 @@ func TestIgnoredParamsAreThoseOfTheAnsweringModel(t *testing.T) {
 }
 
 func TestFallbacksComeFromTheModelsFileAndTheSetting(t *testing.T) {
+	t.Parallel()
 	fs := gatewaytest.Providers()
 	gpt, claude, gemini := fs[0], fs[1], fs[2]
 	file := filepath.Join(t.TempDir(), "models.yaml")
@@ -106,6 +111,7 @@ func TestFallbacksComeFromTheModelsFileAndTheSetting(t *testing.T) {
 }
 
 func TestUnknownModelsInSettingsRefuseToStartUnlessDiscoveryIsOn(t *testing.T) {
+	t.Parallel()
 	for _, setting := range []string{"FALLBACKS=gpt-4=no-such-model", "FALLBACKS=no-such-model=gpt-4", "DEFAULT_KEY_MODELS=gpt-4,no-such-model"} {
 		name, _, _ := strings.Cut(setting, "=")
 		p, err := gatewaytest.TryStart(t, setting)
@@ -123,8 +129,10 @@ func TestUnknownModelsInSettingsRefuseToStartUnlessDiscoveryIsOn(t *testing.T) {
 }
 
 func TestSlowAnswerIsHedgedAndTheSlowCallCancelled(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			p, own, other, by := gatewaytest.StartWithFallback(t, f, "HEDGE_AFTER_MS=50")
 			own.Play(providertest.Script{End: providertest.Hold})
 			other.Play(by.WholeAnswer("", "instead"))

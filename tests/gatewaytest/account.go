@@ -8,13 +8,16 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// EachStorage are the kinds of storage that everything about callers is tried on.
+// EachStorage runs a test in parallel with the settings of each kind of storage:
+// SQLite and memory, PostgreSQL and Redis.
 func EachStorage(t *testing.T, test func(t *testing.T, settings []string)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
 		test(t, []string{"DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "gateway.db")})
 	})
 	t.Run("servers", func(t *testing.T) {
+		t.Parallel()
 		test(t, []string{"DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)})
 	})
 }

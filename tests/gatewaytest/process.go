@@ -5,16 +5,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"modelgateway/app"
 )
-
-// processVariable tells this test's binary to be the gateway.
-const processVariable = "MODELGATEWAY_TEST_IS_THE_PROGRAM"
 
 // Process is the gateway in a process of its own, main included.
 type Process struct {
@@ -24,29 +18,22 @@ type Process struct {
 	ended  chan error
 }
 
-// RunAsProgram does not return in a process that launch has started: every test
-// that calls launch begins with it.
-func RunAsProgram() {
-	if os.Getenv(processVariable) != "" {
-		os.Args = os.Args[:1]
-		app.Main()
-	}
-}
-
 // Launch starts a process on a free port and waits until it serves. Standard
 // output goes where prepare puts it, else into the program's log.
 func Launch(t *testing.T, prepare func(cmd *exec.Cmd), settings ...string) *Process {
 	t.Helper()
+	if !mainCalled {
+		t.Fatal("TestMain of this package does not call gatewaytest.Main")
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	test, _, _ := strings.Cut(t.Name(), "/")
 	p := &Process{
 		Program: &Program{URL: "http://" + address, Client: ValidatingClient(t), Log: NewLogBuffer()},
-		Cmd:     exec.Command(os.Args[0], "-test.run=^"+test+"$"),
+		Cmd:     exec.Command(os.Args[0]),
 		Stderr:  NewLogBuffer(), ended: make(chan error, 1),
 	}
 	_, port, _ := net.SplitHostPort(address)

@@ -124,11 +124,13 @@ func JSON(status int, body string) providertest.Script {
 	return providertest.Script{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Pieces: [][]byte{[]byte(body)}}
 }
 
-// EachProvider runs a test for every family, with a gateway whose upstream is u.
+// EachProvider runs a test for every provider in parallel, each with a gateway
+// of its own whose upstream is u.
 func EachProvider(t *testing.T, test func(t *testing.T, f Provider, u *providertest.Upstream, p *Program), settings ...string) {
 	t.Helper()
 	for _, f := range Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			u := providertest.Serve(t)
 			p := Start(t, append([]string{f.EnvPrefix + "_API_KEY=sk-canary-" + f.Name, f.EnvPrefix + "_BASE_URL=" + u.URL}, settings...)...)
 			test(t, f, u, p)

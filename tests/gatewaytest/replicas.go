@@ -5,21 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
-
-// Trials are few by default; RACE=100 makes them a hundred.
-func Trials(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("RACE")); err == nil && n > 0 {
-		return n
-	}
-	return few
-}
 
 // Replicas is one budget that many spend from at once.
 type Replicas struct {

@@ -328,6 +328,7 @@ func endings() []ending {
 // Every way to end, as an answer and as a stream, on all three providers: the
 // ledger has what the provider charges, to the token and the micro-dollar.
 func TestLedgerMatchesWhatTheProvidersCharge(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()

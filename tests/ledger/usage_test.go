@@ -35,6 +35,7 @@ func usage(t *testing.T, p *gatewaytest.Program, query string, credential ...str
 }
 
 func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=1000")...)
 		token := p.Login(t)
@@ -98,6 +99,7 @@ func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
 }
 
 func TestUsageNeedsACredential(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"REQUIRE_AUTH=false", "REQUIRE_AUTH=true"} {
 		p := gatewaytest.Start(t, mode, gatewaytest.JWTSecret)
 		if a := p.Get(t, "/v1/usage"); a.Status != 401 || a.APIError(t).Code != "missing_credentials" || a.Header.Get("WWW-Authenticate") != "Bearer" {
@@ -114,6 +116,7 @@ func TestUsageNeedsACredential(t *testing.T) {
 }
 
 func TestUsageRefusesInvalidQueries(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, gatewaytest.JWTSecret)
 	token := p.Login(t)
 	for query, param := range map[string]string{
@@ -156,6 +159,7 @@ func TestUsageRefusesInvalidQueries(t *testing.T) {
 }
 
 func TestUsageWithoutItsDatabaseIsServiceUnavailable(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, gatewaytest.JWTSecret)...)
 		token := p.Login(t)

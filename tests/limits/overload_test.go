@@ -113,6 +113,7 @@ func announce(t *testing.T, p *gatewaytest.Program, head, part string) net.Conn 
 }
 
 func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
+	t.Parallel()
 	const most = 64 << 10
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("fine")))

@@ -9,6 +9,7 @@ import (
 )
 
 func TestRateLimitHeadersAndErrors(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "RATE_LIMIT_RPM=5", "AUTH_RATE_LIMIT_RPM=3")...)
 		for i := range 7 {
@@ -38,6 +39,7 @@ func TestRateLimitHeadersAndErrors(t *testing.T) {
 }
 
 func TestForwardedAddressesCountOnlyFromTrustedProxies(t *testing.T) {
+	t.Parallel()
 	forge := func(p *gatewaytest.Program) int {
 		limited := 0
 		for i := range 6 {
@@ -56,6 +58,7 @@ func TestForwardedAddressesCountOnlyFromTrustedProxies(t *testing.T) {
 }
 
 func TestEveryPublicRouteIsRateLimited(t *testing.T) {
+	t.Parallel()
 	const calls, tries = 1, 2
 	p := gatewaytest.Start(t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries), "TRUSTED_PROXIES=127.0.0.0/8")
 	for i, route := range []struct {

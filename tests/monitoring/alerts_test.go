@@ -132,6 +132,7 @@ func dashboard(t *testing.T) board {
 }
 
 func TestEveryAlertIsDocumentedAndTested(t *testing.T) {
+	t.Parallel()
 	all := alerts(t)
 	if len(all) < 10 {
 		t.Fatalf("%d alerts", len(all))
@@ -196,6 +197,7 @@ var (
 // A panel or an alert whose metric or label is misspelt shows nothing, and
 // nobody notices.
 func TestAlertsAndDashboardQueryExistingMetrics(t *testing.T) {
+	t.Parallel()
 	families := served(t)
 	labels := map[string][]string{"up": {"job", "instance"}}
 	for name, f := range families {

@@ -12,6 +12,7 @@ import (
 
 // A setting that the compose file forgets would be dropped in silence.
 func TestComposeFilePassesEverySetting(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(gatewaytest.File(t, "docker-compose.yml"))
 	if err != nil {
 		t.Fatal(err)

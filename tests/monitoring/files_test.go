@@ -15,6 +15,7 @@ import (
 )
 
 func TestDashboardPanelsFillTheirGrid(t *testing.T) {
+	t.Parallel()
 	b := dashboard(t)
 	const columns = 24
 	taken := map[[2]int]string{}
@@ -59,6 +60,7 @@ func TestDashboardPanelsFillTheirGrid(t *testing.T) {
 }
 
 func TestMonitoringFilesAreValidYAML(t *testing.T) {
+	t.Parallel()
 	files := 0
 	err := fs.WalkDir(os.DirFS(gatewaytest.File(t, ".")), "deploy", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".yml" {
@@ -86,6 +88,7 @@ type composeService struct {
 }
 
 func TestMonitoringServicesNeedTheirProfile(t *testing.T) {
+	t.Parallel()
 	var file map[string]yaml.Node
 	readYAML(t, "docker-compose.yml", &file)
 	var services map[string]composeService
@@ -126,6 +129,7 @@ func TestMonitoringServicesNeedTheirProfile(t *testing.T) {
 
 // Where the compose file writes the token, the configuration has to look.
 func TestPrometheusFindsTheTokenAndTheGateway(t *testing.T) {
+	t.Parallel()
 	var config struct {
 		Global        map[string]string
 		RuleFiles     []string `yaml:"rule_files"`

@@ -11,6 +11,7 @@ import (
 )
 
 func TestMetricsCountRequestsTokensAndErrors(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	const ask = `{"model":"claude-haiku-4-5-20251001","messages":[{"role":"user","content":"hello"}]`
 	for range 3 {
@@ -50,6 +51,7 @@ func TestMetricsCountRequestsTokensAndErrors(t *testing.T) {
 }
 
 func TestMetricsNeedTheTokenWhereOneIsSet(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "METRICS_TOKEN=collector-7f3a", "SIMULATOR=true")
 	for _, headers := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "collector-7f3a"}, {"X-API-Key", "collector-7f3a"}} {
 		if a := p.Call(t, "GET", "/metrics", "", headers...); a.Status != 401 || a.APIError(t).Type != "authentication_error" {
@@ -63,6 +65,7 @@ func TestMetricsNeedTheTokenWhereOneIsSet(t *testing.T) {
 
 // What promtool check metrics asks of them.
 func TestMetricsFollowThePrometheusFormat(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	p.Chat(t, `{"model":"gemini-2.5-flash","stream":true,"messages":[{"role":"user","content":"hello"}]}`)
 	a := p.Get(t, "/metrics")

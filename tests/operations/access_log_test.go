@@ -109,6 +109,7 @@ func limitedKey(t testing.TB, p *gatewaytest.Program, token []string, limits str
 }
 
 func TestEveryRequestHasOneAccessLogLine(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"json", "text"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestHealthWithoutProvidersIsDegraded(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t)
 	a := p.Get(t, "/health")
 	if a.Status != 200 || !strings.Contains(a.Body, `"status":"degraded"`) || !strings.Contains(a.Body, `"database":"healthy"`) || !strings.Contains(a.Body, `"cache":"healthy"`) {
@@ -29,6 +30,7 @@ func TestHealthWithoutProvidersIsDegraded(t *testing.T) {
 }
 
 func TestUnreachableDatabaseAndCacheAreReportedByHealth(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "DATABASE_URL=postgres://nobody:secretpw@127.0.0.1:1/none", "REDIS_URL=redis://:secretpw@127.0.0.1:1/0")
 	a := p.Get(t, "/health")
 	if a.Status != 200 || !strings.Contains(a.Body, `"database":"unhealthy"`) || !strings.Contains(a.Body, `"cache":"unhealthy"`) || strings.Contains(a.Body, "127.0.0.1") {

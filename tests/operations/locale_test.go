@@ -17,7 +17,7 @@ import (
 // Kathmandu is a quarter of an hour off everybody's clock; in Turkish the small I
 // has no dot, and the capital i has one.
 func TestTimeZoneAndLocaleChangeNoAnswer(t *testing.T) {
-	gatewaytest.RunAsProgram()
+	t.Parallel()
 	places := map[string][]string{
 		"here":  {"TZ=UTC", "LANG=C"},
 		"there": {"TZ=Asia/Kathmandu", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "LANGUAGE=tr"},

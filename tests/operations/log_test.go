@@ -41,12 +41,14 @@ func (o *outlet) Write(p []byte) (int, error) {
 }
 
 func TestBlockedOrClosedLogDelaysNeitherRequestsNorShutdown(t *testing.T) {
+	t.Parallel()
 	id := strings.Repeat("i", 128) // makes lines long
 	for name, tt := range map[string]struct {
 		state    int32
 		requests int
 	}{"full": {full, 4000}, "closed": {closed, 400}} { // 4000 lines are more than may wait
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out := &outlet{LogBuffer: gatewaytest.NewLogBuffer(), stuck: make(chan struct{})}
 			defer close(out.stuck)
 			ctx, cancel := context.WithCancel(t.Context())

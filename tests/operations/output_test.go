@@ -13,7 +13,7 @@ import (
 // TestFullOrClosedStandardOutputStopsNoRequest has every standard output that
 // takes no line. Standard error, where a program says why it dies, is no better.
 func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
-	gatewaytest.RunAsProgram()
+	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, cmd *exec.Cmd){
 		"a full disk": func(t *testing.T, cmd *exec.Cmd) {
 			full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -49,6 +49,7 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := gatewaytest.Launch(t, func(cmd *exec.Cmd) { prepare(t, cmd) }, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 			_, key := p.CreateKey(t, p.Login(t))
 			long := strings.Repeat("i", 128)

@@ -17,7 +17,7 @@ import (
 // TestNoDebugEndpointOrStackTraceShowsASecret looks for the doors that debugging
 // leaves open, and at what signals make it print.
 func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
-	gatewaytest.RunAsProgram()
+	t.Parallel()
 	secrets := map[string]string{
 		"JWT_SECRET": "canary-jwt-0f9c2b7a64d18e5330bb1f6ad2c4e8971b", "JWT_SECRET_PREVIOUS": "canary-old-7be23d18e5330bb1f6ad2c4e8971b",
 		"OPENAI_API_KEY": "sk-canary-openai-91ab", "ANTHROPIC_API_KEY": "sk-canary-anthropic-27cd", "GEMINI_API_KEY": "canary-gemini-55ef",
@@ -94,6 +94,7 @@ func findSecret(text string, secrets map[string]string) string {
 // drives what could tell them, at debug. Neither the log nor an answer, nor the
 // database, may hold one, in any encoding.
 func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
+	t.Parallel()
 	const (
 		jwtSecret = "canary-jwt-0f9c2b7a64d18e5330bb1f6ad2c4e8971b"
 		collector = "canary-metrics-token-5d1e9c"

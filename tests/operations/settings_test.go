@@ -8,6 +8,7 @@ import (
 )
 
 func TestInvalidSettingsRefuseToStart(t *testing.T) {
+	t.Parallel()
 	for _, settings := range [][]string{
 		{"PORT=eighty"},
 		{"REQUIRE_AUTH=ture"},

@@ -14,9 +14,11 @@ import (
 
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/longtest"
 )
 
 func TestBodyBeyondItsBoundIsNotRead(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "MAX_REQUEST_BYTES=4096")
 	for name, head := range map[string]string{
 		"announced": "Content-Length: 100000000\r\n\r\n{",
@@ -43,9 +45,8 @@ func TestBodyBeyondItsBoundIsNotRead(t *testing.T) {
 }
 
 func TestClientThatStopsMidBodyIsDisconnected(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for a read deadline")
-	}
+	longtest.Skip(t) // waits for a read deadline of 30 s
+	t.Parallel()
 	p := gatewaytest.Start(t)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestEveryErrorHasTheSameShape(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "MAX_REQUEST_BYTES=4096")
 	const chat = "/v1/chat/completions"
 	for _, tt := range []struct {

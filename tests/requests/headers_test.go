@@ -12,6 +12,7 @@ import (
 )
 
 func TestValidRequestIDsAreKept(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t)
 	for given, kept := range map[string]bool{
 		"abc-123_X.y:z": true, "": false, "a b": false, "a\"b": false, strings.Repeat("x", 129): false, "é": false, "{}": false,
@@ -28,6 +29,7 @@ func TestValidRequestIDsAreKept(t *testing.T) {
 }
 
 func TestCORSIsOffUnlessConfigured(t *testing.T) {
+	t.Parallel()
 	if a := gatewaytest.Start(t).Call(t, "GET", "/v1/models", "", "Origin", "https://a.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("on by default")
 	}
@@ -55,6 +57,7 @@ func TestCORSIsOffUnlessConfigured(t *testing.T) {
 }
 
 func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
+	t.Parallel()
 	u := providertest.Serve(t)
 	p := configured(t, u, "CORS_ALLOWED_ORIGINS=https://a.example")
 	const evil = "a\r\nX-Injected: 1\r\n\r\n{\"level\":\"ERROR\"}\u001b[31m\u2028\u202e"
@@ -120,6 +123,7 @@ func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
 }
 
 func TestHeadAndOptionsRevealNothing(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	for _, path := range []string{"/health", "/livez", "/readyz"} {
 		if a := p.Call(t, "HEAD", path, ""); a.Status != 200 || a.Body != "" {

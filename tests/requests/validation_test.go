@@ -14,6 +14,7 @@ import (
 )
 
 func TestInvalidRequestsReachNoUpstream(t *testing.T) {
+	t.Parallel()
 	u := providertest.Serve(t, gatewaytest.JSON(200, `{}`))
 	p := configured(t, u)
 	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
@@ -70,6 +71,7 @@ func TestInvalidRequestsReachNoUpstream(t *testing.T) {
 }
 
 func TestNullMeansAbsentInEveryField(t *testing.T) {
+	t.Parallel()
 	u := providertest.Serve(t)
 	p := configured(t, u)
 	fields := func(of reflect.Type) (names []string) {
@@ -120,8 +122,10 @@ func TestNullMeansAbsentInEveryField(t *testing.T) {
 	}
 }
 
-func TestHundredThousandMessagesAreServedWithinTheirBound(t *testing.T) {
-	const many = 100_000
+// TestTenThousandMessagesAreServed has as many as a request may hold.
+func TestTenThousandMessagesAreServed(t *testing.T) {
+	t.Parallel()
+	const many = 9_999 // and the last: a request holds no more
 	u := providertest.Serve(t)
 	p := configured(t, u, "LOG_LEVEL=info")
 	var b strings.Builder
@@ -137,12 +141,12 @@ func TestHundredThousandMessagesAreServedWithinTheirBound(t *testing.T) {
 		u.Play(gatewaytest.JSON(200, f.Answer("a")))
 		began := time.Now()
 		a := p.Chat(t, `{"model":"`+f.Model+`","messages":[`+messages+`]}`)
-		if took := time.Since(began); a.Status != 200 || took > 30*time.Second {
+		if took := time.Since(began); a.Status != 200 || took > 10*time.Second {
 			t.Errorf("%s: %d after %s", f.Name, a.Status, took)
 			continue
 		}
 		sent := string(u.Requests()[0].Body)
-		if strings.Count(sent, `"m`) < many || !strings.Contains(sent, `"m99999"`) || !strings.Contains(sent, `"last"`) {
+		if strings.Count(sent, `"m`) < many || !strings.Contains(sent, `"m9998"`) || !strings.Contains(sent, `"last"`) {
 			t.Errorf("%s: messages are missing in %d bytes", f.Name, len(sent))
 		}
 	}

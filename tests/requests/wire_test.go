@@ -17,6 +17,7 @@ import (
 )
 
 func TestMalformedHTTPIsRefused(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t)
 	for name, head := range map[string]string{
 		"two lengths":            "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
@@ -88,6 +89,7 @@ func chunked(body string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", l
 func length(n int) string { return "Content-Length: " + strconv.Itoa(n) + "\r\n" }
 
 func TestAmbiguousRequestsEndTheirConnection(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	whole, chunks := gatewaytest.Hello+behind, chunked(gatewaytest.Hello)+behind
 	for name, tt := range map[string]struct {
@@ -143,6 +145,7 @@ func TestAmbiguousRequestsEndTheirConnection(t *testing.T) {
 }
 
 func TestFoldedHeaderLineIsOneValue(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	_, key := p.CreateKey(t, p.Login(t))
 	const list = "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -162,6 +165,7 @@ func TestFoldedHeaderLineIsOneValue(t *testing.T) {
 }
 
 func TestHeadersBeyondTheirBoundAreRefused(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
 	lines := func(n, size int) string {
 		var b strings.Builder
@@ -206,6 +210,7 @@ func TestHeadersBeyondTheirBoundAreRefused(t *testing.T) {
 }
 
 func TestNoPathSpellingBypassesAuthentication(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	_, key := p.CreateKey(t, p.Login(t))
 	ask := func(method, target, headers, body string) (gatewaytest.Answer, bool) {

@@ -15,6 +15,7 @@ import (
 // database: what needs no write goes on, nothing is acknowledged that is not
 // kept, and with room everything is as before.
 func TestFullDiskFailsOnlyWrites(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t)
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+filepath.Join(disk, "gateway.db"))
 	token := p.Login(t)

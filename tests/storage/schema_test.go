@@ -18,9 +18,13 @@ import (
 func bases(t *testing.T, test func(t *testing.T, fresh func() string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
 		test(t, func() string { return "sqlite:" + filepath.Join(t.TempDir(), "gateway.db") })
 	})
-	t.Run("postgres", func(t *testing.T) { test(t, func() string { return servertest.Postgres(t) }) })
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, func() string { return servertest.Postgres(t) })
+	})
 }
 
 // schemas are the files that make the schema of a kind of database, by version.
@@ -92,6 +96,7 @@ func (k *kept) insert(t *testing.T, db *sql.DB) {
 // TestFormerSchemasAreMigratedWithTheirData starts the gateway on each
 // schema that there has been.
 func TestFormerSchemasAreMigratedWithTheirData(t *testing.T) {
+	t.Parallel()
 	bases(t, func(t *testing.T, fresh func() string) {
 		var k kept
 		address := fresh()
@@ -135,6 +140,7 @@ func TestFormerSchemasAreMigratedWithTheirData(t *testing.T) {
 // TestFormerVersionWorksOnTheNewSchema does what replicas of the former
 // version do while this one serves: each sees what the other does.
 func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
+	t.Parallel()
 	bases(t, func(t *testing.T, fresh func() string) {
 		var k kept
 		k.make(t, fresh())
@@ -176,6 +182,7 @@ func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 // TestThisVersionWorksOnALaterSchema adds what a later version may: columns
 // with a default, tables, and its own number.
 func TestThisVersionWorksOnALaterSchema(t *testing.T) {
+	t.Parallel()
 	bases(t, func(t *testing.T, fresh func() string) {
 		address := fresh()
 		var k kept

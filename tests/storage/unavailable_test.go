@@ -14,6 +14,7 @@ import (
 )
 
 func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	server := servertest.StartPostgres(t)
 	server.Stop()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
@@ -46,6 +47,7 @@ func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {
 }
 
 func TestOpenModeServesWithoutItsDatabase(t *testing.T) {
+	t.Parallel()
 	server := servertest.StartPostgres(t)
 	p := gatewaytest.Start(t, "SIMULATOR=true", "DATABASE_URL="+server.URL)
 	token := p.Login(t)
@@ -64,6 +66,7 @@ func TestOpenModeServesWithoutItsDatabase(t *testing.T) {
 }
 
 func TestExhaustedDatabaseConnectionsAreServiceUnavailable(t *testing.T) {
+	t.Parallel()
 	server := servertest.StartPostgres(t, "max_connections=8")
 	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=" + server.URL}
 	first := gatewaytest.Start(t, settings...)

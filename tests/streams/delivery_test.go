@@ -39,8 +39,10 @@ func pacer(ctx context.Context, t *testing.T, pieces ...string) (address string,
 }
 
 func TestEventsAreForwardedAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			address, next := pacer(ctx, t, f.Start, f.Text("one "), f.Text("two "), f.Text("three "), f.End)

@@ -11,6 +11,7 @@ import (
 
 // A picture arrives as one line of up to 16 MiB.
 func TestLineOf16MiBPassesAndALongerOneIsAnError(t *testing.T) {
+	t.Parallel()
 	const bound = 16 << 20
 	long := strings.Repeat("x", bound+64<<10)
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
@@ -36,6 +37,7 @@ func TestLineOf16MiBPassesAndALongerOneIsAnError(t *testing.T) {
 }
 
 func TestLongLinesPass(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for _, size := range []int{64<<10 - 1, 64 << 10, 64<<10 + 1, 1 << 20} {

@@ -12,8 +12,9 @@ import (
 // environment's RECORDINGS names a folder with more of them than the
 // project's own.
 func TestRecordingsThroughTheRunningGateway(t *testing.T) {
+	t.Parallel()
 	u := providertest.Serve(t)
-	var settings []string
+	settings := []string{"MAX_RETRIES=0"} // an error that says when to retry would be waited for
 	models := map[string]string{}
 	for _, f := range gatewaytest.Providers() {
 		settings = append(settings, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAnswersAndStreamsOfEveryProvider(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.JSON(200, f.Answer("Hello <é>")))
 		a := p.Chat(t, f.Request(""))
@@ -57,6 +58,7 @@ func TestAnswersAndStreamsOfEveryProvider(t *testing.T) {
 }
 
 func TestInterruptedStreamNeverLooksComplete(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for name, script := range map[string]providertest.Script{
 			"truncated": gatewaytest.Events(providertest.Proper, f.Start, f.Text("par")),
@@ -78,6 +80,7 @@ func TestInterruptedStreamNeverLooksComplete(t *testing.T) {
 }
 
 func TestErrorBeforeTheFirstEventKeepsItsStatus(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for name, script := range map[string]providertest.Script{
 			"error event":  gatewaytest.Events(providertest.Proper, f.ErrorEvent),
@@ -106,6 +109,7 @@ func TestErrorBeforeTheFirstEventKeepsItsStatus(t *testing.T) {
 }
 
 func TestSilentStreamsAreKeptAliveWithComments(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "STREAM_KEEPALIVE_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=3")
@@ -117,6 +121,7 @@ func TestSilentStreamsAreKeptAliveWithComments(t *testing.T) {
 }
 
 func TestLiveStreamsFinishDuringShutdown(t *testing.T) {
+	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "SHUTDOWN_GRACE_SECONDS=20")
 	f := gatewaytest.Providers()[0]
 	body := strings.Replace(f.Request(gatewaytest.Streaming), `"hi"`, gatewaytest.Quote(strings.Repeat("a long story ", 10)), 1)
@@ -146,6 +151,7 @@ func TestLiveStreamsFinishDuringShutdown(t *testing.T) {
 }
 
 func TestInvalidUTF8FromAnUpstreamDoesNotCutAStream(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	odd := "data: {\"id\":\"x\",\"model\":\"m\",\"odd\":{\"a\":\"\xff\"},\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"},\"logprobs\":{\"content\":[{\"token\":\"\xff\"}]},\"finish_reason\":null}]}\n\n"
 	u := providertest.Serve(t, gatewaytest.Events(providertest.Proper, f.Start, odd, f.End))

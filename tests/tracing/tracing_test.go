@@ -165,6 +165,7 @@ func carried(t testing.TB, r providertest.Request, s *tracepb.Span) {
 var conventional = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
 
 func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		for _, members := range []string{"", gatewaytest.Streaming} {
 			t.Run(f.Name+members, func(t *testing.T) {
@@ -245,6 +246,7 @@ func (c *traceCollector) clean(t testing.TB) {
 }
 
 func TestTraceShowsAFallback(t *testing.T) {
+	t.Parallel()
 	for _, members := range []string{"", gatewaytest.Streaming} {
 		f := gatewaytest.Providers()[0]
 		c := collect(t)
@@ -266,6 +268,7 @@ func TestTraceShowsAFallback(t *testing.T) {
 }
 
 func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	c, u := collect(t), providertest.Serve(t)
 	p := gatewaytest.Start(t, append(c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "OTEL_SERVICE_NAME=edge", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc")...)
@@ -303,6 +306,7 @@ func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 }
 
 func TestSampledFlagOfTheClientDecidesAboutItsTrace(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	c, u := collect(t), providertest.Serve(t, f.WholeAnswer("", "fine"))
 	p := gatewaytest.Start(t, append(c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)...)
@@ -321,6 +325,7 @@ func TestSampledFlagOfTheClientDecidesAboutItsTrace(t *testing.T) {
 }
 
 func TestNoTraceContextIsForwardedWithoutTracing(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	for name, settings := range map[string][]string{
 		"off":      {},
@@ -340,6 +345,7 @@ func TestNoTraceContextIsForwardedWithoutTracing(t *testing.T) {
 }
 
 func TestUnreachableOrFrozenCollectorDelaysNoRequest(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -348,6 +354,7 @@ func TestUnreachableOrFrozenCollectorDelaysNoRequest(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	for name, address := range map[string]string{"gone": "http://127.0.0.1:9", "frozen": "http://" + listener.Addr().String()} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			u := providertest.Serve(t, f.WholeAnswer("", "fine"))
 			p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "OTEL_EXPORTER_OTLP_ENDPOINT="+address,
 				"OTEL_BSP_SCHEDULE_DELAY=1", "OTEL_BSP_MAX_QUEUE_SIZE=4", "OTEL_BSP_EXPORT_TIMEOUT=300")
@@ -376,6 +383,7 @@ func TestUnreachableOrFrozenCollectorDelaysNoRequest(t *testing.T) {
 }
 
 func TestUnsupportedTraceSettingsRefuseToStart(t *testing.T) {
+	t.Parallel()
 	_, err := gatewaytest.TryStart(t, "OTEL_TRACES_EXPORTER=zipkin", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_SAMPLER=sometimes")
 	for _, name := range []string{"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_TRACES_SAMPLER"} {
 		if err == nil || !strings.Contains(err.Error(), name+": ") {

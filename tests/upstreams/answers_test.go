@@ -21,8 +21,10 @@ func body(kind, text string) providertest.Script {
 // TestUnusableAnswersAreProviderErrors has bodies under a status of success that
 // are of no use.
 func TestUnusableAnswersAreProviderErrors(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			u := providertest.Serve(t)
 			answer := f.Answer("hello")
 			type nonsense struct {
@@ -114,6 +116,7 @@ func withFirst(f gatewaytest.Provider, data string) providertest.Script {
 }
 
 func TestEquivalentStreamEncodingsGiveTheSameAnswer(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for _, tt := range odds(f) {
 			u.Play(tt.script)
@@ -170,8 +173,10 @@ func chunks(t testing.TB, s gatewaytest.Answer) []shown {
 // TestMalformedStreamNeverLooksComplete has what no reader can make sense
 // of, behind a part that was sound.
 func TestMalformedStreamNeverLooksComplete(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			u := providertest.Serve(t)
 			var all []odd
 			for name, data := range map[string]string{
@@ -205,6 +210,7 @@ func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 // TestChunksOfOneStreamShareIDModelAndTime has an upstream whose every event claims to be of
 // another answer.
 func TestChunksOfOneStreamShareIDModelAndTime(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		other := func(s, id string) string {
 			return strings.NewReplacer(`"id":"x"`, `"id":"`+id+`"`, `"responseId":"x"`, `"responseId":"`+id+`"`, `"created":5`, `"created":`+strconv.Itoa(len(id)),
@@ -258,6 +264,7 @@ func counts(n string) string {
 // TestAbsurdUsageDoesNotSpoilAnAnswer has counts that are none. The answer was
 // good, and was paid for: it comes, with counts that make sense or without any.
 func TestAbsurdUsageDoesNotSpoilAnAnswer(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for _, usage := range []string{
 			"", "null", "{}", counts("-1"), counts("-9223372036854775808"), counts("0"), counts("9223372036854775807"), counts("18446744073709551616"),

@@ -16,6 +16,7 @@ import (
 // without an answer. The prompt of 8 MiB is more than the sockets take by
 // themselves.
 func TestSilentUpstreamIsATimeout(t *testing.T) {
+	t.Parallel()
 	large := strings.Repeat("a long prompt ", 8<<20/len("a long prompt "))
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
@@ -59,8 +60,10 @@ func TestSilentUpstreamIsATimeout(t *testing.T) {
 // TestBrokenConnectionIsAnErrorAtEveryPhase breaks it with a reset and
 // with a proper end of the connection, which is none of the answer.
 func TestBrokenConnectionIsAnErrorAtEveryPhase(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			u := newRawUpstream(t)
 			for cases := range slices.Chunk(phases(f), fewFailures) {
 				p := alone(t, f, u.url)

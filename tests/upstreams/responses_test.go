@@ -19,8 +19,10 @@ import (
 // TestEndlessStreamEndsAtItsMaximumDuration has an upstream that never falls
 // silent and never ends.
 func TestEndlessStreamEndsAtItsMaximumDuration(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			u := gatewaytest.NewFuncUpstream(t)
 			left := make(chan struct{})
 			u.Handle(func(w http.ResponseWriter, r *http.Request) {
@@ -45,12 +47,19 @@ func TestEndlessStreamEndsAtItsMaximumDuration(t *testing.T) {
 // TestUpstreamRedirectsAreNotFollowed has a trap wherever a redirect could lead: to
 // ourselves, to the service that clouds keep their secrets at, back to the start.
 func TestUpstreamRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
 	var trapped atomic.Int32
 	trap := newRawUpstream(t)
 	trap.serve(func(*net.TCPConn) { trapped.Add(1) })
+	t.Cleanup(func() { // when the subtests have ended
+		if n := trapped.Load(); n != 0 {
+			t.Errorf("the gateway went elsewhere %d times", n)
+		}
+	})
 	host := strings.TrimPrefix(trap.url, "http://")
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			u := gatewaytest.NewFuncUpstream(t)
 			var all [][2]string
 			for _, status := range []string{"300", "301", "302", "303", "305", "307", "308"} {
@@ -87,9 +96,6 @@ func TestUpstreamRedirectsAreNotFollowed(t *testing.T) {
 			gatewaytest.Until(t, "the models are asked for", func() bool { return asked.Load() > 0 })
 		})
 	}
-	if n := trapped.Load(); n != 0 {
-		t.Errorf("the gateway went elsewhere %d times", n)
-	}
 }
 
 // inKind is an error in the words of a provider.
@@ -107,9 +113,11 @@ func inKind(f gatewaytest.Provider, message string) string {
 // TestRefusedUpstreamKeyIsAGatewayError has the refusals that concern who the
 // gateway is to its provider: no caller may take them for his own 401 or 403.
 func TestRefusedUpstreamKeyIsAGatewayError(t *testing.T) {
+	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		for i, status := range []int{401, 402, 403, 407} {
 			t.Run(f.Name+"/"+strconv.Itoa(status), func(t *testing.T) {
+				t.Parallel()
 				script := gatewaytest.JSON(status, inKind(f, "Incorrect API key provided: sk-canary-"+f.Name+"."))
 				script.Header.Set("WWW-Authenticate", `Bearer realm="canary"`)
 				script.Header.Set("Proxy-Authenticate", `Basic realm="canary"`)
@@ -127,9 +135,11 @@ func TestRefusedUpstreamKeyIsAGatewayError(t *testing.T) {
 // TestUpstreamErrorMessagesAreSanitised has everything that an upstream's error may
 // tell of the gateway's operator. What is told of the request stays.
 func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
+	t.Parallel()
 	const told = "max_tokens is too large: 5 > 4."
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
 			own := "sk-canary-" + f.Name
 			var messages []string
 			for _, secret := range []string{
@@ -185,6 +195,7 @@ func cleaned(t testing.TB, body, told string) {
 // TestUpstreamHeadersAreNotForwarded lets the client see the gateway's own
 // headers and no other, whatever becomes of the call.
 func TestUpstreamHeadersAreNotForwarded(t *testing.T) {
+	t.Parallel()
 	ours := []string{"Content-Type", "Content-Length", "Date", "Cache-Control", "X-Accel-Buffering", "X-Content-Type-Options", "X-Request-Id", "X-Should-Retry", "Retry-After", "Openai-Processing-Ms", "Connection", "Transfer-Encoding"}
 	foreign := http.Header{"Connection": {"X-Hop, keep-alive"}, "Trailer": {"X-Trailer"}}
 	for _, name := range []string{

@@ -9,6 +9,7 @@ import (
 )
 
 func TestUnansweredCallIsATimeout(t *testing.T) {
+	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.Events(providertest.Hold))
 		for _, members := range []string{"", gatewaytest.Streaming} {
@@ -21,6 +22,7 @@ func TestUnansweredCallIsATimeout(t *testing.T) {
 }
 
 func TestRetryAfterOfAnUpstreamIsPassedOn(t *testing.T) {
+	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)

@@ -1,0 +1,9 @@
+package budgets
+
+import (
+	"testing"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestMain(m *testing.M) { gatewaytest.Main(m, 3) }

@@ -1,0 +1,37 @@
+package gatewaytest
+
+import (
+	"flag"
+	"os"
+	"strconv"
+	"testing"
+
+	"modelgateway/app"
+)
+
+// processVariable tells a test binary to be the gateway.
+const processVariable = "MODELGATEWAY_TEST_IS_THE_PROGRAM"
+
+// Waiting is the number of tests that run at once in a package whose tests wait
+// most of the time: more than there are processors.
+const Waiting = 12
+
+// mainCalled is set by Main: only then can Launch start the test binary.
+var mainCalled bool
+
+// Main runs the tests of a package, parallel of them at once unless -parallel
+// says otherwise, or as many as there are processors where parallel is 0. In a
+// process that Launch has started it runs the gateway instead.
+func Main(m *testing.M, parallel int) {
+	if os.Getenv(processVariable) != "" {
+		os.Args = os.Args[:1]
+		app.Main()
+	}
+	mainCalled = true
+	if parallel > 0 { // before the flags are parsed, so that -parallel comes later
+		if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
