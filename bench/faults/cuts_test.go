@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"modelgateway/tests/longtest"
 )
 
 // dialects are the models' providers'.
@@ -60,7 +62,7 @@ func TestAnAnswerThatIsCutIsNeverShownAsComplete(t *testing.T) {
 func cutAll(t *testing.T, promise string, cut func(c *cutter, dice *rand.Rand) error) {
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_RETRIES=0")...)
-	cuts := size(60, 500)
+	cuts := size(longtest.Size(20, 60), 500)
 	for i, model := range models {
 		t.Run(model, func(t *testing.T) {
 			c := &cutter{g: g, u: u, client: newClient(t), model: model, dialect: dialects[i], alone: 2}

@@ -63,6 +63,7 @@ func (f *flood) run(perSecond float64, lasting time.Duration) float64 {
 // TestOverloadIsRefusedAtOnceAndTheRestIsServed offers ten times of what the
 // gateway may have in flight.
 func TestOverloadIsRefusedAtOnceAndTheRestIsServed(t *testing.T) {
+	skipUnlessLong(t)
 	u := startUpstream(t)
 	places := size(20, 50)
 	perSecond := 2 * float64(places) // each call takes half a second
@@ -134,6 +135,7 @@ func recovers(t *testing.T, g *gateway, client *http.Client, places int) {
 // TestOneCallerCannotTakeAllPlaces has one address flood the gateway while
 // another calls as it always does.
 func TestOneCallerCannotTakeAllPlaces(t *testing.T) {
+	skipUnlessLong(t)
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_IN_FLIGHT=100", "MAX_IN_FLIGHT_PER_CALLER=30", "MAX_RETRIES=0")...)
 	greedy := &flood{t: t, g: g, client: clientFrom(t, "127.0.0.2"), name: "greedy"}

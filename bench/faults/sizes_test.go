@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"modelgateway/tests/longtest"
 )
 
 // TestMain lets more tests run in parallel than there are processors: what they
@@ -24,6 +26,15 @@ func TestMain(m *testing.M) {
 
 // full says whether the tests run at the size that the promises name.
 func full() bool { return os.Getenv("FAULTS") == "full" }
+
+// skipUnlessLong skips a test of many seconds unless the long tests run or all
+// of them run in full.
+func skipUnlessLong(t testing.TB) {
+	t.Helper()
+	if !full() {
+		longtest.Skip(t)
+	}
+}
 
 // size is how much of something a test does: small in a test run, whole with
 // FAULTS=full.

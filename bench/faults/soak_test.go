@@ -40,6 +40,7 @@ func soakTime() time.Duration {
 // answers and streams, with keys that come and go, clients that leave and
 // upstreams that fail.
 func TestMemoryIsFlatUnderAMixedLoad(t *testing.T) {
+	skipUnlessLong(t)
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u)...)
 	s := &soaking{t: t, g: g, u: u, client: newClient(t), user: g.account(t, "soak@example.com")}

@@ -6,19 +6,22 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"modelgateway/tests/longtest"
 )
 
 const (
 	// everywhere is the size of a body up to which it is cut at every byte, as
 	// far as the budget goes.
 	everywhere = 8 << 10
-	// work bounds what one provider's recordings cost together, in bytes
-	// played: a dozen seconds under the race detector on two cores that
-	// have nothing else to do.
-	work = 192 << 20
 	// call is what one call costs beside its body, in bytes.
 	call = 8 << 10
 )
+
+// work bounds what one provider's recordings cost together, in bytes played:
+// four seconds under the race detector on two cores that have nothing else to
+// do, or a dozen where the long tests run.
+func work() int { return longtest.Size(64, 192) << 20 }
 
 // budget is how often each stream may be cut, so that all of them cost no more
 // than work: what a small one leaves over goes to the larger ones. With
@@ -40,8 +43,8 @@ func budget(all []Recording) int {
 		}
 		return sum
 	}
-	cuts := 2 * everywhere
-	for cuts > 128 && cost(cuts) > work {
+	cuts, limit := 2*everywhere, work()
+	for cuts > 128 && cost(cuts) > limit {
 		cuts -= cuts / 16
 	}
 	return cuts

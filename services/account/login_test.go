@@ -15,6 +15,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/tests/longtest"
 )
 
 const (
@@ -80,7 +81,7 @@ func TestA21RefusedLoginsAreAlike(t *testing.T) {
 // so only more or less; what leaks does in every round. TIMING=strict is for a
 // machine at rest.
 func TestA21RefusedLoginsTakeTheSameTime(t *testing.T) {
-	tries, rounds, most := 100, 4, 0.10
+	tries, rounds, most := longtest.Size(20, 100), longtest.Size(8, 4), 0.10
 	if os.Getenv("TIMING") == "strict" {
 		tries, rounds, most = 500, 1, 0.05
 	}
