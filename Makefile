@@ -58,7 +58,7 @@ fuzz: ## Fuzz every parser for FUZZTIME each; what fails becomes a test
 	    once || { echo "once more: a finding is kept and fails again, a worker that was late does not"; once; }; \
 	  done; done
 
-golden: ## Rewrite the golden upstream requests after a wanted change, and add new settings to the examples
+golden: ## Rewrite the golden upstream requests after a wanted change, and add new settings to the examples and docs/configuration.md
 	go test ./providers/... -run Golden -update
 	go test ./config -run Example -update
 

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	pageBegin = "<!-- settings: written by make golden -->\n"
+	pageEnd   = "<!-- end of settings -->\n"
+)
+
+// The tables of docs/configuration.md have the settings under the headings of
+// .env.example. With -update they are written anew.
+func TestConfigurationPageHasTheSettingsOfTheExample(t *testing.T) {
+	path := filepath.Join("..", "docs", "configuration.md")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(content), pageBegin)
+	tables, after, ends := strings.Cut(rest, pageEnd)
+	if !begins || !ends {
+		t.Fatalf("%s has no place for the tables of settings", path)
+	}
+	want := settingTables(t)
+	if *update {
+		if err := os.WriteFile(path, []byte(before+pageBegin+want+pageEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		tables = want
+	}
+	if tables != want {
+		t.Errorf("%s is out of date: run make golden", path)
+	}
+}
+
+// settingTables has a table for each heading of .env.example.
+func settingTables(t *testing.T) string {
+	t.Helper()
+	example, err := os.ReadFile(filepath.Join("..", ".env.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make(map[string]string)
+	for _, s := range Settings() {
+		value := "none"
+		if s.Default != "" {
+			value = "`" + s.Default + "`"
+		}
+		// A cell of a table ends at a bar, and *_BASE_URL would be emphasis.
+		doc := strings.NewReplacer("|", `\|`, "*", `\*`).Replace(s.Doc)
+		rows[s.Name] = "| `" + s.Name + "` | " + value + " | " + doc + " |\n"
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(example)) {
+		if heading, ok := strings.CutPrefix(line, "# ---- "); ok {
+			b.WriteString("\n### " + strings.TrimSuffix(heading, " ----\n") + "\n\n| Setting | Default | Meaning |\n|---|---|---|\n")
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "#"), "=")
+		b.WriteString(rows[name])
+		delete(rows, name)
+	}
+	if len(rows) > 0 {
+		t.Errorf("%d settings are not in .env.example", len(rows))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
