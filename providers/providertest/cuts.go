@@ -24,9 +24,9 @@ const (
 func work() int { return longtest.Size(64, 192) << 20 }
 
 // budget is how often each stream may be cut, so that all of them cost no more
-// than work: what a small one leaves over goes to the larger ones. With
+// than limit, in bytes played: what a small one leaves over goes to the larger ones. With
 // CUTS=all in the environment only the size of a body is a bound.
-func budget(all []Recording) int {
+func budget(all []Recording, limit int) int {
 	if os.Getenv("CUTS") == "all" {
 		return 2 * everywhere
 	}
@@ -43,7 +43,7 @@ func budget(all []Recording) int {
 		}
 		return sum
 	}
-	cuts, limit := 2*everywhere, work()
+	cuts := 2 * everywhere
 	for cuts > 128 && cost(cuts) > limit {
 		cuts -= cuts / 16
 	}

@@ -48,7 +48,7 @@ func Run(t *testing.T, provider string, driver func(baseURL string) providers.Pr
 		t.Fatalf("there are no recordings of %s", provider)
 	}
 	t.Run("leaving", func(t *testing.T) { report(t, s.leaving(t, mine)) })
-	most := budget(mine)
+	most := budget(mine, work())
 	var cuts atomic.Int64
 	t.Run("recordings", func(t *testing.T) {
 		for i := range mine {
