@@ -39,13 +39,13 @@ func (h *Generate) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	call, err := h.Service.Admit(c.Request.Context(), inference.Ask{
-		Request: req, Caller: from.Caller, RequestID: from.ID(c), Began: began, Reading: h.Now().Sub(began),
+	call, err := h.Service.Admit(c.Request.Context(), inference.Input{
+		Request: req, Caller: from.Caller, RequestID: from.ID(c), Began: began, BodyTime: h.Now().Sub(began),
 		Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)),
 	})
 	if err != nil {
 		h.describe(c, call)
-		from.Model = call.Served().Model
+		from.Model = call.Route().Model
 		return err
 	}
 	end := errPanicked

@@ -24,7 +24,7 @@ const fallbackHeader = "X-Gateway-Fallback"
 // describe tells in headers which model answered, what was left out, and how
 // many tokens the caller has left.
 func (h *Generate) describe(c *gin.Context, call *inference.Call) {
-	s := call.Served()
+	s := call.Route()
 	if s.Provider != "" {
 		c.Header("X-Gateway-Provider", s.Provider)
 	}

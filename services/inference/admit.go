@@ -16,55 +16,55 @@ import (
 	"modelgateway/services/tokens"
 )
 
-// Admit lets a request in: its model is there and may be asked for, the request
-// can be translated, and its caller's limits have room for the most that it can
-// come to. The call, which is there beside an error as well for what Served says,
-// must be ended unless there was one.
-func (s *Service) Admit(ctx context.Context, ask Ask) (*Call, error) {
-	call := s.call(ask)
+// Admit checks that the requested model exists and is allowed, that the request
+// can be translated, and that the caller's limits and budgets cover the upper
+// bound of its cost. The call must be ended if there is no error; with an error it
+// is returned for its Route only.
+func (s *Service) Admit(ctx context.Context, input Input) (*Call, error) {
+	call := s.call(input)
 	return call, call.admit(ctx)
 }
 
-func (s *Service) call(ask Ask) *Call {
-	c := &Call{service: s, ask: ask}
-	c.row.Stream = ask.Request.Stream
-	s.Router.Plan(&c.plan, routing.Ask{
-		Request: ask.Request, Limits: ask.Caller.Limits, Strict: ask.Strict, NoFallback: ask.NoFallback,
+func (s *Service) call(input Input) *Call {
+	c := &Call{service: s, input: input}
+	c.row.Stream = input.Request.Stream
+	s.Router.Plan(&c.plan, routing.Input{
+		Request: input.Request, Limits: input.Caller.Limits, Strict: input.Strict, NoFallback: input.NoFallback,
 	})
 	return c
 }
 
 func (c *Call) admit(ctx context.Context) error {
-	limits := c.ask.Caller.Limits
-	if asked := c.ask.Request.Model; !limits.Allows(asked) {
-		model, err := c.service.Router.Models.Resolve(asked)
+	limits := c.input.Caller.Limits
+	if requested := c.input.Request.Model; !limits.Allows(requested) {
+		model, err := c.service.Router.Models.Resolve(requested)
 		if err != nil {
 			return err
 		}
-		c.served = routing.Served{Provider: model.Provider, Model: asked}
-		return notAllowed("this API key may not ask for the model " + api.Quoted(asked))
+		c.route = routing.Route{Provider: model.Provider, Model: requested}
+		return notAllowed("this API key may not ask for the model " + api.Quoted(requested))
 	}
 	first, err := c.plan.Candidate(0)
-	c.served = c.plan.Served(0)
+	c.route = c.plan.Route(0)
 	if err != nil && !isRefusal(err) {
 		return err
 	}
 	budgets := c.budgets()
 	c.plan.Paid = len(budgets) > 0
-	most, err := c.most()
+	maxCost, err := c.maxCost()
 	if err != nil {
 		return err
 	}
 	if limits != nil && (limits.TPMLimit > 0 || limits.MaxParallel > 0) {
-		tokens := tokens.Usual(c.ask.Request, first.Model)
-		if c.quota, err = c.service.Quotas.Take(ctx, c.ask.Caller.Account(), limits, tokens); err != nil {
+		tokens := tokens.Expected(c.input.Request, first.Model)
+		if c.quota, err = c.service.Quotas.Take(ctx, c.input.Caller.Account(), limits, tokens); err != nil {
 			return err
 		}
 	}
 	if len(budgets) == 0 {
 		return nil
 	}
-	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.ask.Began, most, budgets...); err != nil {
+	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.input.Began, maxCost, budgets...); err != nil {
 		c.quota.End(0)
 	}
 	return err
@@ -72,15 +72,17 @@ func (c *Call) admit(ctx context.Context) error {
 
 func notAllowed(message string) *api.Error {
 	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeModelNotAllowed, Param: "model", Message: message, Limit: metrics.LimitModel,
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeModelNotAllowed, Param: "model", Message: message,
+		Limit: metrics.LimitModel,
 	}
 }
 
-// budgets are those that the call is paid from.
+// budgets are those that pay for the call.
 func (c *Call) budgets() []budget.Budget {
 	var of []budget.Budget
-	if l := c.ask.Caller.Limits; l != nil && l.BudgetWindow != "" {
-		of = append(of, budget.Budget{Account: models.KeyAccount(c.ask.Caller.KeyID), Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
+	if l := c.input.Caller.Limits; l != nil && l.BudgetWindow != "" {
+		account := models.KeyAccount(c.input.Caller.KeyID)
+		of = append(of, budget.Budget{Account: account, Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
 	}
 	if all := c.service.Budget; all != nil {
 		of = append(of, *all)
@@ -88,41 +90,40 @@ func (c *Call) budgets() []budget.Budget {
 	return of
 }
 
-// most is the most that the call can cost, whichever model of its plan answers.
-// Those that nobody knows the price of are not in the plan of a call that is
-// paid from a budget.
-func (c *Call) most() (int64, error) {
+// maxCost is an upper bound of the call's cost in micro-dollars, over all models
+// of its plan; 0 if no budget pays for it. It drops fallbacks without a price.
+func (c *Call) maxCost() (int64, error) {
 	if !c.plan.Paid {
 		return 0, nil
 	}
-	if err := beyondTokens(c.ask.Request); err != nil {
+	if err := checkPriced(c.input.Request); err != nil {
 		return 0, err
 	}
-	var most int64
+	var bound int64
 	for i := 0; i < c.plan.Size(); i++ {
 		r, err := c.plan.Candidate(i)
 		if err != nil {
-			continue // nobody will be asked
+			continue // no provider will be called
 		}
 		price := c.service.price(r.Model)
 		if !price.Known && i == 0 {
-			return 0, notAllowed("nobody has set a price for the model " + api.Quoted(r.Model.ID) + ", and this call is paid from a budget")
+			return 0, notAllowed("no price is set for the model " + api.Quoted(r.Model.ID) + ", and this call is paid from a budget")
 		}
 		if !price.Known {
 			c.plan.Drop(i)
 			continue
 		}
-		most = max(most, price.MaxCost(tokens.Most(c.ask.Request, r.Model, r.MaxOutput())))
+		bound = max(bound, price.MaxCost(tokens.Max(c.input.Request, r.Model, r.MaxOutput())))
 	}
-	if c.service.Router.HedgeAfter > 0 && !c.ask.Request.Stream {
-		most *= 2 // both may answer
+	if c.service.Router.HedgeAfter > 0 && !c.input.Request.Stream {
+		bound *= 2 // both calls of a hedged request may be charged
 	}
-	return most, nil
+	return bound, nil
 }
 
-// beyondTokens refuses what costs more than tokens do: its price is not known
-// beforehand.
-func beyondTokens(r *llm.Request) error {
+// checkPriced refuses requests whose cost tokens do not bound: their price is not
+// known beforehand.
+func checkPriced(r *llm.Request) error {
 	var field llm.Field
 	switch {
 	case r.ServiceTier == "priority" || r.ServiceTier == "scale":
@@ -138,13 +139,13 @@ func beyondTokens(r *llm.Request) error {
 	return api.Invalid(api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget", param)
 }
 
-// isRefusal says whether a provider refused, rather than the gateway.
+// isRefusal says whether err is a provider's, not the gateway's.
 func isRefusal(err error) bool {
 	_, ok := errors.AsType[*providers.Refusal](err)
 	return ok
 }
 
-// price is the model's own, or the operator's for models without one.
+// price is the model's price in the catalogue, or the default.
 func (s *Service) price(m catalog.Model) catalog.Price {
 	if !m.Price.Known {
 		return s.DefaultPrice

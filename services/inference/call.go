@@ -15,26 +15,25 @@ import (
 	"modelgateway/services/tracing"
 )
 
-// Call is one request that was let in. Whatever becomes of it, End books it
-// once.
+// Call is one admitted request. End books it once, however it ended.
 type Call struct {
 	service *Service
-	ask     Ask
+	input   Input
 	plan    routing.Plan
 
-	served   routing.Served
+	route    routing.Route
 	quota    *ratelimit.Quota
 	reserved *budget.Reservation
 
-	usage   *llm.Usage       // what the provider told; nil = nothing
-	counter llm.UsageCounter // of a stream that has not come to its usage
-	answer  *llm.Answer      // one without usage
-	said    tokens.Sample    // the text of a stream, until its usage has come
+	usage   *llm.Usage       // as the provider reported it; nil = not reported
+	counter llm.UsageCounter // of a stream whose usage has not come yet
+	answer  *llm.Answer      // a whole answer without usage
+	output  tokens.Sample    // the text of a stream, until its usage has come
 	gaps    *metrics.Gaps    // of a stream
-	trace   *tracing.ChatEnd // what its span is told; nil = there is none
+	trace   *tracing.ChatEnd // the attributes for its span; nil = not recorded
 	row     models.Call
-	found   error // how the call ended; nil = well
-	counted int64 // tokens of the prompt, once they were needed
+	err     error // that ended the call; nil = none
+	prompt  int64 // tokens; 0 = not estimated yet
 	sent    bool  // something has been sent to the client
 	ended   bool
 }
@@ -42,31 +41,31 @@ type Call struct {
 // ErrClientGone is the error of writing to a client that does not read.
 var ErrClientGone = errors.New("the client has gone")
 
-// StatusClientGone is what is logged and booked of a client that left before
-// anything was sent; nobody is there to read it (the number is nginx's).
+// StatusClientGone is logged and booked when the client left before the answer
+// began. It is never sent. The number is nginx's (client closed request).
 const StatusClientGone = 499
 
-// Served says who answers, as far as that is known.
-func (c *Call) Served() routing.Served { return c.served }
+// Route says which model answers, as far as that is known.
+func (c *Call) Route() routing.Route { return c.route }
 
 // Began is when the request came.
-func (c *Call) Began() time.Time { return c.ask.Began }
+func (c *Call) Began() time.Time { return c.input.Began }
 
-// Standing is how the key stands with its tokens a minute; the zero Standing is
-// that of a key that may use any number.
+// Standing is the token rate limit of the key and what remains of it; the zero
+// value means that there is no limit.
 func (c *Call) Standing() ratelimit.TokenStanding { return c.quota.Standing() }
 
-// Open waits for the whole answer, or for the first event of a stream, which
-// must then be ranged over: that closes it. One of the two is nil.
+// Open waits for the whole answer, or for the first event of a stream. One of the
+// two is nil. The stream must be ranged over, which closes it.
 func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 	ctx, c.plan.Trace = c.span(ctx)
-	got, served, err := c.plan.Open(ctx)
-	c.served = served
+	got, route, err := c.plan.Open(ctx)
+	c.route = route
 	if err != nil {
 		return nil, nil, err
 	}
 	if got.Answer == nil {
-		return nil, c.watch(got), nil
+		return nil, c.metered(got), nil
 	}
 	got.Close()
 	answer := got.Answer
@@ -83,8 +82,8 @@ func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 	return answer, nil, nil
 }
 
-// watch passes a stream on, and notes what it uses and how it ends.
-func (c *Call) watch(got *routing.Result) llm.Stream {
+// metered is the stream, which records its usage and its error as it is read.
+func (c *Call) metered(got *routing.Result) llm.Stream {
 	return func(yield func(*llm.Event, error) bool) {
 		c.Sent()
 		defer got.Close()
@@ -93,7 +92,7 @@ func (c *Call) watch(got *routing.Result) llm.Stream {
 		for event, err := range got.Stream {
 			switch {
 			case err != nil:
-				got.BrokeOff(err)
+				got.StreamFailed(err)
 				yield(nil, err)
 				return
 			case event == nil:
@@ -106,7 +105,7 @@ func (c *Call) watch(got *routing.Result) llm.Stream {
 				c.gaps.Add(c.service.Now().Sub(paused))
 				paused = time.Time{}
 			}
-			c.note(event)
+			c.record(event)
 			if !yield(event, nil) {
 				return
 			}
@@ -114,16 +113,16 @@ func (c *Call) watch(got *routing.Result) llm.Stream {
 	}
 }
 
-func (c *Call) note(e *llm.Event) {
+func (c *Call) record(e *llm.Event) {
 	if e.Usage != nil {
-		usage := *e.Usage // the event is valid only now
+		usage := *e.Usage // the event is valid only until the next one
 		c.usage = &usage
 	} else if !c.usage.Counts() {
 		if e.Head != nil {
 			c.counter = e.Head.Counter
 		}
-		c.said.Hear(e)
-		if c.row.FirstTokenUS == 0 && (c.said.Len() > 0 || e.Kind == llm.EventMedia) {
+		c.output.AddEvent(e)
+		if c.row.FirstTokenUS == 0 && (c.output.Len() > 0 || e.Kind == llm.EventMedia) {
 			c.row.FirstTokenUS = c.since()
 		}
 	}
@@ -135,18 +134,18 @@ func (c *Call) note(e *llm.Event) {
 	}
 }
 
-// Sent notes that the answer is about to be sent, or begins to be.
+// Sent records that sending the answer begins.
 func (c *Call) Sent() {
 	c.sent = true
 	took := c.since()
-	c.row.OverheadUS = max(took-(c.ask.Reading+c.plan.Waited).Microseconds(), 0)
+	c.row.OverheadUS = max(took-(c.input.BodyTime+c.plan.Waited).Microseconds(), 0)
 	if !c.row.Stream {
 		c.row.FirstTokenUS = took
 	}
 }
 
-// since is how many microseconds ago the request came; one at least.
-func (c *Call) since() int64 { return max(c.service.Now().Sub(c.ask.Began).Microseconds(), 1) }
+// since is the time since the request came, in microseconds; at least 1.
+func (c *Call) since() int64 { return max(c.service.Now().Sub(c.input.Began).Microseconds(), 1) }
 
 // span begins the span of a call.
 func (c *Call) span(ctx context.Context) (context.Context, *tracing.Chat) {
@@ -154,7 +153,7 @@ func (c *Call) span(ctx context.Context) (context.Context, *tracing.Chat) {
 		return ctx, nil
 	}
 	ctx, span := c.service.Tracer.Chat(ctx, tracing.ChatStart{
-		Provider: c.served.Provider, Request: c.ask.Request, RequestID: c.ask.RequestID, KeyID: c.ask.Caller.KeyID,
+		Provider: c.route.Provider, Request: c.input.Request, RequestID: c.input.RequestID, KeyID: c.input.Caller.KeyID,
 	})
 	if span.Recording() {
 		c.trace = new(tracing.ChatEnd)

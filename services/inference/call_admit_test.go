@@ -23,8 +23,8 @@ func refusal(t testing.TB, err error, status int, code string) *api.Error {
 	return e
 }
 
-func TestWhatAKeyMayNotAskForIsNotAskedFor(t *testing.T) {
-	p := tells(catalog.OpenAI, usedUp(7, 3))
+func TestModelThatTheKeyDoesNotAllowIsRefused(t *testing.T) {
+	p := answering(catalog.OpenAI, usedUp(7, 3))
 	for _, tt := range []struct {
 		name, model string
 		models      models.Names
@@ -41,7 +41,7 @@ func TestWhatAKeyMayNotAskForIsNotAskedFor(t *testing.T) {
 		{"no model at all, with any allowed", "nope", "", 404, api.CodeModelNotFound},
 		{"no model at all, which is allowed", "nope", "nope", 404, api.CodeModelNotFound},
 	} {
-		c := newShop(t, p, tells(catalog.Anthropic, nil))
+		c := newFixture(t, p, answering(catalog.Anthropic, nil))
 		limits := ofMonth(microDollars)
 		limits.Models, limits.TPMLimit, limits.MaxParallel = tt.models, 1_000_000, 5
 		call, err := c.chat.Admit(t.Context(), keyed(tt.model, limits))
@@ -52,7 +52,8 @@ func TestWhatAKeyMayNotAskForIsNotAskedFor(t *testing.T) {
 			call.End(t.Context(), nil)
 			continue
 		}
-		if e := refusal(t, err, tt.status, tt.code); e.Param != "model" || e.ShouldRetry() || tt.status == 403 && (e.Type != api.TypePermission || !strings.Contains(e.Message, tt.model)) {
+		if e := refusal(t, err, tt.status, tt.code); e.Param != "model" || e.ShouldRetry() || tt.status == 403 &&
+			(e.Type != api.TypePermission || !strings.Contains(e.Message, tt.model)) {
 			t.Errorf("%s: %+v", tt.name, e)
 		}
 		if call.Standing() != (ratelimit.TokenStanding{}) {
@@ -66,7 +67,7 @@ func TestWhatAKeyMayNotAskForIsNotAskedFor(t *testing.T) {
 	}
 }
 
-func TestAModelThatTheKeyMayNotAskForStandsInForNone(t *testing.T) {
+func TestFallbackThatTheKeyDoesNotAllowIsNotCalled(t *testing.T) {
 	for names, answers := range map[models.Names]string{
 		"":                                flash, // after haiku, which fails
 		gpt + "," + flash:                 flash,
@@ -77,8 +78,9 @@ func TestAModelThatTheKeyMayNotAskForStandsInForNone(t *testing.T) {
 		gpt + "," + flash + "," + retired: flash,
 	} {
 		fault := providerFault(404)
-		o, a, g := tells(catalog.OpenAI, nil).fail(fault), tells(catalog.Anthropic, nil).fail(fault), tells(catalog.Gemini, usedUp(7, 3))
-		c := newShop(t, o, a, g)
+		o, a, g := answering(catalog.OpenAI, nil).fail(fault), answering(catalog.Anthropic, nil).fail(fault),
+			answering(catalog.Gemini, usedUp(7, 3))
+		c := newFixture(t, o, a, g)
 		fallbacks := []string{haiku, flash}
 		c.chat.Router.Fallbacks = map[string][]string{gpt: fallbacks}
 		r, err := c.made(t, keyed(gpt, models.Limits{Models: names}))
@@ -97,9 +99,9 @@ func TestAModelThatTheKeyMayNotAskForStandsInForNone(t *testing.T) {
 	}
 }
 
-func TestWhoWantsNoFallbackHasNone(t *testing.T) {
-	o, a := tells(catalog.OpenAI, nil).fail(providerFault(404)), tells(catalog.Anthropic, usedUp(7, 3))
-	c := newShop(t, o, a)
+func TestNoFallbackIsCalledWhenTheClientForbidsIt(t *testing.T) {
+	o, a := answering(catalog.OpenAI, nil).fail(providerFault(404)), answering(catalog.Anthropic, usedUp(7, 3))
+	c := newFixture(t, o, a)
 	c.chat.Router.Fallbacks = map[string][]string{gpt: {haiku}}
 	ask := keyed(gpt, models.Limits{})
 	ask.NoFallback = true
@@ -108,7 +110,7 @@ func TestWhoWantsNoFallbackHasNone(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoPriceIsNotPaidFromABudget(t *testing.T) {
+func TestModelWithoutAPriceIsRefusedUnderABudget(t *testing.T) {
 	all := &budget.Budget{Account: models.GatewayAccount, Window: models.Day, Limit: microDollars, Name: "the gateway"}
 	for name, tt := range map[string]struct {
 		limits models.Limits
@@ -116,41 +118,44 @@ func TestWhatHasNoPriceIsNotPaidFromABudget(t *testing.T) {
 		price  catalog.Price
 		ok     bool
 	}{
-		"no budget":                       {ok: true},
-		"a key's budget":                  {limits: ofMonth(microDollars)},
-		"the gateway's budget":            {all: all},
-		"both":                            {limits: ofMonth(microDollars), all: all},
-		"a key's budget, and a price":     {limits: ofMonth(microDollars), price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, ok: true},
-		"the gateway's budget, for free":  {all: all, price: catalog.Price{Known: true}, ok: true},
-		"no budget, and a price":          {price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, ok: true},
-		"an amount of a budget of nobody": {limits: models.Limits{Budget: 5}, ok: true},
+		"no budget":            {ok: true},
+		"a key's budget":       {limits: ofMonth(microDollars)},
+		"the gateway's budget": {all: all},
+		"both":                 {limits: ofMonth(microDollars), all: all},
+		"a key's budget, and a price": {limits: ofMonth(microDollars), price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000},
+			ok: true},
+		"the gateway's budget, for free": {all: all, price: catalog.Price{Known: true}, ok: true},
+		"no budget, and a price":         {price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, ok: true},
+		"an amount without a window":     {limits: models.Limits{Budget: 5}, ok: true},
 	} {
-		p := tells(catalog.Anthropic, usedUp(70, 30))
-		c := newShop(t, p)
+		p := answering(catalog.Anthropic, usedUp(70, 30))
+		c := newFixture(t, p)
 		c.chat.Budget, c.chat.DefaultPrice = tt.all, tt.price
 		tt.limits.MaxParallel, tt.limits.TPMLimit = 1, 1_000_000
 		r, err := c.made(t, keyed("secret-a", tt.limits))
 		if !tt.ok {
-			if e := refusal(t, err, 403, api.CodeModelNotAllowed); e.Param != "model" || !strings.Contains(e.Message, "secret-a") || !strings.Contains(e.Message, "price") {
+			if e := refusal(t, err, 403, api.CodeModelNotAllowed); e.Param != "model" || !strings.Contains(e.Message, "secret-a") ||
+				!strings.Contains(e.Message, "price") {
 				t.Errorf("%s: %+v", name, e)
 			}
 			c.untouched(t)
 			c.idle(t, 0)
 			continue
 		}
-		if want := tt.price.Cost(catalog.Tokens{Input: 70, Output: 30}); err != nil || r.Cost != want || r.Priced != tt.price.Known || r.InputTokens != 70 {
+		if want := tt.price.Cost(catalog.Tokens{Input: 70, Output: 30}); err != nil || r.Cost != want || r.Priced != tt.price.Known ||
+			r.InputTokens != 70 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
 	// The default is for models without a price only.
-	c := newShop(t, tells(catalog.Gemini, usedUp(70, 30)))
+	c := newFixture(t, answering(catalog.Gemini, usedUp(70, 30)))
 	c.chat.DefaultPrice = catalog.Price{Known: true, Input: 5_000_000}
 	if r, err := c.made(t, keyed("free-g", ofMonth(microDollars))); err != nil || r.Cost != 0 || !r.Priced {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-func TestWhatHasNoPriceStandsInForNoneThatIsPaidFromABudget(t *testing.T) {
+func TestFallbackWithoutAPriceIsNotCalledUnderABudget(t *testing.T) {
 	fault := providerFault(500)
 	for name, tt := range map[string]struct {
 		limits    models.Limits
@@ -163,8 +168,9 @@ func TestWhatHasNoPriceStandsInForNoneThatIsPaidFromABudget(t *testing.T) {
 		"a budget, at the end": {ofMonth(microDollars), []string{flash, "secret-a"}, flash},
 	} {
 		for _, streams := range []bool{false, true} {
-			o, a, g := tells(catalog.OpenAI, nil).fail(fault), tells(catalog.Anthropic, usedUp(7, 3)), tells(catalog.Gemini, usedUp(7, 3))
-			c := newShop(t, o, a, g)
+			o, a, g := answering(catalog.OpenAI, nil).fail(fault), answering(catalog.Anthropic, usedUp(7, 3)),
+				answering(catalog.Gemini, usedUp(7, 3))
+			c := newFixture(t, o, a, g)
 			c.chat.Router.Fallbacks = map[string][]string{gpt: tt.fallbacks}
 			ask := keyed(gpt, tt.limits)
 			ask.Request.Stream = streams
@@ -181,8 +187,8 @@ func TestWhatHasNoPriceStandsInForNoneThatIsPaidFromABudget(t *testing.T) {
 	}
 }
 
-func TestTheMostOfAllWhoMayAnswerIsReserved(t *testing.T) {
-	// What the ask comes to with each, as mostTokens has it; dear-g costs a microDollars
+func TestReservationCoversEveryModelThatMayAnswer(t *testing.T) {
+	// What the ask comes to with each, as tokens.Max has it; dear-g costs a microDollars
 	// for a token of the prompt, which has 1000 at most, and two for one of its 100.
 	const dear = 1000*microDollars + 100*2*microDollars + 1
 	for name, tt := range map[string]struct {
@@ -193,10 +199,10 @@ func TestTheMostOfAllWhoMayAnswerIsReserved(t *testing.T) {
 		"no fallback":                  {true, true, 0},
 		"its provider is not there":    {false, false, 0},
 	} {
-		o, g := tells(catalog.OpenAI, usedUp(7, 3)), tells(catalog.Gemini, usedUp(7, 3))
-		c := newShop(t, o)
+		o, g := answering(catalog.OpenAI, usedUp(7, 3)), answering(catalog.Gemini, usedUp(7, 3))
+		c := newFixture(t, o)
 		if tt.configured {
-			c = newShop(t, o, g)
+			c = newFixture(t, o, g)
 		}
 		c.chat.Router.Fallbacks = map[string][]string{gpt: {"dear-g"}}
 		ask := keyed(gpt, models.Limits{})
@@ -225,8 +231,8 @@ func TestTheMostOfAllWhoMayAnswerIsReserved(t *testing.T) {
 	}
 }
 
-func TestACallThatTheBudgetRefusesTakesNothingFromTheQuota(t *testing.T) {
-	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+func TestCallRefusedByTheBudgetTakesNoQuota(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
 	limits := ofMonth(5)
 	limits.TPMLimit, limits.MaxParallel = 100_000, 1
 	for range 3 {
@@ -249,10 +255,10 @@ func TestACallThatTheBudgetRefusesTakesNothingFromTheQuota(t *testing.T) {
 	c.idle(t, 10)
 }
 
-func TestACallThatTheQuotaRefusesReservesNothing(t *testing.T) {
+func TestCallRefusedByTheQuotaReservesNothing(t *testing.T) {
 	for name, numbers := range map[string]models.Numbers{"tokens": {TPMLimit: 10}, "calls at once": {MaxParallel: 1}} {
 		limits := models.Limits{Numbers: numbers}
-		c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+		c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
 		first, err := c.chat.Admit(t.Context(), keyed(gpt, limits)) // without a budget
 		if err != nil {
 			t.Fatal(err)
@@ -267,14 +273,16 @@ func TestACallThatTheQuotaRefusesReservesNothing(t *testing.T) {
 	}
 }
 
-func TestARequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
-	for name, change := range map[string]func(*teller, *Ask){
-		"strict":                     func(p *teller, a *Ask) { p.ignores, a.Strict = []string{"seed"}, true },
-		"not to be translated":       func(p *teller, _ *Ask) { p.refuses = map[string]error{gpt: api.Invalid("invalid_value", "n", "no")} },
-		"a fault in the translation": func(p *teller, _ *Ask) { p.refuses = map[string]error{gpt: api.Internal(context.Canceled)} },
+func TestRequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
+	for name, change := range map[string]func(*scripted, *Input){
+		"strict": func(p *scripted, a *Input) { p.ignores, a.Strict = []string{"seed"}, true },
+		"not to be translated": func(p *scripted, _ *Input) {
+			p.refuses = map[string]error{gpt: api.Invalid("invalid_value", "n", "no")}
+		},
+		"a fault in the translation": func(p *scripted, _ *Input) { p.refuses = map[string]error{gpt: api.Internal(context.Canceled)} },
 	} {
-		p := tells(catalog.OpenAI, usedUp(7, 3))
-		c := newShop(t, p)
+		p := answering(catalog.OpenAI, usedUp(7, 3))
+		c := newFixture(t, p)
 		limits := ofMonth(microDollars)
 		limits.TPMLimit, limits.MaxParallel = 1000, 1
 		ask := keyed(gpt, limits)
@@ -283,7 +291,7 @@ func TestARequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
 		if err == nil || api.IsProviderError(err) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if served := call.Served(); served.Provider != catalog.OpenAI || served.Model != gpt || (len(served.Ignored) > 0) != ask.Strict {
+		if served := call.Route(); served.Provider != catalog.OpenAI || served.Model != gpt || (len(served.Ignored) > 0) != ask.Strict {
 			t.Errorf("%s: %+v", name, served)
 		}
 		c.untouched(t)
@@ -291,27 +299,27 @@ func TestARequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
 	}
 }
 
-func TestTheMostIsThatOfTheDearestWhereverItStands(t *testing.T) {
-	o, g := tells(catalog.OpenAI, usedUp(7, 3)), tells(catalog.Gemini, usedUp(7, 3))
-	c := newShop(t, o, g)
+func TestReservationIsThatOfTheMostExpensiveModelAtAnyPosition(t *testing.T) {
+	o, g := answering(catalog.OpenAI, usedUp(7, 3)), answering(catalog.Gemini, usedUp(7, 3))
+	c := newFixture(t, o, g)
 	c.chat.Router.Fallbacks = map[string][]string{"dear-g": {gpt, "free-g"}}
-	_, err := c.chat.Admit(t.Context(), keyed("dear-g", ofMonth(100*microDollars))) // an answer alone can cost 200
+	_, err := c.chat.Admit(t.Context(), keyed("dear-g", ofMonth(100*microDollars))) // the answer can cost 200
 	refusal(t, err, 402, api.CodeBudgetExceeded)
 }
 
 // A fallback that cannot take the request has no part in what it can cost.
-func TestAFallbackThatCannotTakeTheRequestIsNotReservedFor(t *testing.T) {
-	g := tells(catalog.Gemini, nil)
+func TestReservationLeavesOutFallbacksThatCannotTakeTheRequest(t *testing.T) {
+	g := answering(catalog.Gemini, nil)
 	g.refuses = map[string]error{"dear-g": api.Invalid("unsupported_value", "n", "no")}
-	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)), g)
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)), g)
 	c.chat.Router.Fallbacks = map[string][]string{gpt: {"dear-g"}}
 	if _, err := c.made(t, keyed(gpt, ofMonth(microDollars))); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAModelWhoseProviderIsNotThereIsAdmittedForThoseWhoStandIn(t *testing.T) {
-	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+func TestModelOfAnUnconfiguredProviderIsAdmittedForItsFallbacks(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
 	c.chat.Router.Fallbacks = map[string][]string{haiku: {gpt}}
 	limits := ofMonth(microDollars)
 	limits.TPMLimit = 100_000
@@ -320,7 +328,7 @@ func TestAModelWhoseProviderIsNotThereIsAdmittedForThoseWhoStandIn(t *testing.T)
 		t.Errorf("%+v, %v", r, err)
 	}
 	c.idle(t, 10)
-	r, err = c.made(t, keyed(flash, limits)) // nobody stands in
+	r, err = c.made(t, keyed(flash, limits)) // there is no fallback
 	refusal(t, err, 503, api.CodeProviderError)
 	if r.Outcome != models.OutcomeFailed || r.Attempts != 0 || r.Provider != catalog.Gemini || r.Cost != 0 {
 		t.Errorf("%+v", r)
@@ -328,12 +336,13 @@ func TestAModelWhoseProviderIsNotThereIsAdmittedForThoseWhoStandIn(t *testing.T)
 	c.left(t, microDollars-390, microDollars)
 }
 
-func TestACallIsPaidFromBothBudgets(t *testing.T) {
-	c := newShop(t, tells(catalog.OpenAI, usedUp(70, 30)))
+func TestCallIsPaidFromBothBudgets(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(70, 30)))
 	c.chat.Budget = &budget.Budget{Account: models.GatewayAccount, Window: models.Total, Limit: microDollars, Name: "the gateway"}
 	limits := ofMonth(2 * microDollars)
 	r, err := c.made(t, keyed(gpt, limits))
-	if want := [2]models.HoldKey{{Account: "key:k", Since: models.Month.FirstDay(c.chat.Now())}, {Account: models.GatewayAccount}}; err != nil || r.Holds != want {
+	if want := [2]models.HoldKey{{Account: "key:k", Since: models.Month.FirstDay(c.chat.Now())},
+		{Account: models.GatewayAccount}}; err != nil || r.Holds != want {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ask := keyed(gpt, models.Limits{})
@@ -348,11 +357,11 @@ func TestACallIsPaidFromBothBudgets(t *testing.T) {
 	}
 }
 
-func TestASuccessorThatTheKeyMayNotAskForAnswersForNone(t *testing.T) {
+func TestSuccessorThatTheKeyDoesNotAllowIsNotCalled(t *testing.T) {
 	const successor = "claude-sonnet-5"
 	for allowed, want := range map[models.Names]string{retired: retired, retired + "," + successor: successor, "": successor} {
-		p := tells(catalog.Anthropic, usedUp(1, 1))
-		c := newShop(t, p)
+		p := answering(catalog.Anthropic, usedUp(1, 1))
+		c := newFixture(t, p)
 		c.chat.Router.Redirect, c.chat.Router.Now = true, func() time.Time { return november }
 		if _, err := c.made(t, keyed(retired, models.Limits{Models: allowed})); err != nil || p.models() != want {
 			t.Errorf("%q: %q was asked, not %q: %v", allowed, p.models(), want, err)

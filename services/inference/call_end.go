@@ -16,37 +16,37 @@ import (
 	"modelgateway/services/pool"
 )
 
-// End books the call, which has ended with err as its handler has it, or well.
-// What is booked is for the log as well. A second End does nothing.
+// End books the call; err is the handler's error, if it failed. The row is for the
+// log as well. A second End only returns it.
 func (c *Call) End(ctx context.Context, err error) *models.Call {
 	if c.ended {
 		return &c.row
 	}
 	c.ended = true
 	r := &c.row
-	r.ID, r.RequestID, r.UserID, r.KeyID = ledger.NewCallID(c.ask.Began), c.ask.RequestID, c.ask.Caller.UserID, c.ask.Caller.KeyID
-	r.Model, r.BeganAt, r.Holds = c.ask.Request.Model, c.ask.Began.UnixMicro(), c.reserved.Holds()
-	c.conclude(ctx, err)
+	r.ID, r.RequestID, r.UserID, r.KeyID = ledger.NewCallID(c.input.Began), c.input.RequestID, c.input.Caller.UserID, c.input.Caller.KeyID
+	r.Model, r.BeganAt, r.Holds = c.input.Request.Model, c.input.Began.UnixMicro(), c.reserved.Holds()
+	c.classify(ctx, err)
 	c.meter()
 	c.quota.End(r.InputTokens + r.OutputTokens)
 	c.reserved.Settle(r.Cost)
-	c.said.Drop()
+	c.output.Release()
 	r.Attempts = c.plan.Attempts
 	r.DurationUS = c.since()
 	if c.service.Ledger != nil {
 		c.service.Ledger.Add(*r)
 	}
-	c.service.Metrics.Ended(c.facts())
-	c.traced()
+	c.service.Metrics.Ended(c.labels())
+	c.endSpan()
 	return r
 }
 
-// conclude finds out how the call ended.
-func (c *Call) conclude(ctx context.Context, err error) {
+// classify sets the outcome, the status and the error code of the row.
+func (c *Call) classify(ctx context.Context, err error) {
 	r := &c.row
-	r.Provider, r.Served = c.served.Provider, cmp.Or(c.served.Fallback, c.served.Redirected, c.served.Model)
+	r.Provider, r.Served = c.route.Provider, cmp.Or(c.route.Fallback, c.route.Redirected, c.route.Model)
 	r.Outcome, r.Status = models.OutcomeOK, http.StatusOK
-	c.found = err
+	c.err = err
 	if err == nil {
 		return
 	}
@@ -54,7 +54,7 @@ func (c *Call) conclude(ctx context.Context, err error) {
 	if stopped {
 		err = reason // the gateway itself ended the request
 	}
-	if errors.Is(err, ErrClientGone) || ctx.Err() != nil && pool.Gone(err) {
+	if errors.Is(err, ErrClientGone) || ctx.Err() != nil && pool.Canceled(err) {
 		r.Outcome = models.OutcomeClient
 		if !c.sent {
 			r.Status = StatusClientGone
@@ -80,19 +80,19 @@ func (c *Call) conclude(ctx context.Context, err error) {
 	}
 }
 
-// Beyond these a provider's counts are nonsense, and sums of them no numbers.
+// A provider's counts are cut to these, so that sums of them do not overflow.
 const (
-	absurdTokens = 1 << 40
-	absurdCost   = 1_000_000_000_000_000 // a billion dollars
+	maxTokens = 1 << 40
+	maxCost   = 1_000_000_000_000_000 // a billion dollars
 )
 
-// meter finds out what the call used and what that costs: the answer, and
-// whatever providers have worked on beside it.
+// meter computes the usage and the cost of the call: of its answer, and of lost
+// calls that providers will charge for.
 func (c *Call) meter() {
 	if c.plan.Answered != nil {
 		usage := c.usage
 		if !usage.Counts() {
-			usage = c.estimate()
+			usage = c.estimated()
 		}
 		c.charge(c.plan.Answered.Model, usage)
 	} else if model, ok := c.lastModel(); ok {
@@ -101,16 +101,16 @@ func (c *Call) meter() {
 	for _, l := range c.plan.Lost {
 		if !l.Usage.Counts() {
 			c.row.Estimated = true
-			l.Usage = &llm.Usage{Input: c.prompt()}
+			l.Usage = &llm.Usage{Input: c.promptTokens()}
 		}
 		c.charge(l.Model, l.Usage)
 	}
 }
 
-// charge adds what a model used.
+// charge adds the usage of one model and its cost.
 func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
 	tokens := catalog.Tokens{
-		Input: min(max(usage.Input, 0), absurdTokens), Output: min(max(usage.Output, 0), absurdTokens),
+		Input: min(max(usage.Input, 0), maxTokens), Output: min(max(usage.Output, 0), maxTokens),
 		CacheWriteHour: usage.CacheWriteHour,
 	}
 	tokens.Cached = min(max(usage.Cached, 0), tokens.Input)
@@ -123,18 +123,18 @@ func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
 	r.ReasoningTokens += min(max(usage.Reasoning, 0), tokens.Output)
 	price := c.service.price(model)
 	r.Priced = price.Known
-	r.Cost = min(absurdCost, r.Cost+min(absurdCost, price.Cost(tokens)))
+	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(tokens)))
 }
 
-// prompt is about how many tokens the request has, counted once.
-func (c *Call) prompt() int64 {
-	if c.counted == 0 {
+// promptTokens estimates the tokens of the request, once.
+func (c *Call) promptTokens() int64 {
+	if c.prompt == 0 {
 		var err error
-		if c.counted, err = c.service.estimator.Prompt(c.ask.Request); err != nil {
-			c.service.Log.Error("tokens are not estimated", "request_id", c.ask.RequestID, "error", err)
+		if c.prompt, err = c.service.estimator.Prompt(c.input.Request); err != nil {
+			c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
 		}
 	}
-	return c.counted
+	return c.prompt
 }
 
 // lastModel is the model that answered, or was tried last.
@@ -146,8 +146,9 @@ func (c *Call) lastModel() (catalog.Model, bool) {
 	return model, err == nil
 }
 
-// estimate is what an answer used whose provider did not say, or not all of it.
-func (c *Call) estimate() *llm.Usage {
+// estimated is the usage of an answer whose provider reported none, or only a part:
+// the missing counts are estimated.
+func (c *Call) estimated() *llm.Usage {
 	usage := new(llm.Usage)
 	if c.usage != nil {
 		*usage = *c.usage
@@ -158,31 +159,32 @@ func (c *Call) estimate() *llm.Usage {
 	}
 	if usage.Input <= 0 {
 		c.row.Estimated = true
-		usage.Input = c.prompt()
+		usage.Input = c.promptTokens()
 	}
 	if c.answer != nil {
-		c.said.Read(c.answer)
+		c.output.AddAnswer(c.answer)
 	}
-	if usage.Output <= 0 && c.said.Len() > 0 {
+	if usage.Output <= 0 && c.output.Len() > 0 {
 		c.row.Estimated = true
 		var err error
-		if usage.Output, err = c.service.estimator.Count(&c.said); err != nil {
-			c.service.Log.Error("tokens are not estimated", "request_id", c.ask.RequestID, "error", err)
+		if usage.Output, err = c.service.estimator.Count(&c.output); err != nil {
+			c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
 		}
 	}
 	return usage
 }
 
-func (c *Call) facts() metrics.CallFacts {
+// labels are the values of the call's metrics.
+func (c *Call) labels() metrics.CallFacts {
 	r := &c.row
-	facts := metrics.CallFacts{
+	values := metrics.CallFacts{
 		Provider: r.Provider, Outcome: r.Outcome, Stream: r.Stream,
 		InputTokens: r.InputTokens, CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens,
 		OutputTokens: r.OutputTokens, ReasoningTokens: r.ReasoningTokens, Estimated: r.Estimated, Priced: r.Priced, Cost: r.Cost,
 		FirstToken: time.Duration(r.FirstTokenUS) * time.Microsecond, Overhead: time.Duration(r.OverheadUS) * time.Microsecond, Gaps: c.gaps,
 	}
 	if model, ok := c.lastModel(); ok {
-		facts.Model = model.ID
+		values.Model = model.ID
 	}
-	return facts
+	return values
 }

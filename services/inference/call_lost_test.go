@@ -22,8 +22,8 @@ func cutShort(provider string) error {
 }
 
 // stumbling is a provider that breaks off its first answer.
-func stumbling(usage *llm.Usage) *teller {
-	p := tells(catalog.Anthropic, usage)
+func stumbling(usage *llm.Usage) *scripted {
+	p := answering(catalog.Anthropic, usage)
 	then := p.complete
 	times := 0
 	p.complete = func(ctx context.Context) (*llm.Answer, error) {
@@ -35,9 +35,9 @@ func stumbling(usage *llm.Usage) *teller {
 	return p
 }
 
-func TestWhatAProviderWorkedOnBeforeTheAnswerIsBookedToo(t *testing.T) {
+func TestChargedAttemptsBeforeTheAnswerAreBooked(t *testing.T) {
 	p := stumbling(usedUp(10, 20))
-	c := newShop(t, p)
+	c := newFixture(t, p)
 	c.chat.Router.Retries = 2
 	ask := keyed(haiku, models.Limits{})
 	ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
@@ -48,9 +48,9 @@ func TestWhatAProviderWorkedOnBeforeTheAnswerIsBookedToo(t *testing.T) {
 	}
 }
 
-func TestACallThatIsPaidFromABudgetIsNotMadeAgainAfterAProviderHasWorked(t *testing.T) {
-	p, other := stumbling(usedUp(10, 20)), tells(catalog.OpenAI, usedUp(1, 1))
-	c := newShop(t, p, other)
+func TestCallUnderABudgetIsNotRetriedAfterAChargedAttempt(t *testing.T) {
+	p, other := stumbling(usedUp(10, 20)), answering(catalog.OpenAI, usedUp(1, 1))
+	c := newFixture(t, p, other)
 	c.chat.Router.Retries = 2
 	c.chat.Router.Fallbacks = map[string][]string{haiku: {gpt}}
 	ask := keyed(haiku, ofMonth(100_000_000))
@@ -65,8 +65,8 @@ func TestACallThatIsPaidFromABudgetIsNotMadeAgainAfterAProviderHasWorked(t *test
 	c.left(t, 100_000_000-8, 100_000_000)
 }
 
-func TestAFailureThatCostNothingIsRetriedAlsoWhereABudgetPays(t *testing.T) {
-	p := tells(catalog.Anthropic, usedUp(10, 20))
+func TestFreeFailureIsRetriedUnderABudget(t *testing.T) {
+	p := answering(catalog.Anthropic, usedUp(10, 20))
 	then, times := p.complete, 0
 	p.complete = func(ctx context.Context) (*llm.Answer, error) {
 		if times++; times == 1 {
@@ -74,7 +74,7 @@ func TestAFailureThatCostNothingIsRetriedAlsoWhereABudgetPays(t *testing.T) {
 		}
 		return then(ctx)
 	}
-	c := newShop(t, p)
+	c := newFixture(t, p)
 	c.chat.Router.Retries = 1
 	if r, err := c.made(t, keyed(haiku, ofMonth(100_000_000))); err != nil || r.Attempts != 2 || r.InputTokens != 10 || r.Estimated {
 		t.Errorf("%+v, %v", r, err)
@@ -83,9 +83,9 @@ func TestAFailureThatCostNothingIsRetriedAlsoWhereABudgetPays(t *testing.T) {
 
 // The slower of two answers at once has its usage, if it comes, and else its
 // prompt; and there is room reserved for both.
-func TestTheSlowerOfTwoIsBooked(t *testing.T) {
+func TestSlowerOfTwoHedgedCallsIsBooked(t *testing.T) {
 	for name, late := range map[string]bool{"it answers as well": true, "it is cancelled": false} {
-		p := tells(catalog.Anthropic, usedUp(10, 20))
+		p := answering(catalog.Anthropic, usedUp(10, 20))
 		then := p.complete
 		first := make(chan struct{}, 1)
 		first <- struct{}{}
@@ -101,7 +101,7 @@ func TestTheSlowerOfTwoIsBooked(t *testing.T) {
 				return then(ctx)
 			}
 		}
-		c := newShop(t, p)
+		c := newFixture(t, p)
 		c.chat.Router.HedgeAfter = time.Millisecond
 		ask := keyed(haiku, ofMonth(100_000_000))
 		ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
@@ -110,35 +110,36 @@ func TestTheSlowerOfTwoIsBooked(t *testing.T) {
 		if late {
 			input, output = 20, 40
 		}
-		if err != nil || r.Attempts != 2 || r.InputTokens != input || r.OutputTokens != output || r.Estimated == late || r.Cost != input+5*output {
+		if err != nil || r.Attempts != 2 || r.InputTokens != input || r.OutputTokens != output || r.Estimated == late ||
+			r.Cost != input+5*output {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 		c.left(t, 100_000_000-r.Cost, 100_000_000)
 	}
 }
 
-func TestWhereTwoMayBeAskedThereIsRoomForBoth(t *testing.T) {
-	p := tells(catalog.Anthropic, usedUp(10, 20))
-	c := newShop(t, p)
+func TestReservationOfAHedgedCallCoversBoth(t *testing.T) {
+	p := answering(catalog.Anthropic, usedUp(10, 20))
+	c := newFixture(t, p)
 	ask := keyed(haiku, ofMonth(1))
 	call := c.chat.call(ask)
 	call.plan.Paid = true
-	one, err := call.most()
+	one, err := call.maxCost()
 	if err != nil || one <= 0 {
 		t.Fatal(one, err)
 	}
 	c.chat.Router.HedgeAfter = time.Second
-	if two, err := call.most(); err != nil || two != 2*one {
+	if two, err := call.maxCost(); err != nil || two != 2*one {
 		t.Errorf("%d for two, %d for one: %v", two, one, err)
 	}
 	ask.Request.Stream = true // is never asked twice at once
-	if again, err := call.most(); err != nil || again != one {
+	if again, err := call.maxCost(); err != nil || again != one {
 		t.Errorf("%d for a stream, not %d: %v", again, one, err)
 	}
 }
 
-func TestWhatCostsMoreThanTokensIsNotPaidFromABudget(t *testing.T) {
-	c := newShop(t, tells(catalog.OpenAI, usedUp(1, 1)))
+func TestRequestsNotPricedByTokensAreRefusedUnderABudget(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(1, 1)))
 	for param, change := range map[string]func(*llm.Request){
 		"service_tier":       func(r *llm.Request) { r.ServiceTier = "priority" },
 		"web_search_options": func(r *llm.Request) { r.WebSearch = jsontext.Value(`{}`) },
@@ -161,7 +162,8 @@ func TestWhatCostsMoreThanTokensIsNotPaidFromABudget(t *testing.T) {
 	}
 	for _, tier := range []string{"", "default", "flex", "auto"} {
 		ask := keyed(gpt, ofMonth(1_000_000_000))
-		ask.Request = decodedText(`{"model":"` + gpt + `","messages":[{"role":"user","content":"hi"}],"audio":null,"web_search_options":null,"service_tier":"` + tier + `"}`)
+		ask.Request = decodedText(`{"model":"` + gpt + `","messages":[{"role":"user","content":"hi"}],"audio":null,"web_search_options":null,` +
+			`"service_tier":"` + tier + `"}`)
 		if _, err := c.made(t, ask); err != nil {
 			t.Errorf("%s: %v", tier, err)
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // keyedStream is keyed with a stream.
-func keyedStream(model string, limits models.Limits) Ask {
+func keyedStream(model string, limits models.Limits) Input {
 	ask := keyed(model, limits)
 	ask.Request.Stream = true
 	return ask
@@ -29,7 +29,7 @@ func keyedStream(model string, limits models.Limits) Ask {
 // The prompt of keyed is one message: 3 and 3, and the words "user" and "hi".
 const keyedPrompt = 8
 
-func TestWhatAProviderDoesNotCountIsEstimated(t *testing.T) {
+func TestMissingUsageIsEstimated(t *testing.T) {
 	details := usedUp(0, 30)
 	details.HasReasoning, details.Reasoning = true, 20
 	for name, tt := range map[string]struct {
@@ -46,19 +46,20 @@ func TestWhatAProviderDoesNotCountIsEstimated(t *testing.T) {
 		"all":                      {usedUp(70, 30), 70, 30, false},
 	} {
 		for _, streams := range []bool{false, true} {
-			c := newShop(t, tells(catalog.OpenAI, tt.usage))
+			c := newFixture(t, answering(catalog.OpenAI, tt.usage))
 			ask := keyed(gpt, ofMonth(microDollars))
 			ask.Request.Stream = streams
 			r, err := c.made(t, ask)
-			if err != nil || r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated || r.Cost != 30*tt.input+60*tt.output {
+			if err != nil || r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated ||
+				r.Cost != 30*tt.input+60*tt.output {
 				t.Errorf("%s (stream: %v): %+v, %v", name, streams, r, err)
 			}
 		}
 	}
 }
 
-func TestAnAnswerWithoutUsageHasOneForItsClient(t *testing.T) {
-	c := newShop(t, tells(catalog.OpenAI, nil))
+func TestClientGetsTheUsageThatTheProviderDidNotReport(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, nil))
 	call, err := c.chat.Admit(t.Context(), keyed(gpt, models.Limits{}))
 	if err != nil {
 		t.Fatal(err)
@@ -73,15 +74,16 @@ func TestAnAnswerWithoutUsageHasOneForItsClient(t *testing.T) {
 	}
 }
 
-func TestAbsurdCountsStayNumbers(t *testing.T) {
+func TestAbsurdUsageIsCut(t *testing.T) {
 	for _, usage := range []*llm.Usage{usedUp(1<<62, 1<<62), usedUp(math.MaxInt64, math.MaxInt64), usedUp(1, math.MaxInt64)} {
 		usage.HasCache, usage.Cached, usage.CacheWrite, usage.CacheWriteHour = true, math.MaxInt64, math.MaxInt64, math.MaxInt64
 		usage.HasReasoning, usage.Reasoning = true, math.MaxInt64
-		c := newShop(t, tells(catalog.Gemini, usage))
+		c := newFixture(t, answering(catalog.Gemini, usage))
 		limits := ofMonth(10_000 * microDollars)
 		limits.TPMLimit = 1_000_000
 		r, err := c.made(t, keyed("dear-g", limits))
-		if err != nil || r.OutputTokens != 1<<40 || r.InputTokens != min(usage.Input, 1<<40) || r.Cost != 1_000_000_000_000_000 || r.CachedTokens != r.InputTokens || r.CacheWriteTokens != 0 || r.ReasoningTokens != r.OutputTokens {
+		if err != nil || r.OutputTokens != 1<<40 || r.InputTokens != min(usage.Input, 1<<40) || r.Cost != 1_000_000_000_000_000 ||
+			r.CachedTokens != r.InputTokens || r.CacheWriteTokens != 0 || r.ReasoningTokens != r.OutputTokens {
 			t.Errorf("%+v, %v", r, err)
 		}
 		c.idle(t, r.InputTokens+r.OutputTokens)
@@ -95,27 +97,29 @@ func TestAbsurdCountsStayNumbers(t *testing.T) {
 	}
 }
 
-func TestPartsAreNeverMoreThanTheWhole(t *testing.T) {
+func TestDetailsOfUsageNeverExceedTheTotal(t *testing.T) {
 	usage := usedUp(100, 10)
 	usage.HasCache, usage.Cached, usage.CacheWrite = true, 60, 60
 	usage.HasReasoning, usage.Reasoning = true, 11
-	c := newShop(t, tells(catalog.OpenAI, usage))
-	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 60 || r.CacheWriteTokens != 40 || r.ReasoningTokens != 10 {
+	c := newFixture(t, answering(catalog.OpenAI, usage))
+	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 60 || r.CacheWriteTokens != 40 ||
+		r.ReasoningTokens != 10 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	usage.HasCache, usage.Cached, usage.CacheWrite, usage.CacheWriteHour = true, -1, -1, -1
 	usage.HasReasoning, usage.Reasoning = true, -1
-	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 0 || r.CacheWriteTokens != 0 || r.ReasoningTokens != 0 || r.Cost != 100*30+10*60 {
+	if r, err := c.made(t, keyed(gpt, models.Limits{})); err != nil || r.CachedTokens != 0 || r.CacheWriteTokens != 0 ||
+		r.ReasoningTokens != 0 || r.Cost != 100*30+10*60 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// tallied counts as told.
-type tallied struct{ usage *llm.Usage }
+// countedUsage is a counter with a fixed result.
+type countedUsage struct{ usage *llm.Usage }
 
-func (c tallied) Counted() *llm.Usage { return c.usage }
+func (c countedUsage) Counted() *llm.Usage { return c.usage }
 
-func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
+func TestBrokenStreamIsBookedWithTheUsageSoFar(t *testing.T) {
 	both := usedUp(70, 30)
 	both.HasCache, both.Cached = true, 50
 	for name, tt := range map[string]struct {
@@ -131,12 +135,12 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 		"an answer so small": {usedUp(70, 1), 70, 1, false},
 	} {
 		for _, left := range []bool{false, true} {
-			p := tells(catalog.OpenAI, nil)
+			p := answering(catalog.OpenAI, nil)
 			p.stream = func(context.Context) (llm.Stream, error) {
 				return func(yield func(*llm.Event, error) bool) {
 					for _, text := range []string{"hello", " world"} {
 						chunk := chunkOf(text)
-						chunk.Head = &llm.Head{Counter: tallied{tt.counted}}
+						chunk.Head = &llm.Head{Counter: countedUsage{tt.counted}}
 						if !yield(chunk, nil) {
 							return
 						}
@@ -144,7 +148,7 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 					yield(nil, providerFault(0))
 				}, nil
 			}
-			c := newShop(t, p)
+			c := newFixture(t, p)
 			call, err := c.chat.Admit(t.Context(), keyedStream(gpt, ofMonth(microDollars)))
 			if err != nil {
 				t.Fatal(err)
@@ -161,10 +165,11 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 				}
 			}
 			r := call.End(t.Context(), err)
-			if r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated || r.Status != 200 || (r.Outcome == models.OutcomeClient) != left {
+			if r.InputTokens != tt.input || r.OutputTokens != tt.output || r.Estimated != tt.estimated || r.Status != 200 ||
+				(r.Outcome == models.OutcomeClient) != left {
 				t.Errorf("%s (left: %v): %+v", name, left, r)
 			}
-			if call.said.Len() != 0 {
+			if call.output.Len() != 0 {
 				t.Errorf("%s: the room of its text is not given back", name)
 			}
 			allIdle(t, c.chat.Router)
@@ -172,9 +177,9 @@ func TestAStreamThatBreaksOffIsBookedByWhatItsProviderHadCounted(t *testing.T) {
 	}
 }
 
-// The successor is in no catalogue: only who answered knows the model.
-func TestASuccessorIsBookedAsWhoAnswered(t *testing.T) {
-	c := newShop(t, tells(catalog.Anthropic, usedUp(70, 30)))
+// The row has both the requested model and its successor.
+func TestSuccessorIsBookedAsTheAnsweringModel(t *testing.T) {
+	c := newFixture(t, answering(catalog.Anthropic, usedUp(70, 30)))
 	c.chat.Router.Redirect, c.chat.DefaultPrice = true, catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}
 	c.chat.Router.Now = (&clock{november}).now
 	r, err := c.made(t, keyed(retired, ofMonth(microDollars)))
@@ -183,24 +188,26 @@ func TestASuccessorIsBookedAsWhoAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidAfterTheUsageChangesNothing(t *testing.T) {
-	p := tells(catalog.OpenAI, nil)
+func TestTextAfterTheUsageIsNotCounted(t *testing.T) {
+	p := answering(catalog.OpenAI, nil)
 	p.stream = func(context.Context) (llm.Stream, error) {
 		return func(yield func(*llm.Event, error) bool) {
 			middle := chunkOf(" world")
-			middle.Usage, middle.Head = usedUp(70, 30), &llm.Head{Counter: tallied{usedUp(1, 1)}}
+			middle.Usage, middle.Head = usedUp(70, 30), &llm.Head{Counter: countedUsage{usedUp(1, 1)}}
 			_ = yield(chunkOf("hello"), nil) && yield(middle, nil) && yield(chunkOf(", and more"), nil)
 			yield(nil, providerFault(0))
 		}, nil
 	}
-	c := newShop(t, p)
-	if r, _ := c.made(t, keyedStream(gpt, models.Limits{})); r.InputTokens != 70 || r.OutputTokens != 30 || r.Estimated || r.Outcome != models.OutcomeFailed {
+	c := newFixture(t, p)
+	if r, _ := c.made(t, keyedStream(gpt, models.Limits{})); r.InputTokens != 70 || r.OutputTokens != 30 || r.Estimated ||
+		r.Outcome != models.OutcomeFailed {
 		t.Errorf("%+v", r)
 	}
 }
 
-// Who fails before the answer begins is paid when it may have worked.
-func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
+// A call that fails before its answer begins is charged when the provider may have
+// worked on it.
+func TestFailedCallIsChargedWhenItsProviderMayHaveWorked(t *testing.T) {
 	worked := func(e *providers.Refusal) { e.Worked = true }
 	for name, tt := range map[string]struct {
 		err  error
@@ -209,7 +216,7 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 		"it refused":              {providerFault(400), false},
 		"it failed":               {providerFault(500), false},
 		"it had no room":          {providerFault(429), false},
-		"nobody was there":        {unreached(502), false},
+		"no connection":           {unreached(502), false},
 		"it was silent":           {providerFault(0, worked), true},
 		"the client left":         {context.Canceled, true},
 		"our own fault":           {api.Internal(nil), false},
@@ -218,12 +225,12 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 	} {
 		for _, streams := range []bool{false, true} {
 			ctx, leave := context.WithCancel(t.Context())
-			p := tells(catalog.OpenAI, nil).fail(tt.err)
+			p := answering(catalog.OpenAI, nil).fail(tt.err)
 			if name == "the client left" {
 				p.complete = func(context.Context) (*llm.Answer, error) { leave(); return nil, tt.err }
 				p.stream = func(context.Context) (llm.Stream, error) { leave(); return nil, tt.err }
 			}
-			c := newShop(t, p)
+			c := newFixture(t, p)
 			ask := keyed(gpt, ofMonth(microDollars))
 			ask.Request.Stream = streams
 			call, err := c.chat.Admit(t.Context(), ask)
@@ -236,7 +243,8 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 				_, _, err = call.Open(ctx)
 			}
 			r := call.End(ctx, err)
-			if paid := r.InputTokens > 0; err == nil || paid != tt.paid || r.Estimated != tt.paid || r.Cost != 30*r.InputTokens || paid && r.InputTokens != keyedPrompt || r.OutputTokens != 0 || r.Attempts != 1 {
+			if paid := r.InputTokens > 0; err == nil || paid != tt.paid || r.Estimated != tt.paid || r.Cost != 30*r.InputTokens || paid &&
+				r.InputTokens != keyedPrompt || r.OutputTokens != 0 || r.Attempts != 1 {
 				t.Errorf("%s: %+v, %v", name, r, err)
 			}
 			leave()
@@ -244,10 +252,10 @@ func TestACallThatFailsIsPaidWhenItsProviderMayHaveWorked(t *testing.T) {
 	}
 }
 
-func TestWhoStoodInAndMayHaveWorkedIsPaidItsOwnPrice(t *testing.T) {
+func TestFailedFallbackIsChargedAtItsOwnPrice(t *testing.T) {
 	late := unreached(504)
 	late.Worked = true
-	c := newShop(t, tells(catalog.OpenAI, nil).fail(providerFault(404)), tells(catalog.Anthropic, nil).fail(late))
+	c := newFixture(t, answering(catalog.OpenAI, nil).fail(providerFault(404)), answering(catalog.Anthropic, nil).fail(late))
 	c.chat.Router.Fallbacks = map[string][]string{gpt: {haiku}}
 	r, err := c.made(t, keyed(gpt, ofMonth(microDollars)))
 	if err == nil || r.Served != haiku || r.Model != gpt || r.Attempts != 2 || r.Cost != keyedPrompt {
@@ -255,11 +263,11 @@ func TestWhoStoodInAndMayHaveWorkedIsPaidItsOwnPrice(t *testing.T) {
 	}
 }
 
-// A client that leaves while nobody works for it pays nobody.
-func TestWhoLeavesBetweenTwoTriesPaysNothing(t *testing.T) {
+// No provider works on the request during a pause.
+func TestClientThatLeavesDuringAPauseIsNotCharged(t *testing.T) {
 	stopping := &api.Error{Status: 503, Type: api.TypeAPI, Code: api.CodeServiceUnavailable}
 	for _, cause := range []error{context.Canceled, stopping} {
-		c := newShop(t, tells(catalog.OpenAI, nil).fail(providerFault(500, retryAfter(3*time.Second))))
+		c := newFixture(t, answering(catalog.OpenAI, nil).fail(providerFault(500, retryAfter(3*time.Second))))
 		c.chat.Router.Retries = 1
 		ctx, leave := context.WithCancelCause(t.Context())
 		call, err := c.chat.Admit(t.Context(), keyed(gpt, ofMonth(microDollars)))
@@ -275,9 +283,9 @@ func TestWhoLeavesBetweenTwoTriesPaysNothing(t *testing.T) {
 	}
 }
 
-func TestTimesOfACallAreThoseOfItsClock(t *testing.T) {
+func TestTimesOfACallAreMeasuredWithItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, calls := tells(catalog.OpenAI, usedUp(1, 1)), 0
+		p, calls := answering(catalog.OpenAI, usedUp(1, 1)), 0
 		answer := p.complete
 		p.complete = func(ctx context.Context) (*llm.Answer, error) {
 			if calls++; calls == 1 {
@@ -291,7 +299,7 @@ func TestTimesOfACallAreThoseOfItsClock(t *testing.T) {
 		chat.Router.Retries = 2
 		began := time.Now()
 		ask := keyed(gpt, models.Limits{})
-		ask.Began, ask.Reading = began, 700*time.Millisecond
+		ask.Began, ask.BodyTime = began, 700*time.Millisecond
 		time.Sleep(time.Second) // 700 ms of it the client's
 		call, err := chat.Admit(t.Context(), ask)
 		if err != nil {
@@ -311,9 +319,9 @@ func TestTimesOfACallAreThoseOfItsClock(t *testing.T) {
 	})
 }
 
-func TestTimesOfAStreamAreThoseOfItsClock(t *testing.T) {
+func TestTimesOfAStreamAreMeasuredWithItsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := tells(catalog.OpenAI, nil)
+		p := answering(catalog.OpenAI, nil)
 		p.stream = func(context.Context) (llm.Stream, error) {
 			time.Sleep(2 * time.Second)
 			return func(yield func(*llm.Event, error) bool) {
@@ -346,21 +354,21 @@ func TestTimesOfAStreamAreThoseOfItsClock(t *testing.T) {
 	})
 }
 
-func TestAStreamOfPicturesHasAFirstToken(t *testing.T) {
-	p := tells(catalog.Gemini, nil)
+func TestStreamOfPicturesHasAFirstTokenTime(t *testing.T) {
+	p := answering(catalog.Gemini, nil)
 	p.stream = func(context.Context) (llm.Stream, error) {
 		return func(yield func(*llm.Event, error) bool) {
 			yield(&llm.Event{Kind: llm.EventMedia, Media: &llm.Media{}}, nil)
 		}, nil
 	}
-	if r, err := newShop(t, p).made(t, keyedStream(flash, models.Limits{})); err != nil || r.FirstTokenUS == 0 {
+	if r, err := newFixture(t, p).made(t, keyedStream(flash, models.Limits{})); err != nil || r.FirstTokenUS == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-func TestAHedgeIsAnAttempt(t *testing.T) {
+func TestHedgedCallsAreCountedAsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := tells(catalog.OpenAI, usedUp(1, 1))
+		p := answering(catalog.OpenAI, usedUp(1, 1))
 		answer := p.complete
 		var calls atomic.Int64
 		p.complete = func(ctx context.Context) (*llm.Answer, error) {
@@ -387,7 +395,7 @@ func TestAHedgeIsAnAttempt(t *testing.T) {
 }
 
 // Each of the three real providers, whose stream is cut in its middle.
-func TestACutStreamIsBookedAsItsProviderCounts(t *testing.T) {
+func TestCutStreamIsBookedWithTheProvidersUsage(t *testing.T) {
 	event := func(data string) string { return "data: " + data + "\n\n" }
 	for _, tt := range []struct {
 		model, first, more string
@@ -396,32 +404,40 @@ func TestACutStreamIsBookedAsItsProviderCounts(t *testing.T) {
 		estimated          bool
 	}{
 		{
-			gpt, event(`{"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4","choices":[{"index":0,"delta":{"role":"assistant","content":"hello"},"finish_reason":null}]}`),
-			event(`{"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4","choices":[{"index":0,"delta":{"content":" world"},"finish_reason":null}]}`),
+			gpt, event(`{"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4","choices":[{"index":0,"delta":{"role":"assistant",` +
+				`"content":"hello"},"finish_reason":null}]}`),
+			event(`{"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4","choices":[{"index":0,"delta":{"content":" world"},` +
+				`"finish_reason":null}]}`),
 			8, 0, 2, true, // "user" and "hi"
 		},
 		{
-			haiku, "event: message_start\n" + event(`{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":50,"cache_read_input_tokens":20,"cache_creation_input_tokens":0,"output_tokens":9}}}`) +
+			haiku, "event: message_start\n" + event(`{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"m",`+
+				`"content":[],"usage":{"input_tokens":50,"cache_read_input_tokens":20,"cache_creation_input_tokens":0,"output_tokens":9}}}`) +
 				"event: content_block_start\n" + event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`),
 			"event: content_block_delta\n" + event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello world"}}`),
 			70, 20, 2, true,
 		},
 		{
-			flash, event(`{"candidates":[{"content":{"parts":[{"text":"hello"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":70,"cachedContentTokenCount":20,"candidatesTokenCount":4,"thoughtsTokenCount":7,"totalTokenCount":81}}`),
-			event(`{"candidates":[{"content":{"parts":[{"text":" world"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":70,"cachedContentTokenCount":20,"candidatesTokenCount":5,"thoughtsTokenCount":8,"totalTokenCount":83}}`),
+			flash, event(`{"candidates":[{"content":{"parts":[{"text":"hello"}],"role":"model"},"index":0}],` +
+				`"usageMetadata":{"promptTokenCount":70,"cachedContentTokenCount":20,"candidatesTokenCount":4,` +
+				`"thoughtsTokenCount":7,"totalTokenCount":81}}`),
+			event(`{"candidates":[{"content":{"parts":[{"text":" world"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":70,` +
+				`"cachedContentTokenCount":20,"candidatesTokenCount":5,"thoughtsTokenCount":8,"totalTokenCount":83}}`),
 			70, 20, 13, false,
 		},
 	} {
-		script := providertest.Script{Header: map[string][]string{"Content-Type": {"text/event-stream"}}, Pieces: [][]byte{[]byte(tt.first), []byte(tt.more)}, End: providertest.Reset}
+		script := providertest.Script{Header: map[string][]string{"Content-Type": {"text/event-stream"}},
+			Pieces: [][]byte{[]byte(tt.first), []byte(tt.more)}, End: providertest.Reset}
 		u := providertest.Serve(t, script)
-		c := newShop(t)
+		c := newFixture(t)
 		for name, p := range translatorsAt(t, u.URL) {
 			c.chat.Router.Upstreams[name] = pool.NewUpstream(name, p, poolOf("k"), time.Now)
 		}
 		ask := keyedStream(tt.model, models.Limits{})
 		ask.Request = decoded(t, `{"model":"`+tt.model+`","messages":[{"role":"user","content":"hi"}],"stream":true}`)
 		r, err := c.made(t, ask)
-		if err == nil || r == nil || r.Outcome != models.OutcomeFailed || r.InputTokens != tt.input || r.CachedTokens != tt.cached || r.OutputTokens != tt.output || r.Estimated != tt.estimated {
+		if err == nil || r == nil || r.Outcome != models.OutcomeFailed || r.InputTokens != tt.input || r.CachedTokens != tt.cached ||
+			r.OutputTokens != tt.output || r.Estimated != tt.estimated {
 			t.Errorf("%s: %+v, %v", tt.model, r, err)
 		}
 		if strings.Contains(c.log.String(), "hello") || strings.Contains(c.log.String(), "ERROR") {

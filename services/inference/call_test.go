@@ -29,12 +29,12 @@ import (
 	"modelgateway/services/routing"
 )
 
-// teller is a provider that does what its test says, with all models alike.
-type teller struct {
+// scripted is a provider with the same behaviour for all of its models.
+type scripted struct {
 	name     string
 	complete func(ctx context.Context) (*llm.Answer, error)
 	stream   func(ctx context.Context) (llm.Stream, error)
-	most     int64            // output, as it would tell its upstream
+	limit    int64            // of output tokens, as in the translated request
 	refuses  map[string]error // by model
 	ignores  []string
 
@@ -42,37 +42,37 @@ type teller struct {
 	asked []string // models
 }
 
-func (p *teller) Prepare(call providers.Call) (providers.Exchange, error) {
+func (p *scripted) Prepare(call providers.Call) (providers.Exchange, error) {
 	if err := p.refuses[call.Model.ID]; err != nil {
 		return nil, err
 	}
-	return &tale{p, call.Model.ID, call.Request.Stream}, nil
+	return &scriptedExchange{p, call.Model.ID, call.Request.Stream}, nil
 }
 
-// models are those that were asked for, in their order.
-func (p *teller) models() string {
+// models are the models of the calls, in their order.
+func (p *scripted) models() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.asked, " ")
 }
 
-type tale struct {
-	from   *teller
+type scriptedExchange struct {
+	from   *scripted
 	model  string
 	stream bool
 }
 
-func (e *tale) Ignored() []string { return e.from.ignores }
-func (e *tale) MaxOutput() int64  { return e.from.most }
+func (e *scriptedExchange) Ignored() []string { return e.from.ignores }
+func (e *scriptedExchange) MaxOutput() int64  { return e.from.limit }
 
-func (e *tale) note() {
+func (e *scriptedExchange) record() {
 	e.from.mu.Lock()
 	defer e.from.mu.Unlock()
 	e.from.asked = append(e.from.asked, e.model)
 }
 
-func (e *tale) Open(ctx context.Context, _ string) (llm.Stream, error) {
-	e.note()
+func (e *scriptedExchange) Open(ctx context.Context, _ string) (llm.Stream, error) {
+	e.record()
 	if e.stream {
 		return e.from.stream(ctx)
 	}
@@ -96,9 +96,9 @@ func eventsOf(a *llm.Answer) llm.Stream {
 	}
 }
 
-// tells answers with this usage.
-func tells(name string, usage *llm.Usage) *teller {
-	return &teller{
+// answering answers with this usage.
+func answering(name string, usage *llm.Usage) *scripted {
+	return &scripted{
 		name: name,
 		complete: func(context.Context) (*llm.Answer, error) {
 			return wholeOf("hello world", usage), nil
@@ -110,7 +110,7 @@ func tells(name string, usage *llm.Usage) *teller {
 }
 
 // fail makes all calls fail.
-func (p *teller) fail(err error) *teller {
+func (p *scripted) fail(err error) *scripted {
 	p.complete = func(context.Context) (*llm.Answer, error) { return nil, err }
 	p.stream = func(context.Context) (llm.Stream, error) { return nil, err }
 	return p
@@ -157,7 +157,7 @@ func usedUp(prompt, completion int64) *llm.Usage {
 	return &llm.Usage{Input: prompt, Output: completion, Total: prompt + completion}
 }
 
-// Models that nobody knows the price of, and one that costs a microDollars a token.
+// Models without a price, and one that costs a micro-dollar a token.
 const unpriced = `models: [
 	{id: secret-a, provider: anthropic, context: 1000, max_output: 100},
 	{id: secret-o, provider: openai, context: 1000, max_output: 100},
@@ -165,8 +165,8 @@ const unpriced = `models: [
 	{id: dear-g, provider: gemini, context: 1000, max_output: 100, price: {input: 1000000, output: 2000000}},
 ]`
 
-// shop is a gateway whose spending is counted for real.
-type shop struct {
+// fixture is a service with a ledger and budgets in a database.
+type fixture struct {
 	*storetest.Database
 	chat *Service
 	log  *lockedLog
@@ -204,7 +204,7 @@ func background(t testing.TB, run func(context.Context)) (stop func()) {
 	return stop
 }
 
-func (c *shop) number(t testing.TB, query string) int64 {
+func (c *fixture) number(t testing.TB, query string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(c.Query(t, query)[0], 10, 64)
 	if err != nil {
@@ -213,12 +213,12 @@ func (c *shop) number(t testing.TB, query string) int64 {
 	return n
 }
 
-func (c *shop) spent(t testing.TB, account string) int64 {
+func (c *fixture) spent(t testing.TB, account string) int64 {
 	t.Helper()
 	return c.number(t, "SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = '"+account+"'")
 }
 
-func newShop(t testing.TB, all ...*teller) *shop {
+func newFixture(t testing.TB, all ...*scripted) *fixture {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "models.yaml")
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(unpriced, "\t", " ")), 0o600); err != nil {
@@ -229,11 +229,12 @@ func newShop(t testing.TB, all ...*teller) *shop {
 		t.Fatal(err)
 	}
 	h := storetest.SQLite(t)
-	c := &shop{Database: h, log: new(lockedLog)}
+	c := &fixture{Database: h, log: new(lockedLog)}
 	log := slog.New(slog.NewTextHandler(c.log, nil))
 	c.chat = &Service{
 		Router: &routing.Router{Upstreams: pool.Set{}, Now: time.Now}, Now: time.Now, Log: log,
-		Budgets: budget.New(budget.Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now}), Quotas: ratelimit.NewQuotas(ratelimit.QuotaOptions{Log: log, Now: time.Now}),
+		Budgets: budget.New(budget.Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now}),
+		Quotas:  ratelimit.NewQuotas(ratelimit.QuotaOptions{Log: log, Now: time.Now}),
 	}
 	c.chat.Ledger = ledger.NewWriter(ledger.Options{
 		Store: h.Store, Replica: c.chat.Budgets.Replica(), Log: log, Now: time.Now, Written: c.chat.Budgets.Written,
@@ -242,15 +243,15 @@ func newShop(t testing.TB, all ...*teller) *shop {
 	return c
 }
 
-func connect(to *routing.Router, list *catalog.Catalog, all []*teller) {
+func connect(to *routing.Router, list *catalog.Catalog, all []*scripted) {
 	for _, p := range all {
 		to.Upstreams[p.name] = pool.NewUpstream(p.name, p, poolOf("k1"), time.Now)
 	}
 	to.Models = registry.New(list, to.Upstreams.Configured, time.Now)
 }
 
-// serving is a service that books nothing, with the models of the catalogue.
-func serving(t testing.TB, all ...*teller) *Service {
+// serving is a service without a ledger, with the models of the catalogue.
+func serving(t testing.TB, all ...*scripted) *Service {
 	t.Helper()
 	list, err := embedded()
 	if err != nil {
@@ -262,9 +263,9 @@ func serving(t testing.TB, all ...*teller) *Service {
 }
 
 // keyed is a request for a model by the key k, which has these limits.
-func keyed(model string, limits models.Limits) Ask {
+func keyed(model string, limits models.Limits) Input {
 	raw := `{"model":"` + model + `","messages":[{"role":"user","content":"hi"}]}`
-	return Ask{
+	return Input{
 		Request: decodedText(raw),
 		Caller:  auth.Caller{UserID: "ada", KeyID: "k", Limits: &limits}, RequestID: "req_1", Began: time.Now(),
 	}
@@ -282,8 +283,8 @@ func ofMonth(budget int64) models.Limits {
 	return models.Limits{Budget: budget, BudgetWindow: models.Month}
 }
 
-// made has a request answered to its end, and returns what was booked.
-func (c *shop) made(t testing.TB, ask Ask) (*models.Call, error) {
+// made makes a call to its end, and returns its row.
+func (c *fixture) made(t testing.TB, ask Input) (*models.Call, error) {
 	t.Helper()
 	call, err := c.chat.Admit(t.Context(), ask)
 	if err != nil {
@@ -305,8 +306,8 @@ func (c *shop) made(t testing.TB, ask Ask) (*models.Call, error) {
 	return call.End(t.Context(), err), err
 }
 
-// left checks what is left of the key's budget, once the ledger has all.
-func (c *shop) left(t testing.TB, want, limit int64) {
+// left checks what is left of the key's budget after the ledger is written.
+func (c *fixture) left(t testing.TB, want, limit int64) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
@@ -329,16 +330,16 @@ func (c *shop) left(t testing.TB, want, limit int64) {
 	r.Settle(0)
 }
 
-// idle checks that nothing of the key runs, and how many tokens are counted.
-func (c *shop) idle(t testing.TB, tokens int64) {
+// idle checks that no call of the key runs, and how many tokens are counted.
+func (c *fixture) idle(t testing.TB, tokens int64) {
 	t.Helper()
 	if running, counted := c.chat.Quotas.Used("key:k"); running != 0 || counted != tokens {
 		t.Errorf("%d calls run and %d tokens are counted, not %d", running, counted, tokens)
 	}
 }
 
-// untouched checks that no budget was asked.
-func (c *shop) untouched(t testing.TB) {
+// untouched checks that no budget was used and no call was booked.
+func (c *fixture) untouched(t testing.TB) {
 	t.Helper()
 	if s := c.chat.Budgets.Stats(); s != (budget.Stats{}) {
 		t.Errorf("a budget was asked: %+v", s)
@@ -349,7 +350,7 @@ func (c *shop) untouched(t testing.TB) {
 }
 
 // An ending of a call, and how it is booked.
-func TestEveryEndOfACallIsBookedAsWhatItWas(t *testing.T) {
+func TestEveryOutcomeIsBooked(t *testing.T) {
 	stopping := &api.Error{Status: 503, Type: api.TypeAPI, Code: api.CodeServiceUnavailable}
 	alive := func(ctx context.Context) context.Context { return ctx }
 	over := func(cause error) func(context.Context) context.Context {
@@ -373,7 +374,7 @@ func TestEveryEndOfACallIsBookedAsWhatItWas(t *testing.T) {
 		{"the client does not read", ErrClientGone, alive, "client_gone", 499, ""},
 		{"the client does not read, in other words", errors.Join(errors.New("write"), ErrClientGone), alive, "client_gone", 499, ""},
 		{"the client left", context.Canceled, over(nil), "client_gone", 499, ""},
-		{"cancelled, and nobody left", context.Canceled, alive, "internal_error", 500, "internal_error"},
+		{"cancelled, and the client is there", context.Canceled, alive, "internal_error", 500, "internal_error"},
 		{"the client left while the provider failed", providerFault(500), over(nil), "provider_error", 502, "provider_error"},
 		{"the gateway stops", context.Canceled, over(stopping), "stopped", 503, "service_unavailable"},
 		{"the gateway stops while it writes", ErrClientGone, over(stopping), "stopped", 503, "service_unavailable"},
@@ -390,7 +391,7 @@ func TestEveryEndOfACallIsBookedAsWhatItWas(t *testing.T) {
 		{"our own want", api.Unavailable(errors.New("descriptors")), alive, "internal_error", 503, "service_unavailable"},
 	} {
 		for _, sent := range []bool{false, true} {
-			c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+			c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
 			call, err := c.chat.Admit(t.Context(), keyed(gpt, models.Limits{}))
 			if err != nil {
 				t.Fatal(err)
@@ -405,18 +406,18 @@ func TestEveryEndOfACallIsBookedAsWhatItWas(t *testing.T) {
 				t.Errorf("%s (sent: %v): %s, %d and %q, not %s, %d and %q", tt.name, sent, r.Outcome, r.Status, r.ErrorCode, tt.outcome, want, tt.code)
 			}
 			if r.Cost != 0 || r.InputTokens != 0 || r.Attempts != 0 {
-				t.Errorf("%s: nobody was asked, and is paid: %+v", tt.name, r)
+				t.Errorf("%s: no provider was called, and one is paid: %+v", tt.name, r)
 			}
 		}
 	}
 }
 
-func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
+func TestCallIsBookedOnceWithAllColumns(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		usage := usedUp(1000, 500)
 		usage.HasCache, usage.Cached, usage.CacheWrite, usage.CacheWriteHour = true, 100, 800, 300
 		usage.HasReasoning, usage.Reasoning = true, 40
-		c := newShop(t, tells(catalog.Anthropic, usage))
+		c := newFixture(t, answering(catalog.Anthropic, usage))
 		limits := ofMonth(microDollars)
 		limits.TPMLimit, limits.MaxParallel = 1_000_000, 1
 		ask := keyed(haiku, limits)
@@ -459,14 +460,14 @@ func TestACallIsBookedOnceWithAllThatIsKnown(t *testing.T) {
 	}
 }
 
-func TestACallThatPanicsIsBookedToo(t *testing.T) {
-	p := tells(catalog.OpenAI, nil)
+func TestCallThatPanicsIsBooked(t *testing.T) {
+	p := answering(catalog.OpenAI, nil)
 	p.complete = func(context.Context) (*llm.Answer, error) { panic("boom") }
 	p.stream = func(context.Context) (llm.Stream, error) {
 		return func(yield func(*llm.Event, error) bool) { yield(chunkOf("hello world"), nil); panic("boom") }, nil
 	}
 	for _, streams := range []bool{false, true} {
-		c := newShop(t, p)
+		c := newFixture(t, p)
 		limits := ofMonth(microDollars)
 		limits.MaxParallel = 1
 		ask := keyed(gpt, limits)
@@ -503,14 +504,14 @@ func TestACallThatPanicsIsBookedToo(t *testing.T) {
 	}
 }
 
-func TestMoneyAndPlacesAreGivenBackWhateverTheEnd(t *testing.T) {
+func TestReservationAndQuotaAreReleasedAtEveryEnd(t *testing.T) {
 	ends := []error{
 		nil, ErrClientGone, context.Canceled, providerFault(500), providerFault(400), providerFault(429), unreached(504), errors.New("oh"),
 	}
 	for i, end := range ends {
-		c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)).fail(end))
+		c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)).fail(end))
 		if end == nil {
-			c = newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+			c = newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
 		}
 		limits := ofMonth(microDollars)
 		limits.TPMLimit, limits.MaxParallel = 1_000_000, 1
@@ -524,8 +525,8 @@ func TestMoneyAndPlacesAreGivenBackWhateverTheEnd(t *testing.T) {
 	}
 }
 
-func TestAStreamThatIsNeverReadIsBooked(t *testing.T) {
-	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+func TestStreamThatIsNeverReadIsBooked(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
 	ask := keyed(gpt, ofMonth(microDollars))
 	ask.Request.Stream = true
 	call, err := c.chat.Admit(t.Context(), ask)
@@ -537,15 +538,16 @@ func TestAStreamThatIsNeverReadIsBooked(t *testing.T) {
 	}
 	r := call.End(t.Context(), ErrClientGone)
 	// It began, so its prompt was read.
-	if r.Outcome != models.OutcomeClient || r.Status != 499 || !r.Estimated || r.InputTokens != keyedPrompt || r.OutputTokens != 0 || r.FirstTokenUS != 0 || r.OverheadUS != 0 {
+	if r.Outcome != models.OutcomeClient || r.Status != 499 || !r.Estimated || r.InputTokens != keyedPrompt || r.OutputTokens != 0 ||
+		r.FirstTokenUS != 0 || r.OverheadUS != 0 {
 		t.Errorf("%+v", r)
 	}
 	c.left(t, microDollars-r.Cost, microDollars)
 }
 
-func TestEveryCallHasItsRowInTheDatabase(t *testing.T) {
+func TestEveryCallHasARowInTheDatabase(t *testing.T) {
 	const calls = 300
-	c := newShop(t, tells(catalog.OpenAI, usedUp(70, 30)))
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(70, 30)))
 	background(t, c.chat.Budgets.Run)
 	stop := background(t, c.chat.Ledger.Run)
 	var all sync.WaitGroup
@@ -566,8 +568,8 @@ func TestEveryCallHasItsRowInTheDatabase(t *testing.T) {
 	}
 }
 
-func TestTheNameOfACallIsItsOwn(t *testing.T) {
-	c := newShop(t, tells(catalog.OpenAI, usedUp(7, 3)))
+func TestCallIDsAreUnique(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
 	var ids []string
 	for range 100 {
 		r, err := c.made(t, keyed(gpt, models.Limits{}))
@@ -582,8 +584,8 @@ func TestTheNameOfACallIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestSimulatedAnswersSaySo(t *testing.T) {
-	c := newShop(t, tells(catalog.Anthropic, nil))
+func TestSimulatedAnswersHaveTheSimulatedFingerprint(t *testing.T) {
+	c := newFixture(t, answering(catalog.Anthropic, nil))
 	c.chat.Simulated = true
 	call, err := c.chat.Admit(t.Context(), keyed(haiku, models.Limits{}))
 	if err != nil {

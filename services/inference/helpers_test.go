@@ -44,7 +44,8 @@ func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
 	t.Helper()
 	at := config.Provider{Keys: poolOf("k"), BaseURL: url}
 	byName := map[string]providers.Provider{}
-	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at, UpstreamTimeout: time.Minute, StreamIdleTimeout: time.Minute}) {
+	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at, UpstreamTimeout: time.Minute,
+		StreamIdleTimeout: time.Minute}) {
 		byName[p.Name] = p.Provider
 	}
 	if len(byName) != 3 {
@@ -67,7 +68,7 @@ func readAll(s llm.Stream) {
 	}
 }
 
-// allIdle says whether no key is used any more.
+// allIdle checks that no key is in use.
 func allIdle(t testing.TB, c *routing.Router) {
 	t.Helper()
 	for name, u := range c.Upstreams {
@@ -81,7 +82,7 @@ func providerError(status int) error {
 	return &providers.Refusal{Provider: catalog.Anthropic, Status: status}
 }
 
-// providerFault is a refusal of a provider, with what is changed of it.
+// providerFault is a provider's refusal with some fields changed.
 func providerFault(status int, change ...func(*providers.Refusal)) *providers.Refusal {
 	r := &providers.Refusal{Provider: "p", Status: status, Message: "status " + strconv.Itoa(status)}
 	for _, f := range change {
@@ -94,14 +95,14 @@ func retryAfter(wait time.Duration) func(*providers.Refusal) {
 	return func(e *providers.Refusal) { e.RetryAfter = wait }
 }
 
-// unreached is the error of an upstream that gave no answer at all.
+// unreached is the error of an upstream that did not answer.
 func unreached(status int) *providers.Refusal {
 	return providerFault(0, func(r *providers.Refusal) { r.Told = status })
 }
 
 func notConfigured(provider string) *providers.Refusal {
 	return &providers.Refusal{
-		Provider: provider, Told: 503, Public: provider + " is not configured: the gateway has no key for it",
+		Provider: provider, Told: 503, Public: provider + " is not configured: the gateway has no API key for it",
 		RetryAfter: time.Minute, Final: true,
 	}
 }

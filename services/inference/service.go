@@ -1,5 +1,4 @@
-// Package inference serves one call: it lets it in, has it answered, and books
-// what it used.
+// Package inference serves one call: it admits it, has it answered, and meters it.
 package inference
 
 import (
@@ -18,35 +17,34 @@ import (
 	"modelgateway/services/tracing"
 )
 
-// Simulated is the system fingerprint of every answer that a simulator gave.
+// Simulated is the system fingerprint of every answer of a simulator.
 const Simulated = "simulated"
 
-// Service answers chat completion requests: it lets them in, has them
-// answered, and books what they used.
+// Service admits requests, has them answered, and books their usage.
 type Service struct {
 	Router    *routing.Router
-	Simulated bool // the upstreams are simulators: say so in every answer
+	Simulated bool // the upstreams are simulators, and every answer says so
 	Metrics   *metrics.Metrics
-	Tracer    *tracing.Tracer // nil traces nothing
+	Tracer    *tracing.Tracer // nil = no tracing
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	Ledger       *ledger.Writer // nil keeps nothing
+	Ledger       *ledger.Writer // nil = no ledger
 	Budgets      *budget.Service
 	Quotas       *ratelimit.Quotas
-	Budget       *budget.Budget // of all calls together; nil = any amount
+	Budget       *budget.Budget // of all calls together; nil = unlimited
 	DefaultPrice catalog.Price  // of models without one
 
 	estimator tokens.Estimator
 }
 
-// Ask is one request with what its headers say.
-type Ask struct {
+// Input is one request with the options of its headers.
+type Input struct {
 	Request    *llm.Request
 	Caller     auth.Caller
 	RequestID  string
 	Began      time.Time     // when the request came
-	Reading    time.Duration // what its client took to send the body
-	Strict     bool          // refuse what cannot be honoured, rather than name it
-	NoFallback bool          // no other model is to answer
+	BodyTime   time.Duration // time that the client took to send the body
+	Strict     bool          // refuse a request with fields that the provider cannot honour
+	NoFallback bool          // no other model may answer
 }

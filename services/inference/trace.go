@@ -5,20 +5,20 @@ import (
 	"modelgateway/services/tracing"
 )
 
-// traced ends the span with what was booked.
-func (c *Call) traced() {
+// endSpan ends the span with the attributes of the booked call.
+func (c *Call) endSpan() {
 	if c.trace == nil {
 		c.plan.Trace.End(tracing.ChatEnd{})
 		return
 	}
 	end := *c.trace
-	end.Provider, end.Fallback, end.Usage, end.Err = c.row.Provider, c.served.Fallback, c.booked(), c.found
+	end.Provider, end.Fallback, end.Usage, end.Err = c.row.Provider, c.route.Fallback, c.bookedUsage(), c.err
 	end.Cost, end.Priced = c.row.Cost, c.row.Priced
 	c.plan.Trace.End(end)
 }
 
-// booked is what was booked, as the usage of an answer; nil = nothing.
-func (c *Call) booked() *llm.Usage {
+// bookedUsage is the usage of the row; nil = none.
+func (c *Call) bookedUsage() *llm.Usage {
 	r := &c.row
 	if r.InputTokens+r.OutputTokens == 0 {
 		return nil
@@ -29,7 +29,7 @@ func (c *Call) booked() *llm.Usage {
 	}
 }
 
-// traceAnswer keeps what the span says of a whole answer.
+// traceAnswer sets the span's attributes of a whole answer.
 func (c *Call) traceAnswer(answer *llm.Answer) {
 	c.trace.ID, c.trace.Model = answer.ID, answer.Model
 	for i := range answer.Choices {
@@ -37,7 +37,7 @@ func (c *Call) traceAnswer(answer *llm.Answer) {
 	}
 }
 
-// traceEvent keeps what the span says of a stream.
+// traceEvent sets the span's attributes of a stream.
 func (c *Call) traceEvent(e *llm.Event) {
 	if c.trace.ID == "" && e.Head != nil {
 		c.trace.ID, c.trace.Model = e.Head.ID, e.Head.Model

@@ -68,7 +68,7 @@ func newUpstreamKey(secret config.Secret, now func() time.Time) *Key {
 			}
 		},
 		IsSuccessful: func(err error) bool { return !Failed(err) },
-		IsExcluded:   Gone,
+		IsExcluded:   Canceled,
 	})
 	return k
 }
@@ -89,7 +89,7 @@ func (k *Key) admit() (report func(error), err error) {
 	// until it reports.
 	late := time.AfterFunc(circuitPause, func() { done(context.Canceled) })
 	return func(err error) {
-		if late.Stop() || !Gone(err) { // else it has been taken back already
+		if late.Stop() || !Canceled(err) { // else it has been taken back already
 			done(err)
 		}
 	}, nil

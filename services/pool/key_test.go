@@ -33,7 +33,7 @@ func rested(k *Key, c *clock, model string) time.Duration {
 	return c.at.Add(time.Millisecond).Sub(began)
 }
 
-func TestRestsGrowUntilACallGoesWell(t *testing.T) {
+func TestCooldownsGrowUntilACallSucceeds(t *testing.T) {
 	k, c := restKey()
 	limited := providerFault(429)
 	for range 2 {
@@ -51,7 +51,7 @@ func TestRestsGrowUntilACallGoesWell(t *testing.T) {
 	}
 }
 
-func TestFailuresOfCallsThatWereUnderWayAreOneFailure(t *testing.T) {
+func TestConcurrentFailuresStartOneCooldown(t *testing.T) {
 	k, c := restKey()
 	for range 100 {
 		k.learn(haiku, providerFault(401))
@@ -66,7 +66,7 @@ func TestFailuresOfCallsThatWereUnderWayAreOneFailure(t *testing.T) {
 	}
 }
 
-func TestWhatAnUpstreamAsksForIsTheRest(t *testing.T) {
+func TestCooldownIsTheRetryAfterOfTheUpstream(t *testing.T) {
 	k, c := restKey()
 	k.learn(haiku, providerFault(429))
 	k.learn(haiku, providerFault(429, retryAfter(90*time.Second)))
@@ -80,7 +80,7 @@ func TestWhatAnUpstreamAsksForIsTheRest(t *testing.T) {
 	}
 }
 
-func TestAKeyThatHasSpentItsLimitRestsForAllModels(t *testing.T) {
+func TestKeyThatSpentItsLimitCoolsDownForAllModels(t *testing.T) {
 	k, c := restKey()
 	k.learn(haiku, providerFault(429, spent, retryAfter(time.Hour)))
 	if rested(k, c, haiku) != time.Hour || rested(k, c, sonnet) != time.Hour {
@@ -91,7 +91,7 @@ func TestAKeyThatHasSpentItsLimitRestsForAllModels(t *testing.T) {
 	}
 }
 
-func TestAKeyIsGivenBackOnce(t *testing.T) {
+func TestLeaseEndsOnce(t *testing.T) {
 	u := NewUpstream(catalog.Anthropic, nil, poolOf("a"), time.Now)
 	one, err := u.Lease(haiku, nil, false)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestAKeyIsGivenBackOnce(t *testing.T) {
 	}
 }
 
-func TestACallThatGoesWellEndsTheRests(t *testing.T) {
+func TestSuccessfulCallEndsTheCooldowns(t *testing.T) {
 	k, c := restKey()
 	k.learn(haiku, providerFault(401))
 	k.learn(haiku, providerFault(429))
@@ -122,9 +122,10 @@ func TestACallThatGoesWellEndsTheRests(t *testing.T) {
 	}
 }
 
-func TestOnlyRefusalsAndLimitsMakeAKeyRest(t *testing.T) {
+func TestOnlyRefusalsAndRateLimitsStartACooldown(t *testing.T) {
 	k, _ := restKey()
-	for _, err := range []error{providerFault(400), providerFault(404), providerFault(500), providerFault(529), unreached(502), api.Unavailable(nil), t.Context().Err()} {
+	for _, err := range []error{providerFault(400), providerFault(404), providerFault(500), providerFault(529), unreached(502),
+		api.Unavailable(nil), t.Context().Err()} {
 		k.learn(haiku, err)
 	}
 	if k.rests(haiku) {
@@ -132,7 +133,7 @@ func TestOnlyRefusalsAndLimitsMakeAKeyRest(t *testing.T) {
 	}
 }
 
-func TestARefusedKeyRestsAsLongAsItsProviderSays(t *testing.T) {
+func TestRefusedKeyCoolsDownForTheRetryAfter(t *testing.T) {
 	k := newUpstreamKey(poolOf("key")[0], time.Now)
 	for _, status := range []int{401, 402, 403, 429} {
 		k.learn("m", &providers.Refusal{Status: status, RetryAfter: time.Hour})
@@ -147,7 +148,7 @@ func TestARefusedKeyRestsAsLongAsItsProviderSays(t *testing.T) {
 	}
 }
 
-func TestARefusedKeyMakesItsProviderDegraded(t *testing.T) {
+func TestRefusedKeyMakesItsProviderDegraded(t *testing.T) {
 	for _, tt := range []struct {
 		fault *providers.Refusal
 		want  string

@@ -76,15 +76,15 @@ func (u *Upstream) Retries() int { return u.traffic.retried() }
 
 // Lease is a key that is being used for one call.
 type Lease struct {
-	from   *Upstream
-	Key    *Key
-	model  string
-	Again  bool // for a request that this provider has been asked for before
-	Trace  *tracing.Attempt
-	began  time.Time     // by the circuit's clock
-	Took   time.Duration // until the call was answered
-	report func(error)
-	ended  bool
+	from     *Upstream
+	Key      *Key
+	model    string
+	Repeated bool // the upstream was called for this request before
+	Trace    *tracing.Attempt
+	began    time.Time     // by the circuit's clock
+	Took     time.Duration // until the call was answered
+	report   func(error)
+	ended    bool
 }
 
 // Secret is the key itself.
@@ -153,13 +153,13 @@ func (l *Lease) Answered(err error) {
 			report = now
 		}
 	}
-	if l.Again && Failed(err) { // one request opens no circuit, however often it is sent
+	if l.Repeated && Failed(err) { // one request opens no circuit, however often it is sent
 		report(context.Canceled)
 	} else {
 		report(err)
 	}
 	l.Key.learn(l.model, err)
-	if !Gone(err) {
+	if !Canceled(err) {
 		l.from.traffic.add(Failed(err))
 	}
 }
@@ -173,8 +173,8 @@ func (l *Lease) End() {
 	}
 }
 
-// BrokeOff books a stream that failed after it had begun.
-func (l *Lease) BrokeOff(err error) {
+// StreamFailed books a stream that failed after it had begun.
+func (l *Lease) StreamFailed(err error) {
 	l.Trace.Failed(err)
 	if Failed(err) {
 		l.from.traffic.fail()
@@ -213,7 +213,7 @@ func (u *Upstream) Status() string {
 // Failed says whether an error speaks against the provider, rather than
 // against the request or for a limit.
 func Failed(err error) bool {
-	if err == nil || Gone(err) {
+	if err == nil || Canceled(err) {
 		return false
 	}
 	r, ok := errors.AsType[*providers.Refusal](err)
@@ -226,9 +226,9 @@ func Failed(err error) bool {
 	return r.Status < 200 || r.Status >= 300 // else a whole answer was of no use: that is the request's own trouble
 }
 
-// Gone says whether a call ended because nobody waits for it any more. That a
+// Canceled says whether a call ended because nobody waits for it any more. That a
 // connection timed out is a context.DeadlineExceeded to package net as well.
-func Gone(err error) bool {
+func Canceled(err error) bool {
 	_, refused := errors.AsType[*providers.Refusal](err)
 	return !refused && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }

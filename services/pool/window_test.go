@@ -16,7 +16,7 @@ func spend(w *window) (retries int) {
 	return retries
 }
 
-func TestG19RetriesAreATenthOfTheCallsOrTenAMinute(t *testing.T) {
+func TestRetriesAreATenthOfTheCallsOrTenAMinute(t *testing.T) {
 	for calls, most := range map[int]int{0: 10, 1: 10, 99: 10, 109: 10, 110: 11, 1000: 100, 10_000: 1000} {
 		c := &clock{november}
 		w := newWindow(time.Minute, c.now)
@@ -37,7 +37,7 @@ func TestG19RetriesAreATenthOfTheCallsOrTenAMinute(t *testing.T) {
 	}
 }
 
-func TestG19TheBudgetHoldsForACrowd(t *testing.T) {
+func TestRetryBudgetHoldsForConcurrentCalls(t *testing.T) {
 	const crowd, calls = 200, 1000
 	w := newWindow(time.Minute, (&clock{november}).now)
 	for range calls {

@@ -39,15 +39,17 @@ func circuitOf(router *Router) string { return router.Upstreams[catalog.Anthropi
 func isFast(t *testing.T, err error) {
 	t.Helper()
 	e := api.AsError(err)
-	if e.Status != 503 || e.Code != api.CodeProviderError || e.Provider != catalog.Anthropic || !e.ShouldRetry() || e.RetryAfter < time.Second || e.RetryAfter > 10*time.Second {
+	if e.Status != 503 || e.Code != api.CodeProviderError || e.Provider != catalog.Anthropic || !e.ShouldRetry() ||
+		e.RetryAfter < time.Second || e.RetryAfter > 10*time.Second {
 		t.Errorf("%v, and %+v", err, e)
 	}
 }
 
-func TestG19TheCircuitOpensWhenSixOfTenRequestsFailed(t *testing.T) {
+func TestCircuitOpensWhenSixOfTenRequestsFailed(t *testing.T) {
 	for requests, opens := range map[string]bool{
 		"xxxxxxxxx": false, "xxxxxxxxxx": true, "....xxxxx": false, "....xxxxxx": true, "xxxxxx....": false, "xxxxxx....x": true,
-		".....xxxxx": false, ".....xxxxxxx": false, ".....xxxxxxxx": true, "xxxxxxxxx x": true, "xxxxxxxxx            x": false, "xxxxx-----xxxx": false, "xxxxx-----xxxxx": true,
+		".....xxxxx": false, ".....xxxxxxx": false, ".....xxxxxxxx": true, "xxxxxxxxx x": true, "xxxxxxxxx            x": false,
+		"xxxxx-----xxxx": false, "xxxxx-----xxxxx": true,
 	} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,15 +83,15 @@ func TestG19TheCircuitOpensWhenSixOfTenRequestsFailed(t *testing.T) {
 	}
 }
 
-func TestG19AnOpenCircuitFailsAtOnce(t *testing.T) {
+func TestOpenCircuitFailsAtOnce(t *testing.T) {
 	chat, q := broken(t)
 	const calls = 100
 	began := time.Now()
 	for range calls {
-		_, served, err := completeOf(t.Context(), chat, ask(haiku))
+		_, route, err := completeOf(t.Context(), chat, ask(haiku))
 		isFast(t, err)
-		if served.Provider != catalog.Anthropic {
-			t.Errorf("%+v", served)
+		if route.Provider != catalog.Anthropic {
+			t.Errorf("%+v", route)
 		}
 	}
 	if took := time.Since(began) / calls; took > 10*time.Millisecond || len(q.calls()) != 0 {
@@ -99,19 +101,20 @@ func TestG19AnOpenCircuitFailsAtOnce(t *testing.T) {
 		t.Errorf("another provider: %v", err)
 	}
 	chat.Fallbacks = map[string][]string{haiku: {gpt}}
-	if model, served, err := completed(t.Context(), chat, ask(haiku)); err != nil || model != gpt || served.Fallback != gpt {
-		t.Errorf("%q, %+v, %v", model, served, err)
+	if model, route, err := completed(t.Context(), chat, ask(haiku)); err != nil || model != gpt || route.Fallback != gpt {
+		t.Errorf("%q, %+v, %v", model, route, err)
 	}
 }
 
-func TestG19ARequestCountsOnceHoweverOftenItIsSent(t *testing.T) {
+func TestCircuitCountsARequestOnceWithAllItsRetries(t *testing.T) {
 	for name, change := range map[string]func(c *Router){
 		"retries":                        func(c *Router) { c.Retries = 2 },
 		"another model of the same":      func(c *Router) { c.Retries, c.Fallbacks = 0, map[string][]string{haiku: {sonnet}} },
 		"retries and two further models": func(c *Router) { c.Retries, c.Fallbacks = 1, map[string][]string{haiku: {gpt, sonnet}} },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			q, other := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(500))), newQueued(catalog.OpenAI, "b").play("b", fails(providerFault(500)))
+			q, other := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(500))),
+				newQueued(catalog.OpenAI, "b").play("b", fails(providerFault(500)))
 			chat := fleet(t, q, other)
 			change(chat)
 			for i := range circuitCalls {
@@ -131,8 +134,8 @@ func TestG19ARequestCountsOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 }
 
-// The request that opens the circuit has an error that says more.
-func TestTheRequestThatOpensTheCircuitIsToldWhatFailed(t *testing.T) {
+// The provider's error says more than that the circuit is open.
+func TestRequestThatOpensTheCircuitGetsTheProvidersError(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			fault := providerFault(500)
@@ -150,7 +153,7 @@ func TestTheRequestThatOpensTheCircuitIsToldWhatFailed(t *testing.T) {
 	}
 }
 
-func TestRequestsThatARetrySavedDoNotOpenTheCircuit(t *testing.T) {
+func TestRequestsThatSucceedAfterARetryDoNotOpenTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a")
 		chat := fleet(t, q)
@@ -166,22 +169,23 @@ func TestRequestsThatARetrySavedDoNotOpenTheCircuit(t *testing.T) {
 	})
 }
 
-// connectTimeOut is what the network says of an address that does not answer.
+// connectTimeOut is the error of an address that does not answer.
 func connectTimeOut(t *testing.T) error {
 	t.Helper()
 	_, err := (&net.Dialer{Timeout: 1}).Dial("tcp", "127.0.0.1:1")
 	if err == nil {
-		t.Fatal("there is somebody")
+		t.Fatal("the address answers")
 	}
 	r := unreached(504)
 	r.Cause = err
 	return r
 }
 
-// An upstream that accepts and never answers fails each call after minutes.
-func TestFailuresThatTakeLongOpenTheCircuitToo(t *testing.T) {
+// Calls of an upstream that accepts connections and never answers fail after
+// minutes.
+func TestSlowFailuresOpenTheCircuit(t *testing.T) {
 	silence := connectTimeOut(t)
-	for name, slow := range map[string]deed{
+	for name, slow := range map[string]behaviour{
 		"connect time-outs":           after(10*time.Second, fails(silence)),
 		"no header for five minutes":  after(5*time.Minute, fails(unreached(504))),
 		"just as long as the window":  after(circuitWindow, fails(unreached(504))),
@@ -204,7 +208,7 @@ func TestFailuresThatTakeLongOpenTheCircuitToo(t *testing.T) {
 	}
 }
 
-func TestAHalfOpenCircuitLetsOneCallTry(t *testing.T) {
+func TestHalfOpenCircuitAllowsOneCall(t *testing.T) {
 	for _, recovers := range []bool{true, false} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
@@ -244,7 +248,7 @@ func TestAHalfOpenCircuitLetsOneCallTry(t *testing.T) {
 	}
 }
 
-// tries is a call that hangs until it is left.
+// tries starts a call that hangs until the returned function cancels it.
 func tries(t *testing.T, chat *Router) (leave func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -259,7 +263,7 @@ func tries(t *testing.T, chat *Router) (leave func()) {
 	}
 }
 
-func TestATryThatHangsLetsAnotherTryAfterAWhile(t *testing.T) {
+func TestHalfOpenCircuitAllowsAnotherCallWhenTheFirstHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chat, q := broken(t)
 		q.play("a", hangs)
@@ -274,15 +278,15 @@ func TestATryThatHangsLetsAnotherTryAfterAWhile(t *testing.T) {
 		if n := len(q.calls()); n != 2 {
 			t.Errorf("%d calls try", n)
 		}
-		leaveFirst() // which makes no room for a third
+		leaveFirst() // which allows no third
 		tries(t, chat)()
 		if n := len(q.calls()); n != 2 {
 			t.Errorf("%d calls try beside each other", n-1)
 		}
-		leaveSecond() // and this does
+		leaveSecond() // and this allows one
 		q.play("a", answers)
 		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
-			t.Errorf("nobody may try: %v", err)
+			t.Errorf("no call is allowed: %v", err)
 		}
 		if got := circuitOf(chat); got != "closed" {
 			t.Errorf("the circuit is %s", got)
@@ -291,7 +295,7 @@ func TestATryThatHangsLetsAnotherTryAfterAWhile(t *testing.T) {
 	})
 }
 
-func TestATryThatHungForAWhileIsBelieved(t *testing.T) {
+func TestLateResultOfAHangingCallClosesTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chat, q := broken(t)
 		q.play("a", after(circuitPause+5*time.Second, answers))
@@ -305,7 +309,7 @@ func TestATryThatHungForAWhileIsBelieved(t *testing.T) {
 	})
 }
 
-func TestATryThatPanicsLocksNobodyOut(t *testing.T) {
+func TestPanicInAHalfOpenCircuitAllowsTheNextCall(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, q := broken(t)
@@ -327,7 +331,7 @@ func TestATryThatPanicsLocksNobodyOut(t *testing.T) {
 	}
 }
 
-func TestACircuitIsOfOneKey(t *testing.T) {
+func TestEachKeyHasItsOwnCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a", "b").play("a", fails(providerFault(500)))
 		chat := fleet(t, q)
@@ -372,7 +376,8 @@ func TestCircuitsOpenIsTheShareOfTheKeys(t *testing.T) {
 			if got, want := chat.Upstreams.CircuitsOpen(), map[string]float64{catalog.Anthropic: open}; !maps.Equal(got, want) {
 				t.Errorf("circuits: %v, want %v", got, want)
 			}
-			if got, want := chat.Upstreams.Up(), map[string]float64{catalog.Anthropic: up, catalog.OpenAI: 0, catalog.Gemini: 0}; !maps.Equal(got, want) {
+			if got, want := chat.Upstreams.Up(), map[string]float64{catalog.Anthropic: up, catalog.OpenAI: 0, catalog.Gemini: 0}; !maps.Equal(got,
+				want) {
 				t.Errorf("providers: %v, want %v", got, want)
 			}
 		}

@@ -12,92 +12,90 @@ import (
 	"modelgateway/services/pool"
 )
 
-// Between two attempts: a random time of up to firstPause, then of up to twice
-// as much, so that requests that failed together do not come back together. A
-// wait that the upstream asks for is kept; one longer than longestPause is left
-// to the client.
+// Pauses between two attempts are exponential with full jitter: a random time
+// below firstPause, then below twice that, and so on. A longer wait that the
+// upstream asks for is kept; when it exceeds longestPause, the request is not
+// retried and the client is told the time.
 const (
 	firstPause   = 250 * time.Millisecond
 	longestPause = 5 * time.Second
 )
 
-// Open has the request answered by the first candidate of the plan that
-// accepts: for a stream, whose first event has come. Nothing has reached the
-// client before. Served is filled as far as the call came, also beside an
-// error.
-func (p *Plan) Open(ctx context.Context) (*Result, Served, error) {
-	if !p.ask.Request.Stream {
+// Open calls the candidates until one accepts: a whole answer has come, or the
+// first event of a stream. The Route is filled as far as the call came, also when
+// there is an error.
+func (p *Plan) Open(ctx context.Context) (*Result, Route, error) {
+	if !p.input.Request.Stream {
 		p.hedgeAfter = p.router.HedgeAfter
 	}
-	got, served, err := p.failover(ctx)
+	got, route, err := p.failover(ctx)
 	if err != nil {
-		return nil, served, p.router.explain(err, served)
+		return nil, route, p.router.explain(err, route)
 	}
 	p.Answered = got.candidate
-	p.router.Metrics.FellBack(served.Model, served.Fallback)
-	return got, served, nil
+	p.router.Metrics.FellBack(route.Model, route.Fallback)
+	return got, route, nil
 }
 
-// failover is the one loop over the candidates, each with as many keys and
-// retries as it is worth, until one accepts or refuses for good. Candidates
-// whose keys are all cooling down are asked last, for a key that cools down is
-// better than none.
-func (p *Plan) failover(ctx context.Context) (*Result, Served, error) {
+// failover attempts the candidates in their order until one accepts or fails
+// with a terminal error. Candidates whose keys are all cooling down are attempted
+// after the others, with the cooldown ignored: the limit may have ended early.
+func (p *Plan) failover(ctx context.Context) (*Result, Route, error) {
 	var failed failure
 	var cooling []int
 	for i := range p.Size() {
 		got, err := p.attempt(ctx, i, false)
 		switch {
 		case err == nil:
-			return got, got.candidate.served, nil
+			return got, got.candidate.route, nil
 		case errors.Is(err, pool.ErrAllCoolingDown):
 			cooling = append(cooling, i)
 		case failed.add(p, i, err):
-			return nil, failed.served, failed.err
+			return nil, failed.route, failed.err
 		}
 	}
 	for _, i := range cooling {
 		got, err := p.attempt(ctx, i, true)
 		if err == nil {
-			return got, got.candidate.served, nil
+			return got, got.candidate.route, nil
 		}
 		if failed.add(p, i, err) {
 			break
 		}
 	}
-	return nil, failed.served, failed.err
+	return nil, failed.route, failed.err
 }
 
-// failure is what the client will be told: how the model failed that was asked
-// for, or the first one that is worth coming back for.
+// failure is the error that the client gets: that of the requested model, or of
+// the first candidate that failed with an error that the client may retry.
 type failure struct {
-	err    error
-	served Served
-	at     int // of the plan
+	err   error
+	route Route
+	index int // of the candidate
 }
 
-// add notes how the candidate i failed, and says whether that ends the loop.
+// add records the error of candidate i, and says whether it ends the failover.
 func (f *failure) add(p *Plan, i int, err error) (ends bool) {
 	if i > 0 && api.IsInvalid(err) {
-		return false // the request is not judged by what another model takes
+		return false // a fallback's restrictions are not the client's fault
 	}
 	ends = verdict(err) == providers.Terminal || p.Paid && len(p.Lost) > 0
 	if f.err == nil || ends && !refused(err) || f.improves(i, err) {
-		f.err, f.served, f.at = err, p.Served(i), i
+		f.err, f.route, f.index = err, p.Route(i), i
 	}
 	return ends
 }
 
-// improves says whether err tells the client more than what is there. A model
-// that is asked late, because its keys cooled down, still comes before its
-// fallbacks.
+// improves says whether err replaces the present error: an error that the client
+// may retry before one that it may not, then the order of the plan, in which a
+// candidate keeps its place although its keys were cooling down.
 func (f *failure) improves(i int, err error) bool {
 	now, before := api.AsError(err).ShouldRetry(), api.AsError(f.err).ShouldRetry()
-	return now && !before || now == before && i < f.at
+	return now && !before || now == before && i < f.index
 }
 
 // verdict is what an error means for the next attempt. An error that is no
-// provider's is terminal: the client has gone, or the fault is ours.
+// Refusal is terminal: the client left, or the gateway itself failed.
 func verdict(err error) providers.Verdict {
 	if r, ok := errors.AsType[*providers.Refusal](err); ok {
 		return r.Verdict()
@@ -110,16 +108,16 @@ func refused(err error) bool {
 	return ok
 }
 
-// attempts is what is done for one candidate.
+// attempts are the calls of one candidate: with its keys and its retries.
 type attempts struct {
 	plan           *Plan
-	at             int // of the plan
+	index          int // of the candidate
 	candidate      *Candidate
 	ignoreCooldown bool
 
 	retries  int
 	switches int       // to other keys
-	tried    *pool.Key // the last
+	lastKey  *pool.Key // of the last call
 }
 
 func (p *Plan) attempt(ctx context.Context, i int, ignoreCooldown bool) (*Result, error) {
@@ -127,28 +125,28 @@ func (p *Plan) attempt(ctx context.Context, i int, ignoreCooldown bool) (*Result
 	if err != nil {
 		return nil, err
 	}
-	a := attempts{plan: p, at: i, candidate: c, ignoreCooldown: ignoreCooldown}
+	a := attempts{plan: p, index: i, candidate: c, ignoreCooldown: ignoreCooldown}
 	return a.run(ctx)
 }
 
 func (a *attempts) run(ctx context.Context) (*Result, error) {
 	var last error
 	for {
-		l, err := a.candidate.upstream.Lease(a.candidate.Model.ID, a.tried, a.ignoreCooldown)
+		l, err := a.candidate.upstream.Lease(a.candidate.Model.ID, a.lastKey, a.ignoreCooldown)
 		if err != nil {
-			if last != nil { // says more than that no key is left
+			if last != nil { // the provider's own error is more useful than "no key is left"
 				err = last
 			}
 			return nil, err
 		}
-		l.Again = a.plan.again(a.candidate.upstream)
+		l.Repeated = a.plan.repeated(a.candidate.upstream)
 		a.plan.Attempts++
 		got, err := a.send(ctx, l)
 		if err == nil {
 			return got, nil
 		}
-		last, a.tried = err, l.Key
-		if a.plan.Paid && len(a.plan.Lost) > 0 { // nothing is reserved for another attempt
+		last, a.lastKey = err, l.Key
+		if a.plan.Paid && len(a.plan.Lost) > 0 { // the reservation covers one charged call only
 			return nil, err
 		}
 		again, wait := a.next(err)
@@ -165,32 +163,32 @@ func (a *attempts) run(ctx context.Context) (*Result, error) {
 	}
 }
 
-// next says whether the model is asked once more after err, and when.
+// next says whether the model is called again after err, and after which pause.
 func (a *attempts) next(err error) (again bool, wait time.Duration) {
 	v, from := verdict(err), a.candidate.upstream
 	limited := v == providers.RateLimited
-	if (v == providers.NextKey || limited) && a.switches < from.Size()-1 && from.Other(a.tried, a.candidate.Model.ID) {
-		a.switches++ // no retry: the key cools down, and the next call spares it
+	if (v == providers.NextKey || limited) && a.switches < from.Size()-1 && from.Other(a.lastKey, a.candidate.Model.ID) {
+		a.switches++ // is not counted as a retry: the next call uses another key
 		return true, 0
 	}
 	if v != providers.Retryable && !limited || a.retries >= a.plan.router.Retries {
 		return false, 0
 	}
 	e := api.AsError(err)
-	if e.Final || limited && a.at+1 < a.plan.Size() {
+	if e.Final || limited && a.index+1 < a.plan.Size() {
 		return false, 0
 	}
 	if wait = backoff(a.retries, e.RetryAfter); wait > longestPause || !from.Retry() {
 		return false, 0
 	}
 	a.retries++
-	a.ignoreCooldown = a.ignoreCooldown || limited // it is the only key there is
+	a.ignoreCooldown = a.ignoreCooldown || limited // no other key is left
 	a.plan.router.Metrics.Retried(from.Name)
 	return true, wait
 }
 
-// send asks with the lease. Afterwards the lease has been told how it went and,
-// unless it went well, has ended.
+// send makes one call with the lease, and a hedged one if that is configured. It
+// records the result in the lease, which it ends when the call failed.
 func (a *attempts) send(ctx context.Context, l *pool.Lease) (*Result, error) {
 	if a.plan.hedgeAfter > 0 {
 		return a.race(ctx, l)
@@ -198,19 +196,19 @@ func (a *attempts) send(ctx context.Context, l *pool.Lease) (*Result, error) {
 	got, err := a.candidate.call(ctx, l)
 	a.plan.Waited += l.Took
 	if err != nil {
-		a.plan.lose(ctx, a.candidate.Model, err)
+		a.plan.recordLost(ctx, a.candidate.Model, err)
 	}
 	return got, err
 }
 
-var errUnfinished = errors.New("the call was left by a panic")
+var errPanicked = errors.New("the call panicked")
 
 // call sends the request with a leased key.
 func (c *Candidate) call(ctx context.Context, l *pool.Lease) (got *Result, err error) {
 	began := c.router.Now()
 	ctx, l.Trace = c.trace.Attempt(ctx, c.Model.Provider, c.Model.Upstream)
-	err = errUnfinished
-	defer func() { // also after a panic: a circuit waits for the report
+	err = errPanicked
+	defer func() { // also after a panic: the circuit breaker must get a result of each call
 		l.Answered(err)
 		l.Took = c.router.Now().Sub(began)
 		c.router.Metrics.Called(c.Model.Provider, c.Model.ID, outcome(err), l.Took)
@@ -223,12 +221,13 @@ func (c *Candidate) call(ctx context.Context, l *pool.Lease) (got *Result, err e
 	return got, err
 }
 
-// backoff is how long to wait before the retry after so many.
+// backoff is the pause before the next retry: at least what the upstream asked
+// for.
 func backoff(retries int, asked time.Duration) time.Duration {
 	return max(asked, time.Duration(rand.Int64N(int64(firstPause)<<retries)))
 }
 
-// sleep waits, unless ctx ends first.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -240,7 +239,7 @@ func outcome(err error) string {
 	switch {
 	case err == nil:
 		return metrics.OK
-	case pool.Gone(err):
+	case pool.Canceled(err):
 		return metrics.Canceled
 	case pool.Failed(err):
 		return metrics.Failed

@@ -16,7 +16,7 @@ import (
 	"modelgateway/models/llm"
 )
 
-// passing are the failures that the same call may not meet again.
+// passing are the failures that are worth a retry.
 func passing() map[string]error {
 	all := map[string]error{
 		"no connection":               unreached(502),
@@ -30,15 +30,15 @@ func passing() map[string]error {
 	return all
 }
 
-func TestU10WhatMayPassIsTriedAgainWithTheSameModel(t *testing.T) {
+func TestRetryableErrorsAreRetriedWithTheSameModel(t *testing.T) {
 	for name, fault := range passing() {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
 				q := newQueued(catalog.Anthropic, "a").play("a", fails(fault), fails(fault), answers)
 				chat := fleet(t, q)
-				model, served, err := w.ask(t.Context(), chat, ask(haiku))
-				if err != nil || model != haiku || served.Provider != catalog.Anthropic || served.Fallback != "" || q.asked() != "aaa" {
-					t.Errorf("%s, %s: %q, %+v, %v after %q", name, w.name, model, served, err, q.asked())
+				model, route, err := w.ask(t.Context(), chat, ask(haiku))
+				if err != nil || model != haiku || route.Provider != catalog.Anthropic || route.Fallback != "" || q.asked() != "aaa" {
+					t.Errorf("%s, %s: %q, %+v, %v after %q", name, w.name, model, route, err, q.asked())
 				}
 				allIdle(t, chat)
 			})
@@ -46,7 +46,7 @@ func TestU10WhatMayPassIsTriedAgainWithTheSameModel(t *testing.T) {
 	}
 }
 
-func TestG19U10ACallIsTriedAgainAsOftenAsIsAllowed(t *testing.T) {
+func TestCallIsRetriedUpToTheConfiguredNumber(t *testing.T) {
 	for _, retries := range []int{0, 1, 2, 5} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestG19U10ACallIsTriedAgainAsOftenAsIsAllowed(t *testing.T) {
 	}
 }
 
-// refusals are the failures that no other call of this model changes.
+// refusals are the failures that no retry with this model changes.
 func refusals() map[string]error {
 	unavailable := api.Unavailable(errors.New("no descriptors"))
 	return map[string]error{
@@ -84,16 +84,16 @@ func refusals() map[string]error {
 	}
 }
 
-func TestG19U10WhatCannotPassIsNotTriedAgain(t *testing.T) {
+func TestTerminalErrorsAreNotRetried(t *testing.T) {
 	for name, fault := range refusals() {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
 				q, other := newQueued(catalog.Anthropic, "a", "b").play("a", fails(fault)).play("b", fails(fault)), newQueued(catalog.OpenAI, "c")
 				chat := fleet(t, q, other)
 				chat.Fallbacks = map[string][]string{haiku: {gpt}}
-				_, served, err := w.ask(t.Context(), chat, ask(haiku))
-				if !errors.Is(err, fault) || served.Fallback != "" || len(q.calls()) != 1 || len(other.calls()) != 0 {
-					t.Errorf("%s, %s: %v, %+v after %d calls, and %d of another model", name, w.name, err, served, len(q.calls()), len(other.calls()))
+				_, route, err := w.ask(t.Context(), chat, ask(haiku))
+				if !errors.Is(err, fault) || route.Fallback != "" || len(q.calls()) != 1 || len(other.calls()) != 0 {
+					t.Errorf("%s, %s: %v, %+v after %d calls, and %d of another model", name, w.name, err, route, len(q.calls()), len(other.calls()))
 				}
 				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
 					t.Errorf("%s, %s: %d retries", name, w.name, n)
@@ -104,7 +104,7 @@ func TestG19U10WhatCannotPassIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatTheUpstreamCallsFinalIsOnlyForAnotherModel(t *testing.T) {
+func TestFinalErrorsFallBackWithoutARetry(t *testing.T) {
 	for _, status := range []int{429, 500, 503, 529} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
@@ -115,23 +115,23 @@ func TestWhatTheUpstreamCallsFinalIsOnlyForAnotherModel(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				chat.Fallbacks = map[string][]string{haiku: {gpt}}
-				model, served, err := w.ask(t.Context(), chat, ask(haiku))
-				if err != nil || model != gpt || served.Fallback != gpt || len(q.calls()) != 2 {
-					t.Errorf("%d, %s: %q, %+v, %v", status, w.name, model, served, err)
+				model, route, err := w.ask(t.Context(), chat, ask(haiku))
+				if err != nil || model != gpt || route.Fallback != gpt || len(q.calls()) != 2 {
+					t.Errorf("%d, %s: %q, %+v, %v", status, w.name, model, route, err)
 				}
 			})
 		}
 	}
 }
 
-// Whatever the upstreams do, what a client sees is the beginning of one call,
-// and no call is made after it.
-func TestG19R6NothingIsTriedAgainAfterTheFirstEvent(t *testing.T) {
+// With random behaviour of the upstreams, the client sees the stream of one call
+// only, and no call is made after its first event.
+func TestStreamIsNotRetriedAfterTheFirstEvent(t *testing.T) {
 	const rounds = 300
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	before := []error{unreached(502), providerFault(500), providerFault(429), providerFault(401), providerFault(404), providerFault(529)}
-	queue := func() (all []deed) {
+	queue := func() (all []behaviour) {
 		for range 1 + random.IntN(4) {
 			all = append(all, fails(before[random.IntN(len(before))]))
 		}
@@ -189,12 +189,13 @@ func TestG19R6NothingIsTriedAgainAfterTheFirstEvent(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesBetweenTriesIsLetGoAtOnce(t *testing.T) {
+func TestClientThatLeavesDuringAPauseEndsTheCallAtOnce(t *testing.T) {
 	stopping := &api.Error{Status: 503, Code: api.CodeServiceUnavailable}
 	for _, why := range []error{context.Canceled, stopping} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
-				q, other := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(503, retryAfter(4*time.Second))), answers), newQueued(catalog.OpenAI, "b")
+				q, other := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(503, retryAfter(4*time.Second))), answers),
+					newQueued(catalog.OpenAI, "b")
 				chat := fleet(t, q, other)
 				chat.Fallbacks = map[string][]string{haiku: {gpt}}
 				ctx, leave := context.WithCancelCause(t.Context())
@@ -210,7 +211,7 @@ func TestAClientThatLeavesBetweenTriesIsLetGoAtOnce(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeftIsAnsweredByNobodyElse(t *testing.T) {
+func TestNoOtherModelIsCalledForAClientThatLeft(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
@@ -228,7 +229,7 @@ func TestAClientThatLeftIsAnsweredByNobodyElse(t *testing.T) {
 	}
 }
 
-func TestU10ThePauseIsAnywhereUpToTwiceAsMuchEachTime(t *testing.T) {
+func TestPauseIsRandomBelowABoundThatDoubles(t *testing.T) {
 	const draws = 4000
 	for retries := range 5 {
 		longest := 250 * time.Millisecond << retries
@@ -246,7 +247,7 @@ func TestU10ThePauseIsAnywhereUpToTwiceAsMuchEachTime(t *testing.T) {
 	}
 }
 
-func TestU10ThePausesAreMadeBetweenTheTries(t *testing.T) {
+func TestPausesAreMadeBetweenTheRetries(t *testing.T) {
 	var waited [2]time.Duration
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
@@ -269,36 +270,36 @@ func TestU10ThePausesAreMadeBetweenTheTries(t *testing.T) {
 	}
 }
 
-func TestU10TheWaitAnUpstreamAsksForIsTheLeast(t *testing.T) {
-	for _, tt := range []struct{ told, least, most time.Duration }{
+func TestRetryWaitsAtLeastTheRetryAfterOfTheUpstream(t *testing.T) {
+	for _, tt := range []struct{ asked, least, most time.Duration }{
 		{time.Millisecond, time.Millisecond, 250 * time.Millisecond},
 		{3 * time.Second, 3 * time.Second, 3 * time.Second},
 		{5 * time.Second, 5 * time.Second, 5 * time.Second},
 	} {
 		for _, status := range []int{429, 503} {
 			synctest.Test(t, func(t *testing.T) {
-				q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(status, retryAfter(tt.told))), answers)
+				q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(status, retryAfter(tt.asked))), answers)
 				began := time.Now()
 				_, _, err := completeOf(t.Context(), fleet(t, q), ask(haiku))
 				if took := time.Since(began); err != nil || took < tt.least || took > tt.most {
-					t.Errorf("status %d and %s: %v after %s", status, tt.told, err, took)
+					t.Errorf("status %d and %s: %v after %s", status, tt.asked, err, took)
 				}
 			})
 		}
 	}
 }
 
-func TestU10AWaitOfMoreThanFiveSecondsIsLeftToTheClient(t *testing.T) {
+func TestRetryAfterOverFiveSecondsIsPassedToTheClient(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
-				const told = 5*time.Second + time.Millisecond
-				q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(status, retryAfter(told))), answers)
+				const asked = 5*time.Second + time.Millisecond
+				q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(status, retryAfter(asked))), answers)
 				chat := fleet(t, q)
 				began := time.Now()
 				_, _, err := w.ask(t.Context(), chat, ask(haiku))
 				e := api.AsError(err)
-				if e.UpstreamStatus != status || e.RetryAfter != told || !e.ShouldRetry() || time.Since(began) != 0 || len(q.calls()) != 1 {
+				if e.UpstreamStatus != status || e.RetryAfter != asked || !e.ShouldRetry() || time.Since(began) != 0 || len(q.calls()) != 1 {
 					t.Errorf("status %d, %s: %v after %s and %d calls", status, w.name, err, time.Since(began), len(q.calls()))
 				}
 				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {

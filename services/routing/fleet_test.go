@@ -15,28 +15,28 @@ import (
 	"modelgateway/services/registry"
 )
 
-// Models of three providers; of Anthropic two, for what differs between models.
+// Models of three providers; two of Anthropic, for state that is kept by model.
 const (
 	sonnet = "claude-sonnet-4-5-20250929"
 	gpt    = "gpt-4"
 	flash  = "gemini-2.5-flash"
 )
 
-// deed is what an upstream does with one call: nil is an answer.
-type deed func(ctx context.Context) error
+// behaviour is what an upstream does with one call; nil is an answer.
+type behaviour func(ctx context.Context) error
 
 func answers(context.Context) error { return nil }
 
-func fails(err error) deed { return func(context.Context) error { return err } }
+func fails(err error) behaviour { return func(context.Context) error { return err } }
 
-// hangs ends only with its caller, as every provider does.
+// hangs ends only when its context does.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
 
-// after is an outcome that comes later.
-func after(d time.Duration, then deed) deed {
+// after delays an outcome.
+func after(d time.Duration, then behaviour) behaviour {
 	return func(ctx context.Context) error {
 		sleep(ctx, d)
 		if ctx.Err() != nil {
@@ -48,7 +48,7 @@ func after(d time.Duration, then deed) deed {
 
 func panics(context.Context) error { panic("boom") }
 
-// begun is the outcome of a stream that breaks after so many pieces.
+// begun is the error of a stream that fails after a number of pieces.
 type begun struct {
 	pieces int
 	err    error
@@ -66,7 +66,7 @@ type queued struct {
 	ignores map[string][]string // by model: what it leaves out
 
 	mu     sync.Mutex
-	queues map[string][]deed
+	queues map[string][]behaviour
 	made   []made
 }
 
@@ -77,11 +77,11 @@ type made struct {
 }
 
 func newQueued(name string, keys ...string) *queued {
-	return &queued{name: name, keys: keys, queues: map[string][]deed{}}
+	return &queued{name: name, keys: keys, queues: map[string][]behaviour{}}
 }
 
 // play replaces what the key does next, and forgets the calls so far.
-func (q *queued) play(key string, next ...deed) *queued {
+func (q *queued) play(key string, next ...behaviour) *queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.queues[key], q.made = next, nil
@@ -103,7 +103,7 @@ func (q *queued) asked() (keys string) {
 }
 
 // take is the outcome of a call, and which call it is.
-func (q *queued) take(key, model string) (deed, int) {
+func (q *queued) take(key, model string) (behaviour, int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.made = append(q.made, made{key, model, time.Now()})
@@ -194,36 +194,36 @@ func fleet(t testing.TB, all ...*queued) *Router {
 // way is one of the two ways to an answer; ask returns the model that gave it.
 type way struct {
 	name string
-	ask  func(ctx context.Context, c *Router, a Ask) (string, Served, error)
+	ask  func(ctx context.Context, c *Router, a Input) (string, Route, error)
 }
 
 func ways() []way {
 	return []way{{"an answer", completed}, {"a stream", streamed}}
 }
 
-func completed(ctx context.Context, c *Router, a Ask) (string, Served, error) {
-	answer, served, err := completeOf(ctx, c, a)
+func completed(ctx context.Context, c *Router, a Input) (string, Route, error) {
+	answer, route, err := completeOf(ctx, c, a)
 	if err != nil {
-		return "", served, err
+		return "", route, err
 	}
-	return answer.Model, served, nil
+	return answer.Model, route, nil
 }
 
-func streamed(ctx context.Context, c *Router, a Ask) (model string, served Served, err error) {
-	stream, served, err := streamOf(ctx, c, a)
+func streamed(ctx context.Context, c *Router, a Input) (model string, route Route, err error) {
+	stream, route, err := streamOf(ctx, c, a)
 	if err != nil {
-		return "", served, err
+		return "", route, err
 	}
 	for event, broken := range stream {
 		if broken != nil {
-			return model, served, broken
+			return model, route, broken
 		}
 		model = event.Head.Model
 	}
-	return model, served, nil
+	return model, route, nil
 }
 
-// allIdle says whether no key is used any more.
+// allIdle checks that no key is in use.
 func allIdle(t testing.TB, c *Router) {
 	t.Helper()
 	for name, u := range c.Upstreams {
@@ -241,7 +241,7 @@ func spendRetries(u *pool.Upstream) (retries int) {
 	return retries
 }
 
-// leaseOf leases this very key.
+// leaseOf leases one particular key.
 func leaseOf(t testing.TB, u *pool.Upstream, secret string) (wanted *pool.Lease) {
 	t.Helper()
 	var others []*pool.Lease
@@ -293,7 +293,7 @@ func busyBut(t testing.TB, u *pool.Upstream, idle string) (free func()) {
 	}
 }
 
-// providerFault is a refusal of a provider, with what is changed of it.
+// providerFault is a provider's refusal with some fields changed.
 func providerFault(status int, change ...func(*providers.Refusal)) *providers.Refusal {
 	r := &providers.Refusal{Provider: "p", Status: status, Message: "status " + strconv.Itoa(status)}
 	for _, f := range change {
@@ -310,7 +310,7 @@ func final(e *providers.Refusal) { e.Final = true }
 
 func spent(e *providers.Refusal) { e.Final, e.Spent = true, true }
 
-// unreached is the error of an upstream that gave no answer at all.
+// unreached is the error of an upstream that did not answer.
 func unreached(status int) *providers.Refusal {
 	return providerFault(0, func(r *providers.Refusal) { r.Told = status })
 }

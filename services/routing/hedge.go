@@ -7,32 +7,32 @@ import (
 	"modelgateway/services/pool"
 )
 
-// race asks a second upstream when the first has not answered after a while,
-// and takes the answer that comes first. The other call is cancelled.
+// race starts a second call when the first has not answered within the hedge
+// delay, and takes the answer that comes first. The other call is cancelled.
 func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := a.plan.router.Now()
 	defer func() { a.plan.Waited += a.plan.router.Now().Sub(began) }()
-	ends := make(chan racer, 2)
+	ends := make(chan callEnd, 2)
 	start := func(c *Candidate, l *pool.Lease) {
-		go func() { ends <- c.run(ctx, l) }() // waited for below
+		go func() { ends <- c.run(ctx, l) }() // the loop below receives from each
 	}
 	start(a.candidate, l)
-	late := time.NewTimer(a.plan.hedgeAfter)
-	defer late.Stop()
-	var won *Result
-	var failed error // how the first failed
+	hedge := time.NewTimer(a.plan.hedgeAfter)
+	defer hedge.Stop()
+	var winner *Result
+	var failed error // of the first call, if it failed
 	for running := 1; running > 0; {
 		select {
-		case <-late.C:
-			if won != nil {
+		case <-hedge.C:
+			if winner != nil {
 				continue
 			}
-			if c, second := a.second(l); second != nil {
+			if c, second := a.hedge(l); second != nil {
 				running++
 				a.plan.Attempts++
-				second.Again = a.plan.again(c.upstream)
+				second.Repeated = a.plan.repeated(c.upstream)
 				start(c, second)
 			}
 		case end := <-ends:
@@ -40,48 +40,48 @@ func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
 			if end.panicked != nil {
 				cancel()
 				for ; running > 0; running-- {
-					(<-ends).drop()
+					(<-ends).discard()
 				}
-				if won != nil {
-					won.Close()
+				if winner != nil {
+					winner.Close()
 				}
 				panic(end.panicked)
 			}
-			a.lose(ctx, &end, won != nil)
+			a.recordLost(ctx, &end, winner != nil)
 			switch {
 			case end.err != nil && (failed == nil || end.lease == l):
 				failed = end.err
 			case end.err != nil:
-			case won == nil:
-				won = end.got
-				late.Stop()
+			case winner == nil:
+				winner = end.got
+				hedge.Stop()
 				cancel()
 			default:
-				end.drop()
+				end.discard()
 			}
 		}
 	}
-	if won == nil {
+	if winner == nil {
 		return nil, failed
 	}
-	return won, nil
+	return winner, nil
 }
 
-// lose notes what a call that is not the answer has used: one that failed, or
-// one that another was faster than.
-func (a *attempts) lose(ctx context.Context, end *racer, late bool) {
+// recordLost adds a call that will be charged but whose answer is not used: one
+// that failed, or the slower of two.
+func (a *attempts) recordLost(ctx context.Context, end *callEnd, slower bool) {
 	model := end.candidate.Model
 	if end.err != nil {
-		a.plan.lose(ctx, model, end.err)
+		a.plan.recordLost(ctx, model, end.err)
 		return
 	}
-	if late {
+	if slower {
 		a.plan.Lost = append(a.plan.Lost, Lost{Model: model, Usage: end.got.Answer.Usage})
 	}
 }
 
-// racer is how one of the two calls ended.
-type racer struct {
+// callEnd is the result of one of the two calls.
+type callEnd struct {
 	candidate *Candidate
 	lease     *pool.Lease
 	got       *Result
@@ -89,24 +89,25 @@ type racer struct {
 	panicked  any
 }
 
-// run calls on a goroutine of its own, where a panic would end the process.
-func (c *Candidate) run(ctx context.Context, l *pool.Lease) (end racer) {
+// run makes a call on its own goroutine, and returns its panic as a value: race
+// raises it again on the caller's goroutine.
+func (c *Candidate) run(ctx context.Context, l *pool.Lease) (end callEnd) {
 	defer func() { end.panicked = recover() }()
 	end.candidate, end.lease = c, l
 	end.got, end.err = c.call(ctx, l)
 	return end
 }
 
-// drop gives back the key of an answer that is not used.
-func (e racer) drop() {
+// discard closes an answer that is not used.
+func (e callEnd) discard() {
 	if e.err == nil && e.panicked == nil {
 		e.got.Close()
 	}
 }
 
-// second is what is asked beside the call of a lease: another key of the same
-// provider, else the next fallback, else the same once more.
-func (a *attempts) second(busy *pool.Lease) (*Candidate, *pool.Lease) {
+// hedge leases a key for the second call: another key of the same provider, else
+// the next fallback that has one, else the same key again.
+func (a *attempts) hedge(busy *pool.Lease) (*Candidate, *pool.Lease) {
 	from, model := a.candidate.upstream, a.candidate.Model.ID
 	if !from.Retry() {
 		return nil, nil
@@ -117,7 +118,7 @@ func (a *attempts) second(busy *pool.Lease) (*Candidate, *pool.Lease) {
 			return a.candidate, l
 		}
 	}
-	for i := a.at + 1; i < a.plan.Size(); i++ {
+	for i := a.index + 1; i < a.plan.Size(); i++ {
 		c, err := a.plan.Candidate(i)
 		if err != nil {
 			continue

@@ -14,8 +14,7 @@ import (
 
 const hedgeAfter = 2 * time.Second
 
-// hedged is a fleet that asks a second upstream after a while, and retries
-// nothing.
+// hedged is a fleet that hedges after hedgeAfter, and does not retry.
 func hedged(t *testing.T, all ...*queued) *Router {
 	t.Helper()
 	chat := fleet(t, all...)
@@ -23,9 +22,8 @@ func hedged(t *testing.T, all ...*queued) *Router {
 	return chat
 }
 
-// leaving is an outcome that says when its caller has left, and takes a while
-// to end.
-func leaving(left *time.Time, took time.Duration) deed {
+// leaving records when its context was cancelled, and ends some time later.
+func leaving(left *time.Time, took time.Duration) behaviour {
 	return func(ctx context.Context) error {
 		<-ctx.Done()
 		*left = time.Now()
@@ -34,13 +32,13 @@ func leaving(left *time.Time, took time.Duration) deed {
 	}
 }
 
-// tooLate answers when nobody waits for it any more.
+// tooLate answers after its context was cancelled.
 func tooLate(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-func TestWithoutASettingASlowAnswerIsWaitedFor(t *testing.T) {
+func TestSlowAnswerIsNotHedgedWithoutASetting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a", "b").play("a", after(time.Hour, answers)).play("b", after(time.Hour, answers))
 		chat := fleet(t, q)
@@ -50,8 +48,8 @@ func TestWithoutASettingASlowAnswerIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAFastAnswerOrErrorIsNotHedged(t *testing.T) {
-	for name, then := range map[string]deed{"an answer": answers, "an error": fails(providerFault(400))} {
+func TestFastAnswerOrErrorIsNotHedged(t *testing.T) {
+	for name, then := range map[string]behaviour{"an answer": answers, "an error": fails(providerFault(400))} {
 		synctest.Test(t, func(t *testing.T) {
 			q := newQueued(catalog.Anthropic, "a", "b")
 			q.play("a", after(hedgeAfter-time.Nanosecond, then)).play("b", after(hedgeAfter-time.Nanosecond, then))
@@ -65,20 +63,20 @@ func TestAFastAnswerOrErrorIsNotHedged(t *testing.T) {
 	}
 }
 
-func TestASlowAnswerIsAskedForASecondTime(t *testing.T) {
+func TestSlowAnswerIsHedged(t *testing.T) {
 	for _, tt := range []struct {
 		name, keys   string
-		rests        string // a key that rests
+		cooling      string // a key that cools down
 		fallbacks    []string
 		model        string // that answers
 		asked, other string // with which keys
 	}{
 		{"another key", "ab", "", []string{gpt}, haiku, "ab", ""},
-		{"another key, not the one that rests", "abc", "b", []string{gpt}, haiku, "ac", ""},
+		{"another key, not the one that cools down", "abc", "b", []string{gpt}, haiku, "ac", ""},
 		{"the fallback where there is one key", "a", "", []string{gpt}, gpt, "a", "o"},
-		{"the fallback where the other key rests", "ab", "b", []string{gpt}, gpt, "a", "o"},
-		{"the first fallback that takes it", "a", "", []string{"nobody", flash, sonnet, gpt}, gpt, "a", "o"},
-		{"the same where nobody else is", "a", "", nil, haiku, "aa", ""},
+		{"the fallback while the other key cools down", "ab", "b", []string{gpt}, gpt, "a", "o"},
+		{"the first fallback that takes it", "a", "", []string{"unknown", flash, sonnet, gpt}, gpt, "a", "o"},
+		{"the same without an alternative", "a", "", nil, haiku, "aa", ""},
 		{"the same where no fallback takes it", "a", "", []string{flash}, haiku, "aa", ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -89,8 +87,8 @@ func TestASlowAnswerIsAskedForASecondTime(t *testing.T) {
 			}
 			chat := hedged(t, q, other)
 			u := chat.Upstreams[catalog.Anthropic]
-			if tt.rests != "" {
-				l := leaseOf(t, u, tt.rests)
+			if tt.cooling != "" {
+				l := leaseOf(t, u, tt.cooling)
 				l.Answered(providerFault(429, retryAfter(time.Hour)))
 				l.End()
 			}
@@ -99,15 +97,15 @@ func TestASlowAnswerIsAskedForASecondTime(t *testing.T) {
 			q.play("a", leaving(&left, time.Second), answers)
 			chat.Fallbacks = map[string][]string{haiku: tt.fallbacks}
 			began := time.Now()
-			model, served, err := completed(t.Context(), chat, ask(haiku))
+			model, route, err := completed(t.Context(), chat, ask(haiku))
 			if err != nil || model != tt.model || q.asked() != tt.asked || other.asked() != tt.other {
 				t.Errorf("%s: %q, %v after %q and %q", tt.name, model, err, q.asked(), other.asked())
 			}
-			if (served.Fallback == gpt) != (tt.model == gpt) || (served.Provider == catalog.OpenAI) != (tt.model == gpt) {
-				t.Errorf("%s: %+v", tt.name, served)
+			if (route.Fallback == gpt) != (tt.model == gpt) || (route.Provider == catalog.OpenAI) != (tt.model == gpt) {
+				t.Errorf("%s: %+v", tt.name, route)
 			}
 			if left.Sub(began) != hedgeAfter || time.Since(left) != time.Second {
-				t.Errorf("%s: the loser was told after %s, and waited for for %s", tt.name, left.Sub(began), time.Since(left))
+				t.Errorf("%s: the slower call was cancelled after %s, and waited for for %s", tt.name, left.Sub(began), time.Since(left))
 			}
 			if n := u.Retries(); n != 1 {
 				t.Errorf("%s: %d are counted in the budget", tt.name, n)
@@ -116,16 +114,17 @@ func TestASlowAnswerIsAskedForASecondTime(t *testing.T) {
 	}
 }
 
-func TestTheFirstAnswerThatComesIsTaken(t *testing.T) {
+func TestHedgedCallTakesTheFirstAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
-		first, second deed
+		first, second behaviour
 		took          time.Duration
 		model         string
 	}{
 		{"the first's", after(3*time.Second, answers), hangs, 3 * time.Second, haiku},
 		{"the second's", after(9*time.Second, answers), after(time.Second, answers), 3 * time.Second, gpt},
-		{"the second's when the first failed", after(3*time.Second, fails(providerFault(500))), after(4*time.Second, answers), 6 * time.Second, gpt},
+		{"the second's when the first failed", after(3*time.Second, fails(providerFault(500))), after(4*time.Second, answers), 6 * time.Second,
+			gpt},
 		{"the first's when the second failed", after(5*time.Second, answers), fails(providerFault(500)), 5 * time.Second, haiku},
 		{"the first's when the second was refused", after(5*time.Second, answers), fails(providerFault(400)), 5 * time.Second, haiku},
 		{"one of two at the same time", after(5*time.Second, answers), after(3*time.Second, answers), 5 * time.Second, ""},
@@ -137,9 +136,9 @@ func TestTheFirstAnswerThatComesIsTaken(t *testing.T) {
 			chat := hedged(t, q, other)
 			chat.Fallbacks = map[string][]string{haiku: {gpt}}
 			began := time.Now()
-			model, served, err := completed(t.Context(), chat, ask(haiku))
-			if err != nil || time.Since(began) != tt.took || tt.model != "" && model != tt.model || (served.Fallback != "") != (model == gpt) {
-				t.Errorf("%s: %q, %+v, %v after %s", tt.name, model, served, err, time.Since(began))
+			model, route, err := completed(t.Context(), chat, ask(haiku))
+			if err != nil || time.Since(began) != tt.took || tt.model != "" && model != tt.model || (route.Fallback != "") != (model == gpt) {
+				t.Errorf("%s: %q, %+v, %v after %s", tt.name, model, route, err, time.Since(began))
 			}
 			if len(q.calls()) != 1 || len(other.calls()) != 1 {
 				t.Errorf("%s: %d and %d calls", tt.name, len(q.calls()), len(other.calls()))
@@ -149,7 +148,7 @@ func TestTheFirstAnswerThatComesIsTaken(t *testing.T) {
 	}
 }
 
-func TestWhenBothFailTheFirstsErrorIsTold(t *testing.T) {
+func TestFailedHedgeReturnsTheErrorOfTheFirstCall(t *testing.T) {
 	for _, firstTook := range []time.Duration{3 * time.Second, 9 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			fault := providerFault(503)
@@ -173,7 +172,7 @@ func TestWhenBothFailTheFirstsErrorIsTold(t *testing.T) {
 	}
 }
 
-func TestAHedgedCallIsTriedAgainAsAnyOther(t *testing.T) {
+func TestHedgedCallIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := after(3*time.Second, fails(providerFault(503)))
 		q := newQueued(catalog.Anthropic, "a").play("a", slow, slow, answers)
@@ -189,7 +188,7 @@ func TestAHedgedCallIsTriedAgainAsAnyOther(t *testing.T) {
 	})
 }
 
-func TestG19WithoutBudgetNothingIsHedged(t *testing.T) {
+func TestNoHedgeWhenTheRetryBudgetIsSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, other := newQueued(catalog.Anthropic, "a", "b"), newQueued(catalog.OpenAI, "o")
 		q.play("a", after(time.Minute, answers)).play("b", after(time.Minute, answers))
@@ -202,7 +201,7 @@ func TestG19WithoutBudgetNothingIsHedged(t *testing.T) {
 	})
 }
 
-func TestG19AHedgedRequestCountsOnceForTheCircuit(t *testing.T) {
+func TestCircuitCountsAHedgedRequestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a").play("a", after(3*time.Second, fails(providerFault(503))))
 		chat := hedged(t, q)
@@ -218,13 +217,13 @@ func TestG19AHedgedRequestCountsOnceForTheCircuit(t *testing.T) {
 	})
 }
 
-func TestAPanicOfEitherCallReachesTheCaller(t *testing.T) {
+func TestPanicOfEitherHedgedCallReachesTheCaller(t *testing.T) {
 	slowPanic := func(ctx context.Context) error { // once it is left
 		<-ctx.Done()
 		panic("boom")
 	}
-	for name, tt := range map[string]struct{ first, second deed }{
-		"the first, alone":               {panics, answers},
+	for name, tt := range map[string]struct{ first, second behaviour }{
+		"the first without a second":     {panics, answers},
 		"the first, the second runs":     {after(3*time.Second, panics), hangs},
 		"the second":                     {hangs, panics},
 		"the second, the first answers":  {after(5*time.Second, answers), after(time.Second, panics)},
@@ -253,10 +252,11 @@ func TestAPanicOfEitherCallReachesTheCaller(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesEndsBothCalls(t *testing.T) {
+func TestClientThatLeavesEndsBothHedgedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left [2]time.Time
-		q, other := newQueued(catalog.Anthropic, "a").play("a", leaving(&left[0], 0)), newQueued(catalog.OpenAI, "o").play("o", leaving(&left[1], 0))
+		q, other := newQueued(catalog.Anthropic, "a").play("a", leaving(&left[0], 0)),
+			newQueued(catalog.OpenAI, "o").play("o", leaving(&left[1], 0))
 		chat := hedged(t, q, other)
 		chat.Fallbacks = map[string][]string{haiku: {gpt}}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -276,7 +276,8 @@ func TestStreamsAreNeverHedged(t *testing.T) {
 		q.play("a", after(time.Minute, answers)).play("b", after(time.Minute, answers))
 		chat := hedged(t, q, other)
 		chat.Fallbacks = map[string][]string{haiku: {gpt}}
-		if model, _, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != haiku || len(q.calls()) != 1 || len(other.calls()) != 0 {
+		if model, _, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != haiku || len(q.calls()) != 1 ||
+			len(other.calls()) != 0 {
 			t.Errorf("%q, %v after %q and %q", model, err, q.asked(), other.asked())
 		}
 		allIdle(t, chat)

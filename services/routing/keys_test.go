@@ -14,7 +14,7 @@ import (
 	"modelgateway/providers"
 )
 
-func TestKeysThatAreEquallyLoadedAreTakenInTurn(t *testing.T) {
+func TestEquallyLoadedKeysAreUsedInTurn(t *testing.T) {
 	for _, keys := range []string{"a", "ab", "abc", "abcdefg"} {
 		q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
 		chat := fleet(t, q)
@@ -51,8 +51,9 @@ func leaveInPanic(s llm.Stream) {
 }
 
 // A stream uses its key until it ends, however it ends.
-func TestTheLeastLoadedKeyIsTaken(t *testing.T) {
-	for name, end := range map[string]func(llm.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
+func TestLeastLoadedKeyIsUsed(t *testing.T) {
+	for name, end := range map[string]func(llm.Stream){"read to its end": readAll, "left at once": leaveAtOnce,
+		"left by a panic": leaveInPanic} {
 		q := newQueued(catalog.Anthropic, "a", "b", "c")
 		chat := fleet(t, q)
 		begin := func() llm.Stream {
@@ -92,7 +93,7 @@ func sorted(b []byte) []byte {
 	return b
 }
 
-func TestTheLeastLoadedKeyIsTakenOfManyToo(t *testing.T) {
+func TestLeastLoadedKeyOfManyIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := strings.Split("abcdefgh", "")
 		q := newQueued(catalog.Anthropic, keys...)
@@ -115,13 +116,13 @@ func TestTheLeastLoadedKeyIsTakenOfManyToo(t *testing.T) {
 	})
 }
 
-// A key that is refused or limited rests while others serve, and the request
-// that found it out is served by one of them, without a retry.
-func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
+// The request that was refused or limited is answered with another key, which is
+// not counted as a retry.
+func TestRefusedOrLimitedKeyCoolsDown(t *testing.T) {
 	for _, tt := range []struct {
-		fault *providers.Refusal
-		rest  time.Duration
-		all   bool // models
+		fault    *providers.Refusal
+		cooldown time.Duration
+		all      bool // models
 	}{
 		{providerFault(401), time.Second, true},
 		{providerFault(402), time.Second, true},
@@ -140,7 +141,7 @@ func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
 				chat := fleet(t, q)
 				chat.Retries = 0
 				q.play("a", fails(tt.fault), answers).play("b", answers)
-				served := func(model string, times int) string {
+				keysFor := func(model string, times int) string {
 					t.Helper()
 					before := len(q.calls())
 					for range times {
@@ -150,23 +151,23 @@ func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
 					}
 					return q.asked()[before:]
 				}
-				if got := served(haiku, 2); strings.Count(got, "a") != 1 || strings.Count(got, "b") != 2 {
-					t.Errorf("%s: it was found out by %q", name, got)
+				if got := keysFor(haiku, 2); strings.Count(got, "a") != 1 || strings.Count(got, "b") != 2 {
+					t.Errorf("%s: the first calls used %q", name, got)
 				}
-				if got := served(haiku, 4); got != "bbbb" {
-					t.Errorf("%s: while it rests the model is asked with %q", name, got)
+				if got := keysFor(haiku, 4); got != "bbbb" {
+					t.Errorf("%s: during the cooldown the model is called with %q", name, got)
 				}
-				if got := served(sonnet, 4); (got == "bbbb") != tt.all {
-					t.Errorf("%s: meanwhile another model is asked with %q", name, got)
+				if got := keysFor(sonnet, 4); (got == "bbbb") != tt.all {
+					t.Errorf("%s: meanwhile another model is called with %q", name, got)
 				}
-				// That another model was served says nothing of this one.
-				time.Sleep(tt.rest - time.Nanosecond)
-				if got := served(haiku, 4); got != "bbbb" {
-					t.Errorf("%s: it did not rest for %s: %q", name, tt.rest, got)
+				// An answer of another model does not end this model's cooldown.
+				time.Sleep(tt.cooldown - time.Nanosecond)
+				if got := keysFor(haiku, 4); got != "bbbb" {
+					t.Errorf("%s: its cooldown did not last %s: %q", name, tt.cooldown, got)
 				}
 				time.Sleep(time.Nanosecond)
-				if got := served(haiku, 4); strings.Count(got, "a") != 2 {
-					t.Errorf("%s: after its rest %q", name, got)
+				if got := keysFor(haiku, 4); strings.Count(got, "a") != 2 {
+					t.Errorf("%s: after its cooldown %q", name, got)
 				}
 				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
 					t.Errorf("%s: %d retries", name, n)
@@ -176,9 +177,10 @@ func TestU10AKeyThatIsRefusedOrLimitedRests(t *testing.T) {
 	}
 }
 
-func TestWhenAllKeysRestTheyAreAskedAnyway(t *testing.T) {
+func TestKeysAreUsedWhenAllAreCoolingDown(t *testing.T) {
 	for _, keys := range []string{"a", "ab", "abc"} {
-		for _, fault := range []*providers.Refusal{providerFault(401), providerFault(402), providerFault(403), providerFault(429), providerFault(429, retryAfter(time.Hour))} {
+		for _, fault := range []*providers.Refusal{providerFault(401), providerFault(402), providerFault(403), providerFault(429),
+			providerFault(429, retryAfter(time.Hour))} {
 			for _, w := range ways() {
 				synctest.Test(t, func(t *testing.T) {
 					q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
@@ -192,7 +194,7 @@ func TestWhenAllKeysRestTheyAreAskedAnyway(t *testing.T) {
 						t.Errorf("%s, %v: %v after %q", keys, fault, err, got)
 					}
 					if _, _, err = w.ask(t.Context(), chat, ask(haiku)); !isSame(err, fault) || len(q.calls()) != len(keys)+1 {
-						t.Errorf("%s, %v: while all rest %v after %q", keys, fault, err, q.asked())
+						t.Errorf("%s, %v: while all cool down %v after %q", keys, fault, err, q.asked())
 					}
 					for _, k := range q.keys {
 						q.play(k, answers)
@@ -209,7 +211,7 @@ func TestWhenAllKeysRestTheyAreAskedAnyway(t *testing.T) {
 
 func isSame(err error, want *providers.Refusal) bool { return err == error(want) }
 
-func TestALimitOfTheOnlyKeyIsTriedAgainWhereNobodyStandsIn(t *testing.T) {
+func TestRateLimitOfTheOnlyKeyIsRetriedWithoutAFallback(t *testing.T) {
 	for _, keys := range []string{"a", "ab"} {
 		synctest.Test(t, func(t *testing.T) {
 			q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
@@ -226,8 +228,8 @@ func TestALimitOfTheOnlyKeyIsTriedAgainWhereNobodyStandsIn(t *testing.T) {
 	}
 }
 
-// A key whose circuit is open is nobody to turn to.
-func TestALimitOfTheOnlyKeyThatWorksIsTriedAgain(t *testing.T) {
+// A key whose circuit is open is not usable.
+func TestRateLimitOfTheOnlyUsableKeyIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a", "b").play("a", fails(providerFault(429)), answers)
 		chat := fleet(t, q)
@@ -242,8 +244,8 @@ func TestALimitOfTheOnlyKeyThatWorksIsTriedAgain(t *testing.T) {
 	})
 }
 
-// The others are busier, which would speak for the one that failed.
-func TestARetrySparesTheKeyThatFailed(t *testing.T) {
+// The other keys are busier, and still preferred to the one that failed.
+func TestRetryUsesAnotherKey(t *testing.T) {
 	for _, keys := range []string{"ab", "abcdef"} {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
@@ -264,8 +266,8 @@ func TestARetrySparesTheKeyThatFailed(t *testing.T) {
 	}
 }
 
-// Each call takes so long that the key of the call before is awake again.
-func TestEveryKeyIsAskedOnceForARequestAtMost(t *testing.T) {
+// Each call outlasts the cooldown of the key before.
+func TestEveryKeyIsUsedAtMostOncePerRequest(t *testing.T) {
 	for _, fault := range []error{providerFault(401), providerFault(429, retryAfter(time.Second))} {
 		synctest.Test(t, func(t *testing.T) {
 			q := newQueued(catalog.Anthropic, "a", "b", "c")
@@ -282,10 +284,11 @@ func TestEveryKeyIsAskedOnceForARequestAtMost(t *testing.T) {
 	}
 }
 
-// That a key may not use one model is no reason to give its provider a rest.
-func TestARefusedModelTakesNoOtherModelWithIt(t *testing.T) {
+// A key that may not use one model can still be used for the others.
+func TestCooldownOfOneModelDoesNotAffectOthers(t *testing.T) {
 	for _, keys := range []string{"a", "ab"} {
-		for _, fault := range []*providers.Refusal{providerFault(403), providerFault(404), providerFault(429), providerFault(400), providerFault(200)} {
+		for _, fault := range []*providers.Refusal{providerFault(403), providerFault(404), providerFault(429), providerFault(400),
+			providerFault(200)} {
 			synctest.Test(t, func(t *testing.T) {
 				q := newQueued(catalog.Anthropic, strings.Split(keys, "")...)
 				for _, k := range q.keys {

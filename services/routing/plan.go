@@ -20,42 +20,42 @@ import (
 // fallbacks.
 type Plan struct {
 	Trace    *tracing.Chat // of the call; nil = none
-	Attempts int           // calls of providers
-	Waited   time.Duration // for them, pauses included
-	Lost     []Lost        // calls that a provider worked on, and that became no answer
-	Paid     bool          // from a budget: what a provider has worked on is not asked for again
-	Answered *Candidate    // that answered
+	Attempts int           // number of provider calls
+	Waited   time.Duration // duration of these calls, with the pauses between them
+	Lost     []Lost        // calls that will be charged although their answer was not used
+	Paid     bool          // from a budget: no retry after a call that will be charged
+	Answered *Candidate    // the one that answered; nil = none
 
 	router     *Router
-	ask        Ask
+	input      Input
 	fallbacks  []string         // models, in their order
 	hedgeAfter time.Duration    // 0 = never
 	prepared   []prepared       // as far as they were needed
-	asked      []*pool.Upstream // for this request
+	called     []*pool.Upstream // for this request
 
-	// Room for one of each, which is enough for most requests: two allocations
-	// of the 52 that TestAllocationsOfARequest allows.
+	// Storage of the first element of each slice: it saves two allocations of the
+	// 52 that TestAllocationsOfARequest allows.
 	onePrepared [1]prepared
-	oneAsked    [1]*pool.Upstream
+	oneCalled   [1]*pool.Upstream
 }
 
-// Lost is a call that a provider has probably worked on, and will charge for,
-// though its answer was lost.
+// Lost is a call that its provider will probably charge for although its answer
+// was lost or not used.
 type Lost struct {
 	Model catalog.Model
-	Usage *llm.Usage // nil where it is not known
+	Usage *llm.Usage // nil = unknown
 }
 
-// lose notes that a call of a model ended with err, if it has to be paid for
-// nevertheless.
-func (p *Plan) lose(ctx context.Context, model catalog.Model, err error) {
+// recordLost adds a call of a model that failed with err, if its provider will
+// probably charge for it.
+func (p *Plan) recordLost(ctx context.Context, model catalog.Model, err error) {
 	r, ok := errors.AsType[*providers.Refusal](err)
-	if ok && r.Worked || !ok && ctx.Err() != nil { // or the caller stopped waiting
+	if ok && r.Worked || !ok && ctx.Err() != nil { // or the client left
 		p.Lost = append(p.Lost, Lost{Model: model})
 	}
 }
 
-// Candidate is one way to an answer: a request translated for a model.
+// Candidate is a request translated for one model of the plan.
 type Candidate struct {
 	Model catalog.Model
 
@@ -63,12 +63,12 @@ type Candidate struct {
 	exchange providers.Exchange
 	upstream *pool.Upstream
 	stream   bool
-	served   Served
+	route    Route
 	trace    *tracing.Chat
 }
 
-// MaxOutput is the bound of one answer that the provider was told, in tokens;
-// 0 = none.
+// MaxOutput is the limit of one answer's tokens that the translated request
+// carries; 0 = none.
 func (c *Candidate) MaxOutput() int64 {
 	if bound, ok := c.exchange.(providers.OutputBound); ok {
 		return bound.MaxOutput()
@@ -76,44 +76,43 @@ func (c *Candidate) MaxOutput() int64 {
 	return 0
 }
 
-// prepared is a candidate, or why there is none.
+// prepared is a candidate, or the error of its preparation.
 type prepared struct {
 	Candidate
 	err error
 }
 
-// Plan fills in how a request may be answered. A model that the caller's key may
-// not ask for is no fallback.
-func (r *Router) Plan(p *Plan, ask Ask) {
-	p.router, p.ask = r, ask
-	p.prepared, p.asked = p.onePrepared[:0], p.oneAsked[:0]
-	if ask.NoFallback {
+// Plan fills in the candidates of a request. Fallbacks that the caller's key does
+// not allow are left out.
+func (r *Router) Plan(p *Plan, input Input) {
+	p.router, p.input = r, input
+	p.prepared, p.called = p.onePrepared[:0], p.oneCalled[:0]
+	if input.NoFallback {
 		return
 	}
-	p.fallbacks = r.Fallbacks[ask.Request.Model]
-	if l := ask.Limits; l != nil && l.Models != "" {
+	p.fallbacks = r.Fallbacks[input.Request.Model]
+	if l := input.Limits; l != nil && l.Models != "" {
 		p.fallbacks = slices.DeleteFunc(slices.Clone(p.fallbacks), func(id string) bool { return !l.Allows(id) })
 	}
 }
 
-// Size is how many candidates the plan has.
+// Size is the number of candidates, of which the first is the requested model.
 func (p *Plan) Size() int { return 1 + len(p.fallbacks) }
 
-// again says whether a provider has been asked for this request before, whatever
-// the model, and remembers that it is now.
-func (p *Plan) again(u *pool.Upstream) bool {
-	if slices.Contains(p.asked, u) {
+// repeated says whether the upstream has been called for this request before,
+// with any model, and records the call that follows.
+func (p *Plan) repeated(u *pool.Upstream) bool {
+	if slices.Contains(p.called, u) {
 		return true
 	}
-	p.asked = append(p.asked, u)
+	p.called = append(p.called, u)
 	return false
 }
 
-// Served is how far the candidate i came.
-func (p *Plan) Served(i int) Served { return p.prepared[i].served }
+// Route is the route of candidate i, which must have been prepared.
+func (p *Plan) Route(i int) Route { return p.prepared[i].route }
 
-// Candidate is the candidate i of the plan, ready to be sent. Candidates are
-// asked for in their order.
+// Candidate prepares candidate i, and those before it, unless that has been done.
 func (p *Plan) Candidate(i int) (*Candidate, error) {
 	for len(p.prepared) <= i {
 		p.prepared = append(p.prepared, p.prepare(len(p.prepared)))
@@ -123,66 +122,66 @@ func (p *Plan) Candidate(i int) (*Candidate, error) {
 	return c, p.prepared[i].err
 }
 
-// Drop takes the fallback i, which has been prepared, out of the plan. The error
-// is one that ends nothing: those after it are still asked.
+// Drop excludes the prepared fallback i from the plan. Its error is an invalid
+// request, after which failover continues with the next candidate.
 func (p *Plan) Drop(i int) {
 	p.prepared[i].err = api.Invalid(api.CodeUnsupportedValue, "model", "the model has no price")
 }
 
 func (p *Plan) prepare(i int) (made prepared) {
-	asked := p.ask.Request.Model
-	model, err := p.router.Models.Resolve(asked)
+	requested := p.input.Request.Model
+	model, err := p.router.Models.Resolve(requested)
 	if err != nil && i == 0 {
 		return prepared{err: err}
 	}
-	made.served = Served{Provider: model.Provider, Model: asked}
+	made.route = Route{Provider: model.Provider, Model: requested}
 	if i > 0 {
 		model, err = p.router.Models.Resolve(p.fallbacks[i-1])
 		if err != nil {
 			made.err = err
 			return made
 		}
-		made.served.Provider = model.Provider
+		made.route.Provider = model.Provider
 	}
-	model = p.redirected(model, &made.served)
+	model = p.redirected(model, &made.route)
 	if i > 0 {
-		made.served.Fallback = model.ID
+		made.route.Fallback = model.ID
 	}
-	made.router, made.Model, made.stream = p.router, model, p.ask.Request.Stream
-	made.err = made.prepare(p.ask)
+	made.router, made.Model, made.stream = p.router, model, p.input.Request.Stream
+	made.err = made.prepare(p.input)
 	return made
 }
 
-// redirected is the successor of a model that is retired, where that is wanted
-// and the caller's key may ask for it.
-func (p *Plan) redirected(model catalog.Model, served *Served) catalog.Model {
+// redirected is the successor of a retired model, if the router redirects and the
+// caller's key allows it; else the model itself.
+func (p *Plan) redirected(model catalog.Model, route *Route) catalog.Model {
 	r := p.router
 	if !r.Redirect || model.State(r.Now()) != catalog.Retired {
 		return model
 	}
 	next, ok := r.Models.Successor(model)
-	if !ok || !p.ask.Limits.Allows(next.ID) {
+	if !ok || !p.input.Limits.Allows(next.ID) {
 		return model
 	}
-	served.Provider, served.Redirected = next.Provider, next.ID
+	route.Provider, route.Redirected = next.Provider, next.ID
 	return next
 }
 
 // prepare translates the request for the candidate's provider.
-func (c *Candidate) prepare(ask Ask) (err error) {
+func (c *Candidate) prepare(input Input) (err error) {
 	c.upstream = c.router.Upstreams[c.Model.Provider]
 	if c.upstream == nil {
 		return notConfigured(c.Model.Provider)
 	}
-	c.exchange, err = c.upstream.Prepare(providers.Call{Request: ask.Request, Model: c.Model})
+	c.exchange, err = c.upstream.Prepare(providers.Call{Request: input.Request, Model: c.Model})
 	if err != nil {
 		return err
 	}
 	ignored := c.exchange.Ignored()
-	c.served.Ignored = ignored
-	if ask.Strict && len(ignored) > 0 {
-		const most = 10
-		names := strings.Join(ignored[:min(most, len(ignored))], ", ")
+	c.route.Ignored = ignored
+	if input.Strict && len(ignored) > 0 {
+		const maxNames = 10
+		names := strings.Join(ignored[:min(maxNames, len(ignored))], ", ")
 		return api.Invalid(api.CodeUnsupportedValue, ignored[0],
 			"%s cannot honour %s with the model %s", c.Model.Provider, api.Quoted(names), api.Quoted(c.Model.ID))
 	}
@@ -191,7 +190,7 @@ func (c *Candidate) prepare(ask Ask) (err error) {
 
 func notConfigured(provider string) *providers.Refusal {
 	return &providers.Refusal{
-		Provider: provider, Told: http.StatusServiceUnavailable, Public: provider + " is not configured: the gateway has no key for it",
+		Provider: provider, Told: http.StatusServiceUnavailable, Public: provider + " is not configured: the gateway has no API key for it",
 		RetryAfter: time.Minute, Final: true,
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"modelgateway/providers"
 )
 
-// threeProviders are a fleet in which gpt and then flash stand in for haiku.
+// threeProviders is a fleet in which gpt and then flash are the fallbacks of haiku.
 func threeProviders(t *testing.T) (chat *Router, a, o, g *queued) {
 	t.Helper()
 	a, o, g = newQueued(catalog.Anthropic, "a"), newQueued(catalog.OpenAI, "o"), newQueued(catalog.Gemini, "g")
@@ -23,7 +23,7 @@ func threeProviders(t *testing.T) (chat *Router, a, o, g *queued) {
 	return chat, a, o, g
 }
 
-func TestFallbacksAreAskedInTheirOrder(t *testing.T) {
+func TestFallbacksAreTriedInTheirOrder(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, o, g := threeProviders(t)
@@ -32,7 +32,8 @@ func TestFallbacksAreAskedInTheirOrder(t *testing.T) {
 				want string
 				made string // the keys of all calls: each model has retries of its own
 			}{
-				{nil, haiku, "a"}, {[]*queued{a}, gpt, "aaao"}, {[]*queued{a, o}, flash, "aaaooog"}, {[]*queued{o}, haiku, "a"}, {[]*queued{a, g}, gpt, "aaao"}, {[]*queued{a, o, g}, "", "aaaoooggg"},
+				{nil, haiku, "a"}, {[]*queued{a}, gpt, "aaao"}, {[]*queued{a, o}, flash, "aaaooog"}, {[]*queued{o}, haiku, "a"},
+				{[]*queued{a, g}, gpt, "aaao"}, {[]*queued{a, o, g}, "", "aaaoooggg"},
 			} {
 				for _, q := range []*queued{a, o, g} {
 					q.play(q.keys[0], answers)
@@ -40,17 +41,18 @@ func TestFallbacksAreAskedInTheirOrder(t *testing.T) {
 						q.play(q.keys[0], fails(providerFault(503)))
 					}
 				}
-				model, served, err := w.ask(t.Context(), chat, ask(haiku))
+				model, route, err := w.ask(t.Context(), chat, ask(haiku))
 				var asked []string
 				for _, q := range []*queued{a, o, g} {
 					asked = append(asked, q.asked())
 				}
 				fallback := strings.TrimPrefix(model, haiku)
-				if model != tt.want || (err == nil) != (tt.want != "") || served.Fallback != fallback || served.Model != haiku || strings.Join(asked, "") != tt.made {
-					t.Errorf("%s: %q, %+v, %v after %q", w.name, model, served, err, asked)
+				if model != tt.want || (err == nil) != (tt.want != "") || route.Fallback != fallback || route.Model != haiku ||
+					strings.Join(asked, "") != tt.made {
+					t.Errorf("%s: %q, %+v, %v after %q", w.name, model, route, err, asked)
 				}
-				if err == nil && served.Provider != map[string]string{haiku: catalog.Anthropic, gpt: catalog.OpenAI, flash: catalog.Gemini}[model] {
-					t.Errorf("%s: %+v", w.name, served)
+				if err == nil && route.Provider != map[string]string{haiku: catalog.Anthropic, gpt: catalog.OpenAI, flash: catalog.Gemini}[model] {
+					t.Errorf("%s: %+v", w.name, route)
 				}
 				allIdle(t, chat)
 				time.Sleep(2 * time.Minute) // the budget and the circuits
@@ -59,17 +61,18 @@ func TestFallbacksAreAskedInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestWhatAnotherModelMayDoBetterFallsBack(t *testing.T) {
-	faults := map[string]error{"not found": providerFault(404), "a redirect": providerFault(307), "an odd status": providerFault(418), "a refused key": providerFault(401), "a refused account": providerFault(402), "a refused model": providerFault(403)}
+func TestErrorsThatAnotherModelMayAvoidFallBack(t *testing.T) {
+	faults := map[string]error{"not found": providerFault(404), "a redirect": providerFault(307), "an odd status": providerFault(418),
+		"a refused key": providerFault(401), "a refused account": providerFault(402), "a refused model": providerFault(403)}
 	maps.Copy(faults, passing())
 	for name, fault := range faults {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
 				chat, a, o, _ := threeProviders(t)
 				a.play("a", fails(fault))
-				model, served, err := w.ask(t.Context(), chat, ask(haiku))
-				if err != nil || model != gpt || served.Fallback != gpt {
-					t.Errorf("%s, %s: %q, %+v, %v", name, w.name, model, served, err)
+				model, route, err := w.ask(t.Context(), chat, ask(haiku))
+				if err != nil || model != gpt || route.Fallback != gpt {
+					t.Errorf("%s, %s: %q, %+v, %v", name, w.name, model, route, err)
 				}
 				if !strings.HasPrefix(name, "status") && len(o.calls()) != 1 {
 					t.Errorf("%s, %s: the fallback was asked %d times", name, w.name, len(o.calls()))
@@ -83,51 +86,54 @@ func TestWhatAnotherModelMayDoBetterFallsBack(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsNotConfiguredFallsBack(t *testing.T) {
+func TestUnconfiguredProviderFallsBack(t *testing.T) {
 	for _, w := range ways() {
 		g := newQueued(catalog.Gemini, "g")
 		chat := fleet(t, g)
 		chat.Fallbacks = map[string][]string{haiku: {gpt, flash}, flash: {haiku}}
-		if model, served, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != flash || served.Fallback != flash || served.Provider != catalog.Gemini {
-			t.Errorf("%s: %q, %+v, %v", w.name, model, served, err)
+		if model, route, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != flash || route.Fallback != flash ||
+			route.Provider != catalog.Gemini {
+			t.Errorf("%s: %q, %+v, %v", w.name, model, route, err)
 		}
 		g.play("g", fails(providerFault(404)))
-		_, served, err := w.ask(t.Context(), chat, ask(flash))
-		if api.AsError(err).UpstreamStatus != 404 || served.Provider != catalog.Gemini || served.Fallback != "" {
-			t.Errorf("%s, nobody is left: %+v, %v", w.name, served, err)
+		_, route, err := w.ask(t.Context(), chat, ask(flash))
+		if api.AsError(err).UpstreamStatus != 404 || route.Provider != catalog.Gemini || route.Fallback != "" {
+			t.Errorf("%s, without a fallback: %+v, %v", w.name, route, err)
 		}
 	}
 }
 
-// A request is not to be judged by what another model takes.
-func TestAFallbackThatCannotTakeTheRequestIsPassedOver(t *testing.T) {
+// The restrictions of a fallback are not errors of the request.
+func TestFallbackThatCannotTakeTheRequestIsSkipped(t *testing.T) {
 	refusal := api.Invalid(api.CodeUnsupportedValue, "messages[0]", "this model cannot see")
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, o, g := threeProviders(t)
-			chat.Fallbacks[haiku] = []string{"nobody", gpt, flash}
+			chat.Fallbacks[haiku] = []string{"unknown", gpt, flash}
 			o.refuses = map[string]error{gpt: refusal}
 			a.play("a", fails(providerFault(404)))
-			if model, served, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != flash || served.Fallback != flash || len(o.calls()) != 0 {
-				t.Errorf("%s: %q, %+v, %v", w.name, model, served, err)
+			if model, route, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != flash || route.Fallback != flash ||
+				len(o.calls()) != 0 {
+				t.Errorf("%s: %q, %+v, %v", w.name, model, route, err)
 			}
 			g.refuses = map[string]error{flash: refusal}
-			if _, served, err := w.ask(t.Context(), chat, ask(haiku)); api.AsError(err).UpstreamStatus != 404 || served.Provider != catalog.Anthropic || served.Fallback != "" {
-				t.Errorf("%s, none takes it: %+v, %v", w.name, served, err)
+			if _, route, err := w.ask(t.Context(), chat, ask(haiku)); api.AsError(err).UpstreamStatus != 404 ||
+				route.Provider != catalog.Anthropic || route.Fallback != "" {
+				t.Errorf("%s, none takes it: %+v, %v", w.name, route, err)
 			}
 			a.refuses = map[string]error{haiku: refusal}
 			before := len(a.calls())
 			if _, _, err := w.ask(t.Context(), chat, ask(haiku)); !errors.Is(err, refusal) || len(a.calls()) != before {
 				t.Errorf("%s, the model itself does not take it: %v", w.name, err)
 			}
-			if _, _, err := w.ask(t.Context(), chat, ask("nobody")); code(err) != api.CodeModelNotFound {
+			if _, _, err := w.ask(t.Context(), chat, ask("unknown")); code(err) != api.CodeModelNotFound {
 				t.Errorf("%s: %v", w.name, err)
 			}
 		})
 	}
 }
 
-func TestAClientCanHaveNoFallback(t *testing.T) {
+func TestClientCanForbidFallbacks(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, o, _ := threeProviders(t)
@@ -135,14 +141,15 @@ func TestAClientCanHaveNoFallback(t *testing.T) {
 			a.play("a", after(3*time.Second, fails(providerFault(500))))
 			only := ask(haiku)
 			only.NoFallback = true
-			if _, served, err := w.ask(t.Context(), chat, only); api.AsError(err).UpstreamStatus != 500 || served.Fallback != "" || len(o.calls()) != 0 {
-				t.Errorf("%s: %+v, %v after %d calls of another", w.name, served, err, len(o.calls()))
+			if _, route, err := w.ask(t.Context(), chat, only); api.AsError(err).UpstreamStatus != 500 || route.Fallback != "" ||
+				len(o.calls()) != 0 {
+				t.Errorf("%s: %+v, %v after %d calls of another", w.name, route, err, len(o.calls()))
 			}
 		})
 	}
 }
 
-func TestALimitIsLeftToAFallbackAtOnce(t *testing.T) {
+func TestRateLimitFallsBackWithoutARetry(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, _, _ := threeProviders(t)
@@ -154,13 +161,13 @@ func TestALimitIsLeftToAFallbackAtOnce(t *testing.T) {
 				}
 			}
 			if len(a.calls()) != 1 || time.Since(began) != 0 {
-				t.Errorf("%s: asked %d times in %s while its key rests", w.name, len(a.calls()), time.Since(began))
+				t.Errorf("%s: asked %d times in %s while its key cools down", w.name, len(a.calls()), time.Since(began))
 			}
 		})
 	}
 }
 
-func TestWhenNoModelAnswersOneThatRestsIsAskedAfterAll(t *testing.T) {
+func TestModelThatCoolsDownIsTriedWhenAllOthersFail(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, o, g := threeProviders(t)
@@ -170,18 +177,18 @@ func TestWhenNoModelAnswersOneThatRestsIsAskedAfterAll(t *testing.T) {
 			}
 			o.play("o", fails(providerFault(404)))
 			g.play("g", fails(providerFault(404)))
-			model, served, err := w.ask(t.Context(), chat, ask(haiku))
-			if err != nil || model != haiku || served.Fallback != "" || served.Provider != catalog.Anthropic || o.asked()+g.asked() != "og" {
-				t.Errorf("%s: %q, %+v, %v after %q", w.name, model, served, err, o.asked()+g.asked())
+			model, route, err := w.ask(t.Context(), chat, ask(haiku))
+			if err != nil || model != haiku || route.Fallback != "" || route.Provider != catalog.Anthropic || o.asked()+g.asked() != "og" {
+				t.Errorf("%s: %q, %+v, %v after %q", w.name, model, route, err, o.asked()+g.asked())
 			}
 			allIdle(t, chat)
 		})
 	}
 }
 
-// What a client is told is how the model failed that it asked for, or the first
-// failure that is worth coming back for.
-func TestWhatTheClientIsToldWhenAllFail(t *testing.T) {
+// The client gets the error of the requested model, or the first error that it may
+// retry.
+func TestErrorForTheClientWhenAllModelsFail(t *testing.T) {
 	limited, down := providerFault(429, retryAfter(time.Minute)), providerFault(503)
 	refusedKey, missing := providerFault(401, final), providerFault(404)
 	content, spending, ours := providerFault(400), providerFault(429, spent), api.Unavailable(nil)
@@ -207,9 +214,9 @@ func TestWhatTheClientIsToldWhenAllFail(t *testing.T) {
 				for q, err := range map[*queued]error{a: tt.a, o: tt.o, g: tt.g} {
 					q.play(q.keys[0], fails(err))
 				}
-				_, served, err := w.ask(t.Context(), chat, ask(haiku))
-				if !errors.Is(err, tt.told) || served.Fallback != tt.by || served.Model != haiku {
-					t.Errorf("%s, %s: %v, %+v", name, w.name, err, served)
+				_, route, err := w.ask(t.Context(), chat, ask(haiku))
+				if !errors.Is(err, tt.told) || route.Fallback != tt.by || route.Model != haiku {
+					t.Errorf("%s, %s: %v, %+v", name, w.name, err, route)
 				}
 				if (tt.g == nil) != (len(g.calls()) == 0) {
 					t.Errorf("%s, %s: the last was asked %d times", name, w.name, len(g.calls()))
@@ -219,8 +226,9 @@ func TestWhatTheClientIsToldWhenAllFail(t *testing.T) {
 	}
 }
 
-// A model whose key rests is asked last, and is still the one that was asked for.
-func TestOfAModelThatRestedItsOwnFailureIsTold(t *testing.T) {
+// The requested model is tried last while its key cools down; its error still comes
+// first.
+func TestErrorOfTheRequestedModelIsReturnedAfterItsCooldown(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, o, g := threeProviders(t)
@@ -229,9 +237,10 @@ func TestOfAModelThatRestedItsOwnFailureIsTold(t *testing.T) {
 			a.play("a", fails(limited))
 			o.play("o", fails(providerFault(503)))
 			g.play("g", fails(providerFault(503)))
-			for range 2 { // the second time it rests
-				if _, served, err := w.ask(t.Context(), chat, ask(haiku)); !errors.Is(err, limited) || served.Fallback != "" || served.Provider != catalog.Anthropic {
-					t.Errorf("%s: %v, %+v", w.name, err, served)
+			for range 2 { // the second time it cools down
+				if _, route, err := w.ask(t.Context(), chat, ask(haiku)); !errors.Is(err, limited) || route.Fallback != "" ||
+					route.Provider != catalog.Anthropic {
+					t.Errorf("%s: %v, %+v", w.name, err, route)
 				}
 			}
 			if n := len(a.calls()); n != 2 {
@@ -241,34 +250,35 @@ func TestOfAModelThatRestedItsOwnFailureIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatIsIgnoredIsOfTheModelThatAnswers(t *testing.T) {
+func TestIgnoredFieldsAreThoseOfTheAnsweringModel(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, o, g := threeProviders(t)
 			a.ignores = map[string][]string{haiku: {"seed", "logit_bias"}}
 			o.ignores = map[string][]string{gpt: {"top_k"}}
-			if _, served, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || !slices.Equal(served.Ignored, []string{"seed", "logit_bias"}) {
-				t.Errorf("%s: %+v, %v", w.name, served, err)
+			if _, route, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || !slices.Equal(route.Ignored, []string{"seed", "logit_bias"}) {
+				t.Errorf("%s: %+v, %v", w.name, route, err)
 			}
 			a.play("a", fails(providerFault(404)))
-			if _, served, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || !slices.Equal(served.Ignored, []string{"top_k"}) {
-				t.Errorf("%s: %+v, %v", w.name, served, err)
+			if _, route, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || !slices.Equal(route.Ignored, []string{"top_k"}) {
+				t.Errorf("%s: %+v, %v", w.name, route, err)
 			}
 			strict := ask(haiku)
 			strict.Strict = true
-			if _, _, err := w.ask(t.Context(), chat, strict); code(err) != api.CodeUnsupportedValue || api.AsError(err).Param != "seed" || len(g.calls()) != 0 {
+			if _, _, err := w.ask(t.Context(), chat, strict); code(err) != api.CodeUnsupportedValue || api.AsError(err).Param != "seed" ||
+				len(g.calls()) != 0 {
 				t.Errorf("%s, strict: %v", w.name, err)
 			}
 			a.ignores = nil
-			model, served, err := w.ask(t.Context(), chat, strict)
-			if err != nil || model != flash || served.Fallback != flash || len(served.Ignored) != 0 {
-				t.Errorf("%s, strict: a fallback that ignores is not passed over: %q, %+v, %v", w.name, model, served, err)
+			model, route, err := w.ask(t.Context(), chat, strict)
+			if err != nil || model != flash || route.Fallback != flash || len(route.Ignored) != 0 {
+				t.Errorf("%s, strict: a fallback that ignores is not passed over: %q, %+v, %v", w.name, model, route, err)
 			}
 		})
 	}
 }
 
-func TestFallbacksAreOfTheModelThatWasAskedFor(t *testing.T) {
+func TestFallbacksBelongToTheRequestedModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chat, a, o, g := threeProviders(t)
 		chat.Fallbacks[gpt] = []string{flash} // no fallbacks of fallbacks
@@ -278,8 +288,8 @@ func TestFallbacksAreOfTheModelThatWasAskedFor(t *testing.T) {
 		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err == nil || len(g.calls()) != 0 {
 			t.Errorf("%v", err)
 		}
-		if model, served, err := completed(t.Context(), chat, ask(gpt)); err != nil || model != flash || served.Model != gpt {
-			t.Errorf("%q, %+v, %v", model, served, err)
+		if model, route, err := completed(t.Context(), chat, ask(gpt)); err != nil || model != flash || route.Model != gpt {
+			t.Errorf("%q, %+v, %v", model, route, err)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"modelgateway/services/pool"
 )
 
-// Result is what a candidate gave: a whole answer, or a stream whose first
-// event has come. It must be closed when it has been read.
+// Result is a candidate's whole answer, or its stream whose first event has come.
+// It must be closed when it has been read.
 type Result struct {
 	Answer *llm.Answer // nil for a stream
 	Stream llm.Stream  // nil for a whole answer
@@ -23,14 +23,14 @@ type Result struct {
 	end       context.CancelCauseFunc // of a stream
 }
 
-// Close ends what the call has begun and gives its key back.
+// Close stops the timer and ends the lease.
 func (r *Result) Close() {
 	r.stop()
 	r.lease.End()
 }
 
-// BrokeOff notes that the stream failed after it had begun.
-func (r *Result) BrokeOff(err error) { r.lease.BrokeOff(err) }
+// StreamFailed records that the stream failed after its first event.
+func (r *Result) StreamFailed(err error) { r.lease.StreamFailed(err) }
 
 func (r *Result) stop() {
 	if r.timer != nil {
@@ -58,7 +58,7 @@ func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) {
 		return got, err
 	}
 	l.Trace.FirstToken()
-	if got.timer.Stop() { // else the stream ends with what the timer said
+	if got.timer.Stop() { // else the stream ends with the timer's error
 		got.timer = time.AfterFunc(cmp.Or(c.router.MaxStream, never), func() {
 			got.end(c.late("did not come to the end of its answer in time"))
 		})

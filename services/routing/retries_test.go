@@ -12,8 +12,8 @@ import (
 	"modelgateway/models/catalog"
 )
 
-// A half of all calls fails, which is too little for the circuit to open.
-func TestG19AFailingProviderIsNotSentATenthMoreThanClientsAsk(t *testing.T) {
+// Half of the calls fail, which is too few to open the circuit.
+func TestRetriesToAFailingProviderStayUnderATenthOfItsCalls(t *testing.T) {
 	const crowd, each, calm = 200, 20, 100
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestG19AFailingProviderIsNotSentATenthMoreThanClientsAsk(t *testing.T) {
 	}
 }
 
-func TestG19TheBudgetOfOneProviderIsNotAnothers(t *testing.T) {
+func TestEachProviderHasItsOwnRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fault := fails(providerFault(500))
 		one, other := newQueued(catalog.Anthropic, "a"), newQueued(catalog.OpenAI, "b")
@@ -72,7 +72,7 @@ func TestG19TheBudgetOfOneProviderIsNotAnothers(t *testing.T) {
 	})
 }
 
-func TestG19ClientsThatLeaveMakeTheBudgetNoLarger(t *testing.T) {
+func TestClientsThatLeaveDoNotExtendTheRetryBudget(t *testing.T) {
 	for _, w := range ways() {
 		q := newQueued(catalog.Anthropic, "a").play("a", fails(context.Canceled))
 		chat := fleet(t, q)
@@ -80,24 +80,25 @@ func TestG19ClientsThatLeaveMakeTheBudgetNoLarger(t *testing.T) {
 			_, _, _ = w.ask(t.Context(), chat, ask(haiku))
 		}
 		if n := spendRetries(chat.Upstreams[catalog.Anthropic]); n != fewRetries {
-			t.Errorf("%s: %d retries after nobody waited for an answer", w.name, n)
+			t.Errorf("%s: %d retries after all clients left", w.name, n)
 		}
 	}
 }
 
-func TestG19CallsThatNobodyAskedTwiceForTakeNothingFromTheBudget(t *testing.T) {
+func TestCallsWithoutRetriesTakeNothingFromTheRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, other := newQueued(catalog.Anthropic, "a", "b", "c"), newQueued(catalog.OpenAI, "d")
 		chat := fleet(t, q, other)
 		chat.Fallbacks = map[string][]string{haiku: {gpt}}
-		for _, fault := range []error{providerFault(401), providerFault(429), providerFault(404), providerFault(503, final), providerFault(503, retryAfter(time.Minute))} {
+		for _, fault := range []error{providerFault(401), providerFault(429), providerFault(404), providerFault(503, final),
+			providerFault(503, retryAfter(time.Minute))} {
 			for _, key := range q.keys {
 				q.play(key, fails(fault))
 			}
 			if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil {
 				t.Errorf("%v: %v", fault, err)
 			}
-			time.Sleep(time.Second) // the rests
+			time.Sleep(time.Second) // the cooldowns
 		}
 		if n := chat.Upstreams[catalog.Anthropic].Retries() + chat.Upstreams[catalog.OpenAI].Retries(); n != 0 {
 			t.Errorf("%d are counted as retries", n)

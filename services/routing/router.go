@@ -27,45 +27,46 @@ type Router struct {
 	Metrics   *metrics.Metrics
 	Now       func() time.Time
 
-	Fallbacks  map[string][]string // by model, in the order in which they are asked
-	Retries    int                 // of one model at most; 0 = none
-	HedgeAfter time.Duration       // when a second upstream is asked for an answer; 0 = never
-	FirstToken time.Duration       // until a stream has to begin; 0 = any time
-	MaxStream  time.Duration       // until a stream has to end; 0 = any time
+	Fallbacks  map[string][]string // by model, in the order in which they are tried
+	Retries    int                 // at most, of one model; 0 = none
+	HedgeAfter time.Duration       // after this time a second upstream is called for a whole answer; 0 = never
+	FirstToken time.Duration       // timeout of a stream's first event; 0 = none
+	MaxStream  time.Duration       // timeout of a whole stream; 0 = none
 }
 
-// Ask is one request, and what its caller wants of its routes.
-type Ask struct {
+// Input is one request and how it may be routed.
+type Input struct {
 	Request    *llm.Request
 	Limits     *models.Limits // whose models may answer; nil = any
-	Strict     bool           // refuse what cannot be honoured, rather than name it
+	Strict     bool           // refuse a request with fields that the provider cannot honour
 	NoFallback bool           // no other model may answer
 }
 
-// Served says which model answered, and what of the request was left out. It is
-// filled as far as the call came, also beside an error.
-type Served struct {
+// Route says which model answered, and which fields of the request were ignored.
+// It is filled as far as the call came, also when there is an error.
+type Route struct {
 	Provider   string
-	Model      string   // the catalogue's id of the model that was asked
+	Model      string   // the catalogue's id of the requested model
 	Redirected string   // the successor that answered instead, or empty
 	Fallback   string   // the fallback that answered, or empty
 	Ignored    []string // fields of the request that the provider could not honour
 }
 
-// explain adds to a provider's 404 what the catalogue knows of the model.
-func (r *Router) explain(err error, served Served) error {
+// explain adds to a provider's 404 that the catalogue lists the model as
+// deprecated or retired, and its successor.
+func (r *Router) explain(err error, route Route) error {
 	refusal, ok := errors.AsType[*providers.Refusal](err)
 	if !ok || refusal.Status != http.StatusNotFound {
 		return err
 	}
-	model, unknown := r.Models.Resolve(cmp.Or(served.Redirected, served.Fallback, served.Model))
+	model, unknown := r.Models.Resolve(cmp.Or(route.Redirected, route.Fallback, route.Model))
 	if unknown != nil || model.State(r.Now()) == catalog.Active {
 		return err
 	}
-	told := refusal.ClientError()
-	told.Message = model.Provider + " no longer serves the model " + api.Quoted(model.ID)
+	e := refusal.ClientError()
+	e.Message = model.Provider + " no longer serves the model " + api.Quoted(model.ID)
 	if next, ok := r.Models.Successor(model); ok {
-		told.Message += "; its successor is " + api.Quoted(next.ID)
+		e.Message += "; its successor is " + api.Quoted(next.ID)
 	}
-	return told
+	return e
 }

@@ -23,7 +23,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// scripted is a provider that answers as told.
+// scripted is a provider with fixed answers.
 type scripted struct {
 	ignored []string
 	err     error // of sending
@@ -70,42 +70,42 @@ func poolOf(keys ...string) []config.Secret {
 	return pool
 }
 
-func ask(model string) Ask {
-	return Ask{Request: &llm.Request{Model: model, Choices: 1, Source: new(chat.Request)}}
+func ask(model string) Input {
+	return Input{Request: &llm.Request{Model: model, Choices: 1, Source: new(chat.Request)}}
 }
 
-// completeOf has a request answered whole, as a call does.
-func completeOf(ctx context.Context, router *Router, ask Ask) (*llm.Answer, Served, error) {
+// completeOf opens a request for a whole answer, as package inference does.
+func completeOf(ctx context.Context, router *Router, ask Input) (*llm.Answer, Route, error) {
 	var p Plan
 	router.Plan(&p, ask)
-	got, served, err := p.Open(ctx)
+	got, route, err := p.Open(ctx)
 	if err != nil {
-		return nil, served, err
+		return nil, route, err
 	}
 	got.Close()
-	return got.Answer, served, nil
+	return got.Answer, route, nil
 }
 
-// streamOf has a request answered as a stream, which must be ranged over.
-func streamOf(ctx context.Context, router *Router, ask Ask) (llm.Stream, Served, error) {
+// streamOf opens a request for a stream, which must be ranged over.
+func streamOf(ctx context.Context, router *Router, ask Input) (llm.Stream, Route, error) {
 	ask.Request.Stream = true
 	var p Plan
 	router.Plan(&p, ask)
-	got, served, err := p.Open(ctx)
+	got, route, err := p.Open(ctx)
 	if err != nil {
-		return nil, served, err
+		return nil, route, err
 	}
 	return func(yield func(*llm.Event, error) bool) {
 		defer got.Close()
 		for event, err := range got.Stream {
 			if err != nil {
-				got.BrokeOff(err)
+				got.StreamFailed(err)
 			}
 			if !yield(event, err) {
 				return
 			}
 		}
-	}, served, nil
+	}, route, nil
 }
 
 func code(err error) string {
@@ -131,26 +131,28 @@ func TestUnknownModelsAreNotFound(t *testing.T) {
 	for _, id := range []string{"nope", "Claude-Haiku-4-5-20251001", haiku + " ", "models/" + haiku, "\x00", strings.Repeat("x", 10_000)} {
 		_, _, err := completeOf(t.Context(), chat, ask(id))
 		e, ok := errors.AsType[*api.Error](err)
-		if !ok || e.Status != 404 || e.Code != api.CodeModelNotFound || e.Param != "model" || len(e.Message) > 300 || strings.Contains(e.Message, "\x00") {
+		if !ok || e.Status != 404 || e.Code != api.CodeModelNotFound || e.Param != "model" || len(e.Message) > 300 ||
+			strings.Contains(e.Message, "\x00") {
 			t.Errorf("%.20q: %v", id, err)
 		}
 	}
 }
 
-func TestAProviderThatIsNotConfiguredIsUnavailable(t *testing.T) {
+func TestUnconfiguredProviderIsUnavailable(t *testing.T) {
 	chat := newChat(t, &clock{november}, nil)
-	_, served, err := completeOf(t.Context(), chat, ask(haiku))
+	_, route, err := completeOf(t.Context(), chat, ask(haiku))
 	e := api.AsError(err)
-	if e.Status != 503 || e.Code != api.CodeProviderError || e.RetryAfterSeconds() == 0 || e.ShouldRetry() || served.Provider != catalog.Anthropic {
-		t.Errorf("%+v, %+v", e, served)
+	if e.Status != 503 || e.Code != api.CodeProviderError || e.RetryAfterSeconds() == 0 || e.ShouldRetry() ||
+		route.Provider != catalog.Anthropic {
+		t.Errorf("%+v, %+v", e, route)
 	}
 }
 
-func TestRetiredModels(t *testing.T) {
+func TestRetiredModelsAreExplainedOrRedirected(t *testing.T) {
 	p := &scripted{}
 	chat := newChat(t, &clock{november}, p)
-	if _, served, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != retired || served.Redirected != "" {
-		t.Errorf("without redirection: %s, %+v, %v", p.model, served, err)
+	if _, route, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != retired || route.Redirected != "" {
+		t.Errorf("without redirection: %s, %+v, %v", p.model, route, err)
 	}
 	p.err = providerError(404)
 	_, _, err := completeOf(t.Context(), chat, ask(retired))
@@ -161,29 +163,31 @@ func TestRetiredModels(t *testing.T) {
 		t.Errorf("an active model's 404 was rewritten: %v", err)
 	}
 	p.err, chat.Redirect = nil, true
-	if _, served, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != "claude-sonnet-5" || served.Redirected != "claude-sonnet-5" || served.Model != retired {
-		t.Errorf("with redirection: %s, %+v, %v", p.model, served, err)
+	if _, route, err := completeOf(t.Context(), chat, ask(retired)); err != nil || p.model != "claude-sonnet-5" ||
+		route.Redirected != "claude-sonnet-5" || route.Model != retired {
+		t.Errorf("with redirection: %s, %+v, %v", p.model, route, err)
 	}
-	if _, served, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || p.model != haiku || served.Redirected != "" {
-		t.Errorf("an active model was redirected: %s, %+v, %v", p.model, served, err)
+	if _, route, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || p.model != haiku || route.Redirected != "" {
+		t.Errorf("an active model was redirected: %s, %+v, %v", p.model, route, err)
 	}
 }
 
-func TestStrictRefusesWhatWouldBeIgnored(t *testing.T) {
+func TestStrictRefusesFieldsThatWouldBeIgnored(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{ignored: []string{"seed", "logit_bias"}})
-	_, served, err := completeOf(t.Context(), chat, ask(haiku))
-	if err != nil || strings.Join(served.Ignored, " ") != "seed logit_bias" {
-		t.Errorf("%+v, %v", served, err)
+	_, route, err := completeOf(t.Context(), chat, ask(haiku))
+	if err != nil || strings.Join(route.Ignored, " ") != "seed logit_bias" {
+		t.Errorf("%+v, %v", route, err)
 	}
 	strict := ask(haiku)
 	strict.Strict = true
 	_, _, err = streamOf(t.Context(), chat, strict)
-	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 || e.Code != api.CodeUnsupportedValue || e.Param != "seed" || !strings.Contains(e.Message, "logit_bias") {
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 || e.Code != api.CodeUnsupportedValue || e.Param != "seed" ||
+		!strings.Contains(e.Message, "logit_bias") {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestTheCircuitOpensAndCloses(t *testing.T) {
+func TestCircuitOpensAndCloses(t *testing.T) {
 	c := &clock{time.Now()} // the breaker has a clock of its own
 	p := &scripted{err: providerError(500)}
 	chat := newChat(t, c, p)
@@ -203,8 +207,9 @@ func TestTheCircuitOpensAndCloses(t *testing.T) {
 	}
 }
 
-func TestRefusalsAndLimitsDoNotOpenTheCircuit(t *testing.T) {
-	for _, err := range []error{providerError(400), providerError(404), providerError(429), context.Canceled, api.Internal(errors.New("ours"))} {
+func TestRefusalsAndRateLimitsDoNotOpenTheCircuit(t *testing.T) {
+	for _, err := range []error{providerError(400), providerError(404), providerError(429), context.Canceled,
+		api.Internal(errors.New("ours"))} {
 		p := &scripted{err: err}
 		chat := newChat(t, &clock{november}, p)
 		for range 3 * circuitCalls {
@@ -220,7 +225,7 @@ func TestRefusalsAndLimitsDoNotOpenTheCircuit(t *testing.T) {
 	}
 }
 
-func TestHealthOfAProviderFollowsItsTraffic(t *testing.T) {
+func TestProviderHealthFollowsItsTraffic(t *testing.T) {
 	c := &clock{november}
 	p := &scripted{}
 	chat := newChat(t, c, p)
@@ -256,7 +261,7 @@ func TestHealthOfAProviderFollowsItsTraffic(t *testing.T) {
 	}
 }
 
-// lister says what it serves, or why it cannot.
+// lister returns fixed models or an error.
 type lister struct {
 	models []providers.Listed
 	err    error
@@ -264,11 +269,12 @@ type lister struct {
 
 func (l *lister) Models(context.Context, string) ([]providers.Listed, error) { return l.models, l.err }
 
-func TestDiscoveryKeepsWhatItHadWhenAProviderFails(t *testing.T) {
+func TestDiscoveryKeepsItsModelsWhenAProviderFails(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{})
 	source := &lister{models: []providers.Listed{{ID: "claude-nova"}}}
 	var log strings.Builder
-	d := &registry.Discovery{Models: chat.Models, Listers: map[string]registry.Listing{catalog.Anthropic: {Lister: source}}, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	d := &registry.Discovery{Models: chat.Models, Listers: map[string]registry.Listing{catalog.Anthropic: {Lister: source}},
+		Log: slog.New(slog.NewTextHandler(&log, nil))}
 	d.Refresh(t.Context())
 	source.models, source.err = nil, errors.New("down")
 	d.Refresh(t.Context())

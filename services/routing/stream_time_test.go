@@ -12,33 +12,35 @@ import (
 	"modelgateway/services/pool"
 )
 
-func TestAStreamThatDoesNotBeginInTimeIsLeftForTheNextTry(t *testing.T) {
+func TestStreamThatDoesNotBeginInTimeIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left time.Time
 		q := newQueued(catalog.Anthropic, "a").play("a", leaving(&left, 0), answers)
 		chat := fleet(t, q)
 		chat.FirstToken, chat.MaxStream = 3*time.Second, time.Hour
 		began := time.Now()
-		if model, _, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != haiku || q.asked() != "aa" || left.Sub(began) != 3*time.Second {
+		if model, _, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != haiku || q.asked() != "aa" ||
+			left.Sub(began) != 3*time.Second {
 			t.Errorf("%q, %v after %q, left after %s", model, err, q.asked(), left.Sub(began))
 		}
 		q.play("a", hangs)
 		other := newQueued(catalog.OpenAI, "o")
 		chat.Upstreams[catalog.OpenAI] = pool.NewUpstream(catalog.OpenAI, other, poolOf("o"), time.Now)
 		chat.Retries, chat.Fallbacks = 1, map[string][]string{haiku: {gpt}}
-		if model, served, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != gpt || served.Fallback != gpt || q.asked() != "aa" {
-			t.Errorf("%q, %+v, %v after %q", model, served, err, q.asked())
+		if model, route, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != gpt || route.Fallback != gpt ||
+			q.asked() != "aa" {
+			t.Errorf("%q, %+v, %v after %q", model, route, err, q.asked())
 		}
 		other.play("o", hangs)
 		_, _, err := streamed(t.Context(), chat, ask(haiku))
 		if e := api.AsError(err); e.Status != 504 || e.Code != api.CodeProviderError || e.Provider != catalog.Anthropic || !e.ShouldRetry() {
-			t.Errorf("nobody begins: %v", err)
+			t.Errorf("no stream begins: %v", err)
 		}
 		allIdle(t, chat)
 	})
 }
 
-func TestAStreamEndsAtItsLongestAndIsNotTriedAgain(t *testing.T) {
+func TestStreamEndsAtItsTimeoutWithoutARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a").play("a", fails(&begun{pieces: 1000, gap: time.Second}))
 		chat := fleet(t, q)
@@ -55,7 +57,8 @@ func TestAStreamEndsAtItsLongestAndIsNotTriedAgain(t *testing.T) {
 			err = broken
 		}
 		e := api.AsError(err)
-		if took := time.Since(began); took != chat.MaxStream || pieces != 10 || e.Status != 504 || e.Code != api.CodeProviderError || len(q.calls()) != 1 {
+		if took := time.Since(began); took != chat.MaxStream || pieces != 10 || e.Status != 504 || e.Code != api.CodeProviderError ||
+			len(q.calls()) != 1 {
 			t.Errorf("%v after %s, %d pieces and %d calls", err, took, pieces, len(q.calls()))
 		}
 		if got := chat.Upstreams[catalog.Anthropic].Status(); got != pool.Degraded {
@@ -65,8 +68,9 @@ func TestAStreamEndsAtItsLongestAndIsNotTriedAgain(t *testing.T) {
 	})
 }
 
-func TestWhatAStreamHadBegunEndsWithIt(t *testing.T) {
-	for name, end := range map[string]func(llm.Stream){"read to its end": readAll, "left at once": leaveAtOnce, "left by a panic": leaveInPanic} {
+func TestEndOfAStreamCancelsItsContext(t *testing.T) {
+	for name, end := range map[string]func(llm.Stream){"read to its end": readAll, "left at once": leaveAtOnce,
+		"left by a panic": leaveInPanic} {
 		synctest.Test(t, func(t *testing.T) {
 			var was context.Context
 			q := newQueued(catalog.Anthropic, "a").play("a", func(ctx context.Context) error { was = ctx; return nil })
@@ -81,7 +85,7 @@ func TestWhatAStreamHadBegunEndsWithIt(t *testing.T) {
 	}
 }
 
-func TestStreamsMayTakeTheirTimeWhereNothingIsSet(t *testing.T) {
+func TestStreamsHaveNoTimeoutByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := &begun{pieces: 20, gap: time.Hour}
 		q := newQueued(catalog.Anthropic, "a").play("a", after(20*time.Hour, fails(slow)))

@@ -1,4 +1,4 @@
-// Package tokens bounds and estimates how many tokens a call comes to.
+// Package tokens computes upper bounds and estimates of the tokens of a call.
 package tokens
 
 import (
@@ -12,54 +12,54 @@ import (
 	"modelgateway/models/llm"
 )
 
-// Bounds of what a request can come to. A token is at least one byte of text,
-// in every vocabulary there is; the rest are the most that the providers charge.
+// Upper bounds, in tokens. A token is at least one byte of text in every
+// vocabulary; the following are what providers add to that at most.
 const (
-	mostPerMessage = 16
-	mostOfTools    = 1024 // what a provider tells its model about tools
-	mostOfRequest  = 256
-	mostOfAnything = 1_000_000 // where not even the model's context is known
-	mostAnswer     = 131_072   // where the model's longest answer is not known
+	maxPerMessage = 16
+	maxForTools   = 1024 // the provider's own instructions about tools
+	maxPerRequest = 256
+	maxContext    = 1_000_000 // of a model whose context window is not known
+	maxAnswer     = 131_072   // of a model whose longest answer is not known
 )
 
-// mostPerImage is what one picture costs at most, in tokens, by provider: with
-// OpenAI a small model's tiles count for 33 times as many.
-var mostPerImage = map[string]int64{catalog.OpenAI: 49_000, catalog.Anthropic: 5_000, catalog.Gemini: 5_000}
+// maxPerImage is the upper bound of one picture's tokens, by provider. With
+// OpenAI's small models a tile counts as 33 times as many tokens.
+var maxPerImage = map[string]int64{catalog.OpenAI: 49_000, catalog.Anthropic: 5_000, catalog.Gemini: 5_000}
 
-// Most is at least what the request and its answers can come to with a
-// model, in tokens. bound is that of one answer, where its provider was told
-// one; 0 = it was not.
-func Most(r *llm.Request, model catalog.Model, bound int64) (input, output int64) {
+// Max is an upper bound of the tokens that the request and its answers take with
+// a model. limit is that of one answer in the provider's request; 0 = none.
+func Max(r *llm.Request, model catalog.Model, limit int64) (input, output int64) {
 	size := r.Source.Size()
 	bounded := isBounded(&size, model.Provider)
-	input = size.Bytes + int64(len(size.Images))*mostPerImage[model.Provider] + mostOfRequest + mostPerMessage*int64(size.Messages)
-	if size.Tools > 0 || size.Shaped { // a format can become a tool
-		input += mostOfTools
+	input = size.Bytes + int64(len(size.Images))*maxPerImage[model.Provider] + maxPerRequest + maxPerMessage*int64(size.Messages)
+	if size.Tools > 0 || size.Shaped { // a response format is sent as a tool to some providers
+		input += maxForTools
 	}
 	if !bounded {
-		input = max(input, mostOfAnything)
+		input = max(input, maxContext)
 	}
 	if context := model.Context; context > 0 && (input > context || !bounded) {
 		input = context
 	}
-	return input, max(r.Choices, 1) * mostOutput(r, model, bound)
+	return input, max(r.Choices, 1) * maxOutput(r, model, limit)
 }
 
-// mostOutput is how long one answer can get.
-func mostOutput(r *llm.Request, model catalog.Model, bound int64) int64 {
-	if bound > 0 {
-		return bound
+// maxOutput is an upper bound of one answer's tokens.
+func maxOutput(r *llm.Request, model catalog.Model, limit int64) int64 {
+	if limit > 0 {
+		return limit
 	}
-	limit, most := r.OutputLimit, model.MaxOutput
-	if limit > 0 && most > 0 {
-		return min(limit, most)
+	asked, longest := r.OutputLimit, model.MaxOutput
+	if asked > 0 && longest > 0 {
+		return min(asked, longest)
 	}
-	return cmp.Or(limit, most, mostAnswer)
+	return cmp.Or(asked, longest, maxAnswer)
 }
 
-// Usual is about what a call comes to: four bytes a token, and an answer
-// as long as the client allows, or as most are not.
-func Usual(r *llm.Request, model catalog.Model) int64 {
+// Expected is a rough estimate of a call's tokens for the rate limit, which
+// reserves them before the call: four bytes a token, and an answer as long as the
+// client allows, or of 4096 tokens.
+func Expected(r *llm.Request, model catalog.Model) int64 {
 	const bytesPerToken, longAnswer = 4, 4096
 	size := r.Source.Size()
 	output := r.OutputLimit
@@ -69,15 +69,15 @@ func Usual(r *llm.Request, model catalog.Model) int64 {
 	return size.Bytes/bytesPerToken + int64(len(size.Images))*tokensPerMedia + max(r.Choices, 1)*output
 }
 
-// isBounded says whether the bytes of a prompt bound its tokens. A file does not
-// count by its bytes: a few of them can be many pages.
+// isBounded says whether the bytes of a prompt bound its tokens. Those of a file
+// do not: a few bytes can be many pages.
 func isBounded(size *llm.Size, provider string) bool {
 	return !size.Opaque && !slices.ContainsFunc(size.Images, func(address string) bool { return !isPicture(address, provider) })
 }
 
-// isPicture says whether a provider can take the address of a picture for
-// nothing else. Gemini takes films, sounds and documents by the same way, and of
-// a link that does not say it looks what is there.
+// isPicture says whether the address of a picture can be nothing but a picture to
+// the provider. Gemini takes videos, audio and documents in the same field, and
+// finds out the type of a link by itself.
 func isPicture(address, provider string) bool {
 	if provider != catalog.Gemini {
 		return true
@@ -89,5 +89,5 @@ func isPicture(address, provider string) bool {
 	return err == nil && slices.Contains(pictures, strings.ToLower(path.Ext(u.Path)))
 }
 
-// pictures are how the names of pictures end.
+// pictures are the file name extensions of pictures.
 var pictures = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".heic", ".heif", ".bmp"}

@@ -30,7 +30,8 @@ func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
 	t.Helper()
 	at := config.Provider{Keys: poolOf("k"), BaseURL: url}
 	byName := map[string]providers.Provider{}
-	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at, UpstreamTimeout: time.Minute, StreamIdleTimeout: time.Minute}) {
+	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at, UpstreamTimeout: time.Minute,
+		StreamIdleTimeout: time.Minute}) {
 		byName[p.Name] = p.Provider
 	}
 	if len(byName) != 3 {
@@ -51,7 +52,7 @@ func bound(t testing.TB, body string, model catalog.Model) (input, output int64)
 	if bounded, ok := x.(providers.OutputBound); ok {
 		most = bounded.MaxOutput()
 	}
-	return Most(r, model, most)
+	return Max(r, model, most)
 }
 
 func decoded(t testing.TB, body string) *llm.Request {
@@ -109,7 +110,8 @@ func TestAnAnswerIsBoundByTheTighterOfClientAndModel(t *testing.T) {
 		{"anthropic thinks beside it", `,"max_tokens":100,"reasoning_effort":"low"`, model(t, haiku), 100 + 2048},
 		{"anthropic thinks beside the usual", `,"reasoning_effort":"high"`, model(t, haiku), 8192 + 16384},
 		{"anthropic thinks, in its own words", `,"max_tokens":4000,"thinking":{"type":"enabled","budget_tokens":3000}`, model(t, haiku), 4000},
-		{"anthropic thinks more than it may write", `,"max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":3000}`, model(t, haiku), 5000},
+		{"anthropic thinks more than it may write", `,"max_tokens":2000,"thinking":{"type":"enabled","budget_tokens":3000}`, model(t, haiku),
+			5000},
 		{"anthropic, up to its most", `,"max_tokens":64000,"thinking":{"type":"enabled","budget_tokens":70000}`, model(t, haiku), 64_000},
 		{"anthropic, the model's most", `,"max_tokens":100000`, model(t, haiku), 64_000},
 	} {
@@ -127,7 +129,8 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 	}
 	png := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte("\x89PNG"+strings.Repeat("\x00", 900_000)))
 	picture := func(address string) string {
-		return `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"` + address + `"}}]}]}`
+		return `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"` +
+			address + `"}}]}]}`
 	}
 	without := func(body, address string) int64 { return int64(len(body)-len(address)) + 256 + 16 }
 	turbo, claude, gem := model(t, "gpt-4-turbo"), model(t, haiku), model(t, gemini25)
@@ -135,16 +138,20 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 	unknown.Context = 0
 	link, film := "https://example.com/a.png", "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 	sound := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, 80_000))
-	spoken := `{"model":"m","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"` + sound + `","format":"mp3"}}]}]}`
-	pdf := `{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"` + "data:application/pdf;base64," + base64.StdEncoding.EncodeToString([]byte("%PDF-1.7 ")) + `","filename":"a.pdf"}}]}]}`
+	spoken := `{"model":"m","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"` + sound +
+		`","format":"mp3"}}]}]}`
+	pdf := `{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"` + "data:application/pdf;base64," +
+		base64.StdEncoding.EncodeToString([]byte("%PDF-1.7 ")) + `","filename":"a.pdf"}}]}]}`
 	tools := `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f"}}]}`
 	functions := `{"model":"m","messages":[{"role":"user","content":"hi"}],"functions":[{"name":"f"}]}`
 	schema := `{"model":"m","messages":[{"role":"user","content":"hi"}],"response_format":{"type":"json_object"}}`
 	shown := func(address string) string {
-		return `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","images":[{"type":"image_url","image_url":{"url":"` + address + `"}}]},{"role":"user","content":"hi"}]}`
+		return `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","images":[{"type":"image_url",` +
+			`"image_url":{"url":"` + address + `"}}]},{"role":"user","content":"hi"}]}`
 	}
 	heard := func(audio string) string {
-		return `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","audio":` + audio + `},{"role":"user","content":"hi"}]}`
+		return `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","audio":` + audio +
+			`},{"role":"user","content":"hi"}]}`
 	}
 	four := `{"model":"m","messages":[` + strings.Repeat(`{"role":"user","content":"hi"},`, 3) + `{"role":"user","content":"hi"}]}`
 	long := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("a", 300_000) + `"}]}`
@@ -193,11 +200,13 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 			t.Errorf("%s for %s: %d, not %d", tt.name, tt.model.ID, input, tt.want)
 		}
 	}
-	large := `{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}},{"type":"text","text":"` + strings.Repeat("a", 1_200_000) + `"}]}]}`
+	large := `{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}},{"type":"text","text":"` +
+		strings.Repeat("a", 1_200_000) + `"}]}]}`
 	if input, _ := bound(t, large, unknown); input < 1_200_000 {
 		t.Errorf("a file beside a long text: %d", input)
 	}
-	small := `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","images":[{"type":"image_url","image_url":{"url":"` + data("image/png", 30) + `"}}]},{"role":"user","content":"hi"}]}`
+	small := `{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"so","images":[{"type":"image_url",` +
+		`"image_url":{"url":"` + data("image/png", 30) + `"}}]},{"role":"user","content":"hi"}]}`
 	if input, _ := bound(t, small, gem); input != without(small, "")+2*16+5000 {
 		t.Errorf("a small picture of the model's: %d", input)
 	}
@@ -218,14 +227,14 @@ func TestWhatACallUsuallyComesTo(t *testing.T) {
 		{`,"max_tokens":100,"n":3`, model(t, gpt), 300},
 	} {
 		body := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("word", 1000) + `"}]` + tt.members + `}`
-		if got := Usual(decoded(t, body), tt.model); got != int64(len(body)/4)+tt.want {
+		if got := Expected(decoded(t, body), tt.model); got != int64(len(body)/4)+tt.want {
 			t.Errorf("%s: %d", tt.members, got)
 		}
 	}
 	small := model(t, gpt)
 	small.MaxOutput = 50
 	body := `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]}`
-	if got, want := Usual(decoded(t, body), small), int64(len(body)-len("https://example.com/a.png"))/4+1000+50; got != want {
+	if got, want := Expected(decoded(t, body), small), int64(len(body)-len("https://example.com/a.png"))/4+1000+50; got != want {
 		t.Errorf("a picture and a short answer: %d, not %d", got, want)
 	}
 }
@@ -245,7 +254,8 @@ func inOurWords(t testing.TB, provider string, body []byte) (text string, skippe
 	if err := json.Unmarshal(body, &own); err != nil {
 		t.Fatal(err)
 	}
-	for _, hosted := range []string{"googleSearch", "codeExecution", "urlContext", "web_search", "web_fetch", "code_execution", "mcp_server", "fileSearch", "memory_", "tool_search", "advisor", "fileData", "container"} {
+	for _, hosted := range []string{"googleSearch", "codeExecution", "urlContext", "web_search", "web_fetch", "code_execution", "mcp_server",
+		"fileSearch", "memory_", "tool_search", "advisor", "fileData", "container"} {
 		if strings.Contains(string(body), hosted) {
 			return "", true // tools that the provider runs: the gateway sends none of them
 		}

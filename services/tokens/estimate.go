@@ -10,26 +10,26 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// Estimator counts the tokens of calls whose provider did not: as OpenAI's
-// o200k vocabulary has them, whoever the provider is. The vocabulary takes some
-// 7 MB, and is there from the first estimate on.
+// Estimator counts the tokens of calls whose provider reported no usage, with
+// OpenAI's o200k vocabulary for every provider. The vocabulary takes some 7 MB and
+// is loaded at the first estimate.
 type Estimator struct {
-	mu         sync.Mutex // one at a time: nobody waits for an estimate, and it takes a processor
+	mu         sync.Mutex // one estimate at a time: it occupies a processor, and no client waits for it
 	vocabulary *codec.Codec
 }
 
-// Sample is the beginning of a text, and how long all of it is.
+// Sample is the first 64 KiB of a text, and the length of the whole text.
 type Sample struct {
 	text   []byte
 	total  int
 	pooled *[]byte
 }
 
-// sampleSize is how much of a text is looked at. What comes after it is taken
-// to have as many tokens a byte.
+// sampleSize is how much of a text is tokenized, in bytes. The rest is assumed to
+// have as many tokens per byte.
 const sampleSize = 64 << 10
 
-// samples are the room of those that are over.
+// samples are the buffers of released samples.
 var samples = sync.Pool{New: func() any { return new([]byte) }}
 
 func (s *Sample) add(text string) {
@@ -45,11 +45,11 @@ func (s *Sample) add(text string) {
 	s.text = append(s.text, text[:min(room, len(text))]...)
 }
 
-// Len is how many bytes the whole text has.
+// Len is the length of the whole text in bytes.
 func (s *Sample) Len() int { return s.total }
 
-// Drop gives the sample's room back. The sample is empty then.
-func (s *Sample) Drop() {
+// Release empties the sample and returns its buffer to the pool.
+func (s *Sample) Release() {
 	if s.pooled != nil {
 		*s.pooled = s.text[:0]
 		samples.Put(s.pooled)
@@ -57,7 +57,7 @@ func (s *Sample) Drop() {
 	*s = Sample{}
 }
 
-// Count is about how many tokens a sample's text has.
+// Count estimates the tokens of a sample's text.
 func (e *Estimator) Count(s *Sample) (int64, error) {
 	t := tally{estimator: e}
 	t.add(string(s.text))
@@ -65,31 +65,30 @@ func (e *Estimator) Count(s *Sample) (int64, error) {
 	return t.sum()
 }
 
-// tally adds up the tokens of texts, which are counted one by one.
+// tally sums the tokens of several texts.
 type tally struct {
-	estimator     *Estimator
-	looked, total int   // bytes
-	tokens        int64 // of those that were looked at
-	err           error
+	estimator      *Estimator
+	counted, total int   // bytes
+	tokens         int64 // of the counted bytes
+	err            error
 }
 
 func (t *tally) add(text string) {
 	t.total += len(text)
-	part := text[:min(sampleSize-t.looked, len(text))]
+	part := text[:min(sampleSize-t.counted, len(text))]
 	if part == "" || t.err != nil {
 		return
 	}
 	n, err := t.estimator.tokens(part)
-	t.looked, t.tokens, t.err = t.looked+len(part), t.tokens+int64(n), err
+	t.counted, t.tokens, t.err = t.counted+len(part), t.tokens+int64(n), err
 }
 
-// sum is the tokens of all, of which those that were not looked at are taken to
-// be like the others.
+// sum extrapolates the tokens of the counted bytes to all.
 func (t *tally) sum() (int64, error) {
-	if t.looked == 0 || t.err != nil {
+	if t.counted == 0 || t.err != nil {
 		return 0, t.err
 	}
-	return t.tokens * int64(t.total) / int64(t.looked), nil
+	return t.tokens * int64(t.total) / int64(t.counted), nil
 }
 
 func (e *Estimator) tokens(text string) (int, error) {
@@ -105,15 +104,15 @@ func (e *Estimator) tokens(text string) (int, error) {
 	return n, nil
 }
 
-// What a chat costs beside its texts, as OpenAI documents it for its own
-// models.
+// Tokens of a conversation besides its texts, as OpenAI documents them for its own
+// models (OpenAI Cookbook, "How to count tokens with tiktoken").
 const (
 	tokensPerMessage = 3
 	tokensPerReply   = 3
-	tokensPerMedia   = 1000 // a picture, a sound or a file, about
+	tokensPerMedia   = 1000 // a rough value for a picture, audio or a file
 )
 
-// Prompt is about how many tokens a request has.
+// Prompt estimates the tokens of a request.
 func (e *Estimator) Prompt(r *llm.Request) (int64, error) {
 	texts := tally{estimator: e}
 	for text := range r.Source.Texts() {
@@ -124,8 +123,8 @@ func (e *Estimator) Prompt(r *llm.Request) (int64, error) {
 	return n + tokensPerReply + tokensPerMessage*int64(size.Messages) + tokensPerMedia*int64(size.Media), err
 }
 
-// Hear adds what an event says to the text of an answer.
-func (s *Sample) Hear(e *llm.Event) {
+// AddEvent adds the text of a stream's event.
+func (s *Sample) AddEvent(e *llm.Event) {
 	s.add(e.Text)
 	if e.Call != nil {
 		s.add(e.Call.Name)
@@ -133,8 +132,8 @@ func (s *Sample) Hear(e *llm.Event) {
 	}
 }
 
-// Read adds what a whole answer says.
-func (s *Sample) Read(answer *llm.Answer) {
+// AddAnswer adds the text of a whole answer.
+func (s *Sample) AddAnswer(answer *llm.Answer) {
 	for i := range answer.Choices {
 		for j := range answer.Choices[i].Blocks {
 			b := &answer.Choices[i].Blocks[j]

@@ -63,21 +63,31 @@ func TestAPromptIsEstimatedByAllItsTexts(t *testing.T) {
 	}{
 		{`"messages":[{"role":"user","content":"hello world"}]`, []string{"user", "hello world"}, 6},
 		{`"messages":[{"role":"user","content":""}]`, []string{"user"}, 6},
-		{`"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi","name":"ada_b"}]`, []string{"system", "Be brief.", "user", "hi", "ada_b"}, 9},
+		{`"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi","name":"ada_b"}]`,
+			[]string{"system", "Be brief.", "user", "hi", "ada_b"}, 9},
 		// "hello" and "world" are not "helloworld".
-		{`"messages":[{"role":"user","content":[{"type":"text","text":"hello"},{"type":"text","text":"world"}]}]`, []string{"user", "hello", "world"}, 6},
-		{`"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},{"type":"file","file":{"file_id":"f"}}]}]`,
+		{`"messages":[{"role":"user","content":[{"type":"text","text":"hello"},{"type":"text","text":"world"}]}]`,
+			[]string{"user", "hello", "world"}, 6},
+		{`"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url",` +
+			`"image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},{"type":"file",` +
+			`"file":{"file_id":"f"}}]}]`,
 			[]string{"user", "a"}, 6 + 3000},
-		{`"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"refusal","refusal":"I cannot"}]},{"role":"user","content":"b"}]`, []string{"user", "a", "assistant", "I cannot", "user", "b"}, 12},
-		{`"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"look_up","arguments":"{\"q\":\"tide tables\"}"}}]},{"role":"tool","tool_call_id":"c","content":"twice"}]`,
+		{`"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"refusal","refusal":"I cannot"}]},{"role":"user",` +
+			`"content":"b"}]`, []string{"user", "a", "assistant", "I cannot", "user", "b"}, 12},
+		{`"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function",` +
+			`"function":{"name":"look_up","arguments":"{\"q\":\"tide tables\"}"}}]},{"role":"tool","tool_call_id":"c","content":"twice"}]`,
 			[]string{"user", "a", "assistant", "look_up", `{"q":"tide tables"}`, "tool", "twice"}, 12},
-		{`"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"function_call":{"name":"look_up","arguments":"{\"q\":1}"}},{"role":"function","name":"look_up","content":"twice"}]`,
+		{`"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"function_call":{"name":"look_up",` +
+			`"arguments":"{\"q\":1}"}},{"role":"function","name":"look_up","content":"twice"}]`,
 			[]string{"user", "a", "assistant", "look_up", `{"q":1}`, "function", "twice", "look_up"}, 12},
-		{`"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"look_up","description":"Looks it up.","parameters":{"type":"object","properties":{}}}}]`,
+		{`"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"look_up","description":"Looks it up.",` +
+			`"parameters":{"type":"object","properties":{}}}}]`,
 			[]string{"user", "a", "look_up", "Looks it up.", `{"type":"object","properties":{}}`}, 6},
-		{`"messages":[{"role":"user","content":"a"}],"functions":[{"name":"look_up","description":"Looks it up.","parameters":{"type":"object"}}]`,
+		{`"messages":[{"role":"user","content":"a"}],"functions":[{"name":"look_up",` +
+			`"description":"Looks it up.","parameters":{"type":"object"}}]`,
 			[]string{"user", "a", "look_up", "Looks it up.", `{"type":"object"}`}, 6},
-		{`"messages":[{"role":"user","content":"a"}],"tools":[{"type":"custom","custom":{"name":"sql"}}]`, []string{"user", "a", `{"name":"sql"}`}, 6},
+		{`"messages":[{"role":"user","content":"a"}],"tools":[{"type":"custom","custom":{"name":"sql"}}]`,
+			[]string{"user", "a", `{"name":"sql"}`}, 6},
 	} {
 		r := decoded(t, `{"model":"m",`+tt.body+`}`)
 		got, err := e.Prompt(r)
@@ -115,9 +125,9 @@ func TestAnAnswerIsEstimatedByAllItSays(t *testing.T) {
 	}
 	const want = `hellonothinkf{}g[]hello`
 	var read, heard Sample
-	read.Read(whole)
+	read.AddAnswer(whole)
 	for event := range stream {
-		heard.Hear(event)
+		heard.AddEvent(event)
 	}
 	sorted := func(text []byte) string { // of a call the arguments may come before the name
 		letters := strings.Split(string(text), "")
@@ -128,7 +138,7 @@ func TestAnAnswerIsEstimatedByAllItSays(t *testing.T) {
 		t.Errorf("%q and %q, %d and %d", read.text, heard.text, read.total, heard.total)
 	}
 	for _, s := range []*Sample{&read, &heard} {
-		s.Drop()
+		s.Release()
 	}
 }
 
@@ -136,7 +146,7 @@ func TestAStreamIsEstimatedAsTheTextItMakes(t *testing.T) {
 	e := theEstimator()
 	const text = "The tide comes in twice a day — два раза, 二回."
 	var s Sample
-	defer s.Drop()
+	defer s.Release()
 	for i := range len(text) { // also inside its characters
 		s.add(text[i : i+1])
 	}
@@ -165,7 +175,7 @@ func TestALongTextIsEstimatedByItsBeginning(t *testing.T) {
 			var s Sample
 			s.add(text)
 			alone, err := e.Count(&s)
-			s.Drop()
+			s.Release()
 			if difference := max(got-alone, alone-got); err != nil || difference > got/50+10 {
 				t.Errorf("%s of %d bytes: %d in a prompt and %d in an answer, %v", name, size, got, alone, err)
 			}
@@ -193,9 +203,9 @@ func TestNothingIsEstimatedAsNothing(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	s.add("")
-	s.Drop()
+	s.Release()
 	s.add("hello")
-	s.Drop()
+	s.Release()
 	if s.text != nil || s.total != 0 || s.pooled != nil {
 		t.Errorf("%+v", s)
 	}
@@ -213,7 +223,7 @@ func TestNoTextIsCountedForAnotherCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		want[text] = n
-		s.Drop()
+		s.Release()
 	}
 	var all sync.WaitGroup
 	for i := range 16 {
@@ -229,8 +239,8 @@ func TestNoTextIsCountedForAnotherCall(t *testing.T) {
 				if n, err := e.Count(&s); err != nil || n != want[text] {
 					t.Errorf("%.20q: %d, not %d, %v", text, n, want[text], err)
 				}
-				if s.Drop(); j%5 == 0 {
-					s.Drop() // it has been given back already
+				if s.Release(); j%5 == 0 {
+					s.Release() // it has been given back already
 				}
 			}
 		})
@@ -241,12 +251,12 @@ func TestNoTextIsCountedForAnotherCall(t *testing.T) {
 func TestRoomIsUsedAgain(t *testing.T) {
 	var warm Sample
 	warm.add(strings.Repeat("x", sampleSize))
-	warm.Drop()
+	warm.Release()
 	text := strings.Repeat("y", sampleSize)
 	if n := testing.AllocsPerRun(20, func() {
 		var s Sample
 		s.add(text)
-		s.Drop()
+		s.Release()
 	}); n > 1 {
 		t.Errorf("%v allocations for a text", n)
 	}
