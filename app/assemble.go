@@ -71,7 +71,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if err != nil {
 		return g, fmt.Errorf("MODELS_FILE: %w", err)
 	}
-	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Version: Version(), Log: log, Now: time.Now})
+	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Providers: all.OTelNames(), Version: Version(), Log: log, Now: time.Now})
 	g.closers = append(g.closers, func() error { return g.tracer.Shutdown(context.Background()) })
 	if err := g.open(cfg); err != nil {
 		return g, err
@@ -146,7 +146,7 @@ func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inferenc
 		}
 	}
 	if len(upstreams) == 0 {
-		g.log.Warn("no provider is configured: chat completions will be answered with 503; set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or SIMULATOR=true to try things out")
+		g.log.Warn("no provider is configured: chat completions will be answered with 503; set " + keySettings() + ", or SIMULATOR=true to try things out")
 	}
 	listed := registry.New(list, upstreams.Configured, time.Now)
 	g.discovery = &registry.Discovery{Models: listed, Listers: listers, Log: g.log}
@@ -157,8 +157,18 @@ func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inferenc
 		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
 	}
 	return &inference.Service{
-		Router: router, Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
+		Router: router, Images: all.Images(), Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
 	}, err
+}
+
+// keySettings names the settings of the providers' keys: A, B or C.
+func keySettings() string {
+	var names []string
+	for _, p := range all.Settings() {
+		names = append(names, p.KeySetting())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // bodyRoom is how many bytes request bodies may hold: of memory that is bounded

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"modelgateway/config"
+	"modelgateway/providers/all"
 )
 
 // Healthcheck asks the gateway that listens on this machine, as the settings
 // say, whether it lives: what it depends on may be down, and a
 // restart would not cure that. It returns the process's exit code, 0 or 1.
 func Healthcheck(ctx context.Context, environ []string, out io.Writer) int {
-	cfg, err := config.Load(environ, ".env")
+	cfg, err := config.Load(environ, ".env", all.Settings())
 	if err != nil {
 		_, _ = fmt.Fprintln(out, err)
 		return 1

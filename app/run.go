@@ -17,6 +17,7 @@ import (
 
 	"modelgateway/config"
 	"modelgateway/models/api"
+	"modelgateway/providers/all"
 	"modelgateway/providers/simulator"
 )
 
@@ -24,7 +25,7 @@ import (
 // begun is finished, or when it cannot start. Settings are read from environ
 // and from the file .env; the log goes to out.
 func Run(ctx context.Context, environ []string, out io.Writer) error {
-	cfg, err := config.Load(environ, ".env")
+	cfg, err := config.Load(environ, ".env", all.Settings())
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 	return gateway.serve(ctx, *cfg, log)
 }
 
-// simulate puts the simulator in place of all three upstreams.
+// simulate puts the simulator in place of all upstreams.
 func simulate(cfg *config.Config, log *slog.Logger) (func(), error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,10 +67,7 @@ func simulate(cfg *config.Config, log *slog.Logger) (func(), error) {
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // ends with Close
-	for _, p := range []*config.Provider{&cfg.OpenAI, &cfg.Anthropic, &cfg.Gemini} {
-		p.BaseURL = "http://" + listener.Addr().String()
-		p.Keys = []config.Secret{config.NewSecret("simulated")}
-	}
+	cfg.Providers = all.Simulated("http://" + listener.Addr().String())
 	log.Warn("SIMULATOR=true: every answer is made up inside this process, no provider is called, real keys are not used")
 	return func() {
 		_ = server.Close()

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // complete sets the defaults that depend on other settings.
 func (l *loader) complete() {
@@ -16,9 +13,7 @@ func (l *loader) complete() {
 			l.IDP.Name = "oidc"
 		}
 	}
-	if !l.isSet("GEMINI_API_KEY") {
-		l.Gemini.Keys = l.googleKeys
-	}
+	l.completeProviders()
 }
 
 // check reports settings that contradict each other. A setting that could not
@@ -27,14 +22,7 @@ func (l *loader) check() {
 	l.checkSigning()
 	l.checkIDP()
 	l.checkTracing()
-	if l.isSet("GEMINI_API_KEY") && l.googleKeys != nil && l.Gemini.Keys != nil && !sameSecrets(l.Gemini.Keys, l.googleKeys) {
-		l.fault("GEMINI_API_KEY and GOOGLE_API_KEY are both set and differ: keep one")
-	}
-	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GEMINI_BASE_URL"} {
-		if l.Simulator && l.isSet(name) {
-			l.fault("SIMULATOR: not together with %s: the simulator plays all three providers", name)
-		}
-	}
+	l.checkProviders()
 }
 
 func (l *loader) checkSigning() {
@@ -65,8 +53,4 @@ func (l *loader) checkIDP() {
 	if l.isSet("IDP_ISSUER") && l.IDP.Name != "" && l.IDP.Name != "oidc" {
 		l.fault("IDP_ISSUER: allowed only with IDP_PROVIDER=oidc")
 	}
-}
-
-func sameSecrets(a, b []Secret) bool {
-	return slices.EqualFunc(a, b, func(x, y Secret) bool { return x.Reveal() == y.Reveal() })
 }

@@ -1,6 +1,6 @@
 // Package config reads the gateway's settings once, at start, into one typed
 // value. Each setting, with its default and its format, is one entry of a table:
-// here, in spend.go or in otel.go.
+// here, in provider.go, in spend.go or in otel.go.
 package config
 
 import (
@@ -28,10 +28,8 @@ type Config struct {
 	AllowedEmailDomains []string // in lower case; empty: all
 	IDP                 IDP
 
-	OpenAI    Provider
-	Anthropic Provider
-	Gemini    Provider
-	Simulator bool // nothing leaves the process: no BaseURL is to be called
+	Providers map[string]Provider // by name: one for each ProviderSettings
+	Simulator bool                // nothing leaves the process: no BaseURL is to be called
 
 	ModelsFile           string
 	ModelDiscovery       bool
@@ -68,12 +66,6 @@ type Config struct {
 	Tracing Tracing
 }
 
-// Provider is what one upstream needs.
-type Provider struct {
-	Keys    []Secret // a pool; none: the provider is not configured
-	BaseURL string   // without a trailing slash and without the API's version
-}
-
 // IDP is the external identity provider of the login. It is configured when
 // ClientID is set; ClientSecret is set then as well.
 type IDP struct {
@@ -93,7 +85,7 @@ const (
 // table lists the settings: the name, the default as it would be written in the
 // environment, the format with its destination, and the description.
 func (l *loader) table() []row {
-	return append([]row{
+	rows := []row{
 		plain("PORT", "8080", whole(&l.Port, 0, 65535), "Port to listen on; 0 chooses a free one"),
 		plain("HOST", "", host(&l.Host), "Address or name to listen on; all interfaces when empty"),
 		plain("PUBLIC_URL", "", httpURL(&l.PublicURL), "URL of the gateway for browsers; http://localhost:PORT when empty"),
@@ -115,15 +107,10 @@ func (l *loader) table() []row {
 		plain("IDP_PROVIDER", "", oneOf(&l.IDP.Name, "google", "github", "gitlab", "azureadv2", "oidc"),
 			"Identity provider; when empty oidc if IDP_ISSUER is set, else google"),
 		plain("IDP_ISSUER", "", issuer(&l.IDP.Issuer), "URL of the issuer; required for oidc and allowed only there"),
-
-		secret("OPENAI_API_KEY", "", keys(&l.OpenAI.Keys), "For the gpt models; OpenAI is off when empty"),
-		plain("OPENAI_BASE_URL", "https://api.openai.com/v1", baseURL(&l.OpenAI.BaseURL, "/v1"), "Where the OpenAI API is"),
-		secret("ANTHROPIC_API_KEY", "", keys(&l.Anthropic.Keys), "For the claude models; Anthropic is off when empty"),
-		plain("ANTHROPIC_BASE_URL", "https://api.anthropic.com", baseURL(&l.Anthropic.BaseURL, "/v1"), "Where the Anthropic API is"),
-		secret("GEMINI_API_KEY", "", keys(&l.Gemini.Keys), "For the gemini models; Gemini is off when empty"),
-		secret("GOOGLE_API_KEY", "", keys(&l.googleKeys), "Another name of GEMINI_API_KEY"),
-		plain("GEMINI_BASE_URL", "https://generativelanguage.googleapis.com", baseURL(&l.Gemini.BaseURL, "/v1beta"), "Where the Gemini API is"),
-		plain("SIMULATOR", "false", boolean(&l.Simulator), "Whether a simulator inside the process plays all three providers; not together with a *_BASE_URL"),
+	}
+	rows = append(rows, l.upstreams()...)
+	rows = append(rows, []row{
+		plain("SIMULATOR", "false", boolean(&l.Simulator), "Whether a simulator inside the process plays all providers; not together with a *_BASE_URL"),
 
 		plain("MODELS_FILE", "", readable(&l.ModelsFile), "YAML file that adds models to the catalogue or changes them"),
 		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether the providers are asked for the models that they serve"),
@@ -167,7 +154,8 @@ func (l *loader) table() []row {
 		plain("LOG_FORMAT", LogAuto, oneOf(&l.LogFormat, LogAuto, LogText, LogJSON),
 			"Format of the log; auto is text on a terminal and json otherwise"),
 		secret("METRICS_TOKEN", "", credential(&l.MetricsToken), "Bearer token that a scraper of /metrics must send; none when empty"),
-	}, append(l.spending(), l.tracing()...)...)
+	}...)
+	return append(append(rows, l.spending()...), l.tracing()...)
 }
 
 // Addr returns the address to listen on.
@@ -183,9 +171,10 @@ type Setting struct {
 	Doc     string // one sentence, with the format
 }
 
-// Settings lists all settings, in the order of the documentation.
-func Settings() []Setting {
-	rows := new(loader).table()
+// Settings lists all settings, those of the providers included, in the order of
+// the documentation.
+func Settings(providers []ProviderSettings) []Setting {
+	rows := newLoader(providers).table()
 	settings := make([]Setting, len(rows))
 	for i, row := range rows {
 		settings[i] = row.Setting

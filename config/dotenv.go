@@ -11,18 +11,18 @@ import (
 // parseDotenv reads a .env file in the syntax of Docker Compose, so that both
 // read the same values from one file. There are two exceptions: a value cannot
 // span lines, and a variable that Compose would interpolate is a fault. Each bad
-// line has one fault, which never shows its text.
+// line has one fault, which never shows its text. known are the names of the
+// settings.
 //
 // viper's own reader (gotenv v1.6.0) is not used: it cuts an unquoted value at
 // any #, expands $NAME from the environment of the process, keeps the last of
 // two lines for one name, and quotes a line that it cannot read, secret included.
-func parseDotenv(text string) (vars map[string]string, faults []string) {
+func parseDotenv(text string, known []string) (vars map[string]string, faults []string) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 		return nil, []string{"not valid UTF-8"}
 	}
 	vars = make(map[string]string)
-	known := knownNames()
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.Trim(line, " \t\r")
 		if line == "" || line[0] == '#' {

@@ -178,7 +178,7 @@ var badConfigurations = []struct {
 func TestBadConfigurations(t *testing.T) {
 	for _, test := range badConfigurations {
 		t.Run(strings.Join(test.environ, " "), func(t *testing.T) {
-			c, err := Load(test.environ, "")
+			c, err := load(test.environ, "")
 			var faults Faults
 			if !errors.As(err, &faults) || c != nil {
 				t.Fatalf("got %v, %v", c, err)
@@ -208,7 +208,7 @@ func TestGuessableSigningSecretsAreRefused(t *testing.T) {
 		strings.Repeat("password", 4), strings.Repeat("my-secret-key-", 3), "undefinedundefinedundefinedundefined",
 	} {
 		for _, environ := range [][]string{{"REQUIRE_AUTH=true", "JWT_SECRET=" + weak}, {"JWT_SECRET=" + weak}} {
-			_, err := Load(environ, "")
+			_, err := load(environ, "")
 			var faults Faults
 			if !errors.As(err, &faults) || len(faults) != 1 || !strings.HasPrefix(faults[0], "JWT_SECRET: ") {
 				t.Errorf("%q: got %v", weak, err)

@@ -17,7 +17,7 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 		"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id",
 		"OTEL_EXPORTER_OTLP_HEADERS": "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "OTEL_TRACES_EXPORTER=otlp",
 	}
-	for _, s := range Settings() {
+	for _, s := range allSettings() {
 		if !s.Secret {
 			continue
 		}
@@ -76,7 +76,7 @@ func TestFaultsOfASecretFile(t *testing.T) {
 		},
 	}
 	for want, environ := range tests {
-		if _, err := Load(environ, ""); err == nil || err.Error() != want {
+		if _, err := load(environ, ""); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}

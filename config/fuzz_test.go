@@ -10,7 +10,7 @@ import (
 // FuzzLoad sets one setting to a random text, beside a random .env file. No
 // fault may show a secret or have more than one line.
 func FuzzLoad(f *testing.F) {
-	for i := range knownNames() {
+	for i := range allNames() {
 		f.Add(i, "", "")
 	}
 	f.Add(0, "80", "JWT_SECRET='x\nHOST=a # b\n")
@@ -18,9 +18,9 @@ func FuzzLoad(f *testing.F) {
 	f.Add(13, "a,,b", "REQUIRE_ATUH=true\n\x00")
 	f.Add(27, "10.0.0.1/8", "CORS_ALLOWED_ORIGINS=*,\r\n=")
 	f.Add(9, "\u00e9", "OPENAI_API_KEY_FILE=nowhere\nOPENAI_API_KEY=k")
-	names := knownNames()
+	names := allNames()
 	isSecret := make(map[string]bool)
-	for _, s := range Settings() {
+	for _, s := range allSettings() {
 		isSecret[s.Name], isSecret[s.Name+"_FILE"] = s.Secret, s.Secret
 	}
 	dir := f.TempDir()
@@ -38,7 +38,7 @@ func FuzzLoad(f *testing.F) {
 		if isSecret[name] {
 			environ[0] = name + "=" + value + plantedSecret + value
 		}
-		c, err := Load(environ, path)
+		c, err := load(environ, path)
 		if (c == nil) == (err == nil) {
 			t.Fatalf("got %v, %v", c, err)
 		}

@@ -24,8 +24,10 @@ func (f Faults) Error() string { return strings.Join(f, "\n") }
 // loader builds a Config.
 type loader struct {
 	Config
-	googleKeys []Secret // GOOGLE_API_KEY, used as Gemini's keys
-	otel       otel     // combined into Tracing
+	providers []*providerLoad // combined into Providers
+	otel      otel            // combined into Tracing
+
+	known []string // all names that are read
 
 	// values has no empty texts: an empty setting is unset.
 	values *viper.Viper
@@ -37,8 +39,9 @@ type loader struct {
 // of several entries with one name, the last one counts. The file is optional,
 // and an empty path means that there is none. Every error is a Faults. The
 // environment of the process itself is not read.
-func Load(environ []string, dotenv string) (*Config, error) {
-	l := &loader{values: viper.New()}
+func Load(environ []string, dotenv string, providers []ProviderSettings) (*Config, error) {
+	l := newLoader(providers)
+	l.values = viper.New()
 	l.merge(variables(environ), l.dotenv(dotenv))
 	for _, row := range l.table() {
 		l.read(row)
@@ -50,6 +53,15 @@ func Load(environ []string, dotenv string) (*Config, error) {
 	}
 	c := l.Config
 	return &c, nil
+}
+
+func newLoader(providers []ProviderSettings) *loader {
+	l := new(loader)
+	for _, p := range providers {
+		l.providers = append(l.providers, &providerLoad{ProviderSettings: p, others: make([][]Secret, len(p.OtherKeys))})
+	}
+	l.known = knownNames(l.table())
+	return l
 }
 
 func (l *loader) fault(format string, args ...any) {
@@ -80,7 +92,7 @@ func (l *loader) dotenv(path string) map[string]string {
 		l.fault("%s: %v", oneLine(path), err)
 		return nil
 	}
-	vars, faults := parseDotenv(text)
+	vars, faults := parseDotenv(text, l.known)
 	for _, fault := range faults {
 		l.fault("%s: %s", oneLine(path), fault)
 	}
@@ -91,7 +103,7 @@ func (l *loader) dotenv(path string) map[string]string {
 // ones.
 func (l *loader) merge(environ, dotenv map[string]string) {
 	l.reportMisspelt(environ, dotenv)
-	for _, name := range knownNames() {
+	for _, name := range l.known {
 		// MergeConfigMap would write values to the log of the global viper.
 		if value := dotenv[name]; value != "" {
 			l.values.SetDefault(name, value)

@@ -26,7 +26,7 @@ func write(t *testing.T, name, text string) string {
 
 func mustLoad(t *testing.T, dotenv string, environ ...string) Config {
 	t.Helper()
-	c, err := Load(environ, dotenv)
+	c, err := load(environ, dotenv)
 	if err != nil {
 		t.Fatalf("Load(%q): %v", environ, err)
 	}
@@ -43,14 +43,16 @@ func reveal(secrets []Secret) []string {
 
 func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	want := Config{
-		Port:              8080,
-		PublicURL:         "http://localhost:8080",
-		DatabaseURL:       NewSecret("sqlite:./data/gateway.db"),
-		JWTExpiry:         24 * time.Hour,
-		IDP:               IDP{Name: "google"},
-		OpenAI:            Provider{BaseURL: "https://api.openai.com"},
-		Anthropic:         Provider{BaseURL: "https://api.anthropic.com"},
-		Gemini:            Provider{BaseURL: "https://generativelanguage.googleapis.com"},
+		Port:        8080,
+		PublicURL:   "http://localhost:8080",
+		DatabaseURL: NewSecret("sqlite:./data/gateway.db"),
+		JWTExpiry:   24 * time.Hour,
+		IDP:         IDP{Name: "google"},
+		Providers: map[string]Provider{
+			"openai":    {BaseURL: "https://api.openai.com"},
+			"anthropic": {BaseURL: "https://api.anthropic.com"},
+			"gemini":    {BaseURL: "https://generativelanguage.googleapis.com"},
+		},
 		ModelDiscovery:    true,
 		RateLimitRPM:      600,
 		AuthRateLimitRPM:  20,
@@ -76,7 +78,7 @@ func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	var empty []string
-	for _, name := range knownNames() {
+	for _, name := range allNames() {
 		empty = append(empty, name+"=")
 	}
 	if got := mustLoad(t, "", empty...); !reflect.DeepEqual(got, want) {
@@ -131,11 +133,11 @@ func TestGoodConfigurations(t *testing.T) {
 		{"redis", []string{"REDIS_URL=rediss://:p@cache:6380/2"},
 			func(c Config) any { return c.RedisURL.Reveal() }, "rediss://:p@cache:6380/2"},
 		{"key pool", []string{"OPENAI_API_KEY=sk-a, sk-b ,sk-c"},
-			func(c Config) any { return reveal(c.OpenAI.Keys) }, []string{"sk-a", "sk-b", "sk-c"}},
-		{"one key", []string{"ANTHROPIC_API_KEY=sk-ant"}, func(c Config) any { return reveal(c.Anthropic.Keys) }, []string{"sk-ant"}},
-		{"gemini's other name", []string{"GOOGLE_API_KEY=AIza"}, func(c Config) any { return reveal(c.Gemini.Keys) }, []string{"AIza"}},
+			func(c Config) any { return reveal(c.Providers["openai"].Keys) }, []string{"sk-a", "sk-b", "sk-c"}},
+		{"one key", []string{"ANTHROPIC_API_KEY=sk-ant"}, func(c Config) any { return reveal(c.Providers["anthropic"].Keys) }, []string{"sk-ant"}},
+		{"gemini's other name", []string{"GOOGLE_API_KEY=AIza"}, func(c Config) any { return reveal(c.Providers["gemini"].Keys) }, []string{"AIza"}},
 		{"both of gemini's names", []string{"GOOGLE_API_KEY=AIza,b", "GEMINI_API_KEY=AIza, b"},
-			func(c Config) any { return reveal(c.Gemini.Keys) }, []string{"AIza", "b"}},
+			func(c Config) any { return reveal(c.Providers["gemini"].Keys) }, []string{"AIza", "b"}},
 		{"idp", []string{"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=a b"},
 			func(c Config) any { return []string{c.IDP.ClientID, c.IDP.ClientSecret.Reveal(), c.IDP.Name} },
 			[]string{"id", "a b", "google"}},
@@ -165,7 +167,7 @@ func TestGoodConfigurations(t *testing.T) {
 			func(c Config) any { return []any{c.LogLevel, c.LogFormat} }, []any{slog.LevelDebug, LogJSON}},
 		{"the last of two wins", []string{"PORT=1", "PORT=2"}, func(c Config) any { return c.Port }, 2},
 		{"a value with an equals sign", []string{"OPENAI_API_KEY=a=b="},
-			func(c Config) any { return reveal(c.OpenAI.Keys) }, []string{"a=b="}},
+			func(c Config) any { return reveal(c.Providers["openai"].Keys) }, []string{"a=b="}},
 		{"entries that are none", []string{"PORT", "", "=", "=C:=C:\\"}, func(c Config) any { return c.Port }, 8080},
 	}
 	for _, test := range tests {
@@ -182,9 +184,9 @@ func TestBaseURLsWorkWithAndWithoutTheVersion(t *testing.T) {
 		name, version string
 		of            func(Config) string
 	}{
-		{"OPENAI_BASE_URL", "/v1", func(c Config) string { return c.OpenAI.BaseURL }},
-		{"ANTHROPIC_BASE_URL", "/v1", func(c Config) string { return c.Anthropic.BaseURL }},
-		{"GEMINI_BASE_URL", "/v1beta", func(c Config) string { return c.Gemini.BaseURL }},
+		{"OPENAI_BASE_URL", "/v1", func(c Config) string { return c.Providers["openai"].BaseURL }},
+		{"ANTHROPIC_BASE_URL", "/v1", func(c Config) string { return c.Providers["anthropic"].BaseURL }},
+		{"GEMINI_BASE_URL", "/v1beta", func(c Config) string { return c.Providers["gemini"].BaseURL }},
 	}
 	for _, provider := range providers {
 		for _, base := range []string{
@@ -204,7 +206,7 @@ func TestBaseURLsWorkWithAndWithoutTheVersion(t *testing.T) {
 func TestEnvironmentWinsOverDotenv(t *testing.T) {
 	dotenv := write(t, ".env", "PORT=1111\nHOST=127.0.0.1\nRATE_LIMIT_RPM=7\nOPENAI_API_KEY=sk-file\n")
 	c := mustLoad(t, dotenv, "PORT=2222", "HOST=")
-	if c.Port != 2222 || c.Host != "127.0.0.1" || c.RateLimitRPM != 7 || c.OpenAI.Keys[0].Reveal() != "sk-file" {
+	if c.Port != 2222 || c.Host != "127.0.0.1" || c.RateLimitRPM != 7 || c.Providers["openai"].Keys[0].Reveal() != "sk-file" {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -220,7 +222,7 @@ func TestProcessEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("REQUIRE_AUTH", "ture")
 	t.Setenv("KEY", "4712")
 	dotenv := write(t, ".env", "HOST='$KEY'\n")
-	_, err := Load(nil, dotenv)
+	_, err := load(nil, dotenv)
 	if err == nil || !strings.Contains(err.Error(), `HOST: "$KEY"`) || strings.Contains(err.Error(), "REQUIRE_AUTH") {
 		t.Errorf("got %v", err)
 	}
@@ -231,7 +233,7 @@ func TestProcessEnvironmentIsNotRead(t *testing.T) {
 
 func TestAllFaultsAtOnce(t *testing.T) {
 	dotenv := write(t, ".env", "this is no line\nSTREAM_KEEPALIVE_SECONDS=never\nJWT_SECRET='"+plantedSecret+"\n")
-	_, err := Load([]string{
+	_, err := load([]string{
 		"PORT=eighty", "REQUIRE_ATUH=true", "REQUIRE_AUTH=ture", "DATABASE_URL=mysql://root:" + plantedSecret + "@db",
 		"OPENAI_API_KEY=" + plantedSecret + ",,", "IDP_CLIENT_ID=x", "LOG_LEVEL=INFO", "SIMULATOR=1", "GEMINI_BASE_URL=https://g.example",
 	}, dotenv)
@@ -246,7 +248,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		`STREAM_KEEPALIVE_SECONDS: "never" is not a whole number from 0 to 3600`,
 		`LOG_LEVEL: "INFO" is not debug, info, warn or error`,
 		"IDP_CLIENT_SECRET: missing, but required by IDP_CLIENT_ID",
-		"SIMULATOR: not together with GEMINI_BASE_URL: the simulator plays all three providers",
+		"SIMULATOR: not together with GEMINI_BASE_URL: the simulator plays all providers",
 	}
 	var faults Faults
 	if !errors.As(err, &faults) {

@@ -7,9 +7,9 @@ import (
 )
 
 // knownNames lists all names that are read.
-func knownNames() []string {
+func knownNames(settings []row) []string {
 	var names []string
-	for _, s := range Settings() {
+	for _, s := range settings {
 		names = append(names, s.Name)
 		if s.Secret {
 			names = append(names, s.Name+"_FILE")
@@ -27,12 +27,11 @@ func (l *loader) reportMisspelt(sources ...map[string]string) {
 			names[name] = true
 		}
 	}
-	known := knownNames()
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if slices.Contains(known, name) || slices.Contains(foreignNames, name) {
+		if slices.Contains(l.known, name) || slices.Contains(foreignNames, name) {
 			continue
 		}
-		if meant := nearest(name, known); meant != "" {
+		if meant := nearest(name, l.known); meant != "" {
 			l.fault("%s is not a setting; did you mean %s?", oneLine(name), meant)
 		}
 	}

@@ -25,10 +25,10 @@ func TestMisspeltNamesAreFaults(t *testing.T) {
 	}
 	for name, meant := range tests {
 		want := name + " is not a setting; did you mean " + meant + "?"
-		if _, err := Load([]string{name + "=" + plantedSecret}, ""); err == nil || err.Error() != want {
+		if _, err := load([]string{name + "=" + plantedSecret}, ""); err == nil || err.Error() != want {
 			t.Errorf("environment: got %v, want %s", err, want)
 		}
-		if _, err := Load(nil, write(t, ".env", name+"="+plantedSecret+"\n")); err == nil || err.Error() != want {
+		if _, err := load(nil, write(t, ".env", name+"="+plantedSecret+"\n")); err == nil || err.Error() != want {
 			t.Errorf(".env: got %v, want %s", err, want)
 		}
 	}
@@ -36,13 +36,13 @@ func TestMisspeltNamesAreFaults(t *testing.T) {
 
 func TestMisspeltNameWithUnprintableCharactersIsQuoted(t *testing.T) {
 	const want = `"REQUIRE_AUTH\n" is not a setting; did you mean REQUIRE_AUTH?`
-	if _, err := Load([]string{"REQUIRE_AUTH\n=true"}, ""); err == nil || err.Error() != want {
+	if _, err := load([]string{"REQUIRE_AUTH\n=true"}, ""); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
 func TestEveryTypingErrorOfOneKeyIsFound(t *testing.T) {
-	known := knownNames()
+	known := allNames()
 	for _, name := range known {
 		if len(name) < minLength+1 {
 			continue
@@ -91,10 +91,10 @@ func TestOtherProgramsVariablesAreLeftAlone(t *testing.T) {
 	for _, name := range foreign {
 		environ = append(environ, name+"=value")
 	}
-	if _, err := Load(environ, ""); err != nil {
+	if _, err := load(environ, ""); err != nil {
 		t.Errorf("environment: %v", err)
 	}
-	if _, err := Load(nil, write(t, ".env", strings.Join(environ, "\n"))); err != nil {
+	if _, err := load(nil, write(t, ".env", strings.Join(environ, "\n"))); err != nil {
 		t.Errorf(".env: %v", err)
 	}
 }

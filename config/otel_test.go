@@ -69,7 +69,7 @@ func TestEachFaultOfTracingNamesItsSettingAndNoSecret(t *testing.T) {
 		"OTEL_SDK_DISABLED=yes":                            "OTEL_SDK_DISABLED",
 	} {
 		base := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c/x"
-		_, err := Load([]string{base, setting}, "")
+		_, err := load([]string{base, setting}, "")
 		var faults Faults
 		if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(faults[0], name) || strings.Contains(faults[0], plantedSecret) {
 			t.Errorf("%s: %v", setting, err)
@@ -88,11 +88,11 @@ func TestSettingsOfOtherSignalsAreNotReportedAsMisspelt(t *testing.T) {
 		"OTEL_ATTRIBUTE_COUNT_LIMIT",
 		"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_ENTITIES", "OTEL_CONFIG_FILE", "OTEL_METRICS_EXEMPLAR_FILTER", "OTEL_SEMCONV_STABILITY_OPT_IN",
 	} {
-		if _, err := Load([]string{name + "=x"}, ""); err != nil {
+		if _, err := load([]string{name + "=x"}, ""); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Load([]string{"OTEL_EXPORTER_OLTP_ENDPOINT=http://c"}, ""); err == nil {
+	if _, err := load([]string{"OTEL_EXPORTER_OLTP_ENDPOINT=http://c"}, ""); err == nil {
 		t.Error("a misspelt name is ignored")
 	}
 }

@@ -1,10 +1,13 @@
-package config
+package config_test
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"modelgateway/config"
+	"modelgateway/providers/all"
 )
 
 const (
@@ -45,7 +48,7 @@ func settingTables(t *testing.T) string {
 		t.Fatal(err)
 	}
 	rows := make(map[string]string)
-	for _, s := range Settings() {
+	for _, s := range config.Settings(all.Settings()) {
 		value := "none"
 		if s.Default != "" {
 			value = "`" + s.Default + "`"

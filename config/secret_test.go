@@ -51,7 +51,7 @@ func TestSecretDoesNotPrintWithAnyVerb(t *testing.T) {
 		"field":   struct{ Key Secret }{secret},
 		"hidden":  hidden,
 		"address": &hidden,
-		"config":  Config{JWTSecret: secret, OpenAI: Provider{Keys: []Secret{secret}}},
+		"config":  Config{JWTSecret: secret, Providers: map[string]Provider{"openai": {Keys: []Secret{secret}}}},
 	}
 	for name, value := range values {
 		for _, verb := range strings.Split("v s q x X d o b c U e f g t T p w", " ") {
@@ -97,7 +97,7 @@ func TestSecretDoesNotTravelInJSON(t *testing.T) {
 
 func TestSecretDoesNotPrintInLogs(t *testing.T) {
 	secret := NewSecret(plantedSecret)
-	config := Config{DatabaseURL: secret, Gemini: Provider{Keys: []Secret{secret}}}
+	config := Config{DatabaseURL: secret, Providers: map[string]Provider{"gemini": {Keys: []Secret{secret}}}}
 	for name, handler := range map[string]func(*bytes.Buffer) slog.Handler{
 		"text": func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
 		"json": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },

@@ -41,6 +41,7 @@ type OutputBound interface {
 
 // Options say where an upstream is, and how long it may be silent.
 type Options struct {
+	Name          string // of the provider, in errors; empty: that of the package's own Driver
 	BaseURL       string // without a trailing slash and without the API's version
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -51,6 +52,26 @@ type dollars struct {
 	Over       int64    `yaml:"over"`
 	Above      *dollars `yaml:"above"`
 }
+
+// Providers lists the names of all providers in the order in which they are shown:
+// that of their rules in the embedded catalogue.
+func Providers() []string { return slices.Clone(ruled()) }
+
+// ruled reads the names once: they are needed for every list of models. The file
+// is part of the program, and its faults are reported by Load.
+var ruled = sync.OnceValue(func() []string {
+	var f struct {
+		Rules yaml.Node `yaml:"rules"`
+	}
+	if err := yaml.Unmarshal(embedded, &f); err != nil {
+		return nil
+	}
+	var names []string
+	for name := range slices.Chunk(f.Rules.Content, 2) { // keys and values
+		names = append(names, name[0].Value)
+	}
+	return names
+})
 
 // merge adds the models and rules of a file. Its rules are tried before those that
 // are there.

@@ -7,16 +7,13 @@ import (
 	"time"
 )
 
-// The names of the providers. They are the same everywhere: in the health report,
-// in owned_by, in headers and in the names of folders.
+// The names of providers. They are the same everywhere: in the health report, in
+// owned_by, in headers and in the names of folders.
 const (
 	Anthropic = "anthropic"
 	OpenAI    = "openai"
 	Gemini    = "gemini"
 )
-
-// Providers lists the names in the order in which they are shown.
-func Providers() []string { return []string{Anthropic, OpenAI, Gemini} }
 
 // The states of a model.
 const (

@@ -6,6 +6,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -38,7 +39,7 @@ var (
 // Anthropic does not.
 func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
-		Provider: catalog.Anthropic, BaseURL: opts.BaseURL,
+		Provider: cmp.Or(opts.Name, catalog.Anthropic), BaseURL: opts.BaseURL,
 		Authorize: authorize, Refused: refused,
 		HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})}

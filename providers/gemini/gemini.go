@@ -3,6 +3,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -31,7 +32,7 @@ var (
 // New makes a provider with connections of its own.
 func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
-		Provider: catalog.Gemini, BaseURL: opts.BaseURL,
+		Provider: cmp.Or(opts.Name, catalog.Gemini), BaseURL: opts.BaseURL,
 		// Never ?key=, which proxies would write to their logs.
 		Authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
 		Refused:   readRefusal, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,

@@ -5,6 +5,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -38,7 +39,7 @@ var (
 // New makes a provider with connections of its own.
 func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
-		Provider: catalog.OpenAI, BaseURL: opts.BaseURL,
+		Provider: cmp.Or(opts.Name, catalog.OpenAI), BaseURL: opts.BaseURL,
 		Authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
 		Refused:   refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})}

@@ -113,7 +113,8 @@ func (c *Call) maxCost() (int64, error) {
 			c.plan.Drop(i)
 			continue
 		}
-		bound = max(bound, price.MaxCost(tokens.Max(c.input.Request, r.Model, r.MaxOutput())))
+		images := c.service.Images[r.Model.Provider]
+		bound = max(bound, price.MaxCost(tokens.Max(c.input.Request, r.Model, images, r.MaxOutput())))
 	}
 	if c.service.Router.HedgeAfter > 0 && !c.input.Request.Stream {
 		bound *= 2 // both calls of a hedged request may be charged

@@ -43,12 +43,15 @@ func poolOf(keys ...string) []config.Secret {
 func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
 	t.Helper()
 	at := config.Provider{Keys: poolOf("k"), BaseURL: url}
+	cfg := config.Config{UpstreamTimeout: time.Minute, StreamIdleTimeout: time.Minute, Providers: map[string]config.Provider{}}
+	for _, name := range catalog.Providers() {
+		cfg.Providers[name] = at
+	}
 	byName := map[string]providers.Provider{}
-	for _, p := range all.New(config.Config{OpenAI: at, Anthropic: at, Gemini: at, UpstreamTimeout: time.Minute,
-		StreamIdleTimeout: time.Minute}) {
+	for _, p := range all.New(cfg) {
 		byName[p.Name] = p.Provider
 	}
-	if len(byName) != 3 {
+	if len(byName) != len(cfg.Providers) {
 		t.Fatalf("%d providers", len(byName))
 	}
 	return byName

@@ -7,6 +7,7 @@ import (
 
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
+	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/ledger"
@@ -23,7 +24,8 @@ const Simulated = "simulated"
 // Service admits requests, has them answered, and books their usage.
 type Service struct {
 	Router    *routing.Router
-	Simulated bool // the upstreams are simulators, and every answer says so
+	Images    map[string]providers.Images // token bounds of pictures, by provider
+	Simulated bool                        // the upstreams are simulators, and every answer says so
 	Metrics   *metrics.Metrics
 	Tracer    *tracing.Tracer // nil = no tracing
 	Log       *slog.Logger

@@ -11,7 +11,7 @@ func (s Set) Configured(provider string) bool {
 	return ok
 }
 
-// Statuses is the health of each of the three providers.
+// Statuses is the health of each provider.
 func (s Set) Statuses() map[string]string {
 	all := map[string]string{}
 	for _, name := range catalog.Providers() {
@@ -23,7 +23,7 @@ func (s Set) Statuses() map[string]string {
 	return all
 }
 
-// Up is the health of each of the three providers for metrics: 1 healthy, 0.5
+// Up is the health of each provider for metrics: 1 healthy, 0.5
 // degraded, 0 unhealthy or not configured.
 func (s Set) Up() map[string]float64 {
 	all := map[string]float64{}

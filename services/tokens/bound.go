@@ -3,13 +3,11 @@ package tokens
 
 import (
 	"cmp"
-	"net/url"
-	"path"
 	"slices"
-	"strings"
 
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
+	"modelgateway/providers"
 )
 
 // Upper bounds, in tokens. A token is at least one byte of text in every
@@ -22,16 +20,13 @@ const (
 	maxAnswer     = 131_072   // of a model whose longest answer is not known
 )
 
-// maxPerImage is the upper bound of one picture's tokens, by provider. With
-// OpenAI's small models a tile counts as 33 times as many tokens.
-var maxPerImage = map[string]int64{catalog.OpenAI: 49_000, catalog.Anthropic: 5_000, catalog.Gemini: 5_000}
-
 // Max is an upper bound of the tokens that the request and its answers take with
-// a model. limit is that of one answer in the provider's request; 0 = none.
-func Max(r *llm.Request, model catalog.Model, limit int64) (input, output int64) {
+// a model. images are the bounds of its provider; limit is that of one answer in
+// the provider's request; 0 = none.
+func Max(r *llm.Request, model catalog.Model, images providers.Images, limit int64) (input, output int64) {
 	size := r.Source.Size()
-	bounded := isBounded(&size, model.Provider)
-	input = size.Bytes + int64(len(size.Images))*maxPerImage[model.Provider] + maxPerRequest + maxPerMessage*int64(size.Messages)
+	bounded := isBounded(&size, images.IsImage)
+	input = size.Bytes + int64(len(size.Images))*images.MaxTokens + maxPerRequest + maxPerMessage*int64(size.Messages)
 	if size.Tools > 0 || size.Shaped { // a response format is sent as a tool to some providers
 		input += maxForTools
 	}
@@ -71,23 +66,9 @@ func Expected(r *llm.Request, model catalog.Model) int64 {
 
 // isBounded says whether the bytes of a prompt bound its tokens. Those of a file
 // do not: a few bytes can be many pages.
-func isBounded(size *llm.Size, provider string) bool {
-	return !size.Opaque && !slices.ContainsFunc(size.Images, func(address string) bool { return !isPicture(address, provider) })
-}
-
-// isPicture says whether the address of a picture can be nothing but a picture to
-// the provider. Gemini takes videos, audio and documents in the same field, and
-// finds out the type of a link by itself.
-func isPicture(address, provider string) bool {
-	if provider != catalog.Gemini {
-		return true
+func isBounded(size *llm.Size, isImage func(address string) bool) bool {
+	if size.Opaque || isImage == nil {
+		return !size.Opaque
 	}
-	if kind, ok := strings.CutPrefix(address, "data:"); ok {
-		return len(kind) > len("image/") && strings.EqualFold(kind[:len("image/")], "image/")
-	}
-	u, err := url.Parse(address)
-	return err == nil && slices.Contains(pictures, strings.ToLower(path.Ext(u.Path)))
+	return !slices.ContainsFunc(size.Images, func(address string) bool { return !isImage(address) })
 }
-
-// pictures are the file name extensions of pictures.
-var pictures = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".heic", ".heif", ".bmp"}

@@ -33,7 +33,7 @@ func (c *Chat) Attempt(ctx context.Context, provider, model string) (context.Con
 	if a.span.IsRecording() {
 		a.span.SetAttributes(
 			attribute.String("gen_ai.operation.name", "chat"),
-			attribute.String("gen_ai.provider.name", providerName(provider)),
+			attribute.String("gen_ai.provider.name", c.tracer.providerName(provider)),
 			attribute.String("gen_ai.request.model", truncated(model)),
 			attribute.Int("modelgateway.attempt", int(number)))
 	}

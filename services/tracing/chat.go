@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -57,6 +58,7 @@ func (t *Tracer) Chat(ctx context.Context, start ChatStart) (context.Context, *C
 	c := &Chat{tracer: t, started: time.Now()}
 	ctx, c.span = t.tracer.Start(ctx, "chat "+truncated(start.Request.Model), trace.WithTimestamp(c.started))
 	if c.span.IsRecording() {
+		start.Provider = t.providerName(start.Provider)
 		var buffer [16]attribute.KeyValue
 		c.span.SetAttributes(start.attributes(buffer[:0])...)
 	}
@@ -67,7 +69,7 @@ func (s ChatStart) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	r := s.Request
 	all = append(all,
 		attribute.String("gen_ai.operation.name", "chat"),
-		attribute.String("gen_ai.provider.name", providerName(s.Provider)),
+		attribute.String("gen_ai.provider.name", s.Provider),
 		attribute.String("gen_ai.request.model", truncated(r.Model)),
 		attribute.Bool("gen_ai.request.stream", r.Stream),
 		attribute.String("modelgateway.request_id", s.RequestID),
@@ -115,11 +117,8 @@ func truncated(text string) string {
 }
 
 // providerName returns the name that the conventions give a provider.
-func providerName(provider string) string {
-	if provider == "gemini" {
-		return "gcp.gemini"
-	}
-	return provider
+func (t *Tracer) providerName(provider string) string {
+	return cmp.Or(t.providers[provider], provider)
 }
 
 // Recording reports whether the span is exported. When it is not, a caller need
@@ -132,6 +131,7 @@ func (c *Chat) End(end ChatEnd) {
 		return
 	}
 	if c.span.IsRecording() {
+		end.Provider = c.tracer.providerName(end.Provider)
 		var buffer [16]attribute.KeyValue
 		c.span.SetAttributes(end.attributes(buffer[:0])...)
 		if first := c.firstToken.Load(); first > 0 {
@@ -145,7 +145,7 @@ func (c *Chat) End(end ChatEnd) {
 
 func (e ChatEnd) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	for _, a := range []struct{ name, value string }{
-		{"gen_ai.provider.name", providerName(e.Provider)}, {"gen_ai.response.model", e.Model},
+		{"gen_ai.provider.name", e.Provider}, {"gen_ai.response.model", e.Model},
 		{"gen_ai.response.id", e.ID}, {"modelgateway.fallback", e.Fallback},
 	} {
 		if a.value != "" {

@@ -24,10 +24,11 @@ import (
 
 // Options of a Tracer.
 type Options struct {
-	Config  config.Tracing
-	Version string
-	Log     *slog.Logger
-	Now     func() time.Time // only limits how often failures are logged
+	Config    config.Tracing
+	Providers map[string]string // names of providers in the semantic conventions, where they differ from ours
+	Version   string
+	Log       *slog.Logger
+	Now       func() time.Time // only limits how often failures are logged
 }
 
 // Tracer makes spans and exports them to a collector in the background. Spans
@@ -39,6 +40,7 @@ type Tracer struct {
 	exporter  *exporter
 	queue     *countingQueue
 	propagate bool
+	providers map[string]string // names in the semantic conventions
 }
 
 // New returns nil when the settings have tracing off. It neither reads nor
@@ -48,7 +50,7 @@ func New(opts Options) *Tracer {
 	if cfg.Endpoint == "" {
 		return nil
 	}
-	t := &Tracer{propagate: cfg.Propagate, queue: &countingQueue{limit: int64(cfg.QueueSize)}}
+	t := &Tracer{propagate: cfg.Propagate, providers: opts.Providers, queue: &countingQueue{limit: int64(cfg.QueueSize)}}
 	t.exporter = newExporter(opts, t.queue)
 	t.queue.SpanProcessor = sdk.NewBatchSpanProcessor(t.exporter,
 		sdk.WithMaxQueueSize(cfg.QueueSize), sdk.WithMaxExportBatchSize(cfg.BatchSize),

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"modelgateway/config"
+	"modelgateway/providers/all"
 
 	"modelgateway/tests/gatewaytest"
 )
@@ -17,7 +18,7 @@ func TestComposeFilePassesEverySetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range config.Settings() {
+	for _, s := range config.Settings(all.Settings()) {
 		if s.Name != "HOST" && s.Name != "PORT" && !strings.Contains(string(text), "\n      "+s.Name+": ") {
 			t.Errorf("%s is missing", s.Name)
 		}

@@ -1,0 +1,19 @@
+package openai
+
+import (
+	"modelgateway/config"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+)
+
+// Driver makes OpenAI a provider of the gateway.
+var Driver = providers.Driver{
+	ProviderSettings: config.ProviderSettings{
+		Name: catalog.OpenAI, Title: "OpenAI", Prefix: "OPENAI", Models: "gpt",
+		BaseURL: "https://api.openai.com/v1", Version: "/v1",
+	},
+	Simulated: true,
+	// With the small models a tile counts as 33 times as many tokens.
+	Images: providers.Images{MaxTokens: 49_000},
+	New:    func(opts providers.Options) providers.Provider { return New(opts) },
+}
