@@ -5,6 +5,9 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# Every build leaves out Gin's MessagePack, which no route uses and which takes 26 of the 193 CPU seconds of a cold build.
+export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
+
 .PHONY: help demo run build test test-long quick faults bench check lint fuzz golden docs compiler clean
 
 help: ## List the targets
@@ -17,7 +20,7 @@ run: ## Run with the keys of the environment or .env
 	CGO_ENABLED=0 go run -ldflags "-X modelgateway/app.release=$(VERSION)" .
 
 build: ## Build the static binary bin/modelgateway
-	CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X modelgateway/app.release=$(VERSION)" -o bin/modelgateway .
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X modelgateway/app.release=$(VERSION)" -o bin/modelgateway .
 
 # The race detector leaves out SQLite, which is C translated to Go and took a third of the time of many tests.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=0

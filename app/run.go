@@ -34,7 +34,7 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 	defer lines.Close()
 	log := logger(*cfg, out, lines)
 	if cfg.Simulator {
-		closeSimulator, err := simulate(cfg, log)
+		closeSimulator, err := simulate(ctx, cfg, log)
 		if err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 }
 
 // simulate puts the simulator in place of all upstreams.
-func simulate(cfg *config.Config, log *slog.Logger) (func(), error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func simulate(ctx context.Context, cfg *config.Config, log *slog.Logger) (func(), error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
@@ -122,7 +122,7 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 
 // serve listens until ctx ends, then lets what runs come to its end.
 func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", cfg.Addr())
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr())
 	if err != nil {
 		return fmt.Errorf("PORT %d: %w", cfg.Port, err)
 	}

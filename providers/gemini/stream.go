@@ -109,7 +109,7 @@ func (s *stream) next() error {
 		return nil
 	case s.ctx.Err() != nil:
 		return context.Cause(s.ctx)
-	case err == io.ErrUnexpectedEOF:
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return s.client.Truncated()
 	case malformed(err):
 		return s.client.Malformed(err)

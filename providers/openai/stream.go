@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -134,7 +135,7 @@ func (s *stream) first() error {
 		err = s.next()
 	}
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return s.client.Truncated()
 	case err == nil && s.ended:
 		return s.client.Malformed(errNoChoices)
@@ -145,7 +146,7 @@ func (s *stream) first() error {
 // next reads one event, s.event, or sets s.ended.
 func (s *stream) next() error {
 	raw, err := s.upstream.Next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.EOF
 	}
 	if err != nil {
@@ -338,11 +339,11 @@ func (s *stream) closeCalls(choice int) bool {
 // finish ends the stream. The end mark is [DONE]; some compatible servers have
 // none, but then the usage that was asked for is the last thing to come.
 func (s *stream) finish(err error) {
-	if err == io.EOF && s.usage != nil && len(s.ends) > 0 {
+	if errors.Is(err, io.EOF) && s.usage != nil && len(s.ends) > 0 {
 		err = nil
 	}
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		err = s.client.Truncated()
 	case err == nil && !s.out.Started():
 		err = s.client.Malformed(errNoChoices)

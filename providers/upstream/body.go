@@ -149,7 +149,7 @@ func (b *body) all() ([]byte, error) {
 		switch {
 		case len(text) > MaxAnswer:
 			return nil, errTooLarge
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return text, nil
 		case err != nil:
 			return nil, err
