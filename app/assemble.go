@@ -19,7 +19,6 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models"
-	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
@@ -89,10 +88,12 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 		Upstreams: calls.Router.Upstreams, Simulated: calls.Simulated, Version: Version(), Started: time.Now(), Log: log,
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
 	}
-	// Made for the first who asks: it takes memory that most never need.
+	// The page is made at its first request: most gateways never need its memory.
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
-		Chat:    &controllers.Generate{Dialect: chat.Dialect{}, Service: calls, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now},
+		Generate: controllers.Generate{
+			Service: calls, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now,
+		},
 		Models:  &controllers.Models{Service: calls.Router.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
@@ -105,7 +106,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if opts.Admin, err = g.admin(cfg); err != nil {
 		return g, err
 	}
-	g.watch(cfg, opts.Chat, map[string]*ratelimit.Requests{"calls": opts.CallLimit, "auth": opts.AuthLimit})
+	g.watch(cfg, &opts.Generate, map[string]*ratelimit.Requests{"calls": opts.CallLimit, "auth": opts.AuthLimit})
 	g.handler, err = router.New(opts)
 	return g, err
 }

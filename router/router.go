@@ -12,6 +12,7 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/tracing"
@@ -19,16 +20,16 @@ import (
 
 // Options are what the routes lead to and what stands before them.
 type Options struct {
-	Chat    *controllers.Generate
-	Models  *controllers.Models
-	Health  *controllers.Health
-	Docs    *controllers.Docs
-	Auth    *controllers.Auth
-	Keys    *controllers.Keys
-	Admin   *controllers.Admin
-	IDP     *controllers.IDP
-	Usage   *controllers.Usage
-	Metrics *controllers.Metrics
+	Generate controllers.Generate // a request to a model; each route has its own dialect
+	Models   *controllers.Models
+	Health   *controllers.Health
+	Docs     *controllers.Docs
+	Auth     *controllers.Auth
+	Keys     *controllers.Keys
+	Admin    *controllers.Admin
+	IDP      *controllers.IDP
+	Usage    *controllers.Usage
+	Metrics  *controllers.Metrics
 
 	Callers   middleware.Auth     // who may call /v1
 	CallLimit *ratelimit.Requests // of callers on /v1
@@ -89,8 +90,16 @@ func New(opts Options) (http.Handler, error) {
 	admin.GET("/usage", handle(opts.Usage.All))
 	admin.GET("/audit", handle(opts.Admin.Audit))
 
+	// Requests to a model: a line for each dialect, which is that of its errors as
+	// well.
+	generate := func(path string, d api.Dialect) {
+		chain, handler := chain, opts.Generate
+		chain.Dialect, handler.Dialect = d, d
+		engine.POST(path, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), chain.Handle(handler.Create))
+	}
+	generate("/v1/chat/completions", chat.Dialect{})
+
 	v1 := engine.Group("/v1", chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
-	v1.POST("/chat/completions", handle(opts.Chat.Create))
 	v1.GET("/models", handle(opts.Models.List))
 	v1.GET("/models/:id", handle(opts.Models.Get))
 	v1.GET("/usage", handle(opts.Usage.Own))

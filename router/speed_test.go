@@ -16,7 +16,6 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
@@ -116,7 +115,9 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		<-done
 	})
 	h, err := New(Options{
-		Chat:    &controllers.Generate{Dialect: chat.Dialect{}, Service: calls, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now},
+		Generate: controllers.Generate{
+			Service: calls, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now,
+		},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),

@@ -1,3 +1,6 @@
+// Package api holds what clients of the gateway see: the one error, the types of
+// accounts, keys, usage and administration, and what the dialects of requests to
+// a model have in common. Each dialect has a package below.
 package api
 
 import (
