@@ -28,7 +28,7 @@ func poolOf(keys ...string) []config.Secret {
 	return pool
 }
 
-// providerFault is a refusal of a provider, with what is changed of it.
+// providerFault is a provider's refusal with some fields changed.
 func providerFault(status int, change ...func(*providers.Refusal)) *providers.Refusal {
 	r := &providers.Refusal{Provider: "p", Status: status, Message: "status " + strconv.Itoa(status)}
 	for _, f := range change {
@@ -43,7 +43,7 @@ func retryAfter(wait time.Duration) func(*providers.Refusal) {
 
 func spent(r *providers.Refusal) { r.Final, r.Spent = true, true }
 
-// unreached is the error of an upstream that gave no answer at all.
+// unreached is the error of an upstream that did not answer.
 func unreached(status int) *providers.Refusal {
 	return providerFault(0, func(r *providers.Refusal) { r.Told = status })
 }

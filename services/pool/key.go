@@ -20,46 +20,46 @@ const (
 	circuitCalls  = 10  // fewer say nothing
 	circuitShare  = 0.6 // of them failed
 	circuitPause  = 10 * time.Second
-	// What began longer ago the circuit has no room for: it is reported as a call
-	// of the moment it ends, or an upstream that takes minutes to fail would
-	// never be given a rest.
+	// The circuit breaker ignores the result of a call that began before its window.
+	// Calls that take longer than this are therefore recorded as calls of the
+	// moment they end; else the circuit of an upstream that takes minutes to fail
+	// would never open.
 	circuitMemory = circuitWindow - circuitWindow/6
 )
 
-// How long a key rests that was refused without a word of when to come back:
-// twice as long each time.
+// The cooldown of a key whose upstream named no time: it doubles each time.
 const (
-	firstRest   = time.Second
-	longestRest = 5 * time.Minute
+	firstCooldown   = time.Second
+	longestCooldown = 5 * time.Minute
 )
 
-// Key is one key of a pool, with its circuit and its rests.
+// Key is one API key of a pool, with its circuit breaker and its cooldowns.
 type Key struct {
 	secret  config.Secret
 	circuit *gobreaker.TwoStepCircuitBreaker[any]
 	opened  atomic.Int64 // Unix nanoseconds of the last opening
-	live    atomic.Int64 // calls now
+	live    atomic.Int64 // running calls
 	now     func() time.Time
 
-	any atomic.Bool // there may be rests
-	mu  sync.Mutex
-	// By model: limits and permissions differ between models. With no model it
-	// is for all. Models are the catalogue's, so that it stays small.
-	resting map[string]rest
+	hasCooldowns atomic.Bool // false = calls need not lock mu
+	mu           sync.Mutex
+	// By model, since limits and permissions differ between models; "" is all
+	// models. Its size is bounded by the catalogue's.
+	cooldowns map[string]cooldown
 }
 
-type rest struct {
-	until time.Time
-	pause time.Duration // the last, of those that nobody asked for
-	fault bool          // it was refused, not limited
+type cooldown struct {
+	until   time.Time
+	pause   time.Duration // the last one for which the upstream named no time
+	refused bool          // by a refusal of the key, not by a rate limit
 }
 
-func newUpstreamKey(secret config.Secret, now func() time.Time) *Key {
-	k := &Key{secret: secret, now: now, resting: map[string]rest{}}
+func newKey(secret config.Secret, now func() time.Time) *Key {
+	k := &Key{secret: secret, now: now, cooldowns: map[string]cooldown{}}
 	k.circuit = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		MaxRequests: 1, Interval: circuitWindow, BucketPeriod: circuitWindow / 6, Timeout: circuitPause,
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			calls := c.TotalSuccesses + c.TotalFailures // c.Requests has those that still run
+			calls := c.TotalSuccesses + c.TotalFailures // c.Requests includes running calls
 			return calls >= circuitCalls && float64(c.TotalFailures) >= circuitShare*float64(calls)
 		},
 		OnStateChange: func(_ string, _, to gobreaker.State) {
@@ -73,8 +73,8 @@ func newUpstreamKey(secret config.Secret, now func() time.Time) *Key {
 	return k
 }
 
-// admit asks the circuit. The caller reports how the call went, exactly once,
-// and takes one from live at its end.
+// admit reserves a call with the circuit breaker. The caller reports its result
+// exactly once, and decrements live at its end.
 func (k *Key) admit() (report func(error), err error) {
 	done, err := k.circuit.Allow()
 	if err != nil {
@@ -84,12 +84,12 @@ func (k *Key) admit() (report func(error), err error) {
 	if k.circuit.State() != gobreaker.StateHalfOpen {
 		return done, nil
 	}
-	// The one that tries may hang for minutes: after a while another may try as
-	// well. To the circuit the first then counts as one that was never made,
-	// until it reports.
+	// The one call of a half-open circuit may hang for minutes: after circuitPause
+	// it is withdrawn, so that another call is allowed. Its result still counts
+	// when it comes.
 	late := time.AfterFunc(circuitPause, func() { done(context.Canceled) })
 	return func(err error) {
-		if late.Stop() || !Canceled(err) { // else it has been taken back already
+		if late.Stop() || !Canceled(err) { // else it was withdrawn already
 			done(err)
 		}
 	}, nil
@@ -97,40 +97,40 @@ func (k *Key) admit() (report func(error), err error) {
 
 func (k *Key) open() bool { return k.circuit.State() == gobreaker.StateOpen }
 
-// closesIn is when the circuit lets one call try again.
-func (k *Key) closesIn() time.Duration {
+// opensFor is the time until the open circuit is half-open, which allows one call.
+func (k *Key) opensFor() time.Duration {
 	return time.Unix(0, k.opened.Load()).Add(circuitPause).Sub(k.now())
 }
 
-// rests says whether the key should not be used for the model now.
-func (k *Key) rests(model string) bool {
-	if !k.any.Load() {
+// coolingDown says whether the key should not be used for the model now.
+func (k *Key) coolingDown(model string) bool {
+	if !k.hasCooldowns.Load() {
 		return false
 	}
 	now := k.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return now.Before(k.resting[""].until) || now.Before(k.resting[model].until)
+	return now.Before(k.cooldowns[""].until) || now.Before(k.cooldowns[model].until)
 }
 
-// refused says whether the key rests because its upstream does not take it, for
-// any model.
+// refused says whether the key cools down for all models because its upstream
+// refused it.
 func (k *Key) refused() bool {
-	if !k.any.Load() {
+	if !k.hasCooldowns.Load() {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all := k.resting[""]
-	return all.fault && k.now().Before(all.until)
+	all := k.cooldowns[""]
+	return all.refused && k.now().Before(all.until)
 }
 
-// learn lets the key rest after an answer that says so, and ends the rests
-// after a good one.
-func (k *Key) learn(model string, err error) {
+// record starts a cooldown after a refusal of the key or a rate limit, and ends
+// the cooldowns of the model after a success.
+func (k *Key) record(model string, err error) {
 	if err == nil {
-		if k.any.Load() {
-			k.wake(model)
+		if k.hasCooldowns.Load() {
+			k.reset(model)
 		}
 		return
 	}
@@ -141,32 +141,33 @@ func (k *Key) learn(model string, err error) {
 	if r.KeyRefused() && r.Status != http.StatusForbidden || r.Spent {
 		model = ""
 	}
-	k.rest(model, r)
+	k.coolDown(model, r)
 }
 
-func (k *Key) rest(model string, refusal *providers.Refusal) {
+func (k *Key) coolDown(model string, refusal *providers.Refusal) {
 	now := k.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r := k.resting[model]
+	c := k.cooldowns[model]
 	switch {
 	case refusal.RetryAfter > 0:
-		r.until = now.Add(refusal.RetryAfter)
-	case now.Before(r.until): // calls that were under way say it once more
+		c.until = now.Add(refusal.RetryAfter)
+	case now.Before(c.until): // a concurrent call failed for the same reason
 		return
 	default:
-		r.pause = min(max(2*r.pause, firstRest), longestRest)
-		r.until = now.Add(r.pause)
+		c.pause = min(max(2*c.pause, firstCooldown), longestCooldown)
+		c.until = now.Add(c.pause)
 	}
-	r.fault = refusal.KeyRefused()
-	k.resting[model] = r
-	k.any.Store(true)
+	c.refused = refusal.KeyRefused()
+	k.cooldowns[model] = c
+	k.hasCooldowns.Store(true)
 }
 
-func (k *Key) wake(model string) {
+// reset ends the cooldowns of the model and of all models.
+func (k *Key) reset(model string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.resting, model)
-	delete(k.resting, "")
-	k.any.Store(len(k.resting) > 0)
+	delete(k.cooldowns, model)
+	delete(k.cooldowns, "")
+	k.hasCooldowns.Store(len(k.cooldowns) > 0)
 }

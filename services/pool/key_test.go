@@ -10,84 +10,84 @@ import (
 	"modelgateway/providers"
 )
 
-func restKey() (*Key, *clock) {
+func keyWithClock() (*Key, *clock) {
 	c := &clock{november}
-	return newUpstreamKey(poolOf("k")[0], c.now), c
+	return newKey(poolOf("k")[0], c.now), c
 }
 
-// rested is how long the key rests for the model from now on.
-func rested(k *Key, c *clock, model string) time.Duration {
+// remaining is how long the key still cools down for the model.
+func remaining(k *Key, c *clock, model string) time.Duration {
 	began := c.at
 	defer func() { c.at = began }()
 	for _, step := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
-		for k.rests(model) {
+		for k.coolingDown(model) {
 			c.at = c.at.Add(step)
 		}
 		if !c.at.Equal(began) {
 			c.at = c.at.Add(-step)
 		}
 	}
-	if c.at.Equal(began) && !k.rests(model) {
+	if c.at.Equal(began) && !k.coolingDown(model) {
 		return 0
 	}
 	return c.at.Add(time.Millisecond).Sub(began)
 }
 
 func TestCooldownsGrowUntilACallSucceeds(t *testing.T) {
-	k, c := restKey()
+	k, c := keyWithClock()
 	limited := providerFault(429)
 	for range 2 {
 		for i, want := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
-			k.learn(haiku, limited)
-			if got := rested(k, c, haiku); got != time.Duration(want)*time.Second {
-				t.Errorf("rest %d is of %s", i+1, got)
+			k.record(haiku, limited)
+			if got := remaining(k, c, haiku); got != time.Duration(want)*time.Second {
+				t.Errorf("cooldown %d is of %s", i+1, got)
 			}
 			c.at = c.at.Add(time.Duration(want) * time.Second)
-			if k.rests(haiku) {
-				t.Errorf("after rest %d it still rests", i+1)
+			if k.coolingDown(haiku) {
+				t.Errorf("after cooldown %d it still cools down", i+1)
 			}
 		}
-		k.learn(haiku, nil)
+		k.record(haiku, nil)
 	}
 }
 
 func TestConcurrentFailuresStartOneCooldown(t *testing.T) {
-	k, c := restKey()
+	k, c := keyWithClock()
 	for range 100 {
-		k.learn(haiku, providerFault(401))
+		k.record(haiku, providerFault(401))
 	}
-	if got := rested(k, c, haiku); got != time.Second {
-		t.Errorf("a hundred at once are a rest of %s", got)
+	if got := remaining(k, c, haiku); got != time.Second {
+		t.Errorf("a hundred at once are a cooldown of %s", got)
 	}
 	c.at = c.at.Add(900 * time.Millisecond)
-	k.learn(haiku, providerFault(401))
-	if got := rested(k, c, haiku); got != 100*time.Millisecond {
-		t.Errorf("one more in the rest makes it %s", got)
+	k.record(haiku, providerFault(401))
+	if got := remaining(k, c, haiku); got != 100*time.Millisecond {
+		t.Errorf("one more during the cooldown makes it %s", got)
 	}
 }
 
 func TestCooldownIsTheRetryAfterOfTheUpstream(t *testing.T) {
-	k, c := restKey()
-	k.learn(haiku, providerFault(429))
-	k.learn(haiku, providerFault(429, retryAfter(90*time.Second)))
-	if got := rested(k, c, haiku); got != 90*time.Second {
-		t.Errorf("told in a rest: %s", got)
+	k, c := keyWithClock()
+	k.record(haiku, providerFault(429))
+	k.record(haiku, providerFault(429, retryAfter(90*time.Second)))
+	if got := remaining(k, c, haiku); got != 90*time.Second {
+		t.Errorf("with a Retry-After during a cooldown: %s", got)
 	}
 	c.at = c.at.Add(2 * time.Minute)
-	k.learn(haiku, providerFault(429))
-	if got := rested(k, c, haiku); got != 2*time.Second {
-		t.Errorf("the pauses of its own go on: %s", got)
+	k.record(haiku, providerFault(429))
+	if got := remaining(k, c, haiku); got != 2*time.Second {
+		t.Errorf("the next doubled cooldown: %s", got)
 	}
 }
 
 func TestKeyThatSpentItsLimitCoolsDownForAllModels(t *testing.T) {
-	k, c := restKey()
-	k.learn(haiku, providerFault(429, spent, retryAfter(time.Hour)))
-	if rested(k, c, haiku) != time.Hour || rested(k, c, sonnet) != time.Hour {
-		t.Errorf("rests of %s, %s", rested(k, c, haiku), rested(k, c, sonnet))
+	k, c := keyWithClock()
+	k.record(haiku, providerFault(429, spent, retryAfter(time.Hour)))
+	if remaining(k, c, haiku) != time.Hour || remaining(k, c, sonnet) != time.Hour {
+		t.Errorf("cooldowns of %s, %s", remaining(k, c, haiku), remaining(k, c, sonnet))
 	}
 	if k.refused() {
-		t.Error("that is no refusal")
+		t.Error("a spent limit is a refusal")
 	}
 }
 
@@ -108,43 +108,43 @@ func TestLeaseEndsOnce(t *testing.T) {
 }
 
 func TestSuccessfulCallEndsTheCooldowns(t *testing.T) {
-	k, c := restKey()
-	k.learn(haiku, providerFault(401))
-	k.learn(haiku, providerFault(429))
-	k.learn(sonnet, providerFault(429))
-	k.learn(haiku, nil)
-	if k.rests(haiku) || !k.rests(sonnet) || k.refused() {
-		t.Errorf("rests of %s, %s", rested(k, c, haiku), rested(k, c, sonnet))
+	k, c := keyWithClock()
+	k.record(haiku, providerFault(401))
+	k.record(haiku, providerFault(429))
+	k.record(sonnet, providerFault(429))
+	k.record(haiku, nil)
+	if k.coolingDown(haiku) || !k.coolingDown(sonnet) || k.refused() {
+		t.Errorf("cooldowns of %s, %s", remaining(k, c, haiku), remaining(k, c, sonnet))
 	}
-	k.learn(sonnet, nil)
-	if k.rests(sonnet) || k.any.Load() {
-		t.Error("the last rest does not end")
+	k.record(sonnet, nil)
+	if k.coolingDown(sonnet) || k.hasCooldowns.Load() {
+		t.Error("the last cooldown does not end")
 	}
 }
 
 func TestOnlyRefusalsAndRateLimitsStartACooldown(t *testing.T) {
-	k, _ := restKey()
+	k, _ := keyWithClock()
 	for _, err := range []error{providerFault(400), providerFault(404), providerFault(500), providerFault(529), unreached(502),
 		api.Unavailable(nil), t.Context().Err()} {
-		k.learn(haiku, err)
+		k.record(haiku, err)
 	}
-	if k.rests(haiku) {
-		t.Error("it rests")
+	if k.coolingDown(haiku) {
+		t.Error("it cools down")
 	}
 }
 
 func TestRefusedKeyCoolsDownForTheRetryAfter(t *testing.T) {
-	k := newUpstreamKey(poolOf("key")[0], time.Now)
+	k := newKey(poolOf("key")[0], time.Now)
 	for _, status := range []int{401, 402, 403, 429} {
-		k.learn("m", &providers.Refusal{Status: status, RetryAfter: time.Hour})
+		k.record("m", &providers.Refusal{Status: status, RetryAfter: time.Hour})
 		model := ""
 		if status == 403 || status == 429 {
 			model = "m"
 		}
-		if left := time.Until(k.resting[model].until); left < 59*time.Minute || !k.rests("m") {
-			t.Errorf("%d: rests for %s", status, left)
+		if left := time.Until(k.cooldowns[model].until); left < 59*time.Minute || !k.coolingDown("m") {
+			t.Errorf("%d: cools down for %s", status, left)
 		}
-		k.wake("m")
+		k.reset("m")
 	}
 }
 
@@ -155,13 +155,13 @@ func TestRefusedKeyMakesItsProviderDegraded(t *testing.T) {
 	}{{providerFault(401), Degraded}, {providerFault(402), Degraded}, {providerFault(403), Healthy}, {providerFault(429), Healthy}} {
 		synctest.Test(t, func(t *testing.T) {
 			u := NewUpstream(catalog.Anthropic, nil, poolOf("a", "b"), time.Now)
-			u.keys[0].learn(haiku, tt.fault)
+			u.keys[0].record(haiku, tt.fault)
 			if got := u.Status(); got != tt.want {
 				t.Errorf("after %v it is %s", tt.fault, got)
 			}
 			time.Sleep(2 * time.Second)
 			if got := u.Status(); got != Healthy {
-				t.Errorf("after the rest of %v it is %s", tt.fault, got)
+				t.Errorf("after the cooldown of %v it is %s", tt.fault, got)
 			}
 		})
 	}

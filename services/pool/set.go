@@ -41,7 +41,7 @@ func (s Set) Up() map[string]float64 {
 }
 
 // CircuitsOpen is the share of each configured provider's keys whose circuit is
-// open.
+// open, from 0 to 1.
 func (s Set) CircuitsOpen() map[string]float64 {
 	all := map[string]float64{}
 	for name, u := range s {

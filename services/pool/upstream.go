@@ -1,5 +1,6 @@
-// Package pool holds the keys that each provider is called with: which one is
-// used next, which has to wait, and how the provider's traffic goes.
+// Package pool manages the API keys of each provider: it chooses the key of each
+// call, cools keys down after refusals and rate limits, opens circuits, and keeps
+// the retry budget and the health of each provider.
 package pool
 
 import (
@@ -15,33 +16,33 @@ import (
 	"modelgateway/services/tracing"
 )
 
-// The states of an upstream, and of other parts that are watched.
+// The states of an upstream, and of other parts in the health report.
 const (
 	Healthy   = "healthy"
 	Degraded  = "degraded"
 	Unhealthy = "unhealthy"
 )
 
-// trafficWindow is how far back a provider's health and its retries are looked
-// at.
+// trafficWindow is the period that a provider's health and retry budget are
+// computed from.
 const trafficWindow = time.Minute
 
-// Upstream is a configured provider with the keys of its pool, and what its
-// traffic says of their health.
+// Upstream is a configured provider with its keys and the counts of its recent
+// calls.
 type Upstream struct {
 	Name     string
 	provider providers.Provider
 	keys     []*Key
-	turn     atomic.Uint32 // of keys that are equally loaded
+	turn     atomic.Uint32 // round robin among equally loaded keys
 	traffic  *window
 	now      func() time.Time
 }
 
-// NewUpstream watches over a provider. It needs one key at least.
+// NewUpstream makes the pool of a provider, which has at least one key.
 func NewUpstream(name string, provider providers.Provider, keys []config.Secret, now func() time.Time) *Upstream {
 	u := &Upstream{Name: name, provider: provider, now: now, traffic: newWindow(trafficWindow, now)}
 	for _, k := range keys {
-		u.keys = append(u.keys, newUpstreamKey(k, now))
+		u.keys = append(u.keys, newKey(k, now))
 	}
 	return u
 }
@@ -51,7 +52,7 @@ func (u *Upstream) Prepare(call providers.Call) (providers.Exchange, error) {
 	return u.provider.Prepare(call)
 }
 
-// Size is how many keys the pool has.
+// Size is the number of keys.
 func (u *Upstream) Size() int { return len(u.keys) }
 
 // Circuits is the state of each key's circuit: closed, half-open or open.
@@ -63,7 +64,7 @@ func (u *Upstream) Circuits() []string {
 	return states
 }
 
-// Live is how many calls of the upstream run now.
+// Live is the number of running calls.
 func (u *Upstream) Live() (calls int64) {
 	for _, k := range u.keys {
 		calls += k.live.Load()
@@ -71,18 +72,18 @@ func (u *Upstream) Live() (calls int64) {
 	return calls
 }
 
-// Retries is how many of the latest calls are counted as retries.
+// Retries is the number of retries within the window.
 func (u *Upstream) Retries() int { return u.traffic.retried() }
 
-// Lease is a key that is being used for one call.
+// Lease is the use of a key for one call.
 type Lease struct {
 	from     *Upstream
 	Key      *Key
 	model    string
-	Repeated bool // the upstream was called for this request before
+	Repeated bool // the upstream has been called for this request before
 	Trace    *tracing.Attempt
-	began    time.Time     // by the circuit's clock
-	Took     time.Duration // until the call was answered
+	began    time.Time     // by the circuit breaker's clock, which tests cannot set
+	Took     time.Duration // until the first event or the whole answer came
 	report   func(error)
 	ended    bool
 }
@@ -90,27 +91,27 @@ type Lease struct {
 // Secret is the key itself.
 func (l *Lease) Secret() string { return l.Key.secret.Reveal() }
 
-// ErrAllCoolingDown says that every key rests: nobody was asked, and asking could do.
-var ErrAllCoolingDown = errors.New("every key rests")
+// ErrAllCoolingDown says that every usable key is cooling down, and that a call
+// that ignores the cooldown could succeed.
+var ErrAllCoolingDown = errors.New("every key is cooling down")
 
-// Lease takes the least loaded of the keys that neither rest for the model nor
-// have an open circuit; but not avoid, while another will do. Where all rest it
-// fails with ErrAllCoolingDown, unless anyway is set: then rests count for nothing.
-func (u *Upstream) Lease(model string, avoid *Key, anyway bool) (*Lease, error) {
-	resting := false
+// Lease takes the least loaded of the keys that are not cooling down for the model
+// and whose circuit is not open. It takes avoid only if there is no other. If all
+// are cooling down it fails with ErrAllCoolingDown, unless ignoreCooldown is set.
+func (u *Upstream) Lease(model string, avoid *Key, ignoreCooldown bool) (*Lease, error) {
+	coolingDown := false
 	start := int(u.turn.Add(1))
-	var few [4]*Key // most pools need no more
-	awake := few[:0]
+	usable := make([]*Key, 0, len(u.keys))
 	for i := range u.keys {
 		k := u.keys[(start+i)%len(u.keys)]
-		if !anyway && k.rests(model) {
-			resting = true
+		if !ignoreCooldown && k.coolingDown(model) {
+			coolingDown = true
 			continue
 		}
-		awake = append(awake, k)
+		usable = append(usable, k)
 	}
-	if len(awake) > 1 {
-		slices.SortStableFunc(awake, func(a, b *Key) int {
+	if len(usable) > 1 {
+		slices.SortStableFunc(usable, func(a, b *Key) int {
 			switch avoid {
 			case a:
 				return 1
@@ -121,31 +122,31 @@ func (u *Upstream) Lease(model string, avoid *Key, anyway bool) (*Lease, error) 
 			}
 		})
 	}
-	for _, k := range awake {
+	for _, k := range usable {
 		if report, err := k.admit(); err == nil {
 			return &Lease{from: u, Key: k, model: model, began: time.Now(), report: report}, nil
 		}
 	}
-	if resting {
+	if coolingDown {
 		return nil, ErrAllCoolingDown
 	}
-	return nil, u.broken()
+	return nil, u.allOpen()
 }
 
-// broken is the error of a provider whose circuits are all open.
-func (u *Upstream) broken() *providers.Refusal {
+// allOpen is the error of a provider whose circuits are all open.
+func (u *Upstream) allOpen() *providers.Refusal {
 	wait := circuitPause
 	for _, k := range u.keys {
-		wait = min(wait, k.closesIn())
+		wait = min(wait, k.opensFor())
 	}
 	return &providers.Refusal{
-		Provider: u.Name, Told: http.StatusServiceUnavailable, Public: u.Name + " has failed too often and is given a rest",
+		Provider: u.Name, Told: http.StatusServiceUnavailable, Public: u.Name + " has failed too often, and requests to it are paused",
 		RetryAfter: max(wait, time.Second),
 	}
 }
 
-// Answered books how the call went: for a stream that is when its first event
-// has come.
+// Answered records the result of the call: for a stream, when its first event has
+// come.
 func (l *Lease) Answered(err error) {
 	report := l.report
 	if time.Since(l.began) >= circuitMemory {
@@ -153,18 +154,18 @@ func (l *Lease) Answered(err error) {
 			report = now
 		}
 	}
-	if l.Repeated && Failed(err) { // one request opens no circuit, however often it is sent
+	if l.Repeated && Failed(err) { // the retries of one request count once for the circuit
 		report(context.Canceled)
 	} else {
 		report(err)
 	}
-	l.Key.learn(l.model, err)
+	l.Key.record(l.model, err)
 	if !Canceled(err) {
 		l.from.traffic.add(Failed(err))
 	}
 }
 
-// End gives the key back. It may be called twice.
+// End releases the key. It may be called twice.
 func (l *Lease) End() {
 	if !l.ended {
 		l.ended = true
@@ -173,7 +174,7 @@ func (l *Lease) End() {
 	}
 }
 
-// StreamFailed books a stream that failed after it had begun.
+// StreamFailed records that a stream failed after its first event.
 func (l *Lease) StreamFailed(err error) {
 	l.Trace.Failed(err)
 	if Failed(err) {
@@ -181,37 +182,38 @@ func (l *Lease) StreamFailed(err error) {
 	}
 }
 
-// Retry takes one from the retry budget, where there is one left.
+// Retry takes one retry from the retry budget, and says whether there was one.
 func (u *Upstream) Retry() bool { return u.traffic.retry() }
 
-// Other says whether another key than this could be asked for the model.
+// Other says whether a key other than this one is usable for the model.
 func (u *Upstream) Other(than *Key, model string) bool {
-	return slices.ContainsFunc(u.keys, func(k *Key) bool { return k != than && !k.rests(model) && !k.open() })
+	return slices.ContainsFunc(u.keys, func(k *Key) bool { return k != than && !k.coolingDown(model) && !k.open() })
 }
 
-// Status is the provider's health as its recent traffic has it: unhealthy when
-// the circuits of all its keys are open.
+// Status is the provider's health by its recent calls: unhealthy if the circuits of
+// all its keys are open; degraded if a circuit is open, a key is refused or more
+// than a tenth of the calls failed.
 func (u *Upstream) Status() string {
-	open, weak := 0, false
+	open, refused := 0, false
 	for _, k := range u.keys {
 		if k.open() {
 			open++
 		}
-		weak = weak || k.refused()
+		refused = refused || k.refused()
 	}
 	calls, failures := u.traffic.sum()
 	switch {
 	case open == len(u.keys):
 		return Unhealthy
-	case open > 0 || weak || failures*10 > calls:
+	case open > 0 || refused || failures*10 > calls:
 		return Degraded
 	default:
 		return Healthy
 	}
 }
 
-// Failed says whether an error speaks against the provider, rather than
-// against the request or for a limit.
+// Failed says whether an error is a failure of the provider, and not of the request,
+// a rate limit or a client that left.
 func Failed(err error) bool {
 	if err == nil || Canceled(err) {
 		return false
@@ -221,13 +223,14 @@ func Failed(err error) bool {
 		return false
 	}
 	if r.Status == http.StatusForbidden {
-		return false // for one model, by a provider that is well
+		return false // the key may not use one model; the provider works
 	}
-	return r.Status < 200 || r.Status >= 300 // else a whole answer was of no use: that is the request's own trouble
+	// An unusable answer with a success status depends on the request.
+	return r.Status < 200 || r.Status >= 300
 }
 
-// Canceled says whether a call ended because nobody waits for it any more. That a
-// connection timed out is a context.DeadlineExceeded to package net as well.
+// Canceled says whether a call ended because its context did. A Refusal never
+// counts: package net reports connection timeouts as context.DeadlineExceeded too.
 func Canceled(err error) bool {
 	_, refused := errors.AsType[*providers.Refusal](err)
 	return !refused && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))

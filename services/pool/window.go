@@ -7,14 +7,15 @@ import (
 
 const buckets = 12
 
-// Retries are a tenth of the calls that clients made, and a few where there are
-// not many: enough for what passes, too few to double an outage.
+// The retry budget is a tenth of the calls without retries, and at least
+// fewRetries: enough for passing failures, too few to overload a provider that is
+// down.
 const (
-	retryShare = 10 // one of so many
-	fewRetries = 10 // in the window
+	retryShare = 10 // one retry per this many calls
+	fewRetries = 10 // per window
 )
 
-// window counts calls, failures and retries of the last while.
+// window counts the calls, failures and retries of a sliding window.
 type window struct {
 	mu     sync.Mutex
 	now    func() time.Time
@@ -23,7 +24,7 @@ type window struct {
 }
 
 type count struct {
-	slot                     int64 // which stretch of time it holds
+	slot                     int64 // number of the interval, since 1970
 	calls, failures, retries int
 }
 
@@ -41,12 +42,12 @@ func (w *window) add(failed bool) {
 	}
 }
 
-// fail turns a call that was added as good into a failure.
+// fail turns a call that was added as a success into a failure.
 func (w *window) fail() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.current()
-	if c.calls == c.failures { // it was added to a bucket before
+	if c.calls == c.failures { // the call was added to an earlier bucket
 		c.calls++
 	}
 	c.failures++
@@ -65,7 +66,7 @@ func (w *window) retried() int {
 	return w.all().retries
 }
 
-// retry counts one retry in, unless there have been enough.
+// retry records a retry, unless the budget is spent.
 func (w *window) retry() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +78,7 @@ func (w *window) retry() bool {
 	return true
 }
 
-// all is the sum of what is not over; the caller holds mu.
+// all is the sum of the buckets within the window; the caller holds mu.
 func (w *window) all() (all count) {
 	slot := w.slot()
 	for _, c := range w.counts {

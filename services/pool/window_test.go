@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// spend retries until there are none left; each is a call that fails as well.
+// spend uses up the retry budget; each retry is a failed call as well.
 func spend(w *window) (retries int) {
 	for w.retry() {
 		w.add(true)
@@ -17,14 +17,14 @@ func spend(w *window) (retries int) {
 }
 
 func TestRetriesAreATenthOfTheCallsOrTenAMinute(t *testing.T) {
-	for calls, most := range map[int]int{0: 10, 1: 10, 99: 10, 109: 10, 110: 11, 1000: 100, 10_000: 1000} {
+	for calls, want := range map[int]int{0: 10, 1: 10, 99: 10, 109: 10, 110: 11, 1000: 100, 10_000: 1000} {
 		c := &clock{november}
 		w := newWindow(time.Minute, c.now)
 		for range calls {
 			w.add(true)
 		}
-		if n := spend(w); n != most {
-			t.Errorf("%d retries of %d calls, not %d", n, calls, most)
+		if n := spend(w); n != want {
+			t.Errorf("%d retries of %d calls, not %d", n, calls, want)
 		}
 		c.at = c.at.Add(50 * time.Second)
 		if n := spend(w); n != 0 {
@@ -38,14 +38,14 @@ func TestRetriesAreATenthOfTheCallsOrTenAMinute(t *testing.T) {
 }
 
 func TestRetryBudgetHoldsForConcurrentCalls(t *testing.T) {
-	const crowd, calls = 200, 1000
+	const workers, calls = 200, 1000
 	w := newWindow(time.Minute, (&clock{november}).now)
 	for range calls {
 		w.add(true)
 	}
 	var all sync.WaitGroup
 	var retries atomic.Int64
-	for range crowd {
+	for range workers {
 		all.Go(func() {
 			for range 10 {
 				if w.retry() {
