@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Walks through the life of an account and a key on a running gateway:
-# register, log in, create a key, chat with it in either header, revoke it, and
-# see it refused. Needs curl and nothing else.
+# Tests accounts and keys on a running gateway: registers, logs in, creates a key,
+# calls a model with it in both headers, revokes it and checks that it is refused.
+# It needs curl, and makes a user with a random address.
 #
-#   deploy/walk.sh [http://localhost:8080]
+#   deploy/smoke-test.sh [http://localhost:8080]
 set -euo pipefail
 base=${1:-http://localhost:8080}
-email="walk-$RANDOM$RANDOM@example.com"
+email="smoke-test-$RANDOM$RANDOM@example.com"
 password="correct horse battery staple"
 model=${MODEL:-claude-haiku-4-5-20251001}
 
@@ -20,22 +20,22 @@ call() {
   curl "${args[@]}"
 }
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" | head -n 1; }
-want() { # want STATUS ANSWER
+want() { # want STATUS ANSWER: prints the answer and exits if its status is another
   printf '%s\n' "$2"
   [ "$(printf '%s' "$2" | tail -n 1)" = "$1" ] || { echo "expected status $1"; exit 1; }
 }
 
 say "register $email"
-want 201 "$(call POST /auth/register "{\"email\":\"$email\",\"password\":\"$password\",\"name\":\"Walker\"}")"
+want 201 "$(call POST /auth/register "{\"email\":\"$email\",\"password\":\"$password\",\"name\":\"Smoke Test\"}")"
 
 say "log in"
 answer=$(call POST /auth/login "{\"email\":\"$email\",\"password\":\"$password\"}")
 token=$(printf '%s' "$answer" | field token)
 [ -n "$token" ] || { echo "$answer"; exit 1; }
-echo "a token of ${#token} letters"
+echo "a token of ${#token} characters"
 
 say "create a key"
-answer=$(call POST /auth/keys '{"name":"walk"}' "Authorization: Bearer $token")
+answer=$(call POST /auth/keys '{"name":"smoke test"}' "Authorization: Bearer $token")
 key=$(printf '%s' "$answer" | field key)
 id=$(printf '%s' "$answer" | field id)
 [ -n "$key" ] || { echo "$answer"; exit 1; }
@@ -56,4 +56,4 @@ want 200 "$(call DELETE "/auth/keys/$id" '' "Authorization: Bearer $token")"
 say "chat with the revoked key"
 want 401 "$(call POST /v1/chat/completions "$chat" "Authorization: Bearer $key")"
 want 401 "$(call POST /v1/chat/completions "$chat" "X-API-Key: $key")"
-say "all as it should be"
+say "every answer was as expected"
