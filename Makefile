@@ -13,10 +13,10 @@ export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: ## Run on embedded defaults, with all three providers simulated
+demo: ## Run on port 8080 with all three providers simulated: no keys, no servers; data is in data/
 	CGO_ENABLED=0 SIMULATOR=true go run .
 
-run: ## Run with the keys of the environment or .env
+run: ## Run with the settings of the environment and .env
 	CGO_ENABLED=0 go run -ldflags "-X modelgateway/app.release=$(VERSION)" .
 
 build: ## Build the static binary bin/modelgateway
@@ -27,7 +27,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=0
 # Folders whose tests match a pattern.
 tested = grep -rlE --include='*_test.go' '$(1)' . | xargs -n1 dirname | sort -u
 
-test: compiler ## Run every test but the long ones under the race detector, and the ceilings of allocations without it
+test: compiler ## Run every test but the long ones under the race detector (up to half an hour), and the limits of allocations without it
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m ./...
 	CGO_ENABLED=0 go test -run Allocations $$($(call tested,^func Test\w*Allocations))
 	$(if $(CI),$(MAKE) --no-print-directory fuzz)
@@ -35,18 +35,18 @@ test: compiler ## Run every test but the long ones under the race detector, and 
 test-long: compiler ## Run the packages that have long tests, long tests included
 	CGO_ENABLED=1 LONG=1 go test $(RACE) -timeout 60m $$($(call tested,tests/longtest"))
 
-quick: check ## Answer in half a minute: formatting, vet, and the tests that need neither servers nor the whole program
+quick: check ## Check formatting and vet, and run the tests that need neither servers nor the whole program (half a minute)
 	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,models/servertest"|models/storetest"|tests/gatewaytest")) | grep -vE '^./(bench|models/servertest)')
 
-faults: compiler ## Show every promise of docs/reliability.md in full (about an hour)
+faults: compiler ## Repeat the measurements of docs/reliability.md in full size (about an hour)
 	CGO_ENABLED=1 FAULTS=full go test $(RACE) -v -count 1 -timeout 2h ./bench/faults
 	CGO_ENABLED=1 ISOLATION=100000 go test $(RACE) -v -count 1 -timeout 30m -run NoAnswerReachesAnotherCaller ./tests/chat
 
 BENCH ?=
-bench: ## Measure beside a bare Gin passthrough (BENCH=-quick for less; PEER=name=url adds another gateway)
+bench: ## Measure beside a bare Gin passthrough and rewrite docs/performance.md (BENCH=-quick is shorter; PEER=name=url adds a gateway)
 	PEER='$(PEER)' go run ./bench -md docs/performance.md -svg docs/performance.svg -json docs/performance.json $(BENCH)
 
-check: ## Run what needs no tests: formatting and vet
+check: ## Check formatting and vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }
 	go vet ./...
 
@@ -54,7 +54,7 @@ lint: check ## Run golangci-lint as well (downloads and builds it)
 	go run $(LINT) run
 
 FUZZTIME ?= 30s
-fuzz: ## Fuzz every parser for FUZZTIME each; what fails becomes a test
+fuzz: ## Fuzz every parser for FUZZTIME each; inputs that fail are kept as tests
 	@set -e; for pkg in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$target"; once() { go test -run "^$$target$$" -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; }; \
@@ -75,5 +75,5 @@ compiler:
 	    echo 'installing gcc for the race detector'; apt-get update -qq && apt-get install -y -qq gcc libc6-dev >/dev/null; \
 	  else echo 'the race detector needs a C compiler: install gcc and libc6-dev'; exit 1; fi; }
 
-clean: ## Remove what was built
+clean: ## Remove bin/
 	rm -rf bin
