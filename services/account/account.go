@@ -16,60 +16,60 @@ import (
 	"modelgateway/services/auth"
 )
 
-// Service registers and logs in the users who come with a password.
+// Service registers users with a password and logs them in.
 type Service struct {
 	store    *models.Store
 	tokens   *auth.Tokens
 	domains  []string
 	now      func() time.Time
 	failures *failures
-	line     *line
+	hashing  *hashQueue
 }
 
 // Options is what the service needs.
 type Options struct {
 	Store   *models.Store
 	Tokens  *auth.Tokens
-	Domains []string // whose addresses may register; none: all
+	Domains []string // e-mail domains that may register; none: all
 	Now     func() time.Time
 }
 
-// mostWaiting is how many logins and registrations may wait for their password
-// to be hashed: some seconds of work.
+// mostWaiting is how many logins and registrations may wait for the hash of
+// their password: some seconds of work.
 const mostWaiting = 64
 
-// New leaves half of the cores to everything else while passwords are
-// hashed, and never hashes more than two at once.
+// New returns a Service that hashes passwords on half of the cores, and never
+// more than two at once.
 func New(o Options) *Service {
-	slots := min(max(runtime.GOMAXPROCS(0)/2, 1), 2)
+	workers := min(max(runtime.GOMAXPROCS(0)/2, 1), 2)
 	return &Service{
 		store: o.Store, tokens: o.Tokens, domains: o.Domains, now: o.Now,
-		failures: newFailures(o.Now), line: newLine(mostWaiting, slots),
+		failures: newFailures(o.Now), hashing: newHashQueue(mostWaiting, int64(workers)),
 	}
 }
 
-// Registration is who wants an account.
+// Registration is a request for an account.
 type Registration struct {
 	Email    string
 	Password string
 	Name     string
 }
 
-// Register adds an account. What is wrong is told in this order: a field is
-// missing, the e-mail address, its domain, the password, the name, and last
-// that the address is taken.
+// Register adds an account. It reports the first fault in this order: a missing
+// field, the e-mail address, its domain, the password, the name, and an address
+// that is taken.
 func (a *Service) Register(ctx context.Context, r Registration) (*models.User, error) {
-	r, err := a.accept(r)
+	r, err := a.normalize(r)
 	if err != nil {
 		return nil, err
 	}
-	leave, err := a.line.enter()
+	leave, err := a.hashing.join()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	// Before the wait, so that a database that is gone holds nobody's turn.
-	if err := a.free(ctx, r.Email); err != nil {
+	// Before the wait, so that a database that is down delays no other caller.
+	if err := a.checkFree(ctx, r.Email); err != nil {
 		return nil, err
 	}
 	hash, err := a.hash(ctx, r)
@@ -89,8 +89,8 @@ func (a *Service) Register(ctx context.Context, r Registration) (*models.User, e
 	return u, nil
 }
 
-// accept is the registration in its normal form.
-func (a *Service) accept(r Registration) (Registration, error) {
+// normalize validates the registration and returns its normal form.
+func (a *Service) normalize(r Registration) (Registration, error) {
 	r.Name = strings.TrimSpace(r.Name)
 	for _, field := range []struct{ name, text string }{{"email", r.Email}, {"password", r.Password}, {"name", r.Name}} {
 		if field.text == "" {
@@ -125,20 +125,20 @@ func checkName(name string) error {
 }
 
 func (a *Service) hash(ctx context.Context, r Registration) (string, error) {
-	done, err := a.line.turn(ctx)
+	release, err := a.hashing.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer done()
-	// Of many who ask for one address, most learn here that another got it,
-	// and cost no more.
-	if err := a.free(ctx, r.Email); err != nil {
+	defer release()
+	// Of many registrations of one address at once, most fail here without the
+	// cost of a hash.
+	if err := a.checkFree(ctx, r.Email); err != nil {
 		return "", err
 	}
 	return hashPassword(r.Password), nil
 }
 
-func (a *Service) free(ctx context.Context, email string) error {
+func (a *Service) checkFree(ctx context.Context, email string) error {
 	_, err := a.store.UserByEmail(ctx, email)
 	switch {
 	case errors.Is(err, models.ErrNotFound):
@@ -149,9 +149,9 @@ func (a *Service) free(ctx context.Context, email string) error {
 	return emailTaken()
 }
 
-// Login is a token for the user of this address and password. An address that
-// nobody has, that is malformed, or whose user may not log in with a password
-// is refused as a wrong password is, and as late.
+// Login returns a token for the user with this address and password. An address
+// that is unknown or malformed, or whose user has no password or is disabled, gets
+// the same answer as a wrong password, after the same time.
 func (a *Service) Login(ctx context.Context, email, password string) (auth.Token, error) {
 	if email == "" {
 		return auth.Token{}, missingField("email")
@@ -163,7 +163,7 @@ func (a *Service) Login(ctx context.Context, email, password string) (auth.Token
 	if err := a.failures.check(email); err != nil {
 		return auth.Token{}, err
 	}
-	leave, err := a.line.enter()
+	leave, err := a.hashing.join()
 	if err != nil {
 		return auth.Token{}, err
 	}
@@ -180,14 +180,15 @@ func (a *Service) Login(ctx context.Context, email, password string) (auth.Token
 	return a.tokens.Issue(u)
 }
 
-// compare takes the same time whoever u is; of nobody it is the zero User.
+// compare takes the same time for every user, and for the zero User, which stands
+// for an unknown address.
 func (a *Service) compare(ctx context.Context, u *models.User, email, password string) error {
-	done, err := a.line.turn(ctx)
+	release, err := a.hashing.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	// Again, because the guesses before this one in the line count as well.
+	defer release()
+	// Again, because guesses that were ahead in the queue have failed meanwhile.
 	if err := a.failures.check(email); err != nil {
 		return err
 	}

@@ -16,32 +16,32 @@ import (
 	"modelgateway/services/auth"
 )
 
-// desk is where people register and log in, over an empty database.
-type desk struct {
+// testService is where people register and log in, over an empty database.
+type testService struct {
 	*Service
 	clock *clock
 	exec  func(t *testing.T, query string) // past the store
 }
 
-// eachDesk runs a test on both kinds of storage.
-func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+// eachService runs a test on both kinds of storage.
+func eachService(t *testing.T, test func(t *testing.T, d *testService)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, sqliteDesk(t)) })
+	t.Run("sqlite", func(t *testing.T) { test(t, sqliteService(t)) })
 	t.Run("postgres", func(t *testing.T) {
 		address := servertest.Postgres(t)
-		test(t, newDesk(t, address, "pgx", address))
+		test(t, newTestService(t, address, "pgx", address))
 	})
 }
 
-func sqliteDesk(t testing.TB) *desk {
+func sqliteService(t testing.TB) *testService {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.db")
-	return newDesk(t, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)")
+	return newTestService(t, "sqlite:"+path, "sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)")
 }
 
-const deskIssuer = "https://gateway.example"
+const testIssuer = "https://gateway.example"
 
-func newDesk(t testing.TB, address, driver, dsn string) *desk {
+func newTestService(t testing.TB, address, driver, dsn string) *testService {
 	t.Helper()
 	store, err := models.Open(address)
 	if err != nil {
@@ -56,9 +56,9 @@ func newDesk(t testing.TB, address, driver, dsn string) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	d := &desk{clock: &clock{november}}
+	d := &testService{clock: &clock{november}}
 	tokens := auth.NewTokens(auth.TokenOptions{
-		Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: deskIssuer, Store: store, Now: d.clock.now,
+		Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: testIssuer, Store: store, Now: d.clock.now,
 	})
 	d.Service = New(Options{Store: store, Tokens: tokens, Now: d.clock.now})
 	d.exec = func(t *testing.T, query string) {
@@ -74,20 +74,20 @@ func newDesk(t testing.TB, address, driver, dsn string) *desk {
 	return d
 }
 
-const deskPassword = "correct horse battery"
+const testPassword = "correct horse battery"
 
-func (d *desk) register(t testing.TB, email string) *models.User {
+func (d *testService) register(t testing.TB, email string) *models.User {
 	t.Helper()
-	u, err := d.Register(t.Context(), Registration{Email: email, Password: deskPassword, Name: "Ada"})
+	u, err := d.Register(t.Context(), Registration{Email: email, Password: testPassword, Name: "Ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return u
 }
 
-func (d *desk) login(t testing.TB, email string) auth.Token {
+func (d *testService) login(t testing.TB, email string) auth.Token {
 	t.Helper()
-	token, err := d.Login(t.Context(), email, deskPassword)
+	token, err := d.Login(t.Context(), email, testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,19 +95,19 @@ func (d *desk) login(t testing.TB, email string) auth.Token {
 }
 
 func TestRegisterAndLogin(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
-		u, err := d.Register(t.Context(), Registration{Email: " Ada@X.com. ", Password: deskPassword, Name: "  Ada \u00c9. Lovelace\u200d "})
+	eachService(t, func(t *testing.T, d *testService) {
+		u, err := d.Register(t.Context(), Registration{Email: " Ada@X.com. ", Password: testPassword, Name: "  Ada \u00c9. Lovelace\u200d "})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if u.Email != "ada@x.com" || u.Name != "Ada \u00c9. Lovelace\u200d" || len(u.ID) != 30 || !strings.HasPrefix(u.ID, "usr_") || u.CreatedAt != november.UnixMicro() {
 			t.Errorf("%+v", u)
 		}
-		if strings.Contains(u.PasswordHash, deskPassword) {
+		if strings.Contains(u.PasswordHash, testPassword) {
 			t.Error("the password is kept")
 		}
 		for _, email := range []string{"ada@x.com", "ADA@x.COM", " ada@x.com", "ada@x.com."} {
-			token, err := d.Login(t.Context(), email, deskPassword)
+			token, err := d.Login(t.Context(), email, testPassword)
 			if err != nil {
 				t.Errorf("%q: %v", email, err)
 				continue
@@ -123,7 +123,7 @@ func TestRegisterAndLogin(t *testing.T) {
 }
 
 func TestRegistrationsAreCheckedInOrder(t *testing.T) {
-	d := sqliteDesk(t)
+	d := sqliteService(t)
 	d.domains = []string{"x.com"}
 	d.register(t, "taken@x.com")
 	const good, missing = "ada@x.com", api.CodeMissingField
@@ -140,17 +140,17 @@ func TestRegistrationsAreCheckedInOrder(t *testing.T) {
 		{"nonsense", "short", "n", 400, api.CodeInvalidEmail, "email"},
 		{"   ", "short", "n", 400, api.CodeInvalidEmail, "email"},
 		{"a@evil.com", "short", "n", 403, api.CodeDomainNotAllowed, "email"},
-		{"a@x.com.evil.com", deskPassword, "n", 403, api.CodeDomainNotAllowed, "email"},
+		{"a@x.com.evil.com", testPassword, "n", 403, api.CodeDomainNotAllowed, "email"},
 		{good, "short", long, 400, api.CodeWeakPassword, "password"},
 		{"taken@x.com", "short", "n", 400, api.CodeWeakPassword, "password"},
 		{"taken@x.com", strings.Repeat("x", 1<<20), "n", 400, api.CodeWeakPassword, "password"},
-		{"taken@x.com", deskPassword, long, 400, api.CodeInvalidValue, "name"},
-		{good, deskPassword, "a\x00b", 400, api.CodeInvalidValue, "name"},
-		{good, deskPassword, "a\r\nb", 400, api.CodeInvalidValue, "name"},
-		{good, deskPassword, "a\u202eb", 400, api.CodeInvalidValue, "name"},
-		{good, deskPassword, "a\xffb", 400, api.CodeInvalidValue, "name"},
-		{" Taken@X.com", deskPassword, "n", 409, api.CodeEmailTaken, "email"},
-		{good, deskPassword, long[1:], 0, "", ""},
+		{"taken@x.com", testPassword, long, 400, api.CodeInvalidValue, "name"},
+		{good, testPassword, "a\x00b", 400, api.CodeInvalidValue, "name"},
+		{good, testPassword, "a\r\nb", 400, api.CodeInvalidValue, "name"},
+		{good, testPassword, "a\u202eb", 400, api.CodeInvalidValue, "name"},
+		{good, testPassword, "a\xffb", 400, api.CodeInvalidValue, "name"},
+		{" Taken@X.com", testPassword, "n", 409, api.CodeEmailTaken, "email"},
+		{good, testPassword, long[1:], 0, "", ""},
 	} {
 		_, err := d.Register(t.Context(), Registration{Email: tt.email, Password: tt.password, Name: tt.name})
 		e, _ := errors.AsType[*api.Error](err)
@@ -166,15 +166,15 @@ func TestRegistrationsAreCheckedInOrder(t *testing.T) {
 	}
 }
 
-func TestA22ParallelRegistrations(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+func TestParallelRegistrationsOfOneAddressMakeOneAccount(t *testing.T) {
+	eachService(t, func(t *testing.T, d *testService) {
 		const crowd = 50
 		var all sync.WaitGroup
 		results := make(chan error, crowd)
 		for i := range crowd {
 			email := []string{"ada@x.com", "ADA@x.com", " ada@X.com", "ada@x.com."}[i%4]
 			all.Go(func() {
-				_, err := d.Register(t.Context(), Registration{Email: email, Password: deskPassword, Name: "Ada"})
+				_, err := d.Register(t.Context(), Registration{Email: email, Password: testPassword, Name: "Ada"})
 				results <- err
 			})
 		}
@@ -194,15 +194,15 @@ func TestA22ParallelRegistrations(t *testing.T) {
 	})
 }
 
-func TestADatabaseThatIsGoneIsNobodysFault(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+func TestWithoutTheDatabaseAccountsAre503(t *testing.T) {
+	eachService(t, func(t *testing.T, d *testService) {
 		d.register(t, "ada@x.com")
 		token := d.login(t, "ada@x.com")
 		if err := d.store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		_, registerErr := d.Register(t.Context(), Registration{Email: "eve@x.com", Password: deskPassword, Name: "Eve"})
-		_, loginErr := d.Login(t.Context(), "ada@x.com", deskPassword)
+		_, registerErr := d.Register(t.Context(), Registration{Email: "eve@x.com", Password: testPassword, Name: "Eve"})
+		_, loginErr := d.Login(t.Context(), "ada@x.com", testPassword)
 		_, verifyErr := d.tokens.Verify(t.Context(), token.Text)
 		for what, err := range map[string]error{"register": registerErr, "login": loginErr, "verify": verifyErr} {
 			if e := api.AsError(err); e.Status != 503 || e.Code != api.CodeServiceUnavailable || e.RetryAfter == 0 {
@@ -210,7 +210,7 @@ func TestADatabaseThatIsGoneIsNobodysFault(t *testing.T) {
 			}
 		}
 		for range 2 * mostFailures { // and is not counted as a failure of the user
-			if _, err := d.Login(t.Context(), "ada@x.com", deskPassword); code(err) != api.CodeServiceUnavailable {
+			if _, err := d.Login(t.Context(), "ada@x.com", testPassword); code(err) != api.CodeServiceUnavailable {
 				t.Fatal(err)
 			}
 		}
@@ -218,10 +218,10 @@ func TestADatabaseThatIsGoneIsNobodysFault(t *testing.T) {
 }
 
 func TestANewPasswordReplacesTheOldOne(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachService(t, func(t *testing.T, d *testService) {
 		u := d.register(t, "ada@x.com")
 		d.exec(t, fmt.Sprintf("UPDATE users SET password_hash = '%s' WHERE id = '%s'", hashPassword("another password"), u.ID))
-		if _, err := d.Login(t.Context(), "ada@x.com", deskPassword); code(err) != api.CodeInvalidCredentials {
+		if _, err := d.Login(t.Context(), "ada@x.com", testPassword); code(err) != api.CodeInvalidCredentials {
 			t.Errorf("the old password: %v", err)
 		}
 		again, err := d.Login(t.Context(), "ada@x.com", "another password")

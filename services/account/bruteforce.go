@@ -5,40 +5,43 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"modelgateway/models/api"
-	"modelgateway/services/expiring"
 )
 
 const (
-	mostFailures  = 10 // of one account's logins
+	mostFailures  = 10 // in the window, per e-mail address
 	failureWindow = time.Minute
-	mostGuessed   = 16384 // accounts that are counted at once
+	mostCounted   = 16384 // e-mail addresses
 )
 
-// failures counts failed logins per e-mail address, from wherever they come
-// and whether or not somebody has the address, so that it tells nobody which.
+// failures counts failed logins per e-mail address, from all clients. It counts
+// addresses without an account too, so that it does not reveal which have one.
 type failures struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	recent expiring.Map[[mostFailures]time.Time] // the last ones, oldest first
+	mu     sync.Mutex // add reads and writes
+	recent *simplelru.LRU[string, lastFailures]
 }
+
+// lastFailures are the times of the last failures, the oldest first.
+type lastFailures [mostFailures]time.Time
 
 func newFailures(now func() time.Time) *failures {
-	return &failures{now: now, recent: expiring.New[[mostFailures]time.Time](mostGuessed)}
+	recent, _ := simplelru.NewLRU[string, lastFailures](mostCounted, nil) // fails only for a size of 0 or less
+	return &failures{now: now, recent: recent}
 }
 
-// check refuses an address that has failed too often, however good the next
-// password may be.
+// check refuses an address with too many failures, also with the right password.
 func (f *failures) check(email string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.now()
-	times, ok := f.recent.Get(email, now)
+	times, ok := f.recent.Get(email)
 	if !ok || times[0].IsZero() {
 		return nil
 	}
-	wait := times[0].Add(failureWindow).Sub(now)
+	wait := times[0].Add(failureWindow).Sub(f.now())
 	if wait <= 0 {
 		return nil
 	}
@@ -48,17 +51,16 @@ func (f *failures) check(email string) error {
 func (f *failures) add(email string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.now()
-	times, _ := f.recent.Get(email, now)
+	times, _ := f.recent.Get(email)
 	copy(times[:], times[1:])
-	times[mostFailures-1] = now
-	f.recent.Put(email, times, now.Add(failureWindow), now)
+	times[mostFailures-1] = f.now()
+	f.recent.Add(email, times)
 }
 
 func (f *failures) clear(email string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.recent.Delete(email)
+	f.recent.Remove(email)
 }
 
 func tooMany(what string, wait time.Duration) error {

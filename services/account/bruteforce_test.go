@@ -14,7 +14,7 @@ import (
 	"modelgateway/models/api"
 )
 
-func TestA24TenFailuresAMinute(t *testing.T) {
+func TestTenFailuresAMinuteAreAllowed(t *testing.T) {
 	c := &clock{november}
 	f := newFailures(c.now)
 	for i := range 10 {
@@ -59,39 +59,39 @@ func expectWait(t *testing.T, err error, seconds int64) {
 	}
 }
 
-func TestWhatIsCountedStaysBounded(t *testing.T) {
+func TestTheCountOfFailuresIsBounded(t *testing.T) {
 	c := &clock{november}
 	f := newFailures(c.now)
-	for i := range 3 * mostGuessed {
+	for i := range 3 * mostCounted {
 		f.add(fmt.Sprint(i))
-		if f.recent.Len() > mostGuessed {
+		if f.recent.Len() > mostCounted {
 			t.Fatalf("%d entries after %d", f.recent.Len(), i)
 		}
 	}
-	if n := f.recent.Len(); n < mostGuessed/2 {
+	if n := f.recent.Len(); n < mostCounted/2 {
 		t.Errorf("only %d are left", n)
 	}
 	c.at = c.at.Add(2 * failureWindow)
-	for i := range mostGuessed {
+	for i := range mostCounted {
 		f.add(fmt.Sprint("new", i))
 	}
-	for i := range mostGuessed {
-		if _, ok := f.recent.Get(fmt.Sprint("new", i), c.at); !ok {
+	for i := range mostCounted {
+		if _, ok := f.recent.Get(fmt.Sprint("new", i)); !ok {
 			t.Fatal("a live entry went before those that had ended")
 		}
 	}
 }
 
-func TestA25TwoWorkSomeWaitAndTheRestIsRefused(t *testing.T) {
+func TestTwoHashSomeWaitAndTheRestIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const places, slots, crowd = 8, 2, 50
-		l := newLine(places, slots)
+		const places, workers, crowd = 8, 2, 50
+		q := newHashQueue(places, workers)
 		var working, most, served, refused atomic.Int64
 		var all sync.WaitGroup
 		for range crowd {
 			all.Go(func() {
 				start := time.Now()
-				leave, err := l.enter()
+				leave, err := q.join()
 				if err != nil {
 					refused.Add(1)
 					expectFull(t, err)
@@ -101,7 +101,7 @@ func TestA25TwoWorkSomeWaitAndTheRestIsRefused(t *testing.T) {
 					return
 				}
 				defer leave()
-				done, err := l.turn(t.Context())
+				done, err := q.acquire(t.Context())
 				if err != nil {
 					t.Error(err)
 					return
@@ -116,11 +116,11 @@ func TestA25TwoWorkSomeWaitAndTheRestIsRefused(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if most.Load() != slots || served.Load() != places || refused.Load() != crowd-places {
+		if most.Load() != workers || served.Load() != places || refused.Load() != crowd-places {
 			t.Errorf("%d at once, %d served, %d refused", most.Load(), served.Load(), refused.Load())
 		}
-		if len(l.places) != 0 || len(l.slots) != 0 {
-			t.Errorf("%d places and %d slots were not given back", len(l.places), len(l.slots))
+		if !q.places.TryAcquire(places) || !q.workers.TryAcquire(workers) {
+			t.Error("a place or a worker was not released")
 		}
 	})
 }
@@ -136,21 +136,21 @@ func expectFull(t *testing.T, err error) {
 
 func TestWaitingEndsWithTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(2, 1)
-		done, err := l.turn(t.Context())
+		q := newHashQueue(2, 1)
+		done, err := q.acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err = l.turn(ctx)
+		_, err = q.acquire(ctx)
 		if code(err) != api.CodeServiceUnavailable || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 		done()
-		if len(l.slots) != 0 {
-			t.Error("a slot was not given back")
+		if !q.workers.TryAcquire(1) {
+			t.Error("a worker was not released")
 		}
 	})
 }

@@ -20,15 +20,15 @@ const (
 	longestLabel  = 63
 )
 
-// NormalEmail is the one form under which an e-mail address is kept, compared
-// and looked up: lower case, the domain as DNS has it (punycode, no dot at the
-// end), no spaces around it. Whatever has no such form is a 400 that names the
-// field email: quoted local parts, IP addresses and names without a dot as
-// domains, control characters. A local part is ASCII, because one mailbox's
-// letter and another's may look alike in Unicode.
+// NormalEmail returns the one form in which an e-mail address is stored, compared
+// and looked up: lower case, the domain as in DNS (punycode, no dot at the end),
+// no spaces around it. An address without such a form is a 400 for the field
+// email: quoted local parts, IP addresses and names without a dot as domains,
+// control characters. A local part is ASCII, because different letters of Unicode
+// may look alike.
 func NormalEmail(text string) (string, error) {
 	text = strings.Trim(text, " ")
-	// The domain may become shorter, but not from four times an address.
+	// The normal form of a domain may be shorter, but not by a factor of four.
 	if len(text) > 4*longestEmail {
 		return "", invalidEmail("is too long")
 	}
@@ -74,7 +74,7 @@ func atext(r rune) bool {
 	return ldh(r) || 'A' <= r && r <= 'Z' || r < utf8.RuneSelf && strings.ContainsRune("!#$%&'*+/=?^_`{|}~", r)
 }
 
-// ldh is a letter, digit or hyphen as domains have them.
+// ldh reports whether r is a letter, digit or hyphen, as in domains.
 func ldh(r rune) bool {
 	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-'
 }
@@ -97,14 +97,13 @@ func normalDomain(text string) (domain string, ok bool) {
 	if strings.Trim(labels[len(labels)-1], "0123456789") == "" { // an IP address
 		return "", false
 	}
-	// Not every punycode stands for itself: xn--ascii- would be ascii.
+	// Not every punycode is in normal form: xn--ascii- would be ascii.
 	again, err := idna.Lookup.ToASCII(domain)
 	return domain, err == nil && again == domain
 }
 
-// DomainAllowed says whether the domain of a normalised address is one of
-// these; its subdomains are others. Without any domain every address is
-// allowed.
+// DomainAllowed reports whether the domain of a normalised address is one of
+// domains; a subdomain is not. Without domains every address is allowed.
 func DomainAllowed(email string, domains []string) bool {
 	if len(domains) == 0 {
 		return true

@@ -10,7 +10,7 @@ import (
 	"modelgateway/models/api"
 )
 
-func TestA26OneAddressIsOneAccountOrRefused(t *testing.T) {
+func TestOneAddressIsOneAccountOrRefused(t *testing.T) {
 	const refused = ""
 	for _, tt := range []struct{ text, want string }{
 		{"a@x.com", "a@x.com"},
@@ -109,7 +109,7 @@ func longAddress(size int) string {
 	return strings.Repeat("a", size-len(domain)-1) + "@" + domain
 }
 
-func TestA27OnlyTheExactDomainIsAllowed(t *testing.T) {
+func TestOnlyTheExactDomainIsAllowed(t *testing.T) {
 	for _, tt := range []struct {
 		text    string
 		domains []string

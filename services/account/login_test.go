@@ -24,7 +24,7 @@ const (
 )
 
 // refusals are logins that must all look alike, with whom they are for.
-func (d *desk) refusals(t *testing.T) map[string]func() error {
+func (d *testService) refusals(t *testing.T) map[string]func() error {
 	t.Helper()
 	d.register(t, "ada@x.com")
 	off := d.register(t, "off@x.com")
@@ -40,16 +40,16 @@ func (d *desk) refusals(t *testing.T) map[string]func() error {
 		}
 	}
 	return map[string]func() error{
-		wrongPassword:               try("ada@x.com", "wrong "+deskPassword),
-		unknownAddress:              try("eve@x.com", deskPassword),
-		"a disabled user":           try("off@x.com", deskPassword),
-		"a user without a password": try("visitor@x.com", deskPassword),
-		"a malformed address":       try("ada@x@com", deskPassword),
+		wrongPassword:               try("ada@x.com", "wrong "+testPassword),
+		unknownAddress:              try("eve@x.com", testPassword),
+		"a disabled user":           try("off@x.com", testPassword),
+		"a user without a password": try("visitor@x.com", testPassword),
+		"a malformed address":       try("ada@x@com", testPassword),
 	}
 }
 
-func TestA21RefusedLoginsAreAlike(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+func TestRefusedLoginsHaveTheSameAnswer(t *testing.T) {
+	eachService(t, func(t *testing.T, d *testService) {
 		all := d.refusals(t)
 		want := api.AsError(all[wrongPassword]())
 		if want.Status != 401 || want.Type != api.TypeAuthentication || want.Code != api.CodeInvalidCredentials || want.Param != "" {
@@ -60,7 +60,7 @@ func TestA21RefusedLoginsAreAlike(t *testing.T) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		for _, password := range []string{strings.Repeat("x", 73), strings.Repeat("x", 1<<20), "short", "\x00", deskPassword + "\x00", deskPassword + " "} {
+		for _, password := range []string{strings.Repeat("x", 73), strings.Repeat("x", 1<<20), "short", "\x00", testPassword + "\x00", testPassword + " "} {
 			if _, err := d.Login(t.Context(), "off@x.com", password); *api.AsError(err) != *want {
 				t.Errorf("%.10q: %v", password, err)
 			}
@@ -76,16 +76,16 @@ func TestA21RefusedLoginsAreAlike(t *testing.T) {
 	})
 }
 
-// TestA21RefusedLoginsTakeTheSameTime compares medians. The tries take turns, so
+// TestRefusedLoginsTakeTheSameTime compares medians. The tries take turns, so
 // that a busy machine slows all alike, and have more than one round, for it does
 // so only more or less; what leaks does in every round. TIMING=strict is for a
 // machine at rest.
-func TestA21RefusedLoginsTakeTheSameTime(t *testing.T) {
+func TestRefusedLoginsTakeTheSameTime(t *testing.T) {
 	tries, rounds, most := longtest.Size(20, 100), longtest.Size(8, 4), 0.10
 	if os.Getenv("TIMING") == "strict" {
 		tries, rounds, most = 500, 1, 0.05
 	}
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachService(t, func(t *testing.T, d *testService) {
 		all := d.refusals(t)
 		if strings.HasSuffix(t.Name(), "/postgres") { // where only the look-up could differ
 			maps.DeleteFunc(all, func(name string, _ func() error) bool { return name != wrongPassword && name != unknownAddress })
@@ -101,7 +101,7 @@ func TestA21RefusedLoginsTakeTheSameTime(t *testing.T) {
 
 // differ is how much longer or shorter the median of any kind of login is than
 // that of a wrong password, as a part of it.
-func (d *desk) differ(t *testing.T, all map[string]func() error, tries int) (most float64) {
+func (d *testService) differ(t *testing.T, all map[string]func() error, tries int) (most float64) {
 	t.Helper()
 	took := map[string][]float64{}
 	for range tries {
@@ -129,8 +129,8 @@ func medianLogin(times []float64) float64 {
 	return times[len(times)/2]
 }
 
-func TestA24GuessesAreLimitedPerAccount(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+func TestGuessesAreLimitedPerAccount(t *testing.T) {
+	eachService(t, func(t *testing.T, d *testService) {
 		d.register(t, "ada@x.com")
 		for _, email := range []string{"ada@x.com", "nobody@x.com"} {
 			for i := range mostFailures {
@@ -139,7 +139,7 @@ func TestA24GuessesAreLimitedPerAccount(t *testing.T) {
 					t.Fatalf("%s, guess %d: %v", email, i, err)
 				}
 			}
-			_, err := d.Login(t.Context(), email, deskPassword)
+			_, err := d.Login(t.Context(), email, testPassword)
 			expectWait(t, err, 60)
 		}
 		d.clock.at = d.clock.at.Add(failureWindow)
@@ -153,8 +153,8 @@ func TestA24GuessesAreLimitedPerAccount(t *testing.T) {
 	})
 }
 
-func TestA24GuessesAtOnceAreLimitedToo(t *testing.T) {
-	d := sqliteDesk(t)
+func TestGuessesAtTheSameTimeAreLimited(t *testing.T) {
+	d := sqliteService(t)
 	d.register(t, "ada@x.com")
 	const crowd = 60
 	var all sync.WaitGroup
@@ -177,11 +177,12 @@ func TestA24GuessesAtOnceAreLimitedToo(t *testing.T) {
 	}
 }
 
-func TestA25AFloodOfLoginsIsRefusedAtOnce(t *testing.T) {
-	d := sqliteDesk(t)
-	if n := cap(d.line.slots); n < 1 || n > 2 {
-		t.Errorf("%d hashes at once", n)
+func TestAFloodOfLoginsIsRefusedAtOnce(t *testing.T) {
+	d := sqliteService(t)
+	if d.hashing.workers.TryAcquire(3) || !d.hashing.workers.TryAcquire(1) {
+		t.Error("not one or two hashes at once")
 	}
+	d.hashing.workers.Release(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	const crowd = 200
@@ -194,8 +195,8 @@ func TestA25AFloodOfLoginsIsRefusedAtOnce(t *testing.T) {
 			start := time.Now()
 			_, err := d.Login(ctx, fmt.Sprintf("u%d@x.com", i), "wrong password")
 			took := time.Since(start)
-			if !errors.Is(err, errLineFull) {
-				return // it had a turn, or waited for it
+			if !errors.Is(err, errQueueFull) {
+				return // it was hashed, or waited for that
 			}
 			expectFull(t, err)
 			if took > 100*time.Millisecond {
@@ -207,7 +208,7 @@ func TestA25AFloodOfLoginsIsRefusedAtOnce(t *testing.T) {
 				surplus.Done()
 			}
 			if refused == crowd/2 {
-				cancel() // whoever waits leaves
+				cancel() // ends the wait of the others
 			}
 		})
 	}
@@ -215,6 +216,6 @@ func TestA25AFloodOfLoginsIsRefusedAtOnce(t *testing.T) {
 	if refused < crowd/2 {
 		t.Errorf("%d of %d were refused", refused, crowd)
 	}
-	d.register(t, "ada@x.com") // the flood left nothing behind
+	d.register(t, "ada@x.com") // the queue is empty again
 	d.login(t, "ada@x.com")
 }

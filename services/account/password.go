@@ -24,8 +24,8 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// The cost of argon2id: one of the choices that OWASP's Password Storage Cheat
-// Sheet holds equal, of them one that takes little memory.
+// The cost of argon2id: one of the settings that OWASP's Password Storage Cheat
+// Sheet calls equivalent, and one with little memory.
 const (
 	argonMemory = 9 << 10 // KiB
 	argonPasses = 4
@@ -37,10 +37,11 @@ const (
 // base64 of salt and key at its end.
 const argonForm = "$argon2id$v=%d$m=%d,t=%d,p=1$"
 
-// hashPassword takes about 40 ms of one core: only from within a line.
+// hashPassword takes about 40 ms of one core: callers must hold a worker of the
+// hashQueue.
 func hashPassword(password string) string {
 	salt := make([]byte, argonSalt)
-	_, _ = rand.Read(salt) // never fails
+	_, _ = rand.Read(salt) // never returns an error
 	return argonText(salt, argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, 1, argonKey))
 }
 
@@ -49,8 +50,8 @@ func argonText(salt, key []byte) string {
 		base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key)
 }
 
-// noPassword is a hash that no password has, and that takes as long to compare
-// as any.
+// noPassword returns a hash that no password has. Comparing it takes as long as
+// any other.
 func noPassword() string { return argonText(make([]byte, argonSalt), make([]byte, argonKey)) }
 
 // passwordMatches takes as long as hashPassword, unless the hash is not one of

@@ -7,7 +7,7 @@ import (
 	"modelgateway/models/api"
 )
 
-func TestA23PasswordsOfEightTo72Bytes(t *testing.T) {
+func TestPasswordsHaveEightTo72Bytes(t *testing.T) {
 	for _, tt := range []struct {
 		password string
 		good     bool
@@ -28,7 +28,7 @@ func TestA23PasswordsOfEightTo72Bytes(t *testing.T) {
 	}
 }
 
-func TestA23EveryByteOfAPasswordCounts(t *testing.T) {
+func TestEveryByteOfAPasswordCounts(t *testing.T) {
 	long := strings.Repeat("x", 72)
 	for _, tt := range []struct{ password, other string }{
 		{long, long + "y"},
