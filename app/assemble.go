@@ -196,8 +196,8 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	})
 	g.keys = auth.NewKeys(auth.KeyOptions{
 		Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
-		Known:    func(model string) bool { _, err := opts.Models.Service.Resolve(model); return err == nil },
-		Defaults: keyDefaults(cfg.Spend.Keys),
+		ModelExists: func(model string) bool { _, err := opts.Models.Service.Resolve(model); return err == nil },
+		Defaults:    keyDefaults(cfg.Spend.Keys),
 	})
 	accounts := account.New(account.Options{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
 	login, err := idp.New(idp.Options{

@@ -67,7 +67,7 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Generate, limits ma
 		LedgerWritten:  stat(func(s ledger.Stats) int64 { return s.Written }),
 		LedgerDropped:  stat(func(s ledger.Stats) int64 { return s.Dropped }),
 		LedgerFailures: stat(func(s ledger.Stats) int64 { return s.Failures }),
-		KeyCache:       func() float64 { return float64(g.keys.Remembered()) },
+		KeyCache:       func() float64 { return float64(g.keys.CacheSize()) },
 		LogDropped:     g.logDropped,
 
 		BudgetHolds:      func() float64 { return dollars(g.budgets.Stats().Held) },

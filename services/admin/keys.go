@@ -50,7 +50,7 @@ func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey) ([]Owne
 // ChangeKey alters anybody's key as auth.Keys.Change does. Limits that are named are
 // then fixed: the owner cannot change them, until LimitedBy null gives them back.
 func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.AdminKeyChange) (*OwnedKeyState, error) {
-	apply, err := a.keys.Checked(&in.KeyChange)
+	apply, err := a.keys.ValidateChange(&in.KeyChange)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 		return nil, api.Invalid(api.CodeInvalidValue, "limited_by", "limited_by must be %s or null", models.LimitedByAdmin)
 	}
 	if !auth.LooksLikeKeyID(keyID) {
-		return nil, auth.NoKey()
+		return nil, auth.KeyNotFound()
 	}
 	actor, err := a.actor(ctx, by.UserID)
 	if err != nil {
@@ -78,9 +78,9 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 		return a.keyRow(act{actor: actor, by: by, target: key.ID}, &before, key)
 	})
 	if err != nil {
-		return nil, auth.KeyFault("change key", err)
+		return nil, auth.KeyError("change key", err)
 	}
-	state, err := a.keys.Changed(ctx, key)
+	state, err := a.keys.Updated(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 // RevokeKey ends anybody's key as auth.Keys.Revoke does.
 func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
 	if !auth.LooksLikeKeyID(keyID) {
-		return auth.NoKey()
+		return auth.KeyNotFound()
 	}
 	actor, err := a.actor(ctx, by.UserID)
 	if err != nil {
@@ -104,8 +104,8 @@ func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
 		return a.keyRow(act{actor: actor, by: by, target: after.ID}, before, after)
 	})
 	if err != nil {
-		return auth.KeyFault("revoke key", err)
+		return auth.KeyError("revoke key", err)
 	}
-	a.keys.Forget(ctx, key)
+	a.keys.Invalidate(ctx, key)
 	return nil
 }

@@ -2,16 +2,16 @@ package auth
 
 import "modelgateway/models"
 
-// Caller is who makes a request: the holder of a key, a user with a token, or
-// somebody unknown.
+// Caller is the sender of a request: the holder of a key, a user with a token, or
+// an anonymous client.
 type Caller struct {
-	UserID  string         // empty when unknown
-	KeyID   string         // of the API key, where one was used
+	UserID  string         // empty for an anonymous client
+	KeyID   string         // empty without an API key
 	Address string         // of the client
-	Limits  *models.Limits // of the key; nil without one. Others hold it too
+	Limits  *models.Limits // of the key; nil without one. Shared: not to be changed
 }
 
-// Account is what a caller's limits are counted under.
+// Account names the account whose limits the caller's requests count against.
 func (c Caller) Account() string {
 	switch {
 	case c.KeyID != "":
@@ -23,8 +23,8 @@ func (c Caller) Account() string {
 	}
 }
 
-// Identity is the caller as far as it says who that is, for use as a map's key:
-// it is the same for all calls with the same Account.
+// Identity returns the one field that identifies the caller, for use as a map's
+// key: it is equal for all callers with the same Account.
 func (c Caller) Identity() Caller {
 	switch {
 	case c.KeyID != "":

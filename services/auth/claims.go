@@ -10,7 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// claims are what our tokens say. Times are seconds since 1970.
+// claims are the claims of our tokens. Times are Unix seconds.
 type claims struct {
 	Subject   string         `json:"sub"`
 	Email     string         `json:"email"`
@@ -19,14 +19,14 @@ type claims struct {
 	ExpiresAt float64        `json:"exp"`
 	ID        string         `json:"jti"`
 	Issuer    string         `json:"iss"`
-	Version   string         `json:"ver,omitzero"` // of the password that the login was with
+	Version   string         `json:"ver,omitzero"` // of the user's password at the login
 	Audience  jsontext.Value `json:"aud,omitzero"` // ours have none
 }
 
 var errNotOurClaims = errors.New("not the claims of our tokens")
 
-// UnmarshalJSON takes no number in quotes, no name twice or in another case,
-// and no time that is not one, all of which the library would.
+// UnmarshalJSON rejects a number in quotes, a name that occurs twice or in
+// another case, and a time out of range, all of which the library accepts.
 func (c *claims) UnmarshalJSON(data []byte) error {
 	type plain claims
 	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
@@ -38,13 +38,13 @@ func (c *claims) UnmarshalJSON(data []byte) error {
 			return errNotOurClaims
 		}
 	}
-	if c.Audience != nil { // RFC 7519, 4.1.3: it is somebody else's
+	if c.Audience != nil { // RFC 7519, 4.1.3: the token is for another service
 		return errNotOurClaims
 	}
 	return nil
 }
 
-// numericDate is nil for a time that is missing.
+// numericDate returns nil for a missing time.
 func numericDate(seconds float64) *jwt.NumericDate {
 	if seconds == 0 {
 		return nil
@@ -53,20 +53,20 @@ func numericDate(seconds float64) *jwt.NumericDate {
 	return &jwt.NumericDate{Time: time.Unix(int64(whole), int64(part*float64(time.Second))).UTC()}
 }
 
-// GetExpirationTime is the exp claim.
+// GetExpirationTime returns the exp claim.
 func (c *claims) GetExpirationTime() (*jwt.NumericDate, error) { return numericDate(c.ExpiresAt), nil }
 
-// GetIssuedAt is the iat claim.
+// GetIssuedAt returns the iat claim.
 func (c *claims) GetIssuedAt() (*jwt.NumericDate, error) { return numericDate(c.IssuedAt), nil }
 
-// GetNotBefore is the nbf claim.
+// GetNotBefore returns the nbf claim.
 func (c *claims) GetNotBefore() (*jwt.NumericDate, error) { return numericDate(c.NotBefore), nil }
 
-// GetIssuer is the iss claim.
+// GetIssuer returns the iss claim.
 func (c *claims) GetIssuer() (string, error) { return c.Issuer, nil }
 
-// GetSubject is the sub claim.
+// GetSubject returns the sub claim.
 func (c *claims) GetSubject() (string, error) { return c.Subject, nil }
 
-// GetAudience is none: a token with an audience is not ours.
+// GetAudience returns none: a token with an audience is not ours.
 func (c *claims) GetAudience() (jwt.ClaimStrings, error) { return nil, nil }

@@ -5,212 +5,162 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
+
 	"modelgateway/models"
 )
 
 const (
-	// keyLife is how long what the database said about a key or a user is
-	// believed, counted from before it was asked, or from when Revisions last
-	// proved that it is still so. It bounds how long a key outlives its
-	// revocation, or its user, where no news of it comes: a second, less what
-	// an answer takes.
-	keyLife = 900 * time.Millisecond
+	// keyTTL is how long an answer of the database about a key or a user is
+	// fresh. It counts from before the query, or from the last poll of Revisions
+	// that proved that nothing has changed. It bounds how long a revoked key
+	// works where no invalidation arrives: a second, less the time of a query.
+	keyTTL = 900 * time.Millisecond
 
-	// keyMemory is how long a key counts as known after it was last used.
-	keyMemory = time.Minute
+	// keyIdleTTL is how long an unused entry stays in the cache.
+	keyIdleTTL = time.Minute
 
-	// Unknown keys have room of their own: a flood of them pushes no good one out.
-	cachedKeys    = 100_000
-	cachedUnknown = 10_000
-
-	keyShards = 64 // so that requests on many processors do not queue for one lock
+	// Rejected keys have a cache of their own: a flood of them evicts no valid key.
+	cachedKeys     = 100_000
+	cachedRejected = 10_000
 )
 
-// finding is what the database said about a key. It does not change, and is
-// shared by all who use the key.
-type finding struct {
-	key   *models.Key // nil when the key opens nothing
-	use   *keyUse     // nil with key
-	asked time.Time   // before the database was
+// cacheEntry is the database's answer about a key. Only use and refreshing
+// change; all requests with the key share the entry.
+type cacheEntry struct {
+	key       *models.Key // nil: the key is rejected
+	use       *keyUse     // nil for a rejected key
+	queriedAt time.Time   // before the query was sent
 
-	// revision was known before the database was asked; 0 without key: what
-	// opens nothing may be there a moment later, and that does not count.
+	// revision was current before the query was sent. It is 0 for a rejected
+	// key: a row that is added later does not change the revision.
 	revision int64
 
-	refreshing atomic.Bool // somebody asks again already
+	refreshing atomic.Bool // a refresh is queued or runs
 }
 
-// lastUse is when the key was last wanted, as far as anybody noted it.
-func (f *finding) lastUse() time.Time {
-	if f.use == nil {
-		return f.asked
+// lastUse returns when the key was last used, or else queried.
+func (e *cacheEntry) lastUse() time.Time {
+	if e.use == nil {
+		return e.queriedAt
 	}
-	if at := time.UnixMicro(f.use.at.Load()); at.After(f.asked) {
+	if at := time.UnixMicro(e.use.at.Load()); at.After(e.queriedAt) {
 		return at
 	}
-	return f.asked
+	return e.queriedAt
 }
 
-// flight is one question to the database, with all who wait for its answer.
-type flight struct {
-	known bool // the key was good lately
-	done  chan struct{}
-	found *finding // after done, unless err
-	err   error
+// lookup is a running query for a key.
+type lookup struct {
+	known bool // the cache had a valid entry, if only a stale one
 }
 
-// keyCache holds findings by digest.
+// keyCache holds entries by digest, and the look-ups that are running.
 type keyCache struct {
 	revisions *Revisions
-	shards    [keyShards]keyShard
-}
+	valid     *lru.Cache[digest, *cacheEntry]
+	rejected  *lru.Cache[digest, *cacheEntry]
+	group     singleflight.Group
 
-// keyShard is a part of the cache. A finding is kept only by a flight that is
-// still listed: who drops a key takes its flight off the list, so that an
-// answer from before a revocation never comes in after it.
-type keyShard struct {
-	mu      sync.RWMutex
-	good    map[digest]*finding
-	refused map[digest]*finding
-	flights map[digest]*flight
+	// running tells finish whether the key was invalidated since its look-up
+	// began: singleflight's Forget does not tell the function that runs. The
+	// mutex makes that check and the write to the cache one step; reads do not
+	// take it.
+	mu      sync.Mutex
+	running map[digest]*lookup
 }
 
 func newKeyCache(revisions *Revisions) *keyCache {
-	c := &keyCache{revisions: revisions}
-	for i := range c.shards {
-		c.shards[i].good = map[digest]*finding{}
-		c.shards[i].refused = map[digest]*finding{}
-		c.shards[i].flights = map[digest]*flight{}
-	}
+	c := &keyCache{revisions: revisions, running: map[digest]*lookup{}}
+	c.valid, _ = lru.New[digest, *cacheEntry](cachedKeys) // fails only for a size of 0 or less
+	c.rejected, _ = lru.New[digest, *cacheEntry](cachedRejected)
 	return c
 }
 
-func (c *keyCache) shard(d digest) *keyShard { return &c.shards[d[0]%keyShards] }
+// validatedAt returns when an entry was last known to be true.
+func (c *keyCache) validatedAt(e *cacheEntry) time.Time {
+	return c.revisions.validatedAt(e.queriedAt, e.revision)
+}
 
-// goodAt is when a finding was last known to be right.
-func (c *keyCache) goodAt(f *finding) time.Time { return c.revisions.goodAt(f.asked, f.revision) }
+func (c *keyCache) fresh(e *cacheEntry, now time.Time) bool {
+	return now.Sub(c.validatedAt(e)) < keyTTL
+}
 
-func (c *keyCache) believed(f *finding, now time.Time) bool { return now.Sub(c.goodAt(f)) < keyLife }
-
-// find is what is believed about a key now, or nil.
-func (c *keyCache) find(d digest, now time.Time) *finding {
-	s := c.shard(d)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if f := s.latest(d); f != nil && c.believed(f, now) {
-		return f
+// find returns the fresh entry of a key, or nil.
+func (c *keyCache) find(d digest, now time.Time) *cacheEntry {
+	if e := c.get(d); e != nil && c.fresh(e, now) {
+		return e
 	}
 	return nil
 }
 
-// latest is what was last found, however long ago. The shard is locked.
-func (s *keyShard) latest(d digest) *finding {
-	if f := s.good[d]; f != nil {
-		return f
+// get returns the entry of a key, fresh or stale, or nil.
+func (c *keyCache) get(d digest) *cacheEntry {
+	if e, ok := c.valid.Get(d); ok {
+		return e
 	}
-	return s.refused[d]
+	e, _ := c.rejected.Get(d)
+	return e
 }
 
-// board joins the flight for a key, or starts one, which the caller then leads
-// and must land. Whoever finds an answer that was good after since needs
-// neither.
-func (c *keyCache) board(d digest, since time.Time) (f *flight, leads bool) {
-	s := c.shard(d)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f := s.flights[d]; f != nil {
-		return f, false
-	}
-	f = &flight{known: s.good[d] != nil, done: make(chan struct{})}
-	if found := s.latest(d); found != nil && c.goodAt(found).After(since) {
-		f.found = found
-		close(f.done)
-		return f, false
-	}
-	s.flights[d] = f
-	return f, true
+// begin registers a look-up, which must end with finish.
+func (c *keyCache) begin(d digest) *lookup {
+	l := &lookup{known: c.valid.Contains(d)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running[d] = l
+	return l
 }
 
-// land ends a flight and keeps what it found, unless the key was dropped on
-// the way.
-func (c *keyCache) land(d digest, f *flight) {
-	s := c.shard(d)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer close(f.done)
-	if s.flights[d] != f {
+// finish ends a look-up and caches its entry, unless the key was invalidated
+// since begin: the answer may be older than the change. A look-up that failed
+// passes nil, and the former entry stays.
+func (c *keyCache) finish(d digest, l *lookup, e *cacheEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[d] != l {
 		return
 	}
-	delete(s.flights, d)
-	if f.err != nil {
-		return // what was found before is believed as long as it would have been
+	delete(c.running, d)
+	switch {
+	case e == nil:
+	case e.key == nil:
+		c.valid.Remove(d)
+		c.rejected.Add(d, e)
+	default:
+		c.rejected.Remove(d)
+		c.valid.Add(d, e)
 	}
-	into, other, room := s.good, s.refused, cachedKeys/keyShards
-	if f.found.key == nil {
-		into, other, room = s.refused, s.good, cachedUnknown/keyShards
-	}
-	delete(other, d)
-	if _, held := into[d]; !held && len(into) >= room {
-		evict(into)
-	}
-	into[d] = f.found
 }
 
-// evict makes room: of a few, whichever the map gives first, the one goes that
-// was not used for longest.
-func evict(findings map[digest]*finding) {
-	const few = 8
-	var oldest digest
-	var at time.Time
-	seen := 0
-	for d, f := range findings {
-		if used := f.lastUse(); seen == 0 || used.Before(at) {
-			oldest, at = d, used
-		}
-		if seen++; seen == few {
-			break
-		}
-	}
-	delete(findings, oldest)
+// invalidate removes a key. A look-up that is running answers the requests
+// that wait for it already, but later ones start another.
+func (c *keyCache) invalidate(d digest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.valid.Remove(d)
+	c.rejected.Remove(d)
+	delete(c.running, d)
+	c.group.Forget(string(d[:]))
 }
 
-// drop forgets a key, and what is about to be found out about it.
-func (c *keyCache) drop(d digest) {
-	s := c.shard(d)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.good, d)
-	delete(s.refused, d)
-	delete(s.flights, d)
-}
-
-// sweep forgets what nobody has used lately.
+// sweep removes valid keys that were not used lately and rejected ones that are
+// stale. Both caches are in the order of use, so it stops at the first to keep.
 func (c *keyCache) sweep(now time.Time) {
-	for i := range c.shards {
-		s := &c.shards[i]
-		s.mu.Lock()
-		for d, f := range s.good {
-			if now.Sub(f.lastUse()) > keyMemory {
-				delete(s.good, d)
-			}
+	removeOldest(c.valid, func(e *cacheEntry) bool { return now.Sub(e.lastUse()) > keyIdleTTL })
+	removeOldest(c.rejected, func(e *cacheEntry) bool { return !c.fresh(e, now) })
+}
+
+func removeOldest(cache *lru.Cache[digest, *cacheEntry], obsolete func(*cacheEntry) bool) {
+	for {
+		d, e, ok := cache.GetOldest()
+		if !ok || !obsolete(e) {
+			return
 		}
-		for d, f := range s.refused {
-			if !c.believed(f, now) {
-				delete(s.refused, d)
-			}
-		}
-		s.mu.Unlock()
+		cache.Remove(d)
 	}
 }
 
-// Remembered is how many keys need no database to be known, good ones and such
-// as open nothing.
-func (k *Keys) Remembered() (n int) {
-	for i := range k.cache.shards {
-		s := &k.cache.shards[i]
-		s.mu.RLock()
-		n += len(s.good) + len(s.refused)
-		s.mu.RUnlock()
-	}
-	return n
-}
+// CacheSize returns the number of cached keys, valid and rejected ones.
+func (k *Keys) CacheSize() int { return k.cache.valid.Len() + k.cache.rejected.Len() }

@@ -2,10 +2,10 @@ package auth
 
 import "testing"
 
-func TestRememberedCountsGoodAndRefusedKeys(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestCacheSizeCountsValidAndRejectedKeys(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
-		before := k.Remembered()
+		before := k.CacheSize()
 		_, text := createKey(t, k, "ada")
 		keyOpens(k, text)
 		revoked, gone := createKey(t, k, "ada")
@@ -14,7 +14,7 @@ func TestRememberedCountsGoodAndRefusedKeys(t *testing.T) {
 		}
 		keyOpens(k, gone)
 		good, refused := cachedCount(k)
-		if got := k.Remembered() - before; good != 1 || refused != 1 || got != 2 {
+		if got := k.CacheSize() - before; good != 1 || refused != 1 || got != 2 {
 			t.Errorf("%d good, %d refused, %d remembered", good, refused, got)
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"modelgateway/models/api"
 )
 
-func TestK1TheDatabaseHoldsNoUsableKey(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestTheDatabaseHoldsNoUsableKey(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
 		if !keyOpens(k, text) {
@@ -27,7 +27,7 @@ func TestK1TheDatabaseHoldsNoUsableKey(t *testing.T) {
 		if len(kept) != 1 || kept[0] != key.Hash || len(kept[0]) != 64 {
 			t.Fatalf("kept: %q", kept)
 		}
-		for _, stolen := range []string{kept[0], keyMark + kept[0], key.ID, key.Prefix, keyMark + kept[0][:49]} {
+		for _, stolen := range []string{kept[0], keyPrefix + kept[0], key.ID, key.Prefix, keyPrefix + kept[0][:49]} {
 			if keyOpens(k, stolen) {
 				t.Errorf("%s opens the gateway", stolen)
 			}
@@ -35,8 +35,8 @@ func TestK1TheDatabaseHoldsNoUsableKey(t *testing.T) {
 	})
 }
 
-func TestK2AKeyIsShownOnceAndListedWithoutIt(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestAKeyIsShownOnceAndListedWithoutItsText(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		before := time.Now().UnixMicro()
 		first, text, err := k.Create(t.Context(), "ada", api.NewKey{Name: "  laptop "})
@@ -62,8 +62,8 @@ func TestK2AKeyIsShownOnceAndListedWithoutIt(t *testing.T) {
 	})
 }
 
-func TestK9NamesThatAreRefused(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestNamesThatAreRefused(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		for name, want := range map[string]string{
 			"": api.CodeMissingField, " \t\r\n ": api.CodeMissingField, "\u00a0": api.CodeMissingField,
@@ -84,8 +84,8 @@ func TestK9NamesThatAreRefused(t *testing.T) {
 	})
 }
 
-func TestK9NamesThatAreKeptAsTheyAre(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestNamesThatAreKeptAsTheyAre(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		for _, name := range []string{
 			"=cmd()|'/C calc'!A1", "<script>alert(1)</script>", "'; DROP TABLE api_keys; --", "Müller's \"key\" \\", "鍵", "👩\u200d💻 laptop", "نامه\u200cها", strings.Repeat("é", 200),
@@ -102,8 +102,8 @@ func TestK9NamesThatAreKeptAsTheyAre(t *testing.T) {
 	})
 }
 
-func TestK10TheLimitIsExactUnderParallelCreates(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestTheLimitOfKeysIsExactUnderParallelCreates(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k, other := h.keyReplica(), h.keyReplica()
 		for range keysPerUser - 1 {
 			_, _ = createKey(t, k, "ada")
@@ -134,8 +134,8 @@ func TestK10TheLimitIsExactUnderParallelCreates(t *testing.T) {
 	})
 }
 
-func TestAKeyForNobodyIsRefused(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestAKeyForAnUnknownUserIsRefused(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		_, _, err := h.keyReplica().Create(t.Context(), "nobody", api.NewKey{Name: "a key"})
 		if e := api.AsError(err); err == nil || e.Status != http.StatusUnauthorized || e.Code != api.CodeInvalidToken {
 			t.Error(err)

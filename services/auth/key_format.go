@@ -6,34 +6,35 @@ import (
 	"hash/crc32"
 )
 
-// A key is 53 characters: the mark, 43 random characters (each one of 62, so
-// 256 bits), and a checksum of what stands before it. A secret scanner finds
-// one with \bmgw_[0-9A-Za-z]{49}\b and knows by the checksum that it is one.
+// A key has 53 characters: the prefix, 43 random characters (each one of 62, so
+// 256 bits), and a checksum of both. A secret scanner finds a key with
+// \bmgw_[0-9A-Za-z]{49}\b, and the checksum confirms it.
 const (
-	keyMark   = "mgw_"
+	keyPrefix = "mgw_"
 	keyRandom = 43
 	keyCheck  = 6 // 62⁶ > 2³²
 
-	keyBody   = len(keyMark) + keyRandom
+	keyBody   = len(keyPrefix) + keyRandom
 	keyLength = keyBody + keyCheck
 
 	keyAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// keyShown is how much of a key people are shown to tell it from others.
-const keyShown = len(keyMark) + 4
+// keyShown is the number of characters that lists show of a key.
+const keyShown = len(keyPrefix) + 4
 
-// digest is the SHA-256 of a key's random characters: what is kept of a key.
-// They are too many to be guessed, so that no slower hash is called for.
+// digest is the SHA-256 of a key's random characters; the database stores it
+// instead of the key. 256 random bits cannot be guessed, so a slow password hash
+// would add nothing.
 type digest [sha256.Size]byte
 
-// LooksLikeKey says whether text has the form of a key of this gateway, its
-// checksum included. A mistyped key fails here, and costs no look-up.
+// LooksLikeKey reports whether text has the form of a key of this gateway, its
+// checksum included. A mistyped key fails here, without a look-up.
 func LooksLikeKey(text string) bool {
-	if len(text) != keyLength || text[:len(keyMark)] != keyMark {
+	if len(text) != keyLength || text[:len(keyPrefix)] != keyPrefix {
 		return false
 	}
-	for _, c := range []byte(text[len(keyMark):keyBody]) {
+	for _, c := range []byte(text[len(keyPrefix):keyBody]) {
 		if !alphanumeric(c) {
 			return false
 		}
@@ -42,13 +43,13 @@ func LooksLikeKey(text string) bool {
 	return string(sum[:]) == text[keyBody:]
 }
 
-// newKey draws a key.
+// newKey returns a random key.
 func newKey() string {
 	text := make([]byte, 0, keyLength)
-	text = append(text, keyMark...)
-	const even = 256 / len(keyAlphabet) * len(keyAlphabet) // bytes from here on would favour some characters
+	text = append(text, keyPrefix...)
+	const even = 256 / len(keyAlphabet) * len(keyAlphabet) // higher bytes would favour some characters
 	for drawn := make([]byte, 2*keyRandom); len(text) < keyBody; {
-		_, _ = rand.Read(drawn) // it never fails: it ends the process first
+		_, _ = rand.Read(drawn) // never returns an error: it ends the process instead
 		for _, b := range drawn {
 			if int(b) < even && len(text) < keyBody {
 				text = append(text, keyAlphabet[int(b)%len(keyAlphabet)])
@@ -59,15 +60,15 @@ func newKey() string {
 	return string(append(text, sum[:]...))
 }
 
-// keyDigest is the digest of a text that looks like a key.
+// keyDigest returns the digest of a text that looks like a key.
 func keyDigest(text string) digest {
 	var random [keyRandom]byte // a conversion would allocate
-	copy(random[:], text[len(keyMark):])
+	copy(random[:], text[len(keyPrefix):])
 	return sha256.Sum256(random[:])
 }
 
-// keyChecksum is the CRC-32 (IEEE) of a key's beginning, in base 62. It goes
-// over the string itself, since the library's function has it copied.
+// keyChecksum returns the CRC-32 (IEEE) of a key's body in base 62. It reads the
+// string itself: the library's function needs a copy of it as bytes.
 func keyChecksum(body string) (text [keyCheck]byte) {
 	sum := ^uint32(0)
 	for i := range len(body) {

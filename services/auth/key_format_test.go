@@ -12,7 +12,7 @@ import (
 
 var keyPattern = regexp.MustCompile(`^mgw_[0-9A-Za-z]{49}$`)
 
-func TestK8EveryKeyHasTheFormThatScannersKnow(t *testing.T) {
+func TestEveryKeyHasTheFormThatScannersKnow(t *testing.T) {
 	seen := map[string]bool{}
 	counts := map[byte]int{}
 	const keys = 5000
@@ -25,7 +25,7 @@ func TestK8EveryKeyHasTheFormThatScannersKnow(t *testing.T) {
 			t.Fatal("drawn twice")
 		}
 		seen[text] = true
-		for _, c := range []byte(text[len(keyMark):keyBody]) {
+		for _, c := range []byte(text[len(keyPrefix):keyBody]) {
 			counts[c]++
 		}
 	}
@@ -37,7 +37,7 @@ func TestK8EveryKeyHasTheFormThatScannersKnow(t *testing.T) {
 	}
 }
 
-func TestK8TheFormDoesNotChange(t *testing.T) {
+func TestTheFormOfAKeyDoesNotChange(t *testing.T) {
 	const issued = "mgw_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg2T4Kjw"
 	if !LooksLikeKey(issued) {
 		t.Error("keys that were issued would be refused")
@@ -48,8 +48,8 @@ func TestK8TheFormDoesNotChange(t *testing.T) {
 	}
 }
 
-func TestK8TyposFailWithoutTheDatabase(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestTyposFailWithoutTheDatabase(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	_, good := createKey(t, k, "ada")
 	k.keyByHash = func(context.Context, string) (*models.KeyWithUser, error) {
 		t.Error("the database was asked")
@@ -67,9 +67,9 @@ func TestK8TyposFailWithoutTheDatabase(t *testing.T) {
 
 func typos(good string) []string {
 	all := []string{
-		"", " ", keyMark, good + " ", " " + good, good + "\n", good + "\x00", good + good, "Bearer " + good,
+		"", " ", keyPrefix, good + " ", " " + good, good + "\n", good + "\x00", good + good, "Bearer " + good,
 		strings.ToUpper(good), strings.ToLower(good), "sk-" + good[4:], "mgw-" + good[4:], good[:keyBody], "sk-dummy",
-		strings.Repeat("mgw_", 1000), strings.Repeat("a", 1<<20), keyMark + strings.Repeat("é", 24) + "0",
+		strings.Repeat("mgw_", 1000), strings.Repeat("a", 1<<20), keyPrefix + strings.Repeat("é", 24) + "0",
 	}
 	for i := range len(good) {
 		all = append(all, good[:i]+good[i+1:]) // one left out

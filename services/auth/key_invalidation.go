@@ -11,82 +11,84 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// keyNewsChannel carries the hashes of revoked and changed keys from the replica
-// that did it to all. A lost message costs time only: a finding that is no
-// longer true is believed for less than a second anyway.
-const keyNewsChannel = "mgw:keys:revoked"
+// invalidationChannel carries the hashes of revoked and changed keys from the
+// replica that changed them to all replicas. A lost message only delays: an
+// entry that is not true any more is used for less than a second anyway.
+const invalidationChannel = "mgw:keys:revoked"
 
 const (
-	keyNewsSilence = 3 * time.Second // before the connection is tried with a ping
-	keyNewsPause   = 50 * time.Millisecond
-	keyNewsLongest = 2 * time.Second
+	subscriptionSilence  = 3 * time.Second // then a ping tests the connection
+	subscriptionRetry    = 50 * time.Millisecond
+	subscriptionRetryMax = 2 * time.Second
 )
 
-// announce tells all replicas of a revoked or changed key.
-func (k *Keys) announce(ctx context.Context, keyID, hash string) {
+// publishInvalidation tells all replicas of a revoked or changed key.
+func (k *Keys) publishInvalidation(ctx context.Context, keyID, hash string) {
 	if k.redis == nil {
 		return
 	}
-	if err := k.redis.Publish(ctx, keyNewsChannel, hash).Err(); err != nil {
-		k.log.Warn("a revocation or change could not be announced: other replicas find out within a second", "key_id", keyID, "error", err)
+	if err := k.redis.Publish(ctx, invalidationChannel, hash).Err(); err != nil {
+		k.log.Warn("cannot publish a revoked or changed key to Redis: other replicas notice the change within a second",
+			"key_id", keyID, "error", err)
 	}
 }
 
-// listen drops the keys that other replicas revoke or change until ctx ends, through
-// however many connections that takes.
-func (k *Keys) listen(ctx context.Context) {
-	silent := false // nobody tells us, and the log says so
-	for wait := keyNewsPause; ctx.Err() == nil; wait = min(2*wait, keyNewsLongest) {
-		err := k.follow(ctx, func() {
-			wait = keyNewsPause
-			if silent {
-				k.log.Info("revoked keys are announced again")
+// subscribe invalidates the keys that other replicas revoke or change, until ctx
+// ends. It reconnects as often as necessary.
+func (k *Keys) subscribe(ctx context.Context) {
+	down := false // and logged
+	for wait := subscriptionRetry; ctx.Err() == nil; wait = min(2*wait, subscriptionRetryMax) {
+		err := k.receive(ctx, func() {
+			wait = subscriptionRetry
+			if down {
+				k.log.Info("subscribed to Redis again: revoked keys are invalidated at once")
 			}
-			silent = false
+			down = false
 		})
-		if ctx.Err() == nil && !silent {
-			silent = true
-			k.log.Warn("no news of revoked keys: they are found out within a second", "error", err)
+		if ctx.Err() == nil && !down {
+			down = true
+			k.log.Warn("no subscription to Redis: keys revoked on other replicas work here for up to a second", "error", err)
 		}
 		pause(ctx, wait)
 	}
 }
 
-// follow reads the news from one connection until it fails. It calls begun
-// when Redis has confirmed the subscription.
-func (k *Keys) follow(ctx context.Context, begun func()) error {
-	news := k.redis.Subscribe(ctx, keyNewsChannel)
-	defer func() { _ = news.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = news.Close() }) // a waiting Receive sees no context
+// receive reads messages from one connection until it fails. It calls
+// subscribed when Redis has confirmed the subscription.
+func (k *Keys) receive(ctx context.Context, subscribed func()) error {
+	subscription := k.redis.Subscribe(ctx, invalidationChannel)
+	defer func() { _ = subscription.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() }) // a Receive that waits does not watch ctx
 	defer stop()
-	for asked := false; ; {
-		message, err := news.ReceiveTimeout(ctx, keyNewsSilence)
-		if quiet(err) && !asked {
-			asked = true
-			err = news.Ping(ctx)
+	for pinged := false; ; {
+		message, err := subscription.ReceiveTimeout(ctx, subscriptionSilence)
+		if isTimeout(err) && !pinged {
+			pinged = true
+			err = subscription.Ping(ctx)
 			if err == nil {
 				continue
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("listen to Redis: %w", err)
+			return fmt.Errorf("receive from Redis: %w", err)
 		}
-		asked = false
+		pinged = false
 		switch m := message.(type) {
 		case *redis.Subscription:
-			begun()
+			subscribed()
 		case *redis.Message:
-			k.heard(m.Payload)
+			k.onInvalidation(m.Payload)
 		}
 	}
 }
 
-func quiet(err error) bool {
+func isTimeout(err error) bool {
 	e, ok := errors.AsType[net.Error](err)
 	return ok && e.Timeout()
 }
 
-func (k *Keys) heard(hash string) {
+// onInvalidation removes a key from the cache; a payload that is no hash is ignored.
+func (k *Keys) onInvalidation(hash string) {
 	var d digest
 	if len(hash) != hex.EncodedLen(len(d)) {
 		return
@@ -94,5 +96,5 @@ func (k *Keys) heard(hash string) {
 	if _, err := hex.Decode(d[:], []byte(hash)); err != nil {
 		return
 	}
-	k.cache.drop(d)
+	k.cache.invalidate(d)
 }

@@ -35,7 +35,7 @@ func (l *lines) count(text string) int {
 }
 
 // keyPair is two replicas with stores and Redis clients of their own, running.
-func keyPair(t *testing.T, h *keyHouse, redisURL string) (a, b *Keys, log *lines) {
+func keyPair(t *testing.T, h *keyDatabase, redisURL string) (a, b *Keys, log *lines) {
 	t.Helper()
 	log = &lines{}
 	make := func() *Keys {
@@ -58,12 +58,12 @@ func keyPair(t *testing.T, h *keyHouse, redisURL string) (a, b *Keys, log *lines
 func awaitSubscribers(t *testing.T, k *Keys, want int64) {
 	t.Helper()
 	storetest.Until(t, 10*time.Second, "subscribed", func() bool {
-		n, err := k.redis.PubSubNumSub(t.Context(), keyNewsChannel).Result()
-		return err == nil && n[keyNewsChannel] >= want
+		n, err := k.redis.PubSubNumSub(t.Context(), invalidationChannel).Result()
+		return err == nil && n[invalidationChannel] >= want
 	})
 }
 
-// revocationDelays revokes keys on a while they are hammered on b, and returns
+// revocationDelays revokes keys on a while b authenticates them in a loop, and returns
 // how long after Revoke had returned the last use passed, in order.
 func revocationDelays(t *testing.T, a, b *Keys, tries int) []time.Duration {
 	t.Helper()
@@ -99,9 +99,9 @@ func revocationDelay(t *testing.T, a, b *Keys, k issuedKey) time.Duration {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var last time.Time
-	var hammering sync.WaitGroup
+	var loop sync.WaitGroup
 	used := make(chan struct{})
-	hammering.Go(func() {
+	loop.Go(func() {
 		for first := true; ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
 			if keyOpens(b, k.text) {
 				last = time.Now()
@@ -126,12 +126,12 @@ func revocationDelay(t *testing.T, a, b *Keys, k issuedKey) time.Duration {
 	case <-t.Context().Done():
 	}
 	stop()
-	hammering.Wait()
+	loop.Wait()
 	return max(0, last.Sub(revoked))
 }
 
-func TestR10K7ARevocationReachesReplicasWithoutRedisWithinASecond(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestARevocationReachesReplicasWithoutRedisWithinASecond(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		a, b, _ := keyPair(t, h, "")
 		if delays := revocationDelays(t, a, b, 200); delays[len(delays)-1] > time.Second {
 			t.Errorf("the last use passed %v later", delays[len(delays)-1])
@@ -139,8 +139,8 @@ func TestR10K7ARevocationReachesReplicasWithoutRedisWithinASecond(t *testing.T) 
 	})
 }
 
-func TestR10K7G11ARevocationReachesReplicasWithRedisAtOnce(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestARevocationReachesReplicasWithRedisAtOnce(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		a, b, _ := keyPair(t, h, servertest.Redis(t))
 		delays := revocationDelays(t, a, b, 200)
 		if p99 := delays[len(delays)*99/100]; p99 > 200*time.Millisecond || delays[len(delays)-1] > time.Second {
@@ -149,8 +149,8 @@ func TestR10K7G11ARevocationReachesReplicasWithRedisAtOnce(t *testing.T) {
 	})
 }
 
-func TestR10K7O6ARevocationReachesReplicasWhateverRedisDoes(t *testing.T) {
-	h := postgresKeyHouse(t, servertest.Postgres(t))
+func TestARevocationReachesReplicasWhenRedisIsStoppedKilledOrFrozen(t *testing.T) {
+	h := postgresKeys(t, servertest.Postgres(t))
 	server := servertest.StartRedis(t)
 	a, b, log := keyPair(t, h, server.URL)
 	for _, fault := range []struct {
@@ -183,21 +183,21 @@ func TestR10K7O6ARevocationReachesReplicasWhateverRedisDoes(t *testing.T) {
 			}
 		})
 	}
-	if n := log.count("no news of revoked keys"); n == 0 || n > 12 {
-		t.Errorf("the log says %d times that there is no news", n)
+	if n := log.count("no subscription to Redis"); n == 0 || n > 12 {
+		t.Errorf("the log says %d times that the subscription is down", n)
 	}
-	if n := log.count("announced again"); n == 0 {
-		t.Error("the log does not say that there is news again")
+	if n := log.count("subscribed to Redis again"); n == 0 {
+		t.Error("the log does not say that the subscription is up again")
 	}
-	if log.count(keyMark) > 0 {
+	if log.count(keyPrefix) > 0 {
 		t.Error("the log holds a key")
 	}
 }
 
-func TestO6KeysWorkWhenRedisIsNotThereAtTheStart(t *testing.T) {
+func TestKeysWorkWhenRedisIsDownAtTheStart(t *testing.T) {
 	server := servertest.StartRedis(t)
 	server.Stop()
-	h := sqliteKeyHouse(t)
+	h := sqliteKeys(t)
 	k := h.connected(dialRedis(t, server.URL))
 	runKeys(t, k)
 	_, text := createKey(t, k, "ada")
@@ -208,10 +208,10 @@ func TestO6KeysWorkWhenRedisIsNotThereAtTheStart(t *testing.T) {
 	awaitSubscribers(t, k, 1)
 }
 
-func TestNothingRunsOnWhenRunHasEnded(t *testing.T) {
+func TestNoGoroutineRunsAfterRunHasEnded(t *testing.T) {
 	for _, frozen := range []bool{false, true} {
 		server := servertest.StartRedis(t)
-		h := sqliteKeyHouse(t)
+		h := sqliteKeys(t)
 		client := dialRedis(t, server.URL)
 		k := h.connected(client)
 		_, text := createKey(t, k, "ada")

@@ -22,7 +22,7 @@ const (
 
 // KeyDefaults are the limits of a new key in what its creation does not name.
 type KeyDefaults struct {
-	models.Limits // but ExpiresAt and LimitedBy. Without a BudgetWindow there is no budget
+	models.Limits // except ExpiresAt and LimitedBy. Without a BudgetWindow there is no budget
 
 	Expiry time.Duration // from the creation; 0 = never
 }
@@ -32,16 +32,18 @@ type KeyState struct {
 	models.Key
 	Spend models.Spend
 
-	at time.Time // whose windows Spend is in
+	at time.Time // the time of Spend, which selects its windows
 }
 
-// errLimitsFixed answers an owner whose key's limits are not theirs to change.
-var errLimitsFixed = &api.Error{
-	Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeLimitsFixed,
-	Message: "an administrator has set the limits of this key: only the name can be changed",
+// limitsFixed answers an owner who may not change the limits of the key.
+func limitsFixed() error {
+	return &api.Error{
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeLimitsFixed,
+		Message: "an administrator has set the limits of this key: only the name can be changed",
+	}
 }
 
-// States adds to keys what only this process and the ledger know.
+// States adds the last use in this process and the spend of the ledger to keys.
 func (k *Keys) States(ctx context.Context, keys []models.Key) ([]KeyState, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -63,9 +65,10 @@ func (k *Keys) States(ctx context.Context, keys []models.Key) ([]KeyState, error
 	return states, nil
 }
 
-// Changed makes a change that is in the database count, and shows the key.
-func (k *Keys) Changed(ctx context.Context, key *models.Key) (*KeyState, error) {
-	k.Forget(ctx, key)
+// Updated makes a change effective that is in the database already, and returns
+// the key's state.
+func (k *Keys) Updated(ctx context.Context, key *models.Key) (*KeyState, error) {
+	k.Invalidate(ctx, key)
 	states, err := k.States(ctx, []models.Key{*key})
 	if err != nil {
 		return nil, err
@@ -73,7 +76,7 @@ func (k *Keys) Changed(ctx context.Context, key *models.Key) (*KeyState, error) 
 	return &states[0], nil
 }
 
-// firstLimits are the limits of a new key.
+// firstLimits returns the limits of a new key.
 func (k *Keys) firstLimits(in *api.KeyLimits) (models.Limits, error) {
 	l := k.defaults.Limits
 	l.ExpiresAt, l.LimitedBy = 0, ""
@@ -86,8 +89,9 @@ func (k *Keys) firstLimits(in *api.KeyLimits) (models.Limits, error) {
 	return l, setLimits(&l, in)
 }
 
-// Checked is a change that keeps every rule that can be told without its key.
-func (k *Keys) Checked(in *api.KeyChange) (apply func(*models.Key) error, err error) {
+// ValidateChange checks every rule that does not depend on the key, and returns
+// the function that applies the change to one.
+func (k *Keys) ValidateChange(in *api.KeyChange) (apply func(*models.Key) error, err error) {
 	var name string
 	if in.Name.Named {
 		if in.Name.Value == nil {
@@ -108,7 +112,7 @@ func (k *Keys) Checked(in *api.KeyChange) (apply func(*models.Key) error, err er
 	}, nil
 }
 
-// checkLimits holds each value for itself against the rules.
+// checkLimits checks each value by itself.
 func (k *Keys) checkLimits(in *api.KeyLimits) error {
 	if at := in.ExpiresAt.Value; at != nil && (*at > lastSecond || *at <= k.now().Unix()) {
 		return api.Invalid(api.CodeInvalidValue, "expires_at", "expires_at must be a time in the future, in Unix seconds")
@@ -135,14 +139,14 @@ func (k *Keys) checkModels(ids *[]string) error {
 	switch {
 	case ids == nil:
 		return nil
-	case len(*ids) == 0: // which the database keeps as if there were no such limit
+	case len(*ids) == 0: // the database would store it as no limit
 		return api.Invalid(api.CodeInvalidValue, param, "models must name a model, or be null for all models")
 	case len(*ids) > modelsPerKey:
 		return api.Invalid(api.CodeInvalidValue, param, "models must name at most %d models", modelsPerKey)
 	}
 	for i, id := range *ids {
 		at := fmt.Sprintf("%s[%d]", param, i)
-		if strings.Contains(id, ",") || !k.knows(id) { // commas stand between them in the database
+		if strings.Contains(id, ",") || !k.modelExists(id) { // the database stores the list with commas
 			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s does not exist", at, api.Quoted(id))
 		}
 		if slices.Contains((*ids)[:i], id) {
@@ -152,8 +156,8 @@ func (k *Keys) checkModels(ids *[]string) error {
 	return nil
 }
 
-// setLimits gives a key the limits that are named, null being none. It fails
-// only when budget and window do not fit together.
+// setLimits sets the limits that are named; null removes one. It fails only if
+// budget and window contradict each other.
 func setLimits(l *models.Limits, in *api.KeyLimits) error {
 	set(&l.ExpiresAt, in.ExpiresAt, func(at int64) int64 { return time.Unix(at, 0).UnixMicro() })
 	set(&l.Models, in.Models, func(ids []string) models.Names { return models.Names(strings.Join(ids, ",")) })
@@ -173,7 +177,8 @@ func setLimits(l *models.Limits, in *api.KeyLimits) error {
 	case !window.Named:
 		return nil
 	case window.Value == nil && l.BudgetWindow != "":
-		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be named as long as there is a budget: budget_usd null ends it")
+		return api.Invalid(api.CodeInvalidValue, "budget_window",
+			"budget_window must be named as long as there is a budget: budget_usd null ends it")
 	case window.Value != nil && l.BudgetWindow == "":
 		return api.Invalid(api.CodeMissingField, "budget_usd", "budget_usd is missing: without a budget there is no budget_window")
 	}

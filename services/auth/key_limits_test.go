@@ -31,7 +31,7 @@ func rpmOf(t testing.TB, k *Keys, text string) int64 {
 }
 
 func TestAnExpiredKeyIsRefusedWithoutAskingTheDatabase(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		at := time.Unix(1_800_000_000, 0)
 		c := &clock{at}
 		revisions := NewRevisions(h.Store, c.now)
@@ -51,7 +51,7 @@ func TestAnExpiredKeyIsRefusedWithoutAskingTheDatabase(t *testing.T) {
 		if !keyOpens(k, text) {
 			t.Fatal("refused long before its end")
 		}
-		for range 3600*2 - 1 { // so that what is believed stays so
+		for range 3600*2 - 1 { // so that the entry stays fresh
 			c.at = c.at.Add(time.Second / 2)
 			revisions.poll(t.Context())
 		}
@@ -77,8 +77,8 @@ func TestAnExpiredKeyIsRefusedWithoutAskingTheDatabase(t *testing.T) {
 	})
 }
 
-func TestAChangeCountsAtOnceHereAndWithinASecondElsewhere(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestAChangeIsEffectiveAtOnceHereAndWithinASecondElsewhere(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		here, there := h.keyReplica(), h.keyReplica()
 		key, text := createKey(t, here, "ada")
 		for n := int64(1); n <= 3; n++ {
@@ -102,10 +102,10 @@ func TestAChangeCountsAtOnceHereAndWithinASecondElsewhere(t *testing.T) {
 	})
 }
 
-func TestAChangeIsAnnouncedToOtherReplicas(t *testing.T) {
-	h, address := sqliteKeyHouse(t), servertest.Redis(t)
+func TestAChangeIsPublishedToOtherReplicas(t *testing.T) {
+	h, address := sqliteKeys(t), servertest.Redis(t)
 	here := h.connected(dialRedis(t, address))
-	still := time.Now() // what is found is believed for ever: only news can end it
+	still := time.Now() // a clock that stands still keeps every entry fresh: only an invalidation removes one
 	there := NewKeys(KeyOptions{
 		Store: h.Store, Redis: dialRedis(t, address), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return still },
 	})
@@ -117,13 +117,13 @@ func TestAChangeIsAnnouncedToOtherReplicas(t *testing.T) {
 		if _, err := here.Change(t.Context(), "ada", key.ID, ofRPM(n)); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Until(t, 10*time.Second, "news of a change", func() bool { return rpmOf(t, there, text) == n })
+		storetest.Until(t, 10*time.Second, "the change is effective", func() bool { return rpmOf(t, there, text) == n })
 	}
 }
 
 // The answer of a look-up was read before the change, and arrives after it.
-func TestALookUpInFlightCannotPutFormerLimitsBack(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestARunningLookUpDoesNotCacheFormerLimits(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
 		read, release := make(chan struct{}), make(chan struct{})
@@ -154,8 +154,8 @@ func TestALookUpInFlightCannotPutFormerLimitsBack(t *testing.T) {
 	})
 }
 
-func TestWhatIsNamedTakesTheDefaultsPlace(t *testing.T) {
-	h := sqliteKeyHouse(t)
+func TestNamedLimitsReplaceTheDefaults(t *testing.T) {
+	h := sqliteKeys(t)
 	now, numbers := time.Unix(1_700_000_000, 700_000_000), models.Numbers{RPMLimit: 1, TPMLimit: 2, MaxParallel: 3}
 	k := NewKeys(KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }, Defaults: KeyDefaults{
 		Limits: models.Limits{ExpiresAt: 5, LimitedBy: "admin", Models: "a,b", Numbers: numbers}, Expiry: time.Hour,
@@ -185,8 +185,8 @@ func TestWhatIsNamedTakesTheDefaultsPlace(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatIsGoneIsNoFaultOfWhoChangesAKey(t *testing.T) {
-	h := sqliteKeyHouse(t)
+func TestChangingAKeyWithoutTheDatabaseIs503(t *testing.T) {
+	h := sqliteKeys(t)
 	k := h.keyReplica()
 	key, _ := createKey(t, k, "ada")
 	_ = h.Store.Close()
@@ -223,8 +223,8 @@ func TestABudgetIsShownByItsOwnWindow(t *testing.T) {
 }
 
 // A name with a comma would be two names in the database.
-func TestANameThatWouldBeTwoIsNoModel(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestAModelNameWithACommaIsRefused(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	for _, ids := range [][]string{{"a,b"}, {","}, {"a", "b,"}} {
 		_, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: "n", KeyLimits: api.KeyLimits{Models: named(ids)}})
 		if code(err) != api.CodeInvalidValue {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"modelgateway/models"
@@ -13,87 +14,116 @@ import (
 )
 
 const (
-	// keyRefresh is how long ago a key in use was last known to be good when it
-	// is asked for again, beside the requests, so that none of them waits for
-	// the database. While Revisions can be had no key comes to that.
-	keyRefresh = 600 * time.Millisecond
+	// keyRefreshAge is the age at which the entry of a key in use is refreshed
+	// in the background, so that no request waits for the database. While
+	// Revisions polls successfully no entry gets that old.
+	keyRefreshAge = 600 * time.Millisecond
 
-	// How many look-ups the database has to bear at once. Keys that were good
-	// lately have lanes of their own, that a flood of unknown ones cannot block.
-	lanesKnown   = 8
-	lanesUnknown = 4
+	// How many look-ups query the database at once. Keys that were valid lately
+	// have a limit of their own, so that a flood of unknown keys does not delay them.
+	knownLookups   = 8
+	unknownLookups = 4
 
-	keyRefreshers = lanesKnown / 2
-	keysToRefresh = 1024
+	keyRefreshers   = knownLookups / 2
+	keyRefreshQueue = 1024
 
-	// keyRefusalStep evens out how long a refusal takes: a row that is there
-	// but revoked takes the longer to read.
-	keyRefusalStep = 5 * time.Millisecond
+	// keyRejectionStep rounds up the duration of a rejection: the query for a
+	// revoked key takes longer than the one for an unknown key, and must not show it.
+	keyRejectionStep = 5 * time.Millisecond
 )
 
-// errWrongKey answers for every key that opens nothing, whatever the reason.
-var errWrongKey = api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not valid: it is unknown, revoked or mistyped")
+// invalidKey answers for every key that is rejected, whatever the reason.
+func invalidKey() error {
+	return api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not valid: it is unknown, revoked or mistyped")
+}
 
-// errExpiredKey answers for a key that has come to its end. Its holder may know:
-// nobody guesses a key.
-var errExpiredKey = api.Unauthorized(api.CodeKeyExpired, "the API key has expired")
+// expiredKey answers for a key past its expiry. That tells no stranger
+// anything: only the holder can send the key, as it cannot be guessed.
+func expiredKey() error { return api.Unauthorized(api.CodeKeyExpired, "the API key has expired") }
 
-// Authenticate is the live key of this text, which the caller must not change:
-// others hold it too. Whatever is wrong with a key is the same 401, but that it
-// has expired; a database that cannot be asked is a 503. A key is believed for less than a second
-// after the database was asked, or has shown that nothing changed since.
+// Authenticate returns the live key of this text. The caller must not change
+// it: other requests share it. An invalid key is a 401, the same for every
+// reason but expiry; a database that cannot be queried is a 503. A cached
+// answer is used for less than a second after its query, or after the last
+// poll that proved that nothing has changed.
 func (k *Keys) Authenticate(ctx context.Context, text string) (*models.Key, error) {
 	if !LooksLikeKey(text) {
-		return nil, errWrongKey
+		return nil, invalidKey()
 	}
 	d, now := keyDigest(text), k.now()
-	found := k.cache.find(d, now)
-	if found == nil {
+	entry := k.cache.find(d, now)
+	if entry == nil {
 		var err error
-		if found, err = k.lookUp(ctx, d, now.Add(-keyLife)); err != nil {
+		if entry, err = k.lookUp(ctx, d, now.Add(-keyTTL)); err != nil {
 			return nil, api.Unavailable(fmt.Errorf("look up key: %w", err))
 		}
 	}
-	if found.key == nil {
-		return nil, errWrongKey
+	if entry.key == nil {
+		return nil, invalidKey()
 	}
-	if end := found.key.ExpiresAt; end != 0 && now.UnixMicro() >= end {
-		return nil, errExpiredKey
+	if end := entry.key.ExpiresAt; end != 0 && now.UnixMicro() >= end {
+		return nil, expiredKey()
 	}
-	found.use.at.Store(now.UnixMicro())
-	if now.Sub(k.cache.goodAt(found)) > keyRefresh && !found.refreshing.Load() {
-		k.refreshLater(d, found)
+	entry.use.at.Store(now.UnixMicro())
+	if now.Sub(k.cache.validatedAt(entry)) > keyRefreshAge && !entry.refreshing.Load() {
+		k.queueRefresh(d, entry)
 	}
-	return found.key, nil
+	return entry.key, nil
 }
 
-// lookUp asks the database, once for all who ask at the same time, unless
-// there is an answer by now that was good after since.
-func (k *Keys) lookUp(ctx context.Context, d digest, since time.Time) (*finding, error) {
-	f, leads := k.cache.board(d, since)
-	if leads {
-		k.fly(ctx, d, f)
-	}
+// lookUp queries the database, once for all callers at the same time, unless
+// the cache has an entry by now that was validated after since.
+func (k *Keys) lookUp(ctx context.Context, d digest, since time.Time) (*cacheEntry, error) {
+	leads := false // written before the result is sent
+	result := k.cache.group.DoChan(string(d[:]), func() (any, error) {
+		leads = true
+		return k.load(ctx, d, since)
+	})
 	select {
-	case <-f.done:
-		return f.found, f.err
+	case r := <-result:
+		if p, ok := errors.AsType[*lookupPanic](r.Err); ok && leads {
+			panic(fmt.Sprintf("%v\n\n%s", p.value, p.stack))
+		}
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.(*cacheEntry), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// fly leads a flight. Others wait for it, so that it does not end with its
-// leader's request.
-func (k *Keys) fly(ctx context.Context, d digest, f *flight) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyLife)
-	defer cancel()
-	f.err = errors.New("the look-up broke off") // for those who wait, should ask panic
-	defer k.cache.land(d, f)
-	f.found, f.err = k.ask(ctx, d, f.known)
-	if f.err == nil && f.found.key == nil {
-		took := k.now().Sub(f.found.asked)
-		pause(ctx, keyRefusalStep-took%keyRefusalStep)
+// lookupPanic carries a panic from the goroutine of a look-up to the caller
+// that started it. singleflight would end the process.
+type lookupPanic struct {
+	value any
+	stack []byte
+}
+
+// Error is what the other callers get, without the stack.
+func (p *lookupPanic) Error() string { return fmt.Sprintf("the look-up panicked: %v", p.value) }
+
+// load queries the database and caches the answer. Other callers wait for it
+// too, so it does not end with the request that started it.
+func (k *Keys) load(ctx context.Context, d digest, since time.Time) (entry *cacheEntry, err error) {
+	if e := k.cache.get(d); e != nil && k.cache.validatedAt(e).After(since) {
+		return e, nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTTL)
+	defer cancel()
+	l := k.cache.begin(d)
+	defer func() {
+		if v := recover(); v != nil {
+			entry, err = nil, &lookupPanic{v, debug.Stack()}
+		}
+		k.cache.finish(d, l, entry)
+	}()
+	entry, err = k.query(ctx, d, l)
+	if err == nil && entry.key == nil {
+		took := k.now().Sub(entry.queriedAt)
+		pause(ctx, keyRejectionStep-took%keyRejectionStep)
+	}
+	return entry, err
 }
 
 // pause waits, unless ctx ends first.
@@ -104,65 +134,63 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (k *Keys) ask(ctx context.Context, d digest, known bool) (*finding, error) {
-	lane := k.unknown
-	if known {
-		lane = k.known
+func (k *Keys) query(ctx context.Context, d digest, l *lookup) (*cacheEntry, error) {
+	limit := k.unknown
+	if l.known {
+		limit = k.known
 	}
-	select {
-	case lane <- struct{}{}:
-		defer func() { <-lane }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for other look-ups: %w", ctx.Err())
+	if err := limit.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("wait for other look-ups: %w", err)
 	}
-	revision, _ := k.cache.revisions.Known() // before the question: see Revisions
-	asked := k.now()
+	defer limit.Release(1)
+	revision, _ := k.cache.revisions.Current() // before the query: see Revisions
+	queriedAt := k.now()
 	hash := hex.EncodeToString(d[:])
-	holder, err := k.keyByHash(ctx, hash)
+	found, err := k.keyByHash(ctx, hash)
 	if errors.Is(err, models.ErrNotFound) {
-		return &finding{asked: asked}, nil
+		return &cacheEntry{queriedAt: queriedAt}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if subtle.ConstantTimeCompare([]byte(holder.Hash), []byte(hash)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(found.Hash), []byte(hash)) != 1 {
 		return nil, errOtherKey
 	}
-	if holder.RevokedAt != 0 || holder.UserDisabledAt != 0 {
-		return &finding{asked: asked}, nil
+	if found.RevokedAt != 0 || found.UserDisabledAt != 0 {
+		return &cacheEntry{queriedAt: queriedAt}, nil
 	}
-	return &finding{asked: asked, revision: revision, key: &holder.Key, use: k.uses.of(holder.ID, asked)}, nil
+	return &cacheEntry{queriedAt: queriedAt, revision: revision, key: &found.Key, use: k.uses.of(found.ID, queriedAt)}, nil
 }
 
-// errOtherKey is a fault of the database or of the way to it, never of the
-// caller.
+// errOtherKey is a fault of the database or of the connection to it, never of
+// the caller.
 var errOtherKey = errors.New("the database answered for another key")
 
-// refreshLater leaves a key to the refreshers. When they have too much to do
-// it grows old, and a request will ask for it.
-func (k *Keys) refreshLater(d digest, found *finding) {
-	if !found.refreshing.CompareAndSwap(false, true) {
+// queueRefresh leaves a key to the refreshers. When their queue is full the
+// entry becomes stale, and a request looks the key up.
+func (k *Keys) queueRefresh(d digest, entry *cacheEntry) {
+	if !entry.refreshing.CompareAndSwap(false, true) {
 		return
 	}
 	select {
-	case k.ageing <- d:
+	case k.refreshQueue <- d:
 	default:
-		found.refreshing.Store(false)
+		entry.refreshing.Store(false)
 	}
 }
 
-// refresh asks for ageing keys again until ctx ends.
+// refresh looks up the keys of the queue until ctx ends.
 func (k *Keys) refresh(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case d := <-k.ageing:
-			found, err := k.lookUp(ctx, d, k.now().Add(-keyRefresh))
+		case d := <-k.refreshQueue:
+			entry, err := k.lookUp(ctx, d, k.now().Add(-keyRefreshAge))
 			if err != nil {
-				continue // for the requests to see, if it lasts
+				continue // a request reports the error, if it lasts
 			}
-			found.refreshing.Store(false) // a poll may have saved it the question
+			entry.refreshing.Store(false) // after a poll this may be the same entry
 		}
 	}
 }

@@ -2,10 +2,12 @@ package auth
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,8 +18,7 @@ import (
 	"modelgateway/models/storetest"
 )
 
-// countKeyQueries counts look-ups that reach the database, and how many were
-// there at once.
+// countKeyQueries counts the queries of look-ups, and the most at once.
 type countKeyQueries struct {
 	total, now, most atomic.Int64
 	delay            time.Duration
@@ -41,8 +42,8 @@ func (c *countKeyQueries) watch(k *Keys) {
 	}
 }
 
-func TestK3WhateverIsWrongWithAKeyHasTheSameAnswer(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestEveryInvalidKeyGetsTheSameAnswer(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, revoked := createKey(t, k, "ada")
 		_, disabled := createKey(t, k, "bob")
@@ -50,7 +51,7 @@ func TestK3WhateverIsWrongWithAKeyHasTheSameAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Query(t, "UPDATE users SET disabled_at = 1 WHERE id = 'bob'")
-		want := body(t, errWrongKey)
+		want := body(t, invalidKey())
 		for name, text := range map[string]string{
 			"unknown": newKey(), "revoked": revoked, "disabled": disabled, "malformed": "mgw_x", "mistyped": revoked[:keyLength-1] + "_", "empty": "",
 		} {
@@ -64,10 +65,10 @@ func TestK3WhateverIsWrongWithAKeyHasTheSameAnswer(t *testing.T) {
 	})
 }
 
-// An answer that takes longer for keys that once were good would say which
-// were. What is compared is the whole way, database included.
-func TestK3UnknownAndRevokedKeysTakeTheSameTime(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+// A slower answer for keys that once were valid would reveal them. The test
+// compares whole look-ups, the query included.
+func TestUnknownAndRevokedKeysTakeTheSameTime(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, revoked := createKey(t, k, "ada")
 		if err := k.Revoke(t.Context(), "ada", key.ID); err != nil {
@@ -76,7 +77,7 @@ func TestK3UnknownAndRevokedKeysTakeTheSameTime(t *testing.T) {
 		unknown := newKey()
 		took := func(text string, forget bool) time.Duration {
 			if forget {
-				k.cache.drop(keyDigest(text))
+				k.cache.invalidate(keyDigest(text))
 			}
 			began := time.Now()
 			_, _ = k.Authenticate(t.Context(), text)
@@ -104,8 +105,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-func TestK11AKeyOfADisabledUserIsRefusedWithinASecond(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestAKeyOfADisabledUserIsRejectedWithinASecond(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		_, text := createKey(t, k, "ada")
 		storetest.Until(t, time.Second, "open", func() bool { return keyOpens(k, text) })
@@ -126,8 +127,8 @@ func TestK11AKeyOfADisabledUserIsRefusedWithinASecond(t *testing.T) {
 	})
 }
 
-func TestK12AFloodOfUnknownKeysIsBounded(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestAFloodOfUnknownKeysRunsFewQueries(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		runKeys(t, k)
 		_, text := createKey(t, k, "ada")
@@ -163,22 +164,22 @@ func TestK12AFloodOfUnknownKeysIsBounded(t *testing.T) {
 		slices.Sort(waits)
 		t.Logf("%d unknown keys, %d queries, at most %d at once; good key: median %v, p99 %v, worst %v",
 			thrown.Load(), load.total.Load(), load.most.Load(), median(waits), waits[len(waits)*99/100], waits[len(waits)-1])
-		if most := load.most.Load(); most > lanesUnknown+1 { // the good key asks too
+		if most := load.most.Load(); most > unknownLookups+1 { // the good key asks too
 			t.Errorf("%d queries at once", most)
 		}
-		if good, refused := cachedCount(k); refused > cachedUnknown || good != 1 {
-			t.Errorf("%d good and %d refused keys in memory", good, refused)
+		if good, refused := cachedCount(k); refused > cachedRejected || good != 1 {
+			t.Errorf("%d good and %d rejected keys in the cache", good, refused)
 		}
 	})
 }
 
-func TestK12UnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestUnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	key, text := createKey(t, k, "ada")
 	if !keyOpens(k, text) {
 		t.Fatal("a new key opens nothing")
 	}
-	k.now = func() time.Time { return time.Now().Add(2 * keyLife) } // the database has to be asked again
+	k.now = func() time.Time { return time.Now().Add(2 * keyTTL) } // the database has to be asked again
 	ask := k.keyByHash
 	var hanging atomic.Int64
 	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
@@ -190,7 +191,7 @@ func TestK12UnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	var flood sync.WaitGroup
-	for range 10 * lanesUnknown {
+	for range 10 * unknownLookups {
 		flood.Go(func() {
 			began := time.Now()
 			_, err := k.Authenticate(t.Context(), newKey())
@@ -199,21 +200,21 @@ func TestK12UnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
 			}
 		})
 	}
-	storetest.Until(t, keyLife, "all lanes are taken", func() bool { return hanging.Load() == lanesUnknown })
+	storetest.Until(t, keyTTL, "the semaphore is full", func() bool { return hanging.Load() == unknownLookups })
 	began := time.Now()
 	if !keyOpens(k, text) {
 		t.Error("a good key is refused")
 	}
-	if waited := time.Since(began); waited > keyLife/2 {
+	if waited := time.Since(began); waited > keyTTL/2 {
 		t.Errorf("a good key waited %v", waited)
 	}
 	flood.Wait()
 }
 
-func TestAKeyIsServedWhenTheRefreshersCannotKeepUp(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica() // and nobody refreshes
-	for range keysToRefresh {
-		k.ageing <- digest{}
+func TestAKeyWorksWhenTheRefreshQueueIsFull(t *testing.T) {
+	k := sqliteKeys(t).keyReplica() // without refreshers
+	for range keyRefreshQueue {
+		k.refreshQueue <- digest{}
 	}
 	_, text := createKey(t, k, "ada")
 	for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(time.Millisecond) {
@@ -223,8 +224,8 @@ func TestAKeyIsServedWhenTheRefreshersCannotKeepUp(t *testing.T) {
 	}
 }
 
-func TestK12OneUnknownKeyIsAskedForOnceASecond(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestOneUnknownKeyIsQueriedOnceASecond(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	var load countKeyQueries
 	load.watch(k)
 	text, began, tries := newKey(), time.Now(), 0
@@ -238,45 +239,37 @@ func TestK12OneUnknownKeyIsAskedForOnceASecond(t *testing.T) {
 	}
 }
 
-func TestK12MemoryIsBounded(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestTheCacheIsBounded(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	drawn := rand.NewChaCha8([32]byte{})
-	land := func(found *finding) {
+	add := func(e *cacheEntry) {
 		var d digest
 		_, _ = drawn.Read(d[:])
-		f, _ := k.cache.board(d, time.Now())
-		f.found = found
-		k.cache.land(d, f)
+		k.cache.finish(d, k.cache.begin(d), e)
 	}
 	now := time.Now()
-	for range 2 * cachedUnknown {
-		land(&finding{asked: now})
+	for range 2 * cachedRejected {
+		add(&cacheEntry{queriedAt: now})
 	}
 	for range cachedKeys * 5 / 4 {
-		land(&finding{asked: now, key: &models.Key{}})
+		add(&cacheEntry{queriedAt: now, key: &models.Key{}})
 	}
 	good, refused := cachedCount(k)
-	if good > cachedKeys || refused > cachedUnknown || good < cachedKeys/2 || refused < cachedUnknown/2 {
-		t.Errorf("%d good and %d refused keys in memory", good, refused)
+	if good > cachedKeys || refused > cachedRejected || good < cachedKeys/2 || refused < cachedRejected/2 {
+		t.Errorf("%d good and %d rejected keys in the cache", good, refused)
 	}
-	k.cache.sweep(now.Add(keyMemory + time.Second))
+	k.cache.sweep(now.Add(keyIdleTTL + time.Second))
 	if good, refused := cachedCount(k); good+refused != 0 {
-		t.Errorf("%d good and %d refused keys in memory a minute later", good, refused)
+		t.Errorf("%d good and %d rejected keys in the cache a minute later", good, refused)
 	}
 }
 
-func cachedCount(k *Keys) (good, refused int) {
-	for i := range k.cache.shards {
-		s := &k.cache.shards[i]
-		s.mu.Lock()
-		good, refused = good+len(s.good), refused+len(s.refused)
-		s.mu.Unlock()
-	}
-	return good, refused
+func cachedCount(k *Keys) (valid, rejected int) {
+	return k.cache.valid.Len(), k.cache.rejected.Len()
 }
 
-func TestAKeyThatWasUnknownIsFoundWithinASecond(t *testing.T) {
-	h := sqliteKeyHouse(t)
+func TestAnUnknownKeyThatIsAddedWorksWithinASecond(t *testing.T) {
+	h := sqliteKeys(t)
 	k, other := h.keyReplica(), h.keyReplica()
 	_, text := createKey(t, k, "ada")
 	h.Query(t, "UPDATE api_keys SET hash = '%' || hash")
@@ -292,7 +285,7 @@ func TestAKeyThatWasUnknownIsFoundWithinASecond(t *testing.T) {
 }
 
 func TestRequestsAtTheSameTimeShareOneLookUp(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+	k := sqliteKeys(t).keyReplica()
 	_, text := createKey(t, k, "ada")
 	load := countKeyQueries{delay: 50 * time.Millisecond}
 	load.watch(k)
@@ -310,8 +303,8 @@ func TestRequestsAtTheSameTimeShareOneLookUp(t *testing.T) {
 	}
 }
 
-func TestWhoHangsUpSpoilsNobodysLookUp(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestACallerThatHangsUpDoesNotEndTheLookUpOfOthers(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	_, text := createKey(t, k, "ada")
 	asked, release := make(chan struct{}), make(chan struct{})
 	ask := k.keyByHash
@@ -326,14 +319,14 @@ func TestWhoHangsUpSpoilsNobodysLookUp(t *testing.T) {
 	<-asked
 	all.Go(func() {
 		if !keyOpens(k, text) {
-			t.Error("refused because somebody else hung up")
+			t.Error("rejected because another caller hung up")
 		}
 	})
 	impatient, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	began := time.Now()
 	if _, err := k.Authenticate(impatient, text); api.AsError(err).Status != http.StatusServiceUnavailable {
-		t.Errorf("who cannot wait is told %v", err)
+		t.Errorf("a caller that timed out got %v", err)
 	}
 	if waited := time.Since(began); waited > 500*time.Millisecond {
 		t.Errorf("waited %v", waited)
@@ -343,35 +336,45 @@ func TestWhoHangsUpSpoilsNobodysLookUp(t *testing.T) {
 	all.Wait()
 }
 
-func TestAPanicInALookUpLeavesNobodyWaiting(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
-	k.keyByHash = func(context.Context, string) (*models.KeyWithUser, error) { panic("driver") }
-	d, long := keyDigest(newKey()), time.Now().Add(-time.Hour)
-	f, leads := k.cache.board(d, long)
-	joined, leadsToo := k.cache.board(d, long)
-	if !leads || leadsToo || joined != f {
-		t.Fatal("two flights for one key")
+func TestAPanicInALookUpEndsTheWaitOfAllCallers(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
+	_, text := createKey(t, k, "ada")
+	ask := k.keyByHash
+	began, joined := make(chan struct{}), make(chan struct{})
+	k.keyByHash = func(context.Context, string) (*models.KeyWithUser, error) {
+		close(began)
+		<-joined
+		panic("driver")
 	}
-	func() {
+	var all sync.WaitGroup
+	all.Go(func() {
 		defer func() {
-			if recover() == nil {
-				t.Error("the panic was swallowed")
+			if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), "driver") || !strings.Contains(fmt.Sprint(v), "(*Keys).query") {
+				t.Errorf("the caller that queried got the panic %v", v)
 			}
 		}()
-		k.fly(t.Context(), d, f)
-	}()
-	select {
-	case <-joined.done:
-	default:
-		t.Fatal("they wait for ever")
+		_, _ = k.Authenticate(t.Context(), text)
+	})
+	<-began
+	d, long := keyDigest(text), time.Now().Add(-time.Hour)
+	result := k.cache.group.DoChan(string(d[:]), func() (any, error) { return k.load(t.Context(), d, long) })
+	close(joined)
+	all.Wait()
+	if r := <-result; r.Err == nil || !r.Shared {
+		t.Errorf("the caller that joined got %v; shared %v", r.Err, r.Shared)
 	}
-	if joined.err == nil || len(k.unknown) != 0 {
-		t.Errorf("%v; %d lanes are still taken", joined.err, len(k.unknown))
+	if !k.unknown.TryAcquire(unknownLookups) {
+		t.Error("a look-up still holds the semaphore")
+	}
+	k.unknown.Release(unknownLookups)
+	k.keyByHash = ask
+	if !keyOpens(k, text) || len(k.cache.running) != 0 {
+		t.Errorf("the key is rejected afterwards, or %d look-ups still run", len(k.cache.running))
 	}
 }
 
-func TestAKeyInUseIsRefreshedBesideTheRequests(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestAKeyInUseIsRefreshedInTheBackground(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	runKeys(t, k)
 	_, text := createKey(t, k, "ada")
 	if !keyOpens(k, text) {

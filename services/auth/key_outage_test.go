@@ -15,10 +15,10 @@ import (
 	"modelgateway/models/storetest"
 )
 
-func TestO2WithoutTheDatabaseKnownKeysWorkForALifeAndNothingIs401(t *testing.T) {
+func TestWithoutTheDatabaseCachedKeysWorkForTheirTTLAndNothingIs401(t *testing.T) {
 	down := errors.New("connection refused")
 	for _, polled := range []bool{false, true} {
-		h := sqliteKeyHouse(t)
+		h := sqliteKeys(t)
 		k := h.keyReplica()
 		ask, revisions := k.keyByHash, NewRevisions(h.Store, time.Now)
 		stored := revisions.stored
@@ -40,7 +40,7 @@ func TestO2WithoutTheDatabaseKnownKeysWorkForALifeAndNothingIs401(t *testing.T) 
 		}
 		runKeys(t, k)
 		_, text := createKey(t, k, "ada")
-		for began := time.Now(); time.Since(began) < 2*keyLife; time.Sleep(time.Millisecond) {
+		for began := time.Now(); time.Since(began) < 2*keyTTL; time.Sleep(time.Millisecond) {
 			if !keyOpens(k, text) {
 				t.Fatal("a good key is refused")
 			}
@@ -51,7 +51,7 @@ func TestO2WithoutTheDatabaseKnownKeysWorkForALifeAndNothingIs401(t *testing.T) 
 			t.Errorf("polled %v: an unknown key: %v", polled, err)
 		}
 		served := servedFor(t, k, text, began)
-		if least := keyLife - keyRefresh - 50*time.Millisecond; served < least || served > time.Second {
+		if least := keyTTL - keyRefreshAge - 50*time.Millisecond; served < least || served > time.Second {
 			t.Errorf("polled %v: a known key was served for %v", polled, served)
 		}
 		isDown.Store(false)
@@ -78,9 +78,9 @@ func servedFor(t *testing.T, k *Keys, text string, began time.Time) time.Duratio
 	return last.Sub(began)
 }
 
-func TestO2PostgresGoneFrozenAndBack(t *testing.T) {
+func TestKeysWhenPostgresIsStoppedKilledOrFrozen(t *testing.T) {
 	server := servertest.StartPostgres(t)
-	h := postgresKeyHouse(t, server.URL)
+	h := postgresKeys(t, server.URL)
 	k := h.keyReplica()
 	k.cache.revisions = runRevisions(t, NewRevisions(h.Store, time.Now))
 	runKeys(t, k)
@@ -123,7 +123,7 @@ func TestO2PostgresGoneFrozenAndBack(t *testing.T) {
 }
 
 func TestAnAnswerForAnotherKeyIsTheDatabasesFault(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+	k := sqliteKeys(t).keyReplica()
 	_, asked := createKey(t, k, "ada")
 	_, other := createKey(t, k, "ada")
 	ask := k.keyByHash

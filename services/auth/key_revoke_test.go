@@ -20,15 +20,15 @@ func isNoKey(err error) bool {
 	return err != nil && e.Status == http.StatusNotFound && e.Type == api.TypeInvalidRequest && e.Code == api.CodeKeyNotFound
 }
 
-func TestK5AnotherUsersKeyIsNotFoundAndStillWorks(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestAnotherUsersKeyIsNotFoundAndStillWorks(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
 		if err := k.Revoke(t.Context(), "bob", key.ID); !isNoKey(err) {
 			t.Error(err)
 		}
 		if !keyOpens(k, text) || !keyOpens(h.keyReplica(), text) {
-			t.Error("somebody else revoked the key")
+			t.Error("another user revoked the key")
 		}
 		theirs := body(t, k.Revoke(t.Context(), "bob", key.ID))
 		for _, id := range []string{
@@ -41,8 +41,8 @@ func TestK5AnotherUsersKeyIsNotFoundAndStillWorks(t *testing.T) {
 	})
 }
 
-func TestK6RevokingTwiceIsNotFound(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestRevokingTwiceIsNotFound(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
 		if !keyOpens(k, text) {
@@ -78,10 +78,10 @@ func TestK6RevokingTwiceIsNotFound(t *testing.T) {
 	})
 }
 
-// Each key is hammered while it is revoked: whoever asks after that is
-// refused, in the same process, for good.
-func TestK7ARevokedKeyIsRefusedAtOnceInTheSameProcess(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+// Callers authenticate with each key in a loop while it is revoked. A call that
+// begins after the revocation is rejected.
+func TestARevokedKeyIsRejectedAtOnceInTheSameProcess(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		runKeys(t, k)
 		for range 40 {
@@ -101,8 +101,8 @@ func TestK7ARevokedKeyIsRefusedAtOnceInTheSameProcess(t *testing.T) {
 						if late {
 							after.Add(1)
 						}
-						if rand.IntN(20) == 0 { // as if its life were over
-							k.cache.drop(keyDigest(text))
+						if rand.IntN(20) == 0 { // as if its TTL were over
+							k.cache.invalidate(keyDigest(text))
 						}
 					}
 				})
@@ -120,8 +120,8 @@ func TestK7ARevokedKeyIsRefusedAtOnceInTheSameProcess(t *testing.T) {
 }
 
 // The answer of a look-up was read before the revocation, and arrives after it.
-func TestR10ALookUpInFlightCannotPutARevokedKeyBack(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestARunningLookUpDoesNotCacheARevokedKey(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		for name, revoke := range map[string]func(k *Keys, key *models.Key) error{
 			"here":      func(k *Keys, key *models.Key) error { return k.Revoke(t.Context(), "ada", key.ID) },
 			"elsewhere": func(k *Keys, key *models.Key) error { return revokeElsewhere(t, h, k, key) },
@@ -159,18 +159,18 @@ func TestR10ALookUpInFlightCannotPutARevokedKeyBack(t *testing.T) {
 	})
 }
 
-// revokeElsewhere revokes on another replica and brings k the news.
-func revokeElsewhere(t *testing.T, h *keyHouse, k *Keys, key *models.Key) error {
+// revokeElsewhere revokes on another replica and sends k the invalidation.
+func revokeElsewhere(t *testing.T, h *keyDatabase, k *Keys, key *models.Key) error {
 	err := h.keyReplica().Revoke(t.Context(), "ada", key.ID)
-	k.heard(key.Hash)
+	k.onInvalidation(key.Hash)
 	return err
 }
 
-func TestNonsenseAmongTheNewsIsIgnored(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+func TestAMalformedInvalidationIsIgnored(t *testing.T) {
+	k := sqliteKeys(t).keyReplica()
 	_, text := createKey(t, k, "ada")
 	for _, nonsense := range []string{"", "x", strings.Repeat("z", 64), strings.Repeat("a", 63), strings.Repeat("é", 32), strings.Repeat("a", 1<<16)} {
-		k.heard(nonsense)
+		k.onInvalidation(nonsense)
 	}
 	if !keyOpens(k, text) {
 		t.Error("refused")

@@ -8,7 +8,7 @@ import (
 	"modelgateway/models/limit"
 )
 
-// ShowLimits is how limits are shown.
+// ShowLimits returns limits in the form of the API.
 func ShowLimits(l *models.Limits) api.Limits {
 	shown := api.Limits{
 		Numbers: limit.Map(l.Numbers, unlessZero), LimitedBy: unlessZero(l.LimitedBy),
@@ -20,14 +20,14 @@ func ShowLimits(l *models.Limits) api.Limits {
 	if ids := l.Models.List(); ids != nil {
 		shown.Models = &ids
 	}
-	if l.BudgetWindow != "" { // the budget itself may be 0
+	if l.BudgetWindow != "" { // a budget of 0 is one too
 		usd, window := api.USD(l.Budget), string(l.BudgetWindow)
 		shown.Budget, shown.BudgetWindow = &usd, &window
 	}
 	return shown
 }
 
-// Budget is how the key's budget stands; nil without one.
+// Budget returns what is spent and left of the key's budget; nil without one.
 func (s *KeyState) Budget() *api.KeyBudget {
 	var spent int64
 	switch s.BudgetWindow {

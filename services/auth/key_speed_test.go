@@ -7,7 +7,7 @@ import (
 
 // A request with a known key must cost next to nothing beside its upstream.
 func TestAKnownKeyCostsNoAllocation(t *testing.T) {
-	k := sqliteKeyHouse(t).keyReplica()
+	k := sqliteKeys(t).keyReplica()
 	_, text := createKey(t, k, "ada")
 	ctx := context.Background()
 	most := testing.AllocsPerRun(500, func() {
@@ -21,7 +21,7 @@ func TestAKnownKeyCostsNoAllocation(t *testing.T) {
 }
 
 func BenchmarkAuthenticateKnownKey(b *testing.B) {
-	k := sqliteKeyHouse(b).keyReplica()
+	k := sqliteKeys(b).keyReplica()
 	_, text := createKey(b, k, "ada")
 	runKeys(b, k)
 	b.ReportAllocs()
@@ -33,7 +33,7 @@ func BenchmarkAuthenticateKnownKey(b *testing.B) {
 }
 
 func BenchmarkAuthenticateKnownKeyParallel(b *testing.B) {
-	k := sqliteKeyHouse(b).keyReplica()
+	k := sqliteKeys(b).keyReplica()
 	_, text := createKey(b, k, "ada")
 	runKeys(b, k)
 	b.ReportAllocs()
@@ -47,7 +47,7 @@ func BenchmarkAuthenticateKnownKeyParallel(b *testing.B) {
 }
 
 func BenchmarkAuthenticateMistypedKey(b *testing.B) {
-	k := sqliteKeyHouse(b).keyReplica()
+	k := sqliteKeys(b).keyReplica()
 	text := newKey()
 	wrong := text[:keyLength-1] + "!"
 	b.ReportAllocs()

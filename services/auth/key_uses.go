@@ -11,28 +11,29 @@ import (
 
 const (
 	keyFlushEvery = 10 * time.Second
-	keyFlushBatch = 500             // what one transaction may hold up
-	keyLastFlush  = 3 * time.Second // for what is left when the gateway stops
+	keyFlushBatch = 500             // rows of one transaction, which locks them
+	keyLastFlush  = 3 * time.Second // time-out of the flush at shutdown
 
-	// keyIdle is when no finding notes in a use any more, as all were swept.
-	keyIdle = keyMemory + keyFlushEvery
+	// keyUseIdle is the age at which no cache entry refers to a use any more:
+	// the sweep has removed them all.
+	keyUseIdle = keyIdleTTL + keyFlushEvery
 )
 
-// keyUse is when a key was last used here, in Unix microseconds; 0 = not yet.
+// keyUse is when a key was last used in this process.
 type keyUse struct {
-	at      atomic.Int64
-	written int64     // what the database has
-	handed  time.Time // when it was last given to a finding
+	at       atomic.Int64 // Unix microseconds; 0 = not yet
+	written  int64        // the value of the database
+	assigned time.Time    // when a cache entry last got it
 }
 
-// keyUses remembers uses of keys between two writes to the database: a
-// request costs no write.
+// keyUses collects the uses of keys between two writes to the database, so that
+// a request writes nothing.
 type keyUses struct {
 	mu   sync.Mutex
 	byID map[string]*keyUse
 }
 
-// of is the use of a key, to be noted in for as long as the finding is kept.
+// of returns the use of a key, for a new cache entry to update.
 func (u *keyUses) of(id string, now time.Time) *keyUse {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -41,11 +42,11 @@ func (u *keyUses) of(id string, now time.Time) *keyUse {
 		use = &keyUse{}
 		u.byID[id] = use
 	}
-	use.handed = now
+	use.assigned = now
 	return use
 }
 
-// last is when a key was last used here; 0 when that was long ago.
+// last returns when a key was last used here; 0 if that was long ago.
 func (u *keyUses) last(id string) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -55,8 +56,8 @@ func (u *keyUses) last(id string) int64 {
 	return 0
 }
 
-// unwritten lists the keys whose last use the database does not have, and
-// forgets those of which it has all.
+// unwritten lists the keys whose last use is not in the database yet, and
+// removes idle keys whose last use is.
 func (u *keyUses) unwritten(now time.Time) []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,15 +66,15 @@ func (u *keyUses) unwritten(now time.Time) []string {
 		switch {
 		case use.at.Load() > use.written:
 			ids = append(ids, id)
-		case now.Sub(use.handed) > keyIdle && now.Sub(time.UnixMicro(use.at.Load())) > keyIdle:
+		case now.Sub(use.assigned) > keyUseIdle && now.Sub(time.UnixMicro(use.at.Load())) > keyUseIdle:
 			delete(u.byID, id)
 		}
 	}
-	slices.Sort(ids) // replicas that write the same keys do it in the same order
+	slices.Sort(ids) // replicas lock the same rows in the same order
 	return ids
 }
 
-func (u *keyUses) write(times map[string]int64) {
+func (u *keyUses) markWritten(times map[string]int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for id, at := range times {
@@ -83,8 +84,7 @@ func (u *keyUses) write(times map[string]int64) {
 	}
 }
 
-// flush writes when keys were last used. What could not be written stays for
-// the next time.
+// flush writes when keys were last used. The next flush repeats what failed.
 func (k *Keys) flush(ctx context.Context) error {
 	for ids := range slices.Chunk(k.uses.unwritten(k.now()), keyFlushBatch) {
 		times := make(map[string]int64, len(ids))
@@ -92,21 +92,21 @@ func (k *Keys) flush(ctx context.Context) error {
 			times[id] = k.uses.last(id)
 		}
 		if err := k.store.TouchKeys(ctx, times); err != nil {
-			return fmt.Errorf("note when keys were last used: %w", err)
+			return fmt.Errorf("write when keys were last used: %w", err)
 		}
-		k.uses.write(times)
+		k.uses.markWritten(times)
 	}
 	return nil
 }
 
-// keepUses flushes until ctx ends, and once more then.
-func (k *Keys) keepUses(ctx context.Context) {
+// flushUses flushes regularly until ctx ends, and once more then.
+func (k *Keys) flushUses(ctx context.Context) {
 	tick := time.NewTicker(k.flushEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			k.cache.sweep(k.now()) // first: see keyIdle
+			k.cache.sweep(k.now()) // before the flush: see keyUseIdle
 			k.flushOrLog(ctx)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyLastFlush)
@@ -119,6 +119,6 @@ func (k *Keys) keepUses(ctx context.Context) {
 
 func (k *Keys) flushOrLog(ctx context.Context) {
 	if err := k.flush(ctx); err != nil && ctx.Err() == nil {
-		k.log.Warn("keys' last uses are not written", "error", err)
+		k.log.Warn("cannot write when keys were last used; the next flush tries again", "error", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"modelgateway/models/storetest"
 )
 
-func lastUse(t *testing.T, h *keyHouse, id string) int64 {
+func lastUse(t *testing.T, h *keyDatabase, id string) int64 {
 	t.Helper()
 	keys, err := h.Store.Keys(t.Context(), "ada")
 	if err != nil {
@@ -26,8 +26,8 @@ func lastUse(t *testing.T, h *keyHouse, id string) int64 {
 	return 0
 }
 
-func TestK2LastUseIsListedAtOnceAndWrittenLater(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestLastUseIsListedAtOnceAndWrittenLater(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
 		idle, _ := createKey(t, k, "ada")
@@ -51,8 +51,8 @@ func TestK2LastUseIsListedAtOnceAndWrittenLater(t *testing.T) {
 	})
 }
 
-func TestUsesAreFlushedWhileRunningAndWhenItEnds(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestUsesAreFlushedWhileRunningAndAtTheEnd(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		k.flushEvery = 10 * time.Millisecond
 		stop := runKeys(t, k)
@@ -77,7 +77,7 @@ func TestUsesAreFlushedWhileRunningAndWhenItEnds(t *testing.T) {
 }
 
 func TestUsesOfManyKeysOnReplicasThatFlushTogether(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		const keys = 60
 		replicas := []*Keys{h.keyReplica(), h.keyReplica(), h.keyReplica()}
 		var ids []string
@@ -115,7 +115,7 @@ func TestUsesOfManyKeysOnReplicasThatFlushTogether(t *testing.T) {
 }
 
 func TestUsesThatCouldNotBeWrittenAreKept(t *testing.T) {
-	h := sqliteKeyHouse(t)
+	h := sqliteKeys(t)
 	k := h.keyReplica()
 	key, text := createKey(t, k, "ada")
 	if !keyOpens(k, text) {
@@ -132,7 +132,7 @@ func TestUsesThatCouldNotBeWrittenAreKept(t *testing.T) {
 }
 
 func TestUsesOfKeysLongIdleAreForgotten(t *testing.T) {
-	h := sqliteKeyHouse(t)
+	h := sqliteKeys(t)
 	at := time.Now()
 	var mu sync.Mutex
 	k := NewKeys(KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time {
@@ -145,7 +145,7 @@ func TestUsesOfKeysLongIdleAreForgotten(t *testing.T) {
 	if !keyOpens(k, text) {
 		t.Fatal("a new key opens nothing")
 	}
-	later(2 * keyMemory)
+	later(2 * keyIdleTTL)
 	if ids := k.uses.unwritten(k.now()); len(ids) != 1 {
 		t.Errorf("a use that is not written yet was forgotten: %v", ids)
 	}
@@ -162,8 +162,8 @@ func TestUsesOfKeysLongIdleAreForgotten(t *testing.T) {
 	}
 }
 
-func TestUsesOfARevokedKeyHarmNothing(t *testing.T) {
-	h := sqliteKeyHouse(t)
+func TestUsesOfARevokedKeyAreHarmless(t *testing.T) {
+	h := sqliteKeys(t)
 	k := h.keyReplica()
 	key, text := createKey(t, k, "ada")
 	if !keyOpens(k, text) {

@@ -1,5 +1,5 @@
-// Package auth knows who calls: the holder of an API key, or the user of a
-// login's token. It makes both, checks both, and ends them.
+// Package auth authenticates callers by API key or by the token of a login. It
+// creates, verifies and revokes both.
 package auth
 
 import (
@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
@@ -24,75 +25,75 @@ import (
 const (
 	keysPerUser    = 100
 	longestKeyName = 200 // characters
-	keyIDMark      = "key_"
+	keyIDPrefix    = "key_"
 	longestID      = 64
 )
 
 // KeyOptions are what Keys needs.
 type KeyOptions struct {
 	Store *models.Store
-	Redis *redis.Client // tells replicas of each other's revocations; nil = there are none, or they find out by themselves within a second
+	Redis *redis.Client // publishes revocations to other replicas; nil: they notice them within a second
 	Log   *slog.Logger
 	Now   func() time.Time
 
-	Revisions *Revisions // nil: a key in use is asked for every second
+	Revisions *Revisions // nil: a key in use is queried every second
 
-	Known    func(model string) bool // whether there is such a model; nil: every name is one
-	Defaults KeyDefaults             // of new keys
+	ModelExists func(model string) bool // nil: every name is a model
+	Defaults    KeyDefaults             // of new keys
 }
 
-// Keys are the virtual API keys: who makes them, who holds them, and whether
-// the one in a request is good.
+// Keys creates, lists, changes, revokes and authenticates the API keys of users.
 type Keys struct {
 	store *models.Store
 	redis *redis.Client
 	log   *slog.Logger
 	now   func() time.Time
 
-	knows    func(model string) bool
-	defaults KeyDefaults
+	modelExists func(model string) bool
+	defaults    KeyDefaults
 
 	cache          *keyCache
 	uses           keyUses
-	known, unknown chan struct{} // lanes to the database
-	ageing         chan digest   // keys in use that should be asked for again
+	known, unknown *semaphore.Weighted // limit the look-ups that query the database at once
+	refreshQueue   chan digest         // keys in use whose entries get old
 
-	// Both are the store's and the constant, but in tests.
+	// Tests replace the store's query and the constant.
 	keyByHash  func(ctx context.Context, hash string) (*models.KeyWithUser, error)
 	flushEvery time.Duration
 }
 
-// NewKeys returns Keys that work; Run makes them fast and tells them news.
+// NewKeys returns Keys that work already. Run adds the background work: refreshes,
+// invalidations of other replicas, and the times of last use.
 func NewKeys(o KeyOptions) *Keys {
-	if o.Known == nil {
-		o.Known = func(string) bool { return true }
+	if o.ModelExists == nil {
+		o.ModelExists = func(string) bool { return true }
 	}
 	return &Keys{
-		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, knows: o.Known, defaults: o.Defaults,
+		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, modelExists: o.ModelExists, defaults: o.Defaults,
 		cache: newKeyCache(o.Revisions), uses: keyUses{byID: map[string]*keyUse{}},
-		known: make(chan struct{}, lanesKnown), unknown: make(chan struct{}, lanesUnknown),
-		ageing:    make(chan digest, keysToRefresh),
-		keyByHash: o.Store.KeyByHash, flushEvery: keyFlushEvery,
+		known: semaphore.NewWeighted(knownLookups), unknown: semaphore.NewWeighted(unknownLookups),
+		refreshQueue: make(chan digest, keyRefreshQueue),
+		keyByHash:    o.Store.KeyByHash, flushEvery: keyFlushEvery,
 	}
 }
 
-// Run does what Keys do beside the requests until ctx ends: it listens to
-// other replicas, refreshes keys in use, and writes when they were last used.
-// When it returns, that is written.
+// Run does the background work until ctx ends: it receives invalidations from
+// other replicas, refreshes the entries of keys in use, and writes when keys
+// were last used, for the last time before it returns.
 func (k *Keys) Run(ctx context.Context) {
 	var parts sync.WaitGroup
-	parts.Go(func() { k.keepUses(ctx) })
+	parts.Go(func() { k.flushUses(ctx) })
 	for range keyRefreshers {
 		parts.Go(func() { k.refresh(ctx) })
 	}
 	if k.redis != nil {
-		parts.Go(func() { k.listen(ctx) })
+		parts.Go(func() { k.subscribe(ctx) })
 	}
 	parts.Wait()
 }
 
 // Create makes a key for a user and returns it with its text, which is not
-// kept and cannot be had again. Limits that are not named are the defaults.
+// stored and cannot be shown again. Limits that are not named are the defaults.
 func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*models.Key, string, error) {
 	name, err := keyName(in.Name)
 	if err != nil {
@@ -105,7 +106,7 @@ func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*model
 	text := newKey()
 	d := keyDigest(text)
 	key := &models.Key{
-		ID: keyIDMark + rand.Text(), UserID: userID, Name: name,
+		ID: keyIDPrefix + rand.Text(), UserID: userID, Name: name,
 		Hash: hex.EncodeToString(d[:]), Prefix: text[:keyShown], CreatedAt: k.now().UnixMicro(), Limits: limits,
 	}
 	err = k.store.CreateKey(ctx, key, keysPerUser)
@@ -120,11 +121,12 @@ func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*model
 	case err != nil:
 		return nil, "", api.Unavailable(fmt.Errorf("create key: %w", err))
 	}
-	k.cache.drop(d)
+	k.cache.invalidate(d)
 	return key, text, nil
 }
 
-// List is a user's live keys, the newest first. Expired ones are among them.
+// List returns a user's keys that are not revoked, expired ones included, the
+// newest first.
 func (k *Keys) List(ctx context.Context, userID string) ([]KeyState, error) {
 	keys, err := k.store.Keys(ctx, userID)
 	if err != nil {
@@ -134,72 +136,72 @@ func (k *Keys) List(ctx context.Context, userID string) ([]KeyState, error) {
 }
 
 // Change alters a user's key: its name, and its limits unless an administrator
-// has set them. They are what counts here when it returns, and within a second
-// on every other replica; requests that were let in before go on to their end.
+// has set them. The change is effective here when Change returns, and within a
+// second on every other replica; requests that run already are not affected.
 func (k *Keys) Change(ctx context.Context, userID, keyID string, in api.KeyChange) (*KeyState, error) {
-	apply, err := k.Checked(&in)
+	apply, err := k.ValidateChange(&in)
 	if err != nil {
 		return nil, err
 	}
 	if !LooksLikeKeyID(keyID) {
-		return nil, NoKey()
+		return nil, KeyNotFound()
 	}
 	key, err := k.store.ChangeKey(ctx, userID, keyID, func(key *models.Key) error {
 		if key.LimitedBy == models.LimitedByAdmin && in.Any() {
-			return errLimitsFixed
+			return limitsFixed()
 		}
 		return apply(key)
 	})
 	if err != nil {
-		return nil, KeyFault("change key", err)
+		return nil, KeyError("change key", err)
 	}
-	return k.Changed(ctx, key)
+	return k.Updated(ctx, key)
 }
 
-// Revoke ends a user's key, for good when it returns: it is refused here from
-// now on, and within a second on every other replica. Requests that were let
-// in before, streams among them, go on to their end.
+// Revoke revokes a user's key for ever. The key is rejected here when Revoke
+// returns, and within a second on every other replica. Requests that run
+// already, streams included, are not affected.
 func (k *Keys) Revoke(ctx context.Context, userID, keyID string) error {
 	if !LooksLikeKeyID(keyID) {
-		return NoKey()
+		return KeyNotFound()
 	}
 	key, err := k.store.RevokeKey(ctx, userID, keyID, k.now().UnixMicro())
 	if err != nil {
-		return KeyFault("revoke key", err)
+		return KeyError("revoke key", err)
 	}
-	k.Forget(ctx, key)
+	k.Invalidate(ctx, key)
 	return nil
 }
 
-// Forget ends what is believed of a key, here and on other replicas.
-func (k *Keys) Forget(ctx context.Context, key *models.Key) {
-	k.heard(key.Hash)
-	k.announce(context.WithoutCancel(ctx), key.ID, key.Hash)
+// Invalidate removes a key from the cache here and on other replicas.
+func (k *Keys) Invalidate(ctx context.Context, key *models.Key) {
+	k.onInvalidation(key.Hash)
+	k.publishInvalidation(context.WithoutCancel(ctx), key.ID, key.Hash)
 }
 
-// KeyFault is what a caller is told when the store did not do what it should.
-func KeyFault(what string, err error) error {
+// KeyError translates an error of the store about a key for the caller.
+func KeyError(what string, err error) error {
 	if errors.Is(err, models.ErrNotFound) {
-		return NoKey()
+		return KeyNotFound()
 	}
 	return api.OrUnavailable(what, err)
 }
 
-// NoKey answers for a key that is unknown, revoked or somebody else's.
-func NoKey() error {
+// KeyNotFound answers for a key that is unknown, revoked or another user's.
+func KeyNotFound() error {
 	return &api.Error{
 		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeKeyNotFound,
 		Message: "there is no such key",
 	}
 }
 
-// LooksLikeKeyID keeps from the database what it would stumble over, such as
-// NUL in PostgreSQL.
+// LooksLikeKeyID reports whether id has the form of a key's id. Other text does
+// not get to the database: PostgreSQL fails on NUL, for one.
 func LooksLikeKeyID(id string) bool {
-	return strings.HasPrefix(id, keyIDMark) && LooksLikeID(id)
+	return strings.HasPrefix(id, keyIDPrefix) && LooksLikeID(id)
 }
 
-// LooksLikeID does the same for ids of every kind.
+// LooksLikeID is LooksLikeKeyID for ids of every kind.
 func LooksLikeID(id string) bool {
 	if id == "" || len(id) > longestID {
 		return false
@@ -212,7 +214,7 @@ func LooksLikeID(id string) bool {
 	return true
 }
 
-// keyName is the name as it is kept, without spaces around it.
+// keyName returns the name as it is stored, without spaces around it.
 func keyName(name string) (string, error) {
 	const param = "name"
 	name = strings.TrimSpace(name)
@@ -224,7 +226,8 @@ func keyName(name string) (string, error) {
 	case utf8.RuneCountInString(name) > longestKeyName:
 		return "", api.Invalid(api.CodeInvalidValue, param, "name is longer than %d characters", longestKeyName)
 	case strings.ContainsFunc(name, api.Invisible):
-		return "", api.Invalid(api.CodeInvalidValue, param, "name holds a character that cannot be seen, such as a control or a change of direction")
+		return "", api.Invalid(api.CodeInvalidValue, param,
+			"name holds a character that cannot be seen, such as a control or a change of direction")
 	}
 	return name, nil
 }

@@ -16,30 +16,30 @@ import (
 	"modelgateway/models/storetest"
 )
 
-// keyHouse is a database on which any number of replicas hold keys.
-type keyHouse struct{ *storetest.Database }
+// keyDatabase is a database on which any number of replicas hold keys.
+type keyDatabase struct{ *storetest.Database }
 
-// eachKeyHouse runs a test on both kinds of storage.
-func eachKeyHouse(t *testing.T, test func(t *testing.T, h *keyHouse)) {
+// eachKeyDatabase runs a test on both kinds of storage.
+func eachKeyDatabase(t *testing.T, test func(t *testing.T, h *keyDatabase)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, d *storetest.Database) { test(t, &keyHouse{d}) })
+	storetest.Each(t, func(t *testing.T, d *storetest.Database) { test(t, &keyDatabase{d}) })
 }
 
-func sqliteKeyHouse(t testing.TB) *keyHouse {
+func sqliteKeys(t testing.TB) *keyDatabase {
 	t.Helper()
-	return &keyHouse{storetest.SQLite(t)}
+	return &keyDatabase{storetest.SQLite(t)}
 }
 
-func postgresKeyHouse(t testing.TB, address string) *keyHouse {
+func postgresKeys(t testing.TB, address string) *keyDatabase {
 	t.Helper()
-	return &keyHouse{storetest.Postgres(t, address)}
+	return &keyDatabase{storetest.Postgres(t, address)}
 }
 
 // keyReplica is a replica of the gateway without Redis, whose Run is not
 // running.
-func (h *keyHouse) keyReplica() *Keys { return h.connected(nil) }
+func (h *keyDatabase) keyReplica() *Keys { return h.connected(nil) }
 
-func (h *keyHouse) connected(client *redis.Client) *Keys {
+func (h *keyDatabase) connected(client *redis.Client) *Keys {
 	return NewKeys(KeyOptions{Store: h.Store, Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
@@ -91,7 +91,7 @@ func keyOpens(k *Keys, text string) bool {
 }
 
 func mentionsKey(values []string, text string) bool {
-	random := text[len(keyMark):keyBody]
+	random := text[len(keyPrefix):keyBody]
 	for _, v := range values {
 		if strings.Contains(v, random) {
 			return true

@@ -8,42 +8,42 @@ import (
 	"modelgateway/models"
 )
 
-// revisionEvery leaves room in keyLife for one question that is lost or slow.
-const revisionEvery = 300 * time.Millisecond
+// revisionInterval leaves room in keyTTL for one poll that is lost or slow.
+const revisionInterval = 300 * time.Millisecond
 
-// Revisions asks the database a few times a second whether anything has
-// changed about who may call, so that nothing has to be asked about each key
-// and each user. A nil one knows nothing, and everything is asked for.
+// Revisions polls the database's revision, a counter of all changes to keys
+// and users, so that cached answers about them stay fresh without a query for
+// each. A nil *Revisions has no revision: every answer ends with its TTL.
 //
-// Why an answer may be believed for as long as the revision is the same: every
-// change that could make it wrong makes the revision grow in its own
-// transaction. The answer carries the revision that was known before its
-// question was sent, so that a change it has not seen is not in that revision
-// either. A later poll that still finds this revision proves that no such
-// change was committed until the poll was sent. From then on the answer is as
-// good as one that was asked for at that moment, and no better: without polls
-// it ends as soon as any.
+// Why a cached answer is fresh for as long as the revision is the same: every
+// change that could falsify it increments the revision in its own transaction.
+// The answer carries the revision that was current before its query was sent,
+// so that a change which the query did not see is not in that revision either.
+// A later poll that still finds this revision proves that no such change was
+// committed before the poll was sent. From then on the answer is as good as
+// one that was queried at that moment, and no better: without further polls it
+// ends with its TTL.
 type Revisions struct {
 	now    func() time.Time
-	stored func(ctx context.Context) (int64, error) // the store's, but in tests
-	latest atomic.Pointer[sighting]
+	stored func(ctx context.Context) (int64, error) // tests replace the store's
+	latest atomic.Pointer[pollResult]
 }
 
-// sighting is what the last poll that succeeded saw.
-type sighting struct {
-	n      int64 // ours: which of the times without a change this is, from 1
-	stored int64 // the database's
-	asOf   time.Time
+// pollResult is the result of a successful poll.
+type pollResult struct {
+	revision int64 // ours: counts the periods without a change, from 1
+	stored   int64 // the database's counter
+	sentAt   time.Time
 }
 
-// NewRevisions returns Revisions that know nothing until Run has asked.
+// NewRevisions returns Revisions without a revision until Run has polled.
 func NewRevisions(store *models.Store, now func() time.Time) *Revisions {
 	return &Revisions{now: now, stored: store.Revision}
 }
 
 // Run polls until ctx ends.
 func (r *Revisions) Run(ctx context.Context) {
-	tick := time.NewTicker(revisionEvery)
+	tick := time.NewTicker(revisionInterval)
 	defer tick.Stop()
 	for {
 		r.poll(ctx)
@@ -55,48 +55,48 @@ func (r *Revisions) Run(ctx context.Context) {
 	}
 }
 
-// poll keeps what it was told. When it is told nothing, what is known grows
-// old; that the database is gone, others see and say.
+// poll keeps what it reads. An error is dropped: without polls the cached
+// answers become stale, and the queries that follow report the same database.
 func (r *Revisions) poll(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, keyLife)
+	ctx, cancel := context.WithTimeout(ctx, keyTTL)
 	defer cancel()
-	sent := r.now()
+	sentAt := r.now()
 	stored, err := r.stored(ctx)
 	if err != nil {
 		return
 	}
-	next := &sighting{n: 1, stored: stored, asOf: sent}
+	next := &pollResult{revision: 1, stored: stored, sentAt: sentAt}
 	if last := r.latest.Load(); last != nil {
-		next.n = last.n
-		// A database that was restored, or that a standby took over from, can
-		// have gone back, and count to the same number again with other
-		// changes. So after a gap, too, the revision is another.
-		if stored != last.stored || sent.Sub(last.asOf) > keyLife {
-			next.n++
+		next.revision = last.revision
+		// The counter of a database that was restored, or replaced by a standby,
+		// can be lower than before, and reach the same number again with other
+		// changes. So a gap between polls starts a new revision as well.
+		if stored != last.stored || sentAt.Sub(last.sentAt) > keyTTL {
+			next.revision++
 		}
 	}
 	r.latest.Store(next)
 }
 
-// Known is the revision, and a time until which it has not changed. It is 0
-// as long as none is known.
-func (r *Revisions) Known() (n int64, asOf time.Time) {
+// Current returns the revision and when the last poll that found it was sent.
+// It is 0 before the first poll.
+func (r *Revisions) Current() (revision int64, asOf time.Time) {
 	if r == nil {
 		return 0, time.Time{}
 	}
-	seen := r.latest.Load()
-	if seen == nil {
+	last := r.latest.Load()
+	if last == nil {
 		return 0, time.Time{}
 	}
-	return seen.n, seen.asOf
+	return last.revision, last.sentAt
 }
 
-// goodAt is when an answer was last known to be right: when its question was
-// asked, or, while the revision is still the one that was known before, when
-// that was last seen.
-func (r *Revisions) goodAt(asked time.Time, revision int64) time.Time {
-	if n, asOf := r.Known(); n == revision && asOf.After(asked) {
+// validatedAt returns when an answer was last known to be true: when its query
+// was sent, or, while its revision is still the current one, when that was last
+// polled.
+func (r *Revisions) validatedAt(queriedAt time.Time, revision int64) time.Time {
+	if current, asOf := r.Current(); current == revision && asOf.After(queriedAt) {
 		return asOf
 	}
-	return asked
+	return queriedAt
 }

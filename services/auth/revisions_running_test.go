@@ -20,7 +20,7 @@ type revisionReplica struct {
 	usersAsked atomic.Int64
 }
 
-func (h *keyHouse) revisionReplica(t *testing.T) *revisionReplica {
+func (h *keyDatabase) revisionReplica(t *testing.T) *revisionReplica {
 	t.Helper()
 	store := h.Open(t)
 	revisions := runRevisions(t, NewRevisions(store, time.Now))
@@ -47,7 +47,7 @@ func runRevisions(t testing.TB, r *Revisions) *Revisions {
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	storetest.Until(t, 5*time.Second, "a first poll", func() bool { n, _ := r.Known(); return n > 0 })
+	storetest.Until(t, 5*time.Second, "a first poll", func() bool { n, _ := r.Current(); return n > 0 })
 	return r
 }
 
@@ -57,7 +57,7 @@ type visitor struct {
 	keyID          string
 }
 
-func (h *keyHouse) visitor(t *testing.T, r *revisionReplica, id string) visitor {
+func (h *keyDatabase) visitor(t *testing.T, r *revisionReplica, id string) visitor {
 	t.Helper()
 	u := &models.User{ID: id, Email: id + "@example.com", Name: id, PasswordHash: "x", CreatedAt: 1}
 	if err := h.Store.CreateUser(t.Context(), u); err != nil {
@@ -82,8 +82,8 @@ func (r *revisionReplica) use(t *testing.T, v visitor, long time.Duration) {
 	}
 }
 
-func TestAKeyAndATokenInUseAreAskedForOnce(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestAKeyAndATokenInUseAreQueriedOnce(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		r := h.revisionReplica(t)
 		v := h.visitor(t, r, "eve")
 		r.use(t, v, 5*time.Second)
@@ -93,8 +93,8 @@ func TestAKeyAndATokenInUseAreAskedForOnce(t *testing.T) {
 	})
 }
 
-func TestWhatEndsAKeyOrATokenIsFoundOutWithinASecond(t *testing.T) {
-	eachKeyHouse(t, func(t *testing.T, h *keyHouse) {
+func TestTheEndOfAKeyOrATokenIsNoticedWithinASecond(t *testing.T) {
+	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		r, elsewhere := h.revisionReplica(t), h.revisionReplica(t)
 		query := func(statement string) func(v visitor) {
 			return func(v visitor) { h.Query(t, statement+" = '"+v.id+"'") }
@@ -117,9 +117,9 @@ func TestWhatEndsAKeyOrATokenIsFoundOutWithinASecond(t *testing.T) {
 		} {
 			v := h.visitor(t, r, tt.name)
 			keys, users := r.keysAsked.total.Load(), r.usersAsked.Load()
-			r.use(t, v, keyLife+200*time.Millisecond)
+			r.use(t, v, keyTTL+200*time.Millisecond)
 			if r.keysAsked.total.Load() != keys+1 || r.usersAsked.Load() != users+1 {
-				t.Errorf("%s: it was not the revision that was believed", tt.name)
+				t.Errorf("%s: the revision did not keep the entry fresh", tt.name)
 			}
 			tt.end(v)
 			ended := time.Now()

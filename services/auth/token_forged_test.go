@@ -25,23 +25,23 @@ import (
 
 const testIssuer = "https://gateway.example"
 
-// tokenHouse is a database and the tokens of its users.
-type tokenHouse struct {
+// tokenDatabase is a database and the tokens of its users.
+type tokenDatabase struct {
 	*storetest.Database
 	tokens *Tokens
 	clock  *clock
 }
 
-func newTokenHouse(t testing.TB, d *storetest.Database) *tokenHouse {
+func newTokenDatabase(t testing.TB, d *storetest.Database) *tokenDatabase {
 	t.Helper()
-	h := &tokenHouse{Database: d, clock: &clock{november}}
+	h := &tokenDatabase{Database: d, clock: &clock{november}}
 	h.tokens = NewTokens(TokenOptions{
 		Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: testIssuer, Store: d.Store, Now: h.clock.now,
 	})
 	return h
 }
 
-func (h *tokenHouse) register(t testing.TB, email string) *models.User {
+func (h *tokenDatabase) register(t testing.TB, email string) *models.User {
 	t.Helper()
 	u := &models.User{ID: "usr_" + rand.Text(), Email: email, Name: "Ada", PasswordHash: "$argon2id$" + rand.Text(), CreatedAt: h.clock.at.UnixMicro()}
 	if err := h.Store.CreateUser(t.Context(), u); err != nil {
@@ -50,7 +50,7 @@ func (h *tokenHouse) register(t testing.TB, email string) *models.User {
 	return u
 }
 
-func (h *tokenHouse) login(t testing.TB, email string) Token {
+func (h *tokenDatabase) login(t testing.TB, email string) Token {
 	t.Helper()
 	u, err := h.Store.UserByEmail(t.Context(), email)
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *tokenHouse) login(t testing.TB, email string) Token {
 }
 
 // exec changes a user's row past the store.
-func (h *tokenHouse) exec(t *testing.T, statement string) {
+func (h *tokenDatabase) exec(t *testing.T, statement string) {
 	t.Helper()
 	if len(h.Query(t, statement+" RETURNING id")) == 0 {
 		t.Fatalf("%s changed nothing", statement)
@@ -73,7 +73,7 @@ func (h *tokenHouse) exec(t *testing.T, statement string) {
 
 // smith makes tokens that Issue would not.
 type smith struct {
-	*tokenHouse
+	*tokenDatabase
 	user   string
 	claims map[string]any // of a good token
 }
@@ -85,10 +85,10 @@ func newSmith(t testing.TB) *smith {
 
 func smithOn(t testing.TB, d *storetest.Database) *smith {
 	t.Helper()
-	h := newTokenHouse(t, d)
+	h := newTokenDatabase(t, d)
 	u := h.register(t, "ada@x.com")
 	now := h.clock.at.Unix()
-	return &smith{tokenHouse: h, user: u.ID, claims: map[string]any{
+	return &smith{tokenDatabase: h, user: u.ID, claims: map[string]any{
 		"sub": u.ID, "email": u.Email, "iss": testIssuer, "jti": "j", "iat": now, "nbf": now, "exp": now + 3600,
 	}}
 }
@@ -143,7 +143,7 @@ func (s *smith) foreign(t *testing.T, what, token string) {
 	}
 }
 
-func TestA1AlgNoneIsRefused(t *testing.T) {
+func TestATokenWithAlgNoneIsRefused(t *testing.T) {
 	s := newSmith(t)
 	s.accepts(t, "a good one", s.forge(hs256, s.with(nil)))
 	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
@@ -157,14 +157,14 @@ func TestA1AlgNoneIsRefused(t *testing.T) {
 	}
 }
 
-func TestA2OtherHMACsAreRefused(t *testing.T) {
+func TestTokensWithOtherHMACsAreRefused(t *testing.T) {
 	s := newSmith(t)
 	for alg, hash := range map[string]crypto.Hash{"HS384": crypto.SHA384, "HS512": crypto.SHA512} {
 		s.foreign(t, alg, forge(`{"alg":"`+alg+`","typ":"JWT"}`, s.with(nil), s.tokens.secret, hash))
 	}
 }
 
-func TestA3OtherAlgorithmsAreRefused(t *testing.T) {
+func TestTokensWithOtherAlgorithmsAreRefused(t *testing.T) {
 	s := newSmith(t)
 	claims := jwt.MapClaims{}
 	if err := json.Unmarshal([]byte(s.with(nil)), &claims); err != nil {
@@ -190,7 +190,7 @@ func TestA3OtherAlgorithmsAreRefused(t *testing.T) {
 	}
 }
 
-func TestA4ATokenWithoutAnEndIsRefused(t *testing.T) {
+func TestATokenWithoutAnExpiryIsRefused(t *testing.T) {
 	s := newSmith(t)
 	s.refuses(t, "no exp", s.forge(hs256, s.with(map[string]any{"exp": nil})), api.CodeInvalidToken)
 	s.refuses(t, "exp null", s.forge(hs256, strings.Replace(s.with(map[string]any{"exp": 1}), `"exp":1`, `"exp":null`, 1)), api.CodeInvalidToken)
@@ -200,7 +200,7 @@ func TestA4ATokenWithoutAnEndIsRefused(t *testing.T) {
 	}
 }
 
-func TestA5StrangeTimesAreRefused(t *testing.T) {
+func TestStrangeTimesAreRefused(t *testing.T) {
 	s := newSmith(t)
 	now := november.Unix()
 	for _, name := range []string{"exp", "iat", "nbf"} {
@@ -221,7 +221,7 @@ func TestA5StrangeTimesAreRefused(t *testing.T) {
 	s.refuses(t, "one that is over", s.forge(hs256, s.with(map[string]any{"exp": float64(now) - 0.5})), api.CodeTokenExpired)
 }
 
-func TestA6TimesAheadOfOurs(t *testing.T) {
+func TestTokensFromAClockAheadOfOurs(t *testing.T) {
 	s := newSmith(t)
 	now := november.Unix()
 	for _, name := range []string{"iat", "nbf"} {
@@ -236,7 +236,7 @@ func TestA6TimesAheadOfOurs(t *testing.T) {
 	s.accepts(t, "no nbf", s.forge(hs256, s.with(map[string]any{"nbf": nil})))
 }
 
-func TestA7ForeignClaimsAreRefused(t *testing.T) {
+func TestForeignClaimsAreRefused(t *testing.T) {
 	s := newSmith(t)
 	for name, changes := range map[string]map[string]any{
 		"another issuer":   {"iss": "https://evil.example"},
@@ -261,7 +261,7 @@ func TestA7ForeignClaimsAreRefused(t *testing.T) {
 	s.accepts(t, "claims we do not know", s.forge(hs256, s.with(map[string]any{"role": "admin", "scope": []string{"x"}})))
 }
 
-func TestA8KeysThatTheHeaderNamesAreIgnored(t *testing.T) {
+func TestKeysThatTheHeaderNamesAreIgnored(t *testing.T) {
 	s := newSmith(t)
 	const evil = "the secret of somebody else: evil"
 	named := []string{
@@ -278,7 +278,7 @@ func TestA8KeysThatTheHeaderNamesAreIgnored(t *testing.T) {
 	s.foreign(t, "crit", s.forge(`{"alg":"HS256","crit":["b64"],"b64":false}`, s.with(nil)))
 }
 
-func TestA9HugeTokensAreRefusedFast(t *testing.T) {
+func TestHugeTokensAreRefusedFast(t *testing.T) {
 	s := newSmith(t)
 	deep := strings.Repeat(`[`, 2900)
 	for name, token := range map[string]string{
@@ -304,7 +304,7 @@ func TestA9HugeTokensAreRefusedFast(t *testing.T) {
 	}
 }
 
-func TestA10OneTokenHasOneSpelling(t *testing.T) {
+func TestATokenHasOneSpelling(t *testing.T) {
 	s := newSmith(t)
 	good := s.login(t, "ada@x.com").Text
 	s.accepts(t, "as it was issued", good)

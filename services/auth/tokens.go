@@ -7,32 +7,31 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services/expiring"
 )
 
 const (
 	// tokenLeeway is how far the clocks of replicas may be apart. It does not
-	// lengthen a token's life.
+	// extend a token's expiry.
 	tokenLeeway  = time.Minute
 	longestToken = 8 << 10 // bytes
 
-	mostHolders = 16384
+	cachedUsers = 16384
 )
 
-// Token is a login: a signed JWT and the moment it ends.
+// Token is the result of a login: a signed JWT and its expiry.
 type Token struct {
 	Text      string
 	ExpiresAt time.Time
 }
 
-// Tokens makes and checks the JWTs of logins.
+// Tokens issues and verifies the JWTs of logins.
 type Tokens struct {
 	secret []byte
 	keys   jwt.VerificationKeySet
@@ -40,34 +39,34 @@ type Tokens struct {
 	issuer string
 	now    func() time.Time
 
-	user      func(ctx context.Context, id string) (*models.User, error) // the store's, but in tests
+	user      func(ctx context.Context, id string) (*models.User, error) // tests replace the store's
 	revisions *Revisions
 
 	strict *jwt.Parser
-	signed *jwt.Parser // looks at the signature alone
+	signed *jwt.Parser // checks the signature alone
 
-	mu      sync.Mutex
-	holders expiring.Map[holder] // by user id
+	users *lru.Cache[string, userEntry] // by user id
 }
 
 // TokenOptions is what Tokens need.
 type TokenOptions struct {
-	Secret   []byte // signs, and checks
-	Previous []byte // checks only; empty: none
+	Secret   []byte // signs and verifies
+	Previous []byte // verifies only; empty: none
 	Expiry   time.Duration
 	Issuer   string // the iss claim, the same on every replica
 	Store    *models.Store
 	Now      func() time.Time
 
-	Revisions *Revisions // nil: a user with a token in use is asked for every second
+	Revisions *Revisions // nil: a user whose token is in use is queried every second
 }
 
-// NewTokens takes an empty Secret, but then neither makes nor accepts a token.
+// NewTokens returns Tokens. With an empty Secret they neither issue nor accept a
+// token.
 func NewTokens(o TokenOptions) *Tokens {
 	t := &Tokens{
 		secret: o.Secret, expiry: o.Expiry, issuer: o.Issuer, now: o.Now, user: o.Store.User, revisions: o.Revisions,
-		holders: expiring.New[holder](mostHolders),
 	}
+	t.users, _ = lru.New[string, userEntry](cachedUsers) // fails only for a size of 0 or less
 	for _, secret := range [][]byte{o.Secret, o.Previous} {
 		if len(secret) > 0 {
 			t.keys.Keys = append(t.keys.Keys, secret)
@@ -80,8 +79,8 @@ func NewTokens(o TokenOptions) *Tokens {
 	return t
 }
 
-// Issue makes a token that ends after the expiry, or when the user has another
-// password, is disabled or deleted.
+// Issue makes a token that is valid until its expiry, or until the user changes
+// the password, is disabled or deleted.
 func (t *Tokens) Issue(u *models.User) (Token, error) {
 	if len(t.secret) == 0 {
 		return Token{}, api.Internal(errors.New("there is no secret to sign tokens with"))
@@ -98,18 +97,18 @@ func (t *Tokens) Issue(u *models.User) (Token, error) {
 	return Token{Text: text, ExpiresAt: numericDate(c.ExpiresAt).Time}, nil
 }
 
-// Verify is the user whose token this is. A token that is not good is a 401; a
-// database that cannot say whether its user is still there is a 503.
+// Verify returns the id of the token's user. An invalid token is a 401; a
+// database that cannot be queried for the user is a 503.
 func (t *Tokens) Verify(ctx context.Context, text string) (userID string, err error) {
 	c, err := t.parse(text)
 	if err != nil {
 		return "", err
 	}
-	h, err := t.holder(ctx, c.Subject)
+	u, err := t.lookUp(ctx, c.Subject)
 	if err != nil {
 		return "", api.Unavailable(err)
 	}
-	if !h.live || c.Version != "" && c.Version != h.version {
+	if !u.live || c.Version != "" && c.Version != u.version {
 		return "", InvalidToken()
 	}
 	return c.Subject, nil
@@ -127,7 +126,7 @@ func (t *Tokens) parse(text string) (*claims, error) {
 	if err != nil || c.Subject == "" || c.IssuedAt == 0 {
 		return nil, InvalidToken()
 	}
-	// Whoever has a token that outlives the expiry did not get it from Issue.
+	// Issue never made a token that is valid for longer than the expiry.
 	end := numericDate(c.ExpiresAt).Time
 	if end.After(numericDate(c.IssuedAt).Add(t.expiry + tokenLeeway)) {
 		return nil, InvalidToken()
@@ -138,8 +137,8 @@ func (t *Tokens) parse(text string) (*claims, error) {
 	return c, nil
 }
 
-// Ours says whether the text is a token that was signed with our secret or the
-// previous one, however old it is and whoever's.
+// Ours reports whether the text is a token that was signed with our secret or the
+// previous one, whatever its expiry and its user.
 func (t *Tokens) Ours(text string) bool {
 	if !plausible(text) {
 		return false
@@ -148,8 +147,8 @@ func (t *Tokens) Ours(text string) bool {
 	return err == nil
 }
 
-// plausible keeps from the parser what is too long, and the line ends that
-// base64 would skip.
+// plausible rejects text that is too long for the parser, and line ends, which
+// base64 decoding would skip.
 func plausible(text string) bool {
 	if len(text) > longestToken {
 		return false
@@ -164,57 +163,52 @@ func plausible(text string) bool {
 	return true
 }
 
-// key is our secrets whatever key the header names.
+// key returns our secrets, whichever key the header names.
 func (t *Tokens) key(token *jwt.Token) (any, error) {
 	if _, ok := token.Header["crit"]; ok { // RFC 7515, 4.1.11
-		return nil, errors.New("critical extensions are not known here")
+		return nil, errors.New("the token has critical extensions, and none is supported")
 	}
 	return t.keys, nil
 }
 
-// holder is what a token's user has to do with it.
-type holder struct {
-	live    bool
-	version string
+// userEntry is the database's answer about the user of a token.
+type userEntry struct {
+	live    bool   // the user exists and is not disabled
+	version string // of the password
 
-	asked    time.Time // before the database was
-	revision int64     // known before that; 0 unless live
+	queriedAt time.Time // before the query was sent
+	revision  int64     // current before that; 0 unless live
 }
 
-// holder is what is believed of a user, for as long as of a key.
-func (t *Tokens) holder(ctx context.Context, userID string) (holder, error) {
+// lookUp returns the cached answer about a user while it is fresh, as for keys,
+// and queries the database at least once a keyIdleTTL.
+func (t *Tokens) lookUp(ctx context.Context, userID string) (userEntry, error) {
 	now := t.now()
-	t.mu.Lock()
-	h, ok := t.holders.Get(userID, now)
-	t.mu.Unlock()
-	if ok && now.Sub(t.revisions.goodAt(h.asked, h.revision)) < keyLife {
-		return h, nil
+	u, ok := t.users.Get(userID)
+	if ok && now.Sub(t.revisions.validatedAt(u.queriedAt, u.revision)) < keyTTL && now.Sub(u.queriedAt) < keyIdleTTL {
+		return u, nil
 	}
-	revision, _ := t.revisions.Known() // before the question: see Revisions
-	u, err := t.user(ctx, userID)
+	revision, _ := t.revisions.Current() // before the query: see Revisions
+	found, err := t.user(ctx, userID)
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
-		return holder{}, err
+		return userEntry{}, err
 	}
-	// From the moment of the question, so that a slow answer is no older than
-	// a fast one when it ends.
-	h = holder{live: err == nil && u.DisabledAt == 0, version: passwordVersion(u), asked: now}
-	if h.live {
-		h.revision = revision
+	u = userEntry{live: err == nil && found.DisabledAt == 0, version: passwordVersion(found), queriedAt: now}
+	if u.live {
+		u.revision = revision
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.holders.Put(userID, h, now.Add(keyMemory), now)
-	return h, nil
+	t.users.Add(userID, u)
+	return u, nil
 }
 
-// passwordVersion changes with the password. The hash has a salt nobody knows,
-// so that this says nothing of either.
+// passwordVersion changes with the password. It reveals neither the password nor
+// its hash, which has a random salt.
 func passwordVersion(u *models.User) string {
 	sum := sha256.Sum256([]byte(u.PasswordHash))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// InvalidToken is the 401 of a token that is not good, whatever is wrong with it.
+// InvalidToken answers for every token that is not valid, whatever the reason.
 func InvalidToken() error {
 	return api.Unauthorized(api.CodeInvalidToken, "the token is not valid; log in again")
 }

@@ -14,8 +14,8 @@ import (
 	"modelgateway/models/storetest"
 )
 
-func TestTokensSayWhoseTheyAreAndUntilWhen(t *testing.T) {
-	d := newTokenHouse(t, storetest.SQLite(t))
+func TestATokenCarriesItsUserAndExpiry(t *testing.T) {
+	d := newTokenDatabase(t, storetest.SQLite(t))
 	u := d.register(t, "ada@x.com")
 	token := d.login(t, "ada@x.com")
 	parts := strings.Split(token.Text, ".")
@@ -44,7 +44,7 @@ func TestTokensSayWhoseTheyAreAndUntilWhen(t *testing.T) {
 	}
 }
 
-func TestATokenEndsWhenItSays(t *testing.T) {
+func TestATokenEndsAtItsExpiry(t *testing.T) {
 	s := newSmith(t)
 	token := s.login(t, "ada@x.com")
 	s.clock.at = november.Add(time.Hour - time.Millisecond)
@@ -55,7 +55,7 @@ func TestATokenEndsWhenItSays(t *testing.T) {
 	}
 }
 
-func TestA13OursWhateverItsTimes(t *testing.T) {
+func TestOursIgnoresTheTimesOfAToken(t *testing.T) {
 	s := newSmith(t)
 	token := s.login(t, "ada@x.com").Text
 	long := s.forge(hs256, s.with(map[string]any{"exp": 1}))
@@ -79,7 +79,7 @@ func TestA13OursWhateverItsTimes(t *testing.T) {
 	}
 }
 
-func TestA14TokensEndWithTheirUser(t *testing.T) {
+func TestTokensEndWithTheirUser(t *testing.T) {
 	for _, tt := range []struct{ name, query string }{
 		{"disabled", "UPDATE users SET disabled_at = 1 WHERE id = '%s'"},
 		{"deleted", "DELETE FROM users WHERE id = '%s'"},
@@ -90,35 +90,35 @@ func TestA14TokensEndWithTheirUser(t *testing.T) {
 				token := s.login(t, "ada@x.com").Text
 				s.accepts(t, "before", token)
 				s.exec(t, fmt.Sprintf(tt.query, s.user))
-				s.clock.at = s.clock.at.Add(keyLife)
+				s.clock.at = s.clock.at.Add(keyTTL)
 				s.refuses(t, "after", token, api.CodeInvalidToken)
-				if keyLife >= time.Second {
-					t.Errorf("what is known of a user may be %v old", keyLife)
+				if keyTTL >= time.Second {
+					t.Errorf("what is known of a user may be %v old", keyTTL)
 				}
 				if tt.name == "deleted" {
 					return
 				}
 				s.exec(t, fmt.Sprintf("UPDATE users SET disabled_at = 0 WHERE id = '%s'", s.user))
-				s.clock.at = s.clock.at.Add(keyLife)
+				s.clock.at = s.clock.at.Add(keyTTL)
 				s.accepts(t, "enabled again", token)
 			})
 		})
 	}
 }
 
-func TestA15TokensEndWithThePassword(t *testing.T) {
+func TestTokensEndWithThePassword(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
 		s := smithOn(t, d)
 		token := s.login(t, "ada@x.com").Text
 		s.accepts(t, "before", token)
 		s.exec(t, fmt.Sprintf("UPDATE users SET password_hash = '%s' WHERE id = '%s'", "another hash", s.user))
-		s.clock.at = s.clock.at.Add(keyLife)
+		s.clock.at = s.clock.at.Add(keyTTL)
 		s.refuses(t, "after", token, api.CodeInvalidToken)
 		s.accepts(t, "a new login", s.login(t, "ada@x.com").Text)
 	})
 }
 
-func TestA16ASecretIsRotated(t *testing.T) {
+func TestASecretIsRotated(t *testing.T) {
 	s := newSmith(t)
 	old := s.login(t, "ada@x.com").Text
 	oldSecret := s.tokens.secret
@@ -148,25 +148,25 @@ func TestA16ASecretIsRotated(t *testing.T) {
 	}
 }
 
-func TestA17AnAPIKeyIsNoToken(t *testing.T) {
+func TestAnAPIKeyIsNoToken(t *testing.T) {
 	s := newSmith(t)
 	for _, key := range []string{"mgw_" + strings.Repeat("a", 50), "sk-proj-abc", "mgw_a.b.c"} {
 		s.foreign(t, key, key)
 	}
 }
 
-func TestUsersAreAskedForRarely(t *testing.T) {
+func TestUsersAreCached(t *testing.T) {
 	s := newSmith(t)
 	token := s.login(t, "ada@x.com").Text
 	s.accepts(t, "at first", token)
 	if err := s.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.at = s.clock.at.Add(keyLife - time.Millisecond)
+	s.clock.at = s.clock.at.Add(keyTTL - time.Millisecond)
 	s.accepts(t, "from the cache", token)
 	s.clock.at = s.clock.at.Add(time.Millisecond)
 	if _, err := s.tokens.Verify(t.Context(), token); api.AsError(err).Status != 503 {
-		t.Errorf("what is too old is believed: %v", err)
+		t.Errorf("a stale entry is used: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -33,7 +34,7 @@ func newOneByOne(t *testing.T) *oneByOne {
 	t.Helper()
 	o := &oneByOne{counter: &counter{clock: clock{november}}}
 	o.revisions = o.counter.revisions()
-	h := sqliteKeyHouse(t)
+	h := sqliteKeys(t)
 	o.keys = NewKeys(KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: o.now, Revisions: o.revisions})
 	o.tokens = NewTokens(TokenOptions{
 		Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: testIssuer, Store: h.Store, Now: o.now, Revisions: o.revisions,
@@ -102,21 +103,21 @@ func unavailable(err error) bool {
 	return err != nil && api.AsError(err).Status == http.StatusServiceUnavailable
 }
 
-func TestWhatPollsProveIsNotAskedForAgain(t *testing.T) {
+func TestAnEntryThatPollsValidateIsNotQueriedAgain(t *testing.T) {
 	eachCache(t, func(t *testing.T, o *oneByOne, try func() error) {
 		o.revisions.poll(t.Context())
 		for range 150 { // 45 s
 			if err := try(); err != nil {
 				t.Fatal(err)
 			}
-			o.later(revisionEvery)
+			o.later(revisionInterval)
 			o.revisions.poll(t.Context())
 		}
-		if o.asked != 1 || len(o.keys.ageing) != 0 {
-			t.Errorf("asked %d times; %d are to be asked for early", o.asked, len(o.keys.ageing))
+		if o.asked != 1 || len(o.keys.refreshQueue) != 0 {
+			t.Errorf("asked %d times; %d are to be asked for early", o.asked, len(o.keys.refreshQueue))
 		}
 		o.change()
-		o.later(revisionEvery)
+		o.later(revisionInterval)
 		o.revisions.poll(t.Context())
 		if err := try(); !refused(err) {
 			t.Errorf("a poll after the change: %v", err)
@@ -124,16 +125,16 @@ func TestWhatPollsProveIsNotAskedForAgain(t *testing.T) {
 	})
 }
 
-func TestWithoutPollsWhatWasProvenEndsWithItsLife(t *testing.T) {
+func TestWithoutPollsAnEntryEndsWithItsTTL(t *testing.T) {
 	eachCache(t, func(t *testing.T, o *oneByOne, try func() error) {
 		o.revisions.poll(t.Context())
 		if err := try(); err != nil {
 			t.Fatal(err)
 		}
-		o.later(keyLife - time.Millisecond)
+		o.later(keyTTL - time.Millisecond)
 		o.revisions.poll(t.Context())
 		o.err = errors.New("down")
-		o.later(keyLife - time.Millisecond)
+		o.later(keyTTL - time.Millisecond)
 		o.revisions.poll(t.Context())
 		if err := try(); err != nil || o.asked != 1 {
 			t.Errorf("just before: %v; asked %d times", err, o.asked)
@@ -151,7 +152,7 @@ func TestWithoutPollsWhatWasProvenEndsWithItsLife(t *testing.T) {
 
 // The row was read before the change, and its answer comes after the poll that
 // has seen the change.
-func TestAChangeBetweenQuestionAndAnswerIsNotMissed(t *testing.T) {
+func TestAChangeBetweenQueryAndAnswerIsNotMissed(t *testing.T) {
 	eachCache(t, func(t *testing.T, o *oneByOne, try func() error) {
 		o.revisions.poll(t.Context())
 		o.later(10 * time.Millisecond)
@@ -160,29 +161,29 @@ func TestAChangeBetweenQuestionAndAnswerIsNotMissed(t *testing.T) {
 			o.change()
 			o.later(10 * time.Millisecond)
 			o.revisions.poll(t.Context())
-			o.later(revisionEvery)
+			o.later(revisionInterval)
 		}
 		if err := try(); err != nil {
 			t.Fatalf("what was true when it was asked: %v", err)
 		}
 		for range 2 {
-			o.later(revisionEvery)
+			o.later(revisionInterval)
 			o.revisions.poll(t.Context())
 		}
 		if err := try(); !refused(err) {
-			t.Errorf("a life later: %v", err)
+			t.Errorf("a TTL later: %v", err)
 		}
 	})
 }
 
 // The poll was answered before the change, and is heard of after it.
-func TestAChangeWhileAPollIsOnItsWayIsNotMissed(t *testing.T) {
+func TestAChangeDuringAPollIsNotMissed(t *testing.T) {
 	eachCache(t, func(t *testing.T, o *oneByOne, try func() error) {
 		o.revisions.poll(t.Context())
 		if err := try(); err != nil {
 			t.Fatal(err)
 		}
-		o.later(revisionEvery)
+		o.later(revisionInterval)
 		o.during = func() {
 			o.during = nil
 			o.change()
@@ -191,12 +192,12 @@ func TestAChangeWhileAPollIsOnItsWayIsNotMissed(t *testing.T) {
 		o.revisions.poll(t.Context())
 		o.later(100 * time.Millisecond)
 		if err := try(); !refused(err) {
-			t.Errorf("a life after the change: %v", err)
+			t.Errorf("a TTL after the change: %v", err)
 		}
 	})
 }
 
-func TestWhatIsRefusedIsAskedForAgainWhateverTheRevision(t *testing.T) {
+func TestARejectionIsQueriedAgainWhateverTheRevision(t *testing.T) {
 	eachCache(t, func(t *testing.T, o *oneByOne, try func() error) {
 		o.dead = true
 		o.revisions.poll(t.Context())
@@ -205,16 +206,16 @@ func TestWhatIsRefusedIsAskedForAgainWhateverTheRevision(t *testing.T) {
 		}
 		o.dead = false // as a row that is new: nothing counts it
 		for range 3 {
-			o.later(revisionEvery)
+			o.later(revisionInterval)
 			o.revisions.poll(t.Context())
 		}
 		if err := try(); err != nil {
-			t.Errorf("a life later: %v", err)
+			t.Errorf("a TTL later: %v", err)
 		}
 	})
 }
 
-func TestAKeyIsRefreshedEarlyAgainAfterAPollSparedItTheQuestion(t *testing.T) {
+func TestAKeyIsRefreshedAgainAfterAPollMadeARefreshUnnecessary(t *testing.T) {
 	o := newOneByOne(t)
 	try := func() {
 		t.Helper()
@@ -224,10 +225,10 @@ func TestAKeyIsRefreshedEarlyAgainAfterAPollSparedItTheQuestion(t *testing.T) {
 	}
 	o.revisions.poll(t.Context())
 	try()
-	o.later(keyRefresh + time.Millisecond)
+	o.later(keyRefreshAge + time.Millisecond)
 	try()
 	o.revisions.poll(t.Context())
-	if len(o.keys.ageing) != 1 {
+	if len(o.keys.refreshQueue) != 1 {
 		t.Fatal("not refreshed without polls")
 	}
 	found := o.keys.cache.find(keyDigest(o.key), o.at)
@@ -240,14 +241,14 @@ func TestAKeyIsRefreshedEarlyAgainAfterAPollSparedItTheQuestion(t *testing.T) {
 	if o.asked != 1 {
 		t.Errorf("asked %d times though a poll had come", o.asked)
 	}
-	o.later(keyRefresh + time.Millisecond)
+	o.later(keyRefreshAge + time.Millisecond)
 	try()
-	if len(o.keys.ageing) != 1 {
+	if len(o.keys.refreshQueue) != 1 {
 		t.Error("not refreshed the next time")
 	}
 }
 
-func TestAKeyInSteadyUseStaysInMemoryWithItsUses(t *testing.T) {
+func TestAKeyInSteadyUseStaysCachedWithItsUses(t *testing.T) {
 	o := newOneByOne(t)
 	_, idle := createKey(t, o.keys, "ada")
 	if !keyOpens(o.keys, idle) {
@@ -259,9 +260,9 @@ func TestAKeyInSteadyUseStaysInMemoryWithItsUses(t *testing.T) {
 		t.Fatal("a new key opens nothing")
 	}
 	first := o.keys.cache.find(keyDigest(o.key), o.at)
-	for range 3 * int(keyMemory/keyFlushEvery) {
-		for range int(keyFlushEvery / revisionEvery) {
-			o.later(revisionEvery)
+	for range 3 * int(keyIdleTTL/keyFlushEvery) {
+		for range int(keyFlushEvery / revisionInterval) {
+			o.later(revisionInterval)
 			o.revisions.poll(t.Context())
 		}
 		if !keyOpens(o.keys, o.key) {
@@ -271,13 +272,13 @@ func TestAKeyInSteadyUseStaysInMemoryWithItsUses(t *testing.T) {
 		if ids := o.keys.uses.unwritten(o.at); !slices.Contains(ids, first.key.ID) {
 			t.Fatal("a use is lost")
 		}
-		o.keys.uses.write(map[string]int64{first.key.ID: o.at.UnixMicro()})
+		o.keys.uses.markWritten(map[string]int64{first.key.ID: o.at.UnixMicro()})
 		o.keys.uses.unwritten(o.at)
 	}
 	if good, _ := cachedCount(o.keys); o.asked != 1 || good != 1 {
 		t.Errorf("asked %d times; %d keys in memory", o.asked, good)
 	}
-	for range int(keyMemory/keyFlushEvery) + 1 {
+	for range int(keyIdleTTL/keyFlushEvery) + 1 {
 		o.later(keyFlushEvery)
 		o.keys.cache.sweep(o.at)
 	}
@@ -286,13 +287,23 @@ func TestAKeyInSteadyUseStaysInMemoryWithItsUses(t *testing.T) {
 	}
 }
 
-func TestTheKeyThatWasNotUsedForLongestMakesRoom(t *testing.T) {
-	used := &finding{asked: november, use: &keyUse{}}
-	used.use.at.Store(november.Add(time.Minute).UnixMicro())
-	findings := map[digest]*finding{{1}: used, {2}: {asked: november.Add(time.Second), use: &keyUse{}}}
-	evict(findings)
-	if findings[digest{1}] == nil || len(findings) != 1 {
-		t.Error("the one in use")
+func TestAFullCacheEvictsTheKeyThatWasNotUsedForLongest(t *testing.T) {
+	c := newKeyCache(nil)
+	add := func(n uint32) {
+		var d digest
+		binary.BigEndian.PutUint32(d[:], n)
+		c.finish(d, c.begin(d), &cacheEntry{queriedAt: november, key: &models.Key{}, use: &keyUse{}})
+	}
+	for n := range uint32(cachedKeys) {
+		add(n)
+	}
+	used, idle := digest{}, digest{0, 0, 0, 1}
+	if c.find(used, november) == nil {
+		t.Fatal("the first key is not in the cache")
+	}
+	add(cachedKeys)
+	if !c.valid.Contains(used) || c.valid.Contains(idle) || c.valid.Len() != cachedKeys {
+		t.Errorf("the key in use is kept: %v; the idle one: %v; %d entries", c.valid.Contains(used), c.valid.Contains(idle), c.valid.Len())
 	}
 }
 
