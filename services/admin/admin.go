@@ -1,4 +1,5 @@
-// Package admin is what administrators see and do.
+// Package admin has the operations of administrators: on users, on the keys of
+// all users, and on the audit log.
 package admin
 
 import (
@@ -15,14 +16,14 @@ import (
 	"modelgateway/services/auth"
 )
 
-// Service is what administrators see and do: users, everybody's keys, and the
-// audit, in which every act of theirs has its row.
+// Service lists and changes users and the keys of all users. Each change adds a
+// row to the audit log.
 //
-// An administrator is a live user whose address the operator has named. Of who
-// registers with a password nobody knows whether the address is theirs, so that
-// the addresses have to be registered before others can reach the gateway, or
-// be those of an identity provider, which has verified them: an address has one
-// user, and who registered first keeps it. Unregistered lists what is still free.
+// An administrator is an enabled user whose e-mail address is in the operator's
+// list. A registration with a password does not verify the address. So the
+// operator must register the addresses before other people can reach the gateway,
+// or use an identity provider, which verifies them: an address has one user, and
+// the first registration keeps it. Unregistered lists the addresses without one.
 type Service struct {
 	store  *models.Store
 	keys   *auth.Keys
@@ -34,23 +35,23 @@ type Service struct {
 type Options struct {
 	Store  *models.Store
 	Keys   *auth.Keys
-	Emails []string // of the administrators, normalised; none: there is no administrator
+	Emails []string // of the administrators, normalised; empty: there are none
 	Now    func() time.Time
 }
 
-// New makes a service.
+// New returns a Service.
 func New(o Options) *Service {
 	return &Service{store: o.Store, keys: o.Keys, emails: o.Emails, now: o.Now}
 }
 
-// Actor is the administrator who does something, and the request that asks for it.
+// Actor is the administrator of an action, and the request that asked for it.
 type Actor struct {
 	UserID    string
 	RequestID string
 	Address   string
 }
 
-// Unregistered are the administrators' addresses that no user has yet: whoever
+// Unregistered returns the administrators' addresses that no user has. A user who
 // registers one becomes an administrator.
 func (a *Service) Unregistered(ctx context.Context) ([]string, error) {
 	if len(a.emails) == 0 {
@@ -59,17 +60,17 @@ func (a *Service) Unregistered(ctx context.Context) ([]string, error) {
 	return a.store.Unregistered(ctx, a.emails)
 }
 
-// Check says whether a user is an administrator, as the database has it now: a
-// 403 for one who is not.
+// Check returns nil for an administrator and a 403 for another user. It queries
+// the database each time.
 func (a *Service) Check(ctx context.Context, userID string) error {
 	_, err := a.actor(ctx, userID)
 	return err
 }
 
-// actor is the administrator of this id.
+// actor returns the administrator with this id.
 func (a *Service) actor(ctx context.Context, userID string) (*models.User, error) {
 	if len(a.emails) == 0 {
-		return nil, errNoAdmin
+		return nil, notAdmin()
 	}
 	u, err := a.store.User(ctx, userID)
 	switch {
@@ -79,32 +80,36 @@ func (a *Service) actor(ctx context.Context, userID string) (*models.User, error
 		return nil, api.Unavailable(fmt.Errorf("look up administrator: %w", err))
 	case u.DisabledAt != 0:
 		return nil, auth.InvalidToken()
-	case !a.named(u.Email):
-		return nil, errNoAdmin
+	case !a.isAdmin(u.Email):
+		return nil, notAdmin()
 	}
 	return u, nil
 }
 
-func (a *Service) named(email string) bool { return slices.Contains(a.emails, email) }
+func (a *Service) isAdmin(email string) bool { return slices.Contains(a.emails, email) }
 
-var errNoAdmin = &api.Error{
-	Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeAdminRequired,
-	Message: "only administrators may do this",
+func notAdmin() error {
+	return &api.Error{
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeAdminRequired,
+		Message: "only administrators may do this",
+	}
 }
 
-var errNoUser = &api.Error{
-	Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeUserNotFound,
-	Message: "there is no such user",
+func userNotFound() error {
+	return &api.Error{
+		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeUserNotFound,
+		Message: "there is no such user",
+	}
 }
 
-// UserState is a user and what belongs to them.
+// UserState is a user with the sums of their keys and spend.
 type UserState struct {
 	models.User
 	models.UserSums
 	Admin bool
 }
 
-// Users lists users, the newest first: all, or with an email the one who has it.
+// Users lists all users, the newest first, or the one with this email.
 func (a *Service) Users(ctx context.Context, email string, page models.Page) (users []UserState, more bool, err error) {
 	if email != "" {
 		if email, err = account.NormalEmail(email); err != nil {
@@ -116,7 +121,7 @@ func (a *Service) Users(ctx context.Context, email string, page models.Page) (us
 	}
 	rows, err := a.store.Users(ctx, email, oneMore(page))
 	if err != nil {
-		return nil, false, pageFault("list users", err)
+		return nil, false, pageError("list users", err)
 	}
 	rows, more = firstOf(rows, page)
 	users, err = a.userStates(ctx, rows)
@@ -134,17 +139,17 @@ func (a *Service) userStates(ctx context.Context, users []models.User) ([]UserSt
 	}
 	states := make([]UserState, len(users))
 	for i, u := range users {
-		states[i] = UserState{User: u, UserSums: sums[u.ID], Admin: u.DisabledAt == 0 && a.named(u.Email)}
+		states[i] = UserState{User: u, UserSums: sums[u.ID], Admin: u.DisabledAt == 0 && a.isAdmin(u.Email)}
 	}
 	return states, nil
 }
 
-// SetDisabled disables or enables a user. Within a second no token and no key of
-// a disabled one is accepted by any replica; requests that were let in before go
-// on to their end. Nobody disables themselves.
+// SetDisabled disables or enables a user. Within a second every replica rejects
+// the tokens and keys of a disabled user; requests that run already are not
+// affected. Administrators cannot disable themselves.
 func (a *Service) SetDisabled(ctx context.Context, by Actor, userID string, disabled bool) (*UserState, error) {
 	if !auth.LooksLikeID(userID) {
-		return nil, errNoUser
+		return nil, userNotFound()
 	}
 	if disabled && userID == by.UserID {
 		return nil, &api.Error{
@@ -160,19 +165,19 @@ func (a *Service) SetDisabled(ctx context.Context, by Actor, userID string, disa
 		if (u.DisabledAt != 0) == disabled {
 			return nil, nil
 		}
-		act := act{actor: actor, by: by, action: "user.enable", target: u.ID}
+		act := action{actor: actor, by: by, name: "user.enable", target: u.ID}
 		u.DisabledAt = 0
 		if disabled {
-			act.action, u.DisabledAt = "user.disable", a.now().UnixMicro()
+			act.name, u.DisabledAt = "user.disable", a.now().UnixMicro()
 		}
-		return a.row(act, struct {
+		return a.auditRow(act, struct {
 			Email  string    `json:"email"`
 			Before userState `json:"before"`
 			After  userState `json:"after"`
 		}{u.Email, userState{!disabled}, userState{disabled}})
 	})
 	if errors.Is(err, models.ErrNotFound) {
-		return nil, errNoUser
+		return nil, userNotFound()
 	}
 	if err != nil {
 		return nil, api.OrUnavailable("disable or enable user", err)

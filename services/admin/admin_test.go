@@ -19,7 +19,7 @@ import (
 	"modelgateway/services/auth"
 )
 
-// administered is a house in which ada is an administrator.
+// administered is a database in which ada is an administrator.
 func administered(h *storetest.Database, emails ...string) *Service {
 	return New(Options{Store: h.Store, Keys: keysOn(h), Emails: append(emails, "ada@example.com"), Now: time.Now})
 }
@@ -55,7 +55,7 @@ func rpmOf(t testing.TB, k *auth.Keys, text string) int64 {
 	return key.RPMLimit
 }
 
-func TestWhoIsNoAdministratorAnyMoreActsNoMore(t *testing.T) {
+func TestAFormerAdministratorIsRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		admin := administered(h)
 		key, _ := createKey(t, admin.keys, "bob")
@@ -106,17 +106,17 @@ func TestUnregisteredAdministratorsAreListed(t *testing.T) {
 		if err != nil || strings.Join(free, " ") != "eve@example.com z@example.com" {
 			t.Errorf("%v, %v", free, err)
 		}
-		nobody := New(Options{Now: time.Now}) // asks no database
-		if free, err := nobody.Unregistered(t.Context()); err != nil || len(free) != 0 {
+		without := New(Options{Now: time.Now}) // it does not query the database
+		if free, err := without.Unregistered(t.Context()); err != nil || len(free) != 0 {
 			t.Errorf("%v, %v", free, err)
 		}
-		if err := nobody.Check(t.Context(), "ada"); code(err) != api.CodeAdminRequired {
+		if err := without.Check(t.Context(), "ada"); code(err) != api.CodeAdminRequired {
 			t.Errorf("without administrators: %v", err)
 		}
 	})
 }
 
-func TestTheAuditIsInTheOrderOfTimeWhateverTheMicrosecond(t *testing.T) {
+func TestTheAuditLogIsInTheOrderOfTime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		c := &clock{time.UnixMicro(999_999_999_999_995)} // where a digit more begins
 		k := auth.NewKeys(auth.KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: c.now})
@@ -140,7 +140,7 @@ func TestTheAuditIsInTheOrderOfTimeWhateverTheMicrosecond(t *testing.T) {
 	})
 }
 
-func TestAnAdministratorsChangeCountsAtOnce(t *testing.T) {
+func TestAnAdministratorsChangeIsEffectiveAtOnce(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		admin := administered(h)
 		key, text := createKey(t, admin.keys, "bob")
@@ -160,7 +160,7 @@ func TestAnAdministratorsChangeCountsAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnAdministratorsChangeIsAnnouncedToOtherReplicas(t *testing.T) {
+func TestAnAdministratorsChangeIsPublishedToOtherReplicas(t *testing.T) {
 	h, address := storetest.SQLite(t), servertest.Redis(t)
 	client := func() *redis.Client {
 		client, err := models.OpenRedis(address)
@@ -172,7 +172,7 @@ func TestAnAdministratorsChangeIsAnnouncedToOtherReplicas(t *testing.T) {
 	}
 	discard := slog.New(slog.DiscardHandler)
 	here := auth.NewKeys(auth.KeyOptions{Store: h.Store, Redis: client(), Log: discard, Now: time.Now})
-	still := time.Now() // what is found is believed for ever: only news can end it
+	still := time.Now() // a clock that stands still keeps every entry fresh: only an invalidation removes one
 	there := auth.NewKeys(auth.KeyOptions{Store: h.Store, Redis: client(), Log: discard, Now: func() time.Time { return still }})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -192,15 +192,15 @@ func TestAnAdministratorsChangeIsAnnouncedToOtherReplicas(t *testing.T) {
 		if _, err := admin.ChangeKey(t.Context(), Actor{UserID: "ada"}, key.ID, change); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Until(t, 10*time.Second, "news of an administrator's change", func() bool { return rpmOf(t, there, text) == n })
+		storetest.Until(t, 10*time.Second, "the administrator's change is effective", func() bool { return rpmOf(t, there, text) == n })
 	}
 	if err := admin.RevokeKey(t.Context(), Actor{UserID: "ada"}, key.ID); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Until(t, 10*time.Second, "news of an administrator's revocation", func() bool { return !keyOpens(there, text) })
+	storetest.Until(t, 10*time.Second, "the administrator's revocation is effective", func() bool { return !keyOpens(there, text) })
 }
 
-func TestADatabaseThatIsGoneIsNoFaultOfAnAdministrator(t *testing.T) {
+func TestAdministrationWithoutTheDatabaseIs503(t *testing.T) {
 	h := storetest.SQLite(t)
 	admin := administered(h)
 	key, _ := createKey(t, admin.keys, "ada")

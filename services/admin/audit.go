@@ -13,7 +13,7 @@ import (
 	"modelgateway/services/auth"
 )
 
-// Audit lists what administrators did, the newest first.
+// Audit lists the actions of administrators, the newest first.
 func (a *Service) Audit(ctx context.Context, f models.AuditFilter, page models.Page) (rows []models.Audit, more bool, err error) {
 	if err := checkID("actor_id", f.ActorID); err != nil {
 		return nil, false, err
@@ -26,49 +26,48 @@ func (a *Service) Audit(ctx context.Context, f models.AuditFilter, page models.P
 	}
 	rows, err = a.store.Audit(ctx, f, oneMore(page))
 	if err != nil {
-		return nil, false, pageFault("read the audit", err)
+		return nil, false, pageError("read the audit", err)
 	}
 	rows, more = firstOf(rows, page)
 	return rows, more, nil
 }
 
-// act is what an administrator does, and to what.
-type act struct {
+// action is an action of an administrator and its target.
+type action struct {
 	actor  *models.User
 	by     Actor
-	action string
+	name   string
 	target string
 }
 
-// row is what the audit keeps of an act.
-func (a *Service) row(act act, detail any) (*models.Audit, error) {
+// auditRow returns the row of an action.
+func (a *Service) auditRow(act action, detail any) (*models.Audit, error) {
 	text, err := json.Marshal(detail)
 	if err != nil {
 		return nil, api.Internal(fmt.Errorf("detail of the audit: %w", err))
 	}
 	at := a.now().UnixMicro()
 	return &models.Audit{
-		// In digits, which every database sorts alike, and the same number of
-		// them until 2286.
+		// Digits, which every database sorts alike, and equally many until 2286.
 		ID: fmt.Sprintf("aud_%016d_%s", at, rand.Text()), At: at,
-		ActorID: act.actor.ID, ActorEmail: act.actor.Email, Action: act.action, Target: act.target,
+		ActorID: act.actor.ID, ActorEmail: act.actor.Email, Action: act.name, Target: act.target,
 		Detail: string(text), RequestID: act.by.RequestID, Address: act.by.Address,
 	}, nil
 }
 
-// keyRow is the row of what was done to a key; nil when nothing was.
-func (a *Service) keyRow(act act, before, after *models.Key) (*models.Audit, error) {
+// keyRow returns the row of a change to a key; nil if nothing has changed.
+func (a *Service) keyRow(act action, before, after *models.Key) (*models.Audit, error) {
 	switch {
 	case *before == *after:
 		return nil, nil
 	case before.RevokedAt != after.RevokedAt:
-		act.action = "key.revoke"
+		act.name = "key.revoke"
 	case before.Limits != after.Limits:
-		act.action = "key.limit"
+		act.name = "key.limit"
 	default:
-		act.action = "key.rename"
+		act.name = "key.rename"
 	}
-	return a.row(act, struct {
+	return a.auditRow(act, struct {
 		UserID string   `json:"user_id"`
 		Prefix string   `json:"prefix"`
 		Before keyState `json:"before"`
@@ -76,7 +75,7 @@ func (a *Service) keyRow(act act, before, after *models.Key) (*models.Audit, err
 	}{after.UserID, after.Prefix, keyStateOf(before), keyStateOf(after)})
 }
 
-// keyState is what the audit tells of a key.
+// keyState is a key in a row of the audit log.
 type keyState struct {
 	Name    string `json:"name"`
 	Revoked bool   `json:"revoked"`
@@ -87,7 +86,7 @@ func keyStateOf(k *models.Key) keyState {
 	return keyState{Name: k.Name, Revoked: k.RevokedAt != 0, Limits: auth.ShowLimits(&k.Limits)}
 }
 
-// checkID keeps from the database what is no id; empty is none.
+// checkID refuses text that is no id; empty means none.
 func checkID(param, id string) error {
 	if id != "" && !auth.LooksLikeID(id) {
 		return api.Invalid(api.CodeInvalidValue, param, "%s must be an id", param)
@@ -108,7 +107,7 @@ func checkPage(p models.Page) error {
 	return checkID("after", p.After)
 }
 
-// oneMore asks for a row beyond the page, which says whether there are more.
+// oneMore adds a row to the page, which shows whether there are more.
 func oneMore(p models.Page) models.Page {
 	p.Limit++
 	return p
@@ -121,8 +120,8 @@ func firstOf[T any](rows []T, p models.Page) (page []T, more bool) {
 	return rows, false
 }
 
-// pageFault is what a caller is told when a page could not be had.
-func pageFault(what string, err error) error {
+// pageError translates an error of the store about a page for the caller.
+func pageError(what string, err error) error {
 	if errors.Is(err, models.ErrNotFound) {
 		return api.Invalid(api.CodeInvalidValue, "after", "after names nothing of this list")
 	}

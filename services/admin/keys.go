@@ -8,13 +8,14 @@ import (
 	"modelgateway/services/auth"
 )
 
-// OwnedKeyState is a key, what it has spent, and whose it is.
+// OwnedKeyState is a key with its spend and its owner.
 type OwnedKeyState struct {
 	auth.KeyState
 	UserEmail string
 }
 
-// Keys lists live keys, the newest first: everybody's, or with a userID a user's.
+// Keys lists keys that are not revoked, the newest first: of all users, or of the
+// user with this id.
 func (a *Service) Keys(ctx context.Context, userID string, page models.Page) (keys []OwnedKeyState, more bool, err error) {
 	if err := checkID("user_id", userID); err != nil {
 		return nil, false, err
@@ -24,7 +25,7 @@ func (a *Service) Keys(ctx context.Context, userID string, page models.Page) (ke
 	}
 	rows, err := a.store.AllKeys(ctx, userID, oneMore(page))
 	if err != nil {
-		return nil, false, pageFault("list keys", err)
+		return nil, false, pageError("list keys", err)
 	}
 	rows, more = firstOf(rows, page)
 	keys, err = a.keyStates(ctx, rows)
@@ -47,8 +48,9 @@ func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey) ([]Owne
 	return owned, nil
 }
 
-// ChangeKey alters anybody's key as auth.Keys.Change does. Limits that are named are
-// then fixed: the owner cannot change them, until LimitedBy null gives them back.
+// ChangeKey alters the key of any user as auth.Keys.Change does. It also fixes the
+// limits of the key if it names one: the owner cannot change them until a change
+// with LimitedBy null.
 func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.AdminKeyChange) (*OwnedKeyState, error) {
 	apply, err := a.keys.ValidateChange(&in.KeyChange)
 	if err != nil {
@@ -75,7 +77,7 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 		case in.LimitedBy.Named, in.Any():
 			key.LimitedBy = models.LimitedByAdmin
 		}
-		return a.keyRow(act{actor: actor, by: by, target: key.ID}, &before, key)
+		return a.keyRow(action{actor: actor, by: by, target: key.ID}, &before, key)
 	})
 	if err != nil {
 		return nil, auth.KeyError("change key", err)
@@ -91,7 +93,7 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 	return &OwnedKeyState{KeyState: *state, UserEmail: owner.Email}, nil
 }
 
-// RevokeKey ends anybody's key as auth.Keys.Revoke does.
+// RevokeKey revokes the key of any user as auth.Keys.Revoke does.
 func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
 	if !auth.LooksLikeKeyID(keyID) {
 		return auth.KeyNotFound()
@@ -101,7 +103,7 @@ func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
 		return err
 	}
 	key, err := a.store.RevokeAnyKey(ctx, keyID, a.now().UnixMicro(), func(before, after *models.Key) (*models.Audit, error) {
-		return a.keyRow(act{actor: actor, by: by, target: after.ID}, before, after)
+		return a.keyRow(action{actor: actor, by: by, target: after.ID}, before, after)
 	})
 	if err != nil {
 		return auth.KeyError("revoke key", err)
