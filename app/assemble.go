@@ -41,11 +41,11 @@ import (
 	"modelgateway/web"
 )
 
-// gateway is the program's parts, put together.
+// gateway holds the parts of the program.
 type gateway struct {
 	handler        http.Handler
 	store          *models.Store
-	cache          *redis.Client // nil: everything shared stays in this process
+	cache          *redis.Client // nil: replicas share nothing
 	health         *health.Service
 	discovery      *registry.Discovery
 	revisions      *auth.Revisions
@@ -62,8 +62,8 @@ type gateway struct {
 	log            *slog.Logger
 }
 
-// assemble puts the parts together. What it opened is closed again with close,
-// also after an error.
+// assemble makes the parts and connects them. The caller closes the gateway, also
+// after an error.
 func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, error) {
 	g := &gateway{log: log, logDropped: lines.lost, metrics: metrics.New()}
 	list, err := catalog.Load(cfg.ModelsFile)
@@ -111,7 +111,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	return g, err
 }
 
-// open opens the database and the cache; it waits for neither.
+// open opens the database and the cache without waiting for either.
 func (g *gateway) open(cfg config.Config) error {
 	store, err := models.Open(cfg.DatabaseURL.Reveal())
 	if err != nil {
@@ -124,7 +124,7 @@ func (g *gateway) open(cfg config.Config) error {
 	}
 	g.cache, err = models.OpenRedis(cfg.RedisURL.Reveal())
 	if err != nil {
-		return errors.New("REDIS_URL is not an address of Redis") // the cause may hold the password
+		return errors.New("REDIS_URL is not an address of Redis") // the cause may quote the password
 	}
 	g.closers = append(g.closers, g.cache.Close)
 	return nil
@@ -132,7 +132,7 @@ func (g *gateway) open(cfg config.Config) error {
 
 func (g *gateway) probeCache(ctx context.Context) error {
 	if g.cache == nil {
-		return nil // memory is always there
+		return nil // the cache is this process
 	}
 	return g.cache.Ping(ctx).Err()
 }
@@ -172,8 +172,9 @@ func keySettings() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// bodyRoom is how many bytes request bodies may hold: of memory that is bounded
-// an eighth, for a body is also translated and decoded; but always one body.
+// bodyRoom is how many bytes the bodies of running requests may have: an eighth
+// of GOMEMLIMIT at most, because a body is decoded and translated as well; but
+// always enough for one.
 func bodyRoom(cfg config.Config) int64 {
 	room := cfg.MaxInFlightBytes
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
@@ -182,11 +183,11 @@ func bodyRoom(cfg config.Config) int64 {
 	return max(room, cfg.MaxRequestBytes+1<<10)
 }
 
-// accounts adds who may call: accounts, tokens, keys, logins and limits.
+// accounts adds accounts, tokens, keys, logins and rate limits.
 func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	secret := []byte(cfg.JWTSecret.Reveal())
 	if len(secret) == 0 {
-		g.log.Warn("JWT_SECRET is not set: logins end with this process")
+		g.log.Warn("JWT_SECRET is not set: a random one is used, and logins are lost when this process stops")
 		secret = []byte(rand.Text() + rand.Text())
 	}
 	g.revisions = auth.NewRevisions(g.store, time.Now)
@@ -220,7 +221,7 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	return err
 }
 
-// admin adds what administrators see and do; accounts has come before.
+// admin adds the administrators' endpoints. It is called after accounts.
 func (g *gateway) admin(cfg config.Config) (*controllers.Admin, error) {
 	emails := make([]string, len(cfg.Spend.AdminEmails))
 	for i, email := range cfg.Spend.AdminEmails {

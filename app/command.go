@@ -15,7 +15,7 @@ import (
 // Main is the whole process: it runs the gateway as the arguments, the
 // environment and the signals say, and exits.
 func Main() {
-	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go; the gateway stays
+	signal.Ignore(syscall.SIGPIPE) // a closed log pipe must not end the gateway
 	logging.Disable()              // the Redis client prints addresses to standard error; its errors are returned as well
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -25,8 +25,8 @@ func Main() {
 	os.Exit(command(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
-// command runs the gateway, or asks a running one how it is, for containers
-// that hold nothing but this binary.
+// command runs the gateway, or checks a running one, for containers without a
+// shell. It returns the exit code.
 func command(ctx context.Context, args, environ []string, out, faults io.Writer) int {
 	flags := flag.NewFlagSet("modelgateway", flag.ContinueOnError)
 	flags.SetOutput(faults)

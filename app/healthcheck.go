@@ -13,9 +13,9 @@ import (
 	"modelgateway/providers/all"
 )
 
-// Healthcheck asks the gateway that listens on this machine, as the settings
-// say, whether it lives: what it depends on may be down, and a
-// restart would not cure that. It returns the process's exit code, 0 or 1.
+// Healthcheck asks the gateway on this machine, found by the settings, whether it
+// is alive. It does not ask for its readiness: a restart does not repair a
+// database. It returns the process's exit code, 0 or 1.
 func Healthcheck(ctx context.Context, environ []string, out io.Writer) int {
 	cfg, err := config.Load(environ, ".env", all.Settings())
 	if err != nil {

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// logRoom is how many bytes of lines may wait for a reader that is slow.
-	logRoom = 1 << 20
-	// logGather is how long lines are gathered after some have been written, so
-	// that a busy gateway writes some hundred times a second and not once a line.
-	logGather = 5 * time.Millisecond
+	// logBuffer is how many bytes of lines may wait for a slow reader.
+	logBuffer = 1 << 20
+	// logInterval is the pause between two writes: a busy gateway writes at most
+	// two hundred times a second, not once a line.
+	logInterval = 5 * time.Millisecond
 )
 
-// logWriter hands lines to a slow or dead reader without ever waiting for it:
-// a full pipe behind standard output must not stop the gateway. Lines that find
-// no room are dropped and counted.
+// logWriter writes lines in the background, so that a slow or dead reader, such as
+// a full pipe behind standard output, does not stop the gateway. Lines that find
+// the buffer full are dropped and counted.
 type logWriter struct {
 	out   io.Writer
 	wake  chan struct{}
 	quit  chan struct{}
 	ended chan struct{}
 
-	mu      sync.Mutex
-	lines   []byte // that wait
-	dropped int    // and not yet told
-	gone    int    // told of
+	mu       sync.Mutex
+	lines    []byte // that wait
+	dropped  int    // since the last write
+	reported int    // dropped before that
 }
 
-// newLogWriter begins to write to out. Close ends it.
+// newLogWriter starts a writer to out. Close ends it.
 func newLogWriter(out io.Writer) *logWriter {
 	w := &logWriter{out: out, wake: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{})}
 	go w.run()
@@ -46,7 +46,7 @@ func newLogWriter(out io.Writer) *logWriter {
 // Write takes one line. It never fails and never waits.
 func (w *logWriter) Write(line []byte) (int, error) {
 	w.mu.Lock()
-	if len(w.lines)+len(line) > logRoom {
+	if len(w.lines)+len(line) > logBuffer {
 		w.dropped++
 	} else {
 		w.lines = append(w.lines, line...)
@@ -54,19 +54,19 @@ func (w *logWriter) Write(line []byte) (int, error) {
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
-	default: // it is awake
+	default: // a wake-up is pending
 	}
 	return len(line), nil
 }
 
-// lost is how many lines were dropped in all.
+// lost is how many lines have been dropped since the start.
 func (w *logWriter) lost() float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return float64(w.gone + w.dropped)
+	return float64(w.reported + w.dropped)
 }
 
-// Close writes what waits, for at most a second.
+// Close writes the waiting lines, for at most a second.
 func (w *logWriter) Close() {
 	close(w.quit)
 	select {
@@ -77,29 +77,29 @@ func (w *logWriter) Close() {
 
 func (w *logWriter) run() {
 	defer close(w.ended)
-	var spare []byte // of the two buffers, the one that is not filled
+	var spare []byte // the one of the two buffers that is not being filled
 	for {
 		select {
 		case <-w.wake:
-			spare = w.put(spare)
+			spare = w.flush(spare)
 		case <-w.quit:
-			w.put(spare)
+			w.flush(spare)
 			return
 		}
 		select {
-		case <-time.After(logGather):
+		case <-time.After(logInterval):
 		case <-w.quit:
 		}
 	}
 }
 
-// put writes what waits, and leaves an empty buffer for what comes. A reader
-// that is gone is no reason to stop.
-func (w *logWriter) put(empty []byte) (written []byte) {
+// flush writes the waiting lines and leaves an empty buffer for the next ones.
+// Errors of the reader are ignored: there is no other place to report them.
+func (w *logWriter) flush(empty []byte) (written []byte) {
 	w.mu.Lock()
 	lines, dropped := w.lines, w.dropped
 	w.lines, w.dropped = empty[:0], 0
-	w.gone += dropped
+	w.reported += dropped
 	w.mu.Unlock()
 	if dropped > 0 {
 		_, _ = fmt.Fprintf(w.out, `{"level":"WARN","msg":"log lines were dropped","count":%d}`+"\n", dropped)
@@ -114,7 +114,7 @@ func (w *logWriter) put(empty []byte) (written []byte) {
 	return lines
 }
 
-// logger writes text for people and JSON for programs.
+// logger writes text on a terminal and JSON otherwise, unless LOG_FORMAT says so.
 func logger(cfg config.Config, out io.Writer, lines *logWriter) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: cfg.LogLevel}
 	file, isFile := out.(*os.File)

@@ -13,7 +13,7 @@ func TestUnreadLogBlocksNoWriter(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range 3 * logRoom / len("line\n") {
+		for range 3 * logBuffer / len("line\n") {
 			_, _ = w.Write([]byte("line\n"))
 		}
 	}()
@@ -23,11 +23,11 @@ func TestUnreadLogBlocksNoWriter(t *testing.T) {
 		t.Fatal("it waited for its reader")
 	}
 	go w.Close()
-	text := make([]byte, 4*logRoom)
+	text := make([]byte, 4*logBuffer)
 	n := 0
 	for !strings.Contains(string(text[:n]), `"log lines were dropped"`) {
 		more, err := read.Read(text[n:])
-		if err != nil || n > 2*logRoom {
+		if err != nil || n > 2*logBuffer {
 			t.Fatalf("the drop is not told: %v", err)
 		}
 		n += more

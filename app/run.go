@@ -21,15 +21,15 @@ import (
 	"modelgateway/providers/simulator"
 )
 
-// Run is the program: it returns when ctx has ended and everything that was
-// begun is finished, or when it cannot start. Settings are read from environ
+// Run is the program. It returns when ctx has ended and all that was begun is
+// finished, or when the program cannot start. Settings are read from environ
 // and from the file .env; the log goes to out.
 func Run(ctx context.Context, environ []string, out io.Writer) error {
 	cfg, err := config.Load(environ, ".env", all.Settings())
 	if err != nil {
 		return err
 	}
-	defer tuneCollector()()
+	defer tuneGC()()
 	lines := newLogWriter(out)
 	defer lines.Close()
 	log := logger(*cfg, out, lines)
@@ -45,12 +45,12 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests need it until the last has ended
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ends after the last request
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
 	gateway.start(working, &background, *cfg)
-	debug.FreeOSMemory() // what only the start needed
+	debug.FreeOSMemory() // the memory that only the start needed
 	return gateway.serve(ctx, *cfg, log)
 }
 
@@ -132,7 +132,7 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 		Handler:           g.closing(g.handler),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second, // for bodies that nobody reads; who reads one sets its own
+		ReadTimeout:       30 * time.Second, // of bodies that are not read; readers of bodies set their own deadline
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10, // the gateway itself refuses more than 32 KiB, in its own words
 		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12},
@@ -155,7 +155,7 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 		return nil
 	}
 	log.Warn("the grace is over: requests that still run are ended")
-	end(errStopping) // streams say so in a last event
+	end(errStopping()) // streams say so in a last event
 	const farewell = 2 * time.Second
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
@@ -187,9 +187,12 @@ func (g *gateway) emptied() {
 	}
 }
 
-var errStopping = &api.Error{
-	Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable, RetryAfter: time.Second,
-	Message: "the gateway is stopping; another is there, or will be soon",
+// errStopping is what clients are told when the grace period is over.
+func errStopping() *api.Error {
+	return &api.Error{
+		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable, RetryAfter: time.Second,
+		Message: "the gateway is stopping; please try again, another one answers or will soon",
+	}
 }
 
 // closing asks clients to come back on another connection while the gateway

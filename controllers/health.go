@@ -15,7 +15,7 @@ type Health struct {
 	Service *health.Service
 }
 
-// Report answers GET /health: 503 only when nobody can be served.
+// Report answers GET /health: 503 only when no request can be served.
 func (h *Health) Report(c *gin.Context) error {
 	c.Header("Cache-Control", "no-store")
 	report, status := h.Service.Report(), http.StatusOK

@@ -40,7 +40,7 @@ func (h *Usage) All(c *gin.Context) error {
 	return writeUsage(c, report, err)
 }
 
-// usageAsk reads a query strictly: whoever misspells a name would believe sums
+// usageAsk reads a query strictly: with a misspelt name the client would get sums
 // of something else.
 func usageAsk(raw string, everyone bool) (ask ledger.UsageAsk, err error) {
 	query, err := url.ParseQuery(raw)

@@ -111,7 +111,7 @@ func trust(engine *gin.Engine, proxies []netip.Prefix) error {
 	for _, p := range proxies {
 		all = append(all, p.String())
 	}
-	return engine.SetTrustedProxies(all) // nil trusts nobody; Gin's default trusts all
+	return engine.SetTrustedProxies(all) // nil trusts no proxy; the default of Gin trusts all
 }
 
 func noRoute(*gin.Context) error {

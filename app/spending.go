@@ -16,7 +16,7 @@ import (
 	"modelgateway/services/ratelimit"
 )
 
-// spending adds what knows and bounds what calls cost.
+// spending adds the ledger, the budgets and the quotas.
 func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 	g.budgets = budget.New(budget.Options{Store: g.store, Log: g.log, Now: time.Now})
 	const day = 24 * time.Hour
@@ -36,8 +36,8 @@ func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 	}
 }
 
-// bookkeeping runs what spending added until ctx ends. The budgets are given
-// back last: what the ledger still writes is taken off them.
+// bookkeeping runs the parts that spending added until ctx ends. The budgets end
+// last, because the ledger's last rows are still taken off them.
 func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
 	written, done := context.WithCancel(context.WithoutCancel(ctx))
 	background.Go(func() {
@@ -48,7 +48,7 @@ func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
 	background.Go(func() { g.quotas.Run(ctx) })
 }
 
-// watch has the metrics read how the parts are.
+// watch registers the metrics that read the state of the parts.
 func (g *gateway) watch(cfg config.Config, chat *controllers.Generate, limits map[string]*ratelimit.Requests) {
 	calls := func() float64 { n, _ := chat.Slots.Live(); return float64(n) }
 	bytes := func() float64 { _, n := chat.Slots.Live(); return float64(n) }
@@ -89,7 +89,7 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Generate, limits ma
 
 func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 
-// shared says of each limit whether all replicas count together.
+// shared is 1 for each limit that all replicas count together, else 0.
 func (g *gateway) shared(limits map[string]*ratelimit.Requests) map[string]float64 {
 	all := map[string]float64{"quotas": number(g.quotas.Shared())}
 	for name, l := range limits {
@@ -105,11 +105,11 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// warnOfAdministrators says which administrators' addresses anybody could still
-// register.
+// warnOfAdministrators warns of addresses of ADMIN_EMAILS without an account: who
+// registers one becomes an administrator.
 func (g *gateway) warnOfAdministrators(ctx context.Context) {
 	free, err := g.administration.Unregistered(ctx)
 	if err == nil && len(free) > 0 {
-		g.log.Warn("addresses of ADMIN_EMAILS have no account yet: whoever registers one is an administrator", "count", len(free))
+		g.log.Warn("addresses of ADMIN_EMAILS have no account yet: the first to register one becomes an administrator", "count", len(free))
 	}
 }

@@ -22,14 +22,14 @@ func TestCollectorIsTunedAfterEachCycle(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
 	now := func() int { // there is no way to ask but to set
-		p := debug.SetGCPercent(usualPercent)
+		p := debug.SetGCPercent(defaultPercent)
 		debug.SetGCPercent(p)
 		return p
 	}
 	before := now()
 	defer debug.SetGCPercent(before)
-	stop := tuneCollector()
-	ballast := [][]byte{make([]byte, 4*garbageRoom)} // alive, and then not
+	stop := tuneGC()
+	ballast := [][]byte{make([]byte, 4*minGarbage)} // alive, and then not
 	want := func(what string, good func(int) bool) {
 		t.Helper()
 		for deadline := time.Now().Add(5 * time.Second); ; {
@@ -43,18 +43,18 @@ func TestCollectorIsTunedAfterEachCycle(t *testing.T) {
 			}
 		}
 	}
-	want("a large heap is left alone", func(p int) bool { return p == usualPercent })
+	want("a large heap is left alone", func(p int) bool { return p == defaultPercent })
 	runtime.KeepAlive(ballast)
 	ballast[0] = nil
-	want("a small one is collected seldom", func(p int) bool { return p > usualPercent })
+	want("a small one is collected seldom", func(p int) bool { return p > defaultPercent })
 	stop()
-	if p := now(); p != usualPercent {
+	if p := now(); p != defaultPercent {
 		t.Errorf("%d percent after the end", p)
 	}
 	t.Setenv("GOGC", "50")
-	tuneCollector()
+	tuneGC()
 	runtime.GC()
-	if p := now(); p != usualPercent {
+	if p := now(); p != defaultPercent {
 		t.Errorf("%d percent, though GOGC is set", p)
 	}
 }

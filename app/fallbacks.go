@@ -9,7 +9,7 @@ import (
 	"modelgateway/models/catalog"
 )
 
-// fallbacks are those of the catalogue, with those of FALLBACKS over them.
+// fallbacks are the fallbacks of the catalogue; FALLBACKS overrides them by model.
 func (g *gateway) fallbacks(cfg config.Config, list *catalog.Catalog) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, model := range list.Models() {
@@ -26,8 +26,8 @@ func (g *gateway) fallbacks(cfg config.Config, list *catalog.Catalog) (map[strin
 	return all, nil
 }
 
-// known looks for a setting's models. One that nobody knows is a fault, unless
-// discovery may still find it.
+// known checks the models of a setting. A model that is in no catalogue is an
+// error, unless discovery may still find it.
 func (g *gateway) known(cfg config.Config, list *catalog.Catalog, setting string, ids []string) error {
 	for _, id := range ids {
 		if _, known := list.Model(id); known {
