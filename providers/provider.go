@@ -26,7 +26,8 @@ type Exchange interface {
 	// Open sends the request with one of the upstream's keys and waits for the
 	// first event that is not an error; until then nothing is lost and another
 	// upstream may be tried. A whole answer is a stream as well, of one
-	// EventAnswer where the provider speaks the client's dialect. Errors are
+	// EventAnswer where the provider speaks the client's dialect; the caller
+	// collects it, and may try another upstream until it has all. Errors are
 	// *Refusal, *api.Error for a fault of ours, or ctx's cause when ctx has
 	// ended; also inside the stream.
 	Open(ctx context.Context, key string) (llm.Stream, error)

@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
@@ -152,7 +153,7 @@ func TestALostConnectionIsABadGateway(t *testing.T) {
 	}
 }
 
-func TestErrorsOfAWholeAnswerComeWhenItIsOpened(t *testing.T) {
+func TestErrorsOfAWholeAnswerComeBeforeItIsShown(t *testing.T) {
 	const text, overloaded = `{"text":"a"}`, `{"error":{"code":503,"message":"The model is overloaded."}}`
 	for name, tt := range map[string]struct {
 		body   string
@@ -170,7 +171,10 @@ func TestErrorsOfAWholeAnswerComeWhenItIsOpened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := serve(t, 200, tt.body)
 			stream, err := exchangeWith(t, p, model(t, "gemini-2.5-flash"), ask).Open(t.Context(), testKey)
-			if e, ok := clientError(err); !ok || e.Status != 502 || e.UpstreamStatus != tt.status || stream != nil {
+			if err == nil {
+				_, err = llm.Collect(stream) // as the attempt does
+			}
+			if e, ok := clientError(err); !ok || e.Status != 502 || e.UpstreamStatus != tt.status {
 				t.Errorf("%v", err)
 			}
 		})

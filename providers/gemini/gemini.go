@@ -76,29 +76,14 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	return stream, err
 }
 
-// openAnswer reads a whole answer. All of its errors are known then.
+// openAnswer reads a whole answer. It is a stream of one event, or of several
+// where a proxy has turned it into one.
 func (x *exchange) openAnswer(ctx context.Context, key string, body []byte) (llm.Stream, error) {
 	text, err := x.provider.client.Post(ctx, key, x.path("generateContent"), body)
 	if err != nil {
 		return nil, err
 	}
 	s, err := x.read(ctx, &reader{whole: text})
-	if err != nil {
-		return nil, err
-	}
-	if s.reader.single() {
-		s.record()
-		if err := s.failure(); err != nil {
-			return nil, err
-		}
-		return s.run, nil
-	}
-	for _, err := range s.run { // it came in several pieces, of which a later one may be an error
-		if err != nil {
-			return nil, err
-		}
-	}
-	s, err = x.read(ctx, &reader{whole: text})
 	if err != nil {
 		return nil, err
 	}

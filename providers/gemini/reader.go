@@ -63,10 +63,6 @@ func readerOf(head, text []byte, body io.Reader) *reader {
 	return &reader{values: jsontext.NewDecoder(io.MultiReader(bytes.NewReader(text), bounded), lenient)}
 }
 
-// single says whether a body that came whole is the one answer that was read
-// last.
-func (r *reader) single() bool { return r.ended && r.count == 1 && r.events == nil && r.values == nil }
-
 // close ends the reading.
 func (r *reader) close() {
 	if r.events != nil {
