@@ -247,5 +247,5 @@ func keyDefaults(c config.KeyDefaults) auth.KeyDefaults {
 }
 
 func (g *gateway) limit(name string, perMinute int) (*ratelimit.Requests, error) {
-	return ratelimit.NewRequests(ratelimit.RequestOptions{Name: name, PerMinute: perMinute, Redis: g.cache, Log: g.log, Now: time.Now})
+	return ratelimit.NewRequests(ratelimit.RequestOptions{Name: name, PerMinute: perMinute, Redis: g.cache, Log: g.log})
 }

@@ -43,7 +43,7 @@ func (h *Generate) describe(c *gin.Context, call *inference.Call) {
 
 // setTokenHeaders tells the status of the caller's limit of tokens; nothing
 // without such a limit.
-func setTokenHeaders(header http.Header, s ratelimit.TokenStanding) {
+func setTokenHeaders(header http.Header, s ratelimit.TokenStatus) {
 	if s.Limit <= 0 {
 		return
 	}

@@ -23,7 +23,7 @@ import (
 func limited(t *testing.T, perMinute int) (http.Handler, *int) {
 	t.Helper()
 	l, err := ratelimit.NewRequests(ratelimit.RequestOptions{
-		Name: "test", PerMinute: perMinute, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Name: "test", PerMinute: perMinute, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestWholeSecondsAreNeverTooFew(t *testing.T) {
 
 func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 	for _, gateways := range []int{0, 2, 5} {
-		l, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "own", PerMinute: gateways, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+		l, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "own", PerMinute: gateways, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func tellsNothing(t *testing.T, told string) {
 // noLimit is a limit that is off.
 func noLimit(t *testing.T) *ratelimit.Requests {
 	t.Helper()
-	l, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "none", Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	l, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "none", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 	calls := &inference.Service{Now: time.Now, Router: &routing.Router{
 		Models: registry.New(list, upstreams.Configured, time.Now), Upstreams: upstreams, Now: time.Now,
 	}}
-	limit, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "calls", PerMinute: 1 << 30, Log: log, Now: time.Now})
+	limit, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "calls", PerMinute: 1 << 30, Log: log})
 	if err != nil {
 		tb.Fatal(err)
 	}

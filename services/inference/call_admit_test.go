@@ -56,7 +56,7 @@ func TestModelThatTheKeyDoesNotAllowIsRefused(t *testing.T) {
 			(e.Type != api.TypePermission || !strings.Contains(e.Message, tt.model)) {
 			t.Errorf("%s: %+v", tt.name, e)
 		}
-		if call.Standing() != (ratelimit.TokenStanding{}) {
+		if call.Standing() != (ratelimit.TokenStatus{}) {
 			t.Errorf("%s: %+v", tt.name, call.Standing())
 		}
 		c.idle(t, 0)

@@ -34,9 +34,19 @@ var quotaFaults = map[string]func(*testing.T) (address string, harm, mend func()
 
 // waitsFor sets a replica's patience, which what is still under way reads.
 func waitsFor(q *Quotas, ticks int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.ticks = ticks
+	q.batches.mu.Lock()
+	defer q.batches.mu.Unlock()
+	q.batches.ticks = ticks
+}
+
+// trip opens a replica's circuit, as a failure of Redis does.
+func trip(t *testing.T, q *Quotas) {
+	t.Helper()
+	report, err := q.batches.circuit.Allow()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(errRedisLate)
 }
 
 // spread lets n calls in on each.
@@ -71,8 +81,8 @@ func TestQuotasFallBackToTheShareOfEachReplica(t *testing.T) {
 			limits := parallel(10)
 			in := spread(t, "before", limits, 3, both...)
 			for _, q := range both {
-				waitsFor(q, limitTicks)
-				q.settle = quotaSettle
+				waitsFor(q, redisTicks)
+				q.resync = quotaResync
 			}
 			harm()
 			waits := slowest(t, both)
@@ -195,11 +205,11 @@ func TestTheShareLeavesOutWhatTheOthersHad(t *testing.T) {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
 		taken(t, both[0], account, tpm(1000), 800)
 		taken(t, both[1], account, tpm(1000), 50)
-		both[1].breaker.heard(errLimitLate)
+		trip(t, both[1])
 		_, errMore := both[1].Take(t.Context(), account, tpm(1000), 151)
 		_, errRest := both[1].Take(t.Context(), account, tpm(1000), 150)
 		time.Sleep(quotaPause)
-		both[1].beat(t.Context())
+		both[1].heartbeat(t.Context())
 		if errMore == nil || errRest != nil {
 			return fmt.Sprint(errMore, errRest)
 		}
@@ -228,7 +238,7 @@ func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
 	in := spread(t, "key:a", limits, 2, both[0])
 	in = append(in, spread(t, "key:a", limits, 3, both[1])...)
 	for _, q := range both {
-		q.settle = quotaSettle
+		q.resync = quotaResync
 	}
 	if err := both[0].redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
@@ -238,7 +248,7 @@ func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
 	if len(more) != 3 {
 		t.Errorf("%d more got in on a replica that had 2", len(more))
 	}
-	both[1].beat(t.Context())
+	both[1].heartbeat(t.Context())
 	if live, _, _ := entry(t, both[1], "key:a"); live != 3 {
 		t.Errorf("%d are entered", live)
 	}
@@ -248,8 +258,8 @@ func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
 		refused, err := both[0].Take(t.Context(), account, tpm(1000), 500)
-		if err != nil || refused.Standing().Remaining != 0 {
-			return fmt.Sprint(err, refused.Standing())
+		if err != nil || refused.Status().Remaining != 0 {
+			return fmt.Sprint(err, refused.Status())
 		}
 		if _, err := both[0].Take(t.Context(), account, tpm(1000), 1); err == nil {
 			return "more than the share of tokens got in"
@@ -265,7 +275,7 @@ func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
 		endAll(again, 10)
 		return len(again) == 10
 	})
-	if since := time.Since(began); since < quotaSettle-quotaBeat {
+	if since := time.Since(began); since < quotaResync-quotaHeartbeat {
 		t.Errorf("settled after %s", since)
 	}
 }
@@ -275,11 +285,11 @@ func TestAfterAnOutageTheShareHoldsForAWhile(t *testing.T) {
 	server := servertest.StartRedis(t)
 	both := quotaReplicasOf(t, server.URL, 2)
 	for _, q := range both {
-		q.settle = quotaSettle
+		q.resync = quotaResync
 	}
 	server.Freeze()
 	for _, q := range both {
-		waitsFor(q, limitTicks)
+		waitsFor(q, redisTicks)
 		if in := admitted(t, 20, "key:a", parallel(10), 10, q); len(in) != 5 {
 			t.Errorf("%d got in", len(in))
 		}
@@ -332,11 +342,11 @@ func TestARedisThatIsFullStillCounts(t *testing.T) {
 func TestACallThatEndsDuringAnOutageIsGivenBackAfterIt(t *testing.T) {
 	both := quotaReplicasOf(t, servertest.Redis(t), 2)
 	call := taken(t, both[0], "key:a", parallel(1), 10)
-	both[0].breaker.heard(errLimitLate)
+	trip(t, both[0])
 	call.End(0)
 	turnedAway(t, both[1], "key:a", parallel(1), 10)
 	within5s(t, "its place is free", func() bool {
-		both[0].beat(t.Context())
+		both[0].heartbeat(t.Context())
 		quota, err := both[1].Take(t.Context(), "key:a", parallel(1), 10)
 		quota.End(0)
 		return err == nil
@@ -351,7 +361,7 @@ func TestAnEndThatDoesNotReachRedisIsSaidAgain(t *testing.T) {
 	call.End(0)
 	server.Restart()
 	within5s(t, "its place is free", func() bool {
-		q.beat(t.Context())
+		q.heartbeat(t.Context())
 		if !q.Shared() {
 			return false
 		}

@@ -5,58 +5,59 @@ import (
 	"time"
 )
 
-// Run lets the other replicas know that this one is alive, until ctx ends. It is
-// to outlive the calls: a replica that is not heard of loses their places.
+// Run sends heartbeats to the other replicas until ctx ends. It has to outlive
+// the calls: a replica without heartbeats loses their places.
 func (q *Quotas) Run(ctx context.Context) {
-	ticker := time.NewTicker(quotaBeat)
+	ticker := time.NewTicker(quotaHeartbeat)
 	defer ticker.Stop()
 	for {
-		q.beat(ctx)
+		q.heartbeat(ctx)
 		select {
 		case <-ctx.Done():
-			q.leave(ctx)
+			q.deregister(ctx)
 			return
 		case <-ticker.C:
 		}
 	}
 }
 
-// beat is heard by Redis, forgets idle accounts, and writes again what Redis may
-// not know or is about to forget.
-func (q *Quotas) beat(ctx context.Context) {
-	if q.redis == nil || !q.breaker.ask() {
+// heartbeat tells Redis that this replica is alive, forgets idle accounts, and
+// writes the entries again that Redis may lack or is about to drop.
+func (q *Quotas) heartbeat(ctx context.Context) {
+	answer, ok := q.sendHeartbeat(ctx)
+	if !ok {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.sweep(q.now())
 		return
 	}
-	ticks := q.ticks
-	answer, err := q.ask(ctx, &ticks, []any{q.replica, q.lease.Milliseconds(), q.settle.Milliseconds()}, "")
-	q.hear(err)
-	if err != nil {
-		return
-	}
 	for _, a := range q.due(answer) {
-		q.mu.Lock()
-		if q.accounts[a.name] != a || !q.breaker.ask() {
-			q.mu.Unlock()
-			continue
-		}
-		q.deliver(ctx, a, &quotaAsk{})
+		q.write(ctx, a)
 	}
 }
 
-// due are the accounts whose entries are to be written.
+func (q *Quotas) sendHeartbeat(ctx context.Context) (answer []int64, ok bool) {
+	if q.redis == nil {
+		return nil, false
+	}
+	args := []any{q.replica, q.lease.Milliseconds(), q.resync.Milliseconds()}
+	err := q.batches.ask(ctx, q.run(&answer, args, ""))
+	return answer, err == nil
+}
+
+// due returns the accounts whose entries have to be written, and counts them as
+// pending.
 func (q *Quotas) due(answer []int64) (due []*quotaAccount) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.learn(answer)
-	renew, now := q.renew, q.now()
-	q.renew = false
+	q.noteReplicas(answer)
+	rewrite, now := q.rewrite, q.now()
+	q.rewrite = false
 	for _, a := range q.accounts {
-		q.turn(a)
+		q.startMinute(a)
 		const early = 4
-		if a.stale || renew && (a.live > 0 || a.tokens > 0) || a.live > 0 && now.Sub(a.sent).Abs() > quotaKeep/early {
+		if a.stale || rewrite && (a.live > 0 || a.tokens > 0) || a.live > 0 && now.Sub(a.sent).Abs() > quotaKeep/early {
+			a.pending++
 			due = append(due, a)
 		}
 	}
@@ -64,8 +65,8 @@ func (q *Quotas) due(answer []int64) (due []*quotaAccount) {
 	return due
 }
 
-// leave tells the other replicas that this one is gone, if it has no calls.
-func (q *Quotas) leave(ctx context.Context) {
+// deregister tells the other replicas that this one has ended, if it has no calls.
+func (q *Quotas) deregister(ctx context.Context) {
 	q.mu.Lock()
 	live := int64(0)
 	for _, a := range q.accounts {
@@ -75,9 +76,9 @@ func (q *Quotas) leave(ctx context.Context) {
 	if live > 0 || !q.Shared() {
 		return // the lease ends by itself
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limitGivenUp)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 	defer cancel()
 	if err := q.redis.ZRem(ctx, quotaReplicas, q.replica).Err(); err != nil {
-		q.log.Warn("the other replicas do not know yet that this one has ended", "error", err.Error())
+		q.log.Warn("the other replicas still count this one, until its lease ends", "error", err.Error())
 	}
 }

@@ -3,10 +3,10 @@ package ratelimit
 import "time"
 
 const (
-	// quotaIdle is how long an account is remembered that does nothing. It is more
-	// than what Redis keeps, so that no entry is left there that nobody would put right.
+	// quotaIdle is how long an idle account is kept. It is more than quotaKeep, so
+	// that Redis has no entry which this process could not correct any more.
 	quotaIdle = 3 * time.Minute
-	// quotaAccounts is how many accounts are kept before idle ones are looked for.
+	// quotaAccounts is how many accounts are kept before idle ones are searched.
 	quotaAccounts = 1000
 )
 
@@ -18,16 +18,14 @@ type quotaAccount struct {
 	tokens int64 // counted in it by this process
 	used   time.Time
 
-	// What the other replicas had when Redis was last heard.
-	heard        time.Time
+	// What the other replicas had when Redis last answered.
+	answered     time.Time
 	othersLive   int64
 	othersTokens int64 // in the minute
 
-	// The messages to Redis: one at a time, so that each says how things stand.
-	busy    bool
-	waiting []*quotaAsk
+	pending int // callers that wait for Redis with this account
 	sent    time.Time
-	stale   bool // Redis may not know the latest
+	stale   bool // Redis may not have the latest entry
 }
 
 // account finds an account or begins one. Quotas are locked.
@@ -42,14 +40,14 @@ func (q *Quotas) account(name string) *quotaAccount {
 		q.accounts[name] = a
 	}
 	a.used = now
-	q.turn(a)
+	q.startMinute(a)
 	return a
 }
 
-// sweep forgets accounts that are idle.
+// sweep forgets accounts that are idle. Quotas are locked.
 func (q *Quotas) sweep(now time.Time) {
 	for name, a := range q.accounts {
-		if a.live == 0 && !a.busy && now.Sub(a.used).Abs() > quotaIdle {
+		if a.live == 0 && a.pending == 0 && now.Sub(a.used).Abs() > quotaIdle {
 			delete(q.accounts, name)
 		}
 	}
@@ -59,9 +57,10 @@ func (q *Quotas) sweep(now time.Time) {
 // clock is that of Redis, as far as it is known.
 func (q *Quotas) clock() time.Time { return q.now().Add(q.offset) }
 
-// turn begins a new minute when the old one is over. The clock of Redis is known
-// to milliseconds only: a minute that has begun there is not taken back for that.
-func (q *Quotas) turn(a *quotaAccount) {
+// startMinute begins a new minute when the old one is over. The clock of Redis is
+// known to milliseconds only, so a minute that has begun there may look as if it
+// had not begun here: startMinute does not go back to the minute before.
+func (q *Quotas) startMinute(a *quotaAccount) {
 	minute := q.clock().Unix() / secondsAMinute
 	if minute > a.minute || minute < a.minute-1 {
 		a.minute, a.tokens, a.othersTokens = minute, 0, 0
@@ -75,27 +74,28 @@ func restOfMinute(at time.Time) time.Duration {
 	return time.Minute - time.Duration(at.UnixNano()%int64(time.Minute))
 }
 
-// admit decides with what this process knows. Quotas are locked.
-func (q *Quotas) admit(a *quotaAccount, k *quotaAsk) {
-	q.turn(a)
+// admitLocally decides with what this process knows: it applies the fair share.
+// Quotas are locked.
+func (q *Quotas) admitLocally(a *quotaAccount, k *admission) {
+	q.startMinute(a)
+	a.stale = true // a message whose answer came too late may have changed the entry
 	k.minute, k.reset = a.minute, restOfMinute(q.clock())
 	share, others := k.limit/q.replicas, int64(0)
 	calls := max(k.calls/q.replicas, 1)
-	if q.now().Sub(a.heard) < q.lease { // calls of the others that are likely to run still
+	if q.now().Sub(a.answered) < q.lease { // calls of the others that are likely to run still
 		others = a.othersLive
 	}
 	calls = max(min(calls, k.calls-others), 1)
 	left := min(share, k.limit-a.othersTokens) - a.tokens
 	switch {
 	case k.limit > 0 && min(k.need, share) > left:
-		k.why = quotaTokens
+		k.verdict = quotaTokens
 	case k.calls > 0 && a.live >= calls:
-		k.why = quotaCalls
+		k.verdict = quotaCalls
 	default:
-		k.why = quotaTaken
+		k.verdict = quotaTaken
 		a.live++
 		a.tokens += k.need
-		a.stale = true
 		left -= k.need
 	}
 	k.left = max(left, 0)

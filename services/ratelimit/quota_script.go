@@ -1,17 +1,17 @@
 package ratelimit
 
 const (
-	quotaReplicas = "mgw:quota:replicas" // until when each replica counts as alive, in milliseconds
-	quotaSettling = "mgw:quota:settling" // is there while entries may be missing
-	quotaEntries  = "mgw:quota:account:" // before an account: its entries by replica
+	quotaReplicas  = "mgw:quota:replicas" // until when each replica counts as alive, in milliseconds
+	quotaResyncing = "mgw:quota:settling" // exists while entries may be missing
+	quotaEntries   = "mgw:quota:account:" // before an account: its entries by replica
 )
 
-// The beginning of both scripts notes that a replica is alive. Where nobody was,
-// Redis is new or has lost what it knew.
+// quotaPreludeLua begins both scripts. It notes that a replica is alive. If none
+// was, Redis is new or has lost its data, and a resync begins.
 //
-//	KEYS replicas, settling
-//	ARGV replica, lease and settling time in milliseconds
-const quotaBeginLua = `
+//	KEYS replicas, resyncing
+//	ARGV replica, lease and time of a resync in milliseconds
+const quotaPreludeLua = `
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local me, lease = ARGV[1], tonumber(ARGV[2])
@@ -24,31 +24,31 @@ end
 redis.call('ZADD', KEYS[1], now + lease, me)
 redis.call('PEXPIRE', KEYS[1], lease)
 local replicas = redis.call('ZCARD', KEYS[1])
-local settling = redis.call('EXISTS', KEYS[2])
+local resyncing = redis.call('EXISTS', KEYS[2])
 `
 
-// quotaBeatLua answers as quotaTakeLua begins its answer.
-const quotaBeatLua = quotaBeginLua + `
-return {now, replicas, settling, known}
+// quotaHeartbeatLua answers as quotaTakeLua begins its answer.
+const quotaHeartbeatLua = quotaPreludeLua + `
+return {now, replicas, resyncing, known}
 `
 
-// quotaTakeLua writes a replica's entry for an account and lets calls in, one by
-// one.
+// quotaTakeLua writes a replica's entry for an account and decides on calls, one
+// after the other.
 //
 //	KEYS   and the account's entries, each "seq live minute tokens"
-//	ARGV   and seq, live, minute, tokens, whether the share holds as well, replicas,
-//	       how long entries are kept; and of each call its calls at once, tokens a
-//	       minute and what it needs
-//	answer now, replicas, settling, known, the others' calls, the others' tokens,
-//	       this replica's tokens; and of each call what became of it, and the tokens
+//	ARGV   and seq, live, minute, tokens, whether the fair share applies as well,
+//	       replicas, how long entries are kept; and of each call the limits of calls
+//	       at once and tokens a minute, and the tokens that it needs
+//	answer now, replicas, resyncing, known, the others' calls, the others' tokens,
+//	       this replica's tokens; and of each call its verdict, and the tokens
 //	       that are left
 //
-// A message that a later one has overtaken is one that nobody waits for any more.
-// The tokens of a replica that is gone are counted to the end of the minute.
-const quotaTakeLua = quotaBeginLua + `
+// No call waits any more for a message that a later one has overtaken: it is
+// refused. The tokens of a replica that is gone count to the end of the minute.
+const quotaTakeLua = quotaPreludeLua + `
 local minute = math.floor(now / 60000)
 local seq, live, at, tokens = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local share, n = ARGV[8] == '1' or settling == 1, math.max(tonumber(ARGV[9]), replicas)
+local share, n = ARGV[8] == '1' or resyncing == 1, math.max(tonumber(ARGV[9]), replicas)
 local calls, counted, before = 0, 0, 0
 local entries = redis.call('HGETALL', KEYS[3])
 for i = 1, #entries, 2 do
@@ -90,7 +90,7 @@ for i = 11, #ARGV, 3 do
 end
 redis.call('HSET', KEYS[3], me, string.format('%.0f %.0f %.0f %.0f', seq, live, minute, tokens))
 redis.call('PEXPIRE', KEYS[3], ARGV[10])
-local all = {now, replicas, settling, known, calls, counted, tokens}
+local all = {now, replicas, resyncing, known, calls, counted, tokens}
 for i = 1, #answer do all[#all + 1] = answer[i] end
 return all
 `

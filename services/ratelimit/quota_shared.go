@@ -7,111 +7,72 @@ import (
 )
 
 const (
-	// quotaLease is how long a replica counts as alive after it was last heard.
+	// quotaLease is how long a replica counts as alive after its last heartbeat.
 	quotaLease = 20 * time.Second
-	// quotaBeat is how often a replica is heard at least, and tries a Redis that was
-	// away.
-	quotaBeat = time.Second
-	// quotaPause is how long Redis is left alone after it failed: less than from one
-	// beat to the next, so that none is passed over.
+	// quotaHeartbeat is the time between two heartbeats, which also test a Redis that
+	// was unavailable.
+	quotaHeartbeat = time.Second
+	// quotaPause is how long Redis is left alone after it failed: less than the time
+	// between two heartbeats, so that each of them tests Redis.
 	quotaPause = 800 * time.Millisecond
-	// quotaSettle is within what all replicas have written their entries again.
-	quotaSettle = 5 * quotaBeat / 2
-	// quotaKeep is how long entries stay that nobody writes to: more than the minute.
+	// quotaResync is the time within which all replicas have written their entries
+	// again.
+	quotaResync = 5 * quotaHeartbeat / 2
+	// quotaKeep is how long Redis keeps entries without a write: more than the minute.
 	quotaKeep = 2 * time.Minute
 )
 
-var errQuotaAnswer = errors.New("an answer that is not the script's")
+// How many numbers the answers of the scripts have before those of the calls.
+const (
+	heartbeatNumbers = 4
+	takeNumbers      = 7
+)
 
-// deliver has Redis decide, or this process where Redis fails. Quotas are locked;
-// it unlocks them.
-//
-// An account's messages travel one at a time, and what comes up meanwhile travels
-// together in the next. However many calls come at once, they cost two round trips.
-func (q *Quotas) deliver(ctx context.Context, a *quotaAccount, k *quotaAsk) {
-	k.done = make(chan struct{})
-	a.waiting = append(a.waiting, k)
-	if a.busy {
-		q.mu.Unlock()
-		<-k.done // who carries it waits for Redis no longer than this one may
-		return
-	}
-	a.busy = true
-	q.mu.Unlock()
-	left, more := q.carry(ctx, a, q.ticks)
-	if !more {
-		return
-	}
-	go func() { // ends with the last that waits: each round trip has its bound
-		for more {
-			left, more = q.carry(context.WithoutCancel(ctx), a, left)
-		}
-	}()
-}
+var errQuotaAnswer = errors.New("the answer of Redis is not that of the script")
 
-// carry takes everything that waits to Redis, within the ticks. It says how many
-// the next one has: who joins it may have waited all the time already.
-func (q *Quotas) carry(ctx context.Context, a *quotaAccount, ticks int) (next int, more bool) {
-	q.mu.Lock()
-	asks := a.waiting
-	a.waiting, a.stale = nil, false
-	q.turn(a)
-	args := q.message(a, asks)
-	q.mu.Unlock()
-
-	most := ticks
-	answer, err := q.ask(ctx, &ticks, args, a.name)
-	const fixed = 7
-	if err == nil && len(answer) != fixed+2*countTakes(asks) {
-		err = errQuotaAnswer
-	}
-	q.hear(err)
-
+// prepare writes the account's entry and has Redis decide on the calls of a batch.
+func (q *Quotas) prepare(account string, calls []*admission) (ask func(context.Context) error, apply func()) {
+	shared := q.batches.shared()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err != nil {
-		// Whoever waits behind would only find the same.
-		asks = append(asks, a.waiting...)
-		a.waiting, a.stale = nil, true
-		for _, k := range asks {
-			if k.take {
-				q.admit(a, k)
-			}
-		}
-	} else {
-		q.learn(answer)
-		q.enter(a, asks, answer)
-	}
-	for _, k := range asks {
-		close(k.done)
-	}
-	a.busy = len(a.waiting) > 0
-	return max(q.ticks-(most-ticks), 1), a.busy
-}
-
-func countTakes(asks []*quotaAsk) (n int) {
-	for _, k := range asks {
+	a := q.accounts[account] // pending, so it is kept
+	q.startMinute(a)
+	a.stale = false
+	args := q.message(a, calls, shared)
+	takes := 0
+	for _, k := range calls {
 		if k.take {
-			n++
+			takes++
 		}
 	}
-	return n
+	var answer []int64
+	run := q.run(&answer, args, account)
+	ask = func(ctx context.Context) error {
+		err := run(ctx)
+		if err == nil && len(answer) != takeNumbers+2*takes {
+			return errQuotaAnswer
+		}
+		return err
+	}
+	return ask, func() { q.apply(a, calls, answer) }
 }
 
-// message is this replica's entry for an account, and who wants in.
-func (q *Quotas) message(a *quotaAccount, asks []*quotaAsk) []any {
+// message returns the arguments of the script: this replica's entry for an
+// account, and the calls that wait. Quotas are locked.
+func (q *Quotas) message(a *quotaAccount, calls []*admission, shared bool) []any {
+	q.noteRecovery()
 	q.seq++
 	now := q.now()
 	a.sent = now
-	share := 0
-	if now.Before(q.settled) || !q.breaker.works() {
-		share = 1
+	fairShare := 0
+	if now.Before(q.resyncUntil) || !shared {
+		fairShare = 1
 	}
 	args := []any{
-		q.replica, q.lease.Milliseconds(), q.settle.Milliseconds(),
-		q.seq, a.live, a.minute, a.tokens, share, q.replicas, quotaKeep.Milliseconds(),
+		q.replica, q.lease.Milliseconds(), q.resync.Milliseconds(),
+		q.seq, a.live, a.minute, a.tokens, fairShare, q.replicas, quotaKeep.Milliseconds(),
 	}
-	for _, k := range asks {
+	for _, k := range calls {
 		if k.take {
 			args = append(args, max(k.calls, 0), max(k.limit, 0), k.need)
 		}
@@ -119,79 +80,66 @@ func (q *Quotas) message(a *quotaAccount, asks []*quotaAsk) []any {
 	return args
 }
 
-// ask runs the script for an account, or that of a beat without one.
-func (q *Quotas) ask(ctx context.Context, ticks *int, args []any, account string) ([]int64, error) {
-	// The client may leave; the others that wait have not.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limitGivenUp)
-	script, keys := q.beatScript, []string{quotaReplicas, quotaSettling}
+// run runs the script for an account, or that of a heartbeat without one.
+func (q *Quotas) run(answer *[]int64, args []any, account string) func(context.Context) error {
+	script, keys := q.heartbeatScript, []string{quotaReplicas, quotaResyncing}
 	if account != "" {
 		script, keys = q.takeScript, append(keys, quotaEntries+account)
 	}
-	var answer []int64
-	var err error
-	answered := make(chan struct{})
-	go func() { // ends with its context
-		defer cancel()
-		defer close(answered)
-		answer, err = script.Run(ctx, q.redis, keys, args...).Int64Slice()
-	}()
-	if !within(ticks, answered) {
-		return nil, errLimitLate
+	return func(ctx context.Context) (err error) {
+		*answer, err = script.Run(ctx, q.redis, keys, args...).Int64Slice()
+		if err == nil && len(*answer) < heartbeatNumbers {
+			return errQuotaAnswer
+		}
+		return err
 	}
-	const fixed = 4
-	if err == nil && len(answer) < fixed {
-		err = errQuotaAnswer
-	}
-	return answer, err
 }
 
-// learn takes in how every answer begins. Quotas are locked.
-func (q *Quotas) learn(answer []int64) {
-	at, replicas, settling, known := answer[0], answer[1], answer[2] == 1, answer[3] == 1
+// noteRecovery begins a resync when Redis has come back. Quotas are locked.
+func (q *Quotas) noteRecovery() {
+	if q.batches.recovered.CompareAndSwap(true, false) {
+		q.resyncUntil, q.rewrite = q.now().Add(q.resync), true
+	}
+}
+
+// noteReplicas reads the numbers with which every answer begins. Quotas are
+// locked.
+func (q *Quotas) noteReplicas(answer []int64) {
+	q.noteRecovery()
+	at, replicas, resyncing, known := answer[0], answer[1], answer[2] == 1, answer[3] == 1
 	q.offset = time.UnixMilli(at).Sub(q.now())
-	if settling || q.now().Before(q.settled) {
-		replicas = max(replicas, q.replicas) // not all have been heard
+	if resyncing || q.now().Before(q.resyncUntil) {
+		replicas = max(replicas, q.replicas) // some may not have sent a heartbeat yet
 	}
 	q.replicas = max(replicas, 1)
-	q.renew = q.renew || settling || !known
+	q.rewrite = q.rewrite || resyncing || !known
 }
 
-// enter takes in what became of those that wanted in. Quotas are locked.
-func (q *Quotas) enter(a *quotaAccount, asks []*quotaAsk, answer []int64) {
+// apply reads the decisions on the calls of a batch.
+func (q *Quotas) apply(a *quotaAccount, calls []*admission, answer []int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.noteReplicas(answer)
 	at := time.UnixMilli(answer[0])
 	minute := at.Unix() / secondsAMinute
 	same := a.minute == minute
 	if !same { // the clock of Redis decides
-		a.minute, a.tokens = minute, answer[6] // with those that are let in now
+		a.minute, a.tokens = minute, answer[6] // with those of the calls that are admitted now
 	}
-	a.heard, a.othersLive, a.othersTokens = q.now(), answer[4], answer[5]
-	became := answer[7:]
-	for _, k := range asks {
+	a.answered, a.othersLive, a.othersTokens = q.now(), answer[4], answer[5]
+	verdicts := answer[takeNumbers:]
+	for _, k := range calls {
 		if !k.take {
 			continue
 		}
-		k.why, k.left, k.minute, k.reset = became[0], became[1], minute, restOfMinute(at)
-		became = became[2:]
-		if k.why != quotaTaken {
+		k.verdict, k.left, k.minute, k.reset = verdicts[0], verdicts[1], minute, restOfMinute(at)
+		verdicts = verdicts[2:]
+		if k.verdict != quotaTaken {
 			continue
 		}
 		a.live++
 		if same {
 			a.tokens += k.need
 		}
-	}
-}
-
-// hear takes in whether Redis answered.
-func (q *Quotas) hear(err error) {
-	changed := q.breaker.heard(err)
-	switch {
-	case changed && err != nil:
-		q.log.Warn("quotas are counted by each replica", "error", err.Error()) // err itself prints a stack
-	case changed:
-		q.mu.Lock()
-		q.settled, q.renew = q.now().Add(q.settle), true
-		q.mu.Unlock()
-		q.log.Info("quotas are shared again")
 	}
 }

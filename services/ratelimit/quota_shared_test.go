@@ -24,7 +24,7 @@ func quotaReplicasOf(t testing.TB, address string, n int) []*Quotas {
 	all := make([]*Quotas, n)
 	for i := range all {
 		all[i] = newTestQuotas(limitRedis(t, address))
-		all[i].ticks = 1000
+		all[i].batches.ticks = 1000
 	}
 	acquaint(t, all...)
 	return all
@@ -34,15 +34,15 @@ func quotaReplicasOf(t testing.TB, address string, n int) []*Quotas {
 func acquaint(t testing.TB, all ...*Quotas) {
 	t.Helper()
 	for _, q := range all {
-		q.settle = 50 * time.Millisecond
-		q.beat(t.Context())
+		q.resync = 50 * time.Millisecond
+		q.heartbeat(t.Context())
 	}
 	within5s(t, "the replicas know of each other", func() bool {
-		settled := all[0].redis.Exists(t.Context(), quotaSettling).Val() == 0
+		settled := all[0].redis.Exists(t.Context(), quotaResyncing).Val() == 0
 		for _, q := range all {
-			q.beat(t.Context())
+			q.heartbeat(t.Context())
 			q.mu.Lock()
-			settled = settled && q.replicas == int64(len(all)) && !q.now().Before(q.settled)
+			settled = settled && q.replicas == int64(len(all)) && !q.now().Before(q.resyncUntil)
 			q.mu.Unlock()
 		}
 		return settled
@@ -169,7 +169,7 @@ func TestOfACrowdNoMoreThanTheTokensOfTheMinuteAreReservedOverAllReplicas(t *tes
 			}
 			endAll(again, 10_000)
 			if quota, err := both[trial%2].Take(t.Context(), account, tpm(1000), 1); err == nil {
-				return fmt.Sprintf("trial %d: %+v over the limit", trial, quota.Standing())
+				return fmt.Sprintf("trial %d: %+v over the limit", trial, quota.Status())
 			}
 			return ""
 		}); failure != "" {
@@ -185,17 +185,17 @@ func TestTokensStandAloneForAllReplicas(t *testing.T) {
 		var last *Quota
 		for i := range int64(8) {
 			last, _ = both[i%2].Take(t.Context(), account, tpm(1000), 100)
-			if s := last.Standing(); s.Limit != 1000 || s.Remaining != 900-100*i || s.Reset <= 0 || s.Reset > time.Minute {
+			if s := last.Status(); s.Limit != 1000 || s.Remaining != 900-100*i || s.Reset <= 0 || s.Reset > time.Minute {
 				return fmt.Sprintf("call %d: %+v", i, s)
 			}
 		}
 		last.End(150)
 		refused, err := both[0].Take(t.Context(), account, tpm(1000), 151)
-		if err == nil || refused.Standing().Remaining != 150 || !strings.Contains(err.Error(), "may need 151, 150 are left") {
-			return fmt.Sprintf("%v, %+v", err, refused.Standing())
+		if err == nil || refused.Status().Remaining != 150 || !strings.Contains(err.Error(), "may need 151, 150 are left") {
+			return fmt.Sprintf("%v, %+v", err, refused.Status())
 		}
 		end := both[0].redis.Time(t.Context()).Val().Truncate(time.Minute).Add(time.Minute)
-		if off := time.Until(end) - refused.Standing().Reset; off.Abs() > 200*time.Millisecond {
+		if off := time.Until(end) - refused.Status().Reset; off.Abs() > 200*time.Millisecond {
 			return fmt.Sprintf("the minute ends %s later than told", off)
 		}
 		if _, err := both[1].Take(t.Context(), account, tpm(1000), 5000); err == nil {
@@ -260,7 +260,7 @@ func TestTheCallsOfAReplicaThatWasKilledAreForgottenAfterItsLease(t *testing.T) 
 		endAll(again, 1)
 		return len(in) == 4 && len(again) == 4
 	})
-	if quotaLease > 20*time.Second || quotaBeat > quotaLease/4 {
+	if quotaLease > 20*time.Second || quotaHeartbeat > quotaLease/4 {
 		t.Error("places are free again too late")
 	}
 }
@@ -291,12 +291,12 @@ func TestEntriesOfLongCallsAreWrittenAgain(t *testing.T) {
 		}
 	}
 	kept := func(account string) time.Duration { return q.redis.PTTL(t.Context(), quotaEntries+account).Val() }
-	q.beat(t.Context())
+	q.heartbeat(t.Context())
 	if kept("key:a") < quotaKeep {
 		t.Error("written again at once")
 	}
 	q.now = func() time.Time { return time.Now().Add(quotaKeep / 2) }
-	q.beat(t.Context())
+	q.heartbeat(t.Context())
 	if kept("key:a") > quotaKeep || kept("key:b") < quotaKeep {
 		t.Errorf("kept for %s, the idle one for %s", kept("key:a"), kept("key:b"))
 	}
@@ -317,7 +317,7 @@ func TestAReplicaThatWasFrozenEntersItsCallsAgain(t *testing.T) {
 	if err := other.redis.Del(t.Context(), quotaEntries+"key:a").Err(); err != nil { // as after two minutes
 		t.Fatal(err)
 	}
-	frozen.beat(t.Context())
+	frozen.heartbeat(t.Context())
 	if live, _, tokens := entry(t, frozen, "key:a"); live != 4 || tokens != 400 {
 		t.Errorf("%d calls with %d tokens are entered", live, tokens)
 	}
@@ -333,16 +333,16 @@ func TestAReplicaWhoseClockJumpsKeepsWhatItHasCounted(t *testing.T) {
 	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
 	for _, jump := range []time.Duration{-5 * time.Minute, 5 * time.Minute} {
 		q.now = time.Now
-		q.beat(t.Context())
+		q.heartbeat(t.Context())
 		if failure := sameMinute(q.redis, func() string {
 			account := fmt.Sprint("key:", rand.Int64())
 			q.now = time.Now
-			q.beat(t.Context())
+			q.heartbeat(t.Context())
 			taken(t, q, account, tpm(1000), 500)
 			q.now = func() time.Time { return time.Now().Add(jump) }
 			for i := range int64(3) {
 				quota, err := q.Take(t.Context(), account, tpm(1000), 100)
-				if s := quota.Standing(); err != nil || s.Remaining != 400-100*i {
+				if s := quota.Status(); err != nil || s.Remaining != 400-100*i {
 					return fmt.Sprintf("%s, call %d: %v, %+v", jump, i, err, s)
 				}
 			}
@@ -375,7 +375,7 @@ func TestLargeNumbersOfTokensAreExact(t *testing.T) {
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		taken(t, both[0], account, tpm(limit), first)
-		if s := taken(t, both[1], account, tpm(1<<62), second).Standing(); s.Remaining != limit-first-second {
+		if s := taken(t, both[1], account, tpm(1<<62), second).Status(); s.Remaining != limit-first-second {
 			return fmt.Sprintf("%+v", s)
 		}
 		return ""
@@ -393,7 +393,7 @@ func TestTheTokensOfAReplicaThatIsGoneAreCountedToTheEndOfTheMinute(t *testing.T
 		taken(t, both[0], account, limits, 70)
 		both[1].redis.ZRem(t.Context(), quotaReplicas, both[0].replica)
 		if quota, err := both[1].Take(t.Context(), account, limits, 31); err == nil {
-			return fmt.Sprintf("%+v", quota.Standing())
+			return fmt.Sprintf("%+v", quota.Status())
 		}
 		if _, err := both[1].Take(t.Context(), account, limits, 30); err != nil {
 			return err.Error()
@@ -407,13 +407,10 @@ func TestTheTokensOfAReplicaThatIsGoneAreCountedToTheEndOfTheMinute(t *testing.T
 func TestAMessageThatWasOvertakenChangesNothing(t *testing.T) {
 	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
 	quota := taken(t, q, "key:a", parallel(5), 1)
-	q.mu.Lock()
-	old := q.message(q.accounts["key:a"], []*quotaAsk{{take: true, calls: 5, need: 7}})
-	q.mu.Unlock()
+	ask, _ := q.prepare("key:a", []*admission{{take: true, calls: 5, need: 7}})
 	quota.End(1)
-	ticks := 1000
-	if answer, err := q.ask(t.Context(), &ticks, old, "key:a"); err == nil {
-		t.Errorf("%v", answer)
+	if err := ask(t.Context()); err == nil {
+		t.Error("Redis has taken it")
 	}
 	if live, _, _ := entry(t, q, "key:a"); live != 0 {
 		t.Errorf("%d run", live)
@@ -424,11 +421,11 @@ func TestAMessageThatWasOvertakenChangesNothing(t *testing.T) {
 func TestWhatACallHasTakenThatNobodyWaitedForIsGivenBack(t *testing.T) {
 	slow := newDelay(t, servertest.StartRedis(t).URL)
 	q := quotaReplicasOf(t, slow.url, 1)[0]
-	q.ticks = limitTicks
+	q.batches.ticks = redisTicks
 	slow.each.Store(int64(90 * time.Millisecond))
 	first := taken(t, q, "key:a", parallel(2), 100)
 	slow.each.Store(0)
-	within5s(t, "Redis is back", func() bool { q.beat(t.Context()); return q.Shared() })
+	within5s(t, "Redis is back", func() bool { q.heartbeat(t.Context()); return q.Shared() })
 	if live, _, tokens := entry(t, q, "key:a"); live != 1 || tokens != 100 {
 		t.Errorf("%d calls with %d tokens", live, tokens)
 	}
@@ -481,7 +478,15 @@ func TestQuotasEndAllTheyBegin(t *testing.T) {
 		t.Error("not even Run runs")
 	}
 	stop()
-	within5s(t, "all goroutines have ended", func() bool { return !strings.Contains(stacks(), "ratelimit.(*Quotas)") })
+	within5s(t, "all goroutines have ended", func() bool {
+		all := stacks()
+		for _, function := range []string{"ratelimit.(*Quotas)", "ratelimit.(*batcher", "ratelimit.within("} {
+			if strings.Contains(all, function) {
+				return false
+			}
+		}
+		return true
+	})
 	server.Thaw()
 }
 

@@ -84,7 +84,7 @@ func TestWithoutLimitsNothingIsCountedNorPaid(t *testing.T) {
 	for _, limits := range []*models.Limits{nil, none} {
 		if n := testing.AllocsPerRun(100, func() {
 			quota, err := q.Take(ctx, "key:a", limits, 1<<40)
-			if quota != nil || err != nil || quota.Standing() != (TokenStanding{}) {
+			if quota != nil || err != nil || quota.Status() != (TokenStatus{}) {
 				t.Error(quota, err)
 			}
 			quota.End(5)
@@ -151,8 +151,8 @@ func TestQuotasAreOfTheMinuteOfTheClock(t *testing.T) {
 					running = append(running, call{quota, minute, need})
 				}
 				reset := time.Until(time.Unix((minute+1)*60, 0))
-				if want := (TokenStanding{100, max(100-counted[minute], 0), reset}); quota.Standing() != want {
-					t.Fatalf("seed %d step %d: %+v, want %+v", seed, step, quota.Standing(), want)
+				if want := (TokenStatus{100, max(100-counted[minute], 0), reset}); quota.Status() != want {
+					t.Fatalf("seed %d step %d: %+v, want %+v", seed, step, quota.Status(), want)
 				}
 				if err != nil {
 					checkRefusal(t, err)
@@ -206,7 +206,7 @@ func TestACallThatMayNeedMoreThanTheLimitWaitsForAnEmptyMinute(t *testing.T) {
 		}
 		small.End(0)
 		big := taken(t, q, "a", tpm(100), 5000)
-		if s := big.Standing(); s != (TokenStanding{100, 0, time.Minute}) {
+		if s := big.Status(); s != (TokenStatus{100, 0, time.Minute}) {
 			t.Errorf("%+v", s)
 		}
 		turnedAway(t, q, "a", tpm(100), 1)
@@ -250,7 +250,7 @@ func TestLimitsThatChangeHoldAtOnce(t *testing.T) {
 	if live := q.accounts["a"].live; live != 0 {
 		t.Errorf("%d run", live)
 	}
-	if s := calls[0].Standing(); s != (TokenStanding{}) {
+	if s := calls[0].Status(); s != (TokenStatus{}) {
 		t.Errorf("%+v of a key without a limit of tokens", s)
 	}
 }
@@ -269,7 +269,7 @@ func TestAccountsThatAreIdleAreForgotten(t *testing.T) {
 		turnedAway(t, q, "long", parallel(1), 1)
 		long.End(1)
 		time.Sleep(quotaIdle + time.Second)
-		q.beat(t.Context())
+		q.heartbeat(t.Context())
 		if len(q.accounts) != 0 {
 			t.Errorf("%d accounts are kept", len(q.accounts))
 		}
@@ -289,7 +289,7 @@ func TestAClockThatIsSetBackDoesNotKeepAMinuteFull(t *testing.T) {
 func TestANilQuotaDoesNothing(t *testing.T) {
 	var quota *Quota
 	quota.End(5)
-	if s := quota.Standing(); s != (TokenStanding{}) {
+	if s := quota.Status(); s != (TokenStatus{}) {
 		t.Error(s)
 	}
 }

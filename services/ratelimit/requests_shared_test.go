@@ -33,7 +33,7 @@ func limitRedis(t testing.TB, address string) *redis.Client {
 // exactness is at stake, a machine that is late must not pass for a fault.
 func patient(limits ...*Requests) *Requests {
 	for _, l := range limits {
-		l.shared.ticks = 1000
+		l.shared.batches.ticks = 1000
 	}
 	return limits[0]
 }
@@ -52,7 +52,7 @@ func replicas(t testing.TB, address string, n, perMinute int) []*Requests {
 // counted is what Redis has counted for an account.
 func counted(t testing.TB, client *redis.Client, l *Requests, account string) int64 {
 	t.Helper()
-	n, err := client.Get(t.Context(), limitPrefix+l.shared.name+":"+account).Int64()
+	n, err := client.Get(t.Context(), requestPrefix+l.shared.batches.limit+":"+account).Int64()
 	if err != nil {
 		return 0
 	}
@@ -144,8 +144,8 @@ func TestWindowsEndInRedis(t *testing.T) {
 	l := newTestLimit(t, "short", 3, client)
 	var err error
 	const window = 1500 * time.Millisecond
-	opts := RequestOptions{Name: "short", Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	if l.shared, err = newSharedLimit(opts, window); err != nil {
+	opts := RequestOptions{Name: "short", Redis: client, Log: slog.New(slog.DiscardHandler)}
+	if l.shared, err = newSharedRequests(opts, window); err != nil {
 		t.Fatal(err)
 	}
 	patient(l)
@@ -233,7 +233,7 @@ func TestLimitsOutliveRedis(t *testing.T) {
 			var log lockedText
 			client := limitRedis(t, address)
 			l, err := NewRequests(RequestOptions{
-				Name: "outlive", PerMinute: 50, Redis: client, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now,
+				Name: "outlive", PerMinute: 50, Redis: client, Log: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -242,7 +242,7 @@ func TestLimitsOutliveRedis(t *testing.T) {
 				t.Errorf("%d passed, Redis has counted %d", passed, counted(t, client, l, "before"))
 			}
 			harm()
-			l.shared.ticks = limitTicks
+			l.shared.batches.ticks = redisTicks
 			addsLittle(t, l)
 			if passed := takes(t, l, "before", 100); passed != 30 {
 				t.Errorf("%d passed after the 20 before", passed)
@@ -302,15 +302,15 @@ func machineLateness() (worst func() time.Duration) {
 		var most time.Duration
 		for {
 			began := time.Now()
-			for range limitTicks {
+			for range redisTicks {
 				select {
 				case <-stop:
 					found <- most
 					return
-				case <-time.After(limitTick):
+				case <-time.After(redisTick):
 				}
 			}
-			most = max(most, time.Since(began)-limitTicks*limitTick)
+			most = max(most, time.Since(began)-redisTicks*redisTick)
 		}
 	}()
 	return func() time.Duration { close(stop); return <-found }
@@ -390,7 +390,7 @@ func TestCountersWithoutAnEndAreRepaired(t *testing.T) {
 		{count: 2, left: 1000 * time.Hour, passes: true},
 	} {
 		account := fmt.Sprint(tt)
-		key := limitPrefix + "repair:" + account
+		key := requestPrefix + "repair:" + account
 		if err := client.Set(t.Context(), key, tt.count, tt.left).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -414,7 +414,7 @@ func TestCountersWithoutAnEndAreRepaired(t *testing.T) {
 func TestAKeyOfAnotherKindIsNoFailure(t *testing.T) {
 	client := limitRedis(t, servertest.Redis(t))
 	l := newTestLimit(t, "kind", 5, client)
-	if err := client.LPush(t.Context(), limitPrefix+"kind:a", "x").Err(); err != nil {
+	if err := client.LPush(t.Context(), requestPrefix+"kind:a", "x").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if passed := takes(t, l, "a", 9); passed != 5 {

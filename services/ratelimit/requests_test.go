@@ -25,7 +25,7 @@ import (
 func newTestLimit(t testing.TB, name string, perMinute int, client *redis.Client) *Requests {
 	t.Helper()
 	l, err := NewRequests(RequestOptions{
-		Name: name, PerMinute: perMinute, Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Name: name, PerMinute: perMinute, Redis: client, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestWindowsAreOfAMinuteFromTheFirstRequest(t *testing.T) {
 				windows[account] = append(windows[account], now)
 				w := windows[account]
 				q, err := l.Take(t.Context(), account, 0)
-				if want := (RequestStanding{Limit: 5, Remaining: int64(max(5-len(w), 0)), Reset: w[0].Add(time.Minute).Sub(now)}); q != want {
+				if want := (RequestStatus{Limit: 5, Remaining: int64(max(5-len(w), 0)), Reset: w[0].Add(time.Minute).Sub(now)}); q != want {
 					t.Fatalf("seed %d: %+v, want %+v", seed, q, want)
 				}
 				if (err != nil) != (len(w) > 5) {
@@ -175,7 +175,7 @@ func TestAccountsAndLimitsDoNotShareInProcess(t *testing.T) {
 func TestALimitOfNothingIsOff(t *testing.T) {
 	l := newTestLimit(t, "off", 0, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
 	for range 1000 {
-		if q, err := l.Take(t.Context(), "a", 0); err != nil || q != (RequestStanding{}) {
+		if q, err := l.Take(t.Context(), "a", 0); err != nil || q != (RequestStatus{}) {
 			t.Fatalf("%+v, %v", q, err)
 		}
 	}
@@ -185,13 +185,12 @@ func TestALimitOfNothingIsOff(t *testing.T) {
 }
 
 func TestLimitsThatMakeNoSenseAreRefused(t *testing.T) {
-	good := RequestOptions{Name: "v1", PerMinute: 1, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	good := RequestOptions{Name: "v1", PerMinute: 1, Log: slog.New(slog.DiscardHandler)}
 	for _, spoil := range []func(*RequestOptions){
 		func(o *RequestOptions) { o.Name = "" },
 		func(o *RequestOptions) { o.Name = "a:b" },
 		func(o *RequestOptions) { o.PerMinute = -1 },
 		func(o *RequestOptions) { o.Log = nil },
-		func(o *RequestOptions) { o.Now = nil },
 	} {
 		bad := good
 		spoil(&bad)
@@ -210,13 +209,13 @@ func kept(c *memory.CacheWrapper) (n int) {
 }
 
 func TestStrangersNeitherFillTheMemoryNorPushOutWhoKeepsCalling(t *testing.T) {
-	l := newLocalLimit(time.Hour, 1000)
+	l := newLocalRequests(time.Hour, 1000)
 	for i := range 50_000 {
-		l.take(fmt.Sprint("address:", i))
+		l.count(fmt.Sprint("address:", i))
 		if i%500 != 0 {
 			continue
 		}
-		if s := l.take("key:regular"); s.place != int64(i/500)+1 {
+		if s := l.count("key:regular"); s.place != int64(i/500)+1 {
 			t.Fatalf("after %d strangers: %+v", i, s)
 		}
 		if young, old := kept(l.young), kept(l.old); young > 1000 || old > 1000 || young != l.size {
@@ -227,13 +226,13 @@ func TestStrangersNeitherFillTheMemoryNorPushOutWhoKeepsCalling(t *testing.T) {
 
 func TestCountersThatAreOverAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLocalLimit(time.Minute, 100_000)
+		l := newLocalRequests(time.Minute, 100_000)
 		for i := range 10_000 {
-			l.take(fmt.Sprint(i))
+			l.count(fmt.Sprint(i))
 		}
 		for range 2 {
 			time.Sleep(time.Minute + time.Second)
-			l.take("last")
+			l.count("last")
 		}
 		if n := kept(l.young) + kept(l.old); n > 2 {
 			t.Errorf("%d are kept", n)
@@ -241,14 +240,14 @@ func TestCountersThatAreOverAreForgotten(t *testing.T) {
 	})
 }
 
-// The figure that limitAccounts is explained with.
+// The figure that requestAccounts is explained with.
 func TestAnAccountCostsAFewHundredBytes(t *testing.T) {
 	before := heap()
-	l := newLocalLimit(time.Hour, limitAccounts)
-	for i := range limitAccounts {
-		l.take(fmt.Sprintf("address:2001:db8:1234:5678::%x", i))
+	l := newLocalRequests(time.Hour, requestAccounts)
+	for i := range requestAccounts {
+		l.count(fmt.Sprintf("address:2001:db8:1234:5678::%x", i))
 	}
-	each := (heap() - before) / limitAccounts
+	each := (heap() - before) / requestAccounts
 	t.Log(each, "bytes each")
 	if each > 400 {
 		t.Errorf("an account costs %d bytes", each)
@@ -276,36 +275,6 @@ func TestAClockThatIsSetBackLocksNobodyOut(t *testing.T) {
 	if passed := takes(t, l, "a", 9); passed != 2 {
 		t.Errorf("then %d passed", passed)
 	}
-}
-
-func TestAFailedPartIsTriedByOneAtATime(t *testing.T) {
-	now := time.Now()
-	b := &breaker{pause: time.Second, now: func() time.Time { return now }}
-	broken := errors.New("broken")
-	expect := func(step string, got, want bool) {
-		t.Helper()
-		if got != want {
-			t.Errorf("%s: %v", step, got)
-		}
-	}
-	expect("works", b.ask(), true)
-	expect("works for another", b.ask(), true)
-	expect("works on", b.heard(nil), false)
-	expect("fails", b.heard(broken), true)
-	expect("one that was under way fails too", b.heard(broken), false)
-	expect("rests", b.ask(), false)
-	now = now.Add(time.Second)
-	expect("is tried", b.ask(), true)
-	expect("by one", b.ask(), false)
-	now = now.Add(time.Minute)
-	expect("however long it takes", b.ask(), false)
-	expect("fails again", b.heard(broken), false)
-	expect("rests again", b.ask(), false)
-	now = now.Add(time.Second)
-	expect("is tried again", b.ask(), true)
-	expect("is back", b.heard(nil), true)
-	expect("works again", b.ask(), true)
-	expect("works again for another", b.ask(), true)
 }
 
 func BenchmarkTakeInProcess(b *testing.B) {

@@ -7,19 +7,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// storeClient is Redis as ulule/limiter's store is to see it. It puts right what
-// the store does not (v3.11.2, 2026-11): to be made, the store needs Redis to
-// be there; after SCRIPT FLUSH all its callers queue to load the scripts
-// again; and a counter that has lost its time to live refuses its account
-// for ever.
+// storeClient stands between ulule/limiter's store and Redis. It corrects three
+// faults of the store (v3.11.2, 2026-11): the store cannot be made while Redis is
+// away; after SCRIPT FLUSH all its callers queue to load the scripts again; and
+// a counter that has lost its time to live refuses its account for ever.
 type storeClient struct {
 	*redis.Client
 	window  time.Duration
 	scripts map[string]*redis.Script // by their hash; fixed once the store is made
 }
 
-// ScriptLoad only remembers the script: EvalSha brings it along when Redis does
-// not know it.
+// ScriptLoad only keeps the script: EvalSha sends it when Redis does not know it.
 func (c *storeClient) ScriptLoad(ctx context.Context, text string) *redis.StringCmd {
 	script := redis.NewScript(text)
 	c.scripts[script.Hash()] = script
@@ -34,7 +32,7 @@ func (c *storeClient) EvalSha(ctx context.Context, hash string, keys []string, a
 	cmd := c.scripts[hash].Run(ctx, c.Client, keys, args...)
 	answer, err := cmd.Slice()
 	if err != nil || len(answer) != 2 {
-		return cmd // the store says what is wrong with it
+		return cmd // the store reports what is wrong with it
 	}
 	left, ok := answer[1].(int64)
 	switch {
@@ -42,7 +40,7 @@ func (c *storeClient) EvalSha(ctx context.Context, hash string, keys []string, a
 		return cmd
 	case left == 0: // the last millisecond, which the store takes for a new window
 		left = 1
-	case left < 0 || left > c.window.Milliseconds(): // no end, or one that a clock has carried away
+	case left < 0 || left > c.window.Milliseconds(): // without an end, or with one that a change of the clock has moved
 		if err := c.PExpire(ctx, keys[0], c.window).Err(); err != nil {
 			cmd.SetErr(err)
 			return cmd
