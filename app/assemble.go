@@ -54,7 +54,7 @@ type gateway struct {
 	ledger         *ledger.Writer
 	budgets        *budget.Service
 	quotas         *ratelimit.Quotas
-	slots          *inflight.Slots
+	slots          *inflight.Limiter
 	tracer         *tracing.Tracer // nil: off
 	logDropped     func() float64  // lines
 	metrics        *metrics.Metrics

@@ -176,7 +176,7 @@ func (g *gateway) emptied() {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for began := time.Now(); ; <-tick.C {
-		calls, _ := g.slots.Live()
+		calls, _ := g.slots.InUse()
 		if calls == 0 {
 			return
 		}

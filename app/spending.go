@@ -50,8 +50,8 @@ func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
 
 // watch registers the metrics that read the state of the parts.
 func (g *gateway) watch(cfg config.Config, chat *controllers.Generate, limits map[string]*ratelimit.Requests) {
-	calls := func() float64 { n, _ := chat.Slots.Live(); return float64(n) }
-	bytes := func() float64 { _, n := chat.Slots.Live(); return float64(n) }
+	calls := func() float64 { n, _ := chat.Slots.InUse(); return float64(n) }
+	bytes := func() float64 { _, n := chat.Slots.InUse(); return float64(n) }
 	fixed := func(n float64) func() float64 { return func() float64 { return n } }
 	stat := func(read func(ledger.Stats) int64) func() float64 {
 		return func() float64 { return float64(read(g.ledger.Stats())) }

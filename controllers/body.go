@@ -78,7 +78,7 @@ func readAll(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 	}
 	const first = 32 << 10 // bytes that are given for a mere announcement
 	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, first)+511)
-	if err := slot.Hold(int64(cap(buf))); err != nil {
+	if err := slot.Reserve(int64(cap(buf))); err != nil {
 		return nil, err
 	}
 	for {
@@ -94,7 +94,7 @@ func readAll(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 		}
 		if len(buf) == cap(buf) {
 			room := growth(len(buf), c.Request.ContentLength, limit)
-			if err := slot.Hold(int64(room - cap(buf))); err != nil {
+			if err := slot.Reserve(int64(room - cap(buf))); err != nil {
 				return nil, err
 			}
 			buf = append(make([]byte, 0, room), buf...)

@@ -17,7 +17,7 @@ import (
 type Generate struct {
 	Dialect   api.Dialect
 	Service   *inference.Service
-	Slots     *inflight.Slots
+	Slots     *inflight.Limiter
 	MaxBytes  int64
 	KeepAlive time.Duration // the silence of a stream that a ping breaks; 0 = never
 	Now       func() time.Time
@@ -26,11 +26,11 @@ type Generate struct {
 // Create answers a request, whole or as a stream.
 func (h *Generate) Create(c *gin.Context) error {
 	began, from := h.Now(), middleware.RequestOf(c)
-	slot, err := h.Slots.Take(from.Caller)
+	slot, err := h.Slots.Acquire(from.Caller)
 	if err != nil {
 		return err
 	}
-	defer slot.Free()
+	defer slot.Release()
 	body, err := readJSON(c, h.MaxBytes, &slot)
 	if err != nil {
 		return err

@@ -175,7 +175,7 @@ func TestPanicReleasesItsSlotAndItsBytes(t *testing.T) {
 		req.Header.Set("Content-Type", "application/json")
 		engine.ServeHTTP(httptest.NewRecorder(), req)
 	}
-	if calls, bytes := slots.Live(); calls != 0 || bytes != 0 || panicked != 3 {
+	if calls, bytes := slots.InUse(); calls != 0 || bytes != 0 || panicked != 3 {
 		t.Errorf("after %d panics %d calls hold %d bytes", panicked, calls, bytes)
 	}
 }

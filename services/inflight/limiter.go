@@ -1,0 +1,107 @@
+// Package inflight limits the calls that run at the same time, and the bytes of
+// their bodies.
+package inflight
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/services/auth"
+	"modelgateway/services/metrics"
+)
+
+// Limiter is a concurrency limiter in this process: it limits the calls of each
+// caller, all calls together, and the bytes of their bodies. What is over a limit
+// is refused at once and does not wait.
+type Limiter struct {
+	maxCalls  int
+	maxEach   int
+	maxBytes  int64
+	mu        sync.Mutex
+	calls     int
+	bytes     int64
+	perCaller map[auth.Caller]int // calls by identity; only of callers with calls
+}
+
+// New limits calls to maxCalls in all and maxEach of one caller, and their bodies
+// to maxBytes.
+func New(maxCalls, maxEach int, maxBytes int64) *Limiter {
+	return &Limiter{maxCalls: maxCalls, maxEach: maxEach, maxBytes: maxBytes, perCaller: map[auth.Caller]int{}}
+}
+
+// Slot is the place of one call. Its owner must call Release.
+type Slot struct {
+	limiter *Limiter
+	caller  auth.Caller
+	bytes   int64
+}
+
+// busyWait is how long a refused caller should wait: most calls take seconds.
+const busyWait = time.Second
+
+// Acquire takes a slot for a call of the caller. The caller of Acquire defers
+// Release, so that a panic does not lose the slot.
+func (l *Limiter) Acquire(caller auth.Caller) (Slot, error) {
+	caller = caller.Identity()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.calls >= l.maxCalls:
+		return Slot{}, errBusy()
+	case l.perCaller[caller] >= l.maxEach:
+		return Slot{}, &api.Error{
+			Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded,
+			RetryAfter: busyWait, Limit: metrics.LimitParallel,
+			Message: "you have " + strconv.Itoa(l.maxEach) + " calls running, which is the most; please try again in 1s",
+		}
+	}
+	l.calls++
+	l.perCaller[caller]++
+	return Slot{limiter: l, caller: caller}, nil
+}
+
+func errBusy() *api.Error {
+	return &api.Error{
+		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable, RetryAfter: busyWait,
+		Message: "the gateway is at its capacity; please try again in 1s",
+	}
+}
+
+// Reserve adds bytes of a body to those of the call, until Release. It fails, and
+// adds nothing, when the bodies of all calls would be over the limit. A nil slot
+// has no limit.
+func (s *Slot) Reserve(bytes int64) error {
+	if s == nil {
+		return nil
+	}
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	if s.limiter.bytes+bytes > s.limiter.maxBytes {
+		return errBusy()
+	}
+	s.limiter.bytes += bytes
+	s.bytes += bytes
+	return nil
+}
+
+// Release frees the slot and the bytes that it reserved.
+func (s *Slot) Release() {
+	s.limiter.mu.Lock()
+	defer s.limiter.mu.Unlock()
+	s.limiter.calls--
+	s.limiter.bytes -= s.bytes
+	if s.limiter.perCaller[s.caller]--; s.limiter.perCaller[s.caller] == 0 {
+		delete(s.limiter.perCaller, s.caller)
+	}
+}
+
+// InUse returns how many calls run now, and how many bytes of bodies they have
+// reserved.
+func (l *Limiter) InUse() (calls int, bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls, l.bytes
+}
