@@ -41,7 +41,7 @@ type batcher[J any] struct {
 	limit   string // its name in the log
 	circuit *gobreaker.TwoStepCircuitBreaker[any]
 	log     *slog.Logger
-	prepare func(account string, jobs []J) (ask func(context.Context) error, apply func())
+	prepare func(account string, jobs []J) (ask func(context.Context) error, finish func(error))
 
 	recovered atomic.Bool // the circuit has closed again; the owner resets it
 	cause     error       // of the last failure; the circuit's lock guards it
@@ -57,16 +57,17 @@ type batch[J any] struct {
 	reports []func(error) // one of each job, for the circuit
 	sealed  bool          // no further job may join
 
-	done chan struct{} // closed when err is set and the answer is applied
+	done chan struct{} // closed when err is set and the batch is finished
 	err  error
 }
 
 // newBatcher makes a batcher which leaves Redis alone for the pause after each
 // failure. When a batch is sent, prepare makes its two steps: ask runs in a
-// goroutine of its own, which may end after the batch has failed; apply runs
-// when ask has succeeded in time, before the account's next batch is prepared.
+// goroutine of its own, which may end after the batch has failed; finish applies
+// the answer or learns why there is none, before the account's next batch is
+// prepared.
 func newBatcher[J any](limit string, pause time.Duration, log *slog.Logger,
-	prepare func(account string, jobs []J) (ask func(context.Context) error, apply func()),
+	prepare func(account string, jobs []J) (ask func(context.Context) error, finish func(error)),
 ) *batcher[J] {
 	b := &batcher[J]{limit: limit, log: log, prepare: prepare, ticks: redisTicks, latest: map[string]*batch[J]{}}
 	b.circuit = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
@@ -117,15 +118,19 @@ func (b *batcher[J]) do(ctx context.Context, account string, job J) bool {
 	ticks := b.ticks
 	b.mu.Unlock()
 
-	apply := func() {}
 	err = wait(&ticks, previous)
 	b.seal(current)
+	finish := func(error) {}
 	if err == nil {
 		var ask func(context.Context) error
-		ask, apply = b.prepare(account, current.jobs)
+		ask, finish = b.prepare(account, current.jobs)
 		err = within(ctx, &ticks, ask)
 	}
-	b.finish(account, current, err, apply)
+	for _, report := range current.reports {
+		report(err)
+	}
+	finish(err)
+	b.end(account, current, err)
 	return err == nil
 }
 
@@ -146,14 +151,8 @@ func (b *batcher[J]) seal(current *batch[J]) {
 	current.sealed = true
 }
 
-// finish ends a batch that is sealed.
-func (b *batcher[J]) finish(account string, current *batch[J], err error, apply func()) {
-	for _, report := range current.reports {
-		report(err)
-	}
-	if err == nil {
-		apply()
-	}
+// end wakes the jobs of a batch.
+func (b *batcher[J]) end(account string, current *batch[J], err error) {
 	b.mu.Lock()
 	if b.latest[account] == current {
 		delete(b.latest, account)

@@ -74,7 +74,7 @@ func sums(t *testing.T, each time.Duration, fails func(batch int) error) (b *bat
 	t.Helper()
 	batches = new([]int)
 	total := 0
-	prepare := func(_ string, jobs []*int) (func(context.Context) error, func()) {
+	prepare := func(_ string, jobs []*int) (func(context.Context) error, func(error)) {
 		*batches = append(*batches, len(jobs))
 		n := len(*batches)
 		ask := func(ctx context.Context) error {
@@ -85,7 +85,10 @@ func sums(t *testing.T, each time.Duration, fails func(batch int) error) (b *bat
 				return ctx.Err()
 			}
 		}
-		return ask, func() {
+		return ask, func(err error) {
+			if err != nil {
+				return
+			}
 			for _, job := range jobs {
 				total++
 				*job = total

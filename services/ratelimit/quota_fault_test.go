@@ -369,3 +369,22 @@ func TestAnEndThatDoesNotReachRedisIsSaidAgain(t *testing.T) {
 		return live == 0
 	})
 }
+
+// A heartbeat that fails opens the circuit for all accounts. Redis may still
+// admit the calls of a batch that is under way.
+func TestCallsThatRedisDecidesOnCountDuringAnOutage(t *testing.T) {
+	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
+	taken(t, q, "key:a", parallel(4), 10)
+	calls := make([]*admission, 3)
+	for i := range calls {
+		calls[i] = &admission{take: true, calls: 4, need: 1}
+	}
+	ask, finish := q.prepare("key:a", calls)
+	trip(t, q)
+	turnedAway(t, q, "key:a", parallel(4), 10)
+	err := ask(t.Context())
+	finish(err)
+	if live, _ := q.Used("key:a"); err != nil || live != 4 {
+		t.Errorf("%d calls run: %v", live, err)
+	}
+}

@@ -26,6 +26,10 @@ type quotaAccount struct {
 	pending int // callers that wait for Redis with this account
 	sent    time.Time
 	stale   bool // Redis may not have the latest entry
+
+	// The calls that Redis decides on right now, and the tokens that they need: it may
+	// admit all of them.
+	asked, askedTokens int64
 }
 
 // account finds an account or begins one. Quotas are locked.
@@ -78,7 +82,6 @@ func restOfMinute(at time.Time) time.Duration {
 // Quotas are locked.
 func (q *Quotas) admitLocally(a *quotaAccount, k *admission) {
 	q.startMinute(a)
-	a.stale = true // a message whose answer came too late may have changed the entry
 	k.minute, k.reset = a.minute, restOfMinute(q.clock())
 	share, others := k.limit/q.replicas, int64(0)
 	calls := max(k.calls/q.replicas, 1)
@@ -86,16 +89,17 @@ func (q *Quotas) admitLocally(a *quotaAccount, k *admission) {
 		others = a.othersLive
 	}
 	calls = max(min(calls, k.calls-others), 1)
-	left := min(share, k.limit-a.othersTokens) - a.tokens
+	left := min(share, k.limit-a.othersTokens) - a.tokens - a.askedTokens
 	switch {
 	case k.limit > 0 && min(k.need, share) > left:
 		k.verdict = quotaTokens
-	case k.calls > 0 && a.live >= calls:
+	case k.calls > 0 && a.live+a.asked >= calls:
 		k.verdict = quotaCalls
 	default:
 		k.verdict = quotaTaken
 		a.live++
 		a.tokens += k.need
+		a.stale = true
 		left -= k.need
 	}
 	k.left = max(left, 0)

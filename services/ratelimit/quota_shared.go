@@ -31,7 +31,7 @@ const (
 var errQuotaAnswer = errors.New("the answer of Redis is not that of the script")
 
 // prepare writes the account's entry and has Redis decide on the calls of a batch.
-func (q *Quotas) prepare(account string, calls []*admission) (ask func(context.Context) error, apply func()) {
+func (q *Quotas) prepare(account string, calls []*admission) (ask func(context.Context) error, finish func(error)) {
 	shared := q.batches.shared()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,6 +43,7 @@ func (q *Quotas) prepare(account string, calls []*admission) (ask func(context.C
 	for _, k := range calls {
 		if k.take {
 			takes++
+			a.asked, a.askedTokens = a.asked+1, a.askedTokens+k.need
 		}
 	}
 	var answer []int64
@@ -54,7 +55,16 @@ func (q *Quotas) prepare(account string, calls []*admission) (ask func(context.C
 		}
 		return err
 	}
-	return ask, func() { q.apply(a, calls, answer) }
+	return ask, func(err error) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		a.asked, a.askedTokens = 0, 0
+		if err == nil {
+			q.apply(a, calls, answer)
+		} else {
+			a.stale = true // the message may still change the entry
+		}
+	}
 }
 
 // message returns the arguments of the script: this replica's entry for an
@@ -115,10 +125,8 @@ func (q *Quotas) noteReplicas(answer []int64) {
 	q.rewrite = q.rewrite || resyncing || !known
 }
 
-// apply reads the decisions on the calls of a batch.
+// apply reads the decisions on the calls of a batch. Quotas are locked.
 func (q *Quotas) apply(a *quotaAccount, calls []*admission, answer []int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.noteReplicas(answer)
 	at := time.UnixMilli(answer[0])
 	minute := at.Unix() / secondsAMinute

@@ -49,14 +49,17 @@ func (s *sharedRequests) count(ctx context.Context, account string) (windowStatu
 }
 
 // prepare counts a batch of requests in one step.
-func (s *sharedRequests) prepare(account string, requests []*windowStatus) (ask func(context.Context) error, apply func()) {
+func (s *sharedRequests) prepare(account string, requests []*windowStatus) (ask func(context.Context) error, finish func(error)) {
 	var state limiter.Context
 	n := int64(len(requests))
 	ask = func(ctx context.Context) (err error) {
 		state, err = s.store.Increment(ctx, account, n, s.rate)
 		return err
 	}
-	return ask, func() {
+	return ask, func(err error) {
+		if err != nil {
+			return
+		}
 		// The store rounds the end down to seconds. A client must not come back before it.
 		left := time.Until(time.Unix(state.Reset+1, 0))
 		left = min(max(left, 0), s.rate.Period)
