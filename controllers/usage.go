@@ -42,7 +42,7 @@ func (h *Usage) All(c *gin.Context) error {
 
 // usageAsk reads a query strictly: with a misspelt name the client would get sums
 // of something else.
-func usageAsk(raw string, everyone bool) (ask ledger.UsageAsk, err error) {
+func usageAsk(raw string, everyone bool) (ask ledger.UsageRequest, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
 		return ask, api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").Because(err)

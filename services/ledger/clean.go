@@ -8,8 +8,8 @@ import (
 	"modelgateway/models"
 )
 
-// cleanCall makes a row one that every database takes, and sums that cannot
-// overflow: numbers of a provider may be anything.
+// cleanCall changes a row so that every database accepts it and no sum overflows:
+// a provider may report any numbers.
 func cleanCall(c *models.Call) {
 	for _, text := range []*string{
 		&c.ID, &c.RequestID, &c.UserID, &c.KeyID, &c.Model, &c.Served, &c.Provider, &c.Outcome, &c.ErrorCode,
@@ -29,8 +29,8 @@ func cleanCall(c *models.Call) {
 	c.BeganAt = max(0, c.BeganAt)
 }
 
-// cleanCallText is valid UTF-8 without NUL, which PostgreSQL cannot keep, and no
-// longer than its indexes take.
+// cleanCallText returns valid UTF-8 without NUL, which PostgreSQL cannot store,
+// and no longer than its indexes allow.
 func cleanCallText(s string) string {
 	const longest = 256
 	if len(s) > longest {

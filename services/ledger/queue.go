@@ -7,46 +7,46 @@ import (
 	"modelgateway/models"
 )
 
-// queue holds rows in batches, so that it grows without copying and the
-// writer takes what is already together.
+// queue is a bounded queue of rows. It keeps them in batches, so that it grows
+// without copying and the writer takes whole batches.
 type queue struct {
-	room int
+	capacity int // in rows
 
 	mu      sync.Mutex
 	full    [][]models.Call // the oldest first
-	last    []models.Call   // that is being filled
-	spare   []models.Call   // the memory of one that was written: more than one is never filled at a time
-	rows    int             // those that are being written included
+	partial []models.Call   // the batch that is being filled
+	spare   []models.Call   // the memory of a batch that was written: only one batch is filled at a time
+	rows    int             // with those that are being written
 	dropped int64
 	closed  bool
 }
 
-// add says whether a batch has become full with this row.
+// add reports whether this row has filled a batch.
 func (q *queue) add(call *models.Call) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.rows >= q.room || q.closed {
+	if q.rows >= q.capacity || q.closed {
 		q.dropped++
 		return false
 	}
 	q.rows++
-	q.last = append(q.last, *call)
-	if len(q.last) < ledgerBatch {
+	q.partial = append(q.partial, *call)
+	if len(q.partial) < ledgerBatch {
 		return false
 	}
-	q.full = append(q.full, q.begin())
+	q.full = append(q.full, q.rotate())
 	return true
 }
 
-// begin begins another batch and returns the last. The queue is locked.
-func (q *queue) begin() (last []models.Call) {
-	last, q.last, q.spare = q.last, q.spare, nil
-	return last
+// rotate begins another batch and returns the former one. The queue is locked.
+func (q *queue) rotate() (former []models.Call) {
+	former, q.partial, q.spare = q.partial, q.spare, nil
+	return former
 }
 
-// take is the oldest batch, which may be one that is only begun if that is
-// wanted; empty when nothing waits. It stays in the count of rows until done.
-func (q *queue) take(begun bool) []models.Call {
+// take removes the oldest full batch; with partial also one that is not full. It
+// is empty when there is none. The rows stay in the count until done.
+func (q *queue) take(partial bool) []models.Call {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.full) > 0 {
@@ -54,10 +54,10 @@ func (q *queue) take(begun bool) []models.Call {
 		q.full = slices.Delete(q.full, 0, 1)
 		return oldest
 	}
-	if len(q.last) == 0 || !begun {
+	if len(q.partial) == 0 || !partial {
 		return nil
 	}
-	return q.begin()
+	return q.rotate()
 }
 
 func (q *queue) done(rows int) {
@@ -66,7 +66,7 @@ func (q *queue) done(rows int) {
 	q.rows -= rows
 }
 
-// reuse takes the memory of a batch that was taken.
+// reuse keeps the memory of a batch that was taken for the next batch.
 func (q *queue) reuse(batch []models.Call) {
 	clear(batch)
 	q.mu.Lock()
@@ -74,14 +74,14 @@ func (q *queue) reuse(batch []models.Call) {
 	q.spare = batch[:0]
 }
 
-func (q *queue) stands() (rows int, dropped int64) {
+func (q *queue) counts() (rows int, dropped int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.rows, q.dropped
 }
 
-// close refuses rows from now on and says how many were not written.
-func (q *queue) close() (left int) {
+// close refuses rows from now on, and returns how many are not written.
+func (q *queue) close() (unwritten int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true

@@ -1,19 +1,19 @@
 package ledger
 
-// Stats is how a ledger stands. All but Queued only grow.
+// Stats are the figures of a ledger. All but Queued only grow.
 type Stats struct {
-	Queued   int   // rows that wait or are being written
+	Queued   int   // rows that wait, or are being written
 	Written  int64 // rows
-	Dropped  int64 // rows that are lost: there was no room, or the database refused them
-	Failures int64 // transactions that failed and are tried again
+	Dropped  int64 // rows that are lost: the queue was full, or the database refused them
+	Failures int64 // transactions that failed and were tried again
 }
 
-// Stats says how the ledger stands.
+// Stats returns the present figures.
 func (l *Writer) Stats() Stats {
 	l.mu.Lock()
 	stats := l.stats
 	l.mu.Unlock()
-	queued, dropped := l.queue.stands()
+	queued, dropped := l.queue.counts()
 	stats.Queued = queued
 	stats.Dropped += dropped
 	return stats
@@ -29,18 +29,18 @@ func (l *Writer) count(more Stats) {
 
 func (l *Writer) failed(err error) {
 	l.count(Stats{Failures: 1})
-	l.tell()
-	if now := l.opts.Now(); now.Sub(l.warnedAt) >= ledgerTold {
+	l.logDropped()
+	if now := l.opts.Now(); now.Sub(l.warnedAt) >= ledgerLogEvery {
 		l.warned, l.warnedAt = true, now
-		l.opts.Log.Warn("the ledger is not written, and tried again", "queued", l.Stats().Queued, "error", err)
+		l.opts.Log.Warn("the ledger could not be written: it is tried again", "queued", l.Stats().Queued, "error", err)
 	}
 }
 
-// tell writes to the log, now and then, how many rows found no room.
-func (l *Writer) tell() {
-	_, dropped := l.queue.stands()
-	if now := l.opts.Now(); dropped > l.told && now.Sub(l.toldAt) >= ledgerTold {
-		l.opts.Log.Error("calls are not in the ledger: too many wait for the database", "calls", dropped-l.told)
-		l.told, l.toldAt = dropped, now
+// logDropped logs, once in ledgerLogEvery, how many rows found the queue full.
+func (l *Writer) logDropped() {
+	_, dropped := l.queue.counts()
+	if now := l.opts.Now(); dropped > l.droppedLogged && now.Sub(l.droppedLoggedAt) >= ledgerLogEvery {
+		l.opts.Log.Error("calls are not in the ledger: its queue was full", "calls", dropped-l.droppedLogged)
+		l.droppedLogged, l.droppedLoggedAt = dropped, now
 	}
 }

@@ -20,15 +20,14 @@ const (
 	usageDefaultDays = 30
 )
 
-// UsageAsk is what somebody wants to know, in their words; empty is what is
-// usual.
-type UsageAsk struct {
+// UsageRequest selects usage, as the client wrote it; empty fields mean defaults.
+type UsageRequest struct {
 	From, To             string // days, both included
 	GroupBy              string // with commas
-	UserID, KeyID, Model string // only theirs
+	UserID, KeyID, Model string // only of these
 }
 
-// UsageReport is what was used.
+// UsageReport is the usage of some days.
 type UsageReport struct {
 	From, To string // days, both included
 	By       []models.UsageBy
@@ -36,25 +35,26 @@ type UsageReport struct {
 	Total    models.Sum
 }
 
-// Usage says what was used, from the ledger's sums: they lag behind the calls
-// by a moment.
+// Usage reports usage from the sums of the ledger, which lag behind the calls by
+// a moment.
 type Usage struct {
 	store  *models.Store
 	now    func() time.Time
 	groups int // in one answer
 }
 
-// NewUsage makes a Usage of the ledger in store.
+// NewUsage makes a Usage that reads the ledger in store.
 func NewUsage(store *models.Store, now func() time.Time) *Usage {
 	return &Usage{store: store, now: now, groups: usageGroups}
 }
 
-// Own is what a caller used: a user with all their keys, and a key alone.
-func (u *Usage) Own(ctx context.Context, userID, keyID string, ask UsageAsk) (*UsageReport, error) {
+// Own reports the usage of a caller: that of a user with all their keys, or of one
+// key.
+func (u *Usage) Own(ctx context.Context, userID, keyID string, req UsageRequest) (*UsageReport, error) {
 	if userID == "" && keyID == "" {
-		return nil, api.Unauthorized(api.CodeMissingCredentials, "usage is somebody's own: send the token of a login or an API key")
+		return nil, api.Unauthorized(api.CodeMissingCredentials, "usage belongs to a caller: send the token of a login or an API key")
 	}
-	q, err := u.query(ask, models.ByDay, models.ByKey, models.ByModel)
+	q, err := u.query(req, models.ByDay, models.ByKey, models.ByModel)
 	if err != nil {
 		return nil, err
 	}
@@ -62,16 +62,16 @@ func (u *Usage) Own(ctx context.Context, userID, keyID string, ask UsageAsk) (*U
 	return u.report(ctx, q)
 }
 
-// All is what everybody used.
-func (u *Usage) All(ctx context.Context, ask UsageAsk) (*UsageReport, error) {
-	q, err := u.query(ask, models.ByDay, models.ByUser, models.ByKey, models.ByModel)
+// All reports the usage of all callers.
+func (u *Usage) All(ctx context.Context, req UsageRequest) (*UsageReport, error) {
+	q, err := u.query(req, models.ByDay, models.ByUser, models.ByKey, models.ByModel)
 	if err != nil {
 		return nil, err
 	}
 	for _, only := range []struct {
 		param, value string
 		into         *string
-	}{{"user_id", ask.UserID, &q.UserID}, {"key_id", ask.KeyID, &q.KeyID}, {"model", ask.Model, &q.ModelID}} {
+	}{{"user_id", req.UserID, &q.UserID}, {"key_id", req.KeyID, &q.KeyID}, {"model", req.Model, &q.ModelID}} {
 		const longest = 256
 		if len(only.value) > longest || !utf8.ValidString(only.value) || strings.Contains(only.value, "\x00") {
 			return nil, api.Invalid(api.CodeInvalidValue, only.param, "%s cannot be that of anything", only.param)
@@ -81,35 +81,36 @@ func (u *Usage) All(ctx context.Context, ask UsageAsk) (*UsageReport, error) {
 	return u.report(ctx, q)
 }
 
-func (u *Usage) query(ask UsageAsk, groups ...models.UsageBy) (models.UsageQuery, error) {
+func (u *Usage) query(req UsageRequest, groups ...models.UsageBy) (models.UsageQuery, error) {
 	q := models.UsageQuery{By: []models.UsageBy{models.ByDay}, MaxGroups: u.groups}
 	var err error
-	if q.From, q.To, err = u.days(ask); err != nil || ask.GroupBy == "" {
+	if q.From, q.To, err = u.days(req); err != nil || req.GroupBy == "" {
 		return q, err
 	}
 	q.By = nil
-	for word := range strings.SplitSeq(ask.GroupBy, ",") {
+	for word := range strings.SplitSeq(req.GroupBy, ",") {
 		by := models.UsageBy(word)
 		if !slices.Contains(groups, by) || slices.Contains(q.By, by) {
-			return q, api.Invalid(api.CodeInvalidValue, "group_by", "group_by must be one or more of %s, each once and with commas between, not %s", listed(groups), api.Quoted(ask.GroupBy))
+			return q, api.Invalid(api.CodeInvalidValue, "group_by",
+				"group_by must be one or more of %s, each once and with commas between, not %s", listed(groups), api.Quoted(req.GroupBy))
 		}
 		q.By = append(q.By, by)
 	}
 	return q, nil
 }
 
-// days are the days that are asked for.
-func (u *Usage) days(ask UsageAsk) (from, to string, err error) {
+// days returns the first and the last day of the request.
+func (u *Usage) days(req UsageRequest) (from, to string, err error) {
 	y, m, d := u.now().UTC().Date()
 	last := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
-	if ask.To != "" {
-		if last, err = parseDay("to", ask.To); err != nil {
+	if req.To != "" {
+		if last, err = parseDay("to", req.To); err != nil {
 			return "", "", err
 		}
 	}
 	first := last.AddDate(0, 0, 1-usageDefaultDays)
-	if ask.From != "" {
-		if first, err = parseDay("from", ask.From); err != nil {
+	if req.From != "" {
+		if first, err = parseDay("from", req.From); err != nil {
 			return "", "", err
 		}
 	}
@@ -117,7 +118,8 @@ func (u *Usage) days(ask UsageAsk) (from, to string, err error) {
 		return "", "", api.Invalid(api.CodeInvalidValue, "from", "from is %s, which is after to, %s", models.DayOf(first), models.DayOf(last))
 	}
 	if !first.AddDate(0, 0, usageDays).After(last) {
-		return "", "", api.Invalid(api.CodeInvalidValue, "from", "from %s to %s are more than %d days", models.DayOf(first), models.DayOf(last), usageDays)
+		return "", "", api.Invalid(api.CodeInvalidValue, "from",
+			"from %s to %s are more than %d days", models.DayOf(first), models.DayOf(last), usageDays)
 	}
 	return models.DayOf(first), models.DayOf(last), nil
 }
@@ -146,7 +148,7 @@ func (u *Usage) report(ctx context.Context, q models.UsageQuery) (*UsageReport, 
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("usage: %w", err))
 	}
-	// Here, as databases differ in how they sort texts.
+	// Sorted here, as databases sort texts differently.
 	slices.SortFunc(rows, func(a, b models.Usage) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.KeyID, b.KeyID),
 			cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))

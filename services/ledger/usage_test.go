@@ -16,7 +16,7 @@ func usageOf(h *storetest.Database) *Usage {
 	})
 }
 
-func TestEveryonesUsageCanBeNarrowed(t *testing.T) {
+func TestUsageOfAllCallersIsFiltered(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		u := usageOf(h)
 		var calls []models.Call
@@ -29,27 +29,27 @@ func TestEveryonesUsageCanBeNarrowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tt := range []struct {
-			ask  UsageAsk
+			ask  UsageRequest
 			rows int
 			cost int64
 		}{
-			{UsageAsk{}, 1, 31},
-			{UsageAsk{GroupBy: "user"}, 3, 31},
-			{UsageAsk{GroupBy: "user,key,model,day"}, 5, 31},
-			{UsageAsk{GroupBy: "key", UserID: "ada"}, 2, 7},
-			{UsageAsk{KeyID: "k1"}, 1, 3},
-			{UsageAsk{Model: "m1", GroupBy: "user"}, 3, 29},
-			{UsageAsk{UserID: "ada", Model: "m1", KeyID: "k2"}, 1, 4},
-			{UsageAsk{UserID: "bob", KeyID: "k1"}, 0, 0},
-			{UsageAsk{To: "2026-11-20"}, 0, 0},
-			{UsageAsk{From: "2026-11-21"}, 1, 31},
+			{UsageRequest{}, 1, 31},
+			{UsageRequest{GroupBy: "user"}, 3, 31},
+			{UsageRequest{GroupBy: "user,key,model,day"}, 5, 31},
+			{UsageRequest{GroupBy: "key", UserID: "ada"}, 2, 7},
+			{UsageRequest{KeyID: "k1"}, 1, 3},
+			{UsageRequest{Model: "m1", GroupBy: "user"}, 3, 29},
+			{UsageRequest{UserID: "ada", Model: "m1", KeyID: "k2"}, 1, 4},
+			{UsageRequest{UserID: "bob", KeyID: "k1"}, 0, 0},
+			{UsageRequest{To: "2026-11-20"}, 0, 0},
+			{UsageRequest{From: "2026-11-21"}, 1, 31},
 		} {
 			report, err := u.All(t.Context(), tt.ask)
 			if err != nil || len(report.Rows) != tt.rows || report.Total.Cost != tt.cost {
 				t.Errorf("%+v: %+v, %v", tt.ask, report, err)
 			}
 		}
-		report, err := u.All(t.Context(), UsageAsk{GroupBy: "model,user"})
+		report, err := u.All(t.Context(), UsageRequest{GroupBy: "model,user"})
 		if err != nil || len(report.Rows) != 4 {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -58,28 +58,28 @@ func TestEveryonesUsageCanBeNarrowed(t *testing.T) {
 				t.Errorf("row %d: %+v", i, row)
 			}
 		}
-		own, err := u.Own(t.Context(), "ada", "k1", UsageAsk{UserID: "bob", KeyID: "k3", Model: "m9"})
+		own, err := u.Own(t.Context(), "ada", "k1", UsageRequest{UserID: "bob", KeyID: "k3", Model: "m9"})
 		if err != nil || own.Total.Cost != 3 || own.From != "2026-10-23" || own.To != "2026-11-21" {
 			t.Errorf("%+v, %v", own, err)
 		}
-		if own, err := u.Own(t.Context(), "ada", "", UsageAsk{}); err != nil || own.Total.Cost != 7 {
+		if own, err := u.Own(t.Context(), "ada", "", UsageRequest{}); err != nil || own.Total.Cost != 7 {
 			t.Errorf("%+v, %v", own, err)
 		}
-		if _, err := u.Own(t.Context(), "", "", UsageAsk{}); code(err) != api.CodeMissingCredentials {
+		if _, err := u.Own(t.Context(), "", "", UsageRequest{}); code(err) != api.CodeMissingCredentials {
 			t.Errorf("%v", err)
 		}
-		for _, bad := range []UsageAsk{{UserID: "a\x00"}, {KeyID: "\xff"}, {Model: strings.Repeat("m", 257)}, {GroupBy: "provider"}} {
+		for _, bad := range []UsageRequest{{UserID: "a\x00"}, {KeyID: "\xff"}, {Model: strings.Repeat("m", 257)}, {GroupBy: "provider"}} {
 			if _, err := u.All(t.Context(), bad); code(err) != api.CodeInvalidValue {
 				t.Errorf("%+v: %v", bad, err)
 			}
 		}
-		if _, err := u.All(t.Context(), UsageAsk{Model: strings.Repeat("m", 256)}); err != nil {
+		if _, err := u.All(t.Context(), UsageRequest{Model: strings.Repeat("m", 256)}); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestMoreGroupsThanAnAnswerHoldsAreRefused(t *testing.T) {
+func TestTooManyGroupsAreRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		u := usageOf(h)
 		if u.groups != 10_000 {
@@ -88,16 +88,16 @@ func TestMoreGroupsThanAnAnswerHoldsAreRefused(t *testing.T) {
 		u.groups = 100 // thousands take seconds under the race detector
 		h.Query(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
 			INSERT INTO usage_days SELECT '2026-11-21', 'ada', '', 'm' || i, 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1 FROM n`)
-		report, err := u.All(t.Context(), UsageAsk{GroupBy: "model"})
+		report, err := u.All(t.Context(), UsageRequest{GroupBy: "model"})
 		if err != nil || len(report.Rows) != 100 || report.Total.Cost != 100 {
 			t.Fatalf("%v", err)
 		}
 		h.Query(t, "INSERT INTO usage_days VALUES ('2026-11-21', 'bob', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)")
-		_, err = u.All(t.Context(), UsageAsk{GroupBy: "model"})
+		_, err = u.All(t.Context(), UsageRequest{GroupBy: "model"})
 		if e := api.AsError(err); e.Status != 400 || e.Param != "group_by" || !strings.Contains(e.Message, "more than 100 groups: group by less") {
 			t.Errorf("%v", err)
 		}
-		if report, err := u.All(t.Context(), UsageAsk{GroupBy: "user"}); err != nil || len(report.Rows) != 2 {
+		if report, err := u.All(t.Context(), UsageRequest{GroupBy: "user"}); err != nil || len(report.Rows) != 2 {
 			t.Errorf("%v", err)
 		}
 	})

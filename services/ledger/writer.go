@@ -1,4 +1,4 @@
-// Package ledger keeps a row of each call, and says what was used.
+// Package ledger stores one row for each call, and reports usage.
 package ledger
 
 import (
@@ -13,61 +13,61 @@ import (
 )
 
 const (
-	ledgerEvery = 250 * time.Millisecond // how long a row waits at most for others
+	ledgerEvery = 250 * time.Millisecond // the longest time that a row waits for a batch
 
-	// ledgerBatch is how many rows a transaction has at most: what 8,000 calls a
-	// second make in ledgerEvery. The sums of many keys are written once for all of
-	// them, and a disk that flushes in 100 ms keeps up with it.
+	// ledgerBatch is the most rows in a transaction: as many as 8,000 calls a second
+	// make in ledgerEvery. One transaction writes the sums of each key once, and a
+	// disk that flushes in 100 ms keeps up.
 	ledgerBatch = 2000
 
 	ledgerQueued    = 50_000 // rows, some 20 MB
 	ledgerLastWrite = 10 * time.Second
-	ledgerLongest   = 2 * time.Second // between two tries
-	ledgerTold      = time.Minute     // between two lines of the log on one matter
+	ledgerMaxRetry  = 2 * time.Second // the longest pause between two tries
+	ledgerLogEvery  = time.Minute     // between two log lines about the same fault
 )
 
-// Options are what a ledger needs.
+// Options configure a Writer.
 type Options struct {
 	Store     *models.Store
-	Replica   string        // whose holds the calls are paid from
-	Retention time.Duration // of rows; their sums stay. 0 = for ever
+	Replica   string        // whose holds pay for the calls
+	Retention time.Duration // of rows; their sums stay. 0: for ever
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	// Written is told what calls took off their holds, once they are in the
-	// database; nil = nobody. It is called by Run, one call after the other.
+	// Written receives what was paid from each hold, after the transaction. Run calls
+	// it, never twice at once. It may be nil.
 	Written func(paid map[models.HoldKey]int64)
 }
 
-// Writer keeps a row of each call. Rows wait in memory, bounded, for one
-// writer, which Run is.
+// Writer stores one row for each call. Rows wait in a bounded queue in memory. Run
+// is the only writer to the database.
 type Writer struct {
 	opts  Options
 	queue queue
-	ready chan struct{} // a whole batch waits
+	ready chan struct{} // a full batch waits
 
-	every, pause time.Duration // pause is the first between two tries
-	lastWrite    time.Duration // what Run may take when it ends
-	sweepFirst   time.Duration // until old rows are first deleted
-	size         int           // of the next batch
-	warned       bool          // the log was told of a failure, and not yet of its end
-	warnedAt     time.Time
-	told         int64 // of the dropped, how many the log knows of
-	toldAt       time.Time
+	every, pause    time.Duration // pause is the first between two tries
+	lastWrite       time.Duration // how long Run may write after its ctx has ended
+	sweepFirst      time.Duration // until the first sweep
+	size            int           // of the next batch
+	warned          bool          // a failure is logged, and its end is not yet
+	warnedAt        time.Time
+	droppedLogged   int64 // of the dropped rows, how many are logged
+	droppedLoggedAt time.Time
 
 	mu    sync.Mutex
 	stats Stats
 }
 
-// NewWriter makes a ledger, which writes while Run runs.
+// NewWriter makes a ledger. It writes while Run runs.
 func NewWriter(opts Options) *Writer {
 	return &Writer{
-		opts: opts, queue: queue{room: ledgerQueued}, ready: make(chan struct{}, 1),
-		every: ledgerEvery, pause: ledgerEvery, lastWrite: ledgerLastWrite, sweepFirst: ledgerTold, size: ledgerBatch,
+		opts: opts, queue: queue{capacity: ledgerQueued}, ready: make(chan struct{}, 1),
+		every: ledgerEvery, pause: ledgerEvery, lastWrite: ledgerLastWrite, sweepFirst: ledgerLogEvery, size: ledgerBatch,
 	}
 }
 
-// NewCallID is the id of a call that begins at this time: see models.CallID.
+// NewCallID makes the id of a call that begins at this time: see models.CallID.
 func NewCallID(at time.Time) string {
 	var rest [13]byte // 61 bits
 	n := rand.Uint64()
@@ -79,8 +79,8 @@ func NewCallID(at time.Time) string {
 	return models.CallID(at, string(rest[:]))
 }
 
-// Add hands over the row of a call that has ended. It never waits: when there
-// is no room the row is lost, and counted.
+// Add queues the row of a call that has ended. It never waits: when the queue is
+// full the row is dropped and counted.
 func (l *Writer) Add(call models.Call) {
 	if !l.queue.add(&call) {
 		return
@@ -91,15 +91,15 @@ func (l *Writer) Add(call models.Call) {
 	}
 }
 
-// Run writes until ctx has ended and then, for some seconds at most, what is
-// left. It deletes what is too old as well.
+// Run writes rows until ctx ends. Then it writes those that are left, for lastWrite
+// at most. It also deletes rows that are older than the retention.
 func (l *Writer) Run(ctx context.Context) {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.lastWrite, cancel) })
 	defer stop()
 	var sweeping sync.WaitGroup
-	sweeping.Go(func() { l.forget(ctx) })
+	sweeping.Go(func() { l.deleteOld(ctx) })
 	defer sweeping.Wait()
 
 	tick := time.NewTicker(l.every)
@@ -112,24 +112,24 @@ func (l *Writer) Run(ctx context.Context) {
 			l.writeAll(ctx, working, false)
 		case <-ctx.Done():
 		}
-		l.tell()
+		l.logDropped()
 	}
 	for l.Stats().Queued > 0 && working.Err() == nil {
 		l.writeAll(ctx, working, true)
 	}
-	l.toldAt = time.Time{} // whatever was told a moment ago
-	l.tell()
+	l.droppedLoggedAt = time.Time{} // so that the last line is logged in any case
+	l.logDropped()
 	if left := l.queue.close(); left > 0 {
-		l.opts.Log.Error("the gateway stops and calls are not in the ledger", "calls", left)
+		l.opts.Log.Error("the gateway stops: calls are not in the ledger", "calls", left)
 	}
 }
 
-// writeAll writes the whole batches that wait, and if it is to, what has come
-// of the next: the rest of that is for the next time, or a quick database would
-// get a transaction for every few rows.
-func (l *Writer) writeAll(ctx, working context.Context, begun bool) {
+// writeAll writes the full batches that wait, and with partial one that is not
+// full. It writes no more than one of those, or a quick database would get a
+// transaction for every few rows. It stops when working ends.
+func (l *Writer) writeAll(ctx, working context.Context, partial bool) {
 	for working.Err() == nil {
-		batch := l.queue.take(begun)
+		batch := l.queue.take(partial)
 		if len(batch) == 0 {
 			return
 		}
@@ -145,9 +145,9 @@ func (l *Writer) writeAll(ctx, working context.Context, begun bool) {
 	}
 }
 
-// write writes a batch in order, for as long as it takes or until working ends.
-// Parts become smaller with each failure: the database may be too slow for more,
-// or there is a row in it that it refuses, which in the end is alone.
+// write writes a batch in order until it is stored or working ends. With each
+// failure it writes smaller parts: the database may be too slow for more, or it
+// refuses one row, which is found by halving.
 func (l *Writer) write(ctx, working context.Context, batch []models.Call) {
 	wait := l.pause
 	for len(batch) > 0 && working.Err() == nil {
@@ -164,11 +164,11 @@ func (l *Writer) write(ctx, working context.Context, batch []models.Call) {
 			l.size = max(len(part)/2, min(few, len(part)))
 			l.failed(err)
 			l.sleep(ctx, working, wait)
-			wait = min(2*wait, ledgerLongest)
+			wait = min(2*wait, ledgerMaxRetry)
 		case len(part) > 1:
 			l.size = len(part) / 2
 		default:
-			l.opts.Log.Error("the database refuses a row of the ledger", "call", part[0].ID, "error", err)
+			l.opts.Log.Error("the database refuses a row of the ledger: the row is dropped", "call", part[0].ID, "error", err)
 			l.count(Stats{Dropped: 1})
 			l.queue.done(1)
 			batch = batch[1:]
@@ -179,7 +179,7 @@ func (l *Writer) write(ctx, working context.Context, batch []models.Call) {
 func (l *Writer) wrote(part []models.Call) {
 	l.count(Stats{Written: int64(len(part))})
 	l.queue.done(len(part))
-	l.tell()
+	l.logDropped()
 	if l.warned {
 		l.warned = false
 		l.opts.Log.Info("the ledger is written again")
@@ -196,7 +196,7 @@ func (l *Writer) wrote(part []models.Call) {
 	}
 }
 
-// sleep waits between two tries: less once the gateway stops.
+// sleep waits between two tries, for a shorter time once the gateway stops.
 func (l *Writer) sleep(ctx, working context.Context, wait time.Duration) {
 	stopping := ctx.Done()
 	if ctx.Err() != nil {

@@ -68,7 +68,7 @@ func countRows(t *testing.T, h *storetest.Database, query string) int {
 	return n
 }
 
-func TestRowsAreWrittenWithinMoments(t *testing.T) {
+func TestARowIsWrittenWithinTheInterval(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		l, _ := newLedger(h.Store)
 		runLedger(t, l)
@@ -80,7 +80,7 @@ func TestRowsAreWrittenWithinMoments(t *testing.T) {
 	})
 }
 
-func TestAWholeBatchDoesNotWait(t *testing.T) {
+func TestAFullBatchIsWrittenAtOnce(t *testing.T) {
 	h := storetest.SQLite(t)
 	l, _ := newLedger(h.Store)
 	l.every = time.Hour
@@ -95,7 +95,7 @@ func TestAWholeBatchDoesNotWait(t *testing.T) {
 	storetest.Until(t, 5*time.Second, "written", func() bool { return l.Stats() == Stats{Queued: 7, Written: 2 * ledgerBatch} })
 }
 
-func TestRowsThatComeOneByOneAreWrittenTogether(t *testing.T) {
+func TestSingleRowsAreWrittenInOneBatch(t *testing.T) {
 	h := storetest.SQLite(t)
 	l, _ := newLedger(h.Store)
 	l.every = 100 * time.Millisecond
@@ -117,10 +117,10 @@ func TestRowsThatComeOneByOneAreWrittenTogether(t *testing.T) {
 	}
 }
 
-func TestRowsWithoutRoomAreToldWhileOthersAreWritten(t *testing.T) {
+func TestDroppedRowsAreLoggedWhileOthersAreWritten(t *testing.T) {
 	h := storetest.SQLite(t)
 	l, log := newLedger(h.Store)
-	l.queue.room = 5
+	l.queue.capacity = 5
 	for range 7 {
 		l.Add(ledgerCall("m"))
 	}
@@ -130,7 +130,7 @@ func TestRowsWithoutRoomAreToldWhileOthersAreWritten(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftIsWrittenWhenTheGatewayStops(t *testing.T) {
+func TestQueuedRowsAreWrittenWhenTheGatewayStops(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		l, log := newLedger(h.Store)
 		l.every = time.Hour
@@ -152,7 +152,7 @@ func TestWhatIsLeftIsWrittenWhenTheGatewayStops(t *testing.T) {
 	})
 }
 
-func TestRowsThatCannotBeWrittenAtTheEndAreTold(t *testing.T) {
+func TestRowsThatCannotBeWrittenAtShutdownAreLogged(t *testing.T) {
 	store, err := models.Open("postgres://nobody:pw@127.0.0.1:1/none")
 	if err != nil {
 		t.Fatal(err)
@@ -176,24 +176,24 @@ func TestRowsThatCannotBeWrittenAtTheEndAreTold(t *testing.T) {
 	}
 }
 
-func TestRowsWithoutRoomAreCountedAndToldOnceAMinute(t *testing.T) {
+func TestDroppedRowsAreCountedAndLoggedOnceAMinute(t *testing.T) {
 	h := storetest.SQLite(t)
 	l, log := newLedger(h.Store)
 	c := clock{time.Now()}
 	l.opts.Now = c.now
-	l.queue.room = 10
+	l.queue.capacity = 10
 	for i := range 40 {
 		l.Add(ledgerCall("m"))
 		if i == 14 || i == 39 {
-			l.tell()
+			l.logDropped()
 		}
 	}
 	if text := log.String(); l.Stats() != (Stats{Queued: 10, Dropped: 30}) || strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, "calls=5") {
 		t.Errorf("%+v, %s", l.Stats(), text)
 	}
 	c.at = c.at.Add(time.Minute)
-	l.tell()
-	l.tell()
+	l.logDropped()
+	l.logDropped()
 	if text := log.String(); strings.Count(text, "level=ERROR") != 2 || !strings.Contains(text, "calls=25") {
 		t.Error(text)
 	}
@@ -204,7 +204,7 @@ func TestRowsWithoutRoomAreCountedAndToldOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestTheQueueIsBoundedToo(t *testing.T) {
+func TestTheQueueIsBounded(t *testing.T) {
 	l, _ := newLedger(nil)
 	for range ledgerQueued + 1 {
 		l.Add(models.Call{})
@@ -234,8 +234,8 @@ func TestAddingARowAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestTheQueueKeepsOrderAndForgetsWhatWasWritten(t *testing.T) {
-	q := queue{room: 1 << 20}
+func TestTheQueueKeepsOrderAndReleasesWrittenRows(t *testing.T) {
+	q := queue{capacity: 1 << 20}
 	next, expected := 0, 0
 	for range 6 {
 		for range 6*ledgerBatch + 7 {
@@ -290,7 +290,7 @@ func TestARowThatIsRefusedIsDroppedAlone(t *testing.T) {
 	})
 }
 
-func TestTextsAndNumbersOfAnyKindAreKept(t *testing.T) {
+func TestRowsWithInvalidTextsAndNumbersAreStored(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		l, log := newLedger(h.Store)
 		for i, bad := range []string{"a\x00b", "a\xffb", strings.Repeat("x", 9000), strings.Repeat("é", 200) + "\xff", "'; DROP TABLE calls; --"} {
@@ -316,7 +316,7 @@ func TestTextsAndNumbersOfAnyKindAreKept(t *testing.T) {
 	})
 }
 
-func TestADatabaseWhoseSchemaComesLateGetsAllRows(t *testing.T) {
+func TestAllRowsAreWrittenOnceTheSchemaExists(t *testing.T) {
 	address := servertest.Postgres(t)
 	h := &storetest.Database{Address: address, Driver: "pgx", DSN: address}
 	l, log := newLedger(h.Open(t))
@@ -332,7 +332,7 @@ func TestADatabaseWhoseSchemaComesLateGetsAllRows(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatGoesAndComesBackHasEachRowOnce(t *testing.T) {
+func TestEachRowIsStoredOnceAfterADatabaseOutage(t *testing.T) {
 	server := servertest.StartPostgres(t)
 	h := storetest.Postgres(t, server.URL)
 	h.Query(t, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('gateway', '', 'r1', 1000000)")
@@ -401,7 +401,7 @@ func TestADatabaseThatGoesAndComesBackHasEachRowOnce(t *testing.T) {
 }
 
 // Longer than SQLite itself waits for a lock, and than a query may take.
-func TestAnEmbeddedDatabaseThatAnotherProcessHoldsLosesNothing(t *testing.T) {
+func TestNoRowIsLostWhileAnotherProcessLocksSQLite(t *testing.T) {
 	t.Parallel()
 	h := storetest.SQLite(t)
 	l, log := newLedger(h.Store)
@@ -468,7 +468,7 @@ func TestOldRowsAreDeletedWhileOthersAreWritten(t *testing.T) {
 	})
 }
 
-func TestWithoutARetentionNothingIsDeleted(t *testing.T) {
+func TestWithoutRetentionNoRowIsDeleted(t *testing.T) {
 	h := storetest.SQLite(t)
 	l, _ := newLedger(h.Store)
 	l.sweepFirst = 0
@@ -476,7 +476,7 @@ func TestWithoutARetentionNothingIsDeleted(t *testing.T) {
 	call.ID = NewCallID(time.Unix(1, 0))
 	l.Add(call)
 	ended := make(chan struct{})
-	go func() { l.forget(t.Context()); close(ended) }()
+	go func() { l.deleteOld(t.Context()); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(5 * time.Second):
