@@ -18,12 +18,12 @@ const (
 
 var tenantID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// azure is Microsoft for accounts of any tenant. A tenant's administrator can
-// write any address into a profile, so that neither its mail nor its
-// userPrincipalName proves anything: the address counts when the ID token says
-// that its domain is proven to be the tenant's (the optional claims email and
-// xms_edov, which the operator adds to the app's registration). The subject
-// holds within the tenant, whose issuer is part of the identity.
+// azure returns Microsoft for accounts of any tenant. A tenant's administrator
+// can write any address into a profile, so that neither mail nor
+// userPrincipalName proves anything. The address counts when the ID token says
+// that its domain is verified as the tenant's (the optional claims email and
+// xms_edov, which the operator adds to the app's registration). The subject is
+// unique within the tenant, whose issuer is part of the identity.
 func (l *Login) azure() *provider {
 	own := func(client *http.Client) *azureadv2.Provider {
 		g := azureadv2.New(l.opts.Config.ClientID, l.opts.Config.ClientSecret.Reveal(), l.callback, azureadv2.ProviderOptions{})
@@ -38,7 +38,7 @@ func (l *Login) azure() *provider {
 		goth:   func(client *http.Client) goth.Provider { return own(client) },
 		oauth:  l.oauth(oauth2.Endpoint{TokenURL: microsoft + "common/oauth2/v2.0/token", AuthStyle: oauth2.AuthStyleInParams}),
 		tokens: tokens,
-		person: func(_ context.Context, v visit) (person, error) {
+		person: func(_ context.Context, v grant) (person, error) {
 			user, err := v.fetch(own(v.http), &azureadv2.Session{AccessToken: v.token.AccessToken, ExpiresAt: v.token.Expiry})
 			if err != nil {
 				return person{}, err

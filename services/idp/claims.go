@@ -13,8 +13,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// claims are the members of an ID token, or of a userinfo answer, that matter
-// here (OpenID Connect Core 1.0, sections 2 and 5.1).
+// claims are the members of an ID token or a userinfo response that this package
+// uses (OpenID Connect Core 1.0, sections 2 and 5.1).
 type claims struct {
 	Issuer   string   `json:"iss"`
 	Subject  string   `json:"sub"`
@@ -24,7 +24,7 @@ type claims struct {
 	Nonce    string   `json:"nonce"`
 
 	Email         string         `json:"email"`
-	EmailVerified jsontext.Value `json:"email_verified"` // true and nothing else: "true" has meant too many things
+	EmailVerified jsontext.Value `json:"email_verified"` // only true counts: providers have meant different things by "true"
 	DomainOwned   jsontext.Value `json:"xms_edov"`       // Microsoft's
 	Tenant        string         `json:"tid"`            // Microsoft's
 }
@@ -34,7 +34,7 @@ const latest = 253402300800
 
 type audience []string
 
-// UnmarshalJSONFrom takes one audience or a list.
+// UnmarshalJSONFrom accepts one audience or a list.
 func (a *audience) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '"' {
 		return json.UnmarshalDecode(d, (*[]string)(a))
@@ -49,20 +49,20 @@ func isTrue(v jsontext.Value) bool { return string(v) == "true" }
 type verifier struct {
 	clientID string
 	issuer   string            // empty where each token names its own, as Microsoft's do
-	trusted  func(claims) bool // whether the token's issuer is the provider
+	trusted  func(claims) bool // reports whether the token's issuer is the provider
 	algs     []string
 	keys     oidc.KeySet
 	now      func() time.Time
 }
 
-// asymmetric are the algorithms an ID token may be signed with: never none, and
-// none of those whose key is our own secret.
+// asymmetric are the algorithms that may sign an ID token. "none" and the
+// algorithms whose key is our own secret are not among them.
 var asymmetric = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
 }
 
-// verifier is for an issuer whose tokens all name it.
+// verifier returns the verifier of an issuer that all its tokens name.
 func (l *Login) verifier(issuer string, from metadata) *verifier {
 	v := &verifier{
 		clientID: l.opts.Config.ClientID, issuer: issuer, now: l.opts.Now,
@@ -77,19 +77,19 @@ func (l *Login) verifier(issuer string, from metadata) *verifier {
 	return v
 }
 
-// verify reads the ID token of an exchange, after every check that OpenID
-// Connect Core 1.0, section 3.1.3.7, knows for it.
+// verify returns the claims of the ID token, after every check of OpenID Connect
+// Core 1.0, section 3.1.3.7.
 func (v *verifier) verify(ctx context.Context, token *oauth2.Token, nonce string) (claims, error) {
 	text, ok := token.Extra("id_token").(string)
 	if !ok {
 		return claims{}, rejected(errors.New("no ID token"))
 	}
-	ring := &keyRing{KeySet: v.keys}
-	verified, err := oidc.NewVerifier(v.issuer, ring, &oidc.Config{
+	keys := &keySet{KeySet: v.keys}
+	verified, err := oidc.NewVerifier(v.issuer, keys, &oidc.Config{
 		ClientID: v.clientID, SupportedSigningAlgs: v.algs, SkipIssuerCheck: v.issuer == "", Now: v.now,
 	}).Verify(ctx, text)
-	if ring.lost != nil {
-		return claims{}, lost(fmt.Errorf("the provider's keys: %w", reason(ring.lost)))
+	if keys.fetchErr != nil {
+		return claims{}, failed(fmt.Errorf("the provider's keys: %w", reason(keys.fetchErr)))
 	}
 	if err != nil {
 		return claims{}, rejected(fmt.Errorf("ID token: %w", reason(err)))
@@ -109,10 +109,9 @@ func (v *verifier) verify(ctx context.Context, token *oauth2.Token, nonce string
 	return c, nil
 }
 
-// read decodes the claims once more and strictly. go-oidc, as it uses
-// encoding/json, takes the last of two equal names, "EXP" for "exp", and a text
-// for a number; goth, which reads the same token later, panics on the latter
-// two.
+// read decodes the claims again, strictly. go-oidc, which uses encoding/json,
+// accepts the last of two equal names, "EXP" for "exp", and a text for a number;
+// goth, which reads the same token later, panics on the latter two.
 func read(token *oidc.IDToken) (claims, error) {
 	var payload jsontext.Value
 	if err := token.Claims(&payload); err != nil {
@@ -142,16 +141,16 @@ func (v *verifier) check(c claims, nonce string) error {
 	return nil
 }
 
-// keyRing notes when a provider's keys could not be had, which is not the
-// token's fault: go-oidc reports both with a text only. Of its two kinds of
-// error the one about fetching wraps a cause (go-oidc v3.21.0, jwks.go).
-type keyRing struct {
+// keySet keeps the error of fetching a provider's keys apart from that of an
+// invalid signature. go-oidc reports both as text, but only an error of fetching
+// wraps a cause (go-oidc v3.21.0, jwks.go).
+type keySet struct {
 	oidc.KeySet
-	lost error
+	fetchErr error
 }
 
-func (k *keyRing) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
 	payload, err := k.KeySet.VerifySignature(ctx, jwt)
-	k.lost = errors.Unwrap(err)
+	k.fetchErr = errors.Unwrap(err)
 	return payload, err
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/markbates/goth"
 )
 
-// maxAnswer bounds the body of any answer, in bytes.
-const maxAnswer = 1 << 20
+// maxResponse bounds the body of each response, in bytes.
+const maxResponse = 1 << 20
 
-// newClient makes a client for providers that may be slow, huge or hostile.
+// newClient returns a client for providers that may be slow or hostile, or send
+// huge responses.
 func newClient(base *http.Client) *http.Client {
 	if base == nil {
 		base = &http.Client{Transport: newTransport()}
@@ -26,69 +27,69 @@ func newClient(base *http.Client) *http.Client {
 		c.Transport = http.DefaultTransport
 	}
 	c.Transport = bounded{c.Transport}
-	// A redirect would carry the code and our secret elsewhere.
+	// A redirect would send the code and our secret to another server.
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if c.Timeout == 0 {
-		c.Timeout = requestPatience
+		c.Timeout = requestTimeout
 	}
 	return &c
 }
 
 func newTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: requestPatience}
+	dialer := &net.Dialer{Timeout: requestTimeout}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    requestPatience,
-		ResponseHeaderTimeout:  requestPatience,
+		TLSHandshakeTimeout:    requestTimeout,
+		ResponseHeaderTimeout:  requestTimeout,
 		IdleConnTimeout:        30 * time.Second,
 		MaxIdleConnsPerHost:    4,
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // a mebibyte of gzip can be a gibibyte of answer
+		DisableCompression:     true, // 1 MiB of gzip can hold 1 GiB
 		ForceAttemptHTTP2:      true,
 	}
 }
 
-// bounded fails the reading of bodies beyond maxAnswer.
+// bounded limits the bodies of responses to maxResponse.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.next.RoundTrip(r)
+	response, err := b.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
-	return answer, nil
+	response.Body = http.MaxBytesReader(nil, response.Body, maxResponse)
+	return response, nil
 }
 
-// witness keeps the last answer that goth got: its errors may quote a whole
-// user, and it mixes what it is told into what a verified ID token says.
-type witness struct {
+// recorder keeps the last response to goth. goth's errors may quote a whole user,
+// and goth merges the response with the claims of the verified ID token.
+type recorder struct {
 	next   http.RoundTripper
-	status int // 0: there was no answer
+	status int // 0: there was no response
 	body   []byte
 }
 
-func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := w.next.RoundTrip(r)
+func (w *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := w.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(answer.Body)
-	_ = answer.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
 	if err != nil {
 		return nil, err
 	}
-	w.status, w.body = answer.StatusCode, body
-	answer.Body = io.NopCloser(bytes.NewReader(body))
-	return answer, nil
+	w.status, w.body = response.StatusCode, body
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
 }
 
-// watched is the client with a witness. goth's requests carry no context, so
-// the client's own time-out ends them when the context would.
-func watched(ctx context.Context, base *http.Client) (*http.Client, *witness) {
-	w := &witness{next: base.Transport}
+// recorded returns the client with a recorder. goth's requests carry no context,
+// so the client's time-out ends them when the context would.
+func recorded(ctx context.Context, base *http.Client) (*http.Client, *recorder) {
+	w := &recorder{next: base.Transport}
 	c := *base
 	c.Transport = w
 	if deadline, ok := ctx.Deadline(); ok {
@@ -97,15 +98,15 @@ func watched(ctx context.Context, base *http.Client) (*http.Client, *witness) {
 	return &c, w
 }
 
-// fetch has goth ask the provider who the user is.
-func (v visit) fetch(p goth.Provider, s goth.Session) (goth.User, error) {
+// fetch has goth request the user from the provider.
+func (v grant) fetch(p goth.Provider, s goth.Session) (goth.User, error) {
 	user, err := p.FetchUser(s)
 	switch {
 	case err == nil:
 		return user, nil
-	case v.seen.status == 0:
-		return user, lost(fmt.Errorf("fetch the user: %w", reason(err)))
+	case v.response.status == 0:
+		return user, failed(fmt.Errorf("fetch the user: %w", reason(err)))
 	default: // goth's own text would quote the user
-		return user, lost(fmt.Errorf("fetch the user: HTTP %d, %d bytes, of no use", v.seen.status, len(v.seen.body)))
+		return user, failed(fmt.Errorf("fetch the user: HTTP %d, %d bytes, not usable", v.response.status, len(v.response.body)))
 	}
 }

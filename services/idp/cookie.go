@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// What controllers need of the login's cookie beside Login.Cookie.
+// The cookie of a login, for controllers.
 const (
-	// Path is where a login begins; its callback is below.
+	// Path is where a login begins. The callback is below it.
 	Path = "/auth/idp"
 	// CookieName is the name of the cookie that ties a login to its browser.
 	CookieName = "mgw_idp"
@@ -29,9 +29,8 @@ const (
 // clockSkew is how far the clocks of two replicas may be apart.
 const clockSkew = time.Minute
 
-// Cookie is the cookie that carries this value; with an empty one, the cookie
-// that removes it. It is Lax, as the provider's redirect comes from another
-// site.
+// Cookie returns the cookie with this value; an empty value removes the cookie.
+// It is Lax because the provider's redirect comes from another site.
 func (l *Login) Cookie(value string) *http.Cookie {
 	c := &http.Cookie{
 		Name: CookieName, Value: value, Path: Path, MaxAge: int(CookieMaxAge / time.Second),
@@ -46,8 +45,8 @@ func (l *Login) Cookie(value string) *http.Cookie {
 	return c
 }
 
-// attempt is a login on its way. Only the browser that began it has the whole
-// of it; the provider sees the state, the nonce and a hash of the verifier.
+// attempt is a login that has begun. Only the browser that began it has all of
+// it, sealed; the provider sees the state, the nonce and a hash of the verifier.
 type attempt struct {
 	began                  time.Time // whole seconds
 	state, verifier, nonce secret
@@ -62,7 +61,7 @@ const sealedBytes = 8 + 3*len(secret{})
 func newAttempt(now time.Time) attempt {
 	a := attempt{began: now}
 	for _, s := range []*secret{&a.state, &a.verifier, &a.nonce} {
-		_, _ = rand.Read(s[:]) // never fails
+		_, _ = rand.Read(s[:]) // never returns an error
 	}
 	return a
 }
@@ -73,9 +72,9 @@ func (a attempt) hasState(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(text), []byte(a.state.text())) == 1
 }
 
-// newBox derives the cookie's key, so that the secret itself, which also signs
-// tokens, has one use only.
-func newBox(secret []byte) (cipher.AEAD, error) {
+// newCipher derives the cookie's key from the secret, which signs tokens and
+// should have no second use.
+func newCipher(secret []byte) (cipher.AEAD, error) {
 	if len(secret) == 0 {
 		return nil, errors.New("no secret")
 	}
@@ -90,9 +89,9 @@ func newBox(secret []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// purpose is authenticated with the cookie: one that was sealed for another
-// provider or client does not open.
-func (l *Login) purpose() []byte {
+// additionalData is authenticated with the cookie: a cookie that was sealed for
+// another provider or client does not open.
+func (l *Login) additionalData() []byte {
 	c := l.opts.Config
 	return []byte(strings.Join([]string{CookieName, c.Name, c.Issuer, c.ClientID}, "\n"))
 }
@@ -103,7 +102,7 @@ func (l *Login) seal(a attempt) string {
 	for _, s := range []secret{a.state, a.verifier, a.nonce} {
 		plain = append(plain, s[:]...)
 	}
-	return base64.RawURLEncoding.EncodeToString(l.box.Seal(nil, nil, plain, l.purpose()))
+	return base64.RawURLEncoding.EncodeToString(l.cipher.Seal(nil, nil, plain, l.additionalData()))
 }
 
 func (l *Login) open(cookie string) (attempt, error) {
@@ -111,12 +110,12 @@ func (l *Login) open(cookie string) (attempt, error) {
 		return attempt{}, errors.New("no cookie")
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
-	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != cookie { // it skips line ends
+	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != cookie { // decoding skips line ends
 		return attempt{}, errors.New("the cookie is not base64")
 	}
-	plain, err := l.box.Open(nil, nil, sealed, l.purpose())
+	plain, err := l.cipher.Open(nil, nil, sealed, l.additionalData())
 	if err != nil || len(plain) != sealedBytes {
-		return attempt{}, errors.New("the cookie is not of ours")
+		return attempt{}, errors.New("the cookie was not sealed by this gateway")
 	}
 	a := attempt{began: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0)}
 	rest := plain[8:]

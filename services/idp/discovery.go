@@ -13,51 +13,51 @@ import (
 )
 
 const (
-	discoveryHolds = time.Hour   // then it is asked for again
-	discoveryPause = time.Minute // between tries while there is an old one
+	discoveryTTL   = time.Hour   // then the document is requested again
+	discoveryRetry = time.Minute // between failed requests, while the old one is used
 )
 
-// discovery finds out about an issuer at the first login, and keeps it.
+// discovery requests the document of an issuer at the first login and caches it.
 type discovery struct {
 	discover func(context.Context) (*provider, error)
 	now      func() time.Time
 
-	turn  chan struct{} // held by the login that looks
+	lock  chan struct{} // held by the login that requests; waiting ends with the context
 	found *provider
 	until time.Time
 }
 
 func newDiscovery(discover func(context.Context) (*provider, error), now func() time.Time) *discovery {
-	return &discovery{discover: discover, now: now, turn: make(chan struct{}, 1)}
+	return &discovery{discover: discover, now: now, lock: make(chan struct{}, 1)}
 }
 
-// provider is what was found, or an attempt to find it: a failure is tried
-// again with the next login.
+// provider returns the cached provider or requests it. After a failure the next
+// login tries again.
 func (d *discovery) provider(ctx context.Context) (*provider, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	select {
-	case d.turn <- struct{}{}:
+	case d.lock <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("discovery: %w", ctx.Err())
 	}
-	defer func() { <-d.turn }()
+	defer func() { <-d.lock }()
 	if d.found != nil && d.now().Before(d.until) {
 		return d.found, nil
 	}
 	p, err := d.discover(ctx)
 	switch {
 	case err == nil:
-		d.found, d.until = p, d.now().Add(discoveryHolds)
+		d.found, d.until = p, d.now().Add(discoveryTTL)
 	case d.found != nil:
-		d.until = d.now().Add(discoveryPause)
+		d.until = d.now().Add(discoveryRetry)
 	default:
 		return nil, fmt.Errorf("discovery: %w", reason(err))
 	}
 	return d.found, nil
 }
 
-// metadata is what the discovery document says beyond what go-oidc reads
+// metadata are the members of the discovery document that go-oidc does not return
 // (OpenID Connect Discovery 1.0, section 3).
 type metadata struct {
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
@@ -65,7 +65,7 @@ type metadata struct {
 	Keys        string   `json:"jwks_uri"`
 }
 
-// discover reads the issuer's document; go-oidc has it name the same issuer.
+// discover requests the issuer's document. go-oidc checks that it names the issuer.
 func (l *Login) discover(ctx context.Context) (*provider, error) {
 	issuer := l.opts.Config.Issuer
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, l.http), issuer)
@@ -90,8 +90,8 @@ func (l *Login) discover(ctx context.Context) (*provider, error) {
 	return l.openID(found, more), nil
 }
 
-// checkEndpoint wants a URL that is no less protected than the issuer. goth
-// panics on one that is none.
+// checkEndpoint accepts a URL that is no less protected than the issuer's. goth
+// panics on an invalid URL.
 func checkEndpoint(address, issuer string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
@@ -111,8 +111,8 @@ func schemeOf(address string) string {
 	return u.Scheme
 }
 
-// authStyles says how our secret is sent, and how else it may be. The default
-// of OpenID Connect is the header.
+// authStyles returns how to send our secret, and the second way if the issuer
+// accepts both. The default of OpenID Connect is the header.
 func authStyles(methods []string) (first, other oauth2.AuthStyle) {
 	inHeader := len(methods) == 0 || slices.Contains(methods, "client_secret_basic")
 	inParams := slices.Contains(methods, "client_secret_post")

@@ -12,7 +12,7 @@ import (
 	"modelgateway/services/account"
 )
 
-func TestA30AddressThatIsNotVerifiedIsRefused(t *testing.T) {
+func TestAddressThatIsNotVerifiedIsRefused(t *testing.T) {
 	for name, value := range map[string]any{
 		"false": false, `the text "true"`: "true", `the text "false"`: "false", "null": nil, "1": 1, "a list": []bool{true},
 	} {
@@ -27,7 +27,7 @@ func TestA30AddressThatIsNotVerifiedIsRefused(t *testing.T) {
 	}
 }
 
-func TestA30AddressThatIsMissingOrNoneIsRefused(t *testing.T) {
+func TestMissingOrInvalidAddressIsRefused(t *testing.T) {
 	for name, email := range map[string]any{
 		"missing": nil, "empty": "", "no address": "ada", "with NUL": "ada\x00@example.com", "quoted": `"ada@example.com"@evil.com`, "long": string(make([]byte, 5000)) + "@example.com",
 	} {
@@ -42,7 +42,7 @@ func TestA30AddressThatIsMissingOrNoneIsRefused(t *testing.T) {
 	}
 }
 
-func TestA30WhatTheIDTokenLacksUserinfoMaySay(t *testing.T) {
+func TestUserinfoCompletesTheIDToken(t *testing.T) {
 	const ada = "ada@example.com"
 	all := jwt.MapClaims{"sub": "ada-1", "email": ada, "email_verified": true}
 	for _, row := range []struct {
@@ -82,7 +82,7 @@ func TestA30WhatTheIDTokenLacksUserinfoMaySay(t *testing.T) {
 	}
 }
 
-func TestA30UserinfoOfSomebodyElseIsRefused(t *testing.T) {
+func TestUserinfoOfAnotherUserIsRefused(t *testing.T) {
 	for name, sub := range map[string]any{"another": "victim", "none": nil, "empty": ""} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -95,7 +95,7 @@ func TestA30UserinfoOfSomebodyElseIsRefused(t *testing.T) {
 	}
 }
 
-func TestA27DomainRuleHoldsForIdentityProvidersToo(t *testing.T) {
+func TestDomainRuleHoldsForIdentityProvidersToo(t *testing.T) {
 	r := newRig(t, func(o *Options) {
 		o.Allowed = func(email string) bool { return account.DomainAllowed(email, []string{"corp.com"}) }
 	})
@@ -132,7 +132,7 @@ func onEach(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Run("postgres", func(t *testing.T) { f(t, newRigOn(t, newMock(t), openStore(t, servertest.Postgres(t)))) })
 }
 
-func TestA31PasswordAccountIsNeverJoinedSilently(t *testing.T) {
+func TestPasswordAccountIsNeverLinkedByItsAddress(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		attacker := &models.User{ID: "usr_attacker", Email: "ada@example.com", PasswordHash: "hash", CreatedAt: 1}
 		if err := r.store.CreateUser(t.Context(), attacker); err != nil {
@@ -151,7 +151,7 @@ func TestA31PasswordAccountIsNeverJoinedSilently(t *testing.T) {
 	})
 }
 
-func TestA31IdentityIsIssuerAndSubject(t *testing.T) {
+func TestIdentityIsIssuerAndSubject(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		ada := r.must()
 		r.idp.set(func(m *mock) { m.person["email"] = "ada@new.example.com" })
@@ -208,7 +208,7 @@ func TestDisabledUserIsRefused(t *testing.T) {
 	r.refuses(token, err, 401, "idp_rejected")
 }
 
-func TestNamesAreCleaned(t *testing.T) {
+func TestInvisibleCharactersAreRemovedFromNames(t *testing.T) {
 	long := make([]byte, 1000)
 	for i := range long {
 		long[i] = 'x'
@@ -217,7 +217,7 @@ func TestNamesAreCleaned(t *testing.T) {
 		" Ada Lovelace ": "Ada Lovelace", "Ada\x00\r\n\u202eLovelace": "AdaLovelace", "\xffAda": "Ada", "": "", "Zoë 李": "Zoë 李",
 		string(long): string(long[:200]),
 	} {
-		if got := cleaned(name); got != want {
+		if got := displayName(name); got != want {
 			t.Errorf("%q became %q", name, got)
 		}
 	}

@@ -23,18 +23,18 @@ func invalidState(cause error) *api.Error {
 		"this login was not begun in this browser, is over, or took longer than ten minutes; begin again at %s", Path).Because(cause)
 }
 
-// rejected is for a login that the provider refused, or whose proof does not
-// hold.
+// rejected answers for a login that the provider refused, or whose tokens are not
+// valid.
 func rejected(cause error) *api.Error {
 	return api.Unauthorized(api.CodeIDPRejected, "the identity provider did not confirm this login").Because(cause)
 }
 
-// refused is for a callback that brings an error instead of a code. Of the
-// provider's words only the code is told on, and only if it is one.
+// refused answers for a callback with an error instead of a code. The message
+// holds nothing of the provider's but a well-formed error code.
 func refused(code string) *api.Error {
 	switch code {
 	case "server_error", "temporarily_unavailable": // RFC 6749, section 4.1.2.1
-		return lost(errors.New("the callback says " + code))
+		return failed(errors.New("the callback says " + code))
 	}
 	e := rejected(fmt.Errorf("the callback says %q", short(code)))
 	if isCode(code) {
@@ -47,7 +47,8 @@ func isCode(text string) bool {
 	return text != "" && len(text) <= 40 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
-// unavailable is for a provider that cannot be reached, or answers nonsense.
+// unavailable answers for a provider that cannot be reached or sends an invalid
+// response.
 func unavailable(cause error) *api.Error {
 	e := &api.Error{
 		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeIDPUnavailable,
@@ -56,9 +57,9 @@ func unavailable(cause error) *api.Error {
 	return e.Because(cause)
 }
 
-// lost is unavailable at the end of a login: the same request cannot succeed
-// later, as its state is used up.
-func lost(cause error) *api.Error {
+// failed is unavailable at the end of a login. It is final: a retry cannot
+// succeed, as the state is used up.
+func failed(cause error) *api.Error {
 	e := unavailable(cause)
 	e.Final, e.RetryAfter = true, 0
 	return e
@@ -79,9 +80,9 @@ func accountExists() *api.Error {
 	}
 }
 
-// reason is an error as the log may have it: without the address that was asked,
-// in which goth puts access tokens, and without the bodies that libraries quote
-// in full.
+// reason returns an error that may be logged: without the URL of the request, in
+// which goth puts access tokens, and without the bodies that libraries quote in
+// full.
 func reason(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

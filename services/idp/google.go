@@ -15,9 +15,8 @@ const (
 	googleKeys   = "https://www.googleapis.com/oauth2/v3/certs"
 )
 
-// google speaks OpenID Connect, but goth's provider for it does not look at the
-// ID token, and the profile it fetches says nothing of the address that the
-// token does not say better.
+// google returns Google, which has OpenID Connect. goth's provider for it ignores
+// the ID token, so the claims of the verified token are used here.
 func (l *Login) google() *provider {
 	own := func(client *http.Client) *google.Provider {
 		g := google.New(l.opts.Config.ClientID, l.opts.Config.ClientSecret.Reveal(), l.callback, "openid", "email", "profile")
@@ -32,17 +31,17 @@ func (l *Login) google() *provider {
 		goth:   func(client *http.Client) goth.Provider { return own(client) },
 		oauth:  l.oauth(google.Endpoint),
 		tokens: tokens,
-		person: func(_ context.Context, v visit) (person, error) {
+		person: func(_ context.Context, v grant) (person, error) {
 			user, err := v.fetch(own(v.http), &google.Session{AccessToken: v.token.AccessToken, ExpiresAt: v.token.Expiry})
 			if err != nil {
 				return person{}, err
 			}
 			if user.UserID != v.claims.Subject {
-				return person{}, rejected(errors.New("the profile is of somebody else"))
+				return person{}, rejected(errors.New("the profile is another user's"))
 			}
 			return person{
 				issuer: googleIssuer, subject: v.claims.Subject, name: user.Name,
-				email: v.claims.Email, verified: v.claims.vouched(),
+				email: v.claims.Email, verified: v.claims.verifiesEmail(),
 			}, nil
 		},
 	}

@@ -97,7 +97,7 @@ func bounded10(t *testing.T, f func()) {
 	}
 }
 
-func TestA34BrokenEndpointsAreBounded(t *testing.T) {
+func TestBrokenEndpointsAreBounded(t *testing.T) {
 	var visited atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visited.Add(1) }))
 	t.Cleanup(elsewhere.Close)
@@ -138,7 +138,7 @@ func TestA34BrokenEndpointsAreBounded(t *testing.T) {
 	}
 }
 
-func TestA34GatewayStartsWithoutItsProvider(t *testing.T) {
+func TestGatewayStartsWhileItsProviderIsDown(t *testing.T) {
 	r := newRig(t, impatient)
 	discovery := "/.well-known/openid-configuration"
 	var sent atomic.Int64
@@ -181,7 +181,7 @@ func TestA34GatewayStartsWithoutItsProvider(t *testing.T) {
 	}
 }
 
-func TestA34NobodyAtTheAddress(t *testing.T) {
+func TestProviderThatRefusesConnections(t *testing.T) {
 	m := newMock(t)
 	m.server.Close()
 	r := newRigWith(t, m)
@@ -190,7 +190,7 @@ func TestA34NobodyAtTheAddress(t *testing.T) {
 }
 
 // The time-outs of the client that is used without a test's.
-func TestA34SilentProviderHoldsNobodyLongerThanSeconds(t *testing.T) {
+func TestSilentProviderTimesOutWithinSeconds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.begin()
@@ -217,7 +217,7 @@ func TestA34SilentProviderHoldsNobodyLongerThanSeconds(t *testing.T) {
 	<-done
 }
 
-func TestA34ManyLoginsWaitTogether(t *testing.T) {
+func TestManyLoginsWaitTogether(t *testing.T) {
 	r := newRig(t, impatient)
 	r.idp.set(func(m *mock) { m.instead["/.well-known/openid-configuration"] = stall(t, func(http.ResponseWriter) {}) })
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -1,7 +1,7 @@
-// Package idp is the login through an external identity provider.
+// Package idp logs users in through an external identity provider.
 //
-// goth begins a login and fetches the user. What makes a login safe is done
-// here, as goth v1.82.0 leaves it to its callers or does without:
+// goth begins a login and fetches the user. This package adds what makes a login
+// safe and what goth v1.82.0 leaves to its callers or omits:
 //
 //   - state, PKCE verifier and nonce are random, single use, and sealed into a
 //     cookie of the browser that began the login (goth's own store takes the
@@ -9,12 +9,12 @@
 //   - the code is exchanged here (goth sends a verifier for one provider of the
 //     five only, sends the request without a context, and panics when the
 //     id_token of the answer is not a string);
-//   - ID tokens are verified (goth decodes them without looking at the
+//   - ID tokens are verified (goth decodes them without checking the
 //     signature, and panics when one has no exp);
 //   - an e-mail address counts only when its provider says that it is verified
-//     (goth does not ask);
-//   - no answer is followed elsewhere, waited for longer than seconds or read
-//     beyond a mebibyte.
+//     (goth does not check);
+//   - redirects are not followed, and responses are limited to seconds and to
+//     1 MiB.
 package idp
 
 import (
@@ -33,49 +33,49 @@ import (
 	"modelgateway/services/auth"
 )
 
-// How long an identity provider may keep a caller waiting.
+// Time-outs of identity providers.
 const (
-	requestPatience = 5 * time.Second // for one request
-	loginPatience   = 8 * time.Second // for all that the end of a login needs
+	requestTimeout = 5 * time.Second // of one request
+	loginTimeout   = 8 * time.Second // of all requests at the end of a login
 )
 
-// Options are what a Login is made of.
+// Options are the parts of a Login.
 type Options struct {
 	Config    config.IDP
-	PublicURL string // the callback's address is built from it, and from nothing else
+	PublicURL string // the only source of the callback's URL
 	Secret    []byte // seals the cookie; the same on every replica
 	Store     *models.Store
-	Redis     *redis.Client // shares used logins between replicas; nil: this process is alone
+	Redis     *redis.Client // shares used logins between replicas; nil: there is one replica
 	Now       func() time.Time
-	HTTP      *http.Client // nil: one of its own; its redirects are never followed
+	HTTP      *http.Client // nil: a client of its own; redirects are never followed
 
 	Issue       func(*models.User) (auth.Token, error)
 	NormalEmail func(text string) (string, error)
 	Allowed     func(email string) bool // the domain rule, for a normalised address
 }
 
-// Login is the login through the configured identity provider.
+// Login logs users in through the configured identity provider.
 type Login struct {
 	opts     Options
 	callback string
 	http     *http.Client
-	box      cipher.AEAD
-	used     *used
+	cipher   cipher.AEAD
+	used     *usedStates
 	find     func(context.Context) (*provider, error)
 }
 
-// New prepares a login. It asks nobody: an identity provider that is down does
-// not keep the gateway from starting.
+// New returns a Login. It sends no request: the gateway starts while its identity
+// provider is down.
 func New(opts Options) (*Login, error) {
 	l := &Login{opts: opts, callback: opts.PublicURL + Path + "/callback"}
 	if !l.Configured() {
 		return l, nil
 	}
-	box, err := newBox(opts.Secret)
+	aead, err := newCipher(opts.Secret)
 	if err != nil {
 		return nil, fmt.Errorf("login cookie: %w", err)
 	}
-	l.box, l.http, l.used = box, newClient(opts.HTTP), newUsed(opts.Redis, opts.Now)
+	l.cipher, l.http, l.used = aead, newClient(opts.HTTP), newUsedStates(opts.Redis, opts.Now)
 	l.find, err = l.finder()
 	return l, err
 }
@@ -95,11 +95,11 @@ func (l *Login) finder() (func(context.Context) (*provider, error), error) {
 	return func(context.Context) (*provider, error) { return p, nil }, nil
 }
 
-// Configured says whether there is an identity provider at all.
+// Configured reports whether there is an identity provider.
 func (l *Login) Configured() bool { return l.opts.Config.ClientID != "" }
 
-// Begin starts a login: where to send the browser, and the value of the cookie
-// that it must bring back.
+// Begin starts a login. It returns the URL for the browser, and the value of the
+// cookie that the callback must send back.
 func (l *Login) Begin(ctx context.Context) (redirect, cookie string, err error) {
 	if !l.Configured() {
 		return "", "", notConfigured()
@@ -116,9 +116,9 @@ func (l *Login) Begin(ctx context.Context) (redirect, cookie string, err error) 
 	return redirect, l.seal(a), nil
 }
 
-// Finish ends a login with what the provider's redirect brought and the value
-// of the cookie, empty when there is none. Whatever comes of it, the login is
-// over and cannot be finished again.
+// Finish ends a login with the query of the provider's redirect and the value of
+// the cookie, empty without one. A login that has failed cannot be finished again
+// either.
 func (l *Login) Finish(ctx context.Context, query url.Values, cookie string) (auth.Token, error) {
 	if !l.Configured() {
 		return auth.Token{}, notConfigured()
@@ -130,7 +130,7 @@ func (l *Login) Finish(ctx context.Context, query url.Values, cookie string) (au
 	if err != nil {
 		return auth.Token{}, err
 	}
-	who, err := l.ask(ctx, a, query.Get("code"))
+	who, err := l.identify(ctx, a, query.Get("code"))
 	if err != nil {
 		return auth.Token{}, err
 	}
@@ -141,7 +141,7 @@ func (l *Login) Finish(ctx context.Context, query url.Values, cookie string) (au
 	return l.opts.Issue(user)
 }
 
-// resume finds the attempt that a callback belongs to, and uses it up.
+// resume returns the attempt of a callback and marks its state as used.
 func (l *Login) resume(ctx context.Context, query url.Values, cookie string) (attempt, error) {
 	a, err := l.open(cookie)
 	switch {
@@ -157,15 +157,15 @@ func (l *Login) resume(ctx context.Context, query url.Values, cookie string) (at
 	return a, nil
 }
 
-// ask learns from the provider who has logged in.
-func (l *Login) ask(ctx context.Context, a attempt, code string) (person, error) {
-	ctx, cancel := context.WithTimeout(ctx, loginPatience)
+// identify requests from the provider who has logged in.
+func (l *Login) identify(ctx context.Context, a attempt, code string) (person, error) {
+	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
 	p, err := l.find(ctx)
 	if err != nil {
-		return person{}, lost(err)
+		return person{}, failed(err)
 	}
-	v, err := p.visit(ctx, l.http, proof{code: code, attempt: a})
+	v, err := p.redeem(ctx, l.http, proof{code: code, attempt: a})
 	if err != nil {
 		return person{}, err
 	}

@@ -14,7 +14,7 @@ import (
 	"modelgateway/services/auth"
 )
 
-func TestA29CorrectProviderYieldsATokenThatWorks(t *testing.T) {
+func TestCorrectProviderYieldsATokenThatWorks(t *testing.T) {
 	r := newRig(t)
 	user := r.must()
 	if user.Email != "ada@example.com" || user.Name != "Ada Lovelace" || user.PasswordHash != "" || user.CreatedAt == 0 {
@@ -98,7 +98,7 @@ func TestCookieIsForTheCallbackAlone(t *testing.T) {
 	}
 }
 
-func TestA33WithoutSettingsThereIsNoLogin(t *testing.T) {
+func TestWithoutSettingsThereIsNoLogin(t *testing.T) {
 	l, err := New(Options{})
 	if err != nil || l.Configured() {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestA33WithoutSettingsThereIsNoLogin(t *testing.T) {
 	wants(t, err, 404, "idp_not_configured")
 }
 
-func TestA32CallbackComesFromTheSettings(t *testing.T) {
+func TestCallbackComesFromTheSettings(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	back := r.consent(b)
@@ -122,7 +122,7 @@ func TestA32CallbackComesFromTheSettings(t *testing.T) {
 	}
 }
 
-func TestA32ProviderRefusesTheLogin(t *testing.T) {
+func TestProviderRefusesTheLogin(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	state := r.consent(b).Get("state")
@@ -181,7 +181,7 @@ func TestExchangeAsTheProviderWantsTheSecret(t *testing.T) {
 	}
 }
 
-func TestWrongClientSecretIsNotTheUsersFault(t *testing.T) {
+func TestWrongClientSecretIs503(t *testing.T) {
 	r := newRig(t)
 	r.idp.auth = func(*http.Request) bool { return false }
 	token, err := r.login()
@@ -201,7 +201,7 @@ func TestRotatedKeysAreFetched(t *testing.T) {
 	}
 }
 
-func TestDatabaseThatIsGoneIsNotTheUsersFault(t *testing.T) {
+func TestLoginWithoutTheDatabaseIs503(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	back := r.consent(b)

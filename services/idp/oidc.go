@@ -14,13 +14,13 @@ import (
 	"github.com/markbates/goth/providers/openidConnect"
 )
 
-// openID is an issuer of OpenID Connect that was discovered.
+// openID returns a discovered issuer of OpenID Connect.
 func (l *Login) openID(found *oidc.Provider, more metadata) *provider {
 	cfg, endpoint := l.opts.Config, found.Endpoint()
 	style, other := authStyles(more.AuthMethods)
 	endpoint.AuthStyle = style
 	own := func(client *http.Client) *openidConnect.Provider {
-		// Not New: it would discover by itself, without a time-out. This one never fails.
+		// Not New: it would run a discovery of its own, without a time-out. This one never fails.
 		g, _ := openidConnect.NewCustomisedURL(cfg.ClientID, cfg.ClientSecret.Reveal(), l.callback,
 			endpoint.AuthURL, endpoint.TokenURL, cfg.Issuer, found.UserInfoEndpoint(), "", "openid", "email", "profile")
 		g.HTTPClient = client
@@ -31,54 +31,54 @@ func (l *Login) openID(found *oidc.Provider, more metadata) *provider {
 		oauth:  l.oauth(endpoint),
 		other:  other,
 		tokens: l.verifier(cfg.Issuer, more),
-		person: func(_ context.Context, v visit) (person, error) { return openIDPerson(own(v.http), v) },
+		person: func(_ context.Context, v grant) (person, error) { return openIDPerson(own(v.http), v) },
 	}
 }
 
-// openIDPerson believes the ID token first. Only when that lacks the address,
-// or whether it is verified, is the provider asked for more.
-func openIDPerson(g *openidConnect.Provider, v visit) (person, error) {
-	g.SkipUserInfoRequest = v.claims.Email != "" && (v.claims.EmailVerified != nil || v.claims.vouched())
+// openIDPerson uses the claims of the ID token. It requests userinfo only when the
+// token lacks the address or whether it is verified.
+func openIDPerson(g *openidConnect.Provider, v grant) (person, error) {
+	g.SkipUserInfoRequest = v.claims.Email != "" && (v.claims.EmailVerified != nil || v.claims.verifiesEmail())
 	text, _ := v.token.Extra("id_token").(string)
 	user, err := v.fetch(g, &openidConnect.Session{AccessToken: v.token.AccessToken, ExpiresAt: v.token.Expiry, IDToken: text})
-	var told claims
-	if v.seen.status == http.StatusOK {
-		if bad := json.Unmarshal(v.seen.body, &told); bad != nil {
-			return person{}, lost(fmt.Errorf("userinfo: %w", reason(bad)))
+	var userinfo claims
+	if v.response.status == http.StatusOK {
+		if bad := json.Unmarshal(v.response.body, &userinfo); bad != nil {
+			return person{}, failed(fmt.Errorf("userinfo: %w", reason(bad)))
 		}
-		if told.Subject != v.claims.Subject {
-			return person{}, rejected(errors.New("userinfo is of somebody else"))
+		if userinfo.Subject != v.claims.Subject {
+			return person{}, rejected(errors.New("userinfo is another user's"))
 		}
 	}
 	if err != nil {
 		return person{}, err
 	}
 	p := person{issuer: v.claims.Issuer, subject: v.claims.Subject, name: cmp.Or(user.Name, user.NickName)}
-	p.email, p.verified = address(v.claims, told)
+	p.email, p.verified = address(v.claims, userinfo)
 	return p, nil
 }
 
-// address is the e-mail address and whether it is verified. What the ID token
-// says of either goes before what userinfo says.
-func address(token, told claims) (email string, verified bool) {
-	says := token
+// address returns the e-mail address and whether it is verified. The ID token takes
+// precedence over userinfo for both.
+func address(token, userinfo claims) (email string, verified bool) {
+	source := token
 	switch {
-	case token.EmailVerified != nil && !token.vouched():
+	case token.EmailVerified != nil && !token.verifiesEmail():
 		return token.Email, false
 	case token.Email == "":
-		says = told
-	case token.EmailVerified == nil && told.Email == token.Email && !token.vouched():
-		says = told
+		source = userinfo
+	case token.EmailVerified == nil && userinfo.Email == token.Email && !token.verifiesEmail():
+		source = userinfo
 	}
-	return says.Email, says.vouched()
+	return source.Email, source.verifiesEmail()
 }
 
-// vouched says whether the provider calls the address verified. Microsoft sends
-// no email_verified: there it is whether the address' domain is proven to be
-// the tenant's own, an optional claim that comes as true, 1 or "1"
+// verifiesEmail reports whether the provider says that the address is verified.
+// Microsoft sends no email_verified: there the domain of the address must be
+// verified as the tenant's, an optional claim that comes as true, 1 or "1"
 // (learn.microsoft.com/entra/identity-platform/optional-claims-reference and
 // supabase/auth, provider/oidc.go, 2023-10).
-func (c claims) vouched() bool {
+func (c claims) verifiesEmail() bool {
 	if isTrue(c.EmailVerified) {
 		return true
 	}

@@ -280,7 +280,7 @@ func doubts() []doubt {
 	}
 }
 
-func TestEachProviderIsDoubted(t *testing.T) {
+func TestInvalidProofOfEachProviderIsRefused(t *testing.T) {
 	for _, row := range doubts() {
 		t.Run(row.name+" "+row.what, func(t *testing.T) {
 			s := newStage(t)
@@ -325,7 +325,7 @@ func TestMicrosoftThroughDiscoveryNeedsTheSameProof(t *testing.T) {
 	}
 }
 
-func TestUnknownProviderIsAFaultAtTheStart(t *testing.T) {
+func TestUnknownProviderFailsAtTheStart(t *testing.T) {
 	for _, change := range []func(*Options){
 		func(o *Options) { o.Config.Name = "myspace" },
 		func(o *Options) { o.Secret = nil },

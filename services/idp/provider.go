@@ -13,19 +13,18 @@ import (
 	"modelgateway/models/api"
 )
 
-// provider is an identity provider: what goth knows of it, and what it does not.
+// provider is an identity provider: goth's part, and the parts that goth lacks.
 type provider struct {
-	// goth makes goth's side of it. It is made for each login, for the sake of
-	// its client.
+	// goth returns goth's provider. Each login has one, with a client of its own.
 	goth   func(*http.Client) goth.Provider
 	tokens *verifier        // of ID tokens; nil where there are none
-	oauth  oauth2.Config    // where a code is exchanged
-	other  oauth2.AuthStyle // how else our secret may be sent there; 0: in no other way
-	// person says who has logged in.
-	person func(context.Context, visit) (person, error)
+	oauth  oauth2.Config    // exchanges a code
+	other  oauth2.AuthStyle // the second way to send our secret; 0: there is none
+	// person returns who has logged in.
+	person func(context.Context, grant) (person, error)
 }
 
-// person is what a provider says of somebody, and what it vouches for.
+// person is a user of a provider, and whether it has verified the address.
 type person struct {
 	issuer, subject string
 	email           string
@@ -33,8 +32,8 @@ type person struct {
 	name            string
 }
 
-// address is where the browser goes. PKCE is for every provider: one that does
-// not know it ignores it (RFC 6749, section 3.1). Google, GitHub (since July
+// address returns the URL for the browser. PKCE is sent to every provider: one
+// without support ignores it (RFC 6749, section 3.1). Google, GitHub (since July
 // 2025), GitLab and Microsoft check it.
 func (p *provider) address(client *http.Client, a attempt) (string, error) {
 	session, err := p.goth(client).BeginAuth(a.state.text())
@@ -59,38 +58,39 @@ func (p *provider) address(client *http.Client, a attempt) (string, error) {
 	return u.String(), nil
 }
 
-// proof is what a browser brings back: the provider's code and our attempt.
+// proof is what a callback sends: the provider's code and our attempt.
 type proof struct {
 	code string
 	attempt
 }
 
-// visit is a login after the exchange of its code.
-type visit struct {
-	token  *oauth2.Token
-	claims claims // of the verified ID token, where there is one
-	http   *http.Client
-	seen   *witness // of the last answer to http
+// grant is the result of exchanging the code of a login.
+type grant struct {
+	token    *oauth2.Token
+	claims   claims // of the verified ID token, where there is one
+	http     *http.Client
+	response *recorder // of the last request of http
 }
 
-func (p *provider) visit(ctx context.Context, client *http.Client, proof proof) (visit, error) {
+// redeem exchanges the code and verifies the ID token.
+func (p *provider) redeem(ctx context.Context, client *http.Client, proof proof) (grant, error) {
 	token, err := p.exchange(context.WithValue(ctx, oauth2.HTTPClient, client), proof)
 	if err != nil {
-		return visit{}, err
+		return grant{}, err
 	}
-	v := visit{token: token}
+	v := grant{token: token}
 	if p.tokens != nil {
 		if v.claims, err = p.tokens.verify(ctx, token, proof.nonce.text()); err != nil {
-			return visit{}, err
+			return grant{}, err
 		}
 	}
-	v.http, v.seen = watched(ctx, client)
+	v.http, v.response = recorded(ctx, client)
 	return v, nil
 }
 
-// exchange turns the code into tokens. A server that does not know our secret
-// the way it was sent is asked again the other way, where it says it takes
-// both: clients are registered for one, and the code is not used up (RFC 6749,
+// exchange turns the code into tokens. If the server refuses the way in which our
+// secret was sent and supports a second one, that is tried as well: a client is
+// registered for one of them, and the refusal does not use up the code (RFC 6749,
 // section 5.2).
 func (p *provider) exchange(ctx context.Context, proof proof) (*oauth2.Token, error) {
 	how := oauth2.VerifierOption(proof.verifier.text())
@@ -101,15 +101,16 @@ func (p *provider) exchange(ctx context.Context, proof proof) (*oauth2.Token, er
 		token, err = again.Exchange(ctx, proof.code, how)
 	}
 	if err != nil {
-		return nil, notExchanged(err)
+		return nil, exchangeError(err)
 	}
 	return token, nil
 }
 
-func notExchanged(err error) *api.Error {
+// exchangeError translates an error of the token endpoint for the caller.
+func exchangeError(err error) *api.Error {
 	e, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok {
-		return lost(fmt.Errorf("exchange the code: %w", reason(err)))
+		return failed(fmt.Errorf("exchange the code: %w", reason(err)))
 	}
 	cause := fmt.Errorf("exchange the code: HTTP %d", e.Response.StatusCode)
 	if isCode(e.ErrorCode) { // and not an echo of what was sent
@@ -122,11 +123,11 @@ func notExchanged(err error) *api.Error {
 	case "unverified_user_email": // GitHub's
 		return notVerified(cause)
 	default: // invalid_client is the operator's fault, not the user's
-		return lost(cause)
+		return failed(cause)
 	}
 }
 
-// oauth is where and as whom a code is exchanged.
+// oauth returns the client of a token endpoint.
 func (l *Login) oauth(at oauth2.Endpoint) oauth2.Config {
 	return oauth2.Config{
 		ClientID: l.opts.Config.ClientID, ClientSecret: l.opts.Config.ClientSecret.Reveal(),

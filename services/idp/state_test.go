@@ -14,7 +14,7 @@ import (
 	"modelgateway/models/servertest"
 )
 
-func TestA28StateThatIsNotThisBrowsersIsRefused(t *testing.T) {
+func TestStateOfAnotherBrowserIsRefused(t *testing.T) {
 	r := newRig(t)
 	mine, other := r.begin(), r.begin()
 	back, others := r.consent(mine), r.consent(other)
@@ -75,7 +75,7 @@ func flip(text string) string {
 	return text[:at] + "A" + text[at+1:]
 }
 
-func TestA28ReplayedStateIsRefused(t *testing.T) {
+func TestReplayedStateIsRefused(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	back := r.consent(b)
@@ -92,7 +92,7 @@ func TestA28ReplayedStateIsRefused(t *testing.T) {
 	}
 }
 
-func TestA28FailedLoginUsesUpItsState(t *testing.T) {
+func TestFailedLoginUsesUpItsState(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	back := r.consent(b)
@@ -103,7 +103,7 @@ func TestA28FailedLoginUsesUpItsState(t *testing.T) {
 	r.refuses(token, err, 400, "invalid_state")
 }
 
-func TestA28ExpiredStateIsRefused(t *testing.T) {
+func TestExpiredStateIsRefused(t *testing.T) {
 	now := time.Now()
 	r := newRig(t, func(o *Options) { o.Now = func() time.Time { return now } })
 	for _, row := range []struct {
@@ -125,7 +125,7 @@ func TestA28ExpiredStateIsRefused(t *testing.T) {
 	r.refuses(token, err, 400, "invalid_state")
 }
 
-func TestA28OneOfManyAtOnceUsesTheState(t *testing.T) {
+func TestOneOfManyCallbacksAtOnceUsesTheState(t *testing.T) {
 	address := servertest.Redis(t)
 	store := openStore(t, servertest.Postgres(t))
 	m := newMock(t)
@@ -155,7 +155,7 @@ func TestA28OneOfManyAtOnceUsesTheState(t *testing.T) {
 	}
 }
 
-func TestA28LoginGoesFromReplicaToReplica(t *testing.T) {
+func TestLoginGoesFromReplicaToReplica(t *testing.T) {
 	address := servertest.Redis(t)
 	client, err := models.OpenRedis(address)
 	if err != nil {
@@ -189,9 +189,9 @@ func TestStateIsUsedOnceAlsoWithoutRedis(t *testing.T) {
 	r.refuses(token, err, 400, "invalid_state")
 }
 
-func TestUsedStatesAreForgottenInTime(t *testing.T) {
+func TestUsedStatesAreRemovedInTime(t *testing.T) {
 	now := time.Now()
-	u := newUsed(nil, func() time.Time { return now })
+	u := newUsedStates(nil, func() time.Time { return now })
 	for i := range 100 {
 		u.first(t.Context(), secret{byte(i)}, now.Add(CookieMaxAge))
 	}

@@ -133,7 +133,7 @@ func (m *mock) headed(head string, c jwt.MapClaims) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-func TestA29HostileIDTokensAreRefused(t *testing.T) {
+func TestHostileIDTokensAreRefused(t *testing.T) {
 	r := newRig(t)
 	for name, sign := range hostile(t, r.idp) {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestA29HostileIDTokensAreRefused(t *testing.T) {
 	r.must()
 }
 
-func TestA29PKCEIsVerifiedByTheProvider(t *testing.T) {
+func TestPKCEIsVerifiedByTheProvider(t *testing.T) {
 	r := newRig(t)
 	victim, attacker := r.begin(), r.begin()
 	stolen := r.consent(victim)
@@ -163,7 +163,7 @@ func TestA29PKCEIsVerifiedByTheProvider(t *testing.T) {
 	r.nobody()
 }
 
-func TestA29NonceOfAnotherLoginIsRefused(t *testing.T) {
+func TestNonceOfAnotherLoginIsRefused(t *testing.T) {
 	r := newRig(t)
 	var first any
 	r.idp.sign = func(c jwt.MapClaims) any {
