@@ -15,31 +15,30 @@ import (
 
 var (
 	errTooLarge = errors.New("the answer is longer than 32 MiB")
-	errSilent   = errors.New("the upstream fell silent")
+	errIdle     = errors.New("the upstream sent nothing within the time limit")
 )
 
-// carry makes pieces the body of a request.
-func carry(req *http.Request, pieces [][]byte) {
+// setBody makes the pieces the body of a request.
+func setBody(req *http.Request, pieces [][]byte) {
 	req.ContentLength = 0
 	for _, p := range pieces {
 		req.ContentLength += int64(len(p))
 	}
-	// Also called when the transport sends a request again.
+	// The transport calls it too, when it sends a request again.
 	req.GetBody = func() (io.ReadCloser, error) {
 		if len(pieces) == 1 {
 			return io.NopCloser(bytes.NewReader(pieces[0])), nil
 		}
-		unread := net.Buffers(slices.Clone(pieces)) // it forgets what has been read
+		unread := net.Buffers(slices.Clone(pieces)) // reading it consumes its elements
 		return io.NopCloser(&unread), nil
 	}
 	req.Body, _ = req.GetBody()
 }
 
-// unsent says whether a request broke off while it was being written: the
-// upstream closed the connection before it had all of it, and has not begun. That
-// is how a kept connection ends that is closed just as it is used again, where
-// the request is larger than what the kernel takes at once; the transport itself
-// sends again only what it has not begun to write.
+// unsent says whether a request failed while it was being written, so that the
+// upstream cannot have processed it. This happens when the upstream closes an idle
+// connection just as it is used again, and the request is larger than the socket
+// buffer; the transport itself repeats only requests of which nothing was written.
 func unsent(err error) bool {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) {
 		return true
@@ -48,59 +47,58 @@ func unsent(err error) bool {
 	return ok && op.Op != "read" && errors.Is(err, syscall.ECONNRESET)
 }
 
-// again is the request with its body from the beginning.
-func again(req *http.Request) *http.Request {
+// rewound is the request with its body from the beginning.
+func rewound(req *http.Request) *http.Request {
 	next := *req
 	if req.GetBody != nil {
-		next.Body, _ = req.GetBody() // carry's, which does not fail
+		next.Body, _ = req.GetBody() // set by setBody, and never fails
 	}
 	return &next
 }
 
-// watch ends a call whose upstream is silent for too long. Its timer is not set
-// anew each time something is waited for, which is often; it looks at the time
-// when it comes.
+// watch is the idle timeout of a call. Reads are frequent, so they do not reset the
+// timer: it computes the remaining time when it fires.
 type watch struct {
-	began    time.Time
-	cancel   context.CancelFunc
-	timer    *time.Timer
-	patience atomic.Int64 // nanoseconds
-	waiting  atomic.Int64 // since when, in nanoseconds after began; 0 = for nothing
-	silent   atomic.Bool
-	over     atomic.Bool
+	began   time.Time
+	cancel  context.CancelFunc
+	timer   *time.Timer
+	limit   atomic.Int64 // nanoseconds
+	waiting atomic.Int64 // start of the current wait, in nanoseconds after began; 0 = none
+	expired atomic.Bool
+	stopped atomic.Bool
 }
 
-// newWatch begins to wait.
-func newWatch(patience time.Duration, cancel context.CancelFunc) *watch {
+// newWatch starts a watch that waits.
+func newWatch(limit time.Duration, cancel context.CancelFunc) *watch {
 	w := &watch{began: time.Now(), cancel: cancel}
-	w.patience.Store(int64(patience))
+	w.limit.Store(int64(limit))
 	w.waiting.Store(1)
-	w.timer = time.AfterFunc(time.Hour, w.look)
-	w.timer.Reset(patience) // only now may look come, which needs it
+	w.timer = time.AfterFunc(time.Hour, w.check)
+	w.timer.Reset(limit) // only now, since check uses w.timer
 	return w
 }
 
 func (w *watch) wait() { w.waiting.Store(max(int64(time.Since(w.began)), 1)) }
 
-// rest is the end of waiting.
-func (w *watch) rest() { w.waiting.Store(0) }
+// done ends the wait.
+func (w *watch) done() { w.waiting.Store(0) }
 
-// allow sets how long is waited from now on.
-func (w *watch) allow(patience time.Duration) {
-	w.patience.Store(int64(patience))
-	w.timer.Reset(patience)
+// setLimit changes the limit of each wait.
+func (w *watch) setLimit(limit time.Duration) {
+	w.limit.Store(int64(limit))
+	w.timer.Reset(limit)
 }
 
 func (w *watch) stop() {
-	w.over.Store(true)
+	w.stopped.Store(true)
 	w.timer.Stop()
 }
 
-func (w *watch) look() {
-	if w.over.Load() {
+func (w *watch) check() {
+	if w.stopped.Load() {
 		return
 	}
-	left := time.Duration(w.patience.Load())
+	left := time.Duration(w.limit.Load())
 	if since := w.waiting.Load(); since != 0 {
 		left -= time.Since(w.began) - time.Duration(since)
 	}
@@ -108,20 +106,20 @@ func (w *watch) look() {
 		w.timer.Reset(left)
 		return
 	}
-	w.silent.Store(true)
+	w.expired.Store(true)
 	w.cancel()
 }
 
-// explain is the error of a call, which the watch may have ended.
+// explain replaces the error of a call that the watch cancelled.
 func (w *watch) explain(err error) error {
-	if err != nil && !errors.Is(err, io.EOF) && w.silent.Load() {
-		return errSilent
+	if err != nil && !errors.Is(err, io.EOF) && w.expired.Load() {
+		return errIdle
 	}
 	return err
 }
 
-// body is an answer's. Its silence is watched while it is read, and only then:
-// what the reader's own client does meanwhile is not the upstream's silence.
+// body is the body of an answer. The idle timeout runs only during a Read: the time
+// between reads is the client's, not the upstream's.
 type body struct {
 	src   io.ReadCloser
 	size  int64 // bytes, or -1
@@ -131,16 +129,16 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	b.watch.wait()
 	n, err := b.src.Read(p)
-	b.watch.rest()
+	b.watch.done()
 	return n, b.watch.explain(err)
 }
 
 // all reads the whole body, of at most MaxAnswer bytes.
 func (b *body) all() ([]byte, error) {
-	const first, most = 4 << 10, 1 << 20 // an upstream's word is not believed beyond that
+	const first, maxFirst = 4 << 10, 1 << 20 // of the buffer; a false Content-Length must not cost more memory
 	size := int64(first)
 	if b.size >= 0 {
-		size = min(b.size, most) + 1 // that the end is seen without growing
+		size = min(b.size, maxFirst) + 1 // so that io.EOF is read without growing the buffer
 	}
 	text := make([]byte, 0, size)
 	for {
@@ -160,8 +158,8 @@ func (b *body) all() ([]byte, error) {
 	}
 }
 
-// Close cancels the call before it closes the body, so that an unread rest is
-// not waited for.
+// Close cancels the call before it closes the body, so that it does not wait for
+// the unread part.
 func (b *body) Close() error {
 	b.watch.stop()
 	b.watch.cancel()

@@ -1,6 +1,5 @@
-// Package upstream is the HTTP client that all providers share: what goes out,
-// how long it may take, how large an answer may be, and which error a failure
-// becomes.
+// Package upstream is the HTTP client of all providers: it sends requests, applies
+// time and size limits, and turns failures into errors.
 package upstream
 
 import (
@@ -18,24 +17,24 @@ import (
 // MaxAnswer bounds the body of an answer that is not a stream, in bytes.
 const MaxAnswer = 32 << 20
 
-// maxErrorBody bounds what is read of an error.
+// maxErrorBody bounds the body of an error, in bytes; the rest is not read.
 const maxErrorBody = 64 << 10
 
-// Options say where an upstream is and how it is spoken to.
+// Options are the address of an upstream and its rules.
 type Options struct {
 	Provider string // its name in errors
 	BaseURL  string // without a trailing slash and without the API's version
 	// Authorize puts the key and the provider's fixed headers on a request.
 	Authorize func(h http.Header, key string)
-	// Refused reads the body of an answer whose status is not 2xx.
+	// Refused decodes the body of an answer whose status is not 2xx.
 	Refused func(status int, body []byte) providers.Refusal
 
 	HeaderTimeout time.Duration // from the request to the answer's header
-	IdleTimeout   time.Duration // the longest silence inside a body
+	IdleTimeout   time.Duration // between two parts of a body
 }
 
 // Client sends requests to one upstream. It follows no redirects: they would
-// carry the prompt and the keys elsewhere.
+// send the prompt and the key to another host.
 type Client struct {
 	opts        Options
 	connections *connections
@@ -46,8 +45,9 @@ func New(opts Options) *Client {
 	return &Client{opts: opts, connections: newConnections()}
 }
 
-// Post sends a JSON body, given in pieces, with a key and returns the whole answer. The
-// pieces may be read for a while after it has returned: nobody may change them.
+// Post sends a JSON body, given in pieces, with a key and returns the whole answer.
+// The transport may read the pieces after Post has returned, so they must never be
+// changed.
 func (c *Client) Post(ctx context.Context, key, path string, body ...[]byte) ([]byte, error) {
 	return c.whole(ctx, key, path, body)
 }
@@ -94,34 +94,34 @@ func NewEvents(body io.ReadCloser) *Events {
 	return e
 }
 
-// BeforeRead has f called each time when all that has come is used up and the
-// upstream is about to be waited for. Where f is false nothing is waited for:
-// nobody needs the rest.
+// BeforeRead has f called before each read from the upstream, when all buffered
+// events have been returned. If f returns false, the stream ends with an error
+// instead: its reader has left.
 func (e *Events) BeforeRead(f func() bool) { e.before = f }
 
-// Close ends the upstream call, whether it was whole or not.
+// Close ends the call, also before its end.
 func (e *Events) Close() {
 	_ = e.body.Close()
 	e.Reader.Close()
 }
 
-// Drain waits a moment for the body to end by itself, after the protocol's end
-// mark has come: then the connection can serve the next call.
+// Drain reads the end of the body after the protocol's end mark, for at most 20 ms,
+// so that the connection can be used again.
 func (e *Events) Drain() {
-	const moment = 20 * time.Millisecond
-	e.before = nil // the end that is still to be written goes with the last chunks
+	const limit = 20 * time.Millisecond
+	e.before = nil // the client gets the end mark together with the last events
 	if b, ok := e.body.(*body); ok {
-		b.watch.allow(moment)
+		b.watch.setLimit(limit)
 	}
-	for range 8 { // an upstream that goes on talking is not worth a connection
+	for range 8 { // an upstream that sends more than this loses the connection
 		if _, err := e.Next(); err != nil {
 			return
 		}
 	}
 }
 
-// Body is the answer before it is split into events, for an upstream that
-// does not always answer with events. It must be read before the first event.
+// Body is the answer before it is split into events, for upstreams that may answer
+// with something else. It must be read before the first event.
 func (e *Events) Body() io.Reader { return (*waiting)(e) }
 
 // waiting reads the body of events.
@@ -136,7 +136,7 @@ func (w *waiting) Read(p []byte) (int, error) {
 	return w.body.Read(p)
 }
 
-// send asks with GET where there is nothing to send.
+// send makes a POST, or a GET if there is no payload.
 func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (*body, error) {
 	guarded, cancel := context.WithCancel(ctx)
 	method := http.MethodPost
@@ -151,24 +151,24 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 	req.Header["User-Agent"] = userAgent
 	if payload != nil {
 		req.Header["Content-Type"] = jsonBody
-		carry(req, payload)
+		setBody(req, payload)
 	}
-	// Lets the transport send again when a kept connection turns out to be
-	// closed before a byte came back (golang/go#19943): without it one call in
-	// six failed when the upstream closed its idle connections meanwhile.
+	// Allows the transport to repeat a POST on a new connection when an idle one
+	// was closed before any byte of the answer (golang/go#19943). Without it one
+	// call in six failed while the upstream closed its idle connections.
 	req.Header["X-Idempotency-Key"] = nil
 	c.opts.Authorize(req.Header, key)
 	trace := traced(ctx, req)
-	// The transport's own time-out would start when the request is written: an
-	// upstream that does not read would be waited for without end.
+	// The transport's ResponseHeaderTimeout starts after the request is written,
+	// so it does not end a call whose upstream stops reading.
 	watch := newWatch(c.opts.HeaderTimeout, cancel)
 	via := c.connections.take()
 	resp, err := via.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
 	if err != nil && unsent(err) && ctx.Err() == nil {
 		via = c.connections.renew(via)
-		resp, err = via.RoundTrip(again(req)) //nolint:bodyclose // as above
+		resp, err = via.RoundTrip(rewound(req)) //nolint:bodyclose // as above
 	}
-	watch.rest()
+	watch.done()
 	if err != nil {
 		watch.stop()
 		cancel()
@@ -178,7 +178,7 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 		return nil, c.unanswered(ctx, watch.explain(err))
 	}
 	trace.answered(resp.StatusCode)
-	watch.allow(c.opts.IdleTimeout)
+	watch.setLimit(c.opts.IdleTimeout)
 	answer := &body{src: resp.Body, size: resp.ContentLength, watch: watch}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return answer, nil
@@ -187,7 +187,8 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 	return nil, c.refused(ctx, resp, answer, key)
 }
 
-// Values of headers that are always the same; nobody changes them.
+// Shared header values, which are never changed: a slice of each would cost an
+// allocation per call.
 var userAgent, jsonBody = []string{"modelgateway"}, []string{"application/json"}
 
 func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Reader, key string) error {
@@ -196,7 +197,7 @@ func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Rea
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		text = nil // the status alone says enough
+		text = nil // the status is enough for an error
 	}
 	refusal := c.opts.Refused(resp.StatusCode, text)
 	refusal.Status = resp.StatusCode

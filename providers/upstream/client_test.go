@@ -37,7 +37,8 @@ func upstreamOf(t *testing.T, h http.HandlerFunc) *httptest.Server {
 func want(t *testing.T, err error, status int) *api.Error {
 	t.Helper()
 	e := api.AsError(err)
-	if _, ok := errors.AsType[*providers.Refusal](err); !ok || e.Status != status || e.Code != api.CodeProviderError || e.Provider != "openai" {
+	if _, ok := errors.AsType[*providers.Refusal](err); !ok || e.Status != status || e.Code != api.CodeProviderError ||
+		e.Provider != "openai" {
 		t.Errorf("want provider_error %d, got %v", status, err)
 		return &api.Error{}
 	}
@@ -62,7 +63,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestSilenceIsATimeOut(t *testing.T) {
+func TestIdleUpstreamTimesOut(t *testing.T) {
 	const idle = 150 * time.Millisecond
 	for name, handler := range map[string]http.HandlerFunc{
 		"before the header": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -97,7 +98,7 @@ func TestSilenceIsATimeOut(t *testing.T) {
 	}
 }
 
-func TestASlowReaderIsNotASilentUpstream(t *testing.T) {
+func TestSlowReaderDoesNotTimeOut(t *testing.T) {
 	const idle = 200 * time.Millisecond
 	server := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -164,7 +165,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	want(t, err, 502)
 }
 
-func TestNoConnectionIsABadGateway(t *testing.T) {
+func TestFailedConnectionIsABadGateway(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +176,7 @@ func TestNoConnectionIsABadGateway(t *testing.T) {
 	want(t, err, 502)
 }
 
-func TestConnectionsThatTheUpstreamClosedAreNotAnError(t *testing.T) {
+func TestClosedIdleConnectionsAreRetried(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, "ok")
@@ -195,7 +196,7 @@ func TestConnectionsThatTheUpstreamClosedAreNotAnError(t *testing.T) {
 	}
 }
 
-func TestWaitsInEveryForm(t *testing.T) {
+func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name, value string

@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// How long connections serve before new calls get new ones, for which the
-// upstream's name is looked up again: connections in steady use would stay with
-// an address for ever (golang/go#23427). After a failure it happens at once,
-// though not for every call of an outage.
+// New connections replace the old ones after renewEvery, so that the upstream's
+// name is resolved again: connections in steady use would keep their address for
+// ever (golang/go#23427). A failure replaces them at once, but at most every
+// renewAfterFailure.
 const (
-	renewEvery   = 5 * time.Minute
-	renewAtEarly = 2 * time.Second
+	renewEvery        = 5 * time.Minute
+	renewAfterFailure = 2 * time.Second
 )
 
-// connections are those to one upstream.
+// connections is the connection pool of one upstream.
 type connections struct {
 	current atomic.Pointer[generation]
 	dial    *net.Dialer
 }
 
 type generation struct {
-	// Not an http.Client, which does nothing here but follow redirects and look
-	// for cookies.
+	// Not an http.Client, which would only add redirects and cookies.
 	*http.Transport
 	made time.Time
 }
@@ -42,7 +41,7 @@ func (c *connections) generation() *generation {
 		DialContext:            c.dial.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
-		IdleConnTimeout:        30 * time.Second, // below the upstreams' own
+		IdleConnTimeout:        30 * time.Second, // shorter than the upstreams' idle timeouts
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    256,
 		MaxResponseHeaderBytes: 256 << 10,
@@ -52,7 +51,7 @@ func (c *connections) generation() *generation {
 	}}
 }
 
-// take is for one call.
+// take returns the generation that a new call uses.
 func (c *connections) take() *generation {
 	g := c.current.Load()
 	if time.Since(g.made) > renewEvery {
@@ -61,15 +60,15 @@ func (c *connections) take() *generation {
 	return g
 }
 
-// failed says that a call came to no answer.
+// failed renews the connections after a call that got no answer.
 func (c *connections) failed(g *generation) {
-	if time.Since(g.made) > renewAtEarly {
+	if time.Since(g.made) > renewAfterFailure {
 		c.renew(g)
 	}
 }
 
-// renew replaces old, whose calls go on. What is idle of it is closed now, the
-// rest when it has been idle for IdleConnTimeout.
+// renew replaces old, whose running calls continue. Its idle connections are closed
+// now, the others when they have been idle for IdleConnTimeout.
 func (c *connections) renew(old *generation) *generation {
 	if next := c.generation(); c.current.CompareAndSwap(old, next) {
 		old.CloseIdleConnections()

@@ -11,7 +11,7 @@ import (
 // A connection that has died without a word takes all calls with it, for they
 // share it: it has to be found out by pings. FAULTS=full waits as long as the
 // gateway does; otherwise the waits are a twentieth.
-func TestR16AFrozenConnectionIsLeftForANewOneWithinHalfAMinute(t *testing.T) {
+func TestFrozenConnectionIsReplacedWithinHalfAMinute(t *testing.T) {
 	server := upstreamOverHTTP2(t, holding)
 	h := newHole(t, "127.0.0.1:0", server.Listener.Addr().String())
 	c := byName(t, h.port(), 2*time.Minute, h.ip)
@@ -71,7 +71,7 @@ func TestR16AFrozenConnectionIsLeftForANewOneWithinHalfAMinute(t *testing.T) {
 	}
 }
 
-func TestR17CallsFollowAnUpstreamThatMovesWhileItsOldAddressStillAnswers(t *testing.T) {
+func TestCallsFollowAnUpstreamToItsNewAddress(t *testing.T) {
 	c, first, second, move := moving(t, time.Minute)
 	stream, err := c.Events(t.Context(), canary, "/stream", []byte("{}"))
 	if err != nil {
@@ -101,14 +101,14 @@ func TestR17CallsFollowAnUpstreamThatMovesWhileItsOldAddressStillAnswers(t *test
 	}
 }
 
-func TestR17TheCallAfterAFailureGoesWhereTheNameLeads(t *testing.T) {
+func TestNameIsResolvedAgainAfterAFailure(t *testing.T) {
 	c, first, second, move := moving(t, 500*time.Millisecond)
 	if _, err := c.Post(t.Context(), canary, "/x", []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	move()
 	first.freeze()
-	c.connections.age(2 * renewAtEarly)
+	c.connections.age(2 * renewAfterFailure)
 	_, err := c.Post(t.Context(), canary, "/x", []byte("{}"))
 	want(t, err, http.StatusGatewayTimeout)
 	if _, err := c.Post(t.Context(), canary, "/x", []byte("{}")); err != nil {

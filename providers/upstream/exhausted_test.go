@@ -11,7 +11,7 @@ import (
 )
 
 // What the machine has no more of is our own trouble, not the provider's.
-func TestAConnectionThatFailsForWantOfOurOwnIsNotTheProvidersFault(t *testing.T) {
+func TestExhaustedResourcesAreNotTheProvidersFault(t *testing.T) {
 	for errno, ours := range map[syscall.Errno]bool{
 		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ENOBUFS: true, syscall.ENOMEM: true,
 		syscall.ECONNREFUSED: false, syscall.ECONNRESET: false, syscall.ENETUNREACH: false, syscall.EHOSTUNREACH: false, syscall.EPIPE: false,
@@ -36,7 +36,7 @@ func TestAConnectionThatFailsForWantOfOurOwnIsNotTheProvidersFault(t *testing.T)
 	}
 }
 
-func TestAConnectThatTakesTooLongIsATimeOutOfTheProvider(t *testing.T) {
+func TestSlowConnectIsATimeoutOfTheProvider(t *testing.T) {
 	c := testClient("http://127.0.0.1:1", time.Minute)
 	c.connections.dial.Timeout = 1
 	_, err := c.Post(t.Context(), canary, "/x", []byte("{}"))

@@ -13,8 +13,8 @@ import (
 	"modelgateway/providers"
 )
 
-// Broken is the error for an answer that broke off or came too slowly. When ctx
-// has ended it is its cause: the client does not wait for another.
+// Broken is the error for an answer that broke off or timed out. If ctx has ended,
+// it is the cause of ctx, which no retry follows.
 func (c *Client) Broken(ctx context.Context, cause error) error {
 	err := c.unanswered(ctx, cause)
 	if r, ok := errors.AsType[*providers.Refusal](err); ok && ctx.Err() == nil {
@@ -23,8 +23,8 @@ func (c *Client) Broken(ctx context.Context, cause error) error {
 	return err
 }
 
-// unanswered is the error for an exchange that failed without the upstream
-// saying so, before its answer began: no connection, or a time-out.
+// unanswered is the error for a call that failed before its answer began: no
+// connection, or a timeout.
 func (c *Client) unanswered(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -34,19 +34,20 @@ func (c *Client) unanswered(ctx context.Context, cause error) error {
 	}
 	r := c.failure(http.StatusBadGateway, "could not be reached or broke off its answer", cause)
 	var network net.Error
-	r.Worked = errors.Is(cause, errSilent) // the request is there; a connection that does not come about times out by itself
-	if errors.Is(cause, errSilent) || errors.As(cause, &network) && network.Timeout() {
+	// The idle timeout runs after the request was sent; connecting has its own.
+	r.Worked = errors.Is(cause, errIdle)
+	if errors.Is(cause, errIdle) || errors.As(cause, &network) && network.Timeout() {
 		r.Told, r.Public = http.StatusGatewayTimeout, c.opts.Provider+" did not answer in time"
 	}
 	return r
 }
 
-// failure is a refusal that the upstream has not worded itself.
+// failure is a Refusal with the gateway's own message.
 func (c *Client) failure(status int, what string, cause error) *providers.Refusal {
 	return &providers.Refusal{Provider: c.opts.Provider, Told: status, Public: c.opts.Provider + " " + what, Cause: cause}
 }
 
-// exhausted says whether a connection failed for want of something of our own:
+// exhausted says whether a connection failed because this machine lacks file
 // descriptors, ports or memory. That is not the provider's fault.
 func exhausted(cause error) bool {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM} {
@@ -57,8 +58,7 @@ func exhausted(cause error) bool {
 	return false
 }
 
-// Malformed is the error for an answer that does not follow the provider's
-// format, or ended before it was whole.
+// Malformed is the error for an answer that does not follow the provider's format.
 func (c *Client) Malformed(cause error) error {
 	r := c.failure(http.StatusBadGateway, "gave an answer the gateway cannot use", cause)
 	r.Worked = true
@@ -75,14 +75,13 @@ func (c *Client) Truncated() error {
 	return r
 }
 
-// Refused is the error for what an upstream refused, whose provider it names.
+// Refused is the error of a refusal; it sets the provider's name.
 func (c *Client) Refused(r providers.Refusal) error {
 	r.Provider = c.opts.Provider
 	return &r
 }
 
-// retryAfter reads the wait the upstream asks for: milliseconds, seconds or a
-// date.
+// retryAfter reads the Retry-After of an answer: milliseconds, seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms := number(h.Get("retry-after-ms")); ms > 0 {
 		return bounded(ms * float64(time.Millisecond))
@@ -107,7 +106,7 @@ func number(text string) float64 {
 	return n
 }
 
-// bounded keeps a wait inside a day, whatever the upstream says.
+// bounded cuts a wait to one day.
 func bounded(wait float64) time.Duration {
 	return time.Duration(min(wait, float64(24*time.Hour)))
 }

@@ -17,8 +17,10 @@ var whole = regexp.MustCompile(`^[0-9]{1,400}$`)
 // lies between nothing and a day, and is what the digits or the date say.
 func FuzzRetryAfter(f *testing.F) {
 	for _, text := range []string{
-		"", "0", "-0", "7", "0.5", "-5", "1e3", "1e300", "NaN", "-Inf", "+Inf", "0x1p-2", "1_000", " 7", "7 ", "7s", "soon", "86400", "86401", "9223372036854775808",
-		"Sun, 29 Mar 2026 01:30:00 GMT", "Sunday, 29-Mar-26 01:30:00 GMT", "Sun Mar 29 01:30:00 2026", "Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT",
+		"", "0", "-0", "7", "0.5", "-5", "1e3", "1e300", "NaN", "-Inf", "+Inf", "0x1p-2", "1_000", " 7", "7 ", "7s", "soon", "86400", "86401",
+		"9223372036854775808",
+		"Sun, 29 Mar 2026 01:30:00 GMT", "Sunday, 29-Mar-26 01:30:00 GMT", "Sun Mar 29 01:30:00 2026", "Thu, 01 Jan 1970 00:00:00 GMT",
+		"Fri, 31 Dec 9999 23:59:59 GMT",
 	} {
 		f.Add(text, "")
 		f.Add("", text)

@@ -5,30 +5,29 @@ import (
 	"net/http"
 )
 
-// Trace is one attempt as its trace sees it. It belongs to who makes the
-// attempt, and is read when that has returned.
+// Trace is the tracing data of one attempt. The caller owns it, and reads it after
+// the attempt has returned.
 type Trace struct {
-	Parent string // W3C traceparent that goes out; empty: none does
-	State  string // W3C tracestate beside it
+	Parent string // W3C traceparent to send; empty = none
+	State  string // W3C tracestate to send with it
 
 	// Set by the call.
-	Host   string // who was asked
-	Port   string // in digits, also where it is the scheme's own
-	Status int    // of the answer; 0 = there was none
+	Host   string // of the upstream
+	Port   string // in digits, also the scheme's default port
+	Status int    // of the answer; 0 = no answer
 }
 
 var schemePorts = map[string]string{"http": "80", "https": "443"}
 
 type traceKey struct{}
 
-// WithTrace has the calls made with the context fill t in and carry its
-// traceparent.
+// WithTrace returns a context whose calls send the traceparent of t and fill t in.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
-// traced puts the context of the trace on a request. It is nil where there is
-// no trace.
+// traced adds the headers of the context's trace to a request. It returns nil if
+// the context has no trace.
 func traced(ctx context.Context, req *http.Request) *Trace {
 	t, _ := ctx.Value(traceKey{}).(*Trace)
 	if t == nil {

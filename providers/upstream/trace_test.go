@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestATraceIsFilledInAndPassedOn(t *testing.T) {
+func TestTraceIsFilledInAndPropagated(t *testing.T) {
 	for name, tt := range map[string]struct {
 		url, port string
 		trace     Trace
@@ -51,7 +51,7 @@ func deep() (context.Context, func()) {
 	}
 }
 
-func TestWithoutATraceNothingIsAllocated(t *testing.T) {
+func TestNoAllocationsWithoutATrace(t *testing.T) {
 	ctx, end := deep()
 	defer end()
 	req, err := http.NewRequest(http.MethodPost, "http://api.example.com/x", nil)

@@ -13,7 +13,7 @@ import (
 )
 
 // Who may have worked on a request may charge for it.
-func TestWhoMayHaveWorkedIsToldFromWhoHasNot(t *testing.T) {
+func TestRefusalSaysWhetherTheProviderMayHaveWorked(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,8 @@ func TestWhoMayHaveWorkedIsToldFromWhoHasNot(t *testing.T) {
 		}
 	}
 	c := testClient(address, time.Minute)
-	for name, err := range map[string]error{"malformed": c.Malformed(errors.New("no")), "truncated": c.Truncated(), "broken": c.Broken(t.Context(), io.ErrUnexpectedEOF)} {
+	for name, err := range map[string]error{"malformed": c.Malformed(errors.New("no")), "truncated": c.Truncated(),
+		"broken": c.Broken(t.Context(), io.ErrUnexpectedEOF)} {
 		if r, ok := errors.AsType[*providers.Refusal](err); !ok || !r.Worked {
 			t.Errorf("%s: %v", name, err)
 		}
