@@ -1,5 +1,4 @@
-// Package sse reads Server-Sent Events as the WHATWG standard has them, for
-// every upstream alike.
+// Package sse reads Server-Sent Events as the WHATWG HTML standard defines them.
 package sse
 
 import (
@@ -16,37 +15,37 @@ const MaxLine = 16 << 20
 // longer than that together.
 var ErrTooLong = errors.New("sse: event longer than 16 MiB")
 
-// firstBuffer holds what Go's HTTP transport reads at once, 4 KiB, behind the
-// beginning of an event that the read before has left: with less room every
-// other read would be a small one.
+// firstBuffer is 1 KiB more than Go's HTTP transport reads at once, 4 KiB. The
+// additional space is for the beginning of an event from the read before: without
+// it every other read would be a small one.
 const firstBuffer = 5 << 10
 
 // Event is one dispatched event. Data holds its data lines joined by LF and
 // is valid until the next call of Next.
 type Event struct {
-	Name string // of the event: line, empty where there is none
+	Name string // of the event: line; may be empty
 	Data []byte
 }
 
 // Reader splits a byte stream into events. Lines may end in LF, CRLF or CR and
-// be cut by the network anywhere. It never reads ahead of what it has
-// dispatched when the event's last line ending has arrived.
+// be cut by the network anywhere. It returns an event as soon
+// as its last line ending has arrived, without another read.
 type Reader struct {
 	src    io.Reader
-	first  *[firstBuffer]byte // goes back with Close
+	first  *[firstBuffer]byte // returned to the pool by Close
 	buf    []byte
 	r, w   int  // unread part of buf
 	seen   int  // bytes after r already searched for a line ending
-	skipLF bool // the last line ended in CR: a LF right behind belongs to it
-	begun  bool // past the place of a byte order mark
+	skipLF bool // the last line ended in CR: a LF right after it belongs to it
+	begun  bool // the byte order mark has been checked
 	err    error
 
 	data  []byte
 	stray []byte
 }
 
-// buffers are those that no reader uses. They hold what upstreams said to
-// others: a reader looks at nothing that it has not itself read into one.
+// buffers are unused buffers. They hold data of former readers, so a reader uses
+// only the bytes that it has read itself.
 var buffers = sync.Pool{New: func() any { return new([firstBuffer]byte) }}
 
 // NewReader reads events from src.
@@ -55,7 +54,7 @@ func NewReader(src io.Reader) *Reader {
 	return &Reader{src: src, first: first, buf: first[:]}
 }
 
-// Close ends the reading. What Next has returned is no longer valid.
+// Close releases the buffer. Events that Next has returned are no longer valid.
 func (r *Reader) Close() {
 	if r.first == nil {
 		return
@@ -65,9 +64,9 @@ func (r *Reader) Close() {
 	r.r, r.w, r.seen, r.err = 0, 0, 0, io.ErrClosedPipe
 }
 
-// Next returns the next event that has data. A last event without its closing
-// empty line is dispatched too: whether the stream was whole is for its
-// protocol to say. The error is io.EOF at the end, ErrTooLong, or the source's.
+// Next returns the next event that has data. An event at the end
+// without its empty line is returned too: the protocol inside says whether the
+// stream was complete. The error is io.EOF at the end, ErrTooLong, or the source's.
 func (r *Reader) Next() (Event, error) {
 	var event Event
 	r.data = r.data[:0]
@@ -108,22 +107,22 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// Stray holds the start of the lines that are not of the event stream format:
+// Stray is the first 64 KiB of the lines that are not of the event stream format:
 // some upstreams end a stream with a bare JSON error.
 func (r *Reader) Stray() []byte { return r.stray }
 
-// Buffered says whether another line has already arrived, so that a writer
-// can put off its flush.
+// Buffered says whether another line has already arrived, so that a writer can
+// delay its flush.
 func (r *Reader) Buffered() bool { return bytes.IndexByte(r.buf[r.r:r.w], '\n') >= 0 }
 
 func (r *Reader) keepStray(line []byte) {
-	const most = 64 << 10
-	if len(r.stray)+len(line) < most {
+	const maxStray = 64 << 10
+	if len(r.stray)+len(line) < maxStray {
 		r.stray = append(append(r.stray, line...), '\n')
 	}
 }
 
-// split parts a line into its field and value; a comment has no field.
+// split separates a line's field from its value; the field of a comment is empty.
 func split(line []byte) (string, []byte) {
 	at := bytes.IndexByte(line, ':')
 	if at < 0 {
@@ -133,7 +132,7 @@ func split(line []byte) (string, []byte) {
 	if len(value) > 0 && value[0] == ' ' {
 		value = value[1:]
 	}
-	// The compiler keeps these conversions off the heap for known names.
+	// These conversions of known names do not allocate.
 	switch string(line[:at]) {
 	case "data":
 		return "data", value
@@ -147,7 +146,7 @@ func split(line []byte) (string, []byte) {
 }
 
 // line returns the next line without its ending; it is valid until the next
-// call. The rest before the end of the source counts as a line.
+// call. The bytes before the end of the source count as a line.
 func (r *Reader) line() ([]byte, error) {
 	for {
 		if r.skipLF && r.r < r.w {
@@ -191,8 +190,7 @@ func (r *Reader) scan() ([]byte, bool) {
 	return line, true
 }
 
-// mark drops a byte order mark; it is false while too little has arrived to
-// tell.
+// mark skips a byte order mark; it is false while too few bytes have arrived.
 func (r *Reader) mark() bool {
 	const bom = "\xef\xbb\xbf"
 	have := string(r.buf[r.r:min(r.w, r.r+len(bom))])
@@ -215,7 +213,7 @@ func (r *Reader) last() ([]byte, error) {
 	return line, nil
 }
 
-// fill reads more, making room first.
+// fill reads more, and grows the buffer if it is full.
 func (r *Reader) fill() error {
 	if r.r > 0 {
 		copy(r.buf, r.buf[r.r:r.w])
@@ -229,7 +227,7 @@ func (r *Reader) fill() error {
 		copy(grown, r.buf[:r.w])
 		r.buf = grown
 	}
-	for range 100 { // as bufio does, against sources that return nothing for ever
+	for range 100 { // as bufio does, against sources that return no bytes and no error for ever
 		n, err := r.src.Read(r.buf[r.w:])
 		r.w += n
 		r.err = err

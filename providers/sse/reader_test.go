@@ -27,7 +27,7 @@ func all(r io.Reader) ([]plain, error) {
 	}
 }
 
-func TestEventsOfEveryLineEnding(t *testing.T) {
+func TestEventsWithEveryLineEnding(t *testing.T) {
 	want := []plain{{"", "one"}, {"two", "a\nb"}, {"", "drei é"}}
 	text := ": hello\ndata: one\n\nevent: two\nid: 7\ndata: a\ndata:b\n\nevent: lost\n\ndata: drei é\n\n"
 	for name, ending := range map[string]string{"LF": "\n", "CRLF": "\r\n", "CR": "\r"} {
@@ -51,7 +51,7 @@ func TestEventsOfEveryLineEnding(t *testing.T) {
 	}
 }
 
-func TestOddities(t *testing.T) {
+func TestUnusualEventStreams(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string
 		want     []plain
@@ -108,7 +108,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-func TestTheSourcesErrorIsReturned(t *testing.T) {
+func TestErrorOfTheSourceIsReturned(t *testing.T) {
 	broken := errors.New("reset")
 	got, err := all(io.MultiReader(strings.NewReader("data: a\n\ndata: half"), iotest.ErrReader(broken)))
 	if !errors.Is(err, broken) || len(got) != 1 {
