@@ -58,7 +58,7 @@ func readJSON(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) 
 	if c.Request.Context().Err() != nil {
 		return nil, c.Request.Context().Err()
 	}
-	return nil, api.Invalid(api.CodeInvalidJSON, "", "the body did not arrive whole").Because(err)
+	return nil, api.Invalid(api.CodeInvalidJSON, "", "the body did not arrive whole").WithCause(err)
 }
 
 func isJSON(contentType string) bool {

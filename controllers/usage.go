@@ -45,7 +45,7 @@ func (h *Usage) All(c *gin.Context) error {
 func usageAsk(raw string, everyone bool) (ask ledger.UsageRequest, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return ask, api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").Because(err)
+		return ask, api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").WithCause(err)
 	}
 	params := map[string]*string{"from": &ask.From, "to": &ask.To, "group_by": &ask.GroupBy}
 	if everyone {

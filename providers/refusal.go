@@ -81,7 +81,7 @@ func (r *Refusal) ClientError() *api.Error {
 		Status: r.clientStatus(), Type: api.TypeAPI, Code: api.CodeProviderError, Message: r.public(),
 		Provider: r.Provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final || r.Spent,
 	}
-	return e.Because(r.Unwrap())
+	return e.WithCause(r.Unwrap())
 }
 
 func (r *Refusal) clientStatus() int {

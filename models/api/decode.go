@@ -14,8 +14,8 @@ import (
 // maxDepth bounds the nesting of a request.
 const maxDepth = 100
 
-// Lenient encodes and decodes what an upstream got wrong in members that are
-// only carried: duplicate names pass, invalid UTF-8 becomes U+FFFD.
+// Lenient are the JSON options for members that the gateway only passes on:
+// duplicate names are accepted, and invalid UTF-8 becomes U+FFFD.
 var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Decode reads a request body strictly: duplicate keys, trailing bytes, invalid
@@ -32,8 +32,8 @@ func Decode(body []byte, into any, opts ...json.Options) error {
 	return nil
 }
 
-// DecodeExact is Decode, but refuses unknown members: a misspelt limit would be
-// no limit.
+// DecodeExact is Decode, but refuses unknown members, so that a misspelt limit is
+// not silently ignored.
 func DecodeExact(body []byte, into any) error {
 	return Decode(body, into, json.RejectUnknownMembers(true))
 }
@@ -47,7 +47,7 @@ func decodeError(err error) *Error {
 	}
 	e, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
-		return Invalid(CodeInvalidJSON, "", "the body is not valid JSON").Because(err)
+		return Invalid(CodeInvalidJSON, "", "the body is not valid JSON").WithCause(err)
 	}
 	param := FieldPath(e.JSONPointer)
 	if errors.Is(e, jsontext.ErrDuplicateName) {
@@ -68,9 +68,9 @@ func typeError(e *json.SemanticError) *Error {
 	case errors.Is(e.Err, json.ErrUnknownName):
 		return Invalid(CodeInvalidValue, param, "%s is not known here", name)
 	case want == "" && e.Err != nil:
-		return Invalid(CodeInvalidValue, param, "%s: %s", name, Clip(e.Err.Error())).Because(e)
+		return Invalid(CodeInvalidValue, param, "%s: %s", name, Clip(e.Err.Error())).WithCause(e)
 	case want == "":
-		return Invalid(CodeInvalidValue, param, "%s is not valid", name).Because(e)
+		return Invalid(CodeInvalidValue, param, "%s is not valid", name).WithCause(e)
 	case len(e.JSONValue) > 0 && len(e.JSONValue) <= 40:
 		return Invalid(CodeInvalidValue, param, "%s must be %s, not %s", name, want, e.JSONValue)
 	default:
@@ -78,8 +78,8 @@ func typeError(e *json.SemanticError) *Error {
 	}
 }
 
-// kindName is what a field wants, in JSON's words; empty where the type has
-// its own decoding and its error says more.
+// kindName is the JSON type that a field requires; empty if its type has its own
+// decoding, whose error says more.
 func kindName(t reflect.Type) string {
 	if t == nil {
 		return ""
@@ -124,14 +124,14 @@ func FieldPath(p jsontext.Pointer) string {
 		}
 		b.WriteString(token)
 	}
-	const longest = 200 // a hostile body can nest long names
+	const longest = 200 // a malicious body can nest long names
 	if b.Len() > longest {
 		return strings.ToValidUTF8(b.String()[:longest], "")
 	}
 	return b.String()
 }
 
-// Clip bounds what an error message repeats of the client's words.
+// Clip bounds a part of the client's text that an error message repeats.
 func Clip(s string) string {
 	const longest = 120
 	if len(s) <= longest {

@@ -15,15 +15,15 @@ type Dialect interface {
 	AppendError(dst []byte, err *Error) []byte
 }
 
-// StreamWriter writes the server-sent events of one stream, each method by
-// adding to dst.
+// StreamWriter writes the server-sent events of one stream. Its methods append to
+// dst.
 type StreamWriter interface {
-	// Append adds what the client sees of an event, which may be nothing.
+	// Append adds an event; the client may see nothing of it.
 	Append(dst []byte, event *llm.Event) ([]byte, error)
-	// Done adds what ends a stream that is whole.
+	// Done adds the end of a complete stream.
 	Done(dst []byte) []byte
 	// Fail adds the error that ends a stream.
 	Fail(dst []byte, err *Error) []byte
-	// Ping adds what keeps a silent connection in use.
+	// Ping adds a comment that keeps an idle connection open.
 	Ping(dst []byte) []byte
 }

@@ -66,7 +66,7 @@ const (
 
 // longestWait is the longest Retry-After that the official SDKs honour
 // (openai-python and openai-node, 2026-08): beyond it they would come back
-// after a second or two, so they are told not to.
+// after a second or two, so ShouldRetry forbids it.
 const longestWait = time.Minute
 
 // Error is the one error that reaches clients. Message, Code and Param are
@@ -80,9 +80,9 @@ type Error struct {
 
 	Provider       string        // with provider_error
 	UpstreamStatus int           // HTTP, with provider_error; 0 where there was none
-	RetryAfter     time.Duration // 0 when nothing is known
-	Final          bool          // trying again cannot help, whatever the status says
-	Limit          string        // the limit of ours that refused, as the metrics name it; empty = none
+	RetryAfter     time.Duration // 0 = unknown
+	Final          bool          // a retry cannot help, despite the status
+	Limit          string        // the gateway's limit that refused, by its name in metrics; empty = none
 
 	cause error
 }
@@ -94,14 +94,14 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// LogValue is the whole error, the private cause included: JSON logs would
-// otherwise hold what clients see.
+// LogValue is the error with its private cause: JSON logs would otherwise use
+// MarshalJSON, which leaves it out.
 func (e *Error) LogValue() slog.Value { return slog.StringValue(e.Error()) }
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// Because returns a copy of e with the private cause.
-func (e *Error) Because(cause error) *Error {
+// WithCause returns a copy of e with the private cause.
+func (e *Error) WithCause(cause error) *Error {
 	c := *e
 	c.cause = cause
 	return &c
@@ -116,8 +116,8 @@ func (e *Error) ShouldRetry() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
 }
 
-// RetryAfterSeconds is RetryAfter in whole seconds, rounded up so that nobody
-// comes back too early; 0 when nothing is known.
+// RetryAfterSeconds is RetryAfter in whole seconds, rounded up so that no client
+// retries too early; 0 = unknown.
 func (e *Error) RetryAfterSeconds() int64 {
 	return int64((e.RetryAfter + time.Second - 1) / time.Second)
 }
@@ -153,7 +153,8 @@ func Invalid(code, param, format string, args ...any) *Error {
 	}
 }
 
-// Internal is our own fault; the cause goes to the log, never to the client.
+// Internal is a fault of the gateway; the cause is logged, and never sent to the
+// client.
 func Internal(cause error) *Error {
 	return &Error{
 		Status: http.StatusInternalServerError, Type: TypeAPI, Code: CodeInternal,
@@ -166,8 +167,7 @@ func Unauthorized(code, message string) *Error {
 	return &Error{Status: http.StatusUnauthorized, Type: TypeAuthentication, Code: code, Message: message}
 }
 
-// Unavailable says that something of ours is gone, such as the database: a
-// fault of ours is never reported as the caller's.
+// Unavailable is the error when the gateway lacks a part, such as its database.
 func Unavailable(cause error) *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable, Type: TypeAPI, Code: CodeServiceUnavailable,
@@ -175,8 +175,9 @@ func Unavailable(cause error) *Error {
 	}
 }
 
-// AsError is what a client is told of err: an *Error as it is, what an error
-// with a method ClientError says; anything else is a fault of ours.
+// AsError is the error that a client gets for err: an *Error itself, the result of
+// a method ClientError, and Internal for any other error. The result may be err
+// itself, and must not be changed.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -190,8 +191,8 @@ func AsError(err error) *Error {
 	return Internal(err)
 }
 
-// OrUnavailable is err where it is an *Error already, and a 503 otherwise: for
-// errors of the store, whose callbacks may refuse in the caller's words.
+// OrUnavailable is err if it is an *Error, else Unavailable: for errors of the
+// store, whose callbacks may return an *Error.
 func OrUnavailable(what string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -199,14 +200,14 @@ func OrUnavailable(what string, err error) error {
 	return Unavailable(fmt.Errorf("%s: %w", what, err))
 }
 
-// IsProviderError says whether a provider failed, rather than the client, the
-// request or the gateway.
+// IsProviderError says whether err is a provider's failure, and not a fault of the
+// client or the gateway.
 func IsProviderError(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == CodeProviderError
 }
 
-// IsInvalid says whether the request itself is at fault, whatever the field.
+// IsInvalid says whether err is a fault of the request.
 func IsInvalid(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Type == TypeInvalidRequest

@@ -37,7 +37,8 @@ func TestErrorsHaveOneShape(t *testing.T) {
 }
 
 func TestShouldRetryTellsWhatMayPassLater(t *testing.T) {
-	for status, want := range map[int]bool{400: false, 401: false, 402: false, 404: false, 413: false, 422: false, 429: true, 500: true, 502: true, 503: true, 504: true} {
+	for status, want := range map[int]bool{400: false, 401: false, 402: false, 404: false, 413: false, 422: false, 429: true, 500: true,
+		502: true, 503: true, 504: true} {
 		if got := (&Error{Status: status}).ShouldRetry(); got != want {
 			t.Errorf("%d: %v", status, got)
 		}

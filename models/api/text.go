@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Quoted repeats a client's word in a message, bounded and on one line.
+// Quoted is a client's text in quotes for a message, bounded and on one line.
 func Quoted(s string) string {
 	const longest = 100
 	if len(s) > longest {

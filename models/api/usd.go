@@ -14,8 +14,8 @@ const (
 	microDigits = 6
 	micro       = 1_000_000
 
-	// MostUSD is the largest amount that is read.
-	MostUSD USD = 1_000_000_000 * micro
+	// MaxUSD is the largest amount that is read.
+	MaxUSD USD = 1_000_000_000 * micro
 )
 
 var errUSD = errors.New("must be an amount in US dollars, from 0 to 1000000000 and with at most 6 decimals")
@@ -38,8 +38,8 @@ func (u USD) String() string {
 // MarshalJSON writes the number.
 func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalJSON reads a number, exactly or not at all: it refuses what is
-// negative, larger than MostUSD or finer than a micro-dollar.
+// UnmarshalJSON reads a number exactly: it refuses amounts that are negative,
+// larger than MaxUSD or finer than a micro-dollar.
 func (u *USD) UnmarshalJSON(text []byte) error {
 	n, ok := parseUSD(string(text))
 	if !ok {
@@ -49,7 +49,7 @@ func (u *USD) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parseUSD reads a JSON number, in all the ways that it may be written.
+// parseUSD reads a JSON number in any notation.
 func parseUSD(text string) (USD, bool) {
 	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, `"`) {
 		return 0, false
@@ -71,15 +71,15 @@ func parseUSD(text string) (USD, bool) {
 			return 0, false
 		}
 	}
-	// The amount is its significant digits and this many zeros, in micro-dollars.
+	// The amount in micro-dollars is its significant digits and this many zeros.
 	zeros := len(digits) - len(significant) - len(decimals) + microDigits
-	const most = 16 // digits of MostUSD
-	if exponent > most+len(text) || exponent < -most-len(text) {
+	const maxDigits = 16 // of MaxUSD
+	if exponent > maxDigits+len(text) || exponent < -maxDigits-len(text) {
 		return 0, false
 	}
-	if zeros += exponent; zeros < 0 || len(significant)+zeros > most {
+	if zeros += exponent; zeros < 0 || len(significant)+zeros > maxDigits {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(significant+strings.Repeat("0", zeros), 10, 64)
-	return USD(n), err == nil && USD(n) <= MostUSD
+	return USD(n), err == nil && USD(n) <= MaxUSD
 }

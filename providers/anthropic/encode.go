@@ -18,7 +18,7 @@ func (t *translation) body() ([]byte, error) {
 	body, err := json.Marshal(&t.out, jsontext.PreserveRawStrings(true))
 	if err != nil { // all of it has been read as JSON before; only its depth can be too much
 		return nil, t.invalid(llm.FieldMessages, "the messages cannot be written for %s", catalog.Anthropic).
-			Because(fmt.Errorf("encode request: %w", err))
+			WithCause(fmt.Errorf("encode request: %w", err))
 	}
 	o := object(body[:len(body)-1])
 	if len(t.tools) > 0 {

@@ -50,7 +50,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 		// All of it has been read as JSON before; only its depth can be too much.
 		path := call.Request.Path(llm.FieldMessages)
 		return nil, api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for %s", path, catalog.Gemini).
-			Because(fmt.Errorf("encode request: %w", err))
+			WithCause(fmt.Errorf("encode request: %w", err))
 	}
 	return &exchange{provider: p, call: call, body: body, ignored: call.Request.Source.Ignored(t.ignored)}, nil
 }

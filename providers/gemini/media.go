@@ -98,7 +98,7 @@ func (p place) inline(address string, field llm.Field) (part, error) {
 	if strings.Contains(data, "%") {
 		plain, err := url.PathUnescape(data)
 		if err != nil {
-			return part{}, p.invalid(field, api.CodeInvalidValue, "the data URL is not encoded rightly").Because(err)
+			return part{}, p.invalid(field, api.CodeInvalidValue, "the data URL is not encoded rightly").WithCause(err)
 		}
 		data = plain
 	}

@@ -20,13 +20,13 @@ func notConfigured() *api.Error {
 
 func invalidState(cause error) *api.Error {
 	return api.Invalid(api.CodeInvalidState, "state",
-		"this login was not begun in this browser, is over, or took longer than ten minutes; begin again at %s", Path).Because(cause)
+		"this login was not begun in this browser, is over, or took longer than ten minutes; begin again at %s", Path).WithCause(cause)
 }
 
 // rejected answers for a login that the provider refused, or whose tokens are not
 // valid.
 func rejected(cause error) *api.Error {
-	return api.Unauthorized(api.CodeIDPRejected, "the identity provider did not confirm this login").Because(cause)
+	return api.Unauthorized(api.CodeIDPRejected, "the identity provider did not confirm this login").WithCause(cause)
 }
 
 // refused answers for a callback with an error instead of a code. The message
@@ -54,7 +54,7 @@ func unavailable(cause error) *api.Error {
 		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeIDPUnavailable,
 		Message: "the identity provider cannot be reached at the moment", RetryAfter: 5 * time.Second,
 	}
-	return e.Because(cause)
+	return e.WithCause(cause)
 }
 
 // failed is unavailable at the end of a login. It is final: a retry cannot
@@ -66,7 +66,7 @@ func failed(cause error) *api.Error {
 }
 
 func notVerified(cause error) *api.Error {
-	return forbidden(api.CodeEmailNotVerified, "the identity provider does not vouch for your e-mail address").Because(cause)
+	return forbidden(api.CodeEmailNotVerified, "the identity provider does not vouch for your e-mail address").WithCause(cause)
 }
 
 func forbidden(code, message string) *api.Error {
