@@ -20,7 +20,7 @@ import (
 	"modelgateway/providers/providertest"
 )
 
-// translators are the three real providers, of which nobody is called.
+// translators are the three real providers, none of which is called.
 func translators(t testing.TB) map[string]providers.Provider {
 	t.Helper()
 	return translatorsAt(t, "http://127.0.0.1:1")
@@ -82,7 +82,7 @@ func model(t testing.TB, id string) catalog.Model {
 
 const gemini25 = "gemini-2.5-flash-lite"
 
-func TestAnAnswerIsBoundByTheTighterOfClientAndModel(t *testing.T) {
+func TestBoundOfAnAnswerIsTheSmallerOfClientAndModel(t *testing.T) {
 	long := model(t, gpt)
 	long.MaxOutput = 0 // as of one that was discovered
 	long.Traits.LimitField = ""
@@ -100,9 +100,9 @@ func TestAnAnswerIsBoundByTheTighterOfClientAndModel(t *testing.T) {
 		{"several", `,"max_tokens":100,"n":5`, model(t, gpt), 500},
 		{"several without a bound", `,"n":3`, model(t, gpt), 3 * 8192},
 		{"one", `,"n":1`, model(t, gpt), 8192},
-		{"nobody knows the model's", ``, long, 131_072},
-		{"nobody knows the model's, and the client wants less", `,"max_tokens":100`, long, 100},
-		{"nobody knows the model's, and the client wants more", `,"max_tokens":500000`, long, 500_000},
+		{"unknown limit of the model", ``, long, 131_072},
+		{"unknown limit of the model, and the client wants less", `,"max_tokens":100`, long, 100},
+		{"unknown limit of the model, and the client wants more", `,"max_tokens":500000`, long, 500_000},
 		{"as much as can be said", `,"max_tokens":2147483647,"n":128`, long, 128 * 2147483647},
 		{"gemini", `,"max_tokens":100,"n":4`, model(t, gemini25), 400},
 		{"gemini thinks inside it", `,"max_tokens":100,"reasoning_effort":"high"`, model(t, gemini25), 100},
@@ -125,7 +125,7 @@ func TestAnAnswerIsBoundByTheTighterOfClientAndModel(t *testing.T) {
 	}
 }
 
-func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
+func TestBoundOfAPromptIsItsBytesAndTheProvidersAdditions(t *testing.T) {
 	const text = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 	data := func(kind string, size int) string {
 		return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0}, size))
@@ -169,7 +169,7 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 		{"longer than the context", long, turbo, 128_000},
 		{"longer than the context", long, claude, 200_000},
 		{"a context that is larger", long, gem, without(long, "")},
-		{"a context that nobody knows", long, unknown, without(long, "")},
+		{"an unknown context", long, unknown, without(long, "")},
 		{"a picture", picture(png), turbo, without(picture(png), png) + 49_000},
 		{"a picture", picture(png), claude, without(picture(png), png) + 5000},
 		{"a picture", picture(png), gem, without(picture(png), png) + 5000},
@@ -189,13 +189,13 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 		{"a file", pdf, turbo, 128_000},
 		{"a file", pdf, claude, 200_000},
 		{"a file", pdf, gem, 1_048_576},
-		{"a file, and nobody knows the context", pdf, unknown, 1_000_000},
+		{"a file with an unknown context", pdf, unknown, 1_000_000},
 		{"a sound that is only named", heard(`{"id":"audio_1"}`), turbo, 128_000},
 		{"no sound", heard(`null`), turbo, without(heard(`null`), "") + 2*16},
 		{"tools", tools, claude, without(tools, "") + 1024},
 		{"functions", functions, turbo, without(functions, "") + 1024},
 		{"an answer of JSON", schema, claude, without(schema, "") + 1024},
-		{"a picture of the model's", shown(png), gem, 1_048_576}, // its bytes may be text: nobody subtracts them
+		{"a picture of the model's", shown(png), gem, 1_048_576}, // its bytes may be text, and are not subtracted
 		{"a picture of the model's that is none", shown(data("video/mp4", 10)), gem, 1_048_576},
 	} {
 		input, _ := bound(t, tt.body, tt.model)
@@ -215,7 +215,7 @@ func TestAPromptIsBoundByItsBytesAndWhatProvidersAdd(t *testing.T) {
 	}
 }
 
-func TestWhatACallUsuallyComesTo(t *testing.T) {
+func TestExpectedTokens(t *testing.T) {
 	unknown := model(t, gpt)
 	unknown.MaxOutput = 0
 	for _, tt := range []struct {

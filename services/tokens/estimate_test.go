@@ -32,7 +32,7 @@ func TestTokensAreThoseOfThePublishedVocabulary(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTextIsCountedAll(t *testing.T) {
+func TestInvalidTextIsCounted(t *testing.T) {
 	e := theEstimator()
 	for _, text := range []string{"\xff", "hello\xffworld", "\xe4\xb8", strings.Repeat("\xff\xfe", 5000), "\x00", "<|endoftext|>", "\ud7ff"} {
 		if n, err := e.tokens(text); err != nil || n < 1 || n > len(text)+2 {
@@ -54,7 +54,7 @@ func tokensOf(t *testing.T, e *Estimator, texts ...string) (n int64) {
 	return n
 }
 
-func TestAPromptIsEstimatedByAllItsTexts(t *testing.T) {
+func TestPromptIsEstimatedFromAllItsTexts(t *testing.T) {
 	e := theEstimator()
 	for _, tt := range []struct {
 		body  string
@@ -100,7 +100,7 @@ func TestAPromptIsEstimatedByAllItsTexts(t *testing.T) {
 	}
 }
 
-func TestAPictureOfTheModelsIsCountedAsOneThatCameIn(t *testing.T) {
+func TestPictureOfAModelIsCountedAsOneOfTheClient(t *testing.T) {
 	e := theEstimator()
 	r := &llm.Request{Source: &chat.Request{Messages: []chat.Message{{Role: "assistant", Images: make([]chat.Image, 2)}}}}
 	if got, err := e.Prompt(r); err != nil || got != 6+2000+tokensOf(t, e, "assistant") {
@@ -108,7 +108,7 @@ func TestAPictureOfTheModelsIsCountedAsOneThatCameIn(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsEstimatedByAllItSays(t *testing.T) {
+func TestAnswerIsEstimatedFromAllItsTexts(t *testing.T) {
 	stream := func(yield func(*llm.Event, error) bool) {
 		e := llm.NewEmitter(yield, llm.Head{ID: "1", Model: "m"})
 		e.Text(0, "hello")
@@ -142,7 +142,7 @@ func TestAnAnswerIsEstimatedByAllItSays(t *testing.T) {
 	}
 }
 
-func TestAStreamIsEstimatedAsTheTextItMakes(t *testing.T) {
+func TestStreamIsEstimatedAsItsWholeText(t *testing.T) {
 	e := theEstimator()
 	const text = "The tide comes in twice a day — два раза, 二回."
 	var s Sample
@@ -155,7 +155,7 @@ func TestAStreamIsEstimatedAsTheTextItMakes(t *testing.T) {
 	}
 }
 
-func TestALongTextIsEstimatedByItsBeginning(t *testing.T) {
+func TestLongTextIsEstimatedFromItsBeginning(t *testing.T) {
 	e := theEstimator()
 	_ = tokensOf(t, e, "the vocabulary is there")
 	const line = "The tide comes in twice a day, and goes out as often. "
@@ -196,7 +196,7 @@ func TestALongTextIsEstimatedByItsBeginning(t *testing.T) {
 	}
 }
 
-func TestNothingIsEstimatedAsNothing(t *testing.T) {
+func TestEmptyTextHasNoTokens(t *testing.T) {
 	e := new(Estimator)
 	var s Sample
 	if n, err := e.Count(&s); n != 0 || err != nil {
@@ -211,7 +211,7 @@ func TestNothingIsEstimatedAsNothing(t *testing.T) {
 	}
 }
 
-func TestNoTextIsCountedForAnotherCall(t *testing.T) {
+func TestSamplesDoNotShareText(t *testing.T) {
 	e := theEstimator()
 	want := map[string]int64{}
 	texts := []string{"hello world", strings.Repeat("The tide comes in. ", 50), "二回", "", strings.Repeat("x", 3000), "a b c d e f g"}
@@ -248,7 +248,7 @@ func TestNoTextIsCountedForAnotherCall(t *testing.T) {
 	all.Wait()
 }
 
-func TestRoomIsUsedAgain(t *testing.T) {
+func TestBuffersAreReused(t *testing.T) {
 	var warm Sample
 	warm.add(strings.Repeat("x", sampleSize))
 	warm.Release()
