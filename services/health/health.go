@@ -1,4 +1,4 @@
-// Package health knows how the service and its parts are.
+// Package health reports the state of the service and of its parts.
 package health
 
 import (
@@ -29,8 +29,8 @@ type Report struct {
 // Probe says whether a part works. It obeys its context's deadline.
 type Probe func(context.Context) error
 
-// Service knows how the service and its parts are. What it says comes from live
-// traffic and from probes in the background: asking it waits for nothing.
+// Service reports the state from recent calls and from background probes, so that
+// a report never blocks.
 type Service struct {
 	Upstreams pool.Set
 	Simulated bool // the upstreams are simulators
@@ -39,7 +39,7 @@ type Service struct {
 	Database  Probe
 	Cache     Probe
 	Log       *slog.Logger
-	// NeedsDatabase says that nobody can be served without the database.
+	// NeedsDatabase says that no request can be served without the database.
 	NeedsDatabase bool
 
 	mu              sync.RWMutex
@@ -63,7 +63,7 @@ func (h *Service) Run(ctx context.Context, probed chan<- struct{}) {
 	}
 }
 
-// Probe looks at the parts now, beside the regular rounds.
+// Probe probes the parts now, in addition to the regular probes.
 func (h *Service) Probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -73,7 +73,7 @@ func (h *Service) Probe(ctx context.Context) {
 	both.Wait()
 }
 
-// set keeps what a probe found, and logs when it is not what it was.
+// set stores the result of a probe, and logs a change.
 func (h *Service) set(part string, status *string, err error) {
 	now := pool.Healthy
 	if err != nil {
@@ -92,7 +92,7 @@ func (h *Service) set(part string, status *string, err error) {
 	}
 }
 
-// Report is how the service is now.
+// Report is the present state.
 func (h *Service) Report() Report {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -104,7 +104,7 @@ func (h *Service) Report() Report {
 	return r
 }
 
-// overall follows the rule: unhealthy when nobody can be served, degraded when
+// overall is unhealthy when no request can be served, degraded when
 // a configured part is not healthy or there is no provider at all.
 func (h *Service) overall(r Report) string {
 	if h.NeedsDatabase && r.Database == pool.Unhealthy {
@@ -153,8 +153,8 @@ func (h *Service) Ready() bool {
 	return !h.draining && h.database == pool.Healthy
 }
 
-// DatabaseUp is 1 when the last probe found the database well, and 0 when it
-// did not or there was none yet.
+// DatabaseUp is 1 after a successful probe of the database, and 0 after a failed one
+// or before the first.
 func (h *Service) DatabaseUp() float64 { return h.up(&h.database) }
 
 // CacheUp is DatabaseUp for the cache.

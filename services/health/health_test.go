@@ -13,7 +13,7 @@ import (
 	"modelgateway/services/pool"
 )
 
-func TestPartsAreUpWhenTheLastProbeSaidSo(t *testing.T) {
+func TestPartsAreUpAfterASuccessfulProbe(t *testing.T) {
 	var database, cache error
 	h := &Service{
 		Database: func(context.Context) error { return database },
@@ -79,7 +79,8 @@ func TestHealthReport(t *testing.T) {
 			if tt.configured {
 				set[catalog.Anthropic] = upstreamAfter(t, tt.failures)
 			}
-			h := &Service{Upstreams: set, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache, NeedsDatabase: tt.needs, Log: slog.New(slog.DiscardHandler)}
+			h := &Service{Upstreams: set, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache,
+				NeedsDatabase: tt.needs, Log: slog.New(slog.DiscardHandler)}
 			if h.Ready() {
 				t.Error("ready before the first probes")
 			}
@@ -107,7 +108,7 @@ func TestHealthReport(t *testing.T) {
 	}
 }
 
-func TestAHungProbeDoesNotHangTheReport(t *testing.T) {
+func TestHangingProbeDoesNotBlockTheReport(t *testing.T) {
 	hang := func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()

@@ -14,21 +14,21 @@ const (
 	discoverTimeout = 30 * time.Second
 )
 
-// Discovery asks the configured providers which models they serve today.
+// Discovery lists the models of the configured providers regularly.
 type Discovery struct {
 	Models  *Models
 	Listers map[string]Listing // by provider
 	Log     *slog.Logger
 }
 
-// Listing is a provider that can say what it serves, with the key to ask with.
+// Listing is a provider that can list its models, with the key for the call.
 type Listing struct {
 	providers.Lister
 	Key string
 }
 
-// Run asks at once and then every hour, until ctx ends. A provider that does
-// not answer keeps the models it had: that is a line in the log, no more.
+// Run lists the models at once and then every hour, until ctx ends. A provider whose
+// listing fails keeps its models; the failure is logged.
 func (d *Discovery) Run(ctx context.Context) {
 	tick := time.NewTicker(discoverEvery)
 	defer tick.Stop()
@@ -42,8 +42,7 @@ func (d *Discovery) Run(ctx context.Context) {
 	}
 }
 
-// Refresh asks every provider once, and returns when all have answered or the
-// time for it is over.
+// Refresh lists the models of every provider once, within discoverTimeout.
 func (d *Discovery) Refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"modelgateway/providers"
 )
 
-// Models is the list of models clients can call: the catalogue, and beside it
-// what the configured providers say they serve.
+// Models is the list of models that clients can call: those of the catalogue, and
+// those that the configured providers list.
 type Models struct {
 	catalog    *catalog.Catalog
 	configured func(provider string) bool
@@ -49,10 +49,10 @@ func (m *Models) Resolve(id string) (catalog.Model, error) {
 
 func byID(m catalog.Model, id string) int { return cmp.Compare(m.ID, id) }
 
-// Successor is the model that takes a retired one's place and is not retired
-// itself, where one is known.
+// Successor is the model that replaces a retired one and is not retired itself, if
+// there is one.
 func (m *Models) Successor(model catalog.Model) (catalog.Model, bool) {
-	for range 10 { // a catalogue can be made to go in circles
+	for range 10 { // a catalogue may contain a cycle
 		if model.Successor == "" {
 			return catalog.Model{}, false
 		}
@@ -109,7 +109,7 @@ func (m *Models) show(model catalog.Model) api.Model {
 	return shown
 }
 
-// Found replaces what a provider is known to serve beside the catalogue.
+// Found replaces the models of a provider that are not in the catalogue.
 func (m *Models) Found(provider string, listed []providers.Listed) {
 	var models []catalog.Model
 	for _, l := range listed {
@@ -138,7 +138,7 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 	}
 }
 
-// sound says whether a provider's id for a model can be one of ours.
+// sound says whether a provider's id of a model is usable as an id of the gateway.
 func sound(id string) bool {
 	const longest = 200
 	return id != "" && len(id) <= longest && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })

@@ -11,7 +11,7 @@ import (
 	"modelgateway/providers"
 )
 
-func TestListHasTheCatalogueAndWhatWasFound(t *testing.T) {
+func TestListHasTheCatalogueAndDiscoveredModels(t *testing.T) {
 	list, err := catalog.Load("")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestListHasTheCatalogueAndWhatWasFound(t *testing.T) {
 	}
 }
 
-func TestSuccessorsDoNotGoInCircles(t *testing.T) {
+func TestSuccessorEndsOnACycle(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.yaml")
 	text := "models: [{id: a, provider: openai, state: retired, successor: b}, {id: b, provider: openai, state: retired, successor: a}]"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
