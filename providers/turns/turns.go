@@ -1,6 +1,6 @@
 // Package turns folds a conversation into alternating turns, the form that
 // Anthropic and Gemini want: instructions apart, neighbours of one role merged,
-// the results of tools first in the turn right behind their calls.
+// tool results first in the turn right after their calls.
 package turns
 
 import (
@@ -18,7 +18,7 @@ type Conversation struct {
 	Turns  []Turn       // user and assistant take turns; either may be first or last
 }
 
-// Turn is everything one side says before the other does.
+// Turn is the messages of one role up to the next of the other.
 type Turn struct {
 	Assistant bool
 	Blocks    []Block // in order; a user's results come first, in the order of their calls
@@ -33,8 +33,8 @@ type Block struct {
 }
 
 // Fold folds the conversation of a request. It fails with an *api.Error where
-// the conversation makes no sense: a result without its call, a call in the
-// middle that was never answered, a call of a tool that is no function.
+// the conversation is inconsistent: a result without its call, a call before the
+// last turn without a result, or a call of a tool that is not a function.
 func Fold(req *llm.Request) (*Conversation, error) {
 	c, err := req.Source.Conversation()
 	if err != nil {
@@ -71,14 +71,14 @@ func (b Block) rank() int {
 	return math.MaxInt
 }
 
-// folder is the state between messages.
+// folder is the state of Fold between messages.
 type folder struct {
 	req *llm.Request
 	out Conversation
 
 	calls []pending        // of the last assistant turn
-	byID  map[string][]int // those not answered yet, by their ids and by the function's name
-	open  int              // how many are not answered yet
+	byID  map[string][]int // without a result yet, by their ids and by the function's name
+	open  int              // number of calls without a result
 	asked llm.At           // the message with the last of them
 }
 
@@ -129,7 +129,7 @@ func (f *folder) assistant(m *llm.Message) error {
 	return nil
 }
 
-// await remembers calls until they are answered.
+// await records calls until their results come.
 func (f *folder) await(m *llm.Message, n int) {
 	f.calls, f.open, f.asked = make([]pending, 0, n), n, m.At
 	f.byID = make(map[string][]int, n)
@@ -146,7 +146,7 @@ func (f *folder) await(m *llm.Message, n int) {
 	}
 }
 
-// functionKey keeps names of functions apart from ids.
+// functionKey is a key of byID that no id can equal.
 func functionKey(name string) string { return "\x00" + name }
 
 func uniqueNames(names ...string) []string {
@@ -159,7 +159,7 @@ func uniqueNames(names ...string) []string {
 	return kept
 }
 
-// take finds the first open call under one of these names.
+// take finds the first call without a result under one of these keys.
 func (f *folder) take(names ...string) (int, bool) {
 	for _, name := range names {
 		waiting := f.byID[name]
@@ -203,7 +203,7 @@ func (f *folder) results(m *llm.Message) error {
 	return nil
 }
 
-// settled fails when a call of the last assistant turn has had no result.
+// settled fails if a call of the last assistant turn has no result.
 func (f *folder) settled(at llm.At) error {
 	if f.open > 0 {
 		return f.unanswered(at)
@@ -239,7 +239,7 @@ func (f *folder) pushBlock(assistant bool, b Block) {
 	t.Blocks = append(t.Blocks, b)
 }
 
-// turn is the last turn where it is of the same side, else a new one.
+// turn is the last turn if it has the same role, else a new one.
 func (f *folder) turn(assistant bool) *Turn {
 	if n := len(f.out.Turns); n > 0 && f.out.Turns[n-1].Assistant == assistant {
 		return &f.out.Turns[n-1]
@@ -248,8 +248,8 @@ func (f *folder) turn(assistant bool) *Turn {
 	return &f.out.Turns[len(f.out.Turns)-1]
 }
 
-// instructionsOnly makes a request of nothing but instructions one that the
-// providers accept: they want a message of the user.
+// instructionsOnly adds a user message to a request that has only instructions,
+// since the providers require one.
 func (f *folder) instructionsOnly() {
 	if len(f.out.Turns) > 0 || len(f.out.System) == 0 {
 		return

@@ -51,18 +51,27 @@ const twoCalls = `{"role":"assistant","content":null,"tool_calls":[
 func TestFold(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"one user", `[{"role":"user","content":"hi"}]`, "U(hi)"},
-		{"instructions anywhere", `[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"developer","content":[{"type":"text","text":"d"}]}]`, "[sys s][sys d] U(u)"},
+		{"instructions anywhere", `[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"developer",` +
+			`"content":[{"type":"text","text":"d"}]}]`, "[sys s][sys d] U(u)"},
 		{"instructions only", `[{"role":"system","content":"s"}]`, "U(s)"},
-		{"neighbours merge", `[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"c"},{"role":"assistant","content":"d"}]`, "U(a)(b) A(c)(d)"},
-		{"empty text goes", `[{"role":"user","content":""},{"role":"user","content":"b"},{"role":"assistant","content":""},{"role":"user","content":"c"}]`, "U(b)(c)"},
-		{"results first, in the order of the calls", `[{"role":"user","content":"q"},` + twoCalls + `,{"role":"tool","tool_call_id":"b","content":"2"},{"role":"developer","content":"d"},{"role":"tool","tool_call_id":"a","content":"1"},{"role":"user","content":"more"}]`,
+		{"neighbours merge", `[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"c"},` +
+			`{"role":"assistant","content":"d"}]`, "U(a)(b) A(c)(d)"},
+		{"empty text goes", `[{"role":"user","content":""},{"role":"user","content":"b"},{"role":"assistant","content":""},{"role":"user",` +
+			`"content":"c"}]`, "U(b)(c)"},
+		{"results first, in the order of the calls", `[{"role":"user","content":"q"},` + twoCalls +
+			`,{"role":"tool","tool_call_id":"b","content":"2"},{"role":"developer","content":"d"},{"role":"tool","tool_call_id":"a","content":"1"},` +
+			`{"role":"user","content":"more"}]`,
 			`[sys d] U(q) A{a f {"x":1}}{b g {}} U<a f><b g>(more)`},
 		{"calls at the very end", `[{"role":"user","content":"q"},` + twoCalls + `]`, `U(q) A{a f {"x":1}}{b g {}}`},
-		{"broken arguments are kept", `[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{oops \""}},{"id":"b","type":"function","function":{"name":"f","arguments":"[1]"}}]}]`,
+		{"broken arguments are kept", `[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f",` +
+			`"arguments":"{oops \""}},{"id":"b","type":"function","function":{"name":"f","arguments":"[1]"}}]}]`,
 			`A{a f {"_raw":"{oops \""}}{b f {"_raw":[1]}}`},
-		{"refusals are text", `[{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},{"role":"assistant","refusal":"never"}]`, "A(no)(never)"},
-		{"deprecated functions", `[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"1"}]`, `U(q) A{call_f f {}} U<call_f f>`},
-		{"reasoning comes before what follows from it", `[{"role":"assistant","content":"t","reasoning_details":[{"type":"reasoning.text","text":"why","signature":"s","format":"anthropic-claude-v1"}]}]`, "A~why~(t)"},
+		{"refusals are text", `[{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},{"role":"assistant","refusal":"never"}]`,
+			"A(no)(never)"},
+		{"deprecated functions", `[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f",` +
+			`"arguments":"{}"}},{"role":"function","name":"f","content":"1"}]`, `U(q) A{call_f f {}} U<call_f f>`},
+		{"reasoning comes before what follows from it", `[{"role":"assistant","content":"t","reasoning_details":[{"type":"reasoning.text",` +
+			`"text":"why","signature":"s","format":"anthropic-claude-v1"}]}]`, "A~why~(t)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, _, err := fold(t, tt.in)
@@ -73,12 +82,13 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func TestConversationsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInconsistentConversationsAreRefused(t *testing.T) {
 	for name, in := range map[string]string{
-		"result without a call":   `[{"role":"user","content":"q"},{"role":"tool","tool_call_id":"x","content":"1"}]`,
-		"call never answered":     `[` + twoCalls + `,{"role":"user","content":"q"}]`,
-		"half of them answered":   `[` + twoCalls + `,{"role":"tool","tool_call_id":"a","content":"1"}]`,
-		"answered twice":          `[` + twoCalls + `,{"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"a","content":"1"}]`,
+		"result without a call": `[{"role":"user","content":"q"},{"role":"tool","tool_call_id":"x","content":"1"}]`,
+		"call never answered":   `[` + twoCalls + `,{"role":"user","content":"q"}]`,
+		"half of them answered": `[` + twoCalls + `,{"role":"tool","tool_call_id":"a","content":"1"}]`,
+		"answered twice": `[` + twoCalls + `,{"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"a",` +
+			`"content":"1"}]`,
 		"answered in a later one": `[` + twoCalls + `,{"role":"assistant","content":"x"},{"role":"tool","tool_call_id":"a","content":"1"}]`,
 		"custom tools":            `[{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"f","input":"x"}}]}]`,
 	} {
@@ -91,7 +101,7 @@ func TestConversationsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestSignaturesComeBackThroughIDs(t *testing.T) {
+func TestSignaturesAreUnpackedFromIDs(t *testing.T) {
 	gemini := chat.PackID("a", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "sig", Format: chat.FormatGemini}})
 	claude := chat.PackID("b", []chat.ReasoningDetail{{Type: chat.ReasoningText, Text: "why", Signature: "s", Format: chat.FormatAnthropic}})
 	in := fmt.Sprintf(`[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[
@@ -107,8 +117,9 @@ func TestSignaturesComeBackThroughIDs(t *testing.T) {
 	}
 }
 
-func TestACacheMarkOfAMessageStandsBehindItsLastPart(t *testing.T) {
-	_, c, err := fold(t, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"cache_control":{"type":"ephemeral"}}]`)
+func TestCacheMarkOfAMessageIsSetOnItsLastPart(t *testing.T) {
+	_, c, err := fold(t, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],`+
+		`"cache_control":{"type":"ephemeral"}}]`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +129,7 @@ func TestACacheMarkOfAMessageStandsBehindItsLastPart(t *testing.T) {
 	}
 }
 
-func TestACacheMarkOfAMessageOfCallsStandsBehindTheLast(t *testing.T) {
+func TestCacheMarkOfAMessageOfCallsIsSetOnTheLastCall(t *testing.T) {
 	_, c, err := fold(t, `[`+strings.TrimSuffix(twoCalls, "}")+`,"cache_control":{"type":"ephemeral"}}]`)
 	if err != nil {
 		t.Fatal(err)
