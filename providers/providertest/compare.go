@@ -84,7 +84,8 @@ func (c *comparison) calls(want, got []ToolCall) {
 // sameValue compares texts as JSON, with the digits of numbers as they are.
 func sameValue(a, b string) bool {
 	x, y := jsontext.Value(a), jsontext.Value(b)
-	exact := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)}
+	exact := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false),
+		jsontext.CanonicalizeRawFloats(false)}
 	return x.Format(exact...) == nil && y.Format(exact...) == nil && bytes.Equal(x, y)
 }
 
@@ -164,7 +165,7 @@ func (r Recording) status(e Expect) int {
 		Details jsontext.Value `json:"details"`
 	}
 	status := r.Status
-	// Whatever cannot be read says nothing.
+	// A body that cannot be decoded does not change the status.
 	if json.Unmarshal(e.Error, &problem) == nil {
 		if bytes.Contains(problem.Details, []byte(`"API_KEY_INVALID"`)) {
 			return http.StatusBadGateway

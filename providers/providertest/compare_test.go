@@ -29,7 +29,7 @@ func good() (Recording, Outcome) {
 	return rec, got
 }
 
-func TestCompareTakesWhatIsTheSame(t *testing.T) {
+func TestCompareAcceptsEqualOutcomes(t *testing.T) {
 	rec, got := good()
 	if err := Compare(rec, got); err != nil {
 		t.Error(err)
@@ -41,7 +41,7 @@ func TestCompareTakesWhatIsTheSame(t *testing.T) {
 	}
 }
 
-func TestCompareTellsEveryDifference(t *testing.T) {
+func TestCompareReportsEveryDifference(t *testing.T) {
 	for says, spoil := range map[string]func(o *Outcome){
 		"text differs at byte 4":         func(o *Outcome) { o.Text = "Hell0" },
 		"reasoning differs":              func(o *Outcome) { o.Reasoning = "" },
@@ -96,7 +96,8 @@ func TestCompareHoldsErrorsToTheContract(t *testing.T) {
 	} {
 		rec := Recording{Stream: c.upstream == 200, Status: c.upstream, Expect: Expect{Text: "part", Error: jsontext.Value(c.problem)}}
 		fails := func(status int) error {
-			return Compare(rec, Outcome{Choice: Choice{Text: "part"}, Failure: &Failure{Status: status, Type: api.TypeAPI, Code: api.CodeProviderError}})
+			return Compare(rec, Outcome{Choice: Choice{Text: "part"},
+				Failure: &Failure{Status: status, Type: api.TypeAPI, Code: api.CodeProviderError}})
 		}
 		if err := fails(c.want); err != nil {
 			t.Errorf("%d %s: %v", c.upstream, c.problem, err)

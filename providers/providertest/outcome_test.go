@@ -17,14 +17,16 @@ func event(choices, rest string) string {
 }
 
 const (
-	role   = `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`
-	text   = `{"index":0,"delta":{"content":"Hi"},"finish_reason":null}`
-	stop   = `{"index":0,"delta":{},"finish_reason":"stop"}`
-	callA  = `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{"}}]},"finish_reason":null}`
+	role  = `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`
+	text  = `{"index":0,"delta":{"content":"Hi"},"finish_reason":null}`
+	stop  = `{"index":0,"delta":{},"finish_reason":"stop"}`
+	callA = `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{"}}]},` +
+		`"finish_reason":null}`
 	callA2 = `{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]},"finish_reason":null}`
-	callC  = `{"index":0,"delta":{"tool_calls":[{"index":2,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":null}`
-	usage  = `,"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}`
-	done   = "data: [DONE]\n\n"
+	callC  = `{"index":0,"delta":{"tool_calls":[{"index":2,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+		`"finish_reason":null}`
+	usage = `,"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}`
+	done  = "data: [DONE]\n\n"
 )
 
 func TestFromStreamPutsTheChoicesTogether(t *testing.T) {
@@ -46,13 +48,14 @@ func TestFromStreamPutsTheChoicesTogether(t *testing.T) {
 }
 
 func TestFromStreamKeepsWhatCameBeforeAnError(t *testing.T) {
-	o := FromStream([]byte(event(role, "") + event(text, "") + `data: {"error":{"type":"api_error","message":"m","code":"provider_error","param":null}}` + "\n\n"))
+	o := FromStream([]byte(event(role, "") + event(text, "") +
+		`data: {"error":{"type":"api_error","message":"m","code":"provider_error","param":null}}` + "\n\n"))
 	if o.Text != "Hi" || o.Failure == nil || *o.Failure != (Failure{Type: "api_error", Code: "provider_error"}) || len(o.Breaches) > 0 {
 		t.Errorf("%+v", o)
 	}
 }
 
-func TestStreamsThatBreakAPromiseAreTold(t *testing.T) {
+func TestStreamsThatViolateTheContractAreReported(t *testing.T) {
 	failed := `data: {"error":{"type":"api_error","message":"m","code":"provider_error"}}` + "\n\n"
 	for says, stream := range map[string]string{
 		"neither [DONE] nor an error":     event(role, "") + event(stop, ""),
@@ -126,9 +129,12 @@ func TestFromAnswerReadsCompletionsAndErrors(t *testing.T) {
 	for says, body := range map[string]string{
 		"not a completion":     `<html>`,
 		"there are no choices": `{"id":"c","object":"chat.completion","model":"m","choices":[]}`,
-		"has no finish reason": `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"}}]}`,
-		"content is null":      `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`,
-		"object is":            `{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`,
+		"has no finish reason": `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant",` +
+			`"content":"x"}}]}`,
+		"content is null": `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant",` +
+			`"content":null},"finish_reason":"stop"}]}`,
+		"object is": `{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},` +
+			`"finish_reason":"stop"}]}`,
 	} {
 		if got := fmt.Sprint(FromAnswer(200, []byte(body)).Breaches); !strings.Contains(got, says) {
 			t.Errorf("%s, not %q", got, says)

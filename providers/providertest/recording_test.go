@@ -46,7 +46,7 @@ func TestOwnRecordingsAreListedAndOfAllProviders(t *testing.T) {
 	}
 }
 
-func TestDirIsTheEnvironmentsOrTheProjectsOwn(t *testing.T) {
+func TestDirIsThatOfTheEnvironmentOrTheProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for env, want := range map[string]string{
 		"":                          Own(),

@@ -42,7 +42,7 @@ func faults(t *testing.T, f flaws, names ...string) string {
 	return strings.Join(said, "\n")
 }
 
-func TestSuiteFindsNothingWrongWithAnHonestProvider(t *testing.T) {
+func TestSuiteAcceptsACorrectProvider(t *testing.T) {
 	said := faults(t, flaws{}, "answer.json", "tool_answer.json", "tool_without_arguments_answer.json", "n2_answer.json",
 		"stream.sse", "tool_stream.sse", "n2_stream.sse", "error_mid_stream.sse", "error_first_stream.sse",
 		"truncated_stream.sse", "error_401.json", "error_429.json", "error_500.json")
@@ -62,7 +62,7 @@ func TestSuiteCatches(t *testing.T) {
 	}{
 		"a lost fragment":                     {flaws{dropsFragment: true}, "stream.sse", "whole: text differs"},
 		"lost arguments":                      {flaws{dropsArguments: true}, "tool_stream.sse", "whole: arguments of tool call 0 differs"},
-		"a stop that nobody said":             {flaws{inventsStop: true}, "truncated_stream.sse", "whole: the outcome is not an error"},
+		"an invented stop":                    {flaws{inventsStop: true}, "truncated_stream.sse", "whole: the outcome is not an error"},
 		"a stop invented for a cut":           {flaws{inventsStop: true}, "stream.sse", "it passes as a whole answer"},
 		"a stop before the usage":             {flaws{ignoresEndMark: true}, "stream.sse", "it passes as a whole answer"},
 		"lost usage":                          {flaws{losesUsage: true}, "stream.sse", "whole: the usage is missing"},

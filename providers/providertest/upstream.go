@@ -117,7 +117,7 @@ func (u *Upstream) Play(scripts ...Script) {
 	u.gone = make(chan time.Time, 64)
 }
 
-// Disconnect cuts all connections, whatever they are doing.
+// Disconnect closes all connections at once.
 func (u *Upstream) Disconnect() { u.server.CloseClientConnections() }
 
 // Requests are the calls since the last Play, in the order they came.
@@ -170,7 +170,7 @@ func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		select {
 		case gone <- time.Now():
-		default: // nobody reads so many
+		default: // the channel is full: no test reads so many
 		}
 	}
 }

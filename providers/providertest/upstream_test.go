@@ -92,7 +92,7 @@ func readEnds(t *testing.T, body io.Reader) map[int]bool {
 	}
 }
 
-func TestUpstreamEndsAsItIsTold(t *testing.T) {
+func TestUpstreamEndsAsScripted(t *testing.T) {
 	whole := Script{Pieces: [][]byte{[]byte("abc"), []byte("def")}}
 	up := Serve(t, whole.Cut(4, Proper))
 	read := func() (string, error) {
@@ -133,7 +133,7 @@ func TestUpstreamSeesItsClientLeave(t *testing.T) {
 	}
 }
 
-func TestScriptKeepsItsBytesInWhateverPieces(t *testing.T) {
+func TestScriptKeepsItsBytesInAnyPieces(t *testing.T) {
 	s := Script{Pieces: [][]byte{[]byte("ab"), []byte("cde"), []byte("f")}}
 	for n, want := range map[int]string{0: "", 1: "a", 2: "ab", 3: "abc", 6: "abcdef", 9: "abcdef"} {
 		if got := bytes.Join(s.Cut(n, Proper).Pieces, nil); string(got) != want {
