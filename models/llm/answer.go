@@ -13,7 +13,7 @@ import (
 type Answer struct {
 	Head
 	Choices []AnswerChoice // by their index
-	Usage   *Usage         // nil where the provider told none
+	Usage   *Usage         // nil = not reported
 
 	// Raw is the answer in the JSON of RawDialect, from a provider that speaks
 	// the client's dialect. Then Choices holds the finish reasons only.

@@ -138,7 +138,7 @@ func (e *Emitter) Usage(u *Usage) bool {
 	return e.send()
 }
 
-// Pause tells the consumer, once, that the next event has to be waited for.
+// Pause yields a pause, once, before the upstream is waited for.
 func (e *Emitter) Pause() bool {
 	if e.unsent && !e.gone {
 		e.unsent = false

@@ -24,14 +24,14 @@ type EventKind int
 const (
 	EventBegin   EventKind = iota // a choice begins
 	EventText                     // Text
-	EventRefusal                  // Text: said in place of an answer
+	EventRefusal                  // Text of a refusal
 	EventThought                  // Text to be shown, Thought to be brought back; either may be missing
 	EventMedia                    // Media
 	EventCall                     // Call and CallIndex: a tool call begins; Arguments may hold its first fragment, or all
 	EventInput                    // CallIndex, and Text: a fragment of the call's arguments
 	EventFinish                   // Finish and what goes with it
 	EventUsage                    // Usage of the whole answer
-	EventAnswer                   // Raw is a whole answer; Usage where it was told
+	EventAnswer                   // Raw is a whole answer; Usage if the provider reported it
 	EventOther                    // Raw: something that only its dialect knows
 )
 
@@ -84,15 +84,15 @@ type Head struct {
 	ServiceTier string
 	Fingerprint string // of the system, or of a simulator
 
-	// Counter tells what the upstream has counted so far; nil where it does not
-	// count.
+	// Counter is the usage that the upstream has reported so far; nil if it
+	// reports usage only at the end.
 	Counter UsageCounter
 }
 
-// UsageCounter says what the upstream of a stream has counted so far, for
-// streams that do not come to their usage. A count that the upstream has not
-// told yet is 0; nil says that it has told none. It may be asked while the
-// stream is ranged over, and after that.
+// UsageCounter is the usage that the upstream of a stream has reported so far, for
+// streams that break off before their usage. A count that is not reported yet is
+// 0; nil means that none is. It may be called while the stream is ranged over, and
+// after that.
 type UsageCounter interface{ Counted() *Usage }
 
 // Finish says why a choice ended, in OpenAI's words. Other words come from
@@ -120,6 +120,6 @@ type Usage struct {
 	Reasoning    int64 // of Output
 }
 
-// Counts says whether a usage tells how long the prompt was, which no model
-// answers without: some compatible servers have nothing but zeros.
+// Counts says whether a usage has the tokens of the prompt: some compatible servers
+// report only zeros.
 func (u *Usage) Counts() bool { return u != nil && u.Input > 0 }

@@ -44,7 +44,7 @@ type Request struct {
 	TopLogprobs      *int64
 
 	ParallelCalls *bool // false: at most one tool call in an answer
-	SingleCall    bool  // the dialect has room for one tool call in an answer
+	SingleCall    bool  // an answer in the dialect can hold one tool call only
 	Effort        string
 	Thinking      *Thinking
 
@@ -104,7 +104,7 @@ type Size struct {
 // Path is the name of a field in the client's own words, wherever it stands.
 func (r *Request) Path(f Field) string { return r.Source.Path(f, Anywhere) }
 
-// Field is a part of a request, whatever its dialect calls it.
+// Field is a part of a request, independent of its name in a dialect.
 type Field int
 
 // The fields that a provider may refuse or leave out.

@@ -7,15 +7,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Members yields the members of a JSON object that is known to be valid, such
-// as the body of a decoded request, in their order: the name as it is written,
-// with its quotes, and the value's bytes without the space around them. Both
-// are parts of object. It looks at brackets and quotes only, which is about ten
-// times as fast as decoding JSON again. What it yields of invalid JSON means
-// nothing.
+// Members yields the members of a JSON object in their order: the name as it is
+// written, with its quotes, and the value's bytes without the space around them.
+// Both are parts of object, which must be valid, as the body of a decoded request
+// is; else the result is undefined. It looks at brackets and quotes only, which is
+// about ten times as fast as decoding JSON again.
 func Members(object []byte) iter.Seq2[Name, jsontext.Value] {
 	return func(yield func(Name, jsontext.Value) bool) {
-		i := space(object, 0) + 1 // behind the brace
+		i := space(object, 0) + 1 // after the brace
 		for {
 			i = space(object, i)
 			if i >= len(object) || object[i] != '"' {
@@ -26,7 +25,7 @@ func Members(object []byte) iter.Seq2[Name, jsontext.Value] {
 				return
 			}
 			name := Name(object[i:end])
-			start := space(object, space(object, end)+1) // behind the colon
+			start := space(object, space(object, end)+1) // after the colon
 			end = skipValue(object, start)
 			if start >= end || !yield(name, jsontext.Value(object[start:end])) {
 				return
@@ -42,7 +41,7 @@ func Members(object []byte) iter.Seq2[Name, jsontext.Value] {
 // Name is the name of a member as it is written in JSON.
 type Name []byte
 
-// Is says whether the name means text, however it is escaped.
+// Is says whether the name is text once its escapes are decoded.
 func (n Name) Is(text string) bool {
 	if bytes.IndexByte(n, '\\') >= 0 {
 		return n.String() == text
@@ -59,7 +58,7 @@ func (n Name) String() string {
 	return string(text)
 }
 
-// space is the first place from i on that is not JSON's white space.
+// space is the first index from i on that is not JSON's white space.
 func space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -67,7 +66,7 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// skipString is the place behind the string that begins at i, or the end.
+// skipString is the index after the string that begins at i, or len(b).
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		at := bytes.IndexByte(b[i:], '"')
@@ -86,7 +85,7 @@ func skipString(b []byte, i int) int {
 	return len(b)
 }
 
-// skipValue is the place behind the value that begins at i.
+// skipValue is the index after the value that begins at i.
 func skipValue(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {
@@ -116,9 +115,8 @@ func skipValue(b []byte, i int) int {
 	return i
 }
 
-// TooDeep says whether a text is nested deeper than limit levels. It looks at
-// brackets outside strings only, so it may be asked before anything else is
-// known of the text.
+// TooDeep says whether a text is nested deeper than limit levels. It looks only at
+// brackets outside strings, so the text need not be valid JSON.
 func TooDeep(body []byte, limit int) bool {
 	depth := 0
 	for i := 0; i < len(body); {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func TestMembersAreFoundWhateverIsInsideThem(t *testing.T) {
+func TestMembersAreFoundWithAnyValues(t *testing.T) {
 	const object = " {\t\"a\" : \"x\\\\\" , \"b\\u0063\":{\"a\":[1,\"]}\\\"\"]},\n\"c\":-1.5e3 ,\"d\":null,\"\":[ ],\"e\":\"{\\\\\\\"\" } "
 	want := [][2]string{{"a", `"x\\"`}, {"bc", `{"a":[1,"]}\""]}`}, {"c", "-1.5e3"}, {"d", "null"}, {"", "[ ]"}, {"e", `"{\\\""`}}
 	i := 0

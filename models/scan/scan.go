@@ -1,6 +1,6 @@
-// Package scan reads the JSON that most traffic consists of, without reflection
-// and in a tenth of the time. Its reader takes only what is certainly valid;
-// of anything odd it says so, and the caller has a full decoder read it instead.
+// Package scan reads JSON without reflection, in a tenth of a decoder's time. Its
+// cursor accepts a subset of valid JSON only. When it fails, the text may still be
+// valid: the caller decodes it in full.
 package scan
 
 import (
@@ -16,65 +16,65 @@ import (
 // maxDepth bounds the nesting of values that are only checked.
 const maxDepth = 100
 
-// Cursor goes over one JSON text. Its methods do nothing more once something
-// odd has come: the caller reads to the end and then asks Done.
+// Cursor reads one JSON text. After a failure its methods do nothing more, so
+// that the caller can check once, with Done, at the end.
 type Cursor struct {
-	text []byte
-	at   int
-	odd  bool
+	text   []byte
+	at     int
+	failed bool
 
 	scratch []byte
 }
 
 // Reset begins a text.
-func (c *Cursor) Reset(text []byte) { c.text, c.at, c.odd = text, 0, false }
+func (c *Cursor) Reset(text []byte) { c.text, c.at, c.failed = text, 0, false }
 
-// Offset is how many bytes have been read. After Peek it is where the next value
-// begins.
+// Offset is the number of bytes that have been read. After Peek it is where the
+// next value begins.
 func (c *Cursor) Offset() int { return c.at }
 
-// Pass reads exactly these bytes, whatever they are.
-func (c *Cursor) Pass(text []byte) {
+// SkipBytes skips exactly these bytes, which need not be a whole value.
+func (c *Cursor) SkipBytes(text []byte) {
 	if !bytes.HasPrefix(c.text[c.at:], text) {
-		c.odd, c.at = true, len(c.text)
+		c.failed, c.at = true, len(c.text)
 		return
 	}
 	c.at += len(text)
 }
 
-// Done says whether all of the text has been read and nothing odd was in it.
+// Done says whether the text has been read to its end without a failure.
 func (c *Cursor) Done() bool {
 	c.space()
-	return !c.odd && c.at == len(c.text)
+	return !c.failed && c.at == len(c.text)
 }
 
-// Odd leaves the text to a full decoder.
-func (c *Cursor) Odd() { c.odd = true }
+// Fail ends the reading: the text must be decoded in full.
+func (c *Cursor) Fail() { c.failed = true }
 
-// Expect leaves the text to a full decoder unless what is expected is there.
-func (c *Cursor) Expect(there bool) { c.odd = c.odd || !there }
+// Assert fails unless ok.
+func (c *Cursor) Assert(ok bool) { c.failed = c.failed || !ok }
 
-// Once holds a member to its one time: seen collects the bits of the members
-// that have come.
+// Once fails if the member has been seen before; seen collects the bits of the
+// members.
 func (c *Cursor) Once(seen *uint32, member uint32) {
-	c.odd = c.odd || *seen&member != 0
+	c.failed = c.failed || *seen&member != 0
 	*seen |= member
 }
 
-// Open passes the { or [ before a first member or element.
+// Open reads the { or [ before the first member or element.
 func (c *Cursor) Open(bracket byte) {
 	if c.Peek() != bracket {
-		c.odd = true
+		c.failed = true
 		return
 	}
 	c.at++
 }
 
-// More says whether another member or element comes before the closing bracket,
-// and passes the comma or the bracket. first is whether none has come yet.
+// More says whether another member or element follows, and reads the comma before
+// it or the closing bracket. first is set before the first member or element.
 func (c *Cursor) More(bracket byte, first bool) bool {
 	switch b := c.Peek(); {
-	case c.odd:
+	case c.failed:
 		return false
 	case b == bracket:
 		c.at++
@@ -85,16 +85,17 @@ func (c *Cursor) More(bracket byte, first bool) bool {
 		c.at++
 		return true
 	default:
-		c.odd = true
+		c.failed = true
 		return false
 	}
 }
 
-// Name reads a member's name and the colon. It is valid until the next string.
+// Name reads a member's name and the colon. It is valid until the next string
+// is read.
 func (c *Cursor) Name() []byte {
 	name := c.String()
 	if c.Peek() != ':' {
-		c.odd = true
+		c.failed = true
 		return nil
 	}
 	c.at++
@@ -119,8 +120,8 @@ func (c *Cursor) space() {
 	}
 }
 
-// String reads a string. It is a part of the text or, where it had escapes,
-// valid until the next string.
+// String reads a string. The result is a part of the text or, if the string has
+// escapes, valid until the next string is read.
 func (c *Cursor) String() []byte {
 	literal, plain := c.literal()
 	if plain {
@@ -131,20 +132,20 @@ func (c *Cursor) String() []byte {
 	}
 	var err error
 	c.scratch, err = jsontext.AppendUnquote(c.scratch[:0], literal)
-	c.odd = c.odd || err != nil
+	c.failed = c.failed || err != nil
 	return c.scratch
 }
 
-// Literal reads a string and is its part of the text, with quotes and escapes.
+// Literal reads a string and returns it as it is written, with quotes and escapes.
 func (c *Cursor) Literal() []byte {
 	literal, _ := c.literal()
 	return literal
 }
 
-// literal reads a string; it is plain when it has no escapes.
+// literal reads a string; plain = without escapes.
 func (c *Cursor) literal() (literal []byte, plain bool) {
-	if c.Peek() != '"' || c.odd {
-		c.odd = true
+	if c.Peek() != '"' || c.failed {
+		c.failed = true
 		return nil, false
 	}
 	start, ascii := c.at, true
@@ -158,30 +159,30 @@ func (c *Cursor) literal() (literal []byte, plain bool) {
 		case b == '"':
 			c.at = i + 1
 			literal = c.text[start:c.at]
-			c.odd = c.odd || !ascii && !utf8.Valid(literal)
+			c.failed = c.failed || !ascii && !utf8.Valid(literal)
 			return literal, plain
 		case b == '\\':
 			n := escape(c.text[i:])
 			if n == 0 {
-				c.odd, c.at = true, len(c.text)
+				c.failed, c.at = true, len(c.text)
 				return nil, false
 			}
 			plain = false
 			i += n
 		case b < ' ':
-			c.odd, c.at = true, len(c.text)
+			c.failed, c.at = true, len(c.text)
 			return nil, false
 		default:
 			ascii = false
 			i++
 		}
 	}
-	c.odd, c.at = true, len(c.text)
+	c.failed, c.at = true, len(c.text)
 	return nil, false
 }
 
-// ordinary is how many bytes come before a quote, a backslash, a control
-// character or one that is not ASCII, eight at a time.
+// ordinary is the number of bytes before the first quote, backslash, control
+// character or byte that is not ASCII. It looks at eight bytes at a time.
 func ordinary(text []byte) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -189,8 +190,8 @@ func ordinary(text []byte) int {
 		w := binary.LittleEndian.Uint64(text[i:])
 		quote := w ^ '"'*ones
 		slash := w ^ '\\'*ones
-		// The high bit of a byte of each term is set where the byte is what is
-		// looked for; above the first one found it may be set in error.
+		// In each term the high bit of a byte is set if the byte is the one that the
+		// term looks for; above the first such byte it may be set wrongly.
 		found := ((quote - ones) &^ quote) | ((slash - ones) &^ slash) | ((w - ' '*ones) &^ w) | w
 		if found &= high; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
@@ -219,7 +220,7 @@ func escape(text []byte) int {
 	}
 	r, ok := hex(text)
 	switch {
-	case !ok, r >= 0xdc00 && r < 0xe000: // the second half of a pair, alone
+	case !ok, r >= 0xdc00 && r < 0xe000: // a low surrogate without a high one
 		return 0
 	case r < 0xd800 || r >= 0xe000:
 		return unicode
@@ -249,7 +250,7 @@ func hex(text []byte) (r rune, ok bool) {
 	return r, true
 }
 
-// Null passes null.
+// Null reads null.
 func (c *Cursor) Null() { c.word("null") }
 
 // Bool reads true or false.
@@ -265,7 +266,7 @@ func (c *Cursor) Bool() bool {
 func (c *Cursor) word(word string) {
 	c.space()
 	if !bytes.HasPrefix(c.text[c.at:], []byte(word)) {
-		c.odd = true
+		c.failed = true
 		return
 	}
 	c.at += len(word)
@@ -273,31 +274,31 @@ func (c *Cursor) word(word string) {
 
 // Count reads a whole number that is not negative and has at most 18 digits.
 func (c *Cursor) Count() int64 {
-	const most = 18
+	const maxDigits = 18
 	c.space()
 	var n int64
 	start := c.at
 	for c.at < len(c.text) && c.text[c.at]-'0' <= 9 {
 		n = n*10 + int64(c.text[c.at]-'0')
-		if c.at++; c.at-start > most {
+		if c.at++; c.at-start > maxDigits {
 			break
 		}
 	}
 	digits := c.at - start
-	c.odd = c.odd || digits == 0 || digits > most || digits > 1 && c.text[start] == '0'
+	c.failed = c.failed || digits == 0 || digits > maxDigits || digits > 1 && c.text[start] == '0'
 	return n
 }
 
-// Number reads any number but one with an exponent.
+// Number reads a number without an exponent.
 func (c *Cursor) Number() float64 {
 	c.space()
 	start := c.at
 	c.number()
-	if c.odd {
+	if c.failed {
 		return 0
 	}
 	n, err := strconv.ParseFloat(string(c.text[start:c.at]), 64)
-	c.odd = c.odd || err != nil
+	c.failed = c.failed || err != nil
 	return n
 }
 
@@ -306,7 +307,7 @@ func (c *Cursor) number() {
 		c.at++
 	}
 	if c.at >= len(c.text) || c.text[c.at]-'0' > 9 {
-		c.odd = true
+		c.failed = true
 		return
 	}
 	c.Count()
@@ -316,27 +317,27 @@ func (c *Cursor) number() {
 		for c.at < len(c.text) && c.text[c.at]-'0' <= 9 {
 			c.at++
 		}
-		c.odd = c.odd || c.at == start
+		c.failed = c.failed || c.at == start
 	}
-	// An exponent is not passed: what comes next will be odd.
+	// An exponent is not read, so that what comes next fails.
 }
 
-// Word reads null, true, false or a number, and is its part of the text.
+// Word reads null, true, false or a number and returns it as it is written.
 func (c *Cursor) Word() []byte {
 	b := c.Peek()
-	c.odd = c.odd || b == '"' || b == '{' || b == '['
+	c.failed = c.failed || b == '"' || b == '{' || b == '['
 	start := c.at
 	c.Skip()
 	return c.text[start:c.at]
 }
 
-// Skip checks any value. Names that occur twice in it are not noticed.
+// Skip reads any value. It does not check that names in it are unique.
 func (c *Cursor) Skip() { c.skip(maxDepth) }
 
 func (c *Cursor) skip(depth int) {
 	switch b := c.Peek(); {
-	case c.odd || depth == 0 || b == 0:
-		c.odd = true
+	case c.failed || depth == 0 || b == 0:
+		c.failed = true
 	case b == '"':
 		c.Literal()
 	case b == '{':

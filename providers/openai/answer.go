@@ -12,8 +12,8 @@ import (
 	"modelgateway/models/llm"
 )
 
-// answer asks for a whole answer. One that needs no repair goes on as the bytes
-// that came.
+// answer requests a whole answer. One that needs no repair is forwarded in the
+// bytes that came.
 func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 	text, err := x.provider.client.Post(ctx, key, completionsPath, x.body...)
 	if err != nil {
@@ -40,13 +40,12 @@ type wholeAnswer struct {
 type shown struct {
 	head     llm.Head
 	raw      []byte
-	usage    *llm.Usage // nil where the upstream told none
+	usage    *llm.Usage // nil = not reported
 	finishes []llm.Finish
-	room     [1]llm.Finish // is enough for most
-	texts    string        // of an answer without usage, for an estimate
+	texts    string // of an answer without usage, for an estimate
 }
 
-// stream yields the answer: what is for metering, then the bytes.
+// stream yields the events for metering, then the bytes.
 func (a *shown) stream(yield func(*llm.Event, error) bool) {
 	e := llm.Event{Head: &a.head, RawDialect: llm.Chat}
 	if a.texts != "" {

@@ -24,7 +24,7 @@ type problem struct {
 	Code    jsontext.Value `json:"code"`
 }
 
-// spent are the types and codes of a 429 that no wait cures.
+// spent are the types and codes of a 429 after which waiting does not help.
 var spent = []string{"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"}
 
 func refused(status int, body []byte) providers.Refusal {
@@ -37,7 +37,7 @@ func refused(status int, body []byte) providers.Refusal {
 	return answer.Error.refusal(status)
 }
 
-// refusal reads the problem; status is what to assume where it does not say.
+// refusal reads the problem; status is used if the problem has none.
 func (p *problem) refusal(status int) providers.Refusal {
 	code := p.code()
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
@@ -79,7 +79,7 @@ func (p *problem) streamStatus() int {
 	}
 }
 
-// asked is how OpenAI words a wait where no header has it.
+// asked is OpenAI's wording of a wait in a message without a Retry-After header.
 var asked = regexp.MustCompile(`try again in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
 
 func wait(message string) time.Duration {

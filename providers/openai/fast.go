@@ -17,7 +17,7 @@ type fastReader struct {
 	to      int  // and ends
 	warm    bool // event is as template has it
 	event   event
-	choice  [1]eventChoice
+	choice  [1]eventChoice // storage of event's choices: an event costs no allocation (TestAllocationsOfAChunk)
 	content string
 
 	counts     chat.Usage // the last usage
@@ -94,7 +94,7 @@ func (r *fastReader) match(data []byte) bool {
 		return false
 	}
 	r.Reset(data)
-	r.Pass(p.text[:p.from])
+	r.SkipBytes(p.text[:p.from])
 	r.from = r.Offset()
 	text := r.String()
 	r.to = r.Offset()
@@ -102,10 +102,10 @@ func (r *fastReader) match(data []byte) bool {
 		return false
 	}
 	content := string(text)
-	r.Pass(p.text[p.to:p.pad])
+	r.SkipBytes(p.text[p.to:p.pad])
 	if p.pad < p.end {
 		r.Literal()
-		r.Pass(p.text[p.end:])
+		r.SkipBytes(p.text[p.end:])
 	}
 	if !r.Done() {
 		return false
@@ -159,7 +159,7 @@ func (r *fastReader) decode(data []byte) bool {
 			if r.More(']', true) {
 				into.Choices = r.choice[:]
 				r.readChoice(&r.choice[0])
-				r.Expect(!r.More(']', false))
+				r.Assert(!r.More(']', false))
 			}
 		case "usage":
 			r.Once(&seen, sawUsage)
@@ -203,7 +203,7 @@ func (r *fastReader) readChoice(c *eventChoice) {
 			}
 			r.Null()
 		default:
-			r.Odd()
+			r.Fail()
 		}
 	}
 }
@@ -237,7 +237,7 @@ func (r *fastReader) readDelta(d *eventDelta) {
 			}
 			r.Null()
 		default:
-			r.Odd()
+			r.Fail()
 		}
 	}
 }

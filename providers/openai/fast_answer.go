@@ -14,7 +14,6 @@ import (
 func (r *fastReader) answer(data []byte) (*shown, bool) {
 	r.Reset(data)
 	a := &shown{raw: data}
-	a.finishes = a.room[:0]
 	c := &a.head
 	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices | sawUsage
 	var seen uint32
@@ -40,7 +39,7 @@ func (r *fastReader) answer(data []byte) (*shown, bool) {
 			r.Once(&seen, sawUsage)
 			a.usage = r.usage().Common()
 		case "error":
-			r.Odd()
+			r.Fail()
 		default:
 			r.Skip()
 		}
@@ -55,7 +54,7 @@ func (r *fastReader) wholeChoices(a *shown) {
 		a.finishes = append(a.finishes, r.wholeChoice())
 		n++
 	}
-	r.Expect(n > 0)
+	r.Assert(n > 0)
 }
 
 // wholeChoice reads a choice and returns its finish reason.
@@ -74,12 +73,12 @@ func (r *fastReader) wholeChoice() (finish llm.Finish) {
 		case "finish_reason":
 			r.Once(&seen, sawReason)
 			finish = finishOf(r.String())
-			r.Expect(finish != "")
+			r.Assert(finish != "")
 		default:
 			r.Skip()
 		}
 	}
-	r.Expect(seen&needed == needed)
+	r.Assert(seen&needed == needed)
 	return finish
 }
 
@@ -113,11 +112,11 @@ func (r *fastReader) message() {
 		case "function_call":
 			r.Null()
 		default:
-			r.Expect(!slices.Contains(repaired, string(name)))
+			r.Assert(!slices.Contains(repaired, string(name)))
 			r.Skip()
 		}
 	}
-	r.Expect(seen&needed == needed)
+	r.Assert(seen&needed == needed)
 }
 
 // repaired are members of a message that are read in full.
@@ -156,7 +155,7 @@ func (r *fastReader) usage() *chat.Usage {
 			u.Extra = r.extra(u.Extra, name)
 		}
 	}
-	r.Expect(seen&needed == needed && u.TotalTokens > 0)
+	r.Assert(seen&needed == needed && u.TotalTokens > 0)
 	return u
 }
 
@@ -171,17 +170,17 @@ func (r *fastReader) count(of string) (n int64, extra jsontext.Value) {
 			n = r.Count()
 			continue
 		}
-		r.Expect(string(name) != "cache_write_tokens") // ours, and read in full
+		r.Assert(string(name) != "cache_write_tokens") // ours, and read in full
 		extra = r.extra(extra, name)
 	}
-	r.Expect(seen != 0)
+	r.Assert(seen != 0)
 	return n, extra
 }
 
 // extra adds a member to those that are only carried, as the full reading does.
 func (r *fastReader) extra(to jsontext.Value, name []byte) jsontext.Value {
 	for _, c := range name {
-		r.Expect(c == '_' || c >= 'a' && c <= 'z')
+		r.Assert(c == '_' || c >= 'a' && c <= 'z')
 	}
 	if len(to) == 0 {
 		to = append(make(jsontext.Value, 0, 128), '{')
@@ -193,4 +192,4 @@ func (r *fastReader) extra(to jsontext.Value, name []byte) jsontext.Value {
 }
 
 // word takes one string only.
-func (r *fastReader) word(text string) { r.Expect(string(r.String()) == text) }
+func (r *fastReader) word(text string) { r.Assert(string(r.String()) == text) }

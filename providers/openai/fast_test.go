@@ -29,15 +29,17 @@ func whole(t *testing.T, data []byte) (event, error) {
 	return e, err
 }
 
-func TestThePiecesOfTextAreReadQuickly(t *testing.T) {
+func TestEventsOfTextTakeTheFastPath(t *testing.T) {
 	var q fastReader
 	for _, data := range []string{
 		strings.TrimSpace(strings.TrimPrefix(textEvent, "data: ")),
-		`{"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}]}`,
+		`{"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"",` +
+			`"refusal":null},"logprobs":null,"finish_reason":null}]}`,
 		` { "choices" : [ { "delta" : { "content" : "\u00e9\n\"é" } , "index" : 12 } ] , "service_tier" : null } `,
 		`{"choices":[{"delta":{"reasoning_content":"hm","content":null}}]}`,
 		`{"choices":[{}]}`,
-		`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"audio_tokens":1,"reasoning_tokens":0,"x": -1.50},"a":null,"b_c":true}}`,
+		`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"prompt_tokens_details":{"cached_tokens":0,` +
+			`"audio_tokens":0},"completion_tokens_details":{"audio_tokens":1,"reasoning_tokens":0,"x": -1.50},"a":null,"b_c":true}}`,
 	} {
 		got, ok := q.read([]byte(data))
 		if !ok {
@@ -51,14 +53,17 @@ func TestThePiecesOfTextAreReadQuickly(t *testing.T) {
 	}
 }
 
-func TestEverythingElseIsReadInFull(t *testing.T) {
+func TestOtherEventsAreDecodedInFull(t *testing.T) {
 	var q fastReader
 	for _, data := range []string{
 		``, `{`, `[DONE]`, `{}`, `{"choices":[{},{}]}`, `{"choices":[{}]}x`, `{"choices":[{}],}`, `{,"choices":[{}]}`,
-		`{"choices":[{}],"choices":[{}]}`, `{"choices":[{"index":0,"index":1}]}`, `{"choices":[{"index":01}]}`, `{"choices":[{"index":-1}]}`, `{"choices":[{"index":1.0}]}`,
+		`{"choices":[{}],"choices":[{}]}`, `{"choices":[{"index":0,"index":1}]}`, `{"choices":[{"index":01}]}`, `{"choices":[{"index":-1}]}`,
+		`{"choices":[{"index":1.0}]}`,
 		`{"choices":[{"logprobs":{}}]}`, `{"choices":[{"delta":{"tool_calls":[]}}]}`, `{"choices":[{"delta":{"refusal":"no"}}]}`,
-		`{"choices":[]}`, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"x":"y"}}`, `{"choices":[{}],"usage":{}}`, `{"choices":[{}],"error":null}`, `{"choices":[{}],"x":1}`, `{"choices":[{"delta":{"content":"\ud800"}}]}`,
-		`{"choices":[{"delta":{"content":"` + "\xff" + `"}}]}`, `{"choices":[{"delta":{"content":"` + "\n" + `"}}]}`, `{"id":"\x","choices":[{}]}`,
+		`{"choices":[]}`, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"x":"y"}}`,
+		`{"choices":[{}],"usage":{}}`, `{"choices":[{}],"error":null}`, `{"choices":[{}],"x":1}`, `{"choices":[{"delta":{"content":"\ud800"}}]}`,
+		`{"choices":[{"delta":{"content":"` + "\xff" + `"}}]}`, `{"choices":[{"delta":{"content":"` + "\n" + `"}}]}`,
+		`{"id":"\x","choices":[{}]}`,
 		`{"choices":[{}],"created":1e3}`, `{"choices":[{}],"created":"1"}`, `{"choices":[{}],"model":nul}`,
 	} {
 		if _, ok := q.read([]byte(data)); ok {
@@ -67,13 +72,15 @@ func TestEverythingElseIsReadInFull(t *testing.T) {
 	}
 }
 
-func TestEventsLikeTheLastAreReadByWhatDiffers(t *testing.T) {
+func TestEventsThatMatchTheTemplateAreReadByTheirDifference(t *testing.T) {
 	var q fastReader
-	const like = `{"id":"a","created":1,"model":"m","service_tier":"x","choices":[{"index":1,"delta":{"content":"%"},"finish_reason":null}],"obfuscation":"pad"}`
+	const like = `{"id":"a","created":1,"model":"m","service_tier":"x","choices":[{"index":1,"delta":{"content":"%"},` +
+		`"finish_reason":null}],"obfuscation":"pad"}`
 	for _, data := range []string{
 		strings.Replace(like, "%", "one", 1), strings.Replace(like, "%", `tw\u006f \n`, 1), strings.Replace(like, "%", "", 1),
 		strings.Replace(strings.Replace(like, "%", "three", 1), `"pad"`, `""`, 1), strings.Replace(like, `"id":"a"`, `"id":"b"`, 1),
-		strings.Replace(like, `"index":1`, `"index":2`, 1), strings.Replace(like, `,"obfuscation":"pad"`, ``, 1), strings.Replace(like, `null}]`, `"stop"}]`, 1),
+		strings.Replace(like, `"index":1`, `"index":2`, 1), strings.Replace(like, `,"obfuscation":"pad"`, ``, 1),
+		strings.Replace(like, `null}]`, `"stop"}]`, 1),
 		`{"obfuscation":"p",` + like[1:len(like)-len(`,"obfuscation":"pad"}`)] + `}`,
 	} {
 		for range 2 {
@@ -101,8 +108,11 @@ func FuzzFastReader(f *testing.F) {
 	text := strings.TrimSpace(strings.TrimPrefix(textEvent, "data: "))
 	f.Add([]byte(text), []byte(strings.Replace(text, "quick", "slow", 1)))
 	f.Add([]byte(` { "choices" : [ { "delta" : { "content" : "\u00e9\n\"é" } , "index" : 12 } ] , "service_tier" : null } `), []byte(text))
-	f.Add([]byte(`{"id":"a","created":1,"usage":null,"choices":[{"delta":{"role":"x","refusal":null,"reasoning_content":"h\\"},"logprobs":null,"finish_reason":"x"}]}`), []byte(text))
-	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"audio_tokens":1,"reasoning_tokens":0,"x": -1.50},"a":null,"b_c":true}}`), []byte(text))
+	f.Add([]byte(`{"id":"a","created":1,"usage":null,"choices":[{"delta":{"role":"x","refusal":null,"reasoning_content":"h\\"},`+
+		`"logprobs":null,"finish_reason":"x"}]}`), []byte(text))
+	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,`+
+		`"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"audio_tokens":1,"reasoning_tokens":0,`+
+		`"x": -1.50},"a":null,"b_c":true}}`), []byte(text))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		var q fastReader
 		for _, data := range [][]byte{first, second, first} {
@@ -144,10 +154,12 @@ func sameAnswer(t *testing.T, got *shown, want *chat.Completion) {
 	}
 }
 
-func TestSoundAnswersGoOnAsTheyCame(t *testing.T) {
+func TestCompleteAnswersAreForwardedUnchanged(t *testing.T) {
 	for _, data := range []string{
 		wholeText,
-		` {"id":"1","object":"chat.completion","created":1,"model":"m\u00e9","x":[-1.5,{"y":null,"z":[]},true,-0,0.25],"choices":[{"message":{"content":"","role":"assistant","refusal":null,"function_call":null},"index":0,"finish_reason":"x"}] ,"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}} ` + "\n",
+		` {"id":"1","object":"chat.completion","created":1,"model":"m\u00e9","x":[-1.5,{"y":null,"z":[]},true,-0,0.25],` +
+			`"choices":[{"message":{"content":"","role":"assistant","refusal":null,"function_call":null},"index":0,"finish_reason":"x"}] ,` +
+			`"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}} ` + "\n",
 	} {
 		got, ok := new(fastReader).answer([]byte(data))
 		if !ok || string(got.raw) != data {
@@ -162,18 +174,25 @@ func TestSoundAnswersGoOnAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestAnswersThatNeedRepairAreReadInFull(t *testing.T) {
-	const sound = `{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
+func TestAnswersThatNeedRepairAreDecodedInFull(t *testing.T) {
+	const sound = `{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant",` +
+		`"content":"x","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
 	if _, ok := new(fastReader).answer([]byte(sound)); !ok {
 		t.Fatal("the sound one is not taken")
 	}
 	for _, change := range [][2]string{
-		{`"id":"1"`, `"id":""`}, {`"id":"1",`, ``}, {`"object":"chat.completion"`, `"object":"x"`}, {`"created":1,`, `"created":0,`}, {`"created":1`, `"created":1.5`},
-		{`"model":"m"`, `"model":null`}, {`"role":"assistant"`, `"role":"x"`}, {`"content":"x"`, `"content":null`}, {`,"refusal":null`, ``}, {`"refusal":null`, `"refusal":"no"`}, {`"content":"x"`, `"content":"x","tool_calls":[]`},
-		{`"finish_reason":"stop"`, `"finish_reason":null`}, {`,"finish_reason":"stop"`, ``}, {`"total_tokens":2`, `"total_tokens":0`}, {`"prompt_tokens":1`, `"prompt_tokens":-1`},
-		{`"usage":{`, `"error":null,"usage":{`}, {`"usage":{`, `"x":-,"usage":{`}, {`"usage":{`, `"x":- 1,"usage":{`}, {`"usage":{`, `"x":1e5,"usage":{`}, {`"usage":{`, `"x":01,"usage":{`},
-		{`"index":0`, `"index":0,"x":[1,]`}, {`{"index":0`, `{`}, {`"content":"x"`, `"content":"\x"`}, {`2}}`, `2}} x`}, {`2}}`, `2}`}, {`"content":"x"`, `"content":"` + "\xff" + `"`},
-		{`"usage":{`, `"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `,"usage":{`}, {`"choices":[{`, `"choices":[],"y":[{`}, {`"content":"x"`, `"content":"x","reasoning_content":"y"`},
+		{`"id":"1"`, `"id":""`}, {`"id":"1",`, ``}, {`"object":"chat.completion"`, `"object":"x"`}, {`"created":1,`, `"created":0,`},
+		{`"created":1`, `"created":1.5`},
+		{`"model":"m"`, `"model":null`}, {`"role":"assistant"`, `"role":"x"`}, {`"content":"x"`, `"content":null`}, {`,"refusal":null`, ``},
+		{`"refusal":null`, `"refusal":"no"`}, {`"content":"x"`, `"content":"x","tool_calls":[]`},
+		{`"finish_reason":"stop"`, `"finish_reason":null`}, {`,"finish_reason":"stop"`, ``}, {`"total_tokens":2`, `"total_tokens":0`},
+		{`"prompt_tokens":1`, `"prompt_tokens":-1`},
+		{`"usage":{`, `"error":null,"usage":{`}, {`"usage":{`, `"x":-,"usage":{`}, {`"usage":{`, `"x":- 1,"usage":{`},
+		{`"usage":{`, `"x":1e5,"usage":{`}, {`"usage":{`, `"x":01,"usage":{`},
+		{`"index":0`, `"index":0,"x":[1,]`}, {`{"index":0`, `{`}, {`"content":"x"`, `"content":"\x"`}, {`2}}`, `2}} x`}, {`2}}`, `2}`},
+		{`"content":"x"`, `"content":"` + "\xff" + `"`},
+		{`"usage":{`, `"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `,"usage":{`}, {`"choices":[{`, `"choices":[],"y":[{`},
+		{`"content":"x"`, `"content":"x","reasoning_content":"y"`},
 	} {
 		data := strings.Replace(sound, change[0], change[1], 1)
 		if _, ok := new(fastReader).answer([]byte(data)); ok || data == sound {
@@ -186,7 +205,9 @@ func TestAnswersThatNeedRepairAreReadInFull(t *testing.T) {
 // decoder, which would have changed nothing.
 func FuzzFastAnswer(f *testing.F) {
 	f.Add([]byte(wholeText))
-	f.Add([]byte(`{"id":"1","object":"chat.completion","created":1,"model":"m","x":[-1.5,{"y":null},true],"choices":[{"message":{"content":"","role":"assistant","refusal":null},"index":0,"finish_reason":"x"}],"usage":{"prompt_tokens":1,"completion_tokens":0,"total_tokens":1,"prompt_tokens_details":{"cached_tokens":1}}}`))
+	f.Add([]byte(`{"id":"1","object":"chat.completion","created":1,"model":"m","x":[-1.5,{"y":null},true],` +
+		`"choices":[{"message":{"content":"","role":"assistant","refusal":null},"index":0,"finish_reason":"x"}],"usage":{"prompt_tokens":1,` +
+		`"completion_tokens":0,"total_tokens":1,"prompt_tokens_details":{"cached_tokens":1}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, ok := new(fastReader).answer(data)
 		if !ok {

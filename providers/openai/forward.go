@@ -29,10 +29,10 @@ func around(data []byte, from, to int, usage bool) (f forward, ok bool) {
 	return forward{head: out[:at], tail: out[end:]}, true
 }
 
-// asItCame is an event as the client is sent it: the upstream's bytes without
-// its padding, and with a usage of null only where the client asked for usage.
-// It is false for an event that lacks what clients rely on, or has what only
-// the first event may have. choices is where they stand.
+// asItCame is an event in the form for the client: the upstream's bytes without its
+// padding, and with a null usage only if the client asked for usage. It is false
+// for an event that lacks members that clients rely on, or has members that only
+// the first event may have. choices is the position of its choices.
 func asItCame(data []byte, usage bool) (out []byte, choices int, ok bool) {
 	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices
 	var seen uint32
@@ -108,7 +108,7 @@ func (s *stream) soundEvent(e *event) bool {
 	return says && c.FinishReason == "" && s.out.Begun(c.Index) && s.soundCalls(c)
 }
 
-// ours says whether an event has the head of the stream's first one.
+// ours says whether an event has the same head as the stream's first one.
 func (s *stream) ours(e *event) bool {
 	head := &s.events.head
 	return e.ID == head.ID && e.Model == head.Model && e.Created == head.Created

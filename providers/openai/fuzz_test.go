@@ -17,7 +17,8 @@ import (
 func FuzzTranslate(f *testing.F) {
 	f.Add([]byte(hello+`}`), true)
 	f.Add([]byte(hello+`,"max_tokens":5,"temperature":0.1,"stream":true,"stream_options":{"x":1}}`), true)
-	f.Add([]byte(`{"messages":[{"role":"assistant","content":"a","reasoning_content":"b","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":""}}]}],"model":"m","tools":[]}`), false)
+	f.Add([]byte(`{"messages":[{"role":"assistant","content":"a","reasoning_content":"b","tool_calls":[{"id":"c","type":"function",`+
+		`"function":{"name":"f","arguments":""}}]}],"model":"m","tools":[]}`), false)
 	p := provider("http://127.0.0.1:1")
 	older, reasoning := model(f, "gpt-4"), model(f, "gpt-5")
 	f.Fuzz(func(t *testing.T, body []byte, reasons bool) {
@@ -41,7 +42,8 @@ func FuzzTranslate(f *testing.F) {
 			t.Fatal(err)
 		}
 		rewritten := map[string]bool{"model": true, "messages": true, "max_tokens": true, "max_completion_tokens": true, "stream_options": true}
-		dropped := map[string]bool{"temperature": true, "top_p": true, "presence_penalty": true, "frequency_penalty": true, "top_k": true, "thinking": true, "cache_control": true}
+		dropped := map[string]bool{"temperature": true, "top_p": true, "presence_penalty": true, "frequency_penalty": true, "top_k": true,
+			"thinking": true, "cache_control": true}
 		for name, value := range came {
 			if got, ok := sent[name]; !rewritten[name] && (!ok || string(got) != string(value)) && !dropped[name] {
 				t.Fatalf("%s was %s and became %s", name, value, got)
@@ -60,7 +62,8 @@ func FuzzStreamAndAnswer(f *testing.F) {
 		q := func(s string) string { return string(quote(s)) }
 		call := `{"index":0,"id":"c","type":"function","function":{"name":` + q(name) + `,"arguments":` + q(arguments) + `}}`
 		var answer wholeAnswer
-		whole := `{"id":"x","model":"m","created":5,"choices":[{"index":0,"message":{"content":` + q(text) + `,"tool_calls":[` + call + `]},"finish_reason":"tool_calls"}]}`
+		whole := `{"id":"x","model":"m","created":5,"choices":[{"index":0,"message":{"content":` + q(text) + `,"tool_calls":[` + call +
+			`]},"finish_reason":"tool_calls"}]}`
 		if err := json.Unmarshal([]byte(whole), &answer, lenient); err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func without(object []byte, names ...string) string {
 
 // Of the recorded streams every event of text reaches the client in the
 // upstream's own bytes, but for its padding and the usage.
-func TestTextReachesTheClientInTheUpstreamsBytes(t *testing.T) {
+func TestTextIsForwardedInTheUpstreamsBytes(t *testing.T) {
 	forwarded, total := 0, 0
 	for _, rec := range providertest.Load(t, providertest.Own()) {
 		if rec.Provider != catalog.OpenAI || !rec.Stream || rec.Failed() {
@@ -75,11 +75,13 @@ func TestTextReachesTheClientInTheUpstreamsBytes(t *testing.T) {
 	t.Logf("%d of %d events of text have the upstream's bytes", forwarded, total)
 }
 
-func TestAForwardedEventLosesItsPaddingAndUsageOnly(t *testing.T) {
+func TestForwardedEventLosesOnlyItsPaddingAndUsage(t *testing.T) {
 	const (
-		head  = `{"id":"x","object":"chat.completion.chunk","created":5,"model":"m","service_tier":"default","choices":[{"index":0,"delta":{"content":`
+		head = `{"id":"x","object":"chat.completion.chunk","created":5,"model":"m","service_tier":"default","choices":[{"index":0,` +
+			`"delta":{"content":`
 		tail  = `},"logprobs":null,"finish_reason":null}]`
-		begin = `{"id":"x","object":"chat.completion.chunk","created":5,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
+		begin = `{"id":"x","object":"chat.completion.chunk","created":5,"model":"m","choices":[{"index":0,"delta":{"role":"assistant",` +
+			`"content":""},"finish_reason":null}]}`
 	)
 	for _, usage := range []bool{false, true} {
 		body := data(begin, head+`"a"`+tail+`,"usage":null,"obfuscation":"xy"}`, head+`"b\u00e9\n"`+tail+`,"usage":null,"obfuscation":"z"}`, done)

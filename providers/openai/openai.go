@@ -59,7 +59,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	t := translate(call, req)
 	body, err := t.body(call.Request.Raw)
 	if err != nil {
-		return nil, api.Internal(err) // these bytes have been decoded before
+		return nil, api.Internal(err) // these bytes have been decoded before without an error
 	}
 	return &exchange{provider: p, call: call, body: body, ignored: t.ignored}, nil
 }
@@ -86,8 +86,8 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	return x.events(ctx, events)
 }
 
-// Models asks GET /v1/models and keeps what its ids say are chat models: the
-// list does not say what a model is for.
+// Models calls GET /v1/models and keeps the chat models by their ids, since the list
+// has no kind.
 func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
 	text, err := p.client.Get(ctx, key, "/v1/models")
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, 
 	return models, nil
 }
 
-// otherKinds are what ids of models say that do not answer chat completions.
+// otherKinds are parts of the ids of models that do not answer chat completions.
 var otherKinds = []string{
 	"embedding", "whisper", "tts", "dall-e", "image", "moderation", "realtime", "transcribe",
 	"davinci", "babbage", "instruct", "sora", "computer-use", "deep-research", "codex", "-pro", "audio",
@@ -129,14 +129,14 @@ func chats(id string) bool {
 	return true
 }
 
-// lenient lets pass what an upstream may get wrong without harm.
+// lenient are the JSON options for answers of upstreams that are not quite valid.
 var lenient = json.JoinOptions(
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
 	json.WithUnmarshalers(json.UnmarshalFromFunc(readCount)),
 )
 
 // readCount reads a count or a time that some compatible servers write as 3.0
-// or "3"; what makes no sense is 0, not the end of a good answer.
+// or "3"; a malformed one is 0, since the rest of the answer is usable.
 func readCount(dec *jsontext.Decoder, into *int64) error {
 	value, err := dec.ReadValue()
 	if err != nil {

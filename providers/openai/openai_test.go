@@ -107,24 +107,31 @@ func TestGoldenRequests(t *testing.T) {
 			"tools":[{"type":"function","function":{"name":"f","parameters":{ "z":1.0,"a":12345678901234567890 }}}],"tool_choice":"auto","parallel_tool_calls":false,"metadata":{"a":"b"},
 			"store":true,"verbosity":"low","prediction":{"type":"content","content":"x"},"web_search_options":{},"service_tier":"flex","user":"u","seed":7,"api_base":"http://169.254.169.254","null_one":null}`, ""},
 		{"stream asks for usage", "gpt-4", hello + `,"stream":true}`, ""},
-		{"stream keeps other options", "gpt-4", hello + `,"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":false}}`, ""},
+		{"stream keeps other options", "gpt-4", hello + `,"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":false}}`,
+			""},
 		{"stream with null options", "gpt-4", hello + `,"stream":true,"stream_options":null}`, ""},
 		{"limit of a reasoning model", "gpt-5", hello + `,"max_tokens":9}`, ""},
 		{"both limits, reasoning model", "gpt-5", hello + `,"max_tokens":9,"max_completion_tokens":8}`, "max_tokens"},
 		{"limit of an older model", "gpt-4", hello + `,"max_completion_tokens":8}`, ""},
 		{"both limits, older model", "gpt-4", hello + `,"max_tokens":9,"max_completion_tokens":8}`, "max_tokens"},
-		{"limit of a model nobody knows", "gpt-7", hello + `,"max_completion_tokens":8}`, ""},
-		{"old limit of a model nobody knows", "o5-mini", hello + `,"max_tokens":8}`, ""},
+		{"limit of an unknown model", "gpt-7", hello + `,"max_completion_tokens":8}`, ""},
+		{"old limit of an unknown model", "o5-mini", hello + `,"max_tokens":8}`, ""},
 		{"sampling while it reasons", "gpt-5.4", hello + `,"temperature":0.2,"reasoning_effort":"high"}`, "temperature"},
 		{"sampling while it does not reason", "gpt-5.4", hello + `,"temperature":0.2,"reasoning_effort":"none"}`, ""},
 		{"nulls of extensions", "gpt-4", hello + `,"top_k":null,"thinking":null,"cache_control":null}`, ""},
-		{"marks on tools", "gpt-4", hello + `,"tools":[{"type":"function","function":{"name":"f","parameters":{ "b":1, "a":2.0 }},"cache_control":{"type":"ephemeral"}}]}`, "tools[].cache_control"},
-		{"pictures of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]},{"role":"user","content":"r"}]}`, "messages[].images"},
-		{"ids that are too long", "gpt-4", `{"model":"gpt","messages":[{"role":"assistant","tool_calls":[{"id":"` + strings.Repeat("x", 41) + `","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"` + strings.Repeat("x", 41) + `","content":"1"}]}`, ""},
-		{"sampling of a reasoning model", "gpt-6-sol", hello + `,"temperature":0.2,"top_p":0.9,"presence_penalty":1,"frequency_penalty":1}`, "frequency_penalty presence_penalty temperature top_p"},
+		{"marks on tools", "gpt-4", hello + `,"tools":[{"type":"function","function":{"name":"f","parameters":{ "b":1, "a":2.0 }},` +
+			`"cache_control":{"type":"ephemeral"}}]}`, "tools[].cache_control"},
+		{"pictures of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` +
+			`"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]},{"role":"user","content":"r"}]}`, "messages[].images"},
+		{"ids that are too long", "gpt-4", `{"model":"gpt","messages":[{"role":"assistant","tool_calls":[{"id":"` + strings.Repeat("x", 41) +
+			`","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"` + strings.Repeat("x", 41) +
+			`","content":"1"}]}`, ""},
+		{"sampling of a reasoning model", "gpt-6-sol", hello + `,"temperature":0.2,"top_p":0.9,"presence_penalty":1,"frequency_penalty":1}`,
+			"frequency_penalty presence_penalty temperature top_p"},
 		{"default sampling is no loss", "gpt-6-sol", hello + `,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0}`, ""},
 		{"sampling of one that reasons when asked", "gpt-5.4", hello + `,"temperature":0.2}`, ""},
-		{"extensions of others", "gpt-4", hello + `,"top_k":5,"thinking":{"type":"enabled","budget_tokens":2000},"cache_control":{"type":"ephemeral"}}`, "cache_control thinking top_k"},
+		{"extensions of others", "gpt-4", hello + `,"top_k":5,"thinking":{"type":"enabled","budget_tokens":2000},` +
+			`"cache_control":{"type":"ephemeral"}}`, "cache_control thinking top_k"},
 		{"history of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":[{"type":"text","text":"q","cache_control":{"type":"ephemeral"}}]},
 			{"role":"assistant","content":null,"reasoning_content":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","signature":"s","index":0}],
 			"tool_calls":[{"id":"` + packed + `","type":"function","function":{"name":"f","arguments":"{ \"a\":1.0 }"},"extra_content":{"google":{"thought_signature":"x"}}}]},
@@ -171,7 +178,8 @@ func TestRequestsCarryTheKeyAndNothingOfTheClient(t *testing.T) {
 	if _, err := complete(t, provider(server.URL+"/prefix"), "gpt-4", hello+`}`); err != nil {
 		t.Fatal(err)
 	}
-	if got.URL.Path != "/prefix/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer sk-test" || got.Header.Get("Content-Type") != "application/json" {
+	if got.URL.Path != "/prefix/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer sk-test" ||
+		got.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %v", got.URL, got.Header)
 	}
 	if _, there := got.Header["X-Idempotency-Key"]; there {
@@ -181,14 +189,27 @@ func TestRequestsCarryTheKeyAndNothingOfTheClient(t *testing.T) {
 
 func TestAnswersAreRepaired(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
-		{"whole", `{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default","extra":{"x":1}}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default","extra":{"x":1}}`},
-		{"filtered by Azure", `{"id":"a","created":5,"model":"m","choices":[{"index":0,"finish_reason":"content_filter","content_filter_results":{"hate":{}}}]}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"","refusal":null},"finish_reason":"content_filter","content_filter_results":{"hate":{}}}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`},
+		{"whole", `{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant",` +
+			`"content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,` +
+			`"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default",` +
+			`"extra":{"x":1}}`,
+			`{"id":"a","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant",` +
+				`"content":"hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":1,` +
+				`"completion_tokens":2,"total_tokens":3,"prompt_tokens_details":{"cached_tokens":1,"audio_tokens":0}},"service_tier":"default",` +
+				`"extra":{"x":1}}`},
+		{"filtered by Azure", `{"id":"a","created":5,"model":"m","choices":[{"index":0,"finish_reason":"content_filter",` +
+			`"content_filter_results":{"hate":{}}}]}`,
+			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"",` +
+				`"refusal":null},"finish_reason":"content_filter","content_filter_results":{"hate":{}}}],"usage":{"prompt_tokens":0,` +
+				`"completion_tokens":0,"total_tokens":0}}`},
 		{"no model, no time", `{"id":"a","choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":-4,"completion_tokens":2}}`,
-			`{"id":"a","object":"chat.completion","created":1760000000,"model":"gpt-4","choices":[{"index":0,"message":{"role":"assistant","content":"x","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":2,"total_tokens":2}}`},
-		{"call without arguments", `{"id":"a","created":5,"model":"m","choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":""}}]}}]}`,
-			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`},
+			`{"id":"a","object":"chat.completion","created":1760000000,"model":"gpt-4","choices":[{"index":0,"message":{"role":"assistant",` +
+				`"content":"x","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":0,"completion_tokens":2,"total_tokens":2}}`},
+		{"call without arguments", `{"id":"a","created":5,"model":"m","choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"f",` +
+			`"arguments":""}}]}}]}`,
+			`{"id":"a","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,` +
+				`"refusal":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],` +
+				`"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer, err := complete(t, serve(t, 200, "application/json", tt.body), "gpt-4", hello+`}`)
@@ -203,7 +224,7 @@ func TestAnswersAreRepaired(t *testing.T) {
 	}
 }
 
-func TestNonsenseIsNoAnswer(t *testing.T) {
+func TestMalformedAnswersAreErrors(t *testing.T) {
 	for name, body := range map[string]string{
 		"html": "<html>hello</html>", "empty": "", "a string": `"x"`, "an object": `{}`, "half": `{"choices":[`,
 		"choices is a number": `{"choices":5}`, "null": "null",
@@ -238,11 +259,16 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 		final, retry bool
 	}{
 		{"bad request", 400, `{"error":{"message":"too long","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, 400, "too long", false, false},
-		{"bad key", 401, `{"error":{"message":"Incorrect API key provided: sk-secret123","code":"invalid_api_key"}}`, 502, "openai refused the gateway's credentials; its operator has to look at this", false, true},
-		{"country", 403, `{"error":{"message":"no","type":"request_forbidden"}}`, 502, "openai refused the gateway's credentials; its operator has to look at this", false, true},
-		{"no such model", 404, `{"error":{"message":"The model x does not exist","code":"model_not_found"}}`, 404, "The model x does not exist", false, false},
-		{"limit", 429, `{"error":{"message":"Rate limit reached for gpt-4 in organization org-abc. Please try again in 20s.","type":"requests"}}`, 429, "Rate limit reached for gpt-4 in organization [account]. Please try again in 20s.", false, true},
-		{"quota", 429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, 429, "You exceeded your current quota", true, false},
+		{"bad key", 401, `{"error":{"message":"Incorrect API key provided: sk-secret123","code":"invalid_api_key"}}`, 502,
+			"openai refused the gateway's credentials; its operator has to look at this", false, true},
+		{"country", 403, `{"error":{"message":"no","type":"request_forbidden"}}`, 502,
+			"openai refused the gateway's credentials; its operator has to look at this", false, true},
+		{"no such model", 404, `{"error":{"message":"The model x does not exist","code":"model_not_found"}}`, 404, "The model x does not exist",
+			false, false},
+		{"limit", 429, `{"error":{"message":"Rate limit reached for gpt-4 in organization org-abc. Please try again in 20s.","type":"requests"}}`,
+			429, "Rate limit reached for gpt-4 in organization [account]. Please try again in 20s.", false, true},
+		{"quota", 429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, 429,
+			"You exceeded your current quota", true, false},
 		{"server", 500, `{"error":{"message":"Sorry","type":"server_error"}}`, 502, "Sorry", false, true},
 		{"overloaded", 503, `{"error":{"message":"busy","type":"service_unavailable_error"}}`, 502, "busy", false, true},
 		{"gateway time-out of theirs", 504, `<html>`, 504, "openai answered with status 504", false, true},
@@ -266,7 +292,7 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 	}
 }
 
-func TestTheWaitIsKept(t *testing.T) {
+func TestRetryAfterIsReadFromTheMessage(t *testing.T) {
 	p := serve(t, 429, "application/json", `{"error":{"message":"Please try again in 1m2.5s.","type":"tokens"}}`)
 	_, err := complete(t, p, "gpt-4", hello+`}`)
 	if e := wantError(t, err, 429); e.RetryAfter != 62500*time.Millisecond {

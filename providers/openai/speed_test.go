@@ -20,7 +20,8 @@ import (
 func prompt(size int) []byte {
 	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and \\\"why\\\" is not known.\\n", size/70+1)[:size]
 	text = strings.TrimRight(text, "\\")
-	return []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"` + text + `"}],"max_tokens":256,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true}}`)
+	return []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"` + text +
+		`"}],"max_tokens":256,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true}}`)
 }
 
 func BenchmarkPrepare(b *testing.B) {
@@ -33,7 +34,8 @@ func BenchmarkPrepare(b *testing.B) {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Prepare(providers.Call{Request: req, Model: catalog.Model{Upstream: "gpt-4o", Traits: catalog.Traits{LimitField: "max_completion_tokens"}}}); err != nil {
+				if _, err := p.Prepare(providers.Call{Request: req,
+					Model: catalog.Model{Upstream: "gpt-4o", Traits: catalog.Traits{LimitField: "max_completion_tokens"}}}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -41,7 +43,9 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 }
 
-const textEvent = `data: {"id":"chatcmpl-CBd8k3","object":"chat.completion.chunk","created":1757000000,"model":"gpt-4o-2024-08-06","service_tier":"default","system_fingerprint":"fp_abc123","choices":[{"index":0,"delta":{"content":" quick brown"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"abcdefgh"}` + "\n\n"
+const textEvent = `data: {"id":"chatcmpl-CBd8k3","object":"chat.completion.chunk","created":1757000000,"model":"gpt-4o-2024-08-06",` +
+	`"service_tier":"default","system_fingerprint":"fp_abc123","choices":[{"index":0,"delta":{"content":" quick brown"},"logprobs":null,` +
+	`"finish_reason":null}],"usage":null,"obfuscation":"abcdefgh"}` + "\n\n"
 
 type endless struct {
 	text string
@@ -87,7 +91,12 @@ func BenchmarkSSE(b *testing.B) {
 	}
 }
 
-const wholeText = `{"id":"chatcmpl-1","object":"chat.completion","created":1757000000,"model":"gpt-4o-2024-08-06","choices":[{"index":0,"message":{"role":"assistant","content":"The quick brown fox jumps over the lazy dog and so on and so forth, as it has to be with texts of this kind.","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default","system_fingerprint":"fp_1"}`
+const wholeText = `{"id":"chatcmpl-1","object":"chat.completion","created":1757000000,"model":"gpt-4o-2024-08-06","choices":[{"index":0,` +
+	`"message":{"role":"assistant","content":"The quick brown fox jumps over the lazy dog and so on and so forth,` +
+	` as it has to be with texts of this kind.","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],` +
+	`"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},` +
+	`"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},` +
+	`"service_tier":"default","system_fingerprint":"fp_1"}`
 
 // The two ways an answer is read.
 func BenchmarkAnswer(b *testing.B) {

@@ -94,7 +94,7 @@ type stream struct {
 	upstream   *upstream.Events
 	usageAsked bool // by the client
 
-	event *event // the one at hand
+	event *event // the current one
 	raw   []byte // its bytes
 	full  event
 	fast  fastReader
@@ -110,16 +110,16 @@ type stream struct {
 	usage   *chat.Usage
 }
 
-// ending is the last chunk of a choice. It is kept back until the upstream has
-// said that the whole stream is complete: nobody is to see a finish reason and
-// then an error.
+// ending is the last chunk of a choice. It is held until the upstream has
+// said that the whole stream is complete, so that no client sees an error after a
+// finish reason.
 type ending struct {
 	index  int
 	reason string
 	extra  jsontext.Value
 }
 
-// call is a tool call in the making.
+// call is a tool call that is being streamed.
 type call struct {
 	index     int    // upstream's, or -1 where it has none
 	id        string // upstream's
@@ -195,14 +195,14 @@ func (s *stream) run(yield func(*llm.Event, error) bool) {
 // servers with every event.
 func (s *stream) Counted() *llm.Usage { return s.usage.Common() }
 
-// prologue says whether an event has neither choices, id, model nor usage, as
-// the one that Azure sends first: it says nothing, the head of all chunks comes
-// from the one behind it, and an error may still follow.
+// prologue says whether an event has neither choices, id, model nor usage, as the
+// first one of Azure: the head of all chunks comes from the next event, and an
+// error may still follow.
 func (e *event) prologue() bool {
 	return e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil
 }
 
-// take emits what one event adds; it is false when the consumer has left.
+// take emits what one event adds; it is false if the consumer has left.
 func (s *stream) take() bool {
 	e := s.event
 	if s.fast.matched && s.fast.to-s.fast.from > len(`""`) && s.forwards() {
@@ -232,8 +232,8 @@ func (s *stream) take() bool {
 	return true
 }
 
-// forwards says whether the event at hand, which is like the template, goes to
-// the client as it came.
+// forwards says whether the current event, which matches the template, is sent to
+// the client unchanged.
 func (s *stream) forwards() bool {
 	t := &s.fast.template
 	if s.number != t.number {
@@ -262,7 +262,7 @@ func (s *stream) choice(c *eventChoice) bool {
 	if !s.out.Delta(c.Index, delta) {
 		return false
 	}
-	s.out.With(nil, c.Extra) // the probabilities have gone out
+	s.out.With(nil, c.Extra) // the log probabilities have been sent
 	for i := range d.ToolCalls {
 		if !s.toolCall(c.Index, &d.ToolCalls[i]) {
 			return false

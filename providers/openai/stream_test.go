@@ -31,7 +31,8 @@ func collect(t *testing.T, p *Provider, body string) (*chat.Completion, error) {
 // shownChunks shows the chunks of a stream, one line each, without their head.
 func shownChunks(t *testing.T, body string) (string, error) {
 	t.Helper()
-	stream, err := chunks(t, serve(t, 200, "text/event-stream", body), "gpt-4", hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
+	stream, err := chunks(t, serve(t, 200, "text/event-stream", body), "gpt-4",
+		hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +72,8 @@ func part(delta, finish string) string {
 
 func TestStreams(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
-		{"text", data(part(`{"role":"assistant","content":""}`, "null"), part(`{"content":"Hel"}`, "null"), part(`{"content":"lo"}`, "null"), part(`{}`, "stop"), `{"id":"x","model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`, done), `
+		{"text", data(part(`{"role":"assistant","content":""}`, "null"), part(`{"content":"Hel"}`, "null"), part(`{"content":"lo"}`, "null"),
+			part(`{}`, "stop"), `{"id":"x","model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`, done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"content":"Hel"},"finish_reason":null}]
 x m [{"index":0,"delta":{"content":"lo"},"finish_reason":null}]
@@ -81,7 +83,9 @@ x m [],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}`},
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"content":"a"},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"stop"}]`},
-		{"usage on the finish chunk, no done", data(part(`{"content":"a"}`, "null"), `{"id":"other","model":"n","choices":[{"index":0,"delta":{},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`), `
+		{"usage on the finish chunk, no done", data(part(`{"content":"a"}`, "null"),
+			`{"id":"other","model":"n","choices":[{"index":0,"delta":{},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":1,`+
+				`"total_tokens":2}}`), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"content":"a"},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"length"}]
@@ -91,8 +95,10 @@ x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"content":"a"},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"stop"}]`},
 		{"tool call from index 1, id repeated", data(
-			part(`{"role":"assistant","content":null,"tool_calls":[{"index":1,"id":"c","type":"function","function":{"name":"f","arguments":""}}]}`, "null"),
-			part(`{"tool_calls":[{"index":1,"id":"c","function":{"arguments":"{\"a\""}}]}`, "null"), part(`{"tool_calls":[{"index":1,"id":"c","function":{"arguments":":1}"}}]}`, "null"), part(`{}`, "tool_calls"), done), `
+			part(`{"role":"assistant","content":null,"tool_calls":[{"index":1,"id":"c","type":"function","function":{"name":"f","arguments":""}}]}`,
+				"null"),
+			part(`{"tool_calls":[{"index":1,"id":"c","function":{"arguments":"{\"a\""}}]}`, "null"),
+			part(`{"tool_calls":[{"index":1,"id":"c","function":{"arguments":":1}"}}]}`, "null"), part(`{}`, "tool_calls"), done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\""}}]},"finish_reason":null}]
@@ -106,31 +112,41 @@ x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","fu
 x m [{"index":0,"delta":{"tool_calls":[{"index":1,"id":"d","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
-		{"call without arguments", data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}`, "null"), part(`{}`, "tool_calls"), done), `
+		{"call without arguments", data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}`, "null"),
+			part(`{}`, "tool_calls"), done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
-		{"late name", data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"arguments":""}}]}`, "null"), part(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, "null"), part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}`, "tool_calls"), done), `
+		{"late name", data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"arguments":""}}]}`, "null"),
+			part(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, "null"),
+			part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}`, "tool_calls"), done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
-		{"custom tool", data(part(`{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":""}}]}`, "null"), part(`{"tool_calls":[{"index":0,"custom":{"input":"ls -"}}]}`, "null"), part(`{"tool_calls":[{"index":0,"custom":{"input":"la"}}]}`, "tool_calls"), done), `
+		{"custom tool", data(part(`{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":""}}]}`, "null"),
+			part(`{"tool_calls":[{"index":0,"custom":{"input":"ls -"}}]}`, "null"),
+			part(`{"tool_calls":[{"index":0,"custom":{"input":"la"}}]}`, "tool_calls"), done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"custom":{"input":"ls -"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"custom":{"input":"la"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
-		{"azure's prologue", data(`{"id":"","model":"","choices":[],"prompt_filter_results":[]}`, part(`{"content":"a"}`, "null"), part(`{}`, "stop"), done), `
+		{"azure's prologue", data(`{"id":"","model":"","choices":[],"prompt_filter_results":[]}`, part(`{"content":"a"}`, "null"),
+			part(`{}`, "stop"), done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":0,"delta":{"content":"a"},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"stop"}]`},
-		{"obfuscation goes, extras stay, other names for reasoning", data(`{"id":"x","model":"m","obfuscation":"zzz","provider":"p","choices":[{"index":0,"delta":{"reasoning":"hm","annotations":[1]},"logprobs":{"content":[]},"finish_reason":null}]}`, part(`{}`, "stop"), done), `
+		{"obfuscation goes, extras stay, other names for reasoning",
+			data(`{"id":"x","model":"m","obfuscation":"zzz","provider":"p","choices":[{"index":0,"delta":{"reasoning":"hm","annotations":[1]},`+
+				`"logprobs":{"content":[]},"finish_reason":null}]}`, part(`{}`, "stop"), done), `
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"provider":"p"
 x m [{"index":0,"delta":{"reasoning_content":"hm","annotations":[1]},"logprobs":{"content":[]},"finish_reason":null}],"provider":"p"
 x m [{"index":0,"delta":{},"finish_reason":"stop"}]`},
-		{"two choices", data(`{"id":"x","model":"m","choices":[{"index":1,"delta":{"content":"b"}}]}`, `{"id":"x","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}`, `{"id":"x","model":"m","choices":[{"index":1,"delta":{},"finish_reason":"stop"},{"index":0,"delta":{},"finish_reason":"length"}]}`, done), `
+		{"two choices", data(`{"id":"x","model":"m","choices":[{"index":1,"delta":{"content":"b"}}]}`,
+			`{"id":"x","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}`,
+			`{"id":"x","model":"m","choices":[{"index":1,"delta":{},"finish_reason":"stop"},{"index":0,"delta":{},"finish_reason":"length"}]}`, done), `
 x m [{"index":1,"delta":{"role":"assistant","content":""},"finish_reason":null}]
 x m [{"index":1,"delta":{"content":"b"},"finish_reason":null}]
 x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
@@ -172,7 +188,7 @@ func TestStreamsThatBreakOffAreErrors(t *testing.T) {
 	}
 }
 
-func TestAnErrorBeforeTheFirstChunkIsReturnedNotStreamed(t *testing.T) {
+func TestErrorBeforeTheFirstChunkIsReturnedByOpen(t *testing.T) {
 	p := serve(t, 200, "text/event-stream", data(`{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`))
 	stream, err := chunks(t, p, "gpt-4", hello+`,"stream":true}`)
 	if stream != nil {
@@ -205,10 +221,11 @@ func TestStreamsKeepTheirConnection(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamThatTalksOnAfterDoneIsLeft(t *testing.T) {
+func TestUpstreamThatSendsMoreAfterDoneIsClosed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, data(part(`{"content":"a"}`, "null"), part(`{}`, "stop"), `{"id":"x","model":"m","choices":[],"usage":{"total_tokens":1}}`, done))
+		_, _ = io.WriteString(w, data(part(`{"content":"a"}`, "null"), part(`{}`, "stop"),
+			`{"id":"x","model":"m","choices":[],"usage":{"total_tokens":1}}`, done))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}))
@@ -220,8 +237,9 @@ func TestAnUpstreamThatTalksOnAfterDoneIsLeft(t *testing.T) {
 	}
 }
 
-func TestModelsKeepsWhatChats(t *testing.T) {
-	p := serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},{"id":"whisper-1"},{"id":"o3-mini","created":8},{"id":"gpt-4o-realtime"},{"id":""}]}`)
+func TestModelsListsChatModelsOnly(t *testing.T) {
+	p := serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},`+
+		`{"id":"whisper-1"},{"id":"o3-mini","created":8},{"id":"gpt-4o-realtime"},{"id":""}]}`)
 	models, err := p.Models(t.Context(), testKey)
 	if err != nil || len(models) != 2 || models[0].ID != "gpt-6-sol" || models[0].Created != 7 || models[1].ID != "o3-mini" {
 		t.Errorf("%+v, %v", models, err)

@@ -13,12 +13,12 @@ import (
 	"modelgateway/providers"
 )
 
-// translation says what must be rewritten in a request's bytes.
+// translation is the changes to a request's bytes.
 type translation struct {
 	set     []member // top-level members to write in place of the client's
 	drop    []string // top-level members to leave out
 	ignored []string
-	history bool // messages hold what only other providers understand
+	history bool // messages hold members for other providers
 	tools   bool // so do the tools
 }
 
@@ -48,8 +48,8 @@ func (t *translation) put(name string, value jsontext.Value) {
 
 const oldLimit, newLimit = "max_tokens", "max_completion_tokens"
 
-// limits says the limit by the one name that the model takes. The newer name
-// wins where the client gives both.
+// limits writes the output limit under the one name that the model accepts. If the
+// client gives both names, the newer one is used.
 func (t *translation) limits(req *chat.Request, field string) {
 	limit, other := req.MaxCompletionTokens, oldLimit
 	if limit == nil {
@@ -102,7 +102,7 @@ func (t *translation) extensions(req *chat.Request) {
 	t.leaveOut("cache_control", llm.Given(req.CacheControl))
 }
 
-// leaveOut drops a member, if it is there; a loss is named.
+// leaveOut drops a member and records it as ignored, if it is there.
 func (t *translation) leaveOut(name string, loss bool) {
 	t.drop = append(t.drop, name)
 	t.lose(name, loss)
@@ -139,7 +139,7 @@ func (t *translation) foreign(req *chat.Request, raw []byte) {
 }
 
 // body writes the request in pieces, member by member, with the changes. What is
-// not changed is carried byte for byte; what is long is not even copied.
+// not changed is sent byte for byte; long parts are not copied.
 func (t *translation) body(raw []byte) ([][]byte, error) {
 	const long, usual = 1 << 10, 512
 	pieces := make([][]byte, 0, 3)
@@ -187,7 +187,7 @@ func (t *translation) drops(name scan.Name) bool {
 	return false
 }
 
-// rewrite is what is sent in place of a member's value.
+// rewrite is the value that replaces a member's.
 func (t *translation) rewrite(name scan.Name, value jsontext.Value) (jsontext.Value, error) {
 	for i := range t.set {
 		m := &t.set[i]
@@ -211,7 +211,7 @@ const (
 	usageOnly     = `{"include_usage":true}`
 )
 
-// withUsage asks for usage, whatever the client asked: the gateway meters every
+// withUsage requests the usage also if the client did not: the gateway meters every
 // call. Other options of the client stay.
 func withUsage(options jsontext.Value) jsontext.Value {
 	if string(options) == usageOnly || options.Kind() != jsontext.KindBeginObject {

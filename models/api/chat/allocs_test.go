@@ -5,7 +5,7 @@ package chat
 import "testing"
 
 // Times are noise on most machines; allocations are exact.
-func TestAllocationsOfTheDoor(t *testing.T) {
+func TestAllocationsOfDecode(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		body []byte
@@ -13,7 +13,8 @@ func TestAllocationsOfTheDoor(t *testing.T) {
 	}{
 		{"200 B", prompt(200), 6},
 		{"32 KiB", prompt(32 << 10), 6},
-		{"with a tool", []byte(with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":"auto"`)), 11},
+		{"with a tool", []byte(with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":"auto"`)),
+			11},
 	} {
 		n := testing.AllocsPerRun(200, func() {
 			if _, err := Decode(tt.body); err != nil {
@@ -27,7 +28,7 @@ func TestAllocationsOfTheDoor(t *testing.T) {
 	}
 }
 
-func TestAllocationsOfAChunkOnItsWayOut(t *testing.T) {
+func TestAllocationsOfAWrittenChunk(t *testing.T) {
 	text := "a piece of text"
 	c := Chunk{ID: "1", Object: ObjectChunk, Created: 1, Model: "m", Choices: []ChunkChoice{{Delta: Delta{Content: &text}}}}
 	var e ChunkEncoder

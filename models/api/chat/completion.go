@@ -46,12 +46,12 @@ func choice(c *llm.AnswerChoice, legacy bool) Choice {
 	return Choice{Index: c.Index, Message: m.finish(), Logprobs: c.Logprobs, FinishReason: finishReason(c.Finish, legacy)}
 }
 
-// message is the message of a choice in the making.
+// message is the message of a choice while it is collected.
 type message struct {
 	Answer
 	legacy                   bool
 	text, refusal, reasoning strings.Builder
-	signed                   []ReasoningDetail // what the provider wants back with the next tool call
+	signed                   []ReasoningDetail // to be returned to the provider with the next tool call
 }
 
 func (m *message) add(b *llm.Block) {
@@ -80,7 +80,7 @@ func (m *message) add(b *llm.Block) {
 func (m *message) call(b *llm.Block) {
 	c := b.Call
 	if m.legacy && m.FunctionCall != nil {
-		return // the deprecated form has room for one
+		return // the deprecated form holds one call
 	}
 	packed := m.signed
 	if b.Thought != nil {

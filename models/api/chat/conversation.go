@@ -16,7 +16,7 @@ import (
 type conversation struct {
 	once    sync.Once
 	made    llm.Conversation
-	ignored []string // members of messages that have no place in it
+	ignored []string // members of messages that it cannot hold
 }
 
 // Conversation is the prompt in the common form.
@@ -36,7 +36,7 @@ func (r *Request) Conversation() (*llm.Conversation, error) {
 	return &c.made, nil
 }
 
-// blocks is how many blocks the messages have beside one each.
+// blocks is the number of blocks in addition to one for each message.
 func (r *Request) blocks() (n int) {
 	for i := range r.Messages {
 		m := &r.Messages[i]
@@ -48,7 +48,7 @@ func (r *Request) blocks() (n int) {
 // builder makes the blocks of all messages, in one slice.
 type builder struct {
 	blocks  []llm.Block
-	start   int // of the message at hand
+	start   int // of the current message
 	at      int // its index
 	ignored []string
 }
@@ -57,7 +57,7 @@ func (b *builder) begin(i int) { b.start, b.at = len(b.blocks), i }
 
 func (b *builder) add(block llm.Block) { b.blocks = append(b.blocks, block) }
 
-// made are the blocks of the message at hand.
+// made are the blocks of the current message.
 func (b *builder) made() []llm.Block { return b.blocks[b.start:len(b.blocks):len(b.blocks)] }
 
 func (b *builder) message(m *Message) llm.Message {
@@ -89,7 +89,7 @@ func (b *builder) content(m *Message) {
 	}
 }
 
-// parts adds the parts that say something: OpenAI takes empty texts, the other
+// parts adds the parts that are not empty: OpenAI accepts empty texts, the other
 // providers refuse them.
 func (b *builder) parts(c *Content) {
 	if c.Parts == nil {
@@ -160,7 +160,7 @@ func (b *builder) assistant(m *Message) {
 }
 
 // calls are the tool calls of a message, the deprecated one included. That has
-// no id: its function's name stands in its place.
+// no id, so the name of its function is used instead.
 func (m *Message) calls() []ToolCall {
 	if m.FunctionCall == nil {
 		return m.ToolCalls
@@ -221,8 +221,8 @@ func thoughts(m *Message, carried [][]ReasoningDetail) []ReasoningDetail {
 	return all
 }
 
-// together joins the fragments of blocks, as a stream has them. Blocks that
-// came whole have an index each.
+// together joins fragments of blocks that a client collected from a stream.
+// Complete blocks have different indices.
 func together(details []ReasoningDetail) []ReasoningDetail {
 	type block struct {
 		kind  string
@@ -232,7 +232,7 @@ func together(details []ReasoningDetail) []ReasoningDetail {
 	known := map[block]int{}
 	for _, d := range details {
 		at, ok := known[block{d.Type, d.Index}]
-		// A second signature, or data, is a block of its own whatever its index.
+		// A second signature, or data, is a block of its own, despite an equal index.
 		if !ok || whole[at].Signature != "" || whole[at].Data != "" {
 			known[block{d.Type, d.Index}] = len(whole)
 			whole = append(whole, d)
@@ -248,13 +248,13 @@ func together(details []ReasoningDetail) []ReasoningDetail {
 	return whole
 }
 
-// usable says whether a provider can read a block and wants it back.
+// usable says whether a provider accepts a block in the history.
 func usable(d ReasoningDetail) bool {
 	return (d.Format == FormatAnthropic || d.Format == FormatGemini) && (d.Signature != "" || d.Data != "")
 }
 
-// arguments makes an object of the arguments' text. What a model left broken
-// is kept, as a string, rather than refused or lost.
+// arguments makes an object of the arguments' text. Invalid JSON of a model is kept
+// as a string, rather than refused or lost.
 func arguments(text string) jsontext.Value {
 	raw := jsontext.Value(strings.TrimSpace(text))
 	switch {
@@ -272,7 +272,7 @@ func arguments(text string) jsontext.Value {
 	return raw
 }
 
-// ignore notes what a message has that finds no place in the common form.
+// ignore records the members of a message that the common form cannot hold.
 func (b *builder) ignore(m *Message) {
 	if m.Name != "" && m.Role != "function" && m.Role != "tool" { // a result's function is known from its call
 		b.lose("messages[].name")
@@ -292,7 +292,7 @@ func (b *builder) ignoreMembers(at string, extra jsontext.Value) {
 	}
 	var members map[string]jsontext.Value
 	if json.Unmarshal(extra, &members) != nil {
-		return // it has been decoded before
+		return // it has been decoded before without an error
 	}
 	for name, value := range members {
 		if !saysNothing(value) {
@@ -307,7 +307,7 @@ func (b *builder) lose(name string) {
 	}
 }
 
-// saysNothing says whether a member says nothing: SDKs send such in history.
+// saysNothing says whether a member is null or empty: SDKs send such in the history.
 func saysNothing(v jsontext.Value) bool {
 	switch string(v) {
 	case "", "null", "[]", "{}", `""`:

@@ -59,25 +59,29 @@ func TestEmptyElementsTakeNoMemory(t *testing.T) {
 	}
 }
 
-func TestGoodRequests(t *testing.T) {
+func TestValidRequestsAreAccepted(t *testing.T) {
 	nest := func(depth int) string {
 		return with(`"x":` + strings.Repeat("[", depth) + strings.Repeat("]", depth))
 	}
 	for name, body := range map[string]string{
-		"smallest":            with(""),
-		"nulls are absent":    with(`"temperature":null,"max_tokens":null,"tools":null,"stop":null,"tool_choice":null,"response_format":null,"stream":null,"user":null,"n":null,"metadata":null,"stream_options":null`),
-		"bounds":              with(`"temperature":0,"top_p":0,"frequency_penalty":-2,"presence_penalty":-2,"max_tokens":1,"n":1`),
-		"upper bounds":        with(`"temperature":2,"top_p":1,"frequency_penalty":2,"presence_penalty":2,"n":128,"logprobs":true,"top_logprobs":20`),
+		"smallest": with(""),
+		"nulls are absent": with(`"temperature":null,"max_tokens":null,"tools":null,"stop":null,"tool_choice":null,"response_format":null,` +
+			`"stream":null,"user":null,"n":null,"metadata":null,"stream_options":null`),
+		"bounds": with(`"temperature":0,"top_p":0,"frequency_penalty":-2,"presence_penalty":-2,"max_tokens":1,"n":1`),
+		"upper bounds": with(`"temperature":2,"top_p":1,"frequency_penalty":2,"presence_penalty":2,"n":128,"logprobs":true,` +
+			`"top_logprobs":20`),
 		"unknown members":     with(`"api_base":"http://169.254.169.254/","whatever":{"a":[1,2]}`),
 		"stop of one":         with(`"stop":"END"`),
 		"stop of many":        with(`"stop":["a","b"]`),
 		"stream with options": with(`"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false}`),
-		"named tool":          with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":{"type":"function","function":{"name":"f"}}`),
-		"allowed tools":       with(`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`),
-		"custom tool":         with(`"tools":[{"type":"custom","custom":{"name":"f"}}],"tool_choice":{"type":"custom","custom":{"name":"f"}}`),
-		"auto without tools":  with(`"tool_choice":"auto"`),
-		"old functions":       with(`"functions":[{"name":"f"}],"function_call":{"name":"f"}`),
-		"schema":              with(`"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}`),
+		"named tool": with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],` +
+			`"tool_choice":{"type":"function","function":{"name":"f"}}`),
+		"allowed tools": with(`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools",` +
+			`"allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`),
+		"custom tool":        with(`"tools":[{"type":"custom","custom":{"name":"f"}}],"tool_choice":{"type":"custom","custom":{"name":"f"}}`),
+		"auto without tools": with(`"tool_choice":"auto"`),
+		"old functions":      with(`"functions":[{"name":"f"}],"function_call":{"name":"f"}`),
+		"schema":             with(`"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}`),
 		"all roles": said(`{"role":"system","content":"s"},{"role":"developer","content":[{"type":"text","text":"d"}]},{"role":"user","content":"u","name":"bob"},
 			{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}}]},{"role":"tool","tool_call_id":"a","content":"1"}`),
 		"all parts": said(`{"role":"user","content":[{"type":"text","text":""},{"type":"image_url","image_url":{"url":"https://x/y.png"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},
@@ -95,7 +99,7 @@ func TestGoodRequests(t *testing.T) {
 	}
 }
 
-func TestBadRequestsNameTheField(t *testing.T) {
+func TestErrorsOfInvalidRequestsNameTheField(t *testing.T) {
 	for _, tt := range []struct{ name, body, code, param string }{
 		{"nothing", "", api.CodeInvalidJSON, ""},
 		{"half", `{"model":`, api.CodeInvalidJSON, "model"},
@@ -106,7 +110,8 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		{"two documents", with("") + with(""), api.CodeInvalidJSON, ""},
 		{"model twice", `{"model":"a","model":"b"}`, api.CodeInvalidJSON, "model"},
 		{"twice deep inside", with(`"metadata":{"a":"1","a":"2"}`), api.CodeInvalidJSON, "metadata.a"},
-		{"twice in a schema", with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"a":1,"a":1}}}]`), api.CodeInvalidJSON, "tools[0].function.parameters.a"},
+		{"twice in a schema", with(`"tools":[{"type":"function","function":{"name":"f","parameters":{"a":1,"a":1}}}]`), api.CodeInvalidJSON,
+			"tools[0].function.parameters.a"},
 		{"invalid UTF-8", said("{\"role\":\"user\",\"content\":\"\xff\"}"), api.CodeInvalidJSON, "messages[0].content"},
 		{"lone surrogate", said(`{"role":"user","content":"\ud800"}`), api.CodeInvalidJSON, "messages[0].content"},
 		{"too deep", with(`"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100)), api.CodeInvalidJSON, ""},
@@ -126,14 +131,21 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		{"content is a number", said(`{"role":"user","content":5}`), api.CodeInvalidValue, "messages[0].content"},
 		{"part without type", said(`{"role":"user","content":[{"text":"x"}]}`), api.CodeMissingField, "messages[0].content[0].type"},
 		{"unknown part", said(`{"role":"user","content":[{"type":"video"}]}`), api.CodeInvalidValue, "messages[0].content[0].type"},
-		{"image of an assistant", said(`{"role":"assistant","content":[{"type":"image_url","image_url":{"url":"https://x"}}]}`), api.CodeInvalidValue, "messages[0].content[0].type"},
-		{"image without url", said(`{"role":"user","content":[{"type":"image_url","image_url":{}}]}`), api.CodeMissingField, "messages[0].content[0].image_url.url"},
-		{"image of a file", said(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}`), api.CodeInvalidValue, "messages[0].content[0].image_url.url"},
-		{"audio format", said(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA","format":"ogg"}}]}`), api.CodeInvalidValue, "messages[0].content[0].input_audio.format"},
-		{"empty file", said(`{"role":"user","content":[{"type":"file","file":{}}]}`), api.CodeMissingField, "messages[0].content[0].file.file_data"},
+		{"image of an assistant", said(`{"role":"assistant","content":[{"type":"image_url","image_url":{"url":"https://x"}}]}`),
+			api.CodeInvalidValue, "messages[0].content[0].type"},
+		{"image without url", said(`{"role":"user","content":[{"type":"image_url","image_url":{}}]}`), api.CodeMissingField,
+			"messages[0].content[0].image_url.url"},
+		{"image of a file", said(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}`),
+			api.CodeInvalidValue, "messages[0].content[0].image_url.url"},
+		{"audio format", said(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA","format":"ogg"}}]}`),
+			api.CodeInvalidValue, "messages[0].content[0].input_audio.format"},
+		{"empty file", said(`{"role":"user","content":[{"type":"file","file":{}}]}`), api.CodeMissingField,
+			"messages[0].content[0].file.file_data"},
 		{"tool without id", said(`{"role":"tool","content":"1"}`), api.CodeMissingField, "messages[0].tool_call_id"},
-		{"call without id", said(`{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"f","arguments":""}}]}`), api.CodeMissingField, "messages[0].tool_calls[0].id"},
-		{"call without name", said(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"arguments":""}}]}`), api.CodeMissingField, "messages[0].tool_calls[0].function.name"},
+		{"call without id", said(`{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"f","arguments":""}}]}`),
+			api.CodeMissingField, "messages[0].tool_calls[0].id"},
+		{"call without name", said(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"arguments":""}}]}`),
+			api.CodeMissingField, "messages[0].tool_calls[0].function.name"},
 		{"temperature below", with(`"temperature":-0.1`), api.CodeInvalidValue, "temperature"},
 		{"temperature above", with(`"temperature":2.01`), api.CodeInvalidValue, "temperature"},
 		{"temperature huge", with(`"temperature":1e400`), api.CodeInvalidValue, "temperature"},
@@ -156,7 +168,8 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		{"tool of other type", with(`"tools":[{"type":"retrieval"}]`), api.CodeInvalidValue, "tools[0].type"},
 		{"tool without function", with(`"tools":[{"type":"function"}]`), api.CodeMissingField, "tools[0].function"},
 		{"tool name", with(`"tools":[{"type":"function","function":{"name":"a b"}}]`), api.CodeInvalidValue, "tools[0].function.name"},
-		{"parameters a string", with(`"tools":[{"type":"function","function":{"name":"f","parameters":"x"}}]`), api.CodeInvalidValue, "tools[0].function.parameters"},
+		{"parameters a string", with(`"tools":[{"type":"function","function":{"name":"f","parameters":"x"}}]`), api.CodeInvalidValue,
+			"tools[0].function.parameters"},
 		{"choice of nothing", with(`"tool_choice":{"type":"function","function":{"name":"f"}}`), api.CodeInvalidValue, "tool_choice"},
 		{"choice unknown", with(`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}`), api.CodeInvalidValue, "tool_choice"},
 		{"choice a word", with(`"tool_choice":"perhaps"`), api.CodeInvalidValue, "tool_choice"},
@@ -164,20 +177,25 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		{"choice a number", with(`"tool_choice":1`), api.CodeInvalidValue, "tool_choice"},
 		{"format", with(`"response_format":{"type":"xml"}`), api.CodeInvalidValue, "response_format.type"},
 		{"format without schema", with(`"response_format":{"type":"json_schema"}`), api.CodeMissingField, "response_format.json_schema"},
-		{"schema name", with(`"response_format":{"type":"json_schema","json_schema":{"name":"a b"}}`), api.CodeInvalidValue, "response_format.json_schema.name"},
+		{"schema name", with(`"response_format":{"type":"json_schema","json_schema":{"name":"a b"}}`), api.CodeInvalidValue,
+			"response_format.json_schema.name"},
 		{"effort", with(`"reasoning_effort":"extreme"`), api.CodeInvalidValue, "reasoning_effort"},
 		{"metadata", with(`"metadata":{"a":1}`), api.CodeInvalidValue, "metadata.a"},
 		{"too many messages", said(many(10_001, `{"role":"user","content":"x"}`)), api.CodeInvalidValue, "messages"},
 		{"too many messages with parts", said(many(10_001, `{"role":"user","content":[]}`)), api.CodeInvalidValue, "messages"},
-		{"too many parts", said(`{"role":"user","content":[` + many(1_001, `{"type":"text","text":"x"}`) + `]}`), api.CodeInvalidValue, "messages[0].content"},
+		{"too many parts", said(`{"role":"user","content":[` + many(1_001, `{"type":"text","text":"x"}`) + `]}`), api.CodeInvalidValue,
+			"messages[0].content"},
 		{"too many images", said(`{"role":"assistant","images":[` + many(1_001, `{}`) + `]}`), api.CodeInvalidValue, "messages[0].images"},
-		{"too much reasoning", said(`{"role":"assistant","reasoning_details":[` + many(1_001, `{}`) + `]}`), api.CodeInvalidValue, "messages[0].reasoning_details"},
+		{"too much reasoning", said(`{"role":"assistant","reasoning_details":[` + many(1_001, `{}`) + `]}`), api.CodeInvalidValue,
+			"messages[0].reasoning_details"},
 		{"too many calls", said(`{"role":"assistant","tool_calls":[` + many(1_025, `{}`) + `]}`), api.CodeInvalidValue, "messages[0].tool_calls"},
 		{"too many tools", with(`"tools":[` + many(1_025, `{}`) + `]`), api.CodeInvalidValue, "tools"},
 		{"too many functions", with(`"functions":[` + many(1_025, `{}`) + `]`), api.CodeInvalidValue, "functions"},
-		{"too many allowed tools", with(`"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[` + many(1_025, `{}`) + `]}}`), api.CodeInvalidValue, "tool_choice.allowed_tools.tools"},
+		{"too many allowed tools", with(`"tool_choice":{"type":"allowed_tools","allowed_tools":{"tools":[` + many(1_025, `{}`) + `]}}`),
+			api.CodeInvalidValue, "tool_choice.allowed_tools.tools"},
 		{"too many stop sequences", with(`"stop":[` + many(5, `"x"`) + `]`), api.CodeInvalidValue, "stop"},
-		{"too much metadata", with(`"metadata":{"0":"","1":"","2":"","3":"","4":"","5":"","6":"","7":"","8":"","9":"","a":"","b":"","c":"","d":"","e":"","f":"","g":""}`), api.CodeInvalidValue, "metadata"},
+		{"too much metadata", with(`"metadata":{"0":"","1":"","2":"","3":"","4":"","5":"","6":"","7":"","8":"","9":"","a":"","b":"","c":"",` +
+			`"d":"","e":"","f":"","g":""}`), api.CodeInvalidValue, "metadata"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req, err := decode([]byte(tt.body))
@@ -195,7 +213,7 @@ func TestBadRequestsNameTheField(t *testing.T) {
 	}
 }
 
-func TestMessagesStayShortWhateverTheClientSends(t *testing.T) {
+func TestErrorMessagesAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	for _, body := range []string{
 		said(`{"role":"` + long + `","content":"x"}`),
@@ -222,7 +240,8 @@ func TestSchemasKeepTheirBytes(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(with(`"temperature":1,"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],"tool_choice":"auto"`)))
-	f.Add([]byte(said(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"x"}]}`)))
+	f.Add([]byte(said(`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+		`{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"x"}]}`)))
 	f.Add([]byte(with(`"stop":["a"],"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{}}},"metadata":{"a":"b"}`)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := decode(body)
@@ -232,7 +251,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		// Whatever passes the door is what a laxer reader sees as well.
+		// A less strict decoder reads the same from every accepted body.
 		var lax struct {
 			Model    string
 			Messages []struct{ Role string }
@@ -240,7 +259,8 @@ func FuzzDecode(f *testing.F) {
 		if err := stdjson.Unmarshal(body, &lax); err != nil {
 			t.Fatalf("encoding/json refuses it: %v", err)
 		}
-		if lax.Model != req.Model && !strings.Contains(strings.ToLower(string(body)), `"model"`) || len(lax.Messages) != len(req.Messages) && !caseVariant(body) {
+		if lax.Model != req.Model && !strings.Contains(strings.ToLower(string(body)), `"model"`) || len(lax.Messages) != len(req.Messages) &&
+			!caseVariant(body) {
 			t.Fatalf("%q, %d messages against %q, %d", req.Model, len(req.Messages), lax.Model, len(lax.Messages))
 		}
 	})
@@ -263,12 +283,15 @@ func caseVariant(body []byte) bool {
 func TestChunksAreWhatClientsExpect(t *testing.T) {
 	text, stop := "hi", "stop"
 	for want, chunk := range map[string]Chunk{
-		`{"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":null}]}`: {
+		`{"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"hi"},` +
+			`"finish_reason":null}]}`: {
 			ID: "a", Object: ObjectChunk, Created: 1, Model: "m", Choices: []ChunkChoice{{Delta: Delta{Content: &text}}}},
 		`{"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`: {
 			ID: "a", Object: ObjectChunk, Created: 1, Model: "m", Choices: []ChunkChoice{{FinishReason: &stop}}},
-		`{"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`: {
-			ID: "a", Object: ObjectChunk, Created: 1, Model: "m", Choices: []ChunkChoice{}, Usage: &Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3}},
+		`{"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,` +
+			`"total_tokens":3}}`: {
+			ID: "a", Object: ObjectChunk, Created: 1, Model: "m", Choices: []ChunkChoice{},
+			Usage: &Usage{PromptTokens: 1, CompletionTokens: 2, TotalTokens: 3}},
 	} {
 		got, err := json.Marshal(&chunk)
 		if err != nil || string(got) != want {

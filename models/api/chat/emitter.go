@@ -21,7 +21,7 @@ type Head struct {
 type Emitter struct {
 	yield   func(*Chunk, error) bool
 	chunk   Chunk
-	one     [1]ChunkChoice
+	one     [1]ChunkChoice // storage of the chunk's choices: a chunk costs one allocation (TestATextChunkAllocatesOnce)
 	choices []emitted
 	gone    bool
 	fresh   bool // chunks have been sent since the last pause
@@ -29,7 +29,7 @@ type Emitter struct {
 	logprobs, extra jsontext.Value // of the fragments to come
 }
 
-// emitted is how far a choice has come.
+// emitted is the state of a choice.
 type emitted struct {
 	index    int
 	begun    bool
@@ -47,7 +47,7 @@ func NewEmitter(yield func(*Chunk, error) bool, head Head) *Emitter {
 	}}
 }
 
-// Chunk is the one chunk that is yielded again and again, for what an upstream
+// Chunk is the chunk that is reused for each event, for members that an upstream
 // adds to all of them.
 func (e *Emitter) Chunk() *Chunk { return &e.chunk }
 
@@ -81,8 +81,8 @@ func (e *Emitter) Delta(index int, d Delta) bool {
 	return e.send(index, &d, nil)
 }
 
-// With says what goes along with the next fragments of a choice: the
-// probabilities of their tokens, and what the upstream adds of its own.
+// With sets what the next fragments of a choice carry: the log probabilities of
+// their tokens, and members that only this upstream has.
 func (e *Emitter) With(logprobs, extra jsontext.Value) { e.logprobs, e.extra = logprobs, extra }
 
 // Text sends a fragment of a choice's content.
@@ -180,7 +180,7 @@ func (e *Emitter) Usage(u *Usage) bool {
 	return e.out()
 }
 
-// Pause tells the consumer, once, that the next chunk has to be waited for.
+// Pause yields a pause, once, before the upstream is waited for.
 func (e *Emitter) Pause() bool {
 	if e.fresh && !e.gone {
 		e.fresh = false

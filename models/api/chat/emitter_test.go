@@ -49,9 +49,11 @@ func TestEmitterKeepsTheOrderOfAStream(t *testing.T) {
 	want := []string{
 		`[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]`,
 		`[{"index":0,"delta":{"content":"a"},"finish_reason":null}]`,
-		`[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]`,
+		`[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},` +
+			`"finish_reason":null}]`,
 		`[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":null}]`,
-		`[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"d","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":null}]`,
+		`[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"d","type":"function","function":{"name":"g","arguments":"{}"}}]},` +
+			`"finish_reason":null}]`,
 		`[{"index":0,"delta":{},"finish_reason":"tool_calls"}]`,
 		`[] usage`,
 	}

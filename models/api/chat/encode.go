@@ -152,14 +152,14 @@ func appendUsage(dst []byte, u *Usage) []byte {
 	return append(appendWords(dst, u.Extra), '}')
 }
 
-// plain says whether usage has only what appendUsage writes.
+// plain says whether a usage has only the members that appendUsage writes.
 func (u *Usage) plain() bool {
 	p, c := u.PromptTokensDetails, u.CompletionTokensDetails
 	return words(u.Extra) && (p == nil || words(p.Extra)) && (c == nil || words(c.Extra))
 }
 
-// words says whether an object holds numbers, true, false and null only, under
-// names that are written one way.
+// words says whether an object holds only numbers, true, false and null, under
+// names without escapes.
 func words(object jsontext.Value) bool {
 	if len(object) == 0 {
 		return true
@@ -169,7 +169,7 @@ func words(object jsontext.Value) bool {
 	c.Open('{')
 	for first := true; c.More('}', first); first = false {
 		for _, b := range c.Name() {
-			c.Expect(b == '_' || b >= 'a' && b <= 'z')
+			c.Assert(b == '_' || b >= 'a' && b <= 'z')
 		}
 		c.Word()
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// same holds the quick encoding against the library's.
+// same compares the fast encoding with the library's.
 func same(t *testing.T, e *ChunkEncoder, c *Chunk) {
 	t.Helper()
 	want, wantErr := json.Marshal(c, api.Lenient)
@@ -22,12 +22,13 @@ func same(t *testing.T, e *ChunkEncoder, c *Chunk) {
 	}
 }
 
-func TestChunksAreWrittenAsTheLibraryWritesThem(t *testing.T) {
+func TestChunksAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
 	text, empty, reason := "a \"quoted\"\n\u2028<é>\xff\\", "", "stop"
 	deltas := []Delta{
 		{}, {Role: "assistant", Content: &empty}, {Content: &text}, {Refusal: &text}, {ReasoningContent: text},
 		{Content: &text, ReasoningContent: text, ReasoningDetails: []ReasoningDetail{{Type: ReasoningText, Text: text}}},
-		{ToolCalls: []ToolCallDelta{{Index: 3, ID: "id", Type: "function", Function: &FunctionDelta{Name: "f"}}, {Function: &FunctionDelta{Arguments: text}}}},
+		{ToolCalls: []ToolCallDelta{{Index: 3, ID: "id", Type: "function", Function: &FunctionDelta{Name: "f"}},
+			{Function: &FunctionDelta{Arguments: text}}}},
 		{Content: &text, ToolCalls: []ToolCallDelta{{Custom: jsontext.Value(`{"name":"x"}`)}}},
 		{ToolCalls: []ToolCallDelta{{Function: &FunctionDelta{}, ExtraContent: &ExtraContent{Google: &GoogleExtra{ThoughtSignature: "s"}}}}},
 		{FunctionCall: &FunctionDelta{Arguments: text}}, {Images: []Image{{Type: "image_url"}}}, {Extra: jsontext.Value(`{"x":1}`)},
@@ -35,7 +36,8 @@ func TestChunksAreWrittenAsTheLibraryWritesThem(t *testing.T) {
 	var e ChunkEncoder // one for all: what it remembers must never show
 	for _, d := range deltas {
 		for _, choice := range []ChunkChoice{
-			{Delta: d}, {Index: 2, Delta: d, FinishReason: &reason}, {Delta: d, Logprobs: jsontext.Value(`{"content":[]}`)}, {Delta: d, Extra: jsontext.Value(`{"y":2}`)},
+			{Delta: d}, {Index: 2, Delta: d, FinishReason: &reason}, {Delta: d, Logprobs: jsontext.Value(`{"content":[]}`)},
+			{Delta: d, Extra: jsontext.Value(`{"y":2}`)},
 		} {
 			c := Chunk{ID: "1", Object: ObjectChunk, Created: 5, Model: "m", Choices: []ChunkChoice{choice}}
 			same(t, &e, &c)
@@ -56,7 +58,8 @@ func TestChunksAreWrittenAsTheLibraryWritesThem(t *testing.T) {
 // FuzzChunkEncoder holds both encodings of any chunk against each other.
 func FuzzChunkEncoder(f *testing.F) {
 	f.Add([]byte(`{"id":"1","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}`))
-	f.Add([]byte(`{"id":"1","choices":[{"index":1,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{\u0000"}}]},"finish_reason":"x"}],"usage":{"prompt_tokens":3}}`))
+	f.Add([]byte(`{"id":"1","choices":[{"index":1,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function",` +
+		`"function":{"name":"f","arguments":"{\u0000"}}]},"finish_reason":"x"}],"usage":{"prompt_tokens":3}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var c Chunk
 		if json.Unmarshal(text, &c, api.Lenient) != nil || c.Choices == nil {
@@ -71,7 +74,9 @@ func FuzzChunkEncoder(f *testing.F) {
 
 // FuzzAppendCompletion holds both encodings of any answer against each other.
 func FuzzAppendCompletion(f *testing.F) {
-	f.Add([]byte(`{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"},{"index":1}],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":3},"completion_tokens_details":{"reasoning_tokens":4}},"service_tier":"a","system_fingerprint":"b"}`))
+	f.Add([]byte(`{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"},{"index":1}],` +
+		`"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":3},` +
+		`"completion_tokens_details":{"reasoning_tokens":4}},"service_tier":"a","system_fingerprint":"b"}`))
 	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens_details":{"x":1}}}`))
 	f.Add([]byte(`{"choices":[{"message":{"refusal":"no","tool_calls":[{"id":"a"}]}}],"x":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -4,22 +4,21 @@ import (
 	"modelgateway/models/scan"
 )
 
-// readFast reads the request that most traffic consists of: turns of plain text
-// and the common options. Of anything else, and of anything that could be a
-// mistake, it says false; then the strict decoder reads the body and says what
-// is wrong with it.
+// readFast decodes requests of plain text with the common options. It returns false
+// for all others, and for those that could be invalid: then the strict decoder
+// reads the body, and words the error.
 func (r *Request) readFast(body []byte) bool {
-	q := door{request: r}
-	q.Reset(body)
-	q.Open('{')
-	for first := true; q.More('}', first); first = false {
-		q.member(q.Name())
+	d := fastDecoder{request: r}
+	d.Reset(body)
+	d.Open('{')
+	for first := true; d.More('}', first); first = false {
+		d.member(d.Name())
 	}
-	return q.Done()
+	return d.Done()
 }
 
-// door is the quick reading of one request.
-type door struct {
+// fastDecoder is the fast path for one request.
+type fastDecoder struct {
 	scan.Cursor
 	request *Request
 	seen    uint32
@@ -47,122 +46,122 @@ const (
 	sawName
 )
 
-func (q *door) member(name []byte) {
-	r := q.request
+func (d *fastDecoder) member(name []byte) {
+	r := d.request
 	switch string(name) {
 	case "model":
-		q.Once(&q.seen, sawModel)
-		r.Model = string(q.String())
+		d.Once(&d.seen, sawModel)
+		r.Model = string(d.String())
 	case "messages":
-		q.Once(&q.seen, sawMessages)
-		q.messages()
+		d.Once(&d.seen, sawMessages)
+		d.messages()
 	case "stream":
-		q.Once(&q.seen, sawStream)
-		r.Stream = q.Bool()
+		d.Once(&d.seen, sawStream)
+		r.Stream = d.Bool()
 	case "stream_options":
-		q.Once(&q.seen, sawStreamOptions)
-		r.StreamOptions = q.streamOptions()
+		d.Once(&d.seen, sawStreamOptions)
+		r.StreamOptions = d.streamOptions()
 	case "max_tokens":
-		q.Once(&q.seen, sawMaxTokens)
-		r.MaxTokens = q.count()
+		d.Once(&d.seen, sawMaxTokens)
+		r.MaxTokens = d.count()
 	case "max_completion_tokens":
-		q.Once(&q.seen, sawMaxCompletionTokens)
-		r.MaxCompletionTokens = q.count()
+		d.Once(&d.seen, sawMaxCompletionTokens)
+		r.MaxCompletionTokens = d.count()
 	case "temperature":
-		q.Once(&q.seen, sawTemperature)
-		r.Temperature = q.number()
+		d.Once(&d.seen, sawTemperature)
+		r.Temperature = d.number()
 	case "top_p":
-		q.Once(&q.seen, sawTopP)
-		r.TopP = q.number()
+		d.Once(&d.seen, sawTopP)
+		r.TopP = d.number()
 	case "frequency_penalty":
-		q.Once(&q.seen, sawFrequencyPenalty)
-		r.FrequencyPenalty = q.number()
+		d.Once(&d.seen, sawFrequencyPenalty)
+		r.FrequencyPenalty = d.number()
 	case "presence_penalty":
-		q.Once(&q.seen, sawPresencePenalty)
-		r.PresencePenalty = q.number()
+		d.Once(&d.seen, sawPresencePenalty)
+		r.PresencePenalty = d.number()
 	case "n":
-		q.Once(&q.seen, sawN)
-		r.N = q.count()
+		d.Once(&d.seen, sawN)
+		r.N = d.count()
 	case "seed":
-		q.Once(&q.seen, sawSeed)
-		r.Seed = q.count()
+		d.Once(&d.seen, sawSeed)
+		r.Seed = d.count()
 	case "user":
-		q.Once(&q.seen, sawUser)
-		r.User = string(q.String())
+		d.Once(&d.seen, sawUser)
+		r.User = string(d.String())
 	case "reasoning_effort":
-		q.Once(&q.seen, sawReasoningEffort)
-		r.ReasoningEffort = string(q.String())
+		d.Once(&d.seen, sawReasoningEffort)
+		r.ReasoningEffort = string(d.String())
 	default:
-		q.Odd()
+		d.Fail()
 	}
 }
 
-func (q *door) messages() {
+func (d *fastDecoder) messages() {
 	all := make([]Message, 0, 2)
-	q.Open('[')
-	for first := true; q.More(']', first); first = false {
+	d.Open('[')
+	for first := true; d.More(']', first); first = false {
 		all = append(all, Message{})
 		m := &all[len(all)-1]
-		q.message(m)
-		q.Expect(m.plain() && len(all) <= maxMessages)
+		d.message(m)
+		d.Assert(m.plain() && len(all) <= maxMessages)
 	}
-	q.request.Messages = all
+	d.request.Messages = all
 }
 
-func (q *door) message(m *Message) {
+func (d *fastDecoder) message(m *Message) {
 	var seen uint32
-	q.Open('{')
-	for first := true; q.More('}', first); first = false {
-		switch string(q.Name()) {
+	d.Open('{')
+	for first := true; d.More('}', first); first = false {
+		switch string(d.Name()) {
 		case "role":
-			q.Once(&seen, sawRole)
-			m.Role = q.role()
+			d.Once(&seen, sawRole)
+			m.Role = d.role()
 		case "content":
-			q.Once(&seen, sawContent)
+			d.Once(&seen, sawContent)
 			// The body is the request's own, and stays as it is.
-			m.Content = Content{Set: true, literal: q.Literal()}
+			m.Content = Content{Set: true, literal: d.Literal()}
 		case "name":
-			q.Once(&seen, sawName)
-			m.Name = string(q.String())
+			d.Once(&seen, sawName)
+			m.Name = string(d.String())
 		default:
-			q.Odd()
+			d.Fail()
 		}
 	}
 }
 
 // role reads one of the roles that need not be copied.
-func (q *door) role() string {
-	text := q.String()
+func (d *fastDecoder) role() string {
+	text := d.String()
 	for _, role := range roles {
 		if string(text) == role {
 			return role
 		}
 	}
-	q.Odd()
+	d.Fail()
 	return ""
 }
 
-func (q *door) streamOptions() *StreamOptions {
+func (d *fastDecoder) streamOptions() *StreamOptions {
 	o := new(StreamOptions)
 	var seen uint32
-	q.Open('{')
-	for first := true; q.More('}', first); first = false {
-		if string(q.Name()) != "include_usage" {
-			q.Odd()
+	d.Open('{')
+	for first := true; d.More('}', first); first = false {
+		if string(d.Name()) != "include_usage" {
+			d.Fail()
 			break
 		}
-		q.Once(&seen, sawUsage)
-		o.IncludeUsage = q.Bool()
+		d.Once(&seen, sawUsage)
+		o.IncludeUsage = d.Bool()
 	}
 	return o
 }
 
-func (q *door) count() *int64 {
-	n := q.Count()
+func (d *fastDecoder) count() *int64 {
+	n := d.Count()
 	return &n
 }
 
-func (q *door) number() *float64 {
-	n := q.Number()
+func (d *fastDecoder) number() *float64 {
+	n := d.Number()
 	return &n
 }

@@ -21,7 +21,7 @@ const (
 
 // boundedLists decodes the lists of a request element by element, so that the
 // first element too many, and the first message that is not valid, end the
-// reading.
+// decoding.
 var boundedLists = json.WithUnmarshalers(json.JoinUnmarshalers(
 	list(maxMessages, (*Message).validate),
 	list[ContentPart](maxParts, nil),
@@ -39,7 +39,7 @@ var boundedLists = json.WithUnmarshalers(json.JoinUnmarshalers(
 func list[T any](limit int, validate func(element *T, at string) error) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, into *[]T) error {
 		if dec.PeekKind() != jsontext.KindBeginArray {
-			return errors.ErrUnsupported // null, or a type error that json words better
+			return errors.ErrUnsupported // null, or a type error, whose message package json makes
 		}
 		if _, err := dec.ReadToken(); err != nil {
 			return err
@@ -55,7 +55,7 @@ func list[T any](limit int, validate func(element *T, at string) error) *json.Un
 				return err
 			}
 			if validate != nil && validate(element, "") != nil {
-				return validate(element, api.FieldPath(dec.StackPointer())) // the path costs something, and is needed now
+				return validate(element, api.FieldPath(dec.StackPointer())) // the path is made only for the error, since it allocates
 			}
 		}
 		*into = all
@@ -81,7 +81,7 @@ func boundedMetadata(dec *jsontext.Decoder, into *map[string]string) error {
 		if err != nil {
 			return err
 		}
-		key := name.String() // the token is void after the next read
+		key := name.String() // the token is invalid after the next read
 		var value string
 		if err := json.UnmarshalDecode(dec, &value); err != nil {
 			return err

@@ -46,7 +46,8 @@ func encoded(t *testing.T, c *llm.Conversation) []byte {
 }
 
 func encodedMessage(m *llm.Message) map[string]any {
-	out := map[string]any{"role": map[llm.Role]string{llm.RoleUser: "user", llm.RoleAssistant: "assistant", llm.RoleInstructions: "system"}[m.Role]}
+	out := map[string]any{"role": map[llm.Role]string{llm.RoleUser: "user", llm.RoleAssistant: "assistant",
+		llm.RoleInstructions: "system"}[m.Role]}
 	parts := []map[string]any{}
 	var calls, images, thoughts []map[string]any
 	for i := range m.Blocks {
@@ -84,7 +85,8 @@ func encodedMessage(m *llm.Message) map[string]any {
 		case llm.BlockThought:
 			d := detail(b.Thought)
 			thoughts = append(thoughts, map[string]any{
-				"type": d.Type, "text": d.Text, "summary": d.Summary, "signature": d.Signature, "data": d.Data, "id": d.ID, "format": d.Format, "index": i,
+				"type": d.Type, "text": d.Text, "summary": d.Summary, "signature": d.Signature, "data": d.Data, "id": d.ID, "format": d.Format,
+				"index": i,
 			})
 		}
 	}
@@ -177,9 +179,13 @@ func unplaced(blocks []llm.Block) []llm.Block {
 func FuzzTheCommonFormKeepsTheMeaning(f *testing.F) {
 	f.Add([]byte(said(`{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"u","cache_control":{"type":"ephemeral"}},{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}}]},
 		{"role":"assistant","content":"a","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},{"role":"tool","tool_call_id":"c","content":"r"}`)))
-	f.Add([]byte(said(`{"role":"assistant","content":"t","refusal":"no","reasoning_details":[{"type":"reasoning.text","text":"why","signature":"s","format":"anthropic-claude-v1","index":0},{"type":"reasoning.encrypted","data":"x","format":"google-gemini-v1","index":1}],"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`)))
-	f.Add([]byte(with(`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"},"strict":true}},{"type":"custom","custom":{"name":"g"}}]`)))
-	f.Add([]byte(said(`{"role":"user","content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,AA==","filename":"a.pdf"}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}`)))
+	f.Add([]byte(said(`{"role":"assistant","content":"t","refusal":"no","reasoning_details":[{"type":"reasoning.text","text":"why",` +
+		`"signature":"s","format":"anthropic-claude-v1","index":0},{"type":"reasoning.encrypted","data":"x","format":"google-gemini-v1",` +
+		`"index":1}],"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`)))
+	f.Add([]byte(with(`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"},"strict":true}},` +
+		`{"type":"custom","custom":{"name":"g"}}]`)))
+	f.Add([]byte(said(`{"role":"user","content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,AA==",` +
+		`"filename":"a.pdf"}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}`)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := Decode(body)
 		if err != nil || req.SingleCall {
@@ -268,7 +274,8 @@ func FuzzAStreamSaysWhatItsAnswerSays(f *testing.F) {
 				content = *m.Content
 			}
 			if content != texts[choice.Index] || m.ReasoningContent != reasoning[choice.Index] || len(calls) != len(arguments[choice.Index]) {
-				t.Fatalf("choice %d: stream %q %q %q, answer %s", choice.Index, texts[choice.Index], reasoning[choice.Index], arguments[choice.Index], whole)
+				t.Fatalf("choice %d: stream %q %q %q, answer %s", choice.Index, texts[choice.Index], reasoning[choice.Index], arguments[choice.Index],
+					whole)
 			}
 		}
 	})

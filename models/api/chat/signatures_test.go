@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsPackedComesBack(t *testing.T) {
+func TestPackedSignaturesAreUnpacked(t *testing.T) {
 	for _, details := range [][]ReasoningDetail{
 		nil,
 		{{Type: ReasoningEncrypted, Data: "Et0BCtoBAXLI2nwM+/==", Format: FormatGemini}},
@@ -26,7 +26,7 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 	}
 }
 
-func TestForeignIdsAreLeftAlone(t *testing.T) {
+func TestOtherIDsAreNotUnpacked(t *testing.T) {
 	for _, id := range []string{"", "call_1", "a" + mark, "a" + mark + "!!", "a" + mark + "AAAA"} {
 		if got, details := UnpackID(id); got != id || details != nil {
 			t.Errorf("%.40q became %.40q, %v", id, got, details)

@@ -24,7 +24,7 @@ func TestIgnoredMembersAreNamedInTheOrderOfTheBody(t *testing.T) {
 	}
 }
 
-func TestFieldsAreNamedAsTheClientNamesThem(t *testing.T) {
+func TestPathsOfFieldsAreThoseOfTheClient(t *testing.T) {
 	for _, tt := range []struct {
 		body string
 		f    llm.Field
@@ -61,8 +61,9 @@ func TestEveryFieldHasAName(t *testing.T) {
 	}
 }
 
-func TestTextsAreAllThatTheModelReads(t *testing.T) {
-	req, err := Decode([]byte(said(`{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":null,"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]}`)))
+func TestTextsYieldsEveryTextOfThePrompt(t *testing.T) {
+	req, err := Decode([]byte(said(`{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":null,` +
+		`"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]}`)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 func prompt(size int) []byte {
 	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and \\\"why\\\" is not known.\\n", size/70+1)[:size]
 	text = strings.TrimRight(text, "\\")
-	return []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"` + text + `"}],"max_tokens":256,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true}}`)
+	return []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"` + text +
+		`"}],"max_tokens":256,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true}}`)
 }
 
 func BenchmarkDecode(b *testing.B) {
@@ -34,7 +35,8 @@ func BenchmarkDecode(b *testing.B) {
 // The two ways a chunk is written.
 func BenchmarkChunk(b *testing.B) {
 	text := " a piece of text"
-	c := Chunk{ID: "chatcmpl-1", Object: ObjectChunk, Created: 1757000000, Model: "gpt-4o", Choices: []ChunkChoice{{Delta: Delta{Content: &text}}}}
+	c := Chunk{ID: "chatcmpl-1", Object: ObjectChunk, Created: 1757000000, Model: "gpt-4o",
+		Choices: []ChunkChoice{{Delta: Delta{Content: &text}}}}
 	b.Run("quick", func(b *testing.B) {
 		b.ReportAllocs()
 		var e ChunkEncoder

@@ -21,8 +21,8 @@ type Writer struct {
 	err     error // of the encoding
 
 	choices []writtenChoice
-	text    string             // that the chunk under way points to
-	detail  [1]ReasoningDetail // likewise
+	text    string             // the current chunk points to it and to detail: else
+	detail  [1]ReasoningDetail // each text and each thought would cost an allocation
 }
 
 // writtenChoice is what of a choice matters for later chunks.
@@ -154,7 +154,7 @@ func (w *Writer) call(e *llm.Event) {
 	c, choice := e.Call, w.choice(e.Choice)
 	choice.calls++
 	if w.legacy && choice.calls > 1 {
-		return // the deprecated form has room for one; the model asks for the others again
+		return // the deprecated form holds one call; the model repeats the others in its next turn
 	}
 	if c.Thought != nil {
 		d := detail(c.Thought)

@@ -29,7 +29,7 @@ func answered(yield func(*llm.Event, error) bool) {
 	e.Usage(&llm.Usage{Total: 3})
 }
 
-func TestAWholeAnswerIsPutTogetherFromItsStream(t *testing.T) {
+func TestCompletionIsCollectedFromItsStream(t *testing.T) {
 	answer, err := llm.Collect(answered)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,9 @@ func TestAWholeAnswerIsPutTogetherFromItsStream(t *testing.T) {
 	got, err := AppendAnswer(nil, new(llm.Request), answer)
 	id := PackID("c", []ReasoningDetail{{Type: ReasoningText, Text: "think", Signature: "s", Format: FormatAnthropic}})
 	want := `{"id":"a","object":"chat.completion","created":1,"model":"m","choices":[` +
-		`{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null,"reasoning_content":"think","reasoning_details":[{"type":"reasoning.text","text":"think","signature":"s","format":"anthropic-claude-v1","index":0}],"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"},` +
+		`{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null,"reasoning_content":"think",` +
+		`"reasoning_details":[{"type":"reasoning.text","text":"think","signature":"s","format":"anthropic-claude-v1","index":0}],` +
+		`"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"},` +
 		`{"index":1,"message":{"role":"assistant","content":"other","refusal":null},"finish_reason":"stop"},` +
 		`{"index":2,"message":{"role":"assistant","content":null,"refusal":"no"},"finish_reason":"content_filter"}],` +
 		`"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":3}}`
@@ -61,19 +63,22 @@ func written(t *testing.T, req *llm.Request, stream llm.Stream) string {
 	return string(w.Done(text))
 }
 
-func TestAStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
+func TestStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
 	id := PackID("c", []ReasoningDetail{{Type: ReasoningText, Text: "think", Signature: "s", Format: FormatAnthropic}})
 	want := ""
 	for _, choice := range []string{
 		`{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`,
-		`{"index":0,"delta":{"reasoning_content":"th","reasoning_details":[{"type":"reasoning.text","text":"th","format":"anthropic-claude-v1","index":0}]},"finish_reason":null}`,
-		`{"index":0,"delta":{"reasoning_content":"ink","reasoning_details":[{"type":"reasoning.text","text":"ink","index":0}]},"finish_reason":null}`,
+		`{"index":0,"delta":{"reasoning_content":"th","reasoning_details":[{"type":"reasoning.text","text":"th",` +
+			`"format":"anthropic-claude-v1","index":0}]},"finish_reason":null}`,
+		`{"index":0,"delta":{"reasoning_content":"ink","reasoning_details":[{"type":"reasoning.text","text":"ink","index":0}]},` +
+			`"finish_reason":null}`,
 		`{"index":0,"delta":{"reasoning_details":[{"type":"reasoning.text","signature":"s","index":0}]},"finish_reason":null}`,
 		`{"index":1,"delta":{"role":"assistant","content":""},"finish_reason":null}`,
 		`{"index":1,"delta":{"content":"other"},"finish_reason":null}`,
 		`{"index":0,"delta":{"content":"Hel"},"finish_reason":null}`,
 		`{"index":0,"delta":{"content":"lo"},"finish_reason":null}`,
-		`{"index":0,"delta":{"tool_calls":[{"index":0,"id":"` + id + `","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}`,
+		`{"index":0,"delta":{"tool_calls":[{"index":0,"id":"` + id +
+			`","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}`,
 		`{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\""}}]},"finish_reason":null}`,
 		`{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]},"finish_reason":null}`,
 		`{"index":0,"delta":{},"finish_reason":"tool_calls"}`,
@@ -90,7 +95,7 @@ func TestAStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestDeprecatedFunctionsHaveOneCallAndAllLogprobsAreKept(t *testing.T) {
+func TestDeprecatedFunctionsHaveOneCallAndKeepAllLogprobs(t *testing.T) {
 	stream := func(yield func(*llm.Event, error) bool) {
 		e := llm.NewEmitter(yield, llm.Head{ID: "a", Model: "m", Created: 1})
 		e.Begin(0)
@@ -114,7 +119,8 @@ func TestDeprecatedFunctionsHaveOneCallAndAllLogprobsAreKept(t *testing.T) {
 		t.Errorf("logprobs %s", probable)
 	}
 	m := got.Choices[1].Message
-	if m.Content != nil || m.FunctionCall == nil || *m.FunctionCall != (FunctionCall{Name: "f", Arguments: `{"x":1}`}) || got.Choices[1].FinishReason != "function_call" {
+	if m.Content != nil || m.FunctionCall == nil || *m.FunctionCall != (FunctionCall{Name: "f", Arguments: `{"x":1}`}) ||
+		got.Choices[1].FinishReason != "function_call" {
 		t.Errorf("message %+v", m)
 	}
 }
