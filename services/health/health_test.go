@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"modelgateway/config"
-	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/providers"
 	"modelgateway/services/pool"
 )
 
@@ -42,7 +42,7 @@ func TestPartsAreUpAfterASuccessfulProbe(t *testing.T) {
 func upstreamAfter(t *testing.T, failures int) *pool.Upstream {
 	t.Helper()
 	u := pool.NewUpstream(catalog.Anthropic, nil, []config.Secret{config.NewSecret("key")}, time.Now)
-	fault := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Provider: catalog.Anthropic, UpstreamStatus: 502}
+	fault := &providers.Refusal{Provider: catalog.Anthropic, Status: 502}
 	for range failures {
 		l, err := u.Lease("model", nil, false)
 		if err != nil {
