@@ -7,115 +7,116 @@ import (
 	"modelgateway/models"
 )
 
-// purse is what this replica holds of one budget in one window. Service.mu
-// guards all of it. What is reserved, or spent and not yet in the ledger, is
-// granted - moved - free.
-type purse struct {
-	hold    models.HoldKey
-	granted int64 // in all; see models.Hold
-	moved   int64
-	free    int64 // below 0 when calls cost more than was reserved for them
-	entered int64 // what the database has as granted, if known
-	unsure  bool  // it is not known
-	row     bool  // the database has a row
-	limit   int64 // under which it was last granted
-	left    int64 // to all, when it was last asked for
-	owed    int64 // of what comes back, what is not to be spent again: too much is out
-	live    int   // reservations
-	low     int64 // the least that was free since it was last looked at
-	used    bool  // since then
-	busy    bool  // the database is asked or told about it
-	calls   []*request
+// allowance is the part of one budget in one window that the database has granted
+// to this replica. Service.mu guards it. What is reserved, or spent and not yet
+// moved by the ledger, is granted - moved - free.
+type allowance struct {
+	key             models.HoldKey
+	granted         int64 // in all; see models.Hold
+	moved           int64
+	free            int64 // negative when calls cost more than was reserved for them
+	recordedGranted int64 // what the database has as granted, if that is known
+	uncertain       bool  // it is not known
+	hasRow          bool  // the database has a row of this allowance
+	limit           int64 // of the budget when it was last granted
+	left            int64 // of the budget for all replicas, by the last grant
+	debt            int64 // to be returned from what comes back: the replicas hold more than the limit
+	live            int   // reservations
+	minFree         int64 // the least that was free since the last reconcile
+	active          bool  // a call has used it since then
+	busy            bool  // a request or a save for it is under way
+	calls           []*waiter
 }
 
-// has says whether an amount can be reserved without asking. What was granted
+// covers reports whether an amount can be reserved without requests. What was granted
 // under a higher limit than this one may be too much.
-func (p *purse) has(amount, limit int64, stands bool) bool {
-	return amount == 0 || stands && amount <= p.free && p.limit <= limit
+func (p *allowance) covers(amount, limit int64, leaseValid bool) bool {
+	return amount == 0 || leaseValid && amount <= p.free && p.limit <= limit
 }
 
-func (p *purse) take(amount int64) {
+func (p *allowance) take(amount int64) {
 	p.free -= amount
-	p.low = min(p.low, p.free)
+	p.minFree = min(p.minFree, p.free)
 	p.live++
-	p.used = true
+	p.active = true
 }
 
-// settle ends a reservation. The cost stays in the hold.
-func (p *purse) settle(amount, cost int64) {
+// settle ends a reservation. The cost stays granted until the ledger moves it.
+func (p *allowance) settle(amount, cost int64) {
 	p.free += amount - cost
-	p.low = min(p.low, p.free)
+	p.minFree = min(p.minFree, p.free)
 	p.live--
-	p.used = true
+	p.active = true
 	if amount > cost {
-		p.repay(amount - cost)
+		p.payDebt(amount - cost)
 	}
 }
 
-// repay gives back what is owed, up to most.
-func (p *purse) repay(most int64) {
-	paid := max(min(most, p.free, p.owed), 0)
-	p.owed -= paid
+// payDebt returns what is free, up to the debt and up to most.
+func (p *allowance) payDebt(most int64) {
+	paid := max(min(most, p.free, p.debt), 0)
+	p.debt -= paid
 	p.giveBack(paid)
 }
 
-func (p *purse) giveBack(amount int64) {
+func (p *allowance) giveBack(amount int64) {
 	p.free -= amount
-	p.low = min(p.low, p.free)
+	p.minFree = min(p.minFree, p.free)
 	p.granted -= amount
 }
 
-// admit enters as granted what was spent without being.
-func (p *purse) admit() {
+// grantOverdraft counts as granted what was spent without a grant.
+func (p *allowance) grantOverdraft() {
 	if p.free < 0 {
 		p.granted -= p.free
 		p.free = 0
 	}
 }
 
-// surplus is what nobody has needed since it was last looked at, but for a
-// share that keeps a busy budget from being asked for all the time.
-func (p *purse) surplus() int64 {
-	if !p.used {
+// surplus is what no call has needed since the last reconcile. An active allowance
+// keeps some slack, so that it does not request a grant for every call.
+func (p *allowance) surplus() int64 {
+	if !p.active {
 		return max(p.free, 0)
 	}
-	return max(p.low-p.share(), 0)
+	return max(p.minFree-p.slack(), 0)
 }
 
-// share is about what the database would grant beyond the need.
-func (p *purse) share() int64 { return max(p.left, 0) / models.SlackDivisor }
+// slack is about what the database would grant beyond the need.
+func (p *allowance) slack() int64 { return max(p.left, 0) / models.SlackDivisor }
 
-// changed says that the database has another idea of what is held.
-func (p *purse) changed() bool { return p.unsure || p.entered != p.granted }
+// changed reports whether the database may have another value.
+func (p *allowance) changed() bool { return p.uncertain || p.recordedGranted != p.granted }
 
-// look gives back what is not needed, and says whether the purse is not needed
-// any more itself.
-func (p *purse) look() (idle bool) {
+// reconcile returns what is not needed, and reports whether the allowance itself
+// can be dropped.
+func (p *allowance) reconcile() (idle bool) {
 	p.giveBack(p.surplus())
-	p.admit()
-	p.low = p.free
-	quiet := !p.used && p.live == 0 && p.granted == p.moved
-	p.unsure = p.unsure || quiet && p.row // it is to be removed
-	p.used = false
+	p.grantOverdraft()
+	p.minFree = p.free
+	quiet := !p.active && p.live == 0 && p.granted == p.moved
+	p.uncertain = p.uncertain || quiet && p.hasRow // so that the row is removed
+	p.active = false
 	return quiet && !p.changed()
 }
 
-// told notes that the database has a hold as it was once counted.
-func (p *purse) told(granted int64, row bool) {
-	p.entered, p.unsure, p.row = granted, false, row
+// recorded notes what the database has stored.
+func (p *allowance) recorded(granted int64, row bool) {
+	p.recordedGranted, p.uncertain, p.hasRow = granted, false, row
 }
 
-// batch is the calls, the first come first, that can be asked for at once.
-func (p *purse) batch() []*request {
-	n := slices.IndexFunc(p.calls, func(c *request) bool { return c.budget.Limit != p.calls[0].budget.Limit })
+// batch returns the calls, in their order, that one request can serve: those with
+// the same limit.
+func (p *allowance) batch() []*waiter {
+	n := slices.IndexFunc(p.calls, func(c *waiter) bool { return c.budget.Limit != p.calls[0].budget.Limit })
 	if n < 0 {
 		n = len(p.calls)
 	}
 	return slices.Clone(p.calls[:n])
 }
 
-// leave takes a call out of those that wait, if it still does.
-func (p *purse) leave(c *request) bool {
+// leave removes a call that waits, and reports whether it still did.
+func (p *allowance) leave(c *waiter) bool {
 	i := slices.Index(p.calls, c)
 	if i >= 0 {
 		p.calls = slices.Delete(p.calls, i, i+1)
@@ -123,12 +124,12 @@ func (p *purse) leave(c *request) bool {
 	return i >= 0
 }
 
-func (p *purse) holding() models.Hold {
-	return models.Hold{HoldKey: p.hold, Granted: p.granted, Moved: p.moved}
+func (p *allowance) asHold() models.Hold {
+	return models.Hold{HoldKey: p.key, Granted: p.granted, Moved: p.moved}
 }
 
-// days remembers which windows a day lies in: to write a date takes
-// longer than all the rest of a reservation.
+// days caches the first days of the windows of one day: to format a date takes
+// longer than the rest of a reservation.
 type days struct {
 	day    int64 // since 1970
 	window [4]models.Window

@@ -9,24 +9,24 @@ import (
 	"modelgateway/models/api"
 )
 
-// request is a call that waits for a budget.
-type request struct {
+// waiter is a call that waits for a budget.
+type waiter struct {
 	budget Budget
 	at     time.Time
 	amount int64
-	done   chan error // is told once, unless the call leaves before
+	done   chan error // receives one value, unless the call leaves before
 }
 
 // until is the first day after the window.
-func (c *request) until() string {
+func (c *waiter) until() string {
 	if end := c.budget.Window.End(c.at); !end.IsZero() {
 		return end.Format(time.DateOnly)
 	}
 	return ""
 }
 
-// wider are the first days of the windows that this one lies in.
-func (c *request) wider() (all []string) {
+// enclosing returns the first days of the longer windows that this one lies in.
+func (c *waiter) enclosing() (all []string) {
 	longer := false
 	for _, w := range models.Windows() {
 		if longer {
@@ -37,8 +37,8 @@ func (c *request) wider() (all []string) {
 	return all
 }
 
-// wait reserves, if need be with the database.
-func (b *Service) wait(ctx context.Context, c *request) (*purse, error) {
+// wait reserves an amount, and requests a grant if necessary.
+func (b *Service) wait(ctx context.Context, c *waiter) (*allowance, error) {
 	p, err := b.queue(ctx, c)
 	if err != nil {
 		return nil, err
@@ -60,42 +60,42 @@ func (b *Service) wait(ctx context.Context, c *request) (*purse, error) {
 	return nil, api.Unavailable(errSlow)
 }
 
-func (b *Service) queue(ctx context.Context, c *request) (*purse, error) {
+func (b *Service) queue(ctx context.Context, c *waiter) (*allowance, error) {
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.lease.closed {
 		return nil, api.Unavailable(errClosed)
 	}
-	p := b.purse(models.HoldKey{Account: c.budget.Account, Since: b.days.since(c.budget.Window, c.at)})
-	if p.has(c.amount, c.budget.Limit, b.lease.stands(now)) {
+	p := b.allowance(models.HoldKey{Account: c.budget.Account, Since: b.days.since(c.budget.Window, c.at)})
+	if p.covers(c.amount, c.budget.Limit, b.lease.valid(now)) {
 		p.take(c.amount)
 		c.done <- nil
 		return p, nil
 	}
 	p.calls = append(p.calls, c)
-	b.ask(ctx, p)
+	b.requestGrant(ctx, p)
 	return p, nil
 }
 
-// ask asks the database for what calls wait for, unless it is busy with the
-// purse already; b.mu is held. One question is for all the calls that have come
-// by then, so that many at once are not many questions.
-func (b *Service) ask(ctx context.Context, p *purse) {
+// requestGrant starts a request for the calls that wait, unless one is under way;
+// b.mu is held. One request serves all calls that wait when it is sent, so that a
+// burst of calls costs few requests.
+func (b *Service) requestGrant(ctx context.Context, p *allowance) {
 	if p.busy || len(p.calls) == 0 || b.lease.closed {
 		return
 	}
 	p.busy = true
-	ctx = context.WithoutCancel(ctx) // it is not for one call alone
-	b.asking.Go(func() {
-		for b.askOnce(ctx, p) {
+	ctx = context.WithoutCancel(ctx) // the request serves other calls too
+	b.requests.Go(func() {
+		for b.requestOnce(ctx, p) {
 		}
 	})
 }
 
-// askOnce says whether calls still wait.
-func (b *Service) askOnce(ctx context.Context, p *purse) bool {
-	err := b.live(ctx)
+// requestOnce sends one request, and reports whether calls still wait.
+func (b *Service) requestOnce(ctx context.Context, p *allowance) bool {
+	err := b.ensureLease(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
@@ -106,31 +106,31 @@ func (b *Service) askOnce(ctx context.Context, p *purse) bool {
 		return false
 	}
 	calls, epoch := p.batch(), b.lease.epoch
-	q := b.question(p, calls)
-	b.stats.Questions++
+	q := b.grantRequest(p, calls)
+	b.stats.Requests++
 	b.mu.Unlock()
 	answer, err := b.grant(ctx, q)
 	b.mu.Lock()
 	switch {
 	case errors.Is(err, models.ErrLeaseExpired):
-		b.lease.end(epoch) // and is to be had anew
+		b.lease.end(epoch) // it has to be acquired again
 	case err != nil:
 		b.stats.Failures++
-		p.unsure = true // it may have been granted
-		b.soon()
+		p.uncertain = true // it may have been granted
+		b.wakeUp()
 		b.fail(p, calls, err)
 	default:
-		if b.answered(p, q, answer, epoch) {
+		if b.applyGrant(p, q, answer, epoch) {
 			b.refuse(p, calls, answer.Left)
 		}
 	}
 	return true
 }
 
-func (b *Service) question(p *purse, calls []*request) models.GrantRequest {
-	p.admit()
+func (b *Service) grantRequest(p *allowance, calls []*waiter) models.GrantRequest {
+	p.grantOverdraft()
 	q := models.GrantRequest{
-		Hold: p.holding(), Until: calls[0].until(), Enclosing: calls[0].wider(), Limit: calls[0].budget.Limit,
+		Hold: p.asHold(), Until: calls[0].until(), Enclosing: calls[0].enclosing(), Limit: calls[0].budget.Limit,
 		Replica: b.replica, Lease: b.leaseTerms(), Spare: p.free, Upsert: p.changed(),
 	}
 	for _, c := range calls {
@@ -139,12 +139,11 @@ func (b *Service) question(p *purse, calls []*request) models.GrantRequest {
 	return q
 }
 
-// answered takes what was granted, and serves the calls that wait. An answer
-// that is older than a loss of the lease says nothing: what it granted is to be
-// taken back.
-func (b *Service) answered(p *purse, q models.GrantRequest, a models.Grant, epoch int) bool {
+// applyGrant adds what was granted and serves the calls that wait. A grant from
+// before a loss of the lease is not used: the next save returns it.
+func (b *Service) applyGrant(p *allowance, q models.GrantRequest, a models.Grant, epoch int) bool {
 	if a.Granted != 0 || q.Upsert {
-		p.told(q.Granted+a.Granted, true)
+		p.recorded(q.Granted+a.Granted, true)
 	}
 	if epoch != b.lease.epoch {
 		return false
@@ -152,24 +151,24 @@ func (b *Service) answered(p *purse, q models.GrantRequest, a models.Grant, epoc
 	p.granted += a.Granted
 	p.free += a.Granted
 	p.limit, p.left = q.Limit, a.Left
-	// Too much is out when a limit was lowered: then what this replica holds
-	// goes first, and what calls give back is not for others.
-	p.owed = max(-a.Left, 0)
-	p.repay(p.owed)
+	// After a limit was lowered the replicas may hold more than it allows. This
+	// replica then returns what is free now, and what its calls return later.
+	p.debt = max(-a.Left, 0)
+	p.payDebt(p.debt)
 	b.serve(p)
 	return true
 }
 
-// serve reserves for those that wait, the first come first, as far as it goes;
-// b.mu is held.
-func (b *Service) serve(p *purse) {
+// serve reserves for the calls that wait, in their order, as far as the allowance
+// covers them; b.mu is held.
+func (b *Service) serve(p *allowance) {
 	if len(p.calls) == 0 {
 		return
 	}
-	stands := b.lease.stands(b.now())
+	leaseValid := b.lease.valid(b.now())
 	waiting := p.calls[:0]
 	for _, c := range p.calls {
-		if !p.has(c.amount, c.budget.Limit, stands) {
+		if !p.covers(c.amount, c.budget.Limit, leaseValid) {
 			waiting = append(waiting, c)
 			continue
 		}
@@ -180,9 +179,9 @@ func (b *Service) serve(p *purse) {
 	p.calls = waiting
 }
 
-// refuse refuses those of the calls that are more than all that is left. If
-// others were faster with what was granted for a call, it goes on waiting.
-func (b *Service) refuse(p *purse, calls []*request, left int64) {
+// refuse refuses the calls that need more than all that is left. A call goes on
+// waiting when other calls have taken what was granted for it.
+func (b *Service) refuse(p *allowance, calls []*waiter, left int64) {
 	left = max(left, 0) + max(p.free, 0)
 	for _, c := range calls {
 		if c.amount > left && p.leave(c) {
@@ -192,9 +191,9 @@ func (b *Service) refuse(p *purse, calls []*request, left int64) {
 	}
 }
 
-// fail ends calls that wait.
-func (b *Service) fail(p *purse, calls []*request, err error) {
-	for _, c := range append([]*request(nil), calls...) {
+// fail ends the wait of calls with an error.
+func (b *Service) fail(p *allowance, calls []*waiter, err error) {
+	for _, c := range append([]*waiter(nil), calls...) {
 		if p.leave(c) {
 			c.done <- api.Unavailable(err)
 		}

@@ -1,4 +1,5 @@
-// Package budget keeps calls within budgets, over all replicas together.
+// Package budget keeps calls within budgets, over all replicas together: a replica
+// reserves from allowances that the database grants to it.
 package budget
 
 import (
@@ -13,7 +14,7 @@ import (
 	"modelgateway/models/api"
 )
 
-// Budget is what a call is to be paid from.
+// Budget is a budget that pays for a call.
 type Budget struct {
 	Account string // models.KeyAccount, or models.GatewayAccount
 	Window  models.Window
@@ -21,91 +22,91 @@ type Budget struct {
 	Name    string // for messages: "this API key", or "the gateway"
 }
 
-// Options are what the service needs.
+// Options configure a Service.
 type Options struct {
 	Store   *models.Store
 	Log     *slog.Logger
 	Now     func() time.Time
-	Replica string // the name of this process and of no other; empty = one is made up
+	Replica string // the name of this process and of no other; empty: New makes one
 }
 
 // Service reserves what calls can cost at most, so that no budget is ever
 // overdrawn, however many replicas there are.
 //
-// The database is the truth. A replica holds allowances, which it is granted by
-// the database and from which it reserves by itself. What a call has cost stays
-// in the replica's hold until the ledger moves it, in one transaction, to what
-// is spent. So for each budget spent and held together are never more than its
-// limit, but for calls that cost more than was thought, and for those of a
+// The database is the only source of truth. It grants allowances to a replica,
+// and the replica reserves from them without the database. What a call has cost
+// stays in the allowance until the ledger moves it, in one transaction, to what is
+// spent. So for each budget, spent and granted together never exceed its limit,
+// except for calls that cost more than their upper bound, and for those of a
 // replica that was cut off from the database for longer than its lease.
 //
-// A replica may only use what it holds while its lease stands. The database
-// measures it by its own clock, the replica by its own from before it asked.
-// A replica that is killed loses its holds with its lease; one that was only
-// cut off or asleep finds that out before it reserves anything else.
+// A replica may use its allowances only while its lease is valid. The database
+// measures the lease by its own clock, the replica by its own from before it sent
+// the renewal. A replica that is killed loses its allowances with its lease. One
+// that was cut off or suspended detects that before it reserves anything else.
+// docs/adr/0060 has a diagram.
 type Service struct {
-	store   *models.Store
-	log     *slog.Logger
-	now     func() time.Time
-	replica string
-	beat    time.Duration // all other times follow from it
-	patient time.Duration // how long a call waits for the database
-	grant   func(context.Context, models.GrantRequest) (models.Grant, error)
-	renew   func(context.Context, models.Renewal) (models.Renewed, error)
-	enter   func(context.Context, string, []models.Hold) error
-	leave   func(context.Context, string, []models.Hold) error
+	store     *models.Store
+	log       *slog.Logger
+	now       func() time.Time
+	replica   string
+	heartbeat time.Duration // all other times follow from it
+	maxWait   time.Duration // how long a call waits for the database
+	grant     func(context.Context, models.GrantRequest) (models.Grant, error)
+	renew     func(context.Context, models.Renewal) (models.Renewed, error)
+	saveHolds func(context.Context, string, []models.Hold) error
+	endLease  func(context.Context, string, []models.Hold) error
 
-	renewing sync.Mutex     // one renewal at a time
-	asking   sync.WaitGroup // questions under way
-	hurry    chan struct{}  // something is to be entered soon
+	renewing sync.Mutex     // held by the renewal under way
+	requests sync.WaitGroup // to the database, under way
+	wake     chan struct{}  // wakes Run to save before the next tick
 
-	mu     sync.Mutex
-	purses map[models.HoldKey]*purse
-	days   days
-	lease  lease
-	warned time.Time
-	stats  Stats
+	mu         sync.Mutex
+	allowances map[models.HoldKey]*allowance
+	days       days
+	lease      lease
+	warned     time.Time
+	stats      Stats
 }
 
 // Stats count since the start, but for Held and Free, which are micro-dollars now.
 type Stats struct {
 	Held      int64 // of all budgets: free, reserved, or spent and not yet in the ledger
 	Free      int64
-	Questions uint64 // that the database was asked
+	Requests  uint64 // to the database for grants
 	Failures  uint64 // of these
-	Refused   uint64 // calls that were more than was left
+	Refused   uint64 // calls that needed more than was left
 	Overdrawn uint64 // calls that cost more than was reserved for them
-	Lost      uint64 // leases that ran out
+	Lost      uint64 // leases that expired
 }
 
 const (
-	budgetBeat    = 5 * time.Second
-	budgetPatient = 2500 * time.Millisecond
-	budgetLast    = 3 * time.Second // for giving all back when the gateway stops
+	defaultHeartbeat = 5 * time.Second
+	defaultMaxWait   = 2500 * time.Millisecond
+	shutdownTime     = 3 * time.Second // to end the lease when the gateway stops
 )
 
-// New returns a service that works at once, and keeps what it holds only
-// while Run runs.
+// New returns a service that works at once. It keeps its lease only while Run runs.
 func New(o Options) *Service {
 	if o.Replica == "" {
 		o.Replica = rand.Text()
 	}
 	return &Service{
-		store: o.Store, log: o.Log, now: o.Now, replica: o.Replica, beat: budgetBeat, patient: budgetPatient,
-		grant: o.Store.Grant, renew: o.Store.Renew, enter: o.Store.SaveHolds, leave: o.Store.EndLease,
-		hurry: make(chan struct{}, 1), purses: map[models.HoldKey]*purse{},
+		store: o.Store, log: o.Log, now: o.Now, replica: o.Replica, heartbeat: defaultHeartbeat, maxWait: defaultMaxWait,
+		grant: o.Store.Grant, renew: o.Store.Renew, saveHolds: o.Store.SaveHolds, endLease: o.Store.EndLease,
+		wake: make(chan struct{}, 1), allowances: map[models.HoldKey]*allowance{},
 	}
 }
 
-// Replica is the name under which the ledger takes off what was spent.
+// Replica is the name under which the ledger moves what was spent.
 func (b *Service) Replica() string { return b.replica }
 
-// Stats are for metrics.
+// Stats returns the present figures, for metrics.
 func (b *Service) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats
-	for _, p := range b.purses {
+	for _, p := range b.allowances {
 		s.Held += p.granted - p.moved
 		s.Free += p.free
 	}
@@ -114,82 +115,82 @@ func (b *Service) Stats() Stats {
 
 var (
 	errClosed = errors.New("budgets are closed")
-	errSlow   = errors.New("the database has not said in time what is left of a budget")
-	errMany   = errors.New("a call is paid from two budgets at most")
+	errSlow   = errors.New("the database did not grant an allowance of a budget in time")
+	errMany   = errors.New("more than two budgets for one call")
 )
 
-// Left is what is neither spent nor held of a budget in its present window, as
-// far as this replica has asked; the whole limit when it has not.
+// Left is what is neither spent nor granted of a budget in its present window, by
+// the last grant to this replica; the whole limit when there was none.
 func (b *Service) Left(of Budget) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p := b.purses[models.HoldKey{Account: of.Account, Since: b.days.since(of.Window, b.now())}]; p != nil {
+	if p := b.allowances[models.HoldKey{Account: of.Account, Since: b.days.since(of.Window, b.now())}]; p != nil {
 		return p.left
 	}
 	return of.Limit
 }
 
-// Reserve sets amount aside in all of the budgets, at most two, or in none: the
-// error is a 402 then. They are those of the windows that at, the begin of the
-// call, lies in. Without budgets the reservation is nil. It is a 503 when the
-// database is asked and does not answer, and ctx's error when ctx ends first.
+// Reserve reserves an amount in all of the budgets, at most two, or in none: the
+// error is a 402 then. The windows are those of at, the begin of the call. Without
+// budgets the reservation is nil. The error is a 503 when the database is needed
+// and does not answer in time, and that of ctx when ctx ends first.
 func (b *Service) Reserve(ctx context.Context, at time.Time, amount int64, of ...Budget) (*Reservation, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
 	r := &Reservation{budgets: b, amount: max(amount, 0)}
-	if len(of) > len(r.purses) {
+	if len(of) > len(r.allowances) {
 		return nil, api.Internal(errMany)
 	}
 	n := b.reserveNow(r, at, of)
 	if n == len(of) {
 		return r, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, b.patient, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, b.maxWait, errSlow)
 	defer cancel()
 	for i := n; i < len(of); i++ {
-		p, err := b.wait(ctx, &request{budget: of[i], at: at, amount: r.amount, done: make(chan error, 1)})
+		p, err := b.wait(ctx, &waiter{budget: of[i], at: at, amount: r.amount, done: make(chan error, 1)})
 		if err != nil {
 			r.Settle(0)
 			return nil, err
 		}
-		r.purses[i] = p
+		r.allowances[i] = p
 	}
 	return r, nil
 }
 
-// reserveNow reserves from the first budgets for which nobody needs be asked,
-// and says from how many.
+// reserveNow reserves from the first budgets whose allowances cover the amount,
+// and returns from how many.
 func (b *Service) reserveNow(r *Reservation, at time.Time, of []Budget) int {
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	stands := b.lease.stands(now)
+	leaseValid := b.lease.valid(now)
 	for i := range of {
-		p := b.purse(models.HoldKey{Account: of[i].Account, Since: b.days.since(of[i].Window, at)})
-		if b.lease.closed || !p.has(r.amount, of[i].Limit, stands) {
+		p := b.allowance(models.HoldKey{Account: of[i].Account, Since: b.days.since(of[i].Window, at)})
+		if b.lease.closed || !p.covers(r.amount, of[i].Limit, leaseValid) {
 			return i
 		}
 		p.take(r.amount)
-		r.purses[i] = p
+		r.allowances[i] = p
 	}
 	return len(of)
 }
 
-// purse is the one of a budget's window; b.mu is held.
-func (b *Service) purse(of models.HoldKey) *purse {
-	p := b.purses[of]
+// allowance finds the allowance of a budget's window, or begins one; b.mu is held.
+func (b *Service) allowance(of models.HoldKey) *allowance {
+	p := b.allowances[of]
 	if p == nil {
-		p = &purse{hold: of}
-		b.purses[of] = p
+		p = &allowance{key: of}
+		b.allowances[of] = p
 	}
 	return p
 }
 
-// warns says whether it is time for a warning, and asks for what was spent too
-// much to be entered; b.mu is held.
-func (b *Service) warns() bool {
-	b.soon()
+// shouldWarn reports whether it is time for another warning, and has the overdraft
+// saved; b.mu is held.
+func (b *Service) shouldWarn() bool {
+	b.wakeUp()
 	now := b.now()
 	if now.Sub(b.warned) < time.Minute {
 		return false
@@ -198,22 +199,22 @@ func (b *Service) warns() bool {
 	return true
 }
 
-// soon has what has changed entered before the next beat.
-func (b *Service) soon() {
+// wakeUp has Run save changed allowances before its next tick.
+func (b *Service) wakeUp() {
 	select {
-	case b.hurry <- struct{}{}:
+	case b.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Written says what the ledger has moved from this replica's holds to what is
-// spent, after its transaction. What it will never write it must not say: that
-// stays held for as long as the replica lives.
+// Written receives from the ledger what its transaction has moved from this
+// replica's holds to what is spent. The ledger does not report rows that it has
+// dropped: their cost stays held until the replica ends.
 func (b *Service) Written(moved map[models.HoldKey]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for h, cost := range moved {
-		if p := b.purses[h]; p != nil {
+		if p := b.allowances[h]; p != nil {
 			p.moved += cost
 		}
 	}

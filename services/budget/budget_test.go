@@ -120,10 +120,10 @@ func (h *till) held(t testing.TB, account string) int64 {
 
 // rest makes a replica give back what it does not need, as after some idle time.
 func (b *Service) rest(ctx context.Context) {
-	b.asking.Wait()
+	b.requests.Wait()
 	for range 3 {
 		b.mu.Lock()
-		b.lease.looked = time.Time{}
+		b.lease.reconciled = time.Time{}
 		b.mu.Unlock()
 		b.tick(ctx)
 	}
@@ -176,8 +176,8 @@ func TestABudgetIsSpentToTheLastMicroDollarAndNoFurther(t *testing.T) {
 		mustReserve(t, b, -5, of).Settle(-7)
 		mustRefuse(t, b, 1, of)
 		b.rest(t.Context())
-		if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 || len(b.purses) != 0 {
-			t.Errorf("%d holds of nothing, %d purses", n, len(b.purses))
+		if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 || len(b.allowances) != 0 {
+			t.Errorf("%d holds of nothing, %d allowances", n, len(b.allowances))
 		}
 		mustRefuse(t, b, 1, of)
 	})
@@ -407,7 +407,7 @@ func TestACallThatCostsMoreThanItsBoundIsBookedTruly(t *testing.T) {
 			t.Errorf("%d warnings:\n%s", n, log.String())
 		}
 		storetest.Until(t, 5*time.Second, "others know what is held", func() bool { // it may be told just now
-			b.enterChanged(t.Context())
+			b.saveChanged(t.Context())
 			return h.held(t, "key:a") >= 800_001
 		})
 		mustLeave(t, b, 199_999, of)
@@ -431,7 +431,7 @@ func TestACallThatCostsMoreThanItsBoundIsBookedTruly(t *testing.T) {
 func TestWhatIsNotNeededIsGivenBack(t *testing.T) {
 	eachTill(t, func(t *testing.T, h *till) {
 		b, of := h.budgets(t), budgetOf("key:a", 64*dollar)
-		b.beat = 50 * time.Millisecond
+		b.heartbeat = 50 * time.Millisecond
 		stop := b.runTest(t)
 		r := mustReserve(t, b, dollar, of)
 		if held := h.held(t, "key:a"); held < 2*dollar {
@@ -476,16 +476,16 @@ func TestNobodyHoardsNearTheEnd(t *testing.T) {
 		mustReserve(t, b, dollar, of).Settle(0)
 		b.rest(t.Context())
 		mustReserve(t, b, 320_000, of).Settle(0)
-		b.asking.Wait()
+		b.requests.Wait()
 		b.mu.Lock()
-		p := b.purses[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
-		p.low = p.free
-		share := p.share()
+		p := b.allowances[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
+		p.minFree = p.free
+		share := p.slack()
 		b.mu.Unlock()
 		if want := (680_000 - 680_000/models.SlackDivisor) / models.SlackDivisor; share < int64(want)-10 || share > int64(want)+10 {
 			t.Errorf("a share of %d", share)
 		}
-		b.lease.looked = time.Time{}
+		b.lease.reconciled = time.Time{}
 		b.tick(t.Context())
 		if s := b.Stats(); s.Free != share || h.held(t, "key:a") != share {
 			t.Errorf("%d free, %d held, a share is %d", s.Free, h.held(t, "key:a"), share)
@@ -520,14 +520,14 @@ func TestManyCallsAtOnceAreFewQuestions(t *testing.T) {
 		storetest.Until(t, 2*time.Second, "all wait", func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			for _, p := range b.purses {
+			for _, p := range b.allowances {
 				return len(p.calls) == calls
 			}
 			return false
 		})
 		close(let)
 		all.Wait()
-		if s := b.Stats(); served.Load() != calls-1 || refused.Load() != 1 || s.Questions > 3 || s.Refused != 1 {
+		if s := b.Stats(); served.Load() != calls-1 || refused.Load() != 1 || s.Requests > 3 || s.Refused != 1 {
 			t.Errorf("%d served, %d refused, %+v", served.Load(), refused.Load(), s)
 		}
 	})
@@ -551,7 +551,7 @@ func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
 		storetest.Until(t, time.Second, "it waits", func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			p := b.purses[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
+			p := b.allowances[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
 			return p != nil && len(p.calls) == i+1 && p.busy
 		})
 	}
@@ -589,7 +589,7 @@ func TestOneWhoLeavesWhileWaitingTakesNothing(t *testing.T) {
 		}
 		close(let)
 		mustLeave(t, b, dollar, of)
-		b.asking.Wait()
+		b.requests.Wait()
 		b.rest(t.Context())
 		if held := h.held(t, "key:a"); held != 0 {
 			t.Errorf("%d is held by nobody", held)
@@ -646,17 +646,17 @@ func BenchmarkReserve(b *testing.B) {
 }
 
 func TestWhatIsOwedIsPaidOnce(t *testing.T) {
-	p := &purse{granted: 100}
+	p := &allowance{granted: 100}
 	p.free = 100
 	p.take(40)
 	p.take(60)
-	p.owed = 15
+	p.debt = 15
 	p.settle(40, 30)
-	if p.free != 0 || p.granted != 90 || p.owed != 5 {
+	if p.free != 0 || p.granted != 90 || p.debt != 5 {
 		t.Errorf("%+v", p)
 	}
 	p.settle(60, 0)
-	if p.free != 55 || p.granted != 85 || p.owed != 0 {
+	if p.free != 55 || p.granted != 85 || p.debt != 0 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -682,7 +682,7 @@ func TestEachCallIsAskedForUnderItsOwnLimit(t *testing.T) {
 			storetest.Until(t, time.Second, "it waits", func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()
-				p := b.purses[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
+				p := b.allowances[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
 				return p != nil && len(p.calls) == i+1
 			})
 		}

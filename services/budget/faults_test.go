@@ -23,7 +23,7 @@ const quickBeat = 250 * time.Millisecond
 func (h *till) quick(t *testing.T) *Service {
 	t.Helper()
 	b := h.budgets(t)
-	b.beat = quickBeat
+	b.heartbeat = quickBeat
 	return b
 }
 
@@ -67,7 +67,7 @@ func TestMoneyOfAKilledReplicaIsFreeAfterItsLeaseAndNotBefore(t *testing.T) {
 		t.Errorf("free %v after it was reserved, and %v after that; a lease lasts %v", got.Sub(before), got.Sub(after), lasts)
 	}
 	r.Settle(0)
-	if real := h.budgets(t); real.leaseTerms().Duration != 20*time.Second || real.patient > 2500*time.Millisecond {
+	if real := h.budgets(t); real.leaseTerms().Duration != 20*time.Second || real.maxWait > 2500*time.Millisecond {
 		t.Errorf("%+v", real.leaseTerms())
 	}
 }
@@ -149,7 +149,7 @@ func TestAnAnswerThatIsOlderThanALossOfTheLeaseIsNotUsed(t *testing.T) {
 					t.Error(err)
 				}
 				b.mu.Lock()
-				b.lose()
+				b.loseLease()
 				b.mu.Unlock()
 			}
 			return a, err
@@ -168,7 +168,7 @@ func TestWhatIsNotHeardOfIsNotLost(t *testing.T) {
 	eachTill(t, func(t *testing.T, h *till) {
 		unheard := errors.New("connection reset")
 		b, of := h.budgets(t), budgetOf("key:a", 20*dollar)
-		grant, renew, enter := b.grant, b.renew, b.enter
+		grant, renew, enter := b.grant, b.renew, b.saveHolds
 		var fair atomic.Bool
 		fault := func() bool { return !fair.Load() && rand.IntN(3) == 0 }
 		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
@@ -188,7 +188,7 @@ func TestWhatIsNotHeardOfIsNotLost(t *testing.T) {
 			}
 			return a, err
 		}
-		b.enter = func(ctx context.Context, replica string, held []models.Hold) error {
+		b.saveHolds = func(ctx context.Context, replica string, held []models.Hold) error {
 			err := enter(ctx, replica, held)
 			if fault() {
 				return unheard
@@ -238,7 +238,7 @@ func TestWithoutTheDatabaseWhatIsHeldIsSpentAndNoMore(t *testing.T) {
 			server := servertest.StartPostgres(t)
 			h := newTill(t, storetest.Postgres(t, server.URL))
 			b, of := h.quick(t), budgetOf("key:a", 64*dollar)
-			b.beat = 750 * time.Millisecond // a lease of three seconds
+			b.heartbeat = 750 * time.Millisecond // a lease of three seconds
 			b.runTest(t)
 			cost := int64(0)
 			h.pay(t, b, mustReserve(t, b, dollar, of), november, dollar/2) // a share of two dollars is free
@@ -252,7 +252,7 @@ func TestWithoutTheDatabaseWhatIsHeldIsSpentAndNoMore(t *testing.T) {
 			storetest.Until(t, 5*time.Second, "the lease ends", func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()
-				return !b.lease.stands(time.Now())
+				return !b.lease.valid(time.Now())
 			})
 			if _, err := b.Reserve(t.Context(), november, 1, of); api.AsError(err).Status != 503 {
 				t.Errorf("without a lease: %v", err)
@@ -282,7 +282,7 @@ func TestABudgetIsNotOverdrawnWhileTheDatabaseComesAndGoes(t *testing.T) {
 	of := budgetOf("key:a", limit)
 	replicas := []*Service{h.quick(t), h.quick(t)}
 	for _, b := range replicas {
-		b.beat = 750 * time.Millisecond
+		b.heartbeat = 750 * time.Millisecond
 		b.runTest(t)
 	}
 	type unwritten struct {
@@ -354,7 +354,7 @@ func TestADatabaseThatHangsCostsNoCallMoreThanItsPatience(t *testing.T) {
 	b, of := h.budgets(t), budgetOf("key:a", dollar)
 	mustReserve(t, b, 1, of).Settle(0)
 	b.rest(t.Context())
-	b.patient = 100 * time.Millisecond
+	b.maxWait = 100 * time.Millisecond
 	grant, let := b.grant, make(chan struct{})
 	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		<-let
@@ -366,7 +366,7 @@ func TestADatabaseThatHangsCostsNoCallMoreThanItsPatience(t *testing.T) {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	close(let)
-	b.asking.Wait()
+	b.requests.Wait()
 	mustLeave(t, b, dollar, of)
 }
 
@@ -374,7 +374,7 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 	h := newTill(t, storetest.SQLite(t))
 	b, of := h.budgets(t), budgetOf("key:a", dollar)
 	mustReserve(t, b, 1, of).Settle(0) // the store has its goroutines
-	b.asking.Wait()
+	b.requests.Wait()
 	before := runtime.NumGoroutine()
 	grant, asked := b.grant, make(chan struct{}, 99)
 	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
@@ -440,7 +440,7 @@ func TestWhatIsSpentBeforeTheFirstLeaseIsEnteredAfterIt(t *testing.T) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		r := mustReserve(t, b, 0, of)
 		r.Settle(500)
-		b.enterChanged(t.Context())
+		b.saveChanged(t.Context())
 		if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
 			t.Error("held without a lease")
 		}
@@ -460,11 +460,11 @@ func TestWhatIsSpentBeforeTheFirstLeaseIsEnteredAfterIt(t *testing.T) {
 func TestALeaseStandsByBothClocks(t *testing.T) {
 	now := time.Now()
 	l := lease{until: now.Add(time.Second)}
-	if !l.stands(now) || l.stands(now.Add(time.Second)) || l.stands(now.Round(0).Add(time.Second)) || (&lease{}).stands(now) {
+	if !l.valid(now) || l.valid(now.Add(time.Second)) || l.valid(now.Round(0).Add(time.Second)) || (&lease{}).valid(now) {
 		t.Error("it does not end in time")
 	}
-	l.forever = true
-	if !l.stands(now.Add(time.Hour)) {
+	l.permanent = true
+	if !l.valid(now.Add(time.Hour)) {
 		t.Error("forever ends")
 	}
 }
@@ -530,7 +530,7 @@ func TestWithItsLeaseAReplicaLosesAllThatIsFree(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	b.mu.Lock()
-	b.lose()
+	b.loseLease()
 	b.mu.Unlock()
 	if s := b.Stats(); s.Free != 0 || s.Held != dollar || s.Lost != 1 {
 		t.Errorf("%+v", s)
@@ -541,7 +541,7 @@ func TestWithItsLeaseAReplicaLosesAllThatIsFree(t *testing.T) {
 func TestOneWhoWaitsIsServedWithWhatAnotherGivesBack(t *testing.T) {
 	b, of := newTill(t, storetest.SQLite(t)).budgets(t), budgetOf("key:a", dollar)
 	all := mustReserve(t, b, dollar, of)
-	b.asking.Wait()
+	b.requests.Wait()
 	grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
 	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		asked <- struct{}{}
@@ -559,5 +559,5 @@ func TestOneWhoWaitsIsServedWithWhatAnotherGivesBack(t *testing.T) {
 		t.Error(err)
 	}
 	close(let)
-	b.asking.Wait()
+	b.requests.Wait()
 }

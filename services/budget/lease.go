@@ -8,21 +8,21 @@ import (
 	"modelgateway/models"
 )
 
-// lease is until when what is held may be used.
+// lease is the time during which this replica may use its allowances.
 type lease struct {
-	epoch   int  // how often it was lost
-	begun   bool // it was had once
-	forever bool // no other replica is there to take anything
-	sent    time.Time
-	until   time.Time
-	renewed int
-	looked  time.Time // at the purses
-	closed  bool      // it is not to be had any more
+	epoch      int  // how often it was lost
+	acquired   bool // at least once
+	permanent  bool // no other replica can use the database
+	sent       time.Time
+	until      time.Time
+	renewed    int
+	reconciled time.Time // when the allowances last were
+	closed     bool      // the service ends: there is no further lease
 }
 
-// stands measures by two clocks: a machine that sleeps may stop one of them.
-func (l *lease) stands(now time.Time) bool {
-	return l.forever || now.Before(l.until) && now.UnixNano() < l.until.UnixNano()
+// valid measures by two clocks: a machine that sleeps may stop one of them.
+func (l *lease) valid(now time.Time) bool {
+	return l.permanent || now.Before(l.until) && now.UnixNano() < l.until.UnixNano()
 }
 
 // end ends the lease if it is still the one of that epoch.
@@ -32,25 +32,25 @@ func (l *lease) end(epoch int) {
 	}
 }
 
-// leaseTerms leave room for a beat that is lost, and for the time between a
-// look at the clock and what is done then.
+// leaseTerms allow for one lost heartbeat, and for the time between the check of
+// the clock and the reservation.
 func (b *Service) leaseTerms() models.Lease {
-	return models.Lease{Duration: 4 * b.beat, MaxSilence: 2 * b.beat, Grace: b.beat}
+	return models.Lease{Duration: 4 * b.heartbeat, MaxSilence: 2 * b.heartbeat, Grace: b.heartbeat}
 }
 
-// live renews the lease if it does not stand.
-func (b *Service) live(ctx context.Context) error {
-	return b.keep(ctx, func(l *lease, now time.Time) bool { return l.stands(now) })
+// ensureLease renews the lease if it is not valid.
+func (b *Service) ensureLease(ctx context.Context) error {
+	return b.keep(ctx, func(l *lease, now time.Time) bool { return l.valid(now) })
 }
 
-// beatOnce renews the lease if that was last done a beat ago.
-func (b *Service) beatOnce(ctx context.Context) error {
+// renewIfDue renews the lease if the last renewal is a heartbeat ago.
+func (b *Service) renewIfDue(ctx context.Context) error {
 	return b.keep(ctx, func(l *lease, now time.Time) bool {
-		return l.forever || l.stands(now) && now.Sub(l.sent) < b.beat
+		return l.permanent || l.valid(now) && now.Sub(l.sent) < b.heartbeat
 	})
 }
 
-// keep renews the lease unless it is good.
+// keep renews the lease unless good accepts it.
 func (b *Service) keep(ctx context.Context, good func(*lease, time.Time) bool) error {
 	if lease := b.leased(); good(&lease, b.now()) {
 		return nil
@@ -66,18 +66,18 @@ func (b *Service) keep(ctx context.Context, good func(*lease, time.Time) bool) e
 	}
 	const cleanEvery = 60
 	renewed, err := b.renew(ctx, models.Renewal{
-		Replica: b.replica, Lease: b.leaseTerms(), First: !lease.begun, Clean: lease.renewed%cleanEvery == 0,
+		Replica: b.replica, Lease: b.leaseTerms(), First: !lease.acquired, Clean: lease.renewed%cleanEvery == 0,
 	})
 	if err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if lease.begun && !renewed.Kept {
-		b.lose()
+	if lease.acquired && !renewed.Kept {
+		b.loseLease()
 	}
-	b.lease.begun, b.lease.forever = true, renewed.Alone
-	b.lease.sent, b.lease.until = sent, sent.Add(4*b.beat-b.beat/10)
+	b.lease.acquired, b.lease.permanent = true, renewed.Alone
+	b.lease.sent, b.lease.until = sent, sent.Add(4*b.heartbeat-b.heartbeat/10)
 	b.lease.renewed++
 	return nil
 }
@@ -88,31 +88,31 @@ func (b *Service) leased() lease {
 	return b.lease
 }
 
-// lose gives up all that is free: others may have it by now. What calls still
-// need is held anew; b.mu is held.
-func (b *Service) lose() {
+// loseLease returns all that is free: the database may have granted it to others.
+// What calls still need is saved again; b.mu is held.
+func (b *Service) loseLease() {
 	b.stats.Lost++
 	b.lease.epoch++
-	for _, p := range b.purses {
+	for _, p := range b.allowances {
 		p.giveBack(max(p.free, 0))
-		p.owed = 0
-		p.unsure = true
+		p.debt = 0
+		p.uncertain = true
 	}
-	b.soon()
+	b.wakeUp()
 }
 
-// Run keeps the lease and gives back what is not needed, until ctx ends; then
-// all is given back. It is to end after the ledger has written its last row.
+// Run renews the lease and returns what is not needed, until ctx ends. Then it
+// ends the lease. Its ctx has to end after the ledger has written its last row.
 func (b *Service) Run(ctx context.Context) {
-	const looks = 5 // in a beat
-	tick := time.NewTicker(b.beat / looks)
+	const ticks = 5 // in a heartbeat
+	tick := time.NewTicker(b.heartbeat / ticks)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 			b.tick(ctx)
-		case <-b.hurry:
-			b.enterChanged(ctx)
+		case <-b.wake:
+			b.saveChanged(ctx)
 		case <-ctx.Done():
 			b.close(ctx)
 			return
@@ -122,88 +122,88 @@ func (b *Service) Run(ctx context.Context) {
 
 func (b *Service) tick(ctx context.Context) {
 	b.mu.Lock()
-	begun, now := b.lease.begun, b.now()
-	if begun && now.Sub(b.lease.looked) >= b.beat {
-		b.lease.looked = now
-		for h, p := range b.purses {
-			if !p.busy && p.look() {
-				delete(b.purses, h)
+	acquired, now := b.lease.acquired, b.now()
+	if acquired && now.Sub(b.lease.reconciled) >= b.heartbeat {
+		b.lease.reconciled = now
+		for h, p := range b.allowances {
+			if !p.busy && p.reconcile() {
+				delete(b.allowances, h)
 			}
 		}
 	}
 	b.mu.Unlock()
-	if begun {
-		// When the database is gone, those who need it say so.
-		_ = b.beatOnce(ctx)
-		b.enterChanged(ctx)
+	if acquired {
+		// The calls that need the database report its failure.
+		_ = b.renewIfDue(ctx)
+		b.saveChanged(ctx)
 	}
 }
 
-// enterChanged tells the database of all that it has another idea of.
-func (b *Service) enterChanged(ctx context.Context) {
-	const few = 200 // in one transaction
+// saveChanged saves the allowances of which the database may have other values.
+func (b *Service) saveChanged(ctx context.Context) {
+	const chunk = 200 // in one transaction
 	b.mu.Lock()
-	var changed []*purse
-	for _, p := range b.purses {
-		if !b.lease.begun {
+	var changed []*allowance
+	for _, p := range b.allowances {
+		if !b.lease.acquired {
 			break // the first renewal would remove it
 		}
-		p.admit()
+		p.grantOverdraft()
 		if p.changed() && !p.busy {
 			p.busy = true
 			changed = append(changed, p)
 		}
 	}
 	b.mu.Unlock()
-	for purses := range slices.Chunk(changed, few) {
-		b.enterThese(ctx, purses)
+	for allowances := range slices.Chunk(changed, chunk) {
+		b.saveThese(ctx, allowances)
 	}
 }
 
-func (b *Service) enterThese(ctx context.Context, purses []*purse) {
+func (b *Service) saveThese(ctx context.Context, allowances []*allowance) {
 	b.mu.Lock()
-	held := make([]models.Hold, 0, len(purses))
-	for _, p := range purses {
-		held = append(held, p.holding())
+	held := make([]models.Hold, 0, len(allowances))
+	for _, p := range allowances {
+		held = append(held, p.asHold())
 	}
 	b.mu.Unlock()
-	err := b.enter(ctx, b.replica, slices.Clone(held))
+	err := b.saveHolds(ctx, b.replica, slices.Clone(held))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, p := range purses {
+	for i, p := range allowances {
 		p.busy = false
-		p.unsure = true
+		p.uncertain = true
 		if err == nil {
-			p.told(held[i].Granted, held[i].Granted != held[i].Moved)
+			p.recorded(held[i].Granted, held[i].Granted != held[i].Moved)
 		}
-		b.ask(ctx, p)
+		b.requestGrant(ctx, p)
 	}
 }
 
-// close gives all back but what calls were reserved or have cost.
+// close ends the lease. It returns all but what calls have reserved or spent.
 func (b *Service) close(ctx context.Context) {
 	b.mu.Lock()
 	b.lease.closed = true
-	begun := b.lease.begun
-	for _, p := range b.purses {
+	acquired := b.lease.acquired
+	for _, p := range b.allowances {
 		b.fail(p, p.calls, errClosed)
 	}
 	b.mu.Unlock()
-	b.asking.Wait()
-	if !begun {
+	b.requests.Wait()
+	if !acquired {
 		return
 	}
 	b.mu.Lock()
 	var held []models.Hold
-	for _, p := range b.purses {
+	for _, p := range b.allowances {
 		p.giveBack(max(p.free, 0))
-		p.admit()
-		held = append(held, p.holding())
+		p.grantOverdraft()
+		held = append(held, p.asHold())
 	}
 	b.mu.Unlock()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), budgetLast)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
-	if err := b.leave(last, b.replica, held); err != nil {
-		b.log.Warn("budgets are not given back: they are free when the lease is over", "error", err)
+	if err := b.endLease(last, b.replica, held); err != nil {
+		b.log.Warn("the allowances of budgets could not be returned: they are free when the lease expires", "error", err)
 	}
 }

@@ -73,7 +73,7 @@ func TestABudgetIsNeverOverdrawnBy500CallsAtOnceOnTwoReplicas(t *testing.T) {
 	}
 	t.Logf("%d trials in %v: %d calls served, %d refused, %d left; the fullest budget was spent to %.2f %%; %d questions",
 		raceTrials(), time.Since(began).Round(time.Millisecond), totals.served.Load(), totals.refused.Load(), totals.left.Load(), totals.fullest,
-		replicas[0].Stats().Questions+replicas[1].Stats().Questions)
+		replicas[0].Stats().Requests+replicas[1].Stats().Requests)
 }
 
 type raceTotals struct {

@@ -11,13 +11,13 @@ import (
 	"modelgateway/services/metrics"
 )
 
-// overBudget is the 402 of a call that is more than what is left.
-func overBudget(c *request, left int64) *api.Error {
+// overBudget is the 402 of a call that needs more than what is left.
+func overBudget(c *waiter, left int64) *api.Error {
 	err := &api.Error{
 		Status: http.StatusPaymentRequired, Type: api.TypeBudget, Code: api.CodeBudgetExceeded, Final: true, Limit: metrics.LimitBudget,
 	}
 	var text strings.Builder
-	if c.budget.Account == models.GatewayAccount { // what all others have left is nobody's business
+	if c.budget.Account == models.GatewayAccount { // a caller must not learn what is left for all
 		err.Limit = metrics.LimitGatewayBudget
 		fmt.Fprintf(&text, "the budget of %s has no room for this call, which could cost up to %s", c.budget.Name, usd(c.amount))
 	} else {

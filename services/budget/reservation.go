@@ -2,32 +2,32 @@ package budget
 
 import "modelgateway/models"
 
-// Reservation is what one call may cost. It is ended with Settle, whatever
-// happens.
+// Reservation is the upper bound of what one call may cost. Settle must end it.
 type Reservation struct {
-	budgets *Service
-	amount  int64
-	purses  [2]*purse
-	settled bool
+	budgets    *Service
+	amount     int64
+	allowances [2]*allowance
+	settled    bool
 }
 
-// Holds are the budgets that the call is paid from, for its row in the ledger.
+// Holds are the keys of the allowances that pay for the call, for its row in the
+// ledger.
 func (r *Reservation) Holds() [2]models.HoldKey {
 	var holds [2]models.HoldKey
 	if r == nil {
 		return holds
 	}
-	for i, p := range r.purses {
+	for i, p := range r.allowances {
 		if p != nil {
-			holds[i] = p.hold
+			holds[i] = p.key
 		}
 	}
 	return holds
 }
 
-// Settle says what the call has cost and gives the rest back. The cost itself
-// stays held until the ledger has it: it may be more than was reserved. Only
-// the first one counts.
+// Settle spends the cost of the call and returns the rest. The cost, which may be
+// more than was reserved, stays held until the ledger has moved it. Only the first
+// Settle has an effect.
 func (r *Reservation) Settle(cost int64) {
 	if r == nil {
 		return
@@ -38,7 +38,7 @@ func (r *Reservation) Settle(cost int64) {
 	over := !r.settled && cost > r.amount
 	if !r.settled {
 		r.settled = true
-		for _, p := range r.purses {
+		for _, p := range r.allowances {
 			if p != nil {
 				p.settle(r.amount, cost)
 				b.serve(p)
@@ -47,10 +47,10 @@ func (r *Reservation) Settle(cost int64) {
 	}
 	if over {
 		b.stats.Overdrawn++
-		over = b.warns()
+		over = b.shouldWarn()
 	}
 	b.mu.Unlock()
 	if over {
-		b.log.Warn("a call cost more than was reserved for it: its bound was wrong", "reserved", r.amount, "cost", cost)
+		b.log.Warn("a call cost more than was reserved for it: the upper bound of its cost was too low", "reserved", r.amount, "cost", cost)
 	}
 }
