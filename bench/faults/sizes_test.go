@@ -2,7 +2,6 @@ package faults
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -13,14 +12,7 @@ import (
 // TestMain lets more tests run in parallel than there are processors: what they
 // do most of the time is wait.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	chosen := false
-	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
-	if !chosen {
-		if err := flag.Set("test.parallel", "8"); err != nil {
-			panic(err)
-		}
-	}
+	longtest.Parallel(8)
 	os.Exit(m.Run())
 }
 

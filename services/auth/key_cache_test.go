@@ -3,6 +3,7 @@ package auth
 import "testing"
 
 func TestCacheSizeCountsValidAndRejectedKeys(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		before := k.CacheSize()

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheDatabaseHoldsNoUsableKey(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
@@ -36,6 +37,7 @@ func TestTheDatabaseHoldsNoUsableKey(t *testing.T) {
 }
 
 func TestAKeyIsShownOnceAndListedWithoutItsText(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		before := time.Now().UnixMicro()
@@ -63,6 +65,7 @@ func TestAKeyIsShownOnceAndListedWithoutItsText(t *testing.T) {
 }
 
 func TestNamesThatAreRefused(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		for name, want := range map[string]string{
@@ -85,6 +88,7 @@ func TestNamesThatAreRefused(t *testing.T) {
 }
 
 func TestNamesThatAreKeptAsTheyAre(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		for _, name := range []string{
@@ -135,6 +139,7 @@ func TestTheLimitOfKeysIsExactUnderParallelCreates(t *testing.T) {
 }
 
 func TestAKeyForAnUnknownUserIsRefused(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		_, _, err := h.keyReplica().Create(t.Context(), "nobody", api.NewKey{Name: "a key"})
 		if e := api.AsError(err); err == nil || e.Status != http.StatusUnauthorized || e.Code != api.CodeInvalidToken {

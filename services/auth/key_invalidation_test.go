@@ -14,6 +14,7 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/servertest"
 	"modelgateway/models/storetest"
+	"modelgateway/tests/longtest"
 )
 
 // lines is a log that may be read while it is written.
@@ -131,15 +132,17 @@ func revocationDelay(t *testing.T, a, b *Keys, k issuedKey) time.Duration {
 }
 
 func TestARevocationReachesReplicasWithoutRedisWithinASecond(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		a, b, _ := keyPair(t, h, "")
-		if delays := revocationDelays(t, a, b, 200); delays[len(delays)-1] > time.Second {
+		if delays := revocationDelays(t, a, b, longtest.Size(50, 200)); delays[len(delays)-1] > time.Second {
 			t.Errorf("the last use passed %v later", delays[len(delays)-1])
 		}
 	})
 }
 
 func TestARevocationReachesReplicasWithRedisAtOnce(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		a, b, _ := keyPair(t, h, servertest.Redis(t))
 		delays := revocationDelays(t, a, b, 200)
@@ -150,6 +153,7 @@ func TestARevocationReachesReplicasWithRedisAtOnce(t *testing.T) {
 }
 
 func TestARevocationReachesReplicasWhenRedisIsStoppedKilledOrFrozen(t *testing.T) {
+	t.Parallel()
 	h := postgresKeys(t, servertest.Postgres(t))
 	server := servertest.StartRedis(t)
 	a, b, log := keyPair(t, h, server.URL)
@@ -157,7 +161,11 @@ func TestARevocationReachesReplicasWhenRedisIsStoppedKilledOrFrozen(t *testing.T
 		name      string
 		tries     int
 		begin, up func()
-	}{{"stopped", 200, server.Stop, server.Restart}, {"killed", 100, server.Kill, server.Restart}, {"frozen", 100, server.Freeze, server.Thaw}} {
+	}{
+		{"stopped", longtest.Size(50, 200), server.Stop, server.Restart},
+		{"killed", longtest.Size(50, 100), server.Kill, server.Restart},
+		{"frozen", longtest.Size(50, 100), server.Freeze, server.Thaw},
+	} {
 		t.Run(fault.name, func(t *testing.T) {
 			fault.begin()
 			key, text := createKey(t, a, "ada")
@@ -195,6 +203,7 @@ func TestARevocationReachesReplicasWhenRedisIsStoppedKilledOrFrozen(t *testing.T
 }
 
 func TestKeysWorkWhenRedisIsDownAtTheStart(t *testing.T) {
+	t.Parallel()
 	server := servertest.StartRedis(t)
 	server.Stop()
 	h := sqliteKeys(t)

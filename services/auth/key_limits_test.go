@@ -31,6 +31,7 @@ func rpmOf(t testing.TB, k *Keys, text string) int64 {
 }
 
 func TestAnExpiredKeyIsRefusedWithoutAskingTheDatabase(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		at := time.Unix(1_800_000_000, 0)
 		c := &clock{at}
@@ -78,6 +79,7 @@ func TestAnExpiredKeyIsRefusedWithoutAskingTheDatabase(t *testing.T) {
 }
 
 func TestAChangeIsEffectiveAtOnceHereAndWithinASecondElsewhere(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		here, there := h.keyReplica(), h.keyReplica()
 		key, text := createKey(t, here, "ada")
@@ -103,6 +105,7 @@ func TestAChangeIsEffectiveAtOnceHereAndWithinASecondElsewhere(t *testing.T) {
 }
 
 func TestAChangeIsPublishedToOtherReplicas(t *testing.T) {
+	t.Parallel()
 	h, address := sqliteKeys(t), servertest.Redis(t)
 	here := h.connected(dialRedis(t, address))
 	still := time.Now() // a clock that stands still keeps every entry fresh: only an invalidation removes one
@@ -123,6 +126,7 @@ func TestAChangeIsPublishedToOtherReplicas(t *testing.T) {
 
 // The answer of a look-up was read before the change, and arrives after it.
 func TestARunningLookUpDoesNotCacheFormerLimits(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")

@@ -43,6 +43,7 @@ func (c *countKeyQueries) watch(k *Keys) {
 }
 
 func TestEveryInvalidKeyGetsTheSameAnswer(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, revoked := createKey(t, k, "ada")
@@ -106,6 +107,7 @@ func median(all []time.Duration) time.Duration {
 }
 
 func TestAKeyOfADisabledUserIsRejectedWithinASecond(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		_, text := createKey(t, k, "ada")

@@ -79,6 +79,7 @@ func servedFor(t *testing.T, k *Keys, text string, began time.Time) time.Duratio
 }
 
 func TestKeysWhenPostgresIsStoppedKilledOrFrozen(t *testing.T) {
+	t.Parallel()
 	server := servertest.StartPostgres(t)
 	h := postgresKeys(t, server.URL)
 	k := h.keyReplica()

@@ -21,6 +21,7 @@ func isNoKey(err error) bool {
 }
 
 func TestAnotherUsersKeyIsNotFoundAndStillWorks(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
@@ -42,6 +43,7 @@ func TestAnotherUsersKeyIsNotFoundAndStillWorks(t *testing.T) {
 }
 
 func TestRevokingTwiceIsNotFound(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
@@ -81,6 +83,7 @@ func TestRevokingTwiceIsNotFound(t *testing.T) {
 // Callers authenticate with each key in a loop while it is revoked. A call that
 // begins after the revocation is rejected.
 func TestARevokedKeyIsRejectedAtOnceInTheSameProcess(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		runKeys(t, k)
@@ -121,6 +124,7 @@ func TestARevokedKeyIsRejectedAtOnceInTheSameProcess(t *testing.T) {
 
 // The answer of a look-up was read before the revocation, and arrives after it.
 func TestARunningLookUpDoesNotCacheARevokedKey(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		for name, revoke := range map[string]func(k *Keys, key *models.Key) error{
 			"here":      func(k *Keys, key *models.Key) error { return k.Revoke(t.Context(), "ada", key.ID) },

@@ -27,6 +27,7 @@ func lastUse(t *testing.T, h *keyDatabase, id string) int64 {
 }
 
 func TestLastUseIsListedAtOnceAndWrittenLater(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		key, text := createKey(t, k, "ada")
@@ -52,6 +53,7 @@ func TestLastUseIsListedAtOnceAndWrittenLater(t *testing.T) {
 }
 
 func TestUsesAreFlushedWhileRunningAndAtTheEnd(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		k := h.keyReplica()
 		k.flushEvery = 10 * time.Millisecond
@@ -77,6 +79,7 @@ func TestUsesAreFlushedWhileRunningAndAtTheEnd(t *testing.T) {
 }
 
 func TestUsesOfManyKeysOnReplicasThatFlushTogether(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		const keys = 60
 		replicas := []*Keys{h.keyReplica(), h.keyReplica(), h.keyReplica()}

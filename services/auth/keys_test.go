@@ -22,7 +22,10 @@ type keyDatabase struct{ *storetest.Database }
 // eachKeyDatabase runs a test on both kinds of storage.
 func eachKeyDatabase(t *testing.T, test func(t *testing.T, h *keyDatabase)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, d *storetest.Database) { test(t, &keyDatabase{d}) })
+	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
+		t.Parallel()
+		test(t, &keyDatabase{d})
+	})
 }
 
 func sqliteKeys(t testing.TB) *keyDatabase {

@@ -83,6 +83,7 @@ func (r *revisionReplica) use(t *testing.T, v visitor, long time.Duration) {
 }
 
 func TestAKeyAndATokenInUseAreQueriedOnce(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		r := h.revisionReplica(t)
 		v := h.visitor(t, r, "eve")
@@ -94,6 +95,7 @@ func TestAKeyAndATokenInUseAreQueriedOnce(t *testing.T) {
 }
 
 func TestTheEndOfAKeyOrATokenIsNoticedWithinASecond(t *testing.T) {
+	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		r, elsewhere := h.revisionReplica(t), h.revisionReplica(t)
 		query := func(statement string) func(v visitor) {

@@ -1,12 +1,11 @@
 package gatewaytest
 
 import (
-	"flag"
 	"os"
-	"strconv"
 	"testing"
 
 	"modelgateway/app"
+	"modelgateway/tests/longtest"
 )
 
 // processVariable tells a test binary to be the gateway.
@@ -28,10 +27,8 @@ func Main(m *testing.M, parallel int) {
 		app.Main()
 	}
 	mainCalled = true
-	if parallel > 0 { // before the flags are parsed, so that -parallel comes later
-		if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
-			panic(err)
-		}
+	if parallel > 0 {
+		longtest.Parallel(parallel)
 	}
 	os.Exit(m.Run())
 }

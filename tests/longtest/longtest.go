@@ -1,9 +1,11 @@
-// Package longtest separates the tests of every run from those that take long:
-// make test-long sets LONG=1 and runs both.
+// Package longtest is about the time that tests take. It separates those of
+// every run from those that take long: make test-long sets LONG=1 and runs both.
 package longtest
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -25,4 +27,12 @@ func Size(few, full int) int {
 		return full
 	}
 	return few
+}
+
+// Parallel is called by TestMain. It lets n tests run at once unless -parallel
+// says otherwise: tests that mostly wait may be more than there are processors.
+func Parallel(n int) {
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil { // before the flags are parsed
+		panic(err)
+	}
 }
