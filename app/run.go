@@ -40,7 +40,7 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 		}
 		defer closeSimulator()
 	}
-	gateway, err := assemble(*cfg, log, lines)
+	gateway, err := assemble(*cfg, log, lines) //nolint:contextcheck // the tracer is shut down after ctx has ended
 	defer gateway.close()
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (g *gateway) close() {
 }
 
 // release is the version, set by the linker in release builds.
-var release string
+var release string //nolint:gochecknoglobals // set by the linker
 
 // Version is the version that health, the log and the metrics name: that of the
 // release, else that of the module, else "dev".

@@ -112,7 +112,7 @@ func modelNames(into *[]string) format {
 func (l *loader) spending() []row {
 	s := &l.Spend
 	var numbers []row
-	for _, n := range s.Keys.Numbers.All() {
+	for _, n := range s.Keys.All() {
 		numbers = append(numbers, plain(n.Setting, "0", whole(n.Value, 0, limit.Max),
 			n.Doc+" of a new key whose request sets no limit; 0 is "+n.Zero))
 	}

@@ -64,8 +64,8 @@ func keyChanges(before, after *Key) map[string]any {
 	compare("budget_window", string(before.BudgetWindow), string(after.BudgetWindow))
 	compare("limited_by", before.LimitedBy, after.LimitedBy)
 	compare("revoked_at", before.RevokedAt, after.RevokedAt)
-	was := before.Numbers.All()
-	for i, now := range after.Numbers.All() {
+	was := before.All()
+	for i, now := range after.All() {
 		compare(now.Column, *was[i].Value, *now.Value)
 	}
 	return columns

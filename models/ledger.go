@@ -34,11 +34,12 @@ var callRows = newBulkInsert("calls",
 // nothing, so that a batch may be written again after a commit whose answer was
 // lost. ErrRefused when the database rejects the content of a row.
 func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) error {
+	//nolint:contextcheck // the transaction carries the context
 	err := s.inConnTx(ctx, func(on connTx) error { return insertCalls(on, replica, calls) })
 	// A second try is enough, unless the transaction of a former call of this
 	// function is still being committed.
 	for tries := 3; errors.Is(err, errDuplicate) && tries > 0; tries-- {
-		err = s.inConnTx(ctx, func(on connTx) error {
+		err = s.inConnTx(ctx, func(on connTx) error { //nolint:contextcheck // as above
 			missing, err := withoutDuplicates(on.tx, calls)
 			if err != nil {
 				return err

@@ -114,12 +114,6 @@ func receiveAnswer(body io.Reader) (r received) {
 	return r
 }
 
-// readAnswer is the client's side of a whole answer: its content.
-func readAnswer(body io.Reader) (string, error) {
-	r := receiveAnswer(body)
-	return r.text, r.err
-}
-
 // said is what a client got of one call.
 type said struct {
 	status int

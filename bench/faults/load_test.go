@@ -53,7 +53,6 @@ func (d *durations) at(share float64) time.Duration {
 // complaints are failures of which the first few are told.
 type complaints struct {
 	count atomic.Int64
-	told  sync.Mutex
 	most  int64 // 0 = 10
 }
 

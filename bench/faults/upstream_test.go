@@ -66,9 +66,6 @@ func (u *upstream) dropIdle() {
 	u.server.SetKeepAlivesEnabled(true)
 }
 
-// address is host:port.
-func (u *upstream) address() string { return strings.TrimPrefix(u.url, "http://") }
-
 // calls is how many have begun.
 func (u *upstream) calls() int64 { return u.total.Load() }
 

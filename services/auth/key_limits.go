@@ -120,7 +120,7 @@ func (k *Keys) checkLimits(in *api.KeyLimits) error {
 	if err := k.checkModels(in.Models.Value); err != nil {
 		return err
 	}
-	for _, l := range in.Numbers.All() {
+	for _, l := range in.All() {
 		if n := l.Value.Value; n != nil && (*n < limit.Min || *n > limit.Max) {
 			return api.Invalid(api.CodeInvalidValue, l.Name, "%s must be from %d to %d, or null for no limit", l.Name, limit.Min, limit.Max)
 		}
@@ -161,8 +161,8 @@ func (k *Keys) checkModels(ids *[]string) error {
 func setLimits(l *models.Limits, in *api.KeyLimits) error {
 	set(&l.ExpiresAt, in.ExpiresAt, func(at int64) int64 { return time.Unix(at, 0).UnixMicro() })
 	set(&l.Models, in.Models, func(ids []string) models.Names { return models.Names(strings.Join(ids, ",")) })
-	numbers := l.Numbers.All()
-	for i, n := range in.Numbers.All() {
+	numbers := l.All()
+	for i, n := range in.All() {
 		set(numbers[i].Value, *n.Value, func(n int64) int64 { return n })
 	}
 	set(&l.Budget, in.Budget, func(usd api.USD) int64 { return int64(usd) })

@@ -65,7 +65,7 @@ func (c *Call) admit(ctx context.Context) error {
 		return nil
 	}
 	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.input.Began, maxCost, budgets...); err != nil {
-		c.quota.End(0)
+		c.quota.End(0) //nolint:contextcheck // what was taken is given back, also after ctx has ended
 	}
 	return err
 }

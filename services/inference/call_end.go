@@ -28,7 +28,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	r.Model, r.BeganAt, r.Holds = c.input.Request.Model, c.input.Began.UnixMicro(), c.reserved.Holds()
 	c.classify(ctx, err)
 	c.meter()
-	c.quota.End(r.InputTokens + r.OutputTokens)
+	c.quota.End(r.InputTokens + r.OutputTokens) //nolint:contextcheck // a client that left is counted as well
 	c.reserved.Settle(r.Cost)
 	c.output.Release()
 	r.Attempts = c.plan.Attempts

@@ -1,3 +1,5 @@
+// Package gatewaytest starts the real program for tests, with scripted upstreams
+// and clients.
 package gatewaytest
 
 import (
@@ -23,11 +25,13 @@ func EachStorage(t *testing.T, test func(t *testing.T, settings []string)) {
 }
 
 const (
+	// JWTSecret is a setting with a signing secret that is long enough.
 	JWTSecret = "JWT_SECRET=0f9c2b7a64d18e5330bb1f6ad2c4e8971b"
 	Ada       = `{"email":"Ada@Example.com ","password":"correct horse battery","name":"Ada"}`
 	Hello     = `{"model":"gpt-4",` + HiMessages + `}`
 )
 
+// Field is the text of a member of a JSON answer.
 func Field(t testing.TB, a Answer, name string) string {
 	t.Helper()
 	var fields map[string]any
@@ -51,6 +55,7 @@ func (p *Program) Login(t testing.TB) []string {
 	return []string{"Authorization", "Bearer " + Field(t, a, "token")}
 }
 
+// CreateKey creates an API key for the user of a token.
 func (p *Program) CreateKey(t testing.TB, token []string) (id, key string) {
 	t.Helper()
 	a := p.Call(t, "POST", "/auth/keys", `{"name":"app"}`, token...)
@@ -60,6 +65,7 @@ func (p *Program) CreateKey(t testing.TB, token []string) (id, key string) {
 	return Field(t, a, "id"), Field(t, a, "key")
 }
 
+// HiMessages is the member of a request that says hi.
 const HiMessages = `"messages":[{"role":"user","content":"hi"}]`
 
 // CreateLimitedKey makes a key with these limits, as members of JSON.

@@ -21,6 +21,7 @@ type APIError struct {
 	UpstreamStatus                int `json:"upstream_status"`
 }
 
+// APIError is the error that an answer holds.
 func (a Answer) APIError(t testing.TB) APIError {
 	t.Helper()
 	var body struct{ Error *APIError }

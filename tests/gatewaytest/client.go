@@ -66,11 +66,13 @@ func (p *Program) Call(t testing.TB, method, path, body string, headers ...strin
 	return Answer{resp.StatusCode, resp.Header, string(text), err}
 }
 
+// Chat makes a chat completion request; headers are name, value, name, value.
 func (p *Program) Chat(t testing.TB, body string, headers ...string) Answer {
 	t.Helper()
 	return p.Call(t, http.MethodPost, "/v1/chat/completions", body, headers...)
 }
 
+// Get requests a path.
 func (p *Program) Get(t testing.TB, path string) Answer {
 	t.Helper()
 	return p.Call(t, http.MethodGet, path, "")
@@ -92,6 +94,7 @@ func ParallelClient(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
+// Send makes a request with a key and reads its answer to the end.
 func Send(ctx context.Context, client *http.Client, url, body, key string) Outcome {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {

@@ -22,6 +22,7 @@ type Dialect struct {
 	Answer  func(string, *Charges) string
 }
 
+// OpenAIDialect is how OpenAI answers.
 func OpenAIDialect() Dialect {
 	usage := func(c *Charges) string {
 		if c == nil {

@@ -28,10 +28,14 @@ type PricedUpstream struct {
 }
 
 // Prices of gpt-4, in micro-dollars a token.
-const InputPrice, OutputPrice = 30, 60
+const (
+	InputPrice  = 30
+	OutputPrice = 60
+)
 
 var payMark = regexp.MustCompile(`PAY-(\d+)-(\d+)-([a-z0-9-]+)`)
 
+// NewPricedUpstream starts an upstream whose calls have a known price.
 func NewPricedUpstream(t testing.TB) *PricedUpstream {
 	t.Helper()
 	u := &PricedUpstream{by: map[string]int64{}}

@@ -86,6 +86,7 @@ func (p *Process) Wait(t *testing.T) int {
 	}
 }
 
+// Signal sends a signal to the process.
 func (p *Process) Signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	if err := p.Cmd.Process.Signal(s); err != nil {

@@ -28,6 +28,7 @@ func Start(t testing.TB, settings ...string) *Program {
 	return p
 }
 
+// TryStart starts the program, which may refuse its settings.
 func TryStart(t testing.TB, settings ...string) (*Program, error) {
 	t.Helper()
 	environ := append([]string{

@@ -54,11 +54,13 @@ type Provider struct {
 	Answer                 func(string) string // a whole answer
 }
 
+// Quote is a text as a JSON string.
 func Quote(s string) string {
 	text, _ := json.Marshal(s) // strings always can be
 	return string(text)
 }
 
+// Providers are the providers that tests run with.
 func Providers() []Provider {
 	return []Provider{
 		{
@@ -109,6 +111,7 @@ func (f Provider) Request(members string) string {
 	return `{"model":"` + f.Model + `",` + HiMessages + members + `}`
 }
 
+// Streaming is the member of a request that asks for a stream.
 const Streaming = `,"stream":true`
 
 // Events is a script of Server-Sent Events, each sent by itself.
@@ -120,6 +123,7 @@ func Events(end providertest.End, pieces ...string) providertest.Script {
 	return s
 }
 
+// JSON is a script that answers with a JSON body.
 func JSON(status int, body string) providertest.Script {
 	return providertest.Script{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Pieces: [][]byte{[]byte(body)}}
 }

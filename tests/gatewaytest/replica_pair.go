@@ -20,6 +20,7 @@ type ReplicaPair struct {
 	refused atomic.Int64 // calls of bursts
 }
 
+// StartReplicaPair starts two replicas with the same database and Redis.
 func StartReplicaPair(t *testing.T, more ...string) *ReplicaPair {
 	t.Helper()
 	redis := servertest.StartRedis(t)

@@ -20,6 +20,7 @@ type Replicas struct {
 	DB       *sql.DB
 }
 
+// StartReplicas starts replicas that share their database and Redis.
 func StartReplicas(t *testing.T, u *PricedUpstream, replicas int, settings ...string) *Replicas {
 	t.Helper()
 	r := &Replicas{T: t, Upstream: u, Client: ParallelClient(t)}

@@ -15,6 +15,7 @@ type FuncUpstream struct {
 	now atomic.Pointer[http.HandlerFunc]
 }
 
+// NewFuncUpstream starts an upstream that answers with a function.
 func NewFuncUpstream(t testing.TB) *FuncUpstream {
 	t.Helper()
 	s := &FuncUpstream{}
@@ -25,6 +26,7 @@ func NewFuncUpstream(t testing.TB) *FuncUpstream {
 	return s
 }
 
+// Handle sets the function that answers from now on.
 func (s *FuncUpstream) Handle(h http.HandlerFunc) { s.now.Store(&h) }
 
 // WriteSlowly writes pieces with a wait before each.

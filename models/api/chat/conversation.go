@@ -101,8 +101,8 @@ func (b *builder) parts(c *Content) {
 	for i := range c.Parts {
 		p := &c.Parts[i]
 		block := llm.Block{Cache: given(p.CacheControl), At: llm.At{Item: b.at, Part: i}}
-		switch {
-		case p.Type == "text" || p.Type == "refusal":
+		switch p.Type {
+		case "text", "refusal":
 			block.Text = p.Text
 			if p.Type == "refusal" {
 				block.Text, block.Cache = p.Refusal, nil // only texts and media have cache marks

@@ -237,7 +237,7 @@ func FuzzAStreamSaysWhatItsAnswerSays(f *testing.F) {
 		if err := json.Unmarshal(whole, &want, api.Lenient); err != nil {
 			t.Fatal(err)
 		}
-		var texts, reasoning, arguments map[int]string = map[int]string{}, map[int]string{}, map[int]string{}
+		texts, reasoning, arguments := map[int]string{}, map[int]string{}, map[int]string{}
 		for line := range strings.SplitSeq(written(t, req, scripted(steps, text)), "\n\n") {
 			data, ok := strings.CutPrefix(line, "data: {")
 			if !ok {

@@ -202,7 +202,7 @@ func (m *Message) texts(yield func(string) bool) bool {
 	}
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
-		if c.Function != nil && !(yield(c.Function.Name) && yield(c.Function.Arguments)) || !yield(string(c.Custom)) {
+		if c.Function != nil && (!yield(c.Function.Name) || !yield(c.Function.Arguments)) || !yield(string(c.Custom)) {
 			return false
 		}
 	}
