@@ -89,7 +89,8 @@ func (b *bench) binary() (string, error) {
 		return filepath.Abs(b.options.gateway)
 	}
 	path := filepath.Join(b.dir, "modelgateway")
-	build := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, ".") // as make build does
+	// As make build does.
+	build := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the gateway: %w\n%s", err, said)

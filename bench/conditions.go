@@ -44,16 +44,21 @@ func describe(o options) conditions {
 }
 
 func (c conditions) sentence() string {
-	return fmt.Sprintf("%s, revision %s (gateway %s), %s, Linux %s, %d × %s, GOMAXPROCS %d; %d rounds with windows of %s after 1 s of warm-up; "+
-		"upstream, load generator and target share the machine over loopback%s.",
-		c.Date, c.Revision, c.Gateway, c.Go, c.Kernel, c.CPUs, c.CPU, c.GOMAXPROCS, c.Rounds, c.Window, c.others())
+	return fmt.Sprintf(
+		"%s, revision %s (gateway %s), %s, Linux %s, %d × %s, GOMAXPROCS %d; %d rounds with windows of %s after 1 s of warm-up; "+
+			"upstream, load generator and target share the machine over loopback%s.",
+		c.Date, c.Revision, c.Gateway, c.Go, c.Kernel, c.CPUs, c.CPU, c.GOMAXPROCS, c.Rounds, c.Window, c.others(),
+	)
 }
 
 func (c conditions) others() string {
 	if len(c.Others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; other processes took %.0f %% of it in the median, %.0f %% at worst", 100*median(c.Others), 100*slices.Max(c.Others))
+	return fmt.Sprintf(
+		"; other processes took %.0f %% of it in the median, %.0f %% at worst", 100*median(c.Others),
+		100*slices.Max(c.Others),
+	)
 }
 
 // revision is empty outside of a checkout.

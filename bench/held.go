@@ -102,7 +102,13 @@ func (b *bench) cancels() error {
 		took[t.name] = ms
 	}
 	for _, t := range b.judged() {
-		r := row{Scenario: name, Unit: "ms until upstream sees it", Target: t.name, Floor: []float64{took[floorName]}, Value: []float64{took[t.name]}}
+		r := row{
+			Scenario: name,
+			Unit:     "ms until upstream sees it",
+			Target:   t.name,
+			Floor:    []float64{took[floorName]},
+			Value:    []float64{took[t.name]},
+		}
 		r.judge(took[t.name] >= 0, "within 1 s")
 		b.add(r)
 	}

@@ -34,8 +34,10 @@ func (j job) body() []byte {
 	if j.stream {
 		stream = `,"stream":true,"stream_options":{"include_usage":true}`
 	}
-	return []byte(`{"model":"` + j.model + `","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":` +
-		quoted(j.prompt) + `}],"temperature":0.7,"max_tokens":1024` + stream + `}`)
+	return []byte(
+		`{"model":"` + j.model + `","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":` +
+			quoted(j.prompt) + `}],"temperature":0.7,"max_tokens":1024` + stream + `}`,
+	)
 }
 
 // caller makes the calls of one job to one target.

@@ -65,10 +65,14 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.svg, "svg", "", "`file` to draw the ratios into")
 	flags.StringVar(&o.gateway, "gateway", "", "a built `binary`; when empty it is built from the working directory")
 	flags.StringVar(&o.upstream, "upstream", "127.0.0.1:0", "where the scripted upstream listens, for peers that have to know")
-	flags.Func("peer", "`name=url` of another gateway, its /v1 included; also from PEER, its key and model from PEER_KEY and PEER_MODEL", func(peer string) error {
-		o.peers = append(o.peers, peer)
-		return nil
-	})
+	flags.Func(
+		"peer",
+		"`name=url` of another gateway, its /v1 included; also from PEER, its key and model from PEER_KEY and PEER_MODEL",
+		func(peer string) error {
+			o.peers = append(o.peers, peer)
+			return nil
+		},
+	)
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -42,10 +42,22 @@ func (r report) plot() []byte {
 	x := func(ratio float64) float64 { return plotLeft + ratio/longest*(plotWidth-plotLeft-plotRight) }
 	height := plotTop + len(rows)*plotLine + plotBottom
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="12">`+"\n", plotWidth, height)
+	fmt.Fprintf(
+		&out,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="12">`+"\n",
+		plotWidth,
+		height,
+	)
 	fmt.Fprintf(&out, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", plotWidth, height)
-	fmt.Fprintf(&out, `<text x="16" y="24" font-size="15" font-weight="600" fill="#1f2328">The gateway as a multiple of a bare Gin passthrough</text>`+"\n")
-	fmt.Fprintf(&out, `<text x="16" y="44" fill="#59636e">bar: median of %d rounds · line: least to most · mark: goal (◂ at most, ▸ at least)</text>`+"\n", r.Conditions.Rounds)
+	fmt.Fprintf(
+		&out,
+		`<text x="16" y="24" font-size="15" font-weight="600" fill="#1f2328">The gateway as a multiple of a bare Gin passthrough</text>`+"\n",
+	)
+	fmt.Fprintf(
+		&out,
+		`<text x="16" y="44" fill="#59636e">bar: median of %d rounds · line: least to most · mark: goal (◂ at most, ▸ at least)</text>`+"\n",
+		r.Conditions.Rounds,
+	)
 	grid(&out, x, longest, height)
 	for i, row := range rows {
 		bar(&out, row, x, plotTop+i*plotLine)
@@ -65,7 +77,15 @@ func grid(out *bytes.Buffer, x func(float64) float64, longest float64, height in
 		if at == 1 {
 			colour = "#8c959f"
 		}
-		fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="%s"/>`+"\n", x(at), plotTop-8, x(at), height-plotBottom+4, colour)
+		fmt.Fprintf(
+			out,
+			`<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="%s"/>`+"\n",
+			x(at),
+			plotTop-8,
+			x(at),
+			height-plotBottom+4,
+			colour,
+		)
 		fmt.Fprintf(out, `<text x="%.1f" y="%d" text-anchor="middle" fill="#59636e">%.4g ×</text>`+"\n", x(at), height-plotBottom+22, at)
 	}
 }
@@ -79,12 +99,42 @@ func bar(out *bytes.Buffer, r row, x func(float64) float64, top int) {
 	mid, least, most := median(r.Ratio), slices.Min(r.Ratio), slices.Max(r.Ratio)
 	fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end" fill="#1f2328">%s <tspan fill="#59636e">%s</tspan></text>`+"\n",
 		plotLeft-10, middle+4, html.EscapeString(r.Scenario), html.EscapeString(r.Unit))
-	fmt.Fprintf(out, `<rect x="%d" y="%d" width="%.1f" height="%d" rx="2" fill="%s"/>`+"\n", plotLeft, middle-plotBar/2, x(mid)-plotLeft, plotBar, colour)
-	fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#1f2328" stroke-width="1.5"/>`+"\n", x(least), middle, x(most), middle)
+	fmt.Fprintf(
+		out,
+		`<rect x="%d" y="%d" width="%.1f" height="%d" rx="2" fill="%s"/>`+"\n",
+		plotLeft,
+		middle-plotBar/2,
+		x(mid)-plotLeft,
+		plotBar,
+		colour,
+	)
+	fmt.Fprintf(
+		out,
+		`<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#1f2328" stroke-width="1.5"/>`+"\n",
+		x(least),
+		middle,
+		x(most),
+		middle,
+	)
 	sign := "◂"
 	if r.Goal != "" && []rune(r.Goal)[0] == '≥' {
 		sign = "▸"
 	}
-	fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#1f2328" stroke-width="2.5"/>`+"\n", x(r.Limit), middle-11, x(r.Limit), middle+11)
-	fmt.Fprintf(out, `<text x="%.1f" y="%d" fill="#1f2328">%.2f <tspan fill="#59636e">%s %.4g</tspan></text>`+"\n", x(max(most, r.Limit))+8, middle+4, mid, sign, r.Limit)
+	fmt.Fprintf(
+		out,
+		`<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#1f2328" stroke-width="2.5"/>`+"\n",
+		x(r.Limit),
+		middle-11,
+		x(r.Limit),
+		middle+11,
+	)
+	fmt.Fprintf(
+		out,
+		`<text x="%.1f" y="%d" fill="#1f2328">%.2f <tspan fill="#59636e">%s %.4g</tspan></text>`+"\n",
+		x(max(most, r.Limit))+8,
+		middle+4,
+		mid,
+		sign,
+		r.Limit,
+	)
 }

@@ -139,8 +139,22 @@ func (b *bench) rateRows(got map[string]*latencies) {
 	base := got[floorName]
 	for _, t := range b.judged() {
 		own := got[t.name]
-		p50 := row{Scenario: rateScenario, Unit: "added p50 ms", Target: t.name, Floor: base.added, Value: own.added, Ratio: ratios(own.added, base.added)}
-		p99 := row{Scenario: rateScenario, Unit: "p99 ms", Target: t.name, Floor: base.p99, Value: own.p99, Ratio: ratios(own.p99, base.p99)}
+		p50 := row{
+			Scenario: rateScenario,
+			Unit:     "added p50 ms",
+			Target:   t.name,
+			Floor:    base.added,
+			Value:    own.added,
+			Ratio:    ratios(own.added, base.added),
+		}
+		p99 := row{
+			Scenario: rateScenario,
+			Unit:     "p99 ms",
+			Target:   t.name,
+			Floor:    base.p99,
+			Value:    own.p99,
+			Ratio:    ratios(own.p99, base.p99),
+		}
 		if t.hasGoals() {
 			p50.atMost(1.5)
 			p99.judge(median(own.p99) >= 0 && median(own.p99) <= slices.Max(base.p99), "≤ floor's worst round")

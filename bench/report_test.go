@@ -17,7 +17,14 @@ func found() report {
 	cpu := row{Scenario: "answer", Unit: "CPU µs/request", Target: gatewayName, Floor: []float64{100, 110}, Value: []float64{120, 143}}
 	cpu.Ratio = ratios(cpu.Value, cpu.Floor)
 	cpu.atMost(1.3)
-	rate := row{Scenario: "answer", Unit: "requests/s <&>", Target: gatewayName, Floor: []float64{1000}, Value: []float64{500}, Ratio: []float64{0.5}}
+	rate := row{
+		Scenario: "answer",
+		Unit:     "requests/s <&>",
+		Target:   gatewayName,
+		Floor:    []float64{1000},
+		Value:    []float64{500},
+		Ratio:    []float64{0.5},
+	}
 	rate.atLeast(0.8)
 	peer := row{Scenario: "answer", Unit: "CPU µs/request", Target: "other", Floor: []float64{100}, Value: []float64{-1}}
 	return report{Rows: []row{cpu, rate, peer}, Errors: map[string]fault{"gateway, answer": {Count: 3, Messages: []string{"status 502"}}}}

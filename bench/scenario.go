@@ -42,8 +42,18 @@ func scenarios() []scenario {
 		{name: "stream-anthropic", job: job{model: anthropicModel, prompt: prompt(short), stream: true}, base: "stream-openai", cpu: 3},
 		{name: "stream-gemini", job: job{model: geminiModel, prompt: prompt(short), stream: true}, base: "stream-openai", cpu: 3},
 		{name: "stream-openai-paced", job: job{model: openAIModel, prompt: prompt(short, wordPaced), stream: true}, conns: pacedConns},
-		{name: "stream-anthropic-paced", job: job{model: anthropicModel, prompt: prompt(short, wordPaced), stream: true}, conns: pacedConns, base: "stream-openai-paced"},
-		{name: "stream-gemini-paced", job: job{model: geminiModel, prompt: prompt(short, wordPaced), stream: true}, conns: pacedConns, base: "stream-openai-paced"},
+		{
+			name:  "stream-anthropic-paced",
+			job:   job{model: anthropicModel, prompt: prompt(short, wordPaced), stream: true},
+			conns: pacedConns,
+			base:  "stream-openai-paced",
+		},
+		{
+			name:  "stream-gemini-paced",
+			job:   job{model: geminiModel, prompt: prompt(short, wordPaced), stream: true},
+			conns: pacedConns,
+			base:  "stream-openai-paced",
+		},
 	}
 	for i := range all {
 		if all[i].conns == 0 {

@@ -70,18 +70,25 @@ func openAIWire() *wire {
 		`"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`
 	random := rand.New(rand.NewPCG(1, 2))
 	event := func(choices, usage string, pad int) []byte {
-		return fmt.Appendf(nil, `data: {"id":"chatcmpl-CMKB4CzjM9AbvNcftqEsFcWBSrZNT","object":"chat.completion.chunk","created":1759436814,`+
-			`"model":"gpt-4o-2024-08-06","service_tier":"default","system_fingerprint":"fp_cbf1785567","choices":[%s],"usage":%s,"obfuscation":"%s"}`+"\n\n",
-			choices, usage, padding(random, pad))
+		return fmt.Appendf(
+			nil,
+			`data: {"id":"chatcmpl-CMKB4CzjM9AbvNcftqEsFcWBSrZNT","object":"chat.completion.chunk","created":1759436814,`+
+				`"model":"gpt-4o-2024-08-06","service_tier":"default","system_fingerprint":"fp_cbf1785567","choices":[%s],"usage":%s,"obfuscation":"%s"}`+"\n\n",
+			choices,
+			usage,
+			padding(random, pad),
+		)
 	}
 	choice := func(delta, finish string) string {
 		return `{"index":0,"delta":` + delta + `,"logprobs":null,"finish_reason":` + finish + `}`
 	}
 	w := &wire{
 		contentType: "text/event-stream; charset=utf-8",
-		answer: []byte(`{"id":"chatcmpl-CMKB0p2hTzWyqXJfkVdqWmvJc8rQd","object":"chat.completion","created":1759436814,"model":"gpt-4o-2024-08-06",` +
-			`"choices":[{"index":0,"message":{"role":"assistant","content":` + quoted(answerText) + `,"refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],` +
-			`"usage":` + usage + `,"service_tier":"default","system_fingerprint":"fp_cbf1785567"}`),
+		answer: []byte(
+			`{"id":"chatcmpl-CMKB0p2hTzWyqXJfkVdqWmvJc8rQd","object":"chat.completion","created":1759436814,"model":"gpt-4o-2024-08-06",` +
+				`"choices":[{"index":0,"message":{"role":"assistant","content":` + quoted(answerText) + `,"refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],` +
+				`"usage":` + usage + `,"service_tier":"default","system_fingerprint":"fp_cbf1785567"}`,
+		),
 		before: [][]byte{event(choice(`{"role":"assistant","content":"","refusal":null}`, "null"), "null", 14)},
 		finish: event(choice(`{}`, `"stop"`), "null", 10),
 		usage:  event("", usage, 6),
@@ -108,18 +115,28 @@ func anthropicWire() *wire {
 	const tier = `"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0}`
 	w := &wire{
 		contentType: "text/event-stream; charset=utf-8",
-		answer: []byte(`{"model":"` + model + `","id":"msg_01V2noLbAb2NgKnjaNw6Cn3w","type":"message","role":"assistant","content":[{"type":"text","text":` + quoted(answerText) +
-			`}],"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"usage":{"input_tokens":58,` + cache + `,` + tier +
-			`,"output_tokens":88,"service_tier":"standard","inference_geo":"not_available"}}`),
+		answer: []byte(
+			`{"model":"` + model + `","id":"msg_01V2noLbAb2NgKnjaNw6Cn3w","type":"message","role":"assistant","content":[{"type":"text","text":` + quoted(
+				answerText,
+			) +
+				`}],"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"usage":{"input_tokens":58,` + cache + `,` + tier +
+				`,"output_tokens":88,"service_tier":"standard","inference_geo":"not_available"}}`,
+		),
 		before: [][]byte{
-			event("message_start", `"message":{"model":"`+model+`","id":"msg_015uV9WrrY9nhNRUqWuTcEtm","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,`+
-				`"stop_details":null,"usage":{"input_tokens":58,`+cache+`,`+tier+`,"output_tokens":1,"service_tier":"standard","inference_geo":"not_available"}}`),
+			event(
+				"message_start",
+				`"message":{"model":"`+model+`","id":"msg_015uV9WrrY9nhNRUqWuTcEtm","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,`+
+					`"stop_details":null,"usage":{"input_tokens":58,`+cache+`,`+tier+`,"output_tokens":1,"service_tier":"standard","inference_geo":"not_available"}}`,
+			),
 			event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`),
 			[]byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
 		},
 		finish: event("content_block_stop", `"index":0`),
 		after: [][]byte{
-			event("message_delta", `"delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":58,`+cache+`,"output_tokens":66}`),
+			event(
+				"message_delta",
+				`"delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":58,`+cache+`,"output_tokens":66}`,
+			),
 			event("message_stop", ""),
 		},
 	}
@@ -133,9 +150,14 @@ func anthropicWire() *wire {
 // chunk, the usage in each.
 func geminiWire() *wire {
 	body := func(text, finish string, out int) string {
-		return fmt.Sprintf(`{"candidates": [{"content": {"parts": [{"text": %s}],"role": "model"},%s"index": 0}],"usageMetadata": {"promptTokenCount": 58,"candidatesTokenCount": %d,`+
-			`"totalTokenCount": %d,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 58}]},"modelVersion": "gemini-2.5-flash","responseId": "6hkqaYC5BbGEz7IPwb3ggA8"}`,
-			quoted(text), finish, out, 58+out)
+		return fmt.Sprintf(
+			`{"candidates": [{"content": {"parts": [{"text": %s}],"role": "model"},%s"index": 0}],"usageMetadata": {"promptTokenCount": 58,"candidatesTokenCount": %d,`+
+				`"totalTokenCount": %d,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 58}]},"modelVersion": "gemini-2.5-flash","responseId": "6hkqaYC5BbGEz7IPwb3ggA8"}`,
+			quoted(text),
+			finish,
+			out,
+			58+out,
+		)
 	}
 	const stop = `"finishReason": "STOP",`
 	w := &wire{contentType: "text/event-stream", answer: []byte(body(answerText, stop, 88))}

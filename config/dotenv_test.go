@@ -8,7 +8,8 @@ import (
 func TestDotenvSyntax(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"HOST=a", "a"}, {"HOST=a\r\n", "a"}, {"\ufeffHOST=a", "a"}, {"  HOST = a  ", "a"}, {"export HOST=a", "a"},
-		{"HOST=", ""}, {"HOST= # nothing", ""}, {"HOST=a # comment", "a"}, {"HOST=a\t# comment", "a"}, {"HOST=a#b", "a#b"}, {"HOST=#b", "#b"},
+		{"HOST=", ""}, {"HOST= # nothing", ""}, {"HOST=a # comment", "a"}, {"HOST=a\t# comment", "a"},
+		{"HOST=a#b", "a#b"}, {"HOST=#b", "#b"},
 		{"HOST=a=b", "a=b"}, {"HOST=a b", "a b"}, {`HOST=a"b'c\n`, `a"b'c\n`},
 		{"HOST='a # $b \\n'", `a # $b \n`}, {"HOST='a' # comment", "a"}, {"HOST=''", ""}, {"HOST='\"a\"'", `"a"`},
 		{`HOST="a # b"`, "a # b"}, {`HOST="a\"b\\c\$d\n\r\t"`, "a\"b\\c$d\n\r\t"}, {`HOST="a"#x`, "a"}, {`HOST=" a "`, " a "},
@@ -44,7 +45,8 @@ func TestDotenvFaultsNameTheLineAndNeverShowIt(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := load(nil, write(t, ".env", test.text))
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), p) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), p) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: got %v, want %s", test.text, err, test.want)
 		}
 	}

@@ -63,7 +63,9 @@ func updateSettings(t *testing.T) {
 	addSettings(t, ".env.example", config.Settings(all.Settings()), func(s config.Setting) string { return "#" + s.Name + "=" },
 		func(s config.Setting) string { return "\n# " + s.Doc + "\n#" + s.Name + "=" + s.Default + "\n" })
 	// The container's own address is not that of the host.
-	passed := slices.DeleteFunc(config.Settings(all.Settings()), func(s config.Setting) bool { return s.Name == "HOST" || s.Name == "PORT" })
+	passed := slices.DeleteFunc(
+		config.Settings(all.Settings()), func(s config.Setting) bool { return s.Name == "HOST" || s.Name == "PORT" },
+	)
 	addSettings(t, "docker-compose.yml", passed, func(s config.Setting) string { return "      " + s.Name + ": " },
 		func(s config.Setting) string { return "      " + s.Name + ": ${" + s.Name + ":-}\n" })
 }

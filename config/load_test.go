@@ -108,7 +108,12 @@ func TestGoodConfigurations(t *testing.T) {
 				return []any{c.Spend.MaxBudget, c.Spend.BudgetWindow, c.Spend.Keys.Budget, *c.Spend.DefaultPrice}
 			}, []any{int64(12_500_000), "day", int64(0), Price{Input: 250_000, Output: 1_000_001}}},
 		{"limits of new keys",
-			[]string{"DEFAULT_KEY_MODELS=gpt-4, gemini-2.5-pro", "DEFAULT_KEY_RPM=3", "DEFAULT_KEY_EXPIRY_DAYS=30", "USAGE_RETENTION_DAYS=0"},
+			[]string{
+				"DEFAULT_KEY_MODELS=gpt-4, gemini-2.5-pro",
+				"DEFAULT_KEY_RPM=3",
+				"DEFAULT_KEY_EXPIRY_DAYS=30",
+				"USAGE_RETENTION_DAYS=0",
+			},
 			func(c Config) any {
 				return []any{c.Spend.Keys.Models, c.Spend.Keys.RPMLimit, c.Spend.Keys.ExpiryDays, c.Spend.RetentionDays}
 			}, []any{[]string{"gpt-4", "gemini-2.5-pro"}, int64(3), 30, 0}},
@@ -125,7 +130,12 @@ func TestGoodConfigurations(t *testing.T) {
 			func(c Config) any { return c.AllowedEmailDomains }, []string{"example.com", "sub.example.org"}},
 		{"postgres", []string{"DATABASE_URL=postgres://u:p%40ss@db:5432/g?sslmode=disable"},
 			func(c Config) any { return c.DatabaseURL.Reveal() }, "postgres://u:p%40ss@db:5432/g?sslmode=disable"},
-		{"postgresql", []string{"DATABASE_URL=postgresql://db/g"}, func(c Config) any { return c.DatabaseURL.Reveal() }, "postgresql://db/g"},
+		{
+			"postgresql",
+			[]string{"DATABASE_URL=postgresql://db/g"},
+			func(c Config) any { return c.DatabaseURL.Reveal() },
+			"postgresql://db/g",
+		},
 		{"postgres on a socket", []string{"DATABASE_URL=postgres:///g?host=/var/run/postgresql"},
 			func(c Config) any { return c.DatabaseURL.Reveal() }, "postgres:///g?host=/var/run/postgresql"},
 		{"sqlite", []string{"DATABASE_URL=sqlite:/var/lib/gateway.db"},
@@ -134,8 +144,18 @@ func TestGoodConfigurations(t *testing.T) {
 			func(c Config) any { return c.RedisURL.Reveal() }, "rediss://:p@cache:6380/2"},
 		{"key pool", []string{"OPENAI_API_KEY=sk-a, sk-b ,sk-c"},
 			func(c Config) any { return reveal(c.Providers["openai"].Keys) }, []string{"sk-a", "sk-b", "sk-c"}},
-		{"one key", []string{"ANTHROPIC_API_KEY=sk-ant"}, func(c Config) any { return reveal(c.Providers["anthropic"].Keys) }, []string{"sk-ant"}},
-		{"gemini's other name", []string{"GOOGLE_API_KEY=AIza"}, func(c Config) any { return reveal(c.Providers["gemini"].Keys) }, []string{"AIza"}},
+		{
+			"one key",
+			[]string{"ANTHROPIC_API_KEY=sk-ant"},
+			func(c Config) any { return reveal(c.Providers["anthropic"].Keys) },
+			[]string{"sk-ant"},
+		},
+		{
+			"gemini's other name",
+			[]string{"GOOGLE_API_KEY=AIza"},
+			func(c Config) any { return reveal(c.Providers["gemini"].Keys) },
+			[]string{"AIza"},
+		},
 		{"both of gemini's names", []string{"GOOGLE_API_KEY=AIza,b", "GEMINI_API_KEY=AIza, b"},
 			func(c Config) any { return reveal(c.Providers["gemini"].Keys) }, []string{"AIza", "b"}},
 		{"idp", []string{"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=a b"},

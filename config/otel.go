@@ -94,7 +94,14 @@ func exporting(r row) []row {
 }
 
 func samplers() []string {
-	return []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}
+	return []string{
+		"always_on",
+		"always_off",
+		"traceidratio",
+		"parentbased_always_on",
+		"parentbased_always_off",
+		"parentbased_traceidratio",
+	}
 }
 
 // checkTracing combines the settings of tracing. When tracing is off, options

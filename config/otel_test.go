@@ -36,7 +36,8 @@ func TestSettingsForTracesOverrideSettingsForAllSignals(t *testing.T) {
 		t.Errorf("%d headers", len(tr.Headers))
 	}
 	if tr.Timeout != 2500*time.Millisecond || !tr.Gzip || tr.Service != "other" || tr.Attributes["team"] != "a,b" || len(tr.Attributes) != 1 ||
-		tr.Sampler != "traceidratio" || tr.SampleRatio != 0.25 || tr.QueueSize != 100 || tr.BatchSize != 100 || !tr.Propagate || tr.TLS != nil {
+		tr.Sampler != "traceidratio" || tr.SampleRatio != 0.25 || tr.QueueSize != 100 || tr.BatchSize != 100 || !tr.Propagate ||
+		tr.TLS != nil {
 		t.Errorf("%+v", tr)
 	}
 	tr = mustLoad(t, "", "OTEL_TRACES_EXPORTER=otlp", "OTEL_SERVICE_NAME=my gateway",
@@ -71,7 +72,8 @@ func TestEachFaultOfTracingNamesItsSettingAndNoSecret(t *testing.T) {
 		base := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c/x"
 		_, err := load([]string{base, setting}, "")
 		var faults Faults
-		if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(faults[0], name) || strings.Contains(faults[0], plantedSecret) {
+		if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(faults[0], name) ||
+			strings.Contains(faults[0], plantedSecret) {
 			t.Errorf("%s: %v", setting, err)
 		}
 	}

@@ -127,7 +127,8 @@ func database(into *Secret) format {
 		case strings.HasPrefix(text, "postgres://"), strings.HasPrefix(text, "postgresql://"):
 			err = checkPostgres(text)
 		default:
-			err = errors.New("does not begin with postgres://, postgresql:// or sqlite:") //nolint:staticcheck // as the operator has to type it
+			//nolint:staticcheck // as the operator has to type it
+			err = errors.New("does not begin with postgres://, postgresql:// or sqlite:")
 		}
 		if err != nil {
 			return err

@@ -29,7 +29,22 @@ func TestEveryonesUsageIsAsTheDocumentHasIt(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	calls := []models.Call{
-		{ID: "a", UserID: "ada", KeyID: "k1", Model: "m1", Provider: "openai", Outcome: models.OutcomeOK, Priced: true, Cost: 1_500_000, InputTokens: 5, CachedTokens: 4, CacheWriteTokens: 3, OutputTokens: 2, ReasoningTokens: 1, BeganAt: now.UnixMicro()},
+		{
+			ID:               "a",
+			UserID:           "ada",
+			KeyID:            "k1",
+			Model:            "m1",
+			Provider:         "openai",
+			Outcome:          models.OutcomeOK,
+			Priced:           true,
+			Cost:             1_500_000,
+			InputTokens:      5,
+			CachedTokens:     4,
+			CacheWriteTokens: 3,
+			OutputTokens:     2,
+			ReasoningTokens:  1,
+			BeganAt:          now.UnixMicro(),
+		},
 		{ID: "b", Model: "m2", Outcome: models.OutcomeInternal, Estimated: true, BeganAt: now.UnixMicro()},
 	}
 	if err := store.WriteCalls(t.Context(), "r", calls); err != nil {

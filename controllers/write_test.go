@@ -15,7 +15,9 @@ func TestTokenHeadersTellTheStatusOfTheLimit(t *testing.T) {
 		t.Errorf("%v", header)
 	}
 	setTokenHeaders(header, ratelimit.TokenStatus{Limit: 1000, Remaining: 7, Reset: 11*time.Second + 1})
-	if header.Get("x-ratelimit-limit-tokens") != "1000" || header.Get("x-ratelimit-remaining-tokens") != "7" || header.Get("x-ratelimit-reset-tokens") != "12s" || len(header) != 3 {
+	if header.Get("x-ratelimit-limit-tokens") != "1000" || header.Get("x-ratelimit-remaining-tokens") != "7" ||
+		header.Get("x-ratelimit-reset-tokens") != "12s" ||
+		len(header) != 3 {
 		t.Errorf("%v", header)
 	}
 }

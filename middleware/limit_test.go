@@ -133,7 +133,8 @@ func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
 		for i, want := range []string{"2", "1", "0", "0"} {
 			w := visit(engine, "")
 			header := w.Header()
-			if header.Get("x-ratelimit-limit-requests") != "3" || header.Get("x-ratelimit-remaining-requests") != want || (w.Code == http.StatusOK) != (i < 3) {
+			if header.Get("x-ratelimit-limit-requests") != "3" || header.Get("x-ratelimit-remaining-requests") != want ||
+				(w.Code == http.StatusOK) != (i < 3) {
 				t.Errorf("%d, request %d: %d %v", gateways, i, w.Code, header)
 			}
 		}

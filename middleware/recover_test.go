@@ -94,10 +94,12 @@ func isInternal(resp *http.Response, body string, err error) string {
 	if err := json.Unmarshal([]byte(body), &fault, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return "not JSON: " + body
 	}
-	if resp.StatusCode != http.StatusInternalServerError || fault.Error.Type != "api_error" || fault.Error.Code != "internal_error" || fault.Error.Message == "" {
+	if resp.StatusCode != http.StatusInternalServerError || fault.Error.Type != "api_error" || fault.Error.Code != "internal_error" ||
+		fault.Error.Message == "" {
 		return resp.Status + " " + body
 	}
-	if resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("X-Request-Id") == "" || resp.Header.Get("X-Should-Retry") != "true" {
+	if resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("X-Request-Id") == "" ||
+		resp.Header.Get("X-Should-Retry") != "true" {
 		return "header: " + strings.Join(resp.Header.Values("Content-Type"), ", ")
 	}
 	return ""

@@ -157,7 +157,9 @@ func TestChangesOfUnknownKeysAndUsersFailWithoutAnAuditRow(t *testing.T) {
 		for _, id := range []string{"nope", "", "ada2"} {
 			_, limitErr := store.ChangeAnyKey(t.Context(), id, func(*models.Key) (*models.Audit, error) { return auditRow("x"), nil })
 			_, ownErr := store.ChangeKey(t.Context(), "ada", id, func(k *models.Key) error { k.RPMLimit = 3; return nil })
-			_, revokeErr := store.RevokeAnyKey(t.Context(), id, 9, func(_, _ *models.Key) (*models.Audit, error) { return auditRow("x"), nil })
+			_, revokeErr := store.RevokeAnyKey(
+				t.Context(), id, 9, func(_, _ *models.Key) (*models.Audit, error) { return auditRow("x"), nil },
+			)
 			_, userErr := store.ChangeUser(t.Context(), id, func(*models.User) (*models.Audit, error) { return auditRow("x"), nil })
 			for _, err := range []error{limitErr, ownErr, revokeErr, userErr} {
 				if !errors.Is(err, models.ErrNotFound) {

@@ -112,7 +112,8 @@ func TestASavedHoldKeepsWhatTheLedgerHasDeducted(t *testing.T) {
 		q := grantRequest("r", 400)
 		hold := func(want, moved int64) {
 			t.Helper()
-			if n, m := number(t, db, "SELECT amount FROM budget_holds"), number(t, db, "SELECT moved FROM budget_holds"); n != want || m != moved {
+			if n, m := number(t, db, "SELECT amount FROM budget_holds"), number(t, db, "SELECT moved FROM budget_holds"); n != want ||
+				m != moved {
 				t.Errorf("%d is held, %d moved; want %d, %d", n, m, want, moved)
 			}
 		}

@@ -117,7 +117,9 @@ func TestConcurrentChangesAndRevocationsDoNotDeadlock(t *testing.T) {
 				}
 			})
 			all.Go(func() {
-				_, err := store.ChangeUser(t.Context(), "ada", func(u *models.User) (*models.Audit, error) { u.DisabledAt++; return nil, nil })
+				_, err := store.ChangeUser(
+					t.Context(), "ada", func(u *models.User) (*models.Audit, error) { u.DisabledAt++; return nil, nil },
+				)
 				if err != nil {
 					t.Error(err)
 				}

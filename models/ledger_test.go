@@ -87,7 +87,9 @@ func TestBatchesAreWrittenUnchanged(t *testing.T) {
 					ID:        models.CallID(noon, fmt.Sprintf("%02d'%d", round, i)),
 					RequestID: text(), UserID: text(), KeyID: text(), Model: text(), Served: text(),
 					Provider: text(), Outcome: text(), ErrorCode: text(), Stream: flag(), Estimated: flag(), Priced: flag(),
-					Attempts: pick(9), Status: pick(600), FirstTokenUS: number(), DurationUS: number(), OverheadUS: number(), BeganAt: noon.UnixMicro(),
+					Attempts: pick(
+						9,
+					), Status: pick(600), FirstTokenUS: number(), DurationUS: number(), OverheadUS: number(), BeganAt: noon.UnixMicro(),
 				}
 			}
 			write(t, store, rows...)
@@ -253,7 +255,8 @@ func refusal(address string) string {
 func TestAnUnreachableOrEmptyDatabaseIsNotARefusal(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := open(t, address)
-		if err := store.WriteCalls(t.Context(), "r1", []models.Call{call("a", "k1", noon)}); err == nil || errors.Is(err, models.ErrRefused) {
+		if err := store.WriteCalls(t.Context(), "r1", []models.Call{call("a", "k1", noon)}); err == nil ||
+			errors.Is(err, models.ErrRefused) {
 			t.Errorf("without a schema: %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())

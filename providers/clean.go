@@ -11,10 +11,14 @@ const longestMessage = 300
 
 var (
 	// Web addresses and bare host names of the providers or their insides.
-	address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\]]+|\b(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|ai|internal|local|cluster|svc)\b(?:[:/][^\s"'<>)\]]*)?|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b`)
+	address = regexp.MustCompile(
+		`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\]]+|\b(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|ai|internal|local|cluster|svc)\b(?:[:/][^\s"'<>)\]]*)?|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b`,
+	)
 	// Keys of the providers, whole or masked by them with asterisks, and
 	// anything that is introduced as one.
-	key = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|xai|gsk|mgw)[-_][\w*.-]{3,}|\bAIza[\w*-]{6,}|\bya29\.[\w.-]+|\bBearer\s+\S+|\beyJ[\w.-]{10,}|(api[ _-]?key(?: provided)?\s*[:=]\s*)\S+`)
+	key = regexp.MustCompile(
+		`(?i)\b(?:sk|pk|rk|xai|gsk|mgw)[-_][\w*.-]{3,}|\bAIza[\w*-]{6,}|\bya29\.[\w.-]+|\bBearer\s+\S+|\beyJ[\w.-]{10,}|(api[ _-]?key(?: provided)?\s*[:=]\s*)\S+`,
+	)
 	// Names of accounts.
 	account = regexp.MustCompile(`\b(?:org|proj|acct|wrkspc)[-_][A-Za-z0-9_-]{3,}|\bprojects?/[\w-]+|\bproject[_ ]number:\s*\d+`)
 )

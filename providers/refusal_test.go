@@ -37,7 +37,8 @@ func TestRefusalsAndTheirStatus(t *testing.T) {
 	} {
 		tt.refusal.Provider = "openai"
 		e := tt.refusal.ClientError()
-		if e.Status != tt.status || e.ShouldRetry() != tt.retry || e.Type != api.TypeAPI || e.UpstreamStatus != tt.refusal.Status || e.Message == "" {
+		if e.Status != tt.status || e.ShouldRetry() != tt.retry || e.Type != api.TypeAPI || e.UpstreamStatus != tt.refusal.Status ||
+			e.Message == "" {
 			t.Errorf("%+v became %d, retry %v: %s", tt.refusal, e.Status, e.ShouldRetry(), e.Message)
 		}
 	}

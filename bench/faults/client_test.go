@@ -129,7 +129,10 @@ func (s said) whole(text string) bool {
 
 // String is what is wrong with a call that should have been whole.
 func (s said) String() string {
-	return fmt.Sprintf("status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v", s.status, s.body, s.text, s.done, s.finish, s.fault, s.err)
+	return fmt.Sprintf(
+		"status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v", s.status, s.body, s.text, s.done,
+		s.finish, s.fault, s.err,
+	)
 }
 
 // chat makes one call and reads all that comes.

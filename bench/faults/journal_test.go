@@ -221,6 +221,8 @@ func (j *journal) verdict(t testing.TB) string {
 			t.Log(line)
 		}
 	}
-	return fmt.Sprintf("%d acknowledged writes (%d users, %d keys, %d revocations): %d lost, %d revived (%d questions met a 503 and were asked again)",
-		j.acknowledgements(), len(j.users), len(j.keys), j.revoked, j.lost, j.revived, j.again)
+	return fmt.Sprintf(
+		"%d acknowledged writes (%d users, %d keys, %d revocations): %d lost, %d revived (%d questions met a 503 and were asked again)",
+		j.acknowledgements(), len(j.users), len(j.keys), j.revoked, j.lost, j.revived, j.again,
+	)
 }

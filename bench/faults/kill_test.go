@@ -75,8 +75,13 @@ func TestO8G9KillsUnderWritesLoseNothingInPostgreSQL(t *testing.T) {
 		k.verify()
 	}
 	k.j.verify(k.g, 0, 0)
-	k.report("kill -9 under writes on PostgreSQL loses nothing",
-		fmt.Sprintf("PostgreSQL itself killed %d times, ready again at most %s after its return", databases, slowestReturn.Round(time.Millisecond)))
+	k.report(
+		"kill -9 under writes on PostgreSQL loses nothing",
+		fmt.Sprintf(
+			"PostgreSQL itself killed %d times, ready again at most %s after its return", databases,
+			slowestReturn.Round(time.Millisecond),
+		),
+	)
 }
 
 // killing is one gateway that dies over and over on one database.

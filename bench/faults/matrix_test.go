@@ -41,8 +41,11 @@ func TestEveryFaultOfEveryPartAtEveryMoment(t *testing.T) {
 		t.Logf("%d of %d combinations were run", tally.run, len(list))
 		return
 	}
-	figure(t, "every fault of every part at every moment, as written down", "%d combinations, %d as expected; the slowest call under a fault %.1f s (%s), the slowest recovery %.1f s (%s)",
-		tally.run, tally.asExpected, tally.call.Seconds(), tally.callOf, tally.recovery.Seconds(), tally.recoveryOf)
+	figure(
+		t, "every fault of every part at every moment, as written down",
+		"%d combinations, %d as expected; the slowest call under a fault %.1f s (%s), the slowest recovery %.1f s (%s)",
+		tally.run, tally.asExpected, tally.call.Seconds(), tally.callOf, tally.recovery.Seconds(), tally.recoveryOf,
+	)
 }
 
 // tally is what the combinations have come to.

@@ -146,7 +146,9 @@ func (b *ground) withPostgres(t *testing.T, p *Proxy) *world {
 
 func (b *ground) withRedis(t *testing.T, p *Proxy) *world {
 	t.Helper()
-	g := startGateway(t, append(append(b.settings(), secured()...), "REDIS_URL="+through(t, b.redis, p), "RATE_LIMIT_RPM="+strconv.Itoa(limitPerMinute))...)
+	g := startGateway(
+		t,
+		append(append(b.settings(), secured()...), "REDIS_URL="+through(t, b.redis, p), "RATE_LIMIT_RPM="+strconv.Itoa(limitPerMinute))...)
 	w := &world{name: "redis", proxy: p, gateways: []*gateway{g}}
 	token := g.account(t, keeperMail)
 	w.limited = &limited{g, token}
@@ -202,7 +204,10 @@ func (l *limited) try(t *testing.T, e expectation) string {
 	a, err := l.call(http.MethodGet, "/v1/models/gpt-4", "", "X-API-Key", key)
 	switch {
 	case passed.Load() < least || passed.Load() > most || strange.Load() > 0:
-		return fmt.Sprintf("%d calls passed a limit of %d, and %d were answered with neither 200 nor 429", passed.Load(), limitPerMinute, strange.Load())
+		return fmt.Sprintf(
+			"%d calls passed a limit of %d, and %d were answered with neither 200 nor 429", passed.Load(),
+			limitPerMinute, strange.Load(),
+		)
 	case err != nil || a.status != http.StatusUnauthorized:
 		return fmt.Sprintf("a key that was revoked (%d): %d %v", revoked.status, a.status, err)
 	}

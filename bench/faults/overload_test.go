@@ -77,8 +77,11 @@ func TestOverloadIsRefusedAtOnceAndTheRestIsServed(t *testing.T) {
 	memory := watchMemory(t, g)
 	tenfold := over.run(10*perSecond, time.Duration(size(10, 60))*time.Second)
 	memory.stop()
-	figure(t, "goodput under ten times the capacity", "%.1f a second (%.0f %% of %.1f at the capacity), p99 %s; %d refused, p99 %s; memory at most %s",
-		tenfold, 100*tenfold/once, once, over.service.at(.99), over.refused.Load(), over.refusals.at(.99), mib(memory.most()))
+	figure(
+		t, "goodput under ten times the capacity",
+		"%.1f a second (%.0f %% of %.1f at the capacity), p99 %s; %d refused, p99 %s; memory at most %s", tenfold,
+		100*tenfold/once, once, over.service.at(.99), over.refused.Load(), over.refusals.at(.99), mib(memory.most()),
+	)
 	least := 0.5 // beside other tests
 	if full() {
 		least = 0.8
@@ -145,10 +148,17 @@ func TestOneCallerCannotTakeAllPlaces(t *testing.T) {
 	both.Go(func() { greedy.run(300, lasting) })
 	both.Go(func() { modest.run(10, lasting) })
 	both.Wait()
-	figure(t, "calls of others that are refused because of one caller", "%d of %d; of the one's %d were served and %d refused, p99 after %s",
-		modest.refused.Load(), modest.refused.Load()+modest.served.Load(), greedy.served.Load(), greedy.refused.Load(), greedy.refusals.at(.99))
+	figure(
+		t, "calls of others that are refused because of one caller",
+		"%d of %d; of the one's %d were served and %d refused, p99 after %s", modest.refused.Load(),
+		modest.refused.Load()+modest.served.Load(), greedy.served.Load(), greedy.refused.Load(),
+		greedy.refusals.at(.99),
+	)
 	if modest.refused.Load() > 0 || greedy.refused.Load() == 0 || greedy.served.Load() == 0 {
-		t.Errorf("the one: %d served, %d refused; the other: %d served, %d refused", greedy.served.Load(), greedy.refused.Load(), modest.served.Load(), modest.refused.Load())
+		t.Errorf(
+			"the one: %d served, %d refused; the other: %d served, %d refused", greedy.served.Load(),
+			greedy.refused.Load(), modest.served.Load(), modest.refused.Load(),
+		)
 	}
 }
 
@@ -197,8 +207,12 @@ func TestLargeBodiesAreBoundedTogether(t *testing.T) {
 	}
 	working.Wait()
 	memory.stop()
-	figure(t, "large bodies at once", "%d of %s with room for %s: %d served, %d refused (%d while they still wrote), %d lost; memory from %s to at most %s",
-		calls, mib(each), mib(bound), served.Load(), refused.Load(), cut.Load(), wrong.count.Load(), mib(before), mib(memory.most()))
+	figure(
+		t, "large bodies at once",
+		"%d of %s with room for %s: %d served, %d refused (%d while they still wrote), %d lost; memory from %s to at most %s",
+		calls, mib(each), mib(bound), served.Load(), refused.Load(), cut.Load(), wrong.count.Load(), mib(before),
+		mib(memory.most()),
+	)
 	if served.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("%d were served, %d refused", served.Load(), refused.Load())
 	}

@@ -59,12 +59,27 @@ func TestR18O9RollingRestartsLoseNothing(t *testing.T) {
 	}
 	l.finish()
 
-	figure(t, "rolling restarts of two replicas lose nothing",
+	figure(
+		t,
+		"rolling restarts of two replicas lose nothing",
 		"%d restarts at %d answers/s and %d live streams: %d answers, %d streams, %d failed, %d truncated, %d sent twice; slowest answer %s, slowest stop %s, at least %d calls live at each stop",
-		rounds, rate, streams, l.answers.Load(), l.streams.Load(), l.failed.count, l.truncated.count, b.again.Load(),
-		l.slowest().Round(time.Millisecond), slowestStop.Round(time.Millisecond), fewestLive)
+		rounds,
+		rate,
+		streams,
+		l.answers.Load(),
+		l.streams.Load(),
+		l.failed.count,
+		l.truncated.count,
+		b.again.Load(),
+		l.slowest().Round(time.Millisecond),
+		slowestStop.Round(time.Millisecond),
+		fewestLive,
+	)
 	if l.failed.count != 0 || l.truncated.count != 0 || b.again.Load() != 0 {
-		t.Errorf("clients saw:\n%s\nthe balancer saw:\n%s", strings.Join(append(l.failed.notes, l.truncated.notes...), "\n"), strings.Join(b.notes, "\n"))
+		t.Errorf(
+			"clients saw:\n%s\nthe balancer saw:\n%s", strings.Join(append(l.failed.notes, l.truncated.notes...), "\n"),
+			strings.Join(b.notes, "\n"),
+		)
 		for _, mark := range append(l.failed.marks, l.truncated.marks...) {
 			for _, g := range append(gone, gateways...) {
 				if said := g.about(mark); said != "" {

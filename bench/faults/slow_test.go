@@ -27,7 +27,9 @@ func steady(t *testing.T, g *gateway) (stop func() *durations) {
 		const least = 20
 		for i := 0; ctx.Err() == nil || i < least; i++ {
 			mark, began := "steady"+strconv.Itoa(i), time.Now()
-			if s := chat(context.Background(), client, g.url, ask(models[i%len(models)], "mark="+mark, i%2 == 0)); !s.whole(wholeText(mark, 3)) {
+			if s := chat(context.Background(), client, g.url, ask(models[i%len(models)], "mark="+mark, i%2 == 0)); !s.whole(
+				wholeText(mark, 3),
+			) {
 				wrong.add(t, "another client's call: %s", s)
 			}
 			took.add(time.Since(began))
@@ -46,7 +48,10 @@ func steady(t *testing.T, g *gateway) (stop func() *durations) {
 
 // request is a chat request as it goes over the wire.
 func request(body string) string {
-	return fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Sprintf(
+		"POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body,
+	)
 }
 
 // TestClientsThatHardlyReadCostLittle has clients ask for streams that are
@@ -75,7 +80,10 @@ func TestClientsThatHardlyReadCostLittle(t *testing.T) {
 	within(t, 2*time.Minute, "every stream stands still", func() bool { return u.begun("slow") == readers && u.stalled(time.Second) })
 	stood, others := time.Now(), steady(t, g)
 	each, live := (g.resident(t)-before)/int64(readers), u.live()
-	figure(t, "memory of a stream whose client hardly reads", "%d KiB (%d streams, of each %s have come)", each>>10, readers, mib(u.sent.Load()/int64(readers)))
+	figure(
+		t, "memory of a stream whose client hardly reads", "%d KiB (%d streams, of each %s have come)", each>>10,
+		readers, mib(u.sent.Load()/int64(readers)),
+	)
 	if each > 256<<10 {
 		t.Errorf("%d streams that stand still take %d KiB each", readers, each>>10)
 	}
@@ -90,10 +98,16 @@ func TestClientsThatHardlyReadCostLittle(t *testing.T) {
 	within(t, 10*time.Second, "the upstream calls of those who left are cancelled", func() bool {
 		return u.live() <= int64(readers-leaving)+1 // the steady caller's
 	})
-	figure(t, "upstream calls of clients that hardly read and left are cancelled", "%s later (%d)", time.Since(left).Round(time.Millisecond), leaving)
+	figure(
+		t, "upstream calls of clients that hardly read and left are cancelled", "%s later (%d)",
+		time.Since(left).Round(time.Millisecond), leaving,
+	)
 	if full() {
 		within(t, 45*time.Second, "the clients that hardly read are left", func() bool { return u.live() <= 1 })
-		figure(t, "clients that hardly read are left", "%s after the last of their streams stood still (%d)", time.Since(stood).Round(time.Millisecond), readers-leaving)
+		figure(
+			t, "clients that hardly read are left", "%s after the last of their streams stood still (%d)",
+			time.Since(stood).Round(time.Millisecond), readers-leaving,
+		)
 	}
 	figure(t, "calls of others while clients hardly read", "p99 %s", others().at(.99))
 	close(stop)
@@ -201,7 +215,10 @@ func dripAll(t *testing.T, what string, kinds []dripping, limit time.Duration) {
 		open.add(took)
 	})
 	took := others()
-	figure(t, what+" are closed", "after %s to %s (%d sockets); calls of others meanwhile: p50 %s, p99 %s", open.at(0), open.at(1), sockets, took.at(.5), took.at(.99))
+	figure(
+		t, what+" are closed", "after %s to %s (%d sockets); calls of others meanwhile: p50 %s, p99 %s", open.at(0),
+		open.at(1), sockets, took.at(.5), took.at(.99),
+	)
 	if p99 := took.at(.99); p99 > 2*time.Second {
 		t.Errorf("meanwhile calls of others took %s", p99)
 	}
@@ -297,8 +314,11 @@ func TestMoreConnectionsThanDescriptors(t *testing.T) {
 		}
 		return served == len(models)
 	})
-	figure(t, "more connections than descriptors", "%d with %d: %d calls of those inside were refused, p99 after %s; served again %s after the crowd had gone",
-		inside+crowd, most, rounds*inside, refused.at(.99), took.Round(time.Millisecond))
+	figure(
+		t, "more connections than descriptors",
+		"%d with %d: %d calls of those inside were refused, p99 after %s; served again %s after the crowd had gone",
+		inside+crowd, most, rounds*inside, refused.at(.99), took.Round(time.Millisecond),
+	)
 	if took > 5*time.Second {
 		t.Errorf("it took %s until the providers were asked again", took)
 	}

@@ -55,12 +55,19 @@ func TestMemoryIsFlatUnderAMixedLoad(t *testing.T) {
 	g.client.CloseIdleConnections()
 	after, took := settles(t, g, u, before, 15*time.Second)
 
-	figure(t, "unexpected failures under a mixed load", "%d in %s: %d answers, %d streams, %d keys made and revoked, %d clients that left, %d upstream faults",
-		s.wrong.count.Load(), soakTime(), s.answers.Load(), s.streams.Load(), s.keys.Load(), s.left.Load(), s.faults.Load())
+	figure(
+		t, "unexpected failures under a mixed load",
+		"%d in %s: %d answers, %d streams, %d keys made and revoked, %d clients that left, %d upstream faults",
+		s.wrong.count.Load(), soakTime(), s.answers.Load(), s.streams.Load(), s.keys.Load(), s.left.Load(),
+		s.faults.Load(),
+	)
 	figure(t, "what a mixed load leaves behind", "%+v before, %+v %s after", before, after, took.Round(time.Millisecond))
 	second, last, slope := memory.median(0.25, 0.5), memory.median(0.75, 1), memory.slope(0.5)
-	figure(t, "memory under a mixed load", "%s in the second quarter, %s in the last, %+.3f MiB a minute in the second half, never more than %s",
-		mib(second), mib(last), slope/(1<<20), mib(memory.most()))
+	figure(
+		t, "memory under a mixed load",
+		"%s in the second quarter, %s in the last, %+.3f MiB a minute in the second half, never more than %s",
+		mib(second), mib(last), slope/(1<<20), mib(memory.most()),
+	)
 	if full() && slope > 1<<20 {
 		t.Errorf("memory grows by %s a minute", mib(int64(slope)))
 	}
@@ -133,7 +140,9 @@ func (s *soaking) key(mark, model string, stream bool) {
 		return
 	}
 	key := made.field("key")
-	if got := chat(context.Background(), s.client, s.g.url, ask(model, "mark="+mark, stream), "X-API-Key", key); !got.whole(wholeText(mark, 3)) {
+	if got := chat(context.Background(), s.client, s.g.url, ask(model, "mark="+mark, stream), "X-API-Key", key); !got.whole(
+		wholeText(mark, 3),
+	) {
 		s.wrong.add(s.t, "with a new key: %s", got)
 	}
 	gone, err := s.g.call("DELETE", "/auth/keys/"+made.field("id"), "", "Authorization", s.user)

@@ -259,7 +259,10 @@ func TestO1AStartBeforeTheDatabaseWaitsForIt(t *testing.T) {
 	const limit = 5 * time.Second
 	back := time.Now()
 	for name, g := range map[string]*gateway{"open mode": open, "with credentials": closed} {
-		within(t, limit-time.Since(back), name+": ready after PostgreSQL's return", func() bool { return g.status("/readyz") == http.StatusOK })
+		within(
+			t, limit-time.Since(back), name+": ready after PostgreSQL's return",
+			func() bool { return g.status("/readyz") == http.StatusOK },
+		)
 	}
 	figure(t, "a start before the database waits for it", "chat served in open mode meanwhile; ready %s after PostgreSQL's return",
 		time.Since(back).Round(time.Millisecond))
@@ -280,7 +283,8 @@ func withoutDatabase(t testing.TB, open, closed *gateway, mark string) {
 			t.Errorf("register: %s", a.body)
 		}
 	}
-	if a := closed.must(t, http.StatusServiceUnavailable, "GET", "/health", ""); a.field("database") != "unhealthy" || a.field("status") != "unhealthy" {
+	if a := closed.must(t, http.StatusServiceUnavailable, "GET", "/health", ""); a.field("database") != "unhealthy" ||
+		a.field("status") != "unhealthy" {
 		t.Errorf("health with credentials: %s", a.body)
 	}
 	if a := open.must(t, http.StatusOK, "GET", "/health", ""); a.field("database") != "unhealthy" || a.field("status") != "degraded" {

@@ -388,7 +388,9 @@ func TestTheUpstreamPlaysAllProviders(t *testing.T) {
 	for i, model := range models {
 		for _, stream := range []bool{false, true} {
 			mark := fmt.Sprintf("é☕\"%d%v", i, stream)
-			if s := chat(t.Context(), client, g.url, ask(model, "mark="+mark+" chunks=20 every=1ms", stream)); !s.whole(wholeText(mark, 20)) {
+			if s := chat(t.Context(), client, g.url, ask(model, "mark="+mark+" chunks=20 every=1ms", stream)); !s.whole(
+				wholeText(mark, 20),
+			) {
 				t.Errorf("%s, stream %v: %s", model, stream, s)
 			}
 			if _, cancelled, ok := u.ended(mark); cancelled || !ok || u.begun(mark) != 1 {

@@ -111,7 +111,10 @@ func leave(address, mark string, dice *rand.Rand) (l leaver) {
 		words, stream = "mark="+mark+" first=60s", dice.IntN(2) == 0
 	}
 	body := ask(models[dice.IntN(len(models))], words, stream)
-	request := fmt.Sprintf("POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	request := fmt.Sprintf(
+		"POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body,
+	)
 	if dice.IntN(20) == 0 {
 		request = request[:dice.IntN(len(request))] // it leaves while it is still asking
 	}
@@ -162,7 +165,10 @@ func TestCallsOfClientsThatVanishAreCancelled(t *testing.T) {
 	within(t, 10*time.Second, "every upstream call ends", func() bool { return u.live() == 0 })
 	judgeLeavers(t, u, leavers)
 	after, took := settles(t, g, u, before, 10*time.Second)
-	figure(t, "what vanished clients leave behind", "%+v before, %+v %s after %d clients", before, after, took.Round(time.Millisecond), clients)
+	figure(
+		t, "what vanished clients leave behind", "%+v before, %+v %s after %d clients", before, after,
+		took.Round(time.Millisecond), clients,
+	)
 	answersAll(t, g, client)
 	slotsAreFree(t, g, u, client, 200)
 }
@@ -190,12 +196,26 @@ func judgeLeavers(t *testing.T, u *upstream, leavers []leaver) {
 		}
 	}
 	if len(lags) < len(leavers)*3/4 || inside < len(leavers)/5 || inside > len(leavers)*4/5 {
-		t.Fatalf("of %d clients %d got as far as the upstream, %d heard something: the test is not what it should be", len(leavers), len(lags), inside)
+		t.Fatalf(
+			"of %d clients %d got as far as the upstream, %d heard something: the test is not what it should be",
+			len(leavers), len(lags), inside,
+		)
 	}
 	slices.Sort(lags)
 	p99 := lags[len(lags)*99/100]
-	figure(t, "from a client's leaving to the upstream's noticing", "p50 %s, p99 %s, longest %s (%d clients, %d upstream calls, %d inside a stream)",
-		lags[len(lags)/2].Round(10*time.Microsecond), p99.Round(10*time.Microsecond), lags[len(lags)-1].Round(10*time.Microsecond), len(leavers), len(lags), inside)
+	figure(
+		t,
+		"from a client's leaving to the upstream's noticing",
+		"p50 %s, p99 %s, longest %s (%d clients, %d upstream calls, %d inside a stream)",
+		lags[len(lags)/2].Round(
+			10*time.Microsecond,
+		),
+		p99.Round(10*time.Microsecond),
+		lags[len(lags)-1].Round(10*time.Microsecond),
+		len(leavers),
+		len(lags),
+		inside,
+	)
 	limit := 2 * time.Second // beside other tests
 	if full() {
 		limit = 500 * time.Millisecond
@@ -214,7 +234,9 @@ func slotsAreFree(t *testing.T, g *gateway, u *upstream, client *http.Client, sl
 	for i := range slots {
 		holding.Go(func() {
 			mark := fmt.Sprintf("slot%d", i)
-			if s := chat(t.Context(), client, g.url, ask(models[i%len(models)], "mark="+mark+" first=2s", i%2 == 0)); !s.whole(wholeText(mark, 3)) {
+			if s := chat(t.Context(), client, g.url, ask(models[i%len(models)], "mark="+mark+" first=2s", i%2 == 0)); !s.whole(
+				wholeText(mark, 3),
+			) {
 				t.Errorf("one of %d at once: %s", slots, s)
 			}
 		})

@@ -164,7 +164,8 @@ func TestCostsAtTheEdgesOfPrices(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %+v cost %d, not %d", tt.name, tt.tokens, got, tt.want)
 		}
-		if k := tt.tokens; k.Cached < 0 || k.Cached+k.CacheWrite > k.Input || k.CacheWriteHour > k.CacheWrite || k.Input < 0 || k.Input > 1<<62 {
+		if k := tt.tokens; k.Cached < 0 || k.Cached+k.CacheWrite > k.Input || k.CacheWriteHour > k.CacheWrite || k.Input < 0 ||
+			k.Input > 1<<62 {
 			continue // no provider counts such tokens
 		}
 		if want := publishedFor(tt.model, tt.tokens).cost(tt.tokens); want.IsInt64() && want.Int64() != got {
@@ -245,7 +246,14 @@ func TestNegativePricesAreRefused(t *testing.T) {
 func anyPrice(r *rand.Rand, steps int) Price {
 	scale := []int64{1, 1000, 5_000_000, 200_000_000}[r.IntN(4)]
 	maybe := func() int64 { return r.Int64N(2) * r.Int64N(scale) }
-	p := Price{Known: true, Input: r.Int64N(scale), Output: r.Int64N(scale), CacheRead: maybe(), CacheWrite: maybe(), CacheWriteHour: maybe()}
+	p := Price{
+		Known:          true,
+		Input:          r.Int64N(scale),
+		Output:         r.Int64N(scale),
+		CacheRead:      maybe(),
+		CacheWrite:     maybe(),
+		CacheWriteHour: maybe(),
+	}
 	if steps > 0 && r.IntN(2) == 0 {
 		above := anyPrice(r, steps-1)
 		p.Over, p.Above = r.Int64N(2000), &above

@@ -47,10 +47,14 @@ func find(lookUp func() string, image, pkg, variable string) (source, error) {
 	if notInstalled == nil {
 		return source{bin: lookUp()}, nil
 	}
-	return source{}, fmt.Errorf("the tests need a server: install the package %s (Debian, Ubuntu: apt-get install postgresql redis-server; "+
-		"macOS: brew install postgresql@17 redis and put both on the PATH), or start Docker, "+
-		"or set %s (which is not enough for the tests that break a server)\n%w",
-		pkg, variable, errors.Join(noDocker, notInstalled))
+	return source{}, fmt.Errorf(
+		"the tests need a server: install the package %s (Debian, Ubuntu: apt-get install postgresql redis-server; "+
+			"macOS: brew install postgresql@17 redis and put both on the PATH), or start Docker, "+
+			"or set %s (which is not enough for the tests that break a server)\n%w",
+		pkg,
+		variable,
+		errors.Join(noDocker, notInstalled),
+	)
 }
 
 func findPostgres() string {

@@ -58,7 +58,8 @@ func TestWholeAnswerBecomesACompletion(t *testing.T) {
 		t.Errorf("%q %q %q", *m.Content, m.ReasoningContent, c.Choices[0].FinishReason)
 	}
 	if len(m.ToolCalls) != 2 || *m.ToolCalls[0].Function != (chat.FunctionCall{Name: "get_weather", Arguments: `{"city":"Paris","n":1.0}`}) ||
-		m.ToolCalls[1].ID != "toolu_2" || *m.ToolCalls[1].Function != (chat.FunctionCall{Name: "now", Arguments: "{}"}) {
+		m.ToolCalls[1].ID != "toolu_2" ||
+		*m.ToolCalls[1].Function != (chat.FunctionCall{Name: "now", Arguments: "{}"}) {
 		t.Errorf("%+v", m.ToolCalls)
 	}
 	if want := []chat.ReasoningDetail{
@@ -93,7 +94,11 @@ func TestArgumentsAreValidTextForInvalidInput(t *testing.T) {
 }
 
 func TestEmptyAnswerHasEmptyContent(t *testing.T) {
-	c, err := complete(t, `{"id":"m","type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}`, "")
+	c, err := complete(
+		t,
+		`{"id":"m","type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}`,
+		"",
+	)
 	if err != nil || c.Choices[0].Message.Content == nil || *c.Choices[0].Message.Content != "" ||
 		c.Choices[0].FinishReason != string(llm.FinishStop) {
 		t.Fatalf("%+v, %v", c, err)
@@ -315,7 +320,11 @@ func TestModelsReadsAllPages(t *testing.T) {
 	}))
 	defer server.Close()
 	got, err := provider(server.URL).Models(t.Context(), testKey)
-	want := []providers.Listed{{ID: "claude-a", Created: 1759104000, Context: 1000000, MaxOutput: 128000}, {ID: "claude-c"}, {ID: "claude-d"}}
+	want := []providers.Listed{
+		{ID: "claude-a", Created: 1759104000, Context: 1000000, MaxOutput: 128000},
+		{ID: "claude-c"},
+		{ID: "claude-d"},
+	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}

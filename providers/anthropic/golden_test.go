@@ -26,7 +26,10 @@ const (
 func calls(of ...string) string {
 	var all []string
 	for c := range slices.Chunk(of, 3) {
-		all = append(all, `{"id":`+string(quote(c[0]))+`,"type":"function","function":{"name":"`+c[1]+`","arguments":`+string(quote(c[2]))+`}}`)
+		all = append(
+			all,
+			`{"id":`+string(quote(c[0]))+`,"type":"function","function":{"name":"`+c[1]+`","arguments":`+string(quote(c[2]))+`}}`,
+		)
 	}
 	return `{"role":"assistant","content":null,"tool_calls":[` + strings.Join(all, ",") + `]}`
 }

@@ -203,7 +203,13 @@ var parameters = []struct {
 		`"output_config":{"effort":"high"},"thinking":{"type":"adaptive","display":"summarized"}}`, nil},
 	{"budget as the nearest effort", unknown, `"thinking":{"type":"enabled","budget_tokens":60000}`,
 		`{"max_tokens":8192,"output_config":{"effort":"high"},"thinking":{"type":"adaptive","display":"summarized"}}`, nil},
-	{"adaptive", byItself, `"thinking":{"type":"adaptive"}`, `{"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}`, nil},
+	{
+		"adaptive",
+		byItself,
+		`"thinking":{"type":"adaptive"}`,
+		`{"max_tokens":8192,"thinking":{"type":"adaptive","display":"summarized"}}`,
+		nil,
+	},
 	{"adaptive with effort", byItself, `"thinking":{"type":"adaptive"},"reasoning_effort":"medium"`,
 		`{"max_tokens":8192,"output_config":{"effort":"medium"},"thinking":{"type":"adaptive","display":"summarized"}}`, nil},
 	{"adaptive and silent", byItself, `"thinking":{"type":"adaptive","display":"omitted"}`, `{"max_tokens":8192,` +

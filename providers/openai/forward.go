@@ -123,7 +123,8 @@ func (s *stream) soundCalls(c *eventChoice) bool {
 		if f.Index == nil || *f.Index < 0 || *f.Index >= len(known) || f.ID != "" || f.Type != "" || f.Function == nil {
 			return false
 		}
-		if k := &known[*f.Index]; k.at != *f.Index || k.index != *f.Index || f.Function.Name != "" || f.Function.Arguments == "" || !k.arguments {
+		if k := &known[*f.Index]; k.at != *f.Index || k.index != *f.Index || f.Function.Name != "" || f.Function.Arguments == "" ||
+			!k.arguments {
 			return false
 		}
 	}

@@ -41,7 +41,13 @@ func FuzzTranslate(f *testing.F) {
 		if err := json.Unmarshal(body, &came); err != nil {
 			t.Fatal(err)
 		}
-		rewritten := map[string]bool{"model": true, "messages": true, "max_tokens": true, "max_completion_tokens": true, "stream_options": true}
+		rewritten := map[string]bool{
+			"model":                 true,
+			"messages":              true,
+			"max_tokens":            true,
+			"max_completion_tokens": true,
+			"stream_options":        true,
+		}
 		dropped := map[string]bool{"temperature": true, "top_p": true, "presence_penalty": true, "frequency_penalty": true, "top_k": true,
 			"thinking": true, "cache_control": true}
 		for name, value := range came {

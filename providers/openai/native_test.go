@@ -84,7 +84,12 @@ func TestForwardedEventLosesOnlyItsPaddingAndUsage(t *testing.T) {
 			`"content":""},"finish_reason":null}]}`
 	)
 	for _, usage := range []bool{false, true} {
-		body := data(begin, head+`"a"`+tail+`,"usage":null,"obfuscation":"xy"}`, head+`"b\u00e9\n"`+tail+`,"usage":null,"obfuscation":"z"}`, done)
+		body := data(
+			begin,
+			head+`"a"`+tail+`,"usage":null,"obfuscation":"xy"}`,
+			head+`"b\u00e9\n"`+tail+`,"usage":null,"obfuscation":"z"}`,
+			done,
+		)
 		x := plainExchange()
 		x.call.Request.Usage = usage
 		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(bytes.NewReader([]byte(body)))))

@@ -84,7 +84,11 @@ func TestOneModelIsShownInEachShape(t *testing.T) {
 		{gemini.At("/v1beta/models/nope"), 404, `"NOT_FOUND"`},
 		{simulatortest.Client{Path: "/v1/models"}, 401, "You didn't provide an API key"},
 		{simulatortest.Client{Path: "/v1beta/models"}, 403, "PERMISSION_DENIED"},
-		{simulatortest.Client{Header: map[string]string{"Anthropic-Version": "2023-06-01"}, Path: "/v1/models"}, 401, "authentication_error"},
+		{
+			simulatortest.Client{Header: map[string]string{"Anthropic-Version": "2023-06-01"}, Path: "/v1/models"},
+			401,
+			"authentication_error",
+		},
 	}
 	for _, c := range cases {
 		a := c.client.Send(t, server, http.MethodGet, "")

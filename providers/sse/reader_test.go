@@ -158,7 +158,12 @@ func (c *chunks) Read(p []byte) (int, error) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	text := bytes.Repeat([]byte("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hello\"}}\n\n"), 1000)
+	text := bytes.Repeat(
+		[]byte(
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hello\"}}\n\n",
+		),
+		1000,
+	)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text) / 1000))
 	r := NewReader(bytes.NewReader(text))

@@ -26,7 +26,8 @@ func TestExhaustedResourcesAreNotTheProvidersFault(t *testing.T) {
 				continue
 			}
 			e, ok := errors.AsType[*api.Error](err)
-			if !ok || e.Status != 503 || e.Code != api.CodeServiceUnavailable || e.Provider != "" || e.RetryAfterSeconds() < 1 || !e.ShouldRetry() {
+			if !ok || e.Status != 503 || e.Code != api.CodeServiceUnavailable || e.Provider != "" || e.RetryAfterSeconds() < 1 ||
+				!e.ShouldRetry() {
 				t.Errorf("%v: %v", errno, err)
 			}
 			if !errors.Is(err, errno) {

@@ -96,11 +96,15 @@ func (d *testService) login(t testing.TB, email string) auth.Token {
 
 func TestRegisterAndLogin(t *testing.T) {
 	eachService(t, func(t *testing.T, d *testService) {
-		u, err := d.Register(t.Context(), Registration{Email: " Ada@X.com. ", Password: testPassword, Name: "  Ada \u00c9. Lovelace\u200d "})
+		u, err := d.Register(
+			t.Context(),
+			Registration{Email: " Ada@X.com. ", Password: testPassword, Name: "  Ada \u00c9. Lovelace\u200d "},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u.Email != "ada@x.com" || u.Name != "Ada \u00c9. Lovelace\u200d" || len(u.ID) != 30 || !strings.HasPrefix(u.ID, "usr_") || u.CreatedAt != november.UnixMicro() {
+		if u.Email != "ada@x.com" || u.Name != "Ada \u00c9. Lovelace\u200d" || len(u.ID) != 30 || !strings.HasPrefix(u.ID, "usr_") ||
+			u.CreatedAt != november.UnixMicro() {
 			t.Errorf("%+v", u)
 		}
 		if strings.Contains(u.PasswordHash, testPassword) {

@@ -172,7 +172,8 @@ func TestGuessesAtTheSameTimeAreLimited(t *testing.T) {
 		count[result]++
 	}
 	// Two are compared at once, so that one may be beyond the limit.
-	if guesses := count[api.CodeInvalidCredentials]; guesses < mostFailures || guesses > mostFailures+1 || guesses+count[api.CodeRateLimitExceeded] != crowd {
+	if guesses := count[api.CodeInvalidCredentials]; guesses < mostFailures || guesses > mostFailures+1 ||
+		guesses+count[api.CodeRateLimitExceeded] != crowd {
 		t.Errorf("%v", count)
 	}
 }

@@ -43,7 +43,9 @@ func keyOpens(k *auth.Keys, text string) bool {
 }
 
 func ofRPM(n int64) api.KeyChange {
-	return api.KeyChange{KeyLimits: api.KeyLimits{Numbers: limit.Numbers[api.Field[int64]]{RPMLimit: api.Field[int64]{Named: true, Value: &n}}}}
+	return api.KeyChange{
+		KeyLimits: api.KeyLimits{Numbers: limit.Numbers[api.Field[int64]]{RPMLimit: api.Field[int64]{Named: true, Value: &n}}},
+	}
 }
 
 func rpmOf(t testing.TB, k *auth.Keys, text string) int64 {
@@ -82,7 +84,9 @@ func TestAFormerAdministratorIsRefused(t *testing.T) {
 		if rows := h.Query(t, "SELECT id FROM audit"); len(rows) != 0 {
 			t.Errorf("%v", rows)
 		}
-		if holder, err := h.Store.KeyByHash(t.Context(), key.Hash); err != nil || holder.RevokedAt != 0 || holder.Limits != (models.Limits{}) || holder.UserDisabledAt != 0 {
+		if holder, err := h.Store.KeyByHash(t.Context(), key.Hash); err != nil || holder.RevokedAt != 0 ||
+			holder.Limits != (models.Limits{}) ||
+			holder.UserDisabledAt != 0 {
 			t.Errorf("%+v, %v", holder, err)
 		}
 		for _, u := range must(admin.Users(t.Context(), "", models.Page{Limit: 10})) {

@@ -41,7 +41,12 @@ func keyPair(t *testing.T, h *keyDatabase, redisURL string) (a, b *Keys, log *li
 	log = &lines{}
 	make := func() *Keys {
 		store := h.Open(t)
-		o := KeyOptions{Store: store, Log: slog.New(slog.NewTextHandler(log, nil)), Now: time.Now, Revisions: runRevisions(t, NewRevisions(store, time.Now))}
+		o := KeyOptions{
+			Store:     store,
+			Log:       slog.New(slog.NewTextHandler(log, nil)),
+			Now:       time.Now,
+			Revisions: runRevisions(t, NewRevisions(store, time.Now)),
+		}
 		if redisURL != "" {
 			o.Redis = dialRedis(t, redisURL)
 		}

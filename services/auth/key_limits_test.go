@@ -184,7 +184,9 @@ func TestNamedLimitsReplaceTheDefaults(t *testing.T) {
 			t.Errorf("%+v: %+v, not %+v, %v", tt.in, key, want, err)
 		}
 	}
-	if _, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: "n", KeyLimits: api.KeyLimits{ExpiresAt: named(now.Unix())}}); code(err) != "invalid_value" {
+	if _, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: "n", KeyLimits: api.KeyLimits{ExpiresAt: named(now.Unix())}}); code(
+		err,
+	) != "invalid_value" {
 		t.Errorf("a key that has ended already: %v", err)
 	}
 }
@@ -220,7 +222,8 @@ func TestABudgetIsShownByItsOwnWindow(t *testing.T) {
 	} {
 		state.BudgetWindow = window
 		b := state.Budget()
-		if b.Spent != want.spent || b.Remaining != want.remaining || (b.ResetsAt == nil) != (want.resets == 0) || b.ResetsAt != nil && *b.ResetsAt != want.resets {
+		if b.Spent != want.spent || b.Remaining != want.remaining || (b.ResetsAt == nil) != (want.resets == 0) ||
+			b.ResetsAt != nil && *b.ResetsAt != want.resets {
 			t.Errorf("%s: %+v", window, b)
 		}
 	}

@@ -58,7 +58,9 @@ func TestEveryInvalidKeyGetsTheSameAnswer(t *testing.T) {
 		} {
 			for range 2 { // from the database, and from memory
 				_, err := k.Authenticate(t.Context(), text)
-				if e := api.AsError(err); err == nil || e.Status != http.StatusUnauthorized || e.Type != api.TypeAuthentication || e.Code != api.CodeInvalidAPIKey || body(t, err) != want {
+				if e := api.AsError(err); err == nil || e.Status != http.StatusUnauthorized || e.Type != api.TypeAuthentication ||
+					e.Code != api.CodeInvalidAPIKey ||
+					body(t, err) != want {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -94,7 +96,9 @@ func TestUnknownAndRevokedKeysTakeTheSameTime(t *testing.T) {
 				a, b = append(a, took(unknown, forget)), append(b, took(revoked, forget))
 			}
 			t.Logf("forgotten %v: unknown %v, revoked %v", forget, median(a), median(b))
-			if slower, faster := max(median(a), median(b)), min(median(a), median(b)); slower-faster > max(faster/tolerance, 2*time.Microsecond) {
+			if slower, faster := max(median(a), median(b)), min(median(a), median(b)); slower-faster > max(
+				faster/tolerance, 2*time.Microsecond,
+			) {
 				t.Errorf("forgotten %v: unknown %v, revoked %v", forget, median(a), median(b))
 			}
 		}

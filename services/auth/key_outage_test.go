@@ -47,7 +47,8 @@ func TestWithoutTheDatabaseCachedKeysWorkForTheirTTLAndNothingIs401(t *testing.T
 		}
 		began := time.Now()
 		isDown.Store(true)
-		if _, err := k.Authenticate(t.Context(), newKey()); api.AsError(err).Status != http.StatusServiceUnavailable || !errors.Is(err, down) {
+		if _, err := k.Authenticate(t.Context(), newKey()); api.AsError(err).Status != http.StatusServiceUnavailable ||
+			!errors.Is(err, down) {
 			t.Errorf("polled %v: an unknown key: %v", polled, err)
 		}
 		served := servedFor(t, k, text, began)
@@ -132,7 +133,8 @@ func TestAnAnswerForAnotherKeyIsTheDatabasesFault(t *testing.T) {
 		d := keyDigest(other)
 		return ask(ctx, hex.EncodeToString(d[:]))
 	}
-	if _, err := k.Authenticate(t.Context(), asked); api.AsError(err).Status != http.StatusServiceUnavailable || !errors.Is(err, errOtherKey) {
+	if _, err := k.Authenticate(t.Context(), asked); api.AsError(err).Status != http.StatusServiceUnavailable ||
+		!errors.Is(err, errOtherKey) {
 		t.Errorf("%v", err)
 	}
 	k.keyByHash = ask

@@ -27,7 +27,9 @@ func (h *keyDatabase) revisionReplica(t *testing.T) *revisionReplica {
 	r := &revisionReplica{
 		keys: NewKeys(KeyOptions{Store: store, Log: slog.New(slog.DiscardHandler), Now: time.Now, Revisions: revisions}),
 		tokens: NewTokens(TokenOptions{
-			Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: testIssuer, Store: store, Now: time.Now, Revisions: revisions,
+			Secret: []byte(
+				"the secret of this very gateway!",
+			), Expiry: time.Hour, Issuer: testIssuer, Store: store, Now: time.Now, Revisions: revisions,
 		}),
 	}
 	r.keysAsked.watch(r.keys)

@@ -37,7 +37,9 @@ func newOneByOne(t *testing.T) *oneByOne {
 	h := sqliteKeys(t)
 	o.keys = NewKeys(KeyOptions{Store: h.Store, Log: slog.New(slog.DiscardHandler), Now: o.now, Revisions: o.revisions})
 	o.tokens = NewTokens(TokenOptions{
-		Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: testIssuer, Store: h.Store, Now: o.now, Revisions: o.revisions,
+		Secret: []byte(
+			"the secret of this very gateway!",
+		), Expiry: time.Hour, Issuer: testIssuer, Store: h.Store, Now: o.now, Revisions: o.revisions,
 	})
 	_, o.key = createKey(t, o.keys, "ada")
 	keyByHash, user := o.keys.keyByHash, o.tokens.user

@@ -43,7 +43,13 @@ func newTokenDatabase(t testing.TB, d *storetest.Database) *tokenDatabase {
 
 func (h *tokenDatabase) register(t testing.TB, email string) *models.User {
 	t.Helper()
-	u := &models.User{ID: "usr_" + rand.Text(), Email: email, Name: "Ada", PasswordHash: "$argon2id$" + rand.Text(), CreatedAt: h.clock.at.UnixMicro()}
+	u := &models.User{
+		ID:           "usr_" + rand.Text(),
+		Email:        email,
+		Name:         "Ada",
+		PasswordHash: "$argon2id$" + rand.Text(),
+		CreatedAt:    h.clock.at.UnixMicro(),
+	}
 	if err := h.Store.CreateUser(t.Context(), u); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +199,12 @@ func TestTokensWithOtherAlgorithmsAreRefused(t *testing.T) {
 func TestATokenWithoutAnExpiryIsRefused(t *testing.T) {
 	s := newSmith(t)
 	s.refuses(t, "no exp", s.forge(hs256, s.with(map[string]any{"exp": nil})), api.CodeInvalidToken)
-	s.refuses(t, "exp null", s.forge(hs256, strings.Replace(s.with(map[string]any{"exp": 1}), `"exp":1`, `"exp":null`, 1)), api.CodeInvalidToken)
+	s.refuses(
+		t,
+		"exp null",
+		s.forge(hs256, strings.Replace(s.with(map[string]any{"exp": 1}), `"exp":1`, `"exp":null`, 1)),
+		api.CodeInvalidToken,
+	)
 	s.refuses(t, "no claims", s.forge(hs256, `{}`), api.CodeInvalidToken)
 	for _, payload := range []string{`null`, `[]`, `"x"`, `1`, ``, `{`, `{} {}`} {
 		s.refuses(t, payload, s.forge(hs256, payload), api.CodeInvalidToken)

@@ -214,7 +214,9 @@ func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
 		b, key, all := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf(models.GatewayAccount, dollar)
 		all.Name, all.Window = "the gateway", models.Day
 		for range 2 { // asked, and from memory
-			if e := mustRefuse(t, b, 2*dollar, key, all); !strings.HasPrefix(e.Message, "the budget of the gateway has no room for this call") {
+			if e := mustRefuse(t, b, 2*dollar, key, all); !strings.HasPrefix(
+				e.Message, "the budget of the gateway has no room for this call",
+			) {
 				t.Error(e.Message)
 			}
 			mustLeave(t, b, 10*dollar, key)
@@ -437,7 +439,10 @@ func TestWhatIsNotNeededIsGivenBack(t *testing.T) {
 		if held := h.held(t, "key:a"); held < 2*dollar {
 			t.Errorf("only %d is held", held)
 		}
-		storetest.Until(t, 5*time.Second, "the free part is given back while a call runs", func() bool { return h.held(t, "key:a") == dollar })
+		storetest.Until(
+			t, 5*time.Second, "the free part is given back while a call runs",
+			func() bool { return h.held(t, "key:a") == dollar },
+		)
 		r.Settle(400_000)
 		storetest.Until(t, 5*time.Second, "what the call did not need is given back", func() bool { return h.held(t, "key:a") == 400_000 })
 		if err := h.write(b, november, r.Holds(), 400_000); err != nil {

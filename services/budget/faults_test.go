@@ -41,7 +41,10 @@ func (b *Service) holdsNow() (free int64, lost uint64) {
 func (h *till) unleased(t *testing.T, b *Service) {
 	t.Helper()
 	storetest.Until(t, 10*time.Second, "the lease is over", func() bool {
-		return h.number(t, "SELECT COUNT(*) FROM replicas WHERE id = '"+b.Replica()+"' AND alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint") == 0
+		return h.number(
+			t,
+			"SELECT COUNT(*) FROM replicas WHERE id = '"+b.Replica()+"' AND alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint",
+		) == 0
 	})
 }
 
@@ -124,7 +127,10 @@ func TestNobodyLosesWhatItHoldsWhileTheDatabaseIsAway(t *testing.T) {
 	a.runTest(t)
 	b.runTest(t)
 	storetest.Until(t, 5*time.Second, "both live", func() bool {
-		return h.number(t, "SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 500000") == 2
+		return h.number(
+			t,
+			"SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 500000",
+		) == 2
 	})
 	mustRefuse(t, a, 200_000, of)
 	mustRefuse(t, b, 200_000, of)
@@ -246,7 +252,8 @@ func TestWithoutTheDatabaseWhatIsHeldIsSpentAndNoMore(t *testing.T) {
 			tt.away(server.Server)
 			share := mustReserve(t, b, dollar, of)
 			began := time.Now()
-			if _, err := b.Reserve(t.Context(), november, 10*dollar, of); api.AsError(err).Status != 503 || time.Since(began) > 2700*time.Millisecond {
+			if _, err := b.Reserve(t.Context(), november, 10*dollar, of); api.AsError(err).Status != 503 ||
+				time.Since(began) > 2700*time.Millisecond {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 			storetest.Until(t, 5*time.Second, "the lease ends", func() bool {

@@ -204,6 +204,6 @@ func (b *Service) close(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	if err := b.endLease(last, b.replica, held); err != nil {
-		b.log.Warn("the allowances of budgets could not be returned: they are free when the lease expires", "error", err)
+		b.log.Warn("allowances of budgets are not given back: they are free when the lease expires", "error", err)
 	}
 }

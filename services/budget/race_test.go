@@ -71,9 +71,11 @@ func TestABudgetIsNeverOverdrawnBy500CallsAtOnceOnTwoReplicas(t *testing.T) {
 	for i := range raceTrials() {
 		h.raceTrial(t, replicas, fmt.Sprint("key:race", i), &totals)
 	}
-	t.Logf("%d trials in %v: %d calls served, %d refused, %d left; the fullest budget was spent to %.2f %%; %d questions",
-		raceTrials(), time.Since(began).Round(time.Millisecond), totals.served.Load(), totals.refused.Load(), totals.left.Load(), totals.fullest,
-		replicas[0].Stats().Requests+replicas[1].Stats().Requests)
+	t.Logf(
+		"%d trials in %v: %d calls served, %d refused, %d left; the fullest budget was spent to %.2f %%; %d questions",
+		raceTrials(), time.Since(began).Round(time.Millisecond), totals.served.Load(), totals.refused.Load(),
+		totals.left.Load(), totals.fullest, replicas[0].Stats().Requests+replicas[1].Stats().Requests,
+	)
 }
 
 type raceTotals struct {
@@ -151,7 +153,10 @@ func (h *till) raceTrial(t *testing.T, replicas []*Service, account string, tota
 
 // watch looks whether spent and held are ever more than the limit.
 func (h *till) watch(t *testing.T, account string, limit int64, stop <-chan struct{}) {
-	query := fmt.Sprintf("SELECT (SELECT COALESCE(SUM(cost), 0) FROM spend WHERE account = '%s')::bigint + (SELECT COALESCE(SUM(amount), 0) FROM budget_holds WHERE account = '%[1]s')::bigint", account)
+	query := fmt.Sprintf(
+		"SELECT (SELECT COALESCE(SUM(cost), 0) FROM spend WHERE account = '%s')::bigint + (SELECT COALESCE(SUM(amount), 0) FROM budget_holds WHERE account = '%[1]s')::bigint",
+		account,
+	)
 	for {
 		var sum int64
 		if err := h.db.QueryRow(query).Scan(&sum); err != nil {

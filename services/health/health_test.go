@@ -92,7 +92,8 @@ func TestHealthReport(t *testing.T) {
 			}()
 			<-probed
 			r := h.Report()
-			if r.Status != tt.want || r.Uptime != 90 || r.Version != "v1" || len(r.Providers) != 3 || r.Providers[catalog.OpenAI] != pool.Unhealthy {
+			if r.Status != tt.want || r.Uptime != 90 || r.Version != "v1" || len(r.Providers) != 3 ||
+				r.Providers[catalog.OpenAI] != pool.Unhealthy {
 				t.Errorf("%+v", r)
 			}
 			if h.Ready() != tt.ready {
@@ -113,7 +114,12 @@ func TestHangingProbeDoesNotBlockTheReport(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	h := &Service{Upstreams: pool.Set{catalog.Anthropic: upstreamAfter(t, 0)}, Database: hang, Cache: hang, Log: slog.New(slog.DiscardHandler)}
+	h := &Service{
+		Upstreams: pool.Set{catalog.Anthropic: upstreamAfter(t, 0)},
+		Database:  hang,
+		Cache:     hang,
+		Log:       slog.New(slog.DiscardHandler),
+	}
 	began := time.Now()
 	h.Probe(t.Context())
 	if took := time.Since(began); took > 2*probeTimeout {

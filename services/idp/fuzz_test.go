@@ -103,7 +103,9 @@ func FuzzTokenAnswer(f *testing.F) {
 }
 
 func FuzzDiscovery(f *testing.F) {
-	f.Add(`{"issuer":"https://idp.example.com","authorization_endpoint":"https://x/a?b=c","token_endpoint":"https://x/t","jwks_uri":"https://x/k","userinfo_endpoint":"https://x/u"}`)
+	f.Add(
+		`{"issuer":"https://idp.example.com","authorization_endpoint":"https://x/a?b=c","token_endpoint":"https://x/t","jwks_uri":"https://x/k","userinfo_endpoint":"https://x/u"}`,
+	)
 	f.Add(`{"issuer":"https://idp.example.com","authorization_endpoint":"https://[::1","token_endpoint":"%zz","jwks_uri":5}`)
 	f.Add(`null`)
 	f.Add(``)

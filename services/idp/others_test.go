@@ -85,7 +85,12 @@ func (s *stage) token(w http.ResponseWriter, r *http.Request) {
 	}
 	told := map[string]any{"access_token": "canary-access-token", "token_type": "bearer"}
 	if s.idToken != nil {
-		c := jwt.MapClaims{"aud": mockClient, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(), "nonce": s.asked.Get("nonce")}
+		c := jwt.MapClaims{
+			"aud":   mockClient,
+			"iat":   time.Now().Unix(),
+			"exp":   time.Now().Add(time.Minute).Unix(),
+			"nonce": s.asked.Get("nonce"),
+		}
 		for name, value := range s.idToken {
 			c[name] = value
 		}
@@ -137,8 +142,10 @@ var cast = []struct {
 	{
 		name: "google", begins: "https://accounts.google.com/", scopes: []string{"openid", "email", "profile"}, openID: true,
 		idToken: jwt.MapClaims{"iss": googleIssuer, "sub": "117", "email": "ada@example.com", "email_verified": true, "azp": mockClient},
-		bodies:  map[string]string{"www.googleapis.com/oauth2/v2/userinfo": `{"id":"117","email":"ada@example.com","verified_email":true,"name":"Ada"}`},
-		issuer:  googleIssuer, subject: "117",
+		bodies: map[string]string{
+			"www.googleapis.com/oauth2/v2/userinfo": `{"id":"117","email":"ada@example.com","verified_email":true,"name":"Ada"}`,
+		},
+		issuer: googleIssuer, subject: "117",
 	},
 	{
 		name: "github", begins: "https://github.com/login/oauth/authorize", scopes: []string{"read:user", "user:email"},
@@ -150,14 +157,24 @@ var cast = []struct {
 	},
 	{
 		name: "gitlab", begins: "https://gitlab.com/oauth/authorize", scopes: []string{"read_user"},
-		bodies: map[string]string{"gitlab.com/api/v4/user": `{"id":117,"username":"ada","name":"Ada","email":"ada@example.com","confirmed_at":"2020-02-24T10:53:32.767Z"}`},
+		bodies: map[string]string{
+			"gitlab.com/api/v4/user": `{"id":117,"username":"ada","name":"Ada","email":"ada@example.com","confirmed_at":"2020-02-24T10:53:32.767Z"}`,
+		},
 		issuer: gitlabIssuer, subject: "117",
 	},
 	{
 		name: "azureadv2", begins: "https://login.microsoftonline.com/common/oauth2/v2.0/authorize", scopes: []string{"openid", "email", "profile"}, openID: true,
-		idToken: jwt.MapClaims{"iss": microsoft + tenant + "/v2.0", "tid": tenant, "sub": "117", "email": "ada@example.com", "xms_edov": true},
-		bodies:  map[string]string{"graph.microsoft.com/v1.0/me": `{"id":"5c71","displayName":"Ada","mail":"victim@example.com","userPrincipalName":"victim@example.com"}`},
-		issuer:  microsoft + tenant + "/v2.0", subject: "117",
+		idToken: jwt.MapClaims{
+			"iss":      microsoft + tenant + "/v2.0",
+			"tid":      tenant,
+			"sub":      "117",
+			"email":    "ada@example.com",
+			"xms_edov": true,
+		},
+		bodies: map[string]string{
+			"graph.microsoft.com/v1.0/me": `{"id":"5c71","displayName":"Ada","mail":"victim@example.com","userPrincipalName":"victim@example.com"}`,
+		},
+		issuer: microsoft + tenant + "/v2.0", subject: "117",
 	},
 }
 
@@ -193,7 +210,8 @@ func TestEachProviderLogsIn(t *testing.T) {
 					t.Errorf("scope %q lacks %s", s.asked.Get("scope"), scope)
 				}
 			}
-			if len(s.asked.Get("state")) != 43 || len(s.asked.Get("code_challenge")) != 43 || s.asked.Has("nonce") != c.openID || s.asked.Get("access_type") == "offline" {
+			if len(s.asked.Get("state")) != 43 || len(s.asked.Get("code_challenge")) != 43 || s.asked.Has("nonce") != c.openID ||
+				s.asked.Get("access_type") == "offline" {
 				t.Errorf("asked %v", s.asked)
 			}
 		})
@@ -243,7 +261,15 @@ func doubts() []doubt {
 		{"google", "garbage profile", body(googleUser, `{`), broken},
 		{"google", "no profile", func(s *stage) { delete(s.bodies, googleUser) }, broken},
 
-		{"github", "unverified primary", body(emails, `[{"email":"ada@example.com","verified":false,"primary":true},{"email":"b@example.com","verified":true,"primary":false}]`), verified},
+		{
+			"github",
+			"unverified primary",
+			body(
+				emails,
+				`[{"email":"ada@example.com","verified":false,"primary":true},{"email":"b@example.com","verified":true,"primary":false}]`,
+			),
+			verified,
+		},
 		{"github", "verified as a text", body(emails, `[{"email":"ada@example.com","verified":"true","primary":true}]`), verified},
 		{"github", "no addresses", body(emails, `[]`), verified},
 		{"github", "addresses null", body(emails, `null`), verified},
@@ -273,7 +299,12 @@ func doubts() []doubt {
 		{"azureadv2", "issuer of another tenant", token("iss", microsoft+"00000000-86f1-41af-91ab-2d7cd011db47/v2.0"), rejected},
 		{"azureadv2", "issuer elsewhere", token("iss", "https://evil.example.com/"+tenant+"/v2.0"), rejected},
 		{"azureadv2", "no tenant", func(s *stage) { token("tid", nil)(s); token("iss", microsoft+"/v2.0")(s) }, rejected},
-		{"azureadv2", "tenant with a path", func(s *stage) { token("tid", "a/../b")(s); token("iss", microsoft+"a/../b/v2.0")(s) }, rejected},
+		{
+			"azureadv2",
+			"tenant with a path",
+			func(s *stage) { token("tid", "a/../b")(s); token("iss", microsoft+"a/../b/v2.0")(s) },
+			rejected,
+		},
 		{"azureadv2", "wrong aud", token("aud", "x"), rejected},
 		{"azureadv2", "wrong nonce", token("nonce", "x"), rejected},
 		{"azureadv2", "garbage profile", body(graph, `[`), broken},

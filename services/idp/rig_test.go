@@ -154,7 +154,14 @@ func wants(t testing.TB, err error, status int, code string) *api.Error {
 	if !ok || e.Status != status || e.Code != code {
 		t.Fatalf("got %v, want %d %s", err, status, code)
 	}
-	kinds := map[int]string{400: api.TypeInvalidRequest, 401: api.TypeAuthentication, 403: api.TypePermission, 404: api.TypeNotFound, 409: api.TypeInvalidRequest, 503: api.TypeAPI}
+	kinds := map[int]string{
+		400: api.TypeInvalidRequest,
+		401: api.TypeAuthentication,
+		403: api.TypePermission,
+		404: api.TypeNotFound,
+		409: api.TypeInvalidRequest,
+		503: api.TypeAPI,
+	}
 	if e.Type != kinds[status] {
 		t.Errorf("type %s with %d", e.Type, status)
 	}

@@ -155,15 +155,18 @@ func TestRequestsNotPricedByTokensAreRefusedUnderABudget(t *testing.T) {
 				}
 				continue
 			}
-			if e := refusal(t, err, http.StatusBadRequest, api.CodeUnsupportedValue); e.Param != param || !strings.Contains(e.Message, "budget") {
+			if e := refusal(t, err, http.StatusBadRequest, api.CodeUnsupportedValue); e.Param != param ||
+				!strings.Contains(e.Message, "budget") {
 				t.Errorf("%s: %v", param, e)
 			}
 		}
 	}
 	for _, tier := range []string{"", "default", "flex", "auto"} {
 		ask := keyed(gpt, ofMonth(1_000_000_000))
-		ask.Request = decodedText(`{"model":"` + gpt + `","messages":[{"role":"user","content":"hi"}],"audio":null,"web_search_options":null,` +
-			`"service_tier":"` + tier + `"}`)
+		ask.Request = decodedText(
+			`{"model":"` + gpt + `","messages":[{"role":"user","content":"hi"}],"audio":null,"web_search_options":null,` +
+				`"service_tier":"` + tier + `"}`,
+		)
 		if _, err := c.made(t, ask); err != nil {
 			t.Errorf("%s: %v", tier, err)
 		}

@@ -115,7 +115,9 @@ func (u *Usage) days(req UsageRequest) (from, to string, err error) {
 		}
 	}
 	if first.After(last) {
-		return "", "", api.Invalid(api.CodeInvalidValue, "from", "from is %s, which is after to, %s", models.DayOf(first), models.DayOf(last))
+		return "", "", api.Invalid(
+			api.CodeInvalidValue, "from", "from is %s, which is after to, %s", models.DayOf(first), models.DayOf(last),
+		)
 	}
 	if !first.AddDate(0, 0, usageDays).After(last) {
 		return "", "", api.Invalid(api.CodeInvalidValue, "from",
@@ -143,7 +145,10 @@ func listed(groups []models.UsageBy) string {
 func (u *Usage) report(ctx context.Context, q models.UsageQuery) (*UsageReport, error) {
 	rows, err := u.store.Usage(ctx, q)
 	if errors.Is(err, models.ErrTooMany) {
-		return nil, api.Invalid(api.CodeInvalidValue, "group_by", "there are more than %d groups: group by less, or ask for fewer days", u.groups)
+		return nil, api.Invalid(
+			api.CodeInvalidValue, "group_by", "there are more than %d groups: group by less, or ask for fewer days",
+			u.groups,
+		)
 	}
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("usage: %w", err))

@@ -94,7 +94,8 @@ func TestTooManyGroupsAreRefused(t *testing.T) {
 		}
 		h.Query(t, "INSERT INTO usage_days VALUES ('2026-11-21', 'bob', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)")
 		_, err = u.All(t.Context(), UsageRequest{GroupBy: "model"})
-		if e := api.AsError(err); e.Status != 400 || e.Param != "group_by" || !strings.Contains(e.Message, "more than 100 groups: group by less") {
+		if e := api.AsError(err); e.Status != 400 || e.Param != "group_by" ||
+			!strings.Contains(e.Message, "more than 100 groups: group by less") {
 			t.Errorf("%v", err)
 		}
 		if report, err := u.All(t.Context(), UsageRequest{GroupBy: "user"}); err != nil || len(report.Rows) != 2 {

@@ -56,7 +56,15 @@ func runLedger(t testing.TB, l *Writer) (stop func()) {
 
 func ledgerCall(model string) models.Call {
 	at := time.Now()
-	return models.Call{ID: NewCallID(at), Model: model, Outcome: models.OutcomeOK, Priced: true, Cost: 3, InputTokens: 2, BeganAt: at.UnixMicro()}
+	return models.Call{
+		ID:          NewCallID(at),
+		Model:       model,
+		Outcome:     models.OutcomeOK,
+		Priced:      true,
+		Cost:        3,
+		InputTokens: 2,
+		BeganAt:     at.UnixMicro(),
+	}
 }
 
 func countRows(t *testing.T, h *storetest.Database, query string) int {
@@ -171,7 +179,8 @@ func TestRowsThatCannotBeWrittenAtShutdownAreLogged(t *testing.T) {
 	if took := time.Since(began); took < l.lastWrite || took > 3*time.Second || l.Stats().Failures < before+3 {
 		t.Errorf("it tried for %s: %+v", took, l.Stats())
 	}
-	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "calls=7") || strings.Count(text, "tried again") != 1 {
+	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "calls=7") ||
+		strings.Count(text, "tried again") != 1 {
 		t.Errorf("the log: %s", text)
 	}
 }
@@ -188,7 +197,8 @@ func TestDroppedRowsAreCountedAndLoggedOnceAMinute(t *testing.T) {
 			l.logDropped()
 		}
 	}
-	if text := log.String(); l.Stats() != (Stats{Queued: 10, Dropped: 30}) || strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, "calls=5") {
+	if text := log.String(); l.Stats() != (Stats{Queued: 10, Dropped: 30}) || strings.Count(text, "level=ERROR") != 1 ||
+		!strings.Contains(text, "calls=5") {
 		t.Errorf("%+v, %s", l.Stats(), text)
 	}
 	c.at = c.at.Add(time.Minute)
@@ -281,7 +291,8 @@ func TestARowThatIsRefusedIsDroppedAlone(t *testing.T) {
 			l.Add(call)
 		}
 		runLedger(t, l)()
-		if l.Stats() != (Stats{Written: rows - 2, Dropped: 2}) || countRows(t, h, "SELECT count(*) FROM calls") != rows-2 || paid != 3*(rows-2) {
+		if l.Stats() != (Stats{Written: rows - 2, Dropped: 2}) || countRows(t, h, "SELECT count(*) FROM calls") != rows-2 ||
+			paid != 3*(rows-2) {
 			t.Errorf("%+v, %d rows, paid %d", l.Stats(), countRows(t, h, "SELECT count(*) FROM calls"), paid)
 		}
 		if strings.Count(log.String(), "refuses a row") != 2 || l.size != ledgerBatch {
@@ -326,7 +337,10 @@ func TestAllRowsAreWrittenOnceTheSchemaExists(t *testing.T) {
 	if err := l.opts.Store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Until(t, 5*time.Second, "written", func() bool { return l.Stats().Written == 1 && strings.Contains(log.String(), "written again") })
+	storetest.Until(
+		t, 5*time.Second, "written",
+		func() bool { return l.Stats().Written == 1 && strings.Contains(log.String(), "written again") },
+	)
 	if text := log.String(); strings.Count(text, "level=WARN") != 1 || l.Stats().Dropped != 0 {
 		t.Errorf("%+v %s", l.Stats(), text)
 	}
@@ -425,7 +439,8 @@ func TestNoRowIsLostWhileAnotherProcessLocksSQLite(t *testing.T) {
 	}
 	storetest.Until(t, 20*time.Second, "written", func() bool { return l.Stats().Written == rows })
 	stop()
-	if n := countRows(t, h, "SELECT sum(calls) FROM usage_days"); n != rows || countRows(t, h, "SELECT count(*) FROM calls") != rows || l.Stats().Dropped != 0 {
+	if n := countRows(t, h, "SELECT sum(calls) FROM usage_days"); n != rows || countRows(t, h, "SELECT count(*) FROM calls") != rows ||
+		l.Stats().Dropped != 0 {
 		t.Errorf("%d rows, %+v, %s", n, l.Stats(), log)
 	}
 }

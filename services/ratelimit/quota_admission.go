@@ -55,8 +55,13 @@ func (k *admission) refusal(tokens int64) error {
 	err.RetryAfter = max((k.reset + time.Second - 1).Truncate(time.Second), time.Second)
 	wait := err.RetryAfter / time.Second
 	if tokens > k.limit {
-		err.Message = fmt.Sprintf("the limit is %d tokens a minute and this call may need %d: it can only run in a minute in which nothing else is counted; "+
-			"try again in %ds", k.limit, tokens, wait)
+		err.Message = fmt.Sprintf(
+			"the limit is %d tokens a minute and this call may need %d: it can only run in a minute in which nothing else is counted; "+
+				"try again in %ds",
+			k.limit,
+			tokens,
+			wait,
+		)
 		return err
 	}
 	err.Message = fmt.Sprintf("the limit of %d tokens a minute is reached: this call may need %d, %d are left; try again in %ds",

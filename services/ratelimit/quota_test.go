@@ -144,7 +144,10 @@ func TestQuotasAreOfTheMinuteOfTheClock(t *testing.T) {
 				need := min(max(tokens, 1), 100)
 				quota, err := q.Take(t.Context(), "a", limits, tokens)
 				if fits := counted[minute]+need <= 100 && len(running) < 4; fits != (err == nil) {
-					t.Fatalf("seed %d step %d: %v with %d counted, %d needed, %d running", seed, step, err, counted[minute], need, len(running))
+					t.Fatalf(
+						"seed %d step %d: %v with %d counted, %d needed, %d running", seed, step, err, counted[minute],
+						need, len(running),
+					)
 				}
 				if err == nil {
 					counted[minute] += need
@@ -227,7 +230,8 @@ func TestBothLimitsAreTakenOfOrNeither(t *testing.T) {
 		}
 		time.Sleep(48 * time.Second)
 		e = turnedAway(t, q, "a", both, 61)
-		if e.Message != "the limit of 100 tokens a minute is reached: this call may need 61, 60 are left; try again in 12s" || e.RetryAfter != 12*time.Second {
+		if e.Message != "the limit of 100 tokens a minute is reached: this call may need 61, 60 are left; try again in 12s" ||
+			e.RetryAfter != 12*time.Second {
 			t.Errorf("%+v", e)
 		}
 		first.End(40)

@@ -75,7 +75,8 @@ func TestCircuitOpensWhenSixOfTenRequestsFailed(t *testing.T) {
 				if opened := len(q.calls()) == 0; opened != opens || opened != (err != nil) {
 					t.Errorf("%s, %s: opened %v, %v", requests, w.name, opened, err)
 				}
-				if status := chat.Upstreams.Statuses(); opens && status[catalog.Anthropic] != pool.Unhealthy || status[catalog.OpenAI] != pool.Healthy {
+				if status := chat.Upstreams.Statuses(); opens && status[catalog.Anthropic] != pool.Unhealthy ||
+					status[catalog.OpenAI] != pool.Healthy {
 					t.Errorf("%s: %v", requests, status)
 				}
 			})
@@ -376,8 +377,9 @@ func TestCircuitsOpenIsTheShareOfTheKeys(t *testing.T) {
 			if got, want := chat.Upstreams.CircuitsOpen(), map[string]float64{catalog.Anthropic: open}; !maps.Equal(got, want) {
 				t.Errorf("circuits: %v, want %v", got, want)
 			}
-			if got, want := chat.Upstreams.Up(), map[string]float64{catalog.Anthropic: up, catalog.OpenAI: 0, catalog.Gemini: 0}; !maps.Equal(got,
-				want) {
+			if got, want := chat.Upstreams.Up(), map[string]float64{catalog.Anthropic: up, catalog.OpenAI: 0, catalog.Gemini: 0}; !maps.Equal(
+				got, want,
+			) {
 				t.Errorf("providers: %v, want %v", got, want)
 			}
 		}

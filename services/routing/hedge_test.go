@@ -137,7 +137,8 @@ func TestHedgedCallTakesTheFirstAnswer(t *testing.T) {
 			chat.Fallbacks = map[string][]string{haiku: {gpt}}
 			began := time.Now()
 			model, route, err := completed(t.Context(), chat, ask(haiku))
-			if err != nil || time.Since(began) != tt.took || tt.model != "" && model != tt.model || (route.Fallback != "") != (model == gpt) {
+			if err != nil || time.Since(began) != tt.took || tt.model != "" && model != tt.model ||
+				(route.Fallback != "") != (model == gpt) {
 				t.Errorf("%s: %q, %+v, %v after %s", tt.name, model, route, err, time.Since(began))
 			}
 			if len(q.calls()) != 1 || len(other.calls()) != 1 {

@@ -51,7 +51,8 @@ func TestFallbacksAreTriedInTheirOrder(t *testing.T) {
 					strings.Join(asked, "") != tt.made {
 					t.Errorf("%s: %q, %+v, %v after %q", w.name, model, route, err, asked)
 				}
-				if err == nil && route.Provider != map[string]string{haiku: catalog.Anthropic, gpt: catalog.OpenAI, flash: catalog.Gemini}[model] {
+				if err == nil &&
+					route.Provider != map[string]string{haiku: catalog.Anthropic, gpt: catalog.OpenAI, flash: catalog.Gemini}[model] {
 					t.Errorf("%s: %+v", w.name, route)
 				}
 				allIdle(t, chat)
@@ -256,7 +257,8 @@ func TestIgnoredFieldsAreThoseOfTheAnsweringModel(t *testing.T) {
 			chat, a, o, g := threeProviders(t)
 			a.ignores = map[string][]string{haiku: {"seed", "logit_bias"}}
 			o.ignores = map[string][]string{gpt: {"top_k"}}
-			if _, route, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || !slices.Equal(route.Ignored, []string{"seed", "logit_bias"}) {
+			if _, route, err := w.ask(t.Context(), chat, ask(haiku)); err != nil ||
+				!slices.Equal(route.Ignored, []string{"seed", "logit_bias"}) {
 				t.Errorf("%s: %+v, %v", w.name, route, err)
 			}
 			a.play("a", fails(providerFault(404)))

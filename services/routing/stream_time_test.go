@@ -33,7 +33,8 @@ func TestStreamThatDoesNotBeginInTimeIsRetried(t *testing.T) {
 		}
 		other.play("o", hangs)
 		_, _, err := streamed(t.Context(), chat, ask(haiku))
-		if e := api.AsError(err); e.Status != 504 || e.Code != api.CodeProviderError || e.Provider != catalog.Anthropic || !e.ShouldRetry() {
+		if e := api.AsError(err); e.Status != 504 || e.Code != api.CodeProviderError || e.Provider != catalog.Anthropic ||
+			!e.ShouldRetry() {
 			t.Errorf("no stream begins: %v", err)
 		}
 		allIdle(t, chat)

@@ -39,7 +39,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	defer e.queue.pending.Add(-int64(len(spans)))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(e.stopped, cancel)()
+	defer context.AfterFunc(e.stopped, cancel)() //nolint:contextcheck // the end of either context ends the export
 	rejected, err := e.client.send(ctx, exportRequest(spans))
 	switch {
 	case err != nil:

@@ -13,11 +13,13 @@ func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)...)
-		if a := p.Chat(t, gatewaytest.Hello); a.Status != 401 || a.APIError(t).Code != "missing_credentials" || a.Header.Get("WWW-Authenticate") != "Bearer" {
+		if a := p.Chat(t, gatewaytest.Hello); a.Status != 401 || a.APIError(t).Code != "missing_credentials" ||
+			a.Header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("without a credential: %d %s", a.Status, a.Body)
 		}
 		a := p.Call(t, "POST", "/auth/register", gatewaytest.Ada)
-		if a.Status != 201 || gatewaytest.Field(t, a, "email") != "ada@example.com" || strings.Contains(a.Body, "horse") || strings.Contains(a.Body, "hash") {
+		if a.Status != 201 || gatewaytest.Field(t, a, "email") != "ada@example.com" || strings.Contains(a.Body, "horse") ||
+			strings.Contains(a.Body, "hash") {
 			t.Errorf("register: %d %s", a.Status, a.Body)
 		}
 		if a := p.Call(t, "POST", "/auth/register", gatewaytest.Ada); a.Status != 409 || a.APIError(t).Code != "email_taken" {
@@ -35,10 +37,12 @@ func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {
 			}
 		}
 		list := p.Call(t, "GET", "/auth/keys", "", token...)
-		if list.Status != 200 || !strings.Contains(list.Body, id) || strings.Contains(list.Body, key) || strings.Contains(list.Body, `"last_used_at":null`) {
+		if list.Status != 200 || !strings.Contains(list.Body, id) || strings.Contains(list.Body, key) ||
+			strings.Contains(list.Body, `"last_used_at":null`) {
 			t.Errorf("list: %d %s", list.Status, list.Body)
 		}
-		if a := p.Call(t, "DELETE", "/auth/keys/"+id, "", token...); a.Status != 200 || a.Body != `{"id":"`+id+`","object":"api_key","deleted":true}` {
+		if a := p.Call(t, "DELETE", "/auth/keys/"+id, "", token...); a.Status != 200 ||
+			a.Body != `{"id":"`+id+`","object":"api_key","deleted":true}` {
 			t.Errorf("revoke: %d %s", a.Status, a.Body)
 		}
 		for _, credential := range [][]string{bearer, header} {
@@ -117,7 +121,13 @@ func TestOpenModeIgnoresForeignCredentialsButRefusesRevokedKeys(t *testing.T) {
 }
 
 func TestRevocationReachesTheOtherReplicaWithinASecond(t *testing.T) {
-	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)}
+	settings := []string{
+		"SIMULATOR=true",
+		"REQUIRE_AUTH=true",
+		gatewaytest.JWTSecret,
+		"DATABASE_URL=" + servertest.Postgres(t),
+		"REDIS_URL=" + servertest.Redis(t),
+	}
 	a, b := gatewaytest.Start(t, settings...), gatewaytest.Start(t, settings...)
 	token := a.Login(t)
 	for range 5 {
@@ -154,7 +164,13 @@ func TestIdentityProviderLoginIsOffUnlessConfigured(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	dead := gatewaytest.Start(t, "IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=secret-of-the-client", "IDP_PROVIDER=oidc", "IDP_ISSUER=http://127.0.0.1:1")
+	dead := gatewaytest.Start(
+		t,
+		"IDP_CLIENT_ID=id",
+		"IDP_CLIENT_SECRET=secret-of-the-client",
+		"IDP_PROVIDER=oidc",
+		"IDP_ISSUER=http://127.0.0.1:1",
+	)
 	if a := dead.Get(t, "/auth/idp"); a.Status != 503 || a.APIError(t).Code != "idp_unavailable" {
 		t.Errorf("a dead provider: %d %s", a.Status, a.Body)
 	}

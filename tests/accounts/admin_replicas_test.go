@@ -30,17 +30,32 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 		return a
 	}
 	for range 3 {
-		if o := gatewaytest.Send(t.Context(), p.Client, there.URL, gatewaytest.PricedRequest(10, 20, 30, "walk", false), key); !o.Served(t) {
+		if o := gatewaytest.Send(t.Context(), p.Client, there.URL, gatewaytest.PricedRequest(10, 20, 30, "walk", false), key); !o.Served(
+			t,
+		) {
 			t.Fatal(o.Body)
 		}
 	}
-	gatewaytest.Eventually(t, 5*time.Second, "it is in the ledger", func() bool { return gatewaytest.Sum(t, p.DB, "SELECT count(*) FROM calls") == 3 })
+	gatewaytest.Eventually(
+		t, 5*time.Second, "it is in the ledger",
+		func() bool { return gatewaytest.Sum(t, p.DB, "SELECT count(*) FROM calls") == 3 },
+	)
 
 	user := userID(t, here, "bob@example.com", root)
 	const cost = 3 * (10*gatewaytest.InputPrice + 20*gatewaytest.OutputPrice)
-	only(t, "the user", members(t, ask(here, "GET", "/admin/users?email=bob@example.com", "", 200, root))["data"].([]any)[0].(map[string]any), `{"keys":1,"spend_usd":0.0045,"admin":false,"disabled_at":null}`)
+	only(
+		t,
+		"the user",
+		members(t, ask(here, "GET", "/admin/users?email=bob@example.com", "", 200, root))["data"].([]any)[0].(map[string]any),
+		`{"keys":1,"spend_usd":0.0045,"admin":false,"disabled_at":null}`,
+	)
 	only(t, "the key", listed(t, there, "/admin/keys", id, root), `{"budget_usd":5,"spend_usd":0.0045,"user_email":"bob@example.com"}`)
-	only(t, "the usage", members(t, ask(there, "GET", "/admin/usage?group_by=key", "", 200, root))["total"].(map[string]any), `{"calls":3,"input_tokens":30,"output_tokens":60,"cost_usd":0.0045}`)
+	only(
+		t,
+		"the usage",
+		members(t, ask(there, "GET", "/admin/usage?group_by=key", "", 200, root))["total"].(map[string]any),
+		`{"calls":3,"input_tokens":30,"output_tokens":60,"cost_usd":0.0045}`,
+	)
 	if cost != 4500 {
 		t.Fatal(cost)
 	}
@@ -71,7 +86,8 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 	ask(here, "PATCH", "/admin/keys/"+id, `{"budget_usd":0.05}`, 200, root)
 	becomes("402 200 402 200")
 	for _, body := range []string{`{"budget_usd":5}`, `{"budget_usd":null}`, `{"budget_window":"day"}`, `{"models":null}`, `{"expires_at":null}`} {
-		if f := ask(there, "PATCH", "/auth/keys/"+id, body, 403, bob).APIError(t); f.Code != "limits_fixed" || f.Type != "permission_error" {
+		if f := ask(there, "PATCH", "/auth/keys/"+id, body, 403, bob).APIError(t); f.Code != "limits_fixed" ||
+			f.Type != "permission_error" {
 			t.Errorf("%s: %+v", body, f)
 		}
 	}
@@ -97,7 +113,17 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 		if strings.HasPrefix(want, "user.") {
 			target = user
 		}
-		only(t, want, list[i], fmt.Sprintf(`{"action":%q,"target":%q,"request_id":%q,"actor_email":"root@example.com","address":"127.0.0.1"}`, want, target, request))
+		only(
+			t,
+			want,
+			list[i],
+			fmt.Sprintf(
+				`{"action":%q,"target":%q,"request_id":%q,"actor_email":"root@example.com","address":"127.0.0.1"}`,
+				want,
+				target,
+				request,
+			),
+		)
 		detail, _ := list[i]["detail"].(map[string]any)
 		if detail["before"] == nil || detail["after"] == nil {
 			t.Errorf("%s: %v", want, detail)

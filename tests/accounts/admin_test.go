@@ -75,7 +75,8 @@ func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
 			{401, "authentication_error", "invalid_token", []string{"Authorization", root[1] + "x"}},
 			{403, "permission_error", "admin_required", bob},
 		} {
-			if a := p.Call(t, op.method, path, op.body, tt.credential...); a.Status != tt.status || a.APIError(t).Type != tt.typ || a.APIError(t).Code != tt.code {
+			if a := p.Call(t, op.method, path, op.body, tt.credential...); a.Status != tt.status || a.APIError(t).Type != tt.typ ||
+				a.APIError(t).Code != tt.code {
 				t.Errorf("%s %s: %d %s, not %s", op.method, path, a.Status, a.Body, tt.code)
 			}
 		}
@@ -137,7 +138,14 @@ func TestGatewayRefusesToStartWithAnInvalidAdminEmail(t *testing.T) {
 }
 
 func TestDisabledUserIsRefusedOnBothReplicasWithinASecond(t *testing.T) {
-	settings := []string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, rootIsAdmin, "DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)}
+	settings := []string{
+		"SIMULATOR=true",
+		"REQUIRE_AUTH=true",
+		gatewaytest.JWTSecret,
+		rootIsAdmin,
+		"DATABASE_URL=" + servertest.Postgres(t),
+		"REDIS_URL=" + servertest.Redis(t),
+	}
 	here, there := gatewaytest.Start(t, settings...), gatewaytest.Start(t, settings...)
 	root, bob := as(t, here, "root"), as(t, here, "bob")
 	_, key := here.CreateKey(t, bob)
@@ -202,11 +210,17 @@ func TestAdministratorCannotDisableThemselvesOrUnknownUsers(t *testing.T) {
 	} {
 		a := p.Call(t, "PATCH", "/admin/users/"+tt.id, tt.body, root...)
 		f := a.APIError(t)
-		if a.Status != tt.status || f.Code != tt.code || f.Type != "invalid_request_error" || tt.param != "" && (f.Param == nil || *f.Param != tt.param) {
+		if a.Status != tt.status || f.Code != tt.code || f.Type != "invalid_request_error" ||
+			tt.param != "" && (f.Param == nil || *f.Param != tt.param) {
 			t.Errorf("%+v: %d %s", tt, a.Status, a.Body)
 		}
 	}
-	only(t, "enabled already", members(t, p.Call(t, "PATCH", "/admin/users/"+self, `{"disabled":false}`, root...)), `{"disabled_at":null,"admin":true,"email":"root@example.com"}`)
+	only(
+		t,
+		"enabled already",
+		members(t, p.Call(t, "PATCH", "/admin/users/"+self, `{"disabled":false}`, root...)),
+		`{"disabled_at":null,"admin":true,"email":"root@example.com"}`,
+	)
 	if acts := acts(t, p, root); len(acts) != 0 {
 		t.Errorf("%v", acts)
 	}
@@ -231,9 +245,15 @@ func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 			only(t, body, listed(t, p, "/admin/keys", id, root), want)
 		}
 		limit(`{"name":"renamed"}`, `{"name":"renamed","limited_by":null,"tpm_limit":5,`+owner+`}`)
-		limit(`{"rpm_limit":1,"budget_usd":3}`, `{"limited_by":"admin","rpm_limit":1,"tpm_limit":5,"budget_usd":3,"budget_window":"month","budget":{"spent_usd":0,"remaining_usd":3,"resets_at":`+fmt.Sprint(nextMonth())+`},`+owner+`}`)
+		limit(
+			`{"rpm_limit":1,"budget_usd":3}`,
+			`{"limited_by":"admin","rpm_limit":1,"tpm_limit":5,"budget_usd":3,"budget_window":"month","budget":{"spent_usd":0,"remaining_usd":3,"resets_at":`+fmt.Sprint(
+				nextMonth(),
+			)+`},`+owner+`}`,
+		)
 		for _, body := range []string{`{"rpm_limit":null}`, `{"rpm_limit":1}`, `{"tpm_limit":6}`, `{"name":"b","models":null}`, `{"expires_at":null}`, `{"max_parallel_requests":1}`, `{"budget_usd":4}`, `{"budget_window":"day"}`} {
-			if a := p.Call(t, "PATCH", "/auth/keys/"+id, body, bob...); a.Status != 403 || a.APIError(t).Type != "permission_error" || a.APIError(t).Code != "limits_fixed" {
+			if a := p.Call(t, "PATCH", "/auth/keys/"+id, body, bob...); a.Status != 403 || a.APIError(t).Type != "permission_error" ||
+				a.APIError(t).Code != "limits_fixed" {
 				t.Errorf("%s: %d %s", body, a.Status, a.Body)
 			}
 		}
@@ -278,7 +298,8 @@ func TestInvalidLimitsFromAdministratorsAreRefused(t *testing.T) {
 		}
 	}
 	for _, unknown := range []string{"key_UNKNOWN", "%00", "usr_x"} {
-		if a := p.Call(t, "PATCH", "/admin/keys/"+unknown, `{"rpm_limit":1}`, root...); a.Status != 404 || a.APIError(t).Code != "key_not_found" {
+		if a := p.Call(t, "PATCH", "/admin/keys/"+unknown, `{"rpm_limit":1}`, root...); a.Status != 404 ||
+			a.APIError(t).Code != "key_not_found" {
 			t.Errorf("%s: %d %s", unknown, a.Status, a.Body)
 		}
 		if a := p.Call(t, "DELETE", "/admin/keys/"+unknown, "", root...); a.Status != 404 || a.APIError(t).Code != "key_not_found" {
@@ -300,7 +321,8 @@ func TestAdministratorRevokesTheKeyOfAnyUser(t *testing.T) {
 		if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		if a := p.Call(t, "DELETE", "/admin/keys/"+id, "", root...); a.Status != 200 || a.Body != `{"id":"`+id+`","object":"api_key","deleted":true}` {
+		if a := p.Call(t, "DELETE", "/admin/keys/"+id, "", root...); a.Status != 200 ||
+			a.Body != `{"id":"`+id+`","object":"api_key","deleted":true}` {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 		if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 401 || a.APIError(t).Code != "invalid_api_key" {
@@ -325,7 +347,12 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 		root, bob := as(t, p, "root"), as(t, p, "bob")
 		id, key := p.CreateKey(t, bob)
 		began := time.Now().Unix()
-		p.Call(t, "PATCH", "/admin/keys/"+id, `{"rpm_limit":4,"budget_usd":1.25,"budget_window":"day"}`, append([]string{"X-Request-Id", "the-request"}, root...)...)
+		p.Call(
+			t,
+			"PATCH",
+			"/admin/keys/"+id,
+			`{"rpm_limit":4,"budget_usd":1.25,"budget_window":"day"}`,
+			append([]string{"X-Request-Id", "the-request"}, root...)...)
 		self, other := userID(t, p, "root@example.com", root), userID(t, p, "bob@example.com", root)
 		a := p.Call(t, "GET", "/admin/audit", "", root...)
 		list := entries(t, a)
@@ -333,9 +360,14 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 			t.Fatalf("%s", a.Body)
 		}
 		none := strings.Trim(unlimited, "{}")
-		only(t, "the entry", list[0], `{"object":"audit_entry","actor_id":"`+self+`","actor_email":"root@example.com","action":"key.limit","target":"`+id+`","request_id":"the-request","address":"127.0.0.1",
+		only(
+			t,
+			"the entry",
+			list[0],
+			`{"object":"audit_entry","actor_id":"`+self+`","actor_email":"root@example.com","action":"key.limit","target":"`+id+`","request_id":"the-request","address":"127.0.0.1",
 			"detail":{"user_id":"`+other+`","prefix":"`+key[:8]+`","before":{"name":"app","revoked":false,`+none+`},
-			"after":{"name":"app","revoked":false,"expires_at":null,"models":null,"rpm_limit":4,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":1.25,"budget_window":"day","limited_by":"admin"}}}`)
+			"after":{"name":"app","revoked":false,"expires_at":null,"models":null,"rpm_limit":4,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":1.25,"budget_window":"day","limited_by":"admin"}}}`,
+		)
 		if at, err := list[0]["at"].(interface{ Int64() (int64, error) }).Int64(); err != nil || at < began || at > time.Now().Unix() {
 			t.Errorf("at %v", list[0]["at"])
 		}
@@ -371,13 +403,23 @@ func TestAdminListsArePaginated(t *testing.T) {
 		root := as(t, p, "root")
 		db := gatewaytest.OpenDatabase(t, settings)
 		for i := range 4 { // two at one moment
-			gatewaytest.Execute(t, db, "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'n', 'x', ?)", fmt.Sprint("usr_", i), fmt.Sprint(i, "@example.com"), 1000000*(i/2))
+			gatewaytest.Execute(
+				t, db, "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'n', 'x', ?)",
+				fmt.Sprint("usr_", i), fmt.Sprint(i, "@example.com"), 1000000*(i/2),
+			)
 			for j := range 2 {
-				gatewaytest.Execute(t, db, "INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at) VALUES (?, ?, 'n', ?, 'mgw_abcd', ?)", fmt.Sprintf("key_%d%d", i, j), fmt.Sprint("usr_", i), fmt.Sprintf("%d%d", i, j), 1000000*(i/2))
+				gatewaytest.Execute(
+					t, db,
+					"INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at) VALUES (?, ?, 'n', ?, 'mgw_abcd', ?)",
+					fmt.Sprintf("key_%d%d", i, j), fmt.Sprint("usr_", i), fmt.Sprintf("%d%d", i, j), 1000000*(i/2),
+				)
 			}
 		}
 		gatewaytest.Execute(t, db, "UPDATE api_keys SET revoked_at = 5 WHERE id = 'key_21'")
-		gatewaytest.Execute(t, db, "INSERT INTO usage_days (day, user_id, key_id, model, provider, calls, failed, estimated, unpriced, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost) VALUES ('2020-01-01', 'usr_2', 'key_21', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 2500000), ('2020-01-02', 'usr_2', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)")
+		gatewaytest.Execute(
+			t, db,
+			"INSERT INTO usage_days (day, user_id, key_id, model, provider, calls, failed, estimated, unpriced, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost) VALUES ('2020-01-01', 'usr_2', 'key_21', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 2500000), ('2020-01-02', 'usr_2', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)",
+		)
 		for path, want := range map[string]string{
 			"/admin/users": "root usr_3 usr_2 usr_1 usr_0",
 			"/admin/keys":  "key_31 key_30 key_20 key_11 key_10 key_01 key_00",
@@ -405,8 +447,16 @@ func TestAdminListsArePaginated(t *testing.T) {
 				}
 			}
 		}
-		only(t, "sums", listed(t, p, "/admin/users", "usr_2", root), `{"keys":1,"spend_usd":2.500001,"admin":false,"created_at":1,"disabled_at":null,"name":"n"}`)
-		if list := entries(t, p.Call(t, "GET", "/admin/keys?user_id=usr_1&after=key_11", "", root...)); len(list) != 1 || list[0]["id"] != "key_10" || list[0]["user_id"] != "usr_1" || list[0]["user_email"] != "1@example.com" {
+		only(
+			t,
+			"sums",
+			listed(t, p, "/admin/users", "usr_2", root),
+			`{"keys":1,"spend_usd":2.500001,"admin":false,"created_at":1,"disabled_at":null,"name":"n"}`,
+		)
+		if list := entries(t, p.Call(t, "GET", "/admin/keys?user_id=usr_1&after=key_11", "", root...)); len(list) != 1 ||
+			list[0]["id"] != "key_10" ||
+			list[0]["user_id"] != "usr_1" ||
+			list[0]["user_email"] != "1@example.com" {
 			t.Errorf("%v", list)
 		}
 		if list := entries(t, p.Call(t, "GET", "/admin/keys?after=key_21", "", root...)); len(list) != 5 {
@@ -422,7 +472,8 @@ func TestAdminListsArePaginated(t *testing.T) {
 			"users?after=usr_9": "after", "keys?after=key_9": "after", "keys?after=%00": "after", "audit?after=a%20b": "after",
 			"keys?user_id=%00": "user_id", "audit?target=a%2Fb": "target", "audit?actor_id=%FF": "actor_id", "users?email=x": "email",
 		} {
-			if a := p.Call(t, "GET", "/admin/"+query, "", root...); a.Status != 400 || a.APIError(t).Param == nil || *a.APIError(t).Param != param {
+			if a := p.Call(t, "GET", "/admin/"+query, "", root...); a.Status != 400 || a.APIError(t).Param == nil ||
+				*a.APIError(t).Param != param {
 				t.Errorf("%s: %d %s", query, a.Status, a.Body)
 			}
 		}

@@ -82,7 +82,12 @@ func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 		}
 		only(t, "created", members(t, a), `{"limited_by":null,`+all+`}`)
 		id := gatewaytest.Field(t, a, "id")
-		only(t, "listed", listed(t, p, "/auth/keys", id, token), `{"limited_by":null,"spend_usd":0,"budget":{"spent_usd":0,"remaining_usd":0.000001,"resets_at":null},`+all+`}`)
+		only(
+			t,
+			"listed",
+			listed(t, p, "/auth/keys", id, token),
+			`{"limited_by":null,"spend_usd":0,"budget":{"spent_usd":0,"remaining_usd":0.000001,"resets_at":null},`+all+`}`,
+		)
 
 		change := func(body, want string) {
 			t.Helper()
@@ -97,17 +102,27 @@ func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 		}
 		change(`{}`, `{"name":"all",`+all+`}`)
 		change(`{"name":" other "}`, `{"name":"other",`+all+`}`)
-		if a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"name":"no","max_parallel":1}`, token...); a.Status != 400 || *a.APIError(t).Param != "max_parallel" {
+		if a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"name":"no","max_parallel":1}`, token...); a.Status != 400 ||
+			*a.APIError(t).Param != "max_parallel" {
 			t.Errorf("a limit that is misspelt: %d %s", a.Status, a.Body)
 		}
-		change(`{"rpm_limit":2}`, `{"rpm_limit":2,"tpm_limit":1000000000,"max_parallel_requests":7,"models":["gpt-4","gemini-2.5-flash"],"expires_at":4102444800}`)
-		change(`{"tpm_limit":3,"max_parallel_requests":4,"models":["gpt-4"],"expires_at":4102444801}`, `{"rpm_limit":2,"tpm_limit":3,"max_parallel_requests":4,"models":["gpt-4"],"expires_at":4102444801}`)
+		change(
+			`{"rpm_limit":2}`,
+			`{"rpm_limit":2,"tpm_limit":1000000000,"max_parallel_requests":7,"models":["gpt-4","gemini-2.5-flash"],"expires_at":4102444800}`,
+		)
+		change(
+			`{"tpm_limit":3,"max_parallel_requests":4,"models":["gpt-4"],"expires_at":4102444801}`,
+			`{"rpm_limit":2,"tpm_limit":3,"max_parallel_requests":4,"models":["gpt-4"],"expires_at":4102444801}`,
+		)
 		change(`{"budget_usd":25.5}`, `{"budget_usd":25.5,"budget_window":"total"}`)
 		change(`{"budget_window":"day"}`, `{"budget_usd":25.5,"budget_window":"day"}`)
 		change(`{"budget_usd":0}`, `{"budget_usd":0,"budget_window":"day","rpm_limit":2}`)
 		change(`{"budget_usd":null}`, `{"budget_usd":null,"budget_window":null,"budget":null}`)
 		change(`{"budget_usd":1000000000}`, `{"budget_usd":1000000000,"budget_window":"month"}`)
-		change(`{"name":"last","expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null}`, unlimited)
+		change(
+			`{"name":"last","expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null}`,
+			unlimited,
+		)
 		change(`{"budget_window":null}`, unlimited)
 	})
 }
@@ -211,7 +226,8 @@ func TestInvalidKeyLimitsAreRefusedWithoutPartialChanges(t *testing.T) {
 			}
 		}
 		for body, want := range map[string]string{`{"name":null}`: "invalid_value", `{"name":""}`: "missing_field", `{"name":7}`: "invalid_value", `{"name":"a\nb","rpm_limit":5}`: "invalid_value"} {
-			if a := p.Call(t, "PATCH", "/auth/keys/"+id, body, token...); a.Status != 400 || a.APIError(t).Code != want || *a.APIError(t).Param != "name" {
+			if a := p.Call(t, "PATCH", "/auth/keys/"+id, body, token...); a.Status != 400 || a.APIError(t).Code != want ||
+				*a.APIError(t).Param != "name" {
 				t.Errorf("%s: %d %s", body, a.Status, a.Body)
 			}
 		}
@@ -234,7 +250,8 @@ func TestKeyMayBeLimitedToOneHundredModels(t *testing.T) {
 		ids[i] = `"` + m.ID + `"`
 	}
 	body := `{"name":"all","models":[` + strings.Join(ids, ",") + `]}`
-	if a := p.Call(t, "POST", "/auth/keys", body, token...); a.Status != 201 || !strings.Contains(a.Body, `"models":[`+strings.Join(ids, ",")+`]`) {
+	if a := p.Call(t, "POST", "/auth/keys", body, token...); a.Status != 201 ||
+		!strings.Contains(a.Body, `"models":[`+strings.Join(ids, ",")+`]`) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
@@ -256,7 +273,8 @@ func TestOnlyTheOwnerChangesAKey(t *testing.T) {
 		{id, "invalid_token", 401, []string{"Authorization", "Bearer " + key}},
 		{id, "missing_credentials", 401, []string{"X-API-Key", key}},
 	} {
-		if a := p.Call(t, "PATCH", "/auth/keys/"+tt.path, `{"rpm_limit":1}`, tt.credential...); a.Status != tt.status || a.APIError(t).Code != tt.code {
+		if a := p.Call(t, "PATCH", "/auth/keys/"+tt.path, `{"rpm_limit":1}`, tt.credential...); a.Status != tt.status ||
+			a.APIError(t).Code != tt.code {
 			t.Errorf("%+v: %d %s", tt, a.Status, a.Body)
 		}
 	}
@@ -298,7 +316,8 @@ func testExpiry(t *testing.T, settings []string) {
 			time.Sleep(2 * time.Millisecond)
 			continue
 		}
-		if f := a.APIError(t); a.Status != 401 || f.Type != "authentication_error" || f.Code != "api_key_expired" || a.Header.Get("WWW-Authenticate") != "Bearer" {
+		if f := a.APIError(t); a.Status != 401 || f.Type != "authentication_error" || f.Code != "api_key_expired" ||
+			a.Header.Get("WWW-Authenticate") != "Bearer" {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		if time.Now().Before(time.Unix(end, 0)) {
@@ -353,8 +372,11 @@ func TestChangedExpiryReachesTheOtherReplicaWithinASecond(t *testing.T) {
 
 func TestNewKeysHaveTheDefaultLimitsUnlessTheyNameTheirOwn(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, "DEFAULT_KEY_EXPIRY_DAYS=30", "DEFAULT_KEY_MODELS=gpt-4,gemini-2.5-flash", "DEFAULT_KEY_RPM=10",
-		"DEFAULT_KEY_TPM=1000", "DEFAULT_KEY_MAX_PARALLEL=3", "DEFAULT_KEY_BUDGET_USD=2.50", "DEFAULT_KEY_BUDGET_WINDOW=week")
+	p := gatewaytest.Start(
+		t, "SIMULATOR=true", gatewaytest.JWTSecret, "DEFAULT_KEY_EXPIRY_DAYS=30",
+		"DEFAULT_KEY_MODELS=gpt-4,gemini-2.5-flash", "DEFAULT_KEY_RPM=10", "DEFAULT_KEY_TPM=1000",
+		"DEFAULT_KEY_MAX_PARALLEL=3", "DEFAULT_KEY_BUDGET_USD=2.50", "DEFAULT_KEY_BUDGET_WINDOW=week",
+	)
 	token := p.Login(t)
 	const rest = `"models":["gpt-4","gemini-2.5-flash"],"rpm_limit":10,"tpm_limit":1000,"max_parallel_requests":3,"limited_by":null`
 	for body, want := range map[string]string{

@@ -27,7 +27,9 @@ func TestTokenValidityFollowsTheClockWithinItsLeeway(t *testing.T) {
 	}
 	shift := time.Duration(0)
 	clock := func() time.Time { return time.Now().Add(shift) }
-	tokens := auth.NewTokens(auth.TokenOptions{Secret: []byte(gatewaytest.JWTSecret), Expiry: 24 * time.Hour, Issuer: "modelgateway", Store: store, Now: clock})
+	tokens := auth.NewTokens(
+		auth.TokenOptions{Secret: []byte(gatewaytest.JWTSecret), Expiry: 24 * time.Hour, Issuer: "modelgateway", Store: store, Now: clock},
+	)
 	token, err := tokens.Issue(ada)
 	if err != nil {
 		t.Fatal(err)

@@ -22,15 +22,25 @@ func TestKilledReplicaLeavesNoReservationAndNoDuplicateRow(t *testing.T) {
 	u := gatewaytest.NewPricedUpstream(t)
 	settings := []string{"DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)}
 	doomed, other := gatewaytest.Launch(t, nil, u.Settings(settings...)...), gatewaytest.Launch(t, nil, u.Settings(settings...)...)
-	r := &gatewaytest.Replicas{T: t, Upstream: u, Client: gatewaytest.ParallelClient(t), DB: gatewaytest.OpenDatabase(t, settings), Programs: []*gatewaytest.Program{other.Program}}
+	r := &gatewaytest.Replicas{
+		T:        t,
+		Upstream: u,
+		Client:   gatewaytest.ParallelClient(t),
+		DB:       gatewaytest.OpenDatabase(t, settings),
+		Programs: []*gatewaytest.Program{other.Program},
+	}
 	const limit, before, live, most = 8_000_000, 20, 30, 2000
 	id, key := doomed.CreateLimitedKey(t, doomed.Login(t), `"budget_usd":8,"budget_window":"total"`)
 	for i := range before {
-		if !gatewaytest.Send(t.Context(), r.Client, doomed.URL, gatewaytest.PricedRequest(100, 100, 200, fmt.Sprint("before-", i), i%2 == 0), key).Served(t) {
+		if !gatewaytest.Send(t.Context(), r.Client, doomed.URL, gatewaytest.PricedRequest(100, 100, 200, fmt.Sprint("before-", i), i%2 == 0), key).
+			Served(t) {
 			t.Fatal("no room at the beginning")
 		}
 	}
-	gatewaytest.Eventually(t, 5*time.Second, "the first rows", func() bool { return gatewaytest.Sum(t, r.DB, "SELECT count(*) FROM calls") == before })
+	gatewaytest.Eventually(
+		t, 5*time.Second, "the first rows",
+		func() bool { return gatewaytest.Sum(t, r.DB, "SELECT count(*) FROM calls") == before },
+	)
 	charged := u.Charged.Load()
 
 	u.Delay.Store(int64(time.Minute))
@@ -78,7 +88,10 @@ func TestKilledReplicaLeavesNoReservationAndNoDuplicateRow(t *testing.T) {
 type tally struct{ ok, unavailable, other atomic.Int64 }
 
 // load has callers call until stop is closed.
-func load(t *testing.T, u *gatewaytest.PricedUpstream, stop <-chan struct{}, now *atomic.Pointer[tally], url, key, name string) *sync.WaitGroup {
+func load(
+	t *testing.T, u *gatewaytest.PricedUpstream, stop <-chan struct{}, now *atomic.Pointer[tally],
+	url, key, name string,
+) *sync.WaitGroup {
 	t.Helper()
 	client := gatewaytest.ParallelClient(t)
 	var all sync.WaitGroup
@@ -92,7 +105,10 @@ func load(t *testing.T, u *gatewaytest.PricedUpstream, stop <-chan struct{}, now
 					return
 				case <-tick.C:
 				}
-				got := gatewaytest.Send(t.Context(), client, url, gatewaytest.PricedRequest(100, 500, 600, fmt.Sprintf("%s-%d-%d", name, c, i), i%2 == 0), key)
+				got := gatewaytest.Send(
+					t.Context(), client, url,
+					gatewaytest.PricedRequest(100, 500, 600, fmt.Sprintf("%s-%d-%d", name, c, i), i%2 == 0), key,
+				)
 				in := now.Load()
 				switch {
 				case got.Err == nil && got.Status == 200 && strings.Contains(got.Body, "fine"):
@@ -128,7 +144,13 @@ func TestWithoutPostgreSQLOnlyLocalGrantsAreSpentAndNoRowIsLost(t *testing.T) {
 				t.Parallel()
 				const limit = 400_000_000
 				server, u := servertest.StartPostgres(t), gatewaytest.NewPricedUpstream(t)
-				settings := []string{"DATABASE_URL=" + server.URL, "REDIS_URL=" + servertest.Redis(t), "MAX_BUDGET_USD=400", "MAX_BUDGET_WINDOW=total", fmt.Sprintf("REQUIRE_AUTH=%t", auth)}
+				settings := []string{
+					"DATABASE_URL=" + server.URL,
+					"REDIS_URL=" + servertest.Redis(t),
+					"MAX_BUDGET_USD=400",
+					"MAX_BUDGET_WINDOW=total",
+					fmt.Sprintf("REQUIRE_AUTH=%t", auth),
+				}
 				r := gatewaytest.StartReplicas(t, u, 2, settings...)
 				key := ""
 				if auth {
@@ -160,9 +182,15 @@ func TestWithoutPostgreSQLOnlyLocalGrantsAreSpentAndNoRowIsLost(t *testing.T) {
 				r.DB = gatewaytest.OpenSQL(t, server.URL)
 				r.AwaitSpent("gateway", u.Charged.Load())
 				r.AwaitBalance()
-				t.Logf("before %d served; without it %d, and %d unavailable; after it %d, and %d", before.ok.Load(), during.ok.Load(), during.unavailable.Load(), after.ok.Load(), after.unavailable.Load())
+				t.Logf(
+					"before %d served; without it %d, and %d unavailable; after it %d, and %d", before.ok.Load(),
+					during.ok.Load(), during.unavailable.Load(), after.ok.Load(), after.unavailable.Load(),
+				)
 				if before.unavailable.Load() > 0 || during.ok.Load() < 20 || during.unavailable.Load() == 0 {
-					t.Errorf("before it %d unavailable; without it %d served, %d unavailable", before.unavailable.Load(), during.ok.Load(), during.unavailable.Load())
+					t.Errorf(
+						"before it %d unavailable; without it %d served, %d unavailable", before.unavailable.Load(),
+						during.ok.Load(), during.unavailable.Load(),
+					)
 				}
 			})
 		}

@@ -42,7 +42,11 @@ func eachKey(r *gatewaytest.Replicas, n int) {
 		k := &keys[i]
 		k.name, k.limit = fmt.Sprint("t", i), 200_000+rand.Int64N(25_000_000)
 		window := windows[(first+i)%len(windows)]
-		k.id, k.key = r.Programs[0].CreateLimitedKey(t, token, fmt.Sprintf(`"budget_usd":%s,"budget_window":%q`, dollarsOf(k.limit), window))
+		k.id, k.key = r.Programs[0].CreateLimitedKey(
+			t,
+			token,
+			fmt.Sprintf(`"budget_usd":%s,"budget_window":%q`, dollarsOf(k.limit), window),
+		)
 		served += r.SpendAtOnce(k.name, k.key)
 		charged := r.Upstream.Charged.Load() - before
 		before += charged
@@ -129,7 +133,10 @@ func TestGatewayBudgetIsNotOverdrawnByAllKeysTogether(t *testing.T) {
 			t.Errorf("%d of %d, and the ledger has %d", now, limit, spent)
 		}
 		r.AwaitBalance()
-		t.Logf("%d served, %.2f %% at once, %.2f %% in the end", served, 100*float64(charged)/float64(limit), 100*float64(spent)/float64(limit))
+		t.Logf(
+			"%d served, %.2f %% at once, %.2f %% in the end", served, 100*float64(charged)/float64(limit),
+			100*float64(spent)/float64(limit),
+		)
 	}
 }
 

@@ -112,8 +112,11 @@ func deaf(t testing.TB, url, mark, key string) {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	body := marked(mark, true)
-	_, err = fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Request-Id: %s\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
-		address, mark, key, len(body), body)
+	_, err = fmt.Fprintf(
+		conn,
+		"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Request-Id: %s\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+		address, mark, key, len(body), body,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +126,11 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		u := newSlowly(t)
-		p := gatewaytest.Launch(t, nil, append(settings, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", gatewaytest.JWTSecret,
-			"SHUTDOWN_GRACE_SECONDS=2", "LOG_LEVEL=info", "MAX_BUDGET_USD=100", "MAX_IN_FLIGHT_PER_CALLER=1000")...)
+		p := gatewaytest.Launch(
+			t,
+			nil,
+			append(settings, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", gatewaytest.JWTSecret,
+				"SHUTDOWN_GRACE_SECONDS=2", "LOG_LEVEL=info", "MAX_BUDGET_USD=100", "MAX_IN_FLIGHT_PER_CALLER=1000")...)
 		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":50,"max_parallel_requests":1000`)
 		client := gatewaytest.ParallelClient(t)
 		const calls, floods = 200, 10
@@ -138,14 +144,20 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 		}
 		gatewaytest.Eventually(t, 20*time.Second, "all are under way", func() bool { return len(u.marks()) == calls+floods })
 		p.Signal(t, syscall.SIGTERM)
-		gatewaytest.Eventually(t, 10*time.Second, "it stops", func() bool { return strings.Contains(p.Log.String(), "stopping: live requests may finish") })
+		gatewaytest.Eventually(
+			t, 10*time.Second, "it stops",
+			func() bool { return strings.Contains(p.Log.String(), "stopping: live requests may finish") },
+		)
 		close(u.ends)
 		all.Wait()
 		if code := p.Wait(t); code != 0 {
 			t.Errorf("it ended with %d", code)
 		}
 		db := gatewaytest.OpenDatabase(t, settings)
-		rows, err := db.QueryContext(t.Context(), "SELECT request_id, outcome, status, stream, input_tokens, output_tokens, estimated FROM calls")
+		rows, err := db.QueryContext(
+			t.Context(),
+			"SELECT request_id, outcome, status, stream, input_tokens, output_tokens, estimated FROM calls",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +226,10 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 		gatewaytest.Send(t.Context(), client, p.URL, gatewaytest.PricedRequest(10, 10, 10, fmt.Sprint("before-", i), false), key).Served(t)
 	}
 	db := gatewaytest.OpenSQL(t, server.URL)
-	gatewaytest.Eventually(t, 10*time.Second, "the first rows", func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") == 3 })
+	gatewaytest.Eventually(
+		t, 10*time.Second, "the first rows",
+		func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") == 3 },
+	)
 	server.Freeze()
 	const calls = 5
 	for i := range calls {
@@ -225,7 +240,10 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 	if code := p.Wait(t); code != 0 || time.Since(began) > 25*time.Second {
 		t.Errorf("it ended with %d, after %s", code, time.Since(began))
 	}
-	if log := p.Log.String(); !strings.Contains(log, fmt.Sprintf(`"msg":"the gateway stops and calls are not in the ledger","calls":%d`, calls)) {
+	if log := p.Log.String(); !strings.Contains(
+		log,
+		fmt.Sprintf(`"msg":"the gateway stops and calls are not in the ledger","calls":%d`, calls),
+	) {
 		t.Errorf("the log: %s", log)
 	}
 	server.Thaw()

@@ -82,7 +82,12 @@ func TestNoAnswerReachesAnotherCaller(t *testing.T) {
 			for i := range requests / callers {
 				f := gatewaytest.Providers()[(caller+i)%3]
 				mark := fmt.Sprintf("mk-%s-%d-%d-km", f.Name, caller, i)
-				body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"%s"}],"stream":%v}`, f.Model, strings.Repeat(mark+" ", 1+i%60), i%2 == 0)
+				body := fmt.Sprintf(
+					`{"model":%q,"messages":[{"role":"user","content":"%s"}],"stream":%v}`,
+					f.Model,
+					strings.Repeat(mark+" ", 1+i%60),
+					i%2 == 0,
+				)
 				leaves := i%5 == 3
 				text, ended := exchangeOnce(t, client, p.URL, body, leaves)
 				for _, other := range marker.FindAllString(text, -1) {

@@ -16,7 +16,8 @@ func TestModelListIsTheCatalogue(t *testing.T) {
 	if a.Status != 200 || strings.Count(a.Body, `"object":"model"`) != 18 || strings.Count(a.Body, `"available":true`) != 3 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
-	if one := p.Get(t, "/v1/models/gemini-2.5-flash"); one.Status != 200 || !strings.Contains(one.Body, `"owned_by":"gemini"`) || !strings.Contains(one.Body, `"available":false`) {
+	if one := p.Get(t, "/v1/models/gemini-2.5-flash"); one.Status != 200 || !strings.Contains(one.Body, `"owned_by":"gemini"`) ||
+		!strings.Contains(one.Body, `"available":false`) {
 		t.Errorf("%d %s", one.Status, one.Body)
 	}
 }
@@ -31,7 +32,8 @@ func TestModelNamesMatchExactly(t *testing.T) {
 			m[:len(m)-1], m + "0", m + "-latest", m + ":latest", m + "@1", m + "?", m + "#", m + "/", "/" + m, "./" + m, "models/" + m, f.Name + "/" + m, f.Name + ":" + m,
 			strings.Replace(m, "-", "\u2010", 1), strings.Replace(m, "-", "_", 1), strings.Replace(m, "a", "\u0430", 1) + "\u0301", m + "," + m, `"` + m + `"`, "*", "..", m + "\u0000" + m,
 		} {
-			if a := p.Chat(t, `{"model":`+gatewaytest.Quote(name)+`,`+gatewaytest.HiMessages+`}`); a.Status != 404 || a.APIError(t).Code != "model_not_found" {
+			if a := p.Chat(t, `{"model":`+gatewaytest.Quote(name)+`,`+gatewaytest.HiMessages+`}`); a.Status != 404 ||
+				a.APIError(t).Code != "model_not_found" {
 				t.Errorf("%q: %d %s", name, a.Status, a.Body)
 			}
 			if a := p.Get(t, "/v1/models/"+url.PathEscape(name)); a.Status == 200 {
@@ -47,7 +49,10 @@ func TestModelNamesMatchExactly(t *testing.T) {
 func TestRetiredModelsNameTheirSuccessor(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[0]
-	gone := gatewaytest.JSON(404, `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`)
+	gone := gatewaytest.JSON(
+		404,
+		`{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`,
+	)
 	u := providertest.Serve(t, gone)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
 	a := p.Chat(t, f.Request(""))
@@ -57,7 +62,8 @@ func TestRetiredModelsNameTheirSuccessor(t *testing.T) {
 	redirecting := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MODEL_REDIRECT_RETIRED=true")
 	u.Play(gatewaytest.JSON(200, f.Answer("a")))
 	a = redirecting.Chat(t, f.Request(""))
-	if a.Status != 200 || a.Header.Get("X-Gateway-Model-Redirected") != "gpt-6-sol" || !strings.Contains(string(u.Requests()[0].Body), `"model":"gpt-6-sol"`) {
+	if a.Status != 200 || a.Header.Get("X-Gateway-Model-Redirected") != "gpt-6-sol" ||
+		!strings.Contains(string(u.Requests()[0].Body), `"model":"gpt-6-sol"`) {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
 }
@@ -65,7 +71,10 @@ func TestRetiredModelsNameTheirSuccessor(t *testing.T) {
 func TestDiscoveredModelsBecomeCallable(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[0]
-	u := providertest.Serve(t, gatewaytest.JSON(200, `{"object":"list","data":[{"id":"gpt-7-nova","created":9},{"id":"text-embedding-9"}]}`))
+	u := providertest.Serve(
+		t,
+		gatewaytest.JSON(200, `{"object":"list","data":[{"id":"gpt-7-nova","created":9},{"id":"text-embedding-9"}]}`),
+	)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MODEL_DISCOVERY=true")
 	gatewaytest.Until(t, "the model is listed", func() bool { return p.Get(t, "/v1/models/gpt-7-nova").Status == 200 })
 	u.Play(gatewaytest.JSON(200, f.Answer("a")))
@@ -86,7 +95,8 @@ func TestSimulatorAnswersForAllProvidersAndIsLogged(t *testing.T) {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 		s := p.Chat(t, f.Request(gatewaytest.Streaming))
-		if s.Err != nil || strings.Count(s.Body, `"system_fingerprint":"simulated"`) != strings.Count(s.Body, "data: {") || !strings.HasSuffix(s.Body, "[DONE]\n\n") {
+		if s.Err != nil || strings.Count(s.Body, `"system_fingerprint":"simulated"`) != strings.Count(s.Body, "data: {") ||
+			!strings.HasSuffix(s.Body, "[DONE]\n\n") {
 			t.Errorf("%v %s", s.Err, s.Body)
 		}
 	}

@@ -16,8 +16,19 @@ func TestNoFieldOrHeaderChangesTheUpstreamAddress(t *testing.T) {
 	trap := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("stolen")))
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("good")))
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
-	body := f.Request(`,"api_base":"` + trap.URL + `","base_url":"` + trap.URL + `","api_key":"sk-mine","extra_body":{"api_base":"` + trap.URL + `"}`)
-	a := p.Chat(t, body, "X-Forwarded-Host", strings.TrimPrefix(trap.URL, "http://"), "X-Upstream-Url", trap.URL, "Authorization", "Bearer sk-client-secret")
+	body := f.Request(
+		`,"api_base":"` + trap.URL + `","base_url":"` + trap.URL + `","api_key":"sk-mine","extra_body":{"api_base":"` + trap.URL + `"}`,
+	)
+	a := p.Chat(
+		t,
+		body,
+		"X-Forwarded-Host",
+		strings.TrimPrefix(trap.URL, "http://"),
+		"X-Upstream-Url",
+		trap.URL,
+		"Authorization",
+		"Bearer sk-client-secret",
+	)
 	if a.Status != 200 || !strings.Contains(a.Body, "good") || len(trap.Requests()) != 0 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
@@ -80,7 +91,9 @@ func TestHostileHistoriesAreHandledInLinearTime(t *testing.T) {
 		}
 		calls.WriteString(comma + `{"id":"c` + n + `","type":"function","function":{"name":"f","arguments":"{}"}}`)
 		results.WriteString(`,{"role":"tool","tool_call_id":"c` + n + `","content":"1"}`)
-		turns.WriteString(`,{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f` + n + `","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}`)
+		turns.WriteString(
+			`,{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f` + n + `","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}`,
+		)
 		members.WriteString(`,"m` + n + `":1`)
 		tools.WriteString(comma + `{"type":"function","function":{"name":"f` + n + `"}}`)
 		allowed.WriteString(comma + `{"type":"function","function":{"name":"f` + n + `"}}`)

@@ -28,7 +28,8 @@ func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
 	params := openai.ChatCompletionNewParams{Model: f.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")}}
 	var resp *http.Response
 	answer, err := client.Chat.Completions.New(t.Context(), params, option.WithResponseInto(&resp))
-	if err != nil || answer.Choices[0].Message.Content != "instead" || answer.Model != by.Model || resp.Header.Get("X-Gateway-Fallback") != by.Model {
+	if err != nil || answer.Choices[0].Message.Content != "instead" || answer.Model != by.Model ||
+		resp.Header.Get("X-Gateway-Fallback") != by.Model {
 		t.Errorf("%v, %+v", err, answer)
 	}
 	other.Play(by.WholeAnswer(gatewaytest.Streaming, "instead"))
@@ -44,14 +45,18 @@ func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
 	limited.Header.Set("Retry-After", "20")
 	own.Play(limited)
 	_, err = client.Chat.Completions.New(t.Context(), params, option.WithHeader("X-Gateway-Fallback", "false"))
-	if refused, ok := errors.AsType[*openai.Error](err); !ok || refused.StatusCode != 429 || refused.Response.Header.Get("Retry-After") != "20" {
+	if refused, ok := errors.AsType[*openai.Error](err); !ok || refused.StatusCode != 429 ||
+		refused.Response.Header.Get("Retry-After") != "20" {
 		t.Errorf("%v", err)
 	}
 }
 
 // official is the official Go SDK as a client of the gateway.
 func official(p *gatewaytest.Program) openai.Client {
-	return openai.NewClient(option.WithBaseURL(p.URL+"/v1"), option.WithAPIKey("sk-dummy"), option.WithHTTPClient(p.Client), option.WithMaxRetries(0))
+	return openai.NewClient(
+		option.WithBaseURL(p.URL+"/v1"), option.WithAPIKey("sk-dummy"), option.WithHTTPClient(p.Client),
+		option.WithMaxRetries(0),
+	)
 }
 
 func weather() openai.ChatCompletionToolUnionParam {
@@ -103,7 +108,8 @@ func TestOfficialSDKChats(t *testing.T) {
 		if err := stream.Err(); err != nil {
 			t.Fatal(err)
 		}
-		if together.Choices[0].Message.Content != choice.Message.Content || together.Choices[0].FinishReason != "stop" || together.Usage.TotalTokens == 0 {
+		if together.Choices[0].Message.Content != choice.Message.Content || together.Choices[0].FinishReason != "stop" ||
+			together.Usage.TotalTokens == 0 {
 			t.Errorf("streamed %q, answered %q, usage %+v", together.Choices[0].Message.Content, choice.Message.Content, together.Usage)
 		}
 	})
@@ -129,7 +135,8 @@ func TestOfficialSDKCallsTools(t *testing.T) {
 		params.Messages = append(params.Messages, answer.Choices[0].Message.ToParam())
 		for _, call := range calls {
 			var arguments struct{ City string }
-			if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil || call.Function.Name != "get_weather" || arguments.City == "" {
+			if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil || call.Function.Name != "get_weather" ||
+				arguments.City == "" {
 				t.Errorf("%s(%s): %v", call.Function.Name, call.Function.Arguments, err)
 			}
 			params.Messages = append(params.Messages, openai.ToolMessage(`{"sky":"blue"}`, call.ID))
@@ -213,7 +220,8 @@ func TestOfficialSDKReadsModels(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 	_, err = client.Models.Get(t.Context(), "nope")
-	if e, ok := errors.AsType[*openai.Error](err); !ok || e.StatusCode != 404 || e.Code != "model_not_found" || e.Type != "invalid_request_error" {
+	if e, ok := errors.AsType[*openai.Error](err); !ok || e.StatusCode != 404 || e.Code != "model_not_found" ||
+		e.Type != "invalid_request_error" {
 		t.Errorf("%v", err)
 	}
 }
@@ -320,7 +328,10 @@ func TestCommunitySDKChatsAndCallsTools(t *testing.T) {
 			t.Fatalf("%+v, %v", answer, err)
 		}
 		call := answer.Choices[0].Message.ToolCalls[0]
-		req.Messages = append(req.Messages, answer.Choices[0].Message, baranov.ChatCompletionMessage{Role: "tool", ToolCallID: call.ID, Content: "sunny"})
+		req.Messages = append(
+			req.Messages, answer.Choices[0].Message,
+			baranov.ChatCompletionMessage{Role: "tool", ToolCallID: call.ID, Content: "sunny"},
+		)
 		answer, err = client.CreateChatCompletion(t.Context(), req)
 		if err != nil || !strings.Contains(answer.Choices[0].Message.Content, "sunny") {
 			t.Errorf("%+v, %v", answer, err)

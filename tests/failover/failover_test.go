@@ -52,7 +52,8 @@ func TestTransientFailuresAreRetriedInvisibly(t *testing.T) {
 						u.Play(all[name], f.WholeAnswer(members, "fine"))
 						a := p.Chat(t, f.Request(members))
 						sent := u.Requests()
-						if a.Status != 200 || a.Err != nil || gatewaytest.TextOf(a.Body) != "fine" || len(sent) != 2 || a.Header.Get("X-Gateway-Fallback") != "" {
+						if a.Status != 200 || a.Err != nil || gatewaytest.TextOf(a.Body) != "fine" || len(sent) != 2 ||
+							a.Header.Get("X-Gateway-Fallback") != "" {
 							t.Errorf("%s%s: %d, %v, %d calls: %s", name, members, a.Status, a.Err, len(sent), a.Body)
 							continue
 						}
@@ -106,7 +107,8 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 					own.Play(tt.script)
 					other.Play(by.WholeAnswer(members, "instead"))
 					a := p.Chat(t, f.Request(members))
-					if tt.falls && (a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" || a.Header.Get("X-Gateway-Fallback") != by.Model) {
+					if tt.falls &&
+						(a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" || a.Header.Get("X-Gateway-Fallback") != by.Model) {
 						t.Errorf("%s%s: %d %s", tt.name, members, a.Status, a.Body)
 					}
 					if !tt.falls && (a.Status != tt.status || a.Header.Get("X-Should-Retry") != "false" || len(other.Requests()) != 0) {
@@ -117,7 +119,10 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 					}
 					if tt.status == 429 {
 						own.Play(f.WholeAnswer("", "awake"))
-						gatewaytest.Until(t, "its key is awake", func() bool { return gatewaytest.TextOf(p.Chat(t, f.Request("")).Body) == "awake" })
+						gatewaytest.Until(
+							t, "its key is awake",
+							func() bool { return gatewaytest.TextOf(p.Chat(t, f.Request("")).Body) == "awake" },
+						)
 					}
 				}
 			}
@@ -152,11 +157,13 @@ func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 				other.Play(by.WholeAnswer(gatewaytest.Streaming, "instead"))
 				s := p.Chat(t, f.Request(gatewaytest.Streaming))
 				text := gatewaytest.TextOf(s.Body)
-				if s.Status != 200 || roles(s.Body) > 1 || !strings.HasPrefix(strings.Join(pieces, ""), text) || len(other.Requests()) != 0 {
+				if s.Status != 200 || roles(s.Body) > 1 || !strings.HasPrefix(strings.Join(pieces, ""), text) ||
+					len(other.Requests()) != 0 {
 					t.Errorf("cut at %d: %d %s", at, s.Status, s.Body)
 				}
 				done := strings.HasSuffix(s.Body, "data: [DONE]\n\n")
-				if done != (s.Err == nil) || done && text != strings.Join(pieces, "") || done == strings.Contains(s.Body, `data: {"error"`) {
+				if done != (s.Err == nil) || done && text != strings.Join(pieces, "") ||
+					done == strings.Contains(s.Body, `data: {"error"`) {
 					t.Errorf("cut at %d: %v %s", at, s.Err, s.Body)
 				}
 				switch calls := len(own.Requests()); {
@@ -186,13 +193,16 @@ func TestRetryAfterIsHonouredOrPassedOn(t *testing.T) {
 		for _, members := range []string{"", gatewaytest.Streaming} {
 			u.Play(wait("1"), f.WholeAnswer(members, "fine"))
 			began := time.Now()
-			if a := p.Chat(t, f.Request(members)); a.Status != 200 || gatewaytest.TextOf(a.Body) != "fine" || time.Since(began) < time.Second {
+			if a := p.Chat(t, f.Request(members)); a.Status != 200 || gatewaytest.TextOf(a.Body) != "fine" ||
+				time.Since(began) < time.Second {
 				t.Errorf("%d after %s: %s", a.Status, time.Since(began), a.Body)
 			}
 			u.Play(wait("30"), f.WholeAnswer(members, "too early"))
 			began = time.Now()
 			a := p.Chat(t, f.Request(members))
-			if e := a.APIError(t); a.Status != 429 || e.Code != "provider_error" || a.Header.Get("Retry-After") != "30" || a.Header.Get("X-Should-Retry") != "true" || len(u.Requests()) != 1 {
+			if e := a.APIError(t); a.Status != 429 || e.Code != "provider_error" || a.Header.Get("Retry-After") != "30" ||
+				a.Header.Get("X-Should-Retry") != "true" ||
+				len(u.Requests()) != 1 {
 				t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 			}
 			if took := time.Since(began); took > 5*time.Second {
@@ -244,7 +254,14 @@ func TestRefusedUpstreamKeyCoolsDownWhileAnotherServes(t *testing.T) {
 func TestCircuitOfAFailingProviderOpensAndTheOthersServe(t *testing.T) {
 	fs := gatewaytest.Providers()
 	u := providertest.Serve(t, gatewaytest.JSON(200, fs[1].Answer("fine")))
-	p := gatewaytest.Start(t, "MAX_RETRIES=0", "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
+	p := gatewaytest.Start(
+		t,
+		"MAX_RETRIES=0",
+		"OPENAI_API_KEY=sk-x",
+		"OPENAI_BASE_URL=http://127.0.0.1:1",
+		"ANTHROPIC_API_KEY=sk-x",
+		"ANTHROPIC_BASE_URL="+u.URL,
+	)
 	for i := range 10 {
 		if a := p.Chat(t, fs[0].Request("")); a.Status != 502 {
 			t.Fatalf("failure %d: %d %s", i, a.Status, a.Body)
@@ -255,14 +272,18 @@ func TestCircuitOfAFailingProviderOpensAndTheOthersServe(t *testing.T) {
 		began := time.Now()
 		a := p.Chat(t, fs[0].Request([]string{"", gatewaytest.Streaming}[i%2]))
 		fastest = min(fastest, time.Since(began))
-		if e := a.APIError(t); a.Status != 503 || e.Code != "provider_error" || e.Provider != "openai" || a.Header.Get("X-Should-Retry") != "true" || a.Header.Get("Retry-After") == "" {
+		if e := a.APIError(t); a.Status != 503 || e.Code != "provider_error" || e.Provider != "openai" ||
+			a.Header.Get("X-Should-Retry") != "true" ||
+			a.Header.Get("Retry-After") == "" {
 			t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 		}
 	}
 	if fastest > 10*time.Millisecond {
 		t.Errorf("the fastest failure took %s", fastest)
 	}
-	if health := p.Get(t, "/health").Body; !strings.Contains(health, `"openai":"unhealthy"`) || !strings.Contains(health, `"anthropic":"healthy"`) || !strings.Contains(health, `{"status":"degraded"`) {
+	if health := p.Get(t, "/health").Body; !strings.Contains(health, `"openai":"unhealthy"`) ||
+		!strings.Contains(health, `"anthropic":"healthy"`) ||
+		!strings.Contains(health, `{"status":"degraded"`) {
 		t.Errorf("%s", health)
 	}
 	if a := p.Chat(t, fs[1].Request("")); a.Status != 200 {
@@ -290,14 +311,20 @@ func TestStreamOfPingsFailsOverWhenItsFirstTokenIsLate(t *testing.T) {
 				}
 				gatewaytest.WriteSlowly("text/event-stream", 20*time.Millisecond, pieces...)(w, r)
 			})
-			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL, "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=1", "MAX_RETRIES=1")
+			p := gatewaytest.Start(
+				t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL, "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=1",
+				"MAX_RETRIES=1",
+			)
 			fine = 2
-			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Status != 200 || gatewaytest.TextOf(s.Body) != "fine" || roles(s.Body) != 1 || calls.Load() != 2 {
+			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Status != 200 || gatewaytest.TextOf(s.Body) != "fine" ||
+				roles(s.Body) != 1 ||
+				calls.Load() != 2 {
 				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
 			}
 			began := time.Now()
 			s := p.Chat(t, f.Request(gatewaytest.Streaming))
-			if e := s.APIError(t); s.Status != 504 || e.Code != "provider_error" || s.Header.Get("X-Should-Retry") != "true" || calls.Load() != 4 {
+			if e := s.APIError(t); s.Status != 504 || e.Code != "provider_error" || s.Header.Get("X-Should-Retry") != "true" ||
+				calls.Load() != 4 {
 				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
 			}
 			if took := time.Since(began); took < 2*time.Second || took > 8*time.Second {

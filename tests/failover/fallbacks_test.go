@@ -20,24 +20,31 @@ func TestFallbackModelAnswersWhenTheRequestedModelCannot(t *testing.T) {
 			for _, members := range []string{"", gatewaytest.Streaming} {
 				own.Play(f.WholeAnswer(members, "itself"))
 				other.Play(by.WholeAnswer(members, "instead"))
-				if a := p.Chat(t, f.Request(members)); gatewaytest.TextOf(a.Body) != "itself" || a.Header.Get("X-Gateway-Fallback") != "" || a.Header.Get("X-Gateway-Provider") != f.Name || len(other.Requests()) != 0 {
+				if a := p.Chat(t, f.Request(members)); gatewaytest.TextOf(a.Body) != "itself" || a.Header.Get("X-Gateway-Fallback") != "" ||
+					a.Header.Get("X-Gateway-Provider") != f.Name ||
+					len(other.Requests()) != 0 {
 					t.Errorf("it can: %v %s", a.Header, a.Body)
 				}
 				own.Play(gatewaytest.JSON(503, `{"error":{"message":"down"}}`))
 				a := p.Chat(t, f.Request(members))
-				if a.Status != 200 || a.Err != nil || gatewaytest.TextOf(a.Body) != "instead" || len(own.Requests()) != 2 || len(other.Requests()) != 1 {
+				if a.Status != 200 || a.Err != nil || gatewaytest.TextOf(a.Body) != "instead" || len(own.Requests()) != 2 ||
+					len(other.Requests()) != 1 {
 					t.Errorf("it cannot: %d, %v, %s", a.Status, a.Err, a.Body)
 				}
-				if a.Header.Get("X-Gateway-Fallback") != by.Model || a.Header.Get("X-Gateway-Provider") != by.Name || !strings.Contains(a.Body, `"model":"`+by.Model) || strings.Contains(a.Body, f.Model+`"`) {
+				if a.Header.Get("X-Gateway-Fallback") != by.Model || a.Header.Get("X-Gateway-Provider") != by.Name ||
+					!strings.Contains(a.Body, `"model":"`+by.Model) ||
+					strings.Contains(a.Body, f.Model+`"`) {
 					t.Errorf("who answered is not said: %v %s", a.Header, a.Body)
 				}
 				a = p.Chat(t, f.Request(members), "X-Gateway-Fallback", "false")
-				if e := a.APIError(t); a.Status != 502 || e.Provider != f.Name || a.Header.Get("X-Gateway-Fallback") != "" || len(other.Requests()) != 1 {
+				if e := a.APIError(t); a.Status != 502 || e.Provider != f.Name || a.Header.Get("X-Gateway-Fallback") != "" ||
+					len(other.Requests()) != 1 {
 					t.Errorf("it is forbidden: %d %v %s", a.Status, a.Header, a.Body)
 				}
 				other.Play(gatewaytest.JSON(500, `{}`))
 				a = p.Chat(t, f.Request(members))
-				if e := a.APIError(t); a.Status != 502 || e.Provider != f.Name || e.UpstreamStatus != 503 || a.Header.Get("X-Gateway-Provider") != f.Name {
+				if e := a.APIError(t); a.Status != 502 || e.Provider != f.Name || e.UpstreamStatus != 503 ||
+					a.Header.Get("X-Gateway-Provider") != f.Name {
 					t.Errorf("both cannot: %d %v %s", a.Status, a.Header, a.Body)
 				}
 			}
@@ -63,11 +70,13 @@ func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
 		"FALLBACKS="+gpt.Model+"="+claude.Model+","+gemini.Model+";"+claude.Model+"="+gpt.Model)
 	for _, members := range []string{"", gatewaytest.Streaming} {
 		u.Play(gemini.WholeAnswer(members, "instead"))
-		if a := p.Chat(t, gpt.Request(members)); a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" || a.Header.Get("X-Gateway-Fallback") != gemini.Model {
+		if a := p.Chat(t, gpt.Request(members)); a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" ||
+			a.Header.Get("X-Gateway-Fallback") != gemini.Model {
 			t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 		}
 		a := p.Chat(t, claude.Request(members)) // the failure that may pass is told
-		if e := a.APIError(t); a.Status != 502 || e.Provider != "openai" || a.Header.Get("X-Gateway-Fallback") != gpt.Model || a.Header.Get("X-Should-Retry") != "true" {
+		if e := a.APIError(t); a.Status != 502 || e.Provider != "openai" || a.Header.Get("X-Gateway-Fallback") != gpt.Model ||
+			a.Header.Get("X-Should-Retry") != "true" {
 			t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 		}
 	}
@@ -83,11 +92,13 @@ func TestIgnoredParamsAreThoseOfTheAnsweringModel(t *testing.T) {
 	if a := p.Chat(t, f.Request(members)); a.Status != 200 || !strings.Contains(a.Header.Get("X-Gateway-Ignored-Params"), "seed") {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
-	if a := p.Chat(t, f.Request(members), "X-Gateway-Strict-Params", "true"); a.Status != 502 || a.APIError(t).Provider != f.Name || len(other.Requests()) != 1 {
+	if a := p.Chat(t, f.Request(members), "X-Gateway-Strict-Params", "true"); a.Status != 502 || a.APIError(t).Provider != f.Name ||
+		len(other.Requests()) != 1 {
 		t.Errorf("strict: %d %s", a.Status, a.Body)
 	}
 	own.Play(f.WholeAnswer("", "itself"))
-	if a := p.Chat(t, f.Request(members), "X-Gateway-Strict-Params", "true"); a.Status != 200 || a.Header.Get("X-Gateway-Ignored-Params") != "" {
+	if a := p.Chat(t, f.Request(members), "X-Gateway-Strict-Params", "true"); a.Status != 200 ||
+		a.Header.Get("X-Gateway-Ignored-Params") != "" {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
 }
@@ -101,10 +112,18 @@ func TestFallbacksComeFromTheModelsFileAndTheSetting(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, g := providertest.Serve(t, gatewaytest.JSON(200, claude.Answer("c"))), providertest.Serve(t, gatewaytest.JSON(200, gemini.Answer("g")))
-	p := gatewaytest.Start(t, "MODELS_FILE="+file, "FALLBACKS=gpt-4="+gemini.Model, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+c.URL, "GEMINI_API_KEY=sk-x", "GEMINI_BASE_URL="+g.URL)
+	c, g := providertest.Serve(
+		t, gatewaytest.JSON(200, claude.Answer("c")),
+	), providertest.Serve(
+		t, gatewaytest.JSON(200, gemini.Answer("g")),
+	)
+	p := gatewaytest.Start(
+		t, "MODELS_FILE="+file, "FALLBACKS=gpt-4="+gemini.Model, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+c.URL,
+		"GEMINI_API_KEY=sk-x", "GEMINI_BASE_URL="+g.URL,
+	)
 	for model, by := range map[string]string{gpt.Model: gemini.Model, "gpt-3.5-turbo": claude.Model} {
-		if a := p.Chat(t, strings.Replace(gpt.Request(""), gpt.Model, model, 1)); a.Status != 200 || a.Header.Get("X-Gateway-Fallback") != by {
+		if a := p.Chat(t, strings.Replace(gpt.Request(""), gpt.Model, model, 1)); a.Status != 200 ||
+			a.Header.Get("X-Gateway-Fallback") != by {
 			t.Errorf("%s: %d %v %s", model, a.Status, a.Header, a.Body)
 		}
 	}

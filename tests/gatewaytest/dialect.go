@@ -28,8 +28,14 @@ func OpenAIDialect() Dialect {
 		if c == nil {
 			return ""
 		}
-		return fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
-			c.Prompt, c.Output, c.Prompt+c.Output, c.Cached, c.Reasoning)
+		return fmt.Sprintf(
+			`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
+			c.Prompt,
+			c.Output,
+			c.Prompt+c.Output,
+			c.Cached,
+			c.Reasoning,
+		)
 	}
 	event := func(choices, more string) string {
 		return `data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4-0613","choices":[` + choices + `]` + more + "}\n\n"
@@ -52,7 +58,11 @@ func OpenAIDialect() Dialect {
 			return last + "data: [DONE]\n\n"
 		},
 		Answer: func(s string, c *Charges) string {
-			return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + Quote(s) + `},"finish_reason":"stop"}]` + usage(c) + `}`
+			return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + Quote(
+				s,
+			) + `},"finish_reason":"stop"}]` + usage(
+				c,
+			) + `}`
 		},
 	}
 }

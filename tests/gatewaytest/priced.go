@@ -85,10 +85,19 @@ func (u *PricedUpstream) charge(mark string, cost int64) {
 
 // Settings are those of a gateway that has this upstream alone.
 func (u *PricedUpstream) Settings(more ...string) []string {
-	return append([]string{"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=" + u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", JWTSecret, "LOG_LEVEL=info"}, more...)
+	return append(
+		[]string{"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=" + u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", JWTSecret, "LOG_LEVEL=info"},
+		more...)
 }
 
 // PricedRequest is a request that is charged these tokens; most bounds its output.
 func PricedRequest(in, out, most int64, mark string, stream bool) string {
-	return fmt.Sprintf(`{"model":"gpt-4","messages":[{"role":"user","content":"PAY-%d-%d-%s"}],"max_tokens":%d,"stream":%t}`, in, out, mark, most, stream)
+	return fmt.Sprintf(
+		`{"model":"gpt-4","messages":[{"role":"user","content":"PAY-%d-%d-%s"}],"max_tokens":%d,"stream":%t}`,
+		in,
+		out,
+		mark,
+		most,
+		stream,
+	)
 }

@@ -85,7 +85,12 @@ func (b *bookkeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Unlock()
 	dialect := dialectOf(r.URL.Path)
 	streams := strings.Contains(string(body), `"stream":true`) || strings.Contains(r.URL.Path, "streamGenerate")
-	c := gatewaytest.Charges{Prompt: 1000 + int64(len(body)), Cached: 300 + int64(len(body))%7, Output: 40 + int64(len(body))%11, Reasoning: 17}
+	c := gatewaytest.Charges{
+		Prompt:    1000 + int64(len(body)),
+		Cached:    300 + int64(len(body))%7,
+		Output:    40 + int64(len(body))%11,
+		Reasoning: 17,
+	}
 	if dialect.Writes {
 		c.Written = 100
 	}
@@ -149,7 +154,9 @@ func (b *bookkeeper) send(w http.ResponseWriter, d gatewaytest.Dialect, streams 
 }
 
 // interrupted does not come to the end.
-func (b *bookkeeper) interrupted(w http.ResponseWriter, r *http.Request, d gatewaytest.Dialect, streams bool, found []string, c gatewaytest.Charges) {
+func (b *bookkeeper) interrupted(
+	w http.ResponseWriter, r *http.Request, d gatewaytest.Dialect, streams bool, found []string, c gatewaytest.Charges,
+) {
 	guess := b.promptOf(found[0])
 	if !streams {
 		charged, _ := b.book(found[0])
@@ -214,7 +221,12 @@ func dialectOf(path string) gatewaytest.Dialect {
 
 func anthropicDialect() gatewaytest.Dialect {
 	input := func(c *gatewaytest.Charges) string {
-		return fmt.Sprintf(`"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d`, c.Prompt-c.Cached-c.Written, c.Written, c.Cached)
+		return fmt.Sprintf(
+			`"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d`,
+			c.Prompt-c.Cached-c.Written,
+			c.Written,
+			c.Cached,
+		)
 	}
 	output := func(c *gatewaytest.Charges) string {
 		return fmt.Sprintf(`"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}`, c.Output, c.Reasoning)
@@ -234,11 +246,20 @@ func anthropicDialect() gatewaytest.Dialect {
 			if c != nil {
 				usage = `,"usage":{` + input(c) + `,"output_tokens":2}`
 			}
-			return event("message_start", `{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[],"stop_reason":null`+usage+`}}`) +
-				event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+			return event(
+				"message_start",
+				`{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[],"stop_reason":null`+usage+`}}`,
+			) +
+				event(
+					"content_block_start",
+					`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+				)
 		},
 		Text: func(s string, _ *gatewaytest.Charges) string {
-			return event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":`+gatewaytest.Quote(s)+`}}`)
+			return event(
+				"content_block_delta",
+				`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":`+gatewaytest.Quote(s)+`}}`,
+			)
 		},
 		End: func(c *gatewaytest.Charges) string {
 			usage := ""
@@ -254,7 +275,9 @@ func anthropicDialect() gatewaytest.Dialect {
 			if c != nil {
 				usage = `,"usage":{` + input(c) + "," + output(c) + `}`
 			}
-			return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + gatewaytest.Quote(s) + `}],"stop_reason":"end_turn","stop_sequence":null` + usage + `}`
+			return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + gatewaytest.Quote(
+				s,
+			) + `}],"stop_reason":"end_turn","stop_sequence":null` + usage + `}`
 		},
 	}
 }
@@ -263,10 +286,18 @@ func geminiDialect() gatewaytest.Dialect {
 	body := func(s, finish string, c *gatewaytest.Charges) string {
 		usage := ""
 		if c != nil {
-			usage = fmt.Sprintf(`,"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"totalTokenCount":%d}`,
-				c.Prompt, c.Cached, c.Output-c.Reasoning, c.Reasoning, c.Prompt+c.Output)
+			usage = fmt.Sprintf(
+				`,"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"totalTokenCount":%d}`,
+				c.Prompt,
+				c.Cached,
+				c.Output-c.Reasoning,
+				c.Reasoning,
+				c.Prompt+c.Output,
+			)
 		}
-		return `{"candidates":[{"content":{"parts":[{"text":` + gatewaytest.Quote(s) + `}],"role":"model"}` + finish + `,"index":0}]` + usage + `,"modelVersion":"gemini-2.5-flash","responseId":"x"}`
+		return `{"candidates":[{"content":{"parts":[{"text":` + gatewaytest.Quote(
+			s,
+		) + `}],"role":"model"}` + finish + `,"index":0}]` + usage + `,"modelVersion":"gemini-2.5-flash","responseId":"x"}`
 	}
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
 	problem := `{"error":{"code":500,"message":"An internal error has occurred","status":"INTERNAL"}}`
@@ -371,14 +402,25 @@ func testLedger(t *testing.T, f gatewaytest.Provider) {
 			if stream {
 				status = e.streamed
 			}
-			got := gatewaytest.Charges{Prompt: row.Prompt, Cached: row.Cached, Written: row.Written, Output: row.Output, Reasoning: row.Reasoning, Estimated: row.Estimated}
+			got := gatewaytest.Charges{
+				Prompt:    row.Prompt,
+				Cached:    row.Cached,
+				Written:   row.Written,
+				Output:    row.Output,
+				Reasoning: row.Reasoning,
+				Estimated: row.Estimated,
+			}
 			if got != want || row.Cost != wantCost {
 				t.Errorf("%s: the ledger has %+v for %d, the provider %+v for %d", id, got, row.Cost, want, wantCost)
 			}
-			if row.Outcome != e.outcome || row.Status != status || row.Attempts != attempts || row.Served != served || row.Model != model || row.Stream != stream || row.KeyID != keyID || !row.Priced {
+			if row.Outcome != e.outcome || row.Status != status || row.Attempts != attempts || row.Served != served || row.Model != model ||
+				row.Stream != stream ||
+				row.KeyID != keyID ||
+				!row.Priced {
 				t.Errorf("%s: %+v, asked %d times", id, row, attempts)
 			}
-			if row.Duration <= 0 || row.FirstToken > row.Duration || row.Overhead < 0 || row.Overhead > row.Duration || e.outcome == "ok" && row.FirstToken == 0 {
+			if row.Duration <= 0 || row.FirstToken > row.Duration || row.Overhead < 0 || row.Overhead > row.Duration ||
+				e.outcome == "ok" && row.FirstToken == 0 {
 				t.Errorf("%s: times %d, %d, %d", id, row.FirstToken, row.Duration, row.Overhead)
 			}
 			if row.Overhead > 400_000 {
@@ -393,7 +435,13 @@ func testLedger(t *testing.T, f gatewaytest.Provider) {
 // make makes one call to its end, whatever that is.
 func make(t *testing.T, p *gatewaytest.Program, b *bookkeeper, e ending, id, key, model string, stream bool) {
 	t.Helper()
-	body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"system","content":%q},{"role":"user","content":%q}],"stream":%t}`, model, system, user+id, stream)
+	body := fmt.Sprintf(
+		`{"model":%q,"messages":[{"role":"system","content":%q},{"role":"user","content":%q}],"stream":%t}`,
+		model,
+		system,
+		user+id,
+		stream,
+	)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(body))

@@ -63,7 +63,9 @@ func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
 		} {
 			at := now.AddDate(0, 0, -of.days)
 			calls = append(calls, models.Call{
-				ID: models.CallID(at, string(rune('a'+i))), UserID: of.user, KeyID: of.key, Model: of.model, Provider: "openai", Outcome: of.outcome,
+				ID: models.CallID(
+					at, string(rune('a'+i)),
+				), UserID: of.user, KeyID: of.key, Model: of.model, Provider: "openai", Outcome: of.outcome,
 				Priced: true, InputTokens: 10, OutputTokens: 3, Cost: 1230, BeganAt: at.UnixMicro(),
 			})
 		}
@@ -73,26 +75,35 @@ func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
 
 		today := models.DayOf(now)
 		all := usage(t, p, "", token...)
-		if all.From != models.DayOf(now.AddDate(0, 0, -29)) || all.To != today || len(all.Data) != 3 || all.Total.Calls != 4 || all.Total.Failed != 1 || all.Total.Tokens != 52 || all.Total.CostUSD != "0.00492" {
+		if all.From != models.DayOf(now.AddDate(0, 0, -29)) || all.To != today || len(all.Data) != 3 || all.Total.Calls != 4 ||
+			all.Total.Failed != 1 ||
+			all.Total.Tokens != 52 ||
+			all.Total.CostUSD != "0.00492" {
 			t.Errorf("%+v", all)
 		}
-		if row := all.Data[2]; row["day"] != today || row["calls"] != 1.0 || row["key_id"] != nil || len(row) != 12 || row["cost_usd"] != 0.00123 {
+		if row := all.Data[2]; row["day"] != today || row["calls"] != 1.0 || row["key_id"] != nil || len(row) != 12 ||
+			row["cost_usd"] != 0.00123 {
 			t.Errorf("%v", row)
 		}
 		for _, credential := range [][]string{{"Authorization", "Bearer " + key}, {"X-API-Key", key}} {
 			own := usage(t, p, "?group_by=model,day", credential...)
-			if own.Total.Calls != 2 || len(own.Data) != 2 || own.Data[0]["model"] != "m2" || own.Data[0]["provider"] != "openai" || own.Data[1]["model"] != "m1" || own.GroupBy[0] != "model" {
+			if own.Total.Calls != 2 || len(own.Data) != 2 || own.Data[0]["model"] != "m2" || own.Data[0]["provider"] != "openai" ||
+				own.Data[1]["model"] != "m1" ||
+				own.GroupBy[0] != "model" {
 				t.Errorf("%+v", own)
 			}
 		}
 		keys := usage(t, p, "?group_by=key&to="+today+"&from="+models.DayOf(now.AddDate(0, 0, -30)), token...)
-		if keys.Total.Calls != 5 || len(keys.Data) != 3 || keys.Data[0]["key_id"] != nil || keys.Data[0]["calls"] != 2.0 || len(keys.Data[0]) != 12 || keys.Data[1]["key_name"] != "app" {
+		if keys.Total.Calls != 5 || len(keys.Data) != 3 || keys.Data[0]["key_id"] != nil || keys.Data[0]["calls"] != 2.0 ||
+			len(keys.Data[0]) != 12 ||
+			keys.Data[1]["key_name"] != "app" {
 			t.Errorf("%+v", keys)
 		}
 		if past := usage(t, p, "?to=2020-02-29", token...); past.From != "2020-01-31" || len(past.Data) != 0 || past.Total.CostUSD != "0" {
 			t.Errorf("%+v", past)
 		}
-		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Header.Get("X-Ratelimit-Limit-Requests") != "1000" || !strings.Contains(a.Body, `"object":"list"`) {
+		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Header.Get("X-Ratelimit-Limit-Requests") != "1000" ||
+			!strings.Contains(a.Body, `"object":"list"`) {
 			t.Errorf("%v %s", a.Header, a.Body)
 		}
 	})
@@ -102,12 +113,14 @@ func TestUsageNeedsACredential(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"REQUIRE_AUTH=false", "REQUIRE_AUTH=true"} {
 		p := gatewaytest.Start(t, mode, gatewaytest.JWTSecret)
-		if a := p.Get(t, "/v1/usage"); a.Status != 401 || a.APIError(t).Code != "missing_credentials" || a.Header.Get("WWW-Authenticate") != "Bearer" {
+		if a := p.Get(t, "/v1/usage"); a.Status != 401 || a.APIError(t).Code != "missing_credentials" ||
+			a.Header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("%s: %d %s", mode, a.Status, a.Body)
 		}
 	}
 	p := gatewaytest.Start(t, gatewaytest.JWTSecret)
-	if a := p.Call(t, "GET", "/v1/usage", "", "Authorization", "Bearer sk-dummy"); a.Status != 401 || a.APIError(t).Code != "missing_credentials" {
+	if a := p.Call(t, "GET", "/v1/usage", "", "Authorization", "Bearer sk-dummy"); a.Status != 401 ||
+		a.APIError(t).Code != "missing_credentials" {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	if a := p.Call(t, "POST", "/v1/usage", "{}"); a.Status != 405 {
@@ -167,7 +180,8 @@ func TestUsageWithoutItsDatabaseIsServiceUnavailable(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		breakTable(t, settings[0], "usage_days")
-		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" || strings.Contains(a.Body, "usage_days") {
+		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" ||
+			strings.Contains(a.Body, "usage_days") {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 	})

@@ -14,7 +14,9 @@ func TestRateLimitHeadersAndErrors(t *testing.T) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "RATE_LIMIT_RPM=5", "AUTH_RATE_LIMIT_RPM=3")...)
 		for i := range 7 {
 			a := p.Chat(t, gatewaytest.Hello)
-			if remaining := a.Header.Get("X-Ratelimit-Remaining-Requests"); a.Header.Get("X-Ratelimit-Limit-Requests") != "5" || remaining != strconv.Itoa(max(4-i, 0)) || a.Header.Get("X-Ratelimit-Reset-Requests") == "" {
+			if remaining := a.Header.Get("X-Ratelimit-Remaining-Requests"); a.Header.Get("X-Ratelimit-Limit-Requests") != "5" ||
+				remaining != strconv.Itoa(max(4-i, 0)) ||
+				a.Header.Get("X-Ratelimit-Reset-Requests") == "" {
 				t.Errorf("call %d: %v", i, a.Header)
 			}
 			if i < 5 {
@@ -25,7 +27,9 @@ func TestRateLimitHeadersAndErrors(t *testing.T) {
 			}
 			f := a.APIError(t)
 			wait := a.Header.Get("Retry-After")
-			if a.Status != 429 || f.Type != "rate_limit_error" || f.Code != "rate_limit_exceeded" || wait == "" || !strings.Contains(f.Message, wait+"s") || a.Header.Get("X-Should-Retry") != "true" {
+			if a.Status != 429 || f.Type != "rate_limit_error" || f.Code != "rate_limit_exceeded" || wait == "" ||
+				!strings.Contains(f.Message, wait+"s") ||
+				a.Header.Get("X-Should-Retry") != "true" {
 				t.Errorf("call %d: %d %s, Retry-After %s", i, a.Status, a.Body, wait)
 			}
 		}
@@ -60,7 +64,10 @@ func TestForwardedAddressesCountOnlyFromTrustedProxies(t *testing.T) {
 func TestEveryPublicRouteIsRateLimited(t *testing.T) {
 	t.Parallel()
 	const calls, tries = 1, 2
-	p := gatewaytest.Start(t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries), "TRUSTED_PROXIES=127.0.0.0/8")
+	p := gatewaytest.Start(
+		t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries),
+		"TRUSTED_PROXIES=127.0.0.0/8",
+	)
 	for i, route := range []struct {
 		method, path, body string
 		limit              int

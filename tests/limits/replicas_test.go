@@ -168,7 +168,9 @@ func TestOfficialSDKRetriesOnlyRateLimits(t *testing.T) {
 				p.Upstream.Delay.Store(int64(20 * time.Second))
 				ctx, leave := context.WithCancel(t.Context())
 				defer leave()
-				go gatewaytest.Send(ctx, p.Client, p.Programs[0].URL, gatewaytest.PricedRequest(1, 1, 1, "first", false), key) // ends with ctx
+				go gatewaytest.Send(
+					ctx, p.Client, p.Programs[0].URL, gatewaytest.PricedRequest(1, 1, 1, "first", false), key,
+				) // ends with ctx
 				gatewaytest.Eventually(t, 10*time.Second, "it runs", func() bool { return p.Upstream.Live.Load() == 1 })
 			}
 			tries := 0
@@ -202,7 +204,8 @@ func TestBudgetWithAShortenedWindowIsNotOverdrawnByRunningCalls(t *testing.T) {
 	send := func(name string) {
 		for i := range calls / 2 {
 			all.Go(func() {
-				if gatewaytest.Send(t.Context(), p.Client, p.Programs[i%2].URL, gatewaytest.PricedRequest(100, 2000, 2000, fmt.Sprint(name, "-", i), false), key).Served(t) {
+				if gatewaytest.Send(t.Context(), p.Client, p.Programs[i%2].URL, gatewaytest.PricedRequest(100, 2000, 2000, fmt.Sprint(name, "-", i), false), key).
+					Served(t) {
 					fine.Add(1)
 				} else {
 					refused.Add(1)
@@ -216,10 +219,16 @@ func TestBudgetWithAShortenedWindowIsNotOverdrawnByRunningCalls(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	gatewaytest.Eventually(t, 3*time.Second, "the other replica knows", func() bool {
-		return strings.Contains(gatewaytest.Send(t.Context(), p.Client, p.Programs[1].URL, gatewaytest.PricedRequest(1, 1, 8000, "big", false), key).Body, " a day,")
+		return strings.Contains(
+			gatewaytest.Send(t.Context(), p.Client, p.Programs[1].URL, gatewaytest.PricedRequest(1, 1, 8000, "big", false), key).Body,
+			" a day,",
+		)
 	})
 	send("day")
-	gatewaytest.Eventually(t, 20*time.Second, "they run or are refused", func() bool { return p.Upstream.Live.Load()+refused.Load() == calls })
+	gatewaytest.Eventually(
+		t, 20*time.Second, "they run or are refused",
+		func() bool { return p.Upstream.Live.Load()+refused.Load() == calls },
+	)
 	release()
 	all.Wait()
 	if charged := p.Upstream.Charged.Load(); charged > 1_000_000 || fine.Load() < calls/2 {

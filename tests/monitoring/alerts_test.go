@@ -160,7 +160,8 @@ func TestEveryAlertIsDocumentedAndTested(t *testing.T) {
 		if !strings.Contains(string(operations), "`"+a.Alert+"`") {
 			t.Errorf("docs/operations.md does not say what to do about %s", a.Alert)
 		}
-		if !strings.Contains(string(tested), `exp_samples:`) || !strings.Contains(string(tested), `'ALERTS{alertname="`+a.Alert+`", alertstate="firing", `) {
+		if !strings.Contains(string(tested), `exp_samples:`) ||
+			!strings.Contains(string(tested), `'ALERTS{alertname="`+a.Alert+`", alertstate="firing", `) {
 			t.Errorf("alerts_test.yml has no case in which %s fires", a.Alert)
 		}
 	}
@@ -252,7 +253,8 @@ func TestAlertsAndDashboardQueryExistingMetrics(t *testing.T) {
 				}
 			}
 		}
-		if strings.Contains(expr, "modelgateway_") && strings.Count(expr, "modelgateway_") != strings.Count(selectorNames(found), "modelgateway_") {
+		if strings.Contains(expr, "modelgateway_") &&
+			strings.Count(expr, "modelgateway_") != strings.Count(selectorNames(found), "modelgateway_") {
 			t.Errorf("%s: a metric is asked for without saying of which job: %s", where, expr)
 		}
 	}

@@ -46,7 +46,8 @@ func TestDashboardPanelsFillTheirGrid(t *testing.T) {
 			t.Errorf("%s has no unit, or asks for nothing", p.Title)
 		}
 		for _, target := range p.Targets {
-			if strings.Contains(target.Expr, "$model") && !variables["model"] || strings.Contains(target.Expr, "$provider") && !variables["provider"] {
+			if strings.Contains(target.Expr, "$model") && !variables["model"] ||
+				strings.Contains(target.Expr, "$provider") && !variables["provider"] {
 				t.Errorf("%s asks for a variable that is not there", p.Title)
 			}
 			if target.LegendFormat == "" && p.Type != "table" {
@@ -54,7 +55,9 @@ func TestDashboardPanelsFillTheirGrid(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"Traffic", "Latency", "Providers", "Spend", "Limits", "Inside"}; !slices.Equal(rows, want) || !variables["provider"] || !variables["model"] {
+	if want := []string{"Traffic", "Latency", "Providers", "Spend", "Limits", "Inside"}; !slices.Equal(rows, want) ||
+		!variables["provider"] ||
+		!variables["model"] {
 		t.Errorf("rows %v, variables %v", rows, slices.Collect(maps.Keys(variables)))
 	}
 }

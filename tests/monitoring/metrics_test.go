@@ -20,7 +20,12 @@ func TestMetricsCountRequestsTokensAndErrors(t *testing.T) {
 		}
 	}
 	p.Call(t, "POST", "/v1/chat/completions", ask+`,"stream":true}`)
-	p.Call(t, "POST", "/v1/chat/completions", `{"model":"`+strings.Repeat("no-such-model", 5)+`","messages":[{"role":"user","content":"x"}]}`)
+	p.Call(
+		t,
+		"POST",
+		"/v1/chat/completions",
+		`{"model":"`+strings.Repeat("no-such-model", 5)+`","messages":[{"role":"user","content":"x"}]}`,
+	)
 	p.Get(t, "/nothing/here/"+strings.Repeat("x", 50))
 	a := p.Get(t, "/metrics")
 	if a.Status != 200 {

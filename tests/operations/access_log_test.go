@@ -121,7 +121,14 @@ func TestEveryRequestHasOneAccessLogLine(t *testing.T) {
 func testAccess(t *testing.T, format string) {
 	u := providertest.Serve(t)
 	file := t.TempDir() + "/gateway.db"
-	settings := []string{"DATABASE_URL=sqlite:" + file, "LOG_FORMAT=" + format, "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "MAX_RETRIES=0", "FALLBACKS=gpt-4-turbo=gpt-4"}
+	settings := []string{
+		"DATABASE_URL=sqlite:" + file,
+		"LOG_FORMAT=" + format,
+		"REQUIRE_AUTH=true",
+		gatewaytest.JWTSecret,
+		"MAX_RETRIES=0",
+		"FALLBACKS=gpt-4-turbo=gpt-4",
+	}
 	for _, f := range gatewaytest.Providers() {
 		settings = append(settings, f.EnvPrefix+"_API_KEY=sk-canary-upstream-1c", f.EnvPrefix+"_BASE_URL="+u.URL)
 	}
@@ -146,8 +153,12 @@ func testAccess(t *testing.T, format string) {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
 			line := line(t, p, id)
-			says(t, line, "level", "INFO", "method", "POST", "route", "/v1/chat/completions", "status", "200", "client", "127.0.0.1", "provider", f.Name,
-				"key", keyID, "code", "-", "model", f.Model, "outcome", "ok", "attempts", "-", "input_tokens", "3", "output_tokens", "4", "estimated", "-", "cost_micro_usd", costs[f.Name], "bytes", strconv.Itoa(len(a.Body)))
+			says(
+				t, line, "level", "INFO", "method", "POST", "route", "/v1/chat/completions", "status", "200", "client",
+				"127.0.0.1", "provider", f.Name, "key", keyID, "code", "-", "model", f.Model, "outcome", "ok",
+				"attempts", "-", "input_tokens", "3", "output_tokens", "4", "estimated", "-", "cost_micro_usd",
+				costs[f.Name], "bytes", strconv.Itoa(len(a.Body)),
+			)
 			if owner == "" {
 				owner = line["user"]
 			}
@@ -161,14 +172,21 @@ func testAccess(t *testing.T, format string) {
 		}
 	}
 	u.Play(gatewaytest.JSON(500, `{"error":{"message":"oh"}}`), gatewaytest.JSON(200, gatewaytest.Providers()[0].Answer(answerCanary)))
-	p.Chat(t, `{"model":"gpt-4-turbo","messages":[{"role":"user","content":"`+promptCanary+`"}]}`, append(bearer, "X-Request-Id", "stood-in")...)
+	p.Chat(
+		t,
+		`{"model":"gpt-4-turbo","messages":[{"role":"user","content":"`+promptCanary+`"}]}`,
+		append(bearer, "X-Request-Id", "stood-in")...)
 	says(t, line(t, p, "stood-in"), "status", "200", "model", "gpt-4", "attempts", "2", "cost_micro_usd", "330")
 	slowLine(t, p, u, file, bearer)
 	refusedLines(t, p, u, token, keyID, owner, bearer)
 	brokenLines(t, p, u, bearer)
 	for _, path := range []string{"/metrics", "/health", "/livez"} {
 		a := p.Call(t, "GET", path+"?key="+promptCanary, "", "X-Request-Id", "probe"+strings.ReplaceAll(path, "/", "-"))
-		says(t, line(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "method", "GET", "route", path, "status", strconv.Itoa(a.Status), "user", "-", "key", "-", "model", "-", "outcome", "-", "cost_micro_usd", "-", "code", "-")
+		says(
+			t, line(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "method", "GET", "route", path, "status",
+			strconv.Itoa(a.Status), "user", "-", "key", "-", "model", "-", "outcome", "-", "cost_micro_usd", "-",
+			"code", "-",
+		)
 	}
 	if err := p.Stop(); err != nil {
 		t.Error(err)
@@ -188,7 +206,12 @@ func testAccess(t *testing.T, format string) {
 // goes on as it came.
 func slowLine(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, file string, bearer []string) {
 	f := gatewaytest.Providers()[0]
-	u.Play(gatewaytest.JSON(200, strings.Replace(f.Answer(answerCanary), `},"finish_reason":"stop"`, `,"refusal":null},"finish_reason":"stop"`, 1)))
+	u.Play(
+		gatewaytest.JSON(
+			200,
+			strings.Replace(f.Answer(answerCanary), `},"finish_reason":"stop"`, `,"refusal":null},"finish_reason":"stop"`, 1),
+		),
+	)
 	body, send := io.Pipe()
 	const pause = 700 * time.Millisecond
 	go func() {
@@ -212,7 +235,8 @@ func slowLine(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, fi
 	_ = resp.Body.Close()
 	says(t, line(t, p, "slow"), "status", "200", "outcome", "ok", "cost_micro_usd", "330")
 	row := gatewaytest.AwaitLedgerRow(t, file, "slow")
-	if least := pause.Microseconds() * 9 / 10; row.Duration < least || row.FirstToken < least || row.Overhead > least/2 || row.Overhead < 1 {
+	if least := pause.Microseconds() * 9 / 10; row.Duration < least || row.FirstToken < least || row.Overhead > least/2 ||
+		row.Overhead < 1 {
 		t.Errorf("the client's time is taken for ours: %d, %d and %d µs", row.FirstToken, row.Duration, row.Overhead)
 	}
 }
@@ -277,7 +301,9 @@ func brokenLines(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream,
 		"mumbles":  {gatewaytest.Events(providertest.Proper, f.Start, "data: "+answerCanary+"\n\n"), gatewaytest.Streaming, []string{"status", "200", "code", "provider_error", "outcome", "provider_error"}},
 	} {
 		u.Play(tt.script)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(chat(tt.members)))
+		req, err := http.NewRequestWithContext(
+			t.Context(), http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(chat(tt.members)),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,8 @@ func TestHealthWithoutProvidersIsDegraded(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t)
 	a := p.Get(t, "/health")
-	if a.Status != 200 || !strings.Contains(a.Body, `"status":"degraded"`) || !strings.Contains(a.Body, `"database":"healthy"`) || !strings.Contains(a.Body, `"cache":"healthy"`) {
+	if a.Status != 200 || !strings.Contains(a.Body, `"status":"degraded"`) || !strings.Contains(a.Body, `"database":"healthy"`) ||
+		!strings.Contains(a.Body, `"cache":"healthy"`) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	for _, path := range []string{"/livez", "/readyz"} {
@@ -33,7 +34,8 @@ func TestUnreachableDatabaseAndCacheAreReportedByHealth(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "DATABASE_URL=postgres://nobody:secretpw@127.0.0.1:1/none", "REDIS_URL=redis://:secretpw@127.0.0.1:1/0")
 	a := p.Get(t, "/health")
-	if a.Status != 200 || !strings.Contains(a.Body, `"database":"unhealthy"`) || !strings.Contains(a.Body, `"cache":"unhealthy"`) || strings.Contains(a.Body, "127.0.0.1") {
+	if a.Status != 200 || !strings.Contains(a.Body, `"database":"unhealthy"`) || !strings.Contains(a.Body, `"cache":"unhealthy"`) ||
+		strings.Contains(a.Body, "127.0.0.1") {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	if a := p.Get(t, "/readyz"); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {

@@ -24,7 +24,13 @@ func TestTimeZoneAndLocaleChangeNoAnswer(t *testing.T) {
 	}
 	said := map[string][]string{}
 	for name, place := range places {
-		p := gatewaytest.Launch(t, nil, append(place, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=600", "ALLOWED_EMAIL_DOMAINS=ISIK.example,example.com", "JWT_EXPIRY_SECONDS=3600")...)
+		p := gatewaytest.Launch(
+			t,
+			nil,
+			append(
+				place, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=600",
+				"ALLOWED_EMAIL_DOMAINS=ISIK.example,example.com", "JWT_EXPIRY_SECONDS=3600",
+			)...)
 		if name == "there" && !strings.Contains(p.Log.String(), `+05:45"`) {
 			t.Skip("this system does not know Kathmandu's time")
 		}
@@ -70,7 +76,13 @@ func walk(t *testing.T, p *gatewaytest.Process) []string {
 		if path != "/v1/models" {
 			text = regexp.MustCompile(`":\d{9,}`).ReplaceAllString(text, `":time`)
 		}
-		all = append(all, fmt.Sprint(method, " ", path, " ", a.Status, " ", a.Header.Get("Content-Type"), " ", a.Header.Get("X-Ratelimit-Remaining-Requests"), " ", text))
+		all = append(
+			all,
+			fmt.Sprint(
+				method, " ", path, " ", a.Status, " ", a.Header.Get("Content-Type"), " ",
+				a.Header.Get("X-Ratelimit-Remaining-Requests"), " ", text,
+			),
+		)
 		return a
 	}
 	const account = `"email":"INCI.ISIK@ISIK.EXAMPLE","password":"correct horse battery"`

@@ -59,7 +59,10 @@ func TestBlockedOrClosedLogDelaysNeitherRequestsNorShutdown(t *testing.T) {
 					"SHUTDOWN_GRACE_SECONDS=5", "DATABASE_URL=sqlite:" + t.TempDir() + "/gateway.db"}, out)
 			}()
 			gatewaytest.Until(t, "it listens", func() bool { return out.Field("listening", "address") != "" })
-			p := &gatewaytest.Program{URL: "http://" + out.Field("listening", "address"), Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: 10 * time.Second}}
+			p := &gatewaytest.Program{
+				URL:    "http://" + out.Field("listening", "address"),
+				Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: 10 * time.Second},
+			}
 			defer p.Client.CloseIdleConnections()
 			out.state.Store(tt.state)
 			var slow, failed atomic.Int64

@@ -50,7 +50,10 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := gatewaytest.Launch(t, func(cmd *exec.Cmd) { prepare(t, cmd) }, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+			p := gatewaytest.Launch(
+				t, func(cmd *exec.Cmd) { prepare(t, cmd) }, "SIMULATOR=true", "REQUIRE_AUTH=true",
+				gatewaytest.JWTSecret,
+			)
 			_, key := p.CreateKey(t, p.Login(t))
 			long := strings.Repeat("i", 128)
 			for i := range 600 { // more than a pipe holds
@@ -58,14 +61,18 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 					t.Fatalf("request %d: %d %s", i, a.Status, a.Body)
 				}
 			}
-			if a := p.Chat(t, strings.Replace(gatewaytest.Hello, "{", `{"stream":true,`, 1), "X-API-Key", key); a.Err != nil || !strings.HasSuffix(a.Body, "[DONE]\n\n") {
+			if a := p.Chat(t, strings.Replace(gatewaytest.Hello, "{", `{"stream":true,`, 1), "X-API-Key", key); a.Err != nil ||
+				!strings.HasSuffix(a.Body, "[DONE]\n\n") {
 				t.Errorf("a stream: %v %s", a.Err, a.Body)
 			}
 			p.Signal(t, syscall.SIGTERM)
 			if code := p.Wait(t); code != 0 {
 				t.Errorf("it ended with %d", code)
 			}
-			again := gatewaytest.Launch(t, func(cmd *exec.Cmd) { cmd.Dir = p.Cmd.Dir }, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+p.Cmd.Dir+"/gateway.db")
+			again := gatewaytest.Launch(
+				t, func(cmd *exec.Cmd) { cmd.Dir = p.Cmd.Dir }, "SIMULATOR=true", "REQUIRE_AUTH=true",
+				gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+p.Cmd.Dir+"/gateway.db",
+			)
 			if a := again.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 200 {
 				t.Errorf("the database is not what it was: %d %s", a.Status, a.Body)
 			}

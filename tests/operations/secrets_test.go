@@ -38,7 +38,8 @@ func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
 		"/debug/events", "/pprof", "/vars", "/expvar", "/config", "/env", "/dump", "/trace", "/actuator/env", "/admin", "/status", "/server-status", "/.env", "/.git/config", "/internal", "/_debug", "/v1/debug", "/swagger",
 	} {
 		for _, headers := range [][]string{nil, token} {
-			if a := p.Call(t, "GET", path, "", headers...); a.Status != 404 || a.APIError(t).Code != "route_not_found" && a.APIError(t).Code != "model_not_found" {
+			if a := p.Call(t, "GET", path, "", headers...); a.Status != 404 ||
+				a.APIError(t).Code != "route_not_found" && a.APIError(t).Code != "model_not_found" {
 				t.Errorf("%s: %d %.200s", path, a.Status, a.Body)
 			}
 		}
@@ -46,7 +47,8 @@ func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
 	if _, pattern := http.DefaultServeMux.Handler(&http.Request{Method: "GET", URL: &url.URL{Path: "/debug/pprof/"}}); pattern != "" {
 		t.Errorf("something imports net/http/pprof: %s", pattern)
 	}
-	if a := p.Call(t, "GET", "/metrics", "", "Authorization", "Bearer "+secrets["METRICS_TOKEN"]); a.Status != 200 || findSecret(a.Body, secrets) != "" {
+	if a := p.Call(t, "GET", "/metrics", "", "Authorization", "Bearer "+secrets["METRICS_TOKEN"]); a.Status != 200 ||
+		findSecret(a.Body, secrets) != "" {
 		t.Errorf("the metrics: %d, they hold the %s", a.Status, findSecret(a.Body, secrets))
 	}
 	for _, s := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE, syscall.SIGWINCH} {
@@ -58,7 +60,9 @@ func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
 	}
 	// A request with all that is secret is under way when the program is made to show its stacks.
 	go func() {
-		req, err := http.NewRequest(http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(gatewaytest.Providers()[0].Request("")))
+		req, err := http.NewRequest(
+			http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(gatewaytest.Providers()[0].Request("")),
+		)
 		if err != nil {
 			return
 		}
@@ -103,7 +107,13 @@ func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
 		upstream  = "sk-canary-upstream-55ab"
 	)
 	database, cache := servertest.StartPostgres(t), servertest.StartRedis(t)
-	secrets := map[string]string{"JWT_SECRET": jwtSecret, "IDP_CLIENT_SECRET": clientID, "password": password, "OPENAI_API_KEY": upstream, "METRICS_TOKEN": collector}
+	secrets := map[string]string{
+		"JWT_SECRET":        jwtSecret,
+		"IDP_CLIENT_SECRET": clientID,
+		"password":          password,
+		"OPENAI_API_KEY":    upstream,
+		"METRICS_TOKEN":     collector,
+	}
 	for name, address := range map[string]string{"database": database.URL, "redis": cache.URL} {
 		u, err := url.Parse(address)
 		if err != nil {
@@ -115,9 +125,20 @@ func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
 	}
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.JSON(401, `{"error":{"message":"Incorrect API key provided: `+upstream+`"}}`))
-	p := gatewaytest.Start(t, "DATABASE_URL="+database.URL, "REDIS_URL="+cache.URL, "REQUIRE_AUTH=true", "JWT_SECRET="+jwtSecret, "METRICS_TOKEN="+collector,
-		"IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET="+clientID, "IDP_PROVIDER=oidc", "IDP_ISSUER=http://127.0.0.1:1",
-		"OPENAI_API_KEY="+upstream, "OPENAI_BASE_URL="+u.URL)
+	p := gatewaytest.Start(
+		t,
+		"DATABASE_URL="+database.URL,
+		"REDIS_URL="+cache.URL,
+		"REQUIRE_AUTH=true",
+		"JWT_SECRET="+jwtSecret,
+		"METRICS_TOKEN="+collector,
+		"IDP_CLIENT_ID=id",
+		"IDP_CLIENT_SECRET="+clientID,
+		"IDP_PROVIDER=oidc",
+		"IDP_ISSUER=http://127.0.0.1:1",
+		"OPENAI_API_KEY="+upstream,
+		"OPENAI_BASE_URL="+u.URL,
+	)
 	var told strings.Builder
 	say := func(a gatewaytest.Answer) gatewaytest.Answer {
 		told.WriteString(a.Body)
@@ -135,7 +156,12 @@ func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
 	bearer := []string{"Authorization", "Bearer " + token}
 	id, key := p.CreateKey(t, bearer)
 	secrets["key"] = key
-	credentials := [][]string{bearer, {"Authorization", "Bearer " + key}, {"X-API-Key", key}, {"Authorization", "Bearer " + key, "X-API-Key", token}}
+	credentials := [][]string{
+		bearer,
+		{"Authorization", "Bearer " + key},
+		{"X-API-Key", key},
+		{"Authorization", "Bearer " + key, "X-API-Key", token},
+	}
 	drive := func() {
 		for _, credential := range credentials {
 			say(p.Chat(t, f.Request(""), credential...))

@@ -56,7 +56,8 @@ func TestEveryErrorHasTheSameShape(t *testing.T) {
 			if tt.param == "" && f.Param != nil || tt.param != "" && (f.Param == nil || *f.Param != tt.param) {
 				t.Errorf("param: %s", a.Body)
 			}
-			if a.Header.Get("Content-Type") != "application/json" || a.Header.Get("X-Request-Id") == "" || a.Header.Get("X-Should-Retry") != "false" {
+			if a.Header.Get("Content-Type") != "application/json" || a.Header.Get("X-Request-Id") == "" ||
+				a.Header.Get("X-Should-Retry") != "false" {
 				t.Errorf("header: %v", a.Header)
 			}
 			if tt.status == 405 && a.Header.Get("Allow") == "" {

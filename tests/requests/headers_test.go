@@ -30,11 +30,16 @@ func TestValidRequestIDsAreKept(t *testing.T) {
 
 func TestCORSIsOffUnlessConfigured(t *testing.T) {
 	t.Parallel()
-	if a := gatewaytest.Start(t).Call(t, "GET", "/v1/models", "", "Origin", "https://a.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
+	if a := gatewaytest.Start(t).Call(t, "GET", "/v1/models", "", "Origin", "https://a.example"); a.Header.Get(
+		"Access-Control-Allow-Origin",
+	) != "" {
 		t.Error("on by default")
 	}
 	p := gatewaytest.Start(t, "CORS_ALLOWED_ORIGINS=https://a.example")
-	if a := p.Call(t, "GET", "/v1/models", "", "Origin", "https://a.example"); a.Header.Get("Access-Control-Allow-Origin") != "https://a.example" || a.Header.Get("Access-Control-Allow-Credentials") != "" {
+	if a := p.Call(t, "GET", "/v1/models", "", "Origin", "https://a.example"); a.Header.Get(
+		"Access-Control-Allow-Origin",
+	) != "https://a.example" ||
+		a.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("%v", a.Header)
 	}
 	if a := p.Call(t, "GET", "/v1/models", "", "Origin", "https://b.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
@@ -79,7 +84,10 @@ func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
 			if members != "" {
 				u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("a"), f.End))
 			}
-			a := p.Chat(t, `{"model":"`+f.Model+`","messages":[{"role":"user","name":`+text+`,"content":`+text+`}],"user":`+text+`,`+text+`:1`+members+`}`)
+			a := p.Chat(
+				t,
+				`{"model":"`+f.Model+`","messages":[{"role":"user","name":`+text+`,"content":`+text+`}],"user":`+text+`,`+text+`:1`+members+`}`,
+			)
 			judge(f.Name+members, a)
 			if a.Status != 200 && a.Status != 400 {
 				t.Errorf("%s: %d %s", f.Name, a.Status, a.Body)

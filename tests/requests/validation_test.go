@@ -102,7 +102,10 @@ func TestNullMeansAbsentInEveryField(t *testing.T) {
 	}
 	for _, f := range gatewaytest.Providers() {
 		for _, name := range request {
-			members := map[string]json.RawMessage{"model": json.RawMessage(gatewaytest.Quote(f.Model)), "messages": json.RawMessage(`[{"role":"user","content":"hi"}]`)}
+			members := map[string]json.RawMessage{
+				"model":    json.RawMessage(gatewaytest.Quote(f.Model)),
+				"messages": json.RawMessage(`[{"role":"user","content":"hi"}]`),
+			}
 			members[name] = json.RawMessage("null")
 			body, err := json.Marshal(members)
 			if err != nil {

@@ -214,7 +214,13 @@ func TestNoPathSpellingBypassesAuthentication(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	_, key := p.CreateKey(t, p.Login(t))
 	ask := func(method, target, headers, body string) (gatewaytest.Answer, bool) {
-		answers, _ := wire(t, p, method+" "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"+headers+length(len(body))+"\r\n"+body)
+		answers, _ := wire(
+			t,
+			p,
+			method+" "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"+headers+length(
+				len(body),
+			)+"\r\n"+body,
+		)
 		if len(answers) != 1 {
 			return gatewaytest.Answer{}, false
 		}

@@ -17,7 +17,10 @@ import (
 func TestFullDiskFailsOnlyWrites(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t)
-	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+filepath.Join(disk, "gateway.db"))
+	p := gatewaytest.Start(
+		t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret,
+		"DATABASE_URL=sqlite:"+filepath.Join(disk, "gateway.db"),
+	)
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
 	fill(t, filepath.Join(disk, "filler"))
@@ -27,11 +30,13 @@ func TestFullDiskFailsOnlyWrites(t *testing.T) {
 			"create":   p.Call(t, "POST", "/auth/keys", `{"name":"late"}`, token...),
 			"revoke":   p.Call(t, "DELETE", "/auth/keys/"+id, "", token...),
 		} {
-			if f := a.APIError(t); a.Status != 503 || f.Type != "api_error" || f.Code != "service_unavailable" || strings.Contains(f.Message, disk) {
+			if f := a.APIError(t); a.Status != 503 || f.Type != "api_error" || f.Code != "service_unavailable" ||
+				strings.Contains(f.Message, disk) {
 				t.Errorf("%s on a full disk: %d %s", what, a.Status, a.Body)
 			}
 		}
-		if a := p.Call(t, "GET", "/auth/keys", "", token...); a.Status != 200 || strings.Count(a.Body, `"object":"api_key"`) != 1 || !strings.Contains(a.Body, id) {
+		if a := p.Call(t, "GET", "/auth/keys", "", token...); a.Status != 200 || strings.Count(a.Body, `"object":"api_key"`) != 1 ||
+			!strings.Contains(a.Body, id) {
 			t.Errorf("list on a full disk: %d %s", a.Status, a.Body)
 		}
 		for _, credential := range [][]string{{"X-API-Key", key}, token} {

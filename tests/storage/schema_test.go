@@ -66,7 +66,9 @@ func (k *kept) make(t *testing.T, address string) {
 	u, key := &k.user, &k.key
 	err := errors.Join(
 		db.QueryRowContext(t.Context(), formerUser).Scan(&u.id, &u.email, &u.name, &u.hash, &u.created, &u.disabled),
-		db.QueryRowContext(t.Context(), formerKey).Scan(&key.id, &key.userID, &key.name, &key.hash, &key.prefix, &key.created, &key.used, &key.revoked))
+		db.QueryRowContext(t.Context(), formerKey).
+			Scan(&key.id, &key.userID, &key.name, &key.hash, &key.prefix, &key.created, &key.used, &key.revoked),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +132,8 @@ func TestFormerSchemasAreMigratedWithTheirData(t *testing.T) {
 				t.Errorf("version %d: a revoked key: %d %s", version, a.Status, a.Body)
 			}
 			var last int
-			if err := db.QueryRowContext(t.Context(), "SELECT MAX(version) FROM schema_migrations").Scan(&last); err != nil || last != len(files) {
+			if err := db.QueryRowContext(t.Context(), "SELECT MAX(version) FROM schema_migrations").Scan(&last); err != nil ||
+				last != len(files) {
 				t.Errorf("version %d became %d: %v", version, last, err)
 			}
 		}
@@ -167,12 +170,17 @@ func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 		id, _ := p.CreateKey(t, token)
 		var found kept
 		key := &found.key
-		if err := db.QueryRowContext(t.Context(), formerKey+" WHERE id = '"+id+"'").Scan(&key.id, &key.userID, &key.name, &key.hash, &key.prefix, &key.created, &key.used, &key.revoked); err != nil || key.userID != k.user.id || len(key.hash) != len(k.key.hash) {
+		if err := db.QueryRowContext(t.Context(), formerKey+" WHERE id = '"+id+"'").Scan(&key.id, &key.userID, &key.name, &key.hash, &key.prefix, &key.created, &key.used, &key.revoked); err != nil ||
+			key.userID != k.user.id ||
+			len(key.hash) != len(k.key.hash) {
 			t.Errorf("a key that this version made: %+v, %v", key, err)
 		}
 		gatewaytest.Execute(t, db, endKey, time.Now().UnixMicro(), k.key.id)
 		began := time.Now()
-		gatewaytest.Until(t, "the key is refused that the former version revoked", func() bool { return p.Chat(t, gatewaytest.Hello, "X-API-Key", k.text).Status == 401 })
+		gatewaytest.Until(
+			t, "the key is refused that the former version revoked",
+			func() bool { return p.Chat(t, gatewaytest.Hello, "X-API-Key", k.text).Status == 401 },
+		)
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("it took %s", took)
 		}

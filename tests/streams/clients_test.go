@@ -27,7 +27,9 @@ func TestClientDisconnectCancelsTheUpstreamCall(t *testing.T) {
 		} {
 			u.Play(tt.script)
 			ctx, cancel := context.WithCancel(t.Context())
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(tt.members)))
+			req, err := http.NewRequestWithContext(
+				ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(tt.members)),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +67,9 @@ func TestClientDisconnectLeavesNoGoroutine(t *testing.T) {
 	leave := func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(gatewaytest.Streaming)))
+		req, err := http.NewRequestWithContext(
+			ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(gatewaytest.Streaming)),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

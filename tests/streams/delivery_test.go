@@ -47,7 +47,9 @@ func TestEventsAreForwardedAtOnce(t *testing.T) {
 			defer cancel()
 			address, next := pacer(ctx, t, f.Start, f.Text("one "), f.Text("two "), f.Text("three "), f.End)
 			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+address)
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(gatewaytest.Streaming)))
+			req, err := http.NewRequestWithContext(
+				ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(gatewaytest.Streaming)),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

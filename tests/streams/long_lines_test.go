@@ -25,12 +25,15 @@ func TestLineOf16MiBPassesAndALongerOneIsAnError(t *testing.T) {
 		longest := bound - frame
 		u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text(long[:longest]), f.Text("after"), f.End))
 		s := p.Chat(t, f.Request(gatewaytest.Streaming))
-		if s.Err != nil || strings.Count(s.Body, "x") < longest || !strings.Contains(s.Body, `"content":"after"`) || !strings.HasSuffix(s.Body, "[DONE]\n\n") {
+		if s.Err != nil || strings.Count(s.Body, "x") < longest || !strings.Contains(s.Body, `"content":"after"`) ||
+			!strings.HasSuffix(s.Body, "[DONE]\n\n") {
 			t.Errorf("the longest line: %v, %d bytes came", s.Err, len(s.Body))
 		}
 		u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("before"), f.Text(long), f.Text("after"), f.End))
 		s = p.Chat(t, f.Request(gatewaytest.Streaming))
-		if s.Err == nil || !strings.Contains(s.Body, `"content":"before"`) || !strings.Contains(s.Body, `"code":"provider_error"`) || strings.Contains(s.Body, "after") || strings.Contains(s.Body, "[DONE]") {
+		if s.Err == nil || !strings.Contains(s.Body, `"content":"before"`) || !strings.Contains(s.Body, `"code":"provider_error"`) ||
+			strings.Contains(s.Body, "after") ||
+			strings.Contains(s.Body, "[DONE]") {
 			t.Errorf("a longer one: %v, %.500s", s.Err, s.Body)
 		}
 	})

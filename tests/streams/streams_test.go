@@ -31,7 +31,9 @@ func TestAnswersAndStreamsOfEveryProvider(t *testing.T) {
 		if err := json.Unmarshal([]byte(a.Body), &whole); err != nil || a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		if whole.Object != "chat.completion" || whole.Choices[0].Message.Content != "Hello <é>" || whole.Choices[0].FinishReason != "stop" || whole.Usage.Total != 7 {
+		if whole.Object != "chat.completion" || whole.Choices[0].Message.Content != "Hello <é>" ||
+			whole.Choices[0].FinishReason != "stop" ||
+			whole.Usage.Total != 7 {
 			t.Errorf("%s", a.Body)
 		}
 		if a.Header.Get("X-Gateway-Provider") != f.Name || a.Header.Get("Openai-Processing-Ms") == "" {
@@ -44,13 +46,15 @@ func TestAnswersAndStreamsOfEveryProvider(t *testing.T) {
 				members += `,"stream_options":{"include_usage":true}`
 			}
 			s := p.Chat(t, f.Request(members))
-			if s.Err != nil || !strings.HasSuffix(s.Body, "data: [DONE]\n\n") || !strings.Contains(s.Body, `"content":"<é>"`) || !strings.Contains(s.Body, `"finish_reason":"stop"`) {
+			if s.Err != nil || !strings.HasSuffix(s.Body, "data: [DONE]\n\n") || !strings.Contains(s.Body, `"content":"<é>"`) ||
+				!strings.Contains(s.Body, `"finish_reason":"stop"`) {
 				t.Errorf("%v %s", s.Err, s.Body)
 			}
 			if strings.Contains(s.Body, `"total_tokens":7`) != usage || strings.Contains(s.Body, `"usage":null`) != usage {
 				t.Errorf("usage %v: %s", usage, s.Body)
 			}
-			if s.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" || s.Header.Get("Cache-Control") != "no-cache" || s.Header.Get("X-Accel-Buffering") != "no" {
+			if s.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" || s.Header.Get("Cache-Control") != "no-cache" ||
+				s.Header.Get("X-Accel-Buffering") != "no" {
 				t.Errorf("%v", s.Header)
 			}
 		}
@@ -72,7 +76,9 @@ func TestInterruptedStreamNeverLooksComplete(t *testing.T) {
 			if s.Status != 200 || s.Err == nil {
 				t.Errorf("%s: status %d, and the body came to a proper end", name, s.Status)
 			}
-			if !strings.Contains(s.Body, `"content":"par"`) || strings.Contains(s.Body, "[DONE]") || strings.Contains(s.Body, `"finish_reason":"`) || !strings.Contains(s.Body, `data: {"error":{"type":"api_error"`) {
+			if !strings.Contains(s.Body, `"content":"par"`) || strings.Contains(s.Body, "[DONE]") ||
+				strings.Contains(s.Body, `"finish_reason":"`) ||
+				!strings.Contains(s.Body, `data: {"error":{"type":"api_error"`) {
 				t.Errorf("%s: %s", name, s.Body)
 			}
 		}
@@ -96,7 +102,8 @@ func TestErrorBeforeTheFirstEventKeepsItsStatus(t *testing.T) {
 				u.Play(script)
 				a := p.Chat(t, f.Request(members))
 				e := a.APIError(t)
-				if a.Status != 502 || e.Type != "api_error" || e.Code != "provider_error" || e.Provider != f.Name || strings.Contains(a.Body, "canary") {
+				if a.Status != 502 || e.Type != "api_error" || e.Code != "provider_error" || e.Provider != f.Name ||
+					strings.Contains(a.Body, "canary") {
 					t.Errorf("%s%s: %d %s", name, members, a.Status, a.Body)
 				}
 				u.Play(gatewaytest.JSON(200, f.Answer("fine"))) // or the circuit opens
@@ -112,10 +119,15 @@ func TestSilentStreamsAreKeptAliveWithComments(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t)
-	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "STREAM_KEEPALIVE_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=3")
+	p := gatewaytest.Start(
+		t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "STREAM_KEEPALIVE_SECONDS=1",
+		"STREAM_IDLE_TIMEOUT_SECONDS=3",
+	)
 	u.Play(gatewaytest.Events(providertest.Hold, f.Start, f.Text("a")))
 	s := p.Chat(t, f.Request(gatewaytest.Streaming))
-	if !strings.Contains(s.Body, "\n\n: ping\n\n") || !strings.Contains(s.Body, `"code":"provider_error"`) || strings.Contains(s.Body, "[DONE]") || s.Err == nil {
+	if !strings.Contains(s.Body, "\n\n: ping\n\n") || !strings.Contains(s.Body, `"code":"provider_error"`) ||
+		strings.Contains(s.Body, "[DONE]") ||
+		s.Err == nil {
 		t.Errorf("%v %s", s.Err, s.Body)
 	}
 }

@@ -157,7 +157,10 @@ func carried(t testing.TB, r providertest.Request, s *tracepb.Span) {
 	t.Helper()
 	want := "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
 	if r.Header.Get("Traceparent") != want || r.Header.Get("Tracestate") != "vendor=1" || r.Header.Get("Baggage") != "" {
-		t.Errorf("the upstream was sent %q, %q, %q; want %q", r.Header.Get("Traceparent"), r.Header.Get("Tracestate"), r.Header.Get("Baggage"), want)
+		t.Errorf(
+			"the upstream was sent %q, %q, %q; want %q", r.Header.Get("Traceparent"), r.Header.Get("Tracestate"),
+			r.Header.Get("Baggage"), want,
+		)
 	}
 }
 
@@ -173,7 +176,10 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 				c, u := collect(t), providertest.Serve(t)
 				p := gatewaytest.Start(t, append(c.settings(), f.EnvPrefix+"_API_KEY=sk-"+canary, f.EnvPrefix+"_BASE_URL="+u.URL)...)
 				u.Play(gatewaytest.JSON(500, `{"error":{"message":"`+canary+`"}}`), f.WholeAnswer(members, canary))
-				body := strings.TrimSuffix(f.Request(members+`,"max_tokens":7,"temperature":0.5,"top_p":0.25,"user":"`+canary+`"`), "}") + "}"
+				body := strings.TrimSuffix(
+					f.Request(members+`,"max_tokens":7,"temperature":0.5,"top_p":0.25,"user":"`+canary+`"`),
+					"}",
+				) + "}"
 				body = strings.Replace(body, `"content":"`, `"content":"`+canary+` `, 1)
 				a := p.Chat(t, body, append([]string{"X-Api-Key", "sk-" + canary}, remote...)...)
 				if a.Status != 200 || gatewaytest.TextOf(a.Body) != canary || !strings.Contains(body, `"content":"`+canary) {
@@ -215,7 +221,8 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 					}
 					carried(t, u.Requests()[i], s)
 				}
-				if one.Status.GetCode() != tracepb.Status_STATUS_CODE_ERROR || two.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET || chat.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET {
+				if one.Status.GetCode() != tracepb.Status_STATUS_CODE_ERROR || two.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET ||
+					chat.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET {
 					t.Errorf("statuses %v, %v, %v", one.Status, two.Status, chat.Status)
 				}
 				if events := len(two.Events); len(one.Events) != 0 || events != strings.Count(members, "stream") {
@@ -260,8 +267,14 @@ func TestTraceShowsAFallback(t *testing.T) {
 		check(t, all[1], "chat "+f.Model, tracepb.Span_SPAN_KIND_INTERNAL, all[0].SpanId, map[string]any{
 			"gen_ai.provider.name": by.Name, "gen_ai.request.model": f.Model, "modelgateway.fallback": by.Model, "error.type": nil,
 		})
-		check(t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId, map[string]any{"gen_ai.provider.name": f.Name, "error.type": "503", "modelgateway.attempt": 1})
-		check(t, all[3], "chat "+by.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId, map[string]any{"gen_ai.provider.name": by.Name, "error.type": nil, "modelgateway.attempt": 2})
+		check(
+			t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
+			map[string]any{"gen_ai.provider.name": f.Name, "error.type": "503", "modelgateway.attempt": 1},
+		)
+		check(
+			t, all[3], "chat "+by.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
+			map[string]any{"gen_ai.provider.name": by.Name, "error.type": nil, "modelgateway.attempt": 2},
+		)
 		carried(t, own.Requests()[0], all[2])
 		carried(t, other.Requests()[0], all[3])
 	}
@@ -271,7 +284,12 @@ func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	c, u := collect(t), providertest.Serve(t)
-	p := gatewaytest.Start(t, append(c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "OTEL_SERVICE_NAME=edge", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc")...)
+	p := gatewaytest.Start(
+		t,
+		append(
+			c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "OTEL_SERVICE_NAME=edge",
+			"OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc",
+		)...)
 	u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("a"), f.ErrorEvent))
 	p.Chat(t, f.Request(gatewaytest.Streaming))
 	all := c.wait(t, 3)
@@ -281,11 +299,16 @@ func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 		}
 	}
 	check(t, all[1], "chat "+f.Model, tracepb.Span_SPAN_KIND_INTERNAL, all[0].SpanId, map[string]any{"error.type": "500"})
-	check(t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId, map[string]any{"error.type": "500", "http.response.status_code": 200})
+	check(
+		t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
+		map[string]any{"error.type": "500", "http.response.status_code": 200},
+	)
 
 	u.Play(gatewaytest.Events(providertest.Hold, f.Start, f.Text("a")))
 	ctx, leave := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(gatewaytest.Streaming)))
+	req, err := http.NewRequestWithContext(
+		ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(f.Request(gatewaytest.Streaming)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

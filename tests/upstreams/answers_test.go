@@ -44,11 +44,21 @@ func TestUnusableAnswersAreProviderErrors(t *testing.T) {
 				{"half", body("application/json", answer[:len(answer)/2])},
 				{"all but the last bracket", body("application/json", answer[:len(answer)-1])},
 				{"text that is a number", body("application/json", strings.Replace(answer, `"hello"`, `{"a":5}`, 1))},
-				{"a list as an object", body("application/json", strings.NewReplacer(`"choices":[`, `"choices":{"a":[`, `"content":[`, `"content":{"a":[`, `"candidates":[`, `"candidates":{"a":[`, `],"usage"`, `]},"usage"`, `],"stop_reason"`, `]},"stop_reason"`).Replace(answer))},
+				{
+					"a list as an object",
+					body(
+						"application/json",
+						strings.NewReplacer(`"choices":[`, `"choices":{"a":[`, `"content":[`, `"content":{"a":[`, `"candidates":[`, `"candidates":{"a":[`, `],"usage"`, `]},"usage"`, `],"stop_reason"`, `]},"stop_reason"`).
+							Replace(answer),
+					),
+				},
 				{"nested too deep", body("application/json", strings.Repeat(`{"a":[`, 100_000))},
 			}
 			for _, value := range []string{"null", "{}", "[]", `"hello"`, "5", "true", `{"choices":[]}`, `{"candidates":[]}`, `{"type":"message"}`, `{"choices":null,"content":null,"candidates":null}`} {
-				all = append(all, nonsense{value, body("application/json", value)}, nonsense{"events of " + value, gatewaytest.Events(providertest.Proper, "data: "+value+"\n\n")})
+				all = append(
+					all, nonsense{value, body("application/json", value)},
+					nonsense{"events of " + value, gatewaytest.Events(providertest.Proper, "data: "+value+"\n\n")},
+				)
 			}
 			for some := range slices.Chunk(all, fewFailures/2) {
 				p := alone(t, f, u.URL)
@@ -99,13 +109,31 @@ func odds(f gatewaytest.Provider) []odd {
 		{"escapes", replace(`"a"`, `"\u0061"`)},
 		{"data in several lines", replace(`,"`, ",\ndata: \"")},
 		{"no last newline", gatewaytest.Events(providertest.Proper, f.Start, f.Text("a"), f.Text("b"), strings.TrimRight(f.End, "\r\n"))},
-		{"a type that is no stream's", providertest.Script{Header: http.Header{"Content-Type": {"application/json"}}, Pieces: gatewaytest.Events(providertest.Proper, whole...).Pieces}},
-		{"usage and nothing else, first", withFirst(f, `{"choices":[],"candidates":[],"type":"message_delta","usage":{"prompt_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}`)},
+		{
+			"a type that is no stream's",
+			providertest.Script{
+				Header: http.Header{"Content-Type": {"application/json"}},
+				Pieces: gatewaytest.Events(providertest.Proper, whole...).Pieces,
+			},
+		},
+		{
+			"usage and nothing else, first",
+			withFirst(
+				f,
+				`{"choices":[],"candidates":[],"type":"message_delta","usage":{"prompt_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}`,
+			),
+		},
 	}
 	if f.Name != "gemini" { // its streams have no end mark but that of the body
-		all = append(all, odd{"data behind the end", gatewaytest.Events(providertest.Proper, slices.Concat(whole, []string{f.Text("late"), f.ErrorEvent, "data: {\n\n"})...)},
+		all = append(
+			all,
+			odd{
+				"data behind the end",
+				gatewaytest.Events(providertest.Proper, slices.Concat(whole, []string{f.Text("late"), f.ErrorEvent, "data: {\n\n"})...),
+			},
 			odd{"silence behind the end", gatewaytest.Events(providertest.Hold, whole...)},
-			odd{"a reset behind the end", gatewaytest.Events(providertest.Reset, whole...)})
+			odd{"a reset behind the end", gatewaytest.Events(providertest.Reset, whole...)},
+		)
 	}
 	return all
 }
@@ -184,7 +212,16 @@ func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 				"bytes": "\x00\x01\xff", "nested too deep": strings.Repeat(`{"a":[`, 20_000), "a text that is a number": strings.TrimSpace(strings.ReplaceAll(f.Text("5"), `"5"`, "5")),
 			} {
 				data = data[strings.LastIndex(data, "data: ")+1:]
-				all = append(all, odd{name, gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), "data: "+strings.TrimPrefix(data, "ata: ")+"\n\n", f.Text("no"), f.End)})
+				all = append(
+					all,
+					odd{
+						name,
+						gatewaytest.Events(
+							providertest.Proper, f.Start, f.Text("par"),
+							"data: "+strings.TrimPrefix(data, "ata: ")+"\n\n", f.Text("no"), f.End,
+						),
+					},
+				)
 			}
 			all = append(all,
 				odd{"an error event", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent, f.End)},
@@ -214,7 +251,8 @@ func TestChunksOfOneStreamShareIDModelAndTime(t *testing.T) {
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		other := func(s, id string) string {
 			return strings.NewReplacer(`"id":"x"`, `"id":"`+id+`"`, `"responseId":"x"`, `"responseId":"`+id+`"`, `"created":5`, `"created":`+strconv.Itoa(len(id)),
-				`"model":"gpt-4-0613"`, `"model":"m-`+id+`"`, `"model":"claude-haiku-4-5-20251001"`, `"model":"m-`+id+`"`, `"modelVersion":"gemini-2.5-flash"`, `"modelVersion":"m-`+id+`"`).Replace(s)
+				`"model":"gpt-4-0613"`, `"model":"m-`+id+`"`, `"model":"claude-haiku-4-5-20251001"`, `"model":"m-`+id+`"`, `"modelVersion":"gemini-2.5-flash"`, `"modelVersion":"m-`+id+`"`).
+				Replace(s)
 		}
 		for name, script := range map[string]providertest.Script{
 			"each another":       gatewaytest.Events(providertest.Proper, f.Start, other(f.Start, "y"), other(f.Text("a"), "zz"), other(f.Text("b"), ""), other(f.End, "www")),
@@ -258,7 +296,9 @@ func counts(n string) string {
 	} {
 		members = append(members, gatewaytest.Quote(name)+":"+n)
 	}
-	return "{" + strings.Join(members, ",") + `,"prompt_tokens_details":{"cached_tokens":` + n + `},"completion_tokens_details":{"reasoning_tokens":` + n + `}}`
+	return "{" + strings.Join(
+		members, ",",
+	) + `,"prompt_tokens_details":{"cached_tokens":` + n + `},"completion_tokens_details":{"reasoning_tokens":` + n + `}}`
 }
 
 // TestAbsurdUsageDoesNotSpoilAnAnswer has counts that are none. The answer was
@@ -273,7 +313,8 @@ func TestAbsurdUsageDoesNotSpoilAnAnswer(t *testing.T) {
 			u.Play(gatewaytest.JSON(200, withUsage(f, f.Answer("hello"), usage)))
 			a := p.Chat(t, f.Request(""))
 			var whole shown
-			if err := json.Unmarshal([]byte(a.Body), &whole); err != nil || a.Status != 200 || !strings.Contains(a.Body, `"content":"hello"`) {
+			if err := json.Unmarshal([]byte(a.Body), &whole); err != nil || a.Status != 200 ||
+				!strings.Contains(a.Body, `"content":"hello"`) {
 				t.Errorf("%.60s: %d %v %s", usage, a.Status, err, a.Body)
 			}
 			sensible(t, usage, whole)

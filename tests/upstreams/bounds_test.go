@@ -28,13 +28,23 @@ const fewFailures = 8
 // call: what is tried again is another matter.
 func alone(t testing.TB, f gatewaytest.Provider, upstream string, settings ...string) *gatewaytest.Program {
 	t.Helper()
-	return gatewaytest.Start(t, append([]string{f.EnvPrefix + "_API_KEY=sk-canary-" + f.Name, f.EnvPrefix + "_BASE_URL=" + upstream, "MAX_RETRIES=0", "LOG_LEVEL=info"}, settings...)...)
+	return gatewaytest.Start(
+		t,
+		append(
+			[]string{
+				f.EnvPrefix + "_API_KEY=sk-canary-" + f.Name,
+				f.EnvPrefix + "_BASE_URL=" + upstream,
+				"MAX_RETRIES=0",
+				"LOG_LEVEL=info",
+			},
+			settings...)...)
 }
 
 // refused checks the error of a call that never became an answer.
 func refused(t testing.TB, f gatewaytest.Provider, what string, a gatewaytest.Answer, status int) {
 	t.Helper()
-	if e := a.APIError(t); a.Status != status || e.Type != "api_error" || e.Code != "provider_error" || e.Provider != f.Name || a.Header.Get("X-Should-Retry") == "" {
+	if e := a.APIError(t); a.Status != status || e.Type != "api_error" || e.Code != "provider_error" || e.Provider != f.Name ||
+		a.Header.Get("X-Should-Retry") == "" {
 		t.Errorf("%s: %d %.500s", what, a.Status, a.Body)
 	}
 	hidesInternals(t, what, a)
@@ -43,7 +53,8 @@ func refused(t testing.TB, f gatewaytest.Provider, what string, a gatewaytest.An
 // brokeOff checks a stream that ended too early, after some of it had come.
 func brokeOff(t testing.TB, what string, s gatewaytest.Answer) {
 	t.Helper()
-	if s.Status != 200 || s.Err == nil || strings.Contains(s.Body, "[DONE]") || strings.Contains(s.Body, `"finish_reason":"`) || !strings.Contains(s.Body, `data: {"error":{"type":"api_error"`) {
+	if s.Status != 200 || s.Err == nil || strings.Contains(s.Body, "[DONE]") || strings.Contains(s.Body, `"finish_reason":"`) ||
+		!strings.Contains(s.Body, `data: {"error":{"type":"api_error"`) {
 		t.Errorf("%s: %d, %v, %.500s", what, s.Status, s.Err, s.Body)
 	}
 	hidesInternals(t, what, s)
@@ -186,7 +197,9 @@ func TestUnrequestedCompressionIsNotInflated(t *testing.T) {
 			u := providertest.Serve(t)
 			p := alone(t, f, u.URL)
 			for kind, members := range map[string]string{"application/json": "", "text/event-stream": gatewaytest.Streaming} {
-				u.Play(providertest.Script{Header: http.Header{"Content-Type": {kind}, "Content-Encoding": {"gzip"}}, Pieces: [][]byte{bomb}})
+				u.Play(
+					providertest.Script{Header: http.Header{"Content-Type": {kind}, "Content-Encoding": {"gzip"}}, Pieces: [][]byte{bomb}},
+				)
 				var a gatewaytest.Answer
 				if took := allocated(func() { a = p.Chat(t, f.Request(members)) }); took > 16<<20 {
 					t.Errorf("%s: %d MiB for %d KiB", kind, took>>20, len(bomb)>>10)
@@ -261,7 +274,8 @@ func TestIdleTimeoutBoundsSilenceNotTheWholeAnswer(t *testing.T) {
 				t.Errorf("after %s it proves nothing", time.Since(began))
 			}
 			u.Handle(gatewaytest.WriteSlowly(streams, gap, stream...))
-			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Err != nil || strings.Count(s.Body, `"content":"a"`) != pieces || !strings.HasSuffix(s.Body, "[DONE]\n\n") {
+			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Err != nil || strings.Count(s.Body, `"content":"a"`) != pieces ||
+				!strings.HasSuffix(s.Body, "[DONE]\n\n") {
 				t.Errorf("a slow stream: %v %s", s.Err, s.Body)
 			}
 			u.Handle(gatewaytest.WriteSlowly(answers, never, "x"))

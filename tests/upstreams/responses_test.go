@@ -27,7 +27,12 @@ func TestEndlessStreamEndsAtItsMaximumDuration(t *testing.T) {
 			left := make(chan struct{})
 			u.Handle(func(w http.ResponseWriter, r *http.Request) {
 				defer close(left)
-				gatewaytest.WriteSlowly("text/event-stream", 10*time.Millisecond, slices.Concat([]string{f.Start}, slices.Repeat([]string{f.Text("a")}, 2000))...)(w, r)
+				gatewaytest.WriteSlowly(
+					"text/event-stream",
+					10*time.Millisecond,
+					slices.Concat([]string{f.Start}, slices.Repeat([]string{f.Text("a")}, 2000))...)(
+					w, r,
+				)
 			})
 			p := alone(t, f, u.URL, "STREAM_MAX_SECONDS=1")
 			began := time.Now()
@@ -81,7 +86,8 @@ func TestUpstreamRedirectsAreNotFollowed(t *testing.T) {
 					})
 					a := p.Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2]))
 					refused(t, f, tt[0]+" "+tt[1], a, 502)
-					if a.Header.Get("Location")+a.Header.Get("Refresh") != "" || a.APIError(t).UpstreamStatus != status || asked.Load() != 1 {
+					if a.Header.Get("Location")+a.Header.Get("Refresh") != "" || a.APIError(t).UpstreamStatus != status ||
+						asked.Load() != 1 {
 						t.Errorf("%v: asked %d times: %v %s", tt, asked.Load(), a.Header, a.Body)
 					}
 				}
@@ -106,7 +112,9 @@ func inKind(f gatewaytest.Provider, message string) string {
 	case "anthropic":
 		return `{"type":"error","error":{"type":"canary_error","message":` + gatewaytest.Quote(message) + `},"request_id":"req_canary"}`
 	default:
-		return `{"error":{"code":400,"message":` + gatewaytest.Quote(message) + `,"status":"CANARY","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CANARY","domain":"canary.googleapis.com","metadata":{"consumer":"projects/canary"}}]}}`
+		return `{"error":{"code":400,"message":` + gatewaytest.Quote(
+			message,
+		) + `,"status":"CANARY","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CANARY","domain":"canary.googleapis.com","metadata":{"consumer":"projects/canary"}}]}}`
 	}
 }
 
@@ -122,7 +130,10 @@ func TestRefusedUpstreamKeyIsAGatewayError(t *testing.T) {
 				script.Header.Set("WWW-Authenticate", `Bearer realm="canary"`)
 				script.Header.Set("Proxy-Authenticate", `Basic realm="canary"`)
 				u := providertest.Serve(t, script)
-				a := alone(t, f, u.URL).Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2])) // one call: a refused key may be given a rest
+				a := alone(
+					t, f, u.URL,
+				).Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2]))
+				// one call: a refused key may be given a rest
 				refused(t, f, "", a, 502)
 				if a.APIError(t).UpstreamStatus != status || a.Header.Get("WWW-Authenticate")+a.Header.Get("Proxy-Authenticate") != "" {
 					t.Errorf("%v %s", a.Header, a.Body)
@@ -149,7 +160,10 @@ func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 			} {
 				messages = append(messages, told+" "+secret)
 			}
-			messages = append(messages, told+strings.Repeat(" more and more", 1000)+own, told+"\r\nSet-Cookie: a=b\r\n\r\n\x1b[31m\u2028"+own)
+			messages = append(
+				messages, told+strings.Repeat(" more and more", 1000)+own,
+				told+"\r\nSet-Cookie: a=b\r\n\r\n\x1b[31m\u2028"+own,
+			)
 			u := providertest.Serve(t)
 			p := alone(t, f, u.URL, "LOG_LEVEL=debug")
 			for i, message := range messages {
@@ -164,7 +178,14 @@ func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 				u.Play(providertest.Script{Status: 400, Pieces: [][]byte{[]byte(body)}})
 				cleaned(t, p.Chat(t, f.Request("")).Body, "status 400")
 			}
-			u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), "event: error\ndata: "+inKind(f, messages[0]+" at http://10.1.2.3/canary")+"\n\n"))
+			u.Play(
+				gatewaytest.Events(
+					providertest.Proper,
+					f.Start,
+					f.Text("par"),
+					"event: error\ndata: "+inKind(f, messages[0]+" at http://10.1.2.3/canary")+"\n\n",
+				),
+			)
 			s := p.Chat(t, f.Request(gatewaytest.Streaming))
 			brokeOff(t, "in a stream", s)
 			cleaned(t, s.Body[strings.LastIndex(s.Body, `{"error"`):], told)
@@ -181,7 +202,9 @@ func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 func cleaned(t testing.TB, body, told string) {
 	t.Helper()
 	var e struct{ Error gatewaytest.APIError }
-	if err := json.NewDecoder(strings.NewReader(body)).Decode(&e); err != nil || !strings.Contains(e.Error.Message, told) || e.Error.Message == "" || len(e.Error.Message) > 300 {
+	if err := json.NewDecoder(strings.NewReader(body)).Decode(&e); err != nil || !strings.Contains(e.Error.Message, told) ||
+		e.Error.Message == "" ||
+		len(e.Error.Message) > 300 {
 		t.Errorf("%v: %d bytes: %s", err, len(e.Error.Message), body)
 	}
 	for _, secret := range []string{"canary", "10.1.2.3", "10.20.30.40", "12345678", "\r", "\x1b"} {
@@ -196,7 +219,20 @@ func cleaned(t testing.TB, body, told string) {
 // headers and no other, whatever becomes of the call.
 func TestUpstreamHeadersAreNotForwarded(t *testing.T) {
 	t.Parallel()
-	ours := []string{"Content-Type", "Content-Length", "Date", "Cache-Control", "X-Accel-Buffering", "X-Content-Type-Options", "X-Request-Id", "X-Should-Retry", "Retry-After", "Openai-Processing-Ms", "Connection", "Transfer-Encoding"}
+	ours := []string{
+		"Content-Type",
+		"Content-Length",
+		"Date",
+		"Cache-Control",
+		"X-Accel-Buffering",
+		"X-Content-Type-Options",
+		"X-Request-Id",
+		"X-Should-Retry",
+		"Retry-After",
+		"Openai-Processing-Ms",
+		"Connection",
+		"Transfer-Encoding",
+	}
 	foreign := http.Header{"Connection": {"X-Hop, keep-alive"}, "Trailer": {"X-Trailer"}}
 	for _, name := range []string{
 		"Set-Cookie", "Set-Cookie2", "Server", "Via", "X-Powered-By", "X-Hop", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Upgrade", "Te", "Alt-Svc", "Strict-Transport-Security",

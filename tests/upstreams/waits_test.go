@@ -31,7 +31,8 @@ func TestRetryAfterOfAnUpstreamIsPassedOn(t *testing.T) {
 		script.Header.Set("Retry-After", strconv.Itoa(wait))
 		u.Play(script)
 		a := p.Chat(t, f.Request(""))
-		if a.Status != 429 || a.Header.Get("Retry-After") != strconv.Itoa(wait) || a.Header.Get("X-Should-Retry") != strconv.FormatBool(retry) {
+		if a.Status != 429 || a.Header.Get("Retry-After") != strconv.Itoa(wait) ||
+			a.Header.Get("X-Should-Retry") != strconv.FormatBool(retry) {
 			t.Errorf("%d %v", a.Status, a.Header)
 		}
 	}

@@ -259,8 +259,9 @@ func FuzzDecode(f *testing.F) {
 		if err := stdjson.Unmarshal(body, &lax); err != nil {
 			t.Fatalf("encoding/json refuses it: %v", err)
 		}
-		if lax.Model != req.Model && !strings.Contains(strings.ToLower(string(body)), `"model"`) || len(lax.Messages) != len(req.Messages) &&
-			!caseVariant(body) {
+		if lax.Model != req.Model && !strings.Contains(strings.ToLower(string(body)), `"model"`) ||
+			len(lax.Messages) != len(req.Messages) &&
+				!caseVariant(body) {
 			t.Fatalf("%q, %d messages against %q, %d", req.Model, len(req.Messages), lax.Model, len(lax.Messages))
 		}
 	})

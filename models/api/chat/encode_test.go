@@ -30,7 +30,11 @@ func TestChunksAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
 		{ToolCalls: []ToolCallDelta{{Index: 3, ID: "id", Type: "function", Function: &FunctionDelta{Name: "f"}},
 			{Function: &FunctionDelta{Arguments: text}}}},
 		{Content: &text, ToolCalls: []ToolCallDelta{{Custom: jsontext.Value(`{"name":"x"}`)}}},
-		{ToolCalls: []ToolCallDelta{{Function: &FunctionDelta{}, ExtraContent: &ExtraContent{Google: &GoogleExtra{ThoughtSignature: "s"}}}}},
+		{
+			ToolCalls: []ToolCallDelta{
+				{Function: &FunctionDelta{}, ExtraContent: &ExtraContent{Google: &GoogleExtra{ThoughtSignature: "s"}}},
+			},
+		},
 		{FunctionCall: &FunctionDelta{Arguments: text}}, {Images: []Image{{Type: "image_url"}}}, {Extra: jsontext.Value(`{"x":1}`)},
 	}
 	var e ChunkEncoder // one for all: what it remembers must never show

@@ -47,9 +47,11 @@ func TestOtherRequestsAreDecodedStrictly(t *testing.T) {
 // it takes, the strict one takes too, and as the same.
 func FuzzFastPath(f *testing.F) {
 	f.Add(prompt(200))
-	f.Add([]byte(`{"messages":[{"content":"\u00e9\n\"é","role":"user","name":"x"},{"role":"tool"}],"model":"m","n":2,"seed":0,"top_p":0.25,` +
-		`"frequency_penalty":-1.5,"presence_penalty":2,"user":"u","reasoning_effort":"low","stream":true,` +
-		`"stream_options":{"include_usage":false},"max_tokens":1,"max_completion_tokens":2,"temperature":0.5}`))
+	f.Add(
+		[]byte(`{"messages":[{"content":"\u00e9\n\"é","role":"user","name":"x"},{"role":"tool"}],"model":"m","n":2,"seed":0,"top_p":0.25,` +
+			`"frequency_penalty":-1.5,"presence_penalty":2,"user":"u","reasoning_effort":"low","stream":true,` +
+			`"stream_options":{"include_usage":false},"max_tokens":1,"max_completion_tokens":2,"temperature":0.5}`),
+	)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, want := new(Request), new(Request)
 		if !got.readFast(body) {

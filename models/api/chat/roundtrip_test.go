@@ -57,7 +57,10 @@ func encodedMessage(m *llm.Message) map[string]any {
 			parts = append(parts, withoutNil(map[string]any{"type": "text", "text": b.Text, "cache_control": raw(b.Cache)}))
 		case llm.BlockMedia:
 			if b.Media.Made {
-				images = append(images, map[string]any{"type": "image_url", "image_url": map[string]any{"url": b.Media.URL, "detail": b.Media.Detail}})
+				images = append(
+					images,
+					map[string]any{"type": "image_url", "image_url": map[string]any{"url": b.Media.URL, "detail": b.Media.Detail}},
+				)
 				continue
 			}
 			parts = append(parts, encodedMedia(b))
@@ -119,7 +122,11 @@ func encodedCall(c *llm.Call) map[string]any {
 	if c.Kind == llm.ToolCustom {
 		return withoutNil(map[string]any{"id": c.ClientID, "type": "custom", "custom": raw([]byte(c.Input))})
 	}
-	out := map[string]any{"id": c.ClientID, "type": "function", "function": map[string]any{"name": c.Name, "arguments": string(c.Arguments)}}
+	out := map[string]any{
+		"id":       c.ClientID,
+		"type":     "function",
+		"function": map[string]any{"name": c.Name, "arguments": string(c.Arguments)},
+	}
 	if c.Signature != "" {
 		out["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": c.Signature}}
 	}
@@ -177,13 +184,21 @@ func unplaced(blocks []llm.Block) []llm.Block {
 // FuzzTheCommonFormKeepsTheMeaning decodes a request, writes its conversation
 // as a request again and decodes that: both say the same.
 func FuzzTheCommonFormKeepsTheMeaning(f *testing.F) {
-	f.Add([]byte(said(`{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"u","cache_control":{"type":"ephemeral"}},{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}}]},
-		{"role":"assistant","content":"a","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},{"role":"tool","tool_call_id":"c","content":"r"}`)))
+	f.Add(
+		[]byte(
+			said(
+				`{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"u","cache_control":{"type":"ephemeral"}},{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}}]},
+		{"role":"assistant","content":"a","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},{"role":"tool","tool_call_id":"c","content":"r"}`,
+			),
+		),
+	)
 	f.Add([]byte(said(`{"role":"assistant","content":"t","refusal":"no","reasoning_details":[{"type":"reasoning.text","text":"why",` +
 		`"signature":"s","format":"anthropic-claude-v1","index":0},{"type":"reasoning.encrypted","data":"x","format":"google-gemini-v1",` +
 		`"index":1}],"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}`)))
-	f.Add([]byte(with(`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"},"strict":true}},` +
-		`{"type":"custom","custom":{"name":"g"}}]`)))
+	f.Add(
+		[]byte(with(`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"},"strict":true}},` +
+			`{"type":"custom","custom":{"name":"g"}}]`)),
+	)
 	f.Add([]byte(said(`{"role":"user","content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,AA==",` +
 		`"filename":"a.pdf"}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}`)))
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -273,9 +288,12 @@ func FuzzAStreamSaysWhatItsAnswerSays(f *testing.F) {
 			if m.Content != nil {
 				content = *m.Content
 			}
-			if content != texts[choice.Index] || m.ReasoningContent != reasoning[choice.Index] || len(calls) != len(arguments[choice.Index]) {
-				t.Fatalf("choice %d: stream %q %q %q, answer %s", choice.Index, texts[choice.Index], reasoning[choice.Index], arguments[choice.Index],
-					whole)
+			if content != texts[choice.Index] || m.ReasoningContent != reasoning[choice.Index] ||
+				len(calls) != len(arguments[choice.Index]) {
+				t.Fatalf(
+					"choice %d: stream %q %q %q, answer %s", choice.Index, texts[choice.Index], reasoning[choice.Index],
+					arguments[choice.Index], whole,
+				)
 			}
 		}
 	})

@@ -65,7 +65,10 @@ func (r *Request) validateNumbers() error {
 		{"top_logprobs", r.TopLogprobs, 0, 20},
 	} {
 		if f.value != nil && (*f.value < f.low || *f.value > f.top) {
-			return api.Invalid(api.CodeInvalidValue, f.name, "%s must be an integer between %d and %d, not %d", f.name, f.low, f.top, *f.value)
+			return api.Invalid(
+				api.CodeInvalidValue, f.name, "%s must be an integer between %d and %d, not %d", f.name, f.low, f.top,
+				*f.value,
+			)
 		}
 	}
 	return nil
@@ -207,7 +210,10 @@ func notOneOf(param, value string, allowed []string) *api.Error {
 }
 
 func badName(param, name string) *api.Error {
-	return api.Invalid(api.CodeInvalidValue, param, "%s must be 1 to 64 letters, digits, underscores or dashes, not %q", param, api.Clip(name))
+	return api.Invalid(
+		api.CodeInvalidValue, param, "%s must be 1 to 64 letters, digits, underscores or dashes, not %q", param,
+		api.Clip(name),
+	)
 }
 
 func notObject(param string, raw []byte) error {

@@ -233,7 +233,8 @@ func TestToolRoundTripNeedsItsSignature(t *testing.T) {
 			"no base64!":                       "Corrupted thought signature",
 			"skip_thought_signature_validator": "The tool get_weather returned",
 		} {
-			a := simulatortest.Gemini(model, "generateContent").Post(t, back(strings.Replace(content, said.callSignatures[0], signature, 1), ""))
+			a := simulatortest.Gemini(model, "generateContent").
+				Post(t, back(strings.Replace(content, said.callSignatures[0], signature, 1), ""))
 			if !strings.Contains(string(a.Body), want) {
 				t.Errorf("%s with %q: %d %s", model, signature, a.Status, a.Body)
 			}

@@ -265,8 +265,11 @@ func TestFunctionsOfOldAreCalled(t *testing.T) {
 			t.Fatalf("%+v", c)
 		}
 	}
-	a := ask(t, body(`,"functions":[{"name":"f"}]`, hello+`,{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}`+
-		`,{"role":"function","name":"f","content":"done"}`))
+	a := ask(
+		t,
+		body(`,"functions":[{"name":"f"}]`, hello+`,{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}`+
+			`,{"role":"function","name":"f","content":"done"}`),
+	)
 	if got := *a.Choices[0].Message.Content; !strings.Contains(got, `The tool f returned: "done"`) {
 		t.Fatal(got)
 	}

@@ -26,7 +26,10 @@ func (q *request) checkMessages() *wire.Failure {
 				"not \"system\" as an input message role.")
 		}
 		if len(t.blocks) == 0 && (t.role != "assistant" || !last) {
-			return simulated.Refusal("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+			return simulated.Refusal(
+				"messages.%d: all messages must have non-empty content except for the optional final assistant message",
+				i,
+			)
 		}
 		for n, b := range t.blocks {
 			if f := b.check(fmt.Sprintf("messages.%d.content.%d", i, n), t.role); f != nil {

@@ -152,7 +152,14 @@ func TestRefusesWhatTheModelDoesNotTake(t *testing.T) {
 	on("gemini-2.0-flash")("thinking too early", config(`"thinkingConfig":{"includeThoughts":true}`), 400, "Thinking is not enabled")
 	on("gemini-2.0-flash")("empty object", tool(`{"name":"f","parameters":{"type":"OBJECT","properties":{}}}`), 400,
 		"should be non-empty for OBJECT type")
-	on("gemini-3.7-flash")("minimal", config(`"thinkingConfig":{"thinkingLevel":"MINIMAL"}`), 400, "Thinking level MINIMAL is not supported")
+	on(
+		"gemini-3.7-flash",
+	)(
+		"minimal",
+		config(`"thinkingConfig":{"thinkingLevel":"MINIMAL"}`),
+		400,
+		"Thinking level MINIMAL is not supported",
+	)
 	on("gemini-4-argon")("budget too late", config(`"thinkingConfig":{"thinkingBudget":1}`), 400, "Thinking budget is not supported")
 	on("gemini-2.5-flash-image")("hot pictures", config(`"temperature":1.5`), 400, "at most 1")
 	on("gemini-2.5-flash-image")("long", body("", `{"role":"user","parts":[{"text":"`+strings.Repeat("w ", 40000)+`"}]}`), 400,

@@ -25,7 +25,9 @@ func (q *request) checkCallTurns() *wire.Failure {
 		}
 		open = calls(c)
 		if len(open) > 0 && (i == 0 || c.Role != "model" || q.Contents[i-1].Role == "model") {
-			return simulated.Refusal("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+			return simulated.Refusal(
+				"Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+			)
 		}
 	}
 	if len(open) > 0 {
