@@ -148,7 +148,8 @@ func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inferenc
 	}
 	if len(upstreams) == 0 {
 		g.log.Warn(
-			"no provider is configured: chat completions will be answered with 503; set " + keySettings() + ", or SIMULATOR=true to try things out",
+			"no provider is configured: chat completions will be answered with 503; set " + keySettings() +
+				", or SIMULATOR=true to try things out",
 		)
 	}
 	listed := registry.New(list, upstreams.Configured, time.Now)

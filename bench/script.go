@@ -116,9 +116,7 @@ func anthropicWire() *wire {
 	w := &wire{
 		contentType: "text/event-stream; charset=utf-8",
 		answer: []byte(
-			`{"model":"` + model + `","id":"msg_01V2noLbAb2NgKnjaNw6Cn3w","type":"message","role":"assistant","content":[{"type":"text","text":` + quoted(
-				answerText,
-			) +
+			`{"model":"` + model + `","id":"msg_01V2noLbAb2NgKnjaNw6Cn3w","type":"message","role":"assistant","content":[{"type":"text","text":` + quoted(answerText) +
 				`}],"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"usage":{"input_tokens":58,` + cache + `,` + tier +
 				`,"output_tokens":88,"service_tier":"standard","inference_geo":"not_available"}}`,
 		),

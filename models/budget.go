@@ -135,7 +135,8 @@ func (s *Store) readBudget(tx *gorm.DB, req *GrantRequest) (budgetState, error) 
 	}
 	var state budgetState
 	err := tx.Raw(query, map[string]any{
-		"account": req.Account, "since": req.Since, "until": req.Until, "enclosing": req.Enclosing, "replica": req.Replica, "moved": req.Moved,
+		"account": req.Account, "since": req.Since, "until": req.Until, "enclosing": req.Enclosing,
+		"replica": req.Replica, "moved": req.Moved,
 		"lease": req.Lease.Duration.Microseconds(), "silence": req.Lease.MaxSilence.Microseconds(),
 	}).Scan(&state).Error
 	return state, err

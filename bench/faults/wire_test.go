@@ -60,9 +60,7 @@ var openAI = dialect{
 	},
 	needed: 2, // compatible servers have no [DONE]
 	answer: func(text string) string {
-		return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + quote(
-			text,
-		) +
+		return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + quote(text) +
 			`},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
 	},
 	fault: func(int) string {
@@ -92,9 +90,7 @@ var anthropic = dialect{
 	},
 	needed: 2, // message_stop says nothing more
 	answer: func(text string) string {
-		return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + quote(
-			text,
-		) +
+		return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + quote(text) +
 			`}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4}}`
 	},
 	fault: func(int) string {

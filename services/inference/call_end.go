@@ -181,9 +181,8 @@ func (c *Call) labels() metrics.CallFacts {
 		Provider: r.Provider, Outcome: r.Outcome, Stream: r.Stream,
 		InputTokens: r.InputTokens, CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens,
 		OutputTokens: r.OutputTokens, ReasoningTokens: r.ReasoningTokens, Estimated: r.Estimated, Priced: r.Priced, Cost: r.Cost,
-		FirstToken: time.Duration(
-			r.FirstTokenUS,
-		) * time.Microsecond, Overhead: time.Duration(r.OverheadUS) * time.Microsecond, Gaps: c.gaps,
+		FirstToken: time.Duration(r.FirstTokenUS) * time.Microsecond,
+		Overhead:   time.Duration(r.OverheadUS) * time.Microsecond, Gaps: c.gaps,
 	}
 	if model, ok := c.lastModel(); ok {
 		values.Model = model.ID

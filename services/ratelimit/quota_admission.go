@@ -58,9 +58,7 @@ func (k *admission) refusal(tokens int64) error {
 		err.Message = fmt.Sprintf(
 			"the limit is %d tokens a minute and this call may need %d: it can only run in a minute in which nothing else is counted; "+
 				"try again in %ds",
-			k.limit,
-			tokens,
-			wait,
+			k.limit, tokens, wait,
 		)
 		return err
 	}

@@ -117,7 +117,8 @@ func Send(ctx context.Context, client *http.Client, url, body, key string) Outco
 func (o Outcome) Served(t testing.TB) bool {
 	t.Helper()
 	switch {
-	case o.Err == nil && o.Status == 200 && strings.Contains(o.Body, "fine") && (strings.HasSuffix(o.Body, "data: [DONE]\n\n") || strings.Contains(o.Body, `"usage"`)):
+	case o.Err == nil && o.Status == 200 && strings.Contains(o.Body, "fine") &&
+		(strings.HasSuffix(o.Body, "data: [DONE]\n\n") || strings.Contains(o.Body, `"usage"`)):
 		return true
 	case o.Err == nil && o.Status == 402 && o.Header.Get("X-Should-Retry") == "false" && o.Header.Get("Retry-After") == "":
 		if f := (Answer{Status: o.Status, Body: o.Body}).APIError(t); f.Type == "budget_error" && f.Code == "budget_exceeded" &&

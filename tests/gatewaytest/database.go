@@ -48,10 +48,11 @@ func AwaitLedgerRow(t *testing.T, file, requestID string) (r ledgerRow) {
 			t.Fatalf("%s: no row", requestID)
 		}
 	}
-	err = db.QueryRow(`SELECT model, served, provider, outcome, key_id, stream, estimated, priced, attempts, status, input_tokens, cached_tokens,
-		cache_write_tokens, output_tokens, reasoning_tokens, cost, began_at, first_token_us, duration_us, overhead_us FROM calls WHERE request_id = ?`, requestID).
-		Scan(&r.Model, &r.Served, &r.provider, &r.Outcome, &r.KeyID, &r.Stream, &r.Estimated, &r.Priced, &r.Attempts, &r.Status, &r.Prompt, &r.Cached,
-			&r.Written, &r.Output, &r.Reasoning, &r.Cost, &r.began, &r.FirstToken, &r.Duration, &r.Overhead)
+	err = db.QueryRow(`SELECT model, served, provider, outcome, key_id, stream, estimated, priced, attempts, status,
+		input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost, began_at, first_token_us, duration_us, overhead_us
+		FROM calls WHERE request_id = ?`, requestID).
+		Scan(&r.Model, &r.Served, &r.provider, &r.Outcome, &r.KeyID, &r.Stream, &r.Estimated, &r.Priced, &r.Attempts, &r.Status,
+			&r.Prompt, &r.Cached, &r.Written, &r.Output, &r.Reasoning, &r.Cost, &r.began, &r.FirstToken, &r.Duration, &r.Overhead)
 	if err != nil {
 		t.Fatal(err)
 	}

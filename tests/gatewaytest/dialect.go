@@ -58,11 +58,7 @@ func OpenAIDialect() Dialect {
 			return last + "data: [DONE]\n\n"
 		},
 		Answer: func(s string, c *Charges) string {
-			return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + Quote(
-				s,
-			) + `},"finish_reason":"stop"}]` + usage(
-				c,
-			) + `}`
+			return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + Quote(s) + `},"finish_reason":"stop"}]` + usage(c) + `}`
 		},
 	}
 }

@@ -39,7 +39,8 @@ func Launch(t *testing.T, prepare func(cmd *exec.Cmd), settings ...string) *Proc
 	_, port, _ := net.SplitHostPort(address)
 	p.Cmd.Dir, p.Cmd.Stdout, p.Cmd.Stderr = t.TempDir(), p.Log, p.Stderr
 	p.Cmd.Env = append([]string{
-		processVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOST=127.0.0.1", "PORT=" + port, "LOG_FORMAT=json", "LOG_LEVEL=debug", "MODEL_DISCOVERY=false",
+		processVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOST=127.0.0.1", "PORT=" + port,
+		"LOG_FORMAT=json", "LOG_LEVEL=debug", "MODEL_DISCOVERY=false",
 		"SHUTDOWN_GRACE_SECONDS=5", "DATABASE_URL=sqlite:" + p.Cmd.Dir + "/gateway.db", "RATE_LIMIT_RPM=0", "AUTH_RATE_LIMIT_RPM=0",
 	}, settings...)
 	if prepare != nil {

@@ -39,7 +39,8 @@ func StartWithFallback(t *testing.T, f Provider, settings ...string) (p *Program
 	by = all[(slices.IndexFunc(all, func(g Provider) bool { return g.Name == f.Name })+1)%len(all)]
 	own, other = providertest.Serve(t), providertest.Serve(t)
 	p = Start(t, append([]string{
-		f.EnvPrefix + "_API_KEY=sk-own", f.EnvPrefix + "_BASE_URL=" + own.URL, by.EnvPrefix + "_API_KEY=sk-other", by.EnvPrefix + "_BASE_URL=" + other.URL, "FALLBACKS=" + f.Model + "=" + by.Model,
+		f.EnvPrefix + "_API_KEY=sk-own", f.EnvPrefix + "_BASE_URL=" + own.URL,
+		by.EnvPrefix + "_API_KEY=sk-other", by.EnvPrefix + "_BASE_URL=" + other.URL, "FALLBACKS=" + f.Model + "=" + by.Model,
 	}, settings...)...)
 	return p, own, other, by
 }
@@ -67,17 +68,13 @@ func Providers() []Provider {
 			Name: "openai", Model: "gpt-4", EnvPrefix: "OPENAI",
 			Start: `data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4-0613","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n",
 			Text: func(s string) string {
-				return `data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4-0613","choices":[{"index":0,"delta":{"content":` + Quote(
-					s,
-				) + `},"finish_reason":null}]}` + "\n\n"
+				return `data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4-0613","choices":[{"index":0,"delta":{"content":` + Quote(s) + `},"finish_reason":null}]}` + "\n\n"
 			},
 			End: `data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4-0613","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n" +
 				`data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4-0613","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}` + "\n\ndata: [DONE]\n\n",
 			ErrorEvent: `data: {"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}` + "\n\n",
 			Answer: func(s string) string {
-				return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + Quote(
-					s,
-				) + `},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
+				return `{"id":"x","object":"chat.completion","created":5,"model":"gpt-4-0613","choices":[{"index":0,"message":{"role":"assistant","content":` + Quote(s) + `},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
 			},
 		},
 		{
@@ -85,34 +82,26 @@ func Providers() []Provider {
 			Start: "event: message_start\ndata: " + `{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[],"stop_reason":null,"usage":{"input_tokens":3,"output_tokens":1}}}` + "\n\n" +
 				"event: content_block_start\ndata: " + `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n",
 			Text: func(s string) string {
-				return "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":` + Quote(
-					s,
-				) + `}}` + "\n\n"
+				return "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":` + Quote(s) + `}}` + "\n\n"
 			},
 			End: "event: content_block_stop\ndata: " + `{"type":"content_block_stop","index":0}` + "\n\n" +
 				"event: message_delta\ndata: " + `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":4}}` + "\n\n" +
 				"event: message_stop\ndata: " + `{"type":"message_stop"}` + "\n\n",
 			ErrorEvent: "event: error\ndata: " + `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}` + "\n\n",
 			Answer: func(s string) string {
-				return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + Quote(
-					s,
-				) + `}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4}}`
+				return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + Quote(s) + `}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4}}`
 			},
 		},
 		{
 			Name: "gemini", Model: "gemini-2.5-flash", EnvPrefix: "GEMINI",
 			Start: `data: {"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3},"modelVersion":"gemini-2.5-flash","responseId":"x"}` + "\r\n\r\n",
 			Text: func(s string) string {
-				return `data: {"candidates":[{"content":{"parts":[{"text":` + Quote(
-					s,
-				) + `}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3},"modelVersion":"gemini-2.5-flash","responseId":"x"}` + "\r\n\r\n"
+				return `data: {"candidates":[{"content":{"parts":[{"text":` + Quote(s) + `}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3},"modelVersion":"gemini-2.5-flash","responseId":"x"}` + "\r\n\r\n"
 			},
 			End:        `data: {"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7},"modelVersion":"gemini-2.5-flash","responseId":"x"}` + "\r\n\r\n",
 			ErrorEvent: `data: {"error":{"code":500,"message":"An internal error has occurred","status":"INTERNAL"}}` + "\r\n\r\n",
 			Answer: func(s string) string {
-				return `{"candidates":[{"content":{"parts":[{"text":` + Quote(
-					s,
-				) + `}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7},"modelVersion":"gemini-2.5-flash","responseId":"x"}`
+				return `{"candidates":[{"content":{"parts":[{"text":` + Quote(s) + `}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7},"modelVersion":"gemini-2.5-flash","responseId":"x"}`
 			},
 		},
 	}

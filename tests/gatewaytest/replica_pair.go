@@ -38,8 +38,8 @@ func (p *ReplicaPair) Burst(calls int, key string, in, out int64, at ...*Program
 	for i := range calls {
 		all.Go(func() {
 			o := Send(p.T.Context(), p.Client, at[i%len(at)].URL, PricedRequest(in, out, out, fmt.Sprint("burst-", i), i%3 == 0), key)
-			if wait, err := strconv.Atoi(o.Header.Get("Retry-After")); o.Status == 429 && err == nil && wait >= 1 && wait <= 60 && o.Header.Get("X-Should-Retry") == "true" &&
-				strings.Contains(o.Body, `"rate_limit_exceeded"`) &&
+			if wait, err := strconv.Atoi(o.Header.Get("Retry-After")); o.Status == 429 && err == nil && wait >= 1 && wait <= 60 &&
+				o.Header.Get("X-Should-Retry") == "true" && strings.Contains(o.Body, `"rate_limit_exceeded"`) &&
 				strings.Contains(o.Body, fmt.Sprint("try again in ", wait, "s")) {
 				p.refused.Add(1)
 			} else if o.Served(p.T) {

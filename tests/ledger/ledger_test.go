@@ -275,9 +275,7 @@ func anthropicDialect() gatewaytest.Dialect {
 			if c != nil {
 				usage = `,"usage":{` + input(c) + "," + output(c) + `}`
 			}
-			return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + gatewaytest.Quote(
-				s,
-			) + `}],"stop_reason":"end_turn","stop_sequence":null` + usage + `}`
+			return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + gatewaytest.Quote(s) + `}],"stop_reason":"end_turn","stop_sequence":null` + usage + `}`
 		},
 	}
 }
@@ -295,9 +293,7 @@ func geminiDialect() gatewaytest.Dialect {
 				c.Prompt+c.Output,
 			)
 		}
-		return `{"candidates":[{"content":{"parts":[{"text":` + gatewaytest.Quote(
-			s,
-		) + `}],"role":"model"}` + finish + `,"index":0}]` + usage + `,"modelVersion":"gemini-2.5-flash","responseId":"x"}`
+		return `{"candidates":[{"content":{"parts":[{"text":` + gatewaytest.Quote(s) + `}],"role":"model"}` + finish + `,"index":0}]` + usage + `,"modelVersion":"gemini-2.5-flash","responseId":"x"}`
 	}
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
 	problem := `{"error":{"code":500,"message":"An internal error has occurred","status":"INTERNAL"}}`

@@ -112,9 +112,7 @@ func inKind(f gatewaytest.Provider, message string) string {
 	case "anthropic":
 		return `{"type":"error","error":{"type":"canary_error","message":` + gatewaytest.Quote(message) + `},"request_id":"req_canary"}`
 	default:
-		return `{"error":{"code":400,"message":` + gatewaytest.Quote(
-			message,
-		) + `,"status":"CANARY","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CANARY","domain":"canary.googleapis.com","metadata":{"consumer":"projects/canary"}}]}}`
+		return `{"error":{"code":400,"message":` + gatewaytest.Quote(message) + `,"status":"CANARY","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"CANARY","domain":"canary.googleapis.com","metadata":{"consumer":"projects/canary"}}]}}`
 	}
 }
 
