@@ -87,7 +87,7 @@ func (l *Login) discover(ctx context.Context) (*provider, error) {
 			return nil, err
 		}
 	}
-	return l.openID(found, more), nil
+	return l.openID(found, more), nil //nolint:contextcheck // the provider outlives this call: each login brings its own context
 }
 
 // checkEndpoint accepts a URL that is no less protected than the issuer's. goth

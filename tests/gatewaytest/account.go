@@ -27,8 +27,10 @@ func EachStorage(t *testing.T, test func(t *testing.T, settings []string)) {
 const (
 	// JWTSecret is a setting with a signing secret that is long enough.
 	JWTSecret = "JWT_SECRET=0f9c2b7a64d18e5330bb1f6ad2c4e8971b"
-	Ada       = `{"email":"Ada@Example.com ","password":"correct horse battery","name":"Ada"}`
-	Hello     = `{"model":"gpt-4",` + HiMessages + `}`
+	// Ada is the body of a registration.
+	Ada = `{"email":"Ada@Example.com ","password":"correct horse battery","name":"Ada"}`
+	// Hello is the body of a chat completion.
+	Hello = `{"model":"gpt-4",` + HiMessages + `}`
 )
 
 // Field is the text of a member of a JSON answer.
