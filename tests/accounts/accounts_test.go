@@ -13,23 +13,23 @@ func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)...)
-		if a := p.Chat(t, gatewaytest.Hello); a.Status != 401 || a.APIError(t).Code != "missing_credentials" ||
+		if a := p.Chat(t, gatewaytest.HelloRequest); a.Status != 401 || a.APIError(t).Code != "missing_credentials" ||
 			a.Header.Get("WWW-Authenticate") != "Bearer" {
 			t.Errorf("without a credential: %d %s", a.Status, a.Body)
 		}
-		a := p.Call(t, "POST", "/auth/register", gatewaytest.Ada)
+		a := p.Call(t, "POST", "/auth/register", gatewaytest.AdaAccount)
 		if a.Status != 201 || gatewaytest.Field(t, a, "email") != "ada@example.com" || strings.Contains(a.Body, "horse") ||
 			strings.Contains(a.Body, "hash") {
 			t.Errorf("register: %d %s", a.Status, a.Body)
 		}
-		if a := p.Call(t, "POST", "/auth/register", gatewaytest.Ada); a.Status != 409 || a.APIError(t).Code != "email_taken" {
+		if a := p.Call(t, "POST", "/auth/register", gatewaytest.AdaAccount); a.Status != 409 || a.APIError(t).Code != "email_taken" {
 			t.Errorf("register again: %d %s", a.Status, a.Body)
 		}
 		token := p.Login(t)
 		id, key := p.CreateKey(t, token)
 		bearer, header := []string{"Authorization", "Bearer " + key}, []string{"X-API-Key", key}
 		for _, credential := range [][]string{token, bearer, header, append(bearer, header...)} {
-			if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 200 {
+			if a := p.Chat(t, gatewaytest.HelloRequest, credential...); a.Status != 200 {
 				t.Errorf("%v: %d %s", credential[0], a.Status, a.Body)
 			}
 			if a := p.Call(t, "GET", "/v1/models", "", credential...); a.Status != 200 {
@@ -46,7 +46,7 @@ func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {
 			t.Errorf("revoke: %d %s", a.Status, a.Body)
 		}
 		for _, credential := range [][]string{bearer, header} {
-			if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 401 || a.APIError(t).Code != "invalid_api_key" {
+			if a := p.Chat(t, gatewaytest.HelloRequest, credential...); a.Status != 401 || a.APIError(t).Code != "invalid_api_key" {
 				t.Errorf("a revoked key: %d %s", a.Status, a.Body)
 			}
 		}
@@ -101,7 +101,7 @@ func TestOpenModeIgnoresForeignCredentialsButRefusesRevokedKeys(t *testing.T) {
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
 	for _, credential := range [][]string{nil, {"Authorization", "Bearer sk-dummy"}, {"X-API-Key", "anything"}, {"Authorization", "Basic x"}, {"Authorization", "Bearer a.b.c"}, token, {"Authorization", "Bearer " + key}, {"Authorization", "Bearer sk-dummy", "X-API-Key", key}} {
-		if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 200 {
+		if a := p.Chat(t, gatewaytest.HelloRequest, credential...); a.Status != 200 {
 			t.Errorf("%v: %d %s", credential, a.Status, a.Body)
 		}
 	}
@@ -109,8 +109,8 @@ func TestOpenModeIgnoresForeignCredentialsButRefusesRevokedKeys(t *testing.T) {
 		t.Fatalf("%d", a.Status)
 	}
 	for _, credential := range [][]string{{"Authorization", "Bearer " + key}, {"X-API-Key", key}, {"Authorization", token[1][:len(token[1])-3] + "AAA"}} {
-		a := p.Chat(t, gatewaytest.Hello, credential...)
-		ours := !strings.HasSuffix(credential[1], "AAA") // a broken signature is not ours
+		a := p.Chat(t, gatewaytest.HelloRequest, credential...)
+		ours := !strings.HasSuffix(credential[1], "AAA") // a token with a broken signature is foreign
 		if (a.Status == 401) != ours {
 			t.Errorf("%.30v: %d %s", credential, a.Status, a.Body)
 		}

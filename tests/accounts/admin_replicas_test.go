@@ -11,26 +11,26 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestAdministratorSeesAndLimitsUsersOnBothReplicas is a day at two programs of one gateway: who is an
-// administrator sees and limits what others do, on both, and it is written down.
+// TestAdministratorSeesAndLimitsUsersOnBothReplicas has an administrator limit a
+// user of two replicas: both enforce it, and the audit log has it.
 func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.StartReplicaPair(t, rootIsAdmin)
+	p := gatewaytest.StartReplicaPair(t, adminSetting)
 	here, there := p.Programs[0], p.Programs[1]
-	root, bob := as(t, here, "root"), as(t, there, "bob")
+	root, bob := loginAs(t, here, "root"), loginAs(t, there, "bob")
 	id, key := there.CreateLimitedKey(t, bob, `"budget_usd":5`)
-	var told strings.Builder
+	var answers strings.Builder
 	ask := func(at *gatewaytest.Program, method, path, body string, want int, credential []string) gatewaytest.Answer {
 		t.Helper()
-		a := at.Call(t, method, path, body, append([]string{"X-Request-Id", "walk-" + method}, credential...)...)
+		a := at.Call(t, method, path, body, append([]string{"X-Request-Id", "admin-" + method}, credential...)...)
 		if a.Status != want {
 			t.Errorf("%s %s %s: %d %s", method, path, body, a.Status, a.Body)
 		}
-		told.WriteString(a.Body)
+		answers.WriteString(a.Body)
 		return a
 	}
 	for range 3 {
-		if o := gatewaytest.Send(t.Context(), p.Client, there.URL, gatewaytest.PricedRequest(10, 20, 30, "walk", false), key); !o.Served(
+		if o := gatewaytest.Send(t.Context(), p.Client, there.URL, gatewaytest.PricedRequest(10, 20, 30, "spend", false), key); !o.Served(
 			t,
 		) {
 			t.Fatal(o.Body)
@@ -43,17 +43,17 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 
 	user := userID(t, here, "bob@example.com", root)
 	const cost = 3 * (10*gatewaytest.InputPrice + 20*gatewaytest.OutputPrice)
-	only(
+	checkMembers(
 		t,
 		"the user",
-		members(t, ask(here, "GET", "/admin/users?email=bob@example.com", "", 200, root))["data"].([]any)[0].(map[string]any),
+		jsonObject(t, ask(here, "GET", "/admin/users?email=bob@example.com", "", 200, root))["data"].([]any)[0].(map[string]any),
 		`{"keys":1,"spend_usd":0.0045,"admin":false,"disabled_at":null}`,
 	)
-	only(t, "the key", listed(t, there, "/admin/keys", id, root), `{"budget_usd":5,"spend_usd":0.0045,"user_email":"bob@example.com"}`)
-	only(
+	checkMembers(t, "the key", findListed(t, there, "/admin/keys", id, root), `{"budget_usd":5,"spend_usd":0.0045,"user_email":"bob@example.com"}`)
+	checkMembers(
 		t,
 		"the usage",
-		members(t, ask(there, "GET", "/admin/usage?group_by=key", "", 200, root))["total"].(map[string]any),
+		jsonObject(t, ask(there, "GET", "/admin/usage?group_by=key", "", 200, root))["total"].(map[string]any),
 		`{"calls":3,"input_tokens":30,"output_tokens":60,"cost_usd":0.0045}`,
 	)
 	if cost != 4500 {
@@ -68,7 +68,7 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 	opens := func() string {
 		var all []string
 		for _, at := range p.Programs {
-			o := gatewaytest.Send(t.Context(), p.Client, at.URL, gatewaytest.PricedRequest(1, 1, 2000, "walk", false), key)
+			o := gatewaytest.Send(t.Context(), p.Client, at.URL, gatewaytest.PricedRequest(1, 1, 2000, "spend", false), key)
 			all = append(all, fmt.Sprint(o.Status), fmt.Sprint(at.Call(t, "GET", "/auth/keys", "", bob...).Status))
 		}
 		return strings.Join(all, " ")
@@ -100,20 +100,20 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 	ask(here, "DELETE", "/admin/keys/"+id, "", 200, root)
 	becomes("401 200 401 200")
 
-	list := entries(t, ask(here, "GET", "/admin/audit", "", 200, root))
+	list := listData(t, ask(here, "GET", "/admin/audit", "", 200, root))
 	wants := []string{"key.revoke", "key.limit", "user.enable", "user.disable", "key.limit"}
 	if len(list) != len(wants) {
 		t.Fatalf("%v", list)
 	}
 	for i, want := range wants {
-		request, target := "walk-PATCH", id
+		request, target := "admin-PATCH", id
 		if want == "key.revoke" {
-			request = "walk-DELETE"
+			request = "admin-DELETE"
 		}
 		if strings.HasPrefix(want, "user.") {
 			target = user
 		}
-		only(
+		checkMembers(
 			t,
 			want,
 			list[i],
@@ -136,7 +136,7 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 	}
 	digest := sha256.Sum256([]byte(key))
 	for _, secret := range []string{key, root[1][len("Bearer "):], bob[1][len("Bearer "):], "correct horse", hex.EncodeToString(digest[:]), `"hash"`, "password"} {
-		if strings.Contains(told.String(), secret) {
+		if strings.Contains(answers.String(), secret) {
 			t.Errorf("an answer has %.12s", secret)
 		}
 	}

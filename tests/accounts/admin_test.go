@@ -10,15 +10,15 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-const rootIsAdmin = "ADMIN_EMAILS=Root@Example.com"
+const adminSetting = "ADMIN_EMAILS=Root@Example.com"
 
-// entries are the data of a list.
-func entries(t testing.TB, a gatewaytest.Answer) []map[string]any {
+// listData returns the entries of a list.
+func listData(t testing.TB, a gatewaytest.Answer) []map[string]any {
 	t.Helper()
 	if a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	data, _ := members(t, a)["data"].([]any)
+	data, _ := jsonObject(t, a)["data"].([]any)
 	list := make([]map[string]any, len(data))
 	for i, entry := range data {
 		list[i], _ = entry.(map[string]any)
@@ -26,10 +26,10 @@ func entries(t testing.TB, a gatewaytest.Answer) []map[string]any {
 	return list
 }
 
-// userID is the id of a user by address, as an administrator sees it.
+// userID returns the id of the user with this address.
 func userID(t testing.TB, p *gatewaytest.Program, email string, root []string) string {
 	t.Helper()
-	list := entries(t, p.Call(t, "GET", "/admin/users?email="+email, "", root...))
+	list := listData(t, p.Call(t, "GET", "/admin/users?email="+email, "", root...))
 	if len(list) != 1 {
 		t.Fatalf("%s: %v", email, list)
 	}
@@ -37,18 +37,19 @@ func userID(t testing.TB, p *gatewaytest.Program, email string, root []string) s
 	return id
 }
 
-// acts are the actions of the audit, the newest first, each with its target.
-func acts(t testing.TB, p *gatewaytest.Program, root []string) []string {
+// auditActions returns the actions of the audit log with their targets, the newest
+// first.
+func auditActions(t testing.TB, p *gatewaytest.Program, root []string) []string {
 	t.Helper()
 	var acts []string
-	for _, entry := range entries(t, p.Call(t, "GET", "/admin/audit", "", root...)) {
+	for _, entry := range listData(t, p.Call(t, "GET", "/admin/audit", "", root...)) {
 		acts = append(acts, fmt.Sprint(entry["action"], " ", entry["target"]))
 	}
 	return acts
 }
 
-// administration is every operation of administrators; %s is for an id.
-var administration = []struct{ method, path, body string }{
+// adminOperations are the operations of administrators; %s stands for an id.
+var adminOperations = []struct{ method, path, body string }{
 	{"GET", "/admin/users", ""},
 	{"PATCH", "/admin/users/%s", `{"disabled":true}`},
 	{"GET", "/admin/keys", ""},
@@ -59,10 +60,10 @@ var administration = []struct{ method, path, body string }{
 
 func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
-	root, bob := as(t, p, "root"), as(t, p, "bob")
+	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)
+	root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
 	id, key := p.CreateKey(t, root)
-	for _, op := range administration {
+	for _, op := range adminOperations {
 		path := strings.ReplaceAll(op.path, "%s", id)
 		for _, tt := range []struct {
 			status     int
@@ -81,10 +82,10 @@ func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
 			}
 		}
 	}
-	if acts := acts(t, p, root); len(acts) != 0 {
+	if acts := auditActions(t, p, root); len(acts) != 0 {
 		t.Errorf("those who did not get in did %v", acts)
 	}
-	if listed(t, p, "/admin/keys", id, root) == nil {
+	if findListed(t, p, "/admin/keys", id, root) == nil {
 		t.Error("the key is gone")
 	}
 }
@@ -92,10 +93,10 @@ func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
 func TestAdminEndpointsRefuseEveryoneWithoutAdministrators(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
-	for _, op := range administration {
+	for _, op := range adminOperations {
 		path := strings.ReplaceAll(op.path, "%s", "key_x")
 		for _, name := range []string{"root", "admin"} {
-			if a := p.Call(t, op.method, path, op.body, as(t, p, name)...); a.Status != 403 || a.APIError(t).Code != "admin_required" {
+			if a := p.Call(t, op.method, path, op.body, loginAs(t, p, name)...); a.Status != 403 || a.APIError(t).Code != "admin_required" {
 				t.Errorf("%s %s: %d %s", op.method, path, a.Status, a.Body)
 			}
 		}
@@ -105,12 +106,12 @@ func TestAdminEndpointsRefuseEveryoneWithoutAdministrators(t *testing.T) {
 	}
 }
 
-// The token says who it is for; what its e-mail claim says opens nothing.
+// The e-mail claim of a token gives no rights.
 func TestAdministratorIsDecidedByTheDatabaseNotTheToken(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
-		root, bob := as(t, p, "root"), as(t, p, "bob")
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)...)
+		root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
 		if a := p.Call(t, "GET", "/admin/users", "", root...); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
@@ -142,12 +143,12 @@ func TestDisabledUserIsRefusedOnBothReplicasWithinASecond(t *testing.T) {
 		"SIMULATOR=true",
 		"REQUIRE_AUTH=true",
 		gatewaytest.JWTSecret,
-		rootIsAdmin,
+		adminSetting,
 		"DATABASE_URL=" + servertest.Postgres(t),
 		"REDIS_URL=" + servertest.Redis(t),
 	}
 	here, there := gatewaytest.Start(t, settings...), gatewaytest.Start(t, settings...)
-	root, bob := as(t, here, "root"), as(t, here, "bob")
+	root, bob := loginAs(t, here, "root"), loginAs(t, here, "bob")
 	_, key := here.CreateKey(t, bob)
 	id := userID(t, here, "bob@example.com", root)
 	opens := func(p *gatewaytest.Program) (n int) {
@@ -163,7 +164,7 @@ func TestDisabledUserIsRefusedOnBothReplicasWithinASecond(t *testing.T) {
 		if a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		return members(t, a)
+		return jsonObject(t, a)
 	}
 	if opens(here)+opens(there) != 4 {
 		t.Fatal("bob's credentials open nothing")
@@ -180,19 +181,19 @@ func TestDisabledUserIsRefusedOnBothReplicasWithinASecond(t *testing.T) {
 	if a := here.Call(t, "POST", "/auth/login", `{"email":"bob@example.com","password":"correct horse battery"}`); a.Status != 401 {
 		t.Errorf("logged in: %d", a.Status)
 	}
-	only(t, "disabled again", set(true), `{"email":"bob@example.com","admin":false,"keys":1,"spend_usd":0}`)
-	only(t, "enabled", set(false), `{"disabled_at":null,"keys":1}`)
+	checkMembers(t, "disabled again", set(true), `{"email":"bob@example.com","admin":false,"keys":1,"spend_usd":0}`)
+	checkMembers(t, "enabled", set(false), `{"disabled_at":null,"keys":1}`)
 	set(false)
 	gatewaytest.Until(t, "bob's credentials open again", func() bool { return opens(here)+opens(there) == 4 })
-	if acts := acts(t, here, root); len(acts) != 2 || acts[0] != "user.enable "+id || acts[1] != "user.disable "+id {
-		t.Errorf("%v", acts) // what changed nothing was no act
+	if acts := auditActions(t, here, root); len(acts) != 2 || acts[0] != "user.enable "+id || acts[1] != "user.disable "+id {
+		t.Errorf("%v", acts) // a change without effect is not recorded
 	}
 }
 
 func TestAdministratorCannotDisableThemselvesOrUnknownUsers(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
-	root := as(t, p, "root")
+	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)
+	root := loginAs(t, p, "root")
 	self := userID(t, p, "root@example.com", root)
 	for _, tt := range []struct {
 		id, body    string
@@ -215,13 +216,13 @@ func TestAdministratorCannotDisableThemselvesOrUnknownUsers(t *testing.T) {
 			t.Errorf("%+v: %d %s", tt, a.Status, a.Body)
 		}
 	}
-	only(
+	checkMembers(
 		t,
 		"enabled already",
-		members(t, p.Call(t, "PATCH", "/admin/users/"+self, `{"disabled":false}`, root...)),
+		jsonObject(t, p.Call(t, "PATCH", "/admin/users/"+self, `{"disabled":false}`, root...)),
 		`{"disabled_at":null,"admin":true,"email":"root@example.com"}`,
 	)
-	if acts := acts(t, p, root); len(acts) != 0 {
+	if acts := auditActions(t, p, root); len(acts) != 0 {
 		t.Errorf("%v", acts)
 	}
 }
@@ -229,8 +230,8 @@ func TestAdministratorCannotDisableThemselvesOrUnknownUsers(t *testing.T) {
 func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
-		root, bob := as(t, p, "root"), as(t, p, "bob")
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)...)
+		root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
 		id, _ := p.CreateKey(t, bob)
 		p.Call(t, "PATCH", "/auth/keys/"+id, `{"tpm_limit":5}`, bob...)
 		owner := `"user_email":"bob@example.com","user_id":"` + userID(t, p, "bob@example.com", root) + `"`
@@ -241,8 +242,8 @@ func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 			if a.Status != 200 {
 				t.Fatalf("%s: %d %s", body, a.Status, a.Body)
 			}
-			only(t, body, members(t, a), want)
-			only(t, body, listed(t, p, "/admin/keys", id, root), want)
+			checkMembers(t, body, jsonObject(t, a), want)
+			checkMembers(t, body, findListed(t, p, "/admin/keys", id, root), want)
 		}
 		limit(`{"name":"renamed"}`, `{"name":"renamed","limited_by":null,"tpm_limit":5,`+owner+`}`)
 		limit(
@@ -258,7 +259,7 @@ func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 			}
 		}
 		a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"name":"mine"}`, bob...)
-		only(t, "a name", members(t, a), `{"name":"mine","limited_by":"admin","rpm_limit":1}`)
+		checkMembers(t, "a name", jsonObject(t, a), `{"name":"mine","limited_by":"admin","rpm_limit":1}`)
 
 		limit(`{"limited_by":null}`, `{"limited_by":null,"rpm_limit":1,"tpm_limit":5}`)
 		if a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"rpm_limit":9}`, bob...); a.Status != 200 {
@@ -269,9 +270,9 @@ func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 		limit(`{}`, `{"limited_by":null,"rpm_limit":2}`)
 		limit(`{"rpm_limit":2}`, `{"limited_by":"admin","rpm_limit":2}`)
 		limit(`{"rpm_limit":2}`, `{"limited_by":"admin","rpm_limit":2}`)
-		acts := strings.Join(acts(t, p, root), ",")
+		acts := strings.Join(auditActions(t, p, root), ",")
 		if want := strings.Repeat("key.limit "+id+",", 5) + "key.rename " + id; acts != want {
-			t.Errorf("%s, not %s", acts, want) // what changed nothing was no act
+			t.Errorf("%s, not %s", acts, want) // a change without effect is not recorded
 		}
 	})
 }
@@ -283,14 +284,14 @@ func nextMonth() int64 {
 
 func TestInvalidLimitsFromAdministratorsAreRefused(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)
-	root, bob := as(t, p, "root"), as(t, p, "bob")
+	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)
+	root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
 	id, _ := p.CreateKey(t, bob)
 	bad := append([]struct{ members, code, param string }{
 		{`"limited_by":"owner"`, "invalid_value", "limited_by"},
 		{`"limited_by":""`, "invalid_value", "limited_by"},
 		{`"limited_by":true`, "invalid_value", "limited_by"},
-	}, badLimits...)
+	}, invalidLimits...)
 	for _, bad := range bad {
 		a := p.Call(t, "PATCH", "/admin/keys/"+id, `{"name":"another",`+bad.members+`}`, root...)
 		if f := a.APIError(t); a.Status != 400 || f.Code != bad.code || f.Param == nil || *f.Param != bad.param {
@@ -306,8 +307,8 @@ func TestInvalidLimitsFromAdministratorsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", unknown, a.Status, a.Body)
 		}
 	}
-	only(t, "the key", listed(t, p, "/auth/keys", id, bob), `{"name":"app","rpm_limit":null,"limited_by":null}`)
-	if acts := acts(t, p, root); len(acts) != 0 {
+	checkMembers(t, "the key", findListed(t, p, "/auth/keys", id, bob), `{"name":"app","rpm_limit":null,"limited_by":null}`)
+	if acts := auditActions(t, p, root); len(acts) != 0 {
 		t.Errorf("%v", acts)
 	}
 }
@@ -315,26 +316,26 @@ func TestInvalidLimitsFromAdministratorsAreRefused(t *testing.T) {
 func TestAdministratorRevokesTheKeyOfAnyUser(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, rootIsAdmin)...)
-		root, bob := as(t, p, "root"), as(t, p, "bob")
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, adminSetting)...)
+		root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
 		id, key := p.CreateKey(t, bob)
-		if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 200 {
+		if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		if a := p.Call(t, "DELETE", "/admin/keys/"+id, "", root...); a.Status != 200 ||
 			a.Body != `{"id":"`+id+`","object":"api_key","deleted":true}` {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
-		if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 401 || a.APIError(t).Code != "invalid_api_key" {
+		if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key); a.Status != 401 || a.APIError(t).Code != "invalid_api_key" {
 			t.Errorf("a revoked key: %d %s", a.Status, a.Body)
 		}
 		if a := p.Call(t, "DELETE", "/admin/keys/"+id, "", root...); a.Status != 404 {
 			t.Errorf("twice: %d", a.Status)
 		}
-		if listed(t, p, "/admin/keys", id, root) != nil || listed(t, p, "/auth/keys", id, bob) != nil {
+		if findListed(t, p, "/admin/keys", id, root) != nil || findListed(t, p, "/auth/keys", id, bob) != nil {
 			t.Error("still listed")
 		}
-		if acts := acts(t, p, root); len(acts) != 1 || acts[0] != "key.revoke "+id {
+		if acts := auditActions(t, p, root); len(acts) != 1 || acts[0] != "key.revoke "+id {
 			t.Errorf("%v", acts)
 		}
 	})
@@ -343,8 +344,8 @@ func TestAdministratorRevokesTheKeyOfAnyUser(t *testing.T) {
 func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
-		root, bob := as(t, p, "root"), as(t, p, "bob")
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)...)
+		root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
 		id, key := p.CreateKey(t, bob)
 		began := time.Now().Unix()
 		p.Call(
@@ -355,12 +356,12 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 			append([]string{"X-Request-Id", "the-request"}, root...)...)
 		self, other := userID(t, p, "root@example.com", root), userID(t, p, "bob@example.com", root)
 		a := p.Call(t, "GET", "/admin/audit", "", root...)
-		list := entries(t, a)
+		list := listData(t, a)
 		if len(list) != 1 || strings.Contains(a.Body, key[8:]) {
 			t.Fatalf("%s", a.Body)
 		}
 		none := strings.Trim(unlimited, "{}")
-		only(
+		checkMembers(
 			t,
 			"the entry",
 			list[0],
@@ -375,21 +376,21 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 		p.Call(t, "PATCH", "/admin/users/"+other, `{"disabled":true}`, root...)
 		p.Call(t, "PATCH", "/admin/users/"+other, `{"disabled":false}`, root...)
 		p.Call(t, "DELETE", "/admin/keys/"+id, "", root...)
-		list = entries(t, p.Call(t, "GET", "/admin/audit", "", root...))
+		list = listData(t, p.Call(t, "GET", "/admin/audit", "", root...))
 		if len(list) != 4 {
 			t.Fatalf("%v", list)
 		}
 		for i, want := range []string{`{"revoked":true,"rpm_limit":4}`, `{"disabled":false}`, `{"disabled":true}`, `{"rpm_limit":4}`} {
 			detail, _ := list[i]["detail"].(map[string]any)
 			after, _ := detail["after"].(map[string]any)
-			only(t, want, after, want)
+			checkMembers(t, want, after, want)
 		}
 		for query, want := range map[string]int{
 			"target=" + id: 2, "target=" + other: 2, "target=" + self: 0, "actor_id=" + self: 4, "actor_id=" + other: 0,
 			"actor_id=" + self + "&target=" + id: 2, "limit=3": 3, "after=" + fmt.Sprint(list[1]["id"]): 2,
 			"after=" + fmt.Sprint(list[0]["id"]) + "&limit=1&target=" + id: 1,
 		} {
-			if got := entries(t, p.Call(t, "GET", "/admin/audit?"+query, "", root...)); len(got) != want {
+			if got := listData(t, p.Call(t, "GET", "/admin/audit?"+query, "", root...)); len(got) != want {
 				t.Errorf("%s: %d entries, not %d", query, len(got), want)
 			}
 		}
@@ -399,8 +400,8 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 func TestAdminListsArePaginated(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, rootIsAdmin)...)
-		root := as(t, p, "root")
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)...)
+		root := loginAs(t, p, "root")
 		db := gatewaytest.OpenDatabase(t, settings)
 		for i := range 4 { // two at one moment
 			gatewaytest.Execute(
@@ -428,7 +429,7 @@ func TestAdminListsArePaginated(t *testing.T) {
 				var ids []string
 				for after, more := "", true; more; {
 					a := p.Call(t, "GET", fmt.Sprintf("%s?limit=%d%s", path, limit, after), "", root...)
-					list := entries(t, a)
+					list := listData(t, a)
 					for _, entry := range list {
 						id, _ := entry["id"].(string)
 						if entry["email"] == "root@example.com" {
@@ -436,7 +437,7 @@ func TestAdminListsArePaginated(t *testing.T) {
 						}
 						ids = append(ids, id)
 					}
-					more, _ = members(t, a)["has_more"].(bool)
+					more, _ = jsonObject(t, a)["has_more"].(bool)
 					if len(list) == 0 || len(list) > limit || more && len(list) < limit {
 						t.Fatalf("%d entries of %d, more: %t", len(list), limit, more)
 					}
@@ -447,23 +448,23 @@ func TestAdminListsArePaginated(t *testing.T) {
 				}
 			}
 		}
-		only(
+		checkMembers(
 			t,
 			"sums",
-			listed(t, p, "/admin/users", "usr_2", root),
+			findListed(t, p, "/admin/users", "usr_2", root),
 			`{"keys":1,"spend_usd":2.500001,"admin":false,"created_at":1,"disabled_at":null,"name":"n"}`,
 		)
-		if list := entries(t, p.Call(t, "GET", "/admin/keys?user_id=usr_1&after=key_11", "", root...)); len(list) != 1 ||
+		if list := listData(t, p.Call(t, "GET", "/admin/keys?user_id=usr_1&after=key_11", "", root...)); len(list) != 1 ||
 			list[0]["id"] != "key_10" ||
 			list[0]["user_id"] != "usr_1" ||
 			list[0]["user_email"] != "1@example.com" {
 			t.Errorf("%v", list)
 		}
-		if list := entries(t, p.Call(t, "GET", "/admin/keys?after=key_21", "", root...)); len(list) != 5 {
+		if list := listData(t, p.Call(t, "GET", "/admin/keys?after=key_21", "", root...)); len(list) != 5 {
 			t.Errorf("after a key that was revoked since: %v", list)
 		}
 		for query, want := range map[string]int{"users?email=2@Example.com": 1, "users?email=nobody@example.com": 0, "keys?user_id=usr_9": 0} {
-			if list := entries(t, p.Call(t, "GET", "/admin/"+query, "", root...)); len(list) != want {
+			if list := listData(t, p.Call(t, "GET", "/admin/"+query, "", root...)); len(list) != want {
 				t.Errorf("%s: %v", query, list)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// members is an answer's JSON object.
-func members(t testing.TB, a gatewaytest.Answer) map[string]any {
+// jsonObject decodes an answer's JSON object.
+func jsonObject(t testing.TB, a gatewaytest.Answer) map[string]any {
 	t.Helper()
 	var m map[string]any
 	decoder := json.NewDecoder(strings.NewReader(a.Body))
@@ -26,18 +26,18 @@ func members(t testing.TB, a gatewaytest.Answer) map[string]any {
 	return m
 }
 
-// only checks these members of an object; want is JSON.
-func only(t testing.TB, what string, got map[string]any, want string) {
+// checkMembers checks the members of an object that want, a JSON object, names.
+func checkMembers(t testing.TB, what string, got map[string]any, want string) {
 	t.Helper()
-	for name, value := range members(t, gatewaytest.Answer{Body: want}) {
+	for name, value := range jsonObject(t, gatewaytest.Answer{Body: want}) {
 		if !reflect.DeepEqual(got[name], value) {
 			t.Errorf("%s: %s is %v, not %v", what, name, got[name], value)
 		}
 	}
 }
 
-// as registers and logs in somebody else than ada.
-func as(t testing.TB, p *gatewaytest.Program, name string) []string {
+// loginAs registers and logs in a user of this name.
+func loginAs(t testing.TB, p *gatewaytest.Program, name string) []string {
 	t.Helper()
 	email := name + "@example.com"
 	a := p.Call(t, "POST", "/auth/register", `{"email":"`+email+`","password":"correct horse battery","name":"`+name+`"}`)
@@ -51,10 +51,10 @@ func as(t testing.TB, p *gatewaytest.Program, name string) []string {
 	return []string{"Authorization", "Bearer " + gatewaytest.Field(t, a, "token")}
 }
 
-// listed is the key of this id in the list.
-func listed(t testing.TB, p *gatewaytest.Program, path, id string, token []string) map[string]any {
+// findListed returns the entry of this id from a list, or nil.
+func findListed(t testing.TB, p *gatewaytest.Program, path, id string, token []string) map[string]any {
 	t.Helper()
-	list := members(t, p.Call(t, "GET", path, "", token...))
+	list := jsonObject(t, p.Call(t, "GET", path, "", token...))
 	data, _ := list["data"].([]any)
 	for _, entry := range data {
 		if m, _ := entry.(map[string]any); m["id"] == id {
@@ -72,20 +72,20 @@ func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret)...)
 		token := p.Login(t)
 		plain, _ := p.CreateKey(t, token)
-		only(t, "without limits", listed(t, p, "/auth/keys", plain, token), unlimited)
-		only(t, "without limits", listed(t, p, "/auth/keys", plain, token), `{"spend_usd":0,"budget":null}`)
+		checkMembers(t, "without limits", findListed(t, p, "/auth/keys", plain, token), unlimited)
+		checkMembers(t, "without limits", findListed(t, p, "/auth/keys", plain, token), `{"spend_usd":0,"budget":null}`)
 
 		all := `"expires_at":4102444800,"models":["gpt-4","gemini-2.5-flash"],"rpm_limit":1,"tpm_limit":1000000000,"max_parallel_requests":7,"budget_usd":0.000001,"budget_window":"total"`
 		a := p.Call(t, "POST", "/auth/keys", `{"name":"all",`+all+`}`, token...)
 		if a.Status != 201 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		only(t, "created", members(t, a), `{"limited_by":null,`+all+`}`)
+		checkMembers(t, "created", jsonObject(t, a), `{"limited_by":null,`+all+`}`)
 		id := gatewaytest.Field(t, a, "id")
-		only(
+		checkMembers(
 			t,
 			"listed",
-			listed(t, p, "/auth/keys", id, token),
+			findListed(t, p, "/auth/keys", id, token),
 			`{"limited_by":null,"spend_usd":0,"budget":{"spent_usd":0,"remaining_usd":0.000001,"resets_at":null},`+all+`}`,
 		)
 
@@ -95,8 +95,8 @@ func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 			if a.Status != 200 {
 				t.Fatalf("%s: %d %s", body, a.Status, a.Body)
 			}
-			only(t, body, members(t, a), want)
-			if listed := listed(t, p, "/auth/keys", id, token); !reflect.DeepEqual(listed, members(t, a)) {
+			checkMembers(t, body, jsonObject(t, a), want)
+			if listed := findListed(t, p, "/auth/keys", id, token); !reflect.DeepEqual(listed, jsonObject(t, a)) {
 				t.Errorf("%s: the list has %v", body, listed)
 			}
 		}
@@ -152,15 +152,15 @@ func TestKeyListShowsSpend(t *testing.T) {
 			`{"budget_usd":1,"budget_window":"month"}`:  fmt.Sprintf(`{"spend_usd":6.5,"budget":{"spent_usd":1.5,"remaining_usd":0,"resets_at":%d}}`, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()),
 		} {
 			a := p.Call(t, "PATCH", "/auth/keys/"+id, body, token...)
-			only(t, body, members(t, a), want)
-			only(t, body, listed(t, p, "/auth/keys", id, token), want)
+			checkMembers(t, body, jsonObject(t, a), want)
+			checkMembers(t, body, findListed(t, p, "/auth/keys", id, token), want)
 		}
-		only(t, "the other key", listed(t, p, "/auth/keys", other, token), `{"spend_usd":0.000007,"budget":null}`)
+		checkMembers(t, "the other key", findListed(t, p, "/auth/keys", other, token), `{"spend_usd":0.000007,"budget":null}`)
 	})
 }
 
-// badLimits are members that no key takes, each with what is at fault.
-var badLimits = []struct{ members, code, param string }{
+// invalidLimits are members that are refused, with the error of each.
+var invalidLimits = []struct{ members, code, param string }{
 	{`"expires_at":1`, "invalid_value", "expires_at"},
 	{`"expires_at":-1`, "invalid_value", "expires_at"},
 	{`"expires_at":0`, "invalid_value", "expires_at"},
@@ -207,8 +207,8 @@ func TestInvalidKeyLimitsAreRefusedWithoutPartialChanges(t *testing.T) {
 		token := p.Login(t)
 		id, _ := p.CreateKey(t, token)
 		before := p.Call(t, "GET", "/auth/keys", "", token...).Body
-		for _, bad := range badLimits {
-			// What is good beside it comes first, and would show.
+		for _, bad := range invalidLimits {
+			// A valid member comes first: it must not be applied.
 			for _, ask := range [][2]string{{"POST", "/auth/keys"}, {"PATCH", "/auth/keys/" + id}} {
 				body := `{"name":"another","max_parallel_requests":9,` + bad.members + `}`
 				if strings.HasPrefix(bad.members, `"max_`) {
@@ -266,7 +266,7 @@ func TestOnlyTheOwnerChangesAKey(t *testing.T) {
 		status     int
 		credential []string
 	}{
-		{id, "key_not_found", 404, as(t, p, "bob")},
+		{id, "key_not_found", 404, loginAs(t, p, "bob")},
 		{"key_UNKNOWN", "key_not_found", 404, token},
 		{"%00", "key_not_found", 404, token},
 		{id, "missing_credentials", 401, nil},
@@ -278,7 +278,7 @@ func TestOnlyTheOwnerChangesAKey(t *testing.T) {
 			t.Errorf("%+v: %d %s", tt, a.Status, a.Body)
 		}
 	}
-	only(t, "the key", listed(t, p, "/auth/keys", id, token), unlimited)
+	checkMembers(t, "the key", findListed(t, p, "/auth/keys", id, token), unlimited)
 	p.Call(t, "DELETE", "/auth/keys/"+id, "", token...)
 	if a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"rpm_limit":1}`, token...); a.Status != 404 {
 		t.Errorf("a revoked key: %d %s", a.Status, a.Body)
@@ -325,14 +325,14 @@ func testExpiry(t *testing.T, settings []string) {
 		}
 		break
 	}
-	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 401 || a.APIError(t).Code != "api_key_expired" {
+	if a := p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+key); a.Status != 401 || a.APIError(t).Code != "api_key_expired" {
 		t.Errorf("as bearer: %d %s", a.Status, a.Body)
 	}
-	only(t, "an expired key", listed(t, p, "/auth/keys", id, token), fmt.Sprintf(`{"expires_at":%d}`, end))
+	checkMembers(t, "an expired key", findListed(t, p, "/auth/keys", id, token), fmt.Sprintf(`{"expires_at":%d}`, end))
 	if a := p.Call(t, "PATCH", "/auth/keys/"+id, `{"expires_at":null}`, token...); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 200 {
+	if a := p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+key); a.Status != 200 {
 		t.Errorf("after its end was taken away: %d %s", a.Status, a.Body)
 	}
 }
@@ -396,11 +396,11 @@ func TestNewKeysHaveTheDefaultLimitsUnlessTheyNameTheirOwn(t *testing.T) {
 			t.Errorf("%s: %d %s", body, a.Status, a.Body)
 			continue
 		}
-		only(t, body, members(t, a), want)
+		checkMembers(t, body, jsonObject(t, a), want)
 		if strings.Contains(body, "expires_at") {
 			continue
 		}
-		end, err := members(t, a)["expires_at"].(json.Number).Int64()
+		end, err := jsonObject(t, a)["expires_at"].(json.Number).Int64()
 		if err != nil || end < before || end > time.Now().Add(30*24*time.Hour).Unix() {
 			t.Errorf("%s: expires at %d, %v", body, end, err)
 		}

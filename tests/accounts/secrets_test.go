@@ -9,7 +9,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestDatabaseFileHoldsNoKeyOrPassword looks at the bytes on the disk.
+// TestDatabaseFileHoldsNoKeyOrPassword searches the bytes of the files.
 func TestDatabaseFileHoldsNoKeyOrPassword(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

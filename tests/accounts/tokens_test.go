@@ -13,8 +13,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestTokenValidityFollowsTheClockWithinItsLeeway moves the clock under the
-// tokens as an operator or a broken battery does.
+// TestTokenValidityFollowsTheClockWithinItsLeeway sets the clock back and forth.
 func TestTokenValidityFollowsTheClockWithinItsLeeway(t *testing.T) {
 	store, err := models.Open("sqlite:" + filepath.Join(t.TempDir(), "gateway.db"))
 	if err != nil {
@@ -58,7 +57,7 @@ func TestTokenValidityFollowsTheClockWithinItsLeeway(t *testing.T) {
 			t.Errorf("%s: %q, %v", tt.name, user, err)
 		}
 	}
-	shift = -time.Hour // a login while the clock is wrong works at once, and ends by the same clock
+	shift = -time.Hour // a login while the clock is wrong works at once
 	behind, err := tokens.Issue(ada)
 	if err != nil {
 		t.Fatal(err)

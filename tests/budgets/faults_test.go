@@ -63,7 +63,7 @@ func TestKilledReplicaLeavesNoReservationAndNoDuplicateRow(t *testing.T) {
 
 	spent := r.SpendRest("rest", "key:"+id, key, limit)
 	took := time.Since(killed)
-	if took < 10*time.Second || took > 28*time.Second { // a lease of 20 s, looked at every so often
+	if took < 10*time.Second || took > 28*time.Second { // a lease of 20 s, checked periodically
 		t.Errorf("what the killed one had reserved was free after %s", took)
 	}
 	if now := u.Charged.Load() - lost; spent > limit || spent != now {
@@ -84,12 +84,12 @@ func TestKilledReplicaLeavesNoReservationAndNoDuplicateRow(t *testing.T) {
 	t.Logf("%s after the kill %d of %d are spent", took.Round(time.Millisecond), spent, limit)
 }
 
-// tally is how the calls of a time ended.
-type tally struct{ ok, unavailable, other atomic.Int64 }
+// outcomeCounts counts calls by their outcome.
+type outcomeCounts struct{ ok, unavailable, other atomic.Int64 }
 
-// load has callers call until stop is closed.
-func load(
-	t *testing.T, u *gatewaytest.PricedUpstream, stop <-chan struct{}, now *atomic.Pointer[tally],
+// startLoad starts callers that call until stop is closed.
+func startLoad(
+	t *testing.T, u *gatewaytest.PricedUpstream, stop <-chan struct{}, now *atomic.Pointer[outcomeCounts],
 	url, key, name string,
 ) *sync.WaitGroup {
 	t.Helper()
@@ -156,13 +156,13 @@ func TestWithoutPostgreSQLOnlyLocalGrantsAreSpentAndNoRowIsLost(t *testing.T) {
 				if auth {
 					_, key = r.Programs[0].CreateLimitedKey(t, r.Programs[0].Login(t), `"budget_usd":300`)
 				}
-				var now atomic.Pointer[tally]
-				before, during, after := &tally{}, &tally{}, &tally{}
+				var now atomic.Pointer[outcomeCounts]
+				before, during, after := &outcomeCounts{}, &outcomeCounts{}, &outcomeCounts{}
 				now.Store(before)
 				stop := make(chan struct{})
 				var loads []*sync.WaitGroup
 				for i, p := range r.Programs {
-					loads = append(loads, load(t, u, stop, &now, p.URL, key, fmt.Sprint("replica", i)))
+					loads = append(loads, startLoad(t, u, stop, &now, p.URL, key, fmt.Sprint("replica", i)))
 				}
 				time.Sleep(3 * time.Second)
 				now.Store(during)

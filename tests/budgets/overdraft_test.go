@@ -23,8 +23,8 @@ func trials(few, full int) int {
 	return longtest.Size(few, full)
 }
 
-// eachKey races for the budgets of keys, one after the other, and then spends
-// what is left of all of them.
+// eachKey spends the budget of one key after the other with concurrent calls, and
+// then what is left of all budgets.
 func eachKey(r *gatewaytest.Replicas, n int) {
 	t := r.T
 	t.Helper()
@@ -112,9 +112,9 @@ func TestGatewayBudgetIsNotOverdrawnByAllKeysTogether(t *testing.T) {
 		token := r.Programs[0].Login(t)
 		var keys []string
 		for j := range 4 {
-			budget := `"tpm_limit":null` // none
+			budget := `"tpm_limit":null` // no budget
 			if j == 0 {
-				budget = `"budget_usd":1` // of which both are paid
+				budget = `"budget_usd":1` // this budget and the gateway's both pay
 			}
 			_, key := r.Programs[0].CreateLimitedKey(t, token, budget)
 			keys = append(keys, key)

@@ -17,25 +17,26 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// slowly is an upstream whose calls end by themselves, never, or write without
-// end, as their marks say: ENDS-, LASTS- or FLOODS-. It notes who asked.
-type slowly struct {
+// markedUpstream is an upstream whose calls end when ends is closed, never end, or
+// write without end, as their marks say: ENDS-, LASTS- or FLOODS-. It counts the
+// calls of each mark.
+type markedUpstream struct {
 	url   string
-	ends  chan struct{} // closed: those that end do
+	ends  chan struct{} // closed when calls marked ENDS end
 	mu    sync.Mutex
 	asked map[string]int
 }
 
-var slowMark = regexp.MustCompile(`(ENDS|LASTS|FLOODS)-[a-z0-9-]+`)
+var markPattern = regexp.MustCompile(`(ENDS|LASTS|FLOODS)-[a-z0-9-]+`)
 
-func newSlowly(t testing.TB) *slowly {
+func newMarkedUpstream(t testing.TB) *markedUpstream {
 	t.Helper()
-	u := &slowly{ends: make(chan struct{}), asked: map[string]int{}}
+	u := &markedUpstream{ends: make(chan struct{}), asked: map[string]int{}}
 	u.url = gatewaytest.ServeUpstream(t, u)
 	return u
 }
 
-func (u *slowly) marks() map[string]int {
+func (u *markedUpstream) marks() map[string]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	all := make(map[string]int, len(u.asked))
@@ -45,9 +46,9 @@ func (u *slowly) marks() map[string]int {
 	return all
 }
 
-func (u *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (u *markedUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	mark := slowMark.FindString(string(body))
+	mark := markPattern.FindString(string(body))
 	stream := strings.Contains(string(body), `"stream":true`)
 	d, c := gatewaytest.OpenAIDialect(), &gatewaytest.Charges{Prompt: 10, Output: 20}
 	if stream {
@@ -83,13 +84,13 @@ func (u *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, d.Answer("Twice", c))
 }
 
-func marked(mark string, stream bool) string {
+func markedRequest(mark string, stream bool) string {
 	return fmt.Sprintf(`{"model":"gpt-4","messages":[{"role":"user","content":"%s"}],"max_tokens":50,"stream":%t}`, mark, stream)
 }
 
-// ask sends a request under its mark and reads to the end, whatever that is.
-func (u *slowly) ask(ctx context.Context, client *http.Client, url, mark, key string, stream bool) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(marked(mark, stream)))
+// call sends a request under its mark and reads its answer until it ends or breaks.
+func (u *markedUpstream) call(ctx context.Context, client *http.Client, url, mark, key string, stream bool) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(markedRequest(mark, stream)))
 	if err != nil {
 		return
 	}
@@ -102,8 +103,9 @@ func (u *slowly) ask(ctx context.Context, client *http.Client, url, mark, key st
 	}
 }
 
-// deaf sends a request and never reads; its connection is open until the test ends.
-func deaf(t testing.TB, url, mark, key string) {
+// sendWithoutReading sends a request and reads no answer. The connection stays open
+// until the test ends.
+func sendWithoutReading(t testing.TB, url, mark, key string) {
 	t.Helper()
 	address := strings.TrimPrefix(url, "http://")
 	conn, err := net.Dial("tcp", address)
@@ -111,7 +113,7 @@ func deaf(t testing.TB, url, mark, key string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	body := marked(mark, true)
+	body := markedRequest(mark, true)
 	_, err = fmt.Fprintf(
 		conn,
 		"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Request-Id: %s\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
@@ -125,7 +127,7 @@ func deaf(t testing.TB, url, mark, key string) {
 func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-		u := newSlowly(t)
+		u := newMarkedUpstream(t)
 		p := gatewaytest.Launch(
 			t,
 			nil,
@@ -137,10 +139,10 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range calls {
 			mark := fmt.Sprint([]string{"ENDS", "LASTS"}[i/2%2], "-", i)
-			all.Go(func() { u.ask(t.Context(), client, p.URL, mark, key, i%2 == 0) })
+			all.Go(func() { u.call(t.Context(), client, p.URL, mark, key, i%2 == 0) })
 		}
 		for i := range floods {
-			deaf(t, p.URL, fmt.Sprint("FLOODS-", i), key)
+			sendWithoutReading(t, p.URL, fmt.Sprint("FLOODS-", i), key)
 		}
 		gatewaytest.Eventually(t, 20*time.Second, "all are under way", func() bool { return len(u.marks()) == calls+floods })
 		p.Signal(t, syscall.SIGTERM)
@@ -247,7 +249,7 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 		t.Errorf("the log: %s", log)
 	}
 	server.Thaw()
-	if n := gatewaytest.Sum(t, db, "SELECT count(*) FROM calls"); n != 3 && n != 3+calls { // the last COMMIT may have been on its way
+	if n := gatewaytest.Sum(t, db, "SELECT count(*) FROM calls"); n != 3 && n != 3+calls { // the last COMMIT may have been sent
 		t.Errorf("%d rows", n)
 	}
 	t.Logf("it took %s", time.Since(began))

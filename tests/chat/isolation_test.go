@@ -20,12 +20,12 @@ import (
 	"modelgateway/tests/longtest"
 )
 
-// marker is what a caller puts into a prompt and finds in its answer.
+// marker is the text of a prompt that comes back in its answer.
 var marker = regexp.MustCompile(`mk-[a-z]+-\d+-\d+-km`)
 
-// echo is all three upstreams: it answers with the marker of the prompt, many
-// times over, so that a buffer that is used twice would show.
-func echo(t *testing.T) string {
+// startEcho is the upstream of all three providers. It answers with the marker of
+// the prompt many times, which shows a buffer that is shared by two calls.
+func startEcho(t *testing.T) string {
 	t.Helper()
 	byPath := map[string]gatewaytest.Provider{}
 	for _, f := range gatewaytest.Providers() {
@@ -61,16 +61,16 @@ func echo(t *testing.T) string {
 	return server.URL
 }
 
-// Buffers are used again, connections are shared, calls are left in their
-// middle: nobody may ever see a byte of somebody else's. ISOLATION sets how many
-// requests there are.
+// Buffers and connections are reused, and clients leave in the middle of calls:
+// no caller may get a byte of another's answer. ISOLATION sets the number of
+// requests.
 func TestNoAnswerReachesAnotherCaller(t *testing.T) {
 	const callers = 50
 	requests := longtest.Size(1000, 3000)
 	if n, err := strconv.Atoi(os.Getenv("ISOLATION")); err == nil {
 		requests = n
 	}
-	upstream := echo(t)
+	upstream := startEcho(t)
 	p := gatewaytest.Start(t, "LOG_LEVEL=info", "OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=k", "GEMINI_API_KEY=k",
 		"OPENAI_BASE_URL="+upstream, "ANTHROPIC_BASE_URL="+upstream, "GEMINI_BASE_URL="+upstream)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}, Timeout: time.Minute}
@@ -89,7 +89,7 @@ func TestNoAnswerReachesAnotherCaller(t *testing.T) {
 					i%2 == 0,
 				)
 				leaves := i%5 == 3
-				text, ended := exchangeOnce(t, client, p.URL, body, leaves)
+				text, ended := callOnce(t, client, p.URL, body, leaves)
 				for _, other := range marker.FindAllString(text, -1) {
 					if other != mark {
 						t.Errorf("%s was sent %s", mark, other)
@@ -112,9 +112,9 @@ func TestNoAnswerReachesAnotherCaller(t *testing.T) {
 	}
 }
 
-// exchangeOnce makes one call, or leaves it at some moment; every byte that
-// comes is returned.
-func exchangeOnce(t *testing.T, client *http.Client, base, body string, leaves bool) (text string, ended bool) {
+// callOnce makes one call, or leaves it at a random moment, and returns what was
+// received.
+func callOnce(t *testing.T, client *http.Client, base, body string, leaves bool) (text string, ended bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if leaves {

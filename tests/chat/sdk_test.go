@@ -24,7 +24,7 @@ func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
 	p, own, other, by := gatewaytest.StartWithFallback(t, f)
 	own.Play(gatewaytest.JSON(529, `{}`))
 	other.Play(gatewaytest.JSON(200, by.Answer("instead")))
-	client := official(p)
+	client := officialSDK(p)
 	params := openai.ChatCompletionNewParams{Model: f.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")}}
 	var resp *http.Response
 	answer, err := client.Chat.Completions.New(t.Context(), params, option.WithResponseInto(&resp))
@@ -51,8 +51,8 @@ func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
 	}
 }
 
-// official is the official Go SDK as a client of the gateway.
-func official(p *gatewaytest.Program) openai.Client {
+// officialSDK returns OpenAI's Go SDK as a client of the gateway.
+func officialSDK(p *gatewaytest.Program) openai.Client {
 	return openai.NewClient(
 		option.WithBaseURL(p.URL+"/v1"), option.WithAPIKey("sk-dummy"), option.WithHTTPClient(p.Client),
 		option.WithMaxRetries(0),
@@ -81,7 +81,7 @@ func eachSimulated(t *testing.T, test func(t *testing.T, f gatewaytest.Provider,
 func TestOfficialSDKChats(t *testing.T) {
 	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
-		client := official(p)
+		client := officialSDK(p)
 		params := openai.ChatCompletionNewParams{
 			Model:    f.Model,
 			Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be brief."), openai.UserMessage("Hello there")},
@@ -118,7 +118,7 @@ func TestOfficialSDKChats(t *testing.T) {
 func TestOfficialSDKCallsTools(t *testing.T) {
 	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
-		client := official(p)
+		client := officialSDK(p)
 		params := openai.ChatCompletionNewParams{
 			Model:    f.Model,
 			Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("What is the weather in both Paris and Rome?")},
@@ -154,7 +154,7 @@ func TestOfficialSDKCallsTools(t *testing.T) {
 func TestOfficialSDKStreamsToolCalls(t *testing.T) {
 	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
-		client := official(p)
+		client := officialSDK(p)
 		params := openai.ChatCompletionNewParams{
 			Model:      f.Model,
 			Messages:   []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Weather in both Paris and Rome")},
@@ -184,7 +184,7 @@ func TestOfficialSDKStreamsToolCalls(t *testing.T) {
 func TestOfficialSDKGetsStructuredAnswers(t *testing.T) {
 	t.Parallel()
 	eachSimulated(t, func(t *testing.T, f gatewaytest.Provider, p *gatewaytest.Program) {
-		client := official(p)
+		client := officialSDK(p)
 		answer, err := client.Chat.Completions.New(t.Context(), openai.ChatCompletionNewParams{
 			Model:    f.Model,
 			Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("A city, as JSON")},
@@ -210,7 +210,7 @@ func TestOfficialSDKGetsStructuredAnswers(t *testing.T) {
 
 func TestOfficialSDKReadsModels(t *testing.T) {
 	t.Parallel()
-	client := official(gatewaytest.Start(t))
+	client := officialSDK(gatewaytest.Start(t))
 	page, err := client.Models.List(t.Context())
 	if err != nil || len(page.Data) != 18 || page.Data[0].OwnedBy != "anthropic" {
 		t.Errorf("%+v, %v", page, err)
@@ -226,13 +226,13 @@ func TestOfficialSDKReadsModels(t *testing.T) {
 	}
 }
 
-// TestSDKsMapErrorsToTheirClasses holds what both SDKs make of the gateway's errors.
+// TestSDKsMapErrorsToTheirClasses checks how both SDKs report the gateway's errors.
 func TestSDKsMapErrorsToTheirClasses(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t)
-	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_RETRIES=0") // the retries are the SDKs' own
-	client := official(p)
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_RETRIES=0") // the SDKs retry
+	client := officialSDK(p)
 	config := baranov.DefaultConfig("sk-dummy")
 	config.BaseURL, config.HTTPClient = p.URL+"/v1", p.Client
 	other := baranov.NewClientWithConfig(config)
@@ -280,7 +280,7 @@ func TestSDKsReportAnInterruptedStreamAsAnError(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent))
-		client := official(p)
+		client := officialSDK(p)
 		stream := client.Chat.Completions.NewStreaming(t.Context(), openai.ChatCompletionNewParams{
 			Model: f.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hi")},
 		})

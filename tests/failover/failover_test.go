@@ -15,11 +15,11 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// roles are how often a stream says who speaks.
-func roles(body string) int { return strings.Count(body, `"role":"assistant"`) }
+// countRoles counts the chunks of a stream that name the role.
+func countRoles(body string) int { return strings.Count(body, `"role":"assistant"`) }
 
-// passing are answers of which another call may know nothing.
-func passing(f gatewaytest.Provider, members string) map[string]providertest.Script {
+// transientFailures are answers after which another call may succeed.
+func transientFailures(f gatewaytest.Provider, members string) map[string]providertest.Script {
 	all := map[string]providertest.Script{
 		"reset":       {End: providertest.Reset},
 		"nothing":     gatewaytest.JSON(200, ""),
@@ -41,12 +41,12 @@ func TestTransientFailuresAreRetriedInvisibly(t *testing.T) {
 			t.Parallel()
 			u := providertest.Serve(t)
 			for _, members := range []string{"", gatewaytest.Streaming} {
-				all := passing(f, members)
+				all := transientFailures(f, members)
 				names := make([]string, 0, len(all))
 				for name := range all {
 					names = append(names, name)
 				}
-				for few := range slices.Chunk(names, 8) { // of ten retries a minute
+				for few := range slices.Chunk(names, 8) { // the retry budget is ten a minute
 					p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL)
 					for _, name := range few {
 						u.Play(all[name], f.WholeAnswer(members, "fine"))
@@ -60,7 +60,7 @@ func TestTransientFailuresAreRetriedInvisibly(t *testing.T) {
 						if string(sent[0].Body) != string(sent[1].Body) || sent[0].Path != sent[1].Path {
 							t.Errorf("%s%s: the second call is another: %s, %s", name, members, sent[0].Body, sent[1].Body)
 						}
-						if members == gatewaytest.Streaming && (roles(a.Body) != 1 || !strings.HasSuffix(a.Body, "data: [DONE]\n\n")) {
+						if members == gatewaytest.Streaming && (countRoles(a.Body) != 1 || !strings.HasSuffix(a.Body, "data: [DONE]\n\n")) {
 							t.Errorf("%s: %s", name, a.Body)
 						}
 					}
@@ -114,7 +114,7 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 					if !tt.falls && (a.Status != tt.status || a.Header.Get("X-Should-Retry") != "false" || len(other.Requests()) != 0) {
 						t.Errorf("%s%s: %d %v %s", tt.name, members, a.Status, a.Header, a.Body)
 					}
-					if n := len(own.Requests()); n != 1 && tt.name != "a refused key" || n > 1 { // which may rest
+					if n := len(own.Requests()); n != 1 && tt.name != "a refused key" || n > 1 { // whose cooldown may last
 						t.Errorf("%s%s: %d calls", tt.name, members, n)
 					}
 					if tt.status == 429 {
@@ -130,8 +130,8 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 	}
 }
 
-// A stream is cut at any byte, with everything allowed that could save it: the
-// client sees the beginning of one answer, or all of one.
+// A stream is cut at a random byte while retries and a fallback are allowed. The
+// client gets the beginning of one answer, or the whole of one.
 func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 	t.Parallel()
 	const cuts = 24
@@ -146,7 +146,7 @@ func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 			var by gatewaytest.Provider
 			saved, broken := 0, 0
 			for i := range cuts {
-				if i%8 == 0 { // the budget, and the circuit
+				if i%8 == 0 { // before the retry budget is spent or the circuit opens
 					p, own, other, by = gatewaytest.StartWithFallback(t, f, "MAX_RETRIES=5")
 				}
 				at := rand.IntN(length)
@@ -157,7 +157,7 @@ func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 				other.Play(by.WholeAnswer(gatewaytest.Streaming, "instead"))
 				s := p.Chat(t, f.Request(gatewaytest.Streaming))
 				text := gatewaytest.TextOf(s.Body)
-				if s.Status != 200 || roles(s.Body) > 1 || !strings.HasPrefix(strings.Join(pieces, ""), text) ||
+				if s.Status != 200 || countRoles(s.Body) > 1 || !strings.HasPrefix(strings.Join(pieces, ""), text) ||
 					len(other.Requests()) != 0 {
 					t.Errorf("cut at %d: %d %s", at, s.Status, s.Body)
 				}
@@ -169,7 +169,7 @@ func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 				switch calls := len(own.Requests()); {
 				case calls == 2 && done:
 					saved++
-				case calls == 1 && (roles(s.Body) == 1 || done):
+				case calls == 1 && (countRoles(s.Body) == 1 || done):
 					broken++
 				default:
 					t.Errorf("cut at %d: %d calls, then %s", at, calls, s.Body)
@@ -212,8 +212,9 @@ func TestRetryAfterIsHonouredOrPassedOn(t *testing.T) {
 	})
 }
 
-// secondKey is an upstream that answers some keys only.
-func secondKey(f gatewaytest.Provider, status int, asked *sync.Map) http.HandlerFunc {
+// refuseOneKey returns a handler that refuses the key sk-bad with this status and
+// counts the calls of each key in asked.
+func refuseOneKey(f gatewaytest.Provider, status int, asked *sync.Map) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key")
 		n, _ := asked.LoadOrStore(key, new(int))
@@ -232,7 +233,7 @@ func TestRefusedUpstreamKeyCoolsDownWhileAnotherServes(t *testing.T) {
 	for i, f := range gatewaytest.Providers() {
 		for _, status := range []int{401 + i, 429} {
 			u, asked := gatewaytest.NewFuncUpstream(t), new(sync.Map)
-			u.Handle(secondKey(f, status, asked))
+			u.Handle(refuseOneKey(f, status, asked))
 			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-bad,sk-good", f.EnvPrefix+"_BASE_URL="+u.URL, "MAX_RETRIES=0")
 			for range 6 {
 				if a := p.Chat(t, f.Request("")); a.Status != 200 || gatewaytest.TextOf(a.Body) != "fine" {
@@ -241,7 +242,7 @@ func TestRefusedUpstreamKeyCoolsDownWhileAnotherServes(t *testing.T) {
 			}
 			bad, _ := asked.Load("sk-bad")
 			good, _ := asked.Load("sk-good")
-			if bad == nil || *bad.(*int) > 3 || *good.(*int) != 6 { // it rests for a second, then for two
+			if bad == nil || *bad.(*int) > 3 || *good.(*int) != 6 { // the cooldown is one second, then two
 				t.Errorf("%s, %d: %v", f.Name, status, asked)
 			}
 			if health := p.Get(t, "/health").Body; status != 403 && strings.Contains(health, `"`+f.Name+`":"degraded"`) == (status == 429) {
@@ -291,7 +292,7 @@ func TestCircuitOfAFailingProviderOpensAndTheOthersServe(t *testing.T) {
 	}
 }
 
-// What only keeps a connection open is no beginning of an answer.
+// Comments and pings keep a connection open but do not begin an answer.
 func TestStreamOfPingsFailsOverWhenItsFirstTokenIsLate(t *testing.T) {
 	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
@@ -317,7 +318,7 @@ func TestStreamOfPingsFailsOverWhenItsFirstTokenIsLate(t *testing.T) {
 			)
 			fine = 2
 			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Status != 200 || gatewaytest.TextOf(s.Body) != "fine" ||
-				roles(s.Body) != 1 ||
+				countRoles(s.Body) != 1 ||
 				calls.Load() != 2 {
 				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
 			}

@@ -74,7 +74,7 @@ func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
 			a.Header.Get("X-Gateway-Fallback") != gemini.Model {
 			t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 		}
-		a := p.Chat(t, claude.Request(members)) // the failure that may pass is told
+		a := p.Chat(t, claude.Request(members)) // the transient failure is reported
 		if e := a.APIError(t); a.Status != 502 || e.Provider != "openai" || a.Header.Get("X-Gateway-Fallback") != gpt.Model ||
 			a.Header.Get("X-Should-Retry") != "true" {
 			t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
@@ -84,7 +84,7 @@ func TestUnreachableOrUnconfiguredProviderFallsBack(t *testing.T) {
 
 func TestIgnoredParamsAreThoseOfTheAnsweringModel(t *testing.T) {
 	t.Parallel()
-	p, own, other, by := gatewaytest.StartWithFallback(t, gatewaytest.Providers()[0], "MAX_RETRIES=0") // by a claude, which knows no seed
+	p, own, other, by := gatewaytest.StartWithFallback(t, gatewaytest.Providers()[0], "MAX_RETRIES=0") // Claude takes no seed
 	f := gatewaytest.Providers()[0]
 	own.Play(gatewaytest.JSON(503, `{}`))
 	other.Play(by.WholeAnswer("", "instead"))

@@ -27,13 +27,13 @@ func EachStorage(t *testing.T, test func(t *testing.T, settings []string)) {
 const (
 	// JWTSecret is a setting with a signing secret that is long enough.
 	JWTSecret = "JWT_SECRET=0f9c2b7a64d18e5330bb1f6ad2c4e8971b"
-	// Ada is the body of a registration.
-	Ada = `{"email":"Ada@Example.com ","password":"correct horse battery","name":"Ada"}`
-	// Hello is the body of a chat completion.
-	Hello = `{"model":"gpt-4",` + HiMessages + `}`
+	// AdaAccount is the body of a registration.
+	AdaAccount = `{"email":"Ada@Example.com ","password":"correct horse battery","name":"Ada"}`
+	// HelloRequest is the body of a chat completion.
+	HelloRequest = `{"model":"gpt-4",` + HiMessages + `}`
 )
 
-// Field is the text of a member of a JSON answer.
+// Field returns a text member of an answer, or "".
 func Field(t testing.TB, a Answer, name string) string {
 	t.Helper()
 	var fields map[string]any
@@ -47,7 +47,7 @@ func Field(t testing.TB, a Answer, name string) string {
 // Login registers and logs in, and returns the header of the token.
 func (p *Program) Login(t testing.TB) []string {
 	t.Helper()
-	if a := p.Call(t, "POST", "/auth/register", Ada); a.Status != 201 && a.Status != 409 {
+	if a := p.Call(t, "POST", "/auth/register", AdaAccount); a.Status != 201 && a.Status != 409 {
 		t.Fatalf("register: %d %s", a.Status, a.Body)
 	}
 	a := p.Call(t, "POST", "/auth/login", `{"email":"ada@example.com","password":"correct horse battery"}`)
@@ -57,7 +57,7 @@ func (p *Program) Login(t testing.TB) []string {
 	return []string{"Authorization", "Bearer " + Field(t, a, "token")}
 }
 
-// CreateKey creates an API key for the user of a token.
+// CreateKey creates a key and returns its id and its text.
 func (p *Program) CreateKey(t testing.TB, token []string) (id, key string) {
 	t.Helper()
 	a := p.Call(t, "POST", "/auth/keys", `{"name":"app"}`, token...)
@@ -67,10 +67,11 @@ func (p *Program) CreateKey(t testing.TB, token []string) (id, key string) {
 	return Field(t, a, "id"), Field(t, a, "key")
 }
 
-// HiMessages is the member of a request that says hi.
+// HiMessages is the member messages of a short chat request.
 const HiMessages = `"messages":[{"role":"user","content":"hi"}]`
 
-// CreateLimitedKey makes a key with these limits, as members of JSON.
+// CreateLimitedKey creates a key with limits, given as members of JSON, and
+// returns its id and its text.
 func (p *Program) CreateLimitedKey(t testing.TB, token []string, limits string) (id, key string) {
 	t.Helper()
 	a := p.Call(t, "POST", "/auth/keys", `{"name":"app",`+limits+`}`, token...)

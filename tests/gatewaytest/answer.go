@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Answer is a response that has been read to its end, or to where it broke.
+// Answer is a response that was read until it ended or broke off.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -14,14 +14,14 @@ type Answer struct {
 	Err    error // of reading the body
 }
 
-// APIError is the error of a body in the one error shape.
+// APIError is the error of an answer.
 type APIError struct {
 	Type, Message, Code, Provider string
 	Param                         *string
 	UpstreamStatus                int `json:"upstream_status"`
 }
 
-// APIError is the error that an answer holds.
+// APIError decodes the error, and fails the test where there is none.
 func (a Answer) APIError(t testing.TB) APIError {
 	t.Helper()
 	var body struct{ Error *APIError }

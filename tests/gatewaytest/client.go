@@ -12,7 +12,7 @@ import (
 	"modelgateway/web/webtest"
 )
 
-// ReadFor reads a stream for a while, and what came of it.
+// ReadFor reads a stream for as long as within, and returns what arrived.
 func (p *Program) ReadFor(t *testing.T, body string, within time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -31,8 +31,8 @@ func (p *Program) ReadFor(t *testing.T, body string, within time.Duration) strin
 	return string(text)
 }
 
-// ValidatingClient is a client that fails the test for any answer that is not as the
-// OpenAPI document has it.
+// ValidatingClient returns a client that fails the test for an answer that does not
+// match the OpenAPI document.
 func ValidatingClient(t testing.TB) *http.Client {
 	t.Helper()
 	validator, err := webtest.NewValidator()
@@ -66,7 +66,7 @@ func (p *Program) Call(t testing.TB, method, path, body string, headers ...strin
 	return Answer{resp.StatusCode, resp.Header, string(text), err}
 }
 
-// Chat makes a chat completion request; headers are name, value, name, value.
+// Chat sends a chat request with this body.
 func (p *Program) Chat(t testing.TB, body string, headers ...string) Answer {
 	t.Helper()
 	return p.Call(t, http.MethodPost, "/v1/chat/completions", body, headers...)
@@ -78,7 +78,7 @@ func (p *Program) Get(t testing.TB, path string) Answer {
 	return p.Call(t, http.MethodGet, path, "")
 }
 
-// Outcome is one answer as a client has it, without a test to fail.
+// Outcome is an answer, or the error of a call, outside of the test's goroutine.
 type Outcome struct {
 	Status int
 	Header http.Header
@@ -86,7 +86,7 @@ type Outcome struct {
 	Err    error
 }
 
-// ParallelClient are clients with connections enough for all of them.
+// ParallelClient returns a client that keeps up to 1000 idle connections.
 func ParallelClient(t testing.TB) *http.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 1000}
@@ -94,7 +94,7 @@ func ParallelClient(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
-// Send makes a request with a key and reads its answer to the end.
+// Send sends a chat request with a key, or without one for "".
 func Send(ctx context.Context, client *http.Client, url, body, key string) Outcome {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
@@ -112,8 +112,8 @@ func Send(ctx context.Context, client *http.Client, url, body, key string) Outco
 	return Outcome{resp.StatusCode, resp.Header, string(text), errors.Join(err, resp.Body.Close())}
 }
 
-// Served says whether the answer is a whole one, or else tells of anything but a
-// budget that is used up.
+// Served reports whether the answer is complete. It fails the test for anything
+// else but a refusal because the budget is spent.
 func (o Outcome) Served(t testing.TB) bool {
 	t.Helper()
 	switch {

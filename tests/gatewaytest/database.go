@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// OpenDatabase is the database of some settings, past the gateway.
+// OpenDatabase opens the database of settings that begin with DATABASE_URL.
 func OpenDatabase(t *testing.T, settings []string) *sql.DB {
 	t.Helper()
 	address, _ := strings.CutPrefix(settings[0], "DATABASE_URL=")
 	return OpenSQL(t, address)
 }
 
-// ledgerRow is a row as it lies in the database.
+// ledgerRow is a row of the ledger.
 type ledgerRow struct {
 	Model, Served, provider, Outcome, KeyID     string
 	Stream, Estimated, Priced                   bool
@@ -25,7 +25,7 @@ type ledgerRow struct {
 	Cost, began, FirstToken, Duration, Overhead int64
 }
 
-// AwaitLedgerRow waits for the row of a request, and for no second one.
+// AwaitLedgerRow waits for the row of a request, and fails if there are two.
 func AwaitLedgerRow(t *testing.T, file, requestID string) (r ledgerRow) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(5000)")
@@ -59,7 +59,7 @@ func AwaitLedgerRow(t *testing.T, file, requestID string) (r ledgerRow) {
 	return r
 }
 
-// OpenSQL opens a database beside the gateway, as its operator may.
+// OpenSQL opens the database at this address.
 func OpenSQL(t *testing.T, address string) *sql.DB {
 	t.Helper()
 	driver, source := "pgx", address
@@ -74,7 +74,7 @@ func OpenSQL(t *testing.T, address string) *sql.DB {
 	return db
 }
 
-// Execute runs statements whose ? are the arguments, in either dialect.
+// Execute runs a statement with ? for its arguments, on SQLite or PostgreSQL.
 func Execute(t *testing.T, db *sql.DB, statement string, arguments ...any) {
 	t.Helper()
 	for i := 1; fmt.Sprintf("%T", db.Driver()) == "*stdlib.Driver" && strings.Contains(statement, "?"); i++ {
@@ -85,7 +85,7 @@ func Execute(t *testing.T, db *sql.DB, statement string, arguments ...any) {
 	}
 }
 
-// Sum is the one number that a query has, 0 for none.
+// Sum returns the one number of a query, and 0 for NULL.
 func Sum(t testing.TB, db *sql.DB, query string, arguments ...any) int64 {
 	t.Helper()
 	var n sql.NullInt64

@@ -4,16 +4,16 @@ import (
 	"fmt"
 )
 
-// Charges are what a provider charges for a call.
+// Charges are the tokens that a provider charges for a call.
 type Charges struct {
 	Prompt, Cached, Written, Output, Reasoning int64
-	Estimated                                  bool // the gateway could not have been told
+	Estimated                                  bool // the gateway cannot know them
 }
 
-// Dialect is how one provider speaks.
+// Dialect is the wire format of a provider, with charges that vary.
 type Dialect struct {
 	Name    string
-	Writes  bool // says what was written to a cache
+	Writes  bool // reports the tokens that were written to a cache
 	Fault   string
 	Refusal func(status int) string
 	Start   func(*Charges) string
@@ -22,7 +22,7 @@ type Dialect struct {
 	Answer  func(string, *Charges) string
 }
 
-// OpenAIDialect is how OpenAI answers.
+// OpenAIDialect is the wire format of OpenAI.
 func OpenAIDialect() Dialect {
 	usage := func(c *Charges) string {
 		if c == nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// LogBuffer keeps the log, line by line.
+// LogBuffer is a log in memory.
 type LogBuffer struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -28,13 +28,15 @@ func (b *LogBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
+// String returns the whole log.
 func (b *LogBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
 }
 
-// Field is a field of the first line with this message, in JSON or as text.
+// Field returns a field of the first line with this message, of a log in JSON or as
+// text.
 func (b *LogBuffer) Field(message, name string) string {
 	for line := range strings.Lines(b.String()) {
 		var fields map[string]any

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ParseMetrics are the lines of /metrics, by their name with labels.
+// ParseMetrics parses /metrics into values by name with labels.
 func ParseMetrics(t *testing.T, text string) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}

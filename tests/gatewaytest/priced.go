@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// PricedUpstream is an upstream that charges what the prompt tells it to, as in
-// PAY-12-345 for 12 tokens of input and 345 of output, and counts it.
+// PricedUpstream is an upstream that charges what the prompt says, as in
+// PAY-12-345-mark for 12 tokens of input and 345 of output, and sums it up.
 type PricedUpstream struct {
 	url     string
 	Charged atomic.Int64 // micro-dollars
@@ -27,7 +27,7 @@ type PricedUpstream struct {
 	by map[string]int64 // what each call was charged, by its mark
 }
 
-// Prices of gpt-4, in micro-dollars a token.
+// InputPrice and OutputPrice are those of gpt-4, in micro-dollars a token.
 const (
 	InputPrice  = 30
 	OutputPrice = 60
@@ -35,7 +35,7 @@ const (
 
 var payMark = regexp.MustCompile(`PAY-(\d+)-(\d+)-([a-z0-9-]+)`)
 
-// NewPricedUpstream starts an upstream whose calls have a known price.
+// NewPricedUpstream starts a PricedUpstream for the time of the test.
 func NewPricedUpstream(t testing.TB) *PricedUpstream {
 	t.Helper()
 	u := &PricedUpstream{by: map[string]int64{}}
@@ -43,6 +43,7 @@ func NewPricedUpstream(t testing.TB) *PricedUpstream {
 	return u
 }
 
+// ServeHTTP answers as OpenAI does.
 func (u *PricedUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	found := payMark.FindSubmatch(body)
@@ -57,7 +58,7 @@ func (u *PricedUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer u.Live.Add(-1)
 	u.charge(string(found[3]), in*InputPrice+out*OutputPrice)
 	u.Hold.RLock()
-	u.Hold.RUnlock() //nolint:staticcheck // it waits, and that is all
+	u.Hold.RUnlock() //nolint:staticcheck // only to wait
 	if d := time.Duration(u.Delay.Load()); d > 0 {
 		select {
 		case <-time.After(d):
@@ -83,14 +84,15 @@ func (u *PricedUpstream) charge(mark string, cost int64) {
 	u.by[mark] += cost
 }
 
-// Settings are those of a gateway that has this upstream alone.
+// Settings are those of a gateway that has no other upstream.
 func (u *PricedUpstream) Settings(more ...string) []string {
 	return append(
 		[]string{"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=" + u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", JWTSecret, "LOG_LEVEL=info"},
 		more...)
 }
 
-// PricedRequest is a request that is charged these tokens; most bounds its output.
+// PricedRequest is a request that is charged in and out tokens; most bounds its
+// output.
 func PricedRequest(in, out, most int64, mark string, stream bool) string {
 	return fmt.Sprintf(
 		`{"model":"gpt-4","messages":[{"role":"user","content":"PAY-%d-%d-%s"}],"max_tokens":%d,"stream":%t}`,

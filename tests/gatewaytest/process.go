@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Process is the gateway in a process of its own, main included.
+// Process is the gateway in a process of its own, started by app.Main.
 type Process struct {
 	*Program
 	Cmd    *exec.Cmd
@@ -55,7 +55,7 @@ func Launch(t *testing.T, prepare func(cmd *exec.Cmd), settings ...string) *Proc
 	return p
 }
 
-// AwaitServing waits until the gateway answers, which it has to unless it is gone.
+// AwaitServing waits until the gateway answers, and fails if the process has ended.
 func (p *Process) AwaitServing(t *testing.T, when string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
@@ -75,7 +75,7 @@ func (p *Process) AwaitServing(t *testing.T, when string) {
 	}
 }
 
-// Wait waits for the process's end and is its exit code.
+// Wait waits for the end of the process and returns its exit code.
 func (p *Process) Wait(t *testing.T) int {
 	t.Helper()
 	select {

@@ -10,15 +10,15 @@ import (
 	"modelgateway/app"
 )
 
-// Program is the real gateway, started as main starts it.
+// Program is the gateway, started in this process by app.Run.
 type Program struct {
 	URL    string
-	Client *http.Client // holds every answer against the OpenAPI document
+	Client *http.Client // validates answers by the OpenAPI document
 	Log    *LogBuffer
-	Stop   func() error // ends it as SIGTERM does, and waits
+	Stop   func() error // stops it as SIGTERM does, and waits for its end
 }
 
-// Start runs the gateway on a free port with these settings.
+// Start runs the gateway on a free port with these settings until the test ends.
 func Start(t testing.TB, settings ...string) *Program {
 	t.Helper()
 	p, err := TryStart(t, settings...)
@@ -28,7 +28,8 @@ func Start(t testing.TB, settings ...string) *Program {
 	return p
 }
 
-// TryStart starts the program, which may refuse its settings.
+// TryStart is Start for settings with which the gateway may end at once: then it
+// returns the gateway's error.
 func TryStart(t testing.TB, settings ...string) (*Program, error) {
 	t.Helper()
 	environ := append([]string{

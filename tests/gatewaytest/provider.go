@@ -10,7 +10,7 @@ import (
 	"modelgateway/providers/providertest"
 )
 
-// TextOf is the text of a stream or of an answer.
+// TextOf returns the text of a stream or of an answer.
 func TextOf(body string) (text string) {
 	for line := range strings.Lines(body) {
 		line, _ = strings.CutPrefix(line, "data: ")
@@ -24,7 +24,8 @@ func TextOf(body string) (text string) {
 	return text
 }
 
-// WholeAnswer is a good answer to a request with these members.
+// WholeAnswer is a complete answer to a request with these members: a stream for
+// Streaming.
 func (f Provider) WholeAnswer(members, text string) providertest.Script {
 	if members == Streaming {
 		return Events(providertest.Proper, f.Start, f.Text(text), f.End)
@@ -32,7 +33,8 @@ func (f Provider) WholeAnswer(members, text string) providertest.Script {
 	return JSON(200, f.Answer(text))
 }
 
-// StartWithFallback is a gateway in which the next provider's model stands in for f's.
+// StartWithFallback starts a gateway in which a model of another provider, by, is
+// the fallback of f's model.
 func StartWithFallback(t *testing.T, f Provider, settings ...string) (p *Program, own, other *providertest.Upstream, by Provider) {
 	t.Helper()
 	all := Providers()
@@ -45,7 +47,7 @@ func StartWithFallback(t *testing.T, f Provider, settings ...string) (p *Program
 	return p, own, other, by
 }
 
-// Provider is one provider with the pieces its answers are made of.
+// Provider is a provider with the parts of its answers.
 type Provider struct {
 	Name, Model, EnvPrefix string
 	Start                  string              // of a stream
@@ -55,13 +57,13 @@ type Provider struct {
 	Answer                 func(string) string // a whole answer
 }
 
-// Quote is a text as a JSON string.
+// Quote returns a string as JSON.
 func Quote(s string) string {
-	text, _ := json.Marshal(s) // strings always can be
+	text, _ := json.Marshal(s) // a string always has a JSON form
 	return string(text)
 }
 
-// Providers are the providers that tests run with.
+// Providers returns OpenAI, Anthropic and Gemini.
 func Providers() []Provider {
 	return []Provider{
 		{
@@ -107,15 +109,15 @@ func Providers() []Provider {
 	}
 }
 
-// Request is a chat request for the family's model.
+// Request is a chat request for the provider's model, with further members.
 func (f Provider) Request(members string) string {
 	return `{"model":"` + f.Model + `",` + HiMessages + members + `}`
 }
 
-// Streaming is the member of a request that asks for a stream.
+// Streaming is the member that asks for a stream.
 const Streaming = `,"stream":true`
 
-// Events is a script of Server-Sent Events, each sent by itself.
+// Events is a script of Server-Sent Events that are sent one by one.
 func Events(end providertest.End, pieces ...string) providertest.Script {
 	s := providertest.Script{Header: http.Header{"Content-Type": {"text/event-stream"}}, End: end}
 	for _, p := range pieces {
@@ -124,7 +126,7 @@ func Events(end providertest.End, pieces ...string) providertest.Script {
 	return s
 }
 
-// JSON is a script that answers with a JSON body.
+// JSON is a script of an answer with a JSON body.
 func JSON(status int, body string) providertest.Script {
 	return providertest.Script{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Pieces: [][]byte{[]byte(body)}}
 }

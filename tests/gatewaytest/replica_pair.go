@@ -12,15 +12,16 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// ReplicaPair is two programs on one PostgreSQL and one Redis that a test may break.
+// ReplicaPair is two replicas on one PostgreSQL and one Redis, which a test may
+// stop.
 type ReplicaPair struct {
 	*Replicas
 	Redis   *servertest.RedisServer
 	Token   []string
-	refused atomic.Int64 // calls of bursts
+	refused atomic.Int64 // calls of CallTogether
 }
 
-// StartReplicaPair starts two replicas with the same database and Redis.
+// StartReplicaPair starts two replicas, with more settings than their storage.
 func StartReplicaPair(t *testing.T, more ...string) *ReplicaPair {
 	t.Helper()
 	redis := servertest.StartRedis(t)
@@ -29,9 +30,10 @@ func StartReplicaPair(t *testing.T, more ...string) *ReplicaPair {
 	return &ReplicaPair{Replicas: r, Redis: redis, Token: r.Programs[0].Login(t)}
 }
 
-// Burst is so many calls at once over these programs, of so many tokens each. It
-// says how many were served. Anything but a 429 of ours is a fault.
-func (p *ReplicaPair) Burst(calls int, key string, in, out int64, at ...*Program) (served int64) {
+// CallTogether makes so many calls at once on these replicas, of so many tokens
+// each, and returns how many were served. The others must be refused with 429 by
+// the gateway.
+func (p *ReplicaPair) CallTogether(calls int, key string, in, out int64, at ...*Program) (served int64) {
 	p.T.Helper()
 	var all sync.WaitGroup
 	var fine atomic.Int64
@@ -51,31 +53,31 @@ func (p *ReplicaPair) Burst(calls int, key string, in, out int64, at ...*Program
 	return fine.Load()
 }
 
-// AtOnce is how many of 24 calls run at once: the upstream answers none of them
-// before each has come to it or was refused.
-func (p *ReplicaPair) AtOnce(key string, at ...*Program) int64 {
+// CountConcurrent returns how many of 24 calls run at once: the upstream answers
+// none of them before each has reached it or was refused.
+func (p *ReplicaPair) CountConcurrent(key string, at ...*Program) int64 {
 	p.T.Helper()
 	const calls = 24
 	Eventually(p.T, 20*time.Second, "the upstream is done with those before", func() bool { return p.Upstream.Live.Load() == 0 })
 	p.refused.Store(0)
 	p.Upstream.Hold.Lock()
-	go func() { // ends with the calls, or after the time that they have
+	go func() { // ends with the calls, or after 20 s
 		defer p.Upstream.Hold.Unlock()
 		for began := time.Now(); p.Upstream.Live.Load()+p.refused.Load() < calls && time.Since(began) < 20*time.Second; {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	return p.Burst(calls, key, 1, 1, at...)
+	return p.CallTogether(calls, key, 1, 1, at...)
 }
 
-// SharesFour waits until each program has all four calls of a key at once, and
-// both together have them. A program that had to wait for Redis too long goes on
-// with its share, of which the other did not hear.
-func (p *ReplicaPair) SharesFour(key string) {
+// AwaitSharedLimit waits until four calls of a key run at once on each replica
+// alone and on both together. A replica that has waited too long for Redis still
+// enforces its share, without telling the other.
+func (p *ReplicaPair) AwaitSharedLimit(key string) {
 	p.T.Helper()
 	const limit, share = 4, 2
 	Eventually(p.T, 30*time.Second, "each has all of it", func() bool {
-		one, both, other := p.AtOnce(key, p.Programs[0]), p.AtOnce(key, p.Programs...), p.AtOnce(key, p.Programs[1])
+		one, both, other := p.CountConcurrent(key, p.Programs[0]), p.CountConcurrent(key, p.Programs...), p.CountConcurrent(key, p.Programs[1])
 		if one > limit || other > limit || both > limit+share {
 			p.T.Errorf("%d and %d ran at once on each, %d on both", one, other, both)
 		}
@@ -83,8 +85,8 @@ func (p *ReplicaPair) SharesFour(key string) {
 	})
 }
 
-// BalancesInAll is balances where calls of one name were made more than once.
-func (p *ReplicaPair) BalancesInAll() {
+// AwaitTotals is AwaitBalance for marks that were used more than once.
+func (p *ReplicaPair) AwaitTotals() {
 	p.T.Helper()
 	Eventually(p.T, 20*time.Second, "the ledger balances", func() bool {
 		return Sum(p.T, p.DB, "SELECT count(*) FROM calls") == p.Upstream.Calls.Load() &&

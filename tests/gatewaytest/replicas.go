@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Replicas is one budget that many spend from at once.
+// Replicas are gateways on one database and one upstream.
 type Replicas struct {
 	T        *testing.T
 	Programs []*Program
@@ -20,7 +20,7 @@ type Replicas struct {
 	DB       *sql.DB
 }
 
-// StartReplicas starts replicas that share their database and Redis.
+// StartReplicas starts so many replicas. The first setting is DATABASE_URL.
 func StartReplicas(t *testing.T, u *PricedUpstream, replicas int, settings ...string) *Replicas {
 	t.Helper()
 	r := &Replicas{T: t, Upstream: u, Client: ParallelClient(t)}
@@ -31,8 +31,8 @@ func StartReplicas(t *testing.T, u *PricedUpstream, replicas int, settings ...st
 	return r
 }
 
-// SpendAtOnce is 500 calls at once over all programs with these keys in turn. It
-// returns how many were served. Some cost all that they could.
+// SpendAtOnce makes 500 calls at once on all replicas with these keys in turn, and
+// returns how many were served. In some runs each costs as much as it may.
 func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	r.T.Helper()
 	const calls, most = 500, 2000
@@ -41,7 +41,7 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	var fine atomic.Int64
 	gate := make(chan struct{})
 	for i := range calls {
-		in, out := 1+rand.Int64N(299), rand.Int64N(most+1) // no provider counts a prompt of nothing
+		in, out := 1+rand.Int64N(299), rand.Int64N(most+1) // a prompt has at least one token
 		if exact {
 			out = most
 		}
@@ -58,8 +58,8 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	return fine.Load()
 }
 
-// SpendRest spends what is left of a budget, one call after the other. What remains
-// in the end is less than a call could cost: nothing stays reserved.
+// SpendRest spends what is left of a budget, one call after the other. In the end
+// less remains than a call may cost, since nothing stays reserved.
 func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int64) {
 	r.T.Helper()
 	const most = 2000
@@ -83,7 +83,7 @@ func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int6
 	}
 }
 
-// AwaitSpent waits until the ledger has what the upstream has charged.
+// AwaitSpent waits until the account has spent what the upstream charged.
 func (r *Replicas) AwaitSpent(account string, charged int64) {
 	r.T.Helper()
 	Eventually(r.T, 20*time.Second, "the ledger has everything", func() bool {
@@ -91,7 +91,7 @@ func (r *Replicas) AwaitSpent(account string, charged int64) {
 	})
 }
 
-// AwaitBalance holds the ledger against what the upstream was asked for, call by call.
+// AwaitBalance compares the ledger with the upstream's calls and charges.
 func (r *Replicas) AwaitBalance() {
 	t := r.T
 	t.Helper()

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// FuncUpstream is an upstream that changes what it does.
+// FuncUpstream is an upstream whose handler can be replaced.
 type FuncUpstream struct {
 	URL string
 	now atomic.Pointer[http.HandlerFunc]
 }
 
-// NewFuncUpstream starts an upstream that answers with a function.
+// NewFuncUpstream starts an upstream for the time of the test.
 func NewFuncUpstream(t testing.TB) *FuncUpstream {
 	t.Helper()
 	s := &FuncUpstream{}
@@ -26,10 +26,10 @@ func NewFuncUpstream(t testing.TB) *FuncUpstream {
 	return s
 }
 
-// Handle sets the function that answers from now on.
+// Handle replaces the handler.
 func (s *FuncUpstream) Handle(h http.HandlerFunc) { s.now.Store(&h) }
 
-// WriteSlowly writes pieces with a wait before each.
+// WriteSlowly returns a handler that writes pieces with a pause before each.
 func WriteSlowly(kind string, wait time.Duration, pieces ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -46,8 +46,8 @@ func WriteSlowly(kind string, wait time.Duration, pieces ...string) http.Handler
 	}
 }
 
-// ServeUpstream is the address of an upstream that ends with the test, whoever is still
-// connected.
+// ServeUpstream serves an upstream until the test ends, and returns its address. It
+// closes connections that are still open then.
 func ServeUpstream(t testing.TB, upstream http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(upstream)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Eventually waits longer than until, for what other processes do.
+// Eventually waits for a condition, for as long as within, and returns how long it
+// took.
 func Eventually(t testing.TB, within time.Duration, what string, holds func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -18,7 +19,7 @@ func Eventually(t testing.TB, within time.Duration, what string, holds func() bo
 	return time.Since(began)
 }
 
-// Until waits for a condition.
+// Until waits for a condition, for five seconds or longer on a busy machine.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for range 1000 {

@@ -19,10 +19,10 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// bookkeeper is an upstream of all three formats that keeps books: what it was
-// asked for, by the mark in the prompt, and what it charges for that. How a call
-// ends is in its mark, as in END-broken-7.
-type bookkeeper struct {
+// billingUpstream is an upstream of all three providers that records the calls
+// and the charges of each mark in a prompt. The mark says how the call ends, as in
+// END-broken-7.
+type billingUpstream struct {
 	url   string
 	codec tokenizer.Codec
 
@@ -33,18 +33,18 @@ type bookkeeper struct {
 
 var endMark = regexp.MustCompile(`END-([a-z]+)-[a-z0-9]+`)
 
-func keepBooks(t *testing.T) *bookkeeper {
+func newBillingUpstream(t *testing.T) *billingUpstream {
 	t.Helper()
 	codec, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bookkeeper{codec: codec, books: map[string]gatewaytest.Charges{}, asked: map[string]int{}}
+	b := &billingUpstream{codec: codec, books: map[string]gatewaytest.Charges{}, asked: map[string]int{}}
 	b.url = gatewaytest.ServeUpstream(t, b)
 	return b
 }
 
-func (b *bookkeeper) tokens(texts ...string) (n int64) {
+func (b *billingUpstream) tokens(texts ...string) (n int64) {
 	for _, text := range texts {
 		one, err := b.codec.Count(text)
 		if err != nil {
@@ -55,25 +55,25 @@ func (b *bookkeeper) tokens(texts ...string) (n int64) {
 	return n
 }
 
-// charge writes what a call costs into the books.
-func (b *bookkeeper) charge(mark string, c gatewaytest.Charges) {
+// record adds what a call is charged.
+func (b *billingUpstream) record(mark string, c gatewaytest.Charges) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.books[mark] = c
 }
 
-// book is what was charged for a call, and how often it was asked for.
-func (b *bookkeeper) book(mark string) (gatewaytest.Charges, int) {
+// charged returns what a call was charged and how often the upstream was called.
+func (b *billingUpstream) charged(mark string) (gatewaytest.Charges, int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.books[mark], b.asked[mark]
 }
 
-// tideSays is what an interrupted stream says before it is interrupted.
-var tideSays = []string{"The tide ", "comes in twice ", "a day — ", "два раза, 二回."}
+// partialText is the text of a stream before it is interrupted.
+var partialText = []string{"The tide ", "comes in twice ", "a day — ", "два раза, 二回."}
 
-func (b *bookkeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // a client that leaves has been asked for as well
+func (b *billingUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // counted even if the client leaves
 	found := endMark.FindStringSubmatch(string(body))
 	if found == nil {
 		http.Error(w, "no mark", http.StatusNotImplemented)
@@ -112,34 +112,34 @@ func (b *bookkeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(http.StatusServiceUnavailable)
 			return
 		}
-		b.whole(w, dialect, streams, found[0], c)
+		b.answerWhole(w, dialect, streams, found[0], c)
 	case "fallback":
 		if times <= 2 {
 			refuse(http.StatusInternalServerError)
 			return
 		}
-		b.whole(w, dialect, streams, found[0], c)
+		b.answerWhole(w, dialect, streams, found[0], c)
 	case "whole":
-		b.whole(w, dialect, streams, found[0], c)
+		b.answerWhole(w, dialect, streams, found[0], c)
 	case "uncounted":
-		b.charge(found[0], gatewaytest.Charges{Prompt: b.promptOf(found[0]), Output: b.tokens(strings.Join(tideSays, "")), Estimated: true})
-		b.send(w, dialect, streams, nil, dialect.Text(strings.Join(tideSays, ""), nil), dialect.End(nil))
+		b.record(found[0], gatewaytest.Charges{Prompt: b.promptTokens(found[0]), Output: b.tokens(strings.Join(partialText, "")), Estimated: true})
+		b.send(w, dialect, streams, nil, dialect.Text(strings.Join(partialText, ""), nil), dialect.End(nil))
 	default: // broken, faulty, slow and left
-		b.interrupted(w, r, dialect, streams, found, c)
+		b.answerPartly(w, r, dialect, streams, found, c)
 	}
 }
 
-// whole answers in full.
-func (b *bookkeeper) whole(w http.ResponseWriter, d gatewaytest.Dialect, streams bool, mark string, c gatewaytest.Charges) {
-	b.charge(mark, c)
+// answerWhole answers in full.
+func (b *billingUpstream) answerWhole(w http.ResponseWriter, d gatewaytest.Dialect, streams bool, mark string, c gatewaytest.Charges) {
+	b.record(mark, c)
 	b.send(w, d, streams, &c, d.Text("Twice ", nil), d.Text("a day.", nil), d.End(&c))
 }
 
-// send sends pieces of a stream, or the whole answer that they would be.
-func (b *bookkeeper) send(w http.ResponseWriter, d gatewaytest.Dialect, streams bool, c *gatewaytest.Charges, pieces ...string) {
+// send sends the pieces as a stream, or together as a whole answer.
+func (b *billingUpstream) send(w http.ResponseWriter, d gatewaytest.Dialect, streams bool, c *gatewaytest.Charges, pieces ...string) {
 	if !streams {
 		w.Header().Set("Content-Type", "application/json")
-		text := strings.Join(tideSays, "")
+		text := strings.Join(partialText, "")
 		if c != nil {
 			text = "Twice a day."
 		}
@@ -153,17 +153,17 @@ func (b *bookkeeper) send(w http.ResponseWriter, d gatewaytest.Dialect, streams 
 	}
 }
 
-// interrupted does not come to the end.
-func (b *bookkeeper) interrupted(
+// answerPartly stops before the end of the answer.
+func (b *billingUpstream) answerPartly(
 	w http.ResponseWriter, r *http.Request, d gatewaytest.Dialect, streams bool, found []string, c gatewaytest.Charges,
 ) {
-	guess := b.promptOf(found[0])
+	guess := b.promptTokens(found[0])
 	if !streams {
-		charged, _ := b.book(found[0])
-		if found[1] != "faulty" { // which says that it has not worked
+		charged, _ := b.charged(found[0])
+		if found[1] != "faulty" { // an answer without charges
 			charged.Prompt, charged.Estimated = charged.Prompt+guess, true // each time it is asked
 		}
-		b.charge(found[0], charged)
+		b.record(found[0], charged)
 		switch found[1] {
 		case "broken":
 			w.Header().Set("Content-Type", "application/json")
@@ -179,15 +179,15 @@ func (b *bookkeeper) interrupted(
 		}
 		return
 	}
-	told := gatewaytest.Charges{Prompt: c.Prompt, Cached: c.Cached, Written: c.Written}
+	reported := gatewaytest.Charges{Prompt: c.Prompt, Cached: c.Cached, Written: c.Written}
 	if d.Name == "openai" {
-		told = gatewaytest.Charges{Prompt: guess}
+		reported = gatewaytest.Charges{Prompt: guess}
 	}
-	told.Output, told.Estimated = b.tokens(strings.Join(tideSays, "")), d.Name != "gemini"
-	b.charge(found[0], told)
+	reported.Output, reported.Estimated = b.tokens(strings.Join(partialText, "")), d.Name != "gemini"
+	b.record(found[0], reported)
 	var pieces []string
-	for i, piece := range tideSays {
-		sofar := gatewaytest.Charges{Prompt: c.Prompt, Cached: c.Cached, Output: b.tokens(strings.Join(tideSays[:i+1], ""))}
+	for i, piece := range partialText {
+		sofar := gatewaytest.Charges{Prompt: c.Prompt, Cached: c.Cached, Output: b.tokens(strings.Join(partialText[:i+1], ""))}
 		pieces = append(pieces, d.Text(piece, &sofar))
 	}
 	if found[1] == "faulty" {
@@ -203,9 +203,9 @@ func (b *bookkeeper) interrupted(
 // The prompt of every call, but for its mark.
 const system, user = "You are a harbour master. Antworte kurz.", "How often does the tide come in? "
 
-// promptOf is what the prompt comes to as OpenAI's cookbook charges it, which is
-// what the gateway falls back to.
-func (b *bookkeeper) promptOf(mark string) int64 {
+// promptTokens counts the prompt as OpenAI's cookbook does, which is the gateway's
+// estimate.
+func (b *billingUpstream) promptTokens(mark string) int64 {
 	return 3 + 2*3 + b.tokens("system", system, "user", user+mark)
 }
 
@@ -313,7 +313,8 @@ var prices = map[string]struct{ input, cached, written, output string }{
 	"gemini-2.5-flash":          {"0.30", "0.03", "0.30", "2.50"},
 }
 
-// costOf is worked out with fractions: micro-dollars, half a one is rounded up.
+// costOf computes a cost in micro-dollars with exact fractions; halves are rounded
+// up.
 func costOf(model string, c gatewaytest.Charges) int64 {
 	sum := new(big.Rat)
 	add := func(tokens int64, price string) {
@@ -329,7 +330,7 @@ func costOf(model string, c gatewaytest.Charges) int64 {
 	return new(big.Int).Div(sum.Num(), sum.Denom()).Int64()
 }
 
-// ending is how a call ends, and what the ledger says of it.
+// ending is how a call ends, and what the ledger records of it.
 type ending struct {
 	name, outcome string
 	status        int // of an answer
@@ -348,12 +349,12 @@ func endings() []ending {
 		{name: "faulty", outcome: "provider_error", status: 502, streamed: 200},
 		{name: "slow", outcome: "timeout", status: 504, streamed: 200},
 		{name: "left", outcome: "client_gone", status: 499, streamed: 200},
-		{name: "limited", outcome: "refused", status: 429, streamed: 429}, // last: the keys rest after it
+		{name: "limited", outcome: "refused", status: 429, streamed: 429}, // last: the keys cool down after it
 	}
 }
 
-// Every way to end, as an answer and as a stream, on all three providers: the
-// ledger has what the provider charges, to the token and the micro-dollar.
+// For every ending, of answers and of streams, on all three providers, the ledger
+// has what the provider charges, to the token and the micro-dollar.
 func TestLedgerMatchesWhatTheProvidersCharge(t *testing.T) {
 	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
@@ -365,7 +366,7 @@ func TestLedgerMatchesWhatTheProvidersCharge(t *testing.T) {
 }
 
 func testLedger(t *testing.T, f gatewaytest.Provider) {
-	b := keepBooks(t)
+	b := newBillingUpstream(t)
 	keys := "=a1,a2,a3,a4,a5,a6,a7,a8" // so that no circuit opens
 	stand := map[string]string{"openai": "claude-haiku-4-5-20251001", "anthropic": "gemini-2.5-flash", "gemini": "gpt-4"}[f.Name]
 	asked := map[string]string{"openai": "gpt-3.5-turbo", "anthropic": "claude-3-haiku-20240307", "gemini": "gemini-2.5-flash-lite"}[f.Name]
@@ -386,13 +387,13 @@ func testLedger(t *testing.T, f gatewaytest.Provider) {
 			}
 			id := fmt.Sprintf("END-%s-%s%t", e.name, f.Name, stream)
 			id = strings.ReplaceAll(id, "-"+f.Name, "-"+strings.ReplaceAll(f.Name, "-", ""))
-			make(t, p, b, e, id, key, model, stream)
+			callUntilItsEnd(t, p, b, e, id, key, model, stream)
 			row := gatewaytest.AwaitLedgerRow(t, file, id)
 			served := model
 			if e.name == "fallback" {
 				served = stand
 			}
-			want, attempts := b.book(id)
+			want, attempts := b.charged(id)
 			wantCost := costOf(served, want)
 			status := e.status
 			if stream {
@@ -420,7 +421,7 @@ func testLedger(t *testing.T, f gatewaytest.Provider) {
 				t.Errorf("%s: times %d, %d, %d", id, row.FirstToken, row.Duration, row.Overhead)
 			}
 			if row.Overhead > 400_000 {
-				t.Errorf("%s: %d µs are tideSays to be our own", id, row.Overhead)
+				t.Errorf("%s: %d µs are recorded as overhead", id, row.Overhead)
 			}
 			total.Prompt, total.Output, cost, calls = total.Prompt+want.Prompt, total.Output+want.Output, cost+wantCost, calls+1
 		}
@@ -428,8 +429,8 @@ func testLedger(t *testing.T, f gatewaytest.Provider) {
 	checkUsage(t, p, token, key, keyID, total, cost, calls)
 }
 
-// make makes one call to its end, whatever that is.
-func make(t *testing.T, p *gatewaytest.Program, b *bookkeeper, e ending, id, key, model string, stream bool) {
+// callUntilItsEnd makes one call that ends as its ending says.
+func callUntilItsEnd(t *testing.T, p *gatewaytest.Program, b *billingUpstream, e ending, id, key, model string, stream bool) {
 	t.Helper()
 	body := fmt.Sprintf(
 		`{"model":%q,"messages":[{"role":"system","content":%q},{"role":"user","content":%q}],"stream":%t}`,
@@ -450,7 +451,7 @@ func make(t *testing.T, p *gatewaytest.Program, b *bookkeeper, e ending, id, key
 	if e.name == "left" && !stream {
 		go func() {
 			for ctx.Err() == nil {
-				if _, asked := b.book(id); asked > 0 {
+				if _, asked := b.charged(id); asked > 0 {
 					leave()
 				}
 				time.Sleep(5 * time.Millisecond)
@@ -469,7 +470,7 @@ func make(t *testing.T, p *gatewaytest.Program, b *bookkeeper, e ending, id, key
 	for {
 		line, err := lines.ReadString('\n')
 		if e.name == "left" && strings.Contains(line, "二回.") {
-			return // with all that was tideSays
+			return // when all of it has arrived
 		}
 		if err != nil {
 			return
@@ -477,7 +478,7 @@ func make(t *testing.T, p *gatewaytest.Program, b *bookkeeper, e ending, id, key
 	}
 }
 
-// checkUsage holds what the caller is told against the sum of the books.
+// checkUsage compares the usage that the caller is shown with the charges.
 func checkUsage(t *testing.T, p *gatewaytest.Program, token []string, key, keyID string, total gatewaytest.Charges, cost, calls int64) {
 	t.Helper()
 	dollars := func(n json.Number) int64 {

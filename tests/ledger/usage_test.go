@@ -39,7 +39,7 @@ func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=1000")...)
 		token := p.Login(t)
-		a := p.Call(t, "POST", "/auth/register", strings.ReplaceAll(gatewaytest.Ada, "Ada", "Bob"))
+		a := p.Call(t, "POST", "/auth/register", strings.ReplaceAll(gatewaytest.AdaAccount, "Ada", "Bob"))
 		bob := gatewaytest.Field(t, a, "id")
 		first, key := p.CreateKey(t, token)
 		second, _ := p.CreateKey(t, token)
@@ -179,7 +179,7 @@ func TestUsageWithoutItsDatabaseIsServiceUnavailable(t *testing.T) {
 		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Status != 200 || !strings.Contains(a.Body, `"data":[]`) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		breakTable(t, settings[0], "usage_days")
+		hideTable(t, settings[0], "usage_days")
 		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" ||
 			strings.Contains(a.Body, "usage_days") {
 			t.Errorf("%d %s", a.Status, a.Body)
@@ -187,8 +187,8 @@ func TestUsageWithoutItsDatabaseIsServiceUnavailable(t *testing.T) {
 	})
 }
 
-// breakTable takes a table away.
-func breakTable(t *testing.T, setting, table string) {
+// hideTable renames a table, so that queries of it fail.
+func hideTable(t *testing.T, setting, table string) {
 	t.Helper()
 	address := strings.TrimPrefix(setting, "DATABASE_URL=")
 	driver := "pgx"

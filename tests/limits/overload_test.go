@@ -22,8 +22,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// held is a stream that goes on until it is left, of a caller at this address.
-func held(t *testing.T, p *gatewaytest.Program, body, address string) (leave func()) {
+// holdStream opens a stream from a caller at this address. It goes on until leave
+// is called.
+func holdStream(t *testing.T, p *gatewaytest.Program, body, address string) (leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -46,8 +47,9 @@ func held(t *testing.T, p *gatewaytest.Program, body, address string) (leave fun
 	}
 }
 
-// inFlight waits for so many calls that hold so many bytes, or some.
-func inFlight(t *testing.T, p *gatewaytest.Program, calls int, holds func(bytes float64) bool) {
+// awaitInFlight waits until so many calls are in flight whose bodies hold as many
+// bytes as holds accepts.
+func awaitInFlight(t *testing.T, p *gatewaytest.Program, calls int, holds func(bytes float64) bool) {
 	t.Helper()
 	gatewaytest.Until(t, fmt.Sprintf("%d calls are in flight", calls), func() bool {
 		now := gatewaytest.ParseMetrics(t, p.Get(t, "/metrics").Body)
@@ -67,7 +69,7 @@ func TestCallsBeyondTheConcurrencyLimitAreRefusedAtOnce(t *testing.T) {
 		"TRUSTED_PROXIES=127.0.0.0/8",
 	)
 	const one, other = "203.0.113.1", "203.0.113.2"
-	leaves := []func(){held(t, p, f.Request(gatewaytest.Streaming), one), held(t, p, f.Request(gatewaytest.Streaming), one)}
+	leaves := []func(){holdStream(t, p, f.Request(gatewaytest.Streaming), one), holdStream(t, p, f.Request(gatewaytest.Streaming), one)}
 	refused := func(address string, status int, kind, code string) {
 		t.Helper()
 		began := time.Now()
@@ -76,15 +78,15 @@ func TestCallsBeyondTheConcurrencyLimitAreRefusedAtOnce(t *testing.T) {
 			a.Header.Get("X-Should-Retry") != "true" {
 			t.Errorf("%s: %d %v %s", address, a.Status, a.Header, a.Body)
 		}
-		if took := time.Since(began); took > 2*time.Second { // of a machine that has other work
+		if took := time.Since(began); took > 2*time.Second { // on a busy machine
 			t.Errorf("%s is refused after %s", address, took)
 		}
 	}
 	refused(one, 429, "rate_limit_error", "rate_limit_exceeded")
-	leaves = append(leaves, held(t, p, f.Request(gatewaytest.Streaming), other))
+	leaves = append(leaves, holdStream(t, p, f.Request(gatewaytest.Streaming), other))
 	refused(other, 503, "api_error", "service_unavailable")
 	refused("203.0.113.3", 503, "api_error", "service_unavailable")
-	inFlight(t, p, 3, some)
+	awaitInFlight(t, p, 3, some)
 	if a := p.Call(t, "GET", "/v1/models", "", "X-Forwarded-For", one); a.Status != 200 {
 		t.Errorf("what is no chat: %d", a.Status)
 	}
@@ -92,17 +94,17 @@ func TestCallsBeyondTheConcurrencyLimitAreRefusedAtOnce(t *testing.T) {
 		t.Errorf("%d calls reached the upstream", len(u.Requests()))
 	}
 	leaves[0]()
-	inFlight(t, p, 2, some)
-	leaves[0] = held(t, p, f.Request(gatewaytest.Streaming), one)
+	awaitInFlight(t, p, 2, some)
+	leaves[0] = holdStream(t, p, f.Request(gatewaytest.Streaming), one)
 	for _, leave := range leaves {
 		leave()
 	}
-	inFlight(t, p, 0, none)
+	awaitInFlight(t, p, 0, none)
 }
 
-// announce sends the header of a request and a part of its body, and keeps the
-// connection.
-func announce(t *testing.T, p *gatewaytest.Program, head, part string) net.Conn {
+// sendPartOfRequest sends the header of a request and a part of its body. It
+// leaves the connection open.
+func sendPartOfRequest(t *testing.T, p *gatewaytest.Program, head, part string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
@@ -126,8 +128,8 @@ func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 		fmt.Sprint("MAX_IN_FLIGHT_BYTES=", most),
 	)
 	large := f.Request(`,"user":"` + strings.Repeat("u", most*2/3) + `"`)
-	half := announce(t, p, fmt.Sprint("Content-Length: ", len(large)), large[:len(large)/2])
-	inFlight(t, p, 1, func(bytes float64) bool { return bytes > most/3 })
+	half := sendPartOfRequest(t, p, fmt.Sprint("Content-Length: ", len(large)), large[:len(large)/2])
+	awaitInFlight(t, p, 1, func(bytes float64) bool { return bytes > most/3 })
 	a := p.Chat(t, large)
 	if e := a.APIError(t); a.Status != 503 || e.Code != "service_unavailable" || a.Header.Get("Retry-After") == "" ||
 		a.Header.Get("X-Should-Retry") != "true" {
@@ -136,8 +138,8 @@ func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 	if a := p.Chat(t, f.Request("")); a.Status != 200 {
 		t.Errorf("a small one beside it: %d %s", a.Status, a.Body)
 	}
-	_ = half.Close() // in the middle of its body
-	inFlight(t, p, 0, none)
+	_ = half.Close() // while its body is sent
+	awaitInFlight(t, p, 0, none)
 	if a := p.Chat(t, large); a.Status != 200 {
 		t.Errorf("a large one alone: %d %s", a.Status, a.Body)
 	}
@@ -152,7 +154,7 @@ func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 		"404":             {fmt.Sprint("Content-Length: ", len(large)-2), strings.Replace(large, f.Model, "nix", 1), 404},
 		"whole, and left": {fmt.Sprint("Content-Length: ", len(large)), large, 0},
 	} {
-		c := announce(t, p, tt.head, tt.body)
+		c := sendPartOfRequest(t, p, tt.head, tt.body)
 		if tt.status != 0 {
 			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil || resp.StatusCode != tt.status {
@@ -160,7 +162,7 @@ func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 			}
 		}
 		_ = c.Close()
-		inFlight(t, p, 0, none)
+		awaitInFlight(t, p, 0, none)
 	}
 }
 

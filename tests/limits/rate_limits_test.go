@@ -13,7 +13,7 @@ func TestRateLimitHeadersAndErrors(t *testing.T) {
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "RATE_LIMIT_RPM=5", "AUTH_RATE_LIMIT_RPM=3")...)
 		for i := range 7 {
-			a := p.Chat(t, gatewaytest.Hello)
+			a := p.Chat(t, gatewaytest.HelloRequest)
 			if remaining := a.Header.Get("X-Ratelimit-Remaining-Requests"); a.Header.Get("X-Ratelimit-Limit-Requests") != "5" ||
 				remaining != strconv.Itoa(max(4-i, 0)) ||
 				a.Header.Get("X-Ratelimit-Reset-Requests") == "" {
@@ -72,9 +72,9 @@ func TestEveryPublicRouteIsRateLimited(t *testing.T) {
 		method, path, body string
 		limit              int
 	}{
-		{"POST", "/v1/chat/completions", gatewaytest.Hello, calls}, {"POST", "/v1/chat/completions", "{", calls},
+		{"POST", "/v1/chat/completions", gatewaytest.HelloRequest, calls}, {"POST", "/v1/chat/completions", "{", calls},
 		{"GET", "/v1/models", "", calls}, {"GET", "/v1/models/gpt-4", "", calls}, {"GET", "/v1/models/nope", "", calls},
-		{"POST", "/auth/register", gatewaytest.Ada, tries}, {"POST", "/auth/login", gatewaytest.Ada, tries}, {"GET", "/auth/idp", "", tries}, {"GET", "/auth/idp/callback", "", tries},
+		{"POST", "/auth/register", gatewaytest.AdaAccount, tries}, {"POST", "/auth/login", gatewaytest.AdaAccount, tries}, {"GET", "/auth/idp", "", tries}, {"GET", "/auth/idp/callback", "", tries},
 	} {
 		for n := range route.limit + 1 {
 			a := p.Call(t, route.method, route.path, route.body, "X-Forwarded-For", "203.0.113."+strconv.Itoa(i))

@@ -20,8 +20,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// early waits, if need be, until a minute has some time left.
-func early(t testing.TB) {
+// awaitEarlyMinute waits for the next minute if this one ends within 20 s: limits
+// a minute start anew with each minute of the clock.
+func awaitEarlyMinute(t testing.TB) {
 	t.Helper()
 	const enough = 20
 	if s := time.Now().Second(); s >= 60-enough {
@@ -46,17 +47,17 @@ func TestWithoutRedisEachReplicaEnforcesItsShareAndBudgetsHold(t *testing.T) {
 			_, tokens := p.Programs[0].CreateLimitedKey(t, p.Token, `"tpm_limit":10000`)
 			budget, money := p.Programs[0].CreateLimitedKey(t, p.Token, `"budget_usd":5`)
 
-			p.SharesFour(parallel)
-			p.Burst(2, money, 1, 1, p.Programs...) // whose key is known from now on
+			p.AwaitSharedLimit(parallel)
+			p.CallTogether(2, money, 1, 1, p.Programs...) // so that the key is cached
 			fault.begin(p.Redis)
 			for range 3 {
-				if served := p.AtOnce(parallel, p.Programs...); served < 2 || served > 4 {
+				if served := p.CountConcurrent(parallel, p.Programs...); served < 2 || served > 4 {
 					t.Errorf("without Redis %d ran at once", served)
 				}
 			}
-			early(t)
-			// Each is thought to need 1000 tokens and some, and does.
-			if served := p.Burst(60, tokens, 40, 1000, p.Programs...); served < 2 || served > 9 {
+			awaitEarlyMinute(t)
+			// Each call reserves a little more than the 1000 tokens that it uses.
+			if served := p.CallTogether(60, tokens, 40, 1000, p.Programs...); served < 2 || served > 9 {
 				t.Errorf("without Redis %d calls of 1000 tokens were served of a limit of 10000", served)
 			}
 			before := p.Upstream.Charged.Load()
@@ -66,8 +67,8 @@ func TestWithoutRedisEachReplicaEnforcesItsShareAndBudgetsHold(t *testing.T) {
 			}
 			p.SpendRest("rest", "key:"+budget, money, 5_000_000)
 			fault.finish(p.Redis)
-			p.SharesFour(parallel)
-			p.BalancesInAll()
+			p.AwaitSharedLimit(parallel)
+			p.AwaitTotals()
 		})
 	}
 }
@@ -190,7 +191,7 @@ func TestOfficialSDKRetriesOnlyRateLimits(t *testing.T) {
 	}
 }
 
-// A call that began under a longer window is of the day as well.
+// A call that began under a longer window counts against the day as well.
 func TestBudgetWithAShortenedWindowIsNotOverdrawnByRunningCalls(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.StartReplicaPair(t)

@@ -23,9 +23,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// served are the metrics of a gateway that has all there can be, as a
-// collector reads them.
-func served(t *testing.T) map[string]*dto.MetricFamily {
+// scrape returns the metrics of a gateway in which every metric has a value.
+func scrape(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	m := metrics.New()
 	parts := metrics.Sources{Version: "v1"}
@@ -46,11 +45,11 @@ func served(t *testing.T) map[string]*dto.MetricFamily {
 	m.Ended(metrics.CallFacts{Provider: "openai", Model: "a", Outcome: models.OutcomeOK})
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	return exposed(t, w.Body.String())
+	return parseExposition(t, w.Body.String())
 }
 
-// exposed reads Prometheus' text format.
-func exposed(t *testing.T, text string) map[string]*dto.MetricFamily {
+// parseExposition parses Prometheus' text format.
+func parseExposition(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
@@ -96,8 +95,8 @@ func readYAML(t *testing.T, path string, into any) {
 	}
 }
 
-// board is what a test needs of a dashboard.
-type board struct {
+// dashboardFile holds what the tests need of a dashboard.
+type dashboardFile struct {
 	UID, Title string
 	Panels     []panel
 	Templating struct {
@@ -118,13 +117,13 @@ type panel struct {
 	}
 }
 
-func dashboard(t *testing.T) board {
+func dashboard(t *testing.T) dashboardFile {
 	t.Helper()
 	text, err := os.ReadFile(gatewaytest.File(t, "deploy/grafana/dashboards/modelgateway.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b board
+	var b dashboardFile
 	if err := json.Unmarshal(text, &b); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +166,7 @@ func TestEveryAlertIsDocumentedAndTested(t *testing.T) {
 	}
 }
 
-// expressions are all that is asked of Prometheus, by where it stands.
+// expressions are the queries of the alerts and the dashboard, by their place.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -195,11 +194,11 @@ var (
 	word     = regexp.MustCompile(`[a-zA-Z_]\w*`)
 )
 
-// A panel or an alert whose metric or label is misspelt shows nothing, and
-// nobody notices.
+// A panel or an alert whose metric or label is misspelt shows nothing, without an
+// error.
 func TestAlertsAndDashboardQueryExistingMetrics(t *testing.T) {
 	t.Parallel()
-	families := served(t)
+	families := scrape(t)
 	labels := map[string][]string{"up": {"job", "instance"}}
 	for name, f := range families {
 		own := []string{"job", "instance"}
@@ -222,7 +221,7 @@ func TestAlertsAndDashboardQueryExistingMetrics(t *testing.T) {
 		if len(found) == 0 {
 			t.Errorf("%s asks for nothing: %s", where, expr)
 		}
-		known := map[string]bool{} // labels of what the expression asks for
+		known := map[string]bool{} // labels that the expression uses
 		for _, f := range found {
 			own, there := labels[f[1]]
 			if !there {
@@ -260,14 +259,14 @@ func TestAlertsAndDashboardQueryExistingMetrics(t *testing.T) {
 	}
 	for name := range labels {
 		base := strings.TrimSuffix(strings.TrimSuffix(name, "_sum"), "_count")
-		if strings.HasPrefix(name, "modelgateway_") && !asked[name] && !asked[base+"_bucket"] && !asked[base] && !unshown[name] {
+		if strings.HasPrefix(name, "modelgateway_") && !asked[name] && !asked[base+"_bucket"] && !asked[base] && !notOnDashboard[name] {
 			t.Errorf("%s is shown nowhere", name)
 		}
 	}
 }
 
-// unshown are metrics for questions that are seldom asked.
-var unshown = map[string]bool{"modelgateway_http_requests_in_flight": true}
+// notOnDashboard are metrics that the dashboard leaves out.
+var notOnDashboard = map[string]bool{"modelgateway_http_requests_in_flight": true}
 
 func selectorNames(found [][]string) string {
 	var all []string
@@ -277,7 +276,7 @@ func selectorNames(found [][]string) string {
 	return strings.Join(all, " ")
 }
 
-// checkValue looks whether a value of our own labels is one there can be.
+// checkValue checks that a label of the gateway has one of its values.
 func checkValue(t *testing.T, where string, matcher []string) {
 	t.Helper()
 	can := map[string][]string{

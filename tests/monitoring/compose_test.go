@@ -11,7 +11,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// A setting that the compose file forgets would be dropped in silence.
+// The gateway would never see a setting that the compose file does not pass on.
 func TestComposeFilePassesEverySetting(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(gatewaytest.File(t, "docker-compose.yml"))

@@ -79,7 +79,7 @@ func TestMonitoringFilesAreValidYAML(t *testing.T) {
 	}
 }
 
-// composeService is what a test needs of a service of the compose file.
+// composeService holds what the tests need of a service of the compose file.
 type composeService struct {
 	Image      string
 	Profiles   []string
@@ -130,7 +130,7 @@ func TestMonitoringServicesNeedTheirProfile(t *testing.T) {
 	}
 }
 
-// Where the compose file writes the token, the configuration has to look.
+// Prometheus reads the token from the file that the compose file writes.
 func TestPrometheusFindsTheTokenAndTheGateway(t *testing.T) {
 	t.Parallel()
 	var config struct {

@@ -68,7 +68,7 @@ func TestMetricsNeedTheTokenWhereOneIsSet(t *testing.T) {
 	}
 }
 
-// What promtool check metrics asks of them.
+// The rules of promtool check metrics.
 func TestMetricsFollowThePrometheusFormat(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
@@ -81,7 +81,7 @@ func TestMetricsFollowThePrometheusFormat(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %v", problems, err)
 	}
-	for name, family := range exposed(t, a.Body) {
+	for name, family := range parseExposition(t, a.Body) {
 		if family.GetHelp() == "" || len(family.GetMetric()) == 0 {
 			t.Errorf("%s has no help or no sample", name)
 		}

@@ -16,8 +16,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// requestLines are the lines of the log for requests, each as its fields.
-func requestLines(t testing.TB, p *gatewaytest.Program) (all []map[string]string) {
+// accessLines returns the access log, each line as its fields.
+func accessLines(t testing.TB, p *gatewaytest.Program) (all []map[string]string) {
 	t.Helper()
 	for line := range strings.Lines(p.Log.String()) {
 		fields := map[string]string{}
@@ -56,12 +56,13 @@ func requestLines(t testing.TB, p *gatewaytest.Program) (all []map[string]string
 	return all
 }
 
-// line waits for the line of a request, and checks that it is the only one.
-func line(t testing.TB, p *gatewaytest.Program, id string) map[string]string {
+// accessLine waits for the access-log line of a request, and checks that there is
+// only one.
+func accessLine(t testing.TB, p *gatewaytest.Program, id string) map[string]string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		var found []map[string]string
-		for _, fields := range requestLines(t, p) {
+		for _, fields := range accessLines(t, p) {
 			if fields["request_id"] == id {
 				found = append(found, fields)
 			}
@@ -78,9 +79,9 @@ func line(t testing.TB, p *gatewaytest.Program, id string) map[string]string {
 	}
 }
 
-// says checks fields of a line: name, value and so on. The value - is that the
-// field is not there.
-func says(t testing.TB, line map[string]string, want ...string) {
+// checkFields checks fields of a line, given as names and values in turn. The
+// value - means that the field is absent.
+func checkFields(t testing.TB, line map[string]string, want ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(want); i += 2 {
 		got, ok := line[want[i]]
@@ -98,8 +99,8 @@ const (
 	answerCanary = "canary-answer-0b5e"
 )
 
-// limitedKey makes a key with limits.
-func limitedKey(t testing.TB, p *gatewaytest.Program, token []string, limits string) (id string, bearer []string) {
+// createLimitedKey creates a key with limits and returns its header.
+func createLimitedKey(t testing.TB, p *gatewaytest.Program, token []string, limits string) (id string, bearer []string) {
 	t.Helper()
 	a := p.Call(t, "POST", "/auth/keys", `{"name":"app",`+limits+`}`, token...)
 	if a.Status != 201 {
@@ -135,7 +136,7 @@ func testAccess(t *testing.T, format string) {
 	p := gatewaytest.Start(t, settings...)
 	token := p.Login(t)
 	secrets := []string{promptCanary, answerCanary, "sk-canary-upstream-1c", token[1][len("Bearer "):]}
-	keyID, bearer := limitedKey(t, p, token, `"tpm_limit":100000000`)
+	keyID, bearer := createLimitedKey(t, p, token, `"tpm_limit":100000000`)
 	secrets = append(secrets, bearer[1][len("Bearer "):])
 	costs := map[string]string{"openai": "330", "anthropic": "23", "gemini": "11"} // 3 × 30 + 4 × 60; 3 × 1 + 4 × 5; 3 × 0.3 + 4 × 2.5
 	owner := ""
@@ -152,8 +153,8 @@ func testAccess(t *testing.T, format string) {
 			if a.Status != 200 || !strings.Contains(a.Body, answerCanary) {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
-			line := line(t, p, id)
-			says(
+			line := accessLine(t, p, id)
+			checkFields(
 				t, line, "level", "INFO", "method", "POST", "route", "/v1/chat/completions", "status", "200", "client",
 				"127.0.0.1", "provider", f.Name, "key", keyID, "code", "-", "model", f.Model, "outcome", "ok",
 				"attempts", "-", "input_tokens", "3", "output_tokens", "4", "estimated", "-", "cost_micro_usd",
@@ -176,14 +177,14 @@ func testAccess(t *testing.T, format string) {
 		t,
 		`{"model":"gpt-4-turbo","messages":[{"role":"user","content":"`+promptCanary+`"}]}`,
 		append(bearer, "X-Request-Id", "stood-in")...)
-	says(t, line(t, p, "stood-in"), "status", "200", "model", "gpt-4", "attempts", "2", "cost_micro_usd", "330")
-	slowLine(t, p, u, file, bearer)
-	refusedLines(t, p, u, token, keyID, owner, bearer)
-	brokenLines(t, p, u, bearer)
+	checkFields(t, accessLine(t, p, "stood-in"), "status", "200", "model", "gpt-4", "attempts", "2", "cost_micro_usd", "330")
+	checkSlowClient(t, p, u, file, bearer)
+	checkRefusedRequests(t, p, u, token, keyID, owner, bearer)
+	checkInterruptedCalls(t, p, u, bearer)
 	for _, path := range []string{"/metrics", "/health", "/livez"} {
 		a := p.Call(t, "GET", path+"?key="+promptCanary, "", "X-Request-Id", "probe"+strings.ReplaceAll(path, "/", "-"))
-		says(
-			t, line(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "method", "GET", "route", path, "status",
+		checkFields(
+			t, accessLine(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "method", "GET", "route", path, "status",
 			strconv.Itoa(a.Status), "user", "-", "key", "-", "model", "-", "outcome", "-", "cost_micro_usd", "-",
 			"code", "-",
 		)
@@ -198,13 +199,13 @@ func testAccess(t *testing.T, format string) {
 		}
 	}
 	if !strings.Contains(log, "request failed") {
-		t.Error("no failure was told: this proves little")
+		t.Error("no failure was logged: this test proves little")
 	}
 }
 
-// slowLine is that of a client that takes its time to send, and of an answer that
-// goes on as it came.
-func slowLine(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, file string, bearer []string) {
+// checkSlowClient checks the line of a client that sends slowly and gets an answer
+// that is forwarded unchanged.
+func checkSlowClient(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, file string, bearer []string) {
 	f := gatewaytest.Providers()[0]
 	u.Play(
 		gatewaytest.JSON(
@@ -233,7 +234,7 @@ func slowLine(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, fi
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	says(t, line(t, p, "slow"), "status", "200", "outcome", "ok", "cost_micro_usd", "330")
+	checkFields(t, accessLine(t, p, "slow"), "status", "200", "outcome", "ok", "cost_micro_usd", "330")
 	row := gatewaytest.AwaitLedgerRow(t, file, "slow")
 	if least := pause.Microseconds() * 9 / 10; row.Duration < least || row.FirstToken < least || row.Overhead > least/2 ||
 		row.Overhead < 1 {
@@ -241,13 +242,13 @@ func slowLine(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, fi
 	}
 }
 
-// refusedLines are those of requests that the gateway itself turns away.
-func refusedLines(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, token []string, keyID, owner string, bearer []string) {
+// checkRefusedRequests checks the lines of requests that the gateway refuses.
+func checkRefusedRequests(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, token []string, keyID, owner string, bearer []string) {
 	u.Play(gatewaytest.JSON(200, gatewaytest.Providers()[0].Answer(answerCanary)))
-	poorID, poor := limitedKey(t, p, token, `"budget_usd":0`)
-	_, narrow := limitedKey(t, p, token, `"models":["gemini-2.5-flash"]`)
-	slowID, slow := limitedKey(t, p, token, `"tpm_limit":1`)
-	_, rare := limitedKey(t, p, token, `"rpm_limit":1`)
+	poorID, poor := createLimitedKey(t, p, token, `"budget_usd":0`)
+	_, narrow := createLimitedKey(t, p, token, `"models":["gemini-2.5-flash"]`)
+	slowID, slow := createLimitedKey(t, p, token, `"tpm_limit":1`)
+	_, rare := createLimitedKey(t, p, token, `"rpm_limit":1`)
 	chat := `{"model":"gpt-4","messages":[{"role":"user","content":"` + promptCanary + `"}]}`
 	p.Chat(t, chat, slow...)
 	p.Chat(t, chat, rare...)
@@ -275,15 +276,15 @@ func refusedLines(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream
 			path = "/v1/chat/completions"
 		}
 		a := p.Call(t, tt.method, path, tt.body, append([]string{"X-Request-Id", id}, tt.credential...)...)
-		line := line(t, p, id)
-		if says(t, line, tt.want...); line["status"] != strconv.Itoa(a.Status) || line["method"] != tt.method {
+		line := accessLine(t, p, id)
+		if checkFields(t, line, tt.want...); line["status"] != strconv.Itoa(a.Status) || line["method"] != tt.method {
 			t.Errorf("%d: %v", a.Status, line)
 		}
 	}
 }
 
-// brokenLines are those of calls that do not come to their end.
-func brokenLines(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, bearer []string) {
+// checkInterruptedCalls checks the lines of calls that fail or break off.
+func checkInterruptedCalls(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream, bearer []string) {
 	f := gatewaytest.Providers()[0]
 	chat := func(members string) string {
 		return `{"model":"gpt-4","messages":[{"role":"user","content":"` + promptCanary + `"}]` + members + `}`
@@ -318,9 +319,9 @@ func brokenLines(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream,
 			_, err = lines.ReadString('\n')
 		}
 		_ = resp.Body.Close()
-		says(t, line(t, p, "broken-"+id), tt.want...)
+		checkFields(t, accessLine(t, p, "broken-"+id), tt.want...)
 	}
-	// A client that leaves, before anything was sent.
+	// A client that leaves before the answer begins.
 	u.Play(providertest.Script{End: providertest.Hold})
 	ctx, leave := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(chat("")))
@@ -339,5 +340,5 @@ func brokenLines(t *testing.T, p *gatewaytest.Program, u *providertest.Upstream,
 	if _, err := http.DefaultClient.Do(req); err == nil { //nolint:bodyclose // there is none
 		t.Error("it was answered")
 	}
-	says(t, line(t, p, "broken-left"), "status", "499", "code", "-", "outcome", "client_gone", "estimated", "true", "output_tokens", "0")
+	checkFields(t, accessLine(t, p, "broken-left"), "status", "499", "code", "-", "outcome", "client_gone", "estimated", "true", "output_tokens", "0")
 }

@@ -46,7 +46,8 @@ func TestUnreachableDatabaseAndCacheAreReportedByHealth(t *testing.T) {
 	}
 }
 
-// TestHealthAnswersWithinASecondWhenItsDependenciesHang freezes everything the gateway depends on.
+// TestHealthAnswersWithinASecondWhenItsDependenciesHang freezes the database and
+// the cache.
 func TestHealthAnswersWithinASecondWhenItsDependenciesHang(t *testing.T) {
 	database, cache := servertest.StartPostgres(t), servertest.StartRedis(t)
 	u := providertest.Serve(t, gatewaytest.Events(providertest.Hold))

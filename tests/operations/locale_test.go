@@ -13,9 +13,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestTimeZoneAndLocaleChangeNoAnswer runs the same requests in two places.
-// Kathmandu is a quarter of an hour off everybody's clock; in Turkish the small I
-// has no dot, and the capital i has one.
+// TestTimeZoneAndLocaleChangeNoAnswer sends the same requests under two time zones
+// and locales. Kathmandu is 5 h 45 min ahead of UTC; in Turkish the lower case of I
+// has no dot, and the upper case of i has one.
 func TestTimeZoneAndLocaleChangeNoAnswer(t *testing.T) {
 	t.Parallel()
 	places := map[string][]string{
@@ -34,7 +34,7 @@ func TestTimeZoneAndLocaleChangeNoAnswer(t *testing.T) {
 		if name == "there" && !strings.Contains(p.Log.String(), `+05:45"`) {
 			t.Skip("this system does not know Kathmandu's time")
 		}
-		said[name] = walk(t, p)
+		said[name] = accountLifecycle(t, p)
 	}
 	for i := range said["here"] {
 		if here, there := said["here"][i], said["there"][i]; here != there {
@@ -43,12 +43,12 @@ func TestTimeZoneAndLocaleChangeNoAnswer(t *testing.T) {
 	}
 }
 
-// changing is what differs between any two runs.
-var changing = regexp.MustCompile(`"(id|key|prefix|token)":"[^"]*"|"(uptime)":\d+|"(expires_in)":3(599|600)\b`)
+// variableMembers matches the members that differ between two runs.
+var variableMembers = regexp.MustCompile(`"(id|key|prefix|token)":"[^"]*"|"(uptime)":\d+|"(expires_in)":3(599|600)\b`)
 
-// walk is what a user is told from registration to revocation, without what is
-// another each time. Times are only held against the clock.
-func walk(t *testing.T, p *gatewaytest.Process) []string {
+// accountLifecycle returns the answers that a user gets from registration to the
+// list of keys, without what differs each time. It compares times with the clock.
+func accountLifecycle(t *testing.T, p *gatewaytest.Process) []string {
 	t.Helper()
 	var all []string
 	now := time.Now()
@@ -68,11 +68,11 @@ func walk(t *testing.T, p *gatewaytest.Process) []string {
 		}
 		text := a.Body
 		var value any
-		if json.Unmarshal([]byte(text), &value) == nil { // the order of members says nothing
+		if json.Unmarshal([]byte(text), &value) == nil { // the order of members does not matter
 			sorted, _ := json.Marshal(value)
 			text = string(sorted)
 		}
-		text = changing.ReplaceAllString(text, "$1$2$3")
+		text = variableMembers.ReplaceAllString(text, "$1$2$3")
 		if path != "/v1/models" {
 			text = regexp.MustCompile(`":\d{9,}`).ReplaceAllString(text, `":time`)
 		}
@@ -92,8 +92,8 @@ func walk(t *testing.T, p *gatewaytest.Process) []string {
 	login := say("POST", "/auth/login", `{"email":"inci.isik@isik.example","password":"correct horse battery"}`)
 	token := []string{"Authorization", "BEARER " + gatewaytest.Field(t, login, "token")}
 	key := gatewaytest.Field(t, say("POST", "/auth/keys", `{"name":"IİıiI"}`, token...), "key")
-	say("POST", "/v1/chat/completions", gatewaytest.Hello, "X-API-Key", key)
-	say("POST", "/v1/chat/completions", strings.Replace(gatewaytest.Hello, "{", `{"stream":true,"temperature":0.5,`, 1), "X-API-Key", key)
+	say("POST", "/v1/chat/completions", gatewaytest.HelloRequest, "X-API-Key", key)
+	say("POST", "/v1/chat/completions", strings.Replace(gatewaytest.HelloRequest, "{", `{"stream":true,"temperature":0.5,`, 1), "X-API-Key", key)
 	say("POST", "/v1/chat/completions", `{"model":"GPT-4",`+gatewaytest.HiMessages+`}`, "X-API-Key", key)
 	say("POST", "/v1/chat/completions", `{"model":"gpt-4","temperature":0,5,`+gatewaytest.HiMessages+`}`, "X-API-Key", key)
 	say("GET", "/v1/models", "", "X-API-Key", key)

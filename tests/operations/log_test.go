@@ -15,23 +15,23 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// outlet is what the log is written to: it can be stuck, as a full pipe is, or
-// broken, as a closed one is.
-type outlet struct {
+// faultyWriter is a log that can be blocked, as a full pipe is, or fail, as a
+// closed pipe does.
+type faultyWriter struct {
 	*gatewaytest.LogBuffer
 	stuck chan struct{} // until it is closed
 	state atomic.Int32
 }
 
 const (
-	flowing = iota
-	full
+	working = iota
+	blocked
 	closed
 )
 
-func (o *outlet) Write(p []byte) (int, error) {
+func (o *faultyWriter) Write(p []byte) (int, error) {
 	switch o.state.Load() {
-	case full:
+	case blocked:
 		<-o.stuck
 		return 0, errors.New("stuck until the end")
 	case closed:
@@ -42,14 +42,14 @@ func (o *outlet) Write(p []byte) (int, error) {
 
 func TestBlockedOrClosedLogDelaysNeitherRequestsNorShutdown(t *testing.T) {
 	t.Parallel()
-	id := strings.Repeat("i", 128) // makes lines long
+	id := strings.Repeat("i", 128) // for long lines
 	for name, tt := range map[string]struct {
 		state    int32
 		requests int
-	}{"full": {full, 4000}, "closed": {closed, 400}} { // 4000 lines are more than may wait
+	}{"full": {blocked, 4000}, "closed": {closed, 400}} { // 4000 lines are more than may wait
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := &outlet{LogBuffer: gatewaytest.NewLogBuffer(), stuck: make(chan struct{})}
+			out := &faultyWriter{LogBuffer: gatewaytest.NewLogBuffer(), stuck: make(chan struct{})}
 			defer close(out.stuck)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -81,7 +81,7 @@ func TestBlockedOrClosedLogDelaysNeitherRequestsNorShutdown(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if a := p.Chat(t, gatewaytest.Hello); a.Status != 200 || failed.Load() > 0 || slow.Load() > 0 {
+			if a := p.Chat(t, gatewaytest.HelloRequest); a.Status != 200 || failed.Load() > 0 || slow.Load() > 0 {
 				t.Errorf("%d requests failed, %d waited; then %d", failed.Load(), slow.Load(), a.Status)
 			}
 			cancel()

@@ -10,8 +10,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestFullOrClosedStandardOutputStopsNoRequest has every standard output that
-// takes no line. Standard error, where a program says why it dies, is no better.
+// TestFullOrClosedStandardOutputStopsNoRequest has standard outputs that take no
+// line, and standard errors as well where a file or a pipe allows it.
 func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, cmd *exec.Cmd){
@@ -23,7 +23,7 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 			t.Cleanup(func() { _ = full.Close() })
 			cmd.Stdout, cmd.Stderr = full, full
 		},
-		"a pipe whose reader has gone": func(t *testing.T, cmd *exec.Cmd) { // EPIPE, and the signal that goes with it
+		"a pipe whose reader has gone": func(t *testing.T, cmd *exec.Cmd) { // EPIPE and SIGPIPE
 			read, write, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 			})
 			cmd.Stdout = write
 		},
-		"closed from the start": func(_ *testing.T, cmd *exec.Cmd) { // nothing else may come to be number 1, the database least of all
+		"closed from the start": func(_ *testing.T, cmd *exec.Cmd) { // no other file, such as the database, may become descriptor 1
 			cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" >&- 2>&-`, cmd.Path}, cmd.Args[1:]...)
 			cmd.Path, cmd.Err = "/bin/sh", nil
 		},
@@ -56,12 +56,12 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 			)
 			_, key := p.CreateKey(t, p.Login(t))
 			long := strings.Repeat("i", 128)
-			for i := range 600 { // more than a pipe holds
+			for i := range 600 { // more lines than a pipe holds
 				if a := p.Call(t, "GET", "/v1/models/gpt-4", "", "X-API-Key", key, "X-Request-Id", long); a.Status != 200 {
 					t.Fatalf("request %d: %d %s", i, a.Status, a.Body)
 				}
 			}
-			if a := p.Chat(t, strings.Replace(gatewaytest.Hello, "{", `{"stream":true,`, 1), "X-API-Key", key); a.Err != nil ||
+			if a := p.Chat(t, strings.Replace(gatewaytest.HelloRequest, "{", `{"stream":true,`, 1), "X-API-Key", key); a.Err != nil ||
 				!strings.HasSuffix(a.Body, "[DONE]\n\n") {
 				t.Errorf("a stream: %v %s", a.Err, a.Body)
 			}
@@ -73,7 +73,7 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 				t, func(cmd *exec.Cmd) { cmd.Dir = p.Cmd.Dir }, "SIMULATOR=true", "REQUIRE_AUTH=true",
 				gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+p.Cmd.Dir+"/gateway.db",
 			)
-			if a := again.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 200 {
+			if a := again.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key); a.Status != 200 {
 				t.Errorf("the database is not what it was: %d %s", a.Status, a.Body)
 			}
 		})

@@ -14,8 +14,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestNoDebugEndpointOrStackTraceShowsASecret looks for the doors that debugging
-// leaves open, and at what signals make it print.
+// TestNoDebugEndpointOrStackTraceShowsASecret requests the paths of debugging
+// tools, and reads what signals make the program print.
 func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
 	t.Parallel()
 	secrets := map[string]string{
@@ -58,7 +58,7 @@ func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
 	if text := p.Stderr.String(); text != "" {
 		t.Errorf("a signal made it say %s", text)
 	}
-	// A request with all that is secret is under way when the program is made to show its stacks.
+	// A request with all secrets is in flight when SIGQUIT prints the stacks.
 	go func() {
 		req, err := http.NewRequest(
 			http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(gatewaytest.Providers()[0].Request("")),
@@ -82,7 +82,8 @@ func TestNoDebugEndpointOrStackTraceShowsASecret(t *testing.T) {
 	}
 }
 
-// findSecret is the name of a secret that the text holds in some form, or empty.
+// findSecret returns the name of a secret that the text holds in some encoding, or
+// "".
 func findSecret(text string, secrets map[string]string) string {
 	for name, secret := range secrets {
 		for _, form := range []string{secret, url.QueryEscape(secret), hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret))} {
@@ -94,9 +95,9 @@ func findSecret(text string, secrets map[string]string) string {
 	return ""
 }
 
-// TestNoLogLineOrAnswerHoldsASecret plants secrets everywhere they can be and
-// drives what could tell them, at debug. Neither the log nor an answer, nor the
-// database, may hold one, in any encoding.
+// TestNoLogLineOrAnswerHoldsASecret configures secrets in every setting that takes
+// one and sends requests that could reveal them, at level debug. Neither the log
+// nor an answer may hold one, in any encoding.
 func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
 	t.Parallel()
 	const (
@@ -139,11 +140,11 @@ func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
 		"OPENAI_API_KEY="+upstream,
 		"OPENAI_BASE_URL="+u.URL,
 	)
-	var told strings.Builder
+	var answers strings.Builder
 	say := func(a gatewaytest.Answer) gatewaytest.Answer {
-		told.WriteString(a.Body)
+		answers.WriteString(a.Body)
 		for name, values := range a.Header {
-			told.WriteString(name + strings.Join(values, " "))
+			answers.WriteString(name + strings.Join(values, " "))
 		}
 		return a
 	}
@@ -192,7 +193,7 @@ func TestNoLogLineOrAnswerHoldsASecret(t *testing.T) {
 			if strings.Contains(log, form) {
 				t.Errorf("the log holds the %s", name)
 			}
-			if strings.Contains(told.String(), form) {
+			if strings.Contains(answers.String(), form) {
 				t.Errorf("an answer holds the %s", name)
 			}
 		}

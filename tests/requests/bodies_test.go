@@ -65,13 +65,13 @@ func TestClientThatStopsMidBodyIsDisconnected(t *testing.T) {
 	}
 }
 
-// What is announced costs its sender nothing: neither memory nor the room for
-// the bodies of others may be given for it.
+// A Content-Length alone reserves neither memory nor a share of the bytes in
+// flight.
 func TestAnnouncedBodyUsesNoMemoryBeforeItArrives(t *testing.T) {
 	const clients = 64
 	for name, announced := range map[string]int{"1 MiB": 1 << 20, "32 MiB": 32 << 20} {
 		t.Run(name, func(t *testing.T) {
-			p := configured(
+			p := startWithAllProviders(
 				t, providertest.Serve(t, gatewaytest.JSON(200, gatewaytest.Providers()[0].Answer("a"))),
 				"MAX_IN_FLIGHT_BYTES="+strconv.Itoa(clients<<19),
 			)
@@ -88,7 +88,7 @@ func TestAnnouncedBodyUsesNoMemoryBeforeItArrives(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = conn.Close() }()
-				if _, err := io.WriteString(conn, post+length(announced)+"\r\n{"); err != nil {
+				if _, err := io.WriteString(conn, postHead+contentLength(announced)+"\r\n{"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -96,11 +96,11 @@ func TestAnnouncedBodyUsesNoMemoryBeforeItArrives(t *testing.T) {
 				got := gatewaytest.ParseMetrics(t, p.Get(t, "/metrics").Body)
 				return got["modelgateway_http_requests_in_flight"]+got[`modelgateway_http_requests_total{route="/v1/chat/completions",status="503"}`] == clients+1
 			})
-			const most = 256 << 10 // bytes of a client: a byte of its body, and what a connection costs
+			const most = 256 << 10 // bytes a client: a byte of its body, and its connection
 			if grown := int64(heap()) - int64(before); grown > clients*most {
 				t.Errorf("%d clients that sent a byte each hold %d KiB", clients, grown>>10)
 			}
-			long := strings.Replace(gatewaytest.Hello, "hi", strings.Repeat("hi ", 400<<10), 1)
+			long := strings.Replace(gatewaytest.HelloRequest, "hi", strings.Repeat("hi ", 400<<10), 1)
 			if a := p.Chat(t, long); a.Status != 200 {
 				t.Errorf("another call: %d %.300s", a.Status, a.Body)
 			}
@@ -108,8 +108,8 @@ func TestAnnouncedBodyUsesNoMemoryBeforeItArrives(t *testing.T) {
 	}
 }
 
-// configured is a gateway whose three providers are all u.
-func configured(t testing.TB, u *providertest.Upstream, settings ...string) *gatewaytest.Program {
+// startWithAllProviders starts a gateway whose three providers are all u.
+func startWithAllProviders(t testing.TB, u *providertest.Upstream, settings ...string) *gatewaytest.Program {
 	t.Helper()
 	for _, f := range gatewaytest.Providers() {
 		settings = append(settings, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL)
@@ -126,7 +126,7 @@ func TestBodyBoundsOfAccountAndChatRequests(t *testing.T) {
 		return `{"email":"` + name + `@example.com","password":"correct horse battery","name":"n"}`
 	}
 	for path, body := range map[string]string{
-		"/auth/register": account("bound"), "/auth/login": strings.Replace(gatewaytest.Ada, " ", "", 1), "/auth/keys": `{"name":"n"}`,
+		"/auth/register": account("bound"), "/auth/login": strings.Replace(gatewaytest.AdaAccount, " ", "", 1), "/auth/keys": `{"name":"n"}`,
 	} {
 		if a := p.Call(t, "POST", path, fill(body, small), token...); a.Status >= 300 {
 			t.Errorf("%s: %d for what is just not too large: %s", path, a.Status, a.Body)
@@ -135,18 +135,18 @@ func TestBodyBoundsOfAccountAndChatRequests(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	const rest = 512 << 10 // more than net/http reads of what nobody wants
+	const rest = 512 << 10 // more than net/http reads of an unread body
 	for path, bound := range map[string]int{"/auth/register": small, "/auth/login": small, "/auth/keys": small, "/v1/chat/completions": large} {
 		head := "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: " + token[1] + "\r\n"
 		began := time.Now()
-		answers, closed := wire(t, p, head+length(bound+rest)+"\r\n{")
+		answers, closed := sendRaw(t, p, head+contentLength(bound+rest)+"\r\n{")
 		if len(answers) != 1 || answers[0].Status != 413 || !closed || time.Since(began) > 2*time.Second {
 			t.Errorf("%s: %v, closed %v after %s: the rest was waited for", path, answers, closed, time.Since(began))
 		}
 		if bound == large {
-			continue // in chunks it has a test of its own, with a smaller bound
+			continue // in chunks: TestBodyBeyondItsBoundIsNotRead
 		}
-		answers, closed = wire(
+		answers, closed = sendRaw(
 			t, p,
 			head+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat("8000\r\n"+strings.Repeat(" ", 0x8000)+"\r\n", 2+rest/0x8000),
 		)

@@ -64,7 +64,7 @@ func TestCORSIsOffUnlessConfigured(t *testing.T) {
 func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
 	t.Parallel()
 	u := providertest.Serve(t)
-	p := configured(t, u, "CORS_ALLOWED_ORIGINS=https://a.example")
+	p := startWithAllProviders(t, u, "CORS_ALLOWED_ORIGINS=https://a.example")
 	const evil = "a\r\nX-Injected: 1\r\n\r\n{\"level\":\"ERROR\"}\u001b[31m\u2028\u202e"
 	text := gatewaytest.Quote(evil)
 	count := 0
@@ -104,7 +104,7 @@ func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
 	judge("a key's id", p.Call(t, "DELETE", "/auth/keys/"+url.PathEscape(evil), "", token...))
 	judge("an address", p.Call(t, "POST", "/auth/login", `{"email":`+text+`,"password":"correct horse"}`))
 	judge("the origin", p.Call(t, "GET", "/v1/models", "", "Origin", "https://a.example\u2028", "X-Request-Id", "a\u2028b"))
-	answers, _ := wire(t, p, probe+"X-Request-Id: a\r\n X-Injected: 1\r\nConnection: close\r\n\r\n")
+	answers, _ := sendRaw(t, p, probeHead+"X-Request-Id: a\r\n X-Injected: 1\r\nConnection: close\r\n\r\n")
 	if len(answers) != 1 || strings.Contains(answers[0].Header.Get("X-Request-Id"), "Injected") {
 		t.Errorf("a folded id: %+v", answers)
 	}

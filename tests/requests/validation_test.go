@@ -16,7 +16,7 @@ import (
 func TestInvalidRequestsReachNoUpstream(t *testing.T) {
 	t.Parallel()
 	u := providertest.Serve(t, gatewaytest.JSON(200, `{}`))
-	p := configured(t, u)
+	p := startWithAllProviders(t, u)
 	deep := strings.Repeat("[", 101) + strings.Repeat("]", 101)
 	for name, body := range map[string]string{
 		"too deep":                   `{"model":"<>",` + gatewaytest.HiMessages + `,"x":` + deep + `}`,
@@ -57,7 +57,7 @@ func TestInvalidRequestsReachNoUpstream(t *testing.T) {
 	}
 	for name, body := range map[string]string{
 		"too deep": `{"email":"a@x.com","password":"correct horse","name":"n","x":` + deep + `}`, "twice": `{"email":"a@x.com","email":"b@x.com","password":"correct horse","name":"n"}`,
-		"in capitals": `{"EMAIL":"a@x.com","password":"correct horse","name":"n"}`, "bytes behind": gatewaytest.Ada + "x", "no text": strings.Replace(gatewaytest.Ada, "correct", "\xff", 1),
+		"in capitals": `{"EMAIL":"a@x.com","password":"correct horse","name":"n"}`, "bytes behind": gatewaytest.AdaAccount + "x", "no text": strings.Replace(gatewaytest.AdaAccount, "correct", "\xff", 1),
 	} {
 		for _, path := range []string{"/auth/register", "/auth/login"} {
 			if a := p.Call(t, "POST", path, body); a.Status != 400 {
@@ -73,7 +73,7 @@ func TestInvalidRequestsReachNoUpstream(t *testing.T) {
 func TestNullMeansAbsentInEveryField(t *testing.T) {
 	t.Parallel()
 	u := providertest.Serve(t)
-	p := configured(t, u)
+	p := startWithAllProviders(t, u)
 	fields := func(of reflect.Type) (names []string) {
 		for i := range of.NumField() {
 			if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
@@ -125,12 +125,12 @@ func TestNullMeansAbsentInEveryField(t *testing.T) {
 	}
 }
 
-// TestTenThousandMessagesAreServed has as many as a request may hold.
+// TestTenThousandMessagesAreServed sends as many messages as a request may hold.
 func TestTenThousandMessagesAreServed(t *testing.T) {
 	t.Parallel()
 	const many = 9_999 // and the last: a request holds no more
 	u := providertest.Serve(t)
-	p := configured(t, u, "LOG_LEVEL=info")
+	p := startWithAllProviders(t, u, "LOG_LEVEL=info")
 	var b strings.Builder
 	for i := range many {
 		role := "user"

@@ -37,7 +37,7 @@ func TestMalformedHTTPIsRefused(t *testing.T) {
 			_, _ = io.WriteString(conn, head)
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
-				return // closed without a word, which is as good
+				return // closing without an answer is as good
 			}
 			defer func() { _ = resp.Body.Close() }()
 			if resp.StatusCode < 400 || resp.StatusCode == 500 {
@@ -47,9 +47,9 @@ func TestMalformedHTTPIsRefused(t *testing.T) {
 	}
 }
 
-// wire sends bytes as they are. It returns the answers that come until the
-// gateway closes the connection, or has been silent for some seconds.
-func wire(t testing.TB, p *gatewaytest.Program, text string) (answers []gatewaytest.Answer, closed bool) {
+// sendRaw sends bytes unchanged. It returns the answers until the gateway closes
+// the connection or has sent nothing for three seconds.
+func sendRaw(t testing.TB, p *gatewaytest.Program, text string) (answers []gatewaytest.Answer, closed bool) {
 	t.Helper()
 	const patience = 3 * time.Second
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
@@ -74,68 +74,68 @@ func wire(t testing.TB, p *gatewaytest.Program, text string) (answers []gatewayt
 }
 
 const (
-	// post begins a chat request by hand; its header is not over.
-	post = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-	// probe begins a request for what is always there.
-	probe = "GET /livez HTTP/1.1\r\nHost: x\r\n"
-	// behind is what another reading of the bytes before would serve: here, the
-	// rest of a body or nothing.
-	behind = probe + "Connection: close\r\n\r\n"
+	// postHead begins the header of a chat request.
+	postHead = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	// probeHead begins the header of a request that always succeeds.
+	probeHead = "GET /livez HTTP/1.1\r\nHost: x\r\n"
+	// smuggled is a second request, if the bytes before it are read as shorter
+	// than they are.
+	smuggled = probeHead + "Connection: close\r\n\r\n"
 )
 
 // chunked is a body in one chunk.
 func chunked(body string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body) }
 
-func length(n int) string { return "Content-Length: " + strconv.Itoa(n) + "\r\n" }
+func contentLength(n int) string { return "Content-Length: " + strconv.Itoa(n) + "\r\n" }
 
 func TestAmbiguousRequestsEndTheirConnection(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
-	whole, chunks := gatewaytest.Hello+behind, chunked(gatewaytest.Hello)+behind
+	whole, chunks := gatewaytest.HelloRequest+smuggled, chunked(gatewaytest.HelloRequest)+smuggled
 	for name, tt := range map[string]struct {
 		text   string
 		status []int
 	}{
-		"a length and chunks":        {post + length(4) + "Transfer-Encoding: chunked\r\n\r\n" + chunks, []int{200, 400}},
-		"chunks and a length":        {post + "Transfer-Encoding: chunked\r\n" + length(len(gatewaytest.Hello)) + "\r\n" + chunks, []int{200, 400}},
-		"folded chunks and a length": {post + "Transfer-Encoding:\r\n chunked\r\n" + length(4) + "\r\n" + chunks, []int{200, 400}},
-		"a length and folded chunks": {post + length(4) + "Transfer-Encoding:\r\n\tchunked\r\n\r\n" + chunks, []int{200, 400}},
-		"two lengths":                {post + length(len(gatewaytest.Hello)) + length(4) + "\r\n" + whole, []int{400}},
-		"a list of lengths":          {post + fmt.Sprintf("Content-Length: %d, 4\r\n\r\n", len(gatewaytest.Hello)) + whole, []int{400}},
-		"a length with a sign":       {post + fmt.Sprintf("Content-Length: +%d\r\n\r\n", len(gatewaytest.Hello)) + whole, []int{400}},
-		"a length in hex":            {post + fmt.Sprintf("Content-Length: 0x%x\r\n\r\n", len(gatewaytest.Hello)) + whole, []int{400}},
-		"a length below zero":        {post + "Content-Length: -1\r\n\r\n" + whole, []int{400}},
-		"an empty length":            {post + "Content-Length: \r\n\r\n" + whole, []int{400}},
-		"a length that overflows":    {post + "Content-Length: 18446744073709551617\r\n\r\n" + whole, []int{400}},
-		"chunked, x":                 {post + "Transfer-Encoding: chunked, x\r\n\r\n" + chunks, []int{400, 501}},
-		"x, chunked":                 {post + "Transfer-Encoding: x, chunked\r\n\r\n" + chunks, []int{400, 501}},
-		"chunked twice":              {post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks, []int{400, 501}},
-		"identity":                   {post + "Transfer-Encoding: identity\r\n" + length(len(gatewaytest.Hello)) + "\r\n" + whole, []int{400, 501}},
-		"xchunked":                   {post + "Transfer-Encoding: xchunked\r\n\r\n" + chunks, []int{400, 501}},
-		"a space before the colon":   {post + "Transfer-Encoding : chunked\r\n\r\n" + chunks, []int{400}},
-		"a vertical tab":             {post + "Transfer-Encoding: \x0bchunked\r\n\r\n" + chunks, []int{400, 501}},
-		"a chunk's size ended by LF": {post + "Transfer-Encoding: chunked\r\n\r\n" + strings.Replace(chunks, "\r\n", "\n", 1), []int{400}},
-		"LF in a chunk's extension":  {post + "Transfer-Encoding: chunked\r\n\r\n" + strings.Replace(chunks, "\r\n", ";a\nb\r\n", 1), []int{400}},
-		"a chunk's size overflows":   {post + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n" + whole, []int{400}},
-		"a chunk's size below zero":  {post + "Transfer-Encoding: chunked\r\n\r\n-1\r\n" + whole, []int{400}},
-		"chunks in HTTP/1.0":         {strings.Replace(post, "1.1", "1.0", 1) + "Transfer-Encoding: chunked\r\n\r\n" + chunks, []int{400}},
-		"a fold before all names":    {"GET /livez HTTP/1.1\r\n folded: x\r\nHost: x\r\n\r\n" + behind, []int{400}},
-		"CR inside a value":          {probe + "X-A: a\rb\r\n\r\n" + behind, []int{400}},
-		"NUL inside a value":         {probe + "X-A: a\x00b\r\n\r\n" + behind, []int{400}},
-		"a name with a space":        {probe + "X A: a\r\n\r\n" + behind, []int{400}},
-		"a line without a colon":     {probe + "X-A\r\n\r\n" + behind, []int{400}},
-		"two hosts":                  {probe + "Host: y\r\n\r\n" + behind, []int{400}},
-		"no host":                    {"GET /livez HTTP/1.1\r\n\r\n" + behind, []int{400}},
-		"HTTP/3 on the line":         {"GET /livez HTTP/3.0\r\nHost: x\r\n\r\n" + behind, []int{505}},
-		"no version":                 {"GET /livez\r\n\r\n" + behind, []int{400}},
+		"a length and chunks":        {postHead + contentLength(4) + "Transfer-Encoding: chunked\r\n\r\n" + chunks, []int{200, 400}},
+		"chunks and a length":        {postHead + "Transfer-Encoding: chunked\r\n" + contentLength(len(gatewaytest.HelloRequest)) + "\r\n" + chunks, []int{200, 400}},
+		"folded chunks and a length": {postHead + "Transfer-Encoding:\r\n chunked\r\n" + contentLength(4) + "\r\n" + chunks, []int{200, 400}},
+		"a length and folded chunks": {postHead + contentLength(4) + "Transfer-Encoding:\r\n\tchunked\r\n\r\n" + chunks, []int{200, 400}},
+		"two lengths":                {postHead + contentLength(len(gatewaytest.HelloRequest)) + contentLength(4) + "\r\n" + whole, []int{400}},
+		"a list of lengths":          {postHead + fmt.Sprintf("Content-Length: %d, 4\r\n\r\n", len(gatewaytest.HelloRequest)) + whole, []int{400}},
+		"a length with a sign":       {postHead + fmt.Sprintf("Content-Length: +%d\r\n\r\n", len(gatewaytest.HelloRequest)) + whole, []int{400}},
+		"a length in hex":            {postHead + fmt.Sprintf("Content-Length: 0x%x\r\n\r\n", len(gatewaytest.HelloRequest)) + whole, []int{400}},
+		"a length below zero":        {postHead + "Content-Length: -1\r\n\r\n" + whole, []int{400}},
+		"an empty length":            {postHead + "Content-Length: \r\n\r\n" + whole, []int{400}},
+		"a length that overflows":    {postHead + "Content-Length: 18446744073709551617\r\n\r\n" + whole, []int{400}},
+		"chunked, x":                 {postHead + "Transfer-Encoding: chunked, x\r\n\r\n" + chunks, []int{400, 501}},
+		"x, chunked":                 {postHead + "Transfer-Encoding: x, chunked\r\n\r\n" + chunks, []int{400, 501}},
+		"chunked twice":              {postHead + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks, []int{400, 501}},
+		"identity":                   {postHead + "Transfer-Encoding: identity\r\n" + contentLength(len(gatewaytest.HelloRequest)) + "\r\n" + whole, []int{400, 501}},
+		"xchunked":                   {postHead + "Transfer-Encoding: xchunked\r\n\r\n" + chunks, []int{400, 501}},
+		"a space before the colon":   {postHead + "Transfer-Encoding : chunked\r\n\r\n" + chunks, []int{400}},
+		"a vertical tab":             {postHead + "Transfer-Encoding: \x0bchunked\r\n\r\n" + chunks, []int{400, 501}},
+		"a chunk's size ended by LF": {postHead + "Transfer-Encoding: chunked\r\n\r\n" + strings.Replace(chunks, "\r\n", "\n", 1), []int{400}},
+		"LF in a chunk's extension":  {postHead + "Transfer-Encoding: chunked\r\n\r\n" + strings.Replace(chunks, "\r\n", ";a\nb\r\n", 1), []int{400}},
+		"a chunk's size overflows":   {postHead + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n" + whole, []int{400}},
+		"a chunk's size below zero":  {postHead + "Transfer-Encoding: chunked\r\n\r\n-1\r\n" + whole, []int{400}},
+		"chunks in HTTP/1.0":         {strings.Replace(postHead, "1.1", "1.0", 1) + "Transfer-Encoding: chunked\r\n\r\n" + chunks, []int{400}},
+		"a fold before all names":    {"GET /livez HTTP/1.1\r\n folded: x\r\nHost: x\r\n\r\n" + smuggled, []int{400}},
+		"CR inside a value":          {probeHead + "X-A: a\rb\r\n\r\n" + smuggled, []int{400}},
+		"NUL inside a value":         {probeHead + "X-A: a\x00b\r\n\r\n" + smuggled, []int{400}},
+		"a name with a space":        {probeHead + "X A: a\r\n\r\n" + smuggled, []int{400}},
+		"a line without a colon":     {probeHead + "X-A\r\n\r\n" + smuggled, []int{400}},
+		"two hosts":                  {probeHead + "Host: y\r\n\r\n" + smuggled, []int{400}},
+		"no host":                    {"GET /livez HTTP/1.1\r\n\r\n" + smuggled, []int{400}},
+		"HTTP/3 on the line":         {"GET /livez HTTP/3.0\r\nHost: x\r\n\r\n" + smuggled, []int{505}},
+		"no version":                 {"GET /livez\r\n\r\n" + smuggled, []int{400}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answers, closed := wire(t, p, tt.text)
+			answers, closed := sendRaw(t, p, tt.text)
 			if len(answers) > 1 || !closed {
 				t.Fatalf("%d answers, closed %v: what follows on the connection is taken for a request", len(answers), closed)
 			}
 			if len(answers) == 0 {
-				return // closed without a word, which is as good
+				return // closing without an answer is as good
 			}
 			if a := answers[0]; !slices.Contains(tt.status, a.Status) || a.Err != nil {
 				t.Errorf("%d %s (%v)", a.Status, a.Body, a.Err)
@@ -157,7 +157,7 @@ func TestFoldedHeaderLineIsOneValue(t *testing.T) {
 		"a credential inside a fold": {list + "X-A: a\r\n X-API-Key: " + key + "\r\n\r\n", 401},
 		"a fold behind a credential": {list + "X-API-Key: " + key + "\r\n b\r\n\r\n", 401},
 	} {
-		answers, _ := wire(t, p, tt.text)
+		answers, _ := sendRaw(t, p, tt.text)
 		if len(answers) != 1 || answers[0].Status != tt.status {
 			t.Errorf("%s: %+v", name, answers)
 		}
@@ -178,18 +178,18 @@ func TestHeadersBeyondTheirBoundAreRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text   string
 		status int
-		ours   bool // refused in the gateway's own words
+		ours   bool // refused by the gateway and not by net/http
 	}{
-		"31 KiB in one line":   {probe + lines(1, 31<<10) + end, 200, false},
-		"31 KiB in many lines": {probe + lines(31<<10/100, 90) + end, 200, false},
-		"33 KiB in one line":   {probe + lines(1, 33<<10) + end, 431, true},
-		"33 KiB in many lines": {probe + lines(33<<10/100, 90) + end, 431, true},
-		"33 KiB of names":      {probe + lines(33<<10/10, 0) + end, 431, true},
+		"31 KiB in one line":   {probeHead + lines(1, 31<<10) + end, 200, false},
+		"31 KiB in many lines": {probeHead + lines(31<<10/100, 90) + end, 200, false},
+		"33 KiB in one line":   {probeHead + lines(1, 33<<10) + end, 431, true},
+		"33 KiB in many lines": {probeHead + lines(33<<10/100, 90) + end, 431, true},
+		"33 KiB of names":      {probeHead + lines(33<<10/10, 0) + end, 431, true},
 		"33 KiB of query":      {"GET /livez?" + strings.Repeat("q", 33<<10) + " HTTP/1.1\r\nHost: x\r\n" + end, 431, true},
-		"200 KiB in one line":  {probe + lines(1, 200<<10) + end, 431, false},
+		"200 KiB in one line":  {probeHead + lines(1, 200<<10) + end, 431, false},
 		"200 KiB of query":     {"GET /livez?" + strings.Repeat("q", 200<<10) + " HTTP/1.1\r\nHost: x\r\n" + end, 431, false},
 	} {
-		answers, closed := wire(t, p, tt.text)
+		answers, closed := sendRaw(t, p, tt.text)
 		if !closed {
 			t.Errorf("%s: the connection is kept", name)
 		}
@@ -214,10 +214,10 @@ func TestNoPathSpellingBypassesAuthentication(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	_, key := p.CreateKey(t, p.Login(t))
 	ask := func(method, target, headers, body string) (gatewaytest.Answer, bool) {
-		answers, _ := wire(
+		answers, _ := sendRaw(
 			t,
 			p,
-			method+" "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"+headers+length(
+			method+" "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"+headers+contentLength(
 				len(body),
 			)+"\r\n"+body,
 		)
@@ -235,7 +235,7 @@ func TestNoPathSpellingBypassesAuthentication(t *testing.T) {
 		}
 	}
 	for _, guarded := range []struct{ method, path, body string }{
-		{"POST", "/v1/chat/completions", gatewaytest.Hello}, {"GET", "/v1/models", ""}, {"GET", "/v1/models/gpt-4", ""}, {"HEAD", "/v1/models", ""}, {"GET", "/auth/keys", ""},
+		{"POST", "/v1/chat/completions", gatewaytest.HelloRequest}, {"GET", "/v1/models", ""}, {"GET", "/v1/models/gpt-4", ""}, {"HEAD", "/v1/models", ""}, {"GET", "/auth/keys", ""},
 	} {
 		for _, target := range spellings(guarded.path) {
 			if a, ok := ask(guarded.method, target, "", guarded.body); ok && a.Status < 400 {

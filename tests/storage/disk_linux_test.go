@@ -11,9 +11,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestFullDiskFailsOnlyWrites fills the disk under the embedded
-// database: what needs no write goes on, nothing is acknowledged that is not
-// kept, and with room everything is as before.
+// TestFullDiskFailsOnlyWrites fills the disk of SQLite: reads go on, no lost write
+// is acknowledged, and all works again when there is space.
 func TestFullDiskFailsOnlyWrites(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t)
@@ -23,7 +22,7 @@ func TestFullDiskFailsOnlyWrites(t *testing.T) {
 	)
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
-	fill(t, filepath.Join(disk, "filler"))
+	fillDisk(t, filepath.Join(disk, "filler"))
 	for range 3 {
 		for what, a := range map[string]gatewaytest.Answer{
 			"register": p.Call(t, "POST", "/auth/register", `{"email":"late@example.com","password":"correct horse battery","name":"Late"}`),
@@ -40,7 +39,7 @@ func TestFullDiskFailsOnlyWrites(t *testing.T) {
 			t.Errorf("list on a full disk: %d %s", a.Status, a.Body)
 		}
 		for _, credential := range [][]string{{"X-API-Key", key}, token} {
-			if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 200 {
+			if a := p.Chat(t, gatewaytest.HelloRequest, credential...); a.Status != 200 {
 				t.Errorf("chat on a full disk: %d %s", a.Status, a.Body)
 			}
 		}
@@ -54,7 +53,7 @@ func TestFullDiskFailsOnlyWrites(t *testing.T) {
 	}
 	gatewaytest.Until(t, "health is well again", func() bool { return strings.Contains(p.Get(t, "/health").Body, `"database":"healthy"`) })
 	if a := p.Call(t, "POST", "/auth/register", `{"email":"late@example.com","password":"correct horse battery","name":"Late"}`); a.Status != 201 {
-		t.Errorf("register with room again, which nobody had been told was done: %d %s", a.Status, a.Body)
+		t.Errorf("register with space again, which was never acknowledged: %d %s", a.Status, a.Body)
 	}
 	if a := p.Call(t, "DELETE", "/auth/keys/"+id, "", token...); a.Status != 200 {
 		t.Errorf("revoke with room again: %d %s", a.Status, a.Body)
@@ -69,7 +68,7 @@ func TestFullDiskFailsOnlyWrites(t *testing.T) {
 	}
 }
 
-// smallDisk is a folder on a disk of 1 MiB.
+// smallDisk mounts a disk of 1 MiB and returns its folder.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -84,8 +83,8 @@ func smallDisk(t *testing.T) string {
 	return folder
 }
 
-// fill takes all the room there is.
-func fill(t *testing.T, name string) {
+// fillDisk writes until the disk is full.
+func fillDisk(t *testing.T, name string) {
 	t.Helper()
 	file, err := os.Create(name)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// bases are the two kinds of database, empty; fresh makes another.
-func bases(t *testing.T, test func(t *testing.T, fresh func() string)) {
+// eachDatabase runs a test for SQLite and for PostgreSQL; fresh returns the address
+// of an empty database.
+func eachDatabase(t *testing.T, test func(t *testing.T, fresh func() string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -27,8 +28,9 @@ func bases(t *testing.T, test func(t *testing.T, fresh func() string)) {
 	})
 }
 
-// schemas are the files that make the schema of a kind of database, by version.
-func schemas(t *testing.T, address string) (files []string) {
+// migrationFiles are the migrations of the kind of database at this address, in
+// order.
+func migrationFiles(t *testing.T, address string) (files []string) {
 	t.Helper()
 	all, err := filepath.Glob(gatewaytest.File(t, "models/migrations/*.sql"))
 	if err != nil || len(all) == 0 {
@@ -41,8 +43,8 @@ func schemas(t *testing.T, address string) (files []string) {
 	return slices.DeleteFunc(all, func(file string) bool { return strings.HasSuffix(file, foreign) })
 }
 
-// kept are what both a former and a later version know of a user and a key.
-type kept struct {
+// formerData is a user and a key as a former version stores them.
+type formerData struct {
 	user struct {
 		id, email, name, hash string
 		created, disabled     int64
@@ -54,8 +56,9 @@ type kept struct {
 	text string // the key itself
 }
 
-// make has the gateway make a user and a key, and takes them from its database.
-func (k *kept) make(t *testing.T, address string) {
+// create registers a user and creates a key through a gateway, and reads both from
+// its database.
+func (k *formerData) create(t *testing.T, address string) {
 	t.Helper()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL="+address)
 	_, k.text = p.CreateKey(t, p.Login(t))
@@ -74,8 +77,8 @@ func (k *kept) make(t *testing.T, address string) {
 	}
 }
 
-// What the second version of the schema says and does. They are not changed with
-// the code: replicas of that version go on with them while others are replaced.
+// The queries of the second version of the schema. They do not change with the
+// code: replicas of that version send them while others are replaced.
 const (
 	formerUser   = "SELECT id, email, name, password_hash, created_at, disabled_at FROM users"
 	formerKey    = "SELECT id, user_id, name, hash, prefix, created_at, last_used_at, revoked_at FROM api_keys"
@@ -88,22 +91,22 @@ const (
 	writeProbe   = "UPDATE probes SET at = ? WHERE id = 1"
 )
 
-func (k *kept) insert(t *testing.T, db *sql.DB) {
+func (k *formerData) insert(t *testing.T, db *sql.DB) {
 	t.Helper()
 	u, key := k.user, k.key
 	gatewaytest.Execute(t, db, newUser, u.id, u.email, u.name, u.hash, u.created, u.disabled)
 	gatewaytest.Execute(t, db, newKey, key.id, key.userID, key.name, key.hash, key.prefix, key.created, key.used, key.revoked)
 }
 
-// TestFormerSchemasAreMigratedWithTheirData starts the gateway on each
-// schema that there has been.
+// TestFormerSchemasAreMigratedWithTheirData starts the gateway on the schema of
+// every former version.
 func TestFormerSchemasAreMigratedWithTheirData(t *testing.T) {
 	t.Parallel()
-	bases(t, func(t *testing.T, fresh func() string) {
-		var k kept
+	eachDatabase(t, func(t *testing.T, fresh func() string) {
+		var k formerData
 		address := fresh()
-		k.make(t, address)
-		files := schemas(t, address)
+		k.create(t, address)
+		files := migrationFiles(t, address)
 		for version := 1; version < len(files); version++ {
 			address := fresh()
 			db := gatewaytest.OpenSQL(t, address)
@@ -116,19 +119,19 @@ func TestFormerSchemasAreMigratedWithTheirData(t *testing.T) {
 				gatewaytest.Execute(t, db, string(text))
 				gatewaytest.Execute(t, db, "INSERT INTO schema_migrations (version, applied_at) VALUES (?, ?)", i+1, 5)
 			}
-			const accounts = 2 // is the version that has them
+			const accounts = 2 // the version that added them
 			if version >= accounts {
 				k.insert(t, db)
 			}
 			p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL="+address)
-			if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", k.text); (a.Status == 200) != (version >= accounts) || a.Status >= 500 {
+			if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", k.text); (a.Status == 200) != (version >= accounts) || a.Status >= 500 {
 				t.Errorf("version %d: a key that was there: %d %s", version, a.Status, a.Body)
 			}
 			id, key := p.CreateKey(t, p.Login(t))
 			if a := p.Call(t, "DELETE", "/auth/keys/"+id, "", p.Login(t)...); a.Status != 200 {
 				t.Errorf("version %d: revoke: %d %s", version, a.Status, a.Body)
 			}
-			if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 401 {
+			if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key); a.Status != 401 {
 				t.Errorf("version %d: a revoked key: %d %s", version, a.Status, a.Body)
 			}
 			var last int
@@ -140,23 +143,23 @@ func TestFormerSchemasAreMigratedWithTheirData(t *testing.T) {
 	})
 }
 
-// TestFormerVersionWorksOnTheNewSchema does what replicas of the former
-// version do while this one serves: each sees what the other does.
+// TestFormerVersionWorksOnTheNewSchema sends the queries of a former version while
+// this one serves: each sees the other's changes.
 func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 	t.Parallel()
-	bases(t, func(t *testing.T, fresh func() string) {
-		var k kept
-		k.make(t, fresh())
+	eachDatabase(t, func(t *testing.T, fresh func() string) {
+		var k formerData
+		k.create(t, fresh())
 		address := fresh()
 		p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "DATABASE_URL="+address)
 		db := gatewaytest.OpenSQL(t, address)
 		k.insert(t, db)
 		gatewaytest.Execute(t, db, newIdentity, "https://idp.example", "subject", k.user.id, 5)
 		gatewaytest.Execute(t, db, writeProbe, time.Now().Unix())
-		if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", k.text); a.Status != 200 {
+		if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", k.text); a.Status != 200 {
 			t.Errorf("a key that the former version made: %d %s", a.Status, a.Body)
 		}
-		token := p.Login(t) // of the user that the former version made
+		token := p.Login(t) // of the former version's user
 		gatewaytest.Execute(t, db, useKey, k.key.used+1, k.key.id, k.key.used+1)
 		rows, err := db.QueryContext(t.Context(), formerHolder)
 		if err != nil {
@@ -168,7 +171,7 @@ func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 			t.Errorf("%v, %v", columns, err)
 		}
 		id, _ := p.CreateKey(t, token)
-		var found kept
+		var found formerData
 		key := &found.key
 		if err := db.QueryRowContext(t.Context(), formerKey+" WHERE id = '"+id+"'").Scan(&key.id, &key.userID, &key.name, &key.hash, &key.prefix, &key.created, &key.used, &key.revoked); err != nil ||
 			key.userID != k.user.id ||
@@ -179,7 +182,7 @@ func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 		began := time.Now()
 		gatewaytest.Until(
 			t, "the key is refused that the former version revoked",
-			func() bool { return p.Chat(t, gatewaytest.Hello, "X-API-Key", k.text).Status == 401 },
+			func() bool { return p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", k.text).Status == 401 },
 		)
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("it took %s", took)
@@ -187,14 +190,14 @@ func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 	})
 }
 
-// TestThisVersionWorksOnALaterSchema adds what a later version may: columns
-// with a default, tables, and its own number.
+// TestThisVersionWorksOnALaterSchema adds columns with a default, a table and a
+// version, as a later version may.
 func TestThisVersionWorksOnALaterSchema(t *testing.T) {
 	t.Parallel()
-	bases(t, func(t *testing.T, fresh func() string) {
+	eachDatabase(t, func(t *testing.T, fresh func() string) {
 		address := fresh()
-		var k kept
-		k.make(t, address)
+		var k formerData
+		k.create(t, address)
 		db := gatewaytest.OpenSQL(t, address)
 		for _, table := range []string{"users", "api_keys", "identities", "probes", "revisions"} {
 			gatewaytest.Execute(t, db, "ALTER TABLE "+table+" ADD COLUMN later TEXT NOT NULL DEFAULT 'x'")
@@ -205,7 +208,7 @@ func TestThisVersionWorksOnALaterSchema(t *testing.T) {
 		if a := p.Get(t, "/health"); a.Status != 200 || !strings.Contains(a.Body, `"database":"healthy"`) {
 			t.Errorf("health: %d %s", a.Status, a.Body)
 		}
-		if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", k.text); a.Status != 200 {
+		if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", k.text); a.Status != 200 {
 			t.Errorf("a key that was there: %d %s", a.Status, a.Body)
 		}
 		if a := p.Call(t, "POST", "/auth/register", `{"email":"new@example.com","password":"correct horse battery","name":"New"}`); a.Status != 201 {
@@ -216,7 +219,7 @@ func TestThisVersionWorksOnALaterSchema(t *testing.T) {
 		if a := p.Call(t, "DELETE", "/auth/keys/"+id, "", token...); a.Status != 200 {
 			t.Errorf("revoke: %d %s", a.Status, a.Body)
 		}
-		if a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key); a.Status != 401 {
+		if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key); a.Status != 401 {
 			t.Errorf("a revoked key: %d %s", a.Status, a.Body)
 		}
 	})

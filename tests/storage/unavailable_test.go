@@ -22,30 +22,30 @@ func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {
 		t.Errorf("health: %d %s", a.Status, a.Body)
 	}
 	key := "mgw_" + strings.Repeat("a", 40)
-	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 401 && a.Status != 503 {
+	if a := p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+key); a.Status != 401 && a.Status != 503 {
 		t.Errorf("chat: %d %s", a.Status, a.Body)
 	}
-	if a := p.Call(t, "POST", "/auth/register", gatewaytest.Ada); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
+	if a := p.Call(t, "POST", "/auth/register", gatewaytest.AdaAccount); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
 		t.Errorf("register: %d %s", a.Status, a.Body)
 	}
 	server.Restart()
 	gatewaytest.Until(t, "the gateway is ready", func() bool { return p.Get(t, "/readyz").Status == 200 })
 	token := p.Login(t)
 	_, key = p.CreateKey(t, token)
-	if a := p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key); a.Status != 200 {
+	if a := p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+key); a.Status != 200 {
 		t.Errorf("after its return: %d %s", a.Status, a.Body)
 	}
 	server.Kill()
-	time.Sleep(1500 * time.Millisecond) // what is cached is good for a second
+	time.Sleep(1500 * time.Millisecond) // cached keys are valid for a second
 	for _, credential := range [][]string{{"Authorization", "Bearer " + key}, token} {
-		if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
+		if a := p.Chat(t, gatewaytest.HelloRequest, credential...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" {
 			t.Errorf("a good credential while the database is gone: %d %s", a.Status, a.Body)
 		}
 	}
 	server.Restart()
 	gatewaytest.Until(
 		t, "the key works again",
-		func() bool { return p.Chat(t, gatewaytest.Hello, "Authorization", "Bearer "+key).Status == 200 },
+		func() bool { return p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+key).Status == 200 },
 	)
 }
 
@@ -59,7 +59,7 @@ func TestOpenModeServesWithoutItsDatabase(t *testing.T) {
 	defer server.Thaw()
 	for _, credential := range [][]string{nil, {"Authorization", "Bearer " + key}, token, {"Authorization", "Bearer sk-x"}} {
 		began := time.Now()
-		if a := p.Chat(t, gatewaytest.Hello, credential...); a.Status != 200 || time.Since(began) > 5*time.Second {
+		if a := p.Chat(t, gatewaytest.HelloRequest, credential...); a.Status != 200 || time.Since(began) > 5*time.Second {
 			t.Errorf("%.30v: %d after %s %s", credential, a.Status, time.Since(began), a.Body)
 		}
 	}
@@ -92,7 +92,7 @@ func TestExhaustedDatabaseConnectionsAreServiceUnavailable(t *testing.T) {
 	}
 	p := gatewaytest.Start(t, settings...)
 	began := time.Now()
-	a := p.Chat(t, gatewaytest.Hello, "X-API-Key", key)
+	a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key)
 	if a.Status != 503 || a.APIError(t).Code != "service_unavailable" || time.Since(began) > 3*time.Second {
 		t.Errorf("%d after %s %s", a.Status, time.Since(began), a.Body)
 	}

@@ -12,7 +12,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// pacer is an upstream that sends the next piece of a stream when it is told to.
+// pacer is an upstream that sends the next piece of a stream for each call of next.
 func pacer(ctx context.Context, t *testing.T, pieces ...string) (address string, next func()) {
 	t.Helper()
 	step := make(chan struct{})

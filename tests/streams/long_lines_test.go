@@ -9,13 +9,13 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// A picture arrives as one line of up to 16 MiB.
+// Images arrive as lines of up to 16 MiB.
 func TestLineOf16MiBPassesAndALongerOneIsAnError(t *testing.T) {
 	t.Parallel()
 	const bound = 16 << 20
 	long := strings.Repeat("x", bound+64<<10)
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
-		p.Client = http.DefaultClient // to hold so much against the document takes long
+		p.Client = http.DefaultClient // validating so much takes long
 		frame := 0
 		for line := range strings.Lines(f.Text("")) {
 			if strings.HasPrefix(line, "data:") {
@@ -51,7 +51,7 @@ func TestLongLinesPass(t *testing.T) {
 			}
 		}
 		u.Play(gatewaytest.Events(providertest.Proper, f.Start, "data: "+strings.Repeat("x", 17<<20), f.End))
-		// Whether it is an answer's status or a cut stream depends on what had come before.
+		// It is an error status if nothing was forwarded before, else a broken stream.
 		s := p.Chat(t, f.Request(gatewaytest.Streaming))
 		if s.Err == nil && s.Status != 502 || strings.Contains(s.Body, "[DONE]") || !strings.Contains(s.Body, "provider_error") {
 			t.Errorf("a line without an end: %v, %.300s", s.Err, s.Body)

@@ -7,14 +7,13 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestRecordingsThroughTheRunningGateway plays every recorded answer to the
-// real program and compares what its client sees with what is expected. The
-// environment's RECORDINGS names a folder with more of them than the
-// project's own.
+// TestRecordingsThroughTheRunningGateway has upstreams send every recorded answer
+// and compares what clients get with what is expected. The variable RECORDINGS
+// names a folder of further recordings.
 func TestRecordingsThroughTheRunningGateway(t *testing.T) {
 	t.Parallel()
 	u := providertest.Serve(t)
-	settings := []string{"MAX_RETRIES=0"} // an error that says when to retry would be waited for
+	settings := []string{"MAX_RETRIES=0"} // a Retry-After would be waited for
 	models := map[string]string{}
 	for _, f := range gatewaytest.Providers() {
 		settings = append(settings, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL)

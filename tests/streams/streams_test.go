@@ -106,7 +106,7 @@ func TestErrorBeforeTheFirstEventKeepsItsStatus(t *testing.T) {
 					strings.Contains(a.Body, "canary") {
 					t.Errorf("%s%s: %d %s", name, members, a.Status, a.Body)
 				}
-				u.Play(gatewaytest.JSON(200, f.Answer("fine"))) // or the circuit opens
+				u.Play(gatewaytest.JSON(200, f.Answer("fine"))) // so that the circuit stays closed
 				if a := p.Chat(t, f.Request("")); a.Status != 200 {
 					t.Errorf("a good answer after %s%s: %d %s", name, members, a.Status, a.Body)
 				}

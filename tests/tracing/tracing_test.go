@@ -24,7 +24,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// traceCollector is an OTLP collector that keeps all it is sent.
+// traceCollector is an OTLP collector that keeps all spans.
 type traceCollector struct {
 	*httptest.Server
 
@@ -35,7 +35,7 @@ type traceCollector struct {
 	header  http.Header // of the last post
 }
 
-func collect(t testing.TB) *traceCollector {
+func startCollector(t testing.TB) *traceCollector {
 	c := &traceCollector{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { c.take(t, r) }))
 	t.Cleanup(c.Close)
@@ -68,7 +68,7 @@ func (c *traceCollector) take(t testing.TB, r *http.Request) {
 	}
 }
 
-// wait is the spans once there are so many, in the order in which they began.
+// wait waits for n spans and returns them in the order in which they began.
 func (c *traceCollector) wait(t testing.TB, n int) []*tracepb.Span {
 	t.Helper()
 	var all []*tracepb.Span
@@ -97,8 +97,8 @@ func attrs(all []*commonpb.KeyValue) map[string]*commonpb.AnyValue {
 	return m
 }
 
-// check holds a span against what it should be: the attributes by name as texts
-// and numbers.
+// check compares a span with what is wanted of it: the attributes by name, as
+// texts and numbers, nil for one that must be absent.
 func check(t testing.TB, s *tracepb.Span, name string, kind tracepb.Span_SpanKind, parent []byte, want map[string]any) {
 	t.Helper()
 	if s.Name != name || s.Kind != kind || !bytes.Equal(s.ParentSpanId, parent) || s.EndTimeUnixNano < s.StartTimeUnixNano {
@@ -138,7 +138,7 @@ const (
 	canary       = "canary-5c1d"
 )
 
-var remote = []string{
+var remoteContext = []string{
 	"Traceparent", "00-" + inboundTrace + "-" + inboundSpan + "-01", "Tracestate", "vendor=1", "Baggage", "user=" + canary,
 	"X-Request-Id", "my-request",
 }
@@ -152,8 +152,8 @@ func span(t testing.TB, text string) []byte {
 	return id
 }
 
-// carried is that the upstream was sent the span's context and no baggage.
-func carried(t testing.TB, r providertest.Request, s *tracepb.Span) {
+// checkPropagated checks that the upstream got the span's context and no baggage.
+func checkPropagated(t testing.TB, r providertest.Request, s *tracepb.Span) {
 	t.Helper()
 	want := "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
 	if r.Header.Get("Traceparent") != want || r.Header.Get("Tracestate") != "vendor=1" || r.Header.Get("Baggage") != "" {
@@ -164,8 +164,8 @@ func carried(t testing.TB, r providertest.Request, s *tracepb.Span) {
 	}
 }
 
-// conventional are the providers' names in the conventions.
-var conventional = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
+// conventionNames are the providers' names in OpenTelemetry's conventions.
+var conventionNames = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
 
 func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 		for _, members := range []string{"", gatewaytest.Streaming} {
 			t.Run(f.Name+members, func(t *testing.T) {
 				t.Parallel()
-				c, u := collect(t), providertest.Serve(t)
+				c, u := startCollector(t), providertest.Serve(t)
 				p := gatewaytest.Start(t, append(c.settings(), f.EnvPrefix+"_API_KEY=sk-"+canary, f.EnvPrefix+"_BASE_URL="+u.URL)...)
 				u.Play(gatewaytest.JSON(500, `{"error":{"message":"`+canary+`"}}`), f.WholeAnswer(members, canary))
 				body := strings.TrimSuffix(
@@ -181,7 +181,7 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 					"}",
 				) + "}"
 				body = strings.Replace(body, `"content":"`, `"content":"`+canary+` `, 1)
-				a := p.Chat(t, body, append([]string{"X-Api-Key", "sk-" + canary}, remote...)...)
+				a := p.Chat(t, body, append([]string{"X-Api-Key", "sk-" + canary}, remoteContext...)...)
 				if a.Status != 200 || gatewaytest.TextOf(a.Body) != canary || !strings.Contains(body, `"content":"`+canary) {
 					t.Fatalf("%d %s", a.Status, a.Body)
 				}
@@ -196,7 +196,7 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 					"http.request.method": "POST", "http.route": "/v1/chat/completions", "url.path": "/v1/chat/completions", "url.scheme": "http",
 					"http.response.status_code": 200, "modelgateway.request_id": "my-request", "error.type": nil,
 				})
-				name, system := "chat "+f.Model, conventional[f.Name]
+				name, system := "chat "+f.Model, conventionNames[f.Name]
 				want := map[string]any{
 					"gen_ai.operation.name": "chat", "gen_ai.provider.name": system, "gen_ai.request.model": f.Model, "gen_ai.request.stream": members != "",
 					"gen_ai.request.max_tokens": 7, "gen_ai.request.temperature": 0.5, "gen_ai.request.top_p": 0.25, "gen_ai.request.seed": nil,
@@ -219,7 +219,7 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 					if got := attrs(s.Attributes)["server.port"].GetIntValue(); port != itoa(got) {
 						t.Errorf("port %d, not %s", got, port)
 					}
-					carried(t, u.Requests()[i], s)
+					checkPropagated(t, u.Requests()[i], s)
 				}
 				if one.Status.GetCode() != tracepb.Status_STATUS_CODE_ERROR || two.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET ||
 					chat.Status.GetCode() != tracepb.Status_STATUS_CODE_UNSET {
@@ -228,7 +228,7 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 				if events := len(two.Events); len(one.Events) != 0 || events != strings.Count(members, "stream") {
 					t.Errorf("%d and %d events", len(one.Events), events)
 				}
-				c.clean(t)
+				c.checkHoldsNoCanary(t)
 			})
 		}
 	}
@@ -242,8 +242,9 @@ func idOf(body string) string {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// clean is that nothing of what was said, or of who said it, is in a trace.
-func (c *traceCollector) clean(t testing.TB) {
+// checkHoldsNoCanary checks that no trace holds a prompt, an answer or a name of
+// the caller.
+func (c *traceCollector) checkHoldsNoCanary(t testing.TB) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,11 +257,11 @@ func TestTraceShowsAFallback(t *testing.T) {
 	t.Parallel()
 	for _, members := range []string{"", gatewaytest.Streaming} {
 		f := gatewaytest.Providers()[0]
-		c := collect(t)
+		c := startCollector(t)
 		p, own, other, by := gatewaytest.StartWithFallback(t, f, append(c.settings(), "MAX_RETRIES=0")...)
 		own.Play(gatewaytest.JSON(503, `{}`))
 		other.Play(by.WholeAnswer(members, "instead"))
-		if a := p.Chat(t, f.Request(members), remote...); a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" {
+		if a := p.Chat(t, f.Request(members), remoteContext...); a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		all := c.wait(t, 4)
@@ -275,15 +276,15 @@ func TestTraceShowsAFallback(t *testing.T) {
 			t, all[3], "chat "+by.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
 			map[string]any{"gen_ai.provider.name": by.Name, "error.type": nil, "modelgateway.attempt": 2},
 		)
-		carried(t, own.Requests()[0], all[2])
-		carried(t, other.Requests()[0], all[3])
+		checkPropagated(t, own.Requests()[0], all[2])
+		checkPropagated(t, other.Requests()[0], all[3])
 	}
 }
 
 func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[0]
-	c, u := collect(t), providertest.Serve(t)
+	c, u := startCollector(t), providertest.Serve(t)
 	p := gatewaytest.Start(
 		t,
 		append(
@@ -331,7 +332,7 @@ func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 func TestSampledFlagOfTheClientDecidesAboutItsTrace(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[0]
-	c, u := collect(t), providertest.Serve(t, f.WholeAnswer("", "fine"))
+	c, u := startCollector(t), providertest.Serve(t, f.WholeAnswer("", "fine"))
 	p := gatewaytest.Start(t, append(c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)...)
 	p.Chat(t, f.Request(""), "Traceparent", "00-"+inboundTrace+"-"+inboundSpan+"-00")
 	sent := u.Requests()[0].Header.Get("Traceparent")
@@ -354,11 +355,11 @@ func TestNoTraceContextIsForwardedWithoutTracing(t *testing.T) {
 		"off":      {},
 		"disabled": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", "OTEL_SDK_DISABLED=true"},
 		"none":     {"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", "OTEL_TRACES_EXPORTER=none", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"},
-		"unspread": append(collect(t).settings(), "OTEL_PROPAGATORS=none"),
+		"unspread": append(startCollector(t).settings(), "OTEL_PROPAGATORS=none"),
 	} {
 		u := providertest.Serve(t, f.WholeAnswer("", "fine"))
 		p := gatewaytest.Start(t, append(settings, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)...)
-		p.Chat(t, f.Request(""), remote...)
+		p.Chat(t, f.Request(""), remoteContext...)
 		for _, header := range []string{"Traceparent", "Tracestate", "Baggage"} {
 			if got := u.Requests()[0].Header.Get(header); got != "" {
 				t.Errorf("%s: the upstream was sent %s %q", name, header, got)
@@ -369,7 +370,7 @@ func TestNoTraceContextIsForwardedWithoutTracing(t *testing.T) {
 
 func TestUnreachableOrFrozenCollectorDelaysNoRequest(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,13 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// body is a script of status 200 with this body.
+// body returns a script of status 200 with this body.
 func body(kind, text string) providertest.Script {
 	return providertest.Script{Header: http.Header{"Content-Type": {kind}}, Pieces: [][]byte{[]byte(text)}}
 }
 
-// TestUnusableAnswersAreProviderErrors has bodies under a status of success that
-// are of no use.
+// TestUnusableAnswersAreProviderErrors sends bodies that are no answers under a
+// status of success.
 func TestUnusableAnswersAreProviderErrors(t *testing.T) {
 	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
@@ -60,25 +60,25 @@ func TestUnusableAnswersAreProviderErrors(t *testing.T) {
 					nonsense{"events of " + value, gatewaytest.Events(providertest.Proper, "data: "+value+"\n\n")},
 				)
 			}
-			for some := range slices.Chunk(all, fewFailures/2) {
-				p := alone(t, f, u.URL)
+			for some := range slices.Chunk(all, maxFailures/2) {
+				p := startWith(t, f, u.URL)
 				for _, tt := range some {
 					u.Play(tt.script)
-					refused(t, f, tt.name, p.Chat(t, f.Request("")), 502)
-					refused(t, f, tt.name+", a stream", p.Chat(t, f.Request(gatewaytest.Streaming)), 502)
+					checkProviderError(t, f, tt.name, p.Chat(t, f.Request("")), 502)
+					checkProviderError(t, f, tt.name+", a stream", p.Chat(t, f.Request(gatewaytest.Streaming)), 502)
 				}
 			}
 		})
 	}
 }
 
-// odd is a way of writing a stream that changes nothing of what it says.
-type odd struct {
+// namedScript is one way to write a stream.
+type namedScript struct {
 	name   string
 	script providertest.Script
 }
 
-func odds(f gatewaytest.Provider) []odd {
+func equivalentEncodings(f gatewaytest.Provider) []namedScript {
 	whole := []string{f.Start, f.Text("a"), f.Text("b"), f.End}
 	write := func(change func(string) string) providertest.Script {
 		var changed []string
@@ -90,7 +90,7 @@ func odds(f gatewaytest.Provider) []odd {
 	replace := func(pairs ...string) providertest.Script { return write(strings.NewReplacer(pairs...).Replace) }
 	unix := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 	before := func(line string) providertest.Script { return write(func(s string) string { return line + s }) }
-	all := []odd{
+	all := []namedScript{
 		{"as it is", gatewaytest.Events(providertest.Proper, whole...)},
 		{"byte by byte", gatewaytest.Events(providertest.Proper, whole...).Bytewise()},
 		{"in one piece", gatewaytest.Events(providertest.Proper, strings.Join(whole, ""))},
@@ -118,35 +118,35 @@ func odds(f gatewaytest.Provider) []odd {
 		},
 		{
 			"usage and nothing else, first",
-			withFirst(
+			streamWithEvent(
 				f,
 				`{"choices":[],"candidates":[],"type":"message_delta","usage":{"prompt_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}`,
 			),
 		},
 	}
-	if f.Name != "gemini" { // its streams have no end mark but that of the body
+	if f.Name != "gemini" { // its streams end with the body
 		all = append(
 			all,
-			odd{
+			namedScript{
 				"data behind the end",
 				gatewaytest.Events(providertest.Proper, slices.Concat(whole, []string{f.Text("late"), f.ErrorEvent, "data: {\n\n"})...),
 			},
-			odd{"silence behind the end", gatewaytest.Events(providertest.Hold, whole...)},
-			odd{"a reset behind the end", gatewaytest.Events(providertest.Reset, whole...)},
+			namedScript{"silence behind the end", gatewaytest.Events(providertest.Hold, whole...)},
+			namedScript{"a reset behind the end", gatewaytest.Events(providertest.Reset, whole...)},
 		)
 	}
 	return all
 }
 
-// withFirst is a stream with an event of this data right behind its start.
-func withFirst(f gatewaytest.Provider, data string) providertest.Script {
+// streamWithEvent is a stream with an event of this data after its start.
+func streamWithEvent(f gatewaytest.Provider, data string) providertest.Script {
 	return gatewaytest.Events(providertest.Proper, f.Start, "data: "+data+"\n\n", f.Text("a"), f.Text("b"), f.End)
 }
 
 func TestEquivalentStreamEncodingsGiveTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
-		for _, tt := range odds(f) {
+		for _, tt := range equivalentEncodings(f) {
 			u.Play(tt.script)
 			s := p.Chat(t, f.Request(gatewaytest.Streaming+`,"stream_options":{"include_usage":true}`))
 			var text, reason string
@@ -165,8 +165,8 @@ func TestEquivalentStreamEncodingsGiveTheSameAnswer(t *testing.T) {
 	})
 }
 
-// shown is what the tests look at in a chunk.
-type shown struct {
+// chunk holds the members of a chunk that the tests check.
+type chunk struct {
 	ID, Model, Object string
 	Created           int64
 	Choices           []struct {
@@ -180,16 +180,16 @@ type shown struct {
 	}
 }
 
-// chunks are those of a stream, without its last event and its comments.
-func chunks(t testing.TB, s gatewaytest.Answer) []shown {
+// chunks decodes the chunks of a stream, without its last event and its comments.
+func chunks(t testing.TB, s gatewaytest.Answer) []chunk {
 	t.Helper()
-	var all []shown
+	var all []chunk
 	for line := range strings.Lines(s.Body) {
 		data, ok := strings.CutPrefix(line, "data: {")
 		if !ok {
 			continue
 		}
-		var c shown
+		var c chunk
 		if err := json.Unmarshal([]byte("{"+data), &c); err != nil {
 			t.Errorf("%v: %s", err, line)
 		}
@@ -198,15 +198,14 @@ func chunks(t testing.TB, s gatewaytest.Answer) []shown {
 	return all
 }
 
-// TestMalformedStreamNeverLooksComplete has what no reader can make sense
-// of, behind a part that was sound.
+// TestMalformedStreamNeverLooksComplete sends malformed data after a valid part.
 func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			u := providertest.Serve(t)
-			var all []odd
+			var all []namedScript
 			for name, data := range map[string]string{
 				"half a JSON": `{"choices":[{"delta":{"content":"x`, "no JSON": "hello", "HTML": "<html><body>504</body></html>", "a number": "5", "a list": `["a"]`,
 				"bytes": "\x00\x01\xff", "nested too deep": strings.Repeat(`{"a":[`, 20_000), "a text that is a number": strings.TrimSpace(strings.ReplaceAll(f.Text("5"), `"5"`, "5")),
@@ -214,7 +213,7 @@ func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 				data = data[strings.LastIndex(data, "data: ")+1:]
 				all = append(
 					all,
-					odd{
+					namedScript{
 						name,
 						gatewaytest.Events(
 							providertest.Proper, f.Start, f.Text("par"),
@@ -224,17 +223,17 @@ func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 				)
 			}
 			all = append(all,
-				odd{"an error event", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent, f.End)},
-				odd{"no end", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"))},
-				odd{"half an end", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.End[:len(f.End)/4])},
-				odd{"an end of another protocol", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), "data: [DONE\n\n")},
+				namedScript{"an error event", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent, f.End)},
+				namedScript{"no end", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"))},
+				namedScript{"half an end", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.End[:len(f.End)/4])},
+				namedScript{"an end of another protocol", gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), "data: [DONE\n\n")},
 			)
-			for some := range slices.Chunk(all, fewFailures) {
-				p := alone(t, f, u.URL)
+			for some := range slices.Chunk(all, maxFailures) {
+				p := startWith(t, f, u.URL)
 				for _, tt := range some {
 					u.Play(tt.script)
 					s := p.Chat(t, f.Request(gatewaytest.Streaming))
-					brokeOff(t, tt.name, s)
+					checkInterrupted(t, tt.name, s)
 					if !strings.Contains(s.Body, `"content":"par"`) || strings.Contains(s.Body, `"no"`) {
 						t.Errorf("%s: %s", tt.name, s.Body)
 					}
@@ -244,8 +243,8 @@ func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 	}
 }
 
-// TestChunksOfOneStreamShareIDModelAndTime has an upstream whose every event claims to be of
-// another answer.
+// TestChunksOfOneStreamShareIDModelAndTime has an upstream whose events name
+// different answers.
 func TestChunksOfOneStreamShareIDModelAndTime(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
@@ -274,7 +273,8 @@ func TestChunksOfOneStreamShareIDModelAndTime(t *testing.T) {
 	})
 }
 
-// withUsage is what the family says with another usage in it.
+// withUsage replaces the usage in a provider's text, or removes it where usage is
+// empty.
 func withUsage(f gatewaytest.Provider, text, usage string) string {
 	name := map[string]string{"gemini": "usageMetadata"}[f.Name]
 	if name == "" {
@@ -287,8 +287,8 @@ func withUsage(f gatewaytest.Provider, text, usage string) string {
 	return member.ReplaceAllString(text, `,"`+name+`":`+usage)
 }
 
-// counts is a usage in which every count of every provider is n.
-func counts(n string) string {
+// usageOf is a usage in which every counter of every provider is n.
+func usageOf(n string) string {
 	var members []string
 	for _, name := range []string{
 		"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
@@ -301,30 +301,30 @@ func counts(n string) string {
 	) + `,"prompt_tokens_details":{"cached_tokens":` + n + `},"completion_tokens_details":{"reasoning_tokens":` + n + `}}`
 }
 
-// TestAbsurdUsageDoesNotSpoilAnAnswer has counts that are none. The answer was
-// good, and was paid for: it comes, with counts that make sense or without any.
+// TestAbsurdUsageDoesNotSpoilAnAnswer sends counters that are not valid. The
+// answer is delivered, with a valid usage or without one.
 func TestAbsurdUsageDoesNotSpoilAnAnswer(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
 		for _, usage := range []string{
-			"", "null", "{}", counts("-1"), counts("-9223372036854775808"), counts("0"), counts("9223372036854775807"), counts("18446744073709551616"),
-			counts("1e30"), counts("1.5"), counts(`"7"`), counts("null"), counts("true"), counts("{}"), `{"prompt_tokens":3,"input_tokens":3,"promptTokenCount":3}`,
+			"", "null", "{}", usageOf("-1"), usageOf("-9223372036854775808"), usageOf("0"), usageOf("9223372036854775807"), usageOf("18446744073709551616"),
+			usageOf("1e30"), usageOf("1.5"), usageOf(`"7"`), usageOf("null"), usageOf("true"), usageOf("{}"), `{"prompt_tokens":3,"input_tokens":3,"promptTokenCount":3}`,
 		} {
 			u.Play(gatewaytest.JSON(200, withUsage(f, f.Answer("hello"), usage)))
 			a := p.Chat(t, f.Request(""))
-			var whole shown
+			var whole chunk
 			if err := json.Unmarshal([]byte(a.Body), &whole); err != nil || a.Status != 200 ||
 				!strings.Contains(a.Body, `"content":"hello"`) {
 				t.Errorf("%.60s: %d %v %s", usage, a.Status, err, a.Body)
 			}
-			sensible(t, usage, whole)
+			checkUsage(t, usage, whole)
 			u.Play(gatewaytest.Events(providertest.Proper, withUsage(f, f.Start, usage), f.Text("hello"), withUsage(f, f.End, usage)))
 			s := p.Chat(t, f.Request(gatewaytest.Streaming+`,"stream_options":{"include_usage":true}`))
 			if s.Err != nil || !strings.Contains(s.Body, `"content":"hello"`) || !strings.HasSuffix(s.Body, "[DONE]\n\n") {
 				t.Errorf("%.60s, a stream: %v %s", usage, s.Err, s.Body)
 			}
 			for _, c := range chunks(t, s) {
-				sensible(t, usage, c)
+				checkUsage(t, usage, c)
 			}
 		}
 		for name, n := range gatewaytest.ParseMetrics(t, p.Get(t, "/metrics").Body) {
@@ -335,7 +335,7 @@ func TestAbsurdUsageDoesNotSpoilAnAnswer(t *testing.T) {
 	})
 }
 
-func sensible(t testing.TB, usage string, s shown) {
+func checkUsage(t testing.TB, usage string, s chunk) {
 	t.Helper()
 	if u := s.Usage; u.Prompt < 0 || u.Completion < 0 || u.Total < 0 || u.Total < u.Prompt || u.Total < u.Completion {
 		t.Errorf("%.60s became %+v", usage, u)

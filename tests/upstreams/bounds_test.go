@@ -21,12 +21,11 @@ import (
 	"modelgateway/tests/longtest"
 )
 
-// fewFailures is how many calls may fail before the provider is given a rest.
-const fewFailures = 8
+// maxFailures is how many calls may fail before the circuit opens.
+const maxFailures = 8
 
-// alone is a gateway with one provider, which asks its upstream once for each
-// call: what is tried again is another matter.
-func alone(t testing.TB, f gatewaytest.Provider, upstream string, settings ...string) *gatewaytest.Program {
+// startWith starts a gateway with one provider and without retries.
+func startWith(t testing.TB, f gatewaytest.Provider, upstream string, settings ...string) *gatewaytest.Program {
 	t.Helper()
 	return gatewaytest.Start(
 		t,
@@ -40,28 +39,29 @@ func alone(t testing.TB, f gatewaytest.Provider, upstream string, settings ...st
 			settings...)...)
 }
 
-// refused checks the error of a call that never became an answer.
-func refused(t testing.TB, f gatewaytest.Provider, what string, a gatewaytest.Answer, status int) {
+// checkProviderError checks the error of a call that failed before its answer
+// began.
+func checkProviderError(t testing.TB, f gatewaytest.Provider, what string, a gatewaytest.Answer, status int) {
 	t.Helper()
 	if e := a.APIError(t); a.Status != status || e.Type != "api_error" || e.Code != "provider_error" || e.Provider != f.Name ||
 		a.Header.Get("X-Should-Retry") == "" {
 		t.Errorf("%s: %d %.500s", what, a.Status, a.Body)
 	}
-	hidesInternals(t, what, a)
+	checkHidesInternals(t, what, a)
 }
 
-// brokeOff checks a stream that ended too early, after some of it had come.
-func brokeOff(t testing.TB, what string, s gatewaytest.Answer) {
+// checkInterrupted checks a stream that broke off after its first events.
+func checkInterrupted(t testing.TB, what string, s gatewaytest.Answer) {
 	t.Helper()
 	if s.Status != 200 || s.Err == nil || strings.Contains(s.Body, "[DONE]") || strings.Contains(s.Body, `"finish_reason":"`) ||
 		!strings.Contains(s.Body, `data: {"error":{"type":"api_error"`) {
 		t.Errorf("%s: %d, %v, %.500s", what, s.Status, s.Err, s.Body)
 	}
-	hidesInternals(t, what, s)
+	checkHidesInternals(t, what, s)
 }
 
-// hidesInternals checks that an error names neither key nor place.
-func hidesInternals(t testing.TB, what string, a gatewaytest.Answer) {
+// checkHidesInternals checks that an error names neither a key nor an address.
+func checkHidesInternals(t testing.TB, what string, a gatewaytest.Answer) {
 	t.Helper()
 	for _, secret := range []string{"canary", "127.0.0.1", "169.254", "dial", "goroutine"} {
 		if strings.Contains(a.Body, secret) {
@@ -70,8 +70,8 @@ func hidesInternals(t testing.TB, what string, a gatewaytest.Answer) {
 	}
 }
 
-// rawUpstream is an upstream that speaks HTTP by hand, and changes what it says. What
-// says nothing waits for over, the test's end.
+// rawUpstream is an upstream that writes HTTP by hand. What it does can be
+// replaced; over is closed when the test ends.
 type rawUpstream struct {
 	url  string
 	over chan struct{}
@@ -115,9 +115,9 @@ func readRequest(c net.Conn) {
 	}
 }
 
-// flood writes start and then block again and again, 10 GB of it, and counts
-// the bytes that it got rid of.
-func flood(written *atomic.Int64, w io.Writer, start, block string) {
+// writeEndlessly writes start and then block again and again, up to 10 GB, and
+// counts the bytes that were taken.
+func writeEndlessly(written *atomic.Int64, w io.Writer, start, block string) {
 	_, err := io.WriteString(w, start)
 	for err == nil && written.Load() < 10<<30 {
 		var n int
@@ -126,7 +126,7 @@ func flood(written *atomic.Int64, w io.Writer, start, block string) {
 	}
 }
 
-// allocated is how many bytes were allocated while f ran, by everybody.
+// allocated returns how many bytes the process allocated while f ran.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -137,7 +137,7 @@ func allocated(f func()) int64 {
 
 func TestEndlessUpstreamBodyIsCutAtItsBound(t *testing.T) {
 	const (
-		mostTaken     = 64 << 20  // bytes: the bound, and what was on its way
+		mostTaken     = 64 << 20  // bytes: the bound and the buffers
 		mostAllocated = 320 << 20 // bytes, to grow to the bound step by step
 	)
 	block := strings.Repeat("x", 1<<20)
@@ -146,7 +146,7 @@ func TestEndlessUpstreamBodyIsCutAtItsBound(t *testing.T) {
 	for i, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			u := gatewaytest.NewFuncUpstream(t)
-			p := alone(t, f, u.URL)
+			p := startWith(t, f, u.URL)
 			for j, tt := range []struct {
 				name, members string
 				status        int
@@ -171,11 +171,11 @@ func TestEndlessUpstreamBodyIsCutAtItsBound(t *testing.T) {
 						w.Header()[name] = values
 					}
 					w.WriteHeader(tt.status)
-					flood(&written, w, tt.start, tt.block)
+					writeEndlessly(&written, w, tt.start, tt.block)
 				})
 				var a gatewaytest.Answer
 				took := allocated(func() { a = p.Chat(t, f.Request(tt.members)) })
-				refused(t, f, tt.name, a, tt.want)
+				checkProviderError(t, f, tt.name, a, tt.want)
 				if n := written.Load(); n > mostTaken || took > mostAllocated {
 					t.Errorf("%s: %d MiB were taken, %d MiB allocated", tt.name, n>>20, took>>20)
 				}
@@ -184,8 +184,8 @@ func TestEndlessUpstreamBodyIsCutAtItsBound(t *testing.T) {
 	}
 }
 
-// TestUnrequestedCompressionIsNotInflated sends 200 MiB in 200 KiB, which nobody
-// asked for.
+// TestUnrequestedCompressionIsNotInflated sends 200 MiB compressed to 200 KiB,
+// though the gateway asked for no compression.
 func TestUnrequestedCompressionIsNotInflated(t *testing.T) {
 	var member bytes.Buffer
 	w := gzip.NewWriter(&member)
@@ -195,7 +195,7 @@ func TestUnrequestedCompressionIsNotInflated(t *testing.T) {
 	for _, f := range gatewaytest.Providers() { // not in parallel: what others allocate would count
 		t.Run(f.Name, func(t *testing.T) {
 			u := providertest.Serve(t)
-			p := alone(t, f, u.URL)
+			p := startWith(t, f, u.URL)
 			for kind, members := range map[string]string{"application/json": "", "text/event-stream": gatewaytest.Streaming} {
 				u.Play(
 					providertest.Script{Header: http.Header{"Content-Type": {kind}, "Content-Encoding": {"gzip"}}, Pieces: [][]byte{bomb}},
@@ -204,7 +204,7 @@ func TestUnrequestedCompressionIsNotInflated(t *testing.T) {
 				if took := allocated(func() { a = p.Chat(t, f.Request(members)) }); took > 16<<20 {
 					t.Errorf("%s: %d MiB for %d KiB", kind, took>>20, len(bomb)>>10)
 				}
-				refused(t, f, kind, a, 502)
+				checkProviderError(t, f, kind, a, 502)
 				for _, r := range u.Requests() {
 					if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 						t.Error("the gateway asks for gzip")
@@ -224,7 +224,7 @@ func TestEndlessUpstreamHeaderIsCutAtItsBound(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			u := newRawUpstream(t)
-			p := alone(t, f, u.url)
+			p := startWith(t, f, u.url)
 			for j, tt := range []struct{ name, start, block string }{
 				{"lines", "HTTP/1.1 200 OK\r\n", lines},
 				{"one line", "HTTP/1.1 200 OK\r\nX-A: ", long},
@@ -237,9 +237,9 @@ func TestEndlessUpstreamHeaderIsCutAtItsBound(t *testing.T) {
 				var written atomic.Int64
 				u.serve(func(c *net.TCPConn) {
 					readRequest(c)
-					flood(&written, c, tt.start, tt.block)
+					writeEndlessly(&written, c, tt.start, tt.block)
 				})
-				refused(t, f, tt.name, p.Chat(t, f.Request([]string{"", gatewaytest.Streaming}[(i+j)%2])), 502)
+				checkProviderError(t, f, tt.name, p.Chat(t, f.Request([]string{"", gatewaytest.Streaming}[(i+j)%2])), 502)
 				if n := written.Load(); n > 16<<20 {
 					t.Errorf("%s: %d MiB were taken", tt.name, n>>20)
 				}
@@ -248,8 +248,8 @@ func TestEndlessUpstreamHeaderIsCutAtItsBound(t *testing.T) {
 	}
 }
 
-// TestIdleTimeoutBoundsSilenceNotTheWholeAnswer holds that what is bounded is a silence,
-// and not the whole: what drips for longer than either time-out comes whole.
+// TestIdleTimeoutBoundsSilenceNotTheWholeAnswer sends answers in small pieces for
+// longer than either timeout: they arrive whole, since no pause is too long.
 func TestIdleTimeoutBoundsSilenceNotTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	const gap, idle, pieces, never = 250 * time.Millisecond, 2 * time.Second, 11, time.Hour
@@ -264,7 +264,7 @@ func TestIdleTimeoutBoundsSilenceNotTheWholeAnswer(t *testing.T) {
 			}
 			stream := slices.Concat([]string{f.Start}, slices.Repeat([]string{f.Text("a")}, pieces), []string{f.End})
 			u := gatewaytest.NewFuncUpstream(t)
-			p := alone(t, f, u.URL, "UPSTREAM_TIMEOUT_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=2")
+			p := startWith(t, f, u.URL, "UPSTREAM_TIMEOUT_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=2")
 			u.Handle(gatewaytest.WriteSlowly(answers, gap, answer...))
 			began := time.Now()
 			if a := p.Chat(t, f.Request("")); a.Status != 200 || !strings.Contains(a.Body, text) {
@@ -279,9 +279,9 @@ func TestIdleTimeoutBoundsSilenceNotTheWholeAnswer(t *testing.T) {
 				t.Errorf("a slow stream: %v %s", s.Err, s.Body)
 			}
 			u.Handle(gatewaytest.WriteSlowly(answers, never, "x"))
-			refused(t, f, "no first byte", p.Chat(t, f.Request("")), 504)
+			checkProviderError(t, f, "no first byte", p.Chat(t, f.Request("")), 504)
 			u.Handle(gatewaytest.WriteSlowly(streams, never, "x"))
-			refused(t, f, "no first event", p.Chat(t, f.Request(gatewaytest.Streaming)), 504)
+			checkProviderError(t, f, "no first event", p.Chat(t, f.Request(gatewaytest.Streaming)), 504)
 			left := make(chan struct{})
 			u.Handle(func(w http.ResponseWriter, r *http.Request) {
 				gatewaytest.WriteSlowly(streams, 0, f.Start, f.Text("a"))(w, r)
@@ -289,7 +289,7 @@ func TestIdleTimeoutBoundsSilenceNotTheWholeAnswer(t *testing.T) {
 				close(left)
 			})
 			s := p.Chat(t, f.Request(gatewaytest.Streaming))
-			brokeOff(t, "silence", s)
+			checkInterrupted(t, "silence", s)
 			if !strings.Contains(s.Body, `"content":"a"`) || !strings.Contains(s.Body, "did not answer in time") {
 				t.Errorf("silence: %s", s.Body)
 			}

@@ -16,8 +16,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// TestEndlessStreamEndsAtItsMaximumDuration has an upstream that never falls
-// silent and never ends.
+// TestEndlessStreamEndsAtItsMaximumDuration has an upstream that sends events
+// without end.
 func TestEndlessStreamEndsAtItsMaximumDuration(t *testing.T) {
 	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
@@ -34,13 +34,13 @@ func TestEndlessStreamEndsAtItsMaximumDuration(t *testing.T) {
 					w, r,
 				)
 			})
-			p := alone(t, f, u.URL, "STREAM_MAX_SECONDS=1")
+			p := startWith(t, f, u.URL, "STREAM_MAX_SECONDS=1")
 			began := time.Now()
 			s := p.Chat(t, f.Request(gatewaytest.Streaming))
 			if took := time.Since(began); took < time.Second || took > 10*time.Second {
 				t.Errorf("it lasted %s", took)
 			}
-			brokeOff(t, "at its longest", s)
+			checkInterrupted(t, "at its longest", s)
 			if strings.Count(s.Body, `"content":"a"`) < 2 {
 				t.Errorf("what had come was lost: %s", s.Body)
 			}
@@ -49,8 +49,8 @@ func TestEndlessStreamEndsAtItsMaximumDuration(t *testing.T) {
 	}
 }
 
-// TestUpstreamRedirectsAreNotFollowed has a trap wherever a redirect could lead: to
-// ourselves, to the service that clouds keep their secrets at, back to the start.
+// TestUpstreamRedirectsAreNotFollowed redirects to a server that counts its
+// connections, to the metadata service of clouds and back to the upstream.
 func TestUpstreamRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var trapped atomic.Int32
@@ -73,8 +73,8 @@ func TestUpstreamRedirectsAreNotFollowed(t *testing.T) {
 			for _, place := range []string{"http://169.254.169.254/latest/meta-data", "//" + host + "/x", "https://" + host, "/v1/elsewhere", "?again", "file:///etc/passwd", "http://user:canary@" + host, ""} {
 				all = append(all, [2]string{"307", place})
 			}
-			for some := range slices.Chunk(all, fewFailures) {
-				p := alone(t, f, u.URL)
+			for some := range slices.Chunk(all, maxFailures) {
+				p := startWith(t, f, u.URL)
 				for i, tt := range some {
 					var asked atomic.Int32
 					status, _ := strconv.Atoi(tt[0])
@@ -85,27 +85,27 @@ func TestUpstreamRedirectsAreNotFollowed(t *testing.T) {
 						w.WriteHeader(status)
 					})
 					a := p.Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2]))
-					refused(t, f, tt[0]+" "+tt[1], a, 502)
+					checkProviderError(t, f, tt[0]+" "+tt[1], a, 502)
 					if a.Header.Get("Location")+a.Header.Get("Refresh") != "" || a.APIError(t).UpstreamStatus != status ||
 						asked.Load() != 1 {
 						t.Errorf("%v: asked %d times: %v %s", tt, asked.Load(), a.Header, a.Body)
 					}
 				}
 			}
-			// The list of models is asked for with the key as well.
+			// Discovery sends the key as well.
 			var asked atomic.Int32
 			u.Handle(func(w http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
 				http.Redirect(w, r, trap.url, http.StatusFound)
 			})
-			alone(t, f, u.URL, "MODEL_DISCOVERY=true")
+			startWith(t, f, u.URL, "MODEL_DISCOVERY=true")
 			gatewaytest.Until(t, "the models are asked for", func() bool { return asked.Load() > 0 })
 		})
 	}
 }
 
-// inKind is an error in the words of a provider.
-func inKind(f gatewaytest.Provider, message string) string {
+// errorBody is an error in the format of a provider.
+func errorBody(f gatewaytest.Provider, message string) string {
 	switch f.Name {
 	case "openai":
 		return `{"error":{"message":` + gatewaytest.Quote(message) + `,"type":"invalid_request_error","param":null,"code":"canary_code"}}`
@@ -116,23 +116,23 @@ func inKind(f gatewaytest.Provider, message string) string {
 	}
 }
 
-// TestRefusedUpstreamKeyIsAGatewayError has the refusals that concern who the
-// gateway is to its provider: no caller may take them for his own 401 or 403.
+// TestRefusedUpstreamKeyIsAGatewayError refuses the gateway's own key: callers
+// must not take that for a 401 or 403 of theirs.
 func TestRefusedUpstreamKeyIsAGatewayError(t *testing.T) {
 	t.Parallel()
 	for _, f := range gatewaytest.Providers() {
 		for i, status := range []int{401, 402, 403, 407} {
 			t.Run(f.Name+"/"+strconv.Itoa(status), func(t *testing.T) {
 				t.Parallel()
-				script := gatewaytest.JSON(status, inKind(f, "Incorrect API key provided: sk-canary-"+f.Name+"."))
+				script := gatewaytest.JSON(status, errorBody(f, "Incorrect API key provided: sk-canary-"+f.Name+"."))
 				script.Header.Set("WWW-Authenticate", `Bearer realm="canary"`)
 				script.Header.Set("Proxy-Authenticate", `Basic realm="canary"`)
 				u := providertest.Serve(t, script)
-				a := alone(
+				a := startWith(
 					t, f, u.URL,
 				).Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2]))
-				// one call: a refused key may be given a rest
-				refused(t, f, "", a, 502)
+				// one call: a refused key cools down
+				checkProviderError(t, f, "", a, 502)
 				if a.APIError(t).UpstreamStatus != status || a.Header.Get("WWW-Authenticate")+a.Header.Get("Proxy-Authenticate") != "" {
 					t.Errorf("%v %s", a.Header, a.Body)
 				}
@@ -141,11 +141,11 @@ func TestRefusedUpstreamKeyIsAGatewayError(t *testing.T) {
 	}
 }
 
-// TestUpstreamErrorMessagesAreSanitised has everything that an upstream's error may
-// tell of the gateway's operator. What is told of the request stays.
+// TestUpstreamErrorMessagesAreSanitised removes what an upstream's error may
+// reveal of the operator. What it says of the request is kept.
 func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 	t.Parallel()
-	const told = "max_tokens is too large: 5 > 4."
+	const harmless = "max_tokens is too large: 5 > 4."
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
@@ -156,37 +156,37 @@ func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 				"eyJhbGciOiJIUzI1NiJ9.canary.canary", "api_key=canary123", "organization org-canary123", "in proj_canary99 of projects/canary-1", "project_number:12345678 of acct_canary",
 				"http://10.1.2.3:8080/canary", "https://user:canary@llm.canary.internal/x?key=canary", "upstream llm-7.canary.svc.cluster.local:443 refused", "dial tcp 10.20.30.40:443: connect: refused",
 			} {
-				messages = append(messages, told+" "+secret)
+				messages = append(messages, harmless+" "+secret)
 			}
 			messages = append(
-				messages, told+strings.Repeat(" more and more", 1000)+own,
-				told+"\r\nSet-Cookie: a=b\r\n\r\n\x1b[31m\u2028"+own,
+				messages, harmless+strings.Repeat(" more and more", 1000)+own,
+				harmless+"\r\nSet-Cookie: a=b\r\n\r\n\x1b[31m\u2028"+own,
 			)
 			u := providertest.Serve(t)
-			p := alone(t, f, u.URL, "LOG_LEVEL=debug")
+			p := startWith(t, f, u.URL, "LOG_LEVEL=debug")
 			for i, message := range messages {
 				status := 400
 				if i%4 == 3 {
-					status = 500 // now and then, or the provider is given a rest
+					status = 500 // now and then, or the circuit opens
 				}
-				u.Play(gatewaytest.JSON(status, inKind(f, message)))
-				cleaned(t, p.Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2])).Body, told)
+				u.Play(gatewaytest.JSON(status, errorBody(f, message)))
+				checkSanitised(t, p.Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2])).Body, harmless)
 			}
 			for _, body := range []string{"<html><title>nginx at llm-7.canary.internal</title></html>", "upstream http://10.1.2.3/canary " + own, `{"detail":"` + own + `"}`, `"` + own + `"`} {
 				u.Play(providertest.Script{Status: 400, Pieces: [][]byte{[]byte(body)}})
-				cleaned(t, p.Chat(t, f.Request("")).Body, "status 400")
+				checkSanitised(t, p.Chat(t, f.Request("")).Body, "status 400")
 			}
 			u.Play(
 				gatewaytest.Events(
 					providertest.Proper,
 					f.Start,
 					f.Text("par"),
-					"event: error\ndata: "+inKind(f, messages[0]+" at http://10.1.2.3/canary")+"\n\n",
+					"event: error\ndata: "+errorBody(f, messages[0]+" at http://10.1.2.3/canary")+"\n\n",
 				),
 			)
 			s := p.Chat(t, f.Request(gatewaytest.Streaming))
-			brokeOff(t, "in a stream", s)
-			cleaned(t, s.Body[strings.LastIndex(s.Body, `{"error"`):], told)
+			checkInterrupted(t, "in a stream", s)
+			checkSanitised(t, s.Body[strings.LastIndex(s.Body, `{"error"`):], harmless)
 			for _, secret := range []string{own, "sk-proj-canary", "AIzaSyCanary", "canary123", "eyJhbGciOiJIUzI1NiJ9.canary"} {
 				if log := p.Log.String(); strings.Contains(log, secret) || !strings.Contains(log, "status 500") {
 					t.Errorf("the log holds %q, or nothing", secret)
@@ -196,11 +196,11 @@ func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 	}
 }
 
-// cleaned checks the text of an error that had secrets in it.
-func cleaned(t testing.TB, body, told string) {
+// checkSanitised checks the text of an error that held secrets.
+func checkSanitised(t testing.TB, body, harmless string) {
 	t.Helper()
 	var e struct{ Error gatewaytest.APIError }
-	if err := json.NewDecoder(strings.NewReader(body)).Decode(&e); err != nil || !strings.Contains(e.Error.Message, told) ||
+	if err := json.NewDecoder(strings.NewReader(body)).Decode(&e); err != nil || !strings.Contains(e.Error.Message, harmless) ||
 		e.Error.Message == "" ||
 		len(e.Error.Message) > 300 {
 		t.Errorf("%v: %d bytes: %s", err, len(e.Error.Message), body)
@@ -213,8 +213,8 @@ func cleaned(t testing.TB, body, told string) {
 	}
 }
 
-// TestUpstreamHeadersAreNotForwarded lets the client see the gateway's own
-// headers and no other, whatever becomes of the call.
+// TestUpstreamHeadersAreNotForwarded checks that clients get the gateway's own
+// headers alone, after success and after failure.
 func TestUpstreamHeadersAreNotForwarded(t *testing.T) {
 	t.Parallel()
 	ours := []string{
@@ -248,8 +248,8 @@ func TestUpstreamHeadersAreNotForwarded(t *testing.T) {
 		}{
 			"an answer":       {"", gatewaytest.JSON(200, f.Answer("a"))},
 			"a stream":        {gatewaytest.Streaming, stream},
-			"a refusal":       {"", gatewaytest.JSON(400, inKind(f, "no"))},
-			"a failure":       {gatewaytest.Streaming, gatewaytest.JSON(503, inKind(f, "no"))},
+			"a refusal":       {"", gatewaytest.JSON(400, errorBody(f, "no"))},
+			"a failure":       {gatewaytest.Streaming, gatewaytest.JSON(503, errorBody(f, "no"))},
 			"a broken stream": {gatewaytest.Streaming, gatewaytest.Events(providertest.Reset, f.Start, f.Text("a"))},
 		} {
 			for header, values := range foreign {
