@@ -12,6 +12,8 @@ import (
 type eventWriter struct {
 	yield      func(*llm.Event, error) bool
 	usageAsked bool // by the client
+	fresh      bool // events have been sent since the last pause
+	gone       bool // the consumer has left in a pause
 	head       llm.Head
 	event      llm.Event
 	encoder    chat.ChunkEncoder
@@ -26,6 +28,7 @@ func (s *eventWriter) text(f *forward, literal []byte, e *event) bool {
 	s.event = llm.Event{
 		Kind: llm.EventText, Head: &s.head, Choice: c.Index, Text: *c.Delta.Content, Raw: s.buf, RawDialect: llm.Chat,
 	}
+	s.fresh = true
 	return s.yield(&s.event, nil)
 }
 
@@ -39,15 +42,20 @@ func (s *eventWriter) whole(raw []byte, e *event) bool {
 		delta.ToolCalls = append(delta.ToolCalls, chat.ToolCallDelta{Function: call.Function, Custom: call.Custom})
 	}
 	describe(&s.event, &chat.ChunkChoice{Index: c.Index, Delta: delta})
+	s.fresh = true
 	return s.yield(&s.event, nil)
 }
 
 // chunk sends a chunk. The client sees usage where it asked for it; then the
 // chunks without usage say so.
 func (s *eventWriter) chunk(c *chat.Chunk, err error) bool {
+	if s.gone {
+		return false
+	}
 	if c == nil {
 		return s.yield(nil, err)
 	}
+	s.fresh = true
 	e := &s.event
 	*e = llm.Event{Kind: llm.EventOther, Head: &s.head, RawDialect: llm.Chat, Usage: c.Usage.Common()}
 	if len(c.Choices) == 0 {
@@ -69,6 +77,17 @@ func (s *eventWriter) chunk(c *chat.Chunk, err error) bool {
 	}
 	s.buf, e.Raw = text, text
 	return s.yield(e, nil)
+}
+
+// pause yields a pause, once, before the upstream is waited for: what has been
+// sent since the last one is then flushed to the client.
+func (s *eventWriter) pause() bool {
+	if !s.fresh {
+		return true
+	}
+	s.fresh = false
+	s.gone = !s.yield(nil, nil)
+	return !s.gone
 }
 
 // describe tells what a choice adds, for metering.

@@ -31,9 +31,12 @@ func around(data []byte, from, to int, usage bool) (f forward, ok bool) {
 
 // asItCame is an event in the form for the client: the upstream's bytes without its
 // padding, and with a null usage only if the client asked for usage. It is false
-// for an event that lacks members that clients rely on, or has members that only
-// the first event may have. choices is the position of its choices.
+// for an event that lacks members that clients rely on, has members that only the
+// first event may have, or came in several lines. choices is the position of its choices.
 func asItCame(data []byte, usage bool) (out []byte, choices int, ok bool) {
+	if bytes.ContainsAny(data, "\r\n") {
+		return nil, 0, false // a line break would end the line of the event
+	}
 	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices
 	var seen uint32
 	out = append(make([]byte, 0, len(data)+len(`,"usage":null`)), '{')

@@ -181,7 +181,7 @@ func (s *stream) run(yield func(*llm.Event, error) bool) {
 		ID: s.out.Chunk().ID, Model: head.Model, Created: head.Created, Counter: s,
 	}}
 	s.calls = map[int][]call{}
-	s.upstream.BeforeRead(s.out.Pause)
+	s.upstream.BeforeRead(s.events.pause)
 	for err == nil && !s.ended {
 		if !s.take() {
 			return

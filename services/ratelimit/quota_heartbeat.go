@@ -41,8 +41,11 @@ func (q *Quotas) sendHeartbeat(ctx context.Context) (answer []int64, ok bool) {
 		return nil, false
 	}
 	args := []any{q.replica, q.lease.Milliseconds(), q.resync.Milliseconds()}
-	err := q.batches.ask(ctx, q.run(&answer, args, ""))
-	return answer, err == nil
+	var numbers []int64 // of the script, which may still run after an error
+	if err := q.batches.ask(ctx, q.run(&numbers, args, "")); err != nil {
+		return nil, false
+	}
+	return numbers, true
 }
 
 // due returns the accounts whose entries have to be written, and counts them as

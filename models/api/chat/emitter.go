@@ -24,7 +24,6 @@ type Emitter struct {
 	one     [1]ChunkChoice // storage of the chunk's choices: a chunk costs one allocation (TestATextChunkAllocatesOnce)
 	choices []emitted
 	gone    bool
-	fresh   bool // chunks have been sent since the last pause
 
 	logprobs, extra jsontext.Value // of the fragments to come
 }
@@ -180,15 +179,6 @@ func (e *Emitter) Usage(u *Usage) bool {
 	return e.out()
 }
 
-// Pause yields a pause, once, before the upstream is waited for.
-func (e *Emitter) Pause() bool {
-	if e.fresh && !e.gone {
-		e.fresh = false
-		e.gone = !e.yield(nil, nil)
-	}
-	return !e.gone
-}
-
 // Fail ends the stream with an error.
 func (e *Emitter) Fail(err error) {
 	if !e.gone {
@@ -208,7 +198,6 @@ func (e *Emitter) send(index int, d *Delta, reason *string) bool {
 }
 
 func (e *Emitter) out() bool {
-	e.fresh = true
 	if !e.yield(&e.chunk, nil) {
 		e.gone = true
 	}
