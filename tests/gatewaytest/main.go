@@ -13,7 +13,7 @@ const processVariable = "MODELGATEWAY_TEST_IS_THE_PROGRAM"
 
 // Waiting is the number of tests that run at once in a package whose tests wait
 // most of the time: more than there are processors.
-const Waiting = 12
+const Waiting = 8
 
 // mainCalled is set by Main: only then can Launch start the test binary.
 var mainCalled bool
