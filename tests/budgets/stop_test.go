@@ -244,7 +244,7 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 	}
 	if log := p.Log.String(); !strings.Contains(
 		log,
-		fmt.Sprintf(`"msg":"the gateway stops and calls are not in the ledger","calls":%d`, calls),
+		fmt.Sprintf(`"msg":"the gateway stops: calls are not in the ledger","calls":%d`, calls),
 	) {
 		t.Errorf("the log: %s", log)
 	}
