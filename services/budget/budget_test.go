@@ -20,35 +20,35 @@ import (
 
 const dollar = 1_000_000
 
-// till is a database with budgets, and a ledger of our own that writes what
-// calls cost as the real one does.
-type till struct {
+// testDatabase is a database with budgets. It writes the costs of calls as the
+// ledger does.
+type testDatabase struct {
 	*storetest.Database
 	db *sql.DB
 }
 
-func eachTill(t *testing.T, test func(t *testing.T, h *till)) {
+func eachDatabase(t *testing.T, test func(t *testing.T, h *testDatabase)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, h *storetest.Database) { test(t, newTill(t, h)) })
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) { test(t, newTestDatabase(t, h)) })
 }
 
-func newTill(t testing.TB, h *storetest.Database) *till {
+func newTestDatabase(t testing.TB, h *storetest.Database) *testDatabase {
 	t.Helper()
 	db, err := sql.Open(h.Driver, h.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return &till{h, db}
+	return &testDatabase{h, db}
 }
 
-// budgets are a replica that nobody runs yet.
-func (h *till) budgets(t testing.TB) *Service {
+// budgets returns the service of a replica without its Run.
+func (h *testDatabase) budgets(t testing.TB) *Service {
 	t.Helper()
 	return New(Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
-// run runs a replica until stop, which waits, or the end of the test.
+// runTest runs a replica until stop, which waits for its end, or the end of the test.
 func (b *Service) runTest(t testing.TB) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -59,8 +59,8 @@ func (b *Service) runTest(t testing.TB) (stop func()) {
 	return stop
 }
 
-// write enters what a call has cost, in one transaction.
-func (h *till) write(b *Service, at time.Time, holds [2]models.HoldKey, cost int64) error {
+// write writes the cost of a call in one transaction, as the ledger does.
+func (h *testDatabase) write(b *Service, at time.Time, holds [2]models.HoldKey, cost int64) error {
 	tx, err := h.db.Begin()
 	if err != nil {
 		return err
@@ -90,8 +90,8 @@ func (h *till) write(b *Service, at time.Time, holds [2]models.HoldKey, cost int
 	return nil
 }
 
-// pay settles a call and enters it.
-func (h *till) pay(t testing.TB, b *Service, r *Reservation, at time.Time, cost int64) {
+// pay settles a call and writes its cost.
+func (h *testDatabase) pay(t testing.TB, b *Service, r *Reservation, at time.Time, cost int64) {
 	t.Helper()
 	r.Settle(cost)
 	if err := h.write(b, at, r.Holds(), cost); err != nil {
@@ -99,7 +99,7 @@ func (h *till) pay(t testing.TB, b *Service, r *Reservation, at time.Time, cost 
 	}
 }
 
-func (h *till) number(t testing.TB, query string) int64 {
+func (h *testDatabase) number(t testing.TB, query string) int64 {
 	t.Helper()
 	var n int64
 	if err := h.db.QueryRow(query).Scan(&n); err != nil {
@@ -108,18 +108,18 @@ func (h *till) number(t testing.TB, query string) int64 {
 	return n
 }
 
-func (h *till) spent(t testing.TB, account string) int64 {
+func (h *testDatabase) spent(t testing.TB, account string) int64 {
 	t.Helper()
 	return h.number(t, "SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = '"+account+"'")
 }
 
-func (h *till) held(t testing.TB, account string) int64 {
+func (h *testDatabase) held(t testing.TB, account string) int64 {
 	t.Helper()
 	return h.number(t, "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM budget_holds WHERE account = '"+account+"'")
 }
 
-// rest makes a replica give back what it does not need, as after some idle time.
-func (b *Service) rest(ctx context.Context) {
+// reconcileNow makes a replica return what it does not need, as after some idle time.
+func (b *Service) reconcileNow(ctx context.Context) {
 	b.requests.Wait()
 	for range 3 {
 		b.mu.Lock()
@@ -152,30 +152,30 @@ func mustRefuse(t testing.TB, b *Service, amount int64, of ...Budget) *api.Error
 	return nil
 }
 
-// mustLeave checks that exactly so much is left.
-func mustLeave(t testing.TB, b *Service, left int64, of Budget) {
+// mustHaveLeft checks that exactly this amount can still be reserved.
+func mustHaveLeft(t testing.TB, b *Service, left int64, of Budget) {
 	t.Helper()
 	mustRefuse(t, b, left+1, of)
 	mustReserve(t, b, left, of).Settle(0)
 }
 
 func TestABudgetIsSpentToTheLastMicroDollarAndNoFurther(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		mustRefuse(t, b, dollar+1, of)
 		first := mustReserve(t, b, 600_000, of)
-		mustLeave(t, b, 400_000, of)
+		mustHaveLeft(t, b, 400_000, of)
 		h.pay(t, b, first, november, 250_000)
-		mustLeave(t, b, 750_000, of)
+		mustHaveLeft(t, b, 750_000, of)
 		h.pay(t, b, mustReserve(t, b, 750_000, of), november, 750_000)
 		mustRefuse(t, b, 1, of)
 		if s := h.spent(t, "key:a"); s != dollar {
 			t.Errorf("spent %d", s)
 		}
-		mustReserve(t, b, 0, of).Settle(0) // what costs nothing is no matter of budgets
+		mustReserve(t, b, 0, of).Settle(0) // a call that costs nothing needs no budget
 		mustReserve(t, b, -5, of).Settle(-7)
 		mustRefuse(t, b, 1, of)
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 		if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 || len(b.allowances) != 0 {
 			t.Errorf("%d holds of nothing, %d allowances", n, len(b.allowances))
 		}
@@ -184,7 +184,7 @@ func TestABudgetIsSpentToTheLastMicroDollarAndNoFurther(t *testing.T) {
 }
 
 func TestWithoutBudgetsThereIsNothingToReserve(t *testing.T) {
-	b := newTill(t, storetest.SQLite(t)).budgets(t)
+	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
 	r, err := b.Reserve(t.Context(), november, dollar)
 	if r != nil || err != nil || r.Holds() != [2]models.HoldKey{} {
 		t.Errorf("%+v, %v", r, err)
@@ -196,30 +196,30 @@ func TestWithoutBudgetsThereIsNothingToReserve(t *testing.T) {
 	}
 }
 
-func TestSettlingTwiceIsSettlingOnce(t *testing.T) {
-	h := newTill(t, storetest.SQLite(t))
+func TestOnlyTheFirstSettleCounts(t *testing.T) {
+	h := newTestDatabase(t, storetest.SQLite(t))
 	b, of := h.budgets(t), budgetOf("key:a", dollar)
 	r := mustReserve(t, b, dollar, of)
 	r.Settle(300_000)
 	r.Settle(0)
 	r.Settle(dollar * 2)
-	mustLeave(t, b, 700_000, of)
+	mustHaveLeft(t, b, 700_000, of)
 	if s := b.Stats(); s.Overdrawn != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestACallReservesFromBothBudgetsOrNeither(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, key, all := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf(models.GatewayAccount, dollar)
 		all.Name, all.Window = "the gateway", models.Day
-		for range 2 { // asked, and from memory
+		for range 2 { // with a grant request, and from the allowance
 			if e := mustRefuse(t, b, 2*dollar, key, all); !strings.HasPrefix(
-				e.Message, "the budget of the gateway has no room for this call",
+				e.Message, "the budget of the gateway does not cover this call",
 			) {
 				t.Error(e.Message)
 			}
-			mustLeave(t, b, 10*dollar, key)
+			mustHaveLeft(t, b, 10*dollar, key)
 		}
 		r := mustReserve(t, b, 800_000, key, all)
 		want := [2]models.HoldKey{{Account: "key:a", Since: "2026-11-01"}, {Account: models.GatewayAccount, Since: "2026-11-21"}}
@@ -228,16 +228,16 @@ func TestOfTwoBudgetsBothPayOrNone(t *testing.T) {
 		}
 		mustRefuse(t, b, 300_000, all)
 		h.pay(t, b, r, november, 100_000)
-		mustLeave(t, b, 9_900_000, key)
-		mustLeave(t, b, 900_000, all)
+		mustHaveLeft(t, b, 9_900_000, key)
+		mustHaveLeft(t, b, 900_000, all)
 		if h.spent(t, "key:a") != 100_000 || h.spent(t, models.GatewayAccount) != 100_000 {
-			t.Error("not both have paid")
+			t.Error("not both budgets have paid")
 		}
 	})
 }
 
 func TestARefusalSaysWhatIsLeftAndWhatToDo(t *testing.T) {
-	b := newTill(t, storetest.SQLite(t)).budgets(t)
+	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
 	of := budgetOf("key:a", 5*dollar)
 	mustReserve(t, b, 4_987_655, of)
 	e := mustRefuse(t, b, 400_000, of)
@@ -261,7 +261,7 @@ func TestMoneyIsWrittenExactly(t *testing.T) {
 	}
 }
 
-func TestACallBelongsToTheWindowOfItsBegin(t *testing.T) {
+func TestACallCountsInTheWindowOfItsStart(t *testing.T) {
 	at := func(text string) time.Time {
 		tm, err := time.Parse(time.RFC3339, text)
 		if err != nil {
@@ -269,7 +269,7 @@ func TestACallBelongsToTheWindowOfItsBegin(t *testing.T) {
 		}
 		return tm
 	}
-	eachTill(t, func(t *testing.T, h *till) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		for _, tt := range []struct {
 			window        models.Window
 			before, after string
@@ -306,7 +306,7 @@ func TestACallBelongsToTheWindowOfItsBegin(t *testing.T) {
 			if _, err := b.Reserve(ctx, after, 1, of); code(err) != api.CodeBudgetExceeded {
 				t.Error(err)
 			}
-			b.rest(ctx)
+			b.reconcileNow(ctx)
 			if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
 				t.Errorf("%d holds are left", n)
 			}
@@ -315,7 +315,7 @@ func TestACallBelongsToTheWindowOfItsBegin(t *testing.T) {
 }
 
 func TestATotalBudgetCountsAllDays(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		of.Window = models.Total
 		for _, at := range []time.Time{november, november.AddDate(-3, 0, 0), november.AddDate(4, 0, 0)} {
@@ -325,24 +325,24 @@ func TestATotalBudgetCountsAllDays(t *testing.T) {
 			}
 			h.pay(t, b, r, at, 300_000)
 		}
-		b.rest(t.Context())
-		mustLeave(t, b, 100_000, of)
+		b.reconcileNow(t.Context())
+		mustHaveLeft(t, b, 100_000, of)
 	})
 }
 
-// A key's window may be made longer while calls run.
-func TestALongerWindowCountsWhatTheShorterOneHolds(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+// A key's window may be made longer while calls are running.
+func TestALongerWindowCountsTheHoldsOfAShorterOne(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		of.Window = models.Day
 		r := mustReserve(t, b, 900_000, of)
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 		of.Window = models.Month
-		mustLeave(t, b, 100_000, of)
+		mustHaveLeft(t, b, 100_000, of)
 		h.pay(t, b, r, november, 200_000)
-		b.rest(t.Context())
-		mustLeave(t, b, 800_000, of)
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
+		mustHaveLeft(t, b, 800_000, of)
+		b.reconcileNow(t.Context())
 		earlier := of
 		earlier.Window = models.Day
 		if _, err := b.Reserve(t.Context(), november.AddDate(0, 0, -1), dollar, earlier); err != nil {
@@ -351,31 +351,31 @@ func TestALongerWindowCountsWhatTheShorterOneHolds(t *testing.T) {
 	})
 }
 
-// And it may be made shorter.
-func TestAShorterWindowCountsWhatTheLongerOnesHold(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
-		for _, wide := range []models.Window{models.Total, models.Month, models.Week} {
-			b, of := h.budgets(t), budgetOf("key:"+string(wide), dollar)
-			of.Window = wide
+// A key's window may be made shorter while calls are running.
+func TestAShorterWindowCountsTheHoldsOfLongerOnes(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
+		for _, longer := range []models.Window{models.Total, models.Month, models.Week} {
+			b, of := h.budgets(t), budgetOf("key:"+string(longer), dollar)
+			of.Window = longer
 			r := mustReserve(t, b, 900_000, of)
-			b.rest(t.Context())
+			b.reconcileNow(t.Context())
 			of.Window = models.Day
-			mustLeave(t, b, 100_000, of)
-			b.rest(t.Context())
+			mustHaveLeft(t, b, 100_000, of)
+			b.reconcileNow(t.Context())
 			if h.Driver != "sqlite" { // which has one process
 				other := h.budgets(t)
-				mustLeave(t, other, 100_000, of)
-				other.rest(t.Context())
+				mustHaveLeft(t, other, 100_000, of)
+				other.reconcileNow(t.Context())
 			}
 			h.pay(t, b, r, november, 200_000)
-			b.rest(t.Context())
-			mustLeave(t, b, 800_000, of)
+			b.reconcileNow(t.Context())
+			mustHaveLeft(t, b, 800_000, of)
 		}
 	})
 }
 
-func TestALimitThatIsLoweredCountsAtOnce(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestALoweredLimitAppliesAtOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, high, low := h.budgets(t), budgetOf("key:a", 100*dollar), budgetOf("key:a", 2*dollar)
 		mustReserve(t, b, dollar, high).Settle(0) // leaves about four dollars free
 		if s := b.Stats(); s.Free < 3*dollar {
@@ -387,51 +387,51 @@ func TestALimitThatIsLoweredCountsAtOnce(t *testing.T) {
 		mustRefuse(t, b, 1, low)
 		h.pay(t, b, big, november, 500_000)
 		// What came back of the eighty was granted under another limit.
-		mustLeave(t, b, 1_500_000, low)
-		mustLeave(t, b, 99_500_000, high)
-		b.rest(t.Context())
-		mustLeave(t, b, 1_500_000, low)
+		mustHaveLeft(t, b, 1_500_000, low)
+		mustHaveLeft(t, b, 99_500_000, high)
+		b.reconcileNow(t.Context())
+		mustHaveLeft(t, b, 1_500_000, low)
 	})
 }
 
-func TestACallThatCostsMoreThanItsBoundIsBookedTruly(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestACallAboveItsUpperBoundIsBookedAtItsCost(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		var log strings.Builder
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		b.log = slog.New(slog.NewTextHandler(&log, nil))
-		r, twin := mustReserve(t, b, 500_000, of), mustReserve(t, b, 100_000, of)
+		r, second := mustReserve(t, b, 500_000, of), mustReserve(t, b, 100_000, of)
 		r.Settle(700_000)
-		twin.Settle(100_001)
+		second.Settle(100_001)
 		if s := b.Stats(); s.Overdrawn != 2 {
 			t.Errorf("%+v", s)
 		}
 		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 			t.Errorf("%d warnings:\n%s", n, log.String())
 		}
-		storetest.Until(t, 5*time.Second, "others know what is held", func() bool { // it may be told just now
+		storetest.Until(t, 5*time.Second, "the overdraft is saved", func() bool { // Run may be saving it
 			b.saveChanged(t.Context())
 			return h.held(t, "key:a") >= 800_001
 		})
-		mustLeave(t, b, 199_999, of)
-		// The ledger may be faster than what enters it.
-		worse := mustReserve(t, b, 199_999, of)
-		h.pay(t, b, worse, november, 2*dollar)
+		mustHaveLeft(t, b, 199_999, of)
+		// The ledger may write a cost before the overdraft is saved.
+		overdrawn := mustReserve(t, b, 199_999, of)
+		h.pay(t, b, overdrawn, november, 2*dollar)
 		for range 2 {
 			mustRefuse(t, b, 1, of)
-			b.rest(t.Context())
+			b.reconcileNow(t.Context())
 		}
 		if err := h.write(b, november, r.Holds(), 800_001); err != nil {
 			t.Error(err)
 		}
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 		if held, spent := h.held(t, "key:a"), h.spent(t, "key:a"); held != 0 || spent != 2_800_001 {
 			t.Errorf("held %d, spent %d", held, spent)
 		}
 	})
 }
 
-func TestWhatIsNotNeededIsGivenBack(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestUnusedAllowancesAreReturned(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", 64*dollar)
 		b.heartbeat = 50 * time.Millisecond
 		stop := b.runTest(t)
@@ -453,16 +453,16 @@ func TestWhatIsNotNeededIsGivenBack(t *testing.T) {
 		unwritten := h.held(t, "key:a")
 		stop()
 		if held := h.held(t, "key:a"); held != 300_000 || unwritten < held {
-			t.Errorf("%d is held by a replica that stopped", held)
+			t.Errorf("a stopped replica holds %d", held)
 		}
 		if _, err := b.Reserve(t.Context(), november, 1, of); api.AsError(err).Status != 503 {
-			t.Errorf("it reserves on: %v", err)
+			t.Errorf("a stopped replica still reserves: %v", err)
 		}
 	})
 }
 
-func TestAStoppedReplicaLeavesNothing(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestAStoppedReplicaLeavesNoHold(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", 64*dollar)
 		stop := b.runTest(t)
 		h.pay(t, b, mustReserve(t, b, dollar, of), november, 10)
@@ -470,41 +470,41 @@ func TestAStoppedReplicaLeavesNothing(t *testing.T) {
 		if holds, replicas := h.number(t, "SELECT COUNT(*) FROM budget_holds"), h.number(t, "SELECT COUNT(*) FROM replicas"); holds+replicas != 0 {
 			t.Errorf("%d holds, %d replicas", holds, replicas)
 		}
-		mustLeave(t, h.budgets(t), 64*dollar-10, of)
+		mustHaveLeft(t, h.budgets(t), 64*dollar-10, of)
 	})
 }
 
-// A busy replica may have been granted much that it turned out not to need.
-func TestNobodyHoardsNearTheEnd(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+// A busy replica may have been granted more than it turned out to need.
+func TestAnAllowanceKeepsOnlyItsSlackNearTheLimit(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		mustReserve(t, b, dollar, of).Settle(0)
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 		mustReserve(t, b, 320_000, of).Settle(0)
 		b.requests.Wait()
 		b.mu.Lock()
 		p := b.allowances[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
 		p.minFree = p.free
-		share := p.slack()
+		slack := p.slack()
 		b.mu.Unlock()
-		if want := (680_000 - 680_000/models.SlackDivisor) / models.SlackDivisor; share < int64(want)-10 || share > int64(want)+10 {
-			t.Errorf("a share of %d", share)
+		if want := (680_000 - 680_000/models.SlackDivisor) / models.SlackDivisor; slack < int64(want)-10 || slack > int64(want)+10 {
+			t.Errorf("a slack of %d", slack)
 		}
 		b.lease.reconciled = time.Time{}
 		b.tick(t.Context())
-		if s := b.Stats(); s.Free != share || h.held(t, "key:a") != share {
-			t.Errorf("%d free, %d held, a share is %d", s.Free, h.held(t, "key:a"), share)
+		if s := b.Stats(); s.Free != slack || h.held(t, "key:a") != slack {
+			t.Errorf("%d free, %d held, want %d", s.Free, h.held(t, "key:a"), slack)
 		}
 	})
 }
 
-func TestManyCallsAtOnceAreFewQuestions(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestConcurrentCallsShareFewGrantRequests(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", 499*1000)
 		const calls = 500
-		grant, let := b.grant, make(chan struct{})
+		grant, release := b.grant, make(chan struct{})
 		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
-			<-let
+			<-release
 			return grant(ctx, q)
 		}
 		var served, refused atomic.Int64
@@ -530,7 +530,7 @@ func TestManyCallsAtOnceAreFewQuestions(t *testing.T) {
 			}
 			return false
 		})
-		close(let)
+		close(release)
 		all.Wait()
 		if s := b.Stats(); served.Load() != calls-1 || refused.Load() != 1 || s.Requests > 3 || s.Refused != 1 {
 			t.Errorf("%d served, %d refused, %+v", served.Load(), refused.Load(), s)
@@ -538,14 +538,14 @@ func TestManyCallsAtOnceAreFewQuestions(t *testing.T) {
 	})
 }
 
-func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
-	h := newTill(t, storetest.SQLite(t))
+func TestWaitingCallsAreServedInOrder(t *testing.T) {
+	h := newTestDatabase(t, storetest.SQLite(t))
 	b, of := h.budgets(t), budgetOf("key:a", 100)
-	mustReserve(t, b, 1, of).Settle(0) // the lease stands
-	b.rest(t.Context())
-	grant, let := b.grant, make(chan struct{})
+	mustReserve(t, b, 1, of).Settle(0) // acquires the lease
+	b.reconcileNow(t.Context())
+	grant, release := b.grant, make(chan struct{})
 	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
-		<-let
+		<-release
 		return grant(ctx, q)
 	}
 	amounts := []int64{60, 50, 30, 20, 10}
@@ -560,7 +560,7 @@ func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
 			return p != nil && len(p.calls) == i+1 && p.busy
 		})
 	}
-	close(let)
+	close(release)
 	all.Wait()
 	for i, served := range []bool{true, false, true, false, true} {
 		if (results[i] == nil) != served {
@@ -572,13 +572,13 @@ func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
 	}
 }
 
-func TestOneWhoLeavesWhileWaitingTakesNothing(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestACancelledCallReservesNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
-		grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
+		grant, asked, release := b.grant, make(chan struct{}, 9), make(chan struct{})
 		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			asked <- struct{}{}
-			<-let
+			<-release
 			return grant(ctx, q)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -592,18 +592,18 @@ func TestOneWhoLeavesWhileWaitingTakesNothing(t *testing.T) {
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		close(let)
-		mustLeave(t, b, dollar, of)
+		close(release)
+		mustHaveLeft(t, b, dollar, of)
 		b.requests.Wait()
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 		if held := h.held(t, "key:a"); held != 0 {
-			t.Errorf("%d is held by nobody", held)
+			t.Errorf("%d is still held", held)
 		}
 	})
 }
 
 func TestAReservationCostsOneAllocation(t *testing.T) {
-	b := newTill(t, storetest.SQLite(t)).budgets(t)
+	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
 	key, all := budgetOf("key:a", 1000*dollar), budgetOf(models.GatewayAccount, 1000*dollar)
 	all.Window = models.Day
 	ctx := context.Background()
@@ -620,7 +620,7 @@ func TestAReservationCostsOneAllocation(t *testing.T) {
 }
 
 func BenchmarkReserve(b *testing.B) {
-	budgets := newTill(b, storetest.SQLite(b)).budgets(b)
+	budgets := newTestDatabase(b, storetest.SQLite(b)).budgets(b)
 	for _, tt := range [][]Budget{{budgetOf("key:a", 1000*dollar)}, {budgetOf("key:a", 1000*dollar), budgetOf(models.GatewayAccount, 1000*dollar)}} {
 		b.Run(strconv.Itoa(len(tt)), func(b *testing.B) {
 			ctx, now := context.Background(), time.Now()
@@ -650,7 +650,7 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-func TestWhatIsOwedIsPaidOnce(t *testing.T) {
+func TestDebtIsPaidOnce(t *testing.T) {
 	p := &allowance{granted: 100}
 	p.free = 100
 	p.take(40)
@@ -666,15 +666,15 @@ func TestWhatIsOwedIsPaidOnce(t *testing.T) {
 	}
 }
 
-// Two who wait may know two limits, while one is being changed.
-func TestEachCallIsAskedForUnderItsOwnLimit(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+// While a limit is changed, two waiting calls may have different limits.
+func TestEachCallIsGrantedUnderItsOwnLimit(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, high, low := h.budgets(t), budgetOf("key:a", 10*dollar), budgetOf("key:a", 2*dollar)
 		mustReserve(t, b, 1, high).Settle(0)
-		b.rest(t.Context())
-		grant, let := b.grant, make(chan struct{})
+		b.reconcileNow(t.Context())
+		grant, release := b.grant, make(chan struct{})
 		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
-			<-let
+			<-release
 			return grant(ctx, q)
 		}
 		results := make([]error, 3)
@@ -691,7 +691,7 @@ func TestEachCallIsAskedForUnderItsOwnLimit(t *testing.T) {
 				return p != nil && len(p.calls) == i+1
 			})
 		}
-		close(let)
+		close(release)
 		all.Wait()
 		if results[0] != nil || results[1] != nil || code(results[2]) != api.CodeBudgetExceeded {
 			t.Fatal(results)

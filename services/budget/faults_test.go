@@ -17,30 +17,30 @@ import (
 	"modelgateway/models/storetest"
 )
 
-// quickBeat makes a lease of a second.
-const quickBeat = 250 * time.Millisecond
+// shortHeartbeat gives a lease of a second.
+const shortHeartbeat = 250 * time.Millisecond
 
-func (h *till) quick(t *testing.T) *Service {
+func (h *testDatabase) shortLease(t *testing.T) *Service {
 	t.Helper()
 	b := h.budgets(t)
-	b.heartbeat = quickBeat
+	b.heartbeat = shortHeartbeat
 	return b
 }
 
-func postgresTill(t *testing.T) *till {
+func postgresDatabase(t *testing.T) *testDatabase {
 	t.Helper()
-	return newTill(t, storetest.Postgres(t, servertest.Postgres(t)))
+	return newTestDatabase(t, storetest.Postgres(t, servertest.Postgres(t)))
 }
 
-func (b *Service) holdsNow() (free int64, lost uint64) {
+func (b *Service) freeAndLost() (free int64, lost uint64) {
 	s := b.Stats()
 	return s.Free, s.Lost
 }
 
-// unleased waits until the database takes the replica for dead.
-func (h *till) unleased(t *testing.T, b *Service) {
+// awaitLeaseExpiry waits until the replica's lease has expired in the database.
+func (h *testDatabase) awaitLeaseExpiry(t *testing.T, b *Service) {
 	t.Helper()
-	storetest.Until(t, 10*time.Second, "the lease is over", func() bool {
+	storetest.Until(t, 10*time.Second, "the lease expires", func() bool {
 		return h.number(
 			t,
 			"SELECT COUNT(*) FROM replicas WHERE id = '"+b.Replica()+"' AND alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint",
@@ -48,9 +48,9 @@ func (h *till) unleased(t *testing.T, b *Service) {
 	})
 }
 
-func TestMoneyOfAKilledReplicaIsFreeAfterItsLeaseAndNotBefore(t *testing.T) {
-	h := postgresTill(t)
-	killed, other, of := h.quick(t), h.quick(t), budgetOf("key:a", dollar)
+func TestHoldsOfAKilledReplicaAreFreedWhenItsLeaseExpires(t *testing.T) {
+	h := postgresDatabase(t)
+	killed, other, of := h.shortLease(t), h.shortLease(t), budgetOf("key:a", dollar)
 	other.runTest(t)
 	mustReserve(t, other, 100_000, of).Settle(0)
 	before := time.Now()
@@ -59,15 +59,15 @@ func TestMoneyOfAKilledReplicaIsFreeAfterItsLeaseAndNotBefore(t *testing.T) {
 	if held := h.held(t, "key:a"); held < 600_000 {
 		t.Fatalf("%d is held", held)
 	}
-	lasts := killed.leaseTerms().Duration
+	duration := killed.leaseTerms().Duration
 	var got time.Time
 	storetest.Until(t, 10*time.Second, "it is free again", func() bool {
 		_, err := other.Reserve(t.Context(), november, 900_000, of)
 		got = time.Now()
 		return err == nil
 	})
-	if got.Sub(before) < lasts || got.Sub(after) > lasts+500*time.Millisecond {
-		t.Errorf("free %v after it was reserved, and %v after that; a lease lasts %v", got.Sub(before), got.Sub(after), lasts)
+	if got.Sub(before) < duration || got.Sub(after) > duration+500*time.Millisecond {
+		t.Errorf("free %v after the reservation began and %v after it ended; a lease lasts %v", got.Sub(before), got.Sub(after), duration)
 	}
 	r.Settle(0)
 	if real := h.budgets(t); real.leaseTerms().Duration != 20*time.Second || real.maxWait > 2500*time.Millisecond {
@@ -75,58 +75,58 @@ func TestMoneyOfAKilledReplicaIsFreeAfterItsLeaseAndNotBefore(t *testing.T) {
 	}
 }
 
-func TestTheNextProcessOnAnEmbeddedDatabaseHasAllAtOnce(t *testing.T) {
-	h := newTill(t, storetest.SQLite(t))
+func TestANewProcessOnSQLiteFreesFormerHoldsAtOnce(t *testing.T) {
+	h := newTestDatabase(t, storetest.SQLite(t))
 	of := budgetOf("key:a", dollar)
 	killed := h.budgets(t)
 	h.pay(t, killed, mustReserve(t, killed, 300_000, of), november, 300_000)
 	mustReserve(t, killed, 700_000, of)
-	mustLeave(t, h.budgets(t), 700_000, of)
+	mustHaveLeft(t, h.budgets(t), 700_000, of)
 }
 
-func TestAFrozenReplicaThatComesBackHasNothingFree(t *testing.T) {
-	h := postgresTill(t)
-	frozen, other, of := h.quick(t), h.quick(t), budgetOf("key:a", 10*dollar)
+func TestAResumedReplicaHasNoFreeAllowance(t *testing.T) {
+	h := postgresDatabase(t)
+	frozen, other, of := h.shortLease(t), h.shortLease(t), budgetOf("key:a", 10*dollar)
 	other.runTest(t)
 	mustReserve(t, other, dollar, of).Settle(0)
 	r := mustReserve(t, frozen, 3*dollar, of)
-	if free, _ := frozen.holdsNow(); free < dollar/10 {
+	if free, _ := frozen.freeAndLost(); free < dollar/10 {
 		t.Fatalf("%d is free", free)
 	}
-	h.unleased(t, frozen)
+	h.awaitLeaseExpiry(t, frozen)
 	var all *Reservation
-	storetest.Until(t, 5*time.Second, "its money is another's", func() (ok bool) {
+	storetest.Until(t, 5*time.Second, "the other replica is granted its allowance", func() (ok bool) {
 		var err error
 		all, err = other.Reserve(t.Context(), november, 10*dollar, of)
 		return err == nil
 	})
 	mustRefuse(t, frozen, 1, of)
-	if free, lost := frozen.holdsNow(); free != 0 || lost != 1 {
+	if free, lost := frozen.freeAndLost(); free != 0 || lost != 1 {
 		t.Errorf("%d free, %d times lost", free, lost)
 	}
 	frozen.runTest(t)
-	storetest.Until(t, 5*time.Second, "what its call needs is held anew", func() bool { return h.held(t, "key:a") == 13*dollar })
+	storetest.Until(t, 5*time.Second, "the reservation of its call is saved again", func() bool { return h.held(t, "key:a") == 13*dollar })
 	h.pay(t, other, all, november, dollar)
-	storetest.Until(t, 5*time.Second, "the other gives back", func() bool { return h.held(t, "key:a") == 3*dollar })
+	storetest.Until(t, 5*time.Second, "the other replica returns the rest", func() bool { return h.held(t, "key:a") == 3*dollar })
 	mustRefuse(t, other, 6*dollar+1, of)
 	h.pay(t, frozen, r, november, 2*dollar)
-	storetest.Until(t, 5*time.Second, "all is free or spent", func() bool { return h.held(t, "key:a") == 0 })
-	mustLeave(t, other, 7*dollar, of)
-	storetest.Until(t, 5*time.Second, "and given back", func() bool { return h.held(t, "key:a") == 0 })
-	mustLeave(t, frozen, 7*dollar, of)
+	storetest.Until(t, 5*time.Second, "nothing is held", func() bool { return h.held(t, "key:a") == 0 })
+	mustHaveLeft(t, other, 7*dollar, of)
+	storetest.Until(t, 5*time.Second, "nothing is held again", func() bool { return h.held(t, "key:a") == 0 })
+	mustHaveLeft(t, frozen, 7*dollar, of)
 }
 
-// All leases run out while nobody can say that they live.
-func TestNobodyLosesWhatItHoldsWhileTheDatabaseIsAway(t *testing.T) {
-	h := postgresTill(t)
-	a, b, of := h.quick(t), h.quick(t), budgetOf("key:a", dollar)
+// While the database is unreachable every lease expires, since none can be renewed.
+func TestNoHoldIsLostWhileTheDatabaseIsUnreachable(t *testing.T) {
+	h := postgresDatabase(t)
+	a, b, of := h.shortLease(t), h.shortLease(t), budgetOf("key:a", dollar)
 	ra, rb := mustReserve(t, a, 600_000, of), mustReserve(t, b, 300_000, of)
-	h.unleased(t, a)
-	h.unleased(t, b)
+	h.awaitLeaseExpiry(t, a)
+	h.awaitLeaseExpiry(t, b)
 	mustRefuse(t, b, 200_000, of)
 	a.runTest(t)
 	b.runTest(t)
-	storetest.Until(t, 5*time.Second, "both live", func() bool {
+	storetest.Until(t, 5*time.Second, "both leases are renewed", func() bool {
 		return h.number(
 			t,
 			"SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 500000",
@@ -137,15 +137,15 @@ func TestNobodyLosesWhatItHoldsWhileTheDatabaseIsAway(t *testing.T) {
 	h.pay(t, a, ra, november, 500_000)
 	h.pay(t, b, rb, november, 300_000)
 	storetest.Until(t, 5*time.Second, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
-	mustLeave(t, a, 200_000, of)
+	mustHaveLeft(t, a, 200_000, of)
 	if a.Stats().Lost+b.Stats().Lost != 0 {
 		t.Error("a lease was lost")
 	}
 }
 
-// An answer that comes after the lease was lost grants nothing.
-func TestAnAnswerThatIsOlderThanALossOfTheLeaseIsNotUsed(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+// The lease is lost between the grant and its answer.
+func TestAGrantFromBeforeALostLeaseIsNotUsed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		grant, asked := b.grant, 0
 		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
@@ -162,42 +162,42 @@ func TestAnAnswerThatIsOlderThanALossOfTheLeaseIsNotUsed(t *testing.T) {
 		}
 		mustRefuse(t, b, dollar, of)
 		if asked != 2 {
-			t.Errorf("asked %d times", asked)
+			t.Errorf("%d grant requests", asked)
 		}
-		b.rest(t.Context())
-		mustLeave(t, b, 700_000, of)
+		b.reconcileNow(t.Context())
+		mustHaveLeft(t, b, 700_000, of)
 	})
 }
 
-// A commit may succeed although nobody hears of it.
-func TestWhatIsNotHeardOfIsNotLost(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
-		unheard := errors.New("connection reset")
+// A commit may succeed although its answer is lost.
+func TestNoMoneyIsLostWhenAnswersOfTheDatabaseAreLost(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
+		errLost := errors.New("connection reset")
 		b, of := h.budgets(t), budgetOf("key:a", 20*dollar)
-		grant, renew, enter := b.grant, b.renew, b.saveHolds
-		var fair atomic.Bool
-		fault := func() bool { return !fair.Load() && rand.IntN(3) == 0 }
+		grant, renew, save := b.grant, b.renew, b.saveHolds
+		var faultless atomic.Bool
+		fault := func() bool { return !faultless.Load() && rand.IntN(3) == 0 }
 		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			if fault() {
-				return models.Grant{}, unheard // nor said
+				return models.Grant{}, errLost // the request is lost
 			}
 			a, err := grant(ctx, q)
 			if fault() {
-				return models.Grant{}, unheard
+				return models.Grant{}, errLost
 			}
 			return a, err
 		}
 		b.renew = func(ctx context.Context, r models.Renewal) (models.Renewed, error) {
 			a, err := renew(ctx, r)
 			if fault() {
-				return models.Renewed{}, unheard
+				return models.Renewed{}, errLost
 			}
 			return a, err
 		}
 		b.saveHolds = func(ctx context.Context, replica string, held []models.Hold) error {
-			err := enter(ctx, replica, held)
+			err := save(ctx, replica, held)
 			if fault() {
-				return unheard
+				return errLost
 			}
 			return err
 		}
@@ -210,47 +210,47 @@ func TestWhatIsNotHeardOfIsNotLost(t *testing.T) {
 				cost := rand.Int64N(50_000)
 				h.pay(t, b, r, november, cost)
 				spent += cost
-			case errors.Is(err, unheard) && api.AsError(err).Status == 503:
+			case errors.Is(err, errLost) && api.AsError(err).Status == 503:
 				failed++
 			default:
 				t.Fatal(err)
 			}
 			if rand.IntN(3) == 0 {
-				b.rest(t.Context())
+				b.reconcileNow(t.Context())
 			}
 		}
 		if failed == 0 {
 			t.Error("nothing failed")
 		}
-		fair.Store(true)
-		b.rest(t.Context())
+		faultless.Store(true)
+		b.reconcileNow(t.Context())
 		if held := h.held(t, "key:a"); held != 0 {
-			t.Errorf("%d is held by nobody", held)
+			t.Errorf("%d is still held", held)
 		}
-		mustLeave(t, b, 20*dollar-spent, of)
+		mustHaveLeft(t, b, 20*dollar-spent, of)
 	})
 }
 
-func TestWithoutTheDatabaseWhatIsHeldIsSpentAndNoMore(t *testing.T) {
+func TestWithoutTheDatabaseOnlyTheAllowanceIsSpent(t *testing.T) {
 	for _, tt := range []struct {
-		name      string
-		away      func(*servertest.Server)
-		backAgain func(*servertest.Server)
+		name   string
+		stop   func(*servertest.Server)
+		resume func(*servertest.Server)
 	}{
 		{"frozen", (*servertest.Server).Freeze, (*servertest.Server).Thaw},
 		{"killed", (*servertest.Server).Kill, (*servertest.Server).Restart},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := servertest.StartPostgres(t)
-			h := newTill(t, storetest.Postgres(t, server.URL))
-			b, of := h.quick(t), budgetOf("key:a", 64*dollar)
+			h := newTestDatabase(t, storetest.Postgres(t, server.URL))
+			b, of := h.shortLease(t), budgetOf("key:a", 64*dollar)
 			b.heartbeat = 750 * time.Millisecond // a lease of three seconds
 			b.runTest(t)
 			cost := int64(0)
-			h.pay(t, b, mustReserve(t, b, dollar, of), november, dollar/2) // a share of two dollars is free
+			h.pay(t, b, mustReserve(t, b, dollar, of), november, dollar/2) // an allowance of two dollars is free
 			cost += dollar / 2
-			tt.away(server.Server)
-			share := mustReserve(t, b, dollar, of)
+			tt.stop(server.Server)
+			local := mustReserve(t, b, dollar, of)
 			began := time.Now()
 			if _, err := b.Reserve(t.Context(), november, 10*dollar, of); api.AsError(err).Status != 503 ||
 				time.Since(began) > 2700*time.Millisecond {
@@ -264,30 +264,30 @@ func TestWithoutTheDatabaseWhatIsHeldIsSpentAndNoMore(t *testing.T) {
 			if _, err := b.Reserve(t.Context(), november, 1, of); api.AsError(err).Status != 503 {
 				t.Errorf("without a lease: %v", err)
 			}
-			share.Settle(dollar / 4)
-			tt.backAgain(server.Server)
-			storetest.Until(t, 10*time.Second, "it goes on", func() bool {
+			local.Settle(dollar / 4)
+			tt.resume(server.Server)
+			storetest.Until(t, 10*time.Second, "calls are granted again", func() bool {
 				r, err := b.Reserve(t.Context(), november, 10*dollar, of)
 				r.Settle(0)
 				return err == nil
 			})
-			if err := h.write(b, november, share.Holds(), dollar/4); err != nil {
+			if err := h.write(b, november, local.Holds(), dollar/4); err != nil {
 				t.Error(err)
 			}
 			cost += dollar / 4
 			storetest.Until(t, 10*time.Second, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
-			mustLeave(t, b, 64*dollar-cost, of)
+			mustHaveLeft(t, b, 64*dollar-cost, of)
 		})
 	}
 }
 
-// Two replicas work on while the database comes and goes.
-func TestABudgetIsNotOverdrawnWhileTheDatabaseComesAndGoes(t *testing.T) {
+// Two replicas go on calling while the database is frozen and killed in turn.
+func TestABudgetIsNotOverdrawnWhileTheDatabaseFailsRepeatedly(t *testing.T) {
 	server := servertest.StartPostgres(t)
-	h := newTill(t, storetest.Postgres(t, server.URL))
+	h := newTestDatabase(t, storetest.Postgres(t, server.URL))
 	const limit = 5 * dollar
 	of := budgetOf("key:a", limit)
-	replicas := []*Service{h.quick(t), h.quick(t)}
+	replicas := []*Service{h.shortLease(t), h.shortLease(t)}
 	for _, b := range replicas {
 		b.heartbeat = 750 * time.Millisecond
 		b.runTest(t)
@@ -350,21 +350,21 @@ func TestABudgetIsNotOverdrawnWhileTheDatabaseComesAndGoes(t *testing.T) {
 	}
 	storetest.Until(t, 10*time.Second, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
 	if s := h.spent(t, "key:a"); s != spent.Load() || s > limit {
-		t.Errorf("%d spent, %d entered", spent.Load(), s)
+		t.Errorf("%d spent, %d written", spent.Load(), s)
 	}
-	mustLeave(t, replicas[0], limit-spent.Load(), of)
+	mustHaveLeft(t, replicas[0], limit-spent.Load(), of)
 	t.Logf("%d calls, %d of %d spent", served.Load(), spent.Load(), int64(limit))
 }
 
-func TestADatabaseThatHangsCostsNoCallMoreThanItsPatience(t *testing.T) {
-	h := newTill(t, storetest.SQLite(t))
+func TestACallWaitsForAHangingDatabaseUpToItsTimeout(t *testing.T) {
+	h := newTestDatabase(t, storetest.SQLite(t))
 	b, of := h.budgets(t), budgetOf("key:a", dollar)
 	mustReserve(t, b, 1, of).Settle(0)
-	b.rest(t.Context())
+	b.reconcileNow(t.Context())
 	b.maxWait = 100 * time.Millisecond
-	grant, let := b.grant, make(chan struct{})
+	grant, release := b.grant, make(chan struct{})
 	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
-		<-let
+		<-release
 		return grant(ctx, q)
 	}
 	began := time.Now()
@@ -372,13 +372,13 @@ func TestADatabaseThatHangsCostsNoCallMoreThanItsPatience(t *testing.T) {
 	if e := api.AsError(err); e.Status != 503 || !errors.Is(err, errSlow) || time.Since(began) > time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
-	close(let)
+	close(release)
 	b.requests.Wait()
-	mustLeave(t, b, dollar, of)
+	mustHaveLeft(t, b, dollar, of)
 }
 
-func TestNoGoroutineIsLeftBehind(t *testing.T) {
-	h := newTill(t, storetest.SQLite(t))
+func TestNoGoroutineRunsAfterTheStop(t *testing.T) {
+	h := newTestDatabase(t, storetest.SQLite(t))
 	b, of := h.budgets(t), budgetOf("key:a", dollar)
 	mustReserve(t, b, 1, of).Settle(0) // the store has its goroutines
 	b.requests.Wait()
@@ -408,13 +408,13 @@ func TestNoGoroutineIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestAStopEndsCallsThatWait(t *testing.T) {
-	h := newTill(t, storetest.SQLite(t))
+func TestAStopEndsWaitingCalls(t *testing.T) {
+	h := newTestDatabase(t, storetest.SQLite(t))
 	b, of := h.budgets(t), budgetOf("key:a", dollar)
-	grant, asked, let := b.grant, make(chan struct{}), make(chan struct{})
+	grant, asked, release := b.grant, make(chan struct{}), make(chan struct{})
 	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		close(asked)
-		<-let
+		<-release
 		return grant(ctx, q)
 	}
 	stop := b.runTest(t)
@@ -431,19 +431,19 @@ func TestAStopEndsCallsThatWait(t *testing.T) {
 	}
 	select {
 	case <-stopped:
-		t.Error("stopped while a question is under way")
+		t.Error("stopped while a grant request is under way")
 	default:
 	}
-	close(let)
+	close(release)
 	<-stopped
 	if held := h.held(t, "key:a"); held != 0 {
 		t.Errorf("%d is held", held)
 	}
 }
 
-// A call that was to cost nothing needs no lease, but may cost something.
-func TestWhatIsSpentBeforeTheFirstLeaseIsEnteredAfterIt(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+// A call with an upper bound of zero needs no lease, but may cost something.
+func TestCostsBeforeTheFirstLeaseAreSavedAfterIt(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		r := mustReserve(t, b, 0, of)
 		r.Settle(500)
@@ -451,36 +451,36 @@ func TestWhatIsSpentBeforeTheFirstLeaseIsEnteredAfterIt(t *testing.T) {
 		if n := h.number(t, "SELECT COUNT(*) FROM budget_holds"); n != 0 {
 			t.Error("held without a lease")
 		}
-		mustLeave(t, b, dollar-500, of)
-		b.rest(t.Context())
+		mustHaveLeft(t, b, dollar-500, of)
+		b.reconcileNow(t.Context())
 		if held := h.held(t, "key:a"); held != 500 {
 			t.Errorf("%d is held", held)
 		}
 		if err := h.write(b, november, r.Holds(), 500); err != nil {
 			t.Error(err)
 		}
-		b.rest(t.Context())
-		mustLeave(t, b, dollar-500, of)
+		b.reconcileNow(t.Context())
+		mustHaveLeft(t, b, dollar-500, of)
 	})
 }
 
-func TestALeaseStandsByBothClocks(t *testing.T) {
+func TestALeaseEndsByEitherClock(t *testing.T) {
 	now := time.Now()
 	l := lease{until: now.Add(time.Second)}
 	if !l.valid(now) || l.valid(now.Add(time.Second)) || l.valid(now.Round(0).Add(time.Second)) || (&lease{}).valid(now) {
-		t.Error("it does not end in time")
+		t.Error("the lease does not end in time")
 	}
 	l.permanent = true
 	if !l.valid(now.Add(time.Hour)) {
-		t.Error("forever ends")
+		t.Error("a permanent lease ends")
 	}
 }
 
-func TestAGrantThatIsNotHeardOfIsTakenBack(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestAGrantWhoseAnswerIsLostIsReturned(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", 10*dollar)
 		mustReserve(t, b, dollar, of).Settle(400_000)
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 		grant := b.grant
 		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 			_, err := grant(ctx, q)
@@ -492,46 +492,46 @@ func TestAGrantThatIsNotHeardOfIsTakenBack(t *testing.T) {
 		if held := h.held(t, "key:a"); held < 5*dollar {
 			t.Errorf("%d is held: nothing was granted", held)
 		}
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 		if held := h.held(t, "key:a"); held != 400_000 {
 			t.Errorf("%d is held", held)
 		}
 	})
 }
 
-func TestAQuestionEntersWhatWasSpentTooMuch(t *testing.T) {
-	eachTill(t, func(t *testing.T, h *till) {
+func TestAGrantRequestSavesTheOverdraft(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		mustReserve(t, b, dollar, of).Settle(3 * dollar)
 		mustRefuse(t, b, 1, of)
 		if held := h.held(t, "key:a"); held != 3*dollar {
-			t.Errorf("others think that %d is held", held)
+			t.Errorf("%d is held", held)
 		}
 	})
 }
 
-// A replica may be forgotten while it thinks that its lease stands: the
-// database was restored, or somebody tidied up.
-func TestAReplicaThatWasForgottenBeginsAnew(t *testing.T) {
-	h := postgresTill(t)
+// The row of a replica may disappear while its lease is valid by its own clock,
+// for instance when the database is restored.
+func TestAReplicaWhoseRowWasDeletedAcquiresANewLease(t *testing.T) {
+	h := postgresDatabase(t)
 	b, of := h.budgets(t), budgetOf("key:a", 10*dollar)
 	r := mustReserve(t, b, dollar, of)
 	h.Query(t, "DELETE FROM replicas")
 	h.Query(t, "DELETE FROM budget_holds")
-	mustLeave(t, b, 9*dollar, of)
-	if free, lost := b.holdsNow(); lost != 1 || free > 9*dollar {
+	mustHaveLeft(t, b, 9*dollar, of)
+	if free, lost := b.freeAndLost(); lost != 1 || free > 9*dollar {
 		t.Errorf("%d free, lost %d times", free, lost)
 	}
 	h.pay(t, b, r, november, dollar)
-	b.rest(t.Context())
+	b.reconcileNow(t.Context())
 	if held := h.held(t, "key:a"); held != 0 {
 		t.Errorf("%d is held", held)
 	}
-	mustLeave(t, b, 9*dollar, of)
+	mustHaveLeft(t, b, 9*dollar, of)
 }
 
-func TestWithItsLeaseAReplicaLosesAllThatIsFree(t *testing.T) {
-	b, of := newTill(t, storetest.SQLite(t)).budgets(t), budgetOf("key:a", 64*dollar)
+func TestALostLeaseEndsTheFreeAllowance(t *testing.T) {
+	b, of := newTestDatabase(t, storetest.SQLite(t)).budgets(t), budgetOf("key:a", 64*dollar)
 	r := mustReserve(t, b, dollar, of)
 	if s := b.Stats(); s.Free < dollar {
 		t.Fatalf("%+v", s)
@@ -545,14 +545,14 @@ func TestWithItsLeaseAReplicaLosesAllThatIsFree(t *testing.T) {
 	r.Settle(0)
 }
 
-func TestOneWhoWaitsIsServedWithWhatAnotherGivesBack(t *testing.T) {
-	b, of := newTill(t, storetest.SQLite(t)).budgets(t), budgetOf("key:a", dollar)
+func TestAWaitingCallIsServedFromAReturnedReservation(t *testing.T) {
+	b, of := newTestDatabase(t, storetest.SQLite(t)).budgets(t), budgetOf("key:a", dollar)
 	all := mustReserve(t, b, dollar, of)
 	b.requests.Wait()
-	grant, asked, let := b.grant, make(chan struct{}, 9), make(chan struct{})
+	grant, asked, release := b.grant, make(chan struct{}, 9), make(chan struct{})
 	b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
 		asked <- struct{}{}
-		<-let
+		<-release
 		return grant(ctx, q)
 	}
 	waiting := make(chan error)
@@ -565,6 +565,6 @@ func TestOneWhoWaitsIsServedWithWhatAnotherGivesBack(t *testing.T) {
 	if err := <-waiting; err != nil {
 		t.Error(err)
 	}
-	close(let)
+	close(release)
 	b.requests.Wait()
 }

@@ -18,22 +18,22 @@ import (
 	"modelgateway/models/storetest"
 )
 
-// scribe is a replica's ledger: it writes what calls cost a little later, and
-// several at once.
-type scribe struct {
-	h    *till
+// testLedger is a replica's ledger: it writes the costs of calls with a delay, and
+// several in one transaction.
+type testLedger struct {
+	h    *testDatabase
 	b    *Service
-	rows chan scribed
+	rows chan ledgerRow
 	done sync.WaitGroup
 }
 
-type scribed struct {
+type ledgerRow struct {
 	holds [2]models.HoldKey
 	cost  int64
 }
 
-func (h *till) scribe(t *testing.T, b *Service) *scribe {
-	s := &scribe{h: h, b: b, rows: make(chan scribed, 1000)}
+func (h *testDatabase) testLedger(t *testing.T, b *Service) *testLedger {
+	s := &testLedger{h: h, b: b, rows: make(chan ledgerRow, 1000)}
 	s.done.Go(func() {
 		for row := range s.rows {
 			sums := map[[2]models.HoldKey]int64{row.holds: row.cost}
@@ -51,9 +51,9 @@ func (h *till) scribe(t *testing.T, b *Service) *scribe {
 	return s
 }
 
-func (s *scribe) end() { close(s.rows); s.done.Wait() }
+func (s *testLedger) end() { close(s.rows); s.done.Wait() }
 
-// raceTrials are fewer by default; RACE=100 makes it a hundred.
+// raceTrials is how many trials are run: 10, or as many as RACE says.
 func raceTrials() int {
 	if n, err := strconv.Atoi(os.Getenv("RACE")); err == nil {
 		return n
@@ -61,8 +61,8 @@ func raceTrials() int {
 	return 10
 }
 
-func TestABudgetIsNeverOverdrawnBy500CallsAtOnceOnTwoReplicas(t *testing.T) {
-	h := newTill(t, storetest.Postgres(t, servertest.Postgres(t)))
+func TestABudgetIsNeverOverdrawnBy500ConcurrentCallsOnTwoReplicas(t *testing.T) {
+	h := newTestDatabase(t, storetest.Postgres(t, servertest.Postgres(t)))
 	replicas := []*Service{h.budgets(t), h.budgets(t)}
 	for _, b := range replicas {
 		b.runTest(t)
@@ -72,7 +72,7 @@ func TestABudgetIsNeverOverdrawnBy500CallsAtOnceOnTwoReplicas(t *testing.T) {
 		h.raceTrial(t, replicas, fmt.Sprint("key:race", i), &totals)
 	}
 	t.Logf(
-		"%d trials in %v: %d calls served, %d refused, %d left; the fullest budget was spent to %.2f %%; %d questions",
+		"%d trials in %v: %d calls served, %d refused, %d left; the fullest budget was spent to %.2f %%; %d grant requests",
 		raceTrials(), time.Since(began).Round(time.Millisecond), totals.served.Load(), totals.refused.Load(),
 		totals.left.Load(), totals.fullest, replicas[0].Stats().Requests+replicas[1].Stats().Requests,
 	)
@@ -83,17 +83,17 @@ type raceTotals struct {
 	fullest               float64
 }
 
-func (h *till) raceTrial(t *testing.T, replicas []*Service, account string, totals *raceTotals) {
+func (h *testDatabase) raceTrial(t *testing.T, replicas []*Service, account string, totals *raceTotals) {
 	t.Helper()
 	const calls = 500
 	limit := dollar/10 + rand.Int64N(20*dollar)
 	key, all := budgetOf(account, limit), budgetOf(models.GatewayAccount+account, limit)
-	scribes := []*scribe{h.scribe(t, replicas[0]), h.scribe(t, replicas[1])}
-	exact := rand.IntN(2) == 0 // calls cost what they were thought to, and fill the budget
+	ledgers := []*testLedger{h.testLedger(t, replicas[0]), h.testLedger(t, replicas[1])}
+	exact := rand.IntN(2) == 0 // calls cost their upper bound, and use up the budget
 	var spent atomic.Int64
 	var calling sync.WaitGroup
 	for i := range calls {
-		b, s, amount := replicas[i%2], scribes[i%2], rand.Int64N(200_000)
+		b, s, amount := replicas[i%2], ledgers[i%2], rand.Int64N(200_000)
 		calling.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
@@ -121,38 +121,38 @@ func (h *till) raceTrial(t *testing.T, replicas []*Service, account string, tota
 			}
 			r.Settle(cost)
 			spent.Add(cost)
-			s.rows <- scribed{r.Holds(), cost}
+			s.rows <- ledgerRow{r.Holds(), cost}
 		})
 	}
 	stop := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { h.watch(t, account, limit, stop) })
 	calling.Wait()
-	for _, s := range scribes {
+	for _, s := range ledgers {
 		s.end()
 	}
 	close(stop)
 	watching.Wait()
 	for _, b := range replicas {
-		b.rest(t.Context())
+		b.reconcileNow(t.Context())
 	}
 	for _, of := range []Budget{key, all} {
 		if s := h.spent(t, of.Account); s != spent.Load() || s > limit {
-			t.Errorf("%s: %d spent of %d, %d is entered", of.Account, spent.Load(), limit, s)
+			t.Errorf("%s: %d spent of %d, %d is written", of.Account, spent.Load(), limit, s)
 		}
 		if n := h.held(t, of.Account); n != 0 {
 			t.Errorf("%s: %d is still held", of.Account, n)
 		}
-		mustLeave(t, replicas[rand.IntN(2)], limit-spent.Load(), of)
+		mustHaveLeft(t, replicas[rand.IntN(2)], limit-spent.Load(), of)
 		for _, b := range replicas {
-			b.rest(t.Context())
+			b.reconcileNow(t.Context())
 		}
 	}
 	totals.fullest = max(totals.fullest, 100*float64(spent.Load())/float64(limit))
 }
 
-// watch looks whether spent and held are ever more than the limit.
-func (h *till) watch(t *testing.T, account string, limit int64, stop <-chan struct{}) {
+// watch checks that spent and held together never exceed the limit.
+func (h *testDatabase) watch(t *testing.T, account string, limit int64, stop <-chan struct{}) {
 	query := fmt.Sprintf(
 		"SELECT (SELECT COALESCE(SUM(cost), 0) FROM spend WHERE account = '%s')::bigint + (SELECT COALESCE(SUM(amount), 0) FROM budget_holds WHERE account = '%[1]s')::bigint",
 		account,

@@ -19,7 +19,7 @@ func overBudget(c *waiter, left int64) *api.Error {
 	var text strings.Builder
 	if c.budget.Account == models.GatewayAccount { // a caller must not learn what is left for all
 		err.Limit = metrics.LimitGatewayBudget
-		fmt.Fprintf(&text, "the budget of %s has no room for this call, which could cost up to %s", c.budget.Name, usd(c.amount))
+		fmt.Fprintf(&text, "the budget of %s does not cover this call, which could cost up to %s", c.budget.Name, usd(c.amount))
 	} else {
 		fmt.Fprintf(&text, "%s has a budget of %s %s, of which %s is left, and this call could cost up to %s",
 			c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), usd(c.amount))
