@@ -23,7 +23,8 @@ build: ## Build the static binary bin/modelgateway
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X modelgateway/app.release=$(VERSION)" -o bin/modelgateway .
 
 # The race detector leaves out SQLite, which is C translated to Go and took a third of the time of many tests.
-RACE := -race -gcflags=modernc.org/sqlite/lib=-race=0
+# Without debug information a test program links in half the time: 5 instead of 10 CPU seconds, for some sixty of them.
+RACE := -race -gcflags=modernc.org/sqlite/lib=-race=0 -ldflags='-s -w'
 # Folders whose tests match a pattern.
 tested = grep -rlE --include='*_test.go' '$(1)' . | xargs -n1 dirname | sort -u
 
