@@ -139,6 +139,7 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	log.Info("listening", "address", listener.Addr().String(), "version", Version())
+	warnOfOpenMode(cfg, listener.Addr(), log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }() // ends with Shutdown or Close below
 	select {

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"modelgateway/config"
+)
+
+// warnOfOpenMode warns if strangers can spend the keys of the providers: no
+// credential is required, and the gateway listens on an address that other
+// machines may reach.
+func warnOfOpenMode(cfg config.Config, address net.Addr, log *slog.Logger) {
+	if cfg.RequireAuth || cfg.Simulator || !hasProviderKey(cfg) || onlyThisMachine(address) {
+		return
+	}
+	can := "call every model at the cost of the provider keys"
+	if cfg.MetricsToken.IsZero() {
+		can += " and read /metrics"
+	}
+	log.Warn("open to the network: every client that reaches this address can "+can+
+		" without a credential; REQUIRE_AUTH=true (with JWT_SECRET) stops it, or HOST=127.0.0.1", "address", address.String())
+}
+
+func hasProviderKey(cfg config.Config) bool {
+	for _, p := range cfg.Providers {
+		if len(p.Keys) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyThisMachine says whether only clients on this machine reach an address.
+func onlyThisMachine(address net.Addr) bool {
+	at, err := netip.ParseAddrPort(address.String())
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}
