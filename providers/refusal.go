@@ -18,8 +18,8 @@ type Refusal struct {
 	Message    string        // the upstream's words, as they came
 	RetryAfter time.Duration // 0 when it does not say
 	Final      bool          // trying again cannot help: a quota of the day, say
-	Spent      bool          // a limit on spending is reached; it is final as well
-	Key        bool          // the gateway's own key is at fault, whatever the status
+	Spent      bool          // the key's limit on spending is reached; it is final as well
+	Key        bool          // the gateway's own key or account is at fault, whatever the status
 	Worked     bool          // the upstream had the request and did not refuse it: it may charge for it
 
 	// Told and Public are the HTTP status and the message for clients, of a
@@ -46,7 +46,7 @@ const (
 func (r *Refusal) Verdict() Verdict {
 	switch {
 	case r.Status == http.StatusTooManyRequests && r.Spent:
-		return Terminal
+		return NextKey
 	case r.Status == http.StatusTooManyRequests:
 		return RateLimited
 	case r.Status == http.StatusRequestTimeout, r.Status == http.StatusConflict:
@@ -63,8 +63,8 @@ func (r *Refusal) Verdict() Verdict {
 	return Terminal
 }
 
-// KeyRefused says whether the upstream refused the key it was called with.
-// Another key may do.
+// KeyRefused says whether the upstream refused the key it was called with, or
+// the account behind it. Another key may do.
 func (r *Refusal) KeyRefused() bool {
 	switch r.Status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
@@ -75,11 +75,12 @@ func (r *Refusal) KeyRefused() bool {
 
 // ClientError is the refusal as clients see it. What is wrong with the
 // gateway's own credentials or account is not the caller's fault: it becomes a
-// 502 without the upstream's words, which stay in the cause for the log.
+// 502 without the upstream's words, which stay in the cause for the log, and
+// which is final since only the operator can change it.
 func (r *Refusal) ClientError() *api.Error {
 	e := &api.Error{
 		Status: r.clientStatus(), Type: api.TypeAPI, Code: api.CodeProviderError, Message: r.public(),
-		Provider: r.Provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final || r.Spent,
+		Provider: r.Provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final || r.Spent || r.KeyRefused(),
 	}
 	return e.WithCause(r.Unwrap())
 }

@@ -16,10 +16,10 @@ func TestRefusalsAndTheirStatus(t *testing.T) {
 		retry   bool
 	}{
 		{Refusal{Status: 400}, 400, false},
-		{Refusal{Status: 400, Key: true}, 502, true},
-		{Refusal{Status: 401}, 502, true},
-		{Refusal{Status: 402}, 502, true},
-		{Refusal{Status: 403}, 502, true},
+		{Refusal{Status: 400, Key: true}, 502, false},
+		{Refusal{Status: 401}, 502, false},
+		{Refusal{Status: 402}, 502, false},
+		{Refusal{Status: 403}, 502, false},
 		{Refusal{Status: 404}, 404, false},
 		{Refusal{Status: 405}, 502, true},
 		{Refusal{Status: 408}, 504, true},

@@ -265,7 +265,11 @@ func TestUpstreamStatusDecidesTheError(t *testing.T) {
 		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3 tokens > 2 maximum"},` +
 			`"request_id":"r"}`, 400, "prompt is too long: 3 tokens > 2 maximum", false, 0},
 		{400, nil, `{"type":"error","error":{"type":"authentication_error","message":"key sk-ant-abc"}}`, 502,
-			"anthropic refused the gateway's credentials; its operator has to look at this", true, 0},
+			"anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
+		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the ` +
+			`Anthropic API."}}`, 502, "anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
+		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.name: Your credit balance is too low"}}`,
+			400, "tools.0.name: Your credit balance is too low", false, 0},
 		{401, http.Header{"X-Should-Retry": {"false"}}, `{"type":"error","error":{"type":"authentication_error",` +
 			`"message":"invalid x-api-key"}}`, 502, "anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
 		{404, nil, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-nope"}}`, 404, "model: claude-nope", false, 0},

@@ -3,6 +3,8 @@ package anthropic
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,8 +68,23 @@ func (p *problem) refusal() providers.Refusal {
 	if r.Status == 0 {
 		r.Status = http.StatusInternalServerError
 	}
-	r.Key = r.KeyRefused() // also where a proxy sent it with another status
+	// Also where a proxy sent it with another status.
+	r.Key = r.KeyRefused() || r.Status == http.StatusBadRequest && p.ofAccount()
 	return r
+}
+
+// accountMessages begin the messages about the operator's account that come as an
+// invalid_request_error with status 400: no credit, a spend limit of the
+// organisation or of the workspace, a disabled organisation. Nothing else marks
+// them (https://docs.claude.com/en/api/errors, 2026-08), and nothing from a
+// request can stand at the beginning of a message.
+var accountMessages = []string{
+	"Your credit balance is too low", "You have reached your specified", "This organization has been disabled",
+}
+
+// ofAccount says whether the problem is the gateway's own account.
+func (p *problem) ofAccount() bool {
+	return slices.ContainsFunc(accountMessages, func(begin string) bool { return strings.HasPrefix(p.Message, begin) })
 }
 
 func (p *problem) code() string {

@@ -24,7 +24,7 @@ type problem struct {
 	Code    jsontext.Value `json:"code"`
 }
 
-// spent are the types and codes of a 429 after which waiting does not help.
+// spent are the types and codes of an account that has no money left.
 var spent = []string{"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"}
 
 func refused(status int, body []byte) providers.Refusal {
@@ -44,12 +44,8 @@ func (p *problem) refusal(status int) providers.Refusal {
 		status = n
 	}
 	r := providers.Refusal{Status: status, Message: p.Message}
-	if slices.Contains(spent, code) || slices.Contains(spent, p.Type) {
-		r.Spent = true
-	}
-	if code == "invalid_api_key" || code == "account_deactivated" {
-		r.Key = true
-	}
+	r.Spent = slices.Contains(spent, code) || slices.Contains(spent, p.Type)
+	r.Key = code == "invalid_api_key" || code == "account_deactivated" || r.Spent && status != http.StatusTooManyRequests
 	if status == http.StatusTooManyRequests {
 		r.RetryAfter = wait(p.Message)
 	}

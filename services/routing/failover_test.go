@@ -76,8 +76,6 @@ func refusals() map[string]error {
 		"too large":                providerFault(413),
 		"content that makes sense": providerFault(422),
 		"an answer of no use":      providerFault(200),
-		"a limit on spending":      providerFault(429, spent),
-		"spending, and a wait":     providerFault(429, spent, retryAfter(time.Second)),
 		"our own trouble":          unavailable,
 		"our own mistake":          errors.New("nil map"),
 		"a client that left":       context.Canceled,
@@ -106,6 +104,25 @@ func TestTerminalErrorsAreNotRetried(t *testing.T) {
 				}
 				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
 					t.Errorf("%s, %s: %d retries", name, w.name, n)
+				}
+				allIdle(t, chat)
+			})
+		}
+	}
+}
+
+func TestSpentKeyIsFollowedByAnotherKeyAndThenByAFallback(t *testing.T) {
+	for _, fault := range []error{providerFault(429, spent), providerFault(429, spent, retryAfter(time.Second)), providerFault(402)} {
+		for _, w := range ways() {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQueued(catalog.Anthropic, "a", "b").play("a", fails(fault)).play("b", fails(fault))
+				chat := fleet(t, q, newQueued(catalog.OpenAI, "c"))
+				chat.Fallbacks = map[string][]string{haiku: {gpt}}
+				if model, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != gpt || len(q.calls()) != 2 {
+					t.Errorf("%v, %s: %q, %v after %d calls", fault, w.name, model, err, len(q.calls()))
+				}
+				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
+					t.Errorf("%v, %s: %d retries", fault, w.name, n)
 				}
 				allIdle(t, chat)
 			})

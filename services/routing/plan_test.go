@@ -204,7 +204,8 @@ func TestErrorForTheClientWhenAllModelsFail(t *testing.T) {
 		"the first fallback may pass":         {missing, limited, down, limited, gpt},
 		"the last fallback may pass":          {refusedKey, missing, down, down, flash},
 		"a fallback does not want it":         {down, content, nil, down, ""},
-		"a fallback's spending":               {down, spending, nil, down, ""},
+		"a fallback's spending":               {down, spending, down, down, ""},
+		"the spending of all":                 {spending, spending, refusedKey, spending, ""},
 		"a fallback is our own trouble":       {down, ours, nil, ours, gpt},
 		"the last fallback is of our trouble": {missing, down, ours, ours, flash},
 	} {
