@@ -69,6 +69,10 @@ const (
 // after a second or two, so ShouldRetry forbids it.
 const longestWait = time.Minute
 
+// BusyRetryAfter is the Retry-After of a refusal because too many calls run at the
+// same time: most calls end within seconds.
+const BusyRetryAfter = time.Second
+
 // Error is the one error that reaches clients. Message, Code and Param are
 // public; what caused it is for the log only and is reached with errors.Unwrap.
 type Error struct {

@@ -3,8 +3,8 @@
 package inflight
 
 import (
+	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -39,9 +39,6 @@ type Slot struct {
 	bytes   int64
 }
 
-// busyWait is how long a refused caller should wait: most calls take seconds.
-const busyWait = time.Second
-
 // Acquire takes a slot for a call of the caller. The caller of Acquire defers
 // Release, so that a panic does not lose the slot.
 func (l *Limiter) Acquire(caller auth.Caller) (Slot, error) {
@@ -54,8 +51,9 @@ func (l *Limiter) Acquire(caller auth.Caller) (Slot, error) {
 	case l.perCaller[caller] >= l.maxEach:
 		return Slot{}, &api.Error{
 			Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded,
-			RetryAfter: busyWait, Limit: metrics.LimitParallel,
-			Message: "you have " + strconv.Itoa(l.maxEach) + " calls running, which is the most; please try again in 1s",
+			RetryAfter: api.BusyRetryAfter, Limit: metrics.LimitParallel,
+			Message: fmt.Sprintf("the limit of %d calls at the same time of one caller is reached: try again in %ds",
+				l.maxEach, api.BusyRetryAfter/time.Second),
 		}
 	}
 	l.calls++
@@ -65,8 +63,8 @@ func (l *Limiter) Acquire(caller auth.Caller) (Slot, error) {
 
 func errBusy() *api.Error {
 	return &api.Error{
-		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable, RetryAfter: busyWait,
-		Message: "the gateway is at its capacity; please try again in 1s",
+		Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable, RetryAfter: api.BusyRetryAfter,
+		Message: fmt.Sprintf("the gateway is at its capacity: try again in %ds", api.BusyRetryAfter/time.Second),
 	}
 }
 

@@ -31,7 +31,7 @@ var errRedisLate = errors.New("no answer from Redis in time")
 // unavailable. Requests and Quotas each have one.
 //
 // An account has one batch under way at a time. The jobs that arrive meanwhile
-// form the next batch. So a burst costs two round trips, whatever its size, and
+// form the next batch. So a burst of any size costs two round trips, and
 // neither Redis nor the pool of connections delays it.
 //
 // A job waits for Redis for 40 ms. After a failure the circuit is open: each job
@@ -41,7 +41,7 @@ type batcher[J any] struct {
 	limit   string // its name in the log
 	circuit *gobreaker.TwoStepCircuitBreaker[any]
 	log     *slog.Logger
-	prepare func(account string, jobs []J) (ask func(context.Context) error, finish func(error))
+	prepare func(account string, jobs []J) (send func(context.Context) error, finish func(error))
 
 	recovered atomic.Bool // the circuit has closed again; the owner resets it
 	cause     error       // of the last failure; the circuit's lock guards it
@@ -62,12 +62,12 @@ type batch[J any] struct {
 }
 
 // newBatcher makes a batcher which leaves Redis alone for the pause after each
-// failure. When a batch is sent, prepare makes its two steps: ask runs in a
+// failure. When a batch is sent, prepare makes its two steps: send runs in a
 // goroutine of its own, which may end after the batch has failed; finish applies
 // the answer or learns why there is none, before the account's next batch is
 // prepared.
 func newBatcher[J any](limit string, pause time.Duration, log *slog.Logger,
-	prepare func(account string, jobs []J) (ask func(context.Context) error, finish func(error)),
+	prepare func(account string, jobs []J) (send func(context.Context) error, finish func(error)),
 ) *batcher[J] {
 	b := &batcher[J]{limit: limit, log: log, prepare: prepare, ticks: redisTicks, latest: map[string]*batch[J]{}}
 	b.circuit = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
@@ -122,9 +122,9 @@ func (b *batcher[J]) do(ctx context.Context, account string, job J) bool {
 	b.seal(current)
 	finish := func(error) {}
 	if err == nil {
-		var ask func(context.Context) error
-		ask, finish = b.prepare(account, current.jobs)
-		err = within(ctx, &ticks, ask)
+		var send func(context.Context) error
+		send, finish = b.prepare(account, current.jobs)
+		err = within(ctx, &ticks, send)
 	}
 	for _, report := range current.reports {
 		report(err)
@@ -162,8 +162,8 @@ func (b *batcher[J]) end(account string, current *batch[J], err error) {
 	close(current.done)
 }
 
-// ask asks Redis for no account, with the same bounds as a job.
-func (b *batcher[J]) ask(ctx context.Context, ask func(context.Context) error) error {
+// sendAlone sends a command that belongs to no account, with the bounds of a job.
+func (b *batcher[J]) sendAlone(ctx context.Context, send func(context.Context) error) error {
 	report, err := b.circuit.Allow()
 	if err != nil {
 		return err
@@ -171,13 +171,13 @@ func (b *batcher[J]) ask(ctx context.Context, ask func(context.Context) error) e
 	b.mu.Lock()
 	ticks := b.ticks
 	b.mu.Unlock()
-	err = within(ctx, &ticks, ask)
+	err = within(ctx, &ticks, send)
 	report(err)
 	return err
 }
 
-// within runs ask in a goroutine and waits for it until the ticks are used up.
-func within(ctx context.Context, ticks *int, ask func(context.Context) error) error {
+// within runs send in a goroutine and waits for it until the ticks are used up.
+func within(ctx context.Context, ticks *int, send func(context.Context) error) error {
 	// The client may leave, while the other jobs of the batch still wait.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 	var err error
@@ -185,7 +185,7 @@ func within(ctx context.Context, ticks *int, ask func(context.Context) error) er
 	go func() { // ends with its context
 		defer cancel()
 		defer close(answered)
-		err = ask(ctx)
+		err = send(ctx)
 	}()
 	if !closesWithin(ticks, answered) {
 		return errRedisLate

@@ -69,15 +69,16 @@ func TestAFailedRedisIsTestedByOneJobAtATime(t *testing.T) {
 	})
 }
 
-// sums is a batcher whose jobs are set to their place in all batches.
-func sums(t *testing.T, each time.Duration, fails func(batch int) error) (b *batcher[*int], batches *[]int) {
+// newNumbering makes a batcher that numbers its jobs in the order in which they are
+// applied.
+func newNumbering(t *testing.T, each time.Duration, fails func(batch int) error) (b *batcher[*int], batches *[]int) {
 	t.Helper()
 	batches = new([]int)
 	total := 0
 	prepare := func(_ string, jobs []*int) (func(context.Context) error, func(error)) {
 		*batches = append(*batches, len(jobs))
 		n := len(*batches)
-		ask := func(ctx context.Context) error {
+		send := func(ctx context.Context) error {
 			select {
 			case <-time.After(each):
 				return fails(n)
@@ -85,7 +86,7 @@ func sums(t *testing.T, each time.Duration, fails func(batch int) error) (b *bat
 				return ctx.Err()
 			}
 		}
-		return ask, func(err error) {
+		return send, func(err error) {
 			if err != nil {
 				return
 			}
@@ -100,11 +101,11 @@ func sums(t *testing.T, each time.Duration, fails func(batch int) error) (b *bat
 
 func TestJobsThatArriveDuringABatchFormTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, batches := sums(t, 15*time.Millisecond, func(int) error { return nil })
-		places := make([]int, 100)
-		for i := range places {
+		b, batches := newNumbering(t, 15*time.Millisecond, func(int) error { return nil })
+		numbers := make([]int, 100)
+		for i := range numbers {
 			go func() {
-				if !b.do(t.Context(), "a", &places[i]) {
+				if !b.do(t.Context(), "a", &numbers[i]) {
 					t.Errorf("job %d is not sent", i)
 				}
 			}()
@@ -115,9 +116,9 @@ func TestJobsThatArriveDuringABatchFormTheNext(t *testing.T) {
 		if len(*batches) != 2 || (*batches)[0] != 1 || (*batches)[1] != 99 {
 			t.Errorf("batches of %d jobs", *batches)
 		}
-		for i, place := range places {
-			if place != i+1 {
-				t.Errorf("job %d has place %d", i, place)
+		for i, number := range numbers {
+			if number != i+1 {
+				t.Errorf("job %d has number %d", i, number)
 			}
 		}
 		if len(b.latest) != 0 {
@@ -128,11 +129,11 @@ func TestJobsThatArriveDuringABatchFormTheNext(t *testing.T) {
 
 // A job of the second batch waits for the first batch too. Both waits together
 // have the ticks of one, and the tick in which the first batch ends counts twice.
-func TestNoJobWaitsLongerThanForOneLateAnswer(t *testing.T) {
+func TestNoJobWaitsLongerThanOneTimeout(t *testing.T) {
 	for name, each := range map[string]time.Duration{"frozen": time.Hour, "slow": 30 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, _ := sums(t, each, func(int) error { return nil })
+				b, _ := newNumbering(t, each, func(int) error { return nil })
 				jobs := make([]int, 50)
 				for i := range jobs {
 					go func() {
@@ -158,7 +159,7 @@ func TestNoJobWaitsLongerThanForOneLateAnswer(t *testing.T) {
 func TestABatchFailsWithTheOneBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
-		b, batches := sums(t, 15*time.Millisecond, func(int) error { return broken })
+		b, batches := newNumbering(t, 15*time.Millisecond, func(int) error { return broken })
 		var jobs [3]int
 		for i := range jobs {
 			go func() {

@@ -19,7 +19,7 @@ type QuotaOptions struct {
 	Now   func() time.Time
 }
 
-// Quotas limit the tokens a minute and the calls at once of each account.
+// Quotas limit the tokens a minute and the concurrent calls of each account.
 //
 // The minute is that of the clock, of Redis where there is one. No more than the
 // limit is reserved in it, over all replicas together. When a call ends, what it
@@ -33,8 +33,8 @@ type QuotaOptions struct {
 //
 // A call waits for Redis for 40 ms. While Redis is unavailable each replica
 // applies its fair share: the limit divided by the number of replicas when Redis
-// last answered, and at least one call at once. From that it subtracts what the
-// others had at that time. So together the replicas stay within the limit, except
+// last answered, and at least one call. From that it subtracts what the others had
+// at that time. So together the replicas stay within the limit, except
 // for one call on each replica and for the calls that the others began later. A
 // replica to which Redis has never answered assumes that it is the only one. When
 // one replica alone is cut off from Redis, it applies its fair share, while the
@@ -55,7 +55,7 @@ type Quotas struct {
 
 	mu          sync.Mutex
 	accounts    map[string]*quotaAccount
-	sweepAt     int           // so many accounts are searched for idle ones
+	sweepAt     int           // with this many accounts the idle ones are dropped
 	seq         int64         // of the latest message to Redis
 	replicas    int64         // that were alive when Redis last answered, at least 1
 	offset      time.Duration // of the clock of Redis from ours
@@ -137,9 +137,9 @@ func (q *Quota) Status() TokenStatus {
 	return q.status
 }
 
-// End ends the call's place, and counts what it has used instead of what was
+// End frees the call's slot, and counts what it has used instead of what was
 // reserved for it, if it is still the same minute. Only the first End has an
-// effect. The place is free on all replicas when End returns; it waits for Redis
+// effect. The slot is free on all replicas when End returns; it waits for Redis
 // as Take does.
 func (q *Quota) End(used int64) {
 	if q == nil {

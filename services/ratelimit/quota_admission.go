@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"modelgateway/models/api"
@@ -14,16 +13,13 @@ import (
 // take it only has the account's entry written.
 type admission struct {
 	take               bool
-	calls, limit, need int64 // the account's calls at once and tokens a minute, and the tokens of this call
+	calls, limit, need int64 // the account's concurrent calls and tokens a minute, and the tokens of this call
 
 	verdict int64 // one of the quotaXxx; this and the rest is the decision
 	left    int64 // tokens that are not reserved
 	minute  int64
 	reset   time.Duration
 }
-
-// busyWait is how long a refused caller should wait: most calls take seconds.
-const busyWait = time.Second
 
 // The verdicts, with the numbers of the script.
 const (
@@ -47,8 +43,9 @@ func (k *admission) refusal(tokens int64) error {
 		return nil
 	case quotaCalls:
 		err.Limit = metrics.LimitParallel
-		err.RetryAfter = busyWait
-		err.Message = "this key may have at most " + strconv.FormatInt(k.calls, 10) + " calls at once; please try again in 1s"
+		err.RetryAfter = api.BusyRetryAfter
+		err.Message = fmt.Sprintf("the limit of %d calls at the same time of this key is reached: try again in %ds",
+			k.calls, api.BusyRetryAfter/time.Second)
 		return err
 	}
 	err.Limit = metrics.LimitTokens

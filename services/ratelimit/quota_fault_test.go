@@ -12,8 +12,8 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// quotaFaults are what can befall Redis.
-var quotaFaults = map[string]func(*testing.T) (address string, harm, mend func()){
+// quotaFaults are the faults of Redis.
+var quotaFaults = map[string]func(*testing.T) (address string, fail, repair func()){
 	"stopped": func(t *testing.T) (string, func(), func()) {
 		s := servertest.StartRedis(t)
 		return s.URL, s.Stop, s.Restart
@@ -32,8 +32,8 @@ var quotaFaults = map[string]func(*testing.T) (address string, harm, mend func()
 	},
 }
 
-// waitsFor sets a replica's patience, which what is still under way reads.
-func waitsFor(q *Quotas, ticks int) {
+// setTicks sets how many ticks a replica's jobs wait, while jobs may be under way.
+func setTicks(q *Quotas, ticks int) {
 	q.batches.mu.Lock()
 	defer q.batches.mu.Unlock()
 	q.batches.ticks = ticks
@@ -49,24 +49,25 @@ func trip(t *testing.T, q *Quotas) {
 	report(errRedisLate)
 }
 
-// spread lets n calls in on each.
-func spread(t *testing.T, account string, limits *models.Limits, n int, all ...*Quotas) (in []*Quota) {
+// takeOnEach takes n calls on each of the replicas.
+func takeOnEach(t *testing.T, account string, limits *models.Limits, n int, all ...*Quotas) (in []*Quota) {
 	t.Helper()
 	for _, q := range all {
 		for range n {
-			in = append(in, taken(t, q, account, limits, 10))
+			in = append(in, mustTake(t, q, account, limits, 10))
 		}
 	}
 	return in
 }
 
-// Whatever befalls Redis: the share holds, nobody waits long, and it is shared
-// again in five seconds, with what began meanwhile.
-func TestQuotasFallBackToTheShareOfEachReplica(t *testing.T) {
+// During each fault of Redis every replica applies its fair share and no call waits
+// long. Within five seconds after it the quotas are shared again, with the calls
+// that began meanwhile.
+func TestQuotasFallBackToTheFairShareOfEachReplica(t *testing.T) {
 	for name, fault := range quotaFaults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, harm, mend := fault(t)
+			address, fail, repair := fault(t)
 			var log lockedText
 			var both []*Quotas
 			for range 2 {
@@ -75,44 +76,44 @@ func TestQuotasFallBackToTheShareOfEachReplica(t *testing.T) {
 				}))
 			}
 			for _, q := range both {
-				waitsFor(q, 1000)
+				setTicks(q, 1000)
 			}
-			acquaint(t, both...)
+			awaitResync(t, both...)
 			limits := parallel(10)
-			in := spread(t, "before", limits, 3, both...)
+			in := takeOnEach(t, "before", limits, 3, both...)
 			for _, q := range both {
-				waitsFor(q, redisTicks)
+				setTicks(q, redisTicks)
 				q.resync = quotaResync
 			}
-			harm()
-			waits := slowest(t, both)
+			fail()
+			waits := slowestCall(t, both)
 			for _, q := range both {
 				if q.Shared() {
 					t.Error("still shared")
 				}
 				for account, want := range map[string]int{"before": 2, "new": 5} {
-					more := admitted(t, 200, account, limits, 10, q)
+					more := takeConcurrently(t, 200, account, limits, 10, q)
 					if len(more) != want {
-						t.Errorf("%d more of %s got in", len(more), account)
+						t.Errorf("%d more of %s were admitted", len(more), account)
 					}
 					in = append(in, more...)
 				}
-				first := taken(t, q, "one", parallel(1), 10) // one call for each replica, whatever the limit
-				turnedAway(t, q, "one", parallel(1), 10)
+				first := mustTake(t, q, "one", parallel(1), 10) // one call on each replica, even with a limit of one
+				mustRefuse(t, q, "one", parallel(1), 10)
 				first.End(10)
 			}
-			checkTokensOfTheShare(t, both)
-			mend()
+			checkTokensOfTheFairShare(t, both)
+			repair()
 			for _, q := range both {
-				waitsFor(q, 1000)
-				beats(t, q)
+				setTicks(q, 1000)
+				startHeartbeats(t, q)
 			}
 			within5s(t, "shared again", func() bool { return both[0].Shared() && both[1].Shared() })
 			for _, q := range both {
-				turnedAway(t, q, "before", limits, 10)
-				turnedAway(t, q, "new", limits, 10)
+				mustRefuse(t, q, "before", limits, 10)
+				mustRefuse(t, q, "new", limits, 10)
 			}
-			within5s(t, "what began meanwhile is entered", func() bool {
+			within5s(t, "the calls that began meanwhile are in Redis", func() bool {
 				for _, q := range both {
 					for _, account := range []string{"before", "new"} {
 						if live, _, _ := entry(t, q, account); live != 5 {
@@ -123,8 +124,8 @@ func TestQuotasFallBackToTheShareOfEachReplica(t *testing.T) {
 				return true
 			})
 			endAll(in, 10)
-			within5s(t, "one replica has all of it again", func() bool {
-				again := admitted(t, 50, "new", limits, 10, both[0])
+			within5s(t, "one replica is granted the whole limit again", func() bool {
+				again := takeConcurrently(t, 50, "new", limits, 10, both[0])
 				endAll(again, 10)
 				return len(again) == 10
 			})
@@ -136,8 +137,8 @@ func TestQuotasFallBackToTheShareOfEachReplica(t *testing.T) {
 	}
 }
 
-// slowest sends calls for a while and looks at how long the slowest took.
-func slowest(t *testing.T, both []*Quotas) (most time.Duration) {
+// slowestCall calls for a while, and returns the longest time that a call took.
+func slowestCall(t *testing.T, both []*Quotas) (most time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -159,24 +160,24 @@ func slowest(t *testing.T, both []*Quotas) (most time.Duration) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	all.Wait()
-	if excuse := late(); most > 100*time.Millisecond+excuse {
-		t.Errorf("a call waited %s, and the machine itself is late by %s", most, excuse)
+	if lateness := late(); most > 100*time.Millisecond+lateness {
+		t.Errorf("a call waited %s, of which the machine may have caused %s", most, lateness)
 	}
 	return most
 }
 
-func checkTokensOfTheShare(t *testing.T, both []*Quotas) {
+func checkTokensOfTheFairShare(t *testing.T, both []*Quotas) {
 	t.Helper()
 	if failure := sameMinute(nil, func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
 		for _, q := range both {
-			in := admitted(t, 50, account, tpm(1000), 90, q)
+			in := takeConcurrently(t, 50, account, tpm(1000), 90, q)
 			if len(in) != 5 {
-				return fmt.Sprintf("%d got in within the share of tokens", len(in))
+				return fmt.Sprintf("%d admitted within the fair share of tokens", len(in))
 			}
 			in[0].End(40)
 			if _, err := q.Take(t.Context(), account, tpm(1000), 101); err == nil {
-				return "more than the share got in"
+				return "more than the fair share is admitted"
 			}
 			if _, err := q.Take(t.Context(), account, tpm(1000), 100); err != nil {
 				return err.Error()
@@ -185,7 +186,7 @@ func checkTokensOfTheShare(t *testing.T, both []*Quotas) {
 				return err.Error()
 			}
 			if _, err := q.Take(t.Context(), account+"big", tpm(1000), 1); err == nil {
-				return "a second one got in beside one that takes the whole"
+				return "a second call is admitted beside one that takes the whole limit"
 			}
 		}
 		return ""
@@ -194,17 +195,17 @@ func checkTokensOfTheShare(t *testing.T, both []*Quotas) {
 	}
 }
 
-// What the others had when Redis was last heard is left to them.
-func TestTheShareLeavesOutWhatTheOthersHad(t *testing.T) {
+// A replica leaves to the others what they had when Redis last answered.
+func TestTheFairShareLeavesOutTheCallsOfOtherReplicas(t *testing.T) {
 	server := servertest.StartRedis(t)
-	both := quotaReplicasOf(t, server.URL, 2)
+	both := newQuotaReplicas(t, server.URL, 2)
 	limits := &models.Limits{Numbers: models.Numbers{MaxParallel: 10, TPMLimit: 1 << 40}}
-	in := admitted(t, 8, "key:a", limits, 10, both[0])
-	in = append(in, spread(t, "key:a", limits, 1, both[1])...)
+	in := takeConcurrently(t, 8, "key:a", limits, 10, both[0])
+	in = append(in, takeOnEach(t, "key:a", limits, 1, both[1])...)
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
-		taken(t, both[0], account, tpm(1000), 800)
-		taken(t, both[1], account, tpm(1000), 50)
+		mustTake(t, both[0], account, tpm(1000), 800)
+		mustTake(t, both[1], account, tpm(1000), 50)
 		trip(t, both[1])
 		_, errMore := both[1].Take(t.Context(), account, tpm(1000), 151)
 		_, errRest := both[1].Take(t.Context(), account, tpm(1000), 150)
@@ -217,26 +218,26 @@ func TestTheShareLeavesOutWhatTheOthersHad(t *testing.T) {
 	}); failure != "" {
 		t.Error(failure)
 	}
-	acquaint(t, both...)
+	awaitResync(t, both...)
 	server.Stop()
-	more := admitted(t, 20, "key:a", limits, 10, both[1])
+	more := takeConcurrently(t, 20, "key:a", limits, 10, both[1])
 	if len(in) != 9 || len(more) != 1 {
-		t.Errorf("%d and then %d got in", len(in), len(more))
+		t.Errorf("%d and then %d admitted", len(in), len(more))
 	}
-	both[1].now = func() time.Time { return time.Now().Add(quotaLease) } // they have ended since, most likely
-	if more := admitted(t, 20, "key:a", limits, 10, both[1]); len(more) != 3 {
-		t.Errorf("%d got in later", len(more))
+	both[1].now = func() time.Time { return time.Now().Add(quotaLease) } // most calls of the others have probably ended
+	if more := takeConcurrently(t, 20, "key:a", limits, 10, both[1]); len(more) != 3 {
+		t.Errorf("%d admitted later", len(more))
 	}
-	if more := admitted(t, 20, "key:a", limits, 10, both[0]); len(more) != 0 {
-		t.Errorf("%d got in over the share", len(more))
+	if more := takeConcurrently(t, 20, "key:a", limits, 10, both[0]); len(more) != 0 {
+		t.Errorf("%d admitted over the fair share", len(more))
 	}
 }
 
-func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.StartRedis(t).URL, 2)
+func TestAfterRedisIsEmptiedTheFairShareAppliesUntilTheResync(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.StartRedis(t).URL, 2)
 	limits := parallel(10)
-	in := spread(t, "key:a", limits, 2, both[0])
-	in = append(in, spread(t, "key:a", limits, 3, both[1])...)
+	in := takeOnEach(t, "key:a", limits, 2, both[0])
+	in = append(in, takeOnEach(t, "key:a", limits, 3, both[1])...)
 	for _, q := range both {
 		q.resync = quotaResync
 	}
@@ -244,16 +245,16 @@ func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	more := admitted(t, 50, "key:a", limits, 10, both[0])
+	more := takeConcurrently(t, 50, "key:a", limits, 10, both[0])
 	if len(more) != 3 {
-		t.Errorf("%d more got in on a replica that had 2", len(more))
+		t.Errorf("%d more admitted on a replica that had 2", len(more))
 	}
 	both[1].heartbeat(t.Context())
 	if live, _, _ := entry(t, both[1], "key:a"); live != 3 {
-		t.Errorf("%d are entered", live)
+		t.Errorf("%d are in Redis", live)
 	}
-	if more := admitted(t, 50, "key:a", limits, 10, both[1]); len(more) != 2 {
-		t.Errorf("%d more got in on a replica that had 3", len(more))
+	if more := takeConcurrently(t, 50, "key:a", limits, 10, both[1]); len(more) != 2 {
+		t.Errorf("%d more admitted on a replica that had 3", len(more))
 	}
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
@@ -262,7 +263,7 @@ func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
 			return fmt.Sprint(err, refused.Status())
 		}
 		if _, err := both[0].Take(t.Context(), account, tpm(1000), 1); err == nil {
-			return "more than the share of tokens got in"
+			return "more than the fair share of tokens is admitted"
 		}
 		return ""
 	}); failure != "" {
@@ -270,82 +271,82 @@ func TestWhenRedisIsEmptiedTheShareHoldsUntilAllIsEnteredAgain(t *testing.T) {
 	}
 	endAll(in, 1)
 	endAll(more, 1)
-	within5s(t, "one replica has all of it again", func() bool {
-		again := admitted(t, 50, "key:b", limits, 10, both[0])
+	within5s(t, "one replica is granted the whole limit again", func() bool {
+		again := takeConcurrently(t, 50, "key:b", limits, 10, both[0])
 		endAll(again, 10)
 		return len(again) == 10
 	})
 	if since := time.Since(began); since < quotaResync-quotaHeartbeat {
-		t.Errorf("settled after %s", since)
+		t.Errorf("resync ended after %s", since)
 	}
 }
 
-// A replica that comes back cannot know yet what the others began meanwhile.
-func TestAfterAnOutageTheShareHoldsForAWhile(t *testing.T) {
+// After an outage a replica does not know yet which calls the others began meanwhile.
+func TestAfterAnOutageOfRedisTheFairShareAppliesUntilTheResync(t *testing.T) {
 	server := servertest.StartRedis(t)
-	both := quotaReplicasOf(t, server.URL, 2)
+	both := newQuotaReplicas(t, server.URL, 2)
 	for _, q := range both {
 		q.resync = quotaResync
 	}
 	server.Freeze()
 	for _, q := range both {
-		waitsFor(q, redisTicks)
-		if in := admitted(t, 20, "key:a", parallel(10), 10, q); len(in) != 5 {
-			t.Errorf("%d got in", len(in))
+		setTicks(q, redisTicks)
+		if in := takeConcurrently(t, 20, "key:a", parallel(10), 10, q); len(in) != 5 {
+			t.Errorf("%d admitted", len(in))
 		}
-		waitsFor(q, 1000)
+		setTicks(q, 1000)
 	}
 	server.Thaw()
 	within5s(t, "one replica is shared again", func() bool {
-		if in := admitted(t, 20, "key:a", parallel(10), 10, both[0]); len(in) != 0 {
-			t.Fatalf("%d got in", len(in))
+		if in := takeConcurrently(t, 20, "key:a", parallel(10), 10, both[0]); len(in) != 0 {
+			t.Fatalf("%d admitted", len(in))
 		}
 		return both[0].Shared()
 	})
-	if in := admitted(t, 20, "key:b", parallel(10), 10, both[0]); len(in) != 5 {
-		t.Errorf("%d of another got in", len(in))
+	if in := takeConcurrently(t, 20, "key:b", parallel(10), 10, both[0]); len(in) != 5 {
+		t.Errorf("%d of another account admitted", len(in))
 	}
 }
 
-func TestAReplicaThatHasNeverHeardRedisHoldsTheLimitByItself(t *testing.T) {
+func TestAReplicaThatNeverReachedRedisAppliesTheWholeLimit(t *testing.T) {
 	server := servertest.StartRedis(t)
 	server.Stop()
 	q := newTestQuotas(limitRedis(t, server.URL))
-	if in := admitted(t, 100, "key:a", parallel(10), 10, q); len(in) != 10 || q.Shared() {
-		t.Errorf("%d got in", len(in))
+	if in := takeConcurrently(t, 100, "key:a", parallel(10), 10, q); len(in) != 10 || q.Shared() {
+		t.Errorf("%d admitted", len(in))
 	}
 	server.Restart()
-	beats(t, q)
+	startHeartbeats(t, q)
 	within5s(t, "shared", q.Shared)
-	within5s(t, "entered", func() bool { return q.redis.HExists(t.Context(), quotaEntries+"key:a", q.replica).Val() })
+	within5s(t, "the entry is written", func() bool { return q.redis.HExists(t.Context(), quotaEntries+"key:a", q.replica).Val() })
 	if live, _, tokens := entry(t, q, "key:a"); live != 10 || tokens != 100 && tokens != 0 {
-		t.Errorf("%d calls with %d tokens are entered", live, tokens)
+		t.Errorf("%d calls with %d tokens are in Redis", live, tokens)
 	}
 }
 
-// A script that has once written may write on: so a full Redis still counts.
-func TestARedisThatIsFullStillCounts(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.StartRedis(t).URL, 2)
+// Redis lets a script that has already written go on when its memory is full.
+func TestAFullRedisStillCounts(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.StartRedis(t).URL, 2)
 	if err := both[0].redis.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	in := admitted(t, 200, "key:a", parallel(10), 10, both...)
+	in := takeConcurrently(t, 200, "key:a", parallel(10), 10, both...)
 	if len(in) != 10 || !both[0].Shared() {
-		t.Errorf("%d got in", len(in))
+		t.Errorf("%d admitted", len(in))
 	}
 	endAll(in, 10)
-	if in := admitted(t, 200, "key:a", parallel(10), 10, both[1]); len(in) != 10 {
-		t.Errorf("%d got in afterwards", len(in))
+	if in := takeConcurrently(t, 200, "key:a", parallel(10), 10, both[1]); len(in) != 10 {
+		t.Errorf("%d admitted afterwards", len(in))
 	}
 }
 
-func TestACallThatEndsDuringAnOutageIsGivenBackAfterIt(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
-	call := taken(t, both[0], "key:a", parallel(1), 10)
+func TestACallThatEndsDuringAnOutageOfRedisIsReleasedAfterIt(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
+	call := mustTake(t, both[0], "key:a", parallel(1), 10)
 	trip(t, both[0])
 	call.End(0)
-	turnedAway(t, both[1], "key:a", parallel(1), 10)
-	within5s(t, "its place is free", func() bool {
+	mustRefuse(t, both[1], "key:a", parallel(1), 10)
+	within5s(t, "its slot is free", func() bool {
 		both[0].heartbeat(t.Context())
 		quota, err := both[1].Take(t.Context(), "key:a", parallel(1), 10)
 		quota.End(0)
@@ -353,14 +354,14 @@ func TestACallThatEndsDuringAnOutageIsGivenBackAfterIt(t *testing.T) {
 	})
 }
 
-func TestAnEndThatDoesNotReachRedisIsSaidAgain(t *testing.T) {
+func TestAnEndThatDoesNotReachRedisIsSentAgain(t *testing.T) {
 	server := servertest.StartRedis(t)
-	q := quotaReplicasOf(t, server.URL, 1)[0]
-	call := taken(t, q, "key:a", parallel(1), 10)
+	q := newQuotaReplicas(t, server.URL, 1)[0]
+	call := mustTake(t, q, "key:a", parallel(1), 10)
 	server.Stop()
 	call.End(0)
 	server.Restart()
-	within5s(t, "its place is free", func() bool {
+	within5s(t, "its slot is free", func() bool {
 		q.heartbeat(t.Context())
 		if !q.Shared() {
 			return false
@@ -372,19 +373,19 @@ func TestAnEndThatDoesNotReachRedisIsSaidAgain(t *testing.T) {
 
 // A heartbeat that fails opens the circuit for all accounts. Redis may still
 // admit the calls of a batch that is under way.
-func TestCallsThatRedisDecidesOnCountDuringAnOutage(t *testing.T) {
-	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
-	taken(t, q, "key:a", parallel(4), 10)
+func TestUndecidedCallsCountDuringAnOutageOfRedis(t *testing.T) {
+	q := newQuotaReplicas(t, servertest.Redis(t), 1)[0]
+	mustTake(t, q, "key:a", parallel(4), 10)
 	calls := make([]*admission, 3)
 	for i := range calls {
 		calls[i] = &admission{take: true, calls: 4, need: 1}
 	}
-	ask, finish := q.prepare("key:a", calls)
+	send, finish := q.prepare("key:a", calls)
 	trip(t, q)
-	turnedAway(t, q, "key:a", parallel(4), 10)
-	err := ask(t.Context())
+	mustRefuse(t, q, "key:a", parallel(4), 10)
+	err := send(t.Context())
 	finish(err)
 	if live, _ := q.Used("key:a"); err != nil || live != 4 {
-		t.Errorf("%d calls run: %v", live, err)
+		t.Errorf("%d calls are running: %v", live, err)
 	}
 }

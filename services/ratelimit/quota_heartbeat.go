@@ -6,7 +6,7 @@ import (
 )
 
 // Run sends heartbeats to the other replicas until ctx ends. It has to outlive
-// the calls: a replica without heartbeats loses their places.
+// the calls: a replica without heartbeats loses their slots.
 func (q *Quotas) Run(ctx context.Context) {
 	ticker := time.NewTicker(quotaHeartbeat)
 	defer ticker.Stop()
@@ -42,7 +42,7 @@ func (q *Quotas) sendHeartbeat(ctx context.Context) (answer []int64, ok bool) {
 	}
 	args := []any{q.replica, q.lease.Milliseconds(), q.resync.Milliseconds()}
 	var numbers []int64 // of the script, which may still run after an error
-	if err := q.batches.ask(ctx, q.run(&numbers, args, "")); err != nil {
+	if err := q.batches.sendAlone(ctx, q.run(&numbers, args, "")); err != nil {
 		return nil, false
 	}
 	return numbers, true

@@ -29,7 +29,7 @@ type quotaAccount struct {
 
 	// The calls that Redis decides on right now, and the tokens that they need: it may
 	// admit all of them.
-	asked, askedTokens int64
+	undecided, undecidedTokens int64
 }
 
 // account finds an account or begins one. Quotas are locked.
@@ -85,15 +85,15 @@ func (q *Quotas) admitLocally(a *quotaAccount, k *admission) {
 	k.minute, k.reset = a.minute, restOfMinute(q.clock())
 	share, others := k.limit/q.replicas, int64(0)
 	calls := max(k.calls/q.replicas, 1)
-	if q.now().Sub(a.answered) < q.lease { // calls of the others that are likely to run still
+	if q.now().Sub(a.answered) < q.lease { // the calls of the others are likely to be still running
 		others = a.othersLive
 	}
 	calls = max(min(calls, k.calls-others), 1)
-	left := min(share, k.limit-a.othersTokens) - a.tokens - a.askedTokens
+	left := min(share, k.limit-a.othersTokens) - a.tokens - a.undecidedTokens
 	switch {
 	case k.limit > 0 && min(k.need, share) > left:
 		k.verdict = quotaTokens
-	case k.calls > 0 && a.live+a.asked >= calls:
+	case k.calls > 0 && a.live+a.undecided >= calls:
 		k.verdict = quotaCalls
 	default:
 		k.verdict = quotaTaken

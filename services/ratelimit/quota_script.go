@@ -37,14 +37,14 @@ return {now, replicas, resyncing, known}
 //
 //	KEYS   and the account's entries, each "seq live minute tokens"
 //	ARGV   and seq, live, minute, tokens, whether the fair share applies as well,
-//	       replicas, how long entries are kept; and of each call the limits of calls
-//	       at once and tokens a minute, and the tokens that it needs
+//	       replicas, how long entries are kept; and of each call the limits of
+//	       concurrent calls and tokens a minute, and the tokens that it needs
 //	answer now, replicas, resyncing, known, the others' calls, the others' tokens,
 //	       this replica's tokens; and of each call its verdict, and the tokens
 //	       that are left
 //
-// No call waits any more for a message that a later one has overtaken: it is
-// refused. The tokens of a replica that is gone count to the end of the minute.
+// A message that a later one has overtaken is refused: no call waits for it any
+// more. The tokens of a replica that has ended count to the end of the minute.
 const quotaTakeLua = quotaPreludeLua + `
 local minute = math.floor(now / 60000)
 local seq, live, at, tokens = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])

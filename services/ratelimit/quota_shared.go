@@ -31,7 +31,7 @@ const (
 var errQuotaAnswer = errors.New("the answer of Redis is not that of the script")
 
 // prepare writes the account's entry and has Redis decide on the calls of a batch.
-func (q *Quotas) prepare(account string, calls []*admission) (ask func(context.Context) error, finish func(error)) {
+func (q *Quotas) prepare(account string, calls []*admission) (send func(context.Context) error, finish func(error)) {
 	shared := q.batches.shared()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -39,26 +39,26 @@ func (q *Quotas) prepare(account string, calls []*admission) (ask func(context.C
 	q.startMinute(a)
 	a.stale = false
 	args := q.message(a, calls, shared)
-	takes := 0
+	sequential := 0
 	for _, k := range calls {
 		if k.take {
-			takes++
-			a.asked, a.askedTokens = a.asked+1, a.askedTokens+k.need
+			sequential++
+			a.undecided, a.undecidedTokens = a.undecided+1, a.undecidedTokens+k.need
 		}
 	}
 	var answer []int64
 	run := q.run(&answer, args, account)
-	ask = func(ctx context.Context) error {
+	send = func(ctx context.Context) error {
 		err := run(ctx)
-		if err == nil && len(answer) != takeNumbers+2*takes {
+		if err == nil && len(answer) != takeNumbers+2*sequential {
 			return errQuotaAnswer
 		}
 		return err
 	}
-	return ask, func(err error) {
+	return send, func(err error) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		a.asked, a.askedTokens = 0, 0
+		a.undecided, a.undecidedTokens = 0, 0
 		if err == nil {
 			q.apply(a, calls, answer)
 		} else {

@@ -17,35 +17,35 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// quotaReplicasOf are n patient replicas on one Redis, which know of each other and have
-// settled.
-func quotaReplicasOf(t testing.TB, address string, n int) []*Quotas {
+// newQuotaReplicas makes n replicas on one Redis that know each other. Their jobs
+// wait long enough for a loaded machine.
+func newQuotaReplicas(t testing.TB, address string, n int) []*Quotas {
 	t.Helper()
 	all := make([]*Quotas, n)
 	for i := range all {
 		all[i] = newTestQuotas(limitRedis(t, address))
 		all[i].batches.ticks = 1000
 	}
-	acquaint(t, all...)
+	awaitResync(t, all...)
 	return all
 }
 
-// acquaint has all replicas know of each other, and Redis settled.
-func acquaint(t testing.TB, all ...*Quotas) {
+// awaitResync sends heartbeats until the replicas know each other and no resync runs.
+func awaitResync(t testing.TB, all ...*Quotas) {
 	t.Helper()
 	for _, q := range all {
 		q.resync = 50 * time.Millisecond
 		q.heartbeat(t.Context())
 	}
-	within5s(t, "the replicas know of each other", func() bool {
-		settled := all[0].redis.Exists(t.Context(), quotaResyncing).Val() == 0
+	within5s(t, "the replicas know each other", func() bool {
+		done := all[0].redis.Exists(t.Context(), quotaResyncing).Val() == 0
 		for _, q := range all {
 			q.heartbeat(t.Context())
 			q.mu.Lock()
-			settled = settled && q.replicas == int64(len(all)) && !q.now().Before(q.resyncUntil)
+			done = done && q.replicas == int64(len(all)) && !q.now().Before(q.resyncUntil)
 			q.mu.Unlock()
 		}
-		return settled
+		return done
 	})
 }
 
@@ -58,8 +58,8 @@ func within5s(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// beats has replicas beat until the test ends or stop is called.
-func beats(t testing.TB, q *Quotas) (stop func()) {
+// startHeartbeats sends a replica's heartbeats until the test ends or stop is called.
+func startHeartbeats(t testing.TB, q *Quotas) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
@@ -69,8 +69,8 @@ func beats(t testing.TB, q *Quotas) (stop func()) {
 	return stop
 }
 
-// sameMinute runs a test of the minute's tokens again that the end of a minute has
-// cut in two.
+// sameMinute runs a test of the tokens of one minute. It repeats the test when the
+// minute ended meanwhile.
 func sameMinute(client *redis.Client, test func() (failure string)) (failure string) {
 	minute := func() int64 {
 		if client == nil {
@@ -97,20 +97,20 @@ func entry(t testing.TB, q *Quotas, account string) (live, minute, tokens int64)
 	return live, minute, tokens
 }
 
-func TestOfACrowdExactlyTheCallsAtOnceGetInOverAllReplicas(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+func TestExactlyTheLimitOfConcurrentCallsIsAdmittedByTwoReplicas(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	for trial := range 20 {
 		most := int64(1 + trial*3)
-		in := admitted(t, 500, "key:a", parallel(most), 100, both...)
+		in := takeConcurrently(t, 500, "key:a", parallel(most), 100, both...)
 		if len(in) != int(most) {
-			t.Errorf("trial %d: %d got in", trial, len(in))
+			t.Errorf("trial %d: %d admitted", trial, len(in))
 		}
 		for _, q := range both {
-			turnedAway(t, q, "key:a", parallel(most), 1)
+			mustRefuse(t, q, "key:a", parallel(most), 1)
 		}
 		endAll(in, 10)
 		if live, _, _ := entry(t, both[0], "key:a"); live != 0 {
-			t.Errorf("trial %d: %d run in Redis", trial, live)
+			t.Errorf("trial %d: %d calls are running in Redis", trial, live)
 		}
 	}
 	if ttl := both[0].redis.PTTL(t.Context(), quotaEntries+"key:a").Val(); ttl <= time.Minute || ttl > quotaKeep {
@@ -121,8 +121,8 @@ func TestOfACrowdExactlyTheCallsAtOnceGetInOverAllReplicas(t *testing.T) {
 	}
 }
 
-func TestCallsThatComeAndGoAreNeverMoreThanTheLimit(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+func TestCallsThatBeginAndEndNeverExceedTheLimit(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	var live, most, passed atomic.Int64
 	var all sync.WaitGroup
 	for i := range 60 {
@@ -146,26 +146,26 @@ func TestCallsThatComeAndGoAreNeverMoreThanTheLimit(t *testing.T) {
 	all.Wait()
 	t.Logf("%d passed, at most %d at once", passed.Load(), most.Load())
 	if most.Load() > 5 || passed.Load() < 10 {
-		t.Error("that is wrong")
+		t.Error("more than 5 at once, or hardly any")
 	}
-	if in := admitted(t, 100, "key:a", parallel(5), 1, both...); len(in) != 5 {
-		t.Errorf("%d get in afterwards", len(in))
+	if in := takeConcurrently(t, 100, "key:a", parallel(5), 1, both...); len(in) != 5 {
+		t.Errorf("%d admitted afterwards", len(in))
 	}
 }
 
-func TestOfACrowdNoMoreThanTheTokensOfTheMinuteAreReservedOverAllReplicas(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+func TestNoMoreThanTheTokensOfAMinuteAreReservedByTwoReplicas(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	for trial := range 20 {
 		if failure := sameMinute(both[0].redis, func() string {
 			account := fmt.Sprint("key:", rand.Int64())
-			in := admitted(t, 300, account, tpm(1000), 30, both...)
+			in := takeConcurrently(t, 300, account, tpm(1000), 30, both...)
 			if len(in) != 33 {
-				return fmt.Sprintf("trial %d: %d got in", trial, len(in))
+				return fmt.Sprintf("trial %d: %d admitted", trial, len(in))
 			}
-			endAll(in[:20], 10) // 600 become 200, and 390 stay
-			again := admitted(t, 300, account, tpm(1000), 30, both...)
+			endAll(in[:20], 10) // 600 reserved become 200 used; 390 stay reserved
+			again := takeConcurrently(t, 300, account, tpm(1000), 30, both...)
 			if len(again) != 13 {
-				return fmt.Sprintf("trial %d: %d got in after the correction", trial, len(again))
+				return fmt.Sprintf("trial %d: %d admitted after the correction", trial, len(again))
 			}
 			endAll(again, 10_000)
 			if quota, err := both[trial%2].Take(t.Context(), account, tpm(1000), 1); err == nil {
@@ -178,8 +178,8 @@ func TestOfACrowdNoMoreThanTheTokensOfTheMinuteAreReservedOverAllReplicas(t *tes
 	}
 }
 
-func TestTokensStandAloneForAllReplicas(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+func TestTokenStatusIsThatOfAllReplicas(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		var last *Quota
@@ -196,16 +196,16 @@ func TestTokensStandAloneForAllReplicas(t *testing.T) {
 		}
 		end := both[0].redis.Time(t.Context()).Val().Truncate(time.Minute).Add(time.Minute)
 		if off := time.Until(end) - refused.Status().Reset; off.Abs() > 200*time.Millisecond {
-			return fmt.Sprintf("the minute ends %s later than told", off)
+			return fmt.Sprintf("the minute ends %s after the reset of the status", off)
 		}
 		if _, err := both[1].Take(t.Context(), account, tpm(1000), 5000); err == nil {
-			return "more than the limit got in beside others"
+			return "more than the limit is admitted beside other calls"
 		}
 		if _, err := both[1].Take(t.Context(), account+"b", tpm(1000), 5000); err != nil {
 			return err.Error()
 		}
 		if _, err := both[0].Take(t.Context(), account+"b", tpm(1000), 1); err == nil {
-			return "it did not take the whole"
+			return "it did not take the whole limit"
 		}
 		return ""
 	}); failure != "" {
@@ -213,9 +213,9 @@ func TestTokensStandAloneForAllReplicas(t *testing.T) {
 	}
 }
 
-// The clock of Redis counts, whatever a replica's own says.
+// The clock of Redis decides, not that of a replica.
 func TestReplicasWhoseClocksDifferShareTheMinute(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	both[1].now = func() time.Time { return time.Now().Add(31 * time.Second) }
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("key:", rand.Int64())
@@ -228,7 +228,7 @@ func TestReplicasWhoseClocksDifferShareTheMinute(t *testing.T) {
 		}
 		for i := range 2 {
 			if _, err := both[i].Take(t.Context(), account, tpm(1000), 101); err == nil {
-				return "more than the limit got in"
+				return "more than the limit is admitted"
 			}
 		}
 		return ""
@@ -237,53 +237,53 @@ func TestReplicasWhoseClocksDifferShareTheMinute(t *testing.T) {
 	}
 }
 
-func TestTheCallsOfAReplicaThatWasKilledAreForgottenAfterItsLease(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+func TestCallsOfAKilledReplicaEndWithItsLease(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	const lease = 1500 * time.Millisecond
 	for _, q := range both {
 		q.lease = lease
 	}
 	dead, other := both[0], both[1]
 	other.redis.Del(t.Context(), quotaReplicas)
-	acquaint(t, both...)
-	beats(t, other)
-	in := admitted(t, 50, "key:a", parallel(4), 100, dead)
-	heard := time.Now()
-	for time.Since(heard) < lease-100*time.Millisecond {
-		if quota, err := other.Take(t.Context(), "key:a", parallel(4), 1); err == nil && time.Since(heard) < lease {
-			t.Fatalf("let in after %s: %+v", time.Since(heard), quota)
+	awaitResync(t, both...)
+	startHeartbeats(t, other)
+	in := takeConcurrently(t, 50, "key:a", parallel(4), 100, dead)
+	lastHeartbeat := time.Now()
+	for time.Since(lastHeartbeat) < lease-100*time.Millisecond {
+		if quota, err := other.Take(t.Context(), "key:a", parallel(4), 1); err == nil && time.Since(lastHeartbeat) < lease {
+			t.Fatalf("admitted after %s: %+v", time.Since(lastHeartbeat), quota)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	within5s(t, "all places are free", func() bool {
-		again := admitted(t, 20, "key:a", parallel(4), 1, other)
+	within5s(t, "all slots are free", func() bool {
+		again := takeConcurrently(t, 20, "key:a", parallel(4), 1, other)
 		endAll(again, 1)
 		return len(in) == 4 && len(again) == 4
 	})
 	if quotaLease > 20*time.Second || quotaHeartbeat > quotaLease/4 {
-		t.Error("places are free again too late")
+		t.Error("slots are free again too late")
 	}
 }
 
-func TestAReplicaThatBeatsKeepsItsPlaces(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+func TestHeartbeatsKeepTheCallsOfAReplica(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	for _, q := range both {
 		q.lease = 1500 * time.Millisecond
-		beats(t, q)
+		startHeartbeats(t, q)
 	}
-	long := taken(t, both[0], "key:a", parallel(1), 1)
+	long := mustTake(t, both[0], "key:a", parallel(1), 1)
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		turnedAway(t, both[1], "key:a", parallel(1), 1)
+		mustRefuse(t, both[1], "key:a", parallel(1), 1)
 	}
 	long.End(1)
-	taken(t, both[1], "key:a", parallel(1), 1)
+	mustTake(t, both[1], "key:a", parallel(1), 1)
 }
 
 // Calls may take longer than entries are kept.
 func TestEntriesOfLongCallsAreWrittenAgain(t *testing.T) {
-	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
-	long := taken(t, q, "key:a", parallel(1), 1)
-	idle := taken(t, q, "key:b", parallel(1), 1)
+	q := newQuotaReplicas(t, servertest.Redis(t), 1)[0]
+	long := mustTake(t, q, "key:a", parallel(1), 1)
+	idle := mustTake(t, q, "key:b", parallel(1), 1)
 	idle.End(1)
 	for _, account := range []string{"key:a", "key:b"} {
 		if !q.redis.PExpire(t.Context(), quotaEntries+account, time.Hour).Val() {
@@ -303,34 +303,34 @@ func TestEntriesOfLongCallsAreWrittenAgain(t *testing.T) {
 	long.End(1)
 }
 
-func TestAReplicaThatWasFrozenEntersItsCallsAgain(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+func TestAResumedReplicaWritesItsEntriesAgain(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	frozen, other := both[0], both[1]
-	in := admitted(t, 10, "key:a", parallel(4), 100, frozen)
-	if err := other.redis.ZRem(t.Context(), quotaReplicas, frozen.replica).Err(); err != nil { // its lease is over
+	in := takeConcurrently(t, 10, "key:a", parallel(4), 100, frozen)
+	if err := other.redis.ZRem(t.Context(), quotaReplicas, frozen.replica).Err(); err != nil { // its lease has expired
 		t.Fatal(err)
 	}
-	meanwhile := admitted(t, 10, "key:a", parallel(4), 100, other)
+	meanwhile := takeConcurrently(t, 10, "key:a", parallel(4), 100, other)
 	if len(in) != 4 || len(meanwhile) != 4 {
-		t.Fatalf("%d and %d got in", len(in), len(meanwhile))
+		t.Fatalf("%d and %d admitted", len(in), len(meanwhile))
 	}
 	if err := other.redis.Del(t.Context(), quotaEntries+"key:a").Err(); err != nil { // as after two minutes
 		t.Fatal(err)
 	}
 	frozen.heartbeat(t.Context())
 	if live, _, tokens := entry(t, frozen, "key:a"); live != 4 || tokens != 400 {
-		t.Errorf("%d calls with %d tokens are entered", live, tokens)
+		t.Errorf("%d calls with %d tokens are in Redis", live, tokens)
 	}
 	endAll(meanwhile, 100)
-	turnedAway(t, other, "key:a", parallel(4), 1)
+	mustRefuse(t, other, "key:a", parallel(4), 1)
 	in[0].End(100)
-	taken(t, other, "key:a", parallel(4), 1)
-	turnedAway(t, other, "key:a", parallel(4), 1)
+	mustTake(t, other, "key:a", parallel(4), 1)
+	mustRefuse(t, other, "key:a", parallel(4), 1)
 }
 
-// Its own clock may be minutes off until Redis has told it better.
-func TestAReplicaWhoseClockJumpsKeepsWhatItHasCounted(t *testing.T) {
-	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
+// The clock of a replica may be minutes off until the next answer of Redis.
+func TestAReplicaWhoseClockJumpsKeepsItsCount(t *testing.T) {
+	q := newQuotaReplicas(t, servertest.Redis(t), 1)[0]
 	for _, jump := range []time.Duration{-5 * time.Minute, 5 * time.Minute} {
 		q.now = time.Now
 		q.heartbeat(t.Context())
@@ -338,7 +338,7 @@ func TestAReplicaWhoseClockJumpsKeepsWhatItHasCounted(t *testing.T) {
 			account := fmt.Sprint("key:", rand.Int64())
 			q.now = time.Now
 			q.heartbeat(t.Context())
-			taken(t, q, account, tpm(1000), 500)
+			mustTake(t, q, account, tpm(1000), 500)
 			q.now = func() time.Time { return time.Now().Add(jump) }
 			for i := range int64(3) {
 				quota, err := q.Take(t.Context(), account, tpm(1000), 100)
@@ -347,7 +347,7 @@ func TestAReplicaWhoseClockJumpsKeepsWhatItHasCounted(t *testing.T) {
 				}
 			}
 			if _, _, tokens := entry(t, q, account); tokens != 800 {
-				return fmt.Sprintf("%s: %d tokens are entered", jump, tokens)
+				return fmt.Sprintf("%s: %d tokens are in Redis", jump, tokens)
 			}
 			return ""
 		}); failure != "" {
@@ -356,26 +356,26 @@ func TestAReplicaWhoseClockJumpsKeepsWhatItHasCounted(t *testing.T) {
 	}
 }
 
-// The clock of Redis was an hour ahead when it was last heard.
-func TestAReplicaFromTheFutureIsGone(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
-	admitted(t, 5, "key:a", parallel(5), 1, both[0])
+// The clock of Redis was an hour ahead at the replica's last heartbeat.
+func TestAReplicaWithALeaseInTheFutureIsNotCounted(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
+	takeConcurrently(t, 5, "key:a", parallel(5), 1, both[0])
 	future := float64(time.Now().Add(time.Hour).UnixMilli())
 	if err := both[0].redis.ZAdd(t.Context(), quotaReplicas, redis.Z{Score: future, Member: both[0].replica}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if in := admitted(t, 50, "key:a", parallel(5), 1, both[1]); len(in) != 5 {
-		t.Errorf("%d got in", len(in))
+	if in := takeConcurrently(t, 50, "key:a", parallel(5), 1, both[1]); len(in) != 5 {
+		t.Errorf("%d admitted", len(in))
 	}
 }
 
 func TestLargeNumbersOfTokensAreExact(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	const limit, first, second = 1 << 50, 1<<49 + 1<<48 + 1, 12345
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("key:", rand.Int64())
-		taken(t, both[0], account, tpm(limit), first)
-		if s := taken(t, both[1], account, tpm(1<<62), second).Status(); s.Remaining != limit-first-second {
+		mustTake(t, both[0], account, tpm(limit), first)
+		if s := mustTake(t, both[1], account, tpm(1<<62), second).Status(); s.Remaining != limit-first-second {
 			return fmt.Sprintf("%+v", s)
 		}
 		return ""
@@ -384,13 +384,13 @@ func TestLargeNumbersOfTokensAreExact(t *testing.T) {
 	}
 }
 
-// The tokens of a replica that is gone have been used all the same.
-func TestTheTokensOfAReplicaThatIsGoneAreCountedToTheEndOfTheMinute(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
+// The tokens of a replica that has ended have been used.
+func TestTokensOfAnEndedReplicaCountToTheEndOfTheMinute(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 1}}
-		taken(t, both[0], account, limits, 70)
+		mustTake(t, both[0], account, limits, 70)
 		both[1].redis.ZRem(t.Context(), quotaReplicas, both[0].replica)
 		if quota, err := both[1].Take(t.Context(), account, limits, 31); err == nil {
 			return fmt.Sprintf("%+v", quota.Status())
@@ -404,26 +404,26 @@ func TestTheTokensOfAReplicaThatIsGoneAreCountedToTheEndOfTheMinute(t *testing.T
 	}
 }
 
-func TestAMessageThatWasOvertakenChangesNothing(t *testing.T) {
-	q := quotaReplicasOf(t, servertest.Redis(t), 1)[0]
-	quota := taken(t, q, "key:a", parallel(5), 1)
-	ask, _ := q.prepare("key:a", []*admission{{take: true, calls: 5, need: 7}})
+func TestAnOvertakenMessageChangesNothing(t *testing.T) {
+	q := newQuotaReplicas(t, servertest.Redis(t), 1)[0]
+	quota := mustTake(t, q, "key:a", parallel(5), 1)
+	send, _ := q.prepare("key:a", []*admission{{take: true, calls: 5, need: 7}})
 	quota.End(1)
-	if err := ask(t.Context()); err == nil {
-		t.Error("Redis has taken it")
+	if err := send(t.Context()); err == nil {
+		t.Error("Redis has accepted it")
 	}
 	if live, _, _ := entry(t, q, "key:a"); live != 0 {
-		t.Errorf("%d run", live)
+		t.Errorf("%d calls are running", live)
 	}
 }
 
-// An answer that came too late has changed Redis all the same.
-func TestWhatACallHasTakenThatNobodyWaitedForIsGivenBack(t *testing.T) {
+// A command whose answer comes too late has changed Redis.
+func TestACallWhoseAnswerFromRedisIsLateIsReleased(t *testing.T) {
 	slow := newDelay(t, servertest.StartRedis(t).URL)
-	q := quotaReplicasOf(t, slow.url, 1)[0]
+	q := newQuotaReplicas(t, slow.url, 1)[0]
 	q.batches.ticks = redisTicks
 	slow.each.Store(int64(90 * time.Millisecond))
-	first := taken(t, q, "key:a", parallel(2), 100)
+	first := mustTake(t, q, "key:a", parallel(2), 100)
 	slow.each.Store(0)
 	within5s(t, "Redis is back", func() bool { q.heartbeat(t.Context()); return q.Shared() })
 	if live, _, tokens := entry(t, q, "key:a"); live != 1 || tokens != 100 {
@@ -435,47 +435,47 @@ func TestWhatACallHasTakenThatNobodyWaitedForIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestAReplicaThatEndsIsForgottenAtOnce(t *testing.T) {
-	both := quotaReplicasOf(t, servertest.Redis(t), 2)
-	stop := beats(t, both[0])
-	call := taken(t, both[0], "key:a", parallel(2), 1)
+func TestAReplicaThatEndsIsDeregisteredAtOnce(t *testing.T) {
+	both := newQuotaReplicas(t, servertest.Redis(t), 2)
+	stop := startHeartbeats(t, both[0])
+	call := mustTake(t, both[0], "key:a", parallel(2), 1)
 	stop()
 	if n := both[1].redis.ZCard(t.Context(), quotaReplicas).Val(); n != 2 {
 		t.Errorf("%d replicas, while one still has a call", n)
 	}
 	call.End(1)
-	beats(t, both[0])()
+	startHeartbeats(t, both[0])()
 	if n := both[1].redis.ZCard(t.Context(), quotaReplicas).Val(); n != 1 {
 		t.Errorf("%d replicas", n)
 	}
 }
 
-func TestACrowdOfCallsTravelsTogether(t *testing.T) {
+func TestConcurrentCallsShareMessages(t *testing.T) {
 	server := servertest.StartRedis(t)
 	admin := limitRedis(t, server.URL)
 	slow := newDelay(t, server.URL)
-	q := quotaReplicasOf(t, slow.url, 1)[0]
-	endAll(admitted(t, 1, "key:a", parallel(10), 1, q), 1)
+	q := newQuotaReplicas(t, slow.url, 1)[0]
+	endAll(takeConcurrently(t, 1, "key:a", parallel(10), 1, q), 1)
 	slow.each.Store(int64(80 * time.Millisecond))
 	if err := admin.ConfigResetStat(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	in := admitted(t, 1000, "key:a", parallel(10), 1, q)
+	in := takeConcurrently(t, 1000, "key:a", parallel(10), 1, q)
 	endAll(in, 1)
 	if n := scriptCalls(t, admin); len(in) != 10 || n > 8 {
-		t.Errorf("%d got in, with %d messages", len(in), n)
+		t.Errorf("%d admitted, with %d messages", len(in), n)
 	}
 }
 
-func TestQuotasEndAllTheyBegin(t *testing.T) {
+func TestQuotasEndTheirGoroutines(t *testing.T) {
 	server := servertest.StartRedis(t)
 	q := newTestQuotas(limitRedis(t, server.URL))
-	stop := beats(t, q)
-	endAll(admitted(t, 500, "key:a", parallel(10), 1, q), 1)
+	stop := startHeartbeats(t, q)
+	endAll(takeConcurrently(t, 500, "key:a", parallel(10), 1, q), 1)
 	server.Freeze()
-	endAll(admitted(t, 500, "key:a", parallel(10), 1, q), 1)
+	endAll(takeConcurrently(t, 500, "key:a", parallel(10), 1, q), 1)
 	if !strings.Contains(stacks(), "ratelimit.(*Quotas)") {
-		t.Error("not even Run runs")
+		t.Error("Run is not running")
 	}
 	stop()
 	within5s(t, "all goroutines have ended", func() bool {
@@ -497,7 +497,7 @@ func stacks() string {
 }
 
 func BenchmarkQuotaInRedis(b *testing.B) {
-	q := quotaReplicasOf(b, servertest.Redis(b), 1)[0]
+	q := newQuotaReplicas(b, servertest.Redis(b), 1)[0]
 	limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 1 << 40, MaxParallel: 1000}}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -23,8 +23,8 @@ func newTestQuotas(client *redis.Client) *Quotas {
 func tpm(n int64) *models.Limits      { return &models.Limits{Numbers: models.Numbers{TPMLimit: n}} }
 func parallel(n int64) *models.Limits { return &models.Limits{Numbers: models.Numbers{MaxParallel: n}} }
 
-// taken lets a call in, or fails the test.
-func taken(t testing.TB, q *Quotas, account string, limits *models.Limits, tokens int64) *Quota {
+// mustTake takes a call, or fails the test.
+func mustTake(t testing.TB, q *Quotas, account string, limits *models.Limits, tokens int64) *Quota {
 	t.Helper()
 	quota, err := q.Take(t.Context(), account, limits, tokens)
 	if err != nil {
@@ -33,20 +33,21 @@ func taken(t testing.TB, q *Quotas, account string, limits *models.Limits, token
 	return quota
 }
 
-// turnedAway expects a refusal and returns it.
-func turnedAway(t testing.TB, q *Quotas, account string, limits *models.Limits, tokens int64) *api.Error {
+// mustRefuse expects a refusal and returns it.
+func mustRefuse(t testing.TB, q *Quotas, account string, limits *models.Limits, tokens int64) *api.Error {
 	t.Helper()
 	quota, err := q.Take(t.Context(), account, limits, tokens)
 	if err == nil {
-		t.Fatalf("let in: %+v", quota)
+		t.Fatalf("admitted: %+v", quota)
 	}
 	checkRefusal(t, err)
 	quota.End(1 << 40)
 	return api.AsError(err)
 }
 
-// admitted are the calls of n at once that get in, over all quotas in turn.
-func admitted(t testing.TB, n int, account string, limits *models.Limits, tokens int64, all ...*Quotas) []*Quota {
+// takeConcurrently makes n concurrent calls, on the replicas in turn, and returns the
+// admitted ones.
+func takeConcurrently(t testing.TB, n int, account string, limits *models.Limits, tokens int64, all ...*Quotas) []*Quota {
 	t.Helper()
 	var mu sync.Mutex
 	var in []*Quota
@@ -78,7 +79,7 @@ func endAll(calls []*Quota, used int64) {
 	all.Wait()
 }
 
-func TestWithoutLimitsNothingIsCountedNorPaid(t *testing.T) {
+func TestWithoutLimitsNothingIsCountedOrAllocated(t *testing.T) {
 	q := newTestQuotas(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
 	ctx, none := t.Context(), &models.Limits{Budget: 1, BudgetWindow: models.Day, Numbers: models.Numbers{RPMLimit: 1}}
 	for _, limits := range []*models.Limits{nil, none} {
@@ -100,22 +101,22 @@ func TestWithoutLimitsNothingIsCountedNorPaid(t *testing.T) {
 	}
 }
 
-func TestOfACrowdExactlyTheCallsAtOnceGetInInProcess(t *testing.T) {
+func TestExactlyTheLimitOfConcurrentCallsIsAdmittedInProcess(t *testing.T) {
 	q := newTestQuotas(nil)
 	for range 20 {
-		in := admitted(t, 500, "key:a", parallel(7), 100, q)
+		in := takeConcurrently(t, 500, "key:a", parallel(7), 100, q)
 		if len(in) != 7 {
-			t.Errorf("%d got in", len(in))
+			t.Errorf("%d admitted", len(in))
 		}
 		endAll(in, 3)
 	}
 	if a := q.accounts["key:a"]; a.live != 0 {
-		t.Errorf("%d run", a.live)
+		t.Errorf("%d calls are running", a.live)
 	}
 }
 
-// A model that is written another way agrees on every call.
-func TestQuotasAreOfTheMinuteOfTheClock(t *testing.T) {
+// A simple model of the limits decides the same on every call.
+func TestQuotasAreCountedInMinutesOfTheClock(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			type call struct {
@@ -165,35 +166,35 @@ func TestQuotasAreOfTheMinuteOfTheClock(t *testing.T) {
 	}
 }
 
-func TestWhatWasUsedIsCountedEvenOverTheLimit(t *testing.T) {
+func TestUsedTokensAreCountedEvenOverTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQuotas(nil)
-		taken(t, q, "a", tpm(100), 10).End(500)
+		mustTake(t, q, "a", tpm(100), 10).End(500)
 		if s := q.accounts["a"].tokens; s != 500 {
 			t.Errorf("%d are counted", s)
 		}
-		e := turnedAway(t, q, "a", tpm(100), 1)
+		e := mustRefuse(t, q, "a", tpm(100), 1)
 		if !strings.Contains(e.Message, "may need 1, 0 are left") {
 			t.Error(e.Message)
 		}
-		taken(t, q, "b", tpm(100), 50).End(-7)
+		mustTake(t, q, "b", tpm(100), 50).End(-7)
 		if s := q.accounts["b"].tokens; s != 0 {
 			t.Errorf("%d are counted", s)
 		}
 	})
 }
 
-func TestAnEndAfterTheMinuteGivesOnlyThePlaceBack(t *testing.T) {
+func TestAnEndAfterItsMinuteChangesNoTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, both := newTestQuotas(nil), &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 2}}
-		old := taken(t, q, "a", both, 60)
+		old := mustTake(t, q, "a", both, 60)
 		time.Sleep(time.Minute)
-		taken(t, q, "a", both, 70)
+		mustTake(t, q, "a", both, 70)
 		old.End(5000)
 		old.End(0)
-		turnedAway(t, q, "a", both, 31)
-		taken(t, q, "a", both, 30)
-		if e := turnedAway(t, q, "a", both, 0); !strings.Contains(e.Message, "tokens") {
+		mustRefuse(t, q, "a", both, 31)
+		mustTake(t, q, "a", both, 30)
+		if e := mustRefuse(t, q, "a", both, 0); !strings.Contains(e.Message, "tokens") {
 			t.Error(e.Message)
 		}
 	})
@@ -202,92 +203,92 @@ func TestAnEndAfterTheMinuteGivesOnlyThePlaceBack(t *testing.T) {
 func TestACallThatMayNeedMoreThanTheLimitWaitsForAnEmptyMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQuotas(nil)
-		small := taken(t, q, "a", tpm(100), 1)
-		e := turnedAway(t, q, "a", tpm(100), 5000)
+		small := mustTake(t, q, "a", tpm(100), 1)
+		e := mustRefuse(t, q, "a", tpm(100), 5000)
 		if e.Final || e.RetryAfter != time.Minute || !strings.Contains(e.Message, "100 tokens") || !strings.Contains(e.Message, "5000") {
 			t.Errorf("%+v", e)
 		}
 		small.End(0)
-		big := taken(t, q, "a", tpm(100), 5000)
+		big := mustTake(t, q, "a", tpm(100), 5000)
 		if s := big.Status(); s != (TokenStatus{100, 0, time.Minute}) {
 			t.Errorf("%+v", s)
 		}
-		turnedAway(t, q, "a", tpm(100), 1)
+		mustRefuse(t, q, "a", tpm(100), 1)
 		big.End(40)
-		taken(t, q, "a", tpm(100), 60)
+		mustTake(t, q, "a", tpm(100), 60)
 		time.Sleep(e.RetryAfter)
-		taken(t, q, "a", tpm(100), 1<<62)
+		mustTake(t, q, "a", tpm(100), 1<<62)
 	})
 }
 
-func TestBothLimitsAreTakenOfOrNeither(t *testing.T) {
+func TestACallTakesFromBothLimitsOrNeither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, both := newTestQuotas(nil), &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 1}}
-		first := taken(t, q, "a", both, 40)
-		e := turnedAway(t, q, "a", both, 40)
-		if e.RetryAfter != time.Second || !strings.Contains(e.Message, "at most 1 calls at once") {
+		first := mustTake(t, q, "a", both, 40)
+		e := mustRefuse(t, q, "a", both, 40)
+		if e.RetryAfter != time.Second || !strings.Contains(e.Message, "the limit of 1 calls at the same time") {
 			t.Errorf("%+v", e)
 		}
 		time.Sleep(48 * time.Second)
-		e = turnedAway(t, q, "a", both, 61)
+		e = mustRefuse(t, q, "a", both, 61)
 		if e.Message != "the limit of 100 tokens a minute is reached: this call may need 61, 60 are left; try again in 12s" ||
 			e.RetryAfter != 12*time.Second {
 			t.Errorf("%+v", e)
 		}
 		first.End(40)
-		turnedAway(t, q, "a", both, 61)
-		taken(t, q, "a", both, 60).End(60)
+		mustRefuse(t, q, "a", both, 61)
+		mustTake(t, q, "a", both, 60).End(60)
 	})
 }
 
-func TestLimitsThatChangeHoldAtOnce(t *testing.T) {
+func TestChangedLimitsApplyAtOnce(t *testing.T) {
 	q := newTestQuotas(nil)
-	calls := []*Quota{taken(t, q, "a", parallel(3), 10), taken(t, q, "a", parallel(3), 10), taken(t, q, "a", parallel(3), 10)}
-	turnedAway(t, q, "a", parallel(2), 10)
+	calls := []*Quota{mustTake(t, q, "a", parallel(3), 10), mustTake(t, q, "a", parallel(3), 10), mustTake(t, q, "a", parallel(3), 10)}
+	mustRefuse(t, q, "a", parallel(2), 10)
 	calls[0].End(10)
-	turnedAway(t, q, "a", parallel(2), 10)
+	mustRefuse(t, q, "a", parallel(2), 10)
 	calls[1].End(10)
-	calls[0] = taken(t, q, "a", parallel(2), 10)
-	calls[1] = taken(t, q, "a", tpm(1_000_000), 10)
-	turnedAway(t, q, "a", parallel(3), 10)
+	calls[0] = mustTake(t, q, "a", parallel(2), 10)
+	calls[1] = mustTake(t, q, "a", tpm(1_000_000), 10)
+	mustRefuse(t, q, "a", parallel(3), 10)
 	endAll(calls, 10)
 	if live := q.accounts["a"].live; live != 0 {
-		t.Errorf("%d run", live)
+		t.Errorf("%d calls are running", live)
 	}
 	if s := calls[0].Status(); s != (TokenStatus{}) {
 		t.Errorf("%+v of a key without a limit of tokens", s)
 	}
 }
 
-func TestAccountsThatAreIdleAreForgotten(t *testing.T) {
+func TestIdleAccountsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQuotas(nil)
-		long := taken(t, q, "long", parallel(1), 1)
+		long := mustTake(t, q, "long", parallel(1), 1)
 		for i := range 50_000 {
-			taken(t, q, fmt.Sprint(i), parallel(1), 1).End(1)
+			mustTake(t, q, fmt.Sprint(i), parallel(1), 1).End(1)
 			time.Sleep(time.Second)
 			if len(q.accounts) > 2*quotaAccounts {
 				t.Fatalf("%d accounts are kept", len(q.accounts))
 			}
 		}
-		turnedAway(t, q, "long", parallel(1), 1)
+		mustRefuse(t, q, "long", parallel(1), 1)
 		long.End(1)
 		time.Sleep(quotaIdle + time.Second)
 		q.heartbeat(t.Context())
 		if len(q.accounts) != 0 {
 			t.Errorf("%d accounts are kept", len(q.accounts))
 		}
-		taken(t, q, "long", parallel(1), 1)
+		mustTake(t, q, "long", parallel(1), 1)
 	})
 }
 
 func TestAClockThatIsSetBackDoesNotKeepAMinuteFull(t *testing.T) {
 	now := time.Now()
 	q := NewQuotas(QuotaOptions{Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
-	taken(t, q, "a", tpm(10), 10)
-	turnedAway(t, q, "a", tpm(10), 10)
+	mustTake(t, q, "a", tpm(10), 10)
+	mustRefuse(t, q, "a", tpm(10), 10)
 	now = now.Add(-time.Hour)
-	taken(t, q, "a", tpm(10), 10)
+	mustTake(t, q, "a", tpm(10), 10)
 }
 
 func TestANilQuotaDoesNothing(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package ratelimit holds accounts to their limits: of requests a minute, of
-// tokens a minute and of calls at once. With Redis all replicas count together;
+// tokens a minute and of concurrent calls. With Redis all replicas count together;
 // while Redis is unavailable each replica counts for itself.
 package ratelimit
 
@@ -36,7 +36,7 @@ type RequestOptions struct {
 // Requests limits the requests of each account within a minute.
 //
 // The minute is ulule/limiter's fixed window: it begins with an account's first
-// request and ends sixty seconds later, whatever came in between. Within a
+// request and ends sixty seconds later. Within a
 // window exactly the limit passes, over all replicas together. Around its end up
 // to twice as many may pass within sixty seconds: the last of one window and the
 // first of the next.
@@ -104,8 +104,8 @@ func (l *Requests) Take(ctx context.Context, account string, own int64) (Request
 			window = shared
 		}
 	}
-	s := RequestStatus{Limit: limit, Remaining: max(limit-window.place, 0), Reset: window.left}
-	if window.place > limit {
+	s := RequestStatus{Limit: limit, Remaining: max(limit-window.count, 0), Reset: window.left}
+	if window.count > limit {
 		return s, s.exceeded()
 	}
 	return s, nil
@@ -123,8 +123,8 @@ func (s RequestStatus) exceeded() error {
 	}
 }
 
-// windowStatus is the place of a request in its account's window.
+// windowStatus is the state of an account's window after a request.
 type windowStatus struct {
-	place int64 // the first request of a window has 1
+	count int64 // of its requests, this one included
 	left  time.Duration
 }

@@ -41,13 +41,13 @@ func (l *localRequests) count(account string) windowStatus {
 		l.young, l.old, l.size, l.rotated = memory.NewCache(0), l.young, 0, now
 	}
 	end := now.Add(l.window).UnixNano()
-	place, ends := l.counter(account).Increment(1, end)
+	count, ends := l.counter(account).Increment(1, end)
 	if ends > end { // the machine's clock was set back: the caller must not wait until it has caught up
 		fresh := new(memory.Counter)
 		l.young.Store(account, fresh)
-		place, ends = fresh.Increment(1, end)
+		count, ends = fresh.Increment(1, end)
 	}
-	return windowStatus{place: place, left: time.Duration(ends - now.UnixNano())}
+	return windowStatus{count: count, left: time.Duration(ends - now.UnixNano())}
 }
 
 // counter moves the account's counter to the young generation and returns it.

@@ -49,14 +49,14 @@ func (s *sharedRequests) count(ctx context.Context, account string) (windowStatu
 }
 
 // prepare counts a batch of requests in one step.
-func (s *sharedRequests) prepare(account string, requests []*windowStatus) (ask func(context.Context) error, finish func(error)) {
+func (s *sharedRequests) prepare(account string, requests []*windowStatus) (send func(context.Context) error, finish func(error)) {
 	var state limiter.Context
 	n := int64(len(requests))
-	ask = func(ctx context.Context) (err error) {
+	send = func(ctx context.Context) (err error) {
 		state, err = s.store.Increment(ctx, account, n, s.rate)
 		return err
 	}
-	return ask, func(err error) {
+	return send, func(err error) {
 		if err != nil {
 			return
 		}
@@ -65,7 +65,7 @@ func (s *sharedRequests) prepare(account string, requests []*windowStatus) (ask 
 		left = min(max(left, 0), s.rate.Period)
 		before := s.rate.Limit - state.Remaining - n
 		for i, request := range requests {
-			*request = windowStatus{place: before + int64(i) + 1, left: left}
+			*request = windowStatus{count: before + int64(i) + 1, left: left}
 		}
 	}
 }

@@ -29,27 +29,27 @@ func limitRedis(t testing.TB, address string) *redis.Client {
 	return client
 }
 
-// patient lets the limits wait for a Redis that other tests keep busy: where
-// exactness is at stake, a machine that is late must not pass for a fault.
-func patient(limits ...*Requests) *Requests {
+// waitLong makes the limits wait for a Redis that other tests keep busy, so that a
+// loaded machine does not look like a fault of Redis.
+func waitLong(limits ...*Requests) *Requests {
 	for _, l := range limits {
 		l.shared.batches.ticks = 1000
 	}
 	return limits[0]
 }
 
-// replicas are patient limits of one name, each with connections of its own.
+// replicas makes n limits of one name, each with its own connections, that wait long.
 func replicas(t testing.TB, address string, n, perMinute int) []*Requests {
 	t.Helper()
 	all := make([]*Requests, n)
 	for i := range all {
 		all[i] = newTestLimit(t, "replicas", perMinute, limitRedis(t, address))
 	}
-	patient(all...)
+	waitLong(all...)
 	return all
 }
 
-// counted is what Redis has counted for an account.
+// counted returns what Redis has counted for an account.
 func counted(t testing.TB, client *redis.Client, l *Requests, account string) int64 {
 	t.Helper()
 	n, err := client.Get(t.Context(), requestPrefix+l.shared.batches.limit+":"+account).Int64()
@@ -59,13 +59,13 @@ func counted(t testing.TB, client *redis.Client, l *Requests, account string) in
 	return n
 }
 
-// sharedAgain waits until Redis counts requests of the limit, five seconds at most.
-func sharedAgain(t *testing.T, client *redis.Client, l *Requests) {
+// awaitShared waits up to five seconds until Redis counts the requests of the limit.
+func awaitShared(t *testing.T, client *redis.Client, l *Requests) {
 	t.Helper()
 	began := time.Now()
 	account := fmt.Sprint("recovery:", began.UnixNano())
 	for time.Since(began) < 5*time.Second {
-		takes(t, l, account, 1)
+		sequential(t, l, account, 1)
 		if counted(t, client, l, account) > 0 {
 			t.Logf("shared again after %s", time.Since(began).Round(time.Millisecond))
 			return
@@ -75,43 +75,42 @@ func sharedAgain(t *testing.T, client *redis.Client, l *Requests) {
 	t.Error("the limit is not shared again five seconds after Redis is back")
 }
 
-// R11 and G12: two replicas, one Redis.
-func TestOfACrowdExactlyTheLimitPassesOverAllReplicas(t *testing.T) {
+func TestExactlyTheLimitOfConcurrentRequestsPassesOnTwoReplicas(t *testing.T) {
 	const perMinute, trials = 200, 20
 	address := servertest.Redis(t)
 	both := replicas(t, address, 2, perMinute)
 	for trial := range trials {
-		if passed := crowd(t, fmt.Sprint("key:", trial), perMinute+500, both...); passed != perMinute {
+		if passed := concurrent(t, fmt.Sprint("key:", trial), perMinute+500, both...); passed != perMinute {
 			t.Errorf("trial %d: %d passed", trial, passed)
 		}
 	}
 }
 
-// Each request a round trip of its own would keep the pool's connections busy
-// for longer than a request waits.
-func TestACrowdTravelsTogether(t *testing.T) {
+// With a round trip for each request, the connections of the pool would be busy for
+// longer than a request waits.
+func TestConcurrentRequestsShareRoundTrips(t *testing.T) {
 	const perMinute, requests = 100, 1000
 	server := servertest.StartRedis(t)
 	admin := limitRedis(t, server.URL)
 	slow := newDelay(t, server.URL)
 	l := replicas(t, slow.url, 1, perMinute)[0]
-	takes(t, l, "warm", 1)
+	sequential(t, l, "warm", 1)
 	slow.each.Store(int64(150 * time.Millisecond)) // more than the time-outs of the client
 	if err := admin.ConfigResetStat(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if passed := crowd(t, "a", requests, l); passed != perMinute {
+	if passed := concurrent(t, "a", requests, l); passed != perMinute {
 		t.Errorf("%d passed", passed)
 	}
 	if n := counted(t, admin, l, "a"); n != requests {
 		t.Errorf("Redis has counted %d", n)
 	}
 	if n := scriptCalls(t, admin); n < 2 || n > 20 {
-		t.Errorf("Redis was asked %d times", n)
+		t.Errorf("%d scripts were run", n)
 	}
 }
 
-// scriptCalls is how often Redis was asked to count.
+// scriptCalls returns how many scripts Redis has run.
 func scriptCalls(t *testing.T, admin *redis.Client) (n int) {
 	t.Helper()
 	stats := admin.Info(t.Context(), "commandstats").Val()
@@ -122,7 +121,7 @@ func scriptCalls(t *testing.T, admin *redis.Client) (n int) {
 	return n
 }
 
-func TestPlacesAreCountedDownOverAllReplicas(t *testing.T) {
+func TestRemainingRequestsAreThoseOfAllReplicas(t *testing.T) {
 	both := replicas(t, servertest.Redis(t), 2, 10)
 	for i := range 20 {
 		q, err := both[i%2].Take(t.Context(), "a", 0)
@@ -148,27 +147,27 @@ func TestWindowsEndInRedis(t *testing.T) {
 	if l.shared, err = newSharedRequests(opts, window); err != nil {
 		t.Fatal(err)
 	}
-	patient(l)
+	waitLong(l)
 	for range 3 {
-		if passed := takes(t, l, "a", 9); passed != 3 {
+		if passed := sequential(t, l, "a", 9); passed != 3 {
 			t.Errorf("%d passed", passed)
 		}
 		q, _ := l.Take(t.Context(), "a", 0)
 		if q.Reset <= 0 || q.Reset > window {
 			t.Fatalf("%+v", q)
 		}
-		time.Sleep(q.Reset + 5*time.Millisecond) // as told: not a millisecond too early
+		time.Sleep(q.Reset + 5*time.Millisecond) // not a millisecond too early
 	}
 }
 
-func TestAccountsAndLimitsDoNotShareInRedis(t *testing.T) {
+func TestAccountsAndLimitsAreCountedSeparatelyInRedis(t *testing.T) {
 	client := limitRedis(t, servertest.Redis(t))
 	for _, name := range []string{"v1", "auth"} {
-		l := patient(newTestLimit(t, name, 3, client))
+		l := waitLong(newTestLimit(t, name, 3, client))
 		for _, account := range []string{
 			"", " ", "a", "A", "a:b", "address:::1", "address:2001:db8::1", "user:{x}", "a\r\nFLUSHALL\r\n", "a\x00b", "*", "\xff\xfe", strings.Repeat("x", 100_000),
 		} {
-			if passed := takes(t, l, account, 9); passed != 3 {
+			if passed := sequential(t, l, account, 9); passed != 3 {
 				t.Errorf("%.20q: %d passed", account, passed)
 			}
 			if n := counted(t, client, l, account); n != 9 {
@@ -178,9 +177,9 @@ func TestAccountsAndLimitsDoNotShareInRedis(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesIsCountedAndBreaksNothing(t *testing.T) {
+func TestARequestWhoseClientHasLeftIsCounted(t *testing.T) {
 	client := limitRedis(t, servertest.Redis(t))
-	l := patient(newTestLimit(t, "gone", 1000, client))
+	l := waitLong(newTestLimit(t, "gone", 1000, client))
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
@@ -193,10 +192,10 @@ func TestAClientThatLeavesIsCountedAndBreaksNothing(t *testing.T) {
 	}
 }
 
-// O6 and R8: whatever befalls Redis, a request waits 50 ms at most and nobody
-// sees a failure; the limit holds; and it is shared again in five seconds.
-func TestLimitsOutliveRedis(t *testing.T) {
-	faults := map[string]func(*testing.T) (address string, harm, mend func()){
+// During each fault of Redis a request waits 50 ms at most, no request fails, and
+// the limit holds. Within five seconds after it the limit is shared again.
+func TestLimitsHoldDuringEachFaultOfRedis(t *testing.T) {
+	faults := map[string]func(*testing.T) (address string, fail, repair func()){
 		"stopped": func(t *testing.T) (string, func(), func()) {
 			s := servertest.StartRedis(t)
 			return s.URL, s.Stop, s.Restart
@@ -229,7 +228,7 @@ func TestLimitsOutliveRedis(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, harm, mend := fault(t)
+			address, fail, repair := fault(t)
 			var log lockedText
 			client := limitRedis(t, address)
 			l, err := NewRequests(RequestOptions{
@@ -238,24 +237,24 @@ func TestLimitsOutliveRedis(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if passed := takes(t, patient(l), "before", 20); passed != 20 || counted(t, client, l, "before") != 20 {
+			if passed := sequential(t, waitLong(l), "before", 20); passed != 20 || counted(t, client, l, "before") != 20 {
 				t.Errorf("%d passed, Redis has counted %d", passed, counted(t, client, l, "before"))
 			}
-			harm()
+			fail()
 			l.shared.batches.ticks = redisTicks
-			addsLittle(t, l)
-			if passed := takes(t, l, "before", 100); passed != 30 {
+			checkLatency(t, l)
+			if passed := sequential(t, l, "before", 100); passed != 30 {
 				t.Errorf("%d passed after the 20 before", passed)
 			}
-			if passed := crowd(t, "during", 550, l); passed != 50 {
-				t.Errorf("%d of a crowd passed", passed)
+			if passed := concurrent(t, "during", 550, l); passed != 50 {
+				t.Errorf("%d concurrent requests passed", passed)
 			}
-			mend()
-			sharedAgain(t, client, l)
+			repair()
+			awaitShared(t, client, l)
 			other := newTestLimit(t, "outlive", 50, limitRedis(t, address))
-			patient(l, other)
-			if passed := crowd(t, "after", 550, l, other); passed != 50 {
-				t.Errorf("%d of a crowd passed after Redis is back", passed)
+			waitLong(l, other)
+			if passed := concurrent(t, "after", 550, l, other); passed != 50 {
+				t.Errorf("%d concurrent requests passed after Redis is back", passed)
 			}
 			if text := log.String(); strings.Count(text, "by each replica") != 1 || strings.Count(text, "shared again") != 1 {
 				t.Errorf("the log says:\n%s", text)
@@ -264,9 +263,9 @@ func TestLimitsOutliveRedis(t *testing.T) {
 	}
 }
 
-// addsLittle sends 400 requests a second for three seconds, each by an account
-// of its own, and looks at how long each took.
-func addsLittle(t *testing.T, l *Requests) {
+// checkLatency sends 400 requests a second for three seconds, each of another
+// account, and checks how long they take.
+func checkLatency(t *testing.T, l *Requests) {
 	t.Helper()
 	const requests = 1200
 	took := make([]time.Duration, requests)
@@ -287,15 +286,15 @@ func addsLittle(t *testing.T, l *Requests) {
 	}
 	all.Wait()
 	slices.Sort(took)
-	median, p99, most, excuse := took[requests/2], took[requests*99/100], took[requests-1], late()
-	t.Logf("added: median %s, p99 %s, at most %s; the machine itself is late by %s", median, p99, most, excuse)
-	if median > 5*time.Millisecond || p99 > 50*time.Millisecond+excuse || most > 150*time.Millisecond+excuse {
-		t.Error("that is too much")
+	median, p99, most, lateness := took[requests/2], took[requests*99/100], took[requests-1], late()
+	t.Logf("added: median %s, p99 %s, at most %s; the machine itself is late by %s", median, p99, most, lateness)
+	if median > 5*time.Millisecond || p99 > 50*time.Millisecond+lateness || most > 150*time.Millisecond+lateness {
+		t.Error("requests wait too long")
 	}
 }
 
-// machineLateness finds out until it is asked how much longer than asked for a
-// wait of a request's patience takes here, at worst.
+// machineLateness measures, until the returned function is called, by how much a
+// wait of redisTicks is late on this machine at most.
 func machineLateness() (worst func() time.Duration) {
 	stop, found := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -316,44 +315,44 @@ func machineLateness() (worst func() time.Duration) {
 	return func() time.Duration { close(stop); return <-found }
 }
 
-// R8: one that was never there does not keep the gateway from starting.
+// A Redis that has never answered does not keep the gateway from starting.
 func TestALimitStartsWithoutRedis(t *testing.T) {
-	for name, harm := range map[string]func(*servertest.RedisServer) (mend func()){
+	for name, fail := range map[string]func(*servertest.RedisServer) (repair func()){
 		"refused": func(s *servertest.RedisServer) func() { s.Stop(); return s.Restart },
 		"frozen":  func(s *servertest.RedisServer) func() { s.Freeze(); return s.Thaw },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := servertest.StartRedis(t)
-			mend := harm(server)
+			repair := fail(server)
 			client := limitRedis(t, server.URL)
 			began := time.Now()
 			l := newTestLimit(t, "start", 50, client)
 			if took := time.Since(began); took > 10*time.Millisecond {
-				t.Errorf("NewLimit took %s", took)
+				t.Errorf("NewRequests took %s", took)
 			}
-			addsLittle(t, l)
-			if passed := takes(t, l, "a", 100); passed != 50 {
+			checkLatency(t, l)
+			if passed := sequential(t, l, "a", 100); passed != 50 {
 				t.Errorf("%d passed", passed)
 			}
-			mend()
-			sharedAgain(t, client, l)
+			repair()
+			awaitShared(t, client, l)
 		})
 	}
 }
 
-func TestScriptsThatRedisForgotAreBroughtAgain(t *testing.T) {
+func TestScriptsThatRedisHasLostAreLoadedAgain(t *testing.T) {
 	const perMinute = 100
 	address := servertest.Redis(t)
 	client := limitRedis(t, address)
 	both := replicas(t, address, 2, perMinute)
 	for trial := range 10 {
 		account := fmt.Sprint("key:", trial)
-		passed := takes(t, both[0], account, 10)
+		passed := sequential(t, both[0], account, 10)
 		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if passed += crowd(t, account, perMinute+500, both...); passed != perMinute {
+		if passed += concurrent(t, account, perMinute+500, both...); passed != perMinute {
 			t.Errorf("%d passed", passed)
 		}
 		if n := counted(t, client, both[0], account); n != perMinute+510 {
@@ -362,12 +361,12 @@ func TestScriptsThatRedisForgotAreBroughtAgain(t *testing.T) {
 	}
 }
 
-func TestARedisThatWasEmptiedCountsAnew(t *testing.T) {
+func TestAnEmptiedRedisCountsFromZero(t *testing.T) {
 	address := servertest.Redis(t)
 	client := limitRedis(t, address)
 	l := replicas(t, address, 1, 50)[0]
 	for range 3 {
-		if passed := crowd(t, "a", 550, l); passed != 50 {
+		if passed := concurrent(t, "a", 550, l); passed != 50 {
 			t.Errorf("%d passed", passed)
 		}
 		if err := client.FlushDB(t.Context()).Err(); err != nil {
@@ -376,9 +375,9 @@ func TestARedisThatWasEmptiedCountsAnew(t *testing.T) {
 	}
 }
 
-func TestCountersWithoutAnEndAreRepaired(t *testing.T) {
+func TestCountersWithoutAnExpiryAreRepairedInRedis(t *testing.T) {
 	client := limitRedis(t, servertest.Redis(t))
-	l := patient(newTestLimit(t, "repair", 5, client))
+	l := waitLong(newTestLimit(t, "repair", 5, client))
 	for _, tt := range []struct {
 		count  int
 		left   time.Duration // 0: for ever
@@ -405,22 +404,22 @@ func TestCountersWithoutAnEndAreRepaired(t *testing.T) {
 			t.Errorf("%v: the counter ends in %s", tt, left)
 		}
 	}
-	if counted(t, client, l, "x") != 0 || takes(t, l, "x", 9) != 5 || counted(t, client, l, "x") != 9 {
-		t.Error("Redis is not asked any more")
+	if counted(t, client, l, "x") != 0 || sequential(t, l, "x", 9) != 5 || counted(t, client, l, "x") != 9 {
+		t.Error("Redis is not used any more")
 	}
 }
 
 // A key that something else has written is Redis's failure, not the caller's.
-func TestAKeyOfAnotherKindIsNoFailure(t *testing.T) {
+func TestAKeyOfAnotherTypeInRedisFailsNoRequest(t *testing.T) {
 	client := limitRedis(t, servertest.Redis(t))
 	l := newTestLimit(t, "kind", 5, client)
 	if err := client.LPush(t.Context(), requestPrefix+"kind:a", "x").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if passed := takes(t, l, "a", 9); passed != 5 {
+	if passed := sequential(t, l, "a", 9); passed != 5 {
 		t.Errorf("%d passed", passed)
 	}
-	sharedAgain(t, client, l)
+	awaitShared(t, client, l)
 }
 
 // delay is a proxy in front of Redis that holds each answer back.

@@ -33,9 +33,9 @@ func newTestLimit(t testing.TB, name string, perMinute int, client *redis.Client
 	return l
 }
 
-// takes is how many of n requests pass one after the other; what does not pass
-// must be told to wait.
-func takes(t testing.TB, l *Requests, account string, n int) (passed int) {
+// sequential returns how many of n requests pass that are made one after the other.
+// The others must be refused with a Retry-After.
+func sequential(t testing.TB, l *Requests, account string, n int) (passed int) {
 	t.Helper()
 	for range n {
 		if _, err := l.Take(t.Context(), account, 0); err == nil {
@@ -47,8 +47,8 @@ func takes(t testing.TB, l *Requests, account string, n int) (passed int) {
 	return passed
 }
 
-// crowd is how many of n requests pass that come at once, over all limits in turn.
-func crowd(t testing.TB, account string, n int, limits ...*Requests) int {
+// concurrent returns how many of n concurrent requests pass, on the limits in turn.
+func concurrent(t testing.TB, account string, n int, limits ...*Requests) int {
 	t.Helper()
 	var passed atomic.Int64
 	var all sync.WaitGroup
@@ -72,7 +72,7 @@ func checkRefusal(t testing.TB, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*api.Error](err)
 	if !ok {
-		t.Errorf("not an answer: %v", err)
+		t.Errorf("not an api.Error: %v", err)
 		return
 	}
 	_, wait, _ := strings.Cut(e.Message, "try again in ")
@@ -85,20 +85,18 @@ func checkRefusal(t testing.TB, err error) {
 	}
 }
 
-// R11 and G12, in process.
-func TestOfACrowdExactlyTheLimitPassesInProcess(t *testing.T) {
+func TestExactlyTheLimitOfConcurrentRequestsPassesInProcess(t *testing.T) {
 	const perMinute = 100
 	l := newTestLimit(t, "crowd", perMinute, nil)
 	for trial := range 20 {
-		if passed := crowd(t, fmt.Sprint("key:", trial), perMinute+500, l); passed != perMinute {
+		if passed := concurrent(t, fmt.Sprint("key:", trial), perMinute+500, l); passed != perMinute {
 			t.Errorf("trial %d: %d passed", trial, passed)
 		}
 	}
 }
 
-// A window begins with an account's first request and ends a minute later,
-// whatever comes in between: a model that is written another way agrees.
-func TestWindowsAreOfAMinuteFromTheFirstRequest(t *testing.T) {
+// A simple model of the windows decides the same on every request.
+func TestAWindowLastsAMinuteFromTheFirstRequest(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
@@ -128,10 +126,10 @@ func TestWindowsAreOfAMinuteFromTheFirstRequest(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsAsToldPasses(t *testing.T) {
+func TestARequestPassesAfterItsRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLimit(t, "wait", 1, nil)
-		takes(t, l, "a", 1)
+		sequential(t, l, "a", 1)
 		for range 100 {
 			time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
 			_, err := l.Take(t.Context(), "a", 0)
@@ -139,40 +137,40 @@ func TestWhoWaitsAsToldPasses(t *testing.T) {
 				continue
 			}
 			checkRefusal(t, err)
-			time.Sleep(api.AsError(err).RetryAfter + time.Nanosecond) // what is sent takes longer
-			if passed := takes(t, l, "a", 1); passed != 1 {
-				t.Fatalf("refused after it had waited as told: %v", err)
+			time.Sleep(api.AsError(err).RetryAfter + time.Nanosecond) // a real request takes longer
+			if passed := sequential(t, l, "a", 1); passed != 1 {
+				t.Fatalf("refused after its Retry-After: %v", err)
 			}
 		}
 	})
 }
 
-// What the doc of Requests promises, and not more: fixed windows let this through.
+// Fixed windows allow this, as the doc of Requests says.
 func TestAroundTheEndOfAWindowUpToTwiceTheLimitPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLimit(t, "end", 10, nil)
-		passed := takes(t, l, "a", 1)
+		passed := sequential(t, l, "a", 1)
 		time.Sleep(time.Minute - time.Millisecond)
-		passed += takes(t, l, "a", 50)
+		passed += sequential(t, l, "a", 50)
 		time.Sleep(2 * time.Millisecond)
-		if passed += takes(t, l, "a", 50); passed != 20 {
+		if passed += sequential(t, l, "a", 50); passed != 20 {
 			t.Errorf("%d passed", passed)
 		}
 	})
 }
 
-func TestAccountsAndLimitsDoNotShareInProcess(t *testing.T) {
+func TestAccountsAndLimitsAreCountedSeparatelyInProcess(t *testing.T) {
 	one, other := newTestLimit(t, "one", 3, nil), newTestLimit(t, "other", 3, nil)
 	for _, l := range []*Requests{one, other} {
 		for _, account := range []string{"", "a", "a:b", "A", "a\x00", "address:::1"} {
-			if passed := takes(t, l, account, 9); passed != 3 {
+			if passed := sequential(t, l, account, 9); passed != 3 {
 				t.Errorf("%q: %d passed", account, passed)
 			}
 		}
 	}
 }
 
-func TestALimitOfNothingIsOff(t *testing.T) {
+func TestALimitOfZeroIsOff(t *testing.T) {
 	l := newTestLimit(t, "off", 0, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
 	for range 1000 {
 		if q, err := l.Take(t.Context(), "a", 0); err != nil || q != (RequestStatus{}) {
@@ -184,18 +182,18 @@ func TestALimitOfNothingIsOff(t *testing.T) {
 	}
 }
 
-func TestLimitsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidOptionsAreRefused(t *testing.T) {
 	good := RequestOptions{Name: "v1", PerMinute: 1, Log: slog.New(slog.DiscardHandler)}
-	for _, spoil := range []func(*RequestOptions){
+	for _, change := range []func(*RequestOptions){
 		func(o *RequestOptions) { o.Name = "" },
 		func(o *RequestOptions) { o.Name = "a:b" },
 		func(o *RequestOptions) { o.PerMinute = -1 },
 		func(o *RequestOptions) { o.Log = nil },
 	} {
 		bad := good
-		spoil(&bad)
+		change(&bad)
 		if l, err := NewRequests(bad); err == nil || l != nil {
-			t.Errorf("%+v is taken", bad)
+			t.Errorf("%+v is accepted", bad)
 		}
 	}
 	if _, err := NewRequests(good); err != nil {
@@ -208,15 +206,15 @@ func kept(c *memory.CacheWrapper) (n int) {
 	return n
 }
 
-func TestStrangersNeitherFillTheMemoryNorPushOutWhoKeepsCalling(t *testing.T) {
+func TestManyNewAccountsNeitherFillTheMemoryNorEvictActiveOnes(t *testing.T) {
 	l := newLocalRequests(time.Hour, 1000)
 	for i := range 50_000 {
 		l.count(fmt.Sprint("address:", i))
 		if i%500 != 0 {
 			continue
 		}
-		if s := l.count("key:regular"); s.place != int64(i/500)+1 {
-			t.Fatalf("after %d strangers: %+v", i, s)
+		if s := l.count("key:regular"); s.count != int64(i/500)+1 {
+			t.Fatalf("after %d new accounts: %+v", i, s)
 		}
 		if young, old := kept(l.young), kept(l.old); young > 1000 || old > 1000 || young != l.size {
 			t.Fatalf("%d (size %d) and %d accounts are kept", young, l.size, old)
@@ -224,7 +222,7 @@ func TestStrangersNeitherFillTheMemoryNorPushOutWhoKeepsCalling(t *testing.T) {
 	}
 }
 
-func TestCountersThatAreOverAreForgotten(t *testing.T) {
+func TestCountersOfEndedWindowsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLocalRequests(time.Minute, 100_000)
 		for i := range 10_000 {
@@ -240,7 +238,7 @@ func TestCountersThatAreOverAreForgotten(t *testing.T) {
 	})
 }
 
-// The figure that requestAccounts is explained with.
+// The comment of requestAccounts states this figure.
 func TestAnAccountCostsAFewHundredBytes(t *testing.T) {
 	before := heap()
 	l := newLocalRequests(time.Hour, requestAccounts)
@@ -264,15 +262,15 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// O13: the clock was an hour ahead when the window began.
-func TestAClockThatIsSetBackLocksNobodyOut(t *testing.T) {
+// The clock was an hour ahead when the window began.
+func TestAClockThatIsSetBackRefusesNoAccount(t *testing.T) {
 	l := newTestLimit(t, "clock", 3, nil)
 	l.local.counter("a").Increment(99, time.Now().Add(time.Hour).UnixNano())
 	q, err := l.Take(t.Context(), "a", 0)
 	if err != nil || q.Remaining != 2 || q.Reset > time.Minute || q.Reset < 59*time.Second {
 		t.Errorf("%+v, %v", q, err)
 	}
-	if passed := takes(t, l, "a", 9); passed != 2 {
+	if passed := sequential(t, l, "a", 9); passed != 2 {
 		t.Errorf("then %d passed", passed)
 	}
 }
@@ -306,7 +304,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 	b.Run("refused", func(b *testing.B) {
 		l := newTestLimit(b, "bench", 1, nil)
 		b.ReportAllocs()
-		takes(b, l, "a", 1)
+		sequential(b, l, "a", 1)
 		for b.Loop() {
 			_, _ = l.Take(b.Context(), "a", 0)
 		}
@@ -321,7 +319,7 @@ func TestTakeInProcessAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestAnAccountsOwnLimitHoldsAtOnceForAllThatTheWindowHasCounted(t *testing.T) {
+func TestAChangedLimitAppliesToTheRunningWindow(t *testing.T) {
 	for _, gateways := range []int{0, 4} {
 		l := newTestLimit(t, "own", gateways, nil)
 		for i, step := range []struct {
@@ -337,7 +335,7 @@ func TestAnAccountsOwnLimitHoldsAtOnceForAllThatTheWindowHasCounted(t *testing.T
 			}
 		}
 		if s, err := l.Take(t.Context(), "a", 0); (err == nil) != (gateways == 0) || s.Limit != int64(gateways) {
-			t.Errorf("under the gateway's own: %+v, %v", s, err)
+			t.Errorf("under the gateway's limit: %+v, %v", s, err)
 		}
 		if l.Shared() {
 			t.Error("shared without Redis")
