@@ -97,7 +97,8 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 		Models:  &controllers.Models{Service: calls.Router.Models},
 		Health:  &controllers.Health{Service: g.health},
 		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
-		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Token: cfg.MetricsToken.Reveal()}, Counted: g.metrics, Tracer: g.tracer,
+		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
+		Counted: g.metrics, Tracer: g.tracer,
 		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
 	}
 	if err := g.accounts(cfg, &opts); err != nil {

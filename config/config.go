@@ -61,7 +61,7 @@ type Config struct {
 	LogLevel  slog.Level
 	LogFormat string // LogAuto, LogText or LogJSON
 
-	MetricsToken Secret // unset: /metrics needs no credential
+	MetricsToken Secret // unset: /metrics needs no credential, or is closed with RequireAuth
 
 	Tracing Tracing
 }
@@ -162,7 +162,8 @@ func (l *loader) table() []row {
 		plain("LOG_LEVEL", "info", level(&l.LogLevel), "Least severe level that is logged"),
 		plain("LOG_FORMAT", LogAuto, oneOf(&l.LogFormat, LogAuto, LogText, LogJSON),
 			"Format of the log; auto is text on a terminal and json otherwise"),
-		secret("METRICS_TOKEN", "", credential(&l.MetricsToken), "Bearer token that a scraper of /metrics must send; none when empty"),
+		secret("METRICS_TOKEN", "", credential(&l.MetricsToken),
+			"Bearer token that a scraper of /metrics must send; when empty none, and with REQUIRE_AUTH=true /metrics is closed"),
 	}...)
 	return append(append(rows, l.spending()...), l.tracing()...)
 }

@@ -12,15 +12,19 @@ import (
 
 // Metrics serves what Prometheus collects.
 type Metrics struct {
-	Handler http.Handler
-	Token   string // that a collector has to show; empty = anybody may look
+	Handler  http.Handler
+	Required bool   // a token is needed: without one in Token every request is refused
+	Token    string // that a request must send; empty: none
 }
 
 // Show answers GET /metrics.
 func (h *Metrics) Show(c *gin.Context) error {
-	const invite = "the metrics are shown to who sends METRICS_TOKEN as Authorization: Bearer"
-	if h.Token != "" && !same(c.GetHeader("Authorization"), "Bearer "+h.Token) {
-		return api.Unauthorized(api.CodeInvalidToken, invite)
+	switch {
+	case h.Token == "" && h.Required:
+		return api.Unauthorized(api.CodeInvalidToken,
+			"with REQUIRE_AUTH=true the metrics need a token: set METRICS_TOKEN and send it as Authorization: Bearer")
+	case h.Token != "" && !same(c.GetHeader("Authorization"), "Bearer "+h.Token):
+		return api.Unauthorized(api.CodeInvalidToken, "the metrics need the value of METRICS_TOKEN as Authorization: Bearer")
 	}
 	h.Handler.ServeHTTP(c.Writer, c.Request)
 	return nil

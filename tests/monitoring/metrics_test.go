@@ -68,6 +68,17 @@ func TestMetricsNeedTheTokenWhereOneIsSet(t *testing.T) {
 	}
 }
 
+func TestMetricsAreClosedWithoutATokenWhereCredentialsAreRequired(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+	for _, headers := range [][]string{nil, {"Authorization", "Bearer "}, {"Authorization", "Bearer x"}, p.Login(t)} {
+		a := p.Call(t, "GET", "/metrics", "", headers...)
+		if a.Status != 401 || !strings.Contains(a.APIError(t).Message, "METRICS_TOKEN") {
+			t.Errorf("%v: %d %s", headers, a.Status, a.Body)
+		}
+	}
+}
+
 // The rules of promtool check metrics.
 func TestMetricsFollowThePrometheusFormat(t *testing.T) {
 	t.Parallel()

@@ -95,8 +95,9 @@ func checkFields(t testing.TB, line map[string]string, want ...string) {
 }
 
 const (
-	promptCanary = "canary-prompt-7d1f"
-	answerCanary = "canary-answer-0b5e"
+	promptCanary   = "canary-prompt-7d1f"
+	answerCanary   = "canary-answer-0b5e"
+	collectorToken = "canary-collector-3c"
 )
 
 // createLimitedKey creates a key with limits and returns its header.
@@ -127,6 +128,7 @@ func testAccess(t *testing.T, format string) {
 		"LOG_FORMAT=" + format,
 		"REQUIRE_AUTH=true",
 		gatewaytest.JWTSecret,
+		"METRICS_TOKEN=" + collectorToken,
 		"MAX_RETRIES=0",
 		"FALLBACKS=gpt-4-turbo=gpt-4",
 	}
@@ -135,7 +137,7 @@ func testAccess(t *testing.T, format string) {
 	}
 	p := gatewaytest.Start(t, settings...)
 	token := p.Login(t)
-	secrets := []string{promptCanary, answerCanary, "sk-canary-upstream-1c", token[1][len("Bearer "):]}
+	secrets := []string{promptCanary, answerCanary, collectorToken, "sk-canary-upstream-1c", token[1][len("Bearer "):]}
 	keyID, bearer := createLimitedKey(t, p, token, `"tpm_limit":100000000`)
 	secrets = append(secrets, bearer[1][len("Bearer "):])
 	costs := map[string]string{"openai": "330", "anthropic": "23", "gemini": "11"} // 3 × 30 + 4 × 60; 3 × 1 + 4 × 5; 3 × 0.3 + 4 × 2.5
@@ -182,7 +184,10 @@ func testAccess(t *testing.T, format string) {
 	checkRefusedRequests(t, p, u, token, keyID, owner, bearer)
 	checkInterruptedCalls(t, p, u, bearer)
 	for _, path := range []string{"/metrics", "/health", "/livez"} {
-		a := p.Call(t, "GET", path+"?key="+promptCanary, "", "X-Request-Id", "probe"+strings.ReplaceAll(path, "/", "-"))
+		a := p.Call(
+			t, "GET", path+"?key="+promptCanary, "", "X-Request-Id", "probe"+strings.ReplaceAll(path, "/", "-"),
+			"Authorization", "Bearer "+collectorToken,
+		)
 		checkFields(
 			t, accessLine(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "method", "GET", "route", path, "status",
 			strconv.Itoa(a.Status), "user", "-", "key", "-", "model", "-", "outcome", "-", "cost_micro_usd", "-",
