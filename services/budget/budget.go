@@ -48,7 +48,7 @@ type Options struct {
 type Service struct {
 	store     *models.Store
 	log       *slog.Logger
-	now       func() time.Time
+	now       func() time.Time // is not called while mu is held
 	replica   string
 	heartbeat time.Duration // all other times follow from it
 	maxWait   time.Duration // how long a call waits for the database
@@ -57,7 +57,7 @@ type Service struct {
 	saveHolds func(context.Context, string, []models.Hold) error
 	endLease  func(context.Context, string, []models.Hold) error
 
-	renewing sync.Mutex     // held by the renewal under way
+	renewing chan struct{}  // full while a renewal is under way
 	requests sync.WaitGroup // to the database, under way
 	wake     chan struct{}  // wakes Run to save before the next tick
 
@@ -94,7 +94,7 @@ func New(o Options) *Service {
 	return &Service{
 		store: o.Store, log: o.Log, now: o.Now, replica: o.Replica, heartbeat: defaultHeartbeat, maxWait: defaultMaxWait,
 		grant: o.Store.Grant, renew: o.Store.Renew, saveHolds: o.Store.SaveHolds, endLease: o.Store.EndLease,
-		wake: make(chan struct{}, 1), allowances: map[models.HoldKey]*allowance{},
+		renewing: make(chan struct{}, 1), wake: make(chan struct{}, 1), allowances: map[models.HoldKey]*allowance{},
 	}
 }
 
@@ -122,9 +122,10 @@ var (
 // Left is what is neither spent nor granted of a budget in its present window, by
 // the last grant to this replica; the whole limit when there was none.
 func (b *Service) Left(of Budget) int64 {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p := b.allowances[models.HoldKey{Account: of.Account, Since: b.days.since(of.Window, b.now())}]; p != nil {
+	if p := b.allowances[models.HoldKey{Account: of.Account, Since: b.days.since(of.Window, now)}]; p != nil {
 		return p.left
 	}
 	return of.Limit
@@ -189,9 +190,8 @@ func (b *Service) allowance(of models.HoldKey) *allowance {
 
 // shouldWarn reports whether it is time for another warning, and has the overdraft
 // saved; b.mu is held.
-func (b *Service) shouldWarn() bool {
+func (b *Service) shouldWarn(now time.Time) bool {
 	b.wakeUp()
-	now := b.now()
 	if now.Sub(b.warned) < time.Minute {
 		return false
 	}

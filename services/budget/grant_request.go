@@ -110,6 +110,7 @@ func (b *Service) requestOnce(ctx context.Context, p *allowance) bool {
 	b.stats.Requests++
 	b.mu.Unlock()
 	answer, err := b.grant(ctx, q)
+	now := b.now()
 	b.mu.Lock()
 	switch {
 	case errors.Is(err, models.ErrLeaseExpired):
@@ -121,6 +122,7 @@ func (b *Service) requestOnce(ctx context.Context, p *allowance) bool {
 		b.fail(p, calls, err)
 	default:
 		if b.applyGrant(p, q, answer, epoch) {
+			b.serve(p, now)
 			b.refuse(p, calls, answer.Left)
 		}
 	}
@@ -139,8 +141,8 @@ func (b *Service) grantRequest(p *allowance, calls []*waiter) models.GrantReques
 	return q
 }
 
-// applyGrant adds what was granted and serves the calls that wait. A grant from
-// before a loss of the lease is not used: the next save returns it.
+// applyGrant adds what was granted, unless the lease was lost since the request:
+// the next save returns it then.
 func (b *Service) applyGrant(p *allowance, q models.GrantRequest, a models.Grant, epoch int) bool {
 	if a.Granted != 0 || q.Upsert {
 		p.recorded(q.Granted+a.Granted, true)
@@ -155,17 +157,16 @@ func (b *Service) applyGrant(p *allowance, q models.GrantRequest, a models.Grant
 	// replica then returns what is free now, and what its calls return later.
 	p.debt = max(-a.Left, 0)
 	p.payDebt(p.debt)
-	b.serve(p)
 	return true
 }
 
 // serve reserves for the calls that wait, in their order, as far as the allowance
 // covers them; b.mu is held.
-func (b *Service) serve(p *allowance) {
+func (b *Service) serve(p *allowance, now time.Time) {
 	if len(p.calls) == 0 {
 		return
 	}
-	leaseValid := b.lease.valid(b.now())
+	leaseValid := b.lease.valid(now)
 	waiting := p.calls[:0]
 	for _, c := range p.calls {
 		if !p.covers(c.amount, c.budget.Limit, leaseValid) {

@@ -55,8 +55,12 @@ func (b *Service) keep(ctx context.Context, good func(*lease, time.Time) bool) e
 	if lease := b.leased(); good(&lease, b.now()) {
 		return nil
 	}
-	b.renewing.Lock()
-	defer b.renewing.Unlock()
+	select {
+	case b.renewing <- struct{}{}:
+		defer func() { <-b.renewing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	lease, sent := b.leased(), b.now()
 	if lease.closed {
 		return errClosed
@@ -110,19 +114,21 @@ func (b *Service) Run(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			b.tick(ctx)
 		case <-b.wake:
-			b.saveChanged(ctx)
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			b.close(ctx)
 			return
 		}
+		b.tick(ctx)
 	}
 }
 
 func (b *Service) tick(ctx context.Context) {
+	now := b.now()
 	b.mu.Lock()
-	acquired, now := b.lease.acquired, b.now()
+	acquired := b.lease.acquired
 	if acquired && now.Sub(b.lease.reconciled) >= b.heartbeat {
 		b.lease.reconciled = now
 		for h, p := range b.allowances {

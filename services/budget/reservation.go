@@ -34,6 +34,7 @@ func (r *Reservation) Settle(cost int64) {
 	}
 	cost = max(cost, 0)
 	b := r.budgets
+	now := b.now()
 	b.mu.Lock()
 	over := !r.settled && cost > r.amount
 	if !r.settled {
@@ -41,13 +42,13 @@ func (r *Reservation) Settle(cost int64) {
 		for _, p := range r.allowances {
 			if p != nil {
 				p.settle(r.amount, cost)
-				b.serve(p)
+				b.serve(p, now)
 			}
 		}
 	}
 	if over {
 		b.stats.Overdrawn++
-		over = b.shouldWarn()
+		over = b.shouldWarn(now)
 	}
 	b.mu.Unlock()
 	if over {
