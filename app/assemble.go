@@ -54,7 +54,7 @@ type gateway struct {
 	ledger         *ledger.Writer
 	budgets        *budget.Service
 	quotas         *ratelimit.Quotas
-	slots          *inflight.Limiter
+	concurrency    *inflight.Limiter
 	tracer         *tracing.Tracer // nil: off
 	logDropped     func() float64  // lines
 	metrics        *metrics.Metrics
@@ -82,7 +82,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if err != nil {
 		return g, err
 	}
-	g.slots = inflight.New(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyRoom(cfg))
+	g.concurrency = inflight.New(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyLimit(cfg))
 	g.spending(cfg.Spend, calls)
 	g.health = &health.Service{
 		Upstreams: calls.Router.Upstreams, Simulated: calls.Simulated, Version: Version(), Started: time.Now(), Log: log,
@@ -92,7 +92,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
 		Generate: controllers.Generate{
-			Service: calls, Slots: g.slots, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now,
+			Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now,
 		},
 		Models:  &controllers.Models{Service: calls.Router.Models},
 		Health:  &controllers.Health{Service: g.health},
@@ -107,7 +107,7 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	if opts.Admin, err = g.admin(cfg); err != nil {
 		return g, err
 	}
-	g.watch(cfg, &opts.Generate, map[string]*ratelimit.Requests{"calls": opts.CallLimit, "auth": opts.AuthLimit})
+	g.registerMetrics(cfg, &opts.Generate, map[string]*ratelimit.Requests{"calls": opts.CallLimit, "auth": opts.AuthLimit})
 	g.handler, err = router.New(opts)
 	return g, err
 }
@@ -138,7 +138,7 @@ func (g *gateway) probeCache(ctx context.Context) error {
 	return g.cache.Ping(ctx).Err()
 }
 
-// inference puts the providers behind the one API.
+// inference makes the service that calls the providers.
 func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inference.Service, error) {
 	upstreams, listers := pool.Set{}, map[string]registry.Listing{}
 	for _, p := range all.New(cfg) {
@@ -150,7 +150,7 @@ func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inferenc
 	if len(upstreams) == 0 {
 		g.log.Warn(
 			"no provider is configured: chat completions will be answered with 503; set " + keySettings() +
-				", or SIMULATOR=true to try things out",
+				", or SIMULATOR=true to try the gateway without keys",
 		)
 	}
 	listed := registry.New(list, upstreams.Configured, time.Now)
@@ -176,15 +176,15 @@ func keySettings() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// bodyRoom is how many bytes the bodies of running requests may have: an eighth
-// of GOMEMLIMIT at most, because a body is decoded and translated as well; but
-// always enough for one.
-func bodyRoom(cfg config.Config) int64 {
-	room := cfg.MaxInFlightBytes
+// bodyLimit is how many bytes the bodies of running requests may have together: an
+// eighth of GOMEMLIMIT at most, because a body is decoded and translated as well,
+// but always enough for one body.
+func bodyLimit(cfg config.Config) int64 {
+	bytes := cfg.MaxInFlightBytes
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		room = min(room, limit/8)
+		bytes = min(bytes, limit/8)
 	}
-	return max(room, cfg.MaxRequestBytes+1<<10)
+	return max(bytes, cfg.MaxRequestBytes+1<<10)
 }
 
 // accounts adds accounts, tokens, keys, logins and rate limits.
@@ -231,7 +231,7 @@ func (g *gateway) admin(cfg config.Config) (*controllers.Admin, error) {
 	for i, email := range cfg.Spend.AdminEmails {
 		normal, err := account.NormalEmail(email)
 		if err != nil {
-			return nil, fmt.Errorf("ADMIN_EMAILS: the address of place %d is not one that can register", i+1)
+			return nil, fmt.Errorf("ADMIN_EMAILS: address %d of the list is not valid", i+1)
 		}
 		emails[i] = normal
 	}

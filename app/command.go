@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// Main is the whole process: it runs the gateway as the arguments, the
-// environment and the signals say, and exits.
+// Main is the whole process: it runs the gateway with the arguments, the
+// environment and the signals of the process, and exits.
 func Main() {
 	signal.Ignore(syscall.SIGPIPE) // a closed log pipe must not end the gateway
 	logging.Disable()              // the Redis client prints addresses to standard error; its errors are returned as well
@@ -30,7 +30,7 @@ func Main() {
 func command(ctx context.Context, args, environ []string, out, faults io.Writer) int {
 	flags := flag.NewFlagSet("modelgateway", flag.ContinueOnError)
 	flags.SetOutput(faults)
-	check := flags.Bool("healthcheck", false, "ask the gateway on this machine whether it lives, and exit with 0 or 1")
+	check := flags.Bool("healthcheck", false, "check that the gateway on this machine is alive; the exit code is 0 or 1")
 	showVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2

@@ -13,9 +13,9 @@ import (
 	"modelgateway/providers/all"
 )
 
-// Healthcheck asks the gateway on this machine, found by the settings, whether it
-// is alive. It does not ask for its readiness: a restart does not repair a
-// database. It returns the process's exit code, 0 or 1.
+// Healthcheck checks that the gateway on this machine, at the address of the
+// settings, is alive. It does not check its readiness, since a restart does not
+// repair a database. It returns the exit code of the process, 0 or 1.
 func Healthcheck(ctx context.Context, environ []string, out io.Writer) int {
 	cfg, err := config.Load(environ, ".env", all.Settings())
 	if err != nil {

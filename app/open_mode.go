@@ -8,7 +8,7 @@ import (
 	"modelgateway/config"
 )
 
-// warnOfOpenMode warns if strangers can spend the keys of the providers: no
+// warnOfOpenMode warns if unknown clients can call with the keys of the providers: no
 // credential is required, and the gateway listens on an address that other
 // machines may reach.
 func warnOfOpenMode(cfg config.Config, address net.Addr, log *slog.Logger) {

@@ -36,9 +36,9 @@ func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 	}
 }
 
-// bookkeeping runs the parts that spending added until ctx ends. The budgets end
-// last, because the ledger's last rows are still taken off them.
-func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
+// startSpending runs the parts that spending added until ctx ends. The budgets end
+// last, because the ledger's last rows still change them.
+func (g *gateway) startSpending(ctx context.Context, background *sync.WaitGroup) {
 	written, done := context.WithCancel(context.WithoutCancel(ctx))
 	background.Go(func() {
 		defer done()
@@ -48,10 +48,10 @@ func (g *gateway) bookkeeping(ctx context.Context, background *sync.WaitGroup) {
 	background.Go(func() { g.quotas.Run(ctx) })
 }
 
-// watch registers the metrics that read the state of the parts.
-func (g *gateway) watch(cfg config.Config, chat *controllers.Generate, limits map[string]*ratelimit.Requests) {
-	calls := func() float64 { n, _ := chat.Slots.InUse(); return float64(n) }
-	bytes := func() float64 { _, n := chat.Slots.InUse(); return float64(n) }
+// registerMetrics registers the metrics that read the state of the parts.
+func (g *gateway) registerMetrics(cfg config.Config, chat *controllers.Generate, limits map[string]*ratelimit.Requests) {
+	calls := func() float64 { n, _ := chat.Concurrency.InUse(); return float64(n) }
+	bytes := func() float64 { _, n := chat.Concurrency.InUse(); return float64(n) }
 	fixed := func(n float64) func() float64 { return func() float64 { return n } }
 	stat := func(read func(ledger.Stats) int64) func() float64 {
 		return func() float64 { return float64(read(g.ledger.Stats())) }
@@ -62,7 +62,7 @@ func (g *gateway) watch(cfg config.Config, chat *controllers.Generate, limits ma
 		CircuitOpen: chat.Service.Router.Upstreams.CircuitsOpen,
 		DatabaseUp:  g.health.DatabaseUp, CacheUp: g.health.CacheUp,
 		CallsInFlight: calls, CallsLimit: fixed(float64(cfg.MaxInFlight)),
-		BodyBytes: bytes, BodyLimit: fixed(float64(bodyRoom(cfg))),
+		BodyBytes: bytes, BodyLimit: fixed(float64(bodyLimit(cfg))),
 		LedgerQueue:    stat(func(s ledger.Stats) int64 { return int64(s.Queued) }),
 		LedgerWritten:  stat(func(s ledger.Stats) int64 { return s.Written }),
 		LedgerDropped:  stat(func(s ledger.Stats) int64 { return s.Dropped }),

@@ -15,18 +15,18 @@ import (
 
 // Generate serves the requests to a model in one dialect.
 type Generate struct {
-	Dialect   api.Dialect
-	Service   *inference.Service
-	Slots     *inflight.Limiter
-	MaxBytes  int64
-	KeepAlive time.Duration // the silence of a stream that a ping breaks; 0 = never
-	Now       func() time.Time
+	Dialect     api.Dialect
+	Service     *inference.Service
+	Concurrency *inflight.Limiter
+	MaxBytes    int64
+	KeepAlive   time.Duration // after this silence of a stream a comment is sent; 0 = never
+	Now         func() time.Time
 }
 
 // Create answers a request, whole or as a stream.
 func (h *Generate) Create(c *gin.Context) error {
 	began, from := h.Now(), middleware.RequestOf(c)
-	slot, err := h.Slots.Acquire(from.Caller)
+	slot, err := h.Concurrency.Acquire(from.Caller)
 	if err != nil {
 		return err
 	}

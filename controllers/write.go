@@ -38,7 +38,7 @@ func (h *Generate) describe(c *gin.Context, call *inference.Call) {
 		c.Header("X-Gateway-Model-Redirected", s.Redirected)
 	}
 	c.Header("Openai-Processing-Ms", strconv.FormatInt(h.Now().Sub(call.Began()).Milliseconds(), 10))
-	setTokenHeaders(c.Writer.Header(), call.Standing())
+	setTokenHeaders(c.Writer.Header(), call.TokenStatus())
 }
 
 // setTokenHeaders tells the status of the caller's limit of tokens; nothing

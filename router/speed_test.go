@@ -116,7 +116,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 	})
 	h, err := New(Options{
 		Generate: controllers.Generate{
-			Service: calls, Slots: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now,
+			Service: calls, Concurrency: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now,
 		},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},

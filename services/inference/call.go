@@ -51,9 +51,9 @@ func (c *Call) Route() routing.Route { return c.route }
 // Began is when the request came.
 func (c *Call) Began() time.Time { return c.input.Began }
 
-// Standing is the token rate limit of the key and what remains of it; the zero
+// TokenStatus is the token rate limit of the key and what remains of it; the zero
 // value means that there is no limit.
-func (c *Call) Standing() ratelimit.TokenStatus { return c.quota.Status() }
+func (c *Call) TokenStatus() ratelimit.TokenStatus { return c.quota.Status() }
 
 // Open waits for the whole answer, or for the first event of a stream. One of the
 // two is nil. The stream must be ranged over, which closes it.

@@ -56,8 +56,8 @@ func TestModelThatTheKeyDoesNotAllowIsRefused(t *testing.T) {
 			(e.Type != api.TypePermission || !strings.Contains(e.Message, tt.model)) {
 			t.Errorf("%s: %+v", tt.name, e)
 		}
-		if call.Standing() != (ratelimit.TokenStatus{}) {
-			t.Errorf("%s: %+v", tt.name, call.Standing())
+		if call.TokenStatus() != (ratelimit.TokenStatus{}) {
+			t.Errorf("%s: %+v", tt.name, call.TokenStatus())
 		}
 		c.idle(t, 0)
 		c.untouched(t)
@@ -240,8 +240,8 @@ func TestCallRefusedByTheBudgetTakesNoQuota(t *testing.T) {
 		if e := refusal(t, err, 402, api.CodeBudgetExceeded); e.Type != api.TypeBudget || e.ShouldRetry() {
 			t.Errorf("%+v", e)
 		}
-		if call.Standing().Limit != 100_000 {
-			t.Errorf("%+v", call.Standing())
+		if call.TokenStatus().Limit != 100_000 {
+			t.Errorf("%+v", call.TokenStatus())
 		}
 		c.idle(t, 0)
 	}
@@ -265,8 +265,8 @@ func TestCallRefusedByTheQuotaReservesNothing(t *testing.T) {
 		}
 		limits.Budget, limits.BudgetWindow = microDollars, models.Month
 		call, err := c.chat.Admit(t.Context(), keyed(gpt, limits))
-		if e := refusal(t, err, 429, api.CodeRateLimitExceeded); e.RetryAfter <= 0 || call.Standing().Limit != limits.TPMLimit {
-			t.Errorf("%s: %+v, %+v", name, e, call.Standing())
+		if e := refusal(t, err, 429, api.CodeRateLimitExceeded); e.RetryAfter <= 0 || call.TokenStatus().Limit != limits.TPMLimit {
+			t.Errorf("%s: %+v, %+v", name, e, call.TokenStatus())
 		}
 		c.untouched(t)
 		first.End(t.Context(), nil)

@@ -148,7 +148,7 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 		p.Signal(t, syscall.SIGTERM)
 		gatewaytest.Eventually(
 			t, 10*time.Second, "it stops",
-			func() bool { return strings.Contains(p.Log.String(), "stopping: live requests may finish") },
+			func() bool { return strings.Contains(p.Log.String(), "stopping: running requests may finish") },
 		)
 		close(u.ends)
 		all.Wait()
