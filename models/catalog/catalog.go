@@ -98,5 +98,5 @@ func (c *Catalog) traits(provider, upstream string) Traits {
 			}
 		}
 	}
-	return Traits{Sampling: SamplingBoth}
+	return Traits{Sampling: SamplingBoth, Thinking: []string{ThinkEffort}, ThinkingBy: ThinkOn}
 }

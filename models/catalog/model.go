@@ -65,6 +65,7 @@ const (
 	ThinkBudget   = "budget"   // a number of tokens
 	ThinkAdaptive = "adaptive" // the model decides; an effort guides it
 	ThinkLevel    = "level"    // Gemini's thinkingLevel
+	ThinkEffort   = "effort"   // OpenAI's reasoning_effort
 )
 
 // The values of Traits.ThinkingDefault.

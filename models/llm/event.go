@@ -95,6 +95,10 @@ type Head struct {
 // after that.
 type UsageCounter interface{ Counted() *Usage }
 
+// Finishing is a UsageCounter that can say that its upstream has ended the answer and
+// that only the usage is missing.
+type Finishing interface{ Finishing() bool }
+
 // Finish says why a choice ended, in OpenAI's words. Other words come from
 // servers that copy OpenAI's API.
 type Finish string

@@ -195,6 +195,10 @@ func (s *stream) run(yield func(*llm.Event, error) bool) {
 // servers with every event.
 func (s *stream) Counted() *llm.Usage { return s.usage.Common() }
 
+// Finishing says whether a choice has ended, of which the client is told together with
+// the usage.
+func (s *stream) Finishing() bool { return len(s.ends) > 0 }
+
 // prologue says whether an event has neither choices, id, model nor usage, as the
 // first one of Azure: the head of all chunks comes from the next event, and an
 // error may still follow.

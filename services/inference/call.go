@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"modelgateway/models"
@@ -34,8 +35,13 @@ type Call struct {
 	row     models.Call
 	err     error // that ended the call; nil = none
 	prompt  int64 // tokens; 0 = not estimated yet
-	sent    bool  // something has been sent to the client
+	opened  time.Time
+	sent    bool // something has been sent to the client
 	ended   bool
+
+	// unbilled: the stream has shown its end, and its usage is still to come. It is
+	// read on other goroutines.
+	unbilled atomic.Bool
 }
 
 // ErrClientGone is the error of writing to a client that does not read.
@@ -59,13 +65,21 @@ func (c *Call) TokenStatus() ratelimit.TokenStatus { return c.quota.Status() }
 // two is nil. The stream must be ranged over, which closes it.
 func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 	ctx, c.plan.Trace = c.span(ctx)
+	c.opened = c.service.Now()
+	if c.plan.Paid {
+		c.plan.Outlasts = c.outlasts
+	}
 	got, route, err := c.plan.Open(ctx)
 	c.route = route
 	if err != nil {
 		return nil, nil, err
 	}
 	if got.Answer == nil {
-		return nil, c.metered(got), nil
+		stream := c.metered(got)
+		if c.plan.Paid {
+			stream = readOn(ctx, got, stream)
+		}
+		return nil, stream, nil
 	}
 	got.Close()
 	answer := got.Answer
@@ -75,6 +89,9 @@ func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 	c.usage = answer.Usage
 	if !answer.Usage.Counts() {
 		c.answer = answer
+	}
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx) // the answer was read for its usage only
 	}
 	if c.service.Simulated {
 		answer.Fingerprint = Simulated
@@ -96,6 +113,9 @@ func (c *Call) metered(got *routing.Result) llm.Stream {
 				yield(nil, err)
 				return
 			case event == nil:
+				if c.plan.Paid {
+					c.unbilled.Store(c.finishing())
+				}
 				if !yield(nil, nil) {
 					return
 				}

@@ -100,8 +100,7 @@ func (c *Call) meter() {
 	}
 	for _, l := range c.plan.Lost {
 		if !l.Usage.Counts() {
-			c.row.Estimated = true
-			l.Usage = &llm.Usage{Input: c.promptTokens()}
+			l.Usage = c.lost(l)
 		}
 		c.charge(l.Model, l.Usage)
 	}
@@ -126,17 +125,6 @@ func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
 	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(tokens)))
 }
 
-// promptTokens estimates the tokens of the request, once.
-func (c *Call) promptTokens() int64 {
-	if c.prompt == 0 {
-		var err error
-		if c.prompt, err = c.service.estimator.Prompt(c.input.Request); err != nil {
-			c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
-		}
-	}
-	return c.prompt
-}
-
 // lastModel is the model that answered, or was tried last.
 func (c *Call) lastModel() (catalog.Model, bool) {
 	if c.plan.Answered != nil {
@@ -144,34 +132,6 @@ func (c *Call) lastModel() (catalog.Model, bool) {
 	}
 	model, err := c.service.Router.Models.Resolve(cmp.Or(c.row.Served, c.row.Model))
 	return model, err == nil
-}
-
-// estimated is the usage of an answer whose provider reported none, or only a part:
-// the missing counts are estimated.
-func (c *Call) estimated() *llm.Usage {
-	usage := new(llm.Usage)
-	if c.usage != nil {
-		*usage = *c.usage
-	} else if c.counter != nil {
-		if counted := c.counter.Counted(); counted != nil {
-			*usage = *counted
-		}
-	}
-	if usage.Input <= 0 {
-		c.row.Estimated = true
-		usage.Input = c.promptTokens()
-	}
-	if c.answer != nil {
-		c.output.AddAnswer(c.answer)
-	}
-	if usage.Output <= 0 && c.output.Len() > 0 {
-		c.row.Estimated = true
-		var err error
-		if usage.Output, err = c.service.estimator.Count(&c.output); err != nil {
-			c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
-		}
-	}
-	return usage
 }
 
 // labels are the values of the call's metrics.

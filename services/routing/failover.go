@@ -196,7 +196,7 @@ func (a *attempts) send(ctx context.Context, l *pool.Lease) (*Result, error) {
 	got, err := a.candidate.call(ctx, l)
 	a.plan.Waited += l.Took
 	if err != nil {
-		a.plan.recordLost(ctx, a.candidate.Model, err)
+		a.plan.recordLost(ctx, a.candidate, err)
 	}
 	return got, err
 }

@@ -10,8 +10,8 @@ import (
 // race starts a second call when the first has not answered within the hedge
 // delay, and takes the answer that comes first. The other call is cancelled.
 func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(errSlower)
 	began := a.plan.router.Now()
 	defer func() { a.plan.Waited += a.plan.router.Now().Sub(began) }()
 	ends := make(chan callEnd, 2)
@@ -38,7 +38,7 @@ func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
 		case end := <-ends:
 			running--
 			if end.panicked != nil {
-				cancel()
+				cancel(errSlower)
 				for ; running > 0; running-- {
 					(<-ends).discard()
 				}
@@ -55,7 +55,7 @@ func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
 			case winner == nil:
 				winner = end.got
 				hedge.Stop()
-				cancel()
+				cancel(errSlower)
 			default:
 				end.discard()
 			}
@@ -70,13 +70,12 @@ func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
 // recordLost adds a call that will be charged but whose answer is not used: one
 // that failed, or the slower of two.
 func (a *attempts) recordLost(ctx context.Context, end *callEnd, slower bool) {
-	model := end.candidate.Model
 	if end.err != nil {
-		a.plan.recordLost(ctx, model, end.err)
+		a.plan.recordLost(ctx, end.candidate, end.err)
 		return
 	}
 	if slower {
-		a.plan.Lost = append(a.plan.Lost, Lost{Model: model, Usage: end.got.Answer.Usage})
+		a.plan.Lost = append(a.plan.Lost, Lost{Model: end.candidate.Model, Usage: end.got.Answer.Usage})
 	}
 }
 

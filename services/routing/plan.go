@@ -24,7 +24,10 @@ type Plan struct {
 	Waited   time.Duration // duration of these calls, with the pauses between them
 	Lost     []Lost        // calls that will be charged although their answer was not used
 	Paid     bool          // from a budget: no retry after a call that will be charged
-	Answered *Candidate    // the one that answered; nil = none
+	// Outlasts says whether the rest of a candidate's answer is read after the client
+	// has left. It may be called on any goroutine. nil = never.
+	Outlasts func(*Candidate) bool
+	Answered *Candidate // the one that answered; nil = none
 
 	router     *Router
 	input      Input
@@ -42,16 +45,20 @@ type Plan struct {
 // Lost is a call that its provider will probably charge for although its answer
 // was lost or not used.
 type Lost struct {
-	Model catalog.Model
-	Usage *llm.Usage // nil = unknown
+	Model     catalog.Model
+	Usage     *llm.Usage // nil = unknown
+	MaxOutput int64      // tokens; see Candidate.MaxOutput
+	Endless   bool       // it was left or took too long: its answer may have come to any length
 }
 
-// recordLost adds a call of a model that failed with err, if its provider will
+// recordLost adds a call of a candidate that failed with err, if its provider will
 // probably charge for it.
-func (p *Plan) recordLost(ctx context.Context, model catalog.Model, err error) {
+func (p *Plan) recordLost(ctx context.Context, c *Candidate, err error) {
 	r, ok := errors.AsType[*providers.Refusal](err)
 	if ok && r.Worked || !ok && ctx.Err() != nil { // or the client left
-		p.Lost = append(p.Lost, Lost{Model: model})
+		late := ok && r.Told == http.StatusGatewayTimeout
+		left := !ok && !errors.Is(context.Cause(ctx), errSlower)
+		p.Lost = append(p.Lost, Lost{Model: c.Model, MaxOutput: c.MaxOutput(), Endless: late || left})
 	}
 }
 
@@ -65,6 +72,7 @@ type Candidate struct {
 	stream   bool
 	route    Route
 	trace    *tracing.Chat
+	outlasts func(*Candidate) bool // see Plan
 }
 
 // MaxOutput is the limit of one answer's tokens that the translated request
@@ -118,7 +126,7 @@ func (p *Plan) Candidate(i int) (*Candidate, error) {
 		p.prepared = append(p.prepared, p.prepare(len(p.prepared)))
 	}
 	c := &p.prepared[i].Candidate
-	c.trace = p.Trace
+	c.trace, c.outlasts = p.Trace, p.Outlasts
 	return c, p.prepared[i].err
 }
 

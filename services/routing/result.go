@@ -21,6 +21,7 @@ type Result struct {
 	lease     *pool.Lease
 	timer     *time.Timer             // of a stream
 	end       context.CancelCauseFunc // of a stream
+	outlast   *outlast                // nil: the call ends when its client leaves
 }
 
 // Close stops the timer and ends the lease.
@@ -28,6 +29,10 @@ func (r *Result) Close() {
 	r.stop()
 	r.lease.End()
 }
+
+// Leave tells a stream that its client does not read it, and reports whether the rest
+// has to be read: for 2 s at most, after which the stream fails.
+func (r *Result) Leave() bool { return r.outlast != nil && r.outlast.leave(context.Canceled) }
 
 // StreamFailed records that the stream failed after its first event.
 func (r *Result) StreamFailed(err error) { r.lease.StreamFailed(err) }
@@ -37,14 +42,22 @@ func (r *Result) stop() {
 		r.timer.Stop()
 		r.end(nil)
 	}
+	if r.outlast != nil {
+		r.outlast.close()
+	}
 }
 
 // open sends the request and waits for a whole answer, or for the first event
 // of a stream.
-func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) {
+func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) { //nolint:contextcheck // an outlast ends after ctx
 	got := &Result{candidate: c, lease: l}
+	if c.outlasts != nil {
+		got.outlast = c.outlasting(ctx)
+		ctx = got.outlast.Context
+	}
 	var err error
 	if !c.stream {
+		defer got.stop()
 		var stream llm.Stream
 		if stream, err = c.exchange.Open(ctx, l.Secret()); err == nil {
 			got.Answer, err = llm.Collect(stream)
