@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -119,7 +121,32 @@ type said struct {
 	status int
 	header http.Header
 	body   string // of an answer that is not 200
+	used   connectionUse
 	received
+}
+
+// connectionUse is what became of a connection before a call had it, which
+// tells why the call ended in EOF.
+type connectionUse struct {
+	reused bool
+	idle   time.Duration // before the call
+	age    time.Duration // since it was opened
+}
+
+// datedConn is a connection that knows its age.
+type datedConn struct {
+	net.Conn
+	opened time.Time
+}
+
+// noting has ctx note the connection of a call.
+func noting(ctx context.Context, use *connectionUse) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		use.reused, use.idle = info.Reused, info.IdleTime
+		if c, ok := info.Conn.(*datedConn); ok {
+			use.age = time.Since(c.opened)
+		}
+	}})
 }
 
 // whole says whether the call came to its proper end with this text.
@@ -130,14 +157,17 @@ func (s said) whole(text string) bool {
 // String is what is wrong with a call that should have been whole.
 func (s said) String() string {
 	return fmt.Sprintf(
-		"status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v", s.status, s.body, s.text, s.done,
-		s.finish, s.fault, s.err,
+		"status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v, connection %+v, at %s",
+		s.status, s.body, s.text, s.done, s.finish, s.fault, s.err, s.used, time.Now().UTC().Format(time.StampMilli),
 	)
 }
 
 // chat makes one call and reads all that comes.
 func chat(ctx context.Context, client *http.Client, url, body string, header ...string) said {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
+	var used connectionUse
+	req, err := http.NewRequestWithContext(
+		noting(ctx, &used), http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body),
+	)
 	if err != nil {
 		return said{received: received{err: err}}
 	}
@@ -147,10 +177,10 @@ func chat(ctx context.Context, client *http.Client, url, body string, header ...
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return said{received: received{err: err}}
+		return said{used: used, received: received{err: err}}
 	}
 	defer func() { _ = resp.Body.Close() }()
-	s := said{status: resp.StatusCode, header: resp.Header}
+	s := said{status: resp.StatusCode, header: resp.Header, used: used}
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		var text []byte
@@ -168,7 +198,23 @@ func chat(ctx context.Context, client *http.Client, url, body string, header ...
 // that the gateway would close it for having said nothing yet.
 func newClient(t testing.TB) *http.Client {
 	t.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 2000, MaxIdleConns: 0, IdleConnTimeout: 5 * time.Second}
+	return newClientIdle(t, 5*time.Second)
+}
+
+// newClientIdle keeps connections that no call uses for so long.
+func newClientIdle(t testing.TB, idle time.Duration) *http.Client {
+	t.Helper()
+	dialer := new(net.Dialer)
+	transport := &http.Transport{
+		MaxIdleConnsPerHost: 2000, MaxIdleConns: 0, IdleConnTimeout: idle,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &datedConn{Conn: conn, opened: time.Now()}, nil
+		},
+	}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 }

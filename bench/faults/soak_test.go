@@ -25,9 +25,12 @@ type soaking struct {
 	faults                       atomic.Int64
 }
 
-// soakTime is ten minutes at full size, a minute in CI.
+// soakTime is ten minutes at full size, a minute in CI, and what SOAK says.
 func soakTime() time.Duration {
+	wanted, err := time.ParseDuration(os.Getenv("SOAK"))
 	switch {
+	case err == nil:
+		return wanted
 	case full():
 		return 10 * time.Minute
 	case os.Getenv("CI") == "true":
@@ -43,7 +46,7 @@ func TestMemoryIsFlatUnderAMixedLoad(t *testing.T) {
 	skipUnlessLong(t)
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u)...)
-	s := &soaking{t: t, g: g, u: u, client: newClient(t), user: g.account(t, "soak@example.com")}
+	s := &soaking{t: t, g: g, u: u, client: newClientIdle(t, 90*time.Second), user: g.account(t, "soak@example.com")}
 	answersAll(t, g, s.client)
 	s.key("first", models[0], true)
 	before := atRest(t, g, u)
