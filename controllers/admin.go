@@ -13,7 +13,7 @@ import (
 	"modelgateway/services/admin"
 )
 
-// Admin serves what only administrators may see and do.
+// Admin serves the endpoints of administrators.
 type Admin struct {
 	Service *admin.Service
 }
@@ -111,7 +111,8 @@ func (h *Admin) Audit(c *gin.Context) error {
 	return writeJSON(c, http.StatusOK, list)
 }
 
-// actor is who asks, and from where: the whole address, for the audit.
+// actor is the administrator and the address of the request, in full, for the
+// audit.
 func actor(c *gin.Context) admin.Actor {
 	return admin.Actor{UserID: user(c), RequestID: middleware.RequestID(c), Address: c.ClientIP()}
 }

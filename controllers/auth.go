@@ -60,7 +60,8 @@ func readInto(c *gin.Context, into any) error {
 	return readBy(c, into, func(body []byte, into any) error { return api.Decode(body, into) })
 }
 
-// readExactly is readInto for what a misspelt member would make another thing.
+// readExactly is readInto for bodies in which a misspelt member would change
+// the meaning: it refuses unknown members.
 func readExactly(c *gin.Context, into any) error { return readBy(c, into, api.DecodeExact) }
 
 func readBy(c *gin.Context, into any, decode func(body []byte, into any) error) error {
@@ -71,5 +72,5 @@ func readBy(c *gin.Context, into any, decode func(body []byte, into any) error) 
 	return decode(body, into)
 }
 
-// seconds makes Unix seconds of the store's microseconds.
+// seconds converts the store's microseconds to Unix seconds.
 func seconds(micro int64) int64 { return micro / int64(time.Second/time.Microsecond) }

@@ -1,5 +1,5 @@
-// Package controllers is HTTP in and HTTP out: a request is read and handed to
-// a service, and what comes back is written.
+// Package controllers reads HTTP requests, hands them to a service, and writes
+// the responses.
 package controllers
 
 import (
@@ -16,17 +16,17 @@ import (
 	"modelgateway/services/inflight"
 )
 
-// readPatience is how long a client may take over a body, beyond what it takes
+// bodyTime is how long a client may take to send a body, beyond what it takes
 // at slowest bytes a second.
 const (
-	readPatience = 30 * time.Second
-	slowest      = 16 << 10
+	bodyTime = 30 * time.Second
+	slowest  = 16 << 10
 )
 
-// readJSON reads a whole JSON body of at most limit bytes. It has to be whole
-// before anything is sent upstream: only then does the server notice that a
-// client has gone. What is kept of it is held by the
-// slot; nil is for bodies that are always small.
+// readJSON reads a whole JSON body of at most limit bytes. The body has to be
+// complete before anything is sent upstream: only then does the server notice
+// that a client has disconnected. Its bytes are reserved in the slot; nil is
+// for bodies that are always small.
 func readJSON(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 	if !isJSON(c.GetHeader("Content-Type")) {
 		return nil, &api.Error{
@@ -41,14 +41,14 @@ func readJSON(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) 
 		}
 	}
 	if c.Request.ContentLength > limit {
-		c.Header("Connection", "close") // rather than read what is not wanted
+		c.Header("Connection", "close") // instead of reading a body that is refused
 		return nil, tooLarge(limit)
 	}
 	body, err := readAll(c, limit, slot)
 	if err == nil {
 		return body, nil
 	}
-	c.Header("Connection", "close") // nor wait for the rest of this one
+	c.Header("Connection", "close") // and the rest of the body is not read
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(limit)
 	}
@@ -58,7 +58,7 @@ func readJSON(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) 
 	if c.Request.Context().Err() != nil {
 		return nil, c.Request.Context().Err()
 	}
-	return nil, api.Invalid(api.CodeInvalidJSON, "", "the body did not arrive whole").WithCause(err)
+	return nil, api.Invalid(api.CodeInvalidJSON, "", "the body is incomplete").WithCause(err)
 }
 
 func isJSON(contentType string) bool {
@@ -72,11 +72,11 @@ func isJSON(contentType string) bool {
 
 func readAll(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 	control := http.NewResponseController(c.Writer)
-	src := &patient{src: c.Request.Body, control: control, began: time.Now()}
-	if c.Request.ContentLength < 0 { // else the server itself gives no more than was announced
+	src := &slowReader{src: c.Request.Body, control: control, began: time.Now()}
+	if c.Request.ContentLength < 0 { // otherwise the server itself ends the body at its announced length
 		src.src = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 	}
-	const first = 32 << 10 // bytes that are given for a mere announcement
+	const first = 32 << 10 // bytes that are allocated before any byte has arrived
 	buf := make([]byte, 0, min(max(c.Request.ContentLength, 0)+1, first)+511)
 	if err := slot.Reserve(int64(cap(buf))); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func readAll(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 		n, err := src.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if errors.Is(err, io.EOF) {
-			// What is read from now on is only whether the client is there.
+			// From now on the server reads only to notice that the client disconnects.
 			_ = control.SetReadDeadline(time.Time{})
 			return buf, nil
 		}
@@ -102,9 +102,8 @@ func readAll(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) {
 	}
 }
 
-// growth is how large a full buffer becomes: as large as was announced, though
-// never more than four times what has come: an announcement costs its sender
-// nothing.
+// growth is the new size of a full buffer: the announced size, but at most four
+// times what has arrived, since an announcement costs its sender nothing.
 func growth(full int, announced, limit int64) int {
 	size := min(4*int64(full), limit+1)
 	if announced >= int64(full) {
@@ -113,18 +112,18 @@ func growth(full int, announced, limit int64) int {
 	return max(int(size), full+1)
 }
 
-// patient waits for a body only as long as it comes at a fair pace: one byte
-// now and then would hold a connection for ever.
-type patient struct {
+// slowReader waits for a body only as long as it arrives at a minimum rate: a
+// client that sends one byte now and then would hold its connection for ever.
+type slowReader struct {
 	src     io.Reader
 	control *http.ResponseController
 	began   time.Time
 	came    int64
 }
 
-func (p *patient) Read(b []byte) (int, error) {
-	allowed := readPatience + time.Duration(p.came)*time.Second/slowest
-	_ = p.control.SetReadDeadline(p.began.Add(allowed)) // not every test's writer can
+func (p *slowReader) Read(b []byte) (int, error) {
+	allowed := bodyTime + time.Duration(p.came)*time.Second/slowest
+	_ = p.control.SetReadDeadline(p.began.Add(allowed)) // some writers in tests have no deadlines
 	n, err := p.src.Read(b)
 	p.came += int64(n)
 	return n, err

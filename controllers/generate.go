@@ -49,12 +49,12 @@ func (h *Generate) Create(c *gin.Context) error {
 		return err
 	}
 	end := errPanicked
-	defer func() { from.Call = call.End(c.Request.Context(), end) }() // however it ends
+	defer func() { from.Call = call.End(c.Request.Context(), end) }() // also after a panic
 	end = h.answer(c, req, call)
 	return end
 }
 
-var errPanicked = errors.New("the call was left by a panic")
+var errPanicked = errors.New("a panic ended the call")
 
 func isFalse(header string) bool { return header == "0" || strings.EqualFold(header, "false") }
 

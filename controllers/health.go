@@ -10,7 +10,7 @@ import (
 	"modelgateway/services/pool"
 )
 
-// Health serves what load balancers and people ask.
+// Health serves the health report and the probes.
 type Health struct {
 	Service *health.Service
 }
@@ -25,18 +25,18 @@ func (h *Health) Report(c *gin.Context) error {
 	return writeJSON(c, status, report)
 }
 
-// Live answers GET /livez: the process runs.
+// Live answers GET /livez: the process is running.
 func (h *Health) Live(c *gin.Context) error {
 	return writeJSON(c, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// Ready answers GET /readyz: new requests are welcome.
+// Ready answers GET /readyz: 200 while the gateway accepts new requests.
 func (h *Health) Ready(c *gin.Context) error {
 	c.Header("Cache-Control", "no-store")
 	if !h.Service.Ready() {
 		return &api.Error{
 			Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable,
-			Message: "the gateway is starting, stopping or without its database",
+			Message: "the gateway is starting, stopping or cannot reach its database",
 		}
 	}
 	return writeJSON(c, http.StatusOK, map[string]string{"status": "ok"})

@@ -15,7 +15,7 @@ type IDP struct {
 	Now     func() time.Time
 }
 
-// Begin answers GET /auth/idp: off to the provider.
+// Begin answers GET /auth/idp: it redirects to the provider.
 func (h *IDP) Begin(c *gin.Context) error {
 	private(c)
 	redirect, cookie, err := h.Service.Begin(c.Request.Context())
@@ -27,7 +27,7 @@ func (h *IDP) Begin(c *gin.Context) error {
 	return nil
 }
 
-// Callback answers GET /auth/idp/callback: back from the provider.
+// Callback answers GET /auth/idp/callback, to which the provider redirects.
 func (h *IDP) Callback(c *gin.Context) error {
 	private(c)
 	var sealed string
@@ -42,7 +42,8 @@ func (h *IDP) Callback(c *gin.Context) error {
 	return writeToken(c, token, h.Now())
 }
 
-// private keeps a login out of caches and out of other sites' logs.
+// private keeps a login out of caches, and its address out of the logs of other
+// sites.
 func private(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	c.Header("Referrer-Policy", "no-referrer")

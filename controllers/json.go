@@ -32,8 +32,8 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// listed makes a header of names that clients chose: printable ASCII, and no
-// longer than clients read.
+// listed makes the value of a header from names that clients chose: printable
+// ASCII, and no longer than clients accept.
 func listed(names []string) string {
 	const longest = 4 << 10
 	var b strings.Builder
@@ -52,7 +52,8 @@ func listed(names []string) string {
 }
 
 // writeTimeout is how long a client may take to accept one piece of an answer,
-// not the whole: a slow client is served, one that does not read is cut off.
+// not the whole: a slow client is served, and one that does not read is
+// disconnected.
 const (
 	writeTimeout = 30 * time.Second
 	piece        = 64 << 10
@@ -65,13 +66,13 @@ type timedWriter struct {
 	timed   time.Time // when the last deadline was set
 }
 
-// write writes in pieces, each with its own time: up to a second less where much
-// is written, so that it need not be set for every event.
+// write writes in pieces, each with its own deadline, which may be up to a
+// second shorter: it is not set again for every event.
 func (t *timedWriter) write(text []byte) error {
 	for len(text) > 0 {
 		n := min(len(text), piece)
 		if now := time.Now(); now.Sub(t.timed) > time.Second {
-			_ = t.control.SetWriteDeadline(now.Add(writeTimeout)) // not every test's writer can
+			_ = t.control.SetWriteDeadline(now.Add(writeTimeout)) // some writers in tests have no deadlines
 			t.timed = now
 		}
 		if _, err := t.w.Write(text[:n]); err != nil {
@@ -81,7 +82,7 @@ func (t *timedWriter) write(text []byte) error {
 		if len(text) == 0 {
 			break
 		}
-		if err := t.flush(); err != nil { // else the server would join the pieces
+		if err := t.flush(); err != nil { // otherwise the server joins the pieces
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ type Keys struct {
 	Service *auth.Keys
 }
 
-// Create answers POST /auth/keys. The key is shown this once.
+// Create answers POST /auth/keys, the only response that contains the key.
 func (h *Keys) Create(c *gin.Context) error {
 	var in api.NewKey
 	if err := readExactly(c, &in); err != nil {
@@ -74,7 +74,7 @@ func shownKey(k *auth.KeyState) api.Key {
 	}
 }
 
-// moment is seconds of a time that may be none.
+// moment is seconds of a time, or nil for no time.
 func moment(micro int64) *int64 {
 	if micro == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"modelgateway/models/api"
 )
 
-// Metrics serves what Prometheus collects.
+// Metrics serves the metrics for Prometheus.
 type Metrics struct {
 	Handler  http.Handler
 	Required bool   // a token is needed: without one in Token every request is refused
@@ -30,7 +30,7 @@ func (h *Metrics) Show(c *gin.Context) error {
 	return nil
 }
 
-// same compares in a time that tells nothing.
+// same compares in a time that does not depend on the texts.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -14,14 +14,14 @@ import (
 	"modelgateway/services/ledger"
 )
 
-// Usage serves what calls have used and cost.
+// Usage serves the tokens and the costs of calls.
 type Usage struct {
 	Service *ledger.Usage
 }
 
-// Own answers GET /v1/usage: the caller's own.
+// Own answers GET /v1/usage with the caller's own calls.
 func (h *Usage) Own(c *gin.Context) error {
-	ask, err := usageAsk(c.Request.URL.RawQuery, false)
+	ask, err := usageQuery(c.Request.URL.RawQuery, false)
 	if err != nil {
 		return err
 	}
@@ -30,9 +30,9 @@ func (h *Usage) Own(c *gin.Context) error {
 	return writeUsage(c, report, err)
 }
 
-// All answers GET /admin/usage: everyone's.
+// All answers GET /admin/usage with the calls of all callers.
 func (h *Usage) All(c *gin.Context) error {
-	ask, err := usageAsk(c.Request.URL.RawQuery, true)
+	ask, err := usageQuery(c.Request.URL.RawQuery, true)
 	if err != nil {
 		return err
 	}
@@ -40,9 +40,9 @@ func (h *Usage) All(c *gin.Context) error {
 	return writeUsage(c, report, err)
 }
 
-// usageAsk reads a query strictly: with a misspelt name the client would get sums
-// of something else.
-func usageAsk(raw string, everyone bool) (ask ledger.UsageRequest, err error) {
+// usageQuery reads a query strictly: with a misspelt name the client would get
+// other sums than it asked for.
+func usageQuery(raw string, everyone bool) (ask ledger.UsageRequest, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
 		return ask, api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").WithCause(err)
@@ -55,7 +55,7 @@ func usageAsk(raw string, everyone bool) (ask ledger.UsageRequest, err error) {
 		into, values := params[name], query[name]
 		switch {
 		case into == nil:
-			return ask, api.Invalid(api.CodeInvalidValue, clip(name), "there is no parameter of this name here")
+			return ask, api.Invalid(api.CodeInvalidValue, clip(name), "there is no query parameter of this name")
 		case len(values) > 1:
 			return ask, api.Invalid(api.CodeInvalidValue, name, "%s is given %d times", name, len(values))
 		case values[0] == "":
@@ -66,7 +66,7 @@ func usageAsk(raw string, everyone bool) (ask ledger.UsageRequest, err error) {
 	return ask, nil
 }
 
-// clip is the beginning of a name that a client made up.
+// clip shortens a name that a client has sent.
 func clip(name string) string {
 	const longest = 50
 	return string([]rune(name)[:min(len([]rune(name)), longest)])

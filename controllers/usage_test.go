@@ -18,7 +18,7 @@ import (
 	"modelgateway/web/webtest"
 )
 
-func TestEveryonesUsageIsAsTheDocumentHasIt(t *testing.T) {
+func TestAdminUsageMatchesTheDocument(t *testing.T) {
 	store, err := models.Open("sqlite:" + filepath.Join(t.TempDir(), "gateway.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,12 @@ import (
 	"modelgateway/services/ratelimit"
 )
 
-// fallbackHeader names the fallback that answered; in a request it can say that
-// none may.
+// fallbackHeader names the fallback that answered; in a request it can forbid
+// fallbacks.
 const fallbackHeader = "X-Gateway-Fallback"
 
-// describe tells in headers which model answered, what was left out, and how
-// many tokens the caller has left.
+// describe sets the headers that name the model that answered, the ignored
+// fields, and the status of the token limit.
 func (h *Generate) describe(c *gin.Context, call *inference.Call) {
 	s := call.Route()
 	if s.Provider != "" {
@@ -41,8 +41,8 @@ func (h *Generate) describe(c *gin.Context, call *inference.Call) {
 	setTokenHeaders(c.Writer.Header(), call.TokenStatus())
 }
 
-// setTokenHeaders tells the status of the caller's limit of tokens; nothing
-// without such a limit.
+// setTokenHeaders sets the headers with the status of the caller's limit of
+// tokens; none without such a limit.
 func setTokenHeaders(header http.Header, s ratelimit.TokenStatus) {
 	if s.Limit <= 0 {
 		return
@@ -52,7 +52,7 @@ func setTokenHeaders(header http.Header, s ratelimit.TokenStatus) {
 	header.Set("X-Ratelimit-Reset-Tokens", middleware.WholeSeconds(s.Reset).String())
 }
 
-// answer writes what the call gives, whole or as a stream.
+// answer writes the answer of the call, whole or as a stream.
 func (h *Generate) answer(c *gin.Context, req *llm.Request, call *inference.Call) error {
 	answer, stream, err := call.Open(c.Request.Context())
 	h.describe(c, call)
@@ -77,9 +77,9 @@ func (h *Generate) answer(c *gin.Context, req *llm.Request, call *inference.Call
 	return writeBody(c, http.StatusOK, text)
 }
 
-// writeStream sends a stream as server-sent events. After an error it sends that
-// as the last event, without the end mark, and the connection is cut, so that no
-// client takes what came for the whole.
+// writeStream sends a stream as server-sent events. An error is sent as the
+// last event, without the end mark, and the connection is closed, so that no
+// client mistakes the part for the whole.
 func writeStream(c *gin.Context, stream llm.Stream, w api.StreamWriter, keepAlive time.Duration) error {
 	header := c.Writer.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -106,7 +106,8 @@ func writeStream(c *gin.Context, stream llm.Stream, w api.StreamWriter, keepAliv
 		}
 	}
 	if broken != nil {
-		// Also when the gateway itself ended the request, for a reason.
+		// The gateway itself may have ended the request, for a reason that the client
+		// is told.
 		if isTold(broken) || !errors.Is(broken, inference.ErrClientGone) && c.Request.Context().Err() == nil {
 			out.fail(broken)
 		}
@@ -115,7 +116,7 @@ func writeStream(c *gin.Context, stream llm.Stream, w api.StreamWriter, keepAliv
 	return out.done()
 }
 
-// isTold says whether an error has words for the client.
+// isTold reports whether an error has a message for the client.
 func isTold(err error) bool {
 	if _, ok := errors.AsType[*api.Error](err); ok {
 		return true
@@ -139,7 +140,7 @@ func writeBody(c *gin.Context, status int, body []byte) error {
 }
 
 // eventWriter writes events and, while there are none, pings that keep proxies
-// and clients from giving up. Events that come together are sent together.
+// and clients from timing out. Events that arrive together are sent together.
 type eventWriter struct {
 	mu        sync.Mutex
 	w         timedWriter
@@ -153,10 +154,10 @@ type eventWriter struct {
 	pooled    *[]byte
 }
 
-// fullBuffer is how many bytes of events may wait for each other.
+// fullBuffer is how many bytes of events are collected before they are sent.
 const fullBuffer = 16 << 10
 
-// buffers are the buffers that no answer uses, with room for the next one.
+// buffers are free buffers for the next answers.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func newEventWriter(w gin.ResponseWriter, format api.StreamWriter, keepAlive time.Duration) *eventWriter {
@@ -197,9 +198,9 @@ func (e *eventWriter) done() error {
 	defer e.mu.Unlock()
 	e.buf = e.format.Done(e.buf)
 	if !e.flushed {
-		return e.send() // else the server would send its length, as of an answer that is no stream
+		return e.send() // otherwise the server would send a Content-Length, as for an answer that is no stream
 	}
-	return e.write() // the server sends it together with the end of its body
+	return e.write() // the server sends it together with the end of the body
 }
 
 func (e *eventWriter) fail(err error) {
@@ -209,8 +210,8 @@ func (e *eventWriter) fail(err error) {
 	_ = e.send()
 }
 
-// ping breaks a silence, and comes back when the next could be as long. It runs
-// on the timer's own goroutine, and not once more after close has returned.
+// ping sends a ping after a silence, and sets the timer for the next one. It
+// runs on the timer's own goroutine, and never after close has returned.
 func (e *eventWriter) ping() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -219,7 +220,7 @@ func (e *eventWriter) ping() {
 	}
 	if time.Since(e.sent) >= e.keepAlive {
 		e.buf = e.format.Ping(e.buf)
-		_ = e.send() // if the client has gone, the next event fails
+		_ = e.send() // if the client has disconnected, the next event fails
 	}
 	e.timer.Reset(e.keepAlive - time.Since(e.sent))
 }
@@ -236,12 +237,12 @@ func (e *eventWriter) send() error {
 	return e.w.flush()
 }
 
-// write hands over what has been added; the caller holds mu.
+// write passes what has been added to the connection; the caller holds mu.
 func (e *eventWriter) write() error {
 	text := e.buf
 	e.buf = e.buf[:0]
 	if cap(e.buf) > 2*fullBuffer {
-		e.buf = nil // an image passed; most streams never need as much again
+		e.buf = nil // it held an image; most streams need much less
 	}
 	e.sent = time.Now()
 	return e.w.write(text)

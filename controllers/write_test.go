@@ -8,7 +8,7 @@ import (
 	"modelgateway/services/ratelimit"
 )
 
-func TestTokenHeadersTellTheStatusOfTheLimit(t *testing.T) {
+func TestTokenHeadersHaveTheStatusOfTheLimit(t *testing.T) {
 	header := http.Header{}
 	setTokenHeaders(header, ratelimit.TokenStatus{})
 	if len(header) != 0 {

@@ -13,7 +13,7 @@ import (
 	"modelgateway/services/auth"
 )
 
-// Auth decides who may call.
+// Auth authenticates callers.
 type Auth struct {
 	Required bool // false: every request is served, and a valid credential only names its caller
 	Keys     *auth.Keys
@@ -67,7 +67,7 @@ func (m Chain) Admin(tokens *auth.Tokens, admin *admin.Service) gin.HandlerFunc 
 	}
 }
 
-// byLogin is the user of the JWT that the request must bring.
+// byLogin returns the user of the JWT that the request must have.
 func byLogin(c *gin.Context, tokens *auth.Tokens) (userID string, err error) {
 	text, err := bearer(c.Request.Header)
 	switch {
@@ -81,15 +81,15 @@ func byLogin(c *gin.Context, tokens *auth.Tokens) (userID string, err error) {
 	return tokens.Verify(c.Request.Context(), text)
 }
 
-// Address is the account of a request whose caller is not known, or not yet: its
-// client's address.
+// Address is the account of a request whose caller is not known, or not known
+// yet: the client's address.
 func Address(c *gin.Context) string { return auth.Caller{Address: address(c.ClientIP())}.Account() }
 
 // Account is the account of a request's caller.
 func Account(c *gin.Context) string { return RequestOf(c).Caller.Account() }
 
-// address is the client's address as rate limits count it: one client of IPv6
-// has a whole /64.
+// address is the client's address as rate limits count it: for IPv6 the /64
+// prefix, as one client usually has all of it.
 func address(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil {
@@ -135,9 +135,9 @@ func (a Auth) identify(ctx context.Context, h http.Header) (auth.Caller, error) 
 	}
 }
 
-// attribute is the caller of a request without REQUIRE_AUTH, where its credential
-// names one. While the database is gone no caller is known, and every request is
-// served.
+// attribute is the caller of a request without REQUIRE_AUTH, if its credential
+// names one. While the database is unavailable no caller is known, and every
+// request is served.
 func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, error) {
 	isOurs := func(text string) bool { return auth.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text) }
 	if !isOurs(token) {
@@ -182,7 +182,7 @@ func (a Auth) byToken(ctx context.Context, text string) (auth.Caller, error) {
 // isToken says whether a credential has the form of a JWT.
 func isToken(text string) bool { return strings.Count(text, ".") == 2 }
 
-// bearer is the text behind Authorization: Bearer; empty where there is none.
+// bearer is the text after Authorization: Bearer; empty where there is none.
 func bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {

@@ -14,8 +14,9 @@ import (
 	"modelgateway/models/api"
 )
 
-// FuzzBearer holds the reading of Authorization to its rule, written another
-// way: one line, the scheme in any case, one space, and a credential without any.
+// FuzzBearer compares the reading of Authorization with its rule, written in
+// another way: one line, the scheme in any case, one space, and a credential
+// without spaces.
 func FuzzBearer(f *testing.F) {
 	for _, line := range []string{
 		"", "Bearer", "Bearer ", "Bearer x", "bearer x", "BEARER x", "Bearer  x", "Bearer\tx", "Bearer x ", " Bearer x", "Bearer x y", "Bearer x\ty", "Bearer x,Bearer y",
@@ -54,7 +55,8 @@ func FuzzBearer(f *testing.F) {
 	})
 }
 
-// FuzzRequestID holds ids to what may stand in a header and a line of the log.
+// FuzzRequestID checks that an id is always valid in a header and in a line of
+// the log.
 func FuzzRequestID(f *testing.F) {
 	for _, id := range []string{"", "abc-123_X.y:z", "a b", "a\n", "\na", "é", "a\x00", strings.Repeat("x", 128), strings.Repeat("x", 129), `{"a":1}`, "a\u2028"} {
 		f.Add(id)

@@ -17,9 +17,9 @@ const (
 // headerNames is a list of names of headers.
 var headerNames = regexp.MustCompile(`^[A-Za-z0-9-]+(, ?[A-Za-z0-9-]+)*$`)
 
-// CORS lets pages of the named origins call the gateway; "*" names all. No
-// origin at all leaves it off. Cookies are never part of it: credentials
-// travel in headers that a page has to set itself.
+// CORS lets pages of the named origins call the gateway; "*" names all origins.
+// Without an origin CORS is off. Cookies are never allowed: credentials travel
+// in headers that a page has to set itself.
 func (m Chain) CORS(origins []string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		origin := c.GetHeader("Origin")

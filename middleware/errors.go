@@ -19,14 +19,14 @@ import (
 	"modelgateway/services/tracing"
 )
 
-// Handler answers a request or says why it cannot.
+// Handler answers a request or returns an error for the client.
 type Handler func(*gin.Context) error
 
 // Chain makes the steps that every request passes.
 type Chain struct {
 	Log     *slog.Logger
-	Metrics *metrics.Metrics // nil = nothing is counted
-	Tracer  *tracing.Tracer  // nil = nothing is traced
+	Metrics *metrics.Metrics // nil = no request is counted
+	Tracer  *tracing.Tracer  // nil = no request is traced
 	Now     func() time.Time
 
 	// Dialect is that in which errors are written; nil = chat completions.
@@ -35,7 +35,7 @@ type Chain struct {
 	}
 }
 
-// Handle runs a handler and writes its error, in the one place that does.
+// Handle runs a handler and writes its error; errors are written nowhere else.
 func (m Chain) Handle(h Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
@@ -45,8 +45,8 @@ func (m Chain) Handle(h Handler) gin.HandlerFunc {
 }
 
 // fail answers with an error and ends the chain. After the answer has begun it
-// only cuts the connection, so that the client does not take what came for the
-// whole.
+// only closes the connection, so that the client does not mistake the part for
+// the whole.
 func (m Chain) fail(c *gin.Context, err error) {
 	c.Abort()
 	ctx := c.Request.Context()

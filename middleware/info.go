@@ -9,21 +9,21 @@ import (
 	"modelgateway/services/auth"
 )
 
-// Request is what is known of a request beside what it asks: its caller, and what
-// its line in the access log says of its end. Every request has one from its
-// beginning, so that refused requests are logged as well.
+// Request has the caller of a request, and what its line in the access log
+// reports at the end. Every request has one from the beginning, so that refused
+// requests are logged as well.
 type Request struct {
 	Caller auth.Caller
-	Model  string       // that was asked for, of a call that was not admitted
+	Model  string       // as requested, of a call that was not admitted
 	Call   *models.Call // that was booked; nil where none was admitted
 
 	address string // of the client; empty until it is known
-	code    string // of the error that it was answered with
+	code    string // of the error in the answer
 }
 
 type requestKey struct{}
 
-// RequestOf is the information on a request.
+// RequestOf returns the Request of a context.
 func RequestOf(c *gin.Context) *Request {
 	if r := requestOf(c.Request.Context()); r != nil {
 		return r
@@ -40,14 +40,14 @@ func withRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// requestOf is the information that Access has put into a context; nil where it
-// did not run.
+// requestOf returns the Request that Access has put into a context; nil where
+// Access did not run.
 func requestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
 }
 
-// setCaller notes who makes the request.
+// setCaller records the caller of the request.
 func setCaller(c *gin.Context, caller auth.Caller) {
 	r := RequestOf(c)
 	r.address = c.ClientIP()

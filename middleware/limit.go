@@ -10,10 +10,10 @@ import (
 	"modelgateway/services/ratelimit"
 )
 
-// Limit holds each account to the rate limit, or to the limit of the caller's own
-// key. Every answer tells the rate-limit status in headers, the refusal included;
-// a limit that is off tells nothing. Requests with the same account are counted
-// together.
+// Limit applies the rate limit to each account, or the limit of the caller's
+// own key. Every answer has the rate-limit status in its headers, a refusal
+// too; a limit that is off sets none. Requests with the same account are
+// counted together.
 func (m Chain) Limit(l *ratelimit.Requests, account func(*gin.Context) string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ctx := c.Request.Context()
@@ -31,9 +31,10 @@ func (m Chain) Limit(l *ratelimit.Requests, account func(*gin.Context) string) g
 	}
 }
 
-// setLimitHeaders tells the status of the limit of requests. The three values
-// share one allocation, and the names are in their canonical form: net/http's
-// Set would allocate each by itself (TestAllocationsOfARequest).
+// setLimitHeaders sets the headers with the status of the limit of requests.
+// The three values share one allocation, and the names are in their canonical
+// form: net/http's Set would allocate for each of them
+// (TestAllocationsOfARequest).
 func setLimitHeaders(header http.Header, limit, remaining int64, reset time.Duration) {
 	values := []string{strconv.FormatInt(limit, 10), strconv.FormatInt(remaining, 10), WholeSeconds(reset).String()}
 	header["X-Ratelimit-Limit-Requests"] = values[0:1:1]
@@ -41,7 +42,7 @@ func setLimitHeaders(header http.Header, limit, remaining int64, reset time.Dura
 	header["X-Ratelimit-Reset-Requests"] = values[2:3:3]
 }
 
-// WholeSeconds rounds up, so that clients do not come back too early. Such
+// WholeSeconds rounds up, so that clients do not retry too early. Such
 // durations print as OpenAI writes them: 12s, 1m0s.
 func WholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)

@@ -18,7 +18,7 @@ import (
 	"modelgateway/services/ratelimit"
 )
 
-// limited serves /at, which answers 200, behind a limit of the account that the
+// limited serves /at, which answers 200, with a limit of the account that the
 // query names.
 func limited(t *testing.T, perMinute int) (http.Handler, *int) {
 	t.Helper()
@@ -45,7 +45,7 @@ func visit(h http.Handler, account string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestEveryAnswerSaysHowTheAccountStands(t *testing.T) {
+func TestEveryAnswerHasTheStatusOfTheLimit(t *testing.T) {
 	h, _ := limited(t, 3)
 	for _, account := range []string{"a", "b"} {
 		for i, remaining := range []string{"2", "1", "0", "0", "0"} {
@@ -65,7 +65,7 @@ func TestEveryAnswerSaysHowTheAccountStands(t *testing.T) {
 	}
 }
 
-func TestOverTheLimitTheRequestEndsWithTheWaitInWordsAndHeaders(t *testing.T) {
+func TestARequestOverTheLimitIsToldWhenToRetry(t *testing.T) {
 	h, reached := limited(t, 1)
 	visit(h, "a")
 	w := visit(h, "a")
@@ -93,7 +93,7 @@ func TestOverTheLimitTheRequestEndsWithTheWaitInWordsAndHeaders(t *testing.T) {
 	}
 }
 
-func TestALimitThatIsOffSaysNothing(t *testing.T) {
+func TestALimitThatIsOffSetsNoHeaders(t *testing.T) {
 	h, reached := limited(t, 0)
 	for range 100 {
 		w := visit(h, "a")
@@ -108,7 +108,7 @@ func TestALimitThatIsOffSaysNothing(t *testing.T) {
 	}
 }
 
-func TestWholeSecondsAreNeverTooFew(t *testing.T) {
+func TestWholeSecondsAreRoundedUp(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", time.Nanosecond: "1s", time.Second: "1s", 11*time.Second + 1: "12s", time.Minute: "1m0s", time.Minute - 1: "1m0s",
 	} {
@@ -118,7 +118,7 @@ func TestWholeSecondsAreNeverTooFew(t *testing.T) {
 	}
 }
 
-func TestAKeysOwnLimitStandsInForTheGateways(t *testing.T) {
+func TestAKeysOwnLimitReplacesTheGateways(t *testing.T) {
 	for _, gateways := range []int{0, 2, 5} {
 		l, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "own", PerMinute: gateways, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {

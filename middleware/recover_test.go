@@ -38,15 +38,15 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// serve serves links, which the last of answers, over HTTP, and keeps what is
-// logged, net/http's own lines included.
-func serve(t *testing.T, links func(Chain) []gin.HandlerFunc) (string, *lines) {
+// serve serves middleware, whose last handler answers, over HTTP, and collects
+// the log, that of net/http included.
+func serve(t *testing.T, steps func(Chain) []gin.HandlerFunc) (string, *lines) {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
 	log := new(lines)
 	chain := Chain{Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: time.Now}
 	engine := gin.New()
-	engine.Any("/at", links(chain)...)
+	engine.Any("/at", steps(chain)...)
 	server := httptest.NewUnstartedServer(engine)
 	server.Config.ErrorLog = slog.NewLogLogger(chain.Log.Handler(), slog.LevelDebug)
 	server.Start()
@@ -62,9 +62,9 @@ const (
 	secretCookie = "canary-cookie-4415"
 )
 
-// ask sends a request full of secrets. The error is that of the answer's header
-// or of its body.
-func ask(t *testing.T, url string) (*http.Response, string, error) {
+// request sends a request full of secrets. The error is that of the answer's
+// header or of its body.
+func request(t *testing.T, url string) (*http.Response, string, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"?code="+secretQuery, strings.NewReader(secretBody))
 	if err != nil {
@@ -82,8 +82,8 @@ func ask(t *testing.T, url string) (*http.Response, string, error) {
 	return resp, string(text), err
 }
 
-// isInternal says what is wrong with an answer that should be the one for our
-// own faults.
+// isInternal says what is wrong with an answer that should be an internal
+// error.
 func isInternal(resp *http.Response, body string, err error) string {
 	if err != nil {
 		return "no whole answer: " + err.Error()
@@ -105,11 +105,11 @@ func isInternal(resp *http.Response, body string, err error) string {
 	return ""
 }
 
-func tellsNothing(t *testing.T, told string) {
+func hasNoSecret(t *testing.T, told string) {
 	t.Helper()
 	for _, secret := range []string{secretToken, secretKey, secretBody, secretQuery, secretCookie} {
 		if strings.Contains(told, secret) {
-			t.Errorf("%s is told: %s", secret, told)
+			t.Errorf("%s is shown: %s", secret, told)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func noLimit(t *testing.T) *ratelimit.Requests {
 	return l
 }
 
-func TestR20APanicBetweenAnyTwoLinksNeverReachesTheHandler(t *testing.T) {
+func TestAPanicInAStepNeverReachesTheHandler(t *testing.T) {
 	names := []string{"Identify", "Access", "Recover", "Bound", "CORS", "Caller", "Limit"}
 	for at := range len(names) + 1 {
 		place := "before the handler"
@@ -134,37 +134,37 @@ func TestR20APanicBetweenAnyTwoLinksNeverReachesTheHandler(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			reached := false
 			url, log := serve(t, func(m Chain) []gin.HandlerFunc {
-				links := []gin.HandlerFunc{
+				steps := []gin.HandlerFunc{
 					m.Identify, m.Access, m.Recover, m.Bound, m.CORS([]string{"https://a.example"}),
 					m.Caller(Auth{Tokens: auth.NewTokens(auth.TokenOptions{Now: time.Now})}), m.Limit(noLimit(t), Account),
 				}
 				bomb := func(*gin.Context) { panic("boom") }
-				return append(slices.Insert(links, at, gin.HandlerFunc(bomb)), m.Handle(func(c *gin.Context) error {
+				return append(slices.Insert(steps, at, gin.HandlerFunc(bomb)), m.Handle(func(c *gin.Context) error {
 					reached = true
 					c.String(http.StatusOK, "ok")
 					return nil
 				}))
 			})
-			resp, body, err := ask(t, url)
+			resp, body, err := request(t, url)
 			if reached {
 				t.Error("the handler was reached")
 			}
 			if at <= slices.Index(names, "Recover") {
 				if err == nil {
-					t.Errorf("outside the recovery there is an answer: %s %s", resp.Status, body)
+					t.Errorf("there is an answer from outside Recover: %s %s", resp.Status, body)
 				}
 			} else if wrong := isInternal(resp, body, err); wrong != "" {
 				t.Error(wrong)
 			}
-			tellsNothing(t, log.String()+body)
+			hasNoSecret(t, log.String()+body)
 		})
 	}
 }
 
-func TestR20APanicInsideALinkNeverReachesTheHandler(t *testing.T) {
+func TestAPanicInsideAStepNeverReachesTheHandler(t *testing.T) {
 	for name, tt := range map[string]struct {
-		link func(Chain) gin.HandlerFunc
-		cut  bool // it stands outside the recovery
+		step func(Chain) gin.HandlerFunc
+		cut  bool // it runs outside Recover
 	}{
 		"Access": {func(m Chain) gin.HandlerFunc {
 			m.Now = func() time.Time { panic("the clock") }
@@ -185,11 +185,11 @@ func TestR20APanicInsideALinkNeverReachesTheHandler(t *testing.T) {
 					c.String(http.StatusOK, "ok")
 				}
 				if tt.cut {
-					return []gin.HandlerFunc{m.Identify, tt.link(m), m.Recover, handler}
+					return []gin.HandlerFunc{m.Identify, tt.step(m), m.Recover, handler}
 				}
-				return []gin.HandlerFunc{m.Identify, m.Access, m.Recover, tt.link(m), handler}
+				return []gin.HandlerFunc{m.Identify, m.Access, m.Recover, tt.step(m), handler}
 			})
-			resp, body, err := ask(t, url)
+			resp, body, err := request(t, url)
 			if reached {
 				t.Error("the handler was reached")
 			}
@@ -197,9 +197,9 @@ func TestR20APanicInsideALinkNeverReachesTheHandler(t *testing.T) {
 				t.Error(wrong)
 			}
 			if tt.cut && err == nil {
-				t.Errorf("outside the recovery there is an answer: %s", body)
+				t.Errorf("there is an answer from outside Recover: %s", body)
 			}
-			tellsNothing(t, log.String()+body)
+			hasNoSecret(t, log.String()+body)
 		})
 	}
 }
@@ -209,7 +209,7 @@ func faults() map[string]func() {
 	return map[string]func(){
 		"a word":          func() { panic("boom") },
 		"an error":        func() { panic(errors.New("boom")) },
-		"nothing":         func() { panic(nil) }, //nolint:govet // it is what is tried
+		"nothing":         func() { panic(nil) }, //nolint:govet // nil is tested
 		"an index":        func() { _ = []int{}[len(names(3))] },
 		"a nil pointer":   func() { _ = (*auth.Caller)(nil).UserID },
 		"a nil map":       func() { counts(0)["a"]++ },
@@ -227,7 +227,7 @@ func counts(n int) map[string]int {
 	return make(map[string]int, n)
 }
 
-func TestR20APanicInAHandlerIsAnAnswerOrACut(t *testing.T) {
+func TestAPanicInAHandlerIsA500OrClosesTheConnection(t *testing.T) {
 	for name, fault := range faults() {
 		for when, begin := range map[string]func(c *gin.Context){
 			"at once":       func(*gin.Context) {},
@@ -254,11 +254,11 @@ func TestR20APanicInAHandlerIsAnAnswerOrACut(t *testing.T) {
 						return nil
 					})}
 				})
-				resp, body, err := ask(t, url)
+				resp, body, err := request(t, url)
 				aborts := name == "an answer's end"
 				switch {
 				case strings.HasPrefix(when, "after") && err == nil:
-					t.Errorf("what came looks like the whole: %s %q", resp.Status, body)
+					t.Errorf("the part looks like a whole answer: %s %q", resp.Status, body)
 				case strings.HasPrefix(when, "after") && resp != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 					t.Errorf("the body ended with %v", err)
 				case aborts && err == nil:
@@ -269,19 +269,19 @@ func TestR20APanicInAHandlerIsAnAnswerOrACut(t *testing.T) {
 					}
 				}
 				text := log.String()
-				if told := strings.Contains(text, `"msg":"panic"`) && strings.Contains(text, "recover_test.go"); told == aborts {
+				if told := strings.Contains(text, `"msg":"a handler panicked"`) && strings.Contains(text, "recover_test.go"); told == aborts {
 					t.Errorf("the log: %s", text)
 				}
 				if !strings.Contains(text, `"msg":"request"`) {
-					t.Errorf("the request left no line: %s", text)
+					t.Errorf("the request has no line in the log: %s", text)
 				}
-				tellsNothing(t, text+body)
+				hasNoSecret(t, text+body)
 			})
 		}
 	}
 }
 
-func TestR20TheNextRequestIsServed(t *testing.T) {
+func TestTheRequestAfterAPanicIsServed(t *testing.T) {
 	bad := true
 	url, _ := serve(t, func(m Chain) []gin.HandlerFunc {
 		return []gin.HandlerFunc{m.Identify, m.Access, m.Recover, func(c *gin.Context) {
@@ -292,10 +292,10 @@ func TestR20TheNextRequestIsServed(t *testing.T) {
 			c.String(http.StatusOK, "ok")
 		}}
 	})
-	if wrong := isInternal(ask(t, url)); wrong != "" {
+	if wrong := isInternal(request(t, url)); wrong != "" {
 		t.Error(wrong)
 	}
-	if resp, body, err := ask(t, url); err != nil || resp.StatusCode != http.StatusOK || body != "ok" {
+	if resp, body, err := request(t, url); err != nil || resp.StatusCode != http.StatusOK || body != "ok" {
 		t.Errorf("%v %q", err, body)
 	}
 }

@@ -75,7 +75,7 @@ func (m Chain) Access(c *gin.Context) {
 		if !m.Log.Enabled(ctx, slog.LevelInfo) {
 			return
 		}
-		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // no source position: it would always be this one
+		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // without a source position, which would always be this line
 		attrs := append(make([]slog.Attr, 0, maxAttrs),
 			slog.String("request_id", RequestID(c)),
 			slog.String("method", c.Request.Method),
@@ -95,7 +95,7 @@ func (m Chain) Access(c *gin.Context) {
 // maxAttrs is how many attributes a line has at most.
 const maxAttrs = 24
 
-// clientAddress is the client's address, which is found out once.
+// clientAddress is the client's address, which is determined once.
 func (r *Request) clientAddress(c *gin.Context) string {
 	if r.address != "" {
 		return r.address
@@ -103,8 +103,7 @@ func (r *Request) clientAddress(c *gin.Context) string {
 	return c.ClientIP()
 }
 
-// describe adds who made the request, what was wrong with it, and what its call
-// used.
+// describe adds the caller of the request, its error, and what its call used.
 func (r *Request) describe(attrs []slog.Attr) []slog.Attr {
 	if r.Caller.UserID != "" {
 		attrs = append(attrs, slog.String("user", r.Caller.UserID))
@@ -137,9 +136,9 @@ func (r *Request) describe(attrs []slog.Attr) []slog.Attr {
 	)
 }
 
-// Recover turns a panic into a 500. Once the answer has begun it cuts the
-// connection instead, so that the client does not take what came for the whole;
-// Gin's own recovery would end the answer properly.
+// Recover turns a panic into a 500. After the answer has begun it closes the
+// connection instead, so that the client does not mistake the part for the
+// whole; Gin's own recovery would end the answer normally.
 func (m Chain) Recover(c *gin.Context) {
 	defer func() {
 		fault := recover()
@@ -150,7 +149,7 @@ func (m Chain) Recover(c *gin.Context) {
 		if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(fault)
 		}
-		m.Log.Error("panic", "request_id", RequestID(c), "fault", fault, "stack", stack())
+		m.Log.Error("a handler panicked", "request_id", RequestID(c), "fault", fault, "stack", stack())
 		m.fail(c, api.Internal(errPanic))
 	}()
 	c.Next()
@@ -161,8 +160,8 @@ var errPanic = errors.New("panic")
 // maxHeaders bounds a request's header, in bytes.
 const maxHeaders = 32 << 10
 
-// Bound refuses a request whose header is larger than maxHeaders. net/http itself
-// refuses headers that are much larger.
+// Bound refuses a request whose header is larger than maxHeaders. net/http
+// itself refuses only much larger headers.
 func (m Chain) Bound(c *gin.Context) {
 	size := len(c.Request.RequestURI)
 	for name, values := range c.Request.Header {

@@ -2,7 +2,7 @@ package middleware
 
 import "runtime"
 
-// stack is where a panic came from, for the log.
+// stack is the stack of a panic, for the log.
 func stack() string {
 	const most = 16 << 10
 	text := make([]byte, most)

@@ -4,12 +4,12 @@ package router
 
 import "testing"
 
-// All of a request's way but the network and the provider: the test's own
-// request and what its provider counted are among it.
+// The allocations of a whole request except those of the network and the
+// provider. The request and the counting of the test are included.
 func TestAllocationsOfARequest(t *testing.T) {
 	h, key := gateway(t)
-	call(t, h, key, ask+"}")
-	n := testing.AllocsPerRun(200, func() { call(t, h, key, ask+"}") })
+	call(t, h, key, request+"}")
+	n := testing.AllocsPerRun(200, func() { call(t, h, key, request+"}") })
 	t.Log(n)
 	if n > 52 {
 		t.Errorf("%v allocations, at most 52", n)
@@ -18,8 +18,8 @@ func TestAllocationsOfARequest(t *testing.T) {
 
 func TestAllocationsOfAChunk(t *testing.T) {
 	h, key := gateway(t)
-	call(t, h, key, ask+`,"stream":true}`)
-	n := testing.AllocsPerRun(20, func() { call(t, h, key, ask+`,"stream":true}`) })
+	call(t, h, key, request+`,"stream":true}`)
+	n := testing.AllocsPerRun(20, func() { call(t, h, key, request+`,"stream":true}`) })
 	if each := n / 1000; each > 0.1 {
 		t.Errorf("%.2f allocations for one chunk, at most one in ten", each)
 	}

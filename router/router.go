@@ -1,4 +1,4 @@
-// Package router is every route on one page, and what guards it.
+// Package router has all routes on one page, each with its middleware.
 package router
 
 import (
@@ -18,7 +18,7 @@ import (
 	"modelgateway/services/tracing"
 )
 
-// Options are what the routes lead to and what stands before them.
+// Options are the controllers of the routes and what the middleware needs.
 type Options struct {
 	Generate controllers.Generate // a request to a model; each route has its own dialect
 	Models   *controllers.Models
@@ -33,13 +33,13 @@ type Options struct {
 
 	Callers   middleware.Auth     // who may call /v1
 	CallLimit *ratelimit.Requests // of callers on /v1
-	AuthLimit *ratelimit.Requests // of addresses on what anybody may try
+	AuthLimit *ratelimit.Requests // of addresses on routes without a credential
 
-	Counted        *metrics.Metrics // what every request is counted in; nil = nothing
-	Tracer         *tracing.Tracer  // nil = nothing is traced
+	Counted        *metrics.Metrics // counts every request; nil = none
+	Tracer         *tracing.Tracer  // nil = no request is traced
 	Log            *slog.Logger
 	Now            func() time.Time
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is used
 	Origins        []string       // of pages that may call the gateway
 }
 
@@ -51,8 +51,8 @@ func New(opts Options) (http.Handler, error) {
 		return nil, err
 	}
 	engine.HandleMethodNotAllowed = true
-	engine.RedirectTrailingSlash = false // a 307 would make a wrong path look right
-	engine.UseRawPath = true             // what is routed is what was guarded
+	engine.RedirectTrailingSlash = false // a 307 would hide that the path is wrong
+	engine.UseRawPath = true             // routes match the path that the middleware has checked
 	engine.UnescapePathValues = true
 
 	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now}
@@ -61,7 +61,7 @@ func New(opts Options) (http.Handler, error) {
 	engine.NoRoute(handle(noRoute))
 	engine.NoMethod(handle(noMethod))
 
-	probes := []string{http.MethodGet, http.MethodHead} // monitors like HEAD
+	probes := []string{http.MethodGet, http.MethodHead} // some monitors send HEAD
 	engine.Match(probes, "/health", handle(opts.Health.Report))
 	engine.Match(probes, "/livez", handle(opts.Health.Live))
 	engine.Match(probes, "/readyz", handle(opts.Health.Ready))
@@ -69,11 +69,11 @@ func New(opts Options) (http.Handler, error) {
 	engine.GET("/openapi.yaml", handle(opts.Docs.Document))
 	engine.GET("/docs", handle(opts.Docs.Show))
 
-	guess := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
-	engine.POST("/auth/register", guess, handle(opts.Auth.Register))
-	engine.POST("/auth/login", guess, handle(opts.Auth.Login))
-	engine.GET("/auth/idp", guess, handle(opts.IDP.Begin))
-	engine.GET("/auth/idp/callback", guess, handle(opts.IDP.Callback))
+	guessable := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
+	engine.POST("/auth/register", guessable, handle(opts.Auth.Register))
+	engine.POST("/auth/login", guessable, handle(opts.Auth.Login))
+	engine.GET("/auth/idp", guessable, handle(opts.IDP.Begin))
+	engine.GET("/auth/idp/callback", guessable, handle(opts.IDP.Callback))
 
 	keys := engine.Group("/auth/keys", chain.User(opts.Callers.Tokens))
 	keys.POST("", handle(opts.Keys.Create))
@@ -117,7 +117,7 @@ func trust(engine *gin.Engine, proxies []netip.Prefix) error {
 func noRoute(*gin.Context) error {
 	return &api.Error{
 		Status: http.StatusNotFound, Type: api.TypeNotFound, Code: api.CodeRouteNotFound,
-		Message: "there is nothing at this path",
+		Message: "there is no route at this path",
 	}
 }
 
@@ -125,6 +125,6 @@ func noRoute(*gin.Context) error {
 func noMethod(c *gin.Context) error {
 	return &api.Error{
 		Status: http.StatusMethodNotAllowed, Type: api.TypeInvalidRequest, Code: api.CodeMethodNotAllowed,
-		Message: "this path does not take the method " + c.Request.Method,
+		Message: "this path does not allow the method " + c.Request.Method,
 	}
 }

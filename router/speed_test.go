@@ -29,14 +29,14 @@ import (
 	"modelgateway/services/routing"
 )
 
-// ready is a provider that has its answer at once.
+// ready is a provider that answers at once.
 type ready struct{}
 
 func (ready) Prepare(call providers.Call) (providers.Exchange, error) {
 	return answering{stream: call.Request.Stream}, nil
 }
 
-// answering is a request that is answered whole or as a stream.
+// answering is a request to that provider, answered whole or as a stream.
 type answering struct{ stream bool }
 
 func (answering) Ignored() []string { return nil }
@@ -68,8 +68,8 @@ func thousandPieces(yield func(*llm.Event, error) bool) {
 	e.Usage(&answerUsage)
 }
 
-// gateway is all of a gateway's way of one chat request but the network and
-// the provider: a key is checked, the limit counted, the log written.
+// gateway handles a whole chat request except for the network and the provider:
+// a key is checked, the limit is counted, the log is written.
 func gateway(tb testing.TB) (handler http.Handler, key string) {
 	tb.Helper()
 	store, err := models.Open("sqlite:" + filepath.Join(tb.TempDir(), "gateway.db"))
@@ -148,7 +148,7 @@ func (s *sink) Write(b []byte) (int, error) {
 func (s *sink) SetReadDeadline(time.Time) error  { return nil }
 func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
-const ask = `{"model":"gpt-4","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is the tide?"}],"max_tokens":256,"temperature":0.7`
+const request = `{"model":"gpt-4","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is the tide?"}],"max_tokens":256,"temperature":0.7`
 
 // call makes one request.
 func call(tb testing.TB, h http.Handler, key, body string) *sink {
@@ -167,7 +167,7 @@ func BenchmarkAnswer(b *testing.B) {
 	h, key := gateway(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		call(b, h, key, ask+"}")
+		call(b, h, key, request+"}")
 	}
 }
 
@@ -175,6 +175,6 @@ func BenchmarkChunk(b *testing.B) {
 	h, key := gateway(b)
 	b.ReportAllocs()
 	for n := 0; n < b.N; n += 1000 {
-		call(b, h, key, ask+`,"stream":true}`)
+		call(b, h, key, request+`,"stream":true}`)
 	}
 }
