@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// longestMessage bounds what is passed on of an upstream's words, in bytes.
+// longestMessage is the most of an upstream's message that is passed on, in
+// bytes.
 const longestMessage = 300
 
 var (
@@ -14,8 +15,8 @@ var (
 	address = regexp.MustCompile(
 		`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\]]+|\b(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|ai|internal|local|cluster|svc)\b(?:[:/][^\s"'<>)\]]*)?|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b`,
 	)
-	// Keys of the providers, whole or masked by them with asterisks, and
-	// anything that is introduced as one.
+	// Keys of the providers, whole or masked with asterisks, and anything that
+	// follows a word such as "key".
 	key = regexp.MustCompile(
 		`(?i)\b(?:sk|pk|rk|xai|gsk|mgw)[-_][\w*.-]{3,}|\bAIza[\w*-]{6,}|\bya29\.[\w.-]+|\bBearer\s+\S+|\beyJ[\w.-]{10,}|(api[ _-]?key(?: provided)?\s*[:=]\s*)\S+`,
 	)
@@ -23,8 +24,8 @@ var (
 	account = regexp.MustCompile(`\b(?:org|proj|acct|wrkspc)[-_][A-Za-z0-9_-]{3,}|\bprojects?/[\w-]+|\bproject[_ ]number:\s*\d+`)
 )
 
-// clean makes an upstream's message fit for strangers: no address, no key, no
-// account, one line, at most 300 bytes.
+// clean removes from an upstream's message what clients must not see:
+// addresses, keys and accounts. The result is one line of at most 300 bytes.
 func clean(message string) string {
 	const most = 8 << 10 // more is never shown, and need not be searched
 	if len(message) > most {

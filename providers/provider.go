@@ -1,5 +1,5 @@
-// Package providers is how the gateway speaks to the model providers. A
-// provider is one folder; what they share has folders of its own.
+// Package providers has the interfaces between the gateway and the model
+// providers. A provider is one folder; what they share has folders of its own.
 package providers
 
 import (
@@ -18,9 +18,9 @@ type Call struct {
 }
 
 // Exchange is a request translated for its upstream. It can be sent several
-// times, and changes nothing of itself when it is.
+// times, as sending does not change it.
 type Exchange interface {
-	// Ignored names the fields of the request that the upstream cannot honour
+	// Ignored names the fields of the request that the upstream does not support
 	// and that were left out, in the words of the client's request.
 	Ignored() []string
 	// Open sends the request with one of the upstream's keys and waits for the
@@ -33,10 +33,10 @@ type Exchange interface {
 	Open(ctx context.Context, key string) (llm.Stream, error)
 }
 
-// OutputBound is an Exchange that tells its upstream how much it may write.
+// OutputBound is an Exchange whose request limits the length of the answer.
 type OutputBound interface {
-	// MaxOutput is how many tokens each answer may have, reasoning included; 0
-	// says that only the model bounds it.
+	// MaxOutput is the limit of each answer in tokens, reasoning included; 0 = only
+	// that of the model.
 	MaxOutput() int64
 }
 
@@ -46,7 +46,7 @@ type Options struct {
 	BaseURL       string // without a trailing slash and without the API's version
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration
-	Now           func() time.Time // when an answer is made, for upstreams that do not say
+	Now           func() time.Time // the time of answers whose upstream does not say it
 }
 
 // Provider translates requests for one upstream.
@@ -56,8 +56,8 @@ type Provider interface {
 	Prepare(call Call) (Exchange, error)
 }
 
-// Native is a provider that speaks a dialect of the clients itself: their bytes
-// travel, with only what must change rewritten.
+// Native is a provider that speaks a dialect of the clients itself: it sends
+// the client's bytes, and rewrites only what must change.
 type Native interface {
 	Speaks(llm.Dialect) bool
 }

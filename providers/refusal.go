@@ -9,17 +9,17 @@ import (
 	"modelgateway/models/api"
 )
 
-// Refusal is why an upstream gave no answer, in whatever form it said so: as
-// the body of an answer, as an event inside a stream, or not at all. It says
-// what that means for routing; ClientError is what a client is told.
+// Refusal is why an upstream gave no answer: an error in the body of an answer,
+// an error event inside a stream, or no response. It says what that means for
+// routing; ClientError is the error for the client.
 type Refusal struct {
 	Provider   string
-	Status     int           // HTTP, of the upstream; the one that fits, for an event inside a stream; 0 = it gave none
-	Message    string        // the upstream's words, as they came
+	Status     int           // HTTP, of the upstream; for an error event the status of its kind; 0 = none
+	Message    string        // the upstream's, unchanged
 	RetryAfter time.Duration // 0 when it does not say
-	Final      bool          // trying again cannot help: a quota of the day, say
+	Final      bool          // trying again cannot help, for instance when a daily quota is used up
 	Spent      bool          // the key's limit on spending is reached; it is final as well
-	Key        bool          // the gateway's own key or account is at fault, whatever the status
+	Key        bool          // the gateway's own key or account is at fault, with any status
 	Worked     bool          // the upstream had the request and did not refuse it: it may charge for it
 
 	// Told and Public are the HTTP status and the message for clients, of a
@@ -35,9 +35,9 @@ type Verdict int
 
 // The verdicts.
 const (
-	Terminal    Verdict = iota // the upstream has read the request and does not want it
-	NextModel                  // this model will not do, another may
-	NextKey                    // this key will not do
+	Terminal    Verdict = iota // the upstream rejects the request itself
+	NextModel                  // another model may answer
+	NextKey                    // another key may work
 	RateLimited                // this key has to wait
 	Retryable                  // the same request may succeed now
 )
@@ -73,10 +73,10 @@ func (r *Refusal) KeyRefused() bool {
 	return r.Key
 }
 
-// ClientError is the refusal as clients see it. What is wrong with the
-// gateway's own credentials or account is not the caller's fault: it becomes a
-// 502 without the upstream's words, which stay in the cause for the log, and
-// which is final since only the operator can change it.
+// ClientError is the refusal as clients see it. A fault of the gateway's own
+// credentials or account is not the caller's: it becomes a 502 without the
+// upstream's message, which stays in the cause for the log, and it is final,
+// since only the operator can repair it.
 func (r *Refusal) ClientError() *api.Error {
 	e := &api.Error{
 		Status: r.clientStatus(), Type: api.TypeAPI, Code: api.CodeProviderError, Message: r.public(),
@@ -117,7 +117,7 @@ func (r *Refusal) public() string {
 	return fmt.Sprintf("%s answered with status %d", r.Provider, r.Status)
 }
 
-// Error is for the log: it holds the upstream's cleaned words.
+// Error is for the log: it has the upstream's cleaned message.
 func (r *Refusal) Error() string {
 	if r.Status != 0 {
 		return fmt.Sprintf("%s: status %d: %s", r.Provider, r.Status, clean(r.Message))

@@ -1,5 +1,5 @@
-// Package all knows every provider. Adding one is a folder, a line here and rules
-// for its models in the catalogue.
+// Package all lists every provider. Adding one takes a folder, a line here, and
+// rules for its models in the catalogue.
 package all
 
 import (
@@ -77,7 +77,7 @@ func New(cfg config.Config) []Configured {
 }
 
 // Simulated returns the providers' settings with the simulator at baseURL in
-// place of every upstream. A provider that it cannot play has no keys.
+// place of every upstream. A provider that it cannot simulate has no keys.
 func Simulated(baseURL string) map[string]config.Provider {
 	simulated := map[string]config.Provider{}
 	for _, d := range Drivers() {

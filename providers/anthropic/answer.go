@@ -10,7 +10,7 @@ import (
 	"modelgateway/models/llm"
 )
 
-// kind is what a content block of an answer becomes.
+// kind is what a content block of an answer is translated to.
 type kind int
 
 const (

@@ -1,4 +1,4 @@
-// Package anthropic speaks the Anthropic Messages API to its upstream.
+// Package anthropic is the provider for the Anthropic Messages API.
 //
 // A request is translated in translate.go, which calls one file for each
 // subject. An answer, whole or streamed, goes through the state machine of
@@ -35,8 +35,8 @@ var (
 	_ providers.OutputBound = (*exchange)(nil)
 )
 
-// New makes a provider with connections of its own. opts.Now dates the answers:
-// Anthropic does not.
+// New makes a provider with its own connections. opts.Now is the time of
+// answers, which Anthropic does not send.
 func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.Anthropic), BaseURL: opts.BaseURL,

@@ -79,7 +79,7 @@ func title(name string) string {
 	return name
 }
 
-// textual says whether a media type can be read as text.
+// textual reports whether a media type is text.
 func textual(mediaType string) bool {
 	return strings.HasPrefix(mediaType, "text/") || mediaType == "application/json" || mediaType == "application/xml"
 }

@@ -22,7 +22,7 @@ func readDataURL(s string) (dataURL, bool) {
 	mediaType, parameters, _ := strings.Cut(head[len("data:"):], ";")
 	d := dataURL{mediaType: strings.ToLower(strings.TrimSpace(mediaType)), text: text}
 	d.base64 = strings.HasSuffix(strings.ToLower(strings.TrimSpace(";"+parameters)), ";base64")
-	if d.base64 && strings.ContainsAny(text, " \t\r\n") { // mail programs wrap it
+	if d.base64 && strings.ContainsAny(text, " \t\r\n") { // mail programs wrap base64
 		d.text = strings.Map(func(r rune) rune {
 			if r == ' ' || r == '\t' || r == '\r' || r == '\n' {
 				return -1
@@ -47,7 +47,7 @@ func (d dataURL) head() []byte {
 	return out
 }
 
-// decode returns all of it as text; it is false when it is no text in UTF-8.
+// decode returns the data as text; it is false when the data is not UTF-8.
 func (d dataURL) decode() (string, bool) {
 	if !d.base64 {
 		text, err := url.PathUnescape(d.text)

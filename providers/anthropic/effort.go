@@ -28,7 +28,7 @@ func (t *translation) setEffort() {
 		t.ignoreIf(asked && !byBudget, llm.FieldEffort)
 		return
 	}
-	// Opus 5 goes without thinking only up to high.
+	// Opus 5 can answer without thinking only up to the effort high.
 	off := t.out.Thinking != nil && t.out.Thinking.Type == "disabled"
 	t.effort = nearest(effort, t.traits.Efforts, off)
 	t.ignoreIf(asked && rank(t.effort) < rank(effort), llm.FieldEffort)

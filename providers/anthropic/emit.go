@@ -97,8 +97,8 @@ func (a *answer) finishReason() llm.Finish {
 	return llm.FinishStop
 }
 
-// Counted is what message_start has told until message_delta has told all. The
-// output that message_start counts is only a first guess.
+// Counted is the usage of message_start, until message_delta has the whole
+// usage. The output that message_start counts is only a first guess.
 func (a *answer) Counted() *llm.Usage {
 	u := a.usage.common()
 	if u != nil && a.reason == "" {

@@ -29,7 +29,8 @@ func hasResult(m *llm.Message) bool {
 	return slices.ContainsFunc(m.Blocks, func(b llm.Block) bool { return b.Kind == llm.BlockResult })
 }
 
-// speaks says whether anything of an assistant's message is sent on.
+// speaks reports whether any part of an assistant's message is sent to the
+// upstream.
 func speaks(m *llm.Message) bool {
 	for i := range m.Blocks {
 		switch b := &m.Blocks[i]; b.Kind {
@@ -57,7 +58,7 @@ func (t *translation) lastTurn() error {
 	case end.Type == "tool_use":
 		return api.Invalid(api.CodeInvalidValue, at, "%s has tool calls that no tool message answers", at)
 	case !t.traits.Prefill:
-		return api.Invalid(api.CodeUnsupportedValue, at, "the model %s does not go on with an answer that has been begun: "+
+		return api.Invalid(api.CodeUnsupportedValue, at, "the model %s does not continue an answer: "+
 			"the conversation must end with a message of the user", t.model.ID)
 	}
 	end.Text = strings.TrimRight(end.Text, " \t\r\n\v\f") // Anthropic refuses white space at the end

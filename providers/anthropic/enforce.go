@@ -7,12 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// change is what had to be done to a schema.
+// change is how much of a schema had to be rewritten.
 type change int
 
 const (
 	unchanged change = iota
-	harmless         // answers that were right stay so
+	harmless         // the same answers stay valid
 	lossy            // rules are left out, and added to the description
 )
 
@@ -114,9 +114,8 @@ func (s *schemaRewrite) keepIf(taken bool, m schemaMember) {
 	}
 }
 
-// plainPattern says whether a regular expression, as JSON, does without what
-// Anthropic's grammars do not have: lookaround, back references, word
-// boundaries.
+// plainPattern reports whether a regular expression, as JSON, uses nothing that
+// Anthropic's grammars lack: lookaround, back references, word boundaries.
 func plainPattern(pattern string) bool {
 	pattern = strings.ReplaceAll(pattern, "(?:", "")
 	for _, sign := range []string{"(?", `\\b`, `\\B`, `\\1`, `\\2`, `\\3`, `\\k`} {

@@ -23,8 +23,8 @@ var (
 // statusOverloaded is Anthropic's own.
 const statusOverloaded = 529
 
-// statuses are what the error types stand for. An error inside a stream, or
-// under status 200, has no status of its own.
+// statuses are the HTTP statuses of the error types. An error inside a stream,
+// or under status 200, has no status of its own.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -49,8 +49,9 @@ type problem struct {
 	Details jsontext.Value `json:"details"`
 }
 
-// refused reads the body of an answer whose status is not 2xx. The edge in
-// front of the API sometimes answers with HTML, which is not for clients.
+// refused reads the body of an answer whose status is not 2xx. The proxies in
+// front of the API sometimes answer with HTML, which is not passed on to
+// clients.
 func refused(status int, body []byte) providers.Refusal {
 	var answer struct {
 		Error problem `json:"error"`

@@ -13,7 +13,7 @@ const (
 	roleAssistant = "assistant"
 )
 
-// fold folds the conversation into turns that say something.
+// fold folds the conversation into turns that are not empty.
 func (t *translation) fold() (err error) {
 	if t.conversation, err = t.req.Source.Conversation(); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (t *translation) fold() (err error) {
 	case len(f.Turns) > 0:
 	case len(f.System) == 0:
 		return t.invalid(llm.FieldMessages, "the messages have no content")
-	default: // Anthropic wants a message of the user
+	default: // Anthropic requires a message of the user
 		turn := turns.Turn{Blocks: make([]turns.Block, len(f.System))}
 		for i, b := range f.System {
 			turn.Blocks[i].Block = b
@@ -88,7 +88,7 @@ func onlyThoughts(blocks []turns.Block) bool {
 // messages translates the turns of the conversation.
 func (t *translation) messages() error {
 	w := &turnWriter{t: t, ids: newUniqueNames()}
-	if t.folded.Turns[0].Assistant { // Anthropic wants the user first
+	if t.folded.Turns[0].Assistant { // Anthropic requires the user first
 		t.out.Messages = append(t.out.Messages, message{Role: roleUser, Content: []block{{Type: "text", Text: "."}}})
 	}
 	for i := range t.folded.Turns {
@@ -103,7 +103,7 @@ func (t *translation) messages() error {
 type turnWriter struct {
 	t    *translation
 	open []string     // ids of the last turn's calls that wait for their results
-	ids  *uniqueNames // of all calls: Anthropic wants each to have its own
+	ids  *uniqueNames // of all calls: Anthropic requires unique ids
 }
 
 // turn adds a turn.
@@ -158,7 +158,7 @@ func (w *turnWriter) block(b *turns.Block) (*block, error) {
 }
 
 func (w *turnWriter) call(c *llm.Call) *block {
-	id := w.ids.uniqueName(validName(c.ID)) // some clients count anew in each turn, or repeat a name
+	id := w.ids.uniqueName(validName(c.ID)) // some clients repeat ids in each turn, or repeat a name
 	w.open = append(w.open, id)
 	return &block{Type: "tool_use", ID: id, Name: validName(c.Name), Input: c.Arguments}
 }
@@ -193,7 +193,7 @@ func (w *turnWriter) result(r *llm.Result) (*block, error) {
 	return out, nil
 }
 
-// system gathers the instructions: one text, or blocks where one of them has a
+// system collects the instructions: one text, or blocks where one of them has a
 // cache_control.
 func (t *translation) system() {
 	var blocks []block

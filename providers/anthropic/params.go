@@ -10,8 +10,8 @@ import (
 	"modelgateway/models/llm"
 )
 
-// defaultMaxTokens bounds the answer when the client does not, in tokens:
-// Anthropic wants a bound.
+// defaultMaxTokens limits the answer when the client does not, in tokens:
+// Anthropic requires a limit.
 const defaultMaxTokens = 8192
 
 // maxTokens sets max_tokens, which in Anthropic's API includes thinking. The
@@ -40,9 +40,9 @@ func (t *translation) requestedMaxTokens() int64 {
 	return defaultMaxTokens
 }
 
-// addBudget makes room for the thinking budget in the limit, within the model's
-// bounds. Where it does not fit otherwise, the budget leaves a quarter of the
-// limit to the answer.
+// addBudget raises the limit by the thinking budget, within the model's bounds.
+// Where it does not fit otherwise, the budget leaves a quarter of the limit to
+// the answer.
 func (t *translation) addBudget(limit int64) int64 {
 	native := t.requestedBudget() > 0 && t.req.MaxOutput != nil && limit > t.budget
 	if !native {
@@ -131,7 +131,7 @@ var personal = regexp.MustCompile(`\S@\S+\.\w|^\+?[\d\s().\-/]{7,}$`)
 func (t *translation) otherParams() {
 	r := t.req
 	for _, s := range r.Stop {
-		if strings.TrimSpace(s) == "" { // Anthropic refuses it
+		if strings.TrimSpace(s) == "" { // Anthropic refuses blank ones
 			t.ignore(llm.FieldStop)
 			continue
 		}

@@ -96,7 +96,7 @@ func (s *stream) ended() error {
 	return s.client.Malformed(errNoEvents)
 }
 
-// run goes on from message_start to message_stop.
+// run reads the events from message_start to message_stop.
 func (s *stream) run(yield func(*llm.Event, error) bool) {
 	alive := s.answer.start(&s.event.Message, yield)
 	s.events.BeforeRead(s.answer.out.Pause)
@@ -123,9 +123,9 @@ func (s *stream) end(err error) {
 	}
 }
 
-// ignorable says whether an event that could not be decoded is of a type this
-// package does not know, or adds something of such a type. Anthropic's
-// versioning policy wants clients to ignore both, in any form.
+// ignorable reports whether an event that could not be decoded is of an unknown
+// type, or adds something of an unknown type. By Anthropic's versioning policy
+// clients have to ignore both.
 func ignorable(data []byte) bool {
 	type typed struct {
 		Type string `json:"type"`

@@ -107,7 +107,7 @@ func (t *translation) allowOnly(names []string) error {
 	return nil
 }
 
-// jsonHint asks for JSON in the instructions: Anthropic has no JSON mode.
+// jsonHint requests JSON in the instructions: Anthropic has no JSON mode.
 const jsonHint = "Answer with one valid JSON object and nothing else: no explanation, no code fence."
 
 // formatAnswer translates the format of the answer.

@@ -11,7 +11,7 @@ import (
 	"modelgateway/providers/turns"
 )
 
-// translation is one request on its way from the common form to Anthropic's.
+// translation translates one request from the common form to Anthropic's.
 type translation struct {
 	req    *llm.Request
 	model  catalog.Model

@@ -32,7 +32,7 @@ func readMessage(text []byte) (*wholeMessage, error) {
 	return m, nil
 }
 
-// replay gives the message as the stream it would have been.
+// replay yields the message as the stream that it would have been.
 func (x *exchange) replay(m *wholeMessage) llm.Stream {
 	return func(yield func(*llm.Event, error) bool) {
 		a := newAnswer(x)

@@ -7,9 +7,9 @@ import (
 	"modelgateway/models/llm"
 )
 
-// candidate emits what an event adds to one candidate. The probabilities are
-// of all its text, and go along with the first; or alone where there is none,
-// unless they are of thoughts.
+// candidate emits what an event adds to one candidate. The log probabilities
+// are of all its text and are sent with the first text, or alone where there is
+// none; those of thoughts are dropped.
 func (s *stream) candidate(from *candidate) bool {
 	c := s.choice(from.Index)
 	probabilities := from.LogprobsResult.value()
@@ -52,7 +52,7 @@ func (s *stream) part(c *choice, p *part) bool {
 	return s.out.Thought(c.index, "", s.thought(c, p.ThoughtSignature, image))
 }
 
-// thought is what carries a signature through clients.
+// thought is the detail in which clients return a signature.
 func (s *stream) thought(c *choice, value string, image int) *llm.Thought {
 	t := &llm.Thought{
 		Kind: llm.ThoughtEncrypted, Data: signature{model: s.model, image: image, value: value}.String(),
@@ -85,7 +85,7 @@ func arguments(args jsontext.Value) string {
 	}
 	short, err := jsontext.AppendFormat(make([]byte, 0, len(args)), args, lenient)
 	if err != nil {
-		return string(args) // it has been read as JSON a moment ago
+		return string(args) // it has just been decoded as JSON
 	}
 	return string(short)
 }

@@ -23,9 +23,9 @@ var Driver = providers.Driver{
 	New:       func(opts providers.Options) providers.Provider { return New(opts) },
 }
 
-// isImage says whether the address of a picture can be nothing but a picture.
-// Gemini takes videos, audio and documents in the same field, and finds out the
-// type of a link by itself.
+// isImage reports whether the address of a picture can be nothing but a
+// picture. Gemini takes videos, audio and documents in the same field, and
+// determines the type of a link itself.
 func isImage(address string) bool {
 	if kind, ok := strings.CutPrefix(address, "data:"); ok {
 		return len(kind) > len("image/") && strings.EqualFold(kind[:len("image/")], "image/")

@@ -30,8 +30,8 @@ type problemDetail struct {
 	} `json:"violations"`
 }
 
-// readRefusal reads the body of an answer that is not 2xx: the error object, the
-// same inside an array (of the stream method), or what a proxy says.
+// readRefusal reads the body of an answer that is not 2xx: the error object,
+// the same inside an array (of the stream method), or the text of a proxy.
 func readRefusal(status int, body []byte) providers.Refusal {
 	p := readProblem(body)
 	if p == nil {
@@ -55,7 +55,7 @@ func readProblem(body []byte) *problem {
 	return several[0].Error
 }
 
-// refusal is the problem with the status it came with.
+// refusal is the problem with the status of its answer.
 func (p *problem) refusal(status int) providers.Refusal {
 	r := providers.Refusal{Status: status, Message: p.Message, RetryAfter: p.retryAfter()}
 	// A 400 of this status is about the gateway's country or its billing, not
@@ -64,7 +64,7 @@ func (p *problem) refusal(status int) providers.Refusal {
 	for _, d := range p.Details {
 		r.Key = r.Key || d.Reason == "API_KEY_INVALID"
 		for _, v := range d.Violations {
-			// A quota of the day is not back within any wait that makes sense.
+			// A daily quota is not available again within any useful wait.
 			r.Final = r.Final || strings.Contains(v.QuotaID, "PerDay")
 		}
 	}
@@ -96,7 +96,8 @@ func (p *problem) streamStatus() int {
 	return http.StatusInternalServerError
 }
 
-// retryIn is how Google words a wait beside, or instead of, its RetryInfo.
+// retryIn is the wording of a wait in Google's messages, in addition to
+// RetryInfo or instead of it.
 var retryIn = regexp.MustCompile(`retry in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
 
 // retryAfter is the longest wait that the problem asks for: RetryInfo rounds down

@@ -10,8 +10,7 @@ import (
 	"modelgateway/providers"
 )
 
-// failure is why the answer that has ended cannot be shown as whole; nil when
-// it can.
+// failure is why the answer is not complete; nil when it is complete.
 func (s *stream) failure() error {
 	if len(s.choices) == 0 && s.blocked.BlockReason == "" {
 		if s.reader.count == 0 {
@@ -26,16 +25,16 @@ func (s *stream) failure() error {
 		}
 		if malformedCall(c.reason) && !c.usable {
 			return s.client.Refused(providers.Refusal{
-				Status:  http.StatusOK, // there was nothing wrong with the exchange
-				Message: "gemini ended its answer without a usable word: " + c.reason + " " + c.message,
+				Status:  http.StatusOK, // the status of the upstream's answer
+				Message: "gemini ended its answer without usable content: " + c.reason + " " + c.message,
 			})
 		}
 	}
 	return nil
 }
 
-// malformedCall says whether a finish reason is that of a model that got its
-// own call wrong.
+// malformedCall reports whether a finish reason says that the model wrote an
+// invalid call.
 func malformedCall(reason string) bool {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",

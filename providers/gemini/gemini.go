@@ -1,5 +1,5 @@
-// Package gemini speaks Google's Generative Language API, the one of API keys
-// rather than of Vertex AI.
+// Package gemini is the provider for Google's Generative Language API, the one
+// of API keys rather than of Vertex AI.
 package gemini
 
 import (
@@ -29,11 +29,11 @@ var (
 	_ providers.Lister   = (*Provider)(nil)
 )
 
-// New makes a provider with connections of its own.
+// New makes a provider with its own connections.
 func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.Gemini), BaseURL: opts.BaseURL,
-		// Never ?key=, which proxies would write to their logs.
+		// The key is never sent as ?key=, which proxies would write to their logs.
 		Authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
 		Refused:   readRefusal, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})}

@@ -36,14 +36,14 @@ func (t *translation) translateHistory() error {
 		path := t.req.Path(llm.FieldMessages)
 		return api.Invalid(api.CodeInvalidValue, path, "%s hold no content", path)
 	}
-	if t.contents[0].Role == roleModel { // the user has to speak first
+	if t.contents[0].Role == roleModel { // the user has to be first
 		t.contents = slices.Insert(t.contents, 0, content{Role: roleUser, Parts: []part{{Text: "."}}})
 	}
 	return nil
 }
 
-// inspect refuses media that cannot be translated before the order of the
-// messages is looked at, and notes what of messages is left out.
+// inspect refuses media that cannot be translated, before the order of the
+// messages is checked, and records what is left out of messages.
 func (t *translation) inspect() error {
 	for i := range t.conversation.Messages {
 		m := &t.conversation.Messages[i]
@@ -59,7 +59,7 @@ func (t *translation) inspect() error {
 	return nil
 }
 
-// inspectBlock looks at a block. The cache mark of the whole message is that of
+// inspectBlock checks a block. The cache mark of the whole message is that of
 // its last block as well.
 func (t *translation) inspectBlock(b *llm.Block, whole jsontext.Value) error {
 	if len(b.Cache) > 0 && (len(whole) == 0 || &b.Cache[0] != &whole[0]) {
@@ -85,7 +85,8 @@ func (t *translation) inspectBlock(b *llm.Block, whole jsontext.Value) error {
 	return nil
 }
 
-// setInstructions puts the instructions where the model looks for them.
+// setInstructions puts the instructions into the member that the model has for
+// them.
 func (t *translation) setInstructions(c *turns.Conversation) {
 	parts := make([]part, 0, len(c.System))
 	for _, b := range c.System {
@@ -102,7 +103,7 @@ func (t *translation) setInstructions(c *turns.Conversation) {
 // the same role.
 func (t *translation) addContent(role string, parts []part) {
 	if len(parts) == 0 {
-		return // a turn that held nothing but another provider's reasoning
+		return // a turn with nothing but another provider's reasoning
 	}
 	if n := len(t.contents); n > 0 && t.contents[n-1].Role == role {
 		t.contents[n-1].Parts = append(t.contents[n-1].Parts, parts...)
@@ -111,8 +112,8 @@ func (t *translation) addContent(role string, parts []part) {
 	t.contents = append(t.contents, content{Role: role, Parts: parts})
 }
 
-// userParts are the results of a turn in one row, as Gemini counts them against
-// the calls, then their images, then what the user says.
+// userParts are the results of a turn in sequence, as Gemini counts them
+// against the calls, then their images, then the user's own parts.
 func (t *translation) userParts(turn *turns.Turn) ([]part, error) {
 	var responses, media, rest []part
 	for _, b := range turn.Blocks {
@@ -165,7 +166,7 @@ func (t *translation) response(b turns.Block) (response part, beside []part, err
 	return part{FunctionResponse: f}, media, nil
 }
 
-// result is a tool's text as the object that Gemini wants.
+// result is a tool's text as the object that Gemini requires.
 func result(text string) jsontext.Value {
 	if raw := jsontext.Value(text); isObject(raw) && raw.IsValid() {
 		return raw

@@ -28,7 +28,7 @@ func (t *translation) media(b *llm.Block) (part, error) {
 	}
 }
 
-// place is where a block stands in the client's request.
+// place is the position of a block in the client's request.
 type place struct {
 	source llm.Source
 	at     llm.At
@@ -115,15 +115,15 @@ func (p place) inline(address string, field llm.Field) (part, error) {
 	return part{InlineData: &blob{MIMEType: strings.ToLower(kind), Data: data}}, nil
 }
 
-// isBase64 looks at the last of a data URL's parameters.
+// isBase64 checks the last parameter of a data URL.
 func isBase64(parameters string) bool {
 	return strings.EqualFold(parameters[strings.LastIndex(parameters, ";")+1:], "base64")
 }
 
-// sniffed is the media type of data that says nothing of itself; empty where
-// its first bytes do not tell.
+// sniffed is the media type of data without a declared type; empty where its
+// first bytes do not show it.
 func sniffed(data string) string {
-	const enough = 684 // base64 of the 512 bytes that are looked at, and whole groups of it
+	const enough = 684 // whole groups of base64, of the 512 bytes that are checked
 	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), enough)])
 	if err != nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"modelgateway/providers"
 )
 
-// maxPages bounds a listing that never ends.
+// maxPages bounds how many pages of the list of models are read.
 const maxPages = 20
 
 // Models asks for the list, all of its pages.
@@ -60,9 +60,9 @@ func (p *Provider) models(ctx context.Context, key, query string) (*modelPage, e
 	return page, nil
 }
 
-// otherKinds are what ids of models say that have the method but answer with
-// sound only, or want tools of Google's in every request. The list itself does
-// not tell them apart (seen 2026-08).
+// otherKinds are parts of the ids of models that have the method but answer
+// with sound only, or require tools of Google's in every request. The list
+// itself does not tell them apart (seen 2026-08).
 var otherKinds = []string{"-tts", "lyria-", "computer-use", "deep-research", "antigravity"}
 
 func (m *listedModel) isChat() bool {

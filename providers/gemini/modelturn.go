@@ -6,16 +6,16 @@ import (
 	"modelgateway/providers/turns"
 )
 
-// modelTurn is a turn of the model in the making, which may be of several
-// messages. The signatures of each stand before its parts.
+// modelTurn builds a turn of the model, which may consist of several messages.
+// The signatures of each message come before its parts.
 type modelTurn struct {
 	t      *translation
 	parts  []part
 	calls  map[string]string // signatures by the id of their call
 	called bool
 
-	// Of the message at hand.
-	begun  bool           // parts of it have come
+	// Of the current message.
+	begun  bool           // it has parts already
 	onText string         // the signature of its last text
 	text   int            // the last text, an index of parts, or -1
 	images map[int]string // signatures by the number of their image
@@ -45,7 +45,7 @@ func (t *translation) modelParts(turn *turns.Turn) ([]part, error) {
 	return m.parts, nil
 }
 
-// addThought keeps a signature until its part comes.
+// addThought keeps a signature until its part is added.
 func (m *modelTurn) addThought(thought *llm.Thought) {
 	if thought.Provider != catalog.Gemini || thought.Data == "" {
 		return
@@ -111,7 +111,7 @@ func (m *modelTurn) endMessage() {
 	m.begun, m.onText, m.text, m.images, m.shown = false, "", -1, nil, 0
 }
 
-// skipSignatures marks the parts of which Gemini 3's image models want a
+// skipSignatures marks the parts of which Gemini 3's image models require a
 // signature: the first, and every image
 // (https://ai.google.dev/gemini-api/docs/image-generation#thought-signatures).
 func skipSignatures(parts []part) {

@@ -20,7 +20,7 @@ func (o *object) add(name string, value []byte) {
 	*o = append(append(append(*o, quote(name)...), ':'), value...)
 }
 
-// done is the object; nothing is added to it after that.
+// done returns the object; nothing may be added to it after that.
 func (o object) done() jsontext.Value {
 	if len(o) == 0 {
 		return jsontext.Value("{}")
@@ -28,7 +28,7 @@ func (o object) done() jsontext.Value {
 	return jsontext.Value(append(o, '}'))
 }
 
-// reopen makes an object of a finished one, to add to it.
+// reopen returns a writer that adds members to a finished object.
 func reopen(value []byte) object { return object(value[:len(value)-1]) }
 
 func quote(s string) []byte {

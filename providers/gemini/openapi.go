@@ -9,9 +9,9 @@ import (
 	"modelgateway/models/llm"
 )
 
-// References that are written out can double a schema at every step, so what
-// is read for one is bounded, in bytes, and so are the members of an object
-// that is put together from several.
+// References that are expanded can double a schema at every step. So the bytes
+// that are read for one schema are bounded, and the members of an object that
+// is put together from several schemas.
 const (
 	maxBytesRead = 8 << 20
 	maxMembers   = 1000
@@ -28,13 +28,13 @@ func openAPI(schema jsontext.Value) (converted jsontext.Value, lossy bool) {
 
 type converter struct {
 	root      jsontext.Value
-	refs      []string // that are being written out
-	depth     int      // of the schema at hand, 1 = the root
+	refs      []string // that are being expanded
+	depth     int      // of the current schema, 1 = the root
 	bytesLeft int      // that may still be read
 	lossy     bool
 }
 
-// keywords is a schema whose references and allOf have been written out.
+// keywords is a schema whose references and allOf have been expanded.
 type keywords []member
 
 func (k keywords) get(name string) jsontext.Value {
@@ -104,7 +104,8 @@ func asText(k keywords) keywords {
 	return k
 }
 
-// writeOption writes a choice of one as that one, with what stands around it.
+// writeOption writes a choice with one option as that option, with the keywords
+// around it.
 func (c *converter) writeOption(k keywords, option jsontext.Value, nullable bool) jsontext.Value {
 	merged := c.flatten(option)
 	for _, m := range k {
@@ -129,8 +130,8 @@ func (c *converter) convertAll(options []jsontext.Value) []jsontext.Value {
 // openAPITypes are the types of OpenAPI.
 var openAPITypes = []string{"string", "number", "integer", "boolean", "array", "object"}
 
-// types yields at least one type, guessed where the schema does not say, and
-// whether null is one besides.
+// types returns at least one type, guessed where the schema has none, and
+// whether null is allowed too.
 func (c *converter) types(k keywords) (types []string, nullable bool) {
 	all := elements(k.get("type"))
 	if name := k.get("type"); name.Kind() == jsontext.KindString {
@@ -177,7 +178,7 @@ func (c *converter) options(k keywords, types []string) (options []jsontext.Valu
 		c.lossy = true
 	}
 	if len(all) > 0 && slices.ContainsFunc(k, func(m member) bool { return slices.Contains(typeKeywords, m.name) }) {
-		c.lossy = true // the choice only narrows what stands beside it
+		c.lossy = true // the choice only narrows the keywords around it
 		all = nil
 	}
 	for _, o := range all {

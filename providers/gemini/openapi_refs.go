@@ -26,7 +26,7 @@ func (c *converter) flatten(raw jsontext.Value) keywords {
 	}
 	k := keywords(members(raw))
 	if ref := text(k.get("$ref")); ref != "" {
-		if slices.Contains(c.refs, ref) { // it would go on for ever
+		if slices.Contains(c.refs, ref) { // the recursion would not end
 			c.lossy = true
 			return keywords{{"type", jsontext.Value(`"object"`)}}
 		}
@@ -41,12 +41,12 @@ func (c *converter) flatten(raw jsontext.Value) keywords {
 
 // spendBytes says whether another n bytes may be read, and counts them.
 func (c *converter) spendBytes(n int) bool {
-	const least = 64 // empty schemas cost something too
+	const least = 64 // empty schemas cost time too
 	c.bytesLeft -= n + least
 	return c.bytesLeft >= 0
 }
 
-// merge adds to k what more says besides.
+// merge adds the keywords of more to k.
 func (c *converter) merge(k, more keywords) keywords {
 	if len(k)+len(more) > maxMembers {
 		c.lossy = true

@@ -76,7 +76,7 @@ func (c *converter) items(k keywords) jsontext.Value {
 	case len(tuple) == 1:
 		c.lossy = true
 		return c.convert(tuple[0])
-	case len(tuple) > 1: // the order cannot be said
+	case len(tuple) > 1: // the order cannot be expressed
 		c.lossy = true
 		var out object
 		out.add("anyOf", list(c.convertAll(tuple)))
@@ -120,10 +120,10 @@ var harmless = []string{
 	"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "examples", "readOnly", "writeOnly", "deprecated",
 }
 
-// noteDropped notes whether a keyword that is dropped would have meant something.
+// noteDropped records whether a dropped keyword would have changed the meaning.
 func (c *converter) noteDropped(k keywords) {
 	for _, m := range k {
-		closed := m.name == "additionalProperties" && !isObject(m.value) // as good as the default
+		closed := m.name == "additionalProperties" && !isObject(m.value) // the same as the default
 		if !closed && !slices.Contains(harmless, m.name) && !slices.Contains(typeKeywords, m.name) {
 			c.lossy = true
 		}

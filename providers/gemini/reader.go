@@ -13,11 +13,11 @@ import (
 )
 
 // reader reads the answers of a body one by one, as they arrive. The body is an
-// event stream; or one JSON object; or, from the stream method without alt=sse,
-// a JSON array that comes piece by piece. Each may come in answer to each of the
-// two methods, as a proxy may turn one into another.
+// event stream, one JSON object, or, from the stream method without alt=sse, a
+// JSON array that arrives piece by piece. Each form may be the answer to either
+// method, as a proxy may convert one into another.
 type reader struct {
-	whole  []byte            // a body that has come already, until it is read
+	whole  []byte            // a body that has arrived already, until it is read
 	events *sse.Reader       // of an event stream
 	values *jsontext.Decoder // of JSON
 
@@ -28,7 +28,7 @@ type reader struct {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// newReader looks at the first byte that is not a space, and waits for it.
+// newReader waits for the first byte that is not a space, which shows the form.
 func newReader(body io.Reader) (*reader, error) {
 	const maxSpace = 512
 	head := make([]byte, 0, maxSpace)
@@ -49,7 +49,7 @@ func newReader(body io.Reader) (*reader, error) {
 	return readerOf(head, nil, body), nil
 }
 
-// trimmed is what stands behind spaces and a byte order mark.
+// trimmed is the text after spaces and a byte order mark.
 func trimmed(head []byte) []byte {
 	const spaces = " \t\r\n"
 	return bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimLeft(head, spaces), []byte(byteOrderMark)), spaces)
@@ -105,7 +105,7 @@ func (r *reader) decode(a *answer) error {
 	return json.Unmarshal(event.Data, a, lenient)
 }
 
-// decodeWhole reads a body that has come already: mostly it is one answer.
+// decodeWhole reads a body that has arrived already, usually with one answer.
 func (r *reader) decodeWhole(a *answer) error {
 	text := r.whole
 	r.whole = nil
@@ -143,8 +143,8 @@ func (r *reader) decodeValue(a *answer) error {
 	return io.ErrUnexpectedEOF
 }
 
-// decodeStray reads what an event stream had outside its events: Google ends a
-// stream that fails with the bare error object over several lines.
+// decodeStray reads the lines of an event stream that belong to no event:
+// Google ends a failed stream with the bare error object over several lines.
 func (r *reader) decodeStray(a *answer) error {
 	text := r.events.Stray()
 	if len(text) == 0 {
@@ -156,7 +156,7 @@ func (r *reader) decodeStray(a *answer) error {
 		}
 	}
 	if r.count == 0 {
-		return errNoAnswer // a page of HTML, say
+		return errNoAnswer // for instance a page of HTML
 	}
 	return io.EOF
 }

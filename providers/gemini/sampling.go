@@ -38,7 +38,7 @@ func (t *translation) translateStop() error {
 		return t.invalid(llm.FieldStop, api.CodeUnsupportedValue,
 			"this model takes at most %d stop sequences, not %d", maxStopSequences, kept)
 	}
-	if kept < len(t.req.Stop) && len(t.req.Stop) > 1 { // a single empty one asks for nothing
+	if kept < len(t.req.Stop) && len(t.req.Stop) > 1 { // a single empty one has no meaning
 		t.ignore(llm.FieldStop)
 	}
 	return nil
@@ -52,7 +52,7 @@ func (t *translation) translateSampling() error {
 	}
 	if k := t.req.TopK; k != nil {
 		t.config.TopK = *k
-		if *k == 0 { // everywhere else that means no limit, here it is refused
+		if *k == 0 { // 0 means no limit everywhere else; Gemini refuses it
 			t.ignore(llm.FieldTopK)
 		}
 	}

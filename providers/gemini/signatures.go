@@ -16,15 +16,15 @@ import (
 // 3 and later refuse the call without any.
 const skipSignature = "skip_thought_signature_validator"
 
-// signature is a thought signature as it travels through clients. Models other
-// than its own refuse it, and where it stood has to be known to put it back.
+// signature is a thought signature as clients return it. Other models than its
+// own refuse it, and its former position has to be known to put it back.
 type signature struct {
 	model string // that gave it; empty where that is not known
 	image int    // the number of the image it stands on within its message, or noImage
 	value string // Gemini's own
 }
 
-// noImage is for signatures that stand on a text or a call.
+// noImage marks signatures of a text or a call.
 const noImage = -1
 
 // separator stands between the parts of a signature's text. Gemini's own are
@@ -38,8 +38,8 @@ func (s signature) String() string {
 	return s.model + separator + strconv.Itoa(s.image) + separator + s.value
 }
 
-// parseSignature reads what String wrote, or Gemini's own value alone: that is
-// all that Google's form of it in chat, extra_content, has.
+// parseSignature reads the result of String, or Gemini's own value alone, which
+// is all that Google's form in chat, extra_content, has.
 func parseSignature(text string) signature {
 	at := strings.LastIndex(text, separator)
 	if at < 0 {
@@ -62,18 +62,19 @@ func (t *translation) accepted(s signature) string {
 	return s.value
 }
 
-// makesSignatures says whether the model does. One that never does would have
-// to take another model's for its own.
+// makesSignatures reports whether the model makes signatures. A model without
+// its own would take another model's signature for one of its own.
 func (t *translation) makesSignatures() bool { return len(t.traits.Thinking) > 0 || t.traits.Images }
 
-// aboutSignatures finds the subject of a refusal. Google has no code for it:
-// "Corrupted thought signature.", "Image part is missing a thought_signature".
+// aboutSignatures reports whether a refusal is about signatures. Google has no
+// code for that: "Corrupted thought signature.", "Image part is missing a
+// thought_signature".
 var aboutSignatures = regexp.MustCompile(`(?i)thought.?signature`)
 
-// withoutSignatures is the body to try when the upstream refuses the signatures
-// in the history, which another key may have made; nil when that is not what err
-// is about or nothing would change. It is made anew each time, as several calls
-// may send the exchange at once.
+// withoutSignatures is the body to send when the upstream refuses the
+// signatures in the history, which another key may have made; nil when err is
+// not about signatures or nothing would change. It is made each time, as
+// several calls may send the exchange at once.
 func (x *exchange) withoutSignatures(err error) []byte {
 	r, ok := errors.AsType[*providers.Refusal](err)
 	if !ok || r.Status != http.StatusBadRequest || r.KeyRefused() || !aboutSignatures.MatchString(r.Message) {

@@ -12,15 +12,15 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-// stream is the state of one upstream answer. A whole answer is a stream of
-// one event, so that the two cannot differ.
+// stream is the state of one upstream answer. A whole answer is read as a
+// stream of one event, so that both give the same result.
 type stream struct {
 	ctx    context.Context
 	client *upstream.Client
 	events *upstream.Events // nil for a whole answer
 	reader *reader
-	answer answer // the event at hand
-	ended  bool   // the body has ended where it may
+	answer answer // the current event
+	ended  bool   // the body has ended where it is allowed to
 
 	head    llm.Head
 	model   string // that was asked
@@ -31,19 +31,19 @@ type stream struct {
 	out *llm.Emitter
 }
 
-// choice is a candidate in the making.
+// choice is the state of a candidate.
 type choice struct {
 	index   int
-	reason  string // Gemini's, once it has come
-	message string // Gemini's words on the reason
-	usable  bool   // a text, an image or a call has come
+	reason  string // Gemini's, once it has arrived
+	message string // Gemini's explanation of the reason
+	usable  bool   // a text, an image or a call has arrived
 
 	thoughts int // sent so far
 	images   int // sent so far
 }
 
-// start reads up to the first event that says something. Until then nothing
-// has been sent, and another upstream may be tried after an error.
+// start reads up to the first event with content. Until then nothing has been
+// sent, and another upstream may be tried after an error.
 func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
 	r, err := newReader(body)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *stream) next() error {
 	}
 }
 
-// malformed says whether the body arrived but is not what it should be.
+// malformed reports whether the body has arrived and is not in Gemini's format.
 func malformed(err error) bool {
 	if _, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return true
@@ -157,7 +157,7 @@ func (s *stream) close() {
 	}
 }
 
-// identify keeps the first id and model that the upstream says.
+// identify keeps the first id and model that the upstream sends.
 func (s *stream) identify() {
 	if s.head.ID == "" {
 		s.head.ID = s.answer.ResponseID

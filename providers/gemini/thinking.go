@@ -7,24 +7,23 @@ import (
 	"modelgateway/models/llm"
 )
 
-// dynamicBudget lets the model decide for itself.
+// dynamicBudget lets the model decide.
 const dynamicBudget = -1
 
-// The budgets Google's own OpenAI endpoint gives to the words of OpenAI, in
-// tokens.
+// The budgets of OpenAI's efforts in Google's own OpenAI endpoint, in tokens.
 const (
 	budgetLow    = 1024
 	budgetMedium = 8192
 	budgetHigh   = 24576
 )
 
-// levels are the words for effort, the least first. Gemini's own are these in
+// levels are the efforts, the lowest first. Gemini's own levels are these in
 // capitals.
 var levels = []string{"minimal", "low", "medium", "high"}
 
 // thinkingRequest is how much the client wants the model to think.
 type thinkingRequest struct {
-	field  llm.Field // that says so
+	field  llm.Field // in which the client requests it
 	off    bool
 	effort string // one of OpenAI's words, or empty
 	budget int64  // tokens, 0 = not said
@@ -46,8 +45,8 @@ func (t *translation) translateThinking() error {
 	return nil
 }
 
-// thinkingRequest reads the two fields; thinking is the more exact one. It is
-// false where the client gives neither.
+// thinkingRequest reads the two fields; thinking takes precedence as the more
+// exact one. It is false where the client gives neither.
 func (t *translation) thinkingRequest() (thinkingRequest, bool) {
 	effort, thinking := t.req.Effort, t.req.Thinking
 	if thinking == nil {
@@ -105,7 +104,7 @@ func (r thinkingRequest) tokens() int64 {
 
 func (t *translation) thinkByLevel(r thinkingRequest) {
 	if r.off {
-		t.ignore(r.field) // these models always think: the least is as near as it gets
+		t.ignore(r.field) // these models always think: the lowest level is the nearest
 	}
 	config := &thinkingConfig{IncludeThoughts: !r.off}
 	if level := r.level(); level >= 0 {
@@ -131,8 +130,8 @@ func (r thinkingRequest) level() int {
 	}
 }
 
-// nearest is the level the model takes that is closest to the wanted one, the
-// higher of two as close.
+// nearest is the accepted level that is nearest to the requested one, the
+// higher of two.
 func (t *translation) nearest(level int) string {
 	for distance := range levels {
 		for _, at := range []int{level + distance, level - distance} {

@@ -45,8 +45,8 @@ func (t *translation) translateTools() error {
 
 func isObject(raw jsontext.Value) bool { return raw.Kind() == jsontext.KindBeginObject }
 
-// declare writes a function. One without parameters has no schema at all: older
-// models refuse an object without properties.
+// declare writes a function. One without parameters has no schema: older models
+// refuse an object without properties.
 func (t *translation) declare(f *llm.Tool) {
 	var out object
 	out.add("name", quote(f.Name))

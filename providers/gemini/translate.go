@@ -10,7 +10,7 @@ import (
 	"modelgateway/providers"
 )
 
-// translation is a request in the making.
+// translation translates one request.
 type translation struct {
 	req            *llm.Request
 	conversation   *llm.Conversation
@@ -26,7 +26,7 @@ type translation struct {
 	schema       member // of the answer, in config
 	tier         string
 
-	ignored []llm.Field // that could not be honoured
+	ignored []llm.Field // that are not supported
 }
 
 // What translate does with the signatures of the history.
@@ -64,8 +64,8 @@ func (t *translation) invalid(f llm.Field, code, format string, args ...any) err
 	return api.Invalid(code, t.req.Path(f), format, args...)
 }
 
-// translateRest is for fields that are none of the above, most of which Gemini
-// does not have.
+// translateRest translates the other fields, most of which Gemini does not
+// have.
 func (t *translation) translateRest() error {
 	r := t.req
 	if r.WebSearch != nil {
@@ -96,9 +96,9 @@ func (t *translation) translateRest() error {
 	return nil
 }
 
-// asks says whether the value of an optional member asks for anything. idle is
-// a value that does not, beside those that never do: an empty object switches
-// some things on.
+// asks reports whether the value of an optional member has an effect. idle is a
+// value that has none, in addition to those that never have; an empty object
+// can switch something on.
 func asks(value jsontext.Value, idle string) bool {
 	if !llm.Given(value) {
 		return false

@@ -11,15 +11,15 @@ const (
 	roleModel = "model"
 )
 
-// content is everything one side says before the other does.
+// content is one turn of the user or the model.
 type content struct {
 	Role  string `json:"role,omitempty"`
 	Parts []part `json:"parts"`
 }
 
-// part is one of its members, of requests and of answers alike; the signature
-// stands beside any of them. Parts of other kinds (of tools that run at
-// Google) decode to an empty one.
+// part is one part of a content, in requests and answers, of which one member
+// is set; any part may have a signature. Parts of other kinds (of tools that
+// run at Google) decode to an empty one.
 type part struct {
 	Text             string            `json:"text,omitempty"`
 	Thought          bool              `json:"thought,omitzero"`
@@ -93,7 +93,7 @@ type answer struct {
 	Error          *problem       `json:"error"`
 }
 
-// reset makes room for the next event and keeps what was allocated.
+// reset empties the answer for the next event and keeps its memory.
 func (a *answer) reset() {
 	*a = answer{Candidates: a.Candidates[:0], UsageMetadata: a.UsageMetadata[:0]}
 }
@@ -133,7 +133,7 @@ type usageMetadata struct {
 	ServiceTier string `json:"serviceTier"`
 }
 
-// count is a number of tokens; what cannot be one is 0.
+// count is a number of tokens; an invalid one is 0.
 type count int64
 
 // UnmarshalJSONFrom reads any value.
@@ -153,5 +153,5 @@ func (c *count) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// lenient lets pass what an upstream may get wrong without harm.
+// lenient are the JSON options that accept harmless faults of an upstream.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
