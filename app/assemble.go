@@ -176,15 +176,15 @@ func keySettings() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// bodyLimit is how many bytes the bodies of running requests may have together: an
-// eighth of GOMEMLIMIT at most, because a body is decoded and translated as well,
-// but always enough for one body.
+// bodyLimit is how many bytes running requests may have reserved together: an
+// eighth of GOMEMLIMIT at most, because a body is copied while it is translated, and
+// the garbage collector needs as much again, but always enough for one body.
 func bodyLimit(cfg config.Config) int64 {
 	bytes := cfg.MaxInFlightBytes
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		bytes = min(bytes, limit/8)
 	}
-	return max(bytes, cfg.MaxRequestBytes+1<<10)
+	return max(bytes, cfg.MaxRequestBytes+cfg.MaxRequestBytes/16)
 }
 
 // accounts adds accounts, tokens, keys, logins and rate limits.

@@ -143,7 +143,7 @@ func (l *loader) table() []row {
 		plain("MAX_IN_FLIGHT_PER_CALLER", "2048", whole(&l.MaxInFlightPerCaller, 1, 1000000),
 			"Most chat completions in flight of one caller; more are refused with 429"),
 		plain("MAX_IN_FLIGHT_BYTES", "536870912", whole(&l.MaxInFlightBytes, 1024, 1<<40),
-			"Most bytes of request bodies in flight; more are refused with 503; an eighth of GOMEMLIMIT if that is less"),
+			"Most memory of requests in flight, in bytes; more is refused with 503, or 413 if one request has more; an eighth of GOMEMLIMIT if less"),
 
 		plain("UPSTREAM_TIMEOUT_SECONDS", "600", seconds(&l.UpstreamTimeout, 1, 86400),
 			"Longest wait for the response header of an upstream"),

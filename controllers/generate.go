@@ -35,7 +35,7 @@ func (h *Generate) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	req, err := h.Dialect.Decode(body)
+	req, err := h.Dialect.Decode(&slot, body)
 	if err != nil {
 		return err
 	}

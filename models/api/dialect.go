@@ -5,8 +5,9 @@ import "modelgateway/models/llm"
 // Dialect is a wire format in which clients make requests to a model.
 type Dialect interface {
 	// Decode reads and checks a request. Its errors are *Error; the request keeps
-	// body, which must not be changed any more.
-	Decode(body []byte) (*llm.Request, error)
+	// body, which must not be changed any more. What the request takes beside that
+	// is reserved in memory first.
+	Decode(memory Memory, body []byte) (*llm.Request, error)
 	// AppendAnswer adds the JSON of a whole answer to dst.
 	AppendAnswer(dst []byte, req *llm.Request, answer *llm.Answer) ([]byte, error)
 	// NewWriter makes a writer for the stream that answers a request.

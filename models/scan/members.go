@@ -38,6 +38,27 @@ func Members(object []byte) iter.Seq2[Name, jsontext.Value] {
 	}
 }
 
+// Elements yields the elements of a JSON array in their order, as Members yields
+// the members of an object.
+func Elements(array []byte) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		i := space(array, 0)
+		if i >= len(array) || array[i] != '[' {
+			return
+		}
+		for i++; ; i++ { // after the bracket or comma
+			start := space(array, i)
+			end := skipValue(array, start)
+			if start >= end || !yield(jsontext.Value(array[start:end])) {
+				return
+			}
+			if i = space(array, end); i >= len(array) || array[i] != ',' {
+				return
+			}
+		}
+	}
+}
+
 // Name is the name of a member as it is written in JSON.
 type Name []byte
 
@@ -113,25 +134,4 @@ func skipValue(b []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-// TooDeep says whether a text is nested deeper than limit levels. It looks only at
-// brackets outside strings, so the text need not be valid JSON.
-func TooDeep(body []byte, limit int) bool {
-	depth := 0
-	for i := 0; i < len(body); {
-		switch body[i] {
-		case '"':
-			i = skipString(body, i)
-			continue
-		case '{', '[':
-			if depth++; depth > limit {
-				return true
-			}
-		case '}', ']':
-			depth--
-		}
-		i++
-	}
-	return false
 }

@@ -30,7 +30,7 @@ func FuzzMembers(f *testing.F) {
 	f.Add([]byte(`{"model":"m","temperature":1,"stop":["a\"","\\"],"tools":[{"type":"function"}]}`))
 	f.Add([]byte("{\"a\\\"\" : {} ,\"b\":[[]],\"c\":\"\\\\\"}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		TooDeep(text, 100)
+		ShapeOf(text, 6, 100)
 		var got [][2][]byte
 		for name, value := range Members(text) { // must come to an end, whatever it is given
 			got = append(got, [2][]byte{name, value})
@@ -53,4 +53,68 @@ func FuzzMembers(f *testing.F) {
 			t.Fatalf("%d members of %q, not %d", i, text, len(got))
 		}
 	})
+}
+
+func TestElementsAreFoundWithAnyValues(t *testing.T) {
+	want := []string{`1`, `"a,]"`, `[2,[3]]`, `{"b":[4,5]}`, `null`}
+	i := 0
+	for value := range Elements([]byte(" [ 1 ,\"a,]\",[2,[3]],\n{\"b\":[4,5]} , null ] ")) {
+		if i >= len(want) || string(value) != want[i] {
+			t.Errorf("element %d: %s", i, value)
+		}
+		i++
+	}
+	if i != len(want) {
+		t.Errorf("%d elements of %d", i, len(want))
+	}
+	for _, none := range []string{"", " [ ] ", `{"a":1}`, `"[1]"`} {
+		for range Elements([]byte(none)) {
+			t.Errorf("%q has elements", none)
+		}
+	}
+}
+
+// FuzzElements compares the elements with those of the decoder.
+func FuzzElements(f *testing.F) {
+	f.Add([]byte(`[1,"a\"]",{"b":[2,3]},[],null]`))
+	f.Add([]byte(" [ [ ] , \"\\\\\" ] "))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var got [][]byte
+		for value := range Elements(text) { // must come to an end, whatever it is given
+			got = append(got, value)
+		}
+		dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
+		if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) || jsontext.Value(text).Kind() != jsontext.KindBeginArray {
+			return
+		}
+		_, _ = dec.ReadToken()
+		i := 0
+		for ; dec.PeekKind() != jsontext.KindEndArray; i++ {
+			value, _ := dec.ReadValue()
+			if i >= len(got) || !bytes.Equal(value, got[i]) {
+				t.Fatalf("element %d of %q is %s", i, text, value)
+			}
+		}
+		if i != len(got) {
+			t.Fatalf("%d elements of %q, not %d", i, text, len(got))
+		}
+	})
+}
+
+func TestShapeCountsWhatIsOutsideStrings(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want Shape
+	}{
+		{``, Shape{}},
+		{`"{,["`, Shape{}},
+		{`{"a":"{,\",","b":[1,2,{}]}`, Shape{Objects: 2, Values: 6}},
+		{`[{},{},{}]`, Shape{Objects: 3, Values: 6}},
+		{`[[[{"a":{}}]]]`, Shape{Objects: 1, Values: 5}},
+		{`[[[[[[1]]]]]]`, Shape{Values: 6, TooDeep: true}},
+	} {
+		if got := ShapeOf([]byte(tt.text), 4, 5); got != tt.want {
+			t.Errorf("%s: %+v, not %+v", tt.text, got, tt.want)
+		}
+	}
 }

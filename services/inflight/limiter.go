@@ -68,15 +68,25 @@ func errBusy() *api.Error {
 	}
 }
 
-// Reserve adds bytes of a body to those of the call, until Release. It fails, and
-// adds nothing, when the bodies of all calls would be over the limit. A nil slot
-// has no limit.
+func errTooLarge(limit int64) *api.Error {
+	return &api.Error{
+		Status: http.StatusRequestEntityTooLarge, Type: api.TypeInvalidRequest, Code: api.CodeRequestTooLarge,
+		Message: fmt.Sprintf("the request has too many messages, parts or members: it would take more than %d KiB of memory", limit>>10),
+	}
+}
+
+// Reserve adds bytes to those of the call, until Release: of its body, and of what
+// that becomes in memory. It fails, and adds nothing, when the calls together would
+// be over the limit, for good when one call alone would be. A nil slot has no limit.
 func (s *Slot) Reserve(bytes int64) error {
 	if s == nil {
 		return nil
 	}
 	s.limiter.mu.Lock()
 	defer s.limiter.mu.Unlock()
+	if s.bytes+bytes > s.limiter.maxBytes {
+		return errTooLarge(s.limiter.maxBytes)
+	}
 	if s.limiter.bytes+bytes > s.limiter.maxBytes {
 		return errBusy()
 	}

@@ -101,7 +101,7 @@ func TestBytesAreLimitedAndReleased(t *testing.T) {
 		bytes int64
 		ok    bool
 		all   int64
-	}{{&one, 60, true, 60}, {&other, 41, false, 60}, {&other, 40, true, 100}, {&one, 1, false, 100}, {&one, 0, true, 100}, {&other, 1 << 40, false, 100}} {
+	}{{&one, 60, true, 60}, {&other, 41, false, 60}, {&other, 40, true, 100}, {&one, 1, false, 100}, {&one, 0, true, 100}} {
 		err := step.slot.Reserve(step.bytes)
 		if (err == nil) != step.ok {
 			t.Errorf("%d more: %v", step.bytes, err)
@@ -110,6 +110,13 @@ func TestBytesAreLimitedAndReleased(t *testing.T) {
 			refusedWith(t, err, 503, api.CodeServiceUnavailable)
 		}
 		inUse(t, l, 2, step.all)
+	}
+	for _, alone := range []int64{61, 1 << 40} { // a call that can never have as much need not try again
+		e, ok := errors.AsType[*api.Error](other.Reserve(alone))
+		if !ok || e.Status != 413 || e.Code != api.CodeRequestTooLarge || e.ShouldRetry() {
+			t.Errorf("%d more than 40 of 100: %v", alone, e)
+		}
+		inUse(t, l, 2, 100)
 	}
 	one.Release()
 	inUse(t, l, 1, 40)

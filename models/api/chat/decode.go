@@ -8,8 +8,12 @@ import (
 // Decode reads and checks a request body, as strictly as api.Decode. Its errors
 // are *api.Error and name the field. The request keeps body as Raw, which must
 // not be changed any more.
-func Decode(body []byte) (*llm.Request, error) {
-	req, err := decode(body)
+func Decode(body []byte) (*llm.Request, error) { return DecodeWithin(nil, body) }
+
+// DecodeWithin is Decode, but first reserves what the request takes beside its
+// body.
+func DecodeWithin(memory api.Memory, body []byte) (*llm.Request, error) {
+	req, err := decode(memory, body)
 	if err != nil {
 		return nil, err
 	}
@@ -17,11 +21,15 @@ func Decode(body []byte) (*llm.Request, error) {
 	return &req.common, nil
 }
 
-func decode(body []byte) (*Request, error) {
+func decode(memory api.Memory, body []byte) (*Request, error) {
 	req := new(Request)
-	if !req.readFast(body) {
+	fast, err := req.readFast(memory, body)
+	if err != nil {
+		return nil, err
+	}
+	if !fast {
 		*req = Request{}
-		if err := api.Decode(body, req, boundedLists); err != nil {
+		if err := api.DecodeWithin(memory, body, req, boundedLists); err != nil {
 			return nil, err
 		}
 	}

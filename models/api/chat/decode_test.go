@@ -198,7 +198,7 @@ func TestErrorsOfInvalidRequestsNameTheField(t *testing.T) {
 			`"d":"","e":"","f":"","g":""}`), api.CodeInvalidValue, "metadata"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, err := decode([]byte(tt.body))
+			req, err := decode(nil, []byte(tt.body))
 			e, ok := errors.AsType[*api.Error](err)
 			if !ok {
 				t.Fatalf("accepted: %+v", req)
@@ -232,7 +232,7 @@ func TestErrorMessagesAreBounded(t *testing.T) {
 
 func TestSchemasKeepTheirBytes(t *testing.T) {
 	const schema = `{ "z": 1.0, "a": 12345678901234567890, "s":"<>&\u00e9" }`
-	req, err := decode([]byte(with(`"tools":[{"type":"function","function":{"name":"f","parameters":` + schema + `}}]`)))
+	req, err := decode(nil, []byte(with(`"tools":[{"type":"function","function":{"name":"f","parameters":`+schema+`}}]`)))
 	if err != nil || string(req.Tools[0].Function.Parameters) != schema {
 		t.Errorf("%v, %v", req, err)
 	}
@@ -244,7 +244,7 @@ func FuzzDecode(f *testing.F) {
 		`{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"x"}]}`)))
 	f.Add([]byte(with(`"stop":["a"],"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{}}},"metadata":{"a":"b"}`)))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := decode(body)
+		req, err := decode(nil, body)
 		if err != nil {
 			if e, ok := errors.AsType[*api.Error](err); !ok || e.Status != 400 || e.Message == "" {
 				t.Fatalf("%v", err)

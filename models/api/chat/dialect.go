@@ -13,7 +13,9 @@ type Dialect struct{}
 var _ api.Dialect = Dialect{}
 
 // Decode reads and checks a request.
-func (Dialect) Decode(body []byte) (*llm.Request, error) { return Decode(body) }
+func (Dialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+	return DecodeWithin(memory, body)
+}
 
 // AppendAnswer adds the JSON of a whole answer to dst.
 func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {

@@ -1,26 +1,31 @@
 package chat
 
 import (
+	"slices"
+
+	"modelgateway/models/api"
 	"modelgateway/models/scan"
 )
 
 // readFast decodes requests of plain text with the common options. It returns false
 // for all others, and for those that could be invalid: then the strict decoder
-// reads the body, and words the error.
-func (r *Request) readFast(body []byte) bool {
-	d := fastDecoder{request: r}
+// reads the body, and words the error. An error is of memory.
+func (r *Request) readFast(memory api.Memory, body []byte) (bool, error) {
+	d := fastDecoder{request: r, memory: memory}
 	d.Reset(body)
 	d.Open('{')
 	for first := true; d.More('}', first); first = false {
 		d.member(d.Name())
 	}
-	return d.Done()
+	return d.Done(), d.err
 }
 
 // fastDecoder is the fast path for one request.
 type fastDecoder struct {
 	scan.Cursor
 	request *Request
+	memory  api.Memory
+	err     error // of memory
 	seen    uint32
 }
 
@@ -97,15 +102,35 @@ func (d *fastDecoder) member(name []byte) {
 }
 
 func (d *fastDecoder) messages() {
-	all := make([]Message, 0, 2)
+	all := make([]Message, 0, 2) // so few are not reserved: the slot of a call has room for them
 	d.Open('[')
 	for first := true; d.More(']', first); first = false {
+		if len(all) == cap(all) && !d.grow(&all) {
+			return
+		}
 		all = append(all, Message{})
 		m := &all[len(all)-1]
 		d.message(m)
 		d.Assert(m.plain() && len(all) <= maxMessages)
 	}
 	d.request.Messages = all
+}
+
+// grow makes room for as many messages again.
+func (d *fastDecoder) grow(all *[]Message) bool {
+	n := len(*all)
+	if n >= maxMessages {
+		d.Fail()
+		return false
+	}
+	if d.memory != nil {
+		if d.err = d.memory.Reserve(int64(n) * api.BytesPerObject); d.err != nil {
+			d.Fail()
+			return false
+		}
+	}
+	*all = slices.Grow(*all, n)
+	return true
 }
 
 func (d *fastDecoder) message(m *Message) {

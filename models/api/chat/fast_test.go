@@ -16,7 +16,7 @@ func TestPlainTextTakesTheFastPath(t *testing.T) {
 		`{"model":"m","messages":[]}`, `{}`, `{"max_completion_tokens":9,"stream_options":{}}`,
 	} {
 		got, want := new(Request), new(Request)
-		if !got.readFast([]byte(body)) {
+		if !got.reads([]byte(body)) {
 			t.Errorf("not taken: %s", body)
 			continue
 		}
@@ -37,7 +37,7 @@ func TestOtherRequestsAreDecodedStrictly(t *testing.T) {
 		`{"messages":[{"role":"user","role":"user"}]}`, `{"messages":[null]}`, `{"messages":{}}`, `{"model":"\ud800"}`, "{\"model\":\"\xff\"}",
 		`{"tools":[]}`,
 	} {
-		if new(Request).readFast([]byte(body)) {
+		if new(Request).reads([]byte(body)) {
 			t.Errorf("taken: %s", body)
 		}
 	}
@@ -54,7 +54,7 @@ func FuzzFastPath(f *testing.F) {
 	)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got, want := new(Request), new(Request)
-		if !got.readFast(body) {
+		if !got.reads(body) {
 			return
 		}
 		if err := api.Decode(body, want); err != nil || !reflect.DeepEqual(got, want) {
@@ -72,8 +72,14 @@ func TestLongPromptTakesTheFastPath(t *testing.T) {
 	}); allocs > 12 {
 		t.Errorf("%.0f allocations", allocs)
 	}
-	req, err := decode(body)
+	req, err := decode(nil, body)
 	if err != nil || !strings.HasPrefix(req.Messages[1].Content.Text(), "The quick brown fox jumps over the lazy dog, and \"why\"") {
 		t.Errorf("%v", err)
 	}
+}
+
+// reads is readFast without a bound of memory.
+func (r *Request) reads(body []byte) bool {
+	fast, _ := r.readFast(nil, body)
+	return fast
 }

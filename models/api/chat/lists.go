@@ -30,7 +30,8 @@ var boundedLists = json.WithUnmarshalers(json.JoinUnmarshalers(
 	list[Tool](maxTools, nil),
 	list[Function](maxTools, nil),
 	list[ToolCall](maxTools, nil),
-	list[namedChoice](maxTools, nil),
+	list[allowedTool](maxTools, nil),
+	list[string](maxStop, nil), // also modalities
 	json.UnmarshalFromFunc(boundedMetadata),
 ))
 

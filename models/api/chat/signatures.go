@@ -46,7 +46,7 @@ func UnpackID(id string) (string, []ReasoningDetail) {
 		return id, nil
 	}
 	var details []ReasoningDetail
-	if err := json.Unmarshal(text, &details); err != nil {
+	if err := json.Unmarshal(text, &details, boundedLists); err != nil {
 		return id, nil
 	}
 	return id[:at], details

@@ -63,8 +63,14 @@ type namedChoice struct {
 	} `json:"custom"`
 	AllowedTools struct {
 		Mode  string        `json:"mode"`
-		Tools []namedChoice `json:"tools"`
+		Tools []allowedTool `json:"tools"`
 	} `json:"allowed_tools"`
+}
+
+type allowedTool struct {
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
 }
 
 // UnmarshalJSONFrom reads a mode or an object that names tools.

@@ -75,9 +75,6 @@ func (r *Request) validateNumbers() error {
 }
 
 func (r *Request) validateOptions() error {
-	if len(r.Stop) > maxStop {
-		return tooMany("stop", maxStop)
-	}
 	if r.StreamOptions != nil && !r.Stream {
 		return api.Invalid(api.CodeInvalidValue, "stream_options", "stream_options is only allowed when stream is true")
 	}
