@@ -30,7 +30,8 @@ func Main() {
 func command(ctx context.Context, args, environ []string, out, faults io.Writer) int {
 	flags := flag.NewFlagSet("modelgateway", flag.ContinueOnError)
 	flags.SetOutput(faults)
-	check := flags.Bool("healthcheck", false, "check that the gateway on this machine is alive; the exit code is 0 or 1")
+	alive := flags.Bool("healthcheck", false, "check that the gateway on this machine is alive; the exit code is 0 or 1")
+	ready := flags.Bool("readycheck", false, "check that the gateway on this machine is ready for requests; the exit code is 0 or 1")
 	showVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -39,8 +40,10 @@ func command(ctx context.Context, args, environ []string, out, faults io.Writer)
 	case *showVersion:
 		_, _ = fmt.Fprintln(out, Version())
 		return 0
-	case *check:
-		return Healthcheck(ctx, environ, faults)
+	case *alive:
+		return check(ctx, "/livez", environ, faults)
+	case *ready:
+		return check(ctx, "/readyz", environ, faults)
 	}
 	if err := Run(ctx, environ, out); err != nil {
 		_, _ = fmt.Fprintln(faults, err)

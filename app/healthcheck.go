@@ -13,10 +13,11 @@ import (
 	"modelgateway/providers/all"
 )
 
-// Healthcheck checks that the gateway on this machine, at the address of the
-// settings, is alive. It does not check its readiness, since a restart does not
-// repair a database. It returns the exit code of the process, 0 or 1.
-func Healthcheck(ctx context.Context, environ []string, out io.Writer) int {
+// check asks a probe of the gateway on this machine, at the address of the
+// settings. It returns the exit code of the process, 0 or 1. Where a failed check
+// restarts the process, the probe should be /livez: a restart does not repair a
+// database.
+func check(ctx context.Context, probe string, environ []string, out io.Writer) int {
 	cfg, err := config.Load(environ, ".env", all.Settings())
 	if err != nil {
 		_, _ = fmt.Fprintln(out, err)
@@ -28,7 +29,7 @@ func Healthcheck(ctx context.Context, environ []string, out io.Writer) int {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(cfg.Port))+"/livez", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(cfg.Port))+probe, nil)
 	if err != nil {
 		_, _ = fmt.Fprintln(out, err)
 		return 1

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"modelgateway/config"
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/providers/all"
 	"modelgateway/providers/simulator"
@@ -39,6 +40,10 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 			return err
 		}
 		defer closeSimulator()
+	}
+	if slices.Contains(environ, "GATEWAY_ENV_FILE=") {
+		log.Info("only the settings that docker-compose.yml lists arrive here; with GATEWAY_ENV_FILE=.env in a .env file all of its " +
+			"settings do, and a misspelt name stops the start")
 	}
 	gateway, err := assemble(*cfg, log, lines) //nolint:contextcheck // the tracer is shut down after ctx has ended
 	defer gateway.close()
@@ -96,6 +101,9 @@ func (g *gateway) start(ctx context.Context, background *sync.WaitGroup, cfg con
 	<-probed
 }
 
+const loginAdvice = "PostgreSQL refused the user or the password of DATABASE_URL; the volume of Docker Compose keeps the " +
+	"POSTGRES_PASSWORD of its first start: set that one again, or change it with ALTER USER"
+
 // migrate migrates the schema, and tries again while the database is unavailable.
 // Meanwhile health reports it, and requests that need no database are served.
 func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
@@ -111,7 +119,11 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 			g.warnOfAdministrators(ctx)
 			return
 		}
-		g.log.Warn("the database is not ready", "error", err, "next_try", wait.String())
+		attrs := []any{"error", err, "next_try", wait.String()}
+		if models.LoginRefused(err) {
+			attrs = append(attrs, "advice", loginAdvice)
+		}
+		g.log.Warn("the database is not ready", attrs...)
 		select {
 		case <-ctx.Done():
 			return

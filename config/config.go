@@ -111,8 +111,16 @@ func (l *loader) table() []row {
 			"Identity provider; when empty oidc if IDP_ISSUER is set, else google"),
 		plain("IDP_ISSUER", "", issuer(&l.IDP.Issuer), "URL of the issuer; required for oidc and allowed only there"),
 	}
-	rows = append(rows, l.upstreams()...)
-	rows = append(rows, []row{
+	for _, more := range [][]row{l.upstreams(), l.serving(), l.spending(), l.tracing()} {
+		rows = append(rows, more...)
+	}
+	return rows
+}
+
+// serving lists the settings of calls, of their limits and of what the gateway
+// reports of itself.
+func (l *loader) serving() []row {
+	return []row{
 		plain(
 			"SIMULATOR", "false", boolean(&l.Simulator),
 			"Whether a simulator inside the process plays all providers; not together with a *_BASE_URL",
@@ -164,8 +172,7 @@ func (l *loader) table() []row {
 			"Format of the log; auto is text on a terminal and json otherwise"),
 		secret("METRICS_TOKEN", "", credential(&l.MetricsToken),
 			"Bearer token that a scraper of /metrics must send; when empty none, and with REQUIRE_AUTH=true /metrics is closed"),
-	}...)
-	return append(append(rows, l.spending()...), l.tracing()...)
+	}
 }
 
 // Addr returns the address to listen on.

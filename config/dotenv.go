@@ -11,13 +11,13 @@ import (
 // parseDotenv reads a .env file in the syntax of Docker Compose, so that both
 // read the same values from one file. There are two exceptions: a value cannot
 // span lines, and a variable that Compose would interpolate is a fault. Each bad
-// line has one fault, which never shows its text. known are the names of the
-// settings.
+// line has one fault, which never shows its text, and so has a name that is no
+// setting: the file is the gateway's own.
 //
 // viper's own reader (gotenv v1.6.0) is not used: it cuts an unquoted value at
 // any #, expands $NAME from the environment of the process, keeps the last of
 // two lines for one name, and quotes a line that it cannot read, secret included.
-func parseDotenv(text string, known []string) (vars map[string]string, faults []string) {
+func (l *loader) parseDotenv(text string) (vars map[string]string, faults []string) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 		return nil, []string{"not valid UTF-8"}
@@ -29,15 +29,17 @@ func parseDotenv(text string, known []string) (vars map[string]string, faults []
 			continue
 		}
 		name, value, err := parseLine(line)
-		// A name that is not a setting is not shown: it may be a line of a secret.
-		if !slices.Contains(known, name) {
-			if err != nil {
-				faults = append(faults, fmt.Sprintf("line %d: %v", i+1, err))
-			}
-		} else if _, ok := vars[name]; ok {
-			faults = append(faults, fmt.Sprintf("line %d: %s is set a second time", i+1, name))
-		} else if err != nil {
-			faults = append(faults, fmt.Sprintf("line %d: %s: %v", i+1, name, err))
+		_, again := vars[name]
+		switch known := slices.Contains(l.known, name); {
+		case known && again:
+			err = fmt.Errorf("%s is set a second time", name)
+		case known && err != nil:
+			err = fmt.Errorf("%s: %w", name, err)
+		case !known && err == nil && !isComposeName(name):
+			err = errors.New(l.unknown(name))
+		}
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("line %d: %v", i+1, err))
 		}
 		if name != "" {
 			vars[name] = value

@@ -13,10 +13,10 @@ func TestDotenvSyntax(t *testing.T) {
 		{"HOST=a=b", "a=b"}, {"HOST=a b", "a b"}, {`HOST=a"b'c\n`, `a"b'c\n`},
 		{"HOST='a # $b \\n'", `a # $b \n`}, {"HOST='a' # comment", "a"}, {"HOST=''", ""}, {"HOST='\"a\"'", `"a"`},
 		{`HOST="a # b"`, "a # b"}, {`HOST="a\"b\\c\$d\n\r\t"`, "a\"b\\c$d\n\r\t"}, {`HOST="a"#x`, "a"}, {`HOST=" a "`, " a "},
-		{"# HOST=b\n\n#x\nHOST=a\nOTHER=c\nOTHER=d", "a"},
+		{"# HOST=b\n\n#x\nHOST=a\nCOMPOSE_PROJECT_NAME=c\nCOMPOSE_PROJECT_NAME=d", "a"},
 	}
 	for _, test := range tests {
-		vars, faults := parseDotenv(test.text, allNames())
+		vars, faults := newLoader(TestProviders).parseDotenv(test.text)
 		if got, ok := vars["HOST"]; len(faults) > 0 || got != test.want || !ok {
 			t.Errorf("%q: got %q, faults %q", test.text, vars, faults)
 		}
@@ -40,6 +40,11 @@ func TestDotenvFaultsNameTheLineAndNeverShowIt(t *testing.T) {
 		{"=" + p, "line 1: not in the form"},
 		{"UNKNOWN='" + p, "line 1: the quote is not closed"},
 		{p + "='x", "line 1: the quote is not closed"},
+		{"\n" + p + "=x", "line 2: the name is not that of a setting"},
+		{strings.ToUpper(p[:20]) + "=", "line 1: the name is not that of a setting"},
+		{"OPENAI_KEY=" + p, "line 1: OPENAI_KEY is not a setting"},
+		{"PROT=80", "line 1: the name is not that of a setting"},
+		{"RATE_LIMIT=80", "line 1: RATE_LIMIT is not a setting; did you mean RATE_LIMIT_RPM?"},
 		{"JWT_SECRET=" + p + "\x00", "not valid UTF-8"},
 		{"JWT_SECRET=" + p + "\xff", "not valid UTF-8"},
 	}

@@ -92,7 +92,7 @@ func (l *loader) dotenv(path string) map[string]string {
 		l.fault("%s: %v", oneLine(path), err)
 		return nil
 	}
-	vars, faults := parseDotenv(text, l.known)
+	vars, faults := l.parseDotenv(text)
 	for _, fault := range faults {
 		l.fault("%s: %s", oneLine(path), fault)
 	}
@@ -100,9 +100,13 @@ func (l *loader) dotenv(path string) map[string]string {
 }
 
 // merge passes the known names of both sources to viper and reports misspelt
-// ones.
+// ones of the environment.
 func (l *loader) merge(environ, dotenv map[string]string) {
-	l.reportMisspelt(environ, dotenv)
+	if environ[envFileVariable] == "" {
+		l.reportMisspelt(environ)
+	} else {
+		l.reportUnknown(environ)
+	}
 	for _, name := range l.known {
 		// MergeConfigMap would write values to the log of the global viper.
 		if value := dotenv[name]; value != "" {

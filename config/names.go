@@ -1,6 +1,7 @@
 package config
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -20,21 +21,24 @@ func knownNames(settings []row) []string {
 
 // reportMisspelt reports unknown names that were probably meant as a setting:
 // ignoring REQUIRE_ATUH=true would leave the gateway open to all.
-func (l *loader) reportMisspelt(sources ...map[string]string) {
-	names := make(map[string]bool)
-	for _, source := range sources {
-		for name := range source {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if slices.Contains(l.known, name) || slices.Contains(foreignNames, name) {
+func (l *loader) reportMisspelt(environ map[string]string) {
+	for name := range sorted(environ) {
+		if slices.Contains(l.known, name) || slices.Contains(foreignNames, name) || isComposeName(name) {
 			continue
 		}
 		if meant := nearest(name, l.known); meant != "" {
-			l.fault("%s is not a setting; did you mean %s?", oneLine(name), meant)
+			l.fault("%s", misspelt(name, meant))
 		}
 	}
+}
+
+func misspelt(name, meant string) string {
+	return oneLine(name) + " is not a setting; did you mean " + meant + "?"
+}
+
+// sorted yields the names of variables in their order.
+func sorted(vars map[string]string) iter.Seq[string] {
+	return slices.Values(slices.Sorted(maps.Keys(vars)))
 }
 
 const (

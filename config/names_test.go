@@ -28,8 +28,12 @@ func TestMisspeltNamesAreFaults(t *testing.T) {
 		if _, err := load([]string{name + "=" + plantedSecret}, ""); err == nil || err.Error() != want {
 			t.Errorf("environment: got %v, want %s", err, want)
 		}
-		if _, err := load(nil, write(t, ".env", name+"="+plantedSecret+"\n")); err == nil || err.Error() != want {
+		dotenv := write(t, ".env", name+"="+plantedSecret+"\n")
+		if _, err := load(nil, dotenv); err == nil || err.Error() != dotenv+": line 1: "+want {
 			t.Errorf(".env: got %v, want %s", err, want)
+		}
+		if _, err := load([]string{name + "=" + plantedSecret, "GATEWAY_ENV_FILE=.env"}, ""); err == nil || err.Error() != ".env: "+want {
+			t.Errorf("container: got %v, want %s", err, want)
 		}
 	}
 }
@@ -94,8 +98,36 @@ func TestOtherProgramsVariablesAreLeftAlone(t *testing.T) {
 	if _, err := load(environ, ""); err != nil {
 		t.Errorf("environment: %v", err)
 	}
-	if _, err := load(nil, write(t, ".env", strings.Join(environ, "\n"))); err != nil {
-		t.Errorf(".env: %v", err)
+}
+
+func TestUnknownNamesInDotenvAreFaults(t *testing.T) {
+	for _, name := range []string{"OPENAI_KEY", "CLAUDE_API_KEY", "DB_URL", "RATE_LIMIT", "GOMEMLIMIT", "PATH", "PROT", "REDIS"} {
+		if _, err := load(nil, write(t, ".env", name+"=value\n")); err == nil || !strings.Contains(err.Error(), "line 1: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{
+		"GATEWAY_ENV_FILE", "PUBLISH_ADDRESS", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "COMPOSE_PROJECT_NAME", "DOCKER_HOST",
+	} {
+		if _, err := load(nil, write(t, ".env", name+"=value\n")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestUnknownNamesInTheEnvironmentOfAContainerAreFaults(t *testing.T) {
+	own := []string{
+		"GATEWAY_ENV_FILE=.env", "PATH=/bin", "HOSTNAME=4f2e", "HOME=/", "SSL_CERT_FILE=/x", "GOMEMLIMIT=1GiB", "https_proxy=x", "NO_PROXY=x",
+		"POSTGRES_PASSWORD=x", "COMPOSE_PROFILES=monitoring", "PORT=81",
+	}
+	if _, err := load(own, ""); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"OPENAI_KEY", "CLAUDE_API_KEY", "DB_URL"} {
+		_, err := load(append(own, name+"="+plantedSecret), "")
+		if err == nil || err.Error() != ".env: "+name+" is not a setting" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -5,9 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"modelgateway/config"
-	"modelgateway/providers/all"
 )
 
 const (
@@ -48,7 +45,7 @@ func settingTables(t *testing.T) string {
 		t.Fatal(err)
 	}
 	rows := make(map[string]string)
-	for _, s := range config.Settings(all.Settings()) {
+	for _, s := range documented() {
 		value := "none"
 		if s.Default != "" {
 			value = "`" + s.Default + "`"

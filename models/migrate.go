@@ -44,7 +44,7 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 		return s.applyMissing(tx, files)
 	})
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return fmt.Errorf("migrate: %w", connectError{err})
 	}
 	s.migrated.Store(true)
 	return nil

@@ -120,7 +120,7 @@ func withTimeouts(address string) (string, error) {
 // embedded database it writes a row, as the disk may be full.
 func (s *Store) Probe(ctx context.Context) error {
 	if !s.migrated.Load() {
-		return errors.New("the schema has not been migrated yet")
+		return ErrNotMigrated
 	}
 	if !s.embedded {
 		return s.db.WithContext(ctx).Exec("SELECT 1").Error

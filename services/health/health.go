@@ -3,10 +3,12 @@ package health
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
+	"modelgateway/models"
 	"modelgateway/services/pool"
 )
 
@@ -85,6 +87,7 @@ func (h *Service) set(part string, status *string, err error) {
 	h.mu.Unlock()
 	switch {
 	case now == before:
+	case errors.Is(err, models.ErrNotMigrated): // each attempt is logged
 	case err != nil:
 		h.Log.Warn("part is unhealthy", "part", part, "error", err)
 	case before != "":

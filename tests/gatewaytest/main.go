@@ -2,6 +2,7 @@ package gatewaytest
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"modelgateway/app"
@@ -10,6 +11,10 @@ import (
 
 // processVariable tells a test binary to be the gateway.
 const processVariable = "MODELGATEWAY_TEST_IS_THE_PROGRAM"
+
+// KeepArguments is a variable with which a process of Launch keeps its command
+// line, which is not the test's.
+const KeepArguments = "MODELGATEWAY_TEST_KEEPS_ARGUMENTS=1"
 
 // Waiting is the number of tests that run at once in a package whose tests wait
 // most of the time: more than there are processors.
@@ -23,7 +28,9 @@ var mainCalled bool
 // process that Launch has started it runs the gateway instead.
 func Main(m *testing.M, parallel int) {
 	if os.Getenv(processVariable) != "" {
-		os.Args = os.Args[:1]
+		if !slices.Contains(os.Environ(), KeepArguments) {
+			os.Args = os.Args[:1]
+		}
 		app.Main()
 	}
 	mainCalled = true

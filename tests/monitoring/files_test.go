@@ -81,24 +81,32 @@ func TestMonitoringFilesAreValidYAML(t *testing.T) {
 
 // composeService holds what the tests need of a service of the compose file.
 type composeService struct {
-	Image      string
-	Profiles   []string
-	Ports      []string
-	Volumes    []string
-	ReadOnly   bool `yaml:"read_only"`
-	Entrypoint yaml.Node
-	DependsOn  yaml.Node `yaml:"depends_on"`
+	Image    string
+	Profiles []string
+	Ports    []string
+	Volumes  []string
+	ReadOnly bool `yaml:"read_only"`
+	Command  []string
+
+	EnvFile     []string `yaml:"env_file"`
+	Environment map[string]string
+	Healthcheck struct{ Test []string }
 }
 
-func TestMonitoringServicesNeedTheirProfile(t *testing.T) {
-	t.Parallel()
+func composeServices(t *testing.T) (services map[string]composeService) {
+	t.Helper()
 	var file map[string]yaml.Node
 	readYAML(t, "docker-compose.yml", &file)
-	var services map[string]composeService
 	node := file["services"]
 	if err := node.Decode(&services); err != nil {
 		t.Fatal(err)
 	}
+	return services
+}
+
+func TestMonitoringServicesNeedTheirProfile(t *testing.T) {
+	t.Parallel()
+	services := composeServices(t)
 	for name, s := range services {
 		eyes := name == "prometheus" || name == "grafana"
 		if eyes != slices.Equal(s.Profiles, []string{"monitoring"}) || !eyes && len(s.Profiles) > 0 {

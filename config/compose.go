@@ -1,0 +1,70 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// envFileVariable holds, under Docker Compose, the path of the .env file whose
+// variables are the environment of the container. It is set in the file itself.
+const envFileVariable = "GATEWAY_ENV_FILE"
+
+// ComposeSettings are read by docker-compose.yml, not by the gateway.
+func ComposeSettings() []Setting {
+	return []Setting{
+		{
+			Name: envFileVariable, Default: ".env",
+			Doc: "Passes this file to the container, so that all of its settings arrive there and a misspelt name stops the start (keep this line).",
+		},
+		{
+			Name: "PUBLISH_ADDRESS", Default: "127.0.0.1",
+			Doc: "Address of this machine on which PORT is published; 0.0.0.0 is every interface (an IP address, IPv6 in brackets).",
+		},
+		{
+			Name: "POSTGRES_PASSWORD", Default: "modelgateway", Secret: true,
+			Doc: "Password of the database; set it before the first start, since the volume keeps it (letters, digits, - and _).",
+		},
+		{
+			Name: "REDIS_PASSWORD", Default: "modelgateway", Secret: true,
+			Doc: "Password of Redis (letters, digits, - and _).",
+		},
+	}
+}
+
+// isComposeName says whether a variable of .env is for Docker Compose or Docker.
+func isComposeName(name string) bool {
+	return strings.HasPrefix(name, "COMPOSE_") || strings.HasPrefix(name, "DOCKER_") ||
+		slices.ContainsFunc(ComposeSettings(), func(s Setting) bool { return s.Name == name })
+}
+
+// containerName is a variable that a container has without .env: of its image, of
+// Docker, of Go's runtime and of its libraries.
+var containerName = regexp.MustCompile(`^(PATH|HOME|HOSTNAME|TERM|TZ|LANG|LC_[A-Z]+|container|SSL_CERT_(FILE|DIR)|` +
+	`GO(GC|MEMLIMIT|DEBUG|MAXPROCS|TRACEBACK)|(HTTPS?|NO|ALL|FTP)_PROXY|(https?|no|all|ftp)_proxy)$`)
+
+// reportUnknown reports all unknown names of a container's environment, which
+// came from its .env file.
+func (l *loader) reportUnknown(environ map[string]string) {
+	for name := range sorted(environ) {
+		if !slices.Contains(l.known, name) && !isComposeName(name) && !containerName.MatchString(name) {
+			l.fault("%s: %s", oneLine(environ[envFileVariable]), l.unknown(name))
+		}
+	}
+}
+
+// settingName is the form of a setting's name. Other texts are not shown in faults:
+// they may be a part of a secret.
+var settingName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+
+// unknown is the fault of a name that is no setting, in a file that is only for
+// settings.
+func (l *loader) unknown(name string) string {
+	if meant := nearest(name, l.known); meant != "" {
+		return misspelt(name, meant)
+	}
+	if settingName.MatchString(name) {
+		return name + " is not a setting"
+	}
+	return "the name is not that of a setting"
+}
