@@ -13,7 +13,7 @@ import (
 )
 
 // answer requests a whole answer. One that needs no repair is forwarded in the
-// bytes that came.
+// upstream's bytes.
 func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 	text, err := x.provider.client.Post(ctx, key, completionsPath, x.body...)
 	if err != nil {
@@ -36,7 +36,7 @@ type wholeAnswer struct {
 	Error *problem `json:"error"`
 }
 
-// shown is an answer in the bytes that the client is sent.
+// shown is an answer in the bytes that are sent to the client.
 type shown struct {
 	head     llm.Head
 	raw      []byte
@@ -116,7 +116,7 @@ func (x *exchange) repair(c *chat.Completion) *chat.Completion {
 			repairCall(&m.ToolCalls[j])
 		}
 		if m.Content == nil && len(m.ToolCalls) == 0 && m.FunctionCall == nil && m.Refusal == nil {
-			m.Content = new(string) // Azure leaves out a message that its filter took away
+			m.Content = new(string) // Azure leaves out a message that its filter has removed
 		}
 		if choice.FinishReason == "" {
 			choice.FinishReason = inferred(len(m.ToolCalls))
@@ -166,8 +166,7 @@ func repairUsage(u *chat.Usage) *chat.Usage {
 	return u
 }
 
-// inferred is the finish reason of an upstream that said the answer was whole
-// but not why it ended.
+// inferred is the finish reason of a complete answer whose upstream sent none.
 func inferred(calls int) string {
 	if calls > 0 {
 		return string(llm.FinishToolCalls)

@@ -24,7 +24,7 @@ type problem struct {
 	Code    jsontext.Value `json:"code"`
 }
 
-// spent are the types and codes of an account that has no money left.
+// spent are the types and codes of an account without credit.
 var spent = []string{"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"}
 
 func refused(status int, body []byte) providers.Refusal {
@@ -57,11 +57,11 @@ func (p *problem) code() string {
 		return string(p.Code)
 	}
 	var s string
-	_ = json.Unmarshal(p.Code, &s) // a string by its kind
+	_ = json.Unmarshal(p.Code, &s) // Code is known to be a string
 	return s
 }
 
-// streamStatus is the status that fits an error inside a stream.
+// streamStatus is the HTTP status for an error inside a stream.
 func (p *problem) streamStatus() int {
 	switch p.Type {
 	case "invalid_request_error":

@@ -8,12 +8,13 @@ import (
 	"modelgateway/models/llm"
 )
 
-// eventWriter makes the events of a stream, in the bytes that the client is sent.
+// eventWriter makes the events of a stream, with the bytes that are sent to the
+// client.
 type eventWriter struct {
 	yield      func(*llm.Event, error) bool
 	usageAsked bool // by the client
 	fresh      bool // events have been sent since the last pause
-	gone       bool // the consumer has left in a pause
+	gone       bool // the consumer has left during a pause
 	head       llm.Head
 	event      llm.Event
 	encoder    chat.ChunkEncoder
@@ -46,8 +47,8 @@ func (s *eventWriter) whole(raw []byte, e *event) bool {
 	return s.yield(&s.event, nil)
 }
 
-// chunk sends a chunk. The client sees usage where it asked for it; then the
-// chunks without usage say so.
+// chunk sends a chunk. It has usage if the client asked for it, and then chunks
+// without usage have null.
 func (s *eventWriter) chunk(c *chat.Chunk, err error) bool {
 	if s.gone {
 		return false
@@ -90,7 +91,7 @@ func (s *eventWriter) pause() bool {
 	return !s.gone
 }
 
-// describe tells what a choice adds, for metering.
+// describe yields what a choice adds, for metering.
 func describe(e *llm.Event, c *chat.ChunkChoice) {
 	e.Choice, e.Text = c.Index, c.Delta.Texts()
 	switch {

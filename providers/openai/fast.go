@@ -5,17 +5,17 @@ import (
 	"modelgateway/models/scan"
 )
 
-// fastReader reads the events and answers that most traffic consists of: the
-// event with a piece of one choice's text, and the answer that can go to the
-// client as it is. Everything else has to be decoded in full. It takes a tenth
-// of the decoder's time or less: 0.06 µs an event instead of 1.9, 1.2 µs an
-// answer instead of 9.3.
+// fastReader reads the most frequent events and answers: the event with a piece
+// of one choice's text, and the answer that can be forwarded unchanged.
+// Everything else has to be decoded in full. It takes a tenth of the decoder's
+// time or less: 0.06 µs an event instead of 1.9, 1.2 µs an answer instead of
+// 9.3.
 type fastReader struct {
 	scan.Cursor
 	matched bool // the event differs from template in its text and padding only
 	from    int  // where the text of a matched event begins, with its quote
 	to      int  // and ends
-	warm    bool // event is as template has it
+	warm    bool // event has the values of template
 	event   event
 	choice  [1]eventChoice // storage of event's choices: an event costs no allocation (TestAllocationsOfAChunk)
 	content string

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// answer reads a whole answer that needs no repair: all that clients rely on is
-// there. What is in its choices is checked and left where it is.
+// answer reads a whole answer that needs no repair: it has all members that
+// clients rely on. Its choices are checked and not copied.
 func (r *fastReader) answer(data []byte) (*shown, bool) {
 	r.Reset(data)
 	a := &shown{raw: data}
@@ -93,7 +93,7 @@ func finishOf(text []byte) llm.Finish {
 	return llm.Finish(text)
 }
 
-// message takes one with a text; calls may need repair.
+// message reads a message with a text; calls may need repair.
 func (r *fastReader) message() {
 	const needed = sawRole | sawContent | sawRefusal
 	var seen uint32
@@ -122,8 +122,8 @@ func (r *fastReader) message() {
 // repaired are members of a message that are read in full.
 var repaired = []string{"tool_calls", "reasoning_content", "reasoning_details", "images"}
 
-// usage reads counts that make sense, and what else is a number or a word. It is
-// valid until the next usage is read.
+// usage reads counts within their bounds, and other members that are a number,
+// true, false or null. It is valid until the next usage is read.
 func (r *fastReader) usage() *chat.Usage {
 	const needed = sawPrompt | sawCompletion | sawTotal
 	u := &r.counts
@@ -170,14 +170,14 @@ func (r *fastReader) count(of string) (n int64, extra jsontext.Value) {
 			n = r.Count()
 			continue
 		}
-		r.Assert(string(name) != "cache_write_tokens") // ours, and read in full
+		r.Assert(string(name) != "cache_write_tokens") // the gateway's own member, which is read in full
 		extra = r.extra(extra, name)
 	}
 	r.Assert(seen != 0)
 	return n, extra
 }
 
-// extra adds a member to those that are only carried, as the full reading does.
+// extra adds a member to those that are passed on, as the full decoding does.
 func (r *fastReader) extra(to jsontext.Value, name []byte) jsontext.Value {
 	for _, c := range name {
 		r.Assert(c == '_' || c >= 'a' && c <= 'z')
@@ -191,5 +191,5 @@ func (r *fastReader) extra(to jsontext.Value, name []byte) jsontext.Value {
 	return append(append(to, r.Word()...), '}')
 }
 
-// word takes one string only.
+// word accepts one string only.
 func (r *fastReader) word(text string) { r.Assert(string(r.String()) == text) }

@@ -9,13 +9,14 @@ import (
 	"modelgateway/models/scan"
 )
 
-// forward is an event as the client is sent it, around its piece of text.
+// forward is an event in the form for the client, before and after its piece of
+// text.
 type forward struct {
 	head, tail []byte
 }
 
-// around splits an event that goes on as it came at its text, which stands
-// between from and to; ok is false where the event has to be written anew.
+// around splits an event that is forwarded unchanged at its text, which is
+// between from and to; ok is false where the event has to be encoded again.
 func around(data []byte, from, to int, usage bool) (f forward, ok bool) {
 	out, choices, ok := asItCame(data, usage)
 	if !ok {
@@ -76,8 +77,8 @@ func asItCame(data []byte, usage bool) (out []byte, choices int, ok bool) {
 	return append(out, '}'), choices, seen == needed
 }
 
-// soundChoice says whether the one choice of an event has all that clients rely
-// on, and nothing that only the first event may have.
+// soundChoice reports whether the one choice of an event has all members that
+// clients rely on, and none that only the first event may have.
 func soundChoice(choices jsontext.Value) bool {
 	var seen uint32
 	for name, value := range scan.Members(bytes.Trim(choices, "[] \t\r\n")) {
@@ -98,10 +99,10 @@ func soundChoice(choices jsontext.Value) bool {
 	return seen == sawIndex|sawReason|sawDelta
 }
 
-// sound says whether an event that has been decoded adds something to its one
-// choice, and nothing of it has to be repaired or kept back.
+// sound reports whether a decoded event adds something to its one choice and
+// needs no repair, and nothing of it has to be held back.
 func (s *stream) soundEvent(e *event) bool {
-	if len(e.Choices) != 1 || !s.ours(e) || e.Usage != nil {
+	if len(e.Choices) != 1 || !s.sameHead(e) || e.Usage != nil {
 		return false
 	}
 	c := &e.Choices[0]
@@ -111,14 +112,15 @@ func (s *stream) soundEvent(e *event) bool {
 	return says && c.FinishReason == "" && s.out.Begun(c.Index) && s.soundCalls(c)
 }
 
-// ours says whether an event has the same head as the stream's first one.
-func (s *stream) ours(e *event) bool {
+// sameHead reports whether an event has the same head as the stream's first
+// one.
+func (s *stream) sameHead(e *event) bool {
 	head := &s.events.head
 	return e.ID == head.ID && e.Model == head.Model && e.Created == head.Created
 }
 
-// soundCalls says whether the fragments of tool calls in a choice are numbered
-// as the client knows the calls. It notes that their arguments have come.
+// soundCalls reports whether the fragments of tool calls in a choice have the
+// numbers that the client knows. It records that their arguments have arrived.
 func (s *stream) soundCalls(c *eventChoice) bool {
 	known := s.calls[c.Index]
 	for i := range c.Delta.ToolCalls {

@@ -13,11 +13,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// gatewayMembers are the extensions that only other providers read.
+// gatewayMembers are the gateway's extensions, which only other providers
+// support.
 var gatewayMembers = []string{"reasoning_content", "reasoning_details", "cache_control", "extra_content", "images"}
 
-// nativeArray leaves the gateway's extensions out of messages, of their parts
-// and calls, and of tools, and gives calls their own ids back. The rest keeps
+// nativeArray removes the gateway's extensions from messages, from their parts
+// and calls, and from tools, and restores the calls' own ids. The rest keeps
 // its bytes.
 func nativeArray(array jsontext.Value) (jsontext.Value, error) {
 	var all []jsontext.Value
@@ -88,10 +89,11 @@ func nativeMember(name string, value jsontext.Value) (jsontext.Value, error) {
 	}
 }
 
-// longestID is what OpenAI takes for the id of a tool call, in bytes.
+// longestID is the longest id of a tool call that OpenAI accepts, in bytes.
 const longestID = 40
 
-// short makes an id that OpenAI takes, always the same from the same.
+// short shortens an id to one that OpenAI accepts; the result is the same for
+// the same id.
 func short(id string) string {
 	if len(id) <= longestID {
 		return id

@@ -1,7 +1,7 @@
-// Package openai speaks the OpenAI chat completions API to an upstream: OpenAI
-// itself, or a server that copies it. Clients speak the same format, so the
-// request travels on as the bytes that came, with only what must change
-// rewritten; fields the gateway does not know go along.
+// Package openai is the provider for the OpenAI chat completions API: OpenAI
+// itself, or a server with a compatible API. Clients use the same format, so
+// the client's bytes are sent on, and only what must change is rewritten;
+// fields that the gateway does not know are sent too.
 package openai
 
 import (
@@ -36,7 +36,7 @@ var (
 	_ providers.Lister = (*Provider)(nil)
 )
 
-// New makes a provider with connections of its own.
+// New makes a provider with its own connections.
 func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.OpenAI), BaseURL: opts.BaseURL,

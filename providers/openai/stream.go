@@ -73,7 +73,7 @@ type eventCall struct {
 
 const done = "[DONE]"
 
-// events reads up to the first event and goes on from there.
+// events reads up to the first event and returns a stream that begins with it.
 func (x *exchange) events(ctx context.Context, events *upstream.Events) (llm.Stream, error) {
 	s := &stream{ctx: ctx, exchange: x, upstream: events, client: x.provider.client, usageAsked: x.call.Request.Usage}
 	if err := s.first(); err != nil {
@@ -98,13 +98,13 @@ type stream struct {
 	raw   []byte // its bytes
 	full  event
 	fast  fastReader
-	ended bool // [DONE] has come
+	ended bool // [DONE] has arrived
 
 	events  eventWriter
 	out     *chat.Emitter
 	forward forward        // of the template numbered
 	number  int            // 0 = of none
-	sound   bool           // events like the template go on as they came
+	sound   bool           // events that match the template are forwarded unchanged
 	calls   map[int][]call // the tool calls of each choice, as the upstream knows them
 	ends    []ending       // of the choices that are complete
 	usage   *chat.Usage
@@ -124,8 +124,8 @@ type call struct {
 	index     int    // upstream's, or -1 where it has none
 	id        string // upstream's
 	at        int    // ours
-	named     bool   // its function's name has come
-	arguments bool   // a fragment has come
+	named     bool   // its function's name has arrived
+	arguments bool   // a fragment has arrived
 }
 
 // first reads up to the first event that is not an error.
@@ -191,17 +191,17 @@ func (s *stream) run(yield func(*llm.Event, error) bool) {
 	s.finish(err)
 }
 
-// Counted is the usage that has come: OpenAI sends it last, some compatible
-// servers with every event.
+// Counted is the usage so far: OpenAI sends it last, some compatible servers
+// with every event.
 func (s *stream) Counted() *llm.Usage { return s.usage.Common() }
 
-// Finishing says whether a choice has ended, of which the client is told together with
-// the usage.
+// Finishing reports whether a choice has ended whose last chunk is held until
+// the usage arrives.
 func (s *stream) Finishing() bool { return len(s.ends) > 0 }
 
-// prologue says whether an event has neither choices, id, model nor usage, as the
-// first one of Azure: the head of all chunks comes from the next event, and an
-// error may still follow.
+// prologue reports whether an event has neither choices, id, model nor usage,
+// as Azure's first event: the head of all chunks is read from the next event,
+// and an error may still follow.
 func (e *event) prologue() bool {
 	return e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil
 }
@@ -243,7 +243,7 @@ func (s *stream) forwards() bool {
 	if s.number != t.number {
 		s.number = t.number
 		e, c := &t.event, &t.choice
-		s.sound = s.ours(e) && e.Usage == nil && c.FinishReason == "" && c.Delta.ReasoningContent == ""
+		s.sound = s.sameHead(e) && e.Usage == nil && c.FinishReason == "" && c.Delta.ReasoningContent == ""
 		if s.sound {
 			s.forward, s.sound = around(t.text, t.from, t.to, s.usageAsked)
 		}
@@ -279,8 +279,8 @@ func (s *stream) choice(c *eventChoice) bool {
 	return s.closeCalls(c.Index)
 }
 
-// toolCall finds the call a fragment belongs to: by its index, else by its id,
-// else it is the last one's.
+// toolCall finds the call of a fragment: by its index, else by its id, else it
+// is the last call.
 func (s *stream) toolCall(choice int, f *eventCall) bool {
 	known := s.calls[choice]
 	at := slices.IndexFunc(known, func(c call) bool {
@@ -300,7 +300,7 @@ func (s *stream) toolCall(choice int, f *eventCall) bool {
 		return s.out.Fragment(choice, chat.ToolCallDelta{Index: c.at, Custom: f.Custom})
 	}
 	delta := chat.ToolCallDelta{Index: c.at, Function: &chat.FunctionDelta{Arguments: f.Function.Arguments}}
-	if !c.named { // some compatible servers repeat it, others are late
+	if !c.named { // some compatible servers repeat the name, others send it late
 		delta.Function.Name, c.named = f.Function.Name, f.Function.Name != ""
 	}
 	c.arguments = c.arguments || f.Function.Arguments != ""
@@ -341,7 +341,7 @@ func (s *stream) closeCalls(choice int) bool {
 }
 
 // finish ends the stream. The end mark is [DONE]; some compatible servers have
-// none, but then the usage that was asked for is the last thing to come.
+// none, but then the requested usage comes last.
 func (s *stream) finish(err error) {
 	if errors.Is(err, io.EOF) && s.usage != nil && len(s.ends) > 0 {
 		err = nil

@@ -19,7 +19,7 @@ type translation struct {
 	drop    []string // top-level members to leave out
 	ignored []string
 	history bool // messages hold members for other providers
-	tools   bool // so do the tools
+	tools   bool // the tools hold members for other providers
 }
 
 type member struct {
@@ -68,8 +68,8 @@ func (t *translation) limits(req *chat.Request, field string) {
 	}
 }
 
-// sampling leaves out what a model refuses that always reasons, or does for
-// this request.
+// sampling leaves out what a model refuses while it reasons, always or for this
+// request.
 func (t *translation) sampling(req *chat.Request, traits catalog.Traits) {
 	takes := traits.Sampling
 	if traits.SamplingThinking != "" && req.ReasoningEffort != "" && req.ReasoningEffort != "none" {
@@ -94,8 +94,8 @@ func (t *translation) sampling(req *chat.Request, traits catalog.Traits) {
 	}
 }
 
-// extensions are members for other providers; OpenAI refuses what it does not
-// know, null or not.
+// extensions leaves out members for other providers: OpenAI refuses unknown
+// members, also null ones.
 func (t *translation) extensions(req *chat.Request) {
 	t.leaveOut("top_k", req.TopK != nil)
 	t.leaveOut("thinking", req.Thinking != nil)
@@ -114,8 +114,8 @@ func (t *translation) lose(name string, loss bool) {
 	}
 }
 
-// foreign looks for what the gateway added to the history for other providers,
-// and for their marks.
+// foreign looks for members that the gateway added to the history for other
+// providers, and for their cache marks.
 func (t *translation) foreign(req *chat.Request, raw []byte) {
 	t.history = chat.HasPackedID(raw)
 	for i := range req.Messages {

@@ -1,16 +1,16 @@
-// Package simulator is an upstream that MAKES ITS ANSWERS UP, for demos and tests.
-// No model is behind it: every text says that it is simulated, every response has
-// the header X-Simulated, and answers as OpenAI have the system_fingerprint
-// "simulated".
+// Package simulator is an upstream that generates its answers itself, for demos
+// and tests. It has no model: every text says that it is simulated, every
+// response has the header X-Simulated, and answers in OpenAI's format have the
+// system_fingerprint "simulated".
 //
-// It runs only where it was asked for, and never stands in for a provider that is
+// It runs only where it was requested, and never replaces a provider that is
 // not configured.
 //
-// Its formats are those of OpenAI, Anthropic and Gemini: answers, streams, usage,
-// error answers and lists of models, so that a gateway in front of it runs the code
-// that it runs in production. Words count as tokens. Unless Options.Check is set it
-// answers any request that can be answered; package strict has a check that
-// refuses what the providers refuse.
+// Its formats are those of OpenAI, Anthropic and Gemini: answers, streams,
+// usage, error answers and lists of models, so that a gateway in front of it
+// runs the code that it runs in production. Words count as tokens. Unless
+// Options.Check is set it answers any request that can be answered; package
+// strict has a check that refuses what the providers refuse.
 //
 // The last text of the user can ask for a fault:
 //

@@ -42,7 +42,7 @@ var stopReasons = map[reply.End]string{
 
 // answer is the answer without its content. Cached tokens are not among the
 // input tokens; thinking is among the output tokens. Prompts of any length are
-// cached, unlike Anthropic's, so that a demo can show it with a short one.
+// cached, unlike Anthropic's, so that a demo with a short prompt shows it.
 func (s *Service) answer(m wire.Model, p *reply.Prompt, r reply.Reply) answer {
 	a := answer{ID: wire.NewID("msg_01"), Type: "message", Role: "assistant", Model: m.AnswersAs(), Content: []jsontext.Value{}}
 	a.StopReason = new(stopReasons[r.End])

@@ -14,10 +14,10 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-// Name is the provider's.
+// Name is the name of the provider.
 const Name = "anthropic"
 
-// Service answers as Anthropic.
+// Service simulates Anthropic.
 type Service struct {
 	options wire.Options
 	cache   *reply.Cache

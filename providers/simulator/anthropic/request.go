@@ -8,7 +8,7 @@ import (
 	"modelgateway/providers/simulator/reply"
 )
 
-// Request is what an answer depends on in a request of messages.
+// Request has the members of a messages request that the answer depends on.
 type Request struct {
 	Model         string         `json:"model"`
 	MaxTokens     int            `json:"max_tokens"`
@@ -101,9 +101,9 @@ func ReadBlocks(content jsontext.Value) []Block {
 
 var choiceModes = map[string]reply.ChoiceMode{"any": reply.ChoiceForced, "tool": reply.ChoiceForced, "none": reply.ChoiceNone}
 
-// Prompt reads the conversation and what is asked for. Tools come before the
-// system text and that before the messages, because prompts are cached in that
-// order.
+// Prompt reads the conversation and the options of the answer. Tools come
+// before the system text and that before the messages, because prompts are
+// cached in that order.
 func (q *Request) Prompt() *reply.Prompt {
 	p := reply.New(Name, q.Model)
 	p.MaxTokens, p.Stops = q.MaxTokens, q.StopSequences

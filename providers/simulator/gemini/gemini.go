@@ -14,12 +14,12 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-// Name is the provider's.
+// Name is the name of the provider.
 const Name = "gemini"
 
 const contentType = "application/json; charset=UTF-8"
 
-// Service answers as Google.
+// Service simulates Google.
 type Service struct {
 	options wire.Options
 	cache   *reply.Cache

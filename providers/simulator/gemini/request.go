@@ -11,7 +11,8 @@ import (
 	"modelgateway/providers/simulator/reply"
 )
 
-// Request is what an answer depends on in a request of generateContent.
+// Request has the members of a generateContent request that the answer depends
+// on.
 type Request struct {
 	// Model is that of the path.
 	Model             string     `json:"-"`
@@ -36,7 +37,7 @@ type Part struct {
 	FunctionCall     *FunctionCall     `json:"functionCall"`
 	FunctionResponse *FunctionResponse `json:"functionResponse"`
 	ThoughtSignature string            `json:"thoughtSignature"`
-	// Others are kinds that the simulated models do not make.
+	// Others are kinds that the simulated models do not generate.
 	Others map[string]jsontext.Value `json:",embed"`
 }
 
@@ -128,8 +129,9 @@ func (q *Request) MakesImages() bool {
 	return strings.Contains(q.Model, "-image") || slices.Contains(q.Config.Modalities, "IMAGE")
 }
 
-// thinks reports whether thinking was asked for. Models that think unasked do not
-// do so here, so that short token limits leave tokens for an answer.
+// thinks reports whether thinking was requested. Models that think without a
+// request do not do so here, so that short token limits leave tokens for an
+// answer.
 func (q *Request) thinks() bool {
 	t := q.Config.Thinking
 	if t == nil {
@@ -147,7 +149,7 @@ func (q *Request) showsThoughts() bool {
 
 var choiceModes = map[string]reply.ChoiceMode{"ANY": reply.ChoiceForced, "NONE": reply.ChoiceNone}
 
-// Prompt reads the conversation and what is asked for.
+// Prompt reads the conversation and the options of the answer.
 func (q *Request) Prompt() *reply.Prompt {
 	p := reply.New(Name, q.Model)
 	p.MaxTokens, p.Stops = q.Config.MaxTokens, q.Config.StopSequences

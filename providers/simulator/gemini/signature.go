@@ -24,7 +24,8 @@ func IsSignature(model, signature string) bool {
 	return err == nil && strings.HasPrefix(string(data), signatureMark+model+" ")
 }
 
-// DecodeBase64 takes what proto3 JSON takes: both alphabets, padded or not.
+// DecodeBase64 accepts what proto3 JSON accepts: both alphabets, with and
+// without padding.
 func DecodeBase64(s string) ([]byte, error) {
 	standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
 	return base64.RawStdEncoding.DecodeString(standard)

@@ -14,10 +14,10 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-// Name is the provider's.
+// Name is the name of the provider.
 const Name = "openai"
 
-// Service answers as OpenAI.
+// Service simulates OpenAI.
 type Service struct {
 	options wire.Options
 	cache   *reply.Cache

@@ -10,7 +10,8 @@ import (
 	"modelgateway/providers/simulator/reply"
 )
 
-// Request is what an answer depends on in a request of chat completions.
+// Request has the members of a chat completions request that the answer depends
+// on.
 type Request struct {
 	Model               string         `json:"model"`
 	Messages            []Message      `json:"messages"`
@@ -113,7 +114,7 @@ func (q *Request) choices() int {
 	return min(max(*q.N, 1), most)
 }
 
-// Prompt reads the conversation and what is asked for.
+// Prompt reads the conversation and the options of the answer.
 func (q *Request) Prompt() *reply.Prompt {
 	p := reply.New(Name, q.Model)
 	p.Stops = rawjson.Strings(q.Stop)

@@ -8,7 +8,7 @@ import (
 // cacheSize bounds how many prefixes are kept; the oldest is dropped.
 const cacheSize = 4096
 
-// Cache stands in for a provider's prompt cache. It is safe for use by several
+// Cache simulates a provider's prompt cache. It is safe for use by several
 // requests at once.
 type Cache struct {
 	mu    sync.Mutex
@@ -19,10 +19,10 @@ type Cache struct {
 // NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{known: map[[sha256.Size]byte]struct{}{}} }
 
-// Use says how many tokens of a prompt are read from the cache and how many are
-// written to it, up to its last cacheable prefix. A prefix that an earlier prompt
-// wrote is read whether it is cacheable in this one or not. Prefixes of fewer than
-// least tokens are not cached.
+// Use returns how many tokens of a prompt are read from the cache and how many
+// are written to it, up to its last cacheable prefix. A prefix that an earlier
+// prompt wrote is read whether it is cacheable in this one or not. Prefixes of
+// fewer than least tokens are not cached.
 func (c *Cache) Use(p *Prompt, least int) (read, written int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

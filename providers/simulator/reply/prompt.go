@@ -5,8 +5,8 @@ package reply
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Prompt is what a request of any format comes to. A provider fills in the
-// fields and adds the conversation in its order.
+// Prompt is a request of any format. A provider fills in the fields and adds
+// the conversation in its order.
 type Prompt struct {
 	Provider string
 	Model    string
@@ -84,7 +84,8 @@ func (p *Prompt) AddSystem(text string) {
 	p.count("system", text)
 }
 
-// BeginMessage keeps the prompt cache from taking one message for two.
+// BeginMessage separates messages, so that the prompt cache does not mistake
+// one message for two.
 func (p *Prompt) BeginMessage(role string) { p.hash("role", role) }
 
 // AddUser adds a text of the user.

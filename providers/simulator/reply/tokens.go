@@ -74,8 +74,8 @@ func (t *transcript) hash(role, text string) {
 	_, _ = t.sum.Write([]byte(role + "\x00" + text + "\x00")) // a hash never fails to write
 }
 
-// EndPrefix says that a prefix ends here, and whether the cache may keep it. It
-// may read any.
+// EndPrefix marks the end of a prefix, and whether the cache may keep it. It
+// may read any prefix.
 func (t *transcript) EndPrefix(cacheable bool) {
 	t.hash("end", "")
 	p := prefix{tokens: t.tokens, cacheable: cacheable}

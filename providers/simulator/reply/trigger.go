@@ -30,7 +30,7 @@ var triggerPattern = regexp.MustCompile(`(?i)\bsimulate (?:(error [45][0-9]{2})|
 	`(?: (?:from|on|at) (openai|anthropic|gemini)\b)?`)
 
 // Trigger reads the user's text that is not answered yet, and the system text.
-// What an earlier turn asked for has happened.
+// Faults that earlier turns asked for are not repeated.
 func (p *Prompt) Trigger() Trigger {
 	text := p.system
 	if !p.answered {

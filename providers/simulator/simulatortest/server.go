@@ -1,4 +1,4 @@
-// Package simulatortest runs simulators in tests and speaks to them.
+// Package simulatortest runs simulators in tests, and has clients for them.
 package simulatortest
 
 import (

@@ -1,7 +1,7 @@
-// Package strict refuses the requests that OpenAI, Anthropic and Google refuse, in
-// their words, so that tests can show that a translated request would be accepted.
-// Only tests import it. In one way it is stricter: it refuses Gemini's snake_case
-// field names, which Google takes.
+// Package strict refuses the requests that OpenAI, Anthropic and Google refuse,
+// with their messages, so that tests can show that a translated request would
+// be accepted. Only tests import it. In one way it is stricter: it refuses
+// Gemini's snake_case field names, which Google accepts.
 package strict
 
 import (

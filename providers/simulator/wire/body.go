@@ -17,8 +17,8 @@ import (
 // lowest limit of the three providers.
 const MaxBody = 40 << 20
 
-// ErrTooLarge is of a body of more than MaxBody, ErrNotObject of one that is not
-// a JSON object.
+// ErrTooLarge is the error for a body of more than MaxBody, ErrNotObject for
+// one that is not a JSON object.
 var (
 	ErrTooLarge  = errors.New("request body is too large")
 	ErrNotObject = errors.New("request body is not a JSON object")
@@ -73,5 +73,5 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 		w.Header().Set("Content-Type", "application/json")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(rawjson.Encode(body)) // it fails only when the client has left
+	_, _ = w.Write(rawjson.Encode(body)) // it fails only when the client has disconnected
 }

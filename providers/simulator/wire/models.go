@@ -2,7 +2,7 @@ package wire
 
 import "strings"
 
-// Model is one that a provider lists, retired ones among them.
+// Model is a model that a provider lists; retired ones are among them.
 type Model struct {
 	ID string
 	// Alias is another name that requests may use; it is not listed.
@@ -18,7 +18,7 @@ type Model struct {
 	Embeds bool
 }
 
-// AnswersAs is the name in answers.
+// AnswersAs is the name of the model in answers.
 func (m Model) AnswersAs() string {
 	if m.Snapshot != "" {
 		return m.Snapshot

@@ -8,16 +8,17 @@ import (
 	"modelgateway/providers/simulator/reply"
 )
 
-// Stream is a stream that is not sent yet: its events as they go over the wire.
+// Stream is a stream that is not sent yet: its events in the bytes that are
+// sent.
 type Stream struct {
 	Events [][]byte
 	// truncated streams end with the connection instead of the body.
 	truncated bool
 }
 
-// Inject puts the fault that a prompt asks for into the middle of the stream: the
-// error event in place of the second half, or the end of the connection inside an
-// event.
+// Inject puts the fault that a prompt asks for into the middle of the stream:
+// the error event in place of the second half, or the end of the connection
+// inside an event.
 func (s Stream) Inject(fault reply.Fault, errorEvent []byte) Stream {
 	half := len(s.Events) / 2
 	switch fault {
@@ -31,8 +32,8 @@ func (s Stream) Inject(fault reply.Fault, errorEvent []byte) Stream {
 }
 
 // Send writes the events, each flushed, with a pause between two of them. It
-// returns early when the client has left, and panics with http.ErrAbortHandler to
-// close the connection of a truncated stream.
+// returns early when the client has disconnected, and panics with
+// http.ErrAbortHandler to close the connection of a truncated stream.
 func (s Stream) Send(w http.ResponseWriter, r *http.Request, pause time.Duration) {
 	w.WriteHeader(http.StatusOK)
 	out := http.NewResponseController(w)
@@ -52,7 +53,7 @@ func (s Stream) Send(w http.ResponseWriter, r *http.Request, pause time.Duration
 	}
 }
 
-// sleep reports whether the pause ended before the client left.
+// sleep reports whether the pause ended before the client disconnected.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	if pause <= 0 {
 		return ctx.Err() == nil

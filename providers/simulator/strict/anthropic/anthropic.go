@@ -1,5 +1,5 @@
-// Package anthropic refuses the requests of messages that Anthropic refuses, in
-// Anthropic's words.
+// Package anthropic refuses the messages requests that Anthropic refuses, with
+// Anthropic's messages.
 package anthropic
 
 import (

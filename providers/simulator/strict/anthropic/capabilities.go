@@ -10,7 +10,7 @@ const (
 	samplesNever
 )
 
-// capabilities are what a generation of Claude takes.
+// capabilities are the parameters that a generation of Claude accepts.
 type capabilities struct {
 	family   string
 	sampling sampling
@@ -38,9 +38,10 @@ const (
 )
 
 var (
-	// newest is what unknown families take.
+	// newest are the capabilities of unknown families.
 	newest = capabilities{sampling: samplesNever, thinking: adaptiveThinking, efforts: allEfforts, structured: true}
-	// alwaysThinking is what the families take whose thinking cannot be disabled.
+	// alwaysThinking are the capabilities of the families whose thinking cannot be
+	// disabled.
 	alwaysThinking = capabilities{
 		sampling: samplesNever, thinking: "adaptive", efforts: allEfforts, structured: true, systemTurns: true, unforced: true,
 	}

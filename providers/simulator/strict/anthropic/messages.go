@@ -102,8 +102,8 @@ func (b block) checkText(at string) *wire.Failure {
 	return nil
 }
 
-// checkSource requires valid base64, and of an image the media type that it is
-// said to have.
+// checkSource requires valid base64, and that the data of an image is of the
+// stated media type.
 func (b block) checkSource(at string) *wire.Failure {
 	if rawjson.GetString(b.Source, "type") != "base64" {
 		return nil

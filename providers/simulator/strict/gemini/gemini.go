@@ -1,5 +1,5 @@
-// Package gemini refuses the requests to generate content that Google refuses, in
-// Google's words.
+// Package gemini refuses the generateContent requests that Google refuses, with
+// Google's messages.
 package gemini
 
 import (
@@ -17,7 +17,7 @@ type request struct {
 	generation float64
 }
 
-// extra is what no answer depends on.
+// extra has the members that no answer depends on.
 type extra struct {
 	CachedContent string `json:"cachedContent"`
 	Config        struct {

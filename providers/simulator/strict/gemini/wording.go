@@ -38,7 +38,7 @@ func wording(all []grammar.Violation) *wire.Failure {
 	return simulated.Refusal("* GenerateContentRequest.%s: %s must be at most %v, got %s\n", at, name, first.Bound, first.Value)
 }
 
-// jsonWording words a violation of the JSON itself; the text is empty for any
+// jsonWording is the message for a violation of the JSON itself; empty for any
 // other.
 func jsonWording(v grammar.Violation) (field, text string) {
 	parent := snake(v.Path[:len(v.Path)-1].Brackets())

@@ -58,7 +58,7 @@ func bound(text string, open float64) float64 {
 	return open
 }
 
-// Violations finds every way in which a request breaks the grammar.
+// Violations returns all violations of the grammar in a request.
 func (g Grammar) Violations(request jsontext.Value) []Violation {
 	return g.object(request, "request", nil)
 }

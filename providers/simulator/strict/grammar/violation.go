@@ -15,14 +15,14 @@ const (
 	Unknown  ViolationKind = iota // a field that does not exist
 	Missing                       // a field that must be there
 	Type                          // a value of another type than Want
-	Word                          // a string that is none of Allowed
+	Word                          // a string that is not in Allowed
 	Tag                           // an object of none of the kinds Allowed
 	TooSmall                      // a number below Bound
 	TooLarge                      // a number above Bound
 )
 
-// Violation is one way in which a request breaks the grammar. Every provider
-// words it differently.
+// Violation is one violation of the grammar. Each provider has its own message
+// for it.
 type Violation struct {
 	Kind    ViolationKind
 	Path    Path

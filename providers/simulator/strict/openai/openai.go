@@ -1,5 +1,5 @@
-// Package openai refuses the requests of chat completions that OpenAI refuses, in
-// OpenAI's words.
+// Package openai refuses the chat completions requests that OpenAI refuses,
+// with OpenAI's messages.
 package openai
 
 import (

@@ -62,8 +62,8 @@ func generation(model string) float64 {
 	return n
 }
 
-// checkReasoning refuses what models that reason do not take. gpt-5.1 to 5.4 do
-// not reason unless they are asked to.
+// checkReasoning refuses parameters that reasoning models do not accept.
+// gpt-5.1 to 5.4 reason only on request.
 func (q *request) checkReasoning() *wire.Failure {
 	version := generation(q.Model)
 	isO := strings.HasPrefix(q.Model, "o1") || strings.HasPrefix(q.Model, "o3") || strings.HasPrefix(q.Model, "o4")
