@@ -97,6 +97,7 @@ type Traits struct {
 	CallIDs        bool `yaml:"call_ids"`        // Gemini: function calls have ids
 	Signatures     bool `yaml:"signatures"`      // Gemini: rejects function calls without their thought signature
 	Images         bool `yaml:"images"`          // Gemini: generates images
+	FormatBeside   bool `yaml:"format_beside"`   // Gemini: accepts a format of its answer beside functions
 	NoSystem       bool `yaml:"no_system"`       // Gemini: has no system instruction
 }
 

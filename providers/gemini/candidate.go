@@ -44,7 +44,7 @@ func (s *stream) part(c *choice, p *part) bool {
 	case p.Thought && p.Text != "":
 		ok = s.out.Thought(c.index, p.Text, nil)
 	case p.Text != "":
-		ok = s.out.Text(c.index, p.Text)
+		ok = s.answerText(c, p.Text)
 	}
 	if !ok || p.ThoughtSignature == "" {
 		return ok
@@ -66,7 +66,10 @@ func (s *stream) thought(c *choice, value string, image int) *llm.Thought {
 // come back in the next turn.
 func (s *stream) call(c *choice, p *part) bool {
 	f := p.FunctionCall
-	call := &llm.CallStart{ID: f.ID, Name: f.Name, Arguments: arguments(f.Args), Signature: p.ThoughtSignature}
+	if f.Name == s.exchange.answerTool && f.Name != "" {
+		return s.answerCall(c, f.Args)
+	}
+	call := &llm.CallStart{ID: f.ID, Name: s.exchange.names.clients(f.Name), Arguments: arguments(f.Args), Signature: p.ThoughtSignature}
 	if call.ID == "" {
 		call.ID = llm.NewID("call_")
 	}

@@ -57,7 +57,7 @@ func (s *stream) finish() {
 		if c.reason == "" && !s.out.Refusal(c.index, s.blocked.BlockReasonMessage) {
 			return
 		}
-		if !s.out.Finish(c.index, s.finishReason(c), c.reason) {
+		if !s.heldText(c) || !s.out.Finish(c.index, s.finishReason(c), c.reason) {
 			return
 		}
 	}

@@ -52,7 +52,9 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 		return nil, api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for %s", path, catalog.Gemini).
 			WithCause(fmt.Errorf("encode request: %w", err))
 	}
-	return &exchange{provider: p, call: call, body: body, ignored: call.Request.Source.Ignored(t.ignored)}, nil
+	return &exchange{
+		provider: p, call: call, body: body, ignored: call.Request.Source.Ignored(t.ignored), answerTool: t.answerTool, names: t.names,
+	}, nil
 }
 
 type exchange struct {
@@ -60,6 +62,9 @@ type exchange struct {
 	call     providers.Call
 	body     []byte
 	ignored  []string
+
+	answerTool string // the function whose arguments are the answer's text, or empty
+	names      functionNames
 }
 
 func (x *exchange) Ignored() []string { return x.ignored }

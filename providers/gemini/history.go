@@ -92,6 +92,9 @@ func (t *translation) setInstructions(c *turns.Conversation) {
 	for _, b := range c.System {
 		parts = append(parts, part{Text: b.Text})
 	}
+	if t.hint != "" {
+		parts = append(parts, part{Text: t.hint})
+	}
 	if t.traits.NoSystem {
 		t.addContent(roleUser, parts)
 	} else if len(parts) > 0 {
@@ -159,7 +162,7 @@ func (t *translation) response(b turns.Block) (response part, beside []part, err
 		}
 		media = append(media, p)
 	}
-	f := &functionResponse{ID: t.callID(b.Answers.ID), Name: b.Answers.Name, Response: result(strings.Join(texts, "\n"))}
+	f := &functionResponse{ID: t.callID(b.Answers.ID), Name: t.names.of(b.Answers.Name), Response: result(strings.Join(texts, "\n"))}
 	if t.traits.CallIDs {
 		f.Parts, media = media, nil
 	}

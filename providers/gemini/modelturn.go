@@ -90,7 +90,7 @@ func (m *modelTurn) addPart(b *llm.Block) error {
 
 // addCall translates a call. Only the first of a step needs a signature.
 func (m *modelTurn) addCall(c *llm.Call) {
-	p := part{FunctionCall: &functionCall{ID: m.t.callID(c.ID), Name: c.Name, Args: c.Arguments}}
+	p := part{FunctionCall: &functionCall{ID: m.t.callID(c.ID), Name: m.t.names.of(c.Name), Args: c.Arguments}}
 	value, known := m.calls[c.ID]
 	if !known {
 		value = m.t.accepted(parseSignature(c.Signature))

@@ -79,6 +79,9 @@ func (t *translation) translateFormat() error {
 	if format == nil {
 		return nil
 	}
+	if len(t.declarations) > 0 && !t.traits.FormatBeside {
+		return t.answerByTool(format)
+	}
 	t.config.ResponseMIMEType = "application/json"
 	if format.Description != "" {
 		t.ignore(llm.FieldFormatDescription)

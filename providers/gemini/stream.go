@@ -15,12 +15,13 @@ import (
 // stream is the state of one upstream answer. A whole answer is read as a
 // stream of one event, so that both give the same result.
 type stream struct {
-	ctx    context.Context
-	client *upstream.Client
-	events *upstream.Events // nil for a whole answer
-	reader *reader
-	answer answer // the current event
-	ended  bool   // the body has ended where it is allowed to
+	ctx      context.Context
+	exchange *exchange
+	client   *upstream.Client
+	events   *upstream.Events // nil for a whole answer
+	reader   *reader
+	answer   answer // the current event
+	ended    bool   // the body has ended where it is allowed to
 
 	head    llm.Head
 	model   string // that was asked
@@ -40,6 +41,9 @@ type choice struct {
 
 	thoughts int // sent so far
 	images   int // sent so far
+
+	held     []byte // text that is sent only if the answer's function is not called
+	answered bool   // it was called
 }
 
 // start reads up to the first event with content. Until then nothing has been
@@ -54,7 +58,7 @@ func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
 
 func (x *exchange) read(ctx context.Context, r *reader) (*stream, error) {
 	s := &stream{
-		ctx: ctx, client: x.provider.client, reader: r,
+		ctx: ctx, exchange: x, client: x.provider.client, reader: r,
 		head:  llm.Head{Created: x.provider.now().Unix()},
 		model: modelName(x.call.Model.Upstream),
 	}

@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
@@ -17,7 +19,6 @@ const (
 )
 
 func (t *translation) translateTools() error {
-	strict := false
 	tools := t.conversation.Tools
 	for i := range tools {
 		tool := &tools[i]
@@ -28,15 +29,17 @@ func (t *translation) translateTools() error {
 		if len(tool.Cache) > 0 {
 			t.ignore(llm.FieldToolCache)
 		}
-		strict = strict || tool.Strict != nil && *tool.Strict
-		t.declare(tool)
+		t.declare(tool, llm.FieldToolParameters)
 	}
 	if p := t.req.ParallelCalls; p != nil && !*p && len(tools) > 0 {
 		t.ignore(llm.FieldParallelCalls)
 	}
-	if err := t.translateChoice(); err != nil {
-		return err
-	}
+	return t.translateChoice()
+}
+
+// inspectStrict notes strict functions that the model is not held to.
+func (t *translation) inspectStrict() error {
+	strict := slices.ContainsFunc(t.conversation.Tools, func(tool llm.Tool) bool { return tool.Strict != nil && *tool.Strict })
 	if strict && (t.calling == nil || t.calling.Mode == modeAuto) {
 		t.ignore(llm.FieldToolStrict)
 	}
@@ -45,11 +48,11 @@ func (t *translation) translateTools() error {
 
 func isObject(raw jsontext.Value) bool { return raw.Kind() == jsontext.KindBeginObject }
 
-// declare writes a function. One without parameters has no schema: older models
-// refuse an object without properties.
-func (t *translation) declare(f *llm.Tool) {
+// declare writes a function whose parameters are the given field. One without
+// parameters has no schema: older models refuse an object without properties.
+func (t *translation) declare(f *llm.Tool, parameters llm.Field) {
 	var out object
-	out.add("name", quote(f.Name))
+	out.add("name", quote(t.names.of(f.Name)))
 	if f.Description != "" {
 		out.add("description", quote(f.Description))
 	}
@@ -58,7 +61,7 @@ func (t *translation) declare(f *llm.Tool) {
 	case t.traits.OpenAPISchemas:
 		converted, lossy := openAPI(f.Parameters)
 		if lossy {
-			t.ignore(llm.FieldToolParameters)
+			t.ignore(parameters)
 		}
 		if converted != nil {
 			out.add("parameters", converted)
@@ -125,6 +128,9 @@ func (t *translation) setCalling(mode string, allowed []string, choice llm.Choic
 	case nothing:
 		mode = modeNone
 	}
-	t.calling = &functionCallingConfig{Mode: mode, Allowed: allowed}
+	t.calling = &functionCallingConfig{Mode: mode}
+	for _, name := range allowed {
+		t.calling.Allowed = append(t.calling.Allowed, t.names.of(name))
+	}
 	return nil
 }

@@ -25,6 +25,9 @@ type translation struct {
 	config       generationConfig
 	schema       member // of the answer, in config
 	tier         string
+	names        functionNames
+	answerTool   string // see exchange
+	hint         string // an instruction of the gateway's own
 
 	ignored []llm.Field // that are not supported
 }
@@ -43,11 +46,11 @@ func translate(call providers.Call, dropSignatures bool) (*translation, error) {
 	}
 	t := &translation{
 		req: call.Request, conversation: conversation, traits: call.Model.Traits,
-		model: modelName(call.Model.Upstream), dropSignatures: dropSignatures,
+		model: modelName(call.Model.Upstream), dropSignatures: dropSignatures, names: functionNames{tools: conversation.Tools},
 	}
 	for _, step := range []func() error{
-		t.translateLimits, t.translateSampling, t.translateFormat, t.translateModalities,
-		t.translateThinking, t.translateTools, t.translateHistory, t.translateRest,
+		t.translateLimits, t.translateSampling, t.translateModalities,
+		t.translateThinking, t.translateTools, t.translateFormat, t.inspectStrict, t.translateHistory, t.translateRest,
 	} {
 		if err := step(); err != nil {
 			return nil, err

@@ -127,7 +127,7 @@ func TestSchemasKeepTheirBytes(t *testing.T) {
 	body := `{"model":"m","messages":[{"role":"user","content":"q"}],
 		"tools":[{"type":"function","function":{"name":"f","parameters":` + schema + `}}],
 		"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":` + schema + `}}}`
-	x, err := prepare(t, "gemini-2.5-flash", body)
+	x, err := prepare(t, "gemini-3.6-flash", body)
 	if err != nil {
 		t.Fatal(err)
 	}

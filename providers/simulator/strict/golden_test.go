@@ -24,11 +24,10 @@ var refused = map[string]string{
 	"anthropic/thinking_comes_back":                  "Invalid `signature`",
 	"anthropic/thinking_comes_back_by_default":       "Invalid `signature`",
 
-	"gemini/objects_without_properties_of_older_models": "Function calling with a response mime type: 'application/json' is unsupported",
-	"gemini/pictures_of_the_model":                      "Corrupted thought signature.",
-	"gemini/signatures_are_not_needed_before_3":         "Corrupted thought signature.",
-	"gemini/signatures_by_extra_content":                "Corrupted thought signature.",
-	"gemini/signatures_by_reasoning_details":            "Corrupted thought signature.",
+	"gemini/pictures_of_the_model":              "Corrupted thought signature.",
+	"gemini/signatures_are_not_needed_before_3": "Corrupted thought signature.",
+	"gemini/signatures_by_extra_content":        "Corrupted thought signature.",
+	"gemini/signatures_by_reasoning_details":    "Corrupted thought signature.",
 }
 
 func TestTranslatedRequestsAreAccepted(t *testing.T) {
