@@ -51,9 +51,10 @@ type answer struct {
 	out      *llm.Emitter
 
 	open     []openBlock
-	thoughts int  // blocks of thinking so far
-	calls    int  // calls of the client's tools so far
-	answered bool // the tool whose input is the content has been called
+	thoughts int    // blocks of thinking so far
+	calls    int    // calls of the client's tools so far
+	answered bool   // the tool whose input is the content has been called
+	held     []byte // text that is sent only if that tool is not called
 
 	usage       usage
 	reason      string // stop_reason, once it is known

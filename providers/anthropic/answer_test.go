@@ -126,7 +126,7 @@ func TestInputOfTheAnswerToolIsContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := c.Choices[0].Message; *m.Content != `Let me see.{"city":"Paris","n":1.0}` || len(m.ToolCalls) > 0 ||
+	if m := c.Choices[0].Message; *m.Content != `{"city":"Paris","n":1.0}` || len(m.ToolCalls) > 0 ||
 		c.Choices[0].FinishReason != string(llm.FinishStop) {
 		t.Errorf("%+v", c.Choices[0])
 	}

@@ -5,7 +5,19 @@ import (
 	"modelgateway/models/llm"
 )
 
-func (a *answer) sendText(text string) bool { return text == "" || a.out.Text(0, text) }
+// sendText sends a text of the answer. Where the answer is the input of a tool,
+// text beside it is none of the answer: it is kept until the end, and sent only
+// if the tool was not called.
+func (a *answer) sendText(text string) bool {
+	switch {
+	case text == "" || a.answered:
+		return true
+	case a.exchange.answerTool != "":
+		a.held = append(a.held, text...)
+		return true
+	}
+	return a.out.Text(0, text)
+}
 
 func (a *answer) sendThinking(o *openBlock, text string) bool {
 	if text == "" {
@@ -42,7 +54,7 @@ func (a *answer) startTool(o *openBlock, b *answerBlock) bool {
 	o.input = b.Input
 	if b.Name == a.exchange.answerTool && b.Name != "" {
 		o.content, o.hidden = true, a.answered // the first answer counts
-		a.answered = true
+		a.answered, a.held = true, nil
 		return true
 	}
 	a.calls++
@@ -61,7 +73,7 @@ func (a *answer) sendInput(o *openBlock, fragment string) bool {
 	case o.hidden:
 		return true
 	case o.content:
-		return a.sendText(fragment)
+		return a.out.Text(0, fragment)
 	}
 	return a.out.Input(0, o.call, fragment)
 }
@@ -74,6 +86,9 @@ func (a *answer) finish() {
 		}
 	}
 	a.open = nil
+	if len(a.held) > 0 && !a.out.Text(0, string(a.held)) {
+		return
+	}
 	reason := a.finishReason()
 	if reason == llm.FinishContentFilter && !a.out.Refusal(0, a.explanation) {
 		return
