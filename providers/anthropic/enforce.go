@@ -11,9 +11,10 @@ import (
 type change int
 
 const (
-	unchanged change = iota
-	harmless         // the same answers stay valid
-	lossy            // rules are left out, and added to the description
+	unchanged  change = iota
+	harmless          // the same answers stay valid
+	lossy             // rules are left out, and added to the description
+	impossible        // valid answers cannot be given any more: the members of an object had no fixed names
 )
 
 // enforceable changes a schema into one that Anthropic can enforce, as its own
@@ -170,21 +171,35 @@ func (s *schemaRewrite) list(array jsontext.Value) jsontext.Value {
 }
 
 // close forbids other properties where the schema of an object leaves that open.
+// Where the members of the object have no names in the schema it can hold none
+// then.
 func (s *schemaRewrite) close(all []schemaMember) {
-	object, said := false, false
+	var object, further bool
+	var properties, others jsontext.Value
 	for _, m := range all {
 		switch string(m.name) {
 		case `"type"`:
 			object = object || strings.Contains(string(m.value), `"object"`)
 		case `"properties"`:
-			object = true
+			object, properties = true, m.value
+		case `"$ref"`, `"anyOf"`, `"oneOf"`, `"allOf"`:
+			further = true
 		case `"additionalProperties"`:
-			said = true
+			others = m.value
+		case `"patternProperties"`:
+			s.did(impossible)
 		}
 	}
-	if object && !said {
+	if !object {
+		return
+	}
+	if others == nil {
 		s.did(harmless)
 		s.keep(schemaMember{name: jsontext.Value(`"additionalProperties"`), value: jsontext.Value("false")})
+	}
+	unnamed := others == nil && properties == nil || others.Kind() == jsontext.KindTrue && len(members(properties)) == 0
+	if others.Kind() == jsontext.KindBeginObject || unnamed && !further {
+		s.did(impossible)
 	}
 }
 

@@ -142,6 +142,11 @@ var goldens = []struct {
 		[]string{"reasoning_effort"}},
 	{"schema by tool beside tools", noThinking, `{"model":"m",` + talk(user("q")) + `,"tools":[` + weather +
 		`],"response_format":{"type":"json_schema","json_schema":{"name":"get_weather","schema":{"properties":{}}}}}`, nil},
+	{"free form objects by tool", budgetNew, `{"model":"m",` + talk(user("q")) + `,"response_format":{"type":"json_schema",` +
+		`"json_schema":{"name":"n","schema":{"type":"object","properties":{"tags":{"type":"object","additionalProperties":` +
+		`{"type":"string"}}},"required":["tags"],"additionalProperties":false}}}}`, nil},
+	{"free form objects in a list", budgetNew, `{"model":"m",` + talk(user("q")) + `,"response_format":{"type":"json_schema",` +
+		`"json_schema":{"name":"n","schema":{"type":"array","items":{"type":"object"}}}}}`, []string{"response_format"}},
 	{"schema by tool, no tools wanted", noThinking, `{"model":"m",` + talk(user("q")) + `,"tools":[` + weather +
 		`],"tool_choice":"none","response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"object"}}}}`, nil},
 	{"schema while a tool is forced", noThinking, `{"model":"m",` + talk(user("q")) + `,"tools":[` + weather +

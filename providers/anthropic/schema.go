@@ -47,6 +47,12 @@ func typeOf(schema jsontext.Value) string {
 	return ""
 }
 
+// isObjectType says whether a schema is one of objects, as far as its type says.
+func isObjectType(schema jsontext.Value) bool {
+	kind := typeOf(schema)
+	return kind == "" || kind == `"object"`
+}
+
 // schemaMember is one member of an object, as it was written.
 type schemaMember struct {
 	name  jsontext.Value // with its quotes

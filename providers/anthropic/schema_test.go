@@ -48,15 +48,24 @@ func TestSchemaIsMadeEnforceable(t *testing.T) {
 		{`{"type":"array","minItems":1,"items":{"type":"string","format":"uuid","pattern":"^(?:a|b)+$"}}`, ``, unchanged},
 		{`{"anyOf":[{"type":"object","additionalProperties":false,"properties":{}},{"$ref":"#/$defs/a"}],"$defs":{"a":{"enum":[1,` +
 			`"x",null]}}}`, ``, unchanged},
-		{`{"type":"object"}`, `{"type":"object","additionalProperties":false}`, harmless},
+		{`{"type":"object"}`, `{"type":"object","additionalProperties":false}`, impossible},
 		{`{"properties":{}}`, `{"properties":{},"additionalProperties":false}`, harmless},
-		{`{"type":["object","null"]}`, `{"type":["object","null"],"additionalProperties":false}`, harmless},
+		{`{"type":["object","null"]}`, `{"type":["object","null"],"additionalProperties":false}`, impossible},
+		{`{"type":"object","anyOf":[{"$ref":"#"}]}`, `{"type":"object","anyOf":[{"$ref":"#"}],"additionalProperties":false}`, harmless},
+		{`{"type":"object","properties":{"a":{}},"additionalProperties":true}`,
+			`{"type":"object","properties":{"a":{}},"additionalProperties":false}`, lossy},
+		{`{"type":"object","properties":{},"additionalProperties":true}`,
+			`{"type":"object","properties":{},"additionalProperties":false}`, impossible},
+		{`{"type":"object","properties":{"a":{}},"additionalProperties":{"type":"string"}}`,
+			`{"type":"object","properties":{"a":{}},"additionalProperties":false}`, impossible},
+		{`{"patternProperties":{"^x":{}},"type":"object","properties":{"a":{}}}`, `{"type":"object","properties":{"a":{}},` +
+			`"additionalProperties":false,"description":"{patternProperties: {\"^x\":{}}}"}`, impossible},
 		{`{"$schema":"x","type":"string"}`, `{"type":"string"}`, harmless},
 		{`{"oneOf":[{"const":1},{"const":2}]}`, `{"anyOf":[{"const":1},{"const":2}]}`, harmless},
 		{`{"oneOf":[{"const":1}],"anyOf":[{"const":2}]}`, `{"anyOf":[{"const":2}],"description":"{oneOf: [{\"const\":1}]}"}`, lossy},
 		{`{"allOf":[ {"type":"object"}, {"x-y":1} ]}`, `{"allOf":[{"type":"object","additionalProperties":false},` +
-			`{"description":"{x-y: 1}"}]}`, lossy},
-		{`{"additionalProperties":{"type":"string"},"type":"object"}`, `{"additionalProperties":false,"type":"object"}`, lossy},
+			`{"description":"{x-y: 1}"}]}`, impossible},
+		{`{"additionalProperties":{"type":"string"},"type":"object"}`, `{"additionalProperties":false,"type":"object"}`, impossible},
 		{`{"type":"integer","minimum":1,"maximum":2,"description":"a \"b\""}`, `{"type":"integer",` +
 			`"description":"a \"b\"\n\n{minimum: 1, maximum: 2}"}`, lossy},
 		{`{"type":"string","format":"phone"}`, `{"type":"string","description":"{format: \"phone\"}"}`, lossy},

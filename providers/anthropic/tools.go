@@ -122,7 +122,10 @@ func (t *translation) formatAnswer() error {
 		return nil
 	case t.traits.Structured:
 		schema, changed := enforceable(format.Schema)
-		t.ignoreIf(changed == lossy, llm.FieldFormat)
+		if changed == impossible && isObjectType(format.Schema) {
+			return t.answerByTool(format)
+		}
+		t.ignoreIf(changed >= lossy, llm.FieldFormat)
 		t.format = schema
 		return nil
 	}
@@ -130,15 +133,17 @@ func (t *translation) formatAnswer() error {
 }
 
 // answerByTool makes the answer's schema the input of one more tool that the
-// model has to call, for models that take no schema for the answer. Beside
-// tools of the client the model must call one of them or this one, which is
-// what tools and format together ask for. Where the client forces a tool, this
-// turn has no answer to format; where it forbids tools, only this one is left.
+// model has to call, for models that take no schema for the answer, and for
+// schemas that Anthropic enforces only as others: the tool's stays as it is.
+// Beside tools of the client the model must call one of them or this one, which
+// is what tools and format together ask for. Where the client forces a tool,
+// this turn has no answer to format; where it forbids tools, only this one is
+// left.
 func (t *translation) answerByTool(format *llm.Format) error {
 	if t.out.ToolChoice.forces() {
 		return nil
 	}
-	if kind := typeOf(format.Schema); kind != "" && kind != `"object"` {
+	if !isObjectType(format.Schema) {
 		return t.unsupported(llm.FieldFormatSchema, llm.Anywhere, "the model %s answers with JSON objects only", t.model.ID)
 	}
 	names := newUniqueNames()
