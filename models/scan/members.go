@@ -9,9 +9,11 @@ import (
 
 // Members yields the members of a JSON object in their order: the name as it is
 // written, with its quotes, and the value's bytes without the space around them.
-// Both are parts of object, which must be valid, as the body of a decoded request
-// is; else the result is undefined. It looks at brackets and quotes only, which is
-// about ten times as fast as decoding JSON again.
+// Both share the memory of object: they keep all of it in use and change with it, so
+// that a caller must not write to them, and copies what outlives object. Appending
+// to them copies. The object must be valid, as the body of a decoded request is; else
+// the result is undefined. Members looks at brackets and quotes only, which is about
+// ten times as fast as decoding JSON again.
 func Members(object []byte) iter.Seq2[Name, jsontext.Value] {
 	return func(yield func(Name, jsontext.Value) bool) {
 		i := space(object, 0) + 1 // after the brace
@@ -24,10 +26,10 @@ func Members(object []byte) iter.Seq2[Name, jsontext.Value] {
 			if end-i < len(`""`) {
 				return
 			}
-			name := Name(object[i:end])
+			name := Name(object[i:end:end])
 			start := space(object, space(object, end)+1) // after the colon
 			end = skipValue(object, start)
-			if start >= end || !yield(name, jsontext.Value(object[start:end])) {
+			if start >= end || !yield(name, jsontext.Value(object[start:end:end])) {
 				return
 			}
 			i = space(object, end)
@@ -49,7 +51,7 @@ func Elements(array []byte) iter.Seq[jsontext.Value] {
 		for i++; ; i++ { // after the bracket or comma
 			start := space(array, i)
 			end := skipValue(array, start)
-			if start >= end || !yield(jsontext.Value(array[start:end])) {
+			if start >= end || !yield(jsontext.Value(array[start:end:end])) {
 				return
 			}
 			if i = space(array, end); i >= len(array) || array[i] != ',' {
@@ -59,7 +61,7 @@ func Elements(array []byte) iter.Seq[jsontext.Value] {
 	}
 }
 
-// Name is the name of a member as it is written in JSON.
+// Name is the name of a member as it is written in JSON: a part of its object.
 type Name []byte
 
 // Is says whether the name is text once its escapes are decoded.

@@ -25,6 +25,20 @@ func TestMembersAreFoundWithAnyValues(t *testing.T) {
 	}
 }
 
+func TestAppendingToAMemberLeavesItsObject(t *testing.T) {
+	const text = `{"a":[1,2],"b":2}`
+	object := []byte(text)
+	for name, value := range Members(object) {
+		_, _ = append(name, "over"...), append(value, "written"...)
+	}
+	for value := range Elements(object[len(`{"a":`):]) {
+		_ = append(value, "written"...)
+	}
+	if string(object) != text {
+		t.Errorf("%s", object)
+	}
+}
+
 // FuzzMembers holds the quick way against the whole reading of JSON.
 func FuzzMembers(f *testing.F) {
 	f.Add([]byte(`{"model":"m","temperature":1,"stop":["a\"","\\"],"tools":[{"type":"function"}]}`))
