@@ -153,7 +153,7 @@ func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inferenc
 				", or SIMULATOR=true to try the gateway without keys",
 		)
 	}
-	listed := registry.New(list, upstreams.Configured, time.Now)
+	listed := registry.New(list, upstreams.Serves, time.Now)
 	g.discovery = &registry.Discovery{Models: listed, Listers: listers, Log: g.log}
 	fallbacks, err := g.fallbacks(cfg, list)
 	router := &routing.Router{

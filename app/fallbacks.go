@@ -22,8 +22,28 @@ func (g *gateway) fallbacks(cfg config.Config, list *catalog.Catalog) (map[strin
 		if err := g.known(cfg, list, "FALLBACKS", append([]string{asked}, all[asked]...)); err != nil {
 			return nil, err
 		}
+		if err := sameKind(list, asked, all[asked]); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
+}
+
+// sameKind checks that the fallbacks of a model can answer in its place, as far as
+// they are in the catalogue.
+func sameKind(list *catalog.Catalog, asked string, fallbacks []string) error {
+	for _, id := range fallbacks {
+		model, known := list.Model(asked)
+		other, alsoKnown := list.Model(id)
+		switch {
+		case known && !model.Kind.Interchangeable():
+			return fmt.Errorf("FALLBACKS: the model %q is for %s, which no other model can answer in its place", asked, model.Kind.Purpose())
+		case known && alsoKnown && model.Kind != other.Kind:
+			return fmt.Errorf("FALLBACKS: the model %q is for %s, and its fallback %q for %s",
+				asked, model.Kind.Purpose(), id, other.Kind.Purpose())
+		}
+	}
+	return nil
 }
 
 // known checks the models of a setting. A model that is in no catalogue is an

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 )
@@ -56,6 +57,34 @@ type Provider interface {
 	Prepare(call Call) (Exchange, error)
 }
 
+// preparing is what prepares a provider's calls for models of a kind; nil where the
+// provider serves none.
+func preparing(p Provider, kind llm.Kind) func(Call) (Exchange, error) {
+	if kind == llm.KindChat {
+		return p.Prepare
+	}
+	return nil
+}
+
+// Serves says whether a provider answers requests for models of a kind.
+func Serves(p Provider, kind llm.Kind) bool { return preparing(p, kind) != nil }
+
+// Prepare has a provider translate a call. It fails as Provider.Prepare does, and
+// also where the model is not for what the request asks.
+func Prepare(p Provider, call Call) (Exchange, error) {
+	asked, has := call.Request.Kind, call.Model.Kind
+	if asked != has {
+		return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "the model %s is for %s, not for %s",
+			api.Quoted(call.Model.ID), has.Purpose(), asked.Purpose())
+	}
+	prepare := preparing(p, asked)
+	if prepare == nil {
+		return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "%s does not answer requests for %s",
+			call.Model.Provider, asked.Purpose())
+	}
+	return prepare(call)
+}
+
 // Native is a provider that speaks a dialect of the clients itself: it sends
 // the client's bytes, and rewrites only what must change.
 type Native interface {
@@ -64,14 +93,15 @@ type Native interface {
 
 // Lister is a provider that can say which models it serves today.
 type Lister interface {
-	// Models asks the upstream. It yields chat models only.
+	// Models asks the upstream. Models that are of no kind are left out.
 	Models(ctx context.Context, key string) ([]Listed, error)
 }
 
 // Listed is a model that its provider says it serves.
 type Listed struct {
 	ID        string
-	Created   int64 // Unix seconds, 0 when the provider does not say
-	Context   int64 // tokens, 0 when the provider does not say
-	MaxOutput int64 // tokens, 0 when the provider does not say
+	Kind      llm.Kind // empty when the provider does not say
+	Created   int64    // Unix seconds, 0 when the provider does not say
+	Context   int64    // tokens, 0 when the provider does not say
+	MaxOutput int64    // tokens, 0 when the provider does not say
 }

@@ -98,7 +98,7 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 		catalog.OpenAI: pool.NewUpstream(catalog.OpenAI, ready{}, []config.Secret{config.NewSecret("key")}, time.Now),
 	}
 	calls := &inference.Service{Now: time.Now, Router: &routing.Router{
-		Models: registry.New(list, upstreams.Configured, time.Now), Upstreams: upstreams, Now: time.Now,
+		Models: registry.New(list, upstreams.Serves, time.Now), Upstreams: upstreams, Now: time.Now,
 	}}
 	limit, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "calls", PerMinute: 1 << 30, Log: log})
 	if err != nil {

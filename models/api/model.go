@@ -1,5 +1,7 @@
 package api
 
+import "modelgateway/models/llm"
+
 // The values of an object field.
 const (
 	ObjectModel = "model"
@@ -25,10 +27,11 @@ type Model struct {
 	Root       string   `json:"root"`
 	Parent     *string  `json:"parent"`
 
-	Available       bool   `json:"available"` // its provider is configured
-	State           string `json:"state"`     // active, deprecated or retired
-	ShutdownDate    string `json:"shutdown_date,omitempty"`
-	Successor       string `json:"successor,omitempty"`
-	ContextWindow   int64  `json:"context_window,omitzero"`
-	MaxOutputTokens int64  `json:"max_output_tokens,omitzero"`
+	Kind            llm.Kind `json:"kind"`
+	Available       bool     `json:"available"` // its provider is configured and serves its kind
+	State           string   `json:"state"`     // active, deprecated or retired
+	ShutdownDate    string   `json:"shutdown_date,omitempty"`
+	Successor       string   `json:"successor,omitempty"`
+	ContextWindow   int64    `json:"context_window,omitzero"`
+	MaxOutputTokens int64    `json:"max_output_tokens,omitzero"`
 }

@@ -1,11 +1,14 @@
 package catalog
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
 	"path"
 	"slices"
+
+	"modelgateway/models/llm"
 )
 
 //go:embed catalogue.yaml
@@ -83,6 +86,7 @@ func (c *Catalog) withTraits() *Catalog {
 
 func (c *Catalog) addTraits(m Model) Model {
 	m.Traits = c.traits(m.Provider, m.Upstream)
+	m.Kind = cmp.Or(m.Kind, m.Traits.Kind, llm.KindChat)
 	if m.MaxOutput == 0 {
 		m.MaxOutput = m.Traits.MaxOutput
 	}

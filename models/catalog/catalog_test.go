@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"modelgateway/models/llm"
 )
 
 func load(t *testing.T, overlay string) *Catalog {
@@ -121,6 +123,53 @@ rules:
 	}
 }
 
+func TestTheKindOfAModelIsThatOfItsEntryOrItsRule(t *testing.T) {
+	c := load(t, `
+models:
+  - {id: vectors, provider: openai, upstream: text-embedding-3-small}
+  - {id: local, provider: openai, upstream: bge-m3, kind: embedding, price: {input: 0.1}}
+  - {id: talks, provider: openai, upstream: text-embedding-of-a-chat-model, kind: chat}
+  - {id: gpt-4, provider: openai, upstream: text-embedding-3-large}
+  - {id: gpt-4-turbo, kind: embedding}
+  - {id: proxied, provider: openai, upstream: nomic-embed-text}
+rules:
+  openai:
+    - {match: [nomic-embed-*], kind: embedding}
+`)
+	for id, want := range map[string]llm.Kind{
+		"vectors": llm.KindEmbedding, "local": llm.KindEmbedding, "talks": llm.KindChat, "gpt-4": llm.KindEmbedding,
+		"gpt-4-turbo": llm.KindEmbedding, "proxied": llm.KindEmbedding, "gpt-3.5-turbo": llm.KindChat, "gemini-2.5-pro": llm.KindChat,
+	} {
+		if m, ok := c.Model(id); !ok || m.Kind != want {
+			t.Errorf("%s: %q, not %q", id, m.Kind, want)
+		}
+	}
+	for id, want := range map[string]llm.Kind{
+		"gemini-embedding-001": llm.KindEmbedding, "text-embedding-004": llm.KindEmbedding, "gemini-9": llm.KindChat,
+	} {
+		if m := c.Derive(Gemini, id); m.Kind != want || m.MaxOutput != 0 == (want == llm.KindEmbedding) {
+			t.Errorf("%s: %+v, not %q", id, m, want)
+		}
+	}
+}
+
+func TestAnEntryKeepsItsKindUnlessItsUpstreamChanges(t *testing.T) {
+	c := load(t, "models: [{id: a, provider: openai, kind: embedding}]")
+	for text, want := range map[string]llm.Kind{
+		"models: [{id: a, context: 8192}]":                     llm.KindEmbedding,
+		"models: [{id: a, provider: openai, upstream: gpt-4}]": llm.KindChat,
+		"models: [{id: a, kind: chat}]":                        llm.KindChat,
+	} {
+		again := &Catalog{models: []Model{{ID: "a", Provider: OpenAI, Upstream: "a", Kind: llm.KindEmbedding}}, byID: map[string]int{"a": 0}, rules: c.rules}
+		if err := again.merge([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if m, _ := again.withTraits().Model("a"); m.Kind != want {
+			t.Errorf("%s: %q, not %q", text, m.Kind, want)
+		}
+	}
+}
+
 func TestInvalidFilesAreRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"unknown member":   "models: [{id: a, provider: openai, upstraem: b}]",
@@ -133,6 +182,8 @@ func TestInvalidFilesAreRefused(t *testing.T) {
 		"not yaml":         "models: [",
 		"twice":            "models: [{id: a, provider: openai}, {id: a, provider: openai}]",
 		"broken pattern":   "rules: {openai: [{match: ['['], sampling: both}]}",
+		"unknown kind":     "models: [{id: a, provider: openai, kind: vectors}]",
+		"a rule's kind":    "rules: {openai: [{match: [a], kind: vectors, sampling: both}]}",
 		"negative":         "models: [{id: a, provider: openai, context: -5}]",
 	} {
 		t.Run(name, func(t *testing.T) {

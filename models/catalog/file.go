@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"modelgateway/models/llm"
 )
 
 // rule gives its traits to the models whose upstream ids match a pattern.
@@ -30,6 +32,7 @@ type file struct {
 // entry is a model as a file has it.
 type entry struct {
 	ID        string   `yaml:"id"`
+	Kind      llm.Kind `yaml:"kind"`
 	Provider  string   `yaml:"provider"`
 	Upstream  string   `yaml:"upstream"`
 	Created   int64    `yaml:"created"`
@@ -118,11 +121,29 @@ func validateRules(provider string, rules []rule) error {
 				return fmt.Errorf("rules.%s[%d]: %q is not a pattern", provider, i, pattern)
 			}
 		}
+		if !isKind(r.Kind) {
+			return fmt.Errorf("rules.%s[%d]: kind must be %s, not %q", provider, i, kinds(), r.Kind)
+		}
+		if r.Sampling == "" && r.Kind == llm.KindEmbedding {
+			continue // has nothing to sample
+		}
 		if !slices.Contains([]string{SamplingBoth, SamplingOne, SamplingNone}, r.Sampling) {
 			return fmt.Errorf("rules.%s[%d]: sampling must be both, one or none, not %q", provider, i, r.Sampling)
 		}
 	}
 	return nil
+}
+
+// isKind says whether a file has a kind, or none.
+func isKind(k llm.Kind) bool { return k == "" || slices.Contains(llm.Kinds(), k) }
+
+// kinds names all kinds: a or b.
+func kinds() string {
+	var names []string
+	for _, k := range llm.Kinds() {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, " or ")
 }
 
 // mergeEntry is an entry of a file merged with the catalogue's entry of the same
@@ -138,7 +159,7 @@ func (c *Catalog) mergeEntry(e entry) (Model, error) {
 	}
 	old := c.models[at]
 	if e.Upstream == "" && e.Provider == "" {
-		m.Upstream = old.Upstream
+		m.Upstream, m.Kind = old.Upstream, cmp.Or(m.Kind, old.Kind)
 	}
 	m.Provider = cmp.Or(m.Provider, old.Provider)
 	m.Created = cmp.Or(m.Created, old.Created)
@@ -159,7 +180,7 @@ func (c *Catalog) mergeEntry(e entry) (Model, error) {
 
 func (e entry) model(c *Catalog) (Model, error) {
 	m := Model{
-		ID: e.ID, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
+		ID: e.ID, Kind: e.Kind, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
 		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor, Fallbacks: e.Fallbacks,
 		Price: e.Price.price(), state: e.State,
 	}
@@ -173,6 +194,8 @@ func (e entry) model(c *Catalog) (Model, error) {
 		return m, errors.New("a number is negative")
 	case !slices.Contains(Providers(), m.Provider) && (m.Provider != "" || !c.has(m.ID)):
 		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(Providers(), ", "), m.Provider)
+	case !isKind(e.Kind):
+		return m, fmt.Errorf("kind must be %s, not %q", kinds(), e.Kind)
 	case !slices.Contains([]string{"", Active, Deprecated, Retired}, e.State):
 		return m, fmt.Errorf("state must be active, deprecated or retired, not %q", e.State)
 	case slices.Contains(m.Fallbacks, m.ID) || slices.Contains(m.Fallbacks, ""):

@@ -5,6 +5,8 @@ package catalog
 import (
 	"slices"
 	"time"
+
+	"modelgateway/models/llm"
 )
 
 // The names of providers. They are the same everywhere: in the health report, in
@@ -27,9 +29,10 @@ type Model struct {
 	ID        string // the name that clients request
 	Provider  string
 	Upstream  string // the provider's name of the model
-	Created   int64  // Unix seconds
-	Context   int64  // tokens, 0 when unknown
-	MaxOutput int64  // tokens, 0 when unknown
+	Kind      llm.Kind
+	Created   int64 // Unix seconds
+	Context   int64 // tokens, 0 when unknown
+	MaxOutput int64 // tokens, 0 when unknown
 	Price     Price
 	Ends      time.Time // first day on which it is not served, UTC; zero when unknown
 	Successor string    // id of the model that replaces it, or empty
@@ -78,6 +81,7 @@ const (
 // Traits say which parameters a model takes, so that no code depends on the names
 // of models.
 type Traits struct {
+	Kind           llm.Kind `yaml:"kind"`       // used where the entry has none; empty = chat
 	MaxOutput      int64    `yaml:"max_output"` // tokens; used where the entry has none
 	Sampling       string   `yaml:"sampling"`
 	MaxTemperature float64  `yaml:"max_temperature"` // 0 = the provider's usual maximum

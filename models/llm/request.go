@@ -23,6 +23,7 @@ type Request struct {
 	Source Source
 	Raw    []byte // the body as it came: valid JSON, each name once
 
+	Kind    Kind // of the model that is asked for
 	Model   string
 	Stream  bool
 	Usage   bool   // the client asked for the usage of a stream

@@ -13,6 +13,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
@@ -194,7 +195,8 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 	pages := map[string]string{
 		"": `{"models":[{"name":"models/gemini-2.5-flash","inputTokenLimit":1048576,"outputTokenLimit":65536,
 			"supportedGenerationMethods":["generateContent","countTokens"]},
-			{"name":"models/gemini-embedding-001","supportedGenerationMethods":["embedContent"]},
+			{"name":"models/gemini-embedding-001","supportedGenerationMethods":["embedContent","countTokens"]},
+			{"name":"models/aqa","supportedGenerationMethods":["generateAnswer"]},
 			{"name":"models/gemini-2.5-pro-preview-tts","supportedGenerationMethods":["generateContent"]},
 			{"name":"","supportedGenerationMethods":["generateContent"]}],"nextPageToken":"a&b="}`,
 		"a&b=": `{"models":[{"name":"models/gemma-4-31b-it","supportedGenerationMethods":["generateContent"]}]}`,
@@ -207,7 +209,11 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 	}))
 	defer server.Close()
 	got, err := provider(server.URL).Models(t.Context(), testKey)
-	want := []providers.Listed{{ID: "gemini-2.5-flash", Context: 1048576, MaxOutput: 65536}, {ID: "gemma-4-31b-it"}}
+	want := []providers.Listed{
+		{ID: "gemini-2.5-flash", Kind: llm.KindChat, Context: 1048576, MaxOutput: 65536},
+		{ID: "gemini-embedding-001", Kind: llm.KindEmbedding},
+		{ID: "gemma-4-31b-it", Kind: llm.KindChat},
+	}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, %v", got, err)
 	}

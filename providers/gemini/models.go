@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
@@ -24,8 +25,10 @@ func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, 
 			return nil, err
 		}
 		for _, m := range page.Models {
-			if m.isChat() {
-				all = append(all, providers.Listed{ID: modelName(m.Name), Context: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit})
+			if kind := m.kind(); kind != "" {
+				all = append(all, providers.Listed{
+					ID: modelName(m.Name), Kind: kind, Context: m.InputTokenLimit, MaxOutput: m.OutputTokenLimit,
+				})
 			}
 		}
 		if page.NextPageToken == "" {
@@ -65,9 +68,17 @@ func (p *Provider) models(ctx context.Context, key, query string) (*modelPage, e
 // itself does not tell them apart (seen 2026-08).
 var otherKinds = []string{"-tts", "lyria-", "computer-use", "deep-research", "antigravity"}
 
-func (m *listedModel) isChat() bool {
-	if modelName(m.Name) == "" || !slices.Contains(m.Methods, "generateContent") {
-		return false
+// kind is what the model's methods say; empty where it is none of the gateway's.
+func (m *listedModel) kind() llm.Kind {
+	other := func(kind string) bool { return strings.Contains(m.Name, kind) }
+	switch {
+	case modelName(m.Name) == "" || slices.ContainsFunc(otherKinds, other):
+		return ""
+	case slices.Contains(m.Methods, "generateContent"):
+		return llm.KindChat
+	case slices.Contains(m.Methods, "embedContent"):
+		return llm.KindEmbedding
+	default:
+		return ""
 	}
-	return !slices.ContainsFunc(otherKinds, func(kind string) bool { return strings.Contains(m.Name, kind) })
 }

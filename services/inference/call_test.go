@@ -247,7 +247,7 @@ func connect(to *routing.Router, list *catalog.Catalog, all []*scripted) {
 	for _, p := range all {
 		to.Upstreams[p.name] = pool.NewUpstream(p.name, p, poolOf("k1"), time.Now)
 	}
-	to.Models = registry.New(list, to.Upstreams.Configured, time.Now)
+	to.Models = registry.New(list, to.Upstreams.Serves, time.Now)
 }
 
 // serving is a service without a ledger, with the models of the catalogue.

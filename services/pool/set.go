@@ -1,6 +1,10 @@
 package pool
 
-import "modelgateway/models/catalog"
+import (
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+)
 
 // Set is the configured upstreams, by their provider's name.
 type Set map[string]*Upstream
@@ -9,6 +13,13 @@ type Set map[string]*Upstream
 func (s Set) Configured(provider string) bool {
 	_, ok := s[provider]
 	return ok
+}
+
+// Serves says whether a provider is configured and answers requests for models of a
+// kind.
+func (s Set) Serves(provider string, kind llm.Kind) bool {
+	u, ok := s[provider]
+	return ok && providers.Serves(u.provider, kind)
 }
 
 // Statuses is the health of each provider.

@@ -49,7 +49,7 @@ func NewUpstream(name string, provider providers.Provider, keys []config.Secret,
 
 // Prepare translates a request for the provider.
 func (u *Upstream) Prepare(call providers.Call) (providers.Exchange, error) {
-	return u.provider.Prepare(call)
+	return providers.Prepare(u.provider, call)
 }
 
 // Size is the number of keys.

@@ -11,21 +11,23 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
 // Models is the list of models that clients can call: those of the catalogue, and
 // those that the configured providers list.
 type Models struct {
-	catalog    *catalog.Catalog
-	configured func(provider string) bool
-	now        func() time.Time
-	found      atomic.Pointer[map[string][]catalog.Model] // by provider; replaced whole
+	catalog *catalog.Catalog
+	serves  func(provider string, kind llm.Kind) bool
+	now     func() time.Time
+	found   atomic.Pointer[map[string][]catalog.Model] // by provider; replaced whole
 }
 
-// New lists a catalogue. configured says whether a provider has keys.
-func New(c *catalog.Catalog, configured func(string) bool, now func() time.Time) *Models {
-	m := &Models{catalog: c, configured: configured, now: now}
+// New lists a catalogue. serves says whether a provider has keys and answers requests
+// for models of a kind.
+func New(c *catalog.Catalog, serves func(provider string, kind llm.Kind) bool, now func() time.Time) *Models {
+	m := &Models{catalog: c, serves: serves, now: now}
 	m.found.Store(&map[string][]catalog.Model{})
 	return m
 }
@@ -99,7 +101,7 @@ func (m *Models) Get(id string) (api.Model, error) {
 func (m *Models) show(model catalog.Model) api.Model {
 	shown := api.Model{
 		ID: model.ID, Object: api.ObjectModel, Created: model.Created, OwnedBy: model.Provider,
-		Permission: []string{}, Root: model.Upstream, Available: m.configured(model.Provider),
+		Permission: []string{}, Root: model.Upstream, Kind: model.Kind, Available: m.serves(model.Provider, model.Kind),
 		State: model.State(m.now()), Successor: model.Successor,
 		ContextWindow: model.Context, MaxOutputTokens: model.MaxOutput,
 	}
@@ -109,7 +111,8 @@ func (m *Models) show(model catalog.Model) api.Model {
 	return shown
 }
 
-// Found replaces the models of a provider that are not in the catalogue.
+// Found replaces the models of a provider that are not in the catalogue. It leaves
+// out those of a kind that the provider does not serve.
 func (m *Models) Found(provider string, listed []providers.Listed) {
 	var models []catalog.Model
 	for _, l := range listed {
@@ -117,6 +120,10 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 			continue
 		}
 		model := m.catalog.Derive(provider, l.ID)
+		model.Kind = cmp.Or(model.Traits.Kind, l.Kind, model.Kind)
+		if !m.serves(provider, model.Kind) {
+			continue
+		}
 		model.Created = max(l.Created, 0)
 		model.Context = max(l.Context, 0)
 		model.MaxOutput = cmp.Or(max(l.MaxOutput, 0), model.MaxOutput)

@@ -187,7 +187,7 @@ func fleet(t testing.TB, all ...*queued) *Router {
 	for _, q := range all {
 		chat.Upstreams[q.name] = pool.NewUpstream(q.name, q, poolOf(q.keys...), time.Now)
 	}
-	chat.Models = registry.New(list, chat.Upstreams.Configured, time.Now)
+	chat.Models = registry.New(list, chat.Upstreams.Serves, time.Now)
 	return chat
 }
 

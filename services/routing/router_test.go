@@ -58,7 +58,7 @@ func newChat(t *testing.T, c *clock, p providers.Provider) *Router {
 	if p != nil {
 		chat.Upstreams[catalog.Anthropic] = pool.NewUpstream(catalog.Anthropic, p, poolOf("key"), c.now)
 	}
-	chat.Models = registry.New(list, chat.Upstreams.Configured, c.now)
+	chat.Models = registry.New(list, chat.Upstreams.Serves, c.now)
 	return chat
 }
 
@@ -71,7 +71,7 @@ func poolOf(keys ...string) []config.Secret {
 }
 
 func ask(model string) Input {
-	return Input{Request: &llm.Request{Model: model, Choices: 1, Source: new(chat.Request)}}
+	return Input{Request: &llm.Request{Kind: llm.KindChat, Model: model, Choices: 1, Source: new(chat.Request)}}
 }
 
 // completeOf opens a request for a whole answer, as package inference does.

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,6 +46,41 @@ func TestModelNamesMatchExactly(t *testing.T) {
 			t.Errorf("the exact name: %d, and %d calls upstream", a.Status, len(u.Requests()))
 		}
 	})
+}
+
+func TestEmbeddingModelIsRefusedByNameForChat(t *testing.T) {
+	t.Parallel()
+	f := gatewaytest.Providers()[0]
+	file := filepath.Join(t.TempDir(), "models.yaml")
+	text := `
+models:
+  - {id: vectors, provider: openai, upstream: text-embedding-3-small, price: {input: 0.02}}
+  - {id: local-vectors, provider: openai, upstream: bge-m3, kind: embedding}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MODELS_FILE="+file)
+	for _, id := range []string{"vectors", "local-vectors"} {
+		for _, members := range []string{"", `,"stream":true`} {
+			a := p.Chat(t, strings.Replace(f.Request(members), f.Model, id, 1))
+			if e := a.APIError(t); a.Status != 400 || e.Code != "unsupported_value" || e.Param == nil || *e.Param != "model" ||
+				e.Message != "the model `"+id+"` is for embeddings, not for chat completions" {
+				t.Errorf("%s%s: %d %s", id, members, a.Status, a.Body)
+			}
+		}
+		if one := p.Get(t, "/v1/models/"+id); !strings.Contains(one.Body, `"kind":"embedding"`) ||
+			!strings.Contains(one.Body, `"available":false`) {
+			t.Errorf("%s", one.Body)
+		}
+	}
+	if a := p.Chat(t, f.Request("")); a.Status != 200 || len(u.Requests()) != 1 {
+		t.Errorf("a chat model: %d, and %d calls upstream", a.Status, len(u.Requests()))
+	}
+	if one := p.Get(t, "/v1/models/"+f.Model); !strings.Contains(one.Body, `"kind":"chat"`) || !strings.Contains(one.Body, `"available":true`) {
+		t.Errorf("%s", one.Body)
+	}
 }
 
 func TestRetiredModelsNameTheirSuccessor(t *testing.T) {

@@ -147,6 +147,27 @@ func TestUnknownModelsInSettingsRefuseToStartUnlessDiscoveryIsOn(t *testing.T) {
 	}
 }
 
+func TestFallbacksBetweenKindsOfModelsRefuseToStart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "models.yaml")
+	text := "models: [{id: v1, provider: openai, kind: embedding}, {id: v2, provider: openai, kind: embedding}]"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for setting, want := range map[string]string{
+		"FALLBACKS=gpt-4=v1": `the model "gpt-4" is for chat completions, and its fallback "v1" for embeddings`,
+		"FALLBACKS=v1=v2":    `the model "v1" is for embeddings, which no other model can answer in its place`,
+	} {
+		p, err := gatewaytest.TryStart(t, setting, "MODELS_FILE="+file)
+		if err == nil {
+			_ = p.Stop()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+}
+
 func TestSlowAnswerIsHedgedAndTheSlowCallCancelled(t *testing.T) {
 	t.Parallel()
 	for _, f := range gatewaytest.Providers() {

@@ -43,7 +43,7 @@ func decode(memory api.Memory, body []byte) (*Request, error) {
 func (r *Request) share(body []byte) {
 	c := &r.common
 	*c = llm.Request{
-		Source: r, Raw: body,
+		Source: r, Raw: body, Kind: llm.KindChat,
 		Model: r.Model, Stream: r.Stream, User: r.User, Choices: 1,
 		Usage:     r.StreamOptions != nil && r.StreamOptions.IncludeUsage,
 		MaxOutput: r.MaxCompletionTokens, Temperature: r.Temperature, TopP: r.TopP, TopK: r.TopK,
