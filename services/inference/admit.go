@@ -116,8 +116,8 @@ func (c *Call) maxCost() (int64, error) {
 		images := c.service.Images[r.Model.Provider]
 		bound = max(bound, price.MaxCost(tokens.Max(c.input.Request, r.Model, images, r.MaxOutput())))
 	}
-	if c.service.Router.HedgeAfter > 0 && !c.input.Request.Stream {
-		bound *= 2 // both calls of a hedged request may be charged
+	if c.plan.Hedged() {
+		bound *= 2
 	}
 	return bound, nil
 }

@@ -25,9 +25,6 @@ const (
 // first event of a stream. The Route is filled as far as the call came, also when
 // there is an error.
 func (p *Plan) Open(ctx context.Context) (*Result, Route, error) {
-	if !p.input.Request.Stream {
-		p.hedgeAfter = p.router.HedgeAfter
-	}
 	got, route, err := p.failover(ctx)
 	if err != nil {
 		return nil, route, p.router.explain(err, route)
@@ -190,7 +187,7 @@ func (a *attempts) next(err error) (again bool, wait time.Duration) {
 // send makes one call with the lease, and a hedged one if that is configured. It
 // records the result in the lease, which it ends when the call failed.
 func (a *attempts) send(ctx context.Context, l *pool.Lease) (*Result, error) {
-	if a.plan.hedgeAfter > 0 {
+	if a.plan.Hedged() {
 		return a.race(ctx, l)
 	}
 	got, err := a.candidate.call(ctx, l)

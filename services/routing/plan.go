@@ -32,6 +32,7 @@ type Plan struct {
 	router     *Router
 	input      Input
 	fallbacks  []string         // models, in their order
+	redirect   bool             // a retired model's successor may answer
 	hedgeAfter time.Duration    // 0 = never
 	prepared   []prepared       // as far as they were needed
 	called     []*pool.Upstream // for this request
@@ -91,10 +92,18 @@ type prepared struct {
 }
 
 // Plan fills in the candidates of a request. Fallbacks that the caller's key does
-// not allow are left out.
+// not allow are left out. A request of a kind that is not interchangeable has one
+// candidate, which is not hedged.
 func (r *Router) Plan(p *Plan, input Input) {
 	p.router, p.input = r, input
 	p.prepared, p.called = p.onePrepared[:0], p.oneCalled[:0]
+	if !input.Request.Kind.Interchangeable() {
+		return
+	}
+	p.redirect = r.Redirect
+	if !input.Request.Stream {
+		p.hedgeAfter = r.HedgeAfter
+	}
 	if input.NoFallback {
 		return
 	}
@@ -103,6 +112,10 @@ func (r *Router) Plan(p *Plan, input Input) {
 		p.fallbacks = slices.DeleteFunc(slices.Clone(p.fallbacks), func(id string) bool { return !l.Allows(id) })
 	}
 }
+
+// Hedged says whether a second call may be made while the first one runs, so that
+// both are charged.
+func (p *Plan) Hedged() bool { return p.hedgeAfter > 0 }
 
 // Size is the number of candidates, of which the first is the requested model.
 func (p *Plan) Size() int { return 1 + len(p.fallbacks) }
@@ -160,11 +173,11 @@ func (p *Plan) prepare(i int) (made prepared) {
 	return made
 }
 
-// redirected is the successor of a retired model, if the router redirects and the
+// redirected is the successor of a retired model, if the plan redirects and the
 // caller's key allows it; else the model itself.
 func (p *Plan) redirected(model catalog.Model, route *Route) catalog.Model {
 	r := p.router
-	if !r.Redirect || model.State(r.Now()) != catalog.Retired {
+	if !p.redirect || model.State(r.Now()) != catalog.Retired {
 		return model
 	}
 	next, ok := r.Models.Successor(model)

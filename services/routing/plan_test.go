@@ -11,6 +11,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
@@ -147,6 +148,43 @@ func TestClientCanForbidFallbacks(t *testing.T) {
 				t.Errorf("%s: %+v, %v after %d calls of another", w.name, route, err, len(o.calls()))
 			}
 		})
+	}
+}
+
+func TestModelOfAnotherKindIsRefusedByName(t *testing.T) {
+	for _, w := range ways() {
+		synctest.Test(t, func(t *testing.T) {
+			chat, a, o, _ := threeProviders(t)
+			vectors := ask(haiku)
+			vectors.Request.Kind = llm.KindEmbedding
+			_, _, err := w.ask(t.Context(), chat, vectors)
+			if e := api.AsError(err); e.Status != 400 || e.Param != "model" || !strings.Contains(e.Message, "for chat completions, not for embeddings") ||
+				len(a.calls())+len(o.calls()) != 0 {
+				t.Errorf("%s: %v", w.name, err)
+			}
+		})
+	}
+}
+
+func TestEmbeddingsHaveOneCandidateAndOneCallAtATime(t *testing.T) {
+	chat, _, _, _ := threeProviders(t)
+	chat.HedgeAfter, chat.Redirect = time.Second, true
+	chat.Fallbacks[retired] = []string{gpt}
+	for kind, want := range map[llm.Kind]bool{llm.KindChat: true, llm.KindEmbedding: false} {
+		of := ask(retired)
+		of.Request.Kind = kind
+		var p Plan
+		chat.Plan(&p, of)
+		_, _ = p.Candidate(0)
+		if p.Hedged() != want || p.Size() > 1 != want || p.Route(0).Redirected != "" != want {
+			t.Errorf("%s: hedged %v, %d candidates, %+v", kind, p.Hedged(), p.Size(), p.Route(0))
+		}
+	}
+	of := ask(haiku)
+	of.Request.Stream = true
+	var p Plan
+	if chat.Plan(&p, of); p.Hedged() {
+		t.Error("a stream is hedged")
 	}
 }
 

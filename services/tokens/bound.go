@@ -41,6 +41,9 @@ func Max(r *llm.Request, model catalog.Model, images providers.Images, limit int
 
 // maxOutput is an upper bound of one answer's tokens.
 func maxOutput(r *llm.Request, model catalog.Model, limit int64) int64 {
+	if !r.Kind.Writes() {
+		return 0
+	}
 	if limit > 0 {
 		return limit
 	}
@@ -53,13 +56,13 @@ func maxOutput(r *llm.Request, model catalog.Model, limit int64) int64 {
 
 // Expected is a rough estimate of a call's tokens for the rate limit, which
 // reserves them before the call: four bytes a token, and an answer as long as the
-// client allows, or of 4096 tokens.
+// client allows, or of 4096 tokens. Answers that are not written have none.
 func Expected(r *llm.Request, model catalog.Model) int64 {
 	const bytesPerToken, longAnswer = 4, 4096
 	size := r.Source.Size()
-	output := r.OutputLimit
-	if output == 0 {
-		output = min(longAnswer, cmp.Or(model.MaxOutput, longAnswer))
+	var output int64
+	if r.Kind.Writes() {
+		output = cmp.Or(r.OutputLimit, min(longAnswer, cmp.Or(model.MaxOutput, longAnswer)))
 	}
 	return size.Bytes/bytesPerToken + int64(len(size.Images))*tokensPerMedia + max(r.Choices, 1)*output
 }

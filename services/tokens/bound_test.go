@@ -215,6 +215,18 @@ func TestBoundOfAPromptIsItsBytesAndTheProvidersAdditions(t *testing.T) {
 	}
 }
 
+func TestEmbeddingsHaveNoOutputTokens(t *testing.T) {
+	r := decoded(t, `{"model":"m","messages":[{"role":"user","content":"`+strings.Repeat("word", 1000)+`"}],"max_tokens":100}`)
+	r.Kind = llm.KindEmbedding
+	vectors := model(t, gpt)
+	if input, output := Max(r, vectors, providers.Images{}, 50); input < 4000 || output != 0 {
+		t.Errorf("at most %d and %d", input, output)
+	}
+	if got := Expected(r, vectors); got != int64(len(r.Raw)/4) {
+		t.Errorf("expected %d", got)
+	}
+}
+
 func TestExpectedTokens(t *testing.T) {
 	unknown := model(t, gpt)
 	unknown.MaxOutput = 0
