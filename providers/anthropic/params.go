@@ -14,9 +14,7 @@ import (
 // Anthropic requires a limit.
 const defaultMaxTokens = 8192
 
-// maxTokens sets max_tokens, which in Anthropic's API includes thinking. The
-// client's limit is for the answer alone, so the thinking budget is added,
-// unless the client set both in Anthropic's own words and they fit.
+// maxTokens sets max_tokens, which in Anthropic's API includes thinking.
 func (t *translation) maxTokens() {
 	limit := t.requestedMaxTokens()
 	if bound := t.model.MaxOutput; bound > 0 && limit > bound {
@@ -24,7 +22,7 @@ func (t *translation) maxTokens() {
 		t.ignoreIf(t.req.MaxOutput != nil, llm.FieldMaxOutput)
 	}
 	if t.budget > 0 {
-		limit = t.addBudget(limit)
+		limit = t.fitBudget(limit)
 	}
 	t.out.MaxTokens = limit
 }
@@ -40,22 +38,24 @@ func (t *translation) requestedMaxTokens() int64 {
 	return defaultMaxTokens
 }
 
-// addBudget raises the limit by the thinking budget, within the model's bounds.
-// Where it does not fit otherwise, the budget leaves a quarter of the limit to
-// the answer.
-func (t *translation) addBudget(limit int64) int64 {
-	native := t.requestedBudget() > 0 && t.req.MaxOutput != nil && limit > t.budget
-	if !native {
+// fitBudget makes the limit and the thinking budget fit each other. A limit of
+// the client's includes the thinking, as OpenAI's does, so the budget shrinks
+// and leaves a quarter of the limit to the answer; the default limit grows by
+// the budget, within the model's bounds.
+func (t *translation) fitBudget(limit int64) int64 {
+	limited := t.req.MaxOutput != nil
+	if !limited {
 		limit += t.budget
+		if bound := t.model.MaxOutput; bound > 0 {
+			limit = min(limit, bound)
+		}
 	}
-	if bound := t.model.MaxOutput; bound > 0 {
-		limit = min(limit, bound)
+	most := limit - limit/4
+	if exact := t.requestedBudget() > 0; t.budget >= limit || t.budget > most && limited && !exact {
+		t.budget = most
+		t.ignoreIf(limited || exact, t.thinkingField())
 	}
-	if t.budget >= limit {
-		t.budget = limit - limit/4
-		t.ignoreIf(t.requestedBudget() > 0, llm.FieldThinking)
-	}
-	if t.budget < minBudget { // the model's whole output is too short to think
+	if t.budget < minBudget { // the limit is too short to think
 		t.dropThinking()
 		return limit
 	}

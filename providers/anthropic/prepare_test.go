@@ -159,8 +159,14 @@ var parameters = []struct {
 		`"budget_tokens":1024}}`, nil},
 	{"budget, medium", budgetNew, `"reasoning_effort":"medium"`, `{"max_tokens":18192,"thinking":{"type":"enabled",` +
 		`"budget_tokens":10000}}`, nil},
-	{"budget, high", budgetNew, `"reasoning_effort":"high","max_tokens":300`, `{"max_tokens":16684,"thinking":{"type":"enabled",` +
+	{"budget, high", budgetNew, `"reasoning_effort":"high","max_tokens":30000`, `{"max_tokens":30000,"thinking":{"type":"enabled",` +
 		`"budget_tokens":16384}}`, nil},
+	{"budget above the limit", budgetNew, `"reasoning_effort":"high","max_tokens":8000`, `{"max_tokens":8000,"thinking":` +
+		`{"type":"enabled","budget_tokens":6000}}`, []string{"reasoning_effort"}},
+	{"budget and a limit of all that is least", budgetNew, `"reasoning_effort":"low","max_completion_tokens":1366`,
+		`{"max_tokens":1366,"thinking":{"type":"enabled","budget_tokens":1025}}`, []string{"reasoning_effort"}},
+	{"limit too short to think", budgetNew, `"reasoning_effort":"high","max_completion_tokens":200`, `{"max_tokens":200}`,
+		[]string{"reasoning_effort"}},
 	{"budget, xhigh", budgetNew, `"reasoning_effort":"xhigh"`, `{"max_tokens":40960,"thinking":{"type":"enabled",` +
 		`"budget_tokens":32768}}`, nil},
 	{"budget beyond the model", "claude-opus-4-20250514", `"reasoning_effort":"xhigh"`, `{"max_tokens":32000,` +
@@ -188,7 +194,7 @@ var parameters = []struct {
 	{"native budget without a limit", budgetNew, `"thinking":{"type":"enabled","budget_tokens":4000}`,
 		`{"max_tokens":12192,"thinking":{"type":"enabled","budget_tokens":4000}}`, nil},
 	{"native budget above the limit", budgetNew, `"thinking":{"type":"enabled","budget_tokens":4000},"max_tokens":3000`,
-		`{"max_tokens":7000,"thinking":{"type":"enabled","budget_tokens":4000}}`, nil},
+		`{"max_tokens":3000,"thinking":{"type":"enabled","budget_tokens":2250}}`, []string{"thinking"}},
 	{"native budget too small", budgetNew, `"thinking":{"type":"enabled","budget_tokens":10}`,
 		`{"max_tokens":9216,"thinking":{"type":"enabled","budget_tokens":1024}}`, []string{"thinking"}},
 	{"native budget too large", budgetNew, `"thinking":{"type":"enabled","budget_tokens":9007199254740992}`,

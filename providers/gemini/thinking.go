@@ -72,15 +72,43 @@ func (t *translation) thinkByBudget(r thinkingRequest) {
 	if highest := t.traits.BudgetMax; highest > 0 {
 		clamped = min(clamped, highest)
 	}
+	lossy := clamped != budget && (r.off || r.budget > 0)
 	switch {
 	case budget == dynamicBudget:
-		clamped = dynamicBudget
+		clamped, lossy = dynamicBudget, false
 	case r.off && t.traits.ThinkingBy != catalog.ThinkAlways:
-		clamped = 0
-	case clamped != budget && (r.off || r.budget > 0):
+		clamped, lossy = 0, false
+	default:
+		fits := t.withinLimit(clamped)
+		clamped, lossy = fits, lossy || fits != clamped
+	}
+	if lossy {
 		t.ignore(r.field)
 	}
-	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: !r.off}
+	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: !r.off && clamped != 0}
+}
+
+// leastUseful is the budget below which a limit of the client's is left to the
+// answer alone, in tokens.
+const leastUseful = 512
+
+// withinLimit is the budget, or what the client's limit of the answer leaves for
+// it: the limit includes the thinking, of which a quarter is kept for the text.
+func (t *translation) withinLimit(budget int64) int64 {
+	if t.req.MaxOutput == nil {
+		return budget
+	}
+	limit := *t.req.MaxOutput
+	most := limit - limit/4
+	switch {
+	case budget <= most:
+		return budget
+	case most >= leastUseful:
+		return max(most, t.traits.BudgetMin)
+	case t.traits.ThinkingBy == catalog.ThinkAlways:
+		return t.traits.BudgetMin
+	}
+	return 0
 }
 
 func (r thinkingRequest) tokens() int64 {
