@@ -13,7 +13,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: ## Run on port 8080 with all three providers simulated: no keys, no servers; data is in data/
+demo: ## Run on port 8080 with simulated providers: no keys, no servers; data is in data/
 	CGO_ENABLED=0 SIMULATOR=true go run .
 
 run: ## Run with the settings of the environment and .env
@@ -59,7 +59,7 @@ fuzz: ## Fuzz every parser for FUZZTIME each; inputs that fail are kept as tests
 	@set -e; for pkg in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$target"; once() { go test -run "^$$target$$" -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; }; \
-	    once || { echo "once more: a finding is kept and fails again, a worker that was late does not"; once; }; \
+	    once || { echo "once more: a real fault is kept and fails again, a slow worker is not"; once; }; \
 	  done; done
 
 golden: ## Rewrite the golden upstream requests after a wanted change, and add new settings to the examples and docs/configuration.md

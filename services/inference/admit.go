@@ -42,7 +42,7 @@ func (c *Call) admit(ctx context.Context) error {
 			return err
 		}
 		c.route = routing.Route{Provider: model.Provider, Model: requested}
-		return notAllowed("this API key may not ask for the model " + api.Quoted(requested))
+		return notAllowed("this API key does not allow the model " + api.Quoted(requested))
 	}
 	first, err := c.plan.Candidate(0)
 	c.route = c.plan.Route(0)
