@@ -65,7 +65,7 @@ func (h *Generate) answer(c *gin.Context, req *llm.Request, call *inference.Call
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	text := answer.Raw
-	if text == nil {
+	if text == nil || answer.RawDialect != req.Source.Dialect() {
 		if text, err = h.Dialect.AppendAnswer((*buffer)[:0], req, answer); err != nil {
 			return err
 		}

@@ -113,7 +113,8 @@ func (d *draft) add(e *Event) {
 		d.calls = append(d.calls, len(d.choice.Blocks))
 		c := e.Call
 		text := d.block(Block{
-			Kind: BlockCall, Call: &Call{ID: c.ID, Name: c.Name, Kind: c.Kind, Signature: c.Signature}, Thought: cloned(c.Thought),
+			Kind: BlockCall, Thought: cloned(c.Thought),
+			Call: &Call{ID: c.ID, Name: c.Name, Namespace: c.Namespace, Kind: c.Kind, Signature: c.Signature},
 		})
 		text.WriteString(c.Arguments)
 	case EventInput:

@@ -166,7 +166,7 @@ type Tool struct {
 	Description string
 	Parameters  jsontext.Value // nil for a function without parameters
 	Strict      *bool
-	Custom      jsontext.Value // the definition of a tool that is no function
+	Custom      jsontext.Value // of a tool with free text: name, description and format, in the form of OpenAI's chat completions
 	Cache       jsontext.Value
 	At          At
 }

@@ -60,11 +60,14 @@ func (e *Emitter) Text(choice int, text string) bool {
 	if !e.next(choice, EventText) {
 		return !e.gone
 	}
-	e.event.Text, e.event.Logprobs, e.logprobs = text, e.logprobs, nil
+	e.event.Text = text
+	e.addLogprobs()
 	return e.send()
 }
 
-// Logprobs goes along with the next text.
+func (e *Emitter) addLogprobs() { e.event.Logprobs, e.logprobs = e.logprobs, nil }
+
+// Logprobs goes along with the next text, refusal or thought.
 func (e *Emitter) Logprobs(value jsontext.Value) { e.logprobs = value }
 
 // Refusal sends a fragment of what is said in place of an answer.
@@ -73,6 +76,7 @@ func (e *Emitter) Refusal(choice int, text string) bool {
 		return !e.gone
 	}
 	e.event.Text = text
+	e.addLogprobs()
 	return e.send()
 }
 
@@ -83,6 +87,7 @@ func (e *Emitter) Thought(choice int, text string, thought *Thought) bool {
 		return !e.gone
 	}
 	e.event.Text, e.event.Thought = text, thought
+	e.addLogprobs()
 	return e.send()
 }
 

@@ -47,7 +47,7 @@ type Event struct {
 	Media     *Media
 	Call      *CallStart
 	CallIndex int            // dense from 0 for each choice
-	Logprobs  jsontext.Value // of the tokens of Text, in OpenAI's form
+	Logprobs  jsontext.Value // of the tokens of Text, of whichever kind it is, in OpenAI's form
 	Citations jsontext.Value // of the text, in the provider's JSON
 
 	Finish       Finish
@@ -68,8 +68,9 @@ type Event struct {
 type CallStart struct {
 	ID        string
 	Name      string
+	Namespace string // of the function, where the client has one
 	Kind      ToolKind
-	Arguments string // the first fragment, or all of them
+	Arguments string // the first fragment, or all of them; of a custom tool its input
 
 	Signature string   // Gemini's, as it came; empty where there is none
 	Thought   *Thought // that must come back with the call; nil where there is none

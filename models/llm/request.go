@@ -153,6 +153,7 @@ const (
 	FieldMessageAudio  // a sound that the provider made in an earlier turn
 	FieldMessageImages // images that a model made in an earlier turn
 	FieldMessageCache  //
+	FieldThought       // reasoning of an earlier turn
 	FieldImageMade     // the address of an image that a model made
 	FieldCallType      // the type of a tool call
 	FieldResultID      // the id of the call that a result answers
@@ -160,6 +161,7 @@ const (
 	FieldPart        // one part of a message's content
 	FieldPartType    //
 	FieldPartCache   //
+	FieldCitations   // the request to cite a document
 	FieldImageURL    //
 	FieldImageDetail //
 	FieldFile        //

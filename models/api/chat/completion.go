@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 	"modelgateway/models/llm"
 )
 
@@ -12,11 +16,20 @@ func AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
 	if a.RawDialect == llm.Chat {
 		return append(dst, a.Raw...), nil
 	}
+	if a.RawDialect != "" {
+		return dst, foreign(a.RawDialect)
+	}
 	dst, err := AppendCompletion(dst, completion(a, req.SingleCall))
 	if err != nil {
 		return dst, fmt.Errorf("encode answer: %w", err)
 	}
 	return dst, nil
+}
+
+// foreign is the error for the bytes of another dialect: written as they are, or
+// without what they say, they would be a wrong answer.
+func foreign(d llm.Dialect) error {
+	return fmt.Errorf("the provider answers a request of the dialect %s with bytes of the dialect %s", llm.Chat, d)
 }
 
 // completion is an answer in the form of the API. Clients rely on its usage,
@@ -98,9 +111,7 @@ func (m *message) call(b *llm.Block) {
 		m.FunctionCall = &FunctionCall{Name: c.Name, Arguments: c.Input}
 		return
 	}
-	call := toolCall(c.ID, c.Name, c.Input, c.Signature, packed)
-	call.Type = "function"
-	m.ToolCalls = append(m.ToolCalls, call)
+	m.ToolCalls = append(m.ToolCalls, toolCall(c, packed))
 }
 
 func (m *message) finish() Answer {
@@ -116,12 +127,32 @@ func (m *message) finish() Answer {
 	return m.Answer
 }
 
-func toolCall(id, name, arguments, signature string, packed []ReasoningDetail) ToolCall {
-	call := ToolCall{ID: PackID(id, packed), Function: &FunctionCall{Name: name, Arguments: arguments}}
-	if signature != "" {
-		call.ExtraContent = &ExtraContent{Google: &GoogleExtra{ThoughtSignature: signature}}
+// toolCall is a call of an answer; packed travels inside its id.
+func toolCall(c *llm.Call, packed []ReasoningDetail) ToolCall {
+	call := ToolCall{ID: PackID(c.ID, packed), Type: "function"}
+	if c.Kind == llm.ToolCustom {
+		call.Type, call.Custom = "custom", custom(c.Name, c.Input)
+	} else {
+		call.Function = &FunctionCall{Name: c.Name, Arguments: c.Input}
+	}
+	if c.Signature != "" {
+		call.ExtraContent = &ExtraContent{Google: &GoogleExtra{ThoughtSignature: c.Signature}}
 	}
 	return call
+}
+
+// CustomCall is a call of a custom tool, or a fragment of one.
+type CustomCall struct {
+	Name  string `json:"name,omitempty"`
+	Input string `json:"input"`
+}
+
+func custom(name, input string) jsontext.Value {
+	text, err := json.Marshal(CustomCall{name, input}, api.Lenient)
+	if err != nil {
+		return nil // two strings are always written
+	}
+	return text
 }
 
 // ownDetail is a call's own thought inside its id, where it needs no place.

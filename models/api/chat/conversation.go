@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/models/api"
 	"modelgateway/models/llm"
 )
 
@@ -105,7 +106,7 @@ func (b *builder) parts(c *Content) {
 		case "text", "refusal":
 			block.Text = p.Text
 			if p.Type == "refusal" {
-				block.Text, block.Cache = p.Refusal, nil // only texts and media have cache marks
+				block.Kind, block.Text, block.Cache = llm.BlockRefusal, p.Refusal, nil // only texts and media have cache marks
 			}
 			if block.Text == "" {
 				continue
@@ -136,13 +137,13 @@ func (b *builder) assistant(m *Message) {
 		ids[i], carried[i] = UnpackID(calls[i].ID)
 	}
 	for _, d := range thoughts(m, carried) {
-		b.add(llm.Block{Kind: llm.BlockThought, Thought: d.thought(), At: llm.Item(b.at)})
+		b.add(llm.Block{Kind: llm.BlockThought, Thought: d.Common(), At: llm.Item(b.at)})
 	}
 	before := len(b.blocks)
 	b.content(m)
 	spoke := len(b.blocks) > before
 	if m.Refusal != "" {
-		b.add(llm.Block{Kind: llm.BlockText, Text: m.Refusal, At: llm.Item(b.at)})
+		b.add(llm.Block{Kind: llm.BlockRefusal, Text: m.Refusal, At: llm.Item(b.at)})
 	}
 	for i := range m.Images {
 		b.add(llm.Block{
@@ -174,7 +175,9 @@ func legacyID(function string) string { return "call_" + function }
 func (c *ToolCall) call(id string, carried []ReasoningDetail) *llm.Call {
 	out := &llm.Call{ID: id, ClientID: c.ID}
 	if c.Function == nil {
-		out.Kind, out.Input = llm.ToolCustom, string(c.Custom)
+		var custom CustomCall
+		_ = json.Unmarshal(c.Custom, &custom, api.Lenient) // of another form it stays empty, as OpenAI would refuse it
+		out.Kind, out.Name, out.Input = llm.ToolCustom, custom.Name, custom.Input
 		return out
 	}
 	out.Name, out.Arguments = c.Function.Name, arguments(c.Function.Arguments)

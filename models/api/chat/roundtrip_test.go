@@ -53,7 +53,9 @@ func encodedMessage(m *llm.Message) map[string]any {
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
 		switch b.Kind {
-		case llm.BlockText, llm.BlockRefusal:
+		case llm.BlockRefusal:
+			parts = append(parts, map[string]any{"type": "refusal", "refusal": b.Text})
+		case llm.BlockText:
 			parts = append(parts, withoutNil(map[string]any{"type": "text", "text": b.Text, "cache_control": raw(b.Cache)}))
 		case llm.BlockMedia:
 			if b.Media.Made {
@@ -120,7 +122,7 @@ func encodedMedia(b *llm.Block) map[string]any {
 
 func encodedCall(c *llm.Call) map[string]any {
 	if c.Kind == llm.ToolCustom {
-		return withoutNil(map[string]any{"id": c.ClientID, "type": "custom", "custom": raw([]byte(c.Input))})
+		return withoutNil(map[string]any{"id": c.ClientID, "type": "custom", "custom": raw(custom(c.Name, c.Input))})
 	}
 	out := map[string]any{
 		"id":       c.ClientID,

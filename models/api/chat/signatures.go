@@ -69,8 +69,8 @@ func format(t *llm.Thought) string {
 	return ""
 }
 
-// thought is a detail in the common form.
-func (d *ReasoningDetail) thought() *llm.Thought {
+// Common is the detail in the common form.
+func (d *ReasoningDetail) Common() *llm.Thought {
 	t := &llm.Thought{Text: d.Text, Signature: d.Signature, Data: d.Data, Provider: formatProviders[d.Format], Index: d.Index}
 	t.CallID, _ = UnpackID(d.ID)
 	switch d.Type {

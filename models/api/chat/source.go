@@ -41,12 +41,12 @@ var paths = map[llm.Field]string{
 
 	llm.FieldMessage: "messages[#]", llm.FieldMessageName: "messages[#].name", llm.FieldMessageAudio: "messages[#].audio",
 	llm.FieldMessageImages: "messages[#].images", llm.FieldMessageCache: "messages[#].cache_control",
-	llm.FieldImageMade: "messages[#].images[@].image_url.url",
-	llm.FieldCallType:  "messages[#].tool_calls[@].type", llm.FieldResultID: "messages[#].tool_call_id",
+	llm.FieldImageMade: "messages[#].images[@].image_url.url", llm.FieldThought: "messages[#].reasoning_details",
+	llm.FieldCallType: "messages[#].tool_calls[@].type", llm.FieldResultID: "messages[#].tool_call_id",
 
 	llm.FieldPart: "messages[#].content[@]", llm.FieldPartType: "messages[#].content[@].type",
-	llm.FieldPartCache: "messages[#].content[@].cache_control",
-	llm.FieldImageURL:  "messages[#].content[@].image_url.url", llm.FieldImageDetail: "messages[#].content[@].image_url.detail",
+	llm.FieldPartCache: "messages[#].content[@].cache_control", llm.FieldCitations: "messages[#].content[@].citations",
+	llm.FieldImageURL: "messages[#].content[@].image_url.url", llm.FieldImageDetail: "messages[#].content[@].image_url.detail",
 	llm.FieldFile: "messages[#].content[@].file", llm.FieldFileData: "messages[#].content[@].file.file_data",
 	llm.FieldFileID: "messages[#].content[@].file.file_id", llm.FieldFileName: "messages[#].content[@].file.filename",
 }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"modelgateway/models/api"
@@ -31,6 +32,7 @@ type writtenChoice struct {
 	thoughts []*strings.Builder // the texts of the thoughts so far, by their index; nil where there is none
 	signed   []ReasoningDetail  // what the provider wants back with the next tool call
 	calls    int
+	customs  []int // the calls of custom tools
 }
 
 // NewWriter makes a writer for the stream that answers a request.
@@ -44,6 +46,9 @@ func (w *Writer) Append(dst []byte, e *llm.Event) ([]byte, error) {
 		}
 		dst = append(append(dst, "data: "...), e.Raw...)
 		return append(dst, "\n\n"...), nil
+	}
+	if e.RawDialect != "" {
+		return dst, foreign(e.RawDialect)
 	}
 	if w.out == nil {
 		w.out = NewEmitter(w.chunk, Head{ID: e.Head.ID, Model: e.Head.Model, Created: e.Head.Created})
@@ -87,15 +92,17 @@ func (w *Writer) chunk(c *Chunk, _ error) bool {
 }
 
 func (w *Writer) event(e *llm.Event) {
+	if len(e.Logprobs) > 0 {
+		w.out.Begin(e.Choice) // the probabilities are not of the role
+		w.out.With(e.Logprobs, nil)
+		defer w.out.With(nil, nil)
+	}
 	switch e.Kind {
 	case llm.EventBegin:
 		w.out.Begin(e.Choice)
 	case llm.EventText:
-		w.out.Begin(e.Choice) // the probabilities are not of the role
-		w.out.With(e.Logprobs, nil)
 		w.text = e.Text
 		w.out.Delta(e.Choice, Delta{Content: &w.text})
-		w.out.With(nil, nil)
 	case llm.EventRefusal:
 		w.text = e.Text
 		w.out.Delta(e.Choice, Delta{Refusal: &w.text})
@@ -169,7 +176,11 @@ func (w *Writer) call(e *llm.Event) {
 		w.out.Delta(e.Choice, Delta{FunctionCall: &FunctionDelta{Name: c.Name, Arguments: c.Arguments}})
 		return
 	}
-	w.out.Call(e.Choice, toolCall(c.ID, c.Name, c.Arguments, c.Signature, choice.packed(c.Thought)))
+	if c.Kind == llm.ToolCustom {
+		choice.customs = append(choice.customs, e.CallIndex)
+	}
+	call := llm.Call{ID: c.ID, Name: c.Name, Kind: c.Kind, Input: c.Arguments, Signature: c.Signature}
+	w.out.Call(e.Choice, toolCall(&call, choice.packed(c.Thought)))
 }
 
 // packed is what travels inside the id of the next tool call.
@@ -194,6 +205,8 @@ func (w *Writer) choice(index int) *writtenChoice {
 
 func (w *Writer) input(e *llm.Event) {
 	switch {
+	case slices.Contains(w.choice(e.Choice).customs, e.CallIndex):
+		w.out.Fragment(e.Choice, ToolCallDelta{Index: e.CallIndex, Custom: custom("", e.Text)})
 	case !w.legacy:
 		w.out.Arguments(e.Choice, e.CallIndex, e.Text)
 	case e.CallIndex == 0:

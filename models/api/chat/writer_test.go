@@ -140,3 +140,45 @@ func TestEachChoiceOfAStreamHasItsOwnThoughtsAndCalls(t *testing.T) {
 		}
 	}
 }
+
+// calledCustom is a stream with a call of a custom tool beside one of a function.
+func calledCustom(yield func(*llm.Event, error) bool) {
+	e := llm.NewEmitter(yield, llm.Head{ID: "a", Model: "m", Created: 1})
+	one, _ := e.Call(0, &llm.CallStart{ID: "c", Name: "sh", Kind: llm.ToolCustom, Arguments: "ls"})
+	two, _ := e.Call(0, &llm.CallStart{ID: "d", Name: "f"})
+	e.Input(0, one, ` -l "x"`)
+	e.Input(0, two, `{}`)
+	e.Finish(0, llm.FinishToolCalls, "tool_calls")
+}
+
+func TestCallsOfCustomToolsHaveTheirOwnForm(t *testing.T) {
+	const head = `data: {"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":`
+	want := head + `{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n" +
+		head + `{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":"ls"}}]},"finish_reason":null}]}` + "\n\n" +
+		head + `{"tool_calls":[{"index":1,"id":"d","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]}` + "\n\n" +
+		head + `{"tool_calls":[{"index":0,"custom":{"input":" -l \"x\""}}]},"finish_reason":null}]}` + "\n\n" +
+		head + `{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]},"finish_reason":null}]}` + "\n\n" +
+		head + `{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
+	if got := written(t, new(llm.Request), calledCustom); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	answer, err := llm.Collect(calledCustom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := AppendAnswer(nil, new(llm.Request), answer)
+	if calls := `"tool_calls":[{"id":"c","type":"custom","custom":{"name":"sh","input":"ls -l \"x\""}},{"id":"d","type":"function",` +
+		`"function":{"name":"f","arguments":"{}"}}]`; err != nil || !strings.Contains(string(whole), calls) {
+		t.Errorf("%s, %v", whole, err)
+	}
+}
+
+func TestBytesOfAnotherDialectAreNotWritten(t *testing.T) {
+	if text, err := AppendAnswer(nil, new(llm.Request), &llm.Answer{Raw: []byte(`{}`), RawDialect: "other"}); err == nil {
+		t.Errorf("an answer was written: %s", text)
+	}
+	event := &llm.Event{Kind: llm.EventOther, Raw: []byte(`{}`), RawDialect: "other", Head: new(llm.Head)}
+	if text, err := NewWriter(new(llm.Request)).Append(nil, event); err == nil {
+		t.Errorf("an event was written: %s", text)
+	}
+}
