@@ -13,18 +13,23 @@ import (
 )
 
 // answer requests a whole answer. One that needs no repair is forwarded in the
-// upstream's bytes.
+// upstream's bytes, where the client speaks this API.
 func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 	text, err := x.provider.client.Post(ctx, key, completionsPath, x.body...)
 	if err != nil {
 		return nil, err
 	}
-	if a, ok := new(fastReader).answer(text); ok {
-		return a.stream, nil
+	if !x.foreign {
+		if a, ok := new(fastReader).answer(text); ok {
+			return a.stream, nil
+		}
 	}
 	c, err := x.read(text)
 	if err != nil {
 		return nil, err
+	}
+	if x.foreign {
+		return x.replay(c), nil
 	}
 	return encoded(c)
 }

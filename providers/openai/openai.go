@@ -1,7 +1,11 @@
 // Package openai is the provider for the OpenAI chat completions API: OpenAI
-// itself, or a server with a compatible API. Clients use the same format, so
-// the client's bytes are sent on, and only what must change is rewritten;
-// fields that the gateway does not know are sent too.
+// itself, or a server with a compatible API.
+//
+// A client that uses the same API is served natively: its bytes are sent on, and
+// only what must change is rewritten (translate.go); the events of the answer are
+// forwarded (events.go). Requests of another dialect are written from the common
+// form (compose.go), and their answers are translated to it (common.go). The reader
+// of answers and its repairs are the same for both.
 package openai
 
 import (
@@ -48,13 +52,17 @@ func New(opts providers.Options) *Provider {
 // Speaks says that clients of the chat dialect are served with their own bytes.
 func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Chat }
 
-var errForeign = errors.New("the OpenAI provider serves the chat dialect only")
+var errSource = errors.New("a request of the chat dialect has the source of another one")
 
-// Prepare rewrites the request for its upstream.
+// Prepare rewrites the request for its upstream, or writes it anew where the
+// client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
+	if !p.Speaks(call.Request.Source.Dialect()) {
+		return p.compose(call)
+	}
 	req, ok := call.Request.Source.(*chat.Request)
 	if !ok {
-		return nil, api.Internal(errForeign)
+		return nil, api.Internal(errSource)
 	}
 	t := translate(call, req)
 	body, err := t.body(call.Request.Raw)
@@ -69,6 +77,8 @@ type exchange struct {
 	call     providers.Call
 	body     [][]byte // in pieces, some of them the client's own
 	ignored  []string
+	foreign  bool // the client speaks another dialect: the answer is translated to the common form
+	names    toolNames
 }
 
 func (x *exchange) Ignored() []string { return x.ignored }

@@ -99,44 +99,48 @@ func chunks(t testing.TB, p *Provider, id, body string) (iter.Seq2[*chat.Chunk, 
 
 const hello = `{"model":"gpt","messages":[{"role":"user","content":"hi"}]`
 
+var packed = chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: chat.FormatGemini}})
+
+// goldens are requests whose translations are in testdata/golden.
+var goldens = []struct{ name, model, body, ignored string }{
+	{"plain", "gpt-4", hello + `}`, ""},
+	{"everything travels on", "gpt-4", `{ "messages" : [ {"role":"user","content":"<é> \u00e9"} ], "model":"alias","temperature":1.50,"n":2,"logit_bias":{"50256":-100},"logprobs":true,"top_logprobs":2,
+		"tools":[{"type":"function","function":{"name":"f","parameters":{ "z":1.0,"a":12345678901234567890 }}}],"tool_choice":"auto","parallel_tool_calls":false,"metadata":{"a":"b"},
+		"store":true,"verbosity":"low","prediction":{"type":"content","content":"x"},"web_search_options":{},"service_tier":"flex","user":"u","seed":7,"api_base":"http://169.254.169.254","null_one":null}`, ""},
+	{"stream asks for usage", "gpt-4", hello + `,"stream":true}`, ""},
+	{"stream keeps other options", "gpt-4", hello + `,"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":false}}`,
+		""},
+	{"stream with null options", "gpt-4", hello + `,"stream":true,"stream_options":null}`, ""},
+	{"limit of a reasoning model", "gpt-5", hello + `,"max_tokens":9}`, ""},
+	{"both limits, reasoning model", "gpt-5", hello + `,"max_tokens":9,"max_completion_tokens":8}`, "max_tokens"},
+	{"limit of an older model", "gpt-4", hello + `,"max_completion_tokens":8}`, ""},
+	{"both limits, older model", "gpt-4", hello + `,"max_tokens":9,"max_completion_tokens":8}`, "max_tokens"},
+	{"limit of an unknown model", "gpt-7", hello + `,"max_completion_tokens":8}`, ""},
+	{"old limit of an unknown model", "o5-mini", hello + `,"max_tokens":8}`, ""},
+	{"sampling while it reasons", "gpt-5.4", hello + `,"temperature":0.2,"reasoning_effort":"high"}`, "temperature"},
+	{"sampling while it does not reason", "gpt-5.4", hello + `,"temperature":0.2,"reasoning_effort":"none"}`, ""},
+	{"nulls of extensions", "gpt-4", hello + `,"top_k":null,"thinking":null,"cache_control":null}`, ""},
+	{"marks on tools", "gpt-4", hello + `,"tools":[{"type":"function","function":{"name":"f","parameters":{ "b":1, "a":2.0 }},` +
+		`"cache_control":{"type":"ephemeral"}}]}`, "tools[].cache_control"},
+	{"pictures of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` +
+		`"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]},{"role":"user","content":"r"}]}`, "messages[].images"},
+	{"ids that are too long", "gpt-4", `{"model":"gpt","messages":[{"role":"assistant","tool_calls":[{"id":"` + strings.Repeat("x", 41) +
+		`","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"` + strings.Repeat("x", 41) +
+		`","content":"1"}]}`, ""},
+	{"sampling of a reasoning model", "gpt-6-sol", hello + `,"temperature":0.2,"top_p":0.9,"presence_penalty":1,"frequency_penalty":1}`,
+		"frequency_penalty presence_penalty temperature top_p"},
+	{"default sampling is no loss", "gpt-6-sol", hello + `,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0}`, ""},
+	{"sampling of one that reasons when asked", "gpt-5.4", hello + `,"temperature":0.2}`, ""},
+	{"extensions of others", "gpt-4", hello + `,"top_k":5,"thinking":{"type":"enabled","budget_tokens":2000},` +
+		`"cache_control":{"type":"ephemeral"}}`, "cache_control thinking top_k"},
+	{"history of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":[{"type":"text","text":"q","cache_control":{"type":"ephemeral"}}]},
+		{"role":"assistant","content":null,"reasoning_content":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","signature":"s","index":0}],
+		"tool_calls":[{"id":"` + packed + `","type":"function","function":{"name":"f","arguments":"{ \"a\":1.0 }"},"extra_content":{"google":{"thought_signature":"x"}}}]},
+		{"role":"tool","tool_call_id":"` + packed + `","content":"1","name":"kept"}]}`, "messages[].content[].cache_control"},
+}
+
 func TestGoldenRequests(t *testing.T) {
-	packed := chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: chat.FormatGemini}})
-	for _, tt := range []struct{ name, model, body, ignored string }{
-		{"plain", "gpt-4", hello + `}`, ""},
-		{"everything travels on", "gpt-4", `{ "messages" : [ {"role":"user","content":"<é> \u00e9"} ], "model":"alias","temperature":1.50,"n":2,"logit_bias":{"50256":-100},"logprobs":true,"top_logprobs":2,
-			"tools":[{"type":"function","function":{"name":"f","parameters":{ "z":1.0,"a":12345678901234567890 }}}],"tool_choice":"auto","parallel_tool_calls":false,"metadata":{"a":"b"},
-			"store":true,"verbosity":"low","prediction":{"type":"content","content":"x"},"web_search_options":{},"service_tier":"flex","user":"u","seed":7,"api_base":"http://169.254.169.254","null_one":null}`, ""},
-		{"stream asks for usage", "gpt-4", hello + `,"stream":true}`, ""},
-		{"stream keeps other options", "gpt-4", hello + `,"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":false}}`,
-			""},
-		{"stream with null options", "gpt-4", hello + `,"stream":true,"stream_options":null}`, ""},
-		{"limit of a reasoning model", "gpt-5", hello + `,"max_tokens":9}`, ""},
-		{"both limits, reasoning model", "gpt-5", hello + `,"max_tokens":9,"max_completion_tokens":8}`, "max_tokens"},
-		{"limit of an older model", "gpt-4", hello + `,"max_completion_tokens":8}`, ""},
-		{"both limits, older model", "gpt-4", hello + `,"max_tokens":9,"max_completion_tokens":8}`, "max_tokens"},
-		{"limit of an unknown model", "gpt-7", hello + `,"max_completion_tokens":8}`, ""},
-		{"old limit of an unknown model", "o5-mini", hello + `,"max_tokens":8}`, ""},
-		{"sampling while it reasons", "gpt-5.4", hello + `,"temperature":0.2,"reasoning_effort":"high"}`, "temperature"},
-		{"sampling while it does not reason", "gpt-5.4", hello + `,"temperature":0.2,"reasoning_effort":"none"}`, ""},
-		{"nulls of extensions", "gpt-4", hello + `,"top_k":null,"thinking":null,"cache_control":null}`, ""},
-		{"marks on tools", "gpt-4", hello + `,"tools":[{"type":"function","function":{"name":"f","parameters":{ "b":1, "a":2.0 }},` +
-			`"cache_control":{"type":"ephemeral"}}]}`, "tools[].cache_control"},
-		{"pictures of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` +
-			`"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]},{"role":"user","content":"r"}]}`, "messages[].images"},
-		{"ids that are too long", "gpt-4", `{"model":"gpt","messages":[{"role":"assistant","tool_calls":[{"id":"` + strings.Repeat("x", 41) +
-			`","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"` + strings.Repeat("x", 41) +
-			`","content":"1"}]}`, ""},
-		{"sampling of a reasoning model", "gpt-6-sol", hello + `,"temperature":0.2,"top_p":0.9,"presence_penalty":1,"frequency_penalty":1}`,
-			"frequency_penalty presence_penalty temperature top_p"},
-		{"default sampling is no loss", "gpt-6-sol", hello + `,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0}`, ""},
-		{"sampling of one that reasons when asked", "gpt-5.4", hello + `,"temperature":0.2}`, ""},
-		{"extensions of others", "gpt-4", hello + `,"top_k":5,"thinking":{"type":"enabled","budget_tokens":2000},` +
-			`"cache_control":{"type":"ephemeral"}}`, "cache_control thinking top_k"},
-		{"history of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":[{"type":"text","text":"q","cache_control":{"type":"ephemeral"}}]},
-			{"role":"assistant","content":null,"reasoning_content":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","signature":"s","index":0}],
-			"tool_calls":[{"id":"` + packed + `","type":"function","function":{"name":"f","arguments":"{ \"a\":1.0 }"},"extra_content":{"google":{"thought_signature":"x"}}}]},
-			{"role":"tool","tool_call_id":"` + packed + `","content":"1","name":"kept"}]}`, "messages[].content[].cache_control"},
-	} {
+	for _, tt := range goldens {
 		t.Run(tt.name, func(t *testing.T) {
 			x := prepare(t, provider("http://127.0.0.1:1"), tt.model, tt.body)
 			if got := strings.Join(x.Ignored(), " "); got != tt.ignored {

@@ -176,12 +176,18 @@ func (s *stream) run(yield func(*llm.Event, error) bool) {
 	var err error
 	e := s.event
 	head := s.exchange.head(e.ID, e.Model, e.Created)
-	s.out = chat.NewEmitter(s.events.chunk, head)
-	s.events = eventWriter{yield: yield, usageAsked: s.usageAsked, head: llm.Head{
-		ID: s.out.Chunk().ID, Model: head.Model, Created: head.Created, Counter: s,
-	}}
+	if s.exchange.foreign {
+		events := s.exchange.translator(yield, llm.Head{ID: head.ID, Model: head.Model, Created: head.Created, Counter: s})
+		s.out = chat.NewEmitter(events.chunk, head)
+		s.upstream.BeforeRead(events.out.Pause)
+	} else {
+		s.out = chat.NewEmitter(s.events.chunk, head)
+		s.events = eventWriter{yield: yield, usageAsked: s.usageAsked, head: llm.Head{
+			ID: s.out.Chunk().ID, Model: head.Model, Created: head.Created, Counter: s,
+		}}
+		s.upstream.BeforeRead(s.events.pause)
+	}
 	s.calls = map[int][]call{}
-	s.upstream.BeforeRead(s.events.pause)
 	for err == nil && !s.ended {
 		if !s.take() {
 			return
@@ -209,12 +215,14 @@ func (e *event) prologue() bool {
 // take emits what one event adds; it is false if the consumer has left.
 func (s *stream) take() bool {
 	e := s.event
-	if s.fast.matched && s.fast.to-s.fast.from > len(`""`) && s.forwards() {
-		return s.events.text(&s.forward, s.raw[s.fast.from:s.fast.to], e)
-	}
-	if !s.fast.matched && s.soundEvent(e) {
-		if raw, _, ok := asItCame(s.raw, s.usageAsked); ok {
-			return s.events.whole(raw, e)
+	if !s.exchange.foreign {
+		if s.fast.matched && s.fast.to-s.fast.from > len(`""`) && s.forwards() {
+			return s.events.text(&s.forward, s.raw[s.fast.from:s.fast.to], e)
+		}
+		if !s.fast.matched && s.soundEvent(e) {
+			if raw, _, ok := asItCame(s.raw, s.usageAsked); ok {
+				return s.events.whole(raw, e)
+			}
 		}
 	}
 	if e.Usage != nil {

@@ -68,14 +68,20 @@ func (t *translation) limits(req *chat.Request, field string) {
 	}
 }
 
+// samples says whether a model accepts temperature, top_p and penalties with this
+// effort of reasoning.
+func samples(traits catalog.Traits, effort string) bool {
+	takes := traits.Sampling
+	if traits.SamplingThinking != "" && effort != "" && effort != "none" {
+		takes = traits.SamplingThinking
+	}
+	return takes != catalog.SamplingNone
+}
+
 // sampling leaves out what a model refuses while it reasons, always or for this
 // request.
 func (t *translation) sampling(req *chat.Request, traits catalog.Traits) {
-	takes := traits.Sampling
-	if traits.SamplingThinking != "" && req.ReasoningEffort != "" && req.ReasoningEffort != "none" {
-		takes = traits.SamplingThinking
-	}
-	if takes != catalog.SamplingNone {
+	if samples(traits, req.ReasoningEffort) {
 		return
 	}
 	for _, f := range []struct {

@@ -1,0 +1,240 @@
+package openai
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
+)
+
+// translator turns chunks into events of the common form, for clients of another
+// dialect. It gets them from the reader of streams, which has repaired them, or
+// from a whole answer.
+type translator struct {
+	out     *llm.Emitter
+	names   toolNames
+	choices []translatedChoice
+}
+
+// translatedChoice is what of a choice matters for later chunks.
+type translatedChoice struct {
+	index    int
+	calls    []translatedCall // by the index of the chunks
+	legacy   int              // where in calls the call of a deprecated function is; -1 = there is none
+	thoughts []int            // the upstream's indices of thoughts, in the order they began
+}
+
+// translatedCall is a tool call. Some compatible servers send its name late: until
+// then start collects what comes.
+type translatedCall struct {
+	start llm.CallStart
+	begun bool
+	at    int // the emitter's index
+}
+
+func (x *exchange) translator(yield func(*llm.Event, error) bool, head llm.Head) *translator {
+	return &translator{out: llm.NewEmitter(yield, head), names: x.names}
+}
+
+// replay yields the events of a whole answer.
+func (x *exchange) replay(c *chat.Completion) llm.Stream {
+	return func(yield func(*llm.Event, error) bool) {
+		t := x.translator(yield, llm.Head{
+			ID: c.ID, Model: c.Model, Created: c.Created, ServiceTier: c.ServiceTier, Fingerprint: c.SystemFingerprint,
+		})
+		for i := range c.Choices {
+			if !t.choice(chunkOf(&c.Choices[i])) {
+				return
+			}
+		}
+		t.out.Usage(c.Usage.Common())
+	}
+}
+
+// chunkOf is a choice of a whole answer as the one chunk of a stream.
+func chunkOf(c *chat.Choice) *chat.ChunkChoice {
+	m := &c.Message
+	out := &chat.ChunkChoice{Index: c.Index, Logprobs: c.Logprobs, FinishReason: &c.FinishReason, Delta: chat.Delta{
+		Content: m.Content, Refusal: m.Refusal, ReasoningContent: m.ReasoningContent, ReasoningDetails: m.ReasoningDetails,
+		Images: m.Images,
+	}}
+	if m.ReasoningContent == "" {
+		out.Delta.ReasoningContent = otherReasoning(m.Extra)
+	}
+	for i := range m.ToolCalls {
+		call := &m.ToolCalls[i]
+		d := chat.ToolCallDelta{Index: i, ID: call.ID, Type: call.Type, Custom: call.Custom, ExtraContent: call.ExtraContent}
+		if call.Function != nil {
+			d.Function = &chat.FunctionDelta{Name: call.Function.Name, Arguments: call.Function.Arguments}
+		}
+		out.Delta.ToolCalls = append(out.Delta.ToolCalls, d)
+	}
+	if f := m.FunctionCall; f != nil {
+		out.Delta.FunctionCall = &chat.FunctionDelta{Name: f.Name, Arguments: f.Arguments}
+	}
+	return out
+}
+
+// otherReasoning is the reasoning under the name that some compatible servers use.
+func otherReasoning(extra jsontext.Value) string {
+	var other struct {
+		Reasoning string `json:"reasoning"`
+	}
+	if len(extra) == 0 || json.Unmarshal(extra, &other, lenient) != nil {
+		return ""
+	}
+	return other.Reasoning
+}
+
+// chunk takes the next chunk of a stream, or the error that ends it.
+func (t *translator) chunk(c *chat.Chunk, err error) bool {
+	if c == nil {
+		t.out.Fail(err)
+		return false
+	}
+	head := t.out.Head()
+	head.ServiceTier, head.Fingerprint = c.ServiceTier, c.SystemFingerprint
+	for i := range c.Choices {
+		if !t.choice(&c.Choices[i]) {
+			return false
+		}
+	}
+	return len(c.Choices) > 0 || t.out.Usage(c.Usage.Common())
+}
+
+func (t *translator) choice(c *chat.ChunkChoice) bool {
+	if !t.out.Begin(c.Index) {
+		return false
+	}
+	if llm.Given(c.Logprobs) {
+		t.out.Logprobs(c.Logprobs)
+	}
+	return t.says(c) && t.calls(c) && t.finish(c)
+}
+
+// says takes reasoning, text, refusal and images.
+func (t *translator) says(c *chat.ChunkChoice) bool {
+	d := &c.Delta
+	shown := d.ReasoningContent
+	for i := range d.ReasoningDetails {
+		thought := d.ReasoningDetails[i].Common()
+		thought.Index = t.state(c.Index).thought(thought.Index)
+		if !t.out.Thought(c.Index, shown, thought) {
+			return false
+		}
+		shown = ""
+	}
+	if shown != "" && !t.out.Thought(c.Index, shown, nil) {
+		return false
+	}
+	if d.Content != nil && !t.out.Text(c.Index, *d.Content) || d.Refusal != nil && !t.out.Refusal(c.Index, *d.Refusal) {
+		return false
+	}
+	for i := range d.Images {
+		image := llm.Media{Kind: llm.Image, URL: d.Images[i].ImageURL.URL, Detail: d.Images[i].ImageURL.Detail, Made: true}
+		if !t.out.Media(c.Index, &image) {
+			return false
+		}
+	}
+	return true
+}
+
+// thought is the dense index of a thought.
+func (c *translatedChoice) thought(upstream int) int {
+	at := slices.Index(c.thoughts, upstream)
+	if at < 0 {
+		at, c.thoughts = len(c.thoughts), append(c.thoughts, upstream)
+	}
+	return at
+}
+
+func (t *translator) calls(c *chat.ChunkChoice) bool {
+	for i := range c.Delta.ToolCalls {
+		if !t.call(c.Index, &c.Delta.ToolCalls[i]) {
+			return false
+		}
+	}
+	f := c.Delta.FunctionCall
+	if f == nil {
+		return true
+	}
+	state, d := t.state(c.Index), chat.ToolCallDelta{Function: f}
+	if state.legacy < 0 { // it has no id
+		state.legacy, d.ID = len(state.calls), llm.NewID("call_")
+	}
+	d.Index = state.legacy
+	return t.call(c.Index, &d)
+}
+
+// call takes a fragment of a tool call.
+func (t *translator) call(choice int, d *chat.ToolCallDelta) bool {
+	state := t.state(choice)
+	if d.Index == len(state.calls) {
+		state.calls = append(state.calls, newCall(d))
+	}
+	c := &state.calls[d.Index]
+	name, input := said(d)
+	if c.begun {
+		return t.out.Input(choice, c.at, input)
+	}
+	c.start.Name, c.start.Arguments = c.start.Name+name, c.start.Arguments+input
+	return c.start.Name == "" || t.begin(choice, c)
+}
+
+func newCall(d *chat.ToolCallDelta) translatedCall {
+	c := translatedCall{start: llm.CallStart{ID: d.ID}}
+	if len(d.Custom) > 0 {
+		c.start.Kind = llm.ToolCustom
+	}
+	if d.ExtraContent != nil && d.ExtraContent.Google != nil {
+		c.start.Signature = d.ExtraContent.Google.ThoughtSignature
+	}
+	return c
+}
+
+// said is what a fragment adds to a call: its name, and a piece of its input.
+func said(d *chat.ToolCallDelta) (name, input string) {
+	if d.Function != nil {
+		return d.Function.Name, d.Function.Arguments
+	}
+	var custom chat.CustomCall
+	_ = json.Unmarshal(d.Custom, &custom, lenient) // what is of another form says nothing that can be told
+	return custom.Name, custom.Input
+}
+
+func (t *translator) begin(choice int, c *translatedCall) (ok bool) {
+	c.begun = true
+	c.start.Namespace, c.start.Name = t.names.original(c.start.Name)
+	c.at, ok = t.out.Call(choice, &c.start)
+	return ok
+}
+
+func (t *translator) finish(c *chat.ChunkChoice) bool {
+	if c.FinishReason == nil {
+		return true
+	}
+	state := t.state(c.Index)
+	for i := range state.calls { // a call that never got a name
+		if call := &state.calls[i]; !call.begun && !t.begin(c.Index, call) {
+			return false
+		}
+	}
+	reason := llm.Finish(*c.FinishReason)
+	if reason == "function_call" { // the deprecated form of tool calls
+		reason = llm.FinishToolCalls
+	}
+	return t.out.Finish(c.Index, reason, *c.FinishReason)
+}
+
+func (t *translator) state(choice int) *translatedChoice {
+	for i := range t.choices {
+		if t.choices[i].index == choice {
+			return &t.choices[i]
+		}
+	}
+	t.choices = append(t.choices, translatedChoice{index: choice, legacy: -1})
+	return &t.choices[len(t.choices)-1]
+}

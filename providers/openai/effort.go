@@ -1,0 +1,82 @@
+package openai
+
+import (
+	"slices"
+
+	"modelgateway/models/llm"
+)
+
+// efforts are OpenAI's words in ascending order.
+var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// composeEffort writes how hard the model shall reason: the accepted effort that
+// is nearest to the wanted one. A higher effort is not reported as ignored; a lower
+// one is.
+func (c *composition) composeEffort() {
+	effort, field := c.wantedEffort()
+	accepted := c.model.Traits.Efforts
+	switch {
+	case effort == "":
+	case len(accepted) > 0:
+		c.out.ReasoningEffort = nearestEffort(effort, accepted)
+		got, wanted := slices.Index(efforts, c.out.ReasoningEffort), slices.Index(efforts, effort)
+		c.ignoreIf(got < wanted || effort == "none" && got > wanted, field)
+	case c.model.Traits.LimitField == "" && field == llm.FieldEffort: // of a model that is not known, the upstream is to say
+		c.out.ReasoningEffort = effort
+	default:
+		c.ignoreIf(effort != "none", field)
+	}
+}
+
+// wantedEffort is the effort that the client asks for, and the field that does. Of
+// the two fields thinking is the more exact one.
+func (c *composition) wantedEffort() (string, llm.Field) {
+	effort, thinking := c.req.Effort, c.req.Thinking
+	switch {
+	case thinking == nil:
+		return effort, llm.FieldEffort
+	case thinking.Type == "disabled":
+		return "none", llm.FieldThinking
+	case thinking.Type == "enabled" && thinking.BudgetTokens > 0:
+		return effortOf(thinking.BudgetTokens), llm.FieldThinking
+	}
+	c.ignoreIf(effort == "none", llm.FieldEffort) // it contradicts thinking
+	if effort == "none" || effort == "" {
+		return "", llm.FieldThinking // as hard as the model does by itself
+	}
+	return effort, llm.FieldEffort
+}
+
+// effortOf is the effort that a budget of tokens amounts to.
+func effortOf(budget int64) string {
+	const low, medium, high = 2048, 10_000, 16_384
+	switch {
+	case budget <= low:
+		return "low"
+	case budget <= medium:
+		return "medium"
+	case budget <= high:
+		return "high"
+	}
+	return "xhigh"
+}
+
+// nearestEffort is the accepted effort that is nearest to the wanted one, the
+// higher one of two. None is no effort: it is taken only where it is wanted.
+func nearestEffort(wanted string, accepted []string) string {
+	if slices.Contains(accepted, wanted) {
+		return wanted
+	}
+	at, best := slices.Index(efforts, wanted), ""
+	for _, word := range accepted {
+		if word != "none" && (best == "" || distance(word, at) <= distance(best, at)) {
+			best = word
+		}
+	}
+	return best
+}
+
+func distance(word string, at int) int {
+	i := slices.Index(efforts, word)
+	return max(i-at, at-i)
+}

@@ -1,0 +1,44 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// longestName is what OpenAI takes for the name of a tool, in bytes.
+const longestName = 64
+
+// toolNames are the tools of a request whose names the upstream cannot have, by
+// the names that it knows them by.
+type toolNames map[string]toolName
+
+type toolName struct{ namespace, name string }
+
+// original is the namespace and the name that the client gave a tool.
+func (n toolNames) original(name string) (namespace, original string) {
+	if known, ok := n[name]; ok {
+		return known.namespace, known.name
+	}
+	return "", name
+}
+
+// upstream is the name of a tool upstream, always the same from the same: where
+// it has a namespace that comes first, and what is too long is shortened.
+func (n *toolNames) upstream(namespace, name string) string {
+	out := name
+	if namespace != "" {
+		out = namespace + "__" + name
+	}
+	if len(out) > longestName {
+		sum := sha256.Sum256([]byte(out))
+		end := "_" + hex.EncodeToString(sum[:6])
+		out = out[:longestName-len(end)] + end
+	}
+	if out != name {
+		if *n == nil {
+			*n = toolNames{}
+		}
+		(*n)[out] = toolName{namespace, name}
+	}
+	return out
+}

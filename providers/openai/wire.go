@@ -1,0 +1,113 @@
+package openai
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// request is the body of POST /v1/chat/completions, as it is written for clients
+// of other dialects.
+type request struct {
+	Model    string    `json:"model"`
+	Messages []message `json:"messages"`
+
+	Tools             []tool          `json:"tools,omitempty"`
+	ToolChoice        jsontext.Value  `json:"tool_choice,omitzero"`
+	ParallelToolCalls *bool           `json:"parallel_tool_calls,omitzero"`
+	ResponseFormat    *responseFormat `json:"response_format,omitzero"`
+
+	MaxTokens           *int64 `json:"max_tokens,omitzero"`
+	MaxCompletionTokens *int64 `json:"max_completion_tokens,omitzero"`
+	N                   int64  `json:"n,omitzero"`
+
+	Temperature      *float64       `json:"temperature,omitzero"`
+	TopP             *float64       `json:"top_p,omitzero"`
+	FrequencyPenalty *float64       `json:"frequency_penalty,omitzero"`
+	PresencePenalty  *float64       `json:"presence_penalty,omitzero"`
+	Seed             *int64         `json:"seed,omitzero"`
+	Stop             []string       `json:"stop,omitempty"`
+	LogitBias        jsontext.Value `json:"logit_bias,omitzero"`
+	Logprobs         bool           `json:"logprobs,omitzero"`
+	TopLogprobs      *int64         `json:"top_logprobs,omitzero"`
+	ReasoningEffort  string         `json:"reasoning_effort,omitempty"`
+
+	User             string            `json:"user,omitempty"`
+	SafetyIdentifier string            `json:"safety_identifier,omitempty"`
+	Metadata         map[string]string `json:"metadata,omitempty"`
+	ServiceTier      string            `json:"service_tier,omitempty"`
+	Modalities       []string          `json:"modalities,omitempty"`
+	WebSearchOptions jsontext.Value    `json:"web_search_options,omitzero"`
+
+	Stream        bool           `json:"stream,omitzero"`
+	StreamOptions jsontext.Value `json:"stream_options,omitzero"`
+}
+
+type message struct {
+	Role       string         `json:"role"`
+	Content    jsontext.Value `json:"content"` // a string, parts or null
+	Refusal    string         `json:"refusal,omitempty"`
+	ToolCalls  []toolCall     `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+}
+
+type contentPart struct {
+	Type       string      `json:"type"`
+	Text       string      `json:"text,omitempty"`
+	ImageURL   *imageURL   `json:"image_url,omitzero"`
+	InputAudio *inputAudio `json:"input_audio,omitzero"`
+	File       *file       `json:"file,omitzero"`
+}
+
+type imageURL struct {
+	URL    string `json:"url"`
+	Detail string `json:"detail,omitempty"`
+}
+
+type inputAudio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
+}
+
+type file struct {
+	FileData string `json:"file_data"`
+	Filename string `json:"filename,omitempty"`
+}
+
+type toolCall struct {
+	ID       string        `json:"id"`
+	Type     string        `json:"type"`
+	Function *functionCall `json:"function,omitzero"`
+	Custom   *customCall   `json:"custom,omitzero"`
+}
+
+type functionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type customCall struct {
+	Name  string `json:"name"`
+	Input string `json:"input"`
+}
+
+type tool struct {
+	Type     string         `json:"type"`
+	Function *function      `json:"function,omitzero"`
+	Custom   jsontext.Value `json:"custom,omitzero"`
+}
+
+type function struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Parameters  jsontext.Value `json:"parameters,omitzero"`
+	Strict      *bool          `json:"strict,omitzero"`
+}
+
+type responseFormat struct {
+	Type       string      `json:"type"`
+	JSONSchema *jsonSchema `json:"json_schema,omitzero"`
+}
+
+type jsonSchema struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Schema      jsontext.Value `json:"schema,omitzero"`
+	Strict      *bool          `json:"strict,omitzero"`
+}
