@@ -122,6 +122,11 @@ func recordingsOf(t *testing.T, f folder) []providertest.Recording {
 	return mine
 }
 
+// unlimited is memory that no request exhausts.
+type unlimited struct{}
+
+func (unlimited) Reserve(int64) error { return nil }
+
 // server is a gateway of one provider and one dialect, without anything else.
 type server struct {
 	dialect  api.Dialect
@@ -144,7 +149,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req, err := s.dialect.Decode(body)
+	req, err := s.dialect.Decode(unlimited{}, body)
 	if err != nil {
 		return err
 	}
