@@ -130,7 +130,8 @@ func (s *Store) readBudget(tx *gorm.DB, req *GrantRequest) (budgetState, error) 
 	query := budgetSums + budgetOwn + "TRUE AS alive"
 	if !s.embedded {
 		query = replicaClock + budgetSums +
-			" AND h.replica IN (SELECT id FROM replicas, clock WHERE alive_until > ended)" + budgetOwn +
+			" AND (h.replica IN (SELECT id FROM replicas, clock WHERE alive_until > ended)" +
+			" OR h.replica IN (SELECT replica FROM running_calls))" + budgetOwn + // they are booked from the hold
 			"EXISTS (SELECT FROM replicas, clock WHERE id = @replica AND alive_until > at) AS alive"
 	}
 	var state budgetState

@@ -54,6 +54,7 @@ const (
 	OutcomeTimeout  = "timeout"        // a provider took too long
 	OutcomeStopped  = "stopped"        // the gateway was shut down
 	OutcomeInternal = "internal_error" // an error of the gateway
+	OutcomeLost     = "lost"           // the replica died, or lost its lease, before the call ended
 )
 
 // TableName is the table of the ledger.

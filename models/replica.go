@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"gorm.io/gorm"
@@ -11,6 +12,9 @@ import (
 // ErrLeaseExpired means that a replica's holds do not count, as it has not renewed
 // its lease in time.
 var ErrLeaseExpired = errors.New("the replica's lease has expired")
+
+// beatsInLease is how often a replica renews its lease in the lease's duration.
+const beatsInLease = 4
 
 // Lease is how long a replica's holds count after its last renewal. All replicas
 // must have the same.
@@ -31,6 +35,9 @@ type Renewal struct {
 	Lease   Lease
 	First   bool // the process has just started: holds of this name are a former process's and are deleted
 	Clean   bool // delete expired replicas and their holds as well
+
+	Running  []RunningCall // that have begun since the last renewal
+	Recorded []string      // ids of running calls that are in the ledger
 }
 
 // Renewed is the result of a renewal.
@@ -54,28 +61,53 @@ const replicaClock = `WITH renewals AS (
 	SELECT at, CASE WHEN last < at - CAST(@silence AS BIGINT) THEN last ELSE at END AS ended FROM renewals
 ) `
 
-// Renew renews a replica's lease. An embedded database has one process: there, it
-// only deletes the holds of former processes.
+// Renew renews a replica's lease and notes its running calls. It books those of
+// replicas whose leases have expired, in the transaction in which their holds cease to
+// count. An embedded database has one process, and its leases do not expire: there, the
+// running calls and the holds of former processes are booked and deleted.
 func (s *Store) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	renewed := Renewed{Kept: true, Alone: s.embedded}
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
+	//nolint:contextcheck // the transaction carries the context
+	err := s.inConnTx(ctx, func(on connTx) error {
 		if s.embedded {
-			if !r.First {
-				return nil
-			}
-			return tx.Exec("DELETE FROM budget_holds").Error
+			return renewAlone(on, &r)
 		}
-		if err := s.advisoryLock(tx, "replicas"); err != nil { // no account has this name
+		if err := s.advisoryLock(on.tx, "replicas"); err != nil { // no account has this name
 			return err
 		}
 		var err error
-		renewed.Kept, err = renew(tx, &r)
+		renewed.Kept, err = renew(on, &r)
 		return err
 	})
 	return renewed, err
 }
 
-func renew(tx *gorm.DB, r *Renewal) (kept bool, err error) {
+func renewAlone(on connTx, r *Renewal) error {
+	now := time.Now().UnixMicro()
+	if r.First {
+		if err := bookLost(on, r, math.MaxInt64); err != nil {
+			return err
+		}
+		if err := on.tx.Exec("DELETE FROM budget_holds").Error; err != nil {
+			return err
+		}
+		if err := on.tx.Exec("DELETE FROM replicas").Error; err != nil {
+			return err
+		}
+	}
+	if err := extendLease(on.tx, r, now); err != nil {
+		return err
+	}
+	return noteRunning(on, r, now)
+}
+
+func extendLease(tx *gorm.DB, r *Renewal, now int64) error {
+	return tx.Exec("INSERT INTO replicas (id, alive_until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until",
+		r.Replica, now+r.Lease.Duration.Microseconds()).Error
+}
+
+func renew(on connTx, r *Renewal) (kept bool, err error) {
+	tx := on.tx
 	var now struct{ At, Ended, Mine int64 }
 	const query = replicaClock + "SELECT at, ended, COALESCE((SELECT alive_until FROM replicas WHERE id = @replica), 0) AS mine FROM clock"
 	err = tx.Raw(query, map[string]any{
@@ -91,10 +123,15 @@ func renew(tx *gorm.DB, r *Renewal) (kept bool, err error) {
 			return false, err
 		}
 	}
-	err = tx.Exec("INSERT INTO replicas (id, alive_until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until",
-		r.Replica, now.At+r.Lease.Duration.Microseconds()).Error
+	err = bookLost(on, r, now.Ended)
 	if err == nil && r.First {
 		err = tx.Exec("DELETE FROM budget_holds WHERE replica = ?", r.Replica).Error
+	}
+	if err == nil {
+		err = extendLease(tx, r, now.At)
+	}
+	if err == nil {
+		err = noteRunning(on, r, now.At)
 	}
 	if err == nil && r.Clean {
 		err = clean(tx, now.Ended-keepExpired.Microseconds())

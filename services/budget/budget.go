@@ -56,7 +56,9 @@ type Service struct {
 	renew     func(context.Context, models.Renewal) (models.Renewed, error)
 	saveHolds func(context.Context, string, []models.Hold) error
 	endLease  func(context.Context, string, []models.Hold) error
+	lost      func(context.Context) (bool, error) // whether running calls are noted, which others may have left
 
+	swept    time.Time      // when Run last looked for calls that others have left
 	renewing chan struct{}  // full while a renewal is under way
 	requests sync.WaitGroup // to the database, under way
 	wake     chan struct{}  // wakes Run to save before the next tick
@@ -65,6 +67,7 @@ type Service struct {
 	allowances map[models.HoldKey]*allowance
 	days       days
 	lease      lease
+	running    running
 	warned     time.Time
 	stats      Stats
 }
@@ -94,6 +97,7 @@ func New(o Options) *Service {
 	return &Service{
 		store: o.Store, log: o.Log, now: o.Now, replica: o.Replica, heartbeat: defaultHeartbeat, maxWait: defaultMaxWait,
 		grant: o.Store.Grant, renew: o.Store.Renew, saveHolds: o.Store.SaveHolds, endLease: o.Store.EndLease,
+		lost: o.Store.AnyRunning, running: running{fresh: map[string]models.RunningCall{}, noted: map[string]models.RunningCall{}},
 		renewing: make(chan struct{}, 1), wake: make(chan struct{}, 1), allowances: map[models.HoldKey]*allowance{},
 	}
 }
@@ -207,15 +211,24 @@ func (b *Service) wakeUp() {
 	}
 }
 
-// Written receives from the ledger what its transaction has moved from this
-// replica's holds to what is spent. The ledger does not report rows that it has
-// dropped: their cost stays held until the replica ends.
-func (b *Service) Written(moved map[models.HoldKey]int64) {
+// Written receives from the ledger the calls of each transaction, which has moved
+// their cost from this replica's holds to what is spent. The ledger does not report
+// rows that it has dropped: their cost stays held until the replica ends.
+func (b *Service) Written(calls []models.Call) {
+	moved := map[models.HoldKey]int64{}
+	for i := range calls {
+		calls[i].AddCost(moved)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for h, cost := range moved {
 		if p := b.allowances[h]; p != nil {
 			p.moved += cost
+		}
+	}
+	for i := range calls {
+		if calls[i].Holds[0].Account != "" {
+			b.running.written(calls[i].ID)
 		}
 	}
 }

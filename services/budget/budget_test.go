@@ -66,12 +66,10 @@ func (h *testDatabase) write(b *Service, at time.Time, holds [2]models.HoldKey, 
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	moved := map[models.HoldKey]int64{}
 	for _, hold := range holds {
 		if hold.Account == "" {
 			continue
 		}
-		moved[hold] += cost
 		for _, statement := range []string{
 			fmt.Sprintf("INSERT INTO spend (account, day, cost) VALUES ('%s', '%s', %d) ON CONFLICT (account, day) DO UPDATE SET cost = spend.cost + EXCLUDED.cost",
 				hold.Account, models.DayOf(at), cost),
@@ -86,7 +84,7 @@ func (h *testDatabase) write(b *Service, at time.Time, holds [2]models.HoldKey, 
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	b.Written(moved)
+	b.Written([]models.Call{{Cost: cost, Holds: holds}})
 	return nil
 }
 

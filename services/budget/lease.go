@@ -46,7 +46,7 @@ func (b *Service) ensureLease(ctx context.Context) error {
 // renewIfDue renews the lease if the last renewal is a heartbeat ago.
 func (b *Service) renewIfDue(ctx context.Context) error {
 	return b.keep(ctx, func(l *lease, now time.Time) bool {
-		return l.permanent || l.valid(now) && now.Sub(l.sent) < b.heartbeat
+		return l.valid(now) && now.Sub(l.sent) < b.heartbeat || l.permanent && b.notesNothing()
 	})
 }
 
@@ -69,14 +69,19 @@ func (b *Service) keep(ctx context.Context, good func(*lease, time.Time) bool) e
 		return nil
 	}
 	const cleanEvery = 60
-	renewed, err := b.renew(ctx, models.Renewal{
+	renewal := models.Renewal{
 		Replica: b.replica, Lease: b.leaseTerms(), First: !lease.acquired, Clean: lease.renewed%cleanEvery == 0,
-	})
-	if err != nil {
-		return err
 	}
 	b.mu.Lock()
+	b.running.note(&renewal, sent)
+	b.mu.Unlock()
+	renewed, err := b.renew(ctx, renewal)
+	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err != nil {
+		b.running.notNoted(renewal)
+		return err
+	}
 	if lease.acquired && !renewed.Kept {
 		b.loseLease()
 	}
@@ -84,6 +89,12 @@ func (b *Service) keep(ctx context.Context, good func(*lease, time.Time) bool) e
 	b.lease.sent, b.lease.until = sent, sent.Add(4*b.heartbeat-b.heartbeat/10)
 	b.lease.renewed++
 	return nil
+}
+
+func (b *Service) notesNothing() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running.none()
 }
 
 func (b *Service) leased() lease {
@@ -138,10 +149,16 @@ func (b *Service) tick(ctx context.Context) {
 		}
 	}
 	b.mu.Unlock()
-	if acquired {
-		// The calls that need the database report its failure.
+	// The calls that need the database report its failure.
+	switch {
+	case acquired:
 		_ = b.renewIfDue(ctx)
 		b.saveChanged(ctx)
+	case now.Sub(b.swept) >= b.heartbeat:
+		b.swept = now
+		if some, err := b.lost(ctx); err == nil && some {
+			_ = b.ensureLease(ctx) // its renewals book the calls whose leases have expired
+		}
 	}
 }
 
@@ -206,9 +223,15 @@ func (b *Service) close(ctx context.Context) {
 		p.grantOverdraft()
 		held = append(held, p.asHold())
 	}
+	renewal := models.Renewal{Replica: b.replica, Lease: b.leaseTerms()}
+	b.running.note(&renewal, b.now())
 	b.mu.Unlock()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
+	if len(renewal.Running)+len(renewal.Recorded) > 0 {
+		// What fails here is booked when the lease expires: nothing for a call that the ledger has.
+		_, _ = b.renew(last, renewal)
+	}
 	if err := b.endLease(last, b.replica, held); err != nil {
 		b.log.Warn("allowances of budgets are not given back: they are free when the lease expires", "error", err)
 	}

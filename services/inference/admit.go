@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/budget"
+	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
@@ -66,8 +68,33 @@ func (c *Call) admit(ctx context.Context) error {
 	}
 	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.input.Began, maxCost, budgets...); err != nil {
 		c.quota.End(0) //nolint:contextcheck // what was taken is given back, also after ctx has ended
+		return err
 	}
-	return err
+	if c.service.Ledger != nil {
+		c.reserved.Running(c.running())
+	}
+	return nil
+}
+
+// running is what is booked of the call if this process dies.
+func (c *Call) running() models.RunningCall {
+	c.identify()
+	r := models.RunningCall{Call: c.row, MaxOutput: c.most.output, MaxOutputCost: c.most.outputCost}
+	r.InputTokens, r.Cost = c.most.input, c.most.inputCost
+	r.Provider, r.Served = c.route.Provider, cmp.Or(c.route.Redirected, c.route.Model)
+	r.TokensPerSecond = tokensPerSecond * max(c.input.Request.Choices, 1)
+	ledger.CleanCall(&r.Call)
+	return r
+}
+
+// identify sets the members of the row that say whose call it is.
+func (c *Call) identify() {
+	r := &c.row
+	if r.ID != "" {
+		return
+	}
+	r.ID, r.RequestID, r.UserID, r.KeyID = ledger.NewCallID(c.input.Began), c.input.RequestID, c.input.Caller.UserID, c.input.Caller.KeyID
+	r.Model, r.BeganAt, r.Holds = c.input.Request.Model, c.input.Began.UnixMicro(), c.reserved.Holds()
 }
 
 func notAllowed(message string) *api.Error {
@@ -114,7 +141,12 @@ func (c *Call) maxCost() (int64, error) {
 			continue
 		}
 		images := c.service.Images[r.Model.Provider]
-		bound = max(bound, price.MaxCost(tokens.Max(c.input.Request, r.Model, images, r.MaxOutput())))
+		input, output := tokens.Max(c.input.Request, r.Model, images, r.MaxOutput())
+		if cost := price.MaxCost(input, output); cost > bound {
+			bound = cost
+			inputCost := min(price.MaxCost(input, 0), cost)
+			c.most = most{input: input, inputCost: inputCost, output: output, outputCost: cost - inputCost}
+		}
 	}
 	if c.plan.Hedged() {
 		bound *= 2

@@ -25,6 +25,7 @@ type Call struct {
 	route    routing.Route
 	quota    *ratelimit.Quota
 	reserved *budget.Reservation
+	most     most
 
 	usage   *llm.Usage       // as the provider reported it; nil = not reported
 	counter llm.UsageCounter // of a stream whose usage has not come yet
@@ -43,6 +44,9 @@ type Call struct {
 	// read on other goroutines.
 	unbilled atomic.Bool
 }
+
+// most is what a reservation consists of, in tokens and micro-dollars.
+type most struct{ input, inputCost, output, outputCost int64 }
 
 // ErrClientGone is the error of writing to a client that does not read.
 var ErrClientGone = errors.New("the client has gone")

@@ -11,7 +11,6 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
-	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"
 )
@@ -24,8 +23,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	}
 	c.ended = true
 	r := &c.row
-	r.ID, r.RequestID, r.UserID, r.KeyID = ledger.NewCallID(c.input.Began), c.input.RequestID, c.input.Caller.UserID, c.input.Caller.KeyID
-	r.Model, r.BeganAt, r.Holds = c.input.Request.Model, c.input.Began.UnixMicro(), c.reserved.Holds()
+	c.identify()
 	c.classify(ctx, err)
 	c.meter()
 	c.quota.End(r.InputTokens + r.OutputTokens) //nolint:contextcheck // a client that left is counted as well

@@ -8,13 +8,13 @@ import (
 	"modelgateway/models"
 )
 
-// cleanCall changes a row so that every database accepts it and no sum overflows:
+// CleanCall changes a row so that every database accepts it and no sum overflows:
 // a provider may report any numbers.
-func cleanCall(c *models.Call) {
+func CleanCall(c *models.Call) {
 	for _, text := range []*string{
 		&c.ID, &c.RequestID, &c.UserID, &c.KeyID, &c.Model, &c.Served, &c.Provider, &c.Outcome, &c.ErrorCode,
 	} {
-		*text = cleanCallText(*text)
+		*text = cleanText(*text)
 	}
 	for _, n := range []*int{&c.Attempts, &c.Status} {
 		*n = max(0, min(*n, math.MaxInt32))
@@ -29,9 +29,9 @@ func cleanCall(c *models.Call) {
 	c.BeganAt = max(0, c.BeganAt)
 }
 
-// cleanCallText returns valid UTF-8 without NUL, which PostgreSQL cannot store,
+// cleanText returns valid UTF-8 without NUL, which PostgreSQL cannot store,
 // and no longer than its indexes allow.
-func cleanCallText(s string) string {
+func cleanText(s string) string {
 	const longest = 256
 	if len(s) > longest {
 		s = strings.Clone(s[:longest])

@@ -34,9 +34,9 @@ type Options struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 
-	// Written receives what was paid from each hold, after the transaction. Run calls
-	// it, never twice at once. It may be nil.
-	Written func(paid map[models.HoldKey]int64)
+	// Written receives the calls of each transaction after it. Run calls it, never twice
+	// at once; the slice is used again afterwards. It may be nil.
+	Written func(calls []models.Call)
 }
 
 // Writer stores one row for each call. Rows wait in a bounded queue in memory. Run
@@ -134,7 +134,7 @@ func (l *Writer) writeAll(ctx, working context.Context, partial bool) {
 			return
 		}
 		for i := range batch {
-			cleanCall(&batch[i])
+			CleanCall(&batch[i])
 		}
 		last := len(batch) < ledgerBatch
 		l.write(ctx, working, batch)
@@ -184,15 +184,8 @@ func (l *Writer) wrote(part []models.Call) {
 		l.warned = false
 		l.opts.Log.Info("the ledger is written again")
 	}
-	if l.opts.Written == nil {
-		return
-	}
-	paid := map[models.HoldKey]int64{}
-	for i := range part {
-		part[i].AddCost(paid)
-	}
-	if len(paid) > 0 {
-		l.opts.Written(paid)
+	if l.opts.Written != nil {
+		l.opts.Written(part)
 	}
 }
 

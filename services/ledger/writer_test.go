@@ -108,7 +108,7 @@ func TestSingleRowsAreWrittenInOneBatch(t *testing.T) {
 	l, _ := newLedger(h.Store)
 	l.every = 100 * time.Millisecond
 	transactions := 0
-	l.opts.Written = func(map[models.HoldKey]int64) { transactions++ }
+	l.opts.Written = func([]models.Call) { transactions++ }
 	began := time.Now()
 	stop := runLedger(t, l)
 	pace := time.NewTicker(time.Millisecond)
@@ -279,7 +279,11 @@ func TestARowThatIsRefusedIsDroppedAlone(t *testing.T) {
 		h.Query(t, statement)
 		l, log := newLedger(h.Store)
 		var paid int64
-		l.opts.Written = func(by map[models.HoldKey]int64) { paid += by[models.HoldKey{Account: "gateway"}] }
+		l.opts.Written = func(calls []models.Call) {
+			for i := range calls {
+				paid += calls[i].Cost
+			}
+		}
 		const rows = 2 * ledgerBatch
 		for i := range rows {
 			model := "good"
@@ -352,7 +356,11 @@ func TestEachRowIsStoredOnceAfterADatabaseOutage(t *testing.T) {
 	h.Query(t, "INSERT INTO budget_holds (account, since, replica, amount) VALUES ('gateway', '', 'r1', 1000000)")
 	l, _ := newLedger(h.Store)
 	var paid int64
-	l.opts.Written = func(by map[models.HoldKey]int64) { paid += by[models.HoldKey{Account: "gateway"}] }
+	l.opts.Written = func(calls []models.Call) {
+		for i := range calls {
+			paid += calls[i].Cost
+		}
+	}
 	stop := runLedger(t, l)
 	ended := make(chan struct{})
 	var adding sync.WaitGroup

@@ -1,13 +1,11 @@
 package budgets
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,74 +13,6 @@ import (
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
 )
-
-func TestKilledReplicaLeavesNoReservationAndNoDuplicateRow(t *testing.T) {
-	longtest.Skip(t) // waits for a lease of 20 s
-	t.Parallel()
-	u := gatewaytest.NewPricedUpstream(t)
-	settings := []string{"DATABASE_URL=" + servertest.Postgres(t), "REDIS_URL=" + servertest.Redis(t)}
-	doomed, other := gatewaytest.Launch(t, nil, u.Settings(settings...)...), gatewaytest.Launch(t, nil, u.Settings(settings...)...)
-	r := &gatewaytest.Replicas{
-		T:        t,
-		Upstream: u,
-		Client:   gatewaytest.ParallelClient(t),
-		DB:       gatewaytest.OpenDatabase(t, settings),
-		Programs: []*gatewaytest.Program{other.Program},
-	}
-	const limit, before, live, most = 8_000_000, 20, 30, 2000
-	id, key := doomed.CreateLimitedKey(t, doomed.Login(t), `"budget_usd":8,"budget_window":"total"`)
-	for i := range before {
-		if !gatewaytest.Send(t.Context(), r.Client, doomed.URL, gatewaytest.PricedRequest(100, 100, 200, fmt.Sprint("before-", i), i%2 == 0), key).
-			Served(t) {
-			t.Fatal("no room at the beginning")
-		}
-	}
-	gatewaytest.Eventually(
-		t, 5*time.Second, "the first rows",
-		func() bool { return gatewaytest.Sum(t, r.DB, "SELECT count(*) FROM calls") == before },
-	)
-	charged := u.Charged.Load()
-
-	u.Delay.Store(int64(time.Minute))
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
-	var all sync.WaitGroup
-	for i := range live {
-		all.Go(func() {
-			gatewaytest.Send(ctx, r.Client, doomed.URL, gatewaytest.PricedRequest(300, most, most, fmt.Sprint("live-", i), i%2 == 0), key)
-		})
-	}
-	gatewaytest.Eventually(t, 10*time.Second, "calls are under way", func() bool { return u.Calls.Load() == before+live })
-	u.Delay.Store(0)
-	lost := u.Charged.Load() - charged
-	doomed.Signal(t, syscall.SIGKILL)
-	killed := time.Now()
-	doomed.Wait(t)
-	leave()
-	all.Wait()
-
-	spent := r.SpendRest("rest", "key:"+id, key, limit)
-	took := time.Since(killed)
-	if took < 10*time.Second || took > 28*time.Second { // a lease of 20 s, checked periodically
-		t.Errorf("what the killed one had reserved was free after %s", took)
-	}
-	if now := u.Charged.Load() - lost; spent > limit || spent != now {
-		t.Errorf("%d of %d; the upstream charged %d", spent, limit, now)
-	}
-	for query, want := range map[string]int64{
-		"SELECT count(*) FROM calls":                                           u.Calls.Load() - live,
-		"SELECT count(DISTINCT request_id) FROM calls":                         u.Calls.Load() - live,
-		"SELECT sum(cost) FROM calls":                                          spent,
-		"SELECT sum(calls) FROM usage_days":                                    u.Calls.Load() - live,
-		"SELECT count(*) FROM calls WHERE cost = 100 * 30 + 100 * 60":          before,
-		"SELECT sum(cost) FROM spend WHERE account = 'gateway' AND cost < 1e9": spent,
-	} {
-		if got := gatewaytest.Sum(t, r.DB, query); got != want {
-			t.Errorf("%s: %d, not %d", query, got, want)
-		}
-	}
-	t.Logf("%s after the kill %d of %d are spent", took.Round(time.Millisecond), spent, limit)
-}
 
 // outcomeCounts counts calls by their outcome.
 type outcomeCounts struct{ ok, unavailable, other atomic.Int64 }
