@@ -29,10 +29,10 @@ func (c *Chat) Attempt(ctx context.Context, provider, model string) (context.Con
 	}
 	a := &Attempt{chat: c}
 	number := c.attempts.Add(1)
-	ctx, a.span = c.tracer.tracer.Start(ctx, "chat "+truncated(model), trace.WithSpanKind(trace.SpanKindClient))
+	ctx, a.span = c.tracer.tracer.Start(ctx, c.operation+" "+truncated(model), trace.WithSpanKind(trace.SpanKindClient))
 	if a.span.IsRecording() {
 		a.span.SetAttributes(
-			attribute.String("gen_ai.operation.name", "chat"),
+			attribute.String("gen_ai.operation.name", c.operation),
 			attribute.String("gen_ai.provider.name", c.tracer.providerName(provider)),
 			attribute.String("gen_ai.request.model", truncated(model)),
 			attribute.Int("modelgateway.attempt", int(number)))

@@ -23,6 +23,7 @@ import (
 // names after version 1.41.
 type Chat struct {
 	tracer     *Tracer
+	operation  string // see operationOf
 	span       trace.Span
 	started    time.Time
 	attempts   atomic.Int32
@@ -55,8 +56,8 @@ func (t *Tracer) Chat(ctx context.Context, start ChatStart) (context.Context, *C
 	if t == nil {
 		return ctx, nil
 	}
-	c := &Chat{tracer: t, started: time.Now()}
-	ctx, c.span = t.tracer.Start(ctx, "chat "+truncated(start.Request.Model), trace.WithTimestamp(c.started))
+	c := &Chat{tracer: t, operation: operationOf(start.Request), started: time.Now()}
+	ctx, c.span = t.tracer.Start(ctx, c.operation+" "+truncated(start.Request.Model), trace.WithTimestamp(c.started))
 	if c.span.IsRecording() {
 		start.Provider = t.providerName(start.Provider)
 		var buffer [16]attribute.KeyValue
@@ -65,10 +66,18 @@ func (t *Tracer) Chat(ctx context.Context, start ChatStart) (context.Context, *C
 	return ctx, c
 }
 
+// operationOf is the name that the conventions give to what a request asks for.
+func operationOf(r *llm.Request) string {
+	if r.Kind == llm.KindEmbedding {
+		return "embeddings"
+	}
+	return "chat"
+}
+
 func (s ChatStart) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 	r := s.Request
 	all = append(all,
-		attribute.String("gen_ai.operation.name", "chat"),
+		attribute.String("gen_ai.operation.name", operationOf(r)),
 		attribute.String("gen_ai.provider.name", s.Provider),
 		attribute.String("gen_ai.request.model", truncated(r.Model)),
 		attribute.Bool("gen_ai.request.stream", r.Stream),

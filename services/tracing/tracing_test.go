@@ -280,7 +280,9 @@ func TestSpansAreEncodedAsOTLP(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreNumberedAndCostsAreDollars(t *testing.T) {
+// sentSpans are the spans of one call.
+func sentSpans(t *testing.T, req *llm.Request) []*tracepb.Span {
+	t.Helper()
 	got := make(chan []*tracepb.Span, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -291,12 +293,36 @@ func TestAttemptsAreNumberedAndCostsAreDollars(t *testing.T) {
 	cfg.ScheduleDelay = time.Hour
 	tracer := begin(t, cfg, io.Discard)
 	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions?key=secret", nil)
-	traceCall(t.Context(), tracer, r, &llm.Request{Choices: 1, Model: strings.Repeat("m", 1000)})
+	traceCall(t.Context(), tracer, r, req)
 	if err := tracer.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return <-got
+}
+
+func TestSpansAreNamedAfterTheOperation(t *testing.T) {
+	for kind, want := range map[llm.Kind]string{llm.KindChat: "chat", llm.KindEmbedding: "embeddings"} {
+		n := 0
+		for _, s := range sentSpans(t, &llm.Request{Kind: kind, Choices: 1, Model: "m"}) {
+			for _, a := range s.Attributes {
+				if a.Key != "gen_ai.operation.name" {
+					continue
+				}
+				n++
+				if got := a.Value.GetStringValue(); got != want || !strings.HasPrefix(s.Name, want+" ") {
+					t.Errorf("%s: the operation of %q is %s", kind, s.Name, got)
+				}
+			}
+		}
+		if n != 2 {
+			t.Errorf("%s: %d spans have an operation, of a call and its attempt", kind, n)
+		}
+	}
+}
+
+func TestAttemptsAreNumberedAndCostsAreDollars(t *testing.T) {
 	v := map[string]string{}
-	for _, s := range <-got {
+	for _, s := range sentSpans(t, &llm.Request{Choices: 1, Model: strings.Repeat("m", 1000)}) {
 		for _, a := range s.Attributes {
 			v[s.Kind.String()+" "+a.Key] = strings.ReplaceAll(a.Value.String(), "  ", " ")
 		}
