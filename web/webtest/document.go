@@ -36,6 +36,7 @@ type media struct {
 	schema  *jsonschema.Schema
 	event   *jsonschema.Schema // of the data of each event
 	failure *jsonschema.Schema // of the data of an event that reports an error
+	grammar func(media, requested) grammar
 }
 
 // reader turns the document into operations. kin-openapi reads the document and
@@ -120,6 +121,10 @@ func (r *reader) media(pointer string, content *openapi3.MediaType) media {
 	if _, ok := content.Extensions["x-event-schema"]; ok {
 		m.event = r.compile(pointer + "/x-event-schema")
 		m.failure = r.compile(pointer + "/x-error-event-schema")
+		name, _ := content.Extensions["x-event-grammar"].(string)
+		if m.grammar = grammars[name]; m.grammar == nil {
+			r.fail("%s has the x-event-grammar %q, which is not known", pointer, name)
+		}
 	}
 	return m
 }

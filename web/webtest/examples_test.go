@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/http"
@@ -62,4 +63,20 @@ func checkExample(m media, mediaType string, value any) error {
 		return err
 	}
 	return checkJSON(m.schema, text)
+}
+
+func TestStreamNeedsAGrammarThatIsKnown(t *testing.T) {
+	const line = "x-event-grammar: chat"
+	if !bytes.Contains(web.OpenAPI(), []byte(line)) {
+		t.Fatal("the document names no grammar")
+	}
+	for _, other := range []string{"x-event-grammar: other", "x-other: chat"} {
+		r, err := newReader(bytes.Replace(web.OpenAPI(), []byte(line), []byte(other), 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.operations(); r.err == nil {
+			t.Errorf("%s is taken", other)
+		}
+	}
 }

@@ -46,7 +46,7 @@ type callFragment struct {
 	} `json:"custom"`
 }
 
-// stream is the state of the check after the events so far.
+// stream is the grammar of chat completions: its state after the events so far.
 type stream struct {
 	media     media
 	requested requested
@@ -62,11 +62,26 @@ type choice struct {
 	finished bool
 }
 
+// grammar is the order of the events of one stream.
+type grammar interface {
+	// event takes the next event, without the blank line behind it.
+	event(block []byte) error
+	// end takes the end of a stream that came whole.
+	end(body []byte) error
+}
+
+// grammars are those that the document can name, as x-event-grammar.
+var grammars = map[string]func(media, requested) grammar{
+	"chat": func(m media, r requested) grammar {
+		return &stream{media: m, requested: r, choices: map[int]*choice{}}
+	},
+}
+
 func checkStream(m media, requested requested, a answer) error {
-	if m.event == nil || m.failure == nil {
+	if m.grammar == nil || m.event == nil || m.failure == nil {
 		return errors.New("the document does not say what the events are")
 	}
-	s := &stream{media: m, requested: requested, choices: map[int]*choice{}}
+	s := m.grammar(m, requested)
 	var errs []error
 	for n, data := range events(a.body) {
 		if err := s.event(data); err != nil {

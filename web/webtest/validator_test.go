@@ -154,7 +154,7 @@ func TestSchemasRefuseWrongValues(t *testing.T) {
 
 func TestResponseChecksStatusHeadersAndBody(t *testing.T) {
 	v := validator(t)
-	const chat, models, wrong = "POST /v1/chat/completions", "GET /v1/models", "GET /v1/completions"
+	const chat, models, wrong = "POST /v1/chat/completions", "GET /v1/models", "GET /v1/no-such-route"
 	list := `{"object":"list","data":[` + model + `]}`
 	coded := func(kind, code string) string {
 		return `{"error":{"type":"` + kind + `","message":"m","code":"` + code + `","param":null}}`
