@@ -60,7 +60,7 @@ func (h *Generate) answer(c *gin.Context, req *llm.Request, call *inference.Call
 		return err
 	}
 	if stream != nil {
-		return writeStream(c, stream, h.Dialect.NewWriter(req), h.KeepAlive)
+		return writeStream(c, stream, h.Dialect.(api.Streamer).NewWriter(req), h.KeepAlive)
 	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)

@@ -10,10 +10,15 @@ type Dialect interface {
 	Decode(memory Memory, body []byte) (*llm.Request, error)
 	// AppendAnswer adds the JSON of a whole answer to dst.
 	AppendAnswer(dst []byte, req *llm.Request, answer *llm.Answer) ([]byte, error)
-	// NewWriter makes a writer for the stream that answers a request.
-	NewWriter(req *llm.Request) StreamWriter
 	// AppendError adds the JSON of an error to dst.
 	AppendError(dst []byte, err *Error) []byte
+}
+
+// Streamer is a Dialect in which an answer can be a stream. Requests of another one
+// never ask for a stream.
+type Streamer interface {
+	// NewWriter makes a writer for the stream that answers a request.
+	NewWriter(req *llm.Request) StreamWriter
 }
 
 // StreamWriter writes the server-sent events of one stream. Its methods append to

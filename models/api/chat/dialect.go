@@ -10,7 +10,10 @@ import (
 // Dialect is the chat completions API as one of the dialects.
 type Dialect struct{}
 
-var _ api.Dialect = Dialect{}
+var (
+	_ api.Dialect  = Dialect{}
+	_ api.Streamer = Dialect{}
+)
 
 // Decode reads and checks a request.
 func (Dialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
