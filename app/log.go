@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,11 +116,25 @@ func (w *logWriter) flush(empty []byte) (written []byte) {
 	return lines
 }
 
-// logger writes text on a terminal and JSON otherwise, unless LOG_FORMAT says so.
-func logger(cfg config.Config, out io.Writer, lines *logWriter) *slog.Logger {
+// logger writes for people on a terminal and JSON otherwise, unless LOG_FORMAT
+// says so. NO_COLOR turns colours off (no-color.org).
+func logger(cfg config.Config, environ []string, out io.Writer, lines *logWriter) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: cfg.LogLevel}
 	file, isFile := out.(*os.File)
-	if cfg.LogFormat == config.LogText || cfg.LogFormat == config.LogAuto && isFile && term.IsTerminal(int(file.Fd())) {
+	switch {
+	case cfg.LogFormat == config.LogJSON:
+	case isFile && term.IsTerminal(int(file.Fd())):
+		noColour := slices.ContainsFunc(environ, func(e string) bool {
+			return strings.HasPrefix(e, "NO_COLOR=") && e != "NO_COLOR=" || e == "TERM=dumb"
+		})
+		return slog.New(&terminal{out: lines, level: cfg.LogLevel, colour: !noColour, width: func() int {
+			const unknown = 120
+			if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+				return columns
+			}
+			return unknown
+		}})
+	case cfg.LogFormat == config.LogText:
 		return slog.New(slog.NewTextHandler(lines, opts))
 	}
 	return slog.New(slog.NewJSONHandler(lines, opts))

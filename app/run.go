@@ -33,17 +33,25 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 	defer tuneGC()()
 	lines := newLogWriter(out)
 	defer lines.Close()
-	log := logger(*cfg, out, lines)
+	log := logger(*cfg, environ, out, lines)
+	if slices.Contains(environ, "GATEWAY_ENV_FILE=") {
+		log.Info("only the settings that docker-compose.yml lists arrive here; with GATEWAY_ENV_FILE=.env in a .env file all of its " +
+			"settings do, and a misspelt name stops the start")
+	}
+	if err := run(ctx, cfg, lines, log); err != nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}
+
+func run(ctx context.Context, cfg *config.Config, lines *logWriter, log *slog.Logger) error {
 	if cfg.Simulator {
 		closeSimulator, err := simulate(ctx, cfg, log)
 		if err != nil {
 			return err
 		}
 		defer closeSimulator()
-	}
-	if slices.Contains(environ, "GATEWAY_ENV_FILE=") {
-		log.Info("only the settings that docker-compose.yml lists arrive here; with GATEWAY_ENV_FILE=.env in a .env file all of its " +
-			"settings do, and a misspelt name stops the start")
 	}
 	gateway, err := assemble(*cfg, log, lines) //nolint:contextcheck // the tracer is shut down after ctx has ended
 	defer gateway.close()
@@ -150,8 +158,12 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12},
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	log.Info("listening", "address", listener.Addr().String(), "version", Version())
+	url := localURL(listener.Addr())
+	log.Info("listening", "address", listener.Addr().String(), "docs", url+"/docs", "version", Version())
 	warnOfOpenMode(cfg, listener.Addr(), log)
+	if screen, ok := log.Handler().(*terminal); ok && cfg.Simulator {
+		_, _ = io.WriteString(screen.out, introduction(url))
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }() // ends with Shutdown or Close below
 	select {

@@ -45,7 +45,7 @@ func (h *Generate) Create(c *gin.Context) error {
 	})
 	if err != nil {
 		h.describe(c, call)
-		from.Model = call.Route().Model
+		from.Model = req.Model
 		return err
 	}
 	end := errPanicked

@@ -62,7 +62,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 	}
 	e := api.AsError(err)
 	if r := requestOf(ctx); r != nil {
-		r.code = e.Code
+		r.refused(e)
 	}
 	if e.Limit != "" {
 		m.Metrics.Limited(e.Limit)

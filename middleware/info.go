@@ -2,10 +2,12 @@ package middleware
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/models"
+	"modelgateway/models/api"
 	"modelgateway/services/auth"
 )
 
@@ -19,6 +21,17 @@ type Request struct {
 
 	address string // of the client; empty until it is known
 	code    string // of the error in the answer
+	param   string // of its error
+	message string // of a refusal by the gateway itself
+}
+
+// refused notes the error of a request. The message of a provider is not kept: it
+// may quote the prompt. Failures have a line of their own.
+func (r *Request) refused(e *api.Error) {
+	r.code, r.param = e.Code, e.Param
+	if e.Status < http.StatusInternalServerError && e.Code != api.CodeProviderError {
+		r.message = e.Message
+	}
 }
 
 type requestKey struct{}

@@ -72,10 +72,14 @@ func (m Chain) Access(c *gin.Context) {
 		now := m.Now()
 		m.Metrics.Done(route, c.Writer.Status(), now.Sub(began))
 		ctx := c.Request.Context()
-		if !m.Log.Enabled(ctx, slog.LevelInfo) {
+		level := slog.LevelInfo
+		if probe(route) && c.Writer.Status() != http.StatusUnauthorized {
+			level = slog.LevelDebug
+		}
+		if !m.Log.Enabled(ctx, level) {
 			return
 		}
-		line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // without a source position, which would always be this line
+		line := slog.NewRecord(now, level, "request", 0) // without a source position, which would always be this line
 		attrs := append(make([]slog.Attr, 0, maxAttrs),
 			slog.String("request_id", RequestID(c)),
 			slog.String("method", c.Request.Method),
@@ -86,10 +90,23 @@ func (m Chain) Access(c *gin.Context) {
 			slog.String("client", r.clientAddress(c)),
 			slog.String("provider", first(c.Writer.Header(), providerHeader)),
 		)
+		if c.FullPath() == "" {
+			attrs = append(attrs, slog.String("path", fromClient(c.Request.URL.Path)))
+		}
 		line.AddAttrs(r.describe(attrs)...)
 		_ = m.Log.Handler().Handle(ctx, line)
 	}()
 	c.Next()
+}
+
+// probe says whether a route is called every few seconds, by load balancers and
+// Prometheus.
+func probe(route string) bool {
+	switch route {
+	case "/health", "/livez", "/readyz", "/metrics":
+		return true
+	}
+	return false
 }
 
 // maxAttrs is how many attributes a line has at most.
@@ -114,9 +131,15 @@ func (r *Request) describe(attrs []slog.Attr) []slog.Attr {
 	if r.code != "" {
 		attrs = append(attrs, slog.String("code", r.code))
 	}
+	if r.param != "" {
+		attrs = append(attrs, slog.String("param", fromClient(r.param)))
+	}
+	if r.message != "" {
+		attrs = append(attrs, slog.String("message", fromClient(r.message)))
+	}
 	call := r.Call
 	if call == nil && r.Model != "" {
-		return append(attrs, slog.String("model", r.Model))
+		return append(attrs, slog.String("model", fromClient(r.Model)))
 	}
 	if call == nil {
 		return attrs

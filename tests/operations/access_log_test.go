@@ -189,7 +189,7 @@ func testAccess(t *testing.T, format string) {
 			"Authorization", "Bearer "+collectorToken,
 		)
 		checkFields(
-			t, accessLine(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "method", "GET", "route", path, "status",
+			t, accessLine(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "level", "DEBUG", "method", "GET", "route", path, "status",
 			strconv.Itoa(a.Status), "user", "-", "key", "-", "model", "-", "outcome", "-", "cost_micro_usd", "-",
 			"code", "-",
 		)
@@ -268,10 +268,11 @@ func checkRefusedRequests(t *testing.T, p *gatewaytest.Program, u *providertest.
 		{narrow, []string{"status", "403", "code", "model_not_allowed", "user", owner, "outcome", "-", "provider", "openai", "model", "gpt-4"}, "POST", "", chat},
 		{slow, []string{"status", "429", "code", "rate_limit_exceeded", "key", slowID, "user", owner, "outcome", "-", "model", "gpt-4"}, "POST", "", chat},
 		{rare, []string{"status", "429", "code", "rate_limit_exceeded", "user", owner, "outcome", "-", "model", "-"}, "POST", "", chat},
-		{bearer, []string{"status", "404", "code", "model_not_found", "key", keyID, "outcome", "-", "model", "-"}, "POST", "", `{"model":"` + promptCanary + `","messages":[{"role":"user","content":"hi"}]}`},
-		{bearer, []string{"status", "400", "code", "invalid_json", "key", keyID}, "POST", "", `{"model":"` + promptCanary},
-		{bearer, []string{"status", "404", "code", "route_not_found", "route", "none", "user", "-"}, "POST", "/v1/" + promptCanary, chat},
-		{bearer, []string{"status", "405", "code", "method_not_allowed", "route", "none"}, "PUT", "", chat},
+		{bearer, []string{"status", "404", "code", "model_not_found", "key", keyID, "outcome", "-", "model", "gpt-17", "param", "model"}, "POST", "", `{"model":"gpt-17","messages":[{"role":"user","content":"hi"}]}`},
+		{bearer, []string{"status", "400", "code", "invalid_json", "key", keyID, "path", "-"}, "POST", "", `{"model":"` + promptCanary},
+		{bearer, []string{"status", "404", "code", "route_not_found", "route", "none", "path", "/v1/v1/chat", "user", "-"}, "POST", "/v1/v1/chat?q=" + promptCanary, chat},
+		{bearer, []string{"status", "405", "code", "method_not_allowed", "route", "none", "path", "/v1/chat/completions"}, "PUT", "", chat},
+		{bearer, []string{"status", "400", "code", "invalid_value", "param", "temperature", "message", "temperature must be between 0 and 2, not 3"}, "POST", "", strings.Replace(chat, "{", `{"temperature":3,`, 1)},
 		{token, []string{"status", "403", "code", "admin_required"}, "GET", "/admin/users", ""},
 		{nil, []string{"status", "401", "code", "invalid_credentials", "route", "/auth/login"}, "POST", "/auth/login", `{"email":"ada@example.com","password":"` + promptCanary + `"}`},
 	} {
@@ -299,7 +300,7 @@ func checkInterruptedCalls(t *testing.T, p *gatewaytest.Program, u *providertest
 		members string
 		want    []string
 	}{
-		"refuses":  {gatewaytest.JSON(400, `{"error":{"message":"no `+promptCanary+`"}}`), "", []string{"status", "400", "code", "provider_error", "outcome", "refused", "input_tokens", "0", "cost_micro_usd", "0"}},
+		"refuses":  {gatewaytest.JSON(400, `{"error":{"message":"no `+promptCanary+`"}}`), "", []string{"status", "400", "code", "provider_error", "message", "-", "outcome", "refused", "input_tokens", "0", "cost_micro_usd", "0"}},
 		"fails":    {gatewaytest.JSON(500, `{"error":{"message":"oh"}}`), "", []string{"status", "502", "code", "provider_error", "outcome", "provider_error", "provider", "openai", "model", "gpt-4", "cost_micro_usd", "0"}},
 		"nonsense": {gatewaytest.JSON(200, `{"id":"x","object":"chat.completion","created":5,"model":"m","choices":"`+answerCanary+`"}`), "", []string{"status", "502", "code", "provider_error", "outcome", "provider_error"}},
 		"breaks":   {gatewaytest.Events(providertest.Reset, f.Start, f.Text(answerCanary)), gatewaytest.Streaming, []string{"status", "200", "code", "provider_error", "outcome", "provider_error", "estimated", "true"}},

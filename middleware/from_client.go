@@ -1,0 +1,21 @@
+package middleware
+
+import (
+	"regexp"
+	"strings"
+)
+
+// credentialForm is the form of keys and tokens: clients put them into paths and
+// into the names of models by mistake.
+var credentialForm = regexp.MustCompile(`(mgw_|sk-|AIza|eyJ)[A-Za-z0-9_.%-]{8,}|[A-Za-z0-9]{32,}`)
+
+// fromClient is a text of a client as the log may have it: shortened, and without
+// what looks like a credential.
+func fromClient(text string) string {
+	const most = 300
+	text = credentialForm.ReplaceAllString(text, "[redacted]")
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strings.ToValidUTF8(text, "?")
+}
