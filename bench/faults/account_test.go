@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// secured are the settings of a gateway that wants a credential.
-func secured() []string {
+// authSettings are the settings of a gateway that requires a credential.
+func authSettings() []string {
 	return []string{"REQUIRE_AUTH=true", "JWT_SECRET=7d1f0c9b2e64a8535330bb1f6ad2c4e8971b"}
 }
 
@@ -21,7 +21,7 @@ type wholeAnswer struct {
 	body   string
 }
 
-// field is a member of an answer, "" where it has none.
+// field is a member of an answer, or "".
 func (a wholeAnswer) field(name string) string {
 	var fields map[string]any
 	if json.Unmarshal([]byte(a.body), &fields) != nil {
@@ -31,7 +31,7 @@ func (a wholeAnswer) field(name string) string {
 	return value
 }
 
-// code is what an answer's error says, "" where it is none.
+// code is the code of an answer's error, or "".
 func (a wholeAnswer) code() string {
 	var body struct{ Error struct{ Code string } }
 	if json.Unmarshal([]byte(a.body), &body) != nil {
@@ -40,15 +40,15 @@ func (a wholeAnswer) code() string {
 	return body.Error.Code
 }
 
-// why is what the gateway's log says about an answer that failed. The log comes
-// a moment behind the answers.
-func (g *gateway) why(a wholeAnswer) string {
+// failureLog returns the lines of the gateway's log about a failed answer. The
+// log is written shortly after the answer.
+func (g *gateway) failureLog(a wholeAnswer) string {
 	time.Sleep(50 * time.Millisecond)
-	return g.about(a.header.Get("X-Request-Id"))
+	return g.logLines(a.header.Get("X-Request-Id"))
 }
 
-// about is what the gateway's log says about a request.
-func (g *gateway) about(id string) string {
+// logLines returns the lines of the gateway's log about a request.
+func (g *gateway) logLines(id string) string {
 	var text strings.Builder
 	for line := range strings.Lines(g.log()) {
 		if strings.Contains(line, `"request_id":`+quote(id)) {
@@ -76,8 +76,8 @@ func (g *gateway) open(method, path, body string, headers ...string) (*http.Resp
 	return g.client.Do(req)
 }
 
-// call sends a request and reads its answer. An error says that none came, or
-// not all of it.
+// call sends a request and reads its answer. It returns an error when no answer
+// came, or only a part.
 func (g *gateway) call(method, path, body string, headers ...string) (wholeAnswer, error) {
 	resp, err := g.open(method, path, body, headers...)
 	if err != nil {
@@ -88,8 +88,8 @@ func (g *gateway) call(method, path, body string, headers ...string) (wholeAnswe
 	return wholeAnswer{resp.StatusCode, resp.Header, string(text)}, err
 }
 
-// must is call where an answer has to come, with this status.
-func (g *gateway) must(t testing.TB, status int, method, path, body string, headers ...string) wholeAnswer {
+// mustCall is call for an answer that must have this status.
+func (g *gateway) mustCall(t testing.TB, status int, method, path, body string, headers ...string) wholeAnswer {
 	t.Helper()
 	a, err := g.call(method, path, body, headers...)
 	if err != nil || a.status != status {
@@ -106,17 +106,17 @@ func credentials(email string) string {
 	return `{"email":` + quote(email) + `,"password":"correct horse battery"}`
 }
 
-// account registers a user, and returns the value of Authorization that is theirs.
+// account registers a user, and returns the user's Authorization header.
 func (g *gateway) account(t testing.TB, email string) string {
 	t.Helper()
-	g.must(t, http.StatusCreated, "POST", "/auth/register", registration(email))
-	return "Bearer " + g.must(t, http.StatusOK, "POST", "/auth/login", credentials(email)).field("token")
+	g.mustCall(t, http.StatusCreated, "POST", "/auth/register", registration(email))
+	return "Bearer " + g.mustCall(t, http.StatusOK, "POST", "/auth/login", credentials(email)).field("token")
 }
 
 // newKey makes an API key.
 func (g *gateway) newKey(t testing.TB, authorization string) (id, key string) {
 	t.Helper()
-	a := g.must(t, http.StatusCreated, "POST", "/auth/keys", `{"name":"app"}`, "Authorization", authorization)
+	a := g.mustCall(t, http.StatusCreated, "POST", "/auth/keys", `{"name":"app"}`, "Authorization", authorization)
 	return a.field("id"), a.field("key")
 }
 
@@ -130,10 +130,10 @@ func (g *gateway) status(path string) int {
 }
 
 // within waits for a condition, and returns how long that took.
-func within(t testing.TB, limit time.Duration, what string, holds func() bool) time.Duration {
+func within(t testing.TB, limit time.Duration, what string, condition func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
-	for !holds() {
+	for !condition() {
 		if time.Since(began) > limit {
 			t.Fatalf("not within %s: %s", limit, what)
 		}

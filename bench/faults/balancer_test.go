@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// balancer is as simple as one can be: it asks every replica now and then
-// whether it is ready, and gives new calls to those in turn. It never gives a
-// call to a second replica, so that a call a replica loses is lost.
+// balancer is a simple load balancer: it checks regularly whether each replica
+// is ready, and distributes new calls over the ready ones. It never repeats a
+// call on a second replica, so that a call that a replica loses is lost.
 type balancer struct {
 	url      string
 	replicas []*replica
 	turn     atomic.Uint64
 	proxy    httputil.ReverseProxy
 
-	// again counts calls that took more than one connection: the HTTP client
+	// retried counts calls that took more than one connection: the HTTP client
 	// sends once more what met a connection that was just being closed.
-	again atomic.Int64
+	retried atomic.Int64
 
 	mu    sync.Mutex
 	notes []string // the first errors of the way to the replicas, and what came of them
@@ -59,7 +59,7 @@ func startBalancer(t testing.TB, addresses ...string) *balancer {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target(r.In.Context()).url) },
 		Transport:     transport,
 		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // what it says is counted by the clients
+		ErrorLog:      log.New(io.Discard, "", 0), // the clients count its errors
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			b.note("%s: %s: %v", r.Header.Get("X-Request-Id"), target(r.Context()).url.Host, err)
 			w.WriteHeader(http.StatusBadGateway)
@@ -76,19 +76,20 @@ func startBalancer(t testing.TB, addresses ...string) *balancer {
 	return b
 }
 
-// watch takes a replica out as soon as it says no or refuses, and puts it in as
-// soon as it says yes. Silence alone, of a machine that is busy, is neither.
+// watch removes a replica as soon as it is not ready or refuses connections,
+// and adds it as soon as it is ready. A missing answer, as of a loaded machine,
+// changes nothing.
 func (b *balancer) watch(ctx context.Context, r *replica) {
-	transport := &http.Transport{DisableKeepAlives: true} // a closed door shows
+	transport := &http.Transport{DisableKeepAlives: true} // so that a closed listener is noticed
 	client := &http.Client{Timeout: 2 * time.Second, Transport: transport}
 	for ctx.Err() == nil {
 		resp, err := client.Get(r.url.String() + "/readyz")
 		switch {
 		case err == nil:
 			_ = resp.Body.Close() // only the status counts
-			b.turnTo(r, resp.StatusCode == http.StatusOK, resp.Status)
+			b.setReady(r, resp.StatusCode == http.StatusOK, resp.Status)
 		case !os.IsTimeout(err):
-			b.turnTo(r, false, err.Error())
+			b.setReady(r, false, err.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -97,9 +98,9 @@ func (b *balancer) watch(ctx context.Context, r *replica) {
 	}
 }
 
-func (b *balancer) turnTo(r *replica, ready bool, why string) {
+func (b *balancer) setReady(r *replica, ready bool, failureLog string) {
 	if r.ready.Swap(ready) != ready {
-		b.note("%s: ready: %t: %s", r.url.Host, ready, why)
+		b.note("%s: ready: %t: %s", r.url.Host, ready, failureLog)
 	}
 }
 
@@ -113,7 +114,7 @@ func target(ctx context.Context) *replica {
 
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A body that is still being read when the answer begins can cut the answer:
-	// the server closes it under the hands of the transport.
+	// the server closes it while the transport reads it.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -132,7 +133,7 @@ func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var connections atomic.Int64
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		if connections.Add(1) == 2 {
-			b.again.Add(1)
+			b.retried.Add(1)
 		}
 	}})
 	b.proxy.ServeHTTP(w, r.WithContext(context.WithValue(ctx, targetKey{}, chosen)))

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// ask is the body of a chat request.
-func ask(model, words string, stream bool) string {
+// chatRequest is the body of a chat request.
+func chatRequest(model, words string, stream bool) string {
 	members := ""
 	if stream {
 		members = `,"stream":true`
@@ -24,7 +24,7 @@ func ask(model, words string, stream bool) string {
 	return `{"model":` + quote(model) + `,"messages":[{"role":"user","content":` + quote(words) + `}]` + members + `}`
 }
 
-// received is what a client got of a stream.
+// received is what a client received of a stream.
 type received struct {
 	text   string // the content, joined
 	finish string // the finish reason, if one came
@@ -33,9 +33,9 @@ type received struct {
 	err    error  // of reading: a cut; or of what was read
 }
 
-var errBehindEnd = errors.New("something came behind the end of the stream")
+var errAfterEnd = errors.New("data after the end of the stream")
 
-// receive reads a stream to its end or to where it breaks.
+// receive reads a stream to its end or until it breaks off.
 func receive(body io.Reader) received {
 	var t received
 	var text strings.Builder
@@ -54,7 +54,7 @@ func receive(body io.Reader) received {
 			}
 		case !isData: // an empty line or a comment
 		case t.done || t.fault != "":
-			t.err = errBehindEnd
+			t.err = errAfterEnd
 		case data == "[DONE]":
 			t.done = true
 		default:
@@ -116,8 +116,8 @@ func receiveAnswer(body io.Reader) (r received) {
 	return r
 }
 
-// said is what a client got of one call.
-type said struct {
+// chatResult is what a client received of one call.
+type chatResult struct {
 	status int
 	header http.Header
 	body   string // of an answer that is not 200
@@ -149,13 +149,13 @@ func noting(ctx context.Context, use *connectionUse) context.Context {
 	}})
 }
 
-// whole says whether the call came to its proper end with this text.
-func (s said) whole(text string) bool {
+// whole reports whether the call ended completely with this text.
+func (s chatResult) whole(text string) bool {
 	return s.status == http.StatusOK && s.err == nil && s.fault == "" && s.done && s.finish != "" && s.text == text
 }
 
-// String is what is wrong with a call that should have been whole.
-func (s said) String() string {
+// String describes a call that should have been complete.
+func (s chatResult) String() string {
 	return fmt.Sprintf(
 		"status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v, connection %+v, at %s",
 		s.status, s.body, s.text, s.done, s.finish, s.fault, s.err, s.used, time.Now().UTC().Format(time.StampMilli),
@@ -163,13 +163,13 @@ func (s said) String() string {
 }
 
 // chat makes one call and reads all that comes.
-func chat(ctx context.Context, client *http.Client, url, body string, header ...string) said {
+func chat(ctx context.Context, client *http.Client, url, body string, header ...string) chatResult {
 	var used connectionUse
 	req, err := http.NewRequestWithContext(
 		noting(ctx, &used), http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body),
 	)
 	if err != nil {
-		return said{received: received{err: err}}
+		return chatResult{received: received{err: err}}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(header); i += 2 {
@@ -177,10 +177,10 @@ func chat(ctx context.Context, client *http.Client, url, body string, header ...
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return said{used: used, received: received{err: err}}
+		return chatResult{used: used, received: received{err: err}}
 	}
 	defer func() { _ = resp.Body.Close() }()
-	s := said{status: resp.StatusCode, header: resp.Header, used: used}
+	s := chatResult{status: resp.StatusCode, header: resp.Header, used: used}
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		var text []byte

@@ -33,8 +33,8 @@ func (d dialect) sizes(s script) (pieces []int, complete, all int) {
 	return pieces, complete, all
 }
 
-// cutter cuts calls of one model and holds what the client gets against what
-// was sent.
+// cutter cuts the upstream's answers for one model and compares what the client
+// receives with what was sent.
 type cutter struct {
 	g       *gateway
 	u       *upstream
@@ -44,22 +44,22 @@ type cutter struct {
 	alone   int          // calls before each cut that are left alone: a provider of which too many fail would not be asked any more
 	calls   atomic.Int64 // numbers the marks
 
-	inside, behind, refused atomic.Int64 // cuts before and behind the mark of the end; errors instead of streams
+	inside, after, refused atomic.Int64 // cuts before and behind the mark of the end; errors instead of streams
 }
 
-// TestAStreamThatIsCutIsNeverShownAsComplete cuts upstream streams at random
-// bytes, in every way in which a connection can end. What was sent whole
-// before must arrive, once.
-func TestAStreamThatIsCutIsNeverShownAsComplete(t *testing.T) {
+// TestACutStreamIsNeverShownAsComplete cuts upstream streams at random bytes,
+// in every way in which a connection can end. What was sent completely before
+// must arrive, once.
+func TestACutStreamIsNeverShownAsComplete(t *testing.T) {
 	cutAll(t, "streams cut at random bytes and shown as complete", (*cutter).stream)
 }
 
-// TestAnAnswerThatIsCutIsNeverShownAsComplete cuts upstream answers.
-func TestAnAnswerThatIsCutIsNeverShownAsComplete(t *testing.T) {
+// TestACutAnswerIsNeverShownAsComplete cuts upstream answers.
+func TestACutAnswerIsNeverShownAsComplete(t *testing.T) {
 	cutAll(t, "answers cut at random bytes and shown as complete", (*cutter).answer)
 }
 
-func cutAll(t *testing.T, promise string, cut func(c *cutter, dice *rand.Rand) error) {
+func cutAll(t *testing.T, promise string, cut func(c *cutter, random *rand.Rand) error) {
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_RETRIES=0")...)
 	cuts := size(longtest.Size(20, 60), 500)
@@ -68,7 +68,7 @@ func cutAll(t *testing.T, promise string, cut func(c *cutter, dice *rand.Rand) e
 			c := &cutter{g: g, u: u, client: newClient(t), model: model, dialect: dialects[i], alone: 2}
 			wrong := c.run(t, cuts, cut)
 			figure(t, promise, "%d of %d (%s; %d before the end mark, %d behind it; %d became an error status)",
-				wrong, cuts, model, c.inside.Load(), c.behind.Load(), c.refused.Load())
+				wrong, cuts, model, c.inside.Load(), c.after.Load(), c.refused.Load())
 			if c.inside.Load() < int64(cuts)/2 {
 				t.Errorf("only %d of %d cuts were before the end mark", c.inside.Load(), cuts)
 			}
@@ -77,22 +77,22 @@ func cutAll(t *testing.T, promise string, cut func(c *cutter, dice *rand.Rand) e
 }
 
 // run cuts with a few clients at once.
-func (c *cutter) run(t *testing.T, cuts int, cut func(c *cutter, dice *rand.Rand) error) (wrong int64) {
+func (c *cutter) run(t *testing.T, cuts int, cut func(c *cutter, random *rand.Rand) error) (wrong int64) {
 	t.Helper()
 	const clients = 4
 	var failures atomic.Int64
 	var working sync.WaitGroup
 	for client := range clients {
 		working.Go(func() {
-			dice := rand.New(rand.NewPCG(uint64(client), 17))
+			random := rand.New(rand.NewPCG(uint64(client), 17))
 			for i := client; i < cuts; i += clients {
 				for good := range c.alone {
 					mark := c.mark("good")
-					if s := chat(t.Context(), c.client, c.g.url, ask(c.model, "mark="+mark, good%2 == 0)); !s.whole(wholeText(mark, 3)) {
+					if s := chat(t.Context(), c.client, c.g.url, chatRequest(c.model, "mark="+mark, good%2 == 0)); !s.whole(wholeText(mark, 3)) {
 						t.Errorf("left alone: %s", s)
 					}
 				}
-				if err := cut(c, dice); err != nil {
+				if err := cut(c, random); err != nil {
 					failures.Add(1)
 					t.Error(err)
 				}
@@ -103,41 +103,41 @@ func (c *cutter) run(t *testing.T, cuts int, cut func(c *cutter, dice *rand.Rand
 	return failures.Load()
 }
 
-// mark is a new one, with bytes that a cut may go through the middle of: what
-// JSON escapes, and what takes UTF-8 two, three and four bytes.
+// mark returns a new mark, with characters that a cut may split: what JSON
+// escapes, and what takes two, three and four bytes in UTF-8.
 func (c *cutter) mark(kind string) string {
 	return fmt.Sprintf(`é☕🎉"\%s:%s%d`, c.model, kind, c.calls.Add(1))
 }
 
-// aim is a script that cuts at a random byte before limit: half of them
-// anywhere, the others around the ends of pieces and behind the last.
-func (c *cutter) aim(s script, pieces []int, limit int, dice *rand.Rand) (script, string) {
-	s.cut = dice.IntN(limit)
-	switch last := pieces[len(pieces)-1]; dice.IntN(4) {
+// chooseCut returns a script that cuts at a random byte before limit: half of
+// them anywhere, the others around the ends of pieces and after the last one.
+func (c *cutter) chooseCut(s script, pieces []int, limit int, random *rand.Rand) (script, string) {
+	s.cut = random.IntN(limit)
+	switch last := pieces[len(pieces)-1]; random.IntN(4) {
 	case 0:
-		s.cut = min(pieces[dice.IntN(len(pieces))]+dice.IntN(9)-4, limit-1)
+		s.cut = min(pieces[random.IntN(len(pieces))]+random.IntN(9)-4, limit-1)
 	case 1:
-		s.cut = min(last+dice.IntN(limit-last+1), limit-1)
+		s.cut = min(last+random.IntN(limit-last+1), limit-1)
 	}
-	s.frame = []string{"", frameClose, frameEnded}[dice.IntN(3)]
+	s.frame = []string{"", frameClose, frameEnded}[random.IntN(3)]
 	words := fmt.Sprintf("mark=%s chunks=%d cut=%d", s.mark, s.chunks, s.cut)
 	if s.frame != "" {
 		words += " frame=" + s.frame
 	}
-	if dice.IntN(2) == 0 {
+	if random.IntN(2) == 0 {
 		words += " reset"
 	}
-	if dice.IntN(2) == 0 {
+	if random.IntN(2) == 0 {
 		words += " every=500us"
 	}
 	return s, words
 }
 
-func (c *cutter) stream(dice *rand.Rand) error {
-	s := script{mark: c.mark("cut"), chunks: 1 + dice.IntN(16)}
+func (c *cutter) stream(random *rand.Rand) error {
+	s := script{mark: c.mark("cut"), chunks: 1 + random.IntN(16)}
 	pieces, complete, all := c.dialect.sizes(s)
-	s, words := c.aim(s, pieces, all+1, dice)
-	got := chat(context.Background(), c.client, c.g.url, ask(c.model, words, true))
+	s, words := c.chooseCut(s, pieces, all+1, random)
+	got := chat(context.Background(), c.client, c.g.url, chatRequest(c.model, words, true))
 	if c.u.begun(s.mark) != 1 {
 		return fmt.Errorf("%s: %d calls reached the upstream: %s", words, c.u.begun(s.mark), got)
 	}
@@ -149,7 +149,7 @@ func (c *cutter) stream(dice *rand.Rand) error {
 		return fmt.Errorf("%s: %d pieces were sent whole: %s", words, sent, got)
 	}
 	if s.cut >= complete {
-		c.behind.Add(1)
+		c.after.Add(1)
 		if got.whole(s.text()) {
 			return nil
 		}
@@ -159,8 +159,8 @@ func (c *cutter) stream(dice *rand.Rand) error {
 	return c.broken(words, got)
 }
 
-// broken says what is wrong with how a broken stream was shown.
-func (c *cutter) broken(words string, got said) error {
+// broken returns what is wrong with the client's view of a broken stream.
+func (c *cutter) broken(words string, got chatResult) error {
 	switch {
 	case got.status == http.StatusOK && !got.done && got.finish == "" && got.fault != "" && got.err != nil:
 		return nil
@@ -171,11 +171,11 @@ func (c *cutter) broken(words string, got said) error {
 	return fmt.Errorf("%s: shown as %s", words, got)
 }
 
-func (c *cutter) answer(dice *rand.Rand) error {
-	s := script{mark: c.mark("cut"), chunks: 1 + dice.IntN(16)}
+func (c *cutter) answer(random *rand.Rand) error {
+	s := script{mark: c.mark("cut"), chunks: 1 + random.IntN(16)}
 	size := len(c.dialect.answer(s.text()))
-	s, words := c.aim(s, []int{size / 2}, size, dice)
-	got := chat(context.Background(), c.client, c.g.url, ask(c.model, words, false))
+	s, words := c.chooseCut(s, []int{size / 2}, size, random)
+	got := chat(context.Background(), c.client, c.g.url, chatRequest(c.model, words, false))
 	if c.u.begun(s.mark) != 1 {
 		return fmt.Errorf("%s: %d calls reached the upstream: %s", words, c.u.begun(s.mark), got)
 	}
@@ -196,9 +196,9 @@ func code(body string) string {
 }
 
 // TestConnectionsThatAnUpstreamClosesBetweenCalls has the upstream close every
-// connection behind a whole answer, without having said so: the call that the
-// gateway has already begun on it has to be made on another one, whether its
-// body fits into one write or not.
+// connection after a whole answer without notice: a call that the gateway has
+// begun on it has to be made on another connection, with a body of one write
+// and of several.
 func TestConnectionsThatAnUpstreamClosesBetweenCalls(t *testing.T) {
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_RETRIES=0")...)
@@ -206,10 +206,10 @@ func TestConnectionsThatAnUpstreamClosesBetweenCalls(t *testing.T) {
 	long := `"messages":[{"role":"system","content":"` + strings.Repeat("x", 20_000) + `"},`
 	for i, model := range models {
 		c := &cutter{g: g, u: u, client: newClient(t), model: model, dialect: dialects[i]}
-		lost := c.run(t, calls, func(c *cutter, dice *rand.Rand) error {
+		lost := c.run(t, calls, func(c *cutter, random *rand.Rand) error {
 			mark := c.mark("whole")
-			body := ask(model, "mark="+mark+" frame=ended cut=1000000", dice.IntN(2) == 0)
-			if dice.IntN(2) == 0 {
+			body := chatRequest(model, "mark="+mark+" frame=ended cut=1000000", random.IntN(2) == 0)
+			if random.IntN(2) == 0 {
 				body = strings.Replace(body, `"messages":[`, long, 1)
 			}
 			if s := chat(t.Context(), c.client, g.url, body); !s.whole(wholeText(mark, 3)) {

@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// gatewayBinary is the path of the gateway, built once for this test process and
-// removed when the process is gone, however it ends.
+// gatewayBinary is the path of the gateway's binary, built once for this test
+// process and removed when the process has ended.
 func gatewayBinary(t testing.TB) string {
 	t.Helper()
 	path, err := builtGateway()
@@ -37,10 +37,10 @@ var builtGateway = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := removeAfterUs(dir); err != nil {
+	if err := removeAtExit(dir); err != nil {
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := noticeSources(); err != nil {
+	if err := readSources(); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "gateway")
@@ -52,10 +52,10 @@ var builtGateway = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// noticeSources looks at every folder of the module: go test remembers a result
-// for as long as what the test has looked at stays the same, and would not know
-// otherwise that the tests depend on the gateway.
-func noticeSources() error {
+// readSources reads every folder of the module, so that go test notices a
+// change of the gateway: it caches a result as long as everything that the test
+// has read stays the same.
+func readSources() error {
 	return filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && (strings.HasPrefix(d.Name(), ".git") || d.Name() == "bin") {
 			return fs.SkipDir
@@ -64,9 +64,9 @@ func noticeSources() error {
 	})
 }
 
-// removeAfterUs leaves a shell behind that reads from this process, and so sees
-// its end even when it is killed.
-func removeAfterUs(dir string) error {
+// removeAtExit starts a shell that reads from this process. It notices the end
+// of the process, also when it is killed, and removes the folder.
+func removeAtExit(dir string) error {
 	stdin, alive, err := os.Pipe()
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func removeAfterUs(dir string) error {
 
 var held atomic.Pointer[os.File]
 
-// gateway is a gateway in a process of its own.
+// gateway is a gateway in its own process.
 type gateway struct {
 	url    string       // "" until it is known
 	client *http.Client // with connections to this gateway alone, a minute for a call
@@ -95,8 +95,8 @@ type gateway struct {
 	dead chan struct{} // closed when it has ended, err is set by then
 	err  error
 
-	asked    atomic.Bool // to end: an end of its own accord fails the test
-	murdered bool        // by the test: its log tells nothing
+	asked  atomic.Bool // the test has stopped it: any other end fails the test
+	killed bool        // by the test: its log is not shown
 }
 
 // startGateway runs the gateway with these settings, and returns when it listens.
@@ -120,8 +120,8 @@ func startGateway(t testing.TB, settings ...string) *gateway {
 	}
 }
 
-// launchGateway runs the gateway with these settings and waits for nothing. Its
-// url is known only when PORT is among them. It ends with the test at the latest.
+// launchGateway runs the gateway with these settings and does not wait. Its url
+// is known only when PORT is among them. It ends with the test at the latest.
 func launchGateway(t testing.TB, settings ...string) *gateway {
 	t.Helper()
 	g := newGateway(t, settings...)
@@ -170,8 +170,8 @@ func (g *gateway) run(t testing.TB) {
 			g.signal(syscall.SIGKILL)
 			<-g.dead
 		}
-		if t.Failed() && !g.murdered {
-			t.Logf("the log of the gateway %d ends:\n%s", g.pid, g.lastWords())
+		if t.Failed() && !g.killed {
+			t.Logf("the log of the gateway %d ends:\n%s", g.pid, g.lastLines())
 		}
 	})
 }
@@ -186,17 +186,17 @@ func (g *gateway) setting(name string) string {
 	return ""
 }
 
-// terminate ends the gateway as an operator does, and waits for its end, which
-// is an error if its status is not 0, or if it does not come.
+// terminate ends the gateway with SIGTERM and waits for its end. A status other
+// than 0 and a missing end are errors.
 func (g *gateway) terminate() error {
 	g.signal(syscall.SIGTERM)
-	const longest = 150 * time.Second // the grace is two minutes where nothing else is said
+	const longest = 150 * time.Second // the default grace period is two minutes
 	return g.wait(longest)
 }
 
-// kill ends the gateway as a crash of the machine does.
+// kill ends the gateway with SIGKILL.
 func (g *gateway) kill() {
-	g.murdered = true
+	g.killed = true
 	g.signal(syscall.SIGKILL)
 	<-g.dead
 }
@@ -207,8 +207,8 @@ func (g *gateway) signal(s syscall.Signal) {
 	_ = g.cmd.Process.Signal(s) // it may have ended already
 }
 
-// wait is the gateway's end, good or bad. One that does not come is an error
-// too; the log then holds what every goroutine was doing.
+// wait waits for the end of the gateway. A missing end is an error; the log
+// then has the stacks of all goroutines.
 func (g *gateway) wait(limit time.Duration) error {
 	g.asked.Store(true)
 	select {
@@ -306,8 +306,8 @@ func (g *gateway) resident(t testing.TB) int64 {
 // log is what the gateway wrote: the beginning and the end, if it was much.
 func (g *gateway) log() string { return g.out.String() }
 
-// lastWords are the end of the log, without the requests that went well.
-func (g *gateway) lastWords() string {
+// lastLines are the end of the log, without the successful requests.
+func (g *gateway) lastLines() string {
 	var text strings.Builder
 	for line := range strings.Lines(g.log()) {
 		if !strings.Contains(line, `"level":"INFO","msg":"request"`) {
@@ -318,9 +318,8 @@ func (g *gateway) lastWords() string {
 	return text.String()[max(0, text.Len()-enough):]
 }
 
-// fixedPort is a port that nothing listens on now. It is below those that
-// outgoing connections are given: who dials such a port over and over while
-// nothing listens could be connected to itself.
+// fixedPort is a free port below those of outgoing connections: a client that
+// dials such a port again and again could otherwise be connected to itself.
 func fixedPort(t testing.TB) string {
 	t.Helper()
 	for range 1000 {
@@ -338,7 +337,7 @@ func fixedPort(t testing.TB) string {
 	return ""
 }
 
-func TestTheHarnessSeesTheGatewayAsItIs(t *testing.T) {
+func TestTheHarnessReadsTheStateOfTheGateway(t *testing.T) {
 	g := startGateway(t)
 	g.metric(t, "process_open_fds")
 	if n := g.descriptors(t); n < 5 || n > 100 {

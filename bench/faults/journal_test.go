@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// journal is what the gateway has acknowledged, written down by those who asked
-// for it. What was asked for and not acknowledged may have been done or not.
+// journal records what the gateway has acknowledged to the clients of the test.
+// A request without an acknowledgement may have been executed or not.
 type journal struct {
-	mu      sync.Mutex
-	users   []*writtenUser
-	keys    []*writtenKey
-	revoked int
-	odd     []string // answers that nothing explains
+	mu         sync.Mutex
+	users      []*writtenUser
+	keys       []*writtenKey
+	revoked    int
+	unexpected []string // unexpected answers
 
 	lost, revived, unclear int
-	again                  int // questions that were asked once more, after a 503
+	retried                int // checks that were repeated after a 503
 }
 
 type writtenUser struct {
-	email, token string // token: "Bearer …", "" until somebody has logged in
+	email, token string // token: "Bearer …", "" before the login
 
-	live []*writtenKey // of the one who writes for this user
+	live []*writtenKey // the keys that are not revoked
 }
 
 type writtenKey struct {
@@ -36,9 +36,9 @@ type writtenKey struct {
 type keyState int
 
 const (
-	keyLives   keyState = iota
-	keyLeaves           // its revocation was asked for, and may have been done
-	keyRevoked          // and acknowledged, or seen
+	keyLives    keyState = iota
+	keyRevoking          // its revocation was requested, and may have been executed
+	keyRevoked           // and acknowledged, or seen
 )
 
 // acknowledgements is how many writes there have been.
@@ -102,7 +102,7 @@ func (j *journal) revoke(g *gateway, u *writtenUser, stop <-chan struct{}) {
 	k := u.live[i]
 	u.live[i] = u.live[len(u.live)-1]
 	u.live = u.live[:len(u.live)-1]
-	k.state = keyLeaves
+	k.state = keyRevoking
 	a, err := g.call("DELETE", "/auth/keys/"+k.id, "", "Authorization", u.token)
 	if j.acknowledged(a, err, http.StatusOK, stop) {
 		k.state = keyRevoked
@@ -112,8 +112,8 @@ func (j *journal) revoke(g *gateway, u *writtenUser, stop <-chan struct{}) {
 	}
 }
 
-// acknowledged tells whether the answer says that it was done. An answer that is
-// neither that nor what an outage explains is odd.
+// acknowledged reports whether the answer acknowledges the change. An answer
+// that an outage does not explain either is unexpected.
 func (j *journal) acknowledged(a wholeAnswer, err error, status int, stop <-chan struct{}) bool {
 	if err == nil && a.status == status {
 		return true
@@ -132,13 +132,13 @@ func (j *journal) note(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	const enough = 10
-	if len(j.odd) < enough {
-		j.odd = append(j.odd, fmt.Sprintf(format, args...))
+	if len(j.unexpected) < enough {
+		j.unexpected = append(j.unexpected, fmt.Sprintf(format, args...))
 	}
 }
 
-// verify holds the gateway against the journal, from these users and keys on and
-// a sample of those before.
+// verify compares the gateway with the journal, from these users and keys on
+// and a sample of those before.
 func (j *journal) verify(g *gateway, users, keys int) {
 	for i, u := range j.users {
 		if i >= users || rand.IntN(len(j.users)) < 2 {
@@ -163,17 +163,17 @@ func (j *journal) verify(g *gateway, users, keys int) {
 	all.Wait()
 }
 
-// settled asks until the answer is not that the gateway cannot say: a database
-// that has just come back may have left connections that are dead.
-func (j *journal) settled(ask func() (wholeAnswer, error)) (wholeAnswer, error) {
+// settled repeats a request until the answer is not a 503: a database that has
+// just come back may have left dead connections.
+func (j *journal) settled(request func() (wholeAnswer, error)) (wholeAnswer, error) {
 	const limit = 5 * time.Second
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		a, err := ask()
+		a, err := request()
 		if err != nil || a.status != http.StatusServiceUnavailable || time.Since(began) > limit {
 			return a, err
 		}
 		j.mu.Lock()
-		j.again++
+		j.retried++
 		j.mu.Unlock()
 	}
 }
@@ -186,7 +186,7 @@ func (j *journal) verifyUser(g *gateway, u *writtenUser) {
 	case err == nil && a.status == http.StatusUnauthorized:
 		j.count(&j.lost, "the user %s is lost", u.email)
 	default:
-		j.count(&j.unclear, "login of %s: %d %s %v %s", u.email, a.status, a.body, err, g.why(a))
+		j.count(&j.unclear, "login of %s: %d %s %v %s", u.email, a.status, a.body, err, g.failureLog(a))
 	}
 }
 
@@ -195,13 +195,13 @@ func (j *journal) verifyKey(g *gateway, k *writtenKey) {
 	opens, refused := err == nil && a.status == http.StatusOK, err == nil && a.status == http.StatusUnauthorized
 	switch {
 	case !opens && !refused:
-		j.count(&j.unclear, "key %s: %d %s %v %s", k.id, a.status, a.body, err, g.why(a))
+		j.count(&j.unclear, "key %s: %d %s %v %s", k.id, a.status, a.body, err, g.failureLog(a))
 	case refused && k.state == keyLives:
 		j.count(&j.lost, "the key %s is lost", k.id)
 	case opens && k.state == keyRevoked:
 		j.count(&j.revived, "the revoked key %s opens", k.id)
 	case refused:
-		k.state = keyRevoked // what was seen to be done is not undone either
+		k.state = keyRevoked // a revocation that was seen must stay
 	}
 }
 
@@ -212,17 +212,17 @@ func (j *journal) count(counter *int, format string, args ...any) {
 	j.note(format, args...)
 }
 
-// verdict fails the test for what was lost, and reports the writes.
+// verdict fails the test if anything was lost, and reports the writes.
 func (j *journal) verdict(t testing.TB) string {
 	t.Helper()
-	if j.lost+j.revived+j.unclear+len(j.odd) > 0 {
-		t.Errorf("%d lost, %d revived, %d could not be asked for", j.lost, j.revived, j.unclear)
-		for _, line := range j.odd {
+	if j.lost+j.revived+j.unclear+len(j.unexpected) > 0 {
+		t.Errorf("%d lost, %d revived, %d could not be checked", j.lost, j.revived, j.unclear)
+		for _, line := range j.unexpected {
 			t.Log(line)
 		}
 	}
 	return fmt.Sprintf(
 		"%d acknowledged writes (%d users, %d keys, %d revocations): %d lost, %d revived (%d questions met a 503 and were asked again)",
-		j.acknowledgements(), len(j.users), len(j.keys), j.revoked, j.lost, j.revived, j.again,
+		j.acknowledgements(), len(j.users), len(j.keys), j.revoked, j.lost, j.revived, j.retried,
 	)
 }

@@ -38,8 +38,9 @@ func limitDescriptors(pid int, most uint64) error {
 	return nil
 }
 
-// smallWindow lets a connection take no more than a few kilobytes that nobody
-// has read: set before it is made, or the other side's kernel is told more.
+// smallWindow limits the receive buffer of a connection to a few kilobytes. It
+// has to be set before the connection is made, or the other side's kernel
+// assumes more.
 func smallWindow(_, _ string, raw syscall.RawConn) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// unacknowledged cannot be asked here: it gives what was written a moment.
+// unacknowledged is not available here: it waits a moment for what was written.
 func unacknowledged(*net.TCPConn) (int, error) {
 	time.Sleep(5 * time.Millisecond)
 	return 0, nil

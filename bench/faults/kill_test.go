@@ -15,7 +15,7 @@ import (
 	"modelgateway/models/servertest"
 )
 
-func TestO8G9KillsUnderWritesLoseNothingInTheEmbeddedDatabase(t *testing.T) {
+func TestKillsUnderWritesLoseNothingInSQLite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gateway.db")
 	k := newKilling(t, "DATABASE_URL=sqlite:"+path)
 	for round := range size(5, 100) {
@@ -31,7 +31,8 @@ func TestO8G9KillsUnderWritesLoseNothingInTheEmbeddedDatabase(t *testing.T) {
 	k.report("kill -9 under writes on SQLite loses nothing", "integrity ok")
 }
 
-// intact asks SQLite itself, beside the gateway that has the file open.
+// intact checks the file with SQLite itself, beside the gateway that has it
+// open.
 func intact(t testing.TB, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -39,14 +40,14 @@ func intact(t testing.TB, path string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	var said string
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&said); err != nil || said != "ok" {
-		t.Errorf("integrity_check: %s %v", said, err)
+	var text string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&text); err != nil || text != "ok" {
+		t.Errorf("integrity_check: %s %v", text, err)
 	}
 }
 
-// In some rounds it is PostgreSQL that is killed, and in some both are.
-func TestO8G9KillsUnderWritesLoseNothingInPostgreSQL(t *testing.T) {
+// In some rounds PostgreSQL is killed, and in some both.
+func TestKillsUnderWritesLoseNothingInPostgreSQL(t *testing.T) {
 	server := servertest.StartPostgres(t, servertest.Durable)
 	k := newKilling(t, "DATABASE_URL="+server.URL)
 	databases := 0
@@ -84,7 +85,7 @@ func TestO8G9KillsUnderWritesLoseNothingInPostgreSQL(t *testing.T) {
 	)
 }
 
-// killing is one gateway that dies over and over on one database.
+// killing is one gateway that is killed repeatedly on one database.
 type killing struct {
 	t        testing.TB
 	settings []string
@@ -101,7 +102,7 @@ type killing struct {
 func newKilling(t testing.TB, settings ...string) *killing {
 	t.Helper()
 	gatewayBinary(t) // building it belongs to no start
-	k := &killing{t: t, settings: append(settings, secured()...), j: &journal{}}
+	k := &killing{t: t, settings: append(settings, authSettings()...), j: &journal{}}
 	k.restart()
 	k.j.register(k.g, "first", 3, nil)
 	k.verify()
@@ -126,7 +127,7 @@ func (k *killing) ready() time.Duration {
 	return within(k.t, 20*time.Second, "the gateway is ready", func() bool { return k.g.status("/readyz") == http.StatusOK })
 }
 
-// underWrites strikes at a random moment while users are registered and keys are
+// underWrites kills at a random moment while users are registered and keys are
 // created and revoked.
 func (k *killing) underWrites(name string, strike func()) {
 	k.t.Helper()
@@ -157,7 +158,7 @@ func (k *killing) underWrites(name string, strike func()) {
 }
 
 // duringStart kills a gateway at a random moment before, or just after, it
-// listens. The one that runs is ended before it.
+// listens. The running one is ended before.
 func (k *killing) duringStart() {
 	k.t.Helper()
 	k.g.kill()
@@ -168,7 +169,7 @@ func (k *killing) duringStart() {
 	k.restart()
 }
 
-// verify looks at all that is new, and at some that is not.
+// verify checks everything new, and a sample of the rest.
 func (k *killing) verify() {
 	k.j.verify(k.g, k.users, k.keys)
 	k.users, k.keys = len(k.j.users), len(k.j.keys)
@@ -176,8 +177,8 @@ func (k *killing) verify() {
 
 func (k *killing) report(promise, more string) {
 	k.t.Helper()
-	said := k.j.verdict(k.t)
-	figure(k.t, promise, "%d kills of the gateway, %s; slowest start %s; %s", k.kills, said, k.slowest.Round(time.Millisecond), more)
+	text := k.j.verdict(k.t)
+	figure(k.t, promise, "%d kills of the gateway, %s; slowest start %s; %s", k.kills, text, k.slowest.Round(time.Millisecond), more)
 	if k.j.revoked == 0 || len(k.j.keys) == 0 || len(k.j.users) < 4 {
 		k.t.Error("nothing was written meanwhile")
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// link is one client's connection and the one to the server that belongs to it.
+// link is a client's connection and the corresponding one to the server.
 type link struct {
 	proxy  *Proxy
 	client *net.TCPConn
@@ -18,10 +18,10 @@ type link struct {
 	mu     sync.Mutex
 	server *net.TCPConn // nil: not dialled yet
 
-	// For the way of the answers alone.
-	dice *rand.Rand
-	cut  *weather // whose Cut is being counted
-	left int
+	// Only for the direction of the answers.
+	random *rand.Rand
+	cut    *faultState // whose Cut is being counted
+	left   int
 }
 
 // join adds the server's side, which is closed if the link has ended meanwhile.
@@ -38,7 +38,7 @@ func (l *link) join(server *net.TCPConn) {
 
 func (l *link) close() { l.end(false) }
 
-// reset closes so that both sides see a reset instead of an end.
+// reset closes the connections with a RST instead of a FIN.
 func (l *link) reset() { l.end(true) }
 
 func (l *link) end(reset bool) {
@@ -61,8 +61,9 @@ func (l *link) end(reset bool) {
 	}
 }
 
-// carry passes on what comes one way, and then its end as it was: in good order or not.
-func (l *link) carry(from, to *net.TCPConn, pass func([]byte) bool) {
+// forward passes on the bytes of one direction, and then their end as it was: a
+// FIN or a RST.
+func (l *link) forward(from, to *net.TCPConn, pass func([]byte) bool) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -72,7 +73,7 @@ func (l *link) carry(from, to *net.TCPConn, pass func([]byte) bool) {
 		switch {
 		case err == nil:
 			continue
-		case l.thawed() == nil:
+		case l.awaitResume() == nil:
 		case errors.Is(err, io.EOF):
 			_ = to.CloseWrite()
 		default:
@@ -82,12 +83,13 @@ func (l *link) carry(from, to *net.TCPConn, pass func([]byte) bool) {
 	}
 }
 
-// ask passes on what the client said, and reports whether there may be more.
-func (l *link) ask(b []byte) bool {
+// fromClient passes on the client's bytes, and reports whether there may be
+// more.
+func (l *link) fromClient(b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}
-	w := l.thawed()
+	w := l.awaitResume()
 	switch {
 	case w == nil:
 		return false
@@ -98,10 +100,11 @@ func (l *link) ask(b []byte) bool {
 	return l.write(l.server, b)
 }
 
-// answer passes on what the server said, and reports whether there may be more.
-func (l *link) answer(b []byte) bool {
+// fromServer passes on the server's bytes, and reports whether there may be
+// more.
+func (l *link) fromServer(b []byte) bool {
 	for len(b) > 0 {
-		w, part := l.thawed(), b
+		w, part := l.awaitResume(), b
 		if w == nil {
 			return false
 		}
@@ -129,13 +132,13 @@ func (l *link) answer(b []byte) bool {
 	return true
 }
 
-// truncate reports whether the bytes may pass; if not, it has passed as many as
-// may and said that these were all.
-func (l *link) truncate(w *weather, b []byte) bool {
+// truncate reports whether the bytes may pass; if not, it has passed the
+// allowed ones and sent a FIN.
+func (l *link) truncate(w *faultState, b []byte) bool {
 	if l.cut != w {
 		l.cut, l.left = w, w.cut
 		if w.cut < 0 {
-			l.left = l.dice.IntN(2048)
+			l.left = l.random.IntN(2048)
 		}
 	}
 	if l.left > len(b) {
@@ -151,7 +154,7 @@ func (l *link) truncate(w *weather, b []byte) bool {
 // garble overwrites one byte in 256, and at least one.
 func (l *link) garble(b []byte) {
 	for range 1 + len(b)/256 {
-		b[l.dice.IntN(len(b))] ^= byte(1 + l.dice.IntN(255))
+		b[l.random.IntN(len(b))] ^= byte(1 + l.random.IntN(255))
 	}
 }
 
@@ -163,9 +166,9 @@ func (l *link) write(to *net.TCPConn, b []byte) bool {
 	return true
 }
 
-// thawed waits while everything is frozen, and returns what holds then; nil means
-// that the link has ended.
-func (l *link) thawed() *weather {
+// awaitResume waits while everything is frozen, and returns the state after
+// that; nil means that the link has ended.
+func (l *link) awaitResume() *faultState {
 	for {
 		w := l.proxy.now()
 		if w.fault != Freeze {
@@ -179,8 +182,9 @@ func (l *link) thawed() *weather {
 	}
 }
 
-// wait takes the time, or less when the weather changes; false means that the link has ended.
-func (l *link) wait(w *weather, d time.Duration) bool {
+// wait waits, for a shorter time when the fault changes; false means that the
+// link has ended.
+func (l *link) wait(w *faultState, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

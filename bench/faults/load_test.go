@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// openLoop begins calls at a steady rate, whether those before have ended or
-// not, as clients do who know nothing of each other, and waits for all. due is
-// when a call should have begun.
+// openLoop begins calls at a steady rate, without waiting for the earlier ones,
+// and waits for all at the end. due is when a call should have begun.
 func openLoop(perSecond float64, lasting time.Duration, call func(i int, due time.Time)) {
 	var working sync.WaitGroup
 	began := time.Now()
@@ -27,7 +26,7 @@ func openLoop(perSecond float64, lasting time.Duration, call func(i int, due tim
 	working.Wait()
 }
 
-// durations are gathered by many.
+// durations are collected by several goroutines.
 type durations struct {
 	mu  sync.Mutex
 	all []time.Duration
@@ -50,13 +49,13 @@ func (d *durations) at(share float64) time.Duration {
 	return d.all[min(int(share*float64(len(d.all))), len(d.all)-1)].Round(10 * time.Microsecond)
 }
 
-// complaints are failures of which the first few are told.
-type complaints struct {
+// failures counts failures and logs the first few.
+type failures struct {
 	count atomic.Int64
 	most  int64 // 0 = 10
 }
 
-func (c *complaints) add(t testing.TB, format string, args ...any) {
+func (c *failures) add(t testing.TB, format string, args ...any) {
 	t.Helper()
 	n, most := c.count.Add(1), c.most
 	if most == 0 {

@@ -11,113 +11,115 @@ import (
 	"time"
 )
 
-// errand is a call that is made over and over.
-type errand struct {
+// probe is a call that is made repeatedly.
+type probe struct {
 	name    string
-	fails   string // the code of its error when the part is gone; "": it does not need the part
+	fails   string // the code of its error without the part; "": it does not need the part
 	account bool   // a login or a list of keys rather than a chat
 	stream  bool
 	once    bool // too costly to be part of a load
 	send    func() outcome
 }
 
-// outcome is what came of a call.
+// outcome is the result of a call.
 type outcome struct {
-	said
-	right bool // a 200 and all that it should be
+	chatResult
+	right bool // a 200 with the expected content
 }
 
-// called is one call of an errand.
-type called struct {
-	*errand
+// probeResult is one call of a probe.
+type probeResult struct {
+	*probe
 	outcome
 	began, ended time.Time
 }
 
-func (e *errand) run() called {
-	c := called{errand: e, began: time.Now()}
+func (e *probe) run() probeResult {
+	c := probeResult{probe: e, began: time.Now()}
 	c.outcome = e.send()
 	c.ended = time.Now()
 	return c
 }
 
-func (c called) took() time.Duration { return c.ended.Sub(c.began) }
+func (c probeResult) took() time.Duration { return c.ended.Sub(c.began) }
 
-func (c called) String() string {
-	return fmt.Sprintf("%s: %v after %v", c.name, c.said, c.took().Round(time.Millisecond))
+func (c probeResult) String() string {
+	return fmt.Sprintf("%s: %v after %v", c.name, c.chatResult, c.took().Round(time.Millisecond))
 }
 
-// together makes each call once, all at a time.
-func together(errands []*errand) []called {
-	calls := make([]called, len(errands))
+// runAll makes each call once, all concurrently.
+func runAll(probes []*probe) []probeResult {
+	calls := make([]probeResult, len(probes))
 	var all sync.WaitGroup
-	for i, e := range errands {
+	for i, e := range probes {
 		all.Go(func() { calls[i] = e.run() })
 	}
 	all.Wait()
 	return calls
 }
 
-// wrong is the first call that did not come out as it does when all is well.
-func wrong(calls []called) (called, bool) {
-	i := slices.IndexFunc(calls, func(c called) bool { return !c.right })
+// wrong returns the first call without its normal result.
+func wrong(calls []probeResult) (probeResult, bool) {
+	i := slices.IndexFunc(calls, func(c probeResult) bool { return !c.right })
 	if i < 0 {
-		return called{}, false
+		return probeResult{}, false
 	}
 	return calls[i], true
 }
 
-// costly are the errands that no load runs.
-func costly(errands []*errand) []*errand {
-	return slices.DeleteFunc(slices.Clone(errands), func(e *errand) bool { return !e.once })
+// expensive are the probes that no load runs.
+func expensive(probes []*probe) []*probe {
+	return slices.DeleteFunc(slices.Clone(probes), func(e *probe) bool { return !e.once })
 }
 
-// needing are the errands that need the part, three times each.
-func needing(errands []*errand) []*errand {
-	return slices.Repeat(slices.DeleteFunc(slices.Clone(errands), func(e *errand) bool { return e.fails == "" }), 3)
+// needing are the probes that need the part, three times each.
+func needing(probes []*probe) []*probe {
+	return slices.Repeat(slices.DeleteFunc(slices.Clone(probes), func(e *probe) bool { return e.fails == "" }), 3)
 }
 
 // marks tell the calls of the matrix apart.
 var marks atomic.Int64
 
-// talk asks a model for an answer or a stream, as whoever the header says.
-func talk(ctx context.Context, g *gateway, model string, stream bool, header func() []string) *errand {
+// chatProbe requests an answer or a stream of a model, with the credential of
+// the header.
+func chatProbe(ctx context.Context, g *gateway, model string, stream bool, header func() []string) *probe {
 	name := "an answer of " + model
 	if stream {
 		name = "a stream of " + model
 	}
-	return &errand{name: name, stream: stream, send: func() outcome {
+	return &probe{name: name, stream: stream, send: func() outcome {
 		mark, chunks, pace := fmt.Sprintf("matrix-%d", marks.Add(1)), 3, ""
 		if stream {
 			chunks, pace = 10, " every=20ms"
 		}
 		words := fmt.Sprintf("mark=%s chunks=%d%s", mark, chunks, pace)
-		s := chat(ctx, g.client, g.url, ask(model, words, stream), header()...)
+		s := chat(ctx, g.client, g.url, chatRequest(model, words, stream), header()...)
 		return outcome{s, s.whole(wholeText(mark, chunks))}
 	}}
 }
 
-// visit makes a call that is no chat. It is right when its 200 holds the text.
-func visit(g *gateway, name, method, path, body, holds string, header ...string) *errand {
-	return &errand{name: name, fails: "service_unavailable", account: true, send: func() outcome {
+// visit is a probe of another route than chat. Its result is right when its 200
+// contains the text.
+func visit(g *gateway, name, method, path, body, content string, header ...string) *probe {
+	return &probe{name: name, fails: "service_unavailable", account: true, send: func() outcome {
 		a, err := g.call(method, path, body, header...)
-		s := said{status: a.status, header: a.header, body: a.body, received: received{err: err}}
-		return outcome{s, err == nil && a.status == http.StatusOK && strings.Contains(a.body, holds)}
+		s := chatResult{status: a.status, header: a.header, body: a.body, received: received{err: err}}
+		return outcome{s, err == nil && a.status == http.StatusOK && strings.Contains(a.body, content)}
 	}}
 }
 
-// load is a steady stream of calls, a worker for each errand.
+// load is a steady stream of calls, with a worker for each probe.
 type load struct {
 	stop    chan struct{}
 	workers sync.WaitGroup
 
 	mu    sync.Mutex
-	calls []called
+	calls []probeResult
 }
 
-func startLoad(errands []*errand) *load {
+func startLoad(probes []*probe) *load {
 	l := &load{stop: make(chan struct{})}
-	for _, e := range errands {
+	for _, e := range probes {
 		if !e.once {
 			l.workers.Go(func() { l.repeat(e) })
 		}
@@ -125,7 +127,7 @@ func startLoad(errands []*errand) *load {
 	return l
 }
 
-func (l *load) repeat(e *errand) {
+func (l *load) repeat(e *probe) {
 	const pause = 100 * time.Millisecond
 	for {
 		c := e.run()
@@ -140,22 +142,23 @@ func (l *load) repeat(e *errand) {
 	}
 }
 
-// end waits for the calls that run, and returns all there were.
-func (l *load) end() []called {
+// end waits for the running calls, and returns all calls.
+func (l *load) end() []probeResult {
 	close(l.stop)
 	l.workers.Wait()
 	return l.calls
 }
 
-// since says whether every worker has ended that many calls that began after the moment.
-func (l *load) since(moment time.Time, errands []*errand, each int) bool {
+// since reports whether every worker has ended that many calls that began after
+// the moment.
+func (l *load) since(moment time.Time, probes []*probe, each int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ended := map[*errand]int{}
+	ended := map[*probe]int{}
 	for _, c := range l.calls {
 		if c.began.After(moment) {
-			ended[c.errand]++
+			ended[c.probe]++
 		}
 	}
-	return !slices.ContainsFunc(errands, func(e *errand) bool { return !e.once && ended[e] < each })
+	return !slices.ContainsFunc(probes, func(e *probe) bool { return !e.once && ended[e] < each })
 }

@@ -12,13 +12,13 @@ import (
 	"modelgateway/services/pool"
 )
 
-// watch looks at one gateway's health all the time.
+// watch checks one gateway's health all the time.
 type watch struct {
-	gateway *gateway
-	part    string
-	needy   bool // it serves nobody without the part
-	stop    chan struct{}
-	done    sync.WaitGroup
+	gateway   *gateway
+	part      string
+	needsPart bool // it serves no request without the part
+	stop      chan struct{}
+	done      sync.WaitGroup
 
 	mu     sync.Mutex
 	faults []string
@@ -26,11 +26,11 @@ type watch struct {
 	rested bool // a circuit was open
 }
 
-// follow begins to look at the health of the gateways.
-func (w *world) follow() []*watch {
+// follow starts to watch the health of the gateways.
+func (w *environment) follow() []*watch {
 	var all []*watch
 	for i, g := range w.gateways {
-		h := &watch{gateway: g, part: w.name, needy: i < w.needy, stop: make(chan struct{})}
+		h := &watch{gateway: g, part: w.name, needsPart: i < w.needsPart, stop: make(chan struct{})}
 		h.done.Go(h.run)
 		all = append(all, h)
 	}
@@ -49,9 +49,9 @@ func (h *watch) run() {
 	}
 }
 
-// look holds an answer to what is true of it whatever fails.
+// look checks what has to be true of every health answer.
 func (h *watch) look() {
-	const patience = 2 * time.Second // it waits for nothing, but for a processor
+	const patience = 2 * time.Second // it waits for nothing except a processor
 	began := time.Now()
 	a, err := h.gateway.call(http.MethodGet, "/health", "")
 	took := time.Since(began)
@@ -74,12 +74,12 @@ func (h *watch) look() {
 		h.faults = append(h.faults, fmt.Sprintf("health took %v", took))
 	case a.status != status:
 		h.faults = append(h.faults, fmt.Sprintf("health is %s with %d", r.Status, a.status))
-	case r.Status == pool.Unhealthy && !h.needy:
-		h.faults = append(h.faults, "health says that nobody can be served")
+	case r.Status == pool.Unhealthy && !h.needsPart:
+		h.faults = append(h.faults, "health says that no request can be served")
 	}
 }
 
-// of is what a report says of the part.
+// of is the state of the part in a report.
 func (h *watch) of(r health.Report) string {
 	switch h.part {
 	case "postgres":
@@ -92,19 +92,19 @@ func (h *watch) of(r health.Report) string {
 
 func (h *watch) provider() bool { return slices.Contains(parts[:len(models)], h.part) }
 
-// tells whether health says by now what it is expected to say.
-func (h *watch) tells(e expectation) bool {
+// reports says whether health has the expected state by now.
+func (h *watch) reports(e expectation) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	whole := e.whole
-	if whole == pool.Unhealthy && !h.needy {
+	if whole == pool.Unhealthy && !h.needsPart {
 		whole = pool.Degraded
 	}
 	return e.says == nil || slices.Contains(e.says, h.of(h.latest)) && h.latest.Status == whole
 }
 
-// well says whether the part is as before. Of a provider health remembers
-// failures for a minute; a database or a cache is there or not.
+// well reports whether the part is as before. Of a provider health counts the
+// failures of the last minute; a database or a cache is up or down.
 func (h *watch) well() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +112,7 @@ func (h *watch) well() bool {
 	return now == pool.Healthy || now == pool.Degraded && h.provider()
 }
 
-// opened says whether a circuit was open while it was looked.
+// opened reports whether a circuit was open meanwhile.
 func (h *watch) opened() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func (h *watch) last() string {
 	return fmt.Sprintf("the whole %q, the part %q", h.latest.Status, h.of(h.latest))
 }
 
-// end stops looking, and says what was wrong, once for each thing.
+// end stops watching, and returns each fault once.
 func (h *watch) end() []string {
 	close(h.stop)
 	h.done.Wait()

@@ -8,21 +8,21 @@ import (
 	"modelgateway/services/pool"
 )
 
-// The parts that a fault can befall. The first three are the providers, by their
-// names in health and errors and in the order of models.
+// The parts that can fail. The first three are the providers, by their names in
+// health and errors and in the order of models.
 var parts = []string{"openai", "anthropic", "gemini", "postgres", "redis"}
 
 // faults are those of the matrix. The slow one comes first: health remembers
 // failures for a minute, and a slow part has none of its own.
 var faults = []Fault{Slow, Refuse, Freeze, Reset, Truncate, Garble}
 
-// moment is when the fault comes.
+// moment is when the fault begins.
 type moment string
 
 const (
-	atStart  moment = "at the start" // it is there before the gateway is
-	idle     moment = "idle"         // it comes while nothing runs, and then there are calls
-	underWay moment = "under load"   // it comes while answers and streams run, and they go on coming
+	atStart  moment = "at the start" // before the gateway starts
+	idle     moment = "idle"         // without calls; calls follow
+	underWay moment = "under load"   // during answers and streams, which continue
 )
 
 var moments = []moment{atStart, idle, underWay}
@@ -38,12 +38,12 @@ func (c combination) String() string {
 	return c.part + " " + c.fault.String() + " " + string(c.moment)
 }
 
-// expectation is what must come of a combination. Of every one it is expected
-// besides that calls which do not need the part are answered with 200 and whole;
-// that no stream is shown as complete which is not; that every refusal is an
-// error of ours with x-should-retry; and that health answers at once.
+// expectation is the expected effect of a combination. In every one calls that
+// do not need the part are answered completely with 200; no incomplete stream
+// is shown as complete; every refusal is an error of the gateway with
+// x-should-retry; and health answers at once.
 type expectation struct {
-	why string
+	reason string
 
 	needs    []int         // what chats that need the part may be answered with
 	accounts []int         // what logins and lists of keys may be answered with
@@ -52,9 +52,9 @@ type expectation struct {
 	garbled  bool          // what a 200 brings may be other text than what was sent
 	longest  time.Duration // no call that needs the part takes longer
 
-	spared  time.Duration // no call that does not need the part takes longer
-	typical time.Duration // half of the answers that do not need the part take no longer; 0: no demand
-	limit   float64       // how often its limit a caller may use within the minute; 0: not tried
+	otherLongest time.Duration // no call that does not need the part takes longer
+	typical      time.Duration // half of the answers that do not need the part take no longer; 0: no demand
+	limit        float64       // how often its limit a caller may use within the minute; 0: not tried
 
 	says   []string      // one of these health comes to say of the part; none: no demand
 	whole  string        // what it then says of the whole
@@ -79,22 +79,21 @@ const (
 	apart = 3 * second // what has nothing to do with the part takes a tenth of it, but for a busy machine
 
 	recovered = 5 * second
-	// A garbled length may leave a try at the schema waiting for as long as a
+	// A garbled length may delay an attempt to migrate the schema for as long as a
 	// connection may take to be made.
 	afterTry = recovered + 5*second
 	circuit  = 15 * second // its pause of ten, a probe, and what any recovery may take
 )
 
 var (
-	served  = []int{200}
-	failed  = []int{502, 503} // 503: the circuit has opened
-	late    = []int{503, 504}
-	either  = []int{200, 502, 503}
-	strange = []int{200, 400, 404, 413, 422, 429, 502, 503, 504} // never 401, which would be the caller's
-	without = []int{503}
-	perhaps = []int{200, 503}
-	// Whether a row's revocation or a stored hash is what was kept or what a
-	// network made of it cannot be told without TLS.
+	served    = []int{200}
+	failed    = []int{502, 503} // 503: the circuit has opened
+	late      = []int{503, 504}
+	either    = []int{200, 502, 503}
+	anyStatus = []int{200, 400, 404, 413, 422, 429, 502, 503, 504} // never 401, which would be the caller's
+	without   = []int{503}
+	perhaps   = []int{200, 503}
+	// Without TLS a garbled revocation or stored hash cannot be detected.
 	rewritten = []int{200, 401, 503}
 
 	healthy  = []string{pool.Healthy}
@@ -103,13 +102,13 @@ var (
 	degraded = pool.Degraded
 )
 
-// trouble is a fault at a moment, of whichever part.
-type trouble struct {
+// faultAt is a fault at a moment, of any part.
+type faultAt struct {
 	fault  Fault
 	moment moment
 }
 
-// expected is the matrix: what the providers' table says goes for each of them.
+// expected is the matrix: the table of the providers applies to each of them.
 func expected() map[combination]expectation {
 	all := map[combination]expectation{}
 	for _, p := range parts {
@@ -143,34 +142,34 @@ func chosen(whole bool) []combination {
 	return list
 }
 
-func TestTheMatrixExpectsSomethingOfEveryCombination(t *testing.T) {
+func TestEveryCombinationHasAnExpectation(t *testing.T) {
 	const least = 60
 	table := expected()
 	all := chosen(true)
 	if n := len(all); n < least || n != len(table) || n != len(parts)*len(faults)*len(moments) {
 		t.Errorf("%d combinations, %d expectations", n, len(table))
 	}
-	reasons := map[string]trouble{}
+	reasons := map[string]faultAt{}
 	for _, c := range all {
 		e := table[c]
-		if len(e.why) < 40 || e.spared == 0 || e.back == 0 || e.needs == nil && e.typical == 0 {
+		if len(e.reason) < 40 || e.otherLongest == 0 || e.back == 0 || e.needs == nil && e.typical == 0 {
 			t.Errorf("%v: next to nothing is expected: %+v", c, e)
 		}
 		if slices.Contains(e.needs, 401) && c.fault != Garble || slices.Contains(e.needs, 500) {
 			t.Errorf("%v: expected to fail as it must not", c)
 		}
-		at := trouble{c.fault, c.moment}
-		if other, ok := reasons[e.why]; ok && other != at {
+		at := faultAt{c.fault, c.moment}
+		if other, ok := reasons[e.reason]; ok && other != at {
 			t.Errorf("%v: copied from %v", c, other)
 		}
-		reasons[e.why] = at
+		reasons[e.reason] = at
 	}
 	few, seen := chosen(false), map[any]int{}
 	for _, c := range few {
 		seen[c.part]++
 		seen[c.fault]++
 		seen[c.moment]++
-		seen[trouble{c.fault, c.moment}]++
+		seen[faultAt{c.fault, c.moment}]++
 	}
 	if len(few) != len(parts)*len(faults) || len(seen) != len(parts)+len(faults)+len(moments)+len(faults)*len(moments) {
 		t.Errorf("a small run has %d combinations: %v", len(few), seen)

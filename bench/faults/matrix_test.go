@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// startsWithin is how long a gateway may take to listen while a part is gone.
+// startsWithin is how long a gateway may take to listen while a part is
+// unavailable.
 const startsWithin = 10 * time.Second
 
 // TestEveryFaultOfEveryPartAtEveryMoment puts the real gateway through the
 // matrix: one process for each fault that is there at the start, and one for
 // each part through all that come later.
 func TestEveryFaultOfEveryPartAtEveryMoment(t *testing.T) {
-	b, table, tally := newGround(t), expected(), &tally{}
+	b, table, tally := newBackends(t), expected(), &tally{}
 	list := chosen(full())
 	t.Run("matrix", func(t *testing.T) {
 		for _, part := range parts {
 			t.Run(part+" later", func(t *testing.T) {
 				t.Parallel()
-				p := b.proxyBefore(t, part)
+				p := b.proxyFor(t, part)
 				w := b.build(t, part, p)
 				for _, c := range list {
 					if c.part == part && c.moment != atStart {
-						t.Run(c.fault.String()+" "+string(c.moment), func(t *testing.T) { b.meet(t, w, c, table[c], tally) })
+						t.Run(c.fault.String()+" "+string(c.moment), func(t *testing.T) { b.runTrial(t, w, c, table[c], tally) })
 					}
 				}
 			})
@@ -32,7 +33,7 @@ func TestEveryFaultOfEveryPartAtEveryMoment(t *testing.T) {
 			if c.moment == atStart {
 				t.Run(c.String(), func(t *testing.T) {
 					t.Parallel()
-					b.meet(t, &world{name: c.part, proxy: b.proxyBefore(t, c.part)}, c, table[c], tally)
+					b.runTrial(t, &environment{name: c.part, proxy: b.proxyFor(t, c.part)}, c, table[c], tally)
 				})
 			}
 		}
@@ -57,7 +58,7 @@ type tally struct {
 	recoveryOf      string
 }
 
-func (s *tally) add(m *meeting) {
+func (s *tally) add(m *trial) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.run++

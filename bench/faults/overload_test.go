@@ -24,19 +24,19 @@ type flood struct {
 
 	served, refused   atomic.Int64
 	service, refusals durations // how long each took, from when it was due
-	wrong             complaints
+	wrong             failures
 }
 
 // call makes one call that takes the upstream half a second.
 func (f *flood) call(i int, due time.Time) {
 	mark := fmt.Sprintf("%s%d", f.name, i)
-	got := chat(context.Background(), f.client, f.g.url, ask(models[i%len(models)], "mark="+mark+" first=500ms", i%2 == 0))
+	got := chat(context.Background(), f.client, f.g.url, chatRequest(models[i%len(models)], "mark="+mark+" first=500ms", i%2 == 0))
 	took := time.Since(due)
 	switch {
 	case got.whole(wholeText(mark, 3)):
 		f.served.Add(1)
 		f.service.add(took)
-	case got.mayComeAgain():
+	case got.isRetryable():
 		f.refused.Add(1)
 		f.refusals.add(took)
 	default:
@@ -44,16 +44,16 @@ func (f *flood) call(i int, due time.Time) {
 	}
 }
 
-// mayComeAgain says whether a call was refused as one is that came at a bad
-// moment: with when to come again.
-func (s said) mayComeAgain() bool {
+// isRetryable reports whether a call was refused with a time for the next
+// attempt.
+func (s chatResult) isRetryable() bool {
 	wait, err := strconv.Atoi(s.header.Get("Retry-After"))
 	busy := s.status == http.StatusServiceUnavailable && code(s.body) == "service_unavailable" ||
 		s.status == http.StatusTooManyRequests && code(s.body) == "rate_limit_exceeded"
 	return busy && s.err == nil && err == nil && wait >= 1 && s.header.Get("X-Should-Retry") == "true"
 }
 
-// run offers calls and says how many a second were served.
+// run offers calls and returns how many a second were served.
 func (f *flood) run(perSecond float64, lasting time.Duration) float64 {
 	before := f.served.Load()
 	openLoop(perSecond, lasting, f.call)
@@ -65,9 +65,9 @@ func (f *flood) run(perSecond float64, lasting time.Duration) float64 {
 func TestOverloadIsRefusedAtOnceAndTheRestIsServed(t *testing.T) {
 	skipUnlessLong(t)
 	u := startUpstream(t)
-	places := size(20, 50)
-	perSecond := 2 * float64(places) // each call takes half a second
-	g := startGateway(t, providersAt(u, "MAX_IN_FLIGHT="+strconv.Itoa(places), "MAX_RETRIES=0", "GOMEMLIMIT=512MiB")...)
+	slots := size(20, 50)
+	perSecond := 2 * float64(slots) // each call takes half a second
+	g := startGateway(t, providersAt(u, "MAX_IN_FLIGHT="+strconv.Itoa(slots), "MAX_RETRIES=0", "GOMEMLIMIT=512MiB")...)
 	client := newClient(t)
 	f := &flood{t: t, g: g, client: client, name: "once"}
 	once := f.run(perSecond, time.Duration(size(5, 20))*time.Second)
@@ -95,7 +95,7 @@ func TestOverloadIsRefusedAtOnceAndTheRestIsServed(t *testing.T) {
 	if refused < float64(over.served.Load()) || quick < 0.99*refused {
 		t.Errorf("%.0f calls were refused, %.0f within 100 ms", refused, quick)
 	}
-	// With other tests on the same cores it is the clients that are late.
+	// With other tests on the same cores the clients are late.
 	if p99 := over.refusals.at(.99); full() && p99 > 100*time.Millisecond {
 		t.Errorf("p99 of the refusals is %s", p99)
 	}
@@ -105,7 +105,7 @@ func TestOverloadIsRefusedAtOnceAndTheRestIsServed(t *testing.T) {
 	if memory.most() > 512<<20 {
 		t.Errorf("memory went up to %s", mib(memory.most()))
 	}
-	recovers(t, g, client, places)
+	recovers(t, g, client, slots)
 	if n := g.metric(t, "modelgateway_calls_in_flight"); n != 0 {
 		t.Errorf("%v calls are in flight when all have ended", n)
 	}
@@ -118,26 +118,26 @@ func (g *gateway) quick(t *testing.T) float64 {
 }
 
 // recovers waits for a second in which every call is served.
-func recovers(t *testing.T, g *gateway, client *http.Client, places int) {
+func recovers(t *testing.T, g *gateway, client *http.Client, slots int) {
 	t.Helper()
 	began := time.Now()
 	for try := 0; ; try++ {
 		f := &flood{t: t, g: g, client: client, name: fmt.Sprintf("again%d-", try)}
-		f.run(float64(places), time.Second)
+		f.run(float64(slots), time.Second)
 		if f.refused.Load() == 0 && f.wrong.count.Load() == 0 && f.service.at(.99) < 2*time.Second {
 			figure(t, "back to normal after ten times the capacity", "within %s", time.Since(began).Round(time.Millisecond))
 			return
 		}
 		if time.Since(began) > 10*time.Second {
-			t.Errorf("10 s later %d of %d calls are refused, p99 %s", f.refused.Load(), places, f.service.at(.99))
+			t.Errorf("10 s later %d of %d calls are refused, p99 %s", f.refused.Load(), slots, f.service.at(.99))
 			return
 		}
 	}
 }
 
-// TestOneCallerCannotTakeAllPlaces has one address flood the gateway while
+// TestOneCallerCannotTakeAllSlots has one address flood the gateway while
 // another calls as it always does.
-func TestOneCallerCannotTakeAllPlaces(t *testing.T) {
+func TestOneCallerCannotTakeAllSlots(t *testing.T) {
 	skipUnlessLong(t)
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_IN_FLIGHT=100", "MAX_IN_FLIGHT_PER_CALLER=30", "MAX_RETRIES=0")...)
@@ -184,20 +184,20 @@ func TestLargeBodiesAreBoundedTogether(t *testing.T) {
 	filler := `"messages":[{"role":"system","content":"` + strings.Repeat("large ", each/6) + `"},`
 	calls := size(20, 60)
 	var served, refused, cut atomic.Int64
-	var wrong complaints
+	var wrong failures
 	var working sync.WaitGroup
 	for i := range calls {
 		working.Go(func() {
 			mark := fmt.Sprintf("large%d", i)
-			body := strings.Replace(ask(models[i%len(models)], "mark="+mark+" first=500ms", i%2 == 0), `"messages":[`, filler, 1)
+			body := strings.Replace(chatRequest(models[i%len(models)], "mark="+mark+" first=500ms", i%2 == 0), `"messages":[`, filler, 1)
 			switch got := chat(t.Context(), client, g.url, body); {
 			case got.whole(wholeText(mark, 3)):
 				served.Add(1)
-			case got.mayComeAgain():
+			case got.isRetryable():
 				refused.Add(1)
 			case got.status == 0 && (errors.Is(got.err, syscall.EPIPE) || errors.Is(got.err, syscall.ECONNRESET)):
-				// Refused as well, but it was still writing when the connection closed
-				// behind the answer, and never looked.
+				// Refused as well, but the client was still writing when the connection was
+				// closed after the answer, and did not read it.
 				refused.Add(1)
 				cut.Add(1)
 			default:

@@ -1,8 +1,8 @@
-// Package faults proves what the gateway promises about bad days, against the
-// built program: upstreams, databases and clients that vanish, stall or lie,
-// restarts, crashes and floods. Everything in it is a test; without more, each
-// runs at the size that fits a test run, and with FAULTS=full at the size that
-// the promise names. FAULTS_REPORT=FILE collects the figures, one JSON line each.
+// Package faults tests the built program under faults: upstreams, databases and
+// clients that disappear, stall or send garbage, restarts, crashes and
+// overload. It has tests only. By default they run at a size that fits a test
+// run, and with FAULTS=full at the size of docs/reliability.md.
+// FAULTS_REPORT=FILE collects the figures, one JSON line each.
 package faults
 
 import (
@@ -14,19 +14,18 @@ import (
 	"time"
 )
 
-// Fault is what is wrong with a proxy's way.
+// Fault is the fault of a proxy.
 type Fault int
 
-// The faults. What a fault does, it does to connections that are open already
-// and to new ones.
+// The faults. They affect open connections and new ones.
 const (
 	Pass     Fault = iota // nothing is wrong
-	Refuse                // nobody listens: dials are refused, open connections are closed
-	Freeze                // connections are accepted and kept, and nothing passes either way; what came meanwhile passes afterwards
-	Slow                  // what the server says takes Delay for each Slice bytes
+	Refuse                // connections are refused, open ones are closed
+	Freeze                // connections are accepted and kept, and no byte passes; it passes after the fault
+	Slow                  // the server's bytes take Delay for each Slice bytes
 	Reset                 // open connections are reset, new ones after their first bytes from the client
-	Truncate              // Cut bytes of what the server says pass, then the connection ends in good order
-	Garble                // what the server says passes with some bytes overwritten
+	Truncate              // Cut bytes of the server pass, then the connection ends with a FIN
+	Garble                // the server's bytes pass with some of them overwritten
 )
 
 // String is the fault in one word, for the names of tests.
@@ -34,9 +33,8 @@ func (f Fault) String() string {
 	return [...]string{"pass", "refused", "frozen", "slow", "reset", "truncated", "garbled"}[f]
 }
 
-// Proxy stands between a client and a TCP server and does to their talk what a
-// bad network does. Its exported fields count from the next Set on, and are not
-// to be changed while Set runs.
+// Proxy is a TCP proxy that simulates the faults of a network. Its exported
+// fields take effect with the next Set, and must not be changed while Set runs.
 type Proxy struct {
 	Delay time.Duration // of Slow
 	Slice int           // of Slow, in bytes
@@ -45,16 +43,16 @@ type Proxy struct {
 
 	target, address string
 
-	mu       sync.Mutex
-	weather  *weather
-	listener net.Listener // nil: refusing
-	links    map[*link]struct{}
-	accepted uint64
-	running  sync.WaitGroup
+	mu         sync.Mutex
+	faultState *faultState
+	listener   net.Listener // nil: refusing
+	links      map[*link]struct{}
+	accepted   uint64
+	running    sync.WaitGroup
 }
 
-// weather is what holds between two calls of Set.
-type weather struct {
+// faultState is the state between two calls of Set.
+type faultState struct {
 	fault Fault
 	delay time.Duration
 	slice int
@@ -69,7 +67,7 @@ type weather struct {
 func Listen(target string) (*Proxy, error) {
 	p := &Proxy{
 		Delay: 200 * time.Millisecond, Slice: 64, Cut: -1, Seed: 1,
-		target: target, links: map[*link]struct{}{}, weather: &weather{over: make(chan struct{})},
+		target: target, links: map[*link]struct{}{}, faultState: &faultState{over: make(chan struct{})},
 	}
 	var err error
 	for range 100 {
@@ -84,13 +82,13 @@ func Listen(target string) (*Proxy, error) {
 // Addr is where clients find the proxy, as host:port. It never changes.
 func (p *Proxy) Addr() string { return p.address }
 
-// Set replaces the fault; Set(Pass) lifts it. It panics if the port of a proxy
-// that refused was taken by somebody else, as no test means anything then.
+// Set replaces the fault; Set(Pass) ends it. It panics if another process has
+// taken the port of a refusing proxy, as the test means nothing then.
 func (p *Proxy) Set(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.weather.over)
-	p.weather = &weather{fault: f, delay: p.Delay, slice: max(1, p.Slice), cut: p.Cut, over: make(chan struct{})}
+	close(p.faultState.over)
+	p.faultState = &faultState{fault: f, delay: p.Delay, slice: max(1, p.Slice), cut: p.Cut, over: make(chan struct{})}
 	if f == Refuse {
 		p.shut()
 	} else if err := p.relisten(); err != nil {
@@ -148,7 +146,7 @@ func (p *Proxy) shut() {
 	}
 }
 
-// serve carries one connection until both of its ways have ended.
+// serve forwards one connection until both directions have ended.
 func (p *Proxy) serve(client *net.TCPConn) {
 	l := &link{proxy: p, client: client, closed: make(chan struct{})}
 	if !p.enter(l) {
@@ -163,8 +161,8 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	}
 	l.join(conn.(*net.TCPConn))
 	var ways sync.WaitGroup
-	ways.Go(func() { l.carry(l.client, l.server, l.ask) })
-	ways.Go(func() { l.carry(l.server, l.client, l.answer) })
+	ways.Go(func() { l.forward(l.client, l.server, l.fromClient) })
+	ways.Go(func() { l.forward(l.server, l.client, l.fromServer) })
 	ways.Wait()
 }
 
@@ -172,9 +170,9 @@ func (p *Proxy) enter(l *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.accepted++
-	l.dice = rand.New(rand.NewPCG(p.Seed, p.accepted))
+	l.random = rand.New(rand.NewPCG(p.Seed, p.accepted))
 	p.links[l] = struct{}{}
-	return p.weather.fault != Refuse
+	return p.faultState.fault != Refuse
 }
 
 func (p *Proxy) leave(l *link) {
@@ -184,8 +182,8 @@ func (p *Proxy) leave(l *link) {
 	delete(p.links, l)
 }
 
-func (p *Proxy) now() *weather {
+func (p *Proxy) now() *faultState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.weather
+	return p.faultState
 }

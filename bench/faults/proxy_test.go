@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// echo is a server that says back what it is told.
+// echo is a server that returns what it receives.
 func echo(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +71,7 @@ func hear(t testing.TB, conn net.Conn, n int, within time.Duration) (string, err
 	return string(b[:n]), err
 }
 
-func mustHear(t testing.TB, conn net.Conn, want string) {
+func mustReceive(t testing.TB, conn net.Conn, want string) {
 	t.Helper()
 	got, err := hear(t, conn, len(want), 10*time.Second)
 	if got != want {
@@ -84,11 +84,11 @@ func timedOut(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-func TestProxyPassesBothWaysAndTheEnd(t *testing.T) {
+func TestProxyForwardsBothDirectionsAndTheEnd(t *testing.T) {
 	conn := dial(t, proxyTo(t, echo(t)).Addr())
 	words := string(bytes.Repeat([]byte("to and fro "), 20_000))
 	go func() { _, _ = io.WriteString(conn, words) }()
-	mustHear(t, conn, words)
+	mustReceive(t, conn, words)
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestRefusedConnectionsAreClosedAndNewOnesRefused(t *testing.T) {
 	p := proxyTo(t, echo(t))
 	conn := dial(t, p.Addr())
 	say(t, conn, "a")
-	mustHear(t, conn, "a")
+	mustReceive(t, conn, "a")
 	p.Set(Refuse)
 	if _, err := hear(t, conn, 1, 10*time.Second); err == nil || timedOut(err) {
 		t.Errorf("an open connection: %v, want its end", err)
@@ -112,25 +112,25 @@ func TestRefusedConnectionsAreClosedAndNewOnesRefused(t *testing.T) {
 	p.Set(Pass)
 	conn = dial(t, p.Addr())
 	say(t, conn, "b")
-	mustHear(t, conn, "b")
+	mustReceive(t, conn, "b")
 }
 
-func TestFrozenConnectionsPassNothingAndThaw(t *testing.T) {
+func TestFrozenConnectionsPassNothingUntilTheyResume(t *testing.T) {
 	p := proxyTo(t, echo(t))
 	old := dial(t, p.Addr())
 	say(t, old, "a")
-	mustHear(t, old, "a")
+	mustReceive(t, old, "a")
 	p.Set(Freeze)
 	fresh := dial(t, p.Addr())
 	for _, conn := range []net.Conn{old, fresh} {
 		say(t, conn, "b")
 		if got, err := hear(t, conn, 1, 100*time.Millisecond); !timedOut(err) {
-			t.Errorf("heard %q and %v through the frost", got, err)
+			t.Errorf("received %q and %v while frozen", got, err)
 		}
 	}
 	p.Set(Pass)
-	mustHear(t, old, "b")
-	mustHear(t, fresh, "b")
+	mustReceive(t, old, "b")
+	mustReceive(t, fresh, "b")
 }
 
 func TestSlowAnswersComeInSlices(t *testing.T) {
@@ -140,7 +140,7 @@ func TestSlowAnswersComeInSlices(t *testing.T) {
 	conn := dial(t, p.Addr())
 	begun := time.Now()
 	say(t, conn, "abcdefgh")
-	mustHear(t, conn, "abcdefgh")
+	mustReceive(t, conn, "abcdefgh")
 	if took := time.Since(begun); took < 200*time.Millisecond {
 		t.Errorf("four slices took %v, want four delays", took)
 	}
@@ -150,7 +150,7 @@ func TestResetConnectionsEndInResets(t *testing.T) {
 	p := proxyTo(t, echo(t))
 	old := dial(t, p.Addr())
 	say(t, old, "a")
-	mustHear(t, old, "a")
+	mustReceive(t, old, "a")
 	p.Set(Reset)
 	if _, err := hear(t, old, 1, 10*time.Second); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("an open connection: %v, want ECONNRESET", err)
@@ -165,11 +165,11 @@ func TestResetConnectionsEndInResets(t *testing.T) {
 	}
 }
 
-func TestTruncatedAnswersEndInGoodOrder(t *testing.T) {
+func TestTruncatedAnswersEndWithAFIN(t *testing.T) {
 	p := proxyTo(t, echo(t))
 	old := dial(t, p.Addr())
 	say(t, old, "before")
-	mustHear(t, old, "before")
+	mustReceive(t, old, "before")
 	p.Cut = 3
 	p.Set(Truncate)
 	for _, conn := range []net.Conn{old, dial(t, p.Addr())} {
@@ -200,15 +200,15 @@ func TestChanceIsSeeded(t *testing.T) {
 		return all
 	}
 	cut := through(Truncate, 1)
-	if again, other := through(Truncate, 1), through(Truncate, 2); cut != again || cut == other {
-		t.Errorf("cuts: %d bytes, with the same seed %d, with another %d", len(cut), len(again), len(other))
+	if repeated, other := through(Truncate, 1), through(Truncate, 2); cut != repeated || cut == other {
+		t.Errorf("cuts: %d bytes, with the same seed %d, with another %d", len(cut), len(repeated), len(other))
 	}
 	if garbled := through(Garble, 1); garbled == words+"|"+words+"|"+words+"|" || len(garbled) != 3*len(words)+3 {
 		t.Errorf("garbled: %q, want as many bytes, not all the same", garbled)
 	}
 }
 
-func TestClosedProxyLeavesNobodyWaiting(t *testing.T) {
+func TestClosingTheProxyEndsItsConnections(t *testing.T) {
 	for _, f := range []Fault{Pass, Freeze, Slow} {
 		t.Run(f.String(), func(t *testing.T) {
 			p := proxyTo(t, echo(t))

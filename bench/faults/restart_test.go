@@ -16,11 +16,11 @@ import (
 )
 
 // A deploy: one replica after the other is stopped and started again while
-// clients ask for answers at a fixed rate and read streams without a pause.
-func TestR18O9RollingRestartsLoseNothing(t *testing.T) {
+// clients request answers at a fixed rate and read streams without a pause.
+func TestRollingRestartsLoseNothing(t *testing.T) {
 	rounds, rate, streams := size(2, 20), size(50, 200), size(30, 200)
 	u := startUpstream(t)
-	settings := append(upstreamSettings(u.url, u.url, u.url), secured()...)
+	settings := append(upstreamSettings(u.url, u.url, u.url), authSettings()...)
 	settings = append(settings, "DATABASE_URL="+servertest.Postgres(t), "REDIS_URL="+servertest.Redis(t),
 		"RATE_LIMIT_RPM=1000000", // counted in Redis, and never reached
 		fmt.Sprintf("SHUTDOWN_GRACE_SECONDS=%d", size(20, 60)))
@@ -70,20 +70,20 @@ func TestR18O9RollingRestartsLoseNothing(t *testing.T) {
 		l.streams.Load(),
 		l.failed.count,
 		l.truncated.count,
-		b.again.Load(),
+		b.retried.Load(),
 		l.slowest().Round(time.Millisecond),
 		slowestStop.Round(time.Millisecond),
 		fewestLive,
 	)
-	if l.failed.count != 0 || l.truncated.count != 0 || b.again.Load() != 0 {
+	if l.failed.count != 0 || l.truncated.count != 0 || b.retried.Load() != 0 {
 		t.Errorf(
 			"clients saw:\n%s\nthe balancer saw:\n%s", strings.Join(append(l.failed.notes, l.truncated.notes...), "\n"),
 			strings.Join(b.notes, "\n"),
 		)
 		for _, mark := range append(l.failed.marks, l.truncated.marks...) {
 			for _, g := range append(gone, gateways...) {
-				if said := g.about(mark); said != "" {
-					t.Logf("the gateway %d: %s", g.pid, said)
+				if text := g.logLines(mark); text != "" {
+					t.Logf("the gateway %d: %s", g.pid, text)
 				}
 			}
 		}
@@ -93,7 +93,7 @@ func TestR18O9RollingRestartsLoseNothing(t *testing.T) {
 	}
 }
 
-// traffic is what clients do meanwhile, and how it went for them.
+// traffic is the clients' load and its results.
 type traffic struct {
 	url, key string
 	client   *http.Client
@@ -104,19 +104,19 @@ type traffic struct {
 	all      sync.WaitGroup
 
 	answers, streams  atomic.Int64
-	failed, truncated mishaps      // truncated: it began well and was not whole
+	failed, truncated failureNotes // truncated: it began well and was not whole
 	slow              atomic.Int64 // nanoseconds, of the slowest answer
 }
 
-// mishaps are counted, and the first are described.
-type mishaps struct {
+// failureNotes counts failures and describes the first ones.
+type failureNotes struct {
 	mu    sync.Mutex
 	count int
 	notes []string
 	marks []string // of the calls that the notes are about
 }
 
-func (m *mishaps) note(mark, format string, args ...any) {
+func (m *failureNotes) note(mark, format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.count++
@@ -127,8 +127,8 @@ func (m *mishaps) note(mark, format string, args ...any) {
 	}
 }
 
-// startTraffic asks for so many answers a second, whether the former ones have come
-// or not, and keeps so many streams alive.
+// startTraffic requests answers at a constant rate, without waiting for the
+// former ones, and keeps a number of streams open.
 func startTraffic(t testing.TB, url, key string, rate, streams int) *traffic {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 1000}
@@ -141,14 +141,14 @@ func startTraffic(t testing.TB, url, key string, rate, streams int) *traffic {
 		l.finish()
 		transport.CloseIdleConnections()
 	})
-	l.all.Go(func() { l.askSteadily(rate) })
+	l.all.Go(func() { l.callSteadily(rate) })
 	for i := range streams {
-		l.all.Go(func() { l.readOn(i, streams) })
+		l.all.Go(func() { l.readStreams(i, streams) })
 	}
 	return l
 }
 
-// finish begins nothing more, and waits for what has begun.
+// finish starts no further calls, and waits for the running ones.
 func (l *traffic) finish() {
 	l.end()
 	if l.took == 0 {
@@ -159,22 +159,22 @@ func (l *traffic) finish() {
 
 func (l *traffic) slowest() time.Duration { return time.Duration(l.slow.Load()) }
 
-func (l *traffic) askSteadily(rate int) {
+func (l *traffic) callSteadily(rate int) {
 	for i := 0; ; i++ {
 		due := l.began.Add(time.Duration(i) * time.Second / time.Duration(rate))
 		select {
 		case <-l.stop:
 			return
 		case <-time.After(time.Until(due)):
-			l.all.Go(func() { l.ask(i, due) })
+			l.all.Go(func() { l.chatRequest(i, due) })
 		}
 	}
 }
 
-func (l *traffic) ask(i int, due time.Time) {
+func (l *traffic) chatRequest(i int, due time.Time) {
 	mark := fmt.Sprintf("answer%d", i)
 	l.answers.Add(1)
-	resp, err := l.post(mark, ask(models[i%len(models)], "chunks=3 first=30ms mark="+mark, false))
+	resp, err := l.post(mark, chatRequest(models[i%len(models)], "chunks=3 first=30ms mark="+mark, false))
 	if err != nil {
 		l.failed.note(mark, "%v", err)
 		return
@@ -197,9 +197,9 @@ func (l *traffic) ask(i int, due time.Time) {
 	}
 }
 
-// readOn reads one stream after the other; of several who do, each has its own
-// numbers.
-func (l *traffic) readOn(first, step int) {
+// readStreams reads one stream after the other. Each of several readers has its
+// own numbers.
+func (l *traffic) readStreams(first, step int) {
 	for i := first; ; i += step {
 		if !l.read(i) {
 			time.Sleep(100 * time.Millisecond) // one after the other would fail at once
@@ -216,7 +216,7 @@ func (l *traffic) read(i int) (whole bool) {
 	mark := fmt.Sprintf("stream%d", i)
 	chunks := size(10+i%11, 50+i%31) // one or two seconds, five to eight
 	l.streams.Add(1)
-	resp, err := l.post(mark, ask(models[i%len(models)], fmt.Sprintf("chunks=%d every=100ms mark=%s", chunks, mark), true))
+	resp, err := l.post(mark, chatRequest(models[i%len(models)], fmt.Sprintf("chunks=%d every=100ms mark=%s", chunks, mark), true))
 	if err != nil {
 		l.failed.note(mark, "%v", err)
 		return false

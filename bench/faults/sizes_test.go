@@ -9,8 +9,8 @@ import (
 	"modelgateway/tests/longtest"
 )
 
-// TestMain lets more tests run in parallel than there are processors: what they
-// do most of the time is wait.
+// TestMain lets more tests run in parallel than there are processors, since
+// they mostly wait.
 func TestMain(m *testing.M) {
 	longtest.Parallel(8)
 	os.Exit(m.Run())
@@ -28,8 +28,7 @@ func skipUnlessLong(t testing.TB) {
 	}
 }
 
-// size is how much of something a test does: small in a test run, whole with
-// FAULTS=full.
+// size is the size of a test: small by default, whole with FAULTS=full.
 func size(small, whole int) int {
 	if full() {
 		return whole
@@ -37,8 +36,8 @@ func size(small, whole int) int {
 	return small
 }
 
-// figure reports what a promise has measured as: in the test's log, and as a
-// line of the file that FAULTS_REPORT names.
+// figure reports the measurement of a promise: in the test's log, and as a line
+// of the file that FAULTS_REPORT names.
 func figure(t testing.TB, promise, format string, args ...any) {
 	t.Helper()
 	text := fmt.Sprintf(format, args...)

@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// steady calls all the time, and must be served whatever others do. stop ends
-// it and says how long the calls took.
+// steady calls all the time; every call must be served. stop ends it and
+// returns how long the calls took.
 func steady(t *testing.T, g *gateway) (stop func() *durations) {
 	t.Helper()
 	client, took := newClient(t), &durations{}
 	ctx, cancel := context.WithCancel(t.Context())
-	var wrong complaints
+	var wrong failures
 	var calling sync.WaitGroup
 	calling.Go(func() {
 		const least = 20
 		for i := 0; ctx.Err() == nil || i < least; i++ {
 			mark, began := "steady"+strconv.Itoa(i), time.Now()
-			if s := chat(context.Background(), client, g.url, ask(models[i%len(models)], "mark="+mark, i%2 == 0)); !s.whole(
+			if s := chat(context.Background(), client, g.url, chatRequest(models[i%len(models)], "mark="+mark, i%2 == 0)); !s.whole(
 				wholeText(mark, 3),
 			) {
 				wrong.add(t, "another client's call: %s", s)
@@ -54,17 +54,17 @@ func request(body string) string {
 	)
 }
 
-// TestClientsThatHardlyReadCostLittle has clients ask for streams that are
-// longer than what the kernel keeps for them, and read a byte a second. The
-// gateway must not gather what they do not take, and leaves them when they have
-// taken nothing for half a minute.
-func TestClientsThatHardlyReadCostLittle(t *testing.T) {
+// TestClientsThatReadSlowlyCostLittle has clients request streams that are
+// longer than the kernel's buffers, and read a byte a second. The gateway must
+// not buffer what they do not read, and disconnects them when they have read
+// nothing for half a minute.
+func TestClientsThatReadSlowlyCostLittle(t *testing.T) {
 	readers := size(20, 200)
 	u := startUpstream(t)
 	// The collector runs often, so that what is measured is not its garbage.
 	g := startGateway(t, providersAt(u, "MAX_RETRIES=0", "GOGC=20")...)
 	answersAll(t, g, newClient(t))
-	base := atRest(t, g, u)
+	base := idleResources(t, g, u)
 	before := g.resident(t)
 	const pad = 4000
 	words := fmt.Sprintf("mark=slow chunks=100000000 pad=%d stall=%d", pad, keptByKernel()*9/8/pad)
@@ -73,8 +73,8 @@ func TestClientsThatHardlyReadCostLittle(t *testing.T) {
 	var reading sync.WaitGroup
 	for i := range conns {
 		conns[i] = dialSmall(t, g)
-		say(t, conns[i], request(ask(models[i%len(models)], words, true)))
-		reading.Go(func() { sip(conns[i], stop) })
+		say(t, conns[i], request(chatRequest(models[i%len(models)], words, true)))
+		reading.Go(func() { readSlowly(conns[i], stop) })
 	}
 	// It stops because the upstream stops, or because nothing more is taken from it.
 	within(t, 2*time.Minute, "every stream stands still", func() bool { return u.begun("slow") == readers && u.stalled(time.Second) })
@@ -112,7 +112,7 @@ func TestClientsThatHardlyReadCostLittle(t *testing.T) {
 	figure(t, "calls of others while clients hardly read", "p99 %s", others().at(.99))
 	close(stop)
 	reading.Wait()
-	settles(t, g, u, base, 10*time.Second)
+	awaitIdle(t, g, u, base, 10*time.Second)
 }
 
 // keptByKernel is how many bytes a Linux kernel keeps of what a connection has
@@ -141,8 +141,8 @@ func dialSmall(t *testing.T, g *gateway) net.Conn {
 	return conn
 }
 
-// sip reads a byte a second.
-func sip(conn net.Conn, stop <-chan struct{}) {
+// readSlowly reads a byte a second.
+func readSlowly(conn net.Conn, stop <-chan struct{}) {
 	drop := make([]byte, 1)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -158,15 +158,15 @@ func sip(conn net.Conn, stop <-chan struct{}) {
 	}
 }
 
-// dripping is a client that says its request byte by byte.
-type dripping struct {
+// slowClient is a client that sends its request byte by byte.
+type slowClient struct {
 	head string // this much at once
-	rest string // byte by byte; behind it nothing more comes
+	rest string // byte by byte; nothing follows
 }
 
-// drip goes on until the server closes the connection, and says how long that
-// took.
-func (d dripping) drip(conn net.Conn, limit time.Duration) (time.Duration, error) {
+// sendSlowly sends until the server closes the connection, and returns how long
+// that took.
+func (d slowClient) sendSlowly(conn net.Conn, limit time.Duration) (time.Duration, error) {
 	const every = 500 * time.Millisecond
 	began := time.Now()
 	answer := make([]byte, 4<<10)
@@ -189,17 +189,17 @@ func (d dripping) drip(conn net.Conn, limit time.Duration) (time.Duration, error
 	return time.Since(began), nil
 }
 
-// dripAll has many drip at once, of each kind as many, while others call.
-func dripAll(t *testing.T, what string, kinds []dripping, limit time.Duration) {
+// sendAllSlowly has many clients of each kind send slowly, while others call.
+func sendAllSlowly(t *testing.T, what string, kinds []slowClient, limit time.Duration) {
 	t.Helper()
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u)...)
 	answersAll(t, g, newClient(t))
-	base := atRest(t, g, u)
+	base := idleResources(t, g, u)
 	others := steady(t, g)
 	sockets := size(200, 2000)
 	var open durations
-	var wrong complaints
+	var wrong failures
 	atOnce(sockets, func(i int) {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
 		if err != nil {
@@ -207,7 +207,7 @@ func dripAll(t *testing.T, what string, kinds []dripping, limit time.Duration) {
 			return
 		}
 		defer func() { _ = conn.Close() }()
-		took, err := kinds[i%len(kinds)].drip(conn, limit)
+		took, err := kinds[i%len(kinds)].sendSlowly(conn, limit)
 		if err != nil {
 			wrong.add(t, "%s: %v", what, err)
 			return
@@ -222,7 +222,7 @@ func dripAll(t *testing.T, what string, kinds []dripping, limit time.Duration) {
 	if p99 := took.at(.99); p99 > 2*time.Second {
 		t.Errorf("meanwhile calls of others took %s", p99)
 	}
-	settles(t, g, u, base, 10*time.Second)
+	awaitIdle(t, g, u, base, 10*time.Second)
 }
 
 // atOnce does something many times at once.
@@ -234,23 +234,23 @@ func atOnce(n int, do func(i int)) {
 	all.Wait()
 }
 
-// TestHeadersThatDripAreClosed sends headers byte by byte, or nothing at all.
-func TestHeadersThatDripAreClosed(t *testing.T) {
-	dripAll(t, "headers that drip", []dripping{
+// TestConnectionsThatSendHeadersSlowlyAreClosed sends headers byte by byte, or nothing at all.
+func TestConnectionsThatSendHeadersSlowlyAreClosed(t *testing.T) {
+	sendAllSlowly(t, "headers that drip", []slowClient{
 		{rest: "POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nX-Slow: " + strings.Repeat("x", 1000)},
 		{head: "POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\n", rest: "X-Slow: " + strings.Repeat("x", 1000)},
 		{},
 	}, 13*time.Second)
 }
 
-// TestBodiesThatDripAreClosed sends the header at once, and then the body byte
+// TestConnectionsThatSendBodiesSlowlyAreClosed sends the header at once, and then the body byte
 // by byte, in either framing.
-func TestBodiesThatDripAreClosed(t *testing.T) {
+func TestConnectionsThatSendBodiesSlowlyAreClosed(t *testing.T) {
 	if !full() {
 		t.Skip("takes half a minute: FAULTS=full")
 	}
 	const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nContent-Type: application/json\r\n"
-	dripAll(t, "bodies that drip", []dripping{
+	sendAllSlowly(t, "bodies that drip", []slowClient{
 		{head: head + "Content-Length: 1000\r\n\r\n", rest: `{"model":"` + strings.Repeat("x", 900)},
 		{head: head + "Transfer-Encoding: chunked\r\n\r\n", rest: strings.Repeat("1\r\n \r\n", 200)},
 		{head: head + "Content-Length: 1000\r\n\r\n"},
@@ -258,8 +258,9 @@ func TestBodiesThatDripAreClosed(t *testing.T) {
 }
 
 // TestMoreConnectionsThanDescriptors gives the gateway fewer descriptors than
-// it has clients. Who is inside is answered, though no upstream can be reached:
-// that is not the providers' fault, and when the others go all is as before.
+// it has clients. Connected clients get an answer, though no upstream can be
+// reached: that is not the providers' fault, and passes when the others
+// disconnect.
 func TestMoreConnectionsThanDescriptors(t *testing.T) {
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_RETRIES=0")...)
@@ -271,33 +272,33 @@ func TestMoreConnectionsThanDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := newClient(t)
-	client.Transport.(*http.Transport).IdleConnTimeout = time.Minute // who leaves does not get in again
-	visit := func(round int, wait time.Duration, judge func(said)) {
+	client.Transport.(*http.Transport).IdleConnTimeout = time.Minute // a client that disconnects cannot connect again
+	visit := func(round int, wait time.Duration, check func(chatResult)) {
 		atOnce(inside, func(i int) {
 			mark := fmt.Sprintf("round%d:%d", round, i)
-			judge(chat(t.Context(), client, g.url, ask(models[i%len(models)], fmt.Sprintf("mark=%s first=%s", mark, wait), false)))
+			check(chat(t.Context(), client, g.url, chatRequest(models[i%len(models)], fmt.Sprintf("mark=%s first=%s", mark, wait), false)))
 		})
 	}
-	visit(0, 300*time.Millisecond, func(s said) { // as many connections are made as are used at once
+	visit(0, 300*time.Millisecond, func(s chatResult) { // as many connections are made as are used at once
 		if s.status != http.StatusOK {
 			t.Errorf("before it gets tight: %s", s)
 		}
 	})
-	atRest(t, g, u) // without a connection to an upstream
+	idleResources(t, g, u) // without a connection to an upstream
 	conns := make([]net.Conn, crowd)
 	for i := range conns {
 		conns[i] = dial(t, strings.TrimPrefix(g.url, "http://"))
 	}
 	within(t, 10*time.Second, "the gateway has no descriptor left", func() bool { return g.descriptors(t) >= most })
 	var refused durations
-	var wrong complaints
+	var wrong failures
 	const rounds = 5
 	for round := range rounds {
 		began := time.Now()
-		visit(1+round, 0, func(s said) {
+		visit(1+round, 0, func(s chatResult) {
 			refused.add(time.Since(began))
-			// One whose connection was kept is served.
-			if !s.mayComeAgain() && (s.status != http.StatusOK || s.err != nil) {
+			// A call with a kept upstream connection is served.
+			if !s.isRetryable() && (s.status != http.StatusOK || s.err != nil) {
 				wrong.add(t, "without descriptors: %s", s)
 			}
 		})
@@ -308,7 +309,7 @@ func TestMoreConnectionsThanDescriptors(t *testing.T) {
 	took := within(t, 10*time.Second, "all is as before", func() bool {
 		served := 0
 		for _, model := range models {
-			if s := chat(t.Context(), client, g.url, ask(model, "mark=after", false)); s.whole(wholeText("after", 3)) {
+			if s := chat(t.Context(), client, g.url, chatRequest(model, "mark=after", false)); s.whole(wholeText("after", 3)) {
 				served++
 			}
 		}

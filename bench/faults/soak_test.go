@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// soaking is a load of everything, which goes on for long.
-type soaking struct {
+// soak is a long load of all kinds of calls.
+type soak struct {
 	t      *testing.T
 	g      *gateway
 	u      *upstream
 	client *http.Client
 	user   string // Authorization
 
-	wrong                        complaints
+	wrong                        failures
 	answers, streams, left, keys atomic.Int64
 	faults                       atomic.Int64
 }
@@ -46,17 +46,17 @@ func TestMemoryIsFlatUnderAMixedLoad(t *testing.T) {
 	skipUnlessLong(t)
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u)...)
-	s := &soaking{t: t, g: g, u: u, client: newClientIdle(t, 90*time.Second), user: g.account(t, "soak@example.com")}
+	s := &soak{t: t, g: g, u: u, client: newClientIdle(t, 90*time.Second), user: g.account(t, "soak@example.com")}
 	answersAll(t, g, s.client)
 	s.key("first", models[0], true)
-	before := atRest(t, g, u)
+	before := idleResources(t, g, u)
 	const perSecond = 100
 	memory := watchMemory(t, g)
 	openLoop(perSecond, soakTime(), s.call)
 	memory.stop()
 	s.client.CloseIdleConnections()
 	g.client.CloseIdleConnections()
-	after, took := settles(t, g, u, before, 15*time.Second)
+	after, took := awaitIdle(t, g, u, before, 15*time.Second)
 
 	figure(
 		t, "unexpected failures under a mixed load",
@@ -80,25 +80,25 @@ func TestMemoryIsFlatUnderAMixedLoad(t *testing.T) {
 }
 
 // call makes one call of the load.
-func (s *soaking) call(i int, _ time.Time) {
-	dice := rand.New(rand.NewPCG(uint64(i), 29))
+func (s *soak) call(i int, _ time.Time) {
+	random := rand.New(rand.NewPCG(uint64(i), 29))
 	mark := "soak" + strconv.Itoa(i)
-	model, stream := models[dice.IntN(len(models))], dice.IntN(2) == 0
-	switch n := dice.IntN(100); {
+	model, stream := models[random.IntN(len(models))], random.IntN(2) == 0
+	switch n := random.IntN(100); {
 	case n < 2:
-		s.fault(mark, model, stream, dice)
+		s.fault(mark, model, stream, random)
 	case n < 7:
-		s.leave(mark, model, stream, dice)
+		s.leave(mark, model, stream, random)
 	case n < 10:
 		s.key(mark, model, stream)
 	default:
-		s.good(mark, model, stream, dice)
+		s.good(mark, model, stream, random)
 	}
 }
 
-func (s *soaking) good(mark, model string, stream bool, dice *rand.Rand) {
-	chunks := 1 + dice.IntN(20)
-	words := fmt.Sprintf("mark=%s chunks=%d first=%dms every=3ms pad=%d", mark, chunks, dice.IntN(30), dice.IntN(300))
+func (s *soak) good(mark, model string, stream bool, random *rand.Rand) {
+	chunks := 1 + random.IntN(20)
+	words := fmt.Sprintf("mark=%s chunks=%d first=%dms every=3ms pad=%d", mark, chunks, random.IntN(30), random.IntN(300))
 	kind := &s.answers
 	if stream {
 		kind = &s.streams
@@ -108,34 +108,35 @@ func (s *soaking) good(mark, model string, stream bool, dice *rand.Rand) {
 	if err != nil {
 		s.t.Error(err)
 	}
-	if got := chat(context.Background(), s.client, s.g.url, ask(model, words, stream)); !got.whole(want.text()) {
+	if got := chat(context.Background(), s.client, s.g.url, chatRequest(model, words, stream)); !got.whole(want.text()) {
 		s.wrong.add(s.t, "%s, stream %v: %s: %s", model, stream, words, got)
 	}
 }
 
-// fault has the upstream fail, in one way or another: it must not look whole.
-func (s *soaking) fault(mark, model string, stream bool, dice *rand.Rand) {
+// fault has the upstream fail in one of several ways: the answer must not look
+// complete.
+func (s *soak) fault(mark, model string, stream bool, random *rand.Rand) {
 	s.faults.Add(1)
-	words := "mark=" + mark + []string{" status=500", " status=503", " cut=40", " cut=150 reset", " cut=90 frame=close"}[dice.IntN(5)]
-	got := chat(context.Background(), s.client, s.g.url, ask(model, words, stream))
+	words := "mark=" + mark + []string{" status=500", " status=503", " cut=40", " cut=150 reset", " cut=90 frame=close"}[random.IntN(5)]
+	got := chat(context.Background(), s.client, s.g.url, chatRequest(model, words, stream))
 	if got.whole(wholeText(mark, 3)) || got.status == 0 || got.status == http.StatusOK && (got.err == nil || got.done) {
 		s.wrong.add(s.t, "%s, stream %v: %s: %s", model, stream, words, got)
 	}
 }
 
-// leave does not wait for the end.
-func (s *soaking) leave(mark, model string, stream bool, dice *rand.Rand) {
+// leave disconnects before the end.
+func (s *soak) leave(mark, model string, stream bool, random *rand.Rand) {
 	s.left.Add(1)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+dice.IntN(80))*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+random.IntN(80))*time.Millisecond)
 	defer cancel()
-	got := chat(ctx, s.client, s.g.url, ask(model, "mark="+mark+" first=20ms every=10ms chunks=50", stream))
+	got := chat(ctx, s.client, s.g.url, chatRequest(model, "mark="+mark+" first=20ms every=10ms chunks=50", stream))
 	if got.status != 0 && got.status != http.StatusOK {
 		s.wrong.add(s.t, "%s, stream %v, a client that leaves: %s", model, stream, got)
 	}
 }
 
-// key makes a key, uses it and revokes it: from then on it must not open.
-func (s *soaking) key(mark, model string, stream bool) {
+// key makes a key, uses it and revokes it: from then on it must be refused.
+func (s *soak) key(mark, model string, stream bool) {
 	s.keys.Add(1)
 	made, err := s.g.call("POST", "/auth/keys", `{"name":"soak"}`, "Authorization", s.user)
 	if err != nil || made.status != http.StatusCreated {
@@ -143,7 +144,7 @@ func (s *soaking) key(mark, model string, stream bool) {
 		return
 	}
 	key := made.field("key")
-	if got := chat(context.Background(), s.client, s.g.url, ask(model, "mark="+mark, stream), "X-API-Key", key); !got.whole(
+	if got := chat(context.Background(), s.client, s.g.url, chatRequest(model, "mark="+mark, stream), "X-API-Key", key); !got.whole(
 		wholeText(mark, 3),
 	) {
 		s.wrong.add(s.t, "with a new key: %s", got)
@@ -152,7 +153,7 @@ func (s *soaking) key(mark, model string, stream bool) {
 	if err != nil || gone.status != http.StatusOK {
 		s.wrong.add(s.t, "revoke a key: %d %s %v", gone.status, gone.body, err)
 	}
-	if got := chat(context.Background(), s.client, s.g.url, ask(model, "mark="+mark, stream), "X-API-Key", key); got.status != http.StatusUnauthorized {
+	if got := chat(context.Background(), s.client, s.g.url, chatRequest(model, "mark="+mark, stream), "X-API-Key", key); got.status != http.StatusUnauthorized {
 		s.wrong.add(s.t, "with a revoked key: %s", got)
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// begin starts a stream and returns when the first of it has come.
+// begin starts a stream and returns when its first event has arrived.
 func (g *gateway) begin(t testing.TB, model, words string) io.ReadCloser {
 	t.Helper()
-	resp, err := g.open("POST", "/v1/chat/completions", ask(model, words, true))
+	resp, err := g.open("POST", "/v1/chat/completions", chatRequest(model, words, true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,16 +31,16 @@ func (g *gateway) begin(t testing.TB, model, words string) io.ReadCloser {
 	return resp.Body
 }
 
-// lastWord is what a client got in the end: of a stream that has begun, or of a
-// call that was not answered yet.
-type lastWord struct {
+// lastReceived is what a client received at the end: of a stream that has
+// begun, or of a call that was not answered yet.
+type lastReceived struct {
 	text, fault string
 	done        bool
 	answer      wholeAnswer
 	err         error
 }
 
-func TestO14ASecondSignalEndsAtOnce(t *testing.T) {
+func TestASecondSignalEndsTheProcessAtOnce(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		u := startUpstream(t)
 		g := startGateway(t, append(upstreamSettings(u.url, u.url, u.url), "SHUTDOWN_GRACE_SECONDS=60")...)
@@ -61,7 +61,7 @@ func TestO14ASecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestR18WhatOutlivesTheGraceIsToldSo(t *testing.T) {
+func TestCallsThatOutliveTheGraceGetAnError(t *testing.T) {
 	const grace = time.Second
 	u := startUpstream(t)
 	g := startGateway(t, append(upstreamSettings(u.url, u.url, u.url), "SHUTDOWN_GRACE_SECONDS=1", "LOG_LEVEL=debug")...)
@@ -70,11 +70,11 @@ func TestR18WhatOutlivesTheGraceIsToldSo(t *testing.T) {
 		body := g.begin(t, model, "chunks=1000 every=50ms mark=stream-"+model)
 		go func() {
 			text, done, fault, err := readStream(body)
-			ends <- func() { cutInTheMiddle(t, model, lastWord{text: text, done: done, fault: fault, err: err}) }
+			ends <- func() { checkCutStream(t, model, lastReceived{text: text, done: done, fault: fault, err: err}) }
 		}()
 		go func() {
-			a, err := g.call("POST", "/v1/chat/completions", ask(model, "first=1m mark=answer-"+model, false))
-			ends <- func() { refusedForNow(t, model, lastWord{answer: a, err: err}) }
+			a, err := g.call("POST", "/v1/chat/completions", chatRequest(model, "first=1m mark=answer-"+model, false))
+			ends <- func() { checkRetryable(t, model, lastReceived{answer: a, err: err}) }
 		}()
 	}
 	within(t, 10*time.Second, "all calls run", func() bool { return u.live() == int64(2*len(models)) })
@@ -95,9 +95,9 @@ func TestR18WhatOutlivesTheGraceIsToldSo(t *testing.T) {
 	}
 }
 
-// cutInTheMiddle: the client of a stream has an error as the last event, and can
-// see that this is no end.
-func cutInTheMiddle(t testing.TB, model string, w lastWord) {
+// checkCutStream checks that the client of a stream has an error as the last
+// event, and can see that the stream is not complete.
+func checkCutStream(t testing.TB, model string, w lastReceived) {
 	t.Helper()
 	mark := "stream-" + model
 	if w.text == "" || !strings.HasPrefix(wholeText(mark, 1000), w.text) {
@@ -114,18 +114,18 @@ func cutInTheMiddle(t testing.TB, model string, w lastWord) {
 	}
 }
 
-func refusedForNow(t testing.TB, model string, w lastWord) {
+func checkRetryable(t testing.TB, model string, w lastReceived) {
 	t.Helper()
 	if w.err != nil || w.answer.status != http.StatusServiceUnavailable || w.answer.code() != "service_unavailable" {
 		t.Errorf("%s: the waiting call got %d %s %v", model, w.answer.status, w.answer.body, w.err)
 		return
 	}
-	if again := w.answer.header.Get("X-Should-Retry"); again != "true" {
-		t.Errorf("%s: x-should-retry: %q", model, again)
+	if retried := w.answer.header.Get("X-Should-Retry"); retried != "true" {
+		t.Errorf("%s: x-should-retry: %q", model, retried)
 	}
 }
 
-func TestO16AReaderOfTheLogThatHasStoppedHoldsNothingUp(t *testing.T) {
+func TestAReaderOfTheLogThatHasStoppedDelaysNothing(t *testing.T) {
 	u := startUpstream(t)
 	port := fixedPort(t)
 	g := newGateway(t, append(upstreamSettings(u.url, u.url, u.url), "PORT="+port, "LOG_LEVEL=debug", "SHUTDOWN_GRACE_SECONDS=5")...)
@@ -135,7 +135,7 @@ func TestO16AReaderOfTheLogThatHasStoppedHoldsNothingUp(t *testing.T) {
 	within(t, 20*time.Second, "it is ready", func() bool { return g.status("/readyz") == http.StatusOK })
 	for i := range size(100, 1000) {
 		mark := fmt.Sprint("call", i)
-		a := g.must(t, http.StatusOK, "POST", "/v1/chat/completions", ask(models[i%len(models)], "mark="+mark, false))
+		a := g.mustCall(t, http.StatusOK, "POST", "/v1/chat/completions", chatRequest(models[i%len(models)], "mark="+mark, false))
 		if !strings.Contains(a.body, quote(wholeText(mark, 3))) {
 			t.Fatalf("%s: %s", mark, a.body)
 		}
@@ -145,7 +145,7 @@ func TestO16AReaderOfTheLogThatHasStoppedHoldsNothingUp(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	took := time.Since(began)
-	figure(t, "a log that nobody reads holds nothing up", "%d calls served, ended after %s", size(100, 1000), took.Round(time.Millisecond))
+	figure(t, "a log that is not read delays nothing", "%d calls served, ended after %s", size(100, 1000), took.Round(time.Millisecond))
 	if took > 5*time.Second {
 		t.Errorf("it took %s to end", took)
 	}
@@ -157,7 +157,7 @@ func TestO16AReaderOfTheLogThatHasStoppedHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// fullPipe is a pipe that takes not one byte more.
+// fullPipe is a pipe that is full.
 func fullPipe(t testing.TB) (read, write *os.File) {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -183,13 +183,13 @@ func fullPipe(t testing.TB) (read, write *os.File) {
 	return read, write
 }
 
-// The last use of a key is written behind the requests: a stop must not lose
-// what waits for that, nor what came in while it was stopping.
-func TestR18TheLastUsesOfKeysOutliveAStop(t *testing.T) {
+// The last use of a key is written after the requests: a stop must not lose
+// uses that wait to be written, nor those during the stop.
+func TestTheLastUsesOfKeysAreWrittenAtAStop(t *testing.T) {
 	stores := map[string]string{"SQLite": "sqlite:" + t.TempDir() + "/gateway.db", "PostgreSQL": servertest.Postgres(t)}
 	for name, address := range stores {
 		t.Run(name, func(t *testing.T) {
-			settings := append(secured(), "DATABASE_URL="+address, "SHUTDOWN_GRACE_SECONDS=40")
+			settings := append(authSettings(), "DATABASE_URL="+address, "SHUTDOWN_GRACE_SECONDS=40")
 			g := startGateway(t, settings...)
 			within(t, 10*time.Second, "it is ready", func() bool { return g.status("/readyz") == http.StatusOK })
 			token := g.account(t, "ada@example.com")
@@ -197,13 +197,13 @@ func TestR18TheLastUsesOfKeysOutliveAStop(t *testing.T) {
 			use := func() {
 				id, key := g.newKey(t, token)
 				used[id] = time.Now()
-				g.must(t, http.StatusOK, "GET", "/v1/models", "", "X-API-Key", key)
+				g.mustCall(t, http.StatusOK, "GET", "/v1/models", "", "X-API-Key", key)
 			}
 			use()
 			unused, _ := g.newKey(t, token)
 			g.signal(syscall.SIGTERM)
 			within(t, 5*time.Second, "it is stopping", func() bool { return g.status("/readyz") == http.StatusServiceUnavailable })
-			use() // balancers may not know yet
+			use() // load balancers may not have noticed yet
 			if err := g.wait(20 * time.Second); err != nil {
 				t.Fatal(err)
 			}
@@ -222,10 +222,10 @@ func TestR18TheLastUsesOfKeysOutliveAStop(t *testing.T) {
 	}
 }
 
-// lastUses is what the list of a user's keys says, by id; zero for never.
+// lastUses is the last use of each of a user's keys, by id; zero for never.
 func lastUses(t testing.TB, g *gateway, authorization string) map[string]time.Time {
 	t.Helper()
-	a := g.must(t, http.StatusOK, "GET", "/auth/keys", "", "Authorization", authorization)
+	a := g.mustCall(t, http.StatusOK, "GET", "/auth/keys", "", "Authorization", authorization)
 	var list struct {
 		Data []struct {
 			ID         string
@@ -244,12 +244,12 @@ func lastUses(t testing.TB, g *gateway, authorization string) map[string]time.Ti
 	return uses
 }
 
-func TestO1AStartBeforeTheDatabaseWaitsForIt(t *testing.T) {
+func TestAStartBeforeTheDatabaseWaitsForIt(t *testing.T) {
 	u := startUpstream(t)
 	server := servertest.StartPostgres(t)
 	server.Stop()
 	settings := append(upstreamSettings(u.url, u.url, u.url), "DATABASE_URL="+server.URL)
-	open, closed := startGateway(t, settings...), startGateway(t, append(settings, secured()...)...)
+	open, closed := startGateway(t, settings...), startGateway(t, append(settings, authSettings()...)...)
 	away := time.Now().Add(time.Duration(size(2, 8)) * time.Second) // pauses between two tries grow meanwhile
 	for round := 0; round == 0 || time.Now().Before(away); round++ {
 		withoutDatabase(t, open, closed, fmt.Sprint("round", round))
@@ -268,31 +268,31 @@ func TestO1AStartBeforeTheDatabaseWaitsForIt(t *testing.T) {
 		time.Since(back).Round(time.Millisecond))
 	_, key := closed.newKey(t, closed.account(t, "ada@example.com"))
 	for _, g := range []*gateway{open, closed} {
-		g.must(t, http.StatusOK, "GET", "/health", "")
-		g.must(t, http.StatusOK, "POST", "/v1/chat/completions", ask(models[0], "mark=after", false), "X-API-Key", key)
+		g.mustCall(t, http.StatusOK, "GET", "/health", "")
+		g.mustCall(t, http.StatusOK, "POST", "/v1/chat/completions", chatRequest(models[0], "mark=after", false), "X-API-Key", key)
 	}
 }
 
-// withoutDatabase is what two gateways must do that never saw theirs.
+// withoutDatabase checks two gateways that have never reached their database.
 func withoutDatabase(t testing.TB, open, closed *gateway, mark string) {
 	t.Helper()
 	for _, g := range []*gateway{open, closed} {
-		g.must(t, http.StatusOK, "GET", "/livez", "")
-		g.must(t, http.StatusServiceUnavailable, "GET", "/readyz", "")
-		if a := g.must(t, http.StatusServiceUnavailable, "POST", "/auth/register", registration("early@example.com")); a.code() != "service_unavailable" {
+		g.mustCall(t, http.StatusOK, "GET", "/livez", "")
+		g.mustCall(t, http.StatusServiceUnavailable, "GET", "/readyz", "")
+		if a := g.mustCall(t, http.StatusServiceUnavailable, "POST", "/auth/register", registration("early@example.com")); a.code() != "service_unavailable" {
 			t.Errorf("register: %s", a.body)
 		}
 	}
-	if a := closed.must(t, http.StatusServiceUnavailable, "GET", "/health", ""); a.field("database") != "unhealthy" ||
+	if a := closed.mustCall(t, http.StatusServiceUnavailable, "GET", "/health", ""); a.field("database") != "unhealthy" ||
 		a.field("status") != "unhealthy" {
 		t.Errorf("health with credentials: %s", a.body)
 	}
-	if a := open.must(t, http.StatusOK, "GET", "/health", ""); a.field("database") != "unhealthy" || a.field("status") != "degraded" {
+	if a := open.mustCall(t, http.StatusOK, "GET", "/health", ""); a.field("database") != "unhealthy" || a.field("status") != "degraded" {
 		t.Errorf("health in open mode: %s", a.body)
 	}
 	for _, model := range models {
 		began := time.Now()
-		a := open.must(t, http.StatusOK, "POST", "/v1/chat/completions", ask(model, "mark="+mark, false), "Authorization", "Bearer sk-any")
+		a := open.mustCall(t, http.StatusOK, "POST", "/v1/chat/completions", chatRequest(model, "mark="+mark, false), "Authorization", "Bearer sk-any")
 		if !strings.Contains(a.body, quote(wholeText(mark, 3))) || time.Since(began) > 2*time.Second {
 			t.Errorf("%s after %s: %s", model, time.Since(began), a.body)
 		}

@@ -19,7 +19,7 @@ import (
 // models are one of each provider: openai, anthropic, gemini.
 var models = []string{"gpt-4", "claude-haiku-4-5-20251001", "gemini-2.5-flash"}
 
-// upstream plays all three providers, by path. The last user message of a
+// upstream simulates all three providers, by path. The last user message of a
 // request is its script, see script.
 type upstream struct {
 	url            string
@@ -72,9 +72,9 @@ func (u *upstream) calls() int64 { return u.total.Load() }
 // live is how many are running now.
 func (u *upstream) live() int64 { return u.running.Load() }
 
-// ended says when the last call with this mark ended, and whether that was
-// because its client left: then it is the moment in which the upstream
-// noticed. It is not ok when no call with the mark has ended.
+// ended returns when the last call with this mark ended, and whether its client
+// had disconnected: then it is the moment at which the upstream noticed. It is
+// not ok when no call with the mark has ended.
 func (u *upstream) ended(mark string) (at time.Time, cancelled, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -112,7 +112,7 @@ func (u *upstream) note(bytes int) {
 	u.sentAt.Store(time.Now().UnixNano())
 }
 
-// stalled says whether no event has gone out for a while.
+// stalled reports whether no event has been sent for a while.
 func (u *upstream) stalled(d time.Duration) bool {
 	return time.Since(time.Unix(0, u.sentAt.Load())) > d
 }
@@ -132,7 +132,7 @@ func providersAt(u *upstream, further ...string) []string {
 	return append(upstreamSettings(u.url, u.url, u.url), further...)
 }
 
-// script is what a prompt asks of the upstream, as words between spaces.
+// script is what a prompt requests of the upstream, as words between spaces.
 type script struct {
 	mark   string        // mark=abc: what the text is made of
 	chunks int           // chunks=20: pieces of the text (3)
@@ -149,8 +149,8 @@ type script struct {
 	frame  string        // frame=close, frame=ended: see below
 }
 
-// What tells HTTP that a body is over, whose cut is a cut for HTTP as well if
-// it is none of these.
+// How the end of a body is framed. A cut is an error of HTTP unless it is one
+// of these.
 const (
 	frameClose = "close" // the end of the connection
 	frameEnded = "ended" // the empty chunk, which is sent although the body was cut
@@ -229,8 +229,8 @@ func quote(s string) string {
 	return string(text)
 }
 
-// asked is as much of a request as the upstream looks at, in any of the three
-// forms.
+// asked has the members of a request that the upstream reads, in any of the
+// three forms.
 type asked struct {
 	Stream   bool
 	Messages []struct {
@@ -277,7 +277,7 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 	u.total.Add(1)
 	u.running.Add(1)
 	defer u.running.Add(-1)
-	body, err := io.ReadAll(r.Body) // only then does the server notice that a client leaves
+	body, err := io.ReadAll(r.Body) // only then does the server notice that a client disconnects
 	if err != nil {
 		return
 	}
@@ -297,18 +297,18 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, d dialect) {
 	gone := make(chan time.Time, 1)
 	stop := context.AfterFunc(r.Context(), func() { gone <- time.Now() })
 	defer func() {
-		if stop() { // not yet told, which need not mean that nobody has left
+		if stop() { // not notified yet; the client may still have disconnected
 			u.end(s.mark, time.Now(), r.Context().Err() != nil)
 			return
 		}
 		u.end(s.mark, <-gone, true)
 	}()
-	call := playing{w: w, r: r, script: s, dialect: d, sent: u.note}
+	call := upstreamCall{w: w, r: r, script: s, dialect: d, sent: u.note}
 	call.play(a.Stream || strings.HasSuffix(r.PathValue("method"), ":streamGenerateContent"))
 }
 
-// playing is one call being answered.
-type playing struct {
+// upstreamCall is a call that is being answered.
+type upstreamCall struct {
 	script
 	dialect
 	w    http.ResponseWriter
@@ -316,8 +316,8 @@ type playing struct {
 	sent func(bytes int)
 }
 
-// rest waits; it is false when the client has left meanwhile.
-func (p *playing) rest(d time.Duration) bool {
+// rest waits; it is false when the client has disconnected meanwhile.
+func (p *upstreamCall) rest(d time.Duration) bool {
 	if d <= 0 {
 		return p.r.Context().Err() == nil
 	}
@@ -331,7 +331,7 @@ func (p *playing) rest(d time.Duration) bool {
 	}
 }
 
-func (p *playing) play(stream bool) {
+func (p *upstreamCall) play(stream bool) {
 	if p.hang {
 		<-p.r.Context().Done()
 		return
@@ -350,16 +350,16 @@ func (p *playing) play(stream bool) {
 		_, _ = io.WriteString(p.w, p.fault(p.status))
 	case p.cut >= 0:
 		if err := p.broken(stream); err != nil {
-			panic(http.ErrAbortHandler) // it is cut, if not where it should be
+			panic(http.ErrAbortHandler) // the answer is cut, perhaps at another byte
 		}
 	case stream:
 		p.stream()
 	default:
-		_, _ = io.WriteString(p.w, p.answer(p.text())) // who has left does not read it
+		_, _ = io.WriteString(p.w, p.answer(p.text())) // it fails when the client has disconnected
 	}
 }
 
-func (p *playing) stream() {
+func (p *upstreamCall) stream() {
 	p.w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(p.w)
 	text := -len(p.head) - 1 // which of the pieces the event is
@@ -381,14 +381,14 @@ func (p *playing) stream() {
 	}
 }
 
-func TestTheUpstreamPlaysAllProviders(t *testing.T) {
+func TestTheUpstreamSimulatesAllProviders(t *testing.T) {
 	u := startUpstream(t)
 	g := startGateway(t, upstreamSettings(u.url, u.url, u.url)...)
 	client := newClient(t)
 	for i, model := range models {
 		for _, stream := range []bool{false, true} {
 			mark := fmt.Sprintf("é☕\"%d%v", i, stream)
-			if s := chat(t.Context(), client, g.url, ask(model, "mark="+mark+" chunks=20 every=1ms", stream)); !s.whole(
+			if s := chat(t.Context(), client, g.url, chatRequest(model, "mark="+mark+" chunks=20 every=1ms", stream)); !s.whole(
 				wholeText(mark, 20),
 			) {
 				t.Errorf("%s, stream %v: %s", model, stream, s)
@@ -396,7 +396,7 @@ func TestTheUpstreamPlaysAllProviders(t *testing.T) {
 			if _, cancelled, ok := u.ended(mark); cancelled || !ok || u.begun(mark) != 1 {
 				t.Errorf("%s, stream %v: cancelled %v, ended %v", model, stream, cancelled, ok)
 			}
-			if s := chat(t.Context(), client, g.url, ask(model, "mark=r status=400", stream)); s.status != 400 {
+			if s := chat(t.Context(), client, g.url, chatRequest(model, "mark=r status=400", stream)); s.status != 400 {
 				t.Errorf("%s, stream %v: a refusal: %s", model, stream, s)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// dialect is one provider's wire format, as far as a text needs it.
+// dialect is one provider's wire format, as far as texts need it.
 type dialect struct {
 	head   []string                 // the events ahead of the first text
 	delta  func(text string) string // the event of one fragment
@@ -21,8 +21,8 @@ type dialect struct {
 	needed int                      // how many events of the tail make the stream whole
 }
 
-// events are a whole stream's, each made when it is needed: a stream may be
-// longer than memory.
+// events are the events of a whole stream, each made when it is needed: a
+// stream may be longer than memory.
 func (d dialect) events(s script) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, e := range d.head {
@@ -88,7 +88,7 @@ var anthropic = dialect{
 		anthropicEvent("message_delta", `,"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":4}`),
 		anthropicEvent("message_stop", ""),
 	},
-	needed: 2, // message_stop says nothing more
+	needed: 2, // message_stop adds nothing
 	answer: func(text string) string {
 		return `{"id":"x","type":"message","role":"assistant","model":"claude-haiku-4-5-20251001","content":[{"type":"text","text":` + quote(text) +
 			`}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4}}`
@@ -113,7 +113,7 @@ var gemini = dialect{
 }
 
 // broken answers up to the script's cut, and ends the connection there.
-func (p *playing) broken(stream bool) error {
+func (p *upstreamCall) broken(stream bool) error {
 	conn, out, err := http.NewResponseController(p.w).Hijack()
 	if err != nil {
 		return err
@@ -144,8 +144,8 @@ func (p *playing) broken(stream bool) error {
 	return reset(conn.(*net.TCPConn))
 }
 
-// upTo writes what comes before the cut.
-func (p *playing) upTo(out *bufio.Writer, pieces iter.Seq[string], chunked bool) error {
+// upTo writes the bytes before the cut.
+func (p *upstreamCall) upTo(out *bufio.Writer, pieces iter.Seq[string], chunked bool) error {
 	left := p.cut
 	for piece := range pieces {
 		part := piece[:min(left, len(piece))]
@@ -176,8 +176,8 @@ func (p *playing) upTo(out *bufio.Writer, pieces iter.Seq[string], chunked bool)
 	return out.Flush()
 }
 
-// reset closes a connection with a RST, once what was written has arrived: the
-// kernel would throw it away.
+// reset closes a connection with a RST after what was written has arrived: the
+// kernel would drop it.
 func reset(conn *net.TCPConn) error {
 	for range 1000 {
 		n, err := unacknowledged(conn)

@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// holding is what a gateway holds while it answers.
-type holding struct {
+// resources are what a gateway uses while it answers.
+type resources struct {
 	goroutines, inFlight float64
 	descriptors          int
 	upstream             int64 // calls that the upstream is answering
 }
 
-// holds measures what is left when nobody asks: after everything unused has
+// resourcesOf measures what an idle gateway uses: after everything unused has
 // been closed on both sides.
-func holds(t testing.TB, g *gateway, u *upstream) holding {
+func resourcesOf(t testing.TB, g *gateway, u *upstream) resources {
 	t.Helper()
 	u.dropIdle()
 	http.DefaultClient.CloseIdleConnections()
-	return holding{
+	return resources{
 		goroutines: g.metric(t, "go_goroutines"), inFlight: g.metric(t, "modelgateway_http_requests_in_flight"),
 		descriptors: g.descriptors(t), upstream: u.live(),
 	}
 }
 
-// atRest is what is held when nothing changes any more.
-func atRest(t testing.TB, g *gateway, u *upstream) holding {
+// idleResources returns the resources when they do not change any more.
+func idleResources(t testing.TB, g *gateway, u *upstream) resources {
 	t.Helper()
-	now, same := holds(t, g, u), 0
+	now, same := resourcesOf(t, g, u), 0
 	within(t, 20*time.Second, "the gateway comes to rest", func() bool {
 		time.Sleep(50 * time.Millisecond)
-		next := holds(t, g, u)
+		next := resourcesOf(t, g, u)
 		if next != now {
 			same = 0
 		}
@@ -48,20 +48,20 @@ func atRest(t testing.TB, g *gateway, u *upstream) holding {
 	return now
 }
 
-// near says whether nothing has been left behind since before.
-func (h holding) near(before holding) bool {
+// noMoreThan reports whether no resource has been leaked since before.
+func (h resources) noMoreThan(before resources) bool {
 	const slack = 5
 	return h.upstream == before.upstream && h.inFlight == before.inFlight &&
 		h.goroutines <= before.goroutines+slack && h.descriptors <= before.descriptors+slack
 }
 
-// settles waits until no more is held than before, and says what was.
-func settles(t testing.TB, g *gateway, u *upstream, before holding, limit time.Duration) (after holding, took time.Duration) {
+// awaitIdle waits until no more is used than before, and returns what is used.
+func awaitIdle(t testing.TB, g *gateway, u *upstream, before resources, limit time.Duration) (after resources, took time.Duration) {
 	t.Helper()
 	began := time.Now()
 	for {
-		after, took = holds(t, g, u), time.Since(began)
-		if after.near(before) {
+		after, took = resourcesOf(t, g, u), time.Since(began)
+		if after.noMoreThan(before) {
 			return after, took
 		}
 		if took > limit {
@@ -72,12 +72,12 @@ func settles(t testing.TB, g *gateway, u *upstream, before holding, limit time.D
 	}
 }
 
-// answersAll makes an answer and a stream of each provider, which have to be whole.
+// answersAll checks a complete answer and a complete stream of each provider.
 func answersAll(t testing.TB, g *gateway, client *http.Client) {
 	t.Helper()
 	for _, model := range models {
 		for _, stream := range []bool{false, true} {
-			if s := chat(t.Context(), client, g.url, ask(model, "mark=whole", stream)); !s.whole(wholeText("whole", 3)) {
+			if s := chat(t.Context(), client, g.url, chatRequest(model, "mark=whole", stream)); !s.whole(wholeText("whole", 3)) {
 				t.Errorf("%s, stream %v: %s", model, stream, s)
 			}
 		}
@@ -85,17 +85,17 @@ func answersAll(t testing.TB, g *gateway, client *http.Client) {
 	client.CloseIdleConnections()
 }
 
-// leaver is a client that does not stay for what it asked for.
-type leaver struct {
+// disconnecting is a client that disconnects before the end of its answer.
+type disconnecting struct {
 	mark  string
 	heard int // bytes of the answer
 	left  time.Time
-	err   error // it did not even get to ask
+	err   error // it could not send its request
 }
 
-// leave asks, stays for a while, and closes its connection: in order or, when
-// it is killed, with a reset.
-func leave(address, mark string, dice *rand.Rand) (l leaver) {
+// leave sends a request, waits for a while, and closes its connection: with a
+// FIN or, when it is killed, with a RST.
+func leave(address, mark string, random *rand.Rand) (l disconnecting) {
 	l.mark = mark
 	conn, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err != nil {
@@ -104,21 +104,21 @@ func leave(address, mark string, dice *rand.Rand) (l leaver) {
 	}
 	const longest = 600 * time.Millisecond
 	words, stream := "mark="+mark+" first=10ms every=25ms chunks=6000", true
-	switch dice.IntN(4) {
+	switch random.IntN(4) {
 	case 0: // its header comes late
 		words = "mark=" + mark + " first=300ms every=10ms chunks=6000"
-	case 1: // the header never comes while somebody listens
-		words, stream = "mark="+mark+" first=60s", dice.IntN(2) == 0
+	case 1: // the header never comes before the client disconnects
+		words, stream = "mark="+mark+" first=60s", random.IntN(2) == 0
 	}
-	body := ask(models[dice.IntN(len(models))], words, stream)
+	body := chatRequest(models[random.IntN(len(models))], words, stream)
 	request := fmt.Sprintf(
 		"POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		len(body), body,
 	)
-	if dice.IntN(20) == 0 {
-		request = request[:dice.IntN(len(request))] // it leaves while it is still asking
+	if random.IntN(20) == 0 {
+		request = request[:random.IntN(len(request))] // it disconnects while it sends its request
 	}
-	until := time.Now().Add(time.Duration(dice.Int64N(int64(longest))))
+	until := time.Now().Add(time.Duration(random.Int64N(int64(longest))))
 	_ = conn.SetDeadline(until.Add(time.Second))
 	_, l.err = conn.Write([]byte(request))
 	_ = conn.SetReadDeadline(until)
@@ -131,7 +131,7 @@ func leave(address, mark string, dice *rand.Rand) (l leaver) {
 	if !timedOut(err) {
 		l.err = fmt.Errorf("the gateway ended the call: %w, after %.300q", err, heard)
 	}
-	if dice.IntN(2) == 0 {
+	if random.IntN(2) == 0 {
 		_ = conn.(*net.TCPConn).SetLinger(0)
 	}
 	l.left = time.Now()
@@ -139,32 +139,32 @@ func leave(address, mark string, dice *rand.Rand) (l leaver) {
 	return l
 }
 
-// TestCallsOfClientsThatVanishAreCancelled has clients vanish at random
-// moments: while they ask, before the header, while an answer is waited for,
-// inside a stream. The upstream has to learn of it, and nothing may be left.
-func TestCallsOfClientsThatVanishAreCancelled(t *testing.T) {
+// TestCallsOfClientsThatDisconnectAreCancelled has clients disconnect at random
+// moments: while they send, before the header, during an answer, inside a
+// stream. The upstream has to notice it, and nothing may be leaked.
+func TestCallsOfClientsThatDisconnectAreCancelled(t *testing.T) {
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_IN_FLIGHT=200", "MAX_IN_FLIGHT_PER_CALLER=200")...)
 	client := newClient(t)
 	answersAll(t, g, client)
-	before := atRest(t, g, u)
+	before := idleResources(t, g, u)
 	clients := size(300, 10_000)
-	leavers := make([]leaver, clients)
+	disconnected := make([]disconnecting, clients)
 	address := strings.TrimPrefix(g.url, "http://")
 	const atOnce = 100
 	var working sync.WaitGroup
 	for worker := range atOnce {
 		working.Go(func() {
-			dice := rand.New(rand.NewPCG(uint64(worker), 23))
+			random := rand.New(rand.NewPCG(uint64(worker), 23))
 			for i := worker; i < clients; i += atOnce {
-				leavers[i] = leave(address, fmt.Sprintf("leaver%d", i), dice)
+				disconnected[i] = leave(address, fmt.Sprintf("leaver%d", i), random)
 			}
 		})
 	}
 	working.Wait()
 	within(t, 10*time.Second, "every upstream call ends", func() bool { return u.live() == 0 })
-	judgeLeavers(t, u, leavers)
-	after, took := settles(t, g, u, before, 10*time.Second)
+	checkDisconnected(t, u, disconnected)
+	after, took := awaitIdle(t, g, u, before, 10*time.Second)
 	figure(
 		t, "what vanished clients leave behind", "%+v before, %+v %s after %d clients", before, after,
 		took.Round(time.Millisecond), clients,
@@ -173,19 +173,20 @@ func TestCallsOfClientsThatVanishAreCancelled(t *testing.T) {
 	slotsAreFree(t, g, u, client, 200)
 }
 
-// judgeLeavers holds what the upstream noticed against when the clients left.
-func judgeLeavers(t *testing.T, u *upstream, leavers []leaver) {
+// checkDisconnected compares when the upstream noticed the disconnects with
+// when they happened.
+func checkDisconnected(t *testing.T, u *upstream, disconnected []disconnecting) {
 	t.Helper()
 	var lags []time.Duration
 	inside := 0
-	for _, l := range leavers {
+	for _, l := range disconnected {
 		at, cancelled, ok := u.ended(l.mark)
 		switch {
 		case l.err != nil:
 			t.Errorf("%s: %v", l.mark, l.err)
 		case u.begun(l.mark) > 1:
 			t.Errorf("%s: the upstream was called %d times", l.mark, u.begun(l.mark))
-		case !ok: // it left before the gateway had called anybody
+		case !ok: // it disconnected before the gateway had called an upstream
 		case !cancelled || at.Before(l.left):
 			t.Errorf("%s: the upstream call was cancelled: %v, %s after its client had left", l.mark, cancelled, at.Sub(l.left))
 		default:
@@ -195,10 +196,10 @@ func judgeLeavers(t *testing.T, u *upstream, leavers []leaver) {
 			inside++
 		}
 	}
-	if len(lags) < len(leavers)*3/4 || inside < len(leavers)/5 || inside > len(leavers)*4/5 {
+	if len(lags) < len(disconnected)*3/4 || inside < len(disconnected)/5 || inside > len(disconnected)*4/5 {
 		t.Fatalf(
 			"of %d clients %d got as far as the upstream, %d heard something: the test is not what it should be",
-			len(leavers), len(lags), inside,
+			len(disconnected), len(lags), inside,
 		)
 	}
 	slices.Sort(lags)
@@ -212,7 +213,7 @@ func judgeLeavers(t *testing.T, u *upstream, leavers []leaver) {
 		),
 		p99.Round(10*time.Microsecond),
 		lags[len(lags)-1].Round(10*time.Microsecond),
-		len(leavers),
+		len(disconnected),
 		len(lags),
 		inside,
 	)
@@ -225,23 +226,23 @@ func judgeLeavers(t *testing.T, u *upstream, leavers []leaver) {
 	}
 }
 
-// slotsAreFree holds as many calls as the gateway takes at once: all have to be
-// admitted.
+// slotsAreFree makes as many concurrent calls as the gateway allows: all have
+// to be admitted.
 func slotsAreFree(t *testing.T, g *gateway, u *upstream, client *http.Client, slots int) {
 	t.Helper()
 	before := u.calls()
-	var holding sync.WaitGroup
+	var resources sync.WaitGroup
 	for i := range slots {
-		holding.Go(func() {
+		resources.Go(func() {
 			mark := fmt.Sprintf("slot%d", i)
-			if s := chat(t.Context(), client, g.url, ask(models[i%len(models)], "mark="+mark+" first=2s", i%2 == 0)); !s.whole(
+			if s := chat(t.Context(), client, g.url, chatRequest(models[i%len(models)], "mark="+mark+" first=2s", i%2 == 0)); !s.whole(
 				wholeText(mark, 3),
 			) {
 				t.Errorf("one of %d at once: %s", slots, s)
 			}
 		})
 	}
-	holding.Wait()
+	resources.Wait()
 	if n := u.calls() - before; n != int64(slots) {
 		t.Errorf("%d of %d calls reached the upstream: slots have leaked", n, slots)
 	}

@@ -15,19 +15,19 @@ import (
 	"modelgateway/models/servertest"
 )
 
-// world is a part behind a proxy, the gateways that use it, and what is asked
-// of them.
-type world struct {
-	name     string // of the part
-	proxy    *Proxy
-	gateways []*gateway
-	needy    int // how many of the gateways, the first ones, serve nobody without the part
-	errands  []*errand
-	limited  *limited // nil: the gateway has no limit
+// environment is a part behind a proxy, the gateways that use it, and their
+// probes.
+type environment struct {
+	name      string // of the part
+	proxy     *Proxy
+	gateways  []*gateway
+	needsPart int // how many of the gateways, the first ones, serve no request without the part
+	probes    []*probe
+	limited   *limited // nil: the gateway has no limit
 }
 
-// ground is what the worlds stand on.
-type ground struct {
+// backends are the servers that all environments use.
+type backends struct {
 	upstream        *upstream
 	postgres, redis string // their URLs
 	token, keyID    string // of a user who is kept in PostgreSQL
@@ -41,10 +41,10 @@ const (
 	loadKeys       = 64
 )
 
-func newGround(t *testing.T) *ground {
+func newBackends(t *testing.T) *backends {
 	t.Helper()
-	b := &ground{upstream: startUpstream(t), postgres: servertest.Postgres(t), redis: servertest.Redis(t)}
-	g := startGateway(t, append(b.settings(), append(secured(), "DATABASE_URL="+b.postgres)...)...)
+	b := &backends{upstream: startUpstream(t), postgres: servertest.Postgres(t), redis: servertest.Redis(t)}
+	g := startGateway(t, append(b.settings(), append(authSettings(), "DATABASE_URL="+b.postgres)...)...)
 	b.token = g.account(t, keeperMail)
 	b.keyID, b.key = g.newKey(t, b.token)
 	if err := g.terminate(); err != nil {
@@ -54,7 +54,7 @@ func newGround(t *testing.T) *ground {
 }
 
 // settings are those of every gateway of the matrix.
-func (b *ground) settings() []string {
+func (b *backends) settings() []string {
 	return providersAt(b.upstream, "UPSTREAM_TIMEOUT_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=2", "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=2",
 		"SHUTDOWN_GRACE_SECONDS=5")
 }
@@ -70,10 +70,10 @@ func through(t testing.TB, address string, p *Proxy) string {
 	return u.String()
 }
 
-// proxyBefore stands before the part. Slow is slower than anything in order, and
-// fast enough for what waits for the part: but for Redis, for which no call
-// waits longer than a moment.
-func (b *ground) proxyBefore(t *testing.T, part string) *Proxy {
+// proxyFor makes the proxy of the part. Slow is slower than usual, and fast
+// enough for the timeouts of the part; for Redis it is slower than a call
+// waits.
+func (b *backends) proxyFor(t *testing.T, part string) *Proxy {
 	t.Helper()
 	address, delay, slice := b.upstream.url, 50*time.Millisecond, 256
 	switch part {
@@ -91,10 +91,11 @@ func (b *ground) proxyBefore(t *testing.T, part string) *Proxy {
 	return p
 }
 
-func nobody() []string { return nil }
+func anonymous() []string { return nil }
 
-// build starts the gateways of a world, whatever the proxy does by now.
-func (b *ground) build(t *testing.T, part string, p *Proxy) *world {
+// build starts the gateways of an environment, with the present fault of the
+// proxy.
+func (b *backends) build(t *testing.T, part string, p *Proxy) *environment {
 	t.Helper()
 	switch part {
 	case "postgres":
@@ -105,51 +106,51 @@ func (b *ground) build(t *testing.T, part string, p *Proxy) *world {
 	return b.withProvider(t, part, p)
 }
 
-func (b *ground) withProvider(t *testing.T, part string, p *Proxy) *world {
+func (b *backends) withProvider(t *testing.T, part string, p *Proxy) *environment {
 	t.Helper()
 	setting := strings.ToUpper(part) + "_BASE_URL=" + through(t, b.upstream.url, p)
 	g := startGateway(t, append(b.settings(), setting)...)
-	w := &world{name: part, proxy: p, gateways: []*gateway{g}}
+	w := &environment{name: part, proxy: p, gateways: []*gateway{g}}
 	for i, model := range models {
-		answer, stream := talk(t.Context(), g, model, false, nobody), talk(t.Context(), g, model, true, nobody)
+		answer, stream := chatProbe(t.Context(), g, model, false, anonymous), chatProbe(t.Context(), g, model, true, anonymous)
 		if parts[i] == part {
 			answer.fails, stream.fails = "provider_error", "provider_error"
 		}
-		w.errands = append(w.errands, answer, stream)
+		w.probes = append(w.probes, answer, stream)
 	}
 	return w
 }
 
-func (b *ground) withPostgres(t *testing.T, p *Proxy) *world {
+func (b *backends) withPostgres(t *testing.T, p *Proxy) *environment {
 	t.Helper()
 	settings := append(b.settings(), "DATABASE_URL="+through(t, b.postgres, p))
 	open := launchGateway(t, append(slices.Clone(settings), "PORT="+fixedPort(t))...) // while the other starts
-	strict := startGateway(t, append(settings, secured()...)...)
+	strict := startGateway(t, append(settings, authSettings()...)...)
 	within(t, startsWithin, "the second gateway listens", func() bool { return open.status("/livez") == http.StatusOK })
 	key := func() []string { return []string{"X-API-Key", b.key} }
 	token := func() []string { return []string{"Authorization", b.token} }
-	w := &world{name: "postgres", proxy: p, gateways: []*gateway{strict, open}, needy: 1, errands: []*errand{
-		talk(t.Context(), strict, models[0], false, key), talk(t.Context(), strict, models[1], true, key),
-		talk(t.Context(), strict, models[2], false, token),
+	w := &environment{name: "postgres", proxy: p, gateways: []*gateway{strict, open}, needsPart: 1, probes: []*probe{
+		chatProbe(t.Context(), strict, models[0], false, key), chatProbe(t.Context(), strict, models[1], true, key),
+		chatProbe(t.Context(), strict, models[2], false, token),
 	}}
-	for _, e := range w.errands {
+	for _, e := range w.probes {
 		e.name, e.fails = e.name+" for a known caller", "service_unavailable"
 	}
 	login := visit(strict, "a login", http.MethodPost, "/auth/login", credentials(keeperMail), `"token":"`)
 	login.once = true
-	w.errands = append(w.errands, login,
+	w.probes = append(w.probes, login,
 		visit(strict, "the list of keys", http.MethodGet, "/auth/keys", "", b.keyID, token()...),
-		talk(t.Context(), open, models[0], false, nobody), talk(t.Context(), open, models[1], true, nobody),
-		talk(t.Context(), open, models[2], false, key))
+		chatProbe(t.Context(), open, models[0], false, anonymous), chatProbe(t.Context(), open, models[1], true, anonymous),
+		chatProbe(t.Context(), open, models[2], false, key))
 	return w
 }
 
-func (b *ground) withRedis(t *testing.T, p *Proxy) *world {
+func (b *backends) withRedis(t *testing.T, p *Proxy) *environment {
 	t.Helper()
 	g := startGateway(
 		t,
-		append(append(b.settings(), secured()...), "REDIS_URL="+through(t, b.redis, p), "RATE_LIMIT_RPM="+strconv.Itoa(limitPerMinute))...)
-	w := &world{name: "redis", proxy: p, gateways: []*gateway{g}}
+		append(append(b.settings(), authSettings()...), "REDIS_URL="+through(t, b.redis, p), "RATE_LIMIT_RPM="+strconv.Itoa(limitPerMinute))...)
+	w := &environment{name: "redis", proxy: p, gateways: []*gateway{g}}
 	token := g.account(t, keeperMail)
 	w.limited = &limited{g, token}
 	var keys []string
@@ -160,7 +161,7 @@ func (b *ground) withRedis(t *testing.T, p *Proxy) *world {
 	var turn atomic.Int64
 	next := func() []string { return []string{"X-API-Key", keys[turn.Add(1)%loadKeys]} }
 	for _, model := range models {
-		w.errands = append(w.errands, talk(t.Context(), g, model, false, next), talk(t.Context(), g, model, true, next))
+		w.probes = append(w.probes, chatProbe(t.Context(), g, model, false, next), chatProbe(t.Context(), g, model, true, next))
 	}
 	return w
 }
@@ -176,7 +177,7 @@ func (l *limited) try(t *testing.T, e expectation) string {
 	t.Helper()
 	id, key := l.newKey(t, l.token)
 	most := int64(float64(limitPerMinute) * e.limit)
-	var passed, strange atomic.Int64
+	var passed, anyStatus atomic.Int64
 	turns := make(chan struct{}, most+20)
 	for range cap(turns) {
 		turns <- struct{}{}
@@ -190,7 +191,7 @@ func (l *limited) try(t *testing.T, e expectation) string {
 				case err == nil && a.status == http.StatusOK:
 					passed.Add(1)
 				case err != nil || a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "":
-					strange.Add(1)
+					anyStatus.Add(1)
 				}
 			}
 		})
@@ -200,13 +201,13 @@ func (l *limited) try(t *testing.T, e expectation) string {
 	if e.garbled { // a number may have become another
 		least = 1
 	}
-	revoked := l.must(t, http.StatusOK, http.MethodDelete, "/auth/keys/"+id, "", "Authorization", l.token)
+	revoked := l.mustCall(t, http.StatusOK, http.MethodDelete, "/auth/keys/"+id, "", "Authorization", l.token)
 	a, err := l.call(http.MethodGet, "/v1/models/gpt-4", "", "X-API-Key", key)
 	switch {
-	case passed.Load() < least || passed.Load() > most || strange.Load() > 0:
+	case passed.Load() < least || passed.Load() > most || anyStatus.Load() > 0:
 		return fmt.Sprintf(
 			"%d calls passed a limit of %d, and %d were answered with neither 200 nor 429", passed.Load(),
-			limitPerMinute, strange.Load(),
+			limitPerMinute, anyStatus.Load(),
 		)
 	case err != nil || a.status != http.StatusUnauthorized:
 		return fmt.Sprintf("a key that was revoked (%d): %d %v", revoked.status, a.status, err)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// judge says what is wrong with a call that met the fault; "" for nothing.
-func (e expectation) judge(c called, since, lifted time.Time) string {
-	allowed, longest := served, e.spared
+// check returns what is wrong with a call during the fault, or "".
+func (e expectation) check(c probeResult, since, lifted time.Time) string {
+	allowed, longest := served, e.otherLongest
 	switch {
 	case c.account:
 		allowed, longest = e.accounts, e.longest
@@ -37,8 +37,8 @@ func (e expectation) judge(c called, since, lifted time.Time) string {
 	return content(c, garbled, cut)
 }
 
-// content says what is wrong with a 200.
-func content(c called, garbled, cut bool) string {
+// content returns what is wrong with a 200.
+func content(c probeResult, garbled, cut bool) string {
 	switch {
 	case c.right:
 		return ""
@@ -63,8 +63,8 @@ func content(c called, garbled, cut bool) string {
 	return ""
 }
 
-// refusal says what is wrong with an error.
-func refusal(c called, garbled bool) string {
+// refusal returns what is wrong with an error.
+func refusal(c probeResult, garbled bool) string {
 	var answer struct {
 		Error struct{ Type, Code, Message string }
 	}
@@ -86,43 +86,43 @@ func refusal(c called, garbled bool) string {
 	return ""
 }
 
-func TestTheJudgeOfTheMatrixSeesWhatIsWrong(t *testing.T) {
+func TestTheCheckOfTheMatrixFindsEachFault(t *testing.T) {
 	now := time.Now()
-	stream, list := &errand{name: "a stream", fails: "provider_error"}, visit(nil, "the list", "", "", "", "")
-	e := expectation{needs: []int{502}, accounts: []int{503}, known: second, cut: true, longest: second, spared: second}
+	stream, list := &probe{name: "a stream", fails: "provider_error"}, visit(nil, "the list", "", "", "", "")
+	e := expectation{needs: []int{502}, accounts: []int{503}, known: second, cut: true, longest: second, otherLongest: second}
 	fault := `{"error":{"type":"api_error","code":"provider_error","message":"it fails"}}`
-	good := called{errand: stream, began: now.Add(2 * second), ended: now.Add(2 * second)}
+	good := probeResult{probe: stream, began: now.Add(2 * second), ended: now.Add(2 * second)}
 	good.status, good.body, good.header = 502, fault, http.Header{"X-Should-Retry": {"true"}}
 	broken := good
 	broken.status, broken.began, broken.ended = 200, now, now
 	broken.fault, broken.err = fault, io.ErrUnexpectedEOF
-	for _, c := range []called{good, broken} {
-		if said := e.judge(c, now, now.Add(time.Minute)); said != "" {
-			t.Errorf("nothing is wrong, and yet: %s", said)
+	for _, c := range []probeResult{good, broken} {
+		if fault := e.check(c, now, now.Add(time.Minute)); fault != "" {
+			t.Errorf("nothing is wrong, and yet: %s", fault)
 		}
 	}
-	for name, spoil := range map[string]func() called{
-		"it hangs":                 func() called { c := good; c.ended = now.Add(4 * second); return c },
-		"no answer":                func() called { c := good; c.status = 0; return c },
-		"another status":           func() called { c := good; c.status = 401; return c },
-		"served for too long":      func() called { c := good; c.status, c.right = 200, true; return c },
-		"no error object":          func() called { c := good; c.body = "oops"; return c },
-		"another code":             func() called { c := good; c.body = strings.Replace(fault, "provider", "internal", 1); return c },
-		"an address in it":         func() called { c := good; c.body = strings.Replace(fault, "fails", "127.0.0.1", 1); return c },
-		"no word on trying again":  func() called { c := good; c.header = nil; return c },
-		"spared, and yet refused":  func() called { c := good; c.errand = &errand{}; return c },
-		"shown as complete":        func() called { c := broken; c.done, c.fault, c.err = true, "", nil; return c },
-		"an end behind the error":  func() called { c := broken; c.done = true; return c },
-		"cut without a word":       func() called { c := broken; c.fault = ""; return c },
-		"an error and a clean end": func() called { c := broken; c.err = nil; return c },
-		"a list without the key":   func() called { c := broken; c.errand, c.err = list, nil; return c },
+	for name, spoil := range map[string]func() probeResult{
+		"it hangs":                 func() probeResult { c := good; c.ended = now.Add(4 * second); return c },
+		"no answer":                func() probeResult { c := good; c.status = 0; return c },
+		"another status":           func() probeResult { c := good; c.status = 401; return c },
+		"served for too long":      func() probeResult { c := good; c.status, c.right = 200, true; return c },
+		"no error object":          func() probeResult { c := good; c.body = "oops"; return c },
+		"another code":             func() probeResult { c := good; c.body = strings.Replace(fault, "provider", "internal", 1); return c },
+		"an address in it":         func() probeResult { c := good; c.body = strings.Replace(fault, "fails", "127.0.0.1", 1); return c },
+		"no word on trying again":  func() probeResult { c := good; c.header = nil; return c },
+		"spared, and yet refused":  func() probeResult { c := good; c.probe = &probe{}; return c },
+		"shown as complete":        func() probeResult { c := broken; c.done, c.fault, c.err = true, "", nil; return c },
+		"an end behind the error":  func() probeResult { c := broken; c.done = true; return c },
+		"cut without a word":       func() probeResult { c := broken; c.fault = ""; return c },
+		"an error and a clean end": func() probeResult { c := broken; c.err = nil; return c },
+		"a list without the key":   func() probeResult { c := broken; c.probe, c.err = list, nil; return c },
 	} {
-		if e.judge(spoil(), now, now.Add(time.Minute)) == "" {
+		if e.check(spoil(), now, now.Add(time.Minute)) == "" {
 			t.Errorf("%s: not seen", name)
 		}
 	}
 	e.cut = false
-	if e.judge(broken, now, now.Add(time.Minute)) == "" {
+	if e.check(broken, now, now.Add(time.Minute)) == "" {
 		t.Error("a stream that was to go on broke off: not seen")
 	}
 }

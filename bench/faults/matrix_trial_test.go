@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// meeting is a world that meets a fault.
-type meeting struct {
+// trial is an environment during a fault.
+type trial struct {
 	combination
 	expectation
-	*world
+	*environment
 	t     *testing.T
 	load  *load // nil: nothing runs but what is called in turn
 	watch []*watch
-	calls []called // those of no load
+	calls []probeResult // those of no load
 
-	since   time.Time // the fault is there
-	listens time.Time // the gateway, if it was there before
-	lifted  time.Time
-	again   time.Time // everything is as before
+	since    time.Time // the fault is there
+	listens  time.Time // the gateway, if it was there before
+	lifted   time.Time
+	restored time.Time // everything is as before
 
 	wrong             []string
 	slowest, recovery time.Duration
 }
 
-func (b *ground) meet(t *testing.T, w *world, c combination, e expectation, s *tally) {
-	m := &meeting{combination: c, expectation: e, world: w, t: t}
+func (b *backends) runTrial(t *testing.T, w *environment, c combination, e expectation, s *tally) {
+	m := &trial{combination: c, expectation: e, environment: w, t: t}
 	defer func() {
-		m.halt()
+		m.stopLoad()
 		s.add(m)
 		for _, text := range m.wrong[:min(len(m.wrong), 12)] {
 			t.Errorf("%v: %s", c, text)
 		}
-		t.Logf("expected: %s; %d faults; under it %s; the slowest call %v, recovery %v", e.why, len(m.wrong), m.statuses(),
+		t.Logf("expected: %s; %d faults; under it %s; the slowest call %v, recovery %v", e.reason, len(m.wrong), m.statuses(),
 			m.slowest.Round(time.Millisecond), m.recovery.Round(time.Millisecond))
 	}()
 	m.begin(b)
-	m.suffer()
+	m.callDuringFault()
 	m.recover()
 	m.finish()
 }
 
-// statuses counts what was answered under the fault by those who needed the part.
-func (m *meeting) statuses() string {
+// statuses counts the answers during the fault to calls that need the part.
+func (m *trial) statuses() string {
 	counts := map[int]int{}
 	for _, c := range m.calls {
 		if c.fails != "" && c.began.After(m.since) && c.began.Before(m.lifted) {
@@ -55,13 +55,13 @@ func (m *meeting) statuses() string {
 	return fmt.Sprint(counts)
 }
 
-func (m *meeting) complain(format string, args ...any) {
+func (m *trial) complain(format string, args ...any) {
 	m.wrong = append(m.wrong, fmt.Sprintf(format, args...))
 }
 
-// until waits for a condition and says whether it came.
-func until(limit time.Duration, holds func() bool) bool {
-	for end := time.Now().Add(limit); !holds(); time.Sleep(10 * time.Millisecond) {
+// until waits for a condition and reports whether it became true.
+func until(limit time.Duration, condition func() bool) bool {
+	for end := time.Now().Add(limit); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
@@ -69,13 +69,13 @@ func until(limit time.Duration, holds func() bool) bool {
 	return true
 }
 
-// begin brings the world to where the fault is there.
-func (m *meeting) begin(b *ground) {
+// begin prepares the environment and sets the fault.
+func (m *trial) begin(b *backends) {
 	m.t.Helper()
 	if m.moment == atStart {
 		m.since = time.Now()
 		m.proxy.Set(m.fault)
-		m.world = b.build(m.t, m.part, m.proxy)
+		m.environment = b.build(m.t, m.part, m.proxy)
 		m.listens = time.Now()
 		if took := m.listens.Sub(m.since); took > startsWithin {
 			m.complain("the start took %v", took)
@@ -83,14 +83,14 @@ func (m *meeting) begin(b *ground) {
 		m.watch = m.follow()
 		return
 	}
-	if c, ok := wrong(together(m.errands)); ok {
+	if c, ok := wrong(runAll(m.probes)); ok {
 		m.t.Fatalf("not well before the fault: %v", c)
 	}
 	m.watch = m.follow()
 	if m.moment == underWay {
 		began := time.Now()
-		m.load = startLoad(m.errands)
-		if !until(20*time.Second, func() bool { return m.load.since(began, m.errands, 2) }) {
+		m.load = startLoad(m.probes)
+		if !until(20*time.Second, func() bool { return m.load.since(began, m.probes, 2) }) {
 			m.complain("the load does not get going")
 		}
 	}
@@ -98,13 +98,13 @@ func (m *meeting) begin(b *ground) {
 	m.proxy.Set(m.fault)
 }
 
-// suffer makes the calls under the fault, or lets the load make them, until
-// health has said what it should.
-func (m *meeting) suffer() {
+// callDuringFault makes the calls during the fault, or lets the load make them,
+// until health has the expected state.
+func (m *trial) callDuringFault() {
 	m.t.Helper()
 	unknown := m.since.Add(m.known)
 	if m.load == nil {
-		m.calls = append(m.calls, together(m.errands)...)
+		m.calls = append(m.calls, runAll(m.probes)...)
 		rounds := 0
 		switch {
 		case m.known > 0:
@@ -114,12 +114,12 @@ func (m *meeting) suffer() {
 			rounds = 5 // the first calls may pay for the others
 		}
 		for range rounds {
-			m.calls = append(m.calls, together(m.errands)...)
+			m.calls = append(m.calls, runAll(m.probes)...)
 		}
 	} else {
-		m.calls = append(m.calls, together(costly(m.errands))...)
+		m.calls = append(m.calls, runAll(expensive(m.probes))...)
 		const least = 1500 * time.Millisecond
-		if !until(m.known+2*m.longest+2*m.spared, func() bool { return time.Since(m.since) > least && m.load.since(unknown, m.errands, 1) }) {
+		if !until(m.known+2*m.longest+2*m.otherLongest, func() bool { return time.Since(m.since) > least && m.load.since(unknown, m.probes, 1) }) {
 			m.complain("the load has come to a halt")
 		}
 	}
@@ -131,20 +131,20 @@ func (m *meeting) suffer() {
 	m.hear()
 }
 
-// hear waits for what health is to say. Of a provider it says what becomes of
-// calls, so that there are more where no load makes them.
-func (m *meeting) hear() {
+// hear waits for the expected state of health. That of a provider depends on
+// calls, so more calls are made where there is no load.
+func (m *trial) hear() {
 	heard := m.since
 	if m.moment == atStart {
 		heard = m.listens
 	}
 	for _, h := range m.watch {
 		told := until(time.Until(heard.Add(m.within)), func() bool {
-			if h.tells(m.expectation) {
+			if h.reports(m.expectation) {
 				return true
 			}
 			if m.load == nil && h.provider() {
-				m.calls = append(m.calls, together(needing(m.errands))...)
+				m.calls = append(m.calls, runAll(needing(m.probes))...)
 			}
 			return false
 		})
@@ -152,20 +152,21 @@ func (m *meeting) hear() {
 			m.complain("health does not come to say %v within %v, but %s", m.says, m.within, h.last())
 		}
 		if told && slices.Equal(m.says, down) {
-			m.tryDown(h)
+			m.checkDown(h)
 		}
 	}
 }
 
-// tryDown looks at what else is to be so while health calls the part unhealthy.
-func (m *meeting) tryDown(h *watch) {
+// checkDown checks what else has to be true while health calls the part
+// unhealthy.
+func (m *trial) checkDown(h *watch) {
 	switch {
 	case m.part == "postgres":
 		if status := h.gateway.status("/readyz"); status != http.StatusServiceUnavailable {
 			m.complain("readyz without the database: %d", status)
 		}
 	case h.provider(): // its circuit has just opened
-		for _, c := range together(needing(m.errands)) {
+		for _, c := range runAll(needing(m.probes)) {
 			if c.status != http.StatusServiceUnavailable {
 				m.complain("not held off by an open circuit: %v", c)
 			}
@@ -174,13 +175,13 @@ func (m *meeting) tryDown(h *watch) {
 	}
 }
 
-// recover lifts the fault and waits until everything is as before.
-func (m *meeting) recover() {
+// recover ends the fault and waits until everything is as before.
+func (m *trial) recover() {
 	m.lifted = time.Now()
 	m.proxy.Set(Pass)
 	last := ""
 	well := until(m.rested, func() bool {
-		calls := together(m.errands)
+		calls := runAll(m.probes)
 		m.calls = append(m.calls, calls...)
 		if c, ok := wrong(calls); ok {
 			last = c.String()
@@ -188,8 +189,8 @@ func (m *meeting) recover() {
 		}
 		return !slices.ContainsFunc(m.watch, func(h *watch) bool { return !h.well() })
 	})
-	m.again = time.Now()
-	m.recovery = m.again.Sub(m.lifted)
+	m.restored = time.Now()
+	m.recovery = m.restored.Sub(m.lifted)
 	limit := m.back
 	if slices.ContainsFunc(m.watch, (*watch).opened) {
 		limit = m.rested
@@ -202,8 +203,8 @@ func (m *meeting) recover() {
 	}
 }
 
-// halt ends the load and the looking at health, if they go on.
-func (m *meeting) halt() {
+// stopLoad ends the load and the watching of health, if they run.
+func (m *trial) stopLoad() {
 	if m.load != nil {
 		m.calls = append(m.calls, m.load.end()...)
 	}
@@ -213,21 +214,21 @@ func (m *meeting) halt() {
 	m.load, m.watch = nil, nil
 }
 
-// finish judges what came of all the calls.
-func (m *meeting) finish() {
-	if m.load != nil && !until(10*time.Second, func() bool { return m.load.since(m.again, m.errands, 1) }) {
+// finish checks the results of all calls.
+func (m *trial) finish() {
+	if m.load != nil && !until(10*time.Second, func() bool { return m.load.since(m.restored, m.probes, 1) }) {
 		m.complain("the load does not go on")
 	}
-	m.halt()
+	m.stopLoad()
 	var quick []time.Duration // the answers that need nothing of the part, under the fault
 	for _, c := range m.calls {
-		if c.ended.Before(m.since) || c.began.After(m.again) {
+		if c.ended.Before(m.since) || c.began.After(m.restored) {
 			if !c.right {
 				m.complain("not right before or after: %v", c)
 			}
 			continue
 		}
-		if text := m.judge(c, m.since, m.lifted); text != "" {
+		if text := m.check(c, m.since, m.lifted); text != "" {
 			m.complain("%s: %v", text, c)
 		}
 		m.slowest = max(m.slowest, c.took())
