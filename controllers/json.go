@@ -40,7 +40,7 @@ func listed(names []string) string {
 	for i, name := range names {
 		name = strings.Trim(strconv.QuoteToASCII(name), `"`)
 		if b.Len()+len(name) > longest {
-			fmt.Fprintf(&b, ", and %d more", len(names)-i)
+			b.WriteString(", and more")
 			break
 		}
 		if i > 0 {

@@ -72,14 +72,17 @@ func (n Name) Is(text string) bool {
 	return string(n[1:len(n)-1]) == text
 }
 
-// String is the name without quotes and escapes.
-func (n Name) String() string {
+// Text is the name without quotes and escapes.
+func (n Name) Text() []byte {
 	if bytes.IndexByte(n, '\\') < 0 {
-		return string(n[1 : len(n)-1])
+		return n[1 : len(n)-1]
 	}
 	text, _ := jsontext.AppendUnquote(nil, n) // valid, as the object is
-	return string(text)
+	return text
 }
+
+// String is the name without quotes and escapes.
+func (n Name) String() string { return string(n.Text()) }
 
 // space is the first index from i on that is not JSON's white space.
 func space(b []byte, i int) int {

@@ -11,13 +11,14 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // conversation is the prompt in the common form, made once.
 type conversation struct {
 	once    sync.Once
 	made    llm.Conversation
-	ignored []string // members of messages that it cannot hold
+	ignored map[string]bool // members of messages that it cannot hold
 }
 
 // Conversation is the prompt in the common form.
@@ -51,7 +52,7 @@ type builder struct {
 	blocks  []llm.Block
 	start   int // of the current message
 	at      int // its index
-	ignored []string
+	ignored map[string]bool
 }
 
 func (b *builder) begin(i int) { b.start, b.at = len(b.blocks), i }
@@ -256,6 +257,11 @@ func usable(d ReasoningDetail) bool {
 	return (d.Format == FormatAnthropic || d.Format == FormatGemini) && (d.Signature != "" || d.Data != "")
 }
 
+// maxArgumentValues is how many members and elements the arguments of a call may
+// have to be read as JSON: a body counts them as one text, and no model writes as
+// many. maxArgumentDepth is jsontext's own bound.
+const maxArgumentValues, maxArgumentDepth = 100_000, 10_000
+
 // arguments makes an object of the arguments' text. Invalid JSON of a model is kept
 // as a string, rather than refused or lost.
 func arguments(text string) jsontext.Value {
@@ -263,7 +269,7 @@ func arguments(text string) jsontext.Value {
 	switch {
 	case len(raw) == 0:
 		return jsontext.Value("{}")
-	case !raw.IsValid():
+	case scan.ShapeOf(raw, 0, maxArgumentDepth).Values > maxArgumentValues, !raw.IsValid():
 		quoted, err := jsontext.AppendQuote([]byte(`{"_raw":`), text)
 		if err != nil {
 			return jsontext.Value("{}")
@@ -290,23 +296,22 @@ func (b *builder) ignore(m *Message) {
 }
 
 func (b *builder) ignoreMembers(at string, extra jsontext.Value) {
-	if len(extra) == 0 {
-		return
-	}
-	var members map[string]jsontext.Value
-	if json.Unmarshal(extra, &members) != nil {
-		return // it has been decoded before without an error
-	}
-	for name, value := range members {
+	for name, value := range scan.Members(extra) {
+		if len(b.ignored) == maxIgnored {
+			return
+		}
 		if !saysNothing(value) {
-			b.lose(at + name)
+			b.lose(at + api.Clip(name.String()))
 		}
 	}
 }
 
 func (b *builder) lose(name string) {
-	if !slices.Contains(b.ignored, name) {
-		b.ignored = append(b.ignored, name)
+	if b.ignored == nil {
+		b.ignored = map[string]bool{}
+	}
+	if len(b.ignored) < maxIgnored {
+		b.ignored[name] = true
 	}
 }
 

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"encoding/base64"
 	"iter"
 	"maps"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/models/api"
 	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
@@ -94,6 +94,10 @@ var known = map[string]bool{
 // idle are the values by which other members ask for nothing.
 var idle = map[string]string{"store": `false`, "verbosity": `"medium"`}
 
+// maxIgnored is how many names of ignored fields are collected at most: more than
+// the header that tells them has room for.
+const maxIgnored = 2000
+
 // Ignored names what is left out, in the order of the client's body; parts of
 // one member are in alphabetical order.
 func (r *Request) Ignored(lost []llm.Field) []string {
@@ -101,24 +105,34 @@ func (r *Request) Ignored(lost []llm.Field) []string {
 	for _, f := range lost {
 		names[r.Path(f, llm.Anywhere)] = true
 	}
-	for _, name := range r.conversation.ignored {
-		names[name] = true
-	}
+	maps.Copy(names, r.conversation.ignored)
 	r.overridden(names)
-	position := map[string]int{}
+	var byMember map[string][]string
+	for name := range names {
+		if byMember == nil {
+			byMember = map[string][]string{}
+		}
+		byMember[root(name)] = append(byMember[root(name)], name)
+	}
+	var all []string
 	for literal, value := range scan.Members(r.common.Raw) {
-		name := literal.String()
-		position[name] = len(position)
-		if !known[name] && asks(name, value) {
-			names[name] = true
+		name := literal.Text()
+		if !known[string(name)] {
+			if len(all) < maxIgnored && asks(name, value) {
+				all = append(all, api.Clip(string(name)))
+			}
+		} else if parts := byMember[string(name)]; len(parts) > 0 {
+			slices.Sort(parts)
+			all = append(all, parts...)
+			delete(byMember, string(name))
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	if len(byMember) == 0 {
+		return all
 	}
-	return slices.SortedFunc(maps.Keys(names), func(a, b string) int {
-		return cmp.Or(cmp.Compare(position[root(a)], position[root(b)]), strings.Compare(a, b))
-	})
+	rest := slices.Concat(slices.Collect(maps.Values(byMember))...) // fields that the body has under another name
+	slices.Sort(rest)
+	return append(rest, all...)
 }
 
 // overridden adds the fields that another field of the same request overrides.
@@ -140,20 +154,18 @@ func (r *Request) overridden(names map[string]bool) {
 }
 
 // asks says whether a member's value asks for anything.
-func asks(name string, value jsontext.Value) bool {
-	const longest = 64 // bytes of a value that may ask for nothing
-	if len(value) > longest {
-		return true
-	}
-	short := value.Clone()
-	if err := short.Compact(); err != nil {
-		return true
-	}
-	switch string(short) {
-	case `null`, `""`, `[]`, idle[name]:
+func asks(name []byte, value jsontext.Value) bool {
+	switch string(value) {
+	case `null`, `""`, idle[string(name)]:
 		return false
 	}
-	return true
+	if value.Kind() != jsontext.KindBeginArray {
+		return true
+	}
+	for range scan.Elements(value) {
+		return true
+	}
+	return false
 }
 
 // root is the member that a name such as messages[].name belongs to.

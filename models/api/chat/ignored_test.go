@@ -1,0 +1,93 @@
+//go:build !race
+
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// manyMembers are bodies with n unknown members, by where these stand.
+func manyMembers(n int) map[string]string {
+	var all strings.Builder
+	for i := range n {
+		fmt.Fprintf(&all, `,"m%d":1`, i)
+	}
+	return map[string]string{
+		"of the request": `{"model":"m","messages":[{"role":"user","content":"a"}]` + all.String() + `}`,
+		"of a message":   `{"model":"m","messages":[{"role":"user","content":"a"` + all.String() + `}]}`,
+		"of a part":      `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"` + all.String() + `}]}]}`,
+	}
+}
+
+// prepared makes the common form of a body and names what it cannot hold.
+func prepared(t *testing.T, body string) []string {
+	t.Helper()
+	req, err := Decode([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := req.Source.Conversation(); err != nil {
+		t.Fatal(err)
+	}
+	return req.Source.Ignored(nil)
+}
+
+func TestUnknownMembersAreNamedInTheTimeThatReadingThemTakes(t *testing.T) {
+	const few, times = 10_000, 8
+	fastest := func(body string) time.Duration {
+		best := time.Hour
+		for range 3 {
+			began := time.Now()
+			prepared(t, body)
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	more := manyMembers(few * times)
+	for where, body := range manyMembers(few) {
+		if short, long := fastest(body), fastest(more[where]); long > 4*times*short {
+			t.Errorf("members %s: %d take %s, %d times as many %s", where, few, short, times, long)
+		}
+	}
+}
+
+// The header that names them has room for less; beyond that a name costs nothing.
+func TestIgnoredNamesAreBounded(t *testing.T) {
+	for where, body := range manyMembers(100_000) {
+		var names []string
+		took := allocated(func() { names = prepared(t, body) })
+		if len(names) != maxIgnored {
+			t.Errorf("members %s: %d names", where, len(names))
+		}
+		if most := int64(30 * len(body)); took > most {
+			t.Errorf("members %s: %d KiB were allocated for %d KiB", where, took>>10, len(body)>>10)
+		}
+	}
+	long := strings.Repeat("a", 1<<20)
+	names := prepared(t, `{"model":"m","messages":[{"role":"user","content":"a","`+long+`":1}],"`+long+`":1}`)
+	if len(names) != 2 || len(names[0]) > 200 || len(names[1]) > 200 {
+		t.Errorf("%d names, %.300q", len(names), names)
+	}
+}
+
+func TestIgnoredNamesComeInTheOrderOfTheBody(t *testing.T) {
+	names := prepared(t, `{"z":1,"messages":[{"role":"user","content":"a","y":1,"b":2,"null":null}],"model":"m","none":[ ],"some":[ 1 ],`+
+		`"store":false,"a\u0062":{},"null":null}`)
+	if want := []string{"z", "messages[].b", "messages[].y", "some", "ab"}; !slices.Equal(names, want) {
+		t.Errorf("%q, not %q", names, want)
+	}
+}
+
+func TestArgumentsOfTooManyValuesStayText(t *testing.T) {
+	for values, object := range map[int]bool{maxArgumentValues - 1: true, maxArgumentValues + 2: false} {
+		text := `{"a":[` + strings.TrimSuffix(strings.Repeat("0,", values-1), ",") + `]}`
+		got := string(arguments(text))
+		if (got == text) != object || !object && !strings.HasPrefix(got, `{"_raw":"{\"a\":[0,`) {
+			t.Errorf("%d values: %.40s", values, got)
+		}
+	}
+}
