@@ -21,7 +21,7 @@ const (
 	warmUp      = time.Second
 )
 
-// bench is one run.
+// bench is one run of the benchmark.
 type bench struct {
 	options
 	ctx      context.Context // ends with Ctrl-C
@@ -98,8 +98,8 @@ func (b *bench) binary() (string, error) {
 	return path, nil
 }
 
-// newGateway starts a gateway on an empty database and makes keys. Without any
-// nobody has ever called it.
+// newGateway starts a gateway on an empty database and makes keys. Without keys
+// it has not served any request yet.
 func (b *bench) newGateway(keys, models int) (*gateway, []string, error) {
 	b.started++
 	g, err := startGateway(b.ctx, gatewayOptions{
@@ -138,7 +138,7 @@ func peerTarget(peer string) (target, error) {
 	return t, nil
 }
 
-// close ends what was started, and only that.
+// close ends everything that was started here.
 func (b *bench) close() {
 	if b.gateway != nil {
 		b.gateway.stop()
@@ -151,7 +151,7 @@ func (b *bench) close() {
 	}
 }
 
-// measure goes through the parts in their order.
+// measure runs the parts in their order.
 func (b *bench) measure() error {
 	for _, part := range []func() error{b.loops, b.rates, b.starts, b.memory, b.growth, b.cancels} {
 		if err := part(); err != nil {
@@ -163,8 +163,8 @@ func (b *bench) measure() error {
 
 func (b *bench) wants(scenario string) bool { return b.only.MatchString(scenario) }
 
-// inTurn is the targets in the order of a round: who comes first changes, so
-// that nobody always gets the machine in the same state.
+// inTurn is the targets in the order of a round. The first target changes, so
+// that none always runs with the machine in the same state.
 func (b *bench) inTurn(round int) []target {
 	order := slices.Clone(b.targets)
 	if round%2 == 1 {
@@ -179,14 +179,14 @@ func (b *bench) judged() []target { return b.targets[1:] }
 // hasGoals reports whether the goals are set for a target.
 func (t target) hasGoals() bool { return t.name != tunedName }
 
-// load measures one job against one target. Without a call that ended well the
-// figures are empty, and the fault is booked.
+// load measures one job against one target. Without a successful call the
+// figures are empty, and the fault is recorded.
 func (b *bench) load(t target, j job, conns int) figures {
 	var bad faults
 	c := newCaller(b.client, t, j)
-	before := b.strangers(t)
+	before := b.otherLoad(t)
 	f, err := closedLoop(b.ctx, c, t, loopOptions{conns: conns, warm: warmUp, window: b.window}, &bad)
-	if after := b.strangers(t); before.known && after.known {
+	if after := b.otherLoad(t); before.known && after.known {
 		share := float64(after.busy-before.busy) / float64(after.at.Sub(before.at)) / float64(runtime.NumCPU())
 		b.report.Conditions.Others = append(b.report.Conditions.Others, max(0, share))
 	}
@@ -194,17 +194,17 @@ func (b *bench) load(t target, j job, conns int) figures {
 	return f
 }
 
-// strangers is how long processes that are no part of the measurement have
-// kept the machine busy, at one moment.
-type strangers struct {
+// otherLoad is how long processes that are no part of the measurement have used
+// the processors so far.
+type otherLoad struct {
 	busy  time.Duration
 	at    time.Time
 	known bool
 }
 
-func (b *bench) strangers(t target) strangers {
+func (b *bench) otherLoad(t target) otherLoad {
 	busy, err := busyTime()
-	s := strangers{busy: busy, at: time.Now(), known: err == nil}
+	s := otherLoad{busy: busy, at: time.Now(), known: err == nil}
 	for _, pid := range []int{os.Getpid(), b.upstream.pid, t.pid} {
 		own, err := cpuTime(pid)
 		s.busy -= own
@@ -213,8 +213,8 @@ func (b *bench) strangers(t target) strangers {
 	return s
 }
 
-// settle books what went wrong in a measurement; err is why there is none. A
-// run that is being cut short has nothing to book.
+// settle records the failures of a measurement; err is why there is none. An
+// aborted run records nothing.
 func (b *bench) settle(where string, bad *faults, err error) {
 	if b.ctx.Err() != nil {
 		return
@@ -236,10 +236,10 @@ func (b *bench) settle(where string, bad *faults, err error) {
 
 func (b *bench) add(r row) { b.report.Rows = append(b.report.Rows, r) }
 
-// say tells how far the run is, beside the table.
+// say reports the progress of the run on standard error.
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// newRound empties the access log: a run is not to fill the disk.
+// newRound empties the access log, so that a run does not fill the disk.
 func (b *bench) newRound() {
 	if err := os.Truncate(b.gateway.log, 0); err != nil {
 		b.say("access log: %v", err)

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// event is what one answer or chunk says, as the OpenAI API has it.
+// event has the members of an answer or a chunk of the OpenAI API that are
+// checked.
 type event struct {
 	Choices []struct {
 		Index   int `json:"index"`
@@ -30,16 +31,15 @@ type event struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// memory bounds what a checker remembers.
+// memory is how many parsed events a checker keeps.
 const memory = 2048
 
-// readBuffer is what a checker reads at once.
+// readBuffer is how many bytes a checker reads at once.
 const readBuffer = 32 << 10
 
-// checker verifies answers and streams whole. It is used by one goroutine.
-// What has been parsed once is looked up by all of its bytes when it comes
-// again, so that the judge takes little of the processors it shares with the
-// judged.
+// checker verifies complete answers and streams. It is used by one goroutine.
+// Parsed events are looked up by their bytes when they come again, so that the
+// checker takes little of the processors that it shares with the targets.
 type checker struct {
 	known  map[string]*event
 	reader *bufio.Reader
@@ -79,7 +79,7 @@ func (c *checker) answer(body []byte) error {
 	case e.Choices[0].Message.Role != "assistant":
 		return fmt.Errorf("role %q", e.Choices[0].Message.Role)
 	case e.Choices[0].Message.Content != answerText:
-		return fmt.Errorf("another text: %.80q", e.Choices[0].Message.Content)
+		return fmt.Errorf("wrong text: %.80q", e.Choices[0].Message.Content)
 	case e.Choices[0].FinishReason != "stop":
 		return fmt.Errorf("finish reason %q", e.Choices[0].FinishReason)
 	case e.Usage == nil || e.Usage.Total == 0:
@@ -89,7 +89,7 @@ func (c *checker) answer(body []byte) error {
 }
 
 // stream verifies a stream to its end. chunk is called after each piece of
-// text; nil is fine.
+// text; it may be nil.
 func (c *checker) stream(body io.Reader, chunk func()) error {
 	c.reader.Reset(body)
 	seen := progress{rest: streamText, chunk: chunk}
@@ -107,7 +107,7 @@ func (c *checker) stream(body io.Reader, chunk func()) error {
 	}
 }
 
-// line is the next line of any length; it is good until the next one.
+// line is the next line of any length; it is valid until the next one.
 func (c *checker) line() ([]byte, error) {
 	line, err := c.reader.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -127,11 +127,11 @@ func (c *checker) take(seen *progress, line []byte) error {
 	}
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if !ok {
-		return fmt.Errorf("a line that is no data: %.80q", line)
+		return fmt.Errorf("a line without data: %.80q", line)
 	}
 	data = bytes.TrimPrefix(data, []byte(" "))
 	if seen.done {
-		return errors.New("data behind [DONE]")
+		return errors.New("data after [DONE]")
 	}
 	if string(data) == "[DONE]" {
 		seen.done = true
@@ -144,7 +144,7 @@ func (c *checker) take(seen *progress, line []byte) error {
 	return seen.take(e)
 }
 
-// progress is how far a stream has come.
+// progress is the state of a stream.
 type progress struct {
 	rest                        string // of the text
 	chunks                      int
@@ -166,11 +166,11 @@ func (p *progress) take(e *event) error {
 		rest, ok := strings.CutPrefix(p.rest, text)
 		switch {
 		case !p.role:
-			return errors.New("text ahead of the role")
+			return errors.New("text before the role")
 		case p.finished:
-			return errors.New("text behind the finish")
+			return errors.New("text after the finish reason")
 		case !ok:
-			return fmt.Errorf("another text: %.40q where %.40q should be", text, p.rest)
+			return fmt.Errorf("wrong text: %.40q instead of %.40q", text, p.rest)
 		}
 		p.rest = rest
 		p.chunks++
@@ -187,7 +187,7 @@ func (p *progress) take(e *event) error {
 	return nil
 }
 
-// end judges a stream that has ended.
+// end checks a stream that has ended.
 func (p *progress) end() error {
 	switch {
 	case p.rest != "":

@@ -9,10 +9,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// floor is the bare passthrough on Gin that the goals are set against: it reads
-// a body, sends it on and sends back what comes, as it comes. It parses nothing,
-// so that it cannot tell an answer from a stream and flushes what it has read
-// each time; it pools, logs and checks nothing.
+// floor is the bare passthrough on Gin that the goals refer to: it reads a
+// body, sends it on and copies the answer back. It parses nothing, so that it
+// cannot tell an answer from a stream and flushes after each read; it has no
+// pools, no log and no checks.
 func floor(upstream string) http.Handler {
 	client := &http.Client{Transport: passthroughTransport()}
 	return passthrough(func(c *gin.Context) {
@@ -36,9 +36,9 @@ func floor(upstream string) http.Handler {
 	})
 }
 
-// tuned is the same made fast: buffers are used again, the transport is used
+// tuned is the same, optimised: buffers are reused, the transport is used
 // without a client around it, and only streams are flushed. It is measured
-// beside the floor to show how much of the floor is only carelessness.
+// beside the floor to show how much of the floor's cost is avoidable.
 func tuned(upstream string) http.Handler {
 	transport := passthroughTransport()
 	pool := sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -69,8 +69,8 @@ func tuned(upstream string) http.Handler {
 }
 
 // passthroughTransport keeps its connections. Without MaxIdleConnsPerHost there
-// would be two idle ones and a new one for most requests: a slower floor, and a
-// flattered gateway.
+// would be two idle ones and a new one for most requests: a slower floor, and
+// better ratios for the gateway.
 func passthroughTransport() *http.Transport { return &http.Transport{MaxIdleConnsPerHost: 1024} }
 
 func passthrough(handle gin.HandlerFunc) http.Handler {
@@ -89,7 +89,7 @@ func forward(c *gin.Context, upstream string, body []byte) (*http.Request, error
 	return req, nil
 }
 
-// answer sends back what comes. A cut answer must not look whole.
+// answer copies the answer back. A cut answer must not look complete.
 func answer(c *gin.Context, resp *http.Response, buffer []byte, flush bool) {
 	for name, values := range resp.Header {
 		c.Writer.Header()[name] = values

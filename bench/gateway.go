@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Models the gateway is asked for, one for each provider. They are given to it
-// in MODELS_FILE, so that no model's retirement ends the benchmark.
+// The requested models, one for each provider. They are defined in MODELS_FILE,
+// so that no model's retirement ends the benchmark.
 const (
 	openAIModel    = "gpt-4o"
 	anthropicModel = "claude-haiku-4-5-20251001"
@@ -37,8 +37,8 @@ type gatewayOptions struct {
 	extraModels      int    // beside the catalogue's own
 }
 
-// startGateway starts a gateway as it would run in production: keys checked,
-// calls counted against a limit, the access log written to a file.
+// startGateway starts a gateway as in production: keys are checked, calls are
+// counted against a limit, the access log is written to a file.
 func startGateway(ctx context.Context, o gatewayOptions) (*gateway, error) {
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func startGateway(ctx context.Context, o gatewayOptions) (*gateway, error) {
 	g.addr = "127.0.0.1:" + port
 	if g.ready, err = g.awaitReady(ctx, "/readyz", start); err != nil {
 		g.stop()
-		said, _ := os.ReadFile(g.log) // what is not there is not shown
+		said, _ := os.ReadFile(g.log) // a missing log is not shown
 		return nil, fmt.Errorf("gateway: %w: %.500s", err, said)
 	}
 	return g, nil
@@ -87,7 +87,7 @@ func gatewayEnvironment(o gatewayOptions, port, models string) []string {
 	}
 }
 
-// modelsFile is the models we ask for behind a number of others.
+// modelsFile is the requested models after a number of others.
 func modelsFile(others int) []byte {
 	text := []byte("models:\n")
 	add := func(id, provider string) {
@@ -121,7 +121,7 @@ func (g *gateway) register(ctx context.Context) error {
 	return nil
 }
 
-// keys makes API keys, a hundred for each of as many users as it takes.
+// keys makes API keys, a hundred for each of as many users as necessary.
 func (g *gateway) keys(ctx context.Context, n int) ([]string, error) {
 	const perUser = 100
 	var keys []string

@@ -11,11 +11,11 @@ const (
 	linearWithin = 1.5
 )
 
-// promptSizes are in KiB. The cost of a KiB is to be the same at the largest
-// as at the third.
+// promptSizes are in KiB. A KiB of the largest should cost as much as one of
+// the third.
 var promptSizes = []int{1, 32, 256, 1 << 10, 8 << 10}
 
-// growth measures what the cost of a request depends on, and should not.
+// growth measures what the cost of a request should not depend on.
 func (b *bench) growth() error {
 	if b.wants("growth-prompt") {
 		if err := b.prompts(); err != nil {
@@ -51,7 +51,7 @@ func (b *bench) prompts() error {
 			s := scenario{job: job{model: openAIModel, prompt: prompt(size << 10)}}
 			conns := loopConns
 			if size >= 1<<10 {
-				conns = 4 // it is the processor that is to be full, not the memory
+				conns = 4 // the load should fill the processors, not the memory
 			}
 			for _, t := range b.inTurn(round) {
 				if t.name != floorName && t.name != gatewayName {
@@ -79,8 +79,8 @@ func (b *bench) prompts() error {
 	return b.ctx.Err()
 }
 
-// against measures a plain gateway and one that has more of something, in
-// turn, both fresh.
+// against measures a plain gateway and one that has more of something,
+// alternately, both fresh.
 func (b *bench) against(name string, keys, models, streams int) error {
 	plain, one, err := b.newGateway(1, 0)
 	if err != nil {
@@ -108,7 +108,8 @@ func (b *bench) against(name string, keys, models, streams int) error {
 	return b.flat(name, []target{plain.target(one), full.target(many)})
 }
 
-// flat measures two targets in turn: the second is to cost what the first does.
+// flat measures two targets alternately: the second should cost as much as the
+// first.
 func (b *bench) flat(name string, pair []target) error {
 	s := scenarios()[0]
 	costs := map[string][]float64{}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// heldStreams is a number of streams that stand still in their middle.
+// heldStreams is a number of streams that pause in their middle.
 type heldStreams struct {
 	b    *bench
 	bad  *faults
@@ -17,7 +17,7 @@ type heldStreams struct {
 }
 
 // hold opens n streams to a target, and returns when the first chunks of each
-// have come through. The streams end with release.
+// have arrived. The streams end with release.
 func (b *bench) hold(t target, n int, bad *faults) (*heldStreams, error) {
 	h := &heldStreams{b: b, bad: bad}
 	c := newCaller(b.client, t, job{model: openAIModel, prompt: prompt(200, wordHold), stream: true})
@@ -40,7 +40,7 @@ func (b *bench) hold(t target, n int, bad *faults) (*heldStreams, error) {
 	return h, nil
 }
 
-// one is the life of one stream, which is verified to its end.
+// one reads and verifies one stream to its end.
 func (h *heldStreams) one(c *caller, opening <-chan struct{}, arrived chan<- struct{}) {
 	const small = 4 << 10
 	chunks := 0
@@ -66,7 +66,7 @@ func (h *heldStreams) one(c *caller, opening <-chan struct{}, arrived chan<- str
 	begin() // also when it has failed before
 }
 
-// release lets the streams go on, and waits until all have ended.
+// release resumes the streams, and waits until all have ended.
 func (h *heldStreams) release() error {
 	defer h.ends.Wait()
 	resp, err := http.Post("http://"+h.b.upstream.addr+"/release", "", nil)
@@ -76,7 +76,7 @@ func (h *heldStreams) release() error {
 	return resp.Body.Close()
 }
 
-// upstreamCounts asks the upstream what it has seen.
+// upstreamCounts reads the counts of the upstream.
 func (b *bench) upstreamCounts() (counts, error) {
 	var seen counts
 	resp, err := http.Get("http://" + b.upstream.addr + "/counts")
@@ -87,7 +87,8 @@ func (b *bench) upstreamCounts() (counts, error) {
 	return seen, json.NewDecoder(resp.Body).Decode(&seen)
 }
 
-// cancels adds whether the upstream learns of a client that has left.
+// cancels adds the row on how soon the upstream notices a client that
+// disconnects.
 func (b *bench) cancels() error {
 	const name = "cancel"
 	if !b.wants(name) {
@@ -115,8 +116,8 @@ func (b *bench) cancels() error {
 	return nil
 }
 
-// leave opens a stream, leaves in its middle, and reports after how many
-// milliseconds the upstream has seen that; below zero: not within a second.
+// leave opens a stream, disconnects in its middle, and returns after how many
+// milliseconds the upstream has noticed; below zero: not within a second.
 func (b *bench) leave(t target) (float64, error) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	defer cancel()

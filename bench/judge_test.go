@@ -21,7 +21,7 @@ func streamOf(w *wire) [][]byte {
 
 func joined(events [][]byte) string { return string(bytes.Join(events, nil)) }
 
-func TestScriptedTextsHoldWhatIsHard(t *testing.T) {
+func TestScriptedTextsHaveEscapesAndMultibyteCharacters(t *testing.T) {
 	words := streamWords()
 	if len(words) != contentChunks || strings.Join(words, "") != streamText {
 		t.Fatalf("%d words", len(words))
@@ -35,10 +35,10 @@ func TestScriptedTextsHoldWhatIsHard(t *testing.T) {
 	}
 }
 
-func TestCheckerAcceptsWhatIsWhole(t *testing.T) {
+func TestCheckerAcceptsCompleteAnswers(t *testing.T) {
 	w := openAIWire()
 	check := newChecker(readBuffer)
-	for range 2 { // the second time from memory
+	for range 2 { // the second time from the checker's cache
 		if err := check.answer(w.answer); err != nil {
 			t.Error(err)
 		}
@@ -145,7 +145,7 @@ func TestConnectionCutInTheMiddleIsAFailure(t *testing.T) {
 	}
 }
 
-// Every second call fails; only the others are in the count.
+// Every second call fails; only the others are counted.
 func TestClosedLoopNeverCountsAFailure(t *testing.T) {
 	w := openAIWire()
 	var good, bad faults // good only counts
@@ -182,7 +182,7 @@ func TestClosedLoopEndsWhenEverythingFails(t *testing.T) {
 	}
 }
 
-func TestRequestIsWhatWasAskedFor(t *testing.T) {
+func TestRequestHasThePromptAndTheModel(t *testing.T) {
 	for _, size := range []int{200, 32 << 10} {
 		text := prompt(size, wordHold)
 		if len(text) > size || len(text) < size-3 || !strings.HasPrefix(text, wordHold+" ") {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// target is something that answers chat completions.
+// target is a server of chat completions.
 type target struct {
 	name  string
 	base  string   // http://host:port, without /v1
 	pid   int      // 0: not on this machine
 	keys  []string // each call takes one of them
-	model string   // asked for in place of a job's own; for peers
+	model string   // replaces the job's own; for peers
 }
 
 // job is one kind of call.
@@ -49,7 +49,7 @@ type caller struct {
 	stream  bool
 }
 
-// newTransport keeps every connection it has made.
+// newTransport keeps all its connections.
 func newTransport() *http.Transport {
 	return &http.Transport{MaxIdleConnsPerHost: 8192, DisableCompression: true}
 }
@@ -68,8 +68,8 @@ func newCaller(client http.RoundTripper, t target, j job) *caller {
 	return c
 }
 
-// call makes one call and verifies what comes back. chunk is called after each
-// piece of a stream's text; nil is fine.
+// call makes one call and verifies the answer. chunk is called after each piece
+// of a stream's text; it may be nil.
 func (c *caller) call(ctx context.Context, check *checker, chunk func()) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(c.body))
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *caller) call(ctx context.Context, check *checker, chunk func()) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // the status is the fault already
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // the status is a fault already
 		return fmt.Errorf("status %d: %s", resp.StatusCode, said)
 	}
 	if c.stream {
@@ -100,7 +100,7 @@ func (c *caller) call(ctx context.Context, check *checker, chunk func()) error {
 
 const callTimeout = 30 * time.Second
 
-// faults counts what went wrong and keeps the first messages.
+// faults counts failures and keeps the first messages.
 type faults struct {
 	mu       sync.Mutex
 	count    int
@@ -123,7 +123,7 @@ func (f *faults) total() int {
 	return f.count
 }
 
-// rate is how many requests a second ended well; below zero: none.
+// rate is how many requests a second succeeded; below zero: none.
 func (f figures) rate() float64 {
 	if f.Requests == 0 {
 		return -1
@@ -131,10 +131,10 @@ func (f figures) rate() float64 {
 	return float64(f.Requests) / f.Elapsed.Seconds()
 }
 
-// tooManyFaults ends a measurement: it is lost.
+// tooManyFaults is how many failures end a measurement without a result.
 const tooManyFaults = 100
 
-// figures is what one window of load has shown.
+// figures are the results of one window of load.
 type figures struct {
 	Requests  int64
 	Elapsed   time.Duration
@@ -142,9 +142,9 @@ type figures struct {
 	Latencies []time.Duration
 }
 
-// closedLoop keeps conns calls running. After the warm-up it counts, for the
-// length of the window, the calls that end well, and the processor time the
-// target takes meanwhile. What fails is in bad, and in no count.
+// closedLoop keeps conns calls running. After the warm-up it counts the
+// successful calls in the window, and the processor time of the target
+// meanwhile. Failures are in bad and are not counted.
 func closedLoop(ctx context.Context, c *caller, t target, o loopOptions, bad *faults) (figures, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -155,7 +155,7 @@ func closedLoop(ctx context.Context, c *caller, t target, o loopOptions, bad *fa
 		workers.Go(func() { work(ctx, c, ending, &done, bad) })
 	}
 	measured, err := watch(ctx, t, o, &done)
-	close(ending) // what runs is brought to its end, and checked
+	close(ending) // running calls are read to their end and checked
 	workers.Wait()
 	return measured, err
 }
@@ -165,7 +165,7 @@ type loopOptions struct {
 	warm, window time.Duration
 }
 
-// work makes call after call until it is told to end.
+// work makes call after call until ending is closed.
 func work(ctx context.Context, c *caller, ending <-chan struct{}, done *atomic.Int64, bad *faults) {
 	check := newChecker(readBuffer)
 	for ctx.Err() == nil && bad.total() < tooManyFaults {
@@ -200,7 +200,7 @@ func watch(ctx context.Context, t target, o loopOptions, done *atomic.Int64) (fi
 		f.CPU = after - cpu
 	}
 	if f.Requests == 0 {
-		return f, errors.New("no call has ended well")
+		return f, errors.New("no call has succeeded")
 	}
 	return f, nil
 }

@@ -1,6 +1,6 @@
-// Command bench measures the gateway beside the least a gateway can be, in the
-// same run: a scripted upstream, both of them in turn, and a load generator
-// that verifies every answer.
+// Command bench measures the gateway beside a bare passthrough, in the same
+// run: a scripted upstream, both targets alternately, and a load generator that
+// verifies every answer.
 package main
 
 import (
@@ -42,7 +42,8 @@ func main() {
 	if err != nil {
 		os.Exit(2)
 	}
-	// The judge is to be no burden: it has memory enough to collect rarely.
+	// The checks should cost little: with this percentage the collector runs
+	// rarely.
 	debug.SetGCPercent(400)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err = run(ctx, o)
@@ -89,8 +90,8 @@ func parse(args []string) (options, error) {
 	return o, err
 }
 
-// run measures what is wanted, and prints what it found even when it was cut
-// short.
+// run makes the requested measurements, and prints the results also when it was
+// interrupted.
 func run(ctx context.Context, o options) error {
 	b, err := newBench(ctx, o)
 	if err != nil {

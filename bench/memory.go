@@ -14,13 +14,13 @@ const (
 	startAttempts = 5
 )
 
-// subject is a fresh process whose memory is looked at.
+// subject is a fresh process whose memory is measured.
 type subject struct {
 	target
 	stop func()
 }
 
-// fresh starts a floor or a gateway that has served nobody.
+// fresh starts a floor or a gateway that has not served any request.
 func (b *bench) fresh(name string) (subject, error) {
 	if name == floorName {
 		p, err := startRole(roleFloor, "http://"+b.upstream.addr)
@@ -37,7 +37,7 @@ func (b *bench) fresh(name string) (subject, error) {
 }
 
 // starts measures how long the gateway takes to be ready on an empty database,
-// and what it holds a second later.
+// and its memory a second later.
 func (b *bench) starts() error {
 	if !b.wants("start") && !b.wants("memory-idle") {
 		return nil
@@ -68,8 +68,8 @@ func (b *bench) starts() error {
 	return nil
 }
 
-// memory measures what live streams take, and whether streams that have ended
-// leave anything behind.
+// memory measures the memory of live streams, and whether ended streams leak
+// any.
 func (b *bench) memory() error {
 	if b.wants("memory-live") {
 		if err := b.compare("memory-live", "KiB per live stream", b.live, func(r *row) { r.atMost(1.2) }); err != nil {
@@ -111,7 +111,7 @@ func (b *bench) compare(name, unit string, measure func(target) (float64, error)
 	return nil
 }
 
-// live is what a target holds for each of many streams that are open.
+// live is the memory of a target for each of many open streams.
 func (b *bench) live(t target) (float64, error) {
 	var bad faults
 	if err := b.exactly(t, 100, &bad); err != nil {

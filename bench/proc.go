@@ -106,8 +106,8 @@ func listeningInode(port int) string {
 	return ""
 }
 
-// busyTime is what all processes that can be seen have used of the processors,
-// those that have ended included, whose time went to who waited for them.
+// busyTime is the processor time of all visible processes, with that of ended
+// children.
 func busyTime() (time.Duration, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Roles that this program plays as a child of itself.
+// Roles in which this program starts itself as a child.
 const (
 	roleUpstream = "bench-upstream"
 	roleFloor    = "bench-floor"
@@ -28,7 +28,7 @@ type process struct {
 	dead chan struct{} // closed when it has ended
 }
 
-// launch starts a command that dies with this process at the latest.
+// launch starts a command that ends with this process at the latest.
 func launch(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = dieWithParent()
 	if cmd.Stderr == nil {
@@ -45,7 +45,7 @@ func launch(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// stop kills the process and waits until it is gone.
+// stop kills the process and waits for its end.
 func (p *process) stop() {
 	if p == nil {
 		return
@@ -54,8 +54,8 @@ func (p *process) stop() {
 	<-p.dead
 }
 
-// startRole starts this program once more in another role, and learns where it
-// listens from the first line it writes.
+// startRole starts this program in another role, and reads its address from the
+// first line that it writes.
 func startRole(args ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -82,7 +82,7 @@ func startRole(args ...string) (*process, error) {
 	return p, nil
 }
 
-// play is the life of a child: it serves until it is killed.
+// play runs a child process: it serves until it is killed.
 func play(args []string) error {
 	handler, addr := http.Handler(nil), "127.0.0.1:0"
 	switch {
@@ -115,7 +115,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// awaitReady asks until the answer is 200, and reports how long after start
+// awaitReady polls until the answer is 200, and returns how long after start
 // that was.
 func (p *process) awaitReady(ctx context.Context, path string, start time.Time) (time.Duration, error) {
 	transport := &http.Transport{DisableKeepAlives: true}

@@ -14,11 +14,11 @@ const (
 	directName     = "direct"
 )
 
-// openLoop begins perSecond calls a second, evenly, however long the earlier
-// ones take. A call's latency counts from the moment it was due: who makes the
-// generator wait is charged for all the calls that waited, and for the
-// generator's own lateness everybody is charged alike. Failed calls are in bad
-// and have no latency.
+// openLoop begins perSecond calls a second, evenly, without waiting for the
+// earlier ones. A call's latency counts from the moment at which it was due: a
+// target that delays the generator is charged for all delayed calls, and all
+// targets alike for the generator's own delay. Failed calls are in bad and have
+// no latency.
 func openLoop(ctx context.Context, c *caller, perSecond int, length time.Duration, bad *faults) []time.Duration {
 	interval := time.Second / time.Duration(perSecond)
 	checkers := sync.Pool{New: func() any { return newChecker(readBuffer) }}
@@ -48,8 +48,8 @@ func openLoop(ctx context.Context, c *caller, perSecond int, length time.Duratio
 	return all
 }
 
-// percentile is the smallest of the values that at least the share p of them
-// do not exceed. There must be one.
+// percentile is the smallest value that at least the share p of the values do
+// not exceed. There must be at least one value.
 func percentile(sorted []time.Duration, p float64) time.Duration {
 	rank := int(math.Ceil(p * float64(len(sorted))))
 	return sorted[min(max(rank, 1), len(sorted))-1]
@@ -58,13 +58,13 @@ func percentile(sorted []time.Duration, p float64) time.Duration {
 // latency is two percentiles in milliseconds; below zero: not known.
 type latency struct{ p50, p99 float64 }
 
-// rateSlice is how long one target is measured before the next: what disturbs
-// the machine for longer is shared by all.
+// rateSlice is how long one target is measured before the next: a longer
+// disturbance of the machine affects all targets.
 const rateSlice = 500 * time.Millisecond
 
 // latencies are one figure for each round. The median is what a target adds to
-// the direct way; the 99th percentile is whole, for it is mostly the machine's,
-// and the difference of two such figures says nothing.
+// the direct calls; the 99th percentile is not a difference, as it is mostly
+// the machine's.
 type latencies struct{ added, p99 []float64 }
 
 // rates measures latency at a constant rate, and adds its rows.
@@ -95,7 +95,7 @@ func (b *bench) rates() error {
 	return nil
 }
 
-// over is what is added to the direct way; below zero: not known.
+// over is what is added to the direct calls; below zero: not known.
 func over(own, direct float64) float64 {
 	if own < 0 || direct < 0 {
 		return -1
@@ -103,7 +103,8 @@ func over(own, direct float64) float64 {
 	return max(0, own-direct)
 }
 
-// rateRound measures the direct way and all targets in turn, slice by slice.
+// rateRound measures the direct calls and all targets alternately, slice by
+// slice.
 func (b *bench) rateRound(round int) map[string]latency {
 	targets := append([]target{{name: directName, base: "http://" + b.upstream.addr}}, b.inTurn(round)...)
 	took := map[string][]time.Duration{}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// The server stands still once, for the time of two hundred calls. A generator
-// that waits for it would report one slow call.
-func TestOpenLoopChargesAStallToAllWhoWaited(t *testing.T) {
+// The server pauses once, for the time of two hundred calls. A generator that
+// waits for it would report one slow call.
+func TestOpenLoopChargesAStallToAllDelayedCalls(t *testing.T) {
 	const perSecond, length, stall = 500, time.Second, 400 * time.Millisecond
 	w := openAIWire()
 	var one sync.Mutex // it serves one after the other
@@ -29,7 +29,7 @@ func TestOpenLoopChargesAStallToAllWhoWaited(t *testing.T) {
 	defer server.Close()
 	transport := newTransport()
 	defer transport.CloseIdleConnections()
-	transport.MaxConnsPerHost = 64 // who has no connection waits too, and is charged
+	transport.MaxConnsPerHost = 64 // a call without a connection waits too, and is charged
 	var bad faults
 	c := newCaller(transport, target{base: server.URL}, job{model: openAIModel})
 	took := openLoop(t.Context(), c, perSecond, length, &bad)
@@ -42,7 +42,7 @@ func TestOpenLoopChargesAStallToAllWhoWaited(t *testing.T) {
 			slow++
 		}
 	}
-	// 3/4 of the calls that were due while it stood still waited this long.
+	// 3/4 of the calls that were due during the pause waited this long.
 	if want := int(stall.Seconds()*perSecond) * 3 / 4; slow < want*9/10 {
 		t.Errorf("%d slow calls, at least %d have waited", slow, want)
 	}
@@ -59,9 +59,9 @@ func (a always) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(a))}, nil
 }
 
-// More calls are due than can be begun, so that the generator itself falls
-// behind: that is waiting time as well.
-func TestOpenLoopCountsFromWhenACallWasDue(t *testing.T) {
+// More calls are due than can be started, so that the generator itself is late:
+// that is waiting time as well.
+func TestOpenLoopMeasuresFromWhenACallWasDue(t *testing.T) {
 	const perSecond, length = 100_000_000, 200 * time.Microsecond
 	var bad faults
 	c := newCaller(always(openAIWire().answer), target{}, job{model: openAIModel})

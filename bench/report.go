@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// report is what a run has found, and under which conditions.
+// report has the results of a run and its conditions.
 type report struct {
 	Conditions conditions       `json:"conditions"`
 	Rows       []row            `json:"rows"`
 	Errors     map[string]fault `json:"errors"` // by scenario and target; none: all ended well
 }
 
-// fault is what went wrong in one measurement.
+// fault has the failures of one measurement.
 type fault struct {
 	Count    int      `json:"count"`
 	Messages []string `json:"messages"` // the first few
@@ -58,7 +58,7 @@ func (r report) names() []string {
 	return names
 }
 
-// figure writes a number with about three digits that count.
+// figure writes a number with about three significant digits.
 func figure(v float64) string {
 	switch {
 	case v < 0:
@@ -133,7 +133,7 @@ const (
 	markEnd   = "<!-- /bench -->"
 )
 
-var errNoMarks = errors.New("the page has no place for the results: it needs " + markBegin + " and " + markEnd)
+var errNoMarks = errors.New("the page has no marks for the results: it needs " + markBegin + " and " + markEnd)
 
 // replaceMarked puts text between the marks of a page.
 func replaceMarked(page, text []byte) ([]byte, error) {

@@ -30,7 +30,7 @@ func found() report {
 	return report{Rows: []row{cpu, rate, peer}, Errors: map[string]fault{"gateway, answer": {Count: 3, Messages: []string{"status 502"}}}}
 }
 
-func TestTableSaysWhatIsMetAndWhatIsNot(t *testing.T) {
+func TestTableShowsWhichGoalsAreMet(t *testing.T) {
 	out := found().text()
 	for _, want := range []string{"1.20 / 1.25 / 1.30", "≤ 1.3 ×", "yes", "≥ 0.8 ×", "NO", "other", "–", "3 ERRORS in gateway, answer", "status 502"} {
 		if !strings.Contains(out, want) {
@@ -48,7 +48,7 @@ func TestNoRoundsNeverMeetAGoal(t *testing.T) {
 	}
 }
 
-func TestResultsReplaceOnlyWhatIsMarked(t *testing.T) {
+func TestResultsReplaceOnlyTheMarkedPart(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.md")
 	o := options{markdown: page, json: filepath.Join(dir, "o.json"), svg: filepath.Join(dir, "o.svg")}
@@ -112,8 +112,9 @@ func TestProcessIsFoundByItsPort(t *testing.T) {
 	}
 }
 
-// What this process burns is seen, by the process and by the machine.
-func TestProcessorTimeIsSeen(t *testing.T) {
+// Processor time that this process uses is measured for the process and for the
+// machine.
+func TestProcessorTimeIsMeasured(t *testing.T) {
 	before, err := cpuTime(os.Getpid())
 	if err != nil {
 		t.Skip("no /proc:", err)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// row is one line of the table. Its figures are one for each round; a figure
-// below zero is not known.
+// row is one line of the table. It has a figure for each round; one below zero
+// is not known.
 type row struct {
 	Scenario string    `json:"scenario"`
 	Unit     string    `json:"unit"`
@@ -19,7 +19,7 @@ type row struct {
 	Met      *bool     `json:"met,omitempty"`
 }
 
-// ratios divides round by round, leaving out rounds where that says nothing.
+// ratios divides round by round, without rounds where a figure is not known.
 func ratios(own, base []float64) []float64 {
 	var out []float64
 	for i := range min(len(own), len(base)) {

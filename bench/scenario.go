@@ -10,7 +10,7 @@ type scenario struct {
 	name  string
 	job   job
 	conns int
-	base  string  // whose figures of the floor it is held against; empty: its own
+	base  string  // the scenario whose floor it is compared with; empty: its own
 	cpu   float64 // goal: processor time at most this multiple of the floor's; 0: none
 	rate  float64 // goal: requests a second at least this multiple; 0: none
 }
@@ -21,7 +21,7 @@ const (
 )
 
 // prompt is a text of about n bytes, with quotes, line ends and letters beyond
-// ASCII as people write them. It begins with the words that set the pace.
+// ASCII. It begins with the words that set the pace.
 func prompt(n int, words ...string) string {
 	const sentence = "Please summarise what the café's \"night shift\" wrote down, and keep the names and times as they are.\n" +
 		"The list is long: it begins at six and ends when the last guest has gone home, which is rarely before two. "
@@ -63,8 +63,8 @@ func scenarios() []scenario {
 	return all
 }
 
-// forPeers reports whether other gateways are measured with it too: what needs
-// no provider but OpenAI.
+// forPeers reports whether other gateways are measured with it too: those that
+// need only OpenAI.
 func (s scenario) forPeers() bool { return s.base == "" }
 
 // perUnit is the processor time for one request, or for one chunk of a stream,
@@ -92,7 +92,7 @@ type measured struct {
 	cpu, rate []float64
 }
 
-// loops measures the scenarios that are wanted, with the targets in turn, and
+// loops measures the requested scenarios, with the targets alternately, and
 // adds their rows.
 func (b *bench) loops() error {
 	var wanted []scenario
@@ -168,7 +168,7 @@ func (b *bench) rowsOf(s scenario, got map[string]*measured) {
 			rate.atLeast(s.rate)
 		}
 		b.add(cpu)
-		if s.conns != pacedConns { // there the pace decides, not the gateway
+		if s.conns != pacedConns { // its rate depends on the pace, not on the gateway
 			b.add(rate)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// answerText is what every answer says: about sixty words, with what JSON has
-// to escape and what UTF-8 takes two and four bytes for.
+// answerText is the text of every answer: about sixty words, with characters
+// that JSON has to escape and that take two and four bytes in UTF-8.
 const answerText = "The \"gateway\" pattern puts one door in front of many rooms.\n\nIt checks who comes in, counts how often, and forwards " +
 	"what was asked to whoever can answer it best. A good one is like a café's waiter: quick, exact, and never " +
 	"between you and your coffee ☕. It forgets nothing, invents nothing, and its bill is \"to the cent\" 🎉 — even on a busy Sunday morning, when everybody comes at once."
 
-// streamText is what every stream says: 64 words, each of which is one chunk.
+// streamText is the text of every stream: 64 words, each of which is one chunk.
 const streamText = "Streams are \"small talk\" between machines: one word, a breath, and another word.\n\nNobody wants to wait for the whole " +
 	"sentence when its first half is already here. So the café's waiter brings each cup as it is ready 🎉 and the table " +
 	"never goes quiet. No cup is lost, none is brought twice, and the \"last one\" comes with the bill: then everybody knows."
@@ -22,7 +22,7 @@ const streamText = "Streams are \"small talk\" between machines: one word, a bre
 // contentChunks is the number of chunks of a stream that carry text.
 const contentChunks = 64
 
-// streamWords cuts streamText into what the chunks carry.
+// streamWords splits streamText into the chunks.
 func streamWords() []string {
 	words := strings.Split(streamText, " ")
 	for i := range words[1:] {
@@ -35,15 +35,14 @@ func streamWords() []string {
 type wire struct {
 	contentType string // of the stream
 	answer      []byte
-	before      [][]byte // events ahead of the first text
+	before      [][]byte // events before the first text
 	chunks      [][]byte // one event for each word
-	finish      []byte   // nil: the last chunk says it
-	usage       []byte   // sent only to who asked for it; nil: always said elsewhere
+	finish      []byte   // nil: it is in the last chunk
+	usage       []byte   // sent only on request; nil: always in other events
 	after       [][]byte
 }
 
-// quoted is a JSON string as the providers write it: nothing escaped that need
-// not be.
+// quoted is a JSON string as the providers write it, without needless escapes.
 func quoted(text string) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -54,7 +53,7 @@ func quoted(text string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// padding is letters of no meaning, the same in every run.
+// padding is random letters, the same in every run.
 func padding(random *rand.Rand, n int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	text := make([]byte, n)

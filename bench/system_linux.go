@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// dieWithParent keeps a child from outliving this program, however that ends,
-// and keeps the terminal's Ctrl-C to this program, which ends its children in
-// order. The signal is tied to the thread that starts the child: main holds on
-// to its own.
+// dieWithParent ends a child together with this program, and has the terminal's
+// Ctrl-C reach this program only, which ends its children in order. The signal
+// is tied to the thread that starts the child: main keeps its own.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }

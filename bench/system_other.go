@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// dieWithParent has nothing to offer here; nor is there a /proc to measure by.
+// dieWithParent does nothing here; there is no /proc to measure with either.
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
 func pause(d time.Duration) { time.Sleep(d) }

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Words of a prompt that set the pace of the stream: no header of ours would
-// pass a gateway.
+// Words of a prompt that set the pace of the stream: a gateway would not
+// forward a header.
 const (
 	wordPaced = "PACE-5MS" // a pause between chunks, instead of all at once
-	wordHold  = "HOLD"     // the stream stands still after its third chunk until POST /release
+	wordHold  = "HOLD"     // the stream pauses after its third chunk until POST /release
 
 	paceBetween = 5 * time.Millisecond
 	heldChunks  = 3
 	longestHold = 5 * time.Minute
 )
 
-// counts is what the upstream saw, as GET /counts tells it.
+// counts are the counters of the upstream, as GET /counts returns them.
 type counts struct {
 	Requests  int64 `json:"requests"`
 	Open      int64 `json:"open"`      // calls being answered
 	Held      int64 `json:"held"`      // streams that wait for their release
-	Cancelled int64 `json:"cancelled"` // calls whose client left before their end
+	Cancelled int64 `json:"cancelled"` // calls whose client disconnected before their end
 }
 
-// upstream plays all three providers, as fast as net/http can.
+// upstream simulates all three providers, as fast as net/http can.
 type upstream struct {
 	openAI, anthropic, gemini       *wire
 	requests, open, held, cancelled atomic.Int64
@@ -59,7 +59,7 @@ func (u *upstream) handler() http.Handler {
 	return mux
 }
 
-// release lets every stream go on that is held now.
+// release resumes every stream that is held now.
 func (u *upstream) release() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -90,7 +90,7 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, as *wire) {
 	}
 	if !streaming {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(as.answer) // who is gone is counted by the load generator
+		_, _ = w.Write(as.answer) // the load generator counts clients that disconnect
 		return
 	}
 	s := stream{u: u, w: w, r: r, flush: w.(http.Flusher).Flush}
@@ -124,7 +124,7 @@ type stream struct {
 	paced, holds bool
 }
 
-// run reports whether the client stayed to the end.
+// run reports whether the client read to the end.
 func (s *stream) run(as *wire, usage bool) bool {
 	header := s.w.(http.ResponseWriter).Header()
 	header.Set("Content-Type", as.contentType)

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// started is an upstream and a floor in front of it, and a bench that knows
-// both.
+// started is a bench with an upstream and a floor in front of it.
 func started(t *testing.T) *bench {
 	t.Helper()
 	up := httptest.NewServer(newUpstream().handler())
@@ -30,7 +29,7 @@ func started(t *testing.T) *bench {
 	}
 }
 
-func TestFloorPassesAnswersAndStreamsWhole(t *testing.T) {
+func TestFloorForwardsAnswersAndStreamsCompletely(t *testing.T) {
 	b := started(t)
 	for _, s := range scenarios() {
 		if s.base != "" {
@@ -52,7 +51,7 @@ func TestAnthropicAndGeminiStreamsCarryTheText(t *testing.T) {
 	for path, text := range map[string]func([]byte) string{
 		"/v1/messages": func(data []byte) string {
 			var e struct{ Delta struct{ Text string } }
-			_ = json.Unmarshal(data, &e) // what has no text adds none
+			_ = json.Unmarshal(data, &e) // events without a text add none
 			return e.Delta.Text
 		},
 		"/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse": func(data []byte) string {
@@ -96,7 +95,7 @@ func TestAnswersAreJSON(t *testing.T) {
 	}
 }
 
-func TestHeldStreamsStandStillUntilTheirRelease(t *testing.T) {
+func TestHeldStreamsPauseUntilTheirRelease(t *testing.T) {
 	b := started(t)
 	var bad faults
 	held, err := b.hold(b.targets[0], 20, &bad)
@@ -110,7 +109,7 @@ func TestHeldStreamsStandStillUntilTheirRelease(t *testing.T) {
 	await(t, b, func(c counts) bool { return c.Held == 0 && c.Open == 0 && c.Requests == 20 && c.Cancelled == 0 })
 }
 
-func TestUpstreamSeesThatAClientHasLeft(t *testing.T) {
+func TestUpstreamNoticesThatAClientDisconnects(t *testing.T) {
 	b := started(t)
 	if ms, err := b.leave(b.targets[0]); err != nil || ms < 0 {
 		t.Errorf("%v ms, %v", ms, err)
@@ -118,7 +117,7 @@ func TestUpstreamSeesThatAClientHasLeft(t *testing.T) {
 	await(t, b, func(c counts) bool { return c.Cancelled == 1 && c.Held == 0 })
 }
 
-func TestFloorCutsWhatItsUpstreamCut(t *testing.T) {
+func TestFloorCutsAnswersThatItsUpstreamCut(t *testing.T) {
 	events := streamOf(openAIWire())
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -132,7 +131,7 @@ func TestFloorCutsWhatItsUpstreamCut(t *testing.T) {
 	}
 }
 
-// await asks the upstream until its counts are as wanted.
+// await polls the upstream until its counts are as expected.
 func await(t *testing.T, b *bench, wanted func(counts) bool) {
 	t.Helper()
 	var seen counts
