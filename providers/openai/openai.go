@@ -96,8 +96,8 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	return x.events(ctx, events)
 }
 
-// Models calls GET /v1/models and keeps the chat models by their ids, since the list
-// has no kind.
+// Models calls GET /v1/models and takes the kinds from the ids, since the list has
+// none.
 func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
 	text, err := p.client.Get(ctx, key, "/v1/models")
 	if err != nil {
@@ -114,29 +114,35 @@ func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, 
 	}
 	var models []providers.Listed
 	for _, m := range list.Data {
-		if chats(m.ID) {
-			models = append(models, providers.Listed{ID: m.ID, Created: m.Created})
+		if kind := kindOf(m.ID); kind != "" {
+			models = append(models, providers.Listed{ID: m.ID, Kind: kind, Created: m.Created})
 		}
 	}
 	return models, nil
 }
 
-// otherKinds are parts of the ids of models that do not answer chat completions.
+// otherKinds are parts of the ids of models that answer neither chat completions nor
+// embeddings.
 var otherKinds = []string{
-	"embedding", "whisper", "tts", "dall-e", "image", "moderation", "realtime", "transcribe",
+	"whisper", "tts", "dall-e", "image", "moderation", "realtime", "transcribe",
 	"davinci", "babbage", "instruct", "sora", "computer-use", "deep-research", "codex", "-pro", "audio",
 }
 
-func chats(id string) bool {
+// kindOf is what the id of a model says of its kind; empty where it is none of the
+// gateway's.
+func kindOf(id string) llm.Kind {
 	if id == "" {
-		return false
+		return ""
 	}
 	for _, kind := range otherKinds {
 		if strings.Contains(id, kind) {
-			return false
+			return ""
 		}
 	}
-	return true
+	if strings.Contains(id, "embedding") {
+		return llm.KindEmbedding
+	}
+	return llm.KindChat
 }
 
 // lenient are the JSON options for answers of upstreams that are not quite valid.

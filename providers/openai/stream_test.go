@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"
@@ -237,11 +239,15 @@ func TestUpstreamThatSendsMoreAfterDoneIsClosed(t *testing.T) {
 	}
 }
 
-func TestModelsListsChatModelsOnly(t *testing.T) {
+func TestModelsAreListedWithTheirKind(t *testing.T) {
 	p := serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},`+
 		`{"id":"whisper-1"},{"id":"o3-mini","created":8},{"id":"gpt-4o-realtime"},{"id":""}]}`)
 	models, err := p.Models(t.Context(), testKey)
-	if err != nil || len(models) != 2 || models[0].ID != "gpt-6-sol" || models[0].Created != 7 || models[1].ID != "o3-mini" {
+	want := []providers.Listed{
+		{ID: "gpt-6-sol", Kind: llm.KindChat, Created: 7}, {ID: "text-embedding-3-small", Kind: llm.KindEmbedding},
+		{ID: "o3-mini", Kind: llm.KindChat, Created: 8},
+	}
+	if err != nil || !slices.Equal(models, want) {
 		t.Errorf("%+v, %v", models, err)
 	}
 }
