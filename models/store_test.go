@@ -99,7 +99,7 @@ func TestKeysAreCreatedListedAndRevoked(t *testing.T) {
 		if err := store.CreateKey(ctx, key("k4", "u1", 9), 3); !errors.Is(err, models.ErrTooMany) {
 			t.Errorf("a key beyond the limit: %v", err)
 		}
-		if err := store.CreateKey(ctx, key("k5", "nobody", 9), 3); !errors.Is(err, models.ErrNotFound) {
+		if err := store.CreateKey(ctx, key("k5", "unknown", 9), 3); !errors.Is(err, models.ErrNotFound) {
 			t.Errorf("a key without a user: %v", err)
 		}
 		keys, err := store.Keys(ctx, "u1")

@@ -80,7 +80,7 @@ func (c *collector) add(e *Event, err error) bool {
 	return true
 }
 
-// draft is a choice in the making.
+// draft is the state of a choice.
 type draft struct {
 	choice AnswerChoice
 	texts  []*strings.Builder // of the blocks

@@ -46,7 +46,7 @@ func FuzzMembers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		ShapeOf(text, 6, 100)
 		var got [][2][]byte
-		for name, value := range Members(text) { // must come to an end, whatever it is given
+		for name, value := range Members(text) { // must end for any text
 			got = append(got, [2][]byte{name, value})
 		}
 		dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
@@ -94,7 +94,7 @@ func FuzzElements(f *testing.F) {
 	f.Add([]byte(" [ [ ] , \"\\\\\" ] "))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var got [][]byte
-		for value := range Elements(text) { // must come to an end, whatever it is given
+		for value := range Elements(text) { // must end for any text
 			got = append(got, value)
 		}
 		dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))

@@ -12,8 +12,8 @@ import (
 	"modelgateway/models/api/chat"
 )
 
-// Collect puts the chunks of a stream together into the answer they make, as a
-// careful client does.
+// Collect puts the chunks of a stream together into an answer, as a client
+// does.
 func Collect(stream iter.Seq2[*chat.Chunk, error]) (*chat.Completion, error) {
 	answer := &chat.Completion{Object: chat.ObjectCompletion, Choices: []chat.Choice{}}
 	var choices []*assembly
@@ -44,7 +44,7 @@ func Collect(stream iter.Seq2[*chat.Chunk, error]) (*chat.Completion, error) {
 	return answer, nil
 }
 
-// assembly is a choice in the making.
+// assembly is the state of a choice.
 type assembly struct {
 	choice                   chat.Choice
 	text, refusal, reasoning strings.Builder
@@ -153,7 +153,7 @@ func (d *assembly) finish() chat.Choice {
 	return d.choice
 }
 
-// joined puts the probabilities of two fragments in one row.
+// joined appends the probabilities of a second fragment to those of the first.
 func joined(a, b jsontext.Value) jsontext.Value {
 	type logprobs struct {
 		Content []jsontext.Value `json:"content"`

@@ -7,8 +7,8 @@ import (
 	"modelgateway/models/api/chat"
 )
 
-// collector puts the chunks of a stream together, and watches that they keep
-// what the format promises.
+// collector puts the chunks of a stream together, and checks the rules of the
+// format.
 type collector struct {
 	out    Outcome
 	head   *head // of the first chunk
@@ -21,7 +21,7 @@ type head struct {
 	created   int64
 }
 
-// draft is a choice in the making.
+// draft is the state of a choice.
 type draft struct {
 	Choice
 	role                              bool

@@ -16,12 +16,12 @@ import (
 	"modelgateway/models/api/chat"
 )
 
-// Compare says how an outcome differs from what its recording must become.
+// Compare returns how an outcome differs from the expectation of its recording.
 // Text, refusal and reasoning must be exactly the same, tool calls the same by
 // name and by the value of their arguments, the finish reason and the token
-// counts the same where the recording has them; and no promise of the format
-// may be broken. An error must have the status, type and code of the contract
-// with clients, and beside it all the text that came before it.
+// counts the same where the recording has them; and no rule of the format may
+// be broken. An error must have the status, type and code of the API, and all
+// the text that came before it.
 func Compare(rec Recording, got Outcome) error {
 	want := rec.amended()
 	var c comparison
@@ -132,9 +132,9 @@ func (c *comparison) failure(status int, got *Failure) {
 	}
 }
 
-// wantsError says whether the recording must become an error: it is one, has
-// one inside, or breaks off. A stream that says [DONE] is whole even when the
-// upstream gave no reason for its end.
+// wantsError reports whether the recording must become an error: it is an
+// error, has one inside, or breaks off. A stream with [DONE] is complete also
+// when the upstream gave no reason for its end.
 func (r Recording) wantsError(e Expect) bool {
 	if r.Failed() || len(e.Error) > 0 && e.Error.Kind() != jsontext.KindNull {
 		return true

@@ -18,9 +18,9 @@ const (
 	call = 8 << 10
 )
 
-// work bounds what one provider's recordings cost together, in bytes played:
-// four seconds under the race detector on two cores that have nothing else to
-// do, or a dozen where the long tests run.
+// work bounds the cost of one provider's recordings, in bytes sent: four
+// seconds under the race detector on two free cores, or a dozen where the long
+// tests run.
 func work() int { return longtest.Size(64, 192) << 20 }
 
 // budget is how often each stream may be cut, so that all of them cost no more
@@ -88,7 +88,8 @@ func boundaries(body []byte, most int) []int {
 	return at
 }
 
-// pieces plays a stream byte by byte and in two pieces cut everywhere.
+// pieces sends a stream byte by byte, and in two pieces with the cut at every
+// place.
 func pieces(p player, rec Recording, whole Outcome, most int) (int, error) {
 	if err := same(whole, p.stream(p.script.Bytewise())); err != nil {
 		return 1, fmt.Errorf("byte by byte: %w", err)
@@ -105,8 +106,8 @@ func pieces(p player, rec Recording, whole Outcome, most int) (int, error) {
 	return cuts, nil
 }
 
-// truncations plays a stream that breaks off everywhere, mostly with a proper
-// end, which is harder to notice.
+// truncations sends streams that break off at every place, mostly with a FIN,
+// which is harder to notice.
 func truncations(p player, rec Recording, whole Outcome, most int) (int, error) {
 	cuts := 0
 	for _, at := range append(offsets(rec.Body, most/2), 0) {
@@ -122,12 +123,12 @@ func truncations(p player, rec Recording, whole Outcome, most int) (int, error) 
 	return cuts, nil
 }
 
-// honest says what is wrong with the outcome of a truncated stream. It is an
-// error, with no more than a part of the whole, or all of the whole.
+// honest returns what is wrong with the outcome of a truncated stream. It must
+// be an error with no more than a part of the whole, or the whole.
 func honest(whole, got Outcome) error {
 	if got.Failure == nil {
 		if err := same(whole, got); err != nil {
-			return fmt.Errorf("it passes as a whole answer: %w", err)
+			return fmt.Errorf("it looks like a complete answer: %w", err)
 		}
 		return nil
 	}
@@ -154,7 +155,7 @@ func (o Outcome) at(index int) Choice {
 	return Choice{Index: index}
 }
 
-// within says what the choice has that the whole one has not.
+// within returns what the choice has that the whole one has not.
 func (c Choice) within(whole Choice) error {
 	for _, part := range [][2]string{{c.Text, whole.Text}, {c.Reasoning, whole.Reasoning}, {c.Refusal, whole.Refusal}} {
 		if !strings.HasPrefix(part[1], part[0]) {

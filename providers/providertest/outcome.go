@@ -16,14 +16,14 @@ import (
 	"modelgateway/providers/sse"
 )
 
-// Outcome is what came out of the gateway, or of one provider, for one answer
-// of its upstream, in whichever way it came.
+// Outcome is the result of the gateway, or of one provider, for one answer of
+// its upstream.
 type Outcome struct {
-	Choice            // of index 0; as far as it came, beside an error
+	Choice            // of index 0; the part that came before an error
 	Others   []Choice // of the other indices, in their order
 	Usage    *chat.Usage
 	Failure  *Failure // nil when the answer was whole
-	Breaches []error  // promises of the format that were not kept
+	Breaches []error  // rules of the format that were broken
 }
 
 // Choice is one of the n answers.

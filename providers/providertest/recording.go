@@ -1,6 +1,6 @@
-// Package providertest is what the providers are held to: recorded answers of
-// the upstreams, a scripted upstream that plays them whole, in pieces and cut
-// short, and the rules by which what came out is compared with what should.
+// Package providertest tests providers against recorded answers: a scripted
+// upstream sends each recording whole, in pieces and cut short, and the outcome
+// is compared with the expectation.
 package providertest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"modelgateway/models/catalog"
 )
 
-// Recording is one answer of an upstream, and what it must become.
+// Recording is one answer of an upstream, and the expected outcome.
 type Recording struct {
 	File     string            `json:"file"` // relative to its folder, with slashes
 	Provider string            `json:"provider"`
@@ -153,7 +153,7 @@ var connectionHeaders = []string{
 	"connection", "content-encoding", "content-length", "date", "keep-alive", "trailer", "transfer-encoding", "upgrade",
 }
 
-// Script plays the recording: a stream event by event, an answer at once.
+// Script sends the recording: a stream event by event, an answer at once.
 func (r Recording) Script() Script {
 	s := Script{Status: r.Status, Header: http.Header{}, Pieces: [][]byte{r.Body}}
 	for name, value := range r.Header {
@@ -181,8 +181,8 @@ func (r Recording) contentType() string {
 	}
 }
 
-// Events parts a stream's body behind each empty line, whatever its line
-// endings. Put together again the parts are the body.
+// Events splits a stream's body after each empty line, with any line endings.
+// Joined, the parts are the body.
 func Events(body []byte) [][]byte {
 	var events [][]byte
 	start, line := 0, 0

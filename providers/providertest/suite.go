@@ -22,15 +22,16 @@ import (
 // testKey is what calls are made with.
 const testKey = "sk-test"
 
-// patience bounds one call of a provider.
-const patience = 20 * time.Second
+// timeout bounds one call of a provider.
+const timeout = 20 * time.Second
 
-// Run holds a provider to the recordings of its upstream, those of the project
-// and, when Dir is another folder, those there. Each is played whole; each
-// stream in pieces cut everywhere, which must change nothing; and each cut
-// short everywhere, which must show as an error unless nothing was lost. How
-// densely is bounded, so that it takes well under a minute; CUTS=all in the
-// environment cuts every small stream at every byte, which takes minutes.
+// Run tests a provider with the recordings of its upstream: those of the
+// project and, when Dir is another folder, those there. Each is sent whole;
+// each stream in pieces with cuts at every place, which must change nothing;
+// and each cut short at every place, which must give an error unless nothing
+// was lost. The number of cuts is bounded, so that it takes well under a
+// minute; CUTS=all in the environment cuts every small stream at every byte,
+// which takes minutes.
 //
 // The driver makes the provider for an upstream; derive makes the catalogue's
 // entry for a model that the provider serves.
@@ -76,9 +77,9 @@ type suite struct {
 	derive func(id string) catalog.Model
 }
 
-// check plays one recording in all ways and returns how often it was cut, with
-// what is wrong; most is how often it may be. It stops at the first cut that is wrong: the others tell the
-// same.
+// check sends one recording in all ways and returns how often it was cut, and
+// the faults; most is how often it may be cut. It stops at the first fault of
+// the cuts.
 func (s suite) check(t testing.TB, rec Recording, most int) (int, []error) {
 	up := Serve(t, rec.Script())
 	x, err := s.prepare(up.URL, rec, rec.Stream)
@@ -103,7 +104,7 @@ func (s suite) check(t testing.TB, rec Recording, most int) (int, []error) {
 	return cuts, nil
 }
 
-// checkAnswer plays a recording that is not a stream: whole and, unless it is
+// checkAnswer sends a recording that is not a stream: whole and, unless it is
 // an error, cut short. An upstream refuses streams in the same way.
 func (s suite) checkAnswer(rec Recording, p player) (int, []error) {
 	if err := Compare(rec, p.complete(p.script)); err != nil {
@@ -121,7 +122,7 @@ func (s suite) checkAnswer(rec Recording, p player) (int, []error) {
 		return 0, nil
 	}
 	const samples = 40
-	// Behind the last bracket nothing is lost.
+	// After the last bracket nothing is lost.
 	end := strings.LastIndexAny(string(rec.Body), "]}")
 	cuts := 0
 	for at := 0; at <= end; at += 1 + end/samples {
@@ -133,7 +134,7 @@ func (s suite) checkAnswer(rec Recording, p player) (int, []error) {
 	return cuts, nil
 }
 
-// prepare translates the plainest request for the recording's model.
+// prepare translates the simplest request for the recording's model.
 func (s suite) prepare(baseURL string, rec Recording, stream bool) (exchange, error) {
 	model := s.derive(rec.ModelID())
 	body := map[string]any{
@@ -153,10 +154,10 @@ func (s suite) prepare(baseURL string, rec Recording, stream bool) (exchange, er
 	}
 	x, err := s.driver(baseURL).Prepare(providers.Call{Request: request, Model: model})
 	if err != nil {
-		return exchange{}, fmt.Errorf("prepare the plainest request: %w", err)
+		return exchange{}, fmt.Errorf("prepare the simplest request: %w", err)
 	}
 	if len(x.Ignored()) > 0 {
-		return exchange{}, fmt.Errorf("the plainest request has ignored fields: %v", x.Ignored())
+		return exchange{}, fmt.Errorf("the simplest request has ignored fields: %v", x.Ignored())
 	}
 	return exchange{Exchange: x, request: request}, nil
 }
@@ -168,8 +169,8 @@ type exchange struct {
 	request *llm.Request
 }
 
-// player sends one exchange again and again, to an upstream that plays what it
-// is told.
+// player sends one exchange repeatedly, to an upstream that answers with a
+// script.
 type player struct {
 	up       *Upstream
 	exchange exchange
@@ -178,7 +179,7 @@ type player struct {
 
 func (p player) complete(s Script) Outcome {
 	p.up.Play(s)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	stream, err := p.exchange.Open(ctx, testKey)
 	if err != nil {
@@ -193,7 +194,7 @@ func (p player) complete(s Script) Outcome {
 
 func (p player) stream(s Script) Outcome {
 	p.up.Play(s)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	stream, err := p.exchange.Open(ctx, testKey)
 	if err != nil {
@@ -202,8 +203,8 @@ func (p player) stream(s Script) Outcome {
 	return FromChunks(Chunks(p.exchange.request, stream))
 }
 
-// leaving checks that a client who goes away ends the upstream's work: during
-// the wait for the first byte and in the middle of an answer.
+// leaving checks that a client that disconnects ends the upstream's work:
+// during the wait for the first byte and in the middle of an answer.
 func (s suite) leaving(t testing.TB, all []Recording) []error {
 	at := slices.IndexFunc(all, func(r Recording) bool {
 		return r.Stream && len(Events(r.Body)) > 3 && !r.wantsError(r.amended())
@@ -233,7 +234,7 @@ func (s suite) leaving(t testing.TB, all []Recording) []error {
 }
 
 // leave starts an answer that never ends, and leaves it when the first chunk
-// has come or some time is over.
+// has arrived or after some time.
 func (p player) leave(s Script) error {
 	const wait, soon = 50 * time.Millisecond, time.Second
 	p.up.Play(s)
@@ -248,7 +249,7 @@ func (p player) leave(s Script) error {
 	err := <-left
 	switch {
 	case !gone:
-		return errors.New("the upstream's work goes on")
+		return errors.New("the upstream's work continues")
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the error is not the context's: %w", err)
 	}

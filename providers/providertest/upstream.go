@@ -31,7 +31,7 @@ type Script struct {
 	End    End
 
 	// apart makes the client's first read of the body end where the first
-	// piece does, whatever the timing.
+	// piece does, with any timing.
 	apart bool
 }
 
@@ -82,8 +82,8 @@ type Request struct {
 	Body   []byte
 }
 
-// Upstream is a scripted upstream on the loopback interface. Whatever path it
-// is asked for, it answers as its script says.
+// Upstream is a scripted upstream on the loopback interface. It answers every path
+// as its script says.
 type Upstream struct {
 	URL string // without a trailing slash
 

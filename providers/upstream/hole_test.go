@@ -136,11 +136,11 @@ func upstreamOverHTTP2(t *testing.T, handler http.HandlerFunc) *httptest.Server 
 	return server
 }
 
-// byName is a client of whatever stands at port of the address that the name of
+// byName is a client of the server at port of the address that the name of
 // the upstream leads to at the moment.
-func byName(t *testing.T, port string, patience time.Duration, address func() netip.Addr) *Client {
+func byName(t *testing.T, port string, timeout time.Duration, address func() netip.Addr) *Client {
 	t.Helper()
-	c := testClient("https://example.com:"+port, patience)
+	c := testClient("https://example.com:"+port, timeout)
 	c.connections.dial.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		go answerNames(theirs, address)
@@ -150,7 +150,7 @@ func byName(t *testing.T, port string, patience time.Duration, address func() ne
 	return c
 }
 
-// answerNames answers a DNS question over TCP: whatever the name, it is address.
+// answerNames answers a DNS question over TCP: every name has this address.
 func answerNames(c net.Conn, address func() netip.Addr) {
 	defer func() { _ = c.Close() }()
 	size := make([]byte, 2)
@@ -179,14 +179,14 @@ func answerNames(c net.Conn, address func() netip.Addr) {
 
 // moving is an upstream at two addresses, the name of which leads to the first
 // until it is moved. All it serves is one and the same.
-func moving(t *testing.T, patience time.Duration) (c *Client, first, second *hole, move func()) {
+func moving(t *testing.T, timeout time.Duration) (c *Client, first, second *hole, move func()) {
 	t.Helper()
 	target := upstreamOverHTTP2(t, holding).Listener.Addr().String()
 	first = newHole(t, "127.0.0.1:0", target)
 	second = newHole(t, "127.0.0.2:"+first.port(), target)
 	var now atomic.Pointer[hole]
 	now.Store(first)
-	c = byName(t, first.port(), patience, func() netip.Addr { return now.Load().ip() })
+	c = byName(t, first.port(), timeout, func() netip.Addr { return now.Load().ip() })
 	return c, first, second, func() { now.Store(second) }
 }
 

@@ -14,17 +14,17 @@ import (
 
 // Who may have worked on a request may charge for it.
 func TestRefusalSaysWhetherTheProviderMayHaveWorked(t *testing.T) {
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := "http://" + nobody.Addr().String()
-	_ = nobody.Close()
+	address := "http://" + closed.Addr().String()
+	_ = closed.Close()
 	for name, tt := range map[string]struct {
-		serve  http.HandlerFunc // nil: nobody is there
+		serve  http.HandlerFunc // nil: nothing listens
 		worked bool
 	}{
-		"nobody is there":              {nil, false},
+		"nothing listens":              {nil, false},
 		"it refuses":                   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }, false},
 		"it fails":                     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, false},
 		"it is late, in its own words": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGatewayTimeout) }, false},
@@ -62,6 +62,6 @@ func TestRefusalSaysWhetherTheProviderMayHaveWorked(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	if err := c.Broken(ctx, io.ErrUnexpectedEOF); !errors.Is(err, context.Canceled) {
-		t.Errorf("nobody waits for it: %v", err)
+		t.Errorf("the call does not wait: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func TestAFormerAdministratorIsRefused(t *testing.T) {
 			_, disable := admin.SetDisabled(t.Context(), by, "bob", true)
 			return []error{admin.Check(t.Context(), by.UserID), limit, disable, admin.RevokeKey(t.Context(), by, key.ID)}
 		}
-		for by, want := range map[string]string{"bob": api.CodeAdminRequired, "nobody": api.CodeInvalidToken, "": api.CodeInvalidToken} {
+		for by, want := range map[string]string{"bob": api.CodeAdminRequired, "unknown": api.CodeInvalidToken, "": api.CodeInvalidToken} {
 			for i, err := range tries(Actor{UserID: by}) {
 				if want := want; code(err) != want && (by != "bob" || i != 2) { // who would disable themselves is told that
 					t.Errorf("%q, %d: %v", by, i, err)

@@ -141,7 +141,7 @@ func TestTheLimitOfKeysIsExactUnderParallelCreates(t *testing.T) {
 func TestAKeyForAnUnknownUserIsRefused(t *testing.T) {
 	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
-		_, _, err := h.keyReplica().Create(t.Context(), "nobody", api.NewKey{Name: "a key"})
+		_, _, err := h.keyReplica().Create(t.Context(), "unknown", api.NewKey{Name: "a key"})
 		if e := api.AsError(err); err == nil || e.Status != http.StatusUnauthorized || e.Code != api.CodeInvalidToken {
 			t.Error(err)
 		}

@@ -32,7 +32,7 @@ const (
 	keyRejectionStep = 5 * time.Millisecond
 )
 
-// invalidKey answers for every key that is rejected, whatever the reason.
+// invalidKey answers for every rejected key, so that no answer shows the reason.
 func invalidKey() error {
 	return api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not valid: it is unknown, revoked or mistyped")
 }

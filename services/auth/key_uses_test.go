@@ -165,7 +165,7 @@ func TestUsesOfKeysLongIdleAreForgotten(t *testing.T) {
 	}
 }
 
-func TestUsesOfARevokedKeyAreHarmless(t *testing.T) {
+func TestUsesOfARevokedKeyAreIgnored(t *testing.T) {
 	h := sqliteKeys(t)
 	k := h.keyReplica()
 	key, text := createKey(t, k, "ada")

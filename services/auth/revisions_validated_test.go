@@ -199,7 +199,7 @@ func TestAChangeDuringAPollIsNotMissed(t *testing.T) {
 	})
 }
 
-func TestARejectionIsQueriedAgainWhateverTheRevision(t *testing.T) {
+func TestARejectionIsQueriedAgainWithAnyRevision(t *testing.T) {
 	eachCache(t, func(t *testing.T, o *oneByOne, try func() error) {
 		o.dead = true
 		o.revisions.poll(t.Context())

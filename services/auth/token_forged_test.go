@@ -254,12 +254,12 @@ func TestForeignClaimsAreRefused(t *testing.T) {
 		"no issuer":        {"iss": nil},
 		"issuer prefix":    {"iss": testIssuer + "/"},
 		"issuers":          {"iss": []string{testIssuer}},
-		"an audience":      {"aud": "somebody else"},
-		"audiences":        {"aud": []string{"somebody else", testIssuer}},
+		"an audience":      {"aud": "another service"},
+		"audiences":        {"aud": []string{"another service", testIssuer}},
 		"no subject":       {"sub": nil},
 		"an empty subject": {"sub": ""},
 		"a number":         {"sub": 1},
-		"nobody":           {"sub": "usr_nobody"},
+		"an unknown user":  {"sub": "usr_unknown"},
 		"SQL":              {"sub": "' OR 1=1 --"},
 		"a password's":     {"ver": "AAAAAAAAAAAA"},
 	} {
@@ -274,7 +274,7 @@ func TestForeignClaimsAreRefused(t *testing.T) {
 
 func TestKeysThatTheHeaderNamesAreIgnored(t *testing.T) {
 	s := newSmith(t)
-	const evil = "the secret of somebody else: evil"
+	const evil = "the secret of another service: evil"
 	named := []string{
 		`"kid":"../../../../dev/null"`, `"kid":"' UNION SELECT 'x' --"`, `"jku":"http://127.0.0.1:1/keys"`, `"x5u":"http://127.0.0.1:1/cert"`,
 		`"jwk":{"kty":"oct","k":"` + encode(evil) + `"}`, `"x5c":["AAAA"]`, `"kid":1`,

@@ -138,7 +138,7 @@ func (t *Tokens) parse(text string) (*claims, error) {
 }
 
 // Ours reports whether the text is a token that was signed with our secret or the
-// previous one, whatever its expiry and its user.
+// previous one, with any expiry and any user.
 func (t *Tokens) Ours(text string) bool {
 	if !plausible(text) {
 		return false
@@ -208,7 +208,7 @@ func passwordVersion(u *models.User) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// InvalidToken answers for every token that is not valid, whatever the reason.
+// InvalidToken answers for every invalid token, with any reason.
 func InvalidToken() error {
 	return api.Unauthorized(api.CodeInvalidToken, "the token is not valid; log in again")
 }

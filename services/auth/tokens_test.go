@@ -71,7 +71,7 @@ func TestOursIgnoresTheTimesOfAToken(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"sk-dummy": "sk-dummy", "nothing": "", "another's": forge(hs256, s.with(nil), []byte("another secret that is long enough"), crypto.SHA256),
-		"signed by nobody": forge(hs256, s.with(nil), nil, crypto.SHA256),
+		"without a signature": forge(hs256, s.with(nil), nil, crypto.SHA256),
 	} {
 		if s.tokens.Ours(text) {
 			t.Errorf("%s is taken for ours", name)

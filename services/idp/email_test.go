@@ -22,7 +22,7 @@ func TestAddressThatIsNotVerifiedIsRefused(t *testing.T) {
 			r.idp.told = map[string]any{"email": "ada@example.com", "email_verified": true} // the ID token wins
 			token, err := r.login()
 			r.refuses(token, err, 403, "email_not_verified")
-			r.nobody()
+			r.noUser()
 		})
 	}
 }
@@ -69,7 +69,7 @@ func TestUserinfoCompletesTheIDToken(t *testing.T) {
 			token, err := r.login()
 			if row.want == "" {
 				r.refuses(token, err, 403, "email_not_verified")
-				r.nobody()
+				r.noUser()
 				return
 			}
 			if err != nil {
@@ -90,7 +90,7 @@ func TestUserinfoOfAnotherUserIsRefused(t *testing.T) {
 			r.idp.told = map[string]any{"sub": sub, "email": "victim@example.com", "email_verified": true}
 			token, err := r.login()
 			r.refuses(token, err, 401, "idp_rejected")
-			r.nobody()
+			r.noUser()
 		})
 	}
 }
@@ -120,7 +120,7 @@ func TestDomainRuleHoldsForIdentityProvidersToo(t *testing.T) {
 	if user := r.must(); user.Email != "ada@corp.com" {
 		t.Error(user.Email)
 	}
-	// Whoever has left the domain is refused, although the account is known.
+	// A user who has left the domain is refused, although the account exists.
 	r.idp.set(func(m *mock) { m.person["email"] = "ada@evil.com" })
 	token, err := r.login()
 	r.refuses(token, err, 403, "email_domain_not_allowed")

@@ -114,7 +114,7 @@ func TestBrokenEndpointsAreBounded(t *testing.T) {
 				r.idp.told = map[string]any{"email": "ada@example.com", "email_verified": true}
 				status, code := 503, "idp_unavailable"
 				switch path + " " + name {
-				case "/userinfo null": // well formed, and of nobody
+				case "/userinfo null": // well formed, and without a subject
 					status, code = 401, "idp_rejected"
 				case "/keys null": // a key set without keys
 					status, code = 401, "idp_rejected"
@@ -126,7 +126,7 @@ func TestBrokenEndpointsAreBounded(t *testing.T) {
 					token, err := r.Finish(t.Context(), back, b.cookie)
 					r.refuses(token, err, status, code)
 				})
-				r.nobody()
+				r.noUser()
 			})
 		}
 		if sent.Load() > 64<<20 {

@@ -148,7 +148,7 @@ func TestProviderRefusesTheLogin(t *testing.T) {
 	}
 	_, err := r.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "") // the cookie has run out meanwhile
 	wants(t, err, 401, "idp_rejected")
-	r.nobody()
+	r.noUser()
 }
 
 func TestExchangeAsTheProviderWantsTheSecret(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 	mockSecret = "canary/secret of the client+%"
 )
 
-// mock is a correct OpenID Connect provider, which logs in whoever comes. Tests
+// mock is a correct OpenID Connect provider, which logs in every user. Tests
 // turn it hostile by what they replace.
 type mock struct {
 	URL    string

@@ -171,8 +171,8 @@ func wants(t testing.TB, err error, status int, code string) *api.Error {
 	return e
 }
 
-// nobody wants an empty database.
-func (r *rig) nobody() {
+// noUser checks that no user was created.
+func (r *rig) noUser() {
 	r.t.Helper()
 	for _, email := range []string{"ada@example.com", "victim@example.com"} {
 		if _, err := r.store.UserByEmail(context.Background(), email); !errors.Is(err, models.ErrNotFound) {

@@ -61,7 +61,7 @@ func TestStateOfAnotherBrowserIsRefused(t *testing.T) {
 	if r.idp.count("/token") != 0 {
 		t.Error("a code was exchanged")
 	}
-	r.nobody()
+	r.noUser()
 	if _, err := r.Finish(t.Context(), back, mine.cookie); err != nil {
 		t.Error("none of these uses up the login itself: ", err)
 	}

@@ -142,7 +142,7 @@ func TestHostileIDTokensAreRefused(t *testing.T) {
 			(&rig{t: t}).refuses(token, err, 401, "idp_rejected")
 		})
 	}
-	r.nobody()
+	r.noUser()
 	if r.idp.count("/userinfo") != 0 {
 		t.Error("a hostile token was believed as far as to ask for more")
 	}
@@ -160,7 +160,7 @@ func TestPKCEIsVerifiedByTheProvider(t *testing.T) {
 	if sent := r.idp.seen[0]; len(sent.Get("code_verifier")) != 43 {
 		t.Errorf("the token endpoint was sent %v", sent)
 	}
-	r.nobody()
+	r.noUser()
 }
 
 func TestNonceOfAnotherLoginIsRefused(t *testing.T) {

@@ -463,7 +463,7 @@ func TestAdminListsArePaginated(t *testing.T) {
 		if list := listData(t, p.Call(t, "GET", "/admin/keys?after=key_21", "", root...)); len(list) != 5 {
 			t.Errorf("after a key that was revoked since: %v", list)
 		}
-		for query, want := range map[string]int{"users?email=2@Example.com": 1, "users?email=nobody@example.com": 0, "keys?user_id=usr_9": 0} {
+		for query, want := range map[string]int{"users?email=2@Example.com": 1, "users?email=unknown@example.com": 0, "keys?user_id=usr_9": 0} {
 			if list := listData(t, p.Call(t, "GET", "/admin/"+query, "", root...)); len(list) != want {
 				t.Errorf("%s: %v", query, list)
 			}

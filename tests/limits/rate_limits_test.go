@@ -34,7 +34,7 @@ func TestRateLimitHeadersAndErrors(t *testing.T) {
 			}
 		}
 		for i := range 4 {
-			a := p.Call(t, "POST", "/auth/login", `{"email":"nobody@example.com","password":"wrong password"}`)
+			a := p.Call(t, "POST", "/auth/login", `{"email":"unknown@example.com","password":"wrong password"}`)
 			if want := map[bool]int{true: 401, false: 429}[i < 3]; a.Status != want {
 				t.Errorf("login %d: %d %s", i, a.Status, a.Body)
 			}

@@ -32,7 +32,7 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 			t.Cleanup(func() { _ = write.Close() })
 			cmd.Stdout, cmd.Stderr = write, write
 		},
-		"a pipe that nobody reads": func(t *testing.T, cmd *exec.Cmd) {
+		"a pipe that is not read": func(t *testing.T, cmd *exec.Cmd) {
 			read, write, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)

@@ -42,7 +42,7 @@ func TestEveryErrorHasTheSameShape(t *testing.T) {
 		{"not JSON", "POST", chat, "hello", nil, 400, "invalid_request_error", "invalid_json", ""},
 		{"no model", "POST", chat, `{` + gatewaytest.HiMessages + `}`, nil, 400, "invalid_request_error", "missing_field", "model"},
 		{"bad temperature", "POST", chat, `{"model":"gpt-4","temperature":3,` + gatewaytest.HiMessages + `}`, nil, 400, "invalid_request_error", "invalid_value", "temperature"},
-		{"model of nobody", "POST", chat, `{"model":"gpt-99",` + gatewaytest.HiMessages + `}`, nil, 404, "invalid_request_error", "model_not_found", "model"},
+		{"unknown model", "POST", chat, `{"model":"gpt-99",` + gatewaytest.HiMessages + `}`, nil, 404, "invalid_request_error", "model_not_found", "model"},
 		{"model with a NUL", "POST", chat, `{"model":"gpt-4\u0000",` + gatewaytest.HiMessages + `}`, nil, 404, "invalid_request_error", "model_not_found", "model"},
 		{"provider not configured", "POST", chat, `{"model":"gpt-4",` + gatewaytest.HiMessages + `}`, nil, 503, "api_error", "provider_error", ""},
 		{"provider not configured, stream", "POST", chat, `{"model":"gpt-4","stream":true,` + gatewaytest.HiMessages + `}`, nil, 503, "api_error", "provider_error", ""},

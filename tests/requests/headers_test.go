@@ -97,7 +97,7 @@ func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
 	judge("the model", p.Chat(t, `{"model":`+text+`,`+gatewaytest.HiMessages+`}`))
 	judge("a role", p.Chat(t, `{"model":"gpt-4","messages":[{"role":`+text+`,"content":"x"}]}`))
 	judge("a path", p.Get(t, "/v1/models/"+url.PathEscape(evil)))
-	judge("a path of nobody", p.Get(t, "/"+url.PathEscape(evil)))
+	judge("an unknown path", p.Get(t, "/"+url.PathEscape(evil)))
 	judge("a query", p.Get(t, "/v1/models?"+url.QueryEscape(evil)))
 	judge("a key's name", p.Call(t, "POST", "/auth/keys", `{"name":`+text+`}`, token...))
 	judge("a user's name", p.Call(t, "POST", "/auth/register", `{"email":"evil@example.com","password":"correct horse","name":`+text+`}`))

@@ -37,7 +37,7 @@ func TestInvalidRequestsReachNoUpstream(t *testing.T) {
 		"bytes that are no text":     `{"model":"<>","messages":[{"role":"user","content":"` + "\xff\xfe" + `"}]}`,
 		"a half of a character":      `{"model":"<>","messages":[{"role":"user","content":"\ud83d"}]}`,
 		"overlong":                   `{"model":"<>","messages":[{"role":"user","content":"` + "\xc0\xaf" + `"}]}`,
-		"in a field nobody knows":    `{"model":"<>",` + gatewaytest.HiMessages + `,"x":"` + "\xff" + `"}`,
+		"in an unknown field":        `{"model":"<>",` + gatewaytest.HiMessages + `,"x":"` + "\xff" + `"}`,
 		"NUL in the model":           `{"model":"<>\u0000",` + gatewaytest.HiMessages + `}`,
 		"no messages":                `{"model":"<>","messages":[]}`,
 		"an unknown role":            `{"model":"<>","messages":[{"role":"Function","content":"hi"}]}`,

@@ -51,7 +51,7 @@ func TestMalformedHTTPIsRefused(t *testing.T) {
 // the connection or has sent nothing for three seconds.
 func sendRaw(t testing.TB, p *gatewaytest.Program, text string) (answers []gatewaytest.Answer, closed bool) {
 	t.Helper()
-	const patience = 3 * time.Second
+	const timeout = 3 * time.Second
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func sendRaw(t testing.TB, p *gatewaytest.Program, text string) (answers []gatew
 	_, _ = io.WriteString(conn, text) // the gateway may close before it has read all
 	reader := bufio.NewReader(conn)
 	for {
-		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		_ = conn.SetReadDeadline(time.Now().Add(timeout))
 		resp, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			network, ok := errors.AsType[net.Error](err)

@@ -72,7 +72,7 @@ func TestNothingIsDecodedThatHasNoRoom(t *testing.T) {
 	}
 }
 
-// Whatever is decoded stays within what was reserved and twice the body.
+// Every decoded request stays within what was reserved and twice the body.
 func TestDecodedRequestsTakeNoMoreThanTheyReserve(t *testing.T) {
 	for name, body := range wide(900) {
 		text := []byte(body)
