@@ -69,18 +69,24 @@ func preparing(p Provider, kind llm.Kind) func(Call) (Exchange, error) {
 // Serves says whether a provider answers requests for models of a kind.
 func Serves(p Provider, kind llm.Kind) bool { return preparing(p, kind) != nil }
 
-// Prepare has a provider translate a call. It fails as Provider.Prepare does, and
-// also where the model is not for what the request asks.
-func Prepare(p Provider, call Call) (Exchange, error) {
-	asked, has := call.Request.Kind, call.Model.Kind
-	if asked != has {
-		return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "the model %s is for %s, not for %s",
-			api.Quoted(call.Model.ID), has.Purpose(), asked.Purpose())
+// Check says whether the model is for what the request asks. Its error is an
+// *api.Error of status 400 that names what the model is for.
+func (c Call) Check() error {
+	asked, has := c.Request.Kind, c.Model.Kind
+	if asked == has {
+		return nil
 	}
-	prepare := preparing(p, asked)
+	return api.Invalid(api.CodeUnsupportedValue, c.Request.Path(llm.FieldModel), "the model %s is for %s, not for %s",
+		api.Quoted(c.Model.ID), has.Purpose(), asked.Purpose())
+}
+
+// Prepare has a provider translate a call that Check accepts. It fails as
+// Provider.Prepare does.
+func Prepare(p Provider, call Call) (Exchange, error) {
+	prepare := preparing(p, call.Request.Kind)
 	if prepare == nil {
 		return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "%s does not answer requests for %s",
-			call.Model.Provider, asked.Purpose())
+			call.Model.Provider, call.Request.Kind.Purpose())
 	}
 	return prepare(call)
 }

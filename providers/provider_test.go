@@ -25,7 +25,12 @@ func TestCallForAModelOfAnotherKindIsRefused(t *testing.T) {
 		{llm.KindEmbedding, llm.KindEmbedding, "p does not answer requests for embeddings"},
 	} {
 		req := &llm.Request{Kind: tt.asked, Source: new(chat.Request)}
-		got, err := Prepare(chats{}, Call{Request: req, Model: catalog.Model{ID: "m", Provider: "p", Kind: tt.has}})
+		call := Call{Request: req, Model: catalog.Model{ID: "m", Provider: "p", Kind: tt.has}}
+		var got Exchange
+		err := call.Check()
+		if err == nil {
+			got, err = Prepare(chats{}, call)
+		}
 		if tt.want == "" {
 			if err != nil || got == nil {
 				t.Errorf("%s of %s: %v", tt.asked, tt.has, err)

@@ -190,11 +190,15 @@ func (p *Plan) redirected(model catalog.Model, route *Route) catalog.Model {
 
 // prepare translates the request for the candidate's provider.
 func (c *Candidate) prepare(input Input) (err error) {
+	call := providers.Call{Request: input.Request, Model: c.Model}
+	if err := call.Check(); err != nil {
+		return err // also where the provider is not configured: a key would not help
+	}
 	c.upstream = c.router.Upstreams[c.Model.Provider]
 	if c.upstream == nil {
 		return notConfigured(c.Model.Provider)
 	}
-	c.exchange, err = c.upstream.Prepare(providers.Call{Request: input.Request, Model: c.Model})
+	c.exchange, err = c.upstream.Prepare(call)
 	if err != nil {
 		return err
 	}
