@@ -126,6 +126,7 @@ func (t *translation) formatAnswer() error {
 			return t.answerByTool(format)
 		}
 		t.ignoreIf(changed >= lossy, llm.FieldFormat)
+		t.ignoreIf(format.Description != "", llm.FieldFormatDescription)
 		t.format = schema
 		return nil
 	}

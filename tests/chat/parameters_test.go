@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,31 @@ func TestStrictParamsRefuseUnsupportedParameters(t *testing.T) {
 	if e := a.APIError(t); a.Status != 400 || e.Code != "unsupported_value" || *e.Param != "seed" {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
+}
+
+func TestMembersInsideObjectsAreNamedOrRefused(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
+		u.Play(gatewaytest.JSON(200, f.Answer("a")))
+		body := f.Request(`,"response_format":{"type":"json_object","schema":{"type":"object"}},` +
+			`"tools":[{"type":"function","defer_loading":true,"function":{"name":"f","input_examples":[{}]}}]`)
+		a, strict := p.Chat(t, body), p.Chat(t, body, "X-Gateway-Strict-Params", "true")
+		if f.Name == "openai" { // the client's bytes travel
+			if sent := string(u.Requests()[0].Body); a.Status != 200 || strict.Status != 200 || !strings.Contains(sent, "defer_loading") {
+				t.Errorf("%d, %d: %s", a.Status, strict.Status, sent)
+			}
+			return
+		}
+		ignored := strings.Split(a.Header.Get("X-Gateway-Ignored-Params"), ", ")
+		for _, name := range []string{"response_format.schema", "tools[].defer_loading", "tools[].function.input_examples"} {
+			if !slices.Contains(ignored, name) {
+				t.Errorf("%s is not among %q", name, ignored)
+			}
+		}
+		if strict.Status != 400 || strict.APIError(t).Code != "unsupported_value" || len(u.Requests()) != 1 {
+			t.Errorf("strict: %d %s", strict.Status, strict.Body)
+		}
+	})
 }
 
 func TestIgnoredParamsHeaderIsValidForEveryName(t *testing.T) {

@@ -289,21 +289,6 @@ func (b *builder) ignore(m *Message) {
 	if !saysNothing(m.Audio) {
 		b.lose("messages[].audio")
 	}
-	b.ignoreMembers("messages[].", m.Extra)
-	for i := range m.Content.Parts {
-		b.ignoreMembers("messages[].content[].", m.Content.Parts[i].Extra)
-	}
-}
-
-func (b *builder) ignoreMembers(at string, extra jsontext.Value) {
-	for name, value := range scan.Members(extra) {
-		if len(b.ignored) == maxIgnored {
-			return
-		}
-		if !saysNothing(value) {
-			b.lose(at + api.Clip(name.String()))
-		}
-	}
 }
 
 func (b *builder) lose(name string) {

@@ -33,6 +33,7 @@ func decode(memory api.Memory, body []byte) (*Request, error) {
 			return nil, err
 		}
 	}
+	req.fast = fast
 	if err := req.validate(); err != nil {
 		return nil, err
 	}

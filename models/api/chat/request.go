@@ -57,6 +57,7 @@ type Request struct {
 
 	common       llm.Request // what services and providers see of it
 	conversation conversation
+	fast         bool // it has members of requestMembers only
 }
 
 // StreamOptions are legal only together with stream.
@@ -88,9 +89,6 @@ type Message struct {
 	ReasoningContent string            `json:"reasoning_content"`
 	ReasoningDetails []ReasoningDetail `json:"reasoning_details"`
 	Images           []Image           `json:"images"` // that the model made in an earlier turn
-
-	// Extra keeps the members this type does not know, as one JSON object.
-	Extra jsontext.Value `json:",embed"`
 }
 
 // Content is a message's content: absent or null, one string, or parts.
@@ -110,9 +108,6 @@ type ContentPart struct {
 	File         *File          `json:"file"`
 	Refusal      string         `json:"refusal"`
 	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
-
-	// Extra keeps the members this type does not know, as one JSON object.
-	Extra jsontext.Value `json:",embed"`
 }
 
 // ImageURL is an image by web address or data URL.

@@ -79,18 +79,6 @@ func index(i int) string {
 	return strconv.Itoa(i)
 }
 
-// known are the members that have a place in the common form.
-var known = map[string]bool{
-	"model": true, "messages": true, "stream": true, "stream_options": true,
-	"max_tokens": true, "max_completion_tokens": true, "temperature": true, "top_p": true, "top_k": true,
-	"frequency_penalty": true, "presence_penalty": true, "stop": true, "n": true, "seed": true,
-	"logit_bias": true, "logprobs": true, "top_logprobs": true,
-	"tools": true, "tool_choice": true, "parallel_tool_calls": true, "functions": true, "function_call": true,
-	"response_format": true, "reasoning_effort": true, "thinking": true, "cache_control": true,
-	"user": true, "safety_identifier": true, "metadata": true, "service_tier": true,
-	"modalities": true, "audio": true, "web_search_options": true,
-}
-
 // idle are the values by which other members ask for nothing.
 var idle = map[string]string{"store": `false`, "verbosity": `"medium"`}
 
@@ -107,25 +95,30 @@ func (r *Request) Ignored(lost []llm.Field) []string {
 	}
 	maps.Copy(names, r.conversation.ignored)
 	r.overridden(names)
-	var byMember map[string][]string
+	if r.fast && len(names) == 0 {
+		return nil
+	}
+	byMember := map[string][]string{}
 	for name := range names {
-		if byMember == nil {
-			byMember = map[string][]string{}
-		}
 		byMember[root(name)] = append(byMember[root(name)], name)
 	}
 	var all []string
 	for literal, value := range scan.Members(r.common.Raw) {
 		name := literal.Text()
-		if !known[string(name)] {
+		inner, known := requestMembers().members[string(name)]
+		if !known {
 			if len(all) < maxIgnored && asks(name, value) {
 				all = append(all, api.Clip(string(name)))
 			}
-		} else if parts := byMember[string(name)]; len(parts) > 0 {
-			slices.Sort(parts)
-			all = append(all, parts...)
-			delete(byMember, string(name))
+			continue
 		}
+		parts := byMember[string(name)]
+		if inner != nil && !r.fast {
+			parts = inner.unknown(value, parts)
+		}
+		slices.Sort(parts)
+		all = append(all, parts...)
+		delete(byMember, string(name))
 	}
 	if len(byMember) == 0 {
 		return all
