@@ -248,7 +248,7 @@ func TestSDKsMapErrorsToTheirClasses(t *testing.T) {
 		{"our 400", 200, f.Model, 3, 400, "invalid_request_error", "invalid_value", 0},
 		{"our 404", 200, "nope", 1, 404, "invalid_request_error", "model_not_found", 0},
 		{"their 400", 400, f.Model, 1, 400, "api_error", "provider_error", 1},
-		{"their 401", 401, f.Model, 1, 502, "api_error", "provider_error", 3},
+		{"their 401", 401, f.Model, 1, 502, "api_error", "provider_error", 1},
 		{"their 404", 404, f.Model, 1, 404, "api_error", "provider_error", 1},
 		{"their 429", 429, f.Model, 1, 429, "api_error", "provider_error", 3},
 		{"their 500", 500, f.Model, 1, 502, "api_error", "provider_error", 3},
