@@ -30,9 +30,5 @@ func (Dialect) NewWriter(req *llm.Request) api.StreamWriter { return NewWriter(r
 
 // AppendError adds {"error":{…}} to dst.
 func (Dialect) AppendError(dst []byte, e *api.Error) []byte {
-	body, err := json.Marshal(e)
-	if err != nil {
-		body, _ = json.Marshal(api.Internal(err)) // its words are fixed
-	}
-	return append(dst, body...)
+	return api.AppendBody(dst, e, func(e *api.Error) ([]byte, error) { return json.Marshal(e) })
 }

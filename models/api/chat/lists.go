@@ -48,7 +48,7 @@ func list[T any](limit int, validate func(element *T, at string) error) *json.Un
 		all := []T{}
 		for dec.PeekKind() != jsontext.KindEndArray {
 			if len(all) == limit {
-				return tooMany(api.FieldPath(dec.StackPointer().Parent()), limit)
+				return api.TooMany(api.FieldPath(dec.StackPointer().Parent()), limit)
 			}
 			all = append(all, *new(T))
 			element := &all[len(all)-1]
@@ -76,7 +76,7 @@ func boundedMetadata(dec *jsontext.Decoder, into *map[string]string) error {
 	all := map[string]string{}
 	for dec.PeekKind() != jsontext.KindEndObject {
 		if len(all) == maxMetadata {
-			return tooMany(api.FieldPath(dec.StackPointer().Parent()), maxMetadata)
+			return api.TooMany(api.FieldPath(dec.StackPointer().Parent()), maxMetadata)
 		}
 		name, err := dec.ReadToken()
 		if err != nil {
@@ -92,8 +92,4 @@ func boundedMetadata(dec *jsontext.Decoder, into *map[string]string) error {
 	*into = all
 	_, err := dec.ReadToken()
 	return err
-}
-
-func tooMany(param string, limit int) *api.Error {
-	return api.Invalid(api.CodeInvalidValue, param, "%s must have at most %d elements", param, limit)
 }

@@ -7,6 +7,7 @@ package chat
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/models/api"
 	"modelgateway/models/llm"
 )
 
@@ -26,7 +27,7 @@ type Request struct {
 	TopK                *int64         `json:"top_k"`
 	FrequencyPenalty    *float64       `json:"frequency_penalty"`
 	PresencePenalty     *float64       `json:"presence_penalty"`
-	Stop                Stop           `json:"stop"`
+	Stop                api.Strings    `json:"stop"`
 	N                   *int64         `json:"n"`
 	Seed                *int64         `json:"seed"`
 	LogitBias           jsontext.Value `json:"logit_bias"`
@@ -128,9 +129,6 @@ type File struct {
 	Filename string `json:"filename"`
 	FileID   string `json:"file_id"`
 }
-
-// Stop is one stop sequence or several.
-type Stop []string
 
 // Tool is a function, or a custom tool that only OpenAI upstreams know.
 type Tool struct {

@@ -34,24 +34,6 @@ func (c *Content) Text() string {
 	return string(text)
 }
 
-// UnmarshalJSONFrom reads one string, an array of strings, or null.
-func (s *Stop) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*s = nil
-	switch dec.PeekKind() {
-	case jsontext.KindNull:
-		return dec.SkipValue()
-	case jsontext.KindBeginArray:
-		return json.UnmarshalDecode(dec, (*[]string)(s))
-	default:
-		var one string
-		if err := json.UnmarshalDecode(dec, &one); err != nil {
-			return err
-		}
-		*s = Stop{one}
-		return nil
-	}
-}
-
 type namedChoice struct {
 	Type     string `json:"type"`
 	Name     string `json:"name"` // the deprecated function_call has it at the top

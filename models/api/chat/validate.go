@@ -5,7 +5,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 
 	"modelgateway/models/api"
 )
@@ -24,10 +23,10 @@ var (
 // for the messages: they have been checked while they were read.
 func (r *Request) validate() error {
 	if r.Model == "" {
-		return missing("model")
+		return api.Missing("model")
 	}
 	if len(r.Messages) == 0 {
-		return missing("messages")
+		return api.Missing("messages")
 	}
 	if err := r.validateNumbers(); err != nil {
 		return err
@@ -39,39 +38,21 @@ func (r *Request) validate() error {
 }
 
 func (r *Request) validateNumbers() error {
-	for _, f := range []struct {
-		name     string
-		value    *float64
-		low, top float64
-	}{
-		{"temperature", r.Temperature, 0, 2},
-		{"top_p", r.TopP, 0, 1},
-		{"frequency_penalty", r.FrequencyPenalty, -2, 2},
-		{"presence_penalty", r.PresencePenalty, -2, 2},
-	} {
-		if f.value != nil && (*f.value < f.low || *f.value > f.top) {
-			return api.Invalid(api.CodeInvalidValue, f.name, "%s must be between %v and %v, not %v", f.name, f.low, f.top, *f.value)
-		}
+	if err := api.CheckRanges(
+		api.Range[float64]{Param: "temperature", Value: r.Temperature, Low: 0, Top: 2},
+		api.Range[float64]{Param: "top_p", Value: r.TopP, Low: 0, Top: 1},
+		api.Range[float64]{Param: "frequency_penalty", Value: r.FrequencyPenalty, Low: -2, Top: 2},
+		api.Range[float64]{Param: "presence_penalty", Value: r.PresencePenalty, Low: -2, Top: 2},
+	); err != nil {
+		return err
 	}
-	for _, f := range []struct {
-		name     string
-		value    *int64
-		low, top int64
-	}{
-		{"max_tokens", r.MaxTokens, 1, math.MaxInt32},
-		{"max_completion_tokens", r.MaxCompletionTokens, 1, math.MaxInt32},
-		{"top_k", r.TopK, 0, math.MaxInt32},
-		{"n", r.N, 1, 128},
-		{"top_logprobs", r.TopLogprobs, 0, 20},
-	} {
-		if f.value != nil && (*f.value < f.low || *f.value > f.top) {
-			return api.Invalid(
-				api.CodeInvalidValue, f.name, "%s must be an integer between %d and %d, not %d", f.name, f.low, f.top,
-				*f.value,
-			)
-		}
-	}
-	return nil
+	return api.CheckRanges(
+		api.Range[int64]{Param: "max_tokens", Value: r.MaxTokens, Low: 1, Top: math.MaxInt32},
+		api.Range[int64]{Param: "max_completion_tokens", Value: r.MaxCompletionTokens, Low: 1, Top: math.MaxInt32},
+		api.Range[int64]{Param: "top_k", Value: r.TopK, Low: 0, Top: math.MaxInt32},
+		api.Range[int64]{Param: "n", Value: r.N, Low: 1, Top: 128},
+		api.Range[int64]{Param: "top_logprobs", Value: r.TopLogprobs, Low: 0, Top: 20},
+	)
 }
 
 func (r *Request) validateOptions() error {
@@ -82,10 +63,10 @@ func (r *Request) validateOptions() error {
 		return api.Invalid(api.CodeInvalidValue, "top_logprobs", "top_logprobs is only allowed when logprobs is true")
 	}
 	if r.ReasoningEffort != "" && !slices.Contains(efforts, r.ReasoningEffort) {
-		return notOneOf("reasoning_effort", r.ReasoningEffort, efforts)
+		return api.NotOneOf("reasoning_effort", r.ReasoningEffort, efforts)
 	}
 	if r.Thinking != nil && !slices.Contains(thinkingTypes, r.Thinking.Type) {
-		return notOneOf("thinking.type", r.Thinking.Type, thinkingTypes)
+		return api.NotOneOf("thinking.type", r.Thinking.Type, thinkingTypes)
 	}
 	if r.Thinking != nil && r.Thinking.BudgetTokens < 0 {
 		return api.Invalid(api.CodeInvalidValue, "thinking.budget_tokens", "thinking.budget_tokens must not be negative")
@@ -98,13 +79,13 @@ func (f *ResponseFormat) validate() error {
 		return nil
 	}
 	if !slices.Contains(formatTypes, f.Type) {
-		return notOneOf("response_format.type", f.Type, formatTypes)
+		return api.NotOneOf("response_format.type", f.Type, formatTypes)
 	}
 	if f.Type != "json_schema" {
 		return nil
 	}
 	if f.JSONSchema == nil {
-		return missing("response_format.json_schema")
+		return api.Missing("response_format.json_schema")
 	}
 	if !functionName.MatchString(f.JSONSchema.Name) {
 		return badName("response_format.json_schema.name", f.JSONSchema.Name)
@@ -146,20 +127,20 @@ func (r *Request) toolNames() []string {
 func (t *Tool) validate(at string) error {
 	switch {
 	case t.Type == "":
-		return missing(at + ".type")
+		return api.Missing(at + ".type")
 	case t.Type == "custom":
 		return nil // only OpenAI knows what is inside
 	case t.Type != "function":
-		return notOneOf(at+".type", t.Type, []string{"function", "custom"})
+		return api.NotOneOf(at+".type", t.Type, []string{"function", "custom"})
 	case t.Function == nil:
-		return missing(at + ".function")
+		return api.Missing(at + ".function")
 	}
 	return t.Function.validate(at + ".function")
 }
 
 func (f *Function) validate(at string) error {
 	if f.Name == "" {
-		return missing(at + ".name")
+		return api.Missing(at + ".name")
 	}
 	if !functionName.MatchString(f.Name) {
 		return badName(at+".name", f.Name)
@@ -172,7 +153,7 @@ func (t *ToolChoice) validate(at string, names []string) error {
 		return nil
 	}
 	if !slices.Contains(choiceModes, t.Mode) {
-		return notOneOf(at, t.Mode, []string{"none", "auto", "required"})
+		return api.NotOneOf(at, t.Mode, []string{"none", "auto", "required"})
 	}
 	if len(names) == 0 && t.Mode != "allowed" && t.Mode != "required" {
 		return api.Invalid(api.CodeInvalidValue, at, "%s names a function, but the request has none", at)
@@ -193,17 +174,6 @@ func (t *ToolChoice) validate(at string, names []string) error {
 		}
 	}
 	return nil
-}
-
-func missing(param string) *api.Error {
-	return api.Invalid(api.CodeMissingField, param, "%s is required", param)
-}
-
-func notOneOf(param, value string, allowed []string) *api.Error {
-	if value == "" {
-		return missing(param)
-	}
-	return api.Invalid(api.CodeInvalidValue, param, "%s must be one of %s, not %q", param, strings.Join(allowed, ", "), api.Clip(value))
 }
 
 func badName(param, name string) *api.Error {

@@ -31,7 +31,7 @@ func (m *Message) plain() bool {
 
 func (m *Message) validate(at string) error {
 	if !slices.Contains(roles, m.Role) {
-		return notOneOf(at+".role", m.Role, roles)
+		return api.NotOneOf(at+".role", m.Role, roles)
 	}
 	for i := range m.ToolCalls {
 		if err := m.ToolCalls[i].validate(fmt.Sprintf("%s.tool_calls[%d]", at, i)); err != nil {
@@ -39,13 +39,13 @@ func (m *Message) validate(at string) error {
 		}
 	}
 	if m.Role == "tool" && m.ToolCallID == "" {
-		return missing(at + ".tool_call_id")
+		return api.Missing(at + ".tool_call_id")
 	}
 	if m.Role == "function" && m.Name == "" {
-		return missing(at + ".name")
+		return api.Missing(at + ".name")
 	}
 	if !m.Content.Set && m.Role != "assistant" && m.Role != "function" {
-		return missing(at + ".content")
+		return api.Missing(at + ".content")
 	}
 	return m.Content.validate(at+".content", m.parts())
 }
@@ -65,19 +65,19 @@ func (m *Message) parts() []string {
 
 func (t *ToolCall) validate(at string) error {
 	if t.ID == "" {
-		return missing(at + ".id")
+		return api.Missing(at + ".id")
 	}
 	if t.Type == "custom" {
 		return nil
 	}
 	if t.Type != "function" && t.Type != "" {
-		return notOneOf(at+".type", t.Type, []string{"function", "custom"})
+		return api.NotOneOf(at+".type", t.Type, []string{"function", "custom"})
 	}
 	if t.Function == nil {
-		return missing(at + ".function")
+		return api.Missing(at + ".function")
 	}
 	if t.Function.Name == "" {
-		return missing(at + ".function.name")
+		return api.Missing(at + ".function.name")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (c *Content) validate(at string, allowed []string) error {
 
 func (p *ContentPart) validate(at string, allowed []string) error {
 	if !slices.Contains(allowed, p.Type) {
-		return notOneOf(at+".type", p.Type, allowed)
+		return api.NotOneOf(at+".type", p.Type, allowed)
 	}
 	switch p.Type {
 	case "image_url":
@@ -102,7 +102,7 @@ func (p *ContentPart) validate(at string, allowed []string) error {
 		return p.InputAudio.validate(at + ".input_audio")
 	case "file":
 		if p.File == nil || p.File.FileData == "" && p.File.FileID == "" {
-			return missing(at + ".file.file_data")
+			return api.Missing(at + ".file.file_data")
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (p *ContentPart) validate(at string, allowed []string) error {
 
 func (u *ImageURL) validate(at string) error {
 	if u == nil || u.URL == "" {
-		return missing(at + ".url")
+		return api.Missing(at + ".url")
 	}
 	for _, scheme := range []string{"https://", "http://", "data:"} {
 		if strings.HasPrefix(u.URL, scheme) {
@@ -122,10 +122,10 @@ func (u *ImageURL) validate(at string) error {
 
 func (a *InputAudio) validate(at string) error {
 	if a == nil || a.Data == "" {
-		return missing(at + ".data")
+		return api.Missing(at + ".data")
 	}
 	if a.Format != "wav" && a.Format != "mp3" {
-		return notOneOf(at+".format", a.Format, []string{"wav", "mp3"})
+		return api.NotOneOf(at+".format", a.Format, []string{"wav", "mp3"})
 	}
 	return nil
 }
