@@ -181,7 +181,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 
 // events is the body of a stream.
 func (s *server) events(req *llm.Request, stream llm.Stream) (body []byte) {
-	out := s.dialect.NewWriter(req)
+	out := s.dialect.(api.Streamer).NewWriter(req)
 	for e, err := range stream {
 		if err == nil && e == nil {
 			continue // a pause
