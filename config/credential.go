@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // No fault in this file shows the text that it is about: it is a secret.
@@ -52,11 +51,33 @@ func credential(into *Secret) format {
 // allows no shorter key.
 const minSigning = 32
 
+// fewestDifferent is how many different bytes a secret has at least. Of random
+// secrets of 32 hexadecimal digits about one in three thousand has fewer.
+const fewestDifferent = 10
+
+func differentBytes(text string) int {
+	seen := make(map[byte]bool)
+	for i := range len(text) {
+		seen[text[i]] = true
+	}
+	return len(seen)
+}
+
+// repeated reports whether a text is one piece, twice or more; the last one may be
+// cut off.
+func repeated(text string) bool {
+	for size := 1; size <= len(text)/2; size++ {
+		if text[size:] == text[:len(text)-size] {
+			return true
+		}
+	}
+	return false
+}
+
 // signing is a secret that signs tokens. All bytes are accepted, such as those
 // of a random file, but no text that can be guessed.
 func signing(into *Secret) format {
 	return format{"at least 32 random bytes", func(text string) error {
-		_, firstRune := utf8.DecodeRuneInString(text)
 		switch {
 		case strings.TrimSpace(text) == "":
 			return errors.New("only white space")
@@ -64,8 +85,10 @@ func signing(into *Secret) format {
 			return errors.New("a well-known value; generate one with: openssl rand -hex 32")
 		case len(text) < minSigning:
 			return errors.New("shorter than 32 bytes; generate one with: openssl rand -hex 32")
-		case strings.ReplaceAll(text, text[:firstRune], "") == "":
-			return errors.New("one repeated character; generate one with: openssl rand -hex 32")
+		case repeated(text):
+			return errors.New("a repeated piece; generate one with: openssl rand -hex 32")
+		case differentBytes(text) < fewestDifferent:
+			return errors.New("fewer than 10 different characters; generate one with: openssl rand -hex 32")
 		}
 		*into = NewSecret(text)
 		return nil
@@ -107,6 +130,9 @@ var placeholderMarkers = []string{
 	"changeme", "changethis", "changeinproduction", "replaceme", "replacethis", "replacewith",
 	"yoursecret", "yourjwtsecret", "yoursupersecret", "yourverysecret", "your256bitsecret", "your512bitsecret",
 	"yoursigningsecret", "yoursigningkey", "insertyour", "pleasechange",
+	"supersecretjwt",          // Supabase: super-secret-jwt-token-with-at-least-32-characters-long
+	"astringsecretatleast256", // jwt.io: a-string-secret-at-least-256-bits-long
+	"atleast32char", "correcthorsebattery", "qwertyuiop", "asdfghjkl", "mysecretkey", "mysupersecret", "abcdefghij",
 }
 
 // publishedSecrets are secrets of published examples, without punctuation.

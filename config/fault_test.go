@@ -118,6 +118,9 @@ var badConfigurations = []struct {
 	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=10.0.0.0/33"}},
 	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=10.0.0.1/8"}},
 	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=nginx"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=0.0.0.0/0"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=10.0.0.0/8,::/0"}},
+	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=0.0.0.0/0,::/0"}},
 	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=fe80::1%eth0"}},
 	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=::ffff:10.0.0.1"}},
 	{"TRUSTED_PROXIES", []string{"TRUSTED_PROXIES=10.0.0.0/8,,::1"}},
@@ -205,6 +208,10 @@ func TestGuessableSigningSecretsAreRefused(t *testing.T) {
 		"your-super-secret-jwt-key-at-least-32-characters-long", "Please-change-this-in-production-0123",
 		"YOUR_JWT_SECRET_CHANGE_IN_PRODUCTION", "your-256-bit-secret-your-256-bit-secret",
 		"abcdefghijklmnopqrstuvwxyz123456", "12345678901234567890123456789012",
+		"super-secret-jwt-token-with-at-least-32-characters-long", "a-string-secret-at-least-256-bits-long", strings.Repeat("abc", 12),
+		"qwertyuiopasdfghjklzxcvbnm1234567890", "correct horse battery staple, twice over", "correct-horse-battery-staple-2026!",
+		strings.Repeat("mysecretkey", 3), "mysecretkey-mysecretkey-mysecretkey1", strings.Repeat("x7Kq9", 7), strings.Repeat("x7Kq9Lm2Wv8Z", 3)[:33],
+		"0123456780123456781234567802345671", "9c1f0be24a7d45d39c1f0be24a7d45d3",
 		strings.Repeat("password", 4), strings.Repeat("my-secret-key-", 3), "undefinedundefinedundefinedundefined",
 	} {
 		for _, environ := range [][]string{{"REQUIRE_AUTH=true", "JWT_SECRET=" + weak}, {"JWT_SECRET=" + weak}} {
@@ -221,7 +228,6 @@ func TestRandomSigningSecretsAreAccepted(t *testing.T) {
 	for _, good := range []string{
 		goodSigning,
 		"83719402756183920475618392047561",
-		"correct horse battery staple, twice over",
 		"Zm9vYmFyIGlzIG5vdCBhIHNlY3JldA/+9xQ2",
 		"совершенно случайная строка admin",
 		"\x00\xff\x10\x80\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x90\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c",

@@ -180,6 +180,8 @@ func TestGoodConfigurations(t *testing.T) {
 				netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("fd00::/8"),
 				netip.MustParsePrefix("::1/128"),
 			}},
+		{"every proxy", []string{"TRUSTED_PROXIES=0.0.0.0/0,::/0,0.0.0.0/0,::/0"},
+			func(c Config) any { return len(c.TrustedProxies) }, 4},
 		{"origins", []string{"CORS_ALLOWED_ORIGINS=https://App.example.com:443, http://localhost:3000"},
 			func(c Config) any { return c.CORSAllowedOrigins }, []string{"https://app.example.com", "http://localhost:3000"}},
 		{"any origin", []string{"CORS_ALLOWED_ORIGINS=*"}, func(c Config) any { return c.CORSAllowedOrigins }, []string{"*"}},

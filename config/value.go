@@ -184,7 +184,7 @@ func domains(into *[]string) format {
 
 func prefixes(into *[]netip.Prefix) format {
 	const accepts = "CIDRs or addresses, comma-separated"
-	return list(into, accepts, func(item string) (netip.Prefix, error) {
+	all := list(into, accepts, func(item string) (netip.Prefix, error) {
 		prefix, err := netip.ParsePrefix(item)
 		if addr, addrErr := netip.ParseAddr(item); addrErr == nil {
 			prefix, err = addr.Prefix(addr.BitLen())
@@ -198,6 +198,29 @@ func prefixes(into *[]netip.Prefix) format {
 		}
 		return prefix, nil
 	})
+	return format{accepts, func(text string) error {
+		if err := all.parse(text); err != nil {
+			return err
+		}
+		return checkEveryone(*into)
+	}}
+}
+
+// checkEveryone refuses a prefix of all addresses that is not listed twice: every
+// client could then choose its own address.
+func checkEveryone(prefixes []netip.Prefix) error {
+	for _, p := range prefixes {
+		times := 0
+		for _, other := range prefixes {
+			if other == p {
+				times++
+			}
+		}
+		if p.Bits() == 0 && times < 2 {
+			return fmt.Errorf("%s lets every client choose its address; list it twice (%s,%s) if only proxies reach the gateway", p, p, p)
+		}
+	}
+	return nil
 }
 
 // list reads comma-separated items, with or without spaces around the commas.

@@ -49,7 +49,6 @@ func (h *Auth) Login(c *gin.Context) error {
 }
 
 func writeToken(c *gin.Context, token auth.Token, now time.Time) error {
-	c.Header("Cache-Control", "no-store")
 	return writeJSON(c, http.StatusOK, api.Token{
 		Token: token.Text, TokenType: "Bearer",
 		ExpiresIn: int64(token.ExpiresAt.Sub(now).Round(time.Second) / time.Second), ExpiresAt: token.ExpiresAt.Unix(),

@@ -17,7 +17,6 @@ type Health struct {
 
 // Report answers GET /health: 503 only when no request can be served.
 func (h *Health) Report(c *gin.Context) error {
-	c.Header("Cache-Control", "no-store")
 	report, status := h.Service.Report(), http.StatusOK
 	if report.Status == pool.Unhealthy {
 		status = http.StatusServiceUnavailable
@@ -32,7 +31,6 @@ func (h *Health) Live(c *gin.Context) error {
 
 // Ready answers GET /readyz: 200 while the gateway accepts new requests.
 func (h *Health) Ready(c *gin.Context) error {
-	c.Header("Cache-Control", "no-store")
 	if !h.Service.Ready() {
 		return &api.Error{
 			Status: http.StatusServiceUnavailable, Type: api.TypeAPI, Code: api.CodeServiceUnavailable,

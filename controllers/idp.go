@@ -17,7 +17,7 @@ type IDP struct {
 
 // Begin answers GET /auth/idp: it redirects to the provider.
 func (h *IDP) Begin(c *gin.Context) error {
-	private(c)
+	noReferrer(c)
 	redirect, cookie, err := h.Service.Begin(c.Request.Context())
 	if err != nil {
 		return err
@@ -29,22 +29,21 @@ func (h *IDP) Begin(c *gin.Context) error {
 
 // Callback answers GET /auth/idp/callback, to which the provider redirects.
 func (h *IDP) Callback(c *gin.Context) error {
-	private(c)
+	noReferrer(c)
 	var sealed string
 	if cookie, err := c.Request.Cookie(idp.CookieName); err == nil {
 		sealed = cookie.Value // without it the service refuses
 	}
-	http.SetCookie(c.Writer, h.Service.Cookie(""))
-	token, err := h.Service.Finish(c.Request.Context(), c.Request.URL.Query(), sealed)
+	query := c.Request.URL.Query()
+	if h.Service.Began(query, sealed) { // else another site could end a login
+		http.SetCookie(c.Writer, h.Service.Cookie(""))
+	}
+	token, err := h.Service.Finish(c.Request.Context(), query, sealed)
 	if err != nil {
 		return err
 	}
 	return writeToken(c, token, h.Now())
 }
 
-// private keeps a login out of caches, and its address out of the logs of other
-// sites.
-func private(c *gin.Context) {
-	c.Header("Cache-Control", "no-store")
-	c.Header("Referrer-Policy", "no-referrer")
-}
+// noReferrer keeps the address of a login out of the logs of other sites.
+func noReferrer(c *gin.Context) { c.Header("Referrer-Policy", "no-referrer") }

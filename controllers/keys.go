@@ -25,7 +25,6 @@ func (h *Keys) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Cache-Control", "no-store")
 	return writeJSON(c, http.StatusCreated, api.CreatedKey{
 		ID: key.ID, Object: api.ObjectKey, Name: key.Name, Key: text, Prefix: key.Prefix, CreatedAt: seconds(key.CreatedAt),
 		Limits: auth.ShowLimits(&key.Limits),

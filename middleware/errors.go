@@ -91,7 +91,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 		header.Set("WWW-Authenticate", "Bearer")
 	}
 	header.Set("Content-Type", "application/json") // Gin leaves what a handler has set before it failed
-	header.Del("Cache-Control")
+	NoStore(c)
 	header.Del("X-Accel-Buffering")
 	c.Data(e.Status, "application/json", body)
 }

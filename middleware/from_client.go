@@ -3,6 +3,8 @@ package middleware
 import (
 	"regexp"
 	"strings"
+
+	"modelgateway/models/api"
 )
 
 // credentialForm is the form of keys and tokens: clients put them into paths and
@@ -10,12 +12,17 @@ import (
 var credentialForm = regexp.MustCompile(`(mgw_|sk-|AIza|eyJ)[A-Za-z0-9_.%-]{8,}|[A-Za-z0-9]{32,}`)
 
 // fromClient is a text of a client as the log may have it: shortened, and without
-// what looks like a credential.
+// what looks like a credential or would break a line.
 func fromClient(text string) string {
 	const most = 300
 	text = credentialForm.ReplaceAllString(text, "[redacted]")
 	if len(text) > most {
 		text = text[:most] + "…"
 	}
-	return strings.ToValidUTF8(text, "?")
+	return strings.Map(func(r rune) rune {
+		if api.Invisible(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
 }

@@ -15,6 +15,7 @@ func TestTextsOfClientsAreLoggedShortAndWithoutCredentials(t *testing.T) {
 		"the model `eyJhbGciOi.eyJzdWIi.c2ln` does not exist": "the model `[redacted]` does not exist",
 		strings.Repeat("4f", 20):                              "[redacted]",
 		"a\xffb":                                              "a?b",
+		"a\r\nb\u202e\x1b[31m":                                "a??b??[31m",
 		strings.Repeat("ab/", 200):                            strings.Repeat("ab/", 100) + "…",
 	} {
 		if got := fromClient(text); got != want {

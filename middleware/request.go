@@ -33,10 +33,10 @@ func (m Chain) Identify(c *gin.Context) {
 	}
 	header := c.Writer.Header()
 	header[requestIDHeader], header["X-Content-Type-Options"] = []string{id}, noSniff
-	if len(c.Request.TransferEncoding) > 0 {
-		// net/http silently drops a Content-Length beside chunks. A proxy in front
-		// may have used it, and then what follows on this connection is no request
-		// (RFC 9112, 6.1).
+	if len(c.Request.TransferEncoding) > 0 || !c.Request.ProtoAtLeast(1, 1) {
+		// net/http silently drops a Content-Length beside chunks, and a
+		// Transfer-Encoding of HTTP/1.0. A proxy in front may have used it, and then
+		// what follows on this connection is no request (RFC 9112, 6.1).
 		c.Header("Connection", "close")
 	}
 }

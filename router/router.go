@@ -57,31 +57,32 @@ func New(opts Options) (http.Handler, error) {
 
 	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now}
 	handle := chain.Handle
-	engine.Use(chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins))
+	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins))
 	engine.NoRoute(handle(noRoute))
 	engine.NoMethod(handle(noMethod))
 
 	probes := []string{http.MethodGet, http.MethodHead} // some monitors send HEAD
-	engine.Match(probes, "/health", handle(opts.Health.Report))
-	engine.Match(probes, "/livez", handle(opts.Health.Live))
-	engine.Match(probes, "/readyz", handle(opts.Health.Ready))
-	engine.GET("/metrics", handle(opts.Metrics.Show))
+	engine.Match(probes, "/health", middleware.NoStore, handle(opts.Health.Report))
+	engine.Match(probes, "/livez", middleware.NoStore, handle(opts.Health.Live))
+	engine.Match(probes, "/readyz", middleware.NoStore, handle(opts.Health.Ready))
+	engine.GET("/metrics", middleware.NoStore, handle(opts.Metrics.Show))
 	engine.GET("/openapi.yaml", handle(opts.Docs.Document))
 	engine.GET("/docs", handle(opts.Docs.Show))
 
 	guessable := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
-	engine.POST("/auth/register", guessable, handle(opts.Auth.Register))
-	engine.POST("/auth/login", guessable, handle(opts.Auth.Login))
-	engine.GET("/auth/idp", guessable, handle(opts.IDP.Begin))
-	engine.GET("/auth/idp/callback", guessable, handle(opts.IDP.Callback))
+	auth := engine.Group("/auth", middleware.NoStore)
+	auth.POST("/register", guessable, handle(opts.Auth.Register))
+	auth.POST("/login", guessable, handle(opts.Auth.Login))
+	auth.GET("/idp", guessable, handle(opts.IDP.Begin))
+	auth.GET("/idp/callback", guessable, handle(opts.IDP.Callback))
 
-	keys := engine.Group("/auth/keys", chain.User(opts.Callers.Tokens))
+	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens))
 	keys.POST("", handle(opts.Keys.Create))
 	keys.GET("", handle(opts.Keys.List))
 	keys.PATCH("/:id", handle(opts.Keys.Change))
 	keys.DELETE("/:id", handle(opts.Keys.Revoke))
 
-	admin := engine.Group("/admin", chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
+	admin := engine.Group("/admin", middleware.NoStore, chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
 	admin.GET("/users", handle(opts.Admin.Users))
 	admin.PATCH("/users/:id", handle(opts.Admin.ChangeUser))
 	admin.GET("/keys", handle(opts.Admin.Keys))
@@ -99,7 +100,7 @@ func New(opts Options) (http.Handler, error) {
 	}
 	generate("/v1/chat/completions", chat.Dialect{})
 
-	v1 := engine.Group("/v1", chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
+	v1 := engine.Group("/v1", middleware.NoStore, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
 	v1.GET("/models", handle(opts.Models.List))
 	v1.GET("/models/:id", handle(opts.Models.Get))
 	v1.GET("/usage", handle(opts.Usage.Own))
@@ -111,7 +112,8 @@ func trust(engine *gin.Engine, proxies []netip.Prefix) error {
 	for _, p := range proxies {
 		all = append(all, p.String())
 	}
-	return engine.SetTrustedProxies(all) // nil trusts no proxy; the default of Gin trusts all
+	engine.RemoteIPHeaders = []string{"X-Forwarded-For"} // Gin's default believes a client's X-Real-IP as well
+	return engine.SetTrustedProxies(all)                 // nil trusts no proxy; the default of Gin trusts all
 }
 
 func noRoute(*gin.Context) error {

@@ -116,6 +116,20 @@ func (l *Login) Begin(ctx context.Context) (redirect, cookie string, err error) 
 	return redirect, l.seal(a), nil
 }
 
+// Began reports whether a callback has the state of the login that the cookie
+// began.
+func (l *Login) Began(query url.Values, cookie string) bool {
+	if !l.Configured() {
+		return false
+	}
+	a, err := l.open(cookie)
+	return err == nil && a.matches(query)
+}
+
+func (a attempt) matches(query url.Values) bool {
+	return len(query["state"]) == 1 && a.hasState(query.Get("state"))
+}
+
 // Finish ends a login with the query of the provider's redirect and the value of
 // the cookie, empty without one. A login that has failed cannot be finished again
 // either.
@@ -147,7 +161,7 @@ func (l *Login) resume(ctx context.Context, query url.Values, cookie string) (at
 	switch {
 	case err != nil:
 		return attempt{}, invalidState(err)
-	case len(query["state"]) != 1 || !a.hasState(query.Get("state")):
+	case !a.matches(query):
 		return attempt{}, invalidState(errors.New("the state is not the cookie's"))
 	case len(query["code"]) != 1 || query.Get("code") == "":
 		return attempt{}, invalidState(errors.New("no code"))

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,65 @@ func TestResponseWithANewKeyIsNotCacheable(t *testing.T) {
 	a := p.Call(t, "POST", "/auth/keys", `{"name":"x"}`, p.Login(t)...)
 	if a.Status != 201 || a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %v", a.Status, a.Header)
+	}
+}
+
+func TestAnswersToCredentialsAreNotCacheable(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "ADMIN_EMAILS=ada@example.com")
+	token := p.Login(t)
+	for _, path := range []string{
+		"/auth/keys", "/v1/usage", "/v1/models", "/v1/models/gpt-4", "/v1/models/none", "/admin/users", "/admin/keys", "/admin/usage", "/admin/audit",
+		"/auth/idp", "/none",
+	} {
+		for _, headers := range [][]string{token, nil} {
+			if a := p.Call(t, "GET", path, "", headers...); a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %d %v", path, a.Status, a.Header)
+			}
+		}
+	}
+	for _, path := range []string{"/auth/register", "/auth/login"} {
+		for _, body := range []string{gatewaytest.AdaAccount, "{"} {
+			if a := p.Call(t, "POST", path, body); a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %d %v", path, a.Status, a.Header)
+			}
+		}
+	}
+}
+
+// GitHub's login needs no request of the gateway before the browser is sent there.
+func TestOnlyItsOwnCallbackEndsALogin(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "IDP_PROVIDER=github", "IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=secret-of-the-client")
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	get := func(path, cookie string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Cookie", cookie)
+		resp, err := browser.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp
+	}
+	began := get("/auth/idp", "")
+	to, err := began.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie, _, _ := strings.Cut(began.Header.Get("Set-Cookie"), ";")
+	for path, ends := range map[string]bool{
+		"?error=access_denied": false, "?error=x&state=forged": false, "?code=x": false, "": false,
+		"?error=access_denied&state=" + to.Query().Get("state"): true,
+	} {
+		resp := get("/auth/idp/callback"+path, cookie)
+		if cleared := strings.Contains(resp.Header.Get("Set-Cookie"), "Max-Age=0"); cleared != ends || resp.StatusCode < 400 {
+			t.Errorf("%q: %d %v", path, resp.StatusCode, resp.Header)
+		}
 	}
 }
 

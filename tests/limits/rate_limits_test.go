@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,6 +59,45 @@ func TestForwardedAddressesCountOnlyFromTrustedProxies(t *testing.T) {
 	}
 	if n := forge(gatewaytest.Start(t, "RATE_LIMIT_RPM=3", "TRUSTED_PROXIES=127.0.0.0/8")); n != 0 {
 		t.Errorf("a trusted proxy is not believed: %d of 6 refused", n)
+	}
+}
+
+// countedTogether is the number of refusals of six requests that differ in one
+// header, over a limit of three a minute.
+func countedTogether(t *testing.T, header string, value func(i int) string) (refused int) {
+	t.Helper()
+	p := gatewaytest.Start(t, "RATE_LIMIT_RPM=3", "TRUSTED_PROXIES=127.0.0.0/8")
+	for i := range 6 {
+		if a := p.Call(t, "GET", "/v1/models", "", header, value(i)); a.Status == 429 {
+			refused++
+		}
+	}
+	return refused
+}
+
+func TestXRealIPIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	if n := countedTogether(t, "X-Real-IP", func(i int) string { return "203.0.113." + strconv.Itoa(i) }); n != 3 {
+		t.Errorf("%d of 6 refused", n)
+	}
+}
+
+func TestForwardedAddressMayHaveAPort(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string]struct {
+		value   func(i int) string
+		refused int
+	}{
+		"one IPv4 address, many ports": {func(i int) string { return fmt.Sprintf("203.0.113.7:%d", 4000+i) }, 3},
+		"many IPv4 addresses":          {func(i int) string { return fmt.Sprintf("203.0.113.%d:4711", i) }, 0},
+		"one IPv6 address, many ports": {func(i int) string { return fmt.Sprintf("[2001:db8::7]:%d", 4000+i) }, 3},
+		"many IPv6 networks":           {func(i int) string { return fmt.Sprintf("[2001:db8:%d::7]", i) }, 0},
+		"before a trusted proxy":       {func(i int) string { return fmt.Sprintf("203.0.113.%d:4711, 127.0.0.2:80", i) }, 0},
+		"no address":                   {func(i int) string { return fmt.Sprintf("unknown-%d", i) }, 3},
+	} {
+		if n := countedTogether(t, "X-Forwarded-For", form.value); n != form.refused {
+			t.Errorf("%s: %d of 6 refused, not %d", name, n, form.refused)
+		}
 	}
 }
 
