@@ -55,6 +55,7 @@ const (
 	CodeInvalidState         = "invalid_state"
 	CodeAccountExists        = "account_exists"
 	CodeBudgetExceeded       = "budget_exceeded"
+	CodeBudgetHeld           = "budget_held"
 	CodeModelNotAllowed      = "model_not_allowed"
 	CodeKeyExpired           = "api_key_expired"
 	CodeAdminRequired        = "admin_required"

@@ -143,7 +143,7 @@ func mustReserve(t testing.TB, b *Service, amount int64, of ...Budget) *Reservat
 func mustRefuse(t testing.TB, b *Service, amount int64, of ...Budget) *api.Error {
 	t.Helper()
 	r, err := b.Reserve(t.Context(), november, amount, of...)
-	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeBudgetExceeded && r == nil {
+	if e, ok := errors.AsType[*api.Error](err); ok && isRefused(e) && r == nil {
 		return e
 	}
 	t.Fatalf("%d of %+v is not refused: %v", amount, of, err)
@@ -235,9 +235,10 @@ func TestACallReservesFromBothBudgetsOrNeither(t *testing.T) {
 }
 
 func TestARefusalSaysWhatIsLeftAndWhatToDo(t *testing.T) {
-	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
-	of := budgetOf("key:a", 5*dollar)
-	mustReserve(t, b, 4_987_655, of)
+	h := newTestDatabase(t, storetest.SQLite(t))
+	b, of := h.budgets(t), budgetOf("key:a", 5*dollar)
+	spend := func(amount int64) { h.pay(t, b, mustReserve(t, b, amount, of), november, amount) }
+	spend(4_987_655)
 	e := mustRefuse(t, b, 400_000, of)
 	const want = "this API key has a budget of $5.00 a month, of which $0.012345 is left, and this call could cost up to $0.40; " +
 		"with a smaller max_tokens it could cost less; the month ends at 2026-12-01T00:00:00Z"
@@ -245,7 +246,7 @@ func TestARefusalSaysWhatIsLeftAndWhatToDo(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	of.Account, of.Window, of.Limit = "key:b", models.Total, 10
-	mustReserve(t, b, 10, of)
+	spend(10)
 	if e := mustRefuse(t, b, dollar, of); e.Message != "this API key has a budget of $0.00001 in total, of which $0.00 is left, and this call could cost up to $1.00" {
 		t.Error(e.Message)
 	}
@@ -284,7 +285,7 @@ func TestACallCountsInTheWindowOfItsStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.Reserve(ctx, before, 400_000, of); code(err) != api.CodeBudgetExceeded {
+			if _, err := b.Reserve(ctx, before, 400_000, of); !isRefused(err) {
 				t.Error(err)
 			}
 			next, err := b.Reserve(ctx, after, dollar, of)
@@ -298,10 +299,10 @@ func TestACallCountsInTheWindowOfItsStart(t *testing.T) {
 				t.Fatalf("what is spent in the next window counts in the one before: %v", err)
 			}
 			late.Settle(0)
-			if _, err := b.Reserve(ctx, before, 500_001, of); code(err) != api.CodeBudgetExceeded {
+			if _, err := b.Reserve(ctx, before, 500_001, of); !isRefused(err) {
 				t.Error(err)
 			}
-			if _, err := b.Reserve(ctx, after, 1, of); code(err) != api.CodeBudgetExceeded {
+			if _, err := b.Reserve(ctx, after, 1, of); !isRefused(err) {
 				t.Error(err)
 			}
 			b.reconcileNow(ctx)
@@ -513,7 +514,7 @@ func TestConcurrentCallsShareFewGrantRequests(t *testing.T) {
 				switch {
 				case err == nil:
 					served.Add(1)
-				case code(err) == api.CodeBudgetExceeded:
+				case isRefused(err):
 					refused.Add(1)
 				default:
 					t.Error(err)
@@ -691,7 +692,7 @@ func TestEachCallIsGrantedUnderItsOwnLimit(t *testing.T) {
 		}
 		close(release)
 		all.Wait()
-		if results[0] != nil || results[1] != nil || code(results[2]) != api.CodeBudgetExceeded {
+		if results[0] != nil || results[1] != nil || !isRefused(results[2]) {
 			t.Fatal(results)
 		}
 		if m := api.AsError(results[2]).Message; !strings.Contains(m, "$2.00 a month, of which $0.00 is left") {

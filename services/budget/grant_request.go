@@ -123,7 +123,7 @@ func (b *Service) requestOnce(ctx context.Context, p *allowance) bool {
 	default:
 		if b.applyGrant(p, q, answer, epoch) {
 			b.serve(p, now)
-			b.refuse(p, calls, answer.Left)
+			b.refuse(p, calls, answer)
 		}
 	}
 	return true
@@ -182,11 +182,16 @@ func (b *Service) serve(p *allowance, now time.Time) {
 
 // refuse refuses the calls that need more than all that is left. A call goes on
 // waiting when other calls have taken what was granted for it.
-func (b *Service) refuse(p *allowance, calls []*waiter, left int64) {
-	left = max(left, 0) + max(p.free, 0)
+func (b *Service) refuse(p *allowance, calls []*waiter, answer models.Grant) {
+	left := max(answer.Left, 0) + max(p.free, 0)
 	for _, c := range calls {
-		if c.amount > left && p.leave(c) {
-			b.stats.Refused++
+		if c.amount <= left || !p.leave(c) {
+			continue
+		}
+		b.stats.Refused++
+		if c.amount <= answer.Unspent {
+			c.done <- heldBudget(c, left)
+		} else {
 			c.done <- overBudget(c, left)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/models/servertest"
 	"modelgateway/models/storetest"
 )
@@ -103,7 +102,7 @@ func (h *testDatabase) raceTrial(t *testing.T, replicas []*Service, account stri
 			}
 			r, err := b.Reserve(ctx, november, amount, key, all)
 			switch {
-			case code(err) == api.CodeBudgetExceeded:
+			case isRefused(err):
 				totals.refused.Add(1)
 				return
 			case errors.Is(err, context.DeadlineExceeded):

@@ -34,6 +34,25 @@ func overBudget(c *waiter, left int64) *api.Error {
 	return err
 }
 
+// heldBudget is the 429 of a call that the budget would cover if the calls that run had
+// ended and cost nothing.
+func heldBudget(c *waiter, left int64) *api.Error {
+	err := &api.Error{
+		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeBudgetHeld, RetryAfter: api.BusyRetryAfter,
+		Limit: metrics.LimitBudget,
+	}
+	if c.budget.Account == models.GatewayAccount {
+		err.Limit = metrics.LimitGatewayBudget
+		err.Message = fmt.Sprintf("the budget of %s does not cover this call, which could cost up to %s, while other calls run; "+
+			"please try again in %s", c.budget.Name, usd(c.amount), err.RetryAfter)
+		return err
+	}
+	window := windowWords(c.budget.Window)
+	err.Message = fmt.Sprintf("%s has a budget of %s %s, of which %s is left while other calls run, and this call could cost up to %s; "+
+		"please try again in %s", c.budget.Name, usd(c.budget.Limit), window, usd(left), usd(c.amount), err.RetryAfter)
+	return err
+}
+
 func windowWords(w models.Window) string {
 	if w == models.Total {
 		return "in total"

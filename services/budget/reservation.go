@@ -10,6 +10,14 @@ type Reservation struct {
 	settled    bool
 }
 
+// Amount is what is reserved, in micro-dollars.
+func (r *Reservation) Amount() int64 {
+	if r == nil {
+		return 0
+	}
+	return r.amount
+}
+
 // Holds are the keys of the allowances that pay for the call, for its row in the
 // ledger.
 func (r *Reservation) Holds() [2]models.HoldKey {

@@ -26,6 +26,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	c.identify()
 	c.classify(ctx, err)
 	c.meter()
+	c.checkCost()
 	c.quota.End(r.InputTokens + r.OutputTokens) //nolint:contextcheck // a client that left is counted as well
 	c.reserved.Settle(r.Cost)
 	c.output.Release()
@@ -102,6 +103,21 @@ func (c *Call) meter() {
 		}
 		c.charge(l.Model, l.Usage)
 	}
+}
+
+// checkCost books what was reserved for a call whose reported usage costs more than
+// twice as much: no answer to its request can, and one wrong count would use up the
+// budget of a key, or of all.
+func (c *Call) checkCost() {
+	r, amount := &c.row, c.reserved.Amount()
+	if c.reserved == nil || r.Cost/2 <= amount {
+		return
+	}
+	c.service.Log.Warn("a provider reported more than twice the usage that its call can have: what was reserved is booked",
+		"request_id", r.RequestID, "provider", r.Provider, "model", r.Served,
+		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens, "cost_micro_usd", r.Cost, "reserved_micro_usd", amount)
+	r.InputTokens, r.OutputTokens, r.Estimated, r.Cost = c.most.input, c.most.output, true, amount
+	r.CachedTokens, r.CacheWriteTokens, r.ReasoningTokens = 0, 0, 0
 }
 
 // charge adds the usage of one model and its cost.

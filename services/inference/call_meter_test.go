@@ -79,7 +79,7 @@ func TestAbsurdUsageIsCut(t *testing.T) {
 		usage.HasCache, usage.Cached, usage.CacheWrite, usage.CacheWriteHour = true, math.MaxInt64, math.MaxInt64, math.MaxInt64
 		usage.HasReasoning, usage.Reasoning = true, math.MaxInt64
 		c := newFixture(t, answering(catalog.Gemini, usage))
-		limits := ofMonth(10_000 * microDollars)
+		var limits models.Limits
 		limits.TPMLimit = 1_000_000
 		r, err := c.made(t, keyed("dear-g", limits))
 		if err != nil || r.OutputTokens != 1<<40 || r.InputTokens != min(usage.Input, 1<<40) || r.Cost != 1_000_000_000_000_000 ||
@@ -87,13 +87,22 @@ func TestAbsurdUsageIsCut(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 		c.idle(t, r.InputTokens+r.OutputTokens)
-		s := c.chat.Budgets.Stats()
-		if s.Overdrawn != 1 || s.Free > 0 {
-			t.Errorf("%+v", s)
+	}
+}
+
+func TestUsageOfMoreThanTwiceTheReservationIsBookedAsTheReservation(t *testing.T) {
+	const price = 1_000_000 // micro-dollars a token of input, of which the call can have 334; twice as much for one of 100 of output
+	for output, absurd := range map[int64]bool{100: false, 500: false, 600: true, 9e18: true} {
+		c := newFixture(t, answering(catalog.Gemini, usedUp(1, output)))
+		r, err := c.made(t, keyed("dear-g", ofMonth(10_000*microDollars)))
+		if err != nil || r.Estimated != absurd || !absurd && r.Cost != (1+2*output)*price ||
+			absurd && (r.Cost < 500*price || r.Cost > 550*price || r.OutputTokens != 100) {
+			t.Errorf("%d tokens: %+v, %v", output, r, err)
 		}
-		if _, err := c.chat.Admit(t.Context(), keyed("dear-g", limits)); err == nil {
-			t.Error("there is something left of the budget")
+		if logged := strings.Contains(c.log.String(), "more than twice the usage"); logged != absurd {
+			t.Errorf("%d tokens: %s", output, c.log)
 		}
+		c.left(t, 10_000*microDollars-r.Cost, 10_000*microDollars)
 	}
 }
 

@@ -113,7 +113,7 @@ func Send(ctx context.Context, client *http.Client, url, body, key string) Outco
 }
 
 // Served reports whether the answer is complete. It fails the test for anything
-// else but a refusal because the budget is spent.
+// else but a refusal because the budget is spent or held.
 func (o Outcome) Served(t testing.TB) bool {
 	t.Helper()
 	switch {
@@ -123,6 +123,11 @@ func (o Outcome) Served(t testing.TB) bool {
 	case o.Err == nil && o.Status == 402 && o.Header.Get("X-Should-Retry") == "false" && o.Header.Get("Retry-After") == "":
 		if f := (Answer{Status: o.Status, Body: o.Body}).APIError(t); f.Type == "budget_error" && f.Code == "budget_exceeded" &&
 			f.Message != "" {
+			return false
+		}
+	}
+	if o.Err == nil && o.Status == 429 && o.Header.Get("X-Should-Retry") == "true" && o.Header.Get("Retry-After") == "1" {
+		if f := (Answer{Status: o.Status, Body: o.Body}).APIError(t); f.Type == "rate_limit_error" && f.Code == "budget_held" {
 			return false
 		}
 	}
