@@ -55,10 +55,8 @@ func (c conditions) others() string {
 	if len(c.Others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(
-		"; other processes took %.0f %% of it in the median, %.0f %% at worst", 100*median(c.Others),
-		100*slices.Max(c.Others),
-	)
+	return fmt.Sprintf("; other processes took %.0f %% of it in the median, %.0f %% at worst", 100*median(c.Others),
+		100*slices.Max(c.Others))
 }
 
 // revision is empty outside of a checkout.

@@ -91,10 +91,8 @@ func gatewayEnvironment(o gatewayOptions, port, models string) []string {
 func modelsFile(others int) []byte {
 	text := []byte("models:\n")
 	add := func(id, provider string) {
-		text = fmt.Appendf(
-			text, "  - {id: %s, provider: %s, context: 1048576, max_output: 16384, price: {input: 1, output: 5}}\n", id,
-			provider,
-		)
+		text = fmt.Appendf(text, "  - {id: %s, provider: %s, context: 1048576, max_output: 16384, price: {input: 1, output: 5}}\n", id,
+			provider)
 	}
 	for i := range others {
 		add(fmt.Sprintf("bench-%d", i), []string{"openai", "anthropic", "gemini"}[i%3])

@@ -102,10 +102,8 @@ func (l *loader) table() []row {
 		plain("ALLOWED_EMAIL_DOMAINS", "", domains(&l.AllowedEmailDomains),
 			"Domains of the e-mail addresses that may register; all when empty"),
 
-		plain(
-			"IDP_CLIENT_ID", "", text(&l.IDP.ClientID),
-			"Client id of the gateway at the identity provider; this login is off when empty",
-		),
+		plain("IDP_CLIENT_ID", "", text(&l.IDP.ClientID),
+			"Client id of the gateway at the identity provider; this login is off when empty"),
 		secret("IDP_CLIENT_SECRET", "", credential(&l.IDP.ClientSecret), "The secret that goes with IDP_CLIENT_ID"),
 		plain("IDP_PROVIDER", "", oneOf(&l.IDP.Name, "google", "github", "gitlab", "azureadv2", "oidc"),
 			"Identity provider; when empty oidc if IDP_ISSUER is set, else google"),
@@ -121,13 +119,11 @@ func (l *loader) table() []row {
 // reports of itself.
 func (l *loader) serving() []row {
 	return []row{
-		plain(
-			"SIMULATOR", "false", boolean(&l.Simulator),
-			"Whether a simulator inside the process plays all providers; not together with a *_BASE_URL",
-		),
+		plain("SIMULATOR", "false", boolean(&l.Simulator),
+			"Whether a simulator inside the process replaces all providers; not together with a *_BASE_URL"),
 
 		plain("MODELS_FILE", "", readable(&l.ModelsFile), "YAML file that adds models to the catalogue or changes them"),
-		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether the providers are asked for the models that they serve"),
+		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether the lists of models are read from the providers"),
 		plain("MODEL_REDIRECT_RETIRED", "false", boolean(&l.ModelRedirectRetired),
 			"Whether requests for a retired model are answered by its successor"),
 
@@ -162,10 +158,8 @@ func (l *loader) serving() []row {
 		plain("STREAM_MAX_SECONDS", "3600", seconds(&l.StreamMax, 1, 86400), "Longest duration of a stream, from its first event"),
 		plain("STREAM_KEEPALIVE_SECONDS", "15", seconds(&l.StreamKeepalive, 0, 3600),
 			"Time without an event after which the client of a stream is sent a comment; 0 is off"),
-		plain(
-			"SHUTDOWN_GRACE_SECONDS", "120", seconds(&l.ShutdownGrace, 0, 3600),
-			"Time in which running streams may finish after SIGTERM",
-		),
+		plain("SHUTDOWN_GRACE_SECONDS", "120", seconds(&l.ShutdownGrace, 0, 3600),
+			"Time in which running streams may finish after SIGTERM"),
 
 		plain("LOG_LEVEL", "info", level(&l.LogLevel), "Least severe level that is logged"),
 		plain("LOG_FORMAT", LogAuto, oneOf(&l.LogFormat, LogAuto, LogText, LogJSON),

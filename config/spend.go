@@ -125,10 +125,8 @@ func (l *loader) spending() []row {
 			"Price of models that have none; when empty they are free, and refused where a budget applies"),
 		plain("DEFAULT_KEY_EXPIRY_DAYS", "0", whole(&s.Keys.ExpiryDays, 0, 36500),
 			"Lifetime of a new key whose request sets none; 0 is unlimited"),
-		plain(
-			"DEFAULT_KEY_MODELS", "", modelNames(&s.Keys.Models),
-			"Models that a new key allows if its request names none; all when empty",
-		),
+		plain("DEFAULT_KEY_MODELS", "", modelNames(&s.Keys.Models),
+			"Models that a new key allows if its request names none; all when empty"),
 	}, numbers, []row{
 		plain("DEFAULT_KEY_BUDGET_USD", "", dollars(&s.Keys.Budget),
 			"Budget of a new key whose request sets none, in each DEFAULT_KEY_BUDGET_WINDOW; unlimited when empty"),

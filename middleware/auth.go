@@ -124,10 +124,8 @@ func (a Auth) identify(ctx context.Context, h http.Header) (auth.Caller, error) 
 	case key != "":
 		return a.byKey(ctx, key)
 	case token == "":
-		return auth.Caller{}, api.Unauthorized(
-			api.CodeMissingCredentials,
-			"send an API key or a token as Authorization: Bearer, or an API key as X-API-Key",
-		)
+		return auth.Caller{}, api.Unauthorized(api.CodeMissingCredentials,
+			"send an API key or a token as Authorization: Bearer, or an API key as X-API-Key")
 	case isToken(token):
 		return a.byToken(ctx, token)
 	default:

@@ -155,9 +155,7 @@ func (s *Store) EndLease(ctx context.Context, replica string, held []Hold) error
 		return err
 	}
 	return s.run(ctx, func(db *gorm.DB) error {
-		return db.Exec(
-			"DELETE FROM replicas WHERE id = ? AND NOT EXISTS (SELECT 1 FROM budget_holds WHERE replica = ?)", replica,
-			replica,
-		).Error
+		return db.Exec("DELETE FROM replicas WHERE id = ? AND NOT EXISTS (SELECT 1 FROM budget_holds WHERE replica = ?)", replica,
+			replica).Error
 	})
 }

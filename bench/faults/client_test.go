@@ -156,18 +156,14 @@ func (s chatResult) whole(text string) bool {
 
 // String describes a call that should have been complete.
 func (s chatResult) String() string {
-	return fmt.Sprintf(
-		"status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v, connection %+v, at %s",
-		s.status, s.body, s.text, s.done, s.finish, s.fault, s.err, s.used, time.Now().UTC().Format(time.StampMilli),
-	)
+	return fmt.Sprintf("status %d, %.200s, text %.200q, done %v, finish %q, fault %.200s, error %v, connection %+v, at %s",
+		s.status, s.body, s.text, s.done, s.finish, s.fault, s.err, s.used, time.Now().UTC().Format(time.StampMilli))
 }
 
 // chat makes one call and reads all that comes.
 func chat(ctx context.Context, client *http.Client, url, body string, header ...string) chatResult {
 	var used connectionUse
-	req, err := http.NewRequestWithContext(
-		noting(ctx, &used), http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body),
-	)
+	req, err := http.NewRequestWithContext(noting(ctx, &used), http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
 		return chatResult{received: received{err: err}}
 	}

@@ -165,10 +165,8 @@ func TestCallsOfClientsThatDisconnectAreCancelled(t *testing.T) {
 	within(t, 10*time.Second, "every upstream call ends", func() bool { return u.live() == 0 })
 	checkDisconnected(t, u, disconnected)
 	after, took := awaitIdle(t, g, u, before, 10*time.Second)
-	figure(
-		t, "what vanished clients leave behind", "%+v before, %+v %s after %d clients", before, after,
-		took.Round(time.Millisecond), clients,
-	)
+	figure(t, "what vanished clients leave behind", "%+v before, %+v %s after %d clients", before, after,
+		took.Round(time.Millisecond), clients)
 	answersAll(t, g, client)
 	slotsAreFree(t, g, u, client, 200)
 }
@@ -197,10 +195,8 @@ func checkDisconnected(t *testing.T, u *upstream, disconnected []disconnecting) 
 		}
 	}
 	if len(lags) < len(disconnected)*3/4 || inside < len(disconnected)/5 || inside > len(disconnected)*4/5 {
-		t.Fatalf(
-			"of %d clients %d got as far as the upstream, %d heard something: the test is not what it should be",
-			len(disconnected), len(lags), inside,
-		)
+		t.Fatalf("of %d clients %d got as far as the upstream, %d heard something: the test is not what it should be",
+			len(disconnected), len(lags), inside)
 	}
 	slices.Sort(lags)
 	p99 := lags[len(lags)*99/100]
@@ -208,9 +204,7 @@ func checkDisconnected(t *testing.T, u *upstream, disconnected []disconnecting) 
 		t,
 		"from a client's leaving to the upstream's noticing",
 		"p50 %s, p99 %s, longest %s (%d clients, %d upstream calls, %d inside a stream)",
-		lags[len(lags)/2].Round(
-			10*time.Microsecond,
-		),
+		lags[len(lags)/2].Round(10*time.Microsecond),
 		p99.Round(10*time.Microsecond),
 		lags[len(lags)-1].Round(10*time.Microsecond),
 		len(disconnected),

@@ -78,10 +78,8 @@ func TestKillsUnderWritesLoseNothingInPostgreSQL(t *testing.T) {
 	k.j.verify(k.g, 0, 0)
 	k.report(
 		"kill -9 under writes on PostgreSQL loses nothing",
-		fmt.Sprintf(
-			"PostgreSQL itself killed %d times, ready again at most %s after its return", databases,
-			slowestReturn.Round(time.Millisecond),
-		),
+		fmt.Sprintf("PostgreSQL itself killed %d times, ready again at most %s after its return", databases,
+			slowestReturn.Round(time.Millisecond)),
 	)
 }
 

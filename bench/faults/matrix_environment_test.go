@@ -205,10 +205,8 @@ func (l *limited) try(t *testing.T, e expectation) string {
 	a, err := l.call(http.MethodGet, "/v1/models/gpt-4", "", "X-API-Key", key)
 	switch {
 	case passed.Load() < least || passed.Load() > most || anyStatus.Load() > 0:
-		return fmt.Sprintf(
-			"%d calls passed a limit of %d, and %d were answered with neither 200 nor 429", passed.Load(),
-			limitPerMinute, anyStatus.Load(),
-		)
+		return fmt.Sprintf("%d calls passed a limit of %d, and %d were answered with neither 200 nor 429", passed.Load(),
+			limitPerMinute, anyStatus.Load())
 	case err != nil || a.status != http.StatusUnauthorized:
 		return fmt.Sprintf("a key that was revoked (%d): %d %v", revoked.status, a.status, err)
 	}

@@ -196,10 +196,8 @@ func (m *trial) recover() {
 		limit = m.rested
 	}
 	if !well || m.recovery > limit {
-		m.complain(
-			"not as before within %v, but after %v; the last call that was not right: %s; health: %s", limit,
-			m.recovery, last, m.watch[0].last(),
-		)
+		m.complain("not as before within %v, but after %v; the last call that was not right: %s; health: %s", limit,
+			m.recovery, last, m.watch[0].last())
 	}
 }
 

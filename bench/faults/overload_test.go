@@ -155,10 +155,8 @@ func TestOneCallerCannotTakeAllSlots(t *testing.T) {
 		greedy.refusals.at(.99),
 	)
 	if modest.refused.Load() > 0 || greedy.refused.Load() == 0 || greedy.served.Load() == 0 {
-		t.Errorf(
-			"the one: %d served, %d refused; the other: %d served, %d refused", greedy.served.Load(),
-			greedy.refused.Load(), modest.served.Load(), modest.refused.Load(),
-		)
+		t.Errorf("the one: %d served, %d refused; the other: %d served, %d refused", greedy.served.Load(),
+			greedy.refused.Load(), modest.served.Load(), modest.refused.Load())
 	}
 }
 

@@ -76,10 +76,8 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 		fewestLive,
 	)
 	if l.failed.count != 0 || l.truncated.count != 0 || b.retried.Load() != 0 {
-		t.Errorf(
-			"clients saw:\n%s\nthe balancer saw:\n%s", strings.Join(append(l.failed.notes, l.truncated.notes...), "\n"),
-			strings.Join(b.notes, "\n"),
-		)
+		t.Errorf("clients saw:\n%s\nthe balancer saw:\n%s", strings.Join(append(l.failed.notes, l.truncated.notes...), "\n"),
+			strings.Join(b.notes, "\n"))
 		for _, mark := range append(l.failed.marks, l.truncated.marks...) {
 			for _, g := range append(gone, gateways...) {
 				if text := g.logLines(mark); text != "" {

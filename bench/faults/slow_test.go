@@ -80,10 +80,8 @@ func TestClientsThatReadSlowlyCostLittle(t *testing.T) {
 	within(t, 2*time.Minute, "every stream stands still", func() bool { return u.begun("slow") == readers && u.stalled(time.Second) })
 	stood, others := time.Now(), steady(t, g)
 	each, live := (g.resident(t)-before)/int64(readers), u.live()
-	figure(
-		t, "memory of a stream whose client hardly reads", "%d KiB (%d streams, of each %s have come)", each>>10,
-		readers, mib(u.sent.Load()/int64(readers)),
-	)
+	figure(t, "memory of a stream whose client hardly reads", "%d KiB (%d streams, of each %s have come)", each>>10,
+		readers, mib(u.sent.Load()/int64(readers)))
 	if each > 256<<10 {
 		t.Errorf("%d streams that stand still take %d KiB each", readers, each>>10)
 	}
@@ -98,16 +96,12 @@ func TestClientsThatReadSlowlyCostLittle(t *testing.T) {
 	within(t, 10*time.Second, "the upstream calls of those who left are cancelled", func() bool {
 		return u.live() <= int64(readers-leaving)+1 // the steady caller's
 	})
-	figure(
-		t, "upstream calls of clients that hardly read and left are cancelled", "%s later (%d)",
-		time.Since(left).Round(time.Millisecond), leaving,
-	)
+	figure(t, "upstream calls of clients that hardly read and left are cancelled", "%s later (%d)",
+		time.Since(left).Round(time.Millisecond), leaving)
 	if full() {
 		within(t, 45*time.Second, "the clients that hardly read are left", func() bool { return u.live() <= 1 })
-		figure(
-			t, "clients that hardly read are left", "%s after the last of their streams stood still (%d)",
-			time.Since(stood).Round(time.Millisecond), readers-leaving,
-		)
+		figure(t, "clients that hardly read are left", "%s after the last of their streams stood still (%d)",
+			time.Since(stood).Round(time.Millisecond), readers-leaving)
 	}
 	figure(t, "calls of others while clients hardly read", "p99 %s", others().at(.99))
 	close(stop)
@@ -215,10 +209,8 @@ func sendAllSlowly(t *testing.T, what string, kinds []slowClient, limit time.Dur
 		open.add(took)
 	})
 	took := others()
-	figure(
-		t, what+" are closed", "after %s to %s (%d sockets); calls of others meanwhile: p50 %s, p99 %s", open.at(0),
-		open.at(1), sockets, took.at(.5), took.at(.99),
-	)
+	figure(t, what+" are closed", "after %s to %s (%d sockets); calls of others meanwhile: p50 %s, p99 %s", open.at(0),
+		open.at(1), sockets, took.at(.5), took.at(.99))
 	if p99 := took.at(.99); p99 > 2*time.Second {
 		t.Errorf("meanwhile calls of others took %s", p99)
 	}

@@ -259,10 +259,8 @@ func TestAStartBeforeTheDatabaseWaitsForIt(t *testing.T) {
 	const limit = 5 * time.Second
 	back := time.Now()
 	for name, g := range map[string]*gateway{"open mode": open, "with credentials": closed} {
-		within(
-			t, limit-time.Since(back), name+": ready after PostgreSQL's return",
-			func() bool { return g.status("/readyz") == http.StatusOK },
-		)
+		within(t, limit-time.Since(back), name+": ready after PostgreSQL's return",
+			func() bool { return g.status("/readyz") == http.StatusOK })
 	}
 	figure(t, "a start before the database waits for it", "chat served in open mode meanwhile; ready %s after PostgreSQL's return",
 		time.Since(back).Round(time.Millisecond))

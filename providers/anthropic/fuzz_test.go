@@ -162,13 +162,9 @@ func FuzzStreamAndAnswer(f *testing.F) {
 	f.Add("<&>\u2028", "", "s", `{"x":{}}`, uint8(1))
 	req := streamRequest(f, "")
 	f.Fuzz(func(t *testing.T, words, thinking, signature, input string, size uint8) {
-		words, thinking, signature = strings.ToValidUTF8(
-			words, "?",
-		), strings.ToValidUTF8(
+		words, thinking, signature = strings.ToValidUTF8(words, "?"), strings.ToValidUTF8(
 			thinking, "?",
-		), strings.ToValidUTF8(
-			signature, "?",
-		)
+		), strings.ToValidUTF8(signature, "?")
 		value := jsontext.Value(strings.TrimSpace(input))
 		if value.Kind() != jsontext.KindBeginObject || value.Compact() != nil {
 			value = jsontext.Value("{}")

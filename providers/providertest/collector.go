@@ -122,10 +122,8 @@ func (c *collector) call(d *draft, delta *chat.ToolCallDelta) {
 		return
 	}
 	if fresh {
-		o.demand(
-			delta.ID != "" && delta.Type != "", "tool call %d begins with the id %q and the type %q", delta.Index,
-			delta.ID, delta.Type,
-		)
+		o.demand(delta.ID != "" && delta.Type != "", "tool call %d begins with the id %q and the type %q", delta.Index,
+			delta.ID, delta.Type)
 		d.ToolCalls = append(d.ToolCalls, ToolCall{ID: delta.ID})
 		d.arguments = append(d.arguments, new(strings.Builder))
 	} else {

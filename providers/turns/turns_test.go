@@ -103,10 +103,8 @@ func TestInconsistentConversationsAreRefused(t *testing.T) {
 
 func TestSignaturesAreUnpackedFromIDs(t *testing.T) {
 	gemini := chat.PackID("a", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "sig", Format: chat.FormatGemini}})
-	claude := chat.PackID(
-		"b",
-		[]chat.ReasoningDetail{{Type: chat.ReasoningText, Text: "why", Signature: "s", Format: chat.FormatAnthropic}},
-	)
+	claude := chat.PackID("b",
+		[]chat.ReasoningDetail{{Type: chat.ReasoningText, Text: "why", Signature: "s", Format: chat.FormatAnthropic}})
 	in := fmt.Sprintf(`[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[
 		{"id":%q,"type":"function","function":{"name":"f","arguments":"{}"}},
 		{"id":%q,"type":"function","function":{"name":"g","arguments":"{}"}}]},

@@ -96,10 +96,8 @@ func (d *testService) login(t testing.TB, email string) auth.Token {
 
 func TestRegisterAndLogin(t *testing.T) {
 	eachService(t, func(t *testing.T, d *testService) {
-		u, err := d.Register(
-			t.Context(),
-			Registration{Email: " Ada@X.com. ", Password: testPassword, Name: "  Ada \u00c9. Lovelace\u200d "},
-		)
+		u, err := d.Register(t.Context(),
+			Registration{Email: " Ada@X.com. ", Password: testPassword, Name: "  Ada \u00c9. Lovelace\u200d "})
 		if err != nil {
 			t.Fatal(err)
 		}

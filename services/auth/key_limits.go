@@ -126,10 +126,8 @@ func (k *Keys) checkLimits(in *api.KeyLimits) error {
 		}
 	}
 	if b := in.Budget.Value; b != nil && (*b < 0 || *b > largestBudget*microDollar) {
-		return api.Invalid(
-			api.CodeInvalidValue, "budget_usd", "budget_usd must be from 0 to %d dollars, or null for no budget",
-			largestBudget,
-		)
+		return api.Invalid(api.CodeInvalidValue, "budget_usd", "budget_usd must be from 0 to %d dollars, or null for no budget",
+			largestBudget)
 	}
 	if w := in.BudgetWindow.Value; w != nil && !slices.Contains(models.Windows(), models.Window(*w)) {
 		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be day, week, month or total")

@@ -438,10 +438,8 @@ func TestUnusedAllowancesAreReturned(t *testing.T) {
 		if held := h.held(t, "key:a"); held < 2*dollar {
 			t.Errorf("only %d is held", held)
 		}
-		storetest.Until(
-			t, 5*time.Second, "the free part is given back while a call runs",
-			func() bool { return h.held(t, "key:a") == dollar },
-		)
+		storetest.Until(t, 5*time.Second, "the free part is given back while a call runs",
+			func() bool { return h.held(t, "key:a") == dollar })
 		r.Settle(400_000)
 		storetest.Until(t, 5*time.Second, "what the call did not need is given back", func() bool { return h.held(t, "key:a") == 400_000 })
 		if err := h.write(b, november, r.Holds(), 400_000); err != nil {

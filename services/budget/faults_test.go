@@ -127,10 +127,8 @@ func TestNoHoldIsLostWhileTheDatabaseIsUnreachable(t *testing.T) {
 	a.runTest(t)
 	b.runTest(t)
 	storetest.Until(t, 5*time.Second, "both leases are renewed", func() bool {
-		return h.number(
-			t,
-			"SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 500000",
-		) == 2
+		return h.number(t,
+			"SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 500000") == 2
 	})
 	mustRefuse(t, a, 200_000, of)
 	mustRefuse(t, b, 200_000, of)

@@ -169,10 +169,8 @@ func checkPriced(r *llm.Request) error {
 		return nil
 	}
 	param := r.Path(field)
-	return api.Invalid(
-		api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget",
-		param,
-	)
+	return api.Invalid(api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget",
+		param)
 }
 
 // isRefusal says whether err is a provider's, not the gateway's.

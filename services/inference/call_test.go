@@ -403,10 +403,8 @@ func TestEveryOutcomeIsBooked(t *testing.T) {
 			}
 			r := call.End(tt.ctx(t.Context()), tt.err)
 			if r.Outcome != tt.outcome || r.Status != want || r.ErrorCode != tt.code {
-				t.Errorf(
-					"%s (sent: %v): %s, %d and %q, not %s, %d and %q", tt.name, sent, r.Outcome, r.Status, r.ErrorCode,
-					tt.outcome, want, tt.code,
-				)
+				t.Errorf("%s (sent: %v): %s, %d and %q, not %s, %d and %q", tt.name, sent, r.Outcome, r.Status, r.ErrorCode,
+					tt.outcome, want, tt.code)
 			}
 			if r.Cost != 0 || r.InputTokens != 0 || r.Attempts != 0 {
 				t.Errorf("%s: no provider was called, and one is paid: %+v", tt.name, r)

@@ -145,10 +145,8 @@ func listed(groups []models.UsageBy) string {
 func (u *Usage) report(ctx context.Context, q models.UsageQuery) (*UsageReport, error) {
 	rows, err := u.store.Usage(ctx, q)
 	if errors.Is(err, models.ErrTooMany) {
-		return nil, api.Invalid(
-			api.CodeInvalidValue, "group_by", "there are more than %d groups: group by less, or ask for fewer days",
-			u.groups,
-		)
+		return nil, api.Invalid(api.CodeInvalidValue, "group_by", "there are more than %d groups: group by less, or ask for fewer days",
+			u.groups)
 	}
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("usage: %w", err))

@@ -341,10 +341,8 @@ func TestAllRowsAreWrittenOnceTheSchemaExists(t *testing.T) {
 	if err := l.opts.Store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Until(
-		t, 5*time.Second, "written",
-		func() bool { return l.Stats().Written == 1 && strings.Contains(log.String(), "written again") },
-	)
+	storetest.Until(t, 5*time.Second, "written",
+		func() bool { return l.Stats().Written == 1 && strings.Contains(log.String(), "written again") })
 	if text := log.String(); strings.Count(text, "level=WARN") != 1 || l.Stats().Dropped != 0 {
 		t.Errorf("%+v %s", l.Stats(), text)
 	}

@@ -48,10 +48,8 @@ func New() *Metrics {
 		models: newVectors(registry),
 
 		retries: counter("upstream_retries_total", "Calls to providers that were repeated after a failure.", "provider"),
-		hedges: counter(
-			"upstream_hedges_total",
-			"Second calls that were made because the first one was slow, by the provider of the first one.", "provider",
-		),
+		hedges: counter("upstream_hedges_total",
+			"Second calls that were made because the first one was slow, by the provider of the first one.", "provider"),
 		fallbacks: counter("fallbacks_total", "Requests that a fallback model answered, by the requested model and the one that answered.",
 			"model", "served"),
 		refusals: counter("limit_refusals_total", "Requests that were refused by a limit of their key or of the gateway.", "limit"),

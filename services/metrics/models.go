@@ -92,11 +92,8 @@ func newVectors(registry *prometheus.Registry) *vectors {
 
 		upstreamWait: histogram("upstream_wait_seconds", "Time until a provider's complete answer, or until the first event of its stream.",
 			waitBuckets, provider),
-		firstToken: histogram(
-			"time_to_first_token_seconds",
-			"Time from a request for a stream to the first byte that was sent to the client.", firstTokenBuckets,
-			provider,
-		),
+		firstToken: histogram("time_to_first_token_seconds",
+			"Time from a request for a stream to the first byte that was sent to the client.", firstTokenBuckets, provider),
 		overhead: histogram("overhead_seconds",
 			"Time that the gateway itself needed until the first byte to the client, without the waits for providers.",
 			overheadBuckets, provider),

@@ -145,10 +145,8 @@ func TestQuotasAreCountedInMinutesOfTheClock(t *testing.T) {
 				need := min(max(tokens, 1), 100)
 				quota, err := q.Take(t.Context(), "a", limits, tokens)
 				if fits := counted[minute]+need <= 100 && len(running) < 4; fits != (err == nil) {
-					t.Fatalf(
-						"seed %d step %d: %v with %d counted, %d needed, %d running", seed, step, err, counted[minute],
-						need, len(running),
-					)
+					t.Fatalf("seed %d step %d: %v with %d counted, %d needed, %d running", seed, step, err, counted[minute],
+						need, len(running))
 				}
 				if err == nil {
 					counted[minute] += need

@@ -86,21 +86,15 @@ func TestTerminalErrorsAreNotRetried(t *testing.T) {
 	for name, fault := range refusals() {
 		for _, w := range ways() {
 			synctest.Test(t, func(t *testing.T) {
-				q, other := newQueued(
-					catalog.Anthropic, "a", "b",
-				).play("a", fails(fault)).
+				q, other := newQueued(catalog.Anthropic, "a", "b").play("a", fails(fault)).
 					play("b", fails(fault)),
-					newQueued(
-						catalog.OpenAI, "c",
-					)
+					newQueued(catalog.OpenAI, "c")
 				chat := fleet(t, q, other)
 				chat.Fallbacks = map[string][]string{haiku: {gpt}}
 				_, route, err := w.ask(t.Context(), chat, ask(haiku))
 				if !errors.Is(err, fault) || route.Fallback != "" || len(q.calls()) != 1 || len(other.calls()) != 0 {
-					t.Errorf(
-						"%s, %s: %v, %+v after %d calls, and %d of another model", name, w.name, err, route,
-						len(q.calls()), len(other.calls()),
-					)
+					t.Errorf("%s, %s: %v, %+v after %d calls, and %d of another model", name, w.name, err, route,
+						len(q.calls()), len(other.calls()))
 				}
 				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
 					t.Errorf("%s, %s: %d retries", name, w.name, n)

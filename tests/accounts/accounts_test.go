@@ -224,13 +224,8 @@ func TestIdentityProviderLoginIsOffUnlessConfigured(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	dead := gatewaytest.Start(
-		t,
-		"IDP_CLIENT_ID=id",
-		"IDP_CLIENT_SECRET=secret-of-the-client",
-		"IDP_PROVIDER=oidc",
-		"IDP_ISSUER=http://127.0.0.1:1",
-	)
+	dead := gatewaytest.Start(t, "IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=secret-of-the-client", "IDP_PROVIDER=oidc",
+		"IDP_ISSUER=http://127.0.0.1:1")
 	if a := dead.Get(t, "/auth/idp"); a.Status != 503 || a.APIError(t).Code != "idp_unavailable" {
 		t.Errorf("a dead provider: %d %s", a.Status, a.Body)
 	}

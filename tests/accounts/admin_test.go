@@ -404,10 +404,8 @@ func TestAdminListsArePaginated(t *testing.T) {
 		root := loginAs(t, p, "root")
 		db := gatewaytest.OpenDatabase(t, settings)
 		for i := range 4 { // two at one moment
-			gatewaytest.Execute(
-				t, db, "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'n', 'x', ?)",
-				fmt.Sprint("usr_", i), fmt.Sprint(i, "@example.com"), 1000000*(i/2),
-			)
+			gatewaytest.Execute(t, db, "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'n', 'x', ?)",
+				fmt.Sprint("usr_", i), fmt.Sprint(i, "@example.com"), 1000000*(i/2))
 			for j := range 2 {
 				gatewaytest.Execute(
 					t, db,

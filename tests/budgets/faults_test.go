@@ -35,10 +35,8 @@ func startLoad(
 					return
 				case <-tick.C:
 				}
-				got := gatewaytest.Send(
-					t.Context(), client, url,
-					gatewaytest.PricedRequest(100, 500, 600, fmt.Sprintf("%s-%d-%d", name, c, i), i%2 == 0), key,
-				)
+				got := gatewaytest.Send(t.Context(), client, url,
+					gatewaytest.PricedRequest(100, 500, 600, fmt.Sprintf("%s-%d-%d", name, c, i), i%2 == 0), key)
 				in := now.Load()
 				switch {
 				case got.Err == nil && got.Status == 200 && strings.Contains(got.Body, "fine"):
@@ -112,15 +110,11 @@ func TestWithoutPostgreSQLOnlyLocalGrantsAreSpentAndNoRowIsLost(t *testing.T) {
 				r.DB = gatewaytest.OpenSQL(t, server.URL)
 				r.AwaitSpent("gateway", u.Charged.Load())
 				r.AwaitBalance()
-				t.Logf(
-					"before %d served; without it %d, and %d unavailable; after it %d, and %d", before.ok.Load(),
-					during.ok.Load(), during.unavailable.Load(), after.ok.Load(), after.unavailable.Load(),
-				)
+				t.Logf("before %d served; without it %d, and %d unavailable; after it %d, and %d", before.ok.Load(),
+					during.ok.Load(), during.unavailable.Load(), after.ok.Load(), after.unavailable.Load())
 				if before.unavailable.Load() > 0 || during.ok.Load() < 20 || during.unavailable.Load() == 0 {
-					t.Errorf(
-						"before it %d unavailable; without it %d served, %d unavailable", before.unavailable.Load(),
-						during.ok.Load(), during.unavailable.Load(),
-					)
+					t.Errorf("before it %d unavailable; without it %d served, %d unavailable", before.unavailable.Load(),
+						during.ok.Load(), during.unavailable.Load())
 				}
 			})
 		}

@@ -133,10 +133,8 @@ func TestGatewayBudgetIsNotOverdrawnByAllKeysTogether(t *testing.T) {
 			t.Errorf("%d of %d, and the ledger has %d", now, limit, spent)
 		}
 		r.AwaitBalance()
-		t.Logf(
-			"%d served, %.2f %% at once, %.2f %% in the end", served, 100*float64(charged)/float64(limit),
-			100*float64(spent)/float64(limit),
-		)
+		t.Logf("%d served, %.2f %% at once, %.2f %% in the end", served, 100*float64(charged)/float64(limit),
+			100*float64(spent)/float64(limit))
 	}
 }
 

@@ -146,20 +146,16 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 		}
 		gatewaytest.Eventually(t, 20*time.Second, "all are under way", func() bool { return len(u.marks()) == calls+floods })
 		p.Signal(t, syscall.SIGTERM)
-		gatewaytest.Eventually(
-			t, 10*time.Second, "it stops",
-			func() bool { return strings.Contains(p.Log.String(), "stopping: running requests may finish") },
-		)
+		gatewaytest.Eventually(t, 10*time.Second, "it stops",
+			func() bool { return strings.Contains(p.Log.String(), "stopping: running requests may finish") })
 		close(u.ends)
 		all.Wait()
 		if code := p.Wait(t); code != 0 {
 			t.Errorf("it ended with %d", code)
 		}
 		db := gatewaytest.OpenDatabase(t, settings)
-		rows, err := db.QueryContext(
-			t.Context(),
-			"SELECT request_id, outcome, status, stream, input_tokens, output_tokens, estimated FROM calls",
-		)
+		rows, err := db.QueryContext(t.Context(),
+			"SELECT request_id, outcome, status, stream, input_tokens, output_tokens, estimated FROM calls")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,10 +224,8 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 		gatewaytest.Send(t.Context(), client, p.URL, gatewaytest.PricedRequest(10, 10, 10, fmt.Sprint("before-", i), false), key).Served(t)
 	}
 	db := gatewaytest.OpenSQL(t, server.URL)
-	gatewaytest.Eventually(
-		t, 10*time.Second, "the first rows",
-		func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") == 3 },
-	)
+	gatewaytest.Eventually(t, 10*time.Second, "the first rows",
+		func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") == 3 })
 	server.Freeze()
 	const calls = 5
 	for i := range calls {

@@ -53,10 +53,8 @@ func TestOfficialSDKIsUnaffectedByAFallback(t *testing.T) {
 
 // officialSDK returns OpenAI's Go SDK as a client of the gateway.
 func officialSDK(p *gatewaytest.Program) openai.Client {
-	return openai.NewClient(
-		option.WithBaseURL(p.URL+"/v1"), option.WithAPIKey("sk-dummy"), option.WithHTTPClient(p.Client),
-		option.WithMaxRetries(0),
-	)
+	return openai.NewClient(option.WithBaseURL(p.URL+"/v1"), option.WithAPIKey("sk-dummy"), option.WithHTTPClient(p.Client),
+		option.WithMaxRetries(0))
 }
 
 func weather() openai.ChatCompletionToolUnionParam {
@@ -328,10 +326,8 @@ func TestCommunitySDKChatsAndCallsTools(t *testing.T) {
 			t.Fatalf("%+v, %v", answer, err)
 		}
 		call := answer.Choices[0].Message.ToolCalls[0]
-		req.Messages = append(
-			req.Messages, answer.Choices[0].Message,
-			baranov.ChatCompletionMessage{Role: "tool", ToolCallID: call.ID, Content: "sunny"},
-		)
+		req.Messages = append(req.Messages, answer.Choices[0].Message,
+			baranov.ChatCompletionMessage{Role: "tool", ToolCallID: call.ID, Content: "sunny"})
 		answer, err = client.CreateChatCompletion(t.Context(), req)
 		if err != nil || !strings.Contains(answer.Choices[0].Message.Content, "sunny") {
 			t.Errorf("%+v, %v", answer, err)

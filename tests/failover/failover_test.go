@@ -239,14 +239,8 @@ func TestRefusedUpstreamKeyCoolsDownWhileAnotherServes(t *testing.T) {
 func TestCircuitOfAFailingProviderOpensAndTheOthersServe(t *testing.T) {
 	fs := gatewaytest.Providers()
 	u := providertest.Serve(t, gatewaytest.JSON(200, fs[1].Answer("fine")))
-	p := gatewaytest.Start(
-		t,
-		"MAX_RETRIES=0",
-		"OPENAI_API_KEY=sk-x",
-		"OPENAI_BASE_URL=http://127.0.0.1:1",
-		"ANTHROPIC_API_KEY=sk-x",
-		"ANTHROPIC_BASE_URL="+u.URL,
-	)
+	p := gatewaytest.Start(t, "MAX_RETRIES=0", "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=sk-x",
+		"ANTHROPIC_BASE_URL="+u.URL)
 	for i := range 10 {
 		if a := p.Chat(t, fs[0].Request("")); a.Status != 502 {
 			t.Fatalf("failure %d: %d %s", i, a.Status, a.Body)
@@ -296,10 +290,8 @@ func TestStreamOfPingsFailsOverWhenItsFirstTokenIsLate(t *testing.T) {
 				}
 				gatewaytest.WriteSlowly("text/event-stream", 20*time.Millisecond, pieces...)(w, r)
 			})
-			p := gatewaytest.Start(
-				t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL, "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=1",
-				"MAX_RETRIES=1",
-			)
+			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL, "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=1",
+				"MAX_RETRIES=1")
 			fine = 2
 			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Status != 200 || gatewaytest.TextOf(s.Body) != "fine" ||
 				countRoles(s.Body) != 1 ||

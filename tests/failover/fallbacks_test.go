@@ -112,15 +112,11 @@ func TestFallbacksComeFromTheModelsFileAndTheSetting(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, g := providertest.Serve(
-		t, gatewaytest.JSON(200, claude.Answer("c")),
-	), providertest.Serve(
+	c, g := providertest.Serve(t, gatewaytest.JSON(200, claude.Answer("c"))), providertest.Serve(
 		t, gatewaytest.JSON(200, gemini.Answer("g")),
 	)
-	p := gatewaytest.Start(
-		t, "MODELS_FILE="+file, "FALLBACKS=gpt-4="+gemini.Model, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+c.URL,
-		"GEMINI_API_KEY=sk-x", "GEMINI_BASE_URL="+g.URL,
-	)
+	p := gatewaytest.Start(t, "MODELS_FILE="+file, "FALLBACKS=gpt-4="+gemini.Model, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+c.URL,
+		"GEMINI_API_KEY=sk-x", "GEMINI_BASE_URL="+g.URL)
 	for model, by := range map[string]string{gpt.Model: gemini.Model, "gpt-3.5-turbo": claude.Model} {
 		if a := p.Chat(t, strings.Replace(gpt.Request(""), gpt.Model, model, 1)); a.Status != 200 ||
 			a.Header.Get("X-Gateway-Fallback") != by {

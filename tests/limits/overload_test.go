@@ -64,10 +64,8 @@ func some(bytes float64) bool { return bytes > 0 }
 func TestCallsBeyondTheConcurrencyLimitAreRefusedAtOnce(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.Events(providertest.Hold, f.Start, f.Text("a")))
-	p := gatewaytest.Start(
-		t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_IN_FLIGHT=3", "MAX_IN_FLIGHT_PER_CALLER=2",
-		"TRUSTED_PROXIES=127.0.0.0/8",
-	)
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MAX_IN_FLIGHT=3", "MAX_IN_FLIGHT_PER_CALLER=2",
+		"TRUSTED_PROXIES=127.0.0.0/8")
 	const one, other = "203.0.113.1", "203.0.113.2"
 	leaves := []func(){holdStream(t, p, f.Request(gatewaytest.Streaming), one), holdStream(t, p, f.Request(gatewaytest.Streaming), one)}
 	refused := func(address string, status int, kind, code string) {
@@ -123,10 +121,8 @@ func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 	const most = 64 << 10
 	f := gatewaytest.Providers()[0]
 	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("fine")))
-	p := gatewaytest.Start(
-		t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, fmt.Sprint("MAX_REQUEST_BYTES=", most),
-		fmt.Sprint("MAX_IN_FLIGHT_BYTES=", most),
-	)
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, fmt.Sprint("MAX_REQUEST_BYTES=", most),
+		fmt.Sprint("MAX_IN_FLIGHT_BYTES=", most))
 	large := f.Request(`,"user":"` + strings.Repeat("u", most*2/3) + `"`)
 	half := sendPartOfRequest(t, p, fmt.Sprint("Content-Length: ", len(large)), large[:len(large)/2])
 	awaitInFlight(t, p, 1, func(bytes float64) bool { return bytes > most/3 })

@@ -104,10 +104,8 @@ func TestForwardedAddressMayHaveAPort(t *testing.T) {
 func TestEveryPublicRouteIsRateLimited(t *testing.T) {
 	t.Parallel()
 	const calls, tries = 1, 2
-	p := gatewaytest.Start(
-		t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries),
-		"TRUSTED_PROXIES=127.0.0.0/8",
-	)
+	p := gatewaytest.Start(t, "SIMULATOR=true", "RATE_LIMIT_RPM="+strconv.Itoa(calls), "AUTH_RATE_LIMIT_RPM="+strconv.Itoa(tries),
+		"TRUSTED_PROXIES=127.0.0.0/8")
 	for i, route := range []struct {
 		method, path, body string
 		limit              int

@@ -205,8 +205,8 @@ func TestBudgetWithAShortenedWindowIsNotOverdrawnByRunningCalls(t *testing.T) {
 	send := func(name string) {
 		for i := range calls / 2 {
 			all.Go(func() {
-				if gatewaytest.Send(t.Context(), p.Client, p.Programs[i%2].URL, gatewaytest.PricedRequest(100, 2000, 2000, fmt.Sprint(name, "-", i), false), key).
-					Served(t) {
+				body := gatewaytest.PricedRequest(100, 2000, 2000, fmt.Sprint(name, "-", i), false)
+				if gatewaytest.Send(t.Context(), p.Client, p.Programs[i%2].URL, body, key).Served(t) {
 					fine.Add(1)
 				} else {
 					refused.Add(1)
@@ -226,10 +226,8 @@ func TestBudgetWithAShortenedWindowIsNotOverdrawnByRunningCalls(t *testing.T) {
 		)
 	})
 	send("day")
-	gatewaytest.Eventually(
-		t, 20*time.Second, "they run or are refused",
-		func() bool { return p.Upstream.Live.Load()+refused.Load() == calls },
-	)
+	gatewaytest.Eventually(t, 20*time.Second, "they run or are refused",
+		func() bool { return p.Upstream.Live.Load()+refused.Load() == calls })
 	release()
 	all.Wait()
 	if charged := p.Upstream.Charged.Load(); charged > 1_000_000 || fine.Load() < calls/2 {

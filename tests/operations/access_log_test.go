@@ -184,10 +184,8 @@ func testAccess(t *testing.T, format string) {
 	checkRefusedRequests(t, p, u, token, keyID, owner, bearer)
 	checkInterruptedCalls(t, p, u, bearer)
 	for _, path := range []string{"/metrics", "/health", "/livez"} {
-		a := p.Call(
-			t, "GET", path+"?key="+promptCanary, "", "X-Request-Id", "probe"+strings.ReplaceAll(path, "/", "-"),
-			"Authorization", "Bearer "+collectorToken,
-		)
+		a := p.Call(t, "GET", path+"?key="+promptCanary, "", "X-Request-Id", "probe"+strings.ReplaceAll(path, "/", "-"),
+			"Authorization", "Bearer "+collectorToken)
 		checkFields(
 			t, accessLine(t, p, "probe"+strings.ReplaceAll(path, "/", "-")), "level", "DEBUG", "method", "GET", "route", path, "status",
 			strconv.Itoa(a.Status), "user", "-", "key", "-", "model", "-", "outcome", "-", "cost_micro_usd", "-",

@@ -27,10 +27,8 @@ func TestTimeZoneAndLocaleChangeNoAnswer(t *testing.T) {
 		p := gatewaytest.Launch(
 			t,
 			nil,
-			append(
-				place, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=600",
-				"ALLOWED_EMAIL_DOMAINS=ISIK.example,example.com", "JWT_EXPIRY_SECONDS=3600",
-			)...)
+			append(place, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=600",
+				"ALLOWED_EMAIL_DOMAINS=ISIK.example,example.com", "JWT_EXPIRY_SECONDS=3600")...)
 		if name == "there" && !strings.Contains(p.Log.String(), `+05:45"`) {
 			t.Skip("this system does not know Kathmandu's time")
 		}
@@ -78,10 +76,8 @@ func accountLifecycle(t *testing.T, p *gatewaytest.Process) []string {
 		}
 		all = append(
 			all,
-			fmt.Sprint(
-				method, " ", path, " ", a.Status, " ", a.Header.Get("Content-Type"), " ",
-				a.Header.Get("X-Ratelimit-Remaining-Requests"), " ", text,
-			),
+			fmt.Sprint(method, " ", path, " ", a.Status, " ", a.Header.Get("Content-Type"), " ",
+				a.Header.Get("X-Ratelimit-Remaining-Requests"), " ", text),
 		)
 		return a
 	}

@@ -50,10 +50,8 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := gatewaytest.Launch(
-				t, func(cmd *exec.Cmd) { prepare(t, cmd) }, "SIMULATOR=true", "REQUIRE_AUTH=true",
-				gatewaytest.JWTSecret,
-			)
+			p := gatewaytest.Launch(t, func(cmd *exec.Cmd) { prepare(t, cmd) }, "SIMULATOR=true", "REQUIRE_AUTH=true",
+				gatewaytest.JWTSecret)
 			_, key := p.CreateKey(t, p.Login(t))
 			long := strings.Repeat("i", 128)
 			for i := range 600 { // more lines than a pipe holds
@@ -69,10 +67,8 @@ func TestFullOrClosedStandardOutputStopsNoRequest(t *testing.T) {
 			if code := p.Wait(t); code != 0 {
 				t.Errorf("it ended with %d", code)
 			}
-			again := gatewaytest.Launch(
-				t, func(cmd *exec.Cmd) { cmd.Dir = p.Cmd.Dir }, "SIMULATOR=true", "REQUIRE_AUTH=true",
-				gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+p.Cmd.Dir+"/gateway.db",
-			)
+			again := gatewaytest.Launch(t, func(cmd *exec.Cmd) { cmd.Dir = p.Cmd.Dir }, "SIMULATOR=true", "REQUIRE_AUTH=true",
+				gatewaytest.JWTSecret, "DATABASE_URL=sqlite:"+p.Cmd.Dir+"/gateway.db")
 			if a := again.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key); a.Status != 200 {
 				t.Errorf("the database is not what it was: %d %s", a.Status, a.Body)
 			}

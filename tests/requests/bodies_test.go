@@ -54,10 +54,8 @@ func TestClientThatStopsMidBodyIsDisconnected(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(45 * time.Second))
-	_, _ = io.WriteString(
-		conn,
-		"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-	)
+	_, _ = io.WriteString(conn,
+		"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	began := time.Now()
 	_, err = io.ReadAll(conn)
 	if took := time.Since(began); err != nil || took > 40*time.Second {
@@ -71,10 +69,8 @@ func TestAnnouncedBodyUsesNoMemoryBeforeItArrives(t *testing.T) {
 	const clients = 64
 	for name, announced := range map[string]int{"1 MiB": 1 << 20, "32 MiB": 32 << 20} {
 		t.Run(name, func(t *testing.T) {
-			p := startWithAllProviders(
-				t, providertest.Serve(t, gatewaytest.JSON(200, gatewaytest.Providers()[0].Answer("a"))),
-				"MAX_IN_FLIGHT_BYTES="+strconv.Itoa(clients<<19),
-			)
+			p := startWithAllProviders(t, providertest.Serve(t, gatewaytest.JSON(200, gatewaytest.Providers()[0].Answer("a"))),
+				"MAX_IN_FLIGHT_BYTES="+strconv.Itoa(clients<<19))
 			heap := func() uint64 {
 				runtime.GC()
 				var m runtime.MemStats
@@ -146,10 +142,8 @@ func TestBodyBoundsOfAccountAndChatRequests(t *testing.T) {
 		if bound == large {
 			continue // in chunks: TestBodyBeyondItsBoundIsNotRead
 		}
-		answers, closed = sendRaw(
-			t, p,
-			head+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat("8000\r\n"+strings.Repeat(" ", 0x8000)+"\r\n", 2+rest/0x8000),
-		)
+		answers, closed = sendRaw(t, p,
+			head+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat("8000\r\n"+strings.Repeat(" ", 0x8000)+"\r\n", 2+rest/0x8000))
 		if len(answers) > 1 || !closed || len(answers) == 1 && answers[0].Status != 413 {
 			t.Errorf("%s, in chunks: %v, closed %v", path, answers, closed)
 		}

@@ -16,10 +16,8 @@ import (
 func TestFullDiskFailsOnlyWrites(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t)
-	p := gatewaytest.Start(
-		t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret,
-		"DATABASE_URL=sqlite:"+filepath.Join(disk, "gateway.db"),
-	)
+	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret,
+		"DATABASE_URL=sqlite:"+filepath.Join(disk, "gateway.db"))
 	token := p.Login(t)
 	id, key := p.CreateKey(t, token)
 	fillDisk(t, filepath.Join(disk, "filler"))

@@ -180,10 +180,8 @@ func TestFormerVersionWorksOnTheNewSchema(t *testing.T) {
 		}
 		gatewaytest.Execute(t, db, endKey, time.Now().UnixMicro(), k.key.id)
 		began := time.Now()
-		gatewaytest.Until(
-			t, "the key is refused that the former version revoked",
-			func() bool { return p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", k.text).Status == 401 },
-		)
+		gatewaytest.Until(t, "the key is refused that the former version revoked",
+			func() bool { return p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", k.text).Status == 401 })
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("it took %s", took)
 		}

@@ -43,10 +43,8 @@ func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {
 		}
 	}
 	server.Restart()
-	gatewaytest.Until(
-		t, "the key works again",
-		func() bool { return p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+key).Status == 200 },
-	)
+	gatewaytest.Until(t, "the key works again",
+		func() bool { return p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+key).Status == 200 })
 }
 
 func TestOpenModeServesWithoutItsDatabase(t *testing.T) {

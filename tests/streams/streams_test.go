@@ -123,10 +123,8 @@ func TestSilentStreamsAreKeptAliveWithComments(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[1]
 	u := providertest.Serve(t)
-	p := gatewaytest.Start(
-		t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "STREAM_KEEPALIVE_SECONDS=1",
-		"STREAM_IDLE_TIMEOUT_SECONDS=3",
-	)
+	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "STREAM_KEEPALIVE_SECONDS=1",
+		"STREAM_IDLE_TIMEOUT_SECONDS=3")
 	u.Play(gatewaytest.Events(providertest.Hold, f.Start, f.Text("a")))
 	s := p.Chat(t, f.Request(gatewaytest.Streaming))
 	if !strings.Contains(s.Body, "\n\n: ping\n\n") || !strings.Contains(s.Body, `"code":"provider_error"`) ||

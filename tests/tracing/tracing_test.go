@@ -157,10 +157,8 @@ func checkPropagated(t testing.TB, r providertest.Request, s *tracepb.Span) {
 	t.Helper()
 	want := "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
 	if r.Header.Get("Traceparent") != want || r.Header.Get("Tracestate") != "vendor=1" || r.Header.Get("Baggage") != "" {
-		t.Errorf(
-			"the upstream was sent %q, %q, %q; want %q", r.Header.Get("Traceparent"), r.Header.Get("Tracestate"),
-			r.Header.Get("Baggage"), want,
-		)
+		t.Errorf("the upstream was sent %q, %q, %q; want %q", r.Header.Get("Traceparent"), r.Header.Get("Tracestate"),
+			r.Header.Get("Baggage"), want)
 	}
 }
 
@@ -268,14 +266,10 @@ func TestTraceShowsAFallback(t *testing.T) {
 		check(t, all[1], "chat "+f.Model, tracepb.Span_SPAN_KIND_INTERNAL, all[0].SpanId, map[string]any{
 			"gen_ai.provider.name": by.Name, "gen_ai.request.model": f.Model, "modelgateway.fallback": by.Model, "error.type": nil,
 		})
-		check(
-			t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
-			map[string]any{"gen_ai.provider.name": f.Name, "error.type": "503", "modelgateway.attempt": 1},
-		)
-		check(
-			t, all[3], "chat "+by.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
-			map[string]any{"gen_ai.provider.name": by.Name, "error.type": nil, "modelgateway.attempt": 2},
-		)
+		check(t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
+			map[string]any{"gen_ai.provider.name": f.Name, "error.type": "503", "modelgateway.attempt": 1})
+		check(t, all[3], "chat "+by.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
+			map[string]any{"gen_ai.provider.name": by.Name, "error.type": nil, "modelgateway.attempt": 2})
 		checkPropagated(t, own.Requests()[0], all[2])
 		checkPropagated(t, other.Requests()[0], all[3])
 	}
@@ -287,10 +281,8 @@ func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 	c, u := startCollector(t), providertest.Serve(t)
 	p := gatewaytest.Start(
 		t,
-		append(
-			c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "OTEL_SERVICE_NAME=edge",
-			"OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc",
-		)...)
+		append(c.settings(), "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "OTEL_SERVICE_NAME=edge",
+			"OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20abc")...)
 	u.Play(gatewaytest.Events(providertest.Proper, f.Start, f.Text("a"), f.ErrorEvent))
 	p.Chat(t, f.Request(gatewaytest.Streaming))
 	all := c.wait(t, 3)
@@ -300,10 +292,8 @@ func TestTraceEndsHoweverAStreamEnds(t *testing.T) {
 		}
 	}
 	check(t, all[1], "chat "+f.Model, tracepb.Span_SPAN_KIND_INTERNAL, all[0].SpanId, map[string]any{"error.type": "500"})
-	check(
-		t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
-		map[string]any{"error.type": "500", "http.response.status_code": 200},
-	)
+	check(t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
+		map[string]any{"error.type": "500", "http.response.status_code": 200})
 
 	u.Play(gatewaytest.Events(providertest.Hold, f.Start, f.Text("a")))
 	ctx, leave := context.WithCancel(t.Context())

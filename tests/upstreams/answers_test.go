@@ -55,10 +55,8 @@ func TestUnusableAnswersAreProviderErrors(t *testing.T) {
 				{"nested too deep", body("application/json", strings.Repeat(`{"a":[`, 100_000))},
 			}
 			for _, value := range []string{"null", "{}", "[]", `"hello"`, "5", "true", `{"choices":[]}`, `{"candidates":[]}`, `{"type":"message"}`, `{"choices":null,"content":null,"candidates":null}`} {
-				all = append(
-					all, nonsense{value, body("application/json", value)},
-					nonsense{"events of " + value, gatewaytest.Events(providertest.Proper, "data: "+value+"\n\n")},
-				)
+				all = append(all, nonsense{value, body("application/json", value)},
+					nonsense{"events of " + value, gatewaytest.Events(providertest.Proper, "data: "+value+"\n\n")})
 			}
 			for some := range slices.Chunk(all, maxFailures/2) {
 				p := startWith(t, f, u.URL)
@@ -215,10 +213,8 @@ func TestMalformedStreamNeverLooksComplete(t *testing.T) {
 					all,
 					namedScript{
 						name,
-						gatewaytest.Events(
-							providertest.Proper, f.Start, f.Text("par"),
-							"data: "+strings.TrimPrefix(data, "ata: ")+"\n\n", f.Text("no"), f.End,
-						),
+						gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"),
+							"data: "+strings.TrimPrefix(data, "ata: ")+"\n\n", f.Text("no"), f.End),
 					},
 				)
 			}

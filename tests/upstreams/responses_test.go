@@ -128,9 +128,7 @@ func TestRefusedUpstreamKeyIsAGatewayError(t *testing.T) {
 				script.Header.Set("WWW-Authenticate", `Bearer realm="canary"`)
 				script.Header.Set("Proxy-Authenticate", `Basic realm="canary"`)
 				u := providertest.Serve(t, script)
-				a := startWith(
-					t, f, u.URL,
-				).Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2]))
+				a := startWith(t, f, u.URL).Chat(t, f.Request([]string{"", gatewaytest.Streaming}[i%2]))
 				// one call: a refused key cools down
 				checkProviderError(t, f, "", a, 502)
 				if a.APIError(t).UpstreamStatus != status || a.Header.Get("WWW-Authenticate")+a.Header.Get("Proxy-Authenticate") != "" {
@@ -158,10 +156,8 @@ func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 			} {
 				messages = append(messages, harmless+" "+secret)
 			}
-			messages = append(
-				messages, harmless+strings.Repeat(" more and more", 1000)+own,
-				harmless+"\r\nSet-Cookie: a=b\r\n\r\n\x1b[31m\u2028"+own,
-			)
+			messages = append(messages, harmless+strings.Repeat(" more and more", 1000)+own,
+				harmless+"\r\nSet-Cookie: a=b\r\n\r\n\x1b[31m\u2028"+own)
 			u := providertest.Serve(t)
 			p := startWith(t, f, u.URL, "LOG_LEVEL=debug")
 			for i, message := range messages {
@@ -177,12 +173,8 @@ func TestUpstreamErrorMessagesAreSanitised(t *testing.T) {
 				checkSanitised(t, p.Chat(t, f.Request("")).Body, "status 400")
 			}
 			u.Play(
-				gatewaytest.Events(
-					providertest.Proper,
-					f.Start,
-					f.Text("par"),
-					"event: error\ndata: "+errorBody(f, messages[0]+" at http://10.1.2.3/canary")+"\n\n",
-				),
+				gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"),
+					"event: error\ndata: "+errorBody(f, messages[0]+" at http://10.1.2.3/canary")+"\n\n"),
 			)
 			s := p.Chat(t, f.Request(gatewaytest.Streaming))
 			checkInterrupted(t, "in a stream", s)

@@ -31,10 +31,8 @@ const (
 
 // event is a chunk with these choices and further members.
 func event(choices, more string) string {
-	return fmt.Sprintf(
-		"data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[%s]%s}\n\n",
-		choices, more,
-	)
+	return fmt.Sprintf("data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[%s]%s}\n\n",
+		choices, more)
 }
 
 func piece(index int, delta, finish string) string {

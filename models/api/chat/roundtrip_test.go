@@ -59,10 +59,8 @@ func encodedMessage(m *llm.Message) map[string]any {
 			parts = append(parts, withoutNil(map[string]any{"type": "text", "text": b.Text, "cache_control": raw(b.Cache)}))
 		case llm.BlockMedia:
 			if b.Media.Made {
-				images = append(
-					images,
-					map[string]any{"type": "image_url", "image_url": map[string]any{"url": b.Media.URL, "detail": b.Media.Detail}},
-				)
+				images = append(images,
+					map[string]any{"type": "image_url", "image_url": map[string]any{"url": b.Media.URL, "detail": b.Media.Detail}})
 				continue
 			}
 			parts = append(parts, encodedMedia(b))
@@ -292,10 +290,8 @@ func FuzzAStreamSaysWhatItsAnswerSays(f *testing.F) {
 			}
 			if content != texts[choice.Index] || m.ReasoningContent != reasoning[choice.Index] ||
 				len(calls) != len(arguments[choice.Index]) {
-				t.Fatalf(
-					"choice %d: stream %q %q %q, answer %s", choice.Index, texts[choice.Index], reasoning[choice.Index],
-					arguments[choice.Index], whole,
-				)
+				t.Fatalf("choice %d: stream %q %q %q, answer %s", choice.Index, texts[choice.Index], reasoning[choice.Index],
+					arguments[choice.Index], whole)
 			}
 		}
 	})

@@ -152,9 +152,7 @@ func TestRefusesWhatTheModelDoesNotTake(t *testing.T) {
 	on("gemini-2.0-flash")("thinking too early", config(`"thinkingConfig":{"includeThoughts":true}`), 400, "Thinking is not enabled")
 	on("gemini-2.0-flash")("empty object", tool(`{"name":"f","parameters":{"type":"OBJECT","properties":{}}}`), 400,
 		"should be non-empty for OBJECT type")
-	on(
-		"gemini-3.7-flash",
-	)(
+	on("gemini-3.7-flash")(
 		"minimal",
 		config(`"thinkingConfig":{"thinkingLevel":"MINIMAL"}`),
 		400,
