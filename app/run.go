@@ -140,20 +140,27 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 	}
 }
 
+// How long clients may take.
+const (
+	headerTimeout = 10 * time.Second // to send the header of a request
+	idleTimeout   = 2 * time.Minute  // until the next request of a connection
+)
+
 // serve listens until ctx ends, then lets running requests finish.
 func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr())
 	if err != nil {
 		return fmt.Errorf("PORT %d: %w", cfg.Port, err)
 	}
+	listener = patientListener{Listener: listener, idle: idleTimeout, header: headerTimeout}
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	server := &http.Server{
 		Handler:           g.closing(g.handler),
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       30 * time.Second, // of bodies that are not read; readers of bodies set their own deadline
-		IdleTimeout:       2 * time.Minute,
+		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    64 << 10, // the gateway itself refuses more than 32 KiB, with an error of its API
 		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12},
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
