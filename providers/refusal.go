@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"time"
 
 	"modelgateway/models/api"
@@ -16,6 +17,8 @@ type Refusal struct {
 	Provider   string
 	Status     int           // HTTP, of the upstream; for an error event the status of its kind; 0 = none
 	Message    string        // the upstream's, unchanged
+	Code       string        // the upstream's, unchanged: OpenAI's code, Anthropic's type, Gemini's status
+	Param      string        // the field of the client's request that the upstream names
 	RetryAfter time.Duration // 0 when it does not say
 	Final      bool          // trying again cannot help, for instance when a daily quota is used up
 	Spent      bool          // the key's limit on spending is reached; it is final as well
@@ -82,7 +85,32 @@ func (r *Refusal) ClientError() *api.Error {
 		Status: r.clientStatus(), Type: api.TypeAPI, Code: api.CodeProviderError, Message: r.public(),
 		Provider: r.Provider, UpstreamStatus: r.Status, RetryAfter: r.RetryAfter, Final: r.Final || r.Spent || r.KeyRefused(),
 	}
+	if !r.KeyRefused() {
+		e.UpstreamCode, e.Param = r.upstreamCode(), clean(r.Param)
+	}
 	return e.WithCause(r.Unwrap())
+}
+
+// CodeContextLength is OpenAI's code of a prompt that is too long for the model,
+// by which agents know that they have to shorten it.
+const CodeContextLength = "context_length_exceeded"
+
+// contextLength finds a refusal for that reason of the providers that have no code
+// for it: Anthropic, Gemini, and servers such as vLLM.
+var contextLength = regexp.MustCompile(`(?i)^prompt is too long|exceed context limit|maximum context length|` +
+	`input token count .*exceeds the maximum number of tokens`)
+
+// plainCode is the form of codes.
+var plainCode = regexp.MustCompile(`^[a-zA-Z_][\w.-]{0,63}$`)
+
+func (r *Refusal) upstreamCode() string {
+	switch {
+	case (r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge) && contextLength.MatchString(r.Message):
+		return CodeContextLength
+	case plainCode.MatchString(r.Code):
+		return r.Code
+	}
+	return ""
 }
 
 func (r *Refusal) clientStatus() int {

@@ -44,6 +44,30 @@ func TestRefusalsAndTheirStatus(t *testing.T) {
 	}
 }
 
+func TestUpstreamCodesAndFieldsAreToldToClients(t *testing.T) {
+	for _, tt := range []struct {
+		refusal     Refusal
+		code, param string
+	}{
+		{Refusal{Status: 400, Code: "context_length_exceeded", Param: "messages", Message: "too long"}, "context_length_exceeded", "messages"},
+		{Refusal{Status: 400, Code: "invalid_request_error", Message: "prompt is too long: 3333404 tokens > 200000 maximum"},
+			"context_length_exceeded", ""},
+		{Refusal{Status: 400, Code: "invalid_request_error", Message: "input length and `max_tokens` exceed context limit: 1 + 2 > 2"},
+			"context_length_exceeded", ""},
+		{Refusal{Status: 400, Code: "INVALID_ARGUMENT",
+			Message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}, "context_length_exceeded", ""},
+		{Refusal{Status: 400, Code: "400", Message: "This model's maximum context length is 4096 tokens."}, "context_length_exceeded", ""},
+		{Refusal{Status: 400, Code: "400", Message: "no"}, "", ""},
+		{Refusal{Status: 400, Code: "a\nb", Param: "https://host.example.com/x"}, "", "[address]"},
+		{Refusal{Status: 500, Code: "api_error", Message: "maximum context length"}, "api_error", ""},
+		{Refusal{Status: 401, Code: "invalid_api_key", Param: "key"}, "", ""},
+	} {
+		if e := tt.refusal.ClientError(); e.UpstreamCode != tt.code || e.Param != tt.param {
+			t.Errorf("%+v became %q, %q", tt.refusal, e.UpstreamCode, e.Param)
+		}
+	}
+}
+
 func TestMessagesAreCleaned(t *testing.T) {
 	for in, want := range map[string]string{
 		"max_tokens: Field required":                       "max_tokens: Field required",

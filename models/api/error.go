@@ -85,6 +85,7 @@ type Error struct {
 
 	Provider       string        // with provider_error
 	UpstreamStatus int           // HTTP, with provider_error; 0 where there was none
+	UpstreamCode   string        // the provider's, with provider_error; empty where there was none
 	RetryAfter     time.Duration // 0 = unknown
 	Final          bool          // a retry cannot help, despite the status
 	Limit          string        // the gateway's limit that refused, by its name in metrics; empty = none
@@ -133,7 +134,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		Error errorBody `json:"error"`
 	}{errorBody{
 		Type: e.Type, Message: e.Message, Code: e.Code,
-		Provider: e.Provider, UpstreamStatus: e.UpstreamStatus,
+		Provider: e.Provider, UpstreamStatus: e.UpstreamStatus, UpstreamCode: e.UpstreamCode,
 	}}
 	if e.Param != "" {
 		body.Error.Param = &e.Param
@@ -148,6 +149,7 @@ type errorBody struct {
 	Param          *string `json:"param"`
 	Provider       string  `json:"provider,omitempty"`
 	UpstreamStatus int     `json:"upstream_status,omitzero"`
+	UpstreamCode   string  `json:"upstream_code,omitempty"`
 }
 
 // Invalid is a 400 that names the field at fault.

@@ -65,7 +65,7 @@ func refused(status int, body []byte) providers.Refusal {
 }
 
 func (p *problem) refusal() providers.Refusal {
-	r := providers.Refusal{Status: statuses[p.Type], Message: p.Message, Spent: p.code() == spendLimit}
+	r := providers.Refusal{Status: statuses[p.Type], Message: p.Message, Code: p.Type, Spent: p.code() == spendLimit}
 	if r.Status == 0 {
 		r.Status = http.StatusInternalServerError
 	}

@@ -57,7 +57,7 @@ func readProblem(body []byte) *problem {
 
 // refusal is the problem with the status of its answer.
 func (p *problem) refusal(status int) providers.Refusal {
-	r := providers.Refusal{Status: status, Message: p.Message, RetryAfter: p.retryAfter()}
+	r := providers.Refusal{Status: status, Message: p.Message, Code: p.Status, RetryAfter: p.retryAfter()}
 	// A 400 of this status is about the gateway's country or its billing, not
 	// the request.
 	r.Key = status == http.StatusBadRequest && p.Status == "FAILED_PRECONDITION"

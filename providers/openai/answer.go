@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/go-json-experiment/json"
-
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/llm"
@@ -93,7 +91,7 @@ func encoded(c *chat.Completion) (llm.Stream, error) {
 func (x *exchange) read(text []byte) (*chat.Completion, error) {
 	client := x.provider.client
 	var answer wholeAnswer
-	if err := json.Unmarshal(text, &answer, lenient); err != nil {
+	if err := decode(text, "message", &answer); err != nil {
 		return nil, client.Malformed(err)
 	}
 	if answer.Error != nil {
@@ -117,6 +115,7 @@ func (x *exchange) repair(c *chat.Completion) *chat.Completion {
 		choice := &c.Choices[i]
 		m := &choice.Message
 		m.Role = "assistant"
+		nameReasoning(m)
 		for j := range m.ToolCalls {
 			repairCall(&m.ToolCalls[j])
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api/chat"
 	"modelgateway/models/llm"
@@ -61,9 +60,6 @@ func chunkOf(c *chat.Choice) *chat.ChunkChoice {
 		Content: m.Content, Refusal: m.Refusal, ReasoningContent: m.ReasoningContent, ReasoningDetails: m.ReasoningDetails,
 		Images: m.Images,
 	}}
-	if m.ReasoningContent == "" {
-		out.Delta.ReasoningContent = otherReasoning(m.Extra)
-	}
 	for i := range m.ToolCalls {
 		call := &m.ToolCalls[i]
 		d := chat.ToolCallDelta{Index: i, ID: call.ID, Type: call.Type, Custom: call.Custom, ExtraContent: call.ExtraContent}
@@ -76,17 +72,6 @@ func chunkOf(c *chat.Choice) *chat.ChunkChoice {
 		out.Delta.FunctionCall = &chat.FunctionDelta{Name: f.Name, Arguments: f.Arguments}
 	}
 	return out
-}
-
-// otherReasoning is the reasoning under the name that some compatible servers use.
-func otherReasoning(extra jsontext.Value) string {
-	var other struct {
-		Reasoning string `json:"reasoning"`
-	}
-	if len(extra) == 0 || json.Unmarshal(extra, &other, lenient) != nil {
-		return ""
-	}
-	return other.Reasoning
 }
 
 // chunk takes the next chunk of a stream, or the error that ends it.

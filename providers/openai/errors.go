@@ -1,40 +1,102 @@
 package openai
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"modelgateway/providers"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/scan"
+	"modelgateway/providers"
 )
 
 var errNoChoices = errors.New("the answer has no choices")
 
 // problem is the error object of a body or of an event. Compatible servers
-// put numbers where OpenAI has strings.
+// put numbers where OpenAI has strings, or a text in place of the object.
 type problem struct {
-	Message string         `json:"message"`
 	Type    string         `json:"type"`
+	Param   jsontext.Value `json:"param"`
 	Code    jsontext.Value `json:"code"`
+	Message string         `json:"-"`
+}
+
+// UnmarshalJSONFrom reads any value; of one with another form it keeps what can
+// be read.
+func (p *problem) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	type plain problem
+	_ = json.Unmarshal(value, (*plain)(p), lenient)
+	p.Message = words(value)
+	p.Param, p.Code = p.Param.Clone(), p.Code.Clone()
+	return nil
+}
+
+// words is what a value says: a text, or what stands where servers put one. vLLM
+// has message at the top, FastAPI has detail, a text or a list of objects with msg.
+func words(value jsontext.Value) string {
+	switch value.Kind() {
+	case jsontext.KindString:
+		return unquoted(value)
+	case jsontext.KindBeginArray:
+		var all []string
+		for element := range scan.Elements(value) {
+			all = append(all, words(element))
+		}
+		return strings.Join(slices.DeleteFunc(all, func(text string) bool { return text == "" }), "; ")
+	case jsontext.KindBeginObject:
+		for _, place := range []string{"message", "error", "detail", "msg"} {
+			for name, inner := range scan.Members(value) {
+				if !name.Is(place) {
+					continue
+				}
+				if text := words(inner); text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// unquoted is a JSON string; empty for any other value.
+func unquoted(value jsontext.Value) string {
+	if value.Kind() != jsontext.KindString {
+		return ""
+	}
+	text, _ := jsontext.AppendUnquote(nil, value) // invalid UTF-8 becomes U+FFFD
+	return string(text)
 }
 
 // spent are the types and codes of an account without credit.
 var spent = []string{"insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached"}
 
+// refused reads the body of an answer whose status is not 2xx: OpenAI's error, that
+// of a compatible server, or a plain text. A page of HTML says nothing to clients,
+// nor does the text of a proxy in front of a server that failed.
 func refused(status int, body []byte) providers.Refusal {
 	var answer struct {
 		Error *problem `json:"error"`
 	}
-	if json.Unmarshal(body, &answer, lenient) != nil || answer.Error == nil {
-		return providers.Refusal{Status: status}
+	var p problem
+	switch {
+	case json.Unmarshal(body, &answer, lenient) == nil && answer.Error != nil && answer.Error.Message != "":
+		p = *answer.Error
+	case json.Unmarshal(body, &p, lenient) == nil:
+	case status < http.StatusInternalServerError && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")):
+		p.Message = string(body)
 	}
-	return answer.Error.refusal(status)
+	return p.refusal(status)
 }
 
 // refusal reads the problem; status is used if the problem has none.
@@ -43,7 +105,7 @@ func (p *problem) refusal(status int) providers.Refusal {
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
 		status = n
 	}
-	r := providers.Refusal{Status: status, Message: p.Message}
+	r := providers.Refusal{Status: status, Message: p.Message, Code: code, Param: unquoted(p.Param)}
 	r.Spent = slices.Contains(spent, code) || slices.Contains(spent, p.Type)
 	r.Key = code == "invalid_api_key" || code == "account_deactivated" || r.Spent && status != http.StatusTooManyRequests
 	if status == http.StatusTooManyRequests {
@@ -53,12 +115,10 @@ func (p *problem) refusal(status int) providers.Refusal {
 }
 
 func (p *problem) code() string {
-	if p.Code.Kind() != jsontext.KindString {
+	if p.Code.Kind() == jsontext.KindNumber {
 		return string(p.Code)
 	}
-	var s string
-	_ = json.Unmarshal(p.Code, &s) // Code is known to be a string
-	return s
+	return unquoted(p.Code)
 }
 
 // streamStatus is the HTTP status for an error inside a stream.

@@ -120,7 +120,7 @@ func (r *fastReader) message() {
 }
 
 // repaired are members of a message that are read in full.
-var repaired = []string{"tool_calls", "reasoning_content", "reasoning_details", "images"}
+var repaired = []string{"tool_calls", "reasoning", "reasoning_content", "reasoning_details", "images"}
 
 // usage reads counts within their bounds, and other members that are a number,
 // true, false or null. It is valid until the next usage is read.

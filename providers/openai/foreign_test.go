@@ -384,9 +384,6 @@ func plainAnswer(c *chat.Completion) string {
 			choice.Logprobs = nil
 		}
 		m := &choice.Message
-		if m.ReasoningContent == "" {
-			m.ReasoningContent = otherReasoning(m.Extra)
-		}
 		m.Extra = nil
 		m.ToolCalls = slices.Clone(m.ToolCalls)
 		if f := m.FunctionCall; f != nil { // the deprecated form is a tool call

@@ -93,6 +93,17 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	if whole, err := events.JSON(); whole != nil || err != nil { // some compatible servers cannot stream
+		events.Close()
+		if err != nil {
+			return nil, x.provider.client.Broken(ctx, err)
+		}
+		c, err := x.read(whole)
+		if err != nil {
+			return nil, err
+		}
+		return x.replay(c), nil
+	}
 	return x.events(ctx, events)
 }
 

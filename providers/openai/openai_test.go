@@ -288,6 +288,9 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 					_, err = collect(t, p, hello+stream)
 				}
 				e := wantError(t, err, tt.want)
+				if tt.name == "bad request" && (e.UpstreamCode != "context_length_exceeded" || e.Param != "messages") {
+					t.Errorf("%+v", e)
+				}
 				if e.Message != tt.message || e.Final != tt.final || e.ShouldRetry() != tt.retry || e.UpstreamStatus != tt.status {
 					t.Errorf("%+v", e)
 				}

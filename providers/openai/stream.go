@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api/chat"
@@ -162,7 +161,7 @@ func (s *stream) next() error {
 		return nil
 	}
 	s.full = event{}
-	if err := json.Unmarshal(raw.Data, &s.full, lenient); err != nil {
+	if err := decode(raw.Data, "delta", &s.full); err != nil {
 		return s.client.Malformed(err)
 	}
 	s.event = &s.full
@@ -348,10 +347,11 @@ func (s *stream) closeCalls(choice int) bool {
 	return true
 }
 
-// finish ends the stream. The end mark is [DONE]; some compatible servers have
-// none, but then the requested usage comes last.
+// finish ends the stream. The end mark is [DONE]; of compatible servers that have
+// none the answer is whole when each of its choices has a finish reason, or when
+// the requested usage has come after one.
 func (s *stream) finish(err error) {
-	if errors.Is(err, io.EOF) && s.usage != nil && len(s.ends) > 0 {
+	if errors.Is(err, io.EOF) && len(s.ends) > 0 && (s.usage != nil || len(s.ends) >= len(s.out.Open())) {
 		err = nil
 	}
 	switch {

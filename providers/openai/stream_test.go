@@ -175,10 +175,11 @@ func TestStreamsThatBreakOffAreErrors(t *testing.T) {
 		"error first":        data(`{"error":{"message":"Sorry","type":"server_error"}}`),
 		"error midway":       start + data(`{"error":{"message":"Sorry","type":"server_error"}}`),
 		"error behind azure": data(`{"id":"","model":"","choices":[]}`, `{"error":{"message":"Sorry"}}`, part(`{"content":"a"}`, "stop"), done),
-		"cut after finish":   start + data(part(`{}`, "stop")),
-		"cut before done":    start + data(part(`{}`, "stop")) + "data: [DO",
-		"nonsense midway":    start + data(`{"id":`),
-		"html midway":        start + data(`<html>`),
+		"cut after one of two": start + data(part(`{}`, "stop"),
+			`{"id":"x","model":"m","created":5,"choices":[{"index":1,"delta":{"content":"b"},"finish_reason":null}]}`),
+		"cut before done": start + data(part(`{}`, "stop")) + "data: [DO",
+		"nonsense midway": start + data(`{"id":`),
+		"html midway":     start + data(`<html>`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := shownChunks(t, body)

@@ -124,9 +124,13 @@ func truncations(p player, rec Recording, whole Outcome, most int) (int, error) 
 }
 
 // honest returns what is wrong with the outcome of a truncated stream. It must
-// be an error with no more than a part of the whole, or the whole.
+// be an error with no more than a part of the whole, or the whole, of which only
+// the usage may be missing: OpenAI's comes after the end of every choice.
 func honest(whole, got Outcome) error {
 	if got.Failure == nil {
+		if got.Usage == nil {
+			whole.Usage = nil
+		}
 		if err := same(whole, got); err != nil {
 			return fmt.Errorf("it looks like a complete answer: %w", err)
 		}

@@ -30,7 +30,6 @@ type flaws struct {
 	dropsFragment   bool // loses the third fragment of the text
 	dropsArguments  bool // loses a tool call's last fragment
 	inventsStop     bool // takes any end of the body for the end of the answer
-	ignoresEndMark  bool // takes a finish for the end, though the usage is to come
 	losesUsage      bool
 	parsesReads     bool // takes what one read returns for one event
 	repeatsRole     bool
@@ -207,7 +206,7 @@ func (m *fakeMachine) event(ctx context.Context, data []byte, err error) (done b
 	end := string(data) == "[DONE]"
 	var c chat.Chunk
 	switch {
-	case err == io.EOF && (m.x.inventsStop || m.x.ignoresEndMark && m.finished):
+	case err == io.EOF && m.x.inventsStop:
 		end = true
 	case err != nil:
 		m.out.Fail(m.x.failed(ctx, http.StatusBadGateway))

@@ -64,7 +64,6 @@ func TestSuiteCatches(t *testing.T) {
 		"lost arguments":                      {flaws{dropsArguments: true}, "tool_stream.sse", "whole: arguments of tool call 0 differs"},
 		"an invented stop":                    {flaws{inventsStop: true}, "truncated_stream.sse", "whole: the outcome is not an error"},
 		"a stop invented for a cut":           {flaws{inventsStop: true}, "stream.sse", "it looks like a complete answer"},
-		"a stop before the usage":             {flaws{ignoresEndMark: true}, "stream.sse", "it looks like a complete answer"},
 		"lost usage":                          {flaws{losesUsage: true}, "stream.sse", "whole: the usage is missing"},
 		"events taken for reads":              {flaws{parsesReads: true}, "stream_without_usage.sse", "differs"},
 		"a second role":                       {flaws{repeatsRole: true}, "stream.sse", "says its role again"},

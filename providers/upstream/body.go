@@ -122,15 +122,41 @@ func (w *watch) explain(err error) error {
 // between reads is the client's, not the upstream's.
 type body struct {
 	src   io.ReadCloser
-	size  int64 // bytes, or -1
+	size  int64  // bytes, or -1
+	json  bool   // its header says so
+	head  []byte // read already
 	watch *watch
 }
 
 func (b *body) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		b.head = b.head[n:]
+		return n, nil
+	}
 	b.watch.wait()
 	n, err := b.src.Read(p)
 	b.watch.done()
 	return n, b.watch.explain(err)
+}
+
+// isObject waits for the first byte that is no space, and reports whether it
+// begins an object. The bytes are read again.
+func (b *body) isObject() (bool, error) {
+	head := make([]byte, 0, 512)
+	for len(head) < cap(head) {
+		n, err := b.Read(head[len(head):cap(head)])
+		head = head[:len(head)+n]
+		if text := bytes.TrimLeft(head, " \t\r\n"); len(text) > 0 || err != nil {
+			b.head = head
+			if errors.Is(err, io.EOF) {
+				err = nil // the next read returns it
+			}
+			return len(text) > 0 && text[0] == '{', err
+		}
+	}
+	b.head = head
+	return false, nil
 }
 
 // all reads the whole body, of at most MaxAnswer bytes.

@@ -105,6 +105,20 @@ func (e *Events) Close() {
 	e.Reader.Close()
 }
 
+// JSON is the whole answer of an upstream that answered with a JSON object in
+// place of events; nil where the events follow. It must be called before the first
+// event.
+func (e *Events) JSON() ([]byte, error) {
+	b, ok := e.body.(*body)
+	if !ok || !b.json {
+		return nil, nil
+	}
+	if object, err := b.isObject(); !object {
+		return nil, err
+	}
+	return b.all()
+}
+
 // Drain reads the end of the body after the protocol's end mark, for at most 20 ms,
 // so that the connection can be used again.
 func (e *Events) Drain() {
@@ -179,7 +193,10 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 	}
 	trace.answered(resp.StatusCode)
 	watch.setLimit(c.opts.IdleTimeout)
-	answer := &body{src: resp.Body, size: resp.ContentLength, watch: watch}
+	answer := &body{
+		src: resp.Body, size: resp.ContentLength, watch: watch,
+		json: strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json"),
+	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return answer, nil
 	}
