@@ -90,6 +90,14 @@ type Source interface {
 	Size() Size
 }
 
+// Vetted is a Source that knows which members of its dialect a call may have whose
+// models or cost are limited.
+type Vetted interface {
+	// Foreign is the path of a member that may choose what answers or what it costs,
+	// because the dialect does not know it; empty if there is none.
+	Foreign() string
+}
+
 // Size is what a prompt consists of.
 type Size struct {
 	Messages int
@@ -100,6 +108,8 @@ type Size struct {
 	Media  int      // images, sounds and files
 	Images []string // the addresses of the images, which may be data URLs
 	Opaque bool     // holds what its bytes do not bound, such as files
+
+	Predicted int64 // bytes of the predicted answer: what is rejected of it is charged as output
 }
 
 // Path is the name of a field in the client's own words, wherever it stands.

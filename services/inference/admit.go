@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
@@ -53,6 +54,9 @@ func (c *Call) admit(ctx context.Context) error {
 	}
 	budgets := c.budgets()
 	c.plan.Paid = len(budgets) > 0
+	if err := c.checkMembers(); err != nil {
+		return err
+	}
 	maxCost, err := c.maxCost()
 	if err != nil {
 		return err
@@ -154,13 +158,36 @@ func (c *Call) maxCost() (int64, error) {
 	return bound, nil
 }
 
+// checkMembers refuses members that the gateway does not know, of a call whose models or
+// cost are limited: a compatible server may take them for another model, or for more.
+func (c *Call) checkMembers() error {
+	limits := c.input.Caller.Limits
+	limited := limits != nil && limits.Models != ""
+	source, ok := c.input.Request.Source.(llm.Vetted)
+	if !ok || !c.plan.Paid && !limited {
+		return nil
+	}
+	name := source.Foreign()
+	if name == "" {
+		return nil
+	}
+	why := "the API key is limited to some models"
+	if c.plan.Paid {
+		why = "this call is paid from a budget"
+	}
+	return api.Invalid(api.CodeUnsupportedValue, name,
+		"the gateway does not know whether %s chooses another model or costs more, and %s", api.Quoted(name), why)
+}
+
 // checkPriced refuses requests whose cost tokens do not bound: their price is not
 // known beforehand.
 func checkPriced(r *llm.Request) error {
 	var field llm.Field
 	switch {
-	case r.ServiceTier == "priority" || r.ServiceTier == "scale":
+	case !slices.Contains([]string{"", "auto", "default", "flex"}, r.ServiceTier):
 		field = llm.FieldServiceTier
+	case slices.Contains(r.Modalities, "audio"):
+		field = llm.FieldModalities
 	case r.WebSearch != nil:
 		field = llm.FieldWebSearch
 	case r.Audio != nil:

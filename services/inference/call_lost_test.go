@@ -144,7 +144,8 @@ func TestReservationOfAHedgedCallCoversBoth(t *testing.T) {
 func TestRequestsNotPricedByTokensAreRefusedUnderABudget(t *testing.T) {
 	c := newFixture(t, answering(catalog.OpenAI, usedUp(1, 1)))
 	for param, change := range map[string]func(*llm.Request){
-		"service_tier":       func(r *llm.Request) { r.ServiceTier = "priority" },
+		"service_tier":       func(r *llm.Request) { r.ServiceTier = "Priority" },
+		"modalities":         func(r *llm.Request) { r.Modalities = []string{"text", "audio"} },
 		"web_search_options": func(r *llm.Request) { r.WebSearch = jsontext.Value(`{}`) },
 		"audio":              func(r *llm.Request) { r.Audio = jsontext.Value(`{"voice":"alloy"}`) },
 	} {

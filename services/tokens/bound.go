@@ -36,7 +36,7 @@ func Max(r *llm.Request, model catalog.Model, images providers.Images, limit int
 	if context := model.Context; context > 0 && (input > context || !bounded) {
 		input = context
 	}
-	return input, max(r.Choices, 1) * maxOutput(r, model, limit)
+	return input, max(r.Choices, 1) * (maxOutput(r, model, limit) + size.Predicted)
 }
 
 // maxOutput is an upper bound of one answer's tokens.

@@ -224,6 +224,7 @@ func (r *Request) Size() llm.Size {
 	s := llm.Size{
 		Messages: len(r.Messages), Tools: len(r.Tools) + len(r.Functions), Shaped: r.ResponseFormat != nil, Bytes: int64(len(r.common.Raw)),
 	}
+	s.Predicted = r.predicted()
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		for j := range m.Content.Parts {
@@ -237,6 +238,19 @@ func (r *Request) Size() llm.Size {
 	}
 	s.Bytes = max(s.Bytes, 0)
 	return s
+}
+
+// predicted is the size of OpenAI's predicted answer, in bytes.
+func (r *Request) predicted() int64 {
+	if r.fast {
+		return 0
+	}
+	for name, value := range scan.Members(r.common.Raw) {
+		if name.Is("prediction") && llm.Given(value) {
+			return int64(len(value))
+		}
+	}
+	return 0
 }
 
 func addPart(s *llm.Size, p *ContentPart) {
