@@ -20,7 +20,7 @@ func (t *translation) media(b *llm.Block) (part, error) {
 	case llm.Image:
 		return at.image(m)
 	case llm.Audio:
-		return part{InlineData: &blob{MIMEType: "audio/" + m.Format, Data: m.Data}}, nil
+		return part{InlineData: inlined("audio/"+m.Format, m.Data)}, nil
 	case llm.File:
 		return at.file(m)
 	default:
@@ -77,7 +77,7 @@ func (p place) file(m *llm.Media) (part, error) {
 		return part{}, p.invalid(llm.FieldFileData, api.CodeUnsupportedValue,
 			"%s must be a data URL, or %s must end in a known extension", p.name(llm.FieldFileData), p.name(llm.FieldFileName))
 	}
-	return part{InlineData: &blob{MIMEType: kind, Data: data}}, nil
+	return part{InlineData: inlined(kind, data)}, nil
 }
 
 // linked is a file that Google fetches.
@@ -106,13 +106,33 @@ func (p place) inline(address string, field llm.Field) (part, error) {
 	if !isBase64(parameters) {
 		data = base64.StdEncoding.EncodeToString([]byte(data))
 	}
-	if kind == "" {
-		kind = sniffed(data)
-	}
-	if kind == "" {
+	b := inlined(kind, data)
+	switch b.MIMEType {
+	case "":
 		return part{}, p.invalid(field, api.CodeUnsupportedValue, "the data URL does not say its media type")
+	case "image/svg+xml":
+		return part{}, p.invalid(field, api.CodeUnsupportedValue, "this model takes no SVG images")
 	}
-	return part{InlineData: &blob{MIMEType: strings.ToLower(kind), Data: data}}, nil
+	return part{InlineData: b}, nil
+}
+
+// inlined is data of a declared type in the form that Gemini takes: of images the
+// type that their first bytes show, since clients mislabel them, and base64
+// without the white space by which mail programs wrap it.
+func inlined(kind, data string) *blob {
+	if strings.ContainsAny(data, " \t\r\n") {
+		data = strings.Join(strings.Fields(data), "")
+	}
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	if kind == "" || strings.HasPrefix(kind, "image/") {
+		if shown := sniffed(data); kind == "" || strings.HasPrefix(shown, "image/") {
+			kind = shown
+		}
+	}
+	if kind == "image/jpg" {
+		kind = "image/jpeg"
+	}
+	return &blob{MIMEType: kind, Data: data}
 }
 
 // isBase64 checks the last parameter of a data URL.

@@ -154,6 +154,24 @@ func TestOnlyTheSchemaMemberIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestInlineDataIsInTheFormThatGeminiTakes(t *testing.T) {
+	const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+	for in, want := range map[[2]string]blob{
+		{"image/jpg", "AAAA"}:                  {"image/jpeg", "AAAA"},
+		{"Image/PNG ", "AAAA"}:                 {"image/png", "AAAA"},
+		{"image/jpeg", png}:                    {"image/png", png},
+		{"", png}:                              {"image/png", png},
+		{"image/heic", "AAAA"}:                 {"image/heic", "AAAA"},
+		{"image/png", "iVBORw0K\r\nGgoA AAA="}: {"image/png", "iVBORw0KGgoAAAA="},
+		{"audio/wav", "UklG\nRg=="}:            {"audio/wav", "UklGRg=="},
+		{"application/pdf", png}:               {"application/pdf", png},
+	} {
+		if got := *inlined(in[0], in[1]); got != want {
+			t.Errorf("%q became %+v, want %+v", in, got, want)
+		}
+	}
+}
+
 func TestUntranslatableFieldsAreRefused(t *testing.T) {
 	with := func(members string) string {
 		return `{"model":"m","messages":[{"role":"user","content":"q"}],` + members + `}`
@@ -186,6 +204,8 @@ func TestUntranslatableFieldsAreRefused(t *testing.T) {
 		"an empty data URL": {userSays(`{"type":"image_url","image_url":{"url":"data:image/png;base64,"}}`),
 			"messages[1].content[1].image_url.url"},
 		"a data URL of no kind": {userSays(`{"type":"image_url","image_url":{"url":"data:;base64,AAAA"}}`),
+			"messages[1].content[1].image_url.url"},
+		"an SVG": {userSays(`{"type":"image_url","image_url":{"url":"data:image/svg+xml,%3Csvg%2F%3E"}}`),
 			"messages[1].content[1].image_url.url"},
 		"an earlier image of the model by http": {`{"model":"m","messages":[{"role":"user","content":"q"},` +
 			`{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},` +
