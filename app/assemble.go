@@ -92,7 +92,8 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
 		Generate: controllers.Generate{
-			Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes, KeepAlive: cfg.StreamKeepalive, Now: time.Now,
+			Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes, Strict: cfg.StrictParams,
+			KeepAlive: cfg.StreamKeepalive, Now: time.Now,
 		},
 		Models:  &controllers.Models{Service: calls.Router.Models},
 		Health:  &controllers.Health{Service: g.health},

@@ -15,6 +15,7 @@ import (
 // Main is the whole process: it runs the gateway with the arguments, the
 // environment and the signals of the process, and exits.
 func Main() {
+	noCoreDumps()
 	signal.Ignore(syscall.SIGPIPE) // a closed log pipe must not end the gateway
 	logging.Disable()              // the Redis client prints addresses to standard error; its errors are returned as well
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

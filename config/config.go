@@ -34,6 +34,7 @@ type Config struct {
 	ModelsFile           string
 	ModelDiscovery       bool
 	ModelRedirectRetired bool
+	StrictParams         bool // of requests that do not say so themselves
 
 	RateLimitRPM       int            // a caller; 0: off
 	AuthRateLimitRPM   int            // an address; 0: off
@@ -133,9 +134,12 @@ func (l *loader) serving() []row {
 		plain("HEDGE_AFTER_MS", "0", milliseconds(&l.HedgeAfter, 0, 600000),
 			"Time without an answer after which a second upstream is called as well; 0 is off"),
 
+		plain("STRICT_PARAMS", "false", boolean(&l.StrictParams),
+			"Whether a request with a field that the provider does not support is refused; its header x-gateway-strict-params wins"),
+
 		plain("RATE_LIMIT_RPM", "600", whole(&l.RateLimitRPM, 0, 1000000), "Requests to /v1 a minute of one caller; 0 is off"),
 		plain("AUTH_RATE_LIMIT_RPM", "20", whole(&l.AuthRateLimitRPM, 0, 1000000),
-			"Logins and registrations a minute of one address; 0 is off"),
+			"Logins and registrations a minute of one address, and changes of keys of one user; 0 is off"),
 		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Proxies whose X-Forwarded-For is trusted; none when empty; 0.0.0.0/0 and ::/0 have to be listed twice"),
 		plain("CORS_ALLOWED_ORIGINS", "", origins(&l.CORSAllowedOrigins),
 			"Origins of web pages that may call the gateway from a browser; none when empty"),

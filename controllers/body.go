@@ -45,6 +45,9 @@ func readJSON(c *gin.Context, limit int64, slot *inflight.Slot) ([]byte, error) 
 		return nil, tooLarge(limit)
 	}
 	body, err := readAll(c, limit, slot)
+	if err == nil && len(body) == 0 {
+		return nil, api.Invalid(api.CodeInvalidJSON, "", "the body is empty")
+	}
 	if err == nil {
 		return body, nil
 	}

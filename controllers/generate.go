@@ -19,6 +19,7 @@ type Generate struct {
 	Service     *inference.Service
 	Concurrency *inflight.Limiter
 	MaxBytes    int64
+	Strict      bool          // of requests without the header
 	KeepAlive   time.Duration // after this silence of a stream a comment is sent; 0 = never
 	Now         func() time.Time
 }
@@ -41,7 +42,7 @@ func (h *Generate) Create(c *gin.Context) error {
 	}
 	call, err := h.Service.Admit(c.Request.Context(), inference.Input{
 		Request: req, Caller: from.Caller, RequestID: from.ID(c), Began: began, BodyTime: h.Now().Sub(began),
-		Strict: isTrue(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)),
+		Strict: h.strict(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)),
 	})
 	if err != nil {
 		h.describe(c, call)
@@ -55,6 +56,13 @@ func (h *Generate) Create(c *gin.Context) error {
 }
 
 var errPanicked = errors.New("a panic ended the call")
+
+func (h *Generate) strict(header string) bool {
+	if header == "" {
+		return h.Strict
+	}
+	return isTrue(header)
+}
 
 func isFalse(header string) bool { return header == "0" || strings.EqualFold(header, "false") }
 

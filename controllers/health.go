@@ -17,7 +17,7 @@ type Health struct {
 
 // Report answers GET /health: 503 only when no request can be served.
 func (h *Health) Report(c *gin.Context) error {
-	report, status := h.Service.Report(), http.StatusOK
+	report, status := h.Service.Report(c.Request.Context()), http.StatusOK
 	if report.Status == pool.Unhealthy {
 		status = http.StatusServiceUnavailable
 	}

@@ -92,8 +92,21 @@ func newDialector(address string) (dialector gorm.Dialector, embedded bool, err 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, true, fmt.Errorf("database folder: %w", err)
 	}
+	if err := createPrivate(path); err != nil {
+		return nil, true, fmt.Errorf("database file: %w", err)
+	}
 	return sqlite.Dialector{DriverName: "sqlite", DSN: "file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&_txlock=immediate"}, true, nil
+}
+
+// createPrivate makes a file that only this user reads. SQLite itself would make
+// it readable by all; the files beside it get the permissions of this one.
+func createPrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // withTimeouts adds the timeouts that the server and the driver enforce

@@ -76,11 +76,12 @@ func New(opts Options) (http.Handler, error) {
 	auth.GET("/idp", guessable, handle(opts.IDP.Begin))
 	auth.GET("/idp/callback", guessable, handle(opts.IDP.Callback))
 
-	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens))
-	keys.POST("", handle(opts.Keys.Create))
+	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
+	changes := chain.Limit(opts.AuthLimit, middleware.Account) // of a user: each key is a row that is kept
+	keys.POST("", changes, handle(opts.Keys.Create))
 	keys.GET("", handle(opts.Keys.List))
-	keys.PATCH("/:id", handle(opts.Keys.Change))
-	keys.DELETE("/:id", handle(opts.Keys.Revoke))
+	keys.PATCH("/:id", changes, handle(opts.Keys.Change))
+	keys.DELETE("/:id", changes, handle(opts.Keys.Revoke))
 
 	admin := engine.Group("/admin", middleware.NoStore, chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
 	admin.GET("/users", handle(opts.Admin.Users))
@@ -125,8 +126,12 @@ func noRoute(*gin.Context) error {
 
 // noMethod answers where Gin has already set Allow.
 func noMethod(c *gin.Context) error {
-	return &api.Error{
+	e := &api.Error{
 		Status: http.StatusMethodNotAllowed, Type: api.TypeInvalidRequest, Code: api.CodeMethodNotAllowed,
 		Message: "this path does not allow the method " + c.Request.Method,
 	}
+	if c.Request.Method == http.MethodOptions {
+		e.Message += "; CORS_ALLOWED_ORIGINS names the web pages that may call the gateway from a browser"
+	}
+	return e
 }

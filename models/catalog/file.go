@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -76,6 +77,9 @@ var ruled = sync.OnceValue(func() []string {
 	return names
 })
 
+// unknownField is how the library names the Go type of a misspelt member.
+var unknownField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+
 // merge adds the models and rules of a file. Its rules are tried before those that
 // are there.
 func (c *Catalog) merge(text []byte) error {
@@ -83,7 +87,7 @@ func (c *Catalog) merge(text []byte) error {
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))
 	dec.KnownFields(true)
 	if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) { // an empty file has no document
-		return err
+		return errors.New(unknownField.ReplaceAllString(err.Error(), "unknown field $1"))
 	}
 	var errs []error
 	for _, provider := range slices.Sorted(maps.Keys(f.Rules)) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"modelgateway/models"
 	"modelgateway/services/pool"
 )
@@ -15,6 +17,9 @@ import (
 const (
 	probeEvery   = 2 * time.Second
 	probeTimeout = time.Second
+
+	maxAge  = 250 * time.Millisecond // of a probe that a report uses
+	maxWait = 300 * time.Millisecond // of a report for a younger one
 )
 
 // Report is the answer of GET /health.
@@ -47,6 +52,9 @@ type Service struct {
 	mu              sync.RWMutex
 	database, cache string
 	draining        bool
+	probed          time.Time // the last probe
+
+	refreshing singleflight.Group
 }
 
 // Run probes until ctx ends. The first round is over when probed is closed.
@@ -73,6 +81,28 @@ func (h *Service) Probe(ctx context.Context) {
 	both.Go(func() { h.set("database", &h.database, h.Database(ctx)) })
 	both.Go(func() { h.set("cache", &h.cache, h.Cache(ctx)) })
 	both.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.probed = time.Now()
+}
+
+// refresh probes the parts unless that has just been done. It waits for a short
+// time only: a probe that takes longer counts in the next report.
+func (h *Service) refresh(ctx context.Context) {
+	h.mu.RLock()
+	young := time.Since(h.probed) < maxAge
+	h.mu.RUnlock()
+	if young {
+		return
+	}
+	done := h.refreshing.DoChan("", func() (any, error) {
+		h.Probe(context.WithoutCancel(ctx))
+		return nil, nil
+	})
+	select {
+	case <-done:
+	case <-time.After(maxWait):
+	}
 }
 
 // set stores the result of a probe, and logs a change.
@@ -96,7 +126,8 @@ func (h *Service) set(part string, status *string, err error) {
 }
 
 // Report is the present state.
-func (h *Service) Report() Report {
+func (h *Service) Report(ctx context.Context) Report {
+	h.refresh(ctx)
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	r := Report{

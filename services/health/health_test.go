@@ -91,7 +91,7 @@ func TestHealthReport(t *testing.T) {
 				close(ended)
 			}()
 			<-probed
-			r := h.Report()
+			r := h.Report(t.Context())
 			if r.Status != tt.want || r.Uptime != 90 || r.Version != "v1" || len(r.Providers) != 3 ||
 				r.Providers[catalog.OpenAI] != pool.Unhealthy {
 				t.Errorf("%+v", r)
@@ -125,7 +125,7 @@ func TestHangingProbeDoesNotBlockTheReport(t *testing.T) {
 	if took := time.Since(began); took > 2*probeTimeout {
 		t.Errorf("probes took %s", took)
 	}
-	if r := h.Report(); r.Database != pool.Unhealthy || r.Cache != pool.Unhealthy {
+	if r := h.Report(t.Context()); r.Database != pool.Unhealthy || r.Cache != pool.Unhealthy {
 		t.Errorf("%+v", r)
 	}
 }

@@ -57,6 +57,19 @@ func TestStrictParamsRefuseUnsupportedParameters(t *testing.T) {
 	}
 }
 
+func TestStrictParamsSettingIsTheDefaultOfTheHeader(t *testing.T) {
+	t.Parallel()
+	f := gatewaytest.Providers()[1]
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
+	p := gatewaytest.Start(t, "STRICT_PARAMS=true", "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL)
+	for header, want := range map[string]int{"": 400, "true": 400, "1": 400, "false": 200, "0": 200} {
+		a := p.Chat(t, f.Request(`,"seed":7`), "X-Gateway-Strict-Params", header)
+		if a.Status != want || want == 200 && a.Header.Get("X-Gateway-Ignored-Params") != "seed" {
+			t.Errorf("%q: %d %s", header, a.Status, a.Body)
+		}
+	}
+}
+
 func TestMembersInsideObjectsAreNamedOrRefused(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {

@@ -101,6 +101,30 @@ func TestForwardedAddressMayHaveAPort(t *testing.T) {
 	}
 }
 
+func TestChangesOfKeysAreLimitedByUser(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "AUTH_RATE_LIMIT_RPM=4", "RATE_LIMIT_RPM=20")
+	token := p.Login(t)
+	for i := range 6 {
+		a := p.Call(t, "POST", "/auth/keys", `{"name":"app"}`, token...)
+		if want := map[bool]int{true: 201, false: 429}[i < 4]; a.Status != want {
+			t.Errorf("key %d: %d %s", i, a.Status, a.Body)
+		}
+	}
+	if a := p.Call(t, "DELETE", "/auth/keys/none", "", token...); a.Status != 429 {
+		t.Errorf("a revocation: %d", a.Status)
+	}
+	refused := 0
+	for range 20 {
+		if a := p.Call(t, "GET", "/auth/keys", "", token...); a.Status == 429 {
+			refused++
+		}
+	}
+	if refused != 7 { // seven requests came before
+		t.Errorf("%d of 20 lists refused", refused)
+	}
+}
+
 func TestEveryPublicRouteIsRateLimited(t *testing.T) {
 	t.Parallel()
 	const calls, tries = 1, 2

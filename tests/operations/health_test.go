@@ -46,6 +46,22 @@ func TestUnreachableDatabaseAndCacheAreReportedByHealth(t *testing.T) {
 	}
 }
 
+func TestHealthReportsAStoppedDatabaseAtOnce(t *testing.T) {
+	t.Parallel()
+	database := servertest.StartPostgres(t)
+	p := gatewaytest.Start(t, "DATABASE_URL="+database.URL)
+	for range 3 {
+		if a := p.Get(t, "/health"); !strings.Contains(a.Body, `"database":"healthy"`) {
+			t.Fatal(a.Body)
+		}
+	}
+	database.Kill()
+	time.Sleep(300 * time.Millisecond) // a report may use a probe that is younger
+	if a := p.Get(t, "/health"); !strings.Contains(a.Body, `"database":"unhealthy"`) {
+		t.Error(a.Body)
+	}
+}
+
 // TestHealthAnswersWithinASecondWhenItsDependenciesHang freezes the database and
 // the cache.
 func TestHealthAnswersWithinASecondWhenItsDependenciesHang(t *testing.T) {

@@ -69,3 +69,24 @@ func TestEveryErrorHasTheSameShape(t *testing.T) {
 		})
 	}
 }
+
+func TestEmptyBodyAndEmptyMessagesAreNamed(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t)
+	for body, want := range map[string]string{
+		"": "the body is empty", `{"model":"gpt-4","messages":[]}`: "messages is required, with at least one message",
+	} {
+		a := p.Call(t, "POST", "/v1/chat/completions", body, "Content-Type", "application/json")
+		if a.Status != 400 || a.APIError(t).Message != want {
+			t.Errorf("%q: %d %s", body, a.Status, a.Body)
+		}
+	}
+}
+
+func TestPreflightWithoutCORSNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t)
+	if a := p.Call(t, "OPTIONS", "/v1/chat/completions", ""); a.Status != 405 || !strings.Contains(a.APIError(t).Message, "CORS_ALLOWED_ORIGINS") {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}

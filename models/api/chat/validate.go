@@ -26,7 +26,7 @@ func (r *Request) validate() error {
 		return api.Missing("model")
 	}
 	if len(r.Messages) == 0 {
-		return api.Missing("messages")
+		return api.Invalid(api.CodeMissingField, "messages", "messages is required, with at least one message")
 	}
 	if err := r.validateNumbers(); err != nil {
 		return err
