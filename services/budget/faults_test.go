@@ -116,6 +116,25 @@ func TestAResumedReplicaHasNoFreeAllowance(t *testing.T) {
 	mustHaveLeft(t, frozen, 7*dollar, of)
 }
 
+// What a call returns that ran when the lease expired may have been granted to
+// others.
+func TestACallFromBeforeAnExpiredLeasePaysForNoOther(t *testing.T) {
+	h := postgresDatabase(t)
+	frozen, other, of := h.shortLease(t), h.shortLease(t), budgetOf("key:a", 10*dollar)
+	other.runTest(t)
+	r := mustReserve(t, frozen, 3*dollar, of)
+	h.awaitLeaseExpiry(t, frozen)
+	storetest.Until(t, 5*time.Second, "the other replica is granted its allowance", func() (ok bool) {
+		_, err := other.Reserve(t.Context(), november, 9*dollar, of)
+		return err == nil
+	})
+	if err := frozen.ensureLease(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(0)
+	mustRefuse(t, frozen, 2*dollar, of)
+}
+
 // While the database is unreachable every lease expires, since none can be renewed.
 func TestNoHoldIsLostWhileTheDatabaseIsUnreachable(t *testing.T) {
 	h := postgresDatabase(t)

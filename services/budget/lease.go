@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -104,13 +105,15 @@ func (b *Service) leased() lease {
 }
 
 // loseLease returns all that is free: the database may have granted it to others.
-// What calls still need is saved again; b.mu is held.
+// The same holds for what calls return later. What they still need is saved again;
+// b.mu is held.
 func (b *Service) loseLease() {
 	b.stats.Lost++
 	b.lease.epoch++
 	for _, p := range b.allowances {
 		p.giveBack(max(p.free, 0))
 		p.debt = 0
+		p.limit = math.MaxInt64 // what calls return is used only after a grant has said what is left
 		p.uncertain = true
 	}
 	b.wakeUp()
