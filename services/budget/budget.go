@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"modelgateway/models"
 	"modelgateway/models/api"
 )
@@ -58,10 +60,10 @@ type Service struct {
 	endLease  func(context.Context, string, []models.Hold) error
 	lost      func(context.Context) (bool, error) // whether running calls are noted, which others may have left
 
-	swept    time.Time      // when Run last looked for calls that others have left
-	renewing chan struct{}  // full while a renewal is under way
+	swept    time.Time // when Run last looked for calls that others have left
+	renewing singleflight.Group
 	requests sync.WaitGroup // to the database, under way
-	wake     chan struct{}  // wakes Run to save before the next tick
+	next     *time.Timer    // the next tick of Run
 
 	mu         sync.Mutex
 	allowances map[models.HoldKey]*allowance
@@ -98,7 +100,7 @@ func New(o Options) *Service {
 		store: o.Store, log: o.Log, now: o.Now, replica: o.Replica, heartbeat: defaultHeartbeat, maxWait: defaultMaxWait,
 		grant: o.Store.Grant, renew: o.Store.Renew, saveHolds: o.Store.SaveHolds, endLease: o.Store.EndLease,
 		lost: o.Store.AnyRunning, running: running{fresh: map[string]models.RunningCall{}, noted: map[string]models.RunningCall{}},
-		renewing: make(chan struct{}, 1), wake: make(chan struct{}, 1), allowances: map[models.HoldKey]*allowance{},
+		next: time.NewTimer(defaultHeartbeat), allowances: map[models.HoldKey]*allowance{},
 	}
 }
 
@@ -205,10 +207,7 @@ func (b *Service) shouldWarn(now time.Time) bool {
 
 // wakeUp has Run save changed allowances before its next tick.
 func (b *Service) wakeUp() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+	b.next.Reset(0)
 }
 
 // Written receives from the ledger the calls of each transaction, which has moved

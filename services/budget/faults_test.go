@@ -585,3 +585,39 @@ func TestAWaitingCallIsServedFromAReturnedReservation(t *testing.T) {
 	close(release)
 	b.requests.Wait()
 }
+
+func TestCallsOfSeveralBudgetsShareARenewal(t *testing.T) {
+	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
+	var sent atomic.Int32
+	answer := make(chan struct{})
+	b.renew = func(context.Context, models.Renewal) (models.Renewed, error) {
+		sent.Add(1)
+		<-answer
+		return models.Renewed{}, errors.New("connection refused")
+	}
+	const accounts = 3
+	var calls sync.WaitGroup
+	for i := range accounts {
+		calls.Go(func() {
+			if _, err := b.Reserve(t.Context(), november, dollar, budgetOf(fmt.Sprint("key:", i), dollar)); api.AsError(err).Status != 503 {
+				t.Error(err)
+			}
+		})
+	}
+	storetest.Until(t, 2*time.Second, "all wait", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		waiting := 0
+		for _, p := range b.allowances {
+			waiting += len(p.calls)
+		}
+		return waiting == accounts
+	})
+	time.Sleep(20 * time.Millisecond) // until their requests wait for the renewal
+	close(answer)
+	calls.Wait()
+	b.requests.Wait()
+	if n := sent.Load(); n != 1 {
+		t.Errorf("%d renewals failed, one after the other", n)
+	}
+}

@@ -118,7 +118,6 @@ func (b *Service) requestOnce(ctx context.Context, p *allowance) bool {
 	case err != nil:
 		b.stats.Failures++
 		p.uncertain = true // it may have been granted
-		b.wakeUp()
 		b.fail(p, calls, err)
 	default:
 		if b.applyGrant(p, q, answer, epoch) {

@@ -51,23 +51,20 @@ func (b *Service) renewIfDue(ctx context.Context) error {
 	})
 }
 
-// keep renews the lease unless good accepts it.
+// keep renews the lease unless good accepts it. All that wait for a renewal share
+// its result.
 func (b *Service) keep(ctx context.Context, good func(*lease, time.Time) bool) error {
 	if lease := b.leased(); good(&lease, b.now()) {
 		return nil
 	}
-	select {
-	case b.renewing <- struct{}{}:
-		defer func() { <-b.renewing }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	_, err, _ := b.renewing.Do("", func() (any, error) { return nil, b.renewNow(ctx) })
+	return err
+}
+
+func (b *Service) renewNow(ctx context.Context) error {
 	lease, sent := b.leased(), b.now()
 	if lease.closed {
 		return errClosed
-	}
-	if good(&lease, sent) {
-		return nil
 	}
 	const cleanEvery = 60
 	renewal := models.Renewal{
@@ -123,20 +120,16 @@ func (b *Service) loseLease() {
 // ends the lease. Its ctx has to end after the ledger has written its last row.
 func (b *Service) Run(ctx context.Context) {
 	const ticks = 5 // in a heartbeat
-	tick := time.NewTicker(b.heartbeat / ticks)
-	defer tick.Stop()
-	for {
+	defer b.next.Stop()
+	for ctx.Err() == nil {
+		b.next.Reset(b.heartbeat / ticks)
+		b.tick(ctx)
 		select {
-		case <-tick.C:
-		case <-b.wake:
+		case <-b.next.C:
 		case <-ctx.Done():
 		}
-		if ctx.Err() != nil {
-			b.close(ctx)
-			return
-		}
-		b.tick(ctx)
 	}
+	b.close(ctx)
 }
 
 func (b *Service) tick(ctx context.Context) {
@@ -155,8 +148,9 @@ func (b *Service) tick(ctx context.Context) {
 	// The calls that need the database report its failure.
 	switch {
 	case acquired:
-		_ = b.renewIfDue(ctx)
-		b.saveChanged(ctx)
+		if b.renewIfDue(ctx) == nil {
+			b.saveChanged(ctx)
+		}
 	case now.Sub(b.swept) >= b.heartbeat:
 		b.swept = now
 		if some, err := b.lost(ctx); err == nil && some {
