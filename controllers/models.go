@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -18,9 +19,9 @@ func (h *Models) List(c *gin.Context) error {
 	return writeJSON(c, http.StatusOK, h.Service.List())
 }
 
-// Get answers with one model.
+// Get answers with one model, whose id is the rest of the path.
 func (h *Models) Get(c *gin.Context) error {
-	model, err := h.Service.Get(c.Param("id"))
+	model, err := h.Service.Get(strings.TrimPrefix(c.Param("id"), "/"))
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,13 @@ import (
 )
 
 const (
-	corsMethods = "GET, POST, DELETE, PATCH, OPTIONS"
-	corsHeaders = "Authorization, Content-Type, X-API-Key, X-Request-Id, X-Gateway-Strict-Params"
-	corsExposed = "X-Request-Id, X-Gateway-Provider, X-Gateway-Ignored-Params, X-Gateway-Model-Redirected, Retry-After, X-Should-Retry"
+	corsMethods = "GET, HEAD, POST, DELETE, PATCH, OPTIONS"
+	corsHeaders = "Authorization, Content-Type, X-API-Key, X-Request-Id, X-Gateway-Strict-Params, X-Gateway-Fallback"
+	// All headers of answers beside those that pages may read anyway.
+	corsExposed = "X-Request-Id, X-Upstream-Request-Id, X-Gateway-Provider, X-Gateway-Ignored-Params, X-Gateway-Fallback, " +
+		"X-Gateway-Model-Redirected, X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests, " +
+		"X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens, OpenAI-Processing-Ms, Retry-After, " +
+		"X-Should-Retry, Allow, WWW-Authenticate"
 )
 
 // headerNames is a list of names of headers.

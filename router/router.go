@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -58,16 +59,19 @@ func New(opts Options) (http.Handler, error) {
 	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now}
 	handle := chain.Handle
 	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins))
-	engine.NoRoute(handle(noRoute))
+	routes := sync.OnceValue(engine.Routes)
+	unknown := func(c *gin.Context) error { return noRoute(routes(), c.Request.URL.Path) }
+	engine.NoRoute(handle(unknown))
 	engine.NoMethod(handle(noMethod))
 
-	probes := []string{http.MethodGet, http.MethodHead} // some monitors send HEAD
-	engine.Match(probes, "/health", middleware.NoStore, handle(opts.Health.Report))
-	engine.Match(probes, "/livez", middleware.NoStore, handle(opts.Health.Live))
-	engine.Match(probes, "/readyz", middleware.NoStore, handle(opts.Health.Ready))
-	engine.GET("/metrics", middleware.NoStore, handle(opts.Metrics.Show))
-	engine.GET("/openapi.yaml", handle(opts.Docs.Document))
-	engine.GET("/docs", handle(opts.Docs.Show))
+	// HEAD is allowed wherever GET is, but for logins, which it would begin or end.
+	read := []string{http.MethodGet, http.MethodHead}
+	engine.Match(read, "/health", middleware.NoStore, handle(opts.Health.Report))
+	engine.Match(read, "/livez", middleware.NoStore, handle(opts.Health.Live))
+	engine.Match(read, "/readyz", middleware.NoStore, handle(opts.Health.Ready))
+	engine.Match(read, "/metrics", middleware.NoStore, handle(opts.Metrics.Show))
+	engine.Match(read, "/openapi.yaml", handle(opts.Docs.Document))
+	engine.Match(read, "/docs", handle(opts.Docs.Show))
 
 	guessable := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
 	auth := engine.Group("/auth", middleware.NoStore)
@@ -79,18 +83,18 @@ func New(opts Options) (http.Handler, error) {
 	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
 	changes := chain.Limit(opts.AuthLimit, middleware.Account) // of a user: each key is a row that is kept
 	keys.POST("", changes, handle(opts.Keys.Create))
-	keys.GET("", handle(opts.Keys.List))
+	keys.Match(read, "", handle(opts.Keys.List))
 	keys.PATCH("/:id", changes, handle(opts.Keys.Change))
 	keys.DELETE("/:id", changes, handle(opts.Keys.Revoke))
 
 	admin := engine.Group("/admin", middleware.NoStore, chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
-	admin.GET("/users", handle(opts.Admin.Users))
+	admin.Match(read, "/users", handle(opts.Admin.Users))
 	admin.PATCH("/users/:id", handle(opts.Admin.ChangeUser))
-	admin.GET("/keys", handle(opts.Admin.Keys))
+	admin.Match(read, "/keys", handle(opts.Admin.Keys))
 	admin.PATCH("/keys/:id", handle(opts.Admin.ChangeKey))
 	admin.DELETE("/keys/:id", handle(opts.Admin.RevokeKey))
-	admin.GET("/usage", handle(opts.Usage.All))
-	admin.GET("/audit", handle(opts.Admin.Audit))
+	admin.Match(read, "/usage", handle(opts.Usage.All))
+	admin.Match(read, "/audit", handle(opts.Admin.Audit))
 
 	// Requests to a model: a line for each dialect, which is that of its errors as
 	// well.
@@ -102,9 +106,14 @@ func New(opts Options) (http.Handler, error) {
 	generate("/v1/chat/completions", chat.Dialect{})
 
 	v1 := engine.Group("/v1", middleware.NoStore, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
-	v1.GET("/models", handle(opts.Models.List))
-	v1.GET("/models/:id", handle(opts.Models.Get))
-	v1.GET("/usage", handle(opts.Usage.Own))
+	v1.Match(read, "/models", handle(opts.Models.List))
+	v1.Match(read, "/models/*id", handle(func(c *gin.Context) error { // an id may contain slashes
+		if c.Param("id") == "/" {
+			return unknown(c)
+		}
+		return opts.Models.Get(c)
+	}))
+	v1.Match(read, "/usage", handle(opts.Usage.Own))
 	return engine, nil
 }
 
@@ -115,13 +124,6 @@ func trust(engine *gin.Engine, proxies []netip.Prefix) error {
 	}
 	engine.RemoteIPHeaders = []string{"X-Forwarded-For"} // Gin's default believes a client's X-Real-IP as well
 	return engine.SetTrustedProxies(all)                 // nil trusts no proxy; the default of Gin trusts all
-}
-
-func noRoute(*gin.Context) error {
-	return &api.Error{
-		Status: http.StatusNotFound, Type: api.TypeNotFound, Code: api.CodeRouteNotFound,
-		Message: "there is no route at this path",
-	}
 }
 
 // noMethod answers where Gin has already set Allow.

@@ -39,7 +39,18 @@ func Load(overlay string) (*Catalog, error) {
 	if err := c.merge(text); err != nil {
 		return nil, fmt.Errorf("models file %s: %w", path.Base(overlay), err)
 	}
+	if info, err := os.Stat(overlay); err == nil {
+		c.date(info.ModTime().Unix())
+	}
 	return c.withTraits(), nil
+}
+
+// date gives the models that say no time of their creation that of their file:
+// clients sort by it, and 0 is a time in 1970.
+func (c *Catalog) date(created int64) {
+	for i := range c.models {
+		c.models[i].Created = cmp.Or(c.models[i].Created, created)
+	}
 }
 
 func (c *Catalog) set(m Model) {

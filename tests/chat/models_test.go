@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +23,34 @@ func TestModelListIsTheCatalogue(t *testing.T) {
 	if one := p.Get(t, "/v1/models/gemini-2.5-flash"); one.Status != 200 || !strings.Contains(one.Body, `"owned_by":"gemini"`) ||
 		!strings.Contains(one.Body, `"available":false`) {
 		t.Errorf("%d %s", one.Status, one.Body)
+	}
+}
+
+func TestModelIDMayContainSlashes(t *testing.T) {
+	t.Parallel()
+	f := gatewaytest.Providers()[0]
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
+	file := filepath.Join(t.TempDir(), "models.yaml")
+	if err := os.WriteFile(file, []byte("models: [{id: openai/gpt-4, provider: openai, upstream: gpt-4}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := gatewaytest.Start(t, "MODELS_FILE="+file, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
+	for _, path := range []string{"/v1/models/openai/gpt-4", "/v1/models/openai%2Fgpt-4"} {
+		resp, err := http.Get(p.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != 200 || !strings.Contains(string(text), `"id":"openai/gpt-4"`) || strings.Contains(string(text), `"created":0,`) {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, text)
+		}
+	}
+	if a := p.Get(t, "/v1/models/openai%2Fnope"); a.Status != 404 || a.APIError(t).Code != "model_not_found" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := p.Chat(t, strings.Replace(f.Request(""), "gpt-4", "openai/gpt-4", 1)); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
 

@@ -2,8 +2,10 @@ package requests
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,7 +158,61 @@ func TestHeadAndOptionsRevealNothing(t *testing.T) {
 			}
 		}
 	}
-	if a := p.Call(t, "HEAD", "/v1/models", ""); a.Status != 405 {
+	if a := p.Call(t, "HEAD", "/v1/models", ""); a.Status != 401 {
 		t.Errorf("HEAD /v1/models: %d", a.Status)
+	}
+}
+
+func TestHeadIsAnsweredWhereverGetIs(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "SIMULATOR=true")
+	for _, path := range []string{"/v1/models", "/v1/models/gpt-4", "/v1/models/nope", "/docs", "/openapi.yaml", "/metrics", "/auth/keys", "/admin/users", "/nope"} {
+		get, head := p.Get(t, path), p.Call(t, "HEAD", path, "")
+		if head.Status != get.Status || head.Body != "" || head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
+			t.Errorf("%s: GET %d, HEAD %d %v", path, get.Status, head.Status, head.Header)
+		}
+	}
+}
+
+func TestPagesCanReadEveryHeaderOfTheGateway(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "SIMULATOR=true", "RATE_LIMIT_RPM=100", "CORS_ALLOWED_ORIGINS=https://a.example")
+	readable := []string{"Access-Control-", "Vary", "Date", "Content-", "X-Content-Type-Options", "Cache-Control", "X-Accel-Buffering", "Connection"}
+	for _, a := range []gatewaytest.Answer{
+		p.Chat(t, gatewaytest.HelloRequest, "Origin", "https://a.example"), p.Chat(t, "{}", "Origin", "https://a.example"),
+		p.Chat(t, strings.Replace(gatewaytest.HelloRequest, "{", `{"stream":true,"seed":1,`, 1), "Origin", "https://a.example"),
+		p.Call(t, "PATCH", "/v1/models", "", "Origin", "https://a.example"),
+	} {
+		exposed := strings.ToLower(a.Header.Get("Access-Control-Expose-Headers"))
+		for name := range a.Header {
+			if !slices.ContainsFunc(readable, func(begin string) bool { return strings.HasPrefix(name, begin) }) &&
+				!slices.Contains(strings.Split(exposed, ", "), strings.ToLower(name)) {
+				t.Errorf("%s is not among %s", name, exposed)
+			}
+		}
+	}
+}
+
+func TestWrongPathSaysWhichOneWasMeant(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "SIMULATOR=true")
+	for path, meant := range map[string]string{
+		"/chat/completions": "`/v1/chat/completions`", "/v1/v1/chat/completions": "`/v1/chat/completions`",
+		"/v1/chat/completions/": "`/v1/chat/completions`", "//v1/chat/completions": "`/v1/chat/completions`", "/models/gpt-4": "`/v1/models/gpt-4`",
+		"/v1/health": "`/health`", "/v1/models/": "`/v1/models`", "/v1/responses": "/docs", "/": "/docs",
+	} {
+		resp, err := http.Post(p.URL+path, "application/json", strings.NewReader(gatewaytest.HelloRequest))
+		if path == "/v1/models/" || path == "/models/gpt-4" || path == "/v1/health" {
+			resp, err = http.Get(p.URL + path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		e := gatewaytest.Answer{Status: resp.StatusCode, Body: string(text)}.APIError(t)
+		if resp.StatusCode != 404 || e.Code != "route_not_found" || !strings.Contains(e.Message, "`"+path+"`") || !strings.Contains(e.Message, meant) {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, e.Message)
+		}
 	}
 }

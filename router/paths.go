@@ -1,0 +1,54 @@
+package router
+
+import (
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/models/api"
+)
+
+// noRoute is the error for a path without a route. It names the path, and the route
+// that was probably meant: a base URL without /v1 or with two, a slash too many.
+func noRoute(routes gin.RoutesInfo, wrong string) error {
+	message := "there is no route at " + api.Quoted(wrong) + "; "
+	if meant := meant(routes, wrong); meant != "" {
+		message += "did you mean " + api.Quoted(meant) + "?"
+	} else {
+		message += "GET /docs lists the routes"
+	}
+	return &api.Error{Status: http.StatusNotFound, Type: api.TypeNotFound, Code: api.CodeRouteNotFound, Message: message}
+}
+
+// meant is the path of a route that differs from a wrong path by its slashes or its
+// /v1; empty if there is none.
+func meant(routes gin.RoutesInfo, wrong string) string {
+	const longest = 1024 // bytes of a path that is looked at
+	if len(wrong) > longest {
+		return ""
+	}
+	tidy := path.Clean("/" + wrong)
+	rest := tidy
+	for rest == "/v1" || strings.HasPrefix(rest, "/v1/") {
+		rest = strings.TrimPrefix(rest, "/v1")
+	}
+	for _, candidate := range []string{tidy, "/v1" + rest, rest} {
+		for _, r := range routes {
+			if candidate != wrong && matches(r.Path, candidate) {
+				return candidate
+			}
+		}
+	}
+	return ""
+}
+
+// matches reports whether a path is of a route, whose last segment may stand for any.
+func matches(route, path string) bool {
+	if at := strings.IndexAny(route, ":*"); at >= 0 {
+		rest, ok := strings.CutPrefix(path, route[:at])
+		return ok && rest != "" && (route[at] == '*' || !strings.Contains(rest, "/"))
+	}
+	return route == path
+}
