@@ -50,6 +50,8 @@ type entry struct {
 type dollars struct {
 	Input      float64  `yaml:"input"`
 	Output     float64  `yaml:"output"`
+	Audio      float64  `yaml:"audio"`
+	AudioRead  float64  `yaml:"audio_cache_read"`
 	CacheRead  float64  `yaml:"cache_read"`
 	CacheWrite float64  `yaml:"cache_write"`
 	CacheHour  float64  `yaml:"cache_write_1h"`
@@ -221,7 +223,7 @@ func (d *dollars) price() Price {
 		return Price{}
 	}
 	p := Price{
-		Known: true, Input: micro(d.Input), Output: micro(d.Output),
+		Known: true, Input: micro(d.Input), Output: micro(d.Output), Audio: micro(d.Audio), AudioCacheRead: micro(d.AudioRead),
 		CacheRead: micro(d.CacheRead), CacheWrite: micro(d.CacheWrite), CacheWriteHour: micro(d.CacheHour), Over: d.Over,
 	}
 	if d.Above != nil {

@@ -10,6 +10,8 @@ import (
 type Price struct {
 	Known          bool // false: the price is unknown
 	Input, Output  int64
+	Audio          int64 // of sounds in the prompt; 0 = the price is unknown
+	AudioCacheRead int64 // 0 = Audio
 	CacheRead      int64 // 0 = Input
 	CacheWrite     int64 // kept for five minutes; 0 = Input
 	CacheWriteHour int64 // kept for an hour; 0 = 8/5 of CacheWrite, which is Anthropic's ratio
@@ -20,7 +22,9 @@ type Price struct {
 // Tokens are the tokens of a call.
 type Tokens struct {
 	Input          int64 // Cached and CacheWrite included
+	Audio          int64 // of Input: sounds, CachedAudio included
 	Cached         int64
+	CachedAudio    int64 // of Cached
 	CacheWrite     int64 // CacheWriteHour included
 	CacheWriteHour int64
 	Output         int64 // reasoning included
@@ -35,9 +39,13 @@ func (p Price) Cost(t Tokens) int64 {
 	cached := clamp(t.Cached, t.Input)
 	written := clamp(t.CacheWrite, t.Input-cached)
 	hour := clamp(t.CacheWriteHour, written)
+	cachedAudio := clamp(min(t.CachedAudio, t.Audio), cached)
+	audio := clamp(t.Audio-cachedAudio, t.Input-cached-written)
 	var sum amount
-	sum.add(max(t.Input, 0)-cached-written, p.Input)
-	sum.add(cached, p.cacheRead())
+	sum.add(max(t.Input, 0)-cached-written-audio, p.Input)
+	sum.add(audio, p.audio())
+	sum.add(cached-cachedAudio, p.cacheRead())
+	sum.add(cachedAudio, p.audioCacheRead())
 	sum.add(written-hour, p.cacheWrite())
 	sum.add(hour, p.cacheWriteHour())
 	sum.add(max(t.Output, 0), p.Output)
@@ -62,6 +70,34 @@ func (p Price) most(input, output int64) int64 {
 	return sum.perMillion()
 }
 
+// WithAudio is the price of a prompt that may consist of sounds: no token of it costs
+// more.
+func (p Price) WithAudio() Price {
+	p.Input, p.CacheRead = max(p.Input, p.audio()), max(p.cacheRead(), p.audioCacheRead())
+	if p.Above != nil {
+		above := p.Above.WithAudio()
+		p.Above = &above
+	}
+	return p
+}
+
+func (p Price) audio() int64 {
+	if p.Audio == 0 {
+		return p.Input
+	}
+	return p.Audio
+}
+
+func (p Price) audioCacheRead() int64 {
+	switch {
+	case p.AudioCacheRead != 0:
+		return p.AudioCacheRead
+	case p.Audio != 0:
+		return p.Audio
+	}
+	return p.cacheRead()
+}
+
 func (p Price) cacheRead() int64 {
 	if p.CacheRead == 0 {
 		return p.Input
@@ -84,8 +120,8 @@ func (p Price) cacheWriteHour() int64 {
 }
 
 func (p Price) negative() bool {
-	return p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 || p.CacheWriteHour < 0 || p.Over < 0 ||
-		p.Above != nil && p.Above.negative()
+	lowest := min(p.Input, p.Output, p.Audio, p.AudioCacheRead, p.CacheRead, p.CacheWrite, p.CacheWriteHour, p.Over)
+	return lowest < 0 || p.Above != nil && p.Above.negative()
 }
 
 // clamp limits n to 0 … limit.

@@ -131,6 +131,17 @@ func TestCostsAtTheEdgesOfPrices(t *testing.T) {
 		{"cached at no price of its own", gpt, Tokens{Input: 1000, Cached: 900}, 30_000},
 		{"written at no price of its own", gpt, Tokens{Input: 1000, CacheWrite: 900, CacheWriteHour: 100}, 30_000},
 
+		// 300 × 0.30 + 700 × 1.00
+		{"sounds", "gemini-2.5-flash", Tokens{Input: 1000, Audio: 700}, 790},
+		// 100 × 0.30 + 500 × 1.00 + 200 × 0.03 + 200 × 0.10 = 30 + 500 + 6 + 20
+		{"sounds, of which some are cached", "gemini-2.5-flash", Tokens{Input: 1000, Audio: 700, Cached: 400, CachedAudio: 200}, 556},
+		// 1000 × 1.00: there are no more sounds than input
+		{"sounds beyond the prompt", "gemini-2.5-flash", Tokens{Input: 1000, Audio: 5000}, 1000},
+		// 1000 × 1.00, cached sounds without a price of their own
+		{"cached sounds", "gemini-2.5-flash-preview-09-2025", Tokens{Input: 1000, Audio: 1000, Cached: 1000, CachedAudio: 1000}, 1000},
+		// 1000 × 30
+		{"sounds at no price of their own", gpt, Tokens{Input: 1000, Audio: 700}, 30_000},
+
 		// 200,000 × 1.25 + 1000 × 10 = 250,000 + 10,000
 		{"as long as the step", pro, Tokens{Input: 200_000, Output: 1000}, 260_000},
 		// 200,001 × 2.50 + 1000 × 15 = 500,002.5 + 15,000
@@ -164,7 +175,7 @@ func TestCostsAtTheEdgesOfPrices(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %+v cost %d, not %d", tt.name, tt.tokens, got, tt.want)
 		}
-		if k := tt.tokens; k.Cached < 0 || k.Cached+k.CacheWrite > k.Input || k.CacheWriteHour > k.CacheWrite || k.Input < 0 ||
+		if k := tt.tokens; k.Audio > 0 || k.Cached < 0 || k.Cached+k.CacheWrite > k.Input || k.CacheWriteHour > k.CacheWrite || k.Input < 0 ||
 			k.Input > 1<<62 {
 			continue // no provider counts such tokens
 		}

@@ -121,6 +121,10 @@ type Usage struct {
 	CacheWrite     int64 // of Input: written to a cache
 	CacheWriteHour int64 // of CacheWrite: kept for an hour, which costs more
 
+	HasAudio    bool  // the provider counts the following two
+	Audio       int64 // of Input: sounds
+	CachedAudio int64 // of Audio: read from a cache
+
 	HasReasoning bool  // the provider counts the following
 	Reasoning    int64 // of Output
 }

@@ -106,6 +106,7 @@ type Size struct {
 
 	Bytes  int64    // of the body, of a sound an eighth, without the addresses of images
 	Media  int      // images, sounds and files
+	Sounds int      // also files that are sounds or films
 	Images []string // the addresses of the images, which may be data URLs
 	Opaque bool     // holds what its bytes do not bound, such as files
 

@@ -99,7 +99,10 @@ func (s *stream) lastUsage() (*llm.Usage, string) {
 		return nil, ""
 	}
 	input, output := int64(u.Prompt+u.ToolPrompt), int64(u.Candidates+u.Thoughts)
+	audio, hasAudio := sounds(u.PromptDetails)
+	cachedAudio, _ := sounds(u.CacheDetails)
 	return &llm.Usage{
+		HasAudio: hasAudio, Audio: audio, CachedAudio: cachedAudio,
 		Input: input, Output: output, Total: max(int64(u.Total), input+output),
 		HasCache: true, Cached: min(int64(u.Cached), input),
 		HasReasoning: true, Reasoning: int64(u.Thoughts),

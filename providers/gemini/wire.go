@@ -131,6 +131,26 @@ type usageMetadata struct {
 	Cached      count  `json:"cachedContentTokenCount"`
 	Total       count  `json:"totalTokenCount"`
 	ServiceTier string `json:"serviceTier"`
+
+	PromptDetails jsontext.Value `json:"promptTokensDetails"`
+	CacheDetails  jsontext.Value `json:"cacheTokensDetails"`
+}
+
+// sounds are the tokens of sounds in the details of a count; false if there are none.
+func sounds(details jsontext.Value) (tokens int64, found bool) {
+	var all []struct {
+		Modality string `json:"modality"`
+		Tokens   count  `json:"tokenCount"`
+	}
+	if details.Kind() != jsontext.KindBeginArray || json.Unmarshal(details, &all, lenient) != nil {
+		return 0, false
+	}
+	for _, d := range all {
+		if d.Modality == "AUDIO" {
+			tokens += int64(d.Tokens)
+		}
+	}
+	return tokens, len(all) > 0
 }
 
 // count is a number of tokens; an invalid one is 0.

@@ -131,20 +131,24 @@ func (c *Call) maxCost() (int64, error) {
 		return 0, err
 	}
 	var bound int64
+	size := c.input.Request.Source.Size()
 	for i := 0; i < c.plan.Size(); i++ {
 		r, err := c.plan.Candidate(i)
 		if err != nil {
 			continue // no provider will be called
 		}
 		price := c.service.price(r.Model)
-		if !price.Known && i == 0 {
-			return 0, notAllowed("no price is set for the model " + api.Quoted(r.Model.ID) + ", and this call is paid from a budget")
-		}
-		if !price.Known {
+		if err := c.checkPrice(r.Model, price, size.Sounds > 0); err != nil {
+			if i == 0 {
+				return 0, err
+			}
 			c.plan.Drop(i)
 			continue
 		}
 		images := c.service.Images[r.Model.Provider]
+		if tokens.MaySound(&size, images) {
+			price = price.WithAudio()
+		}
 		input, output := tokens.Max(c.input.Request, r.Model, images, r.MaxOutput())
 		if cost := price.MaxCost(input, output); cost > bound {
 			bound = cost
@@ -156,6 +160,19 @@ func (c *Call) maxCost() (int64, error) {
 		bound *= 2
 	}
 	return bound, nil
+}
+
+// checkPrice refuses a model without a price, or without one of sounds for a prompt that
+// has some.
+func (c *Call) checkPrice(model catalog.Model, price catalog.Price, sounds bool) error {
+	if !price.Known {
+		return notAllowed("no price is set for the model " + api.Quoted(model.ID) + ", and this call is paid from a budget")
+	}
+	if sounds && price.Audio == 0 {
+		return api.Invalid(api.CodeUnsupportedValue, c.input.Request.Path(llm.FieldPart),
+			"no price of sounds is set for the model %s, and this call is paid from a budget", api.Quoted(model.ID))
+	}
+	return nil
 }
 
 // checkMembers refuses members that the gateway does not know, of a call whose models or

@@ -136,6 +136,12 @@ func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
 	r.ReasoningTokens += min(max(usage.Reasoning, 0), tokens.Output)
 	price := c.service.price(model)
 	r.Priced = price.Known
+	switch {
+	case usage.HasAudio:
+		tokens.Audio, tokens.CachedAudio = min(max(usage.Audio, 0), tokens.Input), min(max(usage.CachedAudio, 0), tokens.Cached)
+	case price.Audio > 0 && c.input.Request.Source.Size().Sounds > 0: // all of it may be sounds
+		tokens.Audio, tokens.CachedAudio = tokens.Input, tokens.Cached
+	}
 	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(tokens)))
 }
 

@@ -41,6 +41,57 @@ func TestUnknownMembersOfALimitedCallAreRefused(t *testing.T) {
 	c.idle(t, 0)
 }
 
+const spoken = `{"model":"m","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"//uQZAAAAAAA","format":"mp3"}}]}]}`
+
+func TestSoundsAreReservedAndBookedAtTheirPrice(t *testing.T) {
+	usage := usedUp(1000, 10)
+	for name, tt := range map[string]struct {
+		split bool
+		cost  int64
+	}{
+		"the provider counts sounds": {true, (300*30 + 700*100 + 10*250) / 100},
+		"it does not":                {false, (1000*100 + 10*250) / 100},
+	} {
+		usage := *usage
+		usage.HasAudio, usage.Audio = tt.split, 700
+		c := newFixture(t, answering(catalog.Gemini, &usage))
+		ask := keyed(flash, ofMonth(1_000_000_000))
+		ask.Request = decodedText(strings.Replace(spoken, `"m"`, `"`+flash+`"`, 1))
+		r, err := c.made(t, ask)
+		if err != nil || r.Cost != tt.cost {
+			t.Errorf("%s: %d, not %d: %v", name, r.Cost, tt.cost, err)
+		}
+	}
+	c := newFixture(t, answering(catalog.Gemini, usage), answering(catalog.OpenAI, usage))
+	text := decodedText(strings.Replace(spoken, `"input_audio","input_audio":{"data":"//uQZAAAAAAA","format":"mp3"}`, `"text","text":"/uQZAAAAAAA"`, 1))
+	bound := func(ask Input) int64 {
+		call := c.chat.call(ask)
+		call.plan.Paid = true
+		most, err := call.maxCost()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return most
+	}
+	ask, written := keyed(flash, ofMonth(1_000_000_000)), keyed(flash, ofMonth(1_000_000_000))
+	ask.Request, written.Request = decodedText(spoken), text
+	ask.Request.Model, text.Model = flash, flash
+	ask.Request.OutputLimit, text.OutputLimit = 1, 1
+	if with, without := bound(ask), bound(written); with < without*3 {
+		t.Errorf("%d are reserved for a sound, %d for text", with, without)
+	}
+	ask = keyed(gpt, ofMonth(1_000_000_000))
+	ask.Request = decodedText(strings.Replace(spoken, `"m"`, `"`+gpt+`"`, 1))
+	_, err := c.made(t, ask)
+	if e := refusal(t, err, 400, api.CodeUnsupportedValue); e.Param != "messages[].content[]" || !strings.Contains(e.Message, "price of sounds") {
+		t.Errorf("%+v", e)
+	}
+	ask.Caller.Limits = &models.Limits{}
+	if _, err := c.made(t, ask); err != nil {
+		t.Errorf("without a budget: %v", err)
+	}
+}
+
 // OpenAI charges what is rejected of a prediction as output, beside max_tokens.
 func TestPredictedAnswerIsReservedAsOutput(t *testing.T) {
 	c := newFixture(t, answering(catalog.OpenAI, usedUp(1, 1)))

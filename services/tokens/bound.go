@@ -70,8 +70,16 @@ func Expected(r *llm.Request, model catalog.Model) int64 {
 // isBounded says whether the bytes of a prompt bound its tokens. Those of a file
 // do not: a few bytes can be many pages.
 func isBounded(size *llm.Size, isImage func(address string) bool) bool {
-	if size.Opaque || isImage == nil {
-		return !size.Opaque
-	}
-	return !slices.ContainsFunc(size.Images, func(address string) bool { return !isImage(address) })
+	return !size.Opaque && !hasFilms(size, isImage)
+}
+
+// hasFilms says whether the address of an image may be that of a film.
+func hasFilms(size *llm.Size, isImage func(address string) bool) bool {
+	return isImage != nil && slices.ContainsFunc(size.Images, func(address string) bool { return !isImage(address) })
+}
+
+// MaySound says whether a prompt may have tokens of sounds for a provider whose bounds
+// of pictures are images.
+func MaySound(size *llm.Size, images providers.Images) bool {
+	return size.Sounds > 0 || hasFilms(size, images.IsImage)
 }

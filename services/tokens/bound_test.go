@@ -140,7 +140,7 @@ func TestBoundOfAPromptIsItsBytesAndTheProvidersAdditions(t *testing.T) {
 	unknown := turbo
 	unknown.Context = 0
 	link, film := "https://example.com/a.png", "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
-	sound := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, 80_000))
+	sound := base64.StdEncoding.EncodeToString(append([]byte("ID3"), bytes.Repeat([]byte{1}, 79_997)...))
 	spoken := `{"model":"m","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"` + sound +
 		`","format":"mp3"}}]}]}`
 	pdf := `{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"` + "data:application/pdf;base64," +

@@ -261,10 +261,16 @@ func addPart(s *llm.Size, p *ContentPart) {
 		s.Bytes -= int64(len(p.ImageURL.URL))
 	case p.InputAudio != nil: // about 32 tokens a second, of at least 256 bytes
 		s.Media++
+		s.Sounds++
+		s.Opaque = s.Opaque || !hasUsualRate(p.InputAudio.Data)
 		s.Bytes -= int64(len(p.InputAudio.Data) - base64.StdEncoding.DecodedLen(len(p.InputAudio.Data))/8)
 	case p.File != nil:
 		s.Media++
 		s.Opaque = true
+		scheme := p.File.FileData[:min(len("data:audio/"), len(p.File.FileData))]
+		if strings.EqualFold(scheme, "data:audio/") || strings.EqualFold(scheme, "data:video/") {
+			s.Sounds++
+		}
 	}
 }
 
