@@ -205,7 +205,9 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 		ModelExists: func(model string) bool { _, err := opts.Models.Service.Resolve(model); return err == nil },
 		Defaults:    keyDefaults(cfg.Spend.Keys),
 	})
-	accounts := account.New(account.Options{Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Now: time.Now})
+	accounts := account.New(account.Options{
+		Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Redis: g.cache, Now: time.Now,
+	})
 	login, err := idp.New(idp.Options{
 		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
 		Issue: tokens.Issue, NormalEmail: account.NormalEmail,
@@ -222,7 +224,11 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {
 		return err
 	}
-	opts.AuthLimit, err = g.limit("auth", cfg.AuthRateLimitRPM)
+	if opts.AuthLimit, err = g.limit("auth", cfg.AuthRateLimitRPM); err != nil {
+		return err
+	}
+	const addressesOfANetwork = 5
+	opts.NetworkLimit, err = g.limit("auth-networks", addressesOfANetwork*cfg.AuthRateLimitRPM)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
@@ -26,7 +27,9 @@ func (h *Auth) Register(c *gin.Context) error {
 	if err := readInto(c, &in); err != nil {
 		return err
 	}
-	user, err := h.Accounts.Register(c.Request.Context(), account.Registration{Email: in.Email, Password: in.Password, Name: in.Name})
+	user, err := h.Accounts.Register(c.Request.Context(), account.Registration{
+		Email: in.Email, Password: in.Password, Name: in.Name, Address: middleware.ClientAddress(c),
+	})
 	if err != nil {
 		return err
 	}
@@ -41,7 +44,7 @@ func (h *Auth) Login(c *gin.Context) error {
 	if err := readInto(c, &in); err != nil {
 		return err
 	}
-	token, err := h.Accounts.Login(c.Request.Context(), in.Email, in.Password)
+	token, err := h.Accounts.Login(c.Request.Context(), in.Email, in.Password, middleware.ClientAddress(c))
 	if err != nil {
 		return err
 	}

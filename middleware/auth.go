@@ -83,7 +83,11 @@ func byLogin(c *gin.Context, tokens *auth.Tokens) (userID string, err error) {
 
 // Address is the account of a request whose caller is not known, or not known
 // yet: the client's address.
-func Address(c *gin.Context) string { return auth.Caller{Address: address(c.ClientIP())}.Account() }
+func Address(c *gin.Context) string { return auth.Caller{Address: ClientAddress(c)}.Account() }
+
+// ClientAddress is the client's address as limits count it: an IPv4 address or an
+// IPv6 /64.
+func ClientAddress(c *gin.Context) string { return address(c.ClientIP()) }
 
 // Account is the account of a request's caller.
 func Account(c *gin.Context) string { return RequestOf(c).Caller.Account() }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/services/auth"
 	"modelgateway/services/ratelimit"
 )
 
@@ -26,6 +27,21 @@ func (m Chain) Limit(l *ratelimit.Requests, account func(*gin.Context) string) g
 			setLimitHeaders(c.Writer.Header(), s.Limit, s.Remaining, s.Reset)
 		}
 		if err != nil {
+			m.fail(c, err)
+		}
+	}
+}
+
+// LimitNetwork holds the network of an IPv6 client to a rate limit as well: a /48 has
+// 65,536 networks of the size that Limit counts.
+func (m Chain) LimitNetwork(l *ratelimit.Requests) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		client := ClientAddress(c)
+		network := auth.Network(client)
+		if network == client {
+			return
+		}
+		if _, err := l.Take(c.Request.Context(), network, 0); err != nil {
 			m.fail(c, err)
 		}
 	}

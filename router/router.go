@@ -32,9 +32,10 @@ type Options struct {
 	Usage    *controllers.Usage
 	Metrics  *controllers.Metrics
 
-	Callers   middleware.Auth     // who may call /v1
-	CallLimit *ratelimit.Requests // of callers on /v1
-	AuthLimit *ratelimit.Requests // of addresses on routes without a credential
+	Callers      middleware.Auth     // who may call /v1
+	CallLimit    *ratelimit.Requests // of callers on /v1
+	AuthLimit    *ratelimit.Requests // of addresses on routes without a credential
+	NetworkLimit *ratelimit.Requests // of the networks of IPv6 clients on the same routes
 
 	Counted        *metrics.Metrics // counts every request; nil = none
 	Tracer         *tracing.Tracer  // nil = no request is traced
@@ -75,10 +76,11 @@ func New(opts Options) (http.Handler, error) {
 
 	guessable := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
 	auth := engine.Group("/auth", middleware.NoStore)
-	auth.POST("/register", guessable, handle(opts.Auth.Register))
-	auth.POST("/login", guessable, handle(opts.Auth.Login))
-	auth.GET("/idp", guessable, handle(opts.IDP.Begin))
-	auth.GET("/idp/callback", guessable, handle(opts.IDP.Callback))
+	login := auth.Group("", guessable, chain.LimitNetwork(opts.NetworkLimit))
+	login.POST("/register", handle(opts.Auth.Register))
+	login.POST("/login", handle(opts.Auth.Login))
+	login.GET("/idp", handle(opts.IDP.Begin))
+	login.GET("/idp/callback", handle(opts.IDP.Callback))
 
 	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
 	changes := chain.Limit(opts.AuthLimit, middleware.Account) // of a user: each key is a row that is kept

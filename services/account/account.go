@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redis/go-redis/v9"
+
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/auth"
@@ -30,7 +32,8 @@ type Service struct {
 type Options struct {
 	Store   *models.Store
 	Tokens  *auth.Tokens
-	Domains []string // e-mail domains that may register; none: all
+	Domains []string      // e-mail domains that may register; none: all
+	Redis   *redis.Client // counts failed logins for all replicas; nil: each counts for itself
 	Now     func() time.Time
 }
 
@@ -44,7 +47,7 @@ func New(o Options) *Service {
 	workers := min(max(runtime.GOMAXPROCS(0)/2, 1), 2)
 	return &Service{
 		store: o.Store, tokens: o.Tokens, domains: o.Domains, now: o.Now,
-		failures: newFailures(o.Now), hashing: newHashQueue(mostWaiting, int64(workers)),
+		failures: newFailures(o.Redis, o.Now), hashing: newHashQueue(mostWaiting, int64(workers)),
 	}
 }
 
@@ -53,6 +56,7 @@ type Registration struct {
 	Email    string
 	Password string
 	Name     string
+	Address  string // of the client, as auth.Caller has it
 }
 
 // Register adds an account. It reports the first fault in this order: a missing
@@ -63,7 +67,7 @@ func (a *Service) Register(ctx context.Context, r Registration) (*models.User, e
 	if err != nil {
 		return nil, err
 	}
-	leave, err := a.hashing.join()
+	leave, err := a.hashing.join(r.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +156,7 @@ func (a *Service) checkFree(ctx context.Context, email string) error {
 // Login returns a token for the user with this address and password. An address
 // that is unknown or malformed, or whose user has no password or is disabled, gets
 // the same answer as a wrong password, after the same time.
-func (a *Service) Login(ctx context.Context, email, password string) (auth.Token, error) {
+func (a *Service) Login(ctx context.Context, email, password, address string) (auth.Token, error) {
 	if email == "" {
 		return auth.Token{}, missingField("email")
 	}
@@ -160,10 +164,11 @@ func (a *Service) Login(ctx context.Context, email, password string) (auth.Token
 		return auth.Token{}, missingField("password")
 	}
 	email, malformed := NormalEmail(email)
-	if err := a.failures.check(email); err != nil {
+	tried := attempt{email: email, address: address}
+	if err := a.failures.check(ctx, tried); err != nil {
 		return auth.Token{}, err
 	}
-	leave, err := a.hashing.join()
+	leave, err := a.hashing.join(address)
 	if err != nil {
 		return auth.Token{}, err
 	}
@@ -174,7 +179,7 @@ func (a *Service) Login(ctx context.Context, email, password string) (auth.Token
 			return auth.Token{}, api.Unavailable(err)
 		}
 	}
-	if err := a.compare(ctx, u, email, password); err != nil {
+	if err := a.compare(ctx, u, tried, password); err != nil {
 		return auth.Token{}, err
 	}
 	return a.tokens.Issue(u)
@@ -182,14 +187,14 @@ func (a *Service) Login(ctx context.Context, email, password string) (auth.Token
 
 // compare takes the same time for every user, and for the zero User, which stands
 // for an unknown address.
-func (a *Service) compare(ctx context.Context, u *models.User, email, password string) error {
+func (a *Service) compare(ctx context.Context, u *models.User, tried attempt, password string) error {
 	release, err := a.hashing.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	// Again, because guesses that were ahead in the queue have failed meanwhile.
-	if err := a.failures.check(email); err != nil {
+	if err := a.failures.check(ctx, tried); err != nil {
 		return err
 	}
 	hash := u.PasswordHash
@@ -197,11 +202,11 @@ func (a *Service) compare(ctx context.Context, u *models.User, email, password s
 		hash = noPassword()
 	}
 	if matches := passwordMatches(hash, password); matches && u.PasswordHash != "" && u.DisabledAt == 0 {
-		a.failures.clear(email)
+		a.failures.succeeded(ctx, tried)
 		return nil
 	}
-	if email != "" {
-		a.failures.add(email)
+	if tried.email != "" {
+		a.failures.add(ctx, tried)
 	}
 	return api.Unauthorized(api.CodeInvalidCredentials, "the e-mail address or the password is wrong")
 }

@@ -87,7 +87,7 @@ func (d *testService) register(t testing.TB, email string) *models.User {
 
 func (d *testService) login(t testing.TB, email string) auth.Token {
 	t.Helper()
-	token, err := d.Login(t.Context(), email, testPassword)
+	token, err := d.Login(t.Context(), email, testPassword, "192.0.2.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestRegisterAndLogin(t *testing.T) {
 			t.Error("the password is kept")
 		}
 		for _, email := range []string{"ada@x.com", "ADA@x.COM", " ada@x.com", "ada@x.com."} {
-			token, err := d.Login(t.Context(), email, testPassword)
+			token, err := d.Login(t.Context(), email, testPassword, "192.0.2.1")
 			if err != nil {
 				t.Errorf("%q: %v", email, err)
 				continue
@@ -176,7 +176,9 @@ func TestParallelRegistrationsOfOneAddressMakeOneAccount(t *testing.T) {
 		for i := range crowd {
 			email := []string{"ada@x.com", "ADA@x.com", " ada@X.com", "ada@x.com."}[i%4]
 			all.Go(func() {
-				_, err := d.Register(t.Context(), Registration{Email: email, Password: testPassword, Name: "Ada"})
+				_, err := d.Register(t.Context(), Registration{
+					Email: email, Password: testPassword, Name: "Ada", Address: fmt.Sprint("192.0.2.", i),
+				})
 				results <- err
 			})
 		}
@@ -204,7 +206,7 @@ func TestWithoutTheDatabaseAccountsAre503(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, registerErr := d.Register(t.Context(), Registration{Email: "eve@x.com", Password: testPassword, Name: "Eve"})
-		_, loginErr := d.Login(t.Context(), "ada@x.com", testPassword)
+		_, loginErr := d.Login(t.Context(), "ada@x.com", testPassword, "192.0.2.1")
 		_, verifyErr := d.tokens.Verify(t.Context(), token.Text)
 		for what, err := range map[string]error{"register": registerErr, "login": loginErr, "verify": verifyErr} {
 			if e := api.AsError(err); e.Status != 503 || e.Code != api.CodeServiceUnavailable || e.RetryAfter == 0 {
@@ -212,7 +214,7 @@ func TestWithoutTheDatabaseAccountsAre503(t *testing.T) {
 			}
 		}
 		for range 2 * mostFailures { // and is not counted as a failure of the user
-			if _, err := d.Login(t.Context(), "ada@x.com", testPassword); code(err) != api.CodeServiceUnavailable {
+			if _, err := d.Login(t.Context(), "ada@x.com", testPassword, "192.0.2.1"); code(err) != api.CodeServiceUnavailable {
 				t.Fatal(err)
 			}
 		}
@@ -223,10 +225,10 @@ func TestANewPasswordReplacesTheOldOne(t *testing.T) {
 	eachService(t, func(t *testing.T, d *testService) {
 		u := d.register(t, "ada@x.com")
 		d.exec(t, fmt.Sprintf("UPDATE users SET password_hash = '%s' WHERE id = '%s'", hashPassword("another password"), u.ID))
-		if _, err := d.Login(t.Context(), "ada@x.com", testPassword); code(err) != api.CodeInvalidCredentials {
+		if _, err := d.Login(t.Context(), "ada@x.com", testPassword, "192.0.2.1"); code(err) != api.CodeInvalidCredentials {
 			t.Errorf("the old password: %v", err)
 		}
-		again, err := d.Login(t.Context(), "ada@x.com", "another password")
+		again, err := d.Login(t.Context(), "ada@x.com", "another password", "192.0.2.1")
 		if err != nil {
 			t.Fatal(err)
 		}

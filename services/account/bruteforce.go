@@ -1,72 +1,100 @@
 package account
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models/api"
 )
 
+// Failed logins of an account are counted by client address, so that guesses from
+// one address lock out that address alone. All addresses together are counted as
+// well, against guesses from many; an address that has logged in to the account
+// passes that lock.
 const (
-	mostFailures  = 10 // in the window, per e-mail address
-	failureWindow = time.Minute
-	mostCounted   = 16384 // e-mail addresses
+	mostFailures        = 10  // in the window, of an account from one address
+	mostAccountFailures = 100 // in the window, of an account from all addresses
+	failureWindow       = time.Minute
+	knownFor            = 30 * 24 * time.Hour // an address that has logged in
+	mostCounted         = 16384               // entries of each cache
 )
 
-// failures counts failed logins per e-mail address, from all clients. It counts
-// addresses without an account too, so that it does not reveal which have one.
+// attempt is a login from an address. The account need not exist, so that a lock
+// does not reveal which accounts do.
+type attempt struct{ email, address string }
+
+// pair is the key of the account and the address, account that of the account.
+func (a attempt) pair() string    { return hashed(a.email + "\n" + a.address) }
+func (a attempt) account() string { return hashed(a.email) }
+
+// hashed keeps e-mail addresses out of Redis.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+// failures counts failed logins: in this process, and with Redis for all replicas.
+// A window begins with its first failure.
 type failures struct {
-	now func() time.Time
-
-	mu     sync.Mutex // add reads and writes
-	recent *simplelru.LRU[string, lastFailures]
+	counts *counters
+	known  *counters       // of logins, by pair
+	shared *sharedFailures // nil without Redis
 }
 
-// lastFailures are the times of the last failures, the oldest first.
-type lastFailures [mostFailures]time.Time
-
-func newFailures(now func() time.Time) *failures {
-	recent, _ := simplelru.NewLRU[string, lastFailures](mostCounted, nil) // fails only for a size of 0 or less
-	return &failures{now: now, recent: recent}
-}
-
-// check refuses an address with too many failures, also with the right password.
-func (f *failures) check(email string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	times, ok := f.recent.Get(email)
-	if !ok || times[0].IsZero() {
-		return nil
+// newFailures takes nil for no Redis.
+func newFailures(client *redis.Client, now func() time.Time) *failures {
+	f := &failures{counts: newCounters(failureWindow, now), known: newCounters(knownFor, now)}
+	if client != nil {
+		f.shared = &sharedFailures{redis: client, now: now}
 	}
-	wait := times[0].Add(failureWindow).Sub(f.now())
-	if wait <= 0 {
-		return nil
+	return f
+}
+
+// check refuses an attempt after too many failures, also with the right password.
+func (f *failures) check(ctx context.Context, a attempt) error {
+	pair, account := f.counts.get(a.pair()), f.counts.get(a.account())
+	known := f.known.get(a.pair()).count > 0
+	if f.shared != nil {
+		if s, ok := f.shared.get(ctx, a); ok {
+			pair, account, known = pair.more(s.pair), account.more(s.account), known || s.known
+		}
 	}
-	return tooMany("too many failed logins for this account", wait)
+	switch {
+	case pair.count >= mostFailures:
+		return tooMany("too many failed logins for this account from this address", pair.left)
+	case account.count >= mostAccountFailures && !known:
+		return tooMany("too many failed logins for this account", account.left)
+	}
+	return nil
 }
 
-func (f *failures) add(email string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	times, _ := f.recent.Get(email)
-	copy(times[:], times[1:])
-	times[mostFailures-1] = f.now()
-	f.recent.Add(email, times)
+func (f *failures) add(ctx context.Context, a attempt) {
+	f.counts.add(a.pair())
+	f.counts.add(a.account())
+	if f.shared != nil {
+		f.shared.add(ctx, a)
+	}
 }
 
-func (f *failures) clear(email string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.recent.Remove(email)
+// succeeded ends the lock of the address, and keeps it in mind.
+func (f *failures) succeeded(ctx context.Context, a attempt) {
+	f.counts.remove(a.pair())
+	f.known.add(a.pair())
+	if f.shared != nil {
+		f.shared.succeeded(ctx, a)
+	}
 }
 
 func tooMany(what string, wait time.Duration) error {
 	e := &api.Error{
 		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded, RetryAfter: wait,
 	}
-	e.Message = what + "; try again in " + wholeSeconds(e)
+	e.Message = fmt.Sprintf("%s; try again in %s", what, wholeSeconds(e))
 	return e
 }

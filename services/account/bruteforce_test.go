@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,39 +12,119 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/servertest"
 )
 
-func TestTenFailuresAMinuteAreAllowed(t *testing.T) {
+// testFailures counts in this process, or with Redis.
+func testFailures(client *redis.Client) (*failures, *clock) {
 	c := &clock{november}
-	f := newFailures(c.now)
-	for i := range 10 {
-		if err := f.check("a@x.com"); err != nil {
+	return newFailures(client, c.now), c
+}
+
+func redisClient(t *testing.T, server *servertest.RedisServer) *redis.Client {
+	t.Helper()
+	client, err := models.OpenRedis(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func (f *failures) addAll(t *testing.T, times int, a attempt) {
+	t.Helper()
+	for i := range times {
+		if err := f.check(t.Context(), a); err != nil {
 			t.Fatalf("after %d failures: %v", i, err)
 		}
-		f.add("a@x.com")
-		c.at = c.at.Add(2 * time.Second)
+		f.add(t.Context(), a)
 	}
-	expectWait(t, f.check("a@x.com"), 40)
-	if err := f.check("b@x.com"); err != nil {
-		t.Errorf("another account: %v", err)
+}
+
+func (f *failures) passes(t *testing.T, what string, a attempt) {
+	t.Helper()
+	if err := f.check(t.Context(), a); err != nil {
+		t.Errorf("%s: %v", what, err)
 	}
+}
+
+func TestTenFailuresAMinuteAreAllowed(t *testing.T) {
+	f, c := testFailures(nil)
+	mine := attempt{"a@x.com", "192.0.2.1"}
+	f.addAll(t, 1, mine)
+	c.at = c.at.Add(20 * time.Second)
+	f.addAll(t, 9, mine)
+	expectWait(t, f.check(t.Context(), mine), 40)
+	f.passes(t, "another account", attempt{"b@x.com", "192.0.2.1"})
 	c.at = november.Add(failureWindow - 900*time.Millisecond)
-	expectWait(t, f.check("a@x.com"), 1)
+	expectWait(t, f.check(t.Context(), mine), 1)
 	c.at = november.Add(failureWindow)
-	if err := f.check("a@x.com"); err != nil {
-		t.Errorf("after the wait: %v", err)
+	f.addAll(t, 10, mine)
+	expectWait(t, f.check(t.Context(), mine), 60)
+	f.succeeded(t.Context(), mine)
+	f.passes(t, "after a success", mine)
+}
+
+func TestGuessesFromOneAddressDoNotLockOutOthers(t *testing.T) {
+	f, _ := testFailures(nil)
+	f.addAll(t, mostFailures, attempt{"a@x.com", "192.0.2.1"})
+	f.passes(t, "another address", attempt{"a@x.com", "192.0.2.2"})
+}
+
+func TestGuessesFromManyAddressesLockOutUnknownOnes(t *testing.T) {
+	for name, client := range map[string]*redis.Client{"one process": nil, "Redis": redisClient(t, servertest.StartRedis(t))} {
+		f, c := testFailures(client)
+		at := func(i int) attempt { return attempt{"a@x.com", fmt.Sprint("192.0.2.", i)} }
+		f.succeeded(t.Context(), at(200))
+		for i := range mostAccountFailures / mostFailures {
+			f.addAll(t, mostFailures, at(i))
+		}
+		expectWait(t, f.check(t.Context(), at(100)), 60)
+		f.passes(t, name+": an address that has logged in", at(200))
+		f.addAll(t, mostFailures, at(200))
+		expectWait(t, f.check(t.Context(), at(200)), 60)
+		c.at = c.at.Add(failureWindow)
+		if client == nil {
+			f.passes(t, "after the window", at(100))
+		}
 	}
-	f.add("a@x.com") // the window slides: nine others are younger than a minute
-	expectWait(t, f.check("a@x.com"), 2)
-	f.clear("a@x.com")
-	if err := f.check("a@x.com"); err != nil {
-		t.Errorf("after a success: %v", err)
+}
+
+func TestFailuresAreCountedForAllReplicas(t *testing.T) {
+	server := servertest.StartRedis(t)
+	one, _ := testFailures(redisClient(t, server))
+	other, _ := testFailures(redisClient(t, server))
+	mine := attempt{"a@x.com", "192.0.2.1"}
+	for range mostFailures / 2 {
+		one.addAll(t, 1, mine)
+		other.addAll(t, 1, mine)
 	}
-	for range 10 {
-		f.add("a@x.com")
+	for name, f := range map[string]*failures{"one": one, "the other": other} {
+		if err := f.check(t.Context(), mine); code(err) != api.CodeRateLimitExceeded {
+			t.Errorf("%s replica: %v", name, err)
+		}
 	}
-	expectWait(t, f.check("a@x.com"), 60)
+	one.succeeded(t.Context(), mine)
+	other.passes(t, "a success on the other replica", mine)
+	client := redisClient(t, server)
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		if strings.Contains(key, "x.com") || strings.Contains(key, "192.0.2") || client.TTL(t.Context(), key).Val() <= 0 {
+			t.Errorf("Redis has %s", key)
+		}
+	}
+	server.Freeze()
+	defer server.Thaw()
+	began := time.Now()
+	for range 20 {
+		other.addAll(t, 1, attempt{"b@x.com", fmt.Sprint(rand.Int())})
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("without Redis it takes %s", took)
+	}
 }
 
 func expectWait(t *testing.T, err error, seconds int64) {
@@ -61,7 +142,7 @@ func expectWait(t *testing.T, err error, seconds int64) {
 
 func TestTheCountOfFailuresIsBounded(t *testing.T) {
 	c := &clock{november}
-	f := newFailures(c.now)
+	f := newCounters(failureWindow, c.now)
 	for i := range 3 * mostCounted {
 		f.add(fmt.Sprint(i))
 		if f.recent.Len() > mostCounted {
@@ -88,10 +169,10 @@ func TestTwoHashSomeWaitAndTheRestIsRefused(t *testing.T) {
 		q := newHashQueue(places, workers)
 		var working, most, served, refused atomic.Int64
 		var all sync.WaitGroup
-		for range crowd {
+		for i := range crowd {
 			all.Go(func() {
 				start := time.Now()
-				leave, err := q.join()
+				leave, err := q.join(fmt.Sprint("192.0.2.", i))
 				if err != nil {
 					refused.Add(1)
 					expectFull(t, err)
@@ -123,6 +204,37 @@ func TestTwoHashSomeWaitAndTheRestIsRefused(t *testing.T) {
 			t.Error("a place or a worker was not released")
 		}
 	})
+}
+
+func TestOneNetworkHasAPartOfThePlaces(t *testing.T) {
+	q := newHashQueue(8, 2)
+	var leaves []func()
+	for i := range 2 {
+		leave, err := q.join(fmt.Sprintf("2001:db8:0:%d::/64", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, leave)
+	}
+	_, err := q.join("2001:db8:0:9::/64")
+	expectWait(t, err, 2)
+	for _, other := range []string{"2001:db8:1::/64", "192.0.2.1", "192.0.2.2"} {
+		leave, err := q.join(other)
+		if err != nil {
+			t.Errorf("%s: %v", other, err)
+			continue
+		}
+		leave()
+	}
+	for _, leave := range leaves {
+		leave()
+	}
+	if len(q.byNetwork) != 0 {
+		t.Errorf("%v are still counted", q.byNetwork)
+	}
+	if _, err := q.join("2001:db8:0:9::/64"); err != nil {
+		t.Error(err)
+	}
 }
 
 func expectFull(t *testing.T, err error) {

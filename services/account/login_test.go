@@ -35,7 +35,7 @@ func (d *testService) refusals(t *testing.T) map[string]func() error {
 	}
 	try := func(email, password string) func() error {
 		return func() error {
-			_, err := d.Login(t.Context(), email, password)
+			_, err := d.Login(t.Context(), email, password, "192.0.2.1")
 			return err
 		}
 	}
@@ -61,13 +61,13 @@ func TestRefusedLoginsHaveTheSameAnswer(t *testing.T) {
 			}
 		}
 		for _, password := range []string{strings.Repeat("x", 73), strings.Repeat("x", 1<<20), "short", "\x00", testPassword + "\x00", testPassword + " "} {
-			if _, err := d.Login(t.Context(), "off@x.com", password); *api.AsError(err) != *want {
+			if _, err := d.Login(t.Context(), "off@x.com", password, "192.0.2.1"); *api.AsError(err) != *want {
 				t.Errorf("%.10q: %v", password, err)
 			}
 		}
 		for field, err := range map[string]error{
-			"email":    func() error { _, err := d.Login(t.Context(), "", ""); return err }(),
-			"password": func() error { _, err := d.Login(t.Context(), "ada@x.com", ""); return err }(),
+			"email":    func() error { _, err := d.Login(t.Context(), "", "", "192.0.2.1"); return err }(),
+			"password": func() error { _, err := d.Login(t.Context(), "ada@x.com", "", "192.0.2.1"); return err }(),
 		} {
 			if e := api.AsError(err); e.Status != 400 || e.Code != api.CodeMissingField || e.Param != field {
 				t.Errorf("without %s: %v", field, err)
@@ -135,17 +135,17 @@ func TestGuessesAreLimitedPerAccount(t *testing.T) {
 		for _, email := range []string{"ada@x.com", "unknown@x.com"} {
 			for i := range mostFailures {
 				spelt := []string{email, strings.ToUpper(email), " " + email}[i%3]
-				if _, err := d.Login(t.Context(), spelt, "wrong password"); code(err) != api.CodeInvalidCredentials {
+				if _, err := d.Login(t.Context(), spelt, "wrong password", "192.0.2.1"); code(err) != api.CodeInvalidCredentials {
 					t.Fatalf("%s, guess %d: %v", email, i, err)
 				}
 			}
-			_, err := d.Login(t.Context(), email, testPassword)
+			_, err := d.Login(t.Context(), email, testPassword, "192.0.2.1")
 			expectWait(t, err, 60)
 		}
 		d.clock.at = d.clock.at.Add(failureWindow)
 		d.login(t, "ada@x.com")
 		for range 3 * mostFailures { // a success forgets the failures before it
-			if _, err := d.Login(t.Context(), "ada@x.com", "wrong password"); code(err) != api.CodeInvalidCredentials {
+			if _, err := d.Login(t.Context(), "ada@x.com", "wrong password", "192.0.2.1"); code(err) != api.CodeInvalidCredentials {
 				t.Fatal(err)
 			}
 			d.login(t, "ada@x.com")
@@ -161,7 +161,7 @@ func TestGuessesAtTheSameTimeAreLimited(t *testing.T) {
 	results := make(chan string, crowd)
 	for range crowd {
 		all.Go(func() {
-			_, err := d.Login(t.Context(), "ada@x.com", "wrong password")
+			_, err := d.Login(t.Context(), "ada@x.com", "wrong password", "192.0.2.1")
 			results <- code(err)
 		})
 	}
@@ -194,7 +194,7 @@ func TestAFloodOfLoginsIsRefusedAtOnce(t *testing.T) {
 	for i := range crowd {
 		all.Go(func() {
 			start := time.Now()
-			_, err := d.Login(ctx, fmt.Sprintf("u%d@x.com", i), "wrong password")
+			_, err := d.Login(ctx, fmt.Sprintf("u%d@x.com", i), "wrong password", fmt.Sprint("192.0.2.", i))
 			took := time.Since(start)
 			if !errors.Is(err, errQueueFull) {
 				return // it was hashed, or waited for that

@@ -1,6 +1,10 @@
 package auth
 
-import "modelgateway/models"
+import (
+	"net/netip"
+
+	"modelgateway/models"
+)
 
 // Caller is the sender of a request: the holder of a key, a user with a token, or
 // an anonymous client.
@@ -34,4 +38,20 @@ func (c Caller) Identity() Caller {
 	default:
 		return Caller{Address: c.Address}
 	}
+}
+
+// Network is the network that an address of a client is counted in beside its own:
+// of an IPv6 /64 the /48, which one customer of a provider may have; else the
+// address itself.
+func Network(address string) string {
+	const perCustomer = 48
+	prefix, err := netip.ParsePrefix(address)
+	if err != nil {
+		return address
+	}
+	network, err := prefix.Addr().Prefix(perCustomer)
+	if err != nil {
+		return address
+	}
+	return network.String()
 }

@@ -125,6 +125,24 @@ func TestChangesOfKeysAreLimitedByUser(t *testing.T) {
 	}
 }
 
+func TestLoginsOfAnIPv6NetworkAreLimitedTogether(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "AUTH_RATE_LIMIT_RPM=2", "TRUSTED_PROXIES=127.0.0.0/8")
+	login := func(address string) int {
+		return p.Call(t, "GET", "/auth/idp", "", "X-Forwarded-For", address).Status
+	}
+	for i := range 12 { // 12 clients of a /48, each with its own /64
+		if status, want := login(fmt.Sprintf("2001:db8:0:%x::1", i)), map[bool]int{true: 404, false: 429}[i < 10]; status != want {
+			t.Errorf("client %d: %d", i, status)
+		}
+	}
+	for _, address := range []string{"2001:db8:1::1", "203.0.113.7"} {
+		if status := login(address); status != 404 {
+			t.Errorf("%s: %d", address, status)
+		}
+	}
+}
+
 func TestEveryPublicRouteIsRateLimited(t *testing.T) {
 	t.Parallel()
 	const calls, tries = 1, 2
