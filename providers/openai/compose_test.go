@@ -46,7 +46,7 @@ var written = []struct{ name, model, body, ignored string }{
 	{"written schema", "gpt-4", hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d","strict":true,` +
 		`"schema":{"type":"object","properties":{"b":{"type":"array","items":{"$ref":"#/$defs/x"}}},"required":["b"],` +
 		`"additionalProperties":false,"$defs":{"x":{"type":"object","properties":{},"additionalProperties":false}}}}}}`, ""},
-	{"written JSON mode", "gpt-4", hello + `,"response_format":{"type":"json_object"},"seed":7,"n":2,"stop":"END","logprobs":true,` +
+	{"written JSON mode", "gpt-4", saying(`{"role":"user","content":"JSON, please"}`) + `,"response_format":{"type":"json_object"},"seed":7,"n":2,"stop":"END","logprobs":true,` +
 		`"top_logprobs":2,"logit_bias":{"50256":-100},"user":"u","safety_identifier":"` + strings.Repeat("s", 65) +
 		`","metadata":{"b":"2","a":"1"},"service_tier":"flex","frequency_penalty":1,"presence_penalty":0.5,"temperature":0.2,"top_p":0.9,` +
 		`"modalities":["text"],"web_search_options":{}}`, ""},

@@ -157,6 +157,9 @@ func meaningOf(t *testing.T, req *llm.Request, m catalog.Model) meaning {
 	if m.Traits.LimitField != "" { // an effort that the model does not take is rounded or left out
 		r.Effort = ""
 	}
+	if len(m.Traits.Efforts) > 0 { // models that reason refuse stop sequences
+		r.Stop = nil
+	}
 	if !slices.Contains(serviceTiers, r.ServiceTier) {
 		r.ServiceTier = "" // tiers of others are left out
 	}

@@ -110,7 +110,7 @@ func (w *messageWriter) assistant(m *llm.Message) error {
 		case llm.BlockText:
 			parts = appendText(parts, b.Text)
 		case llm.BlockRefusal:
-			out.Refusal += b.Text
+			parts = append(parts, contentPart{Type: "refusal", Refusal: b.Text})
 		case llm.BlockCall:
 			calls = append(calls, openCall{call: b.Call})
 			out.ToolCalls = append(out.ToolCalls, w.c.toolCall(b.Call))
@@ -123,7 +123,7 @@ func (w *messageWriter) assistant(m *llm.Message) error {
 		}
 	}
 	out.Content = contentOf(parts)
-	if len(parts) == 0 && len(calls) == 0 && out.Refusal == "" {
+	if len(parts) == 0 && len(calls) == 0 {
 		return nil
 	}
 	if err := w.put(out, m.At); err != nil {

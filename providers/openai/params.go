@@ -27,8 +27,10 @@ func (c *composition) composeParams() {
 	if r.Choices != 1 {
 		out.N = r.Choices
 	}
-	out.Stop = r.Stop[:min(len(r.Stop), mostStops)]
-	c.ignoreIf(len(r.Stop) > mostStops, llm.FieldStop)
+	if len(c.model.Traits.Efforts) == 0 { // models that reason refuse stop sequences
+		out.Stop = r.Stop[:min(len(r.Stop), mostStops)]
+	}
+	c.ignoreIf(len(r.Stop) > len(out.Stop), llm.FieldStop)
 	out.LogitBias, out.WebSearchOptions = r.LogitBias, r.WebSearch
 	out.User, out.SafetyIdentifier = identifier(r.User), identifier(r.SafetyIdentifier)
 	out.Metadata, out.Modalities = r.Metadata, r.Modalities

@@ -42,7 +42,6 @@ type request struct {
 type message struct {
 	Role       string         `json:"role"`
 	Content    jsontext.Value `json:"content"` // a string, parts or null
-	Refusal    string         `json:"refusal,omitempty"`
 	ToolCalls  []toolCall     `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
 }
@@ -50,6 +49,7 @@ type message struct {
 type contentPart struct {
 	Type       string      `json:"type"`
 	Text       string      `json:"text,omitempty"`
+	Refusal    string      `json:"refusal,omitempty"`
 	ImageURL   *imageURL   `json:"image_url,omitzero"`
 	InputAudio *inputAudio `json:"input_audio,omitzero"`
 	File       *file       `json:"file,omitzero"`

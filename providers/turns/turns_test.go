@@ -30,7 +30,7 @@ func fold(t *testing.T, messages string) (string, *Conversation, error) {
 		b.WriteString(map[bool]string{true: " A", false: " U"}[turn.Assistant])
 		for _, block := range turn.Blocks {
 			switch {
-			case block.Kind == llm.BlockText:
+			case block.Kind == llm.BlockText || block.Kind == llm.BlockRefusal:
 				fmt.Fprintf(&b, "(%s)", block.Text)
 			case block.Call != nil:
 				fmt.Fprintf(&b, "{%s %s %s}", block.Call.ID, block.Call.Name, block.Call.Arguments)
@@ -66,7 +66,7 @@ func TestFold(t *testing.T) {
 		{"broken arguments are kept", `[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f",` +
 			`"arguments":"{oops \""}},{"id":"b","type":"function","function":{"name":"f","arguments":"[1]"}}]}]`,
 			`A{a f {"_raw":"{oops \""}}{b f {"_raw":[1]}}`},
-		{"refusals are text", `[{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},{"role":"assistant","refusal":"never"}]`,
+		{"refusals stay in their turn", `[{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},{"role":"assistant","refusal":"never"}]`,
 			"A(no)(never)"},
 		{"deprecated functions", `[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f",` +
 			`"arguments":"{}"}},{"role":"function","name":"f","content":"1"}]`, `U(q) A{call_f f {}} U<call_f f>`},

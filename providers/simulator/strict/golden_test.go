@@ -24,6 +24,8 @@ var refused = map[string]string{
 	"anthropic/thinking_comes_back":                  "Invalid `signature`",
 	"anthropic/thinking_comes_back_by_default":       "Invalid `signature`",
 
+	"openai/written_JSON_mode": "Web search options not supported with this model.", // it shows every parameter
+
 	"gemini/pictures_of_the_model":              "Corrupted thought signature.",
 	"gemini/signatures_are_not_needed_before_3": "Corrupted thought signature.",
 	"gemini/signatures_by_extra_content":        "Corrupted thought signature.",
