@@ -169,7 +169,7 @@ func TestLongTextIsEstimatedFromItsBeginning(t *testing.T) {
 			parts := chat.Content{Parts: []chat.ContentPart{{Type: "text", Text: text}}}
 			r := &llm.Request{Source: &chat.Request{Messages: []chat.Message{{Role: "user", Content: parts}}}}
 			got, err := e.Prompt(r)
-			if took := time.Since(began); err != nil || took > time.Second {
+			if took := time.Since(began); err != nil || took > 5*time.Second { // all of it would take minutes
 				t.Errorf("%s of %d bytes: %s, %v", name, size, took, err)
 			}
 			var s Sample
