@@ -8,6 +8,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 	"modelgateway/providers/turns"
 )
 
@@ -169,9 +170,15 @@ func (t *translation) response(b turns.Block) (response part, beside []part, err
 	return part{FunctionResponse: f}, media, nil
 }
 
+// maxResultValues is how many members and elements the result of a tool may have to
+// be sent as an object: checking that their names differ takes more memory than its
+// text, which is all that a body counts. maxResultDepth is jsontext's own bound.
+const maxResultValues, maxResultDepth = 100_000, 10_000
+
 // result is a tool's text as the object that Gemini requires.
 func result(text string) jsontext.Value {
-	if raw := jsontext.Value(text); isObject(raw) && raw.IsValid() {
+	raw := jsontext.Value(text)
+	if isObject(raw) && scan.ShapeOf(raw, 0, maxResultDepth).Values <= maxResultValues && raw.IsValid() {
 		return raw
 	}
 	var out object
