@@ -10,7 +10,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 
 STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
 
-.PHONY: help demo run build test test-long quick faults bench check lint fuzz golden docs compiler clean
+.PHONY: help demo run build test test-long quick faults bench shapes check lint fuzz golden docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,9 @@ faults: compiler ## Repeat the measurements of docs/reliability.md in full size 
 BENCH ?=
 bench: ## Measure beside a bare Gin passthrough and rewrite docs/performance.md (BENCH=-quick is shorter; PEER=name=url adds a gateway)
 	PEER='$(PEER)' go run ./bench -md docs/performance.md -svg docs/performance.svg -json docs/performance.json $(BENCH)
+
+shapes: ## Measure the memory and processor time of every shape of a request and rewrite docs/reliability.md (ten minutes)
+	go run ./bench/shapes -md docs/reliability.md
 
 check: ## Check formatting and vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }
