@@ -15,7 +15,7 @@ import (
 // The bounds that every shape has to keep.
 const (
 	maxRatio  = 12.0 // memory above idle for a body of any size, as a multiple of the largest
-	maxGrowth = 2.0  // processor time for each byte of a larger body, as a multiple of that of the smallest
+	maxGrowth = 2.5  // processor time for each byte of a larger body, as a multiple of that of the smallest
 )
 
 // growth is how much more processor time a byte of a larger body takes than one of

@@ -7,6 +7,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 
@@ -103,15 +104,18 @@ func (t *translation) translateRest() error {
 // value that has none, in addition to those that never have; an empty object
 // can switch something on.
 func asks(value jsontext.Value, idle string) bool {
-	if !llm.Given(value) {
+	switch {
+	case !llm.Given(value), string(value) == `""`:
 		return false
-	}
-	short := value.Clone()
-	if err := short.Compact(); err != nil {
-		return true
-	}
-	switch string(short) {
-	case `""`, `[]`, idle:
+	case isObject(value) && idle == `{}`:
+		for range scan.Members(value) {
+			return true
+		}
+		return false
+	case value.Kind() == jsontext.KindBeginArray:
+		for range scan.Elements(value) {
+			return true
+		}
 		return false
 	}
 	return true
