@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
+	"modelgateway/providers"
 )
 
 // body writes the request. Tools and output_config are written by hand: the
 // client's schemas are carried byte for byte.
 func (t *translation) body() ([]byte, error) {
 	t.out.Model = t.model.Upstream
-	body, err := json.Marshal(&t.out, jsontext.PreserveRawStrings(true))
+	body, err := providers.Encode(&t.out, len(t.req.Raw))
 	if err != nil { // all of it has been read as JSON before; only its depth can be too much
 		return nil, t.invalid(llm.FieldMessages, "the messages cannot be written for %s", catalog.Anthropic).
 			WithCause(fmt.Errorf("encode request: %w", err))

@@ -125,8 +125,8 @@ func asks(value jsontext.Value, idle string) bool {
 func (t *translation) body() ([]byte, error) {
 	var out object
 	var failed error
-	add := func(name string, value any) {
-		text, err := json.Marshal(value, jsontext.PreserveRawStrings(true))
+	add := func(name string, value any, size int) {
+		text, err := providers.Encode(value, size)
 		if err != nil {
 			failed = err
 			return
@@ -134,16 +134,16 @@ func (t *translation) body() ([]byte, error) {
 		out.add(name, text)
 	}
 	if t.system != nil {
-		add("systemInstruction", t.system)
+		add("systemInstruction", t.system, 0)
 	}
-	add("contents", t.contents)
+	add("contents", t.contents, len(t.req.Raw))
 	if len(t.declarations) > 0 {
 		var tool object
 		tool.add("functionDeclarations", list(t.declarations))
 		out.add("tools", list([]jsontext.Value{tool.done()}))
 	}
 	if t.calling != nil {
-		add("toolConfig", map[string]any{"functionCallingConfig": t.calling})
+		add("toolConfig", map[string]any{"functionCallingConfig": t.calling}, 0)
 	}
 	config, err := json.Marshal(t.config)
 	if err != nil {
@@ -157,7 +157,7 @@ func (t *translation) body() ([]byte, error) {
 		out.add("generationConfig", config)
 	}
 	if t.tier != "" {
-		add("serviceTier", t.tier)
+		add("serviceTier", t.tier, 0)
 	}
 	return out.done(), failed
 }

@@ -1,16 +1,15 @@
 package openai
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"strings"
 
-	"modelgateway/models/api/chat"
-
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api/chat"
+	"modelgateway/models/scan"
 )
 
 // gatewayMembers are the gateway's extensions, which only other providers
@@ -20,72 +19,55 @@ var gatewayMembers = []string{"reasoning_content", "reasoning_details", "cache_c
 // nativeArray removes the gateway's extensions from messages, from their parts
 // and calls, and from tools, and restores the calls' own ids. The rest keeps
 // its bytes.
-func nativeArray(array jsontext.Value) (jsontext.Value, error) {
-	var all []jsontext.Value
-	if err := json.Unmarshal(array, &all); err != nil {
-		return nil, err
-	}
-	out := append(make([]byte, 0, len(array)), '[')
-	for i, object := range all {
-		native, err := nativeObject(object)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, native...)
-	}
-	return append(out, ']'), nil
+func nativeArray(array jsontext.Value) jsontext.Value {
+	return appendNativeArray(make([]byte, 0, len(array)), array)
 }
 
-func nativeObject(object jsontext.Value) (jsontext.Value, error) {
-	if object.Kind() != jsontext.KindBeginObject {
-		return object, nil
-	}
-	dec := jsontext.NewDecoder(bytes.NewReader(object))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	out := []byte{'{'}
-	for dec.PeekKind() == jsontext.KindString {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
+func appendNativeArray(dst []byte, array jsontext.Value) []byte {
+	dst = append(dst, '[')
+	first := true
+	for element := range scan.Elements(array) {
+		if !first {
+			dst = append(dst, ',')
 		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
+		first = false
+		if element.Kind() == jsontext.KindBeginObject {
+			dst = appendNativeObject(dst, element)
+		} else {
+			dst = append(dst, element...)
 		}
+	}
+	return append(dst, ']')
+}
+
+func appendNativeObject(dst []byte, object jsontext.Value) []byte {
+	dst = append(dst, '{')
+	first := true
+	for literal, value := range scan.Members(object) {
+		name := string(literal.Text())
 		if slices.Contains(gatewayMembers, name) {
 			continue
 		}
-		if value, err = nativeMember(name, value); err != nil {
-			return nil, err
+		if !first {
+			dst = append(dst, ',')
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out, _ = jsontext.AppendQuote(out, name)
-		out = append(append(out, ':'), value...)
+		first = false
+		dst = appendNativeMember(append(append(dst, literal...), ':'), name, value)
 	}
-	return append(out, '}'), nil
+	return append(dst, '}')
 }
 
-func nativeMember(name string, value jsontext.Value) (jsontext.Value, error) {
+func appendNativeMember(dst []byte, name string, value jsontext.Value) []byte {
 	switch {
-	case (name == "id" || name == "tool_call_id") && value.Kind() == jsontext.KindString:
-		var id string
-		if err := json.Unmarshal(value, &id); err != nil {
-			return nil, err
-		}
-		id, _ = chat.UnpackID(id)
-		return quote(short(id)), nil
+	case (name == "id" || name == "tool_call_id") && value.Kind() == jsontext.KindString &&
+		(len(value) > longestID+len(`""`) || chat.HasPackedID(value)):
+		text, _ := jsontext.AppendUnquote(nil, value) // valid, as the body is
+		id, _ := chat.UnpackID(string(text))
+		return append(dst, quote(short(id))...)
 	case (name == "tool_calls" || name == "content") && value.Kind() == jsontext.KindBeginArray:
-		return nativeArray(value)
+		return appendNativeArray(dst, value)
 	default:
-		return value, nil
+		return append(dst, value...)
 	}
 }
 

@@ -207,7 +207,7 @@ func (t *translation) rewrite(name scan.Name, value jsontext.Value) (jsontext.Va
 		return m.value, nil
 	}
 	if t.history && name.Is("messages") || t.tools && name.Is("tools") {
-		return nativeArray(value)
+		return nativeArray(value), nil
 	}
 	return value, nil
 }

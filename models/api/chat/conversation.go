@@ -270,7 +270,8 @@ func arguments(text string) jsontext.Value {
 	case len(raw) == 0:
 		return jsontext.Value("{}")
 	case scan.ShapeOf(raw, 0, maxArgumentDepth).Values > maxArgumentValues, !raw.IsValid():
-		quoted, err := jsontext.AppendQuote([]byte(`{"_raw":`), text)
+		quoted := make([]byte, 0, len(`{"_raw":""}`)+len(text)+len(text)/8) // with some escapes
+		quoted, err := jsontext.AppendQuote(append(quoted, `{"_raw":`...), text)
 		if err != nil {
 			return jsontext.Value("{}")
 		}
