@@ -126,7 +126,12 @@ func (g *gateway) send(ctx context.Context, body string) (cost, error) {
 }
 
 // restartPeak makes what the process holds now its peak (proc(5), clear_refs).
-func (g *gateway) restartPeak() error { return os.WriteFile(g.proc("clear_refs"), []byte("5"), 0) }
+func (g *gateway) restartPeak() (now int64, err error) {
+	if err := os.WriteFile(g.proc("clear_refs"), []byte("5"), 0); err != nil {
+		return 0, err
+	}
+	return g.memory("VmRSS:")
+}
 
 func (g *gateway) proc(name string) string {
 	return fmt.Sprintf("/proc/%d/%s", g.cmd.Process.Pid, name)

@@ -102,35 +102,31 @@ func (m *meter) measure(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
-// row sends the bodies of a shape to a fresh gateway that has served one small
-// call. The largest is the first: a smaller one may find memory that it left, which
-// counts for both.
+// row sends the bodies of a shape, each to a gateway of its own.
 func (m *meter) row(ctx context.Context, s shape, model string) (row, error) {
-	g, err := m.start(ctx)
-	if err != nil {
-		return row{}, err
-	}
-	defer g.stop()
-	if got, err := g.send(ctx, message(filled("a"))(model, 200)); err != nil || got.status != http.StatusOK {
-		return row{}, fmt.Errorf("the small call: %d %s, %w", got.status, got.code, err)
-	}
-	idle, err := g.memory("VmRSS:")
-	if err != nil {
-		return row{}, err
-	}
-	r := row{shape: s.name, model: model, costs: make([]cost, len(m.sizes))}
-	for i := len(m.sizes) - 1; i >= 0; i-- {
-		if r.costs[i], err = g.measure(ctx, s.body(model, m.sizes[i]<<20), idle); err != nil {
-			return r, fmt.Errorf("%d MiB: %w", m.sizes[i], err)
+	r := row{shape: s.name, model: model}
+	for _, size := range m.sizes {
+		c, err := m.one(ctx, model, s.body(model, size<<20))
+		if err != nil {
+			return r, fmt.Errorf("%d MiB: %w", size, err)
 		}
+		r.costs = append(r.costs, c)
 	}
 	return r, nil
 }
 
-// measure sends a body and reads what that cost. idle is the memory of the process
-// before it had large bodies.
-func (g *gateway) measure(ctx context.Context, body string, idle int64) (cost, error) {
-	if err := g.restartPeak(); err != nil {
+// one sends a body to a fresh gateway that has served one small call.
+func (m *meter) one(ctx context.Context, model, body string) (cost, error) {
+	g, err := m.start(ctx)
+	if err != nil {
+		return cost{}, err
+	}
+	defer g.stop()
+	if got, err := g.send(ctx, message(filled("a"))(model, 200)); err != nil || got.status != http.StatusOK {
+		return cost{}, fmt.Errorf("the small call: %d %s, %w", got.status, got.code, err)
+	}
+	idle, err := g.restartPeak()
+	if err != nil {
 		return cost{}, err
 	}
 	before, err := g.cpu()
