@@ -44,7 +44,7 @@ func upstreamAfter(t *testing.T, failures int) *pool.Upstream {
 	u := pool.NewUpstream(catalog.Anthropic, nil, []config.Secret{config.NewSecret("key")}, time.Now)
 	fault := &providers.Refusal{Provider: catalog.Anthropic, Status: 502}
 	for range failures {
-		l, err := u.Lease("model", nil, false)
+		l, err := u.Lease("model", "", nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,6 +33,7 @@ func (s *Service) call(input Input) *Call {
 	c.row.Stream = input.Request.Stream
 	s.Router.Plan(&c.plan, routing.Input{
 		Request: input.Request, Limits: input.Caller.Limits, Strict: input.Strict, NoFallback: input.NoFallback,
+		Caller: cmp.Or(input.Caller.UserID, input.Caller.Address), // all keys of a user are one caller
 	})
 	return c
 }

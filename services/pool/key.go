@@ -37,6 +37,7 @@ const (
 type Key struct {
 	secret  config.Secret
 	circuit *gobreaker.TwoStepCircuitBreaker[any]
+	culprit *culprit
 	opened  atomic.Int64 // Unix nanoseconds of the last opening
 	live    atomic.Int64 // running calls
 	now     func() time.Time
@@ -55,7 +56,7 @@ type cooldown struct {
 }
 
 func newKey(secret config.Secret, now func() time.Time) *Key {
-	k := &Key{secret: secret, now: now, cooldowns: map[string]cooldown{}}
+	k := &Key{secret: secret, now: now, culprit: &culprit{now: now}, cooldowns: map[string]cooldown{}}
 	k.circuit = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		MaxRequests: 1, Interval: circuitWindow, BucketPeriod: circuitWindow / 6, Timeout: circuitPause,
 		ReadyToTrip: func(c gobreaker.Counts) bool {
@@ -65,6 +66,7 @@ func newKey(secret config.Secret, now func() time.Time) *Key {
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
 				k.opened.Store(now().UnixNano())
+				k.culprit.opened()
 			}
 		},
 		IsSuccessful: func(err error) bool { return !Failed(err) },
@@ -75,8 +77,19 @@ func newKey(secret config.Secret, now func() time.Time) *Key {
 
 // admit reserves a call with the circuit breaker. The caller reports its result
 // exactly once, and decrements live at its end.
-func (k *Key) admit() (report func(error), err error) {
+//
+// The call of a caller that is spared by an open circuit is not reserved: its
+// failure only opens the circuit for all.
+func (k *Key) admit(caller string) (report func(error), err error) {
 	done, err := k.circuit.Allow()
+	if err != nil && k.culprit.spares(caller) {
+		k.live.Add(1)
+		return func(err error) {
+			if Failed(err) {
+				k.culprit.confirmed()
+			}
+		}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +108,10 @@ func (k *Key) admit() (report func(error), err error) {
 	}, nil
 }
 
-func (k *Key) open() bool { return k.circuit.State() == gobreaker.StateOpen }
+// open says whether the circuit is open for all callers.
+func (k *Key) open() bool {
+	return k.circuit.State() == gobreaker.StateOpen && k.culprit.refused.Load() == nil
+}
 
 // opensFor is the time until the open circuit is half-open, which allows one call.
 func (k *Key) opensFor() time.Duration {

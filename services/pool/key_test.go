@@ -93,11 +93,11 @@ func TestKeyThatSpentItsLimitCoolsDownForAllModels(t *testing.T) {
 
 func TestLeaseEndsOnce(t *testing.T) {
 	u := NewUpstream(catalog.Anthropic, nil, poolOf("a"), time.Now)
-	one, err := u.Lease(haiku, nil, false)
+	one, err := u.Lease(haiku, "", nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.Lease(haiku, nil, false); err != nil {
+	if _, err := u.Lease(haiku, "", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	one.End()

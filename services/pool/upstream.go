@@ -80,6 +80,7 @@ type Lease struct {
 	from     *Upstream
 	Key      *Key
 	model    string
+	caller   string
 	Repeated bool // the upstream has been called for this request before
 	Trace    *tracing.Attempt
 	began    time.Time     // by the circuit breaker's clock, which tests cannot set
@@ -98,7 +99,8 @@ var ErrAllCoolingDown = errors.New("every key is cooling down")
 // Lease takes the least loaded of the keys that are not cooling down for the model
 // and whose circuit is not open. It takes avoid only if there is no other. If all
 // are cooling down it fails with ErrAllCoolingDown, unless ignoreCooldown is set.
-func (u *Upstream) Lease(model string, avoid *Key, ignoreCooldown bool) (*Lease, error) {
+// caller identifies the caller of the request; empty = unknown.
+func (u *Upstream) Lease(model, caller string, avoid *Key, ignoreCooldown bool) (*Lease, error) {
 	coolingDown := false
 	start := int(u.turn.Add(1))
 	usable := make([]*Key, 0, len(u.keys))
@@ -123,8 +125,8 @@ func (u *Upstream) Lease(model string, avoid *Key, ignoreCooldown bool) (*Lease,
 		})
 	}
 	for _, k := range usable {
-		if report, err := k.admit(); err == nil {
-			return &Lease{from: u, Key: k, model: model, began: time.Now(), report: report}, nil
+		if report, err := k.admit(caller); err == nil {
+			return &Lease{from: u, Key: k, model: model, caller: caller, began: time.Now(), report: report}, nil
 		}
 	}
 	if coolingDown {
@@ -153,6 +155,9 @@ func (l *Lease) Answered(err error) {
 		if now, refused := l.Key.circuit.Allow(); refused == nil {
 			report = now
 		}
+	}
+	if !l.Repeated && Failed(err) {
+		l.Key.culprit.failed(l.caller)
 	}
 	if l.Repeated && Failed(err) { // the retries of one request count once for the circuit
 		report(context.Canceled)

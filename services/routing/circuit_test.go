@@ -395,3 +395,74 @@ func TestCircuitsOpenIsTheShareOfTheKeys(t *testing.T) {
 		expect(1, 0)
 	})
 }
+
+// askAs is a request of a caller.
+func askAs(caller string) Input {
+	input := ask(haiku)
+	input.Caller = caller
+	return input
+}
+
+func TestOneCallerOpensTheCircuitForItselfAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(500)))
+		chat := fleet(t, q)
+		chat.Retries = 0
+		provoke := func() {
+			t.Helper()
+			q.play("a", fails(providerFault(500)))
+			for range circuitCalls {
+				_, _, _ = completeOf(t.Context(), chat, askAs("mallory"))
+			}
+			q.play("a", answers)
+			_, _, err := completeOf(t.Context(), chat, askAs("mallory"))
+			isFast(t, err)
+		}
+		for range 3 { // again and again, also by the one call of a half-open circuit
+			provoke()
+			for _, other := range []string{"ada", "bob", "ada"} {
+				if _, _, err := completeOf(t.Context(), chat, askAs(other)); err != nil {
+					t.Errorf("%s: %v", other, err)
+				}
+			}
+			if got := chat.Upstreams[catalog.Anthropic].Status(); got == pool.Unhealthy {
+				t.Errorf("the provider is %s for all", got)
+			}
+			time.Sleep(circuitPause)
+		}
+	})
+}
+
+func TestFailureOfASecondCallerOpensTheCircuitForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(500)))
+		chat := fleet(t, q)
+		chat.Retries = 0
+		for range circuitCalls {
+			_, _, _ = completeOf(t.Context(), chat, askAs("ada"))
+		}
+		if _, _, err := completeOf(t.Context(), chat, askAs("bob")); api.AsError(err).Status != 502 {
+			t.Errorf("bob is not called for: %v", err)
+		}
+		for _, caller := range []string{"ada", "bob", "carol", ""} {
+			_, _, err := completeOf(t.Context(), chat, askAs(caller))
+			isFast(t, err)
+		}
+		if got := chat.Upstreams[catalog.Anthropic].Status(); got != pool.Unhealthy {
+			t.Errorf("the provider is %s", got)
+		}
+	})
+}
+
+func TestFailuresOfSeveralCallersOpenTheCircuitForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueued(catalog.Anthropic, "a").play("a", fails(providerFault(500)))
+		chat := fleet(t, q)
+		chat.Retries = 0
+		for i := range circuitCalls {
+			_, _, _ = completeOf(t.Context(), chat, askAs([]string{"ada", "bob"}[i%2]))
+		}
+		_, _, err := completeOf(t.Context(), chat, askAs("carol"))
+		isFast(t, err)
+	})
+}

@@ -129,7 +129,7 @@ func (p *Plan) attempt(ctx context.Context, i int, ignoreCooldown bool) (*Result
 func (a *attempts) run(ctx context.Context) (*Result, error) {
 	var last error
 	for {
-		l, err := a.candidate.upstream.Lease(a.candidate.Model.ID, a.lastKey, a.ignoreCooldown)
+		l, err := a.candidate.upstream.Lease(a.candidate.Model.ID, a.plan.input.Caller, a.lastKey, a.ignoreCooldown)
 		if err != nil {
 			if last != nil { // the provider's own error is more useful than "no key is left"
 				err = last

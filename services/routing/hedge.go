@@ -107,13 +107,13 @@ func (e callEnd) discard() {
 // hedge leases a key for the second call: another key of the same provider, else
 // the next fallback that has one, else the same key again.
 func (a *attempts) hedge(busy *pool.Lease) (*Candidate, *pool.Lease) {
-	from, model := a.candidate.upstream, a.candidate.Model.ID
+	from, model, caller := a.candidate.upstream, a.candidate.Model.ID, a.plan.input.Caller
 	if !from.Retry() {
 		return nil, nil
 	}
 	a.plan.router.Metrics.Hedged(from.Name)
 	if from.Other(busy.Key, model) {
-		if l, err := from.Lease(model, busy.Key, false); err == nil {
+		if l, err := from.Lease(model, caller, busy.Key, false); err == nil {
 			return a.candidate, l
 		}
 	}
@@ -122,11 +122,11 @@ func (a *attempts) hedge(busy *pool.Lease) (*Candidate, *pool.Lease) {
 		if err != nil {
 			continue
 		}
-		if l, err := c.upstream.Lease(c.Model.ID, nil, false); err == nil {
+		if l, err := c.upstream.Lease(c.Model.ID, caller, nil, false); err == nil {
 			return c, l
 		}
 	}
-	l, err := from.Lease(model, nil, a.ignoreCooldown)
+	l, err := from.Lease(model, caller, nil, a.ignoreCooldown)
 	if err != nil {
 		return nil, nil
 	}

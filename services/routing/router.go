@@ -40,6 +40,7 @@ type Input struct {
 	Limits     *models.Limits // whose models may answer; nil = any
 	Strict     bool           // refuse a request with fields that the provider cannot honour
 	NoFallback bool           // no other model may answer
+	Caller     string         // identifies the caller; empty = unknown
 }
 
 // Route says which model answered, and which fields of the request were ignored.
