@@ -28,6 +28,9 @@ func (h *Generate) describe(c *gin.Context, call *inference.Call) {
 	if s.Provider != "" {
 		c.Header("X-Gateway-Provider", s.Provider)
 	}
+	if s.RequestID != "" {
+		c.Header("X-Upstream-Request-Id", s.RequestID)
+	}
 	if len(s.Ignored) > 0 {
 		c.Header("X-Gateway-Ignored-Params", listed(s.Ignored))
 	}

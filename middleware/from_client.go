@@ -11,9 +11,9 @@ import (
 // into the names of models by mistake.
 var credentialForm = regexp.MustCompile(`(mgw_|sk-|AIza|eyJ)[A-Za-z0-9_.%-]{8,}|[A-Za-z0-9]{32,}`)
 
-// fromClient is a text of a client as the log may have it: shortened, and without
+// FromClient is a text of a client as the log and messages may have it: shortened, and without
 // what looks like a credential or would break a line.
-func fromClient(text string) string {
+func FromClient(text string) string {
 	const most = 300
 	text = credentialForm.ReplaceAllString(text, "[redacted]")
 	if len(text) > most {

@@ -18,7 +18,7 @@ func TestTextsOfClientsAreLoggedShortAndWithoutCredentials(t *testing.T) {
 		"a\r\nb\u202e\x1b[31m":                                "a??b??[31m",
 		strings.Repeat("ab/", 200):                            strings.Repeat("ab/", 100) + "…",
 	} {
-		if got := fromClient(text); got != want {
+		if got := FromClient(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

@@ -91,7 +91,7 @@ func (m Chain) Access(c *gin.Context) {
 			slog.String("provider", first(c.Writer.Header(), providerHeader)),
 		)
 		if c.FullPath() == "" {
-			attrs = append(attrs, slog.String("path", fromClient(c.Request.URL.Path)))
+			attrs = append(attrs, slog.String("path", FromClient(c.Request.URL.Path)))
 		}
 		line.AddAttrs(r.describe(attrs)...)
 		_ = m.Log.Handler().Handle(ctx, line)
@@ -132,20 +132,23 @@ func (r *Request) describe(attrs []slog.Attr) []slog.Attr {
 		attrs = append(attrs, slog.String("code", r.code))
 	}
 	if r.param != "" {
-		attrs = append(attrs, slog.String("param", fromClient(r.param)))
+		attrs = append(attrs, slog.String("param", FromClient(r.param)))
 	}
 	if r.message != "" {
-		attrs = append(attrs, slog.String("message", fromClient(r.message)))
+		attrs = append(attrs, slog.String("message", FromClient(r.message)))
 	}
 	call := r.Call
 	if call == nil && r.Model != "" {
-		return append(attrs, slog.String("model", fromClient(r.Model)))
+		return append(attrs, slog.String("model", FromClient(r.Model)))
 	}
 	if call == nil {
 		return attrs
 	}
 	if call.Attempts != 1 {
 		attrs = append(attrs, slog.Int("attempts", call.Attempts))
+	}
+	if call.UpstreamRequestID != "" {
+		attrs = append(attrs, slog.String("upstream_request_id", call.UpstreamRequestID))
 	}
 	if call.Estimated {
 		attrs = append(attrs, slog.Bool("estimated", true))

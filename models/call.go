@@ -10,6 +10,9 @@ type Call struct {
 	Model     string // as requested
 	Served    string // the catalogue's id of the model that answered, or was tried last
 	Provider  string // the one that answered, or was tried last
+
+	UpstreamRequestID string // the provider's, for its support; empty where it gave none
+
 	Stream    bool
 	Attempts  int    // requests to providers
 	Status    int    // HTTP status of the response; 499 when the client had disconnected before

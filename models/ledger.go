@@ -22,7 +22,7 @@ var ErrRefused = errors.New("refused for its content")
 var errDuplicate = errors.New("in the ledger already")
 
 var callRows = newBulkInsert("calls",
-	[]string{"id", "request_id", "user_id", "key_id", "model", "served", "provider", "outcome", "error_code"},
+	[]string{"id", "request_id", "user_id", "key_id", "model", "served", "provider", "outcome", "error_code", "upstream_request_id"},
 	[]string{"stream", "estimated", "priced"},
 	[]string{"attempts", "status", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
 		"cost", "began_at", "first_token_us", "duration_us", "overhead_us"},
@@ -80,7 +80,8 @@ func insertCallRows(on connTx, calls []Call) error {
 	}
 	err := add(on, bulkRows{len(calls), func(i int, r *bulkRow) {
 		c := &calls[i]
-		r.texts = append(r.texts, c.ID, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider, c.Outcome, c.ErrorCode)
+		r.texts = append(r.texts, c.ID, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider, c.Outcome, c.ErrorCode,
+			c.UpstreamRequestID)
 		r.flags = append(r.flags, c.Stream, c.Estimated, c.Priced)
 		r.numbers = append(r.numbers, int64(c.Attempts), int64(c.Status),
 			c.InputTokens, c.CachedTokens, c.CacheWriteTokens, c.OutputTokens, c.ReasoningTokens,

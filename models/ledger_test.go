@@ -19,7 +19,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // call is a call of a key at a time. Its numbers all differ.
 func call(id, key string, at time.Time) models.Call {
 	return models.Call{
-		ID: models.CallID(at, id), RequestID: "req-" + id, UserID: "ada", KeyID: key, Model: "asked", Served: "served", Provider: "openai",
+		ID: models.CallID(at, id), RequestID: "req-" + id, UserID: "ada", KeyID: key, Model: "asked", Served: "served", Provider: "openai", UpstreamRequestID: "req_" + id,
 		Stream: true, Attempts: 2, Status: 200, Outcome: models.OutcomeOK, ErrorCode: "none",
 		InputTokens: 11, CachedTokens: 3, CacheWriteTokens: 4, OutputTokens: 25, ReasoningTokens: 6, Estimated: true, Priced: true, Cost: 70,
 		BeganAt: at.UnixMicro(), FirstTokenUS: 8, DurationUS: 9, OverheadUS: 10,
@@ -41,11 +41,11 @@ func TestAllColumnsOfACallAreWritten(t *testing.T) {
 		var got models.Call
 		err := rawDB(t, address).QueryRowContext(t.Context(), `SELECT id, request_id, user_id, key_id, model, served, provider, stream,
 			attempts, status, outcome, error_code, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-			estimated, priced, cost, began_at, first_token_us, duration_us, overhead_us FROM calls`).Scan(
+			estimated, priced, cost, began_at, first_token_us, duration_us, overhead_us, upstream_request_id FROM calls`).Scan(
 			&got.ID, &got.RequestID, &got.UserID, &got.KeyID, &got.Model, &got.Served, &got.Provider, &got.Stream,
 			&got.Attempts, &got.Status, &got.Outcome, &got.ErrorCode, &got.InputTokens, &got.CachedTokens, &got.CacheWriteTokens,
 			&got.OutputTokens, &got.ReasoningTokens, &got.Estimated, &got.Priced, &got.Cost, &got.BeganAt, &got.FirstTokenUS,
-			&got.DurationUS, &got.OverheadUS)
+			&got.DurationUS, &got.OverheadUS, &got.UpstreamRequestID)
 		if err != nil || got != c {
 			t.Errorf("%v\n%+v\n%+v", err, got, c)
 		}

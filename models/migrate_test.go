@@ -150,6 +150,18 @@ func createFormerUsers(t *testing.T, store *models.Store, db *sql.DB, ids ...str
 	}
 }
 
+// writeFormerCall is write of a former release, which does not know the columns that
+// were added since.
+func writeFormerCall(t *testing.T, db *sql.DB, c models.Call) {
+	t.Helper()
+	execute(t, db, fmt.Sprintf("INSERT INTO calls (id, request_id, user_id, key_id, model, served, provider, stream, attempts, status, outcome, "+
+		"error_code, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated, priced, cost, began_at, "+
+		"first_token_us, duration_us, overhead_us) VALUES ('%s', '%s', '%s', '%s', 'asked', 'served', 'openai', true, 1, 200, 'ok', '', "+
+		"11, 0, 0, 25, 0, false, true, %d, %d, 8, 9, 10)", c.ID, c.RequestID, c.UserID, c.KeyID, c.Cost, c.BeganAt))
+	execute(t, db, fmt.Sprintf("INSERT INTO spend (account, day, cost) VALUES ('%s', '%s', %d)",
+		models.KeyAccount(c.KeyID), noon.Format("2006-01-02"), c.Cost))
+}
+
 // migratedByFormerRelease has the schema of the last release that compared only the
 // highest number of a migration with the files.
 func migratedByFormerRelease(t *testing.T, address string) *sql.DB {
@@ -179,7 +191,7 @@ func TestADatabaseOfTheFormerReleaseIsMigratedWithoutLosingAnything(t *testing.T
 		db := migratedByFormerRelease(t, address)
 		former := open(t, address)
 		createFormerUsers(t, former, db, "ada")
-		write(t, former, call("a", "ada1", noon))
+		writeFormerCall(t, db, call("a", "ada1", noon))
 		var all sync.WaitGroup
 		for range 5 {
 			store := open(t, address)

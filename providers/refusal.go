@@ -18,6 +18,7 @@ type Refusal struct {
 	Status     int           // HTTP, of the upstream; for an error event the status of its kind; 0 = none
 	Message    string        // the upstream's, unchanged
 	Code       string        // the upstream's, unchanged: OpenAI's code, Anthropic's type, Gemini's status
+	RequestID  string        // the upstream's, for its support; empty where it gave none
 	Param      string        // the field of the client's request that the upstream names
 	RetryAfter time.Duration // 0 when it does not say
 	Final      bool          // trying again cannot help, for instance when a daily quota is used up

@@ -7,20 +7,24 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/middleware"
 	"modelgateway/models/api"
 )
 
 // noRoute is the error for a path without a route. It names the path, and the route
 // that was probably meant: a base URL without /v1 or with two, a slash too many.
 func noRoute(routes gin.RoutesInfo, wrong string) error {
-	message := "there is no route at " + api.Quoted(wrong) + "; "
+	message := "there is no route at " + quoted(wrong) + "; "
 	if meant := meant(routes, wrong); meant != "" {
-		message += "did you mean " + api.Quoted(meant) + "?"
+		message += "did you mean " + quoted(meant) + "?"
 	} else {
 		message += "GET /docs lists the routes"
 	}
 	return &api.Error{Status: http.StatusNotFound, Type: api.TypeNotFound, Code: api.CodeRouteNotFound, Message: message}
 }
+
+// quoted is a path without what looks like a credential.
+func quoted(path string) string { return api.Quoted(middleware.FromClient(path)) }
 
 // meant is the path of a route that differs from a wrong path by its slashes or its
 // /v1; empty if there is none.

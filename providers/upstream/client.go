@@ -191,7 +191,7 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 		}
 		return nil, c.unanswered(ctx, watch.explain(err))
 	}
-	trace.answered(resp.StatusCode)
+	trace.answered(resp.StatusCode, identified(ctx, resp.Header))
 	watch.setLimit(c.opts.IdleTimeout)
 	answer := &body{
 		src: resp.Body, size: resp.ContentLength, watch: watch,

@@ -15,6 +15,7 @@ type Trace struct {
 	Host   string // of the upstream
 	Port   string // in digits, also the scheme's default port
 	Status int    // of the answer; 0 = no answer
+	ID     string // of the request, as the upstream names it; empty = it did not
 }
 
 var schemePorts = map[string]string{"http": "80", "https": "443"}
@@ -47,8 +48,8 @@ func traced(ctx context.Context, req *http.Request) *Trace {
 	return t
 }
 
-func (t *Trace) answered(status int) {
+func (t *Trace) answered(status int, id string) {
 	if t != nil {
-		t.Status = status
+		t.Status, t.ID = status, id
 	}
 }

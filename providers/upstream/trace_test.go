@@ -21,8 +21,8 @@ func TestTraceIsFilledInAndPropagated(t *testing.T) {
 			t.Fatal(err)
 		}
 		trace := tt.trace
-		traced(WithTrace(t.Context(), &trace), req).answered(http.StatusTeapot)
-		if trace.Host != "api.example.com" || trace.Port != tt.port || trace.Status != http.StatusTeapot {
+		traced(WithTrace(t.Context(), &trace), req).answered(http.StatusTeapot, "req_1")
+		if trace.ID != "req_1" || trace.Host != "api.example.com" || trace.Port != tt.port || trace.Status != http.StatusTeapot {
 			t.Errorf("%s: %+v", name, trace)
 		}
 		if req.Header.Get("Traceparent") != tt.trace.Parent || req.Header.Get("Tracestate") != tt.trace.State {
@@ -58,7 +58,7 @@ func TestNoAllocationsWithoutATrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { traced(ctx, req).answered(200) }); n != 0 || len(req.Header) != 0 {
+	if n := testing.AllocsPerRun(100, func() { traced(ctx, req).answered(200, "") }); n != 0 || len(req.Header) != 0 {
 		t.Errorf("%v allocations, %v", n, req.Header)
 	}
 }
@@ -72,6 +72,6 @@ func BenchmarkWithoutATrace(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		traced(ctx, req).answered(200)
+		traced(ctx, req).answered(200, "")
 	}
 }

@@ -44,6 +44,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 func (c *Call) classify(ctx context.Context, err error) {
 	r := &c.row
 	r.Provider, r.Served = c.route.Provider, cmp.Or(c.route.Fallback, c.route.Redirected, c.route.Model)
+	r.UpstreamRequestID = c.route.RequestID
 	r.Outcome, r.Status = models.OutcomeOK, http.StatusOK
 	c.err = err
 	if err == nil {

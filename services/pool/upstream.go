@@ -13,6 +13,7 @@ import (
 
 	"modelgateway/config"
 	"modelgateway/providers"
+	"modelgateway/providers/upstream"
 	"modelgateway/services/tracing"
 )
 
@@ -83,6 +84,7 @@ type Lease struct {
 	caller   string
 	Repeated bool // the upstream has been called for this request before
 	Trace    *tracing.Attempt
+	Call     upstream.Call // the context of the call
 	began    time.Time     // by the circuit breaker's clock, which tests cannot set
 	Took     time.Duration // until the first event or the whole answer came
 	report   func(error)

@@ -27,8 +27,12 @@ const (
 func (p *Plan) Open(ctx context.Context) (*Result, Route, error) {
 	got, route, err := p.failover(ctx)
 	if err != nil {
+		if r, ok := errors.AsType[*providers.Refusal](err); ok {
+			route.RequestID = r.RequestID
+		}
 		return nil, route, p.router.explain(err, route)
 	}
+	route.RequestID = got.lease.Call.RequestID
 	p.Answered = got.candidate
 	p.router.Metrics.FellBack(route.Model, route.Fallback)
 	return got, route, nil
@@ -203,7 +207,7 @@ var errPanicked = errors.New("the call panicked")
 // call sends the request with a leased key.
 func (c *Candidate) call(ctx context.Context, l *pool.Lease) (got *Result, err error) {
 	began := c.router.Now()
-	ctx, l.Trace = c.trace.Attempt(ctx, c.Model.Provider, c.Model.Upstream)
+	l.Call.Context, l.Trace = c.trace.Attempt(ctx, c.Model.Provider, c.Model.Upstream)
 	err = errPanicked
 	defer func() { // also after a panic: the circuit breaker must get a result of each call
 		l.Answered(err)
@@ -214,7 +218,10 @@ func (c *Candidate) call(ctx context.Context, l *pool.Lease) (got *Result, err e
 			l.End()
 		}
 	}()
-	got, err = c.open(ctx, l)
+	got, err = c.open(&l.Call, l) //nolint:contextcheck // it wraps ctx
+	if r, ok := errors.AsType[*providers.Refusal](err); ok {
+		r.RequestID = l.Call.RequestID
+	}
 	return got, err
 }
 

@@ -50,6 +50,7 @@ type Route struct {
 	Model      string   // the catalogue's id of the requested model
 	Redirected string   // the successor that answered instead, or empty
 	Fallback   string   // the fallback that answered, or empty
+	RequestID  string   // of the provider for the answer or the error; empty where it gave none
 	Ignored    []string // fields of the request that the provider could not honour
 }
 

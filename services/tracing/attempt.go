@@ -77,6 +77,9 @@ func (a *Attempt) End() {
 		if a.call.Status != 0 {
 			a.span.SetAttributes(attribute.Int("http.response.status_code", a.call.Status))
 		}
+		if a.call.ID != "" {
+			a.span.SetAttributes(attribute.String("modelgateway.upstream_request_id", a.call.ID))
+		}
 		setError(a.span, a.err)
 	}
 	a.span.End()

@@ -257,7 +257,9 @@ func TestTraceShowsAFallback(t *testing.T) {
 		f := gatewaytest.Providers()[0]
 		c := startCollector(t)
 		p, own, other, by := gatewaytest.StartWithFallback(t, f, append(c.settings(), "MAX_RETRIES=0")...)
-		own.Play(gatewaytest.JSON(503, `{}`))
+		failing := gatewaytest.JSON(503, `{}`)
+		failing.Header.Set("X-Request-Id", "req_own")
+		own.Play(failing)
 		other.Play(by.WholeAnswer(members, "instead"))
 		if a := p.Chat(t, f.Request(members), remoteContext...); a.Status != 200 || gatewaytest.TextOf(a.Body) != "instead" {
 			t.Fatalf("%d %s", a.Status, a.Body)
@@ -267,7 +269,7 @@ func TestTraceShowsAFallback(t *testing.T) {
 			"gen_ai.provider.name": by.Name, "gen_ai.request.model": f.Model, "modelgateway.fallback": by.Model, "error.type": nil,
 		})
 		check(t, all[2], "chat "+f.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
-			map[string]any{"gen_ai.provider.name": f.Name, "error.type": "503", "modelgateway.attempt": 1})
+			map[string]any{"gen_ai.provider.name": f.Name, "error.type": "503", "modelgateway.attempt": 1, "modelgateway.upstream_request_id": "req_own"})
 		check(t, all[3], "chat "+by.Model, tracepb.Span_SPAN_KIND_CLIENT, all[1].SpanId,
 			map[string]any{"gen_ai.provider.name": by.Name, "error.type": nil, "modelgateway.attempt": 2})
 		checkPropagated(t, own.Requests()[0], all[2])
