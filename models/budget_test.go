@@ -283,6 +283,33 @@ func TestNoLeaseExpiresWhileTheDatabaseIsUnreachable(t *testing.T) {
 	})
 }
 
+// A replica repeats a renewal whose answer it did not get.
+func TestThatALeaseHadExpiredIsSaidAgain(t *testing.T) {
+	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
+		epoch := renew(t, store, "r").Epoch
+		renew(t, store, "other")
+		same := func(r *models.Renewal) { r.Epoch = epoch }
+		if renewed := renew(t, store, "r", same); !renewed.Kept || renewed.Epoch != epoch {
+			t.Errorf("%+v", renewed)
+		}
+		for _, lose := range []func(){
+			func() { setLease(t, db, "r", -time.Millisecond) },
+			func() { execute(t, db, "DELETE FROM replicas WHERE id = 'r'") },
+		} {
+			lose()
+			for range 3 {
+				if renewed := renew(t, store, "r", same); renewed.Kept {
+					t.Errorf("%+v", renewed)
+				}
+			}
+			epoch = renew(t, store, "r", same).Epoch
+			if renewed := renew(t, store, "r", same); !renewed.Kept {
+				t.Errorf("%+v", renewed)
+			}
+		}
+	})
+}
+
 func TestExpiredReplicasAndTheirHoldsAreDeleted(t *testing.T) {
 	onPostgres(t, func(t *testing.T, store *models.Store, db *sql.DB) {
 		renew(t, store, "r")

@@ -32,7 +32,7 @@ var callRows = newBulkInsert("calls",
 // rows, adds them to the sums of their days and to what was spent, and deducts
 // them from this replica's holds. A call whose id is in the ledger already changes
 // nothing, so that a batch may be written again after a commit whose answer was
-// lost. ErrRefused when the database rejects the content of a row.
+// lost; its cost becomes that in the ledger. ErrRefused when the database rejects the content of a row.
 func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) error {
 	//nolint:contextcheck // the transaction carries the context
 	err := s.inConnTx(ctx, func(on connTx) error { return insertCalls(on, replica, calls) })
@@ -96,23 +96,27 @@ func insertCallRows(on connTx, calls []Call) error {
 	return nil
 }
 
-// withoutDuplicates are the calls that are not in the ledger, each of them once.
+// withoutDuplicates are the calls that are not in the ledger, each of them once. The
+// others get the cost that the ledger has.
 func withoutDuplicates(tx *gorm.DB, calls []Call) ([]Call, error) {
 	ids := make([]string, len(calls))
 	for i := range calls {
 		ids[i] = calls[i].ID
 	}
-	var known []string
-	if err := tx.Model(&Call{}).Where("id IN ?", ids).Pluck("id", &known).Error; err != nil {
+	var known []Call
+	if err := tx.Select("id", "cost").Where("id IN ?", ids).Find(&known).Error; err != nil {
 		return nil, fmt.Errorf("calls: %w", err)
 	}
-	seen := make(map[string]bool, len(calls))
-	for _, id := range known {
-		seen[id] = true
+	costs := make(map[string]int64, len(known))
+	for i := range known {
+		costs[known[i].ID] = known[i].Cost
 	}
+	seen := make(map[string]bool, len(calls))
 	var missing []Call
 	for i := range calls {
-		if !seen[calls[i].ID] {
+		if cost, ok := costs[calls[i].ID]; ok {
+			calls[i].Cost = cost // another replica may have booked an estimate
+		} else if !seen[calls[i].ID] {
 			seen[calls[i].ID] = true
 			missing = append(missing, calls[i])
 		}

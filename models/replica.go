@@ -33,17 +33,21 @@ type Lease struct {
 type Renewal struct {
 	Replica string
 	Lease   Lease
-	First   bool // the process has just started: holds of this name are a former process's and are deleted
-	Clean   bool // delete expired replicas and their holds as well
+	First   bool  // the process has just started: holds of this name are a former process's and are deleted
+	Clean   bool  // delete expired replicas and their holds as well
+	Epoch   int64 // of the last answer; 0 = there was none
 
 	Running  []RunningCall // that have begun since the last renewal
 	Recorded []string      // ids of running calls that are in the ledger
+	Noted    []string      // ids of running calls, which others have booked if the lease had expired; nil = it cannot have
 }
 
 // Renewed is the result of a renewal.
 type Renewed struct {
-	Kept  bool // the lease had not expired; if it had, other replicas may have been granted what was held
-	Alone bool // there cannot be another replica, and the lease does not expire
+	Kept  bool             // no lease has expired since Renewal.Epoch; if one has, others may have been granted what was held
+	Alone bool             // there cannot be another replica, and the lease does not expire
+	Epoch int64            // how often the lease was taken anew
+	Lost  map[string]int64 // by id, what was booked for those of Renewal.Noted that others have booked, in micro-dollars
 }
 
 // keepExpired is how long a replica and its holds are kept, uncounted, after its
@@ -76,7 +80,11 @@ func (s *Store) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 			return err
 		}
 		var err error
-		renewed.Kept, err = renew(on, &r)
+		if renewed.Epoch, err = renew(on, &r); err != nil {
+			return err
+		}
+		renewed.Kept = renewed.Epoch == r.Epoch
+		renewed.Lost, err = bookedAsLost(on.tx, r.Noted)
 		return err
 	})
 	return renewed, err
@@ -95,40 +103,47 @@ func renewAlone(on connTx, r *Renewal) error {
 			return err
 		}
 	}
-	if err := extendLease(on.tx, r, now); err != nil {
+	if err := extendLease(on.tx, r, 0, now); err != nil {
 		return err
 	}
 	return noteRunning(on, r, now)
 }
 
-func extendLease(tx *gorm.DB, r *Renewal, now int64) error {
-	return tx.Exec("INSERT INTO replicas (id, alive_until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until",
-		r.Replica, now+r.Lease.Duration.Microseconds()).Error
+func extendLease(tx *gorm.DB, r *Renewal, epoch, now int64) error {
+	return tx.Exec("INSERT INTO replicas (id, alive_until, epoch) VALUES (?, ?, ?) "+
+		"ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until, epoch = EXCLUDED.epoch",
+		r.Replica, now+r.Lease.Duration.Microseconds(), epoch).Error
 }
 
-func renew(on connTx, r *Renewal) (kept bool, err error) {
+// renew returns the epoch of the lease. That the lease had expired is in it, and not
+// said once only: the answer may be lost.
+func renew(on connTx, r *Renewal) (epoch int64, err error) {
 	tx := on.tx
-	var now struct{ At, Ended, Mine int64 }
-	const query = replicaClock + "SELECT at, ended, COALESCE((SELECT alive_until FROM replicas WHERE id = @replica), 0) AS mine FROM clock"
+	var now struct{ At, Ended, Mine, Epoch int64 }
+	const query = replicaClock + `SELECT at, ended, COALESCE((SELECT alive_until FROM replicas WHERE id = @replica), 0) AS mine,
+		COALESCE((SELECT epoch FROM replicas WHERE id = @replica), 0) AS epoch FROM clock`
 	err = tx.Raw(query, map[string]any{
 		"replica": r.Replica, "lease": r.Lease.Duration.Microseconds(), "silence": r.Lease.MaxSilence.Microseconds(),
 	}).Scan(&now).Error
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	if now.Ended < now.At {
 		until := now.At + r.Lease.Grace.Microseconds()
 		err := tx.Exec("UPDATE replicas SET alive_until = ? WHERE alive_until > ? AND alive_until < ?", until, now.Ended, until).Error
 		if err != nil {
-			return false, err
+			return 0, err
 		}
+	}
+	if epoch = now.Epoch; now.Mine <= max(now.Ended, 0) { // Mine is 0 for a replica without a row
+		epoch = max(now.Epoch, r.Epoch) + 1
 	}
 	err = bookLost(on, r, now.Ended)
 	if err == nil && r.First {
 		err = tx.Exec("DELETE FROM budget_holds WHERE replica = ?", r.Replica).Error
 	}
 	if err == nil {
-		err = extendLease(tx, r, now.At)
+		err = extendLease(tx, r, epoch, now.At)
 	}
 	if err == nil {
 		err = noteRunning(on, r, now.At)
@@ -136,7 +151,7 @@ func renew(on connTx, r *Renewal) (kept bool, err error) {
 	if err == nil && r.Clean {
 		err = clean(tx, now.Ended-keepExpired.Microseconds())
 	}
-	return now.Mine > max(now.Ended, 0), err // Mine is 0 for a replica without a row
+	return epoch, err
 }
 
 // clean deletes replicas whose leases ended before a time, and their holds.

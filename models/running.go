@@ -95,6 +95,22 @@ func bookLost(on connTx, r *Renewal, ended int64) error {
 	return noteRunning(on, &Renewal{Recorded: ids}, 0)
 }
 
+// bookedAsLost returns what was booked for those of some calls that others have booked.
+func bookedAsLost(tx *gorm.DB, ids []string) (map[string]int64, error) {
+	const perStatement = 1000
+	lost := map[string]int64{}
+	for part := range slices.Chunk(ids, perStatement) {
+		var rows []Call
+		if err := tx.Select("id", "cost").Where("id IN ? AND outcome = ?", part, OutcomeLost).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("calls: %w", err)
+		}
+		for i := range rows {
+			lost[rows[i].ID] = rows[i].Cost
+		}
+	}
+	return lost, nil
+}
+
 // lost is the call as it is booked: with what was reserved, but no more than its
 // replica can have received until the beat after its last renewal.
 func (r *runningRow) lost(lease Lease) Call {

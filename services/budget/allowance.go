@@ -43,12 +43,17 @@ func (p *allowance) take(amount int64) {
 
 // settle ends a reservation. The cost stays granted until the ledger moves it.
 func (p *allowance) settle(amount, cost int64) {
-	p.free += amount - cost
-	p.minFree = min(p.minFree, p.free)
 	p.live--
 	p.active = true
-	if amount > cost {
-		p.payDebt(amount - cost)
+	p.release(amount - cost)
+}
+
+// release returns an amount, which is negative when a call cost more than was reserved.
+func (p *allowance) release(amount int64) {
+	p.free += amount
+	p.minFree = min(p.minFree, p.free)
+	if amount > 0 {
+		p.payDebt(amount)
 	}
 }
 

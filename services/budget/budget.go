@@ -99,7 +99,7 @@ func New(o Options) *Service {
 	return &Service{
 		store: o.Store, log: o.Log, now: o.Now, replica: o.Replica, heartbeat: defaultHeartbeat, maxWait: defaultMaxWait,
 		grant: o.Store.Grant, renew: o.Store.Renew, saveHolds: o.Store.SaveHolds, endLease: o.Store.EndLease,
-		lost: o.Store.AnyRunning, running: running{fresh: map[string]models.RunningCall{}, noted: map[string]models.RunningCall{}},
+		lost: o.Store.AnyRunning, running: newRunning(),
 		next: time.NewTimer(defaultHeartbeat), allowances: map[models.HoldKey]*allowance{},
 	}
 }
@@ -215,19 +215,17 @@ func (b *Service) wakeUp() {
 // rows that it has dropped: their cost stays held until the replica ends.
 func (b *Service) Written(calls []models.Call) {
 	moved := map[models.HoldKey]int64{}
-	for i := range calls {
-		calls[i].AddCost(moved)
-	}
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for i := range calls {
+		if calls[i].Holds[0].Account != "" && b.running.written(&calls[i], now) {
+			calls[i].AddCost(moved)
+		}
+	}
 	for h, cost := range moved {
 		if p := b.allowances[h]; p != nil {
 			p.moved += cost
-		}
-	}
-	for i := range calls {
-		if calls[i].Holds[0].Account != "" {
-			b.running.written(calls[i].ID)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -11,9 +12,10 @@ import (
 
 // lease is the time during which this replica may use its allowances.
 type lease struct {
-	epoch      int  // how often it was lost
-	acquired   bool // at least once
-	permanent  bool // no other replica can use the database
+	epoch      int   // how often it was lost
+	answer     int64 // Epoch of the last answer
+	acquired   bool  // at least once
+	permanent  bool  // no other replica can use the database
 	sent       time.Time
 	until      time.Time
 	renewed    int
@@ -68,10 +70,13 @@ func (b *Service) renewNow(ctx context.Context) error {
 	}
 	const cleanEvery = 60
 	renewal := models.Renewal{
-		Replica: b.replica, Lease: b.leaseTerms(), First: !lease.acquired, Clean: lease.renewed%cleanEvery == 0,
+		Replica: b.replica, Lease: b.leaseTerms(), First: !lease.acquired, Clean: lease.renewed%cleanEvery == 0, Epoch: lease.answer,
 	}
 	b.mu.Lock()
 	b.running.note(&renewal, sent)
+	if !lease.valid(sent) {
+		renewal.Noted = slices.AppendSeq([]string{}, maps.Keys(b.running.noted))
+	}
 	b.mu.Unlock()
 	renewed, err := b.renew(ctx, renewal)
 	b.mu.Lock()
@@ -80,11 +85,17 @@ func (b *Service) renewNow(ctx context.Context) error {
 		b.running.notNoted(renewal)
 		return err
 	}
+	b.lease.acquired, b.lease.permanent, b.lease.answer = true, renewed.Alone, renewed.Epoch
+	b.lease.sent, b.lease.until = sent, sent.Add(4*b.heartbeat-b.heartbeat/10)
 	if lease.acquired && !renewed.Kept {
 		b.loseLease()
+		if renewal.Noted == nil { // it is to be renewed once more, with them
+			b.lease.until = time.Time{}
+		}
 	}
-	b.lease.acquired, b.lease.permanent = true, renewed.Alone
-	b.lease.sent, b.lease.until = sent, sent.Add(4*b.heartbeat-b.heartbeat/10)
+	for id, cost := range renewed.Lost {
+		b.running.booked(id, cost, sent)
+	}
 	b.lease.renewed++
 	return nil
 }

@@ -1,13 +1,20 @@
 package budget
 
-import "modelgateway/models"
+import (
+	"time"
+
+	"modelgateway/models"
+)
 
 // Reservation is the upper bound of what one call may cost. Settle must end it.
 type Reservation struct {
 	budgets    *Service
 	amount     int64
+	call       string // the id, of a call that may be noted in the database
+	cost       int64  // that it was settled with, or that was booked
 	allowances [2]*allowance
 	settled    bool
+	booked     bool // by another replica, before it was settled
 }
 
 // Amount is what is reserved, in micro-dollars.
@@ -44,12 +51,15 @@ func (r *Reservation) Settle(cost int64) {
 	b := r.budgets
 	now := b.now()
 	b.mu.Lock()
-	over := !r.settled && cost > r.amount
+	over := !r.settled && !r.booked && cost > r.amount
 	if !r.settled {
 		r.settled = true
+		if !r.booked {
+			r.cost = b.running.settled(r.call, r.amount, cost)
+		}
 		for _, p := range r.allowances {
 			if p != nil {
-				p.settle(r.amount, cost)
+				p.settle(r.amount, r.cost)
 				b.serve(p, now)
 			}
 		}
@@ -62,4 +72,34 @@ func (r *Reservation) Settle(cost int64) {
 	if over {
 		b.log.Warn("a call cost more than was reserved for it: the upper bound of its cost was too low", "reserved", r.amount, "cost", cost)
 	}
+}
+
+// bookedBefore counts what another replica has booked for the call when the lease had
+// expired: the database has moved that much from the holds to what is spent, and will
+// not move what the call really costs. Service.mu is held.
+func (r *Reservation) bookedBefore(cost int64, now time.Time) {
+	for _, p := range r.allowances {
+		if p != nil {
+			p.moved += cost
+		}
+	}
+	if r.settled {
+		r.correct(cost, now)
+	}
+	r.booked, r.cost = true, cost
+}
+
+// correct changes the cost that a reservation was settled with to that in the ledger.
+// Service.mu is held.
+func (r *Reservation) correct(cost int64, now time.Time) {
+	if !r.settled || cost == r.cost {
+		return
+	}
+	for _, p := range r.allowances {
+		if p != nil {
+			p.release(r.cost - cost)
+			r.budgets.serve(p, now)
+		}
+	}
+	r.cost = cost
 }

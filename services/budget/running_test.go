@@ -77,6 +77,13 @@ func (b *Service) tickAt(t *testing.T, at time.Time) error {
 	return b.renewIfDue(t.Context())
 }
 
+// writeCalls does what the ledger does.
+func (b *Service) writeCalls(t *testing.T, calls ...models.Call) {
+	t.Helper()
+	must(t, b.store.WriteCalls(t.Context(), b.replica, calls))
+	b.Written(calls)
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -133,11 +140,117 @@ func TestNotesFollowTheLedger(t *testing.T) {
 		r.Settle(10)
 		step(1) // the ledger does not have it
 		call.Cost = 10
-		must(t, h.Store.WriteCalls(t.Context(), b.Replica(), []models.Call{call.Call}))
-		b.Written([]models.Call{call.Call})
+		b.writeCalls(t, call.Call)
 		step(0)
 		if !b.notesNothing() {
 			t.Errorf("%+v", b.running)
 		}
+	})
+}
+
+// The estimates of calls that others have booked stay in the ledger. What these calls
+// return is spent by then, also when the answer to the first renewal was lost.
+func TestAResumedReplicaDoesNotReturnWhatOthersHaveBooked(t *testing.T) {
+	for _, answers := range []string{"come", "are lost once"} {
+		t.Run("answers "+answers, func(t *testing.T) {
+			h := postgresDatabase(t)
+			frozen, other, of := h.shortLease(t), h.shortLease(t), budgetOf("key:a", dollar)
+			var calls []models.Call
+			var reserved []*Reservation
+			for i := range 3 {
+				r := mustReserve(t, frozen, 100_000, of)
+				running := runningCall(r, fmt.Sprint("call", i))
+				running.Cost, running.MaxOutput, running.BeganAt = 90_000, 0, november.UnixMicro()
+				r.Running(running)
+				calls, reserved = append(calls, running.Call), append(reserved, r)
+			}
+			must(t, frozen.tickAt(t, frozen.now().Add(frozen.heartbeat)))
+			reserved[0].Settle(20_000) // and the ledger does not come to write it
+			calls[0].Cost, calls[1].Cost, calls[2].Cost = 20_000, 0, 100_000
+			h.awaitLeaseExpiry(t, frozen)
+			must(t, other.ensureLease(t.Context()))
+			other.runTest(t)
+			const spent = 270_000
+			storetest.Until(t, 5*time.Second, "the calls are booked", func() bool { return h.spent(t, "key:a") == spent })
+			if answers != "come" {
+				renew := frozen.renew
+				frozen.renew = func(ctx context.Context, r models.Renewal) (models.Renewed, error) {
+					frozen.renew = renew
+					_, err := renew(ctx, r)
+					return models.Renewed{}, errors.Join(err, errors.New("connection reset"))
+				}
+				if err := frozen.ensureLease(t.Context()); err == nil {
+					t.Error("the answer came")
+				}
+			}
+			must(t, frozen.ensureLease(t.Context()))
+			reserved[1].Settle(0)
+			reserved[2].Settle(100_000)
+			frozen.saveChanged(t.Context())
+			mustReserve(t, other, dollar-spent-30_000, of) // the rest is what was reserved and not booked
+			mustRefuse(t, frozen, 30_001, of)
+			frozen.writeCalls(t, calls...)
+			frozen.reconcileNow(t.Context())
+			if held, n := h.held(t, "key:a"), h.spent(t, "key:a"); held != dollar-spent-30_000 || n != spent {
+				t.Errorf("%d is held, %d spent", held, n)
+			}
+			mustHaveLeft(t, frozen, 30_000, of)
+		})
+	}
+}
+
+func TestANoteWhoseAnswerWasLostIsDeleted(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		r := mustReserve(t, b, 51_000, of)
+		call := runningCall(r, "one")
+		r.Running(call)
+		renew := b.renew
+		b.renew = func(ctx context.Context, r models.Renewal) (models.Renewed, error) {
+			_, err := renew(ctx, r)
+			return models.Renewed{}, errors.Join(err, errors.New("connection reset"))
+		}
+		at := b.now().Add(b.heartbeat)
+		if err := b.tickAt(t, at); err == nil || h.number(t, "SELECT COUNT(*) FROM running_calls") != 1 {
+			t.Fatalf("it is not noted, or the answer came: %v", err)
+		}
+		r.Settle(1000)
+		call.Cost = 1000
+		b.writeCalls(t, call.Call)
+		b.renew = renew
+		must(t, b.tickAt(t, at.Add(b.heartbeat)))
+		if n := h.number(t, "SELECT COUNT(*) FROM running_calls"); n != 0 {
+			t.Errorf("%d notes", n)
+		}
+	})
+}
+
+// If the replica died before the ledger has the call, others would book what was
+// reserved.
+func TestWhatANotedCallReturnsIsFreeOnceTheLedgerHasIt(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
+		b, of := h.budgets(t), budgetOf("key:a", 100_000)
+		noted := mustReserve(t, b, 51_000, of)
+		call := runningCall(noted, "noted")
+		noted.Running(call)
+		at := b.now().Add(b.heartbeat)
+		must(t, b.tickAt(t, at))
+		fresh := mustReserve(t, b, 40_000, of)
+		fresh.Running(runningCall(fresh, "fresh"))
+		noted.Settle(1000)
+		fresh.Settle(2000)
+		mustRefuse(t, b, 47_001, of)
+		mustReserve(t, b, 47_000, of).Settle(0)
+		must(t, b.tickAt(t, at.Add(b.heartbeat)))
+		want := []int64{1000 + 50_000, 2000} // at most, by their notes
+		for i, id := range []string{"noted", "fresh"} {
+			n := h.number(t, "SELECT input_cost + output_cost FROM running_calls WHERE request_id = '"+id+"'")
+			if n != want[i] {
+				t.Errorf("%s: %d", id, n)
+			}
+		}
+		call.Cost, call.BeganAt = 1000, november.UnixMicro()
+		b.writeCalls(t, call.Call)
+		mustReserve(t, b, 100_000-1000-2000, of).Settle(0)
 	})
 }
