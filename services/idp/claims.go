@@ -64,10 +64,12 @@ var asymmetric = []string{
 
 // verifier returns the verifier of an issuer that all its tokens name.
 func (l *Login) verifier(issuer string, from metadata) *verifier {
+	client := *l.http
+	client.Transport = &keyCache{next: l.http.Transport, now: l.opts.Now}
 	v := &verifier{
 		clientID: l.opts.Config.ClientID, issuer: issuer, now: l.opts.Now,
 		trusted: func(c claims) bool { return c.Issuer == issuer },
-		keys:    oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), l.http), from.Keys),
+		keys:    oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), &client), from.Keys),
 	}
 	for _, alg := range asymmetric {
 		if slices.Contains(from.Algorithms, alg) {

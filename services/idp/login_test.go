@@ -201,6 +201,24 @@ func TestRotatedKeysAreFetched(t *testing.T) {
 	}
 }
 
+func TestTokensOfUnknownKeysDoNotFetchTheKeysEachTime(t *testing.T) {
+	now := time.Now()
+	r := newRig(t, func(o *Options) { o.Now = func() time.Time { return now } })
+	stranger := newHandler(t)
+	stranger.kid = "unknown"
+	r.idp.set(func(m *mock) { m.sign = func(c jwt.MapClaims) any { return stranger.signed(c) } })
+	for range 10 {
+		token, err := r.login()
+		r.refuses(token, err, 401, "idp_rejected")
+	}
+	if got := r.idp.count("/keys"); got != mostFetches {
+		t.Errorf("keys were fetched %d times", got)
+	}
+	now = now.Add(fetchWindow)
+	r.idp.set(func(m *mock) { m.sign, m.key, m.kid = nil, stranger.key, "unknown" })
+	r.must()
+}
+
 func TestLoginWithoutTheDatabaseIs503(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
