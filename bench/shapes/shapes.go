@@ -82,6 +82,8 @@ var shapes = []shape{
 		`{"type":"reasoning.encrypted","format":"anthropic-claude-v1","data":"a","index":1}`)},
 	{"reasoning_details: fragments of one", everyModel, assistant(`"content":"a","reasoning_details":[`, 1000,
 		`{"type":"reasoning.text","text":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`)},
+	{"reasoning_details: 1,000 long fragments of one", everyModel, inMessage(`"role":"assistant","content":"a","reasoning_details":[`,
+		spread(1000, `{"type":"reasoning.text","text":"`, "a", `"}`), `]`)},
 
 	{"stop: many", everyModel, tools(`"stop":[`, repeated(`""`), `]`)},
 	{"modalities: many", everyModel, tools(`"modalities":[`, repeated(`"text"`), `]`)},

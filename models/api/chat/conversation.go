@@ -240,21 +240,27 @@ func together(details []ReasoningDetail) []ReasoningDetail {
 		index int
 	}
 	var whole []ReasoningDetail
+	var texts [][]string // of each block: joined once, since every addition would copy all before it
 	known := map[block]int{}
 	for _, d := range details {
 		at, ok := known[block{d.Type, d.Index}]
 		// A second signature, or data, is a block of its own, despite an equal index.
 		if !ok || whole[at].Signature != "" || whole[at].Data != "" {
 			known[block{d.Type, d.Index}] = len(whole)
-			whole = append(whole, d)
+			whole, texts = append(whole, d), append(texts, []string{d.Text})
 			continue
 		}
 		have := &whole[at]
-		have.Text += d.Text
+		texts[at] = append(texts[at], d.Text)
 		have.Signature = cmp.Or(have.Signature, d.Signature)
 		have.Data = cmp.Or(have.Data, d.Data)
 		have.Format = cmp.Or(have.Format, d.Format)
 		have.ID = cmp.Or(have.ID, d.ID)
+	}
+	for i, fragments := range texts {
+		if len(fragments) > 1 {
+			whole[i].Text = strings.Join(fragments, "")
+		}
 	}
 	return whole
 }

@@ -37,19 +37,20 @@ func prepared(t *testing.T, body string) []string {
 }
 
 func TestUnknownMembersAreNamedInTheTimeThatReadingThemTakes(t *testing.T) {
-	const few, times = 10_000, 8
-	fastest := func(body string) time.Duration {
-		best := time.Hour
-		for range 3 {
-			began := time.Now()
-			prepared(t, body)
-			best = min(best, time.Since(began))
-		}
-		return best
+	const few, times = 5_000, 16
+	took := func(body string) time.Duration {
+		began := time.Now()
+		prepared(t, body)
+		return time.Since(began)
 	}
 	more := manyMembers(few * times)
 	for where, body := range manyMembers(few) {
-		if short, long := fastest(body), fastest(more[where]); long > 4*times*short {
+		short, long := time.Hour, time.Hour
+		// On a machine with other work a measurement may be too long, never too short.
+		for began := time.Now(); long > 4*times*short && time.Since(began) < 10*time.Second || short == time.Hour; {
+			short, long = min(short, took(body)), min(long, took(more[where]))
+		}
+		if long > 4*times*short {
 			t.Errorf("members %s: %d take %s, %d times as many %s", where, few, short, times, long)
 		}
 	}

@@ -130,3 +130,19 @@ func TestMessagesAreReservedAsTheListGrows(t *testing.T) {
 		}
 	}
 }
+
+func TestFragmentsOfAThoughtAreJoinedOnce(t *testing.T) {
+	const size = 4 << 10
+	details := make([]ReasoningDetail, maxParts)
+	for i := range details {
+		details[i] = ReasoningDetail{Type: ReasoningText, Text: strings.Repeat(string(rune('a'+i%26)), size)}
+	}
+	var whole []ReasoningDetail
+	took := allocated(func() { whole = together(details) })
+	if len(whole) != 1 || len(whole[0].Text) != maxParts*size || !strings.HasPrefix(whole[0].Text[size:], "bb") {
+		t.Fatalf("%d blocks", len(whole))
+	}
+	if took > 2*maxParts*size {
+		t.Errorf("%d KiB were allocated for %d", took>>10, maxParts*size>>10)
+	}
+}
