@@ -1,9 +1,12 @@
 package pool
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"modelgateway/providers"
 )
 
 // culprit finds the caller that most of the recent failures of a key came from:
@@ -23,6 +26,15 @@ type culprit struct {
 type failedCall struct {
 	caller string
 	at     time.Time
+}
+
+// provoker is the caller whose request may have caused a failure. A provider that
+// cannot be reached, or that does not answer, fails for everyone.
+func provoker(err error, caller string) string {
+	if r, ok := errors.AsType[*providers.Refusal](err); ok && r.Status == 0 {
+		return ""
+	}
+	return caller
 }
 
 // failed adds a failure.

@@ -159,7 +159,7 @@ func (l *Lease) Answered(err error) {
 		}
 	}
 	if !l.Repeated && Failed(err) {
-		l.Key.culprit.failed(l.caller)
+		l.Key.culprit.failed(provoker(err, l.caller))
 	}
 	if l.Repeated && Failed(err) { // the retries of one request count once for the circuit
 		report(context.Canceled)

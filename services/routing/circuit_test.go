@@ -13,6 +13,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/providers"
 	"modelgateway/services/pool"
 )
 
@@ -464,5 +465,21 @@ func TestFailuresOfSeveralCallersOpenTheCircuitForAll(t *testing.T) {
 		}
 		_, _, err := completeOf(t.Context(), chat, askAs("carol"))
 		isFast(t, err)
+	})
+}
+
+func TestUnreachableProviderOpensTheCircuitForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueued(catalog.Anthropic, "a").play("a", fails(&providers.Refusal{Provider: catalog.Anthropic, Told: 502}))
+		chat := fleet(t, q)
+		chat.Retries = 0
+		for range circuitCalls {
+			_, _, _ = completeOf(t.Context(), chat, askAs("ada"))
+		}
+		_, _, err := completeOf(t.Context(), chat, askAs("bob"))
+		isFast(t, err)
+		if got := chat.Upstreams[catalog.Anthropic].Status(); got != pool.Unhealthy {
+			t.Errorf("the provider is %s", got)
+		}
 	})
 }
