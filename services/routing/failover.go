@@ -219,7 +219,8 @@ func (c *Candidate) call(ctx context.Context, l *pool.Lease) (got *Result, err e
 		}
 	}()
 	got, err = c.open(&l.Call, l) //nolint:contextcheck // it wraps ctx
-	if r, ok := errors.AsType[*providers.Refusal](err); ok {
+	// A refusal without an upstream's answer may be shared, and has no id.
+	if r, ok := errors.AsType[*providers.Refusal](err); ok && l.Call.RequestID != "" {
 		r.RequestID = l.Call.RequestID
 	}
 	return got, err
