@@ -19,16 +19,12 @@ type conversation struct {
 	once    sync.Once
 	made    llm.Conversation
 	ignored map[string]bool // members of messages that it cannot hold
-	unknown *api.Error      // nil = it can be made
 }
 
 // Conversation is the prompt in the common form.
 func (r *Request) Conversation() (*llm.Conversation, error) {
 	c := &r.conversation
 	c.once.Do(func() {
-		if c.unknown = r.unknownValue(); c.unknown != nil {
-			return
-		}
 		b := builder{blocks: make([]llm.Block, 0, len(r.Messages)+r.blocks())}
 		c.made.Messages = make([]llm.Message, 0, len(r.Messages))
 		for i := range r.Messages {
@@ -39,9 +35,6 @@ func (r *Request) Conversation() (*llm.Conversation, error) {
 		r.format(&c.made)
 		c.ignored = b.ignored
 	})
-	if c.unknown != nil {
-		return nil, c.unknown
-	}
 	return &c.made, nil
 }
 

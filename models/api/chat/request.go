@@ -150,7 +150,6 @@ type Function struct {
 
 // ToolChoice says which tools the model may or must call.
 type ToolChoice struct {
-	Type    string   // of an object; empty for a word
 	Mode    string   // none, auto, required, named, custom or allowed
 	Name    string   // of the one function or custom tool, with named and custom
 	Allowed []string // names of functions, with allowed

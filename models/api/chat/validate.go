@@ -13,7 +13,10 @@ import (
 var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 var (
+	efforts       = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 	thinkingTypes = []string{"enabled", "adaptive", "disabled"}
+	formatTypes   = []string{"text", "json_object", "json_schema"}
+	choiceModes   = []string{"none", "auto", "required", "named", "custom", "allowed"}
 )
 
 // validate checks everything that can be said without knowing the upstream, but
@@ -59,6 +62,9 @@ func (r *Request) validateOptions() error {
 	if r.TopLogprobs != nil && *r.TopLogprobs > 0 && !r.Logprobs {
 		return api.Invalid(api.CodeInvalidValue, "top_logprobs", "top_logprobs is only allowed when logprobs is true")
 	}
+	if r.ReasoningEffort != "" && !slices.Contains(efforts, r.ReasoningEffort) {
+		return api.NotOneOf("reasoning_effort", r.ReasoningEffort, efforts)
+	}
 	if r.Thinking != nil && !slices.Contains(thinkingTypes, r.Thinking.Type) {
 		return api.NotOneOf("thinking.type", r.Thinking.Type, thinkingTypes)
 	}
@@ -69,12 +75,13 @@ func (r *Request) validateOptions() error {
 }
 
 func (f *ResponseFormat) validate() error {
-	switch {
-	case f == nil:
+	if f == nil {
 		return nil
-	case f.Type == "":
-		return api.Missing("response_format.type")
-	case f.Type != "json_schema":
+	}
+	if !slices.Contains(formatTypes, f.Type) {
+		return api.NotOneOf("response_format.type", f.Type, formatTypes)
+	}
+	if f.Type != "json_schema" {
 		return nil
 	}
 	if f.JSONSchema == nil {
@@ -121,8 +128,10 @@ func (t *Tool) validate(at string) error {
 	switch {
 	case t.Type == "":
 		return api.Missing(at + ".type")
-	case t.Type != "function":
+	case t.Type == "custom":
 		return nil // only OpenAI knows what is inside
+	case t.Type != "function":
+		return api.NotOneOf(at+".type", t.Type, []string{"function", "custom"})
 	case t.Function == nil:
 		return api.Missing(at + ".function")
 	}
@@ -143,8 +152,8 @@ func (t *ToolChoice) validate(at string, names []string) error {
 	if t == nil || t.Mode == "none" || t.Mode == "auto" || t.Mode == "custom" {
 		return nil
 	}
-	if t.Type != "" && !slices.Contains(choiceTypes, t.Type) || t.Type == "" && !slices.Contains(choiceModes, t.Mode) {
-		return nil // see unknownValue
+	if !slices.Contains(choiceModes, t.Mode) {
+		return api.NotOneOf(at, t.Mode, []string{"none", "auto", "required"})
 	}
 	if len(names) == 0 && t.Mode != "allowed" && t.Mode != "required" {
 		return api.Invalid(api.CodeInvalidValue, at, "%s names a function, but the request has none", at)

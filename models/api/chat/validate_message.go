@@ -47,10 +47,9 @@ func (m *Message) validate(at string) error {
 	if !m.Content.Set && m.Role != "assistant" && m.Role != "function" {
 		return api.Missing(at + ".content")
 	}
-	return m.Content.validate(at + ".content")
+	return m.Content.validate(at+".content", m.parts())
 }
 
-// parts are the types of parts that a translation knows in a message of this role.
 func (m *Message) parts() []string {
 	switch m.Role {
 	case "user":
@@ -68,8 +67,11 @@ func (t *ToolCall) validate(at string) error {
 	if t.ID == "" {
 		return api.Missing(at + ".id")
 	}
-	if t.Type != "function" && t.Type != "" {
+	if t.Type == "custom" {
 		return nil
+	}
+	if t.Type != "function" && t.Type != "" {
+		return api.NotOneOf(at+".type", t.Type, []string{"function", "custom"})
 	}
 	if t.Function == nil {
 		return api.Missing(at + ".function")
@@ -80,19 +82,20 @@ func (t *ToolCall) validate(at string) error {
 	return nil
 }
 
-func (c *Content) validate(at string) error {
+func (c *Content) validate(at string, allowed []string) error {
 	for i := range c.Parts {
-		if err := c.Parts[i].validate(fmt.Sprintf("%s[%d]", at, i)); err != nil {
+		if err := c.Parts[i].validate(fmt.Sprintf("%s[%d]", at, i), allowed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *ContentPart) validate(at string) error {
+func (p *ContentPart) validate(at string, allowed []string) error {
+	if !slices.Contains(allowed, p.Type) {
+		return api.NotOneOf(at+".type", p.Type, allowed)
+	}
 	switch p.Type {
-	case "":
-		return api.Missing(at + ".type")
 	case "image_url":
 		return p.ImageURL.validate(at + ".image_url")
 	case "input_audio":
@@ -121,8 +124,8 @@ func (a *InputAudio) validate(at string) error {
 	if a == nil || a.Data == "" {
 		return api.Missing(at + ".data")
 	}
-	if a.Format == "" {
-		return api.Missing(at + ".format")
+	if a.Format != "wav" && a.Format != "mp3" {
+		return api.NotOneOf(at+".format", a.Format, []string{"wav", "mp3"})
 	}
 	return nil
 }
