@@ -9,6 +9,8 @@ package models
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -23,7 +25,7 @@ import (
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
-	driver "modernc.org/sqlite" // registers the driver named sqlite, without cgo
+	sqlitedriver "modernc.org/sqlite" // registers the driver named sqlite, without cgo
 	codes "modernc.org/sqlite/lib"
 )
 
@@ -56,6 +58,17 @@ func Open(address string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newStore(dialector, embedded)
+}
+
+// NewShared returns a store on an SQLite database that several replicas share, each
+// with connections of its own. They have leases, as they have with PostgreSQL.
+// tests/simulation makes such connections.
+func NewShared(connections driver.Connector) (*Store, error) {
+	return newStore(&sqlite.Dialector{Conn: sql.OpenDB(connections)}, false)
+}
+
+func newStore(dialector gorm.Dialector, embedded bool) (*Store, error) {
 	db, err := gorm.Open(dialector, &gorm.Config{
 		DisableAutomaticPing:   true,
 		SkipDefaultTransaction: true,
@@ -171,7 +184,7 @@ func mapError(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == uniqueViolation {
 		return ErrTaken
 	}
-	if e, ok := errors.AsType[*driver.Error](err); ok {
+	if e, ok := errors.AsType[*sqlitedriver.Error](err); ok {
 		switch e.Code() {
 		case codes.SQLITE_CONSTRAINT_UNIQUE, codes.SQLITE_CONSTRAINT_PRIMARYKEY:
 			return ErrTaken

@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models/catalog"
+	"modelgateway/services/inference"
+	"modelgateway/tests/longtest"
+)
+
+// lab has what all runs share.
+type lab struct {
+	schema  []byte
+	catalog *catalog.Catalog
+	model   catalog.Model
+
+	mu   sync.Mutex
+	idle []*inference.Service // each has the vocabulary of the estimates, which takes long to load
+}
+
+func newLab(t testing.TB) *lab {
+	t.Helper()
+	list, err := catalog.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, ok := list.Model("gpt-4")
+	if !ok {
+		t.Fatal("the catalogue has another model")
+	}
+	return &lab{schema: schema(t), catalog: list, model: model}
+}
+
+func (l *lab) service() *inference.Service {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.idle); n > 0 {
+		s := l.idle[n-1]
+		l.idle = l.idle[:n-1]
+		return s
+	}
+	return &inference.Service{}
+}
+
+func (l *lab) release(s *inference.Service) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.idle = append(l.idle, s)
+}
+
+// report says how to repeat a run that failed, and what happened in it.
+func report(t *testing.T, seed uint64, res result) {
+	t.Helper()
+	t.Errorf("seed %d breaks an invariant; alone: SEED=%d go test -count 1 -run TestMoneyIsKept ./tests/simulation\n%s",
+		seed, seed, strings.Join(res.trace, "\n"))
+}
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+func TestMoneyIsKept(t *testing.T) {
+	l := newLab(t)
+	if seed := number(t, "SEED", 0); seed > 0 {
+		res := l.play(t, uint64(seed))
+		t.Log("\n" + strings.Join(res.trace, "\n"))
+		if res.failed {
+			t.Error("an invariant is broken")
+		}
+		return
+	}
+	seeds, most := number(t, "SEEDS", longtest.Size(100, 10_000)/slower), number(t, "FAILURES", 3)
+	failed, sum, began := 0, counts{}, time.Now()
+	for seed := 1; seed <= seeds && failed < most; seed++ {
+		res := l.play(t, uint64(seed))
+		sum.add(res.counts)
+		if res.failed {
+			failed++
+			report(t, uint64(seed), res)
+		}
+	}
+	t.Logf("%d seeds in %v: %+v", seeds, time.Since(began).Round(time.Millisecond), sum)
+}
+
+func TestTheSameSeedMakesTheSameRun(t *testing.T) {
+	l := newLab(t)
+	for seed := uint64(1); seed <= uint64(number(t, "SEEDS", longtest.Size(10, 100)/slower)); seed++ {
+		a, b := l.play(t, seed).trace, l.play(t, seed).trace
+		if !slices.Equal(a, b) {
+			t.Errorf("seed %d makes two runs: %s", seed, difference(a, b))
+		}
+	}
+}
+
+func difference(a, b []string) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d\n%s\n%s", i, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d and %d lines", len(a), len(b))
+}

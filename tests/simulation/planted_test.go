@@ -1,0 +1,128 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"modelgateway/tests/longtest"
+)
+
+// planted is a fault that is put into the product's code.
+type planted struct{ name, file, code, instead string }
+
+// plantedFaults are such that the product's own authors could have made.
+func plantedFaults() []planted {
+	return []planted{
+		{
+			"what a call has not cost is returned twice", "services/budget/allowance.go",
+			"\tp.release(amount - cost)\n", "\tp.release(2 * (amount - cost))\n",
+		},
+		{
+			"an allowance is used after its lease has ended", "services/budget/allowance.go",
+			"amount == 0 || leaseValid && amount <= p.free", "amount == 0 || amount <= p.free",
+		},
+		{
+			"an allowance is used after its lease was lost", "services/budget/lease.go",
+			"\t\tp.giveBack(max(p.free, 0))\n\t\tp.debt = 0\n", "\t\tp.debt = 0\n",
+		},
+		{
+			"what calls return after a lost lease is used at once", "services/budget/lease.go",
+			"\t\tp.limit = math.MaxInt64 ", "\t\t_ = math.MaxInt64 ",
+		},
+		{
+			"a grant whose answer is lost is kept", "services/budget/grant_request.go",
+			"p.uncertain = true // it may", "// it may",
+		},
+		{
+			"a grant forgets what others hold", "models/budget.go",
+			"req.Limit - state.Spent - state.Others -", "req.Limit - state.Spent -",
+		},
+		{
+			"a hold is saved with what has been moved from it", "models/budget.go",
+			"SET amount = ? - budget_holds.moved`", "SET amount = ? - 0 * budget_holds.moved`",
+		},
+		{
+			"a window keeps what was spent before it", "models/budget.go",
+			"account = @account AND day >= @since AND", "account = @account AND (day >= @since OR TRUE) AND",
+		},
+		{
+			"a batch is counted again when its answer was lost", "models/ledger.go",
+			"\t\t\treturn insertCalls(on, replica, missing)\n",
+			"\t\t\tagain := sum(calls)\n\t\t\tif err := again.write(on); err != nil {\n\t\t\t\treturn err\n\t\t\t}\n" +
+				"\t\t\treturn insertCalls(on, replica, missing)\n",
+		},
+		{
+			"rows of a batch that failed are dropped", "services/ledger/writer.go",
+			"\t\t\tl.failed(err)\n", "\t\t\tl.failed(err)\n\t\t\tbatch = batch[len(part):]\n",
+		},
+		{
+			"the calls of a killed process are forgotten", "models/running.go",
+			"insertCalls(on, replica, missing); err", "insertCalls(on, replica, missing[:0]); err",
+		},
+		{
+			"what others have booked is returned by calls", "services/budget/running.go",
+			"\tcall.reservation.bookedBefore(cost, now)\n", "",
+		},
+	}
+}
+
+// TestPlantedFaultsAreFound builds this package with one fault after the other.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	longtest.Skip(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`seed \d+ breaks an invariant`)
+	for _, fault := range plantedFaults() {
+		t.Run(fault.name, func(t *testing.T) {
+			out := runWith(t, root, fault)
+			seed := found.FindString(out)
+			if seed == "" {
+				t.Errorf("not found:\n%s", out)
+			}
+			t.Log(seed)
+		})
+	}
+}
+
+// runWith runs the simulation with a fault, until it is found.
+func runWith(t *testing.T, root string, fault planted) (output string) {
+	t.Helper()
+	file := filepath.Join(root, fault.file)
+	code, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(code), fault.code); n != 1 {
+		t.Fatalf("%s has %d places for the fault", fault.file, n)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, "changed.go")
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		changed: strings.Replace(string(code), fault.code, fault.instead, 1), filepath.Join(dir, "overlay.json"): string(overlay),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "test", "-vet=off", "-count=1", "-timeout=20m", "-run=MoneyIsKept",
+		"-overlay="+filepath.Join(dir, "overlay.json"), "./tests/simulation")
+	run.Dir = root
+	run.Env = append(os.Environ(), "SEEDS=2000", "FAILURES=1", "LONG=", "CGO_ENABLED=0")
+	out, err := run.CombinedOutput()
+	if err == nil {
+		return string(out)
+	}
+	return string(out[:min(len(out), 2000)])
+}
