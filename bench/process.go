@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"modelgateway/bench/child"
 )
 
 // Roles in which this program starts itself as a child.
@@ -30,7 +32,7 @@ type process struct {
 
 // launch starts a command that ends with this process at the latest.
 func launch(cmd *exec.Cmd) (*process, error) {
-	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr = child.DieWithParent()
 	if cmd.Stderr == nil {
 		cmd.Stderr = os.Stderr
 	}

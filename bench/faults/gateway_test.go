@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"modelgateway/bench/child"
 )
 
 // gatewayBinary is the path of the gateway's binary, built once for this test
@@ -137,7 +139,7 @@ func newGateway(t testing.TB, settings ...string) *gateway {
 	t.Cleanup(transport.CloseIdleConnections)
 	g := &gateway{client: &http.Client{Transport: transport, Timeout: time.Minute}, out: newTail(), dead: make(chan struct{})}
 	g.cmd = exec.Command(gatewayBinary(t))
-	g.cmd.Dir, g.cmd.SysProcAttr = dir, dieWithParent()
+	g.cmd.Dir, g.cmd.SysProcAttr = dir, child.DieWithParent()
 	g.cmd.Stdout, g.cmd.Stderr = g.out, g.out
 	// Of two settings with one name the last one counts.
 	g.cmd.Env = append([]string{

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"modelgateway/bench/child"
 )
 
 // gateway is a running gateway, which was started here and is ended here.
@@ -42,7 +44,7 @@ func (m *meter) start(ctx context.Context) (*gateway, error) {
 	}
 	g := &gateway{cmd: exec.Command(m.gateway), url: "http://127.0.0.1:" + port, dir: dir}
 	upstream := "http://" + m.upstream.Addr().String()
-	g.cmd.Dir, g.cmd.SysProcAttr = dir, dieWithParent()
+	g.cmd.Dir, g.cmd.SysProcAttr = dir, child.DieWithParent()
 	g.cmd.Env = []string{
 		"HOST=127.0.0.1", "PORT=" + port, "DATABASE_URL=sqlite:" + filepath.Join(dir, "gateway.db"), "GOMEMLIMIT=" + limit,
 		"OPENAI_API_KEY=a", "ANTHROPIC_API_KEY=a", "GEMINI_API_KEY=a",
