@@ -18,6 +18,9 @@ func DecodeWithin(memory api.Memory, body []byte) (*llm.Request, error) {
 		return nil, err
 	}
 	req.share(body)
+	if !req.fast {
+		req.predicted = prediction(body)
+	}
 	return &req.common, nil
 }
 

@@ -58,7 +58,8 @@ type Request struct {
 
 	common       llm.Request // what services and providers see of it
 	conversation conversation
-	fast         bool // it has members of requestMembers only
+	fast         bool  // it has members of requestMembers only
+	predicted    int64 // the size of OpenAI's predicted answer, in bytes
 }
 
 // StreamOptions are legal only together with stream.

@@ -161,6 +161,16 @@ func asks(name []byte, value jsontext.Value) bool {
 	return false
 }
 
+// prediction is the size of a body's predicted answer, in bytes.
+func prediction(body []byte) int64 {
+	for name, value := range scan.Members(body) {
+		if name.Is("prediction") && llm.Given(value) {
+			return int64(len(value))
+		}
+	}
+	return 0
+}
+
 // root is the member that a name such as messages[].name belongs to.
 func root(name string) string {
 	if i := strings.IndexAny(name, "[."); i > 0 {
@@ -224,7 +234,7 @@ func (r *Request) Size() llm.Size {
 	s := llm.Size{
 		Messages: len(r.Messages), Tools: len(r.Tools) + len(r.Functions), Shaped: r.ResponseFormat != nil, Bytes: int64(len(r.common.Raw)),
 	}
-	s.Predicted = r.predicted()
+	s.Predicted = r.predicted
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		for j := range m.Content.Parts {
@@ -238,19 +248,6 @@ func (r *Request) Size() llm.Size {
 	}
 	s.Bytes = max(s.Bytes, 0)
 	return s
-}
-
-// predicted is the size of OpenAI's predicted answer, in bytes.
-func (r *Request) predicted() int64 {
-	if r.fast {
-		return 0
-	}
-	for name, value := range scan.Members(r.common.Raw) {
-		if name.Is("prediction") && llm.Given(value) {
-			return int64(len(value))
-		}
-	}
-	return 0
 }
 
 func addPart(s *llm.Size, p *ContentPart) {

@@ -3,10 +3,10 @@ package chat
 import (
 	"fmt"
 
-	"modelgateway/models/api"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 )
 
 // UnmarshalJSONFrom reads a string, an array of parts, or null.
