@@ -47,8 +47,7 @@ var runningRows = newBulkInsert("running_calls",
 // noteRunning notes the calls that have begun and deletes those that the ledger has.
 // Repeating it changes nothing.
 func noteRunning(on connTx, r *Renewal, now int64) error {
-	const perStatement = 1000
-	for ids := range slices.Chunk(r.Recorded, perStatement) {
+	for ids := range slices.Chunk(r.Recorded, idsPerStatement) {
 		if err := on.tx.Exec("DELETE FROM running_calls WHERE id IN ?", ids).Error; err != nil {
 			return err
 		}
@@ -97,9 +96,8 @@ func bookLost(on connTx, r *Renewal, ended int64) error {
 
 // bookedAsLost returns what was booked for those of some calls that others have booked.
 func bookedAsLost(tx *gorm.DB, ids []string) (map[string]int64, error) {
-	const perStatement = 1000
 	lost := map[string]int64{}
-	for part := range slices.Chunk(ids, perStatement) {
+	for part := range slices.Chunk(ids, idsPerStatement) {
 		var rows []Call
 		if err := tx.Select("id", "cost").Where("id IN ? AND outcome = ?", part, OutcomeLost).Find(&rows).Error; err != nil {
 			return nil, fmt.Errorf("calls: %w", err)

@@ -163,6 +163,10 @@ func (s *Store) Close() error {
 	return pool.Close()
 }
 
+// idsPerStatement is how many ids one statement names. SQLite takes at most 32,766
+// parameters.
+const idsPerStatement = 1000
+
 // run runs a query within queryTimeout and maps its error.
 func (s *Store) run(ctx context.Context, query func(db *gorm.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)

@@ -136,9 +136,8 @@ type Spend struct{ Total, Day, Week, Month int64 }
 // KeySpend is what each of the keys has spent, by id; a key that has spent nothing
 // may be missing. Calls that the ledger has not recorded yet are not in it.
 func (s *Store) KeySpend(ctx context.Context, keyIDs []string, now time.Time) (map[string]Spend, error) {
-	const perStatement = 1000 // SQLite takes at most 32,766 parameters
 	all := make(map[string]Spend, len(keyIDs))
-	for ids := range slices.Chunk(keyIDs, perStatement) {
+	for ids := range slices.Chunk(keyIDs, idsPerStatement) {
 		accounts := make([]string, len(ids))
 		for i, id := range ids {
 			accounts[i] = KeyAccount(id)
