@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/models/api/chat"
 	"modelgateway/models/llm"
 )
 
@@ -68,14 +69,14 @@ func (c *composition) media(m *llm.Message, b *llm.Block) (contentPart, error) {
 	case media.Text != "":
 		return contentPart{Type: "text", Text: document(media)}, nil
 	case media.Kind == llm.Audio:
-		return contentPart{Type: "input_audio", InputAudio: &inputAudio{Data: media.Data, Format: media.Format}}, nil
+		return contentPart{Type: "input_audio", InputAudio: &chat.InputAudio{Data: media.Data, Format: media.Format}}, nil
 	case media.Kind == llm.SearchResult:
 		return contentPart{}, c.unsupported(llm.FieldPartType, b.At, "the model %s takes search results with a text only", c.model.ID)
 	case media.URL == "" && media.Data == "":
 		return contentPart{}, c.unsupported(llm.FieldFileID, b.At,
 			"the model %s cannot reach files by the ids of another API: send the file itself", c.model.ID)
 	case media.Kind == llm.Image:
-		return contentPart{Type: "image_url", ImageURL: &imageURL{URL: media.URL, Detail: media.Detail}}, nil
+		return contentPart{Type: "image_url", ImageURL: &chat.ImageURL{URL: media.URL, Detail: media.Detail}}, nil
 	}
 	return c.file(b)
 }

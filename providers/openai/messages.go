@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 )
@@ -139,7 +140,7 @@ func (c *composition) toolCall(call *llm.Call) toolCall {
 		out.Type, out.Custom = "custom", &customCall{Name: call.Name, Input: call.Input}
 		return out
 	}
-	out.Function = &functionCall{Name: c.names.upstream(call.Namespace, call.Name), Arguments: string(call.Arguments)}
+	out.Function = &chat.FunctionCall{Name: c.names.upstream(call.Namespace, call.Name), Arguments: string(call.Arguments)}
 	return out
 }
 

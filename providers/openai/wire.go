@@ -1,6 +1,10 @@
 package openai
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api/chat"
+)
 
 // request is the body of POST /v1/chat/completions, as it is written for clients
 // of other dialects.
@@ -47,22 +51,12 @@ type message struct {
 }
 
 type contentPart struct {
-	Type       string      `json:"type"`
-	Text       string      `json:"text,omitempty"`
-	Refusal    string      `json:"refusal,omitempty"`
-	ImageURL   *imageURL   `json:"image_url,omitzero"`
-	InputAudio *inputAudio `json:"input_audio,omitzero"`
-	File       *file       `json:"file,omitzero"`
-}
-
-type imageURL struct {
-	URL    string `json:"url"`
-	Detail string `json:"detail,omitempty"`
-}
-
-type inputAudio struct {
-	Data   string `json:"data"`
-	Format string `json:"format"`
+	Type       string           `json:"type"`
+	Text       string           `json:"text,omitempty"`
+	Refusal    string           `json:"refusal,omitempty"`
+	ImageURL   *chat.ImageURL   `json:"image_url,omitzero"`
+	InputAudio *chat.InputAudio `json:"input_audio,omitzero"`
+	File       *file            `json:"file,omitzero"`
 }
 
 type file struct {
@@ -71,15 +65,10 @@ type file struct {
 }
 
 type toolCall struct {
-	ID       string        `json:"id"`
-	Type     string        `json:"type"`
-	Function *functionCall `json:"function,omitzero"`
-	Custom   *customCall   `json:"custom,omitzero"`
-}
-
-type functionCall struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	ID       string             `json:"id"`
+	Type     string             `json:"type"`
+	Function *chat.FunctionCall `json:"function,omitzero"`
+	Custom   *customCall        `json:"custom,omitzero"`
 }
 
 type customCall struct {
