@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -25,6 +26,5 @@ func localURL(address net.Addr) string {
 	if err != nil || !at.Addr().IsUnspecified() {
 		return "http://" + address.String()
 	}
-	_, port, _ := strings.Cut(address.String()[strings.LastIndex(address.String(), ":"):], ":")
-	return "http://localhost:" + port
+	return fmt.Sprintf("http://localhost:%d", at.Port())
 }
