@@ -2,6 +2,6 @@
 // Anthropic, OpenAI and Google Gemini.
 package main
 
-import "modelgateway/app"
+import "modelgateway/app/cli"
 
-func main() { app.Main() }
+func main() { cli.Main() }

@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
+	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,24 +23,27 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models"
+	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/router"
 	"modelgateway/services/account"
 	"modelgateway/services/admin"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
+	"modelgateway/services/conversation"
 	"modelgateway/services/health"
 	"modelgateway/services/idp"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 	"modelgateway/services/ledger"
+	"modelgateway/services/mail"
 	"modelgateway/services/metrics"
+	"modelgateway/services/operations"
 	"modelgateway/services/pool"
+	"modelgateway/services/prompts"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/registry"
-	"modelgateway/services/routing"
 	"modelgateway/services/tracing"
 	"modelgateway/web"
 )
@@ -47,9 +54,19 @@ type gateway struct {
 	store          *models.Store
 	cache          *redis.Client // nil: replicas share nothing
 	health         *health.Service
-	discovery      *registry.Discovery
+	calls          *inference.Service
+	handles        *conversation.Handles
+	conversations  *conversation.Conversations
+	first          *generation // what was read at the start
+	watched        []string    // files that are read again when they change
 	revisions      *auth.Revisions
 	keys           *auth.Keys
+	tokens         *auth.Tokens
+	mail           *mail.Queue // nil: no mail is sent
+	users          *account.Service
+	usage          *ledger.Usage
+	callRows       *ledger.Calls
+	prompts        *prompts.Log
 	administration *admin.Service
 	ledger         *ledger.Writer
 	budgets        *budget.Service
@@ -60,32 +77,37 @@ type gateway struct {
 	metrics        *metrics.Metrics
 	closers        []func() error
 	log            *slog.Logger
+	started        *warner // the warnings of the start
+
+	settings atomic.Pointer[config.Config]
+	address  atomic.Pointer[net.Addr] // where the gateway listens; nil: not yet
 }
 
 // assemble makes the parts and connects them. The caller closes the gateway, also
 // after an error.
-func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, error) {
-	g := &gateway{log: log, logDropped: lines.lost, metrics: metrics.New()}
-	list, err := catalog.Load(cfg.ModelsFile)
+func assemble(cfg config.Config, started *warner, logDropped func() float64) (*gateway, error) {
+	log := started.log
+	g := &gateway{log: log, started: started, logDropped: logDropped, metrics: metrics.New()}
+	of, err := derive(&cfg, started)
 	if err != nil {
-		return g, fmt.Errorf("MODELS_FILE: %w", err)
+		return g, err
 	}
-	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Providers: all.OTelNames(), Version: Version(), Log: log, Now: time.Now})
+	g.settings.Store(&cfg)
+	g.watched = watched(&cfg, of.catalog)
+	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Providers: g.otelName, Version: Version(), Log: log, Now: time.Now})
 	g.closers = append(g.closers, func() error { return g.tracer.Shutdown(context.Background()) })
 	if err := g.open(cfg); err != nil {
 		return g, err
 	}
-	if err := g.known(cfg, list, "DEFAULT_KEY_MODELS", cfg.Spend.Keys.Models); err != nil {
+	if err := g.inference(cfg, of); err != nil {
 		return g, err
 	}
-	calls, err := g.inference(cfg, list)
-	if err != nil {
-		return g, err
-	}
+	calls := g.calls
 	g.concurrency = inflight.New(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyLimit(cfg))
 	g.spending(cfg.Spend, calls)
 	g.health = &health.Service{
-		Upstreams: calls.Router.Upstreams, Simulated: calls.Simulated, Version: Version(), Started: time.Now(), Log: log,
+		Upstreams: func() pool.Set { return calls.Router().Upstreams }, Simulated: calls.Simulated,
+		Version: Version(), Started: time.Now(), Log: log,
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
 	}
 	// The page is made at its first request: most gateways never need its memory.
@@ -95,20 +117,43 @@ func assemble(cfg config.Config, log *slog.Logger, lines *logWriter) (*gateway, 
 			Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes, Strict: cfg.StrictParams,
 			KeepAlive: cfg.StreamKeepalive, Now: time.Now,
 		},
-		Models:  &controllers.Models{Service: calls.Router.Models},
-		Health:  &controllers.Health{Service: g.health},
-		Docs:    &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page},
-		Metrics: &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
-		Counted: g.metrics, Tracer: g.tracer,
+		Count:     controllers.Count{Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes},
+		Responses: controllers.Responses{Service: calls, Concurrency: g.concurrency},
+		Models:    &controllers.Models{Service: g.models},
+		Health:    &controllers.Health{Service: g.health},
+		Docs:      &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page, CSS: web.DocsStyle, JavaScript: web.DocsScript},
+		Console:   &controllers.Console{Files: new(web.Files), Version: Version()},
+		Cookies:   cookies(cfg.PublicURL),
+		Metrics:   &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
+		Counted:   g.metrics, Tracer: g.tracer,
 		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
 	}
-	if err := g.accounts(cfg, &opts); err != nil {
+	if err := g.accounts(cfg, of.admins, &opts); err != nil {
 		return g, err
 	}
-	if opts.Admin, err = g.admin(cfg); err != nil {
-		return g, err
+	g.administration = admin.New(admin.Options{Store: g.store, Keys: g.keys, Accounts: g.users, Emails: of.admins, Now: time.Now})
+	opts.Admin = &controllers.Admin{Service: g.administration}
+	opts.Managers = &controllers.Managers{Service: g.administration}
+	opts.Operations = &controllers.Operations{Providers: &operations.Providers{
+		Router: calls.Router, Metrics: g.metrics, Simulated: cfg.Simulator, Replica: g.budgets.Replica(), Started: g.health.Started,
+	}, Settings: &operations.Settings{
+		Config: g.settings.Load, Known: all.Settings(), Warnings: g.warningsNow, Version: Version(), Started: g.health.Started,
+	}, Budget: &operations.Budget{
+		Store: g.store, Limit: cfg.Spend.MaxBudget, Window: models.Window(cfg.Spend.BudgetWindow), Now: time.Now,
+	}}
+	opts.Session = &controllers.Session{
+		Accounts: g.users, Admin: g.administration, Tokens: g.tokens, Cookies: opts.Cookies,
+		Methods: api.LoginMethods{
+			Object: api.ObjectLoginMethods, Registration: cfg.Registration, IdentityProvider: api.Maybe(identityProvider(cfg.IDP)),
+			Open: !cfg.RequireAuth, Mail: g.mail != nil, Simulated: cfg.Simulator, Version: Version(), PublicURL: cfg.PublicURL,
+		},
 	}
-	g.registerMetrics(cfg, &opts.Generate, map[string]*ratelimit.Requests{"calls": opts.CallLimit, "auth": opts.AuthLimit})
+	opts.Contents = &controllers.Contents{Log: g.prompts, Calls: g.callRows}
+	opts.Calls = &controllers.Calls{Service: g.callRows, Admin: g.administration}
+	opts.Usage = &controllers.Usage{Service: g.usage, Admin: g.administration}
+	g.registerMetrics(cfg, &opts.Generate, map[string]*ratelimit.Requests{
+		"calls": opts.CallLimit, "counts": opts.CountLimit, "auth": opts.AuthLimit,
+	})
 	g.handler, err = router.New(opts)
 	return g, err
 }
@@ -140,41 +185,72 @@ func (g *gateway) probeCache(ctx context.Context) error {
 }
 
 // inference makes the service that calls the providers.
-func (g *gateway) inference(cfg config.Config, list *catalog.Catalog) (*inference.Service, error) {
-	upstreams, listers := pool.Set{}, map[string]registry.Listing{}
-	for _, p := range all.New(cfg) {
-		upstreams[p.Name] = pool.NewUpstream(p.Name, p.Provider, p.Keys, time.Now)
-		if lister, ok := p.Provider.(providers.Lister); ok {
-			listers[p.Name] = registry.Listing{Lister: lister, Key: p.Keys[0].Reveal()}
+func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
+	g.handles = conversation.NewHandles(g.store, time.Now)
+	g.conversations, err = conversation.NewConversations(conversation.Options{
+		Store: g.store, Key: []byte(cfg.EncryptionKey.Reveal()), Previous: []byte(cfg.EncryptionKeyPrevious.Reveal()),
+		Keep: cfg.ResponsesStore, Log: g.log, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	g.prompts, err = prompts.New(prompts.Options{
+		Store: g.store, Key: []byte(cfg.EncryptionKey.Reveal()), Previous: []byte(cfg.EncryptionKeyPrevious.Reveal()),
+		Keep: cfg.LogPrompts != config.LogPromptsOff, FailedOnly: cfg.LogPrompts == config.LogPromptsErrors,
+		For: time.Duration(cfg.LogPromptsDays) * 24 * time.Hour, Log: g.log, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	g.calls = &inference.Service{
+		Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now, Handles: g.handles,
+		Conversations: g.conversations,
+	}
+	g.first = g.generation(cfg, of, nil)
+	g.calls.Use(g.first.router)
+	for _, p := range all.Settings() {
+		used := func(own catalog.Provider) bool { return own.Preset == p.Name }
+		if at := cfg.Providers[p.Name]; len(at.Keys) > 0 && !at.Configured() && !slices.ContainsFunc(of.catalog.Own(), used) {
+			g.started.add(p.KeySetting(), p.KeySetting()+" is set without "+p.BaseURLSetting()+": "+p.Title+" is not configured")
 		}
 	}
-	if len(upstreams) == 0 {
-		g.log.Warn(
-			"no provider is configured: chat completions will be answered with 503; set " + keySettings() +
-				", or SIMULATOR=true to try the gateway without keys",
-		)
-	}
-	listed := registry.New(list, upstreams.Serves, time.Now)
-	g.discovery = &registry.Discovery{Models: listed, Listers: listers, Log: g.log}
-	fallbacks, err := g.fallbacks(cfg, list)
-	router := &routing.Router{
-		Models: listed, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Metrics: g.metrics, Now: time.Now,
-		Fallbacks: fallbacks, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
-		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
-	}
-	return &inference.Service{
-		Router: router, Images: all.Images(), Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
-	}, err
+	g.warnOfNoProvider(&warner{log: g.log})
+	return nil
 }
+
+// warnOfNoProvider warns if there is no provider that could be called.
+func (g *gateway) warnOfNoProvider(warn *warner) {
+	if !g.hasProvider() {
+		warn.add("", "no provider is configured: chat completions will be answered with 503; set "+keySettings()+
+			", or SIMULATOR=true to try the gateway without keys")
+	}
+}
+
+// models are those of new calls.
+func (g *gateway) models() *registry.Models { return g.calls.Router().Models }
 
 // keySettings names the settings of the providers' keys: A, B or C.
 func keySettings() string {
 	var names []string
-	for _, p := range all.Settings() {
+	for _, p := range all.BuiltIn() {
 		names = append(names, p.KeySetting())
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// keySetting names the setting that configures a provider: that of its key, or of its
+// address where it needs no key.
+func keySetting(provider string) string {
+	for _, p := range all.Settings() {
+		switch {
+		case p.Name == provider && p.Keyless:
+			return p.BaseURLSetting()
+		case p.Name == provider:
+			return p.KeySetting()
+		}
+	}
+	return ""
 }
 
 // bodyLimit is how many bytes running requests may have reserved together: an
@@ -188,25 +264,37 @@ func bodyLimit(cfg config.Config) int64 {
 	return max(bytes, cfg.MaxRequestBytes+cfg.MaxRequestBytes/16)
 }
 
-// accounts adds accounts, tokens, keys, logins and rate limits.
-func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
+// issuer is that of the tokens of logins.
+const issuer = "modelgateway"
+
+// accounts adds accounts, tokens, keys, logins, mails and rate limits.
+func (g *gateway) accounts(cfg config.Config, admins []string, opts *router.Options) error {
 	secret := []byte(cfg.JWTSecret.Reveal())
 	if len(secret) == 0 {
-		g.log.Warn("JWT_SECRET is not set: a random one is used, and logins are lost when this process stops")
+		g.started.add("JWT_SECRET", "JWT_SECRET is not set: a random one is used, and logins are lost when this process stops")
 		secret = []byte(rand.Text() + rand.Text())
 	}
 	g.revisions = auth.NewRevisions(g.store, time.Now)
 	tokens := auth.NewTokens(auth.TokenOptions{
 		Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), Expiry: cfg.JWTExpiry,
-		Issuer: "modelgateway", Store: g.store, Now: time.Now, Revisions: g.revisions,
+		Issuer: issuer, Store: g.store, Log: g.log, Now: time.Now, Revisions: g.revisions,
+		UserDefaults: limitDefaults(cfg.Spend.Users),
 	})
+	g.tokens = tokens
 	g.keys = auth.NewKeys(auth.KeyOptions{
 		Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
-		ModelExists: func(model string) bool { _, err := opts.Models.Service.Resolve(model); return err == nil },
-		Defaults:    keyDefaults(cfg.Spend.Keys),
+		ModelExists: g.modelExists,
+		Defaults: auth.KeyDefaults{
+			Limits: limitDefaults(cfg.Spend.Keys.LimitDefaults), Expiry: time.Duration(cfg.Spend.Keys.ExpiryDays) * 24 * time.Hour,
+		},
+		UserDefaults: limitDefaults(cfg.Spend.Users),
 	})
-	accounts := account.New(account.Options{
+	if err := g.mails(cfg.SMTP); err != nil {
+		return err
+	}
+	g.users = account.New(account.Options{
 		Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Redis: g.cache, Now: time.Now,
+		Registration: cfg.Registration, PublicURL: cfg.PublicURL, Admins: admins, Secret: secret, Mail: g.mail,
 	})
 	login, err := idp.New(idp.Options{
 		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
@@ -216,12 +304,16 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	if err != nil {
 		return fmt.Errorf("IDP_PROVIDER: %w", err)
 	}
-	opts.Auth = &controllers.Auth{Accounts: accounts, Now: time.Now}
+	opts.Auth = &controllers.Auth{Accounts: g.users, Cookies: opts.Cookies, Now: time.Now}
 	opts.Keys = &controllers.Keys{Service: g.keys}
-	opts.Usage = &controllers.Usage{Service: ledger.NewUsage(g.store, time.Now)}
-	opts.IDP = &controllers.IDP{Service: login, Now: time.Now}
-	opts.Callers = middleware.Auth{Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
+	g.usage = ledger.NewUsage(g.store, time.Now)
+	g.callRows = ledger.NewCalls(ledger.CallsOptions{Store: g.store, Price: g.calls.PriceOf, Content: g.prompts.State})
+	opts.IDP = &controllers.IDP{Service: login, Cookies: opts.Cookies, Now: time.Now}
+	opts.Callers = middleware.Auth{Verified: cfg.RequireVerified, Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
 	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {
+		return err
+	}
+	if opts.CountLimit, err = g.limit("counts", cfg.RateLimitRPM); err != nil {
 		return err
 	}
 	if opts.AuthLimit, err = g.limit("auth", cfg.AuthRateLimitRPM); err != nil {
@@ -232,31 +324,42 @@ func (g *gateway) accounts(cfg config.Config, opts *router.Options) error {
 	return err
 }
 
-// admin adds the administrators' endpoints. It is called after accounts.
-func (g *gateway) admin(cfg config.Config) (*controllers.Admin, error) {
-	emails := make([]string, len(cfg.Spend.AdminEmails))
-	for i, email := range cfg.Spend.AdminEmails {
-		normal, err := account.NormalEmail(email)
-		if err != nil {
-			return nil, fmt.Errorf("ADMIN_EMAILS: address %d of the list is not valid", i+1)
-		}
-		emails[i] = normal
+// identityProvider is the name of the one that is configured; empty without one.
+func identityProvider(c config.IDP) string {
+	if c.ClientID == "" {
+		return ""
 	}
-	g.administration = admin.New(admin.Options{Store: g.store, Keys: g.keys, Emails: emails, Now: time.Now})
-	return &controllers.Admin{Service: g.administration}, nil
+	return c.Name
 }
 
-func keyDefaults(c config.KeyDefaults) auth.KeyDefaults {
-	d := auth.KeyDefaults{
-		Limits: models.Limits{Models: models.Names(strings.Join(c.Models, ",")), Numbers: c.Numbers},
-		Expiry: time.Duration(c.ExpiryDays) * 24 * time.Hour,
+// cookies are the console's, for a gateway at this URL.
+func cookies(public string) middleware.Cookies {
+	made := middleware.Cookies{Secure: strings.HasPrefix(public, "https://"), Now: time.Now}
+	if u, err := url.Parse(public); err == nil {
+		made.Path = strings.TrimSuffix(u.EscapedPath(), "/")
 	}
+	return made
+}
+
+func (g *gateway) mails(c config.SMTP) (err error) {
+	if c.URL.IsZero() {
+		return nil
+	}
+	g.mail, err = mail.New(mail.Options{URL: c.URL.Reveal(), From: c.From, Log: g.log})
+	return err
+}
+
+func limitDefaults(c config.LimitDefaults) models.Limits {
+	l := models.Limits{Models: models.Names(strings.Join(c.Models, ",")), Numbers: c.Numbers}
 	if c.Budget >= 0 {
-		d.Budget, d.BudgetWindow = c.Budget, models.Window(c.BudgetWindow)
+		l.Budget, l.BudgetWindow = c.Budget, models.Window(c.BudgetWindow)
 	}
-	return d
+	return l
 }
 
 func (g *gateway) limit(name string, perMinute int) (*ratelimit.Requests, error) {
 	return ratelimit.NewRequests(ratelimit.RequestOptions{Name: name, PerMinute: perMinute, Redis: g.cache, Log: g.log})
 }
+
+// modelExists reports whether a list of models may have an entry.
+func (g *gateway) modelExists(model string) bool { return g.models().Matches(model) }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"log/slog"
 	"net"
 	"net/netip"
 
@@ -11,26 +10,20 @@ import (
 // warnOfOpenMode warns if unknown clients can call with the keys of the providers: no
 // credential is required, and the gateway listens on an address that other
 // machines may reach.
-func warnOfOpenMode(cfg config.Config, address net.Addr, log *slog.Logger) {
-	if cfg.RequireAuth || cfg.Simulator || !hasProviderKey(cfg) || onlyThisMachine(address) {
+func (g *gateway) warnOfOpenMode(cfg config.Config, address net.Addr, warn *warner) {
+	if cfg.RequireAuth || cfg.Simulator || !g.hasProvider() || onlyThisMachine(address) {
 		return
 	}
 	can := "call every model at the cost of the provider keys"
 	if cfg.MetricsToken.IsZero() {
 		can += " and read /metrics"
 	}
-	log.Warn("open to the network: every client that reaches this address can "+can+
+	warn.add("REQUIRE_AUTH", "open to the network: every client that reaches this address can "+can+
 		" without a credential; REQUIRE_AUTH=true (with JWT_SECRET) stops it, or HOST=127.0.0.1", "address", address.String())
 }
 
-func hasProviderKey(cfg config.Config) bool {
-	for _, p := range cfg.Providers {
-		if len(p.Keys) > 0 {
-			return true
-		}
-	}
-	return false
-}
+// hasProvider reports whether a provider is configured.
+func (g *gateway) hasProvider() bool { return len(g.calls.Router().Upstreams) > 0 }
 
 // onlyThisMachine says whether only clients on this machine reach an address.
 func onlyThisMachine(address net.Addr) bool {

@@ -58,8 +58,8 @@ func (g *gateway) registerMetrics(cfg config.Config, chat *controllers.Generate,
 	}
 	parts := metrics.Sources{
 		Version:     Version(),
-		ProviderUp:  chat.Service.Router.Upstreams.Up,
-		CircuitOpen: chat.Service.Router.Upstreams.CircuitsOpen,
+		ProviderUp:  func() map[string]float64 { return g.calls.Router().Upstreams.Up() },
+		CircuitOpen: func() map[string]float64 { return g.calls.Router().Upstreams.CircuitsOpen() },
 		DatabaseUp:  g.health.DatabaseUp, CacheUp: g.health.CacheUp,
 		CallsInFlight: calls, CallsLimit: fixed(float64(cfg.MaxInFlight)),
 		BodyBytes: bytes, BodyLimit: fixed(float64(bodyLimit(cfg))),
@@ -81,6 +81,10 @@ func (g *gateway) registerMetrics(cfg config.Config, chat *controllers.Generate,
 		parts.BudgetLeft = func() float64 { return dollars(g.budgets.Left(*all)) }
 	}
 	g.metrics.Register(parts)
+	g.metrics.CounterFunc("responses_lost_total", "Answers that should have been kept and were not, so that no request can go on from them.",
+		func() float64 { return float64(g.conversations.Lost()) })
+	g.metrics.CounterFunc("call_contents_lost_total", "Calls whose request and answer should have been kept by LOG_PROMPTS and were not.",
+		func() float64 { return float64(g.prompts.Lost()) })
 	if g.tracer != nil {
 		g.metrics.CounterFunc("trace_spans_lost_total", "Spans that did not fit the queue, or that the collector did not accept.",
 			func() float64 { return float64(g.tracer.Lost()) })
@@ -103,13 +107,4 @@ func number(yes bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// warnOfAdministrators warns of addresses of ADMIN_EMAILS without an account: who
-// registers one becomes an administrator.
-func (g *gateway) warnOfAdministrators(ctx context.Context) {
-	free, err := g.administration.Unregistered(ctx)
-	if err == nil && len(free) > 0 {
-		g.log.Warn("addresses of ADMIN_EMAILS have no account yet: the first to register one becomes an administrator", "count", len(free))
-	}
 }

@@ -26,9 +26,18 @@ type event struct {
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *struct {
-		Total int `json:"total_tokens"`
+		Total  int `json:"total_tokens"`
+		Output int `json:"output_tokens"`
 	} `json:"usage"`
 	Error json.RawMessage `json:"error"`
+
+	Data []struct { // vectors
+		Embedding []float64 `json:"embedding"`
+	} `json:"data"`
+
+	message // of the Messages API, which Type tells
+
+	response *response // of the Responses API; nil for the others
 }
 
 // memory is how many parsed events a checker keeps.
@@ -55,7 +64,7 @@ func (c *checker) parse(text []byte) (*event, error) {
 		return e, nil
 	}
 	e := new(event)
-	if err := json.Unmarshal(text, e); err != nil {
+	if err := e.read(text); err != nil {
 		return nil, fmt.Errorf("not JSON: %w: %.120q", err, text)
 	}
 	if len(c.known) >= memory {
@@ -72,8 +81,14 @@ func (c *checker) answer(body []byte) error {
 		return err
 	}
 	switch {
+	case e.response != nil:
+		return e.response.whole()
 	case len(e.Error) > 0:
 		return fmt.Errorf("an error in an answer: %.200s", e.Error)
+	case e.Type != "":
+		return e.answer(e.Usage != nil && e.Usage.Output > 0)
+	case len(e.Data) > 0:
+		return e.vectors()
 	case len(e.Choices) != 1:
 		return fmt.Errorf("%d choices", len(e.Choices))
 	case e.Choices[0].Message.Role != "assistant":
@@ -122,7 +137,7 @@ func (c *checker) line() ([]byte, error) {
 }
 
 func (c *checker) take(seen *progress, line []byte) error {
-	if len(line) == 0 || line[0] == ':' {
+	if len(line) == 0 || line[0] == ':' || bytes.HasPrefix(line, []byte("event:")) {
 		return nil
 	}
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
@@ -131,7 +146,7 @@ func (c *checker) take(seen *progress, line []byte) error {
 	}
 	data = bytes.TrimPrefix(data, []byte(" "))
 	if seen.done {
-		return errors.New("data after [DONE]")
+		return errors.New("data after the end mark")
 	}
 	if string(data) == "[DONE]" {
 		seen.done = true
@@ -153,8 +168,14 @@ type progress struct {
 }
 
 func (p *progress) take(e *event) error {
+	if e.response != nil {
+		return p.takeResponse(e.response)
+	}
 	if len(e.Error) > 0 {
 		return fmt.Errorf("an error event: %.200s", e.Error)
+	}
+	if e.Type != "" {
+		return p.takeMessage(e)
 	}
 	p.usage = p.usage || e.Usage != nil && e.Usage.Total > 0
 	if len(e.Choices) == 0 {
@@ -162,27 +183,36 @@ func (p *progress) take(e *event) error {
 	}
 	choice := e.Choices[0]
 	p.role = p.role || choice.Delta.Role == "assistant"
-	if text := choice.Delta.Content; text != "" {
-		rest, ok := strings.CutPrefix(p.rest, text)
-		switch {
-		case !p.role:
-			return errors.New("text before the role")
-		case p.finished:
-			return errors.New("text after the finish reason")
-		case !ok:
-			return fmt.Errorf("wrong text: %.40q instead of %.40q", text, p.rest)
-		}
-		p.rest = rest
-		p.chunks++
-		if p.chunk != nil {
-			p.chunk()
-		}
+	if err := p.text(choice.Delta.Content); err != nil {
+		return err
 	}
 	if choice.FinishReason != "" {
 		if choice.FinishReason != "stop" || p.finished {
 			return fmt.Errorf("finish reason %q", choice.FinishReason)
 		}
 		p.finished = true
+	}
+	return nil
+}
+
+// text checks the next piece of the text.
+func (p *progress) text(text string) error {
+	if text == "" {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(p.rest, text)
+	switch {
+	case !p.role:
+		return errors.New("text before the role")
+	case p.finished:
+		return errors.New("text after the finish reason")
+	case !ok:
+		return fmt.Errorf("wrong text: %.40q instead of %.40q", text, p.rest)
+	}
+	p.rest = rest
+	p.chunks++
+	if p.chunk != nil {
+		p.chunk()
 	}
 	return nil
 }
@@ -197,7 +227,7 @@ func (p *progress) end() error {
 	case !p.usage:
 		return errors.New("no usage")
 	case !p.done:
-		return errors.New("no [DONE]")
+		return errors.New("no end mark")
 	}
 	return nil
 }

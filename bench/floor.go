@@ -77,11 +77,12 @@ func passthrough(handle gin.HandlerFunc) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.POST("/v1/chat/completions", handle)
+	engine.POST("/v1/embeddings", handle)
 	return engine
 }
 
 func forward(c *gin.Context, upstream string, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(c.Request.Context(), http.MethodPost, upstream+"/v1/chat/completions", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(c.Request.Context(), http.MethodPost, upstream+c.Request.URL.Path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 // so that no model's retirement ends the benchmark.
 const (
 	openAIModel    = "gpt-4o"
+	embeddingModel = "text-embedding-3-small"
 	anthropicModel = "claude-haiku-4-5-20251001"
 	geminiModel    = "gemini-2.5-flash"
 )

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,18 +27,65 @@ type target struct {
 type job struct {
 	model  string
 	prompt string
+	turns  int // of the history in front of the prompt, each with a text as long as the prompt
 	stream bool
+	api    clientAPI
 }
 
+// clientAPI is the API that a client speaks, as its name in messages.
+type clientAPI string
+
+const (
+	chatCompletions clientAPI = ""
+	messagesAPI     clientAPI = " in the Messages API"
+	responsesAPI    clientAPI = " in the Responses API"
+	embeddingsAPI   clientAPI = " for embeddings"
+)
+
+const instructions = "You are a helpful assistant."
+
 func (j job) body() []byte {
-	stream := ""
-	if j.stream {
-		stream = `,"stream":true,"stream_options":{"include_usage":true}`
+	if j.api == embeddingsAPI {
+		texts := strings.Repeat(quoted(j.prompt)+",", vectors)
+		return []byte(`{"model":"` + j.model + `","input":[` + strings.TrimSuffix(texts, ",") + `]}`)
 	}
-	return []byte(
-		`{"model":"` + j.model + `","messages":[{"role":"system","content":"You are a helpful assistant."},{"role":"user","content":` +
-			quoted(j.prompt) + `}],"temperature":0.7,"max_tokens":1024` + stream + `}`,
-	)
+	var said strings.Builder
+	for i := range j.turns {
+		role := [...]string{"user", "assistant"}[i%2]
+		said.WriteString(`{"role":"` + role + `","content":` + quoted(j.prompt) + `},`)
+	}
+	limit := "max_tokens"
+	if j.api == responsesAPI {
+		limit = "max_output_tokens"
+	}
+	said.WriteString(`{"role":"user","content":` + quoted(j.prompt) + `}],"temperature":0.7,"` + limit + `":1024`)
+	if j.stream {
+		said.WriteString(`,"stream":true`)
+	}
+	switch j.api {
+	case messagesAPI:
+		return []byte(`{"model":"` + j.model + `","system":"` + instructions + `","messages":[` + said.String() + `}`)
+	case responsesAPI:
+		return []byte(`{"model":"` + j.model + `","store":false,"instructions":"` + instructions + `","input":[` + said.String() + `}`)
+	case chatCompletions, embeddingsAPI:
+	}
+	if j.stream {
+		said.WriteString(`,"stream_options":{"include_usage":true}`)
+	}
+	return []byte(`{"model":"` + j.model + `","messages":[{"role":"system","content":"` + instructions + `"},` + said.String() + `}`)
+}
+
+func (j job) path() string {
+	switch j.api {
+	case messagesAPI:
+		return "/v1/messages"
+	case responsesAPI:
+		return "/v1/responses"
+	case embeddingsAPI:
+		return "/v1/embeddings"
+	case chatCompletions:
+	}
+	return "/v1/chat/completions"
 }
 
 // caller makes the calls of one job to one target.
@@ -58,7 +106,7 @@ func newCaller(client http.RoundTripper, t target, j job) *caller {
 	if t.model != "" {
 		j.model = t.model
 	}
-	c := &caller{client: client, url: t.base + "/v1/chat/completions", body: j.body(), stream: j.stream}
+	c := &caller{client: client, url: t.base + j.path(), body: j.body(), stream: j.stream}
 	for _, key := range append([]string(nil), t.keys...) {
 		c.headers = append(c.headers, http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + key}})
 	}
@@ -232,5 +280,5 @@ func (j job) String() string {
 	if j.stream {
 		kind = "stream"
 	}
-	return fmt.Sprintf("%s of %s, prompt of %d bytes", kind, j.model, len(j.prompt))
+	return fmt.Sprintf("%s of %s, %d × %d bytes", kind+string(j.api), j.model, j.turns+1, len(j.prompt))
 }

@@ -11,6 +11,7 @@ type scenario struct {
 	job   job
 	conns int
 	base  string  // the scenario whose floor it is compared with; empty: its own
+	chat  string  // the scenario of chat completions with which it is compared in place of a floor
 	cpu   float64 // goal: processor time at most this multiple of the floor's; 0: none
 	rate  float64 // goal: requests a second at least this multiple; 0: none
 }
@@ -55,6 +56,11 @@ func scenarios() []scenario {
 			base:  "stream-openai-paced",
 		},
 	}
+	all = append(all, messagesScenarios()...)
+	all = append(all, responsesScenarios()...)
+	all = append(all, scenario{
+		name: "embeddings-100x1536", job: job{model: embeddingModel, prompt: prompt(short), api: embeddingsAPI}, cpu: 1.2,
+	})
 	for i := range all {
 		if all[i].conns == 0 {
 			all[i].conns = loopConns
@@ -63,9 +69,54 @@ func scenarios() []scenario {
 	return all
 }
 
+// messagesScenarios are those of clients that speak the Messages API: natively to
+// Anthropic, compared with what chat completions cost natively to OpenAI, and translated.
+func messagesScenarios() []scenario {
+	const short, turn, turns = 200, 4 << 10, 255 // turns of 4 KiB: a history of 1 MiB
+	native := job{model: anthropicModel, prompt: prompt(short), api: messagesAPI}
+	translated := native
+	translated.model = openAIModel
+	return []scenario{
+		{name: "messages-native-200B", job: native, chat: "answer-openai-200B", cpu: 1.1},
+		{name: "messages-native-stream", job: native.streamed(), chat: "stream-openai", cpu: 1.1},
+		{name: "messages-openai-200B", job: translated, base: "answer-openai-200B", cpu: 1.5},
+		{name: "messages-openai-stream", job: translated.streamed(), base: "stream-openai", cpu: 3},
+		{name: "answer-openai-1MiB", job: job{model: openAIModel, prompt: prompt(turn), turns: turns}},
+		{
+			name: "messages-native-1MiB", job: job{model: anthropicModel, prompt: prompt(turn), turns: turns, api: messagesAPI},
+			chat: "answer-openai-1MiB", cpu: 1.2,
+		},
+	}
+}
+
+// responsesScenarios are those of clients that speak the Responses API: natively to
+// OpenAI, compared with what chat completions cost natively to it, and translated.
+func responsesScenarios() []scenario {
+	const short, turn, turns = 200, 4 << 10, 255 // as messagesScenarios
+	native := job{model: openAIModel, prompt: prompt(short), api: responsesAPI}
+	translated := native
+	translated.model = anthropicModel
+	return []scenario{
+		{name: "responses-native-200B", job: native, chat: "answer-openai-200B", cpu: 1.1},
+		{name: "responses-native-stream", job: native.streamed(), chat: "stream-openai", cpu: 1.1},
+		{name: "responses-anthropic-200B", job: translated, base: "answer-openai-200B", cpu: 1.5},
+		{name: "responses-anthropic-stream", job: translated.streamed(), base: "stream-openai", cpu: 3},
+		{
+			name: "responses-native-1MiB", job: job{model: openAIModel, prompt: prompt(turn), turns: turns, api: responsesAPI},
+			chat: "answer-openai-1MiB", cpu: 1.2,
+		},
+	}
+}
+
+// streamed is the job with a stream as its answer.
+func (j job) streamed() job {
+	j.stream = true
+	return j
+}
+
 // forPeers reports whether other gateways are measured with it too: those that
 // need only OpenAI.
-func (s scenario) forPeers() bool { return s.base == "" }
+func (s scenario) forPeers() bool { return s.base == "" && s.job.api == chatCompletions }
 
 // perUnit is the processor time for one request, or for one chunk of a stream,
 // in microseconds; below zero: not known.
@@ -87,6 +138,14 @@ func (s scenario) unit() string {
 	return "CPU µs/request"
 }
 
+// beside names the scenario that the ratio is with, where that is not the floor.
+func (s scenario) beside() string {
+	if s.chat == "" {
+		return ""
+	}
+	return ", beside the gateway's " + s.chat
+}
+
 // measured is the figures of one scenario's target, one for each round.
 type measured struct {
 	cpu, rate []float64
@@ -96,18 +155,19 @@ type measured struct {
 // adds their rows.
 func (b *bench) loops() error {
 	var wanted []scenario
-	floors := map[string]bool{} // whose floor is needed
+	floors, chats := map[string]bool{}, map[string]bool{} // whose floor is needed, and whose figures of the gateway
 	for _, s := range scenarios() {
 		if b.wants(s.name) {
 			wanted = append(wanted, s)
-			floors[s.baseName()] = true
+			floors[s.baseName()] = floors[s.baseName()] || s.chat == ""
+			chats[s.chat] = true
 		}
 	}
 	got := map[string]*measured{} // by scenario and target
 	for round := range b.rounds {
 		for _, s := range scenarios() {
 			for _, t := range b.inTurn(round) {
-				if b.applies(s, t, floors[s.name]) && b.ctx.Err() == nil {
+				if (b.applies(s, t, floors[s.name]) || t.name == gatewayName && chats[s.name]) && b.ctx.Err() == nil {
 					b.loop(s, t, round, got)
 				}
 			}
@@ -152,14 +212,17 @@ func (b *bench) loop(s scenario, t target, round int, got map[string]*measured) 
 
 func (b *bench) rowsOf(s scenario, got map[string]*measured) {
 	base := got[s.baseName()+" "+floorName]
+	if s.chat != "" {
+		base = got[s.chat+" "+gatewayName]
+	}
 	for _, t := range b.judged() {
 		own := got[s.name+" "+t.name]
 		if own == nil || base == nil {
 			continue
 		}
-		cpu := row{Scenario: s.name, Unit: s.unit(), Target: t.name, Floor: base.cpu, Value: own.cpu}
+		cpu := row{Scenario: s.name, Unit: s.unit() + s.beside(), Target: t.name, Floor: base.cpu, Value: own.cpu}
 		cpu.Ratio = ratios(own.cpu, base.cpu)
-		rate := row{Scenario: s.name, Unit: "requests/s", Target: t.name, Floor: base.rate, Value: own.rate}
+		rate := row{Scenario: s.name, Unit: "requests/s" + s.beside(), Target: t.name, Floor: base.rate, Value: own.rate}
 		rate.Ratio = ratios(own.rate, base.rate)
 		if s.cpu > 0 && t.hasGoals() {
 			cpu.atMost(s.cpu)

@@ -168,3 +168,52 @@ func geminiWire() *wire {
 	}
 	return w
 }
+
+// responsesWire is in the form of gpt-4o in the Responses API.
+func responsesWire() *wire {
+	random := rand.New(rand.NewPCG(5, 6))
+	number := 0
+	event := func(name, members string) []byte {
+		text := fmt.Appendf(nil, "event: %s\ndata: {\"type\":\"%s\",%s,\"sequence_number\":%d}\n\n", name, name, members, number)
+		number++
+		return text
+	}
+	const at = `"item_id":"msg_68fd1c7e0d2481908d6bb3b5f0c3c0e4","output_index":0,"content_index":0,`
+	item := func(status, content string) string {
+		return `{"id":"msg_68fd1c7e0d2481908d6bb3b5f0c3c0e4","type":"message","status":"` + status + `","content":[` + content + `],"role":"assistant"}`
+	}
+	part := func(text string) string {
+		return `{"type":"output_text","annotations":[],"logprobs":[],"text":` + quoted(text) + `}`
+	}
+	response := func(status, output, usage string) string {
+		return `{"id":"resp_0b9d6f5c8f6a4f0d0068fd1c7d7b5c8190a5f6d8e9a1b2c3d4","object":"response","created_at":1761418365,"status":"` + status +
+			`","background":false,"error":null,"incomplete_details":null,"instructions":` + quoted(instructions) + `,"max_output_tokens":1024,` +
+			`"max_tool_calls":null,"model":"gpt-4o-2024-08-06","output":[` + output + `],"parallel_tool_calls":true,"previous_response_id":null,` +
+			`"prompt_cache_key":null,"reasoning":{"effort":null,"summary":null},"safety_identifier":null,"service_tier":"default","store":false,` +
+			`"temperature":0.7,"text":{"format":{"type":"text"},"verbosity":"medium"},"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":1.0,` +
+			`"truncation":"disabled","usage":` + usage + `,"user":null,"metadata":{}}`
+	}
+	const usage = `{"input_tokens":58,"input_tokens_details":{"cached_tokens":0},"output_tokens":66,"output_tokens_details":{"reasoning_tokens":0},` +
+		`"total_tokens":124}`
+	w := &wire{
+		contentType: "text/event-stream; charset=utf-8",
+		answer:      []byte(response("completed", item("completed", part(answerText)), usage)),
+		before: [][]byte{
+			event("response.created", `"response":`+response("in_progress", "", "null")),
+			event("response.in_progress", `"response":`+response("in_progress", "", "null")),
+			event("response.output_item.added", `"output_index":0,"item":`+item("in_progress", "")),
+			event("response.content_part.added", at+`"part":`+part("")),
+		},
+	}
+	for _, word := range streamWords() {
+		w.chunks = append(w.chunks, event("response.output_text.delta",
+			at+`"delta":`+quoted(word)+`,"logprobs":[],"obfuscation":"`+padding(random, max(1, 17-len(word)))+`"`))
+	}
+	w.finish = event("response.output_text.done", at+`"text":`+quoted(streamText)+`,"logprobs":[]`)
+	w.after = [][]byte{
+		event("response.content_part.done", at+`"part":`+part(streamText)),
+		event("response.output_item.done", `"output_index":0,"item":`+item("completed", part(streamText))),
+		event("response.completed", `"response":`+response("completed", item("completed", part(streamText)), usage)),
+	}
+	return w
+}

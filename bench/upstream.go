@@ -32,7 +32,8 @@ type counts struct {
 
 // upstream simulates all three providers, as fast as net/http can.
 type upstream struct {
-	openAI, anthropic, gemini       *wire
+	openAI, responses, anthropic, gemini, embeddings *wire
+
 	requests, open, held, cancelled atomic.Int64
 	bodies                          sync.Pool
 	mu                              sync.Mutex
@@ -41,7 +42,7 @@ type upstream struct {
 
 func newUpstream() *upstream {
 	return &upstream{
-		openAI: openAIWire(), anthropic: anthropicWire(), gemini: geminiWire(),
+		openAI: openAIWire(), responses: responsesWire(), anthropic: anthropicWire(), gemini: geminiWire(), embeddings: embeddingsWire(),
 		bodies: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		gate:   make(chan struct{}),
 	}
@@ -50,6 +51,8 @@ func newUpstream() *upstream {
 func (u *upstream) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.openAI) })
+	mux.HandleFunc("POST /v1/responses", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.responses) })
+	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.embeddings) })
 	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.anthropic) })
 	mux.HandleFunc("POST /v1beta/models/{method}", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.gemini) })
 	mux.HandleFunc("POST /release", func(http.ResponseWriter, *http.Request) { u.release() })

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +34,7 @@ func started(t *testing.T) *bench {
 func TestFloorForwardsAnswersAndStreamsCompletely(t *testing.T) {
 	b := started(t)
 	for _, s := range scenarios() {
-		if s.base != "" {
+		if s.base != "" || s.job.api != chatCompletions {
 			continue
 		}
 		c := newCaller(b.client, b.targets[0], s.job)
@@ -42,6 +44,38 @@ func TestFloorForwardsAnswersAndStreamsCompletely(t *testing.T) {
 		}
 		if took := time.Since(begun); s.conns == pacedConns && took < (contentChunks-1)*paceBetween {
 			t.Errorf("%s took only %v", s.name, took)
+		}
+	}
+}
+
+func TestAnswersOfOtherAPIsAreVerifiedToTheirEnd(t *testing.T) {
+	b := started(t)
+	wires := map[clientAPI]*wire{messagesAPI: anthropicWire(), responsesAPI: responsesWire()}
+	for _, s := range append(messagesScenarios(), responsesScenarios()...) {
+		own := wires[s.job.api]
+		if own == nil || s.base != "" {
+			continue
+		}
+		c := newCaller(b.client, target{base: "http://" + b.upstream.addr}, s.job)
+		if err := c.call(b.ctx, newChecker(readBuffer), nil); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		whole := own.answer
+		if s.job.stream {
+			whole = bytes.Join(slices.Concat(own.before, own.chunks, [][]byte{own.finish}, own.after), nil)
+		}
+		for name, wrong := range map[string][]byte{
+			"another text": bytes.ReplaceAll(whole, []byte("coffee"), []byte("tea")),
+			"no ending":    bytes.ReplaceAll(bytes.ReplaceAll(whole, []byte("end_turn"), []byte("max_tokens")), []byte("completed"), []byte("incomplete")),
+			"no usage":     bytes.ReplaceAll(whole, []byte("output_tokens"), []byte("tokens")),
+			"cut off":      whole[:len(whole)-40],
+		} {
+			if s.job.stream && name == "another text" {
+				wrong = bytes.ReplaceAll(whole, []byte("breath"), []byte("pause"))
+			}
+			if err := newCaller(always(wrong), target{}, s.job).call(b.ctx, newChecker(readBuffer), nil); err == nil {
+				t.Errorf("%s: %s was not seen", s.name, name)
+			}
 		}
 	}
 }
@@ -88,7 +122,7 @@ func TestAnthropicAndGeminiStreamsCarryTheText(t *testing.T) {
 }
 
 func TestAnswersAreJSON(t *testing.T) {
-	for _, w := range []*wire{openAIWire(), anthropicWire(), geminiWire()} {
+	for _, w := range []*wire{openAIWire(), responsesWire(), anthropicWire(), geminiWire()} {
 		if !json.Valid(w.answer) || len(w.chunks) != contentChunks {
 			t.Errorf("%d chunks, %s", len(w.chunks), w.answer)
 		}

@@ -14,13 +14,16 @@ func (l *loader) complete() {
 		}
 	}
 	l.completeProviders()
+	l.completeVariables()
 }
 
 // check reports settings that contradict each other. A setting that could not
 // be read has a fault already and gets no second one here.
 func (l *loader) check() {
 	l.checkSigning()
+	l.checkEncryption()
 	l.checkIDP()
+	l.checkSMTP()
 	l.checkTracing()
 	l.checkProviders()
 }
@@ -40,6 +43,24 @@ func (l *loader) checkSigning() {
 	}
 }
 
+func (l *loader) checkEncryption() {
+	if l.ResponsesStore > 0 && !l.isSet("ENCRYPTION_KEY") {
+		l.fault("ENCRYPTION_KEY: missing, but required by RESPONSES_STORE_HOURS; generate one with: openssl rand -hex 32")
+	}
+	if l.LogPrompts != "" && l.LogPrompts != LogPromptsOff && !l.isSet("ENCRYPTION_KEY") {
+		l.fault("ENCRYPTION_KEY: missing, but required by LOG_PROMPTS; generate one with: openssl rand -hex 32")
+	}
+	if !l.isSet("ENCRYPTION_KEY_PREVIOUS") {
+		return
+	}
+	if !l.isSet("ENCRYPTION_KEY") {
+		l.fault("ENCRYPTION_KEY_PREVIOUS: set without ENCRYPTION_KEY")
+	}
+	if !l.EncryptionKey.IsZero() && l.EncryptionKey.Reveal() == l.EncryptionKeyPrevious.Reveal() {
+		l.fault("ENCRYPTION_KEY_PREVIOUS: the same as ENCRYPTION_KEY, so nothing was rotated")
+	}
+}
+
 func (l *loader) checkIDP() {
 	if l.isSet("IDP_CLIENT_ID") && !l.isSet("IDP_CLIENT_SECRET") {
 		l.fault("IDP_CLIENT_SECRET: missing, but required by IDP_CLIENT_ID")
@@ -52,5 +73,14 @@ func (l *loader) checkIDP() {
 	}
 	if l.isSet("IDP_ISSUER") && l.IDP.Name != "" && l.IDP.Name != "oidc" {
 		l.fault("IDP_ISSUER: allowed only with IDP_PROVIDER=oidc")
+	}
+}
+
+func (l *loader) checkSMTP() {
+	if l.isSet("SMTP_URL") && !l.isSet("SMTP_FROM") {
+		l.fault("SMTP_FROM: missing, but required by SMTP_URL")
+	}
+	if l.isSet("SMTP_FROM") && !l.isSet("SMTP_URL") {
+		l.fault("SMTP_URL: missing, but required by SMTP_FROM")
 	}
 }

@@ -38,16 +38,17 @@ func isComposeName(name string) bool {
 		slices.ContainsFunc(ComposeSettings(), func(s Setting) bool { return s.Name == name })
 }
 
-// containerName is a variable that a container has without .env: of its image, of
+// containerNames are variables that a container has without .env: of its image, of
 // Docker, of Go's runtime and of its libraries.
-var containerName = regexp.MustCompile(`^(PATH|HOME|HOSTNAME|TERM|TZ|LANG|LC_[A-Z]+|container|SSL_CERT_(FILE|DIR)|` +
-	`GO(GC|MEMLIMIT|DEBUG|MAXPROCS|TRACEBACK)|(HTTPS?|NO|ALL|FTP)_PROXY|(https?|no|all|ftp)_proxy)$`)
+const containerNames = `^(PATH|HOME|HOSTNAME|TERM|TZ|LANG|LC_[A-Z]+|container|SSL_CERT_(FILE|DIR)|` +
+	`GO(GC|MEMLIMIT|DEBUG|MAXPROCS|TRACEBACK)|(HTTPS?|NO|ALL|FTP)_PROXY|(https?|no|all|ftp)_proxy)$`
 
 // reportUnknown reports all unknown names of a container's environment, which
 // came from its .env file.
 func (l *loader) reportUnknown(environ map[string]string) {
+	container := regexp.MustCompile(containerNames)
 	for name := range sorted(environ) {
-		if !slices.Contains(l.known, name) && !isComposeName(name) && !containerName.MatchString(name) {
+		if !slices.Contains(l.known, name) && !isComposeName(name) && !container.MatchString(name) {
 			l.fault("%s: %s", oneLine(environ[envFileVariable]), l.unknown(name))
 		}
 	}

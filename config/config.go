@@ -26,15 +26,23 @@ type Config struct {
 	JWTSecretPrevious   Secret
 	JWTExpiry           time.Duration
 	AllowedEmailDomains []string // in lower case; empty: all
+	Registration        string   // RegistrationOpen, RegistrationInvite or RegistrationClosed
+	RequireVerified     bool     // users may call only with a verified address
 	IDP                 IDP
+	SMTP                SMTP
 
 	Providers map[string]Provider // by name: one for each ProviderSettings
+	Variables map[string][]Secret // keys in the environment variables that ModelsFile names
 	Simulator bool                // nothing leaves the process: no BaseURL is to be called
 
 	ModelsFile           string
+	ModelsListed         string // ListServed or ListAll
+	ModelAliases         map[string]string
+	ModelAliasesOnly     bool
 	ModelDiscovery       bool
 	ModelRedirectRetired bool
-	StrictParams         bool // of requests that do not say so themselves
+	StrictParams         bool   // of requests that do not say so themselves
+	ProviderObjects      string // ObjectsOwn, ObjectsAllow or ObjectsNone
 
 	RateLimitRPM       int            // a caller; 0: off
 	AuthRateLimitRPM   int            // an address; 0: off
@@ -65,6 +73,14 @@ type Config struct {
 	MetricsToken Secret // unset: /metrics needs no credential, or is closed with RequireAuth
 
 	Tracing Tracing
+
+	EncryptionKey         Secret        // the 32 bytes themselves; unset: nothing can be kept
+	EncryptionKeyPrevious Secret        // likewise
+	LogPrompts            string        // LogPromptsOff, LogPromptsErrors or LogPromptsAll
+	LogPromptsDays        int           // how long they are kept
+	ResponsesStore        time.Duration // how long conversations are kept; 0: not at all
+
+	given map[string]given // what the operator has set, by name
 }
 
 // IDP is the external identity provider of the login. It is configured when
@@ -75,6 +91,33 @@ type IDP struct {
 	Name         string // google, github, gitlab, azureadv2 or oidc
 	Issuer       string // exactly as given: OpenID Connect compares it byte by byte
 }
+
+// SMTP is the server that sends mails. It is configured when URL is set; From is set
+// then as well.
+type SMTP struct {
+	URL  Secret // smtp:// or smtps://, with user and password
+	From string // an address, with or without a name
+}
+
+// The values of Config.Registration.
+const (
+	RegistrationOpen   = "open"
+	RegistrationInvite = "invite"
+	RegistrationClosed = "closed"
+)
+
+// The values of Config.ModelsListed.
+const (
+	ListServed = "served"
+	ListAll    = "all"
+)
+
+// The values of Config.ProviderObjects.
+const (
+	ObjectsOwn   = "own"
+	ObjectsAllow = "allow"
+	ObjectsNone  = "none"
+)
 
 // The values of Config.LogFormat.
 const (
@@ -91,8 +134,8 @@ func (l *loader) table() []row {
 		plain("HOST", "", host(&l.Host), "Address or name to listen on; all interfaces when empty"),
 		plain("PUBLIC_URL", "", httpURL(&l.PublicURL), "URL of the gateway for browsers; http://localhost:PORT when empty"),
 
-		secret("DATABASE_URL", "sqlite:./data/gateway.db", database(&l.DatabaseURL), "Database of users, keys and usage"),
-		secret("REDIS_URL", "", redis(&l.RedisURL),
+		secretURL("DATABASE_URL", "sqlite:./data/gateway.db", database(&l.DatabaseURL), "Database of users, keys and usage"),
+		secretURL("REDIS_URL", "", redis(&l.RedisURL),
 			"Redis that shares limits, revocations and login state between replicas; each replica has its own when empty"),
 
 		plain("REQUIRE_AUTH", "false", boolean(&l.RequireAuth), "Whether every call to /v1 needs a credential"),
@@ -102,6 +145,13 @@ func (l *loader) table() []row {
 		plain("JWT_EXPIRY_SECONDS", "86400", seconds(&l.JWTExpiry, 1, 31536000), "Lifetime of a login token"),
 		plain("ALLOWED_EMAIL_DOMAINS", "", domains(&l.AllowedEmailDomains),
 			"Domains of the e-mail addresses that may register; all when empty"),
+		plain("REGISTRATION", RegistrationOpen, oneOf(&l.Registration, RegistrationOpen, RegistrationInvite, RegistrationClosed),
+			"Who may register with a password: every client, those with an invitation, or none"),
+		plain("REQUIRE_VERIFIED_EMAIL", "false", boolean(&l.RequireVerified),
+			"Whether a user may call only after the e-mail address was verified"),
+		secretURL("SMTP_URL", "", smtp(&l.SMTP.URL),
+			"Mail server that sends invitations and links; when empty no mail is sent, and administrators hand links over"),
+		plain("SMTP_FROM", "", sender(&l.SMTP.From), "Sender of the mails; required with SMTP_URL"),
 
 		plain("IDP_CLIENT_ID", "", text(&l.IDP.ClientID),
 			"Client id of the gateway at the identity provider; this login is off when empty"),
@@ -124,6 +174,12 @@ func (l *loader) serving() []row {
 			"Whether a simulator inside the process replaces all providers; not together with a *_BASE_URL"),
 
 		plain("MODELS_FILE", "", readable(&l.ModelsFile), "YAML file that adds models to the catalogue or changes them"),
+		plain("MODELS_LISTED", ListServed, oneOf(&l.ModelsListed, ListServed, ListAll),
+			"Models that are listed: those of the catalogue, of MODELS_FILE and of the providers' own lists, or also all others that the "+
+				"configured providers are known to sell; a model can be called in both cases"),
+		plain("MODEL_ALIASES", "", aliases(&l.ModelAliases),
+			"Other names of models; one * in a name stands for any text, and a name may be that of another model"),
+		plain("MODEL_ALIASES_ONLY", "false", boolean(&l.ModelAliasesOnly), "Whether the list of models has nothing but the aliases without a *"),
 		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether the lists of models are read from the providers"),
 		plain("MODEL_REDIRECT_RETIRED", "false", boolean(&l.ModelRedirectRetired),
 			"Whether requests for a retired model are answered by its successor"),
@@ -134,10 +190,26 @@ func (l *loader) serving() []row {
 		plain("HEDGE_AFTER_MS", "0", milliseconds(&l.HedgeAfter, 0, 600000),
 			"Time without an answer after which a second upstream is called as well; 0 is off"),
 
+		plain("RESPONSES_STORE_HOURS", "0", hours(&l.ResponsesStore, 0, 8760),
+			"How long conversations of /v1/responses with models of other providers than OpenAI are kept, encrypted, so that a request can "+
+				"name the response before it; 0 keeps nothing"),
+		secret("ENCRYPTION_KEY", "", encryption(&l.EncryptionKey),
+			"Key that encrypts conversations, requests and answers in the database; required with RESPONSES_STORE_HOURS and LOG_PROMPTS"),
+		secret("ENCRYPTION_KEY_PREVIOUS", "", encryption(&l.EncryptionKeyPrevious),
+			"Former ENCRYPTION_KEY, which still reads what was kept before the key was rotated"),
+		plain("LOG_PROMPTS", LogPromptsOff, oneOf(&l.LogPrompts, LogPromptsOff, LogPromptsErrors, LogPromptsAll),
+			"Which requests and answers are kept with their calls, encrypted, for their owners and administrators: off, errors or all"),
+		plain("LOG_PROMPTS_DAYS", "7", whole(&l.LogPromptsDays, 1, 365), "How long LOG_PROMPTS keeps them"),
+
 		plain("STRICT_PARAMS", "false", boolean(&l.StrictParams),
 			"Whether a request with a field that the provider does not support is refused; its header x-gateway-strict-params wins"),
 
-		plain("RATE_LIMIT_RPM", "600", whole(&l.RateLimitRPM, 0, 1000000), "Requests to /v1 a minute of one caller; 0 is off"),
+		plain("PROVIDER_OBJECTS", ObjectsOwn, oneOf(&l.ProviderObjects, ObjectsOwn, ObjectsAllow, ObjectsNone),
+			"Which objects kept at a provider a request may name, where all clients of a key share its account: those that answers hand "+
+				"out (own), all (allow) or none"),
+
+		plain("RATE_LIMIT_RPM", "600", whole(&l.RateLimitRPM, 0, 1000000),
+			"Requests to /v1 a minute of one caller, and as many counts of tokens; 0 is off"),
 		plain("AUTH_RATE_LIMIT_RPM", "20", whole(&l.AuthRateLimitRPM, 0, 1000000),
 			"Logins and registrations a minute of one address, and changes of keys of one user; 0 is off"),
 		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Proxies whose X-Forwarded-For is trusted; none when empty; 0.0.0.0/0 and ::/0 have to be listed twice"),
@@ -147,9 +219,9 @@ func (l *loader) serving() []row {
 		plain("MAX_REQUEST_BYTES", "33554432", whole(&l.MaxRequestBytes, 1024, 1<<30),
 			"Largest request body in bytes; larger ones are refused unread"),
 		plain("MAX_IN_FLIGHT", "4096", whole(&l.MaxInFlight, 1, 1000000),
-			"Most chat completions in flight of all callers; more are refused with 503"),
+			"Most calls in flight of all callers; more are refused with 503"),
 		plain("MAX_IN_FLIGHT_PER_CALLER", "2048", whole(&l.MaxInFlightPerCaller, 1, 1000000),
-			"Most chat completions in flight of one caller; more are refused with 429"),
+			"Most calls in flight of one caller; more are refused with 429"),
 		plain("MAX_IN_FLIGHT_BYTES", "536870912", whole(&l.MaxInFlightBytes, 1024, 1<<40),
 			"Most memory of requests in flight, in bytes; more is refused with 503, or 413 if one request has more; an eighth of GOMEMLIMIT if less"),
 
@@ -161,7 +233,7 @@ func (l *loader) serving() []row {
 			"Longest wait for the next bytes of a stream of an upstream"),
 		plain("STREAM_MAX_SECONDS", "3600", seconds(&l.StreamMax, 1, 86400), "Longest duration of a stream, from its first event"),
 		plain("STREAM_KEEPALIVE_SECONDS", "15", seconds(&l.StreamKeepalive, 0, 3600),
-			"Time without an event after which the client of a stream is sent a comment; 0 is off"),
+			"Time without an event after which the client of a stream is sent a comment or a ping; 0 is off"),
 		plain("SHUTDOWN_GRACE_SECONDS", "120", seconds(&l.ShutdownGrace, 0, 3600),
 			"Time in which running streams may finish after SIGTERM"),
 
@@ -184,6 +256,9 @@ type Setting struct {
 	Default string // as it would be written in the environment
 	Secret  bool   // never printed; NAME_FILE may be the path of a file with its value
 	Doc     string // one sentence, with the format
+	Group   string // the heading in the documentation
+	Address bool   // a secret that is a URL, which may be shown without its password
+	Pool    bool   // several secrets, with commas between
 }
 
 // Settings lists all settings, those of the providers included, in the order of
@@ -191,8 +266,13 @@ type Setting struct {
 func Settings(providers []ProviderSettings) []Setting {
 	rows := newLoader(providers).table()
 	settings := make([]Setting, len(rows))
+	group := ""
 	for i, row := range rows {
 		settings[i] = row.Setting
+		if begins, ok := groups[row.Name]; ok {
+			group = begins
+		}
+		settings[i].Group = group
 	}
 	return settings
 }
@@ -207,8 +287,36 @@ func plain(name, defaultText string, f format, doc string) row {
 	return row{Setting{Name: name, Default: defaultText, Doc: doc + " (" + f.accepts + ")."}, f}
 }
 
+// groups are the headings of the settings, by the first setting of each.
+var groups = map[string]string{
+	"PORT":                 "Listener",
+	"DATABASE_URL":         "Storage",
+	"REQUIRE_AUTH":         "Authentication",
+	"IDP_CLIENT_ID":        "Login through an identity provider",
+	"OPENAI_API_KEY":       "Upstreams",
+	"MODELS_FILE":          "Models",
+	"RATE_LIMIT_RPM":       "Rate limits, proxies and CORS",
+	"MAX_REQUEST_BYTES":    "Sizes and timeouts",
+	"LOG_LEVEL":            "Logging and metrics",
+	"USAGE_RETENTION_DAYS": "Budgets, new keys and administrators",
+	"OTEL_SDK_DISABLED":    "Traces (OpenTelemetry)",
+}
+
+func secretURL(name, defaultText string, f format, doc string) row {
+	r := secret(name, defaultText, f, doc)
+	r.Address = true
+	return r
+}
+
 func secret(name, defaultText string, f format, doc string) row {
 	r := plain(name, defaultText, f, doc)
 	r.Secret = true
 	return r
 }
+
+// The values of LOG_PROMPTS.
+const (
+	LogPromptsOff    = "off"
+	LogPromptsErrors = "errors" // of calls that were neither answered nor ended by their client
+	LogPromptsAll    = "all"
+)

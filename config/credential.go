@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -91,6 +93,28 @@ func signing(into *Secret) format {
 			return errors.New("fewer than 10 different characters; generate one with: openssl rand -hex 32")
 		}
 		*into = NewSecret(text)
+		return nil
+	}}
+}
+
+// encryption is a key of AES-256, which becomes its 32 bytes.
+func encryption(into *Secret) format {
+	return format{"32 random bytes in hex or base64", func(text string) error {
+		const size = 32
+		key, err := hex.DecodeString(text)
+		if err != nil || len(key) != size {
+			unpadded := strings.TrimRight(text, "=")
+			if key, err = base64.RawStdEncoding.DecodeString(unpadded); err != nil {
+				key, err = base64.RawURLEncoding.DecodeString(unpadded)
+			}
+		}
+		switch {
+		case err != nil || len(key) != size:
+			return errors.New("not 32 bytes in hex or base64; generate one with: openssl rand -hex 32")
+		case differentBytes(string(key)) < fewestDifferent:
+			return errors.New("fewer than 10 different bytes; generate one with: openssl rand -hex 32")
+		}
+		*into = NewSecret(string(key))
 		return nil
 	}}
 }

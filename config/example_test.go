@@ -136,3 +136,17 @@ func TestSettingsAreDescribed(t *testing.T) {
 		}
 	}
 }
+
+// The settings of presets are near variables that other programs have.
+func TestVariablesOfOtherProgramsNearAPresetAreNoMisspellings(t *testing.T) {
+	for _, name := range []string{"LLM_API_KEY", "LLM_BASE_URL", "AI_API_KEY", "AI_BASE_URL", "GROK_API_KEY", "GROK_BASE_URL", "OLLAMA_HOST"} {
+		if _, err := config.Load([]string{name + "=x"}, "", all.Settings()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"GROQ_APIKEY", "OLAMA_BASE_URL", "MISTRALL_API_KEY"} {
+		if _, err := config.Load([]string{name + "=x"}, "", all.Settings()); err == nil {
+			t.Errorf("%s: no fault", name)
+		}
+	}
+}

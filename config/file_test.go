@@ -10,11 +10,13 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 		"DATABASE_URL": "postgres://u:" + plantedSecret + "@db/g", "REDIS_URL": "redis://:" + plantedSecret + "@cache",
 		"JWT_SECRET": plantedSecret, "JWT_SECRET_PREVIOUS": plantedSecret, "IDP_CLIENT_SECRET": plantedSecret,
 		"OPENAI_API_KEY": plantedSecret, "ANTHROPIC_API_KEY": plantedSecret, "GEMINI_API_KEY": plantedSecret, "GOOGLE_API_KEY": plantedSecret,
-		"METRICS_TOKEN":              plantedSecret,
+		"METRICS_TOKEN": plantedSecret, "SMTP_URL": "smtp://u:" + plantedSecret + "@mail.example.com",
+		"ENCRYPTION_KEY": goodEncryption, "ENCRYPTION_KEY_PREVIOUS": goodEncryption,
 		"OTEL_EXPORTER_OTLP_HEADERS": "authorization=" + plantedSecret, "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=" + plantedSecret,
 	}
 	others := map[string]string{
-		"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id",
+		"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id", "SMTP_URL": "SMTP_FROM=gateway@example.com",
+		"ENCRYPTION_KEY_PREVIOUS":    "ENCRYPTION_KEY=" + otherEncryption,
 		"OTEL_EXPORTER_OTLP_HEADERS": "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "OTEL_TRACES_EXPORTER=otlp",
 	}
 	for _, s := range allSettings() {
@@ -30,6 +32,14 @@ func TestEverySecretCanComeFromAFile(t *testing.T) {
 			path := write(t, "secret", value+end)
 			direct := mustLoad(t, "", s.Name+"="+value, others[s.Name])
 			fromFile := mustLoad(t, "", s.Name+"_FILE="+path, others[s.Name])
+			for name, p := range fromFile.Providers {
+				if (p.KeysFile == path) != (len(p.Keys) > 0) {
+					t.Errorf("%s_FILE: the keys of %s are said to come from %q", s.Name, name, p.KeysFile)
+				}
+				p.KeysFile = ""
+				fromFile.Providers[name] = p
+			}
+			direct.given, fromFile.given = nil, nil // name the sources
 			if !reflect.DeepEqual(direct, fromFile) {
 				t.Errorf("%s_FILE with end %q differs from %s", s.Name, end, s.Name)
 			}

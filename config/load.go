@@ -27,11 +27,13 @@ type loader struct {
 	providers []*providerLoad // combined into Providers
 	otel      otel            // combined into Tracing
 
-	known []string // all names that are read
+	known     []string // all names that are read
+	variables []string // of them those that only the models file names
 
 	// values has no empty texts: an empty setting is unset.
-	values *viper.Viper
-	faults Faults
+	values  *viper.Viper
+	environ map[string]string
+	faults  Faults
 }
 
 // Load reads the settings from environ, in the format of os.Environ, and from
@@ -40,19 +42,32 @@ type loader struct {
 // and an empty path means that there is none. Every error is a Faults. The
 // environment of the process itself is not read.
 func Load(environ []string, dotenv string, providers []ProviderSettings) (*Config, error) {
+	c, faults := Read(environ, dotenv, providers)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return c, nil
+}
+
+// Read is Load for a check of the settings: it returns those without a fault as
+// well. One with a fault has its default.
+func Read(environ []string, dotenv string, providers []ProviderSettings) (*Config, Faults) {
 	l := newLoader(providers)
 	l.values = viper.New()
-	l.merge(variables(environ), l.dotenv(dotenv))
+	vars := variables(environ)
+	l.environ = vars
+	l.nameVariables(vars, dotenv)
+	l.merge(vars, l.dotenv(dotenv))
 	for _, row := range l.table() {
 		l.read(row)
 	}
 	l.complete()
 	l.check()
-	if len(l.faults) > 0 {
-		return nil, l.faults
+	for _, name := range l.variables {
+		l.note(Setting{Name: name, Secret: true, Pool: true}, l.values.GetString(name))
 	}
 	c := l.Config
-	return &c, nil
+	return &c, l.faults
 }
 
 func newLoader(providers []ProviderSettings) *loader {
@@ -125,6 +140,7 @@ func (l *loader) read(r row) {
 		l.fault("%v", err)
 		return
 	}
+	l.note(r.Setting, value)
 	if value == "" {
 		value = r.Default
 	}
@@ -133,6 +149,9 @@ func (l *loader) read(r row) {
 	}
 	if err := r.parse(value); err != nil {
 		l.fault("%s: %v", source, err)
+		if r.Default != "" {
+			_ = r.parse(r.Default) // every default is valid
+		}
 	}
 }
 
@@ -154,12 +173,19 @@ func (l *loader) lookup(s Setting) (value, source string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", source, err)
 	}
-	value = strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r")
-	if value == "" {
-		return "", "", fmt.Errorf("%s: the file is empty", source)
+	if value = trimLine(value); value == "" {
+		return "", "", fmt.Errorf("%s: %w", source, errEmptyFile)
 	}
 	return value, source, nil
 }
+
+var errEmptyFile = errors.New("the file is empty")
+
+// trimLine cuts off the end of a last line.
+func trimLine(text string) string { return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r") }
+
+// fileOf is the file that a secret was read from, or empty.
+func (l *loader) fileOf(name string) string { return l.values.GetString(name + "_FILE") }
 
 // isSet reports whether the operator set it, validly or not.
 func (l *loader) isSet(name string) bool {

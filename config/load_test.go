@@ -43,16 +43,19 @@ func reveal(secrets []Secret) []string {
 
 func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 	want := Config{
-		Port:        8080,
-		PublicURL:   "http://localhost:8080",
-		DatabaseURL: NewSecret("sqlite:./data/gateway.db"),
-		JWTExpiry:   24 * time.Hour,
-		IDP:         IDP{Name: "google"},
+		Port:         8080,
+		PublicURL:    "http://localhost:8080",
+		DatabaseURL:  NewSecret("sqlite:./data/gateway.db"),
+		JWTExpiry:    24 * time.Hour,
+		Registration: RegistrationOpen,
+		IDP:          IDP{Name: "google"},
 		Providers: map[string]Provider{
 			"openai":    {BaseURL: "https://api.openai.com"},
 			"anthropic": {BaseURL: "https://api.anthropic.com"},
 			"gemini":    {BaseURL: "https://generativelanguage.googleapis.com"},
 		},
+		ModelsListed:      ListServed,
+		ProviderObjects:   ObjectsOwn,
 		ModelDiscovery:    true,
 		RateLimitRPM:      600,
 		AuthRateLimitRPM:  20,
@@ -64,12 +67,18 @@ func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		StreamKeepalive:   15 * time.Second,
 		ShutdownGrace:     2 * time.Minute,
 		MaxRetries:        2,
+		LogPrompts:        LogPromptsOff,
+		LogPromptsDays:    7,
 
 		MaxInFlight:          4096,
 		MaxInFlightPerCaller: 2048,
 		MaxInFlightBytes:     512 << 20,
 
-		Spend: Spend{RetentionDays: 90, MaxBudget: -1, BudgetWindow: "month", Keys: KeyDefaults{Budget: -1, BudgetWindow: "month"}},
+		Spend: Spend{
+			RetentionDays: 90, MaxBudget: -1, BudgetWindow: "month",
+			Keys:  KeyDefaults{LimitDefaults: LimitDefaults{Budget: -1, BudgetWindow: "month"}},
+			Users: LimitDefaults{Budget: -1, BudgetWindow: "month"},
+		},
 
 		LogLevel:  slog.LevelInfo,
 		LogFormat: LogAuto,
@@ -101,6 +110,11 @@ func TestGoodConfigurations(t *testing.T) {
 		{"public URL follows the port", []string{"PORT=9000"}, func(c Config) any { return c.PublicURL }, "http://localhost:9000"},
 		{"public URL with a path", []string{"PUBLIC_URL=https://Example.com/gate%20way//"},
 			func(c Config) any { return c.PublicURL }, "https://example.com/gate%20way"},
+		{"mail", []string{"SMTP_URL=smtps://u:p%40@mail.example.com:465", "SMTP_FROM=Model Gateway <gateway@example.com>"},
+			func(c Config) any { return []any{c.SMTP.URL.Reveal(), c.SMTP.From} },
+			[]any{"smtps://u:p%40@mail.example.com:465", "Model Gateway <gateway@example.com>"}},
+		{"registration", []string{"REGISTRATION=invite", "REQUIRE_VERIFIED_EMAIL=true"},
+			func(c Config) any { return []any{c.Registration, c.RequireVerified} }, []any{RegistrationInvite, true}},
 		{"auth", []string{"REQUIRE_AUTH=TRUE", "JWT_SECRET=" + goodSigning},
 			func(c Config) any { return []any{c.RequireAuth, c.JWTSecret.Reveal()} }, []any{true, goodSigning}},
 		{"money", []string{"MAX_BUDGET_USD=12.5", "MAX_BUDGET_WINDOW=day", "DEFAULT_KEY_BUDGET_USD=0", "DEFAULT_PRICE_USD=0.25/1.000001"},
@@ -117,6 +131,13 @@ func TestGoodConfigurations(t *testing.T) {
 			func(c Config) any {
 				return []any{c.Spend.Keys.Models, c.Spend.Keys.RPMLimit, c.Spend.Keys.ExpiryDays, c.Spend.RetentionDays}
 			}, []any{[]string{"gpt-4", "gemini-2.5-pro"}, int64(3), 30, 0}},
+		{"limits of users",
+			[]string{
+				"DEFAULT_USER_MODELS=gpt-4", "DEFAULT_USER_MAX_PARALLEL=3", "DEFAULT_USER_BUDGET_USD=1.5", "DEFAULT_USER_BUDGET_WINDOW=day",
+			},
+			func(c Config) any {
+				return []any{c.Spend.Users.Models, c.Spend.Users.MaxParallel, c.Spend.Users.Budget, c.Spend.Users.BudgetWindow, c.Spend.Keys.Budget}
+			}, []any{[]string{"gpt-4"}, int64(3), int64(1_500_000), "day", int64(-1)}},
 		{"administrators", []string{"ADMIN_EMAILS=root@example.com, o.k@b.example.org"},
 			func(c Config) any { return c.Spend.AdminEmails }, []string{"root@example.com", "o.k@b.example.org"}},
 		{"auth by digit", []string{"REQUIRE_AUTH=1", "JWT_SECRET=" + goodSigning}, func(c Config) any { return c.RequireAuth }, true},

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"modelgateway/models/spelling"
 )
 
 // knownNames lists all names that are read.
@@ -80,12 +82,12 @@ func belongsElsewhere(name, known string) bool {
 	if strings.HasSuffix(name, "_"+known) {
 		return true
 	}
-	words, knownWords := strings.Split(name, "_"), strings.Split(known, "_")
-	if len(words) != len(knownWords) {
+	if strings.Count(name, "_") != strings.Count(known, "_") {
 		return false
 	}
+	words, knownWords := strings.Split(name, "_"), strings.Split(known, "_")
 	for i, word := range knownWords {
-		if len(word) <= 3 && distance(words[i], word) > 1 {
+		if len(word) <= 3 && spelling.Distance(words[i], word, maxEdits) > 1 {
 			return true
 		}
 	}
@@ -96,42 +98,14 @@ func belongsElsewhere(name, known string) bool {
 // none.
 func nameDistance(a, b string) int {
 	bareA, bareB := strings.ReplaceAll(a, "_", ""), strings.ReplaceAll(b, "_", "")
-	return min(distance(a, b), distance(bareA, bareB))
-}
-
-// distance is the restricted Damerau-Levenshtein distance: the number of bytes
-// to insert, delete or replace and of neighbours to swap. If the lengths differ
-// by more than maxEdits, it returns maxEdits+1.
-func distance(a, b string) int {
-	if diff := len(a) - len(b); diff > maxEdits || -diff > maxEdits {
-		return maxEdits + 1
-	}
-	var secondAbove []int // the row two above the current one
-	above := make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(above[j]+cost, above[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], secondAbove[j-1]+1)
-			}
-		}
-		secondAbove, above = above, row
-	}
-	return above[len(b)]
+	return min(spelling.Distance(a, b, maxEdits), spelling.Distance(bareA, bareB, maxEdits))
 }
 
 // foreignNames are variables of other programs that are near a setting.
 var foreignNames = []string{
 	"EMULATOR", "RATE_LIMIT",
+	"LLM_API_KEY", "LLM_BASE_URL", "AI_API_KEY", "AI_BASE_URL", // of many programs, near VLLM_ and XAI_
+	"GROK_API_KEY", "GROK_BASE_URL", // xAI, not Groq
 	"GENAI_API_KEY",                      // IBM watsonx, Google's older SDK
 	"IAP_CLIENT_ID", "IAP_CLIENT_SECRET", // Google Identity-Aware Proxy
 	"ADP_CLIENT_ID", "ADP_CLIENT_SECRET",

@@ -130,21 +130,3 @@ func TestUnknownNamesInTheEnvironmentOfAContainerAreFaults(t *testing.T) {
 		}
 	}
 }
-
-func TestDistance(t *testing.T) {
-	tests := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "xbc", 1},
-		{"abc", "ab", 1}, {"abcd", "badc", 2}, {"abc", "cba", 2}, {"abc", "abcdef", 3}, {"abc", "xyz", 3},
-	}
-	for _, test := range tests {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
-		}
-		if got := distance(test.b, test.a); got != test.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", test.b, test.a, got, test.want)
-		}
-	}
-}

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"modelgateway/config"
+	"modelgateway/providers/all"
 )
 
 const (
@@ -54,12 +57,21 @@ func settingTables(t *testing.T) string {
 		doc := strings.NewReplacer("|", `\|`, "*", `\*`).Replace(s.Doc)
 		rows[s.Name] = "| `" + s.Name + "` | " + value + " | " + doc + " |\n"
 	}
+	groups := make(map[string]string)
+	for _, s := range config.Settings(all.Settings()) {
+		groups[s.Name] = s.Group
+	}
 	var b strings.Builder
+	heading := ""
 	for line := range strings.Lines(string(example)) {
-		if heading, ok := strings.CutPrefix(line, "# ---- "); ok {
-			b.WriteString("\n### " + strings.TrimSuffix(heading, " ----\n") + "\n\n| Setting | Default | Meaning |\n|---|---|---|\n")
+		if text, ok := strings.CutPrefix(line, "# ---- "); ok {
+			heading = strings.TrimSuffix(text, " ----\n")
+			b.WriteString("\n### " + heading + "\n\n| Setting | Default | Meaning |\n|---|---|---|\n")
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(line, "#"), "=")
+		if group, ok := groups[name]; ok && group != heading {
+			t.Errorf("%s is under %q in .env.example, but of the group %q", name, heading, group)
+		}
 		b.WriteString(rows[name])
 		delete(rows, name)
 	}

@@ -12,18 +12,25 @@ type ProviderSettings struct {
 	BaseURL   string   // default of PREFIX_BASE_URL
 	Version   string   // path of the API's version, with which a base URL may end
 	OtherKeys []string // other names of PREFIX_API_KEY
+	Keyless   bool     // PREFIX_BASE_URL alone configures it; a key is sent if there is one
 }
 
 // KeySetting is the name of the setting with the provider's keys.
 func (p ProviderSettings) KeySetting() string { return p.Prefix + "_API_KEY" }
 
-func (p ProviderSettings) baseURLSetting() string { return p.Prefix + "_BASE_URL" }
+// BaseURLSetting is the name of the setting with the provider's address.
+func (p ProviderSettings) BaseURLSetting() string { return p.Prefix + "_BASE_URL" }
 
 // Provider is what one upstream needs.
 type Provider struct {
-	Keys    []Secret // a pool; none: the provider is not configured
-	BaseURL string   // without a trailing slash and without the API's version
+	Keys     []Secret // a pool
+	KeysFile string   // where Keys were read from; empty: not from a file
+	BaseURL  string   // without a trailing slash and without the API's version
+	Keyless  bool     // BaseURL alone configures it
 }
+
+// Configured reports whether the settings are enough to call the provider.
+func (p Provider) Configured() bool { return p.BaseURL != "" && (p.Keyless || len(p.Keys) > 0) }
 
 // providerLoad collects what the settings of one provider say.
 type providerLoad struct {
@@ -36,14 +43,26 @@ type providerLoad struct {
 func (l *loader) upstreams() []row {
 	var rows []row
 	for _, p := range l.providers {
-		rows = append(rows, secret(p.KeySetting(), "", keys(&p.Keys), "For the "+p.Models+" models; "+p.Title+" is off when empty"))
-		for i, other := range p.OtherKeys {
-			rows = append(rows, secret(other, "", keys(&p.others[i]), "Another name of "+p.KeySetting()))
+		keyDoc, urlDoc := "For the "+p.Models+" models; "+p.Title+" is off when empty", "Where the "+p.Title+" API is"
+		switch {
+		case p.ProviderSettings.Keyless:
+			keyDoc, urlDoc = "Key of "+p.Title+", if it needs one", "Where "+p.Title+" is; it is off when empty"
+		case p.ProviderSettings.BaseURL == "":
+			urlDoc += "; required by " + p.KeySetting()
 		}
-		rows = append(rows, plain(p.baseURLSetting(), p.ProviderSettings.BaseURL, baseURL(&p.Provider.BaseURL, p.Version),
-			"Where the "+p.Title+" API is"))
+		rows = append(rows, keyPool(p.KeySetting(), keys(&p.Keys), keyDoc))
+		for i, other := range p.OtherKeys {
+			rows = append(rows, keyPool(other, keys(&p.others[i]), "Another name of "+p.KeySetting()))
+		}
+		rows = append(rows, plain(p.BaseURLSetting(), p.ProviderSettings.BaseURL, baseURL(&p.Provider.BaseURL, p.Version), urlDoc))
 	}
 	return rows
+}
+
+func keyPool(name string, f format, doc string) row {
+	r := secret(name, "", f, doc)
+	r.Pool = true
+	return r
 }
 
 // completeProviders fills Config.Providers. Keys that have only another name
@@ -52,9 +71,13 @@ func (l *loader) completeProviders() {
 	l.Providers = make(map[string]Provider, len(l.providers))
 	for _, p := range l.providers {
 		provider := p.Provider
-		for _, others := range p.others {
-			if !l.isSet(p.KeySetting()) && provider.Keys == nil {
-				provider.Keys = others
+		provider.Keyless = p.ProviderSettings.Keyless
+		if provider.Keys != nil {
+			provider.KeysFile = l.fileOf(p.KeySetting())
+		}
+		for i, others := range p.others {
+			if !l.isSet(p.KeySetting()) && provider.Keys == nil && others != nil {
+				provider.Keys, provider.KeysFile = others, l.fileOf(p.OtherKeys[i])
 			}
 		}
 		l.Providers[p.Name] = provider
@@ -78,8 +101,8 @@ func (l *loader) checkProviders() {
 		}
 	}
 	for _, p := range l.providers {
-		if l.Simulator && l.isSet(p.baseURLSetting()) {
-			l.fault("SIMULATOR: not together with %s: the simulator plays all providers", p.baseURLSetting())
+		if l.Simulator && l.isSet(p.BaseURLSetting()) {
+			l.fault("SIMULATOR: not together with %s: the simulator plays all providers", p.BaseURLSetting())
 		}
 	}
 }

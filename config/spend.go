@@ -11,7 +11,7 @@ import (
 	"modelgateway/models/limit"
 )
 
-// Spend are the settings of budgets and of new keys. Amounts of money are in
+// Spend are the settings of budgets, of new keys and of users. Amounts of money are in
 // micro-dollars.
 type Spend struct {
 	RetentionDays int    // of the ledger's rows; 0: unlimited
@@ -19,7 +19,8 @@ type Spend struct {
 	BudgetWindow  string // of MaxBudget: day, week, month or total
 	DefaultPrice  *Price // of models without a price; nil: unset
 	Keys          KeyDefaults
-	AdminEmails   []string // as written; empty: there are no administrators
+	Users         LimitDefaults // of users who have no such limit of their own
+	AdminEmails   []string      // as written; empty: there are no administrators
 }
 
 // Price is in micro-dollars per million tokens.
@@ -27,8 +28,13 @@ type Price struct{ Input, Output int64 }
 
 // KeyDefaults are the limits of a new key whose request sets none.
 type KeyDefaults struct {
-	ExpiryDays int      // 0: never
-	Models     []string // empty: all
+	ExpiryDays int // 0: never
+	LimitDefaults
+}
+
+// LimitDefaults are the limits where none are set.
+type LimitDefaults struct {
+	Models []string // empty: all
 	limit.Numbers[int64]
 	Budget       int64  // -1: unlimited
 	BudgetWindow string // day, week, month or total
@@ -111,11 +117,6 @@ func modelNames(into *[]string) format {
 // spending lists the settings of Spend.
 func (l *loader) spending() []row {
 	s := &l.Spend
-	var numbers []row
-	for _, n := range s.Keys.All() {
-		numbers = append(numbers, plain(n.Setting, "0", whole(n.Value, 0, limit.Max),
-			n.Doc+" of a new key whose request sets no limit; 0 is "+n.Zero))
-	}
 	return slices.Concat([]row{
 		plain("USAGE_RETENTION_DAYS", "90", whole(&s.RetentionDays, 0, 36500),
 			"How long the ledger keeps the row of a call; daily sums are kept for ever; 0 keeps all rows"),
@@ -125,13 +126,37 @@ func (l *loader) spending() []row {
 			"Price of models that have none; when empty they are free, and refused where a budget applies"),
 		plain("DEFAULT_KEY_EXPIRY_DAYS", "0", whole(&s.Keys.ExpiryDays, 0, 36500),
 			"Lifetime of a new key whose request sets none; 0 is unlimited"),
-		plain("DEFAULT_KEY_MODELS", "", modelNames(&s.Keys.Models),
-			"Models that a new key allows if its request names none; all when empty"),
-	}, numbers, []row{
-		plain("DEFAULT_KEY_BUDGET_USD", "", dollars(&s.Keys.Budget),
-			"Budget of a new key whose request sets none, in each DEFAULT_KEY_BUDGET_WINDOW; unlimited when empty"),
-		plain("DEFAULT_KEY_BUDGET_WINDOW", "month", oneOf(&s.Keys.BudgetWindow, "day", "week", "month", "total"),
-			"Window of DEFAULT_KEY_BUDGET_USD, in UTC"),
+	}, limitRows("DEFAULT_KEY_", &s.Keys.LimitDefaults, limitDocs{
+		models: "Models that a new key allows if its request names none; all when empty",
+		number: func(n limit.Number[int64]) string {
+			return n.Doc + " of a new key whose request sets no limit; 0 is " + n.Zero
+		},
+		budget: "Budget of a new key whose request sets none, in each DEFAULT_KEY_BUDGET_WINDOW; unlimited when empty",
+	}), limitRows("DEFAULT_USER_", &s.Users, limitDocs{
+		models: "Models that a user may request who has no list of models, with any key or a token; all when empty",
+		number: func(n limit.Number[int64]) string {
+			return n.Doc + " of a user who has no such limit, with all keys and tokens together; 0 is none"
+		},
+		budget: "Budget of a user who has none, with all keys and tokens together, in each DEFAULT_USER_BUDGET_WINDOW; unlimited when empty",
+	}), []row{
 		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails), "Users who may see and limit the keys of all users; none when empty"),
 	})
+}
+
+// limitDocs explain the settings of defaults.
+type limitDocs struct {
+	models, budget string
+	number         func(limit.Number[int64]) string
+}
+
+// limitRows lists the settings of defaults.
+func limitRows(prefix string, of *LimitDefaults, docs limitDocs) []row {
+	rows := []row{plain(prefix+"MODELS", "", modelNames(&of.Models), docs.models)}
+	for _, n := range of.All() {
+		rows = append(rows, plain(prefix+n.Setting, "0", whole(n.Value, 0, limit.Max), docs.number(n)))
+	}
+	return append(rows,
+		plain(prefix+"BUDGET_USD", "", dollars(&of.Budget), docs.budget),
+		plain(prefix+"BUDGET_WINDOW", "month", oneOf(&of.BudgetWindow, "day", "week", "month", "total"),
+			"Window of "+prefix+"BUDGET_USD, in UTC"))
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/mail"
 	"net/url"
 	"strconv"
 	"strings"
@@ -171,6 +172,34 @@ func redis(into *Secret) format {
 			return errors.New("the URL's path is not the number of a database")
 		}
 		*into = NewSecret(text)
+		return nil
+	}}
+}
+
+func smtp(into *Secret) format {
+	return format{"smtp://... or smtps://...", func(text string) error {
+		u, err := parseURL(text, "smtp", "smtps")
+		if err != nil {
+			return err
+		}
+		if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+			return errors.New("the URL must not contain a path, a query or a fragment")
+		}
+		if _, ok := u.User.Password(); u.User != nil && (!ok || u.User.Username() == "") {
+			return errors.New("the URL has a user without a password, or a password without a user")
+		}
+		*into = NewSecret(text)
+		return nil
+	}}
+}
+
+// sender accepts an address with or without a name, as in Model Gateway <a@b.example>.
+func sender(into *string) format {
+	return format{"an e-mail address, such as gateway@example.com or Model Gateway <gateway@example.com>", func(text string) error {
+		if _, err := mail.ParseAddress(text); err != nil || strings.ContainsAny(text, "\r\n") {
+			return errors.New("not an e-mail address") // not shown: addresses do not belong in a log
+		}
+		*into = text
 		return nil
 	}}
 }

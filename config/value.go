@@ -58,6 +58,16 @@ func seconds(into *time.Duration, lowest, highest int64) format {
 	}}
 }
 
+func hours(into *time.Duration, lowest, highest int64) format {
+	var n int64
+	v := whole(&n, lowest, highest)
+	return format{v.accepts + ", in hours", func(text string) error {
+		err := v.parse(text)
+		*into = time.Duration(n) * time.Hour
+		return err
+	}}
+}
+
 func milliseconds(into *time.Duration, lowest, highest int64) format {
 	var n int64
 	v := whole(&n, lowest, highest)
@@ -70,7 +80,7 @@ func milliseconds(into *time.Duration, lowest, highest int64) format {
 
 // fallbacks reads model=other,other;model=other, in the order of the attempts.
 func fallbacks(into *map[string][]string) format {
-	const accepts = "a list such as gpt-4=claude-haiku-4-5-20251001,gemini-2.5-flash;gemini-2.5-pro=gpt-4"
+	const accepts = "a list such as gpt-6-sol=claude-haiku-4-5,gemini-3.5-flash;claude-*=gpt-6-sol"
 	return format{accepts, func(text string) error {
 		all := map[string][]string{}
 		for entry := range strings.SplitSeq(text, ";") {
@@ -89,6 +99,27 @@ func fallbacks(into *map[string][]string) format {
 				}
 				all[model] = append(all[model], other)
 			}
+		}
+		*into = all
+		return nil
+	}}
+}
+
+// aliases reads name=model;name=model.
+func aliases(into *map[string]string) format {
+	const accepts = "a list such as fast=claude-haiku-4-5;claude-*=gpt-6-sol"
+	return format{accepts, func(text string) error {
+		all := map[string]string{}
+		for entry := range strings.SplitSeq(text, ";") {
+			name, model, ok := strings.Cut(entry, "=")
+			name, model = strings.TrimSpace(name), strings.TrimSpace(model)
+			if !ok || name == "" || model == "" {
+				return invalid(strings.TrimSpace(entry), accepts)
+			}
+			if _, ok := all[name]; ok {
+				return fmt.Errorf("%s is listed twice", oneLine(name))
+			}
+			all[name] = model
 		}
 		*into = all
 		return nil

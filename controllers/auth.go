@@ -18,6 +18,7 @@ const maxAuthBody = 64 << 10
 // Auth serves registration and login.
 type Auth struct {
 	Accounts *account.Service
+	Cookies  middleware.Cookies // of the console
 	Now      func() time.Time
 }
 
@@ -28,14 +29,31 @@ func (h *Auth) Register(c *gin.Context) error {
 		return err
 	}
 	user, err := h.Accounts.Register(c.Request.Context(), account.Registration{
-		Email: in.Email, Password: in.Password, Name: in.Name, Address: middleware.ClientAddress(c),
+		Email: in.Email, Password: in.Password, Name: in.Name, Address: middleware.ClientAddress(c), Invitation: in.Invitation,
 	})
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, api.User{
-		ID: user.ID, Object: api.ObjectUser, Email: user.Email, Name: user.Name, CreatedAt: seconds(user.CreatedAt),
-	})
+	return writeJSON(c, http.StatusCreated, account.ShowUser(user))
+}
+
+// Setup answers POST /auth/setup.
+func (h *Auth) Setup(c *gin.Context) error {
+	var in api.Setup
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	user, err := h.Accounts.Setup(c.Request.Context(), setup(c, in.Token, account.Registration{
+		Email: in.Email, Password: in.Password, Name: in.Name, Address: middleware.ClientAddress(c),
+	}))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusCreated, account.ShowUser(user))
+}
+
+func setup(c *gin.Context, token string, r account.Registration) account.Setup {
+	return account.Setup{Token: token, Registration: r, RequestID: middleware.RequestID(c), Client: c.ClientIP()}
 }
 
 // Login answers POST /auth/login.
@@ -49,6 +67,87 @@ func (h *Auth) Login(c *gin.Context) error {
 		return err
 	}
 	return writeToken(c, token, h.Now())
+}
+
+// ChangePassword answers POST /auth/password.
+func (h *Auth) ChangePassword(c *gin.Context) error {
+	var in api.PasswordChange
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	token, err := h.Accounts.ChangePassword(c.Request.Context(), account.PasswordChange{
+		UserID: user(c), Current: in.Current, New: in.New, Address: middleware.ClientAddress(c),
+	})
+	if err != nil {
+		return err
+	}
+	if middleware.ByCookie(c) { // whose scripts must not see a token
+		h.Cookies.Set(c, token.Text, token.ExpiresAt)
+		c.Status(http.StatusNoContent)
+		return nil
+	}
+	return writeToken(c, token, h.Now())
+}
+
+// Logout answers POST /auth/logout.
+func (h *Auth) Logout(c *gin.Context) error {
+	var in api.Logout
+	if c.Request.ContentLength != 0 { // the body may be left out
+		if err := readExactly(c, &in); err != nil {
+			return err
+		}
+	}
+	if err := h.Accounts.Logout(c.Request.Context(), user(c), middleware.LoginToken(c), in.Everywhere); err != nil {
+		return err
+	}
+	if middleware.ByCookie(c) {
+		h.Cookies.Remove(c)
+	}
+	return writeJSON(c, http.StatusOK, api.LoggedOut{Object: api.ObjectLogout, Everywhere: in.Everywhere})
+}
+
+// ForgotPassword answers POST /auth/password/forgot, the same for every address.
+func (h *Auth) ForgotPassword(c *gin.Context) error {
+	var in api.ForgottenPassword
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	if err := h.Accounts.Forgot(in.Email); err != nil {
+		return err
+	}
+	message := "if an account with a password has this e-mail address, a link was sent to it"
+	if !h.Accounts.SendsMail() {
+		message = "this gateway sends no mail: ask an administrator for a link"
+	}
+	return writeJSON(c, http.StatusAccepted, api.Accepted{Object: api.ObjectAccepted, Message: message})
+}
+
+// ResetPassword answers POST /auth/password/reset.
+func (h *Auth) ResetPassword(c *gin.Context) error {
+	var in api.PasswordReset
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	user, err := h.Accounts.ResetPassword(c.Request.Context(), account.PasswordReset{
+		Token: in.Token, New: in.New, Address: middleware.ClientAddress(c),
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, account.ShowUser(user))
+}
+
+// Verify answers POST /auth/verify.
+func (h *Auth) Verify(c *gin.Context) error {
+	var in api.Verification
+	if err := readInto(c, &in); err != nil {
+		return err
+	}
+	user, err := h.Accounts.Verify(c.Request.Context(), in.Token)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, account.ShowUser(user))
 }
 
 func writeToken(c *gin.Context, token auth.Token, now time.Time) error {
@@ -66,6 +165,14 @@ func readInto(c *gin.Context, into any) error {
 // the meaning: it refuses unknown members.
 func readExactly(c *gin.Context, into any) error { return readBy(c, into, api.DecodeExact) }
 
+// readOptional is readExactly for a request that may have no body.
+func readOptional(c *gin.Context, into any) error {
+	if c.Request.ContentLength == 0 {
+		return nil
+	}
+	return readExactly(c, into)
+}
+
 func readBy(c *gin.Context, into any, decode func(body []byte, into any) error) error {
 	body, err := readJSON(c, maxAuthBody, nil)
 	if err != nil {
@@ -73,6 +180,3 @@ func readBy(c *gin.Context, into any, decode func(body []byte, into any) error) 
 	}
 	return decode(body, into)
 }
-
-// seconds converts the store's microseconds to Unix seconds.
-func seconds(micro int64) int64 { return micro / int64(time.Second/time.Microsecond) }

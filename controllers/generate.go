@@ -9,6 +9,7 @@ import (
 
 	"modelgateway/middleware"
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 )
@@ -36,16 +37,26 @@ func (h *Generate) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	from.Body = body
 	req, err := h.Dialect.Decode(&slot, body)
 	if err != nil {
 		return err
 	}
+	asked := req
+	req, err = resumed(c, h.Service, resuming{h.Dialect, h.Dialect.Decode, h.MaxBytes}, &slot, req)
+	if err != nil {
+		from.Model = asked.Model
+		return err
+	}
+	addBeside(c, h.Dialect, req)
+	status, _ := h.Dialect.(api.StatusTeller)
 	call, err := h.Service.Admit(c.Request.Context(), inference.Input{
-		Request: req, Caller: from.Caller, RequestID: from.ID(c), Began: began, BodyTime: h.Now().Sub(began),
-		Strict: h.strict(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)),
+		Request: req, Asked: asked, Caller: from.Caller, RequestID: from.ID(c), UserAgent: c.GetHeader("User-Agent"),
+		Began: began, BodyTime: h.Now().Sub(began),
+		Strict: h.strict(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)), Status: status,
 	})
 	if err != nil {
-		h.describe(c, call)
+		h.describe(c, call, call.Route())
 		from.Model = req.Model
 		return err
 	}
@@ -53,6 +64,19 @@ func (h *Generate) Create(c *gin.Context) error {
 	defer func() { from.Call = call.End(c.Request.Context(), end) }() // also after a panic
 	end = h.answer(c, req, call)
 	return end
+}
+
+// addBeside adds to a request what came beside its body and travels with it.
+func addBeside(c *gin.Context, dialect any, req *llm.Request) {
+	forwarder, ok := dialect.(api.Forwarder)
+	if !ok {
+		return
+	}
+	beside, session := forwarder.Forwards(c.Request.Header, c.Request.URL.Query())
+	req.Beside = beside
+	if session != "" { // else what the body says
+		req.Session = session
+	}
 }
 
 var errPanicked = errors.New("a panic ended the call")

@@ -2,18 +2,27 @@ package controllers
 
 import (
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/middleware"
+	"modelgateway/models/api"
 	"modelgateway/services/idp"
 )
 
 // IDP serves the login through an identity provider.
 type IDP struct {
 	Service *idp.Login
+	Cookies middleware.Cookies // of the console
 	Now     func() time.Time
 }
+
+// forConsole begins the value of the login's cookie where the console has begun the login:
+// then it ends with the console's cookie and its first page instead of a token.
+const forConsole = "console."
 
 // Begin answers GET /auth/idp: it redirects to the provider.
 func (h *IDP) Begin(c *gin.Context) error {
@@ -22,9 +31,34 @@ func (h *IDP) Begin(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Query("console") == "1" {
+		cookie = forConsole + cookie
+	}
 	http.SetCookie(c.Writer, h.Service.Cookie(cookie))
 	c.Redirect(http.StatusFound, redirect)
 	return nil
+}
+
+// Link answers POST /auth/idp/link. A browser cannot be redirected by an answer to a
+// request with a token, so that the answer has the address for it.
+func (h *IDP) Link(c *gin.Context) error {
+	redirect, cookie, err := h.Service.BeginLink(c.Request.Context(), user(c))
+	if err != nil {
+		return err
+	}
+	if middleware.ByCookie(c) {
+		cookie = forConsole + cookie
+	}
+	http.SetCookie(c.Writer, h.Service.Cookie(cookie))
+	return writeJSON(c, http.StatusOK, api.Redirect{Object: api.ObjectRedirect, URL: redirect})
+}
+
+// Unlink answers DELETE /auth/idp/link.
+func (h *IDP) Unlink(c *gin.Context) error {
+	if err := h.Service.Unlink(c.Request.Context(), user(c)); err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, api.Unlinked{Object: api.ObjectIdentity, Deleted: true})
 }
 
 // Callback answers GET /auth/idp/callback, to which the provider redirects.
@@ -34,13 +68,23 @@ func (h *IDP) Callback(c *gin.Context) error {
 	if cookie, err := c.Request.Cookie(idp.CookieName); err == nil {
 		sealed = cookie.Value // without it the service refuses
 	}
+	sealed, console := strings.CutPrefix(sealed, forConsole)
 	query := c.Request.URL.Query()
 	if h.Service.Began(query, sealed) { // else another site could end a login
 		http.SetCookie(c.Writer, h.Service.Cookie(""))
 	}
-	token, err := h.Service.Finish(c.Request.Context(), query, sealed)
-	if err != nil {
+	token, err := h.Service.Finish(c.Request.Context(), query, sealed, idp.Request{ID: middleware.RequestID(c), Address: c.ClientIP()})
+	switch {
+	case console && err != nil:
+		e := api.AsError(err)
+		c.Redirect(http.StatusFound, h.Cookies.Path+"/signin?error="+url.QueryEscape(e.Code))
+		return nil
+	case err != nil:
 		return err
+	case console:
+		h.Cookies.Set(c, token.Text, token.ExpiresAt)
+		c.Redirect(http.StatusFound, h.Cookies.Path+"/")
+		return nil
 	}
 	return writeToken(c, token, h.Now())
 }

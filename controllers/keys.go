@@ -25,10 +25,21 @@ func (h *Keys) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, api.CreatedKey{
-		ID: key.ID, Object: api.ObjectKey, Name: key.Name, Key: text, Prefix: key.Prefix, CreatedAt: seconds(key.CreatedAt),
-		Limits: auth.ShowLimits(&key.Limits),
-	})
+	return writeJSON(c, http.StatusCreated, auth.ShowCreatedKey(key, text))
+}
+
+// Rotate answers POST /auth/keys/{key_id}/rotate, the only response that contains
+// the new secret.
+func (h *Keys) Rotate(c *gin.Context) error {
+	var in api.KeyRotation
+	if err := readOptional(c, &in); err != nil {
+		return err
+	}
+	key, text, err := h.Service.Rotate(c.Request.Context(), user(c), c.Param("id"), in)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusCreated, auth.ShowRotatedKey(key, text))
 }
 
 // Change answers PATCH /auth/keys/{key_id}.
@@ -41,18 +52,26 @@ func (h *Keys) Change(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, shownKey(key))
+	return writeJSON(c, http.StatusOK, auth.ShowKey(key))
 }
 
 // List answers GET /auth/keys.
 func (h *Keys) List(c *gin.Context) error {
-	keys, err := h.Service.List(c.Request.Context(), user(c))
+	query, err := readKeyQuery(c)
 	if err != nil {
 		return err
 	}
-	list := api.KeyList{Object: api.ObjectList, Data: make([]api.Key, len(keys))}
+	query.UserID = user(c)
+	keys, err := h.Service.Find(c.Request.Context(), query.KeyFilter)
+	if err == nil && query.Days > 0 {
+		err = h.Service.CountCalls(c.Request.Context(), keys, query.Days)
+	}
+	if err != nil {
+		return err
+	}
+	list := api.KeyList{Object: api.ObjectList, Data: make([]api.Key, len(keys)), Defaults: h.Service.ShowDefaults()}
 	for i := range keys {
-		list.Data[i] = shownKey(&keys[i])
+		list.Data[i] = auth.ShowKey(&keys[i])
 	}
 	return writeJSON(c, http.StatusOK, list)
 }
@@ -64,22 +83,6 @@ func (h *Keys) Revoke(c *gin.Context) error {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, api.Deleted{ID: id, Object: api.ObjectKey, Deleted: true})
-}
-
-func shownKey(k *auth.KeyState) api.Key {
-	return api.Key{
-		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Prefix: k.Prefix, CreatedAt: seconds(k.CreatedAt), LastUsedAt: moment(k.LastUsedAt),
-		Limits: auth.ShowLimits(&k.Limits), Spend: api.USD(k.Spend.Total), BudgetState: k.Budget(),
-	}
-}
-
-// moment is seconds of a time, or nil for no time.
-func moment(micro int64) *int64 {
-	if micro == 0 {
-		return nil
-	}
-	at := seconds(micro)
-	return &at
 }
 
 func user(c *gin.Context) string { return middleware.RequestOf(c).Caller.UserID }

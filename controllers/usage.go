@@ -1,27 +1,26 @@
 package controllers
 
 import (
-	"maps"
+	"mime"
 	"net/http"
-	"net/url"
-	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/middleware"
-	"modelgateway/models"
-	"modelgateway/models/api"
+	"modelgateway/services/admin"
 	"modelgateway/services/ledger"
 )
 
 // Usage serves the tokens and the costs of calls.
 type Usage struct {
 	Service *ledger.Usage
+	Admin   *admin.Service // authorizes managers
 }
 
 // Own answers GET /v1/usage with the caller's own calls.
 func (h *Usage) Own(c *gin.Context) error {
-	ask, err := usageQuery(c.Request.URL.RawQuery, false)
+	ask, err := usageQuery(c.Request.URL.RawQuery, "key_id", "team_id", "model", "provider")
 	if err != nil {
 		return err
 	}
@@ -32,7 +31,7 @@ func (h *Usage) Own(c *gin.Context) error {
 
 // All answers GET /admin/usage with the calls of all callers.
 func (h *Usage) All(c *gin.Context) error {
-	ask, err := usageQuery(c.Request.URL.RawQuery, true)
+	ask, err := usageQuery(c.Request.URL.RawQuery, "user_id", "key_id", "team_id", "model", "provider")
 	if err != nil {
 		return err
 	}
@@ -40,30 +39,34 @@ func (h *Usage) All(c *gin.Context) error {
 	return writeUsage(c, report, err)
 }
 
+// Team answers GET /auth/teams/{team_id}/usage with the calls of the team's keys.
+func (h *Usage) Team(c *gin.Context) error {
+	ask, err := usageQuery(c.Request.URL.RawQuery, "user_id", "key_id", "model", "provider")
+	if err != nil {
+		return err
+	}
+	by := manager(c)
+	if err := h.Admin.CheckTeam(c.Request.Context(), by); err != nil {
+		return err
+	}
+	report, err := h.Service.Team(c.Request.Context(), by.Team, ask)
+	return writeUsage(c, report, err)
+}
+
 // usageQuery reads a query strictly: with a misspelt name the client would get
 // other sums than it asked for.
-func usageQuery(raw string, everyone bool) (ask ledger.UsageRequest, err error) {
-	query, err := url.ParseQuery(raw)
-	if err != nil {
-		return ask, api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").WithCause(err)
+func usageQuery(raw string, filters ...string) (ask ledger.UsageRequest, err error) {
+	params := map[string]*string{
+		"from": &ask.From, "to": &ask.To, "group_by": &ask.GroupBy,
+		"step": &ask.Step, "time_zone": &ask.TimeZone, "previous": &ask.Previous,
 	}
-	params := map[string]*string{"from": &ask.From, "to": &ask.To, "group_by": &ask.GroupBy}
-	if everyone {
-		params["user_id"], params["key_id"], params["model"] = &ask.UserID, &ask.KeyID, &ask.Model
+	all := map[string]*string{
+		"user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID, "model": &ask.Model, "provider": &ask.Provider,
 	}
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		into, values := params[name], query[name]
-		switch {
-		case into == nil:
-			return ask, api.Invalid(api.CodeInvalidValue, clip(name), "there is no query parameter of this name")
-		case len(values) > 1:
-			return ask, api.Invalid(api.CodeInvalidValue, name, "%s is given %d times", name, len(values))
-		case values[0] == "":
-			return ask, api.Invalid(api.CodeInvalidValue, name, "%s is empty", name)
-		}
-		*into = values[0]
+	for _, name := range filters {
+		params[name] = all[name]
 	}
-	return ask, nil
+	return ask, readQuery(raw, params)
 }
 
 // clip shortens a name that a client has sent.
@@ -76,39 +79,22 @@ func writeUsage(c *gin.Context, report *ledger.UsageReport, err error) error {
 	if err != nil {
 		return err
 	}
-	list := api.UsageList{
-		Object: api.ObjectList, From: report.From, To: report.To,
-		Data: make([]api.UsageRow, len(report.Rows)), Total: usageTotals(&report.Total),
+	list := report.Show()
+	if !wantsCSV(c.GetHeader("Accept")) {
+		return writeJSON(c, http.StatusOK, list)
 	}
-	grouped := map[models.UsageBy]bool{}
-	for _, by := range report.By {
-		list.GroupBy = append(list.GroupBy, string(by))
-		grouped[by] = true
-	}
-	for i := range report.Rows {
-		row := &report.Rows[i]
-		out := &list.Data[i]
-		*out = api.UsageRow{Day: row.Day, KeyName: row.KeyName, Model: row.Model, UsageTotals: usageTotals(&row.Sum)}
-		out.UserID = maybe(row.UserID, grouped[models.ByUser])
-		out.KeyID = maybe(row.KeyID, grouped[models.ByKey])
-		out.Provider = maybe(row.Provider, grouped[models.ByModel])
-	}
-	return writeJSON(c, http.StatusOK, list)
+	c.Header("Content-Type", "text/csv; charset=utf-8")
+	c.Header("Content-Disposition", `attachment; filename="`+report.FileName()+`"`)
+	return writeText(c, http.StatusOK, report.CSV(&list))
 }
 
-func maybe(text string, there bool) *api.Maybe {
-	if !there {
-		return nil
+// wantsCSV says whether a client names CSV as a type that it accepts.
+func wantsCSV(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		name, _, err := mime.ParseMediaType(part)
+		if err == nil && name == "text/csv" {
+			return true
+		}
 	}
-	m := api.Maybe(text)
-	return &m
-}
-
-func usageTotals(s *models.Sum) api.UsageTotals {
-	return api.UsageTotals{
-		Calls: s.Calls, Failed: s.Failed, Estimated: s.Estimated, Unpriced: s.Unpriced,
-		InputTokens: s.InputTokens, CachedTokens: s.CachedTokens, CacheWriteTokens: s.CacheWriteTokens,
-		OutputTokens: s.OutputTokens, ReasoningTokens: s.ReasoningTokens,
-		TotalTokens: s.InputTokens + s.OutputTokens, CostUSD: api.USD(s.Cost),
-	}
+	return false
 }

@@ -15,23 +15,34 @@ import (
 
 // Auth authenticates callers.
 type Auth struct {
+	Verified bool // users may call only with a verified address
 	Required bool // false: every request is served, and a valid credential only names its caller
 	Keys     *auth.Keys
 	Tokens   *auth.Tokens
+
+	// Foreign says whether a request may have a credential of another service beside one of
+	// this gateway; nil = none may.
+	Foreign func(*gin.Context) bool
 }
 
 // Caller authenticates the callers of /v1. It takes a JWT or an API key as
 // bearer, or an API key as X-API-Key; two that disagree are refused, because one
-// of them would be ignored.
+// of them would be ignored. Of a request that may have a foreign one as well, the one
+// that by its form is none of this gateway is ignored beside one that is: clients send
+// both where both are set in their environment.
 //
 // Without REQUIRE_AUTH a revoked or expired credential of this gateway is
 // refused as well, so that its holder learns of it. Other credentials are
 // ignored: SDKs always send some key.
 func (m Chain) Caller(a Auth) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		caller, err := a.identify(c.Request.Context(), c.Request.Header)
+		caller, err := a.identify(c.Request.Context(), c.Request.Header, a.Foreign != nil && a.Foreign(c))
 		if err != nil {
 			m.fail(c, err)
+			return
+		}
+		if a.Verified && caller.Unverified {
+			m.fail(c, auth.VerificationRequired())
 			return
 		}
 		setCaller(c, caller)
@@ -50,6 +61,15 @@ func (m Chain) User(tokens *auth.Tokens) gin.HandlerFunc {
 		setCaller(c, auth.Caller{UserID: user})
 	}
 }
+
+// LoginToken returns the token by which User has authenticated the request.
+func LoginToken(c *gin.Context) string {
+	text, _ := bearer(c.Request.Header) // User has read it
+	return text
+}
+
+// ByCookie says whether the credential of a request is the console's cookie.
+func ByCookie(c *gin.Context) bool { return RequestOf(c).Cookie }
 
 // Admin authenticates an administrator by JWT. A request without a login gets
 // 401, another user's 403.
@@ -114,11 +134,19 @@ func address(text string) string {
 	return prefix.String()
 }
 
-func (a Auth) identify(ctx context.Context, h http.Header) (auth.Caller, error) {
+func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.Caller, error) {
 	token, err := bearer(h)
 	key := h.Get("X-API-Key")
 	if !a.Required {
 		return a.attribute(ctx, token, key)
+	}
+	if foreign && key != "" && h.Get("Authorization") != "" {
+		switch keyOurs, tokenOurs := auth.LooksLikeKey(key), a.isOurs(token); {
+		case keyOurs && !tokenOurs:
+			token, err = "", nil
+		case tokenOurs && !keyOurs:
+			key = ""
+		}
 	}
 	switch {
 	case err != nil:
@@ -141,8 +169,7 @@ func (a Auth) identify(ctx context.Context, h http.Header) (auth.Caller, error) 
 // names one. While the database is unavailable no caller is known, and every
 // request is served.
 func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, error) {
-	isOurs := func(text string) bool { return auth.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text) }
-	if !isOurs(token) {
+	if !a.isOurs(token) {
 		token = ""
 	}
 	if !auth.LooksLikeKey(key) {
@@ -169,16 +196,25 @@ func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, er
 }
 
 func (a Auth) byKey(ctx context.Context, text string) (auth.Caller, error) {
-	key, err := a.Keys.Authenticate(ctx, text)
+	caller, err := a.Keys.Authenticate(ctx, text)
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	return auth.Caller{UserID: key.UserID, KeyID: key.ID, Limits: &key.Limits}, nil
+	return *caller, nil
 }
 
 func (a Auth) byToken(ctx context.Context, text string) (auth.Caller, error) {
-	user, err := a.Tokens.Verify(ctx, text)
-	return auth.Caller{UserID: user}, err
+	caller, err := a.Tokens.Authenticate(ctx, text)
+	if err != nil {
+		return auth.Caller{}, err
+	}
+	return *caller, nil
+}
+
+// isOurs says whether a credential has the form of a key, or is a token that this gateway
+// has signed.
+func (a Auth) isOurs(text string) bool {
+	return auth.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text)
 }
 
 // isToken says whether a credential has the form of a JWT.

@@ -10,12 +10,16 @@ import (
 
 const (
 	corsMethods = "GET, HEAD, POST, DELETE, PATCH, OPTIONS"
-	corsHeaders = "Authorization, Content-Type, X-API-Key, X-Request-Id, X-Gateway-Strict-Params, X-Gateway-Fallback"
+	corsHeaders = "Authorization, Content-Type, X-API-Key, X-Request-Id, X-Gateway-Strict-Params, X-Gateway-Fallback, " +
+		"Anthropic-Version, Anthropic-Beta, Anthropic-Dangerous-Direct-Browser-Access"
 	// All headers of answers beside those that pages may read anyway.
 	corsExposed = "X-Request-Id, X-Upstream-Request-Id, X-Gateway-Provider, X-Gateway-Ignored-Params, X-Gateway-Fallback, " +
-		"X-Gateway-Model-Redirected, X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests, " +
+		"X-Gateway-Model-Alias, X-Gateway-Model-Redirected, X-Gateway-Token-Count, X-Gateway-Decoded-Tokens, " +
+		"X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests, " +
 		"X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens, OpenAI-Processing-Ms, Retry-After, " +
-		"X-Should-Retry, Allow, WWW-Authenticate"
+		"OpenAI-Model, OpenAI-Version, X-Codex-Turn-State, X-Models-ETag, " +
+		"X-Should-Retry, Allow, WWW-Authenticate, Request-Id, Anthropic-RateLimit-Requests-Limit, " +
+		"Anthropic-RateLimit-Requests-Remaining, Anthropic-RateLimit-Requests-Reset"
 )
 
 // headerNames is a list of names of headers.

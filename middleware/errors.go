@@ -29,10 +29,31 @@ type Chain struct {
 	Tracer  *tracing.Tracer  // nil = no request is traced
 	Now     func() time.Time
 
-	// Dialect is that in which errors are written; nil = chat completions.
-	Dialect interface {
-		AppendError(dst []byte, err *api.Error) []byte
+	Cookies Cookies // of the console
+
+	// Form is the dialect in which the errors of a request are written; nil = always chat
+	// completions.
+	Form func(*gin.Context) Form
+}
+
+// Form writes errors. It may be an api.StatusTeller and an api.Header as well.
+type Form interface {
+	AppendError(dst []byte, err *api.Error) []byte
+}
+
+// Told is the error of a request whose answer is whole and has told it: its connection stays.
+type Told struct{ Err error }
+
+func (t Told) Error() string { return t.Err.Error() }
+
+func (t Told) Unwrap() error { return t.Err }
+
+// form is that of a request.
+func (m Chain) form(c *gin.Context) Form {
+	if m.Form == nil {
+		return chat.Dialect{}
 	}
+	return m.Form(c)
 }
 
 // Handle runs a handler and writes its error; errors are written nowhere else.
@@ -63,6 +84,9 @@ func (m Chain) fail(c *gin.Context, err error) {
 	e := api.AsError(err)
 	if r := requestOf(ctx); r != nil {
 		r.refused(e)
+		if r.Cookie && e.Status == http.StatusUnauthorized && e.Code != api.CodeInvalidCredentials { // a wrong password is not the cookie's
+			m.Cookies.Remove(c) // it opens nothing any more
+		}
 	}
 	if e.Limit != "" {
 		m.Metrics.Limited(e.Limit)
@@ -71,15 +95,21 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if e.Status >= http.StatusInternalServerError && !silent {
 		m.Log.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)
 	}
+	if _, whole := errors.AsType[Told](err); whole {
+		return
+	}
 	if c.Writer.Written() {
 		panic(http.ErrAbortHandler)
 	}
-	form := m.Dialect
-	if form == nil {
-		form = chat.Dialect{}
+	header, form, status := c.Writer.Header(), m.form(c), e.Status
+	if own, ok := form.(api.StatusTeller); ok {
+		status = own.ErrorStatus(e)
+		e = told(e, status, header)
+	}
+	if own, ok := form.(api.Header); ok {
+		own.SetHeaders(header, e.RequestID)
 	}
 	body := form.AppendError(nil, e)
-	header := c.Writer.Header()
 	header.Set("X-Should-Retry", strconv.FormatBool(e.ShouldRetry()))
 	if s := e.RetryAfterSeconds(); s > 0 {
 		header.Set("Retry-After", strconv.FormatInt(s, 10))
@@ -93,7 +123,25 @@ func (m Chain) fail(c *gin.Context, err error) {
 	header.Set("Content-Type", "application/json") // Gin leaves what a handler has set before it failed
 	NoStore(c)
 	header.Del("X-Accel-Buffering")
-	c.Data(e.Status, "application/json", body)
+	c.Data(status, "application/json", body)
+}
+
+// told is an error as the dialects of agents tell it: with the id of the request, which is
+// the upstream's where its own error is passed on, and with a wait after every 429: some
+// agents give up where there is none.
+func told(e *api.Error, status int, header http.Header) *api.Error {
+	copied := *e
+	copied.RequestID = first(header, requestIDHeader)
+	if upstream := first(header, upstreamIDHeader); upstream != "" && len(e.Raw) > 0 {
+		copied.RequestID = upstream
+	}
+	if status == http.StatusTooManyRequests && e.RetryAfter <= 0 {
+		copied.RetryAfter = time.Second
+		if !e.ShouldRetry() {
+			copied.RetryAfter = time.Minute
+		}
+	}
+	return &copied
 }
 
 // level is the severity in the log: a provider's failure is a warning.

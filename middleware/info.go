@@ -18,6 +18,8 @@ type Request struct {
 	Caller auth.Caller
 	Model  string       // as requested, of a call that was not admitted
 	Call   *models.Call // that was booked; nil where none was admitted
+	Body   []byte       // of a request to a model, until it is answered
+	Cookie bool         // the credential came from the console's cookie
 
 	address string // of the client; empty until it is known
 	code    string // of the error in the answer

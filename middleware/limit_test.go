@@ -124,11 +124,11 @@ func TestAKeysOwnLimitReplacesTheGateways(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limits := &models.Limits{Numbers: models.Numbers{RPMLimit: 3}}
+		levels := models.Levels{{Account: models.KeyAccount("k"), Limits: models.Limits{Numbers: models.Numbers{RPMLimit: 3}}}}
 		chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		gin.SetMode(gin.ReleaseMode)
 		engine := gin.New()
-		engine.Use(func(c *gin.Context) { setCaller(c, auth.Caller{KeyID: "k", Limits: limits}) }, chain.Limit(l, Account))
+		engine.Use(func(c *gin.Context) { setCaller(c, auth.Caller{KeyID: "k", Levels: levels}) }, chain.Limit(l, Account))
 		engine.GET("/at", func(c *gin.Context) { c.String(http.StatusOK, "ok") })
 		for i, want := range []string{"2", "1", "0", "0"} {
 			w := visit(engine, "")
@@ -138,7 +138,7 @@ func TestAKeysOwnLimitReplacesTheGateways(t *testing.T) {
 				t.Errorf("%d, request %d: %d %v", gateways, i, w.Code, header)
 			}
 		}
-		limits.RPMLimit = 0
+		levels[0].RPMLimit = 0
 		if got, want := visit(engine, "").Code == http.StatusOK, gateways != 2; got != want {
 			t.Errorf("%d, the fifth request under the gateway's own: %v", gateways, got)
 		}

@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -10,29 +9,36 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 )
 
 // Names of headers are in their canonical form, which costs nothing to set.
 const (
-	requestIDHeader = "X-Request-Id"
-	providerHeader  = "X-Gateway-Provider"
+	requestIDHeader  = "X-Request-Id"
+	upstreamIDHeader = "X-Upstream-Request-Id"
+	providerHeader   = "X-Gateway-Provider"
 )
 
-// requestIDFormat is what a client's own request id may look like; any other is
-// replaced, because it goes into logs and headers.
-var requestIDFormat = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+// requestIDFormat is what a client's own request id may look like; any other, and a longer
+// one, is replaced, because it goes into logs and headers.
+var requestIDFormat = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
+
+const longestRequestID = 128
 
 // Identify gives every request an id, in the header of its answer, and removes
 // the write deadline that the last answer left on the connection.
 func (m Chain) Identify(c *gin.Context) {
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{}) // fails for writers that have no deadline
 	id := first(c.Request.Header, requestIDHeader)
-	if id == "" || !requestIDFormat.MatchString(id) {
-		id = "req_" + rand.Text()
+	if id == "" || len(id) > longestRequestID || !requestIDFormat.MatchString(id) {
+		id = models.NewRequestID(m.Now())
 	}
 	header := c.Writer.Header()
 	header[requestIDHeader], header["X-Content-Type-Options"] = []string{id}, noSniff
+	if own, ok := m.form(c).(api.Header); ok {
+		own.SetHeaders(header, id)
+	}
 	if len(c.Request.TransferEncoding) > 0 || !c.Request.ProtoAtLeast(1, 1) {
 		// net/http silently drops a Content-Length beside chunks, and a
 		// Transfer-Encoding of HTTP/1.0. A proxy in front may have used it, and then
@@ -124,6 +130,9 @@ func (r *Request) clientAddress(c *gin.Context) string {
 func (r *Request) describe(attrs []slog.Attr) []slog.Attr {
 	if r.Caller.UserID != "" {
 		attrs = append(attrs, slog.String("user", r.Caller.UserID))
+	}
+	if r.Caller.TeamID != "" {
+		attrs = append(attrs, slog.String("team", r.Caller.TeamID))
 	}
 	if r.Caller.KeyID != "" {
 		attrs = append(attrs, slog.String("key", r.Caller.KeyID))

@@ -1,10 +1,6 @@
 package models
 
-import (
-	"context"
-
-	"gorm.io/gorm"
-)
+import "gorm.io/gorm"
 
 // Audit is a row of what administrators did. It is written in the transaction
 // of the change that it records. Triggers refuse to change or delete it.
@@ -23,35 +19,11 @@ type Audit struct {
 // TableName is the table of the audit.
 func (Audit) TableName() string { return "audit" }
 
-// AuditFilter selects rows of the audit; an empty field selects all.
-type AuditFilter struct {
-	ActorID string
-	Target  string
-}
-
 // Page is a part of a list: at most Limit rows that follow the row with the id
 // After, or the first ones when After is empty.
 type Page struct {
 	After string
 	Limit int
-}
-
-// Audit lists what administrators did, the newest first.
-func (s *Store) Audit(ctx context.Context, f AuditFilter, p Page) ([]Audit, error) {
-	var rows []Audit
-	err := s.run(ctx, func(db *gorm.DB) error {
-		if f.ActorID != "" {
-			db = db.Where("actor_id = ?", f.ActorID)
-		}
-		if f.Target != "" {
-			db = db.Where("target = ?", f.Target)
-		}
-		if p.After != "" {
-			db = db.Where("id < ?", p.After)
-		}
-		return db.Order("id DESC").Limit(p.Limit).Find(&rows).Error
-	})
-	return rows, err
 }
 
 // insertAudit inserts the row of a change in its transaction; nil inserts none.

@@ -16,9 +16,13 @@ func auditRow(id string) *models.Audit {
 
 func audited(t *testing.T, store *models.Store) []models.Audit {
 	t.Helper()
-	rows, err := store.Audit(t.Context(), models.AuditFilter{}, models.Page{Limit: 100})
+	found, err := store.Audit(t.Context(), models.AuditFilter{}, models.Page{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
+	}
+	rows := make([]models.Audit, len(found))
+	for i := range found {
+		rows[i] = found[i].Audit
 	}
 	return rows
 }

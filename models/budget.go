@@ -23,14 +23,14 @@ type Hold struct {
 // GrantRequest asks for more of a budget in one of its windows.
 type GrantRequest struct {
 	Hold
-	Until     string   // the first day after the window; empty = it does not end
-	Enclosing []string // first days of the longer windows that this one lies in
-	Limit     int64    // micro-dollars in the window
-	Replica   string
-	Lease     Lease
-	Needs     []int64 // amounts that waiting calls need, the one that has waited longest first
-	Spare     int64   // the part of Granted that no call has reserved
-	Upsert    bool    // save Granted even if nothing is granted: the database may have another value
+	Until   string   // the first day after the window; empty = it does not end
+	Earlier []string // first days of the windows that began before this one and go on in it
+	Limit   int64    // micro-dollars in the window
+	Replica string
+	Lease   Lease
+	Needs   []int64 // amounts that waiting calls need, the one that has waited longest first
+	Spare   int64   // the part of Granted that no call has reserved
+	Upsert  bool    // save Granted even if nothing is granted: the database may have another value
 }
 
 // Grant is what was granted in addition, and what is left of the budget for all
@@ -114,14 +114,14 @@ type budgetState struct {
 
 // A hold is below zero when a call cost more than was reserved for it: that money
 // is spent, and frees nothing. Holds of windows that begin inside this one count,
-// and so do those of the longer windows around it: calls of this window may be
+// and so do those of windows that began before and go on in it: calls of this window may be
 // paid from them, as a key's window may have been changed.
 const (
 	budgetSums = `SELECT
 	(SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend
 		WHERE account = @account AND day >= @since AND (@until = '' OR day < @until)) AS spent,
 	(SELECT CAST(COALESCE(SUM(CASE WHEN h.amount > 0 THEN h.amount ELSE 0 END), 0) AS BIGINT) FROM budget_holds h
-		WHERE h.account = @account AND (h.since >= @since AND (@until = '' OR h.since < @until) OR h.since IN @enclosing)
+		WHERE h.account = @account AND (h.since >= @since AND (@until = '' OR h.since < @until) OR h.since IN @earlier)
 		AND NOT (h.replica = @replica AND h.since = @since)`
 	budgetOwn = `) AS others,
 	COALESCE((SELECT moved FROM budget_holds
@@ -138,7 +138,7 @@ func (s *Store) readBudget(tx *gorm.DB, req *GrantRequest) (budgetState, error) 
 	}
 	var state budgetState
 	err := tx.Raw(query, map[string]any{
-		"account": req.Account, "since": req.Since, "until": req.Until, "enclosing": req.Enclosing,
+		"account": req.Account, "since": req.Since, "until": req.Until, "earlier": req.Earlier,
 		"replica": req.Replica, "moved": req.Moved,
 		"lease": req.Lease.Duration.Microseconds(), "silence": req.Lease.MaxSilence.Microseconds(),
 	}).Scan(&state).Error

@@ -33,12 +33,26 @@ type Call struct {
 	DurationUS   int64 // microseconds until the call ended
 	OverheadUS   int64 // microseconds of FirstTokenUS that were not spent waiting for a provider
 
-	Holds [2]HoldKey `gorm:"-"` // the budgets that this is paid from
+	TeamID string // of the key; empty without a team
+
+	Dialect     string // the API that the client spoke
+	UserAgent   string // the client's name for itself
+	UpstreamKey string // the last four characters of the key that answered, or was tried last
+	OpenedUS    int64  // microseconds until the first provider was asked; 0 = none was
+	Detail      string // JSON of what only some calls have; empty = nothing
+
+	Details *CallDetail `gorm:"-"` // nil = nothing; Clean makes Detail of it
+
+	Holds Holds `gorm:"-"` // the budgets that this is paid from
 }
+
+// Holds are the budgets that a call is paid from, one at each level: of its key, its
+// user, its team and the gateway. Empty ones follow the others.
+type Holds [4]HoldKey
 
 // HoldKey identifies the budget of an account in one of its windows.
 type HoldKey struct {
-	Account string // KeyAccount, or GatewayAccount; empty = no budget
+	Account string // KeyAccount, UserAccount, TeamAccount or GatewayAccount; empty = no budget
 	Since   string // first day of the window; empty = the window of all time
 }
 
@@ -47,6 +61,12 @@ const GatewayAccount = "gateway"
 
 // KeyAccount is the account of a key's spending.
 func KeyAccount(id string) string { return "key:" + id }
+
+// UserAccount is the account of a user's spending, with any key or none.
+func UserAccount(id string) string { return "user:" + id }
+
+// TeamAccount is the account of the spending with a team's keys.
+func TeamAccount(id string) string { return "team:" + id }
 
 // The outcomes of a call.
 const (
@@ -59,6 +79,24 @@ const (
 	OutcomeInternal = "internal_error" // an error of the gateway
 	OutcomeLost     = "lost"           // the replica died, or lost its lease, before the call ended
 )
+
+// Outcomes are all outcomes of calls.
+func Outcomes() []string {
+	return []string{
+		OutcomeOK, OutcomeClient, OutcomeRefused, OutcomeFailed, OutcomeTimeout, OutcomeStopped, OutcomeInternal, OutcomeLost,
+	}
+}
+
+// Result is the result of the attempt that answered a call.
+func (c *Call) Result() string {
+	switch c.Outcome {
+	case OutcomeOK:
+		return AttemptServed
+	case OutcomeClient:
+		return AttemptAbandoned
+	}
+	return AttemptFailed
+}
 
 // TableName is the table of the ledger.
 func (Call) TableName() string { return "calls" }

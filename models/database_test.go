@@ -38,7 +38,7 @@ func migrated(t *testing.T, address string) *models.Store {
 }
 
 func user(id string) *models.User {
-	return &models.User{ID: id, Email: id + "@x.com", Name: "n", PasswordHash: "h", CreatedAt: 5}
+	return &models.User{ID: id, Email: id + "@x.com", Name: "n", PasswordHash: "h", CreatedAt: 5, Generation: 1}
 }
 
 func key(id, userID string, at int64) *models.Key {
@@ -98,4 +98,16 @@ func expect(t *testing.T, db *sql.DB, wants map[string]int64) {
 			t.Errorf("%s = %d, want %d", query, got, want)
 		}
 	}
+}
+
+// stored is a user's key that is not revoked, with all of its columns.
+func stored(t testing.TB, store *models.Store, userID, id string) (models.Key, error) {
+	t.Helper()
+	keys, err := store.AllKeys(t.Context(), models.KeyFilter{UserID: userID}, models.Page{Limit: 100})
+	for _, k := range keys {
+		if k.ID == id {
+			return k.Key, err
+		}
+	}
+	return models.Key{}, err
 }

@@ -38,3 +38,44 @@ func (s *Store) WithLock(ctx context.Context, account string, during func()) err
 		return nil
 	})
 }
+
+// ChangeAnyKey changes a key as administrators do: with a row of the audit.
+func (s *Store) ChangeAnyKey(ctx context.Context, id string, change func(*Key) (*Audit, error)) (*Key, error) {
+	var k *Key
+	err := s.Change(ctx, func(tx *Transaction) (err error) {
+		if k, err = tx.Key(id); err != nil {
+			return err
+		}
+		before := *k
+		row, err := change(k)
+		if err != nil {
+			return err
+		}
+		if err := tx.UpdateKey(&before, k); err != nil {
+			return err
+		}
+		return tx.Audit(row)
+	})
+	return k, err
+}
+
+// RevokeAnyKey revokes a key as administrators do: with a row of the audit.
+func (s *Store) RevokeAnyKey(ctx context.Context, id string, at int64, audit func(before, after *Key) (*Audit, error)) (*Key, error) {
+	return s.ChangeAnyKey(ctx, id, func(k *Key) (*Audit, error) {
+		before := *k
+		k.RevokedAt = at
+		return audit(&before, k)
+	})
+}
+
+// SumCalls adds calls to the sums of usage alone, as a batch of the ledger does: without
+// their rows, of which a year takes minutes.
+func (s *Store) SumCalls(ctx context.Context, calls []Call) error {
+	return s.inConnTx(ctx, func(on connTx) error {
+		sums := sum(calls)
+		if err := sums.write(on); err != nil {
+			return err
+		}
+		return sums.writeMinutes(on.tx, calls[0].ID)
+	})
+}

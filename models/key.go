@@ -2,61 +2,40 @@ package models
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 )
 
 // Key is a virtual API key. The secret itself is not stored, only its hash.
 // Times are Unix microseconds.
 type Key struct {
 	ID         string
-	UserID     string
+	UserID     string // empty for a key that is a team's alone
+	TeamID     string // empty for a key without a team
 	Name       string
 	Hash       string // SHA-256 of the key's random bits, in hex
 	Prefix     string // the first letters of the key, for display
 	CreatedAt  int64  `gorm:"autoCreateTime:false"`
 	LastUsedAt int64  // 0 = never
 	RevokedAt  int64  // 0 = not revoked
+	LimitedBy  string // LimitedByAdmin, or empty: the owner may change the limits
 	Limits     `gorm:"embedded"`
+
+	// PreviousHash is the hash of the secret before the last rotation. It is valid until
+	// PreviousExpiresAt. Both are zero without one.
+	PreviousHash      string
+	PreviousExpiresAt int64
 }
 
 // TableName is the table of keys.
 func (Key) TableName() string { return "api_keys" }
 
-// CreateKey adds a key. ErrTooMany when its user has limit keys already that are
-// not revoked, ErrNotFound when there is no such user.
+// CreateKey is CreateKey of a Transaction of its own.
 func (s *Store) CreateKey(ctx context.Context, k *Key, limit int) error {
-	return s.inTx(ctx, func(tx *gorm.DB) error {
-		// The lock on the user makes the count exact when keys are created at the
-		// same time. SQLite runs one transaction at a time and has no such clause.
-		owner := tx
-		if !s.embedded {
-			owner = tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
-		}
-		if err := owner.Where("id = ?", k.UserID).Take(&User{}).Error; err != nil {
-			return err
-		}
-		var live int64
-		if err := tx.Model(&Key{}).Where("user_id = ? AND revoked_at = 0", k.UserID).Count(&live).Error; err != nil {
-			return err
-		}
-		if live >= int64(limit) {
-			return ErrTooMany
-		}
-		return tx.Create(k).Error
-	})
-}
-
-// Keys are a user's keys that are not revoked, the newest first.
-func (s *Store) Keys(ctx context.Context, userID string) ([]Key, error) {
-	var keys []Key
-	err := s.run(ctx, func(db *gorm.DB) error {
-		return db.Where("user_id = ? AND revoked_at = 0", userID).Order("created_at DESC, id DESC").Find(&keys).Error
-	})
-	return keys, err
+	return s.Change(ctx, func(tx *Transaction) error { return tx.CreateKey(k, limit) })
 }
 
 // RevokeKey revokes a user's key and returns it; ErrNotFound for a key that is
@@ -77,18 +56,50 @@ func (s *Store) RevokeKey(ctx context.Context, userID, id string, at int64) (*Ke
 	return &k, err
 }
 
-// KeyWithUser is a key and whether its user is disabled.
-type KeyWithUser struct {
+// KeyWithOwners is a key with its user and its team, as far as it has them, without what
+// only lists of keys show: a request may wait for it, and for a slow database each column
+// counts.
+type KeyWithOwners struct {
 	Key
-	UserDisabledAt int64
+	User KeyOwner `gorm:"embedded;embeddedPrefix:u_"`
+	Team KeyOwner `gorm:"embedded;embeddedPrefix:t_"`
 }
 
-// KeyByHash is the key with this hash, revoked or not, or ErrNotFound.
-func (s *Store) KeyByHash(ctx context.Context, hash string) (*KeyWithUser, error) {
-	var h KeyWithUser
+// KeyOwner is the user or the team of a key.
+type KeyOwner struct {
+	Exists     bool   // false where the key has none, and after a deletion
+	DisabledAt int64  // of a user
+	VerifiedAt int64  // of a user
+	Name       string // of a team
+	Limits     `gorm:"embedded"`
+}
+
+// withOwners selects the columns of KeyWithOwners.
+func withOwners() string {
+	limits := []string{"expires_at", "models", "budget", "budget_window"}
+	for _, n := range (&Numbers{}).All() {
+		limits = append(limits, n.Column)
+	}
+	selected := "users.id IS NOT NULL AS u_exists, users.disabled_at AS u_disabled_at, users.verified_at AS u_verified_at, " +
+		"teams.id IS NOT NULL AS t_exists, teams.name AS t_name"
+	own := []string{"id", "user_id", "team_id", "hash", "previous_hash", "previous_expires_at", "revoked_at"}
+	for _, column := range append(own, limits...) {
+		selected += ", api_keys." + column
+	}
+	for _, column := range limits {
+		selected += fmt.Sprintf(", users.%s AS u_%[1]s, teams.%[1]s AS t_%[1]s", column)
+	}
+	return selected
+}
+
+// KeyByHash is the key with this hash, or with this previous hash, over or not; and
+// revoked or not. ErrNotFound when there is none.
+func (s *Store) KeyByHash(ctx context.Context, hash string) (*KeyWithOwners, error) {
+	var h KeyWithOwners
 	err := s.run(ctx, func(db *gorm.DB) error {
-		return db.Table("api_keys").Select("api_keys.*, users.disabled_at AS user_disabled_at").
-			Joins("JOIN users ON users.id = api_keys.user_id").Where("api_keys.hash = ?", hash).Take(&h).Error
+		return db.Table("api_keys").Select(withOwners()).
+			Joins("LEFT JOIN users ON users.id = api_keys.user_id").Joins("LEFT JOIN teams ON teams.id = api_keys.team_id").
+			Where("api_keys.hash = ? OR api_keys.previous_hash = ? AND api_keys.previous_hash <> ''", hash, hash).Take(&h).Error
 	})
 	return &h, err
 }
@@ -97,12 +108,22 @@ func (s *Store) KeyByHash(ctx context.Context, hash string) (*KeyWithUser, error
 // same time: all of them lock the rows in the same order, and only a few in one
 // transaction.
 func (s *Store) TouchKeys(ctx context.Context, used map[string]int64) error {
+	return s.touch(ctx, &Key{}, used)
+}
+
+// TouchUsers is TouchKeys for users, whose tokens were used.
+func (s *Store) TouchUsers(ctx context.Context, used map[string]int64) error {
+	return s.touch(ctx, &User{}, used)
+}
+
+// touch takes a value of the table's type.
+func (s *Store) touch(ctx context.Context, row any, used map[string]int64) error {
 	const perTransaction = 100
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(used)), perTransaction) {
 		err := s.inTx(ctx, func(tx *gorm.DB) error {
 			for _, id := range ids {
 				at := used[id]
-				err := tx.Model(&Key{}).Where("id = ? AND last_used_at < ?", id, at).UpdateColumn("last_used_at", at).Error
+				err := tx.Model(row).Where("id = ? AND last_used_at < ?", id, at).UpdateColumn("last_used_at", at).Error
 				if err != nil {
 					return err
 				}

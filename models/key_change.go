@@ -12,90 +12,104 @@ import (
 // is unknown, revoked or another user's. An error of change is returned, and
 // nothing is changed.
 func (s *Store) ChangeKey(ctx context.Context, userID, id string, change func(*Key) error) (*Key, error) {
-	return s.ChangeAnyKey(ctx, id, func(k *Key) (*Audit, error) {
-		if k.UserID != userID {
-			return nil, ErrNotFound
+	var k *Key
+	err := s.Change(ctx, func(tx *Transaction) error {
+		var err error
+		if k, err = tx.Key(id); err != nil {
+			return err
 		}
-		return nil, change(k)
+		if k.UserID != userID {
+			return ErrNotFound
+		}
+		before := *k
+		if err := change(k); err != nil {
+			return err
+		}
+		return tx.UpdateKey(&before, k)
 	})
+	return k, err
 }
 
-// ChangeAnyKey is ChangeKey for an administrator: the key may be any user's. The
-// row of the audit that change returns is inserted in the transaction; nil
-// inserts none.
-func (s *Store) ChangeAnyKey(ctx context.Context, id string, change func(*Key) (*Audit, error)) (*Key, error) {
-	var k Key
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
-		if err := s.lockKeysAndUsers(tx); err != nil {
-			return err
-		}
-		if err := tx.Where("id = ? AND revoked_at = 0", id).Take(&k).Error; err != nil {
-			return err
-		}
-		before := k
-		row, err := change(&k)
-		if err != nil {
-			return err
-		}
-		if columns := keyChanges(&before, &k); len(columns) > 0 {
-			if err := tx.Model(&Key{}).Where("id = ?", k.ID).UpdateColumns(columns).Error; err != nil {
-				return err
-			}
-		}
-		return insertAudit(tx, row)
-	})
-	return &k, err
+// columnChanges are columns and their new values.
+type columnChanges map[string]any
+
+func (c columnChanges) compare(column string, was, now any) {
+	if was != now {
+		c[column] = now
+	}
+}
+
+func (c columnChanges) compareLimits(was, now *Limits) {
+	c.compare("expires_at", was.ExpiresAt, now.ExpiresAt)
+	c.compare("models", string(was.Models), string(now.Models))
+	c.compare("budget", was.Budget, now.Budget)
+	c.compare("budget_window", string(was.BudgetWindow), string(now.BudgetWindow))
+	before := was.All()
+	for i, after := range now.All() {
+		c.compare(after.Column, *before[i].Value, *after.Value)
+	}
 }
 
 // keyChanges are the columns whose values differ. The update must not name the
 // others: the trigger that counts revisions fires for the columns that are named,
 // so that a new name alone would count.
 func keyChanges(before, after *Key) map[string]any {
-	columns := map[string]any{}
-	compare := func(column string, was, now any) {
-		if was != now {
-			columns[column] = now
-		}
-	}
-	compare("name", before.Name, after.Name)
-	compare("expires_at", before.ExpiresAt, after.ExpiresAt)
-	compare("models", string(before.Models), string(after.Models))
-	compare("budget", before.Budget, after.Budget)
-	compare("budget_window", string(before.BudgetWindow), string(after.BudgetWindow))
-	compare("limited_by", before.LimitedBy, after.LimitedBy)
-	compare("revoked_at", before.RevokedAt, after.RevokedAt)
-	was := before.All()
-	for i, now := range after.All() {
-		compare(now.Column, *was[i].Value, *now.Value)
-	}
-	return columns
+	c := columnChanges{}
+	c.compare("name", before.Name, after.Name)
+	c.compare("limited_by", before.LimitedBy, after.LimitedBy)
+	c.compare("hash", before.Hash, after.Hash)
+	c.compare("prefix", before.Prefix, after.Prefix)
+	c.compare("previous_hash", before.PreviousHash, after.PreviousHash)
+	c.compare("previous_expires_at", before.PreviousExpiresAt, after.PreviousExpiresAt)
+	c.compare("revoked_at", before.RevokedAt, after.RevokedAt)
+	c.compareLimits(&before.Limits, &after.Limits)
+	return c
 }
 
-// RevokeAnyKey is RevokeKey for an administrator: the key may be any user's. The
-// row that audit returns is inserted in the transaction.
-func (s *Store) RevokeAnyKey(ctx context.Context, id string, at int64, audit func(before, after *Key) (*Audit, error)) (*Key, error) {
-	return s.ChangeAnyKey(ctx, id, func(k *Key) (*Audit, error) {
-		before := *k
-		k.RevokedAt = at
-		return audit(&before, k)
-	})
-}
-
-// OwnedKey is a key and its user's e-mail address.
+// OwnedKey is a key with its user's e-mail address and its team's name, as far as it
+// has them.
 type OwnedKey struct {
 	Key
 	UserEmail string
+	TeamName  string
 }
 
-// AllKeys lists keys that are not revoked, the newest first: a user's, or those of
-// all users when userID is empty. ErrNotFound when p.After is not the id of a key.
-func (s *Store) AllKeys(ctx context.Context, userID string, p Page) ([]OwnedKey, error) {
+// KeyFilter selects keys; an empty field selects all.
+type KeyFilter struct {
+	ID     string
+	UserID string
+	TeamID string
+	State  KeysIn
+	Prefix string // the beginning of the name, in any case, or of the key as it is shown
+}
+
+// KeysIn selects keys by their state.
+type KeysIn string
+
+// The states.
+const (
+	KeysLive    KeysIn = "" // not revoked; they may have expired
+	KeysRevoked KeysIn = "revoked"
+	KeysAll     KeysIn = "all"
+)
+
+// AllKeys lists keys, the newest first. ErrNotFound when p.After
+// is not the id of a key.
+func (s *Store) AllKeys(ctx context.Context, f KeyFilter, p Page) ([]OwnedKey, error) {
 	var keys []OwnedKey
 	err := s.run(ctx, func(db *gorm.DB) error {
-		q := db.Table("api_keys").Select("api_keys.*, users.email AS user_email").
-			Joins("JOIN users ON users.id = api_keys.user_id").Where("api_keys.revoked_at = 0")
-		if userID != "" {
-			q = q.Where("api_keys.user_id = ?", userID)
+		q := db.Table("api_keys").
+			Select("api_keys.*, COALESCE(users.email, '') AS user_email, COALESCE(teams.name, '') AS team_name").
+			Joins("LEFT JOIN users ON users.id = api_keys.user_id").Joins("LEFT JOIN teams ON teams.id = api_keys.team_id").
+			Where(f.State.condition())
+		for _, only := range []struct{ column, value string }{{"id", f.ID}, {"user_id", f.UserID}, {"team_id", f.TeamID}} {
+			if only.value != "" {
+				q = q.Where("api_keys."+only.column+" = ?", only.value)
+			}
+		}
+		if f.Prefix != "" {
+			begins := likeText(f.Prefix) + "%"
+			q = q.Where(`(LOWER(api_keys.name) LIKE LOWER(?) ESCAPE '\' OR api_keys.prefix LIKE ? ESCAPE '\')`, begins, begins)
 		}
 		if p.After != "" {
 			var last Key // it may have been revoked since the last page
@@ -107,4 +121,14 @@ func (s *Store) AllKeys(ctx context.Context, userID string, p Page) ([]OwnedKey,
 		return q.Order("api_keys.created_at DESC, api_keys.id DESC").Limit(p.Limit).Find(&keys).Error
 	})
 	return keys, err
+}
+
+func (s KeysIn) condition() string {
+	switch s {
+	case KeysRevoked:
+		return "api_keys.revoked_at <> 0"
+	case KeysAll:
+		return "api_keys.revoked_at >= 0"
+	}
+	return "api_keys.revoked_at = 0"
 }

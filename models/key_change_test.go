@@ -29,7 +29,7 @@ func TestChangedLimitsAreStoredAndCountAsARevision(t *testing.T) {
 			if err != nil || *changed != want {
 				t.Fatalf("%s: %+v, %v", what, changed, err)
 			}
-			if h, err := store.KeyByHash(t.Context(), "hash-ada1"); err != nil || h.Key != want {
+			if h, err := stored(t, store, "ada", "ada1"); err != nil || h != want {
 				t.Errorf("%s: stored is %+v, not %+v, %v", what, h, want, err)
 			}
 			counts := what != "name" && what != "by" && what != "nothing"
@@ -41,7 +41,7 @@ func TestChangedLimitsAreStoredAndCountAsARevision(t *testing.T) {
 			query := fmt.Sprintf("SELECT count(*) FROM api_keys WHERE id = 'ada1' AND %s = %d", limit.Column, 1000+i)
 			expect(t, rawDB(t, address), map[string]int64{query: 1})
 		}
-		if h, err := store.KeyByHash(t.Context(), "hash-ada2"); err != nil || h.Limits != (models.Limits{}) || h.Name != "n" {
+		if h, err := stored(t, store, "ada", "ada2"); err != nil || h.Limits != (models.Limits{}) || h.Name != "n" {
 			t.Errorf("another key was changed: %+v, %v", h, err)
 		}
 	})
@@ -82,7 +82,7 @@ func TestConcurrentChangesOfOneKeyAreSerialized(t *testing.T) {
 		}
 		all.Wait()
 		h, err := first.KeyByHash(t.Context(), "hash-ada1")
-		if err != nil || h.RPMLimit != changes || h.UserDisabledAt != changes {
+		if err != nil || h.RPMLimit != changes || h.User.DisabledAt != changes {
 			t.Errorf("%+v, %v", h, err)
 		}
 		if rows := audited(t, first); len(rows) != changes {

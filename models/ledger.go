@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,14 +21,15 @@ var ErrRefused = errors.New("refused for its content")
 var errDuplicate = errors.New("in the ledger already")
 
 var callRows = newBulkInsert("calls",
-	[]string{"id", "request_id", "user_id", "key_id", "model", "served", "provider", "outcome", "error_code", "upstream_request_id"},
-	[]string{"stream", "estimated", "priced"},
+	[]string{"id", "request_id", "user_id", "key_id", "model", "served", "provider", "outcome", "error_code", "upstream_request_id",
+		"team_id", "dialect", "user_agent", "upstream_key", "detail"},
+	[]string{"stream", "estimated", "priced", "summed"},
 	[]string{"attempts", "status", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
-		"cost", "began_at", "first_token_us", "duration_us", "overhead_us"},
+		"cost", "began_at", "first_token_us", "duration_us", "overhead_us", "opened_us"},
 	"")
 
 // WriteCalls records calls in the ledger, in one transaction: it inserts their
-// rows, adds them to the sums of their days and to what was spent, and deducts
+// rows, adds them to the sums of their minutes and days and to what was spent, and deducts
 // them from this replica's holds. A call whose id is in the ledger already changes
 // nothing, so that a batch may be written again after a commit whose answer was
 // lost; its cost becomes that in the ledger. ErrRefused when the database rejects the content of a row.
@@ -64,6 +64,9 @@ func insertCalls(on connTx, replica string, calls []Call) error {
 	if err := sums.write(on); err != nil {
 		return err
 	}
+	if err := sums.writeMinutes(on.tx, calls[0].ID); err != nil {
+		return fmt.Errorf("usage of minutes: %w", err)
+	}
 	if len(sums.moved) == 0 {
 		return nil
 	}
@@ -81,11 +84,11 @@ func insertCallRows(on connTx, calls []Call) error {
 	err := add(on, bulkRows{len(calls), func(i int, r *bulkRow) {
 		c := &calls[i]
 		r.texts = append(r.texts, c.ID, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider, c.Outcome, c.ErrorCode,
-			c.UpstreamRequestID)
-		r.flags = append(r.flags, c.Stream, c.Estimated, c.Priced)
+			c.UpstreamRequestID, c.TeamID, c.Dialect, c.UserAgent, c.UpstreamKey, c.Detail)
+		r.flags = append(r.flags, c.Stream, c.Estimated, c.Priced, true)
 		r.numbers = append(r.numbers, int64(c.Attempts), int64(c.Status),
 			c.InputTokens, c.CachedTokens, c.CacheWriteTokens, c.OutputTokens, c.ReasoningTokens,
-			c.Cost, c.BeganAt, c.FirstTokenUS, c.DurationUS, c.OverheadUS)
+			c.Cost, c.BeganAt, c.FirstTokenUS, c.DurationUS, c.OverheadUS, c.OpenedUS)
 	}})
 	if errors.Is(mapError(err), ErrTaken) {
 		return errDuplicate
@@ -147,8 +150,7 @@ func isRefused(err error) bool {
 // are enough until the year 2286, so ids sort by time. An id without a suffix is
 // less than the ids of all calls that begin at that time or later.
 func CallID(at time.Time, suffix string) string {
-	const leading = 1e16 // gives the number 17 digits, of which the first is cut off
-	return "call_" + strconv.FormatInt(leading+max(at.UnixMicro(), 0), 10)[1:] + suffix
+	return callID(at.UnixMicro(), suffix)
 }
 
 // DeleteCallsBefore deletes the rows of calls that began before at, the oldest

@@ -29,7 +29,7 @@ var spendRows = newBulkInsert("spend", []string{"account", "day"}, nil, []string
 
 // sums are the sums of a batch of calls.
 type sums struct {
-	usage map[usageKey]*Sum
+	usage map[usageKey]*[]minuteTally
 	spent map[spendKey]int64
 	moved map[HoldKey]int64
 }
@@ -37,8 +37,8 @@ type sums struct {
 // usageKey has the day as a number of days since 1970: formatting a date costs
 // more than the rest of a call's sums.
 type usageKey struct {
-	day                        int64
-	user, key, model, provider string
+	day int64
+	UsageGroup
 }
 
 type spendKey struct {
@@ -47,23 +47,29 @@ type spendKey struct {
 }
 
 func sum(calls []Call) sums {
-	s := sums{usage: map[usageKey]*Sum{}, spent: map[spendKey]int64{}, moved: map[HoldKey]int64{}}
+	s := sums{usage: map[usageKey]*[]minuteTally{}, spent: map[spendKey]int64{}, moved: map[HoldKey]int64{}}
 	for i := range calls {
 		c := &calls[i]
 		day := c.BeganAt / (24 * time.Hour).Microseconds()
-		key := usageKey{day, c.UserID, c.KeyID, cmp.Or(c.Served, c.Model), c.Provider}
+		key := usageKey{day, c.usageGroup()}
 		of := s.usage[key]
 		if of == nil {
-			of = &Sum{}
+			of = &[]minuteTally{}
 			s.usage[key] = of
 		}
-		of.addCall(c)
+		tallyOf(of, c.BeganAt/time.Minute.Microseconds()).addCall(c)
 		if c.Cost == 0 {
 			continue
 		}
 		s.spent[spendKey{GatewayAccount, day}] += c.Cost
 		if c.KeyID != "" {
 			s.spent[spendKey{KeyAccount(c.KeyID), day}] += c.Cost
+		}
+		if c.UserID != "" {
+			s.spent[spendKey{UserAccount(c.UserID), day}] += c.Cost
+		}
+		if c.TeamID != "" {
+			s.spent[spendKey{TeamAccount(c.TeamID), day}] += c.Cost
 		}
 		c.AddCost(s.moved)
 	}
@@ -83,14 +89,18 @@ func (c *Call) AddCost(by map[HoldKey]int64) {
 // same order, or their transactions could deadlock.
 func (s *sums) write(on connTx) error {
 	usage := slices.SortedFunc(maps.Keys(s.usage), func(a, b usageKey) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.user, b.user), cmp.Compare(a.key, b.key),
-			cmp.Compare(a.model, b.model), cmp.Compare(a.provider, b.provider))
+		return cmp.Or(cmp.Compare(a.day, b.day), a.compare(b.UsageGroup))
 	})
 	err := usageRows.upsert(on, bulkRows{len(usage), func(i int, r *bulkRow) {
-		k, of := usage[i], s.usage[usage[i]]
-		r.texts = append(r.texts, formatDay(k.day), k.user, k.key, k.model, k.provider)
-		r.numbers = append(r.numbers, of.Calls, of.Failed, of.Estimated, of.Unpriced,
-			of.InputTokens, of.CachedTokens, of.CacheWriteTokens, of.OutputTokens, of.ReasoningTokens, of.Cost)
+		k := usage[i]
+		var of Sum
+		for _, minute := range *s.usage[k] {
+			of.Add(&minute.Sum)
+		}
+		r.texts = append(r.texts, formatDay(k.day), k.User, k.Key, k.Model, k.Provider)
+		for _, n := range of.numbers() {
+			r.numbers = append(r.numbers, *n)
+		}
 	}})
 	if err != nil {
 		return fmt.Errorf("usage of days: %w", err)
@@ -109,6 +119,11 @@ func (s *sums) write(on connTx) error {
 		return fmt.Errorf("spend: %w", err)
 	}
 	return nil
+}
+
+// usageGroup is whose calls the call is summed with.
+func (c *Call) usageGroup() UsageGroup {
+	return UsageGroup{c.UserID, c.KeyID, cmp.Or(c.Served, c.Model), c.Provider}
 }
 
 func formatDay(day int64) string { return DayOf(time.Unix(day*int64(24*time.Hour/time.Second), 0)) }

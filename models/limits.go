@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -8,14 +9,13 @@ import (
 	"modelgateway/models/limit"
 )
 
-// Limits are the limits of a key. The zero Limits allow everything.
+// Limits are the limits of a key, a user or a team. The zero Limits allow everything.
 type Limits struct {
 	ExpiresAt int64 // Unix microseconds; 0 = never
-	Models    Names // models that may be requested; empty = all
+	Models    Names // models that may be requested, see Allows; empty = all
 	Numbers
 	Budget       int64  // micro-dollars in each window; only with BudgetWindow
 	BudgetWindow Window // empty = no budget
-	LimitedBy    string // LimitedByAdmin, or empty: the owner may change the limits
 }
 
 // Numbers are the limits that are whole numbers; 0 = no such limit.
@@ -25,9 +25,37 @@ type Numbers = limit.Numbers[int64]
 // owner cannot change.
 const LimitedByAdmin = "admin"
 
-// Allows says whether a model may be requested.
-func (l *Limits) Allows(model string) bool {
-	return l == nil || l.Models == "" || slices.Contains(l.Models.List(), model)
+// LimitedByManager marks limits that a manager of the key's team has set, which the
+// key's owner cannot change.
+const LimitedByManager = "manager"
+
+// Allows says whether a model may be requested that has all of these names. An entry of
+// Models that ends in * allows all names that begin as it does: claude-*, or anthropic/*.
+func (l *Limits) Allows(names ...string) bool {
+	if l.Models == "" {
+		return true
+	}
+	for entry := range strings.SplitSeq(string(l.Models), ",") {
+		prefix, open := strings.CutSuffix(entry, "*")
+		if slices.ContainsFunc(names, func(name string) bool { return name == entry || open && strings.HasPrefix(name, prefix) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Or are the limits, and those of others where there is none: each by itself, but the
+// expiry, which others do not set.
+func (l Limits) Or(others Limits) Limits {
+	l.Models = cmp.Or(l.Models, others.Models)
+	numbers := others.All()
+	for i, n := range l.All() {
+		*n.Value = cmp.Or(*n.Value, *numbers[i].Value)
+	}
+	if l.BudgetWindow == "" {
+		l.Budget, l.BudgetWindow = others.Budget, others.BudgetWindow
+	}
+	return l
 }
 
 // Names is a list of names in one column, separated by commas.
@@ -58,11 +86,17 @@ func Windows() []Window { return []Window{Day, Week, Month, Total} }
 // FirstDay is the first day of the window that contains t, such as 2026-11-21; empty
 // for Total.
 func (w Window) FirstDay(t time.Time) string {
-	begin, _ := w.bounds(t)
+	begin := w.Begin(t)
 	if begin.IsZero() {
 		return ""
 	}
 	return begin.Format(time.DateOnly)
+}
+
+// Begin is the begin of the window that contains t; the zero time for Total.
+func (w Window) Begin(t time.Time) time.Time {
+	begin, _ := w.bounds(t)
+	return begin
 }
 
 // End is the end of the window that contains t; the zero time for Total.

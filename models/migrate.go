@@ -50,6 +50,51 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	return nil
 }
 
+// Schema counts the migrations of this version.
+type Schema struct {
+	Applied, Missing int
+}
+
+// Schema says how much of Migrate is done already. It changes nothing.
+func (s *Store) Schema(ctx context.Context) (Schema, error) {
+	var state Schema
+	err := s.run(ctx, func(db *gorm.DB) error {
+		// HasTable returns no error when the database does not answer.
+		if err := db.Exec("SELECT 1").Error; err != nil {
+			return connectError{err}
+		}
+		applied := map[int]bool{}
+		if db.Migrator().HasTable("schema_migrations") {
+			var err error
+			if applied, err = appliedVersions(db); err != nil {
+				return err
+			}
+		}
+		all, err := s.migrationFiles(migrations)
+		for _, m := range all {
+			if applied[m.version] {
+				state.Applied++
+			} else {
+				state.Missing++
+			}
+		}
+		return err
+	})
+	return state, err
+}
+
+func appliedVersions(db *gorm.DB) (map[int]bool, error) {
+	var versions []int
+	if err := db.Raw("SELECT version FROM schema_migrations").Scan(&versions).Error; err != nil {
+		return nil, err
+	}
+	applied := make(map[int]bool, len(versions))
+	for _, version := range versions {
+		applied[version] = true
+	}
+	return applied, nil
+}
+
 // applyMissing applies, in the order of their numbers, the migrations that the
 // database has no record of. Numbers that only the database has are of a later
 // release and are left alone.
@@ -58,13 +103,9 @@ func (s *Store) applyMissing(tx *gorm.DB, files fs.FS) error {
 	if err := tx.Exec(table).Error; err != nil {
 		return err
 	}
-	var versions []int
-	if err := tx.Raw("SELECT version FROM schema_migrations").Scan(&versions).Error; err != nil {
+	applied, err := appliedVersions(tx)
+	if err != nil {
 		return err
-	}
-	applied := make(map[int]bool, len(versions))
-	for _, version := range versions {
-		applied[version] = true
 	}
 	all, err := s.migrationFiles(files)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 		}
 		execute(t, db, "INSERT INTO schema_migrations VALUES (1, 1), (2, 1)")
 		former := open(t, address) // a replica that has not been replaced yet
-		createFormerUsers(t, former, db, "ada", "bob")
+		createFormerUsers(t, db, "ada", "bob")
 		var all sync.WaitGroup
 		for range 5 {
 			store := open(t, address)
@@ -109,9 +109,9 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 		if _, err := former.RevokeKey(t.Context(), "ada", "ada1", 5); err != nil || revision(t, store) <= before {
 			t.Errorf("a revocation by the former release is not counted: %v", err)
 		}
-		createFormerUsers(t, former, db, "cyd")
+		createFormerUsers(t, db, "cyd")
 		for _, id := range []string{"bob", "cyd"} {
-			keys, err := store.Keys(t.Context(), id)
+			keys, err := store.AllKeys(t.Context(), models.KeyFilter{UserID: id}, models.Page{Limit: 100})
 			if err != nil || len(keys) != 2 || keys[0].Limits != (models.Limits{}) || keys[1].Limits != (models.Limits{}) {
 				t.Errorf("%+v, %v", keys, err)
 			}
@@ -137,12 +137,11 @@ func TestReplicasMigrateASchemaWithoutRevisionsAtTheSameTime(t *testing.T) {
 
 // createFormerUsers is createUsers of a former release: its statements do not name
 // the columns that were added since.
-func createFormerUsers(t *testing.T, store *models.Store, db *sql.DB, ids ...string) {
+func createFormerUsers(t *testing.T, db *sql.DB, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if err := store.CreateUser(t.Context(), user(id)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, db, "INSERT INTO users (id, email, name, password_hash, created_at, disabled_at) VALUES ('"+
+			id+"', '"+id+"@x.com', 'n', 'h', 5, 0)")
 		for _, n := range []string{"1", "2"} {
 			execute(t, db, "INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at, last_used_at, revoked_at) VALUES ('"+
 				id+n+"', '"+id+"', 'n', 'hash-"+id+n+"', 'mgw_abcd', 1, 0, 0)")
@@ -160,6 +159,8 @@ func writeFormerCall(t *testing.T, db *sql.DB, c models.Call) {
 		"11, 0, 0, 25, 0, false, true, %d, %d, 8, 9, 10)", c.ID, c.RequestID, c.UserID, c.KeyID, c.Cost, c.BeganAt))
 	execute(t, db, fmt.Sprintf("INSERT INTO spend (account, day, cost) VALUES ('%s', '%s', %d)",
 		models.KeyAccount(c.KeyID), noon.Format("2006-01-02"), c.Cost))
+	execute(t, db, fmt.Sprintf("INSERT INTO usage_days VALUES ('%s', '%s', '%s', 'served', 'openai', 1, 0, 0, 0, 11, 0, 0, 25, 0, %d)",
+		noon.Format("2006-01-02"), c.UserID, c.KeyID, c.Cost))
 }
 
 // migratedByFormerRelease has the schema of the last release that compared only the
@@ -189,8 +190,7 @@ func migratedByFormerRelease(t *testing.T, address string) *sql.DB {
 func TestADatabaseOfTheFormerReleaseIsMigratedWithoutLosingAnything(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		db := migratedByFormerRelease(t, address)
-		former := open(t, address)
-		createFormerUsers(t, former, db, "ada")
+		createFormerUsers(t, db, "ada")
 		writeFormerCall(t, db, call("a", "ada1", noon))
 		var all sync.WaitGroup
 		for range 5 {
@@ -208,11 +208,17 @@ func TestADatabaseOfTheFormerReleaseIsMigratedWithoutLosingAnything(t *testing.T
 			"SELECT count(*) FROM schema_migrations WHERE version <= 6":                     6,
 			"SELECT count(*) FROM calls":                                                    1,
 		})
-		if keys, err := store.Keys(t.Context(), "ada"); err != nil || len(keys) != 2 {
+		if keys, err := store.AllKeys(t.Context(), models.KeyFilter{UserID: "ada"}, models.Page{Limit: 100}); err != nil || len(keys) != 2 {
 			t.Errorf("%+v, %v", keys, err)
 		}
+		if u, err := store.User(t.Context(), "ada"); err != nil || u.Generation != 1 || u.VerifiedAt != 0 || u.AdminAt != 0 {
+			t.Errorf("%+v, %v", u, err)
+		}
 		write(t, store, call("b", "ada1", noon))
-		expect(t, db, map[string]int64{"SELECT cost FROM spend WHERE account = 'key:ada1'": 140})
+		expect(t, db, map[string]int64{
+			"SELECT cost FROM spend WHERE account = 'key:ada1'": 140,
+			"SELECT cost FROM spend WHERE account = 'user:ada'": 140,
+		})
 	})
 }
 

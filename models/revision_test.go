@@ -96,7 +96,7 @@ func TestTheRevisionIgnoresNamesAndTimesOfUse(t *testing.T) {
 				before = n
 			}
 		}
-		if h, err := store.KeyByHash(t.Context(), "hash-ada1"); err != nil || h.LastUsedAt != 70 || h.RevokedAt != 0 {
+		if h, err := stored(t, store, "ada", "ada1"); err != nil || h.LastUsedAt != 70 || h.RevokedAt != 0 {
 			t.Errorf("%+v, %v", h, err)
 		}
 	})

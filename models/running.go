@@ -29,6 +29,8 @@ type RunningCall struct {
 type runningRow struct {
 	ID, Replica, RequestID, UserID, KeyID, Model, Served, Provider string
 	Account, Since, OtherAccount, OtherSince                       string
+	ThirdAccount, ThirdSince, FourthAccount, FourthSince           string
+	TeamID                                                         string
 	Stream                                                         bool
 	BeganAt, OpenedAt                                              int64
 	InputTokens, InputCost, OutputTokens, OutputCost               int64
@@ -39,7 +41,7 @@ type runningRow struct {
 
 var runningRows = newBulkInsert("running_calls",
 	[]string{"id", "replica", "request_id", "user_id", "key_id", "model", "served", "provider",
-		"account", "since", "other_account", "other_since"},
+		"account", "since", "other_account", "other_since", "third_account", "third_since", "fourth_account", "fourth_since", "team_id"},
 	[]string{"stream"},
 	[]string{"began_at", "opened_at", "input_tokens", "input_cost", "output_tokens", "output_cost", "tokens_per_second"},
 	"ON CONFLICT (id) DO NOTHING")
@@ -58,7 +60,8 @@ func noteRunning(on connTx, r *Renewal, now int64) error {
 	return runningRows.upsert(on, bulkRows{len(r.Running), func(i int, row *bulkRow) {
 		c := &r.Running[i]
 		row.texts = append(row.texts, c.ID, r.Replica, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider,
-			c.Holds[0].Account, c.Holds[0].Since, c.Holds[1].Account, c.Holds[1].Since)
+			c.Holds[0].Account, c.Holds[0].Since, c.Holds[1].Account, c.Holds[1].Since,
+			c.Holds[2].Account, c.Holds[2].Since, c.Holds[3].Account, c.Holds[3].Since, c.TeamID)
 		row.flags = append(row.flags, c.Stream)
 		row.numbers = append(row.numbers, c.BeganAt, now-c.Age.Microseconds(),
 			c.InputTokens, c.Cost, c.MaxOutput, c.MaxOutputCost, c.TokensPerSecond)
@@ -126,7 +129,10 @@ func (r *runningRow) lost(lease Lease) Call {
 		Provider: r.Provider, Stream: r.Stream, Attempts: 1, Status: http.StatusServiceUnavailable, Outcome: OutcomeLost,
 		InputTokens: r.InputTokens, OutputTokens: output, Estimated: true, Priced: true, Cost: cost,
 		BeganAt: r.BeganAt, DurationUS: ran,
-		Holds: [2]HoldKey{{r.Account, r.Since}, {r.OtherAccount, r.OtherSince}},
+		TeamID: r.TeamID,
+		Holds: Holds{
+			{r.Account, r.Since}, {r.OtherAccount, r.OtherSince}, {r.ThirdAccount, r.ThirdSince}, {r.FourthAccount, r.FourthSince},
+		},
 	}
 }
 

@@ -15,7 +15,7 @@ func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {
 	call := models.RunningCall{
 		Call: models.Call{
 			ID: "call_1", KeyID: "a", Model: "m", InputTokens: 10, Cost: 40,
-			BeganAt: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC).UnixMicro(), Holds: [2]models.HoldKey{hold},
+			BeganAt: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC).UnixMicro(), Holds: models.Holds{hold},
 		},
 		Age: time.Hour, MaxOutput: 1000, MaxOutputCost: 300, TokensPerSecond: 2000,
 	}

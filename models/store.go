@@ -13,6 +13,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -40,6 +41,10 @@ var (
 // queryTimeout bounds every query: a database that hangs delays a caller by no
 // more than this.
 const queryTimeout = 2 * time.Second
+
+// InMemory is the address of an embedded database without a file, which ends with
+// its store.
+const InMemory = "sqlite::memory:"
 
 const poolSize = 20 // connections to PostgreSQL
 
@@ -102,14 +107,27 @@ func newDialector(address string) (dialector gorm.Dialector, embedded bool, err 
 		}
 		return postgres.Open(limited), false, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, true, fmt.Errorf("database folder: %w", err)
-	}
-	if err := createPrivate(path); err != nil {
-		return nil, true, fmt.Errorf("database file: %w", err)
+	if address != InMemory {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, true, fmt.Errorf("database folder: %w", err)
+		}
+		if err := createPrivate(path); err != nil {
+			return nil, true, fmt.Errorf("database file: %w", err)
+		}
 	}
 	return sqlite.Dialector{DriverName: "sqlite", DSN: "file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&_txlock=immediate"}, true, nil
+}
+
+// FileMissing reports whether an address of Open names an embedded file that does
+// not exist yet. Its path is returned for every embedded file.
+func FileMissing(address string) (path string, missing bool) {
+	path, embedded := strings.CutPrefix(address, "sqlite:")
+	if !embedded {
+		return "", false
+	}
+	_, err := os.Stat(path)
+	return path, address != InMemory && errors.Is(err, fs.ErrNotExist)
 }
 
 // createPrivate makes a file that only this user reads. SQLite itself would make

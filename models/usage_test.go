@@ -145,7 +145,7 @@ func TestUsageFailsWithTooManyGroups(t *testing.T) {
 	})
 }
 
-func TestKeySpendOfManyKeysIsReadInSeveralStatements(t *testing.T) {
+func TestSpendOfManyAccountsIsReadInSeveralStatements(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		now := time.Date(2026, 11, 19, 23, 59, 59, 0, time.UTC) // a Thursday
@@ -164,19 +164,19 @@ func TestKeySpendOfManyKeysIsReadInSeveralStatements(t *testing.T) {
 			many[i] = fmt.Sprint("none", i)
 		}
 		want1, want2 := models.Spend{Total: 127, Day: 1, Week: 7, Month: 31}, models.Spend{Total: 70, Day: 70, Week: 70, Month: 70}
-		for _, ids := range [][]string{{"k1", "k2", "none"}, append(append([]string{"k1"}, many...), "k2")} {
-			got, err := store.KeySpend(t.Context(), ids, now.In(time.FixedZone("east", 14*3600)))
-			if err != nil || len(got) != 2 || got["k1"] != want1 || got["k2"] != want2 {
+		for _, ids := range [][]string{{"key:k1", "key:k2", "none"}, append(append([]string{"key:k1"}, many...), "key:k2")} {
+			got, err := store.AccountSpend(t.Context(), ids, now.In(time.FixedZone("east", 14*3600)))
+			if err != nil || len(got) != 2 || got["key:k1"] != want1 || got["key:k2"] != want2 {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
-		if got, err := store.KeySpend(t.Context(), nil, now); err != nil || len(got) != 0 {
+		if got, err := store.AccountSpend(t.Context(), nil, now); err != nil || len(got) != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }
 
-func TestKeySpendIsSummedByWindow(t *testing.T) {
+func TestSpendIsSummedByWindow(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		now := time.Date(2026, 11, 25, 23, 59, 59, 0, time.UTC) // a Wednesday
@@ -188,9 +188,9 @@ func TestKeySpendIsSummedByWindow(t *testing.T) {
 			execute(t, db, "INSERT INTO spend (account, day, cost) VALUES ('key:a', '"+day+"', "+cost+"), ('gateway', '"+day+"', 7)")
 		}
 		execute(t, db, "INSERT INTO spend (account, day, cost) VALUES ('key:b', '2026-01-01', 5)")
-		spent, err := store.KeySpend(t.Context(), []string{"a", "b", "c"}, now)
+		spent, err := store.AccountSpend(t.Context(), []string{"key:a", "key:b", "key:c"}, now)
 		want := models.Spend{Total: 1111111, Day: 1000000, Week: 1110000, Month: 1111100}
-		if err != nil || spent["a"] != want || spent["b"] != (models.Spend{Total: 5}) || spent["c"] != (models.Spend{}) {
+		if err != nil || spent["key:a"] != want || spent["key:b"] != (models.Spend{Total: 5}) || spent["key:c"] != (models.Spend{}) {
 			t.Errorf("%+v, %v", spent, err)
 		}
 	})

@@ -2,7 +2,6 @@ package models
 
 import (
 	"context"
-	"slices"
 
 	"gorm.io/gorm"
 )
@@ -15,6 +14,11 @@ type User struct {
 	PasswordHash string // empty for a user of an identity provider
 	CreatedAt    int64  `gorm:"autoCreateTime:false"`
 	DisabledAt   int64  // 0 = may log in
+	VerifiedAt   int64  // when the address was proven to be the user's; 0 = it was not
+	AdminAt      int64  // when the user became an administrator by name; 0 = only the settings can make them one
+	LastUsedAt   int64  // of a token; 0 = never
+	Generation   int64  // from 1; a token of a lower one is not valid any more
+	Limits       `gorm:"embedded"`
 }
 
 // Identity ties a user to an account at an identity provider. The pair of
@@ -28,18 +32,32 @@ type Identity struct {
 
 // CreateUser adds a user; ErrTaken when another user has the e-mail address.
 func (s *Store) CreateUser(ctx context.Context, u *User) error {
-	return s.run(ctx, func(db *gorm.DB) error { return db.Create(u).Error })
+	return s.run(ctx, func(db *gorm.DB) error { return create(db, u) })
 }
 
 // CreateUserWithIdentity adds a user and the identity with which they logged in;
 // ErrTaken when another user has the e-mail address or the identity.
 func (s *Store) CreateUserWithIdentity(ctx context.Context, u *User, i *Identity) error {
 	return s.inTx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Create(u).Error; err != nil {
+		if err := create(tx, u); err != nil {
 			return err
 		}
 		return tx.Create(i).Error
 	})
+}
+
+func create(db *gorm.DB, u *User) error {
+	u.Generation = max(u.Generation, 1)
+	return db.Create(u).Error
+}
+
+// HasIdentity says whether a user has logged in through an identity provider.
+func (s *Store) HasIdentity(ctx context.Context, userID string) (bool, error) {
+	var n int64
+	err := s.run(ctx, func(db *gorm.DB) error {
+		return db.Model(&Identity{}).Where("user_id = ?", userID).Limit(1).Count(&n).Error
+	})
+	return n > 0, err
 }
 
 // User is the user with this id, or ErrNotFound.
@@ -66,10 +84,10 @@ func (s *Store) UserByIdentity(ctx context.Context, issuer, subject string) (*Us
 	return &u, err
 }
 
-// ChangeUser calls change, which may disable or enable the user, and inserts the
-// row of the audit that it returns; nil inserts none. All of it is one
-// transaction, and no other change of keys or users runs at the same time.
-// ErrNotFound when there is no such user.
+// ChangeUser calls change, which may alter all of a user but the id, and inserts the
+// row of the audit that it returns; nil inserts none. All of it is one transaction,
+// and no other change of keys or users runs at the same time. ErrNotFound when there
+// is no such user. An error of change is returned, and nothing is changed.
 func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User) (*Audit, error)) (*User, error) {
 	var u User
 	err := s.inTx(ctx, func(tx *gorm.DB) error {
@@ -79,19 +97,41 @@ func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User) (*
 		if err := tx.Where("id = ?", id).Take(&u).Error; err != nil {
 			return err
 		}
-		before := u.DisabledAt
+		before := u
 		row, err := change(&u)
 		if err != nil {
 			return err
 		}
-		if u.DisabledAt != before {
-			if err := tx.Model(&User{}).Where("id = ?", id).UpdateColumn("disabled_at", u.DisabledAt).Error; err != nil {
-				return err
-			}
+		if err := updateUser(tx, &before, &u); err != nil {
+			return err
 		}
 		return insertAudit(tx, row)
 	})
 	return &u, err
+}
+
+// updateUser writes what differs. The update must not name the other columns: see
+// keyChanges. With another password the links that would reset the former one end.
+func updateUser(tx *gorm.DB, before, after *User) error {
+	columns := columnChanges{}
+	columns.compare("email", before.Email, after.Email)
+	columns.compare("name", before.Name, after.Name)
+	columns.compare("password_hash", before.PasswordHash, after.PasswordHash)
+	columns.compare("disabled_at", before.DisabledAt, after.DisabledAt)
+	columns.compare("verified_at", before.VerifiedAt, after.VerifiedAt)
+	columns.compare("admin_at", before.AdminAt, after.AdminAt)
+	columns.compare("generation", before.Generation, after.Generation)
+	columns.compareLimits(&before.Limits, &after.Limits)
+	if len(columns) == 0 {
+		return nil
+	}
+	if err := tx.Model(&User{}).Where("id = ?", after.ID).UpdateColumns(map[string]any(columns)).Error; err != nil {
+		return err
+	}
+	if before.PasswordHash == after.PasswordHash {
+		return nil
+	}
+	return tx.Where("user_id = ? AND purpose = ? AND used_at = 0", after.ID, PurposeReset).Delete(&OneTimeToken{}).Error
 }
 
 // Users lists users, the newest first: all, or the one with a normalised address.
@@ -149,14 +189,12 @@ func (s *Store) UserSums(ctx context.Context, ids []string) (map[string]UserSums
 	return sums, err
 }
 
-// Unregistered returns those of the normalised addresses that no user has.
-func (s *Store) Unregistered(ctx context.Context, emails []string) ([]string, error) {
-	var taken []string
+// Unproven returns how many of the normalised addresses have no user with that address
+// verified.
+func (s *Store) Unproven(ctx context.Context, emails []string) (int, error) {
+	var proven int64
 	err := s.run(ctx, func(db *gorm.DB) error {
-		return db.Model(&User{}).Where("email IN ?", emails).Pluck("email", &taken).Error
+		return db.Model(&User{}).Where("email IN ? AND verified_at <> 0", emails).Count(&proven).Error
 	})
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool { return slices.Contains(taken, email) }), nil
+	return len(emails) - int(proven), err
 }

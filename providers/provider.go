@@ -16,6 +16,7 @@ import (
 type Call struct {
 	Request *llm.Request
 	Model   catalog.Model
+	Moved   bool // the gateway chose another model than the one that the client named
 }
 
 // Exchange is a request translated for its upstream. It can be sent several
@@ -34,6 +35,13 @@ type Exchange interface {
 	Open(ctx context.Context, key string) (llm.Stream, error)
 }
 
+// InPieces is an Exchange whose whole answer need not be collected.
+type InPieces interface {
+	// InPieces says that the stream of Open is of events EventAnswer with the client's bytes
+	// in pieces. The last has the usage.
+	InPieces() bool
+}
+
 // OutputBound is an Exchange whose request limits the length of the answer.
 type OutputBound interface {
 	// MaxOutput is the limit of each answer in tokens, reasoning included; 0 = only
@@ -48,7 +56,25 @@ type Options struct {
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration
 	Now           func() time.Time // the time of answers whose upstream does not say it
+
+	Auth    Auth
+	Headers map[string]string // sent with each call
+	Query   string            // sent with each call, encoded and without a question mark
+	Server  Server
+	Objects Objects
 }
+
+// Objects says which objects that an upstream keeps, such as files, a request may name where
+// the client's bytes are sent on. All clients of an upstream key share its account, and
+// could read what another one has stored.
+type Objects string
+
+// The values of Objects; empty means ObjectsOwn.
+const (
+	ObjectsOwn   Objects = "own"   // those that answers hand out to be named in the next turn
+	ObjectsAllow Objects = "allow" // all
+	ObjectsNone  Objects = "none"  // none
+)
 
 // Provider translates requests for one upstream.
 type Provider interface {
@@ -57,17 +83,31 @@ type Provider interface {
 	Prepare(call Call) (Exchange, error)
 }
 
-// preparing is what prepares a provider's calls for models of a kind; nil where the
-// provider serves none.
-func preparing(p Provider, kind llm.Kind) func(Call) (Exchange, error) {
-	if kind == llm.KindChat {
-		return p.Prepare
-	}
-	return nil
+// Embedder is a provider that may have models for embeddings.
+type Embedder interface {
+	// Embeds says whether it has.
+	Embeds() bool
+	// PrepareEmbeddings is Prepare for a request of the dialect of models/api/embeddings,
+	// the only one that asks for vectors.
+	PrepareEmbeddings(call Call) (Exchange, error)
+}
+
+// Decoding is an Exchange for whose upstream the client's tokens have been turned into text.
+type Decoding interface {
+	// Decoded is the name of the vocabulary of the tokens; empty where there were none.
+	Decoded() string
 }
 
 // Serves says whether a provider answers requests for models of a kind.
-func Serves(p Provider, kind llm.Kind) bool { return preparing(p, kind) != nil }
+func Serves(p Provider, kind llm.Kind) bool { return kind == llm.KindChat || embedder(p, kind) != nil }
+
+// embedder is a provider that answers requests of a kind that is for embeddings; else nil.
+func embedder(p Provider, kind llm.Kind) Embedder {
+	if e, ok := p.(Embedder); ok && kind == llm.KindEmbedding && e.Embeds() {
+		return e
+	}
+	return nil
+}
 
 // Check says whether the model is for what the request asks. Its error is an
 // *api.Error of status 400 that names what the model is for.
@@ -83,18 +123,61 @@ func (c Call) Check() error {
 // Prepare has a provider translate a call that Check accepts. It fails as
 // Provider.Prepare does.
 func Prepare(p Provider, call Call) (Exchange, error) {
-	prepare := preparing(p, call.Request.Kind)
-	if prepare == nil {
-		return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "%s does not answer requests for %s",
-			call.Model.Provider, call.Request.Kind.Purpose())
+	kind := call.Request.Kind
+	if kind == llm.KindChat {
+		return p.Prepare(call)
 	}
-	return prepare(call)
+	if e := embedder(p, kind); e != nil {
+		return e.PrepareEmbeddings(call)
+	}
+	return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "%s does not answer requests for %s",
+		call.Model.Provider, kind.Purpose())
 }
 
 // Native is a provider that speaks a dialect of the clients itself: it sends
 // the client's bytes, and rewrites only what must change.
 type Native interface {
 	Speaks(llm.Dialect) bool
+}
+
+// Counter is a provider that can count the tokens of a prompt without answering it.
+type Counter interface {
+	// Count asks the upstream with one of its keys. Its errors are those of
+	// Exchange.Open, and those of Provider.Prepare.
+	Count(ctx context.Context, call Call, key string) (Count, error)
+}
+
+// CountsFirst is a provider whose streams begin with the size of the prompt: Head.Counter
+// has it from the first event on.
+type CountsFirst interface{ CountsFirst() bool }
+
+// Count is the size of a prompt.
+type Count struct {
+	Tokens int64
+
+	// Raw is the upstream's answer in the JSON of Dialect, from a provider that speaks the
+	// client's dialect: it is sent as it came.
+	Raw     []byte
+	Dialect llm.Dialect
+}
+
+// Keeper is a provider that keeps responses, of which a client may ask again.
+type Keeper interface {
+	// Kept sends a request about a response with the key that made it, and returns the JSON
+	// of the answer. Its errors are those of Exchange.Open.
+	Kept(ctx context.Context, ask KeptAsk, key string) ([]byte, error)
+}
+
+// KeptAsk is a request about a response that a provider keeps.
+type KeptAsk struct {
+	Method string // GET, DELETE or POST
+	ID     string // the provider's own
+	Part   string // of the path after the id, as in /input_items; empty = the response itself
+	Query  string // encoded
+
+	// Name is the client's name of a response of the same account. In the answer the names
+	// stand in the place of the provider's ids.
+	Name func(id string) string
 }
 
 // Lister is a provider that can say which models it serves today.

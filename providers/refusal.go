@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
 )
 
 // Refusal is why an upstream gave no answer: an error in the body of an answer,
@@ -24,7 +26,9 @@ type Refusal struct {
 	Final      bool          // trying again cannot help, for instance when a daily quota is used up
 	Spent      bool          // the key's limit on spending is reached; it is final as well
 	Key        bool          // the gateway's own key or account is at fault, with any status
-	Worked     bool          // the upstream had the request and did not refuse it: it may charge for it
+	Body       []byte        // the upstream's whole error in the JSON of Dialect, where that is the client's dialect
+	Dialect    llm.Dialect
+	Worked     bool // the upstream had the request and did not refuse it: it may charge for it
 
 	// Told and Public are the HTTP status and the message for clients, of a
 	// refusal without an upstream's status.
@@ -77,6 +81,16 @@ func (r *Refusal) KeyRefused() bool {
 	return r.Key
 }
 
+// codeEncrypted is OpenAI's code of encrypted reasoning that the key's organisation cannot
+// decrypt.
+const codeEncrypted = "invalid_encrypted_content"
+
+// OfAnotherAccount says whether the request carries what only the account of another key
+// can read. It is Terminal, when no other key has served it.
+func (r *Refusal) OfAnotherAccount() bool {
+	return r.Status == http.StatusBadRequest && r.Code == codeEncrypted
+}
+
 // ClientError is the refusal as clients see it. A fault of the gateway's own
 // credentials or account is not the caller's: it becomes a 502 without the
 // upstream's message, which stays in the cause for the log, and it is final,
@@ -88,27 +102,26 @@ func (r *Refusal) ClientError() *api.Error {
 	}
 	if !r.KeyRefused() {
 		e.UpstreamCode, e.Param = r.upstreamCode(), clean(r.Param)
+		e.Raw, e.RawDialect = r.Body, r.Dialect
 	}
 	return e.WithCause(r.Unwrap())
 }
 
-// CodeContextLength is OpenAI's code of a prompt that is too long for the model,
-// by which agents know that they have to shorten it.
-const CodeContextLength = "context_length_exceeded"
-
 // contextLength finds a refusal for that reason of the providers that have no code
 // for it: Anthropic, Gemini, and servers such as vLLM.
-var contextLength = regexp.MustCompile(`(?i)^prompt is too long|exceed context limit|maximum context length|` +
-	`input token count .*exceeds the maximum number of tokens`)
+var contextLength = sync.OnceValue(pattern(`(?i)^prompt is too long|exceed context limit|maximum context length|` +
+	`input token count .*exceeds the maximum number of tokens`))
 
-// plainCode is the form of codes.
-var plainCode = regexp.MustCompile(`^[a-zA-Z_][\w.-]{0,63}$`)
+// plainCode is the form of codes, which are not longer than longestCode.
+var plainCode = regexp.MustCompile(`^[a-zA-Z_][\w.-]*$`)
+
+const longestCode = 64
 
 func (r *Refusal) upstreamCode() string {
 	switch {
-	case (r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge) && contextLength.MatchString(r.Message):
-		return CodeContextLength
-	case plainCode.MatchString(r.Code):
+	case (r.Status == http.StatusBadRequest || r.Status == http.StatusRequestEntityTooLarge) && contextLength().MatchString(r.Message):
+		return api.CodeContextLength
+	case len(r.Code) <= longestCode && plainCode.MatchString(r.Code):
 		return r.Code
 	}
 	return ""

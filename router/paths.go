@@ -48,11 +48,21 @@ func meant(routes gin.RoutesInfo, wrong string) string {
 	return ""
 }
 
-// matches reports whether a path is of a route, whose last segment may stand for any.
+// matches reports whether a path is of a route, whose parameters may stand for any
+// segment.
 func matches(route, path string) bool {
-	if at := strings.IndexAny(route, ":*"); at >= 0 {
-		rest, ok := strings.CutPrefix(path, route[:at])
-		return ok && rest != "" && (route[at] == '*' || !strings.Contains(rest, "/"))
+	for {
+		name, later, more := strings.Cut(route, "/")
+		if strings.HasPrefix(name, "*") {
+			return path != ""
+		}
+		segment, rest, longer := strings.Cut(path, "/")
+		if name != segment && (!strings.HasPrefix(name, ":") || segment == "") || more != longer {
+			return false
+		}
+		if !more {
+			return true
+		}
+		route, path = later, rest
 	}
-	return route == path
 }

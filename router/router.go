@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,26 +15,39 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
+	"modelgateway/models/api/embeddings"
+	"modelgateway/models/api/messages"
+	"modelgateway/models/api/responses"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/tracing"
+	"modelgateway/web"
 )
 
 // Options are the controllers of the routes and what the middleware needs.
 type Options struct {
-	Generate controllers.Generate // a request to a model; each route has its own dialect
-	Models   *controllers.Models
-	Health   *controllers.Health
-	Docs     *controllers.Docs
-	Auth     *controllers.Auth
-	Keys     *controllers.Keys
-	Admin    *controllers.Admin
-	IDP      *controllers.IDP
-	Usage    *controllers.Usage
-	Metrics  *controllers.Metrics
+	Generate   controllers.Generate  // a request to a model; each route has its own dialect
+	Count      controllers.Count     // a request for the size of a prompt; likewise
+	Responses  controllers.Responses // that were kept
+	Models     *controllers.Models
+	Health     *controllers.Health
+	Docs       *controllers.Docs
+	Console    *controllers.Console
+	Session    *controllers.Session
+	Auth       *controllers.Auth
+	Keys       *controllers.Keys
+	Admin      *controllers.Admin
+	Managers   *controllers.Managers
+	IDP        *controllers.IDP
+	Usage      *controllers.Usage
+	Calls      *controllers.Calls
+	Contents   *controllers.Contents
+	Operations *controllers.Operations
+	Metrics    *controllers.Metrics
 
 	Callers      middleware.Auth     // who may call /v1
 	CallLimit    *ratelimit.Requests // of callers on /v1
+	CountLimit   *ratelimit.Requests // of callers that count tokens: agents ask before many turns
 	AuthLimit    *ratelimit.Requests // of addresses on routes without a credential
 	NetworkLimit *ratelimit.Requests // of the networks of IPv6 clients on the same routes
 
@@ -43,6 +57,7 @@ type Options struct {
 	Now            func() time.Time
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is used
 	Origins        []string       // of pages that may call the gateway
+	Cookies        middleware.Cookies
 }
 
 // New makes the handler of the whole gateway.
@@ -57,66 +72,185 @@ func New(opts Options) (http.Handler, error) {
 	engine.UseRawPath = true             // routes match the path that the middleware has checked
 	engine.UnescapePathValues = true
 
-	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now}
+	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Form: form, Cookies: opts.Cookies}
+	opts.Callers.Foreign = isMessages
 	handle := chain.Handle
-	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins))
+	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins), chain.Session())
 	routes := sync.OnceValue(engine.Routes)
 	unknown := func(c *gin.Context) error { return noRoute(routes(), c.Request.URL.Path) }
 	engine.NoRoute(handle(unknown))
 	engine.NoMethod(handle(noMethod))
 
-	// HEAD is allowed wherever GET is, but for logins, which it would begin or end.
-	read := []string{http.MethodGet, http.MethodHead}
+	read := readOnly()
 	engine.Match(read, "/health", middleware.NoStore, handle(opts.Health.Report))
 	engine.Match(read, "/livez", middleware.NoStore, handle(opts.Health.Live))
 	engine.Match(read, "/readyz", middleware.NoStore, handle(opts.Health.Ready))
 	engine.Match(read, "/metrics", middleware.NoStore, handle(opts.Metrics.Show))
-	engine.Match(read, "/openapi.yaml", handle(opts.Docs.Document))
-	engine.Match(read, "/docs", handle(opts.Docs.Show))
+	opts.pages(engine, handle, unknown)
 
-	guessable := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
-	auth := engine.Group("/auth", middleware.NoStore)
-	login := auth.Group("", guessable, chain.LimitNetwork(opts.NetworkLimit))
-	login.POST("/register", handle(opts.Auth.Register))
-	login.POST("/login", handle(opts.Auth.Login))
-	login.GET("/idp", handle(opts.IDP.Begin))
-	login.GET("/idp/callback", handle(opts.IDP.Callback))
+	opts.accounts(engine, chain)
 
-	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
-	changes := chain.Limit(opts.AuthLimit, middleware.Account) // of a user: each key is a row that is kept
-	keys.POST("", changes, handle(opts.Keys.Create))
-	keys.Match(read, "", handle(opts.Keys.List))
-	keys.PATCH("/:id", changes, handle(opts.Keys.Change))
-	keys.DELETE("/:id", changes, handle(opts.Keys.Revoke))
+	opts.administration(engine.Group("/admin", middleware.NoStore, chain.Admin(opts.Callers.Tokens, opts.Admin.Service)), handle)
 
-	admin := engine.Group("/admin", middleware.NoStore, chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
-	admin.Match(read, "/users", handle(opts.Admin.Users))
-	admin.PATCH("/users/:id", handle(opts.Admin.ChangeUser))
-	admin.Match(read, "/keys", handle(opts.Admin.Keys))
-	admin.PATCH("/keys/:id", handle(opts.Admin.ChangeKey))
-	admin.DELETE("/keys/:id", handle(opts.Admin.RevokeKey))
-	admin.Match(read, "/usage", handle(opts.Usage.All))
-	admin.Match(read, "/audit", handle(opts.Admin.Audit))
-
-	// Requests to a model: a line for each dialect, which is that of its errors as
-	// well.
+	// Requests to a model: a line for each dialect.
 	generate := func(path string, d api.Dialect) {
-		chain, handler := chain, opts.Generate
-		chain.Dialect, handler.Dialect = d, d
-		engine.POST(path, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), chain.Handle(handler.Create))
+		handler := opts.Generate
+		handler.Dialect = d
+		steps := []gin.HandlerFunc{chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), handle(handler.Create)}
+		if opts.Contents != nil && opts.Contents.Log.On() {
+			steps = slices.Insert(steps, len(steps)-1, gin.HandlerFunc(opts.Contents.Record))
+		}
+		engine.POST(path, steps...)
 	}
 	generate("/v1/chat/completions", chat.Dialect{})
+	generate("/v1/messages", messages.Dialect{})
+	generate(responsesPath, responses.Dialect{})
+	generate(responsesPath+"/compact", responses.CompactDialect{})
+	engine.GET(responsesPath, handle(noSocket))
+	generate("/v1/embeddings", embeddings.Dialect{})
+
+	count := func(path string, d api.Counting) {
+		handler := opts.Count
+		handler.Dialect = d
+		engine.POST(path, chain.Caller(opts.Callers), chain.Limit(opts.CountLimit, middleware.Account), handle(handler.Create))
+	}
+	count("/v1/messages/count_tokens", messages.Dialect{})
+	count(responsesPath+"/input_tokens", responses.Dialect{})
 
 	v1 := engine.Group("/v1", middleware.NoStore, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
-	v1.Match(read, "/models", handle(opts.Models.List))
+	v1.Match(read, "/models", handle(byDialect(opts.Models.Page, opts.Models.List)))
+	model := byDialect(opts.Models.Info, opts.Models.Get)
 	v1.Match(read, "/models/*id", handle(func(c *gin.Context) error { // an id may contain slashes
 		if c.Param("id") == "/" {
 			return unknown(c)
 		}
-		return opts.Models.Get(c)
+		return model(c)
 	}))
 	v1.Match(read, "/usage", handle(opts.Usage.Own))
+	v1.Match(read, "/calls", handle(opts.Calls.ListOwn))
+	v1.Match(read, "/calls/:id", handle(opts.Calls.GetOwn))
+	v1.GET("/calls/:id/content", handle(opts.Contents.GetOwn))
+
+	opts.Responses.Dialect = responses.Dialect{}
+	kept := v1.Group("/responses/:id")
+	kept.Match(read, "", handle(opts.Responses.Get))
+	kept.DELETE("", handle(opts.Responses.Delete))
+	kept.Match(read, "/input_items", handle(opts.Responses.InputItems))
+	kept.POST("/cancel", handle(opts.Responses.Cancel))
 	return engine, nil
+}
+
+// readOnly are the methods of what is only read. HEAD is allowed wherever GET is, but
+// for logins, which it would begin or end.
+func readOnly() []string { return []string{http.MethodGet, http.MethodHead} }
+
+// pages adds the console and the description of the API.
+func (opts Options) pages(engine *gin.Engine, handle func(middleware.Handler) gin.HandlerFunc, unknown middleware.Handler) {
+	engine.Match(readOnly(), "/openapi.yaml", handle(opts.Docs.Document))
+	engine.Match(readOnly(), "/docs", handle(opts.Docs.Show))
+	engine.Match(readOnly(), "/docs/page.css", handle(opts.Docs.Style))
+	engine.Match(readOnly(), "/docs/page.js", handle(opts.Docs.Script))
+	engine.Match(readOnly(), "/", handle(opts.Console.Page(opts.Console.Root)))
+	for _, page := range web.ConsolePages() {
+		engine.Match(readOnly(), page, handle(opts.Console.Page(unknown)))
+	}
+	engine.Match(readOnly(), "/console/*file", handle(opts.Console.File(unknown)))
+}
+
+// accounts adds the routes of /auth.
+func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
+	handle := chain.Handle
+	guessable := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
+	changes := chain.Limit(opts.AuthLimit, middleware.Account)   // of a user: each key is a row that is kept
+	auth := engine.Group("/auth", middleware.NoStore)
+	login := auth.Group("", guessable, chain.LimitNetwork(opts.NetworkLimit))
+	login.POST("/register", handle(opts.Auth.Register))
+	login.POST("/setup", handle(opts.Auth.Setup))
+	login.POST("/login", handle(opts.Auth.Login))
+	login.POST("/password/forgot", handle(opts.Auth.ForgotPassword))
+	login.POST("/password/reset", handle(opts.Auth.ResetPassword))
+	login.POST("/verify", handle(opts.Auth.Verify))
+	login.POST("/link", handle(opts.Auth.UseLink))
+	auth.Match(readOnly(), "/link", handle(opts.Auth.Link)) // the page of a link, which uses nothing
+	login.GET("/idp", handle(opts.IDP.Begin))
+	login.GET("/idp/callback", handle(opts.IDP.Callback))
+
+	login.POST("/session", handle(opts.Session.Create))
+	auth.Match(readOnly(), "/methods", chain.Limit(opts.CallLimit, middleware.Address), handle(opts.Session.ShowMethods))
+	own := auth.Group("/session", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
+	own.Match(readOnly(), "", handle(opts.Session.Show))
+
+	session := auth.Group("", chain.User(opts.Callers.Tokens), changes)
+	session.DELETE("/session", handle(opts.Session.End))
+	session.POST("/password", handle(opts.Auth.ChangePassword))
+	session.POST("/logout", handle(opts.Auth.Logout))
+	session.POST("/idp/link", handle(opts.IDP.Link))
+	session.DELETE("/idp/link", handle(opts.IDP.Unlink))
+
+	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
+	keys.POST("", changes, handle(opts.Keys.Create))
+	keys.Match(readOnly(), "", handle(opts.Keys.List))
+	keys.PATCH("/:id", changes, handle(opts.Keys.Change))
+	keys.DELETE("/:id", changes, handle(opts.Keys.Revoke))
+	keys.POST("/:id/rotate", changes, handle(opts.Keys.Rotate))
+
+	opts.teams(auth.Group("/teams", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account)), changes, handle)
+}
+
+// teams adds the routes of a user's teams.
+func (opts Options) teams(teams *gin.RouterGroup, changes gin.HandlerFunc, handle func(middleware.Handler) gin.HandlerFunc) {
+	h := opts.Managers
+	teams.Match(readOnly(), "", handle(h.List))
+	teams.Match(readOnly(), "/:id/members", handle(h.Members))
+	teams.PATCH("/:id/members/:user", changes, handle(h.ChangeMember))
+	teams.DELETE("/:id/members/:user", changes, handle(h.RemoveMember))
+	teams.Match(readOnly(), "/:id/invitations", handle(h.Invitations))
+	teams.POST("/:id/invitations", changes, handle(h.Invite))
+	teams.DELETE("/:id/invitations/:invitation", changes, handle(h.DeleteInvitation))
+	teams.Match(readOnly(), "/:id/usage", handle(opts.Usage.Team))
+	teams.Match(readOnly(), "/:id/calls", handle(opts.Calls.ListTeams))
+	teams.Match(readOnly(), "/:id/calls/:call", handle(opts.Calls.GetTeams))
+	teams.Match(readOnly(), "/:id/keys", handle(h.Keys))
+	teams.POST("/:id/keys", changes, handle(h.CreateKey))
+	teams.PATCH("/:id/keys/:key", changes, handle(h.ChangeKey))
+	teams.DELETE("/:id/keys/:key", changes, handle(h.RevokeKey))
+	teams.POST("/:id/keys/:key/rotate", changes, handle(h.RotateKey))
+}
+
+// administration adds the routes of administrators.
+func (opts Options) administration(admin *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
+	h := opts.Admin
+	admin.Match(readOnly(), "/users", handle(h.Users))
+	admin.POST("/users", handle(h.CreateUser))
+	admin.Match(readOnly(), "/users/:id", handle(h.User))
+	admin.PATCH("/users/:id", handle(h.ChangeUser))
+	admin.DELETE("/users/:id", handle(h.DeleteUser))
+	admin.POST("/users/:id/reset", handle(h.Reset))
+	admin.Match(readOnly(), "/invitations", handle(h.Invitations))
+	admin.POST("/invitations", handle(h.Invite))
+	admin.DELETE("/invitations/:id", handle(h.DeleteInvitation))
+	admin.Match(readOnly(), "/teams", handle(h.Teams))
+	admin.POST("/teams", handle(h.CreateTeam))
+	admin.Match(readOnly(), "/teams/:id", handle(h.Team))
+	admin.PATCH("/teams/:id", handle(h.ChangeTeam))
+	admin.DELETE("/teams/:id", handle(h.DeleteTeam))
+	admin.Match(readOnly(), "/teams/:id/members", handle(h.Members))
+	admin.POST("/teams/:id/members", handle(h.AddMember))
+	admin.PATCH("/teams/:id/members/:user", handle(h.ChangeMember))
+	admin.DELETE("/teams/:id/members/:user", handle(h.RemoveMember))
+	admin.Match(readOnly(), "/keys", handle(h.Keys))
+	admin.POST("/keys", handle(h.CreateKey))
+	admin.PATCH("/keys/:id", handle(h.ChangeKey))
+	admin.DELETE("/keys/:id", handle(h.RevokeKey))
+	admin.POST("/keys/:id/rotate", handle(h.RotateKey))
+	admin.Match(readOnly(), "/usage", handle(opts.Usage.All))
+	admin.Match(readOnly(), "/calls", handle(opts.Calls.ListAll))
+	admin.Match(readOnly(), "/calls/:id", handle(opts.Calls.GetAny))
+	admin.GET("/calls/:id/content", handle(opts.Contents.GetAny))
+	admin.Match(readOnly(), "/audit", handle(h.Audit))
+	admin.Match(readOnly(), "/providers", handle(opts.Operations.ListProviders))
+	admin.Match(readOnly(), "/budget", handle(opts.Operations.ShowBudget))
+	admin.Match(readOnly(), "/settings", handle(opts.Operations.ShowSettings))
 }
 
 func trust(engine *gin.Engine, proxies []netip.Prefix) error {

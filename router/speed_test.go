@@ -72,7 +72,13 @@ func thousandPieces(yield func(*llm.Event, error) bool) {
 // a key is checked, the limit is counted, the log is written.
 func gateway(tb testing.TB) (handler http.Handler, key string) {
 	tb.Helper()
-	store, err := models.Open("sqlite:" + filepath.Join(tb.TempDir(), "gateway.db"))
+	return gatewayWith(tb, filepath.Join(tb.TempDir(), "gateway.db"), func(*models.Store, *inference.Service) {})
+}
+
+// gatewayWith is gateway with a database in a file and a service that has more parts.
+func gatewayWith(tb testing.TB, file string, add func(*models.Store, *inference.Service)) (handler http.Handler, key string) {
+	tb.Helper()
+	store, err := models.Open("sqlite:" + file)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -97,9 +103,9 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 	upstreams := pool.Set{
 		catalog.OpenAI: pool.NewUpstream(catalog.OpenAI, ready{}, []config.Secret{config.NewSecret("key")}, time.Now),
 	}
-	calls := &inference.Service{Now: time.Now, Router: &routing.Router{
-		Models: registry.New(list, upstreams.Serves, time.Now), Upstreams: upstreams, Now: time.Now,
-	}}
+	calls := &inference.Service{Now: time.Now}
+	calls.Use(&routing.Router{Models: registry.New(list, upstreams.Serves, time.Now), Upstreams: upstreams, Now: time.Now})
+	add(store, calls)
 	limit, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "calls", PerMinute: 1 << 30, Log: log})
 	if err != nil {
 		tb.Fatal(err)

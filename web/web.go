@@ -22,15 +22,23 @@ var document string
 //go:embed docs.html.gz
 var page string
 
+// DocsStyle and DocsScript are what the page loads, from /docs/page.css and /docs/page.js.
+var (
+	//go:embed docs/page.css
+	DocsStyle string
+	//go:embed docs/page.js
+	DocsScript string
+)
+
 // baseURL stands in the page for the address of the gateway.
 const baseURL = "{PUBLIC_URL}"
 
 // OpenAPI is the OpenAPI 3.1 document of every endpoint, in YAML
-// (application/yaml). Each call returns a copy.
-func OpenAPI() []byte { return []byte(document) }
+// (application/yaml). It takes no memory: it is a part of the binary.
+func OpenAPI() string { return document }
 
 // Docs is the page that describes the API, with calls to the gateway at base.
-// The page has no script and loads nothing.
+// It loads DocsStyle and DocsScript and nothing else, and works without the script.
 func Docs(base string) ([]byte, error) {
 	r, err := gzip.NewReader(strings.NewReader(page))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestDocumentIsValidOpenAPI(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData(OpenAPI())
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(OpenAPI()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,13 +21,6 @@ func TestDocumentIsValidOpenAPI(t *testing.T) {
 				t.Errorf("%s %s lacks its operationId, summary, one tag or security", method, path)
 			}
 		}
-	}
-}
-
-func TestOpenAPIIsACopy(t *testing.T) {
-	OpenAPI()[0] = 'x'
-	if OpenAPI()[0] != 'o' {
-		t.Error("a caller changed the document")
 	}
 }
 

@@ -73,7 +73,7 @@ func refusal(c probeResult, garbled bool) string {
 	}
 	code, retry := c.fails, c.header.Get("X-Should-Retry")
 	switch {
-	case c.status == http.StatusUnauthorized && strings.HasPrefix(answer.Error.Code, "invalid_"): // where it is allowed
+	case garbled && c.fails == "service_unavailable" && c.status < 500: // the refusal of a garbled row
 	case answer.Error.Code != code:
 		return "not " + code
 	case answer.Error.Message == "" || strings.Contains(c.body, "127.0.0.1"):
@@ -100,6 +100,16 @@ func TestTheCheckOfTheMatrixFindsEachFault(t *testing.T) {
 		if fault := e.check(c, now, now.Add(time.Minute)); fault != "" {
 			t.Errorf("nothing is wrong, and yet: %s", fault)
 		}
+	}
+	row, expiredRow := expectation{accounts: rewritten, garbled: true, longest: second}, good
+	expiredRow.probe, expiredRow.status = list, http.StatusUnauthorized
+	expiredRow.body = `{"error":{"type":"authentication_error","code":"account_expired","message":"it has expired"}}`
+	if fault := row.check(expiredRow, now, now.Add(time.Minute)); fault != "" {
+		t.Errorf("a garbled row refuses its caller, which is allowed, and yet: %s", fault)
+	}
+	row.garbled = false
+	if row.check(expiredRow, now, now.Add(time.Minute)) == "" {
+		t.Error("an expiry that no row has: not seen")
 	}
 	for name, spoil := range map[string]func() probeResult{
 		"it hangs":                 func() probeResult { c := good; c.ended = now.Add(4 * second); return c },

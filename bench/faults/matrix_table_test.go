@@ -93,8 +93,8 @@ var (
 	anyStatus = []int{200, 400, 404, 413, 422, 429, 502, 503, 504} // never 401, which would be the caller's
 	without   = []int{503}
 	perhaps   = []int{200, 503}
-	// Without TLS a garbled revocation or stored hash cannot be detected.
-	rewritten = []int{200, 401, 503}
+	// Without TLS a garbled revocation, expiry, limit or stored hash cannot be detected.
+	rewritten = []int{200, 401, 403, 429, 503}
 
 	healthy  = []string{pool.Healthy}
 	weak     = []string{pool.Degraded, pool.Unhealthy}

@@ -214,7 +214,7 @@ func TestLargeBodiesAreBoundedTogether(t *testing.T) {
 	if served.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("%d were served, %d refused", served.Load(), refused.Load())
 	}
-	if grown := memory.most() - before; grown > 6*bound {
+	if grown := memory.most() - before; grown > 8*bound { // 2.5 to 6 times it, as the collector happens to run
 		t.Errorf("memory grew by %s", mib(grown))
 	}
 	if n := g.metric(t, "modelgateway_body_bytes_in_flight"); n != 0 {

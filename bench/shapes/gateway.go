@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,9 +100,9 @@ func (g *gateway) await(ctx context.Context) error {
 }
 
 // send makes one call.
-func (g *gateway) send(ctx context.Context, body string) (cost, error) {
+func (g *gateway) send(ctx context.Context, path, body string) (cost, error) {
 	c := cost{bytes: len(body)}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/v1/chat/completions", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, strings.NewReader(body))
 	if err != nil {
 		return c, err
 	}
@@ -118,11 +119,12 @@ func (g *gateway) send(ctx context.Context, body string) (cost, error) {
 	var told struct {
 		Error struct {
 			Code string `json:"code"`
+			Type string `json:"type"`
 		} `json:"error"`
 	}
 	c.status = resp.StatusCode
 	if c.status >= http.StatusBadRequest && json.Unmarshal(text, &told) == nil {
-		c.code = told.Error.Code
+		c.code = cmp.Or(told.Error.Code, told.Error.Type)
 	}
 	return c, nil
 }

@@ -74,6 +74,11 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	text := `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"a"},` +
 		`"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
 	switch {
+	case strings.HasSuffix(r.URL.Path, "/responses"):
+		text = `{"id":"resp_1","object":"response","created_at":1,"status":"completed","model":"m","output":[{"type":"message","id":"msg_1",` +
+			`"status":"completed","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]}]}],` +
+			`"usage":{"input_tokens":1,"input_tokens_details":{"cached_tokens":0},"output_tokens":1,` +
+			`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":2}}`
 	case strings.HasSuffix(r.URL.Path, "/messages"):
 		text = `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn",` +
 			`"usage":{"input_tokens":1,"output_tokens":1}}`
@@ -86,7 +91,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 
 func (m *meter) measure(ctx context.Context) ([]row, error) {
 	var rows []row
-	for _, s := range shapes {
+	for _, s := range everyShape() {
 		if !m.only.MatchString(s.name) {
 			continue
 		}
@@ -106,7 +111,7 @@ func (m *meter) measure(ctx context.Context) ([]row, error) {
 func (m *meter) row(ctx context.Context, s shape, model string) (row, error) {
 	r := row{shape: s.name, model: model}
 	for _, size := range m.sizes {
-		c, err := m.one(ctx, model, s.body(model, size<<20))
+		c, err := m.one(ctx, s.path(), model, s.body(model, size<<20))
 		if err != nil {
 			return r, fmt.Errorf("%d MiB: %w", size, err)
 		}
@@ -116,13 +121,13 @@ func (m *meter) row(ctx context.Context, s shape, model string) (row, error) {
 }
 
 // one sends a body to a fresh gateway that has served one small call.
-func (m *meter) one(ctx context.Context, model, body string) (cost, error) {
+func (m *meter) one(ctx context.Context, path, model, body string) (cost, error) {
 	g, err := m.start(ctx)
 	if err != nil {
 		return cost{}, err
 	}
 	defer g.stop()
-	if got, err := g.send(ctx, message(filled("a"))(model, 200)); err != nil || got.status != http.StatusOK {
+	if got, err := g.send(ctx, chatPath, message(filled("a"))(model, 200)); err != nil || got.status != http.StatusOK {
 		return cost{}, fmt.Errorf("the small call: %d %s, %w", got.status, got.code, err)
 	}
 	idle, err := g.restartPeak()
@@ -133,7 +138,7 @@ func (m *meter) one(ctx context.Context, model, body string) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	c, err := g.send(ctx, body)
+	c, err := g.send(ctx, path, body)
 	if err != nil {
 		return c, err
 	}

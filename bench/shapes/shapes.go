@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The models that the shapes ask for, one for each translation of a provider.
 const (
@@ -18,6 +21,33 @@ type shape struct {
 	models []string
 	body   func(model string, size int) string
 }
+
+// The paths of the dialects.
+const (
+	chatPath      = "/v1/chat/completions"
+	messagesPath  = "/v1/messages"
+	responsesPath = "/v1/responses"
+)
+
+// What the names of the shapes of other dialects begin with.
+const (
+	ofMessages  = "Messages: "  // Anthropic's Messages API
+	ofResponses = "Responses: " // OpenAI's Responses API
+)
+
+// path is where a shape is sent.
+func (s shape) path() string {
+	switch {
+	case strings.HasPrefix(s.name, ofMessages):
+		return messagesPath
+	case strings.HasPrefix(s.name, ofResponses):
+		return responsesPath
+	}
+	return chatPath
+}
+
+// everyShape is those of all dialects.
+func everyShape() []shape { return slices.Concat(shapes, messagesShapes, responsesShapes) }
 
 // shapes has every list and map of the API, and what else a body can be made of.
 var shapes = []shape{

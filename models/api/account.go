@@ -5,6 +5,75 @@ type Registration struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
 	Name     string `json:"name"`
+
+	Invitation string `json:"invitation"` // a one-time token; empty: none
+}
+
+// Setup is the body of POST /auth/setup.
+type Setup struct {
+	Token    string `json:"token"`
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Name     string `json:"name"`
+}
+
+// PasswordChange is the body of POST /auth/password.
+type PasswordChange struct {
+	Current string `json:"current_password"`
+	New     string `json:"new_password"`
+}
+
+// ForgottenPassword is the body of POST /auth/password/forgot.
+type ForgottenPassword struct {
+	Email string `json:"email"`
+}
+
+// PasswordReset is the body of POST /auth/password/reset.
+type PasswordReset struct {
+	Token string `json:"token"`
+	New   string `json:"new_password"`
+}
+
+// Verification is the body of POST /auth/verify.
+type Verification struct {
+	Token string `json:"token"`
+}
+
+// Logout is the body of POST /auth/logout.
+type Logout struct {
+	Everywhere bool `json:"everywhere"`
+}
+
+// The objects of answers without a resource.
+const (
+	ObjectLogout   = "logout"
+	ObjectAccepted = "accepted"
+	ObjectRedirect = "redirect"
+	ObjectIdentity = "identity"
+)
+
+// Redirect is the answer with an address that the browser has to open.
+type Redirect struct {
+	Object string `json:"object"` // redirect
+	URL    string `json:"url"`
+}
+
+// Unlinked is the answer of DELETE /auth/idp/link.
+type Unlinked struct {
+	Object  string `json:"object"` // identity
+	Deleted bool   `json:"deleted"`
+}
+
+// LoggedOut is the answer of POST /auth/logout.
+type LoggedOut struct {
+	Object     string `json:"object"` // logout
+	Everywhere bool   `json:"everywhere"`
+}
+
+// Accepted is the answer to a request that may be done later.
+type Accepted struct {
+	Object  string `json:"object"` // accepted
+	Message string `json:"message"`
 }
 
 // Login is the body of POST /auth/login.
@@ -13,7 +82,7 @@ type Login struct {
 	Password string `json:"password"`
 }
 
-// User is the answer of POST /auth/register.
+// User is the answer of POST /auth/register and of others that change a user.
 type User struct {
 	ID        string `json:"id"`
 	Object    string `json:"object"` // user
@@ -28,6 +97,35 @@ type Token struct {
 	TokenType string `json:"token_type"` // Bearer
 	ExpiresIn int64  `json:"expires_in"` // seconds
 	ExpiresAt int64  `json:"expires_at"` // Unix seconds
+}
+
+// ObjectSession and ObjectLoginMethods are the objects of Session and LoginMethods.
+const (
+	ObjectSession      = "session"
+	ObjectLoginMethods = "login_methods"
+)
+
+// Session is the answer of GET /auth/session.
+type Session struct {
+	Object           string    `json:"object"` // session
+	User             AdminUser `json:"user"`
+	ExpiresAt        int64     `json:"expires_at"`        // Unix seconds
+	Password         bool      `json:"password"`          // the user can log in with one
+	IdentityProvider Maybe     `json:"identity_provider"` // by which the user can log in; null without
+}
+
+// LoginMethods is the answer of GET /auth/methods.
+type LoginMethods struct {
+	Object           string `json:"object"`  // login_methods
+	Session          bool   `json:"session"` // the request has the console's cookie, and it is valid
+	Registration     string `json:"registration"`
+	IdentityProvider Maybe  `json:"identity_provider"` // null without
+	Setup            bool   `json:"setup"`             // there is no administrator yet
+	Open             bool   `json:"open"`              // calls need no credential
+	Mail             bool   `json:"mail"`              // the gateway sends mail
+	Simulated        bool   `json:"simulated"`         // the providers are simulators
+	Version          string `json:"version"`
+	PublicURL        string `json:"public_url"`
 }
 
 // Deleted is the answer of DELETE /auth/keys/{key_id}.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/llm"
 )
 
 // The error types clients see.
@@ -32,9 +34,11 @@ const (
 	CodeUnsupportedValue     = "unsupported_value"
 	CodeModelNotFound        = "model_not_found"
 	CodeRouteNotFound        = "route_not_found"
+	CodeCrossOrigin          = "cross_origin"
 	CodeMethodNotAllowed     = "method_not_allowed"
 	CodeRequestTooLarge      = "request_too_large"
 	CodeUnsupportedMediaType = "unsupported_media_type"
+	CodeNoWebSocket          = "websocket_not_supported"
 	CodeProviderError        = "provider_error"
 	CodeRateLimitExceeded    = "rate_limit_exceeded"
 	CodeMissingCredentials   = "missing_credentials"
@@ -49,6 +53,15 @@ const (
 	CodeDomainNotAllowed     = "email_domain_not_allowed"
 	CodeTooManyKeys          = "too_many_keys"
 	CodeKeyNotFound          = "key_not_found"
+	CodeTeamNotFound         = "team_not_found"
+	CodeTeamNameTaken        = "team_name_taken"
+	CodeMemberNotFound       = "member_not_found"
+	CodeMemberExists         = "member_exists"
+	CodeManagerRequired      = "manager_required"
+	CodeLastManager          = "last_manager"
+	CodeLastAdministrator    = "last_administrator"
+	CodeInvitationNotFound   = "invitation_not_found"
+	CodeRotationRunning      = "rotation_running"
 	CodeIDPNotConfigured     = "idp_not_configured"
 	CodeIDPUnavailable       = "idp_unavailable"
 	CodeIDPRejected          = "idp_rejected"
@@ -58,12 +71,28 @@ const (
 	CodeBudgetHeld           = "budget_held"
 	CodeModelNotAllowed      = "model_not_allowed"
 	CodeKeyExpired           = "api_key_expired"
+	CodeAccountExpired       = "account_expired"
 	CodeAdminRequired        = "admin_required"
 	CodeLimitsFixed          = "limits_fixed"
 	CodeUserNotFound         = "user_not_found"
+	CodeRegistrationClosed   = "registration_closed"
+	CodeInvitationRequired   = "invitation_required"
+	CodeInvalidInvitation    = "invalid_invitation"
+	CodeInvalidLink          = "invalid_link"
+	CodeIdentityNotFound     = "identity_not_found"
+	CodeLastLogin            = "last_login"
+	CodeVerificationRequired = "verification_required"
+	CodeInvalidSetupToken    = "invalid_setup_token"
+	CodePreviousNotFound     = "previous_response_not_found"
+	CodeResponseNotFound     = "response_not_found"
+	CodeCallNotFound         = "call_not_found"
 	CodeInternal             = "internal_error"
 	CodeServiceUnavailable   = "service_unavailable"
 )
+
+// CodeContextLength is OpenAI's code of a prompt that is too long for the model,
+// by which agents know that they have to shorten it.
+const CodeContextLength = "context_length_exceeded"
 
 // longestWait is the longest Retry-After that the official SDKs honour
 // (openai-python and openai-node, 2026-08): beyond it they would come back
@@ -89,6 +118,23 @@ type Error struct {
 	RetryAfter     time.Duration // 0 = unknown
 	Final          bool          // a retry cannot help, despite the status
 	Limit          string        // the gateway's limit that refused, by its name in metrics; empty = none
+
+	// Raw is the body of the upstream's error in the JSON of RawDialect, from a provider
+	// that speaks the client's dialect, without keys and without the account's names. A
+	// dialect sends it as it is, with UpstreamStatus.
+	Raw        []byte
+	RawDialect llm.Dialect
+
+	// RequestID is the request's id, for dialects that tell it in the body of an error. It
+	// is set where the error is written, on a copy.
+	RequestID string
+
+	Model string // that the client asked for, with model_not_found
+
+	// TooLong measures a prompt that its model refused with CodeContextLength: its tokens, as
+	// far as they can be estimated, and those of the model's context. 0 is not known, nil is
+	// neither.
+	TooLong func() (prompt, context int64)
 
 	cause error
 }
@@ -120,6 +166,12 @@ func (e *Error) ShouldRetry() bool {
 		return false
 	}
 	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
+}
+
+// Overflows says whether a provider refused the prompt as too long for its model.
+func (e *Error) Overflows() bool {
+	return e.Code == CodeProviderError && e.UpstreamCode == CodeContextLength &&
+		(e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge)
 }
 
 // RetryAfterSeconds is RetryAfter in whole seconds, rounded up so that no client

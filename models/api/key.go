@@ -35,7 +35,8 @@ func (l *KeyLimits) Any() bool { return *l != KeyLimits{} }
 
 // NewKey is the body of POST /auth/keys.
 type NewKey struct {
-	Name string `json:"name"`
+	Name   string `json:"name"`
+	TeamID string `json:"team_id"` // empty: in no team
 	KeyLimits
 }
 
@@ -45,20 +46,24 @@ type KeyChange struct {
 	KeyLimits
 }
 
+// KeyRotation is the body of POST /auth/keys/{key_id}/rotate.
+type KeyRotation struct {
+	OverlapSeconds *int64 `json:"overlap_seconds"` // how long the former secret works; nil = a day
+}
+
 // AdminKeyChange is the body of PATCH /admin/keys/{key_id}.
 type AdminKeyChange struct {
 	KeyChange
 	LimitedBy Field[string] `json:"limited_by"` // null gives the limits back to the owner
 }
 
-// Limits are a key's limits as they are shown; nil is no limit of the kind.
+// Limits are the limits of a key, a user or a team as they are shown; nil is no limit of the kind.
 type Limits struct {
 	ExpiresAt *int64    `json:"expires_at"` // Unix seconds
 	Models    *[]string `json:"models"`
 	limit.Numbers[*int64]
 	Budget       *USD    `json:"budget_usd"`
 	BudgetWindow *string `json:"budget_window"`
-	LimitedBy    *string `json:"limited_by"` // admin, or nil: the owner may change them
 }
 
 // CreatedKey is the answer of POST /auth/keys, the only time the key is shown.
@@ -70,6 +75,16 @@ type CreatedKey struct {
 	Prefix    string `json:"prefix"`
 	CreatedAt int64  `json:"created_at"` // Unix seconds
 	Limits
+	LimitedBy *string `json:"limited_by"` // admin, manager, or nil: the owner may change the limits
+	UserID    Maybe   `json:"user_id"`    // null for a key of a team alone
+	TeamID    Maybe   `json:"team_id"`    // null for a key in no team
+}
+
+// RotatedKey is the answer of POST /auth/keys/{key_id}/rotate, the only time the new
+// secret is shown.
+type RotatedKey struct {
+	CreatedKey
+	PreviousExpiresAt int64 `json:"previous_expires_at"` // Unix seconds
 }
 
 // Key is one entry of GET /auth/keys.
@@ -81,19 +96,44 @@ type Key struct {
 	CreatedAt  int64  `json:"created_at"`   // Unix seconds
 	LastUsedAt *int64 `json:"last_used_at"` // Unix seconds, null when never
 	Limits
-	Spend       USD        `json:"spend_usd"` // since ever
-	BudgetState *KeyBudget `json:"budget"`    // null without a budget
+	LimitedBy   *string    `json:"limited_by"`           // admin, manager, or nil: the owner may change the limits
+	PreviousEnd *int64     `json:"previous_expires_at"`  // Unix seconds, of the secret before the last rotation; null when it is over
+	TeamID      Maybe      `json:"team_id"`              // null for a key in no team
+	TeamName    Maybe      `json:"team_name"`            // null for a key in no team
+	RevokedAt   *int64     `json:"revoked_at"`           // Unix seconds, null when it is not
+	Calls       []int64    `json:"daily_calls,omitzero"` // of the last days (UTC), the oldest first; absent where not asked for
+	Spend       USD        `json:"spend_usd"`            // since ever
+	BudgetState *KeyBudget `json:"budget"`               // null without a budget
 }
 
 // KeyBudget is how a key's budget stands in its window.
 type KeyBudget struct {
 	Spent     USD    `json:"spent_usd"`
 	Remaining USD    `json:"remaining_usd"` // never below 0
+	BeganAt   *int64 `json:"began_at"`      // Unix seconds, of the window; null when it does not end
 	ResetsAt  *int64 `json:"resets_at"`     // Unix seconds, null when never
+}
+
+// GatewayBudget is the answer of GET /admin/budget.
+type GatewayBudget struct {
+	Object    string `json:"object"`        // budget
+	Limit     *USD   `json:"limit_usd"`     // null without a budget
+	Window    Maybe  `json:"window"`        // day, week, month or total; null without a budget
+	Spent     USD    `json:"spent_usd"`     // in the window; without a budget in this month
+	Remaining *USD   `json:"remaining_usd"` // null without a budget
+	BeganAt   *int64 `json:"began_at"`      // Unix seconds, null for a window that does not end
+	ResetsAt  *int64 `json:"resets_at"`     // likewise
+}
+
+// KeyDefaults are the limits of a new key whose creation names none.
+type KeyDefaults struct {
+	Limits
+	ExpiryDays *int64 `json:"expiry_days"` // null: it does not expire
 }
 
 // KeyList is the answer of GET /auth/keys.
 type KeyList struct {
-	Object string `json:"object"`
-	Data   []Key  `json:"data"`
+	Object   string       `json:"object"`
+	Data     []Key        `json:"data"`
+	Defaults *KeyDefaults `json:"defaults"` // of new keys
 }

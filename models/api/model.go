@@ -12,8 +12,10 @@ const (
 
 // ModelList is the answer of GET /v1/models.
 type ModelList struct {
-	Object string  `json:"object"`
-	Data   []Model `json:"data"`
+	Object     string  `json:"object"`
+	Data       []Model `json:"data"`
+	PricesDate string  `json:"prices_date,omitzero"` // the day of the newest list of prices
+	Models     []Model `json:"models,omitzero"`      // empty, for clients that ask for another form; nil: not shown
 }
 
 // Model is one model of the catalogue as clients see it. OwnedBy is the name
@@ -34,4 +36,64 @@ type Model struct {
 	Successor       string   `json:"successor,omitempty"`
 	ContextWindow   int64    `json:"context_window,omitzero"`
 	MaxOutputTokens int64    `json:"max_output_tokens,omitzero"`
+
+	Dimensions *ModelDimensions `json:"dimensions,omitempty"` // of a model for embeddings; nil: they are unknown
+
+	Input  []string    `json:"input_modalities,omitempty"`
+	Output []string    `json:"output_modalities,omitempty"`
+	Price  *ModelPrice `json:"price_usd_per_million_tokens,omitempty"` // nil: it is unknown
+
+	NextPrice      *ModelNextPrice `json:"next_price,omitempty"`     // nil: none is known
+	Aliases        []string        `json:"aliases,omitempty"`        // other names, those with a * left out
+	ProviderStatus string          `json:"provider_status,omitzero"` // healthy, degraded or unhealthy; empty: it is not configured
+	Unavailable    string          `json:"unavailable,omitzero"`     // why: retired, not_configured, not_served or not_allowed
+	Setting        string          `json:"setting,omitzero"`         // that would configure the provider
+}
+
+// ModelNextPrice is the price of a model from a day on.
+type ModelNextPrice struct {
+	From  string      `json:"from"` // as in 2026-12-01, UTC
+	Price *ModelPrice `json:"price"`
+}
+
+// ModelDimensions are how many numbers the vectors of a model have: by default, and at least
+// and at most where a request asks for a number.
+type ModelDimensions struct {
+	Default int64 `json:"default"`
+	Min     int64 `json:"min"`
+	Max     int64 `json:"max"`
+}
+
+// ModelPrice is a price in US dollars for a million tokens. A member that is missing
+// costs as much as input.
+type ModelPrice struct {
+	Input          USD         `json:"input"`
+	Output         USD         `json:"output"`
+	CacheRead      USD         `json:"cache_read,omitzero"`
+	CacheWrite     USD         `json:"cache_write,omitzero"`
+	CacheWriteHour USD         `json:"cache_write_1h,omitzero"`
+	Audio          USD         `json:"audio,omitzero"`
+	Of             string      `json:"of,omitzero"`                // the model whose price this is, where only its family has one
+	Over           int64       `json:"over_input_tokens,omitzero"` // a longer prompt costs Above
+	Above          *ModelPrice `json:"above,omitempty"`
+
+	Multipliers ModelMultipliers `json:"multipliers,omitzero"`
+	Fees        ModelFees        `json:"fees,omitzero"`
+}
+
+// ModelMultipliers are how many times a price ways of serving a call cost: numbers, and
+// not dollars. One that is missing is not known.
+type ModelMultipliers struct {
+	Priority USD `json:"tier.priority,omitzero"`
+	Flex     USD `json:"tier.flex,omitzero"`
+	Batch    USD `json:"tier.batch,omitzero"` // of the provider's batch API, which the gateway does not have
+	Fast     USD `json:"speed.fast,omitzero"`
+	US       USD `json:"geo.us,omitzero"`
+}
+
+// ModelFees are in US dollars for one. One that is missing is not known.
+type ModelFees struct {
+	WebSearch    USD `json:"web_search_request,omitzero"`
+	SearchPrompt USD `json:"web_search_prompt,omitzero"` // a call with searches, however many
+	FileSearch   USD `json:"file_search_request,omitzero"`
 }

@@ -5,22 +5,91 @@ import "github.com/go-json-experiment/json"
 // UsageList is the answer of GET /v1/usage and GET /admin/usage.
 type UsageList struct {
 	Object  string      `json:"object"` // list
-	From    string      `json:"from"`   // day (UTC), as in 2026-11-21
-	To      string      `json:"to"`     // the last day that is counted
+	From    string      `json:"from"`   // day, as in 2026-11-21, or a moment
+	To      string      `json:"to"`     // the last day that is counted, or the moment at which it ends
 	GroupBy []string    `json:"group_by"`
 	Data    []UsageRow  `json:"data"`
 	Total   UsageTotals `json:"total"`
+
+	TimeZone string `json:"time_zone,omitzero"` // of days; this and the others only where one of them is asked for
+	Step     string `json:"step,omitzero"`
+
+	// DaysBefore is the moment before which there are only sums of days (UTC), where it is
+	// in the period.
+	DaysBefore string `json:"days_before,omitzero"`
+
+	Series   *UsageSeries   `json:"series,omitzero"`
+	Previous *UsagePrevious `json:"previous,omitzero"`
 }
 
-// UsageRow is the sum of one group. What it was not grouped by is absent.
+// UsageSeries has the sums of each step of time. Every list is as long as Times.
+type UsageSeries struct {
+	Times      []int64          `json:"times"` // Unix seconds at which each step begins
+	Groups     []UsageGroup     `json:"groups"`
+	FirstToken PercentileSeries `json:"first_token_ms"`
+	Duration   PercentileSeries `json:"duration_ms"`
+	Errors     []ErrorSeries    `json:"errors"`
+}
+
+// UsageGroup is the series of a group, or of all the others together.
+type UsageGroup struct {
+	UsageNames      `json:",inline"`
+	Other           int     `json:"other,omitzero"` // how many groups there are in it
+	Calls           []int64 `json:"calls"`
+	Failed          []int64 `json:"failed"`
+	CostUSD         []USD   `json:"cost_usd"`
+	InputTokens     []int64 `json:"input_tokens"`
+	CachedTokens    []int64 `json:"cached_tokens"`
+	OutputTokens    []int64 `json:"output_tokens"`
+	ReasoningTokens []int64 `json:"reasoning_tokens"`
+}
+
+// PercentileSeries has the percentiles of each step, in milliseconds; null without calls.
+type PercentileSeries struct {
+	P50 []*int64 `json:"p50"`
+	P95 []*int64 `json:"p95"`
+}
+
+// ErrorSeries counts the failed calls of one kind in each step.
+type ErrorSeries struct {
+	Code  string  `json:"code"`
+	Calls []int64 `json:"calls"`
+}
+
+// UsagePrevious is the usage of the period before.
+type UsagePrevious struct {
+	From   string          `json:"from"`
+	To     string          `json:"to"`
+	Total  UsageTotals     `json:"total"`
+	Series *PreviousSeries `json:"series,omitzero"`
+}
+
+// PreviousSeries has the sums of each step of the period before.
+type PreviousSeries struct {
+	Times   []int64 `json:"times"`
+	CostUSD []USD   `json:"cost_usd"`
+	Calls   []int64 `json:"calls"`
+	Failed  []int64 `json:"failed"`
+	Tokens  []int64 `json:"tokens"` // input and output
+}
+
+// UsageRow is the sum of one group.
 type UsageRow struct {
-	Day         string `json:"day,omitzero"`
-	UserID      *Maybe `json:"user_id,omitzero"`
-	KeyID       *Maybe `json:"key_id,omitzero"`
-	KeyName     string `json:"key_name,omitzero"`
-	Model       string `json:"model,omitzero"`
-	Provider    *Maybe `json:"provider,omitzero"`
+	UsageNames  `json:",inline"`
 	UsageTotals `json:",inline"`
+}
+
+// UsageNames say which group it is. What it was not grouped by is absent.
+type UsageNames struct {
+	Day       string `json:"day,omitzero"`
+	UserID    *Maybe `json:"user_id,omitzero"`
+	UserEmail string `json:"user_email,omitzero"` // absent for a deleted user
+	KeyID     *Maybe `json:"key_id,omitzero"`
+	KeyName   string `json:"key_name,omitzero"`
+	TeamID    *Maybe `json:"team_id,omitzero"`
+	TeamName  string `json:"team_name,omitzero"` // absent for a deleted team
+	Model     string `json:"model,omitzero"`
+	Provider  *Maybe `json:"provider,omitzero"`
 }
 
 // UsageTotals are the sums of calls.
@@ -36,6 +105,17 @@ type UsageTotals struct {
 	ReasoningTokens  int64 `json:"reasoning_tokens"`
 	TotalTokens      int64 `json:"total_tokens"` // input and output
 	CostUSD          USD   `json:"cost_usd"`
+
+	// Only in answers with a series or a previous period.
+	FirstToken *Percentiles `json:"first_token_ms,omitzero"`
+	Duration   *Percentiles `json:"duration_ms,omitzero"`
+	Errors     []ErrorCount `json:"errors,omitzero"` // only of totals
+}
+
+// ErrorCount counts the failed calls of one kind.
+type ErrorCount struct {
+	Code  string `json:"code"`
+	Calls int64  `json:"calls"`
 }
 
 // Maybe is a text that is null in JSON where it is empty.

@@ -41,7 +41,7 @@ func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 // UnmarshalJSON reads a number exactly: it refuses amounts that are negative,
 // larger than MaxUSD or finer than a micro-dollar.
 func (u *USD) UnmarshalJSON(text []byte) error {
-	n, ok := parseUSD(string(text))
+	n, ok := ParseUSD(string(text))
 	if !ok {
 		return errUSD
 	}
@@ -49,8 +49,9 @@ func (u *USD) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parseUSD reads a JSON number in any notation.
-func parseUSD(text string) (USD, bool) {
+// ParseUSD reads a JSON number in any notation; ok is false for what UnmarshalJSON
+// refuses.
+func ParseUSD(text string) (amount USD, ok bool) {
 	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, `"`) {
 		return 0, false
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -19,16 +20,32 @@ var embedded []byte
 type Catalog struct {
 	models []Model
 	byID   map[string]int
-	rules  map[string][]rule
+	rules  map[string][]Rule
+	facts  facts
+
+	derived *derived          // from facts
+	aliases map[string]string // of the operator's file
+
+	names     []string // of all providers, in the order in which they are shown
+	own       []Provider
+	ownModels map[ownID]Model // those that the file lists under a provider
+	presets   []Preset
 }
 
 // Load reads the embedded catalogue and merges the operator's file into it; with an
-// empty path there is no such file. All errors of a file are reported together.
-func Load(overlay string) (*Catalog, error) {
-	c := &Catalog{byID: map[string]int{}, rules: map[string][]rule{}}
+// empty path there is no such file. The file may name the presets, of which those that
+// are on need no file. All errors of a file are reported together.
+func Load(overlay string, presets ...Preset) (*Catalog, error) {
+	c := &Catalog{byID: map[string]int{}, rules: map[string][]Rule{}, names: Providers(), derived: newDerived()}
+	c.addPresets(presets)
+	var err error
+	if c.facts, err = readFacts(); err != nil {
+		return nil, err
+	}
 	if err := c.merge(embedded); err != nil {
 		return nil, fmt.Errorf("embedded catalogue: %w", err)
 	}
+	c.addExtras()
 	if overlay == "" {
 		return c.withTraits(), nil
 	}
@@ -67,6 +84,14 @@ func (c *Catalog) has(id string) bool {
 	return ok
 }
 
+// Aliases are the aliases of the operator's file: a name, or a pattern with *, and the
+// name of its model.
+func (c *Catalog) Aliases() map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, c.aliases)
+	return all
+}
+
 // Models returns all entries in the order of the catalogue.
 func (c *Catalog) Models() []Model {
 	return slices.Clone(c.models)
@@ -81,8 +106,8 @@ func (c *Catalog) Model(id string) (Model, bool) {
 	return c.models[at], true
 }
 
-// Derive returns an entry for a model that is not in the catalogue, with the traits
-// of its provider's rules: one found by discovery, or a successor.
+// Derive returns an entry for a model that is not in the catalogue, with what is known
+// of it and the traits of its provider's rules: one found by discovery, or a successor.
 func (c *Catalog) Derive(provider, id string) Model {
 	return c.addTraits(Model{ID: id, Provider: provider, Upstream: id})
 }
@@ -91,12 +116,19 @@ func (c *Catalog) Derive(provider, id string) Model {
 func (c *Catalog) withTraits() *Catalog {
 	for i, m := range c.models {
 		c.models[i] = c.addTraits(m)
+		for at, other := range m.Others {
+			m.Others[at] = c.addTraits(other)
+		}
+	}
+	for id, m := range c.ownModels {
+		c.ownModels[id] = c.addTraits(m)
 	}
 	return c
 }
 
 func (c *Catalog) addTraits(m Model) Model {
-	m.Traits = c.traits(m.Provider, m.Upstream)
+	c.learn(&m)
+	m.Traits = c.traits(m.Provider, c.nameOf(m))
 	m.Kind = cmp.Or(m.Kind, m.Traits.Kind, llm.KindChat)
 	if m.MaxOutput == 0 {
 		m.MaxOutput = m.Traits.MaxOutput
@@ -104,14 +136,40 @@ func (c *Catalog) addTraits(m Model) Model {
 	return m
 }
 
-// traits are those of the first rule that matches.
+// nameOf is the name by which the traits and facts of a model are found. A deployment of
+// a provider of the operator's may have any name: then it is the model's id, if that is
+// known.
+func (c *Catalog) nameOf(m Model) string {
+	switch own := c.provider(m.Provider); {
+	case m.like != "":
+		return m.like
+	case own == nil || own.Facts == "" || c.Sells(m.Provider, m.Upstream) || !c.Sells(m.Provider, m.ID):
+		return m.Upstream
+	}
+	return m.ID
+}
+
+// traits are those of the first rule that matches. A provider of the operator's has those
+// of its type after its own.
 func (c *Catalog) traits(provider, upstream string) Traits {
-	for _, r := range c.rules[provider] {
-		for _, pattern := range r.Match {
-			if ok, _ := path.Match(pattern, upstream); ok {
-				return r.Traits
+	rules := [2][]Rule{c.rules[provider]}
+	if own := c.provider(provider); own != nil {
+		rules[1] = c.rules[own.Type]
+	}
+	for _, some := range rules { // not joined: this is done for each call of a model that is not listed
+		for i := range some {
+			if matchesAny(some[i].Match, upstream) {
+				return some[i].Traits
 			}
 		}
 	}
 	return Traits{Sampling: SamplingBoth, Thinking: []string{ThinkEffort}, ThinkingBy: ThinkOn}
+}
+
+// matchesAny reports whether a model's id matches one of the patterns: see path.Match.
+func matchesAny(patterns []string, id string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, _ := path.Match(pattern, id)
+		return ok
+	})
 }

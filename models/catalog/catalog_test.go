@@ -30,14 +30,16 @@ func TestTheEmbeddedCatalogueHasModelsOfAllProviders(t *testing.T) {
 	perProvider := map[string]int{}
 	for _, m := range load(t, "").Models() {
 		perProvider[m.Provider]++
-		if m.Created == 0 || m.Context == 0 || m.MaxOutput == 0 || m.Price.Input == 0 || m.Price.Output == 0 {
+		writes := m.Kind.Writes()
+		if m.Created == 0 || m.Context == 0 || m.Price.Input == 0 || writes != (m.MaxOutput > 0) || writes != (m.Price.Output > 0) ||
+			writes != (m.Dimensions == Dimensions{}) {
 			t.Errorf("%s lacks a number: %+v", m.ID, m)
 		}
 		if m.State(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) == Retired && m.Successor == "" {
 			t.Errorf("%s retires without a successor", m.ID)
 		}
 	}
-	want := map[string]int{Anthropic: 8, OpenAI: 3, Gemini: 7}
+	want := map[string]int{Anthropic: 8, OpenAI: 6, Gemini: 10}
 	for provider, n := range want {
 		if perProvider[provider] != n {
 			t.Errorf("%s has %d models, want %d", provider, perProvider[provider], n)
@@ -115,10 +117,10 @@ rules:
 		m.Created != 1760486400 || m.Provider != Anthropic || m.Upstream != m.ID {
 		t.Errorf("changed model: %+v", m)
 	}
-	if n := len(load(t, "# nothing but a comment\n").Models()); n != 18 {
+	if n := len(load(t, "# nothing but a comment\n").Models()); n != 24 {
 		t.Errorf("an empty file leaves %d models", n)
 	}
-	if n := len(c.Models()); n != 19 {
+	if n := len(c.Models()); n != 25 {
 		t.Errorf("%d models, want 19", n)
 	}
 }
@@ -160,7 +162,10 @@ func TestAnEntryKeepsItsKindUnlessItsUpstreamChanges(t *testing.T) {
 		"models: [{id: a, provider: openai, upstream: gpt-4}]": llm.KindChat,
 		"models: [{id: a, kind: chat}]":                        llm.KindChat,
 	} {
-		again := &Catalog{models: []Model{{ID: "a", Provider: OpenAI, Upstream: "a", Kind: llm.KindEmbedding}}, byID: map[string]int{"a": 0}, rules: c.rules}
+		again := &Catalog{
+			names: Providers(), models: []Model{{ID: "a", Provider: OpenAI, Upstream: "a", Kind: llm.KindEmbedding}},
+			byID: map[string]int{"a": 0}, rules: c.rules,
+		}
 		if err := again.merge([]byte(text)); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,15 +18,17 @@ import (
 	"modelgateway/models/llm"
 )
 
-// rule gives its traits to the models whose upstream ids match a pattern.
-type rule struct {
+// Rule gives its traits to the models whose upstream ids match a pattern.
+type Rule struct {
 	Match  []string `yaml:"match"` // see path.Match
 	Traits `yaml:",inline"`
 }
 
 type file struct {
-	Models []entry           `yaml:"models"`
-	Rules  map[string][]rule `yaml:"rules"`
+	Providers []providerEntry   `yaml:"providers"`
+	Models    []entry           `yaml:"models"`
+	Rules     map[string][]Rule `yaml:"rules"`
+	Aliases   map[string]string `yaml:"aliases"`
 }
 
 // entry is a model as a file has it.
@@ -44,6 +45,20 @@ type entry struct {
 	Successor string   `yaml:"successor"`
 	Fallbacks []string `yaml:"fallbacks"`
 	Price     *dollars `yaml:"price"`
+	Like      string   `yaml:"like"`
+
+	Unlisted   bool            `yaml:"unlisted"`
+	Dimensions Dimensions      `yaml:"dimensions"`
+	Upstreams  []upstreamEntry `yaml:"upstreams"`
+}
+
+// upstreamEntry is one of several upstreams of a model.
+type upstreamEntry struct {
+	Provider string   `yaml:"provider"`
+	Upstream string   `yaml:"upstream"`
+	Weight   int64    `yaml:"weight"`
+	Price    *dollars `yaml:"price"`
+	Like     string   `yaml:"like"`
 }
 
 // dollars is a price in dollars per million tokens.
@@ -57,6 +72,9 @@ type dollars struct {
 	CacheHour  float64  `yaml:"cache_write_1h"`
 	Over       int64    `yaml:"over"`
 	Above      *dollars `yaml:"above"`
+
+	Multipliers map[string]float64 `yaml:"multipliers"` // of service tiers and the like, by their names in Factors
+	Fees        map[string]float64 `yaml:"fees"`        // dollars for one
 }
 
 // Providers lists the names of all providers in the order in which they are shown:
@@ -79,9 +97,6 @@ var ruled = sync.OnceValue(func() []string {
 	return names
 })
 
-// unknownField is how the library names the Go type of a misspelt member.
-var unknownField = regexp.MustCompile(`field (\S+) not found in type \S+`)
-
 // merge adds the models and rules of a file. Its rules are tried before those that
 // are there.
 func (c *Catalog) merge(text []byte) error {
@@ -89,35 +104,60 @@ func (c *Catalog) merge(text []byte) error {
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))
 	dec.KnownFields(true)
 	if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) { // an empty file has no document
-		return errors.New(unknownField.ReplaceAllString(err.Error(), "unknown field $1"))
+		return plainFault(err)
 	}
-	var errs []error
+	faults := faults{text: text}
+	c.mergeProviders(&f, &faults)
 	for _, provider := range slices.Sorted(maps.Keys(f.Rules)) {
-		if !slices.Contains(Providers(), provider) {
-			errs = append(errs, fmt.Errorf("rules: unknown provider %q", provider))
+		if !slices.Contains(c.names, provider) {
+			faults.add(fmt.Errorf("rules: unknown provider %q", provider), "rules", provider)
 			continue
 		}
-		errs = append(errs, validateRules(provider, f.Rules[provider]))
+		faults.add(validateRules(provider, f.Rules[provider]), "rules", provider)
 		c.rules[provider] = append(f.Rules[provider], c.rules[provider]...)
+	}
+	if f.Aliases != nil {
+		c.aliases = f.Aliases
 	}
 	seen := map[string]bool{}
 	for i, e := range f.Models {
 		if seen[e.ID] {
-			errs = append(errs, fmt.Errorf("models[%d] %s: listed twice", i, e.ID))
+			faults.add(fmt.Errorf("models[%d] %s: listed twice", i, e.ID), "models", i)
 			continue
 		}
 		seen[e.ID] = true
 		m, err := c.mergeEntry(e)
+		if err == nil {
+			m, err = c.withUpstreams(m, e)
+		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("models[%d] %s: %w", i, e.ID, err))
+			faults.add(fmt.Errorf("models[%d] %s: %w", i, e.ID, err), "models", i)
 			continue
 		}
 		c.set(m)
 	}
-	return errors.Join(errs...)
+	return faults.join()
 }
 
-func validateRules(provider string, rules []rule) error {
+// mergeProviders adds the providers of a file with their models.
+func (c *Catalog) mergeProviders(f *file, faults *faults) {
+	seen := map[string]bool{}
+	for i, e := range f.Providers {
+		err := c.mergeProvider(e, faults.line("providers", i))
+		if err == nil && seen[e.Name] {
+			err = errors.New("listed twice")
+		}
+		if err == nil {
+			err = c.mergeOwnModels(e)
+		}
+		seen[e.Name] = true
+		if err != nil {
+			faults.add(fmt.Errorf("providers[%d] %s: %w", i, e.Name, err), "providers", i)
+		}
+	}
+}
+
+func validateRules(provider string, rules []Rule) error {
 	for i, r := range rules {
 		if len(r.Match) == 0 {
 			return fmt.Errorf("rules.%s[%d]: match is empty", provider, i)
@@ -129,6 +169,9 @@ func validateRules(provider string, rules []rule) error {
 		}
 		if !isKind(r.Kind) {
 			return fmt.Errorf("rules.%s[%d]: kind must be %s, not %q", provider, i, kinds(), r.Kind)
+		}
+		if !slices.Contains([]string{"", APIChat, APIBoth, APIResponses}, r.API) {
+			return fmt.Errorf("rules.%s[%d]: api must be chat, responses or both, not %q", provider, i, r.API)
 		}
 		if r.Sampling == "" && r.Kind == llm.KindEmbedding {
 			continue // has nothing to sample
@@ -171,6 +214,7 @@ func (c *Catalog) mergeEntry(e entry) (Model, error) {
 	m.Created = cmp.Or(m.Created, old.Created)
 	m.Context = cmp.Or(m.Context, old.Context)
 	m.MaxOutput = cmp.Or(m.MaxOutput, old.MaxOutput)
+	m.Dimensions = cmp.Or(m.Dimensions, old.Dimensions)
 	if e.Price == nil {
 		m.Price = old.Price
 	}
@@ -188,18 +232,26 @@ func (e entry) model(c *Catalog) (Model, error) {
 	m := Model{
 		ID: e.ID, Kind: e.Kind, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
 		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor, Fallbacks: e.Fallbacks,
-		Price: e.Price.price(), state: e.State,
+		Price: e.Price.price(), state: e.State, like: e.Like,
+		Dimensions: e.Dimensions, Unlisted: e.Unlisted,
 	}
 	if m.Upstream == "" {
 		m.Upstream = m.ID
 	}
+	if e.Price != nil {
+		if err := e.Price.extras(&m.Price); err != nil {
+			return m, err
+		}
+	}
 	switch {
 	case m.ID == "":
 		return m, errors.New("id is missing")
+	case !e.Dimensions.sound():
+		return m, errors.New("dimensions must be min <= default <= max, all above 0")
 	case m.Created < 0 || m.Context < 0 || m.MaxOutput < 0 || m.Price.negative():
 		return m, errors.New("a number is negative")
-	case !slices.Contains(Providers(), m.Provider) && (m.Provider != "" || !c.has(m.ID)):
-		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(Providers(), ", "), m.Provider)
+	case len(e.Upstreams) == 0 && !slices.Contains(c.names, m.Provider) && (m.Provider != "" || !c.has(m.ID)):
+		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(c.names, ", "), m.Provider)
 	case !isKind(e.Kind):
 		return m, fmt.Errorf("kind must be %s, not %q", kinds(), e.Kind)
 	case !slices.Contains([]string{"", Active, Deprecated, Retired}, e.State):

@@ -34,13 +34,68 @@ type Model struct {
 	Context   int64 // tokens, 0 when unknown
 	MaxOutput int64 // tokens, 0 when unknown
 	Price     Price
-	Ends      time.Time // first day on which it is not served, UTC; zero when unknown
-	Successor string    // id of the model that replaces it, or empty
-	Fallbacks []string  // ids of the models that are tried, in this order, when it cannot answer
-	Traits    Traits
+	PriceOf   string   // the model whose price this is, where only its family has one; else empty
+	Input     []string // modalities, such as text or image; nil when unknown
+	Output    []string
+	// Unlisted says that the list of models has it only where its provider lists it, or where
+	// all models are listed.
+	Unlisted bool
+	// Dimensions are those of a model for embeddings; the zero value when unknown.
+	Dimensions Dimensions
+	Ends       time.Time // first day on which it is not served, UTC; zero when unknown
+	Successor  string    // id of the model that replaces it, or empty
+	Fallbacks  []string  // ids of the models that are tried, in this order, when it cannot answer
+	Traits     Traits
+	// Others are this model at further upstreams, in the order in which they are called
+	// after this one, or by their weights; nil where there is one upstream.
+	Others []Model
+	Weight int64 // share of the calls among the upstreams; 0 = they are called in their order
 
+	like  string // the model whose traits and facts it has; empty: Upstream
 	state string // set where the day of the end is unknown
+	later []datedPrice
 }
+
+// Dimensions are how many numbers the vectors of a model have.
+type Dimensions struct {
+	Default int64 `yaml:"default"`
+	Min     int64 `yaml:"min"` // that a request can ask for
+	Max     int64 `yaml:"max"`
+}
+
+func (d Dimensions) sound() bool {
+	return d == Dimensions{} || d.Min > 0 && d.Min <= d.Default && d.Default <= d.Max
+}
+
+// datedPrice replaces the prices before it from a time on.
+type datedPrice struct {
+	from time.Time
+	Price
+}
+
+// PriceAt is the price at a time.
+func (m Model) PriceAt(now time.Time) Price {
+	price := m.Price
+	for _, l := range m.later {
+		if !now.Before(l.from) {
+			price = l.Price
+		}
+	}
+	return price
+}
+
+// NextPrice is the next price after that of a time, and from when on it holds.
+func (m Model) NextPrice(now time.Time) (from time.Time, price Price, ok bool) {
+	for _, l := range m.later {
+		if now.Before(l.from) {
+			return l.from, l.Price, true
+		}
+	}
+	return from, price, false
+}
+
+// FullName is the name with the provider: provider/id.
+func (m Model) FullName() string { return m.Provider + "/" + m.ID }
 
 // State is the state of the model at a time.
 func (m Model) State(now time.Time) string {
@@ -78,6 +133,14 @@ const (
 	ThinkAlways = "always" // cannot be disabled
 )
 
+// The values of Traits.API. Where it is empty, nothing is known of the model: at OpenAI's own
+// address it is called as with APIBoth, at others as with APIChat.
+const (
+	APIChat      = "chat"      // by chat completions
+	APIBoth      = "both"      // by chat completions and by the Responses API, which takes more
+	APIResponses = "responses" // by the Responses API
+)
+
 // Traits say which parameters a model takes, so that no code depends on the names
 // of models.
 type Traits struct {
@@ -94,8 +157,12 @@ type Traits struct {
 	Prefill        bool     `yaml:"prefill"`    // the conversation may end with an assistant's message
 	ForcedTools    bool     `yaml:"forced_tools"`
 
+	API              string `yaml:"api"`               // OpenAI: which API serves the model; empty = not known
+	ReasonsOrCalls   bool   `yaml:"reasons_or_calls"`  // OpenAI: chat completions take functions or reasoning, not both
 	LimitField       string `yaml:"limit_field"`       // OpenAI: the member for the token limit; empty = the client's
 	SamplingThinking string `yaml:"sampling_thinking"` // OpenAI: Sampling while the model reasons, where it differs
+	Searches         bool   `yaml:"searches"`          // OpenAI: searches the web with each call, for a fee, and does not count it
+	CacheBreakpoints bool   `yaml:"cache_breakpoints"` // OpenAI: takes marks of what of a prompt is to be cached
 
 	OpenAPISchemas bool `yaml:"openapi_schemas"` // Gemini: accepts only the OpenAPI subset of JSON Schema
 	CallIDs        bool `yaml:"call_ids"`        // Gemini: function calls have ids

@@ -17,6 +17,8 @@ type Price struct {
 	CacheWriteHour int64 // kept for an hour; 0 = 8/5 of CacheWrite, which is Anthropic's ratio
 	Over           int64 // calls with more input tokens cost Above
 	Above          *Price
+	Factors        Factors
+	Fees           Fees
 }
 
 // Tokens are the tokens of a call.
@@ -28,29 +30,47 @@ type Tokens struct {
 	CacheWrite     int64 // CacheWriteHour included
 	CacheWriteHour int64
 	Output         int64 // reasoning included
+	Searches       int64 // of the web, by the provider
 }
 
-// Cost is the cost of a call in micro-dollars: the exact sum, rounded once, half up.
-// With more than Over input tokens the whole call costs Above.
+// Cost is the cost of a call in micro-dollars: the exact sum of its lines, rounded once,
+// half up.
 func (p Price) Cost(t Tokens) int64 {
+	var sum amount
+	for _, line := range p.lines(t) {
+		sum.addLine(line)
+	}
+	return sum.perMillion()
+}
+
+// lines divides a cost. With more than Over input tokens the whole call costs Above.
+func (p Price) lines(t Tokens) lines {
 	if p.Above != nil && t.Input > p.Over {
-		return p.Above.Cost(t)
+		above := *p.Above
+		above.Fees = p.Fees
+		return above.lines(t)
 	}
 	cached := clamp(t.Cached, t.Input)
 	written := clamp(t.CacheWrite, t.Input-cached)
 	hour := clamp(t.CacheWriteHour, written)
 	cachedAudio := clamp(min(t.CachedAudio, t.Audio), cached)
 	audio := clamp(t.Audio-cachedAudio, t.Input-cached-written)
-	var sum amount
-	sum.add(max(t.Input, 0)-cached-written-audio, p.Input)
-	sum.add(audio, p.audio())
-	sum.add(cached-cachedAudio, p.cacheRead())
-	sum.add(cachedAudio, p.audioCacheRead())
-	sum.add(written-hour, p.cacheWrite())
-	sum.add(hour, p.cacheWriteHour())
-	sum.add(max(t.Output, 0), p.Output)
-	return sum.perMillion()
+	searches := clamp(t.Searches, maxSearches)
+	return lines{
+		{LineInput, max(t.Input, 0) - cached - written - audio, p.Input},
+		{LineAudio, audio, p.audio()},
+		{LineCached, cached - cachedAudio, p.cacheRead()},
+		{LineCachedAudio, cachedAudio, p.audioCacheRead()},
+		{LineCacheWrite, written - hour, p.cacheWrite()},
+		{LineCacheWriteHour, hour, p.cacheWriteHour()},
+		{LineOutput, max(t.Output, 0), p.Output},
+		{LineSearch, searches, p.Fees.Search},
+		{LineSearchPrompt, min(searches, 1), p.Fees.SearchPrompt},
+	}
 }
+
+// maxSearches is more than a call can make.
+const maxSearches = 1_000_000
 
 // MaxCost is an upper bound of the cost of a call with at most so many input and output
 // tokens, however many of them are read from a cache or written to it.

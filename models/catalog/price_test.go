@@ -34,6 +34,12 @@ var publishedPrices = map[string]published{
 	"gemini-2.5-flash-preview-09-2025":      {"0.30", "2.50", "0.075", "0.30", "0.30"},
 	"gemini-2.5-flash-lite-preview-09-2025": {"0.10", "0.40", "0.025", "0.10", "0.10"},
 	"gemini-2.0-flash":                      {"0.10", "0.40", "0.025", "0.10", "0.10"},
+	"text-embedding-3-small":                {"0.02", "0", "0.02", "0.02", "0.02"},
+	"text-embedding-3-large":                {"0.13", "0", "0.13", "0.13", "0.13"},
+	"text-embedding-ada-002":                {"0.10", "0", "0.10", "0.10", "0.10"},
+	"gemini-embedding-001":                  {"0.15", "0", "0.15", "0.15", "0.15"},
+	"gemini-embedding-2":                    {"0.20", "0", "0.20", "0.20", "0.20"},
+	"gemini-embedding-2-preview":            {"0.20", "0", "0.20", "0.20", "0.20"},
 }
 
 // longPrompts is the price of gemini-2.5-pro for prompts longer than 200,000.

@@ -1,7 +1,7 @@
-// Package limit is the table of the limits of a key that are whole numbers. What
-// stores, changes, checks and shows limits, and the settings for their defaults,
-// range over this table: a new limit is a field and a row here, a column, and the
-// code that enforces it. docs/adr/0033 has the list.
+// Package limit is the table of the limits of a key, a user or a team that are whole
+// numbers. What stores, changes, checks and shows limits, and the settings for their
+// defaults, range over this table: a new limit is a field and a row here, a column, and
+// the code that enforces it. docs/adr/0033 has the list.
 package limit
 
 // Numbers has a value of type T for each limit: an int64 where limits are stored,
@@ -17,8 +17,8 @@ type Numbers[T any] struct {
 type Number[T any] struct {
 	Value   *T
 	Name    string // member of JSON
-	Column  string // of the table api_keys
-	Setting string // the default of new keys
+	Column  string // of the tables of keys, users and teams
+	Setting string // the end of its settings' names: DEFAULT_KEY_ and DEFAULT_USER_ precede it
 	Doc     string // what is limited, for the setting
 	Zero    string // what a setting of 0 means
 }
@@ -33,9 +33,9 @@ const (
 // All is the table, in the order of the fields.
 func (n *Numbers[T]) All() []Number[T] {
 	return []Number[T]{
-		{&n.RPMLimit, "rpm_limit", "rpm_limit", "DEFAULT_KEY_RPM", "Requests a minute", "RATE_LIMIT_RPM"},
-		{&n.TPMLimit, "tpm_limit", "tpm_limit", "DEFAULT_KEY_TPM", "Tokens a minute", "unlimited"},
-		{&n.MaxParallel, "max_parallel_requests", "max_parallel", "DEFAULT_KEY_MAX_PARALLEL", "Calls in flight", "unlimited"},
+		{&n.RPMLimit, "rpm_limit", "rpm_limit", "RPM", "Requests a minute", "RATE_LIMIT_RPM"},
+		{&n.TPMLimit, "tpm_limit", "tpm_limit", "TPM", "Tokens a minute", "unlimited"},
+		{&n.MaxParallel, "max_parallel_requests", "max_parallel", "MAX_PARALLEL", "Calls in flight", "unlimited"},
 	}
 }
 

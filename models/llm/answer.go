@@ -27,10 +27,8 @@ type AnswerChoice struct {
 	Blocks   []Block        // in their order; of a thought Text is what may be shown
 	Logprobs jsontext.Value // of all tokens, in OpenAI's form
 
-	Finish       Finish
-	StopSequence string
-	StopDetails  jsontext.Value
-	NativeReason string
+	Citations []Citation
+	Ending
 }
 
 // Collect reads a stream to its end and puts the answer together. Its errors
@@ -42,6 +40,7 @@ func Collect(stream Stream) (*Answer, error) {
 		return nil, c.err
 	}
 	slices.SortStableFunc(c.drafts, func(x, y *draft) int { return cmp.Compare(x.choice.Index, y.choice.Index) })
+	c.answer.Choices = c.choices[:0]
 	for _, d := range c.drafts {
 		c.answer.Choices = append(c.answer.Choices, d.finish())
 	}
@@ -52,6 +51,12 @@ type collector struct {
 	answer Answer
 	drafts []*draft
 	err    error
+
+	// Storage of the one choice that most answers have.
+	first   draft
+	only    [1]*draft
+	choices [1]AnswerChoice
+	usage   Usage
 }
 
 func (c *collector) add(e *Event, err error) bool {
@@ -71,29 +76,39 @@ func (c *collector) add(e *Event, err error) bool {
 		return true
 	}
 	if e.Usage != nil {
-		usage := *e.Usage
-		a.Usage = &usage
+		c.usage = *e.Usage
+		a.Usage = &c.usage
 	}
 	if e.Kind != EventUsage {
-		c.drafts = addEvent(c.drafts, e)
+		c.draft(e.Choice).add(e)
 	}
 	return true
+}
+
+// draft is the state of a choice, from its first event on.
+func (c *collector) draft(choice int) *draft {
+	for _, d := range c.drafts {
+		if d.choice.Index == choice {
+			return d
+		}
+	}
+	d := &c.first
+	if len(c.drafts) == 0 {
+		c.drafts = c.only[:0]
+	} else {
+		d = new(draft)
+	}
+	d.choice.Index = choice
+	c.drafts = append(c.drafts, d)
+	return d
 }
 
 // draft is the state of a choice.
 type draft struct {
 	choice AnswerChoice
-	texts  []*strings.Builder // of the blocks
-	calls  []int              // the blocks of the calls, by their index
-}
-
-func addEvent(drafts []*draft, e *Event) []*draft {
-	at := slices.IndexFunc(drafts, func(d *draft) bool { return d.choice.Index == e.Choice })
-	if at < 0 {
-		at, drafts = len(drafts), append(drafts, &draft{choice: AnswerChoice{Index: e.Choice}})
-	}
-	drafts[at].add(e)
-	return drafts
+	said   int      // Event.Block of the last text
+	texts  []joined // of the blocks
+	calls  []int    // the blocks of the calls, by their index
 }
 
 func (d *draft) add(e *Event) {
@@ -116,32 +131,61 @@ func (d *draft) add(e *Event) {
 			Kind: BlockCall, Thought: cloned(c.Thought),
 			Call: &Call{ID: c.ID, Name: c.Name, Namespace: c.Namespace, Kind: c.Kind, Signature: c.Signature},
 		})
-		text.WriteString(c.Arguments)
+		text.add(c.Arguments)
 	case EventInput:
 		if e.CallIndex < len(d.calls) {
-			d.texts[d.calls[e.CallIndex]].WriteString(e.Text)
+			d.texts[d.calls[e.CallIndex]].add(e.Text)
 		}
+	case EventCitations:
+		d.choice.Citations = append(d.choice.Citations, e.Citations...)
 	case EventFinish:
 		c := &d.choice
-		c.Finish, c.NativeReason, c.StopSequence, c.StopDetails = e.Finish, e.NativeReason, e.StopSequence, slices.Clone(e.StopDetails)
+		c.Ending = e.Ending
+		c.StopDetails, c.Safety = slices.Clone(e.StopDetails), slices.Clone(e.Safety)
 	}
 }
 
-// block adds a block and returns where its text goes.
-func (d *draft) block(b Block) *strings.Builder {
+// joined is a text of fragments. The text of a whole answer comes as one, and is not copied.
+type joined struct {
+	one  string
+	more *strings.Builder
+}
+
+func (j *joined) add(fragment string) {
+	switch {
+	case j.more != nil:
+		j.more.WriteString(fragment)
+	case j.one == "":
+		j.one = fragment
+	case fragment != "":
+		j.more = new(strings.Builder)
+		j.more.WriteString(j.one)
+		j.more.WriteString(fragment)
+	}
+}
+
+func (j *joined) text() string {
+	if j.more != nil {
+		return j.more.String()
+	}
+	return j.one
+}
+
+// block adds a block and returns where its text goes. That is valid until the next block.
+func (d *draft) block(b Block) *joined {
 	d.choice.Blocks = append(d.choice.Blocks, b)
-	text := new(strings.Builder)
-	d.texts = append(d.texts, text)
-	return text
+	d.texts = append(d.texts, joined{})
+	return &d.texts[len(d.texts)-1]
 }
 
 func (d *draft) text(kind BlockKind, e *Event) {
 	last := len(d.choice.Blocks) - 1
-	if last < 0 || d.choice.Blocks[last].Kind != kind {
+	if last < 0 || d.choice.Blocks[last].Kind != kind || d.said != e.Block {
 		d.block(Block{Kind: kind})
 		last++
 	}
-	d.texts[last].WriteString(e.Text)
+	d.said = e.Block
+	d.texts[last].add(e.Text)
 }
 
 func (d *draft) thought(e *Event) {
@@ -157,10 +201,10 @@ func (d *draft) thought(e *Event) {
 		})
 	}
 	if at < 0 {
-		d.block(Block{Kind: BlockThought, Thought: cloned(e.Thought)}).WriteString(e.Text)
+		d.block(Block{Kind: BlockThought, Thought: cloned(e.Thought)}).add(e.Text)
 		return
 	}
-	d.texts[at].WriteString(e.Text)
+	d.texts[at].add(e.Text)
 	if have, more := blocks[at].Thought, e.Thought; more != nil {
 		have.Text += more.Text
 		have.Signature = cmp.Or(more.Signature, have.Signature)
@@ -181,10 +225,10 @@ func (d *draft) finish() AnswerChoice {
 	for i := range d.choice.Blocks {
 		b := &d.choice.Blocks[i]
 		if b.Kind == BlockCall {
-			b.Call.Input = d.texts[i].String()
+			b.Call.Input = d.texts[i].text()
 			continue
 		}
-		b.Text = d.texts[i].String()
+		b.Text = d.texts[i].text()
 	}
 	return d.choice
 }

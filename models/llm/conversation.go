@@ -29,6 +29,11 @@ type Message struct {
 	// Cache is the cache mark of the whole message. Its last block has the very
 	// same value where it has no mark of its own.
 	Cache jsontext.Value
+
+	// InPlace says that instructions stay where they are. Where a provider takes
+	// instructions only before the conversation, they become text of the user's turn:
+	// in front they would change the prompt that its caches know.
+	InPlace bool
 }
 
 // BlockKind says which member of a Block is set.
@@ -82,7 +87,7 @@ type Media struct {
 
 	URL    string // of an image or a file: a web address or a data URL
 	Data   string // of a sound, or of a file that came without a data URL: base64
-	Format string // of a sound: wav or mp3
+	Format string // of a sound: wav or mp3; of a file by its address, and in an answer, also another media type
 	Detail string // of an image: how closely to look; empty leaves it to the provider
 	Made   bool   // a model made it in an earlier turn
 

@@ -17,6 +17,7 @@ type Emitter struct {
 	event   Event
 	choices []emitted
 	gone    bool
+	shown   bool
 	unsent  bool // events have come since the last pause
 
 	logprobs jsontext.Value // of the next text
@@ -39,6 +40,9 @@ func NewEmitter(yield func(*Event, error) bool, head Head) *Emitter {
 
 // Head is what the events share, for what an upstream tells later.
 func (e *Emitter) Head() *Head { return &e.head }
+
+// Shown says whether anything but the beginning of choices has been sent.
+func (e *Emitter) Shown() bool { return e.shown }
 
 // Begin begins a choice unless it has begun.
 func (e *Emitter) Begin(choice int) bool {
@@ -91,7 +95,7 @@ func (e *Emitter) Thought(choice int, text string, thought *Thought) bool {
 	return e.send()
 }
 
-// Media sends an image that the model made.
+// Media sends an image, a sound or a file that the model made.
 func (e *Emitter) Media(choice int, m *Media) bool {
 	if !e.next(choice, EventMedia) {
 		return !e.gone
@@ -124,13 +128,22 @@ func (e *Emitter) Input(choice, call int, fragment string) bool {
 // Calls is how many tool calls a choice has made.
 func (e *Emitter) Calls(choice int) int { return e.choice(choice).calls }
 
+// Citations sends sources of a choice's text.
+func (e *Emitter) Citations(choice int, all []Citation) bool {
+	if len(all) == 0 || !e.next(choice, EventCitations) {
+		return !e.gone
+	}
+	e.event.Citations = all
+	return e.send()
+}
+
 // Finish ends a choice, once.
-func (e *Emitter) Finish(choice int, reason Finish, native string) bool {
+func (e *Emitter) Finish(choice int, ending Ending) bool {
 	if !e.next(choice, EventFinish) {
 		return !e.gone
 	}
 	e.choice(choice).finished = true
-	e.event.Finish, e.event.NativeReason = reason, native
+	e.event.Ending = ending
 	return e.send()
 }
 
@@ -170,7 +183,7 @@ func (e *Emitter) next(choice int, kind EventKind) bool {
 	if c.finished {
 		return false
 	}
-	if kind != EventInput && kind != EventFinish {
+	if kind != EventInput && kind != EventCitations && kind != EventFinish {
 		if c.last != EventBegin && (c.apart || kind != c.last || kind == EventCall || kind == EventMedia) {
 			c.blocks++
 		}
@@ -189,6 +202,7 @@ func (e *Emitter) send() bool {
 		return false
 	}
 	e.unsent = true
+	e.shown = e.shown || e.event.Kind != EventBegin
 	e.event.Head = &e.head
 	if !e.yield(&e.event, nil) {
 		e.gone = true

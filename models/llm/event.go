@@ -22,17 +22,18 @@ type EventKind int
 
 // The kinds of events.
 const (
-	EventBegin   EventKind = iota // a choice begins
-	EventText                     // Text
-	EventRefusal                  // Text of a refusal
-	EventThought                  // Text to be shown, Thought to be brought back; either may be missing
-	EventMedia                    // Media
-	EventCall                     // Call and CallIndex: a tool call begins; Arguments may hold its first fragment, or all
-	EventInput                    // CallIndex, and Text: a fragment of the call's arguments
-	EventFinish                   // Finish and what goes with it
-	EventUsage                    // Usage of the whole answer
-	EventAnswer                   // Raw is a whole answer; Usage if the provider reported it
-	EventOther                    // Raw: something that only its dialect knows
+	EventBegin     EventKind = iota // a choice begins
+	EventText                       // Text
+	EventRefusal                    // Text of a refusal
+	EventThought                    // Text to be shown, Thought to be brought back; either may be missing
+	EventMedia                      // Media
+	EventCall                       // Call and CallIndex: a tool call begins; Arguments may hold its first fragment, or all
+	EventInput                      // CallIndex, and Text: a fragment of the call's arguments
+	EventCitations                  // Citations of text that has come; they may be kept
+	EventFinish                     // Ending
+	EventUsage                      // Usage of the whole answer
+	EventAnswer                     // Raw is a whole answer, or a piece of it; Usage if the provider reported it
+	EventOther                      // Raw: something that only its dialect knows
 )
 
 // Event is one step of an answer. Providers reuse the event they yield.
@@ -48,18 +49,15 @@ type Event struct {
 	Call      *CallStart
 	CallIndex int            // dense from 0 for each choice
 	Logprobs  jsontext.Value // of the tokens of Text, of whichever kind it is, in OpenAI's form
-	Citations jsontext.Value // of the text, in the provider's JSON
+	Citations []Citation
 
-	Finish       Finish
-	StopSequence string         // that ended the answer, where the provider says it
-	StopDetails  jsontext.Value // why a model refused, in the provider's JSON
-	NativeReason string         // the provider's own word for Finish
-
+	Ending
 	Usage *Usage
 
-	// Raw is the event in the JSON of RawDialect, set by a provider that speaks
+	// Raw is the event in the form of RawDialect, set by a provider that speaks
 	// the client's dialect: a writer forwards these bytes, and the members above
-	// are only for metering. It is empty where the event is not shown.
+	// are only for metering. Of Chat it is the event's JSON, empty where the event
+	// is not shown; of Messages and Responses all of its lines with the empty line after them.
 	Raw        []byte
 	RawDialect Dialect
 }
@@ -84,6 +82,7 @@ type Head struct {
 	Created     int64  // Unix seconds
 	ServiceTier string
 	Fingerprint string // of the system, or of a simulator
+	Length      int64  // bytes of an answer that comes in pieces; 0 = unknown, or it comes whole
 
 	// Counter is the usage that the upstream has reported so far; nil if it
 	// reports usage only at the end.
@@ -103,6 +102,26 @@ type Finishing interface{ Finishing() bool }
 // Finish says why a choice ended, in OpenAI's words. Other words come from
 // servers that copy OpenAI's API.
 type Finish string
+
+// Ending says why a choice ended, and what its provider says about that.
+type Ending struct {
+	Finish       Finish
+	NativeReason string         // the provider's own word for Finish
+	StopSequence string         // that ended the answer, where the provider says it
+	StopDetails  jsontext.Value // why a model refused, in the provider's JSON
+	Safety       jsontext.Value // ratings of the answer or the prompt, in the provider's JSON
+}
+
+// Citation is a source of a piece of an answer's text. Start and End are the piece in the
+// text of its choice, in characters; both are 0 where that is not known.
+type Citation struct {
+	Start, End int
+
+	URL    string // empty for a source without an address, such as a document of the prompt
+	Title  string
+	Quote  string         // what the source says
+	Native jsontext.Value // of a document: its place there, in the provider's JSON
+}
 
 // The reasons that every provider has.
 const (
@@ -127,6 +146,13 @@ type Usage struct {
 
 	HasReasoning bool  // the provider counts the following
 	Reasoning    int64 // of Output
+
+	// What the price depends on beside tokens, where the provider tells it.
+	Tier     string // service tier, in OpenAI's words
+	Speed    string // Anthropic's
+	Geo      string // where Anthropic has inferred
+	Searches int64  // of the web, by the provider
+	Tools    int64  // other uses of the provider's tools that have a fee, which no list of prices has
 }
 
 // Counts says whether a usage has the tokens of the prompt: some compatible servers

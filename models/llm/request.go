@@ -12,8 +12,23 @@ import (
 // Dialect names the wire format that a client speaks.
 type Dialect string
 
-// Chat is OpenAI's chat completions API.
-const Chat Dialect = "chat"
+// The dialects.
+const (
+	Chat       Dialect = "chat"       // OpenAI's chat completions API
+	Messages   Dialect = "messages"   // Anthropic's Messages API
+	Responses  Dialect = "responses"  // OpenAI's Responses API
+	Embeddings Dialect = "embeddings" // OpenAI's embeddings API
+)
+
+// Beside is what came with a body and travels with it to a provider that speaks the
+// client's dialect. Other providers never see it.
+type Beside struct {
+	Headers []Header
+	Query   string // encoded, without a question mark
+}
+
+// Header is one line of a header, whose name is in its canonical form.
+type Header struct{ Name, Value string }
 
 // Request is one request, checked as far as that is possible without knowing
 // its provider. It is read only: several providers may translate it, also at
@@ -22,6 +37,29 @@ const Chat Dialect = "chat"
 type Request struct {
 	Source Source
 	Raw    []byte // the body as it came: valid JSON, each name once
+	Beside Beside
+
+	// Session is the client's name of the conversation that the request belongs to: its
+	// requests go to the same upstream key, whose caches know the prompt. Empty where the
+	// client names none.
+	Session string
+
+	// CacheKey is the client's name of the prompt in the provider's caches: it chooses the
+	// upstream key before Session does. Empty where the client names none.
+	CacheKey string
+
+	// Handle makes the name under which the client knows an object that its provider keeps,
+	// such as a response: only the client that was given it may use it again, and it leads to
+	// the same provider and key. nil: the client gets names that cannot be used again.
+	Handle func(provider, key, id string) string
+	Kept   *Kept // what the request goes on from; nil = nothing
+
+	// Keep: the gateway keeps the answer and its request, unless a provider that speaks the
+	// client's dialect answers: a later request may go on from it.
+	Keep bool
+	// Continues is the response that the gateway kept and that the request goes on from: its
+	// conversation stands in the body already. Empty = none.
+	Continues string
 
 	Kind    Kind // of the model that is asked for
 	Model   string
@@ -32,6 +70,7 @@ type Request struct {
 
 	MaxOutput   *int64 // tokens of one answer, reasoning included
 	OutputLimit int64  // the largest of the client's limits of one answer, in tokens; 0 = none
+	OutputWish  bool   // MaxOutput may be more than the model can write: it is lowered then
 
 	Temperature      *float64
 	TopP             *float64
@@ -45,9 +84,10 @@ type Request struct {
 	TopLogprobs      *int64
 
 	ParallelCalls *bool // false: at most one tool call in an answer
-	SingleCall    bool  // an answer in the dialect can hold one tool call only
+	SingleCall    bool  // an answer holds one tool call only: the first one counts
 	Effort        string
 	Thinking      *Thinking
+	NoThoughts    bool // the client did not ask for thoughts: it is shown none
 
 	SafetyIdentifier string
 	Metadata         map[string]string
@@ -56,6 +96,39 @@ type Request struct {
 	Audio            jsontext.Value // of a spoken answer, in OpenAI's form
 	WebSearch        jsontext.Value // options of a search that OpenAI runs
 	Cache            jsontext.Value // the cache mark of the whole request
+
+	// What a call costs beside the usual price of its tokens.
+	Speed    string // Anthropic's: a factor of the price
+	Geo      string // where the model shall run, Anthropic's: a factor of the price
+	Searches int64  // of the web by the provider, at most
+	Unpriced string // the path of a member whose cost nothing bounds; empty = there is none
+}
+
+// Continuing is a Source whose request may go on from an earlier response.
+type Continuing interface {
+	// Previous is the id of that response, as the client knows it; empty = none.
+	Previous() string
+	// Keeps says whether the client allows that the answer is kept.
+	Keeps() bool
+}
+
+// Turn is a request and its answer as the gateway keeps them, in the JSON of the client's
+// dialect.
+type Turn struct {
+	ID       string   // of the answer
+	Previous string   // the answer that the request went on from; empty = none
+	Items    []string // ids of the items of the answer
+
+	Input  jsontext.Value // the request's own part of the conversation
+	Answer jsontext.Value
+}
+
+// Kept is an object that a provider keeps and that the client named by its handle. Only
+// that provider knows it, and only with the key that made it.
+type Kept struct {
+	Provider string
+	Key      []byte // the fingerprint of the key; see pool.Fingerprint
+	ID       string // the provider's own
 }
 
 // Thinking asks for reasoning in Anthropic's words. Effort is the OpenAI way.
@@ -96,6 +169,14 @@ type Vetted interface {
 	// Foreign is the path of a member that may choose what answers or what it costs,
 	// because the dialect does not know it; empty if there is none.
 	Foreign() string
+}
+
+// Chooser is a Vetted source of a dialect whose vendor keeps adding members, and refuses
+// those that it does not know. What such a member asks of the vendor itself is harmless.
+type Chooser interface {
+	// Chooses is the path of a member that is known to let another model than the one
+	// asked for answer; empty if there is none.
+	Chooses() string
 }
 
 // Size is what a prompt consists of.

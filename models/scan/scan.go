@@ -51,6 +51,9 @@ func (c *Cursor) Done() bool {
 // Fail ends the reading: the text must be decoded in full.
 func (c *Cursor) Fail() { c.failed = true }
 
+// Failed says whether the reading has failed.
+func (c *Cursor) Failed() bool { return c.failed }
+
 // Assert fails unless ok.
 func (c *Cursor) Assert(ok bool) { c.failed = c.failed || !ok }
 

@@ -2,8 +2,12 @@
 package storetest
 
 import (
+	"context"
 	"database/sql"
+	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +35,35 @@ func SQLite(t testing.TB) *Database {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gateway.db")
 	d := &Database{Address: "sqlite:" + path, Driver: "sqlite", DSN: "file:" + path + "?_pragma=busy_timeout(5000)"}
-	d.migrate(t)
+	content, err := migrated()
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Store = d.Open(t)
 	return d
 }
+
+// migrated is the file of a migrated database with the users. Each test gets a
+// copy, which takes less than the migrations.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "migrated-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "gateway.db")
+	store, err := models.Open("sqlite:" + path)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(fill(context.Background(), store), store.Close()); err != nil { // the close ends the write-ahead log
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // Postgres migrates the database at an address of servertest.
 func Postgres(t testing.TB, address string) *Database {
@@ -46,15 +76,23 @@ func Postgres(t testing.TB, address string) *Database {
 func (d *Database) migrate(t testing.TB) {
 	t.Helper()
 	d.Store = d.Open(t)
-	if err := d.Store.Migrate(t.Context()); err != nil {
+	if err := fill(t.Context(), d.Store); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// fill migrates an empty database and creates the users.
+func fill(ctx context.Context, store *models.Store) error {
+	if err := store.Migrate(ctx); err != nil {
+		return err
+	}
 	for _, name := range []string{"ada", "bob"} {
-		u := &models.User{ID: name, Email: name + "@example.com", Name: name, PasswordHash: "x", CreatedAt: 1}
-		if err := d.Store.CreateUser(t.Context(), u); err != nil {
-			t.Fatal(err)
+		u := &models.User{ID: name, Email: name + "@example.com", Name: name, PasswordHash: "x", CreatedAt: 1, VerifiedAt: 1}
+		if err := store.CreateUser(ctx, u); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Open opens another store on the database, as a replica does.

@@ -3,6 +3,7 @@
 package all
 
 import (
+	"fmt"
 	"time"
 
 	"modelgateway/config"
@@ -21,8 +22,17 @@ func Drivers() []providers.Driver {
 	}
 }
 
-// Settings are those of all providers, for config.Load.
+// Settings are those of all providers, the presets included, for config.Load.
 func Settings() []config.ProviderSettings {
+	settings := BuiltIn()
+	for _, p := range Presets() {
+		settings = append(settings, p.ProviderSettings)
+	}
+	return settings
+}
+
+// BuiltIn are the settings of the drivers' own providers.
+func BuiltIn() []config.ProviderSettings {
 	var settings []config.ProviderSettings
 	for _, d := range Drivers() {
 		settings = append(settings, d.ProviderSettings)
@@ -39,24 +49,19 @@ func Images() map[string]providers.Images {
 	return images
 }
 
-// OTelNames are the names that OpenTelemetry's semantic conventions give to
-// providers, where they differ from the provider's own.
-func OTelNames() map[string]string {
-	names := map[string]string{}
-	for _, d := range Drivers() {
-		if d.OTelName != "" {
-			names[d.Name] = d.OTelName
-		}
-	}
-	return names
-}
-
 // Configured is a provider with the keys of its pool, of which there is one at
 // least.
 type Configured struct {
-	Name     string
-	Provider providers.Provider
-	Keys     []config.Secret
+	Name       string
+	Provider   providers.Provider
+	Keys       []config.Secret
+	Images     providers.Images
+	OTelName   string        // in the semantic conventions of OpenTelemetry; empty: Name
+	FirstToken time.Duration // timeout of a stream's first event; 0: that of all providers
+	Discovery  bool          // its list of models may be read
+	Vendor     bool          // its address is that of the vendor whose API it is
+	Type       string        // the driver: whose API it speaks
+	Identity   string        // the same for two of the same settings but the keys
 }
 
 // New makes the providers that have keys.
@@ -67,18 +72,24 @@ func New(cfg config.Config) []Configured {
 		if len(settings.Keys) == 0 {
 			continue
 		}
-		provider := d.New(providers.Options{
-			Name: d.Name, BaseURL: settings.BaseURL,
-			HeaderTimeout: cfg.UpstreamTimeout, IdleTimeout: cfg.StreamIdleTimeout, Now: time.Now,
+		opts := providers.Options{
+			Name: d.Name, BaseURL: settings.BaseURL, HeaderTimeout: cfg.UpstreamTimeout, IdleTimeout: cfg.StreamIdleTimeout,
+			Objects: providers.Objects(cfg.ProviderObjects),
+		}
+		identity := fmt.Sprintf("%s %+v", d.Name, opts)
+		opts.Now = time.Now
+		configured = append(configured, Configured{
+			Name: d.Name, Provider: d.New(opts), Keys: settings.Keys, Images: d.Images, OTelName: d.OTelName,
+			Discovery: true, Type: d.Name, Identity: identity, Vendor: opts.BaseURL == d.BaseURL || cfg.Simulator,
 		})
-		configured = append(configured, Configured{d.Name, provider, settings.Keys})
 	}
 	return configured
 }
 
 // Simulated returns the providers' settings with the simulator at baseURL in
-// place of every upstream. A provider that it cannot simulate has no keys.
-func Simulated(baseURL string) map[string]config.Provider {
+// place of every upstream. A provider that it cannot simulate has no keys. Of the
+// presets it has those that are configured.
+func Simulated(baseURL string, configured map[string]config.Provider) map[string]config.Provider {
 	simulated := map[string]config.Provider{}
 	for _, d := range Drivers() {
 		p := config.Provider{BaseURL: baseURL}
@@ -86,6 +97,11 @@ func Simulated(baseURL string) map[string]config.Provider {
 			p.Keys = []config.Secret{config.NewSecret("simulated")}
 		}
 		simulated[d.Name] = p
+	}
+	for _, p := range Presets() {
+		if configured[p.Name].Configured() {
+			simulated[p.Name] = simulated[p.Type]
+		}
 	}
 	return simulated
 }

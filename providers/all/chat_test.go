@@ -1,10 +1,10 @@
 package all_test
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
@@ -64,6 +64,12 @@ func chatChoice(t *testing.T, c openai.ChatCompletionChoice) providertest.Choice
 		Text: c.Message.Content, Refusal: c.Message.Refusal, FinishReason: c.FinishReason,
 		Reasoning: reasoning(t, c.Message.JSON.ExtraFields),
 	}
+	var raw chat.Choice
+	if err := json.Unmarshal([]byte(c.RawJSON()), &raw); err != nil {
+		t.Error(err)
+	}
+	out.AddExtra(raw.Message.Extra)
+	out.Ending = string(raw.Extra)
 	for _, call := range c.Message.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, providertest.ToolCall{
 			ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments,
@@ -77,6 +83,11 @@ func addChat(t *testing.T, out *providertest.Choice, c openai.ChatCompletionChun
 	out.Text += c.Delta.Content
 	out.Refusal += c.Delta.Refusal
 	out.Reasoning += reasoning(t, c.Delta.JSON.ExtraFields)
+	var raw chat.ChunkChoice
+	if err := json.Unmarshal([]byte(c.RawJSON()), &raw); err != nil {
+		t.Error(err)
+	}
+	out.AddExtra(raw.Delta.Extra)
 	for _, call := range c.Delta.ToolCalls {
 		for int64(len(out.ToolCalls)) <= call.Index {
 			out.ToolCalls = append(out.ToolCalls, providertest.ToolCall{})
@@ -87,7 +98,7 @@ func addChat(t *testing.T, out *providertest.Choice, c openai.ChatCompletionChun
 		have.Arguments += call.Function.Arguments
 	}
 	if c.FinishReason != "" {
-		out.FinishReason = c.FinishReason
+		out.FinishReason, out.Ending = c.FinishReason, string(raw.Extra)
 	}
 }
 
@@ -116,7 +127,10 @@ func chatFailure(err error) *providertest.Failure {
 		return &providertest.Failure{Status: refused.StatusCode, Type: refused.Type, Code: refused.Code}
 	}
 	var last struct {
-		Error struct{ Type, Code string }
+		Error struct {
+			Type string `json:"type"`
+			Code string `json:"code"`
+		} `json:"error"`
 	}
 	broken, ok := errors.AsType[*ssestream.StreamError](err)
 	if !ok || json.Unmarshal(broken.Event.Data, &last) != nil {

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"slices"
 	"unicode/utf8"
 
@@ -49,17 +48,20 @@ func knownDelta(deltaType string) bool {
 type answer struct {
 	exchange *exchange
 	out      *llm.Emitter
+	id       string // of the message
 
 	open     []openBlock
-	thoughts int    // blocks of thinking so far
-	calls    int    // calls of the client's tools so far
-	answered bool   // the tool whose input is the content has been called
-	held     []byte // text that is sent only if that tool is not called
+	thoughts int            // blocks of thinking so far
+	calls    int            // calls of the client's tools so far
+	answered bool           // the tool whose input is the content has been called
+	held     []byte         // text that is sent only if that tool is not called
+	cited    []llm.Citation // of held
+	chars    int            // of all text so far, also of held
 
-	usage       usage
-	reason      string // stop_reason, once it is known
-	explanation string // of a refusal
-	stopped     bool   // message_stop has come
+	usage   usage
+	ending  ending // what of it is known
+	early   bool   // blocks have followed its reason, such as one of message_start
+	stopped bool   // message_stop has come
 
 	thought llm.Thought // of the event being sent
 }
@@ -77,35 +79,27 @@ type openBlock struct {
 
 	thought   int    // kindThinking: its index among them
 	signature string // kindThinking
+
+	from      int            // kindText: the characters before it
+	citations []llm.Citation // kindText
 }
 
 func newAnswer(x *exchange) *answer { return &answer{exchange: x} }
 
-// start begins the answer.
-func (a *answer) start(m *startMessage, yield func(*llm.Event, error) bool) bool {
-	a.out = llm.NewEmitter(yield, llm.Head{
-		ID: m.ID, Model: cmp.Or(m.Model, a.exchange.model), Created: a.exchange.provider.now().Unix(), Counter: a,
-	})
-	return a.out.Begin(0)
-}
-
-// apply handles one event after the first. Some proxies send message_start
-// twice, or begin anew in the middle: the answer goes on.
+// apply handles one event after the first.
 func (a *answer) apply(e *event) bool {
 	switch e.Type {
+	case typeMessageStart:
+		return a.startAgain(&e.Message)
 	case typeBlockStart:
+		a.early = a.early || a.ending.StopReason != ""
 		return a.startBlock(e.Index, &e.Block)
 	case typeBlockDelta:
 		return a.delta(e.Index, &e.Delta)
 	case typeBlockStop:
 		return a.stopBlock(e.Index)
 	case typeMessageDelta:
-		if e.Delta.StopReason != "" {
-			a.reason = e.Delta.StopReason
-		}
-		if e.Delta.StopDetails != nil {
-			a.explanation = e.Delta.StopDetails.Explanation
-		}
+		a.ends(&e.Delta.ending)
 	case typeMessageStop:
 		a.stopped = true
 		a.finish()
@@ -122,6 +116,7 @@ func (a *answer) startBlock(index int, b *answerBlock) bool {
 	switch o.kind {
 	case kindText:
 		a.out.Block(0)
+		o.from, o.citations = a.chars, citations(b.Citations)
 		alive = a.sendText(b.Text)
 	case kindThinking:
 		o.thought, o.signature = a.thoughts, b.Signature
@@ -146,6 +141,10 @@ func (a *answer) delta(index int, d *delta) bool {
 	switch {
 	case d.Type == "text_delta" && o.kind == kindText:
 		return a.sendText(d.Text)
+	case d.Type == "citations_delta" && o.kind == kindText:
+		if c, ok := citation(d.Citation); ok {
+			o.citations = append(o.citations, c)
+		}
 	case d.Type == "thinking_delta" && o.kind == kindThinking:
 		return a.sendThinking(o, d.Thinking)
 	case d.Type == "signature_delta" && o.kind == kindThinking:
@@ -183,6 +182,8 @@ func (a *answer) closeBlock(o *openBlock) bool {
 		return a.sendInput(o, o.wholeInput())
 	case o.kind == kindThinking:
 		return a.sendSignature(o)
+	case len(o.citations) > 0:
+		return a.sendCitations(o)
 	}
 	return true
 }

@@ -57,9 +57,10 @@ func TestWholeAnswerBecomesACompletion(t *testing.T) {
 	if *m.Content != "Let me see." || m.ReasoningContent != "I should ask." || c.Choices[0].FinishReason != string(llm.FinishToolCalls) {
 		t.Errorf("%q %q %q", *m.Content, m.ReasoningContent, c.Choices[0].FinishReason)
 	}
-	if len(m.ToolCalls) != 2 || *m.ToolCalls[0].Function != (chat.FunctionCall{Name: "get_weather", Arguments: `{"city":"Paris","n":1.0}`}) ||
+	if len(m.ToolCalls) != 2 || m.ToolCalls[0].Function.Name != "get_weather" ||
+		m.ToolCalls[0].Function.Arguments != `{"city":"Paris","n":1.0}` ||
 		m.ToolCalls[1].ID != "toolu_2" ||
-		*m.ToolCalls[1].Function != (chat.FunctionCall{Name: "now", Arguments: "{}"}) {
+		m.ToolCalls[1].Function.Name != "now" || m.ToolCalls[1].Function.Arguments != "{}" {
 		t.Errorf("%+v", m.ToolCalls)
 	}
 	if want := []chat.ReasoningDetail{

@@ -1,8 +1,10 @@
 // Package anthropic is the provider for the Anthropic Messages API.
 //
-// A request is translated in translate.go, which calls one file for each
-// subject. An answer, whole or streamed, goes through the state machine of
-// answer.go.
+// A client that uses the same API is served natively: its bytes are sent on, the
+// upstream's come back, and a reader beside them finds what the gateway needs
+// (native.go). A request of another dialect is translated in translate.go, which
+// calls one file for each subject; its answer, whole or streamed, goes through the
+// state machine of answer.go.
 package anthropic
 
 import (
@@ -17,41 +19,51 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-// version is the value of the anthropic-version header, the only one there has
-// been since 2023.
-const version = "2023-06-01"
+// versionHeader says which version of the API is meant: that of the client, else the
+// only one there has been since 2023.
+const versionHeader, version = "Anthropic-Version", "2023-06-01"
 
 const messagesPath = "/v1/messages"
 
-// Provider translates for one Anthropic upstream.
+// Provider serves one Anthropic upstream.
 type Provider struct {
-	client *upstream.Client
-	now    func() time.Time
+	client  *upstream.Client
+	objects providers.Objects
+	now     func() time.Time
 }
 
 var (
 	_ providers.Provider    = (*Provider)(nil)
+	_ providers.Native      = (*Provider)(nil)
+	_ providers.Counter     = (*Provider)(nil)
 	_ providers.Lister      = (*Provider)(nil)
 	_ providers.OutputBound = (*exchange)(nil)
+	_ providers.OutputBound = (*native)(nil)
 )
 
 // New makes a provider with its own connections. opts.Now is the time of
 // answers, which Anthropic does not send.
 func New(opts providers.Options) *Provider {
-	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
+	client := upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.Anthropic), BaseURL: opts.BaseURL,
-		Authorize: authorize, Refused: refused,
+		Authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) }, Refused: refused,
+		Auth: opts.Auth, Headers: opts.Headers, Query: opts.Query,
 		HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
-	})}
+	})
+	return &Provider{
+		now: opts.Now, objects: opts.Objects, client: client.With([]llm.Header{{Name: versionHeader, Value: version}}, nil),
+	}
 }
 
-func authorize(h http.Header, key string) {
-	h.Set("x-api-key", key)
-	h.Set("anthropic-version", version)
-}
+// Speaks says that clients of the Messages API are served with their own bytes.
+func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Messages }
 
-// Prepare translates the request.
+// Prepare makes the client's request the upstream's, or translates it where the
+// client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
+	if p.Speaks(call.Request.Source.Dialect()) {
+		return p.native(call, messagesPath)
+	}
 	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
 	if err := t.run(); err != nil {
 		return nil, err

@@ -41,11 +41,17 @@ func (t *translation) image(b *llm.Block) (*block, error) {
 	return &block{Type: "image", Source: &source{Type: "base64", MediaType: mediaType, Data: data.text}}, nil
 }
 
+// pdfType is the only type of documents that Anthropic fetches.
+const pdfType = "application/pdf"
+
 func (t *translation) file(b *llm.Block) (*block, error) {
 	f := b.Media
 	if f.URL == "" {
 		return nil, t.unsupported(llm.FieldFileID, b.At,
 			"the model %s cannot reach files by id: send them as file_data", t.model.ID)
+	}
+	if f.Format == pdfType && strings.HasPrefix(f.URL, "https://") {
+		return &block{Type: "document", Source: &source{Type: "url", URL: f.URL}, Title: title(f.Name)}, nil
 	}
 	data, ok := readDataURL(f.URL)
 	if !ok { // clients send plain base64 as well
@@ -54,7 +60,7 @@ func (t *translation) file(b *llm.Block) (*block, error) {
 	out := &block{Type: "document", Title: title(f.Name)}
 	switch {
 	case data.base64 && strings.HasPrefix(string(data.head()), "%PDF-"):
-		out.Source = &source{Type: "base64", MediaType: "application/pdf", Data: data.text}
+		out.Source = &source{Type: "base64", MediaType: pdfType, Data: data.text}
 		return out, nil
 	case !textual(data.mediaType):
 		return nil, t.unsupported(llm.FieldFileData, b.At, "the model %s takes files that are PDF or text", t.model.ID)

@@ -1,6 +1,12 @@
 package anthropic
 
 import (
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 )
@@ -9,6 +15,7 @@ import (
 // text beside it is none of the answer: it is kept until the end, and sent only
 // if the tool was not called.
 func (a *answer) sendText(text string) bool {
+	a.chars += utf8.RuneCountInString(text)
 	switch {
 	case text == "" || a.answered:
 		return true
@@ -46,7 +53,7 @@ func (a *answer) sendRedacted(data string) bool {
 
 func (a *answer) sendThought(text string, t llm.Thought) bool {
 	a.thought = t
-	a.thought.Provider = catalog.Anthropic
+	a.thought.Provider, a.thought.Model = catalog.Anthropic, a.exchange.model
 	return a.out.Thought(0, text, &a.thought)
 }
 
@@ -54,7 +61,7 @@ func (a *answer) startTool(o *openBlock, b *answerBlock) bool {
 	o.input = b.Input
 	if b.Name == a.exchange.answerTool && b.Name != "" {
 		o.content, o.hidden = true, a.answered // the first answer counts
-		a.answered, a.held = true, nil
+		a.answered, a.held, a.cited = true, nil, nil
 		return true
 	}
 	a.calls++
@@ -86,40 +93,74 @@ func (a *answer) finish() {
 		}
 	}
 	a.open = nil
-	if len(a.held) > 0 && !a.out.Text(0, string(a.held)) {
+	if len(a.held) > 0 && (!a.out.Text(0, string(a.held)) || !a.out.Citations(0, a.cited)) {
 		return
 	}
+	a.out.Head().ServiceTier = a.usage.tier()
 	reason := a.finishReason()
-	if reason == llm.FinishContentFilter && !a.out.Refusal(0, a.explanation) {
+	if reason == llm.FinishContentFilter && !a.out.Refusal(0, a.ending.explanation()) {
 		return
 	}
-	if a.out.Finish(0, reason, a.reason) {
+	if a.out.Finish(0, llm.Ending{
+		Finish: reason, NativeReason: a.ending.StopReason, StopSequence: string(a.ending.StopSequence),
+		StopDetails: jsontext.Value(a.ending.StopDetails),
+	}) {
 		a.out.Usage(a.usage.common())
 	}
 }
 
+// explanation is why a model refused; empty where it does not say.
+func (e *ending) explanation() string {
+	var details struct {
+		Explanation word `json:"explanation"`
+	}
+	if json.Unmarshal(e.StopDetails, &details, api.Lenient) != nil {
+		return ""
+	}
+	return string(details.Explanation)
+}
+
 func (a *answer) finishReason() llm.Finish {
-	switch a.reason {
+	reason := a.ending.finish()
+	if reason == llm.FinishToolCalls && a.calls == 0 { // it was the tool whose input is the content
+		return llm.FinishStop
+	}
+	return reason
+}
+
+// finish is the reason in OpenAI's words.
+func (e *ending) finish() llm.Finish {
+	switch e.StopReason {
 	case "max_tokens", "model_context_window_exceeded":
 		return llm.FinishLength
 	case "refusal":
 		return llm.FinishContentFilter
 	case "tool_use":
-		if a.calls > 0 { // otherwise it was the tool whose input is the content
-			return llm.FinishToolCalls
-		}
+		return llm.FinishToolCalls
 	}
 	return llm.FinishStop
 }
 
 // Counted is the usage of message_start, until message_delta has the whole
-// usage. The output that message_start counts is only a first guess.
-func (a *answer) Counted() *llm.Usage {
-	u := a.usage.common()
-	if u != nil && a.reason == "" {
-		u.Output, u.Total, u.HasReasoning, u.Reasoning = 0, u.Input, false, 0
+// usage.
+func (a *answer) Counted() *llm.Usage { return a.usage.counted(a.ending.StopReason != "") }
+
+// counted is the usage so far. The output that message_start counts is only a first
+// guess.
+func (u *usage) counted(ended bool) *llm.Usage {
+	c := u.common()
+	if c != nil && !ended {
+		c.Output, c.Total, c.HasReasoning, c.Reasoning = 0, c.Input, false, 0
 	}
-	return u
+	return c
+}
+
+// tier is the service tier in OpenAI's word, where it has one.
+func (u *usage) tier() string {
+	if u.ServiceTier == "standard" {
+		return "default"
+	}
+	return string(u.ServiceTier)
 }
 
 // common counts cached tokens as a part of the input. It is nil when the
@@ -129,7 +170,10 @@ func (u *usage) common() *llm.Usage {
 		return nil
 	}
 	input := u.Input.n + u.CacheWrite.n + u.CacheRead.n
-	out := &llm.Usage{Input: input, Output: u.Output.n, Total: input + u.Output.n}
+	out := &llm.Usage{
+		Input: input, Output: u.Output.n, Total: input + u.Output.n,
+		Tier: u.tier(), Speed: string(u.Speed), Geo: string(u.Geo), Searches: u.ServerTools.Searches.n, Tools: u.ServerTools.Code.n,
+	}
 	if u.CacheWrite.given || u.CacheRead.given {
 		out.HasCache, out.Cached, out.CacheWrite, out.CacheWriteHour = true, u.CacheRead.n, u.CacheWrite.n, u.Creation.Hour.n
 	}

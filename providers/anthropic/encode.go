@@ -15,7 +15,19 @@ import (
 // client's schemas are carried byte for byte.
 func (t *translation) body() ([]byte, error) {
 	t.out.Model = t.model.Upstream
-	body, err := providers.Encode(&t.out, len(t.req.Raw))
+	o, err := t.write(&t.out)
+	if err != nil {
+		return nil, err
+	}
+	if t.req.Stream {
+		o.member("stream", []byte("true"))
+	}
+	return append(o, '}'), nil
+}
+
+// write writes a *request, or a part of one, with the tools and output_config.
+func (t *translation) write(out any) (object, error) {
+	body, err := providers.Encode(out, len(t.req.Raw))
 	if err != nil { // all of it has been read as JSON before; only its depth can be too much
 		return nil, t.invalid(llm.FieldMessages, "the messages cannot be written for %s", catalog.Anthropic).
 			WithCause(fmt.Errorf("encode request: %w", err))
@@ -27,10 +39,7 @@ func (t *translation) body() ([]byte, error) {
 	if config := t.outputConfig(); config != nil {
 		o.member("output_config", config)
 	}
-	if t.req.Stream {
-		o.member("stream", []byte("true"))
-	}
-	return append(o, '}'), nil
+	return o, nil
 }
 
 func (t *translation) toolList() []byte {

@@ -14,10 +14,12 @@ import (
 )
 
 var (
-	errNoMessage = errors.New("the answer is not a message")
-	errNoEvents  = errors.New("the answer is not a stream of events")
-	errNoStart   = errors.New("the stream does not begin with message_start")
-	errNoModels  = errors.New("the answer is not a list of models")
+	errNoMessage    = errors.New("the answer is not a message")
+	errNoEvents     = errors.New("the answer is not a stream of events")
+	errNoStart      = errors.New("the stream does not begin with message_start")
+	errOtherMessage = errors.New("another message begins inside the answer")
+	errNoCount      = errors.New("the answer is not a number of tokens")
+	errNoModels     = errors.New("the answer is not a list of models")
 )
 
 // statusOverloaded is Anthropic's own.

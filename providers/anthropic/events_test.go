@@ -128,6 +128,9 @@ func short(c *chat.Chunk) string {
 		out = append(out, strings.Join(strings.Fields(fmt.Sprintf("call%d %s %s %s", call.Index, id, call.Function.Name,
 			call.Function.Arguments)), " "))
 	}
+	if len(d.Extra) > 0 {
+		out = append(out, string(d.Extra))
+	}
 	if f := d.FunctionCall; f != nil {
 		out = append(out, "function "+f.Name+f.Arguments)
 	}
@@ -223,7 +226,8 @@ var eventTable = []struct {
 			`{"type":"fallback"}`), over(3),
 		began(4, `{"type":"text","text":""}`), piece(4, `{"type":"citations_delta","citation":{"cited_text":"x"}}`), piece(4,
 			words("ok")), over(4), stopped("end_turn"), end},
-		[]string{"assistant", "text ok", "finish stop", done}},
+		[]string{"assistant", "text ok", `{"annotations":[{"index":0,"type":"file_citation","file_citation":{"start_index":0,` +
+			`"end_index":2,"title":"","content":"x","location":{"cited_text":"x"}}}]}`, "finish stop", done}},
 	{"unknown types", "", []string{`{"type":"future_event","index":"a","delta":7}`, start,
 		`{"type":"future_event","delta":{"text":[]}}`, `{"no":"type"}`, text0, piece(0, `{"type":"future_delta","text":{"a":1}}`),
 		piece(0, words("a")),

@@ -84,7 +84,7 @@ func checkTranslation(t *testing.T, m catalog.Model, x *exchange) {
 }
 
 // said puts the chunks of a stream together by itself.
-type said struct{ text, reasoning, arguments, finish string }
+type said struct{ text, reasoning, arguments, finish, ending string }
 
 func (s *said) add(c *chat.Chunk) {
 	for _, choice := range c.Choices {
@@ -97,6 +97,7 @@ func (s *said) add(c *chat.Chunk) {
 		}
 		if choice.FinishReason != nil {
 			s.finish += *choice.FinishReason
+			s.ending += string(choice.Extra)
 		}
 	}
 }
@@ -109,6 +110,11 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(events(start, text0, text0, end, start)))
 	f.Add([]byte(events(start, began(0, toolBlock), `{"type":"error","error":{}}`)))
 	f.Add([]byte(events(start, `{"type":"content_block_delta","index":-1,"delta":{"type":"future","text":1}}`, stopped("refusal"))))
+	cited := `{"type":"citations_delta","citation":` + pageOf + `}`
+	f.Add([]byte(events(start, text0, piece(0, cited), piece(0, words("é")), over(0), began(1, `{"type":"text","citations":[`+webCitation+`]}`),
+		`{"type":"message_delta","delta":{"stop_reason":"refusal","stop_sequence":"x","stop_details":{"explanation":"No."}}}`, end)))
+	f.Add([]byte(events(`{"type":"message_start","message":{"id":"a","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}}`, start,
+		`{"type":"message_start","message":{"id":"b","usage":{"service_tier":"standard"}}}`, end)))
 	req := streamRequest(f, "")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s, other := newStream(body), newStream(body)
@@ -141,7 +147,7 @@ func FuzzStream(f *testing.F) {
 		if (err == nil) != (got.finish != "") {
 			t.Fatalf("the stream finished with %q, the answer with %v", got.finish, err)
 		}
-		if err == nil && (text(answer) != got.text || answer.Choices[0].Message.ReasoningContent != got.reasoning) {
+		if err == nil && (text(answer) != got.text || string(answer.Choices[0].Extra) != got.ending || answer.Choices[0].Message.ReasoningContent != got.reasoning) {
 			t.Fatalf("the stream says %+v, the answer %+v", got, answer.Choices[0].Message)
 		}
 	})

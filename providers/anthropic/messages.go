@@ -109,14 +109,20 @@ type turnWriter struct {
 // turn adds a turn.
 func (w *turnWriter) turn(turn *turns.Turn) error {
 	m := message{Role: roleUser}
+	inPlace := w.t.req.Source.Dialect() == llm.Responses // where each thought is an item of its own
 	if turn.Assistant {
 		m.Role = roleAssistant
-		m.Content = w.thoughts(turn)
+		if !inPlace {
+			m.Content = w.thoughts(turn.Blocks)
+		}
 	}
 	for i := range turn.Blocks {
 		b := &turn.Blocks[i]
 		if b.Kind == llm.BlockThought {
-			continue // thoughts has added it
+			if inPlace {
+				m.Content = append(m.Content, w.thoughts(turn.Blocks[i:i+1])...)
+			}
+			continue
 		}
 		out, err := w.block(b)
 		if err != nil {
@@ -129,14 +135,14 @@ func (w *turnWriter) turn(turn *turns.Turn) error {
 	return nil
 }
 
-// thoughts are the blocks of thinking that come back, which must be first in
-// their turn. A model that does not think in this answer needs none.
-func (w *turnWriter) thoughts(turn *turns.Turn) []block {
+// thoughts are the blocks of thinking that come back. Where their places are not known they
+// are first in their turn. A model that does not think in this answer needs none.
+func (w *turnWriter) thoughts(blocks []turns.Block) []block {
 	if !w.t.thinks {
 		return nil
 	}
 	var all []block
-	for _, b := range turn.Blocks {
+	for _, b := range blocks {
 		if b.Kind != llm.BlockThought {
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/providertest"
 )
 
 // The models of the tests, named after what is special about them.
@@ -32,10 +33,7 @@ const (
 
 func model(t testing.TB, id string) catalog.Model {
 	t.Helper()
-	c, err := catalog.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := providertest.Catalog(t)
 	if m, ok := c.Model(id); ok {
 		return m
 	}

@@ -44,12 +44,15 @@ func (s *stream) readStart() error {
 	for {
 		switch err := s.next(); {
 		case errors.Is(err, io.EOF):
-			return s.ended()
+			return ended(s.client, s.events)
 		case err != nil:
 			return err
 		}
 		switch s.event.Type {
 		case typeMessageStart:
+			if err := s.event.Message.readBlocks(); err != nil {
+				return s.client.Malformed(err)
+			}
 			return nil
 		case typeBlockStart, typeBlockDelta, typeBlockStop, typeMessageDelta, typeMessageStop:
 			return s.client.Malformed(errNoStart)
@@ -69,7 +72,6 @@ func (s *stream) next() error {
 	}
 	// Usage is decoded over what came before: no event has all counts.
 	s.event = event{Usage: &s.answer.usage}
-	s.event.Message.Usage = &s.answer.usage
 	if err := json.Unmarshal(raw.Data, &s.event, api.Lenient); err != nil {
 		if !ignorable(raw.Data) {
 			return s.client.Malformed(err)
@@ -84,16 +86,16 @@ func (s *stream) next() error {
 
 // ended is the error for a body that ended early. A body without any event may
 // be an error that came as plain JSON under status 200.
-func (s *stream) ended() error {
-	stray := s.events.Stray()
+func ended(client *upstream.Client, events *upstream.Events) error {
+	stray := events.Stray()
 	if len(stray) == 0 {
-		return s.client.Truncated()
+		return client.Truncated()
 	}
 	var m wholeMessage
 	if json.Unmarshal(stray, &m, api.Lenient) == nil && m.Type == typeError {
-		return s.client.Refused(m.Error.refusal())
+		return client.Refused(m.Error.refusal())
 	}
-	return s.client.Malformed(errNoEvents)
+	return client.Malformed(errNoEvents)
 }
 
 // run reads the events from message_start to message_stop.
@@ -114,10 +116,10 @@ func (s *stream) run(yield func(*llm.Event, error) bool) {
 
 func (s *stream) end(err error) {
 	switch {
-	case errors.Is(err, io.EOF) && s.answer.reason != "":
+	case errors.Is(err, io.EOF) && s.answer.ending.StopReason != "" && !s.answer.early:
 		s.answer.finish() // only message_stop is missing, which adds nothing
 	case errors.Is(err, io.EOF):
-		s.answer.out.Fail(s.ended())
+		s.answer.out.Fail(ended(s.client, s.events))
 	default:
 		s.answer.out.Fail(err)
 	}

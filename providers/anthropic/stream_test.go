@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -245,3 +246,24 @@ func TestStreamFailsWithTheErrorOfItsContext(t *testing.T) {
 }
 
 func eventsOf(body io.Reader) *upstream.Events { return &upstream.Events{Reader: sse.NewReader(body)} }
+
+func TestAnotherMessageInsideAnAnswer(t *testing.T) {
+	other := strings.ReplaceAll(start, "msg_1", "msg_0")
+	other = strings.Replace(other, `"input_tokens":43`, `"input_tokens":40,"cache_read_input_tokens":2`, 1)
+	first := strings.Replace(start, `"input_tokens":43`, `"input_tokens":43,"cache_creation_input_tokens":9`, 1)
+	got, err := play(t, events(first, ping, text0, began(1, `{"type":"thinking","thinking":"","signature":"s"}`), other,
+		text0, piece(0, words("a")), over(0), stopped("end_turn"), end), "")
+	want := []string{"assistant", "text a", "finish stop", "usage 42+62=104 cached 2 written 0"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("before anything has been shown: %q, %v", got, err)
+	}
+	got, err = play(t, events(start, text0, piece(0, words("a")), start, piece(0, words("b")), over(0), stopped("end_turn"), end), "")
+	if want := []string{"assistant", "text a", "text b", "finish stop", done}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("the same one again: %q, %v", got, err)
+	}
+	got, err = play(t, events(start, text0, piece(0, words("a")), other, text0, piece(0, words("b")), over(0), stopped("end_turn"), end), "")
+	e, ok := errors.AsType[*providers.Refusal](err)
+	if want := []string{"assistant", "text a"}; !ok || e.ClientError().Status != 502 || !slices.Equal(got, want) {
+		t.Errorf("inside the answer: %q, %v", got, err)
+	}
+}

@@ -22,34 +22,26 @@ func readMessage(text []byte) (*wholeMessage, error) {
 	case m.Type != typeMessage || m.Content == nil:
 		return nil, errNoMessage
 	}
+	return m, m.readBlocks()
+}
+
+func (m *answerMessage) readBlocks() (err error) {
 	m.blocks = make([]answerBlock, len(m.Content))
-	for i, raw := range m.Content {
-		var err error
-		if m.blocks[i], err = readBlock(raw); err != nil {
-			return nil, err
+	for i := range m.Content {
+		if m.blocks[i], err = readBlock(m.Content[i]); err != nil {
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // replay yields the message as the stream that it would have been.
 func (x *exchange) replay(m *wholeMessage) llm.Stream {
 	return func(yield func(*llm.Event, error) bool) {
 		a := newAnswer(x)
-		a.usage = m.Usage
-		if !a.start(&startMessage{ID: m.ID, Model: m.Model}, yield) {
-			return
+		if a.start(&m.answerMessage, yield) {
+			a.finish()
 		}
-		for i := range m.blocks {
-			if !a.startBlock(i, &m.blocks[i]) || !a.stopBlock(i) {
-				return
-			}
-		}
-		a.reason = m.StopReason
-		if m.StopDetails != nil {
-			a.explanation = m.StopDetails.Explanation
-		}
-		a.finish()
 	}
 }
 

@@ -96,20 +96,32 @@ const (
 
 // event is any event of a stream; which members it has follows from its type.
 type event struct {
-	Type    string       `json:"type"`
-	Index   int          `json:"index"`
-	Delta   delta        `json:"delta"`
-	Block   answerBlock  `json:"content_block"`
-	Message startMessage `json:"message"`
-	Usage   *usage       `json:"usage"`
-	Error   problem      `json:"error"`
+	Type    string        `json:"type"`
+	Index   int           `json:"index"`
+	Delta   delta         `json:"delta"`
+	Block   answerBlock   `json:"content_block"`
+	Message answerMessage `json:"message"`
+	Usage   *usage        `json:"usage"`
+	Error   problem       `json:"error"`
 }
 
-// startMessage is the message of message_start.
-type startMessage struct {
-	ID    string `json:"id"`
-	Model string `json:"model"`
-	Usage *usage `json:"usage"`
+// answerMessage is the message of message_start, or a whole one. Some proxies put a whole
+// message into message_start.
+type answerMessage struct {
+	ID      string           `json:"id"`
+	Model   string           `json:"model"`
+	Content []jsontext.Value `json:"content"`
+	Usage   usage            `json:"usage"`
+	ending
+
+	blocks []answerBlock // Content, decoded
+}
+
+// ending says why a message ended.
+type ending struct {
+	StopReason   string `json:"stop_reason"`
+	StopSequence word   `json:"stop_sequence"` // that matched
+	StopDetails  raw    `json:"stop_details"`  // of a refusal
 }
 
 // delta is what content_block_delta adds to a block, or what message_delta
@@ -120,13 +132,8 @@ type delta struct {
 	Thinking    string `json:"thinking"`
 	Signature   string `json:"signature"`
 	PartialJSON string `json:"partial_json"`
-
-	StopReason  string       `json:"stop_reason"`
-	StopDetails *stopDetails `json:"stop_details"`
-}
-
-type stopDetails struct {
-	Explanation string `json:"explanation"`
+	Citation    raw    `json:"citation"`
+	ending
 }
 
 // answerBlock is a content block of an answer, of the types that have a place
@@ -140,20 +147,14 @@ type answerBlock struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`
 	Input     jsontext.Value `json:"input"`
+	Citations raw            `json:"citations"`
 }
 
 // wholeMessage is an answer that is not a stream, or an error under 200.
 type wholeMessage struct {
-	Type        string           `json:"type"`
-	ID          string           `json:"id"`
-	Model       string           `json:"model"`
-	Content     []jsontext.Value `json:"content"`
-	StopReason  string           `json:"stop_reason"`
-	StopDetails *stopDetails     `json:"stop_details"`
-	Usage       usage            `json:"usage"`
-	Error       problem          `json:"error"`
-
-	blocks []answerBlock // Content, decoded
+	Type  string  `json:"type"`
+	Error problem `json:"error"`
+	answerMessage
 }
 
 // usage is the tokens of an answer. Decoding over an earlier one replaces only
@@ -170,6 +171,41 @@ type usage struct {
 	Details struct {
 		Thinking count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+	ServiceTier word `json:"service_tier"`
+	Speed       word `json:"speed"`
+	Geo         word `json:"inference_geo"`
+	ServerTools struct {
+		Searches count `json:"web_search_requests"`
+		Code     count `json:"code_execution_requests"` // charged by the time of their container; a fetch of a page costs its tokens only
+	} `json:"server_tool_use"`
+}
+
+// word is a text. A value that is none is left out.
+type word string
+
+// UnmarshalJSONFrom leaves the word as it is when the value is no text.
+func (w *word) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != jsontext.KindString {
+		return dec.SkipValue()
+	}
+	token, err := dec.ReadToken()
+	if err == nil {
+		*w = word(token.String())
+	}
+	return err
+}
+
+// raw is a value in the upstream's JSON; nil for null.
+type raw jsontext.Value
+
+// UnmarshalJSONFrom keeps the value.
+func (r *raw) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() == jsontext.KindNull {
+		return dec.SkipValue()
+	}
+	value, err := dec.ReadValue()
+	*r = raw(value.Clone())
+	return err
 }
 
 // count is a number of tokens. A value that cannot be one counts as 0.

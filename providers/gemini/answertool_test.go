@@ -16,12 +16,13 @@ const askFormatted = `{"model":"m","messages":[{"role":"user","content":"q"}],
 func TestAnswerOfAFunctionIsTheContent(t *testing.T) {
 	const verdict = `{"functionCall":{"name":"verdict","args":{"a": "x"}}}`
 	for name, tt := range map[string]struct{ first, last, want string }{
-		"alone":                    {verdict, ``, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
-		"after some words":         {`{"text":"Sure: "}`, verdict, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
-		"before some words":        {verdict, `{"text":" Done."}`, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
-		"twice":                    {verdict, `{"functionCall":{"name":"verdict","args":{"a":"y"}}}`, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
-		"with a signature":         {strings.Replace(verdict, `}}}`, `}},"thoughtSignature":"c2ln"}`, 1), ``, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
-		"beside a call":            {`{"functionCall":{"name":"_3d","args":{"q":"z"}}}`, verdict, `0:role 0:call0(3d {"q":"z"}) 0:"{\"a\":\"x\"}" 0:.tool_calls`},
+		"alone":             {verdict, ``, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
+		"after some words":  {`{"text":"Sure: "}`, verdict, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
+		"before some words": {verdict, `{"text":" Done."}`, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
+		"twice":             {verdict, `{"functionCall":{"name":"verdict","args":{"a":"y"}}}`, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
+		"with a signature":  {strings.Replace(verdict, `}}}`, `}},"thoughtSignature":"c2ln"}`, 1), ``, `0:role 0:"{\"a\":\"x\"}" 0:.stop`},
+		"beside a call": {`{"functionCall":{"name":"_3d","args":{"q":"z"}}}`, verdict,
+			`0:role 0:call0(3d {"q":"z"}) 0:"{\"a\":\"x\"}" 0:.tool_calls`},
 		"a call of the client's":   {`{"functionCall":{"name":"_3d","args":{"q":"z"}}}`, ``, `0:role 0:call0(3d {"q":"z"}) 0:.tool_calls`},
 		"words of a model at will": {`{"text":"I "}`, `{"text":"refuse."}`, `0:role 0:"I refuse." 0:.stop`},
 	} {

@@ -11,10 +11,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	models, err := catalog.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := providertest.Catalog(t)
 	driver := func(baseURL string) providers.Provider {
 		return gemini.New(providers.Options{
 			BaseURL: baseURL, Now: time.Now,

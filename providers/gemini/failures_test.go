@@ -163,7 +163,7 @@ func TestErrorsOfAWholeAnswerComeBeforeItIsShown(t *testing.T) {
 		"an error":                     {overloaded, 503},
 		"an error later in an array":   {"[" + answerWith(text, "") + "," + overloaded + "]", 503},
 		"an error later in the events": {eventsOf(answerWith(text, ""), overloaded), 503},
-		"no finish":                    {answerWith(text, ""), 0},
+		"no finish after a thought":    {answerWith(`{"text":"a","thought":true}`, ""), 0},
 		"no finish in an array":        {"[" + answerWith(text, "") + "]", 0},
 		"a malformed call": {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL",` +
 			`"content":{"parts":[{"thoughtSignature":"s"}]}}]}`, 200},

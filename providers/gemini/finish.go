@@ -12,7 +12,7 @@ import (
 
 // failure is why the answer is not complete; nil when it is complete.
 func (s *stream) failure() error {
-	if len(s.choices) == 0 && s.blocked.BlockReason == "" {
+	if len(s.choices) == 0 && !s.blocked.any() {
 		if s.reader.count == 0 {
 			return s.client.Truncated()
 		}
@@ -20,10 +20,10 @@ func (s *stream) failure() error {
 	}
 	for i := range s.choices {
 		c := &s.choices[i]
-		if c.reason == "" && s.blocked.BlockReason == "" {
+		if c.reason == "" && !s.blocked.any() && !s.wholeWithout(c) {
 			return s.client.Truncated()
 		}
-		if malformedCall(c.reason) && !c.usable {
+		if mustHaveContent(c.reason) && !c.usable {
 			return s.client.Refused(providers.Refusal{
 				Status:  http.StatusOK, // the status of the upstream's answer
 				Message: "gemini ended its answer without usable content: " + c.reason + " " + c.message,
@@ -33,11 +33,17 @@ func (s *stream) failure() error {
 	return nil
 }
 
-// malformedCall reports whether a finish reason says that the model wrote an
-// invalid call.
-func malformedCall(reason string) bool {
+// wholeWithout reports whether a choice of a whole answer has content and no finish
+// reason. In a stream that is an answer that was cut off.
+func (s *stream) wholeWithout(c *choice) bool {
+	return s.reader.oneObject() && c.reason == "" && c.usable && !s.blocked.any()
+}
+
+// mustHaveContent reports whether a finish reason without content is an error: it says that
+// the model wrote an invalid call, or nothing at all.
+func mustHaveContent(reason string) bool {
 	switch reason {
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",
+	case "OTHER", "NO_IMAGE", "IMAGE_OTHER", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",
 		"MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE":
 		return true
 	}
@@ -53,15 +59,35 @@ func (s *stream) finish() {
 	usage, tier := s.lastUsage()
 	s.out.Head().ServiceTier = tier
 	for i := range s.choices {
-		c := &s.choices[i]
-		if c.reason == "" && !s.out.Refusal(c.index, s.blocked.BlockReasonMessage) {
-			return
-		}
-		if !s.heldText(c) || !s.out.Finish(c.index, s.finishReason(c), c.reason) {
+		if !s.finishChoice(&s.choices[i]) {
 			return
 		}
 	}
 	s.out.Usage(usage)
+}
+
+func (s *stream) finishChoice(c *choice) bool {
+	ending := llm.Ending{NativeReason: c.reason, Safety: c.safety}
+	switch {
+	case c.reason == "" && s.wholeWithout(c):
+		c.reason = "STOP"
+	case c.reason == "":
+		ending.NativeReason = s.blocked.BlockReason
+		if len(ending.Safety) == 0 {
+			ending.Safety = s.blocked.SafetyRatings
+		}
+		if !s.out.Refusal(c.index, s.blocked.BlockReasonMessage) {
+			return false
+		}
+	}
+	if c.pending != nil && !mustHaveContent(c.reason) && !s.flushCall(c) || !s.heldText(c) {
+		return false
+	}
+	if !c.answered && !s.out.Citations(c.index, c.sources.citations(&c.text)) {
+		return false
+	}
+	ending.Finish = s.finishReason(c)
+	return s.out.Finish(c.index, ending)
 }
 
 // finishReason is Gemini's finish reason in the common form. STOP does not say
@@ -101,10 +127,19 @@ func (s *stream) lastUsage() (*llm.Usage, string) {
 	input, output := int64(u.Prompt+u.ToolPrompt), int64(u.Candidates+u.Thoughts)
 	audio, hasAudio := sounds(u.PromptDetails)
 	cachedAudio, _ := sounds(u.CacheDetails)
+	searches, maps := 0, int64(0)
+	for i := range s.choices {
+		searches += s.choices[i].sources.searches
+		if s.choices[i].sources.maps {
+			maps++
+		}
+	}
+	tier := serviceTiers[u.ServiceTier]
 	return &llm.Usage{
+		Tier: tier, Searches: int64(searches), Tools: maps,
 		HasAudio: hasAudio, Audio: audio, CachedAudio: cachedAudio,
 		Input: input, Output: output, Total: max(int64(u.Total), input+output),
 		HasCache: true, Cached: min(int64(u.Cached), input),
 		HasReasoning: true, Reasoning: int64(u.Thoughts),
-	}, serviceTiers[u.ServiceTier]
+	}, tier
 }

@@ -81,6 +81,13 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(eventsOf(answerWith(`{"text":"a"}`, "")) + "{\n \"error\": {\"code\": 503}\n}\n"))
 	f.Add([]byte("data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\xff\"}]},\"finishReason\":\"STOP\"," +
 		"\"logprobsResult\":{\"chosenCandidates\":[{\"token\":\"a\"}]}}]}\r\r"))
+	f.Add([]byte(eventsOf(answerWith(partial(`"name":"f","willContinue":true`), ""),
+		answerWith(partial(`"partialArgs":[{"jsonPath":"$.a[0]['b']",`+
+			`"stringValue":"x"},{"jsonPath":"$.a[1]","numberValue":1}]`), stop))))
+	f.Add([]byte(answerWith(`{"text":"é"},{"text":"b"}`, stop+grounded+`,"safetyRatings":[{"a":1}],`+
+		`"citationMetadata":{"citations":[{"endIndex":2,"uri":"u"}]}`)))
+	f.Add([]byte(answerWith(`{"inlineData":{"mimeType":"audio/wav","data":"AA=="}},{"inlineData":{"mimeType":"audio/wav","data":"AA=="}},`+
+		`{"inlineData":{"mimeType":"video/mp4","data":"AA"}}`, stop)))
 	x, err := prepare(f, "gemini-2.5-flash", ask)
 	if err != nil {
 		f.Fatal(err)
@@ -122,6 +129,9 @@ func both(t *testing.T, x *exchange, body io.Reader) (whole, streamed string, er
 		if c.Index == 0 && c.Message.Content != nil {
 			whole = *c.Message.Content
 		}
+		if c.Index == 0 {
+			whole += string(c.Extra)
+		}
 	}
 	if !utf8.ValidString(whole) {
 		t.Fatalf("invalid text %q", whole)
@@ -147,6 +157,9 @@ func contentOf(t *testing.T, w *chat.Writer, e *llm.Event) (content string) {
 		for _, choice := range c.Choices {
 			if choice.Delta.Content != nil && choice.Index == 0 {
 				content += *choice.Delta.Content
+			}
+			if choice.Index == 0 {
+				content += string(choice.Extra)
 			}
 		}
 	}

@@ -27,6 +27,7 @@ type Provider struct {
 var (
 	_ providers.Provider = (*Provider)(nil)
 	_ providers.Lister   = (*Provider)(nil)
+	_ providers.Counter  = (*Provider)(nil)
 )
 
 // New makes a provider with its own connections.
@@ -36,6 +37,7 @@ func New(opts providers.Options) *Provider {
 		// The key is never sent as ?key=, which proxies would write to their logs.
 		Authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
 		Refused:   readRefusal, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
+		Auth: opts.Auth, Headers: opts.Headers, Query: opts.Query,
 	})}
 }
 
@@ -47,14 +49,19 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	}
 	body, err := t.body()
 	if err != nil {
-		// All of it has been read as JSON before; only its depth can be too much.
-		path := call.Request.Path(llm.FieldMessages)
-		return nil, api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for %s", path, catalog.Gemini).
-			WithCause(fmt.Errorf("encode request: %w", err))
+		return nil, unwritable(call, err)
 	}
 	return &exchange{
 		provider: p, call: call, body: body, ignored: call.Request.Source.Ignored(t.ignored), answerTool: t.answerTool, names: t.names,
 	}, nil
+}
+
+// unwritable is the error of a request that cannot be encoded. All of it has been read
+// as JSON before; only its depth can be too much.
+func unwritable(call providers.Call, err error) error {
+	path := call.Request.Path(llm.FieldMessages)
+	return api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for %s", path, catalog.Gemini).
+		WithCause(fmt.Errorf("encode request: %w", err))
 }
 
 type exchange struct {
@@ -109,8 +116,10 @@ func (x *exchange) openStream(ctx context.Context, key string, body []byte) (llm
 	return s.run, nil
 }
 
-func (x *exchange) path(method string) string {
-	return "/v1beta/models/" + url.PathEscape(modelName(x.call.Model.Upstream)) + ":" + method
+func (x *exchange) path(method string) string { return modelPath(x.call.Model, method) }
+
+func modelPath(m catalog.Model, method string) string {
+	return "/v1beta/models/" + url.PathEscape(modelName(m.Upstream)) + ":" + method
 }
 
 // modelName is a model's id without the collection that Google's lists put

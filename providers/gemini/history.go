@@ -9,6 +9,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
 	"modelgateway/models/scan"
+	"modelgateway/providers"
 	"modelgateway/providers/turns"
 )
 
@@ -68,6 +69,9 @@ func (t *translation) inspectBlock(b *llm.Block, whole jsontext.Value) error {
 	}
 	switch b.Kind {
 	case llm.BlockMedia:
+		if b.Media.Citations {
+			t.ignore(llm.FieldCitations)
+		}
 		if b.Media.Detail != "" && b.Media.Detail != "auto" && !b.Media.Made {
 			t.ignore(llm.FieldImageDetail)
 		}
@@ -82,6 +86,8 @@ func (t *translation) inspectBlock(b *llm.Block, whole jsontext.Value) error {
 				return err
 			}
 		}
+	case llm.BlockHosted:
+		t.ignore(llm.FieldPartType) // only its own provider can read it
 	}
 	return nil
 }
@@ -118,7 +124,7 @@ func (t *translation) addContent(role string, parts []part) {
 
 // userParts are the results of a turn in sequence, as Gemini counts them
 // against the calls, then their images, then the user's own parts.
-func (t *translation) userParts(turn *turns.Turn) ([]part, error) {
+func (t *translation) userParts(turn *turns.Turn) (_ []part, err error) {
 	var responses, media, rest []part
 	for _, b := range turn.Blocks {
 		if b.Kind == llm.BlockResult {
@@ -129,21 +135,33 @@ func (t *translation) userParts(turn *turns.Turn) ([]part, error) {
 			responses, media = append(responses, response), append(media, beside...)
 			continue
 		}
-		p, err := t.part(b.Block)
-		if err != nil {
+		if rest, err = t.addPart(rest, b.Block); err != nil {
 			return nil, err
 		}
-		rest = append(rest, p)
 	}
 	return append(append(responses, media...), rest...), nil
 }
 
-// part translates a text, or a block of media that inspect has let pass.
-func (t *translation) part(b *llm.Block) (part, error) {
-	if b.Kind == llm.BlockMedia {
-		return t.media(b)
+// addPart adds a text that is not empty, or a block of media that inspect has let pass,
+// behind what Gemini has no member for.
+func (t *translation) addPart(parts []part, b *llm.Block) ([]part, error) {
+	switch b.Kind {
+	case llm.BlockText, llm.BlockRefusal:
+		if b.Text == "" {
+			return parts, nil
+		}
+		return append(parts, part{Text: b.Text}), nil
+	case llm.BlockMedia:
+		p, err := t.media(b)
+		if err != nil {
+			return nil, err
+		}
+		if p.Text == "" && (b.Media.Title != "" || b.Media.Context != "") {
+			parts = append(parts, part{Text: providers.DocumentLine(b.Media)})
+		}
+		return append(parts, p), nil
 	}
-	return part{Text: b.Text}, nil
+	return parts, nil
 }
 
 // response translates the result of a call. Models whose calls have ids take
@@ -153,17 +171,22 @@ func (t *translation) response(b turns.Block) (response part, beside []part, err
 	var media []part
 	for i := range b.Result.Content {
 		c := &b.Result.Content[i]
-		if c.Kind != llm.BlockMedia {
+		switch {
+		case c.Kind != llm.BlockMedia && c.Text != "":
 			texts = append(texts, c.Text)
-			continue
+		case c.Kind != llm.BlockMedia:
+		case c.Media.Text != "":
+			texts = append(texts, providers.DocumentText(c.Media))
+		default:
+			if media, err = t.addPart(media, c); err != nil {
+				return part{}, nil, err
+			}
 		}
-		p, err := t.media(c)
-		if err != nil {
-			return part{}, nil, err
-		}
-		media = append(media, p)
 	}
 	f := &functionResponse{ID: t.callID(b.Answers.ID), Name: t.names.of(b.Answers.Name), Response: result(strings.Join(texts, "\n"))}
+	if b.Result.IsError {
+		f.Response = failure(strings.Join(texts, "\n"))
+	}
 	if t.traits.CallIDs {
 		f.Parts, media = media, nil
 	}
@@ -183,6 +206,13 @@ func result(text string) jsontext.Value {
 	}
 	var out object
 	out.add("output", quote(text))
+	return out.done()
+}
+
+// failure is the text of a tool that failed as an object.
+func failure(text string) jsontext.Value {
+	var out object
+	out.add("error", quote(text))
 	return out.done()
 }
 

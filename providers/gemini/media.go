@@ -10,18 +10,21 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/providers"
 )
 
 // media translates a block of the kind BlockMedia. Its error names the field
 // at fault.
 func (t *translation) media(b *llm.Block) (part, error) {
 	m, at := b.Media, t.place(b)
-	switch m.Kind {
-	case llm.Image:
+	switch {
+	case m.Text != "":
+		return part{Text: providers.DocumentText(m)}, nil
+	case m.Kind == llm.Image:
 		return at.image(m)
-	case llm.Audio:
+	case m.Kind == llm.Audio:
 		return part{InlineData: inlined("audio/"+m.Format, m.Data)}, nil
-	case llm.File:
+	case m.Kind == llm.File:
 		return at.file(m)
 	default:
 		return part{}, at.invalid(llm.FieldPartType, api.CodeUnsupportedValue, "this model takes no parts of this type")
@@ -70,7 +73,9 @@ func (p place) file(m *llm.Media) (part, error) {
 	case strings.HasPrefix(data, "data:"):
 		return p.inline(data, llm.FieldFileData)
 	case strings.HasPrefix(data, "https://"):
-		return linked(data), nil
+		p := linked(data)
+		p.FileData.MIMEType = cmp.Or(p.FileData.MIMEType, m.Format)
+		return p, nil
 	}
 	kind := mimeType(m.Name)
 	if kind == "" {

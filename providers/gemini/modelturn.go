@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"cmp"
+
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/providers/turns"
@@ -14,10 +16,14 @@ type modelTurn struct {
 	calls  map[string]string // signatures by the id of their call
 	called bool
 
+	// next is the signature of the next call, where the call comes right behind it.
+	next string
+
 	// Of the current message.
 	begun  bool           // it has parts already
 	onText string         // the signature of its last text
 	text   int            // the last text, an index of parts, or -1
+	textOf int            // the client's message with the last text
 	images map[int]string // signatures by the number of their image
 	shown  int            // images so far
 }
@@ -28,10 +34,9 @@ func (t *translation) modelParts(turn *turns.Turn) ([]part, error) {
 	for _, b := range turn.Blocks {
 		switch b.Kind {
 		case llm.BlockThought:
-			m.addThought(b.Thought)
+			m.addThought(b.Thought, b.At.Item)
 		case llm.BlockCall:
 			m.addCall(b.Call)
-		case llm.BlockHosted: // only its own provider can read it
 		default:
 			if err := m.addPart(b.Block); err != nil {
 				return nil, err
@@ -45,22 +50,28 @@ func (t *translation) modelParts(turn *turns.Turn) ([]part, error) {
 	return m.parts, nil
 }
 
-// addThought keeps a signature until its part is added.
-func (m *modelTurn) addThought(thought *llm.Thought) {
+// addThought keeps a signature until its part is added. message is the index of the client's
+// message that holds it. A signature that follows a text of the same message belongs to that text.
+func (m *modelTurn) addThought(thought *llm.Thought, message int) {
 	if thought.Provider != catalog.Gemini || thought.Data == "" {
+		return
+	}
+	origin := parseSignature(thought.Data)
+	value := m.t.accepted(origin)
+	m.next = ""
+	if m.text >= 0 && m.textOf == message && thought.CallID == "" && origin.image == noImage {
+		m.onText = value
 		return
 	}
 	if m.begun {
 		m.endMessage()
 	}
-	origin := parseSignature(thought.Data)
-	value := m.t.accepted(origin)
 	switch {
 	case thought.CallID != "":
 		if m.calls == nil {
 			m.calls = map[string]string{}
 		}
-		m.calls[thought.CallID] = value
+		m.calls[thought.CallID], m.next = value, value
 	case value == "":
 	case origin.image == noImage:
 		m.onText = value
@@ -72,29 +83,30 @@ func (m *modelTurn) addThought(thought *llm.Thought) {
 	}
 }
 
-func (m *modelTurn) addPart(b *llm.Block) error {
-	p, err := m.t.part(b)
-	if err != nil {
+func (m *modelTurn) addPart(b *llm.Block) (err error) {
+	before := len(m.parts)
+	if m.parts, err = m.t.addPart(m.parts, b); err != nil || len(m.parts) == before {
 		return err
 	}
-	m.begun = true
+	m.begun, m.next = true, ""
 	if b.Kind == llm.BlockMedia {
-		p.ThoughtSignature = m.images[m.shown]
+		m.parts[len(m.parts)-1].ThoughtSignature = m.images[m.shown]
 		m.shown++
 	} else {
-		m.text = len(m.parts)
+		m.text, m.textOf = before, b.At.Item
 	}
-	m.parts = append(m.parts, p)
 	return nil
 }
 
-// addCall translates a call. Only the first of a step needs a signature.
+// addCall translates a call. Only the first of a step needs a signature. The client may
+// know the call by another id than its thought does.
 func (m *modelTurn) addCall(c *llm.Call) {
 	p := part{FunctionCall: &functionCall{ID: m.t.callID(c.ID), Name: m.t.names.of(c.Name), Args: c.Arguments}}
 	value, known := m.calls[c.ID]
 	if !known {
-		value = m.t.accepted(parseSignature(c.Signature))
+		value = cmp.Or(m.t.accepted(parseSignature(c.Signature)), m.next)
 	}
+	m.next = ""
 	if value == "" && !m.called && m.t.traits.Signatures {
 		value = skipSignature
 	}

@@ -39,7 +39,11 @@ func quote(s string) []byte {
 
 // list writes a JSON array of raw values.
 func list(values []jsontext.Value) jsontext.Value {
-	out := []byte{'['}
+	size := len("[]")
+	for _, v := range values {
+		size += len(v) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
 	for i, v := range values {
 		if i > 0 {
 			out = append(out, ',')

@@ -122,6 +122,10 @@ func (r *reader) decodeWhole(a *answer) error {
 	return r.decode(a)
 }
 
+// oneObject reports whether the body is one JSON object, of which nothing is missing once
+// it has been read.
+func (r *reader) oneObject() bool { return r.events == nil && !r.inArray && r.ended }
+
 func (r *reader) decodeValue(a *answer) error {
 	if r.ended {
 		return io.EOF

@@ -16,7 +16,15 @@ const (
 
 func (t *translation) translateLimits() error {
 	if limit := t.req.MaxOutput; limit != nil {
+		if *limit < 1 {
+			return t.invalid(llm.FieldMaxOutput, api.CodeUnsupportedValue,
+				"this model takes no %s below 1: its caches cannot be filled without an answer", t.req.Path(llm.FieldMaxOutput))
+		}
 		t.config.MaxOutputTokens = *limit
+		if bound := t.maxOutput; t.req.OutputWish && bound > 0 && *limit > bound {
+			t.config.MaxOutputTokens = bound
+			t.ignore(llm.FieldMaxOutput)
+		}
 	}
 	if n := t.req.Choices; n > maxCandidates {
 		return t.invalid(llm.FieldChoices, api.CodeUnsupportedValue,
@@ -24,24 +32,22 @@ func (t *translation) translateLimits() error {
 	} else if n > 1 {
 		t.config.CandidateCount = n
 	}
-	return t.translateStop()
+	t.translateStop()
+	return nil
 }
 
-func (t *translation) translateStop() error {
+// translateStop keeps the first stop sequences where there are more than Gemini takes.
+func (t *translation) translateStop() {
 	for _, s := range t.req.Stop {
 		if s != "" {
 			t.config.StopSequences = append(t.config.StopSequences, s)
 		}
 	}
 	kept := len(t.config.StopSequences)
-	if kept > maxStopSequences {
-		return t.invalid(llm.FieldStop, api.CodeUnsupportedValue,
-			"this model takes at most %d stop sequences, not %d", maxStopSequences, kept)
-	}
-	if kept < len(t.req.Stop) && len(t.req.Stop) > 1 { // a single empty one has no meaning
+	if kept < len(t.req.Stop) && len(t.req.Stop) > 1 || kept > maxStopSequences { // a single empty one has no meaning
 		t.ignore(llm.FieldStop)
 	}
-	return nil
+	t.config.StopSequences = t.config.StopSequences[:min(kept, maxStopSequences)]
 }
 
 func (t *translation) translateSampling() error {

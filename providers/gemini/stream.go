@@ -44,7 +44,15 @@ type choice struct {
 
 	held     []byte // text that is sent only if the answer's function is not called
 	answered bool   // it was called
+
+	pending *pendingCall // a call of which parts are missing
+	text    written
+	sources sources
+	safety  jsontext.Value // the last ratings
 }
+
+// CountsFirst says that the first event has the size of the prompt.
+func (p *Provider) CountsFirst() bool { return true }
 
 // start reads up to the first event with content. Until then nothing has been
 // sent, and another upstream may be tried after an error.
@@ -92,7 +100,7 @@ func (a *answer) hasContent() bool {
 		}
 		for j := range a.Candidates[i].Content.Parts {
 			p := &a.Candidates[i].Content.Parts[j]
-			if p.Text != "" || p.FunctionCall != nil || p.InlineData != nil || p.ThoughtSignature != "" {
+			if p.Text != "" || p.called() || p.InlineData != nil || p.ThoughtSignature != "" {
 				return true
 			}
 		}
@@ -179,7 +187,7 @@ func (s *stream) record() {
 	if len(a.UsageMetadata) > 0 {
 		s.usage = append(s.usage[:0], a.UsageMetadata...)
 	}
-	if a.PromptFeedback.BlockReason != "" {
+	if a.PromptFeedback.any() {
 		s.blocked = a.PromptFeedback
 	}
 	for i := range a.Candidates {
@@ -189,6 +197,11 @@ func (s *stream) record() {
 			c.reason, c.message = from.FinishReason, from.FinishMessage
 		}
 		c.usable = c.usable || from.usable()
+		if len(from.SafetyRatings) > 0 {
+			c.safety = append(c.safety[:0], from.SafetyRatings...)
+		}
+		c.sources.cited(from.CitationMetadata)
+		c.sources.grounded(from, !c.text.empty())
 	}
 }
 
@@ -196,12 +209,15 @@ func (s *stream) record() {
 func (c *candidate) usable() bool {
 	for i := range c.Content.Parts {
 		p := &c.Content.Parts[i]
-		if p.FunctionCall != nil || !p.Thought && (p.Text != "" || p.InlineData != nil) {
+		if p.called() && !p.FunctionCall.WillContinue || !p.Thought && (p.Text != "" || p.InlineData != nil) {
 			return true
 		}
 	}
 	return false
 }
+
+// called says whether the part begins a call. A part without a name continues one or is none.
+func (p *part) called() bool { return p.FunctionCall != nil && p.FunctionCall.Name != "" }
 
 // emit sends what the event adds; it is false when the consumer has left.
 func (s *stream) emit() bool {

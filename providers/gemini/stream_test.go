@@ -105,6 +105,7 @@ func summary(t testing.TB, c *chat.Chunk) string {
 			fmt.Fprintf(&b, "%s(%s)", i.Type, i.ImageURL.URL)
 		}
 		b.Write(choice.Logprobs)
+		b.Write(d.Extra)
 		if choice.FinishReason != nil {
 			b.WriteString("." + *choice.FinishReason)
 		}
@@ -405,6 +406,25 @@ func TestLeavingTheLoopEndsTheStream(t *testing.T) {
 		}
 		if n > most {
 			t.Fatalf("%d chunks after the consumer left at %d", n, most)
+		}
+	}
+}
+
+func TestWholeAnswersThatSayLittleAboutTheirEnd(t *testing.T) {
+	for body, want := range map[string]string{
+		answerWith(`{"text":"a"}`, ""):                                                 `0:role 0:"a" 0:.stop`,
+		answerWith(`{"functionCall":{"name":"f"}}`, ""):                                `0:role 0:call0(f {}) 0:.tool_calls`,
+		`{"promptFeedback":{"blockReasonMessage":"not this"}}`:                         `0:role 0:refusal"not this" 0:.content_filter`,
+		`{"candidates":[{"finishReason":"OTHER","content":{"parts":[{"text":"a"}]}}]}`: `0:role 0:"a" 0:.stop`,
+	} {
+		if got, err := show(t, ask, strings.NewReader(body)); got != want || err != nil {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", body, got, err, want)
+		}
+	}
+	for _, reason := range []string{"OTHER", "NO_IMAGE", "IMAGE_OTHER"} {
+		_, err := show(t, ask, strings.NewReader(`{"candidates":[{"finishReason":"`+reason+`","finishMessage":"could not draw that"}]}`))
+		if e, ok := clientError(err); !ok || e.Status != 502 || !strings.Contains(e.Message, "could not draw that") {
+			t.Errorf("%s: %v", reason, err)
 		}
 	}
 }

@@ -85,7 +85,14 @@ func (t *translation) thinkByBudget(r thinkingRequest) {
 	if lossy {
 		t.ignore(r.field)
 	}
-	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: !r.off && clamped != 0}
+	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: clamped != 0 && t.shows(r)}
+}
+
+// shows says whether the answer shall have the text of the thoughts. Clients of chat
+// completions ask for it with the effort, and get it whether or not they set its display.
+func (t *translation) shows(r thinkingRequest) bool {
+	omitted := t.req.Thinking != nil && t.req.Thinking.Display == "omitted" && t.req.Source.Dialect() != llm.Chat
+	return !r.off && !t.req.NoThoughts && !omitted
 }
 
 // leastUseful is the budget below which a limit of the client's is left to the
@@ -95,10 +102,10 @@ const leastUseful = 512
 // withinLimit is the budget, or what the client's limit of the answer leaves for
 // it: the limit includes the thinking, of which a quarter is kept for the text.
 func (t *translation) withinLimit(budget int64) int64 {
-	if t.req.MaxOutput == nil {
+	limit := t.config.MaxOutputTokens
+	if limit == 0 {
 		return budget
 	}
-	limit := *t.req.MaxOutput
 	most := limit - limit/4
 	switch {
 	case budget <= most:
@@ -134,7 +141,7 @@ func (t *translation) thinkByLevel(r thinkingRequest) {
 	if r.off {
 		t.ignore(r.field) // these models always think: the lowest level is the nearest
 	}
-	config := &thinkingConfig{IncludeThoughts: !r.off}
+	config := &thinkingConfig{IncludeThoughts: t.shows(r)}
 	if level := r.level(); level >= 0 {
 		config.ThinkingLevel = t.nearest(level)
 	}

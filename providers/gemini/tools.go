@@ -7,6 +7,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // The modes of functionCallingConfig. ANY and VALIDATED hold the model to the
@@ -31,7 +32,7 @@ func (t *translation) translateTools() error {
 		}
 		t.declare(tool, llm.FieldToolParameters)
 	}
-	if p := t.req.ParallelCalls; p != nil && !*p && len(tools) > 0 {
+	if p := t.req.ParallelCalls; p != nil && !*p && !t.req.SingleCall && len(tools) > 0 {
 		t.ignore(llm.FieldParallelCalls)
 	}
 	return t.translateChoice()
@@ -74,14 +75,14 @@ func (t *translation) declare(f *llm.Tool, parameters llm.Field) {
 
 // hasParameters says whether a schema of parameters allows any.
 func hasParameters(schema jsontext.Value) bool {
-	for _, m := range members(schema) {
-		switch m.name {
+	for name, value := range scan.Members(schema) {
+		switch string(name.Text()) {
 		case "properties", "patternProperties":
-			if len(members(m.value)) > 0 {
+			if asks(value, `{}`) && isObject(value) {
 				return true
 			}
 		case "additionalProperties":
-			if isObject(m.value) || m.value.Kind() == jsontext.KindTrue {
+			if isObject(value) || value.Kind() == jsontext.KindTrue {
 				return true
 			}
 		case "$ref", "anyOf", "oneOf", "allOf":

@@ -17,6 +17,7 @@ type translation struct {
 	conversation   *llm.Conversation
 	traits         catalog.Traits
 	model          string // as the upstream knows it
+	maxOutput      int64  // of the model, in tokens; 0 = not known
 	dropSignatures bool
 
 	system       *content
@@ -47,7 +48,11 @@ func translate(call providers.Call, dropSignatures bool) (*translation, error) {
 	}
 	t := &translation{
 		req: call.Request, conversation: conversation, traits: call.Model.Traits,
-		model: modelName(call.Model.Upstream), dropSignatures: dropSignatures, names: functionNames{tools: conversation.Tools},
+		model: modelName(call.Model.Upstream), maxOutput: call.Model.MaxOutput, dropSignatures: dropSignatures,
+		names: functionNames{tools: conversation.Tools, longest: longestName},
+	}
+	if t.traits.OpenAPISchemas {
+		t.names.longest = longestOldName
 	}
 	for _, step := range []func() error{
 		t.translateLimits, t.translateSampling, t.translateModalities,
@@ -121,29 +126,41 @@ func asks(value jsontext.Value, idle string) bool {
 	return true
 }
 
-// body writes the request.
-func (t *translation) body() ([]byte, error) {
-	var out object
-	var failed error
-	add := func(name string, value any, size int) {
-		text, err := providers.Encode(value, size)
-		if err != nil {
-			failed = err
-			return
-		}
-		out.add(name, text)
+// writer writes the members of a request.
+type writer struct {
+	object
+	failed error
+}
+
+// encode adds a member whose value has to be encoded, into about size bytes.
+func (w *writer) encode(name string, value any, size int) {
+	text, err := providers.Encode(value, size)
+	if err != nil {
+		w.failed = err
+		return
 	}
+	w.add(name, text)
+}
+
+// prompt adds the members of which the prompt consists.
+func (w *writer) prompt(t *translation) {
 	if t.system != nil {
-		add("systemInstruction", t.system, 0)
+		w.encode("systemInstruction", t.system, 0)
 	}
-	add("contents", t.contents, len(t.req.Raw))
+	w.encode("contents", t.contents, len(t.req.Raw))
 	if len(t.declarations) > 0 {
 		var tool object
 		tool.add("functionDeclarations", list(t.declarations))
-		out.add("tools", list([]jsontext.Value{tool.done()}))
+		w.add("tools", list([]jsontext.Value{tool.done()}))
 	}
+}
+
+// body writes the request.
+func (t *translation) body() ([]byte, error) {
+	out := writer{object: make(object, 0, len(t.req.Raw)+len(t.req.Raw)/8)}
+	out.prompt(t)
 	if t.calling != nil {
-		add("toolConfig", map[string]any{"functionCallingConfig": t.calling}, 0)
+		out.encode("toolConfig", map[string]any{"functionCallingConfig": t.calling}, 0)
 	}
 	config, err := json.Marshal(t.config)
 	if err != nil {
@@ -157,7 +174,7 @@ func (t *translation) body() ([]byte, error) {
 		out.add("generationConfig", config)
 	}
 	if t.tier != "" {
-		add("serviceTier", t.tier, 0)
+		out.encode("serviceTier", t.tier, 0)
 	}
-	return out.done(), failed
+	return out.done(), out.failed
 }

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/providertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -32,14 +32,9 @@ type golden struct {
 	Upstream jsontext.Value `json:"upstream"`
 }
 
-var rules = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Load("") })
-
 func model(t testing.TB, id string) catalog.Model {
 	t.Helper()
-	all, err := rules()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := providertest.Catalog(t)
 	return all.Derive(catalog.Gemini, id)
 }
 
@@ -232,20 +227,6 @@ func TestUntranslatableFieldsAreRefused(t *testing.T) {
 				t.Errorf("got %+v, %v; want a 400 for %s", e, err, tt.param)
 			}
 		})
-	}
-}
-
-// The chat dialect lets no more than four through, others may.
-func TestSixStopSequencesAreRefused(t *testing.T) {
-	req, err := chat.Decode([]byte(ask))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Stop = []string{"1", "2", "3", "4", "5", "6"}
-	_, err = provider("http://127.0.0.1:1").Prepare(callOf(req, model(t, "gemini-2.5-flash")))
-	e, ok := errors.AsType[*api.Error](err)
-	if !ok || e.Status != 400 || e.Type != api.TypeInvalidRequest || e.Param != "stop" || e.Message == "" {
-		t.Errorf("got %+v, %v; want a 400 for stop", e, err)
 	}
 }
 

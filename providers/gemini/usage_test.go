@@ -32,3 +32,18 @@ func TestSoundsAreCountedByTheirModality(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+func TestSearchesAndMapsAreCounted(t *testing.T) {
+	for metadata, want := range map[string][2]int64{ // searches, and answers with places of Google Maps
+		`{"webSearchQueries":["a","b"],"groundingChunks":[{"web":{"uri":"https://example.com"}}]}`:           {2, 0},
+		`{"groundingChunks":[{"web":{"uri":"https://example.com"}},{"maps":{"uri":"https://example.com"}}]}`: {0, 1},
+		`{"groundingChunks":[{"maps":{"title":"A"}},{"maps":{"title":"B"}}],"webSearchQueries":["a"]}`:       {1, 1},
+		`{}`: {0, 0},
+	} {
+		s := &stream{usage: jsontext.Value(`{"promptTokenCount":1}`), choices: make([]choice, 1)}
+		s.choices[0].sources.grounded(&candidate{GroundingMetadata: jsontext.Value(metadata)}, true)
+		if u := s.Counted(); u.Searches != want[0] || u.Tools != want[1] {
+			t.Errorf("%s: %+v", metadata, u)
+		}
+	}
+}

@@ -44,6 +44,11 @@ type functionCall struct {
 	ID   string         `json:"id,omitempty"`
 	Name string         `json:"name"`
 	Args jsontext.Value `json:"args,omitzero"`
+
+	// Vertex AI sends a call in parts, where it is asked to: the first part has the name, each
+	// but the last WillContinue.
+	PartialArgs  []jsontext.Value `json:"partialArgs,omitempty"`
+	WillContinue bool             `json:"willContinue,omitzero"`
 }
 
 type functionResponse struct {
@@ -104,12 +109,20 @@ type candidate struct {
 	FinishReason   string          `json:"finishReason"`
 	FinishMessage  string          `json:"finishMessage"`
 	LogprobsResult *logprobsResult `json:"logprobsResult"`
+
+	SafetyRatings     jsontext.Value `json:"safetyRatings"`
+	CitationMetadata  jsontext.Value `json:"citationMetadata"`
+	GroundingMetadata jsontext.Value `json:"groundingMetadata"`
 }
 
 type feedback struct {
-	BlockReason        string `json:"blockReason"`
-	BlockReasonMessage string `json:"blockReasonMessage"`
+	BlockReason        string         `json:"blockReason"`
+	BlockReasonMessage string         `json:"blockReasonMessage"`
+	SafetyRatings      jsontext.Value `json:"safetyRatings"`
 }
+
+// any reports whether the prompt was blocked. Some models send a message without a reason.
+func (f feedback) any() bool { return f.BlockReason != "" || f.BlockReasonMessage != "" }
 
 type logprobsResult struct {
 	Chosen []tokenLogprob `json:"chosenCandidates"`

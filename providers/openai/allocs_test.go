@@ -14,7 +14,7 @@ import (
 )
 
 func TestAllocationsOfTheRequest(t *testing.T) {
-	p := provider("http://127.0.0.1:1")
+	p := chatOnly("http://127.0.0.1:1")
 	for _, size := range []int{200, 32 << 10} {
 		req, err := chat.Decode(prompt(size))
 		if err != nil {

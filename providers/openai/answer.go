@@ -21,6 +21,8 @@ func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 		if a, ok := new(fastReader).answer(text); ok {
 			return a.stream, nil
 		}
+	} else if a, ok := new(fastReader).text(text); ok {
+		return a.events, nil
 	}
 	c, err := x.read(text)
 	if err != nil {
@@ -58,7 +60,7 @@ func (a *shown) stream(yield func(*llm.Event, error) bool) {
 		}
 	}
 	for i, reason := range a.finishes {
-		e = llm.Event{Kind: llm.EventFinish, Head: &a.head, RawDialect: llm.Chat, Choice: i, Finish: reason}
+		e = llm.Event{Kind: llm.EventFinish, Head: &a.head, RawDialect: llm.Chat, Choice: i, Ending: llm.Ending{Finish: reason}}
 		if !yield(&e, nil) {
 			return
 		}
@@ -67,10 +69,43 @@ func (a *shown) stream(yield func(*llm.Event, error) bool) {
 	yield(&e, nil)
 }
 
+// oneText is an answer of one text, for a client of another dialect.
+type oneText struct {
+	shown
+
+	content string
+	event   llm.Event
+}
+
+// events yields the same events as replay does for the whole answer, at half of its cost:
+// BenchmarkForeignAnswer.
+func (a *oneText) events(yield func(*llm.Event, error) bool) {
+	e := &a.event
+	*e = llm.Event{Head: &a.head}
+	if !yield(e, nil) {
+		return
+	}
+	if a.content != "" {
+		e.Kind, e.Text = llm.EventText, a.content
+		if !yield(e, nil) {
+			return
+		}
+	}
+	e.Kind, e.Text = llm.EventFinish, ""
+	e.Ending = llm.Ending{Finish: a.finishes[0], NativeReason: string(a.finishes[0])}
+	if !yield(e, nil) {
+		return
+	}
+	if a.usage != nil {
+		*e = llm.Event{Kind: llm.EventUsage, Head: &a.head, Usage: a.usage}
+		yield(e, nil)
+	}
+}
+
 // encoded is the answer that read has filled in. Clients rely on its usage, so
 // one without counts has zeros.
 func encoded(c *chat.Completion) (llm.Stream, error) {
-	a := &shown{head: llm.Head{ID: c.ID, Model: c.Model, Created: c.Created}, usage: c.Usage.Common()}
+	a := &shown{head: llm.Head{ID: c.ID, Model: c.Model, Created: c.Created, ServiceTier: c.ServiceTier}, usage: c.Usage.Common()}
 	for i := range c.Choices {
 		a.finishes = append(a.finishes, llm.Finish(c.Choices[i].FinishReason))
 		if !a.usage.Counts() || a.usage.Output == 0 {
@@ -94,10 +129,14 @@ func (x *exchange) read(text []byte) (*chat.Completion, error) {
 	if err := decode(text, "message", &answer); err != nil {
 		return nil, client.Malformed(err)
 	}
-	if answer.Error != nil {
-		return nil, client.Refused(answer.Error.refusal(http.StatusInternalServerError))
+	p := answer.Error
+	if p == nil && len(answer.Choices) == 0 {
+		p = problemOf(text)
 	}
-	if len(answer.Choices) == 0 {
+	switch {
+	case p != nil:
+		return nil, client.Refused(p.refusal(http.StatusInternalServerError))
+	case len(answer.Choices) == 0:
 		return nil, client.Malformed(errNoChoices)
 	}
 	return x.repair(&answer.Completion), nil
@@ -114,14 +153,15 @@ func (x *exchange) repair(c *chat.Completion) *chat.Completion {
 	for i := range c.Choices {
 		choice := &c.Choices[i]
 		m := &choice.Message
+		if m.Role == "" && m.Content == nil && len(m.ToolCalls) == 0 && m.FunctionCall == nil && m.Refusal == nil {
+			m.Content = new(string) // Azure leaves out a message that its filter has removed
+		}
 		m.Role = "assistant"
-		nameReasoning(m)
+		nameReasoning(&m.ReasoningContent, &m.Extra)
 		for j := range m.ToolCalls {
 			repairCall(&m.ToolCalls[j])
 		}
-		if m.Content == nil && len(m.ToolCalls) == 0 && m.FunctionCall == nil && m.Refusal == nil {
-			m.Content = new(string) // Azure leaves out a message that its filter has removed
-		}
+		choice.FinishReason, choice.Extra = finishWord(choice.FinishReason, choice.Extra)
 		if choice.FinishReason == "" {
 			choice.FinishReason = inferred(len(m.ToolCalls))
 		}
@@ -152,7 +192,8 @@ func repairCall(c *chat.ToolCall) {
 	}
 }
 
-// repairUsage makes absurd counts zero.
+// repairUsage makes absurd counts zero, and counts reasoning among the tokens of the
+// answer.
 func repairUsage(u *chat.Usage) *chat.Usage {
 	if u == nil {
 		return nil
@@ -166,8 +207,18 @@ func repairUsage(u *chat.Usage) *chat.Usage {
 	}
 	if d := u.CompletionTokensDetails; d != nil {
 		d.ReasoningTokens = max(d.ReasoningTokens, 0)
+		if leavesOutReasoning(u) {
+			u.CompletionTokens += d.ReasoningTokens
+		}
 	}
 	return u
+}
+
+// leavesOutReasoning says whether the reasoning of a usage is in its total, but not
+// among the tokens of the answer: xAI counts it so.
+func leavesOutReasoning(u *chat.Usage) bool {
+	d := u.CompletionTokensDetails
+	return d != nil && d.ReasoningTokens > 0 && u.PromptTokens+u.CompletionTokens+d.ReasoningTokens == u.TotalTokens
 }
 
 // inferred is the finish reason of a complete answer whose upstream sent none.

@@ -13,9 +13,9 @@ import (
 // dialect. It gets them from the reader of streams, which has repaired them, or
 // from a whole answer.
 type translator struct {
-	out     *llm.Emitter
-	names   toolNames
-	choices []translatedChoice
+	out      *llm.Emitter
+	exchange *exchange
+	choices  []translatedChoice
 }
 
 // translatedChoice is what of a choice matters for later chunks.
@@ -35,7 +35,7 @@ type translatedCall struct {
 }
 
 func (x *exchange) translator(yield func(*llm.Event, error) bool, head llm.Head) *translator {
-	return &translator{out: llm.NewEmitter(yield, head), names: x.names}
+	return &translator{out: llm.NewEmitter(yield, head), exchange: x}
 }
 
 // replay yields the events of a whole answer.
@@ -105,14 +105,14 @@ func (t *translator) says(c *chat.ChunkChoice) bool {
 	d := &c.Delta
 	shown := d.ReasoningContent
 	for i := range d.ReasoningDetails {
-		thought := d.ReasoningDetails[i].Common()
+		thought := t.own(d.ReasoningDetails[i].Common())
 		thought.Index = t.state(c.Index).thought(thought.Index)
 		if !t.out.Thought(c.Index, shown, thought) {
 			return false
 		}
 		shown = ""
 	}
-	if shown != "" && !t.out.Thought(c.Index, shown, nil) {
+	if shown != "" && !t.out.Thought(c.Index, shown, t.returned(c.Index, shown)) {
 		return false
 	}
 	if d.Content != nil && !t.out.Text(c.Index, *d.Content) || d.Refusal != nil && !t.out.Refusal(c.Index, *d.Refusal) {
@@ -125,6 +125,26 @@ func (t *translator) says(c *chat.ChunkChoice) bool {
 		}
 	}
 	return true
+}
+
+// own says who has made a thought, also one of a model that the server offers for
+// another provider: only the server can take it back.
+func (t *translator) own(thought *llm.Thought) *llm.Thought {
+	m := &t.exchange.call.Model
+	thought.Provider, thought.Model = m.Provider, m.Upstream
+	return thought
+}
+
+// plainThought is the upstream's index of reasoning that has none.
+const plainThought = -1
+
+// returned is reasoning without a block of its own, where the server takes it back; else
+// it is nil.
+func (t *translator) returned(choice int, text string) *llm.Thought {
+	if t.exchange.provider.server.Reasoning == "" {
+		return nil
+	}
+	return t.own(&llm.Thought{Kind: llm.ThoughtText, Text: text, Index: t.state(choice).thought(plainThought)})
 }
 
 // thought is the dense index of a thought.
@@ -192,7 +212,7 @@ func said(d *chat.ToolCallDelta) (name, input string) {
 
 func (t *translator) begin(choice int, c *translatedCall) (ok bool) {
 	c.begun = true
-	c.start.Namespace, c.start.Name = t.names.original(c.start.Name)
+	c.start.Namespace, c.start.Name = t.exchange.names.original(c.start.Name)
 	c.at, ok = t.out.Call(choice, &c.start)
 	return ok
 }
@@ -208,10 +228,13 @@ func (t *translator) finish(c *chat.ChunkChoice) bool {
 		}
 	}
 	reason := llm.Finish(*c.FinishReason)
-	if reason == "function_call" { // the deprecated form of tool calls
+	switch {
+	case reason == "function_call": // the deprecated form of tool calls
+		reason = llm.FinishToolCalls
+	case reason == llm.FinishStop && len(state.calls) > 0: // OpenAI says so of a call that was forced
 		reason = llm.FinishToolCalls
 	}
-	return t.out.Finish(c.Index, reason, *c.FinishReason)
+	return t.out.Finish(c.Index, llm.Ending{Finish: reason, NativeReason: *c.FinishReason})
 }
 
 func (t *translator) state(choice int) *translatedChoice {

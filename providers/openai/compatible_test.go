@@ -34,12 +34,14 @@ func TestWholeAnswerInPlaceOfAStreamIsAStream(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	_, err := collect(t, serve(t, 200, "application/json", `{"error":{"message":"no","type":"invalid_request_error"}}`), hello+`,"stream":true}`)
+	_, err := collect(t, serve(t, 200, "application/json", `{"error":{"message":"no","type":"invalid_request_error"}}`),
+		hello+`,"stream":true}`)
 	if e := api.AsError(err); err == nil || e.Message != "no" {
 		t.Errorf("%v", err)
 	}
 	events := data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), done)
-	if c, err := collect(t, serve(t, 200, "application/json", events), hello+`,"stream":true}`); err != nil || *c.Choices[0].Message.Content != "a" {
+	if c, err := collect(t, serve(t, 200, "application/json", events), hello+`,"stream":true}`); err != nil ||
+		*c.Choices[0].Message.Content != "a" {
 		t.Errorf("events that are called JSON: %+v, %v", c, err)
 	}
 	if _, err := collect(t, serve(t, 200, "application/json", ""), hello+`,"stream":true}`); err == nil {
@@ -113,8 +115,8 @@ func TestRefusalsOfCompatibleServersKeepTheirReason(t *testing.T) {
 			t.Errorf("%s: %q", body, e.Message)
 		}
 	}
-	if _, err := complete(t, serve(t, 503, "text/plain", strings.Repeat("upstream connect error", 2)), "gpt-4", hello+`}`); api.AsError(err).Message !=
-		"openai answered with status 503" {
+	_, err := complete(t, serve(t, 503, "text/plain", strings.Repeat("upstream connect error", 2)), "gpt-4", hello+`}`)
+	if api.AsError(err).Message != "openai answered with status 503" {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,15 +13,26 @@ import (
 	"modelgateway/providers"
 )
 
-// composition is a request that is written from the common form.
-type composition struct {
+// composing is what a request of either API is written from, and what is known of it so
+// far.
+type composing struct {
 	req          *llm.Request
 	conversation *llm.Conversation
 	model        catalog.Model
+	server       *providers.Server
 
-	out     request
-	names   toolNames
+	names toolNames
+	ids   callIDs
+
+	breakpoints int // that have been written
+
 	ignored []llm.Field // that could not be honoured
+}
+
+// composition is a request for chat completions that is written from the common form.
+type composition struct {
+	composing
+	out request
 }
 
 // compose writes a request of another dialect.
@@ -30,7 +41,7 @@ func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &composition{req: call.Request, conversation: conversation, model: call.Model}
+	c := &composition{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}}
 	for _, step := range []func() error{c.refuse, c.composeTools, c.composeMessages} {
 		if err := step(); err != nil {
 			return nil, err
@@ -38,12 +49,12 @@ func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	}
 	c.composeFormat()
 	c.composeParams()
-	// The bytes are the same for the same request, so that prompt caches find it.
-	body, err := json.Marshal(&c.out, jsontext.PreserveRawStrings(true), json.Deterministic(true))
-	if err != nil { // all of it has been read as JSON before; only its depth can be too much
-		path := c.req.Path(llm.FieldMessages)
-		return nil, api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for the model %s", path, c.model.ID).
-			WithCause(fmt.Errorf("encode request: %w", err))
+	body, err := c.encode(&c.out)
+	if err != nil {
+		return nil, err
+	}
+	if body, err = c.adapted(body); err != nil {
+		return nil, api.Internal(err) // has just been written
 	}
 	return &exchange{
 		provider: p, call: call, body: [][]byte{body}, ignored: call.Request.Source.Ignored(c.ignored),
@@ -51,8 +62,24 @@ func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	}, nil
 }
 
+// encode writes a request. The bytes are the same for the same request, so that prompt
+// caches find it.
+func (c *composing) encode(out any) ([]byte, error) {
+	body, err := json.Marshal(out, jsontext.PreserveRawStrings(true), json.Deterministic(true))
+	if err != nil { // all of it has been read as JSON before; only its depth can be too much
+		path := c.req.Path(llm.FieldMessages)
+		return nil, api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for the model %s", path, c.model.ID).
+			WithCause(fmt.Errorf("encode request: %w", err))
+	}
+	return body, nil
+}
+
 // refuse fails on what would change the request's meaning if it were left out.
-func (c *composition) refuse() error {
+func (c *composing) refuse() error {
+	if limit := c.req.MaxOutput; limit != nil && *limit < 1 {
+		return c.unsupported(llm.FieldMaxOutput, llm.Anywhere, "the model %s takes no %s below 1: its caches cannot be filled without an answer",
+			c.model.ID, c.req.Path(llm.FieldMaxOutput))
+	}
 	for _, m := range c.req.Modalities {
 		if m != "text" && m != "image" { // the common form holds no spoken answer
 			return c.unsupported(llm.FieldModalities, llm.Anywhere, "the model %s answers with text and images only", c.model.ID)
@@ -62,17 +89,17 @@ func (c *composition) refuse() error {
 }
 
 // unsupported is the error for what this model does not take.
-func (c *composition) unsupported(f llm.Field, at llm.At, format string, args ...any) error {
+func (c *composing) unsupported(f llm.Field, at llm.At, format string, args ...any) error {
 	return api.Invalid(api.CodeUnsupportedValue, c.req.Source.Path(f, at), format, args...)
 }
 
 // invalid is the error for what no model takes.
-func (c *composition) invalid(f llm.Field, at llm.At, format string, args ...any) error {
+func (c *composing) invalid(f llm.Field, at llm.At, format string, args ...any) error {
 	return api.Invalid(api.CodeInvalidValue, c.req.Source.Path(f, at), format, args...)
 }
 
 // ignoreIf notes a field that is left out, in whole or in part.
-func (c *composition) ignoreIf(ignored bool, f llm.Field) {
+func (c *composing) ignoreIf(ignored bool, f llm.Field) {
 	if ignored && !slices.Contains(c.ignored, f) {
 		c.ignored = append(c.ignored, f)
 	}

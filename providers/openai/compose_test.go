@@ -74,7 +74,7 @@ func TestRequestsAreWrittenFromTheCommonForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, err := provider("http://127.0.0.1:1").Prepare(providers.Call{Request: providertest.Foreign(req), Model: model(t, tt.model)})
+			x, err := chatOnly("http://127.0.0.1:1").Prepare(providers.Call{Request: providertest.Foreign(req), Model: model(t, tt.model)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func compose(t *testing.T, m catalog.Model, c llm.Conversation, change func(*llm
 	if change != nil {
 		change(req)
 	}
-	return provider("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: m})
+	return chatOnly("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: m})
 }
 
 func text(s string) llm.Block { return llm.Block{Kind: llm.BlockText, Text: s} }

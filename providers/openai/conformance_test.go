@@ -20,13 +20,11 @@ func TestConformanceOfAnotherDialect(t *testing.T) { conforms(t, providertest.On
 
 func conforms(t *testing.T, as func(providers.Provider) providers.Provider) {
 	t.Helper()
-	models, err := catalog.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	models := providertest.Catalog(t)
 	driver := func(baseURL string) providers.Provider {
 		return as(openai.New(providers.Options{
-			BaseURL: baseURL, Now: time.Now,
+			BaseURL: baseURL, Server: providers.Server{ChatOnly: true}, // the recordings are of chat completions
+			Now:           time.Now,
 			HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		}))
 	}

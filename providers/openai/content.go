@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +11,7 @@ import (
 
 	"modelgateway/models/api/chat"
 	"modelgateway/models/llm"
+	"modelgateway/providers"
 )
 
 // parts are the blocks of a message that are content.
@@ -20,6 +20,7 @@ func (c *composition) parts(m *llm.Message, blocks []llm.Block) ([]contentPart, 
 	for i := range blocks {
 		b := &blocks[i]
 		c.ignoreCache(b, m.Cache)
+		before := len(out)
 		switch b.Kind {
 		case llm.BlockText, llm.BlockRefusal:
 			out = appendText(out, b.Text)
@@ -28,17 +29,40 @@ func (c *composition) parts(m *llm.Message, blocks []llm.Block) ([]contentPart, 
 			if err != nil {
 				return nil, err
 			}
+			if b.Media.Context != "" && p.Type != "text" {
+				out = appendText(out, providers.DocumentLine(b.Media))
+			}
 			out = append(out, p)
 		default:
 			c.ignoreIf(true, llm.FieldPartType)
+		}
+		if len(out) > before && len(b.Cache) > 0 {
+			c.breakAt(&out[len(out)-1])
 		}
 	}
 	return out, nil
 }
 
+// mostBreakpoints is how many marks a request may have.
+const mostBreakpoints = 4
+
+// breakAt marks a part as the end of what is to be cached. Models that take no marks cache
+// by themselves.
+func (c *composition) breakAt(p *contentPart) {
+	p.Breakpoint = c.breakpoint()
+}
+
+func (c *composing) breakpoint() *breakpoint {
+	if !c.model.Traits.CacheBreakpoints || c.breakpoints == mostBreakpoints {
+		return nil
+	}
+	c.breakpoints++
+	return &breakpoint{Mode: "explicit"}
+}
+
 // ignoreCache notes the cache mark of a block. That of the whole message is the
 // mark of its last block as well.
-func (c *composition) ignoreCache(b *llm.Block, whole jsontext.Value) {
+func (c *composing) ignoreCache(b *llm.Block, whole jsontext.Value) {
 	c.ignoreIf(len(b.Cache) > 0 && (len(whole) == 0 || &b.Cache[0] != &whole[0]), llm.FieldPartCache)
 }
 
@@ -60,34 +84,51 @@ func encodeParts(parts []contentPart) jsontext.Value {
 }
 
 func (c *composition) media(m *llm.Message, b *llm.Block) (contentPart, error) {
-	media := b.Media
-	c.ignoreIf(media.Citations, llm.FieldCitations)
-	if m.Role == llm.RoleInstructions && media.Text == "" {
-		return contentPart{}, c.unsupported(llm.FieldPartType, b.At, "the model %s takes only text as instructions", c.model.ID)
+	if err := c.checkMedia(m, b); err != nil {
+		return contentPart{}, err
 	}
+	media := b.Media
 	switch {
 	case media.Text != "":
-		return contentPart{Type: "text", Text: document(media)}, nil
+		return contentPart{Type: "text", Text: providers.DocumentText(media)}, nil
 	case media.Kind == llm.Audio:
 		return contentPart{Type: "input_audio", InputAudio: &chat.InputAudio{Data: media.Data, Format: media.Format}}, nil
-	case media.Kind == llm.SearchResult:
-		return contentPart{}, c.unsupported(llm.FieldPartType, b.At, "the model %s takes search results with a text only", c.model.ID)
-	case media.URL == "" && media.Data == "":
-		return contentPart{}, c.unsupported(llm.FieldFileID, b.At,
-			"the model %s cannot reach files by the ids of another API: send the file itself", c.model.ID)
 	case media.Kind == llm.Image:
 		return contentPart{Type: "image_url", ImageURL: &chat.ImageURL{URL: media.URL, Detail: media.Detail}}, nil
 	}
 	return c.file(b)
 }
 
+// checkMedia fails on what neither API can have.
+func (c *composing) checkMedia(m *llm.Message, b *llm.Block) error {
+	media := b.Media
+	c.ignoreIf(media.Citations, llm.FieldCitations)
+	switch {
+	case media.Text != "":
+		return nil
+	case m.Role == llm.RoleInstructions:
+		return c.unsupported(llm.FieldPartType, b.At, "the model %s takes only text as instructions", c.model.ID)
+	case media.Kind == llm.SearchResult:
+		return c.unsupported(llm.FieldPartType, b.At, "the model %s takes search results with a text only", c.model.ID)
+	case media.Kind != llm.Audio && media.URL == "" && media.Data == "":
+		return c.unsupported(llm.FieldFileID, b.At,
+			"the model %s cannot reach files by the ids of another API: send the file itself", c.model.ID)
+	}
+	return nil
+}
+
 // file is a file by its data. The API has no file by a web address.
 func (c *composition) file(b *llm.Block) (contentPart, error) {
 	m := b.Media
-	if strings.HasPrefix(m.URL, "https://") || strings.HasPrefix(m.URL, "http://") {
+	if hasWebAddress(m) {
 		return contentPart{}, c.unsupported(llm.FieldFileData, b.At,
 			"the model %s fetches no files: send the file itself in base64", c.model.ID)
 	}
+	return contentPart{Type: "file", File: fileOf(m)}, nil
+}
+
+// fileOf is a file by its data.
+func fileOf(m *llm.Media) *file {
 	data := m.URL
 	if data == "" {
 		data = "data:" + mediaType(m.Data) + ";base64," + m.Data
@@ -96,7 +137,11 @@ func (c *composition) file(b *llm.Block) (contentPart, error) {
 	if name == "" && strings.HasPrefix(data, "data:application/pdf") {
 		name = "document.pdf" // OpenAI wants a name
 	}
-	return contentPart{Type: "file", File: &file{FileData: data, Filename: name}}, nil
+	return &file{FileData: data, Filename: name}
+}
+
+func hasWebAddress(m *llm.Media) bool {
+	return strings.HasPrefix(m.URL, "https://") || strings.HasPrefix(m.URL, "http://")
 }
 
 // mediaType is that of data in base64, by its first bytes.
@@ -108,23 +153,4 @@ func mediaType(data string) string {
 	}
 	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	return kind
-}
-
-// document is a document or a search result as a text: the API takes neither.
-func document(m *llm.Media) string {
-	var out strings.Builder
-	tag := "document"
-	if m.Kind == llm.SearchResult {
-		tag = "search_result"
-	}
-	out.WriteString("<" + tag)
-	for _, a := range []struct{ name, value string }{
-		{"title", cmp.Or(m.Title, m.Name)}, {"source", m.URL}, {"context", m.Context},
-	} {
-		if a.value != "" {
-			out.WriteString(" " + a.name + "=" + strconv.Quote(a.value))
-		}
-	}
-	out.WriteString(">\n" + m.Text + "\n</" + tag + ">")
-	return out.String()
 }

@@ -6,11 +6,17 @@ import (
 	"modelgateway/providers"
 )
 
+// OpenAI's own address.
+const (
+	address = "https://api.openai.com"
+	version = "/v1"
+)
+
 // Driver makes OpenAI a provider of the gateway.
 var Driver = providers.Driver{
 	ProviderSettings: config.ProviderSettings{
 		Name: catalog.OpenAI, Title: "OpenAI", Prefix: "OPENAI", Models: "gpt",
-		BaseURL: "https://api.openai.com/v1", Version: "/v1",
+		BaseURL: address + version, Version: version,
 	},
 	Simulated: true,
 	// With the small models a tile counts as 33 times as many tokens.

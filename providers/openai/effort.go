@@ -3,34 +3,71 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 )
 
 // efforts are OpenAI's words in ascending order.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// composeEffort writes how hard the model shall reason: the accepted effort that
-// is nearest to the wanted one. A higher effort is not reported as ignored; a lower
-// one is.
+// composeEffort writes how hard the model shall reason. It does not beside functions where
+// chat completions refuse both together.
 func (c *composition) composeEffort() {
-	effort, field := c.wantedEffort()
+	var field llm.Field
+	c.out.ReasoningEffort, field = c.effort()
+	if hasFunction(c.out.Tools) && mustNotReason(c.model.Traits, c.out.ReasoningEffort) {
+		c.out.ReasoningEffort = noEffort
+		c.ignoreIf(true, field)
+	}
+}
+
+// effort is how hard the model shall reason, empty where that is left to it: the accepted
+// effort that is nearest to the wanted one, and the field that asks for it. A higher effort
+// is not reported as ignored; a lower one is.
+func (c *composing) effort() (effort string, field llm.Field) {
+	wanted, field := c.wantedEffort()
 	accepted := c.model.Traits.Efforts
 	switch {
-	case effort == "":
+	case wanted == "":
 	case len(accepted) > 0:
-		c.out.ReasoningEffort = nearestEffort(effort, accepted)
-		got, wanted := slices.Index(efforts, c.out.ReasoningEffort), slices.Index(efforts, effort)
-		c.ignoreIf(got < wanted || effort == "none" && got > wanted, field)
-	case c.model.Traits.LimitField == "" && field == llm.FieldEffort: // of a model that is not known, the upstream is to say
-		c.out.ReasoningEffort = effort
+		effort = nearestEffort(wanted, accepted)
+		got, index := slices.Index(efforts, effort), slices.Index(efforts, wanted)
+		c.ignoreIf(got < index || wanted == noEffort && got > index, field)
+	case c.model.Traits.Thinks(catalog.ThinkEffort) && (field == llm.FieldEffort || slices.Contains(c.server.Takes, "thinking")):
+		// Which efforts it takes is not known: the upstream is to say.
+		effort = wanted
 	default:
-		c.ignoreIf(effort != "none", field)
+		c.ignoreIf(wanted != noEffort, field)
 	}
+	return effort, field
+}
+
+const (
+	effortMember = "reasoning_effort"
+	noEffort     = "none"
+)
+
+// mustNotReason says whether a model that is offered functions would reason with this
+// effort, and the API refuses both together: with gpt-5.4 and later it answers 400
+// "Function tools with reasoning_effort are not supported for gpt-5.6 in
+// /v1/chat/completions. To use function tools, use /v1/responses or set
+// reasoning_effort to 'none'", also where the model reasons by default
+// (openai/openai-openapi#541, BerriAI/litellm#34569, July 2026).
+func mustNotReason(traits catalog.Traits, effort string) bool {
+	return traits.ReasonsOrCalls && effort != noEffort && (effort != "" || reasonsByItself(traits))
+}
+
+func reasonsByItself(traits catalog.Traits) bool {
+	return traits.ThinkingBy == catalog.ThinkOn || traits.ThinkingBy == catalog.ThinkAlways
+}
+
+func hasFunction(tools []tool) bool {
+	return slices.ContainsFunc(tools, func(t tool) bool { return t.Function != nil })
 }
 
 // wantedEffort is the effort that the client asks for, and the field that does. Of
 // the two fields thinking is the more exact one.
-func (c *composition) wantedEffort() (string, llm.Field) {
+func (c *composing) wantedEffort() (string, llm.Field) {
 	effort, thinking := c.req.Effort, c.req.Thinking
 	switch {
 	case thinking == nil:

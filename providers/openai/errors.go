@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +41,15 @@ func (p *problem) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	p.Message = words(value)
 	p.Param, p.Code = p.Param.Clone(), p.Code.Clone()
 	return nil
+}
+
+// problemOf reads what stands where an answer should: nil where it says nothing.
+func problemOf(text []byte) *problem {
+	p := new(problem)
+	if json.Unmarshal(text, p, lenient) != nil || p.Message == "" {
+		return nil
+	}
+	return p
 }
 
 // words is what a value says: a text, or what stands where servers put one. vLLM
@@ -74,6 +84,9 @@ func unquoted(value jsontext.Value) string {
 	if value.Kind() != jsontext.KindString {
 		return ""
 	}
+	if end := len(value) - 1; end > 0 && value[end] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
+		return string(value[1:end])
+	}
 	text, _ := jsontext.AppendUnquote(nil, value) // invalid UTF-8 becomes U+FFFD
 	return string(text)
 }
@@ -86,12 +99,16 @@ var spent = []string{"insufficient_quota", "credit_balance_exhausted", "billing_
 // nor does the text of a proxy in front of a server that failed.
 func refused(status int, body []byte) providers.Refusal {
 	var answer struct {
-		Error *problem `json:"error"`
+		Error *problem       `json:"error"`
+		Code  jsontext.Value `json:"code"` // of an error that is a text, as xAI's
 	}
 	var p problem
 	switch {
 	case json.Unmarshal(body, &answer, lenient) == nil && answer.Error != nil && answer.Error.Message != "":
 		p = *answer.Error
+		if len(p.Code) == 0 {
+			p.Code = answer.Code
+		}
 	case json.Unmarshal(body, &p, lenient) == nil:
 	case status < http.StatusInternalServerError && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")):
 		p.Message = string(body)
@@ -107,7 +124,8 @@ func (p *problem) refusal(status int) providers.Refusal {
 	}
 	r := providers.Refusal{Status: status, Message: p.Message, Code: code, Param: unquoted(p.Param)}
 	r.Spent = slices.Contains(spent, code) || slices.Contains(spent, p.Type)
-	r.Key = code == "invalid_api_key" || code == "account_deactivated" || r.Spent && status != http.StatusTooManyRequests
+	wrong := strings.HasPrefix(p.Message, "Incorrect API key provided") // xAI says it with status 400
+	r.Key = wrong || code == "invalid_api_key" || code == "account_deactivated" || r.Spent && status != http.StatusTooManyRequests
 	if status == http.StatusTooManyRequests {
 		r.RetryAfter = wait(p.Message)
 	}

@@ -57,6 +57,7 @@ func (s *eventWriter) chunk(c *chat.Chunk, err error) bool {
 		return s.yield(nil, err)
 	}
 	s.fresh = true
+	s.head.ServiceTier = c.ServiceTier
 	e := &s.event
 	*e = llm.Event{Kind: llm.EventOther, Head: &s.head, RawDialect: llm.Chat, Usage: c.Usage.Common()}
 	if len(c.Choices) == 0 {

@@ -20,6 +20,9 @@ type fastReader struct {
 	choice  [1]eventChoice // storage of event's choices: an event costs no allocation (TestAllocationsOfAChunk)
 	content string
 
+	kept bool // of a whole answer: its text is needed
+	more bool // it has more than the one text
+
 	counts     chat.Usage // the last usage
 	prompt     chat.PromptDetails
 	completion chat.CompletionDetails
@@ -242,16 +245,18 @@ func (r *fastReader) readDelta(d *eventDelta) {
 	}
 }
 
-// repeated reads a string or null that is mostly the same as in the event
-// before: only a new one is copied.
-func (r *fastReader) repeated(last string) string {
+// repeated reads a string or null that is mostly one of these, such as that of the event
+// before: only another one is copied.
+func (r *fastReader) repeated(usual ...string) string {
 	if r.Peek() == 'n' {
 		r.Null()
 		return ""
 	}
 	text := r.String()
-	if string(text) == last {
-		return last
+	for _, word := range usual {
+		if string(text) == word {
+			return word
+		}
 	}
 	return string(text)
 }

@@ -12,8 +12,21 @@ import (
 // answer reads a whole answer that needs no repair: it has all members that
 // clients rely on. Its choices are checked and not copied.
 func (r *fastReader) answer(data []byte) (*shown, bool) {
-	r.Reset(data)
 	a := &shown{raw: data}
+	return a, r.whole(data, a)
+}
+
+// text reads an answer of one text, for a client of another dialect.
+func (r *fastReader) text(data []byte) (*oneText, bool) {
+	a := new(oneText)
+	r.kept = true
+	ok := r.whole(data, &a.shown) && len(a.finishes) == 1 && !r.more
+	a.content = r.content
+	return a, ok
+}
+
+func (r *fastReader) whole(data []byte, a *shown) bool {
+	r.Reset(data)
 	c := &a.head
 	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices | sawUsage
 	var seen uint32
@@ -38,13 +51,26 @@ func (r *fastReader) answer(data []byte) (*shown, bool) {
 		case "usage":
 			r.Once(&seen, sawUsage)
 			a.usage = r.usage().Common()
+		case "service_tier":
+			r.Once(&seen, sawTier)
+			c.ServiceTier = r.repeated(serviceTiers...) // another kind of value is left to the full reader
+		case "system_fingerprint":
+			r.fingerprinted(c)
 		case "error":
 			r.Fail()
 		default:
 			r.Skip()
 		}
 	}
-	return a, r.Done() && seen&needed == needed && c.ID != "" && c.Model != "" && c.Created > 0
+	return r.Done() && seen&needed == needed && c.ID != "" && c.Model != "" && c.Created > 0
+}
+
+func (r *fastReader) fingerprinted(head *llm.Head) {
+	if !r.kept {
+		r.Skip()
+		return
+	}
+	head.Fingerprint = r.repeated()
 }
 
 func (r *fastReader) wholeChoices(a *shown) {
@@ -66,14 +92,17 @@ func (r *fastReader) wholeChoice() (finish llm.Finish) {
 		switch string(r.Name()) {
 		case "index":
 			r.Once(&seen, sawIndex)
-			r.Count()
+			r.more = r.Count() != 0 || r.more
 		case "message":
 			r.Once(&seen, sawMessage)
 			r.message()
 		case "finish_reason":
 			r.Once(&seen, sawReason)
 			finish = finishOf(r.String())
-			r.Assert(finish != "")
+			r.Assert(finish != "" && finishWords[string(finish)] == "")
+		case "logprobs":
+			r.more = r.Peek() != 'n' || r.more
+			r.Skip()
 		default:
 			r.Skip()
 		}
@@ -105,7 +134,11 @@ func (r *fastReader) message() {
 			r.word("assistant")
 		case "content":
 			r.Once(&seen, sawContent)
-			r.Literal()
+			if r.kept {
+				r.content = string(r.String())
+			} else {
+				r.Literal()
+			}
 		case "refusal":
 			r.Once(&seen, sawRefusal)
 			r.Null()
@@ -155,7 +188,7 @@ func (r *fastReader) usage() *chat.Usage {
 			u.Extra = r.extra(u.Extra, name)
 		}
 	}
-	r.Assert(seen&needed == needed && u.TotalTokens > 0)
+	r.Assert(seen&needed == needed && u.TotalTokens > 0 && !leavesOutReasoning(u))
 	return u
 }
 

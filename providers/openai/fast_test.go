@@ -7,6 +7,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
+	"modelgateway/models/llm"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -130,7 +131,7 @@ func FuzzFastReader(f *testing.F) {
 
 // full is an answer as the full reading has it.
 func full(data []byte) (*chat.Completion, error) {
-	return (&exchange{provider: provider("http://127.0.0.1:1")}).read(data)
+	return (&exchange{provider: chatOnly("http://127.0.0.1:1")}).read(data)
 }
 
 // sameAnswer holds what the fast path tells of an answer against the answer that
@@ -208,7 +209,9 @@ func FuzzFastAnswer(f *testing.F) {
 	f.Add([]byte(`{"id":"1","object":"chat.completion","created":1,"model":"m","x":[-1.5,{"y":null},true],` +
 		`"choices":[{"message":{"content":"","role":"assistant","refusal":null},"index":0,"finish_reason":"x"}],"usage":{"prompt_tokens":1,` +
 		`"completion_tokens":0,"total_tokens":1,"prompt_tokens_details":{"cached_tokens":1}}}`))
+	x := prepare(f, chatOnly("http://127.0.0.1:1"), "gpt-4", hello+`}`).(*exchange)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		sameText(t, x, data)
 		got, ok := new(fastReader).answer(data)
 		if !ok {
 			return
@@ -219,4 +222,51 @@ func FuzzFastAnswer(f *testing.F) {
 		}
 		sameAnswer(t, got, want)
 	})
+}
+
+// sameText holds an answer of one text, as another dialect gets it, against the full reader.
+// It is false where the answer is left to that one.
+func sameText(t *testing.T, x *exchange, data []byte) bool {
+	t.Helper()
+	a, ok := new(fastReader).text(data)
+	if !ok {
+		return false
+	}
+	c, err := x.read(data)
+	if err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+	got, err := llm.Collect(a.events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := llm.Collect(x.replay(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s:\ngot  %+v\nwant %+v", data, got, want)
+	}
+	return true
+}
+
+// An answer of one text is read at once for a client of another dialect; what has more than
+// a text is left to the full reader.
+func TestAnswersOfOneTextAreReadAtOnce(t *testing.T) {
+	x := prepare(t, chatOnly("http://127.0.0.1:1"), "gpt-4", hello+`}`).(*exchange)
+	if !sameText(t, x, []byte(wholeText)) {
+		t.Error("left to the full reader")
+	}
+	for _, change := range [][2]string{
+		{`"logprobs":null`, `"logprobs":{"content":[]}`},
+		{`"index":0`, `"index":1`},
+		{`"refusal":null`, `"refusal":"no"`},
+		{`"refusal":null`, `"refusal":null,"tool_calls":[{"id":"a"}]`},
+		{`}],"usage"`, `},{"index":1,"message":{"role":"assistant","content":"b","refusal":null},"finish_reason":"stop"}],"usage"`},
+	} {
+		data := strings.Replace(wholeText, change[0], change[1], 1)
+		if sameText(t, x, []byte(data)) || data == wholeText {
+			t.Errorf("taken: %s", data)
+		}
+	}
 }

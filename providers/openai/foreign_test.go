@@ -34,7 +34,7 @@ func compared(t *testing.T, m catalog.Model, body []byte) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := provider("http://127.0.0.1:1")
+	p := chatOnly("http://127.0.0.1:1")
 	native, err := p.Prepare(providers.Call{Request: req, Model: m})
 	if err != nil {
 		t.Fatal(err)
@@ -134,6 +134,7 @@ func meaningOf(t *testing.T, req *llm.Request, m catalog.Model) meaning {
 	for _, tool := range c.Tools {
 		tool.At, tool.Custom = llm.At{}, jsontext.Value(canonical(tool.Custom))
 		tool.Parameters = jsontext.Value(canonical(tool.Parameters))
+		tool.Name = upstreamName(tool.Name)
 		tool.Strict = plainStrict(tool.Strict, tool.Parameters) // strict is left out where OpenAI cannot enforce the schema
 		out.Tools = append(out.Tools, tool)
 	}
@@ -152,6 +153,10 @@ func meaningOf(t *testing.T, req *llm.Request, m catalog.Model) meaning {
 	if out.Choice != nil { // the common form has no custom tools among the allowed ones
 		choice := *out.Choice
 		choice.Allowed = slices.DeleteFunc(slices.Clone(choice.Allowed), func(name string) bool { return name == "" })
+		choice.Name = upstreamName(choice.Name)
+		for i := range choice.Allowed {
+			choice.Allowed[i] = upstreamName(choice.Allowed[i])
+		}
 		out.Choice = &choice
 	}
 	if m.Traits.LimitField != "" { // an effort that the model does not take is rounded or left out
@@ -163,7 +168,13 @@ func meaningOf(t *testing.T, req *llm.Request, m catalog.Model) meaning {
 	if !slices.Contains(serviceTiers, r.ServiceTier) {
 		r.ServiceTier = "" // tiers of others are left out
 	}
-	r.User, r.SafetyIdentifier = identifier(r.User), identifier(r.SafetyIdentifier) // long names are hashed
+	r.User = identifier(r.User) // long names are hashed
+	if r.SafetyIdentifier != "" {
+		r.SafetyIdentifier = "hashed"
+	}
+	if r.MaxOutput != nil { // of two limits that disagree the common form holds one
+		r.OutputLimit = *r.MaxOutput
+	}
 	if len(r.Metadata) == 0 {
 		r.Metadata = nil
 	}
@@ -196,13 +207,16 @@ func plainMessage(m llm.Message) llm.Message {
 			if result.ClientID == "" { // a deprecated function has no id
 				result.ID, result.Name = "call_"+result.Name, ""
 			}
+			result.ID = short(legal(result.ID))
 			result.ClientID = result.ID
 			inner := plainMessage(llm.Message{Blocks: result.Content})
 			result.Content = inner.Blocks
 			b.Result = &result
 		case llm.BlockCall:
 			call := *b.Call
+			call.ID = short(legal(call.ID)) // natively an id keeps the characters that only other providers take
 			call.ClientID = call.ID
+			call.Name = upstreamName(call.Name)
 			call.Arguments = jsontext.Value(canonical(call.Arguments))
 			b.Call = &call
 		}
@@ -217,6 +231,15 @@ func plainMessage(m llm.Message) llm.Message {
 	}
 	m.Blocks = blocks
 	return m
+}
+
+// upstreamName is the name of a function as OpenAI takes it; natively it keeps the characters
+// that only other servers take.
+func upstreamName(name string) string {
+	if name == "" {
+		return ""
+	}
+	return new(toolNames).upstream("", name)
 }
 
 func plainStrict(strict *bool, schema jsontext.Value) *bool {
@@ -316,7 +339,7 @@ func TestRequestsOfAnotherDialectMeanTheSame(t *testing.T) {
 func sameAnswers(t *testing.T, rec providertest.Recording) {
 	t.Helper()
 	up := providertest.Serve(t, rec.Script())
-	p := provider(up.URL)
+	p := chatOnly(up.URL)
 	body := hello + `}`
 	if rec.Stream {
 		body = hello + `,"stream":true,"stream_options":{"include_usage":true}}`
@@ -452,7 +475,7 @@ func FuzzAnswerOfAnotherDialect(f *testing.F) {
 	var body string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 	f.Cleanup(server.Close)
-	p := provider(server.URL)
+	p := chatOnly(server.URL)
 	f.Fuzz(func(t *testing.T, in string) {
 		body = in
 		for _, end := range []string{`}`, `,"stream":true}`} {

@@ -89,14 +89,49 @@ func soundChoice(choices jsontext.Value) bool {
 			seen |= sawReason
 		case name.Is("delta"):
 			seen |= sawDelta
-			for name := range scan.Members(value) {
-				if name.Is("role") || name.Is("reasoning") || name.Is("function_call") {
+			if !soundDelta(value) {
+				return false
+			}
+		}
+	}
+	return seen == sawIndex|sawReason|sawDelta
+}
+
+// soundDelta reports whether a delta has no members that only the first event may
+// have, and texts where clients expect them: some compatible servers send lists and
+// objects.
+func soundDelta(delta jsontext.Value) bool {
+	for name, value := range scan.Members(delta) {
+		switch {
+		case name.Is("role"), name.Is("reasoning"), name.Is("function_call"):
+			return false
+		case name.Is("content"), name.Is("refusal"), name.Is("reasoning_content"):
+			if kind := value.Kind(); kind != jsontext.KindString && kind != jsontext.KindNull {
+				return false
+			}
+		case name.Is("tool_calls"):
+			for call := range scan.Elements(value) {
+				if !soundArguments(call) {
 					return false
 				}
 			}
 		}
 	}
-	return seen == sawIndex|sawReason|sawDelta
+	return true
+}
+
+func soundArguments(call jsontext.Value) bool {
+	for name, function := range scan.Members(call) {
+		if !name.Is("function") {
+			continue
+		}
+		for name, value := range scan.Members(function) {
+			if name.Is("arguments") && value.Kind() != jsontext.KindString {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // sound reports whether a decoded event adds something to its one choice and

@@ -10,20 +10,45 @@ import (
 
 	"modelgateway/models/api/chat"
 	"modelgateway/models/scan"
+	"modelgateway/providers"
 )
 
 // gatewayMembers are the gateway's extensions, which only other providers
 // support.
-var gatewayMembers = []string{"reasoning_content", "reasoning_details", "cache_control", "extra_content", "images"}
+var gatewayMembers = []string{reasoningContent, "reasoning_details", "cache_control", "extra_content", "images"}
 
-// nativeArray removes the gateway's extensions from messages, from their parts
-// and calls, and from tools, and restores the calls' own ids. The rest keeps
-// its bytes.
-func nativeArray(array jsontext.Value) jsontext.Value {
-	return appendNativeArray(make([]byte, 0, len(array)), array)
+const reasoningContent = "reasoning_content"
+
+// history is how the messages and the tools of a request are written for a server.
+type history struct {
+	drop       []string // members
+	callIDs    int      // their length; 0: any
+	reasoning  string   // the server's name of reasoning_content; empty: it is dropped
+	systemRole bool     // in place of developer
 }
 
-func appendNativeArray(dst []byte, array jsontext.Value) []byte {
+// historyOf is the form of a server. It drops the extensions that the server does not
+// take.
+func historyOf(server *providers.Server) history {
+	h := history{
+		drop: gatewayMembers, callIDs: server.CallIDs, reasoning: server.Reasoning, systemRole: server.SystemRole,
+	}
+	if len(server.Takes) > 0 {
+		h.drop = slices.DeleteFunc(slices.Clone(h.drop), func(name string) bool { return slices.Contains(server.Takes, name) })
+	}
+	if slices.Contains(server.Lacks, providers.LacksName) {
+		h.drop = append(slices.Clone(h.drop), "name")
+	}
+	return h
+}
+
+// array removes members from messages, from their parts and calls, and from tools,
+// and restores the calls' own ids. The rest keeps its bytes.
+func (h history) array(array jsontext.Value) jsontext.Value {
+	return h.appendArray(make([]byte, 0, len(array)), array)
+}
+
+func (h history) appendArray(dst []byte, array jsontext.Value) []byte {
 	dst = append(dst, '[')
 	first := true
 	for element := range scan.Elements(array) {
@@ -32,7 +57,7 @@ func appendNativeArray(dst []byte, array jsontext.Value) []byte {
 		}
 		first = false
 		if element.Kind() == jsontext.KindBeginObject {
-			dst = appendNativeObject(dst, element)
+			dst = h.appendObject(dst, element)
 		} else {
 			dst = append(dst, element...)
 		}
@@ -40,32 +65,36 @@ func appendNativeArray(dst []byte, array jsontext.Value) []byte {
 	return append(dst, ']')
 }
 
-func appendNativeObject(dst []byte, object jsontext.Value) []byte {
+func (h history) appendObject(dst []byte, object jsontext.Value) []byte {
 	dst = append(dst, '{')
 	first := true
 	for literal, value := range scan.Members(object) {
 		name := string(literal.Text())
-		if slices.Contains(gatewayMembers, name) {
+		if name == reasoningContent && h.reasoning != "" {
+			literal = scan.Name(`"` + h.reasoning + `"`)
+		} else if slices.Contains(h.drop, name) {
 			continue
 		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendNativeMember(append(append(dst, literal...), ':'), name, value)
+		dst = h.appendMember(append(append(dst, literal...), ':'), name, value)
 	}
 	return append(dst, '}')
 }
 
-func appendNativeMember(dst []byte, name string, value jsontext.Value) []byte {
+func (h history) appendMember(dst []byte, name string, value jsontext.Value) []byte {
 	switch {
+	case h.systemRole && name == "role" && unquoted(value) == "developer":
+		return append(dst, `"system"`...)
 	case (name == "id" || name == "tool_call_id") && value.Kind() == jsontext.KindString &&
-		(len(value) > longestID+len(`""`) || chat.HasPackedID(value)):
+		(h.callIDs > 0 || len(value) > longestID+len(`""`) || chat.HasPackedID(value)):
 		text, _ := jsontext.AppendUnquote(nil, value) // valid, as the body is
 		id, _ := chat.UnpackID(string(text))
-		return append(dst, quote(short(id))...)
+		return append(dst, quote(h.callID(id))...)
 	case (name == "tool_calls" || name == "content") && value.Kind() == jsontext.KindBeginArray:
-		return appendNativeArray(dst, value)
+		return h.appendArray(dst, value)
 	default:
 		return append(dst, value...)
 	}
@@ -80,8 +109,22 @@ func short(id string) string {
 	if len(id) <= longestID {
 		return id
 	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:])[:longestID-len("call_")]
+	return "call_" + hashed(id)[:longestID-len("call_")]
+}
+
+// callID is an id in the form that the server takes, the same for the same id.
+func (h history) callID(id string) string {
+	other := func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' }
+	if h.callIDs == 0 || len(id) == h.callIDs && !strings.ContainsFunc(id, other) {
+		return short(id)
+	}
+	return hashed(id)[:h.callIDs]
+}
+
+// hashed is the hash of a text in hexadecimal digits, of which there are 64.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 func quote(s string) jsontext.Value {

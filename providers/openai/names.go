@@ -1,10 +1,5 @@
 package openai
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-)
-
 // longestName is what OpenAI takes for the name of a tool, in bytes.
 const longestName = 64
 
@@ -29,9 +24,9 @@ func (n *toolNames) upstream(namespace, name string) string {
 	if namespace != "" {
 		out = namespace + "__" + name
 	}
+	out = legal(out)
 	if len(out) > longestName {
-		sum := sha256.Sum256([]byte(out))
-		end := "_" + hex.EncodeToString(sum[:6])
+		end := "_" + hashed(out)[:12]
 		out = out[:longestName-len(end)] + end
 	}
 	if out != name {

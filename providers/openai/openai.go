@@ -1,11 +1,14 @@
-// Package openai is the provider for the OpenAI chat completions API: OpenAI
-// itself, or a server with a compatible API.
+// Package openai is the provider for OpenAI's APIs, and for servers that copy its chat
+// completions.
 //
-// A client that uses the same API is served natively: its bytes are sent on, and
+// A client that uses chat completions is served natively: its bytes are sent on, and
 // only what must change is rewritten (translate.go); the events of the answer are
 // forwarded (events.go). Requests of another dialect are written from the common
 // form (compose.go), and their answers are translated to it (common.go). The reader
 // of answers and its repairs are the same for both.
+//
+// What chat completions cannot serve is written from the common form for the Responses API
+// (responses_choice.go says what): responses_compose.go writes, responses_answer.go reads.
 package openai
 
 import (
@@ -31,8 +34,12 @@ import (
 
 // Provider translates for one OpenAI upstream.
 type Provider struct {
-	client *upstream.Client
-	now    func() time.Time
+	client  *upstream.Client
+	server  providers.Server
+	vendor  bool // it is at OpenAI's own address
+	now     func() time.Time
+	telling *upstream.Client  // of calls in the client's own bytes
+	objects providers.Objects // that these may name
 }
 
 var (
@@ -42,29 +49,43 @@ var (
 
 // New makes a provider with its own connections.
 func New(opts providers.Options) *Provider {
-	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
+	client := upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.OpenAI), BaseURL: opts.BaseURL,
 		Authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
 		Refused:   refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
-	})}
+		Auth: opts.Auth, Headers: opts.Headers, Query: opts.Query,
+	})
+	return &Provider{
+		client: client, telling: client.Telling(toldHeaders...), now: opts.Now, objects: opts.Objects,
+		server: opts.Server, vendor: opts.BaseURL == address,
+	}
 }
 
-// Speaks says that clients of the chat dialect are served with their own bytes.
-func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Chat }
+// Speaks says that clients of OpenAI's dialects are served with their own bytes: those of the
+// Responses API by servers that have it.
+func (p *Provider) Speaks(d llm.Dialect) bool {
+	return d == llm.Chat || d == llm.Embeddings || d == llm.Responses && !p.server.ChatOnly
+}
 
-var errSource = errors.New("a request of the chat dialect has the source of another one")
+var errSource = errors.New("a request has the source of another dialect")
 
 // Prepare rewrites the request for its upstream, or writes it anew where the
 // client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	if !p.Speaks(call.Request.Source.Dialect()) {
-		return p.compose(call)
+	switch d := call.Request.Source.Dialect(); {
+	case !p.Speaks(d):
+		return p.translated(call)
+	case d == llm.Responses:
+		return p.native(call)
 	}
 	req, ok := call.Request.Source.(*chat.Request)
 	if !ok {
 		return nil, api.Internal(errSource)
 	}
-	t := translate(call, req)
+	if x, err := p.elsewhere(call, req); x != nil || err != nil {
+		return x, err
+	}
+	t := translate(call, req, &p.server)
 	body, err := t.body(call.Request.Raw)
 	if err != nil {
 		return nil, api.Internal(err) // these bytes have been decoded before without an error
@@ -98,62 +119,9 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 		if err != nil {
 			return nil, x.provider.client.Broken(ctx, err)
 		}
-		c, err := x.read(whole)
-		if err != nil {
-			return nil, err
-		}
-		return x.replay(c), nil
+		return x.streamed(ctx, whole)
 	}
 	return x.events(ctx, events)
-}
-
-// Models calls GET /v1/models and takes the kinds from the ids, since the list has
-// none.
-func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
-	text, err := p.client.Get(ctx, key, "/v1/models")
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Data []struct {
-			ID      string `json:"id"`
-			Created int64  `json:"created"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(text, &list, lenient); err != nil {
-		return nil, p.client.Malformed(err)
-	}
-	var models []providers.Listed
-	for _, m := range list.Data {
-		if kind := kindOf(m.ID); kind != "" {
-			models = append(models, providers.Listed{ID: m.ID, Kind: kind, Created: m.Created})
-		}
-	}
-	return models, nil
-}
-
-// otherKinds are parts of the ids of models that answer neither chat completions nor
-// embeddings.
-var otherKinds = []string{
-	"whisper", "tts", "dall-e", "image", "moderation", "realtime", "transcribe",
-	"davinci", "babbage", "instruct", "sora", "computer-use", "deep-research", "codex", "-pro", "audio",
-}
-
-// kindOf is what the id of a model says of its kind; empty where it is none of the
-// gateway's.
-func kindOf(id string) llm.Kind {
-	if id == "" {
-		return ""
-	}
-	for _, kind := range otherKinds {
-		if strings.Contains(id, kind) {
-			return ""
-		}
-	}
-	if strings.Contains(id, "embedding") {
-		return llm.KindEmbedding
-	}
-	return llm.KindChat
 }
 
 // lenient are the JSON options for answers of upstreams that are not quite valid.

@@ -37,7 +37,7 @@ func serve(t testing.TB, status int, contentType, body string) *Provider {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return provider(server.URL)
+	return chatOnly(server.URL)
 }
 
 // sentBody is the body of a request in one piece.
@@ -46,19 +46,21 @@ func sentBody(x providers.Exchange) []byte { return bytes.Join(x.(*exchange).bod
 // testKey is what calls are made with.
 const testKey = "sk-test"
 
-func provider(url string) *Provider {
+func provider(url string) *Provider { return providerWith(url, providers.Server{}) }
+
+// chatOnly is a provider that has chat completions only.
+func chatOnly(url string) *Provider { return providerWith(url, providers.Server{ChatOnly: true}) }
+
+func providerWith(url string, server providers.Server) *Provider {
 	return New(providers.Options{
-		BaseURL: url, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
+		BaseURL: url, Server: server, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		Now: func() time.Time { return time.Unix(1760000000, 0) },
 	})
 }
 
 func model(t testing.TB, id string) catalog.Model {
 	t.Helper()
-	c, err := catalog.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := providertest.Catalog(t)
 	return c.Derive(catalog.OpenAI, id)
 }
 
@@ -97,6 +99,9 @@ func chunks(t testing.TB, p *Provider, id, body string) (iter.Seq2[*chat.Chunk, 
 	return providertest.Chunks(x.(*exchange).call.Request, stream), nil
 }
 
+// functions is a function that the model is offered.
+const functions = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
+
 const hello = `{"model":"gpt","messages":[{"role":"user","content":"hi"}]`
 
 var packed = chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: chat.FormatGemini}})
@@ -131,6 +136,13 @@ var goldens = []struct{ name, model, body, ignored string }{
 		"frequency_penalty presence_penalty temperature top_p"},
 	{"default sampling is no loss", "gpt-6-sol", hello + `,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0}`, ""},
 	{"sampling of one that reasons when asked", "gpt-5.4", hello + `,"temperature":0.2}`, ""},
+	{"functions without reasoning by default", "gpt-6-sol", hello + functions + `}`, "reasoning_effort"},
+	{"functions without reasoning on request", "gpt-5.4", hello + functions + `,"reasoning_effort":"high","temperature":0.2}`, "reasoning_effort"},
+	{"functions where the model does not reason", "gpt-5.4", hello + functions + `}`, ""},
+	{"functions where reasoning is off", "gpt-6-sol", hello + functions + `,"reasoning_effort":"none"}`, ""},
+	{"functions and reasoning of an older model", "gpt-5.2", hello + functions + `,"reasoning_effort":"high"}`, ""},
+	{"custom tool and reasoning", "gpt-6-sol", hello + `,"tools":[{"type":"custom","custom":{"name":"sh"}}]}`, ""},
+	{"deprecated functions without reasoning", "gpt-6-sol", hello + `,"functions":[{"name":"f"}]}`, "reasoning_effort"},
 	{"extensions of others", "gpt-4", hello + `,"top_k":5,"thinking":{"type":"enabled","budget_tokens":2000},` +
 		`"cache_control":{"type":"ephemeral"}}`, "cache_control thinking top_k"},
 	{"history of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":[{"type":"text","text":"q","cache_control":{"type":"ephemeral"}}]},
@@ -142,7 +154,7 @@ var goldens = []struct{ name, model, body, ignored string }{
 func TestGoldenRequests(t *testing.T) {
 	for _, tt := range goldens {
 		t.Run(tt.name, func(t *testing.T) {
-			x := prepare(t, provider("http://127.0.0.1:1"), tt.model, tt.body)
+			x := prepare(t, chatOnly("http://127.0.0.1:1"), tt.model, tt.body)
 			if got := strings.Join(x.Ignored(), " "); got != tt.ignored {
 				t.Errorf("ignored %q, want %q", got, tt.ignored)
 			}
@@ -309,5 +321,5 @@ func TestRetryAfterIsReadFromTheMessage(t *testing.T) {
 
 // plainExchange is a prepared stream whose client asked for no usage.
 func plainExchange() *exchange {
-	return &exchange{provider: provider("http://127.0.0.1:1"), call: providers.Call{Request: &llm.Request{Stream: true}}}
+	return &exchange{provider: chatOnly("http://127.0.0.1:1"), call: providers.Call{Request: &llm.Request{Stream: true}}}
 }

@@ -1,12 +1,11 @@
 package openai
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 )
 
@@ -32,12 +31,8 @@ func (c *composition) composeParams() {
 	}
 	c.ignoreIf(len(r.Stop) > len(out.Stop), llm.FieldStop)
 	out.LogitBias, out.WebSearchOptions = r.LogitBias, r.WebSearch
-	out.User, out.SafetyIdentifier = identifier(r.User), identifier(r.SafetyIdentifier)
-	out.Metadata, out.Modalities = r.Metadata, r.Modalities
-	if slices.Contains(serviceTiers, r.ServiceTier) {
-		out.ServiceTier = r.ServiceTier
-	}
-	c.ignoreIf(r.ServiceTier != out.ServiceTier, llm.FieldServiceTier)
+	c.composeIdentity()
+	out.Metadata, out.Modalities, out.ServiceTier = r.Metadata, r.Modalities, c.serviceTier()
 	c.ignoreIf(r.Audio != nil, llm.FieldAudio)
 	c.ignoreIf(r.Cache != nil, llm.FieldCache)
 	if r.Stream {
@@ -45,17 +40,22 @@ func (c *composition) composeParams() {
 	}
 }
 
+// serviceTier is the wanted one where it is OpenAI's.
+func (c *composing) serviceTier() string {
+	wanted := c.req.ServiceTier
+	if slices.Contains(serviceTiers, wanted) {
+		return wanted
+	}
+	c.ignoreIf(wanted != "", llm.FieldServiceTier)
+	return ""
+}
+
 // composeLimit writes the output limit under the name that the model accepts, the
-// newer one where that is not known. A limit beyond the model's own is refused
-// upstream, so the model's is sent.
+// newer one where that is not known.
 func (c *composition) composeLimit() {
-	limit := c.req.MaxOutput
+	limit := c.limit()
 	if limit == nil {
 		return
-	}
-	if bound := c.model.MaxOutput; bound > 0 && *limit > bound {
-		c.ignoreIf(true, llm.FieldMaxOutput)
-		limit = &bound
 	}
 	if c.model.Traits.LimitField == oldLimit {
 		c.out.MaxTokens = limit
@@ -64,10 +64,24 @@ func (c *composition) composeLimit() {
 	c.out.MaxCompletionTokens = limit
 }
 
+// limit is the output limit, nil where there is none. One beyond the model's own is
+// refused upstream, so the model's is sent.
+func (c *composing) limit() *int64 {
+	limit := c.req.MaxOutput
+	if bound := c.model.MaxOutput; limit != nil && bound > 0 && *limit > bound {
+		c.ignoreIf(true, llm.FieldMaxOutput)
+		return &bound
+	}
+	return limit
+}
+
 // composeSampling leaves out what a model refuses that reasons.
 func (c *composition) composeSampling() {
 	r := c.req
-	c.ignoreIf(r.TopK != nil, llm.FieldTopK)
+	if slices.Contains(c.server.Takes, "top_k") {
+		c.out.TopK = r.TopK
+	}
+	c.ignoreIf(r.TopK != nil && c.out.TopK == nil, llm.FieldTopK)
 	takes := samples(c.model.Traits, c.out.ReasoningEffort)
 	for _, f := range []struct {
 		field llm.Field
@@ -88,6 +102,23 @@ func (c *composition) composeSampling() {
 	}
 }
 
+// composeIdentity names the end user. What identifies one beyond this API may hold names
+// of devices and accounts, so it is hashed. Its requests share the beginning of a prompt,
+// so that it names them for the cache as well. Servers that copy the API know neither
+// member, and some refuse those that they do not know.
+func (c *composition) composeIdentity() {
+	r, out := c.req, &c.out
+	out.User = identifier(r.User)
+	switch {
+	case r.SafetyIdentifier == "":
+	case c.model.Provider == catalog.OpenAI:
+		out.SafetyIdentifier = hashed(r.SafetyIdentifier)
+		out.PromptCacheKey = out.SafetyIdentifier
+	default:
+		c.ignoreIf(true, llm.FieldSafetyIdentifier)
+	}
+}
+
 // identifier is the name of an end user, hashed where it is longer than OpenAI
 // takes.
 func identifier(id string) string {
@@ -95,6 +126,5 @@ func identifier(id string) string {
 	if len(id) <= longest {
 		return id
 	}
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:])
+	return hashed(id)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api/chat"
 	"modelgateway/models/scan"
 )
 
 // decode reads an answer or an event. Some compatible servers, such as Mistral's
-// for models that reason, write a content as a list of parts; member says where a
-// choice has its content: in message or in delta.
+// for models that reason, write a content as a list of parts, and others the
+// arguments of a call as an object; member says where a choice has them: in message or
+// in delta.
 func decode(text []byte, member string, into any) error {
 	err := json.Unmarshal(text, into, lenient)
 	if _, ok := errors.AsType[*json.SemanticError](err); !ok {
@@ -23,19 +23,27 @@ func decode(text []byte, member string, into any) error {
 		return err
 	}
 	flat := replaced(text, "choices", func(choices jsontext.Value) jsontext.Value {
-		out := []byte{'['}
-		for choice := range scan.Elements(choices) {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, replaced(choice, member, flattened)...)
-		}
-		return append(out, ']')
+		return each(choices, func(choice jsontext.Value) jsontext.Value { return replaced(choice, member, flattened) })
 	})
 	if json.Unmarshal(flat, into, lenient) != nil {
 		return err
 	}
 	return nil
+}
+
+// each is a list with its elements replaced; any other value is returned as it is.
+func each(list jsontext.Value, by func(jsontext.Value) jsontext.Value) jsontext.Value {
+	if list.Kind() != jsontext.KindBeginArray {
+		return list
+	}
+	out := []byte{'['}
+	for element := range scan.Elements(list) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, by(element)...)
+	}
+	return append(out, ']')
 }
 
 // replaced is an object with the value of one member replaced; any other value
@@ -61,19 +69,24 @@ func appendMember(object []byte, name, value []byte) []byte {
 	return append(append(append(object, name...), ':'), value...)
 }
 
-// flattened is a message whose content is a text, and its parts of reasoning its
-// reasoning_content.
+// flattened is a message whose content is a text, its parts of reasoning its
+// reasoning_content, and the arguments of its calls texts.
 func flattened(message jsontext.Value) jsontext.Value {
 	var reasoning string
+	message = replaced(message, "tool_calls", func(calls jsontext.Value) jsontext.Value { return each(calls, flatCall) })
+	message = replaced(message, "function_call", flatFunction)
 	out := replaced(message, "content", func(content jsontext.Value) jsontext.Value {
-		var parts []answerPart
-		if content.Kind() != jsontext.KindBeginArray || json.Unmarshal(content, &parts, lenient) != nil {
+		if content.Kind() != jsontext.KindBeginArray {
 			return content
 		}
 		var text, thoughts strings.Builder
-		for i := range parts {
-			text.WriteString(parts[i].Text)
-			thoughts.WriteString(parts[i].thought())
+		for part := range scan.Elements(content) {
+			text.WriteString(unquoted(part))
+			var p answerPart
+			if json.Unmarshal(part, &p, lenient) == nil {
+				text.WriteString(p.Text)
+				thoughts.WriteString(p.thought())
+			}
 		}
 		reasoning = thoughts.String()
 		return quoted(text.String())
@@ -82,6 +95,26 @@ func flattened(message jsontext.Value) jsontext.Value {
 		out = append(appendMember(out[:len(out)-1], []byte(`"reasoning_content"`), quoted(reasoning)), '}')
 	}
 	return out
+}
+
+// flatCall is a call whose arguments and id are texts.
+func flatCall(call jsontext.Value) jsontext.Value {
+	call = replaced(call, "id", func(id jsontext.Value) jsontext.Value {
+		if id.Kind() == jsontext.KindNumber {
+			return quoted(string(id))
+		}
+		return id
+	})
+	return replaced(call, "function", flatFunction)
+}
+
+func flatFunction(function jsontext.Value) jsontext.Value {
+	return replaced(function, "arguments", func(arguments jsontext.Value) jsontext.Value {
+		if arguments.Kind() == jsontext.KindBeginObject {
+			return quoted(string(arguments))
+		}
+		return arguments
+	})
 }
 
 // answerPart is a part of a content: a text, or a thought that is a text or a
@@ -106,22 +139,46 @@ func (p *answerPart) thought() string {
 	return text
 }
 
-// nameReasoning gives the reasoning of a message the name that it has in streams:
-// some compatible servers use another.
-func nameReasoning(m *chat.Answer) {
-	if m.ReasoningContent != "" || len(m.Extra) == 0 {
+// nameReasoning gives the reasoning of a message one name: some compatible servers
+// use another, or both. A value that is no text stays what it is.
+func nameReasoning(reasoning *string, extra *jsontext.Value) {
+	if len(*extra) == 0 {
 		return
 	}
 	rest := []byte{'{'}
-	for name, value := range scan.Members(m.Extra) {
-		if name.Is("reasoning") && json.Unmarshal(value, &m.ReasoningContent) == nil {
+	for name, value := range scan.Members(*extra) {
+		if kind := value.Kind(); !name.Is("reasoning") || kind != jsontext.KindString && kind != jsontext.KindNull {
+			rest = appendMember(rest, name, value)
 			continue
 		}
-		rest = appendMember(rest, name, value)
+		if *reasoning == "" {
+			*reasoning = unquoted(value)
+		}
 	}
-	if m.Extra = append(rest, '}'); len(m.Extra) == len(`{}`) {
-		m.Extra = nil
+	if *extra = append(rest, '}'); len(rest) == len(`{`) {
+		*extra = nil
 	}
+}
+
+// joined are the members of two objects; of those in both the later one counts.
+func joined(a, b jsontext.Value) jsontext.Value {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	later := map[string]bool{}
+	for name := range scan.Members(b) {
+		later[name.String()] = true
+	}
+	out := []byte{'{'}
+	for name, value := range scan.Members(a) {
+		if !later[name.String()] {
+			out = appendMember(out, name, value)
+		}
+	}
+	for name, value := range scan.Members(b) {
+		out = appendMember(out, name, value)
+	}
+	return append(out, '}')
 }
 
 func quoted(text string) jsontext.Value {

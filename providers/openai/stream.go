@@ -13,76 +13,25 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-// event is one event of a stream: a chunk or an error.
-type event struct {
-	ID                string         `json:"id"`
-	Created           int64          `json:"created"`
-	Model             string         `json:"model"`
-	Choices           []eventChoice  `json:"choices"`
-	Usage             *chat.Usage    `json:"usage"`
-	ServiceTier       string         `json:"service_tier"`
-	SystemFingerprint string         `json:"system_fingerprint"`
-	Object            string         `json:"object"`
-	Error             *problem       `json:"error"`
-	Obfuscation       string         `json:"obfuscation"` // padding, dropped
-	Extra             jsontext.Value `json:",embed"`
-}
-
-type eventChoice struct {
-	Index        int            `json:"index"`
-	Delta        eventDelta     `json:"delta"`
-	Logprobs     jsontext.Value `json:"logprobs"`
-	FinishReason string         `json:"finish_reason"`
-	Extra        jsontext.Value `json:",embed"`
-}
-
-type eventDelta struct {
-	Role             string                 `json:"role"`
-	Content          *string                `json:"content"`
-	Refusal          *string                `json:"refusal"`
-	ReasoningContent string                 `json:"reasoning_content"`
-	Reasoning        string                 `json:"reasoning"` // the name some compatible servers use
-	ReasoningDetails []chat.ReasoningDetail `json:"reasoning_details"`
-	ToolCalls        []eventCall            `json:"tool_calls"`
-	FunctionCall     *chat.FunctionDelta    `json:"function_call"`
-	Images           []chat.Image           `json:"images"`
-	Extra            jsontext.Value         `json:",embed"`
-}
-
-// delta is what the event adds but for tool calls, in the words of the API.
-func (d *eventDelta) delta() chat.Delta {
-	out := chat.Delta{
-		Content: d.Content, Refusal: d.Refusal, ReasoningContent: d.ReasoningContent,
-		ReasoningDetails: d.ReasoningDetails, FunctionCall: d.FunctionCall, Images: d.Images, Extra: d.Extra,
-	}
-	if out.ReasoningContent == "" {
-		out.ReasoningContent = d.Reasoning
-	}
-	return out
-}
-
-type eventCall struct {
-	Index        *int                `json:"index"` // compatible servers leave it out
-	ID           string              `json:"id"`
-	Type         string              `json:"type"`
-	Function     *chat.FunctionDelta `json:"function"`
-	Custom       jsontext.Value      `json:"custom"`
-	ExtraContent *chat.ExtraContent  `json:"extra_content"`
-}
-
 const done = "[DONE]"
 
 // events reads up to the first event and returns a stream that begins with it.
 func (x *exchange) events(ctx context.Context, events *upstream.Events) (llm.Stream, error) {
-	s := &stream{ctx: ctx, exchange: x, upstream: events, client: x.provider.client, usageAsked: x.call.Request.Usage}
+	s := x.newStream(ctx, events)
 	if err := s.first(); err != nil {
 		events.Close()
 		return nil, err
 	}
-	return func(yield func(*llm.Event, error) bool) {
-		defer events.Close()
-		s.run(yield)
-	}, nil
+	return s.all, nil
+}
+
+func (x *exchange) newStream(ctx context.Context, events *upstream.Events) *stream {
+	return &stream{ctx: ctx, exchange: x, upstream: events, client: x.provider.client, usageAsked: x.call.Request.Usage}
+}
+
+func (s *stream) all(yield func(*llm.Event, error) bool) {
+	defer s.upstream.Close()
+	s.run(yield)
 }
 
 // stream is the state of one upstream answer.
@@ -106,6 +55,7 @@ type stream struct {
 	sound   bool           // events that match the template are forwarded unchanged
 	calls   map[int][]call // the tool calls of each choice, as the upstream knows them
 	ends    []ending       // of the choices that are complete
+	spare   jsontext.Value // members of events without choices, for the next chunk that has one
 	usage   *chat.Usage
 }
 
@@ -115,22 +65,15 @@ type stream struct {
 type ending struct {
 	index  int
 	reason string
-	extra  jsontext.Value
-}
-
-// call is a tool call that is being streamed.
-type call struct {
-	index     int    // upstream's, or -1 where it has none
-	id        string // upstream's
-	at        int    // ours
-	named     bool   // its function's name has arrived
-	arguments bool   // a fragment has arrived
+	extra  jsontext.Value // of the choice
+	top    jsontext.Value // of the event
 }
 
 // first reads up to the first event that is not an error.
 func (s *stream) first() error {
 	err := s.next()
 	for err == nil && !s.ended && s.event.prologue() {
+		s.spare = joined(s.spare, s.event.Extra)
 		err = s.next()
 	}
 	switch {
@@ -145,28 +88,40 @@ func (s *stream) first() error {
 // next reads one event, s.event, or sets s.ended.
 func (s *stream) next() error {
 	raw, err := s.upstream.Next()
-	if errors.Is(err, io.EOF) {
-		return io.EOF
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF):
+		return s.stray()
+	case err != nil:
 		return s.client.Broken(s.ctx, err)
-	}
-	if string(raw.Data) == done {
+	case string(raw.Data) == done:
 		s.ended = true
 		return nil
+	case raw.Name == "error":
+		return s.failed(raw.Data)
 	}
 	s.raw = raw.Data
 	if e, ok := s.fast.read(raw.Data); ok {
 		s.event = e
 		return nil
 	}
+	return s.read(raw.Data)
+}
+
+// read decodes an event in full.
+func (s *stream) read(text []byte) error {
 	s.full = event{}
-	if err := decode(raw.Data, "delta", &s.full); err != nil {
+	if err := decode(text, "delta", &s.full); err != nil {
 		return s.client.Malformed(err)
 	}
-	s.event = &s.full
-	if p := s.event.Error; p != nil {
-		return s.client.Refused(p.refusal(p.streamStatus()))
+	e := &s.full
+	s.event = e
+	if e.Error != nil || e.Object == "error" {
+		return s.failed(text)
+	}
+	for i := range e.Choices {
+		if c := &e.Choices[i]; c.FinishReason == finishError {
+			return s.failed(c.Extra)
+		}
 	}
 	return nil
 }
@@ -204,13 +159,6 @@ func (s *stream) Counted() *llm.Usage { return s.usage.Common() }
 // the usage arrives.
 func (s *stream) Finishing() bool { return len(s.ends) > 0 }
 
-// prologue reports whether an event has neither choices, id, model nor usage,
-// as Azure's first event: the head of all chunks is read from the next event,
-// and an error may still follow.
-func (e *event) prologue() bool {
-	return e.ID == "" && e.Model == "" && len(e.Choices) == 0 && e.Usage == nil
-}
-
 // take emits what one event adds; it is false if the consumer has left.
 func (s *stream) take() bool {
 	e := s.event
@@ -234,7 +182,11 @@ func (s *stream) take() bool {
 	if e.SystemFingerprint != "" {
 		c.SystemFingerprint = e.SystemFingerprint
 	}
-	c.Extra = e.Extra
+	if len(e.Choices) == 0 {
+		s.spare = joined(s.spare, e.Extra)
+		return true
+	}
+	c.Extra, s.spare = joined(s.spare, e.Extra), nil
 	for i := range e.Choices {
 		if !s.choice(&e.Choices[i]) {
 			return false
@@ -260,17 +212,15 @@ func (s *stream) forwards() bool {
 
 func (s *stream) choice(c *eventChoice) bool {
 	d := &c.Delta
-	s.out.With(nil, nil)
-	if !s.out.Begin(c.Index) {
+	if !s.begin(c) {
 		return false
 	}
-	delta := d.delta()
 	logprobs := c.Logprobs
 	if logprobs.Kind() == jsontext.KindNull {
 		logprobs = nil
 	}
 	s.out.With(logprobs, c.Extra)
-	if !s.out.Delta(c.Index, delta) {
+	if !s.out.Delta(c.Index, d.delta()) {
 		return false
 	}
 	s.out.With(nil, c.Extra) // the log probabilities have been sent
@@ -282,69 +232,38 @@ func (s *stream) choice(c *eventChoice) bool {
 	if c.FinishReason == "" {
 		return true
 	}
-	s.ends = append(s.ends, ending{c.Index, c.FinishReason, c.Extra})
+	end := ending{index: c.Index, top: s.event.Extra}
+	end.reason, end.extra = finishWord(c.FinishReason, c.Extra)
+	if at := slices.IndexFunc(s.ends, func(e ending) bool { return e.index == c.Index }); at >= 0 {
+		s.ends[at] = end // OpenRouter says it again with the usage
+		return true
+	}
+	s.ends = append(s.ends, end)
 	return s.closeCalls(c.Index)
 }
 
-// toolCall finds the call of a fragment: by its index, else by its id, else it
-// is the last call.
-func (s *stream) toolCall(choice int, f *eventCall) bool {
-	known := s.calls[choice]
-	at := slices.IndexFunc(known, func(c call) bool {
-		if f.Index != nil {
-			return c.index == *f.Index && (f.ID == "" || c.id == "" || c.id == f.ID)
-		}
-		return f.ID != "" && c.id == f.ID
-	})
-	if at < 0 && f.Index == nil && f.ID == "" && (f.Function == nil || f.Function.Name == "") {
-		at = len(known) - 1
+// begin sends the role of a choice, unless it has been sent. What only this upstream
+// says of a choice goes along if the event adds nothing else: so do the judgements
+// of Azure's filters, which may come late.
+func (s *stream) begin(c *eventChoice) bool {
+	s.out.With(nil, nil)
+	begun, bare := s.out.Begun(c.Index), c.FinishReason == "" && len(c.Extra) > 0 && c.Delta.bare()
+	if bare {
+		s.out.With(nil, c.Extra)
 	}
-	if at < 0 {
-		return s.newCall(choice, f)
+	switch {
+	case begun && bare:
+		return s.out.Bare(c.Index)
+	case begun:
+		return true
 	}
-	c := &known[at]
-	if f.Function == nil {
-		return s.out.Fragment(choice, chat.ToolCallDelta{Index: c.at, Custom: f.Custom})
+	begin := s.out.Begin
+	if c.Delta.Content == nil {
+		begin = s.out.BeginNull
 	}
-	delta := chat.ToolCallDelta{Index: c.at, Function: &chat.FunctionDelta{Arguments: f.Function.Arguments}}
-	if !c.named { // some compatible servers repeat the name, others send it late
-		delta.Function.Name, c.named = f.Function.Name, f.Function.Name != ""
-	}
-	c.arguments = c.arguments || f.Function.Arguments != ""
-	return s.out.Fragment(choice, delta)
-}
-
-func (s *stream) newCall(choice int, f *eventCall) bool {
-	start := chat.ToolCall{ID: f.ID, Type: f.Type, Custom: f.Custom, ExtraContent: f.ExtraContent}
-	if f.Function != nil {
-		start.Function = &chat.FunctionCall{Name: f.Function.Name, Arguments: f.Function.Arguments}
-	}
-	if start.ID == "" {
-		start.ID = llm.NewID("call_")
-	}
-	at, ok := s.out.Call(choice, start)
-	c := call{index: -1, id: f.ID, at: at, named: start.Function != nil && start.Function.Name != ""}
-	c.arguments = f.Function == nil || f.Function.Arguments != ""
-	if f.Index != nil {
-		c.index = *f.Index
-	}
-	s.calls[choice] = append(s.calls[choice], c)
+	ok := begin(c.Index)
+	s.out.Chunk().Extra = s.event.Extra // without the spare members, which have been sent
 	return ok
-}
-
-// closeCalls gives calls that had no arguments an empty object.
-func (s *stream) closeCalls(choice int) bool {
-	for i := range s.calls[choice] {
-		c := &s.calls[choice][i]
-		if c.arguments {
-			continue
-		}
-		c.arguments = true
-		if !s.out.Arguments(choice, c.at, "{}") {
-			return false
-		}
-	}
-	return true
 }
 
 // finish ends the stream. The end mark is [DONE]; of compatible servers that have
@@ -364,19 +283,22 @@ func (s *stream) finish(err error) {
 		s.out.Fail(err)
 		return
 	}
-	for _, e := range s.ends {
+	for i, e := range s.ends {
 		s.out.With(nil, e.extra)
+		if s.out.Chunk().Extra = e.top; i == 0 {
+			s.out.Chunk().Extra = joined(e.top, s.spare)
+		}
 		if !s.out.Finish(e.index, e.reason) {
 			return
 		}
 	}
 	s.out.With(nil, nil)
+	s.out.Chunk().Extra = nil
 	for _, choice := range s.out.Open() { // [DONE] without a reason: compatible servers
 		if !s.closeCalls(choice) || !s.out.Finish(choice, inferred(len(s.calls[choice]))) {
 			return
 		}
 	}
-	s.out.Chunk().Extra = nil
 	if s.out.Usage(s.usage) && s.ended {
 		s.upstream.Drain()
 	}

@@ -101,7 +101,7 @@ x m [{"index":0,"delta":{},"finish_reason":"stop"}]`},
 				"null"),
 			part(`{"tool_calls":[{"index":1,"id":"c","function":{"arguments":"{\"a\""}}]}`, "null"),
 			part(`{"tool_calls":[{"index":1,"id":"c","function":{"arguments":":1}"}}]}`, "null"), part(`{}`, "tool_calls"), done), `
-x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]},"finish_reason":null}]
@@ -109,41 +109,41 @@ x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
 		{"two calls without index", data(
 			part(`{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}},{"id":"d","function":{"name":"g","arguments":""}}]}`, "null"),
 			part(`{"tool_calls":[{"function":{"arguments":"{}"}}]}`, "null"), part(`{}`, "tool_calls"), done), `
-x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":1,"id":"d","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
 		{"call without arguments", data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}`, "null"),
 			part(`{}`, "tool_calls"), done), `
-x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
 		{"late name", data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"arguments":""}}]}`, "null"),
 			part(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}`, "null"),
 			part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}`, "tool_calls"), done), `
-x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"arguments":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
 		{"custom tool", data(part(`{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":""}}]}`, "null"),
 			part(`{"tool_calls":[{"index":0,"custom":{"input":"ls -"}}]}`, "null"),
 			part(`{"tool_calls":[{"index":0,"custom":{"input":"la"}}]}`, "tool_calls"), done), `
-x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"custom","custom":{"name":"sh","input":""}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"custom":{"input":"ls -"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{"tool_calls":[{"index":0,"custom":{"input":"la"}}]},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"tool_calls"}]`},
 		{"azure's prologue", data(`{"id":"","model":"","choices":[],"prompt_filter_results":[]}`, part(`{"content":"a"}`, "null"),
 			part(`{}`, "stop"), done), `
-x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]
+x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"prompt_filter_results":[]
 x m [{"index":0,"delta":{"content":"a"},"finish_reason":null}]
 x m [{"index":0,"delta":{},"finish_reason":"stop"}]`},
 		{"obfuscation goes, extras stay, other names for reasoning",
 			data(`{"id":"x","model":"m","obfuscation":"zzz","provider":"p","choices":[{"index":0,"delta":{"reasoning":"hm","annotations":[1]},`+
 				`"logprobs":{"content":[]},"finish_reason":null}]}`, part(`{}`, "stop"), done), `
-x m [{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"provider":"p"
+x m [{"index":0,"delta":{"role":"assistant"},"finish_reason":null}],"provider":"p"
 x m [{"index":0,"delta":{"reasoning_content":"hm","annotations":[1]},"logprobs":{"content":[]},"finish_reason":null}],"provider":"p"
 x m [{"index":0,"delta":{},"finish_reason":"stop"}]`},
 		{"two choices", data(`{"id":"x","model":"m","choices":[{"index":1,"delta":{"content":"b"}}]}`,
@@ -213,7 +213,7 @@ func TestStreamsKeepTheirConnection(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	p := provider(server.URL)
+	p := chatOnly(server.URL)
 	for range 20 {
 		if _, err := collect(t, p, hello+`,"stream":true}`); err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestUpstreamThatSendsMoreAfterDoneIsClosed(t *testing.T) {
 	}))
 	defer server.Close()
 	began := time.Now()
-	answer, err := collect(t, provider(server.URL), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
+	answer, err := collect(t, chatOnly(server.URL), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	if err != nil || answer.Usage.TotalTokens != 1 || time.Since(began) > 5*time.Second {
 		t.Errorf("%+v, %v after %s", answer, err, time.Since(began))
 	}
@@ -253,11 +253,45 @@ func TestModelsAreListedWithTheirKind(t *testing.T) {
 	}
 }
 
+func TestListsOfCompatibleServersSayWhatModelsAreFor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body string
+		want []providers.Listed
+	}{
+		"Groq": {`{"object":"list","data":[{"id":"llama-3.3-70b-instruct","created":1,"active":true,"context_window":131072,` +
+			`"max_completion_tokens":32768},{"id":"whisper-large-v3","active":true},{"id":"old","active":false}]}`,
+			[]providers.Listed{{ID: "llama-3.3-70b-instruct", Kind: llm.KindChat, Created: 1, Context: 131072, MaxOutput: 32768}}},
+		"Mistral": {`{"data":[{"id":"codestral-latest","type":"base","max_context_length":256000,"capabilities":{"completion_chat":true}},` +
+			`{"id":"mistral-ocr-latest","type":"base","capabilities":{"completion_chat":false}},` +
+			`{"id":"mistral-embed","type":"base","capabilities":{"completion_chat":false}}]}`,
+			[]providers.Listed{{ID: "codestral-latest", Kind: llm.KindChat, Context: 256000}, {ID: "mistral-embed", Kind: llm.KindEmbedding}}},
+		"Together": {`[{"id":"meta/Llama-Instruct","type":"chat","created":2,"context_length":32768},{"id":"black/FLUX","type":"image"},` +
+			`{"id":"BAAI/bge","type":"embedding"},{"id":"x/rank","type":"rerank"}]`,
+			[]providers.Listed{{ID: "meta/Llama-Instruct", Kind: llm.KindChat, Created: 2, Context: 32768}, {ID: "BAAI/bge", Kind: llm.KindEmbedding}}},
+		"OpenRouter": {`{"data":[{"id":"openai/gpt-5-pro","context_length":400000,"architecture":{"output_modalities":["text"]},` +
+			`"top_provider":{"max_completion_tokens":128000}},{"id":"x/painter","architecture":{"output_modalities":["image"]}}]}`,
+			[]providers.Listed{{ID: "openai/gpt-5-pro", Kind: llm.KindChat, Context: 400000, MaxOutput: 128000}}},
+		"vLLM": {`{"object":"list","data":[{"id":"Qwen/Qwen3-8B","object":"model","created":3,"max_model_len":40960,"permission":[{}]}]}`,
+			[]providers.Listed{{ID: "Qwen/Qwen3-8B", Kind: llm.KindChat, Created: 3, Context: 40960}}},
+	} {
+		p := serve(t, 200, "application/json", tt.body)
+		p.server.ListsAll = true
+		if models, err := p.Models(t.Context(), testKey); err != nil || !slices.Equal(models, tt.want) {
+			t.Errorf("%s: %+v, %v", name, models, err)
+		}
+	}
+	p := serve(t, 500, "text/plain", "")
+	p.server.ListsNone = true
+	if models, err := p.Models(t.Context(), testKey); err != nil || models != nil {
+		t.Errorf("%+v, %v", models, err)
+	}
+}
+
 func FuzzStream(f *testing.F) {
 	f.Add(data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), done))
 	f.Add(data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]}`, "tool_calls")))
 	f.Add(data(`{"error":{"code":429}}`))
-	x := prepare(f, provider("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
+	x := prepare(f, chatOnly("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
 	f.Fuzz(func(t *testing.T, in string) {
 		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(in))))
 		if err != nil {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -11,8 +12,9 @@ import (
 // composeTools writes the tools and the choice among them, which OpenAI takes
 // together with tools only.
 func (c *composition) composeTools() error {
-	for i := range c.conversation.Tools {
-		t := &c.conversation.Tools[i]
+	tools := c.offered()
+	for i := range tools {
+		t := &tools[i]
 		c.ignoreIf(len(t.Cache) > 0, llm.FieldToolCache)
 		switch t.Kind {
 		case llm.ToolFunction:
@@ -26,25 +28,59 @@ func (c *composition) composeTools() error {
 	if err := c.composeChoice(); err != nil {
 		return err
 	}
-	switch {
-	case len(c.out.Tools) == 0:
-	case c.req.SingleCall:
-		c.out.ParallelToolCalls = new(bool)
-	default:
-		c.out.ParallelToolCalls = c.req.ParallelCalls
+	if len(c.out.Tools) > 0 {
+		c.out.ParallelToolCalls = c.parallel()
 	}
 	return nil
+}
+
+// parallel says whether an answer may have several calls; nil leaves it to the model.
+func (c *composing) parallel() *bool {
+	if c.req.SingleCall {
+		return new(bool)
+	}
+	return c.req.ParallelCalls
+}
+
+// mostTools is how many tools OpenAI takes.
+const mostTools = 128
+
+// offered are the tools that OpenAI takes: the first ones, and the one that must be
+// called. The others are left out, since agents bring all that their user has added.
+func (c *composing) offered() []llm.Tool {
+	all := c.conversation.Tools
+	if len(all) <= mostTools {
+		return all
+	}
+	c.ignoreIf(true, llm.FieldTool)
+	kept := slices.Clone(all[:mostTools])
+	choice := c.conversation.Choice
+	if choice == nil || choice.Mode != llm.ChooseNamed {
+		return kept
+	}
+	isChosen := func(t llm.Tool) bool { return t.Name == choice.Name }
+	if at := slices.IndexFunc(all, isChosen); at >= mostTools {
+		kept[mostTools-1] = all[at]
+	}
+	return kept
 }
 
 // function is a function as OpenAI takes it. It is strict only where OpenAI can
 // enforce its schema.
 func (c *composition) function(t *llm.Tool) *function {
-	f := &function{Name: c.names.upstream(t.Namespace, t.Name), Description: t.Description, Parameters: t.Parameters, Strict: t.Strict}
-	if f.Strict != nil && *f.Strict && !enforceable(f.Parameters) {
-		f.Strict = nil
-		c.ignoreIf(true, llm.FieldToolStrict)
+	return &function{
+		Name: c.names.upstream(t.Namespace, t.Name), Description: t.Description, Parameters: t.Parameters,
+		Strict: c.strict(t.Strict, t.Parameters, llm.FieldToolStrict),
 	}
-	return f
+}
+
+// strict is the wish for it, nil where OpenAI cannot enforce the schema.
+func (c *composing) strict(wish *bool, schema jsontext.Value, field llm.Field) *bool {
+	if wish != nil && *wish && !enforceable(schema) {
+		c.ignoreIf(true, field)
+		return nil
+	}
+	return wish
 }
 
 func (c *composition) composeChoice() error {
@@ -53,10 +89,7 @@ func (c *composition) composeChoice() error {
 		return nil
 	}
 	if len(c.out.Tools) == 0 {
-		if choice.Mode == llm.ChooseAuto || choice.Mode == llm.ChooseNone {
-			return nil
-		}
-		return c.invalid(llm.FieldToolChoice, llm.Anywhere, "%s asks for a tool, but the request has none", c.req.Path(llm.FieldToolChoice))
+		return c.choosesNone(choice)
 	}
 	switch choice.Mode {
 	case llm.ChooseAuto:
@@ -73,6 +106,14 @@ func (c *composition) composeChoice() error {
 		c.out.ToolChoice = c.allowed(choice)
 	}
 	return nil
+}
+
+// choosesNone fails on a choice that asks for a tool of a request without any.
+func (c *composing) choosesNone(choice *llm.ToolChoice) error {
+	if choice.Mode == llm.ChooseAuto || choice.Mode == llm.ChooseNone {
+		return nil
+	}
+	return c.invalid(llm.FieldToolChoice, llm.Anywhere, "%s asks for a tool, but the request has none", c.req.Path(llm.FieldToolChoice))
 }
 
 func (c *composition) named(name string) jsontext.Value {
@@ -97,7 +138,7 @@ func (c *composition) allowed(choice *llm.ToolChoice) jsontext.Value {
 
 // toolName is the upstream's name of a function that the client chooses by its
 // name.
-func (c *composition) toolName(name string) string {
+func (c *composing) toolName(name string) string {
 	for i := range c.conversation.Tools {
 		if t := &c.conversation.Tools[i]; t.Name == name {
 			return c.names.upstream(t.Namespace, name)
@@ -117,10 +158,12 @@ func (c *composition) composeFormat() {
 		c.out.ResponseFormat = &responseFormat{Type: "json_object"}
 		return
 	}
-	schema := &jsonSchema{Name: cmp.Or(f.Name, "output"), Description: f.Description, Schema: f.Schema, Strict: f.Strict}
-	if f.Strict != nil && *f.Strict && !enforceable(f.Schema) {
-		schema.Strict = nil
-		c.ignoreIf(true, llm.FieldFormat)
+	c.out.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: c.schema(f)}
+}
+
+func (c *composing) schema(f *llm.Format) *jsonSchema {
+	return &jsonSchema{
+		Name: cmp.Or(f.Name, "output"), Description: f.Description, Schema: f.Schema,
+		Strict: c.strict(f.Strict, f.Schema, llm.FieldFormat),
 	}
-	c.out.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: schema}
 }

@@ -15,6 +15,7 @@ import (
 
 // translation is the changes to a request's bytes.
 type translation struct {
+	server  *providers.Server
 	set     []member // top-level members to write in place of the client's
 	drop    []string // top-level members to leave out
 	ignored []string
@@ -28,16 +29,17 @@ type member struct {
 	written bool
 }
 
-func translate(call providers.Call, req *chat.Request) translation {
-	t := translation{set: make([]member, 0, 3), drop: make([]string, 0, 8)}
+func translate(call providers.Call, req *chat.Request, server *providers.Server) translation {
+	t := translation{server: server, set: make([]member, 0, 3), drop: make([]string, 0, 8)}
 	t.put("model", quote(call.Model.Upstream))
 	t.limits(req, call.Model.Traits.LimitField)
-	t.sampling(req, call.Model.Traits)
+	t.sampling(call.Model.Traits, req, t.effort(call.Model.Traits, req))
 	t.extensions(req)
 	t.foreign(req, call.Request.Raw)
-	if req.Stream {
+	if req.Stream && !slices.Contains(server.Lacks, streamOptions) {
 		t.put(streamOptions, jsontext.Value(usageOnly))
 	}
+	t.adapt(call.Request.Raw)
 	slices.Sort(t.ignored)
 	return t
 }
@@ -78,10 +80,22 @@ func samples(traits catalog.Traits, effort string) bool {
 	return takes != catalog.SamplingNone
 }
 
+// effort is how hard the model shall reason. It is turned off where the API refuses
+// functions and reasoning together.
+func (t *translation) effort(traits catalog.Traits, req *chat.Request) string {
+	isFunction := func(tool chat.Tool) bool { return tool.Function != nil }
+	if len(req.Functions) == 0 && !slices.ContainsFunc(req.Tools, isFunction) || !mustNotReason(traits, req.ReasoningEffort) {
+		return req.ReasoningEffort
+	}
+	t.put(effortMember, quote(noEffort))
+	t.lose(effortMember, true)
+	return noEffort
+}
+
 // sampling leaves out what a model refuses while it reasons, always or for this
 // request.
-func (t *translation) sampling(req *chat.Request, traits catalog.Traits) {
-	if samples(traits, req.ReasoningEffort) {
+func (t *translation) sampling(traits catalog.Traits, req *chat.Request, effort string) {
+	if samples(traits, effort) {
 		return
 	}
 	for _, f := range []struct {
@@ -103,10 +117,19 @@ func (t *translation) sampling(req *chat.Request, traits catalog.Traits) {
 // extensions leaves out members for other providers: OpenAI refuses unknown
 // members, also null ones.
 func (t *translation) extensions(req *chat.Request) {
-	t.leaveOut("top_k", req.TopK != nil)
-	t.leaveOut("thinking", req.Thinking != nil)
-	t.leaveOut("cache_control", llm.Given(req.CacheControl))
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"top_k", req.TopK != nil}, {"thinking", req.Thinking != nil}, {cacheControl, llm.Given(req.CacheControl)}} {
+		if !t.takes(f.name) {
+			t.leaveOut(f.name, f.given)
+		}
+	}
 }
+
+const cacheControl = "cache_control"
+
+func (t *translation) takes(name string) bool { return slices.Contains(t.server.Takes, name) }
 
 // leaveOut drops a member and records it as ignored, if it is there.
 func (t *translation) leaveOut(name string, loss bool) {
@@ -124,23 +147,27 @@ func (t *translation) lose(name string, loss bool) {
 // providers, and for their cache marks.
 func (t *translation) foreign(req *chat.Request, raw []byte) {
 	t.history = chat.HasPackedID(raw)
+	marks := !t.takes(cacheControl)
+	noNames := slices.Contains(t.server.Lacks, providers.LacksName)
 	for i := range req.Messages {
 		m := &req.Messages[i]
 		t.history = t.history || m.ReasoningContent != "" || len(m.ReasoningDetails) > 0 || len(m.Images) > 0 ||
-			len(m.CacheControl) > 0 || len(m.ToolCallID) > longestID
+			len(m.CacheControl) > 0 || len(m.ToolCallID) > longestID || noNames && m.Name != "" ||
+			t.server.SystemRole && m.Role == "developer" || t.server.CallIDs > 0 && (m.ToolCallID != "" || len(m.ToolCalls) > 0)
+		t.lose(providers.LacksName, noNames && m.Name != "")
 		t.lose("messages[].images", len(m.Images) > 0)
-		t.lose("messages[].cache_control", llm.Given(m.CacheControl))
+		t.lose("messages[].cache_control", marks && llm.Given(m.CacheControl))
 		for _, c := range m.ToolCalls {
 			t.history = t.history || c.ExtraContent != nil || len(c.ID) > longestID
 		}
 		for _, p := range m.Content.Parts {
 			t.history = t.history || len(p.CacheControl) > 0
-			t.lose("messages[].content[].cache_control", llm.Given(p.CacheControl))
+			t.lose("messages[].content[].cache_control", marks && llm.Given(p.CacheControl))
 		}
 	}
 	for _, tool := range req.Tools {
 		t.tools = t.tools || len(tool.CacheControl) > 0
-		t.lose("tools[].cache_control", llm.Given(tool.CacheControl))
+		t.lose("tools[].cache_control", marks && llm.Given(tool.CacheControl))
 	}
 }
 
@@ -207,7 +234,7 @@ func (t *translation) rewrite(name scan.Name, value jsontext.Value) (jsontext.Va
 		return m.value, nil
 	}
 	if t.history && name.Is("messages") || t.tools && name.Is("tools") {
-		return nativeArray(value), nil
+		return historyOf(t.server).array(value), nil
 	}
 	return value, nil
 }

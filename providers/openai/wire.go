@@ -23,6 +23,7 @@ type request struct {
 
 	Temperature      *float64       `json:"temperature,omitzero"`
 	TopP             *float64       `json:"top_p,omitzero"`
+	TopK             *int64         `json:"top_k,omitzero"`
 	FrequencyPenalty *float64       `json:"frequency_penalty,omitzero"`
 	PresencePenalty  *float64       `json:"presence_penalty,omitzero"`
 	Seed             *int64         `json:"seed,omitzero"`
@@ -34,6 +35,7 @@ type request struct {
 
 	User             string            `json:"user,omitempty"`
 	SafetyIdentifier string            `json:"safety_identifier,omitempty"`
+	PromptCacheKey   string            `json:"prompt_cache_key,omitempty"`
 	Metadata         map[string]string `json:"metadata,omitempty"`
 	ServiceTier      string            `json:"service_tier,omitempty"`
 	Modalities       []string          `json:"modalities,omitempty"`
@@ -45,6 +47,7 @@ type request struct {
 
 type message struct {
 	Role       string         `json:"role"`
+	Reasoning  string         `json:"reasoning_content,omitempty"`
 	Content    jsontext.Value `json:"content"` // a string, parts or null
 	ToolCalls  []toolCall     `json:"tool_calls,omitempty"`
 	ToolCallID string         `json:"tool_call_id,omitempty"`
@@ -57,6 +60,12 @@ type contentPart struct {
 	ImageURL   *chat.ImageURL   `json:"image_url,omitzero"`
 	InputAudio *chat.InputAudio `json:"input_audio,omitzero"`
 	File       *file            `json:"file,omitzero"`
+	Breakpoint *breakpoint      `json:"prompt_cache_breakpoint,omitzero"`
+}
+
+// breakpoint says that the prompt up to its part is to be cached.
+type breakpoint struct {
+	Mode string `json:"mode"`
 }
 
 type file struct {

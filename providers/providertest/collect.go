@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -73,7 +74,12 @@ func (d *assembly) add(c *chat.ChunkChoice) {
 	for _, r := range c.Delta.ReasoningDetails {
 		d.addReasoning(r)
 	}
-	m.Images = append(m.Images, c.Delta.Images...)
+	for _, image := range c.Delta.Images {
+		if string(image.Extra) == fmt.Sprintf(`{"index":%d}`, len(m.Images)) {
+			image.Extra = nil
+		}
+		m.Images = append(m.Images, image)
+	}
 	for _, call := range c.Delta.ToolCalls {
 		d.addCall(call)
 	}
@@ -85,13 +91,13 @@ func (d *assembly) add(c *chat.ChunkChoice) {
 		m.FunctionCall.Arguments += f.Arguments
 	}
 	if len(c.Delta.Extra) > 0 {
-		m.Extra = slices.Clone(c.Delta.Extra)
+		m.Extra = joinExtra(m.Extra, c.Delta.Extra)
 	}
 	if len(c.Logprobs) > 0 {
 		d.choice.Logprobs = joined(d.choice.Logprobs, c.Logprobs)
 	}
 	if c.FinishReason != nil {
-		d.choice.FinishReason = *c.FinishReason
+		d.choice.FinishReason, d.choice.Extra = *c.FinishReason, slices.Clone(c.Extra)
 	}
 }
 

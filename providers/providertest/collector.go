@@ -61,7 +61,7 @@ func (c *collector) choice(fragment *chat.ChunkChoice) {
 		o.demand(delta.Role == "", "choice %d says its role again", d.Index)
 	}
 	if fragment.FinishReason != nil {
-		d.FinishReason = *fragment.FinishReason
+		d.FinishReason, d.Ending = *fragment.FinishReason, string(fragment.Extra)
 		o.demand(d.FinishReason != "", "the finish reason is empty")
 		o.demand(isEmpty(&fragment.Delta), "the finish chunk brings more than the finish")
 	}
@@ -94,6 +94,7 @@ func (c *collector) delta(d *draft, delta *chat.Delta) {
 	for _, image := range delta.Images {
 		d.Images = append(d.Images, image.ImageURL.URL)
 	}
+	d.AddExtra(delta.Extra)
 	for i := range delta.ToolCalls {
 		c.call(d, &delta.ToolCalls[i])
 	}

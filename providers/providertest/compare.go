@@ -14,6 +14,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
+	"modelgateway/models/catalog"
 )
 
 // Compare returns how an outcome differs from the expectation of its recording.
@@ -44,6 +45,7 @@ func Compare(rec Recording, got Outcome) error {
 		c.same("finish reason", *want.FinishReason, got.FinishReason)
 	}
 	c.usage(want.Usage, got.Usage)
+	c.extra(rec.Provider, want, got)
 	return errors.Join(c.faults...)
 }
 
@@ -79,6 +81,40 @@ func (c *comparison) calls(want, got []ToolCall) {
 			c.fault("tool call %d has no id", i)
 		}
 	}
+}
+
+// extra compares what stands outside OpenAI's own members. An OpenAI upstream tells its
+// reason in OpenAI's words.
+func (c *comparison) extra(provider string, want Expect, got Outcome) {
+	var told struct {
+		Native string `json:"native_finish_reason"`
+	}
+	if got.Ending != "" && json.Unmarshal([]byte(got.Ending), &told) != nil {
+		c.fault("what stands beside the finish reason is %s", got.Ending)
+	}
+	if want.Native != nil && provider != catalog.OpenAI {
+		c.same("native finish reason", *want.Native, told.Native)
+	}
+	if len(want.Ending) > 0 && !sameValue(string(want.Ending), got.Ending) {
+		c.same("what stands beside the finish reason", string(want.Ending), got.Ending)
+	}
+	if want.Annotations != nil {
+		c.same("annotations", encoded(want.Annotations), encoded(got.Annotations))
+	}
+	if want.Files != nil && !slices.Equal(want.Files, got.Files) {
+		c.fault("files are %q, want %q", got.Files, want.Files)
+	}
+	if want.Audio != "" {
+		c.same("audio", want.Audio, got.Sound)
+	}
+}
+
+func encoded(all []chat.Annotation) string {
+	text, err := json.Marshal(all, api.Lenient)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // sameValue compares texts as JSON, with the digits of numbers as they are.

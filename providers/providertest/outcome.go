@@ -37,6 +37,11 @@ type Choice struct {
 	Images       []string
 	Logprobs     string // the raw JSON of all fragments, one after the other
 	FinishReason string
+
+	Ending      string            // the raw JSON beside the finish reason
+	Annotations []chat.Annotation // without their indices
+	Sound       string            // the base64 of all fragments, one after the other
+	Files       []string          // data URLs of what is neither an image nor a sound
 }
 
 // Failure is an error as clients see it.
@@ -67,8 +72,9 @@ func (o *Outcome) choice(c *chat.Choice) Choice {
 	m := &c.Message
 	out := Choice{
 		Index: c.Index, Reasoning: m.ReasoningContent, Details: m.ReasoningDetails,
-		Logprobs: string(c.Logprobs), FinishReason: c.FinishReason,
+		Logprobs: string(c.Logprobs), FinishReason: c.FinishReason, Ending: string(c.Extra),
 	}
+	out.AddExtra(m.Extra)
 	if m.Content != nil {
 		out.Text = *m.Content
 	}

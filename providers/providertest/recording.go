@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
 )
 
@@ -42,8 +43,14 @@ type Expect struct {
 	Refusal      string         `json:"refusal"`
 	ToolCalls    []ToolCall     `json:"tool_calls"`
 	FinishReason *string        `json:"finish_reason_openai"` // nil = the upstream gave none
+	Native       *string        `json:"finish_reason_native"` // the upstream's own; nil = not compared
 	Usage        *Counts        `json:"usage_openai"`         // nil = not compared
 	Error        jsontext.Value `json:"error"`                // the upstream's error object
+
+	Annotations []chat.Annotation `json:"annotations"` // nil = not compared
+	Ending      jsontext.Value    `json:"ending"`      // all that stands beside the finish reason; nil = not compared
+	Files       []string          `json:"files"`       // data URLs; nil = not compared
+	Audio       string            `json:"audio"`       // base64; empty = not compared
 }
 
 // ToolCall is one call of a function.
@@ -100,14 +107,25 @@ func root() string {
 // bodies.
 func Load(t testing.TB, dir string) []Recording {
 	t.Helper()
-	recordings, err := load(dir)
+	return loaded(t, dir, "chat", "synthetic")
+}
+
+// Responses reads the recordings of OpenAI's Responses API that a folder's index.json lists.
+func Responses(t testing.TB, dir string) []Recording {
+	t.Helper()
+	return loaded(t, dir, "responses")
+}
+
+func loaded(t testing.TB, dir string, apis ...string) []Recording {
+	t.Helper()
+	recordings, err := load(dir, apis...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return recordings
 }
 
-func load(dir string) ([]Recording, error) {
+func load(dir string, apis ...string) ([]Recording, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
 	if err != nil {
 		return nil, fmt.Errorf("recordings: %w", err)
@@ -116,9 +134,9 @@ func load(dir string) ([]Recording, error) {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("recordings: %s: %w", dir, err)
 	}
-	all = slices.DeleteFunc(all, func(r Recording) bool { return r.API != "chat" && r.API != "synthetic" })
+	all = slices.DeleteFunc(all, func(r Recording) bool { return !slices.Contains(apis, r.API) })
 	if len(all) == 0 {
-		return nil, fmt.Errorf("recordings: %s lists no chat recordings", dir)
+		return nil, fmt.Errorf("recordings: %s lists no recordings of %s", dir, strings.Join(apis, ", "))
 	}
 	for i := range all {
 		r := &all[i]
@@ -204,4 +222,14 @@ func Events(body []byte) [][]byte {
 		events = append(events, body[start:])
 	}
 	return events
+}
+
+// EndsFrame says whether bytes end with an empty line. A line ends with CR, LF or both, and the ends may be mixed.
+func EndsFrame(raw []byte) bool {
+	line, both := bytes.CutSuffix(raw, []byte("\r\n"))
+	if !both && len(raw) > 0 {
+		line = raw[:len(raw)-1]
+	}
+	ends := func(b []byte) bool { return len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') }
+	return ends(raw) && ends(line)
 }

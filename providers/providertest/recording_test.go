@@ -13,7 +13,7 @@ import (
 )
 
 func TestOwnRecordingsAreListedAndOfAllProviders(t *testing.T) {
-	all := Load(t, Own())
+	all := append(Load(t, Own()), Responses(t, Own())...)
 	listed := map[string]bool{"index.json": true}
 	count := map[string]int{}
 	for _, r := range all {
@@ -22,7 +22,7 @@ func TestOwnRecordingsAreListedAndOfAllProviders(t *testing.T) {
 		}
 		listed[r.File] = true
 		count[r.Provider]++
-		if !strings.HasPrefix(r.File, r.Provider+"/") {
+		if !strings.HasPrefix(r.File, r.Provider+"/") && !strings.HasPrefix(r.File, r.Provider+"-"+r.API+"/") {
 			t.Errorf("%s is one of %s", r.File, r.Provider)
 		}
 	}
@@ -61,7 +61,7 @@ func TestDirIsThatOfTheEnvironmentOrTheProject(t *testing.T) {
 }
 
 func TestLoadRefusesAFolderWithoutRecordings(t *testing.T) {
-	if _, err := load(t.TempDir()); err == nil {
+	if _, err := load(t.TempDir(), "chat"); err == nil {
 		t.Error("an empty folder is taken")
 	}
 }

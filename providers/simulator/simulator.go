@@ -6,7 +6,7 @@
 // It runs only where it was requested, and never replaces a provider that is
 // not configured.
 //
-// Its formats are those of OpenAI, Anthropic and Gemini: answers, streams,
+// Its formats are those of OpenAI (chat completions and responses), Anthropic and Gemini: answers, streams,
 // usage, error answers and lists of models, so that a gateway in front of it
 // runs the code that it runs in production. Words count as tokens. Unless
 // Options.Check is set it answers any request that can be answered; package
@@ -20,6 +20,9 @@
 //
 // followed by "from openai", "from anthropic" or "from gemini" to be obeyed by
 // that provider only, which shows a failover.
+//
+// To coding agents, which are known by their tools, it answers with the calls of one task:
+// to write a file that the user names, and to read it back; or to search the web.
 package simulator
 
 import (
@@ -29,6 +32,7 @@ import (
 	"modelgateway/providers/simulator/anthropic"
 	"modelgateway/providers/simulator/gemini"
 	"modelgateway/providers/simulator/openai"
+	"modelgateway/providers/simulator/openai/responses"
 	"modelgateway/providers/simulator/wire"
 )
 
@@ -44,10 +48,20 @@ func New(opts Options) http.Handler {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	o, a, g := openai.New(opts), anthropic.New(opts), gemini.New(opts)
+	o, rs, a, g := openai.New(opts), responses.New(opts), anthropic.New(opts), gemini.New(opts)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", o.Chat)
+	mux.HandleFunc("POST /v1/embeddings", o.Embed)
+	mux.HandleFunc("POST /v1/responses", rs.Create)
+	mux.HandleFunc("POST /v1/responses/compact", rs.Compact)
+	mux.HandleFunc("POST /v1/responses/input_tokens", rs.Count)
+	mux.HandleFunc("GET /v1/responses", rs.Upgrade)
+	mux.HandleFunc("GET /v1/responses/{id}", rs.Kept)
+	mux.HandleFunc("DELETE /v1/responses/{id}", rs.Kept)
+	mux.HandleFunc("GET /v1/responses/{id}/{part}", rs.Kept)
+	mux.HandleFunc("POST /v1/responses/{id}/{part}", rs.Kept)
 	mux.HandleFunc("POST /v1/messages", a.Messages)
+	mux.HandleFunc("POST /v1/messages/count_tokens", a.CountTokens)
 	mux.HandleFunc("GET /v1/models", byHeader(a.Models, o.Models))
 	mux.HandleFunc("GET /v1/models/{id}", byHeader(a.Model, o.Model))
 	mux.HandleFunc("POST /v1beta/models/{call}", g.Generate)

@@ -17,7 +17,7 @@ import (
 
 func TestEveryResponseSaysItIsSimulated(t *testing.T) {
 	server := simulatortest.Strict(t)
-	for _, path := range []string{"/v1/models", "/v1/chat/completions", "/v1/messages", "/v1beta/models", "/nowhere"} {
+	for _, path := range []string{"/v1/models", "/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1beta/models", "/nowhere"} {
 		resp, err := http.Get(server.URL + path)
 		if err != nil {
 			t.Fatal(err)

@@ -40,6 +40,10 @@ type Reader struct {
 	begun  bool // the byte order mark has been checked
 	err    error
 
+	raw   bool // the bytes of an event stay in buf until the next one; see KeepRaw
+	start int  // of the event in buf, with what stands before it
+
+	name  string // of the last named event
 	data  []byte
 	stray []byte
 }
@@ -61,7 +65,7 @@ func (r *Reader) Close() {
 	}
 	buffers.Put(r.first)
 	r.first, r.buf, r.data = nil, nil, nil
-	r.r, r.w, r.seen, r.err = 0, 0, 0, io.ErrClosedPipe
+	r.r, r.w, r.seen, r.start, r.err = 0, 0, 0, 0, io.ErrClosedPipe
 }
 
 // Next returns the next event that has data. An event at the end
@@ -69,12 +73,12 @@ func (r *Reader) Close() {
 // stream was complete. The error is io.EOF at the end, ErrTooLong, or the source's.
 func (r *Reader) Next() (Event, error) {
 	var event Event
-	r.data = r.data[:0]
+	r.data, r.start = r.data[:0], r.r
 	has := false
 	for {
 		line, err := r.line()
 		if err != nil {
-			if errors.Is(err, io.EOF) && has {
+			if errors.Is(err, io.EOF) && has && !r.raw {
 				event.Data = r.data
 				return event, nil
 			}
@@ -83,6 +87,9 @@ func (r *Reader) Next() (Event, error) {
 		if len(line) == 0 {
 			if has {
 				event.Data = r.data
+				if r.raw && r.skipLF {
+					return event, r.takeLF()
+				}
 				return event, nil
 			}
 			event.Name = ""
@@ -99,7 +106,10 @@ func (r *Reader) Next() (Event, error) {
 			r.data = append(r.data, value...)
 			has = true
 		case "event":
-			event.Name = string(value)
+			if r.name != string(value) { // mostly it is that of the event before
+				r.name = string(value)
+			}
+			event.Name = r.name
 		case "", "id", "retry":
 		default:
 			r.keepStray(line)
@@ -215,9 +225,13 @@ func (r *Reader) last() ([]byte, error) {
 
 // fill reads more, and grows the buffer if it is full.
 func (r *Reader) fill() error {
-	if r.r > 0 {
-		copy(r.buf, r.buf[r.r:r.w])
-		r.r, r.w = 0, r.w-r.r
+	from := r.r
+	if r.raw {
+		from = r.start
+	}
+	if from > 0 {
+		copy(r.buf, r.buf[from:r.w])
+		r.start, r.r, r.w = 0, r.r-from, r.w-from
 	}
 	if r.w == len(r.buf) {
 		if len(r.buf) > MaxLine {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
@@ -89,6 +90,9 @@ type pending struct {
 
 func (f *folder) add(m *llm.Message) error {
 	switch {
+	case m.Role == llm.RoleInstructions && m.InPlace && len(f.out.Turns) > 0:
+		f.inPlace(m)
+		return nil
 	case m.Role == llm.RoleInstructions:
 		for i := range m.Blocks {
 			f.out.System = append(f.out.System, &m.Blocks[i])
@@ -96,7 +100,7 @@ func (f *folder) add(m *llm.Message) error {
 		return nil
 	case m.Role == llm.RoleAssistant:
 		return f.assistant(m)
-	case len(m.Blocks) > 0 && m.Blocks[0].Kind == llm.BlockResult:
+	case slices.ContainsFunc(m.Blocks, isResult):
 		return f.results(m)
 	}
 	if err := f.settled(m.At); err != nil {
@@ -104,6 +108,20 @@ func (f *folder) add(m *llm.Message) error {
 	}
 	f.push(false, m.Blocks)
 	return nil
+}
+
+func isResult(b llm.Block) bool { return b.Kind == llm.BlockResult }
+
+// inPlace adds instructions to the turn of the user that they stand beside. There they
+// come after the results of tools, which sort brings to the front.
+func (f *folder) inPlace(m *llm.Message) {
+	for i := range m.Blocks {
+		b := m.Blocks[i]
+		if b.Kind == llm.BlockText && strings.TrimSpace(b.Text) != "" {
+			b.Text = "<system>\n" + b.Text + "\n</system>"
+			f.pushBlock(false, Block{Block: &b})
+		}
+	}
 }
 
 func (f *folder) assistant(m *llm.Message) error {
@@ -174,7 +192,7 @@ func (f *folder) take(names ...string) (int, bool) {
 	return 0, false
 }
 
-// results takes a message that begins with the result of a tool.
+// results takes a message with results of tools.
 func (f *folder) results(m *llm.Message) error {
 	for i := range m.Blocks {
 		b := Block{Block: &m.Blocks[i]}

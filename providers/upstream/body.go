@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	errTooLarge = errors.New("the answer is longer than 32 MiB")
+	errTooLarge = errors.New("the answer is too long")
 	errIdle     = errors.New("the upstream sent nothing within the time limit")
 )
 
@@ -123,7 +123,7 @@ func (w *watch) explain(err error) error {
 type body struct {
 	src   io.ReadCloser
 	size  int64  // bytes, or -1
-	json  bool   // its header says so
+	other bool   // its header does not say that it is an event stream
 	head  []byte // read already
 	watch *watch
 }
@@ -179,9 +179,20 @@ func (b *body) all() ([]byte, error) {
 			return nil, err
 		}
 		if len(text) == cap(text) {
-			text = append(text, 0)[:len(text)]
+			text = b.grown(text)
 		}
 	}
+}
+
+// grown is a full buffer with more room: twice as much, or as much as was announced where
+// that is at most four times what has come.
+func (b *body) grown(text []byte) []byte {
+	room := 2 * int64(cap(text))
+	if b.size >= int64(len(text)) {
+		room = min(b.size+1, 2*room)
+	}
+	room = max(min(room, MaxAnswer+1), int64(len(text))+1)
+	return append(make([]byte, 0, room), text...)
 }
 
 // Close cancels the call before it closes the body, so that it does not wait for

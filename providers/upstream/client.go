@@ -3,6 +3,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -24,8 +25,11 @@ const maxErrorBody = 64 << 10
 type Options struct {
 	Provider string // its name in errors
 	BaseURL  string // without a trailing slash and without the API's version
-	// Authorize puts the key and the provider's fixed headers on a request.
+	// Authorize puts the key on a request in the provider's own way.
 	Authorize func(h http.Header, key string)
+	Auth      providers.Auth    // another way for the key
+	Headers   map[string]string // of every request; they replace those of the client
+	Query     string            // of every request, encoded
 	// Refused decodes the body of an answer whose status is not 2xx.
 	Refused func(status int, body []byte) providers.Refusal
 
@@ -38,27 +42,82 @@ type Options struct {
 type Client struct {
 	opts        Options
 	connections *connections
+	beside      []headerLine // see With
+	telling     []string     // see Telling
 }
 
 // New makes a client with its own connections.
 func New(opts Options) *Client {
+	opts.Authorize = authorizer(opts)
 	return &Client{opts: opts, connections: newConnections()}
 }
 
-// Post sends a JSON body, given in pieces, with a key and returns the whole answer.
+// authorizer puts the key and the fixed headers on a request.
+func authorizer(opts Options) func(h http.Header, key string) {
+	put := opts.Authorize
+	switch opts.Auth.Style {
+	case providers.AuthBearer:
+		put = func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) }
+	case providers.AuthHeader:
+		put = func(h http.Header, key string) { h.Set(opts.Auth.Header, key) }
+	}
+	return func(h http.Header, key string) {
+		if key != "" && opts.Auth.Style != providers.AuthNone {
+			put(h, key)
+		}
+		for name, value := range opts.Headers {
+			h.Set(name, value)
+		}
+	}
+}
+
+// address is the URL of a path, which may have a query of its own.
+func (c *Client) address(path string) string {
+	switch {
+	case c.opts.Query == "":
+		return c.opts.BaseURL + path
+	case strings.Contains(path, "?"):
+		return c.opts.BaseURL + path + "&" + c.opts.Query
+	}
+	return c.opts.BaseURL + path + "?" + c.opts.Query
+}
+
+// Post sends a JSON body, given in pieces, with a key and returns the whole answer. Without
+// a piece there is no body.
 // The transport may read the pieces after Post has returned, so they must never be
 // changed.
 func (c *Client) Post(ctx context.Context, key, path string, body ...[]byte) ([]byte, error) {
-	return c.whole(ctx, key, path, body)
+	return c.whole(ctx, key, outgoing{http.MethodPost, path, body})
+}
+
+// Open sends a JSON body, as Post does, and returns the answer as it comes, with its length in
+// bytes, or -1 where that is not known. An error of reading it is for Broken. The caller closes it.
+func (c *Client) Open(ctx context.Context, key, path string, body ...[]byte) (io.ReadCloser, int64, error) {
+	answer, err := c.send(ctx, key, outgoing{http.MethodPost, path, body})
+	if err != nil {
+		return nil, 0, err
+	}
+	return answer, answer.size, nil
 }
 
 // Get returns the whole answer.
 func (c *Client) Get(ctx context.Context, key, path string) ([]byte, error) {
-	return c.whole(ctx, key, path, nil)
+	return c.whole(ctx, key, outgoing{http.MethodGet, path, nil})
 }
 
-func (c *Client) whole(ctx context.Context, key, path string, body [][]byte) ([]byte, error) {
-	answer, err := c.send(ctx, key, path, body)
+// Delete returns the whole answer.
+func (c *Client) Delete(ctx context.Context, key, path string) ([]byte, error) {
+	return c.whole(ctx, key, outgoing{http.MethodDelete, path, nil})
+}
+
+// outgoing is a request. A nil body is none.
+type outgoing struct {
+	method, path string
+	body         [][]byte
+}
+
+func (c *Client) whole(ctx context.Context, key string, what outgoing) ([]byte, error) {
+	answer, err := c.send(ctx, key, what)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +132,7 @@ func (c *Client) whole(ctx context.Context, key, path string, body [][]byte) ([]
 // Events sends a JSON body, as Post does, and returns the answer as a stream of
 // events. The caller closes it.
 func (c *Client) Events(ctx context.Context, key, path string, body ...[]byte) (*Events, error) {
-	answer, err := c.send(ctx, key, path, body)
+	answer, err := c.send(ctx, key, outgoing{http.MethodPost, path, body})
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +144,8 @@ type Events struct {
 	*sse.Reader
 	body   io.ReadCloser
 	before func() bool
+	coming chan part // what the read in progress will return; nil = none; see Await
+	came   part      // what it has returned and has not been read
 }
 
 // NewEvents splits a body into events and closes it with them.
@@ -102,6 +163,10 @@ func (e *Events) BeforeRead(f func() bool) { e.before = f }
 // Close ends the call, also before its end.
 func (e *Events) Close() {
 	_ = e.body.Close()
+	if e.coming != nil {
+		<-e.coming
+		e.coming = nil
+	}
 	e.Reader.Close()
 }
 
@@ -110,7 +175,7 @@ func (e *Events) Close() {
 // event.
 func (e *Events) JSON() ([]byte, error) {
 	b, ok := e.body.(*body)
-	if !ok || !b.json {
+	if !ok || !b.other {
 		return nil, nil
 	}
 	if object, err := b.isObject(); !object {
@@ -144,33 +209,39 @@ type waiting Events
 var errUnwanted = errors.New("the stream's reader has left")
 
 func (w *waiting) Read(p []byte) (int, error) {
+	if w.came.unread() {
+		return w.came.read(p)
+	}
 	if w.before != nil && !w.before() {
 		return 0, errUnwanted
 	}
-	return w.body.Read(p)
+	if w.coming == nil {
+		return w.body.Read(p)
+	}
+	w.came, w.coming = <-w.coming, nil
+	return w.came.read(p)
 }
 
-// send makes a POST, or a GET if there is no payload.
-func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (*body, error) {
+// send makes a request.
+func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, error) {
 	guarded, cancel := context.WithCancel(ctx)
-	method := http.MethodPost
-	if payload == nil {
-		method = http.MethodGet
-	}
-	req, err := http.NewRequestWithContext(guarded, method, c.opts.BaseURL+path, nil)
+	req, err := http.NewRequestWithContext(guarded, what.method, c.address(what.path), nil)
 	if err != nil {
 		cancel()
 		return nil, c.unanswered(ctx, err)
 	}
 	req.Header["User-Agent"] = userAgent
-	if payload != nil {
+	if what.body != nil {
 		req.Header["Content-Type"] = jsonBody
-		setBody(req, payload)
+		setBody(req, what.body)
 	}
 	// Allows the transport to repeat a POST on a new connection when an idle one
 	// was closed before any byte of the answer (golang/go#19943). Without it one
 	// call in six failed while the upstream closed its idle connections.
 	req.Header["X-Idempotency-Key"] = nil
+	for i := range c.beside {
+		req.Header[c.beside[i].name] = c.beside[i].values
+	}
 	c.opts.Authorize(req.Header, key)
 	trace := traced(ctx, req)
 	// The transport's ResponseHeaderTimeout starts after the request is written,
@@ -191,13 +262,13 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 		}
 		return nil, c.unanswered(ctx, watch.explain(err))
 	}
-	trace.answered(resp.StatusCode, identified(ctx, resp.Header))
+	trace.answered(resp.StatusCode, c.identified(ctx, resp))
 	watch.setLimit(c.opts.IdleTimeout)
 	answer := &body{
 		src: resp.Body, size: resp.ContentLength, watch: watch,
-		json: strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json"),
+		other: !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"),
 	}
-	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+	if isAnswer(resp) {
 		return answer, nil
 	}
 	defer func() { _ = answer.Close() }()
@@ -207,6 +278,10 @@ func (c *Client) send(ctx context.Context, key, path string, payload [][]byte) (
 // Shared header values, which are never changed: a slice of each would cost an
 // allocation per call.
 var userAgent, jsonBody = []string{"modelgateway"}, []string{"application/json"}
+
+// shortestSecret is how long a key is at least that is searched for in messages: a local
+// server may have any word as its key, which is no secret and a part of other words.
+const shortestSecret = 8
 
 func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Reader, key string) error {
 	text, err := io.ReadAll(io.LimitReader(answer, maxErrorBody))
@@ -218,8 +293,9 @@ func (c *Client) refused(ctx context.Context, resp *http.Response, answer io.Rea
 	}
 	refusal := c.opts.Refused(resp.StatusCode, text)
 	refusal.Status = resp.StatusCode
-	if key != "" {
+	if len(key) >= shortestSecret {
 		refusal.Message = strings.ReplaceAll(refusal.Message, key, "[redacted]")
+		refusal.Body = bytes.ReplaceAll(refusal.Body, []byte(key), []byte("[redacted]"))
 	}
 	if refusal.RetryAfter == 0 {
 		refusal.RetryAfter = retryAfter(resp.Header, time.Now())

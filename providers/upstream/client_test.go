@@ -50,6 +50,21 @@ func want(t *testing.T, err error, status int) *api.Error {
 	return e
 }
 
+func TestAKeyOfFewLettersIsNotSearchedForInMessages(t *testing.T) {
+	server := upstreamOf(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "the value "+r.Header.Get("X-Api-Key")+" is not allowed")
+	})
+	for key, message := range map[string]string{
+		"a": "the value a is not allowed", "abcdefg": "the value abcdefg is not allowed", "abcdefgh": "the value [redacted] is not allowed",
+	} {
+		_, err := testClient(server.URL, time.Minute).Post(t.Context(), key, "/x", []byte("{}"))
+		if refusal, ok := errors.AsType[*providers.Refusal](err); !ok || refusal.Message != message {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var reached atomic.Bool
 	trap := upstreamOf(t, func(http.ResponseWriter, *http.Request) { reached.Store(true) })

@@ -102,7 +102,7 @@ func TestCallsFollowAnUpstreamToItsNewAddress(t *testing.T) {
 }
 
 func TestNameIsResolvedAgainAfterAFailure(t *testing.T) {
-	c, first, second, move := moving(t, 500*time.Millisecond)
+	c, first, second, move := moving(t, 1500*time.Millisecond) // also what a slow machine has for a good answer
 	if _, err := c.Post(t.Context(), canary, "/x", []byte("{}")); err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,21 @@ import (
 	"context"
 	"net/http"
 	"strings"
+
+	"modelgateway/models/llm"
 )
 
 // Call is the context of one attempt, in which the client notes what identifies the
-// call at the upstream. Its owner gives it a context, and reads RequestID after the
-// attempt has returned.
+// call at the upstream. Its owner gives it a context, and reads the other members after
+// the attempt has returned.
 type Call struct {
 	context.Context
-	RequestID string // the upstream's; empty = it gave none
+	RequestID string       // the upstream's; empty = it gave none
+	Told      []llm.Header // of its answer: see Client.Telling
+
+	// Accepted is called when the header of an answer has come that is no error: the
+	// upstream works on the request. nil = it is not called.
+	Accepted func()
 }
 
 type callKey struct{}
@@ -48,11 +55,37 @@ func plain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:/+=", r)
 }
 
-// identified notes the id of the upstream in the context's Call.
-func identified(ctx context.Context, h http.Header) (id string) {
-	id = requestID(h)
-	if c, ok := ctx.Value(callKey{}).(*Call); ok {
-		c.RequestID = id
+// CallOf is the Call of a context; nil = it has none.
+func CallOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
+// identified notes the header of an answer in the context's Call.
+func (c *Client) identified(ctx context.Context, resp *http.Response) (id string) {
+	id = requestID(resp.Header)
+	call := CallOf(ctx)
+	if call == nil {
+		return id
+	}
+	call.RequestID = id
+	if isAnswer(resp) {
+		call.Told = c.told(resp.Header)
+		if call.Accepted != nil {
+			call.Accepted()
+		}
 	}
 	return id
+}
+
+// isAnswer says whether a response is an answer and no error.
+func isAnswer(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
+
+// Unnoted returns a context for a further call of the same attempt at the same time: it is
+// traced as the attempt, and nothing is noted of it.
+func Unnoted(ctx context.Context) context.Context {
+	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
+		ctx = WithTrace(ctx, &Trace{Parent: t.Parent, State: t.State})
+	}
+	return context.WithValue(ctx, callKey{}, nil)
 }

@@ -3,7 +3,6 @@ package account
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"runtime"
@@ -16,25 +15,43 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/auth"
+	"modelgateway/services/mail"
 )
 
 // Service registers users with a password and logs them in.
 type Service struct {
-	store    *models.Store
-	tokens   *auth.Tokens
-	domains  []string
-	now      func() time.Time
-	failures *failures
-	hashing  *hashQueue
+	store        *models.Store
+	tokens       *auth.Tokens
+	domains      []string
+	registration string
+	publicURL    string
+	admins       []string
+	secret       []byte
+	mail         *mail.Queue // nil: the gateway sends no mail
+	now          func() time.Time
+	failures     *failures
+	hashing      *hashQueue
 }
+
+// Who may register, as config.Config has it.
+const (
+	RegistrationOpen   = "open"
+	RegistrationInvite = "invite" // with an invitation
+	RegistrationClosed = "closed"
+)
 
 // Options is what the service needs.
 type Options struct {
-	Store   *models.Store
-	Tokens  *auth.Tokens
-	Domains []string      // e-mail domains that may register; none: all
-	Redis   *redis.Client // counts failed logins for all replicas; nil: each counts for itself
-	Now     func() time.Time
+	Store        *models.Store
+	Tokens       *auth.Tokens
+	Domains      []string      // e-mail domains that may register; none: all
+	Registration string        // empty is RegistrationOpen
+	PublicURL    string        // of links, without a slash at its end
+	Admins       []string      // normalised addresses of ADMIN_EMAILS
+	Secret       []byte        // from which the token of the set-up is derived; the same on every replica
+	Mail         *mail.Queue   // nil: the gateway sends no mail
+	Redis        *redis.Client // counts failed logins for all replicas; nil: each counts for itself
+	Now          func() time.Time
 }
 
 // mostWaiting is how many logins and registrations may wait for the hash of
@@ -46,7 +63,8 @@ const mostWaiting = 64
 func New(o Options) *Service {
 	workers := min(max(runtime.GOMAXPROCS(0)/2, 1), 2)
 	return &Service{
-		store: o.Store, tokens: o.Tokens, domains: o.Domains, now: o.Now,
+		store: o.Store, tokens: o.Tokens, domains: o.Domains, registration: o.Registration, publicURL: o.PublicURL,
+		admins: o.Admins, secret: o.Secret, mail: o.Mail, now: o.Now,
 		failures: newFailures(o.Redis, o.Now), hashing: newHashQueue(mostWaiting, int64(workers)),
 	}
 }
@@ -57,32 +75,35 @@ type Registration struct {
 	Password string
 	Name     string
 	Address  string // of the client, as auth.Caller has it
+
+	Invitation string // a one-time token; empty: none
 }
 
-// Register adds an account. It reports the first fault in this order: a missing
-// field, the e-mail address, its domain, the password, the name, and an address
-// that is taken.
+// Register adds an account. It reports the first fault in this order: closed
+// registration and a missing invitation, a missing field, the e-mail address, its
+// domain, the password, the name, and an address that is taken. An invitation that is
+// not valid comes before the fields.
 func (a *Service) Register(ctx context.Context, r Registration) (*models.User, error) {
-	r, err := a.normalize(r)
+	switch {
+	case a.registration == RegistrationClosed:
+		return nil, registrationClosed()
+	case a.registration == RegistrationInvite && r.Invitation == "":
+		return nil, invitationRequired()
+	}
+	if r.Invitation != "" {
+		if err := a.check(ctx, models.PurposeInvite, r.Invitation); err != nil {
+			return nil, err
+		}
+	}
+	r, hash, err := a.prepare(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	leave, err := a.hashing.join(r.Address)
-	if err != nil {
-		return nil, err
+	if r.Invitation != "" {
+		return a.registerInvited(ctx, r, hash)
 	}
-	defer leave()
-	// Before the wait, so that a database that is down delays no other caller.
-	if err := a.checkFree(ctx, r.Email); err != nil {
-		return nil, err
-	}
-	hash, err := a.hash(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	u := &models.User{
-		ID: "usr_" + rand.Text(), Email: r.Email, Name: r.Name, PasswordHash: hash, CreatedAt: a.now().UnixMicro(),
-	}
+	u := &models.User{}
+	a.newUser(u, r, hash)
 	err = a.store.CreateUser(ctx, u)
 	if errors.Is(err, models.ErrTaken) {
 		return nil, emailTaken()
@@ -90,7 +111,46 @@ func (a *Service) Register(ctx context.Context, r Registration) (*models.User, e
 	if err != nil {
 		return nil, api.Unavailable(err)
 	}
+	a.sendVerification(u)
 	return u, nil
+}
+
+// registerInvited registers with an invitation. Its use and the new user are one
+// transaction: of two who register with it at the same time one becomes a user.
+func (a *Service) registerInvited(ctx context.Context, r Registration, hash string) (*models.User, error) {
+	u, err := a.use(ctx, models.PurposeInvite, r.Invitation, func(t *models.OneTimeToken, u *models.User) (*models.Audit, error) {
+		if t.Email != "" && t.Email != r.Email {
+			return nil, invalidToken(models.PurposeInvite)
+		}
+		a.newUser(u, r, hash)
+		a.proven(t, u)
+		return nil, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.sendVerification(u)
+	return u, nil
+}
+
+// prepare validates a registration and returns its normal form with the hash of its
+// password.
+func (a *Service) prepare(ctx context.Context, r Registration) (normal Registration, hash string, err error) {
+	if r, err = a.normalize(r); err != nil {
+		return r, "", err
+	}
+	leave, err := a.hashing.join(r.Address)
+	if err != nil {
+		return r, "", err
+	}
+	defer leave()
+	// Before the wait, so that a database that is down delays no other caller.
+	if err := a.checkFree(ctx, r.Email); err != nil {
+		return r, "", err
+	}
+	free := func() error { return a.checkFree(ctx, r.Email) }
+	hash, err = a.hashIf(ctx, r.Password, free)
+	return r, hash, err
 }
 
 // normalize validates the registration and returns its normal form.
@@ -128,18 +188,23 @@ func checkName(name string) error {
 	return nil
 }
 
-func (a *Service) hash(ctx context.Context, r Registration) (string, error) {
+// hash returns the hash of a password when it is its turn.
+func (a *Service) hash(ctx context.Context, password string) (string, error) {
+	return a.hashIf(ctx, password, func() error { return nil })
+}
+
+// hashIf is hash unless still, which it calls then, returns an error. Of many
+// registrations of one address at once, most fail there without the cost of a hash.
+func (a *Service) hashIf(ctx context.Context, password string, still func() error) (string, error) {
 	release, err := a.hashing.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	// Of many registrations of one address at once, most fail here without the
-	// cost of a hash.
-	if err := a.checkFree(ctx, r.Email); err != nil {
+	if err := still(); err != nil {
 		return "", err
 	}
-	return hashPassword(r.Password), nil
+	return hashPassword(password), nil
 }
 
 func (a *Service) checkFree(ctx context.Context, email string) error {
@@ -208,7 +273,25 @@ func (a *Service) compare(ctx context.Context, u *models.User, tried attempt, pa
 	if tried.email != "" {
 		a.failures.add(ctx, tried)
 	}
+	return invalidCredentials()
+}
+
+func invalidCredentials() error {
 	return api.Unauthorized(api.CodeInvalidCredentials, "the e-mail address or the password is wrong")
+}
+
+func registrationClosed() error {
+	return forbidden(api.CodeRegistrationClosed, "registration is closed here: an administrator creates accounts")
+}
+
+func invitationRequired() error {
+	e := forbidden(api.CodeInvitationRequired, "registration needs an invitation: an administrator makes one")
+	e.Param = "invitation"
+	return e
+}
+
+func forbidden(code, message string) *api.Error {
+	return &api.Error{Status: http.StatusForbidden, Type: api.TypePermission, Code: code, Message: message}
 }
 
 func missingField(name string) error {
@@ -220,4 +303,9 @@ func emailTaken() error {
 		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeEmailTaken, Param: "email",
 		Message: "an account with this e-mail address exists",
 	}
+}
+
+// ShowUser returns a user in the form of the API.
+func ShowUser(u *models.User) api.User {
+	return api.User{ID: u.ID, Object: api.ObjectUser, Email: u.Email, Name: u.Name, CreatedAt: api.Seconds(u.CreatedAt)}
 }

@@ -19,8 +19,9 @@ import (
 // testService is where people register and log in, over an empty database.
 type testService struct {
 	*Service
-	clock *clock
-	exec  func(t *testing.T, query string) // past the store
+	clock   *clock
+	options Options
+	exec    func(t *testing.T, query string) // past the store
 }
 
 // eachService runs a test on both kinds of storage.
@@ -60,7 +61,11 @@ func newTestService(t testing.TB, address, driver, dsn string) *testService {
 	tokens := auth.NewTokens(auth.TokenOptions{
 		Secret: []byte("the secret of this very gateway!"), Expiry: time.Hour, Issuer: testIssuer, Store: store, Now: d.clock.now,
 	})
-	d.Service = New(Options{Store: store, Tokens: tokens, Now: d.clock.now})
+	d.options = Options{
+		Store: store, Tokens: tokens, Now: d.clock.now, PublicURL: testIssuer, Secret: []byte("the secret of this very gateway!"),
+		Admins: []string{"root@x.com"},
+	}
+	d.Service = New(d.options)
 	d.exec = func(t *testing.T, query string) {
 		t.Helper()
 		result, err := db.ExecContext(t.Context(), query)
@@ -72,6 +77,14 @@ func newTestService(t testing.TB, address, driver, dsn string) *testService {
 		}
 	}
 	return d
+}
+
+// with is the service with other options.
+func (d *testService) with(change func(*Options)) *testService {
+	other := *d
+	change(&other.options)
+	other.Service = New(other.options)
+	return &other
 }
 
 const testPassword = "correct horse battery"

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -56,12 +57,12 @@ func TestRefusedLoginsHaveTheSameAnswer(t *testing.T) {
 			t.Fatalf("%+v", want)
 		}
 		for name, try := range all {
-			if got := api.AsError(try()); *got != *want {
+			if got := api.AsError(try()); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
 		for _, password := range []string{strings.Repeat("x", 73), strings.Repeat("x", 1<<20), "short", "\x00", testPassword + "\x00", testPassword + " "} {
-			if _, err := d.Login(t.Context(), "off@x.com", password, "192.0.2.1"); *api.AsError(err) != *want {
+			if _, err := d.Login(t.Context(), "off@x.com", password, "192.0.2.1"); !reflect.DeepEqual(api.AsError(err), want) {
 				t.Errorf("%.10q: %v", password, err)
 			}
 		}

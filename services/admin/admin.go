@@ -1,5 +1,5 @@
-// Package admin has the operations of administrators: on users, on the keys of
-// all users, and on the audit log.
+// Package admin has the operations of administrators: on users, teams, the keys of
+// all users and the audit log; and those of managers on their teams.
 package admin
 
 import (
@@ -16,77 +16,191 @@ import (
 	"modelgateway/services/auth"
 )
 
-// Service lists and changes users and the keys of all users. Each change adds a
-// row to the audit log.
+// Service lists and changes users, teams and keys. Each change adds a row to the
+// audit log.
 //
-// An administrator is an enabled user whose e-mail address is in the operator's
-// list. A registration with a password does not verify the address. So the
-// operator must register the addresses before other people can reach the gateway,
-// or use an identity provider, which verifies them: an address has one user, and
-// the first registration keeps it. Unregistered lists the addresses without one.
+// An administrator is an enabled user who was made one, or whose e-mail address is in
+// the operator's list and was proven to be the user's: by an identity provider, by a
+// mail, by the set-up token or on the command line. A registration with a password
+// proves nothing.
 type Service struct {
-	store  *models.Store
-	keys   *auth.Keys
-	emails []string
-	now    func() time.Time
+	store    *models.Store
+	keys     *auth.Keys
+	accounts *account.Service
+	emails   []string
+	now      func() time.Time
 }
 
 // Options is what the service needs.
 type Options struct {
-	Store  *models.Store
-	Keys   *auth.Keys
-	Emails []string // of the administrators, normalised; empty: there are none
-	Now    func() time.Time
+	Store    *models.Store
+	Keys     *auth.Keys
+	Accounts *account.Service
+	Emails   []string // of the administrators, normalised; empty: only those who were made one
+	Now      func() time.Time
 }
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{store: o.Store, keys: o.Keys, emails: o.Emails, now: o.Now}
+	return &Service{store: o.Store, keys: o.Keys, accounts: o.Accounts, emails: o.Emails, now: o.Now}
 }
 
-// Actor is the administrator of an action, and the request that asked for it.
+// Actor asks for an action: an administrator, or a manager of a team, and the request;
+// or the command line.
 type Actor struct {
 	UserID    string
 	RequestID string
 	Address   string
+
+	// Team is the id of the team that the actor manages; the action must be on this team.
+	// Empty for an administrator.
+	Team string
+
+	leaves      bool // the action ends the actor's own membership of Team: a member may do it
+	commandLine bool
 }
 
-// Unregistered returns the administrators' addresses that no user has. A user who
-// registers one becomes an administrator.
-func (a *Service) Unregistered(ctx context.Context) ([]string, error) {
+// CommandLine is the actor of the program's command line, which may do all that
+// administrators may.
+func CommandLine() Actor { return Actor{commandLine: true} }
+
+// Unproven returns how many of the administrators' addresses give no rights, because no
+// user has verified them.
+func (a *Service) Unproven(ctx context.Context) (int, error) {
 	if len(a.emails) == 0 {
-		return nil, nil
+		return 0, nil
 	}
-	return a.store.Unregistered(ctx, a.emails)
+	return a.store.Unproven(ctx, a.emails)
+}
+
+// First returns the administrator with the oldest account, or models.ErrNotFound.
+func (a *Service) First(ctx context.Context) (*models.User, error) {
+	return a.store.Administrator(ctx, a.emails)
 }
 
 // Check returns nil for an administrator and a 403 for another user. It queries
 // the database each time.
 func (a *Service) Check(ctx context.Context, userID string) error {
-	_, err := a.actor(ctx, userID)
-	return err
+	u, err := a.store.User(ctx, userID)
+	return a.checkAdmin(u, err)
 }
 
-// actor returns the administrator with this id.
-func (a *Service) actor(ctx context.Context, userID string) (*models.User, error) {
-	if len(a.emails) == 0 {
-		return nil, notAdmin()
+// checkAdmin checks the result of a look-up of an administrator.
+func (a *Service) checkAdmin(u *models.User, err error) error {
+	if err := checkUser(u, err); err != nil {
+		return err
 	}
-	u, err := a.store.User(ctx, userID)
+	if !a.isAdmin(u) {
+		return notAdmin()
+	}
+	return nil
+}
+
+// checkUser checks the result of a look-up of the user of a token.
+func checkUser(u *models.User, err error) error {
 	switch {
 	case errors.Is(err, models.ErrNotFound):
-		return nil, auth.InvalidToken()
+		return auth.InvalidToken()
 	case err != nil:
-		return nil, api.Unavailable(fmt.Errorf("look up administrator: %w", err))
+		return api.Unavailable(fmt.Errorf("look up the user of the token: %w", err))
 	case u.DisabledAt != 0:
-		return nil, auth.InvalidToken()
-	case !a.isAdmin(u.Email):
-		return nil, notAdmin()
+		return auth.InvalidToken()
 	}
-	return u, nil
+	return nil
 }
 
-func (a *Service) isAdmin(email string) bool { return slices.Contains(a.emails, email) }
+// authorize returns the user of an action: an administrator, or a manager of by.Team.
+func (a *Service) authorize(tx *models.Transaction, by Actor) (*models.User, error) {
+	if by.commandLine {
+		return &models.User{Email: "command line"}, nil
+	}
+	u, err := tx.User(by.UserID)
+	if by.Team == "" {
+		return u, a.checkAdmin(u, err)
+	}
+	if err := checkUser(u, err); err != nil {
+		return nil, err
+	}
+	if !auth.LooksLikeID(by.Team) {
+		return nil, auth.TeamNotFound()
+	}
+	m, err := tx.Member(by.Team, by.UserID)
+	if by.leaves && err == nil {
+		return u, nil
+	}
+	return u, checkManager(m, err)
+}
+
+// lookUpActor is authorize outside a transaction.
+func (a *Service) lookUpActor(ctx context.Context, by Actor) (actor *models.User, err error) {
+	err = a.store.Read(ctx, func(tx *models.Transaction) error {
+		actor, err = a.authorize(tx, by)
+		return err
+	})
+	if err != nil {
+		return nil, api.OrUnavailable("look up actor", err)
+	}
+	return actor, nil
+}
+
+// readTeam returns an error unless there is the team and the actor may read it.
+func (a *Service) readTeam(ctx context.Context, by Actor, teamID string) error {
+	if !auth.LooksLikeID(teamID) {
+		return auth.TeamNotFound()
+	}
+	if _, err := a.lookUpActor(ctx, by); err != nil {
+		return err
+	}
+	if _, err := a.store.Team(ctx, teamID); err != nil {
+		return orNotFound("look up team", err, auth.TeamNotFound)
+	}
+	return nil
+}
+
+// checkManager checks the result of a look-up of a membership.
+func checkManager(m *models.TeamMember, err error) error {
+	if err != nil {
+		return orNotFound("look up membership", err, auth.TeamNotFound)
+	}
+	if m.Role != models.RoleManager {
+		return &api.Error{
+			Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeManagerRequired,
+			Message: "only managers of the team may do this",
+		}
+	}
+	return nil
+}
+
+// orNotFound is the error of notFound where the store has found nothing, else err or
+// a 503.
+func orNotFound(what string, err error, notFound func() error) error {
+	if errors.Is(err, models.ErrNotFound) {
+		return notFound()
+	}
+	return api.OrUnavailable(what, err)
+}
+
+// act runs an action and adds its row of the audit, in one transaction. do returns
+// the row, or nil if nothing has changed.
+func (a *Service) act(ctx context.Context, by Actor, do func(tx *models.Transaction, act action) (*models.Audit, error)) error {
+	return a.store.Change(ctx, func(tx *models.Transaction) error {
+		actor, err := a.authorize(tx, by)
+		if err != nil {
+			return err
+		}
+		row, err := do(tx, action{actor: actor, by: by})
+		if err != nil {
+			return err
+		}
+		return tx.Audit(row)
+	})
+}
+
+// isAdmin says whether a user is an administrator: by name, or by a verified address of
+// the settings.
+func (a *Service) isAdmin(u *models.User) bool {
+	return u.DisabledAt == 0 && (u.AdminAt != 0 || u.VerifiedAt != 0 && slices.Contains(a.emails, u.Email))
+}
 
 func notAdmin() error {
 	return &api.Error{
@@ -95,100 +209,9 @@ func notAdmin() error {
 	}
 }
 
-func userNotFound() error {
-	return &api.Error{
-		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeUserNotFound,
-		Message: "there is no such user",
-	}
-}
+func userNotFound() error { return notFound(api.CodeUserNotFound, "there is no such user") }
 
-// UserState is a user with the sums of their keys and spend.
-type UserState struct {
-	models.User
-	models.UserSums
-	Admin bool
-}
-
-// Users lists all users, the newest first, or the one with this email.
-func (a *Service) Users(ctx context.Context, email string, page models.Page) (users []UserState, more bool, err error) {
-	if email != "" {
-		if email, err = account.NormalEmail(email); err != nil {
-			return nil, false, err
-		}
-	}
-	if err := checkPage(page); err != nil {
-		return nil, false, err
-	}
-	rows, err := a.store.Users(ctx, email, oneMore(page))
-	if err != nil {
-		return nil, false, pageError("list users", err)
-	}
-	rows, more = firstOf(rows, page)
-	users, err = a.userStates(ctx, rows)
-	return users, more, err
-}
-
-func (a *Service) userStates(ctx context.Context, users []models.User) ([]UserState, error) {
-	ids := make([]string, len(users))
-	for i := range users {
-		ids[i] = users[i].ID
-	}
-	sums, err := a.store.UserSums(ctx, ids)
-	if err != nil {
-		return nil, api.Unavailable(fmt.Errorf("sum up users: %w", err))
-	}
-	states := make([]UserState, len(users))
-	for i, u := range users {
-		states[i] = UserState{User: u, UserSums: sums[u.ID], Admin: u.DisabledAt == 0 && a.isAdmin(u.Email)}
-	}
-	return states, nil
-}
-
-// SetDisabled disables or enables a user. Within a second every replica rejects
-// the tokens and keys of a disabled user; requests that run already are not
-// affected. Administrators cannot disable themselves.
-func (a *Service) SetDisabled(ctx context.Context, by Actor, userID string, disabled bool) (*UserState, error) {
-	if !auth.LooksLikeID(userID) {
-		return nil, userNotFound()
-	}
-	if disabled && userID == by.UserID {
-		return nil, &api.Error{
-			Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeInvalidValue, Param: "disabled",
-			Message: "an administrator cannot disable themselves: another one has to",
-		}
-	}
-	actor, err := a.actor(ctx, by.UserID)
-	if err != nil {
-		return nil, err
-	}
-	u, err := a.store.ChangeUser(ctx, userID, func(u *models.User) (*models.Audit, error) {
-		if (u.DisabledAt != 0) == disabled {
-			return nil, nil
-		}
-		act := action{actor: actor, by: by, name: "user.enable", target: u.ID}
-		u.DisabledAt = 0
-		if disabled {
-			act.name, u.DisabledAt = "user.disable", a.now().UnixMicro()
-		}
-		return a.auditRow(act, struct {
-			Email  string    `json:"email"`
-			Before userState `json:"before"`
-			After  userState `json:"after"`
-		}{u.Email, userState{!disabled}, userState{disabled}})
-	})
-	if errors.Is(err, models.ErrNotFound) {
-		return nil, userNotFound()
-	}
-	if err != nil {
-		return nil, api.OrUnavailable("disable or enable user", err)
-	}
-	states, err := a.userStates(ctx, []models.User{*u})
-	if err != nil {
-		return nil, err
-	}
-	return &states[0], nil
-}
-
-type userState struct {
-	Disabled bool `json:"disabled"`
+// notFound is a 404 of the API.
+func notFound(code, message string) error {
+	return &api.Error{Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: code, Message: message}
 }

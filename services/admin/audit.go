@@ -2,34 +2,109 @@ package admin
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 )
 
-// Audit lists the actions of administrators, the newest first.
-func (a *Service) Audit(ctx context.Context, f models.AuditFilter, page models.Page) (rows []models.Audit, more bool, err error) {
-	if err := checkID("actor_id", f.ActorID); err != nil {
-		return nil, false, err
-	}
-	if err := checkID("target", f.Target); err != nil {
-		return nil, false, err
+// AuditQuery selects actions of administrators; an empty field selects all.
+type AuditQuery struct {
+	ActorID, Target string
+	Action          string // or the beginning of one with a dot at its end
+	From, To        string // days (UTC), both included, or moments
+	Q               string // a text that an action contains
+}
+
+// AuditPage is a part of the actions of administrators, the newest first.
+type AuditPage struct {
+	Rows []models.AuditRow
+	Next string // the id after which the next page begins; empty: there is none
+}
+
+// Audit lists the actions of administrators, the newest first. A page may be short although
+// there is a next one: no more than models.AuditScan rows are searched for it.
+func (a *Service) Audit(ctx context.Context, q AuditQuery, page models.Page) (*AuditPage, error) {
+	f, err := q.filter()
+	if err != nil {
+		return nil, err
 	}
 	if err := checkPage(page); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	rows, err = a.store.Audit(ctx, f, oneMore(page))
+	rows, lookedUntil, err := a.store.AuditPage(ctx, *f, oneMore(page))
 	if err != nil {
-		return nil, false, pageError("read the audit", err)
+		return nil, pageError("read the audit", err)
 	}
-	rows, more = firstOf(rows, page)
-	return rows, more, nil
+	found, more := firstOf(rows, page)
+	if more {
+		lookedUntil = found[len(found)-1].ID
+	}
+	return &AuditPage{Rows: found, Next: lookedUntil}, nil
+}
+
+func (q *AuditQuery) filter() (*models.AuditFilter, error) {
+	if err := checkID("actor_id", q.ActorID); err != nil {
+		return nil, err
+	}
+	if err := checkID("target", q.Target); err != nil {
+		return nil, err
+	}
+	const longest = 200 // bytes
+	if !plainAction.MatchString(q.Action) {
+		return nil, api.Invalid(api.CodeInvalidValue, "action", "action must be an action as in key.limit, or a beginning as in key.")
+	}
+	if len(q.Q) > longest || !utf8.ValidString(q.Q) || strings.ContainsRune(q.Q, 0) {
+		return nil, api.Invalid(api.CodeInvalidValue, "q", "q must be a text of at most %d bytes", longest)
+	}
+	f := &models.AuditFilter{ActorID: q.ActorID, Target: q.Target, Action: q.Action, Containing: strings.TrimSpace(q.Q)}
+	var err error
+	if f.From, err = bound("from", q.From, 0); err != nil {
+		return nil, err
+	}
+	f.To, err = bound("to", q.To, 24*time.Hour)
+	return f, err
+}
+
+var plainAction = regexp.MustCompile(`^[a-z_]{0,40}(\.[a-z_]{0,40})?$`)
+
+// bound reads a day (UTC) or a moment. A day ends a length later.
+func bound(param, text string, length time.Duration) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Add(length), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, api.Invalid(api.CodeInvalidValue, param,
+			"%s must be a day as in 2026-11-21 or a moment as in 2026-11-21T14:30:00Z, not %s", param, api.Quoted(text))
+	}
+	return at, nil
+}
+
+// Show returns a page in the form of the API.
+func (p *AuditPage) Show() api.AuditList {
+	list := api.AuditList{
+		Object: api.ObjectList, Data: make([]api.AuditEntry, len(p.Rows)), HasMore: p.Next != "", NextAfter: api.Maybe(p.Next),
+	}
+	for i, row := range p.Rows {
+		list.Data[i] = api.AuditEntry{
+			ID: row.ID, Object: api.ObjectAudit, At: api.Seconds(row.At), ActorID: row.ActorID, ActorEmail: row.ActorEmail,
+			ActorName: api.Maybe(row.ActorName), Action: row.Action, Target: row.Target, TargetName: api.Maybe(row.TargetName),
+			Detail: jsontext.Value(row.Detail), RequestID: row.RequestID, Address: row.Address,
+		}
+	}
+	return list
 }
 
 // action is an action of an administrator and its target.
@@ -42,48 +117,19 @@ type action struct {
 
 // auditRow returns the row of an action.
 func (a *Service) auditRow(act action, detail any) (*models.Audit, error) {
-	text, err := json.Marshal(detail)
-	if err != nil {
-		return nil, api.Internal(fmt.Errorf("detail of the audit: %w", err))
-	}
-	at := a.now().UnixMicro()
-	return &models.Audit{
-		// Digits, which every database sorts alike, and equally many until 2286.
-		ID: fmt.Sprintf("aud_%016d_%s", at, rand.Text()), At: at,
+	return audit.Row(a.now(), audit.Entry{
 		ActorID: act.actor.ID, ActorEmail: act.actor.Email, Action: act.name, Target: act.target,
-		Detail: string(text), RequestID: act.by.RequestID, Address: act.by.Address,
-	}, nil
+		RequestID: act.by.RequestID, Address: act.by.Address,
+	}, detail)
 }
 
-// keyRow returns the row of a change to a key; nil if nothing has changed.
-func (a *Service) keyRow(act action, before, after *models.Key) (*models.Audit, error) {
-	switch {
-	case *before == *after:
-		return nil, nil
-	case before.RevokedAt != after.RevokedAt:
-		act.name = "key.revoke"
-	case before.Limits != after.Limits:
-		act.name = "key.limit"
-	default:
-		act.name = "key.rename"
+// record adds the row of one of several actions of a transaction.
+func (a *Service) record(tx *models.Transaction, act action, detail any) error {
+	row, err := a.auditRow(act, detail)
+	if err != nil {
+		return err
 	}
-	return a.auditRow(act, struct {
-		UserID string   `json:"user_id"`
-		Prefix string   `json:"prefix"`
-		Before keyState `json:"before"`
-		After  keyState `json:"after"`
-	}{after.UserID, after.Prefix, keyStateOf(before), keyStateOf(after)})
-}
-
-// keyState is a key in a row of the audit log.
-type keyState struct {
-	Name    string `json:"name"`
-	Revoked bool   `json:"revoked"`
-	api.Limits
-}
-
-func keyStateOf(k *models.Key) keyState {
-	return keyState{Name: k.Name, Revoked: k.RevokedAt != 0, Limits: auth.ShowLimits(&k.Limits)}
+	return tx.Audit(row)
 }
 
 // checkID refuses text that is no id; empty means none.

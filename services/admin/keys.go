@@ -8,31 +8,48 @@ import (
 	"modelgateway/services/auth"
 )
 
-// OwnedKeyState is a key with its spend and its owner.
+// OwnedKeyState is a key with its spend, its user and its team.
 type OwnedKeyState struct {
 	auth.KeyState
 	UserEmail string
 }
 
-// Keys lists keys that are not revoked, the newest first: of all users, or of the
-// user with this id.
-func (a *Service) Keys(ctx context.Context, userID string, page models.Page) (keys []OwnedKeyState, more bool, err error) {
-	if err := checkID("user_id", userID); err != nil {
+// KeyQuery selects keys.
+type KeyQuery struct {
+	models.KeyFilter
+	Days int // whose calls are counted for each key; 0: none
+}
+
+// Keys lists keys, the newest first.
+func (a *Service) Keys(ctx context.Context, f KeyQuery, page models.Page) (keys []OwnedKeyState, more bool, err error) {
+	if err := checkID("user_id", f.UserID); err != nil {
+		return nil, false, err
+	}
+	if err := checkID("team_id", f.TeamID); err != nil {
 		return nil, false, err
 	}
 	if err := checkPage(page); err != nil {
 		return nil, false, err
 	}
-	rows, err := a.store.AllKeys(ctx, userID, oneMore(page))
+	rows, err := a.store.AllKeys(ctx, f.KeyFilter, oneMore(page))
 	if err != nil {
 		return nil, false, pageError("list keys", err)
 	}
 	rows, more = firstOf(rows, page)
-	keys, err = a.keyStates(ctx, rows)
+	keys, err = a.keyStates(ctx, rows, f.Days)
 	return keys, more, err
 }
 
-func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey) ([]OwnedKeyState, error) {
+// TeamKeys is Keys for a manager of a team.
+func (a *Service) TeamKeys(ctx context.Context, by Actor, f KeyQuery, page models.Page) (keys []OwnedKeyState, more bool, err error) {
+	if err := a.readTeam(ctx, by, by.Team); err != nil {
+		return nil, false, err
+	}
+	f.UserID, f.TeamID = "", by.Team
+	return a.Keys(ctx, f, page)
+}
+
+func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey, days int) ([]OwnedKeyState, error) {
 	plain := make([]models.Key, len(rows))
 	for i := range rows {
 		plain[i] = rows[i].Key
@@ -41,73 +58,182 @@ func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey) ([]Owne
 	if err != nil {
 		return nil, err
 	}
+	if days > 0 {
+		if err := a.keys.CountCalls(ctx, states, days); err != nil {
+			return nil, err
+		}
+	}
 	owned := make([]OwnedKeyState, len(rows))
 	for i := range states {
+		states[i].TeamName = rows[i].TeamName
 		owned[i] = OwnedKeyState{KeyState: states[i], UserEmail: rows[i].UserEmail}
 	}
 	return owned, nil
 }
 
-// ChangeKey alters the key of any user as auth.Keys.Change does. It also fixes the
-// limits of the key if it names one: the owner cannot change them until a change
-// with LimitedBy null.
+// CreateKey makes a key of a user, of a team, or of a user in a team, of which the user
+// must be a member. Limits that an administrator names are fixed: see ChangeKey.
+func (a *Service) CreateKey(ctx context.Context, by Actor, in api.AdminNewKey) (key *models.Key, text string, err error) {
+	if by.Team != "" {
+		in.TeamID = by.Team
+	}
+	if in.UserID == "" && in.TeamID == "" {
+		return nil, "", api.Invalid(api.CodeMissingField, "user_id", "user_id is missing, or team_id: whose key it is")
+	}
+	if in.UserID != "" && !auth.LooksLikeID(in.UserID) {
+		return nil, "", userNotFound()
+	}
+	if key, text, err = a.keys.New(in.NewKey); err != nil {
+		return nil, "", err
+	}
+	key.UserID = in.UserID
+	if in.Any() {
+		key.LimitedBy = limitedBy(by, key)
+	}
+	err = a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
+		return nil, a.addKey(tx, act, key)
+	})
+	if err != nil {
+		return nil, "", api.OrUnavailable("create key", err)
+	}
+	return key, text, nil
+}
+
+// addKey adds a key with a row of the audit.
+func (a *Service) addKey(tx *models.Transaction, act action, key *models.Key) error {
+	if key.UserID != "" {
+		if _, err := tx.User(key.UserID); err != nil {
+			return orNotFound("look up user", err, userNotFound)
+		}
+	}
+	if key.UserID != "" && key.TeamID != "" {
+		if _, err := tx.Team(key.TeamID); err != nil {
+			return orNotFound("look up team", err, auth.TeamNotFound)
+		}
+		if _, err := tx.Member(key.TeamID, key.UserID); err != nil {
+			return orNotFound("look up member", err, memberNotFound)
+		}
+	}
+	if err := auth.AddKey(tx, key); err != nil {
+		return orNotFound("create key", err, auth.TeamNotFound)
+	}
+	act.name, act.target = "key.create", key.ID
+	return a.record(tx, act, keyDetail{UserID: key.UserID, TeamID: key.TeamID, Prefix: key.Prefix, After: keyStateOf(key)})
+}
+
+// limitedBy is who has set the limits of a key: an administrator; or a manager of the
+// team, but not of the manager's own key or of one of the team alone, which all managers
+// may change.
+func limitedBy(by Actor, key *models.Key) string {
+	switch {
+	case by.Team == "":
+		return models.LimitedByAdmin
+	case key.UserID != "" && key.UserID != by.UserID:
+		return models.LimitedByManager
+	}
+	return key.LimitedBy
+}
+
+// ChangeKey alters a key as auth.Keys.Change does. It also fixes the limits of the key
+// if it names one: the owner cannot change them until a change with LimitedBy null. A
+// manager cannot change limits that an administrator has set.
 func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.AdminKeyChange) (*OwnedKeyState, error) {
 	apply, err := a.keys.ValidateChange(&in.KeyChange)
 	if err != nil {
 		return nil, err
 	}
-	if to := in.LimitedBy.Value; to != nil && *to != models.LimitedByAdmin {
-		return nil, api.Invalid(api.CodeInvalidValue, "limited_by", "limited_by must be %s or null", models.LimitedByAdmin)
+	most := models.LimitedByAdmin
+	if by.Team != "" {
+		most = models.LimitedByManager
 	}
-	if !auth.LooksLikeKeyID(keyID) {
-		return nil, auth.KeyNotFound()
+	if to := in.LimitedBy.Value; to != nil && *to != most {
+		return nil, api.Invalid(api.CodeInvalidValue, "limited_by", "limited_by must be %s or null", most)
 	}
-	actor, err := a.actor(ctx, by.UserID)
-	if err != nil {
-		return nil, err
-	}
-	key, err := a.store.ChangeAnyKey(ctx, keyID, func(key *models.Key) (*models.Audit, error) {
-		before := *key
-		if err := apply(key); err != nil {
-			return nil, err
+	key, err := a.changeKey(ctx, by, keyID, func(key *models.Key) error {
+		if by.Team != "" && key.LimitedBy == models.LimitedByAdmin && (in.Any() || in.LimitedBy.Named) {
+			return auth.LimitsFixed()
 		}
 		switch {
 		case in.LimitedBy.Named && in.LimitedBy.Value == nil:
 			key.LimitedBy = ""
-		case in.LimitedBy.Named, in.Any():
-			key.LimitedBy = models.LimitedByAdmin
+		case in.LimitedBy.Named:
+			key.LimitedBy = most
+		case in.Any():
+			key.LimitedBy = limitedBy(by, key)
 		}
-		return a.keyRow(action{actor: actor, by: by, target: key.ID}, &before, key)
+		return apply(key)
 	})
 	if err != nil {
 		return nil, auth.KeyError("change key", err)
 	}
-	state, err := a.keys.Updated(ctx, key)
+	a.keys.Invalidate(ctx, key)
+	rows, err := a.store.AllKeys(ctx, models.KeyFilter{ID: key.ID}, models.Page{Limit: 1})
+	if err == nil && len(rows) == 0 {
+		err = models.ErrNotFound // it was revoked since
+	}
+	if err != nil {
+		return nil, auth.KeyError("look up key", err)
+	}
+	states, err := a.keyStates(ctx, rows, 0)
 	if err != nil {
 		return nil, err
 	}
-	owner, err := a.store.User(ctx, key.UserID)
-	if err != nil {
-		return nil, api.OrUnavailable("look up the key's user", err)
-	}
-	return &OwnedKeyState{KeyState: *state, UserEmail: owner.Email}, nil
+	return &states[0], nil
 }
 
-// RevokeKey revokes the key of any user as auth.Keys.Revoke does.
+// RevokeKey revokes a key as auth.Keys.Revoke does.
 func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
-	if !auth.LooksLikeKeyID(keyID) {
-		return auth.KeyNotFound()
-	}
-	actor, err := a.actor(ctx, by.UserID)
-	if err != nil {
-		return err
-	}
-	key, err := a.store.RevokeAnyKey(ctx, keyID, a.now().UnixMicro(), func(before, after *models.Key) (*models.Audit, error) {
-		return a.keyRow(action{actor: actor, by: by, target: after.ID}, before, after)
+	key, err := a.changeKey(ctx, by, keyID, func(key *models.Key) error {
+		key.RevokedAt = a.now().UnixMicro()
+		return nil
 	})
 	if err != nil {
 		return auth.KeyError("revoke key", err)
 	}
 	a.keys.Invalidate(ctx, key)
 	return nil
+}
+
+// RotateKey gives a key a new secret as auth.Keys.Rotate does.
+func (a *Service) RotateKey(ctx context.Context, by Actor, keyID string, in api.KeyRotation) (key *models.Key, text string, err error) {
+	rotate, err := a.keys.ValidateRotation(&in)
+	if err != nil {
+		return nil, "", err
+	}
+	key, err = a.changeKey(ctx, by, keyID, func(key *models.Key) error {
+		text, err = rotate(key)
+		return err
+	})
+	if err != nil {
+		return nil, "", auth.KeyError("rotate key", err)
+	}
+	a.keys.Invalidate(ctx, key)
+	return key, text, nil
+}
+
+// changeKey changes a key that is not revoked, with a row of the audit: any key, or for
+// a manager one of the team. Errors that are not of the API are of the store.
+func (a *Service) changeKey(ctx context.Context, by Actor, keyID string, change func(*models.Key) error) (*models.Key, error) {
+	if !auth.LooksLikeKeyID(keyID) {
+		return nil, auth.KeyNotFound()
+	}
+	var key *models.Key
+	err := a.act(ctx, by, func(tx *models.Transaction, act action) (_ *models.Audit, err error) {
+		if key, err = tx.Key(keyID); err != nil {
+			return nil, err
+		}
+		if by.Team != "" && key.TeamID != by.Team {
+			return nil, models.ErrNotFound
+		}
+		before := *key
+		if err := change(key); err != nil {
+			return nil, err
+		}
+		if err := tx.UpdateKey(&before, key); err != nil {
+			return nil, err
+		}
+		act.target = key.ID
+		return a.keyRow(act, &before, key)
+	})
+	return key, err
 }

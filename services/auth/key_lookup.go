@@ -37,16 +37,12 @@ func invalidKey() error {
 	return api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not valid: it is unknown, revoked or mistyped")
 }
 
-// expiredKey answers for a key past its expiry. That tells no stranger
-// anything: only the holder can send the key, as it cannot be guessed.
-func expiredKey() error { return api.Unauthorized(api.CodeKeyExpired, "the API key has expired") }
-
-// Authenticate returns the live key of this text. The caller must not change
-// it: other requests share it. An invalid key is a 401, the same for every
-// reason but expiry; a database that cannot be queried is a 503. A cached
+// Authenticate returns the caller with the live key of this text, without an address.
+// It must not be changed: other requests share it. An invalid key is a 401, the same
+// for every reason but expiry; a database that cannot be queried is a 503. A cached
 // answer is used for less than a second after its query, or after the last
 // poll that proved that nothing has changed.
-func (k *Keys) Authenticate(ctx context.Context, text string) (*models.Key, error) {
+func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 	if !LooksLikeKey(text) {
 		return nil, invalidKey()
 	}
@@ -58,17 +54,17 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*models.Key, erro
 			return nil, api.Unavailable(fmt.Errorf("look up key: %w", err))
 		}
 	}
-	if entry.key == nil {
+	if entry.caller == nil || entry.until != 0 && now.UnixMicro() >= entry.until {
 		return nil, invalidKey()
 	}
-	if end := entry.key.ExpiresAt; end != 0 && now.UnixMicro() >= end {
-		return nil, expiredKey()
+	if err := entry.caller.expired(now); err != nil {
+		return nil, err
 	}
 	entry.use.at.Store(now.UnixMicro())
 	if now.Sub(k.cache.validatedAt(entry)) > keyRefreshAge && !entry.refreshing.Load() {
 		k.queueRefresh(d, entry)
 	}
-	return entry.key, nil
+	return entry.caller, nil
 }
 
 // lookUp queries the database, once for all callers at the same time, unless
@@ -119,7 +115,7 @@ func (k *Keys) load(ctx context.Context, d digest, since time.Time) (entry *cach
 		k.cache.finish(d, l, entry)
 	}()
 	entry, err = k.query(ctx, d, l)
-	if err == nil && entry.key == nil {
+	if err == nil && entry.caller == nil {
 		took := k.now().Sub(entry.queriedAt)
 		pause(ctx, keyRejectionStep-took%keyRejectionStep)
 	}
@@ -153,13 +149,18 @@ func (k *Keys) query(ctx context.Context, d digest, l *lookup) (*cacheEntry, err
 	if err != nil {
 		return nil, err
 	}
+	until := int64(0)
 	if subtle.ConstantTimeCompare([]byte(found.Hash), []byte(hash)) != 1 {
-		return nil, errOtherKey
+		if subtle.ConstantTimeCompare([]byte(found.PreviousHash), []byte(hash)) != 1 {
+			return nil, errOtherKey
+		}
+		until = found.PreviousExpiresAt
 	}
-	if found.RevokedAt != 0 || found.UserDisabledAt != 0 {
+	caller := callerOfKey(found, k.userDefaults)
+	if caller == nil {
 		return &cacheEntry{queriedAt: queriedAt}, nil
 	}
-	return &cacheEntry{queriedAt: queriedAt, revision: revision, key: &found.Key, use: k.uses.of(found.ID, queriedAt)}, nil
+	return &cacheEntry{queriedAt: queriedAt, revision: revision, caller: caller, until: until, use: k.uses.of(found.ID, queriedAt)}, nil
 }
 
 // errOtherKey is a fault of the database or of the connection to it, never of

@@ -26,7 +26,7 @@ type countKeyQueries struct {
 
 func (c *countKeyQueries) watch(k *Keys) {
 	ask := k.keyByHash
-	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
+	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithOwners, error) {
 		c.total.Add(1)
 		for n := c.now.Add(1); ; {
 			most := c.most.Load()
@@ -188,7 +188,7 @@ func TestUnknownKeysThatHangDoNotBlockKnownOnes(t *testing.T) {
 	k.now = func() time.Time { return time.Now().Add(2 * keyTTL) } // the database has to be asked again
 	ask := k.keyByHash
 	var hanging atomic.Int64
-	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
+	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithOwners, error) {
 		if hash == key.Hash {
 			return ask(ctx, hash)
 		}
@@ -258,7 +258,7 @@ func TestTheCacheIsBounded(t *testing.T) {
 		add(&cacheEntry{queriedAt: now})
 	}
 	for range cachedKeys * 5 / 4 {
-		add(&cacheEntry{queriedAt: now, key: &models.Key{}})
+		add(&cacheEntry{queriedAt: now, caller: &Caller{}})
 	}
 	good, refused := cachedCount(k)
 	if good > cachedKeys || refused > cachedRejected || good < cachedKeys/2 || refused < cachedRejected/2 {
@@ -314,7 +314,7 @@ func TestACallerThatHangsUpDoesNotEndTheLookUpOfOthers(t *testing.T) {
 	_, text := createKey(t, k, "ada")
 	asked, release := make(chan struct{}), make(chan struct{})
 	ask := k.keyByHash
-	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
+	k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithOwners, error) {
 		close(asked)
 		<-release
 		return ask(ctx, hash)
@@ -347,7 +347,7 @@ func TestAPanicInALookUpEndsTheWaitOfAllCallers(t *testing.T) {
 	_, text := createKey(t, k, "ada")
 	ask := k.keyByHash
 	began, joined := make(chan struct{}), make(chan struct{})
-	k.keyByHash = func(context.Context, string) (*models.KeyWithUser, error) {
+	k.keyByHash = func(context.Context, string) (*models.KeyWithOwners, error) {
 		close(began)
 		<-joined
 		panic("driver")

@@ -23,7 +23,7 @@ func TestWithoutTheDatabaseCachedKeysWorkForTheirTTLAndNothingIs401(t *testing.T
 		ask, revisions := k.keyByHash, NewRevisions(h.Store, time.Now)
 		stored := revisions.stored
 		var isDown atomic.Bool
-		k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
+		k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithOwners, error) {
 			if isDown.Load() {
 				return nil, down
 			}
@@ -129,7 +129,7 @@ func TestAnAnswerForAnotherKeyIsTheDatabasesFault(t *testing.T) {
 	_, asked := createKey(t, k, "ada")
 	_, other := createKey(t, k, "ada")
 	ask := k.keyByHash
-	k.keyByHash = func(ctx context.Context, _ string) (*models.KeyWithUser, error) {
+	k.keyByHash = func(ctx context.Context, _ string) (*models.KeyWithOwners, error) {
 		d := keyDigest(other)
 		return ask(ctx, hex.EncodeToString(d[:]))
 	}

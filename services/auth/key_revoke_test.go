@@ -136,7 +136,7 @@ func TestARunningLookUpDoesNotCacheARevokedKey(t *testing.T) {
 				read, release := make(chan struct{}), make(chan struct{})
 				ask := k.keyByHash
 				var asked atomic.Int64
-				k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
+				k.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithOwners, error) {
 					holder, err := ask(ctx, hash)
 					if asked.Add(1) == 1 {
 						close(read)

@@ -8,11 +8,43 @@ import (
 	"modelgateway/models/limit"
 )
 
+// ShowCreatedKey returns a new key and its text in the form of the API.
+func ShowCreatedKey(k *models.Key, text string) api.CreatedKey {
+	return api.CreatedKey{
+		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Key: text, Prefix: k.Prefix, CreatedAt: api.Seconds(k.CreatedAt),
+		Limits: ShowLimits(&k.Limits), LimitedBy: ShowLimitedBy(k), UserID: api.Maybe(k.UserID), TeamID: api.Maybe(k.TeamID),
+	}
+}
+
+// ShowRotatedKey returns a key with the text of its new secret in the form of the API.
+func ShowRotatedKey(k *models.Key, text string) api.RotatedKey {
+	return api.RotatedKey{CreatedKey: ShowCreatedKey(k, text), PreviousExpiresAt: api.Seconds(k.PreviousExpiresAt)}
+}
+
+// ShowKey returns a key in the form of the API.
+func ShowKey(k *KeyState) api.Key {
+	return api.Key{
+		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Prefix: k.Prefix, CreatedAt: api.Seconds(k.CreatedAt),
+		LastUsedAt: api.Moment(k.LastUsedAt), Limits: ShowLimits(&k.Limits), LimitedBy: ShowLimitedBy(&k.Key),
+		Spend: api.USD(k.Spend.Total), BudgetState: k.Budget(), PreviousEnd: api.Moment(k.previousEnd()), TeamID: api.Maybe(k.TeamID),
+		TeamName: api.Maybe(k.TeamName), RevokedAt: api.Moment(k.RevokedAt), Calls: k.Calls,
+	}
+}
+
+// ShowDefaults returns the limits of a new key whose creation names none, in the form of
+// the API.
+func (k *Keys) ShowDefaults() *api.KeyDefaults {
+	shown := &api.KeyDefaults{Limits: ShowLimits(&k.defaults.Limits)}
+	const day = 24 * time.Hour
+	if days := int64(k.defaults.Expiry / day); days > 0 {
+		shown.ExpiryDays = &days
+	}
+	return shown
+}
+
 // ShowLimits returns limits in the form of the API.
 func ShowLimits(l *models.Limits) api.Limits {
-	shown := api.Limits{
-		Numbers: limit.Map(l.Numbers, unlessZero), LimitedBy: unlessZero(l.LimitedBy),
-	}
+	shown := api.Limits{Numbers: limit.Map(l.Numbers, unlessZero)}
 	if l.ExpiresAt != 0 {
 		at := time.UnixMicro(l.ExpiresAt).Unix()
 		shown.ExpiresAt = &at
@@ -27,25 +59,32 @@ func ShowLimits(l *models.Limits) api.Limits {
 	return shown
 }
 
+// ShowLimitedBy returns who has set the limits of a key, in the form of the API.
+func ShowLimitedBy(k *models.Key) *string { return unlessZero(k.LimitedBy) }
+
+// previousEnd returns when the secret before the last rotation ends, in Unix
+// microseconds; 0 when it has ended, or there is none.
+func (s *KeyState) previousEnd() int64 {
+	if s.PreviousExpiresAt <= s.at.UnixMicro() {
+		return 0
+	}
+	return s.PreviousExpiresAt
+}
+
 // Budget returns what is spent and left of the key's budget; nil without one.
-func (s *KeyState) Budget() *api.KeyBudget {
-	var spent int64
-	switch s.BudgetWindow {
-	case models.Day:
-		spent = s.Spend.Day
-	case models.Week:
-		spent = s.Spend.Week
-	case models.Month:
-		spent = s.Spend.Month
-	case models.Total:
-		spent = s.Spend.Total
-	default:
+func (s *KeyState) Budget() *api.KeyBudget { return ShowBudget(&s.Limits, &s.Spend, s.at) }
+
+// ShowBudget returns what is spent and left of the budget of limits at a time; nil
+// without one.
+func ShowBudget(l *models.Limits, spend *models.Spend, at time.Time) *api.KeyBudget {
+	if l.BudgetWindow == "" {
 		return nil
 	}
-	b := &api.KeyBudget{Spent: api.USD(spent), Remaining: api.USD(max(s.Limits.Budget-spent, 0))}
-	if end := s.BudgetWindow.End(s.at); !end.IsZero() {
-		at := end.Unix()
-		b.ResetsAt = &at
+	spent := spend.In(l.BudgetWindow)
+	b := &api.KeyBudget{Spent: api.USD(spent), Remaining: api.USD(max(l.Budget-spent, 0))}
+	if end := l.BudgetWindow.End(at); !end.IsZero() {
+		begin, end := l.BudgetWindow.Begin(at).Unix(), end.Unix()
+		b.BeganAt, b.ResetsAt = &begin, &end
 	}
 	return b
 }

@@ -24,7 +24,8 @@ import (
 
 const (
 	keysPerUser    = 100
-	longestKeyName = 200 // characters
+	keysPerTeam    = 1000 // of the team alone
+	longestKeyName = 200  // characters
 	keyIDPrefix    = "key_"
 	longestID      = 64
 )
@@ -40,6 +41,8 @@ type KeyOptions struct {
 
 	ModelExists func(model string) bool // nil: every name is a model
 	Defaults    KeyDefaults             // of new keys
+
+	UserDefaults models.Limits // of users who have no such limit of their own
 }
 
 // Keys creates, lists, changes, revokes and authenticates the API keys of users.
@@ -49,16 +52,17 @@ type Keys struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	modelExists func(model string) bool
-	defaults    KeyDefaults
+	modelExists  func(model string) bool
+	defaults     KeyDefaults
+	userDefaults models.Limits
 
 	cache          *keyCache
-	uses           keyUses
+	uses           lastUses
 	known, unknown *semaphore.Weighted // limit the look-ups that query the database at once
 	refreshQueue   chan digest         // keys in use whose entries get old
 
 	// Tests replace the store's query and the constant.
-	keyByHash  func(ctx context.Context, hash string) (*models.KeyWithUser, error)
+	keyByHash  func(ctx context.Context, hash string) (*models.KeyWithOwners, error)
 	flushEvery time.Duration
 }
 
@@ -70,10 +74,11 @@ func NewKeys(o KeyOptions) *Keys {
 	}
 	return &Keys{
 		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, modelExists: o.ModelExists, defaults: o.Defaults,
-		cache: newKeyCache(o.Revisions), uses: keyUses{byID: map[string]*keyUse{}},
+		userDefaults: o.UserDefaults,
+		cache:        newKeyCache(o.Revisions), uses: lastUses{byID: map[string]*lastUse{}},
 		known: semaphore.NewWeighted(knownLookups), unknown: semaphore.NewWeighted(unknownLookups),
 		refreshQueue: make(chan digest, keyRefreshQueue),
-		keyByHash:    o.Store.KeyByHash, flushEvery: keyFlushEvery,
+		keyByHash:    o.Store.KeyByHash, flushEvery: flushEvery,
 	}
 }
 
@@ -82,7 +87,7 @@ func NewKeys(o KeyOptions) *Keys {
 // were last used, for the last time before it returns.
 func (k *Keys) Run(ctx context.Context) {
 	var parts sync.WaitGroup
-	parts.Go(func() { k.flushUses(ctx) })
+	parts.Go(func() { repeat(ctx, k.flushEvery, k.flushOrLog) })
 	for range keyRefreshers {
 		parts.Go(func() { k.refresh(ctx) })
 	}
@@ -92,9 +97,36 @@ func (k *Keys) Run(ctx context.Context) {
 	parts.Wait()
 }
 
-// Create makes a key for a user and returns it with its text, which is not
-// stored and cannot be shown again. Limits that are not named are the defaults.
+// Create makes a key for a user, in the team that in names, if any, and returns it
+// with its text, which is not stored and cannot be shown again. Limits that are not
+// named are the defaults.
 func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*models.Key, string, error) {
+	key, text, err := k.New(in)
+	if err != nil {
+		return nil, "", err
+	}
+	key.UserID = userID
+	err = k.store.Change(ctx, func(tx *models.Transaction) error {
+		if key.TeamID != "" {
+			if _, err := tx.Member(key.TeamID, userID); err != nil {
+				return teamError("look up membership", err)
+			}
+		}
+		return AddKey(tx, key)
+	})
+	switch {
+	case errors.Is(err, models.ErrNotFound):
+		return nil, "", api.Unauthorized(api.CodeInvalidToken, "the user of this token is no more")
+	case err != nil:
+		return nil, "", api.OrUnavailable("create key", err)
+	}
+	k.onInvalidation(key.Hash)
+	return key, text, nil
+}
+
+// New checks a new key and returns it with its text. Its user is not set yet, and it is
+// not in the database.
+func (k *Keys) New(in api.NewKey) (key *models.Key, text string, err error) {
 	name, err := keyName(in.Name)
 	if err != nil {
 		return nil, "", err
@@ -103,36 +135,77 @@ func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*model
 	if err != nil {
 		return nil, "", err
 	}
-	text := newKey()
-	d := keyDigest(text)
-	key := &models.Key{
-		ID: keyIDPrefix + rand.Text(), UserID: userID, Name: name,
-		Hash: hex.EncodeToString(d[:]), Prefix: text[:keyShown], CreatedAt: k.now().UnixMicro(), Limits: limits,
+	if in.TeamID != "" && !LooksLikeID(in.TeamID) {
+		return nil, "", TeamNotFound()
 	}
-	err = k.store.CreateKey(ctx, key, keysPerUser)
-	switch {
-	case errors.Is(err, models.ErrTooMany):
-		return nil, "", &api.Error{
+	key = &models.Key{
+		ID: keyIDPrefix + rand.Text(), TeamID: in.TeamID, Name: name, CreatedAt: k.now().UnixMicro(), Limits: limits,
+	}
+	return key, newSecret(key), nil
+}
+
+// AddKey adds a key that New has made. The error is models.ErrNotFound when its user or
+// its team does not exist, and an *api.Error when either has too many keys.
+func AddKey(tx *models.Transaction, key *models.Key) error {
+	most, whose := keysPerUser, "there"
+	if key.UserID == "" {
+		most, whose = keysPerTeam, "in the team there"
+	}
+	err := tx.CreateKey(key, most)
+	if errors.Is(err, models.ErrTooMany) {
+		return &api.Error{
 			Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeTooManyKeys,
-			Message: fmt.Sprintf("there are %d keys already, and no more are allowed: revoke one first", keysPerUser),
+			Message: fmt.Sprintf("%s are %d keys already, and no more are allowed: revoke one first", whose, most),
 		}
-	case errors.Is(err, models.ErrNotFound):
-		return nil, "", api.Unauthorized(api.CodeInvalidToken, "the user of this token is no more")
-	case err != nil:
-		return nil, "", api.Unavailable(fmt.Errorf("create key: %w", err))
 	}
-	k.cache.invalidate(d)
-	return key, text, nil
+	return err
+}
+
+// TeamNotFound answers for a team that is unknown, or that the caller is not in.
+func TeamNotFound() error {
+	return &api.Error{
+		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeTeamNotFound,
+		Message: "there is no such team",
+	}
+}
+
+func teamError(what string, err error) error {
+	if errors.Is(err, models.ErrNotFound) {
+		return TeamNotFound()
+	}
+	return api.OrUnavailable(what, err)
+}
+
+// newSecret gives a key a new secret, and returns its text.
+func newSecret(key *models.Key) (text string) {
+	text = newKey()
+	d := keyDigest(text)
+	key.Hash, key.Prefix = hex.EncodeToString(d[:]), text[:keyShown]
+	return text
 }
 
 // List returns a user's keys that are not revoked, expired ones included, the
 // newest first.
 func (k *Keys) List(ctx context.Context, userID string) ([]KeyState, error) {
-	keys, err := k.store.Keys(ctx, userID)
+	return k.Find(ctx, models.KeyFilter{UserID: userID})
+}
+
+// Find returns keys, the newest first: the latest thousand, if there are more.
+func (k *Keys) Find(ctx context.Context, f models.KeyFilter) ([]KeyState, error) {
+	const most = 1000
+	owned, err := k.store.AllKeys(ctx, f, models.Page{Limit: most})
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("list keys: %w", err))
 	}
-	return k.States(ctx, keys)
+	keys := make([]models.Key, len(owned))
+	for i := range owned {
+		keys[i] = owned[i].Key
+	}
+	states, err := k.States(ctx, keys)
+	for i := range states {
+		states[i].TeamName = owned[i].TeamName
+	}
+	return states, err
 }
 
 // Change alters a user's key: its name, and its limits unless an administrator
@@ -147,8 +220,8 @@ func (k *Keys) Change(ctx context.Context, userID, keyID string, in api.KeyChang
 		return nil, KeyNotFound()
 	}
 	key, err := k.store.ChangeKey(ctx, userID, keyID, func(key *models.Key) error {
-		if key.LimitedBy == models.LimitedByAdmin && in.Any() {
-			return limitsFixed()
+		if key.LimitedBy != "" && in.Any() {
+			return LimitsFixed()
 		}
 		return apply(key)
 	})
@@ -173,10 +246,16 @@ func (k *Keys) Revoke(ctx context.Context, userID, keyID string) error {
 	return nil
 }
 
-// Invalidate removes a key from the cache here and on other replicas.
+// Invalidate removes a key, with both of its secrets, from the cache here and on
+// other replicas.
 func (k *Keys) Invalidate(ctx context.Context, key *models.Key) {
-	k.onInvalidation(key.Hash)
-	k.publishInvalidation(context.WithoutCancel(ctx), key.ID, key.Hash)
+	for _, hash := range []string{key.Hash, key.PreviousHash} {
+		if hash == "" {
+			continue
+		}
+		k.onInvalidation(hash)
+		k.publishInvalidation(context.WithoutCancel(ctx), key.ID, hash)
+	}
 }
 
 // KeyError translates an error of the store about a key for the caller.

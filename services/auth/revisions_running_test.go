@@ -34,7 +34,7 @@ func (h *keyDatabase) revisionReplica(t *testing.T) *revisionReplica {
 	}
 	r.keysAsked.watch(r.keys)
 	user := r.tokens.user
-	r.tokens.user = func(ctx context.Context, id string) (*models.User, error) {
+	r.tokens.user = func(ctx context.Context, id string) (*models.TokenUser, error) {
 		r.usersAsked.Add(1)
 		return user(ctx, id)
 	}
@@ -117,7 +117,7 @@ func TestTheEndOfAKeyOrATokenIsNoticedWithinASecond(t *testing.T) {
 			{"key_deleted", query("DELETE FROM api_keys WHERE user_id"), false, true},
 			{"disabled", query("UPDATE users SET disabled_at = 5 WHERE id"), false, false},
 			{"deleted", query("DELETE FROM users WHERE id"), false, false},
-			{"password", query("UPDATE users SET password_hash = 'y' WHERE id"), true, false},
+			{"generation", query("UPDATE users SET generation = generation + 1 WHERE id"), true, false},
 		} {
 			v := h.visitor(t, r, tt.name)
 			keys, users := r.keysAsked.total.Load(), r.usersAsked.Load()

@@ -43,14 +43,14 @@ func newOneByOne(t *testing.T) *oneByOne {
 	})
 	_, o.key = createKey(t, o.keys, "ada")
 	keyByHash, user := o.keys.keyByHash, o.tokens.user
-	o.keys.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithUser, error) {
+	o.keys.keyByHash = func(ctx context.Context, hash string) (*models.KeyWithOwners, error) {
 		holder, err := keyByHash(ctx, hash)
 		if o.dead {
 			holder.RevokedAt = 1
 		}
 		return holder, errors.Join(err, o.answering())
 	}
-	o.tokens.user = func(ctx context.Context, id string) (*models.User, error) {
+	o.tokens.user = func(ctx context.Context, id string) (*models.TokenUser, error) {
 		u, err := user(ctx, id)
 		if o.dead {
 			u.DisabledAt = 1
@@ -262,8 +262,8 @@ func TestAKeyInSteadyUseStaysCachedWithItsUses(t *testing.T) {
 		t.Fatal("a new key opens nothing")
 	}
 	first := o.keys.cache.find(keyDigest(o.key), o.at)
-	for range 3 * int(keyIdleTTL/keyFlushEvery) {
-		for range int(keyFlushEvery / revisionInterval) {
+	for range 3 * int(keyIdleTTL/flushEvery) {
+		for range int(flushEvery / revisionInterval) {
 			o.later(revisionInterval)
 			o.revisions.poll(t.Context())
 		}
@@ -271,17 +271,17 @@ func TestAKeyInSteadyUseStaysCachedWithItsUses(t *testing.T) {
 			t.Fatal("refused")
 		}
 		o.keys.cache.sweep(o.at)
-		if ids := o.keys.uses.unwritten(o.at); !slices.Contains(ids, first.key.ID) {
+		if ids := o.keys.uses.unwritten(o.at); !slices.Contains(ids, first.caller.KeyID) {
 			t.Fatal("a use is lost")
 		}
-		o.keys.uses.markWritten(map[string]int64{first.key.ID: o.at.UnixMicro()})
+		o.keys.uses.markWritten(map[string]int64{first.caller.KeyID: o.at.UnixMicro()})
 		o.keys.uses.unwritten(o.at)
 	}
 	if good, _ := cachedCount(o.keys); o.asked != 1 || good != 1 {
 		t.Errorf("asked %d times; %d keys in memory", o.asked, good)
 	}
-	for range int(keyIdleTTL/keyFlushEvery) + 1 {
-		o.later(keyFlushEvery)
+	for range int(keyIdleTTL/flushEvery) + 1 {
+		o.later(flushEvery)
 		o.keys.cache.sweep(o.at)
 	}
 	if good, _ := cachedCount(o.keys); good != 0 {
@@ -294,7 +294,7 @@ func TestAFullCacheEvictsTheKeyThatWasNotUsedForLongest(t *testing.T) {
 	add := func(n uint32) {
 		var d digest
 		binary.BigEndian.PutUint32(d[:], n)
-		c.finish(d, c.begin(d), &cacheEntry{queriedAt: november, key: &models.Key{}, use: &keyUse{}})
+		c.finish(d, c.begin(d), &cacheEntry{queriedAt: november, caller: &Caller{}, use: &lastUse{}})
 	}
 	for n := range uint32(cachedKeys) {
 		add(n)

@@ -95,7 +95,7 @@ func smithOn(t testing.TB, d *storetest.Database) *smith {
 	u := h.register(t, "ada@x.com")
 	now := h.clock.at.Unix()
 	return &smith{tokenDatabase: h, user: u.ID, claims: map[string]any{
-		"sub": u.ID, "email": u.Email, "iss": testIssuer, "jti": "j", "iat": now, "nbf": now, "exp": now + 3600,
+		"sub": u.ID, "email": u.Email, "iss": testIssuer, "jti": "j", "gen": 1, "iat": now, "nbf": now, "exp": now + 3600,
 	}}
 }
 
@@ -261,7 +261,13 @@ func TestForeignClaimsAreRefused(t *testing.T) {
 		"a number":         {"sub": 1},
 		"an unknown user":  {"sub": "usr_unknown"},
 		"SQL":              {"sub": "' OR 1=1 --"},
-		"a password's":     {"ver": "AAAAAAAAAAAA"},
+		"no generation":    {"gen": nil},
+		"generation 0":     {"gen": 0},
+		"generation -1":    {"gen": -1},
+		"a fraction":       {"gen": 1.5},
+		"a text":           {"gen": "1"},
+		"a password's":     {"gen": nil, "ver": "AAAAAAAAAAAA"},
+		"no id":            {"jti": nil},
 	} {
 		s.refuses(t, name, s.forge(hs256, s.with(changes)), api.CodeInvalidToken)
 	}

@@ -3,10 +3,10 @@ package auth
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -39,13 +39,18 @@ type Tokens struct {
 	issuer string
 	now    func() time.Time
 
-	user      func(ctx context.Context, id string) (*models.User, error) // tests replace the store's
+	user      func(ctx context.Context, id string) (*models.TokenUser, error) // tests replace the store's
+	store     *models.Store
+	log       *slog.Logger
 	revisions *Revisions
 
 	strict *jwt.Parser
 	signed *jwt.Parser // checks the signature alone
 
 	users *lru.Cache[string, userEntry] // by user id
+	uses  lastUses
+
+	userDefaults models.Limits
 }
 
 // TokenOptions is what Tokens need.
@@ -55,16 +60,21 @@ type TokenOptions struct {
 	Expiry   time.Duration
 	Issuer   string // the iss claim, the same on every replica
 	Store    *models.Store
+	Log      *slog.Logger // of Run
 	Now      func() time.Time
 
 	Revisions *Revisions // nil: a user whose token is in use is queried every second
+
+	UserDefaults models.Limits // of users who have no such limit of their own
 }
 
 // NewTokens returns Tokens. With an empty Secret they neither issue nor accept a
 // token.
 func NewTokens(o TokenOptions) *Tokens {
 	t := &Tokens{
-		secret: o.Secret, expiry: o.Expiry, issuer: o.Issuer, now: o.Now, user: o.Store.User, revisions: o.Revisions,
+		secret: o.Secret, expiry: o.Expiry, issuer: o.Issuer, now: o.Now,
+		user: o.Store.TokenUser, store: o.Store, log: o.Log, revisions: o.Revisions, uses: lastUses{byID: map[string]*lastUse{}},
+		userDefaults: o.UserDefaults,
 	}
 	t.users, _ = lru.New[string, userEntry](cachedUsers) // fails only for a size of 0 or less
 	for _, secret := range [][]byte{o.Secret, o.Previous} {
@@ -79,40 +89,85 @@ func NewTokens(o TokenOptions) *Tokens {
 	return t
 }
 
-// Issue makes a token that is valid until its expiry, or until the user changes
-// the password, is disabled or deleted.
+// Issue makes a token that is valid until its expiry, or until it is ended or the
+// user's generation grows: with a change of the password, with the end of all tokens,
+// or when the user is disabled or deleted.
 func (t *Tokens) Issue(u *models.User) (Token, error) {
 	if len(t.secret) == 0 {
 		return Token{}, api.Internal(errors.New("there is no secret to sign tokens with"))
 	}
 	now := t.now().Truncate(time.Second)
 	c := &claims{
-		Subject: u.ID, Email: u.Email, Issuer: t.issuer, ID: rand.Text(), Version: passwordVersion(u),
+		Subject: u.ID, Email: u.Email, Issuer: t.issuer, ID: rand.Text(), Generation: u.Generation,
 		IssuedAt: float64(now.Unix()), NotBefore: float64(now.Unix()), ExpiresAt: float64(now.Add(t.expiry).Unix()),
 	}
 	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, c).SignedString(t.secret)
 	if err != nil {
 		return Token{}, api.Internal(fmt.Errorf("sign token: %w", err))
 	}
+	t.Forget(u.ID) // u may be newer than what is cached
 	return Token{Text: text, ExpiresAt: numericDate(c.ExpiresAt).Time}, nil
 }
 
 // Verify returns the id of the token's user. An invalid token is a 401; a
 // database that cannot be queried for the user is a 503.
 func (t *Tokens) Verify(ctx context.Context, text string) (userID string, err error) {
-	c, err := t.parse(text)
+	c, err := t.Authenticate(ctx, text)
 	if err != nil {
 		return "", err
 	}
+	return c.UserID, nil
+}
+
+// Authenticate returns the caller with this token, without an address, and fails as
+// Verify does. It must not be changed: other requests share it.
+func (t *Tokens) Authenticate(ctx context.Context, text string) (*Caller, error) {
+	c, err := t.parse(text)
+	if err != nil {
+		return nil, err
+	}
 	u, err := t.lookUp(ctx, c.Subject)
 	if err != nil {
-		return "", api.Unavailable(err)
+		return nil, api.Unavailable(err)
 	}
-	if !u.live || c.Version != "" && c.Version != u.version {
-		return "", InvalidToken()
+	if !u.accepts(c) {
+		return nil, InvalidToken()
 	}
-	return c.Subject, nil
+	if err := u.caller.expired(t.now()); err != nil {
+		return nil, err
+	}
+	u.use.at.Store(t.now().UnixMicro())
+	return u.caller, nil
 }
+
+// Ends is when a token ends that Verify accepts.
+func (t *Tokens) Ends(text string) (time.Time, error) {
+	c, err := t.parse(text)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return numericDate(c.ExpiresAt).Time, nil
+}
+
+// End ends a token that Verify accepts. It is refused here at once, and by other
+// replicas within a second.
+func (t *Tokens) End(ctx context.Context, text string) error {
+	c, err := t.parse(text)
+	if err != nil {
+		return err
+	}
+	expires := numericDate(c.ExpiresAt).Time
+	ended := models.EndedToken{ID: c.ID, UserID: c.Subject, ExpiresAt: expires.UnixMicro()}
+	if err := t.store.EndToken(ctx, ended, t.now().UnixMicro()); err != nil {
+		return api.OrUnavailable("end a token", err)
+	}
+	t.Forget(c.Subject)
+	return nil
+}
+
+// Forget removes what is cached of a user whose tokens have ended. Other replicas
+// notice the change within a second.
+func (t *Tokens) Forget(userID string) { t.users.Remove(userID) }
 
 func (t *Tokens) parse(text string) (*claims, error) {
 	if !plausible(text) {
@@ -123,7 +178,7 @@ func (t *Tokens) parse(text string) (*claims, error) {
 	if errors.Is(err, jwt.ErrTokenExpired) {
 		return nil, tokenExpired()
 	}
-	if err != nil || c.Subject == "" || c.IssuedAt == 0 {
+	if err != nil || c.Subject == "" || c.ID == "" || c.IssuedAt == 0 || c.Generation < 1 {
 		return nil, InvalidToken()
 	}
 	// Issue never made a token that is valid for longer than the expiry.
@@ -173,39 +228,49 @@ func (t *Tokens) key(token *jwt.Token) (any, error) {
 
 // userEntry is the database's answer about the user of a token.
 type userEntry struct {
-	live    bool   // the user exists and is not disabled
-	version string // of the password
+	caller     *Caller // nil: the user is disabled, or no more
+	generation int64
+	ended      []string // ids of tokens
+	use        *lastUse // nil without a caller
 
 	queriedAt time.Time // before the query was sent
-	revision  int64     // current before that; 0 unless live
+	revision  int64     // current before that; 0 without a caller
 }
 
-// lookUp returns the cached answer about a user while it is fresh, as for keys,
-// and queries the database at least once a keyIdleTTL.
+// accepts reports whether a token is valid. Its generation is higher than the user's
+// when the entry is older than the login.
+func (u userEntry) accepts(c *claims) bool {
+	return u.caller != nil && c.Generation >= u.generation && !slices.Contains(u.ended, c.ID)
+}
+
+// lookUp returns the cached answer about a user while it is fresh, as for keys, and
+// queries the database at least once a keyIdleTTL. An answer is not used any more once
+// a poll has found a change: unlike that of a key it is not refreshed in the background,
+// and would be used for a whole keyTTL.
 func (t *Tokens) lookUp(ctx context.Context, userID string) (userEntry, error) {
 	now := t.now()
 	u, ok := t.users.Get(userID)
-	if ok && now.Sub(t.revisions.validatedAt(u.queriedAt, u.revision)) < keyTTL && now.Sub(u.queriedAt) < keyIdleTTL {
+	revision, _ := t.revisions.Current() // before the query: see Revisions
+	unchanged := u.revision == 0 || u.revision == revision
+	if ok && unchanged && now.Sub(t.revisions.validatedAt(u.queriedAt, u.revision)) < keyTTL && now.Sub(u.queriedAt) < keyIdleTTL {
 		return u, nil
 	}
-	revision, _ := t.revisions.Current() // before the query: see Revisions
 	found, err := t.user(ctx, userID)
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
 		return userEntry{}, err
 	}
-	u = userEntry{live: err == nil && found.DisabledAt == 0, version: passwordVersion(found), queriedAt: now}
-	if u.live {
-		u.revision = revision
+	u = userEntry{queriedAt: now}
+	if err == nil && found.DisabledAt == 0 {
+		u = userEntry{
+			caller: &Caller{
+				UserID: userID, Unverified: found.VerifiedAt == 0,
+				Levels: models.Levels{userLevel(userID, found.Limits, t.userDefaults)},
+			},
+			generation: found.Generation, ended: found.Ended, use: t.uses.of(userID, now), queriedAt: now, revision: revision,
+		}
 	}
 	t.users.Add(userID, u)
 	return u, nil
-}
-
-// passwordVersion changes with the password. It reveals neither the password nor
-// its hash, which has a random salt.
-func passwordVersion(u *models.User) string {
-	sum := sha256.Sum256([]byte(u.PasswordHash))
-	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
 // InvalidToken answers for every invalid token, with any reason.

@@ -106,15 +106,93 @@ func TestTokensEndWithTheirUser(t *testing.T) {
 	}
 }
 
-func TestTokensEndWithThePassword(t *testing.T) {
+func TestAHigherGenerationEndsTokens(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
 		s := smithOn(t, d)
 		token := s.login(t, "ada@x.com").Text
 		s.accepts(t, "before", token)
-		s.exec(t, fmt.Sprintf("UPDATE users SET password_hash = '%s' WHERE id = '%s'", "another hash", s.user))
+		ahead := s.forge(hs256, s.with(map[string]any{"gen": 2})) // of a replica that knows of the change already
+		s.accepts(t, "the next generation", ahead)
+		s.exec(t, fmt.Sprintf("UPDATE users SET generation = 2 WHERE id = '%s'", s.user))
 		s.clock.at = s.clock.at.Add(keyTTL)
 		s.refuses(t, "after", token, api.CodeInvalidToken)
+		s.accepts(t, "the next generation, now", ahead)
 		s.accepts(t, "a new login", s.login(t, "ada@x.com").Text)
+	})
+}
+
+func TestAnEndedTokenIsRefusedAndOthersAreNot(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
+		s := smithOn(t, d)
+		ended, other := s.login(t, "ada@x.com").Text, s.login(t, "ada@x.com").Text
+		for _, text := range []string{ended, other} {
+			s.accepts(t, "before", text)
+		}
+		for range 2 { // a second time is no error
+			if err := s.tokens.End(t.Context(), ended); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.refuses(t, "ended", ended, api.CodeInvalidToken)
+		s.accepts(t, "another", other)
+		if rows := s.Query(t, "SELECT user_id FROM ended_tokens"); len(rows) != 1 || rows[0] != s.user {
+			t.Errorf("%v", rows)
+		}
+		s.clock.at = s.clock.at.Add(2 * time.Hour)
+		late := s.login(t, "ada@x.com").Text
+		if err := s.tokens.End(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		if rows := s.Query(t, "SELECT id FROM ended_tokens"); len(rows) != 1 {
+			t.Errorf("expired rows are kept: %v", rows)
+		}
+		s.refuses(t, "the late one", late, api.CodeInvalidToken)
+		if err := s.tokens.End(t.Context(), "a.b.c"); code(err) != api.CodeInvalidToken {
+			t.Errorf("no token: %v", err)
+		}
+	})
+}
+
+// A user who logs in and out again and again must not fill the memory of the replicas.
+func TestManyEndedTokensEndAllTokensOfTheirUser(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
+		s := smithOn(t, d)
+		kept := s.login(t, "ada@x.com").Text
+		for range 100 {
+			if err := s.tokens.End(t.Context(), s.login(t, "ada@x.com").Text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.accepts(t, "after a hundred", kept)
+		if err := s.tokens.End(t.Context(), s.login(t, "ada@x.com").Text); err != nil {
+			t.Fatal(err)
+		}
+		s.refuses(t, "after one more", kept, api.CodeInvalidToken)
+		if rows := s.Query(t, "SELECT id FROM ended_tokens"); len(rows) != 0 {
+			t.Errorf("%d rows are kept", len(rows))
+		}
+		s.accepts(t, "a new login", s.login(t, "ada@x.com").Text)
+	})
+}
+
+func TestTheLastUseOfATokenIsWrittenLater(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
+		s := smithOn(t, d)
+		used := func() int64 {
+			u, err := s.Store.User(t.Context(), s.user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return u.LastUsedAt
+		}
+		s.accepts(t, "a token", s.login(t, "ada@x.com").Text)
+		if used() != 0 {
+			t.Error("a request wrote to the database")
+		}
+		s.tokens.flushOrLog(t.Context())
+		if at := used(); at != s.clock.at.UnixMicro() {
+			t.Errorf("%d", at)
+		}
 	})
 }
 

@@ -18,10 +18,10 @@ import (
 
 // Budget is a budget that pays for a call.
 type Budget struct {
-	Account string // models.KeyAccount, or models.GatewayAccount
+	Account string // of a models.Level, or models.GatewayAccount
 	Window  models.Window
 	Limit   int64  // micro-dollars in each window
-	Name    string // for messages: "this API key", or "the gateway"
+	Name    string // for messages: of the level, or "the gateway"
 }
 
 // Options configure a Service.
@@ -122,7 +122,7 @@ func (b *Service) Stats() Stats {
 var (
 	errClosed = errors.New("budgets are closed")
 	errSlow   = errors.New("the database did not grant an allowance of a budget in time")
-	errMany   = errors.New("more than two budgets for one call")
+	errMany   = errors.New("more budgets for one call than there are levels")
 )
 
 // Left is what is neither spent nor granted of a budget in its present window, by
@@ -137,7 +137,7 @@ func (b *Service) Left(of Budget) int64 {
 	return of.Limit
 }
 
-// Reserve reserves an amount in all of the budgets, at most two, or in none: the
+// Reserve reserves an amount in all of the budgets, at most one for each level, or in none: the
 // error is a 402 then. The windows are those of at, the begin of the call. Without
 // budgets the reservation is nil. The error is a 503 when the database is needed
 // and does not answer in time, and that of ctx when ctx ends first.

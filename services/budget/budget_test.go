@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ func (b *Service) runTest(t testing.TB) (stop func()) {
 }
 
 // write writes the cost of a call in one transaction, as the ledger does.
-func (h *testDatabase) write(b *Service, at time.Time, holds [2]models.HoldKey, cost int64) error {
+func (h *testDatabase) write(b *Service, at time.Time, holds models.Holds, cost int64) error {
 	tx, err := h.db.Begin()
 	if err != nil {
 		return err
@@ -184,12 +185,12 @@ func TestABudgetIsSpentToTheLastMicroDollarAndNoFurther(t *testing.T) {
 func TestWithoutBudgetsThereIsNothingToReserve(t *testing.T) {
 	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
 	r, err := b.Reserve(t.Context(), november, dollar)
-	if r != nil || err != nil || r.Holds() != [2]models.HoldKey{} {
+	if r != nil || err != nil || r.Holds() != (models.Holds{}) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	r.Settle(5)
-	of := budgetOf("a", 1)
-	if _, err := b.Reserve(t.Context(), november, 1, of, of, of); code(err) != api.CodeInternal {
+	tooMany := slices.Repeat([]Budget{budgetOf("a", 1)}, len(models.Holds{})+1)
+	if _, err := b.Reserve(t.Context(), november, 1, tooMany...); code(err) != api.CodeInternal {
 		t.Error(err)
 	}
 }
@@ -220,7 +221,7 @@ func TestACallReservesFromBothBudgetsOrNeither(t *testing.T) {
 			mustHaveLeft(t, b, 10*dollar, key)
 		}
 		r := mustReserve(t, b, 800_000, key, all)
-		want := [2]models.HoldKey{{Account: "key:a", Since: "2026-11-01"}, {Account: models.GatewayAccount, Since: "2026-11-21"}}
+		want := models.Holds{{Account: "key:a", Since: "2026-11-01"}, {Account: models.GatewayAccount, Since: "2026-11-21"}}
 		if r.Holds() != want {
 			t.Errorf("%+v", r.Holds())
 		}
@@ -369,6 +370,34 @@ func TestAShorterWindowCountsTheHoldsOfLongerOnes(t *testing.T) {
 			h.pay(t, b, r, november, 200_000)
 			b.reconcileNow(t.Context())
 			mustHaveLeft(t, b, 800_000, of)
+		}
+	})
+}
+
+// A week and a month overlap without one being inside the other.
+func TestAWindowCountsTheHoldsOfOneThatBeganBeforeIt(t *testing.T) {
+	friday, saturday := time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC), time.Date(2027, 1, 2, 12, 0, 0, 0, time.UTC)
+	thursday := friday.AddDate(0, 0, -1)
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
+		for _, tt := range []struct {
+			former, changed models.Window
+			before, after   time.Time
+		}{
+			{models.Week, models.Month, friday, saturday},
+			{models.Month, models.Week, thursday, saturday},
+		} {
+			b, of := h.budgets(t), budgetOf("key:"+string(tt.former), dollar)
+			of.Window = tt.former
+			if _, err := b.Reserve(t.Context(), tt.before, 900_000, of); err != nil {
+				t.Fatal(err)
+			}
+			of.Window = tt.changed
+			if _, err := b.Reserve(t.Context(), tt.after, 100_001, of); err == nil {
+				t.Errorf("a %s does not count what a running call holds of a %s that began before it", tt.changed, tt.former)
+			}
+			if _, err := b.Reserve(t.Context(), tt.after, 90_000, of); err != nil { // the former window may hold some slack
+				t.Errorf("a %s beside a %s: %v", tt.changed, tt.former, err)
+			}
 		}
 	})
 }

@@ -25,14 +25,18 @@ func (c *waiter) until() string {
 	return ""
 }
 
-// enclosing returns the first days of the longer windows that this one lies in.
-func (c *waiter) enclosing() (all []string) {
-	longer := false
+// earlier returns the first days of the windows that began before this one and go on
+// in it: those around its first day. A week can begin in one month and end in the next.
+func (c *waiter) earlier() (all []string) {
+	first := c.budget.Window.Begin(c.at)
+	if first.IsZero() {
+		return nil
+	}
+	since := models.DayOf(first)
 	for _, w := range models.Windows() {
-		if longer {
-			all = append(all, w.FirstDay(c.at))
+		if day := w.FirstDay(first); day != since {
+			all = append(all, day)
 		}
-		longer = longer || w == c.budget.Window
 	}
 	return all
 }
@@ -131,7 +135,7 @@ func (b *Service) requestOnce(ctx context.Context, p *allowance) bool {
 func (b *Service) grantRequest(p *allowance, calls []*waiter) models.GrantRequest {
 	p.grantOverdraft()
 	q := models.GrantRequest{
-		Hold: p.asHold(), Until: calls[0].until(), Enclosing: calls[0].enclosing(), Limit: calls[0].budget.Limit,
+		Hold: p.asHold(), Until: calls[0].until(), Earlier: calls[0].earlier(), Limit: calls[0].budget.Limit,
 		Replica: b.replica, Lease: b.leaseTerms(), Spare: p.free, Upsert: p.changed(),
 	}
 	for _, c := range calls {

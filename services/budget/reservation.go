@@ -12,7 +12,7 @@ type Reservation struct {
 	amount     int64
 	call       string // the id, of a call that may be noted in the database
 	cost       int64  // that it was settled with, or that was booked
-	allowances [2]*allowance
+	allowances [len(models.Holds{})]*allowance
 	settled    bool
 	booked     bool // by another replica, before it was settled
 }
@@ -27,8 +27,8 @@ func (r *Reservation) Amount() int64 {
 
 // Holds are the keys of the allowances that pay for the call, for its row in the
 // ledger.
-func (r *Reservation) Holds() [2]models.HoldKey {
-	var holds [2]models.HoldKey
+func (r *Reservation) Holds() models.Holds {
+	var holds models.Holds
 	if r == nil {
 		return holds
 	}

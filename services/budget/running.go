@@ -17,7 +17,7 @@ type running struct {
 }
 
 type openCall struct {
-	models.RunningCall
+	*models.RunningCall
 	reservation *Reservation
 }
 
@@ -28,9 +28,9 @@ func newRunning() running {
 // maxFresh bounds the calls that wait to be noted while the database is unavailable.
 const maxFresh = 50_000
 
-// Running adds the call of a reservation to those that the next renewal of the lease
-// notes. Written removes it.
-func (r *Reservation) Running(call models.RunningCall) {
+// Running adds the call of a reservation, which it keeps, to those that the next renewal
+// of the lease notes. Written removes it.
+func (r *Reservation) Running(call *models.RunningCall) {
 	if r == nil {
 		return
 	}
@@ -51,7 +51,8 @@ func (r *running) note(into *models.Renewal, now time.Time) {
 	into.Recorded, r.recorded = r.recorded, nil
 	for id, call := range r.fresh {
 		call.Age = now.Sub(time.UnixMicro(call.BeganAt))
-		into.Running = append(into.Running, call.RunningCall)
+		call.Clean()
+		into.Running = append(into.Running, *call.RunningCall)
 		r.noted[id] = call
 	}
 	clear(r.fresh)
@@ -76,7 +77,6 @@ func (r *running) settled(id string, amount, cost int64) int64 {
 	}
 	if call, ok := r.fresh[id]; ok {
 		call.Cost, call.MaxOutput, call.MaxOutputCost = cost, 0, 0
-		r.fresh[id] = call
 	}
 	return cost
 }

@@ -13,9 +13,9 @@ import (
 
 // runningCall is the call of a reservation: a prompt of 1,000 micro-dollars, and an
 // answer of 1,000 tokens for 50,000, of which a second allows 100.
-func runningCall(r *Reservation, id string) models.RunningCall {
+func runningCall(r *Reservation, id string) *models.RunningCall {
 	at := november
-	return models.RunningCall{
+	return &models.RunningCall{
 		Call: models.Call{
 			ID: models.CallID(at, id), RequestID: id, KeyID: "a", Model: "m", Provider: "p", BeganAt: time.Now().UnixMicro(),
 			InputTokens: 10, Cost: 1000, Holds: r.Holds(),
@@ -27,7 +27,7 @@ func runningCall(r *Reservation, id string) models.RunningCall {
 func TestCallsOfAKilledReplicaAreBookedOnce(t *testing.T) {
 	h := postgresDatabase(t)
 	killed, other, of := h.shortLease(t), h.shortLease(t), budgetOf("key:a", dollar)
-	var running []models.RunningCall
+	var running []*models.RunningCall
 	for i := range 3 {
 		r := mustReserve(t, killed, 51_000, of)
 		running = append(running, runningCall(r, fmt.Sprint("call", i)))
@@ -68,6 +68,7 @@ func TestCallsOfAKilledReplicaAreBookedOnce(t *testing.T) {
 // tickAt renews the lease as Run does at that time.
 func (b *Service) tickAt(t *testing.T, at time.Time) error {
 	t.Helper()
+	b.requests.Wait() // they read the clock as well
 	now := b.now
 	b.now = func() time.Time { return at }
 	defer func() { b.now = now }()
@@ -139,8 +140,9 @@ func TestNotesFollowTheLedger(t *testing.T) {
 		step(1)
 		r.Settle(10)
 		step(1) // the ledger does not have it
-		call.Cost = 10
-		b.writeCalls(t, call.Call)
+		written := call.Call
+		written.Cost = 10
+		b.writeCalls(t, written)
 		step(0)
 		if !b.notesNothing() {
 			t.Errorf("%+v", b.running)

@@ -31,6 +31,13 @@ type Report struct {
 	Database  string            `json:"database"`
 	Cache     string            `json:"cache"`
 	Simulated bool              `json:"simulated,omitzero"` // the providers are simulators
+	Reload    *Reload           `json:"reload,omitempty"`   // nil before the files were read again
+}
+
+// Reload is the last time that the models file and the keys were read again.
+type Reload struct {
+	At    time.Time `json:"at"`
+	Error string    `json:"error,omitempty"` // why they were refused
 }
 
 // Probe says whether a part works. It obeys its context's deadline.
@@ -39,7 +46,7 @@ type Probe func(context.Context) error
 // Service reports the state from recent calls and from background probes, so that
 // a report never blocks.
 type Service struct {
-	Upstreams pool.Set
+	Upstreams func() pool.Set
 	Simulated bool // the upstreams are simulators
 	Version   string
 	Started   time.Time
@@ -52,6 +59,7 @@ type Service struct {
 	mu              sync.RWMutex
 	database, cache string
 	draining        bool
+	reload          *Reload
 	probed          time.Time // the last probe
 
 	refreshing singleflight.Group
@@ -132,7 +140,8 @@ func (h *Service) Report(ctx context.Context) Report {
 	defer h.mu.RUnlock()
 	r := Report{
 		Version: h.Version, Uptime: int64(time.Since(h.Started) / time.Second),
-		Providers: h.Upstreams.Statuses(), Database: h.database, Cache: h.cache, Simulated: h.Simulated,
+		Providers: h.Upstreams().Statuses(), Database: h.database, Cache: h.cache, Simulated: h.Simulated,
+		Reload: h.reload,
 	}
 	r.Status = h.overall(r)
 	return r
@@ -144,9 +153,10 @@ func (h *Service) overall(r Report) string {
 	if h.NeedsDatabase && r.Database == pool.Unhealthy {
 		return pool.Unhealthy
 	}
-	configured, down, weak := 0, 0, r.Database != pool.Healthy || r.Cache != pool.Healthy
+	configured, down, weak := 0, 0, r.Database != pool.Healthy || r.Cache != pool.Healthy || r.Reload != nil && r.Reload.Error != ""
+	upstreams := h.Upstreams()
 	for name, status := range r.Providers {
-		if !h.Upstreams.Configured(name) {
+		if !upstreams.Configured(name) {
 			continue
 		}
 		configured++
@@ -163,6 +173,18 @@ func (h *Service) overall(r Report) string {
 	default:
 		return pool.Healthy
 	}
+}
+
+// Reloaded says that the models file and the keys were read again just now, and why they
+// were refused.
+func (h *Service) Reloaded(refused error) {
+	last := &Reload{At: time.Now().UTC()}
+	if refused != nil {
+		last.Error = refused.Error()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reload = last
 }
 
 // Drain says that the service is about to stop.

@@ -44,7 +44,7 @@ func upstreamAfter(t *testing.T, failures int) *pool.Upstream {
 	u := pool.NewUpstream(catalog.Anthropic, nil, []config.Secret{config.NewSecret("key")}, time.Now)
 	fault := &providers.Refusal{Provider: catalog.Anthropic, Status: 502}
 	for range failures {
-		l, err := u.Lease("model", "", nil, false)
+		l, err := u.Lease(pool.Wish{Model: "model"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestHealthReport(t *testing.T) {
 			if tt.configured {
 				set[catalog.Anthropic] = upstreamAfter(t, tt.failures)
 			}
-			h := &Service{Upstreams: set, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache,
+			h := &Service{Upstreams: func() pool.Set { return set }, Version: "v1", Started: time.Now().Add(-90 * time.Second), Database: tt.database, Cache: tt.cache,
 				NeedsDatabase: tt.needs, Log: slog.New(slog.DiscardHandler)}
 			if h.Ready() {
 				t.Error("ready before the first probes")
@@ -115,7 +115,7 @@ func TestHangingProbeDoesNotBlockTheReport(t *testing.T) {
 		return ctx.Err()
 	}
 	h := &Service{
-		Upstreams: pool.Set{catalog.Anthropic: upstreamAfter(t, 0)},
+		Upstreams: func() pool.Set { return pool.Set{catalog.Anthropic: upstreamAfter(t, 0)} },
 		Database:  hang,
 		Cache:     hang,
 		Log:       slog.New(slog.DiscardHandler),

@@ -10,30 +10,57 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/audit"
 )
 
-// account returns the user of a person, created at the first login. Only the
-// identity, which is issuer and subject, finds an existing user. The e-mail
-// address does not: its registration may not have been its owner's.
-func (l *Login) account(ctx context.Context, p person) (*models.User, error) {
+// Request is the request that ends a login, for the audit.
+type Request struct {
+	ID      string
+	Address string // of the client
+}
+
+// address returns the normal form of a person's address if the person may log in.
+func (l *Login) address(p person) (string, error) {
 	if !plausible(p.subject) {
-		return nil, rejected(errors.New("the subject is empty, too long or not text"))
+		return "", rejected(errors.New("the subject is empty, too long or not text"))
 	}
 	if p.email == "" || !p.verified {
-		return nil, notVerified(errors.New("no verified address"))
+		return "", notVerified(errors.New("no verified address"))
 	}
 	email, err := l.opts.NormalEmail(p.email)
 	if err != nil {
-		return nil, notVerified(err)
+		return "", notVerified(err)
 	}
 	if !l.opts.Allowed(email) {
-		return nil, forbidden(api.CodeDomainNotAllowed, "accounts with e-mail addresses of this domain are not allowed here")
+		return "", forbidden(api.CodeDomainNotAllowed, "accounts with e-mail addresses of this domain are not allowed here")
 	}
+	return email, nil
+}
+
+// account returns the user of a person, created at the first login. Only the identity,
+// which is issuer and subject, finds an existing user. The e-mail address does not: its
+// registration may not have been its owner's. An account whose address was never
+// verified is taken over, since the identity proves whose address it is.
+func (l *Login) account(ctx context.Context, p person, email string, from Request) (*models.User, error) {
 	user, err := l.existing(ctx, p)
 	if !errors.Is(err, models.ErrNotFound) {
 		return user, err
 	}
-	return l.create(ctx, p, email)
+	user, err = l.create(ctx, p, email)
+	if !errors.Is(err, models.ErrTaken) {
+		return user, err
+	}
+	user, err = l.takeOver(ctx, p, email, from)
+	if !errors.Is(err, models.ErrTaken) {
+		return user, err
+	}
+	// Either the address is another account's, or the same person's first login
+	// has just ended on another replica.
+	user, err = l.existing(ctx, p)
+	if errors.Is(err, models.ErrNotFound) {
+		return nil, accountExists()
+	}
+	return user, err
 }
 
 // existing returns the user of an identity, or models.ErrNotFound.
@@ -50,25 +77,52 @@ func (l *Login) existing(ctx context.Context, p person) (*models.User, error) {
 	return user, nil
 }
 
+// create returns models.ErrTaken when another user has the address or the identity.
 func (l *Login) create(ctx context.Context, p person, email string) (*models.User, error) {
 	now := l.opts.Now().UnixMicro()
-	user := &models.User{ID: "usr_" + rand.Text(), Email: email, Name: displayName(p.name), CreatedAt: now}
+	user := &models.User{ID: "usr_" + rand.Text(), Email: email, Name: displayName(p.name), CreatedAt: now, VerifiedAt: now}
 	err := l.opts.Store.CreateUserWithIdentity(ctx, user, &models.Identity{
 		Issuer: p.issuer, Subject: p.subject, UserID: user.ID, CreatedAt: now,
 	})
-	switch {
-	case err == nil:
-		return user, nil
-	case !errors.Is(err, models.ErrTaken):
+	if err != nil && !errors.Is(err, models.ErrTaken) {
 		return nil, databaseDown(err)
 	}
-	// Either the address is another account's, or the same person's first login
-	// has just ended on another replica.
-	user, err = l.existing(ctx, p)
-	if errors.Is(err, models.ErrNotFound) {
-		return nil, accountExists()
-	}
 	return user, err
+}
+
+// takeOver gives a person the account with their address, which was never verified. It
+// returns models.ErrTaken for one that was.
+func (l *Login) takeOver(ctx context.Context, p person, email string, from Request) (*models.User, error) {
+	now := l.opts.Now()
+	identity := &models.Identity{Issuer: p.issuer, Subject: p.subject, CreatedAt: now.UnixMicro()}
+	user, err := l.opts.Store.TakeOver(ctx, email, identity, func(u models.User) (*models.Audit, error) {
+		return audit.Row(now, audit.Entry{
+			ActorID: u.ID, ActorEmail: u.Email, Action: "user.takeover", Target: u.ID, RequestID: from.ID, Address: from.Address,
+		}, struct {
+			Email  string     `json:"email"`
+			Issuer string     `json:"issuer"`
+			Before loginState `json:"before"`
+			After  loginState `json:"after"`
+		}{u.Email, p.issuer, loginState{Password: u.PasswordHash != "", Admin: u.AdminAt != 0}, loginState{Verified: true}})
+	})
+	switch {
+	case errors.Is(err, models.ErrTaken):
+		return nil, err
+	case errors.Is(err, models.ErrNotFound): // it was deleted meanwhile
+		return nil, accountExists()
+	case err != nil:
+		return nil, databaseDown(err)
+	case user.DisabledAt != 0:
+		return nil, rejected(errors.New("the account is disabled"))
+	}
+	return user, nil
+}
+
+// loginState is how a user can log in, in a row of the audit.
+type loginState struct {
+	Password bool `json:"password"`
+	Admin    bool `json:"admin"`
+	Verified bool `json:"verified"`
 }
 
 // databaseDown answers when our database failed. It is final: the state of the

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,13 +51,24 @@ func (l *Login) Cookie(value string) *http.Cookie {
 type attempt struct {
 	began                  time.Time // whole seconds
 	state, verifier, nonce secret
+	to                     linkTo
+}
+
+// linkTo is the user to whom an attempt adds the identity, and the generation of the
+// user's tokens then. It is zero for a login.
+type linkTo struct {
+	userID     string
+	generation int64
 }
 
 type secret [32]byte
 
 func (s secret) text() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
 
-const sealedBytes = 8 + 3*len(secret{})
+const (
+	sealedBytes   = 8 + 3*len(secret{}) // of a login; the user of a link comes after them
+	longestLinkTo = 100
+)
 
 func newAttempt(now time.Time) attempt {
 	a := attempt{began: now}
@@ -102,6 +114,9 @@ func (l *Login) seal(a attempt) string {
 	for _, s := range []secret{a.state, a.verifier, a.nonce} {
 		plain = append(plain, s[:]...)
 	}
+	if a.to.userID != "" {
+		plain = fmt.Appendf(plain, "%d %s", a.to.generation, a.to.userID)
+	}
 	return base64.RawURLEncoding.EncodeToString(l.cipher.Seal(nil, nil, plain, l.additionalData()))
 }
 
@@ -114,13 +129,18 @@ func (l *Login) open(cookie string) (attempt, error) {
 		return attempt{}, errors.New("the cookie is not base64")
 	}
 	plain, err := l.cipher.Open(nil, nil, sealed, l.additionalData())
-	if err != nil || len(plain) != sealedBytes {
+	if err != nil || len(plain) < sealedBytes || len(plain) > sealedBytes+longestLinkTo {
 		return attempt{}, errors.New("the cookie was not sealed by this gateway")
 	}
 	a := attempt{began: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0)}
 	rest := plain[8:]
 	for _, s := range []*secret{&a.state, &a.verifier, &a.nonce} {
 		rest = rest[copy(s[:], rest):]
+	}
+	if len(rest) > 0 {
+		if _, err := fmt.Sscanf(string(rest), "%d %s", &a.to.generation, &a.to.userID); err != nil {
+			return attempt{}, errors.New("the cookie has no user")
+		}
 	}
 	now := l.opts.Now()
 	if !now.Before(a.ends()) || now.Add(clockSkew).Before(a.began) {

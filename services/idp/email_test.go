@@ -10,6 +10,7 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/servertest"
 	"modelgateway/services/account"
+	"modelgateway/services/idp/idptest"
 )
 
 func TestAddressThatIsNotVerifiedIsRefused(t *testing.T) {
@@ -18,8 +19,8 @@ func TestAddressThatIsNotVerifiedIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.idp.person["email_verified"] = value
-			r.idp.told = map[string]any{"email": "ada@example.com", "email_verified": true} // the ID token wins
+			r.idp.Person["email_verified"] = value
+			r.idp.Told = map[string]any{"email": "ada@example.com", "email_verified": true} // the ID token wins
 			token, err := r.login()
 			r.refuses(token, err, 403, "email_not_verified")
 			r.noUser()
@@ -33,8 +34,8 @@ func TestMissingOrInvalidAddressIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			if r.idp.person["email"] = email; email == nil {
-				delete(r.idp.person, "email")
+			if r.idp.Person["email"] = email; email == nil {
+				delete(r.idp.Person, "email")
 			}
 			token, err := r.login()
 			r.refuses(token, err, 403, "email_not_verified")
@@ -65,7 +66,7 @@ func TestUserinfoCompletesTheIDToken(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := newRig(t)
-			r.idp.person, r.idp.told = row.token, row.told
+			r.idp.Person, r.idp.Told = row.token, row.told
 			token, err := r.login()
 			if row.want == "" {
 				r.refuses(token, err, 403, "email_not_verified")
@@ -86,8 +87,8 @@ func TestUserinfoOfAnotherUserIsRefused(t *testing.T) {
 	for name, sub := range map[string]any{"another": "victim", "none": nil, "empty": ""} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.idp.person = jwt.MapClaims{"sub": "ada-1"}
-			r.idp.told = map[string]any{"sub": sub, "email": "victim@example.com", "email_verified": true}
+			r.idp.Person = jwt.MapClaims{"sub": "ada-1"}
+			r.idp.Told = map[string]any{"sub": sub, "email": "victim@example.com", "email_verified": true}
 			token, err := r.login()
 			r.refuses(token, err, 401, "idp_rejected")
 			r.noUser()
@@ -112,16 +113,16 @@ func TestDomainRuleHoldsForIdentityProvidersToo(t *testing.T) {
 		{`"ada@corp.com"@evil.com`, "email_not_verified", 403},
 		{"ada@corp.com\n", "email_not_verified", 403},
 	} {
-		r.idp.set(func(m *mock) { m.person["email"] = row.email })
+		r.idp.Set(func(m *idptest.Provider) { m.Person["email"] = row.email })
 		token, err := r.login()
 		r.refuses(token, err, row.status, row.code)
 	}
-	r.idp.set(func(m *mock) { m.person["email"] = "ada@CORP.com" })
+	r.idp.Set(func(m *idptest.Provider) { m.Person["email"] = "ada@CORP.com" })
 	if user := r.must(); user.Email != "ada@corp.com" {
 		t.Error(user.Email)
 	}
 	// A user who has left the domain is refused, although the account exists.
-	r.idp.set(func(m *mock) { m.person["email"] = "ada@evil.com" })
+	r.idp.Set(func(m *idptest.Provider) { m.Person["email"] = "ada@evil.com" })
 	token, err := r.login()
 	r.refuses(token, err, 403, "email_domain_not_allowed")
 }
@@ -129,12 +130,12 @@ func TestDomainRuleHoldsForIdentityProvidersToo(t *testing.T) {
 // onEach runs on both kinds of database.
 func onEach(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Run("sqlite", func(t *testing.T) { f(t, newRig(t)) })
-	t.Run("postgres", func(t *testing.T) { f(t, newRigOn(t, newMock(t), openStore(t, servertest.Postgres(t)))) })
+	t.Run("postgres", func(t *testing.T) { f(t, newRigOn(t, idptest.Serve(t), openStore(t, servertest.Postgres(t)))) })
 }
 
-func TestPasswordAccountIsNeverLinkedByItsAddress(t *testing.T) {
+func TestVerifiedPasswordAccountIsNeverLinkedByItsAddress(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
-		attacker := &models.User{ID: "usr_attacker", Email: "ada@example.com", PasswordHash: "hash", CreatedAt: 1}
+		attacker := &models.User{ID: "usr_attacker", Email: "ada@example.com", PasswordHash: "hash", CreatedAt: 1, VerifiedAt: 1}
 		if err := r.store.CreateUser(t.Context(), attacker); err != nil {
 			t.Fatal(err)
 		}
@@ -154,19 +155,19 @@ func TestPasswordAccountIsNeverLinkedByItsAddress(t *testing.T) {
 func TestIdentityIsIssuerAndSubject(t *testing.T) {
 	onEach(t, func(t *testing.T, r *rig) {
 		ada := r.must()
-		r.idp.set(func(m *mock) { m.person["email"] = "ada@new.example.com" })
+		r.idp.Set(func(m *idptest.Provider) { m.Person["email"] = "ada@new.example.com" })
 		if again := r.must(); again.ID != ada.ID || again.Email != "ada@example.com" {
 			t.Errorf("after a change of address: %+v", again)
 		}
-		r.idp.set(func(m *mock) { m.person["sub"], m.person["email"] = "mallory", "ada@example.com" })
+		r.idp.Set(func(m *idptest.Provider) { m.Person["sub"], m.Person["email"] = "mallory", "ada@example.com" })
 		token, err := r.login()
 		r.refuses(token, err, 409, "account_exists")
-		r.idp.set(func(m *mock) { m.person["sub"], m.person["email"] = "ADA-1", "other@example.com" })
+		r.idp.Set(func(m *idptest.Provider) { m.Person["sub"], m.Person["email"] = "ADA-1", "other@example.com" })
 		if other := r.must(); other.ID == ada.ID {
 			t.Error("subjects are compared without case")
 		}
-		elsewhere := newRigOn(t, newMock(t), r.store)
-		elsewhere.idp.person["email"] = "third@example.com"
+		elsewhere := newRigOn(t, idptest.Serve(t), r.store)
+		elsewhere.idp.Person["email"] = "third@example.com"
 		if third := elsewhere.must(); third.ID == ada.ID {
 			t.Error("the same subject of another issuer is the same user")
 		}
@@ -181,7 +182,7 @@ func TestFirstLoginsAtOnceMakeOneUser(t *testing.T) {
 			b := r.begin()
 			back := r.consent(b)
 			all.Go(func() {
-				token, err := r.Finish(t.Context(), back, b.cookie)
+				token, err := r.Finish(t.Context(), back, b.cookie, Request{})
 				if err != nil {
 					t.Error(err)
 					return

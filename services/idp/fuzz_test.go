@@ -12,13 +12,14 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"modelgateway/models/api"
+	"modelgateway/services/idp/idptest"
 )
 
 // fuzzRig needs no network, so that many logins take little.
 func fuzzRig(f *testing.F) *rig {
-	m := newHandler(f)
+	m := idptest.New(f)
 	m.URL = "https://idp.example.com"
-	return newRigWith(f, m, func(o *Options) { o.HTTP = &http.Client{Transport: inProcess{m}} })
+	return newRigWith(f, m, func(o *Options) { o.HTTP = &http.Client{Transport: idptest.InProcess{Handler: m}} })
 }
 
 // attempt logs in and wants either a failure of ours or ada.
@@ -28,8 +29,8 @@ func (r *rig) attempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, _ := url.Parse(redirect)
-	r.idp.codes["code"] = u.Query()
-	token, err := r.Finish(t.Context(), url.Values{"code": {"code"}, "state": {u.Query().Get("state")}}, cookie)
+	r.idp.Codes["code"] = u.Query()
+	token, err := r.Finish(t.Context(), url.Values{"code": {"code"}, "state": {u.Query().Get("state")}}, cookie, Request{})
 	if err == nil {
 		if user := r.userOf(token); user.Email == "" {
 			t.Errorf("logged in %+v", user)
@@ -42,7 +43,7 @@ func (r *rig) attempt(t *testing.T) {
 }
 
 func FuzzIDTokenPayload(f *testing.F) {
-	const good = `"iss":"https://idp.example.com","aud":"gateway client","sub":"ada-1","email":"ada@example.com","email_verified":true,"nonce":"NONCE"`
+	const good = `"iss":"https://idp.example.com","aud":"gateway/client+1","sub":"ada-1","email":"ada@example.com","email_verified":true,"nonce":"NONCE"`
 	f.Add(`{` + good + `,"exp":99999999999}`)
 	f.Add(`{` + good + `}`)
 	f.Add(`{` + good + `,"exp":"99999999999"}`)
@@ -59,9 +60,9 @@ func FuzzIDTokenPayload(f *testing.F) {
 	r := fuzzRig(f)
 	f.Fuzz(func(t *testing.T, payload string) {
 		r.t = t
-		r.idp.sign = func(c jwt.MapClaims) any {
+		r.idp.Sign = func(c jwt.MapClaims) any {
 			nonce, _ := c["nonce"].(string)
-			return r.idp.signedPayload([]byte(strings.ReplaceAll(payload, "NONCE", nonce)))
+			return r.idp.SignedPayload([]byte(strings.ReplaceAll(payload, "NONCE", nonce)))
 		}
 		r.attempt(t)
 	})
@@ -78,10 +79,10 @@ func FuzzUserinfo(f *testing.F) {
 	f.Add(`{`)
 	f.Add(``)
 	r := fuzzRig(f)
-	r.idp.person = jwt.MapClaims{"sub": "ada-1"}
+	r.idp.Person = jwt.MapClaims{"sub": "ada-1"}
 	f.Fuzz(func(t *testing.T, body string) {
 		r.t = t
-		r.idp.instead["/userinfo"] = says(http.StatusOK, "application/json", body)
+		r.idp.Instead["/userinfo"] = says(http.StatusOK, "application/json", body)
 		r.attempt(t)
 	})
 }
@@ -97,7 +98,7 @@ func FuzzTokenAnswer(f *testing.F) {
 	r := fuzzRig(f)
 	f.Fuzz(func(t *testing.T, kind, body string) {
 		r.t = t
-		r.idp.instead["/token"] = says(http.StatusOK, kind, body)
+		r.idp.Instead["/token"] = says(http.StatusOK, kind, body)
 		r.attempt(t)
 	})
 }
@@ -109,11 +110,11 @@ func FuzzDiscovery(f *testing.F) {
 	f.Add(`{"issuer":"https://idp.example.com","authorization_endpoint":"https://[::1","token_endpoint":"%zz","jwks_uri":5}`)
 	f.Add(`null`)
 	f.Add(``)
-	m := newHandler(f)
+	m := idptest.New(f)
 	m.URL = "https://idp.example.com"
-	l := newRigWith(f, m, func(o *Options) { o.HTTP = &http.Client{Transport: inProcess{m}} })
+	l := newRigWith(f, m, func(o *Options) { o.HTTP = &http.Client{Transport: idptest.InProcess{Handler: m}} })
 	f.Fuzz(func(t *testing.T, body string) {
-		m.instead["/.well-known/openid-configuration"] = says(http.StatusOK, "application/json", body)
+		m.Instead["/.well-known/openid-configuration"] = says(http.StatusOK, "application/json", body)
 		p, err := l.discover(t.Context())
 		if err != nil {
 			return
@@ -127,7 +128,7 @@ func FuzzDiscovery(f *testing.F) {
 
 func FuzzCookie(f *testing.F) {
 	// A key of each process's own: workers are sent the seeds of another.
-	r := newRigWith(f, newHandler(f), func(o *Options) { o.Secret = []byte(rand.Text()) })
+	r := newRigWith(f, idptest.New(f), func(o *Options) { o.Secret = []byte(rand.Text()) })
 	good := r.seal(newAttempt(r.opts.Now()))
 	f.Add(good)
 	f.Add(good[:40])
@@ -143,18 +144,18 @@ func FuzzProfiles(f *testing.F) {
 	f.Add(`{"id":117,"login":"ada","email":"x@example.com"}`, `[{"email":"ada@example.com","verified":true,"primary":true}]`)
 	f.Add(`{"id":null}`, `[null]`)
 	f.Add(`null`, `[{"verified":[]}]`)
-	m := newHandler(f)
+	m := idptest.New(f)
 	r := newRigWith(f, m, func(o *Options) {
 		o.Config.Name, o.Config.Issuer = "github", ""
-		o.HTTP = &http.Client{Transport: inProcess{m}}
+		o.HTTP = &http.Client{Transport: idptest.InProcess{Handler: m}}
 	})
-	m.instead["/login/oauth/access_token"] = func(w http.ResponseWriter, _ *http.Request) {
+	m.Instead["/login/oauth/access_token"] = func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]string{"access_token": "x"})
 	}
 	f.Fuzz(func(t *testing.T, profile, emails string) {
 		r.t = t
-		m.instead["/user"] = says(http.StatusOK, "application/json", profile)
-		m.instead["/user/emails"] = says(http.StatusOK, "application/json", emails)
+		m.Instead["/user"] = says(http.StatusOK, "application/json", profile)
+		m.Instead["/user/emails"] = says(http.StatusOK, "application/json", emails)
 		r.attempt(t)
 	})
 }

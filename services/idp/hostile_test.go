@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"modelgateway/services/idp/idptest"
 )
 
 // stall answers nothing until the client has gone or the test is over.
@@ -110,8 +112,8 @@ func TestBrokenEndpointsAreBounded(t *testing.T) {
 		for name, handler := range modes(t, &sent, elsewhere.URL, echo) {
 			t.Run(strings.TrimPrefix(path, "/")+" "+name, func(t *testing.T) {
 				r := newRig(t, impatient)
-				r.idp.person = jwt.MapClaims{"sub": "ada-1"} // the rest has to be asked for
-				r.idp.told = map[string]any{"email": "ada@example.com", "email_verified": true}
+				r.idp.Person = jwt.MapClaims{"sub": "ada-1"} // the rest has to be asked for
+				r.idp.Told = map[string]any{"email": "ada@example.com", "email_verified": true}
 				status, code := 503, "idp_unavailable"
 				switch path + " " + name {
 				case "/userinfo null": // well formed, and without a subject
@@ -121,9 +123,9 @@ func TestBrokenEndpointsAreBounded(t *testing.T) {
 				}
 				b := r.begin()
 				back := r.consent(b)
-				r.idp.set(func(m *mock) { m.instead[path] = handler })
+				r.idp.Set(func(m *idptest.Provider) { m.Instead[path] = handler })
 				bounded10(t, func() {
-					token, err := r.Finish(t.Context(), back, b.cookie)
+					token, err := r.Finish(t.Context(), back, b.cookie, Request{})
 					r.refuses(token, err, status, code)
 				})
 				r.noUser()
@@ -145,11 +147,11 @@ func TestGatewayStartsWhileItsProviderIsDown(t *testing.T) {
 	broken := modes(t, &sent, r.idp.URL+"/elsewhere", "nothing")
 	document := func(name string, value any) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			r.idp.mu.Lock()
-			defer r.idp.mu.Unlock()
-			r.idp.document = func(doc map[string]any) { doc[name] = value }
-			r.idp.serveDocument(w)
-			r.idp.document = nil
+			r.idp.Mutex.Lock()
+			defer r.idp.Mutex.Unlock()
+			r.idp.Document = func(doc map[string]any) { doc[name] = value }
+			r.idp.ServeDocument(w)
+			r.idp.Document = nil
 		}
 	}
 	broken["another issuer"] = document("issuer", "https://evil.example.com")
@@ -166,7 +168,7 @@ func TestGatewayStartsWhileItsProviderIsDown(t *testing.T) {
 	broken["methods of a wrong type"] = document("token_endpoint_auth_methods_supported", "client_secret_basic")
 	for name, handler := range broken {
 		t.Run(name, func(t *testing.T) {
-			r.idp.set(func(m *mock) { m.instead[discovery] = handler })
+			r.idp.Set(func(m *idptest.Provider) { m.Instead[discovery] = handler })
 			bounded10(t, func() {
 				redirect, cookie, err := r.Begin(t.Context())
 				if e := wants(t, err, 503, "idp_unavailable"); !e.ShouldRetry() || redirect != "" || cookie != "" {
@@ -175,15 +177,15 @@ func TestGatewayStartsWhileItsProviderIsDown(t *testing.T) {
 			})
 		})
 	}
-	r.idp.set(func(m *mock) { delete(m.instead, discovery) })
+	r.idp.Set(func(m *idptest.Provider) { delete(m.Instead, discovery) })
 	if user := r.must(); user.Email != "ada@example.com" {
 		t.Error("the provider is back, and the login is not")
 	}
 }
 
 func TestProviderThatRefusesConnections(t *testing.T) {
-	m := newMock(t)
-	m.server.Close()
+	m := idptest.Serve(t)
+	m.Server.Close()
 	r := newRigWith(t, m)
 	_, _, err := r.Begin(t.Context())
 	wants(t, err, 503, "idp_unavailable")
@@ -195,9 +197,9 @@ func TestSilentProviderTimesOutWithinSeconds(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	back := r.consent(b)
-	r.idp.set(func(m *mock) {
-		m.instead["/token"] = trickle
-		m.instead["/.well-known/openid-configuration"] = stall(t, func(http.ResponseWriter) {})
+	r.idp.Set(func(m *idptest.Provider) {
+		m.Instead["/token"] = trickle
+		m.Instead["/.well-known/openid-configuration"] = stall(t, func(http.ResponseWriter) {})
 	})
 	fresh := newRigWith(t, r.idp)
 	done := make(chan struct{})
@@ -211,7 +213,7 @@ func TestSilentProviderTimesOutWithinSeconds(t *testing.T) {
 		})
 	}()
 	bounded10(t, func() {
-		token, err := r.Finish(t.Context(), back, b.cookie)
+		token, err := r.Finish(t.Context(), back, b.cookie, Request{})
 		r.refuses(token, err, 503, "idp_unavailable")
 	})
 	<-done
@@ -219,7 +221,9 @@ func TestSilentProviderTimesOutWithinSeconds(t *testing.T) {
 
 func TestManyLoginsWaitTogether(t *testing.T) {
 	r := newRig(t, impatient)
-	r.idp.set(func(m *mock) { m.instead["/.well-known/openid-configuration"] = stall(t, func(http.ResponseWriter) {}) })
+	r.idp.Set(func(m *idptest.Provider) {
+		m.Instead["/.well-known/openid-configuration"] = stall(t, func(http.ResponseWriter) {})
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	done := make(chan error)
@@ -248,7 +252,7 @@ func TestTokenEndpointsErrors(t *testing.T) {
 		`{"access_token":"canary","expires_in":"soon"}`:          "idp_unavailable",
 	} {
 		r := newRig(t)
-		r.idp.instead["/token"] = says(200, "application/json", body) // GitHub says 200 as well
+		r.idp.Instead["/token"] = says(200, "application/json", body) // GitHub says 200 as well
 		token, err := r.login()
 		r.refuses(token, err, map[string]int{"idp_rejected": 401, "email_not_verified": 403, "idp_unavailable": 503}[want], want)
 	}

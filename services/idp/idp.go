@@ -104,11 +104,16 @@ func (l *Login) Begin(ctx context.Context) (redirect, cookie string, err error) 
 	if !l.Configured() {
 		return "", "", notConfigured()
 	}
+	return l.begin(ctx, linkTo{})
+}
+
+func (l *Login) begin(ctx context.Context, to linkTo) (redirect, cookie string, err error) {
 	p, err := l.find(ctx)
 	if err != nil {
 		return "", "", unavailable(err)
 	}
 	a := newAttempt(l.opts.Now())
+	a.to = to
 	redirect, err = p.address(l.http, a)
 	if err != nil {
 		return "", "", unavailable(err)
@@ -133,7 +138,7 @@ func (a attempt) matches(query url.Values) bool {
 // Finish ends a login with the query of the provider's redirect and the value of
 // the cookie, empty without one. A login that has failed cannot be finished again
 // either.
-func (l *Login) Finish(ctx context.Context, query url.Values, cookie string) (auth.Token, error) {
+func (l *Login) Finish(ctx context.Context, query url.Values, cookie string, from Request) (auth.Token, error) {
 	if !l.Configured() {
 		return auth.Token{}, notConfigured()
 	}
@@ -148,11 +153,23 @@ func (l *Login) Finish(ctx context.Context, query url.Values, cookie string) (au
 	if err != nil {
 		return auth.Token{}, err
 	}
-	user, err := l.account(ctx, who)
+	user, err := l.user(ctx, a, who, from)
 	if err != nil {
 		return auth.Token{}, err
 	}
 	return l.opts.Issue(user)
+}
+
+// user returns the user who has logged in, or to whom the identity was added.
+func (l *Login) user(ctx context.Context, a attempt, who person, from Request) (*models.User, error) {
+	email, err := l.address(who)
+	if err != nil {
+		return nil, err
+	}
+	if a.to.userID != "" {
+		return l.link(ctx, a.to, who, email)
+	}
+	return l.account(ctx, who, email, from)
 }
 
 // resume returns the attempt of a callback and marks its state as used.

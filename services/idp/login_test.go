@@ -12,6 +12,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/services/auth"
+	"modelgateway/services/idp/idptest"
 )
 
 func TestCorrectProviderYieldsATokenThatWorks(t *testing.T) {
@@ -41,7 +42,7 @@ func TestBeginSendsTheBrowserWithStatePKCEAndNonce(t *testing.T) {
 	if got := u.Scheme + "://" + u.Host + u.Path; got != r.idp.URL+"/authorize" {
 		t.Error(got)
 	}
-	for name, want := range map[string]string{"client_id": mockClient, "response_type": "code", "redirect_uri": callback, "code_challenge_method": "S256"} {
+	for name, want := range map[string]string{"client_id": idptest.ClientID, "response_type": "code", "redirect_uri": callback, "code_challenge_method": "S256"} {
 		if q.Get(name) != want {
 			t.Errorf("%s is %q", name, q.Get(name))
 		}
@@ -51,7 +52,7 @@ func TestBeginSendsTheBrowserWithStatePKCEAndNonce(t *testing.T) {
 			t.Errorf("%s is %q, and %q the next time", name, q.Get(name), other.Query().Get(name))
 		}
 	}
-	if strings.Contains(one.redirect, url.QueryEscape(mockSecret)) || one.cookie == two.cookie {
+	if strings.Contains(one.redirect, url.QueryEscape(idptest.ClientSecret)) || one.cookie == two.cookie {
 		t.Error("the secret is in the address, or all cookies are one")
 	}
 }
@@ -105,7 +106,7 @@ func TestWithoutSettingsThereIsNoLogin(t *testing.T) {
 	}
 	_, _, err = l.Begin(t.Context())
 	wants(t, err, 404, "idp_not_configured")
-	_, err = l.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "cookie")
+	_, err = l.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "cookie", Request{})
 	wants(t, err, 404, "idp_not_configured")
 }
 
@@ -114,10 +115,10 @@ func TestCallbackComesFromTheSettings(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	back.Set("redirect_uri", "https://evil.example.com/")
-	if _, err := r.Finish(t.Context(), back, b.cookie); err != nil {
+	if _, err := r.Finish(t.Context(), back, b.cookie, Request{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.idp.seen[0].Get("redirect_uri"); got != callback {
+	if got := r.idp.Seen[0].Get("redirect_uri"); got != callback {
 		t.Error(got)
 	}
 }
@@ -140,20 +141,20 @@ func TestProviderRefusesTheLogin(t *testing.T) {
 		{"server_error", "", 503, "idp_unavailable"},
 	} {
 		query := url.Values{"error": {row.code}, "error_description": {"canary text"}, "state": {state}, "code": {"x"}}
-		token, err := r.Finish(t.Context(), query, b.cookie)
+		token, err := r.Finish(t.Context(), query, b.cookie, Request{})
 		e := r.refuses(token, err, row.status, row.want)
 		if strings.Contains(e.Message, row.code) != (row.shown != "") {
 			t.Errorf("%.40q: %s", row.code, e.Message)
 		}
 	}
-	_, err := r.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "") // the cookie has run out meanwhile
+	_, err := r.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "", Request{}) // the cookie has run out meanwhile
 	wants(t, err, 401, "idp_rejected")
 	r.noUser()
 }
 
 func TestExchangeAsTheProviderWantsTheSecret(t *testing.T) {
 	inForm := func(r *http.Request) bool {
-		return r.PostForm.Get("client_id") == mockClient && r.PostForm.Get("client_secret") == mockSecret
+		return r.PostForm.Get("client_id") == idptest.ClientID && r.PostForm.Get("client_secret") == idptest.ClientSecret
 	}
 	for _, row := range []struct {
 		name    string
@@ -169,12 +170,12 @@ func TestExchangeAsTheProviderWantsTheSecret(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := newRig(t)
-			r.idp.document = func(doc map[string]any) { doc["token_endpoint_auth_methods_supported"] = row.methods }
+			r.idp.Document = func(doc map[string]any) { doc["token_endpoint_auth_methods_supported"] = row.methods }
 			if row.auth != nil {
-				r.idp.auth = row.auth
+				r.idp.Auth = row.auth
 			}
 			r.must()
-			if got := r.idp.count("/token"); got != row.tries {
+			if got := r.idp.Count("/token"); got != row.tries {
 				t.Errorf("%d requests", got)
 			}
 		})
@@ -183,7 +184,7 @@ func TestExchangeAsTheProviderWantsTheSecret(t *testing.T) {
 
 func TestWrongClientSecretIs503(t *testing.T) {
 	r := newRig(t)
-	r.idp.auth = func(*http.Request) bool { return false }
+	r.idp.Auth = func(*http.Request) bool { return false }
 	token, err := r.login()
 	if e := r.refuses(token, err, 503, "idp_unavailable"); e.ShouldRetry() {
 		t.Error("the state is used up: trying again is of no use")
@@ -193,10 +194,10 @@ func TestWrongClientSecretIs503(t *testing.T) {
 func TestRotatedKeysAreFetched(t *testing.T) {
 	r := newRig(t)
 	r.must()
-	next := newHandler(t)
-	r.idp.set(func(m *mock) { m.key, m.kid = next.key, "second" })
+	next := idptest.New(t)
+	r.idp.Set(func(m *idptest.Provider) { m.Key, m.KeyID = next.Key, "second" })
 	r.must()
-	if got := r.idp.count("/keys"); got != 2 {
+	if got := r.idp.Count("/keys"); got != 2 {
 		t.Errorf("keys were fetched %d times", got)
 	}
 }
@@ -204,18 +205,18 @@ func TestRotatedKeysAreFetched(t *testing.T) {
 func TestTokensOfUnknownKeysDoNotFetchTheKeysEachTime(t *testing.T) {
 	now := time.Now()
 	r := newRig(t, func(o *Options) { o.Now = func() time.Time { return now } })
-	stranger := newHandler(t)
-	stranger.kid = "unknown"
-	r.idp.set(func(m *mock) { m.sign = func(c jwt.MapClaims) any { return stranger.signed(c) } })
+	stranger := idptest.New(t)
+	stranger.KeyID = "unknown"
+	r.idp.Set(func(m *idptest.Provider) { m.Sign = func(c jwt.MapClaims) any { return stranger.Signed(c) } })
 	for range 10 {
 		token, err := r.login()
 		r.refuses(token, err, 401, "idp_rejected")
 	}
-	if got := r.idp.count("/keys"); got != mostFetches {
+	if got := r.idp.Count("/keys"); got != mostFetches {
 		t.Errorf("keys were fetched %d times", got)
 	}
 	now = now.Add(fetchWindow)
-	r.idp.set(func(m *mock) { m.sign, m.key, m.kid = nil, stranger.key, "unknown" })
+	r.idp.Set(func(m *idptest.Provider) { m.Sign, m.Key, m.KeyID = nil, stranger.Key, "unknown" })
 	r.must()
 }
 
@@ -224,7 +225,7 @@ func TestLoginWithoutTheDatabaseIs503(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	_ = r.store.Close()
-	token, err := r.Finish(t.Context(), back, b.cookie)
+	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
 	r.refuses(token, err, 503, "service_unavailable")
 }
 
@@ -240,14 +241,14 @@ func TestFailureToIssueIsPassedOn(t *testing.T) {
 
 func TestSeveralAudiencesWithOurPartyAreAccepted(t *testing.T) {
 	r := newRig(t)
-	r.idp.claims = func(c jwt.MapClaims) { c["aud"], c["azp"] = []string{"other", mockClient}, mockClient }
+	r.idp.Claims = func(c jwt.MapClaims) { c["aud"], c["azp"] = []string{"other", idptest.ClientID}, idptest.ClientID }
 	r.must()
 }
 
 func TestDiscoveryIsKeptAndRenewed(t *testing.T) {
 	now := time.Now()
 	r := newRig(t, func(o *Options) { o.Now = func() time.Time { return now } })
-	discovered := func() int { return r.idp.count("/.well-known/openid-configuration") }
+	discovered := func() int { return r.idp.Count("/.well-known/openid-configuration") }
 	r.begin()
 	r.begin()
 	if discovered() != 1 {
@@ -258,7 +259,7 @@ func TestDiscoveryIsKeptAndRenewed(t *testing.T) {
 	if discovered() != 2 {
 		t.Errorf("discovered %d times", discovered())
 	}
-	r.idp.set(func(m *mock) { m.instead["/.well-known/openid-configuration"] = http.NotFound })
+	r.idp.Set(func(m *idptest.Provider) { m.Instead["/.well-known/openid-configuration"] = http.NotFound })
 	now = now.Add(61 * time.Minute)
 	r.begin()
 	r.begin()

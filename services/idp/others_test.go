@@ -20,6 +20,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/services/auth"
+	"modelgateway/services/idp/idptest"
 )
 
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
@@ -50,7 +51,7 @@ func newStage(t *testing.T) *stage {
 	for _, address := range []string{"www.googleapis.com/oauth2/v3/certs", "login.microsoftonline.com/common/discovery/v2.0/keys"} {
 		s.mux.HandleFunc("GET "+address, func(w http.ResponseWriter, _ *http.Request) {
 			key := rsaKey().PublicKey
-			answer(w, 200, map[string]any{"keys": []any{map[string]any{
+			idptest.Answer(w, 200, map[string]any{"keys": []any{map[string]any{
 				"kty": "RSA", "alg": "RS256", "kid": "one", "n": base64.RawURLEncoding.EncodeToString(key.N.Bytes()),
 				"e": base64.RawURLEncoding.EncodeToString(big.NewInt(int64(key.E)).Bytes()),
 			}}})
@@ -78,15 +79,15 @@ func (s *stage) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	s.sent = r.PostForm
 	challenge := sha256.Sum256([]byte(s.sent.Get("code_verifier")))
-	if s.sent.Get("client_id") != mockClient || s.sent.Get("client_secret") != mockSecret || s.sent.Get("code") != "the-code" ||
+	if s.sent.Get("client_id") != idptest.ClientID || s.sent.Get("client_secret") != idptest.ClientSecret || s.sent.Get("code") != "the-code" ||
 		s.sent.Get("redirect_uri") != callback || base64.RawURLEncoding.EncodeToString(challenge[:]) != s.asked.Get("code_challenge") {
-		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
+		idptest.Answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
 		return
 	}
 	told := map[string]any{"access_token": "canary-access-token", "token_type": "bearer"}
 	if s.idToken != nil {
 		c := jwt.MapClaims{
-			"aud":   mockClient,
+			"aud":   idptest.ClientID,
 			"iat":   time.Now().Unix(),
 			"exp":   time.Now().Add(time.Minute).Unix(),
 			"nonce": s.asked.Get("nonce"),
@@ -98,7 +99,7 @@ func (s *stage) token(w http.ResponseWriter, r *http.Request) {
 		token.Header["kid"] = "one"
 		told["id_token"], _ = token.SignedString(rsaKey())
 	}
-	answer(w, 200, told)
+	idptest.Answer(w, 200, told)
 }
 
 // login goes through one login and returns its user.
@@ -109,7 +110,7 @@ func (s *stage) login(r *rig) (*models.User, error) {
 		s.t.Fatal(err)
 	}
 	s.asked = u.Query()
-	token, err := r.Finish(s.t.Context(), url.Values{"code": {"the-code"}, "state": {s.asked.Get("state")}}, b.cookie)
+	token, err := r.Finish(s.t.Context(), url.Values{"code": {"the-code"}, "state": {s.asked.Get("state")}}, b.cookie, Request{})
 	if err != nil {
 		if token != (auth.Token{}) {
 			s.t.Error("there is a token beside the failure")
@@ -121,9 +122,9 @@ func (s *stage) login(r *rig) (*models.User, error) {
 
 func (s *stage) rig(name string) *rig {
 	store := openStore(s.t, "sqlite:"+filepath.Join(s.t.TempDir(), "gateway.db"))
-	return newRigOn(s.t, &mock{}, store, func(o *Options) {
+	return newRigOn(s.t, &idptest.Provider{}, store, func(o *Options) {
 		o.Config.Name, o.Config.Issuer = name, ""
-		o.HTTP = &http.Client{Transport: inProcess{s.mux}}
+		o.HTTP = &http.Client{Transport: idptest.InProcess{Handler: s.mux}}
 	})
 }
 
@@ -141,7 +142,7 @@ var cast = []struct {
 }{
 	{
 		name: "google", begins: "https://accounts.google.com/", scopes: []string{"openid", "email", "profile"}, openID: true,
-		idToken: jwt.MapClaims{"iss": googleIssuer, "sub": "117", "email": "ada@example.com", "email_verified": true, "azp": mockClient},
+		idToken: jwt.MapClaims{"iss": googleIssuer, "sub": "117", "email": "ada@example.com", "email_verified": true, "azp": idptest.ClientID},
 		bodies: map[string]string{
 			"www.googleapis.com/oauth2/v2/userinfo": `{"id":"117","email":"ada@example.com","verified_email":true,"name":"Ada"}`,
 		},
@@ -200,7 +201,7 @@ func TestEachProviderLogsIn(t *testing.T) {
 			if !strings.HasPrefix(r.begin().redirect, c.begins) {
 				t.Error(r.begin().redirect)
 			}
-			for name, want := range map[string]string{"client_id": mockClient, "redirect_uri": callback, "response_type": "code", "code_challenge_method": "S256"} {
+			for name, want := range map[string]string{"client_id": idptest.ClientID, "redirect_uri": callback, "response_type": "code", "code_challenge_method": "S256"} {
 				if s.asked.Get(name) != want {
 					t.Errorf("%s is %q", name, s.asked.Get(name))
 				}

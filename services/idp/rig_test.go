@@ -15,11 +15,12 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
+	"modelgateway/services/idp/idptest"
 )
 
 const (
 	publicURL = "https://gateway.example.com"
-	callback  = publicURL + "/auth/idp/callback"
+	callback  = idptest.Callback
 	jwtSecret = "canary-0123456789-0123456789-0123456789"
 )
 
@@ -27,17 +28,17 @@ const (
 type rig struct {
 	*Login
 	t      testing.TB
-	idp    *mock
+	idp    *idptest.Provider
 	store  *models.Store
 	tokens *auth.Tokens
 	opts   Options
 }
 
 func newRig(t testing.TB, change ...func(*Options)) *rig {
-	return newRigWith(t, newMock(t), change...)
+	return newRigWith(t, idptest.Serve(t), change...)
 }
 
-func newRigWith(t testing.TB, m *mock, change ...func(*Options)) *rig {
+func newRigWith(t testing.TB, m *idptest.Provider, change ...func(*Options)) *rig {
 	return newRigOn(t, m, openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db")), change...)
 }
 
@@ -54,13 +55,13 @@ func openStore(t testing.TB, address string) *models.Store {
 	return store
 }
 
-func newRigOn(t testing.TB, m *mock, store *models.Store, change ...func(*Options)) *rig {
+func newRigOn(t testing.TB, m *idptest.Provider, store *models.Store, change ...func(*Options)) *rig {
 	t.Helper()
 	tokens := auth.NewTokens(auth.TokenOptions{
 		Secret: []byte(jwtSecret), Expiry: time.Hour, Issuer: publicURL, Store: store, Now: time.Now,
 	})
 	opts := Options{
-		Config:    config.IDP{ClientID: mockClient, ClientSecret: config.NewSecret(mockSecret), Name: "oidc", Issuer: m.URL},
+		Config:    config.IDP{ClientID: idptest.ClientID, ClientSecret: config.NewSecret(idptest.ClientSecret), Name: "oidc", Issuer: m.URL},
 		PublicURL: publicURL, Secret: []byte(jwtSecret), Store: store, Now: time.Now,
 		Issue: tokens.Issue, NormalEmail: account.NormalEmail, Allowed: func(string) bool { return true },
 	}
@@ -95,8 +96,8 @@ func (r *rig) begin() begun {
 func (r *rig) consent(b begun) url.Values {
 	r.t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if r.idp.server == nil {
-		client.Transport = inProcess{r.idp}
+	if r.idp.Server == nil {
+		client.Transport = idptest.InProcess{Handler: r.idp}
 	}
 	answer, err := client.Get(b.redirect)
 	if err != nil {
@@ -113,7 +114,7 @@ func (r *rig) consent(b begun) url.Values {
 func (r *rig) login() (auth.Token, error) {
 	r.t.Helper()
 	b := r.begin()
-	return r.Finish(r.t.Context(), r.consent(b), b.cookie)
+	return r.Finish(r.t.Context(), r.consent(b), b.cookie, Request{})
 }
 
 // must log in, as this user.

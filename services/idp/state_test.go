@@ -12,6 +12,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/servertest"
+	"modelgateway/services/idp/idptest"
 )
 
 func TestStateOfAnotherBrowserIsRefused(t *testing.T) {
@@ -54,15 +55,15 @@ func TestStateOfAnotherBrowserIsRefused(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			token, err := r.Finish(t.Context(), row.query, row.cookie)
+			token, err := r.Finish(t.Context(), row.query, row.cookie, Request{})
 			(&rig{t: t}).refuses(token, err, 400, "invalid_state")
 		})
 	}
-	if r.idp.count("/token") != 0 {
+	if r.idp.Count("/token") != 0 {
 		t.Error("a code was exchanged")
 	}
 	r.noUser()
-	if _, err := r.Finish(t.Context(), back, mine.cookie); err != nil {
+	if _, err := r.Finish(t.Context(), back, mine.cookie, Request{}); err != nil {
 		t.Error("none of these uses up the login itself: ", err)
 	}
 }
@@ -79,15 +80,15 @@ func TestReplayedStateIsRefused(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	back := r.consent(b)
-	if _, err := r.Finish(t.Context(), back, b.cookie); err != nil {
+	if _, err := r.Finish(t.Context(), back, b.cookie, Request{}); err != nil {
 		t.Fatal(err)
 	}
-	token, err := r.Finish(t.Context(), back, b.cookie)
+	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
 	r.refuses(token, err, 400, "invalid_state")
 	back.Set("code", "another code of the attacker")
-	token, err = r.Finish(t.Context(), back, b.cookie)
+	token, err = r.Finish(t.Context(), back, b.cookie, Request{})
 	r.refuses(token, err, 400, "invalid_state")
-	if r.idp.count("/token") != 1 {
+	if r.idp.Count("/token") != 1 {
 		t.Error("a code was exchanged again")
 	}
 }
@@ -97,9 +98,9 @@ func TestFailedLoginUsesUpItsState(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	wrong := url.Values{"state": back["state"], "code": {"injected"}}
-	token, err := r.Finish(t.Context(), wrong, b.cookie)
+	token, err := r.Finish(t.Context(), wrong, b.cookie, Request{})
 	r.refuses(token, err, 401, "idp_rejected")
-	token, err = r.Finish(t.Context(), back, b.cookie)
+	token, err = r.Finish(t.Context(), back, b.cookie, Request{})
 	r.refuses(token, err, 400, "invalid_state")
 }
 
@@ -121,14 +122,14 @@ func TestExpiredStateIsRefused(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	now = now.Add(11 * time.Minute)
-	token, err := r.Finish(t.Context(), back, b.cookie)
+	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
 	r.refuses(token, err, 400, "invalid_state")
 }
 
 func TestOneOfManyCallbacksAtOnceUsesTheState(t *testing.T) {
 	address := servertest.Redis(t)
 	store := openStore(t, servertest.Postgres(t))
-	m := newMock(t)
+	m := idptest.Serve(t)
 	var replicas []*rig
 	for range 2 {
 		client, err := models.OpenRedis(address)
@@ -167,12 +168,12 @@ func TestLoginGoesFromReplicaToReplica(t *testing.T) {
 	two := newRigOn(t, one.idp, one.store, shared)
 	b := one.begin()
 	back := one.consent(b)
-	token, err := two.Finish(t.Context(), back, b.cookie)
+	token, err := two.Finish(t.Context(), back, b.cookie, Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	one.userOf(token)
-	token, err = one.Finish(t.Context(), back, b.cookie)
+	token, err = one.Finish(t.Context(), back, b.cookie, Request{})
 	one.refuses(token, err, 400, "invalid_state")
 }
 
@@ -182,10 +183,10 @@ func TestStateIsUsedOnceAlsoWithoutRedis(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Redis = gone })
 	b := r.begin()
 	back := r.consent(b)
-	if _, err := r.Finish(t.Context(), back, b.cookie); err != nil {
+	if _, err := r.Finish(t.Context(), back, b.cookie, Request{}); err != nil {
 		t.Fatal("a Redis that is gone ends logins: ", err)
 	}
-	token, err := r.Finish(t.Context(), back, b.cookie)
+	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
 	r.refuses(token, err, 400, "invalid_state")
 }
 

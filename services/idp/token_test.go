@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"modelgateway/services/idp/idptest"
 )
 
 // forged puts a head, a payload and a signature together.
@@ -27,35 +29,35 @@ func hmacSigned(c jwt.MapClaims, key []byte) string {
 }
 
 // hostile are the ID tokens that no login may come of.
-func hostile(t *testing.T, m *mock) map[string]func(jwt.MapClaims) any {
-	stranger := newHandler(t)
-	public, err := x509.MarshalPKIXPublicKey(&m.key.PublicKey)
+func hostile(t *testing.T, m *idptest.Provider) map[string]func(jwt.MapClaims) any {
+	stranger := idptest.New(t)
+	public, err := x509.MarshalPKIXPublicKey(&m.Key.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// with signs claims after a change of them.
 	with := func(name string, value any) func(jwt.MapClaims) any {
-		return func(c jwt.MapClaims) any { c[name] = value; return m.signed(c) }
+		return func(c jwt.MapClaims) any { c[name] = value; return m.Signed(c) }
 	}
 	without := func(name string) func(jwt.MapClaims) any {
-		return func(c jwt.MapClaims) any { delete(c, name); return m.signed(c) }
+		return func(c jwt.MapClaims) any { delete(c, name); return m.Signed(c) }
 	}
 	payload := func(text string) func(jwt.MapClaims) any {
-		return func(jwt.MapClaims) any { return m.signedPayload([]byte(text)) }
+		return func(jwt.MapClaims) any { return m.SignedPayload([]byte(text)) }
 	}
 	// spliced signs the claims with more members written behind them.
 	spliced := func(more string) func(jwt.MapClaims) any {
 		return func(c jwt.MapClaims) any {
 			text, _ := json.Marshal(c)
-			return m.signedPayload([]byte(strings.TrimSuffix(string(text), "}") + "," + more + "}"))
+			return m.SignedPayload([]byte(strings.TrimSuffix(string(text), "}") + "," + more + "}"))
 		}
 	}
 	hash := sha256.Sum256([]byte("another access token"))
 	return map[string]func(jwt.MapClaims) any{
-		"signed by a stranger": func(c jwt.MapClaims) any { return stranger.signed(c) },
-		"signature changed":    func(c jwt.MapClaims) any { s := m.signed(c); return s[:len(s)-10] + "AAAAAAAAAA" },
+		"signed by a stranger": func(c jwt.MapClaims) any { return stranger.Signed(c) },
+		"signature changed":    func(c jwt.MapClaims) any { s := m.Signed(c); return s[:len(s)-10] + "AAAAAAAAAA" },
 		"signature of another token": func(c jwt.MapClaims) any {
-			s := m.signed(c)
+			s := m.Signed(c)
 			return forged(`{"alg":"ES256","kid":"first"}`, jwt.MapClaims{"sub": "x"}, s[strings.LastIndex(s, ".")+1:])
 		},
 		"no signature":              func(c jwt.MapClaims) any { return forged(`{"alg":"ES256","kid":"first"}`, c, "") },
@@ -63,23 +65,26 @@ func hostile(t *testing.T, m *mock) map[string]func(jwt.MapClaims) any {
 		"alg none, FORGED":          func(c jwt.MapClaims) any { return forged(`{"alg":"none","kid":"first"}`, c, "FORGED") },
 		"alg None":                  func(c jwt.MapClaims) any { return forged(`{"alg":"None"}`, c, "") },
 		"no alg":                    func(c jwt.MapClaims) any { return forged(`{"kid":"first"}`, c, "FORGED") },
-		"HS256 with our secret":     func(c jwt.MapClaims) any { return hmacSigned(c, []byte(mockSecret)) },
+		"HS256 with our secret":     func(c jwt.MapClaims) any { return hmacSigned(c, []byte(idptest.ClientSecret)) },
 		"HS256 with the public key": func(c jwt.MapClaims) any { return hmacSigned(c, public) },
-		"unknown key":               func(c jwt.MapClaims) any { stranger.kid = "unknown"; return stranger.signed(c) },
+		"unknown key":               func(c jwt.MapClaims) any { stranger.KeyID = "unknown"; return stranger.Signed(c) },
 		"key in its own head": func(c jwt.MapClaims) any {
-			jwk, _ := json.Marshal(stranger.jwk())
-			return stranger.headed(`{"alg":"ES256","jwk":`+string(jwk)+`}`, c)
+			jwk, _ := json.Marshal(stranger.JWK())
+			return headed(stranger, `{"alg":"ES256","jwk":`+string(jwk)+`}`, c)
 		},
-		"wrong iss":                       with("iss", "https://evil.example.com"),
-		"iss with a slash":                with("iss", m.URL+"/"),
-		"no iss":                          without("iss"),
-		"iss a list":                      with("iss", []string{m.URL}),
-		"wrong aud":                       with("aud", "another client"),
-		"no aud":                          without("aud"),
-		"empty aud":                       with("aud", []string{}),
-		"aud an object":                   with("aud", map[string]any{mockClient: true}),
-		"several aud, no azp":             with("aud", []string{mockClient, "another client"}),
-		"several aud, wrong azp":          func(c jwt.MapClaims) any { c["aud"], c["azp"] = []string{mockClient, "x"}, "x"; return m.signed(c) },
+		"wrong iss":           with("iss", "https://evil.example.com"),
+		"iss with a slash":    with("iss", m.URL+"/"),
+		"no iss":              without("iss"),
+		"iss a list":          with("iss", []string{m.URL}),
+		"wrong aud":           with("aud", "another client"),
+		"no aud":              without("aud"),
+		"empty aud":           with("aud", []string{}),
+		"aud an object":       with("aud", map[string]any{idptest.ClientID: true}),
+		"several aud, no azp": with("aud", []string{idptest.ClientID, "another client"}),
+		"several aud, wrong azp": func(c jwt.MapClaims) any {
+			c["aud"], c["azp"] = []string{idptest.ClientID, "x"}, "x"
+			return m.Signed(c)
+		},
 		"one aud, wrong azp":              with("azp", "another client"),
 		"no exp":                          without("exp"),
 		"exp null":                        with("exp", nil),
@@ -89,7 +94,7 @@ func hostile(t *testing.T, m *mock) map[string]func(jwt.MapClaims) any {
 		"exp negative":                    with("exp", -1),
 		"exp beyond dates":                with("exp", int64(1e18)),
 		"exp beyond numbers":              spliced(`"exp":1e999`),
-		"exp only as EXP":                 func(c jwt.MapClaims) any { c["EXP"] = c["exp"]; delete(c, "exp"); return m.signed(c) },
+		"exp only as EXP":                 func(c jwt.MapClaims) any { c["EXP"] = c["exp"]; delete(c, "exp"); return m.Signed(c) },
 		"exp twice":                       spliced(`"exp":99999999999`),
 		"exp a text behind the number":    spliced(`"EXP":99999999999,"exp":"99999999999"`),
 		"expired":                         with("exp", time.Now().Add(-time.Second).Unix()),
@@ -126,10 +131,10 @@ func hostile(t *testing.T, m *mock) map[string]func(jwt.MapClaims) any {
 	}
 }
 
-func (m *mock) headed(head string, c jwt.MapClaims) string {
+func headed(m *idptest.Provider, head string, c jwt.MapClaims) string {
 	text := forged(head, c, "")
 	text = strings.TrimSuffix(text, ".")
-	signature, _ := jwt.SigningMethodES256.Sign(text, m.key)
+	signature, _ := jwt.SigningMethodES256.Sign(text, m.Key)
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
@@ -137,16 +142,16 @@ func TestHostileIDTokensAreRefused(t *testing.T) {
 	r := newRig(t)
 	for name, sign := range hostile(t, r.idp) {
 		t.Run(name, func(t *testing.T) {
-			r.idp.set(func(m *mock) { m.sign = sign })
+			r.idp.Set(func(m *idptest.Provider) { m.Sign = sign })
 			token, err := r.login()
 			(&rig{t: t}).refuses(token, err, 401, "idp_rejected")
 		})
 	}
 	r.noUser()
-	if r.idp.count("/userinfo") != 0 {
+	if r.idp.Count("/userinfo") != 0 {
 		t.Error("a hostile token was believed as far as to ask for more")
 	}
-	r.idp.set(func(m *mock) { m.sign = nil })
+	r.idp.Set(func(m *idptest.Provider) { m.Sign = nil })
 	r.must()
 }
 
@@ -155,9 +160,9 @@ func TestPKCEIsVerifiedByTheProvider(t *testing.T) {
 	victim, attacker := r.begin(), r.begin()
 	stolen := r.consent(victim)
 	injected := url.Values{"code": stolen["code"], "state": r.consent(attacker)["state"]}
-	token, err := r.Finish(t.Context(), injected, attacker.cookie)
+	token, err := r.Finish(t.Context(), injected, attacker.cookie, Request{})
 	r.refuses(token, err, 401, "idp_rejected")
-	if sent := r.idp.seen[0]; len(sent.Get("code_verifier")) != 43 {
+	if sent := r.idp.Seen[0]; len(sent.Get("code_verifier")) != 43 {
 		t.Errorf("the token endpoint was sent %v", sent)
 	}
 	r.noUser()
@@ -166,12 +171,12 @@ func TestPKCEIsVerifiedByTheProvider(t *testing.T) {
 func TestNonceOfAnotherLoginIsRefused(t *testing.T) {
 	r := newRig(t)
 	var first any
-	r.idp.sign = func(c jwt.MapClaims) any {
+	r.idp.Sign = func(c jwt.MapClaims) any {
 		if first == nil {
 			first = c["nonce"]
 		}
 		c["nonce"] = first
-		return r.idp.signed(c)
+		return r.idp.Signed(c)
 	}
 	r.must()
 	token, err := r.login()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
@@ -15,6 +16,7 @@ import (
 	"modelgateway/services/budget"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
+	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
 )
@@ -24,36 +26,44 @@ import (
 // bound of its cost. The call must be ended if there is no error; with an error it
 // is returned for its Route only.
 func (s *Service) Admit(ctx context.Context, input Input) (*Call, error) {
+	unknown := s.handles(&input)
 	call := s.call(input)
-	return call, call.admit(ctx)
+	return call, call.admit(ctx, unknown)
 }
 
 func (s *Service) call(input Input) *Call {
 	c := &Call{service: s, input: input}
-	c.row.Stream = input.Request.Stream
-	s.Router.Plan(&c.plan, routing.Input{
-		Request: input.Request, Limits: input.Caller.Limits, Strict: input.Strict, NoFallback: input.NoFallback,
-		Caller: cmp.Or(input.Caller.UserID, input.Caller.Address), // all keys of a user are one caller
+	c.row.Stream, c.row.Dialect, c.row.UserAgent = input.Request.Stream, string(input.Request.Source.Dialect()), input.UserAgent
+	s.Router().Plan(&c.plan, routing.Input{
+		Request: input.Request, Levels: input.Caller.Levels, Strict: input.Strict, NoFallback: input.NoFallback,
+		Caller: cmp.Or(input.Caller.UserID, input.Caller.KeyID, input.Caller.Address), // all keys of a user are one caller
 	})
 	return c
 }
 
-func (c *Call) admit(ctx context.Context) error {
-	limits := c.input.Caller.Limits
-	if requested := c.input.Request.Model; !limits.Allows(requested) {
-		model, err := c.service.Router.Models.Resolve(requested)
+// admit fails with unknown, unless it is nil, when the model may be called.
+func (c *Call) admit(ctx context.Context, unknown error) error {
+	levels, requested := c.input.Caller.Levels, c.input.Request.Model
+	if levels.Refusing(requested) != nil { // else a look-up would be for nothing
+		model, err := c.plan.Router().Models.Resolve(requested)
 		if err != nil {
 			return err
 		}
-		c.route = routing.Route{Provider: model.Provider, Model: requested}
-		return notAllowed("this API key does not allow the model " + api.Quoted(requested))
+		if level := routing.Refusing(levels, requested, model); level != nil {
+			c.route = routing.Route{Provider: model.Provider, Model: requested}
+			return notAllowed(level.Name + " does not allow the model " + api.Quoted(requested))
+		}
+	}
+	if unknown != nil {
+		return unknown
 	}
 	first, err := c.plan.Candidate(0)
 	c.route = c.plan.Route(0)
 	if err != nil && !isRefusal(err) {
 		return err
 	}
-	budgets := c.budgets()
+	var all [len(models.Holds{})]budget.Budget
+	budgets := c.budgets(all[:0])
 	c.plan.Paid = len(budgets) > 0
 	if err := c.checkMembers(); err != nil {
 		return err
@@ -62,9 +72,9 @@ func (c *Call) admit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if limits != nil && (limits.TPMLimit > 0 || limits.MaxParallel > 0) {
+	if ratelimit.HasQuota(levels) {
 		tokens := tokens.Expected(c.input.Request, first.Model)
-		if c.quota, err = c.service.Quotas.Take(ctx, c.input.Caller.Account(), limits, tokens); err != nil {
+		if c.quota, err = c.service.Quotas.Take(ctx, levels, tokens); err != nil {
 			return err
 		}
 	}
@@ -82,13 +92,12 @@ func (c *Call) admit(ctx context.Context) error {
 }
 
 // running is what is booked of the call if this process dies.
-func (c *Call) running() models.RunningCall {
+func (c *Call) running() *models.RunningCall {
 	c.identify()
-	r := models.RunningCall{Call: c.row, MaxOutput: c.most.output, MaxOutputCost: c.most.outputCost}
+	r := &models.RunningCall{Call: c.row, MaxOutput: c.most.output, MaxOutputCost: c.most.outputCost}
 	r.InputTokens, r.Cost = c.most.input, c.most.inputCost
-	r.Provider, r.Served = c.route.Provider, cmp.Or(c.route.Redirected, c.route.Model)
+	r.Provider, r.Served = c.route.Provider, cmp.Or(c.route.Redirected, c.route.Alias, c.route.Model)
 	r.TokensPerSecond = tokensPerSecond * max(c.input.Request.Choices, 1)
-	ledger.CleanCall(&r.Call)
 	return r
 }
 
@@ -98,7 +107,8 @@ func (c *Call) identify() {
 	if r.ID != "" {
 		return
 	}
-	r.ID, r.RequestID, r.UserID, r.KeyID = ledger.NewCallID(c.input.Began), c.input.RequestID, c.input.Caller.UserID, c.input.Caller.KeyID
+	r.ID, r.RequestID = ledger.NewCallID(c.input.Began), c.input.RequestID
+	r.UserID, r.TeamID, r.KeyID = c.input.Caller.UserID, c.input.Caller.TeamID, c.input.Caller.KeyID
 	r.Model, r.BeganAt, r.Holds = c.input.Request.Model, c.input.Began.UnixMicro(), c.reserved.Holds()
 }
 
@@ -109,17 +119,18 @@ func notAllowed(message string) *api.Error {
 	}
 }
 
-// budgets are those that pay for the call.
-func (c *Call) budgets() []budget.Budget {
-	var of []budget.Budget
-	if l := c.input.Caller.Limits; l != nil && l.BudgetWindow != "" {
-		account := models.KeyAccount(c.input.Caller.KeyID)
-		of = append(of, budget.Budget{Account: account, Window: l.BudgetWindow, Limit: l.Budget, Name: "this API key"})
+// budgets adds to all those that pay for the call: of its levels, then of the gateway.
+func (c *Call) budgets(all []budget.Budget) []budget.Budget {
+	levels := c.input.Caller.Levels
+	for i := range levels {
+		if l := &levels[i]; l.BudgetWindow != "" {
+			all = append(all, budget.Budget{Account: l.Account, Window: l.BudgetWindow, Limit: l.Budget, Name: l.Name})
+		}
 	}
-	if all := c.service.Budget; all != nil {
-		of = append(of, *all)
+	if b := c.service.Budget; b != nil {
+		all = append(all, *b)
 	}
-	return of
+	return all
 }
 
 // maxCost is an upper bound of the call's cost in micro-dollars, over all models
@@ -138,22 +149,31 @@ func (c *Call) maxCost() (int64, error) {
 		if err != nil {
 			continue // no provider will be called
 		}
-		price := c.service.price(r.Model)
-		if err := c.checkPrice(r.Model, price, size.Sounds > 0); err != nil {
+		price, hosted := c.service.price(r.Model), c.mayHost(r.Model)
+		err = c.checkPrice(r.Model, price, size.Sounds > 0)
+		if err == nil && hosted {
+			err = c.checkHosted(r.Model, price)
+		}
+		if err != nil {
 			if i == 0 {
 				return 0, err
 			}
 			c.plan.Drop(i)
 			continue
 		}
-		images := c.service.Images[r.Model.Provider]
+		images := c.plan.Router().Images(r.Model.Provider)
+		price, _ = c.dearer(price).In(c.way())
 		if tokens.MaySound(&size, images) {
 			price = price.WithAudio()
 		}
 		input, output := tokens.Max(c.input.Request, r.Model, images, r.MaxOutput())
-		if cost := price.MaxCost(input, output); cost > bound {
+		fee := searchFee(r.Model, price)
+		if hosted {
+			fee += c.hostedFee(price)
+		}
+		if cost := price.MaxCost(input, output) + fee; cost > bound {
 			bound = cost
-			inputCost := min(price.MaxCost(input, 0), cost)
+			inputCost := min(price.MaxCost(input, 0)+fee, cost)
 			c.most = most{input: input, inputCost: inputCost, output: output, outputCost: cost - inputCost}
 		}
 	}
@@ -163,11 +183,65 @@ func (c *Call) maxCost() (int64, error) {
 	return bound, nil
 }
 
-// checkPrice refuses a model without a price, or without one of sounds for a prompt that
-// has some.
+// searchFee is what a model that searches the web with each call costs besides its tokens.
+func searchFee(model catalog.Model, price catalog.Price) int64 {
+	if !model.Traits.Searches {
+		return 0
+	}
+	return price.Fees.OneSearch()
+}
+
+// hostedFee is what the searches cost that the request lets the provider make.
+func (c *Call) hostedFee(price catalog.Price) int64 {
+	searches := c.input.Request.Searches
+	return searches*price.Fees.Search + min(searches, 1)*price.Fees.SearchPrompt
+}
+
+// mayHost says whether the provider of a model runs the tools that the request lets it run:
+// only one that speaks the client's dialect gets them.
+func (c *Call) mayHost(model catalog.Model) bool {
+	u := c.plan.Router().Upstreams[model.Provider]
+	return u != nil && u.Speaks(c.input.Request.Source.Dialect())
+}
+
+// checkHosted refuses what has no price of the tools that the provider runs.
+func (c *Call) checkHosted(model catalog.Model, price catalog.Price) error {
+	r := c.input.Request
+	if r.Unpriced != "" {
+		return unbounded(r.Unpriced)
+	}
+	if r.Searches > 0 && price.Fees.OneSearch() == 0 {
+		return notAllowed("the request lets the provider search the web, the fee of a search is not known for the model " +
+			api.Quoted(model.ID) + ", and this call is paid from a budget: an operator can set one in MODELS_FILE")
+	}
+	return nil
+}
+
+// way is how the request asks to be served, beside its service tier.
+func (c *Call) way() catalog.Way {
+	return catalog.Way{Speed: c.input.Request.Speed, Geo: c.input.Request.Geo}
+}
+
+// checkPrice refuses a model without a price, or without one of what the request asks for:
+// a service tier, or a prompt with sounds.
 func (c *Call) checkPrice(model catalog.Model, price catalog.Price, sounds bool) error {
 	if !price.Known {
-		return notAllowed("no price is set for the model " + api.Quoted(model.ID) + ", and this call is paid from a budget")
+		return notAllowed("no price is known for the model " + api.Quoted(model.ID) + ", and this call is paid from a budget: an operator can set one in " +
+			"MODELS_FILE, or DEFAULT_PRICE_USD for all models without one")
+	}
+	if model.Traits.Searches && price.Fees.OneSearch() == 0 {
+		return notAllowed("the model " + api.Quoted(model.ID) + " searches the web with each call, the fee of a search is not known, and " +
+			"this call is paid from a budget: an operator can set one in MODELS_FILE")
+	}
+	way := c.way()
+	if _, known := price.In(catalog.Way{Speed: way.Speed}); !known {
+		return unbounded("speed") // a member of Anthropic's API only
+	}
+	if _, known := price.In(catalog.Way{Geo: way.Geo}); !known {
+		return unbounded("inference_geo") // likewise
+	}
+	if c.input.Request.ServiceTier == "priority" && price.Factors.Priority == 0 {
+		return unbounded(c.input.Request.Path(llm.FieldServiceTier))
 	}
 	if sounds && price.Audio == 0 {
 		return api.Invalid(api.CodeUnsupportedValue, c.input.Request.Path(llm.FieldPart),
@@ -179,19 +253,22 @@ func (c *Call) checkPrice(model catalog.Model, price catalog.Price, sounds bool)
 // checkMembers refuses members that the gateway does not know, of a call whose models or
 // cost are limited: a compatible server may take them for another model, or for more.
 func (c *Call) checkMembers() error {
-	limits := c.input.Caller.Limits
-	limited := limits != nil && limits.Models != ""
+	limited := c.input.Caller.Levels.LimitedToModels()
 	source, ok := c.input.Request.Source.(llm.Vetted)
-	if !ok || !c.plan.Paid && !limited {
+	if !ok || !c.plan.Paid && limited == nil {
 		return nil
 	}
-	name := source.Foreign()
+	foreign := source.Foreign
+	if chooser, ok := source.(llm.Chooser); ok && c.plan.Router().Vendors(c.input.Request.Source.Dialect()) {
+		foreign = chooser.Chooses // the vendor refuses what it does not know
+	}
+	name := foreign()
 	if name == "" {
 		return nil
 	}
-	why := "the API key is limited to some models"
-	if c.plan.Paid {
-		why = "this call is paid from a budget"
+	why := "this call is paid from a budget"
+	if !c.plan.Paid {
+		why = limited.Name + " is limited to some models"
 	}
 	return api.Invalid(api.CodeUnsupportedValue, name,
 		"the gateway does not know whether %s chooses another model or costs more, and %s", api.Quoted(name), why)
@@ -202,7 +279,7 @@ func (c *Call) checkMembers() error {
 func checkPriced(r *llm.Request) error {
 	var field llm.Field
 	switch {
-	case !slices.Contains([]string{"", "auto", "default", "flex"}, r.ServiceTier):
+	case !slices.Contains([]string{"", "auto", "default", "flex", "priority"}, r.ServiceTier):
 		field = llm.FieldServiceTier
 	case slices.Contains(r.Modalities, "audio"):
 		field = llm.FieldModalities
@@ -213,7 +290,10 @@ func checkPriced(r *llm.Request) error {
 	default:
 		return nil
 	}
-	param := r.Path(field)
+	return unbounded(r.Path(field))
+}
+
+func unbounded(param string) error {
 	return api.Invalid(api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget",
 		param)
 }
@@ -224,10 +304,22 @@ func isRefusal(err error) bool {
 	return ok
 }
 
+// PriceOf is the price of a model by its name at a time; the zero Price for an unknown one.
+func (s *Service) PriceOf(name string, at time.Time) catalog.Price {
+	model, err := s.Router().Models.Resolve(name)
+	switch {
+	case err != nil:
+		return catalog.Price{}
+	case !model.Price.Known:
+		return s.DefaultPrice
+	}
+	return model.PriceAt(at)
+}
+
 // price is the model's price in the catalogue, or the default.
 func (s *Service) price(m catalog.Model) catalog.Price {
 	if !m.Price.Known {
 		return s.DefaultPrice
 	}
-	return m.Price
+	return m.PriceAt(s.Now())
 }

@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -27,18 +28,23 @@ type Call struct {
 	reserved *budget.Reservation
 	most     most
 
-	usage   *llm.Usage       // as the provider reported it; nil = not reported
-	counter llm.UsageCounter // of a stream whose usage has not come yet
-	answer  *llm.Answer      // a whole answer without usage
-	output  tokens.Sample    // the text of a stream, until its usage has come
-	gaps    *metrics.Gaps    // of a stream
-	trace   *tracing.ChatEnd // the attributes for its span; nil = not recorded
-	row     models.Call
-	err     error // that ended the call; nil = none
-	prompt  int64 // tokens; 0 = not estimated yet
-	opened  time.Time
-	sent    bool // something has been sent to the client
-	ended   bool
+	// usualPrice: the provider served the call in a way without a known price, or made
+	// searches without one.
+	usualPrice bool
+	usage      *llm.Usage       // as the provider reported it; nil = not reported
+	counter    llm.UsageCounter // of a stream whose usage has not come yet
+	answer     *llm.Answer      // a whole answer without usage
+	output     tokens.Sample    // the text of a stream, until its usage has come
+	gaps       *metrics.Gaps    // of a stream
+	trace      *tracing.ChatEnd // the attributes for its span; nil = not recorded
+	row        models.Call
+	costs      []models.CallCost // of an unusual price; nil = they follow from the row
+	err        error             // that ended the call; nil = none
+	prompt     int64             // tokens; 0 = not estimated yet
+	counting   chan struct{}     // closed when prompt has been estimated; nil: not until it is needed
+	opened     time.Time
+	sent       bool // something has been sent to the client
+	ended      bool
 
 	// unbilled: the stream has shown its end, and its usage is still to come. It is
 	// read on other goroutines.
@@ -65,8 +71,8 @@ func (c *Call) Began() time.Time { return c.input.Began }
 // value means that there is no limit.
 func (c *Call) TokenStatus() ratelimit.TokenStatus { return c.quota.Status() }
 
-// Open waits for the whole answer, or for the first event of a stream. One of the
-// two is nil. The stream must be ranged over, which closes it.
+// Open waits for the whole answer, or for the first event of a stream or the first piece of
+// an answer that comes in pieces. One of the two is nil. The stream must be ranged over, which closes it.
 func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 	ctx, c.plan.Trace = c.span(ctx)
 	c.opened = c.service.Now()
@@ -76,7 +82,7 @@ func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 	got, route, err := c.plan.Open(ctx)
 	c.route = route
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, c.measured(err)
 	}
 	if got.Answer == nil {
 		stream := c.metered(got)
@@ -91,8 +97,15 @@ func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 		c.traceAnswer(answer)
 	}
 	c.usage = answer.Usage
+	if c.usage != nil && c.usage.Tier == "" {
+		c.usage.Tier = answer.ServiceTier
+	}
 	if !answer.Usage.Counts() {
 		c.answer = answer
+		if !c.input.Request.Kind.Writes() { // all that such an answer says besides is the size of its prompt
+			tokens := c.promptTokens()
+			answer.Usage = &llm.Usage{Input: tokens, Total: tokens}
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx) // the answer was read for its usage only
@@ -101,6 +114,21 @@ func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 		answer.Fingerprint = Simulated
 	}
 	return answer, nil, nil
+}
+
+// Settle has final called, on another goroutine, when an upstream has accepted a stream and
+// has not begun it after that time: then no other model or key answers, and what final sends
+// to the client begins the answer. Upstreams that speak the client's dialect are waited for.
+func (c *Call) Settle(after time.Duration, final func(routing.Route)) {
+	c.plan.Patience = &routing.Patience{After: after, Final: func(route routing.Route) {
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				c.service.Log.Error("beginning a stream failed", "request_id", c.input.RequestID, "error", fmt.Sprint(panicked))
+			}
+		}()
+		c.sent = true
+		final(route)
+	}}
 }
 
 // metered is the stream, which records its usage and its error as it is read.
@@ -140,6 +168,9 @@ func (c *Call) metered(got *routing.Result) llm.Stream {
 func (c *Call) record(e *llm.Event) {
 	if e.Usage != nil {
 		usage := *e.Usage // the event is valid only until the next one
+		if usage.Tier == "" && e.Head != nil {
+			usage.Tier = e.Head.ServiceTier
+		}
 		c.usage = &usage
 	} else if !c.usage.Counts() {
 		if e.Head != nil {

@@ -82,7 +82,7 @@ func TestFallbackThatTheKeyDoesNotAllowIsNotCalled(t *testing.T) {
 			answering(catalog.Gemini, usedUp(7, 3))
 		c := newFixture(t, o, a, g)
 		fallbacks := []string{haiku, flash}
-		c.chat.Router.Fallbacks = map[string][]string{gpt: fallbacks}
+		c.chat.Router().Fallbacks = map[string][]string{gpt: fallbacks}
 		r, err := c.made(t, keyed(gpt, models.Limits{Models: names}))
 		switch {
 		case answers == "" && (err == nil || g.models() != ""):
@@ -93,7 +93,7 @@ func TestFallbackThatTheKeyDoesNotAllowIsNotCalled(t *testing.T) {
 		if allowed := names == "" || strings.Contains(string(names), haiku); (a.models() != "") != allowed {
 			t.Errorf("%s: anthropic is asked for %q", names, a.models())
 		}
-		if fallbacks[0] != haiku || fallbacks[1] != flash || len(c.chat.Router.Fallbacks[gpt]) != 2 {
+		if fallbacks[0] != haiku || fallbacks[1] != flash || len(c.chat.Router().Fallbacks[gpt]) != 2 {
 			t.Error("the fallbacks of all are changed")
 		}
 	}
@@ -102,7 +102,7 @@ func TestFallbackThatTheKeyDoesNotAllowIsNotCalled(t *testing.T) {
 func TestNoFallbackIsCalledWhenTheClientForbidsIt(t *testing.T) {
 	o, a := answering(catalog.OpenAI, nil).fail(providerFault(404)), answering(catalog.Anthropic, usedUp(7, 3))
 	c := newFixture(t, o, a)
-	c.chat.Router.Fallbacks = map[string][]string{gpt: {haiku}}
+	c.chat.Router().Fallbacks = map[string][]string{gpt: {haiku}}
 	ask := keyed(gpt, models.Limits{})
 	ask.NoFallback = true
 	if r, err := c.made(t, ask); err == nil || a.models() != "" || r.Status != 404 {
@@ -171,7 +171,7 @@ func TestFallbackWithoutAPriceIsNotCalledUnderABudget(t *testing.T) {
 			o, a, g := answering(catalog.OpenAI, nil).fail(fault), answering(catalog.Anthropic, usedUp(7, 3)),
 				answering(catalog.Gemini, usedUp(7, 3))
 			c := newFixture(t, o, a, g)
-			c.chat.Router.Fallbacks = map[string][]string{gpt: tt.fallbacks}
+			c.chat.Router().Fallbacks = map[string][]string{gpt: tt.fallbacks}
 			ask := keyed(gpt, tt.limits)
 			ask.Request.Stream = streams
 			r, err := c.made(t, ask)
@@ -204,7 +204,7 @@ func TestReservationCoversEveryModelThatMayAnswer(t *testing.T) {
 		if tt.configured {
 			c = newFixture(t, o, g)
 		}
-		c.chat.Router.Fallbacks = map[string][]string{gpt: {"dear-g"}}
+		c.chat.Router().Fallbacks = map[string][]string{gpt: {"dear-g"}}
 		ask := keyed(gpt, models.Limits{})
 		ask.NoFallback = tt.noFallback
 		ask.Request.Raw = append(ask.Request.Raw, strings.Repeat(" ", 5000)...)
@@ -216,8 +216,7 @@ func TestReservationCoversEveryModelThatMayAnswer(t *testing.T) {
 			want = 30*input + 60*8192 + 1
 		}
 		for limit, status := range map[int64]int{want: 0, want - 1: 402} {
-			limits := ofMonth(limit)
-			ask.Caller.Limits, ask.Caller.KeyID = &limits, map[int]string{0: "rich", 402: "poor"}[status]
+			ask.Caller = ofKey(map[int]string{0: "rich", 402: "poor"}[status], ofMonth(limit))
 			call, err := c.chat.Admit(t.Context(), ask)
 			if status == 0 && err != nil {
 				t.Errorf("%s: %d are not enough: %v", name, limit, err)
@@ -302,7 +301,7 @@ func TestRequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
 func TestReservationIsThatOfTheMostExpensiveModelAtAnyPosition(t *testing.T) {
 	o, g := answering(catalog.OpenAI, usedUp(7, 3)), answering(catalog.Gemini, usedUp(7, 3))
 	c := newFixture(t, o, g)
-	c.chat.Router.Fallbacks = map[string][]string{"dear-g": {gpt, "free-g"}}
+	c.chat.Router().Fallbacks = map[string][]string{"dear-g": {gpt, "free-g"}}
 	_, err := c.chat.Admit(t.Context(), keyed("dear-g", ofMonth(100*microDollars))) // the answer can cost 200
 	refusal(t, err, 402, api.CodeBudgetExceeded)
 }
@@ -312,7 +311,7 @@ func TestReservationLeavesOutFallbacksThatCannotTakeTheRequest(t *testing.T) {
 	g := answering(catalog.Gemini, nil)
 	g.refuses = map[string]error{"dear-g": api.Invalid("unsupported_value", "n", "no")}
 	c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)), g)
-	c.chat.Router.Fallbacks = map[string][]string{gpt: {"dear-g"}}
+	c.chat.Router().Fallbacks = map[string][]string{gpt: {"dear-g"}}
 	if _, err := c.made(t, keyed(gpt, ofMonth(microDollars))); err != nil {
 		t.Error(err)
 	}
@@ -320,7 +319,7 @@ func TestReservationLeavesOutFallbacksThatCannotTakeTheRequest(t *testing.T) {
 
 func TestModelOfAnUnconfiguredProviderIsAdmittedForItsFallbacks(t *testing.T) {
 	c := newFixture(t, answering(catalog.OpenAI, usedUp(7, 3)))
-	c.chat.Router.Fallbacks = map[string][]string{haiku: {gpt}}
+	c.chat.Router().Fallbacks = map[string][]string{haiku: {gpt}}
 	limits := ofMonth(microDollars)
 	limits.TPMLimit = 100_000
 	r, err := c.made(t, keyed(haiku, limits))
@@ -341,14 +340,14 @@ func TestCallIsPaidFromBothBudgets(t *testing.T) {
 	c.chat.Budget = &budget.Budget{Account: models.GatewayAccount, Window: models.Total, Limit: microDollars, Name: "the gateway"}
 	limits := ofMonth(2 * microDollars)
 	r, err := c.made(t, keyed(gpt, limits))
-	if want := [2]models.HoldKey{{Account: "key:k", Since: models.Month.FirstDay(c.chat.Now())},
-		{Account: models.GatewayAccount}}; err != nil || r.Holds != want {
+	if want := (models.Holds{{Account: "key:k", Since: models.Month.FirstDay(c.chat.Now())},
+		{Account: models.GatewayAccount}}); err != nil || r.Holds != want {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ask := keyed(gpt, models.Limits{})
 	ask.Caller = auth.Caller{UserID: "ada"} // without a key
 	r, err = c.made(t, ask)
-	if want := [2]models.HoldKey{{Account: models.GatewayAccount}}; err != nil || r.Holds != want || r.KeyID != "" || r.UserID != "ada" {
+	if want := (models.Holds{{Account: models.GatewayAccount}}); err != nil || r.Holds != want || r.KeyID != "" || r.UserID != "ada" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	c.left(t, 2*microDollars-3900, 2*microDollars)
@@ -362,7 +361,7 @@ func TestSuccessorThatTheKeyDoesNotAllowIsNotCalled(t *testing.T) {
 	for allowed, want := range map[models.Names]string{retired: retired, retired + "," + successor: successor, "": successor} {
 		p := answering(catalog.Anthropic, usedUp(1, 1))
 		c := newFixture(t, p)
-		c.chat.Router.Redirect, c.chat.Router.Now = true, func() time.Time { return november }
+		c.chat.Router().Redirect, c.chat.Router().Now = true, func() time.Time { return november }
 		if _, err := c.made(t, keyed(retired, models.Limits{Models: allowed})); err != nil || p.models() != want {
 			t.Errorf("%q: %q was asked, not %q: %v", allowed, p.models(), want, err)
 		}

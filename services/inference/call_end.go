@@ -22,6 +22,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 		return &c.row
 	}
 	c.ended = true
+	c.counted()
 	r := &c.row
 	c.identify()
 	c.classify(ctx, err)
@@ -32,6 +33,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	c.output.Release()
 	r.Attempts = c.plan.Attempts
 	r.DurationUS = c.since()
+	c.detail()
 	if c.service.Ledger != nil {
 		c.service.Ledger.Add(*r)
 	}
@@ -43,7 +45,7 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 // classify sets the outcome, the status and the error code of the row.
 func (c *Call) classify(ctx context.Context, err error) {
 	r := &c.row
-	r.Provider, r.Served = c.route.Provider, cmp.Or(c.route.Fallback, c.route.Redirected, c.route.Model)
+	r.Provider, r.Served = c.route.Provider, cmp.Or(c.route.Fallback, c.route.Redirected, c.route.Alias, c.route.Model)
 	r.UpstreamRequestID = c.route.RequestID
 	r.Outcome, r.Status = models.OutcomeOK, http.StatusOK
 	c.err = err
@@ -65,6 +67,9 @@ func (c *Call) classify(ctx context.Context, err error) {
 	r.ErrorCode = e.Code
 	if !c.sent {
 		r.Status = e.Status
+		if status := c.input.Status; status != nil {
+			r.Status = status.ErrorStatus(e)
+		}
 	}
 	switch {
 	case stopped:
@@ -117,6 +122,7 @@ func (c *Call) checkCost() {
 	c.service.Log.Warn("a provider reported more than twice the usage that its call can have: what was reserved is booked",
 		"request_id", r.RequestID, "provider", r.Provider, "model", r.Served,
 		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens, "cost_micro_usd", r.Cost, "reserved_micro_usd", amount)
+	c.costs = nil
 	r.InputTokens, r.OutputTokens, r.Estimated, r.Cost = c.most.input, c.most.output, true, amount
 	r.CachedTokens, r.CacheWriteTokens, r.ReasoningTokens = 0, 0, 0
 }
@@ -135,7 +141,12 @@ func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
 	r.CacheWriteTokens += tokens.CacheWrite
 	r.OutputTokens += tokens.Output
 	r.ReasoningTokens += min(max(usage.Reasoning, 0), tokens.Output)
-	price := c.service.price(model)
+	price, usual := c.served(c.service.price(model), usage)
+	usual = usual || usage.Tools > 0 || c.input.Request.Audio != nil
+	if tokens.Searches = usage.Searches; tokens.Searches == 0 && (model.Traits.Searches || c.input.Request.WebSearch != nil) {
+		tokens.Searches = 1 // chat completions do not count them
+	}
+	c.usualPrice = c.usualPrice || price.Known && (usual || tokens.Searches > 0 && price.Fees.OneSearch() == 0)
 	r.Priced = price.Known
 	switch {
 	case usage.HasAudio:
@@ -143,7 +154,29 @@ func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
 	case price.Audio > 0 && c.input.Request.Source.Size().Sounds > 0: // all of it may be sounds
 		tokens.Audio, tokens.CachedAudio = tokens.Input, tokens.Cached
 	}
+	c.itemize(model, price, tokens)
 	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(tokens)))
+}
+
+// served is the price of a call in the way in which it was served. Where the answer does
+// not say the tier, a call that asked for another one is charged for the dearer one.
+// usual: the price of that way is not known, and price is the usual one.
+func (c *Call) served(base catalog.Price, usage *llm.Usage) (price catalog.Price, usual bool) {
+	if usage.Tier == "" {
+		base = c.dearer(base)
+	}
+	price, known := base.In(catalog.Way{Tier: usage.Tier, Speed: usage.Speed, Geo: usage.Geo})
+	return price, !known
+}
+
+// dearer is the price of the tier that the request asks for, or the usual price where
+// that is higher: a provider may serve the call in the usual tier.
+func (c *Call) dearer(price catalog.Price) catalog.Price {
+	in, known := price.In(catalog.Way{Tier: c.input.Request.ServiceTier})
+	if !known || in.Output < price.Output {
+		return price
+	}
+	return in
 }
 
 // lastModel is the model that answered, or was tried last.
@@ -151,7 +184,7 @@ func (c *Call) lastModel() (catalog.Model, bool) {
 	if c.plan.Answered != nil {
 		return c.plan.Answered.Model, true
 	}
-	model, err := c.service.Router.Models.Resolve(cmp.Or(c.row.Served, c.row.Model))
+	model, err := c.plan.Router().Models.Resolve(cmp.Or(c.row.Served, c.row.Model))
 	return model, err == nil
 }
 
@@ -161,7 +194,8 @@ func (c *Call) labels() metrics.CallFacts {
 	values := metrics.CallFacts{
 		Provider: r.Provider, Outcome: r.Outcome, Stream: r.Stream,
 		InputTokens: r.InputTokens, CachedTokens: r.CachedTokens, CacheWriteTokens: r.CacheWriteTokens,
-		OutputTokens: r.OutputTokens, ReasoningTokens: r.ReasoningTokens, Estimated: r.Estimated, Priced: r.Priced, Cost: r.Cost,
+		OutputTokens: r.OutputTokens, ReasoningTokens: r.ReasoningTokens, Estimated: r.Estimated, Cost: r.Cost,
+		Priced: r.Priced, UsualPrice: c.usualPrice,
 		FirstToken: time.Duration(r.FirstTokenUS) * time.Microsecond,
 		Overhead:   time.Duration(r.OverheadUS) * time.Microsecond, Gaps: c.gaps,
 	}

@@ -38,7 +38,7 @@ func stumbling(usage *llm.Usage) *scripted {
 func TestChargedAttemptsBeforeTheAnswerAreBooked(t *testing.T) {
 	p := stumbling(usedUp(10, 20))
 	c := newFixture(t, p)
-	c.chat.Router.Retries = 2
+	c.chat.Router().Retries = 2
 	ask := keyed(haiku, models.Limits{})
 	ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
 	r, err := c.made(t, ask)
@@ -51,8 +51,8 @@ func TestChargedAttemptsBeforeTheAnswerAreBooked(t *testing.T) {
 func TestCallUnderABudgetIsNotRetriedAfterAChargedAttempt(t *testing.T) {
 	p, other := stumbling(usedUp(10, 20)), answering(catalog.OpenAI, usedUp(1, 1))
 	c := newFixture(t, p, other)
-	c.chat.Router.Retries = 2
-	c.chat.Router.Fallbacks = map[string][]string{haiku: {gpt}}
+	c.chat.Router().Retries = 2
+	c.chat.Router().Fallbacks = map[string][]string{haiku: {gpt}}
 	ask := keyed(haiku, ofMonth(100_000_000))
 	ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
 	r, err := c.made(t, ask)
@@ -75,7 +75,7 @@ func TestFreeFailureIsRetriedUnderABudget(t *testing.T) {
 		return then(ctx)
 	}
 	c := newFixture(t, p)
-	c.chat.Router.Retries = 1
+	c.chat.Router().Retries = 1
 	if r, err := c.made(t, keyed(haiku, ofMonth(100_000_000))); err != nil || r.Attempts != 2 || r.InputTokens != 10 || r.Estimated {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -102,7 +102,7 @@ func TestSlowerOfTwoHedgedCallsIsBooked(t *testing.T) {
 			}
 		}
 		c := newFixture(t, p)
-		c.chat.Router.HedgeAfter = time.Millisecond
+		c.chat.Router().HedgeAfter = time.Millisecond
 		ask := keyed(haiku, ofMonth(100_000_000))
 		ask.Request = decoded(t, `{"model":"`+haiku+`","messages":[{"role":"user","content":"hi"}]}`)
 		r, err := c.made(t, ask)
@@ -131,7 +131,7 @@ func TestReservationOfAHedgedCallCoversBoth(t *testing.T) {
 	if err != nil || one <= 0 {
 		t.Fatal(one, err)
 	}
-	c.chat.Router.HedgeAfter = time.Second
+	c.chat.Router().HedgeAfter = time.Second
 	if two, err := maxCost(); err != nil || two != 2*one {
 		t.Errorf("%d for two, %d for one: %v", two, one, err)
 	}
@@ -144,7 +144,7 @@ func TestReservationOfAHedgedCallCoversBoth(t *testing.T) {
 func TestRequestsNotPricedByTokensAreRefusedUnderABudget(t *testing.T) {
 	c := newFixture(t, answering(catalog.OpenAI, usedUp(1, 1)))
 	for param, change := range map[string]func(*llm.Request){
-		"service_tier":       func(r *llm.Request) { r.ServiceTier = "Priority" },
+		"service_tier":       func(r *llm.Request) { r.ServiceTier = "priority" }, // gpt-4 has no price of it
 		"modalities":         func(r *llm.Request) { r.Modalities = []string{"text", "audio"} },
 		"web_search_options": func(r *llm.Request) { r.WebSearch = jsontext.Value(`{}`) },
 		"audio":              func(r *llm.Request) { r.Audio = jsontext.Value(`{"voice":"alloy"}`) },
@@ -176,4 +176,81 @@ func TestRequestsNotPricedByTokensAreRefusedUnderABudget(t *testing.T) {
 		}
 	}
 	c.idle(t, 0)
+}
+
+func TestAServiceTierIsReservedAtItsPrice(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(1, 1)))
+	bounds := map[string]int64{}
+	for _, tier := range []string{"", "flex", "priority"} {
+		ask := keyed("gpt-5.4", ofMonth(1_000_000_000))
+		ask.Request.ServiceTier = tier
+		call := c.chat.call(ask)
+		call.plan.Paid = true
+		bound, err := call.maxCost()
+		if err != nil || call.most.inputCost+call.most.outputCost != bound {
+			t.Errorf("%s: %d, %+v, %v", tier, bound, call.most, err)
+		}
+		bounds[tier] = bound
+	}
+	// Each bound is rounded up. A provider may serve flex at the usual price.
+	if difference := 2*bounds[""] - bounds["priority"]; bounds["flex"] != bounds[""] || difference < 0 || difference > 2 {
+		t.Errorf("%v", bounds)
+	}
+}
+
+func TestAModelThatSearchesWithEachCallIsChargedForOneSearch(t *testing.T) {
+	c := newFixture(t, answering(catalog.OpenAI, usedUp(1, 1)))
+	ask := keyed("gpt-4o-search-preview", ofMonth(1_000_000_000))
+	model, err := c.chat.Router().Models.Resolve("gpt-4o-search-preview")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := c.chat.call(ask)
+	unknown := model.Price
+	unknown.Fees = catalog.Fees{}
+	if err := call.checkPrice(model, unknown, false); err == nil || !strings.Contains(err.Error(), "the fee of a search is not known") {
+		t.Errorf("%v", err)
+	}
+	if err := call.checkPrice(model, model.Price, false); err != nil || searchFee(model, model.Price) != 25_000 {
+		t.Errorf("%d, %v", searchFee(model, model.Price), err)
+	}
+	call.charge(model, &llm.Usage{Input: 1, Output: 1})
+	if call.row.Cost < 25_000 {
+		t.Errorf("%d micro-dollars are booked", call.row.Cost)
+	}
+	call.row.Cost = 0
+	model.Traits.Searches = false
+	if call.charge(model, &llm.Usage{Input: 1, Output: 1}); call.row.Cost >= 25_000 {
+		t.Errorf("%d micro-dollars are booked of a model that does not search", call.row.Cost)
+	}
+}
+
+func TestWhatCostsMoreThanIsKnownIsCounted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		usage   llm.Usage
+		change  func(*llm.Request)
+		fee     int64
+		counted bool
+	}{
+		"the usual way":        {llm.Usage{Tier: "default"}, func(*llm.Request) {}, 0, false},
+		"an unknown tier":      {llm.Usage{Tier: "scale"}, func(*llm.Request) {}, 0, true},
+		"a search":             {llm.Usage{}, func(r *llm.Request) { r.WebSearch = jsontext.Value(`{}`) }, 10_000, false},
+		"counted searches":     {llm.Usage{Searches: 3}, func(*llm.Request) {}, 30_000, false},
+		"a tool without a fee": {llm.Usage{Tools: 1}, func(*llm.Request) {}, 0, true},
+		"an answered sound":    {llm.Usage{}, func(r *llm.Request) { r.Audio = jsontext.Value(`{"voice":"alloy"}`) }, 0, true},
+	} {
+		usage := tt.usage
+		usage.Input, usage.Output = 1000, 1000
+		c := newFixture(t, answering(catalog.OpenAI, &usage))
+		ask := keyed("gpt-4", models.Limits{})
+		tt.change(ask.Request)
+		call, err := c.chat.Admit(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = call.Open(t.Context())
+		if r := call.End(t.Context(), err); r.Cost != 90_000+tt.fee || call.usualPrice != tt.counted {
+			t.Errorf("%s: %d, counted: %v", name, r.Cost, call.usualPrice)
+		}
+	}
 }

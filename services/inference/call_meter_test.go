@@ -181,7 +181,7 @@ func TestBrokenStreamIsBookedWithTheUsageSoFar(t *testing.T) {
 			if call.output.Len() != 0 {
 				t.Errorf("%s: the room of its text is not given back", name)
 			}
-			allIdle(t, c.chat.Router)
+			allIdle(t, c.chat.Router())
 		}
 	}
 }
@@ -189,10 +189,10 @@ func TestBrokenStreamIsBookedWithTheUsageSoFar(t *testing.T) {
 // The row has both the requested model and its successor.
 func TestSuccessorIsBookedAsTheAnsweringModel(t *testing.T) {
 	c := newFixture(t, answering(catalog.Anthropic, usedUp(70, 30)))
-	c.chat.Router.Redirect, c.chat.DefaultPrice = true, catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}
-	c.chat.Router.Now = (&clock{november}).now
-	r, err := c.made(t, keyed(retired, ofMonth(microDollars)))
-	if err != nil || r.Served != "claude-sonnet-5" || r.Model != retired || !r.Priced || r.Cost != 70+60 {
+	c.chat.Router().Redirect, c.chat.DefaultPrice = true, catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}
+	c.chat.Router().Now = (&clock{november}).now
+	r, err := c.made(t, keyed(retired, ofMonth(10*microDollars)))
+	if err != nil || r.Served != "claude-sonnet-5" || r.Model != retired || !r.Priced || r.Cost != 2*70+10*30 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -267,7 +267,7 @@ func TestFailedFallbackIsChargedAtItsOwnPrice(t *testing.T) {
 	late := unreached(504)
 	late.Worked = true
 	c := newFixture(t, answering(catalog.OpenAI, nil).fail(providerFault(404)), answering(catalog.Anthropic, nil).fail(late))
-	c.chat.Router.Fallbacks = map[string][]string{gpt: {haiku}}
+	c.chat.Router().Fallbacks = map[string][]string{gpt: {haiku}}
 	r, err := c.made(t, keyed(gpt, ofMonth(microDollars)))
 	if err == nil || r.Served != haiku || r.Model != gpt || r.Attempts != 2 ||
 		r.Cost != keyedPrompt+5*r.OutputTokens || r.OutputTokens == 0 {
@@ -280,7 +280,7 @@ func TestClientThatLeavesDuringAPauseIsNotCharged(t *testing.T) {
 	stopping := &api.Error{Status: 503, Type: api.TypeAPI, Code: api.CodeServiceUnavailable}
 	for _, cause := range []error{context.Canceled, stopping} {
 		c := newFixture(t, answering(catalog.OpenAI, nil).fail(providerFault(500, retryAfter(3*time.Second))))
-		c.chat.Router.Retries = 1
+		c.chat.Router().Retries = 1
 		ctx, leave := context.WithCancelCause(t.Context())
 		call, err := c.chat.Admit(t.Context(), keyed(gpt, ofMonth(microDollars)))
 		if err != nil {
@@ -308,7 +308,7 @@ func TestTimesOfACallAreMeasuredWithItsClock(t *testing.T) {
 			return answer(ctx)
 		}
 		chat := serving(t, p)
-		chat.Router.Retries = 2
+		chat.Router().Retries = 2
 		began := time.Now()
 		ask := keyed(gpt, models.Limits{})
 		ask.Began, ask.BodyTime = began, 700*time.Millisecond
@@ -392,7 +392,7 @@ func TestHedgedCallsAreCountedAsAttempts(t *testing.T) {
 			return answer(ctx)
 		}
 		chat := serving(t, p)
-		chat.Router.HedgeAfter = 2 * time.Second
+		chat.Router().HedgeAfter = 2 * time.Second
 		call, err := chat.Admit(t.Context(), keyed(gpt, models.Limits{}))
 		if err != nil {
 			t.Fatal(err)
@@ -443,7 +443,7 @@ func TestCutStreamIsBookedWithTheProvidersUsage(t *testing.T) {
 		u := providertest.Serve(t, script)
 		c := newFixture(t)
 		for name, p := range translatorsAt(t, u.URL) {
-			c.chat.Router.Upstreams[name] = pool.NewUpstream(name, p, poolOf("k"), time.Now)
+			c.chat.Router().Upstreams[name] = pool.NewUpstream(name, p, poolOf("k"), time.Now)
 		}
 		ask := keyedStream(tt.model, models.Limits{})
 		ask.Request = decoded(t, `{"model":"`+tt.model+`","messages":[{"role":"user","content":"hi"}],"stream":true}`)

@@ -162,6 +162,7 @@ const unpriced = `models: [
 	{id: secret-a, provider: anthropic, context: 1000, max_output: 100},
 	{id: secret-o, provider: openai, context: 1000, max_output: 100},
 	{id: free-g, provider: gemini, context: 1000, max_output: 100, price: {input: 0, output: 0}},
+	{id: dear-a, provider: anthropic, context: 1000, max_output: 100, price: {input: 1, output: 2}},
 	{id: dear-g, provider: gemini, context: 1000, max_output: 100, price: {input: 1000000, output: 2000000}},
 ]`
 
@@ -232,14 +233,15 @@ func newFixture(t testing.TB, all ...*scripted) *fixture {
 	c := &fixture{Database: h, log: new(lockedLog)}
 	log := slog.New(slog.NewTextHandler(c.log, nil))
 	c.chat = &Service{
-		Router: &routing.Router{Upstreams: pool.Set{}, Now: time.Now}, Now: time.Now, Log: log,
+		Now: time.Now, Log: log,
 		Budgets: budget.New(budget.Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now}),
 		Quotas:  ratelimit.NewQuotas(ratelimit.QuotaOptions{Log: log, Now: time.Now}),
 	}
 	c.chat.Ledger = ledger.NewWriter(ledger.Options{
 		Store: h.Store, Replica: c.chat.Budgets.Replica(), Log: log, Now: time.Now, Written: c.chat.Budgets.Written,
 	})
-	connect(c.chat.Router, list, all)
+	c.chat.Use(&routing.Router{Upstreams: pool.Set{}, Now: time.Now})
+	connect(c.chat.Router(), list, all)
 	return c
 }
 
@@ -257,8 +259,9 @@ func serving(t testing.TB, all ...*scripted) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Router: &routing.Router{Upstreams: pool.Set{}, Now: time.Now}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	connect(s.Router, list, all)
+	s := &Service{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	s.Use(&routing.Router{Upstreams: pool.Set{}, Now: time.Now})
+	connect(s.Router(), list, all)
 	return s
 }
 
@@ -267,8 +270,16 @@ func keyed(model string, limits models.Limits) Input {
 	raw := `{"model":"` + model + `","messages":[{"role":"user","content":"hi"}]}`
 	return Input{
 		Request: decodedText(raw),
-		Caller:  auth.Caller{UserID: "ada", KeyID: "k", Limits: &limits}, RequestID: "req_1", Began: time.Now(),
+		Caller:  ofKey("k", limits), RequestID: "req_1", Began: time.Now(),
 	}
+}
+
+// ofKey is the caller with a key of ada.
+func ofKey(id string, limits models.Limits) auth.Caller {
+	return auth.Caller{UserID: "ada", KeyID: id, Levels: models.Levels{
+		{Account: models.KeyAccount(id), Name: "this API key", Limits: limits},
+		{Account: models.UserAccount("ada"), Name: "your account"},
+	}}
 }
 
 func decodedText(raw string) *llm.Request {
@@ -445,10 +456,18 @@ func TestCallIsBookedOnceWithAllColumns(t *testing.T) {
 		const cost = 100 + 10 + 625 + 600 + 2500
 		want := models.Call{
 			ID: row.ID, RequestID: "req_1", UserID: "ada", KeyID: "k", Model: haiku, Served: haiku, Provider: catalog.Anthropic,
-			Stream: streams, Attempts: 1, Status: 200, Outcome: "ok",
+			Stream: streams, Attempts: 1, Status: 200, Outcome: "ok", Dialect: "chat",
 			InputTokens: 1000, CachedTokens: 100, CacheWriteTokens: 800, OutputTokens: 500, ReasoningTokens: 40, Priced: true, Cost: cost,
 			BeganAt: ask.Began.UnixMicro(), FirstTokenUS: row.FirstTokenUS, DurationUS: row.DurationUS, OverheadUS: row.OverheadUS,
-			Holds: [2]models.HoldKey{{Account: "key:k", Since: models.Month.FirstDay(ask.Began)}},
+			OpenedUS: row.OpenedUS, Details: row.Details,
+			Holds: models.Holds{{Account: "key:k", Since: models.Month.FirstDay(ask.Began)}},
+		}
+		var parts []int64 // an hour's cache does not follow from the row
+		for _, part := range row.Details.Costs {
+			parts = append(parts, part.Cost)
+		}
+		if !slices.Equal(parts, []int64{100, 10, 625, 600, 2500}) || row.OpenedUS < 1 || row.OpenedUS > row.DurationUS {
+			t.Errorf("parts of the cost %v, opened after %d us", parts, row.OpenedUS)
 		}
 		if row != want || row.ID == "" || row.DurationUS < 1 {
 			t.Errorf("%+v\nnot\n%+v", row, want)
@@ -501,7 +520,7 @@ func TestCallThatPanicsIsBooked(t *testing.T) {
 		}
 		c.idle(t, r.InputTokens+r.OutputTokens)
 		c.left(t, microDollars-r.Cost, microDollars)
-		allIdle(t, c.chat.Router)
+		allIdle(t, c.chat.Router())
 	}
 }
 
@@ -522,7 +541,7 @@ func TestReservationAndQuotaAreReleasedAtEveryEnd(t *testing.T) {
 		}
 		c.idle(t, r.InputTokens+r.OutputTokens)
 		c.left(t, microDollars-r.Cost, microDollars)
-		allIdle(t, c.chat.Router)
+		allIdle(t, c.chat.Router())
 	}
 }
 

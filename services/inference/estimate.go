@@ -70,7 +70,7 @@ func (c *Call) longest(model catalog.Model, limit int64) int64 {
 }
 
 func (c *Call) bounds(model catalog.Model, limit int64) (input, output int64) {
-	return tokens.Max(c.input.Request, model, c.service.Images[model.Provider], limit)
+	return tokens.Max(c.input.Request, model, c.plan.Router().Images(model.Provider), limit)
 }
 
 // inputTokens estimates the tokens of the prompt. Pictures, sounds and files of a paid
@@ -85,11 +85,16 @@ func (c *Call) inputTokens(model catalog.Model) int64 {
 
 // promptTokens estimates the tokens of the request, once.
 func (c *Call) promptTokens() int64 {
+	c.counted()
 	if c.prompt == 0 {
-		var err error
-		if c.prompt, err = c.service.estimator.Prompt(c.input.Request); err != nil {
-			c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
-		}
+		c.countPrompt(func() (int64, error) { return c.service.estimator.Prompt(c.input.Request) })
 	}
 	return c.prompt
+}
+
+func (c *Call) countPrompt(count func() (int64, error)) {
+	var err error
+	if c.prompt, err = count(); err != nil {
+		c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
+	}
 }

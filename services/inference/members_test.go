@@ -86,7 +86,7 @@ func TestSoundsAreReservedAndBookedAtTheirPrice(t *testing.T) {
 	if e := refusal(t, err, 400, api.CodeUnsupportedValue); e.Param != "messages[].content[]" || !strings.Contains(e.Message, "price of sounds") {
 		t.Errorf("%+v", e)
 	}
-	ask.Caller.Limits = &models.Limits{}
+	ask.Caller = ofKey("k", models.Limits{})
 	if _, err := c.made(t, ask); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}

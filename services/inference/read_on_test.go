@@ -110,7 +110,7 @@ func TestPaidStreamIsReadOnOnlyForAUsageThatNothingElseTells(t *testing.T) {
 			if tt.output == 0 && (!r.Estimated || r.OutputTokens < int64(tt.waits.Seconds()*tokensPerSecond) || r.OutputTokens > most) {
 				t.Errorf("%d tokens in %s, estimated %v", r.OutputTokens, took, r.Estimated)
 			}
-			allIdle(t, c.chat.Router)
+			allIdle(t, c.chat.Router())
 		})
 	}
 }
@@ -143,7 +143,7 @@ func TestPaidAnswerOfAReasoningModelIsReadOn(t *testing.T) {
 		}
 	}
 	c := newFixture(t, p)
-	c.chat.Router.Retries = 3
+	c.chat.Router().Retries = 3
 	call, err := c.chat.Admit(t.Context(), keyed(flash, ofMonth(microDollars)))
 	if err != nil {
 		t.Fatal(err)

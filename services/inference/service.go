@@ -3,13 +3,15 @@ package inference
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
+	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
-	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
+	"modelgateway/services/conversation"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
@@ -23,13 +25,14 @@ const Simulated = "simulated"
 
 // Service admits requests, has them answered, and books their usage.
 type Service struct {
-	Router    *routing.Router
-	Images    map[string]providers.Images // token bounds of pictures, by provider
-	Simulated bool                        // the upstreams are simulators, and every answer says so
+	Simulated bool // the upstreams are simulators, and every answer says so
 	Metrics   *metrics.Metrics
 	Tracer    *tracing.Tracer // nil = no tracing
 	Log       *slog.Logger
 	Now       func() time.Time
+
+	Handles       *conversation.Handles       // names of the responses that providers keep; nil: there are none
+	Conversations *conversation.Conversations // that the gateway keeps itself; nil: it keeps none
 
 	Ledger       *ledger.Writer // nil = no ledger
 	Budgets      *budget.Service
@@ -38,15 +41,26 @@ type Service struct {
 	DefaultPrice catalog.Price  // of models without one
 
 	estimator tokens.Estimator
+	router    atomic.Pointer[routing.Router]
 }
+
+// Router routes new calls.
+func (s *Service) Router() *routing.Router { return s.router.Load() }
+
+// Use sets the router of new calls, also while calls are running: they keep the one that
+// they began with.
+func (s *Service) Use(r *routing.Router) { s.router.Store(r) }
 
 // Input is one request with the options of its headers.
 type Input struct {
 	Request    *llm.Request
+	Asked      *llm.Request // as the client sent it, where Request has the conversation before it; nil = Request
 	Caller     auth.Caller
 	RequestID  string
-	Began      time.Time     // when the request came
-	BodyTime   time.Duration // time that the client took to send the body
-	Strict     bool          // refuse a request with fields that the provider cannot honour
-	NoFallback bool          // no other model may answer
+	UserAgent  string           // of the client
+	Began      time.Time        // when the request came
+	BodyTime   time.Duration    // time that the client took to send the body
+	Strict     bool             // refuse a request with fields that the provider cannot honour
+	NoFallback bool             // no other model may answer
+	Status     api.StatusTeller // of the client's dialect; nil: the status of an error is its own
 }

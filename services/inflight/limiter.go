@@ -23,26 +23,26 @@ type Limiter struct {
 	mu        sync.Mutex
 	calls     int
 	bytes     int64
-	perCaller map[auth.Caller]int // calls by identity; only of callers with calls
+	perCaller map[auth.Identity]int // calls by identity; only of callers with calls
 }
 
 // New limits calls to maxCalls in all and maxEach of one caller, and their bodies
 // to maxBytes.
 func New(maxCalls, maxEach int, maxBytes int64) *Limiter {
-	return &Limiter{maxCalls: maxCalls, maxEach: maxEach, maxBytes: maxBytes, perCaller: map[auth.Caller]int{}}
+	return &Limiter{maxCalls: maxCalls, maxEach: maxEach, maxBytes: maxBytes, perCaller: map[auth.Identity]int{}}
 }
 
 // Slot is the place of one call. Its owner must call Release.
 type Slot struct {
 	limiter *Limiter
-	caller  auth.Caller
+	caller  auth.Identity
 	bytes   int64
 }
 
-// Acquire takes a slot for a call of the caller. The caller of Acquire defers
+// Acquire takes a slot for a call of a caller. The caller of Acquire defers
 // Release, so that a panic does not lose the slot.
-func (l *Limiter) Acquire(caller auth.Caller) (Slot, error) {
-	caller = caller.Identity()
+func (l *Limiter) Acquire(of auth.Caller) (Slot, error) {
+	caller := of.Identity()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

@@ -35,11 +35,17 @@ func (l *Writer) sweep(ctx context.Context) error {
 		if err != nil || n < sweepBatch {
 			return err
 		}
-		const pauseFactor, minPause = 4, 20 * time.Millisecond
-		if !waited(ctx, max(pauseFactor*time.Since(began), minPause)) {
+		if !paused(ctx, began) {
 			return ctx.Err()
 		}
 	}
+}
+
+// paused waits four times as long as a transaction took, and reports whether ctx has not
+// ended meanwhile.
+func paused(ctx context.Context, began time.Time) bool {
+	const pauseFactor, minPause = 4, 20 * time.Millisecond
+	return waited(ctx, max(pauseFactor*time.Since(began), minPause))
 }
 
 // waited waits, and reports whether ctx has not ended meanwhile.

@@ -22,17 +22,31 @@ const (
 
 // UsageRequest selects usage, as the client wrote it; empty fields mean defaults.
 type UsageRequest struct {
-	From, To             string // days, both included
+	From, To             string // days, both included, or moments
 	GroupBy              string // with commas
 	UserID, KeyID, Model string // only of these
+	TeamID               string // only of the calls with its keys
+	Provider             string
+	Step                 string // of a series
+	TimeZone             string // whose days they are
+	Previous             string // true: with the period before
 }
+
+// detailed says whether the sums of days cannot answer the request.
+func (r *UsageRequest) detailed() bool {
+	day := func(text string) bool { return len(text) <= len(time.DateOnly) }
+	return r.Step != "" || r.TimeZone != "" || r.Previous == yes || !day(r.From) || !day(r.To)
+}
+
+const yes = "true"
 
 // UsageReport is the usage of some days.
 type UsageReport struct {
 	From, To string // days, both included
 	By       []models.UsageBy
-	Rows     []models.Usage // by day, user, key, model and provider
+	Rows     []models.Usage // by day, user, key, team, model and provider
 	Total    models.Sum
+	Details  *UsageDetails // nil unless asked for
 }
 
 // Usage reports usage from the sums of the ledger, which lag behind the calls by
@@ -41,11 +55,12 @@ type Usage struct {
 	store  *models.Store
 	now    func() time.Time
 	groups int // in one answer
+	cells  int // of a series that are kept until the greatest groups are known
 }
 
 // NewUsage makes a Usage that reads the ledger in store.
 func NewUsage(store *models.Store, now func() time.Time) *Usage {
-	return &Usage{store: store, now: now, groups: usageGroups}
+	return &Usage{store: store, now: now, groups: usageGroups, cells: usageCells}
 }
 
 // Own reports the usage of a caller: that of a user with all their keys, or of one
@@ -54,38 +69,48 @@ func (u *Usage) Own(ctx context.Context, userID, keyID string, req UsageRequest)
 	if userID == "" && keyID == "" {
 		return nil, api.Unauthorized(api.CodeMissingCredentials, "usage belongs to a caller: send the token of a login or an API key")
 	}
-	q, err := u.query(req, models.ByDay, models.ByKey, models.ByModel)
-	if err != nil {
-		return nil, err
+	if keyID != "" && req.KeyID != "" && req.KeyID != keyID {
+		return nil, api.Invalid(api.CodeInvalidValue, "key_id", "an API key sees its own calls only: send the token of a login")
 	}
-	q.UserID, q.KeyID = userID, keyID
-	return u.report(ctx, q)
+	req.UserID, req.KeyID = userID, cmp.Or(keyID, req.KeyID)
+	return u.report(ctx, req, models.ByDay, models.ByKey, models.ByTeam, models.ByModel, models.ByProvider)
+}
+
+// Team reports the usage of the keys of a team.
+func (u *Usage) Team(ctx context.Context, teamID string, req UsageRequest) (*UsageReport, error) {
+	req.TeamID = teamID
+	return u.report(ctx, req, models.ByDay, models.ByUser, models.ByKey, models.ByModel, models.ByProvider)
 }
 
 // All reports the usage of all callers.
 func (u *Usage) All(ctx context.Context, req UsageRequest) (*UsageReport, error) {
-	q, err := u.query(req, models.ByDay, models.ByUser, models.ByKey, models.ByModel)
-	if err != nil {
-		return nil, err
-	}
-	for _, only := range []struct {
-		param, value string
-		into         *string
-	}{{"user_id", req.UserID, &q.UserID}, {"key_id", req.KeyID, &q.KeyID}, {"model", req.Model, &q.ModelID}} {
-		const longest = 256
-		if len(only.value) > longest || !utf8.ValidString(only.value) || strings.Contains(only.value, "\x00") {
-			return nil, api.Invalid(api.CodeInvalidValue, only.param, "%s cannot be that of anything", only.param)
-		}
-		*only.into = only.value
-	}
-	return u.report(ctx, q)
+	return u.report(ctx, req, models.ByDay, models.ByUser, models.ByKey, models.ByTeam, models.ByModel,
+		models.ByProvider)
 }
 
 func (u *Usage) query(req UsageRequest, groups ...models.UsageBy) (models.UsageQuery, error) {
 	q := models.UsageQuery{By: []models.UsageBy{models.ByDay}, MaxGroups: u.groups}
-	var err error
-	if q.From, q.To, err = u.days(req); err != nil || req.GroupBy == "" {
-		return q, err
+	for _, only := range []struct {
+		param, value string
+		into         *string
+	}{
+		{"user_id", req.UserID, &q.UserID}, {"key_id", req.KeyID, &q.KeyID}, {"team_id", req.TeamID, &q.TeamID},
+		{"model", req.Model, &q.ModelID}, {"provider", req.Provider, &q.Provider},
+	} {
+		const longest = 256
+		if len(only.value) > longest || !utf8.ValidString(only.value) || strings.Contains(only.value, "\x00") {
+			return q, api.Invalid(api.CodeInvalidValue, only.param, "%s cannot be that of anything", only.param)
+		}
+		*only.into = only.value
+	}
+	if req.Previous != "" && req.Previous != yes && req.Previous != "false" {
+		return q, api.Invalid(api.CodeInvalidValue, "previous", "previous must be true or false, not %s", api.Quoted(req.Previous))
+	}
+	if req.Step != "" {
+		q.By = nil // the series has the time
+	}
+	if req.GroupBy == "" {
+		return q, nil
 	}
 	q.By = nil
 	for word := range strings.SplitSeq(req.GroupBy, ",") {
@@ -142,23 +167,43 @@ func listed(groups []models.UsageBy) string {
 	return strings.Join(words, ", ")
 }
 
-func (u *Usage) report(ctx context.Context, q models.UsageQuery) (*UsageReport, error) {
-	rows, err := u.store.Usage(ctx, q)
-	if errors.Is(err, models.ErrTooMany) {
-		return nil, api.Invalid(api.CodeInvalidValue, "group_by", "there are more than %d groups: group by less, or ask for fewer days",
-			u.groups)
-	}
+// report reports what is asked for, grouped by some of these dimensions.
+func (u *Usage) report(ctx context.Context, req UsageRequest, groups ...models.UsageBy) (*UsageReport, error) {
+	q, err := u.query(req, groups...)
 	if err != nil {
-		return nil, api.Unavailable(fmt.Errorf("usage: %w", err))
+		return nil, err
 	}
-	// Sorted here, as databases sort texts differently.
-	slices.SortFunc(rows, func(a, b models.Usage) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.KeyID, b.KeyID),
-			cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
-	})
+	if req.detailed() {
+		return u.detailed(ctx, &req, &q)
+	}
+	if q.From, q.To, err = u.days(req); err != nil {
+		return nil, err
+	}
+	rows, err := u.store.Usage(ctx, q)
+	if err != nil {
+		return nil, u.failed(err)
+	}
+	sortUsage(rows)
 	report := &UsageReport{From: q.From, To: q.To, By: q.By, Rows: rows}
 	for i := range rows {
 		report.Total.Add(&rows[i].Sum)
 	}
 	return report, nil
+}
+
+// failed is the error of a query that failed.
+func (u *Usage) failed(err error) error {
+	if errors.Is(err, models.ErrTooMany) {
+		return api.Invalid(api.CodeInvalidValue, "group_by",
+			"there are more than %d groups: group by less, or ask for fewer days", u.groups)
+	}
+	return api.Unavailable(fmt.Errorf("usage: %w", err))
+}
+
+// sortUsage sorts here, as databases sort texts differently.
+func sortUsage(rows []models.Usage) {
+	slices.SortFunc(rows, func(a, b models.Usage) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.KeyID, b.KeyID),
+			cmp.Compare(a.TeamID, b.TeamID), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
+	})
 }

@@ -58,8 +58,17 @@ func TestUsageOfAllCallersIsFiltered(t *testing.T) {
 				t.Errorf("row %d: %+v", i, row)
 			}
 		}
-		own, err := u.Own(t.Context(), "ada", "k1", UsageRequest{UserID: "bob", KeyID: "k3", Model: "m9"})
+		own, err := u.Own(t.Context(), "ada", "k1", UsageRequest{UserID: "bob"})
 		if err != nil || own.Total.Cost != 3 || own.From != "2026-10-23" || own.To != "2026-11-21" {
+			t.Errorf("%+v, %v", own, err)
+		}
+		if _, err := u.Own(t.Context(), "ada", "k1", UsageRequest{KeyID: "k2"}); code(err) != api.CodeInvalidValue {
+			t.Errorf("a key asks for the calls of another: %v", err)
+		}
+		if own, err := u.Own(t.Context(), "ada", "", UsageRequest{KeyID: "k3"}); err != nil || own.Total.Calls != 0 {
+			t.Errorf("%+v, %v", own, err)
+		}
+		if own, err := u.Own(t.Context(), "ada", "", UsageRequest{KeyID: "k1", Model: "m2"}); err != nil || own.Total.Cost != 2 {
 			t.Errorf("%+v, %v", own, err)
 		}
 		if own, err := u.Own(t.Context(), "ada", "", UsageRequest{}); err != nil || own.Total.Cost != 7 {
@@ -68,7 +77,7 @@ func TestUsageOfAllCallersIsFiltered(t *testing.T) {
 		if _, err := u.Own(t.Context(), "", "", UsageRequest{}); code(err) != api.CodeMissingCredentials {
 			t.Errorf("%v", err)
 		}
-		for _, bad := range []UsageRequest{{UserID: "a\x00"}, {KeyID: "\xff"}, {Model: strings.Repeat("m", 257)}, {GroupBy: "provider"}} {
+		for _, bad := range []UsageRequest{{UserID: "a\x00"}, {KeyID: "\xff"}, {Model: strings.Repeat("m", 257)}, {GroupBy: "colour"}} {
 			if _, err := u.All(t.Context(), bad); code(err) != api.CodeInvalidValue {
 				t.Errorf("%+v: %v", bad, err)
 			}

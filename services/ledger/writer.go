@@ -49,8 +49,10 @@ type Writer struct {
 	every, pause    time.Duration // pause is the first between two tries
 	lastWrite       time.Duration // how long Run may write after its ctx has ended
 	sweepFirst      time.Duration // until the first sweep
-	size            int           // of the next batch
-	warned          bool          // a failure is logged, and its end is not yet
+	upkeepFirst     time.Duration // until sums are merged the first time
+	upkeepEvery     time.Duration
+	size            int  // of the next batch
+	warned          bool // a failure is logged, and its end is not yet
 	warnedAt        time.Time
 	droppedLogged   int64 // of the dropped rows, how many are logged
 	droppedLoggedAt time.Time
@@ -63,7 +65,8 @@ type Writer struct {
 func NewWriter(opts Options) *Writer {
 	return &Writer{
 		opts: opts, queue: queue{capacity: ledgerQueued}, ready: make(chan struct{}, 1),
-		every: ledgerEvery, pause: ledgerEvery, lastWrite: ledgerLastWrite, sweepFirst: ledgerLogEvery, size: ledgerBatch,
+		every: ledgerEvery, pause: ledgerEvery, lastWrite: ledgerLastWrite, sweepFirst: ledgerLogEvery,
+		upkeepFirst: upkeepFirst, upkeepEvery: upkeepEvery, size: ledgerBatch,
 	}
 }
 
@@ -92,7 +95,7 @@ func (l *Writer) Add(call models.Call) {
 }
 
 // Run writes rows until ctx ends. Then it writes those that are left, for lastWrite
-// at most. It also deletes rows that are older than the retention.
+// at most. It also deletes rows that are older than the retention, and keeps the sums.
 func (l *Writer) Run(ctx context.Context) {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -100,6 +103,7 @@ func (l *Writer) Run(ctx context.Context) {
 	defer stop()
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { l.deleteOld(ctx) })
+	sweeping.Go(func() { l.keepSums(ctx) })
 	defer sweeping.Wait()
 
 	tick := time.NewTicker(l.every)
@@ -134,7 +138,7 @@ func (l *Writer) writeAll(ctx, working context.Context, partial bool) {
 			return
 		}
 		for i := range batch {
-			CleanCall(&batch[i])
+			batch[i].Clean()
 		}
 		last := len(batch) < ledgerBatch
 		l.write(ctx, working, batch)

@@ -37,6 +37,7 @@ type CallFacts struct {
 	ReasoningTokens  int64
 	Estimated        bool
 	Priced           bool
+	UsualPrice       bool  // the cost is that of the usual way of serving; what the provider charges beside it is not known
 	Cost             int64 // micro-dollars
 
 	// From the request to the first byte of an answer that was sent to the
@@ -67,6 +68,9 @@ func (m *Metrics) Ended(f CallFacts) {
 	}
 	if !f.Priced {
 		c.unpriced.Inc()
+	}
+	if f.UsualPrice {
+		c.usualPrice.Inc()
 	}
 	if f.Stream && f.FirstToken > 0 {
 		c.provider.firstToken.Observe(f.FirstToken.Seconds())

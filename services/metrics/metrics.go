@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"modelgateway/models/catalog"
 )
@@ -59,12 +60,17 @@ func New() *Metrics {
 		m.refusals.WithLabelValues(limit)
 	}
 	for _, provider := range catalog.Providers() {
-		m.retries.WithLabelValues(provider)
-		m.hedges.WithLabelValues(provider)
+		m.Provider(provider)
 	}
 	registry.MustRegister(m.inFlight, m.requests, m.duration, m.retries, m.hedges, m.fallbacks, m.refusals,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// Provider begins the series of a provider.
+func (m *Metrics) Provider(name string) {
+	m.retries.WithLabelValues(name)
+	m.hedges.WithLabelValues(name)
 }
 
 // waitBuckets are bounds in seconds for times from a millisecond to minutes.
@@ -135,6 +141,34 @@ func (m *Metrics) FellBack(model, served string) {
 	if m != nil && served != "" {
 		m.fallbacks.WithLabelValues(model, served).Inc()
 	}
+}
+
+// Fallback is a model that was requested and the one that answered instead.
+type Fallback struct{ Model, Served string }
+
+// Fallbacks is how often each has answered.
+func (m *Metrics) Fallbacks() map[Fallback]int64 {
+	if m == nil {
+		return nil
+	}
+	series := make(chan prometheus.Metric)
+	go func() {
+		defer close(series)
+		m.fallbacks.Collect(series)
+	}()
+	all := map[Fallback]int64{}
+	for s := range series {
+		var read dto.Metric
+		if s.Write(&read) != nil {
+			continue
+		}
+		labels := map[string]string{}
+		for _, l := range read.GetLabel() {
+			labels[l.GetName()] = l.GetValue()
+		}
+		all[Fallback{labels["model"], labels["served"]}] = int64(read.GetCounter().GetValue())
+	}
+	return all
 }
 
 // The limits that refuse requests.

@@ -46,8 +46,8 @@ var (
 type vectors struct {
 	registry *prometheus.Registry
 
-	calls, tokens, upstreamCalls, estimated, unpriced *prometheus.CounterVec
-	upstreamWait, firstToken, overhead                *prometheus.HistogramVec
+	calls, tokens, upstreamCalls, estimated, unpriced, usualPrice *prometheus.CounterVec
+	upstreamWait, firstToken, overhead                            *prometheus.HistogramVec
 
 	// found is replaced, not changed, so that it is read without a lock. docs/adr/0021 has the figures.
 	found     atomic.Pointer[map[modelLabels]*modelCounters]
@@ -64,8 +64,8 @@ type modelCounters struct {
 	tokens        [len(tokenTypes)]prometheus.Counter
 	upstreamCalls [len(upstreamOutcomes)]prometheus.Counter
 
-	estimated, unpriced prometheus.Counter
-	microDollars        atomic.Int64 // whole numbers, because a sum of fractions would not be exact
+	estimated, unpriced, usualPrice prometheus.Counter
+	microDollars                    atomic.Int64 // whole numbers, because a sum of fractions would not be exact
 
 	provider *providerTimes
 }
@@ -90,6 +90,8 @@ func newVectors(registry *prometheus.Registry) *vectors {
 		unpriced: counter("unpriced_calls_total", "Calls that are missing from the cost, because their model has no price.",
 			provider, model),
 
+		usualPrice: counter("usual_price_calls_total", "Calls whose cost has the usual price, although their service tier, "+
+			"speed or searches of the web cost something else that is not known.", provider, model),
 		upstreamWait: histogram("upstream_wait_seconds", "Time until a provider's complete answer, or until the first event of its stream.",
 			waitBuckets, provider),
 		firstToken: histogram("time_to_first_token_seconds",
@@ -99,7 +101,8 @@ func newVectors(registry *prometheus.Registry) *vectors {
 			overheadBuckets, provider),
 	}
 	v.found.Store(&map[modelLabels]*modelCounters{})
-	registry.MustRegister(v.calls, v.tokens, v.upstreamCalls, v.estimated, v.unpriced, v.upstreamWait, v.firstToken, v.overhead)
+	registry.MustRegister(v.calls, v.tokens, v.upstreamCalls, v.estimated, v.unpriced, v.usualPrice,
+		v.upstreamWait, v.firstToken, v.overhead)
 	return v
 }
 
@@ -135,7 +138,9 @@ func (v *vectors) newModel(labels modelLabels) *modelCounters {
 	m := &modelCounters{
 		estimated: v.estimated.WithLabelValues(labels.provider, labels.model),
 		unpriced:  v.unpriced.WithLabelValues(labels.provider, labels.model),
-		provider:  v.provider(labels.provider),
+
+		usualPrice: v.usualPrice.WithLabelValues(labels.provider, labels.model),
+		provider:   v.provider(labels.provider),
 	}
 	resolve := func(counters []prometheus.Counter, vec *prometheus.CounterVec, values []string) {
 		for i, value := range values {

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"sync"
@@ -36,10 +37,14 @@ const (
 // Key is one API key of a pool, with its circuit breaker and its cooldowns.
 type Key struct {
 	secret  config.Secret
+	hash    uint64 // of the secret
+	mark    []byte // the secret's Fingerprint
 	circuit *gobreaker.TwoStepCircuitBreaker[any]
 	culprit *culprit
 	opened  atomic.Int64 // Unix nanoseconds of the last opening
 	live    atomic.Int64 // running calls
+	hour    keyHour      // guarded by the lock of the upstream's window
+	recent  *recent
 	now     func() time.Time
 
 	hasCooldowns atomic.Bool // false = calls need not lock mu
@@ -53,21 +58,32 @@ type cooldown struct {
 	until   time.Time
 	pause   time.Duration // the last one for which the upstream named no time
 	refused bool          // by a refusal of the key, not by a rate limit
+	reason  string        // for people
 }
 
-func newKey(secret config.Secret, now func() time.Time) *Key {
-	k := &Key{secret: secret, now: now, culprit: &culprit{now: now}, cooldowns: map[string]cooldown{}}
+// Fingerprint identifies a key of a provider among others, without being it.
+func Fingerprint(key string) []byte {
+	sum := sha256.Sum256([]byte("modelgateway upstream key v1\n" + key))
+	return sum[:]
+}
+
+func newKey(secret config.Secret, now func() time.Time, recent *recent) *Key {
+	k := &Key{
+		secret: secret, hash: hashOf(secret.Reveal()), mark: Fingerprint(secret.Reveal()), now: now, culprit: &culprit{now: now},
+		cooldowns: map[string]cooldown{}, recent: recent,
+	}
 	k.circuit = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		MaxRequests: 1, Interval: circuitWindow, BucketPeriod: circuitWindow / 6, Timeout: circuitPause,
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			calls := c.TotalSuccesses + c.TotalFailures // c.Requests includes running calls
 			return calls >= circuitCalls && float64(c.TotalFailures) >= circuitShare*float64(calls)
 		},
-		OnStateChange: func(_ string, _, to gobreaker.State) {
+		OnStateChange: func(_ string, from, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
 				k.opened.Store(now().UnixNano())
 				k.culprit.opened()
 			}
+			k.circuitChanged(from, to)
 		},
 		IsSuccessful: func(err error) bool { return !Failed(err) },
 		IsExcluded:   Canceled,
@@ -165,6 +181,7 @@ func (k *Key) coolDown(model string, refusal *providers.Refusal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := k.cooldowns[model]
+	before := c
 	switch {
 	case refusal.RetryAfter > 0:
 		c.until = now.Add(refusal.RetryAfter)
@@ -174,16 +191,27 @@ func (k *Key) coolDown(model string, refusal *providers.Refusal) {
 		c.pause = min(max(2*c.pause, firstCooldown), longestCooldown)
 		c.until = now.Add(c.pause)
 	}
-	c.refused = refusal.KeyRefused()
+	c.refused, c.reason = refusal.KeyRefused(), reasonOf(refusal)
 	k.cooldowns[model] = c
 	k.hasCooldowns.Store(true)
+	if !now.Before(before.until) || before.refused != c.refused { // else it goes on
+		k.cooled(model, &c)
+	}
 }
 
 // reset ends the cooldowns of the model and of all models.
 func (k *Key) reset(model string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	_, ofModel := k.cooldowns[model]
+	_, ofAll := k.cooldowns[""]
 	delete(k.cooldowns, model)
 	delete(k.cooldowns, "")
 	k.hasCooldowns.Store(len(k.cooldowns) > 0)
+	switch {
+	case ofAll:
+		k.happened(Event{Kind: KeyRestored, Detail: "a call succeeded"})
+	case ofModel:
+		k.happened(Event{Kind: KeyRestored, Model: model, Detail: "a call succeeded"})
+	}
 }

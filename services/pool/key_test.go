@@ -12,7 +12,7 @@ import (
 
 func keyWithClock() (*Key, *clock) {
 	c := &clock{november}
-	return newKey(poolOf("k")[0], c.now), c
+	return newKey(poolOf("k")[0], c.now, &recent{}), c
 }
 
 // remaining is how long the key still cools down for the model.
@@ -93,11 +93,11 @@ func TestKeyThatSpentItsLimitCoolsDownForAllModels(t *testing.T) {
 
 func TestLeaseEndsOnce(t *testing.T) {
 	u := NewUpstream(catalog.Anthropic, nil, poolOf("a"), time.Now)
-	one, err := u.Lease(haiku, "", nil, false)
+	one, err := u.Lease(Wish{Model: haiku})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.Lease(haiku, "", nil, false); err != nil {
+	if _, err := u.Lease(Wish{Model: haiku}); err != nil {
 		t.Fatal(err)
 	}
 	one.End()
@@ -134,7 +134,7 @@ func TestOnlyRefusalsAndRateLimitsStartACooldown(t *testing.T) {
 }
 
 func TestRefusedKeyCoolsDownForTheRetryAfter(t *testing.T) {
-	k := newKey(poolOf("key")[0], time.Now)
+	k := newKey(poolOf("key")[0], time.Now, &recent{})
 	for _, status := range []int{401, 402, 403, 429} {
 		k.record("m", &providers.Refusal{Status: status, RetryAfter: time.Hour})
 		model := ""

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"iter"
+
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
@@ -22,14 +24,27 @@ func (s Set) Serves(provider string, kind llm.Kind) bool {
 	return ok && providers.Serves(u.provider, kind)
 }
 
+// Keys are the Fingerprints of all keys, with the names of their providers.
+func (s Set) Keys() iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for name, u := range s {
+			for _, k := range u.keys {
+				if !yield(name, k.mark) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Statuses is the health of each provider.
 func (s Set) Statuses() map[string]string {
 	all := map[string]string{}
 	for _, name := range catalog.Providers() {
-		all[name] = Unhealthy // not configured
-		if u, ok := s[name]; ok {
-			all[name] = u.Status()
-		}
+		all[name] = Unhealthy // unless it is configured
+	}
+	for name, u := range s {
+		all[name] = u.Status()
 	}
 	return all
 }

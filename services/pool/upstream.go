@@ -4,6 +4,7 @@
 package pool
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -31,26 +32,63 @@ const trafficWindow = time.Minute
 // Upstream is a configured provider with its keys and the counts of its recent
 // calls.
 type Upstream struct {
-	Name     string
+	Name       string
+	OTelName   string           // in the semantic conventions of OpenTelemetry; empty: Name
+	Images     providers.Images // bounds of the tokens of pictures
+	FirstToken time.Duration    // timeout of a stream's first event; 0 = that of all providers
+	Vendor     bool             // its address is that of the vendor whose API it is
+	Type       string           // the provider whose API it speaks
+
 	provider providers.Provider
 	keys     []*Key
 	turn     atomic.Uint32 // round robin among equally loaded keys
 	traffic  *window
+	recent   *recent
 	now      func() time.Time
 }
 
 // NewUpstream makes the pool of a provider, which has at least one key.
 func NewUpstream(name string, provider providers.Provider, keys []config.Secret, now func() time.Time) *Upstream {
-	u := &Upstream{Name: name, provider: provider, now: now, traffic: newWindow(trafficWindow, now)}
+	u := &Upstream{Name: name, provider: provider, now: now, traffic: newWindow(trafficWindow, now), recent: &recent{}}
 	for _, k := range keys {
-		u.keys = append(u.keys, newKey(k, now))
+		u.keys = append(u.keys, newKey(k, now, u.recent))
 	}
 	return u
+}
+
+// Renewed is the pool of the same provider with other keys: those that it has already
+// keep their circuits and cooldowns, and the counts of recent calls go on. Running calls
+// end with the keys that they have.
+func (u *Upstream) Renewed(keys []config.Secret) *Upstream {
+	next := &Upstream{
+		Name: u.Name, OTelName: u.OTelName, Images: u.Images, FirstToken: u.FirstToken, Vendor: u.Vendor, Type: u.Type,
+		provider: u.provider, traffic: u.traffic, recent: u.recent, now: u.now,
+	}
+	for _, secret := range keys {
+		at := slices.IndexFunc(u.keys, func(k *Key) bool { return k.secret.Reveal() == secret.Reveal() })
+		if at >= 0 {
+			next.keys = append(next.keys, u.keys[at])
+		} else {
+			next.keys = append(next.keys, newKey(secret, u.now, u.recent))
+		}
+	}
+	return next
+}
+
+// Has reports whether the pool has exactly these keys, in this order.
+func (u *Upstream) Has(keys []config.Secret) bool {
+	return slices.EqualFunc(u.keys, keys, func(k *Key, secret config.Secret) bool { return k.secret.Reveal() == secret.Reveal() })
 }
 
 // Prepare translates a request for the provider.
 func (u *Upstream) Prepare(call providers.Call) (providers.Exchange, error) {
 	return providers.Prepare(u.provider, call)
+}
+
+// CountsFirst reports whether the provider's streams begin with the size of the prompt.
+func (u *Upstream) CountsFirst() bool {
+	first, ok := u.provider.(providers.CountsFirst)
+	return ok && first.CountsFirst()
 }
 
 // Size is the number of keys.
@@ -83,10 +121,12 @@ type Lease struct {
 	model    string
 	caller   string
 	Repeated bool // the upstream has been called for this request before
+	Stream   bool // the answer is a stream
 	Trace    *tracing.Attempt
 	Call     upstream.Call // the context of the call
+	Sent     time.Time     // when the request was sent, for the record
 	began    time.Time     // by the circuit breaker's clock, which tests cannot set
-	Took     time.Duration // until the first event or the whole answer came
+	Took     time.Duration // until the first event or the whole answer came; set before Answered
 	report   func(error)
 	ended    bool
 }
@@ -98,25 +138,48 @@ func (l *Lease) Secret() string { return l.Key.secret.Reveal() }
 // that ignores the cooldown could succeed.
 var ErrAllCoolingDown = errors.New("every key is cooling down")
 
+// ErrNoKey says that the pool has no key that the call can be made with.
+var ErrNoKey = errors.New("the pool has no such key")
+
+// Wish is what a key is leased for.
+type Wish struct {
+	Model          string
+	Caller         string // identifies the caller of the request; empty = unknown
+	Session        string // the conversation, whose first calls get the same key each time; empty = unknown
+	Avoid          *Key   // taken only if there is no other
+	Only           []byte // the Fingerprint of the one key that can be taken; nil = any
+	Never          []*Key // are not taken
+	IgnoreCooldown bool
+}
+
 // Lease takes the least loaded of the keys that are not cooling down for the model
-// and whose circuit is not open. It takes avoid only if there is no other. If all
-// are cooling down it fails with ErrAllCoolingDown, unless ignoreCooldown is set.
-// caller identifies the caller of the request; empty = unknown.
-func (u *Upstream) Lease(model, caller string, avoid *Key, ignoreCooldown bool) (*Lease, error) {
-	coolingDown := false
+// and whose circuit is not open. Of a conversation's first call it takes the one that the
+// conversation belongs to: the caches of a provider, and what it has signed or encrypted, may
+// be known to one account only. If all are cooling down it fails with ErrAllCoolingDown,
+// unless the cooldown is ignored, and with ErrNoKey if the pool has no key that can be taken.
+func (u *Upstream) Lease(w Wish) (*Lease, error) {
+	coolingDown, possible := false, false
 	start := int(u.turn.Add(1))
 	usable := make([]*Key, 0, len(u.keys))
 	for i := range u.keys {
 		k := u.keys[(start+i)%len(u.keys)]
-		if !ignoreCooldown && k.coolingDown(model) {
+		if w.excludes(k) {
+			continue
+		}
+		possible = true
+		if !w.IgnoreCooldown && k.coolingDown(w.Model) {
 			coolingDown = true
 			continue
 		}
 		usable = append(usable, k)
 	}
-	if len(usable) > 1 {
+	switch {
+	case len(usable) < 2:
+	case w.Session != "" && w.Avoid == nil:
+		sortBySession(usable, w.Session)
+	default:
 		slices.SortStableFunc(usable, func(a, b *Key) int {
-			switch avoid {
+			switch w.Avoid {
 			case a:
 				return 1
 			case b:
@@ -127,14 +190,22 @@ func (u *Upstream) Lease(model, caller string, avoid *Key, ignoreCooldown bool) 
 		})
 	}
 	for _, k := range usable {
-		if report, err := k.admit(caller); err == nil {
-			return &Lease{from: u, Key: k, model: model, caller: caller, began: time.Now(), report: report}, nil
+		if report, err := k.admit(w.Caller); err == nil {
+			return &Lease{from: u, Key: k, model: w.Model, caller: w.Caller, began: time.Now(), report: report}, nil
 		}
 	}
-	if coolingDown {
+	switch {
+	case coolingDown:
 		return nil, ErrAllCoolingDown
+	case !possible:
+		return nil, ErrNoKey
 	}
 	return nil, u.allOpen()
+}
+
+// excludes says whether a key cannot be taken.
+func (w *Wish) excludes(k *Key) bool {
+	return w.Only != nil && !bytes.Equal(w.Only, k.mark) || len(w.Never) > 0 && slices.Contains(w.Never, k)
 }
 
 // allOpen is the error of a provider whose circuits are all open.
@@ -168,8 +239,17 @@ func (l *Lease) Answered(err error) {
 	}
 	l.Key.record(l.model, err)
 	if !Canceled(err) {
-		l.from.traffic.add(Failed(err))
+		l.from.traffic.add(l.result(err))
 	}
+}
+
+func (l *Lease) result(err error) ended {
+	e := ended{failed: Failed(err), key: &l.Key.hour}
+	e.refused = err != nil && !e.failed
+	if err == nil && l.Stream {
+		e.first = l.Took
+	}
+	return e
 }
 
 // End releases the key. It may be called twice.

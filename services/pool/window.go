@@ -15,12 +15,14 @@ const (
 	fewRetries = 10 // per window
 )
 
-// window counts the calls, failures and retries of a sliding window.
+// window counts the calls, failures and retries of a sliding window, and the calls of the
+// last hour.
 type window struct {
 	mu     sync.Mutex
 	now    func() time.Time
 	width  time.Duration // of a bucket
 	counts [buckets]count
+	hour   hour // longer than the window
 }
 
 type count struct {
@@ -32,25 +34,29 @@ func newWindow(span time.Duration, now func() time.Time) *window {
 	return &window{now: now, width: span / buckets}
 }
 
-func (w *window) add(failed bool) {
+func (w *window) add(e ended) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := w.current()
+	now := w.now()
+	c := w.at(now)
 	c.calls++
-	if failed {
+	if e.failed {
 		c.failures++
 	}
+	w.hour.add(e, now)
 }
 
 // fail turns a call that was added as a success into a failure.
 func (w *window) fail() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := w.current()
+	now := w.now()
+	c := w.at(now)
 	if c.calls == c.failures { // the call was added to an earlier bucket
 		c.calls++
 	}
 	c.failures++
+	w.hour.fail(now)
 }
 
 func (w *window) sum() (calls, failures int) {
@@ -74,13 +80,13 @@ func (w *window) retry() bool {
 	if all.retries >= max(fewRetries, (all.calls-all.retries)/retryShare) {
 		return false
 	}
-	w.current().retries++
+	w.at(w.now()).retries++
 	return true
 }
 
 // all is the sum of the buckets within the window; the caller holds mu.
 func (w *window) all() (all count) {
-	slot := w.slot()
+	slot := w.slot(w.now())
 	for _, c := range w.counts {
 		if slot-c.slot < buckets {
 			all.calls += c.calls
@@ -91,8 +97,9 @@ func (w *window) all() (all count) {
 	return all
 }
 
-func (w *window) current() *count {
-	slot := w.slot()
+// at is the bucket of a time.
+func (w *window) at(now time.Time) *count {
+	slot := w.slot(now)
 	c := &w.counts[slot%buckets]
 	if c.slot != slot {
 		*c = count{slot: slot}
@@ -100,4 +107,4 @@ func (w *window) current() *count {
 	return c
 }
 
-func (w *window) slot() int64 { return w.now().UnixNano() / int64(w.width) }
+func (w *window) slot(at time.Time) int64 { return at.UnixNano() / int64(w.width) }

@@ -10,7 +10,7 @@ import (
 // spend uses up the retry budget; each retry is a failed call as well.
 func spend(w *window) (retries int) {
 	for w.retry() {
-		w.add(true)
+		w.add(ended{failed: true})
 		retries++
 	}
 	return retries
@@ -21,7 +21,7 @@ func TestRetriesAreATenthOfTheCallsOrTenAMinute(t *testing.T) {
 		c := &clock{november}
 		w := newWindow(time.Minute, c.now)
 		for range calls {
-			w.add(true)
+			w.add(ended{failed: true})
 		}
 		if n := spend(w); n != want {
 			t.Errorf("%d retries of %d calls, not %d", n, calls, want)
@@ -41,7 +41,7 @@ func TestRetryBudgetHoldsForConcurrentCalls(t *testing.T) {
 	const workers, calls = 200, 1000
 	w := newWindow(time.Minute, (&clock{november}).now)
 	for range calls {
-		w.add(true)
+		w.add(ended{failed: true})
 	}
 	var all sync.WaitGroup
 	var retries atomic.Int64

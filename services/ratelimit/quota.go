@@ -19,7 +19,8 @@ type QuotaOptions struct {
 	Now   func() time.Time
 }
 
-// Quotas limit the tokens a minute and the concurrent calls of each account.
+// Quotas limit the tokens a minute and the concurrent calls of each account. A call is
+// counted on several: it takes of all of them or of none.
 //
 // The minute is that of the clock, of Redis where there is one. No more than the
 // limit is reserved in it, over all replicas together. When a call ends, what it
@@ -29,7 +30,9 @@ type QuotaOptions struct {
 // and what it has counted in the minute. A replica always writes a whole entry and
 // never adds to one. So the next message corrects an entry that was lost, and a
 // message whose answer came too late. The calls in the entries of a replica that
-// has sent no heartbeat for 20 s do not count any more.
+// has sent no heartbeat for 20 s do not count any more. One message at a time is
+// under way, with all calls that have come since the one before: calls of the same
+// account never overtake each other, also when they are counted on different other accounts.
 //
 // A call waits for Redis for 40 ms. While Redis is unavailable each replica
 // applies its fair share: the limit divided by the number of replicas when Redis
@@ -47,7 +50,7 @@ type Quotas struct {
 	replica                     string
 	redis                       *redis.Client
 	heartbeatScript, takeScript *redis.Script
-	batches                     *batcher[*admission]
+	batches                     *batcher[*Quota]
 	log                         *slog.Logger
 	now                         func() time.Time
 	lease                       time.Duration // see quotaLease; lease and resync are shorter in tests
@@ -78,99 +81,154 @@ func NewQuotas(opts QuotaOptions) *Quotas {
 	return q
 }
 
-// Quota is what one call has taken. A nil Quota, that of an account without
-// limits, does nothing.
+// Quota is what one call has taken, or asks for. A nil Quota, that of a caller
+// without limits, does nothing.
 type Quota struct {
-	quotas   *Quotas
-	account  *quotaAccount
-	minute   int64
-	reserved int64
-	running  bool
-	status   TokenStatus
+	quotas  *Quotas
+	take    bool // it waits for the decision whether the call may run; else for its entries to be written
+	running bool
+	shares  []quotaShare
+	room    [len(models.Holds{})]quotaShare // of shares, mostly
+
+	verdict int64 // one of the quotaXxx; this and the rest is the decision
+	by      int   // the share that refuses
+	reset   time.Duration
 }
 
-// TokenStatus is the state of an account's tokens. It is zero for an account
-// without a limit of tokens.
+// quotaShare is what a call takes of one account.
+type quotaShare struct {
+	account            *quotaAccount
+	level              string
+	calls, limit, need int64 // the account's concurrent calls and tokens a minute, and the tokens of this call
+	left               int64 // tokens that are not reserved, by the decision
+	minute             int64 // in which they are counted
+}
+
+// TokenStatus is the state of the tightest limit of tokens. It is zero where there is
+// none.
 type TokenStatus struct {
 	Limit, Remaining int64
 	Reset            time.Duration // until the minute is over
 }
 
-// Take admits a call that may need so many tokens. It takes of both limits or of
-// neither. Over a limit it returns an *api.Error 429, with a Quota that only
-// knows the account's status; Take fails for no other reason.
+// HasQuota says whether calls on these levels need a Quota.
+func HasQuota(levels models.Levels) bool {
+	for i := range levels {
+		if levels[i].TPMLimit > 0 || levels[i].MaxParallel > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Take admits a call that may need so many tokens. It takes of both limits of all
+// levels or of none. Over a limit it returns an *api.Error 429, with a Quota that only
+// knows the status; Take fails for no other reason.
 //
 // A call that may need more than the whole limit is admitted when nothing else is
 // counted in the minute, and takes all of it.
-func (q *Quotas) Take(ctx context.Context, account string, limits *models.Limits, tokens int64) (*Quota, error) {
-	if limits == nil || limits.TPMLimit <= 0 && limits.MaxParallel <= 0 {
+func (q *Quotas) Take(ctx context.Context, levels models.Levels, tokens int64) (*Quota, error) {
+	if !HasQuota(levels) {
 		return nil, nil
 	}
 	const most = 1 << 50 // so that a script's sums stay exact
-	call := &admission{take: true, calls: min(limits.MaxParallel, most), limit: min(limits.TPMLimit, most), need: min(max(tokens, 1), most)}
-	if call.limit > 0 {
-		call.need = min(call.need, call.limit)
-	}
+	k := &Quota{quotas: q, take: true}
+	k.shares = k.room[:0]
+	now := q.now()
 	q.mu.Lock()
-	a := q.account(account)
+	for i := range levels {
+		l := &levels[i]
+		if l.TPMLimit <= 0 && l.MaxParallel <= 0 {
+			continue
+		}
+		s := quotaShare{
+			account: q.account(l.Account, now), level: l.Name,
+			calls: min(l.MaxParallel, most), limit: min(l.TPMLimit, most), need: min(max(tokens, 1), most),
+		}
+		if s.limit > 0 {
+			s.need = min(s.need, s.limit)
+		}
+		k.shares = append(k.shares, s)
+	}
 	shared := false
 	if q.redis != nil {
-		a.pending++
+		k.addPending(1)
 		q.mu.Unlock()
-		shared = q.batches.do(ctx, account, call)
+		shared = q.send(ctx, k)
+		now = q.now()
 		q.mu.Lock()
-		a.pending--
+		k.addPending(-1)
 	}
 	if !shared {
-		q.admitLocally(a, call)
+		q.admitLocally(k, now)
 	}
 	q.mu.Unlock()
-	return call.quota(q, a), call.refusal(tokens)
+	return k, k.refusal(tokens)
 }
 
-// Status is the state of the account's tokens when the call was admitted or
-// refused.
-func (q *Quota) Status() TokenStatus {
-	if q == nil {
+// Status is the state of the tokens when the call was admitted or refused.
+func (k *Quota) Status() TokenStatus {
+	if k == nil {
 		return TokenStatus{}
 	}
-	return q.status
+	return k.status()
 }
 
-// End frees the call's slot, and counts what it has used instead of what was
+// End frees the call's slots, and counts what it has used instead of what was
 // reserved for it, if it is still the same minute. Only the first End has an
-// effect. The slot is free on all replicas when End returns; it waits for Redis
+// effect. The slots are free on all replicas when End returns; it waits for Redis
 // as Take does.
-func (q *Quota) End(used int64) {
-	if q == nil {
+func (k *Quota) End(used int64) {
+	if k == nil {
 		return
 	}
-	s, a := q.quotas, q.account
-	s.mu.Lock()
-	if !q.running {
-		s.mu.Unlock()
+	q := k.quotas
+	now := q.now()
+	q.mu.Lock()
+	if !k.running {
+		q.mu.Unlock()
 		return
 	}
-	q.running = false
-	a.live--
-	s.startMinute(a)
-	if a.minute == q.minute {
-		a.tokens = max(a.tokens+max(used, 0)-q.reserved, 0)
+	k.running, k.take = false, false
+	for i := range k.shares {
+		s := &k.shares[i]
+		a := s.account
+		a.live--
+		q.startMinute(a, now)
+		if a.minute == s.minute {
+			a.tokens = max(a.tokens+max(used, 0)-s.need, 0)
+		}
+		a.stale = true
 	}
-	a.stale = true
-	a.pending++
-	s.mu.Unlock()
-	s.write(context.Background(), a)
+	k.addPending(1)
+	q.mu.Unlock()
+	q.write(context.Background(), k)
 }
 
-// write writes the entry of an account, which is counted as pending until then,
+// addPending counts a caller that waits for Redis. Quotas are locked.
+func (k *Quota) addPending(n int) {
+	for i := range k.shares {
+		k.shares[i].account.pending += n
+	}
+}
+
+// write writes the entries of accounts, on which it is counted as pending until then,
 // to Redis.
-func (q *Quotas) write(ctx context.Context, a *quotaAccount) {
-	written := q.redis != nil && q.batches.do(ctx, a.name, &admission{})
+func (q *Quotas) write(ctx context.Context, k *Quota) {
+	written := q.redis != nil && q.send(ctx, k)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	a.pending--
-	a.stale = a.stale || !written
+	k.addPending(-1)
+	for i := range k.shares {
+		a := k.shares[i].account
+		a.stale = a.stale || !written
+	}
+}
+
+// send has Redis decide or write. It returns false when Redis is unavailable.
+func (q *Quotas) send(ctx context.Context, k *Quota) bool {
+	const allAccounts = ""
+	return q.batches.do(ctx, allAccounts, k)
 }
 
 // Shared reports whether the replicas count together in Redis right now.

@@ -9,18 +9,6 @@ import (
 	"modelgateway/services/metrics"
 )
 
-// admission is a call that waits for the decision whether it may run. Without
-// take it only has the account's entry written.
-type admission struct {
-	take               bool
-	calls, limit, need int64 // the account's concurrent calls and tokens a minute, and the tokens of this call
-
-	verdict int64 // one of the quotaXxx; this and the rest is the decision
-	left    int64 // tokens that are not reserved
-	minute  int64
-	reset   time.Duration
-}
-
 // The verdicts, with the numbers of the script.
 const (
 	quotaTaken  = 0
@@ -28,38 +16,49 @@ const (
 	quotaCalls  = 2
 )
 
-func (k *admission) quota(q *Quotas, a *quotaAccount) *Quota {
-	quota := &Quota{quotas: q, account: a, minute: k.minute, reserved: k.need, running: k.verdict == quotaTaken}
-	if k.limit > 0 {
-		quota.status = TokenStatus{Limit: k.limit, Remaining: k.left, Reset: k.reset}
+// status is that of the limit that refuses the call, or else of the one with the least
+// left.
+func (k *Quota) status() TokenStatus {
+	var tightest *quotaShare
+	for i := range k.shares {
+		if s := &k.shares[i]; s.limit > 0 && (tightest == nil || s.left < tightest.left) {
+			tightest = s
+		}
 	}
-	return quota
+	if k.verdict == quotaTokens {
+		tightest = &k.shares[k.by]
+	}
+	if tightest == nil {
+		return TokenStatus{}
+	}
+	return TokenStatus{Limit: tightest.limit, Remaining: tightest.left, Reset: k.reset}
 }
 
-func (k *admission) refusal(tokens int64) error {
-	err := &api.Error{Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded}
-	switch k.verdict {
-	case quotaTaken:
+func (k *Quota) refusal(tokens int64) error {
+	if k.verdict == quotaTaken {
 		return nil
-	case quotaCalls:
+	}
+	s := &k.shares[k.by]
+	err := &api.Error{Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded}
+	if k.verdict == quotaCalls {
 		err.Limit = metrics.LimitParallel
 		err.RetryAfter = api.BusyRetryAfter
-		err.Message = fmt.Sprintf("the limit of %d calls at the same time of this key is reached: try again in %ds",
-			k.calls, api.BusyRetryAfter/time.Second)
+		err.Message = fmt.Sprintf("the limit of %d calls at the same time of %s is reached: try again in %ds",
+			s.calls, s.level, api.BusyRetryAfter/time.Second)
 		return err
 	}
 	err.Limit = metrics.LimitTokens
 	err.RetryAfter = max((k.reset + time.Second - 1).Truncate(time.Second), time.Second)
 	wait := err.RetryAfter / time.Second
-	if tokens > k.limit {
+	if tokens > s.limit {
 		err.Message = fmt.Sprintf(
-			"the limit is %d tokens a minute and this call may need %d: it can only run in a minute in which nothing else is counted; "+
+			"the limit of %s is %d tokens a minute and this call may need %d: it can only run in a minute in which nothing else is counted; "+
 				"try again in %ds",
-			k.limit, tokens, wait,
+			s.level, s.limit, tokens, wait,
 		)
 		return err
 	}
-	err.Message = fmt.Sprintf("the limit of %d tokens a minute is reached: this call may need %d, %d are left; try again in %ds",
-		k.limit, tokens, k.left, wait)
+	err.Message = fmt.Sprintf("the limit of %d tokens a minute of %s is reached: this call may need %d, %d are left; try again in %ds",
+		s.limit, s.level, tokens, s.left, wait)
 	return err
 }

@@ -146,7 +146,7 @@ func slowestCall(t *testing.T, both []*Quotas) (most time.Duration) {
 	for i := range 300 {
 		all.Go(func() {
 			began := time.Now()
-			quota, err := both[i%2].Take(t.Context(), fmt.Sprint("many:", i/10), parallel(1000), 10)
+			quota, err := both[i%2].Take(t.Context(), alone(fmt.Sprint("many:", i/10), parallel(1000)), 10)
 			took := time.Since(began)
 			ended := time.Now()
 			quota.End(10)
@@ -176,16 +176,16 @@ func checkTokensOfTheFairShare(t *testing.T, both []*Quotas) {
 				return fmt.Sprintf("%d admitted within the fair share of tokens", len(in))
 			}
 			in[0].End(40)
-			if _, err := q.Take(t.Context(), account, tpm(1000), 101); err == nil {
+			if _, err := q.Take(t.Context(), alone(account, tpm(1000)), 101); err == nil {
 				return "more than the fair share is admitted"
 			}
-			if _, err := q.Take(t.Context(), account, tpm(1000), 100); err != nil {
+			if _, err := q.Take(t.Context(), alone(account, tpm(1000)), 100); err != nil {
 				return err.Error()
 			}
-			if _, err := q.Take(t.Context(), account+"big", tpm(1000), 5000); err != nil {
+			if _, err := q.Take(t.Context(), alone(account+"big", tpm(1000)), 5000); err != nil {
 				return err.Error()
 			}
-			if _, err := q.Take(t.Context(), account+"big", tpm(1000), 1); err == nil {
+			if _, err := q.Take(t.Context(), alone(account+"big", tpm(1000)), 1); err == nil {
 				return "a second call is admitted beside one that takes the whole limit"
 			}
 		}
@@ -207,8 +207,8 @@ func TestTheFairShareLeavesOutTheCallsOfOtherReplicas(t *testing.T) {
 		mustTake(t, both[0], account, tpm(1000), 800)
 		mustTake(t, both[1], account, tpm(1000), 50)
 		trip(t, both[1])
-		_, errMore := both[1].Take(t.Context(), account, tpm(1000), 151)
-		_, errRest := both[1].Take(t.Context(), account, tpm(1000), 150)
+		_, errMore := both[1].Take(t.Context(), alone(account, tpm(1000)), 151)
+		_, errRest := both[1].Take(t.Context(), alone(account, tpm(1000)), 150)
 		time.Sleep(quotaPause)
 		both[1].heartbeat(t.Context())
 		if errMore == nil || errRest != nil {
@@ -258,11 +258,11 @@ func TestAfterRedisIsEmptiedTheFairShareAppliesUntilTheResync(t *testing.T) {
 	}
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
-		refused, err := both[0].Take(t.Context(), account, tpm(1000), 500)
+		refused, err := both[0].Take(t.Context(), alone(account, tpm(1000)), 500)
 		if err != nil || refused.Status().Remaining != 0 {
 			return fmt.Sprint(err, refused.Status())
 		}
-		if _, err := both[0].Take(t.Context(), account, tpm(1000), 1); err == nil {
+		if _, err := both[0].Take(t.Context(), alone(account, tpm(1000)), 1); err == nil {
 			return "more than the fair share of tokens is admitted"
 		}
 		return ""
@@ -348,7 +348,7 @@ func TestACallThatEndsDuringAnOutageOfRedisIsReleasedAfterIt(t *testing.T) {
 	mustRefuse(t, both[1], "key:a", parallel(1), 10)
 	within5s(t, "its slot is free", func() bool {
 		both[0].heartbeat(t.Context())
-		quota, err := both[1].Take(t.Context(), "key:a", parallel(1), 10)
+		quota, err := both[1].Take(t.Context(), alone("key:a", parallel(1)), 10)
 		quota.End(0)
 		return err == nil
 	})
@@ -376,11 +376,11 @@ func TestAnEndThatDoesNotReachRedisIsSentAgain(t *testing.T) {
 func TestUndecidedCallsCountDuringAnOutageOfRedis(t *testing.T) {
 	q := newQuotaReplicas(t, servertest.Redis(t), 1)[0]
 	mustTake(t, q, "key:a", parallel(4), 10)
-	calls := make([]*admission, 3)
+	calls := make([]*Quota, 3)
 	for i := range calls {
-		calls[i] = &admission{take: true, calls: 4, need: 1}
+		calls[i] = waiting(q, "key:a", 4, 1)
 	}
-	send, finish := q.prepare("key:a", calls)
+	send, finish := q.prepare("", calls)
 	trip(t, q)
 	mustRefuse(t, q, "key:a", parallel(4), 10)
 	err := send(t.Context())

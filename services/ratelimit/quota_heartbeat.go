@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -31,8 +32,9 @@ func (q *Quotas) heartbeat(ctx context.Context) {
 		q.sweep(q.now())
 		return
 	}
-	for _, a := range q.due(answer) {
-		q.write(ctx, a)
+	const accountsOfAMessage = 100
+	for shares := range slices.Chunk(q.due(answer), accountsOfAMessage) {
+		q.write(ctx, &Quota{shares: shares})
 	}
 }
 
@@ -42,7 +44,8 @@ func (q *Quotas) sendHeartbeat(ctx context.Context) (answer []int64, ok bool) {
 	}
 	args := []any{q.replica, q.lease.Milliseconds(), q.resync.Milliseconds()}
 	var numbers []int64 // of the script, which may still run after an error
-	if err := q.batches.sendAlone(ctx, q.run(&numbers, args, "")); err != nil {
+	run := q.run(&numbers, q.heartbeatScript, []string{quotaReplicas, quotaResyncing}, args)
+	if err := q.batches.sendAlone(ctx, run); err != nil {
 		return nil, false
 	}
 	return numbers, true
@@ -50,18 +53,18 @@ func (q *Quotas) sendHeartbeat(ctx context.Context) (answer []int64, ok bool) {
 
 // due returns the accounts whose entries have to be written, and counts them as
 // pending.
-func (q *Quotas) due(answer []int64) (due []*quotaAccount) {
+func (q *Quotas) due(answer []int64) (due []quotaShare) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.noteReplicas(answer)
 	rewrite, now := q.rewrite, q.now()
 	q.rewrite = false
 	for _, a := range q.accounts {
-		q.startMinute(a)
+		q.startMinute(a, now)
 		const early = 4
 		if a.stale || rewrite && (a.live > 0 || a.tokens > 0) || a.live > 0 && now.Sub(a.sent).Abs() > quotaKeep/early {
 			a.pending++
-			due = append(due, a)
+			due = append(due, quotaShare{account: a})
 		}
 	}
 	q.sweep(now)

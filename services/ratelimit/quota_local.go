@@ -30,11 +30,12 @@ type quotaAccount struct {
 	// The calls that Redis decides on right now, and the tokens that they need: it may
 	// admit all of them.
 	undecided, undecidedTokens int64
+
+	place int // in the message that is being made; 0 = not in it
 }
 
 // account finds an account or begins one. Quotas are locked.
-func (q *Quotas) account(name string) *quotaAccount {
-	now := q.now()
+func (q *Quotas) account(name string, now time.Time) *quotaAccount {
 	a := q.accounts[name]
 	if a == nil {
 		if len(q.accounts) >= q.sweepAt {
@@ -44,7 +45,7 @@ func (q *Quotas) account(name string) *quotaAccount {
 		q.accounts[name] = a
 	}
 	a.used = now
-	q.startMinute(a)
+	q.startMinute(a, now)
 	return a
 }
 
@@ -58,14 +59,14 @@ func (q *Quotas) sweep(now time.Time) {
 	q.sweepAt = max(2*len(q.accounts), quotaAccounts)
 }
 
-// clock is that of Redis, as far as it is known.
-func (q *Quotas) clock() time.Time { return q.now().Add(q.offset) }
+// clock is the time of Redis, as far as it is known.
+func (q *Quotas) clock(now time.Time) time.Time { return now.Add(q.offset) }
 
 // startMinute begins a new minute when the old one is over. The clock of Redis is
 // known to milliseconds only, so a minute that has begun there may look as if it
 // had not begun here: startMinute does not go back to the minute before.
-func (q *Quotas) startMinute(a *quotaAccount) {
-	minute := q.clock().Unix() / secondsAMinute
+func (q *Quotas) startMinute(a *quotaAccount, now time.Time) {
+	minute := q.clock(now).Unix() / secondsAMinute
 	if minute > a.minute || minute < a.minute-1 {
 		a.minute, a.tokens, a.othersTokens = minute, 0, 0
 	}
@@ -80,27 +81,45 @@ func restOfMinute(at time.Time) time.Duration {
 
 // admitLocally decides with what this process knows: it applies the fair share.
 // Quotas are locked.
-func (q *Quotas) admitLocally(a *quotaAccount, k *admission) {
-	q.startMinute(a)
-	k.minute, k.reset = a.minute, restOfMinute(q.clock())
-	share, others := k.limit/q.replicas, int64(0)
-	calls := max(k.calls/q.replicas, 1)
-	if q.now().Sub(a.answered) < q.lease { // the calls of the others are likely to be still running
+func (q *Quotas) admitLocally(k *Quota, now time.Time) {
+	k.verdict, k.reset = quotaTaken, restOfMinute(q.clock(now))
+	for i := range k.shares {
+		if why := q.localVerdict(&k.shares[i], now); why != quotaTaken && k.verdict == quotaTaken {
+			k.verdict, k.by = why, i
+		}
+	}
+	if k.verdict != quotaTaken {
+		return
+	}
+	k.running = true
+	for i := range k.shares {
+		s := &k.shares[i]
+		s.minute = s.account.minute
+		s.account.live++
+		s.account.tokens += s.need
+		s.account.stale = true
+		s.left = max(s.left-s.need, 0)
+	}
+}
+
+// localVerdict decides on one share, and says what is left. Quotas are locked.
+func (q *Quotas) localVerdict(s *quotaShare, now time.Time) int64 {
+	a := s.account
+	q.startMinute(a, now)
+	share, others := s.limit/q.replicas, int64(0)
+	calls := max(s.calls/q.replicas, 1)
+	if now.Sub(a.answered) < q.lease { // the calls of the others are likely to be still running
 		others = a.othersLive
 	}
-	calls = max(min(calls, k.calls-others), 1)
-	left := min(share, k.limit-a.othersTokens) - a.tokens - a.undecidedTokens
+	calls = max(min(calls, s.calls-others), 1)
+	left := min(share, s.limit-a.othersTokens) - a.tokens - a.undecidedTokens
+	s.left = max(left, 0)
 	switch {
-	case k.limit > 0 && min(k.need, share) > left:
-		k.verdict = quotaTokens
-	case k.calls > 0 && a.live+a.undecided >= calls:
-		k.verdict = quotaCalls
+	case s.limit > 0 && min(s.need, share) > left:
+		return quotaTokens
+	case s.calls > 0 && a.live+a.undecided >= calls:
+		return quotaCalls
 	default:
-		k.verdict = quotaTaken
-		a.live++
-		a.tokens += k.need
-		a.stale = true
-		left -= k.need
+		return quotaTaken
 	}
-	k.left = max(left, 0)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -22,35 +24,40 @@ const (
 	quotaKeep = 2 * time.Minute
 )
 
-// How many numbers the answers of the scripts have before those of the calls.
+// How many numbers the answers of the scripts have: before those of the accounts, and
+// of each account.
 const (
 	heartbeatNumbers = 4
-	takeNumbers      = 7
+	accountNumbers   = 3
 )
 
 var errQuotaAnswer = errors.New("the answer of Redis is not that of the script")
 
-// prepare writes the account's entry and has Redis decide on the calls of a batch.
-func (q *Quotas) prepare(account string, calls []*admission) (send func(context.Context) error, finish func(error)) {
+// message is the script's: this replica's entries for some accounts, and the calls
+// that wait for a decision on them.
+type message struct {
+	accounts []*quotaAccount
+	calls    []*Quota
+	keys     []string
+	args     []any
+}
+
+// prepare writes the entries of the accounts of a batch, and has Redis decide on its
+// calls.
+func (q *Quotas) prepare(_ string, jobs []*Quota) (send func(context.Context) error, finish func(error)) {
 	shared := q.batches.shared()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	a := q.accounts[account] // pending, so it is kept
-	q.startMinute(a)
-	a.stale = false
-	args := q.message(a, calls, shared)
-	sequential := 0
-	for _, k := range calls {
-		if k.take {
-			sequential++
-			a.undecided, a.undecidedTokens = a.undecided+1, a.undecidedTokens+k.need
-		}
+	m := q.message(jobs, shared)
+	size := heartbeatNumbers + accountNumbers*len(m.accounts)
+	for _, k := range m.calls {
+		size += 2 + len(k.shares)
 	}
 	var answer []int64
-	run := q.run(&answer, args, account)
+	run := q.run(&answer, q.takeScript, m.keys, m.args)
 	send = func(ctx context.Context) error {
 		err := run(ctx)
-		if err == nil && len(answer) != takeNumbers+2*sequential {
+		if err == nil && len(answer) != size {
 			return errQuotaAnswer
 		}
 		return err
@@ -58,44 +65,68 @@ func (q *Quotas) prepare(account string, calls []*admission) (send func(context.
 	return send, func(err error) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		a.undecided, a.undecidedTokens = 0, 0
+		for _, a := range m.accounts {
+			a.undecided, a.undecidedTokens = 0, 0
+			a.stale = a.stale || err != nil // the message may still change the entry
+		}
 		if err == nil {
-			q.apply(a, calls, answer)
-		} else {
-			a.stale = true // the message may still change the entry
+			q.apply(m, answer)
 		}
 	}
 }
 
-// message returns the arguments of the script: this replica's entry for an
-// account, and the calls that wait. Quotas are locked.
-func (q *Quotas) message(a *quotaAccount, calls []*admission, shared bool) []any {
+// message makes the message of a batch. Quotas are locked.
+func (q *Quotas) message(jobs []*Quota, shared bool) *message {
 	q.noteRecovery()
 	q.seq++
+	m := &message{keys: []string{quotaReplicas, quotaResyncing}}
 	now := q.now()
-	a.sent = now
+	for _, k := range jobs {
+		for i := range k.shares {
+			a := k.shares[i].account
+			if a.place == 0 {
+				q.startMinute(a, now)
+				m.accounts = append(m.accounts, a)
+				m.keys = append(m.keys, quotaEntries+a.name)
+				a.place, a.stale, a.sent = len(m.accounts), false, now
+			}
+		}
+	}
 	fairShare := 0
 	if now.Before(q.resyncUntil) || !shared {
 		fairShare = 1
 	}
-	args := []any{
+	m.args = append(make([]any, 0, 8+3*len(m.accounts)+5*len(jobs)),
 		q.replica, q.lease.Milliseconds(), q.resync.Milliseconds(),
-		q.seq, a.live, a.minute, a.tokens, fairShare, q.replicas, quotaKeep.Milliseconds(),
+		q.seq, fairShare, q.replicas, quotaKeep.Milliseconds(), len(m.accounts))
+	for _, a := range m.accounts {
+		m.args = append(m.args, a.live, a.minute, a.tokens)
 	}
-	for _, k := range calls {
+	for _, k := range jobs {
 		if k.take {
-			args = append(args, max(k.calls, 0), max(k.limit, 0), k.need)
+			m.ask(k)
 		}
 	}
-	return args
+	for _, a := range m.accounts {
+		a.place = 0
+	}
+	return m
 }
 
-// run runs the script for an account, or that of a heartbeat without one.
-func (q *Quotas) run(answer *[]int64, args []any, account string) func(context.Context) error {
-	script, keys := q.heartbeatScript, []string{quotaReplicas, quotaResyncing}
-	if account != "" {
-		script, keys = q.takeScript, append(keys, quotaEntries+account)
+// ask adds a call that waits for a decision.
+func (m *message) ask(k *Quota) {
+	m.calls = append(m.calls, k)
+	m.args = append(m.args, len(k.shares))
+	for i := range k.shares {
+		s := &k.shares[i]
+		s.account.undecided++
+		s.account.undecidedTokens += s.need
+		m.args = append(m.args, s.account.place, max(s.calls, 0), max(s.limit, 0), s.need)
 	}
+}
+
+// run runs a script.
+func (q *Quotas) run(answer *[]int64, script *redis.Script, keys []string, args []any) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		*answer, err = script.Run(ctx, q.redis, keys, args...).Int64Slice()
 		if err == nil && len(*answer) < heartbeatNumbers {
@@ -126,28 +157,34 @@ func (q *Quotas) noteReplicas(answer []int64) {
 }
 
 // apply reads the decisions on the calls of a batch. Quotas are locked.
-func (q *Quotas) apply(a *quotaAccount, calls []*admission, answer []int64) {
+func (q *Quotas) apply(m *message, answer []int64) {
 	q.noteReplicas(answer)
-	at := time.UnixMilli(answer[0])
+	at, now := time.UnixMilli(answer[0]), q.now()
 	minute := at.Unix() / secondsAMinute
-	same := a.minute == minute
-	if !same { // the clock of Redis decides
-		a.minute, a.tokens = minute, answer[6] // with those of the calls that are admitted now
-	}
-	a.answered, a.othersLive, a.othersTokens = q.now(), answer[4], answer[5]
-	verdicts := answer[takeNumbers:]
-	for _, k := range calls {
-		if !k.take {
-			continue
-		}
-		k.verdict, k.left, k.minute, k.reset = verdicts[0], verdicts[1], minute, restOfMinute(at)
+	answer = answer[heartbeatNumbers:]
+	verdicts := answer[accountNumbers*len(m.accounts):]
+	for _, k := range m.calls {
+		k.verdict, k.by, k.reset = verdicts[0], int(verdicts[1])-1, restOfMinute(at)
+		k.running = k.verdict == quotaTaken
 		verdicts = verdicts[2:]
-		if k.verdict != quotaTaken {
-			continue
+		for i := range k.shares {
+			s := &k.shares[i]
+			s.left, s.minute = verdicts[i], minute
+			if !k.running {
+				continue
+			}
+			s.account.live++
+			if s.account.minute == minute {
+				s.account.tokens += s.need
+			}
 		}
-		a.live++
-		if same {
-			a.tokens += k.need
+		verdicts = verdicts[len(k.shares):]
+	}
+	for _, a := range m.accounts {
+		a.answered, a.othersLive, a.othersTokens = now, answer[0], answer[1]
+		if a.minute != minute { // the clock of Redis decides
+			a.minute, a.tokens = minute, answer[2] // with those of the calls that are admitted now
 		}
+		answer = answer[accountNumbers:]
 	}
 }

@@ -87,6 +87,15 @@ func sameMinute(client *redis.Client, test func() (failure string)) (failure str
 	return failure
 }
 
+// earlyInAMinute waits for the next minute in the last five seconds of one, for a short
+// test whose counts must not be those of two minutes.
+func earlyInAMinute() {
+	now := time.Now()
+	if left := now.Truncate(time.Minute).Add(time.Minute).Sub(now); left < 5*time.Second {
+		time.Sleep(left)
+	}
+}
+
 func entry(t testing.TB, q *Quotas, account string) (live, minute, tokens int64) {
 	t.Helper()
 	text := q.redis.HGet(t.Context(), quotaEntries+account, q.replica).Val()
@@ -128,7 +137,7 @@ func TestCallsThatBeginAndEndNeverExceedTheLimit(t *testing.T) {
 	for i := range 60 {
 		all.Go(func() {
 			for range 40 {
-				quota, err := both[i%2].Take(t.Context(), "key:a", parallel(5), 10)
+				quota, err := both[i%2].Take(t.Context(), alone("key:a", parallel(5)), 10)
 				if err != nil {
 					runtime.Gosched()
 					continue
@@ -168,7 +177,7 @@ func TestNoMoreThanTheTokensOfAMinuteAreReservedByTwoReplicas(t *testing.T) {
 				return fmt.Sprintf("trial %d: %d admitted after the correction", trial, len(again))
 			}
 			endAll(again, 10_000)
-			if quota, err := both[trial%2].Take(t.Context(), account, tpm(1000), 1); err == nil {
+			if quota, err := both[trial%2].Take(t.Context(), alone(account, tpm(1000)), 1); err == nil {
 				return fmt.Sprintf("trial %d: %+v over the limit", trial, quota.Status())
 			}
 			return ""
@@ -184,13 +193,13 @@ func TestTokenStatusIsThatOfAllReplicas(t *testing.T) {
 		account := fmt.Sprint("key:", rand.Int64())
 		var last *Quota
 		for i := range int64(8) {
-			last, _ = both[i%2].Take(t.Context(), account, tpm(1000), 100)
+			last, _ = both[i%2].Take(t.Context(), alone(account, tpm(1000)), 100)
 			if s := last.Status(); s.Limit != 1000 || s.Remaining != 900-100*i || s.Reset <= 0 || s.Reset > time.Minute {
 				return fmt.Sprintf("call %d: %+v", i, s)
 			}
 		}
 		last.End(150)
-		refused, err := both[0].Take(t.Context(), account, tpm(1000), 151)
+		refused, err := both[0].Take(t.Context(), alone(account, tpm(1000)), 151)
 		if err == nil || refused.Status().Remaining != 150 || !strings.Contains(err.Error(), "may need 151, 150 are left") {
 			return fmt.Sprintf("%v, %+v", err, refused.Status())
 		}
@@ -198,13 +207,13 @@ func TestTokenStatusIsThatOfAllReplicas(t *testing.T) {
 		if off := time.Until(end) - refused.Status().Reset; off.Abs() > 200*time.Millisecond {
 			return fmt.Sprintf("the minute ends %s after the reset of the status", off)
 		}
-		if _, err := both[1].Take(t.Context(), account, tpm(1000), 5000); err == nil {
+		if _, err := both[1].Take(t.Context(), alone(account, tpm(1000)), 5000); err == nil {
 			return "more than the limit is admitted beside other calls"
 		}
-		if _, err := both[1].Take(t.Context(), account+"b", tpm(1000), 5000); err != nil {
+		if _, err := both[1].Take(t.Context(), alone(account+"b", tpm(1000)), 5000); err != nil {
 			return err.Error()
 		}
-		if _, err := both[0].Take(t.Context(), account+"b", tpm(1000), 1); err == nil {
+		if _, err := both[0].Take(t.Context(), alone(account+"b", tpm(1000)), 1); err == nil {
 			return "it did not take the whole limit"
 		}
 		return ""
@@ -220,14 +229,14 @@ func TestReplicasWhoseClocksDifferShareTheMinute(t *testing.T) {
 	if failure := sameMinute(both[0].redis, func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		for i := range 10 {
-			quota, err := both[i%2].Take(t.Context(), account, tpm(1000), 100)
+			quota, err := both[i%2].Take(t.Context(), alone(account, tpm(1000)), 100)
 			if err != nil {
 				return fmt.Sprintf("call %d: %v", i, err)
 			}
 			quota.End(90)
 		}
 		for i := range 2 {
-			if _, err := both[i].Take(t.Context(), account, tpm(1000), 101); err == nil {
+			if _, err := both[i].Take(t.Context(), alone(account, tpm(1000)), 101); err == nil {
 				return "more than the limit is admitted"
 			}
 		}
@@ -250,7 +259,7 @@ func TestCallsOfAKilledReplicaEndWithItsLease(t *testing.T) {
 	in := takeConcurrently(t, 50, "key:a", parallel(4), 100, dead)
 	lastHeartbeat := time.Now()
 	for time.Since(lastHeartbeat) < lease-100*time.Millisecond {
-		if quota, err := other.Take(t.Context(), "key:a", parallel(4), 1); err == nil && time.Since(lastHeartbeat) < lease {
+		if quota, err := other.Take(t.Context(), alone("key:a", parallel(4)), 1); err == nil && time.Since(lastHeartbeat) < lease {
 			t.Fatalf("admitted after %s: %+v", time.Since(lastHeartbeat), quota)
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -304,6 +313,7 @@ func TestEntriesOfLongCallsAreWrittenAgain(t *testing.T) {
 }
 
 func TestAResumedReplicaWritesItsEntriesAgain(t *testing.T) {
+	earlyInAMinute()
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	frozen, other := both[0], both[1]
 	in := takeConcurrently(t, 10, "key:a", parallel(4), 100, frozen)
@@ -341,7 +351,7 @@ func TestAReplicaWhoseClockJumpsKeepsItsCount(t *testing.T) {
 			mustTake(t, q, account, tpm(1000), 500)
 			q.now = func() time.Time { return time.Now().Add(jump) }
 			for i := range int64(3) {
-				quota, err := q.Take(t.Context(), account, tpm(1000), 100)
+				quota, err := q.Take(t.Context(), alone(account, tpm(1000)), 100)
 				if s := quota.Status(); err != nil || s.Remaining != 400-100*i {
 					return fmt.Sprintf("%s, call %d: %v, %+v", jump, i, err, s)
 				}
@@ -392,10 +402,10 @@ func TestTokensOfAnEndedReplicaCountToTheEndOfTheMinute(t *testing.T) {
 		limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 1}}
 		mustTake(t, both[0], account, limits, 70)
 		both[1].redis.ZRem(t.Context(), quotaReplicas, both[0].replica)
-		if quota, err := both[1].Take(t.Context(), account, limits, 31); err == nil {
+		if quota, err := both[1].Take(t.Context(), alone(account, limits), 31); err == nil {
 			return fmt.Sprintf("%+v", quota.Status())
 		}
-		if _, err := both[1].Take(t.Context(), account, limits, 30); err != nil {
+		if _, err := both[1].Take(t.Context(), alone(account, limits), 30); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -407,7 +417,7 @@ func TestTokensOfAnEndedReplicaCountToTheEndOfTheMinute(t *testing.T) {
 func TestAnOvertakenMessageChangesNothing(t *testing.T) {
 	q := newQuotaReplicas(t, servertest.Redis(t), 1)[0]
 	quota := mustTake(t, q, "key:a", parallel(5), 1)
-	send, _ := q.prepare("key:a", []*admission{{take: true, calls: 5, need: 7}})
+	send, _ := q.prepare("", []*Quota{waiting(q, "key:a", 5, 7)})
 	quota.End(1)
 	if err := send(t.Context()); err == nil {
 		t.Error("Redis has accepted it")
@@ -419,6 +429,7 @@ func TestAnOvertakenMessageChangesNothing(t *testing.T) {
 
 // A command whose answer comes too late has changed Redis.
 func TestACallWhoseAnswerFromRedisIsLateIsReleased(t *testing.T) {
+	earlyInAMinute()
 	slow := newDelay(t, servertest.StartRedis(t).URL)
 	q := newQuotaReplicas(t, slow.url, 1)[0]
 	q.batches.ticks = redisTicks
@@ -501,7 +512,7 @@ func BenchmarkQuotaInRedis(b *testing.B) {
 	limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 1 << 40, MaxParallel: 1000}}
 	b.ReportAllocs()
 	for b.Loop() {
-		quota, err := q.Take(b.Context(), "key:a", limits, 100)
+		quota, err := q.Take(b.Context(), alone("key:a", limits), 100)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -23,10 +23,25 @@ func newTestQuotas(client *redis.Client) *Quotas {
 func tpm(n int64) *models.Limits      { return &models.Limits{Numbers: models.Numbers{TPMLimit: n}} }
 func parallel(n int64) *models.Limits { return &models.Limits{Numbers: models.Numbers{MaxParallel: n}} }
 
+// alone is an account as the only level of a caller.
+func alone(account string, limits *models.Limits) models.Levels {
+	if limits == nil {
+		return nil
+	}
+	return models.Levels{{Account: account, Name: "this API key", Limits: *limits}}
+}
+
+// waiting is a call that waits for the decision of Redis.
+func waiting(q *Quotas, account string, calls, need int64) *Quota {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return &Quota{quotas: q, take: true, shares: []quotaShare{{account: q.account(account, q.now()), calls: calls, need: need}}}
+}
+
 // mustTake takes a call, or fails the test.
 func mustTake(t testing.TB, q *Quotas, account string, limits *models.Limits, tokens int64) *Quota {
 	t.Helper()
-	quota, err := q.Take(t.Context(), account, limits, tokens)
+	quota, err := q.Take(t.Context(), alone(account, limits), tokens)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +51,7 @@ func mustTake(t testing.TB, q *Quotas, account string, limits *models.Limits, to
 // mustRefuse expects a refusal and returns it.
 func mustRefuse(t testing.TB, q *Quotas, account string, limits *models.Limits, tokens int64) *api.Error {
 	t.Helper()
-	quota, err := q.Take(t.Context(), account, limits, tokens)
+	quota, err := q.Take(t.Context(), alone(account, limits), tokens)
 	if err == nil {
 		t.Fatalf("admitted: %+v", quota)
 	}
@@ -56,7 +71,7 @@ func takeConcurrently(t testing.TB, n int, account string, limits *models.Limits
 	for i := range n {
 		calls.Go(func() {
 			<-begin
-			quota, err := all[i%len(all)].Take(t.Context(), account, limits, tokens)
+			quota, err := all[i%len(all)].Take(t.Context(), alone(account, limits), tokens)
 			if err != nil {
 				checkRefusal(t, err)
 				return
@@ -84,7 +99,7 @@ func TestWithoutLimitsNothingIsCountedOrAllocated(t *testing.T) {
 	ctx, none := t.Context(), &models.Limits{Budget: 1, BudgetWindow: models.Day, Numbers: models.Numbers{RPMLimit: 1}}
 	for _, limits := range []*models.Limits{nil, none} {
 		if n := testing.AllocsPerRun(100, func() {
-			quota, err := q.Take(ctx, "key:a", limits, 1<<40)
+			quota, err := q.Take(ctx, alone("key:a", limits), 1<<40)
 			if quota != nil || err != nil || quota.Status() != (TokenStatus{}) {
 				t.Error(quota, err)
 			}
@@ -143,7 +158,7 @@ func TestQuotasAreCountedInMinutesOfTheClock(t *testing.T) {
 				}
 				tokens := random.Int64N(130)
 				need := min(max(tokens, 1), 100)
-				quota, err := q.Take(t.Context(), "a", limits, tokens)
+				quota, err := q.Take(t.Context(), alone("a", limits), tokens)
 				if fits := counted[minute]+need <= 100 && len(running) < 4; fits != (err == nil) {
 					t.Fatalf("seed %d step %d: %v with %d counted, %d needed, %d running", seed, step, err, counted[minute],
 						need, len(running))
@@ -229,7 +244,7 @@ func TestACallTakesFromBothLimitsOrNeither(t *testing.T) {
 		}
 		time.Sleep(48 * time.Second)
 		e = mustRefuse(t, q, "a", both, 61)
-		if e.Message != "the limit of 100 tokens a minute is reached: this call may need 61, 60 are left; try again in 12s" ||
+		if e.Message != "the limit of 100 tokens a minute of this API key is reached: this call may need 61, 60 are left; try again in 12s" ||
 			e.RetryAfter != 12*time.Second {
 			t.Errorf("%+v", e)
 		}
@@ -301,7 +316,7 @@ func BenchmarkQuotaWithoutLimits(b *testing.B) {
 	q, ctx := newTestQuotas(nil), b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		quota, _ := q.Take(ctx, "key:a", nil, 100)
+		quota, _ := q.Take(ctx, alone("key:a", nil), 100)
 		quota.End(50)
 	}
 }
@@ -310,7 +325,7 @@ func BenchmarkQuotaInProcess(b *testing.B) {
 	q, ctx, limits := newTestQuotas(nil), b.Context(), &models.Limits{Numbers: models.Numbers{TPMLimit: 1 << 50, MaxParallel: 1000}}
 	b.ReportAllocs()
 	for b.Loop() {
-		quota, _ := q.Take(ctx, "key:a", limits, 100)
+		quota, _ := q.Take(ctx, alone("key:a", limits), 100)
 		quota.End(50)
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/metrics"
 )
@@ -85,40 +87,99 @@ func NewRequests(opts RequestOptions) (*Requests, error) {
 	return l, nil
 }
 
-// Take counts a request of the account. The account's own limit a minute, unless
-// it is 0, replaces the gateway's. Over the limit Take also returns an
-// *api.Error 429; it fails for no other reason. A request that was refused, or
-// whose client has left, is counted too.
-func (l *Requests) Take(ctx context.Context, account string, own int64) (RequestStatus, error) {
-	limit := l.perMinute
-	if own > 0 {
-		limit = own
+// Take counts a request on each of the levels that has a limit a minute. Where none
+// has, it counts on the account, to which the gateway's own limit applies. The status
+// is that of the tightest limit. Over a limit Take also returns an *api.Error 429; it
+// fails for no other reason. A request that was refused, or whose client has left, is
+// counted too.
+func (l *Requests) Take(ctx context.Context, account string, levels models.Levels) (RequestStatus, error) {
+	windows := l.countAll(ctx, levels)
+	var tightest RequestStatus
+	over, of := false, ""
+	for i := range levels {
+		limit := levels[i].RPMLimit
+		if limit <= 0 {
+			continue
+		}
+		s, isOver := windows[i].status(limit), windows[i].count > limit
+		if tightest.Limit == 0 || isOver && !over || isOver == over && s.tighter(tightest) {
+			tightest, over, of = s, isOver, levels[i].Name
+		}
 	}
-	if limit == 0 {
-		return RequestStatus{}, nil
+	if tightest.Limit == 0 && l.perMinute > 0 {
+		window := l.count(ctx, account)
+		tightest, over = window.status(l.perMinute), window.count > l.perMinute
 	}
-	// This process always counts, so that it knows the account's window when Redis fails.
+	if over {
+		return tightest, tightest.exceeded(of)
+	}
+	return tightest, nil
+}
+
+// eachLevel has a place for each of the levels.
+type eachLevel [len(models.Holds{})]windowStatus
+
+// countAll counts a request on the levels that have a limit.
+func (l *Requests) countAll(ctx context.Context, levels models.Levels) (windows eachLevel) {
+	limited := 0
+	for i := range levels {
+		if levels[i].RPMLimit > 0 {
+			limited++
+		}
+	}
+	if limited > 1 && l.shared != nil {
+		return l.countAtOnce(ctx, levels)
+	}
+	for i := range levels {
+		if levels[i].RPMLimit > 0 {
+			windows[i] = l.count(ctx, levels[i].Account)
+		}
+	}
+	return windows
+}
+
+// countAtOnce is countAll where each account needs a round trip.
+func (l *Requests) countAtOnce(ctx context.Context, levels models.Levels) (windows eachLevel) {
+	var counting sync.WaitGroup
+	for i := range levels {
+		if levels[i].RPMLimit > 0 {
+			counting.Go(func() { windows[i] = l.count(ctx, levels[i].Account) })
+		}
+	}
+	counting.Wait()
+	return windows
+}
+
+// count counts a request. This process always does, so that it knows the account's
+// window when Redis fails.
+func (l *Requests) count(ctx context.Context, account string) windowStatus {
 	window := l.local.count(account)
 	if l.shared != nil {
 		if shared, ok := l.shared.count(ctx, account); ok {
-			window = shared
+			return shared
 		}
 	}
-	s := RequestStatus{Limit: limit, Remaining: max(limit-window.count, 0), Reset: window.left}
-	if window.count > limit {
-		return s, s.exceeded()
-	}
-	return s, nil
+	return window
 }
 
 // Shared reports whether the replicas count together in Redis right now.
 func (l *Requests) Shared() bool { return l.shared != nil && l.shared.batches.shared() }
 
-func (s RequestStatus) exceeded() error {
+// tighter says whether a client comes to the end of this limit sooner, or waits longer
+// for another window.
+func (s RequestStatus) tighter(than RequestStatus) bool {
+	return s.Remaining < than.Remaining || s.Remaining == than.Remaining && s.Reset > than.Reset
+}
+
+// exceeded is the refusal; of names the level of the limit, if it is one's.
+func (s RequestStatus) exceeded(of string) error {
+	if of != "" {
+		of = " of " + of
+	}
 	wait := max((s.Reset + time.Second - 1).Truncate(time.Second), time.Second)
 	return &api.Error{
 		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded, Limit: metrics.LimitRequests,
-		Message:    fmt.Sprintf("the limit of %d requests a minute is reached: try again in %ds", s.Limit, wait/time.Second),
+		Message:    fmt.Sprintf("the limit of %d requests a minute%s is reached: try again in %ds", s.Limit, of, wait/time.Second),
 		RetryAfter: wait,
 	}
 }
@@ -127,4 +188,8 @@ func (s RequestStatus) exceeded() error {
 type windowStatus struct {
 	count int64 // of its requests, this one included
 	left  time.Duration
+}
+
+func (w windowStatus) status(limit int64) RequestStatus {
+	return RequestStatus{Limit: limit, Remaining: max(limit-w.count, 0), Reset: w.left}
 }

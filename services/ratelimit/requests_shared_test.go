@@ -124,7 +124,7 @@ func scriptCalls(t *testing.T, admin *redis.Client) (n int) {
 func TestRemainingRequestsAreThoseOfAllReplicas(t *testing.T) {
 	both := replicas(t, servertest.Redis(t), 2, 10)
 	for i := range 20 {
-		q, err := both[i%2].Take(t.Context(), "a", 0)
+		q, err := both[i%2].Take(t.Context(), "a", nil)
 		if want := int64(max(9-i, 0)); q.Limit != 10 || q.Remaining != want || q.Reset > time.Minute || q.Reset < 50*time.Second {
 			t.Errorf("request %d: %+v", i, q)
 		}
@@ -152,7 +152,7 @@ func TestWindowsEndInRedis(t *testing.T) {
 		if passed := sequential(t, l, "a", 9); passed != 3 {
 			t.Errorf("%d passed", passed)
 		}
-		q, _ := l.Take(t.Context(), "a", 0)
+		q, _ := l.Take(t.Context(), "a", nil)
 		if q.Reset <= 0 || q.Reset > window {
 			t.Fatalf("%+v", q)
 		}
@@ -183,7 +183,7 @@ func TestARequestWhoseClientHasLeftIsCounted(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
-		if _, err := l.Take(gone, "a", 0); err != nil {
+		if _, err := l.Take(gone, "a", nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -277,7 +277,7 @@ func checkLatency(t *testing.T, l *Requests) {
 		<-tick.C
 		all.Go(func() {
 			began := time.Now()
-			_, err := l.Take(t.Context(), fmt.Sprint("address:", i), 0)
+			_, err := l.Take(t.Context(), fmt.Sprint("address:", i), nil)
 			took[i] = time.Since(began)
 			if err != nil {
 				t.Error(err)
@@ -393,7 +393,7 @@ func TestCountersWithoutAnExpiryAreRepairedInRedis(t *testing.T) {
 		if err := client.Set(t.Context(), key, tt.count, tt.left).Err(); err != nil {
 			t.Fatal(err)
 		}
-		q, err := l.Take(t.Context(), account, 0)
+		q, err := l.Take(t.Context(), account, nil)
 		if (err == nil) != tt.passes || q.Reset > time.Minute || q.Reset < 59*time.Second {
 			t.Errorf("%v: %+v, %v", tt, q, err)
 		}
@@ -526,7 +526,7 @@ func TestAnAccountsOwnLimitIsSharedWhereTheGatewayHasNone(t *testing.T) {
 	both := replicas(t, server.URL, 2, 0)
 	var passed int
 	for i := range 20 {
-		if _, err := both[i%2].Take(t.Context(), "a", 7); err == nil {
+		if _, err := both[i%2].Take(t.Context(), "a", ofRPM("a", 7)); err == nil {
 			passed++
 		}
 	}
@@ -534,7 +534,7 @@ func TestAnAccountsOwnLimitIsSharedWhereTheGatewayHasNone(t *testing.T) {
 		t.Errorf("%d passed, shared: %v", passed, both[0].Shared())
 	}
 	server.Stop()
-	if _, err := both[0].Take(t.Context(), "b", 7); err != nil || both[0].Shared() {
+	if _, err := both[0].Take(t.Context(), "b", ofRPM("b", 7)); err != nil || both[0].Shared() {
 		t.Errorf("%v, shared: %v", err, both[0].Shared())
 	}
 }

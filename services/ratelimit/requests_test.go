@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/ulule/limiter/v3/drivers/store/memory"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 )
 
@@ -38,7 +39,7 @@ func newTestLimit(t testing.TB, name string, perMinute int, client *redis.Client
 func sequential(t testing.TB, l *Requests, account string, n int) (passed int) {
 	t.Helper()
 	for range n {
-		if _, err := l.Take(t.Context(), account, 0); err == nil {
+		if _, err := l.Take(t.Context(), account, nil); err == nil {
 			passed++
 		} else {
 			checkRefusal(t, err)
@@ -56,7 +57,7 @@ func concurrent(t testing.TB, account string, n int, limits ...*Requests) int {
 	for i := range n {
 		all.Go(func() {
 			<-begin
-			if _, err := limits[i%len(limits)].Take(t.Context(), account, 0); err == nil {
+			if _, err := limits[i%len(limits)].Take(t.Context(), account, nil); err == nil {
 				passed.Add(1)
 			} else {
 				checkRefusal(t, err)
@@ -111,7 +112,7 @@ func TestAWindowLastsAMinuteFromTheFirstRequest(t *testing.T) {
 				}
 				windows[account] = append(windows[account], now)
 				w := windows[account]
-				q, err := l.Take(t.Context(), account, 0)
+				q, err := l.Take(t.Context(), account, nil)
 				if want := (RequestStatus{Limit: 5, Remaining: int64(max(5-len(w), 0)), Reset: w[0].Add(time.Minute).Sub(now)}); q != want {
 					t.Fatalf("seed %d: %+v, want %+v", seed, q, want)
 				}
@@ -132,7 +133,7 @@ func TestARequestPassesAfterItsRetryAfter(t *testing.T) {
 		sequential(t, l, "a", 1)
 		for range 100 {
 			time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
-			_, err := l.Take(t.Context(), "a", 0)
+			_, err := l.Take(t.Context(), "a", nil)
 			if err == nil {
 				continue
 			}
@@ -173,7 +174,7 @@ func TestAccountsAndLimitsAreCountedSeparatelyInProcess(t *testing.T) {
 func TestALimitOfZeroIsOff(t *testing.T) {
 	l := newTestLimit(t, "off", 0, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
 	for range 1000 {
-		if q, err := l.Take(t.Context(), "a", 0); err != nil || q != (RequestStatus{}) {
+		if q, err := l.Take(t.Context(), "a", nil); err != nil || q != (RequestStatus{}) {
 			t.Fatalf("%+v, %v", q, err)
 		}
 	}
@@ -266,7 +267,7 @@ func heap() int64 {
 func TestAClockThatIsSetBackRefusesNoAccount(t *testing.T) {
 	l := newTestLimit(t, "clock", 3, nil)
 	l.local.counter("a").Increment(99, time.Now().Add(time.Hour).UnixNano())
-	q, err := l.Take(t.Context(), "a", 0)
+	q, err := l.Take(t.Context(), "a", nil)
 	if err != nil || q.Remaining != 2 || q.Reset > time.Minute || q.Reset < 59*time.Second {
 		t.Errorf("%+v, %v", q, err)
 	}
@@ -285,7 +286,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 		l := newTestLimit(b, "bench", 1<<40, nil)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, err := l.Take(b.Context(), accounts[i%callers], 0); err != nil {
+			if _, err := l.Take(b.Context(), accounts[i%callers], nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -295,7 +296,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 		b.ReportAllocs()
 		b.RunParallel(func(p *testing.PB) {
 			for i := 0; p.Next(); i++ {
-				if _, err := l.Take(b.Context(), accounts[i%callers], 0); err != nil {
+				if _, err := l.Take(b.Context(), accounts[i%callers], nil); err != nil {
 					b.Error(err)
 				}
 			}
@@ -306,7 +307,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 		b.ReportAllocs()
 		sequential(b, l, "a", 1)
 		for b.Loop() {
-			_, _ = l.Take(b.Context(), "a", 0)
+			_, _ = l.Take(b.Context(), "a", nil)
 		}
 	})
 }
@@ -314,7 +315,7 @@ func BenchmarkTakeInProcess(b *testing.B) {
 func TestTakeInProcessAllocatesNothing(t *testing.T) {
 	l := newTestLimit(t, "allocs", 1<<40, nil)
 	ctx := t.Context()
-	if n := testing.AllocsPerRun(1000, func() { _, _ = l.Take(ctx, "key:1", 0) }); n > 0 {
+	if n := testing.AllocsPerRun(1000, func() { _, _ = l.Take(ctx, "key:1", nil) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -326,7 +327,7 @@ func TestAChangedLimitAppliesToTheRunningWindow(t *testing.T) {
 			own, remaining int64
 			passes         bool
 		}{{3, 2, true}, {3, 1, true}, {10, 7, true}, {3, 0, false}, {10, 5, true}, {6, 0, true}, {6, 0, false}, {1000, 992, true}} {
-			s, err := l.Take(t.Context(), "a", step.own)
+			s, err := l.Take(t.Context(), "a", ofRPM("a", step.own))
 			if s.Limit != step.own || s.Remaining != step.remaining || (err == nil) != step.passes {
 				t.Errorf("request %d: %+v, %v", i, s, err)
 			}
@@ -334,11 +335,16 @@ func TestAChangedLimitAppliesToTheRunningWindow(t *testing.T) {
 				checkRefusal(t, err)
 			}
 		}
-		if s, err := l.Take(t.Context(), "a", 0); (err == nil) != (gateways == 0) || s.Limit != int64(gateways) {
+		if s, err := l.Take(t.Context(), "a", nil); (err == nil) != (gateways == 0) || s.Limit != int64(gateways) {
 			t.Errorf("under the gateway's limit: %+v, %v", s, err)
 		}
 		if l.Shared() {
 			t.Error("shared without Redis")
 		}
 	}
+}
+
+// ofRPM is an account with a limit of its own, as the only level of a caller.
+func ofRPM(account string, limit int64) models.Levels {
+	return alone(account, &models.Limits{Numbers: models.Numbers{RPMLimit: limit}})
 }

@@ -3,7 +3,6 @@ package registry
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,32 +20,35 @@ type Models struct {
 	catalog *catalog.Catalog
 	serves  func(provider string, kind llm.Kind) bool
 	now     func() time.Time
-	found   atomic.Pointer[map[string][]catalog.Model] // by provider; replaced whole
+	// KeySetting is the name of the setting of a provider's key, for messages. Set it
+	// before the first use; nil names none.
+	KeySetting func(provider string) string
+	// Status is the health of a configured provider, and empty for another one. Set it before
+	// the first use; nil shows none.
+	Status func(provider string) string
+	// All lists every model that the configured providers are known to sell. Set it before
+	// the first use.
+	All bool
+	// Aliases are other names of models; with AliasesOnly the list has nothing else. Set both
+	// before the first use.
+	Aliases     *Aliases
+	AliasesOnly bool
+
+	found atomic.Pointer[map[string]found] // by provider; replaced whole
+}
+
+// found is what a provider has listed.
+type found struct {
+	listed []providers.Listed
+	models []catalog.Model // of them those that the catalogue does not have, by id
 }
 
 // New lists a catalogue. serves says whether a provider has keys and answers requests
 // for models of a kind.
 func New(c *catalog.Catalog, serves func(provider string, kind llm.Kind) bool, now func() time.Time) *Models {
 	m := &Models{catalog: c, serves: serves, now: now}
-	m.found.Store(&map[string][]catalog.Model{})
+	m.found.Store(&map[string]found{})
 	return m
-}
-
-// Resolve is the model of exactly this id.
-func (m *Models) Resolve(id string) (catalog.Model, error) {
-	if model, ok := m.catalog.Model(id); ok {
-		return model, nil
-	}
-	found := *m.found.Load()
-	for _, provider := range catalog.Providers() {
-		if at, ok := slices.BinarySearchFunc(found[provider], id, byID); ok {
-			return found[provider][at], nil
-		}
-	}
-	return catalog.Model{}, &api.Error{
-		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeModelNotFound, Param: "model",
-		Message: "the model " + api.Quoted(id) + " does not exist",
-	}
 }
 
 func byID(m catalog.Model, id string) int { return cmp.Compare(m.ID, id) }
@@ -58,7 +60,7 @@ func (m *Models) Successor(model catalog.Model) (catalog.Model, bool) {
 		if model.Successor == "" {
 			return catalog.Model{}, false
 		}
-		next, err := m.Resolve(model.Successor)
+		next, err := m.resolve(model.Successor, model.Successor)
 		if err != nil {
 			return m.catalog.Derive(model.Provider, model.Successor), true
 		}
@@ -70,40 +72,107 @@ func (m *Models) Successor(model catalog.Model) (catalog.Model, bool) {
 	return catalog.Model{}, false
 }
 
-// List is every model in the order of the catalogue, then those found at the
-// providers.
-func (m *Models) List() api.ModelList {
-	list := api.ModelList{Object: api.ObjectList, Data: []api.Model{}}
-	for _, model := range m.catalog.Models() {
-		list.Data = append(list.Data, m.show(model))
-	}
-	found, listed := *m.found.Load(), map[string]bool{}
-	for _, provider := range catalog.Providers() {
-		for _, model := range found[provider] {
-			if !listed[model.ID] { // Resolve takes the first as well
-				list.Data = append(list.Data, m.show(model))
-			}
-			listed[model.ID] = true
+// Query selects models of a list.
+type Query struct {
+	Refused   func(names ...string) bool // the caller may not use a model with these names; nil refuses none
+	Available bool                       // leave out those that are not available
+}
+
+// List is every model: those that are available in the order of the catalogue and as
+// their providers listed them, then the others, the retired ones last.
+func (m *Models) List(q Query) api.ModelList {
+	list := api.ModelList{Object: api.ObjectList, Data: []api.Model{}, PricesDate: m.FactsDate()}
+	more := m.explainer()
+	for _, model := range m.all() {
+		if shown := m.show(model, q); shown.Available || !q.Available {
+			more.explain(&shown, model)
+			list.Data = append(list.Data, shown)
 		}
 	}
+	slices.SortStableFunc(list.Data, func(a, b api.Model) int { return cmp.Compare(place(&a), place(&b)) })
 	return list
 }
 
+func place(m *api.Model) int {
+	switch {
+	case m.State == catalog.Retired:
+		return 2
+	case !m.Available:
+		return 1
+	}
+	return 0
+}
+
+// FactsDate is the day of the newest list of prices.
+func (m *Models) FactsDate() string { return m.catalog.FactsDate() }
+
+// all is what the list has.
+func (m *Models) all() []catalog.Model { return m.known(m.All) }
+
+// known is every alias, the listed models of the catalogue, those found at the providers
+// and, with everything, all others that the configured providers sell.
+func (m *Models) known(everything bool) []catalog.Model {
+	aliased := m.aliased()
+	if m.AliasesOnly {
+		return aliased
+	}
+	listed := map[string]bool{}
+	var all []catalog.Model
+	add := func(models []catalog.Model) {
+		for _, model := range models {
+			if !listed[model.ID] { // Resolve takes the first as well
+				listed[model.ID] = true
+				all = append(all, model)
+			}
+		}
+	}
+	own := m.catalog.Models()
+	add(aliased)
+	add(slices.DeleteFunc(slices.Clone(own), func(model catalog.Model) bool { return model.Unlisted }))
+	found := *m.found.Load()
+	for _, provider := range m.catalog.Providers() {
+		add(found[provider].models)
+	}
+	if everything {
+		sold := append(own, m.catalog.Sold()...)
+		add(slices.DeleteFunc(sold, func(model catalog.Model) bool { return !m.serves(model.Provider, model.Kind) }))
+	}
+	return all
+}
+
+// Available is how many models of each provider are listed and available, aliases aside.
+func (m *Models) Available() map[string]int {
+	counts := map[string]int{}
+	for _, model := range m.all() {
+		if _, alias := m.Aliases.target(model.ID); !alias && m.usable(model) && model.State(m.now()) != catalog.Retired {
+			counts[model.Provider]++
+		}
+	}
+	return counts
+}
+
 // Get is one model as List shows it.
-func (m *Models) Get(id string) (api.Model, error) {
+func (m *Models) Get(id string, q Query) (api.Model, error) {
 	model, err := m.Resolve(id)
 	if err != nil {
 		return api.Model{}, err
 	}
-	return m.show(model), nil
+	shown := m.show(model, q)
+	m.explainer().explain(&shown, model)
+	return shown, nil
 }
 
-func (m *Models) show(model catalog.Model) api.Model {
+func (m *Models) show(model catalog.Model, q Query) api.Model {
 	shown := api.Model{
 		ID: model.ID, Object: api.ObjectModel, Created: model.Created, OwnedBy: model.Provider,
-		Permission: []string{}, Root: model.Upstream, Kind: model.Kind, Available: m.serves(model.Provider, model.Kind),
-		State: model.State(m.now()), Successor: model.Successor,
-		ContextWindow: model.Context, MaxOutputTokens: model.MaxOutput,
+		Permission: []string{}, Root: model.Upstream, Kind: model.Kind, State: model.State(m.now()), Successor: model.Successor,
+		ContextWindow: model.Context, MaxOutputTokens: model.MaxOutput, Input: model.Input, Output: model.Output,
+		Price: showPrice(model.PriceAt(m.now()), model.PriceOf),
+	}
+	refused := q.Refused != nil && q.Refused(model.ID, model.Upstream, model.FullName())
+	shown.Available = m.usable(model) && shown.State != catalog.Retired && !refused
+	if d := model.Dimensions; d != (catalog.Dimensions{}) {
+		shown.Dimensions = &api.ModelDimensions{Default: d.Default, Min: d.Min, Max: d.Max}
 	}
 	if !model.Ends.IsZero() {
 		shown.ShutdownDate = model.Ends.Format(time.DateOnly)
@@ -116,16 +185,19 @@ func (m *Models) show(model catalog.Model) api.Model {
 func (m *Models) Found(provider string, listed []providers.Listed) {
 	var models []catalog.Model
 	for _, l := range listed {
-		if _, known := m.catalog.Model(l.ID); known || !sound(l.ID) {
+		model, known := m.catalog.Model(l.ID)
+		switch own := m.catalog.IsOwn(provider); {
+		case known && !own && !model.Unlisted || !sound(l.ID):
 			continue
+		case !known || own:
+			model = m.catalog.Derive(provider, l.ID)
 		}
-		model := m.catalog.Derive(provider, l.ID)
 		model.Kind = cmp.Or(model.Traits.Kind, l.Kind, model.Kind)
 		if !m.serves(provider, model.Kind) {
 			continue
 		}
-		model.Created = max(l.Created, 0)
-		model.Context = max(l.Context, 0)
+		model.Created = cmp.Or(max(l.Created, 0), model.Created)
+		model.Context = cmp.Or(max(l.Context, 0), model.Context)
 		model.MaxOutput = cmp.Or(max(l.MaxOutput, 0), model.MaxOutput)
 		models = append(models, model)
 	}
@@ -133,7 +205,7 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 	models = slices.CompactFunc(models, func(a, b catalog.Model) bool { return a.ID == b.ID })
 	for {
 		old := m.found.Load()
-		next := map[string][]catalog.Model{provider: models}
+		next := map[string]found{provider: {listed, models}}
 		for name, others := range *old {
 			if name != provider {
 				next[name] = others
@@ -145,8 +217,54 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 	}
 }
 
+// Suited are the ids of at most limit models of a kind that can be used, of all providers.
+func (m *Models) Suited(kind llm.Kind, limit int, refused func(names ...string) bool) []string {
+	var ids []string
+	for _, model := range m.known(true) {
+		if len(ids) < limit && model.Kind == kind && m.usable(model) && model.State(m.now()) == catalog.Active &&
+			!refused(model.ID, model.Upstream, model.FullName()) {
+			ids = append(ids, model.ID)
+		}
+	}
+	return ids
+}
+
+// Inherit takes over what the providers have listed for another list of models.
+func (m *Models) Inherit(from *Models) {
+	for provider, last := range *from.found.Load() {
+		m.Found(provider, last.listed)
+	}
+}
+
 // sound says whether a provider's id of a model is usable as an id of the gateway.
 func sound(id string) bool {
 	const longest = 200
 	return id != "" && len(id) <= longest && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
 }
+
+// showPrice is a price in the form of the API; nil for none.
+func showPrice(p catalog.Price, of string) *api.ModelPrice {
+	if !p.Known {
+		return nil
+	}
+	shown := &api.ModelPrice{
+		Input: api.USD(p.Input), Output: api.USD(p.Output), CacheRead: api.USD(p.CacheRead), CacheWrite: api.USD(p.CacheWrite),
+		CacheWriteHour: api.USD(p.CacheWriteHour), Audio: api.USD(p.Audio), Of: of,
+	}
+	f := p.Factors
+	shown.Multipliers = api.ModelMultipliers{
+		Priority: api.USD(f.Priority), Flex: api.USD(f.Flex), Batch: api.USD(f.Batch), Fast: api.USD(f.Fast), US: api.USD(f.US),
+	}
+	shown.Fees = api.ModelFees{
+		WebSearch: api.USD(p.Fees.Search), SearchPrompt: api.USD(p.Fees.SearchPrompt), FileSearch: api.USD(p.Fees.FileSearch),
+	}
+	if p.Above != nil {
+		above := *p.Above
+		above.Factors, above.Fees = catalog.Factors{}, catalog.Fees{} // as of the price itself
+		shown.Over, shown.Above = p.Over, showPrice(above, "")
+	}
+	return shown
+}
+
+// hasFound reports whether models of a provider have been found.
+func (m *Models) hasFound(provider string) bool { return len((*m.found.Load())[provider].models) > 0 }

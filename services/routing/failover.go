@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -32,7 +33,7 @@ func (p *Plan) Open(ctx context.Context) (*Result, Route, error) {
 		}
 		return nil, route, p.router.explain(err, route)
 	}
-	route.RequestID = got.lease.Call.RequestID
+	route.RequestID, route.Headers = got.lease.Call.RequestID, got.lease.Call.Told
 	p.Answered = got.candidate
 	p.router.Metrics.FellBack(route.Model, route.Fallback)
 	return got, route, nil
@@ -44,7 +45,7 @@ func (p *Plan) Open(ctx context.Context) (*Result, Route, error) {
 func (p *Plan) failover(ctx context.Context) (*Result, Route, error) {
 	var failed failure
 	var cooling []int
-	for i := range p.Size() {
+	for i := 0; i < p.Size(); i++ { // it may grow
 		got, err := p.attempt(ctx, i, false)
 		switch {
 		case err == nil:
@@ -80,8 +81,8 @@ func (f *failure) add(p *Plan, i int, err error) (ends bool) {
 	if i > 0 && api.IsInvalid(err) {
 		return false // a fallback's restrictions are not the client's fault
 	}
-	ends = verdict(err) == providers.Terminal || p.Paid && len(p.Lost) > 0
-	if f.err == nil || ends && !refused(err) || f.improves(i, err) {
+	ends = verdict(err) == providers.Terminal || p.final()
+	if f.err == nil || ends && !refused(err) || p.Patience.over() || f.improves(i, err) {
 		f.err, f.route, f.index = err, p.Route(i), i
 	}
 	return ends
@@ -104,6 +105,10 @@ func verdict(err error) providers.Verdict {
 	return providers.Terminal
 }
 
+// final says whether no other attempt may follow: the reservation covers one charged call
+// only, or the client has been told who answers.
+func (p *Plan) final() bool { return p.Paid && len(p.Lost) > 0 || p.Patience.over() }
+
 func refused(err error) bool {
 	_, ok := errors.AsType[*providers.Refusal](err)
 	return ok
@@ -117,8 +122,9 @@ type attempts struct {
 	ignoreCooldown bool
 
 	retries  int
-	switches int       // to other keys
-	lastKey  *pool.Key // of the last call
+	switches int         // to other keys
+	foreign  []*pool.Key // whose account cannot read what the request carries
+	lastKey  *pool.Key   // of the last call
 }
 
 func (p *Plan) attempt(ctx context.Context, i int, ignoreCooldown bool) (*Result, error) {
@@ -133,8 +139,15 @@ func (p *Plan) attempt(ctx context.Context, i int, ignoreCooldown bool) (*Result
 func (a *attempts) run(ctx context.Context) (*Result, error) {
 	var last error
 	for {
-		l, err := a.candidate.upstream.Lease(a.candidate.Model.ID, a.plan.input.Caller, a.lastKey, a.ignoreCooldown)
+		req := a.plan.input.Request
+		l, err := a.candidate.upstream.Lease(pool.Wish{
+			Model: a.candidate.Model.ID, Caller: a.plan.input.Caller, Session: cmp.Or(req.CacheKey, req.Session),
+			Avoid: a.lastKey, Only: a.plan.onlyKey(), Never: a.foreign, IgnoreCooldown: a.ignoreCooldown,
+		})
 		if err != nil {
+			if errors.Is(err, pool.ErrNoKey) {
+				err = api.PreviousNotFound(api.ResendAll) // its key was there when the request came
+			}
 			if last != nil { // the provider's own error is more useful than "no key is left"
 				err = last
 			}
@@ -147,7 +160,7 @@ func (a *attempts) run(ctx context.Context) (*Result, error) {
 			return got, nil
 		}
 		last, a.lastKey = err, l.Key
-		if a.plan.Paid && len(a.plan.Lost) > 0 { // the reservation covers one charged call only
+		if a.plan.final() {
 			return nil, err
 		}
 		again, wait := a.next(err)
@@ -164,11 +177,32 @@ func (a *attempts) run(ctx context.Context) (*Result, error) {
 	}
 }
 
+// onlyKey is the fingerprint of the key that keeps what the request goes on from; nil: any
+// key will do.
+func (p *Plan) onlyKey() []byte {
+	if kept := p.input.Request.Kept; kept != nil {
+		return kept.Key
+	}
+	return nil
+}
+
+// ofAnotherAccount says whether an upstream refused a request because it carries what the
+// account of another key has encrypted.
+func ofAnotherAccount(err error) bool {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	return ok && r.OfAnotherAccount()
+}
+
 // next says whether the model is called again after err, and after which pause.
 func (a *attempts) next(err error) (again bool, wait time.Duration) {
 	v, from := verdict(err), a.candidate.upstream
+	if ofAnotherAccount(err) && a.plan.onlyKey() == nil && len(a.foreign) < from.Size()-1 {
+		a.foreign = append(a.foreign, a.lastKey)
+		return true, 0
+	}
 	limited := v == providers.RateLimited
-	if (v == providers.NextKey || limited) && a.switches < from.Size()-1 && from.Other(a.lastKey, a.candidate.Model.ID) {
+	another := a.plan.onlyKey() == nil && a.switches < from.Size()-1
+	if another && (v == providers.NextKey || limited) && from.Other(a.lastKey, a.candidate.Model.ID) {
 		a.switches++ // is not counted as a retry: the next call uses another key
 		return true, 0
 	}
@@ -196,6 +230,7 @@ func (a *attempts) send(ctx context.Context, l *pool.Lease) (*Result, error) {
 	}
 	got, err := a.candidate.call(ctx, l)
 	a.plan.Waited += l.Took
+	a.plan.tried(a.candidate, l, err, false)
 	if err != nil {
 		a.plan.recordLost(ctx, a.candidate, err)
 	}
@@ -206,12 +241,13 @@ var errPanicked = errors.New("the call panicked")
 
 // call sends the request with a leased key.
 func (c *Candidate) call(ctx context.Context, l *pool.Lease) (got *Result, err error) {
-	began := c.router.Now()
+	l.Sent = c.router.Now()
+	l.Stream = c.stream
 	l.Call.Context, l.Trace = c.trace.Attempt(ctx, c.Model.Provider, c.Model.Upstream)
 	err = errPanicked
 	defer func() { // also after a panic: the circuit breaker must get a result of each call
+		l.Took = c.router.Now().Sub(l.Sent)
 		l.Answered(err)
-		l.Took = c.router.Now().Sub(began)
 		c.router.Metrics.Called(c.Model.Provider, c.Model.ID, outcome(err), l.Took)
 		if err != nil {
 			l.Trace.Failed(err)

@@ -246,7 +246,7 @@ func leaseOf(t testing.TB, u *pool.Upstream, secret string) (wanted *pool.Lease)
 	t.Helper()
 	var others []*pool.Lease
 	for range 100 {
-		l, err := u.Lease(haiku, "", nil, true)
+		l, err := u.Lease(pool.Wish{Model: haiku, IgnoreCooldown: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func busyBut(t testing.TB, u *pool.Upstream, idle string) (free func()) {
 	var held []*pool.Lease
 	live := map[string]int{}
 	for range 2 * len(u.Circuits()) { // the least loaded is taken: each key twice
-		l, err := u.Lease(haiku, "", nil, true)
+		l, err := u.Lease(pool.Wish{Model: haiku, IgnoreCooldown: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,6 +47,7 @@ func (a *attempts) race(ctx context.Context, l *pool.Lease) (*Result, error) {
 				}
 				panic(end.panicked)
 			}
+			a.plan.tried(end.candidate, end.lease, end.err, winner != nil)
 			a.recordLost(ctx, &end, winner != nil)
 			switch {
 			case end.err != nil && (failed == nil || end.lease == l):
@@ -113,7 +114,7 @@ func (a *attempts) hedge(busy *pool.Lease) (*Candidate, *pool.Lease) {
 	}
 	a.plan.router.Metrics.Hedged(from.Name)
 	if from.Other(busy.Key, model) {
-		if l, err := from.Lease(model, caller, busy.Key, false); err == nil {
+		if l, err := from.Lease(pool.Wish{Model: model, Caller: caller, Avoid: busy.Key}); err == nil {
 			return a.candidate, l
 		}
 	}
@@ -122,11 +123,11 @@ func (a *attempts) hedge(busy *pool.Lease) (*Candidate, *pool.Lease) {
 		if err != nil {
 			continue
 		}
-		if l, err := c.upstream.Lease(c.Model.ID, caller, nil, false); err == nil {
+		if l, err := c.upstream.Lease(pool.Wish{Model: c.Model.ID, Caller: caller}); err == nil {
 			return c, l
 		}
 	}
-	l, err := from.Lease(model, caller, nil, a.ignoreCooldown)
+	l, err := from.Lease(pool.Wish{Model: model, Caller: caller, IgnoreCooldown: a.ignoreCooldown})
 	if err != nil {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
@@ -21,26 +22,31 @@ import (
 type Plan struct {
 	Trace    *tracing.Chat // of the call; nil = none
 	Attempts int           // number of provider calls
+	Tries    []Try         // those of them that have ended or answered
 	Waited   time.Duration // duration of these calls, with the pauses between them
 	Lost     []Lost        // calls that will be charged although their answer was not used
 	Paid     bool          // from a budget: no retry after a call that will be charged
 	// Outlasts says whether the rest of a candidate's answer is read after the client
 	// has left. It may be called on any goroutine. nil = never.
 	Outlasts func(*Candidate) bool
+	Patience *Patience  // with upstreams that have accepted a stream and do not begin it; nil = any time
 	Answered *Candidate // the one that answered; nil = none
 
 	router     *Router
 	input      Input
 	fallbacks  []string         // models, in their order
+	next       int              // the fallback that follows the prepared candidates
+	others     []candidateOf    // further upstreams of the model that was prepared last
 	redirect   bool             // a retired model's successor may answer
 	hedgeAfter time.Duration    // 0 = never
 	prepared   []prepared       // as far as they were needed
 	called     []*pool.Upstream // for this request
 
-	// Storage of the first element of each slice: it saves two allocations of the
+	// Storage of the first element of each slice: it saves three allocations of the
 	// 52 that TestAllocationsOfARequest allows.
 	onePrepared [1]prepared
 	oneCalled   [1]*pool.Upstream
+	oneTry      [1]Try
 }
 
 // Lost is a call that its provider will probably charge for although its answer
@@ -71,9 +77,11 @@ type Candidate struct {
 	exchange providers.Exchange
 	upstream *pool.Upstream
 	stream   bool
+	pieces   bool // the answer is whole, and is passed on as it comes
 	route    Route
 	trace    *tracing.Chat
 	outlasts func(*Candidate) bool // see Plan
+	patience *Patience             // likewise
 }
 
 // MaxOutput is the limit of one answer's tokens that the translated request
@@ -92,33 +100,90 @@ type prepared struct {
 }
 
 // Plan fills in the candidates of a request. Fallbacks that the caller's key does
-// not allow are left out. A request of a kind that is not interchangeable has one
-// candidate, which is not hedged.
+// not allow are left out. A request of a kind that is not interchangeable, or that goes on
+// from what a provider keeps, has one candidate, which is not hedged.
 func (r *Router) Plan(p *Plan, input Input) {
 	p.router, p.input = r, input
-	p.prepared, p.called = p.onePrepared[:0], p.oneCalled[:0]
+	p.prepared, p.called, p.Tries = p.onePrepared[:0], p.oneCalled[:0], p.oneTry[:0]
 	if !input.Request.Kind.Interchangeable() {
 		return
 	}
 	p.redirect = r.Redirect
+	if input.Request.Kept != nil {
+		return // only its provider knows it
+	}
 	if !input.Request.Stream {
 		p.hedgeAfter = r.HedgeAfter
 	}
 	if input.NoFallback {
 		return
 	}
-	p.fallbacks = r.Fallbacks[input.Request.Model]
-	if l := input.Limits; l != nil && l.Models != "" {
-		p.fallbacks = slices.DeleteFunc(slices.Clone(p.fallbacks), func(id string) bool { return !l.Allows(id) })
+	p.fallbacks = r.fallbacks(input.Request.Model)
+	if len(p.fallbacks) > 0 && input.Levels.LimitedToModels() != nil {
+		p.fallbacks = slices.DeleteFunc(slices.Clone(p.fallbacks), func(id string) bool { return r.refused(input.Levels, id) })
 	}
+}
+
+// fallbacks are those of a name, then those of the model that it means, then those of
+// the pattern that it matches.
+func (r *Router) fallbacks(name string) []string {
+	if len(r.Fallbacks) == 0 {
+		return nil
+	}
+	model, err := r.Models.Resolve(name)
+	if err != nil {
+		return nil
+	}
+	pattern := r.matching(model)
+	if model.ID == name && pattern == "" {
+		return r.Fallbacks[name]
+	}
+	lists := [][]string{r.Fallbacks[name], r.Fallbacks[pattern]}
+	if model.ID != name {
+		lists = slices.Insert(lists, 1, r.Fallbacks[model.ID])
+	}
+	var all []string
+	for _, list := range lists {
+		for _, id := range list {
+			if id != name && id != model.ID && !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	return all
+}
+
+// matching is the longest pattern of fallbacks that a model matches, such as claude-* or
+// anthropic/*; empty when there is none.
+func (r *Router) matching(model catalog.Model) string {
+	longest := ""
+	for _, pattern := range r.Patterns {
+		prefix := strings.TrimSuffix(pattern, "*")
+		if len(pattern) > len(longest) && (strings.HasPrefix(model.ID, prefix) || strings.HasPrefix(model.FullName(), prefix)) {
+			longest = pattern
+		}
+	}
+	return longest
+}
+
+// Router is the one that made the plan.
+func (p *Plan) Router() *Router { return p.router }
+
+// refused says whether a caller may not request a fallback.
+func (r *Router) refused(levels models.Levels, id string) bool {
+	model, err := r.Models.Resolve(id)
+	return err != nil || Refusing(levels, id, model) != nil
 }
 
 // Hedged says whether a second call may be made while the first one runs, so that
 // both are charged.
 func (p *Plan) Hedged() bool { return p.hedgeAfter > 0 }
 
-// Size is the number of candidates, of which the first is the requested model.
-func (p *Plan) Size() int { return 1 + len(p.fallbacks) }
+// Size is the number of candidates, of which the first is the requested model. It grows
+// when a model with several upstreams is prepared: each is a candidate.
+func (p *Plan) Size() int {
+	return max(len(p.prepared), 1) + len(p.others) + len(p.fallbacks) - p.next
+}
 
 // repeated says whether the upstream has been called for this request before,
 // with any model, and records the call that follows.
@@ -139,7 +204,7 @@ func (p *Plan) Candidate(i int) (*Candidate, error) {
 		p.prepared = append(p.prepared, p.prepare(len(p.prepared)))
 	}
 	c := &p.prepared[i].Candidate
-	c.trace, c.outlasts = p.Trace, p.Outlasts
+	c.trace, c.outlasts, c.patience = p.Trace, p.Outlasts, p.Patience
 	return c, p.prepared[i].err
 }
 
@@ -150,38 +215,62 @@ func (p *Plan) Drop(i int) {
 }
 
 func (p *Plan) prepare(i int) (made prepared) {
+	if len(p.others) > 0 {
+		of := p.others[0]
+		p.others = p.others[1:]
+		return p.made(of)
+	}
 	requested := p.input.Request.Model
 	model, err := p.router.Models.Resolve(requested)
 	if err != nil && i == 0 {
 		return prepared{err: err}
 	}
-	made.route = Route{Provider: model.Provider, Model: requested}
+	of := candidateOf{route: Route{Provider: model.Provider, Model: requested}}
+	if model.ID != requested {
+		of.route.Alias = model.ID
+	}
 	if i > 0 {
-		model, err = p.router.Models.Resolve(p.fallbacks[i-1])
+		model, err = p.router.Models.Resolve(p.fallbacks[p.next])
+		p.next++
 		if err != nil {
-			made.err = err
+			made.route, made.err = of.route, err
 			return made
 		}
-		made.route.Provider = model.Provider
+		of.route.Provider = model.Provider
 	}
-	model = p.redirected(model, &made.route)
+	of.model = p.redirected(model, &of.route)
 	if i > 0 {
-		made.route.Fallback = model.ID
+		of.route.Fallback = of.model.ID
 	}
-	made.router, made.Model, made.stream = p.router, model, p.input.Request.Stream
+	switch kept := p.input.Request.Kept; {
+	case kept != nil:
+		at, err := p.keeping(of.model, kept)
+		if err != nil {
+			return prepared{Candidate: Candidate{route: of.route}, err: err}
+		}
+		of.model, of.route.Provider = at, at.Provider
+	case len(of.model.Others) > 0:
+		of = p.spread(of)
+	}
+	return p.made(of)
+}
+
+// made is a candidate, prepared.
+func (p *Plan) made(of candidateOf) (made prepared) {
+	made.router, made.Model, made.stream, made.route = p.router, of.model, p.input.Request.Stream, of.route
 	made.err = made.prepare(p.input)
 	return made
 }
 
 // redirected is the successor of a retired model, if the plan redirects and the
-// caller's key allows it; else the model itself.
+// caller may request it; else the model itself.
 func (p *Plan) redirected(model catalog.Model, route *Route) catalog.Model {
 	r := p.router
 	if !p.redirect || model.State(r.Now()) != catalog.Retired {
 		return model
 	}
 	next, ok := r.Models.Successor(model)
-	if !ok || !p.input.Limits.Allows(next.ID) {
+	if !ok || p.input.Levels.Refusing(next.ID, next.FullName()) != nil {
 		return model
 	}
 	route.Provider, route.Redirected = next.Provider, next.ID
@@ -190,20 +279,27 @@ func (p *Plan) redirected(model catalog.Model, route *Route) catalog.Model {
 
 // prepare translates the request for the candidate's provider.
 func (c *Candidate) prepare(input Input) (err error) {
-	call := providers.Call{Request: input.Request, Model: c.Model}
+	call := providers.Call{Request: input.Request, Model: c.Model, Moved: c.route.moved()}
 	if err := call.Check(); err != nil {
-		return err // also where the provider is not configured: a key would not help
+		return c.router.unsuited(err, call, input.Levels) // also where the provider is not configured: a key would not help
 	}
 	c.upstream = c.router.Upstreams[c.Model.Provider]
 	if c.upstream == nil {
 		return notConfigured(c.Model.Provider)
 	}
+	c.route.Native = c.upstream.Speaks(input.Request.Source.Dialect())
 	c.exchange, err = c.upstream.Prepare(call)
 	if err != nil {
 		return err
 	}
+	if passing, ok := c.exchange.(providers.InPieces); ok {
+		c.pieces = passing.InPieces()
+	}
 	ignored := c.exchange.Ignored()
 	c.route.Ignored = ignored
+	if decoding, ok := c.exchange.(providers.Decoding); ok {
+		c.route.Decoded = decoding.Decoded()
+	}
 	if input.Strict && len(ignored) > 0 {
 		const maxNames = 10
 		names := strings.Join(ignored[:min(maxNames, len(ignored))], ", ")

@@ -159,7 +159,8 @@ func TestModelOfAnotherKindIsRefusedByName(t *testing.T) {
 			vectors := ask(haiku)
 			vectors.Request.Kind = llm.KindEmbedding
 			_, _, err := w.ask(t.Context(), chat, vectors)
-			if e := api.AsError(err); e.Status != 400 || e.Param != "model" || !strings.Contains(e.Message, "for chat completions, not for embeddings") ||
+			if e := api.AsError(err); e.Status != 400 || e.Param != "model" ||
+				!strings.Contains(e.Message, "for chat completions, not for embeddings") ||
 				len(a.calls())+len(o.calls()) != 0 {
 				t.Errorf("%s: %v", w.name, err)
 			}

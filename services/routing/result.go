@@ -15,7 +15,7 @@ import (
 // It must be closed when it has been read.
 type Result struct {
 	Answer *llm.Answer // nil for a stream
-	Stream llm.Stream  // nil for a whole answer
+	Stream llm.Stream  // nil for a whole answer that does not come in pieces
 
 	candidate *Candidate
 	lease     *pool.Lease
@@ -51,11 +51,18 @@ func (r *Result) stop() {
 // of a stream.
 func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) { //nolint:contextcheck // an outlast ends after ctx
 	got := &Result{candidate: c, lease: l}
-	if c.outlasts != nil {
+	// Whether a whole answer is read after its client has left is known before it begins.
+	if c.outlasts != nil && (c.stream || c.outlasts(c)) {
 		got.outlast = c.outlasting(ctx)
 		ctx = got.outlast.Context
 	}
 	var err error
+	if c.pieces {
+		if got.Stream, err = c.exchange.Open(ctx, l.Secret()); err != nil {
+			got.stop()
+		}
+		return got, err
+	}
 	if !c.stream {
 		defer got.stop()
 		var stream llm.Stream
@@ -64,8 +71,18 @@ func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) { 
 		}
 		return got, err
 	}
-	ctx, got.end = context.WithCancelCause(ctx)
-	got.timer = time.AfterFunc(cmp.Or(c.router.FirstToken, never), func() { got.end(c.late("did not begin to answer in time")) })
+	if got.outlast != nil {
+		got.end = got.outlast.end
+	} else {
+		ctx, got.end = context.WithCancelCause(ctx)
+	}
+	if c.patience != nil && !c.route.Native {
+		wait := c.patience.with(c.route)
+		l.Call.Accepted = wait.begin
+		defer wait.end()
+	}
+	first := cmp.Or(c.upstream.FirstToken, c.router.FirstToken, never)
+	got.timer = time.AfterFunc(first, func() { got.end(c.late("did not begin to answer in time")) })
 	if got.Stream, err = c.exchange.Open(ctx, l.Secret()); err != nil {
 		got.stop()
 		return got, err

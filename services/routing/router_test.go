@@ -128,7 +128,7 @@ func providerError(status int) error {
 
 func TestUnknownModelsAreNotFound(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{})
-	for _, id := range []string{"nope", "Claude-Haiku-4-5-20251001", haiku + " ", "models/" + haiku, "\x00", strings.Repeat("x", 10_000)} {
+	for _, id := range []string{"nope", "Claude-Haiku-4-5-20251001", haiku + " ", "mistral/" + haiku, "\x00", strings.Repeat("x", 10_000)} {
 		_, _, err := completeOf(t.Context(), chat, ask(id))
 		e, ok := errors.AsType[*api.Error](err)
 		if !ok || e.Status != 404 || e.Code != api.CodeModelNotFound || e.Param != "model" || len(e.Message) > 300 ||
@@ -278,7 +278,7 @@ func TestDiscoveryKeepsItsModelsWhenAProviderFails(t *testing.T) {
 	d.Refresh(t.Context())
 	source.models, source.err = nil, errors.New("down")
 	d.Refresh(t.Context())
-	if _, err := chat.Models.Get("claude-nova"); err != nil {
+	if _, err := chat.Models.Get("claude-nova", registry.Query{}); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(log.String(), "model discovery failed") {
@@ -286,5 +286,14 @@ func TestDiscoveryKeepsItsModelsWhenAProviderFails(t *testing.T) {
 	}
 	if chat.Upstreams.Statuses()[catalog.Anthropic] != pool.Healthy {
 		t.Error("discovery counts as traffic")
+	}
+}
+
+func TestAModelOfAFamilyThatItsProviderDoesNotKnowIsNotFound(t *testing.T) {
+	chat := newChat(t, &clock{november}, &scripted{err: providerError(404)})
+	_, _, err := completeOf(t.Context(), chat, ask("claude-hiaku-4-5"))
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Status != 404 || e.Code != api.CodeModelNotFound || !strings.Contains(e.Message, "claude-haiku-4-5") {
+		t.Errorf("%v", err)
 	}
 }

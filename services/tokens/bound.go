@@ -33,10 +33,19 @@ func Max(r *llm.Request, model catalog.Model, images providers.Images, limit int
 	if !bounded {
 		input = max(input, maxContext)
 	}
-	if context := model.Context; context > 0 && (input > context || !bounded) {
+	if context := contextOf(r, model, &size); context > 0 && (input > context || !bounded) {
 		input = context
 	}
 	return input, max(r.Choices, 1) * (maxOutput(r, model, limit) + size.Predicted)
+}
+
+// contextOf is the most tokens that a model reads of a request; 0 when unknown. One for
+// vectors reads each text by itself.
+func contextOf(r *llm.Request, model catalog.Model, size *llm.Size) int64 {
+	if r.Kind.Writes() {
+		return model.Context
+	}
+	return model.Context * int64(max(size.Messages, 1))
 }
 
 // maxOutput is an upper bound of one answer's tokens.
@@ -56,13 +65,17 @@ func maxOutput(r *llm.Request, model catalog.Model, limit int64) int64 {
 
 // Expected is a rough estimate of a call's tokens for the rate limit, which
 // reserves them before the call: four bytes a token, and an answer as long as the
-// client allows, or of 4096 tokens. Answers that are not written have none.
+// client allows, or of 4096 tokens. A wish for more than that is not what an agent
+// expects: it asks for all that a model can write. Answers that are not written have none.
 func Expected(r *llm.Request, model catalog.Model) int64 {
 	const bytesPerToken, longAnswer = 4, 4096
 	size := r.Source.Size()
 	var output int64
 	if r.Kind.Writes() {
-		output = cmp.Or(r.OutputLimit, min(longAnswer, cmp.Or(model.MaxOutput, longAnswer)))
+		usual := min(longAnswer, cmp.Or(model.MaxOutput, longAnswer))
+		if output = cmp.Or(r.OutputLimit, usual); r.OutputWish {
+			output = min(output, usual)
+		}
 	}
 	return size.Bytes/bytesPerToken + int64(len(size.Images))*tokensPerMedia + max(r.Choices, 1)*output
 }

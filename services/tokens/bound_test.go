@@ -246,6 +246,13 @@ func TestExpectedTokens(t *testing.T) {
 			t.Errorf("%s: %d", tt.members, got)
 		}
 	}
+	for limit, want := range map[int64]int64{128_000: 4096, 100: 100, 0: 4096} {
+		wish := decoded(t, `{"model":"m","messages":[{"role":"user","content":"q"}]}`)
+		wish.OutputLimit, wish.OutputWish = limit, true
+		if got := Expected(wish, model(t, gpt)); got != int64(len(wish.Raw)/4)+want {
+			t.Errorf("a wish for %d: %d", limit, got)
+		}
+	}
 	small := model(t, gpt)
 	small.MaxOutput = 50
 	body := `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]}`

@@ -120,6 +120,9 @@ func (e *Estimator) Prompt(r *llm.Request) (int64, error) {
 	}
 	size := r.Source.Size()
 	n, err := texts.sum()
+	if !r.Kind.Writes() {
+		return n, err // there are no messages and no reply
+	}
 	return n + tokensPerReply + tokensPerMessage*int64(size.Messages) + tokensPerMedia*int64(size.Media), err
 }
 

@@ -95,14 +95,14 @@ func TestPromptIsEstimatedFromAllItsTexts(t *testing.T) {
 			t.Errorf("%s: %d, not %d, %v", tt.body, got, want, err)
 		}
 	}
-	if got, err := e.Prompt(&llm.Request{Source: new(chat.Request)}); err != nil || got != 3 {
+	if got, err := e.Prompt(&llm.Request{Kind: llm.KindChat, Source: new(chat.Request)}); err != nil || got != 3 {
 		t.Errorf("of nothing: %d, %v", got, err)
 	}
 }
 
 func TestPictureOfAModelIsCountedAsOneOfTheClient(t *testing.T) {
 	e := theEstimator()
-	r := &llm.Request{Source: &chat.Request{Messages: []chat.Message{{Role: "assistant", Images: make([]chat.Image, 2)}}}}
+	r := &llm.Request{Kind: llm.KindChat, Source: &chat.Request{Messages: []chat.Message{{Role: "assistant", Images: make([]chat.Image, 2)}}}}
 	if got, err := e.Prompt(r); err != nil || got != 6+2000+tokensOf(t, e, "assistant") {
 		t.Errorf("%d, %v", got, err)
 	}
@@ -167,7 +167,7 @@ func TestLongTextIsEstimatedFromItsBeginning(t *testing.T) {
 			text := strings.Repeat(unit, size/len(unit))
 			began := time.Now()
 			parts := chat.Content{Parts: []chat.ContentPart{{Type: "text", Text: text}}}
-			r := &llm.Request{Source: &chat.Request{Messages: []chat.Message{{Role: "user", Content: parts}}}}
+			r := &llm.Request{Kind: llm.KindChat, Source: &chat.Request{Messages: []chat.Message{{Role: "user", Content: parts}}}}
 			got, err := e.Prompt(r)
 			if took := time.Since(began); err != nil || took > 5*time.Second { // all of it would take minutes
 				t.Errorf("%s of %d bytes: %s, %v", name, size, took, err)

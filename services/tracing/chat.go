@@ -127,7 +127,10 @@ func truncated(text string) string {
 
 // providerName returns the name that the conventions give a provider.
 func (t *Tracer) providerName(provider string) string {
-	return cmp.Or(t.providers[provider], provider)
+	if t.providers == nil {
+		return provider
+	}
+	return cmp.Or(t.providers(provider), provider)
 }
 
 // Recording reports whether the span is exported. When it is not, a caller need

@@ -25,7 +25,7 @@ import (
 // Options of a Tracer.
 type Options struct {
 	Config    config.Tracing
-	Providers map[string]string // names of providers in the semantic conventions, where they differ from ours
+	Providers func(name string) string // the name of a provider in the semantic conventions; nil: its own
 	Version   string
 	Log       *slog.Logger
 	Now       func() time.Time // only limits how often failures are logged
@@ -40,7 +40,7 @@ type Tracer struct {
 	exporter  *exporter
 	queue     *countingQueue
 	propagate bool
-	providers map[string]string // names in the semantic conventions
+	providers func(name string) string // names in the semantic conventions; nil: their own
 }
 
 // New returns nil when the settings have tracing off. It neither reads nor

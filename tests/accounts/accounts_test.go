@@ -160,6 +160,7 @@ func TestResponseWithANewKeyIsNotCacheable(t *testing.T) {
 func TestAnswersToCredentialsAreNotCacheable(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "ADMIN_EMAILS=ada@example.com")
+	p.SetUp(t, "ada@example.com")
 	token := p.Login(t)
 	for _, path := range []string{
 		"/auth/keys", "/v1/usage", "/v1/models", "/v1/models/gpt-4", "/v1/models/none", "/admin/users", "/admin/keys", "/admin/usage", "/admin/audit",

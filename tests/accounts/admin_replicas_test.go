@@ -92,6 +92,8 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 	ask(here, "PATCH", "/admin/users/"+user, `{"disabled":true}`, 200, root)
 	becomes("401 401 401 401")
 	ask(there, "PATCH", "/admin/users/"+user, `{"disabled":false}`, 200, root)
+	becomes("402 401 402 401") // the tokens of before stay ended
+	bob = loginAs(t, there, "bob")
 	becomes("402 200 402 200")
 	ask(there, "PATCH", "/admin/keys/"+id, `{"budget_usd":5,"limited_by":null}`, 200, root)
 	becomes("200 200 200 200")

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,8 @@ import (
 
 const adminSetting = "ADMIN_EMAILS=Root@Example.com"
 
-// listData returns the entries of a list.
+// listData returns the entries of a list, but for the entry of the audit of the set-up
+// that loginAs has done.
 func listData(t testing.TB, a gatewaytest.Answer) []map[string]any {
 	t.Helper()
 	if a.Status != 200 {
@@ -23,7 +25,7 @@ func listData(t testing.TB, a gatewaytest.Answer) []map[string]any {
 	for i, entry := range data {
 		list[i], _ = entry.(map[string]any)
 	}
-	return list
+	return slices.DeleteFunc(list, func(entry map[string]any) bool { return entry["action"] == "user.setup" })
 }
 
 // userID returns the id of the user with this address.
@@ -51,11 +53,33 @@ func auditActions(t testing.TB, p *gatewaytest.Program, root []string) []string 
 // adminOperations are the operations of administrators; %s stands for an id.
 var adminOperations = []struct{ method, path, body string }{
 	{"GET", "/admin/users", ""},
+	{"POST", "/admin/users", `{"email":"new@example.com"}`},
+	{"GET", "/admin/users/%s", ""},
 	{"PATCH", "/admin/users/%s", `{"disabled":true}`},
+	{"DELETE", "/admin/users/%s", ""},
+	{"POST", "/admin/users/%s/reset", ""},
+	{"GET", "/admin/invitations", ""},
+	{"POST", "/admin/invitations", `{}`},
+	{"DELETE", "/admin/invitations/%s", ""},
+	{"GET", "/admin/teams", ""},
+	{"POST", "/admin/teams", `{"name":"n"}`},
+	{"GET", "/admin/teams/%s", ""},
+	{"PATCH", "/admin/teams/%s", `{"rpm_limit":1}`},
+	{"DELETE", "/admin/teams/%s", ""},
+	{"GET", "/admin/teams/%s/members", ""},
+	{"POST", "/admin/teams/%s/members", `{"user_id":"usr_X"}`},
+	{"PATCH", "/admin/teams/%s/members/%s", `{"role":"manager"}`},
+	{"DELETE", "/admin/teams/%s/members/%s", ""},
+	{"POST", "/admin/keys", `{"name":"n","user_id":"usr_X"}`},
+	{"GET", "/admin/usage", ""},
 	{"GET", "/admin/keys", ""},
 	{"PATCH", "/admin/keys/%s", `{"rpm_limit":1}`},
+	{"POST", "/admin/keys/%s/rotate", `{}`},
 	{"DELETE", "/admin/keys/%s", ""},
 	{"GET", "/admin/audit", ""},
+	{"GET", "/admin/providers", ""},
+	{"GET", "/admin/settings", ""},
+	{"GET", "/admin/budget", ""},
 }
 
 func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
@@ -95,7 +119,7 @@ func TestAdminEndpointsRefuseEveryoneWithoutAdministrators(t *testing.T) {
 	p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret)
 	for _, op := range adminOperations {
 		path := strings.ReplaceAll(op.path, "%s", "key_x")
-		for _, name := range []string{"root", "admin"} {
+		for _, name := range []string{"ada", "admin"} {
 			if a := p.Call(t, op.method, path, op.body, loginAs(t, p, name)...); a.Status != 403 || a.APIError(t).Code != "admin_required" {
 				t.Errorf("%s %s: %d %s", op.method, path, a.Status, a.Body)
 			}
@@ -116,8 +140,12 @@ func TestAdministratorIsDecidedByTheDatabaseNotTheToken(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		db := gatewaytest.OpenDatabase(t, settings)
-		gatewaytest.Execute(t, db, "UPDATE users SET email = 'former@example.com' WHERE email = 'root@example.com'")
+		gatewaytest.Execute(t, db, "UPDATE users SET email = 'former@example.com', admin_at = 0 WHERE email = 'root@example.com'")
 		gatewaytest.Execute(t, db, "UPDATE users SET email = 'root@example.com' WHERE email = 'bob@example.com'")
+		if a := p.Call(t, "GET", "/admin/users", "", bob...); a.Status != 403 {
+			t.Errorf("who has the address, not proven: %d", a.Status)
+		}
+		gatewaytest.Execute(t, db, "UPDATE users SET verified_at = 1 WHERE email = 'root@example.com'")
 		if a := p.Call(t, "GET", "/admin/users", "", root...); a.Status != 403 {
 			t.Errorf("who has the address no more: %d", a.Status)
 		}
@@ -184,6 +212,11 @@ func TestDisabledUserIsRefusedOnBothReplicasWithinASecond(t *testing.T) {
 	checkMembers(t, "disabled again", set(true), `{"email":"bob@example.com","admin":false,"keys":1,"spend_usd":0}`)
 	checkMembers(t, "enabled", set(false), `{"disabled_at":null,"keys":1}`)
 	set(false)
+	gatewaytest.Until(t, "the key opens again", func() bool { return opens(here)+opens(there) == 2 })
+	if a := here.Call(t, "GET", "/auth/keys", "", bob...); a.Status != 401 {
+		t.Errorf("a token from before the disable: %d", a.Status)
+	}
+	bob = loginAs(t, here, "bob")
 	gatewaytest.Until(t, "bob's credentials open again", func() bool { return opens(here)+opens(there) == 4 })
 	if acts := auditActions(t, here, root); len(acts) != 2 || acts[0] != "user.enable "+id || acts[1] != "user.disable "+id {
 		t.Errorf("%v", acts) // a change without effect is not recorded
@@ -248,9 +281,9 @@ func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 		limit(`{"name":"renamed"}`, `{"name":"renamed","limited_by":null,"tpm_limit":5,`+owner+`}`)
 		limit(
 			`{"rpm_limit":1,"budget_usd":3}`,
-			`{"limited_by":"admin","rpm_limit":1,"tpm_limit":5,"budget_usd":3,"budget_window":"month","budget":{"spent_usd":0,"remaining_usd":3,"resets_at":`+fmt.Sprint(
-				nextMonth(),
-			)+`},`+owner+`}`,
+			`{"limited_by":"admin","rpm_limit":1,"tpm_limit":5,"budget_usd":3,"budget_window":"month","budget":{"spent_usd":0,"remaining_usd":3,"began_at":`+fmt.Sprint(
+				time.Unix(nextMonth(), 0).UTC().AddDate(0, -1, 0).Unix(),
+			)+`,"resets_at":`+fmt.Sprint(nextMonth())+`},`+owner+`}`,
 		)
 		for _, body := range []string{`{"rpm_limit":null}`, `{"rpm_limit":1}`, `{"tpm_limit":6}`, `{"name":"b","models":null}`, `{"expires_at":null}`, `{"max_parallel_requests":1}`, `{"budget_usd":4}`, `{"budget_window":"day"}`} {
 			if a := p.Call(t, "PATCH", "/auth/keys/"+id, body, bob...); a.Status != 403 || a.APIError(t).Type != "permission_error" ||
@@ -388,10 +421,19 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 		for query, want := range map[string]int{
 			"target=" + id: 2, "target=" + other: 2, "target=" + self: 0, "actor_id=" + self: 4, "actor_id=" + other: 0,
 			"actor_id=" + self + "&target=" + id: 2, "limit=3": 3, "after=" + fmt.Sprint(list[1]["id"]): 2,
-			"after=" + fmt.Sprint(list[0]["id"]) + "&limit=1&target=" + id: 1,
+			"after=" + fmt.Sprint(list[0]["id"]) + "&limit=1&target=" + id: 1, "action=key.limit": 1, "action=key.": 2, "q=BOB@example": 2,
+			"from=2026-01-01": 4, "to=2026-01-01": 0, "from=2026-01-01T00:00:00%2B01:00&action=user.": 2, "q=the-request": 1,
 		} {
 			if got := listData(t, p.Call(t, "GET", "/admin/audit?"+query, "", root...)); len(got) != want {
 				t.Errorf("%s: %d entries, not %d", query, len(got), want)
+			}
+		}
+		if list[0]["target_name"] != "app" || list[1]["target_name"] != "bob" || list[0]["actor_name"] != "root" {
+			t.Errorf("%v", list[:2])
+		}
+		for _, query := range []string{"from=yesterday", "to=2026-13-01", "action=key.limit'", "q=" + strings.Repeat("x", 201), "q=%00", "action=Key"} {
+			if a := p.Call(t, "GET", "/admin/audit?"+query, "", root...); a.Status != 400 {
+				t.Errorf("%s: %d %s", query, a.Status, a.Body)
 			}
 		}
 	})

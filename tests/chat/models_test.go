@@ -17,7 +17,8 @@ func TestModelListIsTheCatalogue(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x")
 	a := p.Get(t, "/v1/models")
-	if a.Status != 200 || strings.Count(a.Body, `"object":"model"`) != 18 || strings.Count(a.Body, `"available":true`) != 3 {
+	if a.Status != 200 || strings.Count(a.Body, `"object":"model"`) != 18 || strings.Count(a.Body, `"available":true`) != 0 ||
+		strings.Count(a.Body, `"retired"`) < 3 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	if one := p.Get(t, "/v1/models/gemini-2.5-flash"); one.Status != 200 || !strings.Contains(one.Body, `"owned_by":"gemini"`) ||
@@ -60,9 +61,11 @@ func TestModelNamesMatchExactly(t *testing.T) {
 		u.Play(gatewaytest.JSON(200, f.Answer("a")))
 		m := f.Model
 		for _, name := range []string{
-			strings.ToUpper(m), strings.ToUpper(m[:1]) + m[1:], " " + m, m + " ", m + "\n", m + "\t", m + "\u0000", m + "\u200b", "\ufeff" + m, m + "\u00a0",
-			m[:len(m)-1], m + "0", m + "-latest", m + ":latest", m + "@1", m + "?", m + "#", m + "/", "/" + m, "./" + m, "models/" + m, f.Name + "/" + m, f.Name + ":" + m,
-			strings.Replace(m, "-", "\u2010", 1), strings.Replace(m, "-", "_", 1), strings.Replace(m, "a", "\u0430", 1) + "\u0301", m + "," + m, `"` + m + `"`, "*", "..", m + "\u0000" + m,
+			strings.ToUpper(m), strings.ToUpper(m[:1]) + m[1:], " " + m, m + " ", m + "\n", m + "\t", m + "\u0000", m + "\u200b", "\ufeff" + m,
+			m + "\u00a0",
+			m + "?", m + "#", m + "/", "/" + m, "./" + m, f.Name + ":" + m, "x/" + m,
+			strings.Replace(m, "-", "\u2010", 1), strings.Replace(m, "-", "_", 1), strings.Replace(m, "a", "\u0430", 1) + "\u0301", m + "," + m,
+			`"` + m + `"`, "*", "..", m + "\u0000" + m,
 		} {
 			if a := p.Chat(t, `{"model":`+gatewaytest.Quote(name)+`,`+gatewaytest.HiMessages+`}`); a.Status != 404 ||
 				a.APIError(t).Code != "model_not_found" {
@@ -72,8 +75,21 @@ func TestModelNamesMatchExactly(t *testing.T) {
 				t.Errorf("%q is listed: %s", name, a.Body)
 			}
 		}
-		if a := p.Chat(t, f.Request("")); a.Status != 200 || len(u.Requests()) != 1 {
-			t.Errorf("the exact name: %d, and %d calls upstream", a.Status, len(u.Requests()))
+		if len(u.Requests()) != 0 {
+			t.Errorf("%d calls upstream", len(u.Requests()))
+		}
+		for _, name := range []string{m, "models/" + m, f.Name + "/" + m, m + "[1m]"} {
+			if a := p.Chat(t, `{"model":`+gatewaytest.Quote(name)+`,`+gatewaytest.HiMessages+`}`); a.Status != 200 {
+				t.Errorf("%s: %d %s", name, a.Status, a.Body)
+			}
+		}
+		bodies := ""
+		for _, r := range u.Requests() {
+			bodies += r.Path + string(r.Body)
+		}
+		if len(u.Requests()) != 4 || strings.Contains(bodies, "models/models") || strings.Contains(bodies, "[1m]") ||
+			strings.Contains(bodies, f.Name+"/"+m) {
+			t.Errorf("upstream: %s", bodies)
 		}
 	})
 }
@@ -101,14 +117,14 @@ models:
 			}
 		}
 		if one := p.Get(t, "/v1/models/"+id); !strings.Contains(one.Body, `"kind":"embedding"`) ||
-			!strings.Contains(one.Body, `"available":false`) {
+			!strings.Contains(one.Body, `"available":true`) {
 			t.Errorf("%s", one.Body)
 		}
 	}
 	if a := p.Chat(t, f.Request("")); a.Status != 200 || len(u.Requests()) != 1 {
 		t.Errorf("a chat model: %d, and %d calls upstream", a.Status, len(u.Requests()))
 	}
-	if one := p.Get(t, "/v1/models/"+f.Model); !strings.Contains(one.Body, `"kind":"chat"`) || !strings.Contains(one.Body, `"available":true`) {
+	if one := p.Get(t, "/v1/models/"+f.Model); !strings.Contains(one.Body, `"kind":"chat"`) {
 		t.Errorf("%s", one.Body)
 	}
 }
@@ -143,13 +159,13 @@ func TestDiscoveredModelsBecomeCallable(t *testing.T) {
 		gatewaytest.JSON(200, `{"object":"list","data":[{"id":"gpt-7-nova","created":9},{"id":"text-embedding-9"}]}`),
 	)
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL, "MODEL_DISCOVERY=true")
-	gatewaytest.Until(t, "the model is listed", func() bool { return p.Get(t, "/v1/models/gpt-7-nova").Status == 200 })
+	gatewaytest.Until(t, "the model is listed", func() bool { return strings.Contains(p.Get(t, "/v1/models").Body, `"id":"gpt-7-nova"`) })
 	u.Play(gatewaytest.JSON(200, f.Answer("a")))
 	if a := p.Chat(t, `{"model":"gpt-7-nova",`+gatewaytest.HiMessages+`}`); a.Status != 200 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
-	if a := p.Get(t, "/v1/models/text-embedding-9"); a.Status != 404 {
-		t.Errorf("a model that does not chat is listed: %s", a.Body)
+	if a := p.Get(t, "/v1/models/text-embedding-9"); a.Status != 200 || !strings.Contains(a.Body, `"kind":"embedding"`) {
+		t.Errorf("a model for embeddings: %d %s", a.Status, a.Body)
 	}
 }
 
@@ -172,5 +188,67 @@ func TestSimulatorAnswersForAllProvidersAndIsLogged(t *testing.T) {
 	}
 	if !strings.Contains(p.Log.String(), "SIMULATOR=true") {
 		t.Error("the log does not say so")
+	}
+}
+
+func TestAliasesChooseTheModelAndTheLedgerHasBoth(t *testing.T) {
+	t.Parallel()
+	f := gatewaytest.Providers()[1]
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
+	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "MODEL_ALIASES=fast="+f.Model+";gpt-*="+f.Model)
+	_, key := p.CreateLimitedKey(t, p.Login(t), `"models":["fast"]`)
+	for _, name := range []string{"fast", "gpt-9"} {
+		a := p.Chat(t, `{"model":"`+name+`",`+gatewaytest.HiMessages+`}`)
+		if a.Status != 200 || a.Header.Get("X-Gateway-Model-Alias") != f.Model || a.Header.Get("X-Gateway-Provider") != f.Name {
+			t.Errorf("%s: %d %v %s", name, a.Status, a.Header, a.Body)
+		}
+	}
+	if a := p.Chat(t, `{"model":"fast",`+gatewaytest.HiMessages+`}`, "X-API-Key", key); a.Status != 200 {
+		t.Errorf("a key that may use the alias: %d %s", a.Status, a.Body)
+	}
+	if a := p.Chat(t, `{"model":"gpt-9",`+gatewaytest.HiMessages+`}`, "X-API-Key", key); a.Status != 403 {
+		t.Errorf("a key that may use the alias, with another: %d %s", a.Status, a.Body)
+	}
+	if a := p.Chat(t, f.Request("")); a.Status != 200 || a.Header.Get("X-Gateway-Model-Alias") != "" {
+		t.Errorf("the model's own name: %d %v", a.Status, a.Header)
+	}
+	for _, r := range u.Requests() {
+		if !strings.Contains(string(r.Body), `"`+f.Model+`"`) {
+			t.Errorf("%s", r.Body)
+		}
+	}
+	gatewaytest.Until(t, "the usage has the model", func() bool {
+		return strings.Contains(p.Call(t, "GET", "/v1/usage?group_by=model", "", "X-API-Key", key).Body, `"model":"`+f.Model+`"`)
+	})
+	if one := p.Get(t, "/v1/models/fast"); one.Status != 200 {
+		t.Errorf("%d %s", one.Status, one.Body)
+	}
+	_, err := gatewaytest.TryStart(t, "MODEL_ALIASES=a=nothing;b=a")
+	if err == nil || !strings.Contains(err.Error(), `MODEL_ALIASES: the target of "a" is "nothing"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAKeyMayBeLimitedToAFamilyOrAProvider(t *testing.T) {
+	t.Parallel()
+	f := gatewaytest.Providers()[1]
+	u := providertest.Serve(t, gatewaytest.JSON(200, f.Answer("a")))
+	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-x", "ANTHROPIC_BASE_URL="+u.URL, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.URL)
+	login := p.Login(t)
+	for _, list := range []string{`["claude-haiku-*"]`, `["anthropic/*"]`, `["anthropic/claude-haiku-*"]`} {
+		_, key := p.CreateLimitedKey(t, login, `"models":`+list)
+		for name, status := range map[string]int{f.Model: 200, "claude-haiku-4-5": 200, "anthropic/claude-haiku-4-5": 200, "gpt-5": 403,
+			"openai/gpt-5": 403} {
+			if a := p.Chat(t, `{"model":"`+name+`",`+gatewaytest.HiMessages+`}`, "X-API-Key", key); a.Status != status {
+				t.Errorf("%s of a key for %s: %d %s", name, list, a.Status, a.Body)
+			}
+		}
+		if a := p.Call(t, "GET", "/v1/models?available=true", "", "X-API-Key", key); strings.Contains(a.Body, `"gpt-`) ||
+			!strings.Contains(a.Body, f.Model) {
+			t.Errorf("%s: %s", list, a.Body)
+		}
+	}
+	if a := p.Call(t, "POST", "/auth/keys", `{"name":"k","models":["cluade-*"]}`, login...); a.Status != 400 {
+		t.Errorf("a pattern that no model matches: %d %s", a.Status, a.Body)
 	}
 }

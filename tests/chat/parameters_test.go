@@ -95,6 +95,39 @@ func TestMembersInsideObjectsAreNamedOrRefused(t *testing.T) {
 	})
 }
 
+// A new value of OpenAI's needs no new gateway, nor does one of a compatible server.
+func TestUnknownValuesTravelToOpenAIAndAreRefusedByNameElsewhere(t *testing.T) {
+	t.Parallel()
+	video := func(f gatewaytest.Provider) string {
+		return `{"model":"` + f.Model + `","messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://x/y.mp4"}}]}]}`
+	}
+	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
+		u.Play(gatewaytest.JSON(200, f.Answer("a")))
+		_, limited := p.CreateLimitedKey(t, p.Login(t), `"models":["`+f.Model+`"]`)
+		for param, body := range map[string]string{
+			"messages[0].content[0].type": video(f), "reasoning_effort": f.Request(`,"reasoning_effort":"extreme"`),
+			"tools[0].type":        f.Request(`,"tools":[{"type":"web_search"}]`),
+			"response_format.type": f.Request(`,"response_format":{"type":"grammar","grammar":"x"}`),
+			"tool_choice":          f.Request(`,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"hosted"}`),
+		} {
+			before := len(u.Requests())
+			a := p.Chat(t, body)
+			if f.Name != "openai" {
+				if a.Status != 400 || *a.APIError(t).Param != param || len(u.Requests()) != before {
+					t.Errorf("%s: %d %s", param, a.Status, a.Body)
+				}
+				continue
+			}
+			if a.Status != 200 || string(u.Requests()[before].Body) != body {
+				t.Errorf("%s: %d %s", param, a.Status, a.Body)
+			}
+			if a := p.Chat(t, body, "X-API-Key", limited); a.Status != 400 || *a.APIError(t).Param != param {
+				t.Errorf("%s of a key that is limited to models: %d %s", param, a.Status, a.Body)
+			}
+		}
+	})
+}
+
 func TestIgnoredParamsHeaderIsValidForEveryName(t *testing.T) {
 	t.Parallel()
 	f := gatewaytest.Providers()[1]

@@ -5,6 +5,7 @@ package gatewaytest
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"modelgateway/models/servertest"
@@ -79,4 +80,48 @@ func (p *Program) CreateLimitedKey(t testing.TB, token []string, limits string) 
 		t.Fatalf("%s: %d %s", limits, a.Status, a.Body)
 	}
 	return Field(t, a, "id"), Field(t, a, "key")
+}
+
+// SetupToken returns the token of the set-up that the log of the start shows; empty
+// when there was an administrator already.
+func (p *Program) SetupToken() string {
+	for line := range strings.Lines(p.Log.String()) {
+		if _, rest, ok := strings.Cut(line, "/auth/link?token="); ok && strings.HasPrefix(rest, "mgw_setup_") {
+			return rest[:len("mgw_setup_")+26]
+		}
+	}
+	return ""
+}
+
+// SetUp makes the user with this address the first administrator, with the token of the
+// log, unless that was done before.
+func (p *Program) SetUp(t testing.TB, email string) {
+	t.Helper()
+	token := p.SetupToken()
+	if token == "" {
+		return
+	}
+	a := p.Call(t, "POST", "/auth/setup", `{"token":"`+token+`","email":"`+email+`","password":"correct horse battery","name":"root"}`)
+	if a.Status != 201 && a.Status != 403 {
+		t.Fatalf("set up: %d %s", a.Status, a.Body)
+	}
+}
+
+// Administrator makes a first administrator, and returns the header of their token.
+func (p *Program) Administrator(t testing.TB) []string {
+	t.Helper()
+	p.SetUp(t, "root@example.com")
+	a := p.Call(t, "POST", "/auth/login", `{"email":"root@example.com","password":"correct horse battery"}`)
+	if a.Status != 200 {
+		t.Fatalf("login: %d %s", a.Status, a.Body)
+	}
+	return []string{"Authorization", "Bearer " + Field(t, a, "token")}
+}
+
+// JSON decodes an answer, which is an object.
+func (a Answer) JSON(t testing.TB, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.Body), into); err != nil {
+		t.Fatalf("%d %s: %v", a.Status, a.Body, err)
+	}
 }

@@ -97,3 +97,6 @@ func Sum(t testing.TB, db *sql.DB, query string, arguments ...any) int64 {
 	}
 	return n.Int64
 }
+
+// Provider is the name of the provider that answered.
+func (r ledgerRow) Provider() string { return r.provider }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"modelgateway/app"
+	"modelgateway/app/cli"
 	"modelgateway/tests/longtest"
 )
 
@@ -20,6 +20,10 @@ const KeepArguments = "MODELGATEWAY_TEST_KEEPS_ARGUMENTS=1"
 // most of the time: more than there are processors.
 const Waiting = 8
 
+// AsProgram are the variables with which the test binary is the gateway, with its
+// command line.
+func AsProgram() []string { return []string{processVariable + "=1", KeepArguments} }
+
 // mainCalled is set by Main: only then can Launch start the test binary.
 var mainCalled bool
 
@@ -31,7 +35,7 @@ func Main(m *testing.M, parallel int) {
 		if !slices.Contains(os.Environ(), KeepArguments) {
 			os.Args = os.Args[:1]
 		}
-		app.Main()
+		cli.Main()
 	}
 	mainCalled = true
 	if parallel > 0 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Process is the gateway in a process of its own, started by app.Main.
+// Process is the gateway in a process of its own, started by cli.Main.
 type Process struct {
 	*Program
 	Cmd    *exec.Cmd
@@ -41,6 +41,7 @@ func Launch(t *testing.T, prepare func(cmd *exec.Cmd), settings ...string) *Proc
 	p.Cmd.Env = append([]string{
 		processVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOST=127.0.0.1", "PORT=" + port,
 		"LOG_FORMAT=json", "LOG_LEVEL=debug", "MODEL_DISCOVERY=false",
+		"GORACE=" + os.Getenv("GORACE"), // how long the race detector sleeps at its end
 		"SHUTDOWN_GRACE_SECONDS=5", "DATABASE_URL=sqlite:" + p.Cmd.Dir + "/gateway.db", "RATE_LIMIT_RPM=0", "AUTH_RATE_LIMIT_RPM=0",
 	}, settings...)
 	if prepare != nil {

@@ -150,10 +150,16 @@ func TestUsageRefusesInvalidQueries(t *testing.T) {
 		"group_by=user":                 "group_by",
 		"group_by=day&group_by=key":     "group_by",
 		"user_id=x":                     "user_id",
-		"key_id=x":                      "key_id",
-		"model=x":                       "model",
+		"model=":                        "model",
 		"groupby=day":                   "groupby",
 		"from=%00":                      "from",
+		"from=2026-01-01T00:00:00":      "from",
+		"step=1":                        "step",
+		"step=15m":                      "step", // 2,880 of them
+		"step=1d&time_zone=Local":       "time_zone",
+		"time_zone=..%2FUTC":            "time_zone",
+		"previous=1":                    "previous",
+		"provider=":                     "provider",
 		strings.Repeat("x", 60) + "=1":  strings.Repeat("x", 50),
 	} {
 		a := p.Call(t, "GET", "/v1/usage?"+strings.ReplaceAll(query, " ", "%20"), "", token...)

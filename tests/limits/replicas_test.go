@@ -150,7 +150,7 @@ func TestChangedLimitsReachTheOtherReplicaWithinASecond(t *testing.T) {
 
 func TestOfficialSDKRetriesOnlyRateLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "models.yaml")
-	if err := os.WriteFile(file, []byte("models:\n  - {id: for-nothing, provider: openai, upstream: gpt-4, context: 8192, max_output: 4096}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("models:\n  - {id: for-nothing, provider: openai, upstream: unheard-of, context: 8192, max_output: 4096}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := gatewaytest.StartReplicaPair(t, "MODELS_FILE="+file)

@@ -266,7 +266,7 @@ func checkRefusedRequests(t *testing.T, p *gatewaytest.Program, u *providertest.
 		{narrow, []string{"status", "403", "code", "model_not_allowed", "user", owner, "outcome", "-", "provider", "openai", "model", "gpt-4"}, "POST", "", chat},
 		{slow, []string{"status", "429", "code", "rate_limit_exceeded", "key", slowID, "user", owner, "outcome", "-", "model", "gpt-4"}, "POST", "", chat},
 		{rare, []string{"status", "429", "code", "rate_limit_exceeded", "user", owner, "outcome", "-", "model", "-"}, "POST", "", chat},
-		{bearer, []string{"status", "404", "code", "model_not_found", "key", keyID, "outcome", "-", "model", "gpt-17", "param", "model"}, "POST", "", `{"model":"gpt-17","messages":[{"role":"user","content":"hi"}]}`},
+		{bearer, []string{"status", "404", "code", "model_not_found", "key", keyID, "outcome", "-", "model", "nope-17", "param", "model"}, "POST", "", `{"model":"nope-17","messages":[{"role":"user","content":"hi"}]}`},
 		{bearer, []string{"status", "400", "code", "invalid_json", "key", keyID, "path", "-"}, "POST", "", `{"model":"` + promptCanary},
 		{bearer, []string{"status", "404", "code", "route_not_found", "route", "none", "path", "/v1/v1/chat", "user", "-"}, "POST", "/v1/v1/chat?q=" + promptCanary, chat},
 		{bearer, []string{"status", "405", "code", "method_not_allowed", "route", "none", "path", "/v1/chat/completions"}, "PUT", "", chat},

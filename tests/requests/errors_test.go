@@ -18,7 +18,7 @@ func TestEveryErrorHasTheSameShape(t *testing.T) {
 		kind, code, param        string
 	}{
 		{"unknown path", "GET", "/nope", "", nil, 404, "not_found_error", "route_not_found", ""},
-		{"root", "GET", "/", "", nil, 404, "not_found_error", "route_not_found", ""},
+		{"nowhere", "GET", "/nowhere", "", nil, 404, "not_found_error", "route_not_found", ""},
 		{"doubled slash", "GET", "//v1/models", "", nil, 404, "not_found_error", "route_not_found", ""},
 		{"trailing slash", "GET", "/v1/models/", "", nil, 404, "not_found_error", "route_not_found", ""},
 		{"trailing slash on chat", "POST", chat + "/", "{}", nil, 404, "not_found_error", "route_not_found", ""},

@@ -199,7 +199,7 @@ func TestWrongPathSaysWhichOneWasMeant(t *testing.T) {
 	for path, meant := range map[string]string{
 		"/chat/completions": "`/v1/chat/completions`", "/v1/v1/chat/completions": "`/v1/chat/completions`",
 		"/v1/chat/completions/": "`/v1/chat/completions`", "//v1/chat/completions": "`/v1/chat/completions`", "/models/gpt-4": "`/v1/models/gpt-4`",
-		"/v1/health": "`/health`", "/v1/models/": "`/v1/models`", "/v1/responses": "/docs", "/": "/docs",
+		"/v1/health": "`/health`", "/v1/models/": "`/v1/models`", "/v1/images/generations": "/docs", "/nowhere": "/docs",
 	} {
 		resp, err := http.Post(p.URL+path, "application/json", strings.NewReader(gatewaytest.HelloRequest))
 		if path == "/v1/models/" || path == "/models/gpt-4" || path == "/v1/health" {

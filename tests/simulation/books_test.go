@@ -52,6 +52,11 @@ func (r *run) committed(t *transaction) {
 	r.books.spend, r.books.holds, r.books.leases = spend, holds, leases
 	r.books.noted = noted
 	r.readLedger()
+	for of, cost := range r.books.ledger {
+		if spend[of] != cost {
+			r.failNow("%s has spent %s on %s, and the ledger's rows are %s", of.account, usd(spend[of]), of.day, usd(cost))
+		}
+	}
 	for of, cost := range spend {
 		if r.books.ledger[of] != cost {
 			r.failNow("%s has spent %s on %s, and the ledger's rows are %s", of.account, usd(cost), of.day, usd(r.books.ledger[of]))
@@ -67,19 +72,23 @@ func (r *run) committed(t *transaction) {
 // readLedger reads the rows that are new in the ledger.
 func (r *run) readLedger() {
 	type row struct {
-		id, key, outcome string
-		cost, began      int64
+		id, outcome, key, user, team string
+		cost, began                  int64
 	}
 	var rows []row
-	r.db.query("SELECT rowid, request_id, key_id, outcome, cost, began_at FROM calls WHERE rowid > ?", func(s []string, n []int64) {
+	r.db.query("SELECT rowid, request_id, outcome, key_id, user_id, team_id, cost, began_at FROM calls WHERE rowid > ?", func(s []string, n []int64) {
 		r.db.last = max(r.db.last, n[0])
-		rows = append(rows, row{s[0], s[1], s[2], n[1], n[2]})
+		rows = append(rows, row{s[0], s[1], s[2], s[3], s[4], n[1], n[2]})
 	}, driver.NamedValue{Ordinal: 1, Value: r.db.last})
 	for _, row := range rows {
 		day := models.DayOf(time.UnixMicro(row.began))
 		r.books.ledger[dayOf{models.GatewayAccount, day}] += row.cost
-		if row.key != "" {
-			r.books.ledger[dayOf{models.KeyAccount(row.key), day}] += row.cost
+		for account, id := range map[string]string{
+			models.KeyAccount(row.key): row.key, models.UserAccount(row.user): row.user, models.TeamAccount(row.team): row.team,
+		} {
+			if id != "" {
+				r.books.ledger[dayOf{account, day}] += row.cost
+			}
 		}
 		r.checkRow(row.id, row.outcome, row.cost)
 	}

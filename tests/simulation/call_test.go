@@ -11,7 +11,6 @@ import (
 	"modelgateway/models/api/chat"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/services/auth"
 	"modelgateway/services/inference"
 	"modelgateway/services/tokens"
 )
@@ -43,7 +42,7 @@ type call struct {
 	run    *run
 	of     *process
 	id     string
-	key    *account
+	caller caller
 	kind   kind
 	stream bool
 	output int64 // max_tokens
@@ -78,9 +77,7 @@ func (r *run) newCall(d *rand.Rand, p *process) *call {
 	if d.IntN(2) == 0 {
 		c.kind = kind(d.IntN(int(kinds)))
 	}
-	if i := d.IntN(len(r.accounts)); i < len(r.accounts)-1 {
-		c.key = r.accounts[i]
-	}
+	c.caller = r.callers[d.IntN(len(r.callers))]
 	c.walker = walker{name: c.id}
 	c.output = 1 + d.Int64N([...]int64{100, 1000, 4000}[d.IntN(3)])
 	c.first = time.Duration(1 + d.Int64N(int64([...]time.Duration{50 * time.Millisecond, time.Second, 20 * time.Second}[d.IntN(3)])))
@@ -150,19 +147,20 @@ func (c *call) arrive() (inference.Input, bool) {
 		return inference.Input{}, false
 	}
 	began := p.clock()
-	caller := auth.Caller{UserID: "ada"}
+	caller := c.caller.as()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.dead || p.stopping {
 		return inference.Input{}, false
 	}
 	c.began, c.arrived = began, time.Now()
-	if c.key != nil {
-		caller.KeyID, caller.Limits = c.key.key, &models.Limits{}
-		if v := c.key.seen(p.replica.delay); v.window != "" {
-			caller.Limits.Budget, caller.Limits.BudgetWindow = v.limit, v.window
-			c.paying, c.views = append(c.paying, c.key), append(c.views, v)
+	for _, a := range c.caller.levels() {
+		level := models.Level{Account: a.name, Name: a.id}
+		if v := a.seen(p.replica.delay); v.window != "" {
+			level.Budget, level.BudgetWindow = v.limit, v.window
+			c.paying, c.views = append(c.paying, a), append(c.views, v)
 		}
+		caller.Levels = append(caller.Levels, level)
 	}
 	if p.gateway.window != "" {
 		c.paying, c.views = append(c.paying, r.accounts[len(r.accounts)-1]), append(c.views, p.gateway)
@@ -234,7 +232,7 @@ func (c *call) yield(ctx context.Context, yield func(*llm.Event, error) bool) {
 	case breaksOff:
 		yield(nil, api.Internal(errReset))
 	case reportsNothing:
-		yield(&llm.Event{Kind: llm.EventFinish, Head: head, Finish: llm.FinishStop}, nil)
+		yield(&llm.Event{Kind: llm.EventFinish, Head: head, Ending: llm.Ending{Finish: llm.FinishStop}}, nil)
 	default:
 		usage := c.usage
 		yield(&llm.Event{Kind: llm.EventUsage, Head: head, Usage: &usage}, nil)

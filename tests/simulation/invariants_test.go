@@ -27,7 +27,8 @@ func (c *call) obligation() int64 {
 // paidFrom says whether a call counts in an account's window.
 func (c *call) paidFrom(a *account, since, until string) bool {
 	day := models.DayOf(c.began)
-	return c.admitted && (a.key == "" || a == c.key) && day >= since && (until == "" || day < until)
+	mine := a.name == models.GatewayAccount || slices.Contains(c.caller.levels(), a)
+	return c.admitted && mine && day >= since && (until == "" || day < until)
 }
 
 // checkRow checks a row of the ledger: a call has one, with what it cost. A call whose

@@ -85,7 +85,7 @@ func TestMoneyIsKept(t *testing.T) {
 		}
 		return
 	}
-	seeds, most := number(t, "SEEDS", longtest.Size(100, 10_000)/slower), number(t, "FAILURES", 3)
+	seeds, most := number(t, "SEEDS", longtest.Size(fewSeeds, 10_000/slower)), number(t, "FAILURES", 3)
 	failed, sum, began := 0, counts{}, time.Now()
 	for seed := 1; seed <= seeds && failed < most; seed++ {
 		res := l.play(t, uint64(seed))
@@ -100,7 +100,7 @@ func TestMoneyIsKept(t *testing.T) {
 
 func TestTheSameSeedMakesTheSameRun(t *testing.T) {
 	l := newLab(t)
-	for seed := uint64(1); seed <= uint64(number(t, "SEEDS", longtest.Size(10, 100)/slower)); seed++ {
+	for seed := uint64(1); seed <= uint64(number(t, "SEEDS", longtest.Size(max(fewSeeds/20, 1), 100/slower))); seed++ {
 		a, b := l.play(t, seed).trace, l.play(t, seed).trace
 		if !slices.Equal(a, b) {
 			t.Errorf("seed %d makes two runs: %s", seed, difference(a, b))

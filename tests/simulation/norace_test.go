@@ -2,4 +2,7 @@
 
 package simulation
 
-const slower = 1
+const (
+	fewSeeds = 200
+	slower   = 1
+)

@@ -61,6 +61,14 @@ func plantedFaults() []planted {
 			"what others have booked is returned by calls", "services/budget/running.go",
 			"\tcall.reservation.bookedBefore(cost, now)\n", "\t_ = call\n",
 		},
+		{
+			"a call is not paid from the budget of its team", "services/inference/admit.go",
+			"if l := &levels[i]; l.BudgetWindow", "if l := &levels[i]; i < 2 && l.BudgetWindow",
+		},
+		{
+			"what is spent with the keys of a team is not counted", "models/ledger_sums.go",
+			"if c.TeamID != \"\" {\n\t\t\ts.spent", "if c.TeamID == \"none\" {\n\t\t\ts.spent",
+		},
 	}
 }
 

@@ -71,11 +71,11 @@ func (r *run) launch(at *replica, gateway *view) {
 		Store: p.store, Replica: p.name, Log: quiet, Now: p.clock, Written: p.budgets.Written,
 	})
 	p.service = r.lab.service()
-	p.service.Router = &routing.Router{
+	p.service.Use(&routing.Router{
 		Models:    registry.New(r.lab.catalog, func(name string, _ llm.Kind) bool { return name == catalog.OpenAI }, p.clock),
 		Upstreams: pool.Set{catalog.OpenAI: pool.NewUpstream(catalog.OpenAI, scripted{}, []config.Secret{config.NewSecret("key")}, p.clock)},
 		Now:       p.clock,
-	}
+	})
 	p.service.Now, p.service.Log, p.service.Ledger, p.service.Budgets = p.clock, quiet, p.ledger, p.budgets
 	p.service.Budget = nil
 	if gateway.window != "" {

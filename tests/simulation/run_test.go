@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/services/auth"
 )
 
 // run is one run of the simulation.
@@ -36,6 +37,7 @@ type run struct {
 	slowUntil  time.Time
 	flakyUntil time.Time
 	accounts   []*account // the last is the gateway's
+	callers    []caller
 	replicas   []*replica
 	processes  []*process // all there have been
 	calls      []*call
@@ -79,7 +81,7 @@ func (l *lab) play(t *testing.T, seed uint64) (res result) {
 		defer r.enter(&walker{name: "test"})()
 		r.began = r.firstMoment()
 		r.db = newDatabase(t, r, l.schema)
-		r.accounts = r.newAccounts()
+		r.newAccounts()
 		r.start()
 		r.events()
 		r.heal()
@@ -152,11 +154,31 @@ func (r *run) failNow(format string, args ...any) {
 // usd writes micro-dollars.
 func usd(micro int64) string { return fmt.Sprintf("$%.6f", float64(micro)/1e6) }
 
-// account is a key, or the gateway, and the budgets that it has had.
+// account is a key, a user, a team or the gateway, and the budgets that it has had.
 type account struct {
-	name  string // models.KeyAccount or models.GatewayAccount
-	key   string // the id of the key; empty for the gateway
+	name  string // models.KeyAccount, UserAccount, TeamAccount or GatewayAccount
+	id    string // of the key, the user or the team; empty for the gateway
 	views []*view
+}
+
+// caller is who makes calls: with a key, as a user without one, or as neither. Those that
+// there are not are nil.
+type caller struct{ key, user, team *account }
+
+// levels are the accounts that pay, in this order, but for the gateway.
+func (c caller) levels() []*account {
+	return slices.DeleteFunc([]*account{c.key, c.user, c.team}, func(a *account) bool { return a == nil })
+}
+
+// as is the caller as the product knows it, without limits.
+func (c caller) as() auth.Caller {
+	var as auth.Caller
+	for to, a := range map[*string]*account{&as.KeyID: c.key, &as.UserID: c.user, &as.TeamID: c.team} {
+		if a != nil {
+			*to = a.id
+		}
+	}
+	return as
 }
 
 // view is a budget from the moment at which an administrator sets it.
@@ -202,19 +224,40 @@ func (a *account) set(limit int64, window models.Window) *view {
 	return v
 }
 
-// newAccounts are one to three keys and the gateway.
-func (r *run) newAccounts() []*account {
+// newAccounts draws one to three keys, up to two users and two teams that they belong to,
+// who calls, and the gateway. A key has a user, a team or both.
+func (r *run) newAccounts() {
 	d := r.draw("accounts")
-	var all []*account
-	for i := range 1 + d.IntN(3) {
-		id := fmt.Sprint("k", i+1)
-		a := &account{name: models.KeyAccount(id), key: id}
-		a.set(drawBudget(d, 0.9))
-		all = append(all, a)
+	add := func(name func(string) string, prefix string, n int, share float64) (all []*account) {
+		for i := range n {
+			id := fmt.Sprint(prefix, i+1)
+			a := &account{name: name(id), id: id}
+			a.set(drawBudget(d, share))
+			all = append(all, a)
+		}
+		r.accounts = append(r.accounts, all...)
+		return all
 	}
+	keys := add(models.KeyAccount, "k", 1+d.IntN(3), 0.8)
+	users := add(models.UserAccount, "u", 1+d.IntN(2), 0.6)
+	teams := add(models.TeamAccount, "t", d.IntN(3), 0.6)
+	for _, key := range keys {
+		c := caller{key: key, user: users[d.IntN(len(users))]}
+		if i := d.IntN(3); i < len(teams) {
+			c.team = teams[i]
+			if d.IntN(3) == 0 {
+				c.user = nil
+			}
+		}
+		r.callers = append(r.callers, c)
+	}
+	for _, user := range users {
+		r.callers = append(r.callers, caller{user: user})
+	}
+	r.callers = append(r.callers, caller{})
 	gateway := &account{name: models.GatewayAccount}
 	gateway.set(drawBudget(d, 0.7))
-	return append(all, gateway)
+	r.accounts = append(r.accounts, gateway)
 }
 
 func drawBudget(d *rand.Rand, share float64) (int64, models.Window) {

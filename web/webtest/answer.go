@@ -60,6 +60,12 @@ func checkText(schema *jsonschema.Schema, text string) error {
 }
 
 func checkBody(res *response, req *http.Request, a answer) error {
+	if len(res.content) == 0 {
+		if len(a.body) > 0 || a.header.Get("Content-Type") != "" {
+			return errors.New("the document has no body for this status")
+		}
+		return nil
+	}
 	name := mediaType(a.header)
 	content, ok := res.content[name]
 	if !ok {
@@ -96,13 +102,15 @@ func checkRateLimit(a answer) error {
 	var body struct {
 		Error struct {
 			Code string `json:"code"`
+			Type string `json:"type"`
 		} `json:"error"`
 	}
 	if a.status != http.StatusTooManyRequests || json.Unmarshal(a.body, &body) != nil {
 		return nil
 	}
-	if body.Error.Code == "rate_limit_exceeded" && a.header.Get("Retry-After") == "" {
-		return errors.New("rate_limit_exceeded came without Retry-After")
+	own := body.Error.Code == "" && body.Error.Type == "rate_limit_error" // of Anthropic's API, whose errors have no code
+	if (own || body.Error.Code == "rate_limit_exceeded") && a.header.Get("Retry-After") == "" {
+		return errors.New("a rate limit came without Retry-After")
 	}
 	return nil
 }

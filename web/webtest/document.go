@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,7 +90,19 @@ func (r *reader) operations() []*operation {
 			all = append(all, o)
 		}
 	}
+	// A path without parameters comes before one whose parameter it would be.
+	slices.SortStableFunc(all, func(a, b *operation) int { return cmp.Compare(a.parameters(), b.parameters()) })
 	return all
+}
+
+// parameters is how many segments of the path match any text.
+func (o *operation) parameters() (n int) {
+	for _, segment := range o.path {
+		if strings.HasPrefix(segment, "{") {
+			n++
+		}
+	}
+	return n
 }
 
 // component is a response that no operation has to name.

@@ -1,7 +1,6 @@
 package webtest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/http"
@@ -16,7 +15,7 @@ import (
 // TestExamplesOfTheDocumentMatchTheirSchemas also checks the order of events in
 // the examples of streams.
 func TestExamplesOfTheDocumentMatchTheirSchemas(t *testing.T) {
-	r, err := newReader(web.OpenAPI())
+	r, err := newReader([]byte(web.OpenAPI()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,11 +66,11 @@ func checkExample(m media, mediaType string, value any) error {
 
 func TestStreamNeedsAGrammarThatIsKnown(t *testing.T) {
 	const line = "x-event-grammar: chat"
-	if !bytes.Contains(web.OpenAPI(), []byte(line)) {
+	if !strings.Contains(web.OpenAPI(), line) {
 		t.Fatal("the document names no grammar")
 	}
 	for _, other := range []string{"x-event-grammar: other", "x-other: chat"} {
-		r, err := newReader(bytes.Replace(web.OpenAPI(), []byte(line), []byte(other), 1))
+		r, err := newReader([]byte(strings.Replace(web.OpenAPI(), line, other, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}

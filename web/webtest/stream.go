@@ -75,6 +75,8 @@ var grammars = map[string]func(media, requested) grammar{
 	"chat": func(m media, r requested) grammar {
 		return &stream{media: m, requested: r, choices: map[int]*choice{}}
 	},
+	"messages":  func(m media, _ requested) grammar { return &messageStream{media: m} },
+	"responses": func(m media, _ requested) grammar { return &responseStream{media: m} },
 }
 
 func checkStream(m media, requested requested, a answer) error {
@@ -82,8 +84,12 @@ func checkStream(m media, requested requested, a answer) error {
 		return errors.New("the document does not say what the events are")
 	}
 	s := m.grammar(m, requested)
+	body := a.body
+	if form, ok := s.(interface{ plain([]byte) []byte }); ok {
+		body = form.plain(body)
+	}
 	var errs []error
-	for n, data := range events(a.body) {
+	for n, data := range events(body) {
 		if err := s.event(data); err != nil {
 			errs = append(errs, fmt.Errorf("event %d: %w", n, err))
 			break // after one event out of order the next ones fail too

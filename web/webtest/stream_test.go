@@ -136,7 +136,7 @@ func TestStreamHeaders(t *testing.T) {
 		{"Cache-Control", "no-cache, no-transform", ""},
 		{"X-Accel-Buffering", "yes", "X-Accel-Buffering"},
 		{"Content-Length", "12", "Content-Length"},
-		{"x-gateway-provider", "azure", "x-gateway-provider"},
+		{"x-gateway-provider", "Azure EU", "x-gateway-provider"},
 	} {
 		refused(t, v.Response(chatRequest(plainStream), 200, streamHeaders(c.name, c.value), good), c.want)
 	}

@@ -88,8 +88,11 @@ func (t *transport) check(req *http.Request, res *http.Response, body []byte, en
 // ending reports whether the last event of a body ends a stream, and how.
 func ending(body []byte) (done, failed bool) {
 	var last []byte
-	for _, block := range events(body) {
+	for _, block := range events((*messageStream)(nil).plain(body)) {
 		last = block
+	}
+	if name, _ := fields(last); name != "" {
+		return name == "message_stop" || endsResponse(name), name == "error"
 	}
 	data := bytes.TrimPrefix(last, []byte("data: "))
 	return string(data) == streamEnd, bytes.HasPrefix(data, []byte(`{"error"`))

@@ -24,14 +24,20 @@ const (
 // Validator holds the compiled document. It is read-only, so that any number of
 // tests may use it at once.
 type Validator struct {
-	operations       []*operation
-	schemas          map[string]*jsonschema.Schema
-	routeNotFound    *response
-	methodNotAllowed *response
+	operations []*operation
+	schemas    map[string]*jsonschema.Schema
+	general    general
+	messages   general // of Anthropic's API
+}
+
+// general are the answers that no operation has.
+type general struct {
+	routeNotFound, methodNotAllowed *response
+	anyError                        *response // with any status and type
 }
 
 // shared is made once: to compile the document takes longer than most tests do.
-var shared = sync.OnceValues(func() (*Validator, error) { return newValidator(web.OpenAPI()) })
+var shared = sync.OnceValues(func() (*Validator, error) { return newValidator([]byte(web.OpenAPI())) })
 
 // NewValidator returns the one validator of the document that the binary serves.
 // It fails when a reference of the document leads to nothing or a schema of it is
@@ -44,15 +50,23 @@ func newValidator(document []byte) (*Validator, error) {
 		return nil, err
 	}
 	v := &Validator{
-		operations:       r.operations(),
-		schemas:          map[string]*jsonschema.Schema{},
-		routeNotFound:    r.component("RouteNotFound"),
-		methodNotAllowed: r.component("MethodNotAllowed"),
+		operations: r.operations(),
+		schemas:    map[string]*jsonschema.Schema{},
 	}
 	for name := range r.doc.Components.Schemas {
 		v.schemas[name] = r.compile("#/components/schemas/" + escape(name))
 	}
+	v.general = v.generalAnswers(r, "", "Error")
+	v.messages = v.generalAnswers(r, "Messages", "MessagesError")
 	return v, r.err
+}
+
+func (v *Validator) generalAnswers(r *reader, prefix, schema string) general {
+	g := general{routeNotFound: r.component(prefix + "RouteNotFound"), methodNotAllowed: r.component(prefix + "MethodNotAllowed")}
+	if r.err == nil {
+		g.anyError = &response{headers: g.routeNotFound.headers, content: map[string]media{typeJSON: {schema: v.schemas[schema]}}}
+	}
+	return g
 }
 
 // Schema checks a JSON text against the component schema of that name.
@@ -89,11 +103,19 @@ func (v *Validator) expected(req *http.Request, status int) (*response, error) {
 	if req.Method == http.MethodHead && status == http.StatusMethodNotAllowed {
 		op = nil // a gateway may refuse HEAD
 	}
+	form := v.general
+	if isMessages(req, op != nil) {
+		form = v.messages
+	}
 	if op != nil {
-		if res, ok := op.responses[status]; ok {
-			return res, nil
+		res, ok := op.responses[status]
+		switch {
+		case !ok:
+			return nil, errors.New("the document has no such status for this operation")
+		case status >= http.StatusBadRequest && form == v.messages && op.path[2] == "models":
+			return &response{headers: res.headers, content: form.anyError.content}, nil
 		}
-		return nil, errors.New("the document has no such status for this operation")
+		return res, nil
 	}
 	preflight := req.Method == http.MethodOptions && req.Header.Get("Access-Control-Request-Method") != ""
 	switch {
@@ -102,21 +124,13 @@ func (v *Validator) expected(req *http.Request, status int) (*response, error) {
 	case status < http.StatusBadRequest:
 		return nil, errors.New("the document has no such operation")
 	case status == http.StatusMethodNotAllowed:
-		return v.methodNotAllowed, nil
+		return form.methodNotAllowed, nil
 	case status == http.StatusNotFound && pathKnown:
 		return nil, errors.New("the path exists: another method of it is 405")
 	case status == http.StatusNotFound:
-		return v.routeNotFound, nil
+		return form.routeNotFound, nil
 	default:
-		return v.anyError(), nil
-	}
-}
-
-// anyError is the error body with any type and code.
-func (v *Validator) anyError() *response {
-	return &response{
-		headers: v.routeNotFound.headers,
-		content: map[string]media{typeJSON: {schema: v.schemas["Error"]}},
+		return form.anyError, nil
 	}
 }
 

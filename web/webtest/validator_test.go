@@ -112,7 +112,7 @@ func TestSchemasRefuseWrongValues(t *testing.T) {
 		{"ChatCompletion", toolAnswer, `"reasoning_content":"Hm."`, `"reasoning_content":""`, "reasoning_content"},
 		{"Model", model, "", "", ""},
 		{"Model", model, `"model"`, `"models"`, "/object"},
-		{"Model", model, `"owned_by":"gemini"`, `"owned_by":"google"`, "/owned_by"},
+		{"Model", model, `"owned_by":"gemini"`, `"owned_by":"Google Inc"`, "/owned_by"},
 		{"Model", model, `"available":true,`, ``, "available"},
 		{"Model", model, `true`, `"yes"`, "/available"},
 		{"Model", model, `"deprecated"`, `"legacy"`, "/state"},
@@ -170,7 +170,7 @@ func TestResponseChecksStatusHeadersAndBody(t *testing.T) {
 		{"wrong body", chat, 200, chatHeaders(), model, "/object"},
 		{"trailing bytes", chat, 200, chatHeaders(), completion + "{}", "not valid JSON"},
 		{"no request id", chat, 200, chatHeaders("x-request-id", ""), completion, "x-request-id"},
-		{"an unknown provider", chat, 200, chatHeaders("x-gateway-provider", "azure"), completion, "x-gateway-provider"},
+		{"no name of a provider", chat, 200, chatHeaders("x-gateway-provider", "Azure EU"), completion, "x-gateway-provider"},
 		{"a time that is no number", chat, 200, chatHeaders("openai-processing-ms", "12ms"), completion, "openai-processing-ms"},
 		{"an empty list of ignored fields", chat, 200, chatHeaders("x-gateway-ignored-params", ""), completion, "x-gateway-ignored-params"},
 		{"an undocumented status", chat, 201, chatHeaders(), completion, "no such status"},
@@ -188,6 +188,8 @@ func TestResponseChecksStatusHeadersAndBody(t *testing.T) {
 		{"bad gateway", chat, 502, errorHeaders("x-should-retry", "true"), providerFailed, ""},
 		{"bad gateway without a provider", chat, 502, errorHeaders(), coded("api_error", "internal_error"), "/error/code"},
 		{"an error that is not JSON", chat, 500, errorHeaders("Content-Type", "text/plain"), "oops", "content type"},
+		{"a file that the client has", "GET /docs/page.css", 304, http.Header{"X-Request-Id": {"abc"}}, "", ""},
+		{"a file that the client has, with a body", "GET /docs/page.css", 304, headers(), "body", "no body"},
 		{"models", models, 200, headers(), list, ""},
 		{"models with a query", models + "?limit=3", 200, headers(), list, ""},
 		{"one model, with dots and dashes", "GET /v1/models/gemini-2.5-flash", 200, headers(), model, ""},
@@ -242,6 +244,8 @@ components:
   responses:
     RouteNotFound: {content: {application/json: {schema: {$ref: '#/components/schemas/Error'}}}}
     MethodNotAllowed: {headers: {Allow: {schema: {type: string}}}}
+    MessagesRouteNotFound: {}
+    MessagesMethodNotAllowed: {}
   schemas:
     Error: {type: object}
 `

@@ -2,7 +2,11 @@
 
 package chat
 
-import "testing"
+import (
+	"testing"
+
+	"modelgateway/models/llm"
+)
 
 // Times are noise on most machines; allocations are exact.
 func TestAllocationsOfDecode(t *testing.T) {
@@ -35,5 +39,22 @@ func TestAllocationsOfAWrittenChunk(t *testing.T) {
 	buf := make([]byte, 0, 1<<10)
 	if n := testing.AllocsPerRun(200, func() { buf, _ = e.Append(buf[:0], &c) }); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestANativeReasonCostsAnAnswerOneAllocation(t *testing.T) {
+	count := func(native string) (stream, whole float64) {
+		head := llm.Head{ID: "a", Model: "m", Created: 1}
+		e := llm.Event{Kind: llm.EventFinish, Head: &head, Ending: llm.Ending{Finish: llm.FinishStop, NativeReason: native}}
+		answer := &llm.Answer{Head: head, Choices: []llm.AnswerChoice{{Ending: e.Ending, Blocks: []llm.Block{{Text: "a"}}}}}
+		req, buf := new(llm.Request), make([]byte, 0, 1<<10)
+		stream = testing.AllocsPerRun(200, func() { buf, _ = NewWriter(req).Append(buf[:0], &e) })
+		return stream, testing.AllocsPerRun(200, func() { buf, _ = AppendAnswer(buf[:0], req, answer) })
+	}
+	stream, whole := count("")
+	toldStream, toldWhole := count("end_turn")
+	t.Logf("stream %v, %v with a reason; whole %v, %v", stream, toldStream, whole, toldWhole)
+	if toldStream > stream || toldWhole > whole+1 {
+		t.Errorf("stream %v, %v with a reason; whole %v, %v", stream, toldStream, whole, toldWhole)
 	}
 }

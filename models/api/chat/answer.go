@@ -53,8 +53,9 @@ type Answer struct {
 
 // Image is a picture the model made, as a data URL.
 type Image struct {
-	Type     string   `json:"type"` // image_url
-	ImageURL ImageURL `json:"image_url"`
+	Type     string         `json:"type"` // image_url
+	ImageURL ImageURL       `json:"image_url"`
+	Extra    jsontext.Value `json:",embed"`
 }
 
 // Usage counts tokens the way OpenAI does: PromptTokens includes cached ones,

@@ -50,12 +50,14 @@ type ToolCallDelta struct {
 	Function     *FunctionDelta `json:"function,omitzero"`
 	Custom       jsontext.Value `json:"custom,omitzero"`
 	ExtraContent *ExtraContent  `json:"extra_content,omitzero"`
+	Extra        jsontext.Value `json:",embed"`
 }
 
 // FunctionDelta is a fragment of a function call's arguments.
 type FunctionDelta struct {
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments"`
+	Name      string         `json:"name,omitempty"`
+	Arguments string         `json:"arguments"`
+	Extra     jsontext.Value `json:",embed"`
 }
 
 // Texts is everything that a delta says, one text after the other.

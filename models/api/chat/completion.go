@@ -19,7 +19,10 @@ func AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
 	if a.RawDialect != "" {
 		return dst, foreign(a.RawDialect)
 	}
-	dst, err := AppendCompletion(dst, completion(a, req.SingleCall))
+	c, err := completion(a, req.SingleCall)
+	if err == nil {
+		dst, err = AppendCompletion(dst, c)
+	}
 	if err != nil {
 		return dst, fmt.Errorf("encode answer: %w", err)
 	}
@@ -34,7 +37,7 @@ func foreign(d llm.Dialect) error {
 
 // completion is an answer in the form of the API. Clients rely on its usage,
 // so one without counts has zeros.
-func completion(a *llm.Answer, legacy bool) *Completion {
+func completion(a *llm.Answer, legacy bool) (*Completion, error) {
 	c := &Completion{
 		ID: a.ID, Object: ObjectCompletion, Created: a.Created, Model: a.Model,
 		Choices: make([]Choice, len(a.Choices)), Usage: new(Usage), ServiceTier: a.ServiceTier, SystemFingerprint: a.Fingerprint,
@@ -46,25 +49,36 @@ func completion(a *llm.Answer, legacy bool) *Completion {
 		c.Usage = usage(a.Usage)
 	}
 	for i := range a.Choices {
-		c.Choices[i] = choice(&a.Choices[i], legacy)
+		m := message{legacy: legacy, created: a.Created, Answer: Answer{Role: "assistant"}}
+		if err := m.fill(&a.Choices[i]); err != nil {
+			return nil, err
+		}
+		from := &a.Choices[i]
+		c.Choices[i] = Choice{
+			Index: from.Index, Message: m.Answer, Logprobs: from.Logprobs,
+			FinishReason: finishReason(from.Finish, legacy), Extra: appendEnding(nil, &from.Ending),
+		}
 	}
-	return c
-}
-
-func choice(c *llm.AnswerChoice, legacy bool) Choice {
-	m := message{legacy: legacy, Answer: Answer{Role: "assistant"}}
-	for i := range c.Blocks {
-		m.add(&c.Blocks[i])
-	}
-	return Choice{Index: c.Index, Message: m.finish(), Logprobs: c.Logprobs, FinishReason: finishReason(c.Finish, legacy)}
+	return c, nil
 }
 
 // message is the message of a choice while it is collected.
 type message struct {
 	Answer
 	legacy                   bool
+	created                  int64
 	text, refusal, reasoning strings.Builder
 	signed                   []ReasoningDetail // to be returned to the provider with the next tool call
+	sound                    soundCollector
+	files                    []madeFile
+}
+
+// fill makes the message of a choice.
+func (m *message) fill(c *llm.AnswerChoice) error {
+	for i := range c.Blocks {
+		m.add(&c.Blocks[i])
+	}
+	return m.finish(c.Citations)
 }
 
 func (m *message) add(b *llm.Block) {
@@ -74,7 +88,7 @@ func (m *message) add(b *llm.Block) {
 	case llm.BlockRefusal:
 		m.refusal.WriteString(b.Text)
 	case llm.BlockMedia:
-		m.Images = append(m.Images, image(b.Media))
+		m.media(b.Media)
 	case llm.BlockThought:
 		m.reasoning.WriteString(b.Text)
 		if b.Thought == nil {
@@ -87,6 +101,17 @@ func (m *message) add(b *llm.Block) {
 		}
 	case llm.BlockCall:
 		m.call(b)
+	}
+}
+
+func (m *message) media(made *llm.Media) {
+	switch {
+	case made.Kind == llm.Image:
+		m.Images = append(m.Images, image(made))
+	case made.Kind == llm.Audio && (m.sound.sound == nil || m.sound.sound.Format == made.Format):
+		m.sound.add(made, m.created)
+	default:
+		m.files = append(m.files, newMadeFile(made))
 	}
 }
 
@@ -114,7 +139,7 @@ func (m *message) call(b *llm.Block) {
 	m.ToolCalls = append(m.ToolCalls, toolCall(c, packed))
 }
 
-func (m *message) finish() Answer {
+func (m *message) finish(citations []llm.Citation) error {
 	if m.text.Len() > 0 || len(m.ToolCalls) == 0 && m.FunctionCall == nil && m.refusal.Len() == 0 {
 		text := m.text.String()
 		m.Content = &text
@@ -124,7 +149,25 @@ func (m *message) finish() Answer {
 		m.Refusal = &refusal
 	}
 	m.ReasoningContent = m.reasoning.String()
-	return m.Answer
+	return m.addExtra(citations)
+}
+
+// addExtra adds what has no member of its own in an Answer.
+func (m *message) addExtra(citations []llm.Citation) (err error) {
+	var extra []byte
+	if len(citations) > 0 {
+		extra, err = appendJSON(extra, "annotations", annotations(citations, nil))
+	}
+	if sound := m.sound.whole(); sound != nil && err == nil {
+		extra, err = appendJSON(extra, "audio", sound)
+	}
+	if len(m.files) > 0 && err == nil {
+		extra, err = appendJSON(extra, "files", m.files)
+	}
+	if len(extra) > 0 {
+		m.Extra = append(extra, '}')
+	}
+	return err
 }
 
 // toolCall is a call of an answer; packed travels inside its id.
@@ -161,8 +204,6 @@ func ownDetail(t *llm.Thought) []ReasoningDetail {
 	d.ID, d.Index = "", 0
 	return []ReasoningDetail{d}
 }
-
-func image(m *llm.Media) Image { return Image{Type: "image_url", ImageURL: ImageURL{URL: m.URL}} }
 
 func finishReason(f llm.Finish, legacy bool) string {
 	if legacy && f == llm.FinishToolCalls {

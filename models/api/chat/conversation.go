@@ -11,7 +11,6 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
-	"modelgateway/models/scan"
 )
 
 // conversation is the prompt in the common form, made once.
@@ -19,12 +18,16 @@ type conversation struct {
 	once    sync.Once
 	made    llm.Conversation
 	ignored map[string]bool // members of messages that it cannot hold
+	unknown *api.Error      // nil = it can be made
 }
 
 // Conversation is the prompt in the common form.
 func (r *Request) Conversation() (*llm.Conversation, error) {
 	c := &r.conversation
 	c.once.Do(func() {
+		if c.unknown = r.unknownValue(); c.unknown != nil {
+			return
+		}
 		b := builder{blocks: make([]llm.Block, 0, len(r.Messages)+r.blocks())}
 		c.made.Messages = make([]llm.Message, 0, len(r.Messages))
 		for i := range r.Messages {
@@ -35,6 +38,9 @@ func (r *Request) Conversation() (*llm.Conversation, error) {
 		r.format(&c.made)
 		c.ignored = b.ignored
 	})
+	if c.unknown != nil {
+		return nil, c.unknown
+	}
 	return &c.made, nil
 }
 
@@ -181,7 +187,7 @@ func (c *ToolCall) call(id string, carried []ReasoningDetail) *llm.Call {
 		out.Kind, out.Name, out.Input = llm.ToolCustom, custom.Name, custom.Input
 		return out
 	}
-	out.Name, out.Arguments = c.Function.Name, arguments(c.Function.Arguments)
+	out.Name, out.Arguments = c.Function.Name, api.Arguments(c.Function.Arguments)
 	if c.ExtraContent != nil && c.ExtraContent.Google != nil && c.ExtraContent.Google.ThoughtSignature != "" {
 		out.Signature = c.ExtraContent.Google.ThoughtSignature
 		return out
@@ -240,19 +246,23 @@ func together(details []ReasoningDetail) []ReasoningDetail {
 		// A second signature, or data, is a block of its own, despite an equal index.
 		if !ok || whole[at].Signature != "" || whole[at].Data != "" {
 			known[block{d.Type, d.Index}] = len(whole)
-			whole, texts = append(whole, d), append(texts, []string{d.Text})
+			whole, texts = append(whole, d), append(texts, []string{d.Text + d.Summary})
 			continue
 		}
 		have := &whole[at]
-		texts[at] = append(texts[at], d.Text)
+		texts[at] = append(texts[at], d.Text+d.Summary)
 		have.Signature = cmp.Or(have.Signature, d.Signature)
 		have.Data = cmp.Or(have.Data, d.Data)
 		have.Format = cmp.Or(have.Format, d.Format)
 		have.ID = cmp.Or(have.ID, d.ID)
 	}
 	for i, fragments := range texts {
-		if len(fragments) > 1 {
-			whole[i].Text = strings.Join(fragments, "")
+		switch d := &whole[i]; {
+		case len(fragments) == 1:
+		case d.Type == reasoningSummary:
+			d.Text, d.Summary = "", strings.Join(fragments, "")
+		default:
+			d.Text = strings.Join(fragments, "")
 		}
 	}
 	return whole
@@ -260,32 +270,7 @@ func together(details []ReasoningDetail) []ReasoningDetail {
 
 // usable says whether a provider accepts a block in the history.
 func usable(d ReasoningDetail) bool {
-	return (d.Format == FormatAnthropic || d.Format == FormatGemini) && (d.Signature != "" || d.Data != "")
-}
-
-// maxArgumentValues is how many members and elements the arguments of a call may
-// have to be read as JSON: a body counts them as one text, and no model writes as
-// many. maxArgumentDepth is jsontext's own bound.
-const maxArgumentValues, maxArgumentDepth = 100_000, 10_000
-
-// arguments makes an object of the arguments' text. Invalid JSON of a model is kept
-// as a string, rather than refused or lost.
-func arguments(text string) jsontext.Value {
-	raw := jsontext.Value(strings.TrimSpace(text))
-	switch {
-	case len(raw) == 0:
-		return jsontext.Value("{}")
-	case scan.ShapeOf(raw, 0, maxArgumentDepth).Values > maxArgumentValues, !raw.IsValid():
-		quoted := make([]byte, 0, len(`{"_raw":""}`)+len(text)+len(text)/8) // with some escapes
-		quoted, err := jsontext.AppendQuote(append(quoted, `{"_raw":`...), text)
-		if err != nil {
-			return jsontext.Value("{}")
-		}
-		return append(quoted, '}')
-	case raw.Kind() != jsontext.KindBeginObject:
-		return append(append(jsontext.Value(`{"_raw":`), raw...), '}')
-	}
-	return raw
+	return formatProviders[d.Format] != "" && (d.Signature != "" || d.Data != "")
 }
 
 // ignore records the members of a message that the common form cannot hold.

@@ -130,15 +130,10 @@ func TestErrorsOfInvalidRequestsNameTheField(t *testing.T) {
 		{"content is null", said(`{"role":"system","content":null}`), api.CodeMissingField, "messages[0].content"},
 		{"content is a number", said(`{"role":"user","content":5}`), api.CodeInvalidValue, "messages[0].content"},
 		{"part without type", said(`{"role":"user","content":[{"text":"x"}]}`), api.CodeMissingField, "messages[0].content[0].type"},
-		{"unknown part", said(`{"role":"user","content":[{"type":"video"}]}`), api.CodeInvalidValue, "messages[0].content[0].type"},
-		{"image of an assistant", said(`{"role":"assistant","content":[{"type":"image_url","image_url":{"url":"https://x"}}]}`),
-			api.CodeInvalidValue, "messages[0].content[0].type"},
 		{"image without url", said(`{"role":"user","content":[{"type":"image_url","image_url":{}}]}`), api.CodeMissingField,
 			"messages[0].content[0].image_url.url"},
 		{"image of a file", said(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}`),
 			api.CodeInvalidValue, "messages[0].content[0].image_url.url"},
-		{"audio format", said(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA","format":"ogg"}}]}`),
-			api.CodeInvalidValue, "messages[0].content[0].input_audio.format"},
 		{"empty file", said(`{"role":"user","content":[{"type":"file","file":{}}]}`), api.CodeMissingField,
 			"messages[0].content[0].file.file_data"},
 		{"tool without id", said(`{"role":"tool","content":"1"}`), api.CodeMissingField, "messages[0].tool_call_id"},
@@ -165,21 +160,16 @@ func TestErrorsOfInvalidRequestsNameTheField(t *testing.T) {
 		{"options without stream", with(`"stream_options":{"include_usage":true}`), api.CodeInvalidValue, "stream_options"},
 		{"stop a number", with(`"stop":5`), api.CodeInvalidValue, "stop"},
 		{"tool of no type", with(`"tools":[{"function":{"name":"f"}}]`), api.CodeMissingField, "tools[0].type"},
-		{"tool of other type", with(`"tools":[{"type":"retrieval"}]`), api.CodeInvalidValue, "tools[0].type"},
 		{"tool without function", with(`"tools":[{"type":"function"}]`), api.CodeMissingField, "tools[0].function"},
 		{"tool name", with(`"tools":[{"type":"function","function":{"name":"a b"}}]`), api.CodeInvalidValue, "tools[0].function.name"},
 		{"parameters a string", with(`"tools":[{"type":"function","function":{"name":"f","parameters":"x"}}]`), api.CodeInvalidValue,
 			"tools[0].function.parameters"},
 		{"choice of nothing", with(`"tool_choice":{"type":"function","function":{"name":"f"}}`), api.CodeInvalidValue, "tool_choice"},
 		{"choice unknown", with(`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}`), api.CodeInvalidValue, "tool_choice"},
-		{"choice a word", with(`"tool_choice":"perhaps"`), api.CodeInvalidValue, "tool_choice"},
-		{"choice of a type", with(`"tool_choice":{"type":"magic"}`), api.CodeInvalidValue, "tool_choice"},
 		{"choice a number", with(`"tool_choice":1`), api.CodeInvalidValue, "tool_choice"},
-		{"format", with(`"response_format":{"type":"xml"}`), api.CodeInvalidValue, "response_format.type"},
 		{"format without schema", with(`"response_format":{"type":"json_schema"}`), api.CodeMissingField, "response_format.json_schema"},
 		{"schema name", with(`"response_format":{"type":"json_schema","json_schema":{"name":"a b"}}`), api.CodeInvalidValue,
 			"response_format.json_schema.name"},
-		{"effort", with(`"reasoning_effort":"extreme"`), api.CodeInvalidValue, "reasoning_effort"},
 		{"metadata", with(`"metadata":{"a":1}`), api.CodeInvalidValue, "metadata.a"},
 		{"too many messages", said(many(10_001, `{"role":"user","content":"x"}`)), api.CodeInvalidValue, "messages"},
 		{"too many messages with parts", said(many(10_001, `{"role":"user","content":[]}`)), api.CodeInvalidValue, "messages"},
@@ -222,7 +212,10 @@ func TestErrorMessagesAreBounded(t *testing.T) {
 		with(`"tool_choice":{"type":"` + long + `"}`),
 		with(`"response_format":{"type":"` + long + `"}`),
 	} {
-		_, err := Decode([]byte(body))
+		req, err := Decode([]byte(body))
+		if err == nil {
+			_, err = req.Source.Conversation()
+		}
 		e, ok := errors.AsType[*api.Error](err)
 		if !ok || len(e.Message) > 500 || len(e.Param) > 500 {
 			t.Errorf("%.60s: message of %d bytes, param of %d", body, len(e.Message), len(e.Param))

@@ -61,6 +61,24 @@ func (e *Emitter) Begin(index int) bool {
 	return e.send(index, &Delta{Role: "assistant", Content: &empty}, nil)
 }
 
+// BeginNull is Begin for a choice whose content is null so far.
+func (e *Emitter) BeginNull(index int) bool {
+	c := e.choice(index)
+	if c.begun {
+		return !e.gone
+	}
+	c.begun = true
+	return e.send(index, &Delta{Role: "assistant", Extra: jsontext.Value(`{"content":null}`)}, nil)
+}
+
+// Bare sends a chunk that adds nothing but what With has set.
+func (e *Emitter) Bare(index int) bool {
+	if !e.Begin(index) {
+		return false
+	}
+	return e.choice(index).finished || e.send(index, &Delta{}, nil)
+}
+
 // Delta sends a fragment of a choice, after its role. A delta that adds
 // nothing is not sent; nor is anything after the choice has finished.
 func (e *Emitter) Delta(index int, d Delta) bool {
@@ -98,12 +116,15 @@ func (e *Emitter) Call(index int, call ToolCall) (int, bool) {
 	c := e.choice(index)
 	at := c.calls
 	c.calls++
-	d := ToolCallDelta{Index: at, ID: call.ID, Type: call.Type, Custom: call.Custom, ExtraContent: call.ExtraContent}
+	d := ToolCallDelta{
+		Index: at, ID: call.ID, Type: call.Type, Custom: call.Custom, ExtraContent: call.ExtraContent, Extra: call.Extra,
+	}
 	if d.Type == "" {
 		d.Type = "function"
 	}
 	if call.Function != nil {
-		d.Function = &FunctionDelta{Name: call.Function.Name, Arguments: call.Function.Arguments}
+		f := FunctionDelta(*call.Function)
+		d.Function = &f
 	}
 	return at, e.Delta(index, Delta{ToolCalls: []ToolCallDelta{d}})
 }
@@ -121,7 +142,7 @@ func (e *Emitter) Arguments(index, call int, fragment string) bool {
 // Fragment sends any fragment of a tool call that has begun; one that adds
 // nothing is not sent.
 func (e *Emitter) Fragment(index int, d ToolCallDelta) bool {
-	if len(d.Custom) == 0 && (d.Function == nil || *d.Function == FunctionDelta{}) {
+	if f := d.Function; len(d.Custom) == 0 && len(d.Extra) == 0 && (f == nil || f.Name == "" && f.Arguments == "" && len(f.Extra) == 0) {
 		return !e.gone
 	}
 	return e.Delta(index, Delta{ToolCalls: []ToolCallDelta{d}})

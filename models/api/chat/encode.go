@@ -2,6 +2,7 @@ package chat
 
 import (
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -104,7 +105,7 @@ func AppendCompletion(dst []byte, c *Completion) ([]byte, error) {
 		dst = appendText(append(dst, `,"content":`...), choice.Message.Content)
 		dst = appendText(append(dst, `,"refusal":`...), choice.Message.Refusal)
 		dst = appendString(append(dst, `},"finish_reason":`...), choice.FinishReason)
-		dst = append(dst, '}')
+		dst = append(appendWords(dst, choice.Extra), '}')
 	}
 	dst = append(dst, ']')
 	if c.Usage != nil {
@@ -122,7 +123,7 @@ func AppendCompletion(dst []byte, c *Completion) ([]byte, error) {
 // plain says whether a choice has only the members that AppendCompletion writes.
 func (c *Choice) plain() bool {
 	m := &c.Message
-	return len(c.Logprobs) == 0 && len(c.Extra) == 0 && len(m.Extra) == 0 && m.ReasoningContent == "" &&
+	return len(c.Logprobs) == 0 && words(c.Extra) && len(m.Extra) == 0 && m.ReasoningContent == "" &&
 		len(m.ReasoningDetails) == 0 && len(m.ToolCalls) == 0 && m.FunctionCall == nil && len(m.Images) == 0
 }
 
@@ -158,8 +159,8 @@ func (u *Usage) plain() bool {
 	return words(u.Extra) && (p == nil || words(p.Extra)) && (c == nil || words(c.Extra))
 }
 
-// words says whether an object holds only numbers, true, false and null, under
-// names without escapes.
+// words says whether an object holds only numbers, true, false, null and ASCII strings
+// without escapes, under names without escapes.
 func words(object jsontext.Value) bool {
 	if len(object) == 0 {
 		return true
@@ -171,7 +172,13 @@ func words(object jsontext.Value) bool {
 		for _, b := range c.Name() {
 			c.Assert(b == '_' || b >= 'a' && b <= 'z')
 		}
-		c.Word()
+		if c.Peek() != '"' {
+			c.Word()
+			continue
+		}
+		for _, b := range c.Literal() {
+			c.Assert(b < utf8.RuneSelf && b != '\\')
+		}
 	}
 	return c.Done()
 }
@@ -185,7 +192,7 @@ func appendWords(dst []byte, object jsontext.Value) []byte {
 }
 
 func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {
-	if len(c.Logprobs) > 0 || len(c.Extra) > 0 || !c.Delta.plain() {
+	if len(c.Logprobs) > 0 || !words(c.Extra) || !c.Delta.plain() {
 		text, err := json.Marshal(c, api.Lenient)
 		return append(dst, text...), err
 	}
@@ -221,15 +228,18 @@ func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {
 	}
 	dst = append(dst, `},"finish_reason":`...)
 	if c.FinishReason == nil {
-		return append(dst, `null}`...), nil
+		dst = append(dst, `null`...)
+	} else {
+		dst = appendString(dst, *c.FinishReason)
 	}
-	return append(appendString(dst, *c.FinishReason), '}'), nil
+	return append(appendWords(dst, c.Extra), '}'), nil
 }
 
 // plain says whether a delta has only the members that appendChoice writes.
 func (d *Delta) plain() bool {
 	for i := range d.ToolCalls {
-		if c := &d.ToolCalls[i]; c.Function == nil || len(c.Custom) > 0 || c.ExtraContent != nil {
+		c := &d.ToolCalls[i]
+		if c.Function == nil || len(c.Function.Extra) > 0 || len(c.Custom) > 0 || c.ExtraContent != nil || len(c.Extra) > 0 {
 			return false
 		}
 	}

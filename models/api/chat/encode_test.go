@@ -41,7 +41,8 @@ func TestChunksAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
 	for _, d := range deltas {
 		for _, choice := range []ChunkChoice{
 			{Delta: d}, {Index: 2, Delta: d, FinishReason: &reason}, {Delta: d, Logprobs: jsontext.Value(`{"content":[]}`)},
-			{Delta: d, Extra: jsontext.Value(`{"y":2}`)},
+			{Delta: d, Extra: jsontext.Value(`{"y":2}`)}, {Delta: d, FinishReason: &reason, Extra: jsontext.Value(`{"y":"STOP","z":null}`)},
+			{Delta: d, Extra: jsontext.Value(`{"y":"é\u0041","z":[]}`)},
 		} {
 			c := Chunk{ID: "1", Object: ObjectChunk, Created: 5, Model: "m", Choices: []ChunkChoice{choice}}
 			same(t, &e, &c)
@@ -81,6 +82,7 @@ func FuzzAppendCompletion(f *testing.F) {
 	f.Add([]byte(`{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"},{"index":1}],` +
 		`"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":3},` +
 		`"completion_tokens_details":{"reasoning_tokens":4}},"service_tier":"a","system_fingerprint":"b"}`))
+	f.Add([]byte(`{"choices":[{"finish_reason":"stop","native_finish_reason":"STOP","x":"\u0041"}]}`))
 	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens_details":{"x":1}}}`))
 	f.Add([]byte(`{"choices":[{"message":{"refusal":"no","tool_calls":[{"id":"a"}]}}],"x":1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -29,9 +29,13 @@ var opaque = map[string]bool{
 	"parameters": true, "schema": true, "metadata": true, "logit_bias": true, "reasoning_details": true, "extra_content": true,
 }
 
-// Foreign is the path of a member that is not OpenAI's, or that may choose what answers
-// or what it costs; empty if there is none. Names must be spelt exactly.
+// Foreign is the path of a member that is not OpenAI's or has a value that is not, or
+// that may choose what answers or what it costs; empty if there is none. Names must be
+// spelt exactly.
 func (r *Request) Foreign() string {
+	if unknown := r.unknownValue(); unknown != nil {
+		return unknown.Param
+	}
 	if r.fast { // which reads no other members
 		return ""
 	}

@@ -48,7 +48,7 @@ var requestMembers = sync.OnceValue(func() *object {
 		"user", "safety_identifier", "metadata", "service_tier", "modalities", "audio", "web_search_options",
 	).holding(
 		objectAt("messages[].", "role", "name", "tool_call_id", "refusal", "audio", "cache_control",
-			"reasoning_content", "reasoning_details", "images",
+			"reasoning_content", "reasoning_details", "images", "annotations",
 		).holding(
 			objectAt("messages[].content[].", "type", "text", "refusal", "cache_control").holding(
 				objectAt("messages[].content[].image_url.", "url", "detail"),

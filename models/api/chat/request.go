@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/api/carried"
 	"modelgateway/models/llm"
 )
 
@@ -114,8 +115,9 @@ type ContentPart struct {
 
 // ImageURL is an image by web address or data URL.
 type ImageURL struct {
-	URL    string `json:"url"`
-	Detail string `json:"detail,omitempty"`
+	URL    string         `json:"url"`
+	Detail string         `json:"detail,omitempty"`
+	Extra  jsontext.Value `json:",embed"`
 }
 
 // InputAudio is a sound; Data is plain base64, not a data URL.
@@ -151,6 +153,7 @@ type Function struct {
 
 // ToolChoice says which tools the model may or must call.
 type ToolChoice struct {
+	Type    string   // of an object; empty for a word
 	Mode    string   // none, auto, required, named, custom or allowed
 	Name    string   // of the one function or custom tool, with named and custom
 	Allowed []string // names of functions, with allowed
@@ -179,14 +182,16 @@ type ToolCall struct {
 	Custom   jsontext.Value `json:"custom,omitzero"`
 	// ExtraContent carries what a provider attaches to a call; Google's
 	// OpenAI endpoint puts google.thought_signature there.
-	ExtraContent *ExtraContent `json:"extra_content,omitzero"`
+	ExtraContent *ExtraContent  `json:"extra_content,omitzero"`
+	Extra        jsontext.Value `json:",embed"`
 }
 
 // FunctionCall names a function and its arguments as JSON text. Models err:
 // the text is not always valid JSON and may be empty.
 type FunctionCall struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Name      string         `json:"name"`
+	Arguments string         `json:"arguments"`
+	Extra     jsontext.Value `json:",embed"`
 }
 
 // ExtraContent is the extension field of Google's OpenAI endpoint.
@@ -202,15 +207,16 @@ type GoogleExtra struct {
 
 // The formats of a ReasoningDetail: which provider can read it.
 const (
-	FormatAnthropic = "anthropic-claude-v1"
-	FormatGemini    = "google-gemini-v1"
+	FormatAnthropic = carried.FormatAnthropic
+	FormatGemini    = carried.FormatGemini
+	FormatOpenAI    = carried.FormatOpenAI
 )
 
 // The types of a ReasoningDetail.
 const (
-	ReasoningText      = "reasoning.text"      // Text, and Signature once the block is whole
-	ReasoningEncrypted = "reasoning.encrypted" // Data only
-	reasoningSummary   = "reasoning.summary"   // Summary only
+	ReasoningText      = carried.TypeText      // Text, and Signature once the block is whole
+	ReasoningEncrypted = carried.TypeEncrypted // Data only
+	reasoningSummary   = carried.TypeSummary   // Summary only
 )
 
 // ReasoningDetail is one block of a model's reasoning, with what the provider

@@ -304,8 +304,8 @@ func scripted(steps []byte, text string) llm.Stream {
 		thoughts := map[int]int{}
 		e.Begin(0)
 		for _, step := range steps {
-			choice := int(step/10) % 2
-			switch step % 10 {
+			choice := int(step/13) % 2
+			switch step % 13 {
 			case 0:
 				e.Text(choice, text)
 			case 1:
@@ -328,6 +328,12 @@ func scripted(steps []byte, text string) llm.Stream {
 				e.Thought(choice, text, nil)
 			case 8:
 				e.Pause()
+			case 10:
+				e.Citations(choice, []llm.Citation{{URL: text, End: 1}, {Title: text, Native: jsontext.Value(`{"page":1}`)}})
+			case 11:
+				e.Media(choice, &llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"})
+			case 12:
+				e.Media(choice, &llm.Media{Kind: llm.File, URL: "data:video/mp4;base64,AA=="})
 			case 9:
 				thoughts[choice]++
 				e.Call(choice, &llm.CallStart{ID: "d", Name: "g", Arguments: "{}", Signature: "sig", Thought: &llm.Thought{
@@ -337,7 +343,7 @@ func scripted(steps []byte, text string) llm.Stream {
 			}
 		}
 		for choice := range 2 {
-			e.Finish(choice, llm.FinishStop, "")
+			e.Finish(choice, llm.Ending{Finish: llm.FinishStop, NativeReason: text, Safety: jsontext.Value(`[1]`)})
 		}
 		e.Usage(&llm.Usage{Input: 1, Output: 2, Total: 3})
 	}

@@ -53,7 +53,8 @@ func TestSoundOfAnUnusualRateIsNotBoundedByItsBytes(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	r, err := Decode([]byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"DATA:audio/wav;base64,AAAA"}}]}]}`))
+	r, err := Decode([]byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"DATA:audio/wav;base64,` +
+		`AAAA"}}]}]}`))
 	if err != nil || r.Source.Size().Sounds != 1 {
 		t.Errorf("a sound as a file: %+v, %v", r, err)
 	}

@@ -268,6 +268,8 @@ func addPart(s *llm.Size, p *ContentPart) {
 		if strings.EqualFold(scheme, "data:audio/") || strings.EqualFold(scheme, "data:video/") {
 			s.Sounds++
 		}
+	case p.Type != "text" && p.Type != "refusal":
+		s.Opaque = true
 	}
 }
 

@@ -1,12 +1,8 @@
 package chat
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"modelgateway/models/api"
 )
 
 // UnmarshalJSONFrom reads a string, an array of parts, or null.
@@ -65,6 +61,7 @@ func (t *ToolChoice) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err := json.UnmarshalDecode(dec, &c); err != nil {
 		return err
 	}
+	t.Type = c.Type
 	switch c.Type {
 	case "function":
 		t.Mode, t.Name = "named", c.Function.Name
@@ -77,8 +74,6 @@ func (t *ToolChoice) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		for _, tool := range c.AllowedTools.Tools {
 			t.Allowed = append(t.Allowed, tool.Function.Name)
 		}
-	default:
-		return fmt.Errorf("type must be one of function, custom, allowed_tools, not %q", api.Clip(c.Type))
 	}
 	return nil
 }

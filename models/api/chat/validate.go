@@ -10,13 +10,16 @@ import (
 )
 
 // functionName is OpenAI's rule for the names of functions and schemas.
-var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+const longestName = 64
+
+func isFunctionName(name string) bool {
+	return len(name) <= longestName && functionName.MatchString(name)
+}
 
 var (
-	efforts       = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 	thinkingTypes = []string{"enabled", "adaptive", "disabled"}
-	formatTypes   = []string{"text", "json_object", "json_schema"}
-	choiceModes   = []string{"none", "auto", "required", "named", "custom", "allowed"}
 )
 
 // validate checks everything that can be said without knowing the upstream, but
@@ -62,9 +65,6 @@ func (r *Request) validateOptions() error {
 	if r.TopLogprobs != nil && *r.TopLogprobs > 0 && !r.Logprobs {
 		return api.Invalid(api.CodeInvalidValue, "top_logprobs", "top_logprobs is only allowed when logprobs is true")
 	}
-	if r.ReasoningEffort != "" && !slices.Contains(efforts, r.ReasoningEffort) {
-		return api.NotOneOf("reasoning_effort", r.ReasoningEffort, efforts)
-	}
 	if r.Thinking != nil && !slices.Contains(thinkingTypes, r.Thinking.Type) {
 		return api.NotOneOf("thinking.type", r.Thinking.Type, thinkingTypes)
 	}
@@ -75,19 +75,18 @@ func (r *Request) validateOptions() error {
 }
 
 func (f *ResponseFormat) validate() error {
-	if f == nil {
+	switch {
+	case f == nil:
 		return nil
-	}
-	if !slices.Contains(formatTypes, f.Type) {
-		return api.NotOneOf("response_format.type", f.Type, formatTypes)
-	}
-	if f.Type != "json_schema" {
+	case f.Type == "":
+		return api.Missing("response_format.type")
+	case f.Type != "json_schema":
 		return nil
 	}
 	if f.JSONSchema == nil {
 		return api.Missing("response_format.json_schema")
 	}
-	if !functionName.MatchString(f.JSONSchema.Name) {
+	if !isFunctionName(f.JSONSchema.Name) {
 		return badName("response_format.json_schema.name", f.JSONSchema.Name)
 	}
 	return notObject("response_format.json_schema.schema", f.JSONSchema.Schema)
@@ -128,10 +127,8 @@ func (t *Tool) validate(at string) error {
 	switch {
 	case t.Type == "":
 		return api.Missing(at + ".type")
-	case t.Type == "custom":
-		return nil // only OpenAI knows what is inside
 	case t.Type != "function":
-		return api.NotOneOf(at+".type", t.Type, []string{"function", "custom"})
+		return nil // only OpenAI knows what is inside
 	case t.Function == nil:
 		return api.Missing(at + ".function")
 	}
@@ -142,7 +139,7 @@ func (f *Function) validate(at string) error {
 	if f.Name == "" {
 		return api.Missing(at + ".name")
 	}
-	if !functionName.MatchString(f.Name) {
+	if !isFunctionName(f.Name) {
 		return badName(at+".name", f.Name)
 	}
 	return notObject(at+".parameters", f.Parameters)
@@ -152,8 +149,8 @@ func (t *ToolChoice) validate(at string, names []string) error {
 	if t == nil || t.Mode == "none" || t.Mode == "auto" || t.Mode == "custom" {
 		return nil
 	}
-	if !slices.Contains(choiceModes, t.Mode) {
-		return api.NotOneOf(at, t.Mode, []string{"none", "auto", "required"})
+	if t.Type != "" && !slices.Contains(choiceTypes, t.Type) || t.Type == "" && !slices.Contains(choiceModes, t.Mode) {
+		return nil // see unknownValue
 	}
 	if len(names) == 0 && t.Mode != "allowed" && t.Mode != "required" {
 		return api.Invalid(api.CodeInvalidValue, at, "%s names a function, but the request has none", at)

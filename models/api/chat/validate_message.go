@@ -47,9 +47,10 @@ func (m *Message) validate(at string) error {
 	if !m.Content.Set && m.Role != "assistant" && m.Role != "function" {
 		return api.Missing(at + ".content")
 	}
-	return m.Content.validate(at+".content", m.parts())
+	return m.Content.validate(at + ".content")
 }
 
+// parts are the types of parts that a translation knows in a message of this role.
 func (m *Message) parts() []string {
 	switch m.Role {
 	case "user":
@@ -67,11 +68,8 @@ func (t *ToolCall) validate(at string) error {
 	if t.ID == "" {
 		return api.Missing(at + ".id")
 	}
-	if t.Type == "custom" {
-		return nil
-	}
 	if t.Type != "function" && t.Type != "" {
-		return api.NotOneOf(at+".type", t.Type, []string{"function", "custom"})
+		return nil
 	}
 	if t.Function == nil {
 		return api.Missing(at + ".function")
@@ -82,20 +80,19 @@ func (t *ToolCall) validate(at string) error {
 	return nil
 }
 
-func (c *Content) validate(at string, allowed []string) error {
+func (c *Content) validate(at string) error {
 	for i := range c.Parts {
-		if err := c.Parts[i].validate(fmt.Sprintf("%s[%d]", at, i), allowed); err != nil {
+		if err := c.Parts[i].validate(fmt.Sprintf("%s[%d]", at, i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *ContentPart) validate(at string, allowed []string) error {
-	if !slices.Contains(allowed, p.Type) {
-		return api.NotOneOf(at+".type", p.Type, allowed)
-	}
+func (p *ContentPart) validate(at string) error {
 	switch p.Type {
+	case "":
+		return api.Missing(at + ".type")
 	case "image_url":
 		return p.ImageURL.validate(at + ".image_url")
 	case "input_audio":
@@ -124,8 +121,8 @@ func (a *InputAudio) validate(at string) error {
 	if a == nil || a.Data == "" {
 		return api.Missing(at + ".data")
 	}
-	if a.Format != "wav" && a.Format != "mp3" {
-		return api.NotOneOf(at+".format", a.Format, []string{"wav", "mp3"})
+	if a.Format == "" {
+		return api.Missing(at + ".format")
 	}
 	return nil
 }

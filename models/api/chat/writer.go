@@ -24,6 +24,7 @@ type Writer struct {
 	choices []writtenChoice
 	text    string             // the current chunk points to it and to detail: else
 	detail  [1]ReasoningDetail // each text and each thought would cost an allocation
+	ending  [usualEnding]byte  // for what stands beside a finish reason, likewise
 }
 
 // writtenChoice is what of a choice matters for later chunks.
@@ -33,6 +34,11 @@ type writtenChoice struct {
 	signed   []ReasoningDetail  // what the provider wants back with the next tool call
 	calls    int
 	customs  []int // the calls of custom tools
+
+	citations int    // so far
+	images    int    // so far
+	files     int    // so far
+	sound     string // the format of the sound that has begun
 }
 
 // NewWriter makes a writer for the stream that answers a request.
@@ -109,20 +115,27 @@ func (w *Writer) event(e *llm.Event) {
 	case llm.EventThought:
 		w.thought(e)
 	case llm.EventMedia:
-		w.out.Delta(e.Choice, Delta{Images: []Image{image(e.Media)}})
+		w.media(e)
+	case llm.EventCitations:
+		c := w.choice(e.Choice)
+		w.extra(e.Choice, "annotations", annotations(e.Citations, &c.citations))
+		c.citations += len(e.Citations)
 	case llm.EventCall:
 		w.call(e)
 	case llm.EventInput:
 		w.input(e)
 	case llm.EventFinish:
+		w.out.Begin(e.Choice) // the ending is not of the role
+		w.out.With(nil, appendEnding(w.ending[:0], &e.Ending))
 		w.out.Finish(e.Choice, finishReason(e.Finish, w.legacy))
+		w.out.With(nil, nil)
 	case llm.EventUsage:
 		w.out.Usage(usage(e.Usage))
 	}
 }
 
 // thought sends reasoning for clients that show it, and for those that bring it
-// back. The format is sent with the first fragment of a block only: clients
+// back. The format and the id are sent with the first fragment of a block only: clients
 // that do not know these fragments join all strings in them (openai-python
 // joins all but type and index).
 func (w *Writer) thought(e *llm.Event) {
@@ -130,7 +143,7 @@ func (w *Writer) thought(e *llm.Event) {
 	if e.Thought != nil {
 		w.detail[0] = detail(e.Thought)
 		if known := w.choice(e.Choice).remember(e.Thought); known {
-			w.detail[0].Format = ""
+			w.detail[0].Format, w.detail[0].ID = "", ""
 		}
 		d.ReasoningDetails = w.detail[:]
 	}

@@ -22,10 +22,10 @@ func answered(yield func(*llm.Event, error) bool) {
 	at, _ := e.Call(0, &llm.CallStart{ID: "c", Name: "f"})
 	e.Input(0, at, `{"a"`)
 	e.Input(0, at, `:1}`)
-	e.Finish(0, llm.FinishToolCalls, "tool_use")
+	e.Finish(0, llm.Ending{Finish: llm.FinishToolCalls, NativeReason: "tool_use"})
 	e.Refusal(2, "no")
-	e.Finish(2, llm.FinishContentFilter, "refusal")
-	e.Finish(1, llm.FinishStop, "end_turn")
+	e.Finish(2, llm.Ending{Finish: llm.FinishContentFilter, NativeReason: "refusal"})
+	e.Finish(1, llm.Ending{Finish: llm.FinishStop, NativeReason: "end_turn"})
 	e.Usage(&llm.Usage{Total: 3})
 }
 
@@ -39,9 +39,12 @@ func TestCompletionIsCollectedFromItsStream(t *testing.T) {
 	want := `{"id":"a","object":"chat.completion","created":1,"model":"m","choices":[` +
 		`{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null,"reasoning_content":"think",` +
 		`"reasoning_details":[{"type":"reasoning.text","text":"think","signature":"s","format":"anthropic-claude-v1","index":0}],` +
-		`"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"},` +
-		`{"index":1,"message":{"role":"assistant","content":"other","refusal":null},"finish_reason":"stop"},` +
-		`{"index":2,"message":{"role":"assistant","content":null,"refusal":"no"},"finish_reason":"content_filter"}],` +
+		`"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls",` +
+		`"native_finish_reason":"tool_use"},` +
+		`{"index":1,"message":{"role":"assistant","content":"other","refusal":null},"finish_reason":"stop",` +
+		`"native_finish_reason":"end_turn"},` +
+		`{"index":2,"message":{"role":"assistant","content":null,"refusal":"no"},"finish_reason":"content_filter",` +
+		`"native_finish_reason":"refusal"}],` +
 		`"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":3}}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s\nwant %s\n%v", got, want, err)
@@ -81,11 +84,11 @@ func TestStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
 			`","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}`,
 		`{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\""}}]},"finish_reason":null}`,
 		`{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]},"finish_reason":null}`,
-		`{"index":0,"delta":{},"finish_reason":"tool_calls"}`,
+		`{"index":0,"delta":{},"finish_reason":"tool_calls","native_finish_reason":"tool_use"}`,
 		`{"index":2,"delta":{"role":"assistant","content":""},"finish_reason":null}`,
 		`{"index":2,"delta":{"refusal":"no"},"finish_reason":null}`,
-		`{"index":2,"delta":{},"finish_reason":"content_filter"}`,
-		`{"index":1,"delta":{},"finish_reason":"stop"}`,
+		`{"index":2,"delta":{},"finish_reason":"content_filter","native_finish_reason":"refusal"}`,
+		`{"index":1,"delta":{},"finish_reason":"stop","native_finish_reason":"end_turn"}`,
 	} {
 		want += `data: {"id":"a","object":"chat.completion.chunk","created":1,"model":"m","choices":[` + choice + "]}\n\n"
 	}
@@ -107,19 +110,22 @@ func TestDeprecatedFunctionsHaveOneCallAndKeepAllLogprobs(t *testing.T) {
 		e.Input(1, at, `{"x"`)
 		e.Input(1, at, `:1}`)
 		e.Call(1, &llm.CallStart{ID: "y", Name: "g", Arguments: "{}"})
-		e.Finish(0, llm.FinishStop, "")
-		e.Finish(1, llm.FinishToolCalls, "")
+		e.Finish(0, llm.Ending{Finish: llm.FinishStop})
+		e.Finish(1, llm.Ending{Finish: llm.FinishToolCalls})
 	}
 	answer, err := llm.Collect(stream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := completion(answer, true)
+	got, err := completion(answer, true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if probable := string(got.Choices[0].Logprobs); probable != `{"content":[{"token":"a"},{"token":"b"}],"refusal":null}` {
 		t.Errorf("logprobs %s", probable)
 	}
 	m := got.Choices[1].Message
-	if m.Content != nil || m.FunctionCall == nil || *m.FunctionCall != (FunctionCall{Name: "f", Arguments: `{"x":1}`}) ||
+	if m.Content != nil || m.FunctionCall == nil || m.FunctionCall.Name != "f" || m.FunctionCall.Arguments != `{"x":1}` ||
 		got.Choices[1].FinishReason != "function_call" {
 		t.Errorf("message %+v", m)
 	}
@@ -148,7 +154,7 @@ func calledCustom(yield func(*llm.Event, error) bool) {
 	two, _ := e.Call(0, &llm.CallStart{ID: "d", Name: "f"})
 	e.Input(0, one, ` -l "x"`)
 	e.Input(0, two, `{}`)
-	e.Finish(0, llm.FinishToolCalls, "tool_calls")
+	e.Finish(0, llm.Ending{Finish: llm.FinishToolCalls, NativeReason: "tool_calls"})
 }
 
 func TestCallsOfCustomToolsHaveTheirOwnForm(t *testing.T) {
@@ -158,7 +164,7 @@ func TestCallsOfCustomToolsHaveTheirOwnForm(t *testing.T) {
 		head + `{"tool_calls":[{"index":1,"id":"d","type":"function","function":{"name":"f","arguments":""}}]},"finish_reason":null}]}` + "\n\n" +
 		head + `{"tool_calls":[{"index":0,"custom":{"input":" -l \"x\""}}]},"finish_reason":null}]}` + "\n\n" +
 		head + `{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]},"finish_reason":null}]}` + "\n\n" +
-		head + `{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
+		head + `{},"finish_reason":"tool_calls","native_finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n"
 	if got := written(t, new(llm.Request), calledCustom); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -18,6 +18,12 @@ type answer struct {
 	StopSequence *string          `json:"stop_sequence"`
 	StopDetails  *string          `json:"stop_details"`
 	Usage        usage            `json:"usage"`
+	// ContextManagement says what was left out of the conversation; the simulator keeps it all.
+	ContextManagement *contextManagement `json:"context_management,omitzero"`
+}
+
+type contextManagement struct {
+	AppliedEdits []jsontext.Value `json:"applied_edits"`
 }
 
 type usage struct {
@@ -43,11 +49,14 @@ var stopReasons = map[reply.End]string{
 // answer is the answer without its content. Cached tokens are not among the
 // input tokens; thinking is among the output tokens. Prompts of any length are
 // cached, unlike Anthropic's, so that a demo with a short prompt shows it.
-func (s *Service) answer(m wire.Model, p *reply.Prompt, r reply.Reply) answer {
+func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt, r reply.Reply) answer {
 	a := answer{ID: wire.NewID("msg_01"), Type: "message", Role: "assistant", Model: m.AnswersAs(), Content: []jsontext.Value{}}
 	a.StopReason = new(stopReasons[r.End])
 	if r.End == reply.EndStop {
 		a.StopSequence = &r.Stop
+	}
+	if rawjson.Present(q.ContextManagement) {
+		a.ContextManagement = &contextManagement{AppliedEdits: []jsontext.Value{}}
 	}
 	read, written := s.cache.Use(p, 0)
 	a.Usage = usage{ServiceTier: "standard", InferenceGeo: "not_available"}
@@ -67,7 +76,7 @@ func (q *Request) blocks(r reply.Reply) []jsontext.Value {
 		blocks = append(blocks, rawjson.Encode(rawjson.Object{"type", "thinking", "thinking", shown, "signature", Sign(shown)}))
 	}
 	if r.Text != "" {
-		blocks = append(blocks, rawjson.Encode(rawjson.Object{"type", "text", "text", r.Text, "citations", nil}))
+		blocks = append(blocks, rawjson.Encode(rawjson.Object{"type", "text", "text", r.Text}))
 	}
 	for _, c := range r.Calls {
 		input := jsontext.Value("{}")

@@ -14,8 +14,12 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-// Name is the name of the provider.
-const Name = "anthropic"
+// Name is the name of the provider. Counting is that of its requests to count tokens, for
+// a check.
+const (
+	Name     = "anthropic"
+	Counting = "anthropic count_tokens"
+)
 
 // Service simulates Anthropic.
 type Service struct {
@@ -43,7 +47,7 @@ func (s *Service) Messages(w http.ResponseWriter, r *http.Request) {
 		f.Write(w)
 		return
 	}
-	q, m, f := s.read(w, r)
+	q, m, f := s.read(w, r, Name)
 	if f != nil {
 		f.Write(w)
 		return
@@ -55,7 +59,7 @@ func (s *Service) Messages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	generated := p.Reply(0)
-	a := s.answer(m, p, generated)
+	a := s.answer(q, m, p, generated)
 	if !q.Stream {
 		a.Content = q.blocks(generated)
 		wire.WriteJSON(w, http.StatusOK, a)
@@ -84,7 +88,29 @@ func checkHeader(r *http.Request) *wire.Failure {
 	return nil
 }
 
-func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.Model, *wire.Failure) {
+// CountTokens is POST /v1/messages/count_tokens.
+func (s *Service) CountTokens(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Request-Id", wire.NewID("req_01"))
+	if f := checkHeader(r); f != nil {
+		f.Write(w)
+		return
+	}
+	q, _, f := s.read(w, r, Counting)
+	if f != nil {
+		f.Write(w)
+		return
+	}
+	p := q.Prompt()
+	if t := p.Trigger(); t.Fault == reply.FaultError {
+		s.documented(t.Status).Write(w)
+		return
+	}
+	wire.WriteJSON(w, http.StatusOK, struct {
+		InputTokens int `json:"input_tokens"`
+	}{p.Tokens()})
+}
+
+func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, wire.Model, *wire.Failure) {
 	raw, err := wire.ReadObject(w, r)
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
@@ -92,7 +118,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.M
 	case err != nil:
 		return nil, wire.Model{}, Refusal("The request body is not valid JSON: %v", err)
 	}
-	if f := s.options.Refuse(Name, rawjson.GetString(raw, "model"), raw); f != nil {
+	if f := s.options.Refuse(asked, rawjson.GetString(raw, "model"), r.Header, raw); f != nil {
 		return nil, wire.Model{}, f
 	}
 	q := &Request{}

@@ -68,7 +68,12 @@ type event struct {
 // message_delta, message_stop.
 func stream(t *testing.T, request string) joined {
 	t.Helper()
-	a := simulatortest.Anthropic.Post(t, strings.Replace(request, "{", `{"stream":true,`, 1))
+	return streamFrom(t, simulatortest.Anthropic, request)
+}
+
+func streamFrom(t *testing.T, c simulatortest.Client, request string) joined {
+	t.Helper()
+	a := c.Post(t, strings.Replace(request, "{", `{"stream":true,`, 1))
 	if got := a.Header.Get("Content-Type"); a.Status != 200 || got != "text/event-stream; charset=utf-8" {
 		t.Fatalf("%d %s %s", a.Status, got, a.Body)
 	}

@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -22,6 +24,8 @@ type Request struct {
 	OutputConfig  *Output        `json:"output_config"`
 	OutputFormat  *Format        `json:"output_format"`
 	CacheControl  jsontext.Value `json:"cache_control"`
+	// ContextManagement is the beta in which parts of the conversation are left out.
+	ContextManagement jsontext.Value `json:"context_management"`
 }
 
 // Message is one of a conversation.
@@ -42,16 +46,24 @@ type Block struct {
 	Source       jsontext.Value `json:"source"`
 	Thinking     string         `json:"thinking"`
 	Signature    string         `json:"signature"`
+	ToolName     string         `json:"tool_name"`
 	CacheControl jsontext.Value `json:"cache_control"`
 }
 
 // Tool is one that may be called.
 type Tool struct {
+	// Type is empty or custom, or names a tool of Anthropic's.
+	Type         string         `json:"type"`
 	Name         string         `json:"name"`
 	InputSchema  jsontext.Value `json:"input_schema"`
 	Strict       bool           `json:"strict"`
 	CacheControl jsontext.Value `json:"cache_control"`
+	// DeferLoading tools are not in the prompt before a tool_reference names them.
+	DeferLoading bool `json:"defer_loading"`
 }
+
+// Custom reports whether the client has described the tool.
+func (t Tool) Custom() bool { return t.Type == "" || t.Type == "custom" }
 
 // ToolChoice says whether tools are called.
 type ToolChoice struct {
@@ -107,8 +119,11 @@ var choiceModes = map[string]reply.ChoiceMode{"any": reply.ChoiceForced, "tool":
 func (q *Request) Prompt() *reply.Prompt {
 	p := reply.New(Name, q.Model)
 	p.MaxTokens, p.Stops = q.MaxTokens, q.StopSequences
+	loaded := q.References()
 	for _, t := range q.Tools {
-		p.AddTool(reply.Tool{Name: t.Name, Schema: t.InputSchema})
+		if !t.DeferLoading || slices.Contains(loaded, t.Name) {
+			p.AddTool(reply.Tool{Name: t.Name, Schema: t.InputSchema, Hosted: !t.Custom()})
+		}
 		p.EndPrefix(rawjson.Present(t.CacheControl))
 	}
 	for _, b := range ReadBlocks(q.System) {
@@ -140,6 +155,24 @@ func (q *Request) Prompt() *reply.Prompt {
 	return p
 }
 
+// References are the names of the deferred tools that tool results have loaded.
+func (q *Request) References() []string {
+	var names []string
+	for _, m := range q.Messages {
+		for _, b := range ReadBlocks(m.Content) {
+			if b.Type != "tool_result" {
+				continue
+			}
+			for _, part := range ReadBlocks(b.Content) {
+				if part.Type == "tool_reference" {
+					names = append(names, part.ToolName)
+				}
+			}
+		}
+	}
+	return names
+}
+
 // addTo adds the block to a prompt; calls are the names of the tools by the ids
 // of their calls.
 func (b Block) addTo(p *reply.Prompt, role string, calls map[string]string) {
@@ -149,6 +182,11 @@ func (b Block) addTo(p *reply.Prompt, role string, calls map[string]string) {
 		p.AddCall(b.Name, string(b.Input))
 	case "tool_result":
 		p.AddResult(calls[b.ToolUseID], resultText(b.Content))
+		for _, part := range ReadBlocks(b.Content) {
+			if part.Source != nil {
+				part.addTo(p, role, calls)
+			}
+		}
 	case "thinking", "redacted_thinking":
 		p.AddAssistant("")
 	case "image":
@@ -170,7 +208,7 @@ func (b Block) addTo(p *reply.Prompt, role string, calls map[string]string) {
 func resultText(content jsontext.Value) string {
 	text := ""
 	for _, b := range ReadBlocks(content) {
-		text += b.Text
+		text += b.Text + b.ToolName
 	}
 	return text
 }

@@ -15,6 +15,7 @@ func (q *Request) stream(a answer, r reply.Reply) wire.Stream {
 	opening, usage := a, a.Usage
 	opening.StopReason, opening.StopSequence = nil, nil
 	opening.Usage.OutputTokens, opening.Usage.OutputDetails.Thinking = 1, 0
+	opening.ContextManagement = nil
 
 	b := &streamBuilder{}
 	b.event("message_start", rawjson.Object{"message", opening})
@@ -27,14 +28,18 @@ func (q *Request) stream(a answer, r reply.Reply) wire.Stream {
 	for _, c := range r.Calls {
 		b.call(c)
 	}
-	b.event("message_delta", rawjson.Object{
+	closing := rawjson.Object{
 		"delta", rawjson.Object{"stop_reason", a.StopReason, "stop_sequence", a.StopSequence, "stop_details", nil},
 		"usage", rawjson.Object{
 			"input_tokens", usage.InputTokens,
 			"cache_creation_input_tokens", usage.CacheCreation, "cache_read_input_tokens", usage.CacheRead,
 			"output_tokens", usage.OutputTokens, "output_tokens_details", usage.OutputDetails,
 		},
-	})
+	}
+	if a.ContextManagement != nil {
+		closing = append(closing, "context_management", a.ContextManagement)
+	}
+	b.event("message_delta", closing)
 	b.event("message_stop", rawjson.Object{})
 	return b.Stream
 }

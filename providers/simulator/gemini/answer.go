@@ -67,13 +67,9 @@ const cacheLeast = 1024
 // usage counts the prompt; what is cached is part of it.
 func (s *Service) usage(p *reply.Prompt) usage {
 	read, _ := s.cache.Use(p, cacheLeast)
-	media := p.MediaTokens()
-	u := usage{Prompt: p.Tokens(), Total: p.Tokens(), Cached: read, ServiceTier: "standard"}
-	u.PromptDetails = []details{{"TEXT", p.Tokens() - media}}
-	if media > 0 {
-		u.PromptDetails = append(u.PromptDetails, details{"IMAGE", media})
+	return usage{
+		Prompt: p.Tokens(), Total: p.Tokens(), Cached: read, ServiceTier: "standard", PromptDetails: modalities(p),
 	}
-	return u
 }
 
 // add counts thoughts apart from what is answered.
@@ -94,7 +90,7 @@ func (q *Request) complete(a answer, p *reply.Prompt) answer {
 		}
 		if r.Text != "" {
 			part := rawjson.Object{"text", r.Text}
-			if q.signs() {
+			if q.signs() && len(r.Calls) == 0 {
 				part = append(part, "thoughtSignature", q.sign(r.Text))
 			}
 			c.Content.Parts = append(c.Content.Parts, part)

@@ -5,6 +5,7 @@ type (
 	Usage    = usage
 	Logprobs = logprobs
 	Listed   = listed
+	Counted  = counted
 )
 
 var Catalogue = catalogue

@@ -29,11 +29,15 @@ type Service struct {
 func New(options wire.Options) *Service { return &Service{options: options, cache: reply.NewCache()} }
 
 // Generate is POST /v1beta/models/{call}, where call is a model and, behind a
-// colon, generateContent or streamGenerateContent. A stream is a JSON array unless
-// the query says alt=sse.
+// colon, generateContent, streamGenerateContent, countTokens, or a method of embeddings. A stream is a JSON array
+// unless the query says alt=sse.
 func (s *Service) Generate(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Server-Timing", "gfet4t7; dur=1")
 	model, method, _ := strings.Cut(r.PathValue("call"), ":")
+	if method == embedOne || method == embedBatch {
+		s.embed(w, r, model, method)
+		return
+	}
 	streams := method == "streamGenerateContent"
 	inArray := streams && r.URL.Query().Get("alt") != "sse"
 	q, p, f := s.read(w, r, model, method)
@@ -42,6 +46,11 @@ func (s *Service) Generate(w http.ResponseWriter, r *http.Request) {
 			f.Body = []any{f.Body}
 		}
 		f.Write(w)
+		return
+	}
+	if method == countTokens {
+		w.Header().Set("Content-Type", contentType)
+		wire.WriteJSON(w, http.StatusOK, count(p))
 		return
 	}
 	a := answer{ModelVersion: model, ResponseID: wire.NewID("")[:22], Usage: s.usage(p)}
@@ -66,7 +75,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, model, method str
 	if f := checkKey(r); f != nil {
 		return nil, nil, f
 	}
-	if method != "generateContent" && method != "streamGenerateContent" {
+	if method != "generateContent" && method != "streamGenerateContent" && method != countTokens {
 		return nil, nil, failure(http.StatusNotFound, "Not found")
 	}
 	if m, known := FindModel(model); !known || m.Embeds {
@@ -76,7 +85,10 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, model, method str
 	if err != nil {
 		return nil, nil, Refusal("Invalid JSON payload received. %v", err)
 	}
-	if f := s.options.Refuse(Name, model, raw); f != nil {
+	if inner := rawjson.Get(raw, "generateContentRequest"); inner != nil && method == countTokens {
+		raw = inner
+	}
+	if f := s.options.Refuse(Name, model, r.Header, raw); f != nil {
 		return nil, nil, f
 	}
 	q := &Request{Model: model}

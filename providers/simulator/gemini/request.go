@@ -58,6 +58,7 @@ type FunctionCall struct {
 type FunctionResponse struct {
 	Name     string         `json:"name"`
 	Response jsontext.Value `json:"response"`
+	Parts    []Part         `json:"parts"` // images and files of the result
 }
 
 // Tool is a list of functions.
@@ -195,6 +196,9 @@ func (part Part) addTo(p *reply.Prompt, role string) {
 		p.AddCall(part.FunctionCall.Name, string(part.FunctionCall.Args))
 	case part.FunctionResponse != nil:
 		p.AddResult(part.FunctionResponse.Name, part.FunctionResponse.text())
+		for _, inner := range part.FunctionResponse.Parts {
+			inner.addTo(p, role)
+		}
 	case role == "model":
 		p.AddAssistant(part.text())
 	case part.Text != nil:

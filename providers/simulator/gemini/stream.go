@@ -62,7 +62,7 @@ func (q *Request) addCandidate(b *chunkBuilder, index int, r reply.Reply) {
 		calls = calls[:n-1]
 	} else if r.Text != "" || n > 0 {
 		closing := rawjson.Object{"text", ""}
-		if r.Text != "" && q.signs() {
+		if r.Text != "" && n == 0 && q.signs() {
 			closing = append(closing, "thoughtSignature", q.sign(r.Text))
 		}
 		last.Content.Parts = []rawjson.Object{closing}

@@ -94,9 +94,11 @@ var finishReasons = map[reply.End]string{
 // choice turns a reply into a choice. OpenAI never shows its reasoning.
 func (q *Request) choice(index int, r reply.Reply) choice {
 	c := choice{Index: index, Message: message{Role: "assistant", Annotations: []string{}}, FinishReason: finishReasons[r.End]}
-	if len(r.Calls) == 0 {
+	if len(r.Calls) == 0 || r.Text != "" {
 		c.Message.Content = &r.Text
 		c.Logprobs = q.logprobs(r.Text)
+	}
+	if len(r.Calls) == 0 {
 		return c
 	}
 	if len(q.Functions) > 0 {

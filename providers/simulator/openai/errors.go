@@ -20,7 +20,8 @@ func (f fault) failure(status int) *wire.Failure {
 	return &wire.Failure{Status: status, Body: map[string]fault{"error": f}}
 }
 
-func failure(status int, message string) *wire.Failure {
+// Failure is the error answer of a status, without a code.
+func Failure(status int, message string) *wire.Failure {
 	return fault{Message: message, Type: invalidRequest}.failure(status)
 }
 
@@ -57,8 +58,8 @@ var documentedErrors = map[int][3]string{
 	503: {"service_unavailable_error", "server_is_overloaded", "The model is overloaded. Please try again later."},
 }
 
-// documented is the error answer that OpenAI documents for a status.
-func documented(status int) *wire.Failure {
+// Documented is the error answer that OpenAI documents for a status.
+func Documented(status int) *wire.Failure {
 	e, known := documentedErrors[status]
 	if !known {
 		e = [3]string{invalidRequest, "", http.StatusText(status)}

@@ -48,7 +48,7 @@ func list(m wire.Model) listed {
 
 // Models is GET /v1/models.
 func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
-	if f := checkKey(r); f != nil {
+	if f := CheckKey(r); f != nil {
 		f.Write(w)
 		return
 	}
@@ -64,7 +64,7 @@ func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
 
 // Model is GET /v1/models/{id}.
 func (s *Service) Model(w http.ResponseWriter, r *http.Request) {
-	if f := checkKey(r); f != nil {
+	if f := CheckKey(r); f != nil {
 		f.Write(w)
 		return
 	}

@@ -1,4 +1,4 @@
-// Package openai simulates OpenAI's chat completions and its list of models.
+// Package openai simulates OpenAI's chat completions, embeddings and list of models.
 package openai
 
 import (
@@ -32,7 +32,7 @@ func (s *Service) Chat(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Openai-Version", "2020-10-01")
 	w.Header().Set("Openai-Organization", "simulated")
 	w.Header().Set("Openai-Processing-Ms", "1")
-	if f := checkKey(r); f != nil {
+	if f := CheckKey(r); f != nil {
 		f.Write(w)
 		return
 	}
@@ -44,7 +44,7 @@ func (s *Service) Chat(w http.ResponseWriter, r *http.Request) {
 	p := q.Prompt()
 	trigger := p.Trigger()
 	if trigger.Fault == reply.FaultError {
-		documented(trigger.Status).Write(w)
+		Documented(trigger.Status).Write(w)
 		return
 	}
 	a := s.answer(q, m, p)
@@ -54,23 +54,24 @@ func (s *Service) Chat(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	stream := q.stream(a).Inject(trigger.Fault, event(documented(http.StatusInternalServerError).Body))
+	stream := q.stream(a).Inject(trigger.Fault, event(Documented(http.StatusInternalServerError).Body))
 	stream.Send(w, r, s.options.ChunkDelay)
 }
 
-func checkKey(r *http.Request) *wire.Failure {
+// CheckKey refuses a request without a key.
+func CheckKey(r *http.Request) *wire.Failure {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(key) != "" {
 		return nil
 	}
-	return failure(http.StatusUnauthorized, "You didn't provide an API key. You need to provide your API key in an Authorization header "+
+	return Failure(http.StatusUnauthorized, "You didn't provide an API key. You need to provide your API key in an Authorization header "+
 		"using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).")
 }
 
 func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.Model, *wire.Failure) {
 	raw, err := wire.ReadObject(w, r)
 	if errors.Is(err, wire.ErrTooLarge) {
-		return nil, wire.Model{}, failure(http.StatusRequestEntityTooLarge, "Request body is too large.")
+		return nil, wire.Model{}, Failure(http.StatusRequestEntityTooLarge, "Request body is too large.")
 	}
 	if err != nil {
 		return nil, wire.Model{}, Refusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't "+
@@ -80,7 +81,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.M
 	if id == nil {
 		return nil, wire.Model{}, Refusal("", "", "you must provide a model parameter")
 	}
-	if f := s.options.Refuse(Name, rawjson.String(id), raw); f != nil {
+	if f := s.options.Refuse(Name, rawjson.String(id), r.Header, raw); f != nil {
 		return nil, wire.Model{}, f
 	}
 	q := &Request{}
@@ -92,7 +93,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.M
 		return nil, m, unknownModel(q.Model)
 	}
 	if m.Embeds {
-		return nil, m, failure(http.StatusNotFound, "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "+
+		return nil, m, Failure(http.StatusNotFound, "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "+
 			"Did you mean to use v1/completions?")
 	}
 	return q, m, nil
@@ -100,5 +101,5 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.M
 
 // NotFound answers on all other paths.
 func (s *Service) NotFound(w http.ResponseWriter, r *http.Request) {
-	failure(http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path)).Write(w)
+	Failure(http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path)).Write(w)
 }

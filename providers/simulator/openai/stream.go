@@ -73,14 +73,21 @@ func event(v any) []byte {
 	return append(append([]byte("data: "), rawjson.Encode(v)...), "\n\n"...)
 }
 
-// deltas writes one choice. Its first delta carries the role, and with calls
-// already the first call.
+// deltas writes one choice. Its first delta carries the role, and with calls but no
+// text already the first call.
 func (q *Request) deltas(c choice) []chunkChoice {
 	var deltas []chunkChoice
 	add := func(delta rawjson.Object, l *logprobs) {
 		deltas = append(deltas, chunkChoice{Index: c.Index, Delta: rawjson.Encode(delta), Logprobs: l})
 	}
 	role := rawjson.Object{"role", "assistant", "content", nil, "refusal", nil}
+	if c.Message.Content != nil {
+		add(rawjson.Object{"role", "assistant", "content", "", "refusal", nil}, nil)
+		for _, token := range reply.Split(*c.Message.Content) {
+			add(rawjson.Object{"content", token}, q.logprobs(token))
+		}
+		role = nil
+	}
 	switch {
 	case c.Message.FunctionCall != nil:
 		f := c.Message.FunctionCall
@@ -88,7 +95,7 @@ func (q *Request) deltas(c choice) []chunkChoice {
 		for _, piece := range wire.Fragments(f.Arguments) {
 			add(rawjson.Object{"function_call", rawjson.Object{"arguments", piece}}, nil)
 		}
-	case len(c.Message.ToolCalls) > 0:
+	default:
 		for i, call := range c.Message.ToolCalls {
 			first := rawjson.Object{"tool_calls", []rawjson.Object{call.opening(i)}}
 			if i == 0 {
@@ -98,11 +105,6 @@ func (q *Request) deltas(c choice) []chunkChoice {
 			for _, piece := range wire.Fragments(call.Called().Arguments) {
 				add(rawjson.Object{"tool_calls", []rawjson.Object{call.piece(i, piece)}}, nil)
 			}
-		}
-	default:
-		add(rawjson.Object{"role", "assistant", "content", "", "refusal", nil}, nil)
-		for _, token := range reply.Split(*c.Message.Content) {
-			add(rawjson.Object{"content", token}, q.logprobs(token))
 		}
 	}
 	add(rawjson.Object{}, nil)

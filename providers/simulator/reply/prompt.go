@@ -28,9 +28,14 @@ type Prompt struct {
 
 	transcript
 	system string
-	// question is the text of the latest turn in which the user wrote text.
+	// question is the text of the latest turn in which the user wrote text, and asked
+	// the texts of which it consists.
 	question string
+	asked    []string
+	// notes are texts that an agent puts between those of its user.
+	notes    string
 	answered bool // the assistant has written since
+	called   int  // calls since the user wrote
 	images   int
 	files    int
 	// results are those of the tools that ran since the user last wrote.
@@ -40,10 +45,14 @@ type Prompt struct {
 
 // Tool is one that the model may call.
 type Tool struct {
-	Name   string
-	Schema jsontext.Value
+	// Namespace is that in which OpenAI's Responses API has the tool, if any.
+	Namespace string
+	Name      string
+	Schema    jsontext.Value
 	// Custom tools take text instead of JSON.
 	Custom bool
+	// Hosted tools run at the provider: they are counted, and never called.
+	Hosted bool
 }
 
 type toolResult struct{ name, text string }
@@ -74,7 +83,9 @@ func New(provider, model string) *Prompt {
 
 // AddTool offers a tool.
 func (p *Prompt) AddTool(t Tool) {
-	p.tools = append(p.tools, t)
+	if !t.Hosted {
+		p.tools = append(p.tools, t)
+	}
 	p.count("tool", t.Name+" "+string(t.Schema))
 }
 
@@ -88,34 +99,47 @@ func (p *Prompt) AddSystem(text string) {
 // one message for two.
 func (p *Prompt) BeginMessage(role string) { p.hash("role", role) }
 
-// AddUser adds a text of the user.
+// AddUser adds a text of the user, or a note of the user's agent.
 func (p *Prompt) AddUser(text string) {
+	p.count("user", text)
+	if isNote(text) {
+		p.notes += text + "\n"
+		return
+	}
 	p.beginTurn()
 	if p.question != "" {
 		p.question += "\n"
 	}
 	p.question += text
-	p.results = nil
-	p.count("user", text)
+	p.asked = append(p.asked, text)
+	p.results, p.called = nil, 0
 }
 
-// AddImage adds an image of the user; the prompt cache knows it by its data.
+// AddImage adds an image of the user, or of the result that came before it; the prompt
+// cache knows it by its data.
 func (p *Prompt) AddImage(data string) {
-	p.beginTurn()
+	p.beginMedia()
 	p.images++
 	p.countMedia(data)
 }
 
-// AddFile adds a file of the user; the prompt cache knows it by its data.
+// AddFile adds a file of the user, or of the result that came before it; the prompt
+// cache knows it by its data.
 func (p *Prompt) AddFile(data string) {
-	p.beginTurn()
+	p.beginMedia()
 	p.files++
 	p.countMedia(data)
 }
 
+func (p *Prompt) beginMedia() {
+	if len(p.results) == 0 {
+		p.beginTurn()
+	}
+}
+
 func (p *Prompt) beginTurn() {
 	if p.answered {
-		p.question, p.answered = "", false
+		p.question, p.asked, p.answered = "", nil, false
 	}
 }
 
@@ -128,6 +152,7 @@ func (p *Prompt) AddAssistant(text string) {
 // AddCall adds a tool call that the model made.
 func (p *Prompt) AddCall(name, arguments string) {
 	p.AddAssistant("")
+	p.called++
 	p.count("call", name+" "+arguments)
 }
 

@@ -37,6 +37,7 @@ type Reply struct {
 // Call is a tool call. One that the token limit cut short is not complete: its
 // arguments are the beginning of a JSON text.
 type Call struct {
+	Namespace string
 	Name      string
 	Arguments string
 	Custom    bool
@@ -75,6 +76,12 @@ func (p *Prompt) Reply(index int) Reply {
 		r.Calls, r.End = p.callTools(left)
 		return r
 	}
+	announced := p.opening() + "It calls a tool for what you asked."
+	if step, rest := p.nextStep(), left-countTokens(announced); len(step) > 0 && rest > 0 {
+		r.Text = announced
+		r.Calls, r.End = cut(step, rest)
+		return r
+	}
 	r.Text, r.End, r.Stop = p.text(index, left)
 	return r
 }
@@ -89,12 +96,13 @@ func (p *Prompt) reason(limit int) (reasoning string, left int) {
 }
 
 // mustCall lets a tool loop end: with a free choice, a tool result is answered
-// with text. A forced choice calls every time, as the providers do.
+// with text, and the tools of an agent are left to nextStep. A forced choice calls
+// every time, as the providers do.
 func (p *Prompt) mustCall() bool {
 	if len(p.callable()) == 0 || p.Choice.Mode == ChoiceNone {
 		return false
 	}
-	return p.Choice.Mode == ChoiceForced || len(p.results) == 0
+	return p.Choice.Mode == ChoiceForced || len(p.results) == 0 && !p.servesAgent()
 }
 
 func (p *Prompt) callable() []Tool {
@@ -118,20 +126,30 @@ func (p *Prompt) callTools(limit int) ([]Call, End) {
 		count = 2
 	}
 	chosen := p.callable()[0]
-	var calls []Call
+	var wanted []Call
 	for i := range count {
 		arguments := quote(p.question)
 		if !chosen.Custom {
 			arguments = string(instance(chosen.Schema, p.question, i))
 		}
+		wanted = append(wanted, Call{Namespace: chosen.Namespace, Name: chosen.Name, Arguments: arguments, Custom: chosen.Custom})
+	}
+	return cut(wanted, limit)
+}
+
+// cut ends calls at a limit of tokens, of which the name of a call takes one.
+func cut(wanted []Call, limit int) ([]Call, End) {
+	var calls []Call
+	for _, c := range wanted {
 		limit--
-		tokens := Split(arguments)
+		tokens := Split(c.Arguments)
 		if limit < len(tokens) {
-			arguments = strings.Join(tokens[:max(limit, 0)], "")
-			return append(calls, Call{Name: chosen.Name, Arguments: arguments, Custom: chosen.Custom}), EndLength
+			c.Arguments = strings.Join(tokens[:max(limit, 0)], "")
+			return append(calls, c), EndLength
 		}
 		limit -= len(tokens)
-		calls = append(calls, Call{Name: chosen.Name, Arguments: arguments, Custom: chosen.Custom, Complete: true})
+		c.Complete = true
+		calls = append(calls, c)
 	}
 	return calls, EndCalls
 }
@@ -157,16 +175,28 @@ func (p *Prompt) fullText(index int) string {
 		}
 		return string(instance(p.Schema, p.question, index))
 	}
-	text := fmt.Sprintf("This is a simulated answer from %s. ", p.Model)
-	if len(p.results) > 0 {
+	text := p.opening()
+	switch {
+	case p.called > 0 && len(p.steps()) > 0:
+		text += "The task is done. " + p.quoteResults()
+	case len(p.results) > 0:
 		text += p.quoteResults()
-	} else {
-		text += fmt.Sprintf("You said: \"%s\"", quote(p.question)) + p.attachments()
+	default:
+		text += fmt.Sprintf("You said: \"%s\"", quote(p.question))
+	}
+	text += p.attachments()
+	if p.servesAgent() && p.called == 0 {
+		text += " " + hint
 	}
 	if index > 0 {
 		text += fmt.Sprintf(" (choice %d)", index+1)
 	}
 	return text
+}
+
+// opening begins every text.
+func (p *Prompt) opening() string {
+	return fmt.Sprintf("This is a simulated answer from %s. ", p.Model)
 }
 
 func (p *Prompt) plainObject() string {

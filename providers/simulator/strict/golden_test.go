@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/providers/simulator/openai/responses"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/strict"
 )
@@ -50,8 +51,11 @@ func TestTranslatedRequestsAreAccepted(t *testing.T) {
 			if upstream := rawjson.Get(body, "upstream"); upstream != nil {
 				body = upstream
 			}
+			if rawjson.Get(body, "input") != nil {
+				provider = responses.Name
+			}
 			refusal := ""
-			if f := strict.Check(provider, model, body); f != nil {
+			if f := strict.Check(provider, model, nil, body); f != nil {
 				refusal = string(rawjson.Encode(f.Body))
 			}
 			if want, known := refused[name]; known != (refusal != "") || !strings.Contains(refusal, want) {

@@ -5,11 +5,14 @@
 package strict
 
 import (
+	"net/http"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	simulatedanthropic "modelgateway/providers/simulator/anthropic"
 	simulatedgemini "modelgateway/providers/simulator/gemini"
 	simulatedopenai "modelgateway/providers/simulator/openai"
+	"modelgateway/providers/simulator/openai/responses"
 	"modelgateway/providers/simulator/strict/anthropic"
 	"modelgateway/providers/simulator/strict/gemini"
 	"modelgateway/providers/simulator/strict/openai"
@@ -17,12 +20,16 @@ import (
 )
 
 // Check is a simulator's Options.Check.
-func Check(provider, model string, body jsontext.Value) *wire.Failure {
+func Check(provider, model string, header http.Header, body jsontext.Value) *wire.Failure {
 	switch provider {
 	case simulatedopenai.Name:
 		return openai.Check(body)
+	case responses.Name, responses.Compacting, responses.Counting:
+		return openai.CheckResponses(body)
 	case simulatedanthropic.Name:
-		return anthropic.Check(body)
+		return anthropic.Check(header, body)
+	case simulatedanthropic.Counting:
+		return anthropic.CheckCount(header, body)
 	case simulatedgemini.Name:
 		return gemini.Check(model, body)
 	}

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,14 +20,14 @@ type Options struct {
 	Check Check
 }
 
-// Check returns the provider's error answer to the body of a request, or nil.
-// It is called with a body that is a JSON object, before the model is looked up.
-type Check func(provider, model string, body jsontext.Value) *Failure
+// Check returns the provider's error answer to the headers and the body of a request, or
+// nil. It is called with a body that is a JSON object, before the model is looked up.
+type Check func(provider, model string, header http.Header, body jsontext.Value) *Failure
 
 // Refuse calls the check, if there is one.
-func (o Options) Refuse(provider, model string, body jsontext.Value) *Failure {
+func (o Options) Refuse(provider, model string, header http.Header, body jsontext.Value) *Failure {
 	if o.Check == nil {
 		return nil
 	}
-	return o.Check(provider, model, body)
+	return o.Check(provider, model, header, body)
 }

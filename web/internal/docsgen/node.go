@@ -136,41 +136,64 @@ func (n node) text() string {
 
 func (n node) isTrue() bool { return n.text() == "true" }
 
-// json is the value as JSON on one line, its members in the document's order.
-func (n node) json() string { return n.join("", ", ", "", node.json) }
+// scalar writes a value that is neither an object nor a list.
+type scalar func(node) string
 
-// pretty is the value as JSON, on several lines only where one line would be too
+// scalarJSON writes JSON: YAML writes numbers, booleans and null as JSON does.
+func scalarJSON(n node) string {
+	if n.value.Tag == "!!str" {
+		return n.quote(n.value.Value)
+	}
+	return n.value.Value
+}
+
+// scalarPython writes Python, which reads a string of JSON as JSON does.
+func scalarPython(n node) string {
+	switch n.value.Tag {
+	case "!!null":
+		return "None"
+	case "!!bool":
+		return strings.ToUpper(n.value.Value[:1]) + n.value.Value[1:]
+	}
+	return scalarJSON(n)
+}
+
+// json is the value as JSON on one line, its members in the document's order.
+func (n node) json() string { return n.line(scalarJSON) }
+
+func (n node) line(write scalar) string {
+	return n.join("", ", ", "", func(v node) string { return v.line(write) }, write)
+}
+
+// pretty is the value as a literal, on several lines only where one line would be too
 // long to read.
-func (n node) pretty(indent string) string {
+func (n node) pretty(indent string, write scalar) string {
 	const width = 88
-	line := n.json()
+	line := n.line(write)
 	if len(indent)+len(line) <= width || n.value.Kind == yaml.ScalarNode {
 		return line
 	}
 	inner := indent + "  "
-	return n.join("\n"+inner, ",\n"+inner, "\n"+indent, func(v node) string { return v.pretty(inner) })
+	return n.join("\n"+inner, ",\n"+inner, "\n"+indent, func(v node) string { return v.pretty(inner, write) }, write)
 }
 
-// join writes the value as JSON: begin stands after an opening bracket, between
+// join writes the value: begin stands after an opening bracket, between
 // after each value but the last, and end before the closing bracket.
-func (n node) join(begin, between, end string, text func(node) string) string {
+func (n node) join(begin, between, end string, inside, write scalar) string {
 	var parts []string
 	switch n.value.Kind {
 	case yaml.MappingNode:
 		for name, value := range n.members() {
-			parts = append(parts, n.quote(name)+": "+text(value))
+			parts = append(parts, n.quote(name)+": "+inside(value))
 		}
 		return "{" + begin + strings.Join(parts, between) + end + "}"
 	case yaml.SequenceNode:
 		for _, item := range n.items() {
-			parts = append(parts, text(item))
+			parts = append(parts, inside(item))
 		}
 		return "[" + begin + strings.Join(parts, between) + end + "]"
 	}
-	if n.value.Tag == "!!str" {
-		return n.quote(n.value.Value)
-	}
-	return n.value.Value // YAML writes numbers, booleans and null as JSON does
+	return write(n)
 }
 
 func (n node) quote(s string) string {

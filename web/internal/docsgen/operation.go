@@ -13,7 +13,7 @@ type operation struct {
 	Open                      bool // never needs a credential
 	Params                    []field
 	Body                      *field
-	Calls                     []example
+	Calls                     []call
 	Responses                 []response
 }
 
@@ -43,13 +43,13 @@ func newOperation(method, path string, n node) operation {
 		Summary: n.get("summary").text(), Text: prose(n.get("description").text()),
 		Open: n.get("security").exists() && len(n.get("security").items()) == 0,
 	}
-	call := command{method: method, target: baseURL + path, credential: needsCredential(n.get("security"))}
+	c := command{method: method, target: baseURL + path, credential: needsCredential(n.get("security"))}
 	for _, param := range n.get("parameters").items() {
 		f := parameter(param.get("name").text(), param)
 		f.Type += ", in " + param.get("in").text()
 		op.Params = append(op.Params, f)
 		if value := param.get("example"); value.exists() {
-			call.target = strings.ReplaceAll(call.target, "{"+f.Name+"}", value.text())
+			c.target = strings.ReplaceAll(c.target, "{"+f.Name+"}", value.text())
 		}
 	}
 	body := n.get("requestBody").get("content").get("application/json")
@@ -57,7 +57,7 @@ func newOperation(method, path string, n node) operation {
 		f := newField("", true, body.get("schema"))
 		op.Body = &f
 	}
-	op.Calls = call.examples(body)
+	op.Calls = c.calls(body)
 	for status, r := range n.get("responses").members() {
 		op.Responses = append(op.Responses, newResponse(status, r))
 	}
@@ -74,48 +74,6 @@ func needsCredential(security node) bool {
 		}
 	}
 	return len(all) > 0
-}
-
-// command is a call of an operation with curl.
-type command struct {
-	method, target string
-	credential     bool
-}
-
-// examples is a call for each example of the request body, one where there is no
-// body.
-func (c command) examples(body node) []example {
-	if one := body.get("example"); one.exists() || !body.exists() {
-		return []example{{"Call", c.curl(one)}}
-	}
-	var all []example
-	for _, e := range body.get("examples").members() {
-		all = append(all, example{e.get("summary").text(), c.curl(e.get("value"))})
-	}
-	return all
-}
-
-func (c command) curl(body node) string {
-	text, implied := "curl ", http.MethodGet
-	if body.exists() {
-		implied = http.MethodPost
-	}
-	if c.method != implied {
-		text += "-X " + c.method + " "
-	}
-	if body.get("stream").isTrue() {
-		text += "-N "
-	}
-	text += c.target
-	const option = " \\\n  "
-	if c.credential {
-		text += option + `-H "Authorization: Bearer $TOKEN"`
-	}
-	if body.exists() {
-		text += option + "-H 'Content-Type: application/json'" +
-			option + "-d '" + strings.ReplaceAll(body.pretty("  "), "'", `'\''`) + "'"
-	}
-	return text
 }
 
 // parameter is the field of a header or parameter. Its own description comes
@@ -173,7 +131,7 @@ func newContent(mediaType string, n node) content {
 	for _, e := range n.get("examples").members() {
 		text := e.get("value").text()
 		if text == "" {
-			text = e.get("value").pretty("")
+			text = e.get("value").pretty("", scalarJSON)
 		}
 		c.Examples = append(c.Examples, example{e.get("summary").text(), strings.TrimSpace(text)})
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"slices"
@@ -18,9 +16,6 @@ const baseURL = "{PUBLIC_URL}"
 //go:embed page.html
 var pageTemplate string
 
-//go:embed page.css
-var pageStyle string
-
 // page is what the template shows.
 type page struct {
 	Title, Summary string
@@ -30,8 +25,13 @@ type page struct {
 	Error          field
 	Everywhere     []response
 	Credentials    []field
-	Style          template.CSS
-	Policy         string
+	Languages      []language // of the examples
+}
+
+// language is one that the calls are written in.
+type language struct {
+	ID, Name string
+	First    bool // the one that is shown before another is chosen
 }
 
 // group is the operations of one tag.
@@ -41,8 +41,8 @@ type group struct {
 	Operations []operation
 }
 
-// render makes the page of an OpenAPI document. The page has no script and loads
-// nothing, and its own content security policy says so.
+// render makes the page of an OpenAPI document. It loads web/docs/page.css and web/docs/page.js,
+// which lie at the same addresses below the gateway's, and works without the latter.
 func render(document []byte) ([]byte, error) {
 	src, err := parse(document)
 	if err != nil {
@@ -65,15 +65,12 @@ func render(document []byte) ([]byte, error) {
 
 func newPage(root node) *page {
 	info, components := root.get("info"), root.get("components")
-	sum := sha256.Sum256([]byte(pageStyle))
 	p := &page{
 		Title: info.get("title").text(), Summary: info.get("summary").text(),
-		Intro: prose(info.get("description").text()),
-		Base:  baseURL,
-		Error: newField("", false, components.get("schemas").get("Error")),
-		Style: template.CSS(pageStyle),
-		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
-			base64.StdEncoding.EncodeToString(sum[:]) + "'",
+		Intro:     prose(info.get("description").text()),
+		Base:      baseURL,
+		Error:     newField("", false, components.get("schemas").get("Error")),
+		Languages: []language{{"curl", "curl", true}, {"python", "Python", false}, {"javascript", "JavaScript", false}},
 	}
 	responses := components.get("responses")
 	p.Everywhere = []response{

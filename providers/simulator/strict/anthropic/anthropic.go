@@ -3,10 +3,13 @@
 package anthropic
 
 import (
+	"net/http"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	simulated "modelgateway/providers/simulator/anthropic"
+	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
 )
 
@@ -38,9 +41,21 @@ func readBlocks(content jsontext.Value) []block {
 
 // Check returns the error answer to a request, or nil. It leaves unknown models
 // to the simulator.
-func Check(body jsontext.Value) *wire.Failure {
-	if violations := requestGrammar.Violations(body); len(violations) > 0 {
+func Check(header http.Header, body jsontext.Value) *wire.Failure {
+	return check(requestGrammar, header, body)
+}
+
+// CheckCount is Check for a request to count tokens.
+func CheckCount(header http.Header, body jsontext.Value) *wire.Failure {
+	return check(countGrammar(), header, body)
+}
+
+func check(form grammar.Grammar, header http.Header, body jsontext.Value) *wire.Failure {
+	if violations := form.Violations(body); len(violations) > 0 {
 		return wording(violations[0])
+	}
+	if f := checkBetas(header, body); f != nil {
+		return f
 	}
 	var q request
 	if err := json.Unmarshal(body, &q); err != nil {
@@ -55,7 +70,7 @@ func Check(body jsontext.Value) *wire.Failure {
 		q.turns = append(q.turns, turn{m.Role, readBlocks(m.Content)})
 	}
 	rules := []func() *wire.Failure{
-		q.checkMessages, q.checkToolTurns, q.checkTools, q.checkChoice, q.checkSampling,
+		q.checkMessages, q.checkToolTurns, q.checkTools, q.checkDeferred, q.checkChoice, q.checkSampling,
 		q.checkThinking, q.checkThinkingTurns, q.checkOutput, q.checkStops, q.checkCaching,
 	}
 	for _, rule := range rules {

@@ -38,7 +38,8 @@ const (
 )
 
 var (
-	// newest are the capabilities of unknown families.
+	// newest are the capabilities of the newest families. Unknown ones take system
+	// messages inside a conversation as well.
 	newest = capabilities{sampling: samplesNever, thinking: adaptiveThinking, efforts: allEfforts, structured: true}
 	// alwaysThinking are the capabilities of the families whose thinking cannot be
 	// disabled.
@@ -65,6 +66,7 @@ var families = []capabilities{
 	{family: "claude-sonnet-4", thinking: manualThinking, prefill: true},
 	{family: "claude-opus-4", thinking: manualThinking, prefill: true},
 	newest.withSystemTurns("claude-opus-5"),
+	newest.withSystemTurns("claude-sonnet-5-5"),
 	newest.of("claude-sonnet-5"),
 	alwaysThinking.of("claude-fable-"),
 	alwaysThinking.of("claude-mythos-"),
@@ -86,5 +88,5 @@ func capabilitiesOf(model string) capabilities {
 			return c
 		}
 	}
-	return newest
+	return newest.withSystemTurns("")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	simulated "modelgateway/providers/simulator/anthropic"
@@ -65,7 +66,8 @@ func (q *request) checkPrefill() *wire.Failure {
 var idPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 func (b block) check(at, role string) *wire.Failure {
-	ofAssistant := b.Type == "tool_use" || b.Type == "thinking" || b.Type == "redacted_thinking"
+	ofAssistant := slices.Contains([]string{"tool_use", "thinking", "redacted_thinking", "server_tool_use", "compaction"}, b.Type) ||
+		b.Type != "tool_result" && strings.HasSuffix(b.Type, "_tool_result")
 	if b.Type != "text" && ofAssistant != (role == "assistant") {
 		return simulated.Refusal("%s: `%s` blocks may not be in %s messages", at, b.Type, role)
 	}

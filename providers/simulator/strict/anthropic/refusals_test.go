@@ -189,16 +189,30 @@ func TestRefusesWhatTheModelDoesNotTake(t *testing.T) {
 		400, "prompt is too long: 200003 tokens > 200000 maximum")
 }
 
+func TestRefusesDeferredToolsThatCannotBeLoaded(t *testing.T) {
+	refuses := simulatortest.Anthropic.Refuser(t)
+	later := `{"name":"f","defer_loading":true,"input_schema":{"type":"object"}}`
+	reference := hello + "," + use + "," +
+		user(`{"type":"tool_result","tool_use_id":"a","content":[{"type":"tool_reference","tool_name":"gone"}]}`)
+	refuses("all deferred", body(`,"tools":[`+later+`]`, hello), 400, "All tools have defer_loading set.")
+	refuses("reference without a tool", body(`,"tools":[`+weather+`]`, reference), 400, "Tool reference 'gone' has no corresponding tool definition")
+	refuses("unknown type of tool", body(`,"tools":[{"type":"web_search_1999","name":"web_search"}]`, hello), 400, "Input tag 'web_search_1999'")
+}
+
 func TestTakesWhatTheServiceTakes(t *testing.T) {
 	for name, request := range map[string]string{
-		"two user turns":        body("", hello+","+hello),
-		"prefill":               body("", hello+`,{"role":"assistant","content":"x"}`),
-		"empty last assistant":  body("", hello+`,{"role":"assistant","content":[]}`),
-		"system turn":           body(`,"model":"claude-opus-4-8"`, hello+`,{"role":"system","content":"x"}`),
-		"disabled at an old":    body(`,"model":"claude-3-haiku-20240307","thinking":{"type":"disabled"}`, hello),
-		"result without text":   body("", hello+","+use+","+user(`{"type":"tool_result","tool_use_id":"a","content":""}`)),
-		"nulls":                 body(`,"temperature":null,"tools":null,"system":null`, hello),
-		"default of the newest": body(`,"model":"claude-opus-5","temperature":1`, hello),
+		"hosted tool": body(`,"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":8}]`, hello),
+		"hosted result": body("", hello+`,{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}},`+
+			`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}]},`+hello),
+		"system turn of an unknown model": body(`,"model":"claude-new-9"`, hello+`,{"role":"system","content":"x","output_config":{"effort":"low"}}`),
+		"two user turns":                  body("", hello+","+hello),
+		"prefill":                         body("", hello+`,{"role":"assistant","content":"x"}`),
+		"empty last assistant":            body("", hello+`,{"role":"assistant","content":[]}`),
+		"system turn":                     body(`,"model":"claude-opus-4-8"`, hello+`,{"role":"system","content":"x"}`),
+		"disabled at an old":              body(`,"model":"claude-3-haiku-20240307","thinking":{"type":"disabled"}`, hello),
+		"result without text":             body("", hello+","+use+","+user(`{"type":"tool_result","tool_use_id":"a","content":""}`)),
+		"nulls":                           body(`,"temperature":null,"tools":null,"system":null`, hello),
+		"default of the newest":           body(`,"model":"claude-opus-5","temperature":1`, hello),
 		"document": body("", user(`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"}},`+
 			`{"type":"text","text":"y"}`)),
 	} {

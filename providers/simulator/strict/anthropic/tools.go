@@ -3,6 +3,7 @@ package anthropic
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,6 +26,9 @@ func (q *request) checkTools() *wire.Failure {
 			return simulated.Refusal("tools: Tool names must be unique.")
 		}
 		seen[t.Name] = true
+		if !t.Custom() {
+			continue
+		}
 		schemaType := rawjson.Get(t.InputSchema, "type")
 		if schemaType == nil {
 			return simulated.Refusal("tools.%d.custom.input_schema.type: Field required", i)
@@ -39,6 +43,22 @@ func (q *request) checkTools() *wire.Failure {
 			if f := checkEnforced(fmt.Sprintf("tools.%d.custom", i), t.InputSchema); f != nil {
 				return f
 			}
+		}
+	}
+	return nil
+}
+
+// checkDeferred requires a tool that the model sees at once, and a definition of every tool
+// that a result refers to.
+// Source: https://docs.claude.com/en/docs/agents-and-tools/tool-use/tool-search-tool
+func (q *request) checkDeferred() *wire.Failure {
+	seen := func(t simulated.Tool) bool { return !t.DeferLoading }
+	if len(q.Tools) > 0 && !slices.ContainsFunc(q.Tools, seen) {
+		return simulated.Refusal("All tools have defer_loading set. At least one tool must be non-deferred.")
+	}
+	for _, name := range q.References() {
+		if !slices.ContainsFunc(q.Tools, func(t simulated.Tool) bool { return t.Name == name }) {
+			return simulated.Refusal("Tool reference '%s' has no corresponding tool definition", name)
 		}
 	}
 	return nil

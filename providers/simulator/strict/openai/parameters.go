@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	simulated "modelgateway/providers/simulator/openai"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
@@ -79,6 +80,10 @@ func (q *request) checkReasoning() *wire.Failure {
 	}
 	if q.ReasoningEffort == "none" || q.ReasoningEffort == "" && version > 5 && version < 5.5 {
 		return nil
+	}
+	if version >= 5.4 && slices.ContainsFunc(q.Tools, func(t simulated.Tool) bool { return t.Type == "function" }) {
+		return refuse("reasoning_effort", "", "Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. "+
+			"To use function tools, use /v1/responses or set reasoning_effort to 'none'.", q.Model)
 	}
 	if f := defaultOnly("temperature", q.Temperature); f != nil {
 		return f

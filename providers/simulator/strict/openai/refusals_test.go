@@ -99,6 +99,10 @@ func TestRefusesWrongParameters(t *testing.T) {
 	refuses("temperature of a reasoner",
 		`{"model":"gpt-6-sol","temperature":0.5,"messages":[`+hello+`]}`,
 		400, "Only the default (1) value is supported.")
+	refuses("functions and reasoning by default", strings.Replace(body(tools, hello), `"gpt-4o"`, `"gpt-6-sol"`, 1),
+		400, "set reasoning_effort to 'none'")
+	refuses("functions and reasoning on request", strings.Replace(body(tools+`,"reasoning_effort":"low"`, hello), `"gpt-4o"`, `"gpt-5.4"`, 1),
+		400, `"param":"reasoning_effort"`)
 	refuses("stop of a reasoner",
 		`{"model":"o4-mini","stop":"x","messages":[`+hello+`]}`,
 		400, "'stop' is not supported with this model")

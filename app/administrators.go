@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+
+	"modelgateway/config"
+)
+
+// showSetup logs how the first administrator is created while there is none.
+func (g *gateway) showSetup(ctx context.Context) {
+	link, err := g.users.SetupLink(ctx)
+	switch {
+	case err != nil:
+		g.log.Warn("cannot find out whether there is an administrator", "error", err)
+	case link != "":
+		g.log.Info("there is no administrator: open this link to create one; it works once, for a day; each start shows it again, or a new one",
+			"link", link)
+	}
+}
+
+// warnOfAdministrators warns of addresses of ADMIN_EMAILS that give no rights yet.
+func (g *gateway) warnOfAdministrators(ctx context.Context, warn *warner) {
+	unproven, err := g.administration.Unproven(ctx)
+	if err == nil && unproven > 0 {
+		warn.add("ADMIN_EMAILS", "addresses of ADMIN_EMAILS give no rights, because no user has proven to own them: `modelgateway admin create "+
+			"--email ADDRESS` makes a user an administrator, as does a login through the identity provider or the link of a mail",
+			"addresses", unproven)
+	}
+}
+
+// warnOfOpenRegistration warns if strangers can register and spend without a bound.
+func (g *gateway) warnOfOpenRegistration(cfg config.Config, warn *warner) {
+	budgeted := cfg.Spend.MaxBudget >= 0 || cfg.Spend.Keys.Budget >= 0 || cfg.Spend.Users.Budget >= 0
+	if !cfg.RequireAuth || cfg.Registration != config.RegistrationOpen || cfg.Simulator || budgeted || !g.hasProvider() {
+		return
+	}
+	warn.add("REGISTRATION", "registration is open and there is no budget: every client that reaches the gateway can create an account and call every "+
+		"model at the cost of the provider keys; REGISTRATION=invite stops it, or DEFAULT_USER_BUDGET_USD bounds it")
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"modelgateway/app"
+	"modelgateway/app/demo"
+	"modelgateway/models"
+)
+
+// demoDatabase is a database that only the demonstration opens.
+const demoDatabase = "sqlite:data/demo.db"
+
+func (p *Program) demo() *cobra.Command {
+	c := &cobra.Command{
+		Use: "demo", Short: "Serve with simulated providers and a week of simulated traffic, on a database of its own: data/demo.db",
+	}
+	o := p.output(c, "")
+	return p.action(c, func(ctx context.Context, _ []string) error {
+		own := *p
+		own.Environ = append(slices.Clone(p.Environ), "SIMULATOR=true", "DATABASE_URL="+demoDatabase, "REDIS_URL=")
+		if path, missing := models.FileMissing(demoDatabase); missing {
+			if err := own.fillDemo(ctx, o); err != nil {
+				return errors.Join(err, os.Remove(path)) // else the next start would take it for a complete one
+			}
+		}
+		return app.Run(ctx, own.Environ, p.Out)
+	})
+}
+
+func (p *Program) fillDemo(ctx context.Context, o *output) error {
+	return p.session(ctx, o, func(s *session) error {
+		if err := s.Store.Migrate(ctx); err != nil {
+			return err
+		}
+		if err := demo.Fill(ctx, s.Services, time.Now()); err != nil {
+			return err
+		}
+		s.note("data/demo.db is new: it has a week of simulated traffic; its people, teams and keys have names that begin with demo")
+		return nil
+	})
+}

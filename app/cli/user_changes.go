@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"modelgateway/models/api"
+	"modelgateway/services/admin"
+)
+
+func (p *Program) userDisable() *cobra.Command {
+	c := &cobra.Command{Use: "disable USER", Short: "Refuse a user's keys and logins: within a second, on every replica"}
+	return p.setDisabled(c, true, "is disabled: keys and logins are refused within a second")
+}
+
+func (p *Program) userEnable() *cobra.Command {
+	c := &cobra.Command{Use: "enable USER", Short: "Accept a disabled user's keys again; logins of before stay ended"}
+	return p.setDisabled(c, false, "is enabled: the keys work, and the user has to log in again")
+}
+
+func (p *Program) setDisabled(c *cobra.Command, disabled bool, result string) *cobra.Command {
+	c.Args = words("USER")
+	o := p.output(c, "print nothing")
+	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
+		u, err := s.user(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		state, err := s.Admin.ChangeUser(ctx, admin.CommandLine(), u.ID, api.UserChange{Disabled: &disabled})
+		if err != nil {
+			return err
+		}
+		return o.done(admin.ShowUser(state), u.Email+" "+result)
+	}))
+}
+
+func (p *Program) userDelete() *cobra.Command {
+	c := &cobra.Command{Use: "delete USER", Short: "Delete a user for ever: the keys are revoked, the ledger stays", Args: words("USER")}
+	o := p.output(c, "print nothing")
+	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
+		u, err := s.user(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if err := s.Admin.DeleteUser(ctx, admin.CommandLine(), u.ID); err != nil {
+			return err
+		}
+		return o.done(api.Deleted{ID: u.ID, Object: api.ObjectUser, Deleted: true}, u.Email+" is deleted")
+	}))
+}
+
+func (p *Program) userLimits() *cobra.Command {
+	c := &cobra.Command{
+		Use: "limits USER [limits]", Short: "Change the limits that all calls of a user have together", Args: words("USER"),
+	}
+	o := p.output(c, "print nothing")
+	limits := limitFlags(c)
+	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
+		if !limits.Any() {
+			return errNoLimit
+		}
+		s.discover(ctx, limits)
+		u, err := s.user(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		state, err := s.Admin.ChangeUser(ctx, admin.CommandLine(), u.ID, api.UserChange{KeyLimits: *limits})
+		if err != nil {
+			return err
+		}
+		shown := admin.ShowUser(state)
+		return o.done(shown, shown.Email+": "+limitWords(&shown.Limits))
+	}))
+}

@@ -1,9 +1,0 @@
-//go:build unix
-
-package app
-
-import "syscall"
-
-// noCoreDumps keeps the memory of the process, which holds keys, out of files. It
-// cannot fail: a limit may always be lowered.
-func noCoreDumps() { _ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) }

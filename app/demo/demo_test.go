@@ -1,0 +1,54 @@
+package demo
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/app"
+	"modelgateway/models"
+)
+
+func TestDemonstrationHasAWeekOfCallsThatSayWhatTheyAre(t *testing.T) {
+	cfg, err := app.Settings([]string{"SIMULATOR=true", "DATABASE_URL=sqlite:" + t.TempDir() + "/demo.db"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if err := Fill(t.Context(), s, now); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Store.Calls(t.Context(), models.CallFilter{}, models.Page{Limit: calls + 1})
+	if err != nil || len(page.Rows) != calls {
+		t.Fatalf("%d calls, %v", len(page.Rows), err)
+	}
+	outcomes, keys := map[string]int{}, map[string]int64{}
+	for i := range page.Rows {
+		c := &page.Rows[i]
+		began := time.UnixMicro(c.BeganAt)
+		if !strings.HasPrefix(c.RequestID, "demo-") || !strings.HasPrefix(c.UserEmail, "demo-") || !strings.HasPrefix(c.KeyName, "demo ") {
+			t.Fatalf("a call is not marked: %+v", c)
+		}
+		if began.After(now) || began.Before(now.Add(-week)) || !c.Priced || c.FirstTokenUS > c.DurationUS {
+			t.Fatalf("not a call of the week: %+v", c)
+		}
+		outcomes[c.Outcome]++
+		keys[c.KeyName] += c.Cost
+	}
+	if outcomes[models.OutcomeOK] < calls*9/10 || outcomes[models.OutcomeRefused] == 0 || outcomes[models.OutcomeTimeout] == 0 {
+		t.Errorf("%v", outcomes)
+	}
+	if len(keys) != 5 || keys["demo notebook"] < dollar/10 {
+		t.Errorf("%v", keys)
+	}
+	t.Logf("%v %v", outcomes, keys)
+}

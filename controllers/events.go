@@ -1,0 +1,166 @@
+package controllers
+
+import (
+	"cmp"
+	"net/http"
+	"sync"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+)
+
+// eventWriter writes events and, while there are none, pings that keep proxies
+// and clients from timing out. Events that arrive together are sent together.
+type eventWriter struct {
+	mu        sync.Mutex
+	w         timedWriter
+	format    api.StreamWriter
+	keepAlive time.Duration // 0 = no pings
+	timer     *time.Timer   // nil without keepAlive
+	sent      time.Time     // when something was written last
+	begun     bool          // the status is set
+	closed    bool
+	keep      func(answer []byte) // keeps the whole answer; nil: nothing is kept
+	flushed   bool                // once
+	buf       []byte              // events that wait to be sent
+	pooled    *[]byte             // nil before it has begun
+}
+
+// fullBuffer is how many bytes of events are collected before they are sent.
+const fullBuffer = 16 << 10
+
+// buffers are free buffers for the next answers.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func newEventWriter(w http.ResponseWriter, format api.StreamWriter, keepAlive time.Duration) *eventWriter {
+	return &eventWriter{
+		w: timedWriter{w: w, control: http.NewResponseController(w)}, format: format, keepAlive: keepAlive,
+	}
+}
+
+// ready begins the answer unless that has been done.
+func (e *eventWriter) ready() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.begun {
+		e.begin()
+	}
+}
+
+// begin begins the answer; the caller holds mu.
+func (e *eventWriter) begin() {
+	header := e.w.w.Header()
+	header.Set("Content-Type", "text/event-stream; charset=utf-8")
+	header.Set("Cache-Control", "no-cache")
+	header.Set("X-Accel-Buffering", "no")
+	e.w.w.WriteHeader(http.StatusOK)
+
+	e.begun = true
+	e.pooled = buffers.Get().(*[]byte)
+	e.buf = (*e.pooled)[:0]
+	if e.keepAlive > 0 {
+		e.sent = time.Now()
+		e.timer = time.AfterFunc(e.keepAlive, e.ping)
+	}
+}
+
+func (e *eventWriter) hasBegun() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.begun
+}
+
+// add adds one event.
+func (e *eventWriter) add(event *llm.Event) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var err error
+	if e.buf, err = e.format.Append(e.buf, event); err != nil || len(e.buf) < fullBuffer {
+		return err
+	}
+	return e.send()
+}
+
+// flush sends what has been added.
+func (e *eventWriter) flush() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.send()
+}
+
+func (e *eventWriter) done() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.buf = e.format.Done(e.buf)
+	if e.keep != nil {
+		if answer := e.format.(api.Whole).Whole(); answer != nil {
+			e.keep(answer)
+		}
+	}
+	if !e.flushed {
+		return e.send() // otherwise the server would send a Content-Length, as for an answer that is no stream
+	}
+	return e.write() // the server sends it together with the end of the body
+}
+
+func (e *eventWriter) fail(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	told, header := *api.AsError(err), e.w.w.Header()
+	told.RequestID = cmp.Or(header.Get("Request-Id"), header.Get("X-Request-Id"))
+	e.buf = e.format.Fail(e.buf, &told)
+	_ = e.send()
+}
+
+// ping sends a ping after a silence, and sets the timer for the next one. It
+// runs on the timer's own goroutine, and never after close has returned.
+func (e *eventWriter) ping() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return
+	}
+	if time.Since(e.sent) >= e.keepAlive {
+		e.buf = e.format.Ping(e.buf)
+		_ = e.send() // if the client has disconnected, the next event fails
+	}
+	e.timer.Reset(e.keepAlive - time.Since(e.sent))
+}
+
+// send writes what has been added and flushes; the caller holds mu.
+func (e *eventWriter) send() error {
+	if len(e.buf) == 0 {
+		return nil
+	}
+	if err := e.write(); err != nil {
+		return err
+	}
+	e.flushed = true
+	return e.w.flush()
+}
+
+// write passes what has been added to the connection; the caller holds mu.
+func (e *eventWriter) write() error {
+	text := e.buf
+	e.buf = e.buf[:0]
+	if cap(e.buf) > 2*fullBuffer {
+		e.buf = nil // it held an image; most streams need much less
+	}
+	e.sent = time.Now()
+	return e.w.write(text)
+}
+
+func (e *eventWriter) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	if e.pooled != nil {
+		*e.pooled = e.buf[:0]
+		buffers.Put(e.pooled)
+		e.buf = nil
+	}
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+}

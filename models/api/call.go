@@ -1,0 +1,115 @@
+package api
+
+import "net/http"
+
+// CallList is the answer of GET /v1/calls and its like.
+type CallList struct {
+	Object  string `json:"object"` // list
+	Data    []Call `json:"data"`   // the newest first
+	HasMore bool   `json:"has_more"`
+
+	NextAfter Maybe `json:"next_after"` // from which older calls follow
+}
+
+// Call is a call in the ledger. Times are in milliseconds, with microseconds behind the point.
+type Call struct {
+	ID        string `json:"id"`
+	Object    string `json:"object"` // call
+	RequestID string `json:"request_id"`
+	BeganAtMS int64  `json:"began_at_ms"` // Unix time
+
+	UserID    Maybe `json:"user_id"`
+	UserEmail Maybe `json:"user_email"` // null for a deleted user
+	KeyID     Maybe `json:"key_id"`
+	KeyName   Maybe `json:"key_name"`
+	TeamID    Maybe `json:"team_id"`
+	TeamName  Maybe `json:"team_name"` // null for a deleted team
+
+	Dialect     Maybe  `json:"dialect"` // null for calls of former releases
+	Model       string `json:"model"`   // as requested
+	ServedModel Maybe  `json:"served_model"`
+	Provider    Maybe  `json:"provider"`
+	Stream      bool   `json:"stream"`
+	Status      int    `json:"status"`
+	Outcome     string `json:"outcome"`
+	ErrorCode   Maybe  `json:"error_code"`
+	Attempts    int    `json:"attempts"`
+
+	InputTokens      int64 `json:"input_tokens"`
+	CachedTokens     int64 `json:"cached_tokens"`
+	CacheWriteTokens int64 `json:"cache_write_tokens"`
+	OutputTokens     int64 `json:"output_tokens"`
+	ReasoningTokens  int64 `json:"reasoning_tokens"`
+	Estimated        bool  `json:"estimated"`
+	Priced           bool  `json:"priced"`
+	CostUSD          USD   `json:"cost_usd"`
+
+	FirstTokenMS *float64 `json:"first_token_ms"` // null when nothing was sent
+	DurationMS   float64  `json:"duration_ms"`
+	OverheadMS   float64  `json:"overhead_ms"`
+
+	UpstreamRequestID Maybe `json:"upstream_request_id"`
+}
+
+// CallDetail is the answer of GET /v1/calls/{id} and its like.
+type CallDetail struct {
+	Call              `json:",inline"`
+	AttemptList       []CallAttempt `json:"attempt_list"`
+	IgnoredParameters []string      `json:"ignored_parameters"`
+	UserAgent         Maybe         `json:"user_agent"`
+	Costs             []CallCost    `json:"costs"`
+	Content           string        `json:"content"` // one of the Content constants
+}
+
+// What is kept of the content of a call.
+const (
+	ContentOff    = "off"    // the gateway keeps none
+	ContentNone   = "none"   // it is not kept, or not any more
+	ContentStored = "stored" // it can be read
+)
+
+// CallAttempt is one request to a provider.
+type CallAttempt struct {
+	Provider     string   `json:"provider"`
+	Model        string   `json:"model"`
+	Key          Maybe    `json:"key"` // the last characters of the provider's; null for all but administrators
+	StartMS      float64  `json:"start_ms"`
+	FirstTokenMS *float64 `json:"first_token_ms"` // after its start; null when no event of a stream came
+	DurationMS   float64  `json:"duration_ms"`
+	Status       *int     `json:"status"` // of the provider's answer; null when none came
+	ErrorCode    Maybe    `json:"error_code"`
+	Result       string   `json:"result"` // served, failed or abandoned
+}
+
+// CallCost is a part of the cost of a call.
+type CallCost struct {
+	What          string `json:"what"`
+	Amount        int64  `json:"amount"`
+	Unit          string `json:"unit"` // token or search
+	USDPerMillion USD    `json:"usd_per_million"`
+	CostUSD       USD    `json:"cost_usd"`
+}
+
+// ObjectCall is the object of a Call.
+const ObjectCall = "call"
+
+// CallNotFound answers for a call that is unknown, another caller's or not kept any more, all
+// alike.
+func CallNotFound(message string) *Error {
+	return &Error{
+		Status: http.StatusNotFound, Type: TypeInvalidRequest, Code: CodeCallNotFound, Message: message,
+	}
+}
+
+// CallContent is the answer of GET /v1/calls/{id}/content and its like.
+type CallContent struct {
+	Object           string `json:"object"`  // call_content
+	Request          string `json:"request"` // the body, as the client sent it
+	RequestTruncated bool   `json:"request_truncated"`
+	Answer           string `json:"answer"` // the bytes that the client was sent
+	AnswerTruncated  bool   `json:"answer_truncated"`
+	ExpiresAt        int64  `json:"expires_at"` // Unix seconds
+}
+
+// ObjectCallContent is the object of a CallContent.
+const ObjectCallContent = "call_content"

@@ -1,0 +1,104 @@
+package chat
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/llm"
+)
+
+// The types of an Annotation.
+const (
+	AnnotationURL  = "url_citation"
+	AnnotationFile = "file_citation"
+)
+
+// Annotation is a source that an answer cites, an element of annotations. OpenAI has the
+// type url_citation only; a source without an address has the other one.
+type Annotation struct {
+	Index        *int      `json:"index,omitzero"` // among those of the choice, in a stream only
+	Type         string    `json:"type"`
+	URLCitation  *Citation `json:"url_citation,omitzero"`
+	FileCitation *Citation `json:"file_citation,omitzero"`
+}
+
+// Citation is a source. StartIndex and EndIndex are the piece of the content that it is
+// cited for, in characters; both are 0 where the provider does not tell.
+type Citation struct {
+	StartIndex int            `json:"start_index"`
+	EndIndex   int            `json:"end_index"`
+	Title      string         `json:"title"`
+	URL        string         `json:"url,omitempty"`
+	Content    string         `json:"content,omitempty"` // what the source says, as OpenRouter has it
+	Location   jsontext.Value `json:"location,omitzero"` // in a document, in the provider's JSON
+}
+
+func annotation(c *llm.Citation) Annotation {
+	out := &Citation{StartIndex: c.Start, EndIndex: c.End, Title: c.Title, URL: c.URL, Content: c.Quote}
+	if passes(c.Native) {
+		out.Location = c.Native
+	}
+	if c.URL == "" {
+		return Annotation{Type: AnnotationFile, FileCitation: out}
+	}
+	return Annotation{Type: AnnotationURL, URLCitation: out}
+}
+
+// annotations is the list of some citations. In a stream each has its index, the first one
+// first: SDKs that put lists together need it.
+func annotations(all []llm.Citation, first *int) []Annotation {
+	list := make([]Annotation, len(all))
+	for i := range all {
+		list[i] = annotation(&all[i])
+		if first != nil {
+			at := *first + i
+			list[i].Index = &at
+		}
+	}
+	return list
+}
+
+// appendName adds the name of a member to an object that is not closed yet; an empty dst
+// begins one.
+func appendName(dst []byte, name string) []byte {
+	before := byte(',')
+	if len(dst) == 0 {
+		before = '{'
+	}
+	return append(append(append(dst, before, '"'), name...), `":`...)
+}
+
+// passes says whether a provider's JSON can be passed on as it is. One with a name twice or
+// with invalid UTF-8 in it would make all of the answer unreadable for strict clients.
+func passes(value jsontext.Value) bool { return llm.Given(value) && value.IsValid() }
+
+// usualEnding is room for a native reason.
+const usualEnding = 64
+
+// appendEnding adds what a provider says of an ending to dst, as an object of members that
+// stand beside finish_reason; nothing where it says nothing. Their names are OpenRouter's
+// (native_finish_reason), vLLM's (stop_reason: the stop sequence that matched),
+// Anthropic's (stop_details) and Gemini's.
+func appendEnding(dst []byte, e *llm.Ending) jsontext.Value {
+	if e.NativeReason == "" && e.StopSequence == "" && len(e.StopDetails) == 0 && len(e.Safety) == 0 {
+		return nil
+	}
+	dst = slices.Grow(dst, usualEnding)
+	if e.NativeReason != "" {
+		dst = appendString(appendName(dst, "native_finish_reason"), e.NativeReason)
+	}
+	if e.StopSequence != "" {
+		dst = appendString(appendName(dst, "stop_reason"), e.StopSequence)
+	}
+	if passes(e.StopDetails) {
+		dst = append(appendName(dst, "stop_details"), e.StopDetails...)
+	}
+	if passes(e.Safety) {
+		dst = append(appendName(dst, "safety_ratings"), e.Safety...)
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	return append(dst, '}')
+}

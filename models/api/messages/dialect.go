@@ -1,0 +1,51 @@
+// Package messages is the dialect of Anthropic's Messages API: requests, answers, streams
+// and errors, and what of a request travels unchanged to a provider that speaks it.
+package messages
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+)
+
+// Dialect is the Messages API as one of the dialects.
+type Dialect struct{}
+
+var (
+	_ api.Forwarder = Dialect{}
+	_ api.Header    = Dialect{}
+)
+
+// Names of headers are in their canonical form.
+const (
+	versionHeader   = "Anthropic-Version"
+	betaHeader      = "Anthropic-Beta"
+	sessionHeader   = "X-Claude-Code-Session-Id"
+	affinityHeader  = "X-Session-Affinity" // opencode's
+	requestIDHeader = "Request-Id"
+)
+
+// Forwards returns the version and the betas that the client asks for, all of them: a beta
+// that is left out while its member stays is refused by Anthropic. Headers that choose
+// whose account pays never travel.
+func (Dialect) Forwards(h http.Header, query url.Values) (beside llm.Beside, session string) {
+	if version := h.Get(versionHeader); version != "" {
+		beside.Headers = append(beside.Headers, llm.Header{Name: versionHeader, Value: version})
+	}
+	if betas := h.Values(betaHeader); len(betas) > 0 {
+		beside.Headers = append(beside.Headers, llm.Header{Name: betaHeader, Value: strings.Join(betas, ",")})
+	}
+	if query.Get("beta") == "true" {
+		beside.Query = "beta=true"
+	}
+	if session = h.Get(sessionHeader); session == "" {
+		session = h.Get(affinityHeader)
+	}
+	return beside, session
+}
+
+// SetHeaders adds the request's id under Anthropic's name.
+func (Dialect) SetHeaders(h http.Header, requestID string) { h[requestIDHeader] = []string{requestID} }

@@ -1,0 +1,127 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/scan"
+)
+
+// part is what the size of a block depends on.
+type part struct {
+	kind   []byte // as it is written, without quotes
+	source sourceSize
+	has    bool // it has a source
+}
+
+// sourceSize is what the size of a source depends on.
+type sourceSize struct {
+	kind, media []byte
+	data        int // bytes
+	url         jsontext.Value
+}
+
+// block reads a block of a message, of the system prompt or of a block's content.
+func (o *outline) block() {
+	if o.Peek() != '{' {
+		o.Value()
+		return
+	}
+	var p part
+	o.objects++
+	mark := o.Enter('{')
+	for first := true; o.More('}', first); first = false {
+		switch string(o.Name(mark)) {
+		case "type":
+			p.kind = o.word()
+		case "source":
+			if p.has = o.Peek() == '{'; !p.has {
+				o.Value()
+				break
+			}
+			p.source = o.source()
+		case "content":
+			o.list("messages[].content[].content", maxBlocks, (*outline).block)
+		default:
+			o.Value()
+		}
+	}
+	o.Leave(mark)
+	o.measure(&p)
+}
+
+// word is a string as it is written, without its quotes; nil for another value.
+func (o *outline) word() []byte {
+	start := o.begin()
+	o.Value()
+	if value := o.since(start); value.Kind() == jsontext.KindString {
+		return value[1 : len(value)-1]
+	}
+	return nil
+}
+
+func (o *outline) source() (s sourceSize) {
+	mark := o.Enter('{')
+	for first := true; o.More('}', first); first = false {
+		switch string(o.Name(mark)) {
+		case "type":
+			s.kind = o.word()
+		case "media_type":
+			s.media = o.word()
+		case "data":
+			s.data = len(o.word())
+		case "url":
+			start := o.begin()
+			o.Value()
+			s.url = o.since(start)
+		case "content":
+			o.list("messages[].content[].source.content", maxBlocks, (*outline).block)
+		default:
+			o.Value()
+		}
+	}
+	o.Leave(mark)
+	return s
+}
+
+// bounded are the types of blocks whose bytes bound their tokens.
+var bounded = map[string]bool{
+	"": true, "text": true, "thinking": true, "redacted_thinking": true, "tool_use": true, "tool_result": true, "search_result": true,
+	"tool_reference": true, "server_tool_use": true, "web_search_tool_result": true, "web_search_result": true, "compaction": true,
+}
+
+// measure adds a block to the size of the prompt.
+func (o *outline) measure(p *part) {
+	s := &o.request.size
+	kind, from := string(p.kind), string(p.source.kind)
+	switch {
+	case kind == "image" && from == "base64":
+		s.Media++
+		s.Bytes -= int64(p.source.data)
+		s.Images = append(s.Images, "data:"+string(p.source.media)+";base64,") // the data is not needed
+	case kind == "image" && from == "url":
+		s.Media++
+		s.Bytes -= int64(len(p.source.url))
+		s.Images = append(s.Images, unquoted(p.source.url))
+	case kind == "document" && (from == "text" || from == "content"):
+	case kind == "image", kind == "document": // a few bytes can be many pages
+		s.Media++
+		s.Opaque = true
+	default:
+		s.Opaque = s.Opaque || p.has || !bounded[kind] || bytes.IndexByte(p.kind, '\\') >= 0
+	}
+}
+
+// memberOf is the value of a member of an object; nil where there is none.
+func memberOf(object jsontext.Value, member string) jsontext.Value {
+	if object.Kind() != jsontext.KindBeginObject {
+		return nil
+	}
+	for name, value := range scan.Members(object) {
+		if name.Is(member) {
+			return value
+		}
+	}
+	return nil
+}

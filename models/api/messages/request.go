@@ -1,0 +1,83 @@
+package messages
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/llm"
+)
+
+// Request is a request as it came, and llm.Source for it. It is read only.
+type Request struct {
+	common   llm.Request
+	counting bool // it asks for the size of its prompt only
+
+	members [memberCount]jsontext.Value // parts of the body
+	turn    jsontext.Value              // output_config of the last message that has one
+	size    llm.Size
+	blocks  int // of all messages
+
+	conversation conversation
+}
+
+var (
+	_ llm.Source = (*Request)(nil)
+	_ llm.Vetted = (*Request)(nil)
+)
+
+// Dialect is llm.Messages.
+func (r *Request) Dialect() llm.Dialect { return llm.Messages }
+
+// Size measures the prompt. It was measured while the body was read.
+func (r *Request) Size() llm.Size { return r.size }
+
+// member is one of the members of a request that have a meaning here.
+type member int
+
+// The members, in the order of Anthropic's reference.
+const (
+	memberModel member = iota
+	memberMaxTokens
+	memberMessages
+	memberSystem
+	memberCacheControl
+	memberContainer
+	memberContextManagement
+	memberInferenceGeo
+	memberMCPServers
+	memberMetadata
+	memberOutputConfig
+	memberOutputFormat
+	memberServiceTier
+	memberStopSequences
+	memberStream
+	memberTemperature
+	memberThinking
+	memberToolChoice
+	memberTools
+	memberTopK
+	memberTopP
+	memberSpeed
+	memberFallbacks
+	memberFallbackCreditToken
+	memberDiagnostics
+	memberCount
+)
+
+var memberNames = [memberCount]string{
+	"model", "max_tokens", "messages", "system", "cache_control", "container", "context_management", "inference_geo", "mcp_servers",
+	"metadata", "output_config", "output_format", "service_tier", "stop_sequences", "stream", "temperature", "thinking", "tool_choice",
+	"tools", "top_k", "top_p", "speed", "fallbacks", "fallback_credit_token", "diagnostics",
+}
+
+// memberByName is the reverse of memberNames.
+var memberByName = map[string]member{
+	"model": memberModel, "max_tokens": memberMaxTokens, "messages": memberMessages, "system": memberSystem,
+	"cache_control": memberCacheControl, "container": memberContainer,
+	"context_management": memberContextManagement, "inference_geo": memberInferenceGeo,
+	"mcp_servers": memberMCPServers, "metadata": memberMetadata, "output_config": memberOutputConfig,
+	"output_format": memberOutputFormat, "service_tier": memberServiceTier, "stop_sequences": memberStopSequences,
+	"stream": memberStream, "temperature": memberTemperature, "thinking": memberThinking,
+	"tool_choice": memberToolChoice, "tools": memberTools, "top_k": memberTopK, "top_p": memberTopP,
+	"speed": memberSpeed, "fallbacks": memberFallbacks, "fallback_credit_token": memberFallbackCreditToken,
+	"diagnostics": memberDiagnostics,
+}

@@ -1,0 +1,126 @@
+package responses
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+)
+
+// CompactDialect is the dialect of the requests for a shorter conversation, which have a path
+// of their own and are never streamed.
+type CompactDialect struct{ Dialect }
+
+// Decode reads a request. The body is checked in full, as strictly as api.Decode does; of
+// its members only those are checked that every provider needs. The prompt is read when it
+// is asked for: a provider that speaks the dialect takes it as it is, and knows members that
+// this version does not. The request keeps body, which must not be changed.
+func (Dialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+	return decode(memory, body, Create)
+}
+
+// DecodeCount reads a request for the size of a prompt.
+func (Dialect) DecodeCount(memory api.Memory, body []byte) (*llm.Request, error) {
+	return decode(memory, body, Count)
+}
+
+// Decode reads a request for a shorter conversation.
+func (CompactDialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+	return decode(memory, body, Compact)
+}
+
+func decode(memory api.Memory, body []byte, endpoint Endpoint) (*llm.Request, error) {
+	r := &Request{endpoint: endpoint}
+	o := outline{request: r, memory: memory, body: body}
+	if err := o.run(); err != nil {
+		return nil, err
+	}
+	if err := r.share(body); err != nil {
+		return nil, err
+	}
+	return &r.common, nil
+}
+
+// share fills in the common form with what every provider needs.
+func (r *Request) share(body []byte) error {
+	c := &r.common
+	*c = llm.Request{Source: r, Raw: body, Kind: llm.KindChat, Usage: true, Choices: 1, OutputWish: true}
+	model := r.members[memberModel]
+	if !llm.Given(model) {
+		return api.Missing("model")
+	}
+	if c.Model = unquoted(model); c.Model == "" {
+		return invalid("model", "model must be a string that is not empty")
+	}
+	for _, m := range []member{memberStream, memberStore, memberBackground} {
+		if value := r.members[m]; llm.Given(value) && !isBool(value) {
+			return invalid(memberNames[m], "%s must be true or false", memberNames[m])
+		}
+	}
+	if r.members[memberBackground].Kind() == jsontext.KindTrue {
+		return unsupported("background", "the gateway answers within the request: it cannot book what an answer in the background costs")
+	}
+	if id := r.members[memberPreviousResponseID]; llm.Given(id) && id.Kind() != jsontext.KindString {
+		return invalid("previous_response_id", "previous_response_id must be a string")
+	}
+	c.Stream = r.endpoint == Create && r.members[memberStream].Kind() == jsontext.KindTrue
+	if err := r.limit(); err != nil {
+		return err
+	}
+	r.options()
+	return nil
+}
+
+func isBool(value jsontext.Value) bool {
+	return value.Kind() == jsontext.KindTrue || value.Kind() == jsontext.KindFalse
+}
+
+// limit reads max_output_tokens. How small it may be is for OpenAI to say.
+func (r *Request) limit() error {
+	value := r.members[memberMaxOutputTokens]
+	if !llm.Given(value) {
+		return nil
+	}
+	n, ok := whole(value)
+	if !ok || n < 1 {
+		return invalid("max_output_tokens", "max_output_tokens must be an integer of at least 1")
+	}
+	r.common.MaxOutput, r.common.OutputLimit = &n, n
+	return nil
+}
+
+// Previous is the id of the response that the request goes on from, as the client knows it;
+// empty = none.
+func (r *Request) Previous() string { return unquoted(r.members[memberPreviousResponseID]) }
+
+func invalid(path, format string, args ...any) *api.Error {
+	return api.Invalid(api.CodeInvalidValue, path, format, args...)
+}
+
+// unsupported is the error for what the model of the request cannot do.
+func unsupported(path, format string, args ...any) *api.Error {
+	return api.Invalid(api.CodeUnsupportedValue, path, format, args...)
+}
+
+// whole is an integer of at most 32 bits: no limit of tokens is larger.
+func whole(value jsontext.Value) (int64, bool) {
+	if value.Kind() != jsontext.KindNumber {
+		return 0, false
+	}
+	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+		return n, n <= math.MaxInt32 && n >= math.MinInt32
+	}
+	f, err := strconv.ParseFloat(string(value), 64)
+	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32
+}
+
+func number(value jsontext.Value) (float64, bool) {
+	if value.Kind() != jsontext.KindNumber {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(value), 64)
+	return f, err == nil
+}

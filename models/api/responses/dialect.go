@@ -1,0 +1,62 @@
+// Package responses is the dialect of OpenAI's Responses API: requests, answers, streams
+// and errors, and what of a request travels unchanged to a provider that speaks it.
+package responses
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+)
+
+// Dialect is the Responses API as one of the dialects.
+type Dialect struct{}
+
+var _ api.Forwarder = Dialect{}
+
+// forwarded are the headers that travel. Names are in their canonical form.
+var forwarded = []string{"Openai-Beta", "Originator", "Session-Id", "Session_id", "Thread-Id", "X-Client-Request-Id", "X-Openai-Subagent"}
+
+// forwardedStarts begin the names of further ones, which are Codex's.
+var forwardedStarts = []string{"X-Codex-", "X-Openai-Internal-Codex-"}
+
+// forwardedQuery are the parameters that travel.
+var forwardedQuery = []string{"beta", "include"}
+
+// Forwards returns what OpenAI's own clients send beside the body. Headers that choose whose
+// account pays never travel, nor does idempotency-key: two callers may use the same one.
+func (Dialect) Forwards(h http.Header, query url.Values) (beside llm.Beside, session string) {
+	for name, values := range h {
+		if !travels(name) {
+			continue
+		}
+		for _, value := range values {
+			beside.Headers = append(beside.Headers, llm.Header{Name: name, Value: value})
+		}
+	}
+	slices.SortStableFunc(beside.Headers, func(a, b llm.Header) int { return strings.Compare(a.Name, b.Name) })
+	if len(query) > 0 {
+		kept := url.Values{}
+		for _, name := range forwardedQuery {
+			if values, asked := query[name]; asked {
+				kept[name] = values
+			}
+		}
+		beside.Query = kept.Encode()
+	}
+	return beside, cmp.Or(h.Get("Session_id"), h.Get("Session-Id"), h.Get("X-Session-Affinity"))
+}
+
+// travels says whether a header does.
+func travels(name string) bool {
+	for _, start := range forwardedStarts {
+		if strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	return slices.Contains(forwarded, name)
+}

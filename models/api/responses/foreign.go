@@ -1,0 +1,148 @@
+package responses
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+	"modelgateway/models/scan"
+)
+
+// choosing are names of members by which a server may choose a model, a destination or
+// the cost. Some servers ignore the case.
+var choosing = []string{
+	"model", "models", "route", "provider", "providers", "plugin", "plugins", "base_url", "api_base", "api_key", "endpoint",
+	"fallback", "fallbacks", "service_tier", "max_tokens", "max_output_tokens", "speed",
+}
+
+// clients are members whose names are the client's own.
+var clients = []string{"parameters", "output_schema", "schema", "arguments", "env", "metadata", "variables"}
+
+// own are members of the request that are read, or whose names are the client's own.
+var own = map[member]bool{
+	memberModel: true, memberServiceTier: true, memberMaxOutputTokens: true, memberMetadata: true, memberClientMetadata: true,
+}
+
+// Foreign is the path of a member that is not OpenAI's, or that may choose what answers or
+// what it costs; empty if there is none. A server that copies the API may read it.
+func (r *Request) Foreign() string {
+	for literal, value := range scan.Members(r.common.Raw) {
+		name := literal.String()
+		m, known := memberByName[name]
+		if !known {
+			return name
+		}
+		if own[m] {
+			continue
+		}
+		if inside := chooses(name, value, choosing); inside != "" {
+			return inside
+		}
+	}
+	return r.Chooses()
+}
+
+// chooses is the path of a member inside a value whose name is among names.
+func chooses(path string, value jsontext.Value, names []string) string {
+	switch value.Kind() {
+	case jsontext.KindBeginObject:
+		for literal, inner := range scan.Members(value) {
+			name := literal.String()
+			if slices.Contains(names, strings.ToLower(name)) && llm.Given(inner) {
+				return path + "." + name
+			}
+			if slices.Contains(clients, name) {
+				continue
+			}
+			if found := chooses(path+"."+name, inner, names); found != "" {
+				return found
+			}
+		}
+	case jsontext.KindBeginArray:
+		for inner := range scan.Elements(value) {
+			if inner.Kind() != jsontext.KindBeginObject && inner.Kind() != jsontext.KindBeginArray {
+				continue
+			}
+			if found := chooses(path+"[]", inner, names); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// naming are the members by which OpenAI lets another model than the one asked for answer,
+// or do a part of the work.
+var naming = []string{"model", "models"}
+
+// Chooses is the path of a member by which OpenAI lets another model than the one asked for
+// answer, or do a part of the work; empty if there is none.
+func (r *Request) Chooses() string {
+	if api.Asks(r.members[memberPrompt]) { // it holds a model of its own
+		return "prompt"
+	}
+	for _, m := range []member{memberModeration, memberContextManagement, memberReasoning, memberText, memberTools, memberAccessPrograms} {
+		if found := chooses(memberNames[m], r.members[m], naming); found != "" {
+			return found
+		}
+	}
+	for item := range scan.Elements(r.members[memberInput]) {
+		if found := chooses("input[].tools", memberOf(item, "tools"), naming); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// maxSearches is how many searches of the web an answer makes at most where the client does
+// not bound them.
+const maxSearches = 100
+
+// hosted adds what the tools that run at OpenAI cost beside their tokens.
+func (r *Request) hosted() {
+	if api.Asks(r.members[memberPrompt]) { // it may hold tools
+		r.common.Unpriced = "prompt"
+		return
+	}
+	r.hostedTools(-1, r.members[memberTools])
+	i := 0
+	for item := range scan.Elements(r.members[memberInput]) {
+		r.hostedTools(i, memberOf(item, "tools"))
+		i++
+	}
+}
+
+// free are the types of tools that run at OpenAI and cost their tokens only.
+var free = []string{"tool_search", "mcp", "programmatic_tool_calling", "computer", "computer_use", "computer_use_preview", "namespace"}
+
+func (r *Request) hostedTools(item int, tools jsontext.Value) {
+	i := -1
+	for tool := range scan.Elements(tools) {
+		i++
+		kind := unquoted(memberOf(tool, "type"))
+		switch toolKindOf(kind) {
+		case hostedTool, shellTool:
+		default:
+			continue
+		}
+		switch environment := unquoted(memberOf(memberOf(tool, "environment"), "type")); {
+		case searches(kind):
+			if r.common.Searches = maxSearches; r.maxCalls() > 0 {
+				r.common.Searches = min(maxSearches, r.maxCalls())
+			}
+		case slices.Contains(free, kind):
+		case toolKindOf(kind) == shellTool && (environment == "" || environment == "local" || environment == "none"):
+		case r.common.Unpriced == "":
+			r.common.Unpriced = toolAt{item, i, -1}.path() + ".type"
+		}
+	}
+}
+
+// maxCalls is how often the tools that run at OpenAI may be used; 0 = not said.
+func (r *Request) maxCalls() int64 {
+	n, _ := whole(r.members[memberMaxToolCalls])
+	return max(n, 0)
+}

@@ -1,0 +1,194 @@
+package responses_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/llm"
+)
+
+func TestTextsAreThePartsOfOneMessage(t *testing.T) {
+	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		e.Text(0, "a")
+		e.Block(0)
+		e.Text(0, "b")
+		e.Refusal(0, "no")
+		e.Refusal(0, "pe")
+		finish(e, llm.FinishStop)
+	}))
+	c := r.Output[0].Content
+	if kinds(r) != "message" || len(c) != 3 || c[0].Text != "a" || c[1].Text != "b" || c[2].Type != "refusal" || c[2].Refusal != "nope" ||
+		r.Status != "completed" {
+		t.Errorf("%s", r.raw)
+	}
+}
+
+func TestEndings(t *testing.T) {
+	for finish, want := range map[llm.Finish]string{
+		llm.FinishStop: "completed ", llm.FinishToolCalls: "completed ", "": "completed ", "other": "completed ",
+		llm.FinishLength: "incomplete max_output_tokens", llm.FinishContentFilter: "incomplete content_filter",
+	} {
+		r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+			e.Text(0, "a")
+			if finish == llm.FinishContentFilter {
+				e.Refusal(0, "because")
+			}
+			e.Finish(0, llm.Ending{Finish: finish})
+			e.Usage(&llm.Usage{Input: 1})
+		}))
+		reason := ""
+		if r.Incomplete != nil {
+			reason = r.Incomplete.Reason
+		}
+		if r.Status+" "+reason != want || r.Output[0].Status != r.Status {
+			t.Errorf("%q: %s", finish, r.raw)
+		}
+	}
+	r := both(t, anyRequest(), answers(func(e *llm.Emitter) { finish(e, llm.FinishContentFilter) }))
+	if len(r.Output) != 0 || r.Status != "incomplete" {
+		t.Errorf("%s", r.raw)
+	}
+}
+
+func TestCitationsStandInTheTextThatTheyAreOf(t *testing.T) {
+	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		e.Text(0, "Grün")
+		e.Citations(0, []llm.Citation{{Start: 0, End: 4, URL: "https://example.com/g", Title: "G \"g\""}})
+		e.Block(0)
+		e.Text(0, " ist")
+		e.Citations(0, []llm.Citation{
+			{Start: 5, End: 8, URL: "https://example.com/a"}, {Start: 4, End: 8, Title: "no address"}, {URL: "https://example.com/b", Title: "B"},
+		})
+		finish(e, llm.FinishStop)
+	}))
+	want := [][]string{
+		{`{"type":"url_citation","start_index":0,"end_index":4,"url":"https://example.com/g","title":"G \"g\""}`},
+		{
+			`{"type":"url_citation","start_index":1,"end_index":4,"url":"https://example.com/a","title":""}`,
+			`{"type":"url_citation","start_index":0,"end_index":0,"url":"https://example.com/b","title":"B"}`,
+		},
+	}
+	for i, part := range r.Output[0].Content {
+		var got []string
+		for _, a := range part.Annotations {
+			got = append(got, string(a))
+		}
+		if strings.Join(got, "\n") != strings.Join(want[i], "\n") {
+			t.Errorf("%q, not %q", got, want[i])
+		}
+	}
+	streamed(t, anyRequest(), answers(func(e *llm.Emitter) { // there is no text left to hold them
+		e.Text(0, "a")
+		e.Call(0, &llm.CallStart{ID: "a", Name: "f", Arguments: "{}"})
+		e.Citations(0, []llm.Citation{{URL: "https://example.com/a"}})
+		finish(e, llm.FinishToolCalls)
+	}))
+}
+
+func TestProbabilitiesOfTokensStandInDeltasAndInTheirText(t *testing.T) {
+	token := func(text string) jsontext.Value {
+		return jsontext.Value(`{"content":[{"token":"` + text + `","logprob":-0.1,"bytes":[97],` + "\n" + `"top_logprobs":[]}],"refusal":null}`)
+	}
+	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		e.Logprobs(token("a"))
+		e.Text(0, "a")
+		e.Text(0, "b")
+		e.Logprobs(token("c"))
+		e.Text(0, "c")
+		finish(e, llm.FinishStop)
+	}))
+	if p := r.Output[0].Content[0].Logprobs; len(p) != 2 || string(p[1]) != `{"token":"c","logprob":-0.1,"bytes":[97],"top_logprobs":[]}` {
+		t.Errorf("%s", r.raw)
+	}
+	r = both(t, anyRequest(), answers(func(e *llm.Emitter) { // they come before their text
+		e.Logprobs(token("a"))
+		e.Text(0, "")
+		e.Text(0, "a")
+		finish(e, llm.FinishStop)
+	}))
+	if len(r.Output[0].Content[0].Logprobs) != 1 {
+		t.Errorf("%s", r.raw)
+	}
+}
+
+func TestMediaThatTheModelMade(t *testing.T) {
+	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		e.Text(0, "a")
+		e.Media(0, &llm.Media{Kind: llm.Image, URL: "data:image/jpeg;base64,AAAA"})
+		e.Media(0, &llm.Media{Kind: llm.Image, URL: "data:;base64,CCCC"})
+		e.Media(0, &llm.Media{Kind: llm.Image, URL: "https://example.com/a.png"})
+		e.Media(0, &llm.Media{Kind: llm.Audio, Data: "BBBB", Format: "wav"})
+		e.Media(0, &llm.Media{Kind: llm.File, URL: "data:video/mp4;base64,CCCC"})
+		e.Text(0, "b")
+		finish(e, llm.FinishStop)
+	}))
+	if kinds(r) != "message image_generation_call image_generation_call message" || *r.Output[1].Result != "AAAA" ||
+		r.Output[1].Format != "jpeg" || *r.Output[2].Result != "CCCC" || r.Output[2].Format != "png" || r.Output[1].Status != "completed" {
+		t.Fatalf("%s", r.raw)
+	}
+	var texts []string
+	for _, p := range r.Output[3].Content {
+		texts = append(texts, p.Text)
+	}
+	want := "![image](https://example.com/a.png) [audio](data:audio/wav;base64,BBBB) [file](data:video/mp4;base64,CCCC) b"
+	if strings.Join(texts, " ") != want {
+		t.Errorf("%q", texts)
+	}
+}
+
+func TestImageComesBackAsItWas(t *testing.T) {
+	for _, address := range []string{"data:image/jpeg;base64,AAAA", "data:image/png;base64,AAAA", "data:image/webp;base64,AAAA"} {
+		r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+			e.Media(0, &llm.Media{Kind: llm.Image, URL: address})
+			finish(e, llm.FinishStop)
+		}))
+		c, err := asked(t, `{"model":"m","input":[{"role":"user","content":"x"},{"type":"image_generation_call","id":"`+r.Output[0].ID+
+			`","output_format":"`+r.Output[0].Format+`","result":"`+*r.Output[0].Result+`"}]}`).Source.Conversation()
+		if err != nil || c.Messages[1].Blocks[0].Media.URL != address {
+			t.Errorf("%s: %v, %+v", address, err, c)
+		}
+	}
+}
+
+func TestAnswersBesideTheFirstAreLeftOut(t *testing.T) {
+	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		e.Text(1, "other")
+		e.Text(0, "a")
+		e.Finish(1, llm.Ending{Finish: llm.FinishLength})
+		finish(e, llm.FinishStop)
+	}))
+	if kinds(r) != "message" || r.Output[0].Content[0].Text != "a" || r.Status != "completed" {
+		t.Errorf("%s", r.raw)
+	}
+}
+
+// The response repeats the client's settings as they were written, on one line.
+func TestSettingsOfTheRequestAreRepeated(t *testing.T) {
+	req := asked(t, `{"model":"m","input":"x","instructions":"Be\nbrief.","tools":[{"type": "function",`+"\n"+
+		`"name":"f","parameters":{"b":1,"a":{"const":1.50}},"strict":null},{"type":"web_search"}],"temperature":0.50,"top_p":null,`+
+		`"metadata":{"k":"v"},"reasoning":{"effort":"low"},"text":{"verbosity":"low"},"tool_choice":{"type":"function","name":"f"},`+
+		`"parallel_tool_calls":false,"prompt_cache_key":"p","safety_identifier":"s","user":"u","max_output_tokens":100,"top_logprobs":0,`+
+		`"truncation":"auto","max_tool_calls":3,"store":true,"service_tier":"auto"}`)
+	r := both(t, req, answers(func(e *llm.Emitter) {
+		e.Head().ServiceTier = "priority"
+		e.Text(0, "a")
+		finish(e, llm.FinishStop)
+	}))
+	for _, want := range []string{
+		`"instructions":"Be\nbrief."`, `"temperature":0.50`, `"top_p":1.0`, `"metadata":{"k":"v"}`, `"reasoning":{"effort":"low"}`,
+		`"tools":[{"type":"function","name":"f","parameters":{"b":1,"a":{"const":1.50}},"strict":null},{"type":"web_search"}]`,
+		`"text":{"verbosity":"low"}`, `"tool_choice":{"type":"function","name":"f"}`, `"parallel_tool_calls":false`, `"prompt_cache_key":"p"`,
+		`"safety_identifier":"s"`, `"user":"u"`, `"max_output_tokens":100`, `"truncation":"auto"`, `"max_tool_calls":3`, `"store":false`,
+		`"service_tier":"priority"`, `"previous_response_id":null`,
+	} {
+		if !strings.Contains(r.raw, want) {
+			t.Errorf("no %s in %s", want, r.raw)
+		}
+	}
+	req.Keep, req.Continues = true, "resp_before"
+	if r = both(t, req, answers(func(e *llm.Emitter) { finish(e, llm.FinishStop) })); !strings.Contains(r.raw, `"store":true,"previous_response_id":"resp_before"`) {
+		t.Errorf("%s", r.raw)
+	}
+}

@@ -1,0 +1,99 @@
+package responses
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+	"modelgateway/models/scan"
+)
+
+// parts reads the parts of an item's list. Texts that are empty are left out.
+func (b *builder) parts(at place, list string, value jsontext.Value) ([]llm.Block, *api.Error) {
+	at.list = list
+	var all []llm.Block
+	i := 0
+	for element := range scan.Elements(value) {
+		at.part = i
+		i++
+		if element.Kind() != jsontext.KindBeginObject {
+			return nil, invalid(at.path(), "%s must be an object", at.path())
+		}
+		block, ok, err := b.part(at, b.fields(element))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, block)
+		}
+	}
+	return all, nil
+}
+
+// part reads a part; ok is false for one that is left out.
+func (b *builder) part(at place, from fields) (block llm.Block, ok bool, _ *api.Error) {
+	block = llm.Block{At: at.at()}
+	kind := from.text("type")
+	switch kind {
+	case "input_text", "output_text", "text":
+		block.Text = from.text("text")
+		ok = block.Text != ""
+	case "refusal":
+		block.Kind, block.Text = llm.BlockRefusal, from.text("refusal")
+		ok = block.Text != ""
+	case "input_image", "input_file", "input_audio":
+		media, err := b.media(at, kind, from)
+		if err != nil {
+			return block, false, err
+		}
+		block.Kind, block.Media, ok = llm.BlockMedia, media, true
+	case "":
+		return block, false, api.Missing(at.path() + ".type")
+	default:
+		b.lose("input[]." + at.list + "[].type")
+		b.left, b.isLeft = at, true
+		return block, false, nil
+	}
+	for _, f := range from {
+		switch string(f.name) {
+		case "type", "text", "refusal", "annotations", "logprobs", "parsed": // of an answer that has come back
+		case "image_url", "file_id", "detail", "file_data", "file_url", "filename", "input_audio":
+		case "prompt_cache_breakpoint":
+			if llm.Given(f.value) {
+				block.Cache = b.request.cacheMark()
+			}
+		default:
+			b.unknown("input[]."+at.list+"[].", f)
+		}
+	}
+	return block, ok, nil
+}
+
+// media reads an image, a file or a sound.
+func (b *builder) media(at place, kind string, from fields) (*llm.Media, *api.Error) {
+	if from.text("file_id") != "" {
+		return nil, unsupported(at.path()+".file_id", "the file is stored at OpenAI: send the file itself, or use a model of OpenAI")
+	}
+	m := &llm.Media{}
+	switch kind {
+	case "input_image":
+		if m.URL, m.Detail = from.text("image_url"), from.text("detail"); m.URL == "" {
+			return nil, api.Missing(at.path() + ".image_url")
+		}
+	case "input_audio":
+		sound := from.of("input_audio")
+		m.Kind, m.Data, m.Format = llm.Audio, unquoted(memberOf(sound, "data")), unquoted(memberOf(sound, "format"))
+		if m.Data == "" {
+			return nil, api.Missing(at.path() + ".input_audio.data")
+		}
+	default:
+		m.Kind, m.Name, m.URL = llm.File, from.text("filename"), from.text("file_data")
+		if m.URL == "" {
+			m.URL, m.Format = from.text("file_url"), "application/pdf" // the usual type, which its address may contradict
+		}
+		if m.URL == "" {
+			return nil, api.Missing(at.path() + ".file_data")
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,152 @@
+package responses
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+)
+
+func eventsOf(text string) string {
+	var all []string
+	for event := range strings.SplitSeq(strings.TrimSuffix(text, "\n\n"), "\n\n") {
+		name, _, _ := strings.Cut(event, "\n")
+		all = append(all, strings.TrimPrefix(strings.TrimPrefix(name, "event: "), "response."))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestSilentStreamRepeatsThatItIsInProgress(t *testing.T) {
+	now := time.Unix(1700000000, 0)
+	w := Dialect{}.NewWriter(&llm.Request{Model: "m"}).(*Writer)
+	w.now = func() time.Time { return now }
+	after := func(wait time.Duration) string {
+		now = now.Add(wait)
+		return eventsOf(string(w.Ping(nil)))
+	}
+	if got := after(0) + after(200*time.Second) + after(time.Second); got != ": ping: ping: ping" {
+		t.Errorf("before the answer: %s", got)
+	}
+	head := &llm.Head{Model: "m"}
+	text, _ := w.Append(nil, &llm.Event{Kind: llm.EventText, Head: head, Text: "a"})
+	for _, step := range []struct {
+		wait time.Duration
+		want string
+	}{
+		{15 * time.Second, ": ping"}, {50 * time.Second, ": ping"}, {50 * time.Second, "in_progress"}, {99 * time.Second, ": ping"},
+		{time.Second, "in_progress"},
+	} {
+		if got := after(step.wait); got != step.want {
+			t.Errorf("%s, not %s", got, step.want)
+		}
+	}
+	more, _ := w.Append(nil, &llm.Event{Kind: llm.EventText, Head: head, Text: "b"})
+	if got := after(99 * time.Second); got != ": ping" {
+		t.Errorf("after an event: %s", got)
+	}
+	if !strings.Contains(string(more), `"sequence_number":7}`) || !strings.Contains(string(text), `"delta":"a"`) { // two were repeated
+		t.Errorf("%s", more)
+	}
+	w.Done(nil)
+	if got := w.Ping(nil); len(got) > 0 {
+		t.Errorf("after the end: %s", got)
+	}
+}
+
+func TestEarlyErrorIsAWholeStream(t *testing.T) {
+	w := Dialect{}.NewWriter(&llm.Request{Model: "asked"}).(*Writer)
+	long := &api.Error{
+		Status: http.StatusBadRequest, Type: api.TypeAPI, Code: api.CodeProviderError, UpstreamCode: api.CodeContextLength,
+		UpstreamStatus: http.StatusBadRequest, Message: "prompt is too long: 9 tokens > 8 maximum", Provider: "anthropic",
+	}
+	if !w.TellsEarly(long) || w.TellsEarly(&api.Error{Status: 400, Code: api.CodeInvalidValue}) {
+		t.Error("only a prompt that is too long is told in a stream")
+	}
+	text := string(w.Fail(nil, long))
+	if eventsOf(text) != "created in_progress error failed" || strings.Count(text, `"model":"asked"`) != 3 ||
+		!strings.Contains(text, `{"type":"error","code":"context_length_exceeded","message":"prompt is too long: 9 tokens > 8 maximum",`+
+			`"param":"input","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum",`+
+			`"code":"context_length_exceeded","param":"input","provider":"anthropic","upstream_status":400,`+
+			`"upstream_code":"context_length_exceeded"},"sequence_number":2}`) ||
+		!strings.Contains(text, `"error":{"code":"context_length_exceeded","message":"prompt is too long: 9 tokens > 8 maximum"}`) ||
+		!strings.Contains(text, `"status":"failed"`) || !strings.Contains(text, `"usage":null`) {
+		t.Errorf("%s", text)
+	}
+}
+
+// What is done stays so in a response that failed, and what is open is not told as done:
+// agents run calls as soon as they are.
+func TestFailureLeavesTheOpenItemOpen(t *testing.T) {
+	w := Dialect{}.NewWriter(&llm.Request{Model: "m"})
+	head := &llm.Head{Model: "m", Counter: counter{Input: 7, Total: 7}}
+	text, _ := w.Append(nil, &llm.Event{Kind: llm.EventText, Head: head, Text: "a"})
+	text, _ = w.Append(text, &llm.Event{Kind: llm.EventCall, Head: head, Call: &llm.CallStart{ID: "1", Name: "f", Arguments: `{"a":1}`}})
+	text = w.Fail(text, &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Message: "broken"})
+	said := string(text)
+	if strings.Count(said, "event: response.output_item.added") != 2 || strings.Count(said, "event: response.output_item.done") != 1 {
+		t.Errorf("%s", said)
+	}
+	last := said[strings.LastIndex(said, "event: "):]
+	if !strings.Contains(last, `"output":[{"id":"msg_`) || strings.Contains(last, "function_call") || !strings.Contains(last, `"input_tokens":7`) {
+		t.Errorf("%s", last)
+	}
+}
+
+type counter llm.Usage
+
+func (c counter) Counted() *llm.Usage { u := llm.Usage(c); return &u }
+
+func TestStreamThatIsOpenedEarlyGoesOn(t *testing.T) {
+	w := Dialect{}.NewWriter(&llm.Request{Model: "asked"}).(*Writer)
+	text := w.Open(nil, &llm.Head{Model: "m", Created: 5})
+	if eventsOf(string(text)) != "created in_progress" {
+		t.Errorf("%s", text)
+	}
+	head := &llm.Head{Model: "m-2", Created: 9}
+	for _, e := range []*llm.Event{
+		{Kind: llm.EventText, Head: head, Text: "a"}, {Kind: llm.EventFinish, Head: head, Ending: llm.Ending{Finish: llm.FinishStop}},
+	} {
+		text, _ = w.Append(text, e)
+	}
+	text = w.Done(text)
+	said := string(text)
+	if strings.Count(said, "event: response.created") != 1 || strings.Count(said, `"created_at":5`) != 3 || !strings.Contains(said, `"model":"m-2"`) ||
+		!strings.Contains(said, `"usage":{"input_tokens":0,`) {
+		t.Errorf("%s", said)
+	}
+}
+
+func TestEventsOfTheDialectAreForwarded(t *testing.T) {
+	w := Dialect{}.NewWriter(&llm.Request{Model: "asked"})
+	head := &llm.Head{Model: "gpt"}
+	const created = "event: response.created\ndata: {}\n\n"
+	text, err := w.Append(nil, &llm.Event{Kind: llm.EventOther, Head: head, RawDialect: llm.Responses, Raw: []byte(created)})
+	if err != nil || string(text) != created || len(w.Done(nil)) > 0 {
+		t.Errorf("%s: %v", text, err)
+	}
+	w = Dialect{}.NewWriter(&llm.Request{Model: "asked"})
+	_, _ = w.Append(nil, &llm.Event{Kind: llm.EventOther, Head: head, RawDialect: llm.Responses, Raw: []byte(created)})
+	text = w.Fail(nil, &api.Error{Status: 502, Code: api.CodeProviderError, Message: "broken"})
+	if eventsOf(string(text)) != "error failed" || !strings.Contains(string(text), `"sequence_number":1}`) {
+		t.Errorf("%s", text)
+	}
+	if _, err := w.Append(nil, &llm.Event{RawDialect: llm.Chat, Raw: []byte("{}")}); err == nil {
+		t.Error("bytes of another dialect are written")
+	}
+	if _, err := (Dialect{}).AppendAnswer(nil, &llm.Request{}, &llm.Answer{RawDialect: llm.Chat, Raw: []byte("{}")}); err == nil {
+		t.Error("an answer of another dialect is written")
+	}
+	raw, err := Dialect{}.AppendAnswer(nil, &llm.Request{}, &llm.Answer{RawDialect: llm.Responses, Raw: []byte(`{"a":1}`)})
+	if err != nil || string(raw) != `{"a":1}` {
+		t.Errorf("%s: %v", raw, err)
+	}
+}
+
+func TestSizeOfAPromptIsWritten(t *testing.T) {
+	if got := string(Dialect{}.AppendCount(nil, 42)); got != `{"object":"response.input_tokens","input_tokens":42}` {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,322 @@
+package lists
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Decisions are what people have decided about the lists.
+type Decisions struct {
+	Disagreements []Decision `yaml:"disagreements"`
+	Changes       []Change   `yaml:"changes"`
+	Ends          []End      `yaml:"ends"`
+	Skip          []Skip     `yaml:"skip"`
+}
+
+// Decision says which list is right about a member of a model's price.
+type Decision struct {
+	ID     string `yaml:"id"`
+	Member string `yaml:"member"` // input, output and so on
+	Take   string `yaml:"take"`   // the name of a list
+	Why    string `yaml:"why"`
+}
+
+// Change is a model that no list has, or a member of a model that the lists do not
+// have or have wrong, from what its provider publishes.
+type Change struct {
+	Fact   map[string]any `yaml:"fact"` // members that replace those of the lists
+	Source string         `yaml:"source"`
+}
+
+// End is the first day on which its provider does not serve models, as it has announced.
+type End struct {
+	Day       string   `yaml:"day"`
+	Models    []string `yaml:"models"`
+	Successor string   `yaml:"successor"`
+	Source    string   `yaml:"source"`
+}
+
+// Skip is a model of the lists that is not taken.
+type Skip struct {
+	ID  string `yaml:"id"`
+	Why string `yaml:"why"`
+}
+
+// ReadDecisions reads decisions.yaml.
+func ReadDecisions(text []byte) (*Decisions, error) {
+	var d Decisions
+	dec := yaml.NewDecoder(strings.NewReader(string(text)))
+	dec.KnownFields(true)
+	err := dec.Decode(&d)
+	return &d, err
+}
+
+// Merge merges lists, the newest first. A member that a newer list does not have is
+// taken from an older one. Where two lists have different prices a decision is
+// needed: without one it is an error that names them.
+func Merge(all []*List, d *Decisions) (*List, error) {
+	m := merge{decisions: d, used: map[int]bool{}}
+	byID := map[string]Fact{}
+	for _, id := range ids(all) {
+		if slices.ContainsFunc(d.Skip, func(s Skip) bool { return s.ID == id.id }) {
+			continue
+		}
+		if fact := m.fact(all, id); len(fact.Prices) == 0 || fact.Prices[0].Input != "" { // else only a factor of a price is known
+			byID[id.id] = fact
+		}
+	}
+	for i, c := range d.Changes {
+		if err := change(byID, &c); err != nil {
+			m.errs = append(m.errs, fmt.Errorf("changes[%d]: %w", i, err))
+		}
+	}
+	for i, e := range d.Ends {
+		if err := end(byID, &e); err != nil {
+			m.errs = append(m.errs, fmt.Errorf("ends[%d]: %w", i, err))
+		}
+	}
+	for i, x := range d.Disagreements {
+		if !m.used[i] {
+			m.errs = append(m.errs, fmt.Errorf("disagreements: %s %s: the lists do not disagree any more", x.ID, x.Member))
+		}
+	}
+	var names []string
+	for _, l := range all {
+		names = append(names, l.Name+" of "+l.Date)
+	}
+	facts := &List{Name: "facts", Source: strings.Join(names, ", "), Date: all[0].Date, Licence: all[0].Licence}
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		fact := byID[id]
+		fact.Aliases = slices.DeleteFunc(slices.Clone(fact.Aliases), func(alias string) bool { _, own := byID[alias]; return own })
+		facts.Models = append(facts.Models, fact)
+	}
+	return facts, errors.Join(m.errs...)
+}
+
+type modelID struct{ provider, id string }
+
+// ids are the models of all lists. One with factors and fees only names no models: some
+// of them are other lists' aliases.
+func ids(all []*List) []modelID {
+	seen := map[modelID]bool{}
+	for _, l := range all {
+		for i := range l.Models {
+			if f := &l.Models[i]; len(f.Prices) == 0 || f.Prices[0].Input != "" {
+				seen[modelID{f.Provider, f.ID}] = true
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b modelID) int { return cmp.Compare(a.id, b.id) })
+}
+
+type merge struct {
+	decisions *Decisions
+	used      map[int]bool
+	errs      []error
+}
+
+// fact is a model's entry in the newest list that has one, with the members of the
+// others where it has none.
+func (m *merge) fact(all []*List, id modelID) Fact {
+	merged := Fact{Provider: id.provider, ID: id.id}
+	for _, l := range all {
+		if found, _ := l.find(id); found != nil { // also the entry of its family, which has the same price
+			m.prices(&merged, found, l.Name)
+		}
+	}
+	for _, l := range slices.Backward(all) { // the oldest one says the most
+		if found, exact := l.find(id); exact {
+			merged.fill(found)
+		}
+	}
+	if strings.Contains(id.id, "embedding") {
+		merged.Kind = "embedding"
+	}
+	return merged
+}
+
+// Variant is the end of a name that tells a version of the same model.
+var variant = regexp.MustCompile(`-(\d{8}|\d{4}-\d\d-\d\d|\d{3}|preview-\d\d-\d{2,4}|latest|0)$`)
+
+// Family is the name without the end that tells a version of the same model, such as
+// a day; the name itself where there is none.
+func Family(id string) string { return variant.ReplaceAllString(id, "") }
+
+// find returns a model's entry, or that of its family.
+func (l *List) find(id modelID) (found *Fact, exact bool) {
+	for _, name := range []string{id.id, Family(id.id), Family(id.id) + "-latest", Family(id.id) + "-0"} {
+		for i := range l.Models {
+			f := &l.Models[i]
+			if f.Provider == id.provider && (f.ID == name || slices.Contains(f.Aliases, name)) {
+				return f, f.ID == id.id
+			}
+		}
+	}
+	return nil, false
+}
+
+// prices sets the prices of a fact, or compares the last one with that of another list.
+// Factors and fees of a list without prices of tokens hold for all days.
+func (m *merge) prices(merged, other *Fact, list string) {
+	switch {
+	case len(other.Prices) == 0:
+		return
+	case len(merged.Prices) == 0:
+		for _, p := range other.Prices {
+			merged.Prices = append(merged.Prices, p.clone())
+		}
+		return
+	}
+	last, theirs := len(merged.Prices)-1, &other.Prices[len(other.Prices)-1]
+	for i := range merged.Prices {
+		if i == last || theirs.Input == "" {
+			m.price(merged.ID, &merged.Prices[i], theirs.clone(), list)
+		}
+	}
+}
+
+// price sets what is not known of a price, and compares the rest.
+func (m *merge) price(id string, ours *Price, theirs Price, list string) {
+	if theirs.Input != "" && ours.Over != theirs.Over {
+		if m.take(id, "over", fmt.Sprint(ours.Over), fmt.Sprint(theirs.Over), list) {
+			ours.Over, ours.Above = theirs.Over, theirs.Above
+		} else {
+			theirs.Over, theirs.Above = ours.Over, ours.Above
+		}
+	}
+	their := theirs.members()
+	for i, x := range ours.members() {
+		switch y := their[i].value; {
+		case *y == "" || *x.value == *y:
+		case *x.value == "" || m.take(id, x.name, x.value.String(), y.String(), list):
+			*x.value = *y
+		}
+	}
+	if ours.Above != nil && theirs.Above != nil {
+		ours.Above.Fill(theirs.Above)
+	}
+}
+
+// take says whether the value of an older list is decided to be right.
+func (m *merge) take(id, member, ours, theirs, list string) bool {
+	decided := slices.IndexFunc(m.decisions.Disagreements, func(d Decision) bool { return d.ID == id && d.Member == member })
+	if decided < 0 {
+		m.errs = append(m.errs, fmt.Errorf("%s: %s is %s, and %s in %s: decide in decisions.yaml", id, member, ours, theirs, list))
+		return false
+	}
+	m.used[decided] = true
+	return m.decisions.Disagreements[decided].Take == list
+}
+
+// fill sets the members that are not known to those of another list.
+func (f *Fact) fill(from *Fact) {
+	f.Kind, f.Released, f.State = cmp.Or(f.Kind, from.Kind), cmp.Or(f.Released, from.Released), cmp.Or(f.State, from.State)
+	f.Ends, f.Successor = cmp.Or(f.Ends, from.Ends), cmp.Or(f.Successor, from.Successor)
+	f.Context, f.MaxOutput = cmp.Or(f.Context, from.Context), cmp.Or(f.MaxOutput, from.MaxOutput)
+	f.Tools, f.Structured = cmp.Or(f.Tools, from.Tools), cmp.Or(f.Structured, from.Structured)
+	f.Reasoning, f.Sampling = cmp.Or(f.Reasoning, from.Reasoning), cmp.Or(f.Sampling, from.Sampling)
+	for _, list := range []struct {
+		to   *[]string
+		from []string
+	}{{&f.Aliases, from.Aliases}, {&f.Input, from.Input}, {&f.Output, from.Output}} {
+		if *list.to == nil {
+			*list.to = list.from
+		}
+	}
+	if f.Prices == nil {
+		f.Prices = from.Prices
+	}
+}
+
+// Fill sets the numbers that are not known to those of another price.
+func (p *Price) Fill(from *Price) {
+	theirs := from.members()
+	for i, x := range p.members() {
+		*x.value = cmp.Or(*x.value, *theirs[i].value)
+	}
+}
+
+// change applies a change to a fact, or adds one.
+func change(byID map[string]Fact, c *Change) error {
+	if c.Source == "" {
+		return errors.New("source is missing")
+	}
+	text, err := json.Marshal(c.Fact)
+	if err != nil {
+		return err
+	}
+	var fact Fact
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&fact); err != nil {
+		return err
+	}
+	old := byID[fact.ID]
+	fact.Provider = cmp.Or(fact.Provider, old.Provider)
+	if fact.ID == "" || fact.Provider == "" {
+		return errors.New("id or provider is missing")
+	}
+	fact.fill(&old)
+	byID[fact.ID] = fact
+	return nil
+}
+
+// end sets the day on which models end.
+func end(byID map[string]Fact, e *End) error {
+	if _, err := time.Parse(time.DateOnly, e.Day); err != nil || e.Source == "" {
+		return errors.Join(err, errors.New("day or source is missing"))
+	}
+	if _, known := byID[e.Successor]; e.Successor != "" && !known {
+		return fmt.Errorf("the successor %s is in no list", e.Successor)
+	}
+	for _, id := range e.Models {
+		fact, known := byID[id]
+		if !known {
+			return fmt.Errorf("%s is in no list", id)
+		}
+		fact.State, fact.Ends, fact.Successor = "", e.Day, e.Successor
+		byID[id] = fact
+	}
+	return nil
+}
+
+// Facts merges the lists of a folder, as text.
+func Facts(dir fs.FS) ([]byte, error) {
+	var all []*List
+	// The newest first, but for the last two: they are taken for factors and fees only.
+	for _, name := range []string{"yoagent", "genai-prices", "models.dev", "litellm", "portkey"} {
+		text, err := fs.ReadFile(dir, name+".json")
+		if err != nil {
+			return nil, err
+		}
+		l, err := Read(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, l)
+	}
+	text, err := fs.ReadFile(dir, "decisions.yaml")
+	if err != nil {
+		return nil, err
+	}
+	decisions, err := ReadDecisions(text)
+	if err != nil {
+		return nil, fmt.Errorf("decisions.yaml: %w", err)
+	}
+	facts, err := Merge(all, decisions)
+	if err != nil {
+		return nil, err
+	}
+	return facts.Write()
+}

@@ -1,0 +1,34 @@
+package models
+
+// Level is one of the accounts that a call is paid from, with the limits that bind the
+// caller there.
+type Level struct {
+	Account string // KeyAccount, UserAccount or TeamAccount
+	Name    string // for messages: "this API key", "your account", or "the team" and its name
+	Limits
+}
+
+// Levels are those of a caller: of its key, its user and its team, in this order, as far
+// as it has them. Callers share them: they are not to be changed.
+type Levels []Level
+
+// Refusing is the first level at which a model with all of these names may not be
+// requested, or nil.
+func (all Levels) Refusing(names ...string) *Level {
+	for i := range all {
+		if !all[i].Allows(names...) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// LimitedToModels is the first level at which only some models may be requested, or nil.
+func (all Levels) LimitedToModels() *Level {
+	for i := range all {
+		if all[i].Models != "" {
+			return &all[i]
+		}
+	}
+	return nil
+}

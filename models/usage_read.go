@@ -1,0 +1,195 @@
+package models
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// UsageTime is the sum of calls of one group that began in a short time.
+type UsageTime struct {
+	At    int64 // Unix seconds: the beginning of the time
+	Group UsageGroup
+	Tally *Tally // of no other row, until the next one is read
+}
+
+// UsageRange selects usage by time, and what is done with it.
+type UsageRange struct {
+	From, To int64 // Unix seconds, To excluded
+
+	// Whole says of an hour or a day whether its calls need not be told apart.
+	Whole func(from, to int64) bool
+
+	// Add receives all sums that the query selects. Its error ends the reading.
+	Add func(UsageTime) error
+}
+
+// usageReadTimeout bounds the reading of all sums of a query.
+const usageReadTimeout = 10 * time.Second
+
+// UsageTimes reads the sums that q selects; its days and groups are not looked at. Times
+// are as short as UsageMinutesKept and UsageQuartersKept say, unless r.Whole allows
+// longer ones. Of days for which there are only sums of days, each has the time of its
+// noon (UTC); before is the end of these days, or 0.
+func (s *Store) UsageTimes(ctx context.Context, q *UsageQuery, r UsageRange) (before int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, usageReadTimeout)
+	defer cancel()
+	wanted, err := s.wantedGroups(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	var since int64
+	err = s.run(ctx, func(db *gorm.DB) error {
+		return db.Table("usage_since").Select("since").Where("id = 1").Take(&since).Error
+	})
+	if err != nil {
+		return 0, err
+	}
+	if since > r.From {
+		before = min(since, dayBegin(r.To-1)+secondsPerDay)
+		if err := s.readDays(ctx, q, r, before); err != nil {
+			return 0, err
+		}
+	}
+	for from := dayBegin(max(since, r.From)); from < r.To; {
+		const most = 31 // days in one statement
+		to, whole := from+secondsPerDay, r.Whole(from, from+secondsPerDay)
+		for to < r.To && to-from < most*secondsPerDay && r.Whole(to, to+secondsPerDay) == whole {
+			to += secondsPerDay
+		}
+		if err := s.readPacked(ctx, r, packedDays{from, to, whole, wanted}); err != nil {
+			return 0, err
+		}
+		from = to
+	}
+	return before, nil
+}
+
+// wantedGroups says which groups a query selects.
+func (s *Store) wantedGroups(ctx context.Context, q *UsageQuery) (func(UsageGroup) bool, error) {
+	var keys map[string]bool
+	if q.TeamID != "" {
+		keys = map[string]bool{}
+		var ids []string
+		err := s.run(ctx, func(db *gorm.DB) error {
+			return db.Model(&Key{}).Where("team_id = ?", q.TeamID).Pluck("id", &ids).Error
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			keys[id] = true
+		}
+	}
+	is := func(only, value string) bool { return only == "" || only == value }
+	return func(g UsageGroup) bool {
+		return is(q.UserID, g.User) && is(q.KeyID, g.Key) && is(q.ModelID, g.Model) && is(q.Provider, g.Provider) &&
+			(keys == nil || keys[g.Key])
+	}, nil
+}
+
+// packedDays are days whose sums one statement reads.
+type packedDays struct {
+	from, to int64
+	whole    bool // the times of a day need not be told apart
+	wanted   func(UsageGroup) bool
+}
+
+// readPacked reads the packed sums of some days in one statement, since at the same time
+// they may be merged.
+func (s *Store) readPacked(ctx context.Context, r UsageRange, days packedDays) error {
+	columns := "begins, hours, totals"
+	if !days.whole {
+		columns += ", details"
+	}
+	return s.rows(ctx, func(db *gorm.DB) *gorm.DB {
+		return db.Table("usage_sums").Select(columns).Where("begins >= ? AND begins < ?", days.from, days.to)
+	}, func(rows *sql.Rows) error {
+		var begins, hours int64
+		var totals, details sql.RawBytes
+		into := []any{&begins, &hours, &totals}
+		if !days.whole {
+			into = append(into, &details)
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		p := packed{totals, details}
+		if r.Whole(begins, begins+hours*secondsPerHour) {
+			p.details = nil
+		}
+		for one, err := range p.each(days.wanted) {
+			if err != nil {
+				return err
+			}
+			at := begins + one.minute*secondsPerMinute
+			if at < r.From || at >= r.To {
+				continue
+			}
+			if err := r.Add(UsageTime{At: at, Group: one.group, Tally: &one.tally}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readDays reads the sums of the days before one.
+func (s *Store) readDays(ctx context.Context, q *UsageQuery, r UsageRange, before int64) error {
+	const most = 31 * secondsPerDay
+	for from := dayBegin(r.From); from < before; from += most {
+		to := min(from+most, before)
+		err := s.rows(ctx, func(db *gorm.DB) *gorm.DB {
+			return q.where(db.Table("usage_days").Where("day >= ? AND day < ?", dayOf(from), dayOf(to))).
+				Select(`day, user_id, key_id, model, provider, calls, failed, estimated, unpriced, input_tokens,
+					cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost`)
+		}, func(rows *sql.Rows) error {
+			var day string
+			var g UsageGroup
+			var t Tally
+			into := []any{&day, &g.User, &g.Key, &g.Model, &g.Provider}
+			for _, n := range t.numbers() {
+				into = append(into, n)
+			}
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+			at, err := time.Parse(time.DateOnly, day)
+			if err != nil {
+				return err
+			}
+			t.Errors[ErrorOther] = t.Failed
+			noon := at.Unix() + secondsPerDay/2
+			if noon < r.From || noon >= r.To {
+				return nil
+			}
+			return r.Add(UsageTime{At: noon, Group: g, Tally: &t})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dayOf(at int64) string { return DayOf(time.Unix(at, 0)) }
+
+// rows runs a query and reads its rows one by one.
+func (s *Store) rows(ctx context.Context, query func(db *gorm.DB) *gorm.DB, read func(*sql.Rows) error) error {
+	return s.run(ctx, func(db *gorm.DB) (err error) {
+		rows, err := query(db).Rows()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, rows.Close()) }()
+		for rows.Next() {
+			if err := read(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}

@@ -1,0 +1,158 @@
+package all
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"modelgateway/config"
+	"modelgateway/models/catalog"
+	"modelgateway/providers"
+)
+
+// CatalogPresets are the presets as the catalogue needs them. Those that the settings
+// configure are on.
+func CatalogPresets(cfg config.Config) []catalog.Preset {
+	var all []catalog.Preset
+	for _, p := range Presets() {
+		all = append(all, catalog.Preset{
+			Name: p.Name, Type: p.Type, Facts: p.Facts, Rules: p.Rules, On: cfg.Providers[p.Name].Configured(),
+		})
+	}
+	return all
+}
+
+// Own makes the providers beside those of the drivers: of the models file, and the
+// presets that the settings configure. All faults are reported together.
+func Own(cfg config.Config, own []catalog.Provider) ([]Configured, error) {
+	var made []Configured
+	var faults []error
+	for _, p := range own {
+		c, err := maker{cfg: cfg, Provider: p}.make()
+		if err != nil {
+			err = fmt.Errorf("providers: %s: %w", p.Name, err)
+			if p.Line > 0 {
+				err = fmt.Errorf("line %d: %w", p.Line, err)
+			}
+			faults = append(faults, err)
+			continue
+		}
+		made = append(made, c)
+	}
+	return made, errors.Join(faults...)
+}
+
+// maker makes one provider.
+type maker struct {
+	catalog.Provider
+	cfg    config.Config
+	driver providers.Driver
+	preset providers.Preset
+}
+
+func (m maker) make() (Configured, error) {
+	m.driver = driver(m.Type)
+	if at := slices.IndexFunc(Presets(), func(p providers.Preset) bool { return p.Name == m.Preset }); at >= 0 {
+		m.preset = Presets()[at]
+	}
+	base, err := m.baseURL()
+	if err != nil {
+		return Configured{}, err
+	}
+	keys, err := m.keys()
+	if err != nil {
+		return Configured{}, err
+	}
+	query := url.Values{}
+	for name, value := range m.Query {
+		query.Set(name, value)
+	}
+	opts := providers.Options{
+		Name: m.Name, BaseURL: base, Auth: m.auth(), Headers: m.Headers, Query: query.Encode(), Server: m.preset.Server,
+		HeaderTimeout: cmp.Or(m.Timeouts.Response, m.cfg.UpstreamTimeout), IdleTimeout: cmp.Or(m.Timeouts.Idle, m.cfg.StreamIdleTimeout),
+		Objects: providers.Objects(m.cfg.ProviderObjects),
+	}
+	if m.Preset == "" && m.BaseURL != "" {
+		vendors, err := config.ParseBaseURL(m.driver.BaseURL, m.driver.Version)
+		opts.Server.ListsAll, opts.Server.ChatOnly = true, err != nil || base != vendors
+	}
+	if m.cfg.Simulator {
+		opts.BaseURL, opts.Auth, opts.Query = m.cfg.Providers[m.Type].BaseURL, providers.Auth{}, ""
+	}
+	identity := fmt.Sprintf("%s %s %+v", m.Type, m.Timeouts.FirstToken, opts) // before Now, which differs in each process
+	opts.Now = time.Now
+	return Configured{
+		Name: m.Name, Provider: m.driver.New(opts), Keys: keys, Images: m.driver.Images, OTelName: m.preset.OTelName,
+		FirstToken: m.Timeouts.FirstToken, Discovery: m.Discovery, Type: m.Type, Identity: identity,
+		Vendor: opts.BaseURL == m.driver.BaseURL || m.cfg.Simulator,
+	}, nil
+}
+
+func driver(name string) providers.Driver {
+	all := Drivers()
+	return all[slices.IndexFunc(all, func(d providers.Driver) bool { return d.Name == name })]
+}
+
+// baseURL is that of the file, else that of the preset's setting, else the driver's own.
+func (m maker) baseURL() (string, error) {
+	switch settings := m.cfg.Providers[m.Preset]; {
+	case m.BaseURL != "":
+		return config.ParseBaseURL(m.BaseURL, m.driver.Version)
+	case m.Preset == "":
+		return config.ParseBaseURL(m.driver.BaseURL, m.driver.Version)
+	case settings.BaseURL == "":
+		return "", errors.New("base_url is missing")
+	default:
+		return settings.BaseURL, nil
+	}
+}
+
+// keys are those of the sources in the file, else those of the preset's setting. A
+// server that needs none has one empty key. The simulator's take the place of all.
+func (m maker) keys() ([]config.Secret, error) {
+	if m.cfg.Simulator {
+		return m.cfg.Providers[m.Type].Keys, nil
+	}
+	var pool []config.Secret
+	if len(m.Keys) == 0 {
+		pool = m.cfg.Providers[m.Preset].Keys
+	}
+	for _, source := range m.Keys {
+		keys := m.cfg.Variables[source.Env]
+		var err error
+		switch {
+		case source.File != "":
+			if keys, err = config.ReadKeys(source.File); err != nil {
+				return nil, fmt.Errorf("keys: the file %s: %w", source.File, err)
+			}
+		case keys == nil:
+			return nil, fmt.Errorf("keys: the environment variable %s is not set", source.Env)
+		}
+		pool = append(pool, keys...)
+	}
+	for i, key := range pool {
+		if slices.ContainsFunc(pool[:i], func(k config.Secret) bool { return k.Reveal() == key.Reveal() }) {
+			return nil, errors.New("keys: a key is there twice")
+		}
+	}
+	if len(pool) == 0 && (m.Auth == catalog.AuthNone || m.preset.Keyless) {
+		return []config.Secret{{}}, nil
+	}
+	if len(pool) == 0 {
+		return nil, errors.New("keys are missing: keys: {env: NAME} or keys: {file: PATH}; or auth: none for a server that needs no key")
+	}
+	return pool, nil
+}
+
+func (m maker) auth() providers.Auth {
+	switch m.Auth {
+	case "":
+		return m.preset.Auth
+	case catalog.AuthBearer, catalog.AuthNone:
+		return providers.Auth{Style: m.Auth}
+	}
+	return providers.Auth{Style: providers.AuthHeader, Header: m.Auth}
+}

@@ -1,0 +1,85 @@
+package anthropic
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/providers/upstream"
+)
+
+const countPath = messagesPath + "/count_tokens"
+
+// Count asks Anthropic for the tokens of a prompt.
+func (p *Provider) Count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+	if !p.Speaks(call.Request.Source.Dialect()) {
+		return p.countTranslated(ctx, call, key)
+	}
+	n, err := p.native(call, countPath)
+	if err != nil {
+		return providers.Count{}, err
+	}
+	text, err := n.client.Post(ctx, key, n.path, n.body...)
+	if err != nil {
+		return providers.Count{}, err
+	}
+	counted, err := readCount(n.client, text)
+	if err != nil {
+		return providers.Count{}, err
+	}
+	counted.Raw, counted.Dialect = text, llm.Messages
+	return counted, nil
+}
+
+func (p *Provider) countTranslated(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
+	if err := t.run(); err != nil {
+		return providers.Count{}, err
+	}
+	body, err := t.prompt()
+	if err != nil {
+		return providers.Count{}, err
+	}
+	text, err := p.client.Post(ctx, key, countPath, body)
+	if err != nil {
+		return providers.Count{}, err
+	}
+	return readCount(p.client, text)
+}
+
+// countRequest is the part of a request that is counted. The endpoint refuses the rest.
+type countRequest struct {
+	Model        string         `json:"model"`
+	System       any            `json:"system,omitzero"`
+	Messages     []message      `json:"messages"`
+	ToolChoice   *toolChoice    `json:"tool_choice,omitzero"`
+	Thinking     *thinking      `json:"thinking,omitzero"`
+	CacheControl jsontext.Value `json:"cache_control,omitzero"`
+}
+
+// prompt writes what is counted.
+func (t *translation) prompt() ([]byte, error) {
+	o, err := t.write(&countRequest{
+		Model: t.model.Upstream, System: t.out.System, Messages: t.out.Messages, ToolChoice: t.out.ToolChoice,
+		Thinking: t.out.Thinking, CacheControl: t.out.CacheControl,
+	})
+	return append(o, '}'), err
+}
+
+func readCount(client *upstream.Client, text []byte) (providers.Count, error) {
+	var answer struct {
+		Input count `json:"input_tokens"`
+	}
+	if err := json.Unmarshal(text, &answer, api.Lenient); err != nil {
+		return providers.Count{}, client.Malformed(fmt.Errorf("decode count: %w", err))
+	}
+	if !answer.Input.given {
+		return providers.Count{}, client.Malformed(errNoCount)
+	}
+	return providers.Count{Tokens: answer.Input.n}, nil
+}

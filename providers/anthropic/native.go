@@ -1,0 +1,98 @@
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/providers/upstream"
+)
+
+// native is a request of the Messages API, which is sent in the client's bytes. Of the
+// client's headers and query only what its dialect lets travel is sent.
+type native struct {
+	provider  *Provider
+	client    *upstream.Client
+	request   *llm.Request
+	path      string // with the query
+	body      [][]byte
+	model     string // the upstream's id of the model
+	maxTokens int64
+	moved     bool // the gateway chose another model than the client
+}
+
+func (p *Provider) native(call providers.Call, path string) (*native, error) {
+	req := call.Request
+	found := marksOf(req.Raw)
+	if found.objects {
+		if err := refuseObjects(req.Raw, p.objects); err != nil {
+			return nil, err
+		}
+	}
+	n := &native{
+		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req,
+		path: path, body: nativeBody(req.Raw, call.Model.Upstream, found), model: call.Model.Upstream, moved: call.Moved,
+	}
+	if req.Beside.Query != "" {
+		n.path += "?" + req.Beside.Query
+	}
+	if req.MaxOutput != nil {
+		n.maxTokens = *req.MaxOutput
+	}
+	return n, nil
+}
+
+// versioned are the headers with the version of the API, which Anthropic requires.
+func versioned(headers []llm.Header) []llm.Header {
+	if slices.ContainsFunc(headers, func(h llm.Header) bool { return h.Name == versionHeader }) {
+		return headers
+	}
+	return append(slices.Clip(headers), llm.Header{Name: versionHeader, Value: version})
+}
+
+// Ignored is empty: the upstream gets all.
+func (n *native) Ignored() []string { return nil }
+
+// MaxOutput is max_tokens, which includes thinking.
+func (n *native) MaxOutput() int64 { return n.maxTokens }
+
+// Open sends the request. A thought is signed for the model that had it. Where the gateway
+// has changed the model and the upstream refuses the thoughts of the conversation, they are
+// left out of one more request: the client cannot know why they are refused.
+func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {
+	stream, err := n.open(ctx, key, n.body)
+	if !n.moved || !refusesThoughts(err) {
+		return stream, err
+	}
+	body, changed := bodyWithoutThoughts(n.request.Raw, n.model)
+	if !changed {
+		return nil, err
+	}
+	return n.open(ctx, key, body)
+}
+
+func (n *native) open(ctx context.Context, key string, body [][]byte) (llm.Stream, error) {
+	if n.request.Stream {
+		events, err := n.client.Events(ctx, key, n.path, body...)
+		if err != nil {
+			return nil, err
+		}
+		return n.events(ctx, events)
+	}
+	text, err := n.client.Post(ctx, key, n.path, body...)
+	if err != nil {
+		return nil, err
+	}
+	return n.answer(text)
+}
+
+// refusesThoughts says whether a request was refused for a block of thinking.
+func refusesThoughts(err error) bool {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	return ok && r.Status == http.StatusBadRequest &&
+		(strings.Contains(r.Message, "thinking") || strings.Contains(r.Message, "signature"))
+}

@@ -1,0 +1,140 @@
+package anthropic
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api/carried"
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/models/scan"
+)
+
+// nativeBody is the client's body for the upstream, in pieces. Replaced in place is the
+// model. Of the conversation only what the gateway itself has put there is changed: a
+// thought of another provider, which this one would refuse, is left out; Anthropic's own
+// and the ids of calls are unpacked.
+func nativeBody(raw []byte, model string, found marks) [][]byte {
+	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), seals: found.seals, ids: found.ids}
+	e.body()
+	return e.Pieces()
+}
+
+// bodyWithoutThoughts is the body without any thought; changed is false where it has none.
+func bodyWithoutThoughts(raw []byte, model string) (body [][]byte, changed bool) {
+	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), thoughts: true, ids: carried.Has(raw)}
+	e.body()
+	return e.Pieces(), e.cut
+}
+
+// editor changes a body.
+type editor struct {
+	scan.Editor
+
+	model []byte
+
+	seals    bool // thoughts may be sealed by the gateway
+	ids      bool // ids of calls may carry something
+	thoughts bool // no thought is kept
+	cut      bool // something has been left out
+}
+
+func (e *editor) body() {
+	inside := e.seals || e.ids || e.thoughts
+	for name, value := range scan.MembersAt(e.Text, 0) {
+		switch {
+		case name.Is("model"):
+			if !bytes.Equal(value.Of(e.Text), e.model) {
+				e.Replace(value, e.model)
+			}
+			if !inside {
+				return
+			}
+		case inside && name.Is("messages"):
+			e.Elements(value, e.message)
+		}
+	}
+}
+
+// message edits the content of a message; it is kept unless nothing of its content is.
+func (e *editor) message(at scan.Span) bool {
+	for name, value := range scan.MembersAt(e.Text, at.From) {
+		if name.Is("content") {
+			return e.Elements(value, e.block)
+		}
+	}
+	return true
+}
+
+// block edits a block of content, and says whether it is kept.
+func (e *editor) block(at scan.Span) bool {
+	var kind string
+	var signature, data, id scan.Span
+	for name, value := range scan.MembersAt(e.Text, at.From) {
+		switch {
+		case name.Is("type"):
+			kind = e.text(value)
+		case name.Is("signature"):
+			signature = value
+		case name.Is("data"):
+			data = value
+		case name.Is("id"), name.Is("tool_use_id"):
+			id = value
+		}
+	}
+	switch kind {
+	case "thinking":
+		return e.thought(signature, func(t *llm.Thought) string { return t.Signature })
+	case "redacted_thinking":
+		return e.thought(data, func(t *llm.Thought) string { return t.Data })
+	case "tool_use", "tool_result":
+		e.callID(id)
+	}
+	return true
+}
+
+// thought edits the place of a thought's signature, or of its data; own reads from a
+// sealed thought what stood there.
+func (e *editor) thought(at scan.Span, own func(*llm.Thought) string) bool {
+	if e.thoughts {
+		e.cut = true
+		return false
+	}
+	text := e.text(at)
+	if !e.seals || !carried.Sealed(text) {
+		return true
+	}
+	t, ok := carried.Unseal(text)
+	if !ok || t.Provider != catalog.Anthropic || own(&t) == "" {
+		e.cut = true
+		return false
+	}
+	e.Replace(at, quote(own(&t)))
+	return true
+}
+
+func (e *editor) callID(at scan.Span) {
+	if !e.ids || at.To == 0 {
+		return
+	}
+	packed := e.text(at)
+	if id, _ := carried.Unpack(packed); id != packed && id != "" {
+		e.Replace(at, quote(id))
+	}
+}
+
+// text is the string that stands at a place; empty where another value does.
+func (e *editor) text(at scan.Span) string { return unquoted(at.Of(e.Text)) }
+
+// unquoted is a JSON string, empty where the value is none.
+func unquoted(value []byte) string {
+	if len(value) < len(`""`) || value[0] != '"' {
+		return ""
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1])
+	}
+	text, _ := jsontext.AppendUnquote(nil, value) // of what is no UTF-8 the rest is read
+	return string(text)
+}

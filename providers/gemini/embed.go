@@ -1,0 +1,190 @@
+package gemini
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
+
+	"modelgateway/models/api"
+	"modelgateway/models/api/embeddings"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/providers/upstream"
+)
+
+var (
+	_ providers.Embedder = (*Provider)(nil)
+	_ providers.Decoding = (*embedding)(nil)
+)
+
+// Gemini takes so many texts in one call. Of a request as many calls run at once.
+const (
+	textsPerCall = 100
+	callsAtOnce  = 4
+)
+
+// Embeds says that there are models for embeddings.
+func (p *Provider) Embeds() bool { return true }
+
+var errSource = errors.New("a request for embeddings has the source of another dialect")
+
+// PrepareEmbeddings turns the input into texts.
+func (p *Provider) PrepareEmbeddings(call providers.Call) (providers.Exchange, error) {
+	req, ok := call.Request.Source.(*embeddings.Request)
+	if !ok {
+		return nil, api.Internal(errSource)
+	}
+	opts, err := req.Options()
+	if err != nil {
+		return nil, err
+	}
+	texts, err := req.Strings()
+	if err != nil {
+		return nil, err
+	}
+	calls := (len(texts) + textsPerCall - 1) / textsPerCall
+	return &embedding{
+		client: p.client, model: modelName(call.Model.Upstream), path: modelPath(call.Model, "batchEmbedContents"), request: req,
+		opts: opts, texts: texts, done: make([]batch, calls),
+	}, nil
+}
+
+// embedding is a request for vectors, which takes a call for each batch of texts. A batch
+// that has come is kept: after a failure another attempt asks for the others only.
+type embedding struct {
+	client  *upstream.Client
+	model   string
+	path    string
+	request *embeddings.Request
+	opts    embeddings.Options
+	texts   []string
+	done    []batch // by their order; those without data are to come
+}
+
+// batch is what one call has answered.
+type batch struct {
+	data   []byte // elements of the answer's data
+	tokens int64  // of the texts; 0 = not reported
+}
+
+// Ignored names the members that Gemini does not have.
+func (x *embedding) Ignored() []string { return x.request.Ignored(nil) }
+
+// Decoded is the vocabulary of the client's tokens.
+func (x *embedding) Decoded() string {
+	if x.request.Tokenized() {
+		return embeddings.Vocabulary
+	}
+	return ""
+}
+
+// Open makes all calls. One that fails ends the others.
+func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
+	if err := x.callAll(ctx, key); err != nil {
+		return nil, x.failed(err)
+	}
+	parts := make([][]byte, len(x.done))
+	usage := new(llm.Usage)
+	reported := true // the tokens of all: a part of them says nothing
+	for i, b := range x.done {
+		parts[i] = b.data
+		usage.Input += b.tokens
+		reported = reported && b.tokens > 0
+	}
+	if usage.Total = usage.Input; !reported {
+		usage = nil
+	}
+	e := llm.Event{Kind: llm.EventAnswer, Head: &llm.Head{Model: x.model}, Raw: embeddings.Join(x.model, parts), Usage: usage}
+	return func(yield func(*llm.Event, error) bool) { yield(&e, nil) }, nil
+}
+
+func (x *embedding) callAll(ctx context.Context, key string) error {
+	if len(x.done) == 1 {
+		return x.call(ctx, key, 0)
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(callsAtOnce)
+	noted := ctx // the first call is the one that the log and the trace have
+	for i := range x.done {
+		if x.done[i].data != nil {
+			continue
+		}
+		mine := noted
+		noted = upstream.Unnoted(ctx)
+		all.Go(func() error { return x.call(mine, key, i) })
+	}
+	return all.Wait()
+}
+
+// failed is the error of an attempt. Google charges for the batches that it has answered,
+// which are lost where no other attempt follows.
+func (x *embedding) failed(err error) error {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	if !ok || r.Verdict() != providers.Terminal {
+		return err
+	}
+	for i := range x.done {
+		r.Worked = r.Worked || x.done[i].data != nil
+	}
+	return err
+}
+
+var errVectors = errors.New("the answer has not one vector for each text")
+
+// call asks for the vectors of one batch.
+func (x *embedding) call(ctx context.Context, key string, i int) error {
+	first := i * textsPerCall
+	texts := x.texts[first:min(first+textsPerCall, len(x.texts))]
+	text, err := x.client.Post(ctx, key, x.path, x.body(texts))
+	if err != nil {
+		return err
+	}
+	answer := batchAnswer{Vectors: vectorList{next: first, left: len(texts), base64: x.opts.Base64, room: x.request.Room}}
+	switch err := json.Unmarshal(text, &answer, lenient); {
+	case answer.Vectors.full != nil:
+		return answer.Vectors.full
+	case err != nil:
+		return x.client.Malformed(err)
+	case answer.Error != nil:
+		return x.client.Refused(answer.Error.refusal(answer.Error.streamStatus()))
+	case answer.Vectors.next != first+len(texts):
+		return x.client.Malformed(errVectors)
+	}
+	x.done[i] = batch{answer.Vectors.data, int64(answer.Usage.Prompt)}
+	return nil
+}
+
+// body is the request of one batch. Each text is a request of its own: one request with
+// several parts would be one vector.
+func (x *embedding) body(texts []string) []byte {
+	const around = 160 // bytes beside each text
+	size := around
+	for _, text := range texts {
+		size += len(text) + around
+	}
+	var each object
+	if x.opts.Dimensions > 0 {
+		each.add("outputDimensionality", strconv.AppendInt(nil, x.opts.Dimensions, 10))
+	}
+	if x.opts.TaskType != "" {
+		each.add("taskType", quote(x.opts.TaskType))
+	}
+	if x.opts.Title != "" {
+		each.add("title", quote(x.opts.Title))
+	}
+	each.add("model", quote("models/"+x.model))
+	before := append([]byte(each), `,"content":{"parts":[{"text":`...)
+	out := append(make([]byte, 0, size), `{"requests":[`...)
+	for i, text := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out, _ = jsontext.AppendQuote(append(out, before...), text) // the texts are valid UTF-8
+		out = append(out, `}]}}`...)
+	}
+	return append(out, `]}`...)
+}

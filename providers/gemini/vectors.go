@@ -1,0 +1,107 @@
+package gemini
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api/embeddings"
+)
+
+// batchAnswer is the answer of batchEmbedContents.
+type batchAnswer struct {
+	Vectors vectorList `json:"embeddings"`
+	Usage   struct {
+		Prompt count `json:"promptTokenCount"` // gemini-embedding-001 does not report it (2026-11)
+	} `json:"usageMetadata"`
+	Error *problem `json:"error"`
+}
+
+// vectorList writes vectors in the client's form while they are read: none is kept.
+type vectorList struct {
+	data   []byte
+	next   int // index of the next vector among all of the request
+	left   int // texts of the batch without a vector
+	base64 bool
+	room   func(bytes int64) error
+	full   error // of room
+}
+
+// UnmarshalJSONFrom reads the list.
+func (l *vectorList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != jsontext.KindBeginArray {
+		return errVectors
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	var vector struct {
+		Values numbers `json:"values"`
+	}
+	for dec.PeekKind() != jsontext.KindEndArray {
+		vector.Values = vector.Values[:0]
+		if err := json.UnmarshalDecode(dec, &vector); err != nil {
+			return err
+		}
+		if len(vector.Values) == 0 {
+			return errVectors
+		}
+		if l.full = l.grow(len(vector.Values)); l.full != nil {
+			return l.full
+		}
+		if len(l.data) > 0 {
+			l.data = append(l.data, ',')
+		}
+		l.data = embeddings.AppendVector(l.data, l.next, vector.Values, l.base64)
+		l.next++
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// grow makes room for the next vector: at the first one for all, as far as that is known.
+func (l *vectorList) grow(dimensions int) error {
+	const asText, around = 13, 64 // bytes of most numbers that are written as text, and beside a vector
+	size := dimensions*asText + around
+	if l.base64 {
+		size = (dimensions*4+2)/3*4 + around
+	}
+	if l.left--; cap(l.data)-len(l.data) >= 2*size && l.data != nil { // a number can take twice as many
+		return nil
+	}
+	more := max(size*(max(l.left, 0)+2), cap(l.data)/8)
+	if err := l.room(int64(more)); err != nil {
+		return err
+	}
+	l.data = append(make([]byte, 0, len(l.data)+more), l.data...)
+	return nil
+}
+
+// numbers is the values of a vector.
+type numbers []float64
+
+var errNumber = errors.New("a vector holds something else than numbers")
+
+// UnmarshalJSONFrom reads a list of numbers. Its memory is used again.
+func (n *numbers) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() != jsontext.KindBeginArray {
+		return errNumber
+	}
+	list := bytes.TrimSpace(value[1 : len(value)-1])
+	for len(list) > 0 {
+		one, rest, _ := bytes.Cut(list, []byte(","))
+		x, err := strconv.ParseFloat(string(bytes.TrimSpace(one)), 64)
+		if err != nil {
+			return errNumber
+		}
+		*n, list = append(*n, x), rest
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package openai
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/llm"
+	"modelgateway/models/scan"
+)
+
+// answered is what the gateway needs to know of a response that it passes on.
+type answered struct {
+	id, model, tier string
+
+	// Parts of the response's JSON, which are valid as long as that is.
+	object, status, reason, problem, output jsontext.Value
+
+	usage *llm.Usage // nil = not reported
+	calls bool       // the model calls something that the client runs
+
+	searches int64 // of the web
+	tools    int64 // other uses of hosted tools that have a fee
+	whole    bool
+}
+
+// read reads a response.
+func (a *answered) read(text []byte) {
+	var hosted jsontext.Value
+	for name, value := range scan.Members(text) {
+		switch {
+		case name.Is("id"):
+			a.id = unquoted(value)
+		case name.Is("model"):
+			a.model = unquoted(value)
+		case name.Is("object"):
+			a.object = value
+		case name.Is("status"):
+			a.status = value
+		case name.Is("service_tier"):
+			a.tier = servedIn(value)
+		case name.Is("incomplete_details"):
+			a.reason = memberAt(value, "reason")
+		case name.Is("error"):
+			a.problem = value
+		case name.Is("output"):
+			a.output = value
+		case name.Is("usage"):
+			a.usage = usageOf(value)
+		case name.Is("tool_usage"):
+			hosted = value
+		}
+	}
+	for item := range scan.Elements(a.output) {
+		a.item(item)
+	}
+	if requests := memberAt(memberAt(hosted, "web_search"), "num_requests"); requests != nil {
+		a.searches = max(a.searches, countOf(requests))
+	}
+}
+
+// servedIn is a service tier. In the tier auto a request is made, but not served.
+func servedIn(value jsontext.Value) string {
+	switch string(value) {
+	case `"auto"`:
+		return ""
+	case `"default"`:
+		return "default"
+	}
+	return unquoted(value)
+}
+
+// usageOf is the usage of a response; nil where it has none. It is read once for each
+// answer, without a decoder.
+func usageOf(value jsontext.Value) *llm.Usage {
+	if value.Kind() != jsontext.KindBeginObject {
+		return nil
+	}
+	u := new(llm.Usage)
+	for name, value := range scan.Members(value) {
+		switch {
+		case name.Is("input_tokens"):
+			u.Input = countOf(value)
+		case name.Is("output_tokens"):
+			u.Output = countOf(value)
+		case name.Is("total_tokens"):
+			u.Total = countOf(value)
+		case value.Kind() != jsontext.KindBeginObject:
+		case name.Is("input_tokens_details"):
+			u.HasCache = true
+			u.Cached, u.CacheWrite = countOf(memberAt(value, "cached_tokens")), countOf(memberAt(value, "cache_write_tokens"))
+		case name.Is("output_tokens_details"):
+			u.HasReasoning, u.Reasoning = true, countOf(memberAt(value, "reasoning_tokens"))
+		}
+	}
+	return u
+}
+
+// countOf is a count; what has another form is not counted.
+func countOf(value jsontext.Value) int64 {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil && len(value) > 0 {
+		_ = json.Unmarshal(value, &n, lenient)
+	}
+	return max(n, 0)
+}
+
+// memberAt is a member of an object; nil where another value stands there.
+func memberAt(object jsontext.Value, member string) jsontext.Value {
+	if object.Kind() != jsontext.KindBeginObject {
+		return nil
+	}
+	for name, value := range scan.Members(object) {
+		if name.Is(member) {
+			return value
+		}
+	}
+	return nil
+}
+
+// item counts what an item of the output costs beside its tokens. Of what a search of the
+// web consists of, only the search itself has a fee, not the pages that are opened
+// (platform.openai.com, tools-web-search, 2026-11).
+func (a *answered) item(item jsontext.Value) {
+	switch string(memberAt(item, "type")) {
+	case `"function_call"`, `"custom_tool_call"`, `"local_shell_call"`, `"apply_patch_call"`, `"computer_call"`, `"tool_search_call"`:
+		a.calls = true
+	case `"web_search_call"`:
+		if kind := memberAt(memberAt(item, "action"), "type"); kind == nil || string(kind) == `"search"` {
+			a.searches++
+		}
+	case `"file_search_call"`, `"code_interpreter_call"`, `"image_generation_call"`:
+		a.tools++
+	case `"shell_call"`:
+		if llm.Given(memberAt(memberAt(item, "environment"), "container_id")) {
+			a.tools++
+			return
+		}
+		a.calls = true
+	}
+}
+
+// counted is the usage of an answer that is not whole: nil where nothing of it is known.
+func (a *answered) counted() *llm.Usage {
+	if u := a.common(); u != nil {
+		return u
+	}
+	if a.searches+a.tools == 0 {
+		return nil
+	}
+	return &llm.Usage{Searches: a.searches, Tools: a.tools}
+}
+
+// common is the usage in the common form; nil where it is not reported.
+func (a *answered) common() *llm.Usage {
+	if a.usage != nil {
+		a.usage.Tier, a.usage.Searches, a.usage.Tools = a.tier, a.searches, a.tools
+	}
+	return a.usage
+}
+
+// ending says why the answer ended.
+func (a *answered) ending() llm.Ending {
+	if reason := unquoted(a.reason); reason != "" {
+		if reason == "content_filter" {
+			return llm.Ending{Finish: llm.FinishContentFilter, NativeReason: reason}
+		}
+		return llm.Ending{Finish: llm.FinishLength, NativeReason: reason}
+	}
+	if a.calls {
+		return llm.Ending{Finish: llm.FinishToolCalls, NativeReason: unquoted(a.status)}
+	}
+	return llm.Ending{Finish: llm.FinishStop, NativeReason: unquoted(a.status)}
+}

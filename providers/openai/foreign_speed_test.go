@@ -1,0 +1,77 @@
+package openai
+
+import (
+	"testing"
+
+	"modelgateway/models/api/messages"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+)
+
+// ownQuestion is a short request of Anthropic's Messages API.
+const ownQuestion = `{"model":"gpt-4o","messages":[{"role":"user","content":"The quick brown fox jumps over the lazy dog and so on."}],` +
+	`"max_tokens":256,"temperature":0.7}`
+
+func BenchmarkForeignPrepare(b *testing.B) {
+	p, m := chatOnly("http://127.0.0.1:1"), model(b, "gpt-4o")
+	b.ReportAllocs()
+	for b.Loop() {
+		req, err := messages.Dialect{}.Decode(nil, []byte(ownQuestion))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := p.Prepare(providers.Call{Request: req, Model: m}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The two ways an answer is read, collected and written for a client of another dialect.
+func BenchmarkForeignAnswer(b *testing.B) {
+	req, err := messages.Dialect{}.Decode(nil, []byte(ownQuestion))
+	if err != nil {
+		b.Fatal(err)
+	}
+	prepared, err := chatOnly("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: model(b, "gpt-4o")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	x, text := prepared.(*exchange), []byte(wholeText)
+	for _, way := range []struct {
+		name string
+		read func() (llm.Stream, error)
+	}{
+		{"one text", func() (llm.Stream, error) {
+			a, ok := new(fastReader).text(text)
+			if !ok {
+				b.Fatal("not read")
+			}
+			return a.events, nil
+		}},
+		{"in full", func() (llm.Stream, error) {
+			c, err := x.read(text)
+			if err != nil {
+				return nil, err
+			}
+			return x.replay(c), nil
+		}},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var dst []byte
+			for b.Loop() {
+				stream, err := way.read()
+				if err != nil {
+					b.Fatal(err)
+				}
+				answer, err := llm.Collect(stream)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if dst, err = (messages.Dialect{}).AppendAnswer(dst[:0], req, answer); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package openai
+
+import (
+	"context"
+	"strings"
+
+	"modelgateway/models/api"
+	"modelgateway/models/api/responses"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/providers/upstream"
+)
+
+// native is a request of the Responses API, which is sent in the client's bytes. Of the
+// client's headers and query only what its dialect lets travel is sent.
+type native struct {
+	provider *Provider
+	client   *upstream.Client
+	request  *llm.Request
+	path     string // with the query
+	body     [][]byte
+	name     string // of the provider
+	model    string // the upstream's id of the model
+	kept     string // the id of the response that the request goes on from; empty = of none
+	asKept   string // how the client names it
+}
+
+// toldHeaders are the headers of an answer that clients of the API read.
+var toldHeaders = []string{"Openai-Model", "Openai-Version", "X-Codex-Turn-State", "X-Models-Etag"}
+
+// ofResponses is a source of the Responses API.
+type ofResponses interface{ Endpoint() responses.Endpoint }
+
+func (p *Provider) native(call providers.Call) (*native, error) {
+	req := call.Request
+	source, ok := req.Source.(ofResponses)
+	if !ok {
+		return nil, api.Internal(errSource)
+	}
+	found := marksOf(req.Raw)
+	if found.objects {
+		if err := refuseObjects(req.Raw, p.objects); err != nil {
+			return nil, err
+		}
+	}
+	if found.previous && req.Kept == nil {
+		if err := refusePrevious(req.Raw); err != nil {
+			return nil, err
+		}
+	}
+	n := &native{
+		provider: p, client: p.telling.With(req.Beside.Headers, refusedNatively), request: req,
+		path: string(source.Endpoint()), name: call.Model.Provider, model: call.Model.Upstream,
+	}
+	if req.Beside.Query != "" {
+		n.path += "?" + req.Beside.Query
+	}
+	e := newNativeBody(call, found)
+	n.body = e.Pieces()
+	if req.Kept != nil {
+		n.kept, n.asKept = req.Kept.ID, e.previous
+	}
+	return n, nil
+}
+
+// Ignored is empty: the upstream gets all.
+func (n *native) Ignored() []string { return nil }
+
+// Open sends the request.
+func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {
+	if !n.request.Stream {
+		text, err := n.client.Post(ctx, key, n.path, n.body...)
+		if err != nil {
+			return nil, n.told(err)
+		}
+		return n.answer(text, key)
+	}
+	events, err := n.client.Events(ctx, key, n.path, n.body...)
+	if err != nil {
+		return nil, n.told(err)
+	}
+	return n.events(ctx, events, key)
+}
+
+// told is an error of the upstream without the id that the request goes on from.
+func (n *native) told(err error) error {
+	var names renames
+	names.add(n.kept, n.asKept)
+	return names.inError(err)
+}
+
+// idPrefix begins the ids of responses.
+const idPrefix = "resp_"
+
+// names are what the client knows ids of the upstream's by, and the name of id. The client may
+// use an id again only under the name that it was given, so that no other client can.
+func (n *native) names(id, key string) (all renames, name string) {
+	if name = id; isID(id) {
+		name = n.handle(id, key)
+		all.add(id, name)
+	}
+	if n.kept != id {
+		all.add(n.kept, n.asKept)
+	}
+	return all, name
+}
+
+// isID says whether a text is the id of a response, which can be replaced wherever it stands.
+func isID(text string) bool {
+	return strings.HasPrefix(text, idPrefix) && strings.Trim(text, idLetters) == ""
+}
+
+const idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// handle is the name under which the client gets the id of a response.
+func (n *native) handle(id, key string) string {
+	if n.request.Handle == nil {
+		return llm.NewID(idPrefix)
+	}
+	return n.request.Handle(n.name, key, id)
+}

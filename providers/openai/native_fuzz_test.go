@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/api/carried"
+	"modelgateway/models/api/responses"
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+)
+
+// FuzzNativeResponse sends any stream: what the client gets is how the upstream's begins, but
+// for the id of the response, in however many pieces it comes.
+func FuzzNativeResponse(f *testing.F) {
+	f.Add([]byte(lines(firstEvent, `{"type":"response.output_text.delta","delta":"resp_0123456789"}`, lastEvent)), 7)
+	f.Add([]byte(": x\n\n"+lines(firstEvent, `{"type":"error","message":"m"}`)), 3)
+	for _, rec := range recordedNatively(f) {
+		f.Add(rec.Body, 40)
+	}
+	n := nativeOf(f, streaming)
+	f.Fuzz(func(t *testing.T, body []byte, size int) {
+		got := passOn(t, n, bytes.NewReader(body))
+		if want := withHandle(string(body), got); !strings.HasPrefix(want, got.bytes) {
+			t.Fatalf("%q is not how %q begins", got.bytes, want)
+		}
+		cut := min(max(size, 0), len(body))
+		again := passOn(t, n, iotest.HalfReader(io.MultiReader(bytes.NewReader(body[:cut]), bytes.NewReader(body[cut:]))))
+		same := again.bytes == got.bytes || again.bytes+"\n" == got.bytes // the LF after a CR may come later
+		if !same || (again.err == nil) != (got.err == nil) {
+			t.Fatalf("in pieces %q, %v; whole %q, %v", again.bytes, again.err, got.bytes, got.err)
+		}
+	})
+}
+
+// withHandle is a stream with the id that a client was given.
+func withHandle(body string, got passedOn) string {
+	if len(got.events) == 0 {
+		return body
+	}
+	if id, ok := strings.CutSuffix(got.events[0].Head.ID, "_mgw_openai_k"); ok && isID(id) {
+		return strings.ReplaceAll(body, id, id+"_mgw_openai_k")
+	}
+	return body
+}
+
+// FuzzNativeResponseBody edits any request that is read: it stays valid, and the same but for
+// its model where the gateway has put nothing into it.
+func FuzzNativeResponseBody(f *testing.F) {
+	seal := carried.SealWhole(&llm.Thought{Provider: catalog.Anthropic, Text: "t"})
+	for _, body := range []string{
+		`{"model":"m","input":"hi"}`,
+		`{"input":[{"type":"reasoning","encrypted_content":"` + seal + `"} , {"type":"compaction","encrypted_content":"` + seal + `"}],"model":"m"}`,
+		`{"input":[{"type":"function_call","call_id":"` + carried.Join("c", []byte("[]")) + `"}],"model":"m","tools":[{"type":"shell","environment":{}}]}`,
+	} {
+		f.Add([]byte(body))
+	}
+	p := provider("http://127.0.0.1:1")
+	p.objects = providers.ObjectsAllow
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req, err := responses.Dialect{}.Decode(nil, body)
+		if err != nil {
+			return
+		}
+		n, err := p.native(providers.Call{Request: req, Model: catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}})
+		if err != nil {
+			return
+		}
+		got := bytes.Join(n.body, nil)
+		again, err := responses.Dialect{}.Decode(nil, got)
+		if err != nil || again.Model != "gpt-up" || !jsontext.Value(got).IsValid() {
+			t.Fatalf("%q became %q: %v", body, got, err)
+		}
+		if carried.Has(body) || carried.HasSeal(body) || bytes.Contains(body, []byte(`\u`)) {
+			return // there may be something to unpack
+		}
+		if want := withModel(t, body, `"gpt-up"`); string(got) != want {
+			t.Fatalf("%q became %q, not %q", body, got, want)
+		}
+	})
+}
+
+// withModel is a body with another model.
+func withModel(t *testing.T, body []byte, model string) string {
+	t.Helper()
+	dec := jsontext.NewDecoder(bytes.NewReader(body))
+	for {
+		name, err := dec.ReadToken()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name.Kind() != jsontext.KindString {
+			continue // the bracket
+		}
+		is := name.String() == "model"
+		value, err := dec.ReadValue()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end := dec.InputOffset(); is {
+			return string(body[:end-int64(len(value))]) + model + string(body[end:])
+		}
+	}
+}

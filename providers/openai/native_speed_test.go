@@ -1,0 +1,80 @@
+package openai
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/providers/upstream"
+)
+
+// nativePrompt is a request with a text of this size, as that of chat completions.
+func nativePrompt(size int) string {
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and \\\"why\\\" is not known.\\n", size/70+1)[:size]
+	return `{"model":"gpt-4o","instructions":"Be brief.","input":[{"role":"user","content":"` + strings.TrimRight(text, "\\") +
+		`"}],"max_output_tokens":256,"temperature":0.7,"stream":true}`
+}
+
+// nativeCall is a call as Codex makes it.
+func nativeCall(size int) providers.Call {
+	call := responsesCall(nativePrompt(size), func(r *llm.Request) {
+		r.Beside.Headers = []llm.Header{{Name: "Originator", Value: "codex"}, {Name: "Session_id", Value: "s"}}
+	})
+	call.Model = catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-4o-2024-08-06"}
+	return call
+}
+
+func BenchmarkNativePrepare(b *testing.B) {
+	p := provider("http://127.0.0.1:1")
+	for _, size := range []int{200, 32 << 10} {
+		call := nativeCall(size)
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Prepare(call); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// nativeText is an event as OpenAI writes it, with padding of the usual length.
+const nativeText = "event: response.output_text.delta\n" +
+	`data: {"type":"response.output_text.delta","content_index":0,"delta":" quick brown","item_id":"msg_00592e6f5dcbcae50169fab1ba9e8481",` +
+	`"logprobs":[],"obfuscation":"ReLAoBL6","output_index":0,"sequence_number":4}` + "\n\n"
+
+// BenchmarkNativeChunk is one event of a stream on its way to the client's bytes.
+func BenchmarkNativeChunk(b *testing.B) {
+	n, err := provider("http://127.0.0.1:1").native(nativeCall(200))
+	if err != nil {
+		b.Fatal(err)
+	}
+	first := lines(strings.ReplaceAll(firstEvent, "resp_0123456789", longID))
+	stream, err := n.events(b.Context(), upstream.NewEvents(io.NopCloser(io.MultiReader(strings.NewReader(first), &endless{text: nativeText}))), "k")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out []byte
+	b.ReportAllocs()
+	count := 0
+	for e, err := range stream {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if e == nil {
+			continue
+		}
+		out = append(out[:0], e.Raw...)
+		if count++; count >= b.N {
+			break
+		}
+	}
+}
+
+// longID is an id as long as OpenAI's.
+const longID = "resp_00592e6f5dcbcae50169fab1b9e8d881a09c47e6e6ed4a4eb1"

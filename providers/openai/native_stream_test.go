@@ -1,0 +1,300 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/api/responses"
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/providers/providertest"
+	"modelgateway/providers/upstream"
+)
+
+// source is a request of the Responses API.
+type source struct{ endpoint responses.Endpoint }
+
+func (source) Dialect() llm.Dialect                     { return llm.Responses }
+func (s source) Endpoint() responses.Endpoint           { return s.endpoint }
+func (source) Conversation() (*llm.Conversation, error) { return nil, errors.ErrUnsupported }
+func (source) Path(llm.Field, llm.At) string            { return "" }
+func (source) Ignored([]llm.Field) []string             { return nil }
+func (source) Texts() iter.Seq[string]                  { return func(func(string) bool) {} }
+func (source) Size() llm.Size                           { return llm.Size{} }
+
+// responsesCall is a call of the Responses API.
+func responsesCall(body string, change ...func(*llm.Request)) providers.Call {
+	req := &llm.Request{
+		Source: source{responses.Create}, Raw: []byte(body), Stream: strings.Contains(body, `"stream":true`),
+		Handle: func(provider, key, id string) string { return id + "_mgw_" + provider + "_" + key },
+	}
+	for _, c := range change {
+		c(req)
+	}
+	return providers.Call{Request: req, Model: catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}}
+}
+
+// nativeOf is a native call.
+func nativeOf(t testing.TB, body string, change ...func(*llm.Request)) *native {
+	t.Helper()
+	n, err := provider("http://127.0.0.1:1").native(responsesCall(body, change...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// passedOn is what a client gets of a native stream.
+type passedOn struct {
+	bytes  string
+	events []llm.Event // copies without Raw
+	pauses int
+	err    error // nil for a whole answer
+}
+
+// usage is the last that the stream tells.
+func (p *passedOn) usage() (u *llm.Usage) {
+	for i := range p.events {
+		if p.events[i].Usage != nil {
+			u = p.events[i].Usage
+		}
+	}
+	return u
+}
+
+// texts are all pieces of text.
+func (p *passedOn) texts() string {
+	var all strings.Builder
+	for i := range p.events {
+		all.WriteString(p.events[i].Text)
+	}
+	return all.String()
+}
+
+const streaming = `{"model":"m","stream":true,"input":"hi"}`
+
+// passOn sends a stream through a native call.
+func passOn(t testing.TB, n *native, body io.Reader) (got passedOn) {
+	t.Helper()
+	stream, err := n.events(t.Context(), upstream.NewEvents(io.NopCloser(body)), "k")
+	if err != nil {
+		got.err = err
+		return got
+	}
+	var text strings.Builder
+	for e, err := range stream {
+		switch {
+		case err != nil:
+			got.err = err
+		case e == nil:
+			got.pauses++
+		default:
+			if len(e.Raw) > 0 && !providertest.EndsFrame(e.Raw) || e.RawDialect != llm.Responses {
+				t.Errorf("an event ends with %q", e.Raw[max(0, len(e.Raw)-9):])
+			}
+			text.Write(e.Raw)
+			one := *e
+			one.Raw = nil
+			got.events = append(got.events, one)
+		}
+	}
+	got.bytes = text.String()
+	return got
+}
+
+// renamed is a text with the ids that clients know.
+func renamed(text string, rec providertest.Recording) string {
+	if id := idIn(rec); id != "" {
+		text = strings.ReplaceAll(text, id, id+"_mgw_openai_k")
+	}
+	return text
+}
+
+// idIn is the id of the response of a recording; empty where it has none.
+func idIn(rec providertest.Recording) string {
+	return regexp.MustCompile(`resp_[0-9a-z_]+`).FindString(string(rec.Body))
+}
+
+// recordings are the answers of the Responses API in the project.
+func recordings(t testing.TB) []providertest.Recording {
+	t.Helper()
+	all := providertest.Responses(t, providertest.Own())
+	for _, r := range recorded {
+		body, err := os.ReadFile(filepath.Join("testdata", "responses", r.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, providertest.Recording{File: r.file, Status: r.status, Stream: strings.HasSuffix(r.file, ".sse"), Body: body})
+	}
+	return all
+}
+
+// recordedNatively are the streams of them.
+func recordedNatively(t testing.TB) []providertest.Recording {
+	t.Helper()
+	all := slices.DeleteFunc(recordings(t), func(r providertest.Recording) bool { return !r.Stream })
+	if len(all) < 24 {
+		t.Fatalf("%d recordings", len(all))
+	}
+	return all
+}
+
+// isWhole says whether a recorded stream ends well.
+func isWhole(rec providertest.Recording) bool {
+	all := providertest.Events(rec.Body)
+	last := string(all[len(all)-1])
+	return strings.Contains(last, `"response.completed"`) || strings.Contains(last, `"response.incomplete"`)
+}
+
+func TestRecordedStreamsComeBackByteForByteButForTheirIDs(t *testing.T) {
+	whole := 0
+	for _, rec := range recordedNatively(t) {
+		got := passOn(t, nativeOf(t, streaming), bytes.NewReader(rec.Body))
+		want := renamed(string(rec.Body), rec)
+		if !isWhole(rec) {
+			if got.err == nil || !strings.HasPrefix(want, got.bytes) {
+				t.Errorf("%s: it is not whole: %v", rec.File, got.err)
+			}
+			continue
+		}
+		if whole++; got.err != nil || got.bytes != want || got.bytes == string(rec.Body) {
+			t.Errorf("%s: %v, %d bytes of %d", rec.File, got.err, len(got.bytes), len(want))
+		}
+		if head := got.events[0].Head; head.ID != renamed(idIn(rec), rec) || rec.Model != "" && head.Model != rec.Model {
+			t.Errorf("%s: %+v", rec.File, head)
+		}
+	}
+	if whole < 20 {
+		t.Errorf("%d whole streams", whole)
+	}
+}
+
+// lastResponse is what the last event of a stream tells.
+type lastResponse struct {
+	Output []struct {
+		Type, Name, Arguments, Input string
+		Content                      []struct{ Text string }
+	} `json:"output"`
+	Usage struct {
+		Input   int64 `json:"input_tokens"`
+		Output  int64 `json:"output_tokens"`
+		Details struct {
+			Cached int64 `json:"cached_tokens"`
+		} `json:"input_tokens_details"`
+	} `json:"usage"`
+}
+
+// What the last event of a stream tells has been found in the events before it.
+func TestRecordedStreamsAreMeteredBesideTheirBytes(t *testing.T) {
+	for _, rec := range recordedNatively(t) {
+		if !isWhole(rec) {
+			continue
+		}
+		got := passOn(t, nativeOf(t, streaming), bytes.NewReader(rec.Body))
+		all := providertest.Events(rec.Body)
+		_, data, _ := bytes.Cut(all[len(all)-1], []byte("data: "))
+		var want struct{ Response lastResponse }
+		if err := json.Unmarshal(bytes.TrimSpace(data), &want, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Fatal(err)
+		}
+		u, told := got.usage(), want.Response.Usage
+		if u == nil || u.Input != told.Input || u.Input == 0 || u.Output != told.Output || u.Cached != told.Details.Cached {
+			t.Errorf("%s: %+v, not %+v", rec.File, u, told)
+		}
+		var text, rest strings.Builder
+		for i := range got.events {
+			if e := &got.events[i]; e.Kind == llm.EventText {
+				text.WriteString(e.Text)
+			} else {
+				rest.WriteString(e.Text)
+			}
+		}
+		wanted, finish := "", llm.FinishStop
+		for _, item := range want.Response.Output {
+			for _, part := range item.Content {
+				wanted += part.Text
+			}
+			if strings.HasSuffix(item.Type, "tool_call") || item.Type == "function_call" {
+				finish = llm.FinishToolCalls
+			}
+			if calls := rest.String(); !strings.Contains(calls, item.Name) || !strings.Contains(calls, item.Arguments+item.Input) {
+				t.Errorf("%s: %+v is not in %s", rec.File, item, calls)
+			}
+		}
+		if strings.Contains(string(data), `"reason":"max_output_tokens"`) {
+			finish = llm.FinishLength
+		}
+		if last := got.events[len(got.events)-1]; text.String() != wanted || last.Kind != llm.EventFinish || last.Finish != finish {
+			t.Errorf("%s: %q, not %q; %v %s", rec.File, text.String(), wanted, last.Kind, last.Finish)
+		}
+	}
+}
+
+// Case 33: nothing but the last event ends a stream well, and no part of an event is passed on.
+func TestAStreamOfResponsesThatIsCutAtAnyByteEndsWithAnError(t *testing.T) {
+	n, cuts := nativeOf(t, streaming), 0
+	for _, rec := range recordedNatively(t) {
+		if !isWhole(rec) {
+			continue
+		}
+		step, want := 1, renamed(string(rec.Body), rec)
+		if !strings.HasSuffix(rec.File, "incomplete_stream.sse") { // one of them at every byte
+			step = 1 + len(rec.Body)/64
+		}
+		for at := 0; at < len(rec.Body)-1; at += step {
+			cuts++
+			got := passOn(t, n, bytes.NewReader(rec.Body[:at]))
+			if _, ok := errors.AsType[*providers.Refusal](got.err); !ok || !strings.HasPrefix(want, got.bytes) {
+				t.Fatalf("%s, cut at byte %d of %d: %v", rec.File, at, len(rec.Body), got.err)
+			}
+		}
+		if got := passOn(t, n, bytes.NewReader(rec.Body[:len(rec.Body)-1])); got.err == nil {
+			t.Errorf("%s: without its last byte it ends well", rec.File)
+		}
+	}
+	t.Logf("%d cuts", cuts)
+}
+
+// Case 34.
+func TestStreamsOfResponsesWithAnyLineEndingsAreSplitAnywhere(t *testing.T) {
+	n := nativeOf(t, streaming)
+	odd := func(size int) string {
+		return ": a comment\n\nevent: response.created\nid: 7\ndata:" + firstEvent + "    \n\n: between\n" +
+			"event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":1}\n\n" +
+			"\n\nevent: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\ndata: \"delta\":\"zwei\"}\n\n" +
+			"event: response.image_generation_call.partial_image\ndata: {\"type\":\"response.image_generation_call.partial_image\"," +
+			"\"partial_image_b64\":\"" + strings.Repeat("x", size) + "\"}\n\n" +
+			"retry: 1\nevent: response.completed\ndata:  " + lastEvent + "\n\n"
+	}
+	check := func(how, body string, r io.Reader) {
+		t.Helper()
+		got := passOn(t, n, r)
+		want := strings.ReplaceAll(body, "resp_0123456789", "resp_0123456789_mgw_openai_k")
+		if u := got.usage(); got.err != nil || got.bytes != want || u == nil || u.Input != 4 || u.Output != 9 || got.texts() != "zwei" {
+			t.Errorf("%s: %v, %d bytes of %d, %+v", how, got.err, len(got.bytes), len(want), u)
+		}
+	}
+	for name, ending := range map[string]string{"LF": "\n", "CRLF": "\r\n", "CR": "\r"} {
+		body := strings.ReplaceAll(odd(5), "\n", ending)
+		for at := range len(body) {
+			check(name+", in two pieces", body, io.MultiReader(strings.NewReader(body[:at]), strings.NewReader(body[at:])))
+		}
+		check(name+", byte by byte", body, iotest.OneByteReader(strings.NewReader(body)))
+		long := strings.ReplaceAll(odd(80<<10), "\n", ending)
+		for at := 1000; at < len(long); at += 4096 - 1 {
+			check(name+", long", long, io.MultiReader(strings.NewReader(long[:at]), strings.NewReader(long[at:])))
+		}
+	}
+}

@@ -1,0 +1,369 @@
+package openai
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/llm"
+)
+
+var (
+	errNoStatus   = errors.New("the answer has no status")
+	errUnfinished = errors.New("the answer is not finished")
+)
+
+// responseAnswer is the state machine between the events of an answer and those of the
+// common form. A whole answer is its items, each of them done. Its methods return false
+// when the consumer has left, or when the answer is cut.
+type responseAnswer struct {
+	exchange *respondingExchange
+	out      *llm.Emitter
+	stops    stopper
+
+	items    []openItem
+	highest  int64 // of their indices
+	thoughts int   // their indices so far
+	chars    int   // of the texts so far
+	calls    int
+	ended    bool
+
+	thought llm.Thought // of the event being sent
+}
+
+// openItem is an item between its beginning and its end.
+type openItem struct {
+	index   int64 // upstream's, which may have gaps
+	kind    string
+	id      string
+	sent    []int // bytes of each of its parts
+	last    int64 // the part that was added to
+	thought int   // itemReasoning: the index of what is shown of it
+	done    bool
+	call    int // of a call: the emitter's index
+}
+
+func (x *respondingExchange) answer(yield func(*llm.Event, error) bool, r *response) *responseAnswer {
+	a := &responseAnswer{exchange: x}
+	a.out = llm.NewEmitter(yield, llm.Head{
+		ID: r.ID, Model: cmp.Or(r.Model, x.call.Model.Upstream), Created: int64(r.CreatedAt), ServiceTier: tierOf(r),
+	})
+	if a.out.Head().Created <= 0 {
+		a.out.Head().Created = x.provider.now().Unix()
+	}
+	a.stops.stops = x.call.Request.Stop
+	return a
+}
+
+// tierOf is the service tier that answers. Before the end it may be only the wish.
+func tierOf(r *response) string {
+	if r.ServiceTier == "auto" {
+		return ""
+	}
+	return r.ServiceTier
+}
+
+// whole reads a whole answer.
+func (x *respondingExchange) whole(text []byte) (llm.Stream, error) {
+	client := x.provider.client
+	var r response
+	if err := json.Unmarshal(text, &r, lenient); err != nil {
+		return nil, client.Malformed(fmt.Errorf("decode answer: %w", err))
+	}
+	switch {
+	case r.Error != nil && r.Error.Message != "", r.Status == "failed":
+		return nil, client.Refused(r.problem().inStream())
+	case r.Status == "":
+		if p := problemOf(text); p != nil {
+			return nil, client.Refused(p.inStream())
+		}
+		return nil, client.Malformed(errNoStatus)
+	case !isEnd(r.Status):
+		return nil, client.Malformed(fmt.Errorf("%w: %q", errUnfinished, r.Status))
+	}
+	return func(yield func(*llm.Event, error) bool) {
+		a := x.answer(yield, &r)
+		alive := a.out.Begin(0)
+		for i := range r.Output {
+			alive = alive && !a.stops.cut && a.done(int64(i), &r.Output[i])
+		}
+		if alive || a.stops.cut {
+			a.finish(&r)
+		}
+	}, nil
+}
+
+// isEnd says whether an answer of a status is whole, or as whole as it will be.
+func isEnd(status string) bool {
+	return !slices.Contains([]string{"queued", "in_progress", "cancelled"}, status)
+}
+
+// apply takes one event.
+func (a *responseAnswer) apply(e *responseEvent) bool {
+	switch e.Type {
+	case eventText, eventRefusal, eventSummary, eventReasoning, eventArguments, eventCustomInput:
+		return a.delta(e)
+	case eventItemAdded:
+		return a.add(e.OutputIndex, e.Item) != nil
+	case eventItemDone:
+		return a.done(e.OutputIndex, e.Item)
+	case eventCompleted, eventIncomplete:
+		a.ended = true
+		a.finish(e.Response)
+	}
+	return true
+}
+
+// add begins an item; nil where the consumer has left. One that has begun stays what it is.
+func (a *responseAnswer) add(index int64, item *outputItem) *openItem {
+	if o := a.item(index); o != nil {
+		return o
+	}
+	if !a.release() {
+		return nil
+	}
+	o := openItem{index: index, kind: item.Type, id: item.ID, last: -1}
+	alive := true
+	if item.Type == itemFunctionCall || item.Type == itemCustomCall {
+		alive = a.call(&o, item)
+	}
+	a.items, a.highest = append(a.items, o), max(a.highest, index)
+	if !alive {
+		return nil
+	}
+	return &a.items[len(a.items)-1]
+}
+
+func (a *responseAnswer) item(index int64) *openItem {
+	if len(a.items) == 0 || index > a.highest {
+		return nil
+	}
+	for i := len(a.items) - 1; i >= 0; i-- {
+		if a.items[i].index == index {
+			return &a.items[i]
+		}
+	}
+	return nil
+}
+
+func (a *responseAnswer) call(o *openItem, item *outputItem) (ok bool) {
+	start := llm.CallStart{ID: cmp.Or(item.CallID, item.ID)}
+	if start.ID == "" {
+		start.ID = llm.NewID("call_")
+	}
+	if item.Type == itemCustomCall {
+		start.Kind = llm.ToolCustom
+	}
+	a.calls++
+	start.Namespace, start.Name = a.exchange.names.original(item.Name)
+	o.call, ok = a.out.Call(0, &start)
+	return ok
+}
+
+// delta takes a piece of an item. One of an item that has not begun is left to its end,
+// which has all of it.
+func (a *responseAnswer) delta(e *responseEvent) bool {
+	o := a.item(e.OutputIndex)
+	if o == nil || e.Delta == "" || o.kind != deltaOf(e.Type) {
+		return true
+	}
+	return a.piece(o, e.part(), e.Delta, e.Type == eventRefusal)
+}
+
+// deltaOf is the type of the item that an event adds to.
+func deltaOf(event string) string {
+	switch event {
+	case eventSummary, eventReasoning:
+		return itemReasoning
+	case eventArguments:
+		return itemFunctionCall
+	case eventCustomInput:
+		return itemCustomCall
+	}
+	return itemMessage
+}
+
+// mostParts bounds the parts of an item.
+const mostParts = 10_000
+
+// piece sends a piece of a part of an item.
+func (a *responseAnswer) piece(o *openItem, part int64, text string, refusal bool) bool {
+	if part < 0 || part >= mostParts {
+		return true
+	}
+	for int64(len(o.sent)) <= part {
+		o.sent = append(o.sent, 0)
+	}
+	o.sent[part] += len(text)
+	begins := o.last != part
+	first := o.last < 0
+	o.last = part
+	switch o.kind {
+	case itemReasoning:
+		if begins && !first {
+			text = "\n\n" + text
+		}
+		if first {
+			a.out.Block(0)
+			o.thought = a.nextThought()
+		}
+		return a.think(o, llm.Thought{Kind: llm.ThoughtSummary, Text: text, Index: o.thought})
+	case itemMessage:
+		if begins {
+			if !a.release() {
+				return false
+			}
+			a.out.Block(0)
+		}
+		if refusal {
+			return a.out.Refusal(0, text)
+		}
+		return a.say(text)
+	}
+	return a.out.Input(0, o.call, text)
+}
+
+func (a *responseAnswer) think(o *openItem, t llm.Thought) bool {
+	a.thought = t
+	m := &a.exchange.call.Model
+	a.thought.Provider, a.thought.Model, a.thought.ItemID = m.Provider, m.Upstream, o.id
+	return a.out.Thought(0, t.Text, &a.thought)
+}
+
+// done ends an item, and sends what of it has not come in pieces.
+func (a *responseAnswer) done(index int64, item *outputItem) bool {
+	o := a.add(index, item)
+	if o == nil || o.done {
+		return o != nil
+	}
+	o.done = true
+	switch o.kind {
+	case itemMessage:
+		return a.doneMessage(o, item)
+	case itemReasoning:
+		return a.doneThought(o, item)
+	case itemFunctionCall:
+		if item.Arguments == "" && len(o.sent) == 0 && item.Status != "incomplete" {
+			return a.piece(o, 0, "{}", false)
+		}
+		return a.rest(o, 0, item.Arguments, false)
+	case itemCustomCall:
+		return a.rest(o, 0, item.Input, false)
+	}
+	return true
+}
+
+// rest sends what of a part has not been sent.
+func (a *responseAnswer) rest(o *openItem, part int64, text string, refusal bool) bool {
+	sent := 0
+	if part < int64(len(o.sent)) {
+		sent = o.sent[part]
+	}
+	if sent >= len(text) || !utf8.RuneStart(text[sent]) {
+		return true
+	}
+	return a.piece(o, part, text[sent:], refusal)
+}
+
+func (a *responseAnswer) doneMessage(o *openItem, item *outputItem) bool {
+	for i := range item.Content {
+		p := &item.Content[i]
+		from := a.chars
+		if !a.rest(o, int64(i), p.Text+p.Refusal, p.Type == partRefusal) || !a.release() {
+			return false
+		}
+		if p.Type != partRefusal {
+			a.chars += utf8.RuneCountInString(p.Text)
+			if !a.out.Citations(0, citationsOf(p.Annotations, from)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (a *responseAnswer) doneThought(o *openItem, item *outputItem) bool {
+	parts := item.Summary
+	if len(parts) == 0 {
+		parts = item.Content
+	}
+	for i := range parts {
+		if !a.rest(o, int64(i), parts[i].Text, false) {
+			return false
+		}
+	}
+	if item.Encrypted == "" {
+		return true
+	}
+	o.id = cmp.Or(item.ID, o.id)
+	return a.think(o, llm.Thought{Kind: llm.ThoughtEncrypted, Data: item.Encrypted, Index: a.nextThought(), WithCalls: true})
+}
+
+// nextThought is the index of a thought: what is shown of an item is one, and what is
+// encrypted is another.
+func (a *responseAnswer) nextThought() int {
+	a.thoughts++
+	return a.thoughts - 1
+}
+
+// citationsOf reads the sources of a text that begins behind as many characters.
+func citationsOf(annotations []jsontext.Value, from int) []llm.Citation {
+	var all []llm.Citation
+	for _, text := range annotations {
+		var c struct {
+			Type  string `json:"type"`
+			URL   string `json:"url"`
+			Title string `json:"title"`
+			Start int64  `json:"start_index"`
+			End   int64  `json:"end_index"`
+		}
+		if json.Unmarshal(text, &c, lenient) != nil || c.Type != "url_citation" || c.URL == "" {
+			continue
+		}
+		out := llm.Citation{URL: c.URL, Title: c.Title}
+		if c.Start >= 0 && c.End > c.Start {
+			out.Start, out.End = from+int(c.Start), from+int(c.End)
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// finish ends the answer.
+func (a *responseAnswer) finish(r *response) {
+	if !a.release() && !a.stops.cut {
+		return
+	}
+	if a.stops.cut {
+		a.out.Usage(r.usage())
+		return
+	}
+	a.out.Head().ServiceTier = cmp.Or(tierOf(r), a.out.Head().ServiceTier)
+	if a.out.Finish(0, a.ending(r)) {
+		a.out.Usage(r.usage())
+	}
+}
+
+func (a *responseAnswer) ending(r *response) llm.Ending {
+	reason := r.reason()
+	switch {
+	case reason == "content_filter":
+		return llm.Ending{Finish: llm.FinishContentFilter, NativeReason: reason}
+	case reason != "":
+		return llm.Ending{Finish: llm.FinishLength, NativeReason: reason}
+	case a.calls > 0:
+		return llm.Ending{Finish: llm.FinishToolCalls, NativeReason: r.Status}
+	}
+	return llm.Ending{Finish: llm.FinishStop, NativeReason: r.Status}
+}
+
+func (a *responseAnswer) fail(err error) {
+	if a.release() {
+		a.out.Fail(err)
+	}
+}

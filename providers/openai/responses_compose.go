@@ -1,0 +1,269 @@
+package openai
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/models/scan"
+	"modelgateway/providers"
+)
+
+// responding is a request to the Responses API that is written from the common form.
+type responding struct {
+	composing
+	out  responsesRequest
+	kept []string // members that the common form does not know, and that travel all the same
+}
+
+// newResponding writes everything of a request.
+func (p *Provider) newResponding(call providers.Call) (*responding, error) {
+	conversation, err := call.Request.Source.Conversation()
+	if err != nil {
+		return nil, err
+	}
+	c := &responding{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}}
+	for _, step := range []func() error{c.refuse, c.composeTools, c.composeInput} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	c.composeFormat()
+	c.composeParams()
+	c.composeOwn()
+	return c, nil
+}
+
+// respond prepares a call of the Responses API for a client of another dialect.
+func (p *Provider) respond(call providers.Call) (providers.Exchange, error) {
+	c, err := p.newResponding(call)
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.encode(&c.out)
+	if err != nil {
+		return nil, err
+	}
+	return &respondingExchange{
+		provider: p, call: call, body: body, names: c.names, ignored: c.lost(), maxOutput: c.out.MaxOutputTokens,
+	}, nil
+}
+
+// lost are the client's members that do not travel.
+func (c *responding) lost() []string {
+	return slices.DeleteFunc(c.req.Source.Ignored(c.ignored), func(name string) bool { return slices.Contains(c.kept, name) })
+}
+
+// leastOutput is the smallest limit that OpenAI takes here, in tokens.
+const leastOutput = 16
+
+const encryptedReasoning = "reasoning.encrypted_content"
+
+// composeParams writes everything but the conversation. Nothing is kept at OpenAI: what a
+// later turn needs of the reasoning comes back encrypted.
+func (c *responding) composeParams() {
+	r, out := c.req, &c.out
+	out.Model = c.model.Upstream
+	if out.MaxOutputTokens = c.limit(); out.MaxOutputTokens != nil {
+		limit := max(*out.MaxOutputTokens, leastOutput)
+		out.MaxOutputTokens = &limit
+	}
+	c.composeReasoning()
+	for _, f := range []struct {
+		ignored bool
+		field   llm.Field
+	}{
+		{r.TopK != nil, llm.FieldTopK},
+		{nonZero(r.PresencePenalty), llm.FieldPresencePenalty},
+		{nonZero(r.FrequencyPenalty), llm.FieldFrequencyPenalty},
+		{r.Seed != nil, llm.FieldSeed},
+		{r.Logprobs, llm.FieldLogprobs},
+		{r.TopLogprobs != nil, llm.FieldTopLogprobs},
+		{r.Choices != 1, llm.FieldChoices},
+		{llm.Given(r.LogitBias), llm.FieldLogitBias},
+		{r.WebSearch != nil, llm.FieldWebSearch},
+		{r.Audio != nil, llm.FieldAudio},
+		{r.Cache != nil, llm.FieldCache},
+	} {
+		c.ignoreIf(f.ignored, f.field)
+	}
+	c.composeIdentity()
+	out.Metadata, out.ServiceTier, out.Stream = r.Metadata, c.serviceTier(), r.Stream
+}
+
+func nonZero(n *float64) bool { return n != nil && *n != 0 }
+
+// composeReasoning writes how hard the model shall reason, and what of that is shown.
+// OpenAI refuses to encrypt the reasoning of a model that does none.
+func (c *responding) composeReasoning() {
+	effort, _ := c.effort()
+	r := reasoningOptions{Effort: effort}
+	if t := c.req.Thinking; t != nil && t.Type != "disabled" && t.Display != "omitted" && c.reasons() {
+		r.Summary = "auto"
+	}
+	if r != (reasoningOptions{}) {
+		c.out.Reasoning = &r
+	}
+	if c.reasons() {
+		c.out.Include = []string{encryptedReasoning}
+	}
+	takes := samples(c.model.Traits, effort)
+	if takes {
+		c.out.Temperature, c.out.TopP = c.req.Temperature, c.req.TopP
+	}
+	isSet := func(n *float64) bool { return n != nil && *n != 1 }
+	c.ignoreIf(!takes && isSet(c.req.Temperature), llm.FieldTemperature)
+	c.ignoreIf(!takes && isSet(c.req.TopP), llm.FieldTopP)
+}
+
+// reasons says whether the model is known to reason.
+func (c *responding) reasons() bool {
+	return c.model.Traits.Thinks(catalog.ThinkEffort) && len(c.model.Traits.Efforts) > 0
+}
+
+// composeIdentity names the end user as chat completions do. A client of OpenAI's own API
+// names it for OpenAI: that name is sent as it is.
+func (c *responding) composeIdentity() {
+	r, out := c.req, &c.out
+	out.User = identifier(r.User)
+	switch {
+	case r.SafetyIdentifier == "":
+	case r.Source.Dialect() == llm.Chat:
+		out.SafetyIdentifier = identifier(r.SafetyIdentifier)
+	case c.model.Provider == catalog.OpenAI:
+		out.SafetyIdentifier = hashed(r.SafetyIdentifier)
+		out.PromptCacheKey = out.SafetyIdentifier
+	default:
+		c.ignoreIf(true, llm.FieldSafetyIdentifier)
+	}
+}
+
+// composeOwn writes the members of chat completions that the common form does not hold, and
+// that the Responses API has as well.
+func (c *responding) composeOwn() {
+	if c.req.Source.Dialect() != llm.Chat {
+		return
+	}
+	out := &c.out
+	for name, value := range scan.Members(c.req.Raw) {
+		member := name.String()
+		switch member {
+		case "verbosity":
+			out.Text.Verbosity = value
+		case "prompt_cache_key":
+			out.PromptCacheKey = unquoted(value)
+		case "prompt_cache_retention":
+			out.PromptCacheRetention = value
+		case "prompt_cache_options":
+			out.PromptCacheOptions = value
+		case "store":
+			if string(value) == "true" {
+				continue // the answer is not kept
+			}
+		default:
+			continue
+		}
+		c.kept = append(c.kept, member)
+	}
+}
+
+// composeTools writes the tools and the choice among them, which OpenAI takes together
+// with tools only.
+func (c *responding) composeTools() error {
+	tools := c.offered()
+	for i := range tools {
+		t := &tools[i]
+		c.ignoreIf(len(t.Cache) > 0, llm.FieldToolCache)
+		switch t.Kind {
+		case llm.ToolFunction:
+			c.out.Tools = append(c.out.Tools, c.function(t))
+		case llm.ToolCustom:
+			c.out.Tools = append(c.out.Tools, customTool(t))
+		default:
+			return c.unsupported(llm.FieldToolType, t.At, "the model %s takes no tools of type %q", c.model.ID, t.Type)
+		}
+	}
+	choice := c.conversation.Choice
+	switch {
+	case len(c.out.Tools) > 0:
+		c.out.ParallelToolCalls = c.parallel()
+		c.composeChoice()
+		return nil
+	case choice != nil:
+		return c.choosesNone(choice)
+	}
+	return nil
+}
+
+// noParameters is the schema of a function that has none.
+const noParameters = `{"type":"object","properties":{}}`
+
+func (c *responding) function(t *llm.Tool) responsesTool {
+	f := responsesTool{
+		Type: "function", Name: c.names.upstream(t.Namespace, t.Name), Description: t.Description, Parameters: t.Parameters,
+		Strict: c.strict(t.Strict, t.Parameters, llm.FieldToolStrict),
+	}
+	if f.Strict == nil {
+		f.Strict = new(bool)
+	}
+	if !llm.Given(f.Parameters) {
+		f.Parameters = jsontext.Value(noParameters)
+		*f.Strict = false // OpenAI wants additionalProperties in a strict schema
+	}
+	return f
+}
+
+func (c *responding) composeChoice() {
+	choice := c.conversation.Choice
+	if choice == nil {
+		return
+	}
+	switch choice.Mode {
+	case llm.ChooseAuto:
+		c.out.ToolChoice = quote("auto")
+	case llm.ChooseNone:
+		c.out.ToolChoice = quote("none")
+	case llm.ChooseRequired:
+		c.out.ToolChoice = quote("required")
+	case llm.ChooseNamed:
+		c.out.ToolChoice = c.named(choice.Name)
+	case llm.ChooseCustom:
+		c.out.ToolChoice = jsontext.Value(`{"type":"custom","name":` + string(quote(choice.Name)) + `}`)
+	case llm.ChooseAllowed:
+		mode := "auto"
+		if choice.Require {
+			mode = "required"
+		}
+		out := append(jsontext.Value(`{"type":"allowed_tools","mode":`), quote(mode)...)
+		out = append(out, `,"tools":[`...)
+		for i, name := range choice.Allowed {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, c.named(name)...)
+		}
+		c.out.ToolChoice = append(out, `]}`...)
+	}
+}
+
+func (c *responding) named(name string) jsontext.Value {
+	return jsontext.Value(`{"type":"function","name":` + string(quote(c.toolName(name))) + `}`)
+}
+
+// composeFormat writes the format of the answer.
+func (c *responding) composeFormat() {
+	f := c.conversation.Format
+	switch {
+	case f == nil:
+	case f.Schema == nil && f.Name == "":
+		c.out.Text.Format = &textFormat{Type: "json_object"}
+	default:
+		s := c.schema(f)
+		if !llm.Given(s.Schema) {
+			s.Schema = jsontext.Value(`{}`)
+		}
+		c.out.Text.Format = &textFormat{Type: "json_schema", Name: s.Name, Description: s.Description, Schema: s.Schema, Strict: s.Strict}
+	}
+}

@@ -1,0 +1,185 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/providers/upstream"
+)
+
+// createPath is where answers are made.
+const createPath = "/v1/responses"
+
+// respondingExchange is a call of the Responses API whose request was written from the
+// common form, and whose answer is translated to it.
+type respondingExchange struct {
+	provider  *Provider
+	call      providers.Call
+	body      []byte
+	ignored   []string
+	names     toolNames
+	maxOutput *int64
+}
+
+var _ providers.OutputBound = (*respondingExchange)(nil)
+
+func (x *respondingExchange) Ignored() []string { return x.ignored }
+
+// MaxOutput is the limit that OpenAI is sent, which can be more than the client's.
+func (x *respondingExchange) MaxOutput() int64 {
+	if x.maxOutput == nil {
+		return 0
+	}
+	return *x.maxOutput
+}
+
+func (x *respondingExchange) Open(ctx context.Context, key string) (llm.Stream, error) {
+	client := x.provider.client
+	if !x.call.Request.Stream {
+		text, err := client.Post(ctx, key, createPath, x.body)
+		if err != nil {
+			return nil, notFound(err)
+		}
+		return x.whole(text)
+	}
+	events, err := client.Events(ctx, key, createPath, x.body)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	if text, err := events.JSON(); text != nil || err != nil { // an error under status 200, or a proxy that does not stream
+		events.Close()
+		if err != nil {
+			return nil, client.Broken(ctx, err)
+		}
+		return x.whole(text)
+	}
+	return x.events(ctx, events)
+}
+
+// notFound gives an unknown model the status that it has in chat completions: here it is
+// told with status 400.
+func notFound(err error) error {
+	if r, ok := errors.AsType[*providers.Refusal](err); ok && r.Code == "model_not_found" && r.Status == http.StatusBadRequest {
+		r.Status = http.StatusNotFound
+	}
+	return err
+}
+
+// events reads up to the first event that adds something, and returns a stream that begins
+// with it: OpenAI tells errors of the request after it has begun an answer.
+func (x *respondingExchange) events(ctx context.Context, events *upstream.Events) (llm.Stream, error) {
+	s := &responseStream{ctx: ctx, exchange: x, client: x.provider.client, upstream: events}
+	if err := s.first(); err != nil {
+		events.Close()
+		return nil, err
+	}
+	return s.all, nil
+}
+
+// responseStream reads the events of one answer.
+type responseStream struct {
+	ctx      context.Context
+	exchange *respondingExchange
+	client   *upstream.Client
+	upstream *upstream.Events
+
+	reader deltaReader
+	event  responseEvent // the current one
+	head   response      // what the events before the first one said
+}
+
+// first reads up to the first event that is neither an error nor one that only says that
+// an answer has begun.
+func (s *responseStream) first() error {
+	for {
+		switch err := s.next(); {
+		case errors.Is(err, io.EOF):
+			return s.client.Truncated()
+		case err != nil:
+			return err
+		}
+		if r := s.event.Response; r != nil {
+			s.head = *r
+		}
+		switch s.event.Type {
+		case eventCreated, eventQueued, eventInProgress:
+		default:
+			return nil
+		}
+	}
+}
+
+// next reads one event that is known. Its error is io.EOF at the end of the body,
+// otherwise one for the consumer of the stream.
+func (s *responseStream) next() error {
+	for {
+		raw, err := s.upstream.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return s.stray()
+		case err != nil:
+			return s.client.Broken(s.ctx, err)
+		}
+		if s.reader.read(raw.Data, &s.event) {
+			return nil
+		}
+		known, err := s.event.decode(raw.Name, raw.Data)
+		switch {
+		case err != nil:
+			return s.client.Malformed(err)
+		case known:
+			return s.refused()
+		}
+	}
+}
+
+// refused is the error that the current event says, nil where it says none.
+func (s *responseStream) refused() error {
+	switch e := &s.event; e.Type {
+	case eventError:
+		return s.client.Refused(e.problem().inStream())
+	case eventFailed:
+		return s.client.Refused(e.Response.problem().inStream())
+	}
+	return nil
+}
+
+// stray is the end of the body, or the error that stands there as plain JSON.
+func (s *responseStream) stray() error {
+	text := s.upstream.Stray()
+	p := problemOf(text)
+	if p == nil {
+		return io.EOF
+	}
+	var r response
+	if json.Unmarshal(text, &r, lenient) == nil && r.Error != nil && r.Error.Message != "" {
+		p = r.Error
+	}
+	return s.client.Refused(p.inStream())
+}
+
+func (s *responseStream) all(yield func(*llm.Event, error) bool) {
+	defer s.upstream.Close()
+	a := s.exchange.answer(yield, &s.head)
+	s.upstream.BeforeRead(a.out.Pause)
+	alive := a.out.Begin(0) && a.apply(&s.event)
+	for alive && !a.ended {
+		if err := s.next(); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = s.client.Truncated()
+			}
+			a.fail(err)
+			return
+		}
+		alive = a.apply(&s.event)
+	}
+	if alive && !a.stops.cut {
+		s.upstream.Drain()
+	}
+}

@@ -1,0 +1,159 @@
+// Package responses simulates OpenAI's Responses API.
+package responses
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/providers/simulator/openai"
+	"modelgateway/providers/simulator/rawjson"
+	"modelgateway/providers/simulator/reply"
+	"modelgateway/providers/simulator/wire"
+)
+
+// Names of the requests, for a check: to create a response, to compact a conversation,
+// and to count its tokens.
+const (
+	Name       = "openai responses"
+	Compacting = "openai responses/compact"
+	Counting   = "openai responses/input_tokens"
+)
+
+// Service simulates the Responses API.
+type Service struct {
+	options wire.Options
+	cache   *reply.Cache
+	kept    *store
+}
+
+// New returns a service with an empty prompt cache that has kept no response.
+func New(options wire.Options) *Service {
+	return &Service{options: options, cache: reply.NewCache(), kept: newStore()}
+}
+
+// Create is POST /v1/responses.
+func (s *Service) Create(w http.ResponseWriter, r *http.Request) {
+	s.head(w)
+	q, m, f := s.read(w, r, Name)
+	if f != nil {
+		f.Write(w)
+		return
+	}
+	p := q.Prompt()
+	trigger := p.Trigger()
+	if trigger.Fault == reply.FaultError {
+		openai.Documented(trigger.Status).Write(w)
+		return
+	}
+	a := s.answer(q, m, p)
+	if q.Store == nil || *q.Store {
+		s.kept.add(a.ID, kept{a, q.items})
+	}
+	if !q.Stream {
+		wire.WriteJSON(w, http.StatusOK, a)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	q.stream(a, trigger.Fault).Send(w, r, s.options.ChunkDelay)
+}
+
+// Compact is POST /v1/responses/compact: the messages of the user, and an item that stands
+// for the conversation.
+func (s *Service) Compact(w http.ResponseWriter, r *http.Request) {
+	s.head(w)
+	q, m, f := s.read(w, r, Compacting)
+	if f != nil {
+		f.Write(w)
+		return
+	}
+	p := q.Prompt()
+	if t := p.Trigger(); t.Fault == reply.FaultError {
+		openai.Documented(t.Status).Write(w)
+		return
+	}
+	q.compacts = true
+	a := s.answer(q, m, p)
+	output := []jsontext.Value{}
+	for _, item := range q.items {
+		if rawjson.GetString(item, "role") == "user" {
+			output = append(output, item)
+		}
+	}
+	for _, o := range a.Output {
+		output = append(output, rawjson.Encode(o))
+	}
+	wire.WriteJSON(w, http.StatusOK, rawjson.Object{
+		"id", a.ID, "object", "response.compaction", "created_at", a.CreatedAt, "output", output, "usage", a.Usage,
+	})
+}
+
+// Count is POST /v1/responses/input_tokens.
+func (s *Service) Count(w http.ResponseWriter, r *http.Request) {
+	s.head(w)
+	q, _, f := s.read(w, r, Counting)
+	if f != nil {
+		f.Write(w)
+		return
+	}
+	p := q.Prompt()
+	if t := p.Trigger(); t.Fault == reply.FaultError {
+		openai.Documented(t.Status).Write(w)
+		return
+	}
+	wire.WriteJSON(w, http.StatusOK, rawjson.Object{"object", "response.input_tokens", "input_tokens", p.Tokens()})
+}
+
+// Upgrade is GET /v1/responses, which opens a WebSocket at OpenAI and here asks to do
+// without: https://developers.openai.com/api/docs/guides/websocket-mode
+func (s *Service) Upgrade(w http.ResponseWriter, r *http.Request) {
+	s.head(w)
+	status, message := http.StatusMethodNotAllowed, "Not allowed to GET on /v1/responses"
+	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		status, message = http.StatusUpgradeRequired, "The simulator has no WebSockets"
+	}
+	openai.Failure(status, message).Write(w)
+}
+
+func (s *Service) head(w http.ResponseWriter) {
+	w.Header().Set("X-Request-Id", wire.NewID("req_"))
+	w.Header().Set("Openai-Version", "2020-10-01")
+	w.Header().Set("Openai-Organization", "simulated")
+	w.Header().Set("Openai-Processing-Ms", "1")
+}
+
+func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, wire.Model, *wire.Failure) {
+	none := wire.Model{}
+	if f := openai.CheckKey(r); f != nil {
+		return nil, none, f
+	}
+	raw, err := wire.ReadObject(w, r)
+	if errors.Is(err, wire.ErrTooLarge) {
+		return nil, none, openai.Failure(http.StatusRequestEntityTooLarge, "Request body is too large.")
+	}
+	if err != nil {
+		return nil, none, openai.Refusal("", "", "We could not parse the JSON body of your request. The OpenAI API expects a JSON payload.")
+	}
+	id := rawjson.Get(raw, "model")
+	if id == nil {
+		return nil, none, openai.Refusal("model", "missing_required_parameter", "Missing required parameter: 'model'.")
+	}
+	if f := s.options.Refuse(asked, rawjson.String(id), r.Header, raw); f != nil {
+		return nil, none, f
+	}
+	q := &Request{}
+	if err := json.Unmarshal(raw, q); err != nil {
+		return nil, none, openai.Refusal("", "", err.Error())
+	}
+	m, known := openai.FindModel(q.Model)
+	if !known || m.Embeds {
+		message := fmt.Sprintf("The requested model '%s' does not exist.", q.Model)
+		return nil, m, openai.Refusal("model", "model_not_found", message)
+	}
+	return q, m, s.kept.fill(q)
+}

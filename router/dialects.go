@@ -1,0 +1,63 @@
+package router
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/middleware"
+	"modelgateway/models/api/chat"
+	"modelgateway/models/api/messages"
+	"modelgateway/models/api/responses"
+)
+
+// form is the dialect in which the errors of a request are written, from the first guard
+// on.
+func form(c *gin.Context) middleware.Form {
+	switch {
+	case isMessages(c):
+		return messages.Dialect{}
+	case below(c.Request.URL.Path, responsesPath):
+		return responses.Dialect{}
+	}
+	return chat.Dialect{}
+}
+
+const responsesPath = "/v1/responses"
+
+// below says whether a path is another one or below it.
+func below(path, other string) bool {
+	rest, ok := strings.CutPrefix(path, other)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// messagesPaths are those of Anthropic's API, with all paths below them. The gateway serves
+// the first one only; the clients of the others must be able to read its 404.
+var messagesPaths = [...]string{"/v1/messages", "/v1/complete", "/v1/files", "/v1/skills"}
+
+// isMessages says whether a request is one of Anthropic's API: by its path, or on the list
+// of models and on a path that the gateway does not have by the version that only clients
+// of that API send.
+func isMessages(c *gin.Context) bool {
+	for _, own := range messagesPaths {
+		if below(c.Request.URL.Path, own) {
+			return true
+		}
+	}
+	return hasVersion(c.Request.Header) && (c.FullPath() == "" || strings.HasPrefix(c.FullPath(), "/v1/models"))
+}
+
+// hasVersion says whether a client names a version of Anthropic's API; any version will do.
+func hasVersion(h http.Header) bool { return len(h["Anthropic-Version"]) > 0 }
+
+// byDialect runs the first handler for clients of Anthropic's API, the other one for all
+// others.
+func byDialect(anthropic, other middleware.Handler) middleware.Handler {
+	return func(c *gin.Context) error {
+		if isMessages(c) {
+			return anthropic(c)
+		}
+		return other(c)
+	}
+}

@@ -1,0 +1,99 @@
+package admin
+
+import (
+	"context"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services/account"
+	"modelgateway/services/auth"
+)
+
+// Invite makes an invitation with which one person can register, and which makes them a
+// member of a team if in names one.
+func (a *Service) Invite(ctx context.Context, by Actor, in api.NewInvitation) (*account.Link, error) {
+	if by.Team != "" {
+		in.TeamID = by.Team
+	}
+	var role models.Role
+	switch {
+	case in.TeamID != "":
+		var err error
+		if role, err = checkRole(in.Role); err != nil {
+			return nil, err
+		}
+		if err := a.readTeam(ctx, by, in.TeamID); err != nil {
+			return nil, err
+		}
+	case in.Role != "":
+		return nil, api.Invalid(api.CodeMissingField, "team_id", "team_id is missing: without a team there is no role")
+	}
+	actor, err := a.lookUpActor(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	link, err := a.accounts.Invite(ctx, account.Invitation{
+		Email: in.Email, TeamID: in.TeamID, Role: role, By: actor.ID, Vouched: by.Team == "",
+		Audit: func(t *models.OneTimeToken) (*models.Audit, error) {
+			detail := invitationDetail(t)
+			detail.After = stateOf(t)
+			return a.auditRow(action{actor: actor, by: by, name: "invitation.create", target: t.ID}, detail)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &link, nil
+}
+
+func invitationDetail(t *models.OneTimeToken) linkDetail {
+	return linkDetail{Email: t.Email, TeamID: t.TeamID, Role: string(t.Role)}
+}
+
+func stateOf(t *models.OneTimeToken) *linkState {
+	return &linkState{ID: t.ID, ExpiresAt: api.Seconds(t.ExpiresAt)}
+}
+
+// Invitations lists the invitations that are neither used nor over, the newest first:
+// all, or those of the team that the actor manages.
+func (a *Service) Invitations(ctx context.Context, by Actor, page models.Page) (list []models.OneTimeToken, more bool, err error) {
+	if err := checkPage(page); err != nil {
+		return nil, false, err
+	}
+	if by.Team != "" {
+		if err := a.readTeam(ctx, by, by.Team); err != nil {
+			return nil, false, err
+		}
+	}
+	rows, err := a.store.Invitations(ctx, by.Team, a.now().UnixMicro(), oneMore(page))
+	if err != nil {
+		return nil, false, pageError("list invitations", err)
+	}
+	list, more = firstOf(rows, page)
+	return list, more, nil
+}
+
+// DeleteInvitation ends an invitation that is neither used nor over.
+func (a *Service) DeleteInvitation(ctx context.Context, by Actor, id string) error {
+	if !auth.LooksLikeID(id) {
+		return invitationNotFound()
+	}
+	err := a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
+		t, err := tx.DeleteInvitation(id, by.Team, a.now().UnixMicro())
+		if err != nil {
+			return nil, err
+		}
+		detail := invitationDetail(t)
+		detail.Before = stateOf(t)
+		act.name, act.target = "invitation.delete", t.ID
+		return a.auditRow(act, detail)
+	})
+	if err != nil {
+		return orNotFound("delete invitation", err, invitationNotFound)
+	}
+	return nil
+}
+
+func invitationNotFound() error {
+	return notFound(api.CodeInvitationNotFound, "there is no such invitation: it is unknown, used or over")
+}

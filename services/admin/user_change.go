@@ -1,0 +1,193 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services/account"
+	"modelgateway/services/auth"
+)
+
+// ChangeUser changes a user: the name, the limits, whether they are disabled, and
+// whether they are an administrator. Within a second every replica rejects the tokens
+// and keys of a disabled user; requests that run already are not affected. The tokens
+// of before are not valid again when the user is enabled. Administrators cannot disable
+// themselves, nor take their own rights.
+func (a *Service) ChangeUser(ctx context.Context, by Actor, userID string, in api.UserChange) (*UserState, error) {
+	if !in.Name.Named && in.Disabled == nil && in.Admin == nil && !in.Any() {
+		return nil, api.Invalid(api.CodeMissingField, "disabled", "disabled is missing, or admin, name or a limit: what is to be changed")
+	}
+	apply, err := a.validateUserChange(&in)
+	if err != nil {
+		return nil, err
+	}
+	if !auth.LooksLikeID(userID) {
+		return nil, userNotFound()
+	}
+	if userID == by.UserID {
+		if err := checkSelf(&in); err != nil {
+			return nil, err
+		}
+	}
+	var u *models.User
+	err = a.act(ctx, by, func(tx *models.Transaction, act action) (_ *models.Audit, err error) {
+		if u, err = tx.User(userID); err != nil {
+			return nil, err
+		}
+		before := *u
+		if err := apply(u); err != nil {
+			return nil, err
+		}
+		if a.isAdmin(&before) && !a.isAdmin(u) {
+			if err := a.checkOtherAdmin(tx, u.ID); err != nil {
+				return nil, err
+			}
+		}
+		if err := tx.UpdateUser(&before, u); err != nil {
+			return nil, err
+		}
+		return a.userRow(act, &before, u)
+	})
+	if err != nil {
+		return nil, orNotFound("change user", err, userNotFound)
+	}
+	return a.userState(ctx, u)
+}
+
+// validateUserChange checks every rule that does not depend on the user, and returns
+// the function that applies the change to one.
+func (a *Service) validateUserChange(in *api.UserChange) (apply func(*models.User) error, err error) {
+	var name string
+	if in.Name.Named {
+		if in.Name.Value == nil {
+			return nil, api.Invalid(api.CodeInvalidValue, "name", "name must be a string, not null")
+		}
+		if name, err = account.UserName(*in.Name.Value); err != nil {
+			return nil, err
+		}
+	}
+	limit, err := a.keys.ValidateLimits(&in.KeyLimits)
+	if err != nil {
+		return nil, err
+	}
+	return func(u *models.User) error {
+		now := a.now().UnixMicro()
+		if in.Name.Named {
+			u.Name = name
+		}
+		if to := in.Disabled; to != nil && *to != (u.DisabledAt != 0) {
+			u.DisabledAt = 0
+			if *to {
+				u.DisabledAt, u.Generation = now, u.Generation+1
+			}
+		}
+		if to := in.Admin; to != nil && *to != (u.AdminAt != 0) {
+			u.AdminAt = 0
+			if *to {
+				u.AdminAt = now
+			}
+		}
+		if in.Admin != nil && !*in.Admin && slices.Contains(a.emails, u.Email) {
+			return &api.Error{
+				Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeInvalidValue, Param: "admin",
+				Message: "ADMIN_EMAILS names this user: they stay an administrator until the operator removes the address there",
+			}
+		}
+		return limit(&u.Limits)
+	}, nil
+}
+
+// checkSelf refuses what administrators cannot do to themselves.
+func checkSelf(in *api.UserChange) error {
+	switch {
+	case in.Disabled != nil && *in.Disabled:
+		return conflict(api.CodeInvalidValue, "disabled", "an administrator cannot disable themselves: another one has to")
+	case in.Admin != nil && !*in.Admin:
+		return conflict(api.CodeInvalidValue, "admin", "an administrator cannot take their own rights: another one has to")
+	}
+	return nil
+}
+
+// checkOtherAdmin refuses to end the last administrator's rights.
+func (a *Service) checkOtherAdmin(tx *models.Transaction, userID string) error {
+	others, err := tx.OtherAdmins(userID, a.emails)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(others, func(u models.User) bool { return a.isAdmin(&u) }) {
+		return nil
+	}
+	return conflict(api.CodeLastAdministrator, "", "this is the last administrator: make another user one first")
+}
+
+// DeleteUser deletes a user for ever: their tokens end, their keys are revoked, and
+// their memberships are gone. The rows and sums of the ledger stay, without the address.
+// Administrators cannot delete themselves. The only manager of a team that has other
+// members cannot be deleted either.
+func (a *Service) DeleteUser(ctx context.Context, by Actor, userID string) error {
+	if !auth.LooksLikeID(userID) {
+		return userNotFound()
+	}
+	if userID == by.UserID {
+		return conflict(api.CodeInvalidValue, "user_id", "an administrator cannot delete themselves: another one has to")
+	}
+	var keys []models.Key
+	err := a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
+		u, err := tx.User(userID)
+		if err != nil {
+			return nil, err
+		}
+		if a.isAdmin(u) {
+			if err := a.checkOtherAdmin(tx, u.ID); err != nil {
+				return nil, err
+			}
+		}
+		if err := checkManaged(tx, u.ID, ""); err != nil {
+			return nil, err
+		}
+		if keys, err = tx.DeleteUser(u.ID, a.now().UnixMicro()); err != nil {
+			return nil, err
+		}
+		act.name, act.target = "user.delete", u.ID
+		return a.auditRow(act, userDetail{Email: u.Email, Before: a.userDetails(u), RevokedKeys: idsOf(keys)})
+	})
+	if err != nil {
+		return orNotFound("delete user", err, userNotFound)
+	}
+	a.invalidate(ctx, keys)
+	return nil
+}
+
+// checkManaged refuses to end a user's role of manager where a team would be left with
+// members and without a manager: in one team, or in all teams if teamID is empty.
+func checkManaged(tx *models.Transaction, userID, teamID string) error {
+	teams, err := tx.Unmanaged(userID, teamID)
+	if err != nil || len(teams) == 0 {
+		return err
+	}
+	return conflict(api.CodeLastManager, "", "this is the last manager of "+strings.Join(teams, ", ")+": make another member one first")
+}
+
+// invalidate removes revoked keys from the caches.
+func (a *Service) invalidate(ctx context.Context, keys []models.Key) {
+	for i := range keys {
+		a.keys.Invalidate(ctx, &keys[i])
+	}
+}
+
+func idsOf(keys []models.Key) []string {
+	ids := make([]string, len(keys))
+	for i := range keys {
+		ids[i] = keys[i].ID
+	}
+	return ids
+}
+
+// conflict is a 409 of the API.
+func conflict(code, param, message string) error {
+	return &api.Error{Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: code, Param: param, Message: message}
+}

@@ -1,0 +1,113 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services/account"
+	"modelgateway/services/auth"
+)
+
+// CreatedUser is a new user.
+type CreatedUser struct {
+	UserState
+	Key     *models.Key // the first key; nil: none
+	KeyText string
+	Link    *account.Link // with which the user sets a password; nil: the user has one
+}
+
+// CreateUser adds a user with limits, in a team and with a first key if in names them.
+// All of it is one transaction. Without a password there is a link with which the user
+// sets one.
+func (a *Service) CreateUser(ctx context.Context, by Actor, in api.NewUser) (*CreatedUser, error) {
+	role, err := checkRole(in.Role)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := a.keys.ValidateLimits(&in.KeyLimits)
+	if err != nil {
+		return nil, err
+	}
+	created := &CreatedUser{}
+	if in.Key != nil {
+		if created.Key, created.KeyText, err = a.keys.New(*in.Key); err != nil {
+			return nil, err
+		}
+	}
+	if in.TeamID != "" && !auth.LooksLikeID(in.TeamID) {
+		return nil, auth.TeamNotFound()
+	}
+	u, err := a.accounts.NewUser(ctx, account.Registration{Email: in.Email, Name: in.Name, Password: in.Password, Address: by.Address})
+	if err != nil {
+		return nil, err
+	}
+	if err := limit(&u.Limits); err != nil {
+		return nil, err
+	}
+	if in.Admin {
+		u.AdminAt = u.CreatedAt
+	}
+	err = a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
+		if err := a.addUser(tx, act, u); err != nil {
+			return nil, err
+		}
+		if in.TeamID != "" {
+			if err := a.addMember(tx, act, &models.TeamMember{TeamID: in.TeamID, UserID: u.ID, Role: role}, u.Email); err != nil {
+				return nil, err
+			}
+		}
+		if created.Key == nil {
+			return nil, nil
+		}
+		created.Key.UserID = u.ID
+		return nil, a.addKey(tx, act, created.Key)
+	})
+	if err != nil {
+		return nil, api.OrUnavailable("create user", err)
+	}
+	if u.PasswordHash == "" {
+		if created.Link, err = a.ResetLink(ctx, by, u.ID); err != nil {
+			return nil, err
+		}
+	}
+	state, err := a.userState(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	created.UserState = *state
+	return created, nil
+}
+
+func (a *Service) addUser(tx *models.Transaction, act action, u *models.User) error {
+	err := tx.CreateUser(u)
+	if errors.Is(err, models.ErrTaken) {
+		return account.EmailTaken()
+	}
+	if err != nil {
+		return err
+	}
+	act.name, act.target = "user.create", u.ID
+	return a.record(tx, act, userDetail{Email: u.Email, After: a.userDetails(u)})
+}
+
+// ResetLink returns a link with which a user sets a password. It is mailed if the
+// gateway sends mail.
+func (a *Service) ResetLink(ctx context.Context, by Actor, userID string) (*account.Link, error) {
+	if !auth.LooksLikeID(userID) {
+		return nil, userNotFound()
+	}
+	actor, err := a.lookUpActor(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	audit := func(t *models.OneTimeToken) (*models.Audit, error) {
+		return a.auditRow(action{actor: actor, by: by, name: "user.reset", target: userID}, linkDetail{Email: t.Email, After: stateOf(t)})
+	}
+	link, err := a.accounts.ResetLink(ctx, account.Reset{UserID: userID, By: actor.ID, Audit: audit})
+	if err != nil {
+		return nil, orNotFound("make a link", err, userNotFound)
+	}
+	return &link, nil
+}

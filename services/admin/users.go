@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services/account"
+	"modelgateway/services/auth"
+)
+
+// UserState is a user with their teams and the sums of their keys and spend.
+type UserState struct {
+	models.User
+	models.UserSums
+	Admin bool
+	Teams []models.Membership
+
+	spent models.Spend
+	at    time.Time // the time of spent, which selects its windows
+}
+
+// Users lists all users, the newest first, or the one with this email.
+func (a *Service) Users(ctx context.Context, email string, page models.Page) (users []UserState, more bool, err error) {
+	if email != "" {
+		if email, err = account.NormalEmail(email); err != nil {
+			return nil, false, err
+		}
+	}
+	if err := checkPage(page); err != nil {
+		return nil, false, err
+	}
+	rows, err := a.store.Users(ctx, email, oneMore(page))
+	if err != nil {
+		return nil, false, pageError("list users", err)
+	}
+	rows, more = firstOf(rows, page)
+	users, err = a.userStates(ctx, rows)
+	return users, more, err
+}
+
+// User returns the user with this id.
+func (a *Service) User(ctx context.Context, id string) (*UserState, error) {
+	if !auth.LooksLikeID(id) {
+		return nil, userNotFound()
+	}
+	u, err := a.store.User(ctx, id)
+	if err != nil {
+		return nil, orNotFound("look up user", err, userNotFound)
+	}
+	return a.userState(ctx, u)
+}
+
+// HasIdentity says whether a user has logged in through an identity provider.
+func (a *Service) HasIdentity(ctx context.Context, id string) (bool, error) {
+	has, err := a.store.HasIdentity(ctx, id)
+	if err != nil {
+		return false, api.Unavailable(fmt.Errorf("look up the identity of a user: %w", err))
+	}
+	return has, nil
+}
+
+func (a *Service) userState(ctx context.Context, u *models.User) (*UserState, error) {
+	states, err := a.userStates(ctx, []models.User{*u})
+	if err != nil {
+		return nil, err
+	}
+	return &states[0], nil
+}
+
+func (a *Service) userStates(ctx context.Context, users []models.User) ([]UserState, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	ids, accounts := make([]string, len(users)), make([]string, len(users))
+	for i := range users {
+		ids[i], accounts[i] = users[i].ID, models.UserAccount(users[i].ID)
+	}
+	now := a.now()
+	sums, err := a.store.UserSums(ctx, ids)
+	if err != nil {
+		return nil, api.Unavailable(fmt.Errorf("sum up users: %w", err))
+	}
+	spent, err := a.store.AccountSpend(ctx, accounts, now)
+	if err != nil {
+		return nil, api.Unavailable(fmt.Errorf("look up what users have spent: %w", err))
+	}
+	memberships, err := a.store.Memberships(ctx, ids...)
+	if err != nil {
+		return nil, api.Unavailable(fmt.Errorf("look up the teams of users: %w", err))
+	}
+	teams := map[string][]models.Membership{}
+	for _, m := range memberships {
+		teams[m.UserID] = append(teams[m.UserID], m)
+	}
+	states := make([]UserState, len(users))
+	for i, u := range users {
+		states[i] = UserState{
+			User: u, UserSums: sums[u.ID], Admin: a.isAdmin(&u), Teams: teams[u.ID], spent: spent[accounts[i]], at: now,
+		}
+	}
+	return states, nil
+}

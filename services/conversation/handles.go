@@ -1,0 +1,123 @@
+// Package conversation is what outlives the call that made it: the names under which
+// clients know the responses that providers keep, and the conversations that the gateway
+// keeps itself.
+//
+// An owner is the only caller that may use such a thing again. A handle is the name of a
+// response that its provider keeps: the provider's id with a tag.
+package conversation
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/llm"
+)
+
+// A tag is the end of a handle: a mark, and in base64 the first bytes of a MAC over the
+// owner, the provider, the key and the id, and a few bytes that find the key.
+const (
+	tagMark  = "_mgw"
+	macBytes = 16
+	keyBytes = 4
+)
+
+// encoding has one text for each tag.
+var encoding = base64.RawURLEncoding.Strict() //nolint:gochecknoglobals // a table
+
+// secretName is the name of the secret in the database.
+const secretName = "response_ids"
+
+// Handles make and read handles. All clients of a provider's key share its account: the tag
+// keeps one of them from using what another one's response is called.
+type Handles struct {
+	store  *models.Store
+	now    func() time.Time
+	secret atomic.Pointer[[sha256.Size]byte] // nil: not loaded
+}
+
+// NewHandles returns handles without their secret: until Load has read it none is made, and
+// none is accepted.
+func NewHandles(store *models.Store, now func() time.Time) *Handles {
+	return &Handles{store: store, now: now}
+}
+
+// Load reads the secret, which the first replica makes.
+func (h *Handles) Load(ctx context.Context) error {
+	var fresh [sha256.Size]byte
+	_, _ = rand.Read(fresh[:]) // never returns an error
+	value, err := h.store.Secret(ctx, secretName, fresh[:], h.now().UnixMicro())
+	if err != nil {
+		return fmt.Errorf("secret of the ids of responses: %w", err)
+	}
+	h.secret.Store((*[sha256.Size]byte)(value))
+	return nil
+}
+
+// Ready says whether the secret is there.
+func (h *Handles) Ready() bool { return h != nil && h.secret.Load() != nil }
+
+// Make returns the handle of a response that a provider keeps for an owner. key is the
+// fingerprint of the key that the response was made with. Handles must be Ready.
+func (h *Handles) Make(owner, provider string, key []byte, id string) string {
+	return id + tagMark + encoding.EncodeToString(h.tag(owner, provider, key, id))
+}
+
+// Read finds the response of a handle. places are the providers and the fingerprints of
+// their keys. ok is false for a handle that was made for another owner or with a key that
+// is no longer there, that was changed, or that is none.
+func (h *Handles) Read(owner, handle string, places iter.Seq2[string, []byte]) (kept llm.Kept, ok bool) {
+	if !h.Ready() {
+		return kept, false
+	}
+	id, tag, ok := split(handle)
+	if !ok {
+		return kept, false
+	}
+	for provider, key := range places {
+		if hmac.Equal(h.hint(provider, key), tag[macBytes:]) && hmac.Equal(h.tag(owner, provider, key, id), tag) {
+			return llm.Kept{Provider: provider, Key: key, ID: id}, true
+		}
+	}
+	return kept, false
+}
+
+// split takes a handle apart.
+func split(handle string) (id string, tag []byte, ok bool) {
+	end := len(handle) - encoding.EncodedLen(macBytes+keyBytes)
+	begin := end - len(tagMark)
+	if begin <= 0 || handle[begin:end] != tagMark {
+		return "", nil, false
+	}
+	tag, err := encoding.DecodeString(handle[end:])
+	return handle[:begin], tag, err == nil && len(tag) == macBytes+keyBytes
+}
+
+func (h *Handles) tag(owner, provider string, key []byte, id string) []byte {
+	return append(h.mac("id", owner, provider, string(key), id)[:macBytes:macBytes], h.hint(provider, key)...)
+}
+
+// hint finds a key among others. It says nothing of the key to those who do not know the
+// secret.
+func (h *Handles) hint(provider string, key []byte) []byte {
+	return h.mac("key", provider, string(key))[:keyBytes]
+}
+
+// mac authenticates texts, each with its length before it.
+func (h *Handles) mac(texts ...string) []byte {
+	m := hmac.New(sha256.New, h.secret.Load()[:])
+	var length [binary.MaxVarintLen64]byte
+	for _, text := range texts {
+		m.Write(length[:binary.PutUvarint(length[:], uint64(len(text)))])
+		m.Write([]byte(text))
+	}
+	return m.Sum(nil)
+}

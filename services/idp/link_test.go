@@ -1,0 +1,193 @@
+package idp
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+)
+
+// squatter is an account with a password at an address that was not verified, with a key,
+// a link, an identity and rights.
+func (r *rig) squatter() *models.User {
+	r.t.Helper()
+	u := &models.User{
+		ID: "usr_squatter", Email: "ada@example.com", Name: "S", PasswordHash: "hash", CreatedAt: 1, AdminAt: 1,
+		Limits: models.Limits{Budget: 7, BudgetWindow: models.Month},
+	}
+	err := errors.Join(
+		r.store.CreateUserWithIdentity(r.t.Context(), u, &models.Identity{Issuer: "other", Subject: "s", UserID: u.ID}),
+		r.store.CreateKey(r.t.Context(), &models.Key{ID: "key_1", UserID: u.ID, Name: "k", Hash: "h", Prefix: "p", CreatedAt: 1}, 9),
+		r.store.CreateOneTimeToken(r.t.Context(), &models.OneTimeToken{
+			ID: "o", Hash: "o", Purpose: models.PurposeReset, UserID: u.ID, CreatedAt: 1, ExpiresAt: time.Now().Add(time.Hour).UnixMicro(),
+		}, 0, nil),
+	)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return u
+}
+
+func TestIdentityTakesOverAnAccountThatWasNotVerified(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		before := r.squatter()
+		old, err := r.tokens.Issue(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.tokens.Verify(t.Context(), old.Text); err != nil {
+			t.Fatal(err)
+		}
+		u := r.must()
+		if u.ID != before.ID || u.PasswordHash != "" || u.AdminAt != 0 || u.VerifiedAt == 0 || u.Generation != 2 || u.Limits != before.Limits {
+			t.Errorf("%+v", u)
+		}
+		if _, err := r.tokens.Verify(t.Context(), old.Text); err == nil {
+			t.Error("the former token is valid")
+		}
+		if keys, err := r.store.AllKeys(t.Context(), models.KeyFilter{UserID: u.ID}, models.Page{Limit: 100}); err != nil || len(keys) != 0 {
+			t.Errorf("keys: %v %v", keys, err)
+		}
+		if _, err := r.store.UserByIdentity(t.Context(), "other", "s"); !errors.Is(err, models.ErrNotFound) {
+			t.Errorf("the former identity: %v", err)
+		}
+		use := models.TokenUse{Hash: "o", Purpose: models.PurposeReset, At: 5}
+		if _, err := r.store.FindOneTimeToken(t.Context(), use); !errors.Is(err, models.ErrNotFound) {
+			t.Errorf("the former link: %v", err)
+		}
+		rows, err := r.store.Audit(t.Context(), models.AuditFilter{Target: u.ID}, models.Page{Limit: 9})
+		if err != nil || len(rows) != 1 || rows[0].Action != "user.takeover" || !strings.Contains(rows[0].Detail, `"admin":true`) {
+			t.Errorf("%+v %v", rows, err)
+		}
+		if again := r.must(); again.ID != u.ID || again.Generation != 2 {
+			t.Errorf("the next login: %+v", again)
+		}
+	})
+}
+
+func TestDisabledAccountIsNotTakenOver(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		before := r.squatter()
+		if _, err := r.store.ChangeUser(t.Context(), before.ID, func(u *models.User) (*models.Audit, error) {
+			u.DisabledAt = 5
+			return nil, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		token, err := r.login()
+		r.refuses(token, err, 401, "idp_rejected")
+		if u, err := r.store.User(t.Context(), before.ID); err != nil || u.PasswordHash != "hash" || u.VerifiedAt != 0 {
+			t.Errorf("%+v %v", u, err)
+		}
+	})
+}
+
+// registered is a user with a password.
+func (r *rig) registered(email string) *models.User {
+	r.t.Helper()
+	u := &models.User{ID: "usr_bob", Email: email, Name: "Bob", PasswordHash: "hash", CreatedAt: 1}
+	if err := r.store.CreateUser(r.t.Context(), u); err != nil {
+		r.t.Fatal(err)
+	}
+	return u
+}
+
+func (r *rig) beginLink(userID string) begun {
+	r.t.Helper()
+	redirect, cookie, err := r.BeginLink(r.t.Context(), userID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return begun{redirect, cookie}
+}
+
+func TestUserLinksAnIdentityAndRemovesIt(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		bob := r.registered("bob@example.com")
+		for range 2 { // a second time is no error
+			b := r.beginLink(bob.ID)
+			token, err := r.Finish(t.Context(), r.consent(b), b.cookie, Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u := r.userOf(token); u.ID != bob.ID || u.VerifiedAt != 0 || u.PasswordHash != "hash" {
+				t.Errorf("%+v", u) // the identity proves ada's address, not bob's
+			}
+		}
+		if u := r.must(); u.ID != bob.ID {
+			t.Errorf("the identity logs in %s", u.ID)
+		}
+		if err := r.Unlink(t.Context(), bob.ID); err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := errors.AsType[*api.Error](r.Unlink(t.Context(), bob.ID)); !ok || e.Status != 404 || e.Code != "identity_not_found" {
+			t.Errorf("%v", e)
+		}
+		if u := r.must(); u.ID == bob.ID || u.Email != "ada@example.com" {
+			t.Errorf("after the end of the link: %+v", u)
+		}
+		b := r.beginLink(bob.ID)
+		token, err := r.Finish(t.Context(), r.consent(b), b.cookie, Request{})
+		r.refuses(token, err, 409, "account_exists")
+	})
+}
+
+func TestLinkedIdentityVerifiesItsOwnAddress(t *testing.T) {
+	r := newRig(t)
+	ada := r.registered("ada@example.com")
+	b := r.beginLink(ada.ID)
+	token, err := r.Finish(t.Context(), r.consent(b), b.cookie, Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := r.userOf(token); u.ID != ada.ID || u.VerifiedAt == 0 || u.PasswordHash != "hash" {
+		t.Errorf("%+v", u)
+	}
+}
+
+func TestTheLastWayToLogInRemains(t *testing.T) {
+	onEach(t, func(t *testing.T, r *rig) {
+		u := r.must()
+		wants(t, r.Unlink(t.Context(), u.ID), 409, "last_login")
+		if again := r.must(); again.ID != u.ID {
+			t.Errorf("%+v", again)
+		}
+	})
+}
+
+func TestALinkEndsWithTheTokensOfItsUser(t *testing.T) {
+	r := newRig(t)
+	bob := r.registered("bob@example.com")
+	b := r.beginLink(bob.ID)
+	back := r.consent(b)
+	if _, err := r.store.ChangeUser(t.Context(), bob.ID, func(u *models.User) (*models.Audit, error) {
+		u.Generation++
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+	r.refuses(token, err, 400, "invalid_state")
+	if _, err := r.store.UserByIdentity(t.Context(), r.idp.URL, "ada-1"); !errors.Is(err, models.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The state of a link is of no use with the cookie of another login, and the other way
+// round: an attacker cannot have a victim's browser link the attacker's identity.
+func TestALinkNeedsItsOwnCookie(t *testing.T) {
+	r := newRig(t)
+	bob := r.registered("bob@example.com")
+	link, login := r.beginLink(bob.ID), r.begin()
+	forLink, forLogin := r.consent(link), r.consent(login)
+	token, err := r.Finish(t.Context(), forLogin, link.cookie, Request{})
+	r.refuses(token, err, 400, "invalid_state")
+	token, err = r.Finish(t.Context(), forLink, login.cookie, Request{})
+	r.refuses(token, err, 400, "invalid_state")
+	if _, err := r.store.UserByIdentity(t.Context(), r.idp.URL, "ada-1"); !errors.Is(err, models.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,81 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"modelgateway/models/api"
+	"modelgateway/models/llm"
+	"modelgateway/services/auth"
+	"modelgateway/services/conversation"
+)
+
+// Resume is the body of a request with the conversation that the gateway keeps for its caller
+// and that the request goes on from, or refers to; nil where there is none. Its error is for
+// the client. What OpenAI keeps stays in the request.
+func (s *Service) Resume(ctx context.Context, d api.Keeping, req *llm.Request, caller *auth.Caller) ([]byte, error) {
+	source, ok := req.Source.(llm.Continuing)
+	if !ok || !s.Conversations.On() || s.keptByProvider(req.Model) {
+		return nil, nil
+	}
+	owner, previous, refers := owner(caller), source.Previous(), d.Refers(req)
+	var earlier []llm.Turn
+	if previous != "" {
+		if _, ok := s.Handles.Read(owner, previous, s.Router().Upstreams.Keys()); ok {
+			return nil, nil // a provider keeps it
+		}
+		var err error
+		if earlier, err = s.Conversations.Until(ctx, owner, previous); err != nil {
+			return nil, unreadable(err)
+		}
+		for i := range earlier {
+			refers = append(refers, d.TurnRefers(&earlier[i])...)
+		}
+	}
+	if previous == "" && len(refers) == 0 {
+		return nil, nil
+	}
+	slices.Sort(refers)
+	referred, err := s.Conversations.WithItems(ctx, owner, slices.Compact(refers))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return d.Resume(req, earlier, referred)
+}
+
+// keptByProvider says whether the provider of a model keeps its own responses.
+func (s *Service) keptByProvider(name string) bool {
+	router := s.Router()
+	model, err := router.Models.Resolve(name)
+	if err != nil {
+		return false
+	}
+	u := router.Upstreams[model.Provider]
+	return u != nil && u.Speaks(llm.Responses)
+}
+
+// unreadable is the error of a conversation that is not kept, or of a database that does not
+// answer.
+func unreadable(err error) error {
+	if errors.Is(err, conversation.ErrUnknown) {
+		return api.PreviousNotFound(api.ResendAll)
+	}
+	return api.Unavailable(fmt.Errorf("read a conversation: %w", err))
+}
+
+// Keep keeps the whole answer of the call with its request, in the JSON of the client's
+// dialect, where both allow it. It returns when that is done or has failed.
+func (c *Call) Keep(ctx context.Context, d api.Keeping, answer []byte) {
+	if !c.input.Request.Keep || c.route.Native {
+		return
+	}
+	asked := c.input.Asked
+	if asked == nil {
+		asked = c.input.Request
+	}
+	if turn, ok := d.Turn(asked, answer); ok {
+		c.service.Conversations.Keep(context.WithoutCancel(ctx), owner(&c.input.Caller), c.input.RequestID, &turn)
+	}
+}

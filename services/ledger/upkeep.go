@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"modelgateway/models"
+)
+
+const (
+	upkeepFirst = time.Second
+	upkeepEvery = time.Minute
+	fillBatch   = 5000 // rows of a former release that one transaction sums, some 3 MB
+)
+
+// keepSums merges what the ledger adds to the sums of minutes and quarter hours, sums the
+// rows of a former release, and deletes old sums, until ctx ends.
+func (l *Writer) keepSums(ctx context.Context) {
+	failing := false
+	for wait := l.upkeepFirst; waited(ctx, wait); {
+		wait = l.upkeepEvery
+		err := l.keep(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !failing {
+			l.opts.Log.Warn("the sums of usage could not be merged: the ledger tries again every minute", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// keep does it once. It pauses between transactions to spare the database. Several
+// replicas may try at once: the database lets one of them.
+func (l *Writer) keep(ctx context.Context) error {
+	now := l.opts.Now()
+	for _, task := range []func() (more bool, err error){
+		func() (bool, error) { return l.opts.Store.FillUsage(ctx, now, fillBatch) },
+		func() (bool, error) { return l.opts.Store.MergeUsage(ctx, now) },
+		func() (bool, error) {
+			return false, l.opts.Store.DeleteUsageBefore(ctx, now.Add(-models.UsageQuartersKept))
+		},
+	} {
+		for more := true; more; {
+			began := time.Now()
+			var err error
+			if more, err = task(); err != nil {
+				return err
+			}
+			if more && !paused(ctx, began) {
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package prompts
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"modelgateway/models"
+)
+
+const (
+	writeEvery = 250 * time.Millisecond // the longest time that a content waits for others
+	writeRetry = time.Second            // before the one further try
+	lastWrite  = 5 * time.Second        // for all that waits when the gateway stops
+	warnEvery  = time.Minute
+)
+
+// Run writes contents until ctx ends, and then those that wait, for lastWrite at most. It
+// also erases those that have been kept for long enough, where nothing is kept any more too.
+func (l *Log) Run(ctx context.Context) {
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWrite, cancel) })()
+	var erasing sync.WaitGroup
+	erasing.Go(func() { l.erase(ctx) })
+	defer erasing.Wait()
+	tick := time.NewTicker(writeEvery)
+	defer tick.Stop()
+	var warned time.Time
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			l.writeAll(ctx, working)
+		case <-ctx.Done():
+		}
+		if lost := l.lost.Load(); lost > 0 && l.opts.Now().Sub(warned) >= warnEvery && l.warn(lost) {
+			warned = l.opts.Now()
+		}
+	}
+	l.writeAll(ctx, working)
+	l.lost.Add(int64(len(l.queue)))
+	l.warn(l.lost.Load())
+}
+
+// warn logs how many contents were lost since the last line.
+func (l *Log) warn(lost int64) bool {
+	if more := lost - l.told; more > 0 {
+		l.told = lost
+		l.opts.Log.Error("requests and answers of calls were not kept: too many waited, or the database did not take them", "calls", more)
+		return true
+	}
+	return false
+}
+
+// writeAll writes what waits, until working ends.
+func (l *Log) writeAll(ctx, working context.Context) {
+	for len(l.queue) > 0 && working.Err() == nil {
+		var rows []models.CallContent
+		var held int64
+		for len(rows) < batch && len(l.queue) > 0 {
+			e := <-l.queue
+			held += e.bytes
+			row, err := l.seal(&e)
+			if err != nil {
+				l.lost.Add(1)
+				continue
+			}
+			rows = append(rows, row)
+		}
+		if err := l.write(ctx, working, rows); err != nil {
+			l.lost.Add(int64(len(rows)))
+			l.opts.Log.Warn("requests and answers of calls could not be written", "calls", len(rows), "error", err)
+		}
+		l.held.Add(-held)
+	}
+}
+
+func (l *Log) write(ctx, working context.Context, rows []models.CallContent) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	err := l.opts.Store.KeepContents(working, rows)
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-time.After(writeRetry):
+	case <-ctx.Done():
+	}
+	return l.opts.Store.KeepContents(working, rows)
+}
+
+// erase erases what has been kept for long enough, until ctx ends.
+func (l *Log) erase(ctx context.Context) {
+	const every, retry, most = 10 * time.Minute, time.Minute, 500
+	for wait := retry; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = every
+		n, err := l.opts.Store.DeleteContentsBefore(ctx, l.opts.Now().Add(-l.opts.For), most)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			wait = retry
+			l.opts.Log.Warn("requests and answers that were kept for long enough could not be erased: it is tried again", "error", err)
+		case n == most:
+			wait = 100 * time.Millisecond
+		}
+	}
+}

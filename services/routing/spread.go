@@ -1,0 +1,92 @@
+package routing
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+)
+
+// candidateOf is a model at one upstream, before it is prepared.
+type candidateOf struct {
+	model catalog.Model
+	route Route
+}
+
+// spread returns the first upstream of a model that has several, and keeps the others as
+// the next candidates: in their order, or at random by their weights. It leaves out those
+// that are not configured, and those whose provider the caller may not use.
+func (p *Plan) spread(of candidateOf) candidateOf {
+	left := p.usable(of.model)
+	all := make([]candidateOf, 0, len(left))
+	for len(left) > 0 {
+		at := draw(left)
+		of.model, of.route.Provider = left[at], left[at].Provider
+		of.model.Others = nil
+		all = append(all, of)
+		left = append(left[:at], left[at+1:]...)
+	}
+	p.others = all[1:]
+	return all[0]
+}
+
+// Refusing is the level that does not allow a model under this name at any of its
+// upstreams; nil: it may be called.
+func Refusing(levels models.Levels, name string, model catalog.Model) *models.Level {
+	first := levels.Refusing(name, model.ID, model.FullName())
+	allowed := func(at catalog.Model) bool { return levels.Refusing(name, at.FullName()) == nil }
+	if first == nil || slices.ContainsFunc(model.Others, allowed) {
+		return nil
+	}
+	return first
+}
+
+// usable are the upstreams of a model that may answer; the first where none may, which
+// says why.
+func (p *Plan) usable(model catalog.Model) []catalog.Model {
+	all := append([]catalog.Model{model}, model.Others...)
+	usable := make([]catalog.Model, 0, len(all))
+	for _, at := range all {
+		allowed := p.input.Levels.Refusing(p.input.Request.Model, at.ID, at.FullName()) == nil
+		if allowed && p.router.Upstreams[at.Provider] != nil {
+			usable = append(usable, at)
+		}
+	}
+	if len(usable) == 0 {
+		return all[:1]
+	}
+	return usable
+}
+
+// keeping is the model at the provider that keeps what the request goes on from.
+func (p *Plan) keeping(model catalog.Model, kept *llm.Kept) (catalog.Model, error) {
+	for _, at := range p.usable(model) {
+		if at.Provider == kept.Provider {
+			at.Others = nil
+			return at, nil
+		}
+	}
+	return model, api.PreviousNotFound(api.ResendAll)
+}
+
+// draw chooses one of the upstreams: the first, or one at random in proportion to the
+// weights.
+func draw(from []catalog.Model) int {
+	var sum int64
+	for _, m := range from {
+		sum += m.Weight
+	}
+	if sum == 0 {
+		return 0
+	}
+	n := rand.Int64N(sum)
+	for i, m := range from {
+		if n -= m.Weight; n < 0 {
+			return i
+		}
+	}
+	return 0
+}

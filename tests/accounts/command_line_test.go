@@ -1,0 +1,102 @@
+package accounts
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/longtest"
+)
+
+// refusedWithin waits until a key is refused with 401, and fails after a second.
+func refusedWithin(t *testing.T, p *gatewaytest.Program, key, what string) {
+	t.Helper()
+	took := gatewaytest.Eventually(t, 5*time.Second, what, func() bool {
+		return p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key).Status == 401
+	})
+	if took > time.Second {
+		t.Errorf("%s: after %v", what, took)
+	}
+}
+
+// TestTheCommandLineChangesARunningGateway changes keys and a user beside a running
+// server, which uses the key before each change, so that it has it in its cache.
+func TestTheCommandLineChangesARunningGateway(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		settings = append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+		p := gatewaytest.Start(t, settings...)
+		p.Login(t)
+		command := func(args string) string {
+			t.Helper()
+			return gatewaytest.Command(t, settings, strings.Fields(args)...)
+		}
+		works := func(key string) {
+			t.Helper()
+			if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key); a.Status != 200 {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+		}
+		key := command("key create --user ada@example.com --name laptop --quiet")
+		works(key)
+		id := command("key list --quiet")
+		second := command("key rotate " + id + " --overlap 1h --quiet")
+		works(second)
+		works(key)
+
+		command("user disable ada@example.com")
+		refusedWithin(t, p, second, "the key of a disabled user is refused")
+		command("user enable ada@example.com")
+		gatewaytest.Eventually(t, 2*time.Second, "the key works again", func() bool {
+			return p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key).Status == 200
+		})
+		command("key limits " + id + " --budget-usd 0")
+		gatewaytest.Eventually(t, 2*time.Second, "the budget is spent", func() bool {
+			return p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", key).Status == 402
+		})
+		command("key revoke " + id)
+		refusedWithin(t, p, key, "the former secret of a revoked key is refused")
+		refusedWithin(t, p, second, "a revoked key is refused")
+		if a := p.Call(t, "GET", "/auth/keys", "", p.Login(t)...); a.Status != 200 || strings.Contains(a.Body, id) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// TestTheCommandLineAndTheServerShareADatabaseUnderLoad runs commands while calls are
+// booked: none may fail because the other one writes.
+func TestTheCommandLineAndTheServerShareADatabaseUnderLoad(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		settings = append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+		p := gatewaytest.Start(t, settings...)
+		p.Login(t)
+		key := gatewaytest.Command(t, settings, "key", "create", "--user", "ada@example.com", "--name", "load", "--budget-usd", "100", "-q")
+		done := make(chan struct{})
+		var load sync.WaitGroup
+		for range 4 {
+			load.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					case <-time.After(5 * time.Millisecond):
+						if o := gatewaytest.Send(t.Context(), p.Client, p.URL, gatewaytest.HelloRequest, key); o.Status != 200 {
+							t.Errorf("%d %v %s", o.Status, o.Err, o.Body)
+							return
+						}
+					}
+				}
+			})
+		}
+		for i := range longtest.Size(8, 20) {
+			gatewaytest.Command(t, settings, "key", "create", "--user", "ada@example.com", "--name", fmt.Sprint("n", i), "-q")
+			gatewaytest.Command(t, settings, "key", "list")
+		}
+		close(done)
+		load.Wait()
+	})
+}

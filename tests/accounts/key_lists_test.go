@@ -1,0 +1,79 @@
+package accounts
+
+import (
+	"fmt"
+	"testing"
+
+	"modelgateway/models/api"
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestListsOfKeysHaveRevokedOnesAndCallsByDay(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting,
+			"MAX_BUDGET_USD=5", "DEFAULT_KEY_RPM=7", "DEFAULT_KEY_EXPIRY_DAYS=30")...)
+		root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
+		id, key := p.CreateKey(t, bob)
+		gone, _ := p.CreateLimitedKey(t, bob, `"budget_usd":1,"budget_window":"week"`)
+		if a := p.Call(t, "DELETE", "/auth/keys/"+gone, "", bob...); a.Status != 200 {
+			t.Fatal(a.Body)
+		}
+		if a := p.Call(t, "POST", "/v1/chat/completions", gatewaytest.HelloRequest, "Authorization", "Bearer "+key); a.Status != 200 {
+			t.Fatal(a.Body)
+		}
+		var list api.AdminKeyList
+		read := func(path string, token []string) []api.AdminKey {
+			t.Helper()
+			a := p.Call(t, "GET", path, "", token...)
+			if a.Status != 200 {
+				t.Fatalf("%s: %d %s", path, a.Status, a.Body)
+			}
+			list = api.AdminKeyList{}
+			a.JSON(t, &list)
+			return list.Data
+		}
+		gatewaytest.Until(t, "the call is counted", func() bool {
+			keys := read("/auth/keys?days=14", bob)
+			return len(keys) == 1 && len(keys[0].Calls) == 14 && keys[0].Calls[13] == 1
+		})
+		for path, want := range map[string]int{
+			"/auth/keys": 1, "/auth/keys?state=active": 1, "/auth/keys?state=revoked": 1, "/auth/keys?state=all": 2, "/auth/keys?q=zzz": 0,
+		} {
+			if keys := read(path, bob); len(keys) != want {
+				t.Errorf("%s: %+v", path, keys)
+			}
+		}
+		all := read("/admin/keys?state=all&days=2&q=APP", root)
+		if len(all) != 2 || all[0].RevokedAt == nil || all[0].BudgetState.BeganAt == nil || *all[0].BudgetState.ResetsAt-*all[0].BudgetState.BeganAt != 7*86400 ||
+			all[1].ID != id || fmt.Sprint(all[1].Calls) != "[0 1]" || all[1].RevokedAt != nil {
+			t.Errorf("%+v", all)
+		}
+		var own api.KeyList
+		p.Call(t, "GET", "/auth/keys", "", bob...).JSON(t, &own)
+		if d := own.Defaults; d == nil || d.ExpiryDays == nil || *d.ExpiryDays != 30 || d.RPMLimit == nil || *d.RPMLimit != 7 || d.Budget != nil {
+			t.Errorf("%+v", own.Defaults)
+		}
+		for _, path := range []string{"/auth/keys?state=gone", "/auth/keys?days=0", "/admin/keys?days=x", "/admin/keys?q=%00"} {
+			if a := p.Call(t, "GET", path, "", root...); a.Status != 400 {
+				t.Errorf("%s: %d %s", path, a.Status, a.Body)
+			}
+		}
+		var budget api.GatewayBudget
+		p.Call(t, "GET", "/admin/budget", "", root...).JSON(t, &budget)
+		if budget.Limit == nil || *budget.Limit != 5_000_000 || budget.Window != "month" || budget.Remaining == nil || budget.BeganAt == nil ||
+			*budget.Remaining+budget.Spent != *budget.Limit {
+			t.Errorf("%+v", budget)
+		}
+	})
+}
+
+func TestWithoutABudgetTheSpendOfTheMonthIsShown(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "SIMULATOR=true")
+	var budget api.GatewayBudget
+	p.Call(t, "GET", "/admin/budget", "", p.Administrator(t)...).JSON(t, &budget)
+	if budget.Limit != nil || budget.Window != "" || budget.Spent != 0 || budget.BeganAt == nil || budget.ResetsAt == nil {
+		t.Errorf("%+v", budget)
+	}
+}

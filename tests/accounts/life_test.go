@@ -1,0 +1,289 @@
+package accounts
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"modelgateway/models/servertest"
+	"modelgateway/services/mail/mailtest"
+	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/longtest"
+)
+
+// person is a user of two replicas.
+type person struct {
+	email, id, password string
+	changes             int
+}
+
+func (p *person) login(t testing.TB, at *gatewaytest.Program) []string {
+	t.Helper()
+	a := at.Call(t, "POST", "/auth/login", `{"email":"`+p.email+`","password":"`+p.password+`"}`)
+	if a.Status != 200 {
+		t.Fatalf("login: %d %s", a.Status, a.Body)
+	}
+	return []string{"Authorization", "Bearer " + gatewaytest.Field(t, a, "token")}
+}
+
+// The end of a token on one replica is noticed by the other within a second.
+func TestTheEndOfATokenReachesTheOtherReplicaWithinASecond(t *testing.T) {
+	settings := []string{
+		"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, adminSetting, "DATABASE_URL=" + servertest.Postgres(t),
+	}
+	a, b := gatewaytest.Start(t, settings...), gatewaytest.Start(t, settings...)
+	root := loginAs(t, a, "root")
+	const together = 4
+	people := make([]*person, together)
+	for i := range people {
+		name := fmt.Sprint("u", i)
+		loginAs(t, a, name)
+		email := name + "@example.com"
+		people[i] = &person{email: email, id: userID(t, a, email, root), password: "correct horse battery"}
+	}
+	post := func(t *testing.T, path, body string, token []string) {
+		t.Helper()
+		if r := a.Call(t, "POST", path, body, token...); r.Status != 200 {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+	disable := func(t *testing.T, p *person, disabled bool) {
+		t.Helper()
+		if r := a.Call(t, "PATCH", "/admin/users/"+p.id, fmt.Sprintf(`{"disabled":%t}`, disabled), root...); r.Status != 200 {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		others bool // whether the user's other tokens stay
+		end    func(t *testing.T, p *person, token []string)
+		after  func(t *testing.T, p *person)
+	}{
+		{"password", false, func(t *testing.T, p *person, token []string) {
+			former := p.password
+			p.changes++
+			p.password = fmt.Sprint("password number ", p.changes)
+			post(t, "/auth/password", `{"current_password":"`+former+`","new_password":"`+p.password+`"}`, token)
+		}, nil},
+		{"logout", true, func(t *testing.T, _ *person, token []string) { post(t, "/auth/logout", "", token) }, nil},
+		{"logout_everywhere", false, func(t *testing.T, _ *person, token []string) {
+			post(t, "/auth/logout", `{"everywhere":true}`, token)
+		}, nil},
+		{"disable", false, func(t *testing.T, p *person, _ []string) { disable(t, p, true) },
+			func(t *testing.T, p *person) { disable(t, p, false) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			var longest time.Duration
+			for _, p := range people {
+				all.Go(func() {
+					for range longtest.Size(2, 200/together) {
+						took := endOnOtherReplica(t, a, b, p, tt.others, func(token []string) { tt.end(t, p, token) })
+						mu.Lock()
+						longest = max(longest, took)
+						mu.Unlock()
+						if tt.after != nil {
+							tt.after(t, p)
+						}
+					}
+				})
+			}
+			all.Wait()
+			t.Logf("the longest took %s", longest)
+		})
+	}
+}
+
+// endOnOtherReplica logs a person in twice, ends the first token on replica a, and
+// returns how long replica b accepted it.
+func endOnOtherReplica(t *testing.T, a, b *gatewaytest.Program, p *person, others bool, end func(token []string)) time.Duration {
+	opens := func(at *gatewaytest.Program, token []string) bool {
+		return at.Call(t, "GET", "/v1/models", "", token...).Status == 200
+	}
+	token, other := p.login(t, a), p.login(t, b)
+	for began := time.Now(); !opens(b, token) || !opens(b, other); { // after an enable b may still refuse
+		if time.Since(began) > time.Second {
+			t.Error("a new token opens nothing")
+			return 0
+		}
+	}
+	end(token)
+	began := time.Now()
+	for opens(b, token) {
+		if time.Since(began) > time.Second {
+			t.Error("still accepted a second later")
+			break
+		}
+	}
+	took := time.Since(began)
+	if opens(a, token) || opens(b, other) != others {
+		t.Errorf("the token opens on its replica: %v; another one opens: %v", opens(a, token), opens(b, other))
+	}
+	return took
+}
+
+func TestATokenFromBeforeADisableStaysEnded(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+	root, bob := loginAs(t, p, "root"), loginAs(t, p, "bob")
+	id := userID(t, p, "bob@example.com", root)
+	for _, disabled := range []bool{true, false} {
+		p.Call(t, "PATCH", "/admin/users/"+id, fmt.Sprintf(`{"disabled":%t}`, disabled), root...)
+		gatewaytest.Until(t, "refused", func() bool { return p.Call(t, "GET", "/auth/keys", "", bob...).Status == 401 })
+	}
+	time.Sleep(time.Second) // every cache entry is older than that
+	if a := p.Call(t, "GET", "/auth/keys", "", bob...); a.Status != 401 {
+		t.Errorf("%d", a.Status)
+	}
+}
+
+func TestSetUpLinkIsInTheLogUntilThereIsAnAdministrator(t *testing.T) {
+	t.Parallel()
+	settings := []string{"DATABASE_URL=sqlite:" + t.TempDir() + "/x.db", "SIMULATOR=true", gatewaytest.JWTSecret, "REGISTRATION=closed"}
+	p := gatewaytest.Start(t, settings...)
+	token := p.SetupToken()
+	if n := strings.Count(p.Log.String(), "mgw_setup_"); token == "" || n != 1 {
+		t.Fatalf("%d times in the log: %s", n, p.Log)
+	}
+	if a := p.Call(t, "POST", "/auth/register", gatewaytest.AdaAccount); a.Status != 403 || a.APIError(t).Code != "registration_closed" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	root := loginAs(t, p, "root")
+	if a := p.Call(t, "GET", "/admin/users", "", root...); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	a := p.Call(t, "POST", "/auth/setup", `{"token":"`+token+`","email":"eve@example.com","password":"correct horse battery","name":"E"}`)
+	if a.Status != 403 || a.APIError(t).Code != "invalid_setup_token" {
+		t.Errorf("again: %d %s", a.Status, a.Body)
+	}
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if again := gatewaytest.Start(t, settings...); again.SetupToken() != "" {
+		t.Error("shown although there is an administrator")
+	}
+}
+
+func TestReplicasThatStartTogetherShowOneSetUpToken(t *testing.T) {
+	t.Parallel()
+	settings := []string{"DATABASE_URL=" + servertest.Postgres(t), "SIMULATOR=true", gatewaytest.JWTSecret}
+	tokens := make([]string, 3)
+	var all sync.WaitGroup
+	for i := range tokens {
+		all.Go(func() { tokens[i] = gatewaytest.Start(t, settings...).SetupToken() })
+	}
+	all.Wait()
+	if tokens[0] == "" || tokens[1] != tokens[0] || tokens[2] != tokens[0] {
+		t.Errorf("%v", tokens)
+	}
+}
+
+// Programs that scan mails open every link.
+func TestOpeningALinkUsesNothingAndItsFormDoes(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, "PUBLIC_URL=https://gateway.example/llm")...)
+		token := p.SetupToken()
+		path := "/auth/link?" + url.Values{"token": {token}}.Encode()
+		for range 3 {
+			a := p.Get(t, path)
+			if a.Status != 200 || !strings.Contains(a.Body, token) || a.Header.Get("Referrer-Policy") != "no-referrer" ||
+				a.Header.Get("Cache-Control") != "no-store" || strings.Contains(a.Body, "<script") ||
+				!strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+				t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
+			}
+		}
+		send := func(form url.Values) gatewaytest.Answer {
+			return p.Call(t, "POST", "/auth/link", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+		}
+		form := url.Values{"token": {token}, "email": {"root@example.com"}, "name": {`R"><b>`}, "password": {"short"}}
+		if a := send(form); a.Status != 400 || !strings.Contains(a.Body, "8 to 72 bytes") || strings.Contains(a.Body, "<b>") ||
+			!strings.Contains(a.Body, "root@example.com") || strings.Contains(a.Body, `value="short"`) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		form.Set("password", "correct horse battery")
+		if a := send(form); a.Status != 200 || !strings.Contains(a.Body, "administrator") {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		if a := send(form); a.Status != 403 || !strings.Contains(a.Body, "not valid") {
+			t.Errorf("again: %d %s", a.Status, a.Body)
+		}
+		if a := send(url.Values{"token": {"nonsense"}}); a.Status != 403 {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		if strings.Contains(p.Log.String(), "correct horse") || strings.Count(p.Log.String(), token) != 1 {
+			t.Error("the log has the password, or the token beyond the line of the start")
+		}
+	})
+}
+
+func TestUnverifiedUsersCallOnlyAfterTheyHaveOpenedTheMail(t *testing.T) {
+	t.Parallel()
+	for _, required := range []string{"true", "false"} {
+		t.Run("REQUIRE_AUTH="+required, func(t *testing.T) {
+			t.Parallel()
+			server := mailtest.Serve(t)
+			p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH="+required, gatewaytest.JWTSecret, "REQUIRE_VERIFIED_EMAIL=true",
+				"SMTP_URL="+server.URL, "SMTP_FROM=Model Gateway <gateway@example.com>")
+			token := p.Login(t)
+			_, key := p.CreateKey(t, token)
+			credentials := [][]string{token, {"X-API-Key", key}}
+			for _, credential := range credentials {
+				for _, a := range []gatewaytest.Answer{
+					p.Chat(t, gatewaytest.HelloRequest, credential...), p.Call(t, "GET", "/v1/models", "", credential...),
+					p.Call(t, "GET", "/v1/models/gpt-4", "", credential...), p.Call(t, "GET", "/v1/usage", "", credential...),
+				} {
+					if a.Status != http.StatusForbidden || a.APIError(t).Code != "verification_required" {
+						t.Errorf("%s: %d %s", credential[0], a.Status, a.Body)
+					}
+				}
+			}
+			m := server.Await(t, 1)
+			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 200 || gatewaytest.Field(t, a, "email") != "ada@example.com" {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+			for _, credential := range credentials {
+				gatewaytest.Eventually(t, time.Second, "served", func() bool { return p.Chat(t, gatewaytest.HelloRequest, credential...).Status == 200 })
+			}
+			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 403 || a.APIError(t).Code != "invalid_link" {
+				t.Errorf("again: %d %s", a.Status, a.Body)
+			}
+			for _, email := range []string{"ada@example.com", "unknown@example.com"} {
+				if a := p.Call(t, "POST", "/auth/password/forgot", `{"email":"`+email+`"}`); a.Status != 202 {
+					t.Errorf("%s: %d %s", email, a.Status, a.Body)
+				}
+			}
+			reset := server.Await(t, 2).Token()
+			if a := p.Call(t, "POST", "/auth/password/reset", `{"token":"`+reset+`","new_password":"battery horse correct"}`); a.Status != 200 {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+			if a := p.Call(t, "GET", "/auth/keys", "", token...); a.Status != 401 {
+				t.Errorf("the token of before the reset: %d", a.Status)
+			}
+			for _, secret := range []string{m.Token(), reset} {
+				if strings.Contains(p.Log.String(), secret) {
+					t.Error("the log has a link")
+				}
+			}
+		})
+	}
+}
+
+func TestOpenRegistrationWithoutABudgetIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	const warning = "registration is open and there is no budget"
+	for setting, want := range map[string]bool{
+		"LOG_LEVEL=info": true, "REGISTRATION=invite": false, "MAX_BUDGET_USD=5": false, "DEFAULT_USER_BUDGET_USD=5": false,
+		"DEFAULT_KEY_BUDGET_USD=5": false, "REQUIRE_AUTH=false": false,
+	} {
+		p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, setting)
+		if got := strings.Count(p.Log.String(), warning); (got == 1) != want || got > 1 {
+			t.Errorf("%s: warned %d times", setting, got)
+		}
+	}
+}

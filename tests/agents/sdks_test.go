@@ -1,0 +1,85 @@
+package agents
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runScript gives two tasks to a script of testdata, the second to be done by streams, and
+// requires both files, the answers that come from the last results, and usage.
+func (s *session) runScript(t *testing.T, script string, arguments ...string) {
+	t.Helper()
+	tasks := []string{
+		`Put "tok1" into ` + s.work + `/one.txt and read it back`, `Put "tok2" into ` + s.work + `/two.txt and read it back`,
+	}
+	before := len(s.upstream.exchanges())
+	o := s.run(t, nil, "node", append(append([]string{filepath.Join(s.clients, scripts, script), s.front.url + "/v1"}, arguments...), tasks...)...)
+	lines := strings.Split(strings.TrimSpace(o.out), "\n")
+	if o.exit != 0 || len(lines) != len(tasks) {
+		t.Fatalf("exit code %d: %s%s", o.exit, o.out, o.faults)
+	}
+	for i, file := range []string{"one.txt", "two.txt"} {
+		want := []string{"tok1", "tok2"}[i]
+		var r struct {
+			Text          string `json:"text"`
+			Input, Output int
+		}
+		text, err := os.ReadFile(filepath.Join(s.work, file))
+		if err != nil || string(text) != want+"\n" {
+			t.Errorf("%s has %q: %v", file, text, err)
+		}
+		if err := json.Unmarshal([]byte(lines[i]), &r); err != nil || !strings.Contains(r.Text, done) || !strings.Contains(r.Text, want) ||
+			r.Input == 0 || r.Output == 0 {
+			t.Errorf("%v: %s", err, lines[i])
+		}
+	}
+	if n := len(s.upstream.exchanges()) - before; n != turns*len(tasks) {
+		t.Errorf("%d upstream calls", n)
+	}
+	s.upstream.acceptedAll(t)
+	s.calledNoOther(t)
+}
+
+func TestSDKsDoATaskThroughResponsesWithAnyProvider(t *testing.T) {
+	eachProvider(t, func(t *testing.T, s *session, f provider) {
+		s.runScript(t, "openai.mjs", f.model)
+		s.runScript(t, "langchain.mjs", f.model)
+		s.runScript(t, "aisdk.mjs", f.model, `{"openai":{"store":false}}`)
+		s.isBooked(t)
+	})
+}
+
+func TestAISDKDoesATaskWithItsDefaultsWithAnyProvider(t *testing.T) {
+	folder := needClients(t)
+	for _, f := range providers() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := f.start(t, folder, nil, "RESPONSES_STORE_HOURS=1", "ENCRYPTION_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+			s.runScript(t, "aisdk.mjs", f.model, `{}`)
+			s.isBooked(t)
+		})
+	}
+}
+
+// openCode is opencode.json as docs/clients.md has it.
+const openCode = `{"$schema":"https://opencode.ai/config.json","model":"gateway/MODEL","provider":{"gateway":{"npm":"@ai-sdk/openai",` +
+	`"options":{"baseURL":"GATEWAY/v1","apiKey":"any"},"models":{"MODEL":{}}}}}`
+
+func TestOpenCodeDoesATaskThroughResponsesWithAnyProvider(t *testing.T) {
+	eachProvider(t, func(t *testing.T, s *session, f provider) {
+		settings := strings.NewReplacer("GATEWAY", s.front.url, "MODEL", f.model).Replace(openCode)
+		if err := os.WriteFile(filepath.Join(s.work, "opencode.json"), []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := s.run(t, []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"}, s.installed("opencode"), "run", task)
+		s.hasTheFile(t)
+		if o.exit != 0 || !strings.Contains(o.out, done) || s.front.answers(200, "/v1/responses") < turns {
+			t.Errorf("exit code %d: %s%s", o.exit, o.out, o.faults)
+		}
+		s.upstream.acceptedAll(t)
+		s.isBooked(t)
+	})
+}

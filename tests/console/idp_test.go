@@ -1,0 +1,46 @@
+package console
+
+import (
+	"crypto/rand"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"modelgateway/services/idp/idptest"
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestPersonSignsInThroughTheIdentityProvider(t *testing.T) {
+	t.Parallel()
+	browser := newBrowser(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // the provider sends the browser to a port that is known before
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := "http://" + listener.Addr().String()
+	_ = listener.Close()
+	provider := idptest.New(t)
+	provider.Instead["/authorize"] = func(w http.ResponseWriter, r *http.Request) {
+		code := rand.Text()
+		provider.Set(func(m *idptest.Provider) { m.Codes[code] = r.URL.Query() })
+		back := url.Values{"code": {code}, "state": {r.URL.Query().Get("state")}}
+		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
+	}
+	provider.Start(t)
+	gateway := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "PORT="+public[strings.LastIndex(public, ":")+1:],
+		"PUBLIC_URL="+public, "IDP_CLIENT_ID="+idptest.ClientID, "IDP_CLIENT_SECRET="+idptest.ClientSecret, "IDP_PROVIDER=oidc",
+		"IDP_ISSUER="+provider.URL)
+	gateway.SetUp(t, "root@example.com")
+	for _, v := range []view{desktop, phone} {
+		p := open(browser, t, gateway, v)
+		p.visit("/signin")
+		p.see("Continue with")
+		p.inspect("signin-idp")
+		p.click("Continue with")
+		p.at("/")
+		p.visit("/account")
+		p.see("ada@example.com")
+	}
+}

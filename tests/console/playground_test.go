@@ -1,0 +1,218 @@
+package console
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// playground opens the playground with these models.
+func (p *page) playground(models ...string) {
+	p.t.Helper()
+	p.signIn("root@example.com")
+	p.visit("/playground?model=" + strings.Join(models, "&model="))
+	p.see("Calls count against your own budget")
+}
+
+// send writes a message and sends it.
+func (p *page) send(text, button string) {
+	p.t.Helper()
+	p.fill("Message", text)
+	p.click(button)
+}
+
+// lane waits until a lane has a text, whether it is shown or, on a phone, hidden by the other one.
+func (p *page) lane(letter, text string) {
+	p.t.Helper()
+	p.await("lane "+letter+" does not say "+text, func() bool {
+		return strings.Contains(ask[string](p, `document.querySelector(".l`+letter+`").textContent`), text)
+	})
+}
+
+func TestTwoModelsAnswerSideBySide(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		p.playground("claude-haiku-4-5-20251001", "gpt-5")
+		p.inspect("playground-empty")
+		ask[any](p, `new MutationObserver(() => { window.together ||= document.querySelectorAll(".lane .writing").length === 2; })
+			.observe(document.body, { subtree: true, childList: true, attributes: true }) ?? null`)
+		p.choose("Reasoning", "Low")
+		p.send("When does a partial index help?", "Send to both")
+		for _, letter := range []string{"a", "b"} {
+			p.lane(letter, `You said: "When does a partial index help?"`)
+			p.lane(letter, "Reasoned")
+			p.lane(letter, "$0.000")
+		}
+		p.see("costs")
+		if !ask[bool](p, "window.together") {
+			t.Error("the lanes did not stream at the same time")
+		}
+		p.inspect("playground")
+		if p.view.phone() {
+			p.click("B")
+		}
+		p.send("And again?", "Send to both")
+		p.lane("b", `You said: "And again?"`)
+		p.click("Close B")
+		p.at("/playground?model=claude-haiku-4-5-20251001")
+		p.click("See the call")
+		p.await("it is not the list of calls", func() bool { return strings.HasPrefix(ask[string](p, "location.pathname"), "/calls") })
+	})
+}
+
+func TestStopEndsOneLaneAndTheOtherGoesOn(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		p.playground("claude-haiku-4-5-20251001", "gpt-5")
+		ask[any](p, `new MutationObserver((_, observer) => {
+			const stop = document.querySelector('[aria-label="Stop A"]');
+			if (!stop || stop.hidden || !document.querySelector(".la .writing .said")?.textContent) return;
+			observer.disconnect();
+			stop.click();
+		}).observe(document.body, { subtree: true, childList: true, characterData: true }) ?? null`)
+		p.send(strings.Repeat("Tell me more. ", 10), "Send to both")
+		p.see("You stopped this answer.")
+		p.lane("b", "Copy answer")
+		p.click("Try again")
+		p.lane("a", "Copy answer")
+	})
+}
+
+func TestErrorIsShownInItsLaneAndCanBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		p.playground("claude-haiku-4-5-20251001", "gpt-5")
+		p.send("simulate error 400 from openai", "Send to both")
+		p.lane("a", "You said")
+		if p.view.phone() {
+			p.click("B failed")
+		}
+		p.see("Try again")
+		request := func() string {
+			return ask[string](p, `document.querySelector(".lb .note")?.textContent.match(/req_\w+/)?.[0] ?? ""`)
+		}
+		first := request()
+		if first == "" {
+			t.Error("the error does not name its request")
+		}
+		p.inspect("playground-error")
+		p.click("Try again")
+		p.await("it was not tried again", func() bool { now := request(); return now != "" && now != first })
+	})
+}
+
+func TestToolOfAModelIsCalledByThePerson(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		p.playground("claude-haiku-4-5-20251001")
+		p.click("Add tool")
+		p.fill("Parameters, as JSON Schema", `{"type": "obj`)
+		p.see("Not JSON yet")
+		p.click("Fill in an example")
+		p.see("This tool can be sent.")
+		p.inspect("playground-tool")
+		p.click("Add tool")
+		p.seeNot("This tool can be sent.")
+		p.send("How is the weather in Ghent?", "Send")
+		p.see("wants to be called with")
+		p.click("Send result")
+		p.see("Write what each tool returned.")
+		p.fill("Result of get_weather", `{"degrees": 12}`)
+		p.inspect("playground-call")
+		p.click("Send result")
+		p.see(`The tool get_weather returned: "{"degrees": 12}"`)
+	})
+}
+
+func TestPictureIsPastedAndSent(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		p.playground("claude-haiku-4-5-20251001")
+		for _, name := range []string{"one.png", "two.png"} {
+			ask[any](p, `{
+				const dot = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
+				const clipboardData = new DataTransfer();
+				clipboardData.items.add(new File([dot], "`+name+`", { type: "image/png" }));
+				document.querySelector("#say").dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+			} null`)
+		}
+		p.click("Remove two.png")
+		p.inspect("playground-picture")
+		p.send("What is it?", "Send")
+		p.see("With it came 1 image")
+	})
+}
+
+func TestRequestAsCodeRuns(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	eachView(t, func(t *testing.T, p *page) {
+		var login, key struct{ Token, Key string }
+		answer := p.Call(t, "POST", "/auth/login", `{"email":"root@example.com","password":"correct horse battery"}`)
+		if err := json.Unmarshal([]byte(answer.Body), &login); err != nil {
+			t.Fatal(err)
+		}
+		answer = p.Call(t, "POST", "/auth/keys", `{"name":"laptop"}`, "Authorization", "Bearer "+login.Token)
+		if err := json.Unmarshal([]byte(answer.Body), &key); err != nil {
+			t.Fatal(err)
+		}
+		p.playground("claude-haiku-4-5-20251001")
+		p.fill("System prompt", "You're brief.")
+		p.fill("Max output tokens", "200")
+		p.fill("Message", "What's new?")
+		p.click("As code")
+		for _, dialect := range []string{"Chat Completions", "Responses", "Messages"} {
+			p.click(dialect)
+			command := exec.CommandContext(t.Context(), "sh", "-c", ask[string](p, `document.querySelector("dialog pre").textContent`))
+			command.Env = []string{"MODEL_GATEWAY_KEY=" + key.Key}
+			if out, err := command.Output(); err != nil || !strings.Contains(string(out), "simulated") {
+				t.Errorf("%s: %v %s", dialect, err, out)
+			}
+		}
+		p.inspect("playground-code")
+		p.click("Python")
+		p.see("from anthropic import Anthropic")
+	})
+}
+
+func TestModelIsFoundAndTried(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		p.signIn("root@example.com")
+		p.visit("/models")
+		p.see("gemini-2.5-flash-lite")
+		p.seeNot("gpt-3.5-turbo")
+		p.click("All")
+		p.see("gpt-3.5-turbo")
+		p.inspect("models")
+		p.fill("Find a model", "haiku anthropic")
+		p.seeNot("gemini-2.5-flash-lite")
+		p.click("Try claude-haiku-4-5-20251001 in the playground")
+		p.at("/playground?model=claude-haiku-4-5-20251001")
+		p.send("Hello", "Send")
+		p.see(`You said: "Hello"`)
+	})
+}
+
+// TestPageOfTheAPIIsSearched uses the keyboard: the page has thousands of elements, and to look for one by its name takes long.
+func TestPageOfTheAPIIsSearched(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		p.visit("/docs")
+		p.press("/")
+		p.press("embeddings")
+		p.press("\r")
+		p.await("it does not go there", func() bool { return ask[string](p, "location.hash") == "#createEmbeddings" })
+		const shown = `document.querySelector("#createEmbeddings .example pre:not([hidden]).`
+		ask[any](p, `document.querySelector("#createEmbeddings .try [value=python]").click()`)
+		if !ask[bool](p, shown+`python").checkVisibility()`) || ask[bool](p, shown+`curl").checkVisibility()`) {
+			t.Error("the call is not shown in Python")
+		}
+		if colour := ask[string](p, "getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"; colour == p.view.dark {
+			t.Error("the page has the wrong colours")
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+func gatewaytestStart(t *testing.T, settings ...string) *gatewaytest.Program {
+	t.Helper()
+	return gatewaytest.Start(t, append([]string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret}, settings...)...)
+}
+
+func TestFirstAdministratorSetsUpAndInvites(t *testing.T) {
+	t.Parallel()
+	browser := newBrowser(t)
+	for _, v := range []view{desktop, night} {
+		t.Run(v.name, func(t *testing.T) {
+			gateway := gatewaytestStart(t)
+			p := open(browser, t, gateway, v)
+			p.visit("/")
+			p.see("Set up this gateway")
+			p.inspect("setup")
+			p.fill("Set-up code", "http://localhost/auth/link?token="+gateway.SetupToken()) // the whole link
+			p.fill("Name", "Ines")
+			p.fill("E-mail", "root@example.com")
+			p.fill("Password", "short")
+			p.click("Create administrator")
+			p.see("8 to 72")
+			p.fill("Password", "correct horse battery")
+			p.click("Create administrator")
+			p.see("First steps")
+
+			invitation := gateway.Call(t, "POST", "/admin/invitations", `{"email":"ada@example.com"}`, gateway.Administrator(t)...)
+			token := linkToken(t, invitation)
+			guest := open(browser, t, gateway, v)
+			guest.visit("/signin#token=" + token)
+			guest.see("You were invited")
+			guest.inspect("invitation")
+			guest.fill("Name", `<img src=x onerror="fail()">`)
+			guest.fill("E-mail", "ada@example.com")
+			guest.fill("Password", "correct horse battery")
+			guest.press(kb.Enter)
+			guest.see("First steps")
+			guest.visit("/users")
+			guest.see("Only administrators see users.")
+			guest.inspect("refused")
+
+			var ada struct{ Data []struct{ ID string } }
+			gateway.Call(t, "GET", "/admin/users?q=ada", "", gateway.Administrator(t)...).JSON(t, &ada)
+			reset := linkToken(t, gateway.Call(t, "POST", "/admin/users/"+ada.Data[0].ID+"/reset", "", gateway.Administrator(t)...))
+			other := open(browser, t, gateway, v)
+			other.visit("/signin#token=" + reset)
+			other.see("Choose a password")
+			other.fill("New password", "battery horse correct")
+			other.click("Set password")
+			other.see("Your password is set.")
+			other.fill("E-mail", "ada@example.com")
+			other.fill("Password", "battery horse correct")
+			other.click("Sign in")
+			other.see("First steps")
+			guest.visit("/keys") // the reset has ended the first session
+			guest.see("Sign in")
+			guest.at("/signin?to=%2Fkeys")
+		})
+	}
+}
+
+// linkToken returns the token of a link in an answer.
+func linkToken(t *testing.T, a gatewaytest.Answer) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(a.Body, "mgw_")
+	if !ok {
+		t.Fatal(fmt.Sprint(a.Status, a.Body))
+	}
+	return "mgw_" + strings.FieldsFunc(rest, func(r rune) bool { return r == '"' || r == '&' })[0]
+}

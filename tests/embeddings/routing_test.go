@@ -1,0 +1,50 @@
+package embeddings
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+const vectors = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1]}],"model":"m",` +
+	`"usage":{"prompt_tokens":1000,"total_tokens":1000}}`
+
+// Vectors of two models cannot be compared; those that another key brings are of the same.
+func TestOtherKeysAnswerAndOtherModelsDoNot(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ledger.db")
+	p, u := openai(t, "OPENAI_API_KEY=sk-o1,sk-o2", "DATABASE_URL=sqlite:"+file, "HEDGE_AFTER_MS=1")
+	u.Play(gatewaytest.JSON(http.StatusUnauthorized, `{}`), gatewaytest.JSON(http.StatusOK, vectors))
+	got := post(t, p, `{"model":"`+small+`","input":"a"}`)
+	row := gatewaytest.AwaitLedgerRow(t, file, got.Header.Get("X-Request-Id"))
+	if got.Body != vectors || len(u.Requests()) != 2 || row.Attempts != 2 || row.Prompt != 1000 || row.Cost != 20 || row.Outcome != "ok" {
+		t.Errorf("%d %s after %d calls, %+v", got.Status, got.Body, len(u.Requests()), row)
+	}
+	u.Play(gatewaytest.JSON(http.StatusServiceUnavailable, `{}`))
+	before := len(u.Requests())
+	got = post(t, p, `{"model":"`+small+`","input":"a"}`)
+	row = gatewaytest.AwaitLedgerRow(t, file, got.Header.Get("X-Request-Id"))
+	if got.Status != http.StatusBadGateway || len(u.Requests()) != before+1 || row.Outcome != "provider_error" || row.Cost != 0 {
+		t.Errorf("%d after %d calls, %+v", got.Status, len(u.Requests())-before, row)
+	}
+}
+
+func TestTheListHasModelsForEmbeddingsWithTheirDimensions(t *testing.T) {
+	t.Parallel()
+	if p, _ := openai(t); strings.Contains(p.Call(t, http.MethodGet, "/v1/models", "").Body, "embedding") {
+		t.Error("a model that its provider does not list is listed")
+	}
+	p, _ := openai(t, "MODELS_LISTED=all")
+	all := p.Call(t, http.MethodGet, "/v1/models", "")
+	if !strings.Contains(all.Body, `"id":"text-embedding-3-large"`) ||
+		!strings.Contains(all.Body, `"dimensions":{"default":3072,"min":1,"max":3072}`) {
+		t.Errorf("%.300s", all.Body)
+	}
+	anthropic := p.Call(t, http.MethodGet, "/v1/models?limit=1000", "", "Anthropic-Version", "2023-06-01")
+	if anthropic.Status != http.StatusOK || strings.Contains(anthropic.Body, "embedding") {
+		t.Errorf("%d %.300s", anthropic.Status, anthropic.Body)
+	}
+}

@@ -1,0 +1,69 @@
+package operations
+
+import (
+	"strings"
+	"testing"
+
+	"modelgateway/models/api"
+	"modelgateway/tests/gatewaytest"
+)
+
+// settingsOf are what GET /admin/settings answers with, by name.
+func settingsOf(t *testing.T, p *gatewaytest.Program, root []string) (map[string]api.Setting, api.SettingList) {
+	t.Helper()
+	a := p.Call(t, "GET", "/admin/settings", "", root...)
+	if a.Status != 200 || strings.Contains(a.Body, "canary") {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	var list api.SettingList
+	a.JSON(t, &list)
+	all := map[string]api.Setting{}
+	for _, s := range list.Data {
+		all[s.Name] = s
+	}
+	return all, list
+}
+
+func TestSettingsInEffectAreShownWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "OPENAI_API_KEY=sk-canary-1,sk-canary-2", "METRICS_TOKEN=canary-token", "MAX_RETRIES=1")
+	all, list := settingsOf(t, p, p.Administrator(t))
+	for _, want := range []api.Setting{
+		{Name: "MAX_RETRIES", Group: "Models", Value: "1", Default: "2", Source: "environment", Set: true},
+		{Name: "LOG_FORMAT", Group: "Logging and metrics", Value: "json", Default: "auto", Source: "environment", Set: true},
+		{Name: "STRICT_PARAMS", Group: "Models", Value: "false", Default: "false", Source: "default"},
+		{Name: "JWT_SECRET", Group: "Authentication", Source: "environment", Secret: true, Set: true},
+		{Name: "REDIS_URL", Group: "Storage", Source: "default", Secret: true},
+	} {
+		got := all[want.Name]
+		if got.Description == "" {
+			t.Errorf("%s has no description", want.Name)
+		}
+		got.Description = ""
+		if got != want {
+			t.Errorf("%+v, not %+v", got, want)
+		}
+	}
+	if keys := all["OPENAI_API_KEY"]; !keys.Secret || !keys.Set || keys.Count == nil || *keys.Count != 2 || keys.Value != "" {
+		t.Errorf("%+v", keys)
+	}
+	if list.StartedAt == 0 || list.Version == "" || len(list.Warnings) != 0 { // it listens on the loopback
+		t.Errorf("%d, %s, %v", list.StartedAt, list.Version, list.Warnings)
+	}
+}
+
+func TestWarningsAreThoseOfCheckAndNameTheirSetting(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "HOST=", "OPENAI_API_KEY=sk-canary-1", "ADMIN_EMAILS=root@example.com,other@example.com", "AZURE_OPENAI_API_KEY=k")
+	_, list := settingsOf(t, p, p.Administrator(t))
+	var named []string
+	for _, w := range list.Warnings {
+		named = append(named, string(w.Setting))
+		if !strings.Contains(w.Message, string(w.Setting)) || strings.Count(p.Log.String(), w.Message[:60]) == 0 {
+			t.Errorf("%+v was not logged by the start", w)
+		}
+	}
+	if got := strings.Join(named, " "); got != "AZURE_OPENAI_API_KEY JWT_SECRET REQUIRE_AUTH ADMIN_EMAILS" {
+		t.Errorf("%s: %+v", got, list.Warnings)
+	}
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"path"
+	"sync"
+)
+
+//go:embed console
+var console embed.FS
+
+// ConsolePolicy is the Content-Security-Policy of the console: its own files only, nothing
+// inline, and no frame around it.
+const ConsolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// ConsolePages are the addresses of the console's pages. All of them are the same document,
+// whose script shows the page of its address.
+func ConsolePages() []string {
+	return []string{
+		"/signin", "/keys", "/usage", "/calls", "/playground", "/models", "/account",
+		"/users", "/teams", "/providers", "/audit", "/settings",
+	}
+}
+
+// ConsoleDocument is the name of the document of all pages.
+const ConsoleDocument = "index.html"
+
+// types are the media types of the console's files. The system's own table may lack them.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// File is a file of the console.
+type File struct {
+	Type string // media type
+	ETag string // in quotation marks
+	Gzip []byte // the text compressed
+
+	name string
+}
+
+// Text returns the text of the file. It is a copy: few clients ask for what is not
+// compressed.
+func (f *File) Text() ([]byte, error) { return console.ReadFile("console/" + f.name) }
+
+// Files are the files that a browser loads. Each is compressed when it is first asked for.
+type Files struct {
+	mu      sync.Mutex
+	known   map[string]*File
+	writers sync.Pool // of *gzip.Writer: one has a megabyte, a page loads some fifty files, and the pool keeps none for long
+}
+
+// File returns a file by its path below web/console, such as lib/dom.js; nil: there is none.
+func (f *Files) File(name string) *File {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known, ok := f.known[name]; ok {
+		return known
+	}
+	file := f.read(name)
+	if file == nil {
+		return nil // not noted: there is no end of names that are none
+	}
+	if f.known == nil {
+		f.known = map[string]*File{}
+	}
+	f.known[name] = file
+	return file
+}
+
+func (f *Files) read(name string) *File {
+	kind := types[path.Ext(name)]
+	if kind == "" || !fs.ValidPath(name) {
+		return nil
+	}
+	file := &File{Type: kind, name: name}
+	text, err := file.Text()
+	if err != nil {
+		return nil
+	}
+	sum := sha256.Sum256(text)
+	const bytesOfTag = 12
+	file.ETag = `"` + hex.EncodeToString(sum[:bytesOfTag]) + `"`
+	var b bytes.Buffer
+	w, ok := f.writers.Get().(*gzip.Writer)
+	if !ok {
+		w, _ = gzip.NewWriterLevel(nil, gzip.BestCompression) // fails for other levels only
+	}
+	w.Reset(&b)
+	_, _ = w.Write(text) // a buffer takes all
+	_ = w.Close()
+	f.writers.Put(w)
+	file.Gzip = bytes.Clone(b.Bytes())
+	return file
+}

@@ -1,0 +1,24 @@
+// @ts-check
+// The pages, in the order of the navigation. A page that has no module yet is not in this list.
+
+/**
+ * @typedef {{ path: string, icon: string, title: string, load: () => Promise<any>,
+ *   admin?: boolean, managers?: boolean, hidden?: boolean }} Entry
+ * admin: administrators only; managers: also those who manage a team; hidden: not in the navigation
+ */
+
+/** @type {Entry[]} */
+export const pages = [
+  { path: "/", icon: "home", title: "Home", load: () => import("./pages/home.js") },
+  { path: "/keys", icon: "key", title: "Keys", load: () => import("./pages/keys.js") },
+  { path: "/usage", icon: "chart", title: "Usage", load: () => import("./pages/usage.js") },
+  { path: "/calls", icon: "list", title: "Calls", load: () => import("./pages/calls.js") },
+  { path: "/playground", icon: "play", title: "Playground", load: () => import("./pages/playground.js") },
+  { path: "/models", icon: "cube", title: "Models", load: () => import("./pages/models.js") },
+  { path: "/users", icon: "user", title: "Users", load: () => import("./pages/users.js"), admin: true },
+  { path: "/teams", icon: "team", title: "Teams", load: () => import("./pages/teams.js"), admin: true, managers: true },
+  { path: "/providers", icon: "pulse", title: "Providers", load: () => import("./pages/providers.js"), admin: true },
+  { path: "/audit", icon: "audit", title: "Audit log", load: () => import("./pages/audit.js"), admin: true },
+  { path: "/settings", icon: "gear", title: "Settings", load: () => import("./pages/settings.js"), admin: true },
+  { path: "/account", icon: "user", title: "Your account", load: () => import("./pages/account.js"), hidden: true },
+];

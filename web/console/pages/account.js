@@ -1,0 +1,109 @@
+// @ts-check
+// One's own account.
+
+import { send } from "../lib/api.js";
+import { fill, h } from "../lib/dom.js";
+import { full } from "../lib/format.js";
+import { currentSession, loginMethods, remember, remembered } from "../lib/state.js";
+import { button, card, confirm, field, formData, formError, note, tag, toast } from "../lib/ui.js";
+import { providerName, refusal } from "./signin.js";
+
+export const title = "Your account";
+
+/** @param {any} page */
+export async function show(page) {
+  const [{ user, password, expires_at: ends }, methods] = [page.me, await loginMethods()], error = page.query.get("error");
+  page.head({ line: user.email });
+  fill(page.root, h("div", { class: "stack narrow" },
+    error ? note("bad", refusal(error)) : null,
+    card({ title: "You", pad: true }, facts(user, ends)),
+    password ? changePassword(user.email) : null,
+    methods.identity_provider ? identity(page, methods.identity_provider) : null,
+    card({ title: "Keyboard", pad: true }, letters()),
+    card({ title: "Sessions", pad: true }, h("p", { class: "soft" }, "Ends all your sessions and tokens, on this device too. Your API keys go on working."),
+      h("div", { class: "acts mt" }, button("Sign out everywhere", everywhere, { class: "danger" })))));
+}
+
+function facts(user, ends) {
+  const rows = [
+    ["Name", user.name || "–"],
+    ["E-mail", [user.email, " ", user.verified ? tag("good", "Confirmed") : tag("warn", "Not confirmed")]],
+    ["Role", user.admin ? "Administrator" : "User"],
+    ["Teams", user.teams.map((t) => `${t.name} (${t.role})`).join(", ") || "None"],
+    ["This session ends", full(ends * 1000)],
+  ];
+  return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
+}
+
+function letters() {
+  const box = h("input", {
+    type: "checkbox", checked: remembered("letters", "on") === "on", onchange: () => remember("letters", box.checked ? "on" : "off"),
+  });
+  return h("label", { class: "check" }, box, "Single letters are commands: / finds, j and k go to the older and the newer call");
+}
+
+/** @param {string} email for password managers */
+function changePassword(email) {
+  const place = h("div"), submit = h("button", { class: "btn first", type: "submit" }, "Change password");
+  const form = h("form", { class: "form", novalidate: true },
+    place, h("input", { class: "vh", type: "email", autocomplete: "username", value: email, tabindex: "-1", "aria-hidden": "true", readonly: true }),
+    field({ label: "Current password", name: "current_password", type: "password", autocomplete: "current-password", required: true }),
+    field({
+      label: "New password", name: "new_password", type: "password", autocomplete: "new-password", required: true,
+      hint: "8 to 72 characters. Your other sessions and tokens end.",
+    }),
+    h("div", { class: "acts" }, submit));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    submit.disabled = true;
+    fill(place);
+    try {
+      const { current_password, new_password } = formData(form);
+      await send("POST", "/auth/password", { current_password, new_password }, { anonymous: true }); // a 401 is the wrong password
+      form.reset();
+      fill(place, note("good", "Your password is changed. Your other sessions and tokens have ended."));
+    } catch (error) {
+      fill(place, formError(form, error));
+    }
+    submit.disabled = false;
+  });
+  return card({ title: "Password", pad: true }, form);
+}
+
+/** Links an identity of the provider to the account, or removes it. */
+function identity(page, idp) {
+  const name = providerName(idp), linked = page.me.identity_provider !== null, place = h("div");
+  const act = async (what) => {
+    try {
+      await what();
+    } catch (error) {
+      fill(place, note("bad", /** @type {any} */ (error).message));
+    }
+  };
+  const link = () => act(async () => location.assign((await send("POST", "/auth/idp/link")).url));
+  const unlink = () => act(async () => {
+    await send("DELETE", "/auth/idp/link");
+    await currentSession(true);
+    toast(name + " is no longer linked");
+    page.go("/account", { replace: true });
+  });
+  return card({ title: "Identity provider", pad: true }, place,
+    h("p", { class: "soft" }, linked ? `You can sign in with ${name}.` : `Link your identity at ${name} to sign in with it.`),
+    h("div", { class: "acts mt" }, linked
+      ? button("Remove the link", unlink, { disabled: !page.me.password, title: page.me.password ? "" : "It is your only way to sign in" })
+      : button("Link " + name, link)));
+}
+
+async function everywhere() {
+  const yes = await confirm({
+    title: "Sign out everywhere?", text: "All your sessions and tokens end, on this device too. Your API keys go on working.",
+    action: "Sign out everywhere", keep: "Stay signed in",
+  });
+  if (!yes) return;
+  try {
+    await send("POST", "/auth/logout", { everywhere: true });
+    location.assign("/signin");
+  } catch (error) {
+    toast(/** @type {any} */ (error).message);
+  }
+}
