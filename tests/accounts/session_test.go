@@ -70,7 +70,7 @@ func TestConsolesCookieOpensWhatATokenOpensUntilItEnds(t *testing.T) {
 		// A credential in a header comes first.
 		wantRefusal(t, 401, "invalid_token", p.Call(t, "GET", "/auth/keys", "", append(session, "Authorization", "Bearer a.b.c")...))
 		must(t, 200, p.Call(t, "GET", "/admin/users", "", append(session, admin...)...))
-		wantRefusal(t, 401, "invalid_api_key", p.Chat(t, gatewaytest.HelloRequest, append(session, "X-API-Key", key[:len(key)-1]+"0")...))
+		wantRefusal(t, 401, "invalid_api_key", p.Chat(t, gatewaytest.HelloRequest, append(session, "X-API-Key", key[:len(key)-1]+"_")...))
 
 		must(t, 204, p.Call(t, "DELETE", "/auth/session", "", session...))
 		wantEnded(t, p, "signed out", session)
