@@ -2,8 +2,6 @@ package conversation
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +13,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/llm"
+	"modelgateway/services/sealed"
 )
 
 // What is kept at most.
@@ -37,7 +36,7 @@ type Options struct {
 // Conversations are the turns that the gateway keeps, encrypted in the database.
 type Conversations struct {
 	opts Options
-	keys []cipher.AEAD // the first one seals
+	keys sealed.Keys
 	lost atomic.Int64
 }
 
@@ -46,25 +45,14 @@ var ErrUnknown = errors.New("there is no such response")
 
 // NewConversations returns conversations, which Run erases in time. A key is of 32 bytes.
 func NewConversations(o Options) (*Conversations, error) {
-	c := &Conversations{opts: o}
-	for _, key := range [][]byte{o.Key, o.Previous} {
-		if len(key) == 0 {
-			continue
-		}
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return nil, fmt.Errorf("key of conversations: %w", err)
-		}
-		aead, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			return nil, fmt.Errorf("key of conversations: %w", err)
-		}
-		c.keys = append(c.keys, aead)
+	keys, err := sealed.NewKeys(o.Key, o.Previous)
+	if err != nil {
+		return nil, fmt.Errorf("key of conversations: %w", err)
 	}
-	if o.Keep > 0 && len(c.keys) == 0 {
+	if o.Keep > 0 && len(keys) == 0 {
 		return nil, errors.New("conversations cannot be kept without a key")
 	}
-	return c, nil
+	return &Conversations{opts: o, keys: keys}, nil
 }
 
 // On says whether turns are kept.
@@ -100,7 +88,7 @@ func (c *Conversations) keep(ctx context.Context, owner string, t *llm.Turn) err
 	}
 	now := c.opts.Now()
 	row := &models.KeptResponse{
-		ID: t.ID, Owner: owner, Previous: t.Previous, Sealed: c.keys[0].Seal(nil, nil, text, bound(owner, t.ID, t.Previous)),
+		ID: t.ID, Owner: owner, Previous: t.Previous, Sealed: c.keys.Seal(text, bound(owner, t.ID, t.Previous)),
 		CreatedAt: now.UnixMicro(), ExpiresAt: now.Add(c.opts.Keep).UnixMicro(),
 	}
 	row.Size = int64(len(row.Sealed))
@@ -174,39 +162,22 @@ func (c *Conversations) openAll(rows []models.KeptResponse) ([]llm.Turn, error) 
 
 // open decrypts a turn. One whose key is gone is as good as erased.
 func (c *Conversations) open(row *models.KeptResponse) (*llm.Turn, error) {
-	for _, key := range c.keys {
-		text, err := key.Open(nil, nil, row.Sealed, bound(row.Owner, row.ID, row.Previous))
-		if err != nil {
-			continue
-		}
-		var p plain
-		if err := json.Unmarshal(text, &p, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-			return nil, fmt.Errorf("decode response %s: %w", row.ID, err)
-		}
-		return &llm.Turn{ID: row.ID, Previous: row.Previous, Input: p.Input, Answer: p.Answer}, nil
+	text, ok := c.keys.Open(row.Sealed, bound(row.Owner, row.ID, row.Previous))
+	if !ok {
+		c.opts.Log.Warn("a response that was kept cannot be decrypted: ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS are others", "response", row.ID)
+		return nil, ErrUnknown
 	}
-	c.opts.Log.Warn("a response that was kept cannot be decrypted: ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS are others", "response", row.ID)
-	return nil, ErrUnknown
+	var p plain
+	if err := json.Unmarshal(text, &p, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, fmt.Errorf("decode response %s: %w", row.ID, err)
+	}
+	return &llm.Turn{ID: row.ID, Previous: row.Previous, Input: p.Input, Answer: p.Answer}, nil
 }
 
 // Run erases what has been kept for long enough, until ctx ends. It does so also where
 // nothing is kept any more.
 func (c *Conversations) Run(ctx context.Context) {
-	const every, retry, batch = 10 * time.Minute, time.Minute, 500
-	for wait := retry; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-		wait = every
-		n, err := c.opts.Store.DeleteExpiredResponses(ctx, c.opts.Now().UnixMicro(), batch)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			wait = retry
-			c.opts.Log.Warn("conversations that are over could not be erased: it is tried again", "error", err)
-		case n == batch:
-			wait = 100 * time.Millisecond
-		}
-	}
+	sealed.EraseInTime(ctx, c.opts.Log, "conversations", func(ctx context.Context, most int) (int64, error) {
+		return c.opts.Store.DeleteExpiredResponses(ctx, c.opts.Now().UnixMicro(), most)
+	})
 }

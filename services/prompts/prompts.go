@@ -4,8 +4,6 @@ package prompts
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +15,7 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/audit"
+	"modelgateway/services/sealed"
 )
 
 // What is held in memory and kept at most.
@@ -46,7 +45,7 @@ type Options struct {
 // Log keeps requests and answers. Run writes and erases them.
 type Log struct {
 	opts  Options
-	keys  []cipher.AEAD // the first one seals
+	keys  sealed.Keys
 	queue chan entry
 	held  atomic.Int64 // bytes
 	lost  atomic.Int64
@@ -71,25 +70,14 @@ type Content struct {
 
 // New makes a Log. A key is of 32 bytes.
 func New(o Options) (*Log, error) {
-	l := &Log{opts: o, queue: make(chan entry, maxQueued)}
-	for _, key := range [][]byte{o.Key, o.Previous} {
-		if len(key) == 0 {
-			continue
-		}
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return nil, fmt.Errorf("key of prompts: %w", err)
-		}
-		aead, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			return nil, fmt.Errorf("key of prompts: %w", err)
-		}
-		l.keys = append(l.keys, aead)
+	keys, err := sealed.NewKeys(o.Key, o.Previous)
+	if err != nil {
+		return nil, fmt.Errorf("key of prompts: %w", err)
 	}
-	if o.Keep && len(l.keys) == 0 {
+	if o.Keep && len(keys) == 0 {
 		return nil, errors.New("prompts cannot be kept without a key")
 	}
-	return l, nil
+	return &Log{opts: o, keys: keys, queue: make(chan entry, maxQueued)}, nil
 }
 
 // On says whether requests and answers are recorded.
@@ -158,15 +146,10 @@ func (l *Log) State(ctx context.Context, id string) (string, error) {
 
 // open decrypts a content.
 func (l *Log) open(row *models.CallContent) (*Content, bool) {
-	for _, key := range l.keys {
-		text, err := key.Open(nil, nil, row.Sealed, bound(row.ID))
-		if err != nil {
-			continue
-		}
-		var plain Content
-		if err := json.Unmarshal(text, &plain); err == nil {
-			return &plain, true
-		}
+	var plain Content
+	text, ok := l.keys.Open(row.Sealed, bound(row.ID))
+	if ok && json.Unmarshal(text, &plain) == nil {
+		return &plain, true
 	}
 	l.opts.Log.Warn("the content of a call cannot be decrypted: ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS are others", "call", row.ID)
 	return nil, false
@@ -178,7 +161,7 @@ func (l *Log) seal(e *entry) (models.CallContent, error) {
 	if err != nil {
 		return models.CallContent{}, fmt.Errorf("encode the content of a call: %w", err)
 	}
-	return models.CallContent{ID: e.id, Sealed: l.keys[0].Seal(nil, nil, text, bound(e.id))}, nil
+	return models.CallContent{ID: e.id, Sealed: l.keys.Seal(text, bound(e.id))}, nil
 }
 
 // bound is what a sealed content is bound to: moved to another call it does not open.

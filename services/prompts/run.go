@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/services/sealed"
 )
 
 const (
@@ -22,7 +23,11 @@ func (l *Log) Run(ctx context.Context) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWrite, cancel) })()
 	var erasing sync.WaitGroup
-	erasing.Go(func() { l.erase(ctx) })
+	erasing.Go(func() {
+		sealed.EraseInTime(ctx, l.opts.Log, "requests and answers of calls", func(ctx context.Context, most int) (int64, error) {
+			return l.opts.Store.DeleteContentsBefore(ctx, l.opts.Now().Add(-l.opts.For), most)
+		})
+	})
 	defer erasing.Wait()
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
@@ -88,25 +93,4 @@ func (l *Log) write(ctx, working context.Context, rows []models.CallContent) err
 	case <-ctx.Done():
 	}
 	return l.opts.Store.KeepContents(working, rows)
-}
-
-// erase erases what has been kept for long enough, until ctx ends.
-func (l *Log) erase(ctx context.Context) {
-	const every, retry, most = 10 * time.Minute, time.Minute, 500
-	for wait := retry; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-		wait = every
-		n, err := l.opts.Store.DeleteContentsBefore(ctx, l.opts.Now().Add(-l.opts.For), most)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			wait = retry
-			l.opts.Log.Warn("requests and answers that were kept for long enough could not be erased: it is tried again", "error", err)
-		case n == most:
-			wait = 100 * time.Millisecond
-		}
-	}
 }
