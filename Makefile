@@ -10,7 +10,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 
 STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
 
-.PHONY: help demo run build test test-long agents console quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
+.PHONY: help demo run build test test-long agents console recipes quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,7 @@ test: compiler ## Run every test but the long ones under the race detector (ten 
 
 test-long: compiler ## Run the packages that have long tests, long tests included, and 10,000 seeds of the simulation
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
+	@[ "$$DEPLOY" != off ] || echo 'DEPLOY=off leaves out the tests of the examples in deploy/'
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'
 	CGO_ENABLED=1 LONG=1 go test $(RACE) -timeout 60m $$($(call tested,tests/longtest"))
 	CGO_ENABLED=0 LONG=1 go test -timeout 60m -run MoneyIsKept ./tests/simulation
@@ -52,6 +53,9 @@ agents: ## Run the real Claude Code, Codex, opencode and SDKs against the gatewa
 
 console: ## Drive the console in Chromium over the running program; screenshots are in bin/screenshots (installs axe-core with npm; minutes)
 	CGO_ENABLED=0 LONG=1 go test -v -count 1 ./tests/console
+
+recipes: ## Run the examples of deploy/: nginx, Caddy and Traefik in front of the gateway (installs the first two; TRAEFIK=build builds the third)
+	CGO_ENABLED=0 LONG=1 go test -v -count 1 -timeout 60m ./tests/deploy
 
 quick: check ## Check formatting and vet, and run the tests that need neither servers nor the whole program (half a minute)
 	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,models/servertest"|models/storetest"|tests/gatewaytest")) | grep -vE '^./(bench|models/servertest)')

@@ -25,8 +25,8 @@ postgresql)
 	echo 'create_main_cluster = false' >>"$clusters"
 	get install --no-install-recommends postgresql
 	;;
-redis-server)
-	get install --no-install-recommends redis-server
-	update-rc.d redis-server disable
+*)
+	get install --no-install-recommends "$1"
+	update-rc.d "$1" disable
 	;;
 esac

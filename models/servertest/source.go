@@ -43,7 +43,7 @@ func find(lookUp func() string, image, pkg, variable string) (source, error) {
 	if noDocker == nil {
 		return source{}, nil
 	}
-	notInstalled := install(lookUp, pkg)
+	notInstalled := Install(lookUp, pkg)
 	if notInstalled == nil {
 		return source{bin: lookUp()}, nil
 	}
@@ -104,8 +104,9 @@ func checkDocker(image string) error {
 //go:embed install.sh
 var installScript string
 
-// install installs a package, in one process at a time: `go test ./...` runs several.
-func install(lookUp func() string, pkg string) error {
+// Install installs a package of Debian, with which lookUp finds a program, in one process at a time:
+// `go test ./...` runs several. It starts no service.
+func Install(lookUp func() string, pkg string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
 		return errors.New("installing it here takes root and apt-get")
 	}
@@ -121,7 +122,7 @@ func install(lookUp func() string, pkg string) error {
 	cmd.ExtraFiles = []*os.File{lock} // keeps the lock when this process is killed
 	out, err := cmd.CombinedOutput()
 	if err == nil && lookUp() == "" {
-		err = errors.New("it installed no server")
+		err = errors.New("it did not install the program")
 	}
 	if err != nil {
 		return fmt.Errorf("apt-get install %s: %w\n%s", pkg, err, out)
