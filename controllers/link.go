@@ -113,12 +113,8 @@ func linkForm(token string) web.Form {
 }
 
 func writeForm(c *gin.Context, status int, form web.Form) error {
-	page, err := form.Page()
-	if err != nil {
-		return err
-	}
 	noReferrer(c)
 	c.Header("Content-Security-Policy", web.FormPolicy())
-	c.Data(status, "text/html; charset=utf-8", page)
+	c.Data(status, "text/html; charset=utf-8", form.Page())
 	return nil
 }
