@@ -431,7 +431,8 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 		if list[0]["target_name"] != "app" || list[1]["target_name"] != "bob" || list[0]["actor_name"] != "root" {
 			t.Errorf("%v", list[:2])
 		}
-		for _, query := range []string{"from=yesterday", "to=2026-13-01", "action=key.limit'", "q=" + strings.Repeat("x", 201), "q=%00", "action=Key"} {
+		for _, query := range []string{"from=yesterday", "to=2026-13-01", "action=key.limit'",
+			"q=" + strings.Repeat("x", 201), "q=%00", "action=Key"} {
 			if a := p.Call(t, "GET", "/admin/audit?"+query, "", root...); a.Status != 400 {
 				t.Errorf("%s: %d %s", query, a.Status, a.Body)
 			}

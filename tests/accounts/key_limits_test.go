@@ -152,7 +152,8 @@ func TestKeyListShowsSpend(t *testing.T) {
 			`{"budget_usd":2,"budget_window":"day"}`:    fmt.Sprintf(`{"spend_usd":6.5,"budget":{"spent_usd":1.5,"remaining_usd":0.5,"began_at":%d,"resets_at":%d}}`, end-86400, end),
 			`{"budget_usd":10,"budget_window":"total"}`: `{"spend_usd":6.5,"budget":{"spent_usd":6.5,"remaining_usd":3.5,"began_at":null,"resets_at":null}}`,
 			`{"budget_usd":1,"budget_window":"month"}`: fmt.Sprintf(`{"spend_usd":6.5,"budget":{"spent_usd":1.5,"remaining_usd":0,"began_at":%d,"resets_at":%d}}`,
-				time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()),
+				time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC).Unix(),
+				time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()),
 		} {
 			a := p.Call(t, "PATCH", "/auth/keys/"+id, body, token...)
 			checkMembers(t, body, jsonObject(t, a), want)

@@ -45,13 +45,15 @@ func TestListsOfKeysHaveRevokedOnesAndCallsByDay(t *testing.T) {
 			}
 		}
 		all := read("/admin/keys?state=all&days=2&q=APP", root)
-		if len(all) != 2 || all[0].RevokedAt == nil || all[0].BudgetState.BeganAt == nil || *all[0].BudgetState.ResetsAt-*all[0].BudgetState.BeganAt != 7*86400 ||
+		if len(all) != 2 || all[0].RevokedAt == nil || all[0].BudgetState.BeganAt == nil ||
+			*all[0].BudgetState.ResetsAt-*all[0].BudgetState.BeganAt != 7*86400 ||
 			all[1].ID != id || fmt.Sprint(all[1].Calls) != "[0 1]" || all[1].RevokedAt != nil {
 			t.Errorf("%+v", all)
 		}
 		var own api.KeyList
 		p.Call(t, "GET", "/auth/keys", "", bob...).JSON(t, &own)
-		if d := own.Defaults; d == nil || d.ExpiryDays == nil || *d.ExpiryDays != 30 || d.RPMLimit == nil || *d.RPMLimit != 7 || d.Budget != nil {
+		if d := own.Defaults; d == nil || d.ExpiryDays == nil || *d.ExpiryDays != 30 ||
+			d.RPMLimit == nil || *d.RPMLimit != 7 || d.Budget != nil {
 			t.Errorf("%+v", own.Defaults)
 		}
 		for _, path := range []string{"/auth/keys?state=gone", "/auth/keys?days=0", "/admin/keys?days=x", "/admin/keys?q=%00"} {
@@ -61,7 +63,8 @@ func TestListsOfKeysHaveRevokedOnesAndCallsByDay(t *testing.T) {
 		}
 		var budget api.GatewayBudget
 		p.Call(t, "GET", "/admin/budget", "", root...).JSON(t, &budget)
-		if budget.Limit == nil || *budget.Limit != 5_000_000 || budget.Window != "month" || budget.Remaining == nil || budget.BeganAt == nil ||
+		if budget.Limit == nil || *budget.Limit != 5_000_000 || budget.Window != "month" ||
+			budget.Remaining == nil || budget.BeganAt == nil ||
 			*budget.Remaining+budget.Spent != *budget.Limit {
 			t.Errorf("%+v", budget)
 		}

@@ -244,13 +244,17 @@ func TestUnverifiedUsersCallOnlyAfterTheyHaveOpenedTheMail(t *testing.T) {
 				}
 			}
 			m := server.Await(t, 1)
-			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 200 || gatewaytest.Field(t, a, "email") != "ada@example.com" {
+			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 200 ||
+				gatewaytest.Field(t, a, "email") != "ada@example.com" {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
 			for _, credential := range credentials {
-				gatewaytest.Eventually(t, time.Second, "served", func() bool { return p.Chat(t, gatewaytest.HelloRequest, credential...).Status == 200 })
+				gatewaytest.Eventually(t, time.Second, "served", func() bool {
+					return p.Chat(t, gatewaytest.HelloRequest, credential...).Status == 200
+				})
 			}
-			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 403 || a.APIError(t).Code != "invalid_link" {
+			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 403 ||
+				a.APIError(t).Code != "invalid_link" {
 				t.Errorf("again: %d %s", a.Status, a.Body)
 			}
 			for _, email := range []string{"ada@example.com", "unknown@example.com"} {
@@ -281,7 +285,8 @@ func TestOpenRegistrationWithoutABudgetIsWarnedOf(t *testing.T) {
 		"LOG_LEVEL=info": true, "REGISTRATION=invite": false, "MAX_BUDGET_USD=5": false, "DEFAULT_USER_BUDGET_USD=5": false,
 		"DEFAULT_KEY_BUDGET_USD=5": false, "REQUIRE_AUTH=false": false,
 	} {
-		p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, setting)
+		p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "REQUIRE_AUTH=true",
+			gatewaytest.JWTSecret, setting)
 		if got := strings.Count(p.Log.String(), warning); (got == 1) != want || got > 1 {
 			t.Errorf("%s: warned %d times", setting, got)
 		}

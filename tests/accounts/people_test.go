@@ -224,7 +224,8 @@ func TestARotationEndsOnBothProgramsOnTime(t *testing.T) {
 		id, old := here.CreateKey(t, p.Token)
 		a := must(t, 201, here.Call(t, "POST", "/auth/keys/"+id+"/rotate", `{"overlap_seconds":1}`, p.Token...))
 		checkMembers(t, "rotated", jsonObject(t, a), `{"id":"`+id+`","name":"app"}`)
-		if b := there.Call(t, "POST", "/auth/keys/"+id+"/rotate", "", p.Token...); b.Status != 409 || b.APIError(t).Code != "rotation_running" {
+		if b := there.Call(t, "POST", "/auth/keys/"+id+"/rotate", "", p.Token...); b.Status != 409 ||
+			b.APIError(t).Code != "rotation_running" {
 			t.Errorf("%d %s", b.Status, b.Body)
 		}
 		var at int64

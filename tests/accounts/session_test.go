@@ -50,7 +50,8 @@ func TestConsolesCookieOpensWhatATokenOpensUntilItEnds(t *testing.T) {
 		admin := p.Administrator(t)
 		p.Login(t) // registers Ada
 		wantRefusal(t, 401, "missing_credentials", p.Get(t, "/auth/session"))
-		wantRefusal(t, 401, "invalid_credentials", p.Call(t, "POST", "/auth/session", `{"email":"ada@example.com","password":"wrong wrong"}`))
+		wantRefusal(t, 401, "invalid_credentials",
+			p.Call(t, "POST", "/auth/session", `{"email":"ada@example.com","password":"wrong wrong"}`))
 
 		session := signIn(t, p, adaLogin)
 		var shown struct {
@@ -134,7 +135,8 @@ func TestConsolesCookieIsSecureUnderHTTPS(t *testing.T) {
 	for _, c := range []struct {
 		public, scheme string
 		want           bool
-	}{{"http://gateway.example.com", "", false}, {"https://gateway.example.com", "", true}, {"http://gateway.example.com", "https, http", true}} {
+	}{{"http://gateway.example.com", "", false},
+		{"https://gateway.example.com", "", true}, {"http://gateway.example.com", "https, http", true}} {
 		p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, "PUBLIC_URL="+c.public)
 		p.Login(t)
 		cookie := cookieOf(must(t, 204, p.Call(t, "POST", "/auth/session", adaLogin, "X-Forwarded-Proto", c.scheme)))

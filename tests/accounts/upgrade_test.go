@@ -39,7 +39,8 @@ func formerDatabase(t *testing.T, settings []string, kind string) {
 	}
 	salt := []byte("0123456789abcdef")
 	encode := base64.RawStdEncoding.EncodeToString
-	hash := "$argon2id$v=19$m=9216,t=4,p=1$" + encode(salt) + "$" + encode(argon2.IDKey([]byte("correct horse battery"), salt, 4, 9216, 1, 32))
+	hash := "$argon2id$v=19$m=9216,t=4,p=1$" + encode(salt) + "$" +
+		encode(argon2.IDKey([]byte("correct horse battery"), salt, 4, 9216, 1, 32))
 	for _, user := range [][]any{{"usr_root", "root@example.com", hash}, {"usr_ida", "ida@example.com", ""}} {
 		gatewaytest.Execute(t, db, "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'n', ?, 5)", user...)
 	}
@@ -59,7 +60,8 @@ func TestAfterAnUpgradeNoUnprovenAddressIsAnAdministrator(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range programs {
 			all.Go(func() {
-				programs[i] = gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting+",ida@example.com")...)
+				programs[i] = gatewaytest.Start(t, append(settings,
+					"SIMULATOR=true", gatewaytest.JWTSecret, adminSetting+",ida@example.com")...)
 			})
 		}
 		all.Wait()

@@ -48,7 +48,8 @@ func TestCallsAreReadByTheirOwnersManagersAndAdministratorsOnly(t *testing.T) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=1000", "LOG_PROMPTS=all",
 			"ENCRYPTION_KEY=8c1f5e0a94b7d3620f8e47ac1b95d0ee37f2a861c04d9b7e5518ea72f6390bcd")...)
 		root, ada := p.Administrator(t), p.Login(t)
-		bobID := gatewaytest.Field(t, p.Call(t, "POST", "/auth/register", strings.NewReplacer("Ada", "Bob", "ada@", "bob@").Replace(gatewaytest.AdaAccount)), "id")
+		account := strings.NewReplacer("Ada", "Bob", "ada@", "bob@").Replace(gatewaytest.AdaAccount)
+		bobID := gatewaytest.Field(t, p.Call(t, "POST", "/auth/register", account), "id")
 		login := p.Call(t, "POST", "/auth/login", `{"email":"bob@example.com","password":"correct horse battery"}`)
 		bob := []string{"Authorization", "Bearer " + gatewaytest.Field(t, login, "token")}
 		team := gatewaytest.Field(t, p.Call(t, "POST", "/admin/teams", `{"name":"t"}`, root...), "id")
@@ -95,7 +96,8 @@ func TestCallsAreReadByTheirOwnersManagersAndAdministratorsOnly(t *testing.T) {
 			{"/v1/calls/" + adas, ada, 200, `"content":"stored"`}, {"/v1/calls/" + adas, key, 404, "call_not_found"},
 			{"/v1/calls/" + adas, bob, 404, "call_not_found"}, {"/v1/calls/" + adas + "/content", bob, 404, "call_not_found"},
 			{"/v1/calls/" + adas + "/content", ada, 200, `\"content\":\"hi\"`}, {"/admin/calls/" + adas + "/content", root, 200, "answer"},
-			{"/auth/teams/" + team + "/calls/" + team1, bob, 200, `"key":null`}, {"/auth/teams/" + team + "/calls/" + adas, bob, 404, "call_not_found"},
+			{"/auth/teams/" + team + "/calls/" + team1, bob, 200, `"key":null`},
+			{"/auth/teams/" + team + "/calls/" + adas, bob, 404, "call_not_found"},
 			{"/auth/teams/" + team + "/calls", ada, 404, "team_not_found"}, {"/admin/calls", ada, 403, "admin_required"},
 			{"/v1/calls", nil, 401, "missing"}, {"/v1/calls?user_id=x", ada, 400, "user_id"}, {"/v1/calls?limit=201", ada, 400, "limit"},
 			{"/v1/calls?after=x", ada, 400, "after"}, {"/v1/calls?status=9xx", ada, 400, "status"}, {"/v1/calls?from=x", ada, 400, "from"},
@@ -115,7 +117,8 @@ func TestCallsAreReadByTheirOwnersManagersAndAdministratorsOnly(t *testing.T) {
 func TestOnlyFailedCallsAreKeptWithErrors(t *testing.T) {
 	t.Parallel()
 	upstream := gatewaytest.ServeUpstream(t, newBillingUpstream(t, clients()[0]))
-	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "LOG_PROMPTS=errors", "OPENAI_API_KEY=sk-0123456789abcdefghij", "OPENAI_BASE_URL="+upstream, "MAX_RETRIES=1",
+	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "LOG_PROMPTS=errors", "OPENAI_API_KEY=sk-0123456789abcdefghij",
+		"OPENAI_BASE_URL="+upstream, "MAX_RETRIES=1",
 		"ENCRYPTION_KEY=8c1f5e0a94b7d3620f8e47ac1b95d0ee37f2a861c04d9b7e5518ea72f6390bcd", "HEDGE_AFTER_MS=0")
 	root := p.Administrator(t)
 	for i, end := range []string{"whole", "failed"} {
@@ -125,7 +128,8 @@ func TestOnlyFailedCallsAreKeptWithErrors(t *testing.T) {
 	var all callList
 	p.Call(t, "GET", "/v1/calls", "", root...).JSON(t, &all)
 	failed := p.Call(t, "GET", "/admin/calls/"+all.Data[0].ID, "", root...)
-	if strings.Count(failed.Body, `"result":"failed"`) != 2 || !strings.Contains(failed.Body, `"status":500`) || !strings.Contains(failed.Body, `"key":"ghij"`) {
+	if strings.Count(failed.Body, `"result":"failed"`) != 2 || !strings.Contains(failed.Body, `"status":500`) ||
+		!strings.Contains(failed.Body, `"key":"ghij"`) {
 		t.Errorf("attempts: %s", failed.Body)
 	}
 	for path, want := range map[string]string{

@@ -38,7 +38,8 @@ func TestCommandsAskTheRunningGateway(t *testing.T) {
 	f := gatewaytest.Providers()[0]
 	up := providertest.Serve(t, f.WholeAnswer(gatewaytest.Streaming, "it is \x1b[31mred"))
 	settings := []string{
-		"DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "gateway.db"), gatewaytest.JWTSecret, "MODEL_DISCOVERY=false", "REQUIRE_AUTH=true",
+		"DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "gateway.db"), gatewaytest.JWTSecret, "MODEL_DISCOVERY=false",
+		"REQUIRE_AUTH=true",
 		"OPENAI_API_KEY=sk-first-of-the-keys-0001", "OPENAI_BASE_URL=" + up.URL,
 	}
 	p := gatewaytest.Start(t, settings...)
@@ -91,7 +92,8 @@ func TestChatOfTheSimulatorNeedsNoKeyAndPrintsJSON(t *testing.T) {
 	if code, out, _ := c.run("hello", "chat", "--url", p.URL, "--json"); code != 0 || !strings.Contains(out, `"chat.completion"`) {
 		t.Errorf("%d %s", code, out)
 	}
-	if code, _, err := c.run("hello", "chat", "--url", "http://127.0.0.1:1"); code != 1 || !strings.Contains(err, "does not answer at http://127.0.0.1:1") {
+	if code, _, err := c.run("hello", "chat", "--url", "http://127.0.0.1:1"); code != 1 ||
+		!strings.Contains(err, "does not answer at http://127.0.0.1:1") {
 		t.Errorf("%d %s", code, err)
 	}
 }
@@ -100,14 +102,16 @@ func TestAuditOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	c := &commandLine{t: t, environ: []string{"MODEL_DISCOVERY=false", "DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "gateway.db")}}
 	for _, args := range []string{
-		"user create --email ada@example.com --key own", "user limits ada@example.com --budget-usd 2.5 --rpm-limit 7", "user disable ada@example.com",
+		"user create --email ada@example.com --key own", "user limits ada@example.com --budget-usd 2.5 --rpm-limit 7",
+		"user disable ada@example.com",
 	} {
 		if code, out, err := c.run("", strings.Fields(args)...); code != 0 {
 			t.Fatalf("%s: %d %s%s", args, code, out, err)
 		}
 	}
 	_, out, _ := c.run("", "audit")
-	c.has([]string{"TIME", "command line", "user.disable", "ada@example.com", "disabled no → yes", "budget_usd none → 2.5", "rpm_limit none → 7"}, out)
+	c.has([]string{"TIME", "command line", "user.disable", "ada@example.com", "disabled no → yes",
+		"budget_usd none → 2.5", "rpm_limit none → 7"}, out)
 	if lines := strings.Count(out, "\n"); lines != 6 {
 		t.Errorf("%d lines:\n%s", lines, out)
 	}

@@ -14,11 +14,13 @@ const browserAccepts = "text/html,application/xhtml+xml,application/xml;q=0.9,*/
 func TestPagesOfTheConsoleAreOneDocumentForBrowsersOnly(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
-	for _, path := range []string{"/", "/signin", "/keys?range=7d", "/usage", "/calls", "/playground", "/models", "/account", "/users", "/settings"} {
+	for _, path := range []string{"/", "/signin", "/keys?range=7d", "/usage", "/calls",
+		"/playground", "/models", "/account", "/users", "/settings"} {
 		for _, method := range []string{"GET", "HEAD"} {
 			a := p.Call(t, method, path, "", "Accept", browserAccepts)
 			h := a.Header
-			if a.Status != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" {
+			if a.Status != 200 || h.Get("Content-Type") != "text/html; charset=utf-8" ||
+				h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" {
 				t.Errorf("%s %s: %d %v", method, path, a.Status, h)
 			}
 			if (method == "HEAD") != (a.Body == "") {
@@ -26,17 +28,20 @@ func TestPagesOfTheConsoleAreOneDocumentForBrowsersOnly(t *testing.T) {
 			}
 			const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 				"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-			if h.Get("Content-Security-Policy") != policy || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+			if h.Get("Content-Security-Policy") != policy ||
+				h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
 				t.Errorf("%s %s: %v", method, path, h)
 			}
 		}
-		again := p.Call(t, "GET", path, "", "Accept", browserAccepts, "If-None-Match", p.Call(t, "GET", path, "", "Accept", browserAccepts).Header.Get("ETag"))
+		tag := p.Call(t, "GET", path, "", "Accept", browserAccepts).Header.Get("ETag")
+		again := p.Call(t, "GET", path, "", "Accept", browserAccepts, "If-None-Match", tag)
 		if again.Status != 304 || again.Body != "" {
 			t.Errorf("%s again: %d", path, again.Status)
 		}
 	}
 	for _, accept := range []string{"*/*", "application/json", "", "text/html;q=0, */*"} {
-		if a := p.Call(t, "GET", "/", "", "Accept", accept); a.Status != 200 || !strings.HasPrefix(a.Body, `{"object":"gateway","name":"Model Gateway",`) {
+		if a := p.Call(t, "GET", "/", "", "Accept", accept); a.Status != 200 ||
+			!strings.HasPrefix(a.Body, `{"object":"gateway","name":"Model Gateway",`) {
 			t.Errorf("/ for %q: %d %s", accept, a.Status, a.Body)
 		}
 		if a := p.Call(t, "GET", "/keys", "", "Accept", accept); a.Status != 404 || a.APIError(t).Code != "route_not_found" {
@@ -53,7 +58,8 @@ func TestFilesOfTheConsoleComeCompressedFromTheBinary(t *testing.T) {
 	p := gatewaytest.Start(t)
 	document := p.Call(t, "GET", "/", "", "Accept", browserAccepts).Body
 	for path, kind := range map[string]string{
-		"/console/main.js": "text/javascript; charset=utf-8", "/console/app.css": "text/css; charset=utf-8", "/console/favicon.svg": "image/svg+xml",
+		"/console/main.js": "text/javascript; charset=utf-8", "/console/app.css": "text/css; charset=utf-8",
+		"/console/favicon.svg": "image/svg+xml",
 	} {
 		if !strings.Contains(document, `"`+path+`"`) {
 			t.Errorf("the document does not load %s", path)
@@ -62,7 +68,8 @@ func TestFilesOfTheConsoleComeCompressedFromTheBinary(t *testing.T) {
 		packed := p.Call(t, "GET", path, "", "Accept-Encoding", "gzip, br")
 		for _, a := range []gatewaytest.Answer{plain, packed} {
 			h := a.Header
-			if a.Status != 200 || h.Get("Content-Type") != kind || h.Get("ETag") == "" || h.Get("Cache-Control") != "no-cache" || h.Get("Vary") != "Accept-Encoding" {
+			if a.Status != 200 || h.Get("Content-Type") != kind ||
+				h.Get("ETag") == "" || h.Get("Cache-Control") != "no-cache" || h.Get("Vary") != "Accept-Encoding" {
 				t.Errorf("%s: %d %v", path, a.Status, h)
 			}
 		}
@@ -83,8 +90,10 @@ func TestOnlyFilesOfTheConsoleAreServed(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t)
 	for _, path := range []string{
-		"/console", "/console/", "/console/.", "/console/none.js", "/console/lib", "/console/lib/", "/console/../web.go", "/console/%2e%2e/openapi.yaml",
-		"/console/..%2fopenapi.yaml", "/console/lib/..%2f..%2flink.css", "/console//etc/passwd", "/console/%2fetc%2fpasswd", "/console/..%5clink.css",
+		"/console", "/console/", "/console/.", "/console/none.js", "/console/lib", "/console/lib/",
+		"/console/../web.go", "/console/%2e%2e/openapi.yaml",
+		"/console/..%2fopenapi.yaml", "/console/lib/..%2f..%2flink.css",
+		"/console//etc/passwd", "/console/%2fetc%2fpasswd", "/console/..%5clink.css",
 		"/console/main.js%00", "/console/./main.js",
 	} {
 		if a := p.Call(t, "GET", path, "", "Accept", browserAccepts); a.Status != 404 || a.APIError(t).Code != "route_not_found" {

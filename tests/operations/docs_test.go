@@ -16,7 +16,9 @@ func TestPageOfTheAPILoadsItsOwnFilesOnly(t *testing.T) {
 	if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self';") || strings.Contains(policy, "unsafe") {
 		t.Errorf("policy: %s", policy)
 	}
-	for path, kind := range map[string]string{"/docs/page.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8"} {
+	for path, kind := range map[string]string{
+		"/docs/page.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8",
+	} {
 		if !strings.Contains(page.Body, `="`+strings.TrimPrefix(path, "/")+`"`) {
 			t.Errorf("the page does not load %s", path)
 		}
@@ -43,7 +45,8 @@ func TestBrowserShowsTheDocumentAsText(t *testing.T) {
 		"application/yaml": "application/yaml; charset=utf-8",
 	} {
 		a := p.Call(t, "GET", "/openapi.yaml", "", "Accept", accept)
-		if a.Status != 200 || a.Header.Get("Content-Type") != want || a.Header.Get("Vary") == "" || !strings.HasPrefix(a.Body, "openapi: 3.1") {
+		if a.Status != 200 || a.Header.Get("Content-Type") != want || a.Header.Get("Vary") == "" ||
+			!strings.HasPrefix(a.Body, "openapi: 3.1") {
 			t.Errorf("%s: %d %v", accept, a.Status, a.Header)
 		}
 	}
