@@ -8,26 +8,36 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// settingsOf are what GET /admin/settings answers with, by name.
-func settingsOf(t *testing.T, p *gatewaytest.Program, root []string) (map[string]api.Setting, api.SettingList) {
+// shown decodes what a page of the administration answers with, which has none of the secrets.
+func shown[T any](t *testing.T, p *gatewaytest.Program, path string, secrets ...string) (list T) {
 	t.Helper()
-	a := p.Call(t, "GET", "/admin/settings", "", root...)
-	if a.Status != 200 || strings.Contains(a.Body, "canary") {
+	a := p.Call(t, "GET", path, "", p.Administrator(t)...)
+	if a.Status != 200 || a.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	var list api.SettingList
-	a.JSON(t, &list)
-	all := map[string]api.Setting{}
-	for _, s := range list.Data {
-		all[s.Name] = s
+	for _, secret := range secrets {
+		if strings.Contains(a.Body, secret) {
+			t.Errorf("%s is shown: %s", secret, a.Body)
+		}
 	}
-	return all, list
+	a.JSON(t, &list)
+	return list
+}
+
+// settingsOf is what GET /admin/settings answers with.
+func settingsOf(t *testing.T, p *gatewaytest.Program) api.SettingList {
+	t.Helper()
+	return shown[api.SettingList](t, p, "/admin/settings", "canary")
 }
 
 func TestSettingsInEffectAreShownWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "OPENAI_API_KEY=sk-canary-1,sk-canary-2", "METRICS_TOKEN=canary-token", "MAX_RETRIES=1")
-	all, list := settingsOf(t, p, p.Administrator(t))
+	list := settingsOf(t, gatewaytest.Start(t, gatewaytest.JWTSecret,
+		"OPENAI_API_KEY=sk-canary-1,sk-canary-2", "METRICS_TOKEN=canary-token", "MAX_RETRIES=1"))
+	all := map[string]api.Setting{}
+	for _, s := range list.Data {
+		all[s.Name] = s
+	}
 	for _, want := range []api.Setting{
 		{Name: "MAX_RETRIES", Group: "Models", Value: "1", Default: "2", Source: "environment", Set: true},
 		{Name: "LOG_FORMAT", Group: "Logging and metrics", Value: "json", Default: "auto", Source: "environment", Set: true},
@@ -54,8 +64,9 @@ func TestSettingsInEffectAreShownWithoutSecrets(t *testing.T) {
 
 func TestWarningsAreThoseOfCheckAndNameTheirSetting(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, "HOST=", "OPENAI_API_KEY=sk-canary-1", "ADMIN_EMAILS=root@example.com,other@example.com", "AZURE_OPENAI_API_KEY=k")
-	_, list := settingsOf(t, p, p.Administrator(t))
+	p := gatewaytest.Start(t, "HOST=", "OPENAI_API_KEY=sk-canary-1",
+		"ADMIN_EMAILS=root@example.com,other@example.com", "AZURE_OPENAI_API_KEY=k")
+	list := settingsOf(t, p)
 	var named []string
 	for _, w := range list.Warnings {
 		named = append(named, string(w.Setting))
