@@ -5,9 +5,11 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"modelgateway/app"
@@ -90,7 +92,17 @@ func Fill(ctx context.Context, s *app.Services, now time.Time) error {
 			return fmt.Errorf("calls of the demonstration: %w", err)
 		}
 	}
-	return nil
+	return lastUses(ctx, s, rows)
+}
+
+// lastUses says of each key and person when their last call was, as calls do.
+func lastUses(ctx context.Context, s *app.Services, rows []models.Call) error {
+	keys, users := map[string]int64{}, map[string]int64{}
+	for i := range rows { // from the oldest one on
+		at := time.UnixMicro(rows[i].BeganAt).Unix()
+		keys[rows[i].KeyID], users[rows[i].UserID] = at, at
+	}
+	return errors.Join(s.Store.TouchKeys(ctx, keys), s.Store.TouchUsers(ctx, users))
 }
 
 // people makes the teams, users and keys, and writes their ids into all.
@@ -108,7 +120,7 @@ func people(ctx context.Context, s *app.Services, all []key) error {
 		}
 		k.teamID = teams[k.team]
 		if _, made := users[k.user]; !made {
-			user, err := s.Admin.CreateUser(ctx, by, api.NewUser{Email: k.user, Name: "Demo person", TeamID: k.teamID})
+			user, err := s.Admin.CreateUser(ctx, by, api.NewUser{Email: k.user, Name: nameOf(k.user), TeamID: k.teamID})
 			if err != nil {
 				return err
 			}
@@ -124,6 +136,12 @@ func people(ctx context.Context, s *app.Services, all []key) error {
 		k.id = made.ID
 	}
 	return nil
+}
+
+// nameOf is Demo Ines for demo-ines@demo.example.
+func nameOf(email string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(email, "demo-"), "@")
+	return "Demo " + strings.ToUpper(first[:1]) + first[1:]
 }
 
 func limits(budget api.USD, window models.Window) (l api.KeyLimits) {

@@ -50,5 +50,14 @@ func TestDemonstrationHasAWeekOfCallsThatSayWhatTheyAre(t *testing.T) {
 	if len(keys) != 5 || keys["demo notebook"] < dollar/10 {
 		t.Errorf("%v", keys)
 	}
+	made, err := s.Store.AllKeys(t.Context(), models.KeyFilter{}, models.Page{Limit: len(keys) + 1})
+	if err != nil || len(made) != len(keys) {
+		t.Fatalf("%d keys, %v", len(made), err)
+	}
+	for _, k := range made {
+		if last := time.Unix(k.LastUsedAt, 0); last.After(now) || last.Before(now.Add(-2*24*time.Hour)) {
+			t.Errorf("%s was last used at %s", k.Name, last)
+		}
+	}
 	t.Logf("%v %v", outcomes, keys)
 }
