@@ -126,7 +126,7 @@ function contextOf(turn, url, name) {
     head(parts) {
       fill(line, parts.line);
       line.hidden = !parts.line;
-      fill(actions, parts.actions);
+      if ("actions" in parts) fill(actions, parts.actions); // else they stay, and what is being pressed is pressed
     },
     setQuery(changes, options = {}) {
       const next = new URL(location.href);

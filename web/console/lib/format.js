@@ -46,6 +46,9 @@ export const axisCount = (value) => count(value).replace(/(\.\d*?)0+(?=[kMB])/, 
 export const axisMoney = (value) =>
   value && value < 0.01 ? "$" + digits(0, 7).format(value) : "$" + (value >= 1000 ? axisCount(value) : (!value ? none : value < 1 ? three : value % 1 ? two : none).format(value));
 
+/** Labels of an axis of milliseconds: 500 ms, 2.5 s, 10 s. */
+export const axisDuration = (ms) => (ms === 0 ? "0" : duration(ms).replace(/(\.\d*?)0+ s$/, "$1 s").replace(". s", " s"));
+
 /** A share of 1: 0.6%, 12%, <0.1%. */
 export function share(value) {
   if (missing(value)) return "–";

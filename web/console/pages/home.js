@@ -63,15 +63,15 @@ async function latest(page) {
   const { data } = await get(path, { limit: 8 }, { signal: page.signal });
   if (data.length === 0) return steps(user);
   return card({ title: "Latest calls", actions: h("a", { href: "/calls" }, "All calls") }, table({
-    label: "Latest calls", rows: data, class: "calls", onrow: (c) => page.go("/calls?call=" + c.id),
+    label: "Latest calls", rows: data, class: "rt calls", onrow: (c) => page.go("/calls?call=" + c.id),
     columns: [
-      { key: "time", title: "Time", class: "nw", cell: (c) => h("a", { href: "/calls?call=" + c.id, title: full(c.began_at_ms) }, moment(c.began_at_ms)) },
-      { key: "model", title: "Model", head: true, class: "clip", cell: (c) => h("span", { class: "name elide", title: c.model }, c.served_model || c.model) },
-      { key: "outcome", title: "Outcome", cell: (c) => c.outcome === "ok" ? status("good", "OK") : status(c.outcome === "client_gone" ? "off" : "bad", c.outcome === "client_gone" ? "Client left" : c.error_code || c.outcome.replaceAll("_", " ")) },
-      { key: "key", title: "Key", class: "clip c-s", cell: (c) => h("span", { class: "elide", title: c.key_name }, c.key_name || "–") },
-      { key: "tokens", title: "Tokens", class: "num c-s", cell: (c) => count(c.input_tokens) + " → " + count(c.output_tokens) },
+      { key: "time", title: "Time", class: "nw c-time", cell: (c) => h("a", { href: "/calls?call=" + c.id, title: full(c.began_at_ms) }, moment(c.began_at_ms)) },
+      { key: "model", title: "Model", head: true, class: "clip c-model", cell: (c) => h("span", { class: "name elide", title: c.model }, c.served_model || c.model) },
+      { key: "outcome", title: "Outcome", class: "c-out", cell: (c) => c.outcome === "ok" ? status("good", "OK") : status(c.outcome === "client_gone" ? "off" : "bad", c.outcome === "client_gone" ? "Client left" : c.error_code || c.outcome.replaceAll("_", " ")) },
+      { key: "key", title: "Key", class: "clip c-key", cell: (c) => h("span", { class: "elide", title: c.key_name }, c.key_name || "–") },
+      { key: "tokens", title: "Tokens", class: "num c-w", cell: (c) => count(c.input_tokens) + " → " + count(c.output_tokens) },
       { key: "time2", title: "Duration", class: "num c-s", cell: (c) => duration(c.duration_ms) },
-      { key: "cost", title: "Cost", class: "num", cell: (c) => (c.priced ? moneyExact(c.cost_usd) : "–") },
+      { key: "cost", title: "Cost", class: "num c-cost", cell: (c) => (c.priced ? moneyExact(c.cost_usd) : "–") },
     ],
   }));
 }

@@ -16,7 +16,7 @@ export async function show(page) {
     if (!page.signal.aborted)
       fill(
         page.root,
-        failed(e, () => show(page)),
+        failed(e, () => show(page), "The list of models"),
       );
     return;
   }

@@ -107,7 +107,7 @@ function provider(p, plots) {
     stat("Errors", none ? "–" : share(errorsOf(p)), errorsOf(p) > 0.02 ? "bad" : null),
     stat([ttft, " p50"], duration(hour.first_token_ms.p50)), stat("TTFT p95", duration(hour.first_token_ms.p95)), stat("Calls", whole(hour.calls))),
   h("div", { class: "pad" }, minutes(p, plots)),
-  h("ul", { class: "rows" }, p.keys.map(key)));
+  h("ul", { class: "rows" }, p.keys.map((k) => key(k, p.simulated))));
 }
 
 /** The plot of a provider is kept, so that a tooltip stays while new numbers come. */
@@ -124,13 +124,13 @@ function minutes(p, plots) {
   return plots.get(p.name).el;
 }
 
-function key(k) {
+function key(k, simulated) {
   const models = k.models ? ` for ${k.models.join(", ")}` : "";
   const state = k.state === "refused" ? status("bad", "Refused")
     : k.state === "cooling_down" ? h("span", { class: "st warn" }, h("span", { title: k.reason ?? "" }, "Cooling down" + models, left(k.until)))
       : k.circuit === "open" ? h("span", { class: "st warn" }, h("span", null, k.circuit_for === "one_caller" ? "Closed for one caller" : "Circuit open"))
         : status("good", "In use");
-  return h("li", null, h("code", { class: "soft" }, ending(k)), h("span", { class: "grow" }, state),
+  return h("li", null, h("code", { class: "soft" }, simulated ? "simulated" : ending(k)), h("span", { class: "grow" }, state),
     h("span", { class: "soft xs nw", title: k.reason ?? null }, k.state === "in_use" || !k.reason ? plural(k.last_hour_calls, "call") + (k.in_flight ? `, ${k.in_flight} now` : "") : /\((\d+)\)/.exec(k.reason)?.[1] ?? k.reason));
 }
 

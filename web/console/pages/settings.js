@@ -4,7 +4,7 @@
 import { get } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
 import { ago, full } from "../lib/format.js";
-import { card, copy, empty, find, note, segments, table, tag } from "../lib/ui.js";
+import { button, card, copy, empty, find, note, segments, table, tag } from "../lib/ui.js";
 import { plural } from "./people/lists.js";
 
 export const title = "Settings";
@@ -33,7 +33,7 @@ export async function show(page) {
     const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
     const text = (s) => `${s.name} ${s.description} ${s.value ?? ""} ${s.group}`.toLowerCase();
     const found = settings.data.filter((s) => (state.show !== "set" || s.source !== "default") && words.every((w) => text(s).includes(w)));
-    if (!found.length) return fill(groups, h("section", { class: "card" }, empty({ text: "No setting matches." })));
+    if (!found.length) return fill(groups, h("section", { class: "card" }, empty({ text: "No setting matches.", action: button("Clear filters", () => page.go("/settings")) })));
     const names = [...new Set(found.map((s) => s.group))];
     fill(groups, names.map((name) => card({ title: name }, table({ label: name, class: "rt settings", columns, rows: found.filter((s) => s.group === name), key: (s) => s.name }))));
   }

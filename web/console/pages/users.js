@@ -21,11 +21,11 @@ const registration = { open: "Everyone who reaches the gateway can register", in
 export async function show(page) {
   const { signal, query } = page;
   const list = h("section", { class: "card", "aria-label": "Users" }, loading("table")), methods = loginMethods();
-  const teams = all("/admin/teams", {}, signal);
+  const teams = all("/admin/teams", {}, signal).catch(() => []); // the users are shown without them
   const state = { q: query.get("q") ?? "", state: query.get("state") ?? "", team_id: query.get("team_id") ?? "" };
   let turn = 0, users = [], invitations = [], more = false, last = "";
 
-  page.head({ actions: [
+  page.head({ line: "\u00a0", actions: [
     button("Create user", async () => createUser(await teams, (await methods).mail, load), { icon: "plus" }),
     button("Invite", async () => invite({ path: "/admin/invitations", teams: await teams, mail: (await methods).mail, done: load }), { class: "first", icon: "mail" }),
   ] });
@@ -33,7 +33,9 @@ export async function show(page) {
   fill(page.root, h("div", { class: "filters" },
     find({ label: "Find a user", placeholder: "Name or e-mail", value: state.q, oninput: (q) => choose({ q }) }),
     segments({ label: "Show", options: shown, value: state.state, onchange: (value) => choose({ state: value }) }), byTeam), list);
-  teams.then((found) => fill(byTeam, found.length ? select({ label: "Team", value: state.team_id, options: [["", "All teams"], ...found.map((t) => [t.id, t.name])], onchange: (team_id) => choose({ team_id }) }) : null), () => {});
+  const pick = (found) => fill(byTeam, select({ label: "Team", value: state.team_id, options: [["", "All teams"], ...found.map((t) => [t.id, t.name])], onchange: (team_id) => choose({ team_id }) }));
+  pick([]); // it has its place before the teams come
+  teams.then(pick);
 
   function choose(changes) {
     Object.assign(state, changes);
@@ -58,7 +60,7 @@ export async function show(page) {
       invitations = open.filter((i) => (!state.team_id || i.team_id === state.team_id) && (i.email ?? "").toLowerCase().includes(state.q.toLowerCase()));
       draw();
     } catch (error) {
-      if (mine === turn && !signal.aborted) fill(list, failed(error, load, "The users"));
+      if (mine === turn && !signal.aborted) fill(list, failed(error, () => page.go(location.href, { replace: true }), "The users"));
     }
   }
 
@@ -75,7 +77,7 @@ export async function show(page) {
     const m = await methods;
     const provider = m.identity_provider ? " or through " + named(m.identity_provider) : "";
     if (!state.q && !state.state && !state.team_id) {
-      page.head({ line: `${users.length}${more ? "+" : ""} ${users.length === 1 ? "user" : "users"}, ${plural(invitations.length, "open invitation")}. ${registration[m.registration] ?? ""}${provider}.`, actions: keep(page) });
+      page.head({ line: `${users.length}${more ? "+" : ""} ${users.length === 1 ? "user" : "users"}, ${plural(invitations.length, "open invitation")}. ${registration[m.registration] ?? ""}${provider}.` });
     }
     const columns = columnsOf({ page, load, teams: await teams, provider: m.identity_provider, mail: m.mail });
     fill(list, table({
@@ -87,9 +89,6 @@ export async function show(page) {
 
   await load();
 }
-
-/** The buttons beside the title stay what they are. */
-const keep = (page) => [...page.root.parentElement.querySelectorAll(".head .acts > *")];
 
 const named = (provider) => provider[0].toUpperCase() + provider.slice(1);
 

@@ -14,7 +14,7 @@ const times = [["1h", "Last hour"], ["24h", "Last 24 hours"], ["7d", "Last 7 day
 export function filterBar({ source, state, change, signal }) {
   const time = () => timeOf(new URLSearchParams("range=30d"), "30d").params;
   const search = find({
-    label: "Find a call", placeholder: source.everyone ? "Request id, key, user" : "Request id, key", value: state().q || state().request,
+    label: "Find a call", placeholder: source.everyone ? "Id, key or user" : "Id or key", value: state().q || state().request,
     oninput: (q) => change({ q: q || null, request_id: null }, { replace: true }),
   });
   const range = pick("Time", times, (name) => (name === "custom" ? choose() : change({ range: name === "1h" ? null : name, from: null, to: null })));

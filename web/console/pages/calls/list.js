@@ -96,7 +96,7 @@ export function callList(context) {
   }
   function foot() {
     const total = context.total(), { time } = context.state();
-    const of = total !== null && total >= rows.length ? `${whole(rows.length)} of ${whole(total)} calls` : `${whole(rows.length)} ${rows.length === 1 ? "call" : "calls"}`;
+    const of = total !== null && total > rows.length ? `${whole(rows.length)} of ${whole(total)} calls` : `${whole(rows.length)} ${rows.length === 1 ? "call" : "calls"}`;
     count.textContent = of + (time.custom ? "" : ` of the ${time.text}`);
     more.hidden = !hasMore;
   }

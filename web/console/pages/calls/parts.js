@@ -3,7 +3,7 @@
 
 import { get } from "../../lib/api.js";
 import { fill, h, icon } from "../../lib/dom.js";
-import { ago, duration, full, moneyExact, whole } from "../../lib/format.js";
+import { ago, axisDuration, duration, full, moneyExact, whole } from "../../lib/format.js";
 import { waterfall } from "../../lib/plot.js";
 import { button, copy, note, tag } from "../../lib/ui.js";
 import { costName, endOf, paths } from "./words.js";
@@ -19,7 +19,7 @@ export function timesOf(call) {
     name: "Admission", note: `key, limits, budget · ${short(admitted)}`, label: `Admission: 0 to ${short(admitted)}`, parts: [{ from: 0, to: admitted, class: "adm" }],
   }, ...attempts.map((attempt) => attemptRow(attempt, call.duration_ms))];
   const none = attempts.length === 0 ? h("p", { class: "soft xs" }, call.provider ? "The attempts of this call were not kept." : "It was not sent to a provider.") : null;
-  return section("What took the time", waterfall(rows, call.duration_ms, duration), none);
+  return section("What took the time", waterfall(rows, call.duration_ms, axisDuration), none);
 }
 
 function attemptRow(a, end) {

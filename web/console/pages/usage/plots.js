@@ -2,7 +2,7 @@
 // The plots of usage: what was chosen by a key figure, and three small ones.
 
 import { fill, h, svg } from "../../lib/dom.js";
-import { axisCount, axisMoney, count, duration, money, share, whole } from "../../lib/format.js";
+import { axisCount, axisDuration, axisMoney, count, duration, money, share, whole } from "../../lib/format.js";
 import { asTable, bars, lines, swatch } from "../../lib/plot.js";
 import { button, card } from "../../lib/ui.js";
 import { errorsOf } from "./read.js";
@@ -13,11 +13,11 @@ const measures = {
   calls: { title: "Calls", of: (group) => group.calls, axis: axisCount, format: whole, wholes: true, before: "calls" },
   tokens: { title: "Tokens", of: (group) => group.input_tokens.map((v, i) => v + group.output_tokens[i]), axis: axisCount, format: count, wholes: true, before: "tokens" },
   errors: { title: "Errors", of: (group) => group.failed, axis: axisCount, format: whole, wholes: true, before: "failed" },
-  first: { title: "Time to first token", of: () => [], axis: duration, format: duration },
+  first: { title: "Time to first token", of: () => [], axis: axisDuration, format: duration },
 };
 
 const times = (data, label) => ({
-  label, kind: /** @type {"lines"} */ ("lines"), left: 58, times: data.times, end: data.end, partial: data.partial, axis: duration, format: duration, nothing: "No tokens in this time",
+  label, kind: /** @type {"lines"} */ ("lines"), left: 58, times: data.times, end: data.end, partial: data.partial, axis: axisDuration, format: duration, nothing: "No tokens in this time",
   series: [
     { name: "p50", values: data.series.first_token_ms.p50, colour: 1, fill: true },
     { name: "p95", values: data.series.first_token_ms.p95, colour: 7 },
