@@ -5,15 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
 func TestCallsAreFollowedLiveAndOpened(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		secret, name := called(t, p, 3)
-		p.signIn("root@example.com")
 		p.visit("/calls")
 		p.see(name)
 		p.see("claude-haiku-4-5")
@@ -54,43 +52,40 @@ func TestCallsAreFollowedLiveAndOpened(t *testing.T) {
 	})
 }
 
+// openNewest opens the first call of the list with the keys.
+func (p *page) openNewest() {
+	p.t.Helper()
+	p.await("the list has no call", func() bool { return ask[bool](p, `!!document.querySelector("tr[data-id]")`) })
+	p.press("j")
+	p.press(kb.Enter)
+	p.see("What took the time")
+}
+
 func TestCallsComeInPages(t *testing.T) {
 	t.Parallel()
 	const calls = 60
-	eachView(t, func(t *testing.T, p *page) {
-		if p.view.name != desktop.name {
-			return // one is enough: the pages are the same
-		}
-		called(t, p, calls)
-		p.signIn("root@example.com")
-		p.visit("/calls")
-		p.see(fmt.Sprintf("50 of %d calls of the last hour", calls))
-		p.click("Load older")
-		p.see(fmt.Sprintf("%d of %d calls", calls, calls))
-		p.seeNot("Load older")
-		if moved := ask[float64](p, `new Promise((done) => new PerformanceObserver((list) =>
-			done(list.getEntries().filter((e) => !e.hadRecentInput).reduce((sum, e) => sum + e.value, 0))).observe({ type: "layout-shift", buffered: true }) ||
-			setTimeout(() => done(0), 100))`, chromedp.EvalAwaitPromise); moved > 0.02 {
-			t.Errorf("the page has moved by %f while it was loaded", moved)
-		}
-		id := ask[string](p, `document.querySelector("tr[data-id]").dataset.id`)
-		p.visit("/calls?call=" + id)
-		p.see("What took the time")
-		if q := ask[string](p, "location.search"); !strings.Contains(q, id) {
-			t.Errorf("the open call is not in the address: %s", q)
-		}
-	})
+	p := onDesktop(t)
+	called(t, p, calls)
+	p.visit("/calls")
+	p.see(fmt.Sprintf("50 of %d calls of the last hour", calls))
+	p.click("Load older")
+	p.see(fmt.Sprintf("%d calls of the last hour", calls))
+	p.seeNot("Load older")
+	p.steady(0.02)
+	id := ask[string](p, `document.querySelector("tr[data-id]").dataset.id`)
+	p.visit("/calls?call=" + id)
+	p.see("What took the time")
+	if q := ask[string](p, "location.search"); !strings.Contains(q, id) {
+		t.Errorf("the open call is not in the address: %s", q)
+	}
 }
 
 func TestPromptIsShownAndTheLookWritten(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
-		_, name := called(t, p, 1)
-		p.signIn("root@example.com")
+	eachRoot(t, func(t *testing.T, p *page) {
+		called(t, p, 1)
 		p.visit("/calls")
-		p.see(name)
-		p.press("j")
-		p.press(kb.Enter)
+		p.openNewest()
 		p.see("This look is written to the audit log.")
 		p.click("Show prompt")
 		p.see(`"content": "hello ` + p.view.name + `0"`)

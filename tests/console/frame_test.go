@@ -3,26 +3,24 @@ package console
 import (
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
 func TestPaletteDrawerAndColours(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
-		p.signIn("root@example.com")
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.visit("/account")
 		p.see("Change password")
 		p.inspect("account")
 
-		p.press("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+		p.press("k", ctrl)
 		p.see("Create key")
 		p.inspect("palette")
 		p.press("dark col")
 		p.press(kb.Enter)
 		p.await("the palette is still there", func() bool { return ask[bool](p, "!document.querySelector('dialog')") })
 		p.await("it is not dark", func() bool { return ask[string](p, "document.documentElement.dataset.theme ?? ''") == "dark" })
-		p.press("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+		p.press("k", ctrl)
 		p.see("Sign out everywhere")
 		p.press("haiku-4-5")
 		p.see("claude-haiku-4-5") // the models come later than what the palette has itself
@@ -48,10 +46,10 @@ func TestPaletteDrawerAndColours(t *testing.T) {
 
 func TestPersonChangesTheirPasswordAndSignsOut(t *testing.T) {
 	t.Parallel()
-	gateway := gatewaytestStart(t)
-	gateway.SetUp(t, "root@example.com")
+	gateway := start(t)
+	gateway.SetUp(t, root)
 	p := open(newBrowser(t), t, gateway, phone)
-	p.signIn("root@example.com")
+	p.signIn(root)
 	p.visit("/account")
 	p.fill("Current password", "wrong horse battery")
 	p.fill("New password", "battery horse correct")

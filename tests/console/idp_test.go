@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"modelgateway/services/idp/idptest"
-	"modelgateway/tests/gatewaytest"
 )
 
 func TestPersonSignsInThroughTheIdentityProvider(t *testing.T) {
@@ -29,10 +28,10 @@ func TestPersonSignsInThroughTheIdentityProvider(t *testing.T) {
 		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	}
 	provider.Start(t)
-	gateway := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "PORT="+public[strings.LastIndex(public, ":")+1:],
+	gateway := start(t, "PORT="+public[strings.LastIndex(public, ":")+1:],
 		"PUBLIC_URL="+public, "IDP_CLIENT_ID="+idptest.ClientID, "IDP_CLIENT_SECRET="+idptest.ClientSecret, "IDP_PROVIDER=oidc",
 		"IDP_ISSUER="+provider.URL)
-	gateway.SetUp(t, "root@example.com")
+	gateway.SetUp(t, root)
 	for _, v := range []view{desktop, phone} {
 		p := open(browser, t, gateway, v)
 		p.visit("/signin")

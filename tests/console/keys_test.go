@@ -8,9 +8,8 @@ import (
 
 func TestKeyFromItsMakingToItsEnd(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		name := `bot-` + p.view.name + ` <b>"'&`
-		p.signIn("root@example.com")
 		p.visit("/keys?scope=own")
 		p.click("Create key")
 		p.fill("Name", name)

@@ -2,8 +2,7 @@
 //
 // A test is a person's way through a page:
 //
-//	eachView(t, "keys", func(t *testing.T, p *page) {
-//		p.signIn("root@example.com")
+//	eachRoot(t, func(t *testing.T, p *page) {
 //		p.visit("/keys")
 //		p.click("Create key")
 //		p.fill("Name", "support-bot")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +37,10 @@ var (
 
 // within is how long a person waits for what they expect. The race detector and a busy
 // machine make pages slow.
-const within = 20 * time.Second
+const within = 45 * time.Second
+
+// root is the address of the administrator of tests.
+const root = "root@example.com"
 
 // page is a tab of a browser, in which nothing is kept from others.
 type page struct {
@@ -50,25 +52,6 @@ type page struct {
 
 	mu     sync.Mutex
 	faults []string // that the browser has reported
-}
-
-// newBrowser starts a browser until the test ends.
-func newBrowser(t testing.TB) context.Context {
-	t.Helper()
-	path, _ := needBrowser(t)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.DisableGPU)
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(ctx)
-	t.Cleanup(end)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start the browser: %v", err)
-	}
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // waits for its end, before its folder is removed
-	return ctx
 }
 
 // open opens a tab of a browser for a gateway. The test fails for every error that the
@@ -86,6 +69,18 @@ func open(browser context.Context, t testing.TB, p *gatewaytest.Program, v view)
 		t.Fatal(err)
 	}
 	t.Cleanup(tab.end)
+	tab.look(v)
+	call(tab, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `addEventListener("securitypolicyviolation", (e) =>
+			console.error("CSP: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample))`,
+	})
+	return tab
+}
+
+// look sets how the page is looked at: its width and colours.
+func (p *page) look(v view) {
+	p.t.Helper()
+	p.view = v
 	height, scheme := int64(900), "light"
 	var touch []chromedp.EmulateViewportOption
 	if v.phone() {
@@ -94,26 +89,48 @@ func open(browser context.Context, t testing.TB, p *gatewaytest.Program, v view)
 	if v.dark {
 		scheme = "dark"
 	}
-	tab.do("set the view", chromedp.EmulateViewport(v.width, height, touch...))
-	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+	p.do("set the view", chromedp.EmulateViewport(v.width, height, touch...))
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
-	call(tab, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{
-		Source: `addEventListener("securitypolicyviolation", (e) => console.error("CSP: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample))`,
-	})
-	return tab
+}
+
+// start starts a gateway that asks for a credential, with simulated providers.
+func start(t testing.TB, settings ...string) *gatewaytest.Program {
+	t.Helper()
+	return gatewaytest.Start(t, append([]string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret}, settings...)...)
 }
 
 // eachView runs a test on a desktop and a phone, light and dark, each with a tab of its own
-// over one gateway with an administrator, root@example.com.
+// over one gateway with an administrator, root.
 func eachView(t *testing.T, test func(t *testing.T, p *page), settings ...string) {
 	t.Helper()
 	browser := newBrowser(t)
-	gateway := gatewaytest.Start(t, append([]string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret}, settings...)...)
-	gateway.SetUp(t, "root@example.com")
+	gateway := start(t, settings...)
+	gateway.SetUp(t, root)
 	for _, v := range []view{desktop, dark, phone, night} {
 		t.Run(v.name, func(t *testing.T) { test(t, open(browser, t, gateway, v)) })
 	}
+}
+
+// eachRoot is eachView with the administrator signed in.
+func eachRoot(t *testing.T, test func(t *testing.T, p *page), settings ...string) {
+	t.Helper()
+	eachView(t, func(t *testing.T, p *page) {
+		p.signIn(root)
+		test(t, p)
+	}, settings...)
+}
+
+// onDesktop opens one tab for the administrator of a gateway of its own, for what is the same in
+// every view.
+func onDesktop(t *testing.T, settings ...string) *page {
+	t.Helper()
+	gateway := start(t, settings...)
+	gateway.SetUp(t, root)
+	p := open(newBrowser(t), t, gateway, desktop)
+	p.signIn(root)
+	return p
 }
 
 // note keeps what the browser reports as an error.
@@ -138,6 +155,11 @@ func (p *page) note(event any) {
 		if e.Entry.Level == "error" && !p.isAnswer(e.Entry) {
 			p.fault("log: " + e.Entry.Text + " " + e.Entry.URL)
 		}
+	case *cdppage.EventJavascriptDialogOpening: // the console has none
+		p.fault("a dialog of a script: " + e.Message)
+		go func() {
+			_, _ = chromedp.Call(p.ctx, cdppage.HandleJavaScriptDialog, cdppage.HandleJavaScriptDialogParams{})
+		}()
 	}
 }
 
@@ -219,7 +241,9 @@ func ask[T any](p *page, expression string, options ...chromedp.EvaluateOption) 
 
 // replaced says whether an error means that the page has made room for another one.
 func replaced(err error) bool {
-	for _, text := range []string{"navigated or closed", "context was destroyed", "Cannot find context", "Cannot find default execution context"} {
+	for _, text := range []string{
+		"navigated or closed", "context was destroyed", "Cannot find context", "Cannot find default execution context",
+	} {
 		if strings.Contains(err.Error(), text) {
 			return true
 		}

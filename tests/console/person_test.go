@@ -94,6 +94,9 @@ func (p *page) choose(label, option string) {
 	}
 }
 
+// ctrl is held while a key is pressed.
+var ctrl = chromedp.KeyModifiers(chromedp.ModifierCtrl)
+
 // press presses a key, such as kb.Enter, or writes a text letter by letter.
 func (p *page) press(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
@@ -153,10 +156,25 @@ func (p *page) inspect(name string) {
 	}
 	found := ask[[]string](p, "window.axe ? 0 : ("+"() => {"+p.axe+"})();"+`axe.run({ resultTypes: ["violations"] }).then((r) =>
 		r.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
-			.map((v) => v.impact + " " + v.id + ": " + v.nodes.map((n) => n.target.join(" ") + " " + n.failureSummary).slice(0, 3).join("; ")))`,
+			.map((v) => v.impact + " " + v.id + ": " +
+				v.nodes.map((n) => n.target.join(" ") + " " + n.failureSummary).slice(0, 3).join("; ")))`,
 		chromedp.EvalAwaitPromise)
 	for _, barrier := range found {
 		p.t.Errorf("%s, %s: %s", name, p.view.name, barrier)
+	}
+}
+
+// steady fails the test where the page has moved by more than this since it was opened, but by
+// what was pressed. The measure is that of browsers, of which 0.1 is called good.
+func (p *page) steady(most float64) {
+	p.t.Helper()
+	moved := ask[float64](p, `new Promise((done) => {
+		const sum = (all) => all.filter((e) => !e.hadRecentInput).reduce((total, e) => total + e.value, 0);
+		new PerformanceObserver((list) => done(sum(list.getEntries()))).observe({ type: "layout-shift", buffered: true });
+		setTimeout(() => done(0), 100);
+	})`, chromedp.EvalAwaitPromise)
+	if moved > most {
+		p.t.Errorf("%s: the page at %s has moved by %f while it was loaded", p.view.name, ask[string](p, "location.href"), moved)
 	}
 }
 

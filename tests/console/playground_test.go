@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 // playground opens the playground with these models.
 func (p *page) playground(models ...string) {
 	p.t.Helper()
-	p.signIn("root@example.com")
 	p.visit("/playground?model=" + strings.Join(models, "&model="))
 	p.see("Calls count against your own budget")
 }
@@ -32,7 +30,7 @@ func (p *page) lane(letter, text string) {
 
 func TestTwoModelsAnswerSideBySide(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.playground("claude-haiku-4-5-20251001", "gpt-5")
 		p.inspect("playground-empty")
 		ask[any](p, `new MutationObserver(() => { window.together ||= document.querySelectorAll(".lane .writing").length === 2; })
@@ -63,7 +61,7 @@ func TestTwoModelsAnswerSideBySide(t *testing.T) {
 
 func TestStopEndsOneLaneAndTheOtherGoesOn(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.playground("claude-haiku-4-5-20251001", "gpt-5")
 		ask[any](p, `new MutationObserver((_, observer) => {
 			const stop = document.querySelector('[aria-label="Stop A"]');
@@ -81,7 +79,7 @@ func TestStopEndsOneLaneAndTheOtherGoesOn(t *testing.T) {
 
 func TestErrorIsShownInItsLaneAndCanBeTriedAgain(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.playground("claude-haiku-4-5-20251001", "gpt-5")
 		p.send("simulate error 400 from openai", "Send to both")
 		p.lane("a", "You said")
@@ -104,7 +102,7 @@ func TestErrorIsShownInItsLaneAndCanBeTriedAgain(t *testing.T) {
 
 func TestToolOfAModelIsCalledByThePerson(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.playground("claude-haiku-4-5-20251001")
 		p.click("Add tool")
 		p.fill("Parameters, as JSON Schema", `{"type": "obj`)
@@ -127,14 +125,15 @@ func TestToolOfAModelIsCalledByThePerson(t *testing.T) {
 
 func TestPictureIsPastedAndSent(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.playground("claude-haiku-4-5-20251001")
 		for _, name := range []string{"one.png", "two.png"} {
 			ask[any](p, `{
-				const dot = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
-				const clipboardData = new DataTransfer();
-				clipboardData.items.add(new File([dot], "`+name+`", { type: "image/png" }));
-				document.querySelector("#say").dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+				const dot = atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
+				const clipboardData = new DataTransfer(), type = "image/png";
+				clipboardData.items.add(new File([Uint8Array.from(dot, (c) => c.charCodeAt(0))], "`+name+`", { type }));
+				const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+				document.querySelector("#say").dispatchEvent(event);
 			} null`)
 		}
 		p.click("Remove two.png")
@@ -149,16 +148,8 @@ func TestRequestAsCodeRuns(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
-	eachView(t, func(t *testing.T, p *page) {
-		var login, key struct{ Token, Key string }
-		answer := p.Call(t, "POST", "/auth/login", `{"email":"root@example.com","password":"correct horse battery"}`)
-		if err := json.Unmarshal([]byte(answer.Body), &login); err != nil {
-			t.Fatal(err)
-		}
-		answer = p.Call(t, "POST", "/auth/keys", `{"name":"laptop"}`, "Authorization", "Bearer "+login.Token)
-		if err := json.Unmarshal([]byte(answer.Body), &key); err != nil {
-			t.Fatal(err)
-		}
+	eachRoot(t, func(t *testing.T, p *page) {
+		_, key := p.CreateKey(t, p.Administrator(t))
 		p.playground("claude-haiku-4-5-20251001")
 		p.fill("System prompt", "You're brief.")
 		p.fill("Max output tokens", "200")
@@ -167,7 +158,7 @@ func TestRequestAsCodeRuns(t *testing.T) {
 		for _, dialect := range []string{"Chat Completions", "Responses", "Messages"} {
 			p.click(dialect)
 			command := exec.CommandContext(t.Context(), "sh", "-c", ask[string](p, `document.querySelector("dialog pre").textContent`))
-			command.Env = []string{"MODEL_GATEWAY_KEY=" + key.Key}
+			command.Env = []string{"MODEL_GATEWAY_KEY=" + key}
 			if out, err := command.Output(); err != nil || !strings.Contains(string(out), "simulated") {
 				t.Errorf("%s: %v %s", dialect, err, out)
 			}
@@ -180,8 +171,7 @@ func TestRequestAsCodeRuns(t *testing.T) {
 
 func TestModelIsFoundAndTried(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
-		p.signIn("root@example.com")
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.visit("/models")
 		p.see("gemini-2.5-flash-lite")
 		p.seeNot("gpt-3.5-turbo")

@@ -10,17 +10,12 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-func gatewaytestStart(t *testing.T, settings ...string) *gatewaytest.Program {
-	t.Helper()
-	return gatewaytest.Start(t, append([]string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret}, settings...)...)
-}
-
 func TestFirstAdministratorSetsUpAndInvites(t *testing.T) {
 	t.Parallel()
 	browser := newBrowser(t)
 	for _, v := range []view{desktop, night} {
 		t.Run(v.name, func(t *testing.T) {
-			gateway := gatewaytestStart(t)
+			gateway := start(t)
 			p := open(browser, t, gateway, v)
 			p.visit("/")
 			p.see("Set up this gateway")

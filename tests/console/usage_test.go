@@ -18,9 +18,9 @@ const hostile = `"><img src=x onerror=console.error('run')><script>console.error
 // them. It returns the secret and the name of the key.
 func called(t *testing.T, p *page, calls int) (secret, name string) {
 	t.Helper()
-	root := p.Administrator(t)
+	token := p.Administrator(t)
 	name = hostile + " " + p.view.name
-	a := p.Call(t, "POST", "/auth/keys", fmt.Sprintf(`{"name":%s}`, quoted(name)), root...)
+	a := p.Call(t, "POST", "/auth/keys", fmt.Sprintf(`{"name":%s}`, quoted(name)), token...)
 	if a.Status != 201 {
 		t.Fatalf("create key: %d %s", a.Status, a.Body)
 	}
@@ -30,7 +30,7 @@ func called(t *testing.T, p *page, calls int) (secret, name string) {
 	}
 	path := "/admin/calls?limit=200&key_id=" + gatewaytest.Field(t, a, "id")
 	gatewaytest.Until(t, "the ledger has the calls", func() bool {
-		return strings.Count(p.Call(t, "GET", path, "", root...).Body, `"object":"call"`) == calls
+		return strings.Count(p.Call(t, "GET", path, "", token...).Body, `"object":"call"`) == calls
 	})
 	return secret, name
 }
@@ -38,8 +38,8 @@ func called(t *testing.T, p *page, calls int) (secret, name string) {
 // hello makes a call; the answer is another one for each text, which no cache has.
 func hello(t *testing.T, p *page, secret, text string) {
 	t.Helper()
-	a := p.Chat(t, `{"model":"claude-haiku-4-5","seed":7,"logit_bias":{"1":1},"messages":[{"role":"user","content":"hello `+p.view.name+text+`"}]}`,
-		"Authorization", "Bearer "+secret, "User-Agent", hostile)
+	a := p.Chat(t, `{"model":"claude-haiku-4-5","seed":7,"logit_bias":{"1":1},"messages":[{"role":"user","content":"hello `+
+		p.view.name+text+`"}]}`, "Authorization", "Bearer "+secret, "User-Agent", hostile)
 	if a.Status != 200 {
 		t.Fatalf("call: %d %s", a.Status, a.Body)
 	}
@@ -47,9 +47,8 @@ func hello(t *testing.T, p *page, secret, text string) {
 
 func TestUsageIsReadFilteredAndFollowedToItsCalls(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
+	eachRoot(t, func(t *testing.T, p *page) {
 		_, name := called(t, p, 3)
-		p.signIn("root@example.com")
 		p.visit("/usage?range=24h&by=key")
 		p.see(name)
 		p.see("Time to first token")
@@ -59,9 +58,11 @@ func TestUsageIsReadFilteredAndFollowedToItsCalls(t *testing.T) {
 
 		p.click("Tokens")
 		p.see("Tokens by key")
-		ask[any](p, fmt.Sprintf(`[...document.querySelectorAll(".breakdown a")].find((a) => a.textContent === %s).click()`, quoted(name)))
+		p.openRow(name)
 		p.see("Key: " + name)
-		p.await("the filter is not in the address", func() bool { return strings.Contains(ask[string](p, "location.search"), "key_id=key_") })
+		p.await("the filter is not in the address", func() bool {
+			return strings.Contains(ask[string](p, "location.search"), "key_id=key_")
+		})
 		p.await("other calls are counted", func() bool {
 			return ask[string](p, `document.querySelector(".kpis button:nth-child(2) b").textContent`) == "3"
 		})
@@ -76,13 +77,21 @@ func TestUsageIsReadFilteredAndFollowedToItsCalls(t *testing.T) {
 	})
 }
 
+// openRow presses a name in the table below the plots; the legend has it as well.
+func (p *page) openRow(name string) {
+	p.t.Helper()
+	ask[any](p, fmt.Sprintf(`[...document.querySelectorAll(".breakdown a")].find((a) => a.textContent === %s).click()`, quoted(name)))
+}
+
 // readWithKeys reads the last two bars of the plot with the keys, as a screen reader does.
 func readWithKeys(p *page) {
 	p.t.Helper()
 	said := func() string { return ask[string](p, `document.querySelector(".plot [aria-live]").textContent`) }
 	p.do("go to the plot", chromedp.Focus(".plot"))
 	p.press(kb.ArrowLeft)
-	p.await("the latest bar is not read", func() bool { return strings.Contains(said(), "$") && strings.Contains(said(), "still counting") })
+	p.await("the latest bar is not read", func() bool {
+		return strings.Contains(said(), "$") && strings.Contains(said(), "still counting")
+	})
 	last := said()
 	p.press(kb.ArrowLeft)
 	p.await("the bar before is not read", func() bool { return said() != last && !strings.Contains(said(), "still counting") })
@@ -95,15 +104,15 @@ func tabled(p *page) {
 	p.t.Helper()
 	p.click("Show as table")
 	p.await("the table is empty", func() bool {
-		return strings.Contains(ask[string](p, `document.querySelector("details.data[open] tbody td.num:last-child")?.textContent ?? ""`), "$")
+		return strings.Contains(
+			ask[string](p, `document.querySelector("details.data[open] tbody td.num:last-child")?.textContent ?? ""`), "$")
 	})
 	p.click("Show as table")
 }
 
 func TestUsageWithoutCallsSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
-		p.signIn("root@example.com")
+	eachRoot(t, func(t *testing.T, p *page) {
 		p.visit("/usage")
 		p.see("No calls in the last 30 days")
 		p.see("Create key")
@@ -146,7 +155,8 @@ func TestAxesNameRoundValuesAndTimes(t *testing.T) {
 		got := ask[string](p, `Promise.all([import("/console/lib/plot/axis.js"), import("/console/lib/range.js")]).then(([axis, range]) => {
 			const day = (d) => new Date(2026, 10, d).getTime();
 			const named = (from, n, step, width) =>
-				axis.timesNamed(Array.from({ length: n }, (_, i) => from + i * step), from + n * step, width).map((t) => t.join(" ")).join();
+				axis.timesNamed(Array.from({ length: n }, (_, i) => from + i * step), from + n * step, width)
+					.map((t) => t.join(" ")).join();
 			const step = (query) => range.timeOf(new URLSearchParams(query), "30d", new Date(2026, 10, 20, 12).getTime()).step;
 			return String(`+expression+`);
 		})`, chromedp.EvalAwaitPromise)
