@@ -42,7 +42,6 @@ tested = grep -rlE --include='*_test.go' '$(1)' . | xargs -n1 dirname | sort -u
 test: compiler ## Run every test but the long ones under the race detector (ten minutes, the first time more); allocations and the simulation without it
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m ./...
 	CGO_ENABLED=0 go test -run 'Allocations|MoneyIsKept' $$($(call tested,^func Test\w*(Allocations|MoneyIsKept)))
-	$(if $(CI),$(MAKE) --no-print-directory fuzz FUZZTIME=10s)
 
 test-long: compiler ## Run the packages that have long tests, long tests included, and 10,000 seeds of the simulation
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
