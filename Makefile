@@ -12,7 +12,7 @@ STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
 # The binary is a quarter smaller with it.
 SMALLER = $$(deploy/build/gorm.sh)
 
-.PHONY: help demo run build test test-long agents console recipes quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
+.PHONY: help demo run build test test-long agents console recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,13 @@ console: ## Drive the console in Chromium over the running program; screenshots 
 
 recipes: ## Run the examples of deploy/: nginx, Caddy and Traefik in front of the gateway (installs the first two; TRAEFIK=build builds the third)
 	CGO_ENABLED=0 LONG=1 go test -v -count 1 -timeout 60m ./tests/deploy
+
+chart: ## Rewrite deploy/kubernetes/modelgateway.yaml after a change of the Helm chart, and check the chart (builds helm and kubeconform)
+	CGO_ENABLED=0 LONG=1 go test -count 1 -run PlainManifests ./tests/deploy -update
+	CGO_ENABLED=0 LONG=1 go test -count 1 -run 'Chart|Kubernetes|Manifests|Schemas' ./tests/deploy
+
+schemas: ## Rewrite the schemas of Kubernetes, the Gateway API and the Prometheus operator with which the chart is checked
+	go run ./tests/deploy/schemas tests/deploy/testdata/schemas
 
 quick: check ## Check formatting and vet, and run the tests that need neither servers nor the whole program (half a minute)
 	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,models/servertest"|models/storetest"|tests/gatewaytest")) | grep -vE '^./(bench|models/servertest)')

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"modelgateway/config"
+	"modelgateway/providers/all"
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -82,5 +83,66 @@ func TestChecksOfConfigurationsPass(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// code returns the blocks of a language of the page about Kubernetes.
+func code(t *testing.T, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(gatewaytest.File(t, "docs/kubernetes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for i, part := range strings.Split(string(text), "```") {
+		if block, ok := strings.CutPrefix(part, language+"\n"); ok && i%2 == 1 {
+			found = append(found, block)
+		}
+	}
+	return found
+}
+
+func TestSecretOfThePageOnKubernetesIsValid(t *testing.T) {
+	t.Parallel()
+	secret := parse(t, code(t, "yaml")[0])["Secret modelgateway"]
+	if len(secret.StringData) < 3 {
+		t.Fatalf("%+v", secret)
+	}
+	environ := []string{"REQUIRE_AUTH=true"}
+	for name, value := range secret.StringData {
+		environ = append(environ, name+"="+value)
+	}
+	if _, err := config.Load(environ, "", all.Settings()); err != nil {
+		t.Error(err)
+	}
+}
+
+// There is no cluster: helm install renders, and kubectl apply validates.
+func TestCommandsOfThePageOnKubernetesWork(t *testing.T) {
+	t.Parallel()
+	helm, kubeconform := need(t, findHelm), need(t, findKubeconform)
+	folder := t.TempDir()
+	yaml := code(t, "yaml")
+	for name, text := range map[string]string{"secret.yaml": yaml[0], "my-values.yaml": yaml[1]} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(gatewaytest.File(t, "deploy"), filepath.Join(folder, "deploy")); err != nil {
+		t.Fatal(err)
+	}
+	script := `validate() { "$KUBECONFORM" -strict -summary -schema-location "$SCHEMAS/{{.ResourceKind}}{{.KindSuffix}}.json" "$1"; }
+kubectl() { [ "$1 $2" = "apply -f" ] && validate "$3"; }
+helm() { [ "$1" = install ] && shift && "$HELM" template --kube-version ` + kubernetesVersion + ` "$@" >rendered.yaml && validate rendered.yaml; }
+` + strings.Join(code(t, "sh"), "")
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", script)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "HELM="+helm, "KUBECONFORM="+kubeconform, "SCHEMAS="+gatewaytest.File(t, "tests/deploy/testdata/schemas"))
+	out, err := cmd.CombinedOutput()
+	if n := strings.Count(string(out), "Invalid: 0, Errors: 0, Skipped: 0"); err != nil || n != 4 {
+		t.Errorf("%d %v\n%s", n, err, out)
+	}
+	if rendered, _ := os.ReadFile(filepath.Join(folder, "rendered.yaml")); !strings.Contains(string(rendered), "kind: Ingress\n") {
+		t.Errorf("%s", rendered)
 	}
 }
