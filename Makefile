@@ -12,7 +12,7 @@ STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
 # The binary is a quarter smaller with it.
 SMALLER = $$(deploy/build/gorm.sh)
 
-.PHONY: help demo run build test test-long agents console recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
+.PHONY: help demo run build test test-long agents console pictures recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -65,6 +65,10 @@ chart: ## Rewrite deploy/kubernetes/modelgateway.yaml after a change of the Helm
 
 schemas: ## Rewrite the schemas of Kubernetes, the Gateway API and the Prometheus operator with which the chart is checked
 	go run ./tests/deploy/schemas tests/deploy/testdata/schemas
+
+pictures: ## Take the pictures of docs/console.md again (Chromium, npm, pngquant; Debian's fonts-inter and fonts-jetbrains-mono)
+	CGO_ENABLED=0 LONG=1 PICTURES=$(CURDIR)/docs/images go test -v -count 1 -run PicturesOfTheDocuments ./tests/console
+	cd docs/images && pngquant --force --speed 1 --ext .png 64 console-*.png
 
 quick: check ## Check formatting and vet, and run the tests that need neither servers nor the whole program (half a minute)
 	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,models/servertest"|models/storetest"|tests/gatewaytest")) | grep -vE '^./(bench|models/servertest)')

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"regexp"
@@ -66,6 +67,21 @@ func terminal(t *testing.T) (screen, tty *os.File) {
 	return screen, tty
 }
 
+// newcomer opens the address that a demonstration prints, and becomes its administrator.
+func newcomer(t *testing.T, browser context.Context, v view) *page {
+	t.Helper()
+	gateway, address := demonstration(t)
+	p := open(browser, t, gateway, v)
+	p.visit(address)
+	p.see("Set up this gateway")
+	p.fill("Name", "Newcomer")
+	p.fill("E-mail", root)
+	p.fill("Password", "correct horse battery")
+	p.click("Create administrator")
+	p.at("/")
+	return p
+}
+
 // A newcomer starts the demonstration, opens the address that it prints, makes a key, tries two
 // models side by side and finds the calls in Usage.
 func TestNewcomerFindsTheirWayThroughTheDemonstration(t *testing.T) {
@@ -73,14 +89,7 @@ func TestNewcomerFindsTheirWayThroughTheDemonstration(t *testing.T) {
 	browser := newBrowser(t)
 	for _, v := range []view{desktop, phone} {
 		t.Run(v.name, func(t *testing.T) {
-			gateway, address := demonstration(t)
-			p := open(browser, t, gateway, v)
-			p.visit(address)
-			p.see("Set up this gateway")
-			p.fill("Name", "Newcomer")
-			p.fill("E-mail", root)
-			p.fill("Password", "correct horse battery")
-			p.click("Create administrator")
+			p := newcomer(t, browser, v)
 			p.see("Connect a client")
 			p.see("Latest calls")
 

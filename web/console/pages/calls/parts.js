@@ -57,7 +57,8 @@ export function costsOf(call) {
   return section("Tokens and cost", lines.length ? table : h("p", { class: "soft xs" }, "None."), notes);
 }
 
-const priceOf = (c) => (c.unit === "token" ? (c.usd_per_million >= 0.01 || c.usd_per_million === 0 ? c.usd_per_million.toFixed(2) : String(c.usd_per_million)) : "–");
+// At least two decimals, and all that the price has: 3.00, 0.125.
+const priceOf = (c) => (c.unit === "token" ? c.usd_per_million.toFixed(6).replace(/(\.\d\d\d*?)0+$/, "$1") : "–");
 
 const tokensOf = (call) => /** @type {[string, number][]} */ ([
   ["Input", call.input_tokens - call.cached_tokens - call.cache_write_tokens], ["Cached input", call.cached_tokens], ["Cache write", call.cache_write_tokens], ["Output", call.output_tokens],
