@@ -9,9 +9,9 @@ import (
 )
 
 // shown decodes what a page of the administration answers with, which has none of the secrets.
-func shown[T any](t *testing.T, p *gatewaytest.Program, path string, secrets ...string) (list T) {
+func shown[T any](t *testing.T, p *gatewaytest.Program, path string, root []string, secrets ...string) (list T) {
 	t.Helper()
-	a := p.Call(t, "GET", path, "", p.Administrator(t)...)
+	a := p.Call(t, "GET", path, "", root...)
 	if a.Status != 200 || a.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
@@ -27,7 +27,7 @@ func shown[T any](t *testing.T, p *gatewaytest.Program, path string, secrets ...
 // settingsOf is what GET /admin/settings answers with.
 func settingsOf(t *testing.T, p *gatewaytest.Program) api.SettingList {
 	t.Helper()
-	return shown[api.SettingList](t, p, "/admin/settings", "canary")
+	return shown[api.SettingList](t, p, "/admin/settings", p.Administrator(t), "canary")
 }
 
 func TestSettingsInEffectAreShownWithoutSecrets(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 )
 
 // providers are what GET /admin/providers answers with, by name.
-func providers(t *testing.T, p *gatewaytest.Program) (map[string]api.Provider, api.ProviderList) {
+func providers(t *testing.T, p *gatewaytest.Program, root []string) (map[string]api.Provider, api.ProviderList) {
 	t.Helper()
-	list := shown[api.ProviderList](t, p, "/admin/providers", "127.0.0.1", "localhost", "sk-first", "sk-second", "http:")
+	list := shown[api.ProviderList](t, p, "/admin/providers", root, "127.0.0.1", "localhost", "sk-first", "sk-second", "http:")
 	all := map[string]api.Provider{}
 	for _, one := range list.Data {
 		all[one.Name] = one
@@ -25,10 +25,11 @@ func TestProvidersAreShownFromTheirOwnTraffic(t *testing.T) {
 	up := providertest.Serve(t, f.WholeAnswer(gatewaytest.Streaming, "hi"))
 	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "MAX_RETRIES=0", "FALLBACKS=gpt-4=gpt-4o",
 		"OPENAI_API_KEY=sk-first-of-the-keys-0001,sk-second-of-the-keys-0002", "OPENAI_BASE_URL="+up.URL)
+	root := p.Administrator(t) // a login takes longer than a key cools down
 	if a := p.Chat(t, f.Request(gatewaytest.Streaming)); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	all, list := providers(t, p)
+	all, list := providers(t, p, root)
 	openai := all["openai"]
 	if !openai.Configured || openai.Status != "healthy" || openai.Type != "openai" || openai.Circuit != "closed" ||
 		openai.Setting != "OPENAI_API_KEY" || openai.Simulated || list.Replica == "" || list.Data[0].Name != "openai" {
@@ -51,7 +52,7 @@ func TestProvidersAreShownFromTheirOwnTraffic(t *testing.T) {
 	}
 	up.Play(gatewaytest.JSON(429, `{"error":{"message":"slow down"}}`))
 	p.Chat(t, f.Request(""))
-	all, _ = providers(t, p)
+	all, _ = providers(t, p, root)
 	openai = all["openai"]
 	for _, k := range openai.Keys {
 		if k.State != "cooling_down" || k.Until == nil || k.Reason != "rate limit (429)" || k.Models == nil || len(*k.Models) == 0 ||
@@ -70,10 +71,11 @@ func TestACircuitThatOpensIsShownWithItsEnd(t *testing.T) {
 	up := providertest.Serve(t, gatewaytest.JSON(500, `{}`))
 	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "MAX_RETRIES=0",
 		"ANTHROPIC_API_KEY=sk-first-of-the-keys-0001", "ANTHROPIC_BASE_URL="+up.URL)
+	root := p.Administrator(t)
 	for range 10 {
 		p.Chat(t, f.Request(""))
 	}
-	all, _ := providers(t, p)
+	all, _ := providers(t, p, root)
 	failing := all["anthropic"]
 	if failing.LastHour.Failed != 10 || failing.Keys[0].Circuit != "open" || len(failing.Recent) != 1 ||
 		failing.Recent[0].Event != "circuit_opened" {
@@ -84,7 +86,7 @@ func TestACircuitThatOpensIsShownWithItsEnd(t *testing.T) {
 func TestTheSimulatorIsShownAsSuch(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, gatewaytest.JWTSecret, "SIMULATOR=true")
-	all, _ := providers(t, p)
+	all, _ := providers(t, p, p.Administrator(t))
 	for name, one := range all {
 		if !one.Configured || !one.Simulated || len(one.Keys) != 1 || name == "anthropic" && one.Models == 0 {
 			t.Errorf("%s: %+v", name, one)
