@@ -68,10 +68,11 @@ func buildTraefik(path string) error {
 	return os.Rename(fresh, path)
 }
 
-// goCommand runs the go command in a folder, with the least priority: it may build for minutes.
+// goCommand runs the go command in a folder, where it installs programs as well, with a low priority: it may build for
+// minutes.
 func goCommand(ctx context.Context, folder string, arguments ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "nice", append([]string{"go"}, arguments...)...)
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOBIN="+folder)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("%v: %w\n%s", cmd.Args, err, exit.Stderr)
