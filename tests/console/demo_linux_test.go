@@ -68,7 +68,7 @@ func terminal(t *testing.T) (screen, tty *os.File) {
 }
 
 // newcomer opens the address that a demonstration prints, and becomes its administrator.
-func newcomer(t *testing.T, browser context.Context, v view) *page {
+func newcomer(browser context.Context, t *testing.T, v view) *page {
 	t.Helper()
 	gateway, address := demonstration(t)
 	p := open(browser, t, gateway, v)
@@ -89,7 +89,7 @@ func TestNewcomerFindsTheirWayThroughTheDemonstration(t *testing.T) {
 	browser := newBrowser(t)
 	for _, v := range []view{desktop, phone} {
 		t.Run(v.name, func(t *testing.T) {
-			p := newcomer(t, browser, v)
+			p := newcomer(browser, t, v)
 			p.see("Connect a client")
 			p.see("Latest calls")
 

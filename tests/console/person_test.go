@@ -21,6 +21,7 @@ var find string
 type spot struct {
 	X, Y    float64
 	Tag     string
+	Focused bool
 	Problem string
 }
 
@@ -64,8 +65,16 @@ func (p *page) click(name string) {
 // fill replaces the text of the field with this label.
 func (p *page) fill(label, text string) {
 	p.t.Helper()
-	at := p.spotOf("field", label)
-	p.do("click into "+label, chromedp.MouseClickXY(at.X, at.Y))
+	for began := time.Now(); ; { // what comes late may move the field away from under the pointer
+		at := p.spotOf("field", label)
+		p.do("click into "+label, chromedp.MouseClickXY(at.X, at.Y))
+		if ask[spot](p, fmt.Sprintf("(%s)('field', %s)", find, quoted(label))).Focused {
+			break
+		}
+		if time.Since(began) > within {
+			p.fail(fmt.Sprintf("the field %q does not take the focus", label))
+		}
+	}
 	ask[any](p, `document.activeElement.select?.()`)
 	if text == "" {
 		p.press(kb.Delete)

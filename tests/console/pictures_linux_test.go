@@ -14,7 +14,7 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 	if folder == "" {
 		t.Skip("PICTURES names the folder for the pictures of the documents; make pictures sets it")
 	}
-	p := newcomer(t, newBrowser(t), desktop)
+	p := newcomer(newBrowser(t), t, desktop)
 	take := func(name string) {
 		t.Helper()
 		// The fonts are named, since a system's own differ; so do their widths.

@@ -27,5 +27,5 @@
   const x = box.x + Math.min(box.width / 2, 200), y = box.y + box.height / 2;
   const hit = document.elementFromPoint(x, y);
   if (!hit || !(e.contains(hit) || hit.contains(e) || hit.control === e || hit.closest("label")?.control === e)) return { problem: "is covered by " + (hit ? tidy(hit.outerHTML).slice(0, 120) : "nothing") };
-  return { x, y, tag: e.tagName, problem: "" };
+  return { x, y, tag: e.tagName, focused: e === document.activeElement, problem: "" };
 }

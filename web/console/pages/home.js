@@ -70,7 +70,7 @@ async function latest(page) {
       { key: "outcome", title: "Outcome", class: "c-out", cell: (c) => c.outcome === "ok" ? status("good", "OK") : status(c.outcome === "client_gone" ? "off" : "bad", c.outcome === "client_gone" ? "Client left" : c.error_code || c.outcome.replaceAll("_", " ")) },
       { key: "key", title: "Key", class: "clip c-key", cell: (c) => h("span", { class: "elide", title: c.key_name }, c.key_name || "–") },
       { key: "tokens", title: "Tokens", class: "num c-w", cell: (c) => count(c.input_tokens) + " → " + count(c.output_tokens) },
-      { key: "time2", title: "Duration", class: "num c-s", cell: (c) => duration(c.duration_ms) },
+      { key: "time2", title: "Duration", class: "num c-w", cell: (c) => duration(c.duration_ms) },
       { key: "cost", title: "Cost", class: "num c-cost", cell: (c) => (c.priced ? moneyExact(c.cost_usd) : "–") },
     ],
   }));

@@ -223,7 +223,7 @@ function rotate(state, k) {
 
 async function revoke(state, k) {
   const today = k.daily_calls?.at(-1) ?? 0;
-  const use = k.last_used_at ? `It was last used ${ago(k.last_used_at * 1000)}${today ? `, ${whole(today)} times today` : ""}.` : "It was never used.";
+  const use = k.last_used_at ? `It was last used ${ago(k.last_used_at * 1000)}${today ? `, ${today === 1 ? "once" : whole(today) + " times"} today` : ""}.` : "It was never used.";
   const yes = await confirm({ title: `Revoke ${k.name}?`, text: `Calls with this key are refused within a second. ${use} This cannot be undone.`, action: "Revoke key", keep: "Keep key" });
   if (!yes) return;
   try {
