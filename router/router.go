@@ -132,6 +132,9 @@ func New(opts Options) (http.Handler, error) {
 	v1.GET("/calls/:id/content", handle(opts.Contents.GetOwn))
 
 	opts.Responses.Dialect = responses.Dialect{}
+	for _, action := range []string{"/compact", "/input_tokens"} { // not the ids of responses
+		engine.Match([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, responsesPath+action, handle(onlyPost))
+	}
 	kept := v1.Group("/responses/:id")
 	kept.Match(read, "", handle(opts.Responses.Get))
 	kept.DELETE("", handle(opts.Responses.Delete))
@@ -260,6 +263,12 @@ func trust(engine *gin.Engine, proxies []netip.Prefix) error {
 	}
 	engine.RemoteIPHeaders = []string{"X-Forwarded-For"} // Gin's default believes a client's X-Real-IP as well
 	return engine.SetTrustedProxies(all)                 // nil trusts no proxy; the default of Gin trusts all
+}
+
+// onlyPost answers other methods of a path that only POST has.
+func onlyPost(c *gin.Context) error {
+	c.Header("Allow", http.MethodPost)
+	return noMethod(c)
 }
 
 // noMethod answers where Gin has already set Allow.

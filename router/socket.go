@@ -14,8 +14,7 @@ import (
 // again for seven seconds (0.169.0, 2026-11).
 func noSocket(c *gin.Context) error {
 	if !strings.EqualFold(c.GetHeader("Upgrade"), "websocket") {
-		c.Header("Allow", http.MethodPost)
-		return noMethod(c)
+		return onlyPost(c)
 	}
 	c.Header("Connection", "close")
 	return &api.Error{

@@ -135,15 +135,17 @@ func (v *Validator) expected(req *http.Request, status int) (*response, error) {
 }
 
 // find is the operation of a request, and whether the document has its path. The
-// operation of HEAD is that of GET.
+// operation of HEAD is that of GET. A path without parameters comes before those with them,
+// with all its methods, as OpenAPI says.
 func (v *Validator) find(req *http.Request) (op *operation, pathKnown bool) {
 	method := req.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
 	path := strings.Split(req.URL.EscapedPath(), "/")
+	exact := slices.ContainsFunc(v.operations, func(op *operation) bool { return slices.Equal(op.path, path) })
 	for _, op := range v.operations {
-		if !slices.EqualFunc(op.path, path, matches) {
+		if !slices.EqualFunc(op.path, path, matches) || exact && !slices.Equal(op.path, path) {
 			continue
 		}
 		if op.method == method {
