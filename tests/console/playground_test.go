@@ -54,6 +54,7 @@ func TestTwoModelsAnswerSideBySide(t *testing.T) {
 		p.lane("b", `You said: "And again?"`)
 		p.click("Close B")
 		p.at("/playground?model=claude-haiku-4-5-20251001")
+		p.await("A is not complete", func() bool { return !ask[bool](p, `!!document.querySelector(".lane .writing")`) })
 		p.click("See the call")
 		p.await("it is not the list of calls", func() bool { return strings.HasPrefix(ask[string](p, "location.pathname"), "/calls") })
 	})

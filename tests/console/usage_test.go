@@ -69,7 +69,7 @@ func TestUsageIsReadFilteredAndFollowedToItsCalls(t *testing.T) {
 		p.do("go back", chromedp.NavigateBack())
 		p.seeNot("Key: " + name)
 
-		p.do("point at the plot", chromedp.Focus(".plot"))
+		p.focusPlot()
 		p.press(kb.End)
 		p.press(kb.Enter)
 		p.see("newest first")
@@ -83,11 +83,19 @@ func (p *page) openRow(name string) {
 	ask[any](p, fmt.Sprintf(`[...document.querySelectorAll(".breakdown a")].find((a) => a.textContent === %s).click()`, quoted(name)))
 }
 
+// focusPlot puts the focus on the first plot, once it is there.
+func (p *page) focusPlot() {
+	p.t.Helper()
+	p.await("the plot does not take the focus", func() bool {
+		return ask[bool](p, `document.querySelector(".plot")?.focus(), !!document.activeElement?.closest(".plot")`)
+	})
+}
+
 // readWithKeys reads the last two bars of the plot with the keys, as a screen reader does.
 func readWithKeys(p *page) {
 	p.t.Helper()
 	said := func() string { return ask[string](p, `document.querySelector(".plot [aria-live]").textContent`) }
-	p.do("go to the plot", chromedp.Focus(".plot"))
+	p.focusPlot()
 	p.press(kb.ArrowLeft)
 	p.await("the latest bar is not read", func() bool {
 		return strings.Contains(said(), "$") && strings.Contains(said(), "still counting")
