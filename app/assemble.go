@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"modelgateway/config"
 	"modelgateway/controllers"
 	"modelgateway/middleware"
@@ -52,7 +50,7 @@ import (
 type gateway struct {
 	handler        http.Handler
 	store          *models.Store
-	cache          *redis.Client // nil: replicas share nothing
+	cache          models.Redis // nil: replicas share nothing
 	health         *health.Service
 	calls          *inference.Service
 	handles        *conversation.Handles

@@ -10,8 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/redis/go-redis/v9"
-
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/auth"
@@ -44,13 +42,13 @@ const (
 type Options struct {
 	Store        *models.Store
 	Tokens       *auth.Tokens
-	Domains      []string      // e-mail domains that may register; none: all
-	Registration string        // empty is RegistrationOpen
-	PublicURL    string        // of links, without a slash at its end
-	Admins       []string      // normalised addresses of ADMIN_EMAILS
-	Secret       []byte        // from which the token of the set-up is derived; the same on every replica
-	Mail         *mail.Queue   // nil: the gateway sends no mail
-	Redis        *redis.Client // counts failed logins for all replicas; nil: each counts for itself
+	Domains      []string     // e-mail domains that may register; none: all
+	Registration string       // empty is RegistrationOpen
+	PublicURL    string       // of links, without a slash at its end
+	Admins       []string     // normalised addresses of ADMIN_EMAILS
+	Secret       []byte       // from which the token of the set-up is derived; the same on every replica
+	Mail         *mail.Queue  // nil: the gateway sends no mail
+	Redis        models.Redis // counts failed logins for all replicas; nil: each counts for itself
 	Now          func() time.Time
 }
 

@@ -8,8 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"modelgateway/models"
 	"modelgateway/models/api"
 )
 
@@ -48,7 +47,7 @@ type failures struct {
 }
 
 // newFailures takes nil for no Redis.
-func newFailures(client *redis.Client, now func() time.Time) *failures {
+func newFailures(client models.Redis, now func() time.Time) *failures {
 	f := &failures{counts: newCounters(failureWindow, now), known: newCounters(knownFor, now)}
 	if client != nil {
 		f.shared = &sharedFailures{redis: client, now: now}

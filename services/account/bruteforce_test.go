@@ -20,12 +20,12 @@ import (
 )
 
 // testFailures counts in this process, or with Redis.
-func testFailures(client *redis.Client) (*failures, *clock) {
+func testFailures(client models.Redis) (*failures, *clock) {
 	c := &clock{november}
 	return newFailures(client, c.now), c
 }
 
-func redisClient(t *testing.T, server *servertest.RedisServer) *redis.Client {
+func redisClient(t *testing.T, server *servertest.RedisServer) models.Redis {
 	t.Helper()
 	client, err := models.OpenRedis(server.URL)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestGuessesFromOneAddressDoNotLockOutOthers(t *testing.T) {
 }
 
 func TestGuessesFromManyAddressesLockOutUnknownOnes(t *testing.T) {
-	for name, client := range map[string]*redis.Client{"one process": nil, "Redis": redisClient(t, servertest.StartRedis(t))} {
+	for name, client := range map[string]models.Redis{"one process": nil, "Redis": redisClient(t, servertest.StartRedis(t))} {
 		f, c := testFailures(client)
 		at := func(i int) attempt { return attempt{"a@x.com", fmt.Sprint("192.0.2.", i)} }
 		f.succeeded(t.Context(), at(200))
@@ -110,7 +110,7 @@ func TestFailuresAreCountedForAllReplicas(t *testing.T) {
 	}
 	one.succeeded(t.Context(), mine)
 	other.passes(t, "a success on the other replica", mine)
-	client := redisClient(t, server)
+	client := redisClient(t, server).(*redis.Client)
 	for _, key := range client.Keys(t.Context(), "*").Val() {
 		if strings.Contains(key, "x.com") || strings.Contains(key, "192.0.2") || client.TTL(t.Context(), key).Val() <= 0 {
 			t.Errorf("Redis has %s", key)

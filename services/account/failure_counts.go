@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models"
 )
 
 // tally is the count of a window, and the time until it ends.
@@ -80,7 +82,7 @@ const redisPause = time.Second
 
 // sharedFailures counts for all replicas.
 type sharedFailures struct {
-	redis *redis.Client
+	redis models.Redis
 	now   func() time.Time
 	until atomic.Int64 // Unix nanoseconds of the end of the pause
 }

@@ -153,7 +153,7 @@ func TestAnAdministratorsChangeIsEffectiveAtOnce(t *testing.T) {
 
 func TestAnAdministratorsChangeIsPublishedToOtherReplicas(t *testing.T) {
 	h, address := storetest.SQLite(t), servertest.Redis(t)
-	client := func() *redis.Client {
+	client := func() models.Redis {
 		client, err := models.OpenRedis(address)
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestAnAdministratorsChangeIsPublishedToOtherReplicas(t *testing.T) {
 	running.Go(func() { there.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	const channel = "mgw:keys:revoked"
-	watcher := client()
+	watcher := client().(*redis.Client)
 	storetest.Until(t, 10*time.Second, "subscribed", func() bool {
 		n, err := watcher.PubSubNumSub(t.Context(), channel).Result()
 		return err == nil && n[channel] >= 1

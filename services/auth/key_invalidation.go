@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models"
 )
 
 // invalidationChannel carries the hashes of revoked and changed keys from the
@@ -56,7 +58,10 @@ func (k *Keys) subscribe(ctx context.Context) {
 // receive reads messages from one connection until it fails. It calls
 // subscribed when Redis has confirmed the subscription.
 func (k *Keys) receive(ctx context.Context, subscribed func()) error {
-	subscription := k.redis.Subscribe(ctx, invalidationChannel)
+	subscription, err := models.Subscribe(ctx, k.redis, invalidationChannel)
+	if err != nil {
+		return err
+	}
 	defer func() { _ = subscription.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() }) // a Receive that waits does not watch ctx
 	defer stop()

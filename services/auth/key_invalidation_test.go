@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"modelgateway/models"
 	"modelgateway/models/servertest"
 	"modelgateway/models/storetest"
@@ -64,7 +66,7 @@ func keyPair(t *testing.T, h *keyDatabase, redisURL string) (a, b *Keys, log *li
 func awaitSubscribers(t *testing.T, k *Keys, want int64) {
 	t.Helper()
 	storetest.Until(t, 10*time.Second, "subscribed", func() bool {
-		n, err := k.redis.PubSubNumSub(t.Context(), invalidationChannel).Result()
+		n, err := k.redis.(*redis.Client).PubSubNumSub(t.Context(), invalidationChannel).Result()
 		return err == nil && n[invalidationChannel] >= want
 	})
 }

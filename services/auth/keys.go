@@ -15,7 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/semaphore"
 
 	"modelgateway/models"
@@ -33,7 +32,7 @@ const (
 // KeyOptions are what Keys needs.
 type KeyOptions struct {
 	Store *models.Store
-	Redis *redis.Client // publishes revocations to other replicas; nil: they notice them within a second
+	Redis models.Redis // publishes revocations to other replicas; nil: they notice them within a second
 	Log   *slog.Logger
 	Now   func() time.Time
 
@@ -48,7 +47,7 @@ type KeyOptions struct {
 // Keys creates, lists, changes, revokes and authenticates the API keys of users.
 type Keys struct {
 	store *models.Store
-	redis *redis.Client
+	redis models.Redis
 	log   *slog.Logger
 	now   func() time.Time
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
@@ -42,7 +41,7 @@ func postgresKeys(t testing.TB, address string) *keyDatabase {
 // running.
 func (h *keyDatabase) keyReplica() *Keys { return h.connected(nil) }
 
-func (h *keyDatabase) connected(client *redis.Client) *Keys {
+func (h *keyDatabase) connected(client models.Redis) *Keys {
 	return NewKeys(KeyOptions{Store: h.Store, Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
@@ -58,7 +57,7 @@ func runKeys(t testing.TB, k *Keys) (stop func()) {
 	return stop
 }
 
-func dialRedis(t testing.TB, address string) *redis.Client {
+func dialRedis(t testing.TB, address string) models.Redis {
 	t.Helper()
 	client, err := models.OpenRedis(address)
 	if err != nil {

@@ -26,8 +26,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"modelgateway/config"
 	"modelgateway/models"
 	"modelgateway/services/auth"
@@ -45,7 +43,7 @@ type Options struct {
 	PublicURL string // the only source of the callback's URL
 	Secret    []byte // seals the cookie; the same on every replica
 	Store     *models.Store
-	Redis     *redis.Client // shares used logins between replicas; nil: there is one replica
+	Redis     models.Redis // shares used logins between replicas; nil: there is one replica
 	Now       func() time.Time
 	HTTP      *http.Client // nil: a client of its own; redirects are never followed
 

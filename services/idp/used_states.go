@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"modelgateway/models"
 )
 
 // redisTimeout bounds the delay of a login while Redis is down.
@@ -18,7 +20,7 @@ const redisTimeout = 250 * time.Millisecond
 // Without Redis a state can be used once per replica; the provider still accepts
 // the code that comes with it only once.
 type usedStates struct {
-	redis *redis.Client
+	redis models.Redis
 	now   func() time.Time
 
 	mu     sync.Mutex
@@ -26,7 +28,7 @@ type usedStates struct {
 	sweep  time.Time            // when to remove expired ones next
 }
 
-func newUsedStates(client *redis.Client, now func() time.Time) *usedStates {
+func newUsedStates(client models.Redis, now func() time.Time) *usedStates {
 	return &usedStates{redis: client, now: now, states: map[secret]time.Time{}}
 }
 

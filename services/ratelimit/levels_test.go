@@ -136,13 +136,13 @@ func TestAllLevelsOfACallAreOneRunOfTheScript(t *testing.T) {
 		level("key:k", "k", models.Numbers{MaxParallel: 5}), level("user:u", "u", models.Numbers{TPMLimit: 500}),
 		level("team:t", "t", models.Numbers{MaxParallel: 2}),
 	}
-	before := scriptCalls(t, q.redis)
+	before := scriptCalls(t, q.client())
 	quota, err := q.Take(t.Context(), levels, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
 	quota.End(10)
-	if n := scriptCalls(t, q.redis) - before; n != 2 {
+	if n := scriptCalls(t, q.client()) - before; n != 2 {
 		t.Errorf("%d runs", n)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // QuotaOptions are where quotas are counted.
 type QuotaOptions struct {
-	Redis *redis.Client // as models.OpenRedis makes it, counts for all replicas; nil: this process counts alone
+	Redis models.Redis // as models.OpenRedis makes it, counts for all replicas; nil: this process counts alone
 	Log   *slog.Logger
 	Now   func() time.Time
 }
@@ -48,7 +48,7 @@ type QuotaOptions struct {
 // share and the shared limit apply together.
 type Quotas struct {
 	replica                     string
-	redis                       *redis.Client
+	redis                       models.Redis
 	heartbeatScript, takeScript *redis.Script
 	batches                     *batcher[*Quota]
 	log                         *slog.Logger
@@ -76,7 +76,7 @@ func NewQuotas(opts QuotaOptions) *Quotas {
 	}
 	q.batches = newBatcher("quotas", quotaPause, opts.Log, q.prepare)
 	if opts.Redis != nil {
-		q.redis = opts.Redis.WithTimeout(redisTimeout)
+		q.redis = models.RedisWithin(opts.Redis, redisTimeout)
 	}
 	return q
 }

@@ -202,7 +202,7 @@ func TestTheFairShareLeavesOutTheCallsOfOtherReplicas(t *testing.T) {
 	limits := &models.Limits{Numbers: models.Numbers{MaxParallel: 10, TPMLimit: 1 << 40}}
 	in := takeConcurrently(t, 8, "key:a", limits, 10, both[0])
 	in = append(in, takeOnEach(t, "key:a", limits, 1, both[1])...)
-	if failure := sameMinute(both[0].redis, func() string {
+	if failure := sameMinute(both[0].client(), func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
 		mustTake(t, both[0], account, tpm(1000), 800)
 		mustTake(t, both[1], account, tpm(1000), 50)
@@ -241,7 +241,7 @@ func TestAfterRedisIsEmptiedTheFairShareAppliesUntilTheResync(t *testing.T) {
 	for _, q := range both {
 		q.resync = quotaResync
 	}
-	if err := both[0].redis.FlushAll(t.Context()).Err(); err != nil {
+	if err := both[0].client().FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -256,7 +256,7 @@ func TestAfterRedisIsEmptiedTheFairShareAppliesUntilTheResync(t *testing.T) {
 	if more := takeConcurrently(t, 50, "key:a", limits, 10, both[1]); len(more) != 2 {
 		t.Errorf("%d more admitted on a replica that had 3", len(more))
 	}
-	if failure := sameMinute(both[0].redis, func() string {
+	if failure := sameMinute(both[0].client(), func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
 		refused, err := both[0].Take(t.Context(), alone(account, tpm(1000)), 500)
 		if err != nil || refused.Status().Remaining != 0 {
@@ -318,7 +318,7 @@ func TestAReplicaThatNeverReachedRedisAppliesTheWholeLimit(t *testing.T) {
 	server.Restart()
 	startHeartbeats(t, q)
 	within5s(t, "shared", q.Shared)
-	within5s(t, "the entry is written", func() bool { return q.redis.HExists(t.Context(), quotaEntries+"key:a", q.replica).Val() })
+	within5s(t, "the entry is written", func() bool { return q.client().HExists(t.Context(), quotaEntries+"key:a", q.replica).Val() })
 	if live, _, tokens := entry(t, q, "key:a"); live != 10 || tokens != 100 && tokens != 0 {
 		t.Errorf("%d calls with %d tokens are in Redis", live, tokens)
 	}
@@ -327,7 +327,7 @@ func TestAReplicaThatNeverReachedRedisAppliesTheWholeLimit(t *testing.T) {
 // Redis lets a script that has already written go on when its memory is full.
 func TestAFullRedisStillCounts(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.StartRedis(t).URL, 2)
-	if err := both[0].redis.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+	if err := both[0].client().ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
 	in := takeConcurrently(t, 200, "key:a", parallel(10), 10, both...)

@@ -38,7 +38,7 @@ func awaitResync(t testing.TB, all ...*Quotas) {
 		q.heartbeat(t.Context())
 	}
 	within5s(t, "the replicas know each other", func() bool {
-		done := all[0].redis.Exists(t.Context(), quotaResyncing).Val() == 0
+		done := all[0].client().Exists(t.Context(), quotaResyncing).Val() == 0
 		for _, q := range all {
 			q.heartbeat(t.Context())
 			q.mu.Lock()
@@ -98,7 +98,7 @@ func earlyInAMinute() {
 
 func entry(t testing.TB, q *Quotas, account string) (live, minute, tokens int64) {
 	t.Helper()
-	text := q.redis.HGet(t.Context(), quotaEntries+account, q.replica).Val()
+	text := q.client().HGet(t.Context(), quotaEntries+account, q.replica).Val()
 	var seq int64
 	if _, err := fmt.Sscan(text, &seq, &live, &minute, &tokens); err != nil {
 		t.Errorf("entry %q: %v", text, err)
@@ -122,10 +122,10 @@ func TestExactlyTheLimitOfConcurrentCallsIsAdmittedByTwoReplicas(t *testing.T) {
 			t.Errorf("trial %d: %d calls are running in Redis", trial, live)
 		}
 	}
-	if ttl := both[0].redis.PTTL(t.Context(), quotaEntries+"key:a").Val(); ttl <= time.Minute || ttl > quotaKeep {
+	if ttl := both[0].client().PTTL(t.Context(), quotaEntries+"key:a").Val(); ttl <= time.Minute || ttl > quotaKeep {
 		t.Errorf("entries are kept for %s", ttl)
 	}
-	if ttl := both[0].redis.PTTL(t.Context(), quotaReplicas).Val(); ttl <= 0 || ttl > 20*time.Second {
+	if ttl := both[0].client().PTTL(t.Context(), quotaReplicas).Val(); ttl <= 0 || ttl > 20*time.Second {
 		t.Errorf("replicas are kept for %s", ttl)
 	}
 }
@@ -165,7 +165,7 @@ func TestCallsThatBeginAndEndNeverExceedTheLimit(t *testing.T) {
 func TestNoMoreThanTheTokensOfAMinuteAreReservedByTwoReplicas(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	for trial := range 20 {
-		if failure := sameMinute(both[0].redis, func() string {
+		if failure := sameMinute(both[0].client(), func() string {
 			account := fmt.Sprint("key:", rand.Int64())
 			in := takeConcurrently(t, 300, account, tpm(1000), 30, both...)
 			if len(in) != 33 {
@@ -189,7 +189,7 @@ func TestNoMoreThanTheTokensOfAMinuteAreReservedByTwoReplicas(t *testing.T) {
 
 func TestTokenStatusIsThatOfAllReplicas(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
-	if failure := sameMinute(both[0].redis, func() string {
+	if failure := sameMinute(both[0].client(), func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		var last *Quota
 		for i := range int64(8) {
@@ -203,7 +203,7 @@ func TestTokenStatusIsThatOfAllReplicas(t *testing.T) {
 		if err == nil || refused.Status().Remaining != 150 || !strings.Contains(err.Error(), "may need 151, 150 are left") {
 			return fmt.Sprintf("%v, %+v", err, refused.Status())
 		}
-		end := both[0].redis.Time(t.Context()).Val().Truncate(time.Minute).Add(time.Minute)
+		end := both[0].client().Time(t.Context()).Val().Truncate(time.Minute).Add(time.Minute)
 		if off := time.Until(end) - refused.Status().Reset; off.Abs() > 200*time.Millisecond {
 			return fmt.Sprintf("the minute ends %s after the reset of the status", off)
 		}
@@ -226,7 +226,7 @@ func TestTokenStatusIsThatOfAllReplicas(t *testing.T) {
 func TestReplicasWhoseClocksDifferShareTheMinute(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	both[1].now = func() time.Time { return time.Now().Add(31 * time.Second) }
-	if failure := sameMinute(both[0].redis, func() string {
+	if failure := sameMinute(both[0].client(), func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		for i := range 10 {
 			quota, err := both[i%2].Take(t.Context(), alone(account, tpm(1000)), 100)
@@ -253,7 +253,7 @@ func TestCallsOfAKilledReplicaEndWithItsLease(t *testing.T) {
 		q.lease = lease
 	}
 	dead, other := both[0], both[1]
-	other.redis.Del(t.Context(), quotaReplicas)
+	other.client().Del(t.Context(), quotaReplicas)
 	awaitResync(t, both...)
 	startHeartbeats(t, other)
 	in := takeConcurrently(t, 50, "key:a", parallel(4), 100, dead)
@@ -295,11 +295,11 @@ func TestEntriesOfLongCallsAreWrittenAgain(t *testing.T) {
 	idle := mustTake(t, q, "key:b", parallel(1), 1)
 	idle.End(1)
 	for _, account := range []string{"key:a", "key:b"} {
-		if !q.redis.PExpire(t.Context(), quotaEntries+account, time.Hour).Val() {
+		if !q.client().PExpire(t.Context(), quotaEntries+account, time.Hour).Val() {
 			t.Error("no entry")
 		}
 	}
-	kept := func(account string) time.Duration { return q.redis.PTTL(t.Context(), quotaEntries+account).Val() }
+	kept := func(account string) time.Duration { return q.client().PTTL(t.Context(), quotaEntries+account).Val() }
 	q.heartbeat(t.Context())
 	if kept("key:a") < quotaKeep {
 		t.Error("written again at once")
@@ -317,14 +317,14 @@ func TestAResumedReplicaWritesItsEntriesAgain(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	frozen, other := both[0], both[1]
 	in := takeConcurrently(t, 10, "key:a", parallel(4), 100, frozen)
-	if err := other.redis.ZRem(t.Context(), quotaReplicas, frozen.replica).Err(); err != nil { // its lease has expired
+	if err := other.client().ZRem(t.Context(), quotaReplicas, frozen.replica).Err(); err != nil { // its lease has expired
 		t.Fatal(err)
 	}
 	meanwhile := takeConcurrently(t, 10, "key:a", parallel(4), 100, other)
 	if len(in) != 4 || len(meanwhile) != 4 {
 		t.Fatalf("%d and %d admitted", len(in), len(meanwhile))
 	}
-	if err := other.redis.Del(t.Context(), quotaEntries+"key:a").Err(); err != nil { // as after two minutes
+	if err := other.client().Del(t.Context(), quotaEntries+"key:a").Err(); err != nil { // as after two minutes
 		t.Fatal(err)
 	}
 	frozen.heartbeat(t.Context())
@@ -344,7 +344,7 @@ func TestAReplicaWhoseClockJumpsKeepsItsCount(t *testing.T) {
 	for _, jump := range []time.Duration{-5 * time.Minute, 5 * time.Minute} {
 		q.now = time.Now
 		q.heartbeat(t.Context())
-		if failure := sameMinute(q.redis, func() string {
+		if failure := sameMinute(q.client(), func() string {
 			account := fmt.Sprint("key:", rand.Int64())
 			q.now = time.Now
 			q.heartbeat(t.Context())
@@ -371,7 +371,7 @@ func TestAReplicaWithALeaseInTheFutureIsNotCounted(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	takeConcurrently(t, 5, "key:a", parallel(5), 1, both[0])
 	future := float64(time.Now().Add(time.Hour).UnixMilli())
-	if err := both[0].redis.ZAdd(t.Context(), quotaReplicas, redis.Z{Score: future, Member: both[0].replica}).Err(); err != nil {
+	if err := both[0].client().ZAdd(t.Context(), quotaReplicas, redis.Z{Score: future, Member: both[0].replica}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if in := takeConcurrently(t, 50, "key:a", parallel(5), 1, both[1]); len(in) != 5 {
@@ -382,7 +382,7 @@ func TestAReplicaWithALeaseInTheFutureIsNotCounted(t *testing.T) {
 func TestLargeNumbersOfTokensAreExact(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	const limit, first, second = 1 << 50, 1<<49 + 1<<48 + 1, 12345
-	if failure := sameMinute(both[0].redis, func() string {
+	if failure := sameMinute(both[0].client(), func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		mustTake(t, both[0], account, tpm(limit), first)
 		if s := mustTake(t, both[1], account, tpm(1<<62), second).Status(); s.Remaining != limit-first-second {
@@ -397,11 +397,11 @@ func TestLargeNumbersOfTokensAreExact(t *testing.T) {
 // The tokens of a replica that has ended have been used.
 func TestTokensOfAnEndedReplicaCountToTheEndOfTheMinute(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
-	if failure := sameMinute(both[0].redis, func() string {
+	if failure := sameMinute(both[0].client(), func() string {
 		account := fmt.Sprint("key:", rand.Int64())
 		limits := &models.Limits{Numbers: models.Numbers{TPMLimit: 100, MaxParallel: 1}}
 		mustTake(t, both[0], account, limits, 70)
-		both[1].redis.ZRem(t.Context(), quotaReplicas, both[0].replica)
+		both[1].client().ZRem(t.Context(), quotaReplicas, both[0].replica)
 		if quota, err := both[1].Take(t.Context(), alone(account, limits), 31); err == nil {
 			return fmt.Sprintf("%+v", quota.Status())
 		}
@@ -451,12 +451,12 @@ func TestAReplicaThatEndsIsDeregisteredAtOnce(t *testing.T) {
 	stop := startHeartbeats(t, both[0])
 	call := mustTake(t, both[0], "key:a", parallel(2), 1)
 	stop()
-	if n := both[1].redis.ZCard(t.Context(), quotaReplicas).Val(); n != 2 {
+	if n := both[1].client().ZCard(t.Context(), quotaReplicas).Val(); n != 2 {
 		t.Errorf("%d replicas, while one still has a call", n)
 	}
 	call.End(1)
 	startHeartbeats(t, both[0])()
-	if n := both[1].redis.ZCard(t.Context(), quotaReplicas).Val(); n != 1 {
+	if n := both[1].client().ZCard(t.Context(), quotaReplicas).Val(); n != 1 {
 		t.Errorf("%d replicas", n)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"modelgateway/models/api"
 )
 
-func newTestQuotas(client *redis.Client) *Quotas {
+func newTestQuotas(client models.Redis) *Quotas {
 	return NewQuotas(QuotaOptions{Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 

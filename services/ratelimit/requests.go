@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/metrics"
@@ -29,9 +27,9 @@ const (
 
 // RequestOptions are what a limit counts and where.
 type RequestOptions struct {
-	Name      string        // part of every counter's key, so that two limits never share a counter
-	PerMinute int           // requests of an account that has no limit of its own; 0: unlimited
-	Redis     *redis.Client // as models.OpenRedis makes it, counts for all replicas; nil: each process counts for itself
+	Name      string       // part of every counter's key, so that two limits never share a counter
+	PerMinute int          // requests of an account that has no limit of its own; 0: unlimited
+	Redis     models.Redis // as models.OpenRedis makes it, counts for all replicas; nil: each process counts for itself
 	Log       *slog.Logger
 }
 

@@ -2,12 +2,15 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/ulule/limiter/v3"
 	store "github.com/ulule/limiter/v3/drivers/store/redis"
+
+	"modelgateway/models"
 )
 
 const (
@@ -18,6 +21,9 @@ const (
 	requestPause = time.Second
 )
 
+// errNoStore never happens with a client of models.OpenRedis.
+var errNoStore = errors.New("this client of Redis lacks commands of the store of the limits")
+
 // sharedRequests counts for all replicas, with ulule/limiter's Redis store.
 type sharedRequests struct {
 	store   limiter.Store
@@ -26,7 +32,12 @@ type sharedRequests struct {
 }
 
 func newSharedRequests(opts RequestOptions, window time.Duration) (*sharedRequests, error) {
-	client := &storeClient{Client: opts.Redis.WithTimeout(redisTimeout), window: window, scripts: map[string]*redis.Script{}}
+	within := models.RedisWithin(opts.Redis, redisTimeout)
+	commands, ok := within.(store.Client)
+	if !ok {
+		return nil, errNoStore
+	}
+	client := &storeClient{Client: commands, redis: within, window: window, scripts: map[string]*redis.Script{}}
 	counters, err := store.NewStoreWithOptions(client, limiter.StoreOptions{Prefix: requestPrefix + opts.Name})
 	if err != nil {
 		return nil, err

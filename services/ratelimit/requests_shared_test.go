@@ -26,8 +26,11 @@ func limitRedis(t testing.TB, address string) *redis.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	return client
+	return client.(*redis.Client)
 }
+
+// client has every command.
+func (q *Quotas) client() *redis.Client { return q.redis.(*redis.Client) }
 
 // waitLong makes the limits wait for a Redis that other tests keep busy, so that a
 // loaded machine does not look like a fault of Redis.

@@ -23,7 +23,7 @@ import (
 )
 
 // newTestLimit counts in Redis, or in process without a client.
-func newTestLimit(t testing.TB, name string, perMinute int, client *redis.Client) *Requests {
+func newTestLimit(t testing.TB, name string, perMinute int, client models.Redis) *Requests {
 	t.Helper()
 	l, err := NewRequests(RequestOptions{
 		Name: name, PerMinute: perMinute, Redis: client, Log: slog.New(slog.DiscardHandler),
