@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -59,7 +58,7 @@ func run(ctx context.Context, files *reloader, lines *logWriter, log *slog.Logge
 	gateway.start(working, &background)
 	files.gateway, files.now = gateway, gateway.first
 	background.Go(func() { files.run(working) })
-	debug.FreeOSMemory() // the memory that only the start needed
+	background.Go(func() { newRest().run(working) }) // begins with what only the start needed
 	return gateway.serve(ctx, *cfg, log)
 }
 
