@@ -120,6 +120,10 @@ func TestTheEndOfAKeyOrATokenIsNoticedWithinASecond(t *testing.T) {
 			{"generation", query("UPDATE users SET generation = generation + 1 WHERE id"), true, false},
 		} {
 			v := h.visitor(t, r, tt.name)
+			storetest.Until(t, 5*time.Second, "the polls go on", func() bool {
+				_, asOf := r.keys.cache.revisions.Current()
+				return time.Since(asOf) < revisionInterval
+			})
 			keys, users := r.keysAsked.total.Load(), r.usersAsked.Load()
 			r.use(t, v, keyTTL+200*time.Millisecond)
 			if r.keysAsked.total.Load() != keys+1 || r.usersAsked.Load() != users+1 {

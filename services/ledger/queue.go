@@ -21,21 +21,22 @@ type queue struct {
 	closed  bool
 }
 
-// add reports whether this row has filled a batch.
-func (q *queue) add(call *models.Call) bool {
+// add reports whether this row has filled a batch, and whether it is the first of one.
+func (q *queue) add(call *models.Call) (full, first bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.rows >= q.capacity || q.closed {
 		q.dropped++
-		return false
+		return false, false
 	}
 	q.rows++
 	q.partial = append(q.partial, *call)
+	first = len(q.partial) == 1
 	if len(q.partial) < ledgerBatch {
-		return false
+		return false, first
 	}
 	q.full = append(q.full, q.rotate())
-	return true
+	return true, first
 }
 
 // rotate begins another batch and returns the former one. The queue is locked.

@@ -44,3 +44,9 @@ func (l *Writer) logDropped() {
 		l.droppedLogged, l.droppedLoggedAt = dropped, now
 	}
 }
+
+// idle reports whether no row waits and all dropped ones are logged.
+func (l *Writer) idle() bool {
+	rows, dropped := l.queue.counts()
+	return rows == 0 && dropped == l.droppedLogged
+}

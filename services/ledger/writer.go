@@ -45,6 +45,7 @@ type Writer struct {
 	opts  Options
 	queue queue
 	ready chan struct{} // a full batch waits
+	first chan struct{} // the first row of a batch waits
 
 	every, pause    time.Duration // pause is the first between two tries
 	lastWrite       time.Duration // how long Run may write after its ctx has ended
@@ -64,7 +65,7 @@ type Writer struct {
 // NewWriter makes a ledger. It writes while Run runs.
 func NewWriter(opts Options) *Writer {
 	return &Writer{
-		opts: opts, queue: queue{capacity: ledgerQueued}, ready: make(chan struct{}, 1),
+		opts: opts, queue: queue{capacity: ledgerQueued}, ready: make(chan struct{}, 1), first: make(chan struct{}, 1),
 		every: ledgerEvery, pause: ledgerEvery, lastWrite: ledgerLastWrite, sweepFirst: ledgerLogEvery,
 		upkeepFirst: upkeepFirst, upkeepEvery: upkeepEvery, size: ledgerBatch,
 	}
@@ -85,12 +86,19 @@ func NewCallID(at time.Time) string {
 // Add queues the row of a call that has ended. It never waits: when the queue is
 // full the row is dropped and counted.
 func (l *Writer) Add(call models.Call) {
-	if !l.queue.add(&call) {
-		return
+	full, first := l.queue.add(&call)
+	if first {
+		signal(l.first)
 	}
+	if full {
+		signal(l.ready)
+	}
+}
+
+func signal(c chan<- struct{}) {
 	select {
-	case l.ready <- struct{}{}:
-	default:
+	case c <- struct{}{}:
+	default: // it has a message
 	}
 }
 
@@ -114,9 +122,14 @@ func (l *Writer) Run(ctx context.Context) {
 			l.writeAll(ctx, working, true)
 		case <-l.ready:
 			l.writeAll(ctx, working, false)
+		case <-l.first:
+			tick.Reset(l.every)
 		case <-ctx.Done():
 		}
 		l.logDropped()
+		if l.idle() {
+			tick.Stop() // until the first row of the next batch
+		}
 	}
 	for l.Stats().Queued > 0 && working.Err() == nil {
 		l.writeAll(ctx, working, true)

@@ -31,6 +31,9 @@ func (l *Log) Run(ctx context.Context) {
 	defer erasing.Wait()
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
+	if !l.On() {
+		tick.Stop() // nothing will wait
+	}
 	var warned time.Time
 	for ctx.Err() == nil {
 		select {
