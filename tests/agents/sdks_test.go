@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"modelgateway/tests/gatewaytest"
 )
 
 // runScript gives two tasks to a script of testdata, the second to be done by streams, and
@@ -82,4 +84,41 @@ func TestOpenCodeDoesATaskThroughResponsesWithAnyProvider(t *testing.T) {
 		s.upstream.acceptedAll(t)
 		s.isBooked(t)
 	})
+}
+
+func TestSDKsGetTheSameVectorsFromAnyProviderThatHasThem(t *testing.T) {
+	folder := needClients(t)
+	models := map[string]string{"openai": "text-embedding-3-small", "gemini": "gemini-embedding-2"}
+	for _, f := range providers() {
+		if models[f.name] == "" { // Anthropic has no such models
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := f.start(t, folder, nil)
+			o := s.run(t, nil, "node", filepath.Join(s.clients, scripts, "embeddings.mjs"), s.front.url+"/v1", models[f.name])
+			var r struct {
+				Vectors []struct {
+					Numbers int
+					Length  float64
+				}
+				Same   bool
+				Tokens int
+			}
+			if err := json.Unmarshal([]byte(o.out), &r); err != nil || o.exit != 0 || len(r.Vectors) != 5 || !r.Same || r.Tokens == 0 {
+				t.Fatalf("%v, exit code %d: %s%s", err, o.exit, o.out, o.faults)
+			}
+			for _, v := range r.Vectors {
+				if v.Numbers != 256 || v.Length < 0.999 || v.Length > 1.001 {
+					t.Errorf("%+v", v)
+				}
+			}
+			s.upstream.acceptedAll(t)
+			s.calledNoOther(t)
+			db := gatewaytest.OpenSQL(t, "sqlite:"+s.database)
+			gatewaytest.Until(t, "the ledger has the three requests", func() bool {
+				return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls WHERE status = 200 AND input_tokens > 0") == 3
+			})
+		})
+	}
 }
