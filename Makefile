@@ -12,7 +12,7 @@ STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
 # The binary is a quarter smaller with it.
 SMALLER = $$(deploy/build/gorm.sh)
 
-.PHONY: help demo run build test test-long agents console pictures recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
+.PHONY: release release-image release-check help demo run build test test-long agents console pictures recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,17 @@ run: ## Run with the settings of the environment and .env
 
 build: ## Build the static binary bin/modelgateway
 	CGO_ENABLED=0 go build $(SMALLER) -trimpath -ldflags "-s -w -X modelgateway/app.release=$(VERSION)" -o bin/modelgateway .
+
+OUT ?= dist
+release: ## Make the files of a release in OUT (dist): VERSION=1.2.3; RELEASE_KEY=FILE signs, RELEASE=-platforms=linux/amd64 makes fewer
+	go run ./deploy/release -version '$(VERSION)' -out '$(OUT)' $(RELEASE)
+
+release-check: ## Make a release twice, in two folders with caches of their own, and compare the bytes: VERSION=1.2.3 (half an hour)
+	deploy/release/check.sh '$(VERSION)' $(RELEASE)
+
+IMAGE ?= modelgateway
+release-image: ## Build the image for amd64 and arm64 from the archives in OUT (docker buildx): VERSION=1.2.3 IMAGE=name PUSH=--push
+	deploy/release/image.sh '$(VERSION)' '$(OUT)' '$(IMAGE)' $(PUSH)
 
 # The race detector and the checks of pointers leave out SQLite, which is C translated to Go, and the hashing of passwords:
 # they took a third of the CPU seconds of all tests.
@@ -123,5 +134,5 @@ compiler:
 	    echo 'installing gcc for the race detector'; apt-get update -qq && apt-get install -y -qq gcc libc6-dev >/dev/null; \
 	  else echo 'the race detector needs a C compiler: install gcc and libc6-dev'; exit 1; fi; }
 
-clean: ## Remove bin/
-	rm -rf bin
+clean: ## Remove bin/ and dist/
+	rm -rf bin dist

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -86,6 +87,7 @@ type gateway struct {
 func assemble(cfg config.Config, started *warner, logDropped func() float64) (*gateway, error) {
 	log := started.log
 	g := &gateway{log: log, started: started, logDropped: logDropped, metrics: metrics.New()}
+	warnOfPlatform(runtime.GOOS, cfg.DatabaseURL.Reveal(), started)
 	of, err := derive(&cfg, started)
 	if err != nil {
 		return g, err
