@@ -55,7 +55,7 @@ func (p *page) spotOf(kind, name string) spot {
 const pause = 40 * time.Millisecond
 
 // click presses the button, link, tab, check box or row with this name, or the first one
-// whose name begins with it.
+// whose name begins with its words.
 func (p *page) click(name string) {
 	p.t.Helper()
 	at := p.spotOf("button", name)

@@ -15,7 +15,7 @@
   const modal = [...document.querySelectorAll("dialog:modal")].pop(); // what lies below it cannot be pressed
   const all = [...(modal ?? document).querySelectorAll(kinds[kind])].filter((e) => e.checkVisibility({ visibilityProperty: true }) && e.getClientRects().length);
   const named = all.map((e) => ({ e, name: nameOf(e) }));
-  const found = named.find((n) => n.name === name) ?? named.find((n) => n.name.startsWith(name));
+  const found = named.find((n) => n.name === name) ?? named.find((n) => n.name.startsWith(name) && !/^\p{L}/u.test(n.name.slice(name.length)));
   if (!found) return { problem: "is not there; there are: " + named.map((n) => n.name).filter(Boolean).slice(0, 80).join(" | ") };
   const e = found.e;
   if (e.disabled || e.ariaDisabled === "true") return { problem: "is disabled" };
