@@ -52,12 +52,8 @@ func (r *release) pack(ctx context.Context, tool string, p platform) error {
 	if err != nil {
 		return err
 	}
-	maintainer, err := command(ctx, r.root, nil, "git", "log", "-1", "--format=%an <%ae>")
-	if err != nil { // outside of a repository
-		maintainer = "Model Gateway"
-	}
 	filled := strings.NewReplacer("@VERSION@", r.version, "@ARCH@", p.processor, "@BINARY@", r.binary(p), "@ROOT@", r.root,
-		"@MAINTAINER@", maintainer, "@MTIME@", r.time.Format("2006-01-02T15:04:05Z")).Replace(string(text))
+		"@MTIME@", r.time.Format("2006-01-02T15:04:05Z")).Replace(string(text))
 	config := filepath.Join(r.work, "nfpm-"+p.processor+".yaml")
 	if err := os.WriteFile(config, []byte(filled), 0o644); err != nil {
 		return err
