@@ -69,6 +69,19 @@ func (h *Auth) Login(c *gin.Context) error {
 	return writeToken(c, token, h.Now())
 }
 
+// ChangeUser answers PATCH /auth/user: what users change of their own account.
+func (h *Auth) ChangeUser(c *gin.Context) error {
+	var in api.OwnChange
+	if err := readExactly(c, &in); err != nil {
+		return err
+	}
+	changed, err := h.Accounts.Rename(c.Request.Context(), user(c), in.Name)
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, account.ShowUser(changed))
+}
+
 // ChangePassword answers POST /auth/password.
 func (h *Auth) ChangePassword(c *gin.Context) error {
 	var in api.PasswordChange

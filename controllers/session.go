@@ -51,11 +51,7 @@ func (h *Session) Show(c *gin.Context) error {
 	session := api.Session{
 		Object: api.ObjectSession, User: admin.ShowUser(state), ExpiresAt: ends.Unix(), Password: state.PasswordHash != "",
 	}
-	identity, err := h.Admin.HasIdentity(ctx, id)
-	if err != nil {
-		return err
-	}
-	if identity {
+	if state.Linked {
 		session.IdentityProvider = h.Methods.IdentityProvider
 	}
 	return writeJSON(c, http.StatusOK, session)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/admin"
 )
@@ -15,7 +16,13 @@ func (h *Admin) Users(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	users, more, err := h.Service.Users(c.Request.Context(), c.Query("email"), page)
+	filter := models.UserFilter{
+		Email: c.Query("email"), TeamID: c.Query("team_id"), State: models.UsersIn(c.Query("state")), SignIn: models.SignIn(c.Query("sign_in")),
+	}
+	if filter.Containing, err = readSearch(c); err != nil {
+		return err
+	}
+	users, more, err := h.Service.Users(c.Request.Context(), filter, page)
 	if err != nil {
 		return err
 	}

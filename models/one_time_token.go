@@ -192,8 +192,7 @@ func (s *Store) HasAdministrator(ctx context.Context, emails []string) (bool, er
 // none.
 func (s *Store) Administrator(ctx context.Context, emails []string) (u *User, err error) {
 	err = s.run(ctx, func(db *gorm.DB) error {
-		u, err = take[User](db.Where("disabled_at = 0 AND (admin_at <> 0 OR verified_at <> 0 AND email IN ?)", append([]string{""}, emails...)).
-			Order("created_at, id"))
+		u, err = take[User](administrators(db, emails).Order("created_at, id"))
 		return err
 	})
 	return u, err

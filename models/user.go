@@ -51,15 +51,6 @@ func create(db *gorm.DB, u *User) error {
 	return db.Create(u).Error
 }
 
-// HasIdentity says whether a user has logged in through an identity provider.
-func (s *Store) HasIdentity(ctx context.Context, userID string) (bool, error) {
-	var n int64
-	err := s.run(ctx, func(db *gorm.DB) error {
-		return db.Model(&Identity{}).Where("user_id = ?", userID).Limit(1).Count(&n).Error
-	})
-	return n > 0, err
-}
-
 // User is the user with this id, or ErrNotFound.
 func (s *Store) User(ctx context.Context, id string) (*User, error) {
 	var u User
@@ -132,27 +123,6 @@ func updateUser(tx *gorm.DB, before, after *User) error {
 		return nil
 	}
 	return tx.Where("user_id = ? AND purpose = ? AND used_at = 0", after.ID, PurposeReset).Delete(&OneTimeToken{}).Error
-}
-
-// Users lists users, the newest first: all, or the one with a normalised address.
-// ErrNotFound when p.After is not the id of a user.
-func (s *Store) Users(ctx context.Context, email string, p Page) ([]User, error) {
-	var users []User
-	err := s.run(ctx, func(db *gorm.DB) error {
-		q := db
-		if email != "" {
-			q = q.Where("email = ?", email)
-		}
-		if p.After != "" {
-			var last User
-			if err := db.Where("id = ?", p.After).Take(&last).Error; err != nil {
-				return err
-			}
-			q = q.Where("(created_at, id) < (?, ?)", last.CreatedAt, last.ID)
-		}
-		return q.Order("created_at DESC, id DESC").Limit(p.Limit).Find(&users).Error
-	})
-	return users, err
 }
 
 // UserSums are a user's totals.

@@ -185,6 +185,7 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 
 	session := auth.Group("", chain.User(opts.Callers.Tokens), changes)
 	session.DELETE("/session", handle(opts.Session.End))
+	session.PATCH("/user", handle(opts.Auth.ChangeUser))
 	session.POST("/password", handle(opts.Auth.ChangePassword))
 	session.POST("/logout", handle(opts.Auth.Logout))
 	session.POST("/idp/link", handle(opts.IDP.Link))

@@ -35,6 +35,23 @@ func (p *Program) setDisabled(c *cobra.Command, disabled bool, result string) *c
 	}))
 }
 
+func (p *Program) userRename() *cobra.Command {
+	c := &cobra.Command{Use: "rename USER NAME", Short: "Change the name of a user", Args: words("USER", "NAME")}
+	o := p.output(c, "print nothing")
+	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
+		u, err := s.user(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		name := api.Field[string]{Named: true, Value: &args[1]}
+		state, err := s.Admin.ChangeUser(ctx, admin.CommandLine(), u.ID, api.UserChange{Name: name})
+		if err != nil {
+			return err
+		}
+		return o.done(admin.ShowUser(state), u.Email+" is "+api.Quoted(state.Name)+" now")
+	}))
+}
+
 func (p *Program) userDelete() *cobra.Command {
 	c := &cobra.Command{Use: "delete USER", Short: "Delete a user for ever: the keys are revoked, the ledger stays", Args: words("USER")}
 	o := p.output(c, "print nothing")

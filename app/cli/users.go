@@ -17,16 +17,25 @@ import (
 
 func (p *Program) users() *cobra.Command {
 	return p.group("user", "Users",
-		p.userList(), p.userCreate(), p.userInvite(), p.userLimits(), p.userReset(), p.userDisable(), p.userEnable(), p.userDelete())
+		p.userList(), p.userCreate(), p.userInvite(), p.userLimits(), p.userRename(), p.userReset(), p.userDisable(), p.userEnable(), p.userDelete())
 }
 
 func (p *Program) userList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the users"}
 	o := p.output(c, "print the e-mail addresses only")
+	var only models.UserFilter
+	c.Flags().StringVar(&only.Containing, "search", "", "only users with this in their name or e-mail address")
+	c.Flags().StringVar(&only.TeamID, "team", "", "only members of this team: name or id")
+	state := c.Flags().String("state", "", "only users who are active, disabled, admin or unverified")
+	signIn := c.Flags().String("sign-in", "", "only users who sign in with password or identity_provider, or none: who cannot yet")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, _ []string) error {
+		if err := s.replaceByID(ctx, &only.TeamID); err != nil {
+			return err
+		}
+		only.State, only.SignIn = models.UsersIn(*state), models.SignIn(*signIn)
 		list := api.AdminUserList{Object: api.ObjectList, Data: []api.AdminUser{}}
 		err := everyPage(func(page models.Page) (string, bool, error) {
-			users, more, err := s.Admin.Users(ctx, "", page)
+			users, more, err := s.Admin.Users(ctx, only, page)
 			for i := range users {
 				list.Data = append(list.Data, admin.ShowUser(&users[i]))
 			}

@@ -23,6 +23,11 @@ type PasswordChange struct {
 	New     string `json:"new_password"`
 }
 
+// OwnChange is the body of PATCH /auth/user.
+type OwnChange struct {
+	Name string `json:"name"`
+}
+
 // ForgottenPassword is the body of POST /auth/password/forgot.
 type ForgottenPassword struct {
 	Email string `json:"email"`

@@ -16,6 +16,8 @@ type AdminUser struct {
 	LastUsedAt *int64 `json:"last_used_at"` // Unix seconds, of a token; null when never
 	Verified   bool   `json:"verified"`     // the address was proven to be the user's
 	Admin      bool   `json:"admin"`
+
+	SignIn []string `json:"sign_in"` // password, identity_provider
 	Limits
 	Teams       []UserTeam `json:"teams"`
 	Keys        int64      `json:"keys"`      // live ones
@@ -66,13 +68,17 @@ type NewInvitation struct {
 // Invitation is an invitation that is neither used nor over.
 type Invitation struct {
 	ID        string `json:"id"`
-	Object    string `json:"object"`     // invitation
-	Email     Maybe  `json:"email"`      // null for any person
-	TeamID    Maybe  `json:"team_id"`    // null for no team
+	Object    string `json:"object"`  // invitation
+	Email     Maybe  `json:"email"`   // null for any person
+	TeamID    Maybe  `json:"team_id"` // null for no team
+	TeamName  Maybe  `json:"team_name"`
 	Role      Maybe  `json:"role"`       // null for no team
 	CreatedBy Maybe  `json:"created_by"` // id of the user; null for the command line
-	CreatedAt int64  `json:"created_at"` // Unix seconds
-	ExpiresAt int64  `json:"expires_at"` // Unix seconds
+
+	CreatedByEmail Maybe `json:"created_by_email"` // null for the command line, and for a user who was deleted
+
+	CreatedAt int64 `json:"created_at"` // Unix seconds
+	ExpiresAt int64 `json:"expires_at"` // Unix seconds
 }
 
 // CreatedInvitation is the answer of POST /admin/invitations.

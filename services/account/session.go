@@ -62,6 +62,28 @@ func (a *Service) ChangePassword(ctx context.Context, c PasswordChange) (auth.To
 	return a.tokens.Issue(changed)
 }
 
+// Rename changes the name of a user, who asks for it themselves.
+func (a *Service) Rename(ctx context.Context, userID, name string) (*models.User, error) {
+	name, err := UserName(name)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, missingField("name")
+	}
+	u, err := a.store.ChangeUser(ctx, userID, func(u *models.User) (*models.Audit, error) {
+		u.Name = name
+		return nil, nil
+	})
+	if errors.Is(err, models.ErrNotFound) {
+		return nil, auth.InvalidToken()
+	}
+	if err != nil {
+		return nil, api.OrUnavailable("change the name of a user", err)
+	}
+	return u, nil
+}
+
 // checkNewPassword is checkPassword for the member new_password.
 func checkNewPassword(password string) error {
 	if password == "" {

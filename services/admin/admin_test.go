@@ -92,7 +92,7 @@ func TestAFormerAdministratorIsRefused(t *testing.T) {
 			holder.User.DisabledAt != 0 {
 			t.Errorf("%+v, %v", holder, err)
 		}
-		for _, u := range must(admin.Users(t.Context(), "", models.Page{Limit: 10})) {
+		for _, u := range must(admin.Users(t.Context(), models.UserFilter{}, models.Page{Limit: 10})) {
 			if u.Admin {
 				t.Errorf("%s is shown as an administrator", u.ID)
 			}
@@ -206,7 +206,7 @@ func TestAdministrationWithoutTheDatabaseIs503(t *testing.T) {
 		},
 		"revoke":  func() error { return admin.RevokeKey(t.Context(), by, key.ID) },
 		"disable": func() error { _, err := admin.ChangeUser(t.Context(), by, "bob", disable); return err },
-		"users":   func() error { _, _, err := admin.Users(t.Context(), "", page); return err },
+		"users":   func() error { _, _, err := admin.Users(t.Context(), models.UserFilter{}, page); return err },
 		"keys":    func() error { _, _, err := admin.Keys(t.Context(), KeyQuery{}, page); return err },
 		"audit":   func() error { _, err := admin.Audit(t.Context(), AuditQuery{}, page); return err },
 	} {

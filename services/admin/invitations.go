@@ -9,9 +9,15 @@ import (
 	"modelgateway/services/auth"
 )
 
+// Invited is a new invitation and its link, which is not shown again.
+type Invited struct {
+	models.Invitation
+	Link account.Link
+}
+
 // Invite makes an invitation with which one person can register, and which makes them a
 // member of a team if in names one.
-func (a *Service) Invite(ctx context.Context, by Actor, in api.NewInvitation) (*account.Link, error) {
+func (a *Service) Invite(ctx context.Context, by Actor, in api.NewInvitation) (*Invited, error) {
 	if by.Team != "" {
 		in.TeamID = by.Team
 	}
@@ -32,6 +38,11 @@ func (a *Service) Invite(ctx context.Context, by Actor, in api.NewInvitation) (*
 	if err != nil {
 		return nil, err
 	}
+	// Before the link is made, which would be lost with an error.
+	named, err := a.store.NameInvitation(ctx, models.OneTimeToken{TeamID: in.TeamID, CreatedBy: actor.ID})
+	if err != nil {
+		return nil, api.OrUnavailable("look up the names of an invitation", err)
+	}
 	link, err := a.accounts.Invite(ctx, account.Invitation{
 		Email: in.Email, TeamID: in.TeamID, Role: role, By: actor.ID, Vouched: by.Team == "",
 		Audit: func(t *models.OneTimeToken) (*models.Audit, error) {
@@ -43,7 +54,8 @@ func (a *Service) Invite(ctx context.Context, by Actor, in api.NewInvitation) (*
 	if err != nil {
 		return nil, err
 	}
-	return &link, nil
+	named.OneTimeToken = link.OneTimeToken
+	return &Invited{Invitation: *named, Link: link}, nil
 }
 
 func invitationDetail(t *models.OneTimeToken) linkDetail {
@@ -56,7 +68,7 @@ func stateOf(t *models.OneTimeToken) *linkState {
 
 // Invitations lists the invitations that are neither used nor over, the newest first:
 // all, or those of the team that the actor manages.
-func (a *Service) Invitations(ctx context.Context, by Actor, page models.Page) (list []models.OneTimeToken, more bool, err error) {
+func (a *Service) Invitations(ctx context.Context, by Actor, page models.Page) (list []models.Invitation, more bool, err error) {
 	if err := checkPage(page); err != nil {
 		return nil, false, err
 	}

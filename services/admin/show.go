@@ -17,8 +17,21 @@ func ShowUser(u *UserState) api.AdminUser {
 		ID: u.ID, Object: api.ObjectUser, Email: u.Email, Name: u.Name, CreatedAt: api.Seconds(u.CreatedAt),
 		DisabledAt: api.Moment(u.DisabledAt), LastUsedAt: api.Moment(u.LastUsedAt), Verified: u.VerifiedAt != 0, Admin: u.Admin,
 		Limits: auth.ShowLimits(&u.Limits), Teams: teams, Keys: u.Keys, Spend: api.USD(u.Spend),
+		SignIn:      signIn(u),
 		BudgetState: auth.ShowBudget(&u.Limits, &u.spent, u.at),
 	}
+}
+
+// signIn are the ways in which a user can log in.
+func signIn(u *UserState) []string {
+	ways := []string{}
+	if u.PasswordHash != "" {
+		ways = append(ways, string(models.SignInPassword))
+	}
+	if u.Linked {
+		ways = append(ways, string(models.SignInIdentityProvider))
+	}
+	return ways
 }
 
 // ShowCreatedUser returns a new user in the form of the API, with the first key and the
@@ -48,16 +61,17 @@ func address(l *account.Link) *string {
 }
 
 // ShowInvitation returns an invitation in the form of the API.
-func ShowInvitation(t *models.OneTimeToken) api.Invitation {
+func ShowInvitation(t *models.Invitation) api.Invitation {
 	return api.Invitation{
-		ID: t.ID, Object: "invitation", Email: api.Maybe(t.Email), TeamID: api.Maybe(t.TeamID), Role: api.Maybe(t.Role),
-		CreatedBy: api.Maybe(t.CreatedBy), CreatedAt: api.Seconds(t.CreatedAt), ExpiresAt: api.Seconds(t.ExpiresAt),
+		ID: t.ID, Object: "invitation", Email: api.Maybe(t.Email), TeamID: api.Maybe(t.TeamID), TeamName: api.Maybe(t.TeamName),
+		Role: api.Maybe(t.Role), CreatedBy: api.Maybe(t.CreatedBy), CreatedByEmail: api.Maybe(t.CreatedByEmail),
+		CreatedAt: api.Seconds(t.CreatedAt), ExpiresAt: api.Seconds(t.ExpiresAt),
 	}
 }
 
 // ShowCreatedInvitation returns a new invitation with its link in the form of the API.
-func ShowCreatedInvitation(l *account.Link) api.CreatedInvitation {
-	return api.CreatedInvitation{Invitation: ShowInvitation(&l.OneTimeToken), URL: address(l)}
+func ShowCreatedInvitation(made *Invited) api.CreatedInvitation {
+	return api.CreatedInvitation{Invitation: ShowInvitation(&made.Invitation), URL: address(&made.Link)}
 }
 
 // ShowKey returns a key, its user and its team in the form of the API.

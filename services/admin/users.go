@@ -15,30 +15,49 @@ import (
 type UserState struct {
 	models.User
 	models.UserSums
-	Admin bool
-	Teams []models.Membership
+	Admin  bool
+	Linked bool // the user has an identity at a provider
+	Teams  []models.Membership
 
 	spent models.Spend
 	at    time.Time // the time of spent, which selects its windows
 }
 
-// Users lists all users, the newest first, or the one with this email.
-func (a *Service) Users(ctx context.Context, email string, page models.Page) (users []UserState, more bool, err error) {
-	if email != "" {
-		if email, err = account.NormalEmail(email); err != nil {
+// Users lists users, the newest first.
+func (a *Service) Users(ctx context.Context, f models.UserFilter, page models.Page) (users []UserState, more bool, err error) {
+	if f.Email != "" {
+		if f.Email, err = account.NormalEmail(f.Email); err != nil {
 			return nil, false, err
 		}
 	}
+	if err := checkUserFilter(&f); err != nil {
+		return nil, false, err
+	}
+	f.AdminEmails = a.emails
 	if err := checkPage(page); err != nil {
 		return nil, false, err
 	}
-	rows, err := a.store.Users(ctx, email, oneMore(page))
+	rows, err := a.store.Users(ctx, f, oneMore(page))
 	if err != nil {
 		return nil, false, pageError("list users", err)
 	}
 	rows, more = firstOf(rows, page)
 	users, err = a.userStates(ctx, rows)
 	return users, more, err
+}
+
+func checkUserFilter(f *models.UserFilter) error {
+	switch f.State {
+	case "", models.UsersActive, models.UsersDisabled, models.UsersAdmin, models.UsersUnverified:
+	default:
+		return api.Invalid(api.CodeInvalidValue, "state", "state must be active, disabled, admin or unverified")
+	}
+	switch f.SignIn {
+	case "", models.SignInPassword, models.SignInIdentityProvider, models.SignInNone:
+	default:
+		return api.Invalid(api.CodeInvalidValue, "sign_in", "sign_in must be password, identity_provider or none")
+	}
+	return checkID("team_id", f.TeamID)
 }
 
 // User returns the user with this id.
@@ -51,15 +70,6 @@ func (a *Service) User(ctx context.Context, id string) (*UserState, error) {
 		return nil, orNotFound("look up user", err, userNotFound)
 	}
 	return a.userState(ctx, u)
-}
-
-// HasIdentity says whether a user has logged in through an identity provider.
-func (a *Service) HasIdentity(ctx context.Context, id string) (bool, error) {
-	has, err := a.store.HasIdentity(ctx, id)
-	if err != nil {
-		return false, api.Unavailable(fmt.Errorf("look up the identity of a user: %w", err))
-	}
-	return has, nil
 }
 
 func (a *Service) userState(ctx context.Context, u *models.User) (*UserState, error) {
@@ -91,6 +101,10 @@ func (a *Service) userStates(ctx context.Context, users []models.User) ([]UserSt
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("look up the teams of users: %w", err))
 	}
+	linked, err := a.store.Linked(ctx, ids...)
+	if err != nil {
+		return nil, api.Unavailable(fmt.Errorf("look up the identities of users: %w", err))
+	}
 	teams := map[string][]models.Membership{}
 	for _, m := range memberships {
 		teams[m.UserID] = append(teams[m.UserID], m)
@@ -98,7 +112,7 @@ func (a *Service) userStates(ctx context.Context, users []models.User) ([]UserSt
 	states := make([]UserState, len(users))
 	for i, u := range users {
 		states[i] = UserState{
-			User: u, UserSums: sums[u.ID], Admin: a.isAdmin(&u), Teams: teams[u.ID], spent: spent[accounts[i]], at: now,
+			User: u, UserSums: sums[u.ID], Admin: a.isAdmin(&u), Linked: linked[u.ID], Teams: teams[u.ID], spent: spent[accounts[i]], at: now,
 		}
 	}
 	return states, nil

@@ -123,6 +123,11 @@ function contextOf(turn, url, name) {
   scrollTo(0, 0);
   return {
     root, url, query: url.searchParams, me, signal: turn.abort.signal, go,
+    async renew() {
+      await currentSession(true);
+      frame = null; // which shows the name
+      await show();
+    },
     head(parts) {
       fill(line, parts.line);
       line.hidden = !parts.line;

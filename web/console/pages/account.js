@@ -16,7 +16,7 @@ export async function show(page) {
   page.head({ line: user.email });
   fill(page.root, h("div", { class: "stack narrow" },
     error ? note("bad", refusal(error)) : null,
-    card({ title: "You", pad: true }, facts(user, ends)),
+    card({ title: "You", pad: true }, facts(user, ends), changeName(page)),
     password ? changePassword(user.email) : null,
     methods.identity_provider ? identity(page, methods.identity_provider) : null,
     card({ title: "Keyboard", pad: true }, letters()),
@@ -33,6 +33,27 @@ function facts(user, ends) {
     ["This session ends", full(ends * 1000)],
   ];
   return h("dl", { class: "facts" }, rows.map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
+}
+
+/** The form for another name. @param {any} page */
+function changeName(page) {
+  const place = h("div"), submit = h("button", { class: "btn", type: "submit" }, "Save name");
+  const form = h("form", { class: "form mt", novalidate: true },
+    place, field({ label: "Your name", name: "name", value: page.me.user.name, autocomplete: "name", required: true }), h("div", { class: "acts" }, submit));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    submit.disabled = true;
+    fill(place);
+    try {
+      await send("PATCH", "/auth/user", { name: formData(form).name });
+      toast("Your name is changed");
+      await page.renew();
+    } catch (error) {
+      fill(place, formError(form, error));
+      submit.disabled = false;
+    }
+  });
+  return form;
 }
 
 function letters() {

@@ -14,7 +14,8 @@ import { all, plural } from "./people/lists.js";
 export const title = "Users";
 export const admin = true;
 
-const shown = /** @type {[string, string][]} */ ([["", "All"], ["active", "Active"], ["admin", "Administrators"], ["invited", "Invited"], ["disabled", "Disabled"]]);
+const shown = /** @type {[string, string][]} */ ([["", "All"], ["active", "Active"], ["admin", "Administrators"], ["invited", "Invited"], ["unverified", "Not confirmed"], ["disabled", "Disabled"]]);
+const ways = /** @type {[string, string][]} */ ([["", "Any sign-in"], ["password", "Password"], ["identity_provider", "Identity provider"], ["none", "None yet"]]);
 const registration = { open: "Everyone who reaches the gateway can register", invite: "People come by invitation", closed: "Registration is closed" };
 
 /** @param {any} page */
@@ -22,17 +23,18 @@ export async function show(page) {
   const { signal, query } = page;
   const list = h("section", { class: "card", "aria-label": "Users" }, loading("table")), methods = loginMethods();
   const teams = all("/admin/teams", {}, signal).catch(() => []); // the users are shown without them
-  const state = { q: query.get("q") ?? "", state: query.get("state") ?? "", team_id: query.get("team_id") ?? "" };
+  const state = { q: query.get("q") ?? "", state: query.get("state") ?? "", team_id: query.get("team_id") ?? "", sign_in: query.get("sign_in") ?? "" };
   let turn = 0, users = [], invitations = [], more = false, last = "";
 
   page.head({ line: "\u00a0", actions: [
     button("Create user", async () => createUser(await teams, (await methods).mail, load), { icon: "plus" }),
     button("Invite", async () => invite({ path: "/admin/invitations", teams: await teams, mail: (await methods).mail, done: load }), { class: "first", icon: "mail" }),
   ] });
-  const byTeam = h("div", null);
+  const byTeam = h("div", null), wayOf = (/** @type {string} */ sign_in) => choose({ sign_in });
   fill(page.root, h("div", { class: "filters" },
     find({ label: "Find a user", placeholder: "Name or e-mail", value: state.q, oninput: (q) => choose({ q }) }),
-    segments({ label: "Show", options: shown, value: state.state, onchange: (value) => choose({ state: value }) }), byTeam), list);
+    segments({ label: "Show", options: shown, value: state.state, onchange: (value) => choose({ state: value }) }), byTeam,
+    select({ label: "Sign-in", value: state.sign_in, options: ways, onchange: wayOf })), list);
   const pick = (found) => fill(byTeam, select({ label: "Team", value: state.team_id, options: [["", "All teams"], ...found.map((t) => [t.id, t.name])], onchange: (team_id) => choose({ team_id }) }));
   pick([]); // it has its place before the teams come
   teams.then(pick);
@@ -43,21 +45,21 @@ export async function show(page) {
     return load();
   }
 
-  /** The gateway filters; a replica of an older version does not. */
-  const matches = (user) => (user.email + "\n" + user.name).toLowerCase().includes(state.q.toLowerCase())
-    && (!state.team_id || user.teams.some((t) => t.id === state.team_id))
-    && (!state.state || { active: !user.disabled_at, disabled: !!user.disabled_at, admin: user.admin }[state.state]);
+  /** Invitations are few, and the gateway lists them all. */
+  const matches = (invitation) => (!state.team_id || invitation.team_id === state.team_id)
+    && (invitation.email ?? "").toLowerCase().includes(state.q.trim().toLowerCase());
+  const withInvitations = () => ["", "invited"].includes(state.state) && !state.sign_in;
 
   async function load() {
     const mine = ++turn;
     try {
       const found = state.state === "invited" ? { data: [], has_more: false } : await get("/admin/users", { limit: 50, ...state }, { signal });
-      const open = state.state === "" || state.state === "invited" ? await all("/admin/invitations", {}, signal) : [];
+      const open = withInvitations() ? await all("/admin/invitations", {}, signal) : [];
       if (mine !== turn) return;
-      users = found.data.filter(matches);
+      users = found.data;
       more = found.has_more;
       last = found.data.at(-1)?.id ?? "";
-      invitations = open.filter((i) => (!state.team_id || i.team_id === state.team_id) && (i.email ?? "").toLowerCase().includes(state.q.toLowerCase()));
+      invitations = open.filter(matches);
       draw();
     } catch (error) {
       if (mine === turn && !signal.aborted) fill(list, failed(error, () => page.go(location.href, { replace: true }), "The users"));
@@ -67,7 +69,7 @@ export async function show(page) {
   async function older() {
     const mine = turn, found = await get("/admin/users", { limit: 50, ...state, after: last }, { signal });
     if (mine !== turn) return;
-    users.push(...found.data.filter(matches));
+    users.push(...found.data);
     more = found.has_more;
     last = found.data.at(-1)?.id ?? "";
     draw();
@@ -76,7 +78,7 @@ export async function show(page) {
   async function draw() {
     const m = await methods;
     const provider = m.identity_provider ? " or through " + named(m.identity_provider) : "";
-    if (!state.q && !state.state && !state.team_id) {
+    if (!Object.values(state).some(Boolean)) {
       page.head({ line: `${users.length}${more ? "+" : ""} ${users.length === 1 ? "user" : "users"}, ${plural(invitations.length, "open invitation")}. ${registration[m.registration] ?? ""}${provider}.` });
     }
     const columns = columnsOf({ page, load, teams: await teams, provider: m.identity_provider, mail: m.mail });
