@@ -123,7 +123,7 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 		Health:    &controllers.Health{Service: g.health},
 		Docs:      &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page, CSS: web.DocsStyle, JavaScript: web.DocsScript},
 		Console:   &controllers.Console{Files: new(web.Files), Version: Version()},
-		Cookies:   cookies(cfg.PublicURL),
+		Cookies:   cookies(cfg),
 		Metrics:   &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
 		Counted:   g.metrics, Tracer: g.tracer,
 		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
@@ -333,8 +333,9 @@ func identityProvider(c config.IDP) string {
 }
 
 // cookies are the console's, for a gateway at this URL.
-func cookies(public string) middleware.Cookies {
-	made := middleware.Cookies{Secure: strings.HasPrefix(public, "https://"), Now: time.Now}
+func cookies(cfg config.Config) middleware.Cookies {
+	public := cfg.PublicURL
+	made := middleware.Cookies{Secure: strings.HasPrefix(public, "https://"), Now: time.Now, Proxies: cfg.TrustedProxies}
 	if u, err := url.Parse(public); err == nil {
 		made.Path = strings.TrimSuffix(u.EscapedPath(), "/")
 	}

@@ -2,6 +2,8 @@ package middleware
 
 import (
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +46,8 @@ type Cookies struct {
 	Secure bool   // the gateway is reached by https
 	Path   string // of the gateway, where a proxy serves it below one; empty: /
 	Now    func() time.Time
+
+	Proxies []netip.Prefix // that are believed when they say that the browser uses https
 }
 
 // Set gives the browser a token, until the token ends.
@@ -57,14 +61,18 @@ func (s Cookies) Remove(c *gin.Context) { s.send(c, "", -1) }
 func (s Cookies) send(c *gin.Context, token string, seconds int) {
 	http.SetCookie(c.Writer, &http.Cookie{
 		Name: SessionCookie, Value: token, Path: s.Path + "/", MaxAge: seconds,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Secure || byTLS(c.Request.Header),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Secure || s.byTLS(c.Request),
 	})
 }
 
-// byTLS says whether a proxy in front speaks https with the browser. Any client is believed:
-// one that says so wrongly gets a cookie that its browser does not send.
-func byTLS(header http.Header) bool {
-	scheme, _, _ := strings.Cut(first(header, "X-Forwarded-Proto"), ",")
+// byTLS says whether a trusted proxy in front speaks https with the browser.
+func (s Cookies) byTLS(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	by := from.Addr().Unmap()
+	if err != nil || !slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(by.WithZone("")) }) {
+		return false
+	}
+	scheme, _, _ := strings.Cut(first(r.Header, "X-Forwarded-Proto"), ",")
 	return strings.EqualFold(strings.TrimSpace(scheme), "https")
 }
 

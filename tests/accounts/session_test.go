@@ -133,11 +133,14 @@ func TestConsolesCookieIsRefusedToOtherOrigins(t *testing.T) {
 func TestConsolesCookieIsSecureUnderHTTPS(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		public, scheme string
-		want           bool
-	}{{"http://gateway.example.com", "", false},
-		{"https://gateway.example.com", "", true}, {"http://gateway.example.com", "https, http", true}} {
-		p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, "PUBLIC_URL="+c.public)
+		public, trusted, scheme string
+		want                    bool
+	}{
+		{"http://gateway.example.com", "", "", false}, {"https://gateway.example.com", "", "", true},
+		{"http://gateway.example.com", "127.0.0.0/8", "https, http", true}, {"http://gateway.example.com", "127.0.0.0/8", "http, https", false},
+		{"http://gateway.example.com", "", "https", false}, {"http://gateway.example.com", "192.0.2.0/24", "https", false},
+	} {
+		p := gatewaytest.Start(t, "SIMULATOR=true", gatewaytest.JWTSecret, "PUBLIC_URL="+c.public, "TRUSTED_PROXIES="+c.trusted)
 		p.Login(t)
 		cookie := cookieOf(must(t, 204, p.Call(t, "POST", "/auth/session", adaLogin, "X-Forwarded-Proto", c.scheme)))
 		if cookie.Secure != c.want {

@@ -46,8 +46,8 @@ function changeName(page) {
     fill(place);
     try {
       await send("PATCH", "/auth/user", { name: formData(form).name });
-      toast("Your name is changed");
       await page.renew();
+      toast("Your name is changed"); // after the frame is made again, which takes away what is shown
     } catch (error) {
       fill(place, formError(form, error));
       submit.disabled = false;
