@@ -115,7 +115,7 @@ func newDialector(address string) (dialector gorm.Dialector, embedded bool, err 
 			return nil, true, fmt.Errorf("database file: %w", err)
 		}
 	}
-	return sqlite.Dialector{DriverName: "sqlite", DSN: "file:" + (&url.URL{Path: path}).EscapedPath() +
+	return sqlite.Dialector{DriverName: "sqlite", DSN: sqliteSource(path) +
 		"?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&_txlock=immediate"}, true, nil
 }
 

@@ -122,7 +122,7 @@ func withoutFormerFlags(args []string) []string {
 
 func (p *Program) root() *cobra.Command {
 	root := p.group("modelgateway", "One OpenAI-compatible API in front of Anthropic, OpenAI and Google Gemini",
-		p.serve(), p.check(), p.migrate(), p.healthcheck(), p.version(),
+		p.serve(), p.check(), p.migrate(), p.backup(), p.restore(), p.healthcheck(), p.version(),
 		p.demo(), p.administrators(), p.users(), p.teams(), p.keys(), p.models(), p.providers(), p.usage(), p.calls(), p.audit(), p.chat(),
 	)
 	root.Long = root.Short + `.

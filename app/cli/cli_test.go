@@ -44,7 +44,7 @@ func TestWrongUsageDoesNothingAndExitsWith2(t *testing.T) {
 func TestHelpListsEveryCommand(t *testing.T) {
 	t.Parallel()
 	text := onSQLite(t).do("--help")
-	for _, word := range []string{"serve", "check", "migrate", "healthcheck", "version", "admin", "user", "team", "key", "models", "usage", "providers", "audit", "chat"} {
+	for _, word := range []string{"serve", "check", "migrate", "backup", "restore", "healthcheck", "version", "admin", "user", "team", "key", "models", "usage", "providers", "audit", "chat"} {
 		if !strings.Contains(text, "\n  "+word+" ") {
 			t.Errorf("%s is missing:\n%s", word, text)
 		}
