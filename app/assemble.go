@@ -69,6 +69,7 @@ type gateway struct {
 	administration *admin.Service
 	ledger         *ledger.Writer
 	budgets        *budget.Service
+	budgetWatch    *budget.Watch
 	quotas         *ratelimit.Quotas
 	concurrency    *inflight.Limiter
 	tracer         *tracing.Tracer // nil: off

@@ -24,6 +24,10 @@ func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 		Store: g.store, Replica: g.budgets.Replica(), Retention: time.Duration(cfg.RetentionDays) * day,
 		Log: g.log, Now: time.Now, Written: g.budgets.Written,
 	})
+	g.budgetWatch = budget.NewWatch(budget.WatchOptions{
+		Store: g.store, UserDefaults: limitDefaults(cfg.Users), Log: g.log, Now: time.Now,
+		Booked: func() int64 { return g.ledger.Stats().Written },
+	})
 	g.quotas = ratelimit.NewQuotas(ratelimit.QuotaOptions{Redis: g.cache, Log: g.log, Now: time.Now})
 	calls.Ledger, calls.Budgets, calls.Quotas = g.ledger, g.budgets, g.quotas
 	if cfg.MaxBudget >= 0 {
@@ -46,6 +50,7 @@ func (g *gateway) startSpending(ctx context.Context, background *sync.WaitGroup)
 	})
 	background.Go(func() { g.budgets.Run(written) })
 	background.Go(func() { g.quotas.Run(ctx) })
+	background.Go(func() { g.budgetWatch.Run(ctx) })
 }
 
 // registerMetrics registers the metrics that read the state of the parts.
@@ -72,6 +77,8 @@ func (g *gateway) registerMetrics(cfg config.Config, chat *controllers.Generate,
 
 		BudgetHolds:      func() float64 { return dollars(g.budgets.Stats().Held) },
 		BudgetOverdrafts: func() float64 { return float64(g.budgets.Stats().Overdrawn) },
+
+		BudgetsNearlySpent: g.budgetWatch.NearlySpent, BudgetsSpent: g.budgetWatch.Spent,
 	}
 	if g.cache != nil {
 		parts.LimitShared = func() map[string]float64 { return g.shared(limits) }

@@ -19,7 +19,9 @@ type Sources struct {
 	LimitShared func() map[string]float64 // by the name of the limit: 1 or 0; nil without Redis
 
 	BudgetOverdrafts        func() float64
-	BudgetHolds             func() float64 // US dollars, like the next two
+	BudgetHolds             func() float64            // US dollars, like the next two
+	BudgetsNearlySpent      func() map[string]float64 // by kind: key, team, user
+	BudgetsSpent            func() map[string]float64
 	BudgetLimit, BudgetLeft func() float64 // of the whole gateway in the present window; nil without such a budget
 
 	KeyCache   func() float64
@@ -64,6 +66,10 @@ func (s Sources) gaugeVecs() []sourceVec {
 		{"circuit_open", "provider", "Share of the provider's keys whose circuit breaker is open, from 0 to 1.", s.CircuitOpen},
 		{"limit_shared", "limit", "1 while the limit is counted in Redis for all replicas, 0 while each replica counts for itself.",
 			s.LimitShared},
+		{"budgets_nearly_spent", "kind", "Keys, users and teams that have spent 80 % of their budget or more in its present window, by kind, " +
+			"as this replica last counted them.", s.BudgetsNearlySpent},
+		{"budgets_spent", "kind", "Keys, users and teams that have spent all of their budget in its present window, by kind, " +
+			"as this replica last counted them.", s.BudgetsSpent},
 	}
 }
 

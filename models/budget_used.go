@@ -1,0 +1,49 @@
+package models
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// BudgetUse is how much of its budget a key, a user or a team has spent in the present
+// window. Money is in micro-dollars.
+type BudgetUse struct {
+	ID     string
+	Budget int64
+	Spent  int64
+}
+
+// BudgetKind is a kind of accounts that have budgets of their own.
+type BudgetKind string
+
+// BudgetKinds lists them.
+func BudgetKinds() []BudgetKind { return []BudgetKind{"key", "team", "user"} }
+
+// The accounts that can be charged: not of revoked keys, nor of users who are disabled.
+// A budget of 0 is not listed: it is a refusal of all calls, and never becomes spent.
+var budgetAccounts = map[BudgetKind]string{
+	"key":  "SELECT id, budget, budget_window AS span FROM api_keys WHERE revoked_at = 0",
+	"team": "SELECT id, budget, budget_window AS span FROM teams",
+	"user": `SELECT id, CASE WHEN budget_window = '' THEN CAST(@budget AS BIGINT) ELSE budget END AS budget,
+		CASE WHEN budget_window = '' THEN @window ELSE budget_window END AS span FROM users WHERE disabled_at = 0`,
+}
+
+// BudgetsUsed lists accounts of a kind that have a budget, in the order of their ids,
+// after an id. fallback has the budget of users who have none of their own.
+func (s *Store) BudgetsUsed(
+	ctx context.Context, kind BudgetKind, at time.Time, fallback Limits, after string, limit int,
+) (used []BudgetUse, err error) {
+	query := `SELECT a.id, a.budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = @prefix || a.id
+		AND day >= CASE a.span WHEN 'day' THEN @day WHEN 'week' THEN @week WHEN 'month' THEN @month ELSE '' END) AS spent
+		FROM (` + budgetAccounts[kind] + `) AS a WHERE a.span <> '' AND a.budget > 0 AND a.id > @after ORDER BY a.id LIMIT @limit`
+	prefix := map[BudgetKind]string{"key": KeyAccount(""), "team": TeamAccount(""), "user": UserAccount("")}[kind]
+	err = s.run(ctx, func(db *gorm.DB) error {
+		return db.Raw(query, map[string]any{
+			"prefix": prefix, "after": after, "limit": limit, "budget": fallback.Budget, "window": string(fallback.BudgetWindow),
+			"day": Day.FirstDay(at), "week": Week.FirstDay(at), "month": Month.FirstDay(at),
+		}).Scan(&used).Error
+	})
+	return used, err
+}
