@@ -182,3 +182,21 @@ func TestTheChangelogNamesTheSchema(t *testing.T) {
 		t.Errorf("docs/upgrade.md has no schema %s", number)
 	}
 }
+
+func TestTheVersionReachesTheImageOfTheComposeFile(t *testing.T) {
+	t.Parallel()
+	var compose struct {
+		Services map[string]struct {
+			Build struct{ Args map[string]string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "docker-compose.yml")), &compose); err != nil {
+		t.Fatal(err)
+	}
+	if got := compose.Services["gateway"].Build.Args["VERSION"]; got != "${VERSION:-dev}" {
+		t.Errorf("the compose file builds version %q", got)
+	}
+	if file := read(t, "Dockerfile"); !strings.Contains(file, "\nARG VERSION=dev\n") || !strings.Contains(file, "app.release=${VERSION}") {
+		t.Error("the Dockerfile does not pass VERSION to the linker")
+	}
+}

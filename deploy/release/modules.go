@@ -97,8 +97,8 @@ type object = map[string]any
 func (i inventory) spdx() any {
 	const none = "NOASSERTION"
 	packages := []object{{
-		"SPDXID": "SPDXRef-modelgateway", "name": "modelgateway", "versionInfo": i.version, "downloadLocation": none, "filesAnalyzed": false,
-		"checksums":        []object{{"algorithm": "SHA256", "checksumValue": i.sum}},
+		"SPDXID": "SPDXRef-modelgateway", "name": "modelgateway", "versionInfo": i.version, "downloadLocation": none,
+		"filesAnalyzed": false, "checksums": []object{{"algorithm": "SHA256", "checksumValue": i.sum}},
 		"licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0", "copyrightText": none, "primaryPackagePurpose": "APPLICATION",
 	}}
 	relationships := []object{{
