@@ -58,6 +58,17 @@ func TestDemonstrationHasAWeekOfCallsThatSayWhatTheyAre(t *testing.T) {
 		if last := time.Unix(k.LastUsedAt, 0); last.After(now) || last.Before(now.Add(-2*24*time.Hour)) {
 			t.Errorf("%s was last used at %s", k.Name, last)
 		}
+		if at := time.UnixMicro(k.CreatedAt); !at.Before(now.Add(-week)) {
+			t.Errorf("%s was made at %s, within its calls", k.Name, at)
+		}
+	}
+	users, err := s.Store.Users(t.Context(), models.UserFilter{}, models.Page{Limit: 10})
+	if err != nil || len(users) != 3 || users[0].CreatedAt >= now.Add(-week).UnixMicro() {
+		t.Errorf("%+v, %v", users, err)
+	}
+	teams, err := s.Store.Teams(t.Context(), models.Page{Limit: 10})
+	if err != nil || len(teams) != 2 || teams[0].CreatedAt >= now.Add(-week).UnixMicro() {
+		t.Errorf("%+v, %v", teams, err)
 	}
 	t.Logf("%v %v", outcomes, keys)
 }
