@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -10,41 +11,62 @@ import (
 
 // dropProgramPages takes the pages of the program's own file out of the process: mostly code
 // that only the start runs, or a burst. What runs again is mapped again from the system's
-// cache of files. Pages that can be written are not touched.
+// cache of files.
 func dropProgramPages() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return
 	}
-	maps, err := os.Open("/proc/self/maps")
+	maps, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
 	}
 	defer func() { _ = maps.Close() }()
-	for r := bufio.NewReader(maps); ; {
+	for _, m := range unchangedMappings(maps, program) {
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, m.from, m.size, syscall.MADV_DONTNEED) // memory is only kept where it fails
+	}
+}
+
+type mapping struct{ from, size uintptr }
+
+// unchangedMappings reads /proc/self/smaps. It returns the mappings of the program's file that
+// are only read or executed, and have no page that was changed before: the loader writes
+// addresses into some and protects them then, and the file does not have these.
+func unchangedMappings(smaps io.Reader, program string) (all []mapping) {
+	var (
+		at               mapping
+		own, noneChanged bool
+	)
+	for r := bufio.NewReader(smaps); ; {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			return
+			return all
 		}
-		if from, size, ok := ownPages(line, program); ok {
-			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, size, syscall.MADV_DONTNEED) // memory is only kept where it fails
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) < 2: // not a name and a value
+		case !strings.HasSuffix(fields[0], ":"):
+			at, own = header(fields, program)
+		case fields[0] == "Anonymous:":
+			noneChanged = fields[1] == "0"
+		case fields[0] == "Swap:" && own && noneChanged && fields[1] == "0":
+			all = append(all, at)
 		}
 	}
 }
 
-// ownPages reads a line of /proc/self/maps. It returns false unless these are pages of the
-// program's file that are only read or executed.
-func ownPages(line, program string) (from, size uintptr, ok bool) {
-	fields := strings.Fields(line)
+// header reads the first line of a mapping. It returns false unless it is of the program's
+// file and cannot be written.
+func header(fields []string, program string) (m mapping, ok bool) {
 	const path = 5
 	if len(fields) <= path || fields[path] != program || fields[1] != "r-xp" && fields[1] != "r--p" {
-		return 0, 0, false
+		return mapping{}, false
 	}
 	begin, end, _ := strings.Cut(fields[0], "-")
 	b, err := strconv.ParseUint(begin, 16, 64)
 	e, err2 := strconv.ParseUint(end, 16, 64)
 	if err != nil || err2 != nil || e <= b {
-		return 0, 0, false
+		return mapping{}, false
 	}
-	return uintptr(b), uintptr(e - b), true
+	return mapping{uintptr(b), uintptr(e - b)}, true
 }

@@ -32,10 +32,11 @@ func TestTheHashOfAPasswordIsGivenBack(t *testing.T) {
 	r := newRest()
 	for range 3 {
 		before := r.held
-		block := make([]byte, 9<<20) // a hash
-		block[0] = 1
-		runtime.KeepAlive(block)
-		block = nil
+		func() { // a hash
+			block := make([]byte, 9<<20)
+			block[0] = 1
+			runtime.KeepAlive(block)
+		}()
 		r.look() // allocated more than restBusy
 		r.look()
 		if _, held := heap(); held > before+restGrowth {

@@ -212,7 +212,7 @@ func (l *loader) serving() []row {
 			"Requests to /v1 a minute of one caller, and as many counts of tokens; 0 is off"),
 		plain("AUTH_RATE_LIMIT_RPM", "20", whole(&l.AuthRateLimitRPM, 0, 1000000),
 			"Logins and registrations a minute of one address, and changes of keys of one user; 0 is off"),
-		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Proxies whose X-Forwarded-For is trusted; none when empty; 0.0.0.0/0 and ::/0 have to be listed twice"),
+		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted; none when empty; 0.0.0.0/0 and ::/0 have to be listed twice"),
 		plain("CORS_ALLOWED_ORIGINS", "", origins(&l.CORSAllowedOrigins),
 			"Origins of web pages that may call the gateway from a browser; none when empty"),
 

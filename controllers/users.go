@@ -17,7 +17,8 @@ func (h *Admin) Users(c *gin.Context) error {
 		return err
 	}
 	filter := models.UserFilter{
-		Email: c.Query("email"), TeamID: c.Query("team_id"), State: models.UsersIn(c.Query("state")), SignIn: models.SignIn(c.Query("sign_in")),
+		Email: c.Query("email"), TeamID: c.Query("team_id"),
+		State: models.UsersIn(c.Query("state")), SignIn: models.SignIn(c.Query("sign_in")),
 	}
 	if filter.Containing, err = readSearch(c); err != nil {
 		return err

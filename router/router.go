@@ -131,6 +131,13 @@ func New(opts Options) (http.Handler, error) {
 	v1.Match(read, "/calls/:id", handle(opts.Calls.GetOwn))
 	v1.GET("/calls/:id/content", handle(opts.Contents.GetOwn))
 
+	opts.keptResponses(engine, v1, handle)
+	return engine, nil
+}
+
+// keptResponses adds the routes of the responses that are kept.
+func (opts Options) keptResponses(engine *gin.Engine, v1 *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
+	read := readOnly()
 	opts.Responses.Dialect = responses.Dialect{}
 	for _, action := range []string{"/compact", "/input_tokens"} { // not the ids of responses
 		engine.Match([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, responsesPath+action, handle(onlyPost))
@@ -140,7 +147,6 @@ func New(opts Options) (http.Handler, error) {
 	kept.DELETE("", handle(opts.Responses.Delete))
 	kept.Match(read, "/input_items", handle(opts.Responses.InputItems))
 	kept.POST("/cancel", handle(opts.Responses.Cancel))
-	return engine, nil
 }
 
 // readOnly are the methods of what is only read. HEAD is allowed wherever GET is, but

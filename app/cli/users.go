@@ -17,7 +17,8 @@ import (
 
 func (p *Program) users() *cobra.Command {
 	return p.group("user", "Users",
-		p.userList(), p.userCreate(), p.userInvite(), p.userLimits(), p.userRename(), p.userReset(), p.userDisable(), p.userEnable(), p.userDelete())
+		p.userList(), p.userCreate(), p.userInvite(), p.userLimits(), p.userRename(), p.userReset(),
+		p.userDisable(), p.userEnable(), p.userDelete())
 }
 
 func (p *Program) userList() *cobra.Command {

@@ -112,7 +112,8 @@ func (a *Service) userStates(ctx context.Context, users []models.User) ([]UserSt
 	states := make([]UserState, len(users))
 	for i, u := range users {
 		states[i] = UserState{
-			User: u, UserSums: sums[u.ID], Admin: a.isAdmin(&u), Linked: linked[u.ID], Teams: teams[u.ID], spent: spent[accounts[i]], at: now,
+			User: u, UserSums: sums[u.ID], Admin: a.isAdmin(&u), Linked: linked[u.ID], Teams: teams[u.ID],
+			spent: spent[accounts[i]], at: now,
 		}
 	}
 	return states, nil
