@@ -62,7 +62,8 @@ func (f Form) writeInputs(w *strings.Builder) {
 			bounds = ` minlength="8" maxlength="72"`
 		}
 		writeHTML(w, `<div><label for="{}">{}</label>`+"\n"+
-			`<input id="{}" name="{}" type="{}" autocomplete="{}" value="{}" required`+bounds+"></div>\n", field.Name, field.Label, field.Name, field.Name, field.Type, field.Autocomplete, field.Value)
+			`<input id="{}" name="{}" type="{}" autocomplete="{}" value="{}" required`+bounds+"></div>\n",
+			field.Name, field.Label, field.Name, field.Name, field.Type, field.Autocomplete, field.Value)
 	}
 	writeHTML(w, `<button type="submit">{}</button>`+"\n</form>\n", f.Button)
 }

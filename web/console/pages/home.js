@@ -24,7 +24,7 @@ export async function show(page) {
     methods.open ? note("bad", "Anyone who reaches this address can use it: calls need no key. Set REQUIRE_AUTH=true to change that.") : null,
     methods.simulated ? note("warn", "The providers are simulated: answers are made up and cost nothing. Set a provider's key, such as OPENAI_API_KEY, and leave SIMULATOR out.") : null,
     h("div", { class: "two" },
-      h("div", { class: "stack" }, connect(health), calls),
+      h("div", { class: "stack" }, connect(health, page.signal), calls),
       h("div", { class: "stack" }, spend, providers, about(methods)))));
   const part = async (place, label, load) => {
     if (!place.childElementCount) fill(place, card({ title: label, pad: true }, loading()));
@@ -45,7 +45,7 @@ export async function show(page) {
   });
 }
 
-function connect(health) {
+function connect(health, signal) {
   const base = location.origin, key = keysMade()[0];
   return card({ title: "Connect a client", actions: health },
     h("div", { class: "pad stack" },
@@ -54,7 +54,7 @@ function connect(health) {
         h("div", { class: "field" }, h("span", { class: "lab" }, "Key"), key
           ? h("div", { class: "url" }, h("code", null, key.name), h("span", { class: "soft xs" }, "made in this tab"))
           : h("div", { class: "url" }, h("span", null, "Shown once"), h("a", { class: "btn bare", href: "/keys?new=1" }, "Create key"))))),
-    clients(key?.secret));
+    clients({ key: key?.secret, signal }));
 }
 
 /** The latest calls, or the first steps where there are none. */

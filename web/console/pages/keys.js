@@ -7,7 +7,11 @@ import { ago, money, until, whole, zoneName } from "../lib/format.js";
 import { isSpent, limitFields, limitTags, readLimits, renewal, windows } from "../lib/limits.js";
 import { spark } from "../lib/plot.js";
 import { rememberKey } from "../lib/state.js";
-import { bar, button, card, code, confirm, copy, dialog, empty, failed, field, find, formError, loading, menuButton, note, segments, select, sorted, table, tag, toast } from "../lib/ui.js";
+import {
+  bar, button, card, code, confirm, copy, dialog, empty, failed, field, find, formError, loading, menuButton, note, segments, select, sorted,
+  table, tag, toast,
+} from "../lib/ui.js";
+import { snippets, withModels } from "./snippets.js";
 
 export const title = "Keys";
 
@@ -165,13 +169,12 @@ function shown(state, key, name) {
   let copied = false, asked = false;
   const secret = h("div", { class: "url" }, h("code", null, key.key), copy(key.key, { class: "first" }));
   secret.addEventListener("click", () => (copied = true));
-  const curl = `curl ${location.origin}/v1/chat/completions \\\n  -H "Authorization: Bearer ${key.key}" \\\n  -H "Content-Type: application/json" \\\n` +
-    `  -d '{"model": "claude-haiku-4-5", "messages": [{"role": "user", "content": "Hello"}]}'`;
+  const curl = (models) => code(snippets[0].text({ base: location.origin, key: key.key, ...models }), "A call with curl");
   const made = dialog({
     title: name,
     body: [
       note("warn", "This is the only time the secret of ", h("b", null, key.name), " is shown. The gateway keeps a fingerprint of it, not the key."),
-      secret, code(curl, "A call with curl"),
+      secret, withModels(curl, { key: key.key, signal: state.page.signal }),
     ],
     guard: async () => {
       if (copied || asked) return true;

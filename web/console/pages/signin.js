@@ -64,7 +64,7 @@ function about(methods, welcome) {
       h("div", { class: "field" }, h("span", { class: "lab" }, "Base URL"), urlBox(location.origin + "/v1", { label: "Copy the base URL" })),
       methods.open ? note("bad", "Anyone who reaches this address can use it: calls need no key. Set REQUIRE_AUTH=true to change that.") : null,
       methods.simulated ? note("warn", "The providers are simulated: answers are made up and cost nothing.") : null,
-      welcome ? h("div", { class: "wide" }, clients(null)) : null),
+      welcome ? h("div", { class: "wide" }, clients()) : null),
     h("div", { class: "links" }, health, h("a", { href: "/docs" }, "Docs"), h("a", { href: "/health" }, "Health"),
       h("span", { class: "soft" }, "Version " + methods.version)));
 }
