@@ -114,7 +114,7 @@ func (l *Writer) Run(ctx context.Context) {
 	sweeping.Go(func() { l.keepSums(ctx) })
 	defer sweeping.Wait()
 
-	tick := time.NewTicker(l.every)
+	tick, ticking := time.NewTicker(l.every), true
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
@@ -122,13 +122,17 @@ func (l *Writer) Run(ctx context.Context) {
 			l.writeAll(ctx, working, true)
 		case <-l.ready:
 			l.writeAll(ctx, working, false)
-		case <-l.first:
-			tick.Reset(l.every)
+		case <-l.first: // or of a batch that was written meanwhile
+			if !ticking && !l.idle() {
+				tick.Reset(l.every)
+				ticking = true
+			}
 		case <-ctx.Done():
 		}
 		l.logDropped()
-		if l.idle() {
+		if ticking && l.idle() {
 			tick.Stop() // until the first row of the next batch
+			ticking = false
 		}
 	}
 	for l.Stats().Queued > 0 && working.Err() == nil {
