@@ -328,18 +328,21 @@ func cosine(a []float32, b []float64) float64 {
 func TestOtherKeysAnswerTheBatchesThatAreMissing(t *testing.T) {
 	t.Parallel()
 	fake := simulator.New(simulator.Options{})
-	var calls atomic.Int64
+	var calls, answered atomic.Int64
 	var refused atomic.Pointer[string]
 	url := gatewaytest.ServeUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("X-Goog-Api-Key")
 		calls.Add(1)
 		body, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(body), `"text 250"`) && (refused.CompareAndSwap(nil, &key) || *refused.Load() == key) {
+			gatewaytest.Until(t, "the other batches are answered", func() bool { return answered.Load() >= 3 })
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		fake.ServeHTTP(w, r)
+		_ = http.NewResponseController(w).Flush()
+		answered.Add(1)
 	}))
 	p := gatewaytest.Start(t, "GEMINI_API_KEY=sk-g1,sk-g2", "GEMINI_BASE_URL="+url)
 	var inputs []string
