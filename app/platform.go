@@ -14,6 +14,6 @@ func warnOfPlatform(system, database string, w *warner) {
 	if strings.HasPrefix(database, "sqlite:") && database != models.InMemory {
 		w.add("DATABASE_URL", "Windows gives the file of the database the access rights of its folder: let only the account of the gateway open it")
 	}
-	w.add("SHUTDOWN_GRACE_SECONDS", "Windows ends the process some seconds after its console is closed or the user logs off, whatever "+
-		"SHUTDOWN_GRACE_SECONDS says; Ctrl-C lets running streams finish")
+	w.add("SHUTDOWN_GRACE_SECONDS", "Windows ends the process some seconds after its console is closed or the user logs off, even if "+
+		"SHUTDOWN_GRACE_SECONDS is longer; Ctrl-C lets running streams finish")
 }

@@ -93,7 +93,7 @@ func (r *release) writeJSON(name string, document any) error {
 
 type object = map[string]any
 
-// spdx is the list in SPDX 2.3. Licenses of modules are not asserted: nobody has read them for this list.
+// spdx is the list in SPDX 2.3. Licenses of modules are NOASSERTION: they were not reviewed.
 func (i inventory) spdx() any {
 	const none = "NOASSERTION"
 	packages := []object{{

@@ -78,7 +78,7 @@ func (b *builder) addTools(item int, value jsontext.Value) *api.Error {
 	return nil
 }
 
-// addTool adds what the model may call. namespace is the one that the tool stands in.
+// addTool adds what the model may call. namespace is the tool's namespace.
 func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid(at.path(), "%s must be an object", at.path())
