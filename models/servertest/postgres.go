@@ -32,13 +32,16 @@ var sharedPostgres = sync.OnceValues(func() (string, error) {
 	return server.URL, nil
 })
 
+// maxConnections allows for the pools of all gateways that the tests of a package run at once.
+const maxConnections = "max_connections=500"
+
 func startPostgres(from source, settings ...Setting) (*Server, error) {
 	build := postgresProcess
 	if from.bin == "" {
 		build = postgresContainer
 	}
 	var args []string
-	for _, setting := range append([]Setting{"max_connections=100", "fsync=off", "shared_buffers=16MB"}, settings...) {
+	for _, setting := range append([]Setting{maxConnections, "fsync=off", "shared_buffers=16MB"}, settings...) {
 		args = append(args, "-c", string(setting))
 	}
 	s := &Server{ping: func(ctx context.Context, address string) error { return execPostgres(ctx, address, "SELECT 1") }}

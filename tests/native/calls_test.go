@@ -112,26 +112,36 @@ func TestAClientThatLeavesPaysForItsNativeStream(t *testing.T) {
 	t.Parallel()
 	u := gatewaytest.NewFuncUpstream(t)
 	p := gatewaytest.Start(t, "ANTHROPIC_API_KEY=sk-ant-a", "ANTHROPIC_BASE_URL="+u.URL, "MAX_RETRIES=0", "MAX_BUDGET_USD=100")
-	for members, logged := range map[string]string{
-		`"thinking":{"type":"enabled","budget_tokens":1024},`: `"input_tokens":30,"output_tokens":20`,
-		``: `"estimated":true`,
+	for members, c := range map[string]struct {
+		rest   time.Duration // after the client has left, the provider waits so long before it ends its answer
+		logged string
+	}{
+		`"thinking":{"type":"enabled","budget_tokens":1024},`: {500 * time.Millisecond, `"input_tokens":30,"output_tokens":20`},
+		``: {time.Minute, `"estimated":true`},
 	} {
 		start := started(`{"input_tokens":30,"output_tokens":1}`) + said("some words")
+		left := make(chan struct{})
 		u.Handle(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, start)
 			_ = http.NewResponseController(w).Flush()
 			select {
-			case <-time.After(100 * time.Millisecond):
+			case <-left:
+			case <-r.Context().Done():
+				return
+			}
+			select {
+			case <-time.After(c.rest):
 			case <-r.Context().Done():
 				return
 			}
 			_, _ = io.WriteString(w, ended())
 		})
 		leave(t, p, `{"model":"`+model+`","stream":true,`+members+strings.Replace(hi, "99", "2000", 1)+`}`, len(start))
-		gatewaytest.Until(t, "the call is in the log with "+logged, func() bool {
+		close(left)
+		gatewaytest.Until(t, "the call is in the log with "+c.logged, func() bool {
 			for line := range strings.Lines(p.Log.String()) {
-				if strings.Contains(line, `"outcome":"client_gone"`) && strings.Contains(line, logged) && strings.Contains(line, `"input_tokens":30`) {
+				if strings.Contains(line, `"outcome":"client_gone"`) && strings.Contains(line, c.logged) && strings.Contains(line, `"input_tokens":30`) {
 					return true
 				}
 			}
