@@ -79,6 +79,25 @@ func (s *Store) inConnTx(ctx context.Context, queries func(on connTx) error) err
 	})
 }
 
+// raw runs f with the connection of the driver. sql.Conn.Raw panics when the
+// connection is closed between its check for that and its use, as it is when the
+// context of the transaction ends at that moment: that is sql.ErrConnDone here.
+func (on connTx) raw(f func(conn any) error) (err error) {
+	entered := false
+	defer func() {
+		if entered {
+			return // a panic of f goes on
+		}
+		if recover() != nil {
+			err = sql.ErrConnDone
+		}
+	}()
+	return on.conn.Raw(func(conn any) error {
+		entered = true
+		return f(conn)
+	})
+}
+
 func (on connTx) embedded() bool { return on.tx.Name() == "sqlite" }
 
 // upsert inserts rows. Those that exist already are changed as onConflict says.
@@ -136,7 +155,7 @@ func (in *bulkInsert) copyRows(on connTx, rows bulkRows) error {
 		}
 		return values, nil
 	})
-	return on.conn.Raw(func(conn any) error {
+	return on.raw(func(conn any) error {
 		c, ok := conn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("%T is not a connection to PostgreSQL", conn)
@@ -159,7 +178,7 @@ func (in *bulkInsert) insertRows(on connTx, rows bulkRows) error {
 	for i := range args {
 		args[i].Ordinal = i + 1
 	}
-	return on.conn.Raw(func(conn any) error {
+	return on.raw(func(conn any) error {
 		statement, err := prepare(ctx, conn, in.insert+in.placeholders+in.onConflict)
 		if err != nil {
 			return err

@@ -55,3 +55,28 @@ func TestNoRowIsWrittenAfterItsTransactionHasEnded(t *testing.T) {
 		})
 	}
 }
+
+// database/sql rolls a transaction back and closes its connection at any moment after
+// the end of its context, also while the connection is about to be used.
+func TestAConnectionThatIsClosedAtItsUseIsAnError(t *testing.T) {
+	t.Parallel()
+	store, err := Open(servertest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	for range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := store.inConnTx(ctx, func(on connTx) error {
+			go cancel()
+			for {
+				if err := on.raw(func(any) error { return nil }); err != nil {
+					return err
+				}
+			}
+		})
+		if !errors.Is(err, sql.ErrConnDone) && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+}
