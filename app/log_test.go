@@ -19,7 +19,7 @@ func TestUnreadLogBlocksNoWriter(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("it waited for its reader")
 	}
 	go w.Close()

@@ -114,7 +114,7 @@ func callOnce(t *testing.T, handler http.Handler, stream bool) error {
 	transport := newTransport()
 	defer transport.CloseIdleConnections()
 	c := newCaller(transport, target{base: server.URL}, job{model: openAIModel, prompt: prompt(200), stream: stream})
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return c.call(ctx, newChecker(readBuffer), nil)
 }

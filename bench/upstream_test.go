@@ -21,7 +21,7 @@ func started(t *testing.T) *bench {
 	t.Cleanup(up.Close)
 	front := httptest.NewServer(floor(up.URL))
 	t.Cleanup(front.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	client := newTransport()
 	t.Cleanup(client.CloseIdleConnections)

@@ -105,7 +105,7 @@ type gateway struct {
 func startGateway(t testing.TB, settings ...string) *gateway {
 	t.Helper()
 	g := launchGateway(t, settings...)
-	const limit = 20 * time.Second
+	const limit = time.Minute
 	deadline := time.After(limit)
 	for {
 		if address := g.out.field("listening", "address"); address != "" {
@@ -221,7 +221,7 @@ func (g *gateway) wait(limit time.Duration) error {
 	g.signal(syscall.SIGQUIT)
 	select {
 	case <-g.dead:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		g.kill()
 	}
 	return fmt.Errorf("it still ran %s later", limit)

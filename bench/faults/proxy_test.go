@@ -223,7 +223,7 @@ func TestClosingTheProxyEndsItsConnections(t *testing.T) {
 			}()
 			select {
 			case <-closed:
-			case <-time.After(10 * time.Second):
+			case <-time.After(30 * time.Second):
 				t.Fatal("Close does not return")
 			}
 			if _, err := hear(t, conn, 2, 10*time.Second); err == nil || timedOut(err) {

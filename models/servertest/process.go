@@ -87,7 +87,7 @@ func (p *process) end(s syscall.Signal) error {
 	select {
 	case <-p.done:
 		return nil
-	case <-time.After(20 * time.Second):
+	case <-time.After(startTimeout):
 		return fmt.Errorf("the server has not ended after the signal %v\n%w\n%s", s, err, p.log())
 	}
 }

@@ -64,7 +64,7 @@ func pingRedis(ctx context.Context, address string) error {
 	password, _ := u.User.Password()
 	_, errWrite := fmt.Fprintf(conn, "AUTH %s\r\nPING\r\n", password)
 	answer := make([]byte, len("+OK\r\n+PONG\r\n"))
-	errDeadline := conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	errDeadline := conn.SetReadDeadline(time.Now().Add(startTimeout))
 	_, errRead := io.ReadFull(conn, answer)
 	if string(answer) != "+OK\r\n+PONG\r\n" {
 		return fmt.Errorf("redis answers %q: %w", answer, errors.Join(errWrite, errDeadline, errRead))

@@ -109,7 +109,7 @@ func (s *Server) up() error {
 	}
 	var err error
 	for end := time.Now().Add(startTimeout); time.Now().Before(end); {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), startTimeout/4)
 		err = s.ping(ctx, s.URL)
 		cancel()
 		if err == nil {

@@ -144,13 +144,15 @@ func (d *Database) Query(t testing.TB, statement string) []string {
 	return all
 }
 
-// Until waits for a condition and fails the test when it does not become true
-// in time.
-func Until(t testing.TB, within time.Duration, what string, condition func() bool) {
+// patience is how long a test waits for what must come, on a machine however slow.
+const patience = time.Minute
+
+// Until waits for a condition and fails the test when it never becomes true.
+func Until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(within); !condition(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", within, what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 const testKey = "sk-test"
 
 // timeout bounds one call of a provider.
-const timeout = 20 * time.Second
+const timeout = time.Minute
 
 // Run tests a provider with the recordings of its upstream: those of the
 // project and, when Dir is another folder, those there. Each is sent whole;
@@ -236,7 +236,7 @@ func (s suite) leaving(t testing.TB, all []Recording) []error {
 // leave starts an answer that never ends, and leaves it when the first chunk
 // has arrived or after some time.
 func (p player) leave(s Script) error {
-	const wait, soon = 50 * time.Millisecond, time.Second
+	const wait, soon = 50 * time.Millisecond, 30 * time.Second
 	p.up.Play(s)
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()

@@ -171,7 +171,7 @@ func TestAnAdministratorsChangeIsPublishedToOtherReplicas(t *testing.T) {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	const channel = "mgw:keys:revoked"
 	watcher := client().(*redis.Client)
-	storetest.Until(t, 10*time.Second, "subscribed", func() bool {
+	storetest.Until(t, "subscribed", func() bool {
 		n, err := watcher.PubSubNumSub(t.Context(), channel).Result()
 		return err == nil && n[channel] >= 1
 	})
@@ -183,12 +183,12 @@ func TestAnAdministratorsChangeIsPublishedToOtherReplicas(t *testing.T) {
 		if _, err := admin.ChangeKey(t.Context(), Actor{UserID: "ada"}, key.ID, change); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Until(t, 10*time.Second, "the administrator's change is effective", func() bool { return rpmOf(t, there, text) == n })
+		storetest.Until(t, "the administrator's change is effective", func() bool { return rpmOf(t, there, text) == n })
 	}
 	if err := admin.RevokeKey(t.Context(), Actor{UserID: "ada"}, key.ID); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Until(t, 10*time.Second, "the administrator's revocation is effective", func() bool { return !keyOpens(there, text) })
+	storetest.Until(t, "the administrator's revocation is effective", func() bool { return !keyOpens(there, text) })
 }
 
 func TestAdministrationWithoutTheDatabaseIs503(t *testing.T) {

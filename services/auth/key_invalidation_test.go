@@ -65,7 +65,7 @@ func keyPair(t *testing.T, h *keyDatabase, redisURL string) (a, b *Keys, log *li
 
 func awaitSubscribers(t *testing.T, k *Keys, want int64) {
 	t.Helper()
-	storetest.Until(t, 10*time.Second, "subscribed", func() bool {
+	storetest.Until(t, "subscribed", func() bool {
 		n, err := k.redis.(*redis.Client).PubSubNumSub(t.Context(), invalidationChannel).Result()
 		return err == nil && n[invalidationChannel] >= want
 	})
@@ -250,6 +250,6 @@ func TestNoGoroutineRunsAfterRunHasEnded(t *testing.T) {
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("it took %v to end", took)
 		}
-		storetest.Until(t, 5*time.Second, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
+		storetest.Until(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
 	}
 }

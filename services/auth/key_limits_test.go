@@ -96,7 +96,7 @@ func TestAChangeIsEffectiveAtOnceHereAndWithinASecondElsewhere(t *testing.T) {
 			if got := rpmOf(t, here, text); got != n {
 				t.Errorf("%d where it was changed to %d", got, n)
 			}
-			storetest.Until(t, 3*time.Second, "seen elsewhere", func() bool { return rpmOf(t, there, text) == n })
+			storetest.Until(t, "seen elsewhere", func() bool { return rpmOf(t, there, text) == n })
 			if took := time.Since(changed); took > time.Second+slack {
 				t.Errorf("after %v", took)
 			}
@@ -120,7 +120,7 @@ func TestAChangeIsPublishedToOtherReplicas(t *testing.T) {
 		if _, err := here.Change(t.Context(), "ada", key.ID, ofRPM(n)); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Until(t, 10*time.Second, "the change is effective", func() bool { return rpmOf(t, there, text) == n })
+		storetest.Until(t, "the change is effective", func() bool { return rpmOf(t, there, text) == n })
 	}
 }
 

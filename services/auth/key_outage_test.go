@@ -56,7 +56,7 @@ func TestWithoutTheDatabaseCachedKeysWorkForTheirTTLAndNothingIs401(t *testing.T
 			t.Errorf("polled %v: a known key was served for %v", polled, served)
 		}
 		isDown.Store(false)
-		storetest.Until(t, time.Second, "served again", func() bool { return keyOpens(k, text) })
+		storetest.Until(t, "served again", func() bool { return keyOpens(k, text) })
 	}
 }
 
@@ -64,7 +64,7 @@ func TestWithoutTheDatabaseCachedKeysWorkForTheirTTLAndNothingIs401(t *testing.T
 func servedFor(t *testing.T, k *Keys, text string, began time.Time) time.Duration {
 	t.Helper()
 	last := began
-	storetest.Until(t, 5*time.Second, "not served any more", func() bool {
+	storetest.Until(t, "not served any more", func() bool {
 		now := time.Now()
 		_, err := k.Authenticate(t.Context(), text)
 		if err == nil {
@@ -91,7 +91,7 @@ func TestKeysWhenPostgresIsStoppedKilledOrFrozen(t *testing.T) {
 		name      string
 		begin, up func()
 	}{{"stopped", server.Stop, server.Restart}, {"killed", server.Kill, server.Restart}, {"frozen", server.Freeze, server.Thaw}} {
-		storetest.Until(t, 10*time.Second, "open", func() bool { return keyOpens(k, text) })
+		storetest.Until(t, "open", func() bool { return keyOpens(k, text) })
 		fault.begin()
 		began, worst := time.Now(), time.Duration(0)
 		for end := began.Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -119,7 +119,7 @@ func TestKeysWhenPostgresIsStoppedKilledOrFrozen(t *testing.T) {
 		}
 		fault.up()
 		back := time.Now()
-		storetest.Until(t, 5*time.Second, "open again", func() bool { return keyOpens(k, text) })
+		storetest.Until(t, "open again", func() bool { return keyOpens(k, text) })
 		t.Logf("%s: a request waited at most %v; served %v after it was back", fault.name, worst, time.Since(back))
 	}
 }

@@ -115,7 +115,7 @@ func TestARevokedKeyIsRejectedAtOnceInTheSameProcess(t *testing.T) {
 				t.Error(err)
 			}
 			revoked.Store(true)
-			storetest.Until(t, 10*time.Second, "tried after it was revoked", func() bool { return t.Failed() || after.Load() > 100 })
+			storetest.Until(t, "tried after it was revoked", func() bool { return t.Failed() || after.Load() > 100 })
 			stop.Store(true)
 			all.Wait()
 		}

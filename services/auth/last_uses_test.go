@@ -63,7 +63,7 @@ func TestUsesAreFlushedWhileRunningAndAtTheEnd(t *testing.T) {
 		if !keyOpens(k, text) {
 			t.Fatal("a new key opens nothing")
 		}
-		storetest.Until(t, 5*time.Second, "written", func() bool { return storedUse(t, h, key.ID) != 0 })
+		storetest.Until(t, "written", func() bool { return storedUse(t, h, key.ID) != 0 })
 		stop()
 
 		k = h.keyReplica() // which flushes every ten seconds

@@ -49,7 +49,7 @@ func runRevisions(t testing.TB, r *Revisions) *Revisions {
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	storetest.Until(t, 5*time.Second, "a first poll", func() bool { n, _ := r.Current(); return n > 0 })
+	storetest.Until(t, "a first poll", func() bool { n, _ := r.Current(); return n > 0 })
 	return r
 }
 
@@ -120,7 +120,7 @@ func TestTheEndOfAKeyOrATokenIsNoticedWithinASecond(t *testing.T) {
 			{"generation", query("UPDATE users SET generation = generation + 1 WHERE id"), true, false},
 		} {
 			v := h.visitor(t, r, tt.name)
-			storetest.Until(t, 5*time.Second, "the polls go on", func() bool {
+			storetest.Until(t, "the polls go on", func() bool {
 				_, asOf := r.keys.cache.revisions.Current()
 				return time.Since(asOf) < revisionInterval
 			})
@@ -131,7 +131,7 @@ func TestTheEndOfAKeyOrATokenIsNoticedWithinASecond(t *testing.T) {
 			}
 			tt.end(v)
 			ended := time.Now()
-			storetest.Until(t, 5*time.Second, tt.name, func() bool {
+			storetest.Until(t, tt.name, func() bool {
 				key, token := r.opens(v)
 				if tt.key && !key || tt.token && !token {
 					t.Fatalf("%s: the key opens: %v; the token: %v", tt.name, key, token)
@@ -159,7 +159,7 @@ func TestPollsPauseWhileNoCallAsks(t *testing.T) {
 	before, _ := r.Current()
 	queriedAt := time.Now()
 	last, since := polls.Load(), time.Now()
-	storetest.Until(t, 30*time.Second, "the polls pause", func() bool {
+	storetest.Until(t, "the polls pause", func() bool {
 		if n := polls.Load(); n != last {
 			last, since = n, time.Now()
 		}
@@ -172,7 +172,7 @@ func TestPollsPauseWhileNoCallAsks(t *testing.T) {
 	if at := r.validatedAt(queriedAt, before); time.Since(at) < keyTTL {
 		t.Errorf("an answer of before the pause is taken for %v old", time.Since(at))
 	}
-	storetest.Until(t, 5*time.Second, "the polls go on", func() bool { return polls.Load() > last+2 })
+	storetest.Until(t, "the polls go on", func() bool { return polls.Load() > last+2 })
 	if after, asOf := r.Current(); after == before || time.Since(asOf) > keyTTL {
 		t.Errorf("revision %d, before the pause %d, of %v ago", after, before, time.Since(asOf))
 	}

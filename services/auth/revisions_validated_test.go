@@ -237,7 +237,7 @@ func TestAKeyIsRefreshedAgainAfterAPollMadeARefreshUnnecessary(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var refreshing sync.WaitGroup
 	refreshing.Go(func() { o.keys.refresh(ctx) })
-	storetest.Until(t, 5*time.Second, "done with", func() bool { return !found.refreshing.Load() })
+	storetest.Until(t, "done with", func() bool { return !found.refreshing.Load() })
 	stop()
 	refreshing.Wait()
 	if o.asked != 1 {

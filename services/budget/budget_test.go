@@ -436,7 +436,7 @@ func TestACallAboveItsUpperBoundIsBookedAtItsCost(t *testing.T) {
 		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 			t.Errorf("%d warnings:\n%s", n, log.String())
 		}
-		storetest.Until(t, 5*time.Second, "the overdraft is saved", func() bool { // Run may be saving it
+		storetest.Until(t, "the overdraft is saved", func() bool { // Run may be saving it
 			b.saveChanged(t.Context())
 			return h.held(t, "key:a") >= 800_001
 		})
@@ -467,14 +467,14 @@ func TestUnusedAllowancesAreReturned(t *testing.T) {
 		if held := h.held(t, "key:a"); held < 2*dollar {
 			t.Errorf("only %d is held", held)
 		}
-		storetest.Until(t, 5*time.Second, "the free part is given back while a call runs",
+		storetest.Until(t, "the free part is given back while a call runs",
 			func() bool { return h.held(t, "key:a") == dollar })
 		r.Settle(400_000)
-		storetest.Until(t, 5*time.Second, "what the call did not need is given back", func() bool { return h.held(t, "key:a") == 400_000 })
+		storetest.Until(t, "what the call did not need is given back", func() bool { return h.held(t, "key:a") == 400_000 })
 		if err := h.write(b, november, r.Holds(), 400_000); err != nil {
 			t.Error(err)
 		}
-		storetest.Until(t, 5*time.Second, "no row is left", func() bool { return h.number(t, "SELECT COUNT(*) FROM budget_holds") == 0 })
+		storetest.Until(t, "no row is left", func() bool { return h.number(t, "SELECT COUNT(*) FROM budget_holds") == 0 })
 		mustReserve(t, b, dollar, of).Settle(300_000)
 		unwritten := h.held(t, "key:a")
 		stop()
@@ -548,7 +548,7 @@ func TestConcurrentCallsShareFewGrantRequests(t *testing.T) {
 				}
 			})
 		}
-		storetest.Until(t, 2*time.Second, "all wait", func() bool {
+		storetest.Until(t, "all wait", func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			for _, p := range b.allowances {
@@ -579,7 +579,7 @@ func TestWaitingCallsAreServedInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i, amount := range amounts {
 		all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, amount, of) })
-		storetest.Until(t, time.Second, "it waits", func() bool {
+		storetest.Until(t, "it waits", func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			p := b.allowances[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]
@@ -710,7 +710,7 @@ func TestEachCallIsGrantedUnderItsOwnLimit(t *testing.T) {
 			amount int64
 		}{{high, 1}, {high, 6 * dollar}, {low, 5 * dollar}} {
 			all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, c.amount, c.of) })
-			storetest.Until(t, time.Second, "it waits", func() bool {
+			storetest.Until(t, "it waits", func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()
 				p := b.allowances[models.HoldKey{Account: "key:a", Since: "2026-11-01"}]

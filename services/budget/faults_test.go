@@ -40,7 +40,7 @@ func (b *Service) freeAndLost() (free int64, lost uint64) {
 // awaitLeaseExpiry waits until the replica's lease has expired in the database.
 func (h *testDatabase) awaitLeaseExpiry(t *testing.T, b *Service) {
 	t.Helper()
-	storetest.Until(t, 10*time.Second, "the lease expires", func() bool {
+	storetest.Until(t, "the lease expires", func() bool {
 		return h.number(
 			t,
 			"SELECT COUNT(*) FROM replicas WHERE id = '"+b.Replica()+"' AND alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint",
@@ -61,7 +61,7 @@ func TestHoldsOfAKilledReplicaAreFreedWhenItsLeaseExpires(t *testing.T) {
 	}
 	duration := killed.leaseTerms().Duration
 	var got time.Time
-	storetest.Until(t, 10*time.Second, "it is free again", func() bool {
+	storetest.Until(t, "it is free again", func() bool {
 		_, err := other.Reserve(t.Context(), november, 900_000, of)
 		got = time.Now()
 		return err == nil
@@ -95,7 +95,7 @@ func TestAResumedReplicaHasNoFreeAllowance(t *testing.T) {
 	}
 	h.awaitLeaseExpiry(t, frozen)
 	var all *Reservation
-	storetest.Until(t, 5*time.Second, "the other replica is granted its allowance", func() (ok bool) {
+	storetest.Until(t, "the other replica is granted its allowance", func() (ok bool) {
 		var err error
 		all, err = other.Reserve(t.Context(), november, 10*dollar, of)
 		return err == nil
@@ -105,14 +105,14 @@ func TestAResumedReplicaHasNoFreeAllowance(t *testing.T) {
 		t.Errorf("%d free, %d times lost", free, lost)
 	}
 	frozen.runTest(t)
-	storetest.Until(t, 5*time.Second, "the reservation of its call is saved again", func() bool { return h.held(t, "key:a") == 13*dollar })
+	storetest.Until(t, "the reservation of its call is saved again", func() bool { return h.held(t, "key:a") == 13*dollar })
 	h.pay(t, other, all, november, dollar)
-	storetest.Until(t, 5*time.Second, "the other replica returns the rest", func() bool { return h.held(t, "key:a") == 3*dollar })
+	storetest.Until(t, "the other replica returns the rest", func() bool { return h.held(t, "key:a") == 3*dollar })
 	mustRefuse(t, other, 6*dollar+1, of)
 	h.pay(t, frozen, r, november, 2*dollar)
-	storetest.Until(t, 5*time.Second, "nothing is held", func() bool { return h.held(t, "key:a") == 0 })
+	storetest.Until(t, "nothing is held", func() bool { return h.held(t, "key:a") == 0 })
 	mustHaveLeft(t, other, 7*dollar, of)
-	storetest.Until(t, 5*time.Second, "nothing is held again", func() bool { return h.held(t, "key:a") == 0 })
+	storetest.Until(t, "nothing is held again", func() bool { return h.held(t, "key:a") == 0 })
 	mustHaveLeft(t, frozen, 7*dollar, of)
 }
 
@@ -124,7 +124,7 @@ func TestACallFromBeforeAnExpiredLeasePaysForNoOther(t *testing.T) {
 	other.runTest(t)
 	r := mustReserve(t, frozen, 3*dollar, of)
 	h.awaitLeaseExpiry(t, frozen)
-	storetest.Until(t, 5*time.Second, "the other replica is granted its allowance", func() (ok bool) {
+	storetest.Until(t, "the other replica is granted its allowance", func() (ok bool) {
 		_, err := other.Reserve(t.Context(), november, 9*dollar, of)
 		return err == nil
 	})
@@ -145,7 +145,7 @@ func TestNoHoldIsLostWhileTheDatabaseIsUnreachable(t *testing.T) {
 	mustRefuse(t, b, 200_000, of)
 	a.runTest(t)
 	b.runTest(t)
-	storetest.Until(t, 5*time.Second, "both leases are renewed", func() bool {
+	storetest.Until(t, "both leases are renewed", func() bool {
 		return h.number(t,
 			"SELECT COUNT(*) FROM replicas WHERE alive_until > (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint + 500000") == 2
 	})
@@ -153,7 +153,7 @@ func TestNoHoldIsLostWhileTheDatabaseIsUnreachable(t *testing.T) {
 	mustRefuse(t, b, 200_000, of)
 	h.pay(t, a, ra, november, 500_000)
 	h.pay(t, b, rb, november, 300_000)
-	storetest.Until(t, 5*time.Second, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
+	storetest.Until(t, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
 	mustHaveLeft(t, a, 200_000, of)
 	if a.Stats().Lost+b.Stats().Lost != 0 {
 		t.Error("a lease was lost")
@@ -273,7 +273,7 @@ func TestWithoutTheDatabaseOnlyTheAllowanceIsSpent(t *testing.T) {
 				time.Since(began) > 2700*time.Millisecond {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
-			storetest.Until(t, 5*time.Second, "the lease ends", func() bool {
+			storetest.Until(t, "the lease ends", func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()
 				return !b.lease.valid(time.Now())
@@ -283,7 +283,7 @@ func TestWithoutTheDatabaseOnlyTheAllowanceIsSpent(t *testing.T) {
 			}
 			local.Settle(dollar / 4)
 			tt.resume(server.Server)
-			storetest.Until(t, 10*time.Second, "calls are granted again", func() bool {
+			storetest.Until(t, "calls are granted again", func() bool {
 				r, err := b.Reserve(t.Context(), november, 10*dollar, of)
 				r.Settle(0)
 				return err == nil
@@ -292,7 +292,7 @@ func TestWithoutTheDatabaseOnlyTheAllowanceIsSpent(t *testing.T) {
 				t.Error(err)
 			}
 			cost += dollar / 4
-			storetest.Until(t, 10*time.Second, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
+			storetest.Until(t, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
 			mustHaveLeft(t, b, 64*dollar-cost, of)
 		})
 	}
@@ -346,7 +346,7 @@ func TestABudgetIsNotOverdrawnWhileTheDatabaseFailsRepeatedly(t *testing.T) {
 	more := func(n int64) {
 		t.Helper()
 		enough := served.Load() + n
-		storetest.Until(t, 10*time.Second, "calls go on", func() bool { return served.Load() > enough })
+		storetest.Until(t, "calls go on", func() bool { return served.Load() > enough })
 	}
 	more(100)
 	for range 2 {
@@ -365,7 +365,7 @@ func TestABudgetIsNotOverdrawnWhileTheDatabaseFailsRepeatedly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	storetest.Until(t, 10*time.Second, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
+	storetest.Until(t, "all is given back", func() bool { return h.held(t, "key:a") == 0 })
 	if s := h.spent(t, "key:a"); s != spent.Load() || s > limit {
 		t.Errorf("%d spent, %d written", spent.Load(), s)
 	}
@@ -419,7 +419,7 @@ func TestNoGoroutineRunsAfterTheStop(t *testing.T) {
 	cancel()
 	stop()
 	calling.Wait()
-	storetest.Until(t, 2*time.Second, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+	storetest.Until(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 	if held := h.number(t, "SELECT COUNT(*) FROM budget_holds"); held != 0 {
 		t.Errorf("%d holds of a replica that stopped", held)
 	}
@@ -604,7 +604,7 @@ func TestCallsOfSeveralBudgetsShareARenewal(t *testing.T) {
 			}
 		})
 	}
-	storetest.Until(t, 2*time.Second, "all wait", func() bool {
+	storetest.Until(t, "all wait", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		waiting := 0

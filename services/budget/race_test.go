@@ -156,7 +156,7 @@ func (h *testDatabase) raceTrial(t *testing.T, replicas []*Service, name string,
 // raceCall makes one call. Its holds are empty when it was not admitted.
 func raceCall(t *testing.T, b *Service, paying []*raced, amount int64, exact bool, totals *raceTotals) (models.Holds, int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if rand.IntN(5) == 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(rand.IntN(30))*time.Millisecond)

@@ -42,7 +42,7 @@ func TestCallsOfAKilledReplicaAreBookedOnce(t *testing.T) {
 	ended.Cost = 77
 	must(t, h.Store.WriteCalls(t.Context(), killed.Replica(), []models.Call{ended}))
 	other.runTest(t) // has no call of its own
-	storetest.Until(t, 10*time.Second, "the calls are booked", func() bool { return h.number(t, "SELECT COUNT(*) FROM running_calls") == 0 })
+	storetest.Until(t, "the calls are booked", func() bool { return h.number(t, "SELECT COUNT(*) FROM running_calls") == 0 })
 	for query, want := range map[string]int64{
 		"SELECT COUNT(*) FROM running_calls":                              0,
 		"SELECT COUNT(*) FROM calls":                                      3,
@@ -101,7 +101,7 @@ func TestRunningCallsOfAFormerProcessAreBookedOnSQLite(t *testing.T) {
 	next := h.budgets(t)
 	next.heartbeat = 10 * time.Millisecond
 	next.runTest(t) // has no call of its own
-	storetest.Until(t, 5*time.Second, "the call is booked", func() bool { return h.number(t, "SELECT COUNT(*) FROM calls") == 1 })
+	storetest.Until(t, "the call is booked", func() bool { return h.number(t, "SELECT COUNT(*) FROM calls") == 1 })
 	spent := h.number(t, "SELECT SUM(cost) FROM spend WHERE account = 'key:a'")
 	if spent < 1001 || spent > 51_000 || h.number(t, "SELECT COUNT(*) FROM budget_holds") != 0 {
 		t.Errorf("%d are spent, %d held", spent, h.number(t, "SELECT SUM(amount) FROM budget_holds"))
@@ -173,7 +173,7 @@ func TestAResumedReplicaDoesNotReturnWhatOthersHaveBooked(t *testing.T) {
 			must(t, other.ensureLease(t.Context()))
 			other.runTest(t)
 			const spent = 270_000
-			storetest.Until(t, 5*time.Second, "the calls are booked", func() bool { return h.spent(t, "key:a") == spent })
+			storetest.Until(t, "the calls are booked", func() bool { return h.spent(t, "key:a") == spent })
 			if answers != "come" {
 				renew := frozen.renew
 				frozen.renew = func(ctx context.Context, r models.Renewal) (models.Renewed, error) {

@@ -149,16 +149,16 @@ func TestAnIdleWatchDoesNotAskTheDatabase(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); w.Run(ctx) }()
 	defer func() { cancel(); <-ended }()
-	storetest.Until(t, time.Minute, "it counts at the start", func() bool { return counts.Load() == 3 })
+	storetest.Until(t, "it counts at the start", func() bool { return counts.Load() == 3 })
 	seen := rounds.Load()
-	storetest.Until(t, time.Minute, "rounds go by", func() bool { return rounds.Load() > seen+5 })
+	storetest.Until(t, "rounds go by", func() bool { return rounds.Load() > seen+5 })
 	if n := counts.Load(); n != 3 { // one for each kind
 		t.Errorf("it has asked %d times", n)
 	}
 	w.key(t, "a", "day", 100, "")
 	w.spend(t, "key:a", "2026-11-21", 90)
 	w.booked.Add(1)
-	storetest.Until(t, time.Minute, "what was booked is counted", func() bool { return w.NearlySpent()["key"] == 1 })
+	storetest.Until(t, "what was booked is counted", func() bool { return w.NearlySpent()["key"] == 1 })
 	w.exec(t, "UPDATE api_keys SET budget = 1000") // nothing is booked, but a budget was nearly spent
-	storetest.Until(t, time.Minute, "the higher budget is seen", func() bool { return w.NearlySpent()["key"] == 0 })
+	storetest.Until(t, "the higher budget is seen", func() bool { return w.NearlySpent()["key"] == 0 })
 }

@@ -31,7 +31,7 @@ func TestPromptIsCountedWhileTheUpstreamIsWaitedFor(t *testing.T) {
 		select {
 		case <-call.counting:
 			counted <- true
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			counted <- false
 		}
 		return chunksOf(usedUp(5, 2), nil, "hello"), nil

@@ -36,7 +36,7 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 			t.Fatal(o.Body)
 		}
 	}
-	gatewaytest.Eventually(t, 5*time.Second, "it is in the ledger",
+	gatewaytest.Until(t, "it is in the ledger",
 		func() bool { return gatewaytest.Sum(t, p.DB, "SELECT count(*) FROM calls") == 3 })
 
 	user := userID(t, here, "bob@example.com", root)

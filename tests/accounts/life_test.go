@@ -249,7 +249,7 @@ func TestUnverifiedUsersCallOnlyAfterTheyHaveOpenedTheMail(t *testing.T) {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
 			for _, credential := range credentials {
-				gatewaytest.Eventually(t, time.Second, "served", func() bool {
+				gatewaytest.Until(t, "served", func() bool {
 					return p.Chat(t, gatewaytest.HelloRequest, credential...).Status == 200
 				})
 			}

@@ -99,7 +99,7 @@ func TestWithoutPostgreSQLOnlyLocalGrantsAreSpentAndNoRowIsLost(t *testing.T) {
 				fault.finish(server)
 				now.Store(after)
 				served := u.Calls.Load()
-				gatewaytest.Eventually(t, 15*time.Second, "it serves again", func() bool { return u.Calls.Load() > served+100 })
+				gatewaytest.Until(t, "it serves again", func() bool { return u.Calls.Load() > served+100 })
 				close(stop)
 				for _, load := range loads {
 					load.Wait()

@@ -43,7 +43,7 @@ func killReplica(t *testing.T, u *gatewaytest.PricedUpstream, settings []string)
 			t.Fatal("no room at the beginning")
 		}
 	}
-	gatewaytest.Eventually(t, 5*time.Second, "the first rows", func() bool {
+	gatewaytest.Until(t, "the first rows", func() bool {
 		return gatewaytest.Sum(t, k.DB, "SELECT count(*) FROM calls") == k.finished
 	})
 	u.Delay.Store(int64(time.Minute))
@@ -57,7 +57,7 @@ func killReplica(t *testing.T, u *gatewaytest.PricedUpstream, settings []string)
 				gatewaytest.Send(ctx, k.Client, doomed.URL, gatewaytest.PricedRequest(300, maxLive, maxLive, fmt.Sprint(name, i), i%2 == 0), k.key)
 			})
 		}
-		gatewaytest.Eventually(t, 10*time.Second, "calls are under way", func() bool { return u.Calls.Load() == before+calls })
+		gatewaytest.Until(t, "calls are under way", func() bool { return u.Calls.Load() == before+calls })
 	}
 	start("live-", k.live)
 	gatewaytest.Eventually(t, 3*heartbeat, "the calls are noted", func() bool {
@@ -97,7 +97,7 @@ func (k *killed) check() {
 
 func (k *killed) awaitRows() {
 	k.T.Helper()
-	gatewaytest.Eventually(k.T, 45*time.Second, "a row for each call", func() bool {
+	gatewaytest.Until(k.T, "a row for each call", func() bool {
 		return gatewaytest.Sum(k.T, k.DB, "SELECT count(*) FROM calls") >= k.finished+k.live
 	})
 }

@@ -175,7 +175,7 @@ func TestLeavingCallsEarlyDoesNotOverdrawABudget(t *testing.T) {
 				all.Wait()
 				left := time.Now()
 				var rows, spent int64
-				gatewaytest.Eventually(t, 20*time.Second, "a row for each call", func() bool {
+				gatewaytest.Until(t, "a row for each call", func() bool {
 					rows = gatewaytest.Sum(t, db, "SELECT count(*) FROM calls WHERE key_id = $1", id)
 					return rows >= admitted.Load()
 				})

@@ -165,7 +165,7 @@ func TestABudgetThatIsSetLaterCountsWhatWasSpentBefore(t *testing.T) {
 		for table, name := range map[string]string{"users": "your account", "teams": "the team Research"} {
 			set := func(budget int64, told string) {
 				gatewaytest.Execute(t, r.DB, "UPDATE "+table+" SET budget = ?, budget_window = 'month'", budget)
-				gatewaytest.Eventually(t, 5*time.Second, told, func() bool { return strings.HasPrefix(refusal(), told) })
+				gatewaytest.Until(t, told, func() bool { return strings.HasPrefix(refusal(), told) })
 			}
 			set(0, name+" has a budget of $0.00 a month, of which $0.00 is left")
 			spent := u.Charged.Load() // without a budget of this level
@@ -175,7 +175,7 @@ func TestABudgetThatIsSetLaterCountsWhatWasSpentBefore(t *testing.T) {
 				t.Errorf("%s: a call was served", table)
 			}
 			gatewaytest.Execute(t, r.DB, "UPDATE "+table+" SET budget_window = ''")
-			gatewaytest.Eventually(t, 5*time.Second, "calls are served", func() bool { return refusal() == "" })
+			gatewaytest.Until(t, "calls are served", func() bool { return refusal() == "" })
 		}
 	})
 }
@@ -233,7 +233,7 @@ func (l *lane) lower(r *gatewaytest.Replicas) time.Duration {
 	}
 	gatewaytest.Execute(r.T, r.DB, "UPDATE "+l.table+" SET budget_window = '' WHERE id = ?", l.id)
 	for i := range r.Programs {
-		gatewaytest.Eventually(r.T, 5*time.Second, "calls are served", func() bool { return served(i) })
+		gatewaytest.Until(r.T, "calls are served", func() bool { return served(i) })
 	}
 	gatewaytest.Execute(r.T, r.DB, "UPDATE "+l.table+" SET budget = 0, budget_window = 'day' WHERE id = ?", l.id)
 	lowered, last := time.Now(), time.Time{}

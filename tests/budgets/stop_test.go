@@ -145,9 +145,9 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 		for i := range floods {
 			sendWithoutReading(t, p.URL, fmt.Sprint("FLOODS-", i), key)
 		}
-		gatewaytest.Eventually(t, 20*time.Second, "all are under way", func() bool { return len(u.marks()) == calls+floods })
+		gatewaytest.Until(t, "all are under way", func() bool { return len(u.marks()) == calls+floods })
 		p.Signal(t, syscall.SIGTERM)
-		gatewaytest.Eventually(t, 10*time.Second, "it stops",
+		gatewaytest.Until(t, "it stops",
 			func() bool { return strings.Contains(p.Log.String(), "stopping: running requests may finish") })
 		close(u.ends)
 		all.Wait()
@@ -225,7 +225,7 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 		gatewaytest.Send(t.Context(), client, p.URL, gatewaytest.PricedRequest(10, 10, 10, fmt.Sprint("before-", i), false), key).Served(t)
 	}
 	db := gatewaytest.OpenSQL(t, server.URL)
-	gatewaytest.Eventually(t, 10*time.Second, "the first rows",
+	gatewaytest.Until(t, "the first rows",
 		func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") == 3 })
 	server.Freeze()
 	// A key is served without the database for a moment only: on a slow machine the last of these calls are refused.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"modelgateway/tests/gatewaytest"
 )
@@ -20,7 +19,7 @@ func TestMetricsTellOfBudgetsThatAreNearlySpent(t *testing.T) {
 		if o := gatewaytest.Send(t.Context(), r.Client, p.URL, gatewaytest.PricedRequest(1, out, out, "most", false), key); !o.Served(t) {
 			t.Fatal("the call does not fit its budget")
 		}
-		gatewaytest.Eventually(t, time.Minute, "the call is booked", func() bool {
+		gatewaytest.Until(t, "the call is booked", func() bool {
 			return gatewaytest.Sum(t, r.DB, "SELECT sum(cost) FROM spend WHERE account = $1", "key:"+id) > 0
 		})
 		if err := p.Stop(); err != nil {
@@ -31,7 +30,7 @@ func TestMetricsTellOfBudgetsThatAreNearlySpent(t *testing.T) {
 		has := func(metric, kind string, n int) bool {
 			return strings.Contains(text, fmt.Sprintf("modelgateway_%s{kind=%q} %d\n", metric, kind, n))
 		}
-		gatewaytest.Eventually(t, time.Minute, "the key is counted", func() bool {
+		gatewaytest.Until(t, "the key is counted", func() bool {
 			text = p.Call(t, "GET", "/metrics", "", "Authorization", "Bearer metrics-0123456789abcdef").Body
 			return has("budgets_nearly_spent", "key", 1)
 		})

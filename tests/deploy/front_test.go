@@ -93,7 +93,7 @@ func (x proxy) start(t *testing.T, program string, gateways []string) *front {
 		}
 	})
 	client := f.client(t, "127.0.0.1")
-	gatewaytest.Eventually(t, time.Minute, x.name+" answers", func() bool {
+	gatewaytest.Until(t, x.name+" answers", func() bool {
 		select {
 		case err := <-ended:
 			ended <- err

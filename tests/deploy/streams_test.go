@@ -200,8 +200,8 @@ func TestClientThatLeavesEndsTheCallBehindTheProxy(t *testing.T) {
 		defer func() { _ = resp.Body.Close() }()
 		readUntil(t, resp, "one ")
 		leave()
-		gatewaytest.Eventually(t, 10*time.Second, "the call of the provider ends", left.Load)
-		gatewaytest.Eventually(t, 10*time.Second, "the call is counted as left by its client", func() bool {
+		gatewaytest.Until(t, "the call of the provider ends", left.Load)
+		gatewaytest.Until(t, "the call is counted as left by its client", func() bool {
 			return strings.Contains(p.Get(t, "/metrics").Body, `outcome="client_gone"`)
 		})
 	})
@@ -225,7 +225,7 @@ func TestStoppingGatewayEndsStreamsThroughTheProxy(t *testing.T) {
 				stopped := make(chan error, 1)
 				go func() { stopped <- p.Stop() }()
 				if finishes {
-					gatewaytest.Eventually(t, 10*time.Second, "the gateway stops", func() bool { return strings.Contains(p.Log.String(), "stopping: ") })
+					gatewaytest.Until(t, "the gateway stops", func() bool { return strings.Contains(p.Log.String(), "stopping: ") })
 					turns <- struct{}{}
 				}
 				rest, err := io.ReadAll(resp.Body)

@@ -82,7 +82,7 @@ func (p *Process) Wait(t *testing.T) int {
 	select {
 	case <-p.ended:
 		return p.Cmd.ProcessState.ExitCode()
-	case <-time.After(time.Minute):
+	case <-time.After(Patience):
 		t.Fatal("it does not end")
 		return 0
 	}

@@ -49,7 +49,7 @@ func TryStart(t testing.TB, settings ...string) (*Program, error) {
 		})
 		return result
 	}
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(Patience)
 	for {
 		if address := p.Log.Field("listening", "address"); address != "" {
 			p.URL = "http://" + address

@@ -58,12 +58,12 @@ func (p *ReplicaPair) CallTogether(calls int, key string, in, out int64, at ...*
 func (p *ReplicaPair) CountConcurrent(key string, at ...*Program) int64 {
 	p.T.Helper()
 	const calls = 24
-	Eventually(p.T, 20*time.Second, "the upstream is done with those before", func() bool { return p.Upstream.Live.Load() == 0 })
+	Until(p.T, "the upstream is done with those before", func() bool { return p.Upstream.Live.Load() == 0 })
 	p.refused.Store(0)
 	p.Upstream.Hold.Lock()
-	go func() { // ends with the calls, or after 20 s
+	go func() { // ends with the calls, or when they never come
 		defer p.Upstream.Hold.Unlock()
-		for began := time.Now(); p.Upstream.Live.Load()+p.refused.Load() < calls && time.Since(began) < 20*time.Second; {
+		for began := time.Now(); p.Upstream.Live.Load()+p.refused.Load() < calls && time.Since(began) < Patience; {
 			time.Sleep(time.Millisecond)
 		}
 	}()
@@ -76,7 +76,7 @@ func (p *ReplicaPair) CountConcurrent(key string, at ...*Program) int64 {
 func (p *ReplicaPair) AwaitSharedLimit(key string) {
 	p.T.Helper()
 	const limit, share = 4, 2
-	Eventually(p.T, 30*time.Second, "each has all of it", func() bool {
+	Until(p.T, "each has all of it", func() bool {
 		one, both, other := p.CountConcurrent(key, p.Programs[0]), p.CountConcurrent(key, p.Programs...), p.CountConcurrent(key, p.Programs[1])
 		if one > limit || other > limit || both > limit+share {
 			p.T.Errorf("%d and %d ran at once on each, %d on both", one, other, both)
@@ -88,7 +88,7 @@ func (p *ReplicaPair) AwaitSharedLimit(key string) {
 // AwaitTotals is AwaitBalance for marks that were used more than once.
 func (p *ReplicaPair) AwaitTotals() {
 	p.T.Helper()
-	Eventually(p.T, 20*time.Second, "the ledger balances", func() bool {
+	Until(p.T, "the ledger balances", func() bool {
 		return Sum(p.T, p.DB, "SELECT count(*) FROM calls") == p.Upstream.Calls.Load() &&
 			Sum(p.T, p.DB, "SELECT sum(cost) FROM spend WHERE account = 'gateway'") == p.Upstream.Charged.Load()
 	})

@@ -75,7 +75,7 @@ func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int6
 		if limit-spent < bound {
 			return spent
 		}
-		if time.Since(last) > 30*time.Second {
+		if time.Since(last) > Patience {
 			r.T.Errorf("%s: %d of %d are spent, and a call of %d does not fit", name, spent, limit, bound)
 			return spent
 		}
@@ -86,7 +86,7 @@ func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int6
 // AwaitSpent waits until the account has spent what the upstream charged.
 func (r *Replicas) AwaitSpent(account string, charged int64) {
 	r.T.Helper()
-	Eventually(r.T, 20*time.Second, "the ledger has everything", func() bool {
+	Until(r.T, "the ledger has everything", func() bool {
 		return Sum(r.T, r.DB, "SELECT sum(cost) FROM spend WHERE account = $1", account) == charged
 	})
 }
@@ -95,7 +95,7 @@ func (r *Replicas) AwaitSpent(account string, charged int64) {
 func (r *Replicas) AwaitBalance() {
 	t := r.T
 	t.Helper()
-	Eventually(t, 20*time.Second, "a row for each call", func() bool {
+	Until(t, "a row for each call", func() bool {
 		return Sum(t, r.DB, "SELECT count(*) FROM calls") == r.Upstream.Calls.Load()
 	})
 	for query, want := range map[string]int64{

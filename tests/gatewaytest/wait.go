@@ -5,28 +5,22 @@ import (
 	"time"
 )
 
-// Eventually waits for a condition, for as long as within, and returns how long it
-// took.
-func Eventually(t testing.TB, within time.Duration, what string, holds func() bool) time.Duration {
-	t.Helper()
-	began := time.Now()
-	for !holds() {
-		if time.Since(began) > within {
-			t.Fatalf("waited %s in vain: %s", within, what)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return time.Since(began)
-}
+// Patience is how long tests wait for what must come, on a machine however slow.
+const Patience = time.Minute
 
-// Until waits for a condition, for five seconds or longer on a busy machine.
+// Until waits for a condition. It waits for as long as a slow machine could need: only a
+// condition that never comes true takes all of it.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for range 1000 {
-		if holds() {
-			return
+	Eventually(t, Patience, what, holds)
+}
+
+// Eventually is Until with a bound of its own: longer, or part of what is tested.
+func Eventually(t testing.TB, within time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited %s in vain: %s", within, what)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatalf("waited in vain: %s", what)
 }

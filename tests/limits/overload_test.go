@@ -109,7 +109,7 @@ func sendPartOfRequest(t *testing.T, p *gatewaytest.Program, head, part string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(gatewaytest.Patience))
 	if _, err := io.WriteString(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+head+"\r\n\r\n"+part); err != nil {
 		t.Fatal(err)
 	}

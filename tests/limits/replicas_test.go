@@ -172,7 +172,7 @@ func TestOfficialSDKRetriesOnlyRateLimits(t *testing.T) {
 				go gatewaytest.Send(
 					ctx, p.Client, p.Programs[0].URL, gatewaytest.PricedRequest(1, 1, 1, "first", false), key,
 				) // ends with ctx
-				gatewaytest.Eventually(t, 10*time.Second, "it runs", func() bool { return p.Upstream.Live.Load() == 1 })
+				gatewaytest.Until(t, "it runs", func() bool { return p.Upstream.Live.Load() == 1 })
 			}
 			tries := 0
 			client := openai.NewClient(option.WithBaseURL(p.Programs[1].URL+"/v1"), option.WithAPIKey(key), option.WithMaxRetries(2),
@@ -215,18 +215,18 @@ func TestBudgetWithAShortenedWindowIsNotOverdrawnByRunningCalls(t *testing.T) {
 		}
 	}
 	send("total")
-	gatewaytest.Eventually(t, 20*time.Second, "they run", func() bool { return p.Upstream.Live.Load() == calls/2 })
+	gatewaytest.Until(t, "they run", func() bool { return p.Upstream.Live.Load() == calls/2 })
 	if a := p.Programs[0].Call(t, "PATCH", "/auth/keys/"+id, `{"budget_window":"day"}`, p.Token...); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	gatewaytest.Eventually(t, 3*time.Second, "the other replica knows", func() bool {
+	gatewaytest.Until(t, "the other replica knows", func() bool {
 		return strings.Contains(
 			gatewaytest.Send(t.Context(), p.Client, p.Programs[1].URL, gatewaytest.PricedRequest(1, 1, 8000, "big", false), key).Body,
 			" a day,",
 		)
 	})
 	send("day")
-	gatewaytest.Eventually(t, 20*time.Second, "they run or are refused",
+	gatewaytest.Until(t, "they run or are refused",
 		func() bool { return p.Upstream.Live.Load()+refused.Load() == calls })
 	release()
 	all.Wait()

@@ -92,7 +92,7 @@ func accountLifecycle(t *testing.T, p *gatewaytest.Process) []string {
 	say("POST", "/v1/chat/completions", `{"model":"GPT-4",`+gatewaytest.HiMessages+`}`, "X-API-Key", key)
 	say("POST", "/v1/chat/completions", `{"model":"gpt-4","temperature":0,5,`+gatewaytest.HiMessages+`}`, "X-API-Key", key)
 	say("GET", "/v1/models", "", "X-API-Key", key)
-	gatewaytest.Eventually(t, 20*time.Second, "both calls are in the ledger", func() bool {
+	gatewaytest.Until(t, "both calls are in the ledger", func() bool {
 		return strings.Contains(p.Call(t, "GET", "/v1/usage", "", token...).Body, `"calls":2,`)
 	})
 	say("GET", "/auth/keys", "", token...)

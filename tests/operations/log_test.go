@@ -90,7 +90,7 @@ func TestBlockedOrClosedLogDelaysNeitherRequestsNorShutdown(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(gatewaytest.Patience):
 				t.Fatal("it does not end")
 			}
 		})

@@ -30,7 +30,7 @@ func TestBodyBeyondItsBoundIsNotRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
-			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(gatewaytest.Patience))
 			_, _ = fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s", head)
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {

@@ -33,7 +33,7 @@ func TestMalformedHTTPIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
-			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+			_ = conn.SetDeadline(time.Now().Add(gatewaytest.Patience))
 			_, _ = io.WriteString(conn, head)
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {

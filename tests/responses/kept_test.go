@@ -222,7 +222,7 @@ func TestAnswerGoesOutAlsoWhenTheDatabaseIsDown(t *testing.T) {
 	if _, _, also := said(t, stream); text != "u(lost)" || also != "u(lost too)" {
 		t.Errorf("%s, %s", text, also)
 	}
-	gatewaytest.Eventually(t, 20*time.Second, "both losses are in the log", func() bool {
+	gatewaytest.Until(t, "both losses are in the log", func() bool {
 		return strings.Count(p.Log.String(), "an answer was not kept") == 2
 	})
 	lost := regexp.MustCompile(`(?m)^modelgateway_responses_lost_total 2$`)
@@ -233,7 +233,7 @@ func TestAnswerGoesOutAlsoWhenTheDatabaseIsDown(t *testing.T) {
 		t.Errorf("while it is down: %d %s", a.Status, a.Body)
 	}
 	database.Restart()
-	gatewaytest.Eventually(t, 20*time.Second, "the database is back", func() bool {
+	gatewaytest.Until(t, "the database is back", func() bool {
 		a := ask(`"input":"x","previous_response_id":"` + id + `"`)
 		return a.Status == 400 && a.APIError(t).Code == "previous_response_not_found"
 	})

@@ -141,7 +141,7 @@ func TestAWebSocketIsRefused(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	_, _ = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer sk-x\r\nOpenAI-Beta: responses_websockets=2026-02-06\r\n"+
 		"Connection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", path)
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(gatewaytest.Patience))
 	reader := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(reader, nil)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"modelgateway/tests/gatewaytest"
 )
@@ -51,12 +50,12 @@ func TestARestoredGatewayHasWhatTheFormerOneHad(t *testing.T) {
 		const count = "SELECT count(*) FROM calls"
 		stop := callAlways(t, p, c.teams)
 		defer stop()
-		gatewaytest.Eventually(t, time.Minute, "the ledger has calls", func() bool { return gatewaytest.Sum(t, db, count) > 50 })
+		gatewaytest.Until(t, "the ledger has calls", func() bool { return gatewaytest.Sum(t, db, count) > 50 })
 		before := gatewaytest.Sum(t, db, count)
 		live := filepath.Join(t.TempDir(), "live.backup")
 		way.backup(t, live)
 		after := gatewaytest.Sum(t, db, count)
-		gatewaytest.Eventually(t, time.Minute, "calls go on", func() bool { return gatewaytest.Sum(t, db, count) > after })
+		gatewaytest.Until(t, "calls go on", func() bool { return gatewaytest.Sum(t, db, count) > after })
 		stop()
 		if about, err := os.Stat(live); err != nil || about.Mode().Perm() != 0o600 {
 			t.Fatalf("the backup: %v, %v", about, err)

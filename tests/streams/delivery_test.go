@@ -43,7 +43,7 @@ func TestEventsAreForwardedAtOnce(t *testing.T) {
 	for _, f := range gatewaytest.Providers() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), gatewaytest.Patience)
 			defer cancel()
 			address, next := pacer(ctx, t, f.Start, f.Text("one "), f.Text("two "), f.Text("three "), f.End)
 			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+address)
