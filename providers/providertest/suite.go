@@ -236,7 +236,7 @@ func (s suite) leaving(t testing.TB, all []Recording) []error {
 // leave starts an answer that never ends, and leaves it when the first chunk
 // has arrived or after some time.
 func (p player) leave(s Script) error {
-	const wait, soon = 50 * time.Millisecond, 30 * time.Second
+	const wait, soon = 50 * time.Millisecond, 5 * time.Second
 	p.up.Play(s)
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
