@@ -45,7 +45,7 @@ func (n *native) answer(text []byte) (llm.Stream, error) {
 		case name.Is("stop_sequence"):
 			a.ending.StopSequence = word(unquoted(value))
 		case name.Is("usage"):
-			_ = json.Unmarshal(value, &counts, api.Lenient) // what has another form is not counted
+			counts = readUsage(value)
 		}
 	}
 	switch unquoted(kind) {
@@ -63,6 +63,18 @@ func (n *native) answer(text []byte) (llm.Stream, error) {
 		a.texts = textsOf(content)
 	}
 	return a.stream, nil
+}
+
+// readUsage reads the usage of an answer. What has another form is not counted.
+func readUsage(text []byte) (u usage) {
+	var r fastReader
+	r.Reset(text)
+	if r.usage(&u); r.Done() {
+		return u
+	}
+	u = usage{}
+	_ = json.Unmarshal(text, &u, api.Lenient)
+	return u
 }
 
 // refusedInside is the error that came in place of an answer, under status 200.

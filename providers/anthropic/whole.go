@@ -12,6 +12,15 @@ import (
 // readMessage reads an answer that is not a stream, or an error that came
 // under status 200.
 func readMessage(text []byte) (*wholeMessage, error) {
+	var r fastReader
+	if m, ok := r.message(text); ok {
+		return m, nil
+	}
+	return decodeMessage(text)
+}
+
+// decodeMessage reads an answer in full.
+func decodeMessage(text []byte) (*wholeMessage, error) {
 	m := new(wholeMessage)
 	if err := json.Unmarshal(text, m, api.Lenient); err != nil {
 		return nil, fmt.Errorf("decode message: %w", err)

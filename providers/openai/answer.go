@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
@@ -17,12 +18,8 @@ func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !x.foreign {
-		if a, ok := new(fastReader).answer(text); ok {
-			return a.stream, nil
-		}
-	} else if a, ok := new(fastReader).text(text); ok {
-		return a.events, nil
+	if stream := x.fast(text); stream != nil {
+		return stream, nil
 	}
 	c, err := x.read(text)
 	if err != nil {
@@ -32,6 +29,26 @@ func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 		return x.replay(c), nil
 	}
 	return encoded(c)
+}
+
+// fastReaders are used again for whole answers: each takes more than a kilobyte.
+var fastReaders = sync.Pool{New: func() any { return new(fastReader) }}
+
+// fast is nil where an answer has to be decoded in full.
+func (x *exchange) fast(text []byte) llm.Stream {
+	r := fastReaders.Get().(*fastReader)
+	defer func() {
+		*r = fastReader{}
+		fastReaders.Put(r)
+	}()
+	if !x.foreign {
+		if a, ok := r.answer(text); ok {
+			return a.stream
+		}
+	} else if a, ok := r.text(text); ok {
+		return a.events
+	}
+	return nil
 }
 
 // wholeAnswer is an answer or, from compatible servers under status 200, an

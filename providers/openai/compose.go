@@ -3,6 +3,7 @@ package openai
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,13 +36,21 @@ type composition struct {
 	out request
 }
 
+// compositions are used again: each takes more than a kilobyte.
+var compositions = sync.Pool{New: func() any { return new(composition) }}
+
 // compose writes a request of another dialect.
 func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	conversation, err := call.Request.Source.Conversation()
 	if err != nil {
 		return nil, err
 	}
-	c := &composition{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}}
+	c := compositions.Get().(*composition)
+	defer func() {
+		*c = composition{}
+		compositions.Put(c)
+	}()
+	c.composing = composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}
 	for _, step := range []func() error{c.refuse, c.composeTools, c.composeMessages} {
 		if err := step(); err != nil {
 			return nil, err

@@ -20,8 +20,9 @@ type fastReader struct {
 	choice  [1]eventChoice // storage of event's choices: an event costs no allocation (TestAllocationsOfAChunk)
 	content string
 
-	kept bool // of a whole answer: its text is needed
-	more bool // it has more than the one text
+	whole bool // a whole answer is read, whose usage is not passed on
+	kept  bool // of a whole answer: its text is needed
+	more  bool // it has more than the one text
 
 	counts     chat.Usage // the last usage
 	prompt     chat.PromptDetails

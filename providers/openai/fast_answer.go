@@ -13,20 +13,21 @@ import (
 // clients rely on. Its choices are checked and not copied.
 func (r *fastReader) answer(data []byte) (*shown, bool) {
 	a := &shown{raw: data}
-	return a, r.whole(data, a)
+	return a, r.readWhole(data, a)
 }
 
 // text reads an answer of one text, for a client of another dialect.
 func (r *fastReader) text(data []byte) (*oneText, bool) {
 	a := new(oneText)
 	r.kept = true
-	ok := r.whole(data, &a.shown) && len(a.finishes) == 1 && !r.more
+	ok := r.readWhole(data, &a.shown) && len(a.finishes) == 1 && !r.more
 	a.content = r.content
 	return a, ok
 }
 
-func (r *fastReader) whole(data []byte, a *shown) bool {
+func (r *fastReader) readWhole(data []byte, a *shown) bool {
 	r.Reset(data)
+	r.whole = true
 	c := &a.head
 	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices | sawUsage
 	var seen uint32
@@ -212,6 +213,10 @@ func (r *fastReader) count(of string) (n int64, extra jsontext.Value) {
 
 // extra adds a member to those that are passed on, as the full decoding does.
 func (r *fastReader) extra(to jsontext.Value, name []byte) jsontext.Value {
+	if r.whole {
+		r.Word()
+		return nil
+	}
 	for _, c := range name {
 		r.Assert(c == '_' || c >= 'a' && c <= 'z')
 	}

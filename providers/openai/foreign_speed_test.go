@@ -42,11 +42,11 @@ func BenchmarkForeignAnswer(b *testing.B) {
 		read func() (llm.Stream, error)
 	}{
 		{"one text", func() (llm.Stream, error) {
-			a, ok := new(fastReader).text(text)
-			if !ok {
+			stream := x.fast(text)
+			if stream == nil {
 				b.Fatal("not read")
 			}
-			return a.events, nil
+			return stream, nil
 		}},
 		{"in full", func() (llm.Stream, error) {
 			c, err := x.read(text)

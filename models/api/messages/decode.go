@@ -23,8 +23,7 @@ func (Dialect) DecodeCount(memory api.Memory, body []byte) (*llm.Request, error)
 
 func decode(memory api.Memory, body []byte, counting bool) (*llm.Request, error) {
 	r := &Request{counting: counting}
-	o := outline{request: r, memory: memory, body: body}
-	if err := o.run(); err != nil {
+	if err := r.outline(memory, body); err != nil {
 		return nil, err
 	}
 	if err := r.share(body); err != nil {

@@ -1,6 +1,8 @@
 package messages
 
 import (
+	"sync"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
@@ -31,6 +33,19 @@ type outline struct {
 
 	objects int   // that become values of Go types in a conversation
 	err     error // of memory, or of a list that is too long
+}
+
+// outlines are used again: each takes a kilobyte, several times a short body.
+var outlines = sync.Pool{New: func() any { return new(outline) }}
+
+// outline reads the body of a request.
+func (r *Request) outline(memory api.Memory, body []byte) error {
+	o := outlines.Get().(*outline)
+	o.request, o.memory, o.body = r, memory, body
+	err := o.run()
+	*o = outline{}
+	outlines.Put(o)
+	return err
 }
 
 func (o *outline) run() error {

@@ -34,8 +34,7 @@ func (CompactDialect) Decode(memory api.Memory, body []byte) (*llm.Request, erro
 
 func decode(memory api.Memory, body []byte, endpoint Endpoint) (*llm.Request, error) {
 	r := &Request{endpoint: endpoint}
-	o := outline{request: r, memory: memory, body: body}
-	if err := o.run(); err != nil {
+	if err := r.outline(memory, body); err != nil {
 		return nil, err
 	}
 	if err := r.share(body); err != nil {
