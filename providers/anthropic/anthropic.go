@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"modelgateway/models/catalog"
@@ -58,13 +59,21 @@ func New(opts providers.Options) *Provider {
 // Speaks says that clients of the Messages API are served with their own bytes.
 func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Messages }
 
+// translations are used again: each takes more than a kilobyte.
+var translations = sync.Pool{New: func() any { return new(translation) }}
+
 // Prepare makes the client's request the upstream's, or translates it where the
 // client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	if p.Speaks(call.Request.Source.Dialect()) {
 		return p.native(call, messagesPath)
 	}
-	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
+	t := translations.Get().(*translation)
+	defer func() {
+		*t = translation{}
+		translations.Put(t)
+	}()
+	t.req, t.model, t.traits = call.Request, call.Model, call.Model.Traits
 	if err := t.run(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package messages
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"modelgateway/models/llm"
@@ -16,7 +17,11 @@ func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte
 	if a.RawDialect != "" {
 		return dst, foreign(a.RawDialect)
 	}
-	w := new(wholeWriter) // one allocation for all that the loop needs
+	w := wholeWriters.Get().(*wholeWriter)
+	defer func() {
+		*w = wholeWriter{}
+		wholeWriters.Put(w)
+	}()
 	w.blocks = newBlocks(&w.content, req)
 	b := &w.blocks
 	b.out = appendHead(dst, &a.Head)
@@ -36,6 +41,9 @@ func messageID(id string) string {
 	}
 	return newID("msg_")
 }
+
+// wholeWriters are used again: each takes a kilobyte.
+var wholeWriters = sync.Pool{New: func() any { return new(wholeWriter) }}
 
 // wholeWriter writes a whole answer.
 type wholeWriter struct {

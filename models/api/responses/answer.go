@@ -3,11 +3,15 @@ package responses
 import (
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"modelgateway/models/llm"
 )
+
+// itemSpaces are used again for whole answers, which are written elsewhere in the end.
+var itemSpaces = sync.Pool{New: func() any { return new(itemSpace) }}
 
 // AppendAnswer adds the JSON of a whole response to dst. Its items are those of the stream.
 func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
@@ -19,7 +23,9 @@ func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte
 	}
 	r := newResponse(req)
 	r.head(&a.Head, time.Now)
-	it := newItems(req, r.stem)
+	space := itemSpaces.Get().(*itemSpace)
+	defer itemSpaces.Put(space)
+	it := newItems(req, r.stem, space)
 	it.whole = true
 	var choice llm.AnswerChoice
 	if at := slices.IndexFunc(a.Choices, func(c llm.AnswerChoice) bool { return c.Index == 0 }); at >= 0 {

@@ -49,15 +49,18 @@ var prefixes = map[itemType]string{
 	localShellCall: "lsh_", shellCall: "sh_", applyPatchCall: "apc_", toolSearchCall: "tsc_",
 }
 
-func newItems(req *llm.Request, stem string) items {
+const small = 256 // bytes of a short text, and of what stands before a delta
+
+// itemSpace is where the items of a short answer are written.
+type itemSpace [6 * small]byte
+
+func newItems(req *llm.Request, stem string, space *itemSpace) items {
 	it := items{
 		request: requestOf(req), stem: stem, hidden: req.Thinking == nil || req.Thinking.Display != "summarized",
 		single: req.SingleCall || req.ParallelCalls != nil && !*req.ParallelCalls,
 	}
-	const small = 256 // bytes of a short text, and of what stands before a delta
-	room := make([]byte, 6*small)
-	it.head, it.text = room[:0:small], room[small:small:2*small]
-	it.message.content, it.output = room[2*small:2*small:4*small], room[4*small:4*small]
+	it.head, it.text = space[:0:small], space[small:small:2*small]
+	it.message.content, it.output = space[2*small:2*small:4*small], space[4*small:4*small:6*small]
 	return it
 }
 
