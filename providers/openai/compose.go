@@ -58,9 +58,9 @@ func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	}
 	c.composeFormat()
 	c.composeParams()
-	body, err := c.encode(&c.out)
+	body, err := c.out.encode()
 	if err != nil {
-		return nil, err
+		return nil, c.unwritten(err)
 	}
 	if body, err = c.adapted(body); err != nil {
 		return nil, api.Internal(err) // has just been written
@@ -74,13 +74,22 @@ func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 // encode writes a request. The bytes are the same for the same request, so that prompt
 // caches find it.
 func (c *composing) encode(out any) ([]byte, error) {
-	body, err := json.Marshal(out, jsontext.PreserveRawStrings(true), json.Deterministic(true))
-	if err != nil { // all of it has been read as JSON before; only its depth can be too much
-		path := c.req.Path(llm.FieldMessages)
-		return nil, api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for the model %s", path, c.model.ID).
-			WithCause(fmt.Errorf("encode request: %w", err))
+	body, err := json.Marshal(out, encoding)
+	if err != nil {
+		return nil, c.unwritten(err)
 	}
 	return body, nil
+}
+
+// encoding keeps strings as they were given, and the order of maps.
+var encoding = json.JoinOptions(jsontext.PreserveRawStrings(true), json.Deterministic(true))
+
+// unwritten is the error for a request that cannot be written. All of it has been read as
+// JSON before: only its depth can be too much.
+func (c *composing) unwritten(err error) error {
+	path := c.req.Path(llm.FieldMessages)
+	return api.Invalid(api.CodeInvalidValue, path, "the %s cannot be written for the model %s", path, c.model.ID).
+		WithCause(fmt.Errorf("encode request: %w", err))
 }
 
 // refuse fails on what would change the request's meaning if it were left out.

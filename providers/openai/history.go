@@ -127,10 +127,12 @@ func hashed(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func quote(s string) jsontext.Value {
-	out, err := jsontext.AppendQuote(nil, s)
+func quote(s string) jsontext.Value { return appendQuote(nil, s) }
+
+func appendQuote(dst []byte, s string) []byte {
+	out, err := jsontext.AppendQuote(dst, s)
 	if err != nil {
-		out, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, ""))
+		out, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, ""))
 	}
 	return out
 }

@@ -11,7 +11,11 @@ import (
 type request struct {
 	Model    string    `json:"model"`
 	Messages []message `json:"messages"`
+	options
+}
 
+// options is a request without its model and its messages.
+type options struct {
 	Tools             []tool          `json:"tools,omitempty"`
 	ToolChoice        jsontext.Value  `json:"tool_choice,omitzero"`
 	ParallelToolCalls *bool           `json:"parallel_tool_calls,omitzero"`

@@ -12,6 +12,7 @@ type Request struct {
 	counting bool // it asks for the size of its prompt only
 
 	members [memberCount]jsontext.Value // parts of the body
+	lossy   bool                        // there are members that the common form cannot hold, or not all of
 	turn    jsontext.Value              // output_config of the last message that has one
 	size    llm.Size
 	blocks  int // of all messages

@@ -63,7 +63,7 @@ func (r *Request) Path(f llm.Field, at llm.At) string {
 var caching = []llm.Field{llm.FieldCache, llm.FieldMessageCache, llm.FieldPartCache, llm.FieldToolCache}
 
 // read are the members that have a place in the common form, or none that is lost.
-var read = map[member]bool{
+var read = [memberCount]bool{
 	memberModel: true, memberMaxTokens: true, memberMessages: true, memberSystem: true, memberCacheControl: true, memberMetadata: true,
 	memberStopSequences: true, memberStream: true, memberTemperature: true, memberThinking: true, memberToolChoice: true,
 	memberTools: true, memberTopK: true, memberTopP: true, memberOutputConfig: true, memberOutputFormat: true,
@@ -71,10 +71,10 @@ var read = map[member]bool{
 }
 
 // idle are the values by which other members ask for nothing.
-var idle = map[member]string{memberServiceTier: `"auto"`, memberInferenceGeo: `"global"`, memberSpeed: `"standard"`}
+var idle = [memberCount]string{memberServiceTier: `"auto"`, memberInferenceGeo: `"global"`, memberSpeed: `"standard"`}
 
 // inner are the members of objects that have a place in the common form.
-var inner = map[member][]string{
+var inner = [memberCount][]string{
 	memberMetadata:     {"user_id"},
 	memberThinking:     {"type", "budget_tokens", "display"},
 	memberOutputConfig: {"effort", "format"},
@@ -83,6 +83,9 @@ var inner = map[member][]string{
 // Ignored names what is left out, in the order of the client's body; parts of one member
 // are in alphabetical order.
 func (r *Request) Ignored(lost []llm.Field) []string {
+	if !r.lossy && len(lost) == 0 && len(r.conversation.ignored) == 0 {
+		return nil
+	}
 	names := map[string]bool{}
 	for _, f := range lost {
 		if !slices.Contains(caching, f) {
@@ -92,7 +95,10 @@ func (r *Request) Ignored(lost []llm.Field) []string {
 	maps.Copy(names, r.conversation.ignored)
 	return api.InOrder(r.common.Raw, names, func(name string) api.Left {
 		m, known := memberByName[name]
-		return api.Left{Whole: !known || !read[m], Idle: idle[m], Known: inner[m]}
+		if !known {
+			return api.Left{Whole: true}
+		}
+		return api.Left{Whole: !read[m], Idle: idle[m], Known: inner[m]}
 	})
 }
 

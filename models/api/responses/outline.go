@@ -91,9 +91,11 @@ func (o *outline) Grant(bytes int64) bool {
 func (o *outline) member(name []byte) {
 	m, known := memberByName[string(name)]
 	if !known {
+		o.request.lossy = true
 		o.Value()
 		return
 	}
+	o.request.lossy = o.request.lossy || !read[m] || inner[m] != nil
 	p := &o.request.prompt
 	start := o.begin()
 	switch m {

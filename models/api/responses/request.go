@@ -12,6 +12,7 @@ type Request struct {
 	endpoint Endpoint
 
 	members [memberCount]jsontext.Value // parts of the body, each as the client wrote it
+	lossy   bool                        // there are members that the common form cannot hold, or not all of
 	prompt  outlined
 	called  map[string]calledAs // by the name of the function that the model calls
 	summary bool                // the answer is a summary that replaces the conversation

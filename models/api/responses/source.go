@@ -93,7 +93,7 @@ var caching = []llm.Field{llm.FieldCache, llm.FieldMessageCache, llm.FieldPartCa
 // read are the members that have a place in the common form, or none that is lost: what an
 // answer repeats, what concerns storage and caches of OpenAI's, and what is for its own
 // servers only.
-var read = map[member]bool{
+var read = [memberCount]bool{
 	memberModel: true, memberInput: true, memberInstructions: true, memberBackground: true, memberConversation: true,
 	memberMaxOutputTokens: true, memberMetadata: true, memberParallelToolCalls: true, memberPreviousResponseID: true,
 	memberPrompt: true, memberPromptCacheKey: true, memberPromptCacheOptions: true, memberPromptCacheRetention: true,
@@ -103,10 +103,10 @@ var read = map[member]bool{
 }
 
 // idle are the values by which other members ask for nothing.
-var idle = map[member]string{memberTruncation: `"disabled"`}
+var idle = [memberCount]string{memberTruncation: `"disabled"`}
 
 // inner are the members of objects that have a place in the common form.
-var inner = map[member][]string{
+var inner = [memberCount][]string{
 	memberReasoning: {"effort", "summary", "generate_summary"},
 	memberText:      {"format"},
 }
@@ -114,6 +114,9 @@ var inner = map[member][]string{
 // Ignored names what is left out, in the order of the client's body; parts of one member
 // are in alphabetical order.
 func (r *Request) Ignored(lost []llm.Field) []string {
+	if !r.lossy && len(lost) == 0 && len(r.conversation.ignored) == 0 && r.members[memberInclude] == nil {
+		return nil
+	}
 	names := map[string]bool{}
 	for _, f := range lost {
 		// Tools are strict unless the client says otherwise: then it has lost nothing.
@@ -125,7 +128,10 @@ func (r *Request) Ignored(lost []llm.Field) []string {
 	r.ignoredIncludes(names)
 	return api.InOrder(r.common.Raw, names, func(name string) api.Left {
 		m, known := memberByName[name]
-		return api.Left{Whole: !known || !read[m], Idle: idle[m], Known: inner[m]}
+		if !known {
+			return api.Left{Whole: true}
+		}
+		return api.Left{Whole: !read[m], Idle: idle[m], Known: inner[m]}
 	})
 }
 
