@@ -64,11 +64,15 @@ type countRequest struct {
 
 // prompt writes what is counted.
 func (t *translation) prompt() ([]byte, error) {
-	o, err := t.write(&countRequest{
+	o, err := t.encoded(&countRequest{
 		Model: t.model.Upstream, System: t.out.System, Messages: t.out.Messages, ToolChoice: t.out.ToolChoice,
 		Thinking: t.out.Thinking, CacheControl: t.out.CacheControl,
 	})
-	return append(o, '}'), err
+	if err != nil {
+		return nil, err
+	}
+	t.rest(&o)
+	return append(o, '}'), nil
 }
 
 func readCount(client *upstream.Client, text []byte) (providers.Count, error) {

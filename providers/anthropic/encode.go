@@ -15,31 +15,38 @@ import (
 // client's schemas are carried byte for byte.
 func (t *translation) body() ([]byte, error) {
 	t.out.Model = t.model.Upstream
-	o, err := t.write(&t.out)
-	if err != nil {
-		return nil, err
+	o := t.out.plain()
+	if o == nil {
+		var err error
+		if o, err = t.encoded(&t.out); err != nil {
+			return nil, err
+		}
 	}
+	t.rest(&o)
 	if t.req.Stream {
 		o.member("stream", []byte("true"))
 	}
 	return append(o, '}'), nil
 }
 
-// write writes a *request, or a part of one, with the tools and output_config.
-func (t *translation) write(out any) (object, error) {
+// encoded writes a *request, or a part of one, but for its last brace.
+func (t *translation) encoded(out any) (object, error) {
 	body, err := providers.Encode(out, len(t.req.Raw))
 	if err != nil { // all of it has been read as JSON before; only its depth can be too much
 		return nil, t.invalid(llm.FieldMessages, "the messages cannot be written for %s", catalog.Anthropic).
 			WithCause(fmt.Errorf("encode request: %w", err))
 	}
-	o := object(body[:len(body)-1])
+	return body[:len(body)-1], nil
+}
+
+// rest adds the tools and output_config.
+func (t *translation) rest(o *object) {
 	if len(t.tools) > 0 {
 		o.member("tools", t.toolList())
 	}
 	if config := t.outputConfig(); config != nil {
 		o.member("output_config", config)
 	}
-	return o, nil
 }
 
 func (t *translation) toolList() []byte {
@@ -95,14 +102,16 @@ func (o *object) member(name string, value []byte) {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
 	}
-	b = append(append(b, quote(name)...), ':')
+	b = append(append(append(b, '"'), name...), `":`...)
 	*o = append(b, value...)
 }
 
-func quote(s string) jsontext.Value {
-	out, err := jsontext.AppendQuote(nil, s)
+func quote(s string) jsontext.Value { return appendQuote(nil, s) }
+
+func appendQuote(dst []byte, s string) []byte {
+	out, err := jsontext.AppendQuote(dst, s)
 	if err != nil { // not UTF-8, which request validation refuses
-		out, _ = jsontext.AppendQuote(nil, string(bytes.ToValidUTF8([]byte(s), nil)))
+		out, _ = jsontext.AppendQuote(dst, string(bytes.ToValidUTF8([]byte(s), nil)))
 	}
 	return out
 }

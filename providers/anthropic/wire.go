@@ -9,10 +9,15 @@ import (
 // request is the body of POST /v1/messages, without tools, output_config and
 // stream, which body adds.
 type request struct {
-	Model         string         `json:"model"`
-	MaxTokens     int64          `json:"max_tokens"`
-	System        any            `json:"system,omitzero"` // string or []block
-	Messages      []message      `json:"messages"`
+	Model     string    `json:"model"`
+	MaxTokens int64     `json:"max_tokens"`
+	System    any       `json:"system,omitzero"` // string or []block
+	Messages  []message `json:"messages"`
+	options
+}
+
+// options is a request without its model, its limit and its prompt.
+type options struct {
 	ToolChoice    *toolChoice    `json:"tool_choice,omitzero"`
 	Thinking      *thinking      `json:"thinking,omitzero"`
 	Temperature   *float64       `json:"temperature,omitzero"`
