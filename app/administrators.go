@@ -2,20 +2,23 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"modelgateway/config"
 )
 
-// showSetup logs how the first administrator is created while there is none.
-func (g *gateway) showSetup(ctx context.Context) {
+// showSetup logs how the first administrator is created while there is none. After an
+// error it is tried again: nobody could log in before the next start otherwise.
+func (g *gateway) showSetup(ctx context.Context) error {
 	link, err := g.users.SetupLink(ctx)
-	switch {
-	case err != nil:
-		g.log.Warn("cannot find out whether there is an administrator", "error", err)
-	case link != "":
+	if err != nil {
+		return fmt.Errorf("find out whether there is an administrator: %w", err)
+	}
+	if link != "" {
 		g.log.Info("there is no administrator: open this link to create one; it works once, for a day; each start shows it again, or a new one",
 			"link", link)
 	}
+	return nil
 }
 
 // warnOfAdministrators warns of addresses of ADMIN_EMAILS that give no rights yet.

@@ -96,7 +96,9 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 	for wait := longest / 8; ; wait = min(2*wait, longest) {
 		err := g.store.Migrate(ctx)
 		if err == nil {
-			g.showSetup(ctx)
+			err = g.showSetup(ctx)
+		}
+		if err == nil {
 			g.warnOfAdministrators(ctx, &warner{log: g.log})
 			g.loadHandles(ctx)
 		}

@@ -82,7 +82,7 @@ if [ -z "${BASE:-}" ]; then
   "$binary" serve >"$folder/log" 2>&1 &
   server=$!
 fi
-for _ in $(seq 100); do curl -s -o /dev/null "$base/readyz" && break; sleep 0.1; done
+for _ in $(seq 600); do curl -sf -o /dev/null "$base/readyz" && break; sleep 0.1; done
 want 200 GET /readyz ''
 
 say "the log has a link with which the first administrator is created"

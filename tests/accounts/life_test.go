@@ -169,6 +169,22 @@ func TestSetUpLinkIsInTheLogUntilThereIsAnAdministrator(t *testing.T) {
 	}
 }
 
+func TestSetUpLinkIsShownOnceTheDatabaseAnswers(t *testing.T) {
+	t.Parallel()
+	settings := []string{"DATABASE_URL=sqlite:" + t.TempDir() + "/x.db", "SIMULATOR=true", gatewaytest.JWTSecret}
+	if err := gatewaytest.Start(t, settings...).Stop(); err != nil {
+		t.Fatal(err)
+	}
+	db := gatewaytest.OpenDatabase(t, settings)
+	gatewaytest.Execute(t, db, "ALTER TABLE one_time_tokens RENAME TO gone")
+	p := gatewaytest.Start(t, settings...)
+	if token := p.SetupToken(); token != "" || !strings.Contains(p.Log.String(), "find out whether there is an administrator") {
+		t.Errorf("%q is in the log: %s", token, p.Log)
+	}
+	gatewaytest.Execute(t, db, "ALTER TABLE gone RENAME TO one_time_tokens")
+	gatewaytest.Until(t, "the link is in the log", func() bool { return p.SetupToken() != "" })
+}
+
 func TestReplicasThatStartTogetherShowOneSetUpToken(t *testing.T) {
 	t.Parallel()
 	settings := []string{"DATABASE_URL=" + servertest.Postgres(t), "SIMULATOR=true", gatewaytest.JWTSecret}
