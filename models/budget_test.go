@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/models/servertest"
 	"modelgateway/tests/longtest"
 )
 
@@ -373,32 +374,31 @@ func TestALeavingReplicaKeepsHoldsOfCallsThatAreNotInTheLedger(t *testing.T) {
 
 // A replica that hangs in the transaction of a grant holds the lock.
 func TestAHangingReplicaLosesTheLockOfAnAccount(t *testing.T) {
-	onPostgres(t, func(t *testing.T, store *models.Store, _ *sql.DB) {
-		renew(t, store, "r")
-		locked, thaw := make(chan struct{}), make(chan struct{})
-		var frozen sync.WaitGroup
-		frozen.Go(func() {
-			err := store.WithLock(context.Background(), "key:a", func() {
-				close(locked)
-				<-thaw
-			})
-			if err == nil {
-				t.Error("the hanging transaction was committed")
-			}
+	store := migrated(t, servertest.StartPostgres(t).URL) // with the timeouts of a gateway
+	renew(t, store, "r")
+	locked, thaw := make(chan struct{}), make(chan struct{})
+	var frozen sync.WaitGroup
+	frozen.Go(func() {
+		err := store.WithLock(context.Background(), "key:a", func() {
+			close(locked)
+			<-thaw
 		})
-		defer frozen.Wait()
-		defer close(thaw)
-		<-locked
-		began, late := time.Now(), longtest.Lateness(t)
-		if _, err := store.Grant(t.Context(), grantRequest("r", 1)); err == nil || time.Since(began) > 3*time.Second+late() {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
-		other := grantRequest("r", 1)
-		other.Account = "key:b"
-		granted(t, store, other, 32, 968)
-		granted(t, store, grantRequest("r", 1), 32, 968)
-		if took := time.Since(began); took > 4*time.Second+late() {
-			t.Errorf("the grants took %v", took)
+		if err == nil {
+			t.Error("the hanging transaction was committed")
 		}
 	})
+	defer frozen.Wait()
+	defer close(thaw)
+	<-locked
+	began, late := time.Now(), longtest.Lateness(t)
+	if _, err := store.Grant(t.Context(), grantRequest("r", 1)); err == nil || time.Since(began) > 3*time.Second+late() {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	other := grantRequest("r", 1)
+	other.Account = "key:b"
+	granted(t, store, other, 32, 968)
+	granted(t, store, grantRequest("r", 1), 32, 968)
+	if took := time.Since(began); took > 4*time.Second+late() {
+		t.Errorf("the grants took %v", took)
+	}
 }

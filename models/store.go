@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,7 @@ var (
 )
 
 // queryTimeout bounds every query: a database that hangs delays a caller by no
-// more than this.
+// more than this. An operator with a slower database sets statement_timeout in the address.
 const queryTimeout = 2 * time.Second
 
 // InMemory is the address of an embedded database without a file, which ends with
@@ -52,6 +53,7 @@ const poolSize = 20 // connections to PostgreSQL
 type Store struct {
 	db       *gorm.DB
 	embedded bool
+	longest  time.Duration // of a query
 	migrated atomic.Bool
 }
 
@@ -63,7 +65,11 @@ func Open(address string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newStore(dialector, embedded)
+	s, err := newStore(dialector, embedded)
+	if err == nil && !embedded {
+		s.longest = statementTimeout(address)
+	}
+	return s, err
 }
 
 // NewShared returns a store on an SQLite database that several replicas share, each
@@ -95,7 +101,7 @@ func newStore(dialector gorm.Dialector, embedded bool) (*Store, error) {
 		pool.SetConnMaxLifetime(0)
 		pool.SetConnMaxIdleTime(0)
 	}
-	return &Store{db: db, embedded: embedded}, nil
+	return &Store{db: db, embedded: embedded, longest: queryTimeout}, nil
 }
 
 func newDialector(address string) (dialector gorm.Dialector, embedded bool, err error) {
@@ -160,6 +166,23 @@ func withTimeouts(address string) (string, error) {
 	return u.String(), nil
 }
 
+// statementTimeout returns the bound of a query that an operator has set in the
+// address of the database, or ours.
+func statementTimeout(address string) time.Duration {
+	u, err := url.Parse(address)
+	if err != nil {
+		return queryTimeout
+	}
+	text := u.Query().Get("statement_timeout")
+	if ms, err := strconv.ParseInt(text, 10, 32); err == nil && ms > 0 {
+		return time.Duration(ms) * time.Millisecond
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 { // PostgreSQL takes "10s" as well
+		return d
+	}
+	return queryTimeout
+}
+
 // Probe returns an error unless the database answers and has its schema. On an
 // embedded database it writes a row, as the disk may be full.
 func (s *Store) Probe(ctx context.Context) error {
@@ -185,9 +208,9 @@ func (s *Store) Close() error {
 // parameters.
 const idsPerStatement = 1000
 
-// run runs a query within queryTimeout and maps its error.
+// run runs a query within the longest time of one and maps its error.
 func (s *Store) run(ctx context.Context, query func(db *gorm.DB) error) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.longest)
 	defer cancel()
 	return mapError(query(s.db.WithContext(ctx)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -165,6 +166,22 @@ func TestAFrozenPostgresDelaysAQueryOnlyUntilItsTimeout(t *testing.T) {
 	}
 	server.Thaw()
 	waitForDatabase(t, store)
+}
+
+func TestAnAddressWithAStatementTimeoutBoundsItsQueries(t *testing.T) {
+	server := servertest.StartPostgres(t)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.RawQuery += "&statement_timeout=200"
+	store := migrated(t, u.String())
+	server.Freeze()
+	defer server.Thaw()
+	began, late := time.Now(), longtest.Lateness(t)
+	if _, err := store.User(t.Context(), "u"); err == nil || time.Since(began) > 1500*time.Millisecond+late() {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
 }
 
 func TestPostgresIsUsedAgainAfterARestart(t *testing.T) {

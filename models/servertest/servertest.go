@@ -12,6 +12,7 @@ package servertest
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"testing"
 )
@@ -38,7 +39,22 @@ func Postgres(t testing.TB) string {
 			t.Error(err)
 		}
 	})
-	return address
+	return patient(t, address)
+}
+
+// patient lets queries of a gateway take longer than a gateway lets them otherwise:
+// no test can stop or freeze the server that all share, but a busy machine can.
+func patient(t testing.TB, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("connect_timeout", "30")
+	q.Set("statement_timeout", "30000")
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 // Redis returns the redis:// URL of an empty Redis that only this test uses: its own
