@@ -3,6 +3,7 @@ package gatewaytest
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,7 +26,27 @@ func Start(t testing.TB, settings ...string) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.awaitDatabase(t)
 	return p
+}
+
+// awaitDatabase waits until the gateway has migrated its database, or has said that it
+// can't: it listens three seconds after its start at the latest, without its database as well.
+func (p *Program) awaitDatabase(t testing.TB) {
+	for end := time.Now().Add(Patience / 6); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"/readyz", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK || strings.Contains(p.Log.String(), "the database is not ready") {
+			return
+		}
+	}
 }
 
 // TryStart is Start for settings with which the gateway may end at once: then it
