@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 	"time"
 
@@ -72,7 +73,11 @@ func addBeside(c *gin.Context, dialect any, req *llm.Request) {
 	if !ok {
 		return
 	}
-	beside, session := forwarder.Forwards(c.Request.Header, c.Request.URL.Query())
+	var query url.Values
+	if c.Request.URL.RawQuery != "" {
+		query = c.Request.URL.Query()
+	}
+	beside, session := forwarder.Forwards(c.Request.Header, query)
 	req.Beside = beside
 	if session != "" { // else what the body says
 		req.Session = session
