@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { h } from "./dom.js";
-import { button, chip, dialog, field, formData } from "./ui.js";
+import { button, chip, dialog, field, formData, select } from "./ui.js";
 
 /**
  * @typedef {"model" | "key" | "provider" | "user" | "team"} Kind
@@ -32,6 +32,24 @@ export function sourceOf(me, query) {
   if (!team) return { usage: "/v1/usage", calls: "/v1/calls", line: "Your calls", kinds: ["model", "key", "provider", "team"], everyone: false, team: null };
   const base = `/auth/teams/${encodeURIComponent(team.id)}`;
   return { usage: base + "/usage", calls: base + "/calls", line: "Team " + team.name, kinds: ["model", "key", "provider", "user"], everyone: false, team: team.id };
+}
+
+/**
+ * The choice of whose calls a page shows, for a user who manages teams; null for others.
+ * The filters go: another choice has other keys.
+ * @param {any} page @param {{ team: string | null }} source
+ */
+export function chooseSource(page, source) {
+  const teams = page.me.user.admin ? [] : (page.me.user.teams ?? []).filter((t) => t.role === "manager");
+  if (!teams.length) return null;
+  return select({
+    label: "Whose calls", value: source.team ?? "", options: [["", "Your calls"], ...teams.map((t) => [t.id, "Team " + t.name])],
+    onchange: (id) => {
+      const search = new URLSearchParams(id ? { team_id: id } : {}), range = page.query.get("range");
+      if (range) search.set("range", range);
+      page.go(location.pathname + (search.size ? "?" + search : ""));
+    },
+  });
 }
 
 /** The filters of a query as parameters of the API. @param {URLSearchParams} query @param {{ team: string | null }} source */

@@ -107,7 +107,7 @@ export async function show(page) {
     page.head({ line: `${source.line === "Everyone" ? "Everyone’s calls" : source.line}, newest first. Times are ${zoneName()}.`, actions: button });
   }
 
-  const bar = filterBar({ source, state, change, signal });
+  const bar = filterBar({ page, source, state, change, signal });
   fill(page.root, bar.el, place.notes, strip.el, place.list, panel.el);
   head();
   bar.update(state());

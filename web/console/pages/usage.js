@@ -4,7 +4,7 @@
 import { get } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
 import { zoneName } from "../lib/format.js";
-import { chips, chooseDays, chooseFilters, filtersOf, kinds, learn, learnFilters, sourceOf } from "../lib/filters.js";
+import { chips, chooseDays, chooseFilters, chooseSource, filtersOf, kinds, learn, learnFilters, sourceOf } from "../lib/filters.js";
 import { boundsOf, dateOf, ranges, timeOf } from "../lib/range.js";
 import { announce, button, chip, failed, loading, note, segments, select, toast } from "../lib/ui.js";
 import { breakdown } from "./usage/breakdown.js";
@@ -107,7 +107,7 @@ export async function show(page) {
 
   function bar() {
     const now = state();
-    fill(place.filters,
+    fill(place.filters, chooseSource(page, source),
       select({ label: "Group by", value: now.by, options: source.kinds.map((by) => [by, "By " + by]), onchange: (by) => change({ by: by === "model" ? null : by }) }),
       chips(now.filters, change),
       now.time.custom ? chip(now.time.text, () => change({ from: null, to: null }), "Back to the " + ranges[now.time.range].text) : null,

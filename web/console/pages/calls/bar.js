@@ -2,7 +2,7 @@
 // The filters of the calls.
 
 import { fill, h } from "../../lib/dom.js";
-import { chips, choicesOf, chooseDays, chooseFilters, kinds, known } from "../../lib/filters.js";
+import { chips, choicesOf, chooseDays, chooseFilters, chooseSource, kinds, known } from "../../lib/filters.js";
 import { dateOf, ranges, timeOf } from "../../lib/range.js";
 import { button, chip, find } from "../../lib/ui.js";
 import { outcomes, statuses } from "./words.js";
@@ -10,8 +10,8 @@ import { outcomes, statuses } from "./words.js";
 /** @type {[string, string][]} */
 const times = [["1h", "Last hour"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["custom", "Custom…"]];
 
-/** @param {{ source: any, state: () => any, change: (changes: any, options?: any) => void, signal: AbortSignal }} page */
-export function filterBar({ source, state, change, signal }) {
+/** @param {{ page: any, source: any, state: () => any, change: (changes: any, options?: any) => void, signal: AbortSignal }} of */
+export function filterBar({ page, source, state, change, signal }) {
   const time = () => timeOf(new URLSearchParams("range=30d"), "30d").params;
   const search = find({
     label: "Find a call", placeholder: source.everyone ? "Id, key or user" : "Id or key", value: state().q || state().request,
@@ -23,7 +23,7 @@ export function filterBar({ source, state, change, signal }) {
   const model = pick("Model", [["", "Any model"]], (id) => change({ model: id || null }));
   const key = pick("Key", [["", "Any key"]], (id) => change({ key_id: id || null }));
   const rest = h("span", { class: "chips" });
-  const el = h("div", { class: "filters calls-bar flow-x" }, search, range, outcome, status, model, key, rest);
+  const el = h("div", { class: "filters calls-bar flow-x" }, chooseSource(page, source), search, range, outcome, status, model, key, rest);
   function choose() {
     range.value = state().time.custom ? "custom" : state().time.range;
     chooseDays(state().time, change, dateOf);

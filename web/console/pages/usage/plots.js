@@ -17,7 +17,7 @@ const measures = {
 };
 
 const times = (data, label) => ({
-  label, kind: /** @type {"lines"} */ ("lines"), left: 58, times: data.times, end: data.end, partial: data.partial, axis: axisDuration, format: duration, nothing: "No tokens in this time",
+  label, kind: /** @type {"lines"} */ ("lines"), left: 58, times: data.times, end: data.end, partial: data.partial, axis: axisDuration, format: duration, wholes: true, nothing: "No tokens in this time",
   series: [
     { name: "p50", values: data.series.first_token_ms.p50, colour: 1, fill: true },
     { name: "p95", values: data.series.first_token_ms.p95, colour: 7 },
