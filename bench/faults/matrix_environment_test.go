@@ -43,7 +43,7 @@ const (
 
 func newBackends(t *testing.T) *backends {
 	t.Helper()
-	b := &backends{upstream: startUpstream(t), postgres: servertest.Postgres(t), redis: servertest.Redis(t)}
+	b := &backends{upstream: startUpstream(t), postgres: servertest.StartPostgres(t).URL, redis: servertest.Redis(t)}
 	g := startGateway(t, append(b.settings(), append(authSettings(), "DATABASE_URL="+b.postgres)...)...)
 	b.token = g.account(t, keeperMail)
 	b.keyID, b.key = g.newKey(t, b.token)
