@@ -42,11 +42,11 @@ func loginAs(t testing.TB, p *gatewaytest.Program, name string) []string {
 	email := name + "@example.com"
 	if name == "root" {
 		p.SetUp(t, email)
-	} else if a := p.Call(t, "POST", "/auth/register", `{"email":"`+email+`","password":"correct horse battery","name":"`+name+`"}`); a.Status != 201 &&
+	} else if a := p.Patiently(t, "/auth/register", `{"email":"`+email+`","password":"correct horse battery","name":"`+name+`"}`); a.Status != 201 &&
 		a.Status != 409 {
 		t.Fatalf("register: %d %s", a.Status, a.Body)
 	}
-	a := p.Call(t, "POST", "/auth/login", `{"email":"`+email+`","password":"correct horse battery"}`)
+	a := p.Patiently(t, "/auth/login", `{"email":"`+email+`","password":"correct horse battery"}`)
 	if a.Status != 200 {
 		t.Fatalf("login: %d %s", a.Status, a.Body)
 	}

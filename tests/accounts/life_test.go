@@ -23,7 +23,7 @@ type person struct {
 
 func (p *person) login(t testing.TB, at *gatewaytest.Program) []string {
 	t.Helper()
-	a := at.Call(t, "POST", "/auth/login", `{"email":"`+p.email+`","password":"`+p.password+`"}`)
+	a := at.Patiently(t, "/auth/login", `{"email":"`+p.email+`","password":"`+p.password+`"}`)
 	if a.Status != 200 {
 		t.Fatalf("login: %d %s", a.Status, a.Body)
 	}

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -133,7 +132,7 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 			t,
 			nil,
 			append(settings, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL="+u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", gatewaytest.JWTSecret,
-				"SHUTDOWN_GRACE_SECONDS=2", "LOG_LEVEL=info", "MAX_BUDGET_USD=100", "MAX_IN_FLIGHT_PER_CALLER=1000")...)
+				"SHUTDOWN_GRACE_SECONDS=6", "LOG_LEVEL=info", "MAX_BUDGET_USD=100", "MAX_IN_FLIGHT_PER_CALLER=1000")...)
 		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":50,"max_parallel_requests":1000`)
 		client := gatewaytest.ParallelClient(t)
 		const calls, floods, most = 200, 10, 50
@@ -218,7 +217,7 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 	t.Parallel()
 	server, u := servertest.StartPostgres(t), gatewaytest.NewPricedUpstream(t)
-	p := gatewaytest.Launch(t, nil, u.Settings("DATABASE_URL="+server.URL, "SHUTDOWN_GRACE_SECONDS=2")...)
+	p := gatewaytest.Launch(t, nil, u.Settings("DATABASE_URL="+server.URL, "SHUTDOWN_GRACE_SECONDS=2", "REQUIRE_AUTH=false")...)
 	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":50`)
 	client := gatewaytest.ParallelClient(t)
 	for i := range 3 {
@@ -228,23 +227,18 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 	gatewaytest.Until(t, "the first rows",
 		func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") == 3 })
 	server.Freeze()
-	// A key is served without the database for a moment only: on a slow machine the last of these calls are refused.
+	// Without a key: one is served without the database for a second only, which is short on a slow machine.
+	const calls = 5
 	var all sync.WaitGroup
-	var served atomic.Int64
-	for i := range 5 {
+	for i := range calls {
 		all.Go(func() {
 			request := gatewaytest.PricedRequest(10, 10, 10, fmt.Sprint("after-", i), false)
-			if got := gatewaytest.Send(t.Context(), client, p.URL, request, key); got.Status != http.StatusServiceUnavailable {
-				got.Served(t)
-				served.Add(1)
+			if !gatewaytest.Send(t.Context(), client, p.URL, request, "").Served(t) {
+				t.Error("a call without a key was refused")
 			}
 		})
 	}
 	all.Wait()
-	calls := served.Load()
-	if calls == 0 {
-		t.Error("no call was served after the database froze")
-	}
 	p.Signal(t, syscall.SIGTERM)
 	began := time.Now()
 	if code := p.Wait(t); code != 0 || time.Since(began) > 25*time.Second {

@@ -114,7 +114,7 @@ func (p *Program) SetUp(t testing.TB, email string) {
 	if token == "" {
 		return
 	}
-	a := p.Call(t, "POST", "/auth/setup", `{"token":"`+token+`","email":"`+email+`","password":"correct horse battery","name":"root"}`)
+	a := p.Patiently(t, "/auth/setup", `{"token":"`+token+`","email":"`+email+`","password":"correct horse battery","name":"root"}`)
 	if a.Status != 201 && a.Status != 403 {
 		t.Fatalf("set up: %d %s", a.Status, a.Body)
 	}
@@ -124,7 +124,7 @@ func (p *Program) SetUp(t testing.TB, email string) {
 func (p *Program) Administrator(t testing.TB) []string {
 	t.Helper()
 	p.SetUp(t, "root@example.com")
-	a := p.Call(t, "POST", "/auth/login", `{"email":"root@example.com","password":"correct horse battery"}`)
+	a := p.Patiently(t, "/auth/login", `{"email":"root@example.com","password":"correct horse battery"}`)
 	if a.Status != 200 {
 		t.Fatalf("login: %d %s", a.Status, a.Body)
 	}
