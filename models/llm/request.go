@@ -190,6 +190,7 @@ type Size struct {
 	Sounds int      // also files that are sounds or films
 	Images []string // the addresses of the images, which may be data URLs
 	Opaque bool     // holds what its bytes do not bound, such as files
+	Hosted bool     // a provider that speaks the dialect adds to it: what its own tools find, or what it has kept
 
 	Predicted int64 // bytes of the predicted answer: what is rejected of it is charged as output
 }

@@ -166,7 +166,7 @@ func (c *Call) maxCost() (int64, error) {
 		if tokens.MaySound(&size, images) {
 			price = price.WithAudio()
 		}
-		input, output := tokens.Max(c.input.Request, r.Model, images, r.MaxOutput())
+		input, output := tokens.Max(c.input.Request, r.Model, tokens.Bounds{Images: images, Hosts: hosted, Output: r.MaxOutput()})
 		fee := searchFee(r.Model, price)
 		if hosted {
 			fee += c.hostedFee(price)

@@ -70,7 +70,9 @@ func (c *Call) longest(model catalog.Model, limit int64) int64 {
 }
 
 func (c *Call) bounds(model catalog.Model, limit int64) (input, output int64) {
-	return tokens.Max(c.input.Request, model, c.plan.Router().Images(model.Provider), limit)
+	return tokens.Max(c.input.Request, model, tokens.Bounds{
+		Images: c.plan.Router().Images(model.Provider), Hosts: c.mayHost(model), Output: limit,
+	})
 }
 
 // inputTokens estimates the tokens of the prompt. Pictures, sounds and files of a paid

@@ -30,7 +30,7 @@ func (e *Estimator) AtLeast(r *llm.Request, claude bool) (int64, error) {
 	if size.Tools > 0 {
 		n += claudeTools
 	}
-	if size.Opaque {
+	if size.Opaque || size.Hosted {
 		n += claudeOpaque
 	}
 	if t := r.Thinking; t != nil && t.Type != "" && t.Type != "disabled" {

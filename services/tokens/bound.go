@@ -20,12 +20,18 @@ const (
 	maxAnswer     = 131_072   // of a model whose longest answer is not known
 )
 
+// Bounds are what a provider makes of a request.
+type Bounds struct {
+	Images providers.Images
+	Hosts  bool  // it speaks the client's dialect: it runs the tools that are its own
+	Output int64 // the limit of one answer in its request; 0 = none
+}
+
 // Max is an upper bound of the tokens that the request and its answers take with
-// a model. images are the bounds of its provider; limit is that of one answer in
-// the provider's request; 0 = none.
-func Max(r *llm.Request, model catalog.Model, images providers.Images, limit int64) (input, output int64) {
-	size := r.Source.Size()
-	bounded := isBounded(&size, images.IsImage)
+// a model.
+func Max(r *llm.Request, model catalog.Model, of Bounds) (input, output int64) {
+	size, images := r.Source.Size(), of.Images
+	bounded := isBounded(&size, of)
 	input = size.Bytes + int64(len(size.Images))*images.MaxTokens + maxPerRequest + maxPerMessage*int64(size.Messages)
 	if size.Tools > 0 || size.Shaped { // a response format is sent as a tool to some providers
 		input += maxForTools
@@ -36,7 +42,7 @@ func Max(r *llm.Request, model catalog.Model, images providers.Images, limit int
 	if context := contextOf(r, model, &size); context > 0 && (input > context || !bounded) {
 		input = context
 	}
-	return input, max(r.Choices, 1) * (maxOutput(r, model, limit) + size.Predicted)
+	return input, max(r.Choices, 1) * (maxOutput(r, model, of.Output) + size.Predicted)
 }
 
 // contextOf is the most tokens that a model reads of a request; 0 when unknown. One for
@@ -82,8 +88,8 @@ func Expected(r *llm.Request, model catalog.Model) int64 {
 
 // isBounded says whether the bytes of a prompt bound its tokens. Those of a file
 // do not: a few bytes can be many pages.
-func isBounded(size *llm.Size, isImage func(address string) bool) bool {
-	return !size.Opaque && !hasFilms(size, isImage)
+func isBounded(size *llm.Size, of Bounds) bool {
+	return !size.Opaque && !(size.Hosted && of.Hosts) && !hasFilms(size, of.Images.IsImage)
 }
 
 // hasFilms says whether the address of an image may be that of a film.

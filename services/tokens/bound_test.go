@@ -55,7 +55,7 @@ func bound(t testing.TB, body string, model catalog.Model) (input, output int64)
 	if bounded, ok := x.(providers.OutputBound); ok {
 		most = bounded.MaxOutput()
 	}
-	return Max(r, model, all.Images()[model.Provider], most)
+	return Max(r, model, Bounds{Images: all.Images()[model.Provider], Output: most})
 }
 
 func decoded(t testing.TB, body string) *llm.Request {
@@ -219,7 +219,7 @@ func TestEmbeddingsHaveNoOutputTokens(t *testing.T) {
 	r := decoded(t, `{"model":"m","messages":[{"role":"user","content":"`+strings.Repeat("word", 1000)+`"}],"max_tokens":100}`)
 	r.Kind = llm.KindEmbedding
 	vectors := model(t, gpt)
-	if input, output := Max(r, vectors, providers.Images{}, 50); input < 4000 || output != 0 {
+	if input, output := Max(r, vectors, Bounds{Output: 50}); input < 4000 || output != 0 {
 		t.Errorf("at most %d and %d", input, output)
 	}
 	if got := Expected(r, vectors); got != int64(len(r.Raw)/4) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"modelgateway/tests/gatewaytest"
 )
 
 // captured is a request that an agent or an SDK has sent. Long texts of its body are cut.
@@ -74,5 +76,21 @@ func TestRequestsOfAgentsAreServedByOtherProviders(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Codex lists a web search that only OpenAI runs. For another provider it is left out, so
+// that neither its fee nor what it would find is held: 0.32 dollars may be the longest answer.
+func TestASmallBudgetIsEnoughForCodexAtAnotherProvider(t *testing.T) {
+	t.Parallel()
+	c := captures(t)["codex-unknown-model"]
+	if !strings.Contains(string(c.Body), `"web_search"`) {
+		t.Fatal("the captured request lists no web search")
+	}
+	p, r := startRecorded(t, "MODEL_ALIASES=gpt-*="+haiku, "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "ANTHROPIC_API_KEY=sk-x")
+	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.4`)
+	a := p.Call(t, "POST", path+c.Query, string(c.Body), "Authorization", "Bearer "+key)
+	if sent := r.take(); a.Status != 200 || len(sent) != 1 {
+		t.Errorf("%d, %d calls of the upstream: %s", a.Status, len(sent), a.Body)
 	}
 }

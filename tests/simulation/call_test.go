@@ -165,7 +165,7 @@ func (c *call) arrive() (inference.Input, bool) {
 	if p.gateway.window != "" {
 		c.paying, c.views = append(c.paying, r.accounts[len(r.accounts)-1]), append(c.views, p.gateway)
 	}
-	input, output := tokens.Max(request, r.lab.model, providers.Images{}, c.output)
+	input, output := tokens.Max(request, r.lab.model, tokens.Bounds{Output: c.output})
 	c.amount = r.lab.model.Price.MaxCost(input, output)
 	if c.kind == costsTheMost {
 		c.usage = llm.Usage{Input: input, Output: output}

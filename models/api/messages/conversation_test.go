@@ -333,8 +333,8 @@ func TestTheSizeOfAPrompt(t *testing.T) {
 			llm.Size{Messages: 1, Opaque: true}, 0},
 		"tools": {`"messages":[],"tools":[{"name":"f"},{"name":"g"}],"output_config":{"format":{}}`,
 			llm.Size{Tools: 2, Shaped: true}, 0},
-		"a search": {`"messages":[],"tools":[{"type":"web_search_20250305","max_uses":2}]`, llm.Size{Tools: 1, Opaque: true}, 0},
-		"servers":  {`"messages":[],"mcp_servers":[{}]`, llm.Size{Opaque: true}, 0},
+		"a search": {`"messages":[],"tools":[{"type":"web_search_20250305","max_uses":2}]`, llm.Size{Tools: 1, Hosted: true}, 0},
+		"servers":  {`"messages":[],"mcp_servers":[{}]`, llm.Size{Hosted: true}, 0},
 	} {
 		body := head + tt.body + "}"
 		got := decoded(t, body).Source.Size()
@@ -345,7 +345,8 @@ func TestTheSizeOfAPrompt(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d", name, got.Bytes, len(body))
 		}
 		got.Bytes, got.Images = 0, nil
-		if got.Messages != tt.want.Messages || got.Tools != tt.want.Tools || got.Shaped != tt.want.Shaped || got.Media != tt.want.Media || got.Opaque != tt.want.Opaque {
+		if got.Messages != tt.want.Messages || got.Tools != tt.want.Tools || got.Shaped != tt.want.Shaped || got.Media != tt.want.Media ||
+			got.Opaque != tt.want.Opaque || got.Hosted != tt.want.Hosted {
 			t.Errorf("%s: %+v, not %+v", name, got, tt.want)
 		}
 	}

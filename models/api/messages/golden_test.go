@@ -69,7 +69,8 @@ func dump(req *llm.Request) string {
 	}
 	line("effort %q, no thoughts %v, one call %v", req.Effort, req.NoThoughts, req.SingleCall)
 	s := req.Source.Size()
-	line("%d messages, %d tools, shaped %v, %d media, images %q, opaque %v", s.Messages, s.Tools, s.Shaped, s.Media, s.Images, s.Opaque)
+	line("%d messages, %d tools, shaped %v, %d media, images %q, opaque %v, hosted %v",
+		s.Messages, s.Tools, s.Shaped, s.Media, s.Images, s.Opaque, s.Hosted)
 	c, err := req.Source.Conversation()
 	if err != nil {
 		e := api.AsError(err)

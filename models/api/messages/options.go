@@ -55,7 +55,7 @@ func (r *Request) options() {
 	}
 	c.Cache = given(r.members[memberCacheControl])
 	c.Speed, c.Geo = unquoted(r.members[memberSpeed]), unquoted(r.members[memberInferenceGeo])
-	if r.size.Opaque { // there may be tools that run at Anthropic
+	if r.size.Hosted { // there may be tools that run at Anthropic
 		r.hosted()
 	}
 }

@@ -100,7 +100,7 @@ func (o *outline) member(name []byte) {
 	s := &o.request.size
 	switch m {
 	case memberContainer, memberMCPServers: // what is done there joins the prompt
-		s.Opaque = s.Opaque || api.Asks(o.request.members[m])
+		s.Hosted = s.Hosted || api.Asks(o.request.members[m])
 	case memberOutputFormat:
 		s.Shaped = s.Shaped || api.Asks(o.request.members[m])
 	case memberOutputConfig:
@@ -181,7 +181,7 @@ func (o *outline) tool() {
 	for name, value := range scan.Members(value) {
 		if name.Is("type") {
 			s := &o.request.size
-			s.Opaque = s.Opaque || toolKindOf(value) == toolHosted // it runs at Anthropic, and what it finds joins the prompt
+			s.Hosted = s.Hosted || toolKindOf(value) == toolHosted // it runs at Anthropic, and what it finds joins the prompt
 			return
 		}
 	}

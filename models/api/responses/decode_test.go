@@ -149,7 +149,7 @@ func TestTheSizeOfAPrompt(t *testing.T) {
 		`"input":[{"role":"user","content":"a"},{"type":"reasoning"}]`: {Messages: 2},
 		`"input":"a","tools":[{"type":"function"},{"type":"namespace","tools":[{"type":"custom"},{"type":"function"}]}]`: {Messages: 1, Tools: 3},
 		`"input":[{"type":"additional_tools","tools":[{"type":"shell"}]}]`:                                               {Messages: 1, Tools: 1},
-		`"input":"a","tools":[{"type":"web_search"}]`:                                                                    {Messages: 1, Tools: 1, Opaque: true},
+		`"input":"a","tools":[{"type":"web_search"}]`:                                                                    {Messages: 1, Tools: 1, Hosted: true},
 		`"input":"a","text":{"format":{"type":"json_object"}}`:                                                           {Messages: 1, Shaped: true},
 		`"input":"a","text":{"format":{"type":"text"}}`:                                                                  {Messages: 1},
 		`"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://a"}]}]`:                           {Messages: 1, Media: 1, Images: []string{"https://a"}},
@@ -157,14 +157,15 @@ func TestTheSizeOfAPrompt(t *testing.T) {
 		`"input":[{"role":"user","content":[{"type":"input_file","file_id":"file_1"}]}]`:                                 {Messages: 1, Media: 1, Opaque: true},
 		`"input":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA"}}]}]`:                       {Messages: 1, Media: 1, Sounds: 1, Opaque: true},
 		`"input":[{"role":"user","content":[{"type":"new_part"}]}]`:                                                      {Messages: 1, Opaque: true},
-		`"input":[{"type":"new_item"}]`:                                                                                  {Messages: 1, Opaque: true},
-		`"input":[{"type":"item_reference","id":"a"}]`:                                                                   {Messages: 1, Opaque: true},
+		`"input":[{"type":"new_item"}]`:                                                                                  {Messages: 1, Hosted: true},
+		`"input":[{"type":"item_reference","id":"a"}]`:                                                                   {Messages: 1, Hosted: true},
 		`"input":[{"type":"image_generation_call","result":"AA"}]`:                                                       {Messages: 1, Media: 1, Opaque: true},
-		`"input":"a","previous_response_id":"resp_1"`:                                                                    {Messages: 1, Opaque: true},
+		`"input":"a","previous_response_id":"resp_1"`:                                                                    {Messages: 1, Hosted: true},
 	} {
 		got := decoded(t, `{"model":"m",`+members+`}`).Source.Size()
 		if got.Messages != want.Messages || got.Tools != want.Tools || got.Shaped != want.Shaped || got.Media != want.Media ||
-			got.Sounds != want.Sounds || got.Opaque != want.Opaque || strings.Join(got.Images, " ") != strings.Join(want.Images, " ") {
+			got.Sounds != want.Sounds || got.Opaque != want.Opaque || got.Hosted != want.Hosted ||
+			strings.Join(got.Images, " ") != strings.Join(want.Images, " ") {
 			t.Errorf("%s: %+v", members, got)
 		}
 	}
@@ -210,6 +211,8 @@ func TestWhatToolsOfOpenAICost(t *testing.T) {
 		`"tools":[{"type":"mcp"},{"type":"tool_search"},{"type":"computer"}]`:               {},
 		`"tools":[{"type":"shell"},{"type":"web_search"}]`:                                  {Searches: 100},
 		`"tools":[{"type":"shell","environment":{"type":"container_auto"}},{"type":"mcp"}]`: {Unpriced: "tools[0].type"},
+		`"tools":[{"type":"shell","environment":{"type":"container_auto"}}]`:                {Unpriced: "tools[0].type"},
+		`"tools":[{"type":"shell","environment":{"type":"local"}}]`:                         {},
 		`"prompt":{"id":"p"}`: {Unpriced: "prompt"},
 		`"input":[{"type":"message"},{"type":"additional_tools","tools":[{"type":"code_interpreter"}]}]`: {Unpriced: "input[1].tools[0].type"},
 	} {

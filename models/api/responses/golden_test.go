@@ -63,7 +63,8 @@ func dump(req *llm.Request) string {
 	}
 	line("effort %q, one call %v, searches %d, unpriced %q", req.Effort, req.SingleCall, req.Searches, req.Unpriced)
 	s := req.Source.Size()
-	line("%d messages, %d tools, shaped %v, %d media, images %q, opaque %v", s.Messages, s.Tools, s.Shaped, s.Media, s.Images, s.Opaque)
+	line("%d messages, %d tools, shaped %v, %d media, images %q, opaque %v, hosted %v",
+		s.Messages, s.Tools, s.Shaped, s.Media, s.Images, s.Opaque, s.Hosted)
 	c, err := req.Source.Conversation()
 	if err != nil {
 		e := api.AsError(err)

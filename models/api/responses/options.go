@@ -38,7 +38,7 @@ func (r *Request) options() {
 	if c.CacheKey != "" && !r.prompt.marked && unquoted(r.cacheOption("mode")) != "explicit" {
 		c.Cache = r.cacheMark() // other providers cache only what is marked
 	}
-	if r.prompt.size.Opaque { // there may be tools that run at OpenAI
+	if r.prompt.size.Hosted || r.prompt.shell { // there may be tools that run at OpenAI
 		r.hosted()
 	}
 }

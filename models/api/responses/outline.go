@@ -29,6 +29,7 @@ type outlined struct {
 	last   itemKind       // of the last item
 	update jsontext.Value // the last item that changes the settings
 	marked bool           // the client says itself what the provider shall cache
+	shell  bool           // there is a shell, which may run at OpenAI
 }
 
 // outline reads a body once: it checks its syntax, finds the members, counts elements and
@@ -115,7 +116,7 @@ func (o *outline) member(name []byte) {
 	case memberInstructions:
 		p.size.Messages++
 	case memberConversation, memberPrompt, memberPreviousResponseID: // what OpenAI keeps joins the prompt
-		p.size.Opaque = p.size.Opaque || api.Asks(value)
+		p.size.Hosted = p.size.Hosted || api.Asks(value)
 	case memberText:
 		p.size.Shaped = p.size.Shaped || shapes(value)
 	}
@@ -205,9 +206,9 @@ func (o *outline) item() {
 		p.update = value
 		p.size.Shaped = p.size.Shaped || shapes(memberOf(value, "text"))
 	case referenceItem, unknownItem: // OpenAI adds what the client does not send
-		p.size.Opaque = true
+		p.size.Hosted = true
 	case hostedItem: // of which OpenAI may keep more than the client sends
-		p.size.Opaque = true
+		p.size.Hosted = true
 	case imageItem:
 		p.size.Media++
 		p.size.Opaque = true
@@ -239,7 +240,10 @@ func (o *outline) tool() {
 	case namespaceTool:
 	case hostedTool: // what it finds joins the prompt
 		p.size.Tools++
-		p.size.Opaque = true
+		p.size.Hosted = true
+	case shellTool:
+		p.size.Tools++
+		p.shell = true
 	default:
 		p.size.Tools++
 	}
