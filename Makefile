@@ -124,7 +124,7 @@ catalogue: ## Rewrite the prices and limits of models: GENAI_PRICES=, MODELS_DEV
 	  -portkey '$(PORTKEY)'
 	go run ./models/catalog/lists/join
 
-docs: ## Rewrite web/docs.html after a change of web/openapi.yaml
+docs: ## Rewrite the pages at /docs after a change of web/openapi.yaml or of docs/
 	go generate ./web
 
 # The race detector needs a C compiler.

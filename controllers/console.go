@@ -89,7 +89,7 @@ func writeFile(c *gin.Context, file *web.File) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	if strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+	if file.Gzip != nil && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
 		header.Set("Content-Encoding", "gzip")
 		c.Data(http.StatusOK, file.Type, file.Gzip)
 		return nil

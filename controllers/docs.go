@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"modelgateway/middleware"
+	"modelgateway/web"
 )
 
 // Docs serves the API's description from the binary.
@@ -49,6 +52,19 @@ func (h *Docs) Style(c *gin.Context) error { return serveText(c, "text/css", h.C
 
 // Script answers GET /docs/page.js.
 func (h *Docs) Script(c *gin.Context) error { return serveText(c, "text/javascript", h.JavaScript) }
+
+// Guide answers GET /docs/:name with a guide or a file that guides load; others are unknown routes.
+func (h *Docs) Guide(unknown middleware.Handler) middleware.Handler {
+	return func(c *gin.Context) error {
+		file := web.Guide(c.Param("name"))
+		if file == nil {
+			return unknown(c)
+		}
+		c.Header("Content-Security-Policy", web.GuidePolicy)
+		c.Header("Referrer-Policy", "no-referrer")
+		return writeFile(c, file)
+	}
+}
 
 // serveText sends a text of the binary. A browser keeps it, and asks each time whether it is
 // still the same.

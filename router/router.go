@@ -159,6 +159,7 @@ func (opts Options) pages(engine *gin.Engine, handle func(middleware.Handler) gi
 	engine.Match(readOnly(), "/docs", handle(opts.Docs.Show))
 	engine.Match(readOnly(), "/docs/page.css", handle(opts.Docs.Style))
 	engine.Match(readOnly(), "/docs/page.js", handle(opts.Docs.Script))
+	engine.Match(readOnly(), "/docs/:name", handle(opts.Docs.Guide(unknown)))
 	engine.Match(readOnly(), "/", handle(opts.Console.Page(opts.Console.Root)))
 	for _, page := range web.ConsolePages() {
 		engine.Match(readOnly(), page, handle(opts.Console.Page(unknown)))

@@ -3,9 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"io/fs"
 	"path"
 	"sync"
@@ -34,21 +32,21 @@ const ConsoleDocument = "index.html"
 // types are the media types of the console's files. The system's own table may lack them.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml",
+	".svg": "image/svg+xml", ".png": "image/png",
 }
 
-// File is a file of the console.
+// File is a file of the console, or a guide.
 type File struct {
 	Type string // media type
 	ETag string // in quotation marks
-	Gzip []byte // the text compressed
+	Gzip []byte // the text compressed; nil: it is only sent as it is
 
-	name string
+	text func() ([]byte, error)
 }
 
 // Text returns the text of the file. It is a copy: few clients ask for what is not
 // compressed.
-func (f *File) Text() ([]byte, error) { return console.ReadFile("console/" + f.name) }
+func (f *File) Text() ([]byte, error) { return f.text() }
 
 // Files are the files that a browser loads. Each is compressed when it is first asked for.
 type Files struct {
@@ -80,14 +78,12 @@ func (f *Files) read(name string) *File {
 	if kind == "" || !fs.ValidPath(name) {
 		return nil
 	}
-	file := &File{Type: kind, name: name}
+	file := &File{Type: kind, text: func() ([]byte, error) { return console.ReadFile("console/" + name) }}
 	text, err := file.Text()
 	if err != nil {
 		return nil
 	}
-	sum := sha256.Sum256(text)
-	const bytesOfTag = 12
-	file.ETag = `"` + hex.EncodeToString(sum[:bytesOfTag]) + `"`
+	file.ETag = tag(text)
 	var b bytes.Buffer
 	w, ok := f.writers.Get().(*gzip.Writer)
 	if !ok {

@@ -4,15 +4,12 @@ package web
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
-	"fmt"
 	"html"
-	"io"
 	"strings"
 )
 
-//go:generate go run ./internal/docsgen openapi.yaml docs.html
+//go:generate go run ./internal/docsgen openapi.yaml docs.html ../docs guides
 
 //go:embed openapi.yaml
 var document string
@@ -40,13 +37,9 @@ func OpenAPI() string { return document }
 // Docs is the page that describes the API, with calls to the gateway at base.
 // It loads DocsStyle and DocsScript and nothing else, and works without the script.
 func Docs(base string) ([]byte, error) {
-	r, err := gzip.NewReader(strings.NewReader(page))
+	text, err := decompress([]byte(page))
 	if err != nil {
-		return nil, fmt.Errorf("open page: %w", err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("decompress page: %w", err)
+		return nil, err
 	}
 	base = html.EscapeString(strings.TrimSuffix(base, "/"))
 	return bytes.ReplaceAll(text, []byte(baseURL), []byte(base)), nil

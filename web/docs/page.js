@@ -33,6 +33,7 @@ document.documentElement.classList.add("scripted");
 document.addEventListener("DOMContentLoaded", () => {
   colours();
   copies();
+  if (!document.querySelector("article")) return; // a guide: it has guide.js
   languages();
   search();
   place();

@@ -1,7 +1,7 @@
-// Command docsgen writes the page that the gateway serves at /docs. It reads the
-// OpenAPI document and is no part of the gateway:
+// Command docsgen writes the pages that the gateway serves at /docs and below: that of the
+// OpenAPI document, and the guides of the folder docs. It is no part of the gateway:
 //
-//	docsgen openapi.yaml docs.html
+//	docsgen openapi.yaml docs.html ../docs guides
 //
 // It reads YAML nodes and not the model of an OpenAPI library: the page shows
 // members and examples in the order of the document, and numbers as they are
@@ -11,16 +11,17 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: docsgen openapi.yaml docs.html")
+	if len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: docsgen openapi.yaml docs.html ../docs guides")
 		os.Exit(2)
 	}
-	if err := generate(os.Args[1], os.Args[2]); err != nil {
+	if err := errors.Join(generate(os.Args[1], os.Args[2]), writeGuides(os.Args[3], os.Args[4])); err != nil {
 		fmt.Fprintln(os.Stderr, "docsgen:", err)
 		os.Exit(1)
 	}

@@ -26,6 +26,7 @@ type page struct {
 	Everywhere     []response
 	Credentials    []field
 	Languages      []language // of the examples
+	Guides         []guideGroup
 }
 
 // language is one that the calls are written in.
@@ -70,6 +71,7 @@ func newPage(root node) *page {
 		Intro:     prose(info.get("description").text()),
 		Base:      baseURL,
 		Error:     newField("", false, components.get("schemas").get("Error")),
+		Guides:    guideGroups(),
 		Languages: []language{{"curl", "curl", true}, {"python", "Python", false}, {"javascript", "JavaScript", false}},
 	}
 	responses := components.get("responses")
