@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"modelgateway/tests/longtest"
 )
 
 // Replicas are gateways on one database and one upstream.
@@ -39,7 +41,7 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	exact := rand.IntN(2) == 0
 	var all sync.WaitGroup
 	var fine atomic.Int64
-	gate := make(chan struct{})
+	gate, late := make(chan struct{}), longtest.Lateness(r.T)
 	for i := range calls {
 		in, out := 1+rand.Int64N(299), rand.Int64N(most+1) // a prompt has at least one token
 		if exact {
@@ -48,7 +50,7 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 		body := PricedRequest(in, out, most, fmt.Sprint(name, "-", i), i%3 == 0)
 		all.Go(func() {
 			<-gate
-			if Send(r.T.Context(), r.Client, r.Programs[i%len(r.Programs)].URL, body, keys[i%len(keys)]).Served(r.T) {
+			if r.send(i, body, keys[i%len(keys)], late).Served(r.T) {
 				fine.Add(1)
 			}
 		})
@@ -58,16 +60,27 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	return fine.Load()
 }
 
+// send makes a call on a replica. A replica that had no processor for longer than a second may
+// answer that it is unavailable for the moment: then the call is repeated, as the answer says.
+func (r *Replicas) send(replica int, body, key string, late func() time.Duration) (o Outcome) {
+	for end := time.Now().Add(Patience); ; time.Sleep(100 * time.Millisecond) {
+		o = Send(r.T.Context(), r.Client, r.Programs[replica%len(r.Programs)].URL, body, key)
+		if o.Status != http.StatusServiceUnavailable || late() < time.Second || time.Now().After(end) {
+			return o
+		}
+	}
+}
+
 // SpendRest spends what is left of a budget, one call after the other. In the end
 // less remains than a call may cost, since nothing stays reserved.
 func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int64) {
 	r.T.Helper()
 	const most = 2000
-	last := time.Now()
+	last, late := time.Now(), longtest.Lateness(r.T)
 	for i := 0; ; i++ {
 		body := PricedRequest(300, most, most, fmt.Sprint(name, "-rest-", i), false)
 		bound := int64(InputPrice*(len(body)+256+16) + OutputPrice*most)
-		if Send(r.T.Context(), r.Client, r.Programs[i%len(r.Programs)].URL, body, key).Served(r.T) {
+		if r.send(i, body, key, late).Served(r.T) {
 			last = time.Now()
 			continue
 		}
