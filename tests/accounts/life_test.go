@@ -191,7 +191,11 @@ func TestReplicasThatStartTogetherShowOneSetUpToken(t *testing.T) {
 	tokens := make([]string, 3)
 	var all sync.WaitGroup
 	for i := range tokens {
-		all.Go(func() { tokens[i] = gatewaytest.Start(t, settings...).SetupToken() })
+		all.Go(func() {
+			p := gatewaytest.Start(t, settings...)
+			gatewaytest.Until(t, "the link is shown", func() bool { return p.SetupToken() != "" })
+			tokens[i] = p.SetupToken()
+		})
 	}
 	all.Wait()
 	if tokens[0] == "" || tokens[1] != tokens[0] || tokens[2] != tokens[0] {
