@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -23,10 +24,37 @@ func (h *Console) Page(other middleware.Handler) middleware.Handler {
 		if !acceptsHTML(c.Request.Header.Values("Accept")) {
 			return other(c)
 		}
-		c.Header("Content-Security-Policy", web.ConsolePolicy)
-		noReferrer(c)
-		return writeFile(c, h.Files.File(web.ConsoleDocument))
+		return h.document(c, http.StatusOK)
 	}
+}
+
+// Missing answers a request for a path that does not exist: with a page of the console for a
+// browser, outside of the API, and with other for everybody else.
+func (h *Console) Missing(other middleware.Handler) middleware.Handler {
+	return func(c *gin.Context) error {
+		if !isRead(c.Request.Method) || ofPrograms(c.Request.URL.Path) || !acceptsHTML(c.Request.Header.Values("Accept")) {
+			return other(c)
+		}
+		c.Header("Vary", "Accept")
+		c.Header("X-Should-Retry", "false")
+		return h.document(c, http.StatusNotFound)
+	}
+}
+
+func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// ofPrograms says whether a path would be one of the API or of a file of the console, which
+// programs ask for.
+func ofPrograms(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.Contains([]string{"v1", "auth", "admin", "console"}, first)
+}
+
+// document answers with the document in which the console shows its pages.
+func (h *Console) document(c *gin.Context, status int) error {
+	c.Header("Content-Security-Policy", web.ConsolePolicy)
+	noReferrer(c)
+	return writeFile(c, status, h.Files.File(web.ConsoleDocument))
 }
 
 // File answers GET /console/{path} and returns missing's answer where there is no such file.
@@ -38,7 +66,7 @@ func (h *Console) File(missing middleware.Handler) middleware.Handler {
 		}
 		c.Header("Content-Security-Policy", web.ConsolePolicy)
 		noReferrer(c)
-		return writeFile(c, file)
+		return writeFile(c, http.StatusOK, file)
 	}
 }
 
@@ -80,24 +108,24 @@ func acceptsHTML(accept []string) bool {
 
 // writeFile sends a file, or 304 to a browser that has it. It is asked for again each time,
 // since a new version of the gateway has other files under the same names.
-func writeFile(c *gin.Context, file *web.File) error {
+func writeFile(c *gin.Context, status int, file *web.File) error {
 	header := c.Writer.Header()
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Etag", file.ETag)
 	header.Add("Vary", "Accept-Encoding")
-	if strings.TrimPrefix(c.GetHeader("If-None-Match"), "W/") == file.ETag { // a proxy that compresses makes it weak
+	if status == http.StatusOK && strings.TrimPrefix(c.GetHeader("If-None-Match"), "W/") == file.ETag { // a proxy that compresses makes it weak
 		c.Status(http.StatusNotModified)
 		return nil
 	}
 	if file.Gzip != nil && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
 		header.Set("Content-Encoding", "gzip")
-		c.Data(http.StatusOK, file.Type, file.Gzip)
+		c.Data(status, file.Type, file.Gzip)
 		return nil
 	}
 	text, err := file.Text()
 	if err != nil {
 		return err
 	}
-	c.Data(http.StatusOK, file.Type, text)
+	c.Data(status, file.Type, text)
 	return nil
 }

@@ -62,7 +62,7 @@ func (h *Docs) Guide(unknown middleware.Handler) middleware.Handler {
 		}
 		c.Header("Content-Security-Policy", web.GuidePolicy)
 		c.Header("Referrer-Policy", "no-referrer")
-		return writeFile(c, file)
+		return writeFile(c, http.StatusOK, file)
 	}
 }
 

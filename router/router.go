@@ -78,7 +78,7 @@ func New(opts Options) (http.Handler, error) {
 	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins), chain.Session())
 	routes := sync.OnceValue(engine.Routes)
 	unknown := func(c *gin.Context) error { return noRoute(routes(), c.Request.URL.Path) }
-	engine.NoRoute(handle(unknown))
+	engine.NoRoute(handle(opts.Console.Missing(unknown)))
 	engine.NoMethod(handle(noMethod))
 
 	read := readOnly()

@@ -53,6 +53,32 @@ func TestPagesOfTheConsoleAreOneDocumentForBrowsersOnly(t *testing.T) {
 	}
 }
 
+func TestAnUnknownPathIsAPageForBrowsersAndAnErrorForOthers(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+	document := p.Call(t, "GET", "/", "", "Accept", browserAccepts)
+	for _, tt := range []struct {
+		method, path, accept string
+		page                 bool
+	}{
+		{"GET", "/nothing/here", browserAccepts, true}, {"GET", "/v2", browserAccepts, true}, {"HEAD", "/nothing", browserAccepts, true},
+		{"GET", "/nothing", "*/*", false}, {"POST", "/nothing/here", browserAccepts, false}, {"GET", "/v1/nothing", browserAccepts, false},
+		{"GET", "/v1", browserAccepts, false}, {"GET", "/auth/nothing", browserAccepts, false}, {"GET", "/admin/nothing", browserAccepts, false},
+	} {
+		a := p.Call(t, tt.method, tt.path, "", "Accept", tt.accept, "If-None-Match", document.Header.Get("Etag"))
+		if !tt.page {
+			if a.Status != 404 || a.APIError(t).Code != "route_not_found" {
+				t.Errorf("%s %s for %s: %d %s", tt.method, tt.path, tt.accept, a.Status, a.Body)
+			}
+			continue
+		}
+		if a.Status != 404 || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || tt.method == "GET" && a.Body != document.Body ||
+			a.Header.Get("Content-Security-Policy") != document.Header.Get("Content-Security-Policy") {
+			t.Errorf("%s %s: %d %v", tt.method, tt.path, a.Status, a.Header)
+		}
+	}
+}
+
 func TestFilesOfTheConsoleComeCompressedFromTheBinary(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t)
