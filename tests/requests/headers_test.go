@@ -121,7 +121,7 @@ func TestClientInputCannotBreakLogLinesOrHeaders(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &fields); err != nil {
 			t.Errorf("not one line of JSON: %q", line)
 		}
-		if fields["msg"] == "request" {
+		if fields["msg"] == "request" && fields["route"] != "/readyz" { // which the start asks on a slow machine
 			lines++
 		}
 		for name, value := range fields {
