@@ -113,7 +113,8 @@ func writeFile(c *gin.Context, status int, file *web.File) error {
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Etag", file.ETag)
 	header.Add("Vary", "Accept-Encoding")
-	if status == http.StatusOK && strings.TrimPrefix(c.GetHeader("If-None-Match"), "W/") == file.ETag { // a proxy that compresses makes it weak
+	known := strings.TrimPrefix(c.GetHeader("If-None-Match"), "W/") // a proxy that compresses makes it weak
+	if status == http.StatusOK && known == file.ETag {
 		c.Status(http.StatusNotModified)
 		return nil
 	}

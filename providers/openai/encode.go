@@ -25,7 +25,7 @@ func (r *request) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return r.options.append(append(dst, ']'))
+	return r.appendOptions(append(dst, ']'))
 }
 
 func (m *message) append(dst []byte) ([]byte, error) {
@@ -47,8 +47,8 @@ func (m *message) append(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// append adds the options and the end of the request.
-func (o *options) append(dst []byte) ([]byte, error) {
+// appendOptions adds the options and the end of the request.
+func (o *options) appendOptions(dst []byte) ([]byte, error) {
 	if o.rare() || !plain(o.Temperature) || !plain(o.TopP) {
 		all, err := json.Marshal(o, encoding)
 		if err != nil || len(all) == len("{}") {
@@ -77,7 +77,7 @@ func (o *options) append(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// rare says whether there are other options than those that append writes itself.
+// rare says whether there are other options than those that appendOptions writes itself.
 func (o *options) rare() bool {
 	return len(o.Tools) > 0 || o.ToolChoice != nil || o.ParallelToolCalls != nil || o.ResponseFormat != nil || o.N != 0 ||
 		o.TopK != nil || o.FrequencyPenalty != nil || o.PresencePenalty != nil || o.Seed != nil || len(o.Stop) > 0 ||

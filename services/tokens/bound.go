@@ -89,7 +89,8 @@ func Expected(r *llm.Request, model catalog.Model) int64 {
 // isBounded says whether the bytes of a prompt bound its tokens. Those of a file
 // do not: a few bytes can be many pages.
 func isBounded(size *llm.Size, of Bounds) bool {
-	return !size.Opaque && !(size.Hosted && of.Hosts) && !hasFilms(size, of.Images.IsImage)
+	hosted := size.Hosted && of.Hosts
+	return !size.Opaque && !hosted && !hasFilms(size, of.Images.IsImage)
 }
 
 // hasFilms says whether the address of an image may be that of a film.
