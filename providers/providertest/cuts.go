@@ -18,10 +18,10 @@ const (
 	call = 8 << 10
 )
 
-// work bounds the cost of one provider's recordings, in bytes sent: two
+// work bounds the cost of one provider's recordings, in bytes sent: four
 // seconds under the race detector on two free cores, or a dozen where the long
 // tests run.
-func work() int { return longtest.Size(12, 192) << 20 }
+func work() int { return longtest.Size(24, 192) << 20 }
 
 // budget is how often each stream may be cut, so that all of them cost no more
 // than limit, in bytes played: what a small one leaves over goes to the larger ones. With
