@@ -28,6 +28,7 @@ import (
 	"modelgateway/router"
 	"modelgateway/services/account"
 	"modelgateway/services/admin"
+	"modelgateway/services/alert"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/conversation"
@@ -70,6 +71,7 @@ type gateway struct {
 	ledger         *ledger.Writer
 	budgets        *budget.Service
 	budgetWatch    *budget.Watch
+	alerts         *alert.Alerts // nil: ALERT_WEBHOOK_URL is not set
 	quotas         *ratelimit.Quotas
 	concurrency    *inflight.Limiter
 	tracer         *tracing.Tracer // nil: off

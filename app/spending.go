@@ -24,10 +24,14 @@ func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 		Store: g.store, Replica: g.budgets.Replica(), Retention: time.Duration(cfg.RetentionDays) * day,
 		Log: g.log, Now: time.Now, Written: g.budgets.Written,
 	})
-	g.budgetWatch = budget.NewWatch(budget.WatchOptions{
+	watch := budget.WatchOptions{
 		Store: g.store, UserDefaults: limitDefaults(cfg.Users), Log: g.log, Now: time.Now,
 		Booked: func() int64 { return g.ledger.Stats().Written },
-	})
+	}
+	if g.alerts = g.newAlerts(); g.alerts != nil {
+		watch.Reached = g.alerts.Reached
+	}
+	g.budgetWatch = budget.NewWatch(watch)
 	g.quotas = ratelimit.NewQuotas(ratelimit.QuotaOptions{Redis: g.cache, Log: g.log, Now: time.Now})
 	calls.Ledger, calls.Budgets, calls.Quotas = g.ledger, g.budgets, g.quotas
 	if cfg.MaxBudget >= 0 {
@@ -51,6 +55,9 @@ func (g *gateway) startSpending(ctx context.Context, background *sync.WaitGroup)
 	background.Go(func() { g.budgets.Run(written) })
 	background.Go(func() { g.quotas.Run(ctx) })
 	background.Go(func() { g.budgetWatch.Run(ctx) })
+	if g.alerts != nil {
+		background.Go(func() { g.alerts.Run(ctx) })
+	}
 }
 
 // registerMetrics registers the metrics that read the state of the parts.
@@ -92,6 +99,9 @@ func (g *gateway) registerMetrics(cfg config.Config, chat *controllers.Generate,
 		func() float64 { return float64(g.conversations.Lost()) })
 	g.metrics.CounterFunc("call_contents_lost_total", "Calls whose request and answer should have been kept by LOG_PROMPTS and were not.",
 		func() float64 { return float64(g.prompts.Lost()) })
+	if g.alerts != nil {
+		g.alertMetrics()
+	}
 	if g.tracer != nil {
 		g.metrics.CounterFunc("trace_spans_lost_total", "Spans that did not fit the queue, or that the collector did not accept.",
 			func() float64 { return float64(g.tracer.Lost()) })

@@ -24,6 +24,7 @@ func (l *loader) check() {
 	l.checkEncryption()
 	l.checkIDP()
 	l.checkSMTP()
+	l.checkAlerts()
 	l.checkTracing()
 	l.checkProviders()
 }

@@ -72,6 +72,8 @@ type Config struct {
 
 	MetricsToken Secret // unset: /metrics needs no credential, or is closed with RequireAuth
 
+	AlertWebhook AlertWebhook
+
 	Tracing Tracing
 
 	EncryptionKey         Secret        // the 32 bytes themselves; unset: nothing can be kept

@@ -58,7 +58,7 @@ func TestEffectiveSettingsShowNoSecret(t *testing.T) {
 			switch {
 			case strings.HasPrefix(row.Name, "ENCRYPTION"):
 				environ = append(environ, row.Name+"=c0ffee5ec4e7c0ffee5ec4e7c0ffee5ec4e70123456789abcdef0123456789"+fmt.Sprintf("%02d", len(environ)))
-			case row.Name == "GOOGLE_API_KEY", strings.HasPrefix(row.Name, "OTEL"):
+			case row.Name == "GOOGLE_API_KEY", strings.HasPrefix(row.Name, "OTEL"), strings.HasPrefix(row.Name, "ALERT"):
 			default:
 				environ = append(environ, row.Name+"=c0ffee5ec4e7-"+plantedSecret+fmt.Sprint(len(environ)))
 			}
@@ -67,12 +67,13 @@ func TestEffectiveSettingsShowNoSecret(t *testing.T) {
 	all := effective(t, "", append(environ, "IDP_CLIENT_ID=client",
 		"DATABASE_URL=postgres://gw:"+plantedSecret+"@db:5432/gateway?sslmode=disable&password="+plantedSecret,
 		"REDIS_URL=redis://:"+plantedSecret+"@cache:6379/1", "SMTP_URL=smtp://mailer:"+plantedSecret+"@mail:587", "SMTP_FROM=gw@example.com",
+		"ALERT_WEBHOOK_URL=https://hooks.example.com/"+plantedSecret, "ALERT_WEBHOOK_SECRET="+goodWebhook,
 		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20"+plantedSecret)...)
 	text, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), plantedSecret) || strings.Contains(string(text), "c0ffee5ec4e7") {
+	if strings.Contains(string(text), plantedSecret) || strings.Contains(string(text), "c0ffee5ec4e7") || strings.Contains(string(text), goodWebhook) {
 		t.Errorf("%s", text)
 	}
 	for name, want := range map[string]string{

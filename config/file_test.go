@@ -5,17 +5,22 @@ import (
 	"testing"
 )
 
+// goodWebhook is 32 bytes in the form of Standard Webhooks.
+const goodWebhook = "whsec_c2VjcmV0IG9mIGEgd2ViaG9vayBpbiBhIHRlc3QgISE="
+
 func TestEverySecretCanComeFromAFile(t *testing.T) {
 	values := map[string]string{
 		"DATABASE_URL": "postgres://u:" + plantedSecret + "@db/g", "REDIS_URL": "redis://:" + plantedSecret + "@cache",
 		"JWT_SECRET": plantedSecret, "JWT_SECRET_PREVIOUS": plantedSecret, "IDP_CLIENT_SECRET": plantedSecret,
 		"OPENAI_API_KEY": plantedSecret, "ANTHROPIC_API_KEY": plantedSecret, "GEMINI_API_KEY": plantedSecret, "GOOGLE_API_KEY": plantedSecret,
 		"METRICS_TOKEN": plantedSecret, "SMTP_URL": "smtp://u:" + plantedSecret + "@mail.example.com",
+		"ALERT_WEBHOOK_URL": "https://hooks.example.com/" + plantedSecret, "ALERT_WEBHOOK_SECRET": goodWebhook,
 		"ENCRYPTION_KEY": goodEncryption, "ENCRYPTION_KEY_PREVIOUS": goodEncryption,
 		"OTEL_EXPORTER_OTLP_HEADERS": "authorization=" + plantedSecret, "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=" + plantedSecret,
 	}
 	others := map[string]string{
 		"JWT_SECRET_PREVIOUS": "JWT_SECRET=" + goodSigning, "IDP_CLIENT_SECRET": "IDP_CLIENT_ID=id", "SMTP_URL": "SMTP_FROM=gateway@example.com",
+		"ALERT_WEBHOOK_URL": "ALERT_WEBHOOK_SECRET=" + goodWebhook, "ALERT_WEBHOOK_SECRET": "ALERT_WEBHOOK_URL=https://hooks.example.com",
 		"ENCRYPTION_KEY_PREVIOUS":    "ENCRYPTION_KEY=" + otherEncryption,
 		"OTEL_EXPORTER_OTLP_HEADERS": "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "OTEL_TRACES_EXPORTER=otlp",
 	}

@@ -140,6 +140,10 @@ func (l *loader) spending() []row {
 		budget: "Budget of a user who has none, with all keys and tokens together, in each DEFAULT_USER_BUDGET_WINDOW; unlimited when empty",
 	}), []row{
 		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails), "Users who may see and limit the keys of all users; none when empty"),
+		secret("ALERT_WEBHOOK_URL", "", webhook(&l.AlertWebhook.URL),
+			"URL that is told when a key, a user or a team has spent 80 % and 100 % of its budget; none when empty"),
+		secret("ALERT_WEBHOOK_SECRET", "", webhookSecret(&l.AlertWebhook.Key),
+			"Secret that signs what ALERT_WEBHOOK_URL is sent; required with it"),
 	})
 }
 

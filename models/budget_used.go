@@ -11,6 +11,7 @@ import (
 // window. Money is in micro-dollars.
 type BudgetUse struct {
 	ID     string
+	Span   Window
 	Budget int64
 	Spent  int64
 }
@@ -35,7 +36,7 @@ var budgetAccounts = map[BudgetKind]string{
 func (s *Store) BudgetsUsed(
 	ctx context.Context, kind BudgetKind, at time.Time, fallback Limits, after string, limit int,
 ) (used []BudgetUse, err error) {
-	query := `SELECT a.id, a.budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = @prefix || a.id
+	query := `SELECT a.id, a.span, a.budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = @prefix || a.id
 		AND day >= CASE a.span WHEN 'day' THEN @day WHEN 'week' THEN @week WHEN 'month' THEN @month ELSE '' END) AS spent
 		FROM (` + budgetAccounts[kind] + `) AS a WHERE a.span <> '' AND a.budget > 0 AND a.id > @after ORDER BY a.id LIMIT @limit`
 	prefix := map[BudgetKind]string{"key": KeyAccount(""), "team": TeamAccount(""), "user": UserAccount("")}[kind]

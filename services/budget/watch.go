@@ -15,6 +15,9 @@ const (
 	wholeBudget = 100
 )
 
+// Thresholds are the shares of a budget of which accounts alert, in percent.
+func Thresholds() []int64 { return []int64{nearlySpent, wholeBudget} }
+
 // WatchOptions are the parts of a Watch.
 type WatchOptions struct {
 	Store        *models.Store
@@ -23,6 +26,14 @@ type WatchOptions struct {
 	Every        time.Duration // zero: a minute
 	Log          *slog.Logger
 	Now          func() time.Time
+	Reached      func(ctx context.Context, reached []Reached) error // nil: not told
+}
+
+// Reached is an account that has spent 80 % of its budget or more.
+type Reached struct {
+	Kind models.BudgetKind
+	models.BudgetUse
+	At time.Time // when it was counted
 }
 
 // Watch counts the keys, users and teams whose budget is nearly or wholly spent, for
@@ -99,11 +110,13 @@ func (w *Watch) some() bool {
 // Count counts once.
 func (w *Watch) Count(ctx context.Context) error {
 	nearly, wholly := map[string]float64{}, map[string]float64{}
+	now := w.opts.Now() // one for all pages: a window may end meanwhile
+	var reached []Reached
 	for _, kind := range models.BudgetKinds() {
 		nearly[string(kind)], wholly[string(kind)] = 0, 0
 		const page = 1000
 		for after, more := "", true; more; {
-			used, err := w.opts.Store.BudgetsUsed(ctx, kind, w.opts.Now(), w.opts.UserDefaults, after, page)
+			used, err := w.opts.Store.BudgetsUsed(ctx, kind, now, w.opts.UserDefaults, after, page)
 			if err != nil {
 				return err
 			}
@@ -111,6 +124,9 @@ func (w *Watch) Count(ctx context.Context) error {
 				share := float64(u.Spent) / float64(u.Budget) * wholeBudget
 				if share >= nearlySpent {
 					nearly[string(kind)]++
+					if w.opts.Reached != nil {
+						reached = append(reached, Reached{kind, u, now})
+					}
 				}
 				if share >= wholeBudget {
 					wholly[string(kind)]++
@@ -121,7 +137,10 @@ func (w *Watch) Count(ctx context.Context) error {
 		}
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.nearly, w.wholly = nearly, wholly
-	return nil
+	w.mu.Unlock()
+	if len(reached) == 0 {
+		return nil
+	}
+	return w.opts.Reached(ctx, reached)
 }
