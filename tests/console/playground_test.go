@@ -187,23 +187,3 @@ func TestModelIsFoundAndTried(t *testing.T) {
 		p.see(`You said: "Hello"`)
 	})
 }
-
-// TestPageOfTheAPIIsSearched uses the keyboard: the page has thousands of elements, and to look for one by its name takes long.
-func TestPageOfTheAPIIsSearched(t *testing.T) {
-	t.Parallel()
-	eachView(t, func(t *testing.T, p *page) {
-		p.visit("/docs")
-		p.press("/")
-		p.press("embeddings")
-		p.press("\r")
-		p.await("it does not go there", func() bool { return ask[string](p, "location.hash") == "#createEmbeddings" })
-		const shown = `document.querySelector("#createEmbeddings .example pre:not([hidden]).`
-		ask[any](p, `document.querySelector("#createEmbeddings .try [value=python]").click()`)
-		if !ask[bool](p, shown+`python").checkVisibility()`) || ask[bool](p, shown+`curl").checkVisibility()`) {
-			t.Error("the call is not shown in Python")
-		}
-		if colour := ask[string](p, "getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"; colour == p.view.dark {
-			t.Error("the page has the wrong colours")
-		}
-	})
-}
