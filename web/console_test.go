@@ -1,0 +1,33 @@
+package web
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+func TestTheConsoleIsSmall(t *testing.T) {
+	t.Parallel()
+	const most = 200 << 10 // bytes, compressed
+	var files Files
+	sum := 0
+	err := fs.WalkDir(console, "console", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file := files.File(strings.TrimPrefix(path, "console/"))
+		if file == nil || file.Gzip == nil {
+			t.Errorf("%s is not served compressed", path)
+			return nil
+		}
+		sum += len(file.Gzip)
+		return nil
+	})
+	if err != nil || sum == 0 {
+		t.Fatal(sum, err)
+	}
+	t.Logf("%d bytes", sum)
+	if sum > most {
+		t.Errorf("%d bytes, at most %d", sum, most)
+	}
+}
