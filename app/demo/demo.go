@@ -112,8 +112,7 @@ func made(all []key, now time.Time) []models.Made {
 func lastUses(ctx context.Context, s *app.Services, rows []models.Call) error {
 	keys, users := map[string]int64{}, map[string]int64{}
 	for i := range rows { // from the oldest one on
-		at := time.UnixMicro(rows[i].BeganAt).Unix()
-		keys[rows[i].KeyID], users[rows[i].UserID] = at, at
+		keys[rows[i].KeyID], users[rows[i].UserID] = rows[i].BeganAt, rows[i].BeganAt
 	}
 	return errors.Join(s.Store.TouchKeys(ctx, keys), s.Store.TouchUsers(ctx, users))
 }

@@ -55,7 +55,7 @@ func TestDemonstrationHasAWeekOfCallsThatSayWhatTheyAre(t *testing.T) {
 		t.Fatalf("%d keys, %v", len(made), err)
 	}
 	for _, k := range made {
-		if last := time.Unix(k.LastUsedAt, 0); last.After(now) || last.Before(now.Add(-2*24*time.Hour)) {
+		if last := time.UnixMicro(k.LastUsedAt); last.After(now) || last.Before(now.Add(-2*24*time.Hour)) {
 			t.Errorf("%s was last used at %s", k.Name, last)
 		}
 		if at := time.UnixMicro(k.CreatedAt); !at.Before(now.Add(-week)) {

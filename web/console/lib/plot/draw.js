@@ -45,7 +45,9 @@ export function axes(o, s) {
     const anchor = late ? "end" : at < s.left + 14 ? "start" : "middle";
     return svg("text", { x: late ? Math.min(at + 18, s.width - s.right) : at, y: s.height - 4, "text-anchor": anchor }, text);
   });
-  const nothing = s.most ? null : svg("text", { x: s.left + s.inside.width / 2, y: top + s.inside.height / 2, "text-anchor": "middle" },
+  // A line may be there although all of its values are 0.
+  const some = s.most > 0 || (o.kind === "lines" && s.shown.some((series) => series.values.some((value) => value != null)));
+  const nothing = some ? null : svg("text", { x: s.left + s.inside.width / 2, y: top + s.inside.height / 2, "text-anchor": "middle" },
     o.nothing ?? "None in this time");
   return [parts, labels, nothing];
 }
