@@ -7,8 +7,8 @@ import (
 	"modelgateway/config"
 )
 
-// showSetup logs how the first administrator is created while there is none. After an
-// error it is tried again: nobody could log in before the next start otherwise.
+// showSetup logs how the first administrator is created while there is none. The caller
+// repeats it after an error: without the link no administrator can be created.
 func (g *gateway) showSetup(ctx context.Context) error {
 	link, err := g.users.SetupLink(ctx)
 	if err != nil {

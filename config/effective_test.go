@@ -73,7 +73,8 @@ func TestEffectiveSettingsShowNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), plantedSecret) || strings.Contains(string(text), "c0ffee5ec4e7") || strings.Contains(string(text), goodWebhook) {
+	if strings.Contains(string(text), plantedSecret) || strings.Contains(string(text), "c0ffee5ec4e7") ||
+		strings.Contains(string(text), goodWebhook) {
 		t.Errorf("%s", text)
 	}
 	for name, want := range map[string]string{

@@ -52,9 +52,7 @@ func ofPrograms(path string) bool {
 
 // document answers with the document in which the console shows its pages.
 func (h *Console) document(c *gin.Context, status int) error {
-	c.Header("Content-Security-Policy", web.ConsolePolicy)
-	noReferrer(c)
-	return writeFile(c, status, h.Files.File(web.ConsoleDocument))
+	return writeFile(c, status, web.ConsolePolicy, h.Files.File(web.ConsoleDocument))
 }
 
 // File answers GET /console/{path} and returns missing's answer where there is no such file.
@@ -64,9 +62,7 @@ func (h *Console) File(missing middleware.Handler) middleware.Handler {
 		if file == nil {
 			return missing(c)
 		}
-		c.Header("Content-Security-Policy", web.ConsolePolicy)
-		noReferrer(c)
-		return writeFile(c, http.StatusOK, file)
+		return writeFile(c, http.StatusOK, web.ConsolePolicy, file)
 	}
 }
 
@@ -106,10 +102,13 @@ func acceptsHTML(accept []string) bool {
 	return false
 }
 
-// writeFile sends a file, or 304 to a browser that has it. It is asked for again each time,
-// since a new version of the gateway has other files under the same names.
-func writeFile(c *gin.Context, status int, file *web.File) error {
+// writeFile sends a file with a Content-Security-Policy, or 304 to a browser that has it. It is
+// asked for again each time, since a new version of the gateway has other files under the same
+// names.
+func writeFile(c *gin.Context, status int, policy string, file *web.File) error {
+	noReferrer(c)
 	header := c.Writer.Header()
+	header.Set("Content-Security-Policy", policy)
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Etag", file.ETag)
 	header.Add("Vary", "Accept-Encoding")

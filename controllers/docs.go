@@ -60,9 +60,7 @@ func (h *Docs) Guide(unknown middleware.Handler) middleware.Handler {
 		if file == nil {
 			return unknown(c)
 		}
-		c.Header("Content-Security-Policy", web.GuidePolicy)
-		c.Header("Referrer-Policy", "no-referrer")
-		return writeFile(c, http.StatusOK, file)
+		return writeFile(c, http.StatusOK, web.GuidePolicy, file)
 	}
 }
 

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -23,6 +24,19 @@ type BudgetAlert struct {
 	DueAt     int64  // 0: ended
 
 	Name string `gorm:"->;-:migration"` // of the account; read by ClaimBudgetAlert
+}
+
+// Owner is the key, the user or the team that the account is of.
+func (a *BudgetAlert) Owner() (kind BudgetKind, id string) {
+	text, id, _ := strings.Cut(a.Account, ":")
+	return BudgetKind(text), id
+}
+
+// budgetNames find the names of those that have budgets.
+var budgetNames = map[BudgetKind]string{
+	"key":  "SELECT name FROM api_keys WHERE id = ?",
+	"team": "SELECT name FROM teams WHERE id = ?",
+	"user": "SELECT email FROM users WHERE id = ?",
 }
 
 // AddBudgetAlerts adds those that are not there, and erases alerts of windows that ended
@@ -59,11 +73,8 @@ func (s *Store) ClaimBudgetAlert(ctx context.Context, now, until int64) (*Budget
 		return nil, ErrNotFound
 	}
 	a := &claimed[0]
-	err = s.run(ctx, func(db *gorm.DB) error {
-		return db.Raw(`SELECT COALESCE((SELECT name FROM api_keys WHERE 'key:' || id = @account),
-			(SELECT name FROM teams WHERE 'team:' || id = @account),
-			(SELECT email FROM users WHERE 'user:' || id = @account), '')`, map[string]any{"account": a.Account}).Scan(&a.Name).Error
-	})
+	kind, id := a.Owner()
+	err = s.run(ctx, func(db *gorm.DB) error { return db.Raw(budgetNames[kind], id).Scan(&a.Name).Error })
 	return a, err
 }
 

@@ -22,6 +22,17 @@ type BudgetKind string
 // BudgetKinds lists them.
 func BudgetKinds() []BudgetKind { return []BudgetKind{"key", "team", "user"} }
 
+// Account is the account of what the key, the team or the user has spent.
+func (k BudgetKind) Account(id string) string {
+	switch k {
+	case "team":
+		return TeamAccount(id)
+	case "user":
+		return UserAccount(id)
+	}
+	return KeyAccount(id)
+}
+
 // The accounts that can be charged: not of revoked keys, nor of users who are disabled.
 // A budget of 0 is not listed: it is a refusal of all calls, and never becomes spent.
 var budgetAccounts = map[BudgetKind]string{
@@ -39,10 +50,9 @@ func (s *Store) BudgetsUsed(
 	query := `SELECT a.id, a.span, a.budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = @prefix || a.id
 		AND day >= CASE a.span WHEN 'day' THEN @day WHEN 'week' THEN @week WHEN 'month' THEN @month ELSE '' END) AS spent
 		FROM (` + budgetAccounts[kind] + `) AS a WHERE a.span <> '' AND a.budget > 0 AND a.id > @after ORDER BY a.id LIMIT @limit`
-	prefix := map[BudgetKind]string{"key": KeyAccount(""), "team": TeamAccount(""), "user": UserAccount("")}[kind]
 	err = s.run(ctx, func(db *gorm.DB) error {
 		return db.Raw(query, map[string]any{
-			"prefix": prefix, "after": after, "limit": limit, "budget": fallback.Budget, "window": string(fallback.BudgetWindow),
+			"prefix": kind.Account(""), "after": after, "limit": limit, "budget": fallback.Budget, "window": string(fallback.BudgetWindow),
 			"day": Day.FirstDay(at), "week": Week.FirstDay(at), "month": Month.FirstDay(at),
 		}).Scan(&used).Error
 	})

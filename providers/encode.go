@@ -2,10 +2,34 @@ package providers
 
 import (
 	"bytes"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// AppendQuote appends a JSON string, without what is not UTF-8: requests are checked for that
+// before.
+func AppendQuote(dst []byte, s string) []byte {
+	out, err := jsontext.AppendQuote(dst, s)
+	if err != nil {
+		out, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, ""))
+	}
+	return out
+}
+
+// IsDecimal says whether json.Marshal writes a number without an exponent; nil is not written.
+func IsDecimal(n *float64) bool { return n == nil || *n == 0 || *n >= 1e-4 && *n < 1e4 }
+
+// AppendDecimal appends a member, such as `,"temperature":`, with a number that IsDecimal;
+// nothing for nil.
+func AppendDecimal(dst []byte, member string, n *float64) []byte {
+	if n == nil {
+		return dst
+	}
+	return strconv.AppendFloat(append(dst, member...), *n, 'f', -1, 64)
+}
 
 // Encode writes a part of a request as JSON; raw values keep their strings byte for
 // byte. size is about how many bytes it becomes: a long one is written into a buffer

@@ -139,6 +139,22 @@ func (c *Cursor) String() []byte {
 	return c.scratch
 }
 
+// Usual reads a string, or null as an empty one. One of these words is returned itself: only
+// another string is copied.
+func (c *Cursor) Usual(words ...string) string {
+	if c.Peek() == 'n' {
+		c.Null()
+		return ""
+	}
+	text := c.String()
+	for _, word := range words {
+		if string(text) == word {
+			return word
+		}
+	}
+	return string(text)
+}
+
 // Literal reads a string and returns it as it is written, with quotes and escapes.
 func (c *Cursor) Literal() []byte {
 	literal, _ := c.literal()

@@ -11,11 +11,11 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
+	"modelgateway/models/reuse"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )
@@ -60,7 +60,7 @@ func New(opts providers.Options) *Provider {
 func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Messages }
 
 // translations are used again: each takes more than a kilobyte.
-var translations = sync.Pool{New: func() any { return new(translation) }}
+var translations reuse.Pool[translation]
 
 // Prepare makes the client's request the upstream's, or translates it where the
 // client speaks another dialect.
@@ -68,11 +68,8 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	if p.Speaks(call.Request.Source.Dialect()) {
 		return p.native(call, messagesPath)
 	}
-	t := translations.Get().(*translation)
-	defer func() {
-		*t = translation{}
-		translations.Put(t)
-	}()
+	t := translations.Get()
+	defer translations.Put(t)
 	t.req, t.model, t.traits = call.Request, call.Model, call.Model.Traits
 	if err := t.run(); err != nil {
 		return nil, err

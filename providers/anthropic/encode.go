@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -106,12 +105,4 @@ func (o *object) member(name string, value []byte) {
 	*o = append(b, value...)
 }
 
-func quote(s string) jsontext.Value { return appendQuote(nil, s) }
-
-func appendQuote(dst []byte, s string) []byte {
-	out, err := jsontext.AppendQuote(dst, s)
-	if err != nil { // not UTF-8, which request validation refuses
-		out, _ = jsontext.AppendQuote(dst, string(bytes.ToValidUTF8([]byte(s), nil)))
-	}
-	return out
-}
+func quote(s string) jsontext.Value { return providers.AppendQuote(nil, s) }

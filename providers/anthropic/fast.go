@@ -1,6 +1,10 @@
 package anthropic
 
-import "modelgateway/models/scan"
+import (
+	"slices"
+
+	"modelgateway/models/scan"
+)
 
 // fastReader reads the most frequent whole answers, those of texts alone, and the usage of
 // any. Everything else has to be decoded in full: 1.6 µs an answer instead of 5.5
@@ -29,8 +33,6 @@ const (
 	sawSpeed
 	sawGeo
 	sawServerTools
-	sawFirst
-	sawSecond
 )
 
 // message reads a whole answer.
@@ -56,10 +58,10 @@ func (r *fastReader) message(text []byte) (*wholeMessage, bool) {
 			r.blocks(&m.answerMessage)
 		case "stop_reason":
 			r.Once(&seen, sawReason)
-			m.StopReason = r.text("end_turn", "max_tokens")
+			m.StopReason = r.Usual("end_turn", "max_tokens")
 		case "stop_sequence":
 			r.Once(&seen, sawSequence)
-			m.StopSequence = word(r.text())
+			m.StopSequence = word(r.Usual())
 		case "stop_details":
 			r.Once(&seen, sawDetails)
 			r.Null()
@@ -103,21 +105,6 @@ func (r *fastReader) blocks(m *answerMessage) {
 	}
 }
 
-// text is a text, or nothing for null; one of the usual ones is not copied.
-func (r *fastReader) text(usual ...string) string {
-	if r.Peek() == 'n' {
-		r.Null()
-		return ""
-	}
-	text := r.String()
-	for _, word := range usual {
-		if string(text) == word {
-			return word
-		}
-	}
-	return string(text)
-}
-
 // usage reads counts within their bounds.
 func (r *fastReader) usage(u *usage) {
 	var seen uint32
@@ -132,32 +119,38 @@ func (r *fastReader) usage(u *usage) {
 			r.count(&seen, sawCacheRead, &u.CacheRead)
 		case "cache_creation":
 			r.Once(&seen, sawCreation)
-			r.counts("ephemeral_1h_input_tokens", &u.Creation.Hour, "", nil)
+			r.counts(named{"ephemeral_1h_input_tokens", &u.Creation.Hour})
 		case "output_tokens":
 			r.count(&seen, sawOutput, &u.Output)
 		case "output_tokens_details":
 			r.Once(&seen, sawOutputDetails)
-			r.counts("thinking_tokens", &u.Details.Thinking, "", nil)
+			r.counts(named{"thinking_tokens", &u.Details.Thinking})
 		case "service_tier":
 			r.Once(&seen, sawServiceTier)
-			u.ServiceTier = word(r.text("standard", "priority", "batch"))
+			u.ServiceTier = word(r.Usual("standard", "priority", "batch"))
 		case "speed":
 			r.Once(&seen, sawSpeed)
-			u.Speed = word(r.text("standard", "fast"))
+			u.Speed = word(r.Usual("standard", "fast"))
 		case "inference_geo":
 			r.Once(&seen, sawGeo)
-			u.Geo = word(r.text("not_available", "global"))
+			u.Geo = word(r.Usual("not_available", "global"))
 		case "server_tool_use":
 			r.Once(&seen, sawServerTools)
-			r.counts("web_search_requests", &u.ServerTools.Searches, "code_execution_requests", &u.ServerTools.Code)
+			r.counts(named{"web_search_requests", &u.ServerTools.Searches}, named{"code_execution_requests", &u.ServerTools.Code})
 		default:
 			r.Skip()
 		}
 	}
 }
 
-// counts reads an object for one or two of its counts.
-func (r *fastReader) counts(one string, to *count, other string, toOther *count) {
+// named is a count by the name of its member.
+type named struct {
+	name string
+	to   *count
+}
+
+// counts reads an object for some of its members.
+func (r *fastReader) counts(wanted ...named) {
 	if r.Peek() == 'n' {
 		r.Null()
 		return
@@ -165,14 +158,13 @@ func (r *fastReader) counts(one string, to *count, other string, toOther *count)
 	var seen uint32
 	r.Open('{')
 	for first := true; r.More('}', first); first = false {
-		switch name := string(r.Name()); {
-		case name == one:
-			r.count(&seen, sawFirst, to)
-		case other != "" && name == other:
-			r.count(&seen, sawSecond, toOther)
-		default:
+		name := string(r.Name())
+		at := slices.IndexFunc(wanted, func(n named) bool { return n.name == name })
+		if at < 0 {
 			r.Skip()
+			continue
 		}
+		r.count(&seen, 1<<at, wanted[at].to)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 // A short request of the Responses API, read and written for Anthropic.
 func BenchmarkForeignPrepare(b *testing.B) {
-	const question = `{"model":"claude-haiku-4-5","instructions":"Be brief.","input":"The quick brown fox jumps over the lazy dog and so on.",` +
-		`"max_output_tokens":256,"temperature":0.7}`
+	const question = `{"model":"claude-haiku-4-5","instructions":"Be brief.",` +
+		`"input":"The quick brown fox jumps over the lazy dog and so on.","max_output_tokens":256,"temperature":0.7}`
 	p, m := provider("http://127.0.0.1:1"), model(b, budgetNew)
 	b.ReportAllocs()
 	for b.Loop() {

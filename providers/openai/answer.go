@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/llm"
+	"modelgateway/models/reuse"
 )
 
 // answer requests a whole answer. One that needs no repair is forwarded in the
@@ -32,15 +32,12 @@ func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 }
 
 // fastReaders are used again for whole answers: each takes more than a kilobyte.
-var fastReaders = sync.Pool{New: func() any { return new(fastReader) }}
+var fastReaders reuse.Pool[fastReader]
 
 // fast is nil where an answer has to be decoded in full.
 func (x *exchange) fast(text []byte) llm.Stream {
-	r := fastReaders.Get().(*fastReader)
-	defer func() {
-		*r = fastReader{}
-		fastReaders.Put(r)
-	}()
+	r := fastReaders.Get()
+	defer fastReaders.Put(r)
 	if !x.foreign {
 		if a, ok := r.answer(text); ok {
 			return a.stream

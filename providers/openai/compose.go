@@ -3,7 +3,6 @@ package openai
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,6 +10,7 @@ import (
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
+	"modelgateway/models/reuse"
 	"modelgateway/providers"
 )
 
@@ -37,7 +37,7 @@ type composition struct {
 }
 
 // compositions are used again: each takes more than a kilobyte.
-var compositions = sync.Pool{New: func() any { return new(composition) }}
+var compositions reuse.Pool[composition]
 
 // compose writes a request of another dialect.
 func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
@@ -45,11 +45,8 @@ func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := compositions.Get().(*composition)
-	defer func() {
-		*c = composition{}
-		compositions.Put(c)
-	}()
+	c := compositions.Get()
+	defer compositions.Put(c)
 	c.composing = composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}
 	for _, step := range []func() error{c.refuse, c.composeTools, c.composeMessages} {
 		if err := step(); err != nil {

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json"
+
+	"modelgateway/providers"
 )
 
 // encode writes the request, as json.Marshal does. Its messages and its most frequent options
@@ -14,7 +16,7 @@ func (r *request) encode() ([]byte, error) {
 	for i := range r.Messages {
 		size += len(r.Messages[i].Content) + len(r.Messages[i].Reasoning) + usual/4
 	}
-	dst := appendQuote(append(make([]byte, 0, size), `{"model":`...), r.Model)
+	dst := providers.AppendQuote(append(make([]byte, 0, size), `{"model":`...), r.Model)
 	dst = append(dst, `,"messages":[`...)
 	var err error
 	for i := range r.Messages {
@@ -31,7 +33,7 @@ func (r *request) encode() ([]byte, error) {
 func (m *message) append(dst []byte) ([]byte, error) {
 	dst = append(append(append(dst, `{"role":"`...), m.Role...), '"')
 	if m.Reasoning != "" {
-		dst = appendQuote(append(dst, `,"reasoning_content":`...), m.Reasoning)
+		dst = providers.AppendQuote(append(dst, `,"reasoning_content":`...), m.Reasoning)
 	}
 	dst = append(append(dst, `,"content":`...), m.Content...)
 	if len(m.ToolCalls) > 0 {
@@ -42,14 +44,14 @@ func (m *message) append(dst []byte) ([]byte, error) {
 		dst = append(append(dst, `,"tool_calls":`...), calls...)
 	}
 	if m.ToolCallID != "" {
-		dst = appendQuote(append(dst, `,"tool_call_id":`...), m.ToolCallID)
+		dst = providers.AppendQuote(append(dst, `,"tool_call_id":`...), m.ToolCallID)
 	}
 	return append(dst, '}'), nil
 }
 
 // appendOptions adds the options and the end of the request.
 func (o *options) appendOptions(dst []byte) ([]byte, error) {
-	if o.rare() || !plain(o.Temperature) || !plain(o.TopP) {
+	if o.rare() || !providers.IsDecimal(o.Temperature) || !providers.IsDecimal(o.TopP) {
 		all, err := json.Marshal(o, encoding)
 		if err != nil || len(all) == len("{}") {
 			return append(dst, '}'), err
@@ -62,12 +64,8 @@ func (o *options) appendOptions(dst []byte) ([]byte, error) {
 	if o.MaxCompletionTokens != nil {
 		dst = strconv.AppendInt(append(dst, `,"max_completion_tokens":`...), *o.MaxCompletionTokens, 10)
 	}
-	if o.Temperature != nil {
-		dst = strconv.AppendFloat(append(dst, `,"temperature":`...), *o.Temperature, 'f', -1, 64)
-	}
-	if o.TopP != nil {
-		dst = strconv.AppendFloat(append(dst, `,"top_p":`...), *o.TopP, 'f', -1, 64)
-	}
+	dst = providers.AppendDecimal(dst, `,"temperature":`, o.Temperature)
+	dst = providers.AppendDecimal(dst, `,"top_p":`, o.TopP)
 	if o.Stream {
 		dst = append(dst, `,"stream":true`...)
 	}
@@ -85,6 +83,3 @@ func (o *options) rare() bool {
 		o.SafetyIdentifier != "" || o.PromptCacheKey != "" || len(o.Metadata) > 0 || o.ServiceTier != "" ||
 		len(o.Modalities) > 0 || o.WebSearchOptions != nil
 }
-
-// plain says whether JSON has a number without an exponent.
-func plain(n *float64) bool { return n == nil || *n == 0 || *n >= 1e-4 && *n < 1e4 }

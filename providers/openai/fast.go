@@ -136,7 +136,7 @@ func (r *fastReader) decode(data []byte) bool {
 		switch string(r.Name()) {
 		case "id":
 			r.Once(&seen, sawID)
-			r.id = r.repeated(r.id)
+			r.id = r.Usual(r.id)
 			into.ID = r.id
 		case "object":
 			r.Once(&seen, sawObject)
@@ -146,15 +146,15 @@ func (r *fastReader) decode(data []byte) bool {
 			into.Created = r.Count()
 		case "model":
 			r.Once(&seen, sawModel)
-			r.model = r.repeated(r.model)
+			r.model = r.Usual(r.model)
 			into.Model = r.model
 		case "service_tier":
 			r.Once(&seen, sawTier)
-			r.tier = r.repeated(r.tier)
+			r.tier = r.Usual(r.tier)
 			into.ServiceTier = r.tier
 		case "system_fingerprint":
 			r.Once(&seen, sawFingerprint)
-			r.fingerprint = r.repeated(r.fingerprint)
+			r.fingerprint = r.Usual(r.fingerprint)
 			into.SystemFingerprint = r.fingerprint
 		case "choices":
 			r.Once(&seen, sawChoices)
@@ -244,20 +244,4 @@ func (r *fastReader) readDelta(d *eventDelta) {
 			r.Fail()
 		}
 	}
-}
-
-// repeated reads a string or null that is mostly one of these, such as that of the event
-// before: only another one is copied.
-func (r *fastReader) repeated(usual ...string) string {
-	if r.Peek() == 'n' {
-		r.Null()
-		return ""
-	}
-	text := r.String()
-	for _, word := range usual {
-		if string(text) == word {
-			return word
-		}
-	}
-	return string(text)
 }

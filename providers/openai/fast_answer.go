@@ -54,7 +54,7 @@ func (r *fastReader) readWhole(data []byte, a *shown) bool {
 			a.usage = r.usage().Common()
 		case "service_tier":
 			r.Once(&seen, sawTier)
-			c.ServiceTier = r.repeated(serviceTiers...) // another kind of value is left to the full reader
+			c.ServiceTier = r.Usual(serviceTiers...) // another kind of value is left to the full reader
 		case "system_fingerprint":
 			r.fingerprinted(c)
 		case "error":
@@ -71,7 +71,7 @@ func (r *fastReader) fingerprinted(head *llm.Head) {
 		r.Skip()
 		return
 	}
-	head.Fingerprint = r.repeated()
+	head.Fingerprint = r.Usual()
 }
 
 func (r *fastReader) wholeChoices(a *shown) {

@@ -127,14 +127,6 @@ func hashed(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func quote(s string) jsontext.Value { return appendQuote(nil, s) }
-
-func appendQuote(dst []byte, s string) []byte {
-	out, err := jsontext.AppendQuote(dst, s)
-	if err != nil {
-		out, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, ""))
-	}
-	return out
-}
+func quote(s string) jsontext.Value { return providers.AppendQuote(nil, s) }
 
 func number(n int64) jsontext.Value { return jsontext.Value(jsontext.Int(n).String()) }

@@ -106,7 +106,7 @@ func (a *Alerts) Reached(ctx context.Context, reached []budget.Reached) error {
 func newAlert(r budget.Reached, threshold int64) models.BudgetAlert {
 	at := r.At.UnixMicro()
 	return models.BudgetAlert{
-		Account: string(r.Kind) + ":" + r.ID, Span: r.Span, Period: r.Span.FirstDay(r.At), Threshold: threshold,
+		Account: r.Kind.Account(r.ID), Span: r.Span, Period: r.Span.FirstDay(r.At), Threshold: threshold,
 		Budget: r.Budget, Spent: r.Spent, ID: "msg_" + rand.Text(), CreatedAt: at, DueAt: at,
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/models/api"
 )
 
 // message is the body of a post. Its form is that of the specification of Standard
@@ -32,8 +32,8 @@ type data struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name"` // of a user the e-mail address
 	Threshold   int64      `json:"threshold"`
-	LimitUSD    float64    `json:"limit_usd"`
-	SpentUSD    float64    `json:"spent_usd"`
+	LimitUSD    api.USD    `json:"limit_usd"`
+	SpentUSD    api.USD    `json:"spent_usd"`
 	Window      string     `json:"window"`
 	PeriodStart *time.Time `json:"period_start"` // null where the budget is of all time
 	PeriodEnd   *time.Time `json:"period_end"`
@@ -54,11 +54,10 @@ func identity(a *models.BudgetAlert) string {
 }
 
 func body(a *models.BudgetAlert) ([]byte, error) {
-	const micro = 1e6
-	kind, id, _ := strings.Cut(a.Account, ":")
+	kind, id := a.Owner()
 	m := message{"budget.threshold_reached", time.UnixMicro(a.CreatedAt).UTC(), data{
-		Kind: kind, ID: id, Name: a.Name, Threshold: a.Threshold, Window: string(a.Span),
-		LimitUSD: float64(a.Budget) / micro, SpentUSD: float64(a.Spent) / micro,
+		Kind: string(kind), ID: id, Name: a.Name, Threshold: a.Threshold, Window: string(a.Span),
+		LimitUSD: api.USD(a.Budget), SpentUSD: api.USD(a.Spent),
 	}}
 	if start, err := time.Parse(time.DateOnly, a.Period); err == nil {
 		end := a.Span.End(start)

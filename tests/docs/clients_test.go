@@ -73,7 +73,8 @@ func otherClients(t *testing.T) map[string]settings {
 	decode(t, strings.NewReplacer("baseURL", "baseurl", "apiKey", "apikey").Replace(text), &chat)
 	text, _ = section(t, "### Cursor and Cline")
 	cells := regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\|$").FindAllStringSubmatch(text, -1)
-	if len(editor.Models) != 1 || editor.Models[0].Provider != "openai" || len(chat.Endpoints.Custom) != 1 || len(cells) != 3 || arguments == nil {
+	if len(editor.Models) != 1 || editor.Models[0].Provider != "openai" || len(chat.Endpoints.Custom) != 1 ||
+		len(cells) != 3 || arguments == nil {
 		t.Fatalf("%+v %+v %q", editor, chat, cells)
 	}
 	m, c := editor.Models[0], chat.Endpoints.Custom[0]

@@ -5,7 +5,7 @@ type run struct {
 	page     string
 	blocks   []string          // how each begins
 	settings []string          // of the gateway and of its command line
-	token    string            // whose token is TOKEN: user, administrator, or nobody's
+	token    string            // whose login token the command has as $TOKEN: user or administrator; empty = it needs none
 	replace  map[string]string // what a reader replaces as well
 	want     []string          // in what they print, in this order
 }
@@ -24,11 +24,16 @@ func runs() []run {
 		},
 		{page: "README.md", blocks: []string{"modelgateway user create"}, settings: []string{requireAuth}, want: []string{"ada@example.com"}},
 		{
-			page:   "docs/quick-start.md",
-			blocks: []string{"curl -s http://localhost:8080/v1/chat", "curl -s http://localhost:8080/v1/messages", "curl -s http://localhost:8080/v1/models"},
-			want:   []string{`"object":"chat.completion"`, `"type":"message"`, `"object":"response"`, `"object":"list"`},
+			page: "docs/quick-start.md",
+			blocks: []string{
+				"curl -s http://localhost:8080/v1/chat", "curl -s http://localhost:8080/v1/messages", "curl -s http://localhost:8080/v1/models",
+			},
+			want: []string{`"object":"chat.completion"`, `"type":"message"`, `"object":"response"`, `"object":"list"`},
 		},
-		{page: "docs/deploy.md", blocks: []string{"modelgateway check", "curl -s http://localhost:8080/readyz"}, want: []string{`{"status":"ok"`}},
+		{
+			page: "docs/deploy.md", blocks: []string{"modelgateway check", "curl -s http://localhost:8080/readyz"},
+			want: []string{`{"status":"ok"`},
+		},
 		{
 			page: "docs/accounts.md", settings: []string{requireAuth, "REGISTRATION=invite"}, replace: map[string]string{"KEY_ID": oneOfAda},
 			blocks: []string{

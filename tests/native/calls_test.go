@@ -141,7 +141,8 @@ func TestAClientThatLeavesPaysForItsNativeStream(t *testing.T) {
 		close(left)
 		gatewaytest.Until(t, "the call is in the log with "+c.logged, func() bool {
 			for line := range strings.Lines(p.Log.String()) {
-				if strings.Contains(line, `"outcome":"client_gone"`) && strings.Contains(line, c.logged) && strings.Contains(line, `"input_tokens":30`) {
+				if strings.Contains(line, `"outcome":"client_gone"`) && strings.Contains(line, c.logged) &&
+					strings.Contains(line, `"input_tokens":30`) {
 					return true
 				}
 			}

@@ -1,5 +1,5 @@
 // The search over all guides. It reads the pages once, when the reader first searches, so that no
-// index has to be kept beside them. page.js is loaded before and has $$ and make.
+// index has to be kept beside them. page.js is loaded before and has $$, make and searchKeys.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
   const input = document.getElementById("search"),
@@ -38,23 +38,7 @@ document.addEventListener("DOMContentLoaded", () => {
     found.replaceChildren(...shown);
     list.scrollTop = 0;
   });
-  input.addEventListener("keydown", (e) => {
-    if (e.key === "Enter") found.querySelector("a")?.click();
-    if (e.key === "Escape" && input.value) {
-      e.preventDefault();
-      input.value = "";
-      input.dispatchEvent(new Event("input"));
-    }
-  });
-  list.addEventListener("click", (e) => {
-    if (e.target.closest("a") && menu.matches(":popover-open")) menu.hidePopover();
-  });
-  document.addEventListener("keydown", (e) => {
-    if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || /INPUT|TEXTAREA|SELECT/.test(e.target.tagName)) return;
-    e.preventDefault();
-    if (getComputedStyle(menu).display === "none") menu.showPopover();
-    input.focus();
-  });
+  searchKeys({ input, list, menu, found });
 });
 
 // read divides a guide at its headings.

@@ -120,9 +120,6 @@ function search() {
       .toLowerCase(),
   }));
   const text = (o) => (o.text ??= o.article.textContent.toLowerCase());
-  const close = () => {
-    if (menu.matches(":popover-open")) menu.hidePopover();
-  };
 
   input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -156,6 +153,13 @@ function search() {
     if (words) link.addEventListener("click", () => setTimeout(() => show(o.article, words))); // after the browser has gone there
     return make("li", {}, link);
   };
+  searchKeys({ input, list, menu, found });
+}
+
+// searchKeys handles the keys of a search, also that of guide.js: Enter opens the first entry
+// that was found, Escape empties the box, and / goes to it from anywhere. A menu that covers the
+// page closes when an entry is opened.
+function searchKeys({ input, list, menu, found }) {
   input.addEventListener("keydown", (e) => {
     if (e.key === "Enter") found.querySelector("a")?.click();
     if (e.key === "Escape" && input.value) {
@@ -165,7 +169,7 @@ function search() {
     }
   });
   list.addEventListener("click", (e) => {
-    if (e.target.closest("a")) close();
+    if (e.target.closest("a") && menu.matches(":popover-open")) menu.hidePopover();
   });
   document.addEventListener("keydown", (e) => {
     if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || /INPUT|TEXTAREA|SELECT/.test(e.target.tagName)) return;

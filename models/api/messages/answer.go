@@ -3,10 +3,10 @@ package messages
 import (
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"modelgateway/models/llm"
+	"modelgateway/models/reuse"
 )
 
 // AppendAnswer adds the JSON of a whole message to dst. Its blocks are those of the stream.
@@ -17,11 +17,8 @@ func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte
 	if a.RawDialect != "" {
 		return dst, foreign(a.RawDialect)
 	}
-	w := wholeWriters.Get().(*wholeWriter)
-	defer func() {
-		*w = wholeWriter{}
-		wholeWriters.Put(w)
-	}()
+	w := wholeWriters.Get()
+	defer wholeWriters.Put(w)
 	w.blocks = newBlocks(&w.content, req)
 	b := &w.blocks
 	b.out = appendHead(dst, &a.Head)
@@ -43,7 +40,7 @@ func messageID(id string) string {
 }
 
 // wholeWriters are used again: each takes a kilobyte.
-var wholeWriters = sync.Pool{New: func() any { return new(wholeWriter) }}
+var wholeWriters reuse.Pool[wholeWriter]
 
 // wholeWriter writes a whole answer.
 type wholeWriter struct {

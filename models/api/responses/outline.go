@@ -1,12 +1,11 @@
 package responses
 
 import (
-	"sync"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/reuse"
 	"modelgateway/models/scan"
 )
 
@@ -46,16 +45,14 @@ type outline struct {
 }
 
 // outlines are used again: each takes a kilobyte, several times a short body.
-var outlines = sync.Pool{New: func() any { return new(outline) }}
+var outlines reuse.Pool[outline]
 
 // outline reads the body of a request.
 func (r *Request) outline(memory api.Memory, body []byte) error {
-	o := outlines.Get().(*outline)
+	o := outlines.Get()
+	defer outlines.Put(o)
 	o.request, o.memory, o.body = r, memory, body
-	err := o.run()
-	*o = outline{}
-	outlines.Put(o)
-	return err
+	return o.run()
 }
 
 func (o *outline) run() error {

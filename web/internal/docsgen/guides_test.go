@@ -104,7 +104,8 @@ func TestLinksOfTheGuidesLeadToASectionOrAFile(t *testing.T) {
 			switch {
 			case strings.HasPrefix(to, "#"):
 				to = strings.TrimSuffix(name, ".html") + to
-			case slices.Contains([]string{"../", "page.css", "page.js", "guide.js"}, to), regexp.MustCompile(`^(https?|mailto|data):`).MatchString(to):
+			case slices.Contains([]string{"../", "page.css", "page.js", "guide.js"}, to),
+				regexp.MustCompile(`^(https?|mailto|data):`).MatchString(to):
 				continue
 			case strings.HasPrefix(to, "../docs"):
 				if _, fragment, found := strings.Cut(to, "#"); found && !bytes.Contains(api, []byte(` id="`+fragment+`"`)) {
