@@ -3,6 +3,7 @@ package gemini
 import (
 	"context"
 	"errors"
+	"io"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -49,7 +50,7 @@ func (p *Provider) PrepareEmbeddings(call providers.Call) (providers.Exchange, e
 	calls := (len(texts) + textsPerCall - 1) / textsPerCall
 	return &embedding{
 		client: p.client, model: modelName(call.Model.Upstream), path: modelPath(call.Model, "batchEmbedContents"), request: req,
-		opts: opts, texts: texts, done: make([]batch, calls),
+		opts: opts, texts: texts, parts: embeddings.NewParts(calls), tokens: make([]int64, calls),
 	}, nil
 }
 
@@ -62,13 +63,8 @@ type embedding struct {
 	request *embeddings.Request
 	opts    embeddings.Options
 	texts   []string
-	done    []batch // by their order; those without data are to come
-}
-
-// batch is what one call has answered.
-type batch struct {
-	data   []byte // elements of the answer's data
-	tokens int64  // of the texts; 0 = not reported
+	parts   *embeddings.Parts // one for each call
+	tokens  []int64           // of the texts of each call; 0 = not reported
 }
 
 // Ignored names the members that Gemini does not have.
@@ -87,30 +83,28 @@ func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if err := x.callAll(ctx, key); err != nil {
 		return nil, x.failed(err)
 	}
-	parts := make([][]byte, len(x.done))
 	usage := new(llm.Usage)
 	reported := true // the tokens of all: a part of them says nothing
-	for i, b := range x.done {
-		parts[i] = b.data
-		usage.Input += b.tokens
-		reported = reported && b.tokens > 0
+	for _, n := range x.tokens {
+		usage.Input += n
+		reported = reported && n > 0
 	}
 	if usage.Total = usage.Input; !reported {
 		usage = nil
 	}
-	e := llm.Event{Kind: llm.EventAnswer, Head: &llm.Head{Model: x.model}, Raw: embeddings.Join(x.model, parts), Usage: usage}
+	e := llm.Event{Kind: llm.EventAnswer, Head: &llm.Head{Model: x.model}, Raw: x.parts.Answer(x.model), Usage: usage}
 	return func(yield func(*llm.Event, error) bool) { yield(&e, nil) }, nil
 }
 
 func (x *embedding) callAll(ctx context.Context, key string) error {
-	if len(x.done) == 1 {
+	if x.parts.Len() == 1 {
 		return x.call(ctx, key, 0)
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(callsAtOnce)
 	noted := ctx // the first call is the one that the log and the trace have
-	for i := range x.done {
-		if x.done[i].data != nil {
+	for i := range x.parts.Len() {
+		if x.parts.Has(i) {
 			continue
 		}
 		mine := noted
@@ -127,8 +121,8 @@ func (x *embedding) failed(err error) error {
 	if !ok || r.Verdict() != providers.Terminal {
 		return err
 	}
-	for i := range x.done {
-		r.Worked = r.Worked || x.done[i].data != nil
+	for i := range x.parts.Len() {
+		r.Worked = r.Worked || x.parts.Has(i)
 	}
 	return err
 }
@@ -139,14 +133,18 @@ var errVectors = errors.New("the answer has not one vector for each text")
 func (x *embedding) call(ctx context.Context, key string, i int) error {
 	first := i * textsPerCall
 	texts := x.texts[first:min(first+textsPerCall, len(x.texts))]
-	text, err := x.client.Post(ctx, key, x.path, x.body(texts))
+	body, _, err := x.client.Open(ctx, key, x.path, x.body(texts))
 	if err != nil {
 		return err
 	}
+	defer func() { _ = body.Close() }()
+	text := &reading{Reader: body} // not all at once: it is longer than what is made of it
 	answer := batchAnswer{Vectors: vectorList{next: first, left: len(texts), base64: x.opts.Base64, room: x.request.Room}}
-	switch err := json.Unmarshal(text, &answer, lenient); {
+	switch err := json.UnmarshalRead(text, &answer, lenient); {
 	case answer.Vectors.full != nil:
 		return answer.Vectors.full
+	case text.err != nil:
+		return x.client.Broken(ctx, text.err)
 	case err != nil:
 		return x.client.Malformed(err)
 	case answer.Error != nil:
@@ -154,8 +152,23 @@ func (x *embedding) call(ctx context.Context, key string, i int) error {
 	case answer.Vectors.next != first+len(texts):
 		return x.client.Malformed(errVectors)
 	}
-	x.done[i] = batch{answer.Vectors.data, int64(answer.Usage.Prompt)}
+	x.tokens[i] = int64(answer.Usage.Prompt)
+	x.parts.Add(i, answer.Vectors.data)
 	return nil
+}
+
+// reading keeps the error with which a reader has failed.
+type reading struct {
+	io.Reader
+	err error
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
 }
 
 // body is the request of one batch. Each text is a request of its own: one request with

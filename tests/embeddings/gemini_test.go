@@ -208,6 +208,7 @@ func TestARequestThatCannotBeServedSaysWhy(t *testing.T) {
 	for path, body := range map[string]string{
 		"/v1/chat/completions": `{"model":"` + newer + `","messages":[{"role":"user","content":"a"}]}`,
 		"/v1/messages":         `{"model":"` + newer + `","max_tokens":5,"messages":[{"role":"user","content":"a"}]}`,
+		"/v1/responses":        `{"model":"` + newer + `","input":"a","store":false}`,
 	} {
 		got := p.Call(t, http.MethodPost, path, body)
 		if got.Status != 400 || !strings.Contains(got.Body, "is for embeddings, not for chat completions") {

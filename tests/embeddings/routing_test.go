@@ -48,3 +48,43 @@ func TestTheListHasModelsForEmbeddingsWithTheirDimensions(t *testing.T) {
 		t.Errorf("%d %.300s", anthropic.Status, anthropic.Body)
 	}
 }
+
+// An alias is a name of a model for embeddings as for any other; it makes no model serve
+// another kind of request.
+func TestAliasesDoNotCrossKinds(t *testing.T) {
+	t.Parallel()
+	p := simulated(t, "MODEL_ALIASES=vectors="+newer+";search-*="+small+";talk=gpt-4")
+	for alias, model := range map[string]string{"vectors": newer, "search-english": small} {
+		got := post(t, p, `{"model":"`+alias+`","input":"a"}`)
+		if got.Status != 200 || got.Header.Get("X-Gateway-Model-Alias") != model || !strings.Contains(got.Body, `"model":"`+model+`"`) {
+			t.Errorf("%s: %d %v %.200s", alias, got.Status, got.Header, got.Body)
+		}
+		const hi = `"messages":[{"role":"user","content":"a"}]`
+		for path, body := range map[string]string{
+			"/v1/chat/completions":      `{"model":"` + alias + `",` + hi + `}`,
+			"/v1/messages":              `{"model":"` + alias + `","max_tokens":5,` + hi + `}`,
+			"/v1/messages/count_tokens": `{"model":"` + alias + `",` + hi + `}`,
+			"/v1/responses":             `{"model":"` + alias + `","input":"a","store":false}`,
+		} {
+			if got := p.Call(t, http.MethodPost, path, body); got.Status != 400 || !strings.Contains(got.Body, "is for embeddings") {
+				t.Errorf("%s at %s: %d %s", alias, path, got.Status, got.Body)
+			}
+		}
+	}
+	got := post(t, p, `{"model":"talk","input":"a"}`)
+	if e := got.APIError(t); got.Status != 400 || e.Code != "unsupported_value" || !strings.Contains(e.Message, "not for embeddings") {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+}
+
+func TestATitleGoesToGeminiWithItsTask(t *testing.T) {
+	t.Parallel()
+	p, u := gemini(t)
+	u.Play(gatewaytest.JSON(http.StatusOK, `{"embeddings":[{"values":[1]},{"values":[1]}]}`))
+	got := post(t, p, `{"model":"`+newer+`","input":["a","b"],"task_type":"RETRIEVAL_DOCUMENT","title":"Letters"}`)
+	sent := u.Requests()
+	if got.Status != http.StatusOK || got.Header.Get("X-Gateway-Ignored-Params") != "" || len(sent) != 1 ||
+		strings.Count(string(sent[0].Body), `"taskType":"RETRIEVAL_DOCUMENT"`) != 2 || strings.Count(string(sent[0].Body), `"title":"Letters"`) != 2 {
+		t.Errorf("%d %v %s, sent %+v", got.Status, got.Header, got.Body, sent)
+	}
+}

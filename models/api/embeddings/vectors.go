@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // AppendVector adds the JSON of one element of an answer's data. The vector is scaled to
@@ -68,23 +66,4 @@ func appendBase64(dst []byte, vector []float64) []byte {
 		dst = base64.StdEncoding.AppendEncode(dst, bytes)
 	}
 	return dst
-}
-
-// Join writes an answer but for its usage, which AppendAnswer adds. Each part has elements
-// of data, separated by commas.
-func Join(model string, parts [][]byte) []byte {
-	const head, tail, usage = `{"object":"list","data":[`, `],"model":`, 96
-	size := len(head) + len(tail) + len(model) + usage
-	for _, part := range parts {
-		size += len(part) + 1
-	}
-	out := append(make([]byte, 0, size), head...)
-	for i, part := range parts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, part...)
-	}
-	out, _ = jsontext.AppendQuote(append(out, tail...), model) // invalid UTF-8 becomes U+FFFD
-	return out
 }

@@ -1,0 +1,93 @@
+package embeddings
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+// batches answers Gemini's :batchEmbedContents with vectors of this many numbers.
+func batches(dimensions int) http.Handler {
+	numbers := make([]string, dimensions)
+	for i := range numbers {
+		numbers[i] = fmt.Sprintf("%.9f", 0.001*float64(i%50)-0.0123456)
+	}
+	vector := `{"values":[` + strings.Join(numbers, ",") + `]}`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var sent struct{ Requests []json.RawMessage }
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"embeddings":[`+strings.TrimSuffix(strings.Repeat(vector+",", len(sent.Requests)), ",")+`]}`)
+	})
+}
+
+// The memory of the process grows by at most four times the answer, however its numbers
+// are written.
+func TestMemoryOf2048InputsIsBounded(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/proc tells the peak of a process on Linux only")
+	}
+	inputs, err := json.Marshal(strings.Split(strings.Repeat("a few words,", 2047)+"a few words", ","))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := gatewaytest.ServeUpstream(t, batches(3072))
+	for _, encoding := range []string{"float", "base64"} {
+		t.Run(encoding, func(t *testing.T) {
+			p := gatewaytest.Launch(t, nil, "GEMINI_API_KEY=sk-g", "GEMINI_BASE_URL="+url, "MAX_RETRIES=0")
+			body := func(inputs string) string {
+				return `{"model":"` + older + `","encoding_format":"` + encoding + `","input":` + inputs + `}`
+			}
+			if a := post(t, p.Program, body(`"warm"`)); a.Status != http.StatusOK {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+			before := peakMemory(t, p.Cmd.Process.Pid, true)
+			resp, err := http.Post(p.URL+"/v1/embeddings", "application/json", strings.NewReader(body(string(inputs))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			grown := peakMemory(t, p.Cmd.Process.Pid, false) - before
+			if err != nil || resp.StatusCode != http.StatusOK || n < 2048*3072*4 {
+				t.Fatalf("%d, %d bytes: %v", resp.StatusCode, n, err)
+			}
+			t.Logf("an answer of %d MiB takes %d MiB at the peak, %.1f times as much", n>>20, grown>>20, float64(grown)/float64(n))
+			if grown > 4*n {
+				t.Errorf("an answer of %d MiB takes %d MiB", n>>20, grown>>20)
+			}
+		})
+	}
+}
+
+// peakMemory is the most bytes that a process has held since it was last restarted.
+func peakMemory(t *testing.T, pid int, restart bool) int64 {
+	t.Helper()
+	if restart { // proc(5), clear_refs
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	text, _, _ := strings.Cut(rest, "kB")
+	kib, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
