@@ -146,11 +146,11 @@ func (m *Models) Matches(entry string) bool {
 	})
 }
 
-// Lists reports whether a model is in the catalogue, or one of its provider has listed
-// it.
+// Lists reports whether a model is in the catalogue or one that a provider sells, or has
+// been listed by its provider.
 func (m *Models) Lists(id string) bool {
 	_, ok := m.listed(id)
-	return ok
+	return ok || slices.ContainsFunc(m.catalog.Sold(), func(sold catalog.Model) bool { return sold.ID == id })
 }
 
 // NotFound answers for a name that means no model.
