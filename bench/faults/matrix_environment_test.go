@@ -78,7 +78,7 @@ func (b *backends) proxyFor(t *testing.T, part string) *Proxy {
 	address, delay, slice := b.upstream.url, 50*time.Millisecond, 256
 	switch part {
 	case "postgres":
-		address, delay, slice = b.postgres, 25*time.Millisecond, 64
+		address, delay, slice = b.postgres, 25*time.Millisecond, 128
 	case "redis":
 		address, delay, slice = b.redis, 200*time.Millisecond, 64
 	}
