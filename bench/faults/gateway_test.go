@@ -284,14 +284,21 @@ func (g *gateway) descriptors(t testing.TB) int {
 }
 
 // resident is how many bytes of memory the process holds, its program included.
-func (g *gateway) resident(t testing.TB) int64 {
+func (g *gateway) resident(t testing.TB) int64 { return g.memory(t, "VmRSS:") }
+
+// allocated is the memory that the process has written to. The pages of its file, which
+// come and go, are not among it.
+func (g *gateway) allocated(t testing.TB) int64 { return g.memory(t, "RssAnon:") }
+
+// memory is a figure of /proc in bytes.
+func (g *gateway) memory(t testing.TB, name string) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(status)) {
-		value, ok := strings.CutPrefix(line, "VmRSS:")
+		value, ok := strings.CutPrefix(line, name)
 		if !ok {
 			continue
 		}
@@ -301,7 +308,7 @@ func (g *gateway) resident(t testing.TB) int64 {
 		}
 		return kib << 10
 	}
-	t.Fatal("no VmRSS in /proc")
+	t.Fatal("no " + name + " in /proc")
 	return 0
 }
 

@@ -65,7 +65,7 @@ func TestClientsThatReadSlowlyCostLittle(t *testing.T) {
 	g := startGateway(t, providersAt(u, "MAX_RETRIES=0", "GOGC=20")...)
 	answersAll(t, g, newClient(t))
 	base := idleResources(t, g, u)
-	before := g.resident(t)
+	before := g.allocated(t)
 	const pad = 4000
 	words := fmt.Sprintf("mark=slow chunks=100000000 pad=%d stall=%d", pad, keptByKernel()*9/8/pad)
 	conns := make([]net.Conn, readers)
@@ -79,7 +79,7 @@ func TestClientsThatReadSlowlyCostLittle(t *testing.T) {
 	// It stops because the upstream stops, or because nothing more is taken from it.
 	within(t, 2*time.Minute, "every stream stands still", func() bool { return u.begun("slow") == readers && u.stalled(time.Second) })
 	stood, others := time.Now(), steady(t, g)
-	each, live := (g.resident(t)-before)/int64(readers), u.live()
+	each, live := (g.allocated(t)-before)/int64(readers), u.live()
 	figure(t, "memory of a stream whose client hardly reads", "%d KiB (%d streams, of each %s have come)", each>>10,
 		readers, mib(u.sent.Load()/int64(readers)))
 	if each > 256<<10 {
