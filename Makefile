@@ -12,7 +12,7 @@ STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
 # The binary is a quarter smaller with it.
 SMALLER = $$(deploy/build/gorm.sh)
 
-.PHONY: release release-image release-check help demo run build test test-long agents console pictures recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
+.PHONY: release release-image release-check help demo run build test race test-long agents console pictures recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,9 +50,11 @@ export GORACE := $(or $(GORACE),atexit_sleep_ms=50)
 # Folders whose tests match a pattern.
 tested = grep -rlE --include='*_test.go' '$(1)' . | xargs -n1 dirname | sort -u
 
-test: compiler ## Run every test but the long ones under the race detector (ten minutes, the first time more); allocations and the simulation without it
+test: ## Run every test but the long ones (five minutes, the first time more)
+	CGO_ENABLED=0 go test -timeout 30m ./...
+
+race: compiler ## Run the same tests under the race detector (ten minutes)
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m ./...
-	CGO_ENABLED=0 go test -run 'Allocations|MoneyIsKept' $$($(call tested,^func Test\w*(Allocations|MoneyIsKept)))
 
 test-long: compiler ## Run the packages that have long tests, long tests included, and 10,000 seeds of the simulation
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
