@@ -12,7 +12,7 @@ STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
 # The binary is a quarter smaller with it.
 SMALLER = $$(deploy/build/gorm.sh)
 
-.PHONY: release release-image release-check help demo run build test race test-long agents console pictures recipes chart schemas quick faults bench shapes check lint fuzz golden catalogue docs compiler clean
+.PHONY: release release-image release-check help demo run build test race test-long agents console pictures recipes chart schemas quick faults bench scale shapes check lint fuzz golden catalogue docs compiler clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -93,6 +93,10 @@ faults: compiler ## Repeat the measurements of docs/reliability.md in full size 
 BENCH ?=
 bench: ## Measure beside a bare Gin passthrough and rewrite docs/performance.md (BENCH=-quick is shorter; PEER=name=url adds a gateway)
 	PEER='$(PEER)' go run ./bench -md docs/performance.md -svg docs/performance.svg -json docs/performance.json $(BENCH)
+
+SCALE ?=
+scale: ## Measure replicas, keys and the ledger, and rewrite docs/scaling.md (an hour, 25 GB; SCALE=-quick is small, SCALE='-only calls' measures one part)
+	go run ./bench/scale $(if $(findstring -quick,$(SCALE)),,-md docs/scaling.md) $(SCALE)
 
 shapes: ## Measure the memory and processor time of every shape of a request and rewrite docs/reliability.md (ten minutes)
 	go run ./bench/shapes -md docs/reliability.md

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"modelgateway/bench/proc"
 )
 
 const (
@@ -133,7 +135,7 @@ func peerTarget(peer string) (target, error) {
 		t.keys = []string{key}
 	}
 	if host := at.Hostname(); host == "localhost" || strings.HasPrefix(host, "127.") || host == "::1" {
-		t.pid = listener(at.Port())
+		t.pid = proc.Listener(at.Port())
 	}
 	return t, nil
 }
@@ -203,10 +205,10 @@ type otherLoad struct {
 }
 
 func (b *bench) otherLoad(t target) otherLoad {
-	busy, err := busyTime()
+	busy, err := proc.BusyTime()
 	s := otherLoad{busy: busy, at: time.Now(), known: err == nil}
 	for _, pid := range []int{os.Getpid(), b.upstream.pid, t.pid} {
-		own, err := cpuTime(pid)
+		own, err := proc.CPUTime(pid)
 		s.busy -= own
 		s.known = s.known && err == nil
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"modelgateway/bench/proc"
 )
 
 // target is a server of chat completions.
@@ -258,7 +260,7 @@ func cpuOf(t target) time.Duration {
 	if t.pid == 0 {
 		return -1
 	}
-	cpu, err := cpuTime(t.pid)
+	cpu, err := proc.CPUTime(t.pid)
 	if err != nil {
 		return -1
 	}

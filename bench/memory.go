@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"modelgateway/bench/proc"
 )
 
 const (
@@ -49,7 +51,7 @@ func (b *bench) starts() error {
 			return err
 		}
 		err = sleep(b.ctx, time.Second)
-		rss, failed := residentMemory(g.pid)
+		rss, failed := proc.ResidentMemory(g.pid)
 		g.stop()
 		if err != nil {
 			return err
@@ -117,7 +119,7 @@ func (b *bench) live(t target) (float64, error) {
 	if err := b.exactly(t, 100, &bad); err != nil {
 		return 0, err
 	}
-	before, err := residentMemory(t.pid)
+	before, err := proc.ResidentMemory(t.pid)
 	if err != nil {
 		return 0, err
 	}
@@ -125,8 +127,8 @@ func (b *bench) live(t target) (float64, error) {
 	if err == nil {
 		err = sleep(b.ctx, time.Second)
 	}
-	with, failed := residentMemory(t.pid)
-	if files, err := openFiles(t.pid); err == nil {
+	with, failed := proc.ResidentMemory(t.pid)
+	if files, err := proc.OpenFiles(t.pid); err == nil {
 		b.say("%-33s %-8s %8.0f MiB and %d files with %d streams", "memory-live", t.name, with/1024, files, liveStreams)
 	}
 	if released := held.release(); err == nil {
@@ -142,14 +144,14 @@ func (b *bench) grown(t target) (float64, error) {
 	if err := b.exactly(t, settledAfter, &bad); err != nil {
 		return 0, err
 	}
-	before, err := residentMemory(t.pid)
+	before, err := proc.ResidentMemory(t.pid)
 	if err != nil {
 		return 0, err
 	}
 	if err := b.exactly(t, shortStreams-settledAfter, &bad); err != nil {
 		return 0, err
 	}
-	after, err := residentMemory(t.pid)
+	after, err := proc.ResidentMemory(t.pid)
 	b.say("%-33s %-8s %8.1f MiB, then %.1f MiB", "memory-after", t.name, before/1024, after/1024)
 	b.settle(t.name+", short streams", &bad, nil)
 	return after / before, err

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"modelgateway/bench/proc"
 )
 
 func found() report {
@@ -115,28 +117,28 @@ func TestProcessIsFoundByItsPort(t *testing.T) {
 // Processor time that this process uses is measured for the process and for the
 // machine.
 func TestProcessorTimeIsMeasured(t *testing.T) {
-	before, err := cpuTime(os.Getpid())
+	before, err := proc.CPUTime(os.Getpid())
 	if err != nil {
 		t.Skip("no /proc:", err)
 	}
-	machine, err := busyTime()
+	machine, err := proc.BusyTime()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for sum := 0; ; sum++ {
-		now, err := cpuTime(os.Getpid())
+		now, err := proc.CPUTime(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if now-before >= 10*tick {
+		if now-before >= 10*proc.Tick {
 			break
 		}
 	}
-	after, err := busyTime()
+	after, err := proc.BusyTime()
 	if err != nil || after <= machine {
 		t.Errorf("the machine was busy for %v: %v", after-machine, err)
 	}
-	if rss, err := residentMemory(os.Getpid()); err != nil || rss < 1000 {
+	if rss, err := proc.ResidentMemory(os.Getpid()); err != nil || rss < 1000 {
 		t.Errorf("%v KiB: %v", rss, err)
 	}
 }

@@ -38,7 +38,7 @@ func guideGroups() []guideGroup {
 		}},
 		{"When something fails", []guide{{"troubleshooting", "Troubleshooting"}, {"errors", "Errors"}}},
 		{"Background", []guide{
-			{"design", "Architecture"}, {"reliability", "Reliability"}, {"performance", "Performance"},
+			{"design", "Architecture"}, {"reliability", "Reliability"}, {"performance", "Performance"}, {"scaling", "Scaling"},
 		}},
 	}
 }

@@ -1,4 +1,5 @@
-package main
+// Package proc reads what processes use of the machine, from /proc.
+package proc
 
 import (
 	"bytes"
@@ -11,13 +12,13 @@ import (
 	"time"
 )
 
-// tick is the unit of the times in /proc/PID/stat: USER_HZ is 100 on every
+// Tick is the unit of the times in /proc/PID/stat: USER_HZ is 100 on every
 // architecture that Go runs on.
-const tick = 10 * time.Millisecond
+const Tick = 10 * time.Millisecond
 
-// cpuTime is what a process with all its threads has used of the processors,
+// CPUTime is what a process with all its threads has used of the processors,
 // in user and in system mode.
-func cpuTime(pid int) (time.Duration, error) {
+func CPUTime(pid int) (time.Duration, error) {
 	const utime, stime = 14, 15 // as proc(5) counts them
 	return statTimes(strconv.Itoa(pid), utime, stime)
 }
@@ -41,12 +42,12 @@ func statTimes(pid string, fields ...int) (time.Duration, error) {
 		}
 		sum += n
 	}
-	return time.Duration(sum) * tick, nil
+	return time.Duration(sum) * Tick, nil
 }
 
-// residentMemory is what a process holds in memory, in KiB, its program and
+// ResidentMemory is what a process holds in memory, in KiB, its program and
 // shared pages included.
-func residentMemory(pid int) (float64, error) {
+func ResidentMemory(pid int) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
@@ -59,14 +60,14 @@ func residentMemory(pid int) (float64, error) {
 	return 0, errors.New("no VmRSS in /proc")
 }
 
-// openFiles is how many descriptors a process holds.
-func openFiles(pid int) (int, error) {
+// OpenFiles is how many descriptors a process holds.
+func OpenFiles(pid int) (int, error) {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	return len(entries), err
 }
 
-// listener is the process that listens on a TCP port of this machine, or 0.
-func listener(port string) int {
+// Listener is the process that listens on a TCP port of this machine, or 0.
+func Listener(port string) int {
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		return 0
@@ -106,9 +107,9 @@ func listeningInode(port int) string {
 	return ""
 }
 
-// busyTime is the processor time of all visible processes, with that of ended
+// BusyTime is the processor time of all visible processes, with that of ended
 // children.
-func busyTime() (time.Duration, error) {
+func BusyTime() (time.Duration, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, err
@@ -124,4 +125,50 @@ func busyTime() (time.Duration, error) {
 		}
 	}
 	return sum, nil
+}
+
+// TreeTime is the processor time of a process, of its children that run and of those that
+// have ended: all of a PostgreSQL server. A child that ends between two readings is counted
+// by its parent from then on.
+func TreeTime(pid int) (time.Duration, error) {
+	const utime, stime, cutime, cstime = 14, 15, 16, 17
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	if err != nil {
+		return 0, err
+	}
+	var sum time.Duration
+	for child := range strings.FieldsSeq(string(list)) {
+		if used, err := statTimes(child, utime, stime); err == nil { // else it has just ended
+			sum += used
+		}
+	}
+	own, err := statTimes(strconv.Itoa(pid), utime, stime, cutime, cstime)
+	return sum + own, err
+}
+
+// Machine is how long all processors together were busy, for this system or for another
+// that shares them, and how long they were idle.
+func Machine() (busy, idle time.Duration, err error) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	line, _, _ := strings.Cut(string(stat), "\n")
+	fields := strings.Fields(line)
+	const first, idling, waiting, last = 1, 4, 5, 8 // as proc(5) has them; guests are in the first two
+	if len(fields) <= last {
+		return 0, 0, errors.New("/proc/stat is not in its form")
+	}
+	for i := first; i <= last; i++ {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, 0, err
+		}
+		if i == idling || i == waiting {
+			idle += time.Duration(n) * Tick
+		} else {
+			busy += time.Duration(n) * Tick
+		}
+	}
+	return busy, idle, nil
 }
