@@ -204,7 +204,8 @@ func TestWhatToolsOfOpenAICost(t *testing.T) {
 	for members, want := range map[string]llm.Request{
 		`"tools":[{"type":"web_search"}]`:                                                   {Searches: 100},
 		`"tools":[{"type":"web_search_preview_2025_03_11"}],"max_tool_calls":3`:             {Searches: 3},
-		`"tools":[{"type":"web_search"}],"max_tool_calls":1000`:                             {Searches: 100},
+		`"tools":[{"type":"web_search"}],"max_tool_calls":1000`:                             {Searches: 1000},
+		`"tools":[{"type":"web_search"}],"max_tool_calls":9007199254740991`:                 {Searches: 1_000_000},
 		`"tools":[{"type":"function"},{"type":"file_search"}]`:                              {Unpriced: "tools[1].type"},
 		`"tools":[{"type":"code_interpreter"},{"type":"image_generation"}]`:                 {Unpriced: "tools[0].type"},
 		`"tools":[{"type":"new_tool"}]`:                                                     {Unpriced: "tools[0].type"},

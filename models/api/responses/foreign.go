@@ -97,9 +97,12 @@ func (r *Request) Chooses() string {
 	return ""
 }
 
-// maxSearches is how many searches of the web an answer makes at most where the client does
-// not bound them.
-const maxSearches = 100
+// A client that does not bound the searches of the web is taken to allow this many; one that
+// does may have any number of them that can be multiplied by a price.
+const (
+	usualSearches = 100
+	mostSearches  = 1_000_000
+)
 
 // hosted adds what the tools that run at OpenAI cost beside their tokens.
 func (r *Request) hosted() {
@@ -130,8 +133,8 @@ func (r *Request) hostedTools(item int, tools jsontext.Value) {
 		}
 		switch environment := unquoted(memberOf(memberOf(tool, "environment"), "type")); {
 		case searches(kind):
-			if r.common.Searches = maxSearches; r.maxCalls() > 0 {
-				r.common.Searches = min(maxSearches, r.maxCalls())
+			if r.common.Searches = usualSearches; r.maxCalls() > 0 {
+				r.common.Searches = min(mostSearches, r.maxCalls())
 			}
 		case slices.Contains(free, kind):
 		case toolKindOf(kind) == shellTool && (environment == "" || environment == "local" || environment == "none"):
