@@ -81,7 +81,7 @@ func TestEveryFactorAndFeeIsThatOfAList(t *testing.T) {
 // reasons there.
 var decidedExtras = map[string]bool{
 	"claude-sonnet-5-5": true, "claude-haiku-5-5": true, "claude-opus-5-5": true, "claude-fable-5-1": true,
-	"gemini-3.8-flash": true,
+	"gemini-3.8-flash": true, "gpt-6-astra": true, "gpt-6-sol": true, "gpt-6-luna": true,
 }
 
 // extrasOf are the factors and fees of a price by their names in the models file.

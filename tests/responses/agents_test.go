@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -81,16 +82,29 @@ func TestRequestsOfAgentsAreServedByOtherProviders(t *testing.T) {
 
 // Codex lists a web search that only OpenAI runs. For another provider it is left out, so
 // that neither its fee nor what it would find is held: 0.32 dollars may be the longest answer.
-func TestASmallBudgetIsEnoughForCodexAtAnotherProvider(t *testing.T) {
+func TestABudgetOfCodexPaysForItsSearchesWhereTheyRun(t *testing.T) {
 	t.Parallel()
 	c := captures(t)["codex-unknown-model"]
 	if !strings.Contains(string(c.Body), `"web_search"`) {
 		t.Fatal("the captured request lists no web search")
 	}
-	p, r := startRecorded(t, "MODEL_ALIASES=gpt-*="+haiku, "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "ANTHROPIC_API_KEY=sk-x")
-	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.4`)
-	a := p.Call(t, "POST", path+c.Query, string(c.Body), "Authorization", "Bearer "+key)
-	if sent := r.take(); a.Status != 200 || len(sent) != 1 {
-		t.Errorf("%d, %d calls of the upstream: %s", a.Status, len(sent), a.Body)
+	for _, model := range []string{haiku, flash} {
+		p, r := startRecorded(t, "MODEL_ALIASES=gpt-*="+model, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.4`)
+		a := p.Call(t, "POST", path+c.Query, string(c.Body), "Authorization", "Bearer "+key)
+		if sent := r.take(); a.Status != 200 || len(sent) != 1 {
+			t.Errorf("%s: %d, %d calls of the upstream: %s", model, a.Status, len(sent), a.Body)
+		}
+	}
+	// At OpenAI the search runs, so that the fee of a hundred is reserved. The upstream itself
+	// refuses the captured request, whose thoughts it cannot decrypt.
+	p, r := startRecorded(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+	body := regexp.MustCompile(`"model":"[^"]*"`).ReplaceAllString(string(c.Body), `"model":"gpt-6-luna"`)
+	for budget, calls := range map[string]int{"0.4": 0, "2": 1} {
+		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":`+budget)
+		a := p.Call(t, "POST", path+c.Query, body, "Authorization", "Bearer "+key)
+		if sent := r.take(); len(sent) != calls || calls == 0 && a.Status != 429 {
+			t.Errorf("OpenAI with %s dollars: %d, %d calls of the upstream: %s", budget, a.Status, len(sent), a.Body)
+		}
 	}
 }
