@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -318,6 +319,50 @@ func inOurWords(t testing.TB, provider string, body []byte) (text string, skippe
 // The environment's RECORDINGS names a folder whose answers have their requests;
 // those of the project's own come without.
 func TestNoRecordedCallUsedMoreThanItsBound(t *testing.T) {
+	compared := map[string]int{}
+	eachRecorded(t, func(r exchangeOnRecord, body []byte, m catalog.Model) {
+		ours, skip := inOurWords(t, r.Provider, body)
+		if skip {
+			return
+		}
+		input, output := bound(t, ours, m)
+		if used := r.Expect.Usage; used.Prompt > input || used.Completion > output {
+			t.Errorf("%s used %d and %d, and the bounds are %d and %d", r.File, used.Prompt, used.Completion, input, output)
+		}
+		compared[r.Provider]++
+	})
+	if t.Logf("compared: %v", compared); providertest.Dir() != providertest.Own() && len(compared) < 3 {
+		t.Error("nothing was compared")
+	}
+}
+
+// A client that is told the size of a prompt before OpenAI has counted it learns about what
+// OpenAI counts.
+func TestEstimatesOfRecordedPromptsAreNearWhatOpenAICounted(t *testing.T) {
+	e := theEstimator()
+	compared := 0
+	eachRecorded(t, func(r exchangeOnRecord, body []byte, m catalog.Model) {
+		others := slices.ContainsFunc([]string{"muse-", "/", "-search-"}, func(part string) bool { return strings.Contains(r.Model, part) })
+		media := slices.ContainsFunc([]string{`"image_url"`, `"input_audio"`, `"file"`}, func(part string) bool { return strings.Contains(string(body), part) })
+		if r.Provider != catalog.OpenAI || r.Expect.Usage.Prompt == 0 || others || media {
+			return // another vendor's vocabulary, what a search adds, or what no vocabulary counts
+		}
+		got, err := e.ForOpenAI(decoded(t, string(body)), len(m.Traits.Thinking) > 0)
+		want := r.Expect.Usage.Prompt
+		const percent, few = 15, 3
+		if off := max(got-want, want-got); err != nil || off > max(few, want*percent/100) {
+			t.Errorf("%s: %d tokens, not %d, %v", r.File, got, want, err)
+		}
+		compared++
+	})
+	if t.Logf("compared: %d", compared); providertest.Dir() != providertest.Own() && compared < 20 {
+		t.Error("too few were compared")
+	}
+}
+
+// eachRecorded calls f with each recorded answer of a chat that has its request and its usage.
+func eachRecorded(t *testing.T, f func(r exchangeOnRecord, body []byte, m catalog.Model)) {
+	t.Helper()
 	dir := providertest.Dir()
 	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
 	if err != nil {
@@ -331,7 +376,6 @@ func TestNoRecordedCallUsedMoreThanItsBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compared := map[string]int{}
 	for _, r := range all {
 		if r.Request == "" || r.API != "chat" || r.Expect.Usage == nil {
 			continue
@@ -340,21 +384,10 @@ func TestNoRecordedCallUsedMoreThanItsBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, skip := inOurWords(t, r.Provider, body)
-		if skip {
-			continue
-		}
 		m, ok := list.Model(r.ModelID())
 		if !ok {
 			m = list.Derive(r.Provider, r.ModelID())
 		}
-		input, output := bound(t, ours, m)
-		if used := r.Expect.Usage; used.Prompt > input || used.Completion > output {
-			t.Errorf("%s used %d and %d, and the bounds are %d and %d", r.File, used.Prompt, used.Completion, input, output)
-		}
-		compared[r.Provider]++
-	}
-	if t.Logf("compared: %v", compared); dir != providertest.Own() && len(compared) < 3 {
-		t.Error("nothing was compared")
+		f(r, body, m)
 	}
 }
