@@ -15,18 +15,35 @@ import (
 	"time"
 )
 
-// locks lists where calls wait for each other: the profile of contended mutexes of one
-// replica under as many calls as it takes, and that of all waits for locks.
+// locks lists where calls wait for each other: the profiles of contended mutexes and of waits
+// for them, of one replica under as many calls as it takes. Providers serve HTTP/2, whose calls
+// share a connection; with HTTP/1.1 each call that runs has one of its own.
 func locks(ctx context.Context, s *system, to *section) error {
 	keys, err := s.firstKeys(ctx)
 	if err != nil {
 		return err
 	}
+	for _, of := range []struct {
+		name     string
+		settings []string
+	}{
+		{"HTTP/2 to the provider", []string{"OPENAI_BASE_URL=https://" + s.secure, "SSL_CERT_FILE=" + s.certificate()}},
+		{"HTTP/1.1 to the provider", nil},
+	} {
+		if err := s.waits(ctx, to, of.name, keys, of.settings); err != nil {
+			return fmt.Errorf("%s: %w", of.name, err)
+		}
+	}
+	return s.steps(ctx, to, keys[0])
+}
+
+// waits profiles a replica.
+func (s *system) waits(ctx context.Context, to *section, name string, keys, settings []string) error {
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
-	if err := s.run(ctx, 1, locksVariable+"="+address); err != nil {
+	if err := s.run(ctx, 1, append(settings, locksVariable+"="+address)...); err != nil {
 		return err
 	}
 	before := map[string]profile{}
@@ -45,22 +62,27 @@ func locks(ctx context.Context, s *system, to *section) error {
 		if err != nil {
 			return err
 		}
-		waits := after.since(before[kind])
-		t := to.add(profileTitle(kind), "where", "waits a 1,000 calls", "µs of waiting a call")
-		shown := 0
-		for _, w := range waits {
-			if kind == blockProfile && !w.lock || shown == 8 {
-				continue
-			}
-			shown++
+		t := to.add(fmt.Sprintf("%s, %d calls at once, %.0f calls a second, the median call takes %.1f ms. %s", name, callers, f.rate(), f.quantile(0.5),
+			profileTitle(kind)), "where", "waits a 1,000 calls", "µs of waiting a call")
+		t.longest(after.since(before[kind]), kind, calls)
+	}
+	return nil
+}
+
+// longest adds the longest waits.
+func (t *table) longest(waits []wait, kind string, calls float64) {
+	const most = 6
+	shown, count, seconds := 0, 0.0, 0.0
+	for _, w := range waits {
+		if kind == blockProfile && !w.lock {
+			continue
+		}
+		count, seconds = count+w.count, seconds+w.seconds
+		if shown++; shown <= most {
 			t.row("`"+w.where+"`", 1000*w.count/calls, w.seconds*1e6/calls)
 		}
-		if shown == 0 {
-			t.row("none", 0, 0)
-		}
 	}
-	to.say("One replica, %d calls at once, %.0f calls a second.", callers, f.rate())
-	return nil
+	t.row("all", 1000*count/calls, seconds*1e6/calls)
 }
 
 const (

@@ -47,25 +47,25 @@ func startRole(role string, environ []string, stdout *os.File) (*process, error)
 	return p, nil
 }
 
-// startUpstream starts the scripted provider.
-func startUpstream() (*process, error) {
+// startUpstream starts the scripted provider, and returns the address of its HTTPS as well.
+func startUpstream(certificate string) (p *process, secure string, err error) {
 	read, write, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer func() { _ = read.Close() }()
-	p, err := startRole(roleUpstream, nil, write)
+	p, err = startRole(roleUpstream, []string{certificateVariable + "=" + certificate}, write)
 	_ = write.Close() // the child holds its own
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	line, err := bufio.NewReader(read).ReadString('\n')
 	if err != nil {
 		p.stop()
-		return nil, fmt.Errorf("the upstream did not start: %w", err)
+		return nil, "", fmt.Errorf("the upstream did not start: %w", err)
 	}
-	p.addr = strings.TrimSpace(line)
-	return p, nil
+	p.addr, secure, _ = strings.Cut(strings.TrimSpace(line), " ")
+	return p, secure, nil
 }
 
 // stop ends the process as an operator does, and kills it when it takes too long.

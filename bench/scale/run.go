@@ -16,19 +16,18 @@ import (
 type part struct {
 	name    string
 	measure func(ctx context.Context, s *system, to *section) error
-	loaded  bool // it needs the loaded store
 }
 
 // systemParts are measured one after the other on one system.
 func systemParts() []part {
 	return []part{
-		{"calls", calls, false},
-		{"processors", processors, false},
-		{"locks", locks, false},
-		{"idle", idle, false},
-		{"revocation", revocation, false},
-		{"budget", budgets, false},
-		{"store", store, true},
+		{"calls", calls},
+		{"processors", processors},
+		{"locks", locks},
+		{"idle", idle},
+		{"revocation", revocation},
+		{"budget", budgets},
+		{"store", store},
 	}
 }
 

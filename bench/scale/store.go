@@ -65,7 +65,11 @@ func store(ctx context.Context, s *system, to *section) error {
 	if err := measure(fmt.Sprintf("%s, cached, each with a budget", thousands(int64(len(all.budgeted)))), all.budgeted); err != nil {
 		return err
 	}
-	return s.lists(ctx, to)
+	s.stopReplicas()
+	if err := s.lists(ctx, to); err != nil {
+		return err
+	}
+	return s.groups(ctx, to, all.ids)
 }
 
 // touch makes a call with each key on each replica.

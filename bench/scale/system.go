@@ -26,6 +26,7 @@ type system struct {
 	dir             string
 	postgres, redis *servertest.Server
 	upstream        *process
+	secure          string // host and port of the upstream's HTTPS
 	replicas        []*process
 	secret          string   // that signs logins
 	few             []string // keys of a user: see firstKeys
@@ -63,7 +64,7 @@ func newSystem(ctx context.Context, o options) (s *system, err error) {
 	if s.postgres.PID() == 0 || s.redis.PID() == 0 {
 		return s, errors.New("PostgreSQL and Redis have to be programs of this machine: the processor time of a container is not seen")
 	}
-	if s.upstream, err = startUpstream(); err != nil {
+	if s.upstream, s.secure, err = startUpstream(s.certificate()); err != nil {
 		return s, err
 	}
 	if s.admin, err = pgx.Connect(ctx, s.postgres.URL); err != nil {
@@ -126,6 +127,8 @@ func (s *system) stopReplicas() {
 	}
 	s.replicas = nil
 }
+
+func (s *system) certificate() string { return filepath.Join(s.dir, "upstream.pem") }
 
 func (s *system) log() string { return filepath.Join(s.dir, "access.log") }
 

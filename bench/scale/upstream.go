@@ -3,10 +3,13 @@
 package main
 
 import (
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"sync/atomic"
 	"time"
 )
@@ -38,8 +41,12 @@ var answer = fmt.Appendf(nil, `{"id":"chatcmpl-CMKB0p2hTzWyqXJfkVdqWmvJc8rQd","o
 	`"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d},`+
 	`"service_tier":"default","system_fingerprint":"fp_cbf1785567"}`, answerText, inputTokens, outputTokens, inputTokens+outputTokens)
 
-// serveUpstream serves the provider on a free port, which it writes to standard output.
-// GET /calls is how many calls it has answered.
+// certificateVariable is the file into which the provider writes its certificate.
+const certificateVariable = "SCALE_CERTIFICATE"
+
+// serveUpstream serves the provider on free ports, which it writes to standard output: with
+// HTTP, and with HTTPS and HTTP/2 as real providers do. GET /calls is how many calls it has
+// answered.
 func serveUpstream() error {
 	var calls atomic.Int64
 	mux := http.NewServeMux()
@@ -50,11 +57,18 @@ func serveUpstream() error {
 		_, _ = w.Write(answer)
 	})
 	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, calls.Load()) })
+	secure := httptest.NewUnstartedServer(mux)
+	secure.EnableHTTP2 = true
+	secure.StartTLS() // it ends with the process
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	if err := os.WriteFile(os.Getenv(certificateVariable), text, 0o600); err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	fmt.Println(listener.Addr())
+	fmt.Println(listener.Addr(), secure.Listener.Addr())
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	return server.Serve(listener)
 }
