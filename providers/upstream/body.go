@@ -126,6 +126,7 @@ type body struct {
 	other bool   // its header does not say that it is an event stream
 	head  []byte // read already
 	watch *watch
+	in    atomic.Pointer[lane] // nil: it is left
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -200,5 +201,8 @@ func (b *body) grown(text []byte) []byte {
 func (b *body) Close() error {
 	b.watch.stop()
 	b.watch.cancel()
+	if in := b.in.Swap(nil); in != nil {
+		in.leave()
+	}
 	return b.src.Close()
 }

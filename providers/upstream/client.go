@@ -248,13 +248,17 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 	// so it does not end a call whose upstream stops reading.
 	watch := newWatch(c.opts.HeaderTimeout, cancel)
 	via := c.connections.take()
-	resp, err := via.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
+	in := via.enter()
+	resp, err := in.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
 	if err != nil && unsent(err) && ctx.Err() == nil {
+		in.leave()
 		via = c.connections.renew(via)
-		resp, err = via.RoundTrip(rewound(req)) //nolint:bodyclose // as above
+		in = via.enter()
+		resp, err = in.RoundTrip(rewound(req)) //nolint:bodyclose // as above
 	}
 	watch.done()
 	if err != nil {
+		in.leave()
 		watch.stop()
 		cancel()
 		if ctx.Err() == nil {
@@ -268,6 +272,7 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 		src: resp.Body, size: resp.ContentLength, watch: watch,
 		other: !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"),
 	}
+	answer.in.Store(in)
 	if isAnswer(resp) {
 		return answer, nil
 	}

@@ -16,7 +16,7 @@ func TestFrozenConnectionIsReplacedWithinHalfAMinute(t *testing.T) {
 	h := newHole(t, "127.0.0.1:0", server.Listener.Addr().String())
 	c := byName(t, h.port(), 2*time.Minute, h.ip)
 	longest := 30 * time.Second
-	pings := c.connections.current.Load().HTTP2
+	pings := c.connections.current.Load().lanes[0].HTTP2
 	if pings.SendPingTimeout+pings.PingTimeout > longest {
 		t.Fatalf("a frozen connection is kept for %s", pings.SendPingTimeout+pings.PingTimeout)
 	}
@@ -116,5 +116,54 @@ func TestNameIsResolvedAgainAfterAFailure(t *testing.T) {
 	}
 	if second.connections() != 1 {
 		t.Errorf("%d connections to where it is", second.connections())
+	}
+}
+
+// Calls of one connection wait for each other, and each connection costs a handshake.
+func TestManyCallsAreSpreadOverConnectionsAndFewAreNot(t *testing.T) {
+	server := upstreamOverHTTP2(t, holding)
+	h := newHole(t, "127.0.0.1:0", server.Listener.Addr().String())
+	c := byName(t, h.port(), time.Minute, h.ip)
+	open := func(n int) (streams []*Events) {
+		for range n {
+			stream, err := c.Events(t.Context(), canary, "/stream", []byte("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			streams = append(streams, stream)
+		}
+		return streams
+	}
+	streams := open(callsInALane)
+	if n := h.connections(); n != 1 {
+		t.Errorf("%d calls took %d connections", len(streams), n)
+	}
+	streams = append(streams, open(callsInALane+1)...)
+	if n := h.connections(); n != 3 {
+		t.Errorf("%d calls took %d connections", len(streams), n)
+	}
+	streams = append(streams, open(2*lanes*callsInALane-len(streams))...)
+	if n := h.connections(); n != lanes {
+		t.Errorf("%d calls took %d connections", len(streams), n)
+	}
+	for _, l := range c.connections.current.Load().lanes {
+		if n := l.running.Load(); n != 2*callsInALane {
+			t.Errorf("a connection has %d calls", n)
+		}
+	}
+	for _, stream := range streams {
+		stream.Close()
+		stream.Close() // as a caller may
+	}
+	for i, l := range c.connections.current.Load().lanes {
+		if n := l.running.Load(); n != 0 {
+			t.Errorf("connection %d has %d calls that have ended", i, n)
+		}
+	}
+	if _, err := c.Post(t.Context(), canary, "/x", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.connections(); n != lanes {
+		t.Errorf("the next call opened a connection: %d", n)
 	}
 }

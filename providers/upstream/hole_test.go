@@ -146,7 +146,7 @@ func byName(t *testing.T, port string, timeout time.Duration, address func() net
 		go answerNames(theirs, address)
 		return ours, nil
 	}}
-	t.Cleanup(func() { c.connections.current.Load().CloseIdleConnections() })
+	t.Cleanup(func() { c.connections.current.Load().closeIdle() })
 	return c
 }
 
@@ -193,5 +193,5 @@ func moving(t *testing.T, timeout time.Duration) (c *Client, first, second *hole
 // age makes the connections as old as they would be.
 func (c *connections) age(by time.Duration) {
 	old := c.current.Load()
-	c.current.Store(&generation{Transport: old.Transport, made: time.Now().Add(-by)})
+	c.current.Store(&generation{lanes: old.lanes, made: time.Now().Add(-by)})
 }
