@@ -86,6 +86,22 @@ func TestChecksOfConfigurationsPass(t *testing.T) {
 	}
 }
 
+// Prometheus itself takes the rules, and each alert fires when it should and only then.
+func TestAlertsWorkInPrometheus(t *testing.T) {
+	t.Parallel()
+	promtool := need(t, findPromtool)
+	for _, arguments := range [][]string{
+		{"check", "rules", "deploy/prometheus/alerts.yml"}, {"test", "rules", "deploy/prometheus/alerts_test.yml"},
+		{"check", "config", "--syntax-only", "deploy/prometheus/prometheus.yml"},
+	} {
+		cmd := exec.Command(promtool, arguments...)
+		cmd.Dir = gatewaytest.File(t, ".")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(arguments, " "), err, out)
+		}
+	}
+}
+
 // code returns the blocks of a language of the page about Kubernetes.
 func code(t *testing.T, language string) []string {
 	t.Helper()

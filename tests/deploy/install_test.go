@@ -31,19 +31,21 @@ func need(t testing.TB, find func() (string, error)) string {
 	return path
 }
 
-// findNginx and findCaddy find or install the programs of Debian.
+// They find or install the programs of Debian.
 var (
-	findNginx = sync.OnceValues(func() (string, error) { return fromDebian("nginx") })
-	findCaddy = sync.OnceValues(func() (string, error) { return fromDebian("caddy") })
+	findNginx    = sync.OnceValues(func() (string, error) { return fromDebian("nginx", "nginx") })
+	findCaddy    = sync.OnceValues(func() (string, error) { return fromDebian("caddy", "caddy") })
+	findPromtool = sync.OnceValues(func() (string, error) { return fromDebian("promtool", "prometheus") })
 )
 
-func fromDebian(name string) (string, error) {
+// fromDebian returns the path of a program of one of Debian's packages.
+func fromDebian(name, source string) (string, error) {
 	lookUp := func() string { return programNamed(name) }
 	if path := lookUp(); path != "" {
 		return path, nil
 	}
-	if err := servertest.Install(lookUp, name); err != nil {
-		return "", fmt.Errorf("these tests need %s (Debian: apt-get install %s): %w", name, name, err)
+	if err := servertest.Install(lookUp, source); err != nil {
+		return "", fmt.Errorf("these tests need %s (Debian: apt-get install %s): %w", name, source, err)
 	}
 	return lookUp(), nil
 }
