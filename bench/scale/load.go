@@ -107,8 +107,11 @@ func (r *running) watch(ctx context.Context) (f figures, err error) {
 	}
 	calls := r.done.Load()
 	r.inside.Store(true)
-	if err := sleep(ctx, r.window); err != nil {
-		return f, err
+	const patience = time.Minute // a slow machine may answer nothing in a short window
+	for opened := time.Now(); r.done.Load() == calls && time.Since(opened) < max(patience, r.window); {
+		if err := sleep(ctx, r.window); err != nil {
+			return f, err
+		}
 	}
 	r.inside.Store(false)
 	f.calls = r.done.Load() - calls

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"modelgateway/tests/longtest"
 )
 
 func TestMain(m *testing.M) {
@@ -24,6 +26,7 @@ func TestMain(m *testing.M) {
 // TestEveryPartMeasures runs all parts in small, with real servers and replicas, and reads
 // the page that they write.
 func TestEveryPartMeasures(t *testing.T) {
+	longtest.Skip(t)
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("processor time is read from /proc")
 	}
