@@ -15,7 +15,7 @@ import (
 // store measures calls with a few keys and with many, on a store of many keys.
 func store(ctx context.Context, s *system, to *section) error {
 	const replicas = 2
-	rate := s.rates[len(s.rates)-1]
+	rate := s.rates[0] // more would take all of a small machine where each call asks the database
 	few, err := s.firstKeys(ctx)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func store(ctx context.Context, s *system, to *section) error {
 		return err
 	}
 	stop := s.keepChanging(ctx, all.ids[len(all.ids)-1])
-	err = measure(fmt.Sprintf("the same, while another key is changed %d times a second", changesASecond), cached)
+	err = measure("the same, while another key is changed every second", cached)
 	if err := errors.Join(err, stop()); err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (s *system) touch(ctx context.Context, keys []string) error {
 	return all
 }
 
-// changesASecond is how often keepChanging changes a key.
-const changesASecond = 1
+// changesEvery is how often keepChanging changes a key.
+const changesEvery = time.Second
 
 // keepChanging changes a key again and again, until the function that it returns is called.
 func (s *system) keepChanging(ctx context.Context, id string) (stop func() error) {
@@ -114,7 +114,7 @@ func (s *system) keepChanging(ctx context.Context, id string) (stop func() error
 			return
 		}
 		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-		for sleep(ctx, time.Second/changesASecond) == nil {
+		for sleep(ctx, changesEvery) == nil {
 			// The trigger counts a change of the column, whatever its value.
 			if _, err := conn.Exec(ctx, "UPDATE api_keys SET rpm_limit = rpm_limit WHERE id = $1", id); err != nil && ctx.Err() == nil {
 				done <- err
