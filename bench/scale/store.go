@@ -65,6 +65,12 @@ func store(ctx context.Context, s *system, to *section) error {
 	if err := measure(fmt.Sprintf("%s, cached, each with a budget", thousands(int64(len(all.budgeted)))), all.budgeted); err != nil {
 		return err
 	}
+	if err := s.run(ctx, replicas, "RATE_LIMIT_RPM=0"); err != nil {
+		return err
+	}
+	if err := measure(fmt.Sprintf("%d, without a limit of requests", len(few)), few); err != nil {
+		return err
+	}
 	s.stopReplicas()
 	if err := s.lists(ctx, to); err != nil {
 		return err
