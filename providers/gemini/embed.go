@@ -133,20 +133,17 @@ var errVectors = errors.New("the answer has not one vector for each text")
 func (x *embedding) call(ctx context.Context, key string, i int) error {
 	first := i * textsPerCall
 	texts := x.texts[first:min(first+textsPerCall, len(x.texts))]
-	body, _, err := x.client.Open(ctx, key, x.path, x.body(texts))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = body.Close() }()
-	text := &reading{Reader: body} // not all at once: it is longer than what is made of it
 	answer := batchAnswer{Vectors: vectorList{next: first, left: len(texts), base64: x.opts.Base64, room: x.request.Room}}
-	switch err := json.UnmarshalRead(text, &answer, lenient); {
+	var malformed error
+	// Not all at once: the answer is longer than what is made of it.
+	err := x.client.Read(ctx, key, x.path, func(text io.Reader) { malformed = json.UnmarshalRead(text, &answer, lenient) }, x.body(texts))
+	switch {
 	case answer.Vectors.full != nil:
 		return answer.Vectors.full
-	case text.err != nil:
-		return x.client.Broken(ctx, text.err)
 	case err != nil:
-		return x.client.Malformed(err)
+		return err
+	case malformed != nil:
+		return x.client.Malformed(malformed)
 	case answer.Error != nil:
 		return x.client.Refused(answer.Error.refusal(answer.Error.streamStatus()))
 	case answer.Vectors.next != first+len(texts):
@@ -155,20 +152,6 @@ func (x *embedding) call(ctx context.Context, key string, i int) error {
 	x.tokens[i] = int64(answer.Usage.Prompt)
 	x.parts.Add(i, answer.Vectors.data)
 	return nil
-}
-
-// reading keeps the error with which a reader has failed.
-type reading struct {
-	io.Reader
-	err error
-}
-
-func (r *reading) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
 }
 
 // body is the request of one batch. Each text is a request of its own: one request with

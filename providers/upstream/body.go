@@ -185,6 +185,27 @@ func (b *body) all() ([]byte, error) {
 	}
 }
 
+// boundedReader reads at most so many bytes, and keeps the error with which it failed.
+type boundedReader struct {
+	from io.Reader
+	left int
+	err  error
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.from.Read(p)
+	if b.left -= n; b.left < 0 {
+		err = errTooLarge
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
+}
+
 // grown is a full buffer with more room: twice as much, or as much as was announced where
 // that is at most four times what has come.
 func (b *body) grown(text []byte) []byte {

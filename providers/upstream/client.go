@@ -100,6 +100,22 @@ func (c *Client) Open(ctx context.Context, key, path string, body ...[]byte) (io
 	return answer, answer.size, nil
 }
 
+// Read sends a JSON body, as Post does, and calls read with the answer, of at most MaxAnswer
+// bytes, which arrives while it is read. The error says that there is no answer, or not all of
+// it; what read thinks of it is the caller's.
+func (c *Client) Read(ctx context.Context, key, path string, read func(answer io.Reader), body ...[]byte) error {
+	answer, err := c.send(ctx, key, outgoing{http.MethodPost, path, body})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Close() }()
+	text := boundedReader{from: answer, left: MaxAnswer}
+	if read(&text); text.err != nil {
+		return c.Broken(ctx, text.err)
+	}
+	return nil
+}
+
 // Get returns the whole answer.
 func (c *Client) Get(ctx context.Context, key, path string) ([]byte, error) {
 	return c.whole(ctx, key, outgoing{http.MethodGet, path, nil})

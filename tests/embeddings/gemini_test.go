@@ -356,3 +356,24 @@ func TestOtherKeysAnswerTheBatchesThatAreMissing(t *testing.T) {
 		t.Errorf("%d, %d vectors after %d calls: %.300s", got.Status, n, calls.Load(), got.Body)
 	}
 }
+
+// An answer that does not end is left when it is longer than answers may be.
+func TestAnEndlessAnswerOfGeminiIsLeft(t *testing.T) {
+	t.Parallel()
+	const longest = 256 << 20
+	var sent atomic.Int64
+	url := gatewaytest.ServeUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, err := io.WriteString(w, `{"embeddings":[{"values":[0`)
+		for piece := strings.Repeat(",0.25", 10_000); err == nil && sent.Load() < longest; {
+			var n int
+			n, err = io.WriteString(w, piece)
+			sent.Add(int64(n))
+		}
+	}))
+	p := gatewaytest.Start(t, "GEMINI_API_KEY=sk-g", "GEMINI_BASE_URL="+url, "MAX_RETRIES=0")
+	got := post(t, p, `{"model":"`+newer+`","input":"a"}`)
+	if e := got.APIError(t); got.Status != http.StatusBadGateway || e.Code != "provider_error" || sent.Load() >= longest/2 {
+		t.Errorf("%d %s after %d MiB", got.Status, got.Body, sent.Load()>>20)
+	}
+}
