@@ -71,9 +71,9 @@ func (b *bench) start() error {
 		return err
 	}
 	b.targets = []target{
-		{name: floorName, base: "http://" + b.floor.addr, pid: b.floor.pid},
+		{name: floorName, base: "http://" + b.floor.addr, pid: b.floor.PID},
 		b.gateway.target(keys),
-		{name: tunedName, base: "http://" + b.tuned.addr, pid: b.tuned.pid},
+		{name: tunedName, base: "http://" + b.tuned.addr, pid: b.tuned.PID},
 	}
 	for _, peer := range b.peers {
 		t, err := peerTarget(peer)
@@ -120,7 +120,7 @@ func (b *bench) newGateway(keys, models int) (*gateway, []string, error) {
 }
 
 func (g *gateway) target(keys []string) target {
-	return target{name: gatewayName, base: "http://" + g.addr, pid: g.pid, keys: keys}
+	return target{name: gatewayName, base: "http://" + g.addr, pid: g.PID, keys: keys}
 }
 
 // peerTarget reads name=url.
@@ -207,7 +207,7 @@ type otherLoad struct {
 func (b *bench) otherLoad(t target) otherLoad {
 	busy, err := proc.BusyTime()
 	s := otherLoad{busy: busy, at: time.Now(), known: err == nil}
-	for _, pid := range []int{os.Getpid(), b.upstream.pid, t.pid} {
+	for _, pid := range []int{os.Getpid(), b.upstream.PID, t.pid} {
 		own, err := proc.CPUTime(pid)
 		s.busy -= own
 		s.known = s.known && err == nil

@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"modelgateway/bench/pages"
 )
 
 // conditions are what the figures depend on.
@@ -30,8 +31,8 @@ type conditions struct {
 
 func describe(o options) conditions {
 	c := conditions{
-		Date: time.Now().UTC().Format(time.DateOnly), Revision: revision(), Go: runtime.Version(),
-		CPU: processor(), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		Date: time.Now().UTC().Format(time.DateOnly), Revision: pages.Revision(), Go: runtime.Version(),
+		CPU: pages.Processor(), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 		Rounds: o.rounds, Window: o.window.String(), Gateway: "built from this source",
 	}
 	if o.gateway != "" {
@@ -57,30 +58,4 @@ func (c conditions) others() string {
 	}
 	return fmt.Sprintf("; other processes took %.0f %% of it in the median, %.0f %% at worst", 100*median(c.Others),
 		100*slices.Max(c.Others))
-}
-
-// revision is empty outside of a checkout.
-func revision() string {
-	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	name := strings.TrimSpace(string(commit))
-	if changed, err := exec.Command("git", "status", "--porcelain").Output(); err == nil && len(changed) > 0 {
-		name += "+"
-	}
-	return name
-}
-
-func processor() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "processor"
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "processor"
 }

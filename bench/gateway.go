@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"modelgateway/bench/child"
 )
 
 // The requested models, one for each provider. They are defined in MODELS_FILE,
@@ -48,7 +50,7 @@ func startGateway(ctx context.Context, o gatewayOptions) (*gateway, error) {
 	if err := os.WriteFile(models, modelsFile(o.extraModels), 0o600); err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := child.FreePort()
 	if err != nil {
 		return nil, err
 	}

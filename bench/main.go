@@ -8,13 +8,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"syscall"
 	"time"
+
+	"modelgateway/bench/child"
+	"modelgateway/bench/pages"
 )
 
 // options are the flags.
@@ -45,13 +46,7 @@ func main() {
 	// The checks should cost little: with this percentage the collector runs
 	// rarely.
 	debug.SetGCPercent(400)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = run(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	child.Run(func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func parse(args []string) (options, error) {
@@ -62,7 +57,7 @@ func parse(args []string) (options, error) {
 	only := flags.String("only", "", "`regexp` over the names of the scenarios")
 	flags.BoolVar(&o.quick, "quick", false, "two rounds with windows of 1 s, and smaller numbers")
 	flags.StringVar(&o.json, "json", "", "`file` to write the results to")
-	flags.StringVar(&o.markdown, "md", "", "`page` whose part between "+markBegin+" and "+markEnd+" is replaced")
+	flags.StringVar(&o.markdown, "md", "", "`page` whose part between "+pages.Begin(pagePart)+" and "+pages.End(pagePart)+" is replaced")
 	flags.StringVar(&o.svg, "svg", "", "`file` to draw the ratios into")
 	flags.StringVar(&o.gateway, "gateway", "", "a built `binary`; when empty it is built from the working directory")
 	flags.StringVar(&o.upstream, "upstream", "127.0.0.1:0", "where the scripted upstream listens, for peers that have to know")

@@ -29,7 +29,7 @@ func (b *bench) fresh(name string) (subject, error) {
 		if err != nil {
 			return subject{}, err
 		}
-		return subject{target{name: floorName, base: "http://" + p.addr, pid: p.pid}, p.stop}, nil
+		return subject{target{name: floorName, base: "http://" + p.addr, pid: p.PID}, p.stop}, nil
 	}
 	g, keys, err := b.newGateway(1, 0)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *bench) starts() error {
 			return err
 		}
 		err = sleep(b.ctx, time.Second)
-		rss, failed := proc.ResidentMemory(g.pid)
+		rss, failed := proc.ResidentMemory(g.PID)
 		g.stop()
 		if err != nil {
 			return err

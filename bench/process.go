@@ -22,38 +22,26 @@ const (
 	roleTuned    = "bench-tuned"
 )
 
-// process is a child that was started here, and only such are ended here.
+// process is a child and where it listens.
 type process struct {
-	pid  int
+	*child.Process
 	addr string // host and port
-	cmd  *exec.Cmd
-	dead chan struct{} // closed when it has ended
 }
 
-// launch starts a command that ends with this process at the latest.
+// launch starts a command as a child.
 func launch(cmd *exec.Cmd) (*process, error) {
-	cmd.SysProcAttr = child.DieWithParent()
-	if cmd.Stderr == nil {
-		cmd.Stderr = os.Stderr
+	p, err := child.Start(cmd)
+	if err != nil {
+		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
-	}
-	p := &process{pid: cmd.Process.Pid, cmd: cmd, dead: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait() // it is killed in the end: its status says nothing
-		close(p.dead)
-	}()
-	return p, nil
+	return &process{Process: p}, nil
 }
 
 // stop kills the process and waits for its end.
 func (p *process) stop() {
-	if p == nil {
-		return
+	if p != nil {
+		p.Kill()
 	}
-	_ = p.cmd.Process.Kill() // an error says that it has ended already
-	<-p.dead
 }
 
 // startRole starts this program in another role, and reads its address from the
@@ -106,17 +94,6 @@ func play(args []string) error {
 	return server.Serve(listener)
 }
 
-// freePort is a port of this machine that nothing listens on now.
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = listener.Close() }()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, err
-}
-
 // awaitReady polls until the answer is 200, and returns how long after start
 // that was.
 func (p *process) awaitReady(ctx context.Context, path string, start time.Time) (time.Duration, error) {
@@ -125,7 +102,7 @@ func (p *process) awaitReady(ctx context.Context, path string, start time.Time) 
 	const longest = 20 * time.Second
 	for time.Since(start) < longest && ctx.Err() == nil {
 		select {
-		case <-p.dead:
+		case <-p.Dead:
 			return 0, errors.New("it ended before it was ready")
 		default:
 		}

@@ -3,12 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"modelgateway/bench/pages"
 )
 
 // report has the results of a run and its conditions.
@@ -127,23 +128,8 @@ func (r report) markdown() []byte {
 	return out.Bytes()
 }
 
-// The marks between which a page is replaced.
-const (
-	markBegin = "<!-- bench -->"
-	markEnd   = "<!-- /bench -->"
-)
-
-var errNoMarks = errors.New("the page has no marks for the results: it needs " + markBegin + " and " + markEnd)
-
-// replaceMarked puts text between the marks of a page.
-func replaceMarked(page, text []byte) ([]byte, error) {
-	before, rest, found := bytes.Cut(page, []byte(markBegin))
-	_, after, ended := bytes.Cut(rest, []byte(markEnd))
-	if !found || !ended {
-		return nil, errNoMarks
-	}
-	return slices.Concat(before, []byte(markBegin+"\n"), bytes.TrimSpace(text), []byte("\n"+markEnd), after), nil
-}
+// pagePart is what the marks name between which a page is replaced.
+const pagePart = "bench"
 
 // write puts the report into the files that were asked for.
 func (r report) write(o options) error {
@@ -157,14 +143,7 @@ func (r report) write(o options) error {
 		}
 	}
 	if o.markdown != "" {
-		page, err := os.ReadFile(o.markdown)
-		if err != nil {
-			return err
-		}
-		if page, err = replaceMarked(page, r.markdown()); err != nil {
-			return fmt.Errorf("%s: %w", o.markdown, err)
-		}
-		if err := os.WriteFile(o.markdown, page, 0o644); err != nil {
+		if err := pages.Rewrite(o.markdown, pagePart, r.markdown()); err != nil {
 			return err
 		}
 	}

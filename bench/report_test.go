@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/bench/pages"
 	"modelgateway/bench/proc"
 )
 
@@ -53,6 +54,7 @@ func TestNoRoundsNeverMeetAGoal(t *testing.T) {
 func TestResultsReplaceOnlyTheMarkedPart(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.md")
+	markBegin, markEnd := pages.Begin(pagePart), pages.End(pagePart)
 	o := options{markdown: page, json: filepath.Join(dir, "o.json"), svg: filepath.Join(dir, "o.svg")}
 	for range 2 {
 		if err := os.WriteFile(page, []byte("# Before\n"+markBegin+"\nold\n"+markEnd+"\nafter\n"), 0o600); err != nil {
@@ -70,7 +72,7 @@ func TestResultsReplaceOnlyTheMarkedPart(t *testing.T) {
 		!strings.HasSuffix(s, "\n"+markEnd+"\nafter\n") || strings.Contains(s, "old") {
 		t.Errorf("%s", text)
 	}
-	if _, err := replaceMarked([]byte("nothing"), nil); !errors.Is(err, errNoMarks) {
+	if _, err := pages.Replace([]byte("nothing"), pagePart, nil); !errors.Is(err, pages.ErrNoMarks) {
 		t.Error(err)
 	}
 	var read report

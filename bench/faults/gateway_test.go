@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"modelgateway/bench/child"
+	"modelgateway/bench/proc"
 )
 
 // gatewayBinary is the path of the gateway's binary, built once for this test
@@ -276,40 +277,28 @@ func sumOfSeries(t testing.TB, text, name string) float64 {
 // descriptors is how many the process has open.
 func (g *gateway) descriptors(t testing.TB) int {
 	t.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", g.pid))
+	n, err := proc.OpenFiles(g.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(entries)
+	return n
 }
 
 // resident is how many bytes of memory the process holds, its program included.
-func (g *gateway) resident(t testing.TB) int64 { return g.memory(t, "VmRSS:") }
+func (g *gateway) resident(t testing.TB) int64 { return g.memory(t, "VmRSS") }
 
 // allocated is the memory that the process has written to. The pages of its file, which
 // come and go, are not among it.
-func (g *gateway) allocated(t testing.TB) int64 { return g.memory(t, "RssAnon:") }
+func (g *gateway) allocated(t testing.TB) int64 { return g.memory(t, "RssAnon") }
 
 // memory is a figure of /proc in bytes.
 func (g *gateway) memory(t testing.TB, name string) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.pid))
+	bytes, err := proc.Memory(g.pid, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(status)) {
-		value, ok := strings.CutPrefix(line, name)
-		if !ok {
-			continue
-		}
-		kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return kib << 10
-	}
-	t.Fatal("no " + name + " in /proc")
-	return 0
+	return bytes
 }
 
 // log is what the gateway wrote: the beginning and the end, if it was much.

@@ -48,16 +48,29 @@ func statTimes(pid string, fields ...int) (time.Duration, error) {
 // ResidentMemory is what a process holds in memory, in KiB, its program and
 // shared pages included.
 func ResidentMemory(pid int) (float64, error) {
+	bytes, err := Memory(pid, "VmRSS")
+	return float64(bytes) / 1024, err
+}
+
+// Memory is a figure of /proc/PID/status in bytes: VmRSS is what a process holds in memory,
+// RssAnon the part of it that it has written to, VmHWM the most that it has held.
+func Memory(pid int, name string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			return strconv.ParseFloat(strings.Fields(value)[0], 64)
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			return kib << 10, err
 		}
 	}
-	return 0, errors.New("no VmRSS in /proc")
+	return 0, errors.New("no " + name + " in /proc")
+}
+
+// RestartPeak makes what a process holds now its VmHWM (proc(5), clear_refs).
+func RestartPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }
 
 // OpenFiles is how many descriptors a process holds.

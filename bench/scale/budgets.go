@@ -17,7 +17,8 @@ import (
 // budgets spends a budget with many calls at once on all replicas, until none of them
 // accepts a call, and compares what was spent with the budget.
 func budgets(ctx context.Context, s *system, to *section) error {
-	t := to.add("", "replicas", "budget $", "calls answered", "calls refused", "spent $", "left unspent $", "overdrawn", "ledger = provider", "s until all refuse")
+	t := to.add("", "replicas", "budget $", "calls answered", "calls refused", "spent $", "left unspent $", "overdrawn",
+		"ledger = provider", "s until all refuse")
 	cents, counts := int64(100), s.options.replicas
 	if s.quick {
 		cents, counts = 5, counts[len(counts)-1:]
@@ -30,7 +31,8 @@ func budgets(ctx context.Context, s *system, to *section) error {
 			return fmt.Errorf("%d replicas: %w", replicas, err)
 		}
 	}
-	to.say("A call costs $%.6f and reserves up to $%.6f while it runs, so less than that remains where nothing else is held.", dollars(callCost), dollars(bound()))
+	to.say("A call costs $%.6f and reserves up to $%.6f while it runs, so less than that remains where nothing else is held.",
+		dollars(callCost), dollars(bound()))
 	return nil
 }
 
@@ -67,8 +69,9 @@ func (s *system) spend(ctx context.Context, budget int64, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.row(len(s.replicas), fmt.Sprintf("%.2f", dollars(budget)), thousands(answered), thousands(refused), fmt.Sprintf("%.6f", dollars(spent)),
-		fmt.Sprintf("%.6f", dollars(budget-spent)), yesOrNo(spent > budget), yesOrNo(spent == want && answered*callCost == spent), took.Seconds())
+	t.row(len(s.replicas), fmt.Sprintf("%.2f", dollars(budget)), thousands(answered), thousands(refused),
+		fmt.Sprintf("%.6f", dollars(spent)), fmt.Sprintf("%.6f", dollars(budget-spent)),
+		yesOrNo(spent > budget), yesOrNo(spent == want && answered*callCost == spent), took.Seconds())
 	if spent > budget || spent != want {
 		return fmt.Errorf("of %d micro-dollars %d were spent, and the provider charged %d", budget, spent, want)
 	}

@@ -70,9 +70,10 @@ func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 // extrapolate adds the model, and what it says of more calls than this machine can make.
 func extrapolate(to *section, points map[string][]point) error {
 	models := map[string]model{}
-	fitted := to.add("The model fitted to these rows: processor time a second = *a* × replicas + (*b* + *c* × idle) × calls a second, where *idle* is the share "+
-		"of the processors that have nothing to do. A call costs more on an idle machine: each wait ends with the wake-up of a processor.",
-		"component", "*a*: ms a second for a replica", "*b*: µs for a call", "*c*: µs for a call", "median difference of a row", "largest")
+	fitted := to.add("The model fitted to these rows: processor time a second = *a* × replicas + (*b* + *c* × idle) × calls a second, "+
+		"where *idle* is the share of the processors that have nothing to do. A call costs more on an idle machine: each wait ends with the wake-up of a processor.",
+		"component", "*a*: ms a second for a replica", "*b*: µs for a call", "*c*: µs for a call",
+		"median difference of a row", "largest")
 	for _, c := range components() {
 		m, err := fit(points[c])
 		if err != nil {

@@ -14,8 +14,8 @@ type point struct {
 	used                 float64 // milliseconds of processor time a second
 }
 
-// model is what a component uses: for each replica, whatever the calls; for each call; and
-// more for a call that wakes a processor that was idle.
+// model is what a component uses: an amount for each replica, even without calls, an amount for
+// each call, and more for a call that wakes an idle processor.
 type model struct {
 	perReplica float64 // milliseconds of processor time a second
 	perCall    float64 // microseconds of processor time

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -39,22 +38,17 @@ func (s *system) groups(ctx context.Context, to *section, ids []string) error {
 	if err != nil {
 		return err
 	}
-	t := to.add(fmt.Sprintf("The sums of usage, where each of %s keys has a call on each of %d days:", thousands(int64(len(ids))), groupDays), "", "")
+	t := to.add(
+		fmt.Sprintf("The sums of usage, where each of %s keys has a call on each of %d days:", thousands(int64(len(ids))), groupDays), "", "")
 	t.row("rows/s inserted", figure(written))
 	t.row("s of the longest transaction that merges sums", merged.Seconds())
 	t.row("bytes of usage_sums for a key and day", float64(sums)/float64(len(ids)*groupDays))
 	t.row("bytes of usage_days for a key and day", float64(days)/float64(len(ids)*groupDays))
 	u := ledger.NewUsage(database, func() time.Time { return now })
 	for _, group := range []string{"model", "user", "key"} {
-		took, err := shortest(tries, func() error {
-			report, err := u.All(ctx, ledger.UsageRequest{
-				From: now.AddDate(0, 0, -groupDays).Format(time.RFC3339), Step: "2h", TimeZone: "Europe/Berlin", GroupBy: group, Previous: "true",
-			})
-			if err != nil {
-				return err
-			}
-			_, err = json.Marshal(report.Show())
-			return err
+		took, err := reportTime(ctx, u, ledger.UsageRequest{
+			From: now.AddDate(0, 0, -groupDays).Format(time.RFC3339), Step: "2h", TimeZone: "Europe/Berlin",
+			GroupBy: group, Previous: "true",
 		})
 		name := fmt.Sprintf("ms: usage of %d days by 2 hours and %s", groupDays, group)
 		if err != nil && api.AsError(err).Code == api.CodeInvalidValue {
@@ -78,9 +72,10 @@ func writeGroups(ctx context.Context, database *models.Store, ids []string, now 
 			for i := from; i < min(len(ids), from+batchRows); i++ {
 				at := now.AddDate(0, 0, -day).Add(24 * time.Hour * time.Duration(i) / time.Duration(len(ids)))
 				batch = append(batch, models.Call{
-					ID: models.CallID(at, fmt.Sprintf("s%d", i)), KeyID: ids[i], UserID: fmt.Sprintf("usr_SCALE%021d", i%1000), Model: modelName,
-					Served: modelName, Provider: "openai", Outcome: models.OutcomeOK, Status: 200, Attempts: 1, Priced: true,
-					InputTokens: inputTokens, OutputTokens: outputTokens, Cost: callCost, BeganAt: at.UnixMicro(), DurationUS: 900_000, FirstTokenUS: 300_000,
+					ID: models.CallID(at, fmt.Sprintf("s%d", i)), KeyID: ids[i], UserID: fmt.Sprintf("usr_SCALE%021d", i%1000),
+					Model: modelName, Served: modelName, Provider: "openai", Outcome: models.OutcomeOK, Status: 200, Attempts: 1, Priced: true,
+					InputTokens: inputTokens, OutputTokens: outputTokens, Cost: callCost,
+					BeganAt: at.UnixMicro(), DurationUS: 900_000, FirstTokenUS: 300_000,
 				})
 			}
 			if err := database.WriteCalls(ctx, "scale", batch); err != nil {

@@ -69,8 +69,9 @@ func (h *history) call(at time.Time) models.Call {
 		ID: models.CallID(at, fmt.Sprintf("%013x", h.random.Uint64()>>12)), RequestID: fmt.Sprintf("req_%026x", h.random.Uint64()),
 		UserID: k.user, KeyID: k.id, TeamID: k.team, Model: k.models[h.random.IntN(len(k.models))],
 		Provider: "anthropic", Outcome: models.OutcomeOK, Status: 200, Attempts: 1, Priced: true, Stream: h.random.IntN(2) == 0,
-		Dialect: "chat", UserAgent: "OpenAI/Python 2.8.1", UpstreamKey: "x7Qz", UpstreamRequestID: fmt.Sprintf("req_%024x", h.random.Uint64()),
-		InputTokens: int64(h.random.ExpFloat64() * 1500), OutputTokens: int64(h.random.ExpFloat64() * 400),
+		Dialect: "chat", UserAgent: "OpenAI/Python 2.8.1", UpstreamKey: "x7Qz",
+		UpstreamRequestID: fmt.Sprintf("req_%024x", h.random.Uint64()),
+		InputTokens:       int64(h.random.ExpFloat64() * 1500), OutputTokens: int64(h.random.ExpFloat64() * 400),
 		BeganAt: at.UnixMicro(), OpenedUS: 90, OverheadUS: 130, FirstTokenUS: int64(math.Exp(h.random.NormFloat64()*0.6) * 450_000),
 		DurationUS: int64(math.Exp(h.random.NormFloat64()*0.8) * 4_000_000),
 	}

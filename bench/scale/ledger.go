@@ -77,15 +77,8 @@ func (b *books) more(ctx context.Context) error {
 		if !b.only.MatchString(p.name) {
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "measuring %s\n", p.name)
-		to, err := newSection(ctx, p.name, b.conn)
+		err := writePart(ctx, p.name, b.conn, b.markdown, func(to *section) error { return p.measure(ctx, to) })
 		if err != nil {
-			return err
-		}
-		if err := p.measure(ctx, to); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		if err := to.write(b.markdown); err != nil {
 			return err
 		}
 	}
@@ -127,7 +120,7 @@ func openPostgres(ctx context.Context, o options) (*books, error) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
-	if b.conn, err = connect(ctx, server.URL); err == nil {
+	if b.conn, err = pgx.Connect(ctx, server.URL); err == nil {
 		// A page that takes longer than the gateway waits has to be measured as well.
 		b.store, err = models.Open(server.URL + "&statement_timeout=60000")
 	}
@@ -207,11 +200,8 @@ func (b *books) measure(ctx context.Context) (rows [][2]string, err error) {
 
 // settle merges the sums, as the gateway does once a minute, and updates the statistics.
 func (b *books) settle(ctx context.Context) error {
-	for more := true; more; {
-		var err error
-		if more, err = b.store.MergeUsage(ctx, b.years.end); err != nil {
-			return fmt.Errorf("merge usage: %w", err)
-		}
+	if _, err := mergeAll(ctx, b.store, b.years.end); err != nil {
+		return err
 	}
 	if b.conn == nil {
 		return nil

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"modelgateway/bench/child"
 )
 
 // locks lists where calls wait for each other: the profiles of contended mutexes and of waits
@@ -39,10 +41,11 @@ func locks(ctx context.Context, s *system, to *section) error {
 
 // waits profiles a replica.
 func (s *system) waits(ctx context.Context, to *section, name string, keys, settings []string) error {
-	address, err := freeAddress()
+	port, err := child.FreePort()
 	if err != nil {
 		return err
 	}
+	address := "127.0.0.1:" + port
 	if err := s.run(ctx, 1, append(settings, locksVariable+"="+address)...); err != nil {
 		return err
 	}
@@ -62,8 +65,8 @@ func (s *system) waits(ctx context.Context, to *section, name string, keys, sett
 		if err != nil {
 			return err
 		}
-		t := to.add(fmt.Sprintf("%s, %d calls at once, %.0f calls a second, the median call takes %.1f ms. %s", name, callers, f.rate(), f.quantile(0.5),
-			profileTitle(kind)), "where", "waits a 1,000 calls", "µs of waiting a call")
+		t := to.add(fmt.Sprintf("%s, %d calls at once, %.0f calls a second, the median call takes %.1f ms. %s",
+			name, callers, f.rate(), f.quantile(0.5), profileTitle(kind)), "where", "waits a 1,000 calls", "µs of waiting a call")
 		t.longest(after.since(before[kind]), kind, calls)
 	}
 	return nil
@@ -178,7 +181,8 @@ func parseProfile(text string) (profile, error) {
 func place(frames []string) (where string, lock bool) {
 	lock = strings.HasPrefix(frames[0], "sync.(*Mutex)") || strings.HasPrefix(frames[0], "sync.(*RWMutex)")
 	for _, frame := range frames {
-		if where == "" && !strings.HasPrefix(frame, "sync.") && !strings.HasPrefix(frame, "runtime.") && !strings.HasPrefix(frame, "internal/sync.") {
+		waiting := strings.HasPrefix(frame, "sync.") || strings.HasPrefix(frame, "runtime.") || strings.HasPrefix(frame, "internal/sync.")
+		if where == "" && !waiting {
 			where = frame
 		}
 		if name, ours := strings.CutPrefix(frame, "modelgateway/"); ours {

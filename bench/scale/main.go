@@ -10,11 +10,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime"
-	"syscall"
 	"time"
+
+	"modelgateway/bench/child"
 )
 
 // options are the flags.
@@ -43,13 +43,7 @@ func main() {
 	if err != nil {
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = run(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	child.Run(func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func parse(args []string) (options, error) {
@@ -65,7 +59,8 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.revocations, "revocations", 20, "how many keys are revoked")
 	flags.IntVar(&o.rows, "rows", 10_000_000, "rows of the ledger that its own writer inserts, on each database")
 	gigabytes := flags.Int64("bulk", 20, "`gigabytes` that the ledger of PostgreSQL is filled up to with COPY; 0 is off")
-	flags.DurationVar(&o.longest, "longest", 15*time.Minute, "longest `time` of one load of the ledger: it stops there, and the page says how far it came")
+	flags.DurationVar(&o.longest, "longest", 15*time.Minute,
+		"longest `time` of one load of the ledger: it stops there, and the page says how far it came")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -123,7 +123,8 @@ func (b *books) insertMore(ctx context.Context) (own, server, rate float64, err 
 		return 0, 0, 0, err
 	}
 	n := float64(batches * batchRows)
-	return float64((ownAfter - ownBefore).Microseconds()) / n, float64((serverAfter - serverBefore).Microseconds()) / n, n / took.Seconds(), nil
+	own, server = float64((ownAfter-ownBefore).Microseconds())/n, float64((serverAfter-serverBefore).Microseconds())/n
+	return own, server, n / took.Seconds(), nil
 }
 
 // oldMonth is the end of the second month of the history: retention has deleted the first.

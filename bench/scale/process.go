@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,12 +17,10 @@ import (
 	"modelgateway/bench/child"
 )
 
-// process is a child that was started here.
+// process is a child and where it listens.
 type process struct {
-	pid  int
+	*child.Process
 	addr string // host and port
-	cmd  *exec.Cmd
-	dead chan struct{} // closed when it has ended
 }
 
 // startRole starts this program in another role. The process ends with this one at the
@@ -34,17 +31,12 @@ func startRole(role string, environ []string, stdout *os.File) (*process, error)
 		return nil, err
 	}
 	cmd := exec.Command(self, role)
-	cmd.Env, cmd.Stdout, cmd.Stderr = environ, stdout, os.Stderr
-	cmd.SysProcAttr = child.DieWithParent()
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", role, err)
+	cmd.Env, cmd.Stdout = environ, stdout
+	p, err := child.Start(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", role, err)
 	}
-	p := &process{pid: cmd.Process.Pid, cmd: cmd, dead: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait() // it is ended by a signal: its status says nothing
-		close(p.dead)
-	}()
-	return p, nil
+	return &process{Process: p}, nil
 }
 
 // startUpstream starts the scripted provider, and returns the address of its HTTPS as well.
@@ -73,12 +65,11 @@ func (p *process) stop() {
 	if p == nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended already
+	_ = p.Cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended already
 	select {
-	case <-p.dead:
+	case <-p.Dead:
 	case <-time.After(30 * time.Second):
-		_ = p.cmd.Process.Kill()
-		<-p.dead
+		p.Kill()
 	}
 }
 
@@ -88,7 +79,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 	defer client.CloseIdleConnections()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		select {
-		case <-p.dead:
+		case <-p.Dead:
 			return errors.New("it ended before it was ready")
 		default:
 		}
@@ -102,13 +93,4 @@ func (p *process) awaitReady(ctx context.Context) error {
 		}
 	}
 	return errors.Join(ctx.Err(), errors.New("it was not ready in time"))
-}
-
-// freeAddress is one of the loopback that nothing listens on now.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }

@@ -31,7 +31,8 @@ func processors(ctx context.Context, s *system, to *section) error {
 			if l.rate > 0 {
 				kind = fmt.Sprintf("%d a second", l.rate)
 			}
-			t.row(n, kind, f.rate(), f.perCall(f.used.gateway), f.used.gateway.Seconds()/f.elapsed.Seconds(), f.quantile(0.5), f.quantile(0.99))
+			t.row(n, kind, f.rate(), f.perCall(f.used.gateway), f.used.gateway.Seconds()/f.elapsed.Seconds(),
+				f.quantile(0.5), f.quantile(0.99))
 		}
 	}
 	return nil

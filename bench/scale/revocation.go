@@ -27,7 +27,8 @@ func revocation(ctx context.Context, s *system, to *section) error {
 			return err
 		}
 		slices.Sort(delays)
-		t.row(s.most(), with.name, s.revocations, milliseconds(delays[0]), milliseconds(delays[len(delays)/2]), milliseconds(delays[len(delays)-1]))
+		t.row(s.most(), with.name, s.revocations,
+			milliseconds(delays[0]), milliseconds(delays[len(delays)/2]), milliseconds(delays[len(delays)-1]))
 	}
 	return nil
 }

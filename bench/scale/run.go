@@ -72,28 +72,34 @@ func measureSystem(ctx context.Context, o options) error {
 	}
 	defer s.close()
 	for _, p := range parts {
-		fmt.Fprintf(os.Stderr, "measuring %s\n", p.name)
-		to, err := newSection(ctx, p.name, s.admin)
+		err := writePart(ctx, p.name, s.admin, o.markdown, func(to *section) error {
+			if err := p.measure(ctx, s, to); err != nil {
+				return err
+			}
+			if n := s.repeated.Swap(0); n > 0 {
+				to.say("%d calls were answered with 503 and repeated: the machine had other work.", n)
+			}
+			return nil
+		})
 		if err != nil {
-			return err
-		}
-		if err := p.measure(ctx, s, to); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		if n := s.repeated.Swap(0); n > 0 {
-			to.say("%d calls were answered with 503 and repeated: the machine had other work.", n)
-		}
-		if err := to.write(o.markdown); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// errNoFigures never happens with flags that parse accepts.
-var errNoFigures = errors.New("there are too few measurements to compute anything of")
-
-// connect opens a connection of this program's own.
-func connect(ctx context.Context, address string) (*pgx.Conn, error) {
-	return pgx.Connect(ctx, address)
+// writePart measures a part and writes its section.
+func writePart(ctx context.Context, name string, server *pgx.Conn, page string, measure func(to *section) error) error {
+	fmt.Fprintf(os.Stderr, "measuring %s\n", name)
+	to, err := newSection(ctx, name, server)
+	if err != nil {
+		return err
+	}
+	if err := measure(to); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return to.write(page)
 }
+
+// errNoFigures is of measurements that do not tell the terms of the model from each other.
+var errNoFigures = errors.New("there are too few measurements to compute anything of")

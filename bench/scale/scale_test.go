@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/bench/pages"
 	"modelgateway/tests/longtest"
 )
 
@@ -101,7 +102,8 @@ func TestTheModelFindsTheCostsOfMeasurements(t *testing.T) {
 func TestWaitsAreReadFromAProfile(t *testing.T) {
 	const text = "--- mutex:\ncycles/second=1000000000\nsampling period=1\n" +
 		"2000000 4 @ 0x1 0x2 0x3\n#\t0x1\tsync.(*Mutex).Unlock+0x10\t/go/mutex.go:65\n" +
-		"#\t0x2\tgithub.com/a/b.(*Cache).Get+0x20\t/m/b.go:10\n#\t0x3\tmodelgateway/services/auth.(*Keys).Authenticate+0x30\tservices/auth/x.go:1\n\n" +
+		"#\t0x2\tgithub.com/a/b.(*Cache).Get+0x20\t/m/b.go:10\n" +
+		"#\t0x3\tmodelgateway/services/auth.(*Keys).Authenticate+0x30\tservices/auth/x.go:1\n\n" +
 		"1000000 1 @ 0x4\n#\t0x4\truntime.unlock+0x1\t/go/lock.go:1\n"
 	p, err := parseProfile(text)
 	if err != nil {
@@ -122,12 +124,12 @@ func TestWaitsAreReadFromAProfile(t *testing.T) {
 func TestASectionReplacesOnlyItsPart(t *testing.T) {
 	s := &section{name: "calls", began: time.Now()}
 	s.add("", "a", "b").row(1, 12345.6)
-	page, err := s.replaceMarked([]byte("before\n<!-- scale:calls -->\nold\n<!-- /scale:calls -->\nafter\n"))
+	page, err := pages.Replace([]byte("before\n<!-- scale:calls -->\nold\n<!-- /scale:calls -->\nafter\n"), s.part(), s.markdown())
 	if err != nil || !strings.HasPrefix(string(page), "before\n<!-- scale:calls -->\n| a | b |\n|---|---|\n| 1 | 12,345 |\n") ||
 		!strings.HasSuffix(string(page), "*\n<!-- /scale:calls -->\nafter\n") {
 		t.Errorf("%v\n%s", err, page)
 	}
-	if _, err := s.replaceMarked([]byte("nothing")); err == nil {
+	if _, err := pages.Replace([]byte("nothing"), s.part(), s.markdown()); err == nil {
 		t.Error("a page without marks is refused")
 	}
 }

@@ -6,14 +6,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"modelgateway/bench/pages"
 )
 
 // section is the result of one part of the measurement: what the page shows between the
@@ -110,20 +109,12 @@ func (s *section) markdown() []byte {
 
 // conditions are what the figures depend on.
 func (s *section) conditions() string {
-	return fmt.Sprintf("*%s, revision %s, %s, %s, %d processors (%s); the part took %s.*", s.began.UTC().Format("2006-01-02 15:04"), revision(), runtime.Version(),
-		s.server, runtime.NumCPU(), processor(), time.Since(s.began).Round(time.Second))
+	return fmt.Sprintf("*%s, revision %s, %s, %s, %d processors (%s); the part took %s.*",
+		s.began.UTC().Format("2006-01-02 15:04"), pages.Revision("*.go"), runtime.Version(), s.server, runtime.NumCPU(), pages.Processor(), time.Since(s.began).Round(time.Second))
 }
 
-// replaceMarked puts the section between its marks in a page.
-func (s *section) replaceMarked(page []byte) ([]byte, error) {
-	begin, end := []byte("<!-- scale:"+s.name+" -->"), []byte("<!-- /scale:"+s.name+" -->")
-	before, rest, found := bytes.Cut(page, begin)
-	_, after, ended := bytes.Cut(rest, end)
-	if !found || !ended {
-		return nil, fmt.Errorf("the page has no marks for this part: it needs %s and %s", begin, end)
-	}
-	return slices.Concat(before, begin, []byte("\n"), bytes.TrimSpace(s.markdown()), []byte("\n"), end, after), nil
-}
+// part is what the marks of the section name.
+func (s *section) part() string { return "scale:" + s.name }
 
 // write shows the section, and puts it into the page if there is one.
 func (s *section) write(page string) error {
@@ -131,35 +122,5 @@ func (s *section) write(page string) error {
 	if page == "" {
 		return nil
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	if text, err = s.replaceMarked(text); err != nil {
-		return fmt.Errorf("%s: %w", page, err)
-	}
-	return os.WriteFile(page, text, 0o644)
-}
-
-// revision is that of the source; with + when it was changed since.
-func revision() string {
-	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	name := strings.TrimSpace(string(commit))
-	if changed, err := exec.Command("git", "status", "--porcelain", "--", "*.go").Output(); err == nil && len(changed) > 0 {
-		name += "+"
-	}
-	return name
-}
-
-func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // unnamed without it
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unnamed"
+	return pages.Rewrite(page, s.part(), s.markdown())
 }

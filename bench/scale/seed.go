@@ -52,7 +52,9 @@ func (s *system) seed(ctx context.Context) (all seeded, err error) {
 		{"team_members", []string{"team_id", "user_id", "role", "created_at"}, s.users, func(i int) ([]any, error) {
 			return []any{team(i % s.teams), user(i), "member", now}, nil
 		}},
-		{"api_keys", []string{"id", "user_id", "team_id", "name", "hash", "prefix", "created_at", "budget", "budget_window"}, s.keys, func(i int) ([]any, error) {
+		{"api_keys", []string{
+			"id", "user_id", "team_id", "name", "hash", "prefix", "created_at", "budget", "budget_window",
+		}, s.keys, func(i int) ([]any, error) {
 			k, text, err := made.New(api.NewKey{Name: fmt.Sprint("Key ", i)})
 			if err != nil {
 				return nil, err

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"modelgateway/models"
 )
 
@@ -21,7 +23,8 @@ func store(ctx context.Context, s *system, to *section) error {
 		return err
 	}
 	t := to.add(fmt.Sprintf("%d replicas, %d calls a second:", replicas, rate),
-		"keys in use", "gateway µs/call", "PostgreSQL µs/call", "Redis µs/call", "transactions/call", "Redis commands/call", "p50 ms", "p99 ms")
+		"keys in use", "gateway µs/call", "PostgreSQL µs/call", "Redis µs/call", "transactions/call", "Redis commands/call",
+		"p50 ms", "p99 ms")
 	measure := func(what string, keys []string) error {
 		f, err := s.measure(ctx, load{keys: keys, rate: rate, callers: callers, window: s.window})
 		if err != nil {
@@ -114,14 +117,14 @@ func (s *system) keepChanging(ctx context.Context, id string) (stop func() error
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
-		conn, err := connect(ctx, s.postgres.URL)
+		conn, err := pgx.Connect(ctx, s.postgres.URL)
 		if err != nil {
 			done <- err
 			return
 		}
 		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 		for sleep(ctx, changesEvery) == nil {
-			// The trigger counts a change of the column, whatever its value.
+			// The trigger counts an update of the column, even to the same value.
 			if _, err := conn.Exec(ctx, "UPDATE api_keys SET rpm_limit = rpm_limit WHERE id = $1", id); err != nil && ctx.Err() == nil {
 				done <- err
 				return
@@ -144,7 +147,8 @@ func (s *system) lists(ctx context.Context, to *section) error {
 	defer func() { _ = database.Close() }()
 	const perPage = 50
 	page := models.Page{Limit: perPage}
-	t := to.add(fmt.Sprintf("Pages of %d of the lists for administrators, of %s users, %s teams and %s keys; the shortest of five queries:", perPage,
+	t := to.add(fmt.Sprintf(
+		"Pages of %d of the lists for administrators, of %s users, %s teams and %s keys; the shortest of five queries:", perPage,
 		thousands(int64(s.users)), thousands(int64(s.teams)), thousands(int64(s.keys))), "list", "ms")
 	for _, list := range []struct {
 		name string

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
+	"modelgateway/bench/child"
 	"modelgateway/models/servertest"
 )
 
@@ -135,11 +136,8 @@ func (s *system) log() string { return filepath.Join(s.dir, "access.log") }
 // startReplica starts a gateway as in production: keys are checked, calls are counted
 // against a limit that all replicas share, the access log is written to a file.
 func (s *system) startReplica(more []string) (*process, error) {
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	host, port, err := net.SplitHostPort(address)
+	const host = "127.0.0.1"
+	port, err := child.FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +156,7 @@ func (s *system) startReplica(more []string) (*process, error) {
 		"LOG_FORMAT=json", "LOG_LEVEL=info", "SHUTDOWN_GRACE_SECONDS=5",
 	}, more...), log)
 	if err == nil {
-		p.addr = address
+		p.addr = net.JoinHostPort(host, port)
 	}
 	return p, err
 }

@@ -28,7 +28,8 @@ const (
 	answerText = "A gateway stands between applications and the providers of models: it checks who calls, counts what is used, " +
 		"and passes on what was asked to a provider that can answer it."
 
-	modelsFile = "models:\n  - {id: " + modelName + ", provider: openai, context: 1048576, max_output: 16384, price: {input: 1, output: 5}}\n"
+	modelsFile = "models:\n  - {id: " + modelName + ", provider: openai, context: 1048576, max_output: 16384, " +
+		"price: {input: 1, output: 5}}\n"
 )
 
 // request is the body of every call.

@@ -26,7 +26,7 @@ type usage struct {
 func (s *system) usage(ctx context.Context) (u usage, err error) {
 	u.at = time.Now()
 	for _, p := range s.replicas {
-		one, err := proc.CPUTime(p.pid)
+		one, err := proc.CPUTime(p.PID)
 		if err != nil {
 			return u, err
 		}
@@ -38,7 +38,7 @@ func (s *system) usage(ctx context.Context) (u usage, err error) {
 		into *time.Duration
 	}{
 		{s.postgres.PID(), proc.TreeTime, &u.postgres}, {s.redis.PID(), proc.TreeTime, &u.redis},
-		{s.upstream.pid, proc.CPUTime, &u.provider}, {os.Getpid(), proc.CPUTime, &u.load},
+		{s.upstream.PID, proc.CPUTime, &u.provider}, {os.Getpid(), proc.CPUTime, &u.load},
 	} {
 		if *of.into, err = of.read(of.pid); err != nil {
 			return u, err
@@ -52,8 +52,8 @@ func (s *system) usage(ctx context.Context) (u usage, err error) {
 
 // count reads what PostgreSQL and Redis count.
 func (s *system) count(ctx context.Context, u *usage) error {
-	err := s.admin.QueryRow(ctx, "SELECT xact_commit + xact_rollback, tup_fetched FROM pg_stat_database WHERE datname = current_database()").
-		Scan(&u.transactions, &u.reads)
+	const counters = "SELECT xact_commit + xact_rollback, tup_fetched FROM pg_stat_database WHERE datname = current_database()"
+	err := s.admin.QueryRow(ctx, counters).Scan(&u.transactions, &u.reads)
 	if err != nil {
 		return err
 	}

@@ -7,23 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"modelgateway/bench/child"
+	"modelgateway/bench/proc"
 )
 
 // gateway is a running gateway, which was started here and is ended here.
 type gateway struct {
-	cmd *exec.Cmd
-	url string
-	dir string
+	process *child.Process
+	url     string
+	dir     string
 }
 
 // limit is the memory that the gateway is told that it may have.
@@ -34,19 +33,15 @@ func (m *meter) start(ctx context.Context) (*gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := child.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	_, port, err := net.SplitHostPort(free.Addr().String())
-	_ = free.Close()
-	if err != nil {
-		return nil, err
-	}
-	g := &gateway{cmd: exec.Command(m.gateway), url: "http://127.0.0.1:" + port, dir: dir}
+	g := &gateway{url: "http://127.0.0.1:" + port, dir: dir}
+	cmd := exec.Command(m.gateway)
 	upstream := "http://" + m.upstream.Addr().String()
-	g.cmd.Dir, g.cmd.SysProcAttr = dir, child.DieWithParent()
-	g.cmd.Env = []string{
+	cmd.Dir = dir
+	cmd.Env = []string{
 		"HOST=127.0.0.1", "PORT=" + port, "DATABASE_URL=sqlite:" + filepath.Join(dir, "gateway.db"), "GOMEMLIMIT=" + limit,
 		"OPENAI_API_KEY=a", "ANTHROPIC_API_KEY=a", "GEMINI_API_KEY=a",
 		"OPENAI_BASE_URL=" + upstream, "ANTHROPIC_BASE_URL=" + upstream, "GEMINI_BASE_URL=" + upstream,
@@ -55,7 +50,7 @@ func (m *meter) start(ctx context.Context) (*gateway, error) {
 	if err := os.WriteFile(filepath.Join(dir, "models.yaml"), modelsFile(), 0o600); err != nil {
 		return nil, err
 	}
-	if err := g.cmd.Start(); err != nil {
+	if g.process, err = child.Start(cmd); err != nil {
 		return nil, err
 	}
 	if err := g.await(ctx); err != nil {
@@ -76,8 +71,7 @@ func modelsFile() []byte {
 }
 
 func (g *gateway) stop() {
-	_ = g.cmd.Process.Kill() // an error says that it has ended already
-	_ = g.cmd.Wait()         // it was killed: its status says nothing
+	g.process.Kill()
 	_ = os.RemoveAll(g.dir)
 }
 
@@ -129,37 +123,21 @@ func (g *gateway) send(ctx context.Context, path, body string) (cost, error) {
 	return c, nil
 }
 
-// restartPeak makes what the process holds now its peak (proc(5), clear_refs).
+// restartPeak makes what the process holds now its peak.
 func (g *gateway) restartPeak() (now int64, err error) {
-	if err := os.WriteFile(g.proc("clear_refs"), []byte("5"), 0); err != nil {
+	if err := proc.RestartPeak(g.process.PID); err != nil {
 		return 0, err
 	}
-	return g.memory("VmRSS:")
+	return g.memory("VmRSS")
 }
 
-func (g *gateway) proc(name string) string {
-	return fmt.Sprintf("/proc/%d/%s", g.cmd.Process.Pid, name)
-}
-
-// memory is a line of /proc/PID/status, in bytes.
-func (g *gateway) memory(name string) (int64, error) {
-	status, err := os.ReadFile(g.proc("status"))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, name); ok {
-			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, errors.New("no " + name + " in /proc")
-}
+// memory is a figure of /proc/PID/status, in bytes.
+func (g *gateway) memory(name string) (int64, error) { return proc.Memory(g.process.PID, name) }
 
 // cpu is what all threads have used of the processors. Those of /proc/PID/stat
 // are whole hundredths of a second, these nanoseconds.
 func (g *gateway) cpu() (time.Duration, error) {
-	threads, err := filepath.Glob(g.proc("task/*/schedstat"))
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", g.process.PID))
 	if err != nil || len(threads) == 0 {
 		return 0, errors.Join(err, errors.New("no schedstat in /proc"))
 	}

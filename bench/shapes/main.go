@@ -9,12 +9,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"modelgateway/bench/child"
+	"modelgateway/bench/pages"
 )
 
 // options are the flags.
@@ -31,13 +32,7 @@ func main() {
 	if err != nil {
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = run(ctx, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	child.Run(func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func parse(args []string) (options, error) {
@@ -46,7 +41,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.gateway, "gateway", "", "a built `binary`; when empty it is built from the working directory")
 	only := flags.String("only", "", "`regexp` over the names of the shapes")
 	sizes := flags.String("sizes", "1,4,8,16,32", "sizes of the bodies in `MiB`, rising")
-	flags.StringVar(&o.markdown, "md", "", "`page` whose part between "+markBegin+" and "+markEnd+" is replaced")
+	flags.StringVar(&o.markdown, "md", "", "`page` whose part between "+pages.Begin(pagePart)+" and "+pages.End(pagePart)+" is replaced")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -76,18 +71,10 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Println(table(rows))
-	if o.markdown == "" {
-		return verdict(rows)
-	}
-	page, err := os.ReadFile(o.markdown)
-	if err != nil {
-		return err
-	}
-	if page, err = replaced(page, table(rows)); err != nil {
-		return err
-	}
-	if err := os.WriteFile(o.markdown, page, 0o644); err != nil {
-		return err
+	if o.markdown != "" {
+		if err := pages.Rewrite(o.markdown, pagePart, []byte(table(rows))); err != nil {
+			return err
+		}
 	}
 	return verdict(rows)
 }

@@ -146,7 +146,7 @@ func (m *meter) one(ctx context.Context, path, model, body string) (cost, error)
 	if err != nil {
 		return c, err
 	}
-	peak, err := g.memory("VmHWM:")
+	peak, err := g.memory("VmHWM")
 	c.memory, c.cpu = max(peak-idle, 0), after-before
 	return c, err
 }

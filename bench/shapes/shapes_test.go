@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"modelgateway/bench/pages"
 )
 
 func TestShapesAreJSONOfTheirSize(t *testing.T) {
@@ -47,11 +49,12 @@ func TestTableShowsTheModelsOfAShapeInOneLine(t *testing.T) {
 	if err := verdict(rows); err == nil || !strings.Contains(err.Error(), "2 of 4") {
 		t.Error(err)
 	}
-	page, err := replaced([]byte("before\n"+markBegin+"\nold\n"+markEnd+"\nafter"), "new")
+	markBegin, markEnd := pages.Begin(pagePart), pages.End(pagePart)
+	page, err := pages.Replace([]byte("before\n"+markBegin+"\nold\n"+markEnd+"\nafter"), pagePart, []byte("new"))
 	if err != nil || string(page) != "before\n"+markBegin+"\nnew\n"+markEnd+"\nafter" {
 		t.Errorf("%s, %v", page, err)
 	}
-	if _, err := replaced([]byte("no marks"), "new"); err == nil {
+	if _, err := pages.Replace([]byte("no marks"), pagePart, []byte("new")); err == nil {
 		t.Error("a page without marks is replaced")
 	}
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -151,20 +149,5 @@ func verdict(rows []row) error {
 	return nil
 }
 
-// The marks between which a page is replaced.
-const (
-	markBegin = "<!-- shapes -->"
-	markEnd   = "<!-- /shapes -->"
-)
-
-var errNoMarks = errors.New("the page has no place for the results: it needs " + markBegin + " and " + markEnd)
-
-// replaced is a page with text between the marks.
-func replaced(page []byte, text string) ([]byte, error) {
-	before, rest, found := bytes.Cut(page, []byte(markBegin))
-	_, after, ended := bytes.Cut(rest, []byte(markEnd))
-	if !found || !ended {
-		return nil, errNoMarks
-	}
-	return fmt.Appendf(nil, "%s%s\n%s\n%s%s", before, markBegin, text, markEnd, after), nil
-}
+// pagePart is what the marks name between which a page is replaced.
+const pagePart = "shapes"

@@ -342,8 +342,11 @@ func TestEstimatesOfRecordedPromptsAreNearWhatOpenAICounted(t *testing.T) {
 	e := theEstimator()
 	compared := 0
 	eachRecorded(t, func(r exchangeOnRecord, body []byte, m catalog.Model) {
-		others := slices.ContainsFunc([]string{"muse-", "/", "-search-"}, func(part string) bool { return strings.Contains(r.Model, part) })
-		media := slices.ContainsFunc([]string{`"image_url"`, `"input_audio"`, `"file"`}, func(part string) bool { return strings.Contains(string(body), part) })
+		contains := func(text string, parts ...string) bool {
+			return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+		}
+		others := contains(r.Model, "muse-", "/", "-search-")
+		media := contains(string(body), `"image_url"`, `"input_audio"`, `"file"`)
 		if r.Provider != catalog.OpenAI || r.Expect.Usage.Prompt == 0 || others || media {
 			return // another vendor's vocabulary, what a search adds, or what no vocabulary counts
 		}

@@ -34,7 +34,8 @@ func TestAPIServerTakesTheChart(t *testing.T) {
 	for name, row := range table() {
 		t.Run(name, func(t *testing.T) {
 			namespace := "test-" + strings.ToLower(rand.Text())
-			if err := run(t, row.values, "install", "modelgateway", chart(t), "--namespace", namespace, "--create-namespace", "--values", "-"); err != nil {
+			err := run(t, row.values, "install", "modelgateway", chart(t), "--namespace", namespace, "--create-namespace", "--values", "-")
+			if err != nil {
 				t.Fatal(err)
 			}
 			// The same again changes nothing that may not be changed, and the defaults follow any values.

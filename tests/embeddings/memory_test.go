@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
+	"modelgateway/bench/proc"
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -54,14 +53,18 @@ func TestMemoryOf2048InputsIsBounded(t *testing.T) {
 			if a := post(t, p.Program, body(`"warm"`)); a.Status != http.StatusOK {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
-			before := peakMemory(t, p.Cmd.Process.Pid, true)
+			pid := p.Cmd.Process.Pid
+			if err := proc.RestartPeak(pid); err != nil {
+				t.Fatal(err)
+			}
+			before := memory(t, pid, "VmHWM")
 			resp, err := http.Post(p.URL+"/v1/embeddings", "application/json", strings.NewReader(body(string(inputs))))
 			if err != nil {
 				t.Fatal(err)
 			}
 			n, err := io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
-			grown := peakMemory(t, p.Cmd.Process.Pid, false) - before
+			grown := memory(t, pid, "VmHWM") - before
 			if err != nil || resp.StatusCode != http.StatusOK || n < 2048*3072*4 {
 				t.Fatalf("%d, %d bytes: %v", resp.StatusCode, n, err)
 			}
@@ -73,23 +76,12 @@ func TestMemoryOf2048InputsIsBounded(t *testing.T) {
 	}
 }
 
-// peakMemory is the most bytes that a process has held since it was last restarted.
-func peakMemory(t *testing.T, pid int, restart bool) int64 {
+// memory is a figure of a process in bytes.
+func memory(t *testing.T, pid int, name string) int64 {
 	t.Helper()
-	if restart { // proc(5), clear_refs
-		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	bytes, err := proc.Memory(pid, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	text, _, _ := strings.Cut(rest, "kB")
-	kib, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
+	return bytes
 }

@@ -84,7 +84,8 @@ func TestATitleGoesToGeminiWithItsTask(t *testing.T) {
 	got := post(t, p, `{"model":"`+newer+`","input":["a","b"],"task_type":"RETRIEVAL_DOCUMENT","title":"Letters"}`)
 	sent := u.Requests()
 	if got.Status != http.StatusOK || got.Header.Get("X-Gateway-Ignored-Params") != "" || len(sent) != 1 ||
-		strings.Count(string(sent[0].Body), `"taskType":"RETRIEVAL_DOCUMENT"`) != 2 || strings.Count(string(sent[0].Body), `"title":"Letters"`) != 2 {
+		strings.Count(string(sent[0].Body), `"taskType":"RETRIEVAL_DOCUMENT"`) != 2 ||
+		strings.Count(string(sent[0].Body), `"title":"Letters"`) != 2 {
 		t.Errorf("%d %v %s, sent %+v", got.Status, got.Header, got.Body, sent)
 	}
 }
