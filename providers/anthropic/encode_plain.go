@@ -59,7 +59,8 @@ func areTexts(blocks []block) bool {
 	for i := range blocks {
 		b := &blocks[i]
 		if b.Type != "text" || b.Text == "" || b.Source != nil || b.Title != "" || b.ID != "" || b.Name != "" || b.Input != nil ||
-			b.ToolUseID != "" || b.Content != nil || b.Thinking != nil || b.Signature != "" || b.Data != "" || b.CacheControl != nil {
+			b.ToolUseID != "" || b.Content != nil || b.IsError || b.Thinking != nil || b.Signature != "" || b.Data != "" ||
+			b.CacheControl != nil {
 			return false
 		}
 	}

@@ -84,6 +84,8 @@ func fill(t *testing.T, field reflect.Value) {
 		field.Set(reflect.MakeSlice(field.Type(), 1, 1))
 	case field.Kind() == reflect.String:
 		field.SetString("a")
+	case field.Kind() == reflect.Bool:
+		field.SetBool(true)
 	case field.Kind() == reflect.Interface:
 		field.Set(reflect.ValueOf("a"))
 	default:

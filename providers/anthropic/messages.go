@@ -172,13 +172,22 @@ func (w *turnWriter) call(c *llm.Call) *block {
 // result translates a tool's result. turns.Fold puts results in the order of
 // their calls, and each answers one.
 func (w *turnWriter) result(r *llm.Result) (*block, error) {
-	out := &block{Type: "tool_result", ToolUseID: w.open[0]}
+	out := &block{Type: "tool_result", ToolUseID: w.open[0], IsError: r.IsError}
 	w.open = w.open[1:]
+	var err error
+	if out.Content, err = w.resultContent(r); err == nil && out.Content == nil && r.IsError {
+		out.Content = "The tool has failed." // Anthropic refuses an error that says nothing
+	}
+	return out, err
+}
+
+// resultContent is what a tool has answered: a text, or blocks; nil for nothing.
+func (w *turnWriter) resultContent(r *llm.Result) (any, error) {
 	if len(r.Content) == 1 && r.Content[0].Kind == llm.BlockText && r.Content[0].Cache == nil {
-		if !empty(&r.Content[0]) {
-			out.Content = r.Content[0].Text
+		if empty(&r.Content[0]) {
+			return nil, nil //nolint:nilnil // there is nothing
 		}
-		return out, nil
+		return r.Content[0].Text, nil
 	}
 	var content []block
 	for i := range r.Content {
@@ -193,10 +202,10 @@ func (w *turnWriter) result(r *llm.Result) (*block, error) {
 		inner.CacheControl = b.Cache
 		content = append(content, *inner)
 	}
-	if len(content) > 0 {
-		out.Content = content
+	if len(content) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing
 	}
-	return out, nil
+	return content, nil
 }
 
 // system collects the instructions: one text, or blocks where one of them has a

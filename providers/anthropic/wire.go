@@ -46,6 +46,7 @@ type block struct {
 	Input        jsontext.Value `json:"input,omitzero"`
 	ToolUseID    string         `json:"tool_use_id,omitempty"`
 	Content      any            `json:"content,omitzero"`  // string or []block
+	IsError      bool           `json:"is_error,omitzero"` // of a tool's result
 	Thinking     *string        `json:"thinking,omitzero"` // sent also where it is empty
 	Signature    string         `json:"signature,omitempty"`
 	Data         string         `json:"data,omitempty"`
