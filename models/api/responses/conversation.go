@@ -59,6 +59,8 @@ type builder struct {
 
 	left   place // of what was left out of the last item
 	isLeft bool
+
+	awaited *api.Error // for the client's answer to a tool of OpenAI's, until the model has gone on from it
 }
 
 func (b *builder) build() *api.Error {
@@ -124,6 +126,9 @@ func (b *builder) input() *api.Error {
 		if i > 0 && b.isLeft && b.left.item == i-1 {
 			return unsupported(b.left.path()+".type", "nothing of the last item would be left without this: it needs a model of OpenAI")
 		}
+		if b.awaited != nil {
+			return b.awaited
+		}
 	default:
 		if llm.Given(value) {
 			return invalid("input", "input must be a string or an array")
@@ -147,6 +152,9 @@ func (b *builder) add(role llm.Role, block llm.Block) {
 			b.side = -1
 		}
 		return
+	}
+	if role == llm.RoleAssistant {
+		b.awaited = nil
 	}
 	if b.side < 0 || b.made.Messages[b.side].Role != role {
 		b.side = len(b.made.Messages)

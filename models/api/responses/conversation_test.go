@@ -106,6 +106,7 @@ func TestItemsInTheCommonForm(t *testing.T) {
 			`"execution":"server","tools":[]}`: "U(q)",
 		// What ran at OpenAI, and what only it knows.
 		hello + `,{"type":"web_search_call","id":"ws_1","status":"completed","action":{}},{"role":"assistant","content":"a"}`: "U(q) A(a)",
+		hello + `,{"type":"computer_call"},{"type":"computer_call_output"},{"role":"assistant","content":"a"},` + hello:       "U(q) A(a) U(q)",
 		hello + `,{"type":"image_generation_call","id":"ig_1","result":"iVBO","status":"completed"}`:                          "U(q) A[0 data:image/png;base64,iVBO ]",
 		hello + `,{"type":"configuration_update","reasoning":{"effort":"low"}}`:                                               "U(q)",
 		hello + `,{"type":"new_item","a":1},{"role":"user","content":[{"type":"new_part"},{"type":"input_text","text":"b"}]}`: "U(q)(b)",
@@ -255,6 +256,8 @@ func TestWhatNoOtherModelCanDoIsRefused(t *testing.T) {
 		`"input":[` + called + `,{"type":"new_output","call_id":"1"},` + hello + `]`:          "unsupported input[1].type",
 		`"input":[{"type":"mcp_approval_response"},` + hello + `]`:                            "unsupported input[0].type",
 		`"input":[` + hello + `,{"type":"computer_call_output"}]`:                             "unsupported input[1].type",
+		`"input":[` + hello + `,{"type":"program_output"},` + hello + `]`:                     "unsupported input[1].type",
+		`"input":[{"type":"new_output"},` + hello + `,{"role":"assistant","content":"a"}]`:    "unsupported input[0].type",
 		`"input":[{"type":"compaction","encrypted_content":"gAAAA"},` + hello + `]`:           "unsupported input[0].encrypted_content",
 		`"input":[{"type":"compaction_trigger"},` + hello + `]`:                               "invalid input[0].type",
 		`"input":[` + hello + `,{"type":"compaction_trigger"},{"type":"compaction_trigger"}]`: "invalid input[1].type",

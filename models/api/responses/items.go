@@ -55,7 +55,12 @@ func (b *builder) item(i int, value jsontext.Value) *api.Error {
 		return unsupported(at.path()+".id", "the gateway keeps no items for the model of this request: send the items themselves, "+
 			"and store:false so that your SDK does")
 	case awaitedItem:
-		return unsupported(at.path()+".type", "the item %s answers a tool that runs at OpenAI: it needs a model of OpenAI", api.Quoted(name))
+		err := unsupported(at.path()+".type", "the item %s answers a tool that runs at OpenAI: it needs a model of OpenAI", api.Quoted(name))
+		if itemKindOf(name) == unknownItem {
+			return err
+		}
+		b.lose(at.path() + ".type") // it is history, as the call is, where the model has gone on from it
+		b.awaited = err
 	case hostedItem:
 		b.lose(at.path() + ".type")
 	case unknownItem:

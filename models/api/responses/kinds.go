@@ -17,7 +17,7 @@ const (
 	toolsItem     // tools that join the list
 	foundItem     // tools that a search has found
 	hostedItem    // of a tool that ran at OpenAI
-	awaitedItem   // the client's answer to such a tool
+	awaitedItem   // the client's answer to such a tool, or to a tool that is not known
 	imageItem     // an image that the model made
 	compactedItem // a summary of the conversation before it
 	triggerItem   // asks for such a summary
