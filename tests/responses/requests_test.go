@@ -2,7 +2,6 @@ package responses
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 
 	"modelgateway/models/api/carried"
@@ -298,9 +297,13 @@ func TestWhatNoOtherModelCanDoIsRefused(t *testing.T) {
 			}
 		}
 	}
-	a := p.Call(t, "POST", path, `{"model":"`+opus+`",`+hi+`,"truncation":"auto"}`, "X-Gateway-Strict-Params", "true")
-	if a.Status != 400 || !strings.Contains(a.Body, "truncation") || len(r.take()) > 0 {
-		t.Errorf("%d %s", a.Status, a.Body)
+	for members, want := range map[string]string{
+		hi + `,"truncation":"auto"`: "truncation", `"input":[{"type":"new"},{"role":"user","content":"a"}]`: "input[0].type",
+	} {
+		a := p.Call(t, "POST", path, `{"model":"`+opus+`",`+members+`}`, "X-Gateway-Strict-Params", "true")
+		if e := a.APIError(t); a.Status != 400 || e.Code != "unsupported_value" || e.Param == nil || *e.Param != want || len(r.take()) > 0 {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
 	}
 }
 
