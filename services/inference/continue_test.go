@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,14 @@ func TestResponseIsGoneOnFromByItsOwnerOnly(t *testing.T) {
 	without := from(ada, gpt, "")
 	if _, err := c.made(t, without); err != nil || without.Request.Handle != nil {
 		t.Error("a service without a secret names responses")
+	}
+	for _, id := range []string{"resp_1", "resp_1_mgwAAAAAAAAAAAAAAAAAAAAAAAAAAA"} { // with no secret none can be checked
+		ask := from(ada, gpt, id)
+		_, err := c.made(t, ask)
+		refusal(t, err, 400, api.CodePreviousNotFound)
+		if _, _, err = c.chat.Kept(t.Context(), KeptAsk{Caller: ada, Method: http.MethodGet, ID: id}); ask.Request.Kept != nil || api.AsError(err).Status != 404 {
+			t.Errorf("%s: %+v, %v", id, ask.Request.Kept, err)
+		}
 	}
 	c.chat.Handles = conversation.NewHandles(c.Store, time.Now)
 	if err := c.chat.Handles.Load(t.Context()); err != nil {
