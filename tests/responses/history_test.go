@@ -28,6 +28,11 @@ const hosted = `"input":[{"role":"user","content":"a"},{"type":"web_search_call"
 const hostedPaths = "input[10].type, input[11].type, input[1].type, input[2].type, input[3].type, input[4].type, input[5].type, " +
 	"input[6].type, input[7].type, input[8].type, input[9].type"
 
+// withoutThoughts is a turn of a model that thinks, from which the client has dropped the thoughts.
+const withoutThoughts = `"input":[{"role":"user","content":"hi"},{"type":"function_call","call_id":"1","name":"look","arguments":"{}"},` +
+	`{"type":"function_call_output","call_id":"1","output":"x"}],"reasoning":{"effort":"high"},` +
+	`"tools":[{"type":"function","name":"look","strict":false}]`
+
 func historyRows() []row {
 	const use, result = `{"type":"tool_use",`, `{"type":"tool_result",`
 	return []row{
@@ -63,6 +68,20 @@ func historyRows() []row {
 			wanted{flash3, map[string]string{
 				"contents.2.parts.0.functionResponse": `{"id":"1","name":"apply_patch","response":{"error":""}}`,
 			}, ""},
+		},
+		{
+			"a call whose thoughts do not come back", withoutThoughts,
+			wanted{opus, map[string]string{
+				"thinking": `{"type":"adaptive","display":"omitted"}`, "messages.1.content": `[` + use + `"id":"1","name":"look","input":{}}]`,
+			}, ""},
+			wanted{flash3, map[string]string{
+				"contents.1.parts": `[{"functionCall":{"id":"1","name":"look","args":{}},"thoughtSignature":"skip_thought_signature_validator"}]`,
+			}, ""},
+		},
+		{ // Anthropic takes no thinking budget there
+			"a call whose thoughts do not come back, with a budget", withoutThoughts,
+			wanted{haiku, map[string]string{"thinking": "", "messages.1.content": `[` + use + `"id":"1","name":"look","input":{}}]`}, "reasoning.effort"},
+			wanted{flash, map[string]string{"contents.1.parts": `[{"functionCall":{"name":"look","args":{}}}]`}, ""},
 		},
 		{
 			"a result that names its tool instead of its call", `"input":[{"role":"user","content":"hi"},` +
