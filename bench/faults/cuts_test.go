@@ -51,11 +51,13 @@ type cutter struct {
 // in every way in which a connection can end. What was sent completely before
 // must arrive, once.
 func TestACutStreamIsNeverShownAsComplete(t *testing.T) {
+	t.Parallel()
 	cutAll(t, "streams cut at random bytes and shown as complete", (*cutter).stream)
 }
 
 // TestACutAnswerIsNeverShownAsComplete cuts upstream answers.
 func TestACutAnswerIsNeverShownAsComplete(t *testing.T) {
+	t.Parallel()
 	cutAll(t, "answers cut at random bytes and shown as complete", (*cutter).answer)
 }
 
@@ -200,6 +202,7 @@ func code(body string) string {
 // begun on it has to be made on another connection, with a body of one write
 // and of several.
 func TestConnectionsThatAnUpstreamClosesBetweenCalls(t *testing.T) {
+	t.Parallel()
 	u := startUpstream(t)
 	g := startGateway(t, providersAt(u, "MAX_RETRIES=0")...)
 	calls := size(200, 2000)

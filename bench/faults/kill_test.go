@@ -16,6 +16,7 @@ import (
 )
 
 func TestKillsUnderWritesLoseNothingInSQLite(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "gateway.db")
 	k := newKilling(t, "DATABASE_URL=sqlite:"+path)
 	for round := range size(5, 100) {
@@ -48,6 +49,7 @@ func intact(t testing.TB, path string) {
 
 // In some rounds PostgreSQL is killed, and in some both.
 func TestKillsUnderWritesLoseNothingInPostgreSQL(t *testing.T) {
+	t.Parallel()
 	server := servertest.StartPostgres(t, servertest.Durable)
 	k := newKilling(t, "DATABASE_URL="+server.URL)
 	databases := 0

@@ -229,6 +229,7 @@ func atOnce(n int, do func(i int)) {
 // TestConnectionsThatSendHeadersSlowlyAreClosed sends headers byte by byte. A connection
 // on which nothing has come is idle: it may have been opened ahead of its use.
 func TestConnectionsThatSendHeadersSlowlyAreClosed(t *testing.T) {
+	t.Parallel()
 	sendAllSlowly(t, "headers that drip", []slowClient{
 		{rest: "POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\nX-Slow: " + strings.Repeat("x", 1000)},
 		{head: "POST /v1/chat/completions HTTP/1.1\r\nHost: faults\r\n", rest: "X-Slow: " + strings.Repeat("x", 1000)},

@@ -186,6 +186,7 @@ func fullPipe(t testing.TB) (read, write *os.File) {
 // The last use of a key is written after the requests: a stop must not lose
 // uses that wait to be written, nor those during the stop.
 func TestTheLastUsesOfKeysAreWrittenAtAStop(t *testing.T) {
+	t.Parallel()
 	stores := map[string]string{"SQLite": "sqlite:" + t.TempDir() + "/gateway.db", "PostgreSQL": servertest.Postgres(t)}
 	for name, address := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -245,6 +246,7 @@ func lastUses(t testing.TB, g *gateway, authorization string) map[string]time.Ti
 }
 
 func TestAStartBeforeTheDatabaseWaitsForIt(t *testing.T) {
+	t.Parallel()
 	u := startUpstream(t)
 	server := servertest.StartPostgres(t)
 	server.Stop()

@@ -42,6 +42,14 @@ func awaitCalls(t *testing.T, p *gatewaytest.Program, want string, credential []
 	}
 }
 
+// awaitContent waits until the content of a call is kept, which is written beside the ledger.
+func awaitContent(t *testing.T, p *gatewaytest.Program, id string, owner []string) {
+	t.Helper()
+	gatewaytest.Until(t, "the content of a call is kept", func() bool {
+		return strings.Contains(p.Call(t, "GET", "/v1/calls/"+id, "", owner...).Body, `"content":"stored"`)
+	})
+}
+
 func TestCallsAreReadByTheirOwnersManagersAndAdministratorsOnly(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
@@ -87,6 +95,7 @@ func TestCallsAreReadByTheirOwnersManagersAndAdministratorsOnly(t *testing.T) {
 		var all callList
 		p.Call(t, "GET", "/admin/calls", "", root...).JSON(t, &all)
 		team1, adas := all.Data[0].ID, all.Data[2].ID
+		awaitContent(t, p, adas, ada)
 		for _, tt := range []struct {
 			path   string
 			as     []string
@@ -127,6 +136,7 @@ func TestOnlyFailedCallsAreKeptWithErrors(t *testing.T) {
 	awaitCalls(t, p, "r1 r0", root)
 	var all callList
 	p.Call(t, "GET", "/v1/calls", "", root...).JSON(t, &all)
+	awaitContent(t, p, all.Data[0].ID, root)
 	failed := p.Call(t, "GET", "/admin/calls/"+all.Data[0].ID, "", root...)
 	if strings.Count(failed.Body, `"result":"failed"`) != 2 || !strings.Contains(failed.Body, `"status":500`) ||
 		!strings.Contains(failed.Body, `"key":"ghij"`) {
