@@ -462,11 +462,11 @@ func TestUnusedAllowancesAreReturned(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, h *testDatabase) {
 		b, of := h.budgets(t), budgetOf("key:a", 64*dollar)
 		b.heartbeat = 50 * time.Millisecond
-		stop := b.runTest(t)
 		r := mustReserve(t, b, dollar, of)
 		if held := h.held(t, "key:a"); held < 2*dollar {
 			t.Errorf("only %d is held", held)
 		}
+		stop := b.runTest(t) // which gives back what is free
 		storetest.Until(t, "the free part is given back while a call runs",
 			func() bool { return h.held(t, "key:a") == dollar })
 		r.Settle(400_000)
