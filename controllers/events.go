@@ -23,8 +23,7 @@ type eventWriter struct {
 	closed    bool
 	keep      func(answer []byte) // keeps the whole answer; nil: nothing is kept
 	flushed   bool                // once
-	buf       []byte              // events that wait to be sent
-	pooled    *[]byte             // nil before it has begun
+	pooled    *[]byte             // events that wait to be sent; nil while there are none
 }
 
 // fullBuffer is how many bytes of events are collected before they are sent.
@@ -57,8 +56,6 @@ func (e *eventWriter) begin() {
 	e.w.w.WriteHeader(http.StatusOK)
 
 	e.begun = true
-	e.pooled = buffers.Get().(*[]byte)
-	e.buf = (*e.pooled)[:0]
 	if e.keepAlive > 0 {
 		e.sent = time.Now()
 		e.timer = time.AfterFunc(e.keepAlive, e.ping)
@@ -76,10 +73,21 @@ func (e *eventWriter) add(event *llm.Event) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var err error
-	if e.buf, err = e.format.Append(e.buf, event); err != nil || len(e.buf) < fullBuffer {
+	buf := e.waiting()
+	if *buf, err = e.format.Append(*buf, event); err != nil || len(*buf) < fullBuffer {
 		return err
 	}
 	return e.send()
+}
+
+// waiting is the buffer of the events that wait to be sent; the caller holds mu. It is
+// given back after each write: most of its life a stream waits for its provider, and
+// thousands of them may at once.
+func (e *eventWriter) waiting() *[]byte {
+	if e.pooled == nil {
+		e.pooled = buffers.Get().(*[]byte)
+	}
+	return e.pooled
 }
 
 // flush sends what has been added.
@@ -92,7 +100,8 @@ func (e *eventWriter) flush() error {
 func (e *eventWriter) done() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.buf = e.format.Done(e.buf)
+	buf := e.waiting()
+	*buf = e.format.Done(*buf)
 	if e.keep != nil {
 		if answer := e.format.(api.Whole).Whole(); answer != nil {
 			e.keep(answer)
@@ -109,7 +118,8 @@ func (e *eventWriter) fail(err error) {
 	defer e.mu.Unlock()
 	told, header := *api.AsError(err), e.w.w.Header()
 	told.RequestID = cmp.Or(header.Get("Request-Id"), header.Get("X-Request-Id"))
-	e.buf = e.format.Fail(e.buf, &told)
+	buf := e.waiting()
+	*buf = e.format.Fail(*buf, &told)
 	_ = e.send()
 }
 
@@ -122,7 +132,8 @@ func (e *eventWriter) ping() {
 		return
 	}
 	if time.Since(e.sent) >= e.keepAlive {
-		e.buf = e.format.Ping(e.buf)
+		buf := e.waiting()
+		*buf = e.format.Ping(*buf)
 		_ = e.send() // if the client has disconnected, the next event fails
 	}
 	e.timer.Reset(e.keepAlive - time.Since(e.sent))
@@ -130,7 +141,7 @@ func (e *eventWriter) ping() {
 
 // send writes what has been added and flushes; the caller holds mu.
 func (e *eventWriter) send() error {
-	if len(e.buf) == 0 {
+	if e.pooled == nil || len(*e.pooled) == 0 {
 		return nil
 	}
 	if err := e.write(); err != nil {
@@ -142,24 +153,29 @@ func (e *eventWriter) send() error {
 
 // write passes what has been added to the connection; the caller holds mu.
 func (e *eventWriter) write() error {
-	text := e.buf
-	e.buf = e.buf[:0]
-	if cap(e.buf) > 2*fullBuffer {
-		e.buf = nil // it held an image; most streams need much less
-	}
 	e.sent = time.Now()
-	return e.w.write(text)
+	err := e.w.write(*e.waiting())
+	e.release()
+	return err
+}
+
+// release gives the buffer back; the caller holds mu.
+func (e *eventWriter) release() {
+	if e.pooled == nil {
+		return
+	}
+	*e.pooled = (*e.pooled)[:0]
+	if cap(*e.pooled) <= 2*fullBuffer { // a larger one held an image; most streams need much less
+		buffers.Put(e.pooled)
+	}
+	e.pooled = nil
 }
 
 func (e *eventWriter) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
-	if e.pooled != nil {
-		*e.pooled = e.buf[:0]
-		buffers.Put(e.pooled)
-		e.buf = nil
-	}
+	e.release()
 	if e.timer != nil {
 		e.timer.Stop()
 	}

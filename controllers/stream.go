@@ -57,7 +57,8 @@ func (h *Generate) settle(c *gin.Context, out *eventWriter, call *inference.Call
 		h.describe(c, call, route)
 		out.begin()
 		model := cmp.Or(route.Fallback, route.Redirected, route.Alias, route.Model)
-		out.buf = opener.Open(out.buf, &llm.Head{Model: model, Created: h.Now().Unix()})
+		buf := out.waiting()
+		*buf = opener.Open(*buf, &llm.Head{Model: model, Created: h.Now().Unix()})
 		_ = out.send() // if the client has disconnected, the next event fails
 	})
 }
