@@ -102,7 +102,7 @@ func known(tokens int64) *int64 {
 
 // capabilities are what a model can do for clients of Anthropic's API. What runs at
 // Anthropic only its own models have; batches the gateway does not serve.
-func capabilities(m catalog.Model) messages.ModelCapabilities {
+func capabilities(m *catalog.Model) messages.ModelCapabilities {
 	is := func(yes bool) messages.Supported { return messages.Supported{Supported: yes} }
 	effort := func(level string) messages.Supported { return is(slices.Contains(m.Traits.Efforts, level)) }
 	own, thinks := m.Provider == catalog.Anthropic, len(m.Traits.Thinking) > 0
@@ -127,7 +127,7 @@ func capabilities(m catalog.Model) messages.ModelCapabilities {
 
 // takes says whether a prompt for a model may have something. Where no list knows, the
 // models of the three vendors do.
-func takes(m catalog.Model, modality string) bool {
+func takes(m *catalog.Model, modality string) bool {
 	if len(m.Input) == 0 {
 		return m.Provider == catalog.Anthropic || m.Provider == catalog.OpenAI || m.Provider == catalog.Gemini
 	}

@@ -15,8 +15,8 @@ import (
 // same request may be prepared for several models at once.
 type Call struct {
 	Request *llm.Request
-	Model   catalog.Model
-	Moved   bool // the gateway chose another model than the one that the client named
+	Model   *catalog.Model // not nil, and not to be changed: it is that of all calls
+	Moved   bool           // the gateway chose another model than the one that the client named
 }
 
 // Exchange is a request translated for its upstream. It can be sent several

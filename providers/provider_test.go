@@ -25,7 +25,7 @@ func TestCallForAModelOfAnotherKindIsRefused(t *testing.T) {
 		{llm.KindEmbedding, llm.KindEmbedding, "p does not answer requests for embeddings"},
 	} {
 		req := &llm.Request{Kind: tt.asked, Source: new(chat.Request)}
-		call := Call{Request: req, Model: catalog.Model{ID: "m", Provider: "p", Kind: tt.has}}
+		call := Call{Request: req, Model: &catalog.Model{ID: "m", Provider: "p", Kind: tt.has}}
 		var got Exchange
 		err := call.Check()
 		if err == nil {

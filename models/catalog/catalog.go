@@ -28,7 +28,7 @@ type Catalog struct {
 
 	names     []string // of all providers, in the order in which they are shown
 	own       []Provider
-	ownModels map[ownID]Model // those that the file lists under a provider
+	ownModels map[ownID]*Model // those that the file lists under a provider
 	presets   []Preset
 }
 
@@ -93,23 +93,29 @@ func (c *Catalog) Aliases() map[string]string {
 }
 
 // Models returns all entries in the order of the catalogue.
-func (c *Catalog) Models() []Model {
-	return slices.Clone(c.models)
+func (c *Catalog) Models() []*Model {
+	all := make([]*Model, len(c.models))
+	for i := range c.models {
+		all[i] = &c.models[i]
+	}
+	return all
 }
 
-// Model is the entry with exactly this id.
-func (c *Catalog) Model(id string) (Model, bool) {
+// Model is the entry with exactly this id. Like every model that the catalogue hands out
+// as a pointer, it is that of all callers: one who changes it copies it first.
+func (c *Catalog) Model(id string) (*Model, bool) {
 	at, ok := c.byID[id]
 	if !ok {
-		return Model{}, false
+		return nil, false
 	}
-	return c.models[at], true
+	return &c.models[at], true
 }
 
 // Derive returns an entry for a model that is not in the catalogue, with what is known
 // of it and the traits of its provider's rules: one found by discovery, or a successor.
-func (c *Catalog) Derive(provider, id string) Model {
-	return c.addTraits(Model{ID: id, Provider: provider, Upstream: id})
+func (c *Catalog) Derive(provider, id string) *Model {
+	m := c.addTraits(Model{ID: id, Provider: provider, Upstream: id})
+	return &m
 }
 
 // withTraits sets the traits of all models, once all rules have been read.
@@ -121,7 +127,8 @@ func (c *Catalog) withTraits() *Catalog {
 		}
 	}
 	for id, m := range c.ownModels {
-		c.ownModels[id] = c.addTraits(m)
+		with := c.addTraits(*m)
+		c.ownModels[id] = &with
 	}
 	return c
 }

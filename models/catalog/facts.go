@@ -140,22 +140,22 @@ type derived struct {
 func newDerived() *derived { return &derived{all: map[factID]*Model{}} }
 
 // Named is Derive for a name that a provider may have, as Names says.
-func (c *Catalog) Named(provider, id string) (Model, bool) {
+func (c *Catalog) Named(provider, id string) (*Model, bool) {
 	key := factID{provider, id}
 	c.derived.mu.RLock()
 	known := c.derived.all[key]
 	c.derived.mu.RUnlock()
 	if known != nil {
-		return *known, true
+		return known, true
 	}
 	found, exact := c.fact(provider, id)
 	if found == nil && !ofFamily(provider, id) {
-		return Model{}, false
+		return nil, false
 	}
 	m := c.Derive(provider, id)
 	if exact {
 		c.derived.mu.Lock()
-		c.derived.all[key] = &m
+		c.derived.all[key] = m
 		c.derived.mu.Unlock()
 	}
 	return m, true
@@ -172,14 +172,14 @@ func (c *Catalog) CanName(id string) bool {
 }
 
 // Sold is every model that the providers are known to sell, by provider and id.
-func (c *Catalog) Sold() []Model {
-	var all []Model
+func (c *Catalog) Sold() []*Model {
+	var all []*Model
 	for id, known := range c.facts.all {
 		if id.id == known.read().ID { // not an alias
 			all = append(all, c.Derive(id.provider, id.id))
 		}
 	}
-	slices.SortFunc(all, func(a, b Model) int { return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b *Model) int { return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.ID, b.ID)) })
 	return all
 }
 

@@ -31,7 +31,7 @@ func TestEveryPriceIsThatOfAList(t *testing.T) {
 	compared := 0
 	for _, m := range c.Sold() {
 		for i, p := range append([]Price{m.Price}, prices(m.later)...) {
-			if listed := slices.ContainsFunc(all, func(l *lists.List) bool { return hasPrice(l, &m, p) }); !listed && !decided[m.ID] {
+			if listed := slices.ContainsFunc(all, func(l *lists.List) bool { return hasPrice(l, m, p) }); !listed && !decided[m.ID] {
 				t.Errorf("%s: price %d, %+v, is of no list", m.ID, i, p)
 			}
 			compared++
@@ -57,7 +57,7 @@ func TestEveryFactorAndFeeIsThatOfAList(t *testing.T) {
 		}
 		for _, p := range append([]Price{m.Price}, prices(m.later)...) {
 			for name, n := range extrasOf(&p) {
-				listed := slices.ContainsFunc(all, func(l *lists.List) bool { return hasExtra(l, &m, name, *n) })
+				listed := slices.ContainsFunc(all, func(l *lists.List) bool { return hasExtra(l, m, name, *n) })
 				if *n != 0 && !listed && !decidedExtras[m.ID] {
 					t.Errorf("%s: %s of %d is of no list", m.ID, name, *n)
 				}

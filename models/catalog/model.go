@@ -74,7 +74,7 @@ type datedPrice struct {
 }
 
 // PriceAt is the price at a time.
-func (m Model) PriceAt(now time.Time) Price {
+func (m *Model) PriceAt(now time.Time) Price {
 	price := m.Price
 	for _, l := range m.later {
 		if !now.Before(l.from) {
@@ -85,7 +85,7 @@ func (m Model) PriceAt(now time.Time) Price {
 }
 
 // NextPrice is the next price after that of a time, and from when on it holds.
-func (m Model) NextPrice(now time.Time) (from time.Time, price Price, ok bool) {
+func (m *Model) NextPrice(now time.Time) (from time.Time, price Price, ok bool) {
 	for _, l := range m.later {
 		if now.Before(l.from) {
 			return l.from, l.Price, true
@@ -95,10 +95,10 @@ func (m Model) NextPrice(now time.Time) (from time.Time, price Price, ok bool) {
 }
 
 // FullName is the name with the provider: provider/id.
-func (m Model) FullName() string { return m.Provider + "/" + m.ID }
+func (m *Model) FullName() string { return m.Provider + "/" + m.ID }
 
 // State is the state of the model at a time.
-func (m Model) State(now time.Time) string {
+func (m *Model) State(now time.Time) string {
 	switch {
 	case !m.Ends.IsZero() && !now.Before(m.Ends):
 		return Retired

@@ -198,7 +198,7 @@ func (c *Catalog) provider(name string) *Provider {
 }
 
 // OwnModel is the entry of a provider's own list with this id.
-func (c *Catalog) OwnModel(provider, id string) (Model, bool) {
+func (c *Catalog) OwnModel(provider, id string) (*Model, bool) {
 	m, ok := c.ownModels[ownID{provider, id}]
 	return m, ok
 }
@@ -288,9 +288,9 @@ func (c *Catalog) mergeOwnModels(e providerEntry) error {
 			return fmt.Errorf("models[%d] %s: listed twice", i, m.ID)
 		}
 		if c.ownModels == nil {
-			c.ownModels = map[ownID]Model{}
+			c.ownModels = map[ownID]*Model{}
 		}
-		c.ownModels[ownID{e.Name, m.ID}] = m
+		c.ownModels[ownID{e.Name, m.ID}] = &m
 		if old, known := c.Model(m.ID); !known || !c.IsOwn(old.Provider) {
 			c.set(m)
 		}

@@ -42,26 +42,36 @@ func (c *Catalog) withUpstreams(m Model, e entry) (Model, error) {
 
 // At is the model that a provider has under this id, without its other upstreams: of the
 // provider's own list, or one of the catalogue that it serves.
-func (c *Catalog) At(provider, id string) (Model, bool) {
+func (c *Catalog) At(provider, id string) (*Model, bool) {
 	if m, ok := c.OwnModel(provider, id); ok {
 		return m, true
 	}
-	m, _ := c.Model(id)
+	m, ok := c.Model(id)
+	if !ok {
+		return nil, false
+	}
 	if m.Provider != provider {
 		at := slices.IndexFunc(m.Others, func(other Model) bool { return other.Provider == provider })
 		if at < 0 {
-			return Model{}, false
+			return nil, false
 		}
-		m = m.Others[at]
+		m = &m.Others[at]
 	}
-	m.Others, m.Weight = nil, 0
-	return m, true
+	if len(m.Others) == 0 && m.Weight == 0 {
+		return m, true
+	}
+	alone := *m
+	alone.Others, alone.Weight = nil, 0
+	return &alone, true
 }
 
 // upstream is a model at one of its upstreams. What neither the upstream nor the entry says is
 // that of the provider's own list, then what is known of the model there.
 func (c *Catalog) upstream(m Model, e entry, u upstreamEntry) Model {
-	listed, _ := c.OwnModel(u.Provider, cmp.Or(u.Upstream, m.ID))
+	listed, ok := c.OwnModel(u.Provider, cmp.Or(u.Upstream, m.ID))
+	if !ok {
+		listed = &Model{}
+	}
 	of := m
 	of.Provider, of.Weight = u.Provider, u.Weight
 	of.Upstream = cmp.Or(u.Upstream, listed.Upstream, m.ID)

@@ -24,7 +24,7 @@ func TestErrorsHaveTheNameOfTheProvider(t *testing.T) {
 			p := d.New(providers.Options{
 				Name: name, BaseURL: up.URL, Now: time.Now, HeaderTimeout: time.Minute, IdleTimeout: time.Minute,
 			})
-			x, err := p.Prepare(providers.Call{Request: req, Model: catalog.Model{ID: "acme-1", Upstream: "acme-1", Provider: "acme"}})
+			x, err := p.Prepare(providers.Call{Request: req, Model: &catalog.Model{ID: "acme-1", Upstream: "acme-1", Provider: "acme"}})
 			if err != nil {
 				t.Fatal(err)
 			}

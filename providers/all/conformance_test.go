@@ -45,7 +45,7 @@ func TestProvidersOfAModelsFileConform(t *testing.T) {
 				}
 				return own[0].Provider
 			}
-			providertest.Run(t, catalog.OpenAI, driver, func(id string) catalog.Model { return models.Derive("mine", id) })
+			providertest.Run(t, catalog.OpenAI, driver, func(id string) *catalog.Model { return models.Derive("mine", id) })
 		})
 	}
 }

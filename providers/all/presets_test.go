@@ -320,7 +320,7 @@ func (s *scripted) ask(t *testing.T, section string, foreign bool, body string) 
 }
 
 // model has the traits of the preset's rule, or those that its facts' provider has.
-func (s *scripted) model(t *testing.T) catalog.Model {
+func (s *scripted) model(t *testing.T) *catalog.Model {
 	t.Helper()
 	id := playedServers[s.preset.Name].model
 	c := providertest.Catalog(t)

@@ -24,7 +24,7 @@ func FuzzTranslate(f *testing.F) {
 	}
 	f.Add([]byte(`{"model":"m","messages":[{"role":"user","content":"q"}],"thinking":{"type":"enabled","budget_tokens":9e9},` +
 		`"max_tokens":1,"tools":[],"stop":[" "],"zeta":{}}`))
-	var models []catalog.Model
+	var models []*catalog.Model
 	for _, id := range []string{noThinking, budgetOld, budgetNew, budgetHard, bothWays, byItself, byDefault, always} {
 		models = append(models, model(f, id))
 	}
@@ -48,7 +48,7 @@ func FuzzTranslate(f *testing.F) {
 }
 
 // checkTranslation looks for what Anthropic refuses in every request.
-func checkTranslation(t *testing.T, m catalog.Model, x *exchange) {
+func checkTranslation(t *testing.T, m *catalog.Model, x *exchange) {
 	if !jsontext.Value(x.body).IsValid() {
 		t.Fatalf("%s: not JSON: %s", m.ID, x.body)
 	}

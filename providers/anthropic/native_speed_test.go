@@ -24,7 +24,7 @@ func nativeCall(t testing.TB, size int) providers.Call {
 	t.Helper()
 	req := messagesRequest(t, nativePrompt(size))
 	req.Beside = llm.Beside{Headers: []llm.Header{{Name: "Anthropic-Version", Value: version}, {Name: "Anthropic-Beta", Value: "a,b"}}}
-	return providers.Call{Request: req, Model: catalog.Model{Upstream: "claude-sonnet-4-5-20250929"}}
+	return providers.Call{Request: req, Model: &catalog.Model{Upstream: "claude-sonnet-4-5-20250929"}}
 }
 
 func BenchmarkNativePrepare(b *testing.B) {

@@ -39,7 +39,7 @@ func (p *passedOn) usage() (u *llm.Usage) {
 func streamingCall(t testing.TB) *native {
 	t.Helper()
 	n, err := provider("http://127.0.0.1:1").native(providers.Call{
-		Request: messagesRequest(t, `{"model":"m","max_tokens":9,"stream":true,"messages":[]}`), Model: catalog.Model{Upstream: "claude-up"},
+		Request: messagesRequest(t, `{"model":"m","max_tokens":9,"stream":true,"messages":[]}`), Model: &catalog.Model{Upstream: "claude-up"},
 	}, messagesPath)
 	if err != nil {
 		t.Fatal(err)

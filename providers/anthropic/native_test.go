@@ -46,7 +46,7 @@ func messagesRequest(t testing.TB, body string) *llm.Request {
 func ask(t testing.TB, body string, change func(*providers.Call), scripts ...providertest.Script) (llm.Stream, *providertest.Upstream, error) {
 	t.Helper()
 	upstream := providertest.Serve(t, scripts...)
-	call := providers.Call{Request: messagesRequest(t, body), Model: catalog.Model{ID: "m", Upstream: "claude-up", Provider: catalog.Anthropic}}
+	call := providers.Call{Request: messagesRequest(t, body), Model: &catalog.Model{ID: "m", Upstream: "claude-up", Provider: catalog.Anthropic}}
 	if change != nil {
 		change(&call)
 	}
@@ -165,7 +165,9 @@ func TestEveryBetaOfTheClientReachesTheUpstream(t *testing.T) {
 }
 
 func TestTheLimitOfANativeAnswerIsThatOfTheBody(t *testing.T) {
-	x, err := provider("http://127.0.0.1:1").Prepare(providers.Call{Request: messagesRequest(t, `{"model":"m","max_tokens":128000,"messages":[]}`)})
+	x, err := provider("http://127.0.0.1:1").Prepare(providers.Call{
+		Request: messagesRequest(t, `{"model":"m","max_tokens":128000,"messages":[]}`), Model: &catalog.Model{Upstream: "m"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +302,7 @@ func TestObjectsOfTheSharedAccountAreRefused(t *testing.T) {
 		path := func(policy providers.Objects) string {
 			p := provider("http://127.0.0.1:1")
 			p.objects = policy
-			_, err := p.native(providers.Call{Request: messagesRequest(t, tt.body)}, messagesPath)
+			_, err := p.native(providers.Call{Request: messagesRequest(t, tt.body), Model: &catalog.Model{Upstream: "m"}}, messagesPath)
 			if err != nil {
 				return api.AsError(err).Param
 			}

@@ -31,7 +31,7 @@ const (
 	unknown    = "claude-nova-9"              // newer than the catalogue
 )
 
-func model(t testing.TB, id string) catalog.Model {
+func model(t testing.TB, id string) *catalog.Model {
 	t.Helper()
 	c := providertest.Catalog(t)
 	if m, ok := c.Model(id); ok {

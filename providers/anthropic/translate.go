@@ -14,7 +14,7 @@ import (
 // translation translates one request from the common form to Anthropic's.
 type translation struct {
 	req    *llm.Request
-	model  catalog.Model
+	model  *catalog.Model
 	traits catalog.Traits
 
 	conversation *llm.Conversation

@@ -18,7 +18,7 @@ func TestConformance(t *testing.T) {
 			HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		})
 	}
-	providertest.Run(t, catalog.Gemini, driver, func(id string) catalog.Model {
+	providertest.Run(t, catalog.Gemini, driver, func(id string) *catalog.Model {
 		return models.Derive(catalog.Gemini, id)
 	})
 }

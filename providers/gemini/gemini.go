@@ -118,7 +118,7 @@ func (x *exchange) openStream(ctx context.Context, key string, body []byte) (llm
 
 func (x *exchange) path(method string) string { return modelPath(x.call.Model, method) }
 
-func modelPath(m catalog.Model, method string) string {
+func modelPath(m *catalog.Model, method string) string {
 	return "/v1beta/models/" + url.PathEscape(modelName(m.Upstream)) + ":" + method
 }
 

@@ -31,7 +31,7 @@ func serve(t *testing.T, status int, body string) (*Provider, *http.Request) {
 	return provider(server.URL), last
 }
 
-func exchangeWith(t *testing.T, p *Provider, m catalog.Model, body string) *exchange {
+func exchangeWith(t *testing.T, p *Provider, m *catalog.Model, body string) *exchange {
 	t.Helper()
 	req, err := chat.Decode([]byte(body))
 	if err != nil {
@@ -64,14 +64,14 @@ func TestRequestsNameTheModelInThePathAndTheKeyInAHeader(t *testing.T) {
 		"../secret?x=#y z":        "..%2Fsecret%3Fx=%23y%20z",
 	} {
 		p, last := serve(t, 200, answerWith(`{"text":"a"}`, stop))
-		answer, err := open(t, exchangeWith(t, p, catalog.Model{Upstream: id}, ask))
+		answer, err := open(t, exchangeWith(t, p, &catalog.Model{Upstream: id}, ask))
 		if err != nil || *answer.Choices[0].Message.Content != "a" || answer.Model != strings.TrimPrefix(id, "models/") {
 			t.Fatalf("%+v, %v", answer, err)
 		}
 		if last.RequestURI != "/v1beta/models/"+escaped+":generateContent" || last.Method != http.MethodPost {
 			t.Errorf("%s %s", last.Method, last.RequestURI)
 		}
-		if _, err := open(t, exchangeWith(t, p, catalog.Model{Upstream: id}, streaming(ask))); err != nil {
+		if _, err := open(t, exchangeWith(t, p, &catalog.Model{Upstream: id}, streaming(ask))); err != nil {
 			t.Fatal(err)
 		}
 		if last.RequestURI != "/v1beta/models/"+escaped+":streamGenerateContent?alt=sse" {

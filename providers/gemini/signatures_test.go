@@ -49,7 +49,7 @@ func (u *strictUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // eachWay sends a request for a whole answer and for a stream.
-func eachWay(t *testing.T, u *strictUpstream, m catalog.Model, body string, check func(*chat.Completion, error)) {
+func eachWay(t *testing.T, u *strictUpstream, m *catalog.Model, body string, check func(*chat.Completion, error)) {
 	t.Helper()
 	for _, body := range []string{body, streaming(body)} {
 		check(open(t, exchangeWithStrict(t, u, m, body)))
@@ -65,7 +65,7 @@ const signedHistory = `{"model":"m","messages":[{"role":"user","content":"q"},
 		{"id":"zi06h2mq","type":"function","function":{"name":"f","arguments":"{}"}}]},
 	{"role":"tool","tool_call_id":"zi06h2mp","content":"1"},{"role":"tool","tool_call_id":"zi06h2mq","content":"2"}]}`
 
-func exchangeWithStrict(t *testing.T, u *strictUpstream, m catalog.Model, body string) *exchange {
+func exchangeWithStrict(t *testing.T, u *strictUpstream, m *catalog.Model, body string) *exchange {
 	t.Helper()
 	server := httptest.NewServer(u)
 	t.Cleanup(server.Close)

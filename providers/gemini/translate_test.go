@@ -32,7 +32,7 @@ type golden struct {
 	Upstream jsontext.Value `json:"upstream"`
 }
 
-func model(t testing.TB, id string) catalog.Model {
+func model(t testing.TB, id string) *catalog.Model {
 	t.Helper()
 	all := providertest.Catalog(t)
 	return all.Derive(catalog.Gemini, id)
@@ -281,7 +281,7 @@ func TestTranslatingDoesNotChangeTheRequest(t *testing.T) {
 	}
 }
 
-func callOf(req *llm.Request, m catalog.Model) providers.Call {
+func callOf(req *llm.Request, m *catalog.Model) providers.Call {
 	return providers.Call{Request: req, Model: m}
 }
 

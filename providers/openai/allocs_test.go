@@ -20,7 +20,7 @@ func TestAllocationsOfTheRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call := providers.Call{Request: req, Model: catalog.Model{Upstream: "gpt-4o",
+		call := providers.Call{Request: req, Model: &catalog.Model{Upstream: "gpt-4o",
 			Traits: catalog.Traits{LimitField: "max_completion_tokens"}}}
 		n := testing.AllocsPerRun(200, func() {
 			if _, err := p.Prepare(call); err != nil {

@@ -130,7 +130,7 @@ func (t *translator) says(c *chat.ChunkChoice) bool {
 // own says who has made a thought, also one of a model that the server offers for
 // another provider: only the server can take it back.
 func (t *translator) own(thought *llm.Thought) *llm.Thought {
-	m := &t.exchange.call.Model
+	m := t.exchange.call.Model
 	thought.Provider, thought.Model = m.Provider, m.Upstream
 	return thought
 }

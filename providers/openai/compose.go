@@ -19,7 +19,7 @@ import (
 type composing struct {
 	req          *llm.Request
 	conversation *llm.Conversation
-	model        catalog.Model
+	model        *catalog.Model
 	server       *providers.Server
 
 	names toolNames

@@ -96,7 +96,7 @@ func (c *conversation) Dialect() llm.Dialect { return "foreign" }
 
 func (c *conversation) Conversation() (*llm.Conversation, error) { return &c.said, nil }
 
-func compose(t *testing.T, m catalog.Model, c llm.Conversation, change func(*llm.Request)) (providers.Exchange, error) {
+func compose(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (providers.Exchange, error) {
 	t.Helper()
 	req, err := chat.Decode([]byte(hello + `}`))
 	if err != nil {

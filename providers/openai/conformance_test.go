@@ -28,7 +28,7 @@ func conforms(t *testing.T, as func(providers.Provider) providers.Provider) {
 			HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		}))
 	}
-	providertest.Run(t, catalog.OpenAI, driver, func(id string) catalog.Model {
+	providertest.Run(t, catalog.OpenAI, driver, func(id string) *catalog.Model {
 		return models.Derive(catalog.OpenAI, id)
 	})
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // sentRequest is the body of a composed request, decoded.
-func sentRequest(t *testing.T, m catalog.Model, c llm.Conversation, change func(*llm.Request)) (request, providers.Exchange) {
+func sentRequest(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (request, providers.Exchange) {
 	t.Helper()
 	x, err := compose(t, m, c, change)
 	if err != nil {

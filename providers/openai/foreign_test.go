@@ -28,7 +28,7 @@ import (
 // bodies are read again as chat requests: they must mean the same in the common
 // form, but for what sameMeaning lists. It is false where the request is refused in
 // another dialect.
-func compared(t *testing.T, m catalog.Model, body []byte) bool {
+func compared(t *testing.T, m *catalog.Model, body []byte) bool {
 	t.Helper()
 	req, err := chat.Decode(body)
 	if err != nil {
@@ -116,7 +116,7 @@ type meaning struct {
 // meaningOf is what a request says, without the differences that are meant to be
 // between the client's bytes and what is written from the common form. Each is
 // named where it is left out.
-func meaningOf(t *testing.T, req *llm.Request, m catalog.Model) meaning {
+func meaningOf(t *testing.T, req *llm.Request, m *catalog.Model) meaning {
 	t.Helper()
 	c, err := req.Source.Conversation()
 	if err != nil {
@@ -457,7 +457,7 @@ func FuzzRequestOfAnotherDialect(f *testing.F) {
 	for _, tt := range append(slices.Clone(goldens), written...) {
 		f.Add([]byte(tt.body), uint8(1))
 	}
-	models := []catalog.Model{model(f, "gpt-4"), model(f, "gpt-5"), model(f, "gpt-7")}
+	models := []*catalog.Model{model(f, "gpt-4"), model(f, "gpt-5"), model(f, "gpt-7")}
 	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
 		if _, err := chat.Decode(body); err != nil {
 			t.Skip()

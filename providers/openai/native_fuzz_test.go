@@ -68,7 +68,7 @@ func FuzzNativeResponseBody(f *testing.F) {
 		if err != nil {
 			return
 		}
-		n, err := p.native(providers.Call{Request: req, Model: catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}})
+		n, err := p.native(providers.Call{Request: req, Model: &catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}})
 		if err != nil {
 			return
 		}

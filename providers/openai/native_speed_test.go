@@ -24,7 +24,7 @@ func nativeCall(size int) providers.Call {
 	call := responsesCall(nativePrompt(size), func(r *llm.Request) {
 		r.Beside.Headers = []llm.Header{{Name: "Originator", Value: "codex"}, {Name: "Session_id", Value: "s"}}
 	})
-	call.Model = catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-4o-2024-08-06"}
+	call.Model = &catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-4o-2024-08-06"}
 	return call
 }
 

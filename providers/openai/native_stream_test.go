@@ -43,7 +43,7 @@ func responsesCall(body string, change ...func(*llm.Request)) providers.Call {
 	for _, c := range change {
 		c(req)
 	}
-	return providers.Call{Request: req, Model: catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}}
+	return providers.Call{Request: req, Model: &catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}}
 }
 
 // nativeOf is a native call.

@@ -58,7 +58,7 @@ func providerWith(url string, server providers.Server) *Provider {
 	})
 }
 
-func model(t testing.TB, id string) catalog.Model {
+func model(t testing.TB, id string) *catalog.Model {
 	t.Helper()
 	c := providertest.Catalog(t)
 	return c.Derive(catalog.OpenAI, id)
@@ -321,5 +321,5 @@ func TestRetryAfterIsReadFromTheMessage(t *testing.T) {
 
 // plainExchange is a prepared stream whose client asked for no usage.
 func plainExchange() *exchange {
-	return &exchange{provider: chatOnly("http://127.0.0.1:1"), call: providers.Call{Request: &llm.Request{Stream: true}}}
+	return &exchange{provider: chatOnly("http://127.0.0.1:1"), call: providers.Call{Request: &llm.Request{Stream: true}, Model: &catalog.Model{}}}
 }

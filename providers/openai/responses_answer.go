@@ -230,7 +230,7 @@ func (a *responseAnswer) piece(o *openItem, part int64, text string, refusal boo
 
 func (a *responseAnswer) think(o *openItem, t llm.Thought) bool {
 	a.thought = t
-	m := &a.exchange.call.Model
+	m := a.exchange.call.Model
 	a.thought.Provider, a.thought.Model, a.thought.ItemID = m.Provider, m.Upstream, o.id
 	return a.out.Thought(0, t.Text, &a.thought)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // api is which of OpenAI's APIs serves a model here.
-func (p *Provider) api(m catalog.Model) string {
+func (p *Provider) api(m *catalog.Model) string {
 	switch has := m.Traits.API; {
 	case p.server.ChatOnly:
 		return catalog.APIChat

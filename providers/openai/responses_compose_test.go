@@ -17,7 +17,7 @@ import (
 )
 
 // responded writes a request of another dialect for the Responses API.
-func responded(t *testing.T, m catalog.Model, c llm.Conversation, change func(*llm.Request)) (*respondingExchange, error) {
+func responded(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (*respondingExchange, error) {
 	t.Helper()
 	req, err := chat.Decode([]byte(hello + `}`))
 	if err != nil {
@@ -35,7 +35,7 @@ func responded(t *testing.T, m catalog.Model, c llm.Conversation, change func(*l
 }
 
 // sentInput is the input and the rest of a request, as they are sent.
-func sentInput(t *testing.T, m catalog.Model, c llm.Conversation, change func(*llm.Request)) (items []string,
+func sentInput(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (items []string,
 	rest map[string]jsontext.Value, x *respondingExchange,
 ) {
 	t.Helper()

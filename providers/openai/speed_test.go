@@ -35,7 +35,7 @@ func BenchmarkPrepare(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := p.Prepare(providers.Call{Request: req,
-					Model: catalog.Model{Upstream: "gpt-4o", Traits: catalog.Traits{LimitField: "max_completion_tokens"}}}); err != nil {
+					Model: &catalog.Model{Upstream: "gpt-4o", Traits: catalog.Traits{LimitField: "max_completion_tokens"}}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -309,4 +309,4 @@ func (m *fakeMachine) end() {
 	m.out.Usage(m.usage)
 }
 
-func fakeModel(id string) catalog.Model { return catalog.Model{ID: id, Upstream: id} }
+func fakeModel(id string) *catalog.Model { return &catalog.Model{ID: id, Upstream: id} }

@@ -35,7 +35,7 @@ const timeout = time.Minute
 //
 // The driver makes the provider for an upstream; derive makes the catalogue's
 // entry for a model that the provider serves.
-func Run(t *testing.T, provider string, driver func(baseURL string) providers.Provider, derive func(id string) catalog.Model) {
+func Run(t *testing.T, provider string, driver func(baseURL string) providers.Provider, derive func(id string) *catalog.Model) {
 	s := suite{driver: driver, derive: derive}
 	var mine []Recording
 	for _, dir := range slices.Compact([]string{Own(), Dir()}) {
@@ -74,7 +74,7 @@ func report(t *testing.T, faults []error) {
 
 type suite struct {
 	driver func(baseURL string) providers.Provider
-	derive func(id string) catalog.Model
+	derive func(id string) *catalog.Model
 }
 
 // check sends one recording in all ways and returns how often it was cut, and

@@ -184,7 +184,7 @@ func (c *Call) maxCost() (int64, error) {
 }
 
 // searchFee is what a model that searches the web with each call costs besides its tokens.
-func searchFee(model catalog.Model, price catalog.Price) int64 {
+func searchFee(model *catalog.Model, price catalog.Price) int64 {
 	if !model.Traits.Searches {
 		return 0
 	}
@@ -199,13 +199,13 @@ func (c *Call) hostedFee(price catalog.Price) int64 {
 
 // mayHost says whether the provider of a model runs the tools that the request lets it run:
 // only one that speaks the client's dialect gets them.
-func (c *Call) mayHost(model catalog.Model) bool {
+func (c *Call) mayHost(model *catalog.Model) bool {
 	u := c.plan.Router().Upstreams[model.Provider]
 	return u != nil && u.Speaks(c.input.Request.Source.Dialect())
 }
 
 // checkHosted refuses what has no price of the tools that the provider runs.
-func (c *Call) checkHosted(model catalog.Model, price catalog.Price) error {
+func (c *Call) checkHosted(model *catalog.Model, price catalog.Price) error {
 	r := c.input.Request
 	if r.Unpriced != "" {
 		return unbounded(r.Unpriced)
@@ -224,7 +224,7 @@ func (c *Call) way() catalog.Way {
 
 // checkPrice refuses a model without a price, or without one of what the request asks for:
 // a service tier, or a prompt with sounds.
-func (c *Call) checkPrice(model catalog.Model, price catalog.Price, sounds bool) error {
+func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, sounds bool) error {
 	if !price.Known {
 		return notAllowed("no price is known for the model " + api.Quoted(model.ID) + ", and this call is paid from a budget: an operator can set one in " +
 			"MODELS_FILE, or DEFAULT_PRICE_USD for all models without one")
@@ -317,7 +317,7 @@ func (s *Service) PriceOf(name string, at time.Time) catalog.Price {
 }
 
 // price is the model's price in the catalogue, or the default.
-func (s *Service) price(m catalog.Model) catalog.Price {
+func (s *Service) price(m *catalog.Model) catalog.Price {
 	if !m.Price.Known {
 		return s.DefaultPrice
 	}

@@ -61,7 +61,7 @@ func (c *Call) attempt(t *routing.Try) models.CallAttempt {
 
 // itemize records the parts of a cost that do not follow from the row: of several models, of
 // another price than the usual one, or of more than the tokens of the row.
-func (c *Call) itemize(model catalog.Model, price catalog.Price, tokens catalog.Tokens) {
+func (c *Call) itemize(model *catalog.Model, price catalog.Price, tokens catalog.Tokens) {
 	plain := catalog.Tokens{Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, Output: tokens.Output}
 	if len(c.plan.Lost) == 0 && tokens == plain && price == c.service.price(model) {
 		return

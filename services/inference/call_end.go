@@ -128,7 +128,7 @@ func (c *Call) checkCost() {
 }
 
 // charge adds the usage of one model and its cost.
-func (c *Call) charge(model catalog.Model, usage *llm.Usage) {
+func (c *Call) charge(model *catalog.Model, usage *llm.Usage) {
 	tokens := catalog.Tokens{
 		Input: min(max(usage.Input, 0), maxTokens), Output: min(max(usage.Output, 0), maxTokens),
 		CacheWriteHour: usage.CacheWriteHour,
@@ -180,7 +180,7 @@ func (c *Call) dearer(price catalog.Price) catalog.Price {
 }
 
 // lastModel is the model that answered, or was tried last.
-func (c *Call) lastModel() (catalog.Model, bool) {
+func (c *Call) lastModel() (*catalog.Model, bool) {
 	if c.plan.Answered != nil {
 		return c.plan.Answered.Model, true
 	}

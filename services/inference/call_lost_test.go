@@ -219,7 +219,8 @@ func TestAModelThatSearchesWithEachCallIsChargedForOneSearch(t *testing.T) {
 		t.Errorf("%d micro-dollars are booked", call.row.Cost)
 	}
 	call.row.Cost = 0
-	model.Traits.Searches = false
+	silent := *model
+	silent.Traits.Searches, model = false, &silent
 	if call.charge(model, &llm.Usage{Input: 1, Output: 1}); call.row.Cost >= 25_000 {
 		t.Errorf("%d micro-dollars are booked of a model that does not search", call.row.Cost)
 	}

@@ -64,7 +64,7 @@ func (s *Service) Count(ctx context.Context, input Input) (Counted, error) {
 
 // isClaude says whether a model has the tokens of Anthropic's models: those of a provider
 // that speaks Anthropic's API.
-func isClaude(router *routing.Router, model catalog.Model) bool {
+func isClaude(router *routing.Router, model *catalog.Model) bool {
 	u := router.Upstreams[model.Provider]
 	return model.Provider == catalog.Anthropic || u != nil && u.Speaks(llm.Messages)
 }

@@ -34,7 +34,7 @@ func (c *Call) CountPrompt() {
 }
 
 // promptFor estimates the tokens of a prompt for a model.
-func (s *Service) promptFor(r *llm.Request, model catalog.Model) (int64, error) {
+func (s *Service) promptFor(r *llm.Request, model *catalog.Model) (int64, error) {
 	if model.Provider == catalog.OpenAI {
 		return s.estimator.ForOpenAI(r, len(model.Traits.Thinking) > 0)
 	}

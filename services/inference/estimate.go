@@ -62,14 +62,14 @@ func (c *Call) lost(l routing.Lost) *llm.Usage {
 
 // longest is the most that the answers of a model can have come to: what was reserved
 // for them, and no more than was possible in the time since the call was opened.
-func (c *Call) longest(model catalog.Model, limit int64) int64 {
+func (c *Call) longest(model *catalog.Model, limit int64) int64 {
 	_, output := c.bounds(model, limit)
 	ran := c.service.Now().Sub(c.opened).Microseconds()
 	possible := (ran*tokensPerSecond + 999_999) / 1_000_000 * max(c.input.Request.Choices, 1)
 	return min(output, possible)
 }
 
-func (c *Call) bounds(model catalog.Model, limit int64) (input, output int64) {
+func (c *Call) bounds(model *catalog.Model, limit int64) (input, output int64) {
 	return tokens.Max(c.input.Request, model, tokens.Bounds{
 		Images: c.plan.Router().Images(model.Provider), Hosts: c.mayHost(model), Output: limit,
 	})
@@ -77,7 +77,7 @@ func (c *Call) bounds(model catalog.Model, limit int64) (input, output int64) {
 
 // inputTokens estimates the tokens of the prompt. Pictures, sounds and files of a paid
 // call have the tokens that were reserved for them.
-func (c *Call) inputTokens(model catalog.Model) int64 {
+func (c *Call) inputTokens(model *catalog.Model) int64 {
 	if c.plan.Paid && c.input.Request.Source.Size().Media > 0 {
 		input, _ := c.bounds(model, 0)
 		return input

@@ -92,18 +92,19 @@ func (a *Aliases) match(name string) (target string, ok bool) {
 }
 
 // aliased are the models of the aliases without a pattern, each with the alias as its id.
-func (m *Models) aliased() []catalog.Model {
+func (m *Models) aliased() []*catalog.Model {
 	if m.Aliases == nil {
 		return nil
 	}
-	var all []catalog.Model
+	var all []*catalog.Model
 	for _, name := range slices.Sorted(maps.Keys(m.Aliases.exact)) {
 		model, ok := m.find(m.Aliases.exact[name])
 		if !ok {
 			continue // its provider is not configured
 		}
-		model.Upstream, model.ID = model.ID, name
-		all = append(all, model)
+		named := *model
+		named.Upstream, named.ID = model.ID, name
+		all = append(all, &named)
 	}
 	return all
 }

@@ -25,7 +25,7 @@ func (m *Models) explainer() *explainer { return &explainer{models: m, status: m
 
 // explain adds the other names of a model, the state of its provider, its next price and why
 // it is not available.
-func (e *explainer) explain(shown *api.Model, model catalog.Model) {
+func (e *explainer) explain(shown *api.Model, model *catalog.Model) {
 	m := e.models
 	shown.Aliases = m.Aliases.of(model.ID)
 	shown.ProviderStatus = e.statusOf(model.Provider)

@@ -40,7 +40,7 @@ type Models struct {
 // found is what a provider has listed.
 type found struct {
 	listed []providers.Listed
-	models []catalog.Model // of them those that the catalogue does not have, by id
+	models []*catalog.Model // of them those that the catalogue does not have, by id
 }
 
 // New lists a catalogue. serves says whether a provider has keys and answers requests
@@ -51,14 +51,14 @@ func New(c *catalog.Catalog, serves func(provider string, kind llm.Kind) bool, n
 	return m
 }
 
-func byID(m catalog.Model, id string) int { return cmp.Compare(m.ID, id) }
+func byID(m *catalog.Model, id string) int { return cmp.Compare(m.ID, id) }
 
 // Successor is the model that replaces a retired one and is not retired itself, if
 // there is one.
-func (m *Models) Successor(model catalog.Model) (catalog.Model, bool) {
+func (m *Models) Successor(model *catalog.Model) (*catalog.Model, bool) {
 	for range 10 { // a catalogue may contain a cycle
 		if model.Successor == "" {
-			return catalog.Model{}, false
+			return nil, false
 		}
 		next, err := m.resolve(model.Successor, model.Successor)
 		if err != nil {
@@ -69,7 +69,7 @@ func (m *Models) Successor(model catalog.Model) (catalog.Model, bool) {
 		}
 		model = next
 	}
-	return catalog.Model{}, false
+	return nil, false
 }
 
 // Query selects models of a list.
@@ -107,18 +107,18 @@ func place(m *api.Model) int {
 func (m *Models) FactsDate() string { return m.catalog.FactsDate() }
 
 // all is what the list has.
-func (m *Models) all() []catalog.Model { return m.known(m.All) }
+func (m *Models) all() []*catalog.Model { return m.known(m.All) }
 
 // known is every alias, the listed models of the catalogue, those found at the providers
 // and, with everything, all others that the configured providers sell.
-func (m *Models) known(everything bool) []catalog.Model {
+func (m *Models) known(everything bool) []*catalog.Model {
 	aliased := m.aliased()
 	if m.AliasesOnly {
 		return aliased
 	}
 	listed := map[string]bool{}
-	var all []catalog.Model
-	add := func(models []catalog.Model) {
+	var all []*catalog.Model
+	add := func(models []*catalog.Model) {
 		for _, model := range models {
 			if !listed[model.ID] { // Resolve takes the first as well
 				listed[model.ID] = true
@@ -128,14 +128,14 @@ func (m *Models) known(everything bool) []catalog.Model {
 	}
 	own := m.catalog.Models()
 	add(aliased)
-	add(slices.DeleteFunc(slices.Clone(own), func(model catalog.Model) bool { return model.Unlisted }))
+	add(slices.DeleteFunc(slices.Clone(own), func(model *catalog.Model) bool { return model.Unlisted }))
 	found := *m.found.Load()
 	for _, provider := range m.catalog.Providers() {
 		add(found[provider].models)
 	}
 	if everything {
 		sold := append(own, m.catalog.Sold()...)
-		add(slices.DeleteFunc(sold, func(model catalog.Model) bool { return !m.serves(model.Provider, model.Kind) }))
+		add(slices.DeleteFunc(sold, func(model *catalog.Model) bool { return !m.serves(model.Provider, model.Kind) }))
 	}
 	return all
 }
@@ -162,7 +162,7 @@ func (m *Models) Get(id string, q Query) (api.Model, error) {
 	return shown, nil
 }
 
-func (m *Models) show(model catalog.Model, q Query) api.Model {
+func (m *Models) show(model *catalog.Model, q Query) api.Model {
 	shown := api.Model{
 		ID: model.ID, Object: api.ObjectModel, Created: model.Created, OwnedBy: model.Provider,
 		Permission: []string{}, Root: model.Upstream, Kind: model.Kind, State: model.State(m.now()), Successor: model.Successor,
@@ -183,15 +183,16 @@ func (m *Models) show(model catalog.Model, q Query) api.Model {
 // Found replaces the models of a provider that are not in the catalogue. It leaves
 // out those of a kind that the provider does not serve.
 func (m *Models) Found(provider string, listed []providers.Listed) {
-	var models []catalog.Model
+	var models []*catalog.Model
 	for _, l := range listed {
-		model, known := m.catalog.Model(l.ID)
+		entry, known := m.catalog.Model(l.ID)
 		switch own := m.catalog.IsOwn(provider); {
-		case known && !own && !model.Unlisted || !sound(l.ID):
+		case known && !own && !entry.Unlisted || !sound(l.ID):
 			continue
 		case !known || own:
-			model = m.catalog.Derive(provider, l.ID)
+			entry = m.catalog.Derive(provider, l.ID)
 		}
+		model := *entry
 		model.Kind = cmp.Or(model.Traits.Kind, l.Kind, model.Kind)
 		if !m.serves(provider, model.Kind) {
 			continue
@@ -199,10 +200,10 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 		model.Created = cmp.Or(max(l.Created, 0), model.Created)
 		model.Context = cmp.Or(max(l.Context, 0), model.Context)
 		model.MaxOutput = cmp.Or(max(l.MaxOutput, 0), model.MaxOutput)
-		models = append(models, model)
+		models = append(models, &model)
 	}
-	slices.SortFunc(models, func(a, b catalog.Model) int { return cmp.Compare(a.ID, b.ID) })
-	models = slices.CompactFunc(models, func(a, b catalog.Model) bool { return a.ID == b.ID })
+	slices.SortFunc(models, func(a, b *catalog.Model) int { return cmp.Compare(a.ID, b.ID) })
+	models = slices.CompactFunc(models, func(a, b *catalog.Model) bool { return a.ID == b.ID })
 	for {
 		old := m.found.Load()
 		next := map[string]found{provider: {listed, models}}

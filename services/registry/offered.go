@@ -7,7 +7,7 @@ import (
 
 // Offered is a chat model that a caller can use now, under one of its names.
 type Offered struct {
-	catalog.Model
+	*catalog.Model
 	State string // active or deprecated
 }
 
@@ -31,7 +31,9 @@ func (m *Models) Offer(name string, q Query) (Offered, error) {
 		return Offered{}, err
 	}
 	if model.ID != name && m.Aliases.Has(name) {
-		model.Upstream, model.ID = model.ID, name
+		named := *model
+		named.Upstream, named.ID = model.ID, name
+		model = &named
 	}
 	offered, ok := m.offered(model, q)
 	if !ok {
@@ -40,7 +42,7 @@ func (m *Models) Offer(name string, q Query) (Offered, error) {
 	return offered, nil
 }
 
-func (m *Models) offered(model catalog.Model, q Query) (o Offered, ok bool) {
+func (m *Models) offered(model *catalog.Model, q Query) (o Offered, ok bool) {
 	shown := m.show(model, q)
 	return Offered{Model: model, State: shown.State}, shown.Available && model.Kind == llm.KindChat
 }

@@ -18,7 +18,7 @@ import (
 // name is of its family. A pattern comes before a listed model that cannot be served. Some
 // clients put models/ before a name and the size of a window, as in [1m], behind it: both
 // are cut off. The error is a 404 that says where the list is, and which names are near.
-func (m *Models) Resolve(name string) (catalog.Model, error) {
+func (m *Models) Resolve(name string) (*catalog.Model, error) {
 	id := strings.TrimPrefix(name, "models/")
 	if at := strings.LastIndexByte(id, '['); at > 0 && strings.HasSuffix(id, "m]") {
 		id = id[:at]
@@ -43,16 +43,16 @@ func (m *Models) prefixed(id string) bool {
 }
 
 // resolve is Resolve for a name that is no alias. name is what the client sent.
-func (m *Models) resolve(name, id string) (catalog.Model, error) {
+func (m *Models) resolve(name, id string) (*catalog.Model, error) {
 	model, ok := m.find(id)
 	if !ok {
-		return catalog.Model{}, m.notFound(name, id)
+		return nil, m.notFound(name, id)
 	}
 	return model, nil
 }
 
 // find returns the model of a name that is no alias.
-func (m *Models) find(id string) (catalog.Model, bool) {
+func (m *Models) find(id string) (*catalog.Model, bool) {
 	if model, ok := m.listed(id); ok {
 		return model, true
 	}
@@ -65,11 +65,11 @@ func (m *Models) find(id string) (catalog.Model, bool) {
 			return model, true
 		}
 	}
-	return catalog.Model{}, false
+	return nil, false
 }
 
 // of returns the model that one provider has under this id, without its other upstreams.
-func (m *Models) of(provider, id string) (catalog.Model, bool) {
+func (m *Models) of(provider, id string) (*catalog.Model, bool) {
 	if model, ok := m.catalog.At(provider, id); ok {
 		return model, true
 	}
@@ -84,7 +84,7 @@ func (m *Models) of(provider, id string) (catalog.Model, bool) {
 
 // listed returns the model of exactly this id in the catalogue, or that a provider
 // has listed. One that can be served is preferred.
-func (m *Models) listed(id string) (catalog.Model, bool) {
+func (m *Models) listed(id string) (*catalog.Model, bool) {
 	model, known := m.catalog.Model(id)
 	if known && m.usable(model) {
 		return model, true
@@ -98,11 +98,11 @@ func (m *Models) listed(id string) (catalog.Model, bool) {
 }
 
 // foundAt returns the model that a provider has listed under this id.
-func (m *Models) foundAt(provider, id string) (catalog.Model, bool) {
+func (m *Models) foundAt(provider, id string) (*catalog.Model, bool) {
 	found := (*m.found.Load())[provider].models
 	at, ok := slices.BinarySearchFunc(found, id, byID)
 	if !ok {
-		return catalog.Model{}, false
+		return nil, false
 	}
 	return found[at], true
 }
@@ -115,16 +115,16 @@ func (m *Models) another(provider, id string) bool {
 }
 
 // usable reports whether a model can be served by one of its upstreams.
-func (m *Models) usable(model catalog.Model) bool {
+func (m *Models) usable(model *catalog.Model) bool {
 	return m.serves(model.Provider, model.Kind) ||
 		slices.ContainsFunc(model.Others, func(other catalog.Model) bool { return m.serves(other.Provider, other.Kind) })
 }
 
 // sold returns the model of a configured provider that is known to sell it, or whose
 // family its name is of.
-func (m *Models) sold(provider, id string) (catalog.Model, bool) {
+func (m *Models) sold(provider, id string) (*catalog.Model, bool) {
 	if !sound(id) {
-		return catalog.Model{}, false
+		return nil, false
 	}
 	model, ok := m.catalog.Named(provider, id)
 	return model, ok && m.serves(provider, model.Kind)
@@ -141,7 +141,7 @@ func (m *Models) Matches(entry string) bool {
 	if provider, whole := strings.CutSuffix(prefix, "/"); whole && m.catalog.IsOwn(provider) {
 		return true // it may list its models later
 	}
-	return prefix != "" && slices.ContainsFunc(append(m.all(), m.catalog.Sold()...), func(model catalog.Model) bool {
+	return prefix != "" && slices.ContainsFunc(append(m.all(), m.catalog.Sold()...), func(model *catalog.Model) bool {
 		return strings.HasPrefix(model.ID, prefix) || strings.HasPrefix(model.FullName(), prefix)
 	})
 }
@@ -150,7 +150,7 @@ func (m *Models) Matches(entry string) bool {
 // been listed by its provider.
 func (m *Models) Lists(id string) bool {
 	_, ok := m.listed(id)
-	return ok || slices.ContainsFunc(m.catalog.Sold(), func(sold catalog.Model) bool { return sold.ID == id })
+	return ok || slices.ContainsFunc(m.catalog.Sold(), func(sold *catalog.Model) bool { return sold.ID == id })
 }
 
 // NotFound answers for a name that means no model.

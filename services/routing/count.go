@@ -18,8 +18,8 @@ const countTimeout = 2 * time.Second
 
 // Counted is what a provider says about the size of a prompt.
 type Counted struct {
-	*providers.Count               // nil: no provider has counted it
-	Model            catalog.Model // that the prompt is for
+	*providers.Count                // nil: no provider has counted it
+	Model            *catalog.Model // that the prompt is for
 	Route            Route
 	Failure          error // why the last provider that was asked has not counted it
 }
@@ -27,7 +27,7 @@ type Counted struct {
 // Count asks the upstreams of a model, and of a retired one its successor's, for the size
 // of a request's prompt, one after the other. Its error is one that the client must be
 // told: the prompt itself is at fault, or there is no such model.
-func (r *Router) Count(ctx context.Context, input Input, model catalog.Model) (Counted, error) {
+func (r *Router) Count(ctx context.Context, input Input, model *catalog.Model) (Counted, error) {
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
 	got := Counted{Route: Route{Provider: model.Provider, Model: input.Request.Model}}

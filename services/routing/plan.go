@@ -52,7 +52,7 @@ type Plan struct {
 // Lost is a call that its provider will probably charge for although its answer
 // was lost or not used.
 type Lost struct {
-	Model     catalog.Model
+	Model     *catalog.Model
 	Usage     *llm.Usage // nil = unknown
 	MaxOutput int64      // tokens; see Candidate.MaxOutput
 	Endless   bool       // it was left or took too long: its answer may have come to any length
@@ -71,7 +71,7 @@ func (p *Plan) recordLost(ctx context.Context, c *Candidate, err error) {
 
 // Candidate is a request translated for one model of the plan.
 type Candidate struct {
-	Model catalog.Model
+	Model *catalog.Model
 
 	router   *Router
 	exchange providers.Exchange
@@ -155,7 +155,7 @@ func (r *Router) fallbacks(name string) []string {
 
 // matching is the longest pattern of fallbacks that a model matches, such as claude-* or
 // anthropic/*; empty when there is none.
-func (r *Router) matching(model catalog.Model) string {
+func (r *Router) matching(model *catalog.Model) string {
 	longest := ""
 	for _, pattern := range r.Patterns {
 		prefix := strings.TrimSuffix(pattern, "*")
@@ -201,7 +201,11 @@ func (p *Plan) Route(i int) Route { return p.prepared[i].route }
 // Candidate prepares candidate i, and those before it, unless that has been done.
 func (p *Plan) Candidate(i int) (*Candidate, error) {
 	for len(p.prepared) <= i {
-		p.prepared = append(p.prepared, p.prepare(len(p.prepared)))
+		made := p.prepare(len(p.prepared))
+		if made.Model == nil { // its name means none
+			made.Model = &catalog.Model{}
+		}
+		p.prepared = append(p.prepared, made)
 	}
 	c := &p.prepared[i].Candidate
 	c.trace, c.outlasts, c.patience = p.Trace, p.Outlasts, p.Patience
@@ -225,9 +229,12 @@ func (p *Plan) prepare(i int) (made prepared) {
 	if err != nil && i == 0 {
 		return prepared{err: err}
 	}
-	of := candidateOf{route: Route{Provider: model.Provider, Model: requested}}
-	if model.ID != requested {
-		of.route.Alias = model.ID
+	of := candidateOf{route: Route{Model: requested}}
+	if err == nil { // else its provider has stopped listing it since the first candidate
+		of.route.Provider = model.Provider
+		if model.ID != requested {
+			of.route.Alias = model.ID
+		}
 	}
 	if i > 0 {
 		model, err = p.router.Models.Resolve(p.fallbacks[p.next])
@@ -264,7 +271,7 @@ func (p *Plan) made(of candidateOf) (made prepared) {
 
 // redirected is the successor of a retired model, if the plan redirects and the
 // caller may request it; else the model itself.
-func (p *Plan) redirected(model catalog.Model, route *Route) catalog.Model {
+func (p *Plan) redirected(model *catalog.Model, route *Route) *catalog.Model {
 	r := p.router
 	if !p.redirect || model.State(r.Now()) != catalog.Retired {
 		return model

@@ -12,7 +12,7 @@ import (
 
 // candidateOf is a model at one upstream, before it is prepared.
 type candidateOf struct {
-	model catalog.Model
+	model *catalog.Model
 	route Route
 }
 
@@ -24,8 +24,7 @@ func (p *Plan) spread(of candidateOf) candidateOf {
 	all := make([]candidateOf, 0, len(left))
 	for len(left) > 0 {
 		at := draw(left)
-		of.model, of.route.Provider = left[at], left[at].Provider
-		of.model.Others = nil
+		of.model, of.route.Provider = alone(left[at]), left[at].Provider
 		all = append(all, of)
 		left = append(left[:at], left[at+1:]...)
 	}
@@ -35,7 +34,7 @@ func (p *Plan) spread(of candidateOf) candidateOf {
 
 // Refusing is the level that does not allow a model under this name at any of its
 // upstreams; nil: it may be called.
-func Refusing(levels models.Levels, name string, model catalog.Model) *models.Level {
+func Refusing(levels models.Levels, name string, model *catalog.Model) *models.Level {
 	first := levels.Refusing(name, model.ID, model.FullName())
 	allowed := func(at catalog.Model) bool { return levels.Refusing(name, at.FullName()) == nil }
 	if first == nil || slices.ContainsFunc(model.Others, allowed) {
@@ -46,9 +45,13 @@ func Refusing(levels models.Levels, name string, model catalog.Model) *models.Le
 
 // usable are the upstreams of a model that may answer; the first where none may, which
 // says why.
-func (p *Plan) usable(model catalog.Model) []catalog.Model {
-	all := append([]catalog.Model{model}, model.Others...)
-	usable := make([]catalog.Model, 0, len(all))
+func (p *Plan) usable(model *catalog.Model) []*catalog.Model {
+	all := make([]*catalog.Model, 0, 1+len(model.Others))
+	all = append(all, model)
+	for i := range model.Others {
+		all = append(all, &model.Others[i])
+	}
+	usable := make([]*catalog.Model, 0, len(all))
 	for _, at := range all {
 		allowed := p.input.Levels.Refusing(p.input.Request.Model, at.ID, at.FullName()) == nil
 		if allowed && p.router.Upstreams[at.Provider] != nil {
@@ -62,19 +65,28 @@ func (p *Plan) usable(model catalog.Model) []catalog.Model {
 }
 
 // keeping is the model at the provider that keeps what the request goes on from.
-func (p *Plan) keeping(model catalog.Model, kept *llm.Kept) (catalog.Model, error) {
+func (p *Plan) keeping(model *catalog.Model, kept *llm.Kept) (*catalog.Model, error) {
 	for _, at := range p.usable(model) {
 		if at.Provider == kept.Provider {
-			at.Others = nil
-			return at, nil
+			return alone(at), nil
 		}
 	}
 	return model, api.PreviousNotFound(api.ResendAll)
 }
 
+// alone is a model without its other upstreams.
+func alone(model *catalog.Model) *catalog.Model {
+	if len(model.Others) == 0 {
+		return model
+	}
+	one := *model
+	one.Others = nil
+	return &one
+}
+
 // draw chooses one of the upstreams: the first, or one at random in proportion to the
 // weights.
-func draw(from []catalog.Model) int {
+func draw(from []*catalog.Model) int {
 	var sum int64
 	for _, m := range from {
 		sum += m.Weight

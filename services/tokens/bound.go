@@ -29,7 +29,7 @@ type Bounds struct {
 
 // Max is an upper bound of the tokens that the request and its answers take with
 // a model.
-func Max(r *llm.Request, model catalog.Model, of Bounds) (input, output int64) {
+func Max(r *llm.Request, model *catalog.Model, of Bounds) (input, output int64) {
 	size, images := r.Source.Size(), of.Images
 	bounded := isBounded(&size, of)
 	input = size.Bytes + int64(len(size.Images))*images.MaxTokens + maxPerRequest + maxPerMessage*int64(size.Messages)
@@ -47,7 +47,7 @@ func Max(r *llm.Request, model catalog.Model, of Bounds) (input, output int64) {
 
 // contextOf is the most tokens that a model reads of a request; 0 when unknown. One for
 // vectors reads each text by itself.
-func contextOf(r *llm.Request, model catalog.Model, size *llm.Size) int64 {
+func contextOf(r *llm.Request, model *catalog.Model, size *llm.Size) int64 {
 	if r.Kind.Writes() {
 		return model.Context
 	}
@@ -55,7 +55,7 @@ func contextOf(r *llm.Request, model catalog.Model, size *llm.Size) int64 {
 }
 
 // maxOutput is an upper bound of one answer's tokens.
-func maxOutput(r *llm.Request, model catalog.Model, limit int64) int64 {
+func maxOutput(r *llm.Request, model *catalog.Model, limit int64) int64 {
 	if !r.Kind.Writes() {
 		return 0
 	}
@@ -73,7 +73,7 @@ func maxOutput(r *llm.Request, model catalog.Model, limit int64) int64 {
 // reserves them before the call: four bytes a token, and an answer as long as the
 // client allows, or of 4096 tokens. A wish for more than that is not what an agent
 // expects: it asks for all that a model can write. Answers that are not written have none.
-func Expected(r *llm.Request, model catalog.Model) int64 {
+func Expected(r *llm.Request, model *catalog.Model) int64 {
 	const bytesPerToken, longAnswer = 4, 4096
 	size := r.Source.Size()
 	var output int64

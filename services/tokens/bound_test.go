@@ -45,7 +45,7 @@ func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
 }
 
 // bound is the most of a request, decoded and translated as it would be.
-func bound(t testing.TB, body string, model catalog.Model) (input, output int64) {
+func bound(t testing.TB, body string, model *catalog.Model) (input, output int64) {
 	t.Helper()
 	r := decoded(t, body)
 	x, err := translators(t)[model.Provider].Prepare(providers.Call{Request: r, Model: model})
@@ -68,7 +68,7 @@ func decoded(t testing.TB, body string) *llm.Request {
 	return r
 }
 
-func model(t testing.TB, id string) catalog.Model {
+func model(t testing.TB, id string) *catalog.Model {
 	t.Helper()
 	list, err := embedded()
 	if err != nil {
@@ -78,7 +78,8 @@ func model(t testing.TB, id string) catalog.Model {
 	if !ok {
 		t.Fatalf("no model %s", id)
 	}
-	return m
+	own := *m // which a test may change
+	return &own
 }
 
 const gemini25 = "gemini-2.5-flash-lite"
@@ -89,7 +90,7 @@ func TestBoundOfAnAnswerIsTheSmallerOfClientAndModel(t *testing.T) {
 	long.Traits.LimitField = ""
 	for _, tt := range []struct {
 		name, members string
-		model         catalog.Model
+		model         *catalog.Model
 		want          int64
 	}{
 		{"no bound", ``, model(t, gpt), 8192},
@@ -138,7 +139,7 @@ func TestBoundOfAPromptIsItsBytesAndTheProvidersAdditions(t *testing.T) {
 	}
 	without := func(body, address string) int64 { return int64(len(body)-len(address)) + 256 + 16 }
 	turbo, claude, gem := model(t, "gpt-4-turbo"), model(t, haiku), model(t, gemini25)
-	unknown := turbo
+	unknown := model(t, "gpt-4-turbo")
 	unknown.Context = 0
 	link, film := "https://example.com/a.png", "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 	sound := base64.StdEncoding.EncodeToString(append([]byte("ID3"), bytes.Repeat([]byte{1}, 79_997)...))
@@ -161,7 +162,7 @@ func TestBoundOfAPromptIsItsBytesAndTheProvidersAdditions(t *testing.T) {
 	long := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("a", 300_000) + `"}]}`
 	for _, tt := range []struct {
 		name, body string
-		model      catalog.Model
+		model      *catalog.Model
 		want       int64
 	}{
 		{"text", text, turbo, without(text, "")},
@@ -233,7 +234,7 @@ func TestExpectedTokens(t *testing.T) {
 	unknown.MaxOutput = 0
 	for _, tt := range []struct {
 		members string
-		model   catalog.Model
+		model   *catalog.Model
 		want    int64 // beside the text
 	}{
 		{``, model(t, gpt), 4096},
@@ -320,7 +321,7 @@ func inOurWords(t testing.TB, provider string, body []byte) (text string, skippe
 // those of the project's own come without.
 func TestNoRecordedCallUsedMoreThanItsBound(t *testing.T) {
 	compared := map[string]int{}
-	eachRecorded(t, func(r exchangeOnRecord, body []byte, m catalog.Model) {
+	eachRecorded(t, func(r exchangeOnRecord, body []byte, m *catalog.Model) {
 		ours, skip := inOurWords(t, r.Provider, body)
 		if skip {
 			return
@@ -341,7 +342,7 @@ func TestNoRecordedCallUsedMoreThanItsBound(t *testing.T) {
 func TestEstimatesOfRecordedPromptsAreNearWhatOpenAICounted(t *testing.T) {
 	e := theEstimator()
 	compared := 0
-	eachRecorded(t, func(r exchangeOnRecord, body []byte, m catalog.Model) {
+	eachRecorded(t, func(r exchangeOnRecord, body []byte, m *catalog.Model) {
 		contains := func(text string, parts ...string) bool {
 			return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 		}
@@ -364,7 +365,7 @@ func TestEstimatesOfRecordedPromptsAreNearWhatOpenAICounted(t *testing.T) {
 }
 
 // eachRecorded calls f with each recorded answer of a chat that has its request and its usage.
-func eachRecorded(t *testing.T, f func(r exchangeOnRecord, body []byte, m catalog.Model)) {
+func eachRecorded(t *testing.T, f func(r exchangeOnRecord, body []byte, m *catalog.Model)) {
 	t.Helper()
 	dir := providertest.Dir()
 	text, err := os.ReadFile(filepath.Join(dir, "index.json"))

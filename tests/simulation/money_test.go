@@ -19,7 +19,7 @@ import (
 type lab struct {
 	schema  []byte
 	catalog *catalog.Catalog
-	model   catalog.Model
+	model   *catalog.Model
 
 	mu   sync.Mutex
 	idle []*inference.Service // each has the vocabulary of the estimates, which takes long to load
