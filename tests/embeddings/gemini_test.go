@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -354,6 +355,31 @@ func TestOtherKeysAnswerTheBatchesThatAreMissing(t *testing.T) {
 	got := post(t, p, `{"model":"`+newer+`","dimensions":4,"input":`+string(list)+`}`)
 	if n := len(vectorsOf(t, got.Body)); got.Status != 200 || n != 301 || calls.Load() > 7 {
 		t.Errorf("%d, %d vectors after %d calls: %.300s", got.Status, n, calls.Load(), got.Body)
+	}
+}
+
+// Of a request four calls of Gemini run at once, and never more.
+func TestFourBatchesOfARequestRunAtOnce(t *testing.T) {
+	t.Parallel()
+	fake := simulator.New(simulator.Options{})
+	var running, most, calls atomic.Int64
+	url := gatewaytest.ServeUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		n := running.Add(1)
+		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+		}
+		gatewaytest.Until(t, "four calls run at once", func() bool { return most.Load() >= 4 })
+		answer := httptest.NewRecorder()
+		fake.ServeHTTP(answer, r)
+		running.Add(-1) // the gateway does not have the answer before
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	p := gatewaytest.Start(t, "GEMINI_API_KEY=sk-g", "GEMINI_BASE_URL="+url, "MAX_RETRIES=0")
+	list, _ := json.Marshal(strings.Split(strings.Repeat("a ", 1000)+"a", " "))
+	got := post(t, p, `{"model":"`+newer+`","dimensions":4,"input":`+string(list)+`}`)
+	if n := len(vectorsOf(t, got.Body)); got.Status != 200 || n != 1001 || calls.Load() != 11 || most.Load() != 4 {
+		t.Errorf("%d, %d vectors of %d calls, %d at once", got.Status, n, calls.Load(), most.Load())
 	}
 }
 

@@ -40,7 +40,8 @@ func TestTheListHasModelsForEmbeddingsWithTheirDimensions(t *testing.T) {
 	p, _ := openai(t, "MODELS_LISTED=all")
 	all := p.Call(t, http.MethodGet, "/v1/models", "")
 	if !strings.Contains(all.Body, `"id":"text-embedding-3-large"`) ||
-		!strings.Contains(all.Body, `"dimensions":{"default":3072,"min":1,"max":3072}`) {
+		!strings.Contains(all.Body, `"dimensions":{"default":3072,"min":1,"max":3072}`) ||
+		!strings.Contains(all.Body, `"id":"text-embedding-3-small","object":"model","created":1705948997`) {
 		t.Errorf("%.300s", all.Body)
 	}
 	anthropic := p.Call(t, http.MethodGet, "/v1/models?limit=1000", "", "Anthropic-Version", "2023-06-01")
