@@ -61,6 +61,28 @@ func Elements(array []byte) iter.Seq[jsontext.Value] {
 	}
 }
 
+// Members reads an object and yields its members as the function Members does, and checks
+// all that it reads: after the last one Done says whether the text is valid. The caller reads
+// nothing between two members, and must not rely on a member before Done has said so.
+func (c *Cursor) Members() iter.Seq2[Name, jsontext.Value] {
+	return func(yield func(Name, jsontext.Value) bool) {
+		c.Open('{')
+		for first := true; c.More('}', first); first = false {
+			name := c.Literal()
+			c.Assert(c.Peek() == ':')
+			if c.failed {
+				return
+			}
+			c.at++
+			c.space()
+			start := c.at
+			if c.Skip(); c.failed || !yield(Name(name[:len(name):len(name)]), jsontext.Value(c.text[start:c.at:c.at])) {
+				return
+			}
+		}
+	}
+}
+
 // Name is the name of a member as it is written in JSON: a part of its object.
 type Name []byte
 

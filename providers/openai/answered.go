@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"iter"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -20,35 +21,53 @@ type answered struct {
 	usage *llm.Usage // nil = not reported
 	calls bool       // the model calls something that the client runs
 
+	unkept   bool  // the upstream does not keep the response: its id leads to nothing
 	searches int64 // of the web
 	tools    int64 // other uses of hosted tools that have a fee
-	whole    bool
+	complete bool
 }
 
-// read reads a response.
-func (a *answered) read(text []byte) {
+// whole reads the text of a response. It is false for a text that is no JSON object.
+func (a *answered) whole(text []byte) bool {
+	var c scan.Cursor
+	c.Reset(text)
+	if a.members(c.Members()); c.Done() {
+		return true
+	}
+	*a = answered{}
+	if !isObject(text) {
+		return false
+	}
+	a.members(scan.Members(text))
+	return true
+}
+
+// members reads a response.
+func (a *answered) members(all iter.Seq2[scan.Name, jsontext.Value]) {
 	var hosted jsontext.Value
-	for name, value := range scan.Members(text) {
-		switch {
-		case name.Is("id"):
+	for name, value := range all {
+		switch string(name.Text()) {
+		case "id":
 			a.id = unquoted(value)
-		case name.Is("model"):
+		case "model":
 			a.model = unquoted(value)
-		case name.Is("object"):
+		case "object":
 			a.object = value
-		case name.Is("status"):
+		case "status":
 			a.status = value
-		case name.Is("service_tier"):
+		case "store":
+			a.unkept = value.Kind() == jsontext.KindFalse
+		case "service_tier":
 			a.tier = servedIn(value)
-		case name.Is("incomplete_details"):
+		case "incomplete_details":
 			a.reason = memberAt(value, "reason")
-		case name.Is("error"):
+		case "error":
 			a.problem = value
-		case name.Is("output"):
+		case "output":
 			a.output = value
-		case name.Is("usage"):
+		case "usage":
 			a.usage = usageOf(value)
-		case name.Is("tool_usage"):
+		case "tool_usage":
 			hosted = value
 		}
 	}
@@ -79,19 +98,22 @@ func usageOf(value jsontext.Value) *llm.Usage {
 	}
 	u := new(llm.Usage)
 	for name, value := range scan.Members(value) {
-		switch {
-		case name.Is("input_tokens"):
+		object := value.Kind() == jsontext.KindBeginObject
+		switch string(name.Text()) {
+		case "input_tokens":
 			u.Input = countOf(value)
-		case name.Is("output_tokens"):
+		case "output_tokens":
 			u.Output = countOf(value)
-		case name.Is("total_tokens"):
+		case "total_tokens":
 			u.Total = countOf(value)
-		case value.Kind() != jsontext.KindBeginObject:
-		case name.Is("input_tokens_details"):
-			u.HasCache = true
-			u.Cached, u.CacheWrite = countOf(memberAt(value, "cached_tokens")), countOf(memberAt(value, "cache_write_tokens"))
-		case name.Is("output_tokens_details"):
-			u.HasReasoning, u.Reasoning = true, countOf(memberAt(value, "reasoning_tokens"))
+		case "input_tokens_details":
+			if u.HasCache = object; object {
+				u.Cached, u.CacheWrite = countOf(memberAt(value, "cached_tokens")), countOf(memberAt(value, "cache_write_tokens"))
+			}
+		case "output_tokens_details":
+			if u.HasReasoning = object; object {
+				u.Reasoning = countOf(memberAt(value, "reasoning_tokens"))
+			}
 		}
 	}
 	return u

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
@@ -45,6 +46,9 @@ func (p *problem) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // problemOf reads what stands where an answer should: nil where it says nothing.
 func problemOf(text []byte) *problem {
+	if !llm.Given(text) {
+		return nil
+	}
 	p := new(problem)
 	if json.Unmarshal(text, p, lenient) != nil || p.Message == "" {
 		return nil

@@ -92,14 +92,15 @@ func (n *native) told(err error) error {
 // idPrefix begins the ids of responses.
 const idPrefix = "resp_"
 
-// names are what the client knows ids of the upstream's by, and the name of id. The client may
-// use an id again only under the name that it was given, so that no other client can.
-func (n *native) names(id, key string) (all renames, name string) {
-	if name = id; isID(id) {
-		name = n.handle(id, key)
-		all.add(id, name)
+// names are what the client knows ids of the upstream's by, and the name of a response. The
+// client may use an id again only under the name that it was given, so that no other client
+// can. A response that is not kept needs no name.
+func (n *native) names(a *answered, key string) (all renames, name string) {
+	if name = a.id; !a.unkept && isID(a.id) {
+		name = n.handle(a.id, key)
+		all.add(a.id, name)
 	}
-	if n.kept != id {
+	if n.kept != a.id {
 		all.add(n.kept, n.asKept)
 	}
 	return all, name

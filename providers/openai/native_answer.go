@@ -24,11 +24,10 @@ type nativeAnswer struct {
 // answer reads what the gateway needs of an answer, and passes it on with the ids that the
 // client knows.
 func (n *native) answer(text []byte, key string) (llm.Stream, error) {
-	if !isObject(text) {
+	a := &nativeAnswer{head: llm.Head{Model: n.model, Created: n.provider.now().Unix()}}
+	if !a.whole(text) {
 		return nil, n.client.Malformed(errNotResponse)
 	}
-	a := &nativeAnswer{head: llm.Head{Model: n.model, Created: n.provider.now().Unix()}}
-	a.read(text)
 	p := problemOf(a.problem)
 	switch {
 	case !a.isResponse() && p == nil:
@@ -46,7 +45,7 @@ func (n *native) answer(text []byte, key string) (llm.Stream, error) {
 		a.texts = textsOf(a.output)
 	}
 	var names renames
-	names, a.head.ID = n.names(a.id, key)
+	names, a.head.ID = n.names(&a.answered, key)
 	a.raw = names.in(text)
 	return a.stream, nil
 }

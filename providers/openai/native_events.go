@@ -94,9 +94,9 @@ func (s *nativeStream) read() nativeKind {
 // response reads the response that an event tells.
 func (s *nativeStream) response(text []byte, means nativeKind) {
 	told := answered{}
-	told.read(text)
+	told.members(scan.Members(text))
 	if told.id != "" && s.head.ID == "" {
-		s.names, s.head.ID = s.native.names(told.id, s.key)
+		s.names, s.head.ID = s.native.names(&told, s.key)
 	}
 	if told.model != "" {
 		s.head.Model = told.model
@@ -106,7 +106,7 @@ func (s *nativeStream) response(text []byte, means nativeKind) {
 		return
 	}
 	told.searches, told.tools = max(told.searches, s.answered.searches), max(told.tools, s.answered.tools)
-	told.whole = means == nativeEnds
+	told.complete = means == nativeEnds
 	s.answered = told
 	s.head.ServiceTier = told.tier
 	s.event.Kind, s.event.Usage, s.event.Ending = llm.EventFinish, told.common(), told.ending()

@@ -76,5 +76,27 @@ func BenchmarkNativeChunk(b *testing.B) {
 	}
 }
 
+// BenchmarkNativeAnswer is a whole answer on its way to the client's bytes, with an id that
+// the client gets another name for and without.
+func BenchmarkNativeAnswer(b *testing.B) {
+	n, err := provider("http://127.0.0.1:1").native(nativeCall(200))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, store := range []string{"true", "false"} {
+		text := []byte(strings.Replace(wholeResponse, "{", `{"store":`+store+`,`, 1))
+		b.Run("store="+store, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				stream, err := n.answer(text, "k")
+				if err != nil {
+					b.Fatal(err)
+				}
+				stream(func(*llm.Event, error) bool { return true })
+			}
+		})
+	}
+}
+
 // longID is an id as long as OpenAI's.
 const longID = "resp_00592e6f5dcbcae50169fab1b9e8d881a09c47e6e6ed4a4eb1"

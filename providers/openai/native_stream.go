@@ -112,7 +112,7 @@ func (s *nativeStream) all(yield func(*llm.Event, error) bool) {
 	defer s.upstream.Close()
 	s.yield = yield
 	s.upstream.BeforeRead(s.pause)
-	for s.release() && !s.answered.whole {
+	for s.release() && !s.answered.complete {
 		if err := s.pass(); err != nil && !s.gone {
 			yield(nil, err)
 			return
