@@ -52,8 +52,8 @@ func main() {
 func parse(args []string) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured, in turn")
-	flags.DurationVar(&o.window, "window", 3*time.Second, "how long each measurement takes, after 1 s of warm-up")
+	flags.IntVar(&o.rounds, "rounds", 11, "how often everything is measured, in turn")
+	flags.DurationVar(&o.window, "window", time.Second, "how long each measurement takes, after 1 s of warm-up")
 	only := flags.String("only", "", "`regexp` over the names of the scenarios")
 	flags.BoolVar(&o.quick, "quick", false, "two rounds with windows of 1 s, and smaller numbers")
 	flags.StringVar(&o.json, "json", "", "`file` to write the results to")

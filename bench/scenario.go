@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,7 +12,7 @@ type scenario struct {
 	name  string
 	job   job
 	conns int
-	base  string  // the scenario whose floor it is compared with; empty: its own
+	base  string  // the scenario with whose job the floor is measured; empty: with its own
 	chat  string  // the scenario of chat completions with which it is compared in place of a floor
 	cpu   float64 // goal: processor time at most this multiple of the floor's; 0: none
 	rate  float64 // goal: requests a second at least this multiple; 0: none
@@ -151,70 +153,85 @@ type measured struct {
 	cpu, rate []float64
 }
 
-// loops measures the requested scenarios, with the targets alternately, and
-// adds their rows.
+// loops measures the requested scenarios, and adds their rows. What a scenario is compared
+// with is measured just before or after it: the speed of a shared machine changes within
+// seconds.
 func (b *bench) loops() error {
-	var wanted []scenario
-	floors, chats := map[string]bool{}, map[string]bool{} // whose floor is needed, and whose figures of the gateway
-	for _, s := range scenarios() {
-		if b.wants(s.name) {
-			wanted = append(wanted, s)
-			floors[s.baseName()] = floors[s.baseName()] || s.chat == ""
-			chats[s.chat] = true
-		}
-	}
-	got := map[string]*measured{} // by scenario and target
+	got := map[string]*measured{} // by scenario and column
 	for round := range b.rounds {
 		for _, s := range scenarios() {
-			for _, t := range b.inTurn(round) {
-				if (b.applies(s, t, floors[s.name]) || t.name == gatewayName && chats[s.name]) && b.ctx.Err() == nil {
-					b.loop(s, t, round, got)
+			if !b.wants(s.name) {
+				continue
+			}
+			for _, one := range b.sides(s, round) {
+				if b.ctx.Err() == nil {
+					b.loop(s, one, round, got)
 				}
 			}
 		}
 		b.newRound()
 	}
-	for _, s := range wanted {
+	for _, s := range scenarios() {
 		b.rowsOf(s, got)
 	}
 	return b.ctx.Err()
 }
 
-func (s scenario) baseName() string {
-	if s.base != "" {
-		return s.base
-	}
-	return s.name
+// side is one measurement of a scenario.
+type side struct {
+	column string // compared, or the target's name
+	target target
+	job    job
 }
 
-// applies reports whether a target is measured in a scenario.
-func (b *bench) applies(s scenario, t target, asBase bool) bool {
-	switch t.name {
-	case floorName:
-		return asBase
-	case gatewayName:
-		return b.wants(s.name)
-	default:
-		return b.wants(s.name) && s.forPeers()
+// compared is the side that the others of a scenario are compared with.
+const compared = "compared with"
+
+// sides are the measurements of a scenario in the order of a round.
+func (b *bench) sides(s scenario, round int) []side {
+	var all []side
+	for _, t := range b.targets {
+		switch t.name {
+		case floorName:
+			if s.chat == "" {
+				all = append(all, side{compared, t, jobOf(cmp.Or(s.base, s.name))})
+			}
+		case gatewayName:
+			if s.chat != "" {
+				all = append(all, side{compared, t, jobOf(s.chat)})
+			}
+			all = append(all, side{gatewayName, t, s.job})
+		default:
+			if s.forPeers() {
+				all = append(all, side{t.name, t, s.job})
+			}
+		}
 	}
+	if round%2 == 1 {
+		slices.Reverse(all)
+	}
+	return all
 }
 
-func (b *bench) loop(s scenario, t target, round int, got map[string]*measured) {
-	f := b.load(t, s.job, s.conns)
-	key := s.name + " " + t.name
+// jobOf is the job of the scenario with a name.
+func jobOf(name string) job {
+	all := scenarios()
+	return all[slices.IndexFunc(all, func(s scenario) bool { return s.name == name })].job
+}
+
+func (b *bench) loop(s scenario, one side, round int, got map[string]*measured) {
+	f := b.load(one.target, one.job, s.conns)
+	key := s.name + " " + one.column
 	if got[key] == nil {
 		got[key] = new(measured)
 	}
 	cpu, rate := s.perUnit(f), f.rate()
 	got[key].cpu, got[key].rate = append(got[key].cpu, cpu), append(got[key].rate, rate)
-	b.say("round %d  %-24s %-8s %8.1f %-15s %8.0f requests/s", round+1, s.name, t.name, cpu, s.unit(), rate)
+	b.say("round %d  %-24s %-13s %8.1f %-15s %8.0f requests/s", round+1, s.name, one.column, cpu, s.unit(), rate)
 }
 
 func (b *bench) rowsOf(s scenario, got map[string]*measured) {
-	base := got[s.baseName()+" "+floorName]
-	if s.chat != "" {
-		base = got[s.chat+" "+gatewayName]
-	}
+	base := got[s.name+" "+compared]
 	for _, t := range b.judged() {
 		own := got[s.name+" "+t.name]
 		if own == nil || base == nil {
