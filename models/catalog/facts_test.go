@@ -82,6 +82,7 @@ func TestEveryFactorAndFeeIsThatOfAList(t *testing.T) {
 var decidedExtras = map[string]bool{
 	"claude-sonnet-5-5": true, "claude-haiku-5-5": true, "claude-opus-5-5": true, "claude-fable-5-1": true,
 	"gemini-3.8-flash": true, "gpt-6-astra": true, "gpt-6-sol": true, "gpt-6-luna": true,
+	"gpt-5-nano": true, "gpt-5.3": true, "gpt-chat-latest": true, "o3-pro": true,
 }
 
 // extrasOf are the factors and fees of a price by their names in the models file.
