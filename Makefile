@@ -52,10 +52,10 @@ export GORACE := $(or $(GORACE),atexit_sleep_ms=50)
 # Folders whose tests match a pattern.
 tested = grep -rlE --include='*_test.go' '$(1)' . | xargs -n1 dirname | sort -u
 
-# Many packages mostly wait, for servers and time limits: twice as many as there are processors run at once. go vet is a target
-# of its own.
+# Many packages mostly wait, for servers and time limits: three times as many as there are processors run at once, and six tests of
+# each. go vet is a target of its own.
 test: ## Run every test but the long ones (five minutes, the first time more)
-	CGO_ENABLED=0 go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -ldflags='-s -w' -timeout 30m ./...
+	CGO_ENABLED=0 go test -p $$((3 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m ./...
 
 race: compiler ## Run the same tests under the race detector (ten minutes)
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m ./...

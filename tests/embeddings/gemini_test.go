@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -338,6 +339,7 @@ func TestOtherKeysAnswerTheBatchesThatAreMissing(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(body), `"text 250"`) && (refused.CompareAndSwap(nil, &key) || *refused.Load() == key) {
 			gatewaytest.Until(t, "the other batches are answered", func() bool { return answered.Load() >= 3 })
+			time.Sleep(500 * time.Millisecond) // in which the gateway reads them
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
