@@ -1,3 +1,5 @@
+//go:build !race
+
 package models_test
 
 import (

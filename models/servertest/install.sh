@@ -27,6 +27,7 @@ postgresql)
 	;;
 *)
 	get install --no-install-recommends "$1"
-	update-rc.d "$1" disable
+	# Some packages have a unit of systemd and no script.
+	update-rc.d "$1" disable || ! command -v systemctl >/dev/null || systemctl disable "$1"
 	;;
 esac
