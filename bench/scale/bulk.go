@@ -39,6 +39,13 @@ func (b *books) bulk(ctx context.Context, to *section) error {
 	t.row("rows", thousands(rows+copied))
 	t.row("GB of calls with indexes", float64(size)/1e9)
 	t.row("rows/s loaded by COPY", thousands(int64(float64(copied)/took.Seconds())))
+	reports, err := b.reports(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range reports {
+		t.row(row[0], row[1])
+	}
 	table, err := b.compare(ctx, b.sweepOldest)
 	if err != nil {
 		return err

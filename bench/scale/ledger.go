@@ -30,22 +30,36 @@ type books struct {
 	swept float64 // rows a second that sweepOldest deleted
 }
 
-// measureLedger loads the ledger of both databases, and measures it.
+// measureLedger measures the parts of the ledger that were asked for, each of which goes on
+// from the loaded one.
 func measureLedger(ctx context.Context, o options) error {
 	server, err := openPostgres(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer server.close()
-	to, err := newSection(ctx, "ledger", server.conn)
+	if o.only.MatchString("ledger") {
+		err = server.both(ctx)
+	} else if _, err = server.load(ctx); err == nil {
+		err = server.settle(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	embedded, err := measureSQLite(ctx, o)
+	return server.more(ctx)
+}
+
+// both loads the ledger of both databases, and measures it.
+func (b *books) both(ctx context.Context) error {
+	to, err := newSection(ctx, "ledger", b.conn)
+	if err != nil {
+		return err
+	}
+	embedded, err := measureSQLite(ctx, b.options)
 	if err != nil {
 		return fmt.Errorf("ledger on SQLite: %w", err)
 	}
-	rows, err := server.measure(ctx)
+	rows, err := b.measure(ctx)
 	if err != nil {
 		return fmt.Errorf("ledger on PostgreSQL: %w", err)
 	}
@@ -53,10 +67,7 @@ func measureLedger(ctx context.Context, o options) error {
 	for i := range rows {
 		t.row(rows[i][0], embedded[i][1], rows[i][1])
 	}
-	if err := to.write(o.markdown); err != nil {
-		return err
-	}
-	return server.more(ctx)
+	return to.write(b.markdown)
 }
 
 func measureSQLite(ctx context.Context, o options) ([][2]string, error) {
