@@ -40,7 +40,7 @@ type system struct {
 
 // postgresSettings are those of a small server that keeps what it commits.
 func postgresSettings() []servertest.Setting {
-	return []servertest.Setting{servertest.Durable, "shared_buffers=512MB", "max_wal_size=4GB", "maintenance_work_mem=512MB"}
+	return []servertest.Setting{servertest.Durable, "shared_buffers=512MB", "max_wal_size=2GB", "maintenance_work_mem=512MB"}
 }
 
 func newSystem(ctx context.Context, o options) (s *system, err error) {
