@@ -54,14 +54,11 @@ func (b *books) bulk(ctx context.Context, to *section) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range reports {
-		t.row(row[0], row[1])
-	}
 	table, err := b.compare(ctx, b.sweepOldest)
 	if err != nil {
 		return err
 	}
-	for _, row := range table[:len(table)-2] { // the last two are of a whole month
+	for _, row := range append(reports, table[:len(table)-2]...) { // the last two are of a whole month
 		t.row(row[0], row[1])
 	}
 	t.row("rows/s deleted without pauses", b.swept)

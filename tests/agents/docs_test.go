@@ -113,7 +113,8 @@ func (s *session) runExample(t *testing.T, e example) {
 			t.Fatal(err)
 		}
 		e.text = "hello.txt"
-		o = s.run(t, []string{path, "OPENCODE_DISABLE_MODELS_FETCH=1"}, s.installed("opencode"), "run", `Create the file hello.txt that says "hello"`)
+		o = s.run(t, []string{path, "OPENCODE_DISABLE_MODELS_FETCH=1"}, s.installed("opencode"),
+			"run", `Create the file hello.txt that says "hello"`)
 	default:
 		t.Fatalf("who runs %s?", e.language)
 	}
