@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"modelgateway/models/scan"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -12,9 +14,9 @@ import (
 // AppendQuote appends a JSON string, without what is not UTF-8: requests are checked for that
 // before.
 func AppendQuote(dst []byte, s string) []byte {
-	out, err := jsontext.AppendQuote(dst, s)
-	if err != nil {
-		out, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(s, ""))
+	out, valid := scan.AppendQuote(dst, s)
+	if !valid {
+		return scan.AppendString(dst, strings.ToValidUTF8(s, ""))
 	}
 	return out
 }

@@ -1,11 +1,10 @@
-// Package scan reads JSON without reflection, in a tenth of a decoder's time. Its
-// cursor accepts a subset of valid JSON only. When it fails, the text may still be
-// valid: the caller decodes it in full.
+// Package scan reads JSON without reflection, in a tenth of a decoder's time, and
+// writes its strings. Its cursor accepts a subset of valid JSON only. When it
+// fails, the text may still be valid: the caller decodes it in full.
 package scan
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/bits"
 	"strconv"
 	"unicode/utf8"
@@ -202,11 +201,13 @@ func (c *Cursor) literal() (literal []byte, plain bool) {
 
 // ordinary is the number of bytes before the first quote, backslash, control
 // character or byte that is not ASCII. It looks at eight bytes at a time.
-func ordinary(text []byte) int {
+func ordinary[Text string | []byte](text Text) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; i+8 <= len(text); i += 8 {
-		w := binary.LittleEndian.Uint64(text[i:])
+		b := text[i : i+8]
+		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | // one load, as encoding/binary's
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 		quote := w ^ '"'*ones
 		slash := w ^ '\\'*ones
 		// In each term the high bit of a byte is set if the byte is the one that the

@@ -7,12 +7,12 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 
 	"modelgateway/models/api"
 	"modelgateway/models/api/embeddings"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )
@@ -179,7 +179,7 @@ func (x *embedding) body(texts []string) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out, _ = jsontext.AppendQuote(append(out, before...), text) // the texts are valid UTF-8
+		out = scan.AppendString(append(out, before...), text)
 		out = append(out, `}]}}`...)
 	}
 	return append(out, `]}`...)

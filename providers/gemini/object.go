@@ -3,6 +3,8 @@ package gemini
 import (
 	"bytes"
 
+	"modelgateway/models/scan"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -31,11 +33,7 @@ func (o object) done() jsontext.Value {
 // reopen returns a writer that adds members to a finished object.
 func reopen(value []byte) object { return object(value[:len(value)-1]) }
 
-func quote(s string) []byte {
-	// Invalid UTF-8 is written as U+FFFD and reported; a decoded request has none.
-	out, _ := jsontext.AppendQuote(nil, s)
-	return out
-}
+func quote(s string) []byte { return scan.AppendString(nil, s) }
 
 // list writes a JSON array of raw values.
 func list(values []jsontext.Value) jsontext.Value {

@@ -181,7 +181,4 @@ func joined(a, b jsontext.Value) jsontext.Value {
 	return append(out, '}')
 }
 
-func quoted(text string) jsontext.Value {
-	out, _ := jsontext.AppendQuote(nil, text) // invalid UTF-8 becomes U+FFFD
-	return out
-}
+func quoted(text string) jsontext.Value { return scan.AppendString(nil, text) }

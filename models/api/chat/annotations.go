@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // The types of an Annotation.
@@ -86,10 +87,10 @@ func appendEnding(dst []byte, e *llm.Ending) jsontext.Value {
 	}
 	dst = slices.Grow(dst, usualEnding)
 	if e.NativeReason != "" {
-		dst = appendString(appendName(dst, "native_finish_reason"), e.NativeReason)
+		dst = scan.AppendString(appendName(dst, "native_finish_reason"), e.NativeReason)
 	}
 	if e.StopSequence != "" {
-		dst = appendString(appendName(dst, "stop_reason"), e.StopSequence)
+		dst = scan.AppendString(appendName(dst, "stop_reason"), e.StopSequence)
 	}
 	if passes(e.StopDetails) {
 		dst = append(appendName(dst, "stop_details"), e.StopDetails...)

@@ -58,25 +58,19 @@ func (e *ChunkEncoder) Append(dst []byte, c *Chunk) ([]byte, error) {
 
 func (e *ChunkEncoder) render(c *Chunk) {
 	e.id, e.object, e.created, e.model, e.tier, e.fingerprint = c.ID, c.Object, c.Created, c.Model, c.ServiceTier, c.SystemFingerprint
-	e.head = appendString(append(e.head[:0], `{"id":`...), c.ID)
-	e.head = appendString(append(e.head, `,"object":`...), c.Object)
+	e.head = scan.AppendString(append(e.head[:0], `{"id":`...), c.ID)
+	e.head = scan.AppendString(append(e.head, `,"object":`...), c.Object)
 	e.head = strconv.AppendInt(append(e.head, `,"created":`...), c.Created, 10)
-	e.head = appendString(append(e.head, `,"model":`...), c.Model)
+	e.head = scan.AppendString(append(e.head, `,"model":`...), c.Model)
 	e.head = append(e.head, `,"choices":[`...)
 	e.tail = e.tail[:0]
 	if c.ServiceTier != "" {
-		e.tail = appendString(append(e.tail, `,"service_tier":`...), c.ServiceTier)
+		e.tail = scan.AppendString(append(e.tail, `,"service_tier":`...), c.ServiceTier)
 	}
 	if c.SystemFingerprint != "" {
-		e.tail = appendString(append(e.tail, `,"system_fingerprint":`...), c.SystemFingerprint)
+		e.tail = scan.AppendString(append(e.tail, `,"system_fingerprint":`...), c.SystemFingerprint)
 	}
 	e.tail = append(e.tail, '}')
-}
-
-// appendString writes a string; what is not valid UTF-8 in it becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
 }
 
 // AppendCompletion adds the JSON of a whole answer to dst, the same bytes as
@@ -90,10 +84,10 @@ func AppendCompletion(dst []byte, c *Completion) ([]byte, error) {
 		text, err := json.Marshal(c, api.Lenient)
 		return append(dst, text...), err
 	}
-	dst = appendString(append(dst, `{"id":`...), c.ID)
-	dst = appendString(append(dst, `,"object":`...), c.Object)
+	dst = scan.AppendString(append(dst, `{"id":`...), c.ID)
+	dst = scan.AppendString(append(dst, `,"object":`...), c.Object)
 	dst = strconv.AppendInt(append(dst, `,"created":`...), c.Created, 10)
-	dst = appendString(append(dst, `,"model":`...), c.Model)
+	dst = scan.AppendString(append(dst, `,"model":`...), c.Model)
 	dst = append(dst, `,"choices":[`...)
 	for i := range c.Choices {
 		choice := &c.Choices[i]
@@ -101,10 +95,10 @@ func AppendCompletion(dst []byte, c *Completion) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		dst = strconv.AppendInt(append(dst, `{"index":`...), int64(choice.Index), 10)
-		dst = appendString(append(dst, `,"message":{"role":`...), choice.Message.Role)
+		dst = scan.AppendString(append(dst, `,"message":{"role":`...), choice.Message.Role)
 		dst = appendText(append(dst, `,"content":`...), choice.Message.Content)
 		dst = appendText(append(dst, `,"refusal":`...), choice.Message.Refusal)
-		dst = appendString(append(dst, `},"finish_reason":`...), choice.FinishReason)
+		dst = scan.AppendString(append(dst, `},"finish_reason":`...), choice.FinishReason)
 		dst = append(appendWords(dst, choice.Extra), '}')
 	}
 	dst = append(dst, ']')
@@ -112,10 +106,10 @@ func AppendCompletion(dst []byte, c *Completion) ([]byte, error) {
 		dst = appendUsage(append(dst, `,"usage":`...), c.Usage)
 	}
 	if c.ServiceTier != "" {
-		dst = appendString(append(dst, `,"service_tier":`...), c.ServiceTier)
+		dst = scan.AppendString(append(dst, `,"service_tier":`...), c.ServiceTier)
 	}
 	if c.SystemFingerprint != "" {
-		dst = appendString(append(dst, `,"system_fingerprint":`...), c.SystemFingerprint)
+		dst = scan.AppendString(append(dst, `,"system_fingerprint":`...), c.SystemFingerprint)
 	}
 	return append(dst, '}'), nil
 }
@@ -131,7 +125,7 @@ func appendText(dst []byte, s *string) []byte {
 	if s == nil {
 		return append(dst, "null"...)
 	}
-	return appendString(dst, *s)
+	return scan.AppendString(dst, *s)
 }
 
 // appendUsage writes usage without members that are only carried.
@@ -208,19 +202,19 @@ func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {
 	d := &c.Delta
 	if d.Role != "" {
 		name(`"role":`)
-		dst = appendString(dst, d.Role)
+		dst = scan.AppendString(dst, d.Role)
 	}
 	if d.Content != nil {
 		name(`"content":`)
-		dst = appendString(dst, *d.Content)
+		dst = scan.AppendString(dst, *d.Content)
 	}
 	if d.Refusal != nil {
 		name(`"refusal":`)
-		dst = appendString(dst, *d.Refusal)
+		dst = scan.AppendString(dst, *d.Refusal)
 	}
 	if d.ReasoningContent != "" {
 		name(`"reasoning_content":`)
-		dst = appendString(dst, d.ReasoningContent)
+		dst = scan.AppendString(dst, d.ReasoningContent)
 	}
 	if len(d.ToolCalls) > 0 {
 		name(`"tool_calls":[`)
@@ -230,7 +224,7 @@ func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {
 	if c.FinishReason == nil {
 		dst = append(dst, `null`...)
 	} else {
-		dst = appendString(dst, *c.FinishReason)
+		dst = scan.AppendString(dst, *c.FinishReason)
 	}
 	return append(appendWords(dst, c.Extra), '}'), nil
 }
@@ -254,16 +248,16 @@ func appendCalls(dst []byte, calls []ToolCallDelta) []byte {
 		}
 		dst = strconv.AppendInt(append(dst, `{"index":`...), int64(c.Index), 10)
 		if c.ID != "" {
-			dst = appendString(append(dst, `,"id":`...), c.ID)
+			dst = scan.AppendString(append(dst, `,"id":`...), c.ID)
 		}
 		if c.Type != "" {
-			dst = appendString(append(dst, `,"type":`...), c.Type)
+			dst = scan.AppendString(append(dst, `,"type":`...), c.Type)
 		}
 		dst = append(dst, `,"function":{`...)
 		if c.Function.Name != "" {
-			dst = append(appendString(append(dst, `"name":`...), c.Function.Name), ',')
+			dst = append(scan.AppendString(append(dst, `"name":`...), c.Function.Name), ',')
 		}
-		dst = append(appendString(append(dst, `"arguments":`...), c.Function.Arguments), `}}`...)
+		dst = append(scan.AppendString(append(dst, `"arguments":`...), c.Function.Arguments), `}}`...)
 	}
 	return dst
 }

@@ -3,7 +3,7 @@ package embeddings
 import (
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"modelgateway/models/scan"
 )
 
 // Parts puts the parts of an answer together, each as soon as those before it have come, so
@@ -55,6 +55,6 @@ func (p *Parts) Add(i int, part []byte) {
 func (p *Parts) Answer(model string) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.out, _ = jsontext.AppendQuote(append(p.out, tail...), model) // invalid UTF-8 becomes U+FFFD
+	p.out = scan.AppendString(append(p.out, tail...), model)
 	return p.out
 }

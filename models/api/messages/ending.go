@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // The reasons why an answer ends.
@@ -40,7 +41,7 @@ func (b *blocks) appendEnding(dst []byte, e *llm.Ending) []byte {
 	reason := b.reason(e)
 	dst = append(append(append(dst, `"stop_reason":"`...), reason...), `","stop_sequence":`...)
 	if reason == stopSequence {
-		dst = appendString(dst, e.StopSequence)
+		dst = scan.AppendString(dst, e.StopSequence)
 	} else {
 		dst = append(dst, "null"...)
 	}

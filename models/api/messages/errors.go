@@ -7,6 +7,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // The types of errors, with their statuses where the API has only one.
@@ -88,7 +89,7 @@ func (d Dialect) AppendError(dst []byte, e *api.Error) []byte {
 		return append(dst, e.Raw...)
 	}
 	dst = append(append(dst, `{"type":"error","error":{"type":"`...), errorType(d.ErrorStatus(e))...)
-	dst = appendString(append(dst, `","message":`...), message(e))
+	dst = scan.AppendString(append(dst, `","message":`...), message(e))
 	return append(appendNullable(append(dst, `},"request_id":`...), e.RequestID), '}')
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // blockKind is the type of a content block.
@@ -102,7 +103,7 @@ func (e *events) delta(dst []byte, kind deltaKind, value string) []byte {
 	if kind == citationDelta {
 		dst = append(dst, value...)
 	} else {
-		dst = appendString(dst, value)
+		dst = scan.AppendString(dst, value)
 	}
 	return append(dst, "}}\n\n"...)
 }
@@ -139,7 +140,7 @@ func (c *content) start(dst []byte, index int, b *block) []byte {
 func (c *content) delta(dst []byte, kind deltaKind, value string) []byte {
 	switch kind {
 	case signatureDelta:
-		return appendString(append(dst, `,"signature":`...), value)
+		return scan.AppendString(append(dst, `,"signature":`...), value)
 	case inputDelta:
 		c.input = append(c.input, value...)
 		return dst
@@ -151,7 +152,7 @@ func (c *content) delta(dst []byte, kind deltaKind, value string) []byte {
 		return dst
 	default: // the text goes on where its string has ended
 		at := len(dst) - 1
-		dst = appendString(dst, value)
+		dst = scan.AppendString(dst, value)
 		return append(dst[:at], dst[at+len(`""`):]...)
 	}
 }
@@ -184,15 +185,15 @@ func appendInput(dst, input []byte) []byte {
 
 // appendCall writes a call up to its input.
 func appendCall(dst []byte, b *block) []byte {
-	dst = appendString(append(dst, `{"type":"tool_use","id":`...), b.id)
-	dst = appendString(append(dst, `,"name":`...), b.name)
+	dst = scan.AppendString(append(dst, `{"type":"tool_use","id":`...), b.id)
+	dst = scan.AppendString(append(dst, `,"name":`...), b.name)
 	return append(dst, `,"input":`...)
 }
 
 // appendWhole writes a block that has no deltas.
 func appendWhole(dst []byte, b *block) []byte {
 	if b.kind == redactedBlock {
-		dst = appendString(append(dst, `{"type":"redacted_thinking","data":`...), b.data)
+		dst = scan.AppendString(append(dst, `{"type":"redacted_thinking","data":`...), b.data)
 		return append(dst, '}')
 	}
 	return appendMedia(dst, b.media)
@@ -219,16 +220,10 @@ func appendMedia(dst []byte, m *llm.Media) []byte {
 			mediaType = said
 		}
 	} else if m.URL != "" {
-		return append(appendString(append(dst, `"url","url":`...), m.URL), `}}`...)
+		return append(scan.AppendString(append(dst, `"url","url":`...), m.URL), `}}`...)
 	}
-	dst = appendString(append(dst, `"base64","media_type":`...), mediaType)
-	return append(appendString(append(dst, `,"data":`...), data), `}}`...)
-}
-
-// appendString writes a string; what is not valid UTF-8 in it becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
+	dst = scan.AppendString(append(dst, `"base64","media_type":`...), mediaType)
+	return append(scan.AppendString(append(dst, `,"data":`...), data), `}}`...)
 }
 
 // appendNullable writes a string, or null for an empty one.
@@ -236,7 +231,7 @@ func appendNullable(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)
 	}
-	return appendString(dst, s)
+	return scan.AppendString(dst, s)
 }
 
 // oneLine is valid JSON without line breaks, which would end the line of an event.

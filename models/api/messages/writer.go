@@ -6,6 +6,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // Writer writes one stream as server-sent events in Anthropic's order: message_start,
@@ -115,8 +116,8 @@ func counted(c llm.UsageCounter) *llm.Usage {
 
 // appendHead writes a message up to its content, whose list it opens.
 func appendHead(dst []byte, head *llm.Head) []byte {
-	dst = appendString(append(dst, `{"id":`...), messageID(head.ID))
-	dst = appendString(append(dst, `,"type":"message","role":"assistant","model":`...), head.Model)
+	dst = scan.AppendString(append(dst, `{"id":`...), messageID(head.ID))
+	dst = scan.AppendString(append(dst, `,"type":"message","role":"assistant","model":`...), head.Model)
 	return append(dst, `,"content":[`...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"modelgateway/models/api/carried"
 	"modelgateway/models/api/sequence"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // blocks turns the events of an answer into content blocks. One block is open at a time:
@@ -132,9 +133,9 @@ func citation(c *llm.Citation) string {
 	case c.URL == "":
 		return ""
 	}
-	text := appendString([]byte(`{"type":"web_search_result_location","url":`), c.URL)
+	text := scan.AppendString([]byte(`{"type":"web_search_result_location","url":`), c.URL)
 	text = appendNullable(append(text, `,"title":`...), c.Title)
-	text = appendString(append(text, `,"cited_text":`...), c.Quote)
+	text = scan.AppendString(append(text, `,"cited_text":`...), c.Quote)
 	return string(append(text, `,"encrypted_index":""}`...))
 }
 

@@ -38,7 +38,7 @@ func (it *items) compact() {
 		return
 	}
 	sealed := sealSummary(string(it.summary))
-	rest := func(dst []byte) []byte { return appendString(append(dst, `,"encrypted_content":`...), sealed) }
+	rest := func(dst []byte) []byte { return scan.AppendString(append(dst, `,"encrypted_content":`...), sealed) }
 	it.start(itemCompaction, rest)
 	it.finish(rest)
 }

@@ -9,6 +9,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // The codes that Codex acts on (its sources, 2026-11). Others it takes as a reason to try
@@ -122,6 +123,6 @@ func appendFailure(dst []byte, e *api.Error) []byte {
 	if e == nil {
 		return append(dst, "null"...)
 	}
-	dst = appendString(append(dst, `{"code":`...), failureCode(e))
-	return append(appendString(append(dst, `,"message":`...), inStream(e).Message), '}')
+	dst = scan.AppendString(append(dst, `{"code":`...), failureCode(e))
+	return append(scan.AppendString(append(dst, `,"message":`...), inStream(e).Message), '}')
 }

@@ -49,7 +49,7 @@ func (Dialect) AppendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte
 	}
 	first, last := []byte("null"), []byte("null")
 	if len(all) > 0 {
-		first, last = appendString(nil, idOf(all[0])), appendString(nil, idOf(all[len(all)-1]))
+		first, last = scan.AppendString(nil, idOf(all[0])), scan.AppendString(nil, idOf(all[len(all)-1]))
 	}
 	dst = append(append(append(append(dst, `],"first_id":`...), first...), `,"last_id":`...), last...)
 	return append(strconv.AppendBool(append(dst, `,"has_more":`...), more), '}'), nil
@@ -70,7 +70,7 @@ func limitOf(text string) (int, error) {
 
 // AppendDeleted adds the answer of DELETE /v1/responses/{id}.
 func (Dialect) AppendDeleted(dst []byte, id string) []byte {
-	return append(appendString(append(dst, `{"id":`...), id), `,"object":"response","deleted":true}`...)
+	return append(scan.AppendString(append(dst, `{"id":`...), id), `,"object":"response","deleted":true}`...)
 }
 
 // inputItems are the items of the input of a turn, as a list of items has them. Those without
@@ -113,8 +113,8 @@ func listed(item jsontext.Value, id string) jsontext.Value {
 		}
 		rest = append(append(append(append(rest, ','), name...), ':'), value...)
 	}
-	out := appendString([]byte(`{"id":`), cmp.Or(own, id))
-	out = append(appendString(append(out, `,"type":`...), cmp.Or(kind, "message")), rest...)
+	out := scan.AppendString([]byte(`{"id":`), cmp.Or(own, id))
+	out = append(scan.AppendString(append(out, `,"type":`...), cmp.Or(kind, "message")), rest...)
 	switch {
 	case text == nil:
 	case role == "assistant":

@@ -5,6 +5,7 @@ import (
 
 	"modelgateway/models/api/sequence"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // items turns the events of an answer into the items of a response, and writes the events
@@ -207,7 +208,7 @@ func (it *items) delta(value, tail string) {
 		return
 	}
 	at := len(it.out) + len(it.head) + 1
-	it.out = appendString(append(it.out, it.head...), value)
+	it.out = scan.AppendString(append(it.out, it.head...), value)
 	it.text = append(it.text, it.out[at:len(it.out)-1]...)
 	it.out = append(it.out, tail...)
 	it.shut()

@@ -6,6 +6,7 @@ import (
 
 	"modelgateway/models/api/sequence"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // call is the open call of a tool that the client runs.
@@ -120,7 +121,7 @@ func (it *items) closeFunction(state status) {
 	}
 	if it.openItem("response.function_call_arguments.done") {
 		it.out = append(append(append(it.out, `,"arguments":"`...), it.text...), '"')
-		it.out = appendString(append(it.out, `,"name":`...), it.call.as.name)
+		it.out = scan.AppendString(append(it.out, `,"name":`...), it.call.as.name)
 		it.shut()
 	}
 	it.finish(func(dst []byte) []byte { return it.appendFunction(dst, state) })
@@ -151,10 +152,10 @@ func (it *items) appendCustom(dst []byte, state status) []byte {
 // appendName writes the call's id and the name by which the client knows the tool.
 func (it *items) appendName(dst []byte) []byte {
 	c := &it.call
-	dst = appendString(append(dst, `,"call_id":`...), c.id)
-	dst = appendString(append(dst, `,"name":`...), c.as.name)
+	dst = scan.AppendString(append(dst, `,"call_id":`...), c.id)
+	dst = scan.AppendString(append(dst, `,"name":`...), c.as.name)
 	if c.as.namespace != "" {
-		dst = appendString(append(dst, `,"namespace":`...), c.as.namespace)
+		dst = scan.AppendString(append(dst, `,"namespace":`...), c.as.namespace)
 	}
 	return dst
 }
@@ -163,7 +164,7 @@ func (it *items) appendName(dst []byte) []byte {
 func (it *items) closeClient(state status) {
 	rest := func(dst []byte, state status) []byte {
 		dst = append(append(append(dst, `,"status":"`...), state...), `","call_id":`...)
-		return appendAction(appendString(dst, it.call.id), it.kind, it.call.raw)
+		return appendAction(scan.AppendString(dst, it.call.id), it.kind, it.call.raw)
 	}
 	it.start(it.kind, func(dst []byte) []byte { return rest(dst, inProgress) })
 	it.finish(func(dst []byte) []byte { return rest(dst, state) })

@@ -8,6 +8,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // customInput is the text of a call of a custom tool, whose function has it in a member
@@ -126,7 +127,7 @@ func appendCommands(dst []byte, value jsontext.Value, single string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, command)
+		dst = scan.AppendString(dst, command)
 	}
 	return append(dst, ']')
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // made takes what the model made. An image is written after the next event, which may hold
@@ -58,7 +59,7 @@ func (it *items) draw() {
 	}
 	it.start(itemImage, func(dst []byte) []byte { return append(dst, `,"status":"in_progress","result":null`...) })
 	it.finish(func(dst []byte) []byte {
-		dst = appendString(append(dst, `,"status":"completed","output_format":`...), kind)
-		return appendString(append(dst, `,"result":`...), data)
+		dst = scan.AppendString(append(dst, `,"status":"completed","output_format":`...), kind)
+		return scan.AppendString(append(dst, `,"result":`...), data)
 	})
 }

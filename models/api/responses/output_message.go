@@ -9,6 +9,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // message is the open message. Each text of the answer is one of its parts, and so is what
@@ -178,8 +179,8 @@ func (it *items) cite(all []llm.Citation) {
 		from := len(m.annotations)
 		dst := strconv.AppendInt(append(m.annotations, `{"type":"url_citation","start_index":`...), int64(start), 10)
 		dst = strconv.AppendInt(append(dst, `,"end_index":`...), int64(end), 10)
-		dst = appendString(append(dst, `,"url":`...), c.URL)
-		m.annotations = append(appendString(append(dst, `,"title":`...), c.Title), '}')
+		dst = scan.AppendString(append(dst, `,"url":`...), c.URL)
+		m.annotations = append(scan.AppendString(append(dst, `,"title":`...), c.Title), '}')
 		if it.openPartEvent("response.output_text.annotation.added") {
 			it.out = strconv.AppendInt(append(it.out, `,"annotation_index":`...), int64(m.cited), 10)
 			it.out = append(append(it.out, `,"annotation":`...), m.annotations[from:]...)

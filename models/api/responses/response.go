@@ -9,6 +9,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // status is that of a response and of its items.
@@ -136,7 +137,7 @@ func (r *response) append(dst []byte, s *state) []byte {
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = appendString(append(dst, `,"model":`...), r.model)
+	dst = scan.AppendString(append(dst, `,"model":`...), r.model)
 	dst = append(append(append(dst, `,"output":[`...), s.output...), `],"store":`...)
 	dst = strconv.AppendBool(dst, r.common.Keep)
 	dst = appendNullable(append(dst, `,"previous_response_id":`...), r.common.Continues)
@@ -148,7 +149,7 @@ func (r *response) append(dst []byte, s *state) []byte {
 			dst = append(dst, e.fallback...)
 		}
 	}
-	dst = appendString(append(dst, `,"service_tier":`...), r.serviceTier())
+	dst = scan.AppendString(append(dst, `,"service_tier":`...), r.serviceTier())
 	dst = append(dst, `,"usage":`...)
 	if s.usage == nil && s.status != completed && s.status != incomplete {
 		return append(dst, "null}"...)
@@ -185,16 +186,10 @@ func appendUsage(dst []byte, u *llm.Usage) []byte {
 	return append(dst, '}')
 }
 
-// appendString writes a string; what is not valid UTF-8 in it becomes U+FFFD.
-func appendString[Text string | []byte](dst []byte, s Text) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
-}
-
 // appendMore adds the text of a JSON string to one that dst ends with, without quotes.
 func appendMore(dst []byte, s string) []byte {
 	at := len(dst)
-	dst = appendString(dst, s)
+	dst = scan.AppendString(dst, s)
 	copy(dst[at:], dst[at+1:len(dst)-1])
 	return dst[:len(dst)-len(`""`)]
 }
@@ -204,7 +199,7 @@ func appendNullable(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)
 	}
-	return appendString(dst, s)
+	return scan.AppendString(dst, s)
 }
 
 // appendLine writes valid JSON without line breaks, which would end the line of an event.

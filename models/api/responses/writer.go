@@ -8,6 +8,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // Writer writes one stream as server-sent events in OpenAI's order: response.created,
@@ -174,8 +175,8 @@ func (w *Writer) Fail(dst []byte, err *api.Error) []byte {
 	}
 	told := inStream(err)
 	w.open("error")
-	w.out = appendString(append(w.out, `,"code":`...), told.Code)
-	w.out = appendString(append(w.out, `,"message":`...), told.Message)
+	w.out = scan.AppendString(append(w.out, `,"code":`...), told.Code)
+	w.out = scan.AppendString(append(w.out, `,"message":`...), told.Message)
 	w.out = appendNullable(append(w.out, `,"param":`...), told.Param)
 	w.out = appendErrorMember(append(w.out, ','), told)
 	w.shut()
