@@ -41,7 +41,8 @@ type newConn struct {
 // Read reads, and limits the time of the header that the first byte begins.
 func (c *newConn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	if n > 0 && !c.used.Swap(true) {
+	if n > 0 && !c.used.Load() {
+		c.used.Store(true)
 		if err := c.TCPConn.SetReadDeadline(time.Now().Add(c.limits.header)); err != nil {
 			return n, err
 		}
@@ -51,7 +52,10 @@ func (c *newConn) Read(p []byte) (int, error) {
 
 // SetReadDeadline sets the limit of a used connection, and moves that of a new one.
 func (c *newConn) SetReadDeadline(at time.Time) error {
-	if now := time.Now(); !c.used.Load() && at.After(now) {
+	if c.used.Load() { // net/http sets five deadlines a request: asking the time for each took 0.5 µs
+		return c.TCPConn.SetReadDeadline(at)
+	}
+	if now := time.Now(); at.After(now) {
 		at = now.Add(c.limits.idle)
 	}
 	return c.TCPConn.SetReadDeadline(at)

@@ -136,11 +136,11 @@ func address(text string) string {
 
 func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.Caller, error) {
 	token, err := bearer(h)
-	key := h.Get("X-API-Key")
+	key := first(h, keyHeader)
 	if !a.Required {
 		return a.attribute(ctx, token, key)
 	}
-	if foreign && key != "" && h.Get("Authorization") != "" {
+	if foreign && key != "" && first(h, "Authorization") != "" {
 		switch keyOurs, tokenOurs := auth.LooksLikeKey(key), a.isOurs(token); {
 		case keyOurs && !tokenOurs:
 			token, err = "", nil
@@ -151,7 +151,7 @@ func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.C
 	switch {
 	case err != nil:
 		return auth.Caller{}, err
-	case len(h.Values("X-API-Key")) > 1, token != "" && key != "" && token != key:
+	case len(h[keyHeader]) > 1, token != "" && key != "" && token != key:
 		return auth.Caller{}, api.Unauthorized(api.CodeInvalidAPIKey, "the request has two credentials that disagree")
 	case key != "":
 		return a.byKey(ctx, key)
@@ -222,7 +222,7 @@ func isToken(text string) bool { return strings.Count(text, ".") == 2 }
 
 // bearer is the text after Authorization: Bearer; empty where there is none.
 func bearer(h http.Header) (string, error) {
-	values := h.Values("Authorization")
+	values := h["Authorization"]
 	if len(values) == 0 {
 		return "", nil
 	}

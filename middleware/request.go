@@ -18,6 +18,7 @@ const (
 	requestIDHeader  = "X-Request-Id"
 	upstreamIDHeader = "X-Upstream-Request-Id"
 	providerHeader   = "X-Gateway-Provider"
+	keyHeader        = "X-Api-Key" // as clients write it: X-API-Key
 )
 
 // requestIDFormat is what a client's own request id may look like; any other, and a longer
