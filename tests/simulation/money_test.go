@@ -3,10 +3,12 @@ package simulation
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,17 +87,26 @@ func TestMoneyIsKept(t *testing.T) {
 		}
 		return
 	}
-	seeds, most := number(t, "SEEDS", longtest.Size(fewSeeds, 10_000/slower)), number(t, "FAILURES", 3)
-	failed, sum, began := 0, counts{}, time.Now()
-	for seed := 1; seed <= seeds && failed < most; seed++ {
-		res := l.play(t, uint64(seed))
-		sum.add(res.counts)
-		if res.failed {
-			failed++
-			report(t, uint64(seed), res)
-		}
+	seeds, most := number(t, "SEEDS", longtest.Size(fewSeeds, manySeeds)), number(t, "FAILURES", 3)
+	sum, began := counts{}, time.Now()
+	t.Cleanup(func() { t.Logf("%d seeds in %v: %+v", seeds, time.Since(began).Round(time.Millisecond), sum) })
+	var mu sync.Mutex // guards sum
+	var played, failed atomic.Int64
+	for i := range runtime.GOMAXPROCS(0) {
+		t.Run(fmt.Sprintf("player %d", i+1), func(t *testing.T) {
+			t.Parallel()
+			for seed := played.Add(1); seed <= int64(seeds) && failed.Load() < int64(most); seed = played.Add(1) {
+				res := l.play(t, uint64(seed))
+				mu.Lock()
+				sum.add(res.counts)
+				mu.Unlock()
+				if res.failed {
+					failed.Add(1)
+					report(t, uint64(seed), res)
+				}
+			}
+		})
 	}
-	t.Logf("%d seeds in %v: %+v", seeds, time.Since(began).Round(time.Millisecond), sum)
 }
 
 func TestTheSameSeedMakesTheSameRun(t *testing.T) {

@@ -3,6 +3,7 @@
 package simulation
 
 const (
-	fewSeeds = 200
-	slower   = 1
+	fewSeeds  = 200
+	manySeeds = 10_000
+	slower    = 1
 )
