@@ -80,6 +80,14 @@ func accountExists() *api.Error {
 	}
 }
 
+// linkedElsewhere answers for the link of an identity that another user has.
+func linkedElsewhere() *api.Error {
+	return &api.Error{
+		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeAccountExists,
+		Message: "this identity is linked to another account already: log in with it, or unlink it from that account first",
+	}
+}
+
 // reason returns an error that may be logged: without the URL of the request, in
 // which goth puts access tokens, and without the bodies that libraries quote in
 // full.

@@ -47,7 +47,7 @@ func (l *Login) link(ctx context.Context, to linkTo, p person, email string) (*m
 	case errors.Is(err, models.ErrNotFound):
 		return nil, invalidState(errors.New("the user is no more"))
 	case errors.Is(err, models.ErrTaken):
-		return nil, accountExists()
+		return nil, linkedElsewhere()
 	}
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return nil, e

@@ -8,6 +8,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/idp/idptest"
 )
 
 // squatter is an account with a password at an address that was not verified, with a key,
@@ -131,8 +132,24 @@ func TestUserLinksAnIdentityAndRemovesIt(t *testing.T) {
 		}
 		b := r.beginLink(bob.ID)
 		token, err := r.Finish(t.Context(), r.consent(b), b.cookie, Request{})
-		r.refuses(token, err, 409, "account_exists")
+		e := r.refuses(token, err, 409, "account_exists")
+		if !strings.Contains(e.Message, "this identity is linked to another account") || strings.Contains(e.Message, "e-mail") {
+			t.Errorf("%q: bob's address is free, the identity is another user's", e.Message)
+		}
 	})
+}
+
+func TestALoginSaysThatTheAddressIsAnotherAccounts(t *testing.T) {
+	r := newRig(t)
+	b := r.beginLink(r.registered("ada@example.com").ID) // which verifies her address
+	if _, err := r.Finish(t.Context(), r.consent(b), b.cookie, Request{}); err != nil {
+		t.Fatal(err)
+	}
+	r.idp.Set(func(m *idptest.Provider) { m.Person["sub"] = "another" })
+	token, err := r.login()
+	if e := r.refuses(token, err, 409, "account_exists"); !strings.Contains(e.Message, "e-mail address exists") {
+		t.Errorf("%q", e.Message)
+	}
 }
 
 func TestLinkedIdentityVerifiesItsOwnAddress(t *testing.T) {
