@@ -35,7 +35,7 @@ var (
 var organization = sync.OnceValue(pattern(`(?i)(\borgani[sz]ation\b[^0-9a-z]{0,4}(?:id[^0-9a-z]{1,3})?)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`))
 
 // Redact removes keys and the names of accounts from an upstream's message that is passed on
-// in the upstream's words.
+// in the upstream's words. Addresses stay, which are those of the upstream's documents.
 func Redact(message string) string {
 	message = key().ReplaceAllString(message, "$1[redacted]")
 	message = organization().ReplaceAllString(message, "$1[account]")
@@ -51,7 +51,8 @@ func clean(message string) string {
 	}
 	message = strings.ToValidUTF8(message, "")
 	message = key().ReplaceAllString(message, "$1[redacted]")
-	message = address().ReplaceAllString(message, "[address]")
+	message = address().ReplaceAllString(message, "[address]") // whole, with the accounts in it
+	message = organization().ReplaceAllString(message, "$1[account]")
 	message = account().ReplaceAllString(message, "[account]")
 	message = strings.Join(strings.FieldsFunc(message, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)

@@ -93,6 +93,42 @@ func TestMessagesAreCleaned(t *testing.T) {
 	}
 }
 
+func TestAnErrorHasNoOrganization(t *testing.T) {
+	r := &Refusal{
+		Provider: "anthropic", Status: 429, Code: "rate_limit_error",
+		Message: "the rate limit for your organization (12345678-90ab-cdef-1234-567890abcdef) of 30,000 input tokens per minute",
+	}
+	e := r.ClientError()
+	for what, text := range map[string]string{"client": e.Message, "log": e.Error(), "log of the refusal": r.Error()} {
+		if strings.Contains(text, "12345678") || !strings.Contains(text, "your organization ([account]) of 30,000") {
+			t.Errorf("the %s gets %q", what, text)
+		}
+	}
+}
+
+// Both remove the same secrets, but for addresses.
+func TestAMessageThatIsPassedOnHasNoSecretsEither(t *testing.T) {
+	const id = "12345678-90ab-cdef-1234-567890abcdef"
+	for in, want := range map[string]string{
+		"Incorrect API key provided: sk-ab***yz. You can": "Incorrect API key provided: [redacted] You can",
+		"in organization org-Abc123 on requests":          "in organization [account] on requests",
+		"your organization " + id + " on requests":        "your organization [account] on requests",
+		"Organisation ID: " + strings.ToUpper(id):         "Organisation ID: [account]",
+		"for projects/my-project-1 quota":                 "for [account] quota",
+		"no file " + id + " in this organization":         "no file " + id + " in this organization",
+	} {
+		if passed, cleaned := Redact(in), clean(in); passed != want || cleaned != want {
+			t.Errorf("%q became %q and %q", in, passed, cleaned)
+		}
+	}
+	if in := "see https://docs.example.com/a"; Redact(in) != in {
+		t.Errorf("%q", Redact(in))
+	}
+	if got := clean("https://host.example.com/projects/my-project-1/x failed"); got != "[address] failed" {
+		t.Errorf("%q", got)
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add("Incorrect API key provided: sk-abcdef123456 at https://x.example.com/a")
 	f.Fuzz(func(t *testing.T, text string) {
