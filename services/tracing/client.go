@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -90,7 +91,7 @@ func (c *client) encode(request *collectorpb.ExportTraceServiceRequest) ([]byte,
 func (c *client) post(ctx context.Context, body []byte) (rejected int64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.Endpoint, bytes.NewReader(body))
 	if err != nil {
-		return 0, fmt.Errorf("post spans: %w", err)
+		return 0, fmt.Errorf("post spans: %w", withoutURL(err))
 	}
 	for name, value := range c.cfg.Headers {
 		req.Header.Set(name, value.Reveal())
@@ -102,7 +103,7 @@ func (c *client) post(ctx context.Context, body []byte) (rejected int64, err err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return 0, retryable{error: fmt.Errorf("post spans: %w", err)}
+		return 0, retryable{error: fmt.Errorf("post spans: %w", withoutURL(err))}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, readErr := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
@@ -120,6 +121,15 @@ func (c *client) post(ctx context.Context, body []byte) (rejected int64, err err
 	default:
 		return 0, err
 	}
+}
+
+// withoutURL is an error that may be logged: the path of a hosted collector's address may
+// be a credential.
+func withoutURL(err error) error {
+	if of, ok := errors.AsType[*url.Error](err); ok {
+		return of.Err
+	}
+	return err
 }
 
 // rejectedSpans is how many spans the collector rejected although it accepted

@@ -202,6 +202,23 @@ func TestFailuresAreLoggedOnceAMinute(t *testing.T) {
 	}
 }
 
+func TestTheLogHasNoAddressOfACollector(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for _, address := range []string{closed.URL + "/v1/canary?token=canary", "http://[canary"} {
+		cfg := settings(address)
+		cfg.ExportTimeout = 100 * time.Millisecond // which leaves no time for a second post
+		var log bytes.Buffer
+		e := newExporter(Options{Config: cfg, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now}, &countingQueue{})
+		ctx, cancel := context.WithTimeout(t.Context(), cfg.ExportTimeout)
+		_ = e.ExportSpans(ctx, []sdk.ReadOnlySpan{tracetest.SpanStub{Name: "n"}.Snapshot()})
+		cancel()
+		if text := log.String(); !strings.Contains(text, "post spans: ") || strings.Contains(text, "canary") {
+			t.Errorf("%s: the log: %s", address, text)
+		}
+	}
+}
+
 func TestShutdownSendsTheQueueWithinItsDeadline(t *testing.T) {
 	var taken atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
