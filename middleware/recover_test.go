@@ -207,8 +207,8 @@ func TestAPanicInsideAStepNeverReachesTheHandler(t *testing.T) {
 // faults are what a handler may panic with.
 func faults() map[string]func() {
 	return map[string]func(){
-		"a word":          func() { panic("boom") },
-		"an error":        func() { panic(errors.New("boom")) },
+		"a word":          func() { panic("cannot read " + secretBody) },
+		"an error":        func() { panic(errors.New("cannot read " + secretBody)) },
 		"nothing":         func() { panic(nil) }, //nolint:govet // nil is tested
 		"an index":        func() { _ = []int{}[len(names(3))] },
 		"a nil pointer":   func() { _ = (*auth.Caller)(nil).UserID },
@@ -276,6 +276,9 @@ func TestAPanicInAHandlerIsA500OrClosesTheConnection(t *testing.T) {
 					t.Errorf("the request has no line in the log: %s", text)
 				}
 				hasNoSecret(t, text+body)
+				if name == "an index" && !strings.Contains(text, `"error":"runtime error: index out of range [3] with length 0"`) {
+					t.Errorf("the log: %s", text)
+				}
 			})
 		}
 	}

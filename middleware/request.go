@@ -11,6 +11,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/fault"
 )
 
 // Names of headers are in their canonical form, which costs nothing to set.
@@ -177,15 +178,15 @@ func (r *Request) describe(attrs []slog.Attr) []slog.Attr {
 // whole; Gin's own recovery would end the answer normally.
 func (m Chain) Recover(c *gin.Context) {
 	defer func() {
-		fault := recover()
-		if fault == nil {
+		value := recover()
+		if value == nil {
 			return
 		}
 		c.Abort()
-		if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(fault)
+		if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(value)
 		}
-		m.Log.Error("a handler panicked", "request_id", RequestID(c), "fault", fault, "stack", stack())
+		m.Log.Error("a handler panicked", "request_id", RequestID(c), "error", fault.Text(value), "stack", fault.Stack(value))
 		m.fail(c, api.Internal(errPanic))
 	}()
 	c.Next()

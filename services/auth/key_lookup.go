@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/fault"
 )
 
 const (
@@ -77,8 +77,8 @@ func (k *Keys) lookUp(ctx context.Context, d digest, since time.Time) (*cacheEnt
 	})
 	select {
 	case r := <-result:
-		if p, ok := errors.AsType[*lookupPanic](r.Err); ok && leads {
-			panic(fmt.Sprintf("%v\n\n%s", p.value, p.stack))
+		if moved, ok := errors.AsType[*fault.Moved](r.Err); ok && leads {
+			panic(moved)
 		}
 		if r.Err != nil {
 			return nil, r.Err
@@ -89,18 +89,10 @@ func (k *Keys) lookUp(ctx context.Context, d digest, since time.Time) (*cacheEnt
 	}
 }
 
-// lookupPanic carries a panic from the goroutine of a look-up to the caller
-// that started it. singleflight would end the process.
-type lookupPanic struct {
-	value any
-	stack []byte
-}
-
-// Error is what the other callers get, without the stack.
-func (p *lookupPanic) Error() string { return fmt.Sprintf("the look-up panicked: %v", p.value) }
-
 // load queries the database and caches the answer. Other callers wait for it
-// too, so it does not end with the request that started it.
+// too, so it does not end with the request that started it. Its panic is an error:
+// singleflight would end the process. lookUp raises it again for the caller that
+// started the query.
 func (k *Keys) load(ctx context.Context, d digest, since time.Time) (entry *cacheEntry, err error) {
 	if e := k.cache.get(d); e != nil && k.cache.validatedAt(e).After(since) {
 		return e, nil
@@ -110,7 +102,7 @@ func (k *Keys) load(ctx context.Context, d digest, since time.Time) (entry *cach
 	l := k.cache.begin(d)
 	defer func() {
 		if v := recover(); v != nil {
-			entry, err = nil, &lookupPanic{v, debug.Stack()}
+			entry, err = nil, fmt.Errorf("the look-up panicked: %w", fault.Move(v))
 		}
 		k.cache.finish(d, l, entry)
 	}()

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/storetest"
+	"modelgateway/services/fault"
 	"modelgateway/tests/longtest"
 )
 
@@ -359,7 +359,7 @@ func TestAPanicInALookUpEndsTheWaitOfAllCallers(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer func() {
-			if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), "driver") || !strings.Contains(fmt.Sprint(v), "(*Keys).query") {
+			if v := recover(); v == nil || !strings.Contains(fault.Stack(v), "(*Keys).query") || strings.Contains(fault.Text(v), "driver") {
 				t.Errorf("the caller that queried got the panic %v", v)
 			}
 		}()

@@ -3,13 +3,13 @@ package inference
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"modelgateway/models"
 	"modelgateway/models/llm"
 	"modelgateway/services/budget"
+	"modelgateway/services/fault"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"
@@ -122,8 +122,9 @@ func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
 func (c *Call) Settle(after time.Duration, final func(routing.Route)) {
 	c.plan.Patience = &routing.Patience{After: after, Final: func(route routing.Route) {
 		defer func() {
-			if panicked := recover(); panicked != nil {
-				c.service.Log.Error("beginning a stream failed", "request_id", c.input.RequestID, "error", fmt.Sprint(panicked))
+			if value := recover(); value != nil {
+				c.service.Log.Error("beginning a stream failed", "request_id", c.input.RequestID,
+					"error", fault.Text(value), "stack", fault.Stack(value))
 			}
 		}()
 		c.sent = true

@@ -3,12 +3,12 @@ package inference
 import (
 	"cmp"
 	"errors"
-	"fmt"
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
+	"modelgateway/services/fault"
 )
 
 // CountPrompt begins to estimate the tokens of the prompt, so that PromptTokens takes no
@@ -25,8 +25,9 @@ func (c *Call) CountPrompt() {
 	go func() { // End waits for it
 		defer close(c.counting)
 		defer func() {
-			if panicked := recover(); panicked != nil {
-				c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", fmt.Sprint(panicked))
+			if value := recover(); value != nil {
+				c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID,
+					"error", fault.Text(value), "stack", fault.Stack(value))
 			}
 		}()
 		c.countPrompt(func() (int64, error) { return c.service.promptFor(c.input.Request, model) })

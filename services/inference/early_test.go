@@ -1,7 +1,10 @@
 package inference
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
+	"modelgateway/services/routing"
 )
 
 // first is a provider whose streams begin with the size of the prompt.
@@ -86,6 +90,23 @@ func TestCallThatEndsEarlyWaitsForItsCount(t *testing.T) {
 	case <-call.counting:
 	default:
 		t.Error("the estimate is still running")
+	}
+}
+
+func TestThePanicOfABeginIsLoggedWithoutItsText(t *testing.T) {
+	var log bytes.Buffer
+	s := serving(t, answering("openai", nil))
+	s.Log = slog.New(slog.NewTextHandler(&log, nil))
+	call, err := s.Admit(t.Context(), streamOf(gpt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call.Settle(time.Second, func(routing.Route) { panic("cannot write canary") })
+	call.plan.Patience.Final(routing.Route{})
+	call.End(t.Context(), context.Canceled)
+	if text := log.String(); !strings.Contains(text, "beginning a stream failed") || !strings.Contains(text, "type string") ||
+		!strings.Contains(text, "early_test.go") || strings.Contains(text, "canary") {
+		t.Errorf("the log: %s", text)
 	}
 }
 
