@@ -1,7 +1,7 @@
 package app
 
 import (
-	"fmt"
+	"bytes"
 	"io"
 	"log/slog"
 	"os"
@@ -28,6 +28,7 @@ const (
 // the buffer full are dropped and counted.
 type logWriter struct {
 	out   io.Writer
+	gap   func(lines int) []byte // is the line that reports so many dropped ones
 	wake  chan struct{}
 	quit  chan struct{}
 	ended chan struct{}
@@ -39,8 +40,8 @@ type logWriter struct {
 }
 
 // newLogWriter starts a writer to out. Close ends it.
-func newLogWriter(out io.Writer) *logWriter {
-	w := &logWriter{out: out, wake: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{})}
+func newLogWriter(out io.Writer, gap func(lines int) []byte) *logWriter {
+	w := &logWriter{out: out, gap: gap, wake: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -95,19 +96,20 @@ func (w *logWriter) run() {
 	}
 }
 
-// flush writes the waiting lines and leaves an empty buffer for the next ones.
-// Errors of the reader are ignored: there is no other place to report them.
+// flush writes the waiting lines, and after them how many did not fit, and leaves an
+// empty buffer for the next ones. Errors of the reader are ignored: there is no other
+// place to report them.
 func (w *logWriter) flush(empty []byte) (written []byte) {
 	w.mu.Lock()
 	lines, dropped := w.lines, w.dropped
 	w.lines, w.dropped = empty[:0], 0
 	w.reported += dropped
 	w.mu.Unlock()
-	if dropped > 0 {
-		_, _ = fmt.Fprintf(w.out, `{"level":"WARN","msg":"log lines were dropped","count":%d}`+"\n", dropped)
-	}
 	if len(lines) > 0 {
 		_, _ = w.out.Write(lines)
+	}
+	if dropped > 0 {
+		_, _ = w.out.Write(w.gap(dropped)) // not by Write, whose buffer may be full again
 	}
 	const keep = 64 << 10 // bytes, for the next time
 	if cap(lines) > keep {
@@ -116,10 +118,21 @@ func (w *logWriter) flush(empty []byte) (written []byte) {
 	return lines
 }
 
-// logger writes for people on a terminal and JSON otherwise, unless LOG_FORMAT
-// says so. NO_COLOR turns colours off (no-color.org).
-func logger(cfg config.Config, environ []string, out io.Writer, lines *logWriter) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: cfg.LogLevel}
+// startLog returns the logger, and the writer that its lines go through.
+func startLog(cfg config.Config, environ []string, out io.Writer) (*slog.Logger, *logWriter) {
+	handler := logHandler(cfg, environ, out)
+	lines := newLogWriter(out, func(lines int) []byte {
+		var text bytes.Buffer
+		log := slog.New(handler(&text, slog.LevelWarn)) // whatever LOG_LEVEL is: dropped lines may have been errors
+		log.Warn("log lines were dropped: the reader of the log is too slow", "lines", lines)
+		return text.Bytes()
+	})
+	return slog.New(handler(lines, cfg.LogLevel)), lines
+}
+
+// logHandler makes handlers that write for people on a terminal, if out is one, and JSON
+// otherwise, unless LOG_FORMAT says so. NO_COLOR turns colours off (no-color.org).
+func logHandler(cfg config.Config, environ []string, out io.Writer) func(io.Writer, slog.Level) slog.Handler {
 	file, isFile := out.(*os.File)
 	switch {
 	case cfg.LogFormat == config.LogJSON:
@@ -127,15 +140,22 @@ func logger(cfg config.Config, environ []string, out io.Writer, lines *logWriter
 		noColour := slices.ContainsFunc(environ, func(e string) bool {
 			return strings.HasPrefix(e, "NO_COLOR=") && e != "NO_COLOR=" || e == "TERM=dumb"
 		})
-		return slog.New(&terminal{out: lines, level: cfg.LogLevel, colour: !noColour, width: func() int {
+		width := func() int {
 			const unknown = 120
 			if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
 				return columns
 			}
 			return unknown
-		}})
+		}
+		return func(to io.Writer, least slog.Level) slog.Handler {
+			return &terminal{out: to, level: least, colour: !noColour, width: width}
+		}
 	case cfg.LogFormat == config.LogText:
-		return slog.New(slog.NewTextHandler(lines, opts))
+		return func(to io.Writer, least slog.Level) slog.Handler {
+			return slog.NewTextHandler(to, &slog.HandlerOptions{Level: least})
+		}
 	}
-	return slog.New(slog.NewJSONHandler(lines, opts))
+	return func(to io.Writer, least slog.Level) slog.Handler {
+		return slog.NewJSONHandler(to, &slog.HandlerOptions{Level: least})
+	}
 }

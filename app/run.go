@@ -29,9 +29,8 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 		return err
 	}
 	defer tuneGC()()
-	lines := newLogWriter(out)
+	log, lines := startLog(*cfg, environ, out)
 	defer lines.Close()
-	log := logger(*cfg, environ, out, lines)
 	if slices.Contains(environ, "GATEWAY_ENV_FILE=") {
 		log.Info("only the settings that docker-compose.yml lists arrive here; with GATEWAY_ENV_FILE=.env in a .env file all of its " +
 			"settings do, and a misspelt name stops the start")

@@ -30,8 +30,8 @@ func TestGuideIsAPageOrAFileOfIt(t *testing.T) {
 	}
 }
 
-// literals are calls of a logger with a constant message.
-var literals = regexp.MustCompile(`[lL]og\.(?:Warn|Error)\(\s*"([^"]+)"`)
+// literals are calls of a logger with a constant message: at the level WARN or ERROR, or at one that is computed.
+var literals = regexp.MustCompile(`[lL]og\.(?:(?:Warn|Error)\(|Log\([^"]+,)\s*"([^"]+)"`)
 
 func TestTroubleshootingExplainsEveryLogMessage(t *testing.T) {
 	page, err := os.ReadFile("../docs/troubleshooting.md")
