@@ -91,8 +91,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if e.Limit != "" {
 		m.Metrics.Limited(e.Limit)
 	}
-	silent := e.Code == api.CodeServiceUnavailable && e.Unwrap() == nil // a readiness probe fails every second
-	if e.Status >= http.StatusInternalServerError && !silent {
+	if isFailure(e) {
 		m.Log.Log(ctx, level(e), "request failed", "request_id", RequestID(c), "error", e)
 	}
 	if _, whole := errors.AsType[Told](err); whole {

@@ -24,16 +24,23 @@ type Request struct {
 	address string // of the client; empty until it is known
 	code    string // of the error in the answer
 	param   string // of its error
-	message string // of a refusal by the gateway itself
+	message string // of an error that has no line of its own
 }
 
 // refused notes the error of a request. The message of a provider is not kept: it
-// may quote the prompt. Failures have a line of their own.
+// may quote the prompt. Failures have a line of their own, with the message.
 func (r *Request) refused(e *api.Error) {
 	r.code, r.param = e.Code, e.Param
-	if e.Status < http.StatusInternalServerError && e.Code != api.CodeProviderError {
+	if !isFailure(e) && e.Code != api.CodeProviderError {
 		r.message = e.Message
 	}
+}
+
+// isFailure says whether an error has a line of its own in the log. A 503 without a
+// cause has none: the gateway is at its capacity, starts or stops, which all clients
+// and readiness probes are told until it ends.
+func isFailure(e *api.Error) bool {
+	return e.Status >= http.StatusInternalServerError && (e.Code != api.CodeServiceUnavailable || e.Unwrap() != nil)
 }
 
 type requestKey struct{}
