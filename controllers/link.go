@@ -82,12 +82,17 @@ func formRegistration(c *gin.Context, value func(name string) string) account.Re
 	}
 }
 
+// passwordLabel names the bounds of a password, which are of its bytes.
+func passwordLabel(name string) string {
+	return name + " (8 to 72 characters; letters with accents count as two)"
+}
+
 // linkForm is the page of a token, by its purpose.
 func linkForm(token string) web.Form {
 	person := []web.FormField{
 		{Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "username"},
 		{Name: "name", Label: "Your name", Type: "text", Autocomplete: "name"},
-		{Name: "password", Label: "Password (8 to 72 characters)", Type: "password", Autocomplete: "new-password"},
+		{Name: "password", Label: passwordLabel("Password"), Type: "password", Autocomplete: "new-password"},
 	}
 	switch account.LinkPurpose(token) {
 	case models.PurposeInvite:
@@ -101,7 +106,7 @@ func linkForm(token string) web.Form {
 		}
 	case models.PurposeReset:
 		return web.Form{Title: "Set a new password", Token: token, Button: "Set password", Fields: []web.FormField{
-			{Name: "new_password", Label: "New password (8 to 72 characters)", Type: "password", Autocomplete: "new-password"},
+			{Name: "new_password", Label: passwordLabel("New password"), Type: "password", Autocomplete: "new-password"},
 		}}
 	case models.PurposeVerify:
 		return web.Form{

@@ -3,6 +3,7 @@ package api
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Quoted is a client's text in quotes for a message, bounded and on one line.
@@ -25,3 +26,15 @@ func Invisible(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return r != nonJoiner && r != joiner && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }
+
+// CheckVisible refuses a name that is not valid UTF-8, which PostgreSQL does not store, or
+// has a character of Invisible.
+func CheckVisible(param, name string) error {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, Invisible) {
+		return Invalid(CodeInvalidValue, param, "%s must be valid UTF-8 without control characters or other invisible characters", param)
+	}
+	return nil
+}
+
+// DomainNotAllowed is the message of CodeDomainNotAllowed.
+const DomainNotAllowed = "e-mail addresses of this domain are not allowed: an operator can add the domain to ALLOWED_EMAIL_DOMAINS"

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
@@ -166,7 +165,7 @@ func (a *Service) normalize(r Registration) (Registration, error) {
 	if !DomainAllowed(email, a.domains) {
 		return r, domainRefused()
 	}
-	if err := checkPassword(r.Password); err != nil {
+	if err := checkPassword("password", r.Password); err != nil {
 		return r, err
 	}
 	r.Email = email
@@ -177,13 +176,9 @@ const longestName = 200 // bytes
 
 func checkName(name string) error {
 	if len(name) > longestName {
-		return api.Invalid(api.CodeInvalidValue, "name", "a name has at most %d bytes", longestName)
+		return api.Invalid(api.CodeInvalidValue, "name", "name must have at most %d bytes", longestName)
 	}
-	// PostgreSQL takes neither NUL nor broken UTF-8.
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, api.Invisible) {
-		return api.Invalid(api.CodeInvalidValue, "name", "a name holds no control or other invisible characters")
-	}
-	return nil
+	return api.CheckVisible("name", name)
 }
 
 // hash returns the hash of a password when it is its turn.

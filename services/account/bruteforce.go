@@ -94,6 +94,6 @@ func tooMany(what string, wait time.Duration) error {
 	e := &api.Error{
 		Status: http.StatusTooManyRequests, Type: api.TypeRateLimit, Code: api.CodeRateLimitExceeded, RetryAfter: wait,
 	}
-	e.Message = fmt.Sprintf("%s; try again in %s", what, wholeSeconds(e))
+	e.Message = fmt.Sprintf("%s: try again in %ds", what, e.RetryAfterSeconds())
 	return e
 }

@@ -130,13 +130,9 @@ func TestFailuresAreCountedForAllReplicas(t *testing.T) {
 
 func expectWait(t *testing.T, err error, seconds int64) {
 	t.Helper()
-	unit := "seconds"
-	if seconds == 1 {
-		unit = "second"
-	}
 	e, ok := errors.AsType[*api.Error](err)
 	if !ok || e.Status != 429 || e.Type != api.TypeRateLimit || e.Code != api.CodeRateLimitExceeded ||
-		e.RetryAfterSeconds() != seconds || !strings.Contains(e.Message, fmt.Sprintf("in %d %s", seconds, unit)) {
+		e.RetryAfterSeconds() != seconds || !strings.Contains(e.Message, fmt.Sprintf("try again in %ds", seconds)) {
 		t.Errorf("want a wait of %d seconds, not %v", seconds, err)
 	}
 }
@@ -242,7 +238,7 @@ func expectFull(t *testing.T, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*api.Error](err)
 	if !ok || e.Status != 503 || e.Type != api.TypeAPI || e.Code != api.CodeServiceUnavailable || !e.ShouldRetry() ||
-		e.RetryAfterSeconds() != 2 || !strings.Contains(e.Message, "in 2 seconds") {
+		e.RetryAfterSeconds() != 2 || !strings.Contains(e.Message, "try again in 2s") {
 		t.Errorf("%v", err)
 	}
 }

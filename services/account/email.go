@@ -33,7 +33,7 @@ func NormalEmail(text string) (string, error) {
 		return "", invalidEmail("is too long")
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, api.Invisible) {
-		return "", invalidEmail("holds invisible characters")
+		return "", invalidEmail("has control characters or other invisible characters")
 	}
 	local, domain, found := strings.Cut(text, "@")
 	if !found || strings.Contains(domain, "@") {
@@ -44,7 +44,8 @@ func NormalEmail(text string) (string, error) {
 	}
 	domain, ok := normalDomain(domain)
 	if !ok {
-		return "", invalidEmail("has no domain that mail is sent to")
+		return "", api.Invalid(api.CodeInvalidEmail, "email",
+			"the domain of the e-mail address is not valid: it must be a name with a dot, such as example.com")
 	}
 	email := strings.ToLower(local) + "@" + domain
 	if len(email) > longestEmail {
@@ -121,6 +122,6 @@ func DomainAllowed(email string, domains []string) bool {
 func domainRefused() error {
 	return &api.Error{
 		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeDomainNotAllowed, Param: "email",
-		Message: "e-mail addresses of this domain may not register here",
+		Message: api.DomainNotAllowed,
 	}
 }

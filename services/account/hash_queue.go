@@ -43,7 +43,7 @@ func newHashQueue(places, workers int64) *hashQueue {
 func (q *hashQueue) join(address string) (leave func(), err error) {
 	network := auth.Network(address)
 	if !q.enter(network) {
-		return nil, tooMany("too many logins or registrations at once from this network", queueDuration)
+		return nil, tooMany("too many logins and registrations at once from this network", queueDuration)
 	}
 	if q.places.TryAcquire(1) {
 		return func() {
@@ -54,7 +54,7 @@ func (q *hashQueue) join(address string) (leave func(), err error) {
 	q.exit(network)
 	e := api.Unavailable(errQueueFull)
 	e.RetryAfter = queueDuration
-	e.Message = "too many log in or register at once; try again in " + wholeSeconds(e)
+	e.Message = fmt.Sprintf("too many logins and registrations at once: try again in %ds", e.RetryAfterSeconds())
 	return nil, e
 }
 
@@ -82,12 +82,4 @@ func (q *hashQueue) acquire(ctx context.Context) (release func(), err error) {
 		return nil, api.Unavailable(err)
 	}
 	return func() { q.workers.Release(1) }, nil
-}
-
-// wholeSeconds returns the error's Retry-After in words.
-func wholeSeconds(e *api.Error) string {
-	if n := e.RetryAfterSeconds(); n != 1 {
-		return fmt.Sprintf("%d seconds", n)
-	}
-	return "1 second"
 }

@@ -59,8 +59,14 @@ func TestAChangeOfThePasswordEndsTheOtherTokens(t *testing.T) {
 			"deleted":   {PasswordChange{"usr_x", testPassword, newPassword, here}, api.CodeInvalidToken},
 			"another's": {PasswordChange{d.register(t, "bob@x.com").ID, newPassword, newPassword, here}, api.CodeInvalidCredentials},
 		} {
-			if _, err := d.ChangePassword(t.Context(), c.change); code(err) != c.code {
-				t.Errorf("%s: %v", name, err)
+			_, err := d.ChangePassword(t.Context(), c.change)
+			e, ok := errors.AsType[*api.Error](err)
+			if !ok || e.Code != c.code {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if wrong := e.Code == api.CodeInvalidCredentials; wrong &&
+				(e.Status != 401 || e.Message != "current_password is wrong" || e.Param != "current_password") {
+				t.Errorf("%s: %+v", name, e)
 			}
 		}
 		if !d.valid(former) {

@@ -24,7 +24,7 @@ func (a *Service) message(t *models.OneTimeToken, text string) *mail.Message {
 	default: // models.PurposeVerify
 		m.Subject = "Your e-mail address at the Model Gateway"
 		first = "An account with this e-mail address was created at " + a.publicURL + ". Open this link to confirm that it is yours:"
-		last = "If you have not created an account, do not open the link: someone else has used your address."
+		last = "If you have not created an account, do not open the link: another person has used your address."
 	}
 	until := time.UnixMicro(t.ExpiresAt).UTC().Format("2 January 2006 15:04 UTC")
 	m.Text = fmt.Sprintf("Hello,\n\n%s\n\n%s\n\nThe link works once, until %s.\n\n%s\n", first, a.linkURL(text), until, last)

@@ -17,9 +17,9 @@ const (
 	longestPassword  = 72
 )
 
-func checkPassword(password string) error {
+func checkPassword(param, password string) error {
 	if len(password) < shortestPassword || len(password) > longestPassword {
-		return api.Invalid(api.CodeWeakPassword, "password", "a password has %d to %d bytes", shortestPassword, longestPassword)
+		return api.Invalid(api.CodeWeakPassword, param, "%s must have %d to %d bytes", param, shortestPassword, longestPassword)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestPasswordsHaveEightTo72Bytes(t *testing.T) {
 		{strings.Repeat("x", 1<<20), false},
 		{"\x00\x00\x00\x00\x00\x00\x00\x00", true},
 	} {
-		if err := checkPassword(tt.password); (err == nil) != tt.good || !tt.good && code(err) != api.CodeWeakPassword {
+		if err := checkPassword("password", tt.password); (err == nil) != tt.good || !tt.good && code(err) != api.CodeWeakPassword {
 			t.Errorf("%.10q of %d bytes: %v", tt.password, len(tt.password), err)
 		}
 	}

@@ -43,7 +43,7 @@ func (a *Service) ChangePassword(ctx context.Context, c PasswordChange) (auth.To
 	}
 	defer leave()
 	if err := a.compare(ctx, u, tried, c.Current); err != nil {
-		return auth.Token{}, err
+		return auth.Token{}, ofCurrent(err)
 	}
 	hash, err := a.hash(ctx, c.New)
 	if err != nil {
@@ -51,7 +51,8 @@ func (a *Service) ChangePassword(ctx context.Context, c PasswordChange) (auth.To
 	}
 	changed, err := a.store.ChangeUser(ctx, u.ID, func(now *models.User) (*models.Audit, error) {
 		if now.PasswordHash != u.PasswordHash || now.Generation != u.Generation || now.DisabledAt != 0 {
-			return nil, invalidCredentials() // another change was faster
+			return nil, api.Unauthorized(api.CodeInvalidCredentials,
+				"the password was changed meanwhile, or the user was logged out: log in again")
 		}
 		now.PasswordHash, now.Generation = hash, now.Generation+1
 		return nil, nil
@@ -89,9 +90,16 @@ func checkNewPassword(password string) error {
 	if password == "" {
 		return missingField("new_password")
 	}
-	err := checkPassword(password)
-	if e, ok := errors.AsType[*api.Error](err); ok {
-		e.Param = "new_password"
+	return checkPassword("new_password", password)
+}
+
+// ofCurrent has an error of compare name the member current_password: the request has no
+// e-mail address.
+func ofCurrent(err error) error {
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeInvalidCredentials {
+		wrong := api.Unauthorized(e.Code, "current_password is wrong")
+		wrong.Param = "current_password"
+		return wrong
 	}
 	return err
 }

@@ -32,7 +32,7 @@ func (l *Login) address(p person) (string, error) {
 		return "", notVerified(err)
 	}
 	if !l.opts.Allowed(email) {
-		return "", forbidden(api.CodeDomainNotAllowed, "accounts with e-mail addresses of this domain are not allowed here")
+		return "", forbidden(api.CodeDomainNotAllowed, api.DomainNotAllowed)
 	}
 	return email, nil
 }
@@ -130,6 +130,7 @@ type loginState struct {
 func databaseDown(err error) *api.Error {
 	e := api.Unavailable(err)
 	e.Final, e.RetryAfter = true, 0
+	e.Message = "the gateway is temporarily unavailable: begin the login again at " + Path
 	return e
 }
 

@@ -57,16 +57,21 @@ func unavailable(cause error) *api.Error {
 	return e.WithCause(cause)
 }
 
-// failed is unavailable at the end of a login. It is final: a retry cannot
-// succeed, as the state is used up.
+// failed answers for a login that could not end: the provider was not reached, its
+// answer was not usable, or it does not accept the gateway's credentials. It is final: a
+// retry cannot succeed, as the state is used up.
 func failed(cause error) *api.Error {
 	e := unavailable(cause)
 	e.Final, e.RetryAfter = true, 0
+	e.Message = "the login through the identity provider failed: begin again at " + Path +
+		"; if it fails again, an administrator finds the reason in the log of the gateway"
 	return e
 }
 
 func notVerified(cause error) *api.Error {
-	return forbidden(api.CodeEmailNotVerified, "the identity provider does not vouch for your e-mail address").WithCause(cause)
+	e := forbidden(api.CodeEmailNotVerified,
+		"the identity provider has not verified your e-mail address: verify it there, and log in again")
+	return e.WithCause(cause)
 }
 
 func forbidden(code, message string) *api.Error {
@@ -76,7 +81,8 @@ func forbidden(code, message string) *api.Error {
 func accountExists() *api.Error {
 	return &api.Error{
 		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeAccountExists,
-		Message: "an account with this e-mail address exists already and is not of this identity provider; log in the way it was made",
+		Message: "an account with this e-mail address exists already: log in with its password, " +
+			"or with the identity provider that it is linked to",
 	}
 }
 

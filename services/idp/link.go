@@ -45,7 +45,7 @@ func (l *Login) link(ctx context.Context, to linkTo, p person, email string) (*m
 	case err == nil:
 		return u, nil
 	case errors.Is(err, models.ErrNotFound):
-		return nil, invalidState(errors.New("the user is no more"))
+		return nil, invalidState(errors.New("the user was deleted"))
 	case errors.Is(err, models.ErrTaken):
 		return nil, linkedElsewhere()
 	}

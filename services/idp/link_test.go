@@ -147,7 +147,8 @@ func TestALoginSaysThatTheAddressIsAnotherAccounts(t *testing.T) {
 	}
 	r.idp.Set(func(m *idptest.Provider) { m.Person["sub"] = "another" })
 	token, err := r.login()
-	if e := r.refuses(token, err, 409, "account_exists"); !strings.Contains(e.Message, "e-mail address exists") {
+	e := r.refuses(token, err, 409, "account_exists")
+	if !strings.Contains(e.Message, "an account with this e-mail address exists already") {
 		t.Errorf("%q", e.Message)
 	}
 }

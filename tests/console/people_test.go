@@ -75,7 +75,7 @@ func (p *page) acceptInvitation(name, email string) {
 	p.visit("/auth/" + path)
 	p.fill("E-mail address", email)
 	p.fill("Your name", name)
-	p.fill("Password (8 to 72 characters)", "correct horse battery")
+	p.fill("Password (8 to 72 characters; letters with accents count as two)", "correct horse battery")
 	p.inspect("link")
 	p.click("Create account")
 	p.see("Your account was created.")
