@@ -169,7 +169,7 @@ func firstOf[T any](rows []T, p models.Page) (page []T, more bool) {
 // pageError translates an error of the store about a page for the caller.
 func pageError(what string, err error) error {
 	if errors.Is(err, models.ErrNotFound) {
-		return api.Invalid(api.CodeInvalidValue, "after", "after names nothing of this list")
+		return api.Invalid(api.CodeInvalidValue, "after", "after must be the id of an entry of this list")
 	}
 	return api.OrUnavailable(what, err)
 }

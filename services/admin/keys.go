@@ -78,7 +78,8 @@ func (a *Service) CreateKey(ctx context.Context, by Actor, in api.AdminNewKey) (
 		in.TeamID = by.Team
 	}
 	if in.UserID == "" && in.TeamID == "" {
-		return nil, "", api.Invalid(api.CodeMissingField, "user_id", "user_id is missing, or team_id: whose key it is")
+		return nil, "", api.Invalid(api.CodeMissingField, "user_id",
+			"send user_id, team_id or both: a key belongs to a user, to a team, or to a user in a team")
 	}
 	if in.UserID != "" && !auth.LooksLikeID(in.UserID) {
 		return nil, "", userNotFound()

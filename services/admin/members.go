@@ -103,7 +103,8 @@ func (a *Service) ChangeMember(ctx context.Context, by Actor, teamID, userID str
 				return nil, err
 			}
 			if managers == 1 {
-				return nil, conflict(api.CodeLastManager, "role", "this is the last manager of the team: make another member one first")
+				return nil, conflict(api.CodeLastManager, "role",
+					"this is the last manager of the team: make another member a manager first")
 			}
 		}
 		if err := tx.SetRole(&m.TeamMember, role); err != nil {

@@ -196,12 +196,10 @@ func teamName(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", api.Invalid(api.CodeMissingField, "name", "name is missing: it tells teams apart")
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, api.Invisible):
-		return "", api.Invalid(api.CodeInvalidValue, "name", "name holds a character that cannot be seen, or is not valid UTF-8")
 	case utf8.RuneCountInString(name) > longestTeamName:
-		return "", api.Invalid(api.CodeInvalidValue, "name", "name is longer than %d characters", longestTeamName)
+		return "", api.Invalid(api.CodeInvalidValue, "name", "name must have at most %d characters", longestTeamName)
 	}
-	return name, nil
+	return name, api.CheckVisible("name", name)
 }
 
 func teamNameError(err error) error {

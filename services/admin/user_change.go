@@ -19,7 +19,7 @@ import (
 // themselves, nor take their own rights.
 func (a *Service) ChangeUser(ctx context.Context, by Actor, userID string, in api.UserChange) (*UserState, error) {
 	if !in.Name.Named && in.Disabled == nil && in.Admin == nil && !in.Any() {
-		return nil, api.Invalid(api.CodeMissingField, "disabled", "disabled is missing, or admin, name or a limit: what is to be changed")
+		return nil, api.Invalid(api.CodeMissingField, "disabled", "nothing is to be changed: send name, disabled, admin or a limit")
 	}
 	apply, err := a.validateUserChange(&in)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *Service) checkOtherAdmin(tx *models.Transaction, userID string) error {
 	if slices.ContainsFunc(others, func(u models.User) bool { return a.isAdmin(&u) }) {
 		return nil
 	}
-	return conflict(api.CodeLastAdministrator, "", "this is the last administrator: make another user one first")
+	return conflict(api.CodeLastAdministrator, "", "this is the last administrator: make another user an administrator first")
 }
 
 // DeleteUser deletes a user for ever: their tokens end, their keys are revoked, and
@@ -169,7 +169,8 @@ func checkManaged(tx *models.Transaction, userID, teamID string) error {
 	if err != nil || len(teams) == 0 {
 		return err
 	}
-	return conflict(api.CodeLastManager, "", "this is the last manager of "+strings.Join(teams, ", ")+": make another member one first")
+	return conflict(api.CodeLastManager, "",
+		"this is the last manager of "+strings.Join(teams, ", ")+": make another member a manager first")
 }
 
 // invalidate removes revoked keys from the caches.

@@ -51,7 +51,7 @@ func (c Caller) Identity() Identity {
 }
 
 // callerOfKey is who a key is sent by, or nil if the key is not valid: it is revoked, or
-// an owner of it is disabled or no more.
+// an owner of it is disabled or deleted.
 func callerOfKey(k *models.KeyWithOwners, defaults models.Limits) *Caller {
 	c := &Caller{
 		UserID: k.UserID, TeamID: k.TeamID, KeyID: k.ID,

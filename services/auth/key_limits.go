@@ -212,7 +212,7 @@ func setLimits(l *models.Limits, in *api.KeyLimits) error {
 		return nil
 	case window.Value == nil && l.BudgetWindow != "":
 		return api.Invalid(api.CodeInvalidValue, "budget_window",
-			"budget_window must be named as long as there is a budget: budget_usd null ends it")
+			"budget_window cannot be null while there is a budget: send budget_usd null to remove the budget")
 	case window.Value != nil && l.BudgetWindow == "":
 		return api.Invalid(api.CodeMissingField, "budget_usd", "budget_usd is missing: without a budget there is no budget_window")
 	}

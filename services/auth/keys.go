@@ -115,7 +115,7 @@ func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*model
 	})
 	switch {
 	case errors.Is(err, models.ErrNotFound):
-		return nil, "", api.Unauthorized(api.CodeInvalidToken, "the user of this token is no more")
+		return nil, "", api.Unauthorized(api.CodeInvalidToken, "the user of this token was deleted")
 	case err != nil:
 		return nil, "", api.OrUnavailable("create key", err)
 	}
@@ -146,15 +146,15 @@ func (k *Keys) New(in api.NewKey) (key *models.Key, text string, err error) {
 // AddKey adds a key that New has made. The error is models.ErrNotFound when its user or
 // its team does not exist, and an *api.Error when either has too many keys.
 func AddKey(tx *models.Transaction, key *models.Key) error {
-	most, whose := keysPerUser, "there"
+	most, message := keysPerUser, "the user has %d keys, and more are not allowed: revoke one first"
 	if key.UserID == "" {
-		most, whose = keysPerTeam, "in the team there"
+		most, message = keysPerTeam, "the team has %d keys of its own, and more are not allowed: revoke one first"
 	}
 	err := tx.CreateKey(key, most)
 	if errors.Is(err, models.ErrTooMany) {
 		return &api.Error{
 			Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeTooManyKeys,
-			Message: fmt.Sprintf("%s are %d keys already, and no more are allowed: revoke one first", whose, most),
+			Message: fmt.Sprintf(message, most),
 		}
 	}
 	return err
@@ -299,13 +299,8 @@ func keyName(name string) (string, error) {
 	switch {
 	case name == "":
 		return "", api.Invalid(api.CodeMissingField, param, "name is missing: it tells your keys apart")
-	case !utf8.ValidString(name):
-		return "", api.Invalid(api.CodeInvalidValue, param, "name is not valid UTF-8")
 	case utf8.RuneCountInString(name) > longestKeyName:
-		return "", api.Invalid(api.CodeInvalidValue, param, "name is longer than %d characters", longestKeyName)
-	case strings.ContainsFunc(name, api.Invisible):
-		return "", api.Invalid(api.CodeInvalidValue, param,
-			"name holds a character that cannot be seen, such as a control or a change of direction")
+		return "", api.Invalid(api.CodeInvalidValue, param, "name must have at most %d characters", longestKeyName)
 	}
-	return name, nil
+	return name, api.CheckVisible(param, name)
 }

@@ -228,7 +228,7 @@ func (t *Tokens) key(token *jwt.Token) (any, error) {
 
 // userEntry is the database's answer about the user of a token.
 type userEntry struct {
-	caller     *Caller // nil: the user is disabled, or no more
+	caller     *Caller // nil: the user is disabled or deleted
 	generation int64
 	ended      []string // ids of tokens
 	use        *lastUse // nil without a caller
