@@ -121,7 +121,7 @@ func readQuery(raw string, params map[string]*string) error {
 		into, values := params[name], query[name]
 		switch {
 		case into == nil:
-			return api.Invalid(api.CodeInvalidValue, clip(name), "there is no query parameter of this name")
+			return api.Invalid(api.CodeInvalidValue, clip(name), "%s is not a query parameter of this path", api.Quoted(name))
 		case len(values) > 1:
 			return api.Invalid(api.CodeInvalidValue, name, "%s is given %d times", name, len(values))
 		case values[0] == "":

@@ -69,7 +69,8 @@ func (h *Contents) get(c *gin.Context, of ledger.CallsOf) error {
 		UserID: caller.UserID, KeyID: caller.KeyID, RequestID: middleware.RequestID(c), Address: c.ClientIP(),
 	})
 	if errors.Is(err, prompts.ErrNone) {
-		return api.CallNotFound("nothing is kept of the request and the answer of this call")
+		return api.CallNotFound("the request and the answer of this call are not kept: LOG_PROMPTS did not apply to it, " +
+			"or they were deleted")
 	}
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func page(c *gin.Context, all []registry.Offered) (from, to int, err error) {
 	after, before := c.Query("after_id"), c.Query("before_id")
 	switch {
 	case after != "" && before != "":
-		return 0, 0, api.Invalid(api.CodeInvalidValue, "before_id", "before_id cannot be together with after_id")
+		return 0, 0, api.Invalid(api.CodeInvalidValue, "before_id", "send before_id or after_id, not both")
 	case after != "":
 		at, err := indexOf(all, "after_id", after)
 		return at + 1, min(at+1+limit, len(all)), err
@@ -62,7 +62,7 @@ func page(c *gin.Context, all []registry.Offered) (from, to int, err error) {
 func indexOf(all []registry.Offered, param, id string) (int, error) {
 	at := slices.IndexFunc(all, func(m registry.Offered) bool { return m.ID == id })
 	if at < 0 {
-		return 0, api.Invalid(api.CodeInvalidValue, param, "%s is the id of no model in the list", param)
+		return 0, api.Invalid(api.CodeInvalidValue, param, "%s must be the id of a model in the list", param)
 	}
 	return at, nil
 }

@@ -96,7 +96,7 @@ func byLogin(c *gin.Context, tokens *auth.Tokens) (userID string, err error) {
 	case text == "":
 		return "", api.Unauthorized(api.CodeMissingCredentials, "this needs a login: send Authorization: Bearer and the token")
 	case auth.LooksLikeKey(text):
-		return "", api.Unauthorized(api.CodeInvalidToken, "an API key does not open this: send the token of a login")
+		return "", api.Unauthorized(api.CodeInvalidToken, "this path takes no API key: log in, and send the token as Authorization: Bearer")
 	}
 	return tokens.Verify(c.Request.Context(), text)
 }
@@ -151,8 +151,10 @@ func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.C
 	switch {
 	case err != nil:
 		return auth.Caller{}, err
-	case len(h[keyHeader]) > 1, token != "" && key != "" && token != key:
-		return auth.Caller{}, api.Unauthorized(api.CodeInvalidAPIKey, "the request has two credentials that disagree")
+	case len(h[keyHeader]) > 1:
+		return auth.Caller{}, api.Unauthorized(api.CodeInvalidAPIKey, "the request has several headers X-API-Key: send one")
+	case token != "" && key != "" && token != key:
+		return auth.Caller{}, twoCredentials()
 	case key != "":
 		return a.byKey(ctx, key)
 	case token == "":
@@ -163,6 +165,10 @@ func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.C
 	default:
 		return a.byKey(ctx, token)
 	}
+}
+
+func twoCredentials() *api.Error {
+	return api.Unauthorized(api.CodeInvalidAPIKey, "Authorization and X-API-Key have different credentials: send one of them")
 }
 
 // attribute is the caller of a request without REQUIRE_AUTH, if its credential
@@ -179,7 +185,7 @@ func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, er
 	var err error
 	switch {
 	case token != "" && key != "" && token != key:
-		return caller, api.Unauthorized(api.CodeInvalidAPIKey, "the request has two credentials that disagree")
+		return caller, twoCredentials()
 	case key != "":
 		caller, err = a.byKey(ctx, key)
 	case token == "":

@@ -32,7 +32,8 @@ func (m Chain) Session() gin.HandlerFunc {
 		if err := origin.Check(c.Request); err != nil || foreignSite(header) {
 			m.fail(c, &api.Error{
 				Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeCrossOrigin,
-				Message: "the session of the console is for its own pages: send a token or a key in a header",
+				Message: "the cookie of the console is accepted from its own pages only: send a token or a key in a header; " +
+					"behind a proxy, pass the header Host on unchanged",
 			})
 			return
 		}

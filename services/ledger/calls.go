@@ -123,7 +123,8 @@ func (req *CallsRequest) filter() (f models.CallFilter, err error) {
 	} {
 		const longest = 256
 		if len(only.value) > longest || !utf8.ValidString(only.value) || strings.Contains(only.value, "\x00") {
-			return f, api.Invalid(api.CodeInvalidValue, only.param, "%s cannot be that of anything", only.param)
+			return f, api.Invalid(api.CodeInvalidValue, only.param, "%s must be at most %d bytes of UTF-8 without NUL",
+				only.param, longest)
 		}
 	}
 	if err = req.outcome(&f); err != nil {

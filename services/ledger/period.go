@@ -136,7 +136,7 @@ func (p *period) divide(now time.Time) error {
 	p.from = p.step.floor(p.from)
 	if p.step.length > 0 && p.step.length < quarter && p.from.Before(now.Add(-models.UsageMinutesKept)) {
 		return api.Invalid(api.CodeInvalidValue, "step",
-			"there are sums of minutes for the last %d days: ask for a step of 15m, or for a later from",
+			"a step below 15m is possible for the last %d days only: ask for a step of 15m or more, or for a later from",
 			models.UsageMinutesKept/(24*time.Hour))
 	}
 	at := p.from

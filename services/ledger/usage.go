@@ -40,9 +40,9 @@ func (r *UsageRequest) detailed() bool {
 
 const yes = "true"
 
-// UsageReport is the usage of some days.
+// UsageReport is the usage of a period.
 type UsageReport struct {
-	From, To string // days, both included
+	From, To string // days, both included; with Details also moments, and To is not included then
 	By       []models.UsageBy
 	Rows     []models.Usage // by day, user, key, team, model and provider
 	Total    models.Sum
@@ -99,7 +99,8 @@ func (u *Usage) query(req UsageRequest, groups ...models.UsageBy) (models.UsageQ
 	} {
 		const longest = 256
 		if len(only.value) > longest || !utf8.ValidString(only.value) || strings.Contains(only.value, "\x00") {
-			return q, api.Invalid(api.CodeInvalidValue, only.param, "%s cannot be that of anything", only.param)
+			return q, api.Invalid(api.CodeInvalidValue, only.param, "%s must be at most %d bytes of UTF-8 without NUL",
+				only.param, longest)
 		}
 		*only.into = only.value
 	}
