@@ -25,7 +25,7 @@ func overBudget(c *waiter, left int64) *api.Error {
 			c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), usd(c.amount))
 	}
 	if left > 0 {
-		text.WriteString("; with a smaller max_tokens it could cost less")
+		text.WriteString("; with a shorter prompt or a smaller limit of output tokens it could cost less")
 	}
 	if end := c.budget.Window.End(c.at); !end.IsZero() {
 		fmt.Fprintf(&text, "; the %s ends at %s", c.budget.Window, end.Format(time.RFC3339))
@@ -44,12 +44,12 @@ func heldBudget(c *waiter, left int64) *api.Error {
 	if c.budget.Account == models.GatewayAccount {
 		err.Limit = metrics.LimitGatewayBudget
 		err.Message = fmt.Sprintf("the budget of %s does not cover this call, which could cost up to %s, while other calls run; "+
-			"please try again in %s", c.budget.Name, usd(c.amount), err.RetryAfter)
+			"try again in %s", c.budget.Name, usd(c.amount), err.RetryAfter)
 		return err
 	}
 	window := windowWords(c.budget.Window)
 	err.Message = fmt.Sprintf("%s has a budget of %s %s, of which %s is left while other calls run, and this call could cost up to %s; "+
-		"please try again in %s", c.budget.Name, usd(c.budget.Limit), window, usd(left), usd(c.amount), err.RetryAfter)
+		"try again in %s", c.budget.Name, usd(c.budget.Limit), window, usd(left), usd(c.amount), err.RetryAfter)
 	return err
 }
 

@@ -42,10 +42,11 @@ func (r *Reservation) Holds() models.Holds {
 
 // Settle spends the cost of the call and returns the rest. The cost, which may be
 // more than was reserved, stays held until the ledger has moved it. Only the first
-// Settle has an effect.
-func (r *Reservation) Settle(cost int64) {
+// Settle has an effect. It reports whether to warn of a cost above what was reserved,
+// which it does once a minute.
+func (r *Reservation) Settle(cost int64) (warn bool) {
 	if r == nil {
-		return
+		return false
 	}
 	cost = max(cost, 0)
 	b := r.budgets
@@ -69,9 +70,7 @@ func (r *Reservation) Settle(cost int64) {
 		over = b.shouldWarn(now)
 	}
 	b.mu.Unlock()
-	if over {
-		b.log.Warn("a call cost more than was reserved for it: the upper bound of its cost was too low", "reserved", r.amount, "cost", cost)
-	}
+	return over
 }
 
 // bookedBefore counts what another replica has booked for the call when the lease had

@@ -29,7 +29,11 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	c.meter()
 	c.checkCost()
 	c.quota.End(r.InputTokens + r.OutputTokens) //nolint:contextcheck // a client that left is counted as well
-	c.reserved.Settle(r.Cost)
+	if c.reserved.Settle(r.Cost) {
+		c.service.Log.Warn("a call cost more than was reserved for it: the upper bound of its cost was too low",
+			"request_id", r.RequestID, "provider", r.Provider, "model", r.Served,
+			"cost_micro_usd", r.Cost, "reserved_micro_usd", c.reserved.Amount())
+	}
 	c.output.Release()
 	r.Attempts = c.plan.Attempts
 	r.DurationUS = c.since()

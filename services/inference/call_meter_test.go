@@ -102,6 +102,10 @@ func TestUsageOfMoreThanTwiceTheReservationIsBookedAsTheReservation(t *testing.T
 		if logged := strings.Contains(c.log.String(), "more than twice the usage"); logged != absurd {
 			t.Errorf("%d tokens: %s", output, c.log)
 		}
+		if logged := strings.Contains(c.log.String(), "cost more than was reserved"); logged != (output == 500) || logged &&
+			!strings.Contains(c.log.String(), " provider=gemini model=dear-g cost_micro_usd=1001000000 reserved_micro_usd=") {
+			t.Errorf("%d tokens: %s", output, c.log)
+		}
 		c.left(t, 10_000*microDollars-r.Cost, 10_000*microDollars)
 	}
 }
