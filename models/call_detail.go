@@ -11,7 +11,7 @@ import (
 // CallDetail is what only some calls have. Most have none of it.
 type CallDetail struct {
 	Attempts []CallAttempt `json:"attempts,omitempty"` // unless the only one answered
-	Ignored  []string      `json:"ignored,omitempty"`  // parameters that the provider could not honour
+	Ignored  []string      `json:"ignored,omitempty"`  // parameters that the provider did not support
 	Costs    []CallCost    `json:"costs,omitempty"`    // unless they follow from the row and the usual price of its model
 }
 

@@ -211,8 +211,8 @@ func (c *Call) checkHosted(model *catalog.Model, price catalog.Price) error {
 		return unbounded(r.Unpriced)
 	}
 	if r.Searches > 0 && price.Fees.OneSearch() == 0 {
-		return notAllowed("the request lets the provider search the web, the fee of a search is not known for the model " +
-			api.Quoted(model.ID) + ", and this call is paid from a budget: an operator can set one in MODELS_FILE")
+		return notAllowed("the price of a web search is not known for the model " + api.Quoted(model.ID) + ", and this call is paid " +
+			"from a budget: leave web search out, or let an operator set the fee in MODELS_FILE")
 	}
 	return nil
 }
@@ -223,15 +223,15 @@ func (c *Call) way() catalog.Way {
 }
 
 // checkPrice refuses a model without a price, or without one of what the request asks for:
-// a service tier, or a prompt with sounds.
-func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, sounds bool) error {
+// a service tier, or a prompt with audio.
+func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, audio bool) error {
 	if !price.Known {
-		return notAllowed("no price is known for the model " + api.Quoted(model.ID) + ", and this call is paid from a budget: an operator can set one in " +
-			"MODELS_FILE, or DEFAULT_PRICE_USD for all models without one")
+		return notAllowed("the model " + api.Quoted(model.ID) + " has no price, and this call is paid from a budget: use another model, " +
+			"or let an operator set its price in MODELS_FILE, or DEFAULT_PRICE_USD for all models without a price")
 	}
 	if model.Traits.Searches && price.Fees.OneSearch() == 0 {
-		return notAllowed("the model " + api.Quoted(model.ID) + " searches the web with each call, the fee of a search is not known, and " +
-			"this call is paid from a budget: an operator can set one in MODELS_FILE")
+		return notAllowed("the model " + api.Quoted(model.ID) + " searches the web with each call, the price of a search is not known, " +
+			"and this call is paid from a budget: use another model, or let an operator set the fee in MODELS_FILE")
 	}
 	way := c.way()
 	if _, known := price.In(catalog.Way{Speed: way.Speed}); !known {
@@ -243,9 +243,10 @@ func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, sounds bool
 	if c.input.Request.ServiceTier == "priority" && price.Factors.Priority == 0 {
 		return unbounded(c.input.Request.Path(llm.FieldServiceTier))
 	}
-	if sounds && price.Audio == 0 {
+	if audio && price.Audio == 0 {
 		return api.Invalid(api.CodeUnsupportedValue, c.input.Request.Path(llm.FieldPart),
-			"no price of sounds is set for the model %s, and this call is paid from a budget", api.Quoted(model.ID))
+			"the model %s has no price for audio, and this call is paid from a budget: leave the audio out, "+
+				"or let an operator set a price in MODELS_FILE", api.Quoted(model.ID))
 	}
 	return nil
 }
@@ -271,7 +272,7 @@ func (c *Call) checkMembers() error {
 		why = limited.Name + " is limited to some models"
 	}
 	return api.Invalid(api.CodeUnsupportedValue, name,
-		"the gateway does not know whether %s chooses another model or costs more, and %s", api.Quoted(name), why)
+		"%s could have another model answer, or cost more, and %s: leave it out", api.Quoted(name), why)
 }
 
 // checkPriced refuses requests whose cost tokens do not bound: their price is not
@@ -294,8 +295,8 @@ func checkPriced(r *llm.Request) error {
 }
 
 func unbounded(param string) error {
-	return api.Invalid(api.CodeUnsupportedValue, param, "the gateway does not know what %s costs, and this call is paid from a budget",
-		param)
+	return api.Invalid(api.CodeUnsupportedValue, param,
+		"the cost of %s is not known beforehand, and this call is paid from a budget: leave it out", param)
 }
 
 // isRefusal says whether err is a provider's, not the gateway's.

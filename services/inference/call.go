@@ -67,8 +67,8 @@ func (c *Call) Route() routing.Route { return c.route }
 // Began is when the request came.
 func (c *Call) Began() time.Time { return c.input.Began }
 
-// TokenStatus is the token rate limit of the key and what remains of it; the zero
-// value means that there is no limit.
+// TokenStatus is the tightest token rate limit of the caller's key, user and team, and what
+// remains of it; the zero value means that there is no limit.
 func (c *Call) TokenStatus() ratelimit.TokenStatus { return c.quota.Status() }
 
 // Open waits for the whole answer, or for the first event of a stream or the first piece of

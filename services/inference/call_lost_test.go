@@ -208,7 +208,7 @@ func TestAModelThatSearchesWithEachCallIsChargedForOneSearch(t *testing.T) {
 	call := c.chat.call(ask)
 	unknown := model.Price
 	unknown.Fees = catalog.Fees{}
-	if err := call.checkPrice(model, unknown, false); err == nil || !strings.Contains(err.Error(), "the fee of a search is not known") {
+	if err := call.checkPrice(model, unknown, false); err == nil || !strings.Contains(err.Error(), "the price of a search is not known") {
 		t.Errorf("%v", err)
 	}
 	if err := call.checkPrice(model, model.Price, false); err != nil || searchFee(model, model.Price) != 25_000 {

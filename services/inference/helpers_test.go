@@ -105,7 +105,7 @@ func unreached(status int) *providers.Refusal {
 
 func notConfigured(provider string) *providers.Refusal {
 	return &providers.Refusal{
-		Provider: provider, Told: 503, Public: provider + " is not configured: the gateway has no API key for it",
+		Provider: provider, Told: 503, Public: provider + " is not configured: an operator has to set its key",
 		RetryAfter: time.Minute, Final: true,
 	}
 }

@@ -83,7 +83,8 @@ func TestSoundsAreReservedAndBookedAtTheirPrice(t *testing.T) {
 	ask = keyed(gpt, ofMonth(1_000_000_000))
 	ask.Request = decodedText(strings.Replace(spoken, `"m"`, `"`+gpt+`"`, 1))
 	_, err := c.made(t, ask)
-	if e := refusal(t, err, 400, api.CodeUnsupportedValue); e.Param != "messages[].content[]" || !strings.Contains(e.Message, "price of sounds") {
+	if e := refusal(t, err, 400, api.CodeUnsupportedValue); e.Param != "messages[].content[]" ||
+		!strings.Contains(e.Message, "no price for audio") {
 		t.Errorf("%+v", e)
 	}
 	ask.Caller = ofKey("k", models.Limits{})

@@ -60,7 +60,7 @@ type Input struct {
 	UserAgent  string           // of the client
 	Began      time.Time        // when the request came
 	BodyTime   time.Duration    // time that the client took to send the body
-	Strict     bool             // refuse a request with fields that the provider cannot honour
+	Strict     bool             // refuse a request with fields that the provider does not support
 	NoFallback bool             // no other model may answer
 	Status     api.StatusTeller // of the client's dialect; nil: the status of an error is its own
 }

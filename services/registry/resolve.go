@@ -171,7 +171,8 @@ func (m *Models) notFound(name, id string) error {
 			}
 		}
 		if setting := m.KeySetting(missing); named && setting != "" && !m.serves(missing, llm.KindChat) {
-			message = fmt.Sprintf("the model %s cannot be used: %s is not configured, set %s", api.Quoted(name), missing, setting)
+			message = fmt.Sprintf("the model %s cannot be used: %s is not configured: an operator has to set %s",
+				api.Quoted(name), missing, setting)
 		}
 	}
 	if near := m.near(id); len(near) > 0 {

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -99,8 +100,8 @@ type prepared struct {
 	err error
 }
 
-// Plan fills in the candidates of a request. Fallbacks that the caller's key does
-// not allow are left out. A request of a kind that is not interchangeable, or that goes on
+// Plan fills in the candidates of a request. Fallbacks that the caller's key, its user or
+// its team does not allow are left out. A request of a kind that is not interchangeable, or that goes on
 // from what a provider keeps, has one candidate, which is not hedged.
 func (r *Router) Plan(p *Plan, input Input) {
 	p.router, p.input = r, input
@@ -292,7 +293,7 @@ func (c *Candidate) prepare(input Input) (err error) {
 	}
 	c.upstream = c.router.Upstreams[c.Model.Provider]
 	if c.upstream == nil {
-		return notConfigured(c.Model.Provider)
+		return c.router.notConfigured(c.Model.Provider)
 	}
 	c.route.Native = c.upstream.Speaks(input.Request.Source.Dialect())
 	c.exchange, err = c.upstream.Prepare(call)
@@ -311,14 +312,19 @@ func (c *Candidate) prepare(input Input) (err error) {
 		const maxNames = 10
 		names := strings.Join(ignored[:min(maxNames, len(ignored))], ", ")
 		return api.Invalid(api.CodeUnsupportedValue, ignored[0],
-			"%s cannot honour %s with the model %s", c.Model.Provider, api.Quoted(names), api.Quoted(c.Model.ID))
+			"%s does not support %s with the model %s: leave it out, or send x-gateway-strict-params: false",
+			c.Model.Provider, api.Quoted(names), api.Quoted(c.Model.ID))
 	}
 	return nil
 }
 
-func notConfigured(provider string) *providers.Refusal {
+func (r *Router) notConfigured(provider string) *providers.Refusal {
+	what := "the key of " + provider
+	if r.Models.KeySetting != nil {
+		what = cmp.Or(r.Models.KeySetting(provider), what)
+	}
 	return &providers.Refusal{
-		Provider: provider, Told: http.StatusServiceUnavailable, Public: provider + " is not configured: the gateway has no API key for it",
+		Provider: provider, Told: http.StatusServiceUnavailable, Public: provider + " is not configured: an operator has to set " + what,
 		RetryAfter: time.Minute, Final: true,
 	}
 }

@@ -59,7 +59,7 @@ func (r *Router) Vendors(d llm.Dialect) bool {
 type Input struct {
 	Request    *llm.Request
 	Levels     models.Levels // whose models may answer
-	Strict     bool          // refuse a request with fields that the provider cannot honour
+	Strict     bool          // refuse a request with fields that the provider does not support
 	NoFallback bool          // no other model may answer
 	Caller     string        // identifies the caller; empty = unknown
 }
@@ -74,7 +74,7 @@ type Route struct {
 	Fallback   string   // the fallback that answered, or empty
 	RequestID  string   // of the provider for the answer or the error; empty where it gave none
 	Native     bool     // the provider speaks the client's dialect itself
-	Ignored    []string // fields of the request that the provider could not honour
+	Ignored    []string // fields of the request that the provider did not support
 	Decoded    string   // the vocabulary of the client's tokens that the provider got as text, or empty
 
 	// Headers of the answer that the client reads itself, of a provider that speaks its
