@@ -217,7 +217,7 @@ func Invalid(code, param, format string, args ...any) *Error {
 func Internal(cause error) *Error {
 	return &Error{
 		Status: http.StatusInternalServerError, Type: TypeAPI, Code: CodeInternal,
-		Message: "the gateway failed on this request", cause: cause,
+		Message: "a fault of the gateway: report it with the x-request-id of this answer", cause: cause,
 	}
 }
 
@@ -230,7 +230,7 @@ func Unauthorized(code, message string) *Error {
 func Unavailable(cause error) *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable, Type: TypeAPI, Code: CodeServiceUnavailable,
-		Message: "the gateway cannot answer this at the moment", RetryAfter: time.Second, cause: cause,
+		Message: "the gateway is temporarily unavailable: try again in 1s", RetryAfter: time.Second, cause: cause,
 	}
 }
 
