@@ -144,6 +144,8 @@ func FuzzClean(f *testing.F) {
 
 func ExampleRefusal_ClientError() {
 	r := Refusal{Provider: "openai", Status: 401, Message: "Incorrect API key provided: sk-123"}
-	fmt.Println(r.ClientError().Message)
-	// Output: openai refused the gateway's credentials; its operator has to look at this
+	fmt.Println(strings.ReplaceAll(r.ClientError().Message, ": ", ":\n"))
+	// Output:
+	// openai refused the gateway's credentials:
+	// an operator of the gateway has to check the provider's key, its permissions and its credit
 }

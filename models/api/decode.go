@@ -90,7 +90,7 @@ func typeError(e *json.SemanticError) *Error {
 	want := kindName(e.GoType)
 	switch {
 	case errors.Is(e.Err, json.ErrUnknownName):
-		return Invalid(CodeInvalidValue, param, "%s is not known here", name)
+		return Invalid(CodeInvalidValue, param, "%s is not a known member of this request: check its spelling, or leave it out", name)
 	case want == "" && e.Err != nil:
 		return Invalid(CodeInvalidValue, param, "%s: %s", name, Clip(e.Err.Error())).WithCause(e)
 	case want == "":

@@ -254,6 +254,8 @@ func TestRequestIsSentWithKeyAndVersion(t *testing.T) {
 }
 
 func TestUpstreamStatusDecidesTheError(t *testing.T) {
+	const keyRefused = "anthropic refused the gateway's credentials: an operator of the gateway has to check the provider's key, " +
+		"its permissions and its credit"
 	for _, tt := range []struct {
 		status  int
 		header  http.Header
@@ -266,13 +268,13 @@ func TestUpstreamStatusDecidesTheError(t *testing.T) {
 		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3 tokens > 2 maximum"},` +
 			`"request_id":"r"}`, 400, "prompt is too long: 3 tokens > 2 maximum", false, 0},
 		{400, nil, `{"type":"error","error":{"type":"authentication_error","message":"key sk-ant-abc"}}`, 502,
-			"anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
+			keyRefused, false, 0},
 		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the ` +
-			`Anthropic API."}}`, 502, "anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
+			`Anthropic API."}}`, 502, keyRefused, false, 0},
 		{400, nil, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.name: Your credit balance is too low"}}`,
 			400, "tools.0.name: Your credit balance is too low", false, 0},
 		{401, http.Header{"X-Should-Retry": {"false"}}, `{"type":"error","error":{"type":"authentication_error",` +
-			`"message":"invalid x-api-key"}}`, 502, "anthropic refused the gateway's credentials; its operator has to look at this", false, 0},
+			`"message":"invalid x-api-key"}}`, 502, keyRefused, false, 0},
 		{404, nil, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-nope"}}`, 404, "model: claude-nope", false, 0},
 		{413, nil, `<html><h1>413</h1></html>`, 413, "anthropic answered with status 413", false, 0},
 		{413, nil, `"too large"`, 413, "anthropic answered with status 413", false, 0},

@@ -18,9 +18,9 @@ func (t *translation) content(b *llm.Block) (*block, error) {
 	case llm.File:
 		return t.file(b)
 	case llm.Audio:
-		return nil, t.unsupported(llm.FieldPartType, b.At, "the model %s takes no input_audio", t.model.ID)
+		return nil, t.unsupported(llm.FieldPartType, b.At, "the model %s does not accept input_audio", t.model.ID)
 	}
-	return nil, t.unsupported(llm.FieldPartType, b.At, "the model %s takes no search results", t.model.ID)
+	return nil, t.unsupported(llm.FieldPartType, b.At, "the model %s does not accept search results", t.model.ID)
 }
 
 func (t *translation) image(b *llm.Block) (*block, error) {
@@ -31,12 +31,12 @@ func (t *translation) image(b *llm.Block) (*block, error) {
 	data, ok := readDataURL(b.Media.URL)
 	if !ok {
 		return nil, t.unsupported(llm.FieldImageURL, b.At,
-			"the model %s takes images as https addresses and as data URLs in base64", t.model.ID)
+			"the model %s accepts images as https addresses and as data URLs in base64 only", t.model.ID)
 	}
 	mediaType := imageType(data.head())
 	if !data.base64 || mediaType == "" {
 		return nil, t.unsupported(llm.FieldImageURL, b.At,
-			"the model %s takes JPEG, PNG, GIF and WebP images, and this is none", t.model.ID)
+			"the model %s accepts JPEG, PNG, GIF and WebP images only", t.model.ID)
 	}
 	return &block{Type: "image", Source: &source{Type: "base64", MediaType: mediaType, Data: data.text}}, nil
 }
@@ -63,11 +63,11 @@ func (t *translation) file(b *llm.Block) (*block, error) {
 		out.Source = &source{Type: "base64", MediaType: pdfType, Data: data.text}
 		return out, nil
 	case !textual(data.mediaType):
-		return nil, t.unsupported(llm.FieldFileData, b.At, "the model %s takes files that are PDF or text", t.model.ID)
+		return nil, t.unsupported(llm.FieldFileData, b.At, "the model %s accepts PDF and text files only", t.model.ID)
 	}
 	text, ok := data.decode()
 	if !ok {
-		return nil, t.unsupported(llm.FieldFileData, b.At, "the file is said to be text, and is not text in UTF-8")
+		return nil, t.unsupported(llm.FieldFileData, b.At, "the file has a text media type, but is not valid UTF-8")
 	}
 	if strings.TrimSpace(text) == "" {
 		return nil, t.unsupported(llm.FieldFileData, b.At, "the file is empty")

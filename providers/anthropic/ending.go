@@ -17,7 +17,7 @@ func (t *translation) silentUser() error {
 		case m.Role == llm.RoleUser && !hasResult(&m):
 			at := t.path(llm.FieldMessage, m.At)
 			return api.Invalid(api.CodeInvalidValue, at,
-				"%s of the user says nothing: the model %s needs some text to answer", at, t.model.ID)
+				"%s has no text: the model %s needs a text to answer", at, t.model.ID)
 		case m.Role == llm.RoleAssistant && speaks(&m):
 			return nil
 		}

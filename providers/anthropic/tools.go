@@ -38,7 +38,7 @@ func (t *translation) listTools() error {
 	tools := t.conversation.Tools
 	for i := range tools {
 		if tools[i].Kind != llm.ToolFunction {
-			return t.unsupported(llm.FieldToolType, tools[i].At, "the model %s takes no tools of type %q", t.model.ID, tools[i].Type)
+			return t.unsupported(llm.FieldToolType, tools[i].At, "the model %s does not accept tools of type %q", t.model.ID, tools[i].Type)
 		}
 		t.addTool(&tools[i])
 	}
@@ -64,7 +64,7 @@ func (t *translation) choose(choice *llm.ToolChoice) error {
 		choice = &llm.ToolChoice{Mode: llm.ChooseAuto}
 	}
 	if choice.Mode == llm.ChooseCustom {
-		return t.unsupported(llm.FieldToolChoice, llm.Anywhere, "the model %s takes no custom tools", t.model.ID)
+		return t.unsupported(llm.FieldToolChoice, llm.Anywhere, "the model %s does not accept custom tools", t.model.ID)
 	}
 	if len(t.tools) == 0 {
 		if choice.Mode != llm.ChooseAuto && choice.Mode != llm.ChooseNone {

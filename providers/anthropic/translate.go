@@ -72,7 +72,8 @@ func (t *translation) refuse() error {
 		}
 	}
 	if t.req.WebSearch != nil {
-		return t.unsupported(llm.FieldWebSearch, llm.Anywhere, "the model %s takes no %s", t.model.ID, t.req.Path(llm.FieldWebSearch))
+		return t.unsupported(llm.FieldWebSearch, llm.Anywhere, "the model %s does not accept %s",
+			t.model.ID, t.req.Path(llm.FieldWebSearch))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (t *translation) answerByTool(format *llm.Format) error {
 		return nil
 	}
 	if !describesObject(format.Schema) {
-		return t.invalid(llm.FieldFormatSchema, api.CodeUnsupportedValue, "beside tools this model answers with JSON objects only")
+		return t.invalid(llm.FieldFormatSchema, api.CodeUnsupportedValue, "beside tools the model %s answers with JSON objects only", t.id)
 	}
 	if !isObject(format.Schema) || !hasParameters(format.Schema) {
 		t.hint = jsonHint

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,7 +27,7 @@ func (s *stream) failure() error {
 		if mustHaveContent(c.reason) && !c.usable {
 			return s.client.Refused(providers.Refusal{
 				Status:  http.StatusOK, // the status of the upstream's answer
-				Message: "gemini ended its answer without usable content: " + c.reason + " " + c.message,
+				Message: strings.TrimSpace(s.client.Provider() + " ended its answer without usable content: " + c.reason + " " + c.message),
 			})
 		}
 	}

@@ -36,7 +36,7 @@ func (t *translation) translateHistory() error {
 	}
 	if len(t.contents) == 0 {
 		path := t.req.Path(llm.FieldMessages)
-		return api.Invalid(api.CodeInvalidValue, path, "%s hold no content", path)
+		return api.Invalid(api.CodeInvalidValue, path, "%s have no content", path)
 	}
 	if t.contents[0].Role == roleModel { // the user has to be first
 		t.contents = slices.Insert(t.contents, 0, content{Role: roleUser, Parts: []part{{Text: "."}}})

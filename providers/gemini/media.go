@@ -27,7 +27,7 @@ func (t *translation) media(b *llm.Block) (part, error) {
 	case m.Kind == llm.File:
 		return at.file(m)
 	default:
-		return part{}, at.invalid(llm.FieldPartType, api.CodeUnsupportedValue, "this model takes no parts of this type")
+		return part{}, at.invalid(llm.FieldPartType, api.CodeUnsupportedValue, "the model %s does not accept parts of this type", t.id)
 	}
 }
 
@@ -35,9 +35,10 @@ func (t *translation) media(b *llm.Block) (part, error) {
 type place struct {
 	source llm.Source
 	at     llm.At
+	model  string
 }
 
-func (t *translation) place(b *llm.Block) place { return place{t.req.Source, b.At} }
+func (t *translation) place(b *llm.Block) place { return place{t.req.Source, b.At, t.id} }
 
 func (p place) invalid(f llm.Field, code, format string, args ...any) *api.Error {
 	return api.Invalid(code, p.source.Path(f, p.at), format, args...)
@@ -60,7 +61,7 @@ func (p place) image(m *llm.Media) (part, error) {
 	case strings.HasPrefix(m.URL, "https://"):
 		return linked(m.URL), nil
 	default:
-		return part{}, p.invalid(field, api.CodeUnsupportedValue, "this model fetches images from https addresses only")
+		return part{}, p.invalid(field, api.CodeUnsupportedValue, "the model %s fetches images from https addresses only", p.model)
 	}
 }
 
@@ -69,7 +70,7 @@ func (p place) file(m *llm.Media) (part, error) {
 	switch {
 	case data == "":
 		return part{}, p.invalid(llm.FieldFileID, api.CodeUnsupportedValue,
-			"this model knows no uploaded files; send the file itself as %s", p.name(llm.FieldFileData))
+			"the model %s does not accept uploaded files: send the file itself as %s", p.model, p.name(llm.FieldFileData))
 	case strings.HasPrefix(data, "data:"):
 		return p.inline(data, llm.FieldFileData)
 	case strings.HasPrefix(data, "https://"):
@@ -103,7 +104,7 @@ func (p place) inline(address string, field llm.Field) (part, error) {
 	if strings.Contains(data, "%") {
 		plain, err := url.PathUnescape(data)
 		if err != nil {
-			return part{}, p.invalid(field, api.CodeInvalidValue, "the data URL is not encoded rightly").WithCause(err)
+			return part{}, p.invalid(field, api.CodeInvalidValue, "the percent encoding of the data URL is not valid").WithCause(err)
 		}
 		data = plain
 	}
@@ -116,7 +117,7 @@ func (p place) inline(address string, field llm.Field) (part, error) {
 	case "":
 		return part{}, p.invalid(field, api.CodeUnsupportedValue, "the data URL does not say its media type")
 	case "image/svg+xml":
-		return part{}, p.invalid(field, api.CodeUnsupportedValue, "this model takes no SVG images")
+		return part{}, p.invalid(field, api.CodeUnsupportedValue, "the model %s does not accept SVG images", p.model)
 	}
 	return part{InlineData: b}, nil
 }

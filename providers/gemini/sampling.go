@@ -18,7 +18,7 @@ func (t *translation) translateLimits() error {
 	if limit := t.req.MaxOutput; limit != nil {
 		if *limit < 1 {
 			return t.invalid(llm.FieldMaxOutput, api.CodeUnsupportedValue,
-				"this model takes no %s below 1: its caches cannot be filled without an answer", t.req.Path(llm.FieldMaxOutput))
+				"the model %s does not accept %s below 1", t.id, t.req.Path(llm.FieldMaxOutput))
 		}
 		t.config.MaxOutputTokens = *limit
 		if bound := t.maxOutput; t.req.OutputWish && bound > 0 && *limit > bound {
@@ -28,7 +28,7 @@ func (t *translation) translateLimits() error {
 	}
 	if n := t.req.Choices; n > maxCandidates {
 		return t.invalid(llm.FieldChoices, api.CodeUnsupportedValue,
-			"this model gives at most %d answers at once, not %d", maxCandidates, n)
+			"the model %s gives at most %d answers at once, not %d", t.id, maxCandidates, n)
 	} else if n > 1 {
 		t.config.CandidateCount = n
 	}
@@ -74,7 +74,7 @@ func (t *translation) translateSampling() error {
 	}
 	seed := t.req.Seed
 	if seed != nil && (*seed < math.MinInt32 || *seed > math.MaxInt32) {
-		return t.invalid(llm.FieldSeed, api.CodeUnsupportedValue, "this model takes seeds of 32 bits only, not %d", *seed)
+		return t.invalid(llm.FieldSeed, api.CodeUnsupportedValue, "the model %s accepts seeds of 32 bits only, not %d", t.id, *seed)
 	}
 	t.config.Seed = seed
 	return nil
@@ -115,7 +115,7 @@ func (t *translation) translateModalities() error {
 		case m == "image" && t.traits.Images:
 			t.config.ResponseModalities = []string{"TEXT", "IMAGE"} // some of these models refuse IMAGE alone
 		default:
-			return t.invalid(llm.FieldModalities, api.CodeUnsupportedValue, "this model does not answer with %q", m)
+			return t.invalid(llm.FieldModalities, api.CodeUnsupportedValue, "the model %s does not answer with %q", t.id, m)
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func (t *translation) translateTools() error {
 		tool := &tools[i]
 		if tool.Kind != llm.ToolFunction {
 			return api.Invalid(api.CodeUnsupportedValue, t.req.Source.Path(llm.FieldToolType, tool.At),
-				"this model knows no tools of type %q", tool.Type)
+				"the model %s does not accept tools of type %q", t.id, tool.Type)
 		}
 		if len(tool.Cache) > 0 {
 			t.ignore(llm.FieldToolCache)
@@ -113,7 +113,8 @@ func (t *translation) translateChoice() error {
 			mode = modeAny
 		}
 	default:
-		return t.invalid(llm.FieldToolChoice, api.CodeUnsupportedValue, "this model knows no tool choice of type %q", "custom")
+		return t.invalid(llm.FieldToolChoice, api.CodeUnsupportedValue, "the model %s does not accept a tool choice of type %q",
+			t.id, "custom")
 	}
 	return t.setCalling(mode, allowed, choice.Mode)
 }

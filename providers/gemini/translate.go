@@ -16,6 +16,7 @@ type translation struct {
 	req            *llm.Request
 	conversation   *llm.Conversation
 	traits         catalog.Traits
+	id             string // of the model, for messages
 	model          string // as the upstream knows it
 	maxOutput      int64  // of the model, in tokens; 0 = not known
 	dropSignatures bool
@@ -47,7 +48,7 @@ func translate(call providers.Call, dropSignatures bool) (*translation, error) {
 		return nil, err
 	}
 	t := &translation{
-		req: call.Request, conversation: conversation, traits: call.Model.Traits,
+		req: call.Request, conversation: conversation, traits: call.Model.Traits, id: call.Model.ID,
 		model: modelName(call.Model.Upstream), maxOutput: call.Model.MaxOutput, dropSignatures: dropSignatures,
 		names: functionNames{tools: conversation.Tools, longest: longestName},
 	}
@@ -78,7 +79,7 @@ func (t *translation) invalid(f llm.Field, code, format string, args ...any) err
 func (t *translation) translateRest() error {
 	r := t.req
 	if r.WebSearch != nil {
-		return t.invalid(llm.FieldWebSearch, api.CodeUnsupportedValue, "this model does not take %s", r.Path(llm.FieldWebSearch))
+		return t.invalid(llm.FieldWebSearch, api.CodeUnsupportedValue, "the model %s does not accept %s", t.id, r.Path(llm.FieldWebSearch))
 	}
 	switch r.ServiceTier {
 	case "flex", "priority":

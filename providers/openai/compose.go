@@ -27,7 +27,7 @@ type composing struct {
 
 	breakpoints int // that have been written
 
-	ignored []llm.Field // that could not be honoured
+	ignored []llm.Field // that are not supported
 }
 
 // composition is a request for chat completions that is written from the common form.
@@ -92,7 +92,7 @@ func (c *composing) unwritten(err error) error {
 // refuse fails on what would change the request's meaning if it were left out.
 func (c *composing) refuse() error {
 	if limit := c.req.MaxOutput; limit != nil && *limit < 1 {
-		return c.unsupported(llm.FieldMaxOutput, llm.Anywhere, "the model %s takes no %s below 1: its caches cannot be filled without an answer",
+		return c.unsupported(llm.FieldMaxOutput, llm.Anywhere, "the model %s does not accept %s below 1",
 			c.model.ID, c.req.Path(llm.FieldMaxOutput))
 	}
 	for _, m := range c.req.Modalities {

@@ -107,9 +107,9 @@ func (c *composing) checkMedia(m *llm.Message, b *llm.Block) error {
 	case media.Text != "":
 		return nil
 	case m.Role == llm.RoleInstructions:
-		return c.unsupported(llm.FieldPartType, b.At, "the model %s takes only text as instructions", c.model.ID)
+		return c.unsupported(llm.FieldPartType, b.At, "the model %s accepts only text as instructions", c.model.ID)
 	case media.Kind == llm.SearchResult:
-		return c.unsupported(llm.FieldPartType, b.At, "the model %s takes search results with a text only", c.model.ID)
+		return c.unsupported(llm.FieldPartType, b.At, "the model %s accepts search results with a text only", c.model.ID)
 	case media.Kind != llm.Audio && media.URL == "" && media.Data == "":
 		return c.unsupported(llm.FieldFileID, b.At,
 			"the model %s cannot reach files by the ids of another API: send the file itself", c.model.ID)

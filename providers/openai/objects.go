@@ -21,8 +21,9 @@ func refuseObjects(raw []byte, policy providers.Objects) error {
 	if !o.body() {
 		return nil
 	}
-	return api.Invalid(api.CodeUnsupportedValue, o.path, "%s names an object that is kept at %s, where all clients of this gateway "+
-		"share one account: its operator can allow that with PROVIDER_OBJECTS", o.path, catalog.OpenAI)
+	return api.Invalid(api.CodeUnsupportedValue, o.path, "%s names an object that is stored at %s, where all clients of this gateway "+
+		"share one account: send the content itself, or let an operator of the gateway allow it with PROVIDER_OBJECTS",
+		o.path, catalog.OpenAI)
 }
 
 // objects looks for the names of objects in a body. What a tool is called with, what the

@@ -266,6 +266,8 @@ func wantError(t *testing.T, err error, status int) *api.Error {
 }
 
 func TestErrorsOfTheUpstream(t *testing.T) {
+	const keyRefused = "openai refused the gateway's credentials: an operator of the gateway has to check the provider's key, " +
+		"its permissions and its credit"
 	for _, tt := range []struct {
 		name         string
 		status       int
@@ -276,9 +278,9 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 	}{
 		{"bad request", 400, `{"error":{"message":"too long","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, 400, "too long", false, false},
 		{"bad key", 401, `{"error":{"message":"Incorrect API key provided: sk-secret123","code":"invalid_api_key"}}`, 502,
-			"openai refused the gateway's credentials; its operator has to look at this", true, false},
+			keyRefused, true, false},
 		{"country", 403, `{"error":{"message":"no","type":"request_forbidden"}}`, 502,
-			"openai refused the gateway's credentials; its operator has to look at this", true, false},
+			keyRefused, true, false},
 		{"no such model", 404, `{"error":{"message":"The model x does not exist","code":"model_not_found"}}`, 404, "The model x does not exist",
 			false, false},
 		{"limit", 429, `{"error":{"message":"Rate limit reached for gpt-4 in organization org-abc. Please try again in 20s.","type":"requests"}}`,

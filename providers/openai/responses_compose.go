@@ -182,7 +182,7 @@ func (c *responding) composeTools() error {
 		case llm.ToolCustom:
 			c.out.Tools = append(c.out.Tools, customTool(t))
 		default:
-			return c.unsupported(llm.FieldToolType, t.At, "the model %s takes no tools of type %q", c.model.ID, t.Type)
+			return c.unsupported(llm.FieldToolType, t.At, "the model %s does not accept tools of type %q", c.model.ID, t.Type)
 		}
 	}
 	choice := c.conversation.Choice

@@ -228,7 +228,7 @@ func (w *inputWriter) media(m *llm.Message, b *llm.Block) (inputPart, error) {
 	case media.Text != "":
 		return inputPart{Type: partInputText, Text: providers.DocumentText(media)}, nil
 	case media.Kind == llm.Audio:
-		return inputPart{}, w.c.unsupported(llm.FieldPartType, b.At, "the model %s takes no sounds here", w.c.model.ID)
+		return inputPart{}, w.c.unsupported(llm.FieldPartType, b.At, "the model %s does not accept audio in this request", w.c.model.ID)
 	case media.Kind == llm.Image:
 		return inputPart{Type: partInputImage, ImageURL: media.URL, Detail: cmp.Or(media.Detail, "auto")}, nil
 	case hasWebAddress(media):

@@ -22,7 +22,7 @@ func (c *composition) composeTools() error {
 		case llm.ToolCustom:
 			c.out.Tools = append(c.out.Tools, tool{Type: "custom", Custom: t.Custom})
 		default:
-			return c.unsupported(llm.FieldToolType, t.At, "the model %s takes no tools of type %q", c.model.ID, t.Type)
+			return c.unsupported(llm.FieldToolType, t.At, "the model %s does not accept tools of type %q", c.model.ID, t.Type)
 		}
 	}
 	if err := c.composeChoice(); err != nil {

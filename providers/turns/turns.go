@@ -134,7 +134,7 @@ func (f *folder) assistant(m *llm.Message) error {
 		calls++
 		if b.Call.Kind != llm.ToolFunction {
 			return api.Invalid(api.CodeUnsupportedValue, f.req.Source.Path(llm.FieldCallType, b.At),
-				"the model of this request knows no tool calls of type %q", "custom")
+				"the model of this request does not accept tool calls of type %q", "custom")
 		}
 	}
 	if err := f.settled(m.At); err != nil {

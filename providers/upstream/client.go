@@ -52,6 +52,9 @@ func New(opts Options) *Client {
 	return &Client{opts: opts, connections: newConnections()}
 }
 
+// Provider is the name of the provider, for messages.
+func (c *Client) Provider() string { return c.opts.Provider }
+
 // authorizer puts the key and the fixed headers on a request.
 func authorizer(opts Options) func(h http.Header, key string) {
 	put := opts.Authorize

@@ -193,8 +193,8 @@ func TestFaultsAreNamedInAnthropicsWords(t *testing.T) {
 		done + `,"service_tier":"priority"`:                         `service_tier: Input should be 'auto' or 'standard_only'`,
 		done + `,"metadata":{"user_id":7}`:                          `metadata.user_id: Input should be a valid string`,
 		done + `,"inference_geo":"us"`:                              `inference_geo: only an Anthropic model`,
-		done + `,"container":"c"`:                                   `container: this runs at Anthropic`,
-		done + `,"mcp_servers":[{"type":"url"}]`:                    `mcp_servers: this runs at Anthropic`,
+		done + `,"container":"c"`:                                   `container: only Anthropic models support this member`,
+		done + `,"mcp_servers":[{"type":"url"}]`:                    `mcp_servers: only Anthropic models support this member`,
 		done + `,"tools":{}`:                                        `tools: Input should be a valid list`,
 		done + `,"tools":[{"name":"f"}]`:                            `tools.0.input_schema: Field required`,
 		done + `,"tools":[{"name":"a b","input_schema":{}}]`: `tools.0.name: String should match ` +

@@ -115,11 +115,11 @@ func (r *Request) checkOptions() *api.Error {
 // checkPlace refuses what runs at Anthropic, or says where a model must run.
 func (r *Request) checkPlace() *api.Error {
 	if n := r.common.MaxOutput; n != nil && *n == 0 {
-		return unsupported("max_tokens", "0 fills the caches of an Anthropic model; the model of this request must be given at least 1")
+		return unsupported("max_tokens", "must be at least 1: only Anthropic models accept 0")
 	}
 	for _, m := range []member{memberContainer, memberMCPServers} {
 		if api.Asks(r.members[m]) {
-			return unsupported(memberNames[m], "this runs at Anthropic: it needs an Anthropic model")
+			return unsupported(memberNames[m], "only Anthropic models support this member: leave it out, or use one of them")
 		}
 	}
 	if geo := unquoted(r.members[memberInferenceGeo]); geo != "" && geo != "global" {

@@ -60,7 +60,7 @@ func (r *Request) share(body []byte) error {
 		}
 	}
 	if r.members[memberBackground].Kind() == jsontext.KindTrue {
-		return unsupported("background", "the gateway answers within the request: it cannot book what an answer in the background costs")
+		return unsupported("background", "background must be false: the gateway does not support answers in the background")
 	}
 	if id := r.members[memberPreviousResponseID]; llm.Given(id) && id.Kind() != jsontext.KindString {
 		return invalid("previous_response_id", "previous_response_id must be a string")

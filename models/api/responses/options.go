@@ -119,7 +119,8 @@ func (r *Request) checkOptions() *api.Error {
 func (r *Request) checkPlace() *api.Error {
 	for _, m := range []member{memberConversation, memberPrompt} {
 		if api.Asks(r.members[m]) {
-			return unsupported(memberNames[m], "OpenAI keeps what %s names: the model of this request cannot reach it", memberNames[m])
+			return unsupported(memberNames[m], "%s names an object that OpenAI keeps: leave it out, or use a model of OpenAI",
+				memberNames[m])
 		}
 	}
 	policy := memberOf(r.members[memberModeration], "policy")
