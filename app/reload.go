@@ -80,14 +80,16 @@ func (r *reloader) reload(ctx context.Context) {
 	}
 	if err != nil {
 		g.health.Reloaded(err)
-		g.log.Error("the models file or a key is refused, and what was read before stays in use", "error", err)
+		g.log.Error("the models file or the key of a provider cannot be used: the gateway keeps the settings that it read before",
+			"error", err)
 		return
 	}
 	r.now = g.generation(next, of, r.now)
 	g.calls.Use(r.now.router)
 	g.settings.Store(&next)
 	g.health.Reloaded(nil)
-	g.log.Info("the models file and the keys have been read again", "providers", len(r.now.router.Upstreams))
+	g.log.Info("the models file and the keys of the providers were read again: new calls use them",
+		"providers", len(r.now.router.Upstreams))
 	r.stop()
 	r.discover(ctx)
 }

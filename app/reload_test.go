@@ -21,7 +21,7 @@ type onReload struct {
 func (o onReload) Enabled(context.Context, slog.Level) bool { return true }
 
 func (o onReload) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == "the models file and the keys have been read again" {
+	if r.Message == "the models file and the keys of the providers were read again: new calls use them" {
 		o.call()
 	}
 	return nil

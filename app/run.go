@@ -178,7 +178,7 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), errorTime)
 	defer cancel()
 	if err := server.Shutdown(last); err != nil {
-		log.Warn("connections are closed while requests are running", "error", err)
+		log.Warn("requests still run after the grace period: their connections are closed", "error", err)
 		err = server.Close()
 		g.awaitCalls()
 		return err
@@ -228,7 +228,8 @@ func (g *gateway) closing(next http.Handler) http.Handler {
 func (g *gateway) close() {
 	for _, end := range slices.Backward(g.closers) {
 		if err := end(); err != nil {
-			g.log.Warn("a connection was not closed cleanly at the end", "error", err)
+			g.log.Warn("the connection to the database or to Redis, or the export of traces, was not closed cleanly at the stop",
+				"error", err)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (a *Alerts) Run(ctx context.Context) {
 			return
 		}
 		if err != nil && !failing {
-			a.opts.Log.Warn("the alerts of budgets could not be read or written: it is tried again every minute", "error", err)
+			a.opts.Log.Warn("budget alerts could not be read or written: the gateway tries again in a minute", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -177,12 +177,12 @@ func (a *Alerts) deliver(ctx context.Context, row *models.BudgetAlert) error {
 	a.failed.Add(1)
 	if row.Attempts > len(a.opts.Waits) {
 		a.abandoned.Add(1)
-		a.opts.Log.Error("an alert of a budget could not be delivered to ALERT_WEBHOOK_URL and is given up",
-			"id", row.ID, "account", row.Account, "percent", row.Threshold, "attempts", row.Attempts, "error", err)
+		a.opts.Log.Error("a budget alert could not be delivered and is dropped",
+			"alert", row.ID, "account", row.Account, "percent", row.Threshold, "attempts", row.Attempts, "error", err)
 		return a.opts.Store.PutOffBudgetAlert(ctx, row, 0)
 	}
 	wait := a.opts.Waits[row.Attempts-1]
-	a.opts.Log.Warn("an alert of a budget was not accepted by ALERT_WEBHOOK_URL",
-		"id", row.ID, "account", row.Account, "percent", row.Threshold, "next_try", wait.String(), "error", err)
+	a.opts.Log.Warn("a budget alert could not be delivered: it is posted again after next_try",
+		"alert", row.ID, "account", row.Account, "percent", row.Threshold, "next_try", wait.String(), "error", err)
 	return a.opts.Store.PutOffBudgetAlert(ctx, row, a.opts.Now().Add(wait).UnixMicro())
 }

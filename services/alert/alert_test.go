@@ -257,7 +257,7 @@ func TestAnAlertThatIsNeverAcceptedIsGivenUpWithALogLine(t *testing.T) {
 	if n := to.posts.Load(); n != 3 || r.Abandoned() != 1 || r.Failed() != 3 || r.Delivered() != 0 {
 		t.Errorf("%d posts, %v failed, %v given up", n, r.Failed(), r.Abandoned())
 	}
-	if !strings.Contains(log.String(), "is given up") || strings.Contains(log.String(), "/token") {
+	if !strings.Contains(log.String(), "could not be delivered and is dropped") || strings.Contains(log.String(), "/token") {
 		t.Error(log.String())
 	}
 }

@@ -31,7 +31,7 @@ func (k *Keys) publishInvalidation(ctx context.Context, keyID, hash string) {
 	}
 	if err := k.redis.Publish(ctx, invalidationChannel, hash).Err(); err != nil {
 		k.log.Warn("cannot publish a revoked or changed key to Redis: other replicas notice the change within a second",
-			"key_id", keyID, "error", err)
+			"key", keyID, "error", err)
 	}
 }
 

@@ -123,7 +123,7 @@ func (k *Keys) flush(ctx context.Context) error { return k.uses.flush(ctx, k.now
 func (k *Keys) flushOrLog(ctx context.Context) {
 	k.cache.sweep(k.now()) // before the flush: see useIdle
 	if err := k.flush(ctx); err != nil && ctx.Err() == nil {
-		k.log.Warn("cannot write when keys were last used; the next flush tries again", "error", err)
+		k.log.Warn("the times of last use of keys could not be written: the gateway tries again", "error", err)
 	}
 }
 
@@ -133,6 +133,6 @@ func (t *Tokens) Run(ctx context.Context) { repeat(ctx, flushEvery, t.flushOrLog
 
 func (t *Tokens) flushOrLog(ctx context.Context) {
 	if err := t.uses.flush(ctx, t.now(), t.store.TouchUsers); err != nil && ctx.Err() == nil {
-		t.log.Warn("cannot write when users last used their tokens; the next flush tries again", "error", err)
+		t.log.Warn("the times of last use of tokens could not be written: the gateway tries again", "error", err)
 	}
 }

@@ -84,7 +84,7 @@ func (w *Watch) Run(ctx context.Context) {
 			if err == nil {
 				counted = booked
 			} else if !failing {
-				w.opts.Log.Warn("the budgets that are nearly spent could not be counted: it is tried again every minute", "error", err)
+				w.opts.Log.Warn("the budgets that are nearly spent could not be counted: the gateway tries again in a minute", "error", err)
 			}
 			failing = err != nil
 			wait = max(wait, share*time.Since(began))

@@ -74,7 +74,8 @@ type plain struct {
 func (c *Conversations) Keep(ctx context.Context, owner, requestID string, t *llm.Turn) {
 	if err := c.keep(ctx, owner, t); err != nil {
 		c.lost.Add(1)
-		c.opts.Log.Error("an answer was not kept: no request can go on from it", "request_id", requestID, "error", err)
+		c.opts.Log.Error("a response was not stored: later requests cannot name it as previous_response_id",
+			"request_id", requestID, "error", err)
 	}
 }
 
@@ -164,7 +165,9 @@ func (c *Conversations) openAll(rows []models.KeptResponse) ([]llm.Turn, error) 
 func (c *Conversations) open(row *models.KeptResponse) (*llm.Turn, error) {
 	text, ok := c.keys.Open(row.Sealed, bound(row.Owner, row.ID, row.Previous))
 	if !ok {
-		c.opts.Log.Warn("a response that was kept cannot be decrypted: ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS are others", "response", row.ID)
+		c.opts.Log.Warn(
+			"a stored response cannot be decrypted: it was encrypted with another key than ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS",
+			"response", row.ID)
 		return nil, ErrUnknown
 	}
 	var p plain

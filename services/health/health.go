@@ -127,9 +127,9 @@ func (h *Service) set(part string, status *string, err error) {
 	case now == before:
 	case errors.Is(err, models.ErrNotMigrated): // each attempt is logged
 	case err != nil:
-		h.Log.Warn("part is unhealthy", "part", part, "error", err)
+		h.Log.Warn("the database or Redis does not answer", "part", part, "error", err)
 	case before != "":
-		h.Log.Info("part is healthy again", "part", part)
+		h.Log.Info("the database or Redis answers again", "part", part)
 	}
 }
 

@@ -20,7 +20,7 @@ func (l *Writer) deleteOld(ctx context.Context) {
 		wait = sweepEvery
 		if err := l.sweep(ctx); err != nil && ctx.Err() == nil {
 			wait = sweepRetry
-			l.opts.Log.Warn("the ledger could not delete its old rows: it tries again", "error", err)
+			l.opts.Log.Warn("old rows of the ledger could not be deleted: the gateway tries again in a minute", "error", err)
 		}
 	}
 }

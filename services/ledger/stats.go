@@ -32,7 +32,7 @@ func (l *Writer) failed(err error) {
 	l.logDropped()
 	if now := l.opts.Now(); now.Sub(l.warnedAt) >= ledgerLogEvery {
 		l.warned, l.warnedAt = true, now
-		l.opts.Log.Warn("the ledger could not be written: it is tried again", "queued", l.Stats().Queued, "error", err)
+		l.opts.Log.Warn("the ledger could not be written: the gateway tries again", "queued", l.Stats().Queued, "error", err)
 	}
 }
 

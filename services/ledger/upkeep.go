@@ -24,7 +24,7 @@ func (l *Writer) keepSums(ctx context.Context) {
 			return
 		}
 		if err != nil && !failing {
-			l.opts.Log.Warn("the sums of usage could not be merged: the ledger tries again every minute", "error", err)
+			l.opts.Log.Warn("the sums of usage could not be merged: the gateway tries again in a minute", "error", err)
 		}
 		failing = err != nil
 	}

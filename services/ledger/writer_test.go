@@ -181,7 +181,7 @@ func TestRowsThatCannotBeWrittenAtShutdownAreLogged(t *testing.T) {
 		t.Errorf("it tried for %s: %+v", took, l.Stats())
 	}
 	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "calls=7") ||
-		strings.Count(text, "tried again") != 1 {
+		strings.Count(text, "the gateway tries again") != 1 {
 		t.Errorf("the log: %s", text)
 	}
 }

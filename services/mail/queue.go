@@ -86,7 +86,7 @@ func (q *Queue) work(ctx, last context.Context) {
 func (q *Queue) do(ctx context.Context, job Job) {
 	m, err := job(ctx)
 	if err != nil {
-		q.log.Error("a mail could not be made", "error", err)
+		q.log.Error("a mail could not be prepared: it is not sent", "error", err)
 		return
 	}
 	if m == nil {

@@ -50,6 +50,7 @@ type Log struct {
 	held  atomic.Int64 // bytes
 	lost  atomic.Int64
 	told  int64 // of the lost ones, how many are logged
+	cause error // of those since then; nil where the queue or the memory was full
 }
 
 // entry is the content of one call.
@@ -151,7 +152,9 @@ func (l *Log) open(row *models.CallContent) (*Content, bool) {
 	if ok && json.Unmarshal(text, &plain) == nil {
 		return &plain, true
 	}
-	l.opts.Log.Warn("the content of a call cannot be decrypted: ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS are others", "call", row.ID)
+	l.opts.Log.Warn(
+		"the content of a call cannot be decrypted: it was encrypted with another key than ENCRYPTION_KEY and ENCRYPTION_KEY_PREVIOUS",
+		"call", row.ID)
 	return nil, false
 }
 

@@ -147,3 +147,30 @@ func TestWhatWaitsIsWrittenWhenTheGatewayStops(t *testing.T) {
 		t.Errorf("%t, %v", has, err)
 	}
 }
+
+func TestALossIsLoggedOnceWithItsCause(t *testing.T) {
+	var log bytes.Buffer
+	store := newStore(t)
+	l := newLog(t, store, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, cause := range []bool{true, false} {
+		if cause {
+			l.Begin().End(&models.Call{ID: models.CallID(time.Now(), "lost"), Outcome: models.OutcomeOK}, []byte("q"))
+			ctx, stop := context.WithCancel(t.Context())
+			stop() // no pause before the second try
+			l.writeAll(ctx, t.Context())
+		} else {
+			l.lost.Add(1) // the queue was full
+		}
+		if !l.warn(l.lost.Load()) || l.warn(l.lost.Load()) {
+			t.Errorf("loss %d is not logged once", i+1)
+		}
+		if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "are lost") ||
+			!strings.Contains(text, "calls=1") || strings.Contains(text, "error=") != cause {
+			t.Errorf("the log: %s", text)
+		}
+		log.Reset()
+	}
+}

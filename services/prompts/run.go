@@ -52,12 +52,17 @@ func (l *Log) Run(ctx context.Context) {
 
 // warn logs how many contents were lost since the last line.
 func (l *Log) warn(lost int64) bool {
-	if more := lost - l.told; more > 0 {
-		l.told = lost
-		l.opts.Log.Error("requests and answers of calls were not kept: too many waited, or the database did not take them", "calls", more)
-		return true
+	more := lost - l.told
+	if more <= 0 {
+		return false
 	}
-	return false
+	attrs := []any{"calls", more}
+	if l.cause != nil {
+		attrs = append(attrs, "error", l.cause)
+	}
+	l.opts.Log.Error("requests and answers of calls are lost: the queue is full, or the database did not accept them", attrs...)
+	l.told, l.cause = lost, nil
+	return true
 }
 
 // writeAll writes what waits, until working ends.
@@ -70,17 +75,22 @@ func (l *Log) writeAll(ctx, working context.Context) {
 			held += e.bytes
 			row, err := l.seal(&e)
 			if err != nil {
-				l.lost.Add(1)
+				l.lose(1, err)
 				continue
 			}
 			rows = append(rows, row)
 		}
 		if err := l.write(ctx, working, rows); err != nil {
-			l.lost.Add(int64(len(rows)))
-			l.opts.Log.Warn("requests and answers of calls could not be written", "calls", len(rows), "error", err)
+			l.lose(len(rows), err)
 		}
 		l.held.Add(-held)
 	}
+}
+
+// lose counts contents that could not be written.
+func (l *Log) lose(contents int, cause error) {
+	l.lost.Add(int64(contents))
+	l.cause = cause
 }
 
 func (l *Log) write(ctx, working context.Context, rows []models.CallContent) error {

@@ -86,10 +86,10 @@ func (b *batcher[J]) changed(from, to gobreaker.State) {
 	switch {
 	case from == gobreaker.StateClosed:
 		// The text only: a fault of ulule/limiter prints a stack.
-		b.log.Warn("Redis does not answer: the limit is counted by each replica", "limit", b.limit, "error", b.cause.Error())
+		b.log.Warn("Redis failed: each replica counts this limit by itself", "limit", b.limit, "error", b.cause.Error())
 	case to == gobreaker.StateClosed:
 		b.recovered.Store(true)
-		b.log.Info("Redis answers: the limit is shared again", "limit", b.limit)
+		b.log.Info("Redis works again: the replicas share this limit", "limit", b.limit)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestAFailedRedisIsTestedByOneJobAtATime(t *testing.T) {
 		logged := func(step string, failures, recoveries int) {
 			t.Helper()
 			text := log.String()
-			if strings.Count(text, "by each replica") != failures || strings.Count(text, "shared again") != recoveries {
+			if strings.Count(text, "counts this limit by itself") != failures || strings.Count(text, "share this limit") != recoveries {
 				t.Errorf("%s: the log says:\n%s", step, text)
 			}
 			if b.shared() != (failures == recoveries) {

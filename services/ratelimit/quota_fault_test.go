@@ -130,7 +130,7 @@ func TestQuotasFallBackToTheFairShareOfEachReplica(t *testing.T) {
 				endAll(again, 10)
 				return len(again) == 10
 			})
-			if text := log.String(); strings.Count(text, "by each replica") < 2 || strings.Count(text, "shared again") < 2 {
+			if text := log.String(); strings.Count(text, "counts this limit by itself") < 2 || strings.Count(text, "share this limit") < 2 {
 				t.Errorf("the log says:\n%s", text)
 			}
 			t.Logf("a call waited at most %s", waits)

@@ -85,6 +85,7 @@ func (q *Quotas) deregister(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 	defer cancel()
 	if err := q.redis.ZRem(ctx, quotaReplicas, q.replica).Err(); err != nil {
-		q.log.Warn("the other replicas still count this one, until its lease ends", "error", err.Error())
+		q.log.Warn("this replica could not be removed from the list of replicas in Redis: the others count it for up to 20 s more",
+			"error", err.Error())
 	}
 }

@@ -260,7 +260,8 @@ func TestLimitsHoldDuringEachFaultOfRedis(t *testing.T) {
 			if passed := concurrent(t, "after", 550, l, other); passed != 50 {
 				t.Errorf("%d concurrent requests passed after Redis is back", passed)
 			}
-			if text := log.String(); strings.Count(text, "by each replica") != 1 || strings.Count(text, "shared again") != 1 {
+			if text := log.String(); strings.Count(text, "counts this limit by itself") != 1 ||
+				strings.Count(text, "share this limit") != 1 {
 				t.Errorf("the log says:\n%s", text)
 			}
 		})

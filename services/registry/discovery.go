@@ -104,7 +104,7 @@ func (d *Discovery) list(ctx context.Context, provider string) error {
 		return errNoModels
 	}
 	d.Models.Found(provider, listed)
-	d.Log.Info("models discovered", "provider", provider, "count", len(listed))
+	d.Log.Info("models discovered", "provider", provider, "models", len(listed))
 	if d.Store == nil {
 		return nil
 	}
@@ -139,5 +139,5 @@ func (d *Discovery) restore(ctx context.Context, provider string) {
 		listed[i] = providers.Listed{ID: r.ID, Kind: llm.Kind(r.Kind), Created: r.Created, Context: r.Context, MaxOutput: r.MaxOutput}
 	}
 	d.Models.Found(provider, listed)
-	d.Log.Info("models of the last discovery restored", "provider", provider, "count", len(rows))
+	d.Log.Info("models of the last discovery restored", "provider", provider, "models", len(rows))
 }

@@ -1,4 +1,5 @@
-// Package sealed encrypts what the database keeps of calls, and erases it in time.
+// Package sealed encrypts the parts of calls that the database stores, and deletes them when
+// their retention ends.
 package sealed
 
 import (
@@ -34,8 +35,8 @@ func NewKeys(present, previous []byte) (Keys, error) {
 	return keys, nil
 }
 
-// Seal encrypts a text. It opens beside the same place only: moved to another row it does
-// not.
+// Seal encrypts a text and binds it to its place, such as the id of its row: Open fails with
+// another place.
 func (k Keys) Seal(text, place []byte) []byte { return k[0].Seal(nil, nil, text, place) }
 
 // Open decrypts a text, or says that no key fits.
@@ -49,8 +50,8 @@ func (k Keys) Open(text, place []byte) (plain []byte, ok bool) {
 }
 
 // EraseInTime calls erase until ctx ends, every ten minutes and sooner where rows are left.
-// erase removes up to most rows that are over and returns their number. what names the
-// rows in the log, in the plural.
+// erase removes up to most rows whose retention has ended, and returns their number. what
+// names the rows in the log, in the plural.
 func EraseInTime(ctx context.Context, log *slog.Logger, what string, erase func(ctx context.Context, most int) (int64, error)) {
 	const every, retry, soon, most = 10 * time.Minute, time.Minute, 100 * time.Millisecond, 500
 	for wait := retry; ; {
@@ -64,7 +65,7 @@ func EraseInTime(ctx context.Context, log *slog.Logger, what string, erase func(
 		switch {
 		case err != nil && ctx.Err() == nil:
 			wait = retry
-			log.Warn(what+" that are over could not be erased: it is tried again", "error", err)
+			log.Warn(what+" whose retention has ended could not be deleted: the gateway tries again in a minute", "error", err)
 		case n == most:
 			wait = soon
 		}

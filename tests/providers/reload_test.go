@@ -101,7 +101,7 @@ func TestTheModelsFileIsReadAgainWhenItChanges(t *testing.T) {
 	gatewaytest.Until(t, "the bad file is refused", func() bool { _, fault := reload(t, p); return fault != "" })
 	status, fault := reload(t, p)
 	if want := `line 5: models[1] n: provider must be one of anthropic, openai, gemini, acme, not "nowhere"`; status != "degraded" ||
-		!strings.Contains(fault, want) || !strings.Contains(p.Log.String(), "is refused, and what was read before stays in use") {
+		!strings.Contains(fault, want) || !strings.Contains(p.Log.String(), "the gateway keeps the settings that it read before") {
 		t.Errorf("%s: %s", status, fault)
 	}
 	if a := p.Chat(t, ask("m", "")); gatewaytest.TextOf(a.Body) != "after" {

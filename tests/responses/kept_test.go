@@ -223,7 +223,7 @@ func TestAnswerGoesOutAlsoWhenTheDatabaseIsDown(t *testing.T) {
 		t.Errorf("%s, %s", text, also)
 	}
 	gatewaytest.Until(t, "both losses are in the log", func() bool {
-		return strings.Count(p.Log.String(), "an answer was not kept") == 2
+		return strings.Count(p.Log.String(), "a response was not stored") == 2
 	})
 	lost := regexp.MustCompile(`(?m)^modelgateway_responses_lost_total 2$`)
 	if a := p.Get(t, "/metrics"); !lost.MatchString(a.Body) {
