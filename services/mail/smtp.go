@@ -141,7 +141,7 @@ func readable(err error) error {
 	}
 	// Before a mail is sent only the log-in has answers that are refused.
 	if e, ok := errors.AsType[*textproto.Error](err); ok {
-		return &sendError{reason: "it refuses the user or the password of SMTP_URL, or the connection: " + e.Msg, code: e.Code}
+		return &sendError{reason: "the user, the password or the connection of SMTP_URL is refused: " + e.Msg, code: e.Code}
 	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return &sendError{reason: "the server's certificate is not trusted", cause: e.Err}

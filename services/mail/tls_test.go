@@ -98,7 +98,7 @@ func TestAServerThatCannotBeUsedIsNamedInTheLog(t *testing.T) {
 		},
 		"a refused password": {
 			user, func(o *Options) { trusted(o); o.URL = strings.Replace(o.URL, "SECRET", "SECRET2", 1) },
-			"answered 535: it refuses the user or the password of SMTP_URL", true,
+			"answered 535: the user, the password or the connection of SMTP_URL is refused", true,
 		},
 		"TLS where there is none": {change(func(o *mailtest.Options) { o.Certificate = nil }), func(o *Options) {
 			o.URL = strings.Replace(o.URL, "smtp:", "smtps:", 1)

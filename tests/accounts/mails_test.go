@@ -38,7 +38,8 @@ func TestMailsGoThroughAServerWithTLSAndALogIn(t *testing.T) {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 		gatewaytest.Until(t, "logged", func() bool {
-			return strings.Contains(refused.Log.String(), "the server answered 535: it refuses the user or the password of SMTP_URL")
+			return strings.Contains(refused.Log.String(),
+				"the server answered 535: the user, the password or the connection of SMTP_URL is refused")
 		})
 		if strings.Contains(refused.Log.String(), "another") || len(server.Mails()) != 1 {
 			t.Errorf("%d mails, log: %s", len(server.Mails()), refused.Log)
