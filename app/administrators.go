@@ -15,8 +15,7 @@ func (g *gateway) showSetup(ctx context.Context) error {
 		return fmt.Errorf("find out whether there is an administrator: %w", err)
 	}
 	if link != "" {
-		g.log.Info("there is no administrator: open this link to create one; it works once, for a day; each start shows it again, or a new one",
-			"link", link)
+		g.log.Info("there is no administrator: open this link once, within a day, to create one", "link", link)
 	}
 	return nil
 }

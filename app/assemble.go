@@ -224,7 +224,7 @@ func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
 // warnOfNoProvider warns if there is no provider that could be called.
 func (g *gateway) warnOfNoProvider(warn *warner) {
 	if !g.hasProvider() {
-		warn.add("", "no provider is configured: chat completions will be answered with 503; set "+keySettings()+
+		warn.add("", "no provider is configured: every request to a model is answered with 503; set "+keySettings()+
 			", or SIMULATOR=true to try the gateway without keys")
 	}
 }

@@ -93,7 +93,7 @@ type modelNames struct {
 	warn      *warner
 }
 
-// check checks the models of a setting. A model that is in no catalogue is an
+// check checks the models of a setting. A model that is not in the catalogue is an
 // error, unless discovery may still find it.
 func (n modelNames) check(setting string, ids []string) error {
 	for _, id := range ids {
@@ -101,9 +101,10 @@ func (n modelNames) check(setting string, ids []string) error {
 			continue
 		}
 		if !n.discovery {
-			return fmt.Errorf("%s: the model %q is in no catalogue", setting, id)
+			return fmt.Errorf("%s: the model %q is not known: correct the name, add it to MODELS_FILE, or set MODEL_DISCOVERY=true",
+				setting, id)
 		}
-		n.warn.add(setting, "a model of "+setting+" is in no catalogue; discovery may find it", "model", id)
+		n.warn.add(setting, "a model of "+setting+" is not in the catalogue; discovery may find it", "model", id)
 	}
 	return nil
 }

@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -28,7 +28,7 @@ func Probe(ctx context.Context, probe string, environ []string) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return errors.New(resp.Status)
+		return fmt.Errorf("%s answers %s: see the log of the gateway", Local(cfg)+probe, resp.Status)
 	}
 	return nil
 }

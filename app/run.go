@@ -32,8 +32,8 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 	log, lines := startLog(*cfg, environ, out)
 	defer lines.Close()
 	if slices.Contains(environ, "GATEWAY_ENV_FILE=") {
-		log.Info("only the settings that docker-compose.yml lists arrive here; with GATEWAY_ENV_FILE=.env in a .env file all of its " +
-			"settings do, and a misspelt name stops the start")
+		log.Info("the container gets only the settings that docker-compose.yml lists: add the line GATEWAY_ENV_FILE=.env to .env, " +
+			"and it gets all settings of that file and refuses misspelt names")
 	}
 	files := &reloader{cfg: cfg, read: func() (*config.Config, error) { return Settings(environ) }, every: watchEvery}
 	if err := run(ctx, files, lines, log); err != nil {
@@ -133,7 +133,7 @@ const (
 func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Addr())
 	if err != nil {
-		return fmt.Errorf("PORT %d: %w", cfg.Port, err)
+		return fmt.Errorf("the gateway cannot listen: check HOST and PORT: %w", err)
 	}
 	listener = patientListener{Listener: listener, idle: idleTimeout, header: headerTimeout}
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))

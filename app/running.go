@@ -101,7 +101,8 @@ func refusal(resp *http.Response) error {
 }
 
 // ErrNoToken says why a command cannot ask the running gateway as an administrator.
-var ErrNoToken = errors.New("JWT_SECRET is not set here, so the command cannot prove to the running gateway that it may ask")
+var ErrNoToken = errors.New("JWT_SECRET is not set here: set it to the JWT_SECRET of the running gateway, " +
+	"which signs the token of this command")
 
 // operator returns a token for a minute with which a command reads what administrators may:
 // who has the signing secret may issue one.

@@ -36,7 +36,7 @@ func (p *Program) calls() *cobra.Command {
 	flags.StringVar(&ask.Status, "status", "", "only calls with this status: 429, or 4xx")
 	flags.StringVar(&ask.RequestID, "request-id", "", "only calls with this x-request-id")
 	flags.StringVar(&ask.After, "after", "", "only calls older than this one: its id")
-	flags.StringVar(&ask.Limit, "limit", "", "at most so many calls (50)")
+	flags.StringVar(&ask.Limit, "limit", "", "most calls to list; 50 without it")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, args []string) error {
 		if len(args) == 1 {
 			call, err := s.Calls.Get(ctx, ledger.CallsOf{}, args[0])

@@ -22,7 +22,7 @@ func (p *Program) group(word, short string, commands ...*cobra.Command) *cobra.C
 	group := &cobra.Command{Use: word, Short: short, Args: cobra.ArbitraryArgs, SuggestionsMinimumDistance: 2}
 	group.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return fmt.Errorf("a word is missing after %q: %s", c.CommandPath(), strings.Join(names(c), ", "))
+			return fmt.Errorf("a command is missing after %q: %s", c.CommandPath(), strings.Join(names(c), ", "))
 		}
 		return unknown(c, args[0])
 	}
@@ -92,7 +92,7 @@ func words(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > len(names):
-			return fmt.Errorf("%q is one word too many for %q", args[len(names)], c.CommandPath())
+			return fmt.Errorf("%q is one argument too many for %q", args[len(names)], c.CommandPath())
 		case len(args) < len(names):
 			return fmt.Errorf("%q needs %s", c.CommandPath(), strings.Join(names[len(args):], " and "))
 		}

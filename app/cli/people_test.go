@@ -66,7 +66,7 @@ func TestUserIsCreatedWithKeyLinkAndTeam(t *testing.T) {
 		}
 		g.refuses(1, []string{"exists"}, "user", "create", "--email", "ada@example.com")
 		g.refuses(1, []string{"no team"}, "user", "create", "--email", "eve@example.com", "--team", "sales")
-		g.refuses(1, []string{"--team is missing"}, "user", "create", "--email", "eve@example.com", "--role", "manager")
+		g.refuses(1, []string{"--role needs --team"}, "user", "create", "--email", "eve@example.com", "--role", "manager")
 		g.refuses(1, []string{"no password"}, "user", "create", "--email", "eve@example.com", "--password-stdin")
 		g.in = "short"
 		g.refuses(1, []string{"password"}, "user", "create", "--email", "eve@example.com", "--password-stdin")

@@ -25,7 +25,7 @@ func (p *Program) usage() *cobra.Command {
 	c.Flags().StringVar(&ask.GroupBy, "by", "", "day, user, key, team, model or provider, or several with commas between")
 	c.Flags().StringVar(&ask.From, "from", "", "first day, as in 2026-11-01, or moment, as in 2026-11-01T14:30:00Z")
 	c.Flags().StringVar(&ask.To, "to", "", "last day, or the moment before which the period ends")
-	c.Flags().StringVar(&ask.TimeZone, "time-zone", "", "whose days are meant, as in Europe/Berlin (UTC)")
+	c.Flags().StringVar(&ask.TimeZone, "time-zone", "", "time zone of the days, as in Europe/Berlin; UTC without it")
 	previous := c.Flags().Bool("previous", false, "with the total of the period before, and times to the first token")
 	user := c.Flags().String("user", "", "only calls of this user: e-mail address or id")
 	team := c.Flags().String("team", "", "only calls with keys of this team: name or id")
@@ -79,7 +79,7 @@ func (o *output) usage(list *api.UsageList) error {
 	}
 	o.note("from %s to %s, %s", list.From, list.To, cmp.Or(list.TimeZone, "UTC"))
 	if p := list.Previous; p != nil {
-		o.note("before: from %s to %s, up to the same part of it", p.From, p.To)
+		o.note("before: from %s to %s, counted up to the same point of that period", p.From, p.To)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func (p *Program) userDisable() *cobra.Command {
 }
 
 func (p *Program) userEnable() *cobra.Command {
-	c := &cobra.Command{Use: "enable USER", Short: "Accept a disabled user's keys again; logins of before stay ended"}
+	c := &cobra.Command{Use: "enable USER", Short: "Accept a disabled user's keys again; earlier logins stay ended"}
 	return p.setDisabled(c, false, "is enabled: the keys work, and the user has to log in again")
 }
 

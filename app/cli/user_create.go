@@ -51,7 +51,8 @@ func (p *Program) userCreate() *cobra.Command {
 		Use:   "create --email EMAIL [limits] [--key NAME]",
 		Short: "Create a user, with limits for all their calls, and with a first key",
 		Long: `Create a user, with limits for all their calls, and with a first key. Without a password
-a link is printed with which the user sets one; who only uses the key needs none.`,
+a link is printed with which the user sets one; a user who only uses the key
+needs none.`,
 		Example: "  modelgateway user create --email ada@example.com --budget-usd 50 --budget-window month --key laptop",
 	}
 	o := p.output(c, "print the key only, or without --key the link")
@@ -76,7 +77,7 @@ a link is printed with which the user sets one; who only uses the key needs none
 			return err
 		}
 		if in.Role != "" && in.TeamID == "" {
-			return errors.New("--role is that in a team: --team is missing")
+			return errors.New("--role needs --team: it is the role in that team")
 		}
 		s.discover(ctx, limits)
 		created, err := s.Admin.CreateUser(ctx, admin.CommandLine(), in)
@@ -143,7 +144,8 @@ func (p *Program) userInvite() *cobra.Command {
 
 func (p *Program) userReset() *cobra.Command {
 	c := &cobra.Command{
-		Use: "reset-password USER", Short: "Print a link with which a user sets a new password; then the logins of before end", Args: words("USER"),
+		Use: "reset-password USER", Args: words("USER"),
+		Short: "Print a link with which a user sets a new password; earlier logins end then",
 	}
 	o := p.output(c, "print the link only")
 	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {

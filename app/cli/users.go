@@ -28,7 +28,7 @@ func (p *Program) userList() *cobra.Command {
 	c.Flags().StringVar(&only.Containing, "search", "", "only users with this in their name or e-mail address")
 	c.Flags().StringVar(&only.TeamID, "team", "", "only members of this team: name or id")
 	state := c.Flags().String("state", "", "only users who are active, disabled, admin or unverified")
-	signIn := c.Flags().String("sign-in", "", "only users who sign in with password or identity_provider, or none: who cannot yet")
+	signIn := c.Flags().String("sign-in", "", "only users who log in with password or identity_provider, or with none of them yet")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, _ []string) error {
 		if err := s.replaceByID(ctx, &only.TeamID); err != nil {
 			return err
