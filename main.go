@@ -1,5 +1,5 @@
-// Command modelgateway is one OpenAI chat completions API in front of
-// Anthropic, OpenAI and Google Gemini.
+// Command modelgateway is a gateway with the APIs of OpenAI and Anthropic in front of
+// many model providers.
 package main
 
 import "modelgateway/app/cli"

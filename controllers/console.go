@@ -29,7 +29,7 @@ func (h *Console) Page(other middleware.Handler) middleware.Handler {
 }
 
 // Missing answers a request for a path that does not exist: with a page of the console for a
-// browser, outside of the API, and with other for everybody else.
+// browser, outside of the API, and with other for all other clients.
 func (h *Console) Missing(other middleware.Handler) middleware.Handler {
 	return func(c *gin.Context) error {
 		if !isRead(c.Request.Method) || ofPrograms(c.Request.URL.Path) || !acceptsHTML(c.Request.Header.Values("Accept")) {

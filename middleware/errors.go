@@ -41,7 +41,8 @@ type Form interface {
 	AppendError(dst []byte, err *api.Error) []byte
 }
 
-// Told is the error of a request whose answer is whole and has told it: its connection stays.
+// Told wraps an error that the answer already contains. The answer is complete, so its
+// connection stays open.
 type Told struct{ Err error }
 
 func (t Told) Error() string { return t.Err.Error() }

@@ -2,8 +2,8 @@
 // types and errors do not leave it.
 //
 // A few words have one meaning here. A key is a virtual API key. An account is
-// what is charged: a key, or the gateway as a whole. A hold is money of an
-// account's budget that a replica may spend without asking the database, or has
+// what is charged: a key, a user, a team, or the gateway as a whole. A hold is money
+// of an account's budget that a replica may spend without asking the database, or has
 // spent without the ledger having recorded it yet.
 package models
 

@@ -1,5 +1,5 @@
-// Package web holds what the gateway shows of itself: its OpenAPI document, and
-// a page made of that document.
+// Package web holds what the gateway shows of itself: its OpenAPI document, the page
+// made of it, the guides of docs, the console, and the pages of links.
 package web
 
 import (

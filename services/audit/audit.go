@@ -12,7 +12,7 @@ import (
 	"modelgateway/models/api"
 )
 
-// Entry is what someone did, and the request that asked for it.
+// Entry is one action of a user or of the command line, and the request that asked for it.
 type Entry struct {
 	ActorID    string
 	ActorEmail string

@@ -1,9 +1,6 @@
-// Package conversation is what outlives the call that made it: the names under which
-// clients know the responses that providers keep, and the conversations that the gateway
-// keeps itself.
-//
-// An owner is the only caller that may use such a thing again. A handle is the name of a
-// response that its provider keeps: the provider's id with a tag.
+// Package conversation keeps what later requests of the same caller, the owner, refer to:
+// handles, which name responses that a provider stores, and conversations that the gateway
+// stores. A handle is the provider's id with a tag.
 package conversation
 
 import (
@@ -37,7 +34,7 @@ var encoding = base64.RawURLEncoding.Strict() //nolint:gochecknoglobals // a tab
 const secretName = "response_ids"
 
 // Handles make and read handles. All clients of a provider's key share its account: the tag
-// keeps one of them from using what another one's response is called.
+// keeps a client from using the handle of another client's response.
 type Handles struct {
 	store  *models.Store
 	now    func() time.Time

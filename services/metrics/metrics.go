@@ -53,7 +53,8 @@ func New() *Metrics {
 			"Second calls that were made because the first one was slow, by the provider of the first one.", "provider"),
 		fallbacks: counter("fallbacks_total", "Requests that a fallback model answered, by the requested model and the one that answered.",
 			"model", "served"),
-		refusals: counter("limit_refusals_total", "Requests that were refused by a limit of their key or of the gateway.", "limit"),
+		refusals: counter("limit_refusals_total",
+			"Requests that were refused by a limit of their key, its user, its team or the gateway.", "limit"),
 	}
 	// Series begin at 0: Prometheus would not see an increase in one that begins at 1.
 	for _, limit := range Limits() {
@@ -176,9 +177,9 @@ const (
 	LimitRequests      = "requests" // a minute
 	LimitTokens        = "tokens"   // a minute
 	LimitParallel      = "parallel" // calls in flight
-	LimitBudget        = "budget"   // of the key
+	LimitBudget        = "budget"   // of the key, its user or its team
 	LimitGatewayBudget = "gateway_budget"
-	LimitModel         = "model" // the key does not allow the model
+	LimitModel         = "model" // the key, its user or its team does not allow the model
 )
 
 // Limits lists them.

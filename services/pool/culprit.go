@@ -29,7 +29,7 @@ type failedCall struct {
 }
 
 // provoker is the caller whose request may have caused a failure. A provider that
-// cannot be reached, or that does not answer, fails for everyone.
+// cannot be reached, or that does not answer, fails for all callers.
 func provoker(err error, caller string) string {
 	if r, ok := errors.AsType[*providers.Refusal](err); ok && r.Status == 0 {
 		return ""

@@ -145,7 +145,7 @@ var ErrNoKey = errors.New("the pool has no such key")
 type Wish struct {
 	Model          string
 	Caller         string // identifies the caller of the request; empty = unknown
-	Session        string // the conversation, whose first calls get the same key each time; empty = unknown
+	Session        string // the conversation: the first attempt of each of its requests gets the same key; empty = unknown
 	Avoid          *Key   // taken only if there is no other
 	Only           []byte // the Fingerprint of the one key that can be taken; nil = any
 	Never          []*Key // are not taken
@@ -153,7 +153,7 @@ type Wish struct {
 }
 
 // Lease takes the least loaded of the keys that are not cooling down for the model
-// and whose circuit is not open. Of a conversation's first call it takes the one that the
+// and whose circuit is not open. For the first attempt of a request it takes the key that its
 // conversation belongs to: the caches of a provider, and what it has signed or encrypted, may
 // be known to one account only. If all are cooling down it fails with ErrAllCoolingDown,
 // unless the cooldown is ignored, and with ErrNoKey if the pool has no key that can be taken.

@@ -17,8 +17,8 @@ import (
 	"modelgateway/providers"
 )
 
-// Chat is the span of one chat completion, the parent of its attempts. The
-// names of its attributes follow OpenTelemetry's semantic conventions for GenAI.
+// Chat is the span of one request to a model, the parent of its attempts. Its
+// operation is chat or embeddings. The names of its attributes follow OpenTelemetry's semantic conventions for GenAI.
 // They are written out, because the Go module of the conventions has no GenAI
 // names after version 1.41.
 type Chat struct {
@@ -30,7 +30,7 @@ type Chat struct {
 	firstToken atomic.Int64 // nanoseconds from started to the first event of a stream; 0 = none
 }
 
-// ChatStart describes a chat before the first attempt.
+// ChatStart describes a request to a model before the first attempt.
 type ChatStart struct {
 	Provider  string // of the requested model
 	Request   *llm.Request

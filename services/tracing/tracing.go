@@ -1,5 +1,5 @@
 // Package tracing makes OpenTelemetry spans: one for each HTTP request, below
-// it one for each chat completion, and below that one for each attempt at an
+// it one for each request to a model, and below that one for each attempt at an
 // upstream. Spans hold ids, names, times, counts, costs and error codes. They
 // never hold a prompt, an answer, an API key or a header.
 //
