@@ -291,7 +291,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		`STREAM_KEEPALIVE_SECONDS: "never" is not a whole number from 0 to 3600`,
 		`LOG_LEVEL: "INFO" is not debug, info, warn or error`,
 		"IDP_CLIENT_SECRET: missing, but required by IDP_CLIENT_ID",
-		"SIMULATOR: not together with GEMINI_BASE_URL: the simulator plays all providers",
+		"SIMULATOR: cannot be true while GEMINI_BASE_URL is set: the simulator replaces all providers",
 	}
 	var faults Faults
 	if !errors.As(err, &faults) {

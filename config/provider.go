@@ -102,7 +102,7 @@ func (l *loader) checkProviders() {
 	}
 	for _, p := range l.providers {
 		if l.Simulator && l.isSet(p.BaseURLSetting()) {
-			l.fault("SIMULATOR: not together with %s: the simulator plays all providers", p.BaseURLSetting())
+			l.fault("SIMULATOR: cannot be true while %s is set: the simulator replaces all providers", p.BaseURLSetting())
 		}
 	}
 }

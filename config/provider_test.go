@@ -52,10 +52,12 @@ func TestAFurtherProviderHasItsSettings(t *testing.T) {
 		}
 	}
 	for want, environ := range map[string][]string{
-		"ACME_APIKEY is not a setting; did you mean ACME_API_KEY?":                      {"ACME_APIKEY=k"},
-		"ACME_TOKEN and ROADRUNNER_TOKEN are both set and differ: keep one":             {"ACME_TOKEN=a", "ROADRUNNER_TOKEN=b"},
-		"ACME_API_KEY and ROADRUNNER_TOKEN are both set and differ: keep one":           {"ACME_API_KEY=a", "ROADRUNNER_TOKEN=b"},
-		"SIMULATOR: not together with ACME_BASE_URL: the simulator plays all providers": {"SIMULATOR=true", "ACME_BASE_URL=http://a"},
+		"ACME_APIKEY is not a setting; did you mean ACME_API_KEY?":            {"ACME_APIKEY=k"},
+		"ACME_TOKEN and ROADRUNNER_TOKEN are both set and differ: keep one":   {"ACME_TOKEN=a", "ROADRUNNER_TOKEN=b"},
+		"ACME_API_KEY and ROADRUNNER_TOKEN are both set and differ: keep one": {"ACME_API_KEY=a", "ROADRUNNER_TOKEN=b"},
+		"SIMULATOR: cannot be true while ACME_BASE_URL is set: the simulator replaces all providers": {
+			"SIMULATOR=true", "ACME_BASE_URL=http://a",
+		},
 	} {
 		if _, err := Load(environ, "", with); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v", environ, err)

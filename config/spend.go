@@ -20,7 +20,7 @@ type Spend struct {
 	DefaultPrice  *Price // of models without a price; nil: unset
 	Keys          KeyDefaults
 	Users         LimitDefaults // of users who have no such limit of their own
-	AdminEmails   []string      // as written; empty: there are no administrators
+	AdminEmails   []string      // as written; empty: only users who were made administrators
 }
 
 // Price is in micro-dollars per million tokens.
@@ -139,7 +139,8 @@ func (l *loader) spending() []row {
 		},
 		budget: "Budget of a user who has none, with all keys and tokens together, in each DEFAULT_USER_BUDGET_WINDOW; unlimited when empty",
 	}), []row{
-		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails), "Users who may see and limit the keys of all users; none when empty"),
+		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails),
+			"Addresses whose users are administrators once the address is verified; when empty, only users who were made administrators"),
 		secret("ALERT_WEBHOOK_URL", "", webhook(&l.AlertWebhook.URL),
 			"URL that is told when a key, a user or a team has spent 80 % and 100 % of its budget; none when empty"),
 		secret("ALERT_WEBHOOK_SECRET", "", webhookSecret(&l.AlertWebhook.Key),
