@@ -123,7 +123,7 @@ func startLog(cfg config.Config, environ []string, out io.Writer) (*slog.Logger,
 	handler := logHandler(cfg, environ, out)
 	lines := newLogWriter(out, func(lines int) []byte {
 		var text bytes.Buffer
-		log := slog.New(handler(&text, slog.LevelWarn)) // whatever LOG_LEVEL is: dropped lines may have been errors
+		log := slog.New(handler(&text, slog.LevelWarn)) // not LOG_LEVEL: dropped lines may have been errors
 		log.Warn("log lines were dropped: the reader of the log is too slow", "lines", lines)
 		return text.Bytes()
 	})
