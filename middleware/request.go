@@ -11,7 +11,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services/fault"
+	"modelgateway/models/fault"
 )
 
 // Names of headers are in their canonical form, which costs nothing to set.

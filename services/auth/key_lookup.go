@@ -10,7 +10,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/services/fault"
+	"modelgateway/models/fault"
 )
 
 const (

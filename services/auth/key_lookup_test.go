@@ -14,8 +14,8 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/models/fault"
 	"modelgateway/models/storetest"
-	"modelgateway/services/fault"
 	"modelgateway/tests/longtest"
 )
 

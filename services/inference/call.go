@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/models/fault"
 	"modelgateway/models/llm"
 	"modelgateway/services/budget"
-	"modelgateway/services/fault"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"

@@ -6,9 +6,9 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
+	"modelgateway/models/fault"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
-	"modelgateway/services/fault"
 )
 
 // CountPrompt begins to estimate the tokens of the prompt, so that PromptTokens takes no
