@@ -10,12 +10,15 @@ import { providerName, refusal } from "./signin.js";
 
 export const title = "Your account";
 
+/** What account_exists means where one is signed in already. */
+const taken = "This identity, or its e-mail address, belongs to another account. Sign in to that account, or unlink the identity there first.";
+
 /** @param {any} page */
 export async function show(page) {
   const [{ user, password, expires_at: ends }, methods] = [page.me, await loginMethods()], error = page.query.get("error");
   page.head({ line: user.email });
   fill(page.root, h("div", { class: "stack narrow" },
-    error ? note("bad", refusal(error)) : null,
+    error ? note("bad", error === "account_exists" ? taken : refusal(error)) : null,
     card({ title: "You", pad: true }, facts(user, ends), changeName(page)),
     password ? changePassword(user.email) : null,
     methods.identity_provider ? identity(page, methods.identity_provider) : null,
