@@ -149,8 +149,8 @@ func (r *Refusal) public() string {
 	case r.Status == 0 && r.Public != "":
 		return r.Public
 	case r.KeyRefused():
-		return r.Provider + " refused the gateway's credentials: an operator of the gateway has to check the provider's key, " +
-			"its permissions and its credit"
+		return r.Provider + " refused the gateway's credentials: an operator of the gateway has to check " +
+			"the provider's key and its permissions"
 	case r.Status >= 300 && r.Status < 400:
 		return r.Provider + " answered with a redirect, which the gateway does not follow"
 	}

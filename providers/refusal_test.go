@@ -147,5 +147,5 @@ func ExampleRefusal_ClientError() {
 	fmt.Println(strings.ReplaceAll(r.ClientError().Message, ": ", ":\n"))
 	// Output:
 	// openai refused the gateway's credentials:
-	// an operator of the gateway has to check the provider's key, its permissions and its credit
+	// an operator of the gateway has to check the provider's key and its permissions
 }

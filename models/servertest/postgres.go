@@ -15,8 +15,10 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // sharedPostgres is the URL of a server for all tests of this process.
@@ -166,6 +168,18 @@ func createDatabase(ctx context.Context, base string) (address, name string, err
 		return "", "", fmt.Errorf("create a database for the test: %w", err)
 	}
 	return u.String(), name, nil
+}
+
+// dropDatabase ends the connections to a database and drops it. Only a superuser may end an
+// autovacuum worker, which soon ends by itself.
+func dropDatabase(ctx context.Context, base, name string) error {
+	const insufficientPrivilege = "42501"
+	for end := time.Now().Add(startTimeout); ; time.Sleep(100 * time.Millisecond) {
+		err := execPostgres(ctx, base, "DROP DATABASE "+name+" WITH (FORCE)")
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != insufficientPrivilege || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 func execPostgres(ctx context.Context, address, statement string) error {

@@ -35,7 +35,7 @@ func Postgres(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := execPostgres(context.Background(), base, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := dropDatabase(context.Background(), base, name); err != nil {
 			t.Error(err)
 		}
 	})

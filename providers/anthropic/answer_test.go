@@ -254,8 +254,8 @@ func TestRequestIsSentWithKeyAndVersion(t *testing.T) {
 }
 
 func TestUpstreamStatusDecidesTheError(t *testing.T) {
-	const keyRefused = "anthropic refused the gateway's credentials: an operator of the gateway has to check the provider's key, " +
-		"its permissions and its credit"
+	const keyRefused = "anthropic refused the gateway's credentials: an operator of the gateway has to check " +
+		"the provider's key and its permissions"
 	for _, tt := range []struct {
 		status  int
 		header  http.Header

@@ -266,8 +266,8 @@ func wantError(t *testing.T, err error, status int) *api.Error {
 }
 
 func TestErrorsOfTheUpstream(t *testing.T) {
-	const keyRefused = "openai refused the gateway's credentials: an operator of the gateway has to check the provider's key, " +
-		"its permissions and its credit"
+	const keyRefused = "openai refused the gateway's credentials: an operator of the gateway has to check " +
+		"the provider's key and its permissions"
 	for _, tt := range []struct {
 		name         string
 		status       int
