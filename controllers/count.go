@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,6 +15,7 @@ import (
 // Count serves the requests for the size of a prompt in one dialect.
 type Count struct {
 	Dialect     api.Counting
+	Continue    Continue // as that of Generate
 	Service     *inference.Service
 	Concurrency *inflight.Limiter
 	MaxBytes    int64
@@ -27,20 +29,13 @@ func (h *Count) Create(c *gin.Context) error {
 		return err
 	}
 	defer slot.Release()
-	body, err := readJSON(c, h.MaxBytes, &slot)
+	r := reading{dialect: h.Dialect, decode: h.Dialect.DecodeCount, proceed: h.Continue, maxBytes: h.MaxBytes, now: time.Now}
+	input, err := r.input(c, from, &slot)
 	if err != nil {
 		return err
 	}
-	req, err := h.Dialect.DecodeCount(&slot, body)
-	if err != nil {
-		return err
-	}
-	if req, err = resumed(c, h.Service, resuming{h.Dialect, h.Dialect.DecodeCount, h.MaxBytes}, &slot, req); err != nil {
-		return err
-	}
-	addBeside(c, h.Dialect, req)
-	from.Model = req.Model
-	counted, err := h.Service.Count(c.Request.Context(), inference.Input{Request: req, Caller: from.Caller, RequestID: from.ID(c)})
+	from.Model = input.Request.Model
+	counted, err := h.Service.Count(c.Request.Context(), input)
 	describeRoute(c, h.Dialect, counted.Route)
 	if err != nil {
 		return err

@@ -2,12 +2,18 @@ package controllers
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
+	"modelgateway/middleware"
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/providers"
+	"modelgateway/services/inference"
 )
 
 // eventWriter writes events and, while there are none, pings that keep proxies
@@ -179,4 +185,69 @@ func (e *eventWriter) close() {
 	if e.timer != nil {
 		e.timer.Stop()
 	}
+}
+
+// all sends a stream. An error is sent as the last event, without the end mark, and the
+// connection is closed, so that no client mistakes the part for the whole.
+func (e *eventWriter) all(c *gin.Context, call *inference.Call, stream llm.Stream) error {
+	if _, whole := e.format.(api.Whole); whole {
+		e.keep = call.Keep() // before the end of the stream is sent, so that the next request finds it
+	}
+	e.ready()
+	var broken error
+	for event, err := range stream {
+		if err != nil {
+			broken = err
+			break
+		}
+		if event == nil {
+			err = e.flush()
+		} else {
+			err = e.add(event)
+		}
+		if err != nil {
+			broken = err // leaving the loop ends the upstream call
+			break
+		}
+	}
+	if broken != nil {
+		e.failFor(c, broken)
+		return broken
+	}
+	return e.done()
+}
+
+// failFor sends the error that ends a stream, unless the client has left. The gateway itself
+// may have ended the request, for a reason that the client is told.
+func (e *eventWriter) failFor(c *gin.Context, err error) {
+	if isTold(err) || !errors.Is(err, inference.ErrClientGone) && c.Request.Context().Err() == nil {
+		e.fail(err)
+	}
+}
+
+// refuse ends a stream of which no event of the answer has come. Most errors are for the
+// middleware to answer; it cannot do that where the stream has begun, and some clients
+// understand some errors in a stream only.
+func (e *eventWriter) refuse(c *gin.Context, call *inference.Call, err error) error {
+	if e.hasBegun() {
+		e.failFor(c, err)
+		return err
+	}
+	teller, ok := e.format.(api.EarlyTeller)
+	if !ok || !isTold(err) || !teller.TellsEarly(api.AsError(err)) {
+		return err
+	}
+	call.Sent()
+	e.ready()
+	e.fail(err)
+	return middleware.Told{Err: err}
+}
+
+// isTold reports whether an error has a message for the client.
+func isTold(err error) bool {
+	if _, ok := errors.AsType[*api.Error](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*providers.Refusal](err)
+	return ok
 }

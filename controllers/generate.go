@@ -1,9 +1,8 @@
 package controllers
 
 import (
+	"cmp"
 	"errors"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -13,11 +12,13 @@ import (
 	"modelgateway/models/llm"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
+	"modelgateway/services/routing"
 )
 
 // Generate serves the requests to a model in one dialect.
 type Generate struct {
 	Dialect     api.Dialect
+	Continue    Continue // nil: no request of the dialect goes on from an earlier answer
 	Service     *inference.Service
 	Concurrency *inflight.Limiter
 	MaxBytes    int64
@@ -27,72 +28,76 @@ type Generate struct {
 }
 
 // Create answers a request, whole or as a stream.
-func (h *Generate) Create(c *gin.Context) error {
-	began, from := h.Now(), middleware.RequestOf(c)
+func (h *Generate) Create(c *gin.Context) (err error) {
+	from := middleware.RequestOf(c)
 	slot, err := h.Concurrency.Acquire(from.Caller)
 	if err != nil {
 		return err
 	}
 	defer slot.Release()
-	body, err := readJSON(c, h.MaxBytes, &slot)
+	r := reading{h.Dialect, h.Dialect.Decode, h.Continue, h.MaxBytes, h.Strict, h.Now}
+	input, err := r.input(c, from, &slot)
 	if err != nil {
 		return err
 	}
-	from.Body = body
-	req, err := h.Dialect.Decode(&slot, body)
+	call, err := h.Service.Admit(c.Request.Context(), input)
 	if err != nil {
-		return err
-	}
-	asked := req
-	req, err = resumed(c, h.Service, resuming{h.Dialect, h.Dialect.Decode, h.MaxBytes}, &slot, req)
-	if err != nil {
-		from.Model = asked.Model
-		return err
-	}
-	addBeside(c, h.Dialect, req)
-	status, _ := h.Dialect.(api.StatusTeller)
-	call, err := h.Service.Admit(c.Request.Context(), inference.Input{
-		Request: req, Asked: asked, Caller: from.Caller, RequestID: from.ID(c), UserAgent: c.GetHeader("User-Agent"),
-		Began: began, BodyTime: h.Now().Sub(began),
-		Strict: h.strict(c.GetHeader("X-Gateway-Strict-Params")), NoFallback: isFalse(c.GetHeader(fallbackHeader)), Status: status,
-	})
-	if err != nil {
+		from.Model = input.Request.Model
 		h.describe(c, call, call.Route())
-		from.Model = req.Model
 		return err
 	}
-	end := errPanicked
-	defer func() { from.Call = call.End(c.Request.Context(), end) }() // also after a panic
-	end = h.answer(c, req, call)
-	return end
-}
-
-// addBeside adds to a request what came beside its body and travels with it.
-func addBeside(c *gin.Context, dialect any, req *llm.Request) {
-	forwarder, ok := dialect.(api.Forwarder)
-	if !ok {
-		return
+	err = errPanicked // until there is another end
+	defer func() { from.Call = call.End(c.Request.Context(), err) }()
+	var out *eventWriter // nil: the answer is no stream
+	if input.Request.Stream {
+		out = h.events(c, call)
+		defer out.close()
 	}
-	var query url.Values
-	if c.Request.URL.RawQuery != "" {
-		query = c.Request.URL.Query()
+	answer, parts, failure := call.Open(c.Request.Context())
+	if out == nil || !out.hasBegun() {
+		h.describe(c, call, call.Route())
 	}
-	beside, session := forwarder.Forwards(c.Request.Header, query)
-	req.Beside = beside
-	if session != "" { // else what the body says
-		req.Session = session
+	switch {
+	case out != nil && failure != nil:
+		return out.refuse(c, call, failure)
+	case failure != nil:
+		return failure
+	case out != nil:
+		return out.all(c, call, parts)
+	case parts != nil:
+		return writePieces(c, parts)
 	}
+	return h.writeAnswer(c, call, answer)
 }
 
 var errPanicked = errors.New("a panic ended the call")
 
-func (h *Generate) strict(header string) bool {
-	if header == "" {
-		return h.Strict
+// events makes the writer of a stream that answers a call.
+func (h *Generate) events(c *gin.Context, call *inference.Call) *eventWriter {
+	format := h.Dialect.(api.Streamer).NewWriter(call.Request())
+	if counter, ok := format.(api.PromptCounter); ok {
+		tokens := call.PromptTokens
+		counter.CountPrompt(func() int64 {
+			c.Writer.Header()[tokenCountHeader] = tokenCountEstimate // the first event has not been sent
+			return tokens()
+		})
 	}
-	return isTrue(header)
+	out := newEventWriter(c.Writer, format, h.KeepAlive)
+	opener, ok := format.(api.Opener)
+	if !ok || h.KeepAlive <= 0 {
+		return out
+	}
+	// The events that begin a stream are sent when its upstream has accepted the call and is
+	// silent for as long as the client may be.
+	call.Settle(h.KeepAlive, func(route routing.Route) {
+		out.mu.Lock()
+		defer out.mu.Unlock()
+		h.describe(c, call, route)
+		out.begin()
+		model := cmp.Or(route.Fallback, route.Redirected, route.Alias, route.Model)
+		buf := out.waiting()
+		*buf = opener.Open(*buf, &llm.Head{Model: model, Created: h.Now().Unix()})
+		_ = out.send() // if the client has disconnected, the next event fails
+	})
+	return out
 }
-
-func isFalse(header string) bool { return header == "0" || strings.EqualFold(header, "false") }
-
-func isTrue(header string) bool { return header == "1" || strings.EqualFold(header, "true") }

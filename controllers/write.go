@@ -1,8 +1,11 @@
 package controllers
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -71,28 +74,18 @@ func setTokenHeaders(header http.Header, s ratelimit.TokenStatus) {
 	header["X-Ratelimit-Reset-Tokens"] = values[2:3:3]
 }
 
-// answer writes the answer of the call, whole or as a stream.
-func (h *Generate) answer(c *gin.Context, req *llm.Request, call *inference.Call) error {
-	if req.Stream {
-		return h.stream(c, req, call)
-	}
-	answer, pieces, err := call.Open(c.Request.Context())
-	h.describe(c, call, call.Route())
-	if err != nil {
-		return err
-	}
-	if pieces != nil {
-		return writePieces(c, pieces)
-	}
+// writeAnswer sends the whole answer of a call.
+func (h *Generate) writeAnswer(c *gin.Context, call *inference.Call, answer *llm.Answer) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
-	text := answer.Raw
+	text, req := answer.Raw, call.Request()
 	if text == nil || answer.RawDialect != req.Source.Dialect() {
+		var err error
 		if text, err = h.Dialect.AppendAnswer((*buffer)[:0], req, answer); err != nil {
 			return err
 		}
-		if dialect, ok := h.Dialect.(api.Keeping); ok {
-			call.Keep(c.Request.Context(), dialect, text)
+		if keep := call.Keep(); keep != nil {
+			keep(text)
 		}
 		if cap(text) <= fullBuffer {
 			*buffer = text[:0]
@@ -141,4 +134,68 @@ func writeText(c *gin.Context, status int, body []byte) error {
 	c.Status(status)
 	w := timedWriter{w: c.Writer, control: http.NewResponseController(c.Writer)}
 	return w.write(body)
+}
+
+// writeTimeout is how long a client may take to accept one piece of an answer,
+// not the whole: a slow client is served, and one that does not read is
+// disconnected.
+const (
+	writeTimeout = 30 * time.Second
+	piece        = 64 << 10
+)
+
+// timedWriter writes to a client that may be slow.
+type timedWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timed   time.Time // when the last deadline was set
+}
+
+// write writes in pieces, each with its own deadline, which may be up to a
+// second shorter: it is not set again for every event.
+func (t *timedWriter) write(text []byte) error {
+	for len(text) > 0 {
+		n := min(len(text), piece)
+		if now := time.Now(); now.Sub(t.timed) > time.Second {
+			_ = t.control.SetWriteDeadline(now.Add(writeTimeout)) // some writers in tests have no deadlines
+			t.timed = now
+		}
+		if _, err := t.w.Write(text[:n]); err != nil {
+			return fmt.Errorf("%w: %w", inference.ErrClientGone, err)
+		}
+		text = text[n:]
+		if len(text) == 0 {
+			break
+		}
+		if err := t.flush(); err != nil { // otherwise the server joins the pieces
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *timedWriter) flush() error {
+	if err := t.control.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", inference.ErrClientGone, err)
+	}
+	return nil
+}
+
+// listed makes the value of a header from names that clients chose: printable
+// ASCII, and no longer than clients accept.
+func listed(names []string) string {
+	const longest = 4 << 10
+	var b strings.Builder
+	for i, name := range names {
+		name = strings.Trim(strconv.QuoteToASCII(name), `"`)
+		if b.Len()+len(name) > longest {
+			b.WriteString(", and more")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+	}
+	return b.String()
 }

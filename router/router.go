@@ -96,6 +96,9 @@ func New(opts Options) (http.Handler, error) {
 	generate := func(path string, d api.Dialect) {
 		handler := opts.Generate
 		handler.Dialect = d
+		if keeping, ok := d.(api.Keeping); ok {
+			handler.Continue = controllers.Continuing(handler.Service, keeping, d.Decode, handler.MaxBytes)
+		}
 		steps := []gin.HandlerFunc{chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), handle(handler.Create)}
 		if opts.Contents != nil && opts.Contents.Log.On() {
 			steps = slices.Insert(steps, len(steps)-1, gin.HandlerFunc(opts.Contents.Record))
@@ -112,6 +115,9 @@ func New(opts Options) (http.Handler, error) {
 	count := func(path string, d api.Counting) {
 		handler := opts.Count
 		handler.Dialect = d
+		if keeping, ok := d.(api.Keeping); ok {
+			handler.Continue = controllers.Continuing(handler.Service, keeping, d.DecodeCount, handler.MaxBytes)
+		}
 		engine.POST(path, chain.Caller(opts.Callers), chain.Limit(opts.CountLimit, middleware.Account), handle(handler.Create))
 	}
 	count("/v1/messages/count_tokens", messages.Dialect{})

@@ -26,9 +26,8 @@ import (
 // bound of its cost. The call must be ended if there is no error; with an error it
 // is returned for its Route only.
 func (s *Service) Admit(ctx context.Context, input Input) (*Call, error) {
-	unknown := s.handles(&input)
 	call := s.call(input)
-	return call, call.admit(ctx, unknown)
+	return call, call.admit(ctx)
 }
 
 func (s *Service) call(input Input) *Call {
@@ -41,8 +40,7 @@ func (s *Service) call(input Input) *Call {
 	return c
 }
 
-// admit fails with unknown, unless it is nil, when the model may be called.
-func (c *Call) admit(ctx context.Context, unknown error) error {
+func (c *Call) admit(ctx context.Context) error {
 	levels, requested := c.input.Caller.Levels, c.input.Request.Model
 	if levels.Refusing(requested) != nil { // else a look-up would be for nothing
 		model, err := c.plan.Router().Models.Resolve(requested)
@@ -54,8 +52,8 @@ func (c *Call) admit(ctx context.Context, unknown error) error {
 			return notAllowed(level.Name + " does not allow the model " + api.Quoted(requested))
 		}
 	}
-	if unknown != nil {
-		return unknown
+	if c.input.Unknown != nil {
+		return c.input.Unknown
 	}
 	first, err := c.plan.Candidate(0)
 	c.route = c.plan.Route(0)

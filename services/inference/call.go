@@ -61,6 +61,9 @@ var ErrClientGone = errors.New("the client has gone")
 // began. It is never sent. The number is nginx's (client closed request).
 const StatusClientGone = 499
 
+// Request is the request that is answered.
+func (c *Call) Request() *llm.Request { return c.input.Request }
+
 // Route says which model answers, as far as that is known.
 func (c *Call) Route() routing.Route { return c.route }
 
@@ -74,6 +77,9 @@ func (c *Call) TokenStatus() ratelimit.TokenStatus { return c.quota.Status() }
 // Open waits for the whole answer, or for the first event of a stream or the first piece of
 // an answer that comes in pieces. One of the two is nil. The stream must be ranged over, which closes it.
 func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
+	if c.input.SizeFirst {
+		c.CountPrompt()
+	}
 	ctx, c.plan.Trace = c.span(ctx)
 	c.opened = c.service.Now()
 	if c.plan.Paid {
@@ -188,6 +194,15 @@ func (c *Call) record(e *llm.Event) {
 	if c.trace != nil {
 		c.traceEvent(e)
 	}
+}
+
+// Keep returns the function that stores the whole answer for later requests; nil: it is not
+// stored here. It is for a call that has been opened.
+func (c *Call) Keep() func(answer []byte) {
+	if c.route.Native {
+		return nil // its provider may
+	}
+	return c.input.Keep
 }
 
 // Sent records that sending the answer begins.

@@ -1,6 +1,8 @@
 package inference
 
 import (
+	"context"
+
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
@@ -25,13 +27,14 @@ func owner(c *auth.Caller) string {
 	return anonymous
 }
 
-// handles gives a request the names of what providers keep for its caller, and finds what it
-// goes on from. Its error is for the client.
-func (s *Service) handles(input *Input) error {
+// Continue gives a request of a dialect the names of what providers keep for its caller, finds
+// what it goes on from, and has its answer kept for later requests, where both the client and
+// the gateway want that.
+func (s *Service) Continue(ctx context.Context, d api.Keeping, input *Input) {
 	req := input.Request
 	source, ok := req.Source.(llm.Continuing)
 	if !ok {
-		return nil
+		return
 	}
 	owner, previous := owner(&input.Caller), source.Previous()
 	if s.Handles.Ready() {
@@ -44,15 +47,23 @@ func (s *Service) handles(input *Input) error {
 		asked = req
 	}
 	req.Keep = s.Conversations.On() && source.Keeps() && s.Conversations.Fits(len(asked.Raw)) && !s.keptByProvider(req.Model)
+	if req.Keep {
+		requestID := input.RequestID
+		input.Keep = func(answer []byte) {
+			if turn, ok := d.Turn(asked, answer); ok {
+				s.Conversations.Keep(context.WithoutCancel(ctx), owner, requestID, &turn)
+			}
+		}
+	}
 	if previous == "" {
-		return nil
+		return
 	}
 	kept, ok := s.Handles.Read(owner, previous, s.Router().Upstreams.Keys())
 	if !ok {
-		return s.previousNotFound(req.Model)
+		input.Unknown = s.previousNotFound(req.Model)
+		return
 	}
 	req.Kept = &kept
-	return nil
 }
 
 // previousNotFound is the error of a response that cannot be gone on from. It depends on the

@@ -104,7 +104,9 @@ func TestResponseIsGoneOnFromByItsOwnerOnly(t *testing.T) {
 	refusal(t, err, 400, api.CodePreviousNotFound)
 	_, err = c.made(t, from(ada, "none", handle))
 	refusal(t, err, 404, api.CodeModelNotFound)
-	if _, err := c.chat.Count(t.Context(), from(bob, gpt, handle)); api.AsError(err).Code != api.CodePreviousNotFound {
+	ask := from(bob, gpt, handle)
+	c.chat.Continue(t.Context(), nil, &ask)
+	if _, err := c.chat.Count(t.Context(), ask); api.AsError(err).Code != api.CodePreviousNotFound {
 		t.Errorf("counted: %v", err)
 	}
 }

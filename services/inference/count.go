@@ -31,8 +31,8 @@ func (s *Service) Count(ctx context.Context, input Input) (Counted, error) {
 	if level := routing.Refusing(input.Caller.Levels, requested, model); level != nil {
 		return Counted{}, notAllowed(level.Name + " does not allow the model " + api.Quoted(requested))
 	}
-	if err := s.handles(&input); err != nil {
-		return Counted{}, err
+	if input.Unknown != nil {
+		return Counted{}, input.Unknown
 	}
 	by, err := router.Count(ctx, routing.Input{Request: input.Request, Levels: input.Caller.Levels}, model)
 	counted := Counted{Route: by.Route}

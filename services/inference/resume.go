@@ -8,19 +8,19 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
-	"modelgateway/services/auth"
 	"modelgateway/services/conversation"
 )
 
 // Resume is the body of a request with the conversation that the gateway keeps for its caller
 // and that the request goes on from, or refers to; nil where there is none. Its error is for
 // the client. What OpenAI keeps stays in the request.
-func (s *Service) Resume(ctx context.Context, d api.Keeping, req *llm.Request, caller *auth.Caller) ([]byte, error) {
+func (s *Service) Resume(ctx context.Context, d api.Keeping, input *Input) ([]byte, error) {
+	req := input.Request
 	source, ok := req.Source.(llm.Continuing)
 	if !ok || !s.Conversations.On() || s.keptByProvider(req.Model) {
 		return nil, nil
 	}
-	owner, previous, refers := owner(caller), source.Previous(), d.Refers(req)
+	owner, previous, refers := owner(&input.Caller), source.Previous(), d.Refers(req)
 	var earlier []llm.Turn
 	if previous != "" {
 		if _, ok := s.Handles.Read(owner, previous, s.Router().Upstreams.Keys()); ok {
@@ -63,19 +63,4 @@ func unreadable(err error) error {
 		return api.PreviousNotFound(api.ResendAll)
 	}
 	return api.Unavailable(fmt.Errorf("read a conversation: %w", err))
-}
-
-// Keep keeps the whole answer of the call with its request, in the JSON of the client's
-// dialect, where both allow it. It returns when that is done or has failed.
-func (c *Call) Keep(ctx context.Context, d api.Keeping, answer []byte) {
-	if !c.input.Request.Keep || c.route.Native {
-		return
-	}
-	asked := c.input.Asked
-	if asked == nil {
-		asked = c.input.Request
-	}
-	if turn, ok := d.Turn(asked, answer); ok {
-		c.service.Conversations.Keep(context.WithoutCancel(ctx), owner(&c.input.Caller), c.input.RequestID, &turn)
-	}
 }

@@ -63,4 +63,14 @@ type Input struct {
 	Strict     bool             // refuse a request with fields that the provider does not support
 	NoFallback bool             // no other model may answer
 	Status     api.StatusTeller // of the client's dialect; nil: the status of an error is its own
+
+	// Unknown is the error of a request that goes on from a response that cannot be found.
+	// The client gets it where it may call the model; nil = none.
+	Unknown error
+	// Keep stores the whole answer, in the JSON of the client's dialect, for later requests;
+	// nil: it is not stored. It returns when that is done or has failed.
+	Keep func(answer []byte)
+	// SizeFirst: the answer begins with the size of the prompt, which is estimated while the
+	// provider is waited for.
+	SizeFirst bool
 }

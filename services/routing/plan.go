@@ -35,7 +35,8 @@ type Plan struct {
 
 	router     *Router
 	input      Input
-	fallbacks  []string         // models, in their order
+	unlisted   bool             // the fallbacks have not been looked up
+	fallbacks  []string         // models, in their order; see list
 	next       int              // the fallback that follows the prepared candidates
 	others     []candidateOf    // further upstreams of the model that was prepared last
 	redirect   bool             // a retired model's successor may answer
@@ -116,21 +117,25 @@ func (r *Router) Plan(p *Plan, input Input) {
 	if !input.Request.Stream {
 		p.hedgeAfter = r.HedgeAfter
 	}
-	if input.NoFallback {
-		return
+	p.unlisted = !input.NoFallback && len(r.Fallbacks) > 0
+}
+
+// list finds the fallbacks of the request, when the first of them may be needed.
+func (p *Plan) list() []string {
+	if p.unlisted {
+		p.unlisted = false
+		p.fallbacks = p.router.fallbacks(p.input.Request.Model)
+		if len(p.fallbacks) > 0 && p.input.Levels.LimitedToModels() != nil {
+			refused := func(id string) bool { return p.router.refused(p.input.Levels, id) }
+			p.fallbacks = slices.DeleteFunc(slices.Clone(p.fallbacks), refused)
+		}
 	}
-	p.fallbacks = r.fallbacks(input.Request.Model)
-	if len(p.fallbacks) > 0 && input.Levels.LimitedToModels() != nil {
-		p.fallbacks = slices.DeleteFunc(slices.Clone(p.fallbacks), func(id string) bool { return r.refused(input.Levels, id) })
-	}
+	return p.fallbacks
 }
 
 // fallbacks are those of a name, then those of the model that it means, then those of
 // the pattern that it matches.
 func (r *Router) fallbacks(name string) []string {
-	if len(r.Fallbacks) == 0 {
-		return nil
-	}
 	model, err := r.Models.Resolve(name)
 	if err != nil {
 		return nil
@@ -183,7 +188,7 @@ func (p *Plan) Hedged() bool { return p.hedgeAfter > 0 }
 // Size is the number of candidates, of which the first is the requested model. It grows
 // when a model with several upstreams is prepared: each is a candidate.
 func (p *Plan) Size() int {
-	return max(len(p.prepared), 1) + len(p.others) + len(p.fallbacks) - p.next
+	return max(len(p.prepared), 1) + len(p.others) + len(p.list()) - p.next
 }
 
 // repeated says whether the upstream has been called for this request before,
@@ -238,7 +243,7 @@ func (p *Plan) prepare(i int) (made prepared) {
 		}
 	}
 	if i > 0 {
-		model, err = p.router.Models.Resolve(p.fallbacks[p.next])
+		model, err = p.router.Models.Resolve(p.list()[p.next])
 		p.next++
 		if err != nil {
 			made.route, made.err = of.route, err

@@ -15,9 +15,13 @@ import (
 type Dialect struct{}
 
 var (
-	_ api.Forwarder = Dialect{}
-	_ api.Header    = Dialect{}
+	_ api.Forwarder    = Dialect{}
+	_ api.Header       = Dialect{}
+	_ api.PromptTeller = Dialect{}
 )
+
+// TellsPrompt marks the dialect: message_start has the number of input tokens.
+func (Dialect) TellsPrompt() {}
 
 // Names of headers are in their canonical form.
 const (

@@ -7,14 +7,81 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/middleware"
 	"modelgateway/models/api"
+	"modelgateway/models/llm"
+	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 )
+
+// reading is how a route reads its requests to a model.
+type reading struct {
+	dialect  any // an api.Forwarder, an api.StatusTeller or an api.PromptTeller, where it is that
+	decode   decoder
+	proceed  Continue
+	maxBytes int64
+	strict   bool // of requests without the header
+	now      func() time.Time
+}
+
+// decoder is the method of a dialect that reads one kind of request.
+type decoder func(memory api.Memory, body []byte) (*llm.Request, error)
+
+// input reads a request: what its headers say, and its body.
+func (r *reading) input(c *gin.Context, from *middleware.Request, slot *inflight.Slot) (in inference.Input, err error) {
+	began := r.now()
+	beside, session := r.beside(c)
+	in.Caller, in.RequestID, in.UserAgent = from.Caller, from.ID(c), c.GetHeader("User-Agent")
+	in.NoFallback, in.Strict = isFalse(c.GetHeader(fallbackHeader)), r.strict
+	if header := c.GetHeader("X-Gateway-Strict-Params"); header != "" {
+		in.Strict = isTrue(header)
+	}
+	in.Status, _ = r.dialect.(api.StatusTeller)
+	if from.Body, err = readJSON(c, r.maxBytes, slot); err != nil {
+		return in, err
+	}
+	if in.Request, err = r.decode(slot, from.Body); err != nil {
+		return in, err
+	}
+	if r.proceed != nil {
+		if err := r.proceed(c.Request.Context(), slot, &in); err != nil {
+			from.Model = in.Request.Model
+			return in, err
+		}
+	}
+	in.Request.Beside = beside
+	if session != "" { // else what the body says
+		in.Request.Session = session
+	}
+	_, sizeFirst := r.dialect.(api.PromptTeller)
+	in.SizeFirst = sizeFirst && in.Request.Stream
+	in.Began, in.BodyTime = began, r.now().Sub(began)
+	return in, nil
+}
+
+// beside is what comes beside the body and travels with it, and the client's name of the
+// conversation.
+func (r *reading) beside(c *gin.Context) (beside llm.Beside, session string) {
+	forwarder, ok := r.dialect.(api.Forwarder)
+	if !ok {
+		return beside, ""
+	}
+	var query url.Values
+	if c.Request.URL.RawQuery != "" {
+		query = c.Request.URL.Query()
+	}
+	return forwarder.Forwards(c.Request.Header, query)
+}
+
+func isFalse(header string) bool { return header == "0" || strings.EqualFold(header, "false") }
+
+func isTrue(header string) bool { return header == "1" || strings.EqualFold(header, "true") }
 
 // bodyTime is how long a client may take to send a body, beyond what it takes
 // at slowest bytes a second.
