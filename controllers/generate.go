@@ -76,10 +76,9 @@ var errPanicked = errors.New("a panic ended the call")
 func (h *Generate) events(c *gin.Context, call *inference.Call) *eventWriter {
 	format := h.Dialect.(api.Streamer).NewWriter(call.Request())
 	if counter, ok := format.(api.PromptCounter); ok {
-		tokens := call.PromptTokens
 		counter.CountPrompt(func() int64 {
 			c.Writer.Header()[tokenCountHeader] = tokenCountEstimate // the first event has not been sent
-			return tokens()
+			return call.PromptTokens()
 		})
 	}
 	out := newEventWriter(c.Writer, format, h.KeepAlive)

@@ -10,7 +10,8 @@ import (
 
 func FuzzStringsAreQuotedAsByTheEncoder(f *testing.F) {
 	for _, s := range []string{
-		"", "plain", "a \"quoted\" word\\", "line\nend\r\t\b\f\x00\x1f\x7f", "café, 漢字, 😀\u2028", "\xff", "a\xc3", "\xed\xa0\x80b", "\ufffd",
+		"", "plain", "a \"quoted\" word\\", "line\nend\r\t\b\f\x00\x1f\x7f", "café, 漢字, 😀\u2028",
+		"\xff", "a\xc3", "\xed\xa0\x80b", "\ufffd",
 		strings.Repeat("long and plain ", 10) + "\n" + strings.Repeat("é", 30), "<script>&amp;</script>",
 	} {
 		f.Add(s)

@@ -101,9 +101,9 @@ type prepared struct {
 	err error
 }
 
-// Plan fills in the candidates of a request. Fallbacks that the caller's key, its user or
-// its team does not allow are left out. A request of a kind that is not interchangeable, or that goes on
-// from what a provider keeps, has one candidate, which is not hedged.
+// Plan fills in the candidates of a request. A request of a kind that is not
+// interchangeable, or that goes on from what a provider keeps, has one candidate, which is
+// not hedged.
 func (r *Router) Plan(p *Plan, input Input) {
 	p.router, p.input = r, input
 	p.prepared, p.called, p.Tries = p.onePrepared[:0], p.oneCalled[:0], p.oneTry[:0]
@@ -120,7 +120,8 @@ func (r *Router) Plan(p *Plan, input Input) {
 	p.unlisted = !input.NoFallback && len(r.Fallbacks) > 0
 }
 
-// list finds the fallbacks of the request, when the first of them may be needed.
+// list finds the fallbacks of the request, when the first of them may be needed. Those that
+// the caller's key, its user or its team does not allow are left out.
 func (p *Plan) list() []string {
 	if p.unlisted {
 		p.unlisted = false
