@@ -30,12 +30,17 @@ func (g *gateway) warnOfAdministrators(ctx context.Context, warn *warner) {
 	}
 }
 
-// warnOfOpenRegistration warns if strangers can register and spend without a bound.
+// warnOfOpenRegistration warns if strangers can register beside the identity provider, or spend without a bound.
 func (g *gateway) warnOfOpenRegistration(cfg config.Config, warn *warner) {
 	budgeted := cfg.Spend.MaxBudget >= 0 || cfg.Spend.Keys.Budget >= 0 || cfg.Spend.Users.Budget >= 0
-	if !cfg.RequireAuth || cfg.Registration != config.RegistrationOpen || cfg.Simulator || budgeted || !g.hasProvider() {
-		return
+	switch {
+	case !cfg.RequireAuth || cfg.Registration != config.RegistrationOpen || cfg.Simulator || !g.hasProvider():
+	case cfg.IDP.ClientID != "":
+		warn.add("REGISTRATION", "registration with a password is open beside the identity provider: every client that reaches the gateway can create "+
+			"an account without it; REGISTRATION=closed leaves the identity provider alone, REGISTRATION=invite also lets those with an invitation "+
+			"register, and ALLOWED_EMAIL_DOMAINS says whose addresses may log in or register")
+	case !budgeted:
+		warn.add("REGISTRATION", "registration is open and there is no budget: every client that reaches the gateway can create an account and call "+
+			"every model at the cost of the provider keys; REGISTRATION=invite stops it, or DEFAULT_USER_BUDGET_USD bounds it")
 	}
-	warn.add("REGISTRATION", "registration is open and there is no budget: every client that reaches the gateway can create an account and call every "+
-		"model at the cost of the provider keys; REGISTRATION=invite stops it, or DEFAULT_USER_BUDGET_USD bounds it")
 }

@@ -114,7 +114,7 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
 	}
 	// The page is made at its first request: most gateways never need its memory.
-	page := sync.OnceValues(func() ([]byte, error) { return web.Docs(cfg.PublicURL) })
+	page := sync.OnceValues(func() (*web.File, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
 		Generate: controllers.Generate{
 			Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes, Strict: cfg.StrictParams,
@@ -129,7 +129,7 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 		Cookies:   cookies(cfg),
 		Metrics:   &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
 		Counted:   g.metrics, Tracer: g.tracer,
-		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Origins: cfg.CORSAllowedOrigins,
+		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Hosts: hosts(cfg), Origins: cfg.CORSAllowedOrigins,
 	}
 	if err := g.accounts(cfg, of.admins, &opts); err != nil {
 		return g, err
@@ -224,9 +224,17 @@ func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
 // warnOfNoProvider warns if there is no provider that could be called.
 func (g *gateway) warnOfNoProvider(warn *warner) {
 	if !g.hasProvider() {
-		warn.add("", "no provider is configured: every request to a model is answered with 503; set "+keySettings()+
-			", or SIMULATOR=true to try the gateway without keys")
+		warn.add("", "no provider is configured: every request to a model is answered with 503; set "+keySettings()+trial(*g.settings.Load()))
 	}
+}
+
+// trial continues what has to be set where no provider is configured.
+func trial(cfg config.Config) string {
+	text := ", or SIMULATOR=true to try the gateway without keys"
+	if cfg.Compose {
+		text += ": SIMULATOR=true docker compose up"
+	}
+	return text
 }
 
 // models are those of new calls.
@@ -285,7 +293,7 @@ func (g *gateway) accounts(cfg config.Config, admins []string, opts *router.Opti
 	})
 	g.tokens = tokens
 	g.keys = auth.NewKeys(auth.KeyOptions{
-		Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
+		Verified: !cfg.SMTP.URL.IsZero(), Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
 		ModelExists: g.modelExists,
 		Defaults: auth.KeyDefaults{
 			Limits: limitDefaults(cfg.Spend.Keys.LimitDefaults), Expiry: time.Duration(cfg.Spend.Keys.ExpiryDays) * 24 * time.Hour,
@@ -301,6 +309,7 @@ func (g *gateway) accounts(cfg config.Config, admins []string, opts *router.Opti
 	})
 	login, err := idp.New(idp.Options{
 		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
+		Mail: g.mail != nil, Linked: g.users.TellOfIdentity,
 		Issue: tokens.Issue, NormalEmail: account.NormalEmail,
 		Allowed: func(email string) bool { return account.DomainAllowed(email, cfg.AllowedEmailDomains) },
 	})
@@ -311,7 +320,7 @@ func (g *gateway) accounts(cfg config.Config, admins []string, opts *router.Opti
 	opts.Keys = &controllers.Keys{Service: g.keys}
 	g.usage = ledger.NewUsage(g.store, time.Now)
 	g.callRows = ledger.NewCalls(ledger.CallsOptions{Store: g.store, Price: g.calls.PriceOf, Content: g.prompts.State})
-	opts.IDP = &controllers.IDP{Service: login, Cookies: opts.Cookies, Now: time.Now}
+	opts.IDP = &controllers.IDP{Service: login, Accounts: g.users, Cookies: opts.Cookies, Now: time.Now}
 	opts.Callers = middleware.Auth{Verified: cfg.RequireVerified, Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
 	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {
 		return err

@@ -45,6 +45,9 @@ func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *
 		return ""
 	}
 	models.KeySetting, models.All = keySetting, cfg.ModelsListed == config.ListAll
+	if len(upstreams) == 0 {
+		models.Trial = trial(cfg)
+	}
 	models.Aliases, models.AliasesOnly = of.aliases, cfg.ModelAliasesOnly
 	if last != nil {
 		models.Inherit(last.router.Models)
@@ -52,7 +55,7 @@ func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *
 	next.router = &routing.Router{
 		Models: models, Upstreams: upstreams, Redirect: cfg.ModelRedirectRetired, Metrics: g.metrics, Now: time.Now,
 		Fallbacks: of.fallbacks, Patterns: of.patterns, Retries: cfg.MaxRetries, HedgeAfter: cfg.HedgeAfter,
-		FirstToken: cfg.StreamFirstToken, MaxStream: cfg.StreamMax,
+		FirstToken: cfg.StreamFirstToken, Accept: cfg.FallbackAfter, MaxStream: cfg.StreamMax,
 	}
 	return next
 }

@@ -15,21 +15,21 @@ func introduction(url, setup string) string {
 	if setup != "" {
 		console, first = url+"/signin#token="+setup, " (the link creates your account, an administrator's)"
 	}
-	return strings.NewReplacer("CONSOLE", console, "FIRST", first, "URL", url).Replace(`
-The gateway runs, with simulated providers. Open the console in a browserFIRST:
+	return strings.NewReplacer("{console}", console, "{first}", first, "{url}", url).Replace(`
+The gateway runs, with simulated providers. Open the console in a browser{first}:
 
-  CONSOLE
+  {console}
 
 In another terminal:
 
-  curl -s URL/v1/chat/completions -H 'Content-Type: application/json' \
+  curl -s {url}/v1/chat/completions -H 'Content-Type: application/json' \
     -d '{"model": "claude-haiku-4-5-20251001", "messages": [{"role": "user", "content": "Hello"}]}'
 
 With Claude Code:
 
-  ANTHROPIC_BASE_URL=URL ANTHROPIC_AUTH_TOKEN=any claude
+  ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN=any claude
 
-URL/docs describes the API. Ctrl-C stops the gateway.
+{url}/docs describes the API. Ctrl-C stops the gateway.
 
 `)
 }

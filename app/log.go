@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"slices"
@@ -158,4 +159,22 @@ func logHandler(cfg config.Config, environ []string, out io.Writer) func(io.Writ
 	return func(to io.Writer, least slog.Level) slog.Handler {
 		return slog.NewJSONHandler(to, &slog.HandlerOptions{Level: least})
 	}
+}
+
+// redirectStandardLog has what libraries print to Go's standard logger, as its HTTP client
+// does, become lines of the log.
+func redirectStandardLog(log *slog.Logger) {
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(standardLog{log})
+}
+
+type standardLog struct{ log *slog.Logger }
+
+// Write logs the fixed beginning of a text. What the client has received from a provider
+// follows in quotes, and may be a part of an answer.
+func (s standardLog) Write(text []byte) (int, error) {
+	const most = 200 // bytes
+	fixed, _, isCut := bytes.Cut(text[:min(len(text), most)], []byte{'"'})
+	s.log.Warn("a library reports a fault", "text", strings.TrimSpace(string(fixed)), "is_cut", isCut || len(text) > most)
+	return len(text), nil
 }

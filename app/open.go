@@ -31,6 +31,8 @@ type Services struct {
 	Calls    *ledger.Calls
 	Models   *registry.Models
 
+	SendsMail bool // the gateway does, as its settings say; commands hand links over
+
 	discovery *registry.Discovery // nil: MODEL_DISCOVERY=false
 	operator  func(context.Context) (string, error)
 	close     func()
@@ -57,7 +59,7 @@ func Open(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Services,
 	}
 	s := &Services{
 		Store: g.store, Accounts: g.users, Admin: g.administration, Keys: g.keys, Usage: g.usage, Calls: g.callRows,
-		Models: g.models(), close: end,
+		Models: g.models(), SendsMail: !cfg.SMTP.URL.IsZero(), close: end,
 	}
 	s.operator = func(ctx context.Context) (string, error) { return g.operator(ctx, cfg) }
 	if cfg.ModelDiscovery {

@@ -3,6 +3,9 @@ package app
 import (
 	"net"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 
 	"modelgateway/config"
 )
@@ -20,6 +23,18 @@ func (g *gateway) warnOfOpenMode(cfg config.Config, address net.Addr, warn *warn
 	}
 	warn.add("REQUIRE_AUTH", "open to the network: every client that reaches this address can "+can+
 		" without a credential; REQUIRE_AUTH=true (with JWT_SECRET) stops it, or HOST=127.0.0.1", "address", address.String())
+}
+
+// hosts are the names by which open mode is called beside local ones; nil: any.
+func hosts(cfg config.Config) []string {
+	if cfg.RequireAuth || slices.Contains(cfg.AllowedHosts, "*") {
+		return nil
+	}
+	all := append([]string{}, cfg.AllowedHosts...)
+	if public, err := url.Parse(cfg.PublicURL); err == nil { // checked when it was read
+		all = append(all, strings.ToLower(public.Hostname()))
+	}
+	return all
 }
 
 // hasProvider reports whether a provider is configured.

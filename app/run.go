@@ -31,6 +31,7 @@ func Run(ctx context.Context, environ []string, out io.Writer) error {
 	defer tuneGC()()
 	log, lines := startLog(*cfg, environ, out)
 	defer lines.Close()
+	redirectStandardLog(log)
 	if slices.Contains(environ, "GATEWAY_ENV_FILE=") {
 		log.Info("the container gets only the settings that docker-compose.yml lists: add the line GATEWAY_ENV_FILE=.env to .env, " +
 			"and it gets all settings of that file and refuses misspelt names")
@@ -149,6 +150,9 @@ func (g *gateway) serve(ctx context.Context, cfg config.Config, log *slog.Logger
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	url := localURL(listener.Addr())
+	if cfg.Compose {
+		url = cfg.PublicURL
+	}
 	log.Info("listening", "address", listener.Addr().String(), "docs", url+"/docs", "version", Version())
 	address := listener.Addr()
 	g.address.Store(&address)

@@ -39,6 +39,7 @@ func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 			Account: models.GatewayAccount, Window: models.Window(cfg.BudgetWindow), Limit: cfg.MaxBudget, Name: "the gateway",
 		}
 	}
+	calls.ReserveMost = models.Reserve(cfg.BudgetReserve) == models.ReserveWorst
 	if p := cfg.DefaultPrice; p != nil {
 		calls.DefaultPrice = catalog.Price{Known: true, Input: p.Input, Output: p.Output}
 	}

@@ -60,6 +60,7 @@ func scenarios() []scenario {
 	}
 	all = append(all, messagesScenarios()...)
 	all = append(all, responsesScenarios()...)
+	all = append(all, historyScenarios()...)
 	all = append(all, scenario{
 		name: "embeddings-100x1536", job: job{model: embeddingModel, prompt: prompt(short), api: embeddingsAPI}, cpu: 1.2,
 	})
@@ -108,6 +109,27 @@ func responsesScenarios() []scenario {
 			chat: "answer-openai-1MiB", cpu: 1.2,
 		},
 	}
+}
+
+// historyScenarios translate a history of 1 MiB in each direction, whole and as a stream.
+func historyScenarios() []scenario {
+	const turn, turns = 4 << 10, 255 // as messagesScenarios
+	history := job{model: openAIModel, prompt: prompt(turn), turns: turns}
+	all := []scenario{{name: "stream-openai-1MiB", job: history.streamed()}}
+	for _, d := range []struct {
+		name, model string
+		api         clientAPI
+	}{
+		{"anthropic", anthropicModel, chatCompletions}, {"gemini", geminiModel, chatCompletions}, {"messages-openai", openAIModel, messagesAPI},
+		{"messages-gemini", geminiModel, messagesAPI}, {"responses-anthropic", anthropicModel, responsesAPI},
+		{"responses-gemini", geminiModel, responsesAPI},
+	} {
+		j := history
+		j.model, j.api = d.model, d.api
+		all = append(all, scenario{name: "answer-" + d.name + "-1MiB", job: j, base: "answer-openai-1MiB"},
+			scenario{name: "stream-" + d.name + "-1MiB", job: j.streamed(), base: "stream-openai-1MiB"})
+	}
+	return all
 }
 
 // streamed is the job with a stream as its answer.

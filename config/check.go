@@ -1,17 +1,24 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // complete sets the defaults that depend on other settings.
 func (l *loader) complete() {
 	if !l.isSet("PUBLIC_URL") {
-		l.PublicURL = fmt.Sprintf("http://localhost:%d", l.Port)
+		l.PublicURL = fmt.Sprintf("http://localhost:%d", l.port())
 	}
+	l.Compose = l.environ[publishedPort] != ""
 	if !l.isSet("IDP_PROVIDER") {
 		l.IDP.Name = "google"
 		if l.isSet("IDP_ISSUER") {
 			l.IDP.Name = "oidc"
 		}
+	}
+	if !l.isSet("RESPONSES_STORE_HOURS") && l.isSet("ENCRYPTION_KEY") {
+		l.ResponsesStore = time.Hour // SDKs refer by default to what was answered a moment ago
 	}
 	l.completeProviders()
 	l.completeVariables()

@@ -3,12 +3,25 @@ package config
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // envFileVariable holds, under Docker Compose, the path of the .env file whose
 // variables are the environment of the container. It is set in the file itself.
 const envFileVariable = "GATEWAY_ENV_FILE"
+
+// publishedPort is set by docker-compose.yml: the port of this machine behind which the
+// container listens on its own PORT. Compose 1.29 cannot make PUBLIC_URL of it.
+const publishedPort = "GATEWAY_PUBLISHED_PORT"
+
+// port is the one by which clients on this machine reach the gateway.
+func (l *loader) port() int {
+	if published, err := strconv.Atoi(l.environ[publishedPort]); err == nil {
+		return published
+	}
+	return l.Port
+}
 
 // ComposeSettings are read by docker-compose.yml, not by the gateway.
 func ComposeSettings() []Setting {
@@ -40,7 +53,7 @@ func isComposeName(name string) bool {
 
 // containerNames are variables that a container has without .env: of its image, of
 // Docker, of Go's runtime and of its libraries.
-const containerNames = `^(PATH|HOME|HOSTNAME|TERM|TZ|LANG|LC_[A-Z]+|container|SSL_CERT_(FILE|DIR)|` +
+const containerNames = `^(PATH|HOME|HOSTNAME|TERM|TZ|LANG|LC_[A-Z]+|container|SSL_CERT_(FILE|DIR)|` + publishedPort + `|` +
 	`GO(GC|MEMLIMIT|DEBUG|MAXPROCS|TRACEBACK)|(HTTPS?|NO|ALL|FTP)_PROXY|(https?|no|all|ftp)_proxy)$`
 
 // reportUnknown reports all unknown names of a container's environment, which

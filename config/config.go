@@ -46,12 +46,14 @@ type Config struct {
 
 	RateLimitRPM       int            // a caller; 0: off
 	AuthRateLimitRPM   int            // an address; 0: off
+	AllowedHosts       []string       // in lower case, or only "*"; without RequireAuth
 	TrustedProxies     []netip.Prefix // masked; empty: X-Forwarded-For is ignored
 	CORSAllowedOrigins []string       // as browsers send them, or only "*"; empty: CORS is off
 
-	Fallbacks  map[string][]string // the fallback models of a model, in the order of the attempts
-	MaxRetries int                 // of one model for one request
-	HedgeAfter time.Duration       // 0: off
+	Fallbacks     map[string][]string // the fallback models of a model, in the order of the attempts
+	MaxRetries    int                 // of one model for one request
+	FallbackAfter time.Duration
+	HedgeAfter    time.Duration // 0: off
 
 	Spend Spend
 
@@ -81,6 +83,8 @@ type Config struct {
 	LogPrompts            string        // LogPromptsOff, LogPromptsErrors or LogPromptsAll
 	LogPromptsDays        int           // how long they are kept
 	ResponsesStore        time.Duration // how long conversations are kept; 0: not at all
+
+	Compose bool // docker-compose.yml has started it
 
 	given map[string]given // what the operator has set, by name
 }
@@ -189,12 +193,14 @@ func (l *loader) serving() []row {
 		plain("FALLBACKS", "", fallbacks(&l.Fallbacks), "Fallback models for a model that cannot answer, in the order of the attempts"),
 		plain("MAX_RETRIES", "2", whole(&l.MaxRetries, 0, 5),
 			"Most retries of a failed call with the same model; all retries together are limited to a tenth of the calls"),
+		plain("FALLBACK_AFTER_SECONDS", "60", seconds(&l.FallbackAfter, 1, 86400),
+			"Longest wait for an upstream to accept a stream while a fallback or another upstream could answer"),
 		plain("HEDGE_AFTER_MS", "0", milliseconds(&l.HedgeAfter, 0, 600000),
 			"Time without an answer after which a second upstream is called as well; 0 is off"),
 
-		plain("RESPONSES_STORE_HOURS", "0", hours(&l.ResponsesStore, 0, 8760),
+		plain("RESPONSES_STORE_HOURS", "", hours(&l.ResponsesStore, 0, 8760),
 			"How long conversations of /v1/responses with models of other providers than OpenAI are kept, encrypted, so that a request can "+
-				"name the response before it; 0 keeps nothing"),
+				"name the response before it; when empty 1 if ENCRYPTION_KEY is set, else 0, which keeps nothing"),
 		secret("ENCRYPTION_KEY", "", encryption(&l.EncryptionKey),
 			"Key that encrypts conversations, requests and answers in the database; required with RESPONSES_STORE_HOURS and LOG_PROMPTS"),
 		secret("ENCRYPTION_KEY_PREVIOUS", "", encryption(&l.EncryptionKeyPrevious),
@@ -207,13 +213,16 @@ func (l *loader) serving() []row {
 			"Whether a request with a field that the provider does not support is refused; its header x-gateway-strict-params wins"),
 
 		plain("PROVIDER_OBJECTS", ObjectsOwn, oneOf(&l.ProviderObjects, ObjectsOwn, ObjectsAllow, ObjectsNone),
-			"Which objects kept at a provider a request may name, where all clients of a key share its account: those that answers hand "+
-				"out (own), all (allow) or none"),
+			"Which objects kept at a provider a request may name, where all clients of a key share its account: earlier answers of its own "+
+				"caller, and containers and items of any answer whose id it knows (own), all (allow) or none"),
 
 		plain("RATE_LIMIT_RPM", "600", whole(&l.RateLimitRPM, 0, 1000000),
 			"Requests to /v1 a minute of one caller, and as many counts of tokens; 0 is off"),
 		plain("AUTH_RATE_LIMIT_RPM", "20", whole(&l.AuthRateLimitRPM, 0, 1000000),
 			"Logins and registrations a minute of one address, and changes of keys of one user; 0 is off"),
+		plain("ALLOWED_HOSTS", "", hosts(&l.AllowedHosts),
+			"Names by which clients may call the gateway without REQUIRE_AUTH, beside addresses, names without a dot, localhost, *.local, "+
+				"*.internal and the host of PUBLIC_URL"),
 		plain("TRUSTED_PROXIES", "", prefixes(&l.TrustedProxies), "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted; none when empty; 0.0.0.0/0 and ::/0 have to be listed twice"),
 		plain("CORS_ALLOWED_ORIGINS", "", origins(&l.CORSAllowedOrigins),
 			"Origins of web pages that may call the gateway from a browser; none when empty"),

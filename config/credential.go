@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -76,6 +77,9 @@ func repeated(text string) bool {
 	return false
 }
 
+// generate is advice for a secret that is refused.
+const generate = "generate one with: openssl rand -hex 32"
+
 // signing is a secret that signs tokens. All bytes are accepted, such as those
 // of a random file, but no text that can be guessed.
 func signing(into *Secret) format {
@@ -83,14 +87,17 @@ func signing(into *Secret) format {
 		switch {
 		case strings.TrimSpace(text) == "":
 			return errors.New("only white space")
-		case wellKnown(text):
-			return errors.New("a well-known value; generate one with: openssl rand -hex 32")
+		case wellKnown(text) != "":
+			return errors.New("a well-known value, which attackers try first: " + wellKnown(text) + "; " + generate)
 		case len(text) < minSigning:
-			return errors.New("shorter than 32 bytes; generate one with: openssl rand -hex 32")
+			return errors.New("shorter than 32 bytes; " + generate)
 		case repeated(text):
-			return errors.New("a repeated piece; generate one with: openssl rand -hex 32")
+			return errors.New("a repeated piece; " + generate)
 		case differentBytes(text) < fewestDifferent:
-			return errors.New("fewer than 10 different characters; generate one with: openssl rand -hex 32")
+			return errors.New("fewer than 10 different characters; " + generate)
+		case guessBits(text) < fewestBits:
+			return fmt.Errorf("easy to guess: its words and characters are worth about %d random bits, and %d are needed; %s",
+				guessBits(text), fewestBits, generate)
 		}
 		*into = NewSecret(text)
 		return nil
@@ -110,18 +117,18 @@ func encryption(into *Secret) format {
 		}
 		switch {
 		case err != nil || len(key) != size:
-			return errors.New("not 32 bytes in hex or base64; generate one with: openssl rand -hex 32")
+			return errors.New("not 32 bytes in hex or base64; " + generate)
 		case differentBytes(string(key)) < fewestDifferent:
-			return errors.New("fewer than 10 different bytes; generate one with: openssl rand -hex 32")
+			return errors.New("fewer than 10 different bytes; " + generate)
 		}
 		*into = NewSecret(string(key))
 		return nil
 	}}
 }
 
-// wellKnown reports whether a secret is an example of documentation or of a
-// template, regardless of case and punctuation, once or repeated.
-func wellKnown(secret string) bool {
+// wellKnown says why a secret is an example of documentation or of a template,
+// regardless of case and punctuation, once or repeated; empty: it is none.
+func wellKnown(secret string) string {
 	letters := strings.Map(func(r rune) rune {
 		if isWordRune(r) && r != '_' {
 			return r
@@ -130,14 +137,17 @@ func wellKnown(secret string) bool {
 	}, strings.ToLower(secret))
 	for _, marker := range placeholderMarkers {
 		if strings.Contains(letters, marker) {
-			return true
+			return "it contains " + marker + ", as examples and templates do"
 		}
 	}
 	// A text of mostly other bytes is no example, even if its letters form one.
 	if len(letters)*2 < len(secret) {
-		return false
+		return ""
 	}
-	return slices.ContainsFunc(publishedSecrets, func(value string) bool { return repeats(letters, value) })
+	if slices.ContainsFunc(publishedSecrets, func(value string) bool { return repeats(letters, value) }) {
+		return "it is a published example, alone or repeated"
+	}
+	return ""
 }
 
 // repeats reports whether s is word, once or more; the last one may be cut off.
@@ -151,7 +161,7 @@ func repeats(s, word string) bool {
 // placeholderMarkers occur in the placeholders of templates, here without
 // punctuation. No random secret contains one.
 var placeholderMarkers = []string{
-	"changeme", "changethis", "changeinproduction", "replaceme", "replacethis", "replacewith",
+	"changeme", "changethis", "changeinproduction", "replaceme", "replacethis", "replacewith", "replaceby",
 	"yoursecret", "yourjwtsecret", "yoursupersecret", "yourverysecret", "your256bitsecret", "your512bitsecret",
 	"yoursigningsecret", "yoursigningkey", "insertyour", "pleasechange",
 	"supersecretjwt",          // Supabase: super-secret-jwt-token-with-at-least-32-characters-long

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -85,8 +86,10 @@ func (c *Config) effective(s Setting) Effective {
 	switch {
 	case set:
 		e.Value, e.Source, e.Count, e.IsSet = g.text, g.source, g.count, true
-	case s.Name == "PUBLIC_URL": // this default and the next depend on other settings
+	case s.Name == "PUBLIC_URL": // this default and the next ones depend on other settings
 		e.Value = c.PublicURL
+	case s.Name == "RESPONSES_STORE_HOURS":
+		e.Value = strconv.Itoa(int(c.ResponsesStore.Hours()))
 	case s.Name == "IDP_PROVIDER" && c.IDP.ClientID != "":
 		e.Value = c.IDP.Name
 	}

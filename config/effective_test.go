@@ -35,13 +35,14 @@ func TestEffectiveSettingsHaveTheirSource(t *testing.T) {
 	}
 	all := effective(t, "PORT=1\nMAX_RETRIES=3\n", "PORT=4711", "OPENAI_API_KEY_FILE="+secretFile, "HOST=")
 	for name, want := range map[string]Effective{
-		"PORT":           {Value: "4711", Source: FromEnvironment, IsSet: true},
-		"MAX_RETRIES":    {Value: "3", Source: FromFile, IsSet: true},
-		"LOG_LEVEL":      {Value: "info", Source: FromDefault},
-		"HOST":           {Source: FromDefault},
-		"PUBLIC_URL":     {Value: "http://localhost:4711", Source: FromDefault},
-		"OPENAI_API_KEY": {Source: FromFile, IsSet: true, Count: 2},
-		"DATABASE_URL":   {Value: "sqlite:./data/gateway.db", Source: FromDefault},
+		"PORT":                  {Value: "4711", Source: FromEnvironment, IsSet: true},
+		"MAX_RETRIES":           {Value: "3", Source: FromFile, IsSet: true},
+		"LOG_LEVEL":             {Value: "info", Source: FromDefault},
+		"HOST":                  {Source: FromDefault},
+		"PUBLIC_URL":            {Value: "http://localhost:4711", Source: FromDefault},
+		"OPENAI_API_KEY":        {Source: FromFile, IsSet: true, Count: 2},
+		"RESPONSES_STORE_HOURS": {Value: "0", Source: FromDefault},
+		"DATABASE_URL":          {Value: "sqlite:./data/gateway.db", Source: FromDefault},
 	} {
 		want.Setting = all[name].Setting
 		if got := all[name]; got != want || got.Group == "" || got.Doc == "" {

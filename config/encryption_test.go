@@ -23,13 +23,18 @@ func TestKeyOfEncryptionIsHexOrBase64(t *testing.T) {
 		goodEncryption, strings.ToUpper(goodEncryption), base64.StdEncoding.EncodeToString(want), base64.RawStdEncoding.EncodeToString(want),
 		base64.URLEncoding.EncodeToString(want), base64.RawURLEncoding.EncodeToString(want),
 	} {
-		if c := mustLoad(t, "", "ENCRYPTION_KEY="+text); c.EncryptionKey.Reveal() != string(want) || c.ResponsesStore != 0 {
+		if c := mustLoad(t, "", "ENCRYPTION_KEY="+text); c.EncryptionKey.Reveal() != string(want) || c.ResponsesStore != time.Hour {
 			t.Errorf("%s: %x", text, c.EncryptionKey.Reveal())
 		}
 	}
 	c := mustLoad(t, "", "RESPONSES_STORE_HOURS=24", "ENCRYPTION_KEY="+goodEncryption, "ENCRYPTION_KEY_PREVIOUS="+otherEncryption)
 	if c.ResponsesStore != 24*time.Hour || c.EncryptionKeyPrevious.IsZero() {
 		t.Errorf("%s", c.ResponsesStore)
+	}
+	for _, off := range [][]string{nil, {"RESPONSES_STORE_HOURS=0", "ENCRYPTION_KEY=" + goodEncryption}} {
+		if c := mustLoad(t, "", off...); c.ResponsesStore != 0 {
+			t.Errorf("%v: %s", off, c.ResponsesStore)
+		}
 	}
 }
 

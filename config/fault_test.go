@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -183,6 +184,7 @@ var badConfigurations = []struct {
 	{"ADMIN_EMAILS", []string{"ADMIN_EMAILS=a@b.example,"}},
 	{"ADMIN_EMAILS", []string{"ADMIN_EMAILS=a@b@c.example"}},
 	{"HEDGE_AFTER_MS", []string{"HEDGE_AFTER_MS=1s"}},
+	{"FALLBACK_AFTER_SECONDS", []string{"FALLBACK_AFTER_SECONDS=0"}},
 	{"FALLBACKS", []string{"FALLBACKS=gpt-4"}},
 	{"FALLBACKS", []string{"FALLBACKS=gpt-4="}},
 	{"FALLBACKS", []string{"FALLBACKS=gpt-4=gpt-4"}},
@@ -231,6 +233,9 @@ func TestGuessableSigningSecretsAreRefused(t *testing.T) {
 		"qwertyuiopasdfghjklzxcvbnm1234567890", "correct horse battery staple, twice over", "correct-horse-battery-staple-2026!",
 		strings.Repeat("mysecretkey", 3), "mysecretkey-mysecretkey-mysecretkey1", strings.Repeat("x7Kq9", 7), strings.Repeat("x7Kq9Lm2Wv8Z", 3)[:33],
 		"0123456780123456781234567802345671", "9c1f0be24a7d45d39c1f0be24a7d45d3",
+		"this-is-a-very-long-secret-key-for-jwt", "thisisaverylongsecretkeyforjwt12", "ThisIsAVeryLongSecretKeyForJwtTokens",
+		"the quick brown fox jumps over the lazy dog",
+		"REPLACE-BY-THE-OUTPUT-OF-openssl-rand-hex-32",
 		strings.Repeat("password", 4), strings.Repeat("my-secret-key-", 3), "undefinedundefinedundefinedundefined",
 	} {
 		for _, environ := range [][]string{{"REQUIRE_AUTH=true", "JWT_SECRET=" + weak}, {"JWT_SECRET=" + weak}} {
@@ -253,6 +258,51 @@ func TestRandomSigningSecretsAreAccepted(t *testing.T) {
 	} {
 		if c := mustLoad(t, "", "REQUIRE_AUTH=true", "JWT_SECRET="+good); c.JWTSecret.Reveal() != good {
 			t.Errorf("%q became %q", good, c.JWTSecret.Reveal())
+		}
+	}
+}
+
+func TestRefusalOfASigningSecretSaysWhy(t *testing.T) {
+	for secret, why := range map[string]string{
+		"please-change-me-0123456789-abcdef-xyz": "it contains changeme",
+		"secretkeysecretkeysecretkeysecretkey":   "it is a published example",
+		"this-is-a-very-long-secret-key-for-jwt": "easy to guess: its words and characters are worth about 84 random bits, and 100 are needed",
+		"83719402756183920475618392047561"[:31]:  "shorter than 32 bytes",
+	} {
+		_, err := load([]string{"JWT_SECRET=" + secret}, "")
+		if err == nil || !strings.Contains(err.Error(), why) || !strings.HasSuffix(err.Error(), "generate one with: openssl rand -hex 32") {
+			t.Errorf("%s: %v", secret, err)
+		}
+	}
+}
+
+func TestNoGeneratorOfSecretsIsRefused(t *testing.T) {
+	const lower, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	random := rand.New(rand.NewPCG(1, 2))
+	of := func(alphabet string, n int) string {
+		text := make([]byte, n)
+		for i := range text {
+			text[i] = alphabet[random.IntN(len(alphabet))]
+		}
+		return string(text)
+	}
+	for name, generate := range map[string]func() string{
+		"decimal": func() string { return of(digits, 32) }, "hexadecimal": func() string { return of(digits+"abcdef", 32) },
+		"HEXADECIMAL": func() string { return of(digits+"ABCDEF", 64) }, "lower": func() string { return of(lower, 32) },
+		"lower and digits": func() string { return of(lower+digits, 32) },
+		"letters":          func() string { return of(lower+strings.ToUpper(lower), 32) },
+		"base64":           func() string { return of(lower+strings.ToUpper(lower)+digits+"+/", 32) + "==" },
+		"base64url":        func() string { return of(lower+strings.ToUpper(lower)+digits+"-_", 43) },
+		"printable":        func() string { return of(lower+strings.ToUpper(lower)+digits+"!#%&()*+,-./:;<=>?@[]^_{|}~ ", 32) },
+		"UUID": func() string {
+			text := of(digits+"abcdef", 32)
+			return text[:8] + "-" + text[8:12] + "-4" + text[13:16] + "-a" + text[17:20] + "-" + text[20:]
+		},
+	} {
+		for range 5000 {
+			if secret := generate(); guessBits(secret) < fewestBits {
+				t.Errorf("%s: %s is worth %d bits", name, secret, guessBits(secret))
+			}
 		}
 	}
 }

@@ -74,11 +74,12 @@ func TestFaultsOfASecretFile(t *testing.T) {
 		"JWT_SECRET and JWT_SECRET_FILE are both set: keep one": {
 			"JWT_SECRET=" + plantedSecret, "JWT_SECRET_FILE=" + good,
 		},
-		"JWT_SECRET_FILE: a well-known value; generate one with: openssl rand -hex 32": {"JWT_SECRET_FILE=" + weak, "REQUIRE_AUTH=true"},
-		"OPENAI_API_KEY_FILE: the file cannot be read: no such file or directory":      {"OPENAI_API_KEY_FILE=/nowhere"},
-		"REDIS_URL_FILE: does not begin with redis:// or rediss://":                    {"REDIS_URL_FILE=" + good},
-		"GEMINI_API_KEY and GOOGLE_API_KEY are both set and differ: keep one":          {"GEMINI_API_KEY_FILE=" + good, "GOOGLE_API_KEY=x"},
-		"IDP_CLIENT_ID: missing, but required by IDP_CLIENT_SECRET":                    {"IDP_CLIENT_SECRET_FILE=" + good},
+		"JWT_SECRET_FILE: a well-known value, which attackers try first: it contains changeme, as examples and templates do; " +
+			"generate one with: openssl rand -hex 32": {"JWT_SECRET_FILE=" + weak, "REQUIRE_AUTH=true"},
+		"OPENAI_API_KEY_FILE: the file cannot be read: no such file or directory": {"OPENAI_API_KEY_FILE=/nowhere"},
+		"REDIS_URL_FILE: does not begin with redis:// or rediss://":               {"REDIS_URL_FILE=" + good},
+		"GEMINI_API_KEY and GOOGLE_API_KEY are both set and differ: keep one":     {"GEMINI_API_KEY_FILE=" + good, "GOOGLE_API_KEY=x"},
+		"IDP_CLIENT_ID: missing, but required by IDP_CLIENT_SECRET":               {"IDP_CLIENT_SECRET_FILE=" + good},
 		"JWT_SECRET_PREVIOUS: the same as JWT_SECRET, so nothing was rotated": {
 			"JWT_SECRET_FILE=" + good, "JWT_SECRET_PREVIOUS=" + plantedSecret,
 		},

@@ -67,6 +67,7 @@ func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		StreamKeepalive:   15 * time.Second,
 		ShutdownGrace:     2 * time.Minute,
 		MaxRetries:        2,
+		FallbackAfter:     time.Minute,
 		LogPrompts:        LogPromptsOff,
 		LogPromptsDays:    7,
 
@@ -75,7 +76,7 @@ func TestEmptyEnvironmentGivesTheDefaults(t *testing.T) {
 		MaxInFlightBytes:     512 << 20,
 
 		Spend: Spend{
-			RetentionDays: 90, MaxBudget: -1, BudgetWindow: "month",
+			RetentionDays: 90, MaxBudget: -1, BudgetWindow: "month", BudgetReserve: "expected",
 			Keys:  KeyDefaults{LimitDefaults: LimitDefaults{Budget: -1, BudgetWindow: "month"}},
 			Users: LimitDefaults{Budget: -1, BudgetWindow: "month"},
 		},
@@ -108,6 +109,10 @@ func TestGoodConfigurations(t *testing.T) {
 		{"host name", []string{"HOST=gateway_1.internal"}, func(c Config) any { return c.Addr() }, "gateway_1.internal:8080"},
 		{"all interfaces", []string{"PORT=65535"}, func(c Config) any { return c.Addr() }, ":65535"},
 		{"public URL follows the port", []string{"PORT=9000"}, func(c Config) any { return c.PublicURL }, "http://localhost:9000"},
+		{"public URL follows the port that Docker Compose publishes", []string{"PORT=8080", "GATEWAY_PUBLISHED_PORT=18350"},
+			func(c Config) any { return []any{c.PublicURL, c.Compose} }, []any{"http://localhost:18350", true}},
+		{"public URL of a container", []string{"PUBLIC_URL=https://a.example", "GATEWAY_PUBLISHED_PORT=18350"},
+			func(c Config) any { return c.PublicURL }, "https://a.example"},
 		{"public URL with a path", []string{"PUBLIC_URL=https://Example.com/gate%20way//"},
 			func(c Config) any { return c.PublicURL }, "https://example.com/gate%20way"},
 		{"mail", []string{"SMTP_URL=smtps://u:p%40@mail.example.com:465", "SMTP_FROM=Model Gateway <gateway@example.com>"},

@@ -17,6 +17,7 @@ type Spend struct {
 	RetentionDays int    // of the ledger's rows; 0: unlimited
 	MaxBudget     int64  // of the whole gateway; -1: unlimited
 	BudgetWindow  string // of MaxBudget: day, week, month or total
+	BudgetReserve string // expected or worst: what of the cost of a call is reserved before it
 	DefaultPrice  *Price // of models without a price; nil: unset
 	Keys          KeyDefaults
 	Users         LimitDefaults // of users who have no such limit of their own
@@ -122,6 +123,8 @@ func (l *loader) spending() []row {
 			"How long the ledger keeps the row of a call; daily sums are kept for ever; 0 keeps all rows"),
 		plain("MAX_BUDGET_USD", "", dollars(&s.MaxBudget), "Budget of all calls together in each MAX_BUDGET_WINDOW; unlimited when empty"),
 		plain("MAX_BUDGET_WINDOW", "month", oneOf(&s.BudgetWindow, "day", "week", "month", "total"), "Window of MAX_BUDGET_USD, in UTC"),
+		plain("BUDGET_RESERVE", "expected", oneOf(&s.BudgetReserve, "expected", "worst"),
+			"What a call reserves in its budgets: what such calls cost, or the most that it can cost (no budget is exceeded then)"),
 		plain("DEFAULT_PRICE_USD", "", price(&s.DefaultPrice),
 			"Price of models that have none; when empty they are free, and refused where a budget applies"),
 		plain("DEFAULT_KEY_EXPIRY_DAYS", "0", whole(&s.Keys.ExpiryDays, 0, 36500),

@@ -115,6 +115,24 @@ func origins(into *[]string) format {
 	}}
 }
 
+// hosts are stored in lower case.
+func hosts(into *[]string) format {
+	const accepts = "host names without a port, comma-separated, or * alone for any"
+	all := list(into, accepts, func(item string) (string, error) {
+		if !hostname(item) {
+			return "", errors.New("not the name of a host")
+		}
+		return strings.ToLower(item), nil
+	})
+	return format{accepts, func(text string) error {
+		if text == "*" {
+			*into = []string{"*"}
+			return nil
+		}
+		return all.parse(text)
+	}}
+}
+
 func address(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }

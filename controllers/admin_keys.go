@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/admin"
 	"modelgateway/services/auth"
@@ -48,7 +49,9 @@ func createKey(c *gin.Context, service *admin.Service, by admin.Actor) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, auth.ShowCreatedKey(key, text))
+	shown := auth.ShowCreatedKey(key, text)
+	shown.Link = linkOf(service, key)
+	return writeJSON(c, http.StatusCreated, shown)
 }
 
 // ChangeKey answers PATCH /admin/keys/{key_id}.
@@ -86,7 +89,7 @@ func (h *Admin) RotateKey(c *gin.Context) error {
 }
 
 func rotateKey(c *gin.Context, service *admin.Service, by admin.Actor, id string) error {
-	var in api.KeyRotation
+	var in api.AdminKeyRotation
 	if err := readOptional(c, &in); err != nil {
 		return err
 	}
@@ -94,5 +97,15 @@ func rotateKey(c *gin.Context, service *admin.Service, by admin.Actor, id string
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, auth.ShowRotatedKey(key, text))
+	shown := auth.ShowRotatedKey(key, text)
+	shown.Link = linkOf(service, key)
+	return writeJSON(c, http.StatusCreated, shown)
+}
+
+// linkOf is where the owner of a key that has no secret fetches it.
+func linkOf(service *admin.Service, key *models.Key) string {
+	if !key.Pending() {
+		return ""
+	}
+	return service.KeysPage()
 }

@@ -30,6 +30,7 @@ func (h *Auth) Register(c *gin.Context) error {
 	}
 	user, err := h.Accounts.Register(c.Request.Context(), account.Registration{
 		Email: in.Email, Password: in.Password, Name: in.Name, Address: middleware.ClientAddress(c), Invitation: in.Invitation,
+		RequestID: middleware.RequestID(c),
 	})
 	if err != nil {
 		return err
@@ -110,13 +111,26 @@ func (h *Auth) Logout(c *gin.Context) error {
 			return err
 		}
 	}
-	if err := h.Accounts.Logout(c.Request.Context(), user(c), middleware.LoginToken(c), in.Everywhere); err != nil {
+	if err := h.logOut(c, in); err != nil {
 		return err
 	}
 	if middleware.ByCookie(c) {
 		h.Cookies.Remove(c)
 	}
 	return writeJSON(c, http.StatusOK, api.LoggedOut{Object: api.ObjectLogout, Everywhere: in.Everywhere})
+}
+
+func (h *Auth) logOut(c *gin.Context, in api.Logout) error {
+	ctx := c.Request.Context()
+	switch {
+	case in.Unlink && !in.Everywhere:
+		return api.Invalid(api.CodeInvalidValue, "unlink", "unlink goes with everywhere: true; DELETE /auth/idp/link removes identities alone")
+	case in.Unlink:
+		return h.Accounts.Unlink(ctx, user(c), true, entry(c))
+	case in.Everywhere:
+		return h.Accounts.LogoutEverywhere(ctx, user(c))
+	}
+	return h.Accounts.Logout(ctx, middleware.LoginToken(c))
 }
 
 // ForgotPassword answers POST /auth/password/forgot, the same for every address.
@@ -141,22 +155,26 @@ func (h *Auth) ResetPassword(c *gin.Context) error {
 	if err := readInto(c, &in); err != nil {
 		return err
 	}
-	user, err := h.Accounts.ResetPassword(c.Request.Context(), account.PasswordReset{
-		Token: in.Token, New: in.New, Address: middleware.ClientAddress(c),
-	})
+	user, err := h.Accounts.ResetPassword(c.Request.Context(), passwordReset(c, in))
 	if err != nil {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, account.ShowUser(user))
 }
 
+func passwordReset(c *gin.Context, in api.PasswordReset) account.PasswordReset {
+	return account.PasswordReset{
+		Token: in.Token, New: in.New, Unlink: in.Unlink, Address: middleware.ClientAddress(c), Request: middleware.RequestID(c),
+	}
+}
+
 // Verify answers POST /auth/verify.
 func (h *Auth) Verify(c *gin.Context) error {
-	var in api.Verification
+	var in api.PasswordReset
 	if err := readInto(c, &in); err != nil {
 		return err
 	}
-	user, err := h.Accounts.Verify(c.Request.Context(), in.Token)
+	user, err := h.Accounts.Verify(c.Request.Context(), passwordReset(c, in))
 	if err != nil {
 		return err
 	}

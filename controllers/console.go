@@ -102,13 +102,22 @@ func acceptsHTML(accept []string) bool {
 	return false
 }
 
+// guardPage says what a page may load, and keeps pages of other origins from its window, from
+// its answers and from the devices of its reader.
+func guardPage(c *gin.Context, policy string) {
+	noReferrer(c)
+	c.Header("Content-Security-Policy", policy)
+	c.Header("Cross-Origin-Opener-Policy", "same-origin")
+	c.Header("Cross-Origin-Resource-Policy", "same-origin")
+	c.Header("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()")
+}
+
 // writeFile sends a file with a Content-Security-Policy, or 304 to a browser that has it. It is
 // asked for again each time, since a new version of the gateway has other files under the same
 // names.
 func writeFile(c *gin.Context, status int, policy string, file *web.File) error {
-	noReferrer(c)
+	guardPage(c, policy)
 	header := c.Writer.Header()
-	header.Set("Content-Security-Policy", policy)
 	header.Set("Cache-Control", "no-cache")
 	header.Set("Etag", file.ETag)
 	header.Add("Vary", "Accept-Encoding")

@@ -42,3 +42,11 @@ func Continuing(s *inference.Service, dialect api.Keeping, decode decoder, maxBy
 		return nil
 	}
 }
+
+// Naming is a Continue for the requests of a dialect whose conversations only providers keep.
+func Naming(s *inference.Service) Continue {
+	return func(ctx context.Context, _ *inflight.Slot, input *inference.Input) error {
+		s.Continue(ctx, nil, input)
+		return nil
+	}
+}

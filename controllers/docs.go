@@ -15,9 +15,9 @@ import (
 
 // Docs serves the API's description from the binary.
 type Docs struct {
-	OpenAPI         string                 // YAML
-	Page            func() ([]byte, error) // HTML
-	CSS, JavaScript string                 // that the page loads
+	OpenAPI         string // YAML
+	Page            func() (*web.File, error)
+	CSS, JavaScript string // that the page loads
 }
 
 // docsPolicy lets the page load its own files. It has no inline script or style.
@@ -41,10 +41,7 @@ func (h *Docs) Show(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Content-Security-Policy", docsPolicy)
-	c.Header("Referrer-Policy", "no-referrer")
-	c.Data(http.StatusOK, "text/html; charset=utf-8", page)
-	return nil
+	return writeFile(c, http.StatusOK, docsPolicy, page)
 }
 
 // Style answers GET /docs/page.css.

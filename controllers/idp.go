@@ -10,14 +10,17 @@ import (
 
 	"modelgateway/middleware"
 	"modelgateway/models/api"
+	"modelgateway/services/account"
+	"modelgateway/services/audit"
 	"modelgateway/services/idp"
 )
 
 // IDP serves the login through an identity provider.
 type IDP struct {
-	Service *idp.Login
-	Cookies middleware.Cookies // of the console
-	Now     func() time.Time
+	Service  *idp.Login
+	Accounts *account.Service
+	Cookies  middleware.Cookies // of the console
+	Now      func() time.Time
 }
 
 // forConsole begins the value of the login's cookie where the console has begun the login:
@@ -42,7 +45,16 @@ func (h *IDP) Begin(c *gin.Context) error {
 // Link answers POST /auth/idp/link. A browser cannot be redirected by an answer to a
 // request with a token, so that the answer has the address for it.
 func (h *IDP) Link(c *gin.Context) error {
-	redirect, cookie, err := h.Service.BeginLink(c.Request.Context(), user(c))
+	var in api.Confirmation
+	if err := readOptional(c, &in); err != nil {
+		return err
+	}
+	ctx, id := c.Request.Context(), user(c)
+	current := account.PasswordChange{UserID: id, Current: in.Current, Address: middleware.ClientAddress(c)}
+	if err := h.Accounts.Confirm(ctx, current, middleware.LoginToken(c)); err != nil {
+		return err
+	}
+	redirect, cookie, err := h.Service.BeginLink(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -55,7 +67,7 @@ func (h *IDP) Link(c *gin.Context) error {
 
 // Unlink answers DELETE /auth/idp/link.
 func (h *IDP) Unlink(c *gin.Context) error {
-	if err := h.Service.Unlink(c.Request.Context(), user(c)); err != nil {
+	if err := h.Accounts.Unlink(c.Request.Context(), user(c), false, entry(c)); err != nil {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, api.Unlinked{Object: api.ObjectIdentity, Deleted: true})
@@ -73,7 +85,7 @@ func (h *IDP) Callback(c *gin.Context) error {
 	if h.Service.Began(query, sealed) { // else another site could end a login
 		http.SetCookie(c.Writer, h.Service.Cookie(""))
 	}
-	token, err := h.Service.Finish(c.Request.Context(), query, sealed, idp.Request{ID: middleware.RequestID(c), Address: c.ClientIP()})
+	token, err := h.Service.Finish(c.Request.Context(), query, sealed, entry(c))
 	switch {
 	case console && err != nil:
 		e := api.AsError(err)
@@ -87,6 +99,11 @@ func (h *IDP) Callback(c *gin.Context) error {
 		return nil
 	}
 	return writeToken(c, token, h.Now())
+}
+
+// entry is a request for the audit.
+func entry(c *gin.Context) audit.Entry {
+	return audit.Entry{RequestID: middleware.RequestID(c), Address: c.ClientIP()}
 }
 
 // noReferrer keeps the address of a login out of the logs of other sites.

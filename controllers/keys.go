@@ -42,6 +42,16 @@ func (h *Keys) Rotate(c *gin.Context) error {
 	return writeJSON(c, http.StatusCreated, auth.ShowRotatedKey(key, text))
 }
 
+// Fetch answers POST /auth/keys/{key_id}/secret, the only response that contains the secret of a
+// key that another user has made.
+func (h *Keys) Fetch(c *gin.Context) error {
+	key, text, err := h.Service.Fetch(c.Request.Context(), user(c), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusCreated, auth.ShowCreatedKey(key, text))
+}
+
 // Change answers PATCH /auth/keys/{key_id}.
 func (h *Keys) Change(c *gin.Context) error {
 	var in api.KeyChange

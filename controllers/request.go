@@ -59,8 +59,6 @@ func (r *reading) input(c *gin.Context, from *middleware.Request, slot *inflight
 	if session != "" { // else what the body says
 		in.Request.Session = session
 	}
-	_, sizeFirst := r.dialect.(api.PromptTeller)
-	in.SizeFirst = sizeFirst && in.Request.Stream
 	in.Began, in.BodyTime = began, r.now().Sub(began)
 	return in, nil
 }

@@ -48,8 +48,13 @@ func (h *Session) Show(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	identities, err := h.Accounts.Identities(ctx, id)
+	if err != nil {
+		return err
+	}
 	session := api.Session{
 		Object: api.ObjectSession, User: admin.ShowUser(state), ExpiresAt: ends.Unix(), Password: state.PasswordHash != "",
+		Identities: identities,
 	}
 	if state.Linked {
 		session.IdentityProvider = h.Methods.IdentityProvider
@@ -59,7 +64,7 @@ func (h *Session) Show(c *gin.Context) error {
 
 // End answers DELETE /auth/session: it ends the token and removes the cookie.
 func (h *Session) End(c *gin.Context) error {
-	if err := h.Accounts.Logout(c.Request.Context(), user(c), middleware.LoginToken(c), false); err != nil {
+	if err := h.Accounts.Logout(c.Request.Context(), middleware.LoginToken(c)); err != nil {
 		return err
 	}
 	h.Cookies.Remove(c)

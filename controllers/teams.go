@@ -76,9 +76,12 @@ func (h *Admin) AddMember(c *gin.Context) error {
 	if err := readExactly(c, &in); err != nil {
 		return err
 	}
-	member, err := h.Service.AddMember(c.Request.Context(), actor(c), c.Param("id"), in)
+	member, invited, err := h.Service.AddMember(c.Request.Context(), actor(c), c.Param("id"), in)
 	if err != nil {
 		return err
+	}
+	if invited != nil {
+		return writeJSON(c, http.StatusAccepted, admin.ShowCreatedInvitation(invited))
 	}
 	return writeJSON(c, http.StatusCreated, admin.ShowMember(member))
 }

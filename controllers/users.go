@@ -44,7 +44,11 @@ func (h *Admin) CreateUser(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusCreated, admin.ShowCreatedUser(u))
+	shown := admin.ShowCreatedUser(u)
+	if u.Key != nil {
+		shown.Key.Link = linkOf(h.Service, u.Key)
+	}
+	return writeJSON(c, http.StatusCreated, shown)
 }
 
 // User answers GET /admin/users/{user_id}.

@@ -84,7 +84,9 @@ func foreignSite(header http.Header) bool {
 	return site == "cross-site" || site == "same-site"
 }
 
-// opens says whether a cookie opens a path. A login needs none.
+// opens says whether a cookie opens a path. A login needs none: an identity provider on the same site as the
+// gateway sends browsers to the callback with the cookie, from another origin.
 func opens(path string) bool {
-	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/auth/") || strings.HasPrefix(path, "/admin/")
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/admin/") ||
+		strings.HasPrefix(path, "/auth/") && path != "/auth/idp/callback"
 }

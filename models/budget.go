@@ -35,11 +35,13 @@ type GrantRequest struct {
 
 // Grant is what was granted in addition, and what is left of the budget for all
 // replicas after that. Left is negative when the budget is overdrawn or its limit
-// was lowered. Unspent is the limit less what is spent: a part of it may be held.
+// was lowered. Unspent is the limit less what is spent: a part of it may be held. Moved is
+// what the ledger had moved from the replica's hold then.
 type Grant struct {
 	Granted int64
 	Left    int64
 	Unspent int64
+	Moved   int64
 }
 
 // SlackDivisor says how much slack a replica is granted beyond what its calls need:
@@ -67,7 +69,7 @@ func (s *Store) Grant(ctx context.Context, req GrantRequest) (Grant, error) {
 		left := req.Limit - state.Spent - state.Others - (req.Granted - state.Moved)
 		grant.Granted = req.grantable(left)
 		grant.Left = left - grant.Granted
-		grant.Unspent = req.Limit - state.Spent
+		grant.Unspent, grant.Moved = req.Limit-state.Spent, state.Moved
 		if grant.Granted == 0 && !req.Upsert {
 			return nil
 		}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"maps"
 
 	"gorm.io/gorm"
 )
@@ -11,11 +12,28 @@ import (
 type KeptResponse struct {
 	ID        string
 	Owner     string
+	TeamID    string // of the key that it was made with; empty = none
 	Previous  string // the response that it goes on from; empty = none
 	Sealed    []byte
 	Size      int64 // of Sealed, in bytes
 	CreatedAt int64 `gorm:"autoCreateTime:false"`
 	ExpiresAt int64
+}
+
+// KeptFor is who asks for responses of an owner.
+type KeptFor struct {
+	Owner  string
+	TeamID string // of the key that asks: it opens what was made with keys of the same team, or of none
+	All    bool   // the owner, logged in: opens what was made with any of their keys
+}
+
+// opens is the condition for the rows that may be opened.
+const opens = "owner = @owner AND (@all OR team_id = @team)"
+
+func (f *KeptFor) args(more map[string]any) map[string]any {
+	args := map[string]any{"owner": f.Owner, "team": f.TeamID, "all": f.All}
+	maps.Copy(args, more)
+	return args
 }
 
 // KeptBounds bound what one owner may keep.
@@ -54,10 +72,10 @@ func (s *Store) KeepResponse(ctx context.Context, r *KeptResponse, items []strin
 }
 
 // KeptResponse is an owner's response that has not expired, or ErrNotFound.
-func (s *Store) KeptResponse(ctx context.Context, owner, id string, now int64) (*KeptResponse, error) {
+func (s *Store) KeptResponse(ctx context.Context, by KeptFor, id string, now int64) (*KeptResponse, error) {
 	var r KeptResponse
 	err := s.run(ctx, func(db *gorm.DB) error {
-		return db.Where("id = ? AND owner = ? AND expires_at > ?", id, owner, now).Take(&r).Error
+		return db.Where(opens+" AND id = @id AND expires_at > @now", by.args(map[string]any{"id": id, "now": now})).Take(&r).Error
 	})
 	return &r, err
 }
@@ -65,16 +83,16 @@ func (s *Store) KeptResponse(ctx context.Context, owner, id string, now int64) (
 // KeptConversation are a response and those that it goes on from, the first one first.
 // ErrNotFound when one of them is not kept any more, and ErrTooMany when they are more than
 // the bounds.
-func (s *Store) KeptConversation(ctx context.Context, owner, id string, now int64, most KeptBounds) ([]KeptResponse, error) {
+func (s *Store) KeptConversation(ctx context.Context, by KeptFor, id string, now int64, most KeptBounds) ([]KeptResponse, error) {
 	const query = `WITH RECURSIVE turns (id, previous, size, depth) AS (
-		SELECT id, previous, size, 1 FROM kept_responses WHERE id = @id AND owner = @owner AND expires_at > @now
+		SELECT id, previous, size, 1 FROM kept_responses WHERE id = @id AND ` + opens + ` AND expires_at > @now
 		UNION ALL
 		SELECT r.id, r.previous, r.size, depth + 1 FROM kept_responses r JOIN turns ON r.id = turns.previous
-		WHERE r.owner = @owner AND r.expires_at > @now AND depth <= @most
+		WHERE ` + opens + ` AND r.expires_at > @now AND depth <= @most
 	) SELECT id, previous, size FROM turns ORDER BY depth DESC`
 	var turns []KeptResponse
 	err := s.run(ctx, func(db *gorm.DB) error {
-		err := db.Raw(query, map[string]any{"id": id, "owner": owner, "now": now, "most": most.Responses}).Scan(&turns).Error
+		err := db.Raw(query, by.args(map[string]any{"id": id, "now": now, "most": most.Responses})).Scan(&turns).Error
 		if err != nil {
 			return err
 		}
@@ -90,13 +108,14 @@ func (s *Store) KeptConversation(ctx context.Context, owner, id string, now int6
 }
 
 // KeptOfItems are an owner's responses that have one of these items, in no order.
-func (s *Store) KeptOfItems(ctx context.Context, owner string, items []string, now int64, most KeptBounds) ([]KeptResponse, error) {
+func (s *Store) KeptOfItems(ctx context.Context, by KeptFor, items []string, now int64, most KeptBounds) ([]KeptResponse, error) {
 	var turns []KeptResponse
 	err := s.run(ctx, func(db *gorm.DB) error {
 		for len(items) > 0 {
 			n := min(len(items), idsPerStatement)
 			var some []KeptResponse
-			err := db.Model(&KeptResponse{}).Select("id, previous, size").Where("owner = ? AND expires_at > ?", owner, now).
+			err := db.Model(&KeptResponse{}).Select("id, previous, size").
+				Where(opens+" AND expires_at > @now", by.args(map[string]any{"now": now})).
 				Where("id IN (SELECT response_id FROM kept_items WHERE id IN ?)", items[:n]).Scan(&some).Error
 			if err != nil {
 				return err
@@ -142,9 +161,9 @@ func loadKept(db *gorm.DB, turns []KeptResponse, most KeptBounds) error {
 
 // DeleteKeptResponse erases an owner's response; ErrNotFound when there is none that has not
 // expired.
-func (s *Store) DeleteKeptResponse(ctx context.Context, owner, id string, now int64) error {
+func (s *Store) DeleteKeptResponse(ctx context.Context, by KeptFor, id string, now int64) error {
 	return s.run(ctx, func(db *gorm.DB) error {
-		done := db.Where("id = ? AND owner = ? AND expires_at > ?", id, owner, now).Delete(&KeptResponse{})
+		done := db.Where(opens+" AND id = @id AND expires_at > @now", by.args(map[string]any{"id": id, "now": now})).Delete(&KeptResponse{})
 		if done.Error == nil && done.RowsAffected == 0 {
 			return ErrNotFound
 		}

@@ -54,30 +54,30 @@ func TestKeptConversationIsThatOfItsOwnerAndWhole(t *testing.T) {
 			{"user:ada", "a3", 50, models.KeptBounds{Responses: 2, Bytes: 1000}, "", models.ErrTooMany},
 			{"user:ada", "a3", 50, models.KeptBounds{Responses: 5, Bytes: 29}, "", models.ErrTooMany},
 		} {
-			turns, err := store.KeptConversation(t.Context(), tt.owner, tt.id, tt.now, tt.most)
+			turns, err := store.KeptConversation(t.Context(), models.KeptFor{Owner: tt.owner}, tt.id, tt.now, tt.most)
 			if !errors.Is(err, tt.err) || err == nil && ids(turns) != tt.want {
 				t.Errorf("%s %s at %d: %s, %v", tt.owner, tt.id, tt.now, ids(turns), err)
 			}
 		}
-		turns, err := store.KeptOfItems(t.Context(), "user:ada", []string{"msg_a1", "fc_a1", "fc_a3", "msg_b1", "none"}, 50, most)
+		turns, err := store.KeptOfItems(t.Context(), models.KeptFor{Owner: "user:ada"}, []string{"msg_a1", "fc_a1", "fc_a3", "msg_b1", "none"}, 50, most)
 		slices.SortFunc(turns, func(a, b models.KeptResponse) int { return strings.Compare(a.ID, b.ID) })
 		if err != nil || ids(turns) != "a1 a3" {
 			t.Errorf("of items: %s, %v", ids(turns), err)
 		}
-		if turns, err := store.KeptOfItems(t.Context(), "user:ada", []string{"msg_a1"}, 100, most); err != nil || len(turns) > 0 {
+		if turns, err := store.KeptOfItems(t.Context(), models.KeptFor{Owner: "user:ada"}, []string{"msg_a1"}, 100, most); err != nil || len(turns) > 0 {
 			t.Errorf("after their time: %s, %v", ids(turns), err)
 		}
-		if r, err := store.KeptResponse(t.Context(), "user:ada", "a2", 50); err != nil || r.Previous != "a1" {
+		if r, err := store.KeptResponse(t.Context(), models.KeptFor{Owner: "user:ada"}, "a2", 50); err != nil || r.Previous != "a1" {
 			t.Errorf("%+v, %v", r, err)
 		}
 		for _, err := range []error{
-			store.DeleteKeptResponse(t.Context(), "user:bob", "a2", 50), store.DeleteKeptResponse(t.Context(), "user:ada", "a2", 100),
+			store.DeleteKeptResponse(t.Context(), models.KeptFor{Owner: "user:bob"}, "a2", 50), store.DeleteKeptResponse(t.Context(), models.KeptFor{Owner: "user:ada"}, "a2", 100),
 		} {
 			if !errors.Is(err, models.ErrNotFound) {
 				t.Error(err)
 			}
 		}
-		if err := store.DeleteKeptResponse(t.Context(), "user:ada", "a2", 50); err != nil {
+		if err := store.DeleteKeptResponse(t.Context(), models.KeptFor{Owner: "user:ada"}, "a2", 50); err != nil {
 			t.Error(err)
 		}
 		expect(t, rawDB(t, address), map[string]int64{
@@ -90,6 +90,57 @@ func TestKeptConversationIsThatOfItsOwnerAndWhole(t *testing.T) {
 			t.Error(n, err)
 		}
 		expect(t, rawDB(t, address), map[string]int64{"SELECT count(*) FROM kept_responses": 2, "SELECT count(*) FROM kept_items": 4})
+	})
+}
+
+func TestWhatAKeyOfATeamHasMadeIsOpenedByKeysOfThatTeamAndByItsUser(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		most := models.KeptBounds{Responses: 9, Bytes: 1000}
+		for id, team := range map[string]string{"mine": "", "t1": "t", "u1": "u"} {
+			r := turn(id, "user:ada", "")
+			r.TeamID = team
+			if err := store.KeepResponse(t.Context(), r, []string{"msg_" + id}, most); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mixed := turn("mixed", "user:ada", "mine") // goes on from one that keys of the team do not open
+		mixed.TeamID = "t"
+		if err := store.KeepResponse(t.Context(), mixed, nil, most); err != nil {
+			t.Fatal(err)
+		}
+		for by, opens := range map[models.KeptFor]string{
+			{Owner: "user:ada"}:              "mine",
+			{Owner: "user:ada", TeamID: "t"}: "t1",
+			{Owner: "user:ada", TeamID: "u"}: "u1",
+			{Owner: "user:ada", All: true}:   "mine mixed t1 u1",
+			{Owner: "user:bob", All: true}:   "",
+		} {
+			var got []string
+			for _, id := range []string{"mine", "mixed", "t1", "u1"} {
+				_, err := store.KeptConversation(t.Context(), by, id, 50, most)
+				one, oneErr := store.KeptResponse(t.Context(), by, id, 50)
+				if err == nil {
+					got = append(got, id)
+				}
+				if err == nil && (oneErr != nil || one.ID != id) || oneErr == nil && err != nil && id != "mixed" {
+					t.Errorf("%+v: %s: %v, and alone %v", by, id, err, oneErr)
+				}
+			}
+			turns, err := store.KeptOfItems(t.Context(), by, []string{"msg_mine", "msg_t1", "msg_u1"}, 50, most)
+			if err != nil || len(turns) != strings.Count(strings.ReplaceAll(opens, "mixed ", "")+" ", "1 ")+strings.Count(opens, "mine") {
+				t.Errorf("%+v: %s of items, %v", by, ids(turns), err)
+			}
+			if strings.Join(got, " ") != opens {
+				t.Errorf("%+v opens %v, not %s", by, got, opens)
+			}
+		}
+		if err := store.DeleteKeptResponse(t.Context(), models.KeptFor{Owner: "user:ada", TeamID: "t"}, "mine", 50); !errors.Is(err, models.ErrNotFound) {
+			t.Error(err)
+		}
+		if err := store.DeleteKeptResponse(t.Context(), models.KeptFor{Owner: "user:ada", All: true}, "t1", 50); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

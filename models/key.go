@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 )
@@ -29,6 +30,15 @@ type Key struct {
 	PreviousHash      string
 	PreviousExpiresAt int64
 }
+
+// noSecret begins the Hash of a key that has no secret yet. It is no hash of any.
+const noSecret = "none:"
+
+// Withhold takes the secret of the key away. Its owner fetches another one.
+func (k *Key) Withhold() { k.Hash, k.Prefix = noSecret+k.ID, "" }
+
+// Pending says whether the key has no secret yet.
+func (k *Key) Pending() bool { return strings.HasPrefix(k.Hash, noSecret) }
 
 // TableName is the table of keys.
 func (Key) TableName() string { return "api_keys" }
@@ -76,7 +86,7 @@ type KeyOwner struct {
 
 // withOwners selects the columns of KeyWithOwners.
 func withOwners() string {
-	limits := []string{"expires_at", "models", "budget", "budget_window"}
+	limits := []string{"expires_at", "models", "budget", "budget_window", "budget_reserve"}
 	for _, n := range (&Numbers{}).All() {
 		limits = append(limits, n.Column)
 	}

@@ -44,6 +44,7 @@ func (c columnChanges) compareLimits(was, now *Limits) {
 	c.compare("models", string(was.Models), string(now.Models))
 	c.compare("budget", was.Budget, now.Budget)
 	c.compare("budget_window", string(was.BudgetWindow), string(now.BudgetWindow))
+	c.compare("budget_reserve", string(was.BudgetReserve), string(now.BudgetReserve))
 	before := was.All()
 	for i, after := range now.All() {
 		c.compare(after.Column, *before[i].Value, *after.Value)

@@ -1,5 +1,7 @@
 package models
 
+import "slices"
+
 // Level is one of the accounts that a call is paid from, with the limits that bind the
 // caller there.
 type Level struct {
@@ -21,6 +23,11 @@ func (all Levels) Refusing(names ...string) *Level {
 		}
 	}
 	return nil
+}
+
+// ReservingMost says whether one of the levels wants the most that its calls can cost reserved.
+func (all Levels) ReservingMost() bool {
+	return slices.ContainsFunc(all, func(l Level) bool { return l.BudgetReserve == ReserveWorst })
 }
 
 // LimitedToModels is the first level at which only some models may be requested, or nil.

@@ -16,6 +16,8 @@ type Limits struct {
 	Numbers
 	Budget       int64  // micro-dollars in each window; only with BudgetWindow
 	BudgetWindow Window // empty = no budget
+
+	BudgetReserve Reserve // of calls that this account pays for; empty = what the gateway reserves
 }
 
 // Numbers are the limits that are whole numbers; 0 = no such limit.
@@ -57,6 +59,12 @@ func (l Limits) Or(others Limits) Limits {
 	}
 	return l
 }
+
+// Reserve says what of a call's cost is reserved in budgets before the call.
+type Reserve string
+
+// ReserveWorst reserves the most that a call can cost, so that budgets are not exceeded.
+const ReserveWorst Reserve = "worst"
 
 // Names is a list of names in one column, separated by commas.
 type Names string

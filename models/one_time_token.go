@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // OneTimeToken is a secret that is valid once: an invitation, a reset of a password, a
@@ -25,6 +26,11 @@ type OneTimeToken struct {
 	CreatedAt   int64  `gorm:"autoCreateTime:false"`
 	ExpiresAt   int64
 	UsedAt      int64 // 0 = it was not
+
+	// TakesOver is set by a use of the token that is the first proof of its user's address: see takeOver.
+	TakesOver bool `gorm:"-"`
+	// Unlinks is set by a use of the token that removes the identities of its user.
+	Unlinks bool `gorm:"-"`
 }
 
 // Purpose is what a one-time token is for.
@@ -88,8 +94,9 @@ func (s *Store) FindOneTimeToken(ctx context.Context, use TokenUse) (*OneTimeTok
 
 // UseOneTimeToken uses a token and changes or creates its user, in one transaction: of
 // many uses at the same time one succeeds, and a use that fails leaves the token valid.
-// It calls change with the token and its user, or with a new User that change fills and
-// that becomes a member of the token's team. The row that change returns is added to the
+// It calls change with the token and its user, who of an invitation that proves its address is
+// the one who has registered that address without proof; or with a new User that change fills.
+// The user becomes a member of the token's team. The row that change returns is added to the
 // audit; nil adds none. ErrNotFound for a token that is unknown, used or over, or whose
 // user or team is gone; ErrTaken when another user has the new one's address.
 func (s *Store) UseOneTimeToken(ctx context.Context, use TokenUse, change func(*OneTimeToken, *User) (*Audit, error)) (*User, error) {
@@ -122,30 +129,75 @@ func (s *Store) UseOneTimeToken(ctx context.Context, use TokenUse, change func(*
 
 // changeTokenUser changes the user of a token, or creates one.
 func changeTokenUser(tx *gorm.DB, t *OneTimeToken, u *User, change func(*OneTimeToken, *User) (*Audit, error)) (*Audit, error) {
-	if t.UserID != "" {
-		if err := tx.Where("id = ?", t.UserID).Take(u).Error; err != nil {
-			return nil, err
-		}
-		before := *u
-		row, err := change(t, u)
-		if err != nil {
-			return nil, err
-		}
-		return row, updateUser(tx, &before, u)
+	if err := tokenUser(tx, t, u); err != nil {
+		return nil, err
 	}
 	if t.TeamID != "" {
 		if err := tx.Where("id = ?", t.TeamID).Take(&Team{}).Error; err != nil {
 			return nil, err
 		}
 	}
+	before := *u
 	row, err := change(t, u)
 	if err != nil {
 		return nil, err
 	}
-	if err := create(tx, u); err != nil || t.TeamID == "" {
-		return row, err
+	switch {
+	case before.ID == "":
+		err = create(tx, u)
+	case t.TakesOver:
+		err = takeOver(tx, &before, u, t.UsedAt)
+	default:
+		err = updateUser(tx, &before, u)
 	}
-	return row, tx.Create(&TeamMember{TeamID: t.TeamID, UserID: u.ID, Role: t.Role, CreatedAt: u.CreatedAt}).Error
+	if err == nil && t.Unlinks {
+		err = unlink(tx, u.ID)
+	}
+	if err == nil {
+		err = t.join(tx, u, t.UsedAt)
+	}
+	if err == nil && before.ID != "" && before.VerifiedAt == 0 && u.VerifiedAt != 0 {
+		err = acceptInvitations(tx, u, t.UsedAt)
+	}
+	return row, err
+}
+
+// join makes a user a member of the token's team, if it has one.
+func (t *OneTimeToken) join(tx *gorm.DB, u *User, at int64) error {
+	if t.TeamID == "" {
+		return nil
+	}
+	m := TeamMember{TeamID: t.TeamID, UserID: u.ID, Role: t.Role, CreatedAt: at}
+	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&m).Error
+}
+
+// acceptInvitations uses the invitations to an address for the user who has just proven it: with the
+// account that exists they are of no other use.
+func acceptInvitations(tx *gorm.DB, u *User, at int64) error {
+	open := func() *gorm.DB {
+		return tx.Model(&OneTimeToken{}).Where("purpose = ? AND email = ? AND used_at = 0 AND expires_at > ?", PurposeInvite, u.Email, at)
+	}
+	var all []OneTimeToken
+	if err := open().Order("created_at, id").Find(&all).Error; err != nil {
+		return err
+	}
+	for i := range all {
+		if err := all[i].join(tx, u, at); err != nil {
+			return err
+		}
+	}
+	return open().UpdateColumn("used_at", at).Error
+}
+
+// tokenUser loads the user of a token; a token that creates one leaves u as it is.
+func tokenUser(tx *gorm.DB, t *OneTimeToken, u *User) error {
+	if t.UserID != "" {
+		return tx.Where("id = ?", t.UserID).Take(u).Error
+	}
+	if !t.ProvesEmail || t.Email == "" {
+		return nil
+	}
+	return tx.Where("email = ? AND verified_at = 0", t.Email).Limit(1).Find(u).Error
 }
 
 // SetupToken returns the token with which the first administrator is created, as text.

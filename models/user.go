@@ -27,7 +27,8 @@ type Identity struct {
 	Issuer    string `gorm:"primaryKey"`
 	Subject   string `gorm:"primaryKey"`
 	UserID    string
-	CreatedAt int64 `gorm:"autoCreateTime:false"`
+	Email     string // that the provider had for it when it was added; empty for one of before that was kept
+	CreatedAt int64  `gorm:"autoCreateTime:false"`
 }
 
 // CreateUser adds a user; ErrTaken when another user has the e-mail address.

@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -34,14 +33,22 @@ func AppendDecimal(dst []byte, member string, n *float64) []byte {
 }
 
 // Encode writes a part of a request as JSON; raw values keep their strings byte for
-// byte. size is about how many bytes it becomes: a long one is written into a buffer
-// of that size, while a buffer that grows would take three times as much.
+// byte. size is about how many bytes it becomes.
 func Encode(value any, size int) ([]byte, error) {
-	const long = 1 << 20
-	if size < long {
-		return json.Marshal(value, jsontext.PreserveRawStrings(true))
-	}
-	buffer := bytes.NewBuffer(make([]byte, 0, size+size/8))
-	err := json.MarshalWrite(buffer, value, jsontext.PreserveRawStrings(true))
-	return buffer.Bytes(), err
+	return AppendEncoded(make([]byte, 0, size+size/16), value)
+}
+
+// AppendEncoded is Encode behind dst.
+func AppendEncoded(dst []byte, value any) ([]byte, error) {
+	to := appender(dst)
+	err := json.MarshalWrite(&to, value, jsontext.PreserveRawStrings(true)) // through a small buffer of the encoder's
+	return to, err
+}
+
+// appender is a slice that grows with what is written.
+type appender []byte
+
+func (a *appender) Write(p []byte) (int, error) {
+	*a = append(*a, p...)
+	return len(p), nil
 }

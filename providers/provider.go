@@ -71,7 +71,7 @@ type Objects string
 
 // The values of Objects; empty means ObjectsOwn.
 const (
-	ObjectsOwn   Objects = "own"   // those that answers hand out to be named in the next turn
+	ObjectsOwn   Objects = "own"   // earlier answers of the caller, and what answers hand out by ids that cannot be guessed
 	ObjectsAllow Objects = "allow" // all
 	ObjectsNone  Objects = "none"  // none
 )
@@ -146,10 +146,6 @@ type Counter interface {
 	// Exchange.Open, and those of Provider.Prepare.
 	Count(ctx context.Context, call Call, key string) (Count, error)
 }
-
-// CountsFirst is a provider whose streams begin with the size of the prompt: Head.Counter
-// has it from the first event on.
-type CountsFirst interface{ CountsFirst() bool }
 
 // Count is the size of a prompt.
 type Count struct {

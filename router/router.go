@@ -56,6 +56,7 @@ type Options struct {
 	Log            *slog.Logger
 	Now            func() time.Time
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is used
+	Hosts          []string       // that are served beside local ones; nil: all
 	Origins        []string       // of pages that may call the gateway
 	Cookies        middleware.Cookies
 }
@@ -75,7 +76,8 @@ func New(opts Options) (http.Handler, error) {
 	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Form: form, Cookies: opts.Cookies}
 	opts.Callers.Foreign = isMessages
 	handle := chain.Handle
-	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.CORS(opts.Origins), chain.Session())
+	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.Hosts(opts.Hosts),
+		chain.CORS(opts.Origins), chain.Session())
 	routes := sync.OnceValue(engine.Routes)
 	unknown := func(c *gin.Context) error { return noRoute(routes(), c.Request.URL.Path) }
 	engine.NoRoute(handle(opts.Console.Missing(unknown)))
@@ -96,6 +98,7 @@ func New(opts Options) (http.Handler, error) {
 	generate := func(path string, d api.Dialect) {
 		handler := opts.Generate
 		handler.Dialect = d
+		handler.Continue = controllers.Naming(handler.Service)
 		if keeping, ok := d.(api.Keeping); ok {
 			handler.Continue = controllers.Continuing(handler.Service, keeping, d.Decode, handler.MaxBytes)
 		}
@@ -115,6 +118,7 @@ func New(opts Options) (http.Handler, error) {
 	count := func(path string, d api.Counting) {
 		handler := opts.Count
 		handler.Dialect = d
+		handler.Continue = controllers.Naming(handler.Service)
 		if keeping, ok := d.(api.Keeping); ok {
 			handler.Continue = controllers.Continuing(handler.Service, keeping, d.DecodeCount, handler.MaxBytes)
 		}
@@ -186,8 +190,8 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	login.POST("/password/forgot", handle(opts.Auth.ForgotPassword))
 	login.POST("/password/reset", handle(opts.Auth.ResetPassword))
 	login.POST("/verify", handle(opts.Auth.Verify))
-	login.POST("/link", handle(opts.Auth.UseLink))
-	auth.Match(readOnly(), "/link", handle(opts.Auth.Link)) // the page of a link, which uses nothing
+	login.POST("/link", handle(opts.Auth.ReadLink))
+	auth.Match(readOnly(), "/link", handle(opts.Auth.OldLink))
 	login.GET("/idp", handle(opts.IDP.Begin))
 	login.GET("/idp/callback", handle(opts.IDP.Callback))
 
@@ -210,6 +214,7 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	keys.PATCH("/:id", changes, handle(opts.Keys.Change))
 	keys.DELETE("/:id", changes, handle(opts.Keys.Revoke))
 	keys.POST("/:id/rotate", changes, handle(opts.Keys.Rotate))
+	keys.POST("/:id/secret", changes, handle(opts.Keys.Fetch))
 
 	opts.teams(auth.Group("/teams", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account)), changes, handle)
 }

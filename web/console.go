@@ -84,15 +84,19 @@ func (f *Files) read(name string) *File {
 		return nil
 	}
 	file.ETag = tag(text)
-	var b bytes.Buffer
 	w, ok := f.writers.Get().(*gzip.Writer)
 	if !ok {
 		w, _ = gzip.NewWriterLevel(nil, gzip.BestCompression) // fails for other levels only
 	}
+	file.Gzip = compress(text, w)
+	f.writers.Put(w)
+	return file
+}
+
+func compress(text []byte, w *gzip.Writer) []byte {
+	var b bytes.Buffer
 	w.Reset(&b)
 	_, _ = w.Write(text) // a buffer takes all
 	_ = w.Close()
-	f.writers.Put(w)
-	file.Gzip = bytes.Clone(b.Bytes())
-	return file
+	return bytes.Clone(b.Bytes())
 }

@@ -4,6 +4,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"html"
 	"strings"
@@ -36,11 +37,14 @@ func OpenAPI() string { return document }
 
 // Docs is the page that describes the API, with calls to the gateway at base.
 // It loads DocsStyle and DocsScript and nothing else, and works without the script.
-func Docs(base string) ([]byte, error) {
+func Docs(base string) (*File, error) {
 	text, err := decompress([]byte(page))
 	if err != nil {
 		return nil, err
 	}
 	base = html.EscapeString(strings.TrimSuffix(base, "/"))
-	return bytes.ReplaceAll(text, []byte(baseURL), []byte(base)), nil
+	text = bytes.ReplaceAll(text, []byte(baseURL), []byte(base))
+	return &File{
+		Type: types[".html"], ETag: tag(text), Gzip: compress(text, gzip.NewWriter(nil)), text: func() ([]byte, error) { return text, nil },
+	}, nil
 }

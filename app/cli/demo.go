@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"os"
 	"slices"
@@ -25,6 +27,10 @@ func (p *Program) demo() *cobra.Command {
 	return p.action(c, func(ctx context.Context, _ []string) error {
 		own := *p
 		own.Environ = append(slices.Clone(p.Environ), "SIMULATOR=true", "DATABASE_URL="+demoDatabase, "REDIS_URL=")
+		if cfg, err := app.Settings(own.Environ); err == nil && cfg.EncryptionKey.IsZero() {
+			// For responses that are kept for an hour: the next start cannot read them.
+			own.Environ = append(own.Environ, "ENCRYPTION_KEY="+randomKey())
+		}
 		if path, missing := models.FileMissing(demoDatabase); missing {
 			if err := own.fillDemo(ctx, o); err != nil {
 				return errors.Join(err, os.Remove(path)) // else the next start would take it for a complete one
@@ -32,6 +38,12 @@ func (p *Program) demo() *cobra.Command {
 		}
 		return app.Run(ctx, own.Environ, p.Out)
 	})
+}
+
+func randomKey() string {
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // never fails
+	return hex.EncodeToString(key[:])
 }
 
 func (p *Program) fillDemo(ctx context.Context, o *output) error {

@@ -72,7 +72,8 @@ The former secret works until the overlap ends.`,
 	c.Args = words("KEY_ID")
 	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
 		seconds := int64(*overlap / time.Second)
-		key, text, err := s.Admin.RotateKey(ctx, admin.CommandLine(), args[0], api.KeyRotation{OverlapSeconds: &seconds})
+		in := api.AdminKeyRotation{KeyRotation: api.KeyRotation{OverlapSeconds: &seconds}}
+		key, text, err := s.Admin.RotateKey(ctx, admin.CommandLine(), args[0], in)
 		if err != nil {
 			return err
 		}

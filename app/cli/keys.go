@@ -44,8 +44,12 @@ func (o *output) keys(keys []api.AdminKey) error {
 	rows := make([][]string, len(keys))
 	for i := range keys {
 		k := &keys[i]
+		shown := k.Prefix + "…"
+		if k.Pending {
+			shown = "not fetched yet"
+		}
 		rows[i] = []string{
-			k.ID, k.Name, cmp.Or(string(k.UserEmail), none), cmp.Or(string(k.TeamName), none), k.Prefix + "…",
+			k.ID, k.Name, cmp.Or(string(k.UserEmail), none), cmp.Or(string(k.TeamName), none), shown,
 			budget(&k.Limits), dollars(k.Spend), localOr(k.LastUsedAt, "never"), localOr(k.ExpiresAt, "never"),
 		}
 	}

@@ -23,6 +23,7 @@ func limitFlags(c *cobra.Command) *api.KeyLimits {
 	}
 	add("budget_usd", field(&l.Budget, readUSD), "dollars", "budget in each window")
 	add("budget_window", field(&l.BudgetWindow, readText), "window", "day, week, month (default) or total")
+	add("budget_reserve", field(&l.BudgetReserve, readText), "reserve", "worst: reserve the most that a call can cost (none: as BUDGET_RESERVE says)")
 	for _, number := range l.All() {
 		doc := strings.ToLower(number.Doc[:1]) + number.Doc[1:]
 		add(number.Name, field(number.Value, readNumber), "number", doc)

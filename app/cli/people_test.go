@@ -48,10 +48,10 @@ func TestUserIsCreatedWithKeyLinkAndTeam(t *testing.T) {
 		teams, _ := u["teams"].([]any)
 		url, _ := link["url"].(string)
 		if text, _ := key["key"].(string); !strings.HasPrefix(text, "mgw_") || len(teams) != 1 || u["email"] != "ada@example.com" ||
-			!strings.HasPrefix(url, "https://gateway.example.com/auth/link?token=mgw_reset_") || u["rpm_limit"] != 60.0 {
+			!strings.HasPrefix(url, "https://gateway.example.com/signin#token=mgw_reset_") || u["rpm_limit"] != 60.0 {
 			g.t.Errorf("%v", u)
 		}
-		if out := g.do("user", "create", "--email", "bea@example.com", "-q"); !strings.HasPrefix(out, "https://gateway.example.com/auth/link?token=") {
+		if out := g.do("user", "create", "--email", "bea@example.com", "-q"); !strings.HasPrefix(out, "https://gateway.example.com/signin#token=") {
 			g.t.Errorf("%q", out)
 		}
 		g.in = "correct horse battery"
@@ -149,6 +149,7 @@ func TestTeamsAndTheirMembers(t *testing.T) {
 func TestAdministratorWithoutAVerifiedAddressLosesPasswordAndKeys(t *testing.T) {
 	t.Parallel()
 	withUsers(t, func(g *gateway, d *storetest.Database) {
+		g.environ = append(g.environ, "SMTP_URL=smtp://127.0.0.1:1", "SMTP_FROM=gateway@example.com")
 		d.Query(g.t, "UPDATE users SET verified_at = 0 RETURNING id")
 		g.do("key", "create", "--user", "ada@example.com", "--name", "stranger")
 		admin := g.json("admin", "create", "--email", "ada@example.com")
@@ -162,6 +163,21 @@ func TestAdministratorWithoutAVerifiedAddressLosesPasswordAndKeys(t *testing.T) 
 		g.in = "correct horse battery"
 		if bob := g.json("admin", "create", "--email", "bob@example.com", "--password-stdin"); bob["keys"] != 0.0 || bob["link"] != nil {
 			g.t.Errorf("%v", bob)
+		}
+	})
+}
+
+// Without mail users cannot verify their addresses: one who becomes an administrator keeps the keys.
+func TestAdministratorKeepsKeysWhereTheGatewaySendsNoMail(t *testing.T) {
+	t.Parallel()
+	withUsers(t, func(g *gateway, d *storetest.Database) {
+		d.Query(g.t, "UPDATE users SET verified_at = 0 RETURNING id")
+		g.do("key", "create", "--user", "ada@example.com", "--name", "laptop")
+		if ada := g.json("admin", "create", "--email", "ada@example.com"); ada["admin"] != true || ada["keys"] != 1.0 || ada["link"] == nil {
+			g.t.Errorf("%v", ada)
+		}
+		if left := d.Query(g.t, "SELECT password_hash, generation FROM users WHERE id = 'ada'"); left[0] != "" || left[1] != "2" {
+			g.t.Errorf("%q", left)
 		}
 	})
 }

@@ -156,9 +156,9 @@ func (p *Program) teamAdd() *cobra.Command {
 	}))
 }
 
-// setRole adds a member, or changes the role of one.
+// setRole adds a member, or changes the role of one. The command line sends no mail, and thus no invitation.
 func (s *session) setRole(ctx context.Context, teamID, userID, role string) (*models.Member, error) {
-	m, err := s.Admin.AddMember(ctx, admin.CommandLine(), teamID, api.NewTeamMember{UserID: userID, Role: role})
+	m, _, err := s.Admin.AddMember(ctx, admin.CommandLine(), teamID, api.NewTeamMember{UserID: userID, Role: role})
 	if e, ok := errors.AsType[*api.Error](err); ok && e.Code == api.CodeMemberExists {
 		return s.Admin.ChangeMember(ctx, admin.CommandLine(), teamID, userID, api.RoleChange{Role: role})
 	}

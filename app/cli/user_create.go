@@ -25,7 +25,9 @@ func (p *Program) adminCreate() *cobra.Command {
 		Long: `Make an administrator of the user with this address, or of a new user. Without a
 password a link is printed with which the administrator sets one; an existing user keeps
 theirs. But one whose address was not verified may have been registered by another
-person: the password, the logins and the keys of such a user end.`,
+person: the password and the logins of such a user end, and where the gateway sends
+mail the keys, too. Without mail no address is verified, and the keys stay: see
+"modelgateway key list --user EMAIL".`,
 		Example: "  modelgateway admin create --email root@example.com\n  printf %s \"$PASSWORD\" | modelgateway admin create --email root@example.com --password-stdin",
 	}
 	o := p.output(c, "print the link only")
@@ -38,7 +40,7 @@ person: the password, the logins and the keys of such a user end.`,
 		if err := p.readPassword(*stdin, &in.Password); err != nil {
 			return err
 		}
-		created, err := s.Admin.CreateAdministrator(ctx, admin.CommandLine(), in)
+		created, err := s.Admin.CreateAdministrator(ctx, admin.CommandLine(), in, s.SendsMail)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ var providerFaults = map[faultAt]expectation{
 		says: down, whole: degraded, within: 20 * second, back: recovered, rested: circuit,
 	},
 	{Freeze, atStart}: {
-		reason: "connections are accepted and nothing comes: 504 after the time-outs of the tries, and no call hangs",
+		reason: "connections are accepted and nothing comes: 504 after the time-out of its one try, and no call hangs",
 		needs:  late, longest: afterTimeOuts, otherLongest: apart,
 		says: weak, whole: degraded, within: 12 * second, back: recovered, rested: circuit,
 	},

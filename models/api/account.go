@@ -35,18 +35,53 @@ type ForgottenPassword struct {
 
 // PasswordReset is the body of POST /auth/password/reset.
 type PasswordReset struct {
-	Token string `json:"token"`
-	New   string `json:"new_password"`
+	Token  string `json:"token"`
+	New    string `json:"new_password"`
+	Unlink bool   `json:"unlink"` // also removes the linked identities
 }
 
-// Verification is the body of POST /auth/verify.
-type Verification struct {
+// LinkToken is the body of POST /auth/link.
+type LinkToken struct {
 	Token string `json:"token"`
+}
+
+// OpenedLink is the answer of POST /auth/link: what the token of a link is for.
+type OpenedLink struct {
+	Object    string `json:"object"`     // link
+	Purpose   string `json:"purpose"`    // invite, reset, verify or setup
+	Email     Maybe  `json:"email"`      // the only address with which the link can be used; null: any
+	Team      Maybe  `json:"team"`       // name of the team that an invitation is to; null: none
+	ExpiresAt int64  `json:"expires_at"` // Unix seconds
+
+	Identities []Identity `json:"identities"` // of the account, which its use may remove
+	Ends       *LinkEnds  `json:"ends"`       // with its use; null: nothing
+}
+
+// LinkEnds is what others may have made in an account, and what ends at the first proof of its address.
+// Its password, logins and other links end as well.
+type LinkEnds struct {
+	Keys       []string   `json:"keys"` // their names, at most 100
+	Identities []Identity `json:"identities"`
+	Teams      []string   `json:"teams"` // the names of those of which the account is a member
+	Admin      bool       `json:"admin"`
+}
+
+// Confirmation is the body of POST /auth/idp/link, which may be left out.
+type Confirmation struct {
+	Current string `json:"current_password"`
+}
+
+// Identity is an account at an identity provider with which a user can log in.
+type Identity struct {
+	Issuer    string `json:"issuer"`
+	Email     Maybe  `json:"email"`      // there, when it was linked; null for one that a former version has linked
+	CreatedAt int64  `json:"created_at"` // Unix seconds
 }
 
 // Logout is the body of POST /auth/logout.
 type Logout struct {
 	Everywhere bool `json:"everywhere"`
+	Unlink     bool `json:"unlink"` // also removes the linked identities
 }
 
 // The objects of answers without a resource.
@@ -54,6 +89,7 @@ const (
 	ObjectLogout   = "logout"
 	ObjectAccepted = "accepted"
 	ObjectRedirect = "redirect"
+	ObjectLink     = "link"
 	ObjectIdentity = "identity"
 )
 
@@ -117,6 +153,8 @@ type Session struct {
 	ExpiresAt        int64     `json:"expires_at"`        // Unix seconds
 	Password         bool      `json:"password"`          // the user can log in with one
 	IdentityProvider Maybe     `json:"identity_provider"` // by which the user can log in; null without
+
+	Identities []Identity `json:"identities"`
 }
 
 // LoginMethods is the answer of GET /auth/methods.

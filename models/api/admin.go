@@ -41,7 +41,8 @@ type NewUser struct {
 	TeamID   string `json:"team_id"` // empty: in no team
 	Role     string `json:"role"`    // in the team; empty: member
 	KeyLimits
-	Key *NewKey `json:"key"` // a first key; nil: none
+	Key    *NewKey `json:"key"`    // a first key; nil: none
+	Reveal bool    `json:"reveal"` // the administrator is shown its secret
 }
 
 // CreatedUser is the answer of POST /admin/users.
@@ -113,6 +114,13 @@ type UserChange struct {
 type AdminNewKey struct {
 	NewKey
 	UserID string `json:"user_id"`
+	Reveal bool   `json:"reveal"` // the administrator is shown the secret of a user's key
+}
+
+// AdminKeyRotation is the body of POST /admin/keys/{key_id}/rotate.
+type AdminKeyRotation struct {
+	KeyRotation
+	Reveal bool `json:"reveal"` // as of a new key
 }
 
 // AdminKey is a key as administrators and managers see it.

@@ -69,10 +69,6 @@ type StreamWriter interface {
 	Ping(dst []byte) []byte
 }
 
-// PromptTeller is a Dialect whose streams begin with the size of the prompt: their writers are
-// a PromptCounter.
-type PromptTeller interface{ TellsPrompt() }
-
 // PromptCounter is a StreamWriter that tells the size of the prompt before the answer.
 type PromptCounter interface {
 	// CountPrompt gives it the function that counts the prompt's tokens. It is called at

@@ -19,3 +19,13 @@ func ResponseNotFound() *Error {
 		Status: http.StatusNotFound, Type: TypeInvalidRequest, Code: CodeResponseNotFound, Message: "there is no response with this id",
 	}
 }
+
+// ThreadNotFound answers a request that goes on in a thread which the caller cannot go on in:
+// unknown, another caller's, or kept by a provider that does not serve the model, all alike.
+// Clients of Anthropic's API then send the whole conversation.
+func ThreadNotFound() *Error {
+	return &Error{
+		Status: http.StatusNotFound, Type: TypeInvalidRequest, Code: CodeThreadNotFound, Param: "thread.previous_message_id",
+		Message: "there is none with this id that this caller and this model can go on from; send the whole conversation as messages",
+	}
+}

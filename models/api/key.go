@@ -26,8 +26,9 @@ type KeyLimits struct {
 	ExpiresAt Field[int64]    `json:"expires_at"` // Unix seconds
 	Models    Field[[]string] `json:"models"`
 	limit.Numbers[Field[int64]]
-	Budget       Field[USD]    `json:"budget_usd"`
-	BudgetWindow Field[string] `json:"budget_window"`
+	Budget        Field[USD]    `json:"budget_usd"`
+	BudgetWindow  Field[string] `json:"budget_window"`
+	BudgetReserve Field[string] `json:"budget_reserve"` // worst, or null: what the gateway reserves
 }
 
 // Any says whether a limit is named.
@@ -62,8 +63,9 @@ type Limits struct {
 	ExpiresAt *int64    `json:"expires_at"` // Unix seconds
 	Models    *[]string `json:"models"`
 	limit.Numbers[*int64]
-	Budget       *USD    `json:"budget_usd"`
-	BudgetWindow *string `json:"budget_window"`
+	Budget        *USD    `json:"budget_usd"`
+	BudgetWindow  *string `json:"budget_window"`
+	BudgetReserve *string `json:"budget_reserve"` // worst, or nil: what the gateway reserves
 }
 
 // CreatedKey is the answer of POST /auth/keys, the only time the key is shown.
@@ -71,7 +73,9 @@ type CreatedKey struct {
 	ID        string `json:"id"`
 	Object    string `json:"object"` // api_key
 	Name      string `json:"name"`
-	Key       string `json:"key"`
+	Key       Maybe  `json:"key"`              // null while the key has no secret
+	Pending   bool   `json:"pending,omitzero"` // it has none until its owner fetches one
+	Link      string `json:"link,omitzero"`    // of a pending key: the page where its owner does
 	Prefix    string `json:"prefix"`
 	CreatedAt int64  `json:"created_at"` // Unix seconds
 	Limits
@@ -92,9 +96,10 @@ type Key struct {
 	ID         string `json:"id"`
 	Object     string `json:"object"` // api_key
 	Name       string `json:"name"`
-	Prefix     string `json:"prefix"`
-	CreatedAt  int64  `json:"created_at"`   // Unix seconds
-	LastUsedAt *int64 `json:"last_used_at"` // Unix seconds, null when never
+	Prefix     string `json:"prefix"`           // empty while the key has no secret
+	Pending    bool   `json:"pending,omitzero"` // it has none until its owner fetches one
+	CreatedAt  int64  `json:"created_at"`       // Unix seconds
+	LastUsedAt *int64 `json:"last_used_at"`     // Unix seconds, null when never
 	Limits
 	LimitedBy   *string    `json:"limited_by"`           // admin, manager, or nil: the owner may change the limits
 	PreviousEnd *int64     `json:"previous_expires_at"`  // Unix seconds, of the secret before the last rotation; null when it is over

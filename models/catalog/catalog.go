@@ -135,6 +135,11 @@ func (c *Catalog) withTraits() *Catalog {
 
 func (c *Catalog) addTraits(m Model) Model {
 	c.learn(&m)
+	if p := c.provider(m.Provider); p != nil && !m.Price.Known {
+		if preset := c.preset(p.Preset); preset != nil && preset.Free {
+			m.Price = Price{Known: true}
+		}
+	}
 	m.Traits = c.traits(m.Provider, c.nameOf(m))
 	m.Kind = cmp.Or(m.Kind, m.Traits.Kind, llm.KindChat)
 	if m.MaxOutput == 0 {

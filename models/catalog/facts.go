@@ -126,8 +126,13 @@ func (c *Catalog) Names(provider, id string) bool {
 	return c.Sells(provider, id) || ofFamily(provider, id)
 }
 
+// openWeights begins the names of models of OpenAI that its API does not have, but any other
+// server may.
+const openWeights = "gpt-oss"
+
 func ofFamily(provider, id string) bool {
-	return len(id) <= longestModelName && matchesAny(families[provider], id) && modelName.MatchString(id)
+	return len(id) <= longestModelName && !strings.HasPrefix(id, openWeights) &&
+		matchesAny(families[provider], id) && modelName.MatchString(id)
 }
 
 // derived are the models of facts that have been asked for. Their number is bounded by

@@ -21,6 +21,9 @@ type Price struct {
 	Fees           Fees
 }
 
+// Free says whether nothing costs anything.
+func (p Price) Free() bool { return p == Price{Known: true} }
+
 // Tokens are the tokens of a call.
 type Tokens struct {
 	Input          int64 // Cached and CacheWrite included

@@ -20,6 +20,7 @@ type Preset struct {
 	Facts string // see Provider
 	Rules []Rule // tried before those of Type
 	On    bool   // the environment configures it
+	Free  bool   // its models cost nothing, unless a price is set
 }
 
 // Provider is a provider beside those of the embedded catalogue: of the operator's file,

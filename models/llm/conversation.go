@@ -1,6 +1,11 @@
 package llm
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Conversation is a prompt: what was said, and what the model may call.
 type Conversation struct {
@@ -97,6 +102,29 @@ type Media struct {
 	Context   string // what a document is about
 	Text      string // of a document or a search result in plain text
 	Citations bool   // the answer shall cite it
+}
+
+// AsText is what a model made for a client API that has no form for it: a link in Markdown, or a line that
+// names what was left out, since a client would show its base64.
+func (m *Media) AsText() string {
+	kind, mediaType, data := "file", m.Format, m.Data
+	switch m.Kind {
+	case Image:
+		kind = "image"
+	case Audio:
+		kind = "audio"
+	}
+	if head, encoded, ok := strings.Cut(m.URL, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		mediaType, data = strings.TrimPrefix(head, "data:"), encoded
+	} else if m.URL != "" && kind == "image" {
+		return "![image](" + m.URL + ")"
+	} else if m.URL != "" {
+		return "[" + kind + "](" + m.URL + ")"
+	}
+	if mediaType != "" {
+		mediaType += ", "
+	}
+	return fmt.Sprintf("[%s left out: %s%d KB, for which this API has no form]", kind, mediaType, (len(data)*3/4+1023)/1024)
 }
 
 // Call is a tool call that the model made.

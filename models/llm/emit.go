@@ -2,8 +2,23 @@ package llm
 
 import (
 	"crypto/rand"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The most that an answer may have. No request can ask for more, and what looks for one of
+// them may look at all.
+const (
+	MaxChoices = 128
+	MaxCalls   = 1_024 // of a choice; also its thoughts
+)
+
+// Errors of answers without bounds.
+var (
+	ErrManyChoices = errors.New("the answer has too many choices")
+	ErrManyCalls   = errors.New("the answer has too many tool calls")
+	errManyBlocks  = errors.New("the answer has too many thoughts")
 )
 
 // Emitter yields the events of one stream and keeps what Stream promises: each
@@ -19,6 +34,9 @@ type Emitter struct {
 	gone    bool
 	shown   bool
 	unsent  bool // events have come since the last pause
+
+	// Malformed makes the error of an answer that has more than it may; nil: it is as it is.
+	Malformed func(error) error
 
 	logprobs jsontext.Value // of the next text
 }
@@ -50,6 +68,9 @@ func (e *Emitter) Begin(choice int) bool {
 		if e.choices[i].index == choice {
 			return !e.gone
 		}
+	}
+	if len(e.choices) == MaxChoices {
+		return e.exceed(ErrManyChoices)
 	}
 	e.choices = append(e.choices, emitted{index: choice, last: EventBegin})
 	e.event = Event{Kind: EventBegin, Choice: choice}
@@ -87,6 +108,9 @@ func (e *Emitter) Refusal(choice int, text string) bool {
 // Thought sends a fragment of reasoning: text to be shown, and what the
 // provider wants back, which is valid until Thought returns.
 func (e *Emitter) Thought(choice int, text string, thought *Thought) bool {
+	if thought != nil && thought.Index >= MaxCalls {
+		return e.exceed(errManyBlocks)
+	}
 	if !e.next(choice, EventThought) {
 		return !e.gone
 	}
@@ -110,6 +134,9 @@ func (e *Emitter) Call(choice int, call *CallStart) (index int, ok bool) {
 		return 0, !e.gone
 	}
 	c := e.choice(choice)
+	if c.calls == MaxCalls {
+		return 0, e.exceed(ErrManyCalls)
+	}
 	index = c.calls
 	c.calls++
 	e.event.Call, e.event.CallIndex = call, index
@@ -171,6 +198,15 @@ func (e *Emitter) Fail(err error) {
 		e.gone = true
 		e.yield(nil, err)
 	}
+}
+
+// exceed ends a stream that has more than it may.
+func (e *Emitter) exceed(err error) bool {
+	if e.Malformed != nil {
+		err = e.Malformed(err)
+	}
+	e.Fail(err)
+	return false
 }
 
 // next prepares an event of a choice, beginning the choice where that has not

@@ -53,6 +53,9 @@ type Request struct {
 	// the same provider and key. nil: the client gets names that cannot be used again.
 	Handle func(provider, key, id string) string
 	Kept   *Kept // what the request goes on from; nil = nothing
+	// Compared is an earlier answer that the provider compares with this one. Its key is
+	// preferred; any other one, and any other model, may answer. nil = none.
+	Compared *Kept
 
 	// Keep: the gateway keeps the answer and its request, unless a provider that speaks the
 	// client's dialect answers: a later request may go on from it.
@@ -110,6 +113,13 @@ type Continuing interface {
 	Previous() string
 	// Keeps says whether the client allows that the answer is kept.
 	Keeps() bool
+}
+
+// Comparing is a Continuing source whose request may also name an earlier answer that its
+// provider compares with this one. The provider itself refuses names that lead to nothing.
+type Comparing interface {
+	// Compared is the id of that answer, as the client knows it; empty = none.
+	Compared() string
 }
 
 // Turn is a request and its answer as the gateway keeps them, in the JSON of the client's
@@ -191,6 +201,9 @@ type Size struct {
 	Images []string // the addresses of the images, which may be data URLs
 	Opaque bool     // holds what its bytes do not bound, such as files
 	Hosted bool     // a provider that speaks the dialect adds to it: what its own tools find, or what it has kept
+
+	Marked     int64 // bytes before the last cache mark: a provider may write them to its cache
+	MarkedHour bool  // a mark asks for an hour, else all ask for five minutes
 
 	Predicted int64 // bytes of the predicted answer: what is rejected of it is charged as output
 }

@@ -17,7 +17,11 @@ func AppendString[Text string | []byte](dst []byte, s Text) []byte {
 func AppendQuote[Text string | []byte](dst []byte, s Text) (out []byte, valid bool) {
 	const hexadecimal = "0123456789abcdef"
 	valid = true
-	dst = append(slices.Grow(dst, len(s)+len(`""`)), '"')
+	room := len(s) + len(`""`)
+	if dst == nil { // a second copy for the escapes would cost more
+		room += len(s) / 8
+	}
+	dst = append(slices.Grow(dst, room), '"')
 	for at := 0; ; {
 		from := at
 		at += ordinary(s[at:])

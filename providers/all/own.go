@@ -20,6 +20,7 @@ func CatalogPresets(cfg config.Config) []catalog.Preset {
 	for _, p := range Presets() {
 		all = append(all, catalog.Preset{
 			Name: p.Name, Type: p.Type, Facts: p.Facts, Rules: p.Rules, On: cfg.Providers[p.Name].Configured(),
+			Free: p.Keyless,
 		})
 	}
 	return all

@@ -87,7 +87,7 @@ func says(o *providertest.Outcome, r *sdk.Response) {
 		}
 		if item.Type == "message" {
 			for _, part := range item.Content {
-				if !strings.HasPrefix(part.Text, "[audio](data:") && !strings.HasPrefix(part.Text, "[file](data:") { // is no text
+				if !strings.HasPrefix(part.Text, "[audio left out: ") && !strings.HasPrefix(part.Text, "[file left out: ") {
 					o.Text += part.Text
 				}
 				o.Refusal += part.Refusal

@@ -111,6 +111,10 @@ func (a *answer) startBlock(index int, b *answerBlock) bool {
 	if !a.stopBlock(index) { // one that never stopped, of an answer begun anew
 		return false
 	}
+	if len(a.open) == llm.MaxCalls { // each event of a block looks for it
+		a.out.Fail(a.exchange.provider.client.Malformed(errManyBlocks))
+		return false
+	}
 	o := openBlock{index: index, kind: kindOf(b.Type)}
 	alive := true
 	switch o.kind {

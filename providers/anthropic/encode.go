@@ -14,7 +14,7 @@ import (
 // client's schemas are carried byte for byte.
 func (t *translation) body() ([]byte, error) {
 	t.out.Model = t.model.Upstream
-	o := t.out.plain()
+	o := t.out.plain(len(t.req.Raw))
 	if o == nil {
 		var err error
 		if o, err = t.encoded(&t.out); err != nil {

@@ -7,8 +7,9 @@ import (
 )
 
 // plain writes a request of texts alone with the most frequent options, but for its last
-// brace, as json.Marshal does without reflection; nil where there is anything else.
-func (r *request) plain() object {
+// brace, as json.Marshal does without reflection; nil where there is anything else. size is about how
+// many bytes its prompt becomes.
+func (r *request) plain(size int) object {
 	if r.rare() {
 		return nil
 	}
@@ -17,15 +18,13 @@ func (r *request) plain() object {
 	if !isBlocks && !isText && r.System != nil || !areTexts(instructions) {
 		return nil
 	}
-	size := textsSize(instructions) + len(text)
 	for i := range r.Messages {
 		if !areTexts(r.Messages[i].Content) {
 			return nil
 		}
-		size += textsSize(r.Messages[i].Content)
 	}
-	const usual = 192 // bytes beside the prompt
-	dst := providers.AppendQuote(append(make([]byte, 0, usual+size), `{"model":`...), r.Model)
+	const usual, perMessage = 192, 64 // bytes beside the prompt
+	dst := providers.AppendQuote(append(make([]byte, 0, usual+size+perMessage*len(r.Messages)), `{"model":`...), r.Model)
 	dst = strconv.AppendInt(append(dst, `,"max_tokens":`...), r.MaxTokens, 10)
 	switch {
 	case isText:
@@ -65,14 +64,6 @@ func areTexts(blocks []block) bool {
 		}
 	}
 	return true
-}
-
-// textsSize is about how many bytes texts take.
-func textsSize(blocks []block) (size int) {
-	for i := range blocks {
-		size += len(blocks[i].Text) + len(`{"type":"text","text":""},`)
-	}
-	return size
 }
 
 func appendTexts(dst []byte, blocks []block) []byte {

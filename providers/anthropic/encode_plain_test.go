@@ -16,7 +16,7 @@ func samePlain(t *testing.T, r *request) (plain bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := r.plain()
+	o := r.plain(0)
 	if o == nil {
 		return false
 	}

@@ -19,6 +19,8 @@ var (
 	errNoStart      = errors.New("the stream does not begin with message_start")
 	errOtherMessage = errors.New("another message begins inside the answer")
 	errNoCount      = errors.New("the answer is not a number of tokens")
+	errSource       = errors.New("the request is none of the Messages API")
+	errManyBlocks   = errors.New("the answer has too many blocks that are open")
 	errNoModels     = errors.New("the answer is not a list of models")
 )
 
@@ -68,6 +70,9 @@ func refused(status int, body []byte) providers.Refusal {
 
 func (p *problem) refusal() providers.Refusal {
 	r := providers.Refusal{Status: statuses[p.Type], Message: p.Message, Code: p.Type, Spent: p.code() == spendLimit}
+	if p.code() == api.CodeThreadNotFound { // else a 404 says that there is no such model
+		r.Code = api.CodeThreadNotFound
+	}
 	if r.Status == 0 {
 		r.Status = http.StatusInternalServerError
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/models/api"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -20,9 +21,20 @@ type native struct {
 	request   *llm.Request
 	path      string // with the query
 	body      [][]byte
+	name      string // of the provider
 	model     string // the upstream's id of the model
 	maxTokens int64
+	earlier   earlier
+	names     bool // a later request may name the answer: its id becomes a name that only this client can use
 	moved     bool // the gateway chose another model than the client
+}
+
+// ofMessages is a source of the Messages API.
+type ofMessages interface {
+	llm.Continuing
+	llm.Comparing
+	Threads() bool
+	NamesAnswer() bool
 }
 
 func (p *Provider) native(call providers.Call, path string) (*native, error) {
@@ -33,9 +45,19 @@ func (p *Provider) native(call providers.Call, path string) (*native, error) {
 			return nil, err
 		}
 	}
+	source, ok := req.Source.(ofMessages)
+	if !ok {
+		return nil, api.Internal(errSource)
+	}
+	earlier, err := p.earlier(call, source)
+	if err != nil {
+		return nil, err
+	}
 	n := &native{
-		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req,
-		path: path, body: nativeBody(req.Raw, call.Model.Upstream, found), model: call.Model.Upstream, moved: call.Moved,
+		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req, path: path,
+		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier), model: call.Model.Upstream, moved: call.Moved,
+		earlier: earlier, names: req.Handle != nil && p.objects != providers.ObjectsAllow && source.NamesAnswer(),
+		name: call.Model.Provider,
 	}
 	if req.Beside.Query != "" {
 		n.path += "?" + req.Beside.Query
@@ -68,7 +90,7 @@ func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if !n.moved || !refusesThoughts(err) {
 		return stream, err
 	}
-	body, changed := bodyWithoutThoughts(n.request.Raw, n.model)
+	body, changed := bodyWithoutThoughts(n.request.Raw, n.model, n.earlier)
 	if !changed {
 		return nil, err
 	}
@@ -81,13 +103,13 @@ func (n *native) open(ctx context.Context, key string, body [][]byte) (llm.Strea
 		if err != nil {
 			return nil, err
 		}
-		return n.events(ctx, events)
+		return n.events(ctx, events, key)
 	}
 	text, err := n.client.Post(ctx, key, n.path, body...)
 	if err != nil {
 		return nil, err
 	}
-	return n.answer(text)
+	return n.answer(text, key)
 }
 
 // refusesThoughts says whether a request was refused for a block of thinking.

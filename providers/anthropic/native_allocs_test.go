@@ -34,7 +34,7 @@ func TestAllocationsOfANativeAnswer(t *testing.T) {
 	}
 	text := []byte(wholeMessageText)
 	n := testing.AllocsPerRun(200, func() {
-		stream, err := x.answer(text)
+		stream, err := x.answer(text, "k")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestAllocationsOfANativeEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := testing.AllocsPerRun(10, func() {
-		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(bytes.NewReader(body))))
+		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(bytes.NewReader(body))), "k")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ type nativeAnswer struct {
 }
 
 // answer reads what the gateway needs of an answer, and passes it on as it came.
-func (n *native) answer(text []byte) (llm.Stream, error) {
+func (n *native) answer(text []byte, key string) (llm.Stream, error) {
 	if !isObject(text) {
 		return nil, n.client.Malformed(errNoMessage)
 	}
@@ -35,20 +35,20 @@ func (n *native) answer(text []byte) (llm.Stream, error) {
 		case name.Is("content"):
 			content = value
 		case name.Is("id"):
-			a.head.ID = unquoted(value)
+			a.head.ID = scan.Text(value)
 		case name.Is("model"):
-			if model := unquoted(value); model != "" {
+			if model := scan.Text(value); model != "" {
 				a.head.Model = model
 			}
 		case name.Is("stop_reason"):
-			a.ending.StopReason = unquoted(value)
+			a.ending.StopReason = scan.Text(value)
 		case name.Is("stop_sequence"):
-			a.ending.StopSequence = word(unquoted(value))
+			a.ending.StopSequence = word(scan.Text(value))
 		case name.Is("usage"):
 			counts = readUsage(value)
 		}
 	}
-	switch unquoted(kind) {
+	switch scan.Text(kind) {
 	case typeError:
 		return nil, n.refusedInside(text)
 	case typeMessage:
@@ -58,6 +58,9 @@ func (n *native) answer(text []byte) (llm.Stream, error) {
 	if content.Kind() != jsontext.KindBeginArray {
 		return nil, n.client.Malformed(errNoMessage)
 	}
+	id := a.head.ID
+	a.head.ID = n.named(id, key)
+	a.raw = renamed(text, id, a.head.ID)
 	a.head.ServiceTier, a.usage = counts.tier(), counts.common()
 	if !a.usage.Counts() || a.usage.Output == 0 {
 		a.texts = textsOf(content)
@@ -104,7 +107,7 @@ func textsOf(content jsontext.Value) string {
 		for name, value := range scan.Members(block) {
 			switch {
 			case name.Is("text"), name.Is("thinking"), name.Is("name"):
-				all.WriteString(unquoted(value))
+				all.WriteString(scan.Text(value))
 			case name.Is("input"):
 				all.Write(value)
 			}

@@ -3,8 +3,6 @@ package anthropic
 import (
 	"bytes"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"modelgateway/models/api/carried"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
@@ -15,15 +13,15 @@ import (
 // model. Of the conversation only what the gateway itself has put there is changed: a
 // thought of another provider, which this one would refuse, is left out; Anthropic's own
 // and the ids of calls are unpacked.
-func nativeBody(raw []byte, model string, found marks) [][]byte {
-	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), seals: found.seals, ids: found.ids}
+func nativeBody(raw []byte, model string, found marks, named earlier) [][]byte {
+	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), earlier: named, seals: found.seals, ids: found.ids}
 	e.body()
 	return e.Pieces()
 }
 
 // bodyWithoutThoughts is the body without any thought; changed is false where it has none.
-func bodyWithoutThoughts(raw []byte, model string) (body [][]byte, changed bool) {
-	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), thoughts: true, ids: carried.Has(raw)}
+func bodyWithoutThoughts(raw []byte, model string, named earlier) (body [][]byte, changed bool) {
+	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: carried.Has(raw)}
 	e.body()
 	return e.Pieces(), e.cut
 }
@@ -32,7 +30,8 @@ func bodyWithoutThoughts(raw []byte, model string) (body [][]byte, changed bool)
 type editor struct {
 	scan.Editor
 
-	model []byte
+	model   []byte
+	earlier earlier
 
 	seals    bool // thoughts may be sealed by the gateway
 	ids      bool // ids of calls may carry something
@@ -42,17 +41,22 @@ type editor struct {
 
 func (e *editor) body() {
 	inside := e.seals || e.ids || e.thoughts
+	named := e.earlier.thread != nil || e.earlier.compared != nil
 	for name, value := range scan.MembersAt(e.Text, 0) {
 		switch {
 		case name.Is("model"):
 			if !bytes.Equal(value.Of(e.Text), e.model) {
 				e.Replace(value, e.model)
 			}
-			if !inside {
+			if !inside && !named {
 				return
 			}
 		case inside && name.Is("messages"):
 			e.Elements(value, e.message)
+		case e.earlier.thread != nil && name.Is("thread"):
+			e.previousMessage(value, e.earlier.thread)
+		case e.earlier.compared != nil && name.Is("diagnostics"):
+			e.previousMessage(value, e.earlier.compared)
 		}
 	}
 }
@@ -125,16 +129,4 @@ func (e *editor) callID(at scan.Span) {
 }
 
 // text is the string that stands at a place; empty where another value does.
-func (e *editor) text(at scan.Span) string { return unquoted(at.Of(e.Text)) }
-
-// unquoted is a JSON string, empty where the value is none.
-func unquoted(value []byte) string {
-	if len(value) < len(`""`) || value[0] != '"' {
-		return ""
-	}
-	if bytes.IndexByte(value, '\\') < 0 {
-		return string(value[1 : len(value)-1])
-	}
-	text, _ := jsontext.AppendUnquote(nil, value) // of what is no UTF-8 the rest is read
-	return string(text)
-}
+func (e *editor) text(at scan.Span) string { return scan.Text(at.Of(e.Text)) }

@@ -70,7 +70,7 @@ func BenchmarkNativeChunk(b *testing.B) {
 		b.Fatal(err)
 	}
 	first := events(start, text0)
-	stream, err := n.events(b.Context(), upstream.NewEvents(io.NopCloser(&endless{first: first, text: nativeText})))
+	stream, err := n.events(b.Context(), upstream.NewEvents(io.NopCloser(&endless{first: first, text: nativeText})), "k")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func BenchmarkNativeAnswer(b *testing.B) {
 	text := []byte(wholeMessageText)
 	b.ReportAllocs()
 	for b.Loop() {
-		stream, err := n.answer(text)
+		stream, err := n.answer(text, testKey)
 		if err != nil {
 			b.Fatal(err)
 		}

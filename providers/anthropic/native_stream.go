@@ -16,9 +16,9 @@ import (
 )
 
 // events reads up to message_start and returns a stream that begins with it.
-func (n *native) events(ctx context.Context, events *upstream.Events) (llm.Stream, error) {
+func (n *native) events(ctx context.Context, events *upstream.Events, key string) (llm.Stream, error) {
 	events.KeepRaw()
-	s := &nativeStream{ctx: ctx, client: n.client, upstream: events}
+	s := &nativeStream{ctx: ctx, native: n, key: key, client: n.client, upstream: events}
 	s.head = llm.Head{Model: n.model, Created: n.provider.now().Unix(), Counter: s}
 	if err := s.readStart(); err != nil {
 		events.Close()
@@ -32,6 +32,8 @@ func (n *native) events(ctx context.Context, events *upstream.Events) (llm.Strea
 // know it reads the type only.
 type nativeStream struct {
 	ctx      context.Context
+	native   *native
+	key      string
 	client   *upstream.Client
 	upstream *upstream.Events
 	yield    func(*llm.Event, error) bool
@@ -39,12 +41,14 @@ type nativeStream struct {
 	head  llm.Head
 	event llm.Event // the current one
 	held  []byte    // what came before message_start
+	id    string    // the upstream's of the answer
 
 	cursor   scan.Cursor
 	fragment fragment
 
 	usage   usage
 	ending  ending // what of it is known
+	early   bool   // blocks have followed its reason, such as one of message_start
 	stopped bool   // message_stop has come
 	fresh   bool   // events have been sent since the last pause
 	gone    bool   // the consumer has left during a pause
@@ -80,8 +84,8 @@ func (s *nativeStream) readStart() error {
 	}
 }
 
-// all yields the events from message_start to message_stop. Without that the answer is not
-// whole, even if all of its text has come.
+// all yields the events from message_start to message_stop. That alone may be missing: it
+// adds nothing to the reason why the answer has ended.
 func (s *nativeStream) all(yield func(*llm.Event, error) bool) {
 	defer s.upstream.Close()
 	s.yield = yield
@@ -102,7 +106,12 @@ func (s *nativeStream) all(yield func(*llm.Event, error) bool) {
 
 // send yields the current event.
 func (s *nativeStream) send() bool {
-	s.event.Raw = s.upstream.Raw()
+	if s.event.Raw == nil {
+		s.event.Raw = s.upstream.Raw()
+	}
+	if s.event.Kind == llm.EventBegin {
+		s.event.Raw = renamed(s.event.Raw, s.id, s.head.ID)
+	}
 	if len(s.held) > 0 {
 		s.event.Raw = append(s.held, s.event.Raw...)
 		s.held = nil
@@ -121,10 +130,20 @@ func (s *nativeStream) pause() bool {
 	return !s.gone
 }
 
+// The end mark of a stream.
+const (
+	stopData  = `{"type":"message_stop"}`
+	stopFrame = "event: message_stop\ndata: " + stopData + "\n\n"
+)
+
 // next reads one event into s.event and returns its type, empty for one that is not known.
 func (s *nativeStream) next() (string, error) {
 	e, err := s.upstream.Next()
 	if errors.Is(err, io.EOF) {
+		if s.ending.StopReason != "" && !s.early {
+			s.event = llm.Event{Kind: llm.EventOther, Head: &s.head, RawDialect: llm.Messages, Raw: []byte(stopFrame)}
+			return s.read([]byte(stopData)), nil
+		}
 		return "", passing(ended(s.client, s.upstream), s.upstream.Stray())
 	}
 	if err != nil {
@@ -175,6 +194,8 @@ func (s *nativeStream) read(data []byte) (kind string) {
 	switch kind {
 	case typeMessageStart:
 		s.event.Kind = llm.EventBegin
+	case typeBlockStart:
+		s.early = s.early || s.ending.StopReason != ""
 	case typeMessageDelta:
 		s.event.Usage = s.usage.common()
 	case typeMessageStop:
@@ -201,13 +222,14 @@ func (s *nativeStream) begins(message []byte) {
 	for name, value := range scan.Members(message) {
 		switch {
 		case name.Is("id"):
-			s.head.ID = unquoted(value)
+			s.id = scan.Text(value)
+			s.head.ID = s.native.named(s.id, s.key)
 		case name.Is("model"):
-			if model := unquoted(value); model != "" {
+			if model := scan.Text(value); model != "" {
 				s.head.Model = model
 			}
 		case name.Is("stop_reason"):
-			s.ending.StopReason = unquoted(value)
+			s.ending.StopReason = scan.Text(value)
 		case name.Is("usage"):
 			s.counts(value)
 		case name.Is("content"): // of some proxies, which send a whole message
@@ -233,18 +255,18 @@ func (s *nativeStream) delta(data []byte, at scan.Span, kind string) {
 		case name.Is("partial_json"):
 			s.adding(data, value, kind, llm.EventInput)
 		case name.Is("stop_reason"):
-			if reason := unquoted(value.Of(data)); reason != "" {
+			if reason := scan.Text(value.Of(data)); reason != "" {
 				s.ending.StopReason = reason
 			}
 		case name.Is("stop_sequence"):
-			s.ending.StopSequence = word(unquoted(value.Of(data)))
+			s.ending.StopSequence = word(scan.Text(value.Of(data)))
 		}
 	}
 }
 
 // adding reads a piece of text, and how its event begins.
 func (s *nativeStream) adding(data []byte, at scan.Span, kind string, as llm.EventKind) {
-	s.event.Kind, s.event.Text = as, unquoted(at.Of(data))
+	s.event.Kind, s.event.Text = as, scan.Text(at.Of(data))
 	if kind == typeBlockDelta { // said before the text
 		s.fragment = fragment{head: append(s.fragment.head[:0], data[:at.From]...), kind: as}
 	}
@@ -270,9 +292,9 @@ func (s *nativeStream) block(block []byte) {
 	for name, value := range scan.Members(block) {
 		switch {
 		case name.Is("text"):
-			s.event.Kind, s.event.Text = llm.EventText, unquoted(value)
+			s.event.Kind, s.event.Text = llm.EventText, scan.Text(value)
 		case name.Is("thinking"), name.Is("name"):
-			s.event.Text = unquoted(value)
+			s.event.Text = scan.Text(value)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
+	"modelgateway/providers/sse"
 	"modelgateway/providers/upstream"
 )
 
@@ -55,7 +57,7 @@ func pass(t testing.TB, body io.Reader) passedOn {
 
 func passBy(t testing.TB, n *native, body io.Reader) (got passedOn) {
 	t.Helper()
-	stream, err := n.events(t.Context(), upstream.NewEvents(io.NopCloser(body)))
+	stream, err := n.events(t.Context(), upstream.NewEvents(io.NopCloser(body)), testKey)
 	if err != nil {
 		got.err = err
 		return got
@@ -98,7 +100,7 @@ func recordedStreams(t testing.TB) (all []providertest.Recording) {
 // isWhole says whether a recorded stream has its end mark, and no error.
 func isWhole(body []byte) bool {
 	all := providertest.Events(body)
-	return len(all) > 0 && bytes.Contains(all[len(all)-1], []byte(`"message_stop"`)) && providertest.EndsFrame(body) &&
+	return len(all) > 0 && bytes.Contains(all[len(all)-1], []byte(`"message_stop"`)) &&
 		!bytes.Contains(body, []byte("event: error"))
 }
 
@@ -108,13 +110,13 @@ func TestRecordedStreamsComeBackByteForByte(t *testing.T) {
 		got := pass(t, bytes.NewReader(rec.Body))
 		if !isWhole(rec.Body) {
 			broken++
-			if got.err == nil || !strings.HasPrefix(string(rec.Body), got.bytes) {
+			if got.err == nil || !providertest.Begins(string(rec.Body), got.bytes) {
 				t.Errorf("%s: it is not whole: %v", rec.File, got.err)
 			}
 			continue
 		}
 		whole++
-		if got.err != nil || got.bytes != string(rec.Body) {
+		if got.err != nil || strings.TrimRight(got.bytes, "\n") != strings.TrimRight(string(rec.Body), "\n") {
 			t.Errorf("%s: %v, %d bytes of %d", rec.File, got.err, len(got.bytes), len(rec.Body))
 		}
 	}
@@ -124,7 +126,8 @@ func TestRecordedStreamsComeBackByteForByte(t *testing.T) {
 	}
 }
 
-// Case 33: nothing but the end mark ends a stream well, and no part of an event is passed on.
+// Case 33: nothing but the reason why the answer has ended, or the end mark, ends a stream well, and no part
+// of an event is passed on.
 func TestAStreamThatIsCutAtAnyByteEndsWithAnError(t *testing.T) {
 	cuts, n := 0, streamingCall(t)
 	for _, rec := range recordedStreams(t) {
@@ -137,18 +140,49 @@ func TestAStreamThatIsCutAtAnyByteEndsWithAnError(t *testing.T) {
 		}
 		for at := 0; at < len(rec.Body); at += step {
 			cuts++
-			got := passBy(t, n, bytes.NewReader(rec.Body[:at]))
-			if _, ok := errors.AsType[*providers.Refusal](got.err); !ok || !strings.HasPrefix(string(rec.Body[:at]), got.bytes) {
+			cut := rec.Body[:at]
+			got := passBy(t, n, bytes.NewReader(cut))
+			if got.err == nil {
+				if !saysWhyItEnded(cut) || !strings.Contains(got.bytes, `"message_stop"`) {
+					t.Fatalf("%s, cut at byte %d of %d, ends well", rec.File, at, len(rec.Body))
+				}
+				if !providertest.Begins(string(cut), got.bytes) {
+					got.bytes = strings.TrimSuffix(got.bytes, stopFrame)
+				}
+			} else if _, ok := errors.AsType[*providers.Refusal](got.err); !ok {
 				t.Fatalf("%s, cut at byte %d of %d: %v", rec.File, at, len(rec.Body), got.err)
 			}
-		}
-		for _, at := range []int{1, 2} { // the empty line at the end is part of the end mark
-			if got := pass(t, bytes.NewReader(rec.Body[:len(rec.Body)-at])); got.err == nil {
-				t.Errorf("%s: without its last %d bytes it ends well", rec.File, at)
+			if !providertest.Begins(string(cut), got.bytes) {
+				t.Fatalf("%s, cut at byte %d of %d: %q", rec.File, at, len(rec.Body), got.bytes)
 			}
 		}
 	}
 	t.Logf("%d cuts", cuts)
+	body := textStream(2)
+	end := bytes.LastIndex(body, []byte("event: message_stop"))
+	got := pass(t, bytes.NewReader(body[:end]))
+	if last := got.events[len(got.events)-1]; got.err != nil || got.bytes != string(body) || last.Kind != llm.EventFinish || last.Finish != llm.FinishStop {
+		t.Errorf("without its end mark: %v, %q", got.err, got.bytes)
+	}
+}
+
+// saysWhyItEnded says whether a stream has an event, whole but for its empty line, with the reason.
+func saysWhyItEnded(stream []byte) bool {
+	events := sse.NewReader(bytes.NewReader(stream))
+	for {
+		e, err := events.Next()
+		if err != nil {
+			return false
+		}
+		var told struct {
+			Delta, Message struct {
+				Reason string `json:"stop_reason"`
+			}
+		}
+		if json.Unmarshal(e.Data, &told) == nil && told.Delta.Reason+told.Message.Reason != "" {
+			return true
+		}
+	}
 }
 
 func TestTheErrorOfTheConnectionEndsAStream(t *testing.T) {
@@ -404,7 +438,7 @@ func FuzzNativeStream(f *testing.F) {
 	n := streamingCall(f)
 	f.Fuzz(func(t *testing.T, body []byte, size int) {
 		got := passBy(t, n, bytes.NewReader(body))
-		if !bytes.HasPrefix(body, []byte(got.bytes)) {
+		if !providertest.Begins(string(body), strings.TrimSuffix(got.bytes, stopFrame)) {
 			t.Fatalf("%q is not how %q begins", got.bytes, body)
 		}
 		again := passBy(t, n, iotest.HalfReader(io.MultiReader(bytes.NewReader(body[:min(max(size, 0), len(body))]),

@@ -14,17 +14,12 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
+	"modelgateway/models/api/messages"
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
-
-// ownBytes is a request of the Messages API, of which a native call needs nothing but its
-// dialect.
-type ownBytes struct{ llm.Source }
-
-func (ownBytes) Dialect() llm.Dialect { return llm.Messages }
 
 // messagesRequest is a request with this body.
 func messagesRequest(t testing.TB, body string) *llm.Request {
@@ -38,7 +33,7 @@ func messagesRequest(t testing.TB, body string) *llm.Request {
 		t.Fatalf("the test's own request: %v\n%.1000s", err, body)
 	}
 	return &llm.Request{
-		Source: ownBytes{}, Raw: []byte(body), Kind: llm.KindChat, Model: own.Model, Stream: own.Stream, MaxOutput: own.MaxTokens, Choices: 1,
+		Source: &messages.Request{}, Raw: []byte(body), Kind: llm.KindChat, Model: own.Model, Stream: own.Stream, MaxOutput: own.MaxTokens, Choices: 1,
 	}
 }
 
@@ -59,7 +54,9 @@ func ask(t testing.TB, body string, change func(*providers.Call), scripts ...pro
 }
 
 // edited is a body for the upstream.
-func edited(raw []byte, model string) [][]byte { return nativeBody(raw, model, marksOf(raw)) }
+func edited(raw []byte, model string) [][]byte {
+	return nativeBody(raw, model, marksOf(raw), earlier{})
+}
 
 // jsonScript answers with JSON.
 func jsonScript(status int, body string) providertest.Script {

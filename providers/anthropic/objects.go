@@ -19,9 +19,14 @@ func refuseObjects(raw []byte, policy providers.Objects) error {
 	if !o.body() {
 		return nil
 	}
-	return api.Invalid(api.CodeUnsupportedValue, o.path, "%s names an object that is stored at %s, where all clients of this gateway "+
+	return notAllowed(o.path)
+}
+
+// notAllowed is the error of a request that names an object.
+func notAllowed(path string) error {
+	return api.Invalid(api.CodeUnsupportedValue, path, "%s names an object that is stored at %s, where all clients of this gateway "+
 		"share one account: send the content itself, or let an operator of the gateway allow it with PROVIDER_OBJECTS",
-		o.path, catalog.Anthropic)
+		path, catalog.Anthropic)
 }
 
 // objects looks for the names of objects in a body. What a tool is called with, and what the
@@ -79,7 +84,7 @@ func (o *objects) block(at scan.Span, path string) bool {
 	for name, value := range scan.MembersAt(o.raw, at.From) {
 		switch {
 		case name.Is("type"):
-			kind = unquoted(value.Of(o.raw))
+			kind = scan.Text(value.Of(o.raw))
 		case name.Is("content"):
 			content = value
 		case name.Is("source"):
@@ -141,7 +146,7 @@ func (o *objects) container(at scan.Span) bool {
 // skill says whether a skill is one of the account, not of Anthropic.
 func (o *objects) skill(at scan.Span, path string) bool {
 	for name, value := range scan.MembersAt(o.raw, at.From) {
-		if name.Is("type") && unquoted(value.Of(o.raw)) == "custom" {
+		if name.Is("type") && scan.Text(value.Of(o.raw)) == "custom" {
 			o.path = path
 			return true
 		}

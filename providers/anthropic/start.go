@@ -6,15 +6,13 @@ import (
 	"modelgateway/models/llm"
 )
 
-// CountsFirst says that message_start has the size of the prompt.
-func (p *Provider) CountsFirst() bool { return true }
-
 // start begins the answer.
 func (a *answer) start(m *answerMessage, yield func(*llm.Event, error) bool) bool {
 	a.out = llm.NewEmitter(yield, llm.Head{
 		ID: m.ID, Model: cmp.Or(m.Model, a.exchange.model), Created: a.exchange.provider.now().Unix(), Counter: a,
 		ServiceTier: m.Usage.tier(),
 	})
+	a.out.Malformed = a.exchange.provider.client.Malformed
 	a.id, a.usage = m.ID, m.Usage // which the first event may be asked for
 	return a.out.Begin(0) && a.message(m)
 }

@@ -13,13 +13,19 @@ import (
 type object []byte
 
 func (o *object) add(name string, value []byte) {
+	o.open(name)
+	*o = append(*o, value...)
+}
+
+// open begins a member.
+func (o *object) open(name string) {
 	switch {
 	case len(*o) == 0:
 		*o = append(*o, '{')
 	case len(*o) > 1:
 		*o = append(*o, ',')
 	}
-	*o = append(append(append(*o, quote(name)...), ':'), value...)
+	*o = append(scan.AppendString(*o, name), ':')
 }
 
 // done returns the object; nothing may be added to it after that.

@@ -51,9 +51,6 @@ type choice struct {
 	safety  jsontext.Value // the last ratings
 }
 
-// CountsFirst says that the first event has the size of the prompt.
-func (p *Provider) CountsFirst() bool { return true }
-
 // start reads up to the first event with content. Until then nothing has been
 // sent, and another upstream may be tried after an error.
 func (x *exchange) start(ctx context.Context, body io.Reader) (*stream, error) {
@@ -143,6 +140,7 @@ func malformed(err error) bool {
 func (s *stream) run(yield func(*llm.Event, error) bool) {
 	defer s.close()
 	s.out = llm.NewEmitter(yield, s.head)
+	s.out.Malformed = s.client.Malformed
 	if s.events != nil {
 		s.events.BeforeRead(s.out.Pause)
 	}
@@ -191,6 +189,9 @@ func (s *stream) record() {
 		s.blocked = a.PromptFeedback
 	}
 	for i := range a.Candidates {
+		if len(s.choices) > llm.MaxChoices {
+			return // the answer is refused when the first of those is sent
+		}
 		from := &a.Candidates[i]
 		c := s.choice(from.Index)
 		if from.FinishReason != "" {

@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -133,22 +135,19 @@ type writer struct {
 	failed error
 }
 
-// encode adds a member whose value has to be encoded, into about size bytes.
-func (w *writer) encode(name string, value any, size int) {
-	text, err := providers.Encode(value, size)
-	if err != nil {
-		w.failed = err
-		return
-	}
-	w.add(name, text)
+// encode adds a member whose value has to be encoded.
+func (w *writer) encode(name string, value any) {
+	w.open(name)
+	text, err := providers.AppendEncoded(w.object, value)
+	w.object, w.failed = text, cmp.Or(w.failed, err)
 }
 
 // prompt adds the members of which the prompt consists.
 func (w *writer) prompt(t *translation) {
 	if t.system != nil {
-		w.encode("systemInstruction", t.system, 0)
+		w.encode("systemInstruction", t.system)
 	}
-	w.encode("contents", t.contents, len(t.req.Raw))
+	w.encode("contents", t.contents)
 	if len(t.declarations) > 0 {
 		var tool object
 		tool.add("functionDeclarations", list(t.declarations))
@@ -161,7 +160,7 @@ func (t *translation) body() ([]byte, error) {
 	out := writer{object: make(object, 0, len(t.req.Raw)+len(t.req.Raw)/8)}
 	out.prompt(t)
 	if t.calling != nil {
-		out.encode("toolConfig", map[string]any{"functionCallingConfig": t.calling}, 0)
+		out.encode("toolConfig", map[string]any{"functionCallingConfig": t.calling})
 	}
 	config, err := json.Marshal(t.config)
 	if err != nil {
@@ -175,7 +174,7 @@ func (t *translation) body() ([]byte, error) {
 		out.add("generationConfig", config)
 	}
 	if t.tier != "" {
-		out.encode("serviceTier", t.tier, 0)
+		out.encode("serviceTier", t.tier)
 	}
 	return out.done(), out.failed
 }

@@ -167,8 +167,8 @@ func (x *exchange) repair(c *chat.Completion) *chat.Completion {
 	for i := range c.Choices {
 		choice := &c.Choices[i]
 		m := &choice.Message
-		if m.Role == "" && m.Content == nil && len(m.ToolCalls) == 0 && m.FunctionCall == nil && m.Refusal == nil {
-			m.Content = new(string) // Azure leaves out a message that its filter has removed
+		if m.Content == nil && !replacesText(m) {
+			m.Content = new(string)
 		}
 		m.Role = "assistant"
 		nameReasoning(&m.ReasoningContent, &m.Extra)
@@ -181,6 +181,12 @@ func (x *exchange) repair(c *chat.Completion) *chat.Completion {
 		}
 	}
 	return c
+}
+
+// replacesText says whether a message has what OpenAI sends in place of a text: then its content may
+// be null.
+func replacesText(m *chat.Answer) bool {
+	return len(m.ToolCalls) > 0 || m.FunctionCall != nil || m.Refusal != nil || llm.Given(memberAt(m.Extra, "audio"))
 }
 
 func (x *exchange) head(id, model string, created int64) chat.Head {
@@ -207,7 +213,7 @@ func repairCall(c *chat.ToolCall) {
 }
 
 // repairUsage makes absurd counts zero, and counts reasoning among the tokens of the
-// answer.
+// answer, also where only the total has it: Gemini's compatible endpoint counts so.
 func repairUsage(u *chat.Usage) *chat.Usage {
 	if u == nil {
 		return nil
@@ -215,6 +221,9 @@ func repairUsage(u *chat.Usage) *chat.Usage {
 	u.PromptTokens, u.CompletionTokens = max(u.PromptTokens, 0), max(u.CompletionTokens, 0)
 	if u.TotalTokens <= 0 {
 		u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	}
+	if hidesTokens(u) {
+		u.CompletionTokens = u.TotalTokens - u.PromptTokens
 	}
 	if d := u.PromptTokensDetails; d != nil {
 		d.CachedTokens, d.CacheWriteTokens = max(d.CachedTokens, 0), max(d.CacheWriteTokens, 0)
@@ -233,6 +242,12 @@ func repairUsage(u *chat.Usage) *chat.Usage {
 func leavesOutReasoning(u *chat.Usage) bool {
 	d := u.CompletionTokensDetails
 	return d != nil && d.ReasoningTokens > 0 && u.PromptTokens+u.CompletionTokens+d.ReasoningTokens == u.TotalTokens
+}
+
+// hidesTokens says whether the total of a usage without details has more than the counts of prompt
+// and answer.
+func hidesTokens(u *chat.Usage) bool {
+	return u.PromptTokensDetails == nil && u.CompletionTokensDetails == nil && u.TotalTokens > u.PromptTokens+u.CompletionTokens
 }
 
 // inferred is the finish reason of a complete answer whose upstream sent none.

@@ -48,9 +48,9 @@ func (a *answered) members(all iter.Seq2[scan.Name, jsontext.Value]) {
 	for name, value := range all {
 		switch string(name.Text()) {
 		case "id":
-			a.id = unquoted(value)
+			a.id = scan.Text(value)
 		case "model":
-			a.model = unquoted(value)
+			a.model = scan.Text(value)
 		case "object":
 			a.object = value
 		case "status":
@@ -87,7 +87,7 @@ func servedIn(value jsontext.Value) string {
 	case `"default"`:
 		return "default"
 	}
-	return unquoted(value)
+	return scan.Text(value)
 }
 
 // usageOf is the usage of a response; nil where it has none. It is read once for each
@@ -184,14 +184,14 @@ func (a *answered) common() *llm.Usage {
 
 // ending says why the answer ended.
 func (a *answered) ending() llm.Ending {
-	if reason := unquoted(a.reason); reason != "" {
+	if reason := scan.Text(a.reason); reason != "" {
 		if reason == "content_filter" {
 			return llm.Ending{Finish: llm.FinishContentFilter, NativeReason: reason}
 		}
 		return llm.Ending{Finish: llm.FinishLength, NativeReason: reason}
 	}
 	if a.calls {
-		return llm.Ending{Finish: llm.FinishToolCalls, NativeReason: unquoted(a.status)}
+		return llm.Ending{Finish: llm.FinishToolCalls, NativeReason: scan.Text(a.status)}
 	}
-	return llm.Ending{Finish: llm.FinishStop, NativeReason: unquoted(a.status)}
+	return llm.Ending{Finish: llm.FinishStop, NativeReason: scan.Text(a.status)}
 }

@@ -46,6 +46,10 @@ func (s *stream) toolCall(choice int, f *eventCall) bool {
 }
 
 func (s *stream) newCall(choice int, f *eventCall) bool {
+	if len(s.calls[choice]) == llm.MaxCalls {
+		s.out.Fail(s.client.Malformed(llm.ErrManyCalls))
+		return false
+	}
 	start := chat.ToolCall{ID: f.ID, Type: f.Type, Custom: f.Custom, ExtraContent: f.ExtraContent, Extra: f.Extra}
 	if f.Function != nil {
 		function := chat.FunctionCall(*f.Function)

@@ -35,7 +35,9 @@ type translatedCall struct {
 }
 
 func (x *exchange) translator(yield func(*llm.Event, error) bool, head llm.Head) *translator {
-	return &translator{out: llm.NewEmitter(yield, head), exchange: x}
+	t := &translator{out: llm.NewEmitter(yield, head), exchange: x}
+	t.out.Malformed = x.provider.client.Malformed
+	return t
 }
 
 // replay yields the events of a whole answer.

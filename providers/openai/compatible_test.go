@@ -14,6 +14,13 @@ func TestStreamWithoutAnEndMarkIsWholeAfterItsFinishReason(t *testing.T) {
 	if err != nil || *c.Choices[0].Message.Content != "a" || c.Choices[0].FinishReason != "stop" || c.Usage != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
+	body = data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), `{"id":"x","created":5,"model":"m","choices":[],"usage":`+usageOfTwo+`}`)
+	for _, body := range []string{body, strings.TrimRight(body, "\n")} {
+		c, err := collect(t, serve(t, 200, "text/event-stream", body), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
+		if err != nil || *c.Choices[0].Message.Content != "a" || c.Usage == nil {
+			t.Errorf("with the usage behind it: %+v, %v", c, err)
+		}
+	}
 }
 
 // Some compatible servers cannot stream, and answer with the whole at once.

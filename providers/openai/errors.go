@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,7 +60,7 @@ func problemOf(text []byte) *problem {
 func words(value jsontext.Value) string {
 	switch value.Kind() {
 	case jsontext.KindString:
-		return unquoted(value)
+		return scan.Text(value)
 	case jsontext.KindBeginArray:
 		var all []string
 		for element := range scan.Elements(value) {
@@ -81,18 +80,6 @@ func words(value jsontext.Value) string {
 		}
 	}
 	return ""
-}
-
-// unquoted is a JSON string; empty for any other value.
-func unquoted(value jsontext.Value) string {
-	if value.Kind() != jsontext.KindString {
-		return ""
-	}
-	if end := len(value) - 1; end > 0 && value[end] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
-		return string(value[1:end])
-	}
-	text, _ := jsontext.AppendUnquote(nil, value) // invalid UTF-8 becomes U+FFFD
-	return string(text)
 }
 
 // spent are the types and codes of an account without credit.
@@ -126,7 +113,7 @@ func (p *problem) refusal(status int) providers.Refusal {
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
 		status = n
 	}
-	r := providers.Refusal{Status: status, Message: p.Message, Code: code, Param: unquoted(p.Param)}
+	r := providers.Refusal{Status: status, Message: p.Message, Code: code, Param: scan.Text(p.Param)}
 	r.Spent = slices.Contains(spent, code) || slices.Contains(spent, p.Type)
 	wrong := strings.HasPrefix(p.Message, "Incorrect API key provided") // xAI says it with status 400
 	r.Key = wrong || code == "invalid_api_key" || code == "account_deactivated" || r.Spent && status != http.StatusTooManyRequests
@@ -140,7 +127,7 @@ func (p *problem) code() string {
 	if p.Code.Kind() == jsontext.KindNumber {
 		return string(p.Code)
 	}
-	return unquoted(p.Code)
+	return scan.Text(p.Code)
 }
 
 // streamStatus is the HTTP status for an error inside a stream.

@@ -72,7 +72,8 @@ func answerOf(message, finish string) string {
 		`,"finish_reason":"` + finish + `"}],"usage":` + usageOfTwo + `}`
 }
 
-func TestNullContentStaysNull(t *testing.T) {
+// The content of a message is null only if the message has a call, a refusal or audio instead.
+func TestNullContentStaysNullInPlaceOfSomethingElse(t *testing.T) {
 	got, err := shownEvents(t, eventStream, data(
 		part(`{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`,
 			"null"), part(`{}`, "tool_calls"), done))
@@ -80,11 +81,14 @@ func TestNullContentStaysNull(t *testing.T) {
 	if first, _, _ := strings.Cut(got, "\n"); err != nil || first != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
-	c, err := complete(t, serve(t, 200, "application/json", answerOf(`{"role":"assistant","content":null,"reasoning_content":"Hm."}`,
-		"length")),
-		"gpt-4", hello+`}`)
-	if err != nil || c.Choices[0].Message.Content != nil {
-		t.Errorf("%+v, %v", c, err)
+	for message, isNull := range map[string]bool{
+		`"refusal":null`: false, `"reasoning_content":"Hm."`: false, `"refusal":"no"`: true, `"audio":{"id":"a","data":"AAAA"}`: true, `"audio":null`: false,
+		`"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`: true,
+	} {
+		c, err := complete(t, serve(t, 200, "application/json", answerOf(`{"role":"assistant","content":null,`+message+`}`, "length")), "gpt-4", hello+`}`)
+		if err != nil || (c.Choices[0].Message.Content == nil) != isNull {
+			t.Errorf("%s: %+v, %v", message, c, err)
+		}
 	}
 }
 
@@ -287,8 +291,18 @@ func TestEventsWithOtherTypesAreNotForwardedAsTheyAre(t *testing.T) {
 }
 
 // xAI's total has the tokens of reasoning, and its completion_tokens has not.
+// Gemini's compatible endpoint says nothing else of it.
 func TestReasoningIsCountedAmongTheTokensOfTheAnswer(t *testing.T) {
-	const usage = `{"prompt_tokens":12,"completion_tokens":2,"total_tokens":334,"completion_tokens_details":{"reasoning_tokens":320}}`
+	for _, usage := range []string{
+		`{"prompt_tokens":12,"completion_tokens":2,"total_tokens":334,"completion_tokens_details":{"reasoning_tokens":320}}`,
+		`{"prompt_tokens":12,"completion_tokens":2,"total_tokens":334}`,
+	} {
+		checkReasoningIsCounted(t, usage)
+	}
+}
+
+func checkReasoningIsCounted(t *testing.T, usage string) {
+	t.Helper()
 	body := strings.Replace(answerOf(`{"role":"assistant","content":"a","refusal":null}`, "stop"), usageOfTwo, usage, 1)
 	c, err := complete(t, serve(t, 200, "application/json", body), "gpt-4", hello+`}`)
 	if err != nil || c.Usage.CompletionTokens != 322 || c.Usage.TotalTokens != 334 {

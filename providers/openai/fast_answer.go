@@ -189,7 +189,7 @@ func (r *fastReader) usage() *chat.Usage {
 			u.Extra = r.extra(u.Extra, name)
 		}
 	}
-	r.Assert(seen&needed == needed && u.TotalTokens > 0 && !leavesOutReasoning(u))
+	r.Assert(seen&needed == needed && u.TotalTokens > 0 && !leavesOutReasoning(u) && !hidesTokens(u))
 	return u
 }
 

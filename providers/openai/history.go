@@ -86,12 +86,11 @@ func (h history) appendObject(dst []byte, object jsontext.Value) []byte {
 
 func (h history) appendMember(dst []byte, name string, value jsontext.Value) []byte {
 	switch {
-	case h.systemRole && name == "role" && unquoted(value) == "developer":
+	case h.systemRole && name == "role" && scan.Text(value) == "developer":
 		return append(dst, `"system"`...)
 	case (name == "id" || name == "tool_call_id") && value.Kind() == jsontext.KindString &&
 		(h.callIDs > 0 || len(value) > longestID+len(`""`) || chat.HasPackedID(value)):
-		text, _ := jsontext.AppendUnquote(nil, value) // valid, as the body is
-		id, _ := chat.UnpackID(string(text))
+		id, _ := chat.UnpackID(scan.Text(value))
 		return append(dst, quote(h.callID(id))...)
 	case (name == "tool_calls" || name == "content") && value.Kind() == jsontext.KindBeginArray:
 		return h.appendArray(dst, value)

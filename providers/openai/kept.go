@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 
@@ -38,7 +39,7 @@ func (p *Provider) Kept(ctx context.Context, ask providers.KeptAsk, key string) 
 	if !isObject(text) {
 		return nil, client.Malformed(errNotResponse)
 	}
-	if previous := unquoted(memberAt(text, "previous_response_id")); previous != "" && previous != ask.ID {
+	if previous := scan.Text(memberAt(text, "previous_response_id")); previous != "" && previous != ask.ID {
 		names.add(previous, ask.Name(previous))
 	}
 	return names.in(text), nil

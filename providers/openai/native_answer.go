@@ -50,8 +50,11 @@ func (n *native) answer(text []byte, key string) (llm.Stream, error) {
 	return a.stream, nil
 }
 
-// isResponse says whether an answer is one of the API.
+// isResponse says whether an answer is one of the API. Servers that copy it may not name the object.
 func (a *answered) isResponse() bool {
+	if len(a.object) == 0 {
+		return a.output.Kind() == jsontext.KindBeginArray
+	}
 	return string(a.object) == `"response"` || string(a.object) == `"response.compaction"`
 }
 
@@ -76,12 +79,12 @@ func textsOf(output jsontext.Value) string {
 		for name, value := range scan.Members(item) {
 			switch {
 			case name.Is("name"), name.Is("arguments"), name.Is("input"), name.Is("code"), name.Is("encrypted_content"):
-				all.WriteString(unquoted(value))
+				all.WriteString(scan.Text(value))
 			case name.Is("action"), name.Is("operation"):
 				all.Write(value)
 			case name.Is("content"), name.Is("summary"):
 				for part := range scan.Elements(value) {
-					all.WriteString(unquoted(memberAt(part, "text")) + unquoted(memberAt(part, "refusal")))
+					all.WriteString(scan.Text(memberAt(part, "text")) + scan.Text(memberAt(part, "refusal")))
 				}
 			}
 		}

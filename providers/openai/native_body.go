@@ -133,4 +133,4 @@ func (e *nativeBody) callID(at scan.Span) {
 }
 
 // text is the string that stands at a place; empty where another value does.
-func (e *nativeBody) text(at scan.Span) string { return unquoted(at.Of(e.Text)) }
+func (e *nativeBody) text(at scan.Span) string { return scan.Text(at.Of(e.Text)) }

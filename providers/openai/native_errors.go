@@ -70,7 +70,7 @@ func (e *redaction) object(from int) {
 
 // message says whether there is one at a place.
 func (e *redaction) message(at scan.Span) bool {
-	text := unquoted(at.Of(e.Text))
+	text := scan.Text(at.Of(e.Text))
 	if told := providers.Redact(text); told != text {
 		e.Replace(at, quote(told))
 	}

@@ -76,8 +76,8 @@ func (s *nativeStream) read() nativeKind {
 	means := nativeKindOf(kind.Of(s.data))
 	switch means {
 	case nativeOpens, nativeEnds, nativeFails:
-		if response.To > 0 {
-			s.response(response.Of(s.data), means)
+		if text := response.Of(s.data); len(text) > 0 && text[0] == '{' {
+			s.response(text, means)
 		}
 	case nativeItem:
 		s.item(item.Of(s.data), bytes.HasSuffix(kind.Of(s.data), []byte(`.done"`)))
@@ -101,7 +101,7 @@ func (s *nativeStream) response(text []byte, means nativeKind) {
 	if told.model != "" {
 		s.head.Model = told.model
 	}
-	s.begun = s.head.ID != ""
+	s.begun = true
 	if means == nativeOpens {
 		return
 	}
@@ -124,7 +124,7 @@ func (s *nativeStream) item(item []byte, whole bool) {
 	}
 	for name, value := range scan.Members(item) {
 		if name.Is("name") {
-			s.event.Text = unquoted(value)
+			s.event.Text = scan.Text(value)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (s *nativeStream) adding(kind, delta scan.Span) bool {
 	case !bytes.Contains(name, []byte("text")) && !bytes.Contains(name, []byte("refusal")):
 		as = llm.EventInput
 	}
-	s.event.Kind, s.event.Text = as, unquoted(jsontext.Value(delta.Of(s.data)))
+	s.event.Kind, s.event.Text = as, scan.Text(jsontext.Value(delta.Of(s.data)))
 	if kind.From < delta.From { // else the same beginning may be that of another type
 		s.fragment = fragment{head: append(s.fragment.head[:0], s.data[:delta.From]...), kind: as}
 	}

@@ -51,7 +51,7 @@ type nativeStream struct {
 	fragment fragment
 
 	answered answered
-	begun    bool   // an event has come that tells the id of the response
+	begun    bool   // an event has come that tells the response
 	problem  []byte // the error that an event says; the next one may say how the answer ended
 	fresh    bool   // events have been sent since the last pause
 	gone     bool   // the consumer has left during a pause

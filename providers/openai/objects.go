@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -18,8 +19,27 @@ func refuseObjects(raw []byte, policy providers.Objects) error {
 		return nil
 	}
 	o := objects{raw: raw, none: policy == providers.ObjectsNone}
-	if !o.body() {
+	return o.refuse(o.body)
+}
+
+// refuseChatObjects is refuseObjects for chat completions: they name files, and with
+// ObjectsNone also sounds of earlier answers; and they have OpenAI keep the answer.
+func refuseChatObjects(raw []byte, policy providers.Objects) error {
+	o := objects{raw: raw, none: policy == providers.ObjectsNone}
+	escaped := bytes.Contains(raw, []byte(`\u00`)) // a name may be written with escapes
+	if policy == providers.ObjectsAllow || !o.none && !escaped && !bytes.Contains(raw, []byte("file_id")) {
 		return nil
+	}
+	return o.refuse(o.chat)
+}
+
+func (o *objects) refuse(finds func() bool) error {
+	switch {
+	case !finds():
+		return nil
+	case o.path == "store":
+		return api.Invalid(api.CodeUnsupportedValue, o.path, "store has %s keep the answer, where all clients of this gateway share one "+
+			"account: leave it out, or let an operator of the gateway allow it with PROVIDER_OBJECTS", catalog.OpenAI)
 	}
 	return api.Invalid(api.CodeUnsupportedValue, o.path, "%s names an object that is stored at %s, where all clients of this gateway "+
 		"share one account: send the content itself, or let an operator of the gateway allow it with PROVIDER_OBJECTS",
@@ -31,7 +51,7 @@ func refuseObjects(raw []byte, policy providers.Objects) error {
 // and is not searched.
 type objects struct {
 	raw  []byte
-	none bool // also those that answers hand out
+	none bool // also those that answers hand out, whose ids are not bound to a caller
 
 	path string // of the object that was found
 }
@@ -52,6 +72,53 @@ func (o *objects) body() bool {
 		}
 	}
 	return false
+}
+
+// chat searches a request for a chat completion.
+func (o *objects) chat() bool {
+	for name, value := range scan.MembersAt(o.raw, 0) {
+		found := false
+		switch {
+		case name.Is("messages"):
+			found = o.each(value, "messages", o.message)
+		case name.Is("store"):
+			found = o.is(o.none && o.raw[value.From] == 't', "store")
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// message searches a message of a chat: the parts of its content, and its sound.
+func (o *objects) message(at scan.Span, path string) bool {
+	for name, value := range scan.MembersAt(o.raw, at.From) {
+		found := false
+		switch {
+		case name.Is("content"):
+			found = o.each(value, path+".content", o.part)
+		case name.Is("audio"):
+			found = o.is(o.none && !o.null(value), path+".audio")
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// part searches a part of a message's content, of any type.
+func (o *objects) part(at scan.Span, path string) bool {
+	if o.raw[at.From] != '{' {
+		return false
+	}
+	for name, value := range scan.MembersAt(o.raw, at.From) {
+		if o.file(value, path+"."+name.String()) {
+			return true
+		}
+	}
+	return o.file(at, path)
 }
 
 // is notes the path of an object that was found.
@@ -83,7 +150,7 @@ func (o *objects) item(at scan.Span, path string) bool {
 		found := false
 		switch {
 		case name.Is("type"):
-			found = o.is(o.none && unquoted(value.Of(o.raw)) == "item_reference", path)
+			found = o.is(o.none && scan.Text(value.Of(o.raw)) == "item_reference", path)
 		case name.Is("file_id"):
 			found = o.is(!o.null(value), path+".file_id")
 		case name.Is("content"), name.Is("output"):
@@ -168,7 +235,7 @@ func (o *objects) skill(at scan.Span, path string) bool {
 		return false
 	}
 	for name, value := range scan.MembersAt(o.raw, at.From) {
-		if name.Is("skill_id") && !strings.HasPrefix(unquoted(value.Of(o.raw)), "openai-") {
+		if name.Is("skill_id") && !strings.HasPrefix(scan.Text(value.Of(o.raw)), "openai-") {
 			return o.is(true, path+".skill_id")
 		}
 	}

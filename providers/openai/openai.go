@@ -82,6 +82,9 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	if !ok {
 		return nil, api.Internal(errSource)
 	}
+	if err := refuseChatObjects(call.Request.Raw, p.objects); err != nil {
+		return nil, err
+	}
 	if x, err := p.elsewhere(call, req); x != nil || err != nil {
 		return x, err
 	}

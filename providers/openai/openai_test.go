@@ -129,6 +129,8 @@ var goldens = []struct{ name, model, body, ignored string }{
 		`"cache_control":{"type":"ephemeral"}}]}`, "tools[].cache_control"},
 	{"pictures of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` +
 		`"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]},{"role":"user","content":"r"}]}`, "messages[].images"},
+	{"reasoning of others", "gpt-4", `{"model":"gpt","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` +
+		`"reasoning_content":"hm"},{"role":"user","content":"r"}]}`, "messages[].reasoning_content"},
 	{"ids that are too long", "gpt-4", `{"model":"gpt","messages":[{"role":"assistant","tool_calls":[{"id":"` + strings.Repeat("x", 41) +
 		`","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"` + strings.Repeat("x", 41) +
 		`","content":"1"}]}`, ""},

@@ -81,7 +81,7 @@ func flattened(message jsontext.Value) jsontext.Value {
 		}
 		var text, thoughts strings.Builder
 		for part := range scan.Elements(content) {
-			text.WriteString(unquoted(part))
+			text.WriteString(scan.Text(part))
 			var p answerPart
 			if json.Unmarshal(part, &p, lenient) == nil {
 				text.WriteString(p.Text)
@@ -152,7 +152,7 @@ func nameReasoning(reasoning *string, extra *jsontext.Value) {
 			continue
 		}
 		if *reasoning == "" {
-			*reasoning = unquoted(value)
+			*reasoning = scan.Text(value)
 		}
 	}
 	if *extra = append(rest, '}'); len(rest) == len(`{`) {

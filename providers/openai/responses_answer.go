@@ -16,6 +16,7 @@ import (
 var (
 	errNoStatus   = errors.New("the answer has no status")
 	errUnfinished = errors.New("the answer is not finished")
+	errManyItems  = errors.New("the answer has too many items")
 )
 
 // responseAnswer is the state machine between the events of an answer and those of the
@@ -36,23 +37,15 @@ type responseAnswer struct {
 	thought llm.Thought // of the event being sent
 }
 
-// openItem is an item between its beginning and its end.
-type openItem struct {
-	index   int64 // upstream's, which may have gaps
-	kind    string
-	id      string
-	sent    []int // bytes of each of its parts
-	last    int64 // the part that was added to
-	thought int   // itemReasoning: the index of what is shown of it
-	done    bool
-	call    int // of a call: the emitter's index
-}
+// maxItems is how many items an answer may have: each event of an item looks for it.
+const maxItems = 4 * llm.MaxCalls
 
 func (x *respondingExchange) answer(yield func(*llm.Event, error) bool, r *response) *responseAnswer {
 	a := &responseAnswer{exchange: x}
 	a.out = llm.NewEmitter(yield, llm.Head{
 		ID: r.ID, Model: cmp.Or(r.Model, x.call.Model.Upstream), Created: int64(r.CreatedAt), ServiceTier: tierOf(r),
 	})
+	a.out.Malformed = x.provider.client.Malformed
 	if a.out.Head().Created <= 0 {
 		a.out.Head().Created = x.provider.now().Unix()
 	}
@@ -127,6 +120,10 @@ func (a *responseAnswer) add(index int64, item *outputItem) *openItem {
 	if !a.release() {
 		return nil
 	}
+	if len(a.items) == maxItems {
+		a.out.Fail(a.exchange.provider.client.Malformed(errManyItems))
+		return nil
+	}
 	o := openItem{index: index, kind: item.Type, id: item.ID, last: -1}
 	alive := true
 	if item.Type == itemFunctionCall || item.Type == itemCustomCall {
@@ -151,88 +148,14 @@ func (a *responseAnswer) item(index int64) *openItem {
 	return nil
 }
 
-func (a *responseAnswer) call(o *openItem, item *outputItem) (ok bool) {
-	start := llm.CallStart{ID: cmp.Or(item.CallID, item.ID)}
-	if start.ID == "" {
-		start.ID = llm.NewID("call_")
-	}
-	if item.Type == itemCustomCall {
-		start.Kind = llm.ToolCustom
-	}
-	a.calls++
-	start.Namespace, start.Name = a.exchange.names.original(item.Name)
-	o.call, ok = a.out.Call(0, &start)
-	return ok
-}
-
 // delta takes a piece of an item. One of an item that has not begun is left to its end,
 // which has all of it.
 func (a *responseAnswer) delta(e *responseEvent) bool {
 	o := a.item(e.OutputIndex)
-	if o == nil || e.Delta == "" || o.kind != deltaOf(e.Type) {
+	if o == nil || e.Delta == "" || o.kind != deltaOf(e.Type) || o.wrapped {
 		return true
 	}
 	return a.piece(o, e.part(), e.Delta, e.Type == eventRefusal)
-}
-
-// deltaOf is the type of the item that an event adds to.
-func deltaOf(event string) string {
-	switch event {
-	case eventSummary, eventReasoning:
-		return itemReasoning
-	case eventArguments:
-		return itemFunctionCall
-	case eventCustomInput:
-		return itemCustomCall
-	}
-	return itemMessage
-}
-
-// mostParts bounds the parts of an item.
-const mostParts = 10_000
-
-// piece sends a piece of a part of an item.
-func (a *responseAnswer) piece(o *openItem, part int64, text string, refusal bool) bool {
-	if part < 0 || part >= mostParts {
-		return true
-	}
-	for int64(len(o.sent)) <= part {
-		o.sent = append(o.sent, 0)
-	}
-	o.sent[part] += len(text)
-	begins := o.last != part
-	first := o.last < 0
-	o.last = part
-	switch o.kind {
-	case itemReasoning:
-		if begins && !first {
-			text = "\n\n" + text
-		}
-		if first {
-			a.out.Block(0)
-			o.thought = a.nextThought()
-		}
-		return a.think(o, llm.Thought{Kind: llm.ThoughtSummary, Text: text, Index: o.thought})
-	case itemMessage:
-		if begins {
-			if !a.release() {
-				return false
-			}
-			a.out.Block(0)
-		}
-		if refusal {
-			return a.out.Refusal(0, text)
-		}
-		return a.say(text)
-	}
-	return a.out.Input(0, o.call, text)
-}
-
-func (a *responseAnswer) think(o *openItem, t llm.Thought) bool {
-	a.thought = t
-	m := a.exchange.call.Model
-	a.thought.Provider, a.thought.Model, a.thought.ItemID = m.Provider, m.Upstream, o.id
-	return a.out.Thought(0, t.Text, &a.thought)
 }
 
 // done ends an item, and sends what of it has not come in pieces.
@@ -251,23 +174,14 @@ func (a *responseAnswer) done(index int64, item *outputItem) bool {
 		if item.Arguments == "" && len(o.sent) == 0 && item.Status != "incomplete" {
 			return a.piece(o, 0, "{}", false)
 		}
-		return a.rest(o, 0, item.Arguments, false)
+		return a.rest(o, 0, string(item.Arguments), false)
 	case itemCustomCall:
+		if o.wrapped {
+			return a.piece(o, 0, `{"input":`+string(quoted(item.Input))+`}`, false)
+		}
 		return a.rest(o, 0, item.Input, false)
 	}
 	return true
-}
-
-// rest sends what of a part has not been sent.
-func (a *responseAnswer) rest(o *openItem, part int64, text string, refusal bool) bool {
-	sent := 0
-	if part < int64(len(o.sent)) {
-		sent = o.sent[part]
-	}
-	if sent >= len(text) || !utf8.RuneStart(text[sent]) {
-		return true
-	}
-	return a.piece(o, part, text[sent:], refusal)
 }
 
 func (a *responseAnswer) doneMessage(o *openItem, item *outputItem) bool {

@@ -47,7 +47,8 @@ func (p *Provider) respond(call providers.Call) (providers.Exchange, error) {
 		return nil, err
 	}
 	return &respondingExchange{
-		provider: p, call: call, body: body, names: c.names, ignored: c.lost(), maxOutput: c.out.MaxOutputTokens,
+		provider: p, call: call, body: body, names: c.names, tools: c.conversation.Tools, ignored: c.lost(),
+		maxOutput: c.out.MaxOutputTokens,
 	}, nil
 }
 
@@ -153,7 +154,7 @@ func (c *responding) composeOwn() {
 		case "verbosity":
 			out.Text.Verbosity = value
 		case "prompt_cache_key":
-			out.PromptCacheKey = unquoted(value)
+			out.PromptCacheKey = scan.Text(value)
 		case "prompt_cache_retention":
 			out.PromptCacheRetention = value
 		case "prompt_cache_options":

@@ -161,11 +161,28 @@ type outputItem struct {
 	Summary   []outputPart `json:"summary"`
 	Encrypted string       `json:"encrypted_content"`
 
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
-	Status    string `json:"status"`
-	Arguments string `json:"arguments"`
-	Input     string `json:"input"`
+	CallID    string        `json:"call_id"`
+	Name      string        `json:"name"`
+	Status    string        `json:"status"`
+	Arguments callArguments `json:"arguments"`
+	Input     string        `json:"input"`
+}
+
+// callArguments are JSON in a string; of a search for tools they are JSON itself.
+type callArguments string
+
+// UnmarshalJSONFrom reads either.
+func (a *callArguments) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() != jsontext.KindString {
+		*a = callArguments(value)
+		return nil
+	}
+	*a = callArguments(scan.Text(value))
+	return nil
 }
 
 type outputPart struct {

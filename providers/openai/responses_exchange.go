@@ -24,6 +24,7 @@ type respondingExchange struct {
 	body      []byte
 	ignored   []string
 	names     toolNames
+	tools     []llm.Tool // that the client has declared
 	maxOutput *int64
 }
 

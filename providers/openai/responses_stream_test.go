@@ -112,6 +112,15 @@ func TestResponseStreamsMeanWhatTheySay(t *testing.T) {
 				deltaEvent("output_text", 9, 0, "lost"), itemEvent(true, 1, messageItem("a")), completed},
 			" (a)" + ended,
 		},
+		"end that is not what came": {
+			[]string{itemEvent(false, 0, messageItem()), deltaEvent("output_text", 0, 0, "A b."), itemEvent(true, 0, messageItem("A b in c.")), completed},
+			" (A b.)" + ended,
+		},
+		"search for tools": {
+			[]string{itemEvent(false, 0, `{"type":"tool_search_call","id":"ts_1","arguments":{}}`), itemEvent(true, 0,
+				`{"type":"tool_search_call","id":"ts_1","execution":"server","arguments":{"query":"x"}}`), itemEvent(true, 1, messageItem("a")), completed},
+			" (a)" + ended,
+		},
 		"citation": {
 			[]string{itemEvent(true, 0, messageItem("é")), itemEvent(true, 1, `{"type":"message","content":[{"type":"output_text","text":"see it","annotations":`+
 				`[{"type":"url_citation","url":"https://e.com","title":"E","start_index":4,"end_index":6},{"type":"file_citation"},7]}]}`), completed},
@@ -136,6 +145,17 @@ func TestResponseStreamsMeanWhatTheySay(t *testing.T) {
 				t.Errorf("got  %s\nwant %s\n%v", shownAnswer(answer), opened+tt.want, err)
 			}
 		})
+	}
+}
+
+// A model may call a function as if it took free text. The text is not lost.
+func TestFreeTextForAFunctionIsItsInput(t *testing.T) {
+	const custom = `{"type":"custom_tool_call","id":"ctc_1","call_id":"c2","name":"sh","input":"`
+	const end = `ls \"x\""}`
+	stream := responseEvents(itemEvent(false, 0, custom+`"}`), deltaEvent("custom_tool_call_input", 0, 0, "ls "), itemEvent(true, 0, custom+end), completed)
+	answer, err := respondingTo(t, `,"stream":true,"tools":[{"type":"function","function":{"name":"sh"}}]`).collected(t, stream)
+	if err != nil || !strings.Contains(shownAnswer(answer), ` {c2 sh {"input":"ls \"x\""} 0}`) {
+		t.Errorf("%v, %+v", err, answer)
 	}
 }
 

@@ -212,6 +212,10 @@ func (s *stream) forwards() bool {
 
 func (s *stream) choice(c *eventChoice) bool {
 	d := &c.Delta
+	if most := s.mostChoices(); !s.out.Begun(c.Index) && s.out.Choices() == most {
+		s.out.Fail(s.client.Malformed(llm.ErrManyChoices))
+		return false
+	}
 	if !s.begin(c) {
 		return false
 	}
@@ -240,6 +244,15 @@ func (s *stream) choice(c *eventChoice) bool {
 	}
 	s.ends = append(s.ends, end)
 	return s.closeCalls(c.Index)
+}
+
+// mostChoices is how many choices the answer may have: as many as were asked for. Of more
+// than the usual one some servers send what they like.
+func (s *stream) mostChoices() int {
+	if n := s.exchange.call.Request.Choices; n > 1 {
+		return int(n)
+	}
+	return llm.MaxChoices
 }
 
 // begin sends the role of a choice, unless it has been sent. What only this upstream

@@ -156,6 +156,7 @@ func (t *translation) foreign(req *chat.Request, raw []byte) {
 			t.server.SystemRole && m.Role == "developer" || t.server.CallIDs > 0 && (m.ToolCallID != "" || len(m.ToolCalls) > 0)
 		t.lose(providers.LacksName, noNames && m.Name != "")
 		t.lose("messages[].images", len(m.Images) > 0)
+		t.lose("messages[].reasoning_content", t.server.Reasoning == "" && m.ReasoningContent != "" && len(m.ReasoningDetails) == 0)
 		t.lose("messages[].cache_control", marks && llm.Given(m.CacheControl))
 		for _, c := range m.ToolCalls {
 			t.history = t.history || c.ExtraContent != nil || len(c.ID) > longestID

@@ -224,6 +224,12 @@ func Events(body []byte) [][]byte {
 	return events
 }
 
+// Begins says whether a stream begins with what a client got, whose last event may have got the
+// empty line that it lacks.
+func Begins[Text string | []byte](stream, got Text) bool {
+	return strings.HasPrefix(string(stream), strings.TrimRight(string(got), "\r\n"))
+}
+
 // EndsFrame says whether bytes end with an empty line. A line ends with CR, LF or both, and the ends may be mixed.
 func EndsFrame(raw []byte) bool {
 	line, both := bytes.CutSuffix(raw, []byte("\r\n"))

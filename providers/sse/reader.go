@@ -78,19 +78,26 @@ func (r *Reader) Next() (Event, error) {
 	for {
 		line, err := r.line()
 		if err != nil {
-			if errors.Is(err, io.EOF) && has && !r.raw {
-				event.Data = r.data
-				return event, nil
+			if !errors.Is(err, io.EOF) || !has {
+				return Event{}, err
 			}
-			return Event{}, err
+			event.Data = r.data
+			if r.raw {
+				return r.lastRaw(event)
+			}
+			return event, nil
 		}
 		if len(line) == 0 {
 			if has {
 				event.Data = r.data
-				if r.raw && r.skipLF {
-					return event, r.takeLF()
+				if !r.raw || !r.skipLF {
+					return event, nil
 				}
-				return event, nil
+				err := r.takeLF()
+				if errors.Is(err, io.EOF) {
+					return r.lastRaw(event)
+				}
+				return event, err
 			}
 			event.Name = ""
 			continue

@@ -74,6 +74,7 @@ type Registration struct {
 	Address  string // of the client, as auth.Caller has it
 
 	Invitation string // a one-time token; empty: none
+	RequestID  string
 }
 
 // Register adds an account. It reports the first fault in this order: closed
@@ -113,19 +114,31 @@ func (a *Service) Register(ctx context.Context, r Registration) (*models.User, e
 }
 
 // registerInvited registers with an invitation. Its use and the new user are one
-// transaction: of two who register with it at the same time one becomes a user.
+// transaction: of two who register with it at the same time one becomes a user. An account
+// that another person has registered with the address without proof becomes the invited one's.
 func (a *Service) registerInvited(ctx context.Context, r Registration, hash string) (*models.User, error) {
 	u, err := a.use(ctx, models.PurposeInvite, r.Invitation, func(t *models.OneTimeToken, u *models.User) (*models.Audit, error) {
 		if t.Email != "" && t.Email != r.Email {
-			return nil, invalidToken(models.PurposeInvite)
+			return nil, otherInvitee()
+		}
+		if u.ID != "" {
+			if !a.adoptable(u) {
+				return nil, models.ErrTaken
+			}
+			row, err := a.proven(t, u, r.RequestID)
+			u.Name, u.PasswordHash, u.Generation = r.Name, hash, u.Generation+1
+			return row, err
 		}
 		a.newUser(u, r, hash)
-		a.proven(t, u)
+		if t.ProvesEmail && t.Email == u.Email {
+			u.VerifiedAt = a.now().UnixMicro()
+		}
 		return nil, nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	a.tokens.Forget(u.ID)
 	a.sendVerification(u)
 	return u, nil
 }
@@ -142,10 +155,10 @@ func (a *Service) prepare(ctx context.Context, r Registration) (normal Registrat
 	}
 	defer leave()
 	// Before the wait, so that a database that is down delays no other caller.
-	if err := a.checkFree(ctx, r.Email); err != nil {
+	free := func() error { return a.checkFree(ctx, r.Email, r.Invitation != "") }
+	if err := free(); err != nil {
 		return r, "", err
 	}
-	free := func() error { return a.checkFree(ctx, r.Email) }
 	hash, err = a.hashIf(ctx, r.Password, free)
 	return r, hash, err
 }
@@ -200,15 +213,24 @@ func (a *Service) hashIf(ctx context.Context, password string, still func() erro
 	return hashPassword(password), nil
 }
 
-func (a *Service) checkFree(ctx context.Context, email string) error {
-	_, err := a.store.UserByEmail(ctx, email)
+// checkFree refuses an address that has an account. With an invitation it may be one that another
+// person may have registered.
+func (a *Service) checkFree(ctx context.Context, email string, invited bool) error {
+	u, err := a.store.UserByEmail(ctx, email)
 	switch {
 	case errors.Is(err, models.ErrNotFound):
 		return nil
 	case err != nil:
 		return api.Unavailable(err)
+	case invited && a.adoptable(u):
+		return nil
 	}
 	return emailTaken()
+}
+
+// adoptable says whether the one who proves the address of an account first gets it.
+func (a *Service) adoptable(u *models.User) bool {
+	return a.mail != nil && u.VerifiedAt == 0 && u.DisabledAt == 0
 }
 
 // Login returns a token for the user with this address and password. An address
@@ -280,6 +302,12 @@ func registrationClosed() error {
 func invitationRequired() error {
 	e := forbidden(api.CodeInvitationRequired, "registration needs an invitation: an administrator makes one")
 	e.Param = "invitation"
+	return e
+}
+
+func otherInvitee() error {
+	e := forbidden(api.CodeInvalidInvitation, "this invitation is for another e-mail address: register with the one to which it was sent")
+	e.Param = "email"
 	return e
 }
 

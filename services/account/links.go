@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"modelgateway/models"
@@ -16,8 +15,9 @@ import (
 	"modelgateway/services/mail"
 )
 
-// LinkPath is where the page of a link is, below PUBLIC_URL. The query has the token.
-const LinkPath = "/auth/link"
+// LinkPath is where the page of a link is, below PUBLIC_URL. The token stands behind the #:
+// browsers do not send it, so that no log of a proxy has it.
+const LinkPath = "/signin"
 
 // How long links are valid.
 const (
@@ -50,7 +50,7 @@ type Invitation struct {
 // sends mail and the invitation names an address, else the link has its URL.
 func (a *Service) Invite(ctx context.Context, in Invitation) (Link, error) {
 	if in.Email != "" {
-		email, err := a.freeEmail(ctx, in.Email)
+		email, err := a.freeEmail(ctx, in.Email, true)
 		if err != nil {
 			return Link{}, err
 		}
@@ -66,7 +66,7 @@ func (a *Service) Invite(ctx context.Context, in Invitation) (Link, error) {
 }
 
 // freeEmail returns the normal form of an address with which a user can register.
-func (a *Service) freeEmail(ctx context.Context, text string) (string, error) {
+func (a *Service) freeEmail(ctx context.Context, text string, invited bool) (string, error) {
 	email, err := NormalEmail(text)
 	if err != nil {
 		return "", err
@@ -74,7 +74,7 @@ func (a *Service) freeEmail(ctx context.Context, text string) (string, error) {
 	if !DomainAllowed(email, a.domains) {
 		return "", domainRefused()
 	}
-	return email, a.checkFree(ctx, email)
+	return email, a.checkFree(ctx, email, invited)
 }
 
 // Reset is a request of an administrator for a link with which a user can set a
@@ -146,7 +146,7 @@ func (a *Service) add(ctx context.Context, l *newLink) (text string, err error) 
 }
 
 func (a *Service) linkURL(text string) string {
-	return a.publicURL + LinkPath + "?" + url.Values{"token": {text}}.Encode()
+	return a.publicURL + LinkPath + "#" + url.Values{"token": {text}}.Encode()
 }
 
 // tokenText is the text of a one-time token: its prefix names its purpose, and secret
@@ -154,23 +154,6 @@ func (a *Service) linkURL(text string) string {
 func tokenText(purpose models.Purpose, secret string) string {
 	return "mgw_" + string(purpose) + "_" + secret
 }
-
-// LinkPurpose returns the purpose that the text of a token names; empty if it has not
-// the form of one.
-func LinkPurpose(text string) models.Purpose {
-	prefix, secret, _ := strings.Cut(strings.TrimPrefix(text, "mgw_"), "_")
-	purpose := models.Purpose(prefix)
-	switch purpose {
-	case models.PurposeInvite, models.PurposeReset, models.PurposeVerify, models.PurposeSetup:
-		if secret != "" {
-			return purpose
-		}
-	}
-	return ""
-}
-
-// InvalidLink answers for a link that is not valid.
-func InvalidLink() error { return invalidToken(models.PurposeReset) }
 
 // tokenHash is what the database has of a token. 130 random bits cannot be guessed, so
 // a slow hash would add nothing.
@@ -217,7 +200,7 @@ func invalidToken(purpose models.Purpose) error {
 	switch purpose {
 	case models.PurposeInvite:
 		e.Code, e.Param = api.CodeInvalidInvitation, "invitation"
-		e.Message = "this invitation is not valid: it is unknown, was used before, is too old, or is for another e-mail address"
+		e.Message = "this invitation is not valid: it is unknown, was used before, or is too old"
 	case models.PurposeSetup:
 		e.Code = api.CodeInvalidSetupToken
 		e.Message = "this set-up token is not valid: it is unknown, was used before, is too old, or there is an administrator already"

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -30,3 +31,36 @@ func (a *Service) message(t *models.OneTimeToken, text string) *mail.Message {
 	m.Text = fmt.Sprintf("Hello,\n\n%s\n\n%s\n\nThe link works once, until %s.\n\n%s\n", first, a.linkURL(text), until, last)
 	return m
 }
+
+// TellOfKey mails a user that another one has made a key for them, or given it a new secret. shownTo
+// is who has seen the secret; empty: it waits until the user fetches it. Without SMTP_URL it does
+// nothing.
+func (a *Service) TellOfKey(u *models.User, name, shownTo string) {
+	m := &mail.Message{Kind: "key", UserID: u.ID, To: u.Email, Subject: "A key for the Model Gateway"}
+	m.Text = fmt.Sprintf("Hello,\n\nThe key %q of your account at %s has a secret for you to fetch. Log in to see it, once:\n\n%s\n",
+		name, a.publicURL, a.KeysPage())
+	if shownTo != "" {
+		m.Text = fmt.Sprintf("Hello,\n\nThe secret of the key %q of your account at %s was made by %s, who has seen it. "+
+			"If you did not expect that, rotate or revoke the key:\n\n%s\n", name, a.publicURL, shownTo, a.KeysPage())
+	}
+	a.send(m)
+}
+
+// TellOfIdentity mails a user that an identity was linked to their account. Without SMTP_URL it
+// does nothing.
+func (a *Service) TellOfIdentity(u *models.User, i *models.Identity) {
+	m := &mail.Message{Kind: "identity", UserID: u.ID, To: u.Email, Subject: "A new way to log in to the Model Gateway"}
+	m.Text = fmt.Sprintf("Hello,\n\n%s of %s can now log in to your account at %s. If you did not link it, change your password and "+
+		"remove the link:\n\n%s\n", i.Email, i.Issuer, a.publicURL, a.publicURL+"/account")
+	a.send(m)
+}
+
+// send queues a mail, where the gateway sends any.
+func (a *Service) send(m *mail.Message) {
+	if a.mail != nil {
+		a.mail.Add(func(context.Context) (*mail.Message, error) { return m, nil })
+	}
+}
+
+// KeysPage is the address of the page where users fetch the secrets of their keys.
+func (a *Service) KeysPage() string { return a.publicURL + "/keys?scope=own" }

@@ -36,16 +36,16 @@ func TestANewUserVerifiesTheAddress(t *testing.T) {
 		d, server := d.mailing(t)
 		u := d.register(t, "ada@x.com")
 		m := server.Await(t, 1)
-		if !strings.Contains(m.To, "ada@x.com") || LinkPurpose(m.Token()) != models.PurposeVerify {
+		if !strings.Contains(m.To, "ada@x.com") || purposeOf(m.Token()) != models.PurposeVerify {
 			t.Fatalf("%+v", m)
 		}
 		if _, err := d.ResetPassword(t.Context(), PasswordReset{Token: m.Token(), New: newPassword, Address: here}); code(err) != api.CodeInvalidLink {
 			t.Errorf("a verification resets the password: %v", err)
 		}
-		if v, err := d.Verify(t.Context(), m.Token()); err != nil || v.ID != u.ID || d.user(t, u.ID).VerifiedAt == 0 {
+		if v, err := d.Verify(t.Context(), PasswordReset{Token: m.Token(), New: newPassword, Address: here}); err != nil || v.ID != u.ID || d.user(t, u.ID).VerifiedAt == 0 {
 			t.Errorf("%v", err)
 		}
-		if _, err := d.Verify(t.Context(), m.Token()); code(err) != api.CodeInvalidLink {
+		if _, err := d.Verify(t.Context(), PasswordReset{Token: m.Token(), New: newPassword, Address: here}); code(err) != api.CodeInvalidLink {
 			t.Errorf("a second time: %v", err)
 		}
 	})

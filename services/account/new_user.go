@@ -16,7 +16,7 @@ func (a *Service) NewUser(ctx context.Context, r Registration) (*models.User, er
 	if r.Email == "" {
 		return nil, missingField("email")
 	}
-	email, err := a.freeEmail(ctx, r.Email)
+	email, err := a.freeEmail(ctx, r.Email, false)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,12 @@ package account
 import (
 	"context"
 	"errors"
+	"net/http"
+	"time"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 )
 
@@ -26,24 +29,14 @@ func (a *Service) ChangePassword(ctx context.Context, c PasswordChange) (auth.To
 	if err := checkNewPassword(c.New); err != nil {
 		return auth.Token{}, err
 	}
-	u, err := a.store.User(ctx, c.UserID)
-	if errors.Is(err, models.ErrNotFound) {
-		return auth.Token{}, auth.InvalidToken()
-	}
-	if err != nil {
-		return auth.Token{}, api.Unavailable(err)
-	}
-	tried := attempt{email: u.Email, address: c.Address}
-	if err := a.failures.check(ctx, tried); err != nil {
-		return auth.Token{}, err
-	}
 	leave, err := a.hashing.join(c.Address)
 	if err != nil {
 		return auth.Token{}, err
 	}
 	defer leave()
-	if err := a.compare(ctx, u, tried, c.Current); err != nil {
-		return auth.Token{}, ofCurrent(err)
+	u, err := a.checkCurrent(ctx, c)
+	if err != nil {
+		return auth.Token{}, err
 	}
 	hash, err := a.hash(ctx, c.New)
 	if err != nil {
@@ -61,6 +54,60 @@ func (a *Service) ChangePassword(ctx context.Context, c PasswordChange) (auth.To
 		return auth.Token{}, api.OrUnavailable("change a password", err)
 	}
 	return a.tokens.Issue(changed)
+}
+
+// checkCurrent returns the user if the current password is theirs. A wrong one counts as a failed
+// login.
+func (a *Service) checkCurrent(ctx context.Context, c PasswordChange) (*models.User, error) {
+	u, err := a.store.User(ctx, c.UserID)
+	if errors.Is(err, models.ErrNotFound) {
+		return nil, auth.InvalidToken()
+	}
+	if err != nil {
+		return nil, api.Unavailable(err)
+	}
+	tried := attempt{email: u.Email, address: c.Address}
+	if err := a.failures.check(ctx, tried); err != nil {
+		return nil, err
+	}
+	return u, ofCurrent(a.compare(ctx, u, tried, c.Current))
+}
+
+// recently is for how long a login shows that the user is there, and not only a token of theirs.
+const recently = 5 * time.Minute
+
+// Confirm checks that the user themselves asks for what a stolen token must not do: by the current
+// password in c, or by a token of a login of the last minutes.
+func (a *Service) Confirm(ctx context.Context, c PasswordChange, token string) error {
+	if c.Current == "" {
+		if a.tokens.Recent(token, recently) {
+			return nil
+		}
+		e := forbidden(api.CodePasswordRequired,
+			"this needs your password, or a login of the last five minutes: send current_password, or log in again")
+		e.Param = "current_password"
+		return e
+	}
+	leave, err := a.hashing.join(c.Address)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = a.checkCurrent(ctx, c)
+	return err
+}
+
+// Identities are those with which a user can log in.
+func (a *Service) Identities(ctx context.Context, userID string) ([]api.Identity, error) {
+	all, err := a.store.Identities(ctx, userID)
+	if err != nil {
+		return nil, api.OrUnavailable("list identities", err)
+	}
+	shown := make([]api.Identity, len(all))
+	for i := range all {
+		shown[i] = api.Identity{Issuer: all[i].Issuer, Email: api.Maybe(all[i].Email), CreatedAt: api.Seconds(all[i].CreatedAt)}
+	}
+	return shown, nil
 }
 
 // Rename changes the name of a user, who asks for it themselves.
@@ -104,11 +151,11 @@ func ofCurrent(err error) error {
 	return err
 }
 
-// Logout ends the token of a user, or all of the user's tokens.
-func (a *Service) Logout(ctx context.Context, userID, token string, everywhere bool) error {
-	if !everywhere {
-		return a.tokens.End(ctx, token)
-	}
+// Logout ends one token of a user.
+func (a *Service) Logout(ctx context.Context, token string) error { return a.tokens.End(ctx, token) }
+
+// LogoutEverywhere ends all tokens of a user.
+func (a *Service) LogoutEverywhere(ctx context.Context, userID string) error {
 	_, err := a.store.ChangeUser(ctx, userID, func(u *models.User) (*models.Audit, error) {
 		u.Generation++
 		return nil, nil
@@ -117,5 +164,41 @@ func (a *Service) Logout(ctx context.Context, userID, token string, everywhere b
 		return api.OrUnavailable("end all tokens of a user", err)
 	}
 	a.tokens.Forget(userID)
+	return nil
+}
+
+// Unlink removes the identities of a user, who must have a password to log in with, and ends all
+// tokens of the user if everywhere is set. from is the request, for the audit.
+func (a *Service) Unlink(ctx context.Context, userID string, everywhere bool, from audit.Entry) error {
+	removed, err := a.store.UnlinkIdentities(ctx, userID, func(u *models.User, all []models.Identity) (*models.Audit, error) {
+		if everywhere {
+			u.Generation++
+		}
+		if len(all) == 0 {
+			return nil, nil
+		}
+		if u.PasswordHash == "" {
+			return nil, &api.Error{
+				Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeLastLogin,
+				Message: "this account has no password, so that the identity provider is its only way to log in: " +
+					"an administrator can make a link that sets a password",
+			}
+		}
+		from.Action = "identity.unlink"
+		return audit.Identity(a.now(), from, u, all...)
+	})
+	switch {
+	case errors.Is(err, models.ErrNotFound):
+		return auth.InvalidToken()
+	case err != nil:
+		return api.OrUnavailable("remove identities", err)
+	case everywhere:
+		a.tokens.Forget(userID)
+	case len(removed) == 0:
+		return &api.Error{
+			Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeIdentityNotFound,
+			Message: "no identity is linked to this account",
+		}
+	}
 	return nil
 }

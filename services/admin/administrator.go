@@ -13,10 +13,11 @@ import (
 // names, or of a new one. The actor vouches for the address.
 //
 // A user with a password whose address was never verified may have been registered by
-// another person. The password and the tokens of such a user end, and the keys are
-// revoked: what is left is the new password, or a link with which the owner of the
-// address sets one. Another user keeps keys and password unless in names a new one.
-func (a *Service) CreateAdministrator(ctx context.Context, by Actor, in api.NewUser) (*CreatedUser, error) {
+// another person. The password and the tokens of such a user end: what is left is the new
+// password, or a link with which the owner of the address sets one. The keys are revoked only if the
+// gateway sends mail: without mail users have no way to verify their addresses. Any other user keeps
+// the keys, and the password unless in names a new one.
+func (a *Service) CreateAdministrator(ctx context.Context, by Actor, in api.NewUser, sendsMail bool) (*CreatedUser, error) {
 	email, err := account.NormalEmail(in.Email)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func (a *Service) CreateAdministrator(ctx context.Context, by Actor, in api.NewU
 		return nil, api.OrUnavailable("look up user", err)
 	}
 	created := &CreatedUser{}
-	if u, err = a.promote(ctx, by, u.ID, in.Password); err != nil {
+	if u, err = a.promote(ctx, by, u.ID, in.Password, sendsMail); err != nil {
 		return nil, err
 	}
 	if u.PasswordHash == "" && u.LastUsedAt == 0 { // nor has an identity provider logged the user in
@@ -47,7 +48,7 @@ func (a *Service) CreateAdministrator(ctx context.Context, by Actor, in api.NewU
 }
 
 // promote makes a user an administrator. An empty password changes none.
-func (a *Service) promote(ctx context.Context, by Actor, userID, password string) (u *models.User, err error) {
+func (a *Service) promote(ctx context.Context, by Actor, userID, password string, sendsMail bool) (u *models.User, err error) {
 	var hash string
 	if password != "" {
 		if hash, err = a.accounts.PasswordHash(ctx, password, by.Address); err != nil {
@@ -64,7 +65,7 @@ func (a *Service) promote(ctx context.Context, by Actor, userID, password string
 		}
 		before, now := *u, a.now().UnixMicro()
 		claimed := u.VerifiedAt == 0 && u.PasswordHash != ""
-		if claimed {
+		if claimed && sendsMail {
 			if keys, err = tx.RevokeKeys(u.ID, now); err != nil {
 				return nil, err
 			}

@@ -105,14 +105,24 @@ func (a *Service) keyRow(act action, before, after *models.Key) (*models.Audit, 
 	default:
 		act.name = "key.rename"
 	}
-	return a.auditRow(act, keyDetail{after.UserID, after.TeamID, after.Prefix, keyStateOf(before), keyStateOf(after)})
+	detail := keyDetail{
+		UserID: after.UserID, TeamID: after.TeamID, Prefix: after.Prefix, Before: keyStateOf(before), After: keyStateOf(after),
+	}
+	if act.name == "key.rotate" {
+		detail.ShownTo = shownTo(act, after)
+	}
+	return a.auditRow(act, detail)
 }
 
 // keyDetail is the detail of a row about a key.
 type keyDetail struct {
-	UserID string    `json:"user_id"`
-	TeamID string    `json:"team_id,omitzero"`
-	Prefix string    `json:"prefix"`
+	UserID string `json:"user_id"`
+	TeamID string `json:"team_id,omitzero"`
+	Prefix string `json:"prefix"`
+
+	// ShownTo is who is shown the secret of another user's key.
+	ShownTo string `json:"secret_shown_to,omitzero"`
+
 	Before *keyState `json:"before,omitzero"`
 	After  *keyState `json:"after,omitzero"`
 }

@@ -72,7 +72,8 @@ func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey, days in
 }
 
 // CreateKey makes a key of a user, of a team, or of a user in a team, of which the user
-// must be a member. Limits that an administrator names are fixed: see ChangeKey.
+// must be a member. Limits that an administrator names are fixed: see ChangeKey. The key of
+// another user has no secret until that user fetches it, unless an administrator asks for it.
 func (a *Service) CreateKey(ctx context.Context, by Actor, in api.AdminNewKey) (key *models.Key, text string, err error) {
 	if by.Team != "" {
 		in.TeamID = by.Team
@@ -84,6 +85,9 @@ func (a *Service) CreateKey(ctx context.Context, by Actor, in api.AdminNewKey) (
 	if in.UserID != "" && !auth.LooksLikeID(in.UserID) {
 		return nil, "", userNotFound()
 	}
+	if in.Reveal && by.Team != "" {
+		return nil, "", noReveal("reveal")
+	}
 	if key, text, err = a.keys.New(in.NewKey); err != nil {
 		return nil, "", err
 	}
@@ -91,35 +95,42 @@ func (a *Service) CreateKey(ctx context.Context, by Actor, in api.AdminNewKey) (
 	if in.Any() {
 		key.LimitedBy = limitedBy(by, key)
 	}
-	err = a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
-		return nil, a.addKey(tx, act, key)
+	text = withhold(key, text, by, in.Reveal)
+	var tell func()
+	err = a.act(ctx, by, func(tx *models.Transaction, act action) (_ *models.Audit, err error) {
+		tell, err = a.addKey(tx, act, key)
+		return nil, err
 	})
 	if err != nil {
 		return nil, "", api.OrUnavailable("create key", err)
 	}
+	tell()
 	return key, text, nil
 }
 
-// addKey adds a key with a row of the audit.
-func (a *Service) addKey(tx *models.Transaction, act action, key *models.Key) error {
+// addKey adds a key with a row of the audit. tell mails its owner, after the transaction.
+func (a *Service) addKey(tx *models.Transaction, act action, key *models.Key) (tell func(), err error) {
+	var owner *models.User
 	if key.UserID != "" {
-		if _, err := tx.User(key.UserID); err != nil {
-			return orNotFound("look up user", err, userNotFound)
+		if owner, err = tx.User(key.UserID); err != nil {
+			return nil, orNotFound("look up user", err, userNotFound)
 		}
 	}
 	if key.UserID != "" && key.TeamID != "" {
 		if _, err := tx.Team(key.TeamID); err != nil {
-			return orNotFound("look up team", err, auth.TeamNotFound)
+			return nil, orNotFound("look up team", err, auth.TeamNotFound)
 		}
 		if _, err := tx.Member(key.TeamID, key.UserID); err != nil {
-			return orNotFound("look up member", err, memberNotFound)
+			return nil, orNotFound("look up member", err, memberNotFound)
 		}
 	}
 	if err := auth.AddKey(tx, key); err != nil {
-		return orNotFound("create key", err, auth.TeamNotFound)
+		return nil, orNotFound("create key", err, auth.TeamNotFound)
 	}
 	act.name, act.target = "key.create", key.ID
-	return a.record(tx, act, keyDetail{UserID: key.UserID, TeamID: key.TeamID, Prefix: key.Prefix, After: keyStateOf(key)})
+	return a.tellOwner(owner, key, act), a.record(tx, act, keyDetail{
+		UserID: key.UserID, TeamID: key.TeamID, Prefix: key.Prefix, ShownTo: shownTo(act, key), After: keyStateOf(key),
+	})
 }
 
 // limitedBy is who has set the limits of a key: an administrator; or a manager of the
@@ -193,23 +204,6 @@ func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
 	}
 	a.keys.Invalidate(ctx, key)
 	return nil
-}
-
-// RotateKey gives a key a new secret as auth.Keys.Rotate does.
-func (a *Service) RotateKey(ctx context.Context, by Actor, keyID string, in api.KeyRotation) (key *models.Key, text string, err error) {
-	rotate, err := a.keys.ValidateRotation(&in)
-	if err != nil {
-		return nil, "", err
-	}
-	key, err = a.changeKey(ctx, by, keyID, func(key *models.Key) error {
-		text, err = rotate(key)
-		return err
-	})
-	if err != nil {
-		return nil, "", auth.KeyError("rotate key", err)
-	}
-	a.keys.Invalidate(ctx, key)
-	return key, text, nil
 }
 
 // changeKey changes a key that is not revoked, with a row of the audit: any key, or for

@@ -23,29 +23,41 @@ func (a *Service) Members(ctx context.Context, by Actor, teamID string) ([]model
 	return members, nil
 }
 
-// AddMember makes a user a member of a team.
-func (a *Service) AddMember(ctx context.Context, by Actor, teamID string, in api.NewTeamMember) (*models.Member, error) {
+// AddMember makes a user a member of a team. A user whose address may be another person's is sent an
+// invitation instead, which it returns.
+func (a *Service) AddMember(ctx context.Context, by Actor, teamID string, in api.NewTeamMember) (*models.Member, *Invited, error) {
 	role, err := checkRole(in.Role)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	find, err := userOf(in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var member models.Member
+	invite := ""
 	err = a.actOnTeam(ctx, by, teamID, func(tx *models.Transaction, act action, team *models.Team) (*models.Audit, error) {
 		u, err := find(tx)
 		if err != nil {
 			return nil, orNotFound("look up user", err, userNotFound)
 		}
+		if err := a.checkProven(u, "email", "a member"); err != nil {
+			if u.DisabledAt == 0 && a.accounts.Invites() {
+				invite = u.Email
+			}
+			return nil, err
+		}
 		member = models.Member{TeamMember: models.TeamMember{TeamID: team.ID, UserID: u.ID, Role: role}, Email: u.Email, Name: u.Name}
 		return nil, a.addMember(tx, act, &member.TeamMember, u.Email)
 	})
-	if err != nil {
-		return nil, api.OrUnavailable("add member", err)
+	if err != nil && invite != "" {
+		made, err := a.Invite(ctx, by, api.NewInvitation{Email: invite, TeamID: teamID, Role: string(role)})
+		return nil, made, err
 	}
-	return &member, nil
+	if err != nil {
+		return nil, nil, api.OrUnavailable("add member", err)
+	}
+	return &member, nil, nil
 }
 
 // userOf returns the look-up of the user that a new member is.

@@ -26,6 +26,7 @@ func person(t testing.TB, a *Service, in api.NewUser) *CreatedUser {
 	if in.Password == "" {
 		in.Password = "correct horse battery"
 	}
+	in.Reveal = true
 	u, err := a.CreateUser(t.Context(), root, in)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +62,7 @@ func TestAUserIsCreatedWithLimitsTeamAndKeyOrNotAtAll(t *testing.T) {
 		team := newTeam(t, a, "Research")
 		in := api.NewUser{
 			Email: "Eve@Example.com ", Name: " Eve ", TeamID: team, Role: "manager", KeyLimits: budget(50), Admin: true,
-			Key: &api.NewKey{Name: "laptop", TeamID: team},
+			Key: &api.NewKey{Name: "laptop", TeamID: team}, Reveal: true,
 		}
 		u, err := a.CreateUser(t.Context(), root, in)
 		if err != nil || u.Email != "eve@example.com" || u.Name != "Eve" || !u.Admin || u.BudgetWindow != models.Month ||
@@ -191,7 +192,7 @@ func TestATeamWithMembersKeepsAManager(t *testing.T) {
 		for range 10 {
 			team := newTeam(t, a, "Research")
 			for _, id := range []string{"ada", "bob"} {
-				if _, err := a.AddMember(t.Context(), root, team, api.NewTeamMember{UserID: id, Role: "manager"}); err != nil {
+				if _, _, err := a.AddMember(t.Context(), root, team, api.NewTeamMember{UserID: id, Role: "manager"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -225,7 +226,7 @@ func TestATeamWithMembersKeepsAManager(t *testing.T) {
 		if _, err := a.ChangeMember(t.Context(), root, team, eve.ID, api.RoleChange{Role: "member"}); code(err) != api.CodeLastManager {
 			t.Errorf("the only member is no manager any more: %v", err)
 		}
-		if _, err := a.AddMember(t.Context(), root, team, api.NewTeamMember{Email: "Bob@example.com"}); err != nil {
+		if _, _, err := a.AddMember(t.Context(), root, team, api.NewTeamMember{Email: "Bob@example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.DeleteUser(t.Context(), root, eve.ID); code(err) != api.CodeLastManager {
@@ -297,6 +298,10 @@ func TestManagersActOnTheirOwnTeamOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		shared, _, err := a.CreateKey(t.Context(), root, api.AdminNewKey{NewKey: api.NewKey{Name: "of the team", TeamID: team}})
+		if err != nil {
+			t.Fatal(err)
+		}
 		try := func(by Actor, key string) map[string]error {
 			page := models.Page{Limit: 5}
 			errs := map[string]error{}
@@ -307,7 +312,7 @@ func TestManagersActOnTheirOwnTeamOnly(t *testing.T) {
 			_, _, errs["keys"] = a.TeamKeys(t.Context(), by, KeyQuery{}, page)
 			_, _, errs["create"] = a.CreateKey(t.Context(), by, api.AdminNewKey{NewKey: api.NewKey{Name: "n"}})
 			_, errs["change"] = a.ChangeKey(t.Context(), by, key, api.AdminKeyChange{KeyChange: ofRPM(5)})
-			_, _, errs["rotate"] = a.RotateKey(t.Context(), by, key, api.KeyRotation{OverlapSeconds: new(int64)})
+			_, _, errs["rotate"] = a.RotateKey(t.Context(), by, shared.ID, api.AdminKeyRotation{KeyRotation: api.KeyRotation{OverlapSeconds: new(int64)}})
 			errs["usage"] = a.CheckTeam(t.Context(), by)
 			return errs
 		}
@@ -376,9 +381,76 @@ func TestManagersDoNotChangeLimitsOfAdministratorsNorOwnersThoseOfManagers(t *te
 				t.Errorf("a manager raised an administrator's limit: %s", got)
 			}
 		}
-		_, text, err := a.RotateKey(t.Context(), manager, id, api.KeyRotation{})
+		_, text, err := a.keys.Rotate(t.Context(), mia.ID, id, api.KeyRotation{})
 		if err != nil || rpmOf(t, a.keys, text) != 5 {
 			t.Errorf("rotated: %v", err)
+		}
+	})
+}
+
+// The secret of a key that was made for somebody is shown to that user only, once.
+func TestTheSecretOfAKeyIsShownToItsOwner(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
+		a := administered(h)
+		team := newTeam(t, a, "Research")
+		eve := person(t, a, api.NewUser{Email: "eve@example.com", TeamID: team, Role: "manager"})
+		mia := person(t, a, api.NewUser{Email: "mia@example.com", TeamID: team})
+		manager := Actor{UserID: eve.ID, Team: team}
+		of := func(user string) api.AdminNewKey {
+			return api.AdminNewKey{NewKey: api.NewKey{Name: "k", TeamID: team}, UserID: user}
+		}
+		for by, shown := range map[Actor]bool{manager: false, root: false, CommandLine(): true} {
+			key, text, err := a.CreateKey(t.Context(), by, of(mia.ID))
+			if err != nil || (text != "") != shown || key.Pending() == shown {
+				t.Fatalf("%+v: %q, %+v, %v", by, text, key, err)
+			}
+			if shown {
+				continue
+			}
+			if _, _, err := a.keys.Rotate(t.Context(), mia.ID, key.ID, api.KeyRotation{}); code(err) != api.CodeKeyPending {
+				t.Errorf("a key without a secret is rotated: %v", err)
+			}
+			if _, _, err := a.keys.Fetch(t.Context(), eve.ID, key.ID); code(err) != api.CodeKeyNotFound {
+				t.Errorf("another user fetches it: %v", err)
+			}
+			if keyOpens(a.keys, key.Hash) {
+				t.Error("what stands for the secret opens it")
+			}
+			fetched, text, err := a.keys.Fetch(t.Context(), mia.ID, key.ID)
+			if err != nil || !keyOpens(a.keys, text) || fetched.Pending() || fetched.Prefix == "" {
+				t.Errorf("%+v, %v", fetched, err)
+			}
+			if _, _, err := a.keys.Fetch(t.Context(), mia.ID, key.ID); code(err) != api.CodeSecretFetched {
+				t.Errorf("twice: %v", err)
+			}
+			in := api.AdminKeyRotation{}
+			switch rotated, _, err := a.RotateKey(t.Context(), by, key.ID, in); {
+			case by == manager && code(err) != api.CodeSecretWithheld:
+				t.Errorf("a manager rotates a member's key: %v", err)
+			case by == root && (err != nil || !rotated.Pending() || !keyOpens(a.keys, text)): // the former secret works on
+				t.Errorf("%+v, %v", rotated, err)
+			}
+		}
+		reveal := of(mia.ID)
+		reveal.Reveal = true
+		if _, _, err := a.CreateKey(t.Context(), manager, reveal); code(err) != api.CodeSecretWithheld {
+			t.Errorf("a manager is shown a secret: %v", err)
+		}
+		key, text, err := a.CreateKey(t.Context(), root, reveal)
+		if err != nil || !keyOpens(a.keys, text) {
+			t.Errorf("%v", err)
+		}
+		detail := h.Query(t, "SELECT detail FROM audit WHERE target = '"+key.ID+"'")
+		if len(detail) != 1 || !strings.Contains(detail[0], `"secret_shown_to":"ada@example.com"`) {
+			t.Errorf("the audit: %s", detail)
+		}
+		if n := len(h.Query(t, "SELECT detail FROM audit WHERE detail LIKE '%secret_shown_to%'")); n != 2 { // and the command line
+			t.Errorf("%d secrets are shown by the audit", n)
+		}
+		for _, own := range []api.AdminNewKey{of(""), of(eve.ID)} { // of the team alone, and of the manager
+			if _, text, err := a.CreateKey(t.Context(), manager, own); err != nil || !keyOpens(a.keys, text) {
+				t.Errorf("%+v: %v", own, err)
+			}
 		}
 	})
 }
@@ -482,7 +554,7 @@ func TestUsersShowTheirBudgetAndTeamsTheirSums(t *testing.T) {
 func TestACreatedUserWithoutAPasswordKeepsTheKeyAtTheFirstIdentity(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
 		a := administered(h)
-		eve, err := a.CreateUser(t.Context(), root, api.NewUser{Email: "eve@example.com", Key: &api.NewKey{Name: "k"}})
+		eve, err := a.CreateUser(t.Context(), root, api.NewUser{Email: "eve@example.com", Key: &api.NewKey{Name: "k"}, Reveal: true})
 		if err != nil {
 			t.Fatal(err)
 		}

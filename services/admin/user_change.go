@@ -88,6 +88,9 @@ func (a *Service) validateUserChange(in *api.UserChange) (apply func(*models.Use
 		if to := in.Admin; to != nil && *to != (u.AdminAt != 0) {
 			u.AdminAt = 0
 			if *to {
+				if err := a.checkProven(u, "admin", "an administrator"); err != nil {
+					return err
+				}
 				u.AdminAt = now
 			}
 		}
@@ -99,6 +102,16 @@ func (a *Service) validateUserChange(in *api.UserChange) (apply func(*models.Use
 		}
 		return limit(&u.Limits)
 	}, nil
+}
+
+// checkProven refuses to give rights to an account whose address is not verified, where the gateway sends
+// mail: it may be a stranger's.
+func (a *Service) checkProven(u *models.User, param, to string) error {
+	if u.VerifiedAt != 0 || !a.accounts.SendsMail() {
+		return nil
+	}
+	return conflict(api.CodeEmailNotVerified, param, "the address of this account was never verified, and another person may have "+
+		"registered it: have its owner open a link first (a reset sends one), which ends what others made in it, before it becomes "+to)
 }
 
 // checkSelf refuses what administrators cannot do to themselves.

@@ -49,6 +49,7 @@ func (a *Service) CreateUser(ctx context.Context, by Actor, in api.NewUser) (*Cr
 	if in.Admin {
 		u.AdminAt = u.CreatedAt
 	}
+	tell := func() {}
 	err = a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
 		if err := a.addUser(tx, act, u); err != nil {
 			return nil, err
@@ -62,11 +63,14 @@ func (a *Service) CreateUser(ctx context.Context, by Actor, in api.NewUser) (*Cr
 			return nil, nil
 		}
 		created.Key.UserID = u.ID
-		return nil, a.addKey(tx, act, created.Key)
+		created.KeyText = withhold(created.Key, created.KeyText, by, in.Reveal)
+		tell, err = a.addKey(tx, act, created.Key)
+		return nil, err
 	})
 	if err != nil {
 		return nil, api.OrUnavailable("create user", err)
 	}
+	tell()
 	if u.PasswordHash == "" {
 		if created.Link, err = a.ResetLink(ctx, by, u.ID); err != nil {
 			return nil, err

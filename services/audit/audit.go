@@ -22,6 +22,12 @@ type Entry struct {
 	Address    string // of the client
 }
 
+// Own is the entry as an action of a user on their own account.
+func (e Entry) Own(u *models.User) Entry {
+	e.ActorID, e.ActorEmail, e.Target = u.ID, u.Email, u.ID
+	return e
+}
+
 // Row returns the row of an entry. The detail becomes JSON; it has no secrets.
 func Row(at time.Time, e Entry, detail any) (*models.Audit, error) {
 	text, err := json.Marshal(detail)

@@ -165,6 +165,10 @@ func (k *Keys) checkLimits(in *api.KeyLimits) error {
 	if w := in.BudgetWindow.Value; w != nil && !slices.Contains(models.Windows(), models.Window(*w)) {
 		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be day, week, month or total")
 	}
+	if r := in.BudgetReserve.Value; r != nil && models.Reserve(*r) != models.ReserveWorst {
+		return api.Invalid(api.CodeInvalidValue, "budget_reserve",
+			"budget_reserve must be worst, or null for what the gateway reserves of each call (BUDGET_RESERVE)")
+	}
 	return nil
 }
 
@@ -199,6 +203,7 @@ func setLimits(l *models.Limits, in *api.KeyLimits) error {
 	for i, n := range in.All() {
 		set(numbers[i].Value, *n.Value, func(n int64) int64 { return n })
 	}
+	set(&l.BudgetReserve, in.BudgetReserve, func(r string) models.Reserve { return models.Reserve(r) })
 	set(&l.Budget, in.Budget, func(usd api.USD) int64 { return int64(usd) })
 	switch {
 	case in.Budget.Named && in.Budget.Value == nil:

@@ -50,6 +50,9 @@ func (k *Keys) ValidateRotation(in *api.KeyRotation) (rotate func(*models.Key) (
 		return nil, api.Invalid(api.CodeInvalidValue, "overlap_seconds", "overlap_seconds must be from 0 to %d", longestOverlap)
 	}
 	return func(key *models.Key) (string, error) {
+		if key.Pending() {
+			return "", pending()
+		}
 		now := k.now()
 		if now.UnixMicro() < key.PreviousExpiresAt {
 			return "", rotationRunning(key)
@@ -61,6 +64,40 @@ func (k *Keys) ValidateRotation(in *api.KeyRotation) (rotate func(*models.Key) (
 		}
 		return newSecret(key), nil
 	}, nil
+}
+
+// Fetch gives a user's key that has no secret its secret, and returns the key with the text,
+// which cannot be shown again.
+func (k *Keys) Fetch(ctx context.Context, userID, keyID string) (*models.Key, string, error) {
+	if !LooksLikeKeyID(keyID) {
+		return nil, "", KeyNotFound()
+	}
+	if err := k.store.Read(ctx, func(tx *models.Transaction) error { return k.checkVerified(tx, userID) }); err != nil {
+		return nil, "", KeyError("look up the user of a key", err)
+	}
+	var text string
+	key, err := k.store.ChangeKey(ctx, userID, keyID, func(key *models.Key) error {
+		if !key.Pending() {
+			return &api.Error{
+				Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeSecretFetched,
+				Message: "the secret of this key was fetched before, and is shown once: rotate the key to get a new one",
+			}
+		}
+		text = newSecret(key)
+		return nil
+	})
+	if err != nil {
+		return nil, "", KeyError("fetch the secret of a key", err)
+	}
+	k.Invalidate(ctx, key)
+	return key, text, nil
+}
+
+func pending() error {
+	return &api.Error{
+		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeKeyPending,
+		Message: "the key has no secret yet: its owner fetches it, logged in, with POST /auth/keys/{key_id}/secret or on the page Keys",
+	}
 }
 
 func rotationRunning(key *models.Key) error {

@@ -11,7 +11,8 @@ import (
 // ShowCreatedKey returns a new key and its text in the form of the API.
 func ShowCreatedKey(k *models.Key, text string) api.CreatedKey {
 	return api.CreatedKey{
-		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Key: text, Prefix: k.Prefix, CreatedAt: api.Seconds(k.CreatedAt),
+		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Key: api.Maybe(text), Pending: k.Pending(),
+		Prefix: k.Prefix, CreatedAt: api.Seconds(k.CreatedAt),
 		Limits: ShowLimits(&k.Limits), LimitedBy: ShowLimitedBy(k), UserID: api.Maybe(k.UserID), TeamID: api.Maybe(k.TeamID),
 	}
 }
@@ -24,7 +25,7 @@ func ShowRotatedKey(k *models.Key, text string) api.RotatedKey {
 // ShowKey returns a key in the form of the API.
 func ShowKey(k *KeyState) api.Key {
 	return api.Key{
-		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Prefix: k.Prefix, CreatedAt: api.Seconds(k.CreatedAt),
+		ID: k.ID, Object: api.ObjectKey, Name: k.Name, Prefix: k.Prefix, Pending: k.Pending(), CreatedAt: api.Seconds(k.CreatedAt),
 		LastUsedAt: api.Moment(k.LastUsedAt), Limits: ShowLimits(&k.Limits), LimitedBy: ShowLimitedBy(&k.Key),
 		Spend: api.USD(k.Spend.Total), BudgetState: k.Budget(), PreviousEnd: api.Moment(k.previousEnd()), TeamID: api.Maybe(k.TeamID),
 		TeamName: api.Maybe(k.TeamName), RevokedAt: api.Moment(k.RevokedAt), Calls: k.Calls,
@@ -56,6 +57,7 @@ func ShowLimits(l *models.Limits) api.Limits {
 		usd, window := api.USD(l.Budget), string(l.BudgetWindow)
 		shown.Budget, shown.BudgetWindow = &usd, &window
 	}
+	shown.BudgetReserve = unlessZero(string(l.BudgetReserve))
 	return shown
 }
 

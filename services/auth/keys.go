@@ -42,6 +42,8 @@ type KeyOptions struct {
 	Defaults    KeyDefaults             // of new keys
 
 	UserDefaults models.Limits // of users who have no such limit of their own
+
+	Verified bool // only users whose address is verified make keys: the gateway sends mail
 }
 
 // Keys creates, lists, changes, revokes and authenticates the API keys of users.
@@ -54,6 +56,7 @@ type Keys struct {
 	modelExists  func(model string) bool
 	defaults     KeyDefaults
 	userDefaults models.Limits
+	verified     bool
 
 	cache          *keyCache
 	uses           lastUses
@@ -73,8 +76,8 @@ func NewKeys(o KeyOptions) *Keys {
 	}
 	return &Keys{
 		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, modelExists: o.ModelExists, defaults: o.Defaults,
-		userDefaults: o.UserDefaults,
-		cache:        newKeyCache(o.Revisions), uses: lastUses{byID: map[string]*lastUse{}},
+		userDefaults: o.UserDefaults, verified: o.Verified,
+		cache: newKeyCache(o.Revisions), uses: lastUses{byID: map[string]*lastUse{}},
 		known: semaphore.NewWeighted(knownLookups), unknown: semaphore.NewWeighted(unknownLookups),
 		refreshQueue: make(chan digest, keyRefreshQueue),
 		keyByHash:    o.Store.KeyByHash, flushEvery: flushEvery,
@@ -106,6 +109,9 @@ func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*model
 	}
 	key.UserID = userID
 	err = k.store.Change(ctx, func(tx *models.Transaction) error {
+		if err := k.checkVerified(tx, userID); err != nil {
+			return err
+		}
 		if key.TeamID != "" {
 			if _, err := tx.Member(key.TeamID, userID); err != nil {
 				return teamError("look up membership", err)
@@ -121,6 +127,31 @@ func (k *Keys) Create(ctx context.Context, userID string, in api.NewKey) (*model
 	}
 	k.onInvalidation(key.Hash)
 	return key, text, nil
+}
+
+// checkVerified refuses keys to users whose address is not verified, where the gateway sends mail: the
+// account may be a stranger's, and ends when its owner proves the address.
+func (k *Keys) checkVerified(tx *models.Transaction, userID string) error {
+	if !k.verified {
+		return nil
+	}
+	u, err := tx.User(userID)
+	if err != nil {
+		return err
+	}
+	if u.VerifiedAt == 0 {
+		return EmailNotVerified("to make keys")
+	}
+	return nil
+}
+
+// EmailNotVerified answers a user who has to verify their address first.
+func EmailNotVerified(what string) error {
+	return &api.Error{
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeEmailNotVerified,
+		Message: "the e-mail address of this account is not verified: open the link in the mail that was sent to it " + what +
+			"; POST /auth/password/forgot sends another one",
+	}
 }
 
 // New checks a new key and returns it with its text. Its user is not set yet, and it is

@@ -149,6 +149,12 @@ func (t *Tokens) Ends(text string) (time.Time, error) {
 	return numericDate(c.ExpiresAt).Time, nil
 }
 
+// Recent reports whether a token that Verify accepts was issued at a login of the last d.
+func (t *Tokens) Recent(text string, d time.Duration) bool {
+	c, err := t.parse(text)
+	return err == nil && t.now().Sub(numericDate(c.IssuedAt).Time) < d
+}
+
 // End ends a token that Verify accepts. It is refused here at once, and by other
 // replicas within a second.
 func (t *Tokens) End(ctx context.Context, text string) error {

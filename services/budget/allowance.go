@@ -22,6 +22,7 @@ type allowance struct {
 	left            int64 // of the budget for all replicas, by the last grant
 	debt            int64 // to be returned from what comes back: the replicas hold more than the limit
 	live            int   // reservations
+	reserved        int64 // by calls that run, and what calls that have ended give back when the ledger has them
 	minFree         int64 // the least that was free since the last reconcile
 	active          bool  // a call has used it since then
 	busy            bool  // a request or a save for it is under way
@@ -35,17 +36,28 @@ func (p *allowance) covers(amount, limit int64, leaseValid bool) bool {
 }
 
 func (p *allowance) take(amount int64) {
-	p.free -= amount
-	p.minFree = min(p.minFree, p.free)
 	p.live++
+	p.grow(amount)
+}
+
+// grow reserves more for a call that runs, also what is not free.
+func (p *allowance) grow(amount int64) {
+	p.free -= amount
+	p.reserved += amount
+	p.minFree = min(p.minFree, p.free)
 	p.active = true
 }
 
-// settle ends a reservation. The cost stays granted until the ledger moves it.
-func (p *allowance) settle(amount, cost int64) {
+// spent is what calls have cost, since ever.
+func (p *allowance) spent() int64 { return p.granted - p.free - p.reserved }
+
+// settle ends a reservation. What is held of it, its cost or more, stays granted until the
+// ledger moves the cost.
+func (p *allowance) settle(amount, held, cost int64) {
 	p.live--
 	p.active = true
-	p.release(amount - cost)
+	p.reserved += held - cost - amount
+	p.release(amount - held)
 }
 
 // release returns an amount, which is negative when a call cost more than was reserved.
@@ -70,10 +82,12 @@ func (p *allowance) giveBack(amount int64) {
 	p.granted -= amount
 }
 
-// grantOverdraft counts as granted what was spent without a grant.
+// grantOverdraft counts as granted what calls have taken or spent without a grant. It may be more
+// than the budget has: what calls give back is returned before it is used again.
 func (p *allowance) grantOverdraft() {
 	if p.free < 0 {
 		p.granted -= p.free
+		p.debt -= p.free
 		p.free = 0
 	}
 }

@@ -32,15 +32,15 @@ type Options struct {
 	Replica string // the name of this process and of no other; empty: New makes one
 }
 
-// Service reserves what calls can cost at most, so that no budget is ever
-// overdrawn, however many replicas there are.
+// Service reserves what calls are expected to cost, or what they can cost at most, in their
+// budgets, however many replicas there are.
 //
 // The database is the only source of truth. It grants allowances to a replica,
 // and the replica reserves from them without the database. What a call has cost
 // stays in the allowance until the ledger moves it, in one transaction, to what is
 // spent. So for each budget, spent and granted together never exceed its limit,
-// except for calls that cost more than their upper bound, and for those of a
-// replica that was cut off from the database for longer than its lease.
+// except for calls that cost more than was reserved for them when they were admitted, and
+// for those of a replica that was cut off from the database for longer than its lease.
 //
 // A replica may use its allowances only while its lease is valid. The database
 // measures the lease by its own clock, the replica by its own from before it sent
@@ -81,7 +81,7 @@ type Stats struct {
 	Requests  uint64 // to the database for grants
 	Failures  uint64 // of these
 	Refused   uint64 // calls that needed more than was left
-	Overdrawn uint64 // calls that cost more than was reserved for them
+	Overdrawn uint64 // calls that cost more than they can
 	Lost      uint64 // leases that expired
 }
 
@@ -137,15 +137,15 @@ func (b *Service) Left(of Budget) int64 {
 	return of.Limit
 }
 
-// Reserve reserves an amount in all of the budgets, at most one for each level, or in none: the
+// Reserve reserves what a call needs in all of the budgets, at most one for each level, or in none: the
 // error is a 402 then. The windows are those of at, the begin of the call. Without
 // budgets the reservation is nil. The error is a 503 when the database is needed
 // and does not answer in time, and that of ctx when ctx ends first.
-func (b *Service) Reserve(ctx context.Context, at time.Time, amount int64, of ...Budget) (*Reservation, error) {
+func (b *Service) Reserve(ctx context.Context, at time.Time, need Need, of ...Budget) (*Reservation, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	r := &Reservation{budgets: b, amount: max(amount, 0)}
+	r := &Reservation{budgets: b, amount: max(need.Amount, 0), most: need.Most}
 	if len(of) > len(r.allowances) {
 		return nil, api.Internal(errMany)
 	}
@@ -156,7 +156,9 @@ func (b *Service) Reserve(ctx context.Context, at time.Time, amount int64, of ..
 	ctx, cancel := context.WithTimeoutCause(ctx, b.maxWait, errSlow)
 	defer cancel()
 	for i := n; i < len(of); i++ {
-		p, err := b.wait(ctx, &waiter{budget: of[i], at: at, amount: r.amount, done: make(chan error, 1)})
+		p, err := b.wait(ctx, &waiter{
+			budget: of[i], at: at, amount: r.amount, expected: need.Most > need.Amount, done: make(chan error, 1),
+		})
 		if err != nil {
 			r.Settle(0)
 			return nil, err
@@ -194,10 +196,8 @@ func (b *Service) allowance(of models.HoldKey) *allowance {
 	return p
 }
 
-// shouldWarn reports whether it is time for another warning, and has the overdraft
-// saved; b.mu is held.
+// shouldWarn reports whether it is time for another warning; b.mu is held.
 func (b *Service) shouldWarn(now time.Time) bool {
-	b.wakeUp()
 	if now.Sub(b.warned) < time.Minute {
 		return false
 	}

@@ -134,7 +134,7 @@ func budgetOf(account string, limit int64) Budget {
 
 func mustReserve(t testing.TB, b *Service, amount int64, of ...Budget) *Reservation {
 	t.Helper()
-	r, err := b.Reserve(t.Context(), november, amount, of...)
+	r, err := b.Reserve(t.Context(), november, Need{Amount: amount}, of...)
 	if err != nil {
 		t.Fatalf("%d of %+v: %v", amount, of, err)
 	}
@@ -143,7 +143,7 @@ func mustReserve(t testing.TB, b *Service, amount int64, of ...Budget) *Reservat
 
 func mustRefuse(t testing.TB, b *Service, amount int64, of ...Budget) *api.Error {
 	t.Helper()
-	r, err := b.Reserve(t.Context(), november, amount, of...)
+	r, err := b.Reserve(t.Context(), november, Need{Amount: amount}, of...)
 	if e, ok := errors.AsType[*api.Error](err); ok && isRefused(e) && r == nil {
 		return e
 	}
@@ -184,13 +184,13 @@ func TestABudgetIsSpentToTheLastMicroDollarAndNoFurther(t *testing.T) {
 
 func TestWithoutBudgetsThereIsNothingToReserve(t *testing.T) {
 	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
-	r, err := b.Reserve(t.Context(), november, dollar)
+	r, err := b.Reserve(t.Context(), november, Need{Amount: dollar})
 	if r != nil || err != nil || r.Holds() != (models.Holds{}) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	r.Settle(5)
 	tooMany := slices.Repeat([]Budget{budgetOf("a", 1)}, len(models.Holds{})+1)
-	if _, err := b.Reserve(t.Context(), november, 1, tooMany...); code(err) != api.CodeInternal {
+	if _, err := b.Reserve(t.Context(), november, Need{Amount: 1}, tooMany...); code(err) != api.CodeInternal {
 		t.Error(err)
 	}
 }
@@ -282,28 +282,28 @@ func TestACallCountsInTheWindowOfItsStart(t *testing.T) {
 			b, of := h.budgets(t), budgetOf("key:"+tt.before+string(tt.window), dollar)
 			of.Window = tt.window
 			ctx, before, after := t.Context(), at(tt.before), at(tt.after)
-			old, err := b.Reserve(ctx, before, 700_000, of)
+			old, err := b.Reserve(ctx, before, Need{Amount: 700_000}, of)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.Reserve(ctx, before, 400_000, of); !isRefused(err) {
+			if _, err := b.Reserve(ctx, before, Need{Amount: 400_000}, of); !isRefused(err) {
 				t.Error(err)
 			}
-			next, err := b.Reserve(ctx, after, dollar, of)
+			next, err := b.Reserve(ctx, after, Need{Amount: dollar}, of)
 			if err != nil {
 				t.Fatalf("%s: a new window begins with something spent: %v", tt.after, err)
 			}
 			h.pay(t, b, old, before, 500_000)
 			h.pay(t, b, next, after, dollar)
-			late, err := b.Reserve(ctx, before, 500_000, of)
+			late, err := b.Reserve(ctx, before, Need{Amount: 500_000}, of)
 			if err != nil {
 				t.Fatalf("what is spent in the next window counts in the one before: %v", err)
 			}
 			late.Settle(0)
-			if _, err := b.Reserve(ctx, before, 500_001, of); !isRefused(err) {
+			if _, err := b.Reserve(ctx, before, Need{Amount: 500_001}, of); !isRefused(err) {
 				t.Error(err)
 			}
-			if _, err := b.Reserve(ctx, after, 1, of); !isRefused(err) {
+			if _, err := b.Reserve(ctx, after, Need{Amount: 1}, of); !isRefused(err) {
 				t.Error(err)
 			}
 			b.reconcileNow(ctx)
@@ -319,7 +319,7 @@ func TestATotalBudgetCountsAllDays(t *testing.T) {
 		b, of := h.budgets(t), budgetOf("key:a", dollar)
 		of.Window = models.Total
 		for _, at := range []time.Time{november, november.AddDate(-3, 0, 0), november.AddDate(4, 0, 0)} {
-			r, err := b.Reserve(t.Context(), at, 300_000, of)
+			r, err := b.Reserve(t.Context(), at, Need{Amount: 300_000}, of)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +345,7 @@ func TestALongerWindowCountsTheHoldsOfAShorterOne(t *testing.T) {
 		b.reconcileNow(t.Context())
 		earlier := of
 		earlier.Window = models.Day
-		if _, err := b.Reserve(t.Context(), november.AddDate(0, 0, -1), dollar, earlier); err != nil {
+		if _, err := b.Reserve(t.Context(), november.AddDate(0, 0, -1), Need{Amount: dollar}, earlier); err != nil {
 			t.Errorf("a day counts what a later one holds: %v", err)
 		}
 	})
@@ -388,14 +388,14 @@ func TestAWindowCountsTheHoldsOfOneThatBeganBeforeIt(t *testing.T) {
 		} {
 			b, of := h.budgets(t), budgetOf("key:"+string(tt.former), dollar)
 			of.Window = tt.former
-			if _, err := b.Reserve(t.Context(), tt.before, 900_000, of); err != nil {
+			if _, err := b.Reserve(t.Context(), tt.before, Need{Amount: 900_000}, of); err != nil {
 				t.Fatal(err)
 			}
 			of.Window = tt.changed
-			if _, err := b.Reserve(t.Context(), tt.after, 100_001, of); err == nil {
+			if _, err := b.Reserve(t.Context(), tt.after, Need{Amount: 100_001}, of); err == nil {
 				t.Errorf("a %s does not count what a running call holds of a %s that began before it", tt.changed, tt.former)
 			}
-			if _, err := b.Reserve(t.Context(), tt.after, 90_000, of); err != nil { // the former window may hold some slack
+			if _, err := b.Reserve(t.Context(), tt.after, Need{Amount: 90_000}, of); err != nil { // the former window may hold some slack
 				t.Errorf("a %s beside a %s: %v", tt.changed, tt.former, err)
 			}
 		}
@@ -477,7 +477,7 @@ func TestUnusedAllowancesAreReturned(t *testing.T) {
 		if held := h.held(t, "key:a"); held != 300_000 || unwritten < held {
 			t.Errorf("a stopped replica holds %d", held)
 		}
-		if _, err := b.Reserve(t.Context(), november, 1, of); api.AsError(err).Status != 503 {
+		if _, err := b.Reserve(t.Context(), november, Need{Amount: 1}, of); api.AsError(err).Status != 503 {
 			t.Errorf("a stopped replica still reserves: %v", err)
 		}
 	})
@@ -533,7 +533,7 @@ func TestConcurrentCallsShareFewGrantRequests(t *testing.T) {
 		var all sync.WaitGroup
 		for range calls {
 			all.Go(func() {
-				_, err := b.Reserve(t.Context(), november, 1000, of)
+				_, err := b.Reserve(t.Context(), november, Need{Amount: 1000}, of)
 				switch {
 				case err == nil:
 					served.Add(1)
@@ -574,7 +574,7 @@ func TestWaitingCallsAreServedInOrder(t *testing.T) {
 	results := make([]error, len(amounts))
 	var all sync.WaitGroup
 	for i, amount := range amounts {
-		all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, amount, of) })
+		all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, Need{Amount: amount}, of) })
 		storetest.Until(t, "it waits", func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -606,7 +606,7 @@ func TestACancelledCallReservesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error)
 		go func() {
-			_, err := b.Reserve(ctx, november, dollar, of)
+			_, err := b.Reserve(ctx, november, Need{Amount: dollar}, of)
 			left <- err
 		}()
 		<-asked
@@ -630,7 +630,7 @@ func TestAReservationCostsOneAllocation(t *testing.T) {
 	all.Window = models.Day
 	ctx := context.Background()
 	most := testing.AllocsPerRun(500, func() {
-		r, err := b.Reserve(ctx, november, 1000, key, all)
+		r, err := b.Reserve(ctx, november, Need{Amount: 1000}, key, all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -648,7 +648,7 @@ func BenchmarkReserve(b *testing.B) {
 			ctx, now := context.Background(), time.Now()
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := budgets.Reserve(ctx, now, 1000, tt...)
+				r, err := budgets.Reserve(ctx, now, Need{Amount: 1000}, tt...)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -660,7 +660,7 @@ func BenchmarkReserve(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				ctx, now := context.Background(), time.Now()
 				for pb.Next() {
-					r, err := budgets.Reserve(ctx, now, 1000, tt...)
+					r, err := budgets.Reserve(ctx, now, Need{Amount: 1000}, tt...)
 					if err != nil {
 						b.Error(err)
 						return
@@ -678,11 +678,11 @@ func TestDebtIsPaidOnce(t *testing.T) {
 	p.take(40)
 	p.take(60)
 	p.debt = 15
-	p.settle(40, 30)
+	p.settle(40, 30, 30)
 	if p.free != 0 || p.granted != 90 || p.debt != 5 {
 		t.Errorf("%+v", p)
 	}
-	p.settle(60, 0)
+	p.settle(60, 0, 0)
 	if p.free != 55 || p.granted != 85 || p.debt != 0 {
 		t.Errorf("%+v", p)
 	}
@@ -705,7 +705,7 @@ func TestEachCallIsGrantedUnderItsOwnLimit(t *testing.T) {
 			of     Budget
 			amount int64
 		}{{high, 1}, {high, 6 * dollar}, {low, 5 * dollar}} {
-			all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, c.amount, c.of) })
+			all.Go(func() { _, results[i] = b.Reserve(t.Context(), november, Need{Amount: c.amount}, c.of) })
 			storetest.Until(t, "it waits", func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()

@@ -63,7 +63,7 @@ func TestHoldsOfAKilledReplicaAreFreedWhenItsLeaseExpires(t *testing.T) {
 	duration := killed.leaseTerms().Duration
 	var got time.Time
 	storetest.Until(t, "it is free again", func() bool {
-		_, err := other.Reserve(t.Context(), november, 900_000, of)
+		_, err := other.Reserve(t.Context(), november, Need{Amount: 900_000}, of)
 		got = time.Now()
 		return err == nil
 	})
@@ -98,7 +98,7 @@ func TestAResumedReplicaHasNoFreeAllowance(t *testing.T) {
 	var all *Reservation
 	storetest.Until(t, "the other replica is granted its allowance", func() (ok bool) {
 		var err error
-		all, err = other.Reserve(t.Context(), november, 10*dollar, of)
+		all, err = other.Reserve(t.Context(), november, Need{Amount: 10 * dollar}, of)
 		return err == nil
 	})
 	mustRefuse(t, frozen, 1, of)
@@ -126,7 +126,7 @@ func TestACallFromBeforeAnExpiredLeasePaysForNoOther(t *testing.T) {
 	r := mustReserve(t, frozen, 3*dollar, of)
 	h.awaitLeaseExpiry(t, frozen)
 	storetest.Until(t, "the other replica is granted its allowance", func() (ok bool) {
-		_, err := other.Reserve(t.Context(), november, 9*dollar, of)
+		_, err := other.Reserve(t.Context(), november, Need{Amount: 9 * dollar}, of)
 		return err == nil
 	})
 	if err := frozen.ensureLease(t.Context()); err != nil {
@@ -222,7 +222,7 @@ func TestNoMoneyIsLostWhenAnswersOfTheDatabaseAreLost(t *testing.T) {
 		var spent int64
 		var failed int
 		for range 300 {
-			r, err := b.Reserve(t.Context(), november, 50_000+rand.Int64N(dollar/2), of)
+			r, err := b.Reserve(t.Context(), november, Need{Amount: 50_000 + rand.Int64N(dollar/2)}, of)
 			switch {
 			case err == nil:
 				cost := rand.Int64N(50_000)
@@ -270,7 +270,7 @@ func TestWithoutTheDatabaseOnlyTheAllowanceIsSpent(t *testing.T) {
 			tt.stop(server.Server)
 			local := mustReserve(t, b, dollar, of)
 			began, late := time.Now(), longtest.Lateness(t)
-			if _, err := b.Reserve(t.Context(), november, 10*dollar, of); api.AsError(err).Status != 503 ||
+			if _, err := b.Reserve(t.Context(), november, Need{Amount: 10 * dollar}, of); api.AsError(err).Status != 503 ||
 				time.Since(began) > 2700*time.Millisecond+late() {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
@@ -279,13 +279,13 @@ func TestWithoutTheDatabaseOnlyTheAllowanceIsSpent(t *testing.T) {
 				defer b.mu.Unlock()
 				return !b.lease.valid(time.Now())
 			})
-			if _, err := b.Reserve(t.Context(), november, 1, of); api.AsError(err).Status != 503 {
+			if _, err := b.Reserve(t.Context(), november, Need{Amount: 1}, of); api.AsError(err).Status != 503 {
 				t.Errorf("without a lease: %v", err)
 			}
 			local.Settle(dollar / 4)
 			tt.resume(server.Server)
 			storetest.Until(t, "calls are granted again", func() bool {
-				r, err := b.Reserve(t.Context(), november, 10*dollar, of)
+				r, err := b.Reserve(t.Context(), november, Need{Amount: 10 * dollar}, of)
 				r.Settle(0)
 				return err == nil
 			})
@@ -325,7 +325,7 @@ func TestABudgetIsNotOverdrawnWhileTheDatabaseFailsRepeatedly(t *testing.T) {
 		b := replicas[i%2]
 		calling.Go(func() {
 			for ctx.Err() == nil {
-				r, err := b.Reserve(ctx, november, rand.Int64N(50_000), of)
+				r, err := b.Reserve(ctx, november, Need{Amount: rand.Int64N(50_000)}, of)
 				if err != nil {
 					if s := api.AsError(err).Status; s != 503 && s != 402 && ctx.Err() == nil {
 						t.Error(err)
@@ -386,7 +386,7 @@ func TestACallWaitsForAHangingDatabaseUpToItsTimeout(t *testing.T) {
 		return grant(ctx, q)
 	}
 	began, late := time.Now(), longtest.Lateness(t)
-	_, err := b.Reserve(t.Context(), november, dollar/2, budgetOf("key:b", dollar), of)
+	_, err := b.Reserve(t.Context(), november, Need{Amount: dollar / 2}, budgetOf("key:b", dollar), of)
 	if e := api.AsError(err); e.Status != 503 || !errors.Is(err, errSlow) || time.Since(began) > time.Second+late() {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
@@ -412,7 +412,7 @@ func TestNoGoroutineRunsAfterTheStop(t *testing.T) {
 	var calling sync.WaitGroup
 	for i := range 30 {
 		calling.Go(func() {
-			r, _ := b.Reserve(ctx, november, dollar, budgetOf(fmt.Sprint("key:", i), 2*dollar))
+			r, _ := b.Reserve(ctx, november, Need{Amount: dollar}, budgetOf(fmt.Sprint("key:", i), 2*dollar))
 			r.Settle(0)
 		})
 	}
@@ -438,7 +438,7 @@ func TestAStopEndsWaitingCalls(t *testing.T) {
 	stop := b.runTest(t)
 	waiting := make(chan error)
 	go func() {
-		_, err := b.Reserve(t.Context(), november, 1, of)
+		_, err := b.Reserve(t.Context(), november, Need{Amount: 1}, of)
 		waiting <- err
 	}()
 	<-asked
@@ -504,7 +504,7 @@ func TestAGrantWhoseAnswerIsLostIsReturned(t *testing.T) {
 			_, err := grant(ctx, q)
 			return models.Grant{}, errors.Join(err, errors.New("connection reset"))
 		}
-		if _, err := b.Reserve(t.Context(), november, 5*dollar, of); api.AsError(err).Status != 503 {
+		if _, err := b.Reserve(t.Context(), november, Need{Amount: 5 * dollar}, of); api.AsError(err).Status != 503 {
 			t.Error(err)
 		}
 		if held := h.held(t, "key:a"); held < 5*dollar {
@@ -575,7 +575,7 @@ func TestAWaitingCallIsServedFromAReturnedReservation(t *testing.T) {
 	}
 	waiting := make(chan error)
 	go func() {
-		_, err := b.Reserve(t.Context(), november, dollar/2, of)
+		_, err := b.Reserve(t.Context(), november, Need{Amount: dollar / 2}, of)
 		waiting <- err
 	}()
 	<-asked
@@ -600,7 +600,7 @@ func TestCallsOfSeveralBudgetsShareARenewal(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range accounts {
 		calls.Go(func() {
-			if _, err := b.Reserve(t.Context(), november, dollar, budgetOf(fmt.Sprint("key:", i), dollar)); api.AsError(err).Status != 503 {
+			if _, err := b.Reserve(t.Context(), november, Need{Amount: dollar}, budgetOf(fmt.Sprint("key:", i), dollar)); api.AsError(err).Status != 503 {
 				t.Error(err)
 			}
 		})

@@ -11,10 +11,11 @@ import (
 
 // waiter is a call that waits for a budget.
 type waiter struct {
-	budget Budget
-	at     time.Time
-	amount int64
-	done   chan error // receives one value, unless the call leaves before
+	budget   Budget
+	at       time.Time
+	amount   int64
+	expected bool       // the amount is what the call is expected to cost; else the most that it can
+	done     chan error // receives one value, unless the call leaves before
 }
 
 // until is the first day after the window.
@@ -184,15 +185,17 @@ func (b *Service) serve(p *allowance, now time.Time) {
 }
 
 // refuse refuses the calls that need more than all that is left. A call goes on
-// waiting when other calls have taken what was granted for it.
+// waiting when other calls have taken what was granted for it. A later try is of use only
+// while calls that run hold what is missing: what is spent does not come back.
 func (b *Service) refuse(p *allowance, calls []*waiter, answer models.Grant) {
 	left := max(answer.Left, 0) + max(p.free, 0)
+	unspent := answer.Unspent - max(p.spent()-answer.Moved, 0)
 	for _, c := range calls {
 		if c.amount <= left || !p.leave(c) {
 			continue
 		}
 		b.stats.Refused++
-		if c.amount <= answer.Unspent {
+		if c.amount <= unspent {
 			c.done <- heldBudget(c, left)
 		} else {
 			c.done <- overBudget(c, left)

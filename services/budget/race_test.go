@@ -166,7 +166,7 @@ func raceCall(t *testing.T, b *Service, paying []*raced, amount int64, exact boo
 	for _, p := range paying {
 		of = append(of, p.Budget)
 	}
-	r, err := b.Reserve(ctx, november, amount, of...)
+	r, err := b.Reserve(ctx, november, Need{Amount: amount}, of...)
 	switch {
 	case isRefused(err):
 		totals.refused.Add(1)

@@ -19,10 +19,10 @@ func overBudget(c *waiter, left int64) *api.Error {
 	var text strings.Builder
 	if c.budget.Account == models.GatewayAccount { // a caller must not learn what is left for all
 		err.Limit = metrics.LimitGatewayBudget
-		fmt.Fprintf(&text, "the budget of %s does not cover this call, which could cost up to %s", c.budget.Name, usd(c.amount))
+		fmt.Fprintf(&text, "the budget of %s does not cover this call, which %s", c.budget.Name, c.costWords())
 	} else {
-		fmt.Fprintf(&text, "%s has a budget of %s %s, of which %s is left, and this call could cost up to %s",
-			c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), usd(c.amount))
+		fmt.Fprintf(&text, "%s has a budget of %s %s, of which %s is left, and this call %s",
+			c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), c.costWords())
 	}
 	if left > 0 {
 		text.WriteString("; with a shorter prompt or a smaller limit of output tokens it could cost less")
@@ -43,14 +43,22 @@ func heldBudget(c *waiter, left int64) *api.Error {
 	}
 	if c.budget.Account == models.GatewayAccount {
 		err.Limit = metrics.LimitGatewayBudget
-		err.Message = fmt.Sprintf("the budget of %s does not cover this call, which could cost up to %s, while other calls run; "+
-			"try again in %s", c.budget.Name, usd(c.amount), err.RetryAfter)
+		err.Message = fmt.Sprintf("the budget of %s does not cover this call, which %s, while other calls run; "+
+			"try again in %s", c.budget.Name, c.costWords(), err.RetryAfter)
 		return err
 	}
 	window := windowWords(c.budget.Window)
-	err.Message = fmt.Sprintf("%s has a budget of %s %s, of which %s is left while other calls run, and this call could cost up to %s; "+
-		"try again in %s", c.budget.Name, usd(c.budget.Limit), window, usd(left), usd(c.amount), err.RetryAfter)
+	err.Message = fmt.Sprintf("%s has a budget of %s %s, of which %s is left while other calls run, and this call %s; "+
+		"try again in %s", c.budget.Name, usd(c.budget.Limit), window, usd(left), c.costWords(), err.RetryAfter)
 	return err
+}
+
+// costWords says what a call needs.
+func (c *waiter) costWords() string {
+	if c.expected {
+		return "is expected to cost " + usd(c.amount)
+	}
+	return "could cost up to " + usd(c.amount)
 }
 
 func windowWords(w models.Window) string {

@@ -16,7 +16,7 @@ func TestMoneyThatIsOnlyHeldIsRefusedWithARetry(t *testing.T) {
 			of := budgetOf(account, dollar)
 			refused := func(amount int64, status int, what, code string, retry bool) {
 				t.Helper()
-				_, err := b.Reserve(t.Context(), november, amount, of)
+				_, err := b.Reserve(t.Context(), november, Need{Amount: amount}, of)
 				e, _ := errors.AsType[*api.Error](err)
 				if e == nil || e.Status != status || e.Type != what || e.Code != code || e.ShouldRetry() != retry || (e.RetryAfter > 0) != retry {
 					t.Errorf("%d: %#v", amount, err)

@@ -71,7 +71,7 @@ type plain struct {
 }
 
 // Keep adds a turn. An error is logged and counted: the answer is sent all the same.
-func (c *Conversations) Keep(ctx context.Context, owner, requestID string, t *llm.Turn) {
+func (c *Conversations) Keep(ctx context.Context, owner models.KeptFor, requestID string, t *llm.Turn) {
 	if err := c.keep(ctx, owner, t); err != nil {
 		c.lost.Add(1)
 		c.opts.Log.Error("a response was not stored: later requests cannot name it as previous_response_id",
@@ -79,7 +79,7 @@ func (c *Conversations) Keep(ctx context.Context, owner, requestID string, t *ll
 	}
 }
 
-func (c *Conversations) keep(ctx context.Context, owner string, t *llm.Turn) error {
+func (c *Conversations) keep(ctx context.Context, owner models.KeptFor, t *llm.Turn) error {
 	text, err := json.Marshal(plain{t.Input, t.Answer}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
@@ -89,7 +89,8 @@ func (c *Conversations) keep(ctx context.Context, owner string, t *llm.Turn) err
 	}
 	now := c.opts.Now()
 	row := &models.KeptResponse{
-		ID: t.ID, Owner: owner, Previous: t.Previous, Sealed: c.keys.Seal(text, bound(owner, t.ID, t.Previous)),
+		ID: t.ID, Owner: owner.Owner, TeamID: owner.TeamID, Previous: t.Previous,
+		Sealed:    c.keys.Seal(text, bound(owner.Owner, t.ID, t.Previous)),
 		CreatedAt: now.UnixMicro(), ExpiresAt: now.Add(c.opts.Keep).UnixMicro(),
 	}
 	row.Size = int64(len(row.Sealed))
@@ -104,7 +105,7 @@ func bound(owner, id, previous string) []byte {
 }
 
 // Turn is an owner's turn, or ErrUnknown.
-func (c *Conversations) Turn(ctx context.Context, owner, id string) (*llm.Turn, error) {
+func (c *Conversations) Turn(ctx context.Context, owner models.KeptFor, id string) (*llm.Turn, error) {
 	if !c.On() {
 		return nil, ErrUnknown
 	}
@@ -117,7 +118,7 @@ func (c *Conversations) Turn(ctx context.Context, owner, id string) (*llm.Turn, 
 
 // Until are the turns of an owner's conversation, the first one first, up to the one with
 // this id, or ErrUnknown.
-func (c *Conversations) Until(ctx context.Context, owner, id string) ([]llm.Turn, error) {
+func (c *Conversations) Until(ctx context.Context, owner models.KeptFor, id string) ([]llm.Turn, error) {
 	rows, err := c.opts.Store.KeptConversation(ctx, owner, id, c.opts.Now().UnixMicro(), bounds())
 	if err != nil {
 		return nil, unknown(err)
@@ -126,7 +127,7 @@ func (c *Conversations) Until(ctx context.Context, owner, id string) ([]llm.Turn
 }
 
 // WithItems are the turns of an owner whose answers have one of these items.
-func (c *Conversations) WithItems(ctx context.Context, owner string, items []string) ([]llm.Turn, error) {
+func (c *Conversations) WithItems(ctx context.Context, owner models.KeptFor, items []string) ([]llm.Turn, error) {
 	rows, err := c.opts.Store.KeptOfItems(ctx, owner, items, c.opts.Now().UnixMicro(), bounds())
 	if err != nil {
 		return nil, unknown(err)
@@ -135,7 +136,7 @@ func (c *Conversations) WithItems(ctx context.Context, owner string, items []str
 }
 
 // Erase erases an owner's turn, or returns ErrUnknown.
-func (c *Conversations) Erase(ctx context.Context, owner, id string) error {
+func (c *Conversations) Erase(ctx context.Context, owner models.KeptFor, id string) error {
 	if !c.On() {
 		return ErrUnknown
 	}

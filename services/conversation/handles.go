@@ -20,11 +20,13 @@ import (
 )
 
 // A tag is the end of a handle: a mark, and in base64 the first bytes of a MAC over the
-// owner, the provider, the key and the id, and a few bytes that find the key.
+// owner, the provider, the key and the id, a few bytes that find the key, and the first bytes
+// of a MAC over the team. Handles of before there were teams lack the last.
 const (
-	tagMark  = "_mgw"
-	macBytes = 16
-	keyBytes = 4
+	tagMark   = "_mgw"
+	macBytes  = 16
+	keyBytes  = 4
+	teamBytes = 8
 )
 
 // encoding has one text for each tag.
@@ -64,14 +66,28 @@ func (h *Handles) Ready() bool { return h != nil && h.secret.Load() != nil }
 
 // Make returns the handle of a response that a provider keeps for an owner. key is the
 // fingerprint of the key that the response was made with. Handles must be Ready.
-func (h *Handles) Make(owner, provider string, key []byte, id string) string {
-	return id + tagMark + encoding.EncodeToString(h.tag(owner, provider, key, id))
+func (h *Handles) Make(by models.KeptFor, provider string, key []byte, id string) string {
+	return id + tagMark + encoding.EncodeToString(append(h.tag(by.Owner, provider, key, id), h.team(&by, id)...))
+}
+
+// team authenticates the team of the key that a response was made with.
+func (h *Handles) team(by *models.KeptFor, id string) []byte {
+	return h.mac("team", by.Owner, by.TeamID, id)[:teamBytes]
+}
+
+// opens says whether the caller may use a handle of its owner with this rest of a tag: one of
+// before there were teams only logged in, or with a key of none.
+func (h *Handles) opens(by *models.KeptFor, id string, team []byte) bool {
+	if by.All || len(team) == 0 && by.TeamID == "" {
+		return true
+	}
+	return len(team) > 0 && hmac.Equal(h.team(by, id), team)
 }
 
 // Read finds the response of a handle. places are the providers and the fingerprints of
-// their keys. ok is false for a handle that was made for another owner or with a key that
-// is no longer there, that was changed, or that is none.
-func (h *Handles) Read(owner, handle string, places iter.Seq2[string, []byte]) (kept llm.Kept, ok bool) {
+// their keys. ok is false for a handle that was made for another owner, for a key of another
+// team, or with a provider's key that is no longer there, that was changed, or that is none.
+func (h *Handles) Read(by models.KeptFor, handle string, places iter.Seq2[string, []byte]) (kept llm.Kept, ok bool) {
 	if !h.Ready() {
 		return kept, false
 	}
@@ -79,8 +95,12 @@ func (h *Handles) Read(owner, handle string, places iter.Seq2[string, []byte]) (
 	if !ok {
 		return kept, false
 	}
+	tag, team := tag[:macBytes+keyBytes], tag[macBytes+keyBytes:]
+	if !h.opens(&by, id, team) {
+		return kept, false
+	}
 	for provider, key := range places {
-		if hmac.Equal(h.hint(provider, key), tag[macBytes:]) && hmac.Equal(h.tag(owner, provider, key, id), tag) {
+		if hmac.Equal(h.hint(provider, key), tag[macBytes:]) && hmac.Equal(h.tag(by.Owner, provider, key, id), tag) {
 			return llm.Kept{Provider: provider, Key: key, ID: id}, true
 		}
 	}
@@ -89,13 +109,16 @@ func (h *Handles) Read(owner, handle string, places iter.Seq2[string, []byte]) (
 
 // split takes a handle apart.
 func split(handle string) (id string, tag []byte, ok bool) {
-	end := len(handle) - encoding.EncodedLen(macBytes+keyBytes)
-	begin := end - len(tagMark)
-	if begin <= 0 || handle[begin:end] != tagMark {
-		return "", nil, false
+	for _, size := range [...]int{macBytes + keyBytes + teamBytes, macBytes + keyBytes} {
+		end := len(handle) - encoding.EncodedLen(size)
+		begin := end - len(tagMark)
+		if begin <= 0 || handle[begin:end] != tagMark {
+			continue
+		}
+		tag, err := encoding.DecodeString(handle[end:])
+		return handle[:begin], tag, err == nil && len(tag) == size
 	}
-	tag, err := encoding.DecodeString(handle[end:])
-	return handle[:begin], tag, err == nil && len(tag) == macBytes+keyBytes
+	return "", nil, false
 }
 
 func (h *Handles) tag(owner, provider string, key []byte, id string) []byte {

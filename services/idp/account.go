@@ -13,12 +13,6 @@ import (
 	"modelgateway/services/audit"
 )
 
-// Request is the request that ends a login, for the audit.
-type Request struct {
-	ID      string
-	Address string // of the client
-}
-
 // address returns the normal form of a person's address if the person may log in.
 func (l *Login) address(p person) (string, error) {
 	if !plausible(p.subject) {
@@ -41,7 +35,7 @@ func (l *Login) address(p person) (string, error) {
 // which is issuer and subject, finds an existing user. The e-mail address does not: its
 // registration may not have been its owner's. An account whose address was never
 // verified is taken over, since the identity proves whose address it is.
-func (l *Login) account(ctx context.Context, p person, email string, from Request) (*models.User, error) {
+func (l *Login) account(ctx context.Context, p person, email string, from audit.Entry) (*models.User, error) {
 	user, err := l.existing(ctx, p)
 	if !errors.Is(err, models.ErrNotFound) {
 		return user, err
@@ -82,7 +76,7 @@ func (l *Login) create(ctx context.Context, p person, email string) (*models.Use
 	now := l.opts.Now().UnixMicro()
 	user := &models.User{ID: "usr_" + rand.Text(), Email: email, Name: displayName(p.name), CreatedAt: now, VerifiedAt: now}
 	err := l.opts.Store.CreateUserWithIdentity(ctx, user, &models.Identity{
-		Issuer: p.issuer, Subject: p.subject, UserID: user.ID, CreatedAt: now,
+		Issuer: p.issuer, Subject: p.subject, UserID: user.ID, Email: email, CreatedAt: now,
 	})
 	if err != nil && !errors.Is(err, models.ErrTaken) {
 		return nil, databaseDown(err)
@@ -92,13 +86,12 @@ func (l *Login) create(ctx context.Context, p person, email string) (*models.Use
 
 // takeOver gives a person the account with their address, which was never verified. It
 // returns models.ErrTaken for one that was.
-func (l *Login) takeOver(ctx context.Context, p person, email string, from Request) (*models.User, error) {
+func (l *Login) takeOver(ctx context.Context, p person, email string, from audit.Entry) (*models.User, error) {
 	now := l.opts.Now()
-	identity := &models.Identity{Issuer: p.issuer, Subject: p.subject, CreatedAt: now.UnixMicro()}
+	identity := &models.Identity{Issuer: p.issuer, Subject: p.subject, Email: email, CreatedAt: now.UnixMicro()}
+	from.Action = "user.takeover"
 	user, err := l.opts.Store.TakeOver(ctx, email, identity, func(u models.User) (*models.Audit, error) {
-		return audit.Row(now, audit.Entry{
-			ActorID: u.ID, ActorEmail: u.Email, Action: "user.takeover", Target: u.ID, RequestID: from.ID, Address: from.Address,
-		}, struct {
+		return audit.Row(now, from.Own(&u), struct {
 			Email  string     `json:"email"`
 			Issuer string     `json:"issuer"`
 			Before loginState `json:"before"`

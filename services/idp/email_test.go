@@ -10,6 +10,7 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/servertest"
 	"modelgateway/services/account"
+	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
 )
 
@@ -182,7 +183,7 @@ func TestFirstLoginsAtOnceMakeOneUser(t *testing.T) {
 			b := r.begin()
 			back := r.consent(b)
 			all.Go(func() {
-				token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+				token, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 				if err != nil {
 					t.Error(err)
 					return

@@ -12,6 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"modelgateway/models/api"
+	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
 )
 
@@ -30,7 +31,7 @@ func (r *rig) attempt(t *testing.T) {
 	}
 	u, _ := url.Parse(redirect)
 	r.idp.Codes["code"] = u.Query()
-	token, err := r.Finish(t.Context(), url.Values{"code": {"code"}, "state": {u.Query().Get("state")}}, cookie, Request{})
+	token, err := r.Finish(t.Context(), url.Values{"code": {"code"}, "state": {u.Query().Get("state")}}, cookie, audit.Entry{})
 	if err == nil {
 		if user := r.userOf(token); user.Email == "" {
 			t.Errorf("logged in %+v", user)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
 )
 
@@ -125,7 +126,7 @@ func TestBrokenEndpointsAreBounded(t *testing.T) {
 				back := r.consent(b)
 				r.idp.Set(func(m *idptest.Provider) { m.Instead[path] = handler })
 				bounded10(t, func() {
-					token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+					token, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 					r.refuses(token, err, status, code)
 				})
 				r.noUser()
@@ -213,7 +214,7 @@ func TestSilentProviderTimesOutWithinSeconds(t *testing.T) {
 		})
 	}()
 	bounded10(t, func() {
-		token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+		token, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 		r.refuses(token, err, 503, "idp_unavailable")
 	})
 	<-done

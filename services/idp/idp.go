@@ -28,6 +28,7 @@ import (
 
 	"modelgateway/config"
 	"modelgateway/models"
+	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 )
 
@@ -50,6 +51,9 @@ type Options struct {
 	Issue       func(*models.User) (auth.Token, error)
 	NormalEmail func(text string) (string, error)
 	Allowed     func(email string) bool // the domain rule, for a normalised address
+
+	Mail   bool                                 // the gateway sends mail, so that users verify their addresses
+	Linked func(*models.User, *models.Identity) // tells a user that an identity was linked; nil = nothing
 }
 
 // Login logs users in through the configured identity provider.
@@ -136,7 +140,7 @@ func (a attempt) matches(query url.Values) bool {
 // Finish ends a login with the query of the provider's redirect and the value of
 // the cookie, empty without one. A login that has failed cannot be finished again
 // either.
-func (l *Login) Finish(ctx context.Context, query url.Values, cookie string, from Request) (auth.Token, error) {
+func (l *Login) Finish(ctx context.Context, query url.Values, cookie string, from audit.Entry) (auth.Token, error) {
 	if !l.Configured() {
 		return auth.Token{}, notConfigured()
 	}
@@ -159,13 +163,13 @@ func (l *Login) Finish(ctx context.Context, query url.Values, cookie string, fro
 }
 
 // user returns the user who has logged in, or to whom the identity was added.
-func (l *Login) user(ctx context.Context, a attempt, who person, from Request) (*models.User, error) {
+func (l *Login) user(ctx context.Context, a attempt, who person, from audit.Entry) (*models.User, error) {
 	email, err := l.address(who)
 	if err != nil {
 		return nil, err
 	}
 	if a.to.userID != "" {
-		return l.link(ctx, a.to, who, email)
+		return l.link(ctx, a.to, who, email, from)
 	}
 	return l.account(ctx, who, email, from)
 }

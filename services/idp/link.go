@@ -3,10 +3,10 @@ package idp
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"modelgateway/models"
 	"modelgateway/models/api"
+	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 )
 
@@ -29,20 +29,27 @@ func (l *Login) BeginLink(ctx context.Context, userID string) (redirect, cookie 
 
 // link adds a person's identity to the user of the attempt. A user whose tokens were
 // ended since then has to begin again.
-func (l *Login) link(ctx context.Context, to linkTo, p person, email string) (*models.User, error) {
-	now := l.opts.Now().UnixMicro()
-	identity := &models.Identity{Issuer: p.issuer, Subject: p.subject, UserID: to.userID, CreatedAt: now}
-	u, err := l.opts.Store.LinkIdentity(ctx, identity, func(u *models.User) error {
+func (l *Login) link(ctx context.Context, to linkTo, p person, email string, from audit.Entry) (*models.User, error) {
+	at := l.opts.Now()
+	identity := &models.Identity{Issuer: p.issuer, Subject: p.subject, UserID: to.userID, Email: email, CreatedAt: at.UnixMicro()}
+	from.Action = "identity.link"
+	u, added, err := l.opts.Store.LinkIdentity(ctx, identity, func(u *models.User) (*models.Audit, error) {
 		if u.DisabledAt != 0 || u.Generation != to.generation {
-			return invalidState(errors.New("the user has logged out everywhere since, or is disabled"))
+			return nil, invalidState(errors.New("the user has logged out everywhere since, or is disabled"))
+		}
+		if u.VerifiedAt == 0 && u.Email != email && l.opts.Mail { // the account may be a stranger's
+			return nil, auth.EmailNotVerified("to link an identity with another address")
 		}
 		if u.VerifiedAt == 0 && u.Email == email {
-			u.VerifiedAt = now
+			u.VerifiedAt = identity.CreatedAt
 		}
-		return nil
+		return audit.Identity(at, from, u, *identity)
 	})
 	switch {
 	case err == nil:
+		if added && l.opts.Linked != nil {
+			l.opts.Linked(u, identity)
+		}
 		return u, nil
 	case errors.Is(err, models.ErrNotFound):
 		return nil, invalidState(errors.New("the user was deleted"))
@@ -53,30 +60,4 @@ func (l *Login) link(ctx context.Context, to linkTo, p person, email string) (*m
 		return nil, e
 	}
 	return nil, databaseDown(err)
-}
-
-// Unlink removes the identities of a user, who must have a password to log in with.
-func (l *Login) Unlink(ctx context.Context, userID string) error {
-	removed, err := l.opts.Store.UnlinkIdentities(ctx, userID, func(u *models.User) error {
-		if u.PasswordHash == "" {
-			return &api.Error{
-				Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeLastLogin,
-				Message: "this account has no password, so that the identity provider is its only way to log in: " +
-					"an administrator can make a link that sets a password",
-			}
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, models.ErrNotFound):
-		return auth.InvalidToken()
-	case err != nil:
-		return api.OrUnavailable("remove identities", err)
-	case removed == 0:
-		return &api.Error{
-			Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeIdentityNotFound,
-			Message: "no identity is linked to this account",
-		}
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"modelgateway/models"
+	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 	"modelgateway/services/idp/idptest"
 )
@@ -106,7 +107,7 @@ func TestWithoutSettingsThereIsNoLogin(t *testing.T) {
 	}
 	_, _, err = l.Begin(t.Context())
 	wants(t, err, 404, "idp_not_configured")
-	_, err = l.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "cookie", Request{})
+	_, err = l.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "cookie", audit.Entry{})
 	wants(t, err, 404, "idp_not_configured")
 }
 
@@ -115,7 +116,7 @@ func TestCallbackComesFromTheSettings(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	back.Set("redirect_uri", "https://evil.example.com/")
-	if _, err := r.Finish(t.Context(), back, b.cookie, Request{}); err != nil {
+	if _, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.idp.Seen[0].Get("redirect_uri"); got != callback {
@@ -141,13 +142,13 @@ func TestProviderRefusesTheLogin(t *testing.T) {
 		{"server_error", "", 503, "idp_unavailable"},
 	} {
 		query := url.Values{"error": {row.code}, "error_description": {"canary text"}, "state": {state}, "code": {"x"}}
-		token, err := r.Finish(t.Context(), query, b.cookie, Request{})
+		token, err := r.Finish(t.Context(), query, b.cookie, audit.Entry{})
 		e := r.refuses(token, err, row.status, row.want)
 		if strings.Contains(e.Message, row.code) != (row.shown != "") {
 			t.Errorf("%.40q: %s", row.code, e.Message)
 		}
 	}
-	_, err := r.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "", Request{}) // the cookie has run out meanwhile
+	_, err := r.Finish(t.Context(), url.Values{"error": {"access_denied"}}, "", audit.Entry{}) // the cookie has run out meanwhile
 	wants(t, err, 401, "idp_rejected")
 	r.noUser()
 }
@@ -225,7 +226,7 @@ func TestLoginWithoutTheDatabaseIs503(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	_ = r.store.Close()
-	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+	token, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	r.refuses(token, err, 503, "service_unavailable")
 }
 

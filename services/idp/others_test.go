@@ -19,6 +19,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"modelgateway/models"
+	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 	"modelgateway/services/idp/idptest"
 )
@@ -110,7 +111,7 @@ func (s *stage) login(r *rig) (*models.User, error) {
 		s.t.Fatal(err)
 	}
 	s.asked = u.Query()
-	token, err := r.Finish(s.t.Context(), url.Values{"code": {"the-code"}, "state": {s.asked.Get("state")}}, b.cookie, Request{})
+	token, err := r.Finish(s.t.Context(), url.Values{"code": {"the-code"}, "state": {s.asked.Get("state")}}, b.cookie, audit.Entry{})
 	if err != nil {
 		if token != (auth.Token{}) {
 			s.t.Error("there is a token beside the failure")

@@ -14,6 +14,7 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/services/account"
+	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 	"modelgateway/services/idp/idptest"
 )
@@ -114,7 +115,7 @@ func (r *rig) consent(b begun) url.Values {
 func (r *rig) login() (auth.Token, error) {
 	r.t.Helper()
 	b := r.begin()
-	return r.Finish(r.t.Context(), r.consent(b), b.cookie, Request{})
+	return r.Finish(r.t.Context(), r.consent(b), b.cookie, audit.Entry{})
 }
 
 // must log in, as this user.

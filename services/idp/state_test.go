@@ -12,6 +12,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/servertest"
+	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
 )
 
@@ -55,7 +56,7 @@ func TestStateOfAnotherBrowserIsRefused(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			token, err := r.Finish(t.Context(), row.query, row.cookie, Request{})
+			token, err := r.Finish(t.Context(), row.query, row.cookie, audit.Entry{})
 			(&rig{t: t}).refuses(token, err, 400, "invalid_state")
 		})
 	}
@@ -63,7 +64,7 @@ func TestStateOfAnotherBrowserIsRefused(t *testing.T) {
 		t.Error("a code was exchanged")
 	}
 	r.noUser()
-	if _, err := r.Finish(t.Context(), back, mine.cookie, Request{}); err != nil {
+	if _, err := r.Finish(t.Context(), back, mine.cookie, audit.Entry{}); err != nil {
 		t.Error("none of these uses up the login itself: ", err)
 	}
 }
@@ -80,13 +81,13 @@ func TestReplayedStateIsRefused(t *testing.T) {
 	r := newRig(t)
 	b := r.begin()
 	back := r.consent(b)
-	if _, err := r.Finish(t.Context(), back, b.cookie, Request{}); err != nil {
+	if _, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{}); err != nil {
 		t.Fatal(err)
 	}
-	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+	token, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	r.refuses(token, err, 400, "invalid_state")
 	back.Set("code", "another code of the attacker")
-	token, err = r.Finish(t.Context(), back, b.cookie, Request{})
+	token, err = r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	r.refuses(token, err, 400, "invalid_state")
 	if r.idp.Count("/token") != 1 {
 		t.Error("a code was exchanged again")
@@ -98,9 +99,9 @@ func TestFailedLoginUsesUpItsState(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	wrong := url.Values{"state": back["state"], "code": {"injected"}}
-	token, err := r.Finish(t.Context(), wrong, b.cookie, Request{})
+	token, err := r.Finish(t.Context(), wrong, b.cookie, audit.Entry{})
 	r.refuses(token, err, 401, "idp_rejected")
-	token, err = r.Finish(t.Context(), back, b.cookie, Request{})
+	token, err = r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	r.refuses(token, err, 400, "invalid_state")
 }
 
@@ -122,7 +123,7 @@ func TestExpiredStateIsRefused(t *testing.T) {
 	b := r.begin()
 	back := r.consent(b)
 	now = now.Add(11 * time.Minute)
-	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+	token, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	r.refuses(token, err, 400, "invalid_state")
 }
 
@@ -168,12 +169,12 @@ func TestLoginGoesFromReplicaToReplica(t *testing.T) {
 	two := newRigOn(t, one.idp, one.store, shared)
 	b := one.begin()
 	back := one.consent(b)
-	token, err := two.Finish(t.Context(), back, b.cookie, Request{})
+	token, err := two.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	one.userOf(token)
-	token, err = one.Finish(t.Context(), back, b.cookie, Request{})
+	token, err = one.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	one.refuses(token, err, 400, "invalid_state")
 }
 
@@ -183,10 +184,10 @@ func TestStateIsUsedOnceAlsoWithoutRedis(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.Redis = gone })
 	b := r.begin()
 	back := r.consent(b)
-	if _, err := r.Finish(t.Context(), back, b.cookie, Request{}); err != nil {
+	if _, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{}); err != nil {
 		t.Fatal("a Redis that is gone ends logins: ", err)
 	}
-	token, err := r.Finish(t.Context(), back, b.cookie, Request{})
+	token, err := r.Finish(t.Context(), back, b.cookie, audit.Entry{})
 	r.refuses(token, err, 400, "invalid_state")
 }
 

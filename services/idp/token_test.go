@@ -12,6 +12,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
 )
 
@@ -160,7 +161,7 @@ func TestPKCEIsVerifiedByTheProvider(t *testing.T) {
 	victim, attacker := r.begin(), r.begin()
 	stolen := r.consent(victim)
 	injected := url.Values{"code": stolen["code"], "state": r.consent(attacker)["state"]}
-	token, err := r.Finish(t.Context(), injected, attacker.cookie, Request{})
+	token, err := r.Finish(t.Context(), injected, attacker.cookie, audit.Entry{})
 	r.refuses(token, err, 401, "idp_rejected")
 	if sent := r.idp.Seen[0]; len(sent.Get("code_verifier")) != 43 {
 		t.Errorf("the token endpoint was sent %v", sent)

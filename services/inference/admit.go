@@ -22,9 +22,9 @@ import (
 )
 
 // Admit checks that the requested model exists and is allowed, that the request
-// can be translated, and that the caller's limits and budgets cover the upper
-// bound of its cost. The call must be ended if there is no error; with an error it
-// is returned for its Route only.
+// can be translated, and that the caller's limits and budgets cover what it is expected
+// to cost. The call must be ended if there is no error; with an error it is returned for
+// its Route only.
 func (s *Service) Admit(ctx context.Context, input Input) (*Call, error) {
 	call := s.call(input)
 	return call, call.admit(ctx)
@@ -35,9 +35,14 @@ func (s *Service) call(input Input) *Call {
 	c.row.Stream, c.row.Dialect, c.row.UserAgent = input.Request.Stream, string(input.Request.Source.Dialect()), input.UserAgent
 	s.Router().Plan(&c.plan, routing.Input{
 		Request: input.Request, Levels: input.Caller.Levels, Strict: input.Strict, NoFallback: input.NoFallback,
-		Caller: cmp.Or(input.Caller.UserID, input.Caller.KeyID, input.Caller.Address), // all keys of a user are one caller
+		Caller: c.payer(),
 	})
 	return c
+}
+
+// payer is who makes the call: all keys of a user are one caller.
+func (c *Call) payer() string {
+	return cmp.Or(c.input.Caller.UserID, c.input.Caller.KeyID, c.input.Caller.Address)
 }
 
 func (c *Call) admit(ctx context.Context) error {
@@ -66,8 +71,7 @@ func (c *Call) admit(ctx context.Context) error {
 	if err := c.checkMembers(); err != nil {
 		return err
 	}
-	maxCost, err := c.maxCost()
-	if err != nil {
+	if err := c.estimateCost(); err != nil {
 		return err
 	}
 	if ratelimit.HasQuota(levels) {
@@ -79,7 +83,7 @@ func (c *Call) admit(ctx context.Context) error {
 	if len(budgets) == 0 {
 		return nil
 	}
-	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.input.Began, maxCost, budgets...); err != nil {
+	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.input.Began, c.need(), budgets...); err != nil {
 		c.quota.End(0) //nolint:contextcheck // what was taken is given back, also after ctx has ended
 		return err
 	}
@@ -131,77 +135,6 @@ func (c *Call) budgets(all []budget.Budget) []budget.Budget {
 	return all
 }
 
-// maxCost is an upper bound of the call's cost in micro-dollars, over all models
-// of its plan; 0 if no budget pays for it. It drops fallbacks without a price.
-func (c *Call) maxCost() (int64, error) {
-	if !c.plan.Paid {
-		return 0, nil
-	}
-	if err := checkPriced(c.input.Request); err != nil {
-		return 0, err
-	}
-	var bound int64
-	size := c.input.Request.Source.Size()
-	for i := 0; i < c.plan.Size(); i++ {
-		r, err := c.plan.Candidate(i)
-		if err != nil {
-			continue // no provider will be called
-		}
-		price, hosted := c.service.price(r.Model), c.mayHost(r.Model)
-		err = c.checkPrice(r.Model, price, size.Sounds > 0)
-		if err == nil && hosted {
-			err = c.checkHosted(r.Model, price)
-		}
-		if err != nil {
-			if i == 0 {
-				return 0, err
-			}
-			c.plan.Drop(i)
-			continue
-		}
-		images := c.plan.Router().Images(r.Model.Provider)
-		price, _ = c.dearer(price).In(c.way())
-		if tokens.MaySound(&size, images) {
-			price = price.WithAudio()
-		}
-		input, output := tokens.Max(c.input.Request, r.Model, tokens.Bounds{Images: images, Hosts: hosted, Output: r.MaxOutput()})
-		fee := searchFee(r.Model, price)
-		if hosted {
-			fee += c.hostedFee(price)
-		}
-		if cost := price.MaxCost(input, output) + fee; cost > bound {
-			bound = cost
-			inputCost := min(price.MaxCost(input, 0)+fee, cost)
-			c.most = most{input: input, inputCost: inputCost, output: output, outputCost: cost - inputCost}
-		}
-	}
-	if c.plan.Hedged() {
-		bound *= 2
-	}
-	return bound, nil
-}
-
-// searchFee is what a model that searches the web with each call costs besides its tokens.
-func searchFee(model *catalog.Model, price catalog.Price) int64 {
-	if !model.Traits.Searches {
-		return 0
-	}
-	return price.Fees.OneSearch()
-}
-
-// hostedFee is what the searches cost that the request lets the provider make.
-func (c *Call) hostedFee(price catalog.Price) int64 {
-	searches := c.input.Request.Searches
-	return searches*price.Fees.Search + min(searches, 1)*price.Fees.SearchPrompt
-}
-
-// mayHost says whether the provider of a model runs the tools that the request lets it run:
-// only one that speaks the client's dialect gets them.
-func (c *Call) mayHost(model *catalog.Model) bool {
-	u := c.plan.Router().Upstreams[model.Provider]
-	return u != nil && u.Speaks(c.input.Request.Source.Dialect())
-}
-
 // checkHosted refuses what has no price of the tools that the provider runs.
 func (c *Call) checkHosted(model *catalog.Model, price catalog.Price) error {
 	r := c.input.Request
@@ -230,6 +163,9 @@ func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, audio bool)
 	if model.Traits.Searches && price.Fees.OneSearch() == 0 {
 		return notAllowed("the model " + api.Quoted(model.ID) + " searches the web with each call, the price of a search is not known, " +
 			"and this call is paid from a budget: use another model, or let an operator set the fee in MODELS_FILE")
+	}
+	if price.Free() {
+		return nil // in any way of serving
 	}
 	way := c.way()
 	if _, known := price.In(catalog.Way{Speed: way.Speed}); !known {

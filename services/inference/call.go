@@ -27,6 +27,8 @@ type Call struct {
 	quota    *ratelimit.Quota
 	reserved *budget.Reservation
 	most     most
+	expected int64 // micro-dollars; 0 where most is reserved
+	growAt   int   // bytes of a stream's text from which grow compares again
 
 	// usualPrice: the provider served the call in a way without a known price, or made
 	// searches without one.
@@ -41,7 +43,7 @@ type Call struct {
 	costs      []models.CallCost // of an unusual price; nil = they follow from the row
 	err        error             // that ended the call; nil = none
 	prompt     int64             // tokens; 0 = not estimated yet
-	counting   chan struct{}     // closed when prompt has been estimated; nil: not until it is needed
+	prompts    [3]int64          // tokens by vocabulary, from bytes; 0 = not estimated yet
 	opened     time.Time
 	sent       bool // something has been sent to the client
 	ended      bool
@@ -50,9 +52,6 @@ type Call struct {
 	// read on other goroutines.
 	unbilled atomic.Bool
 }
-
-// most is what a reservation consists of, in tokens and micro-dollars.
-type most struct{ input, inputCost, output, outputCost int64 }
 
 // ErrClientGone is the error of writing to a client that does not read.
 var ErrClientGone = errors.New("the client has gone")
@@ -77,9 +76,6 @@ func (c *Call) TokenStatus() ratelimit.TokenStatus { return c.quota.Status() }
 // Open waits for the whole answer, or for the first event of a stream or the first piece of
 // an answer that comes in pieces. One of the two is nil. The stream must be ranged over, which closes it.
 func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
-	if c.input.SizeFirst {
-		c.CountPrompt()
-	}
 	ctx, c.plan.Trace = c.span(ctx)
 	c.opened = c.service.Now()
 	if c.plan.Paid {
@@ -165,6 +161,7 @@ func (c *Call) metered(got *routing.Result) llm.Stream {
 				paused = time.Time{}
 			}
 			c.record(event)
+			c.grow()
 			if !yield(event, nil) {
 				return
 			}

@@ -22,7 +22,6 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 		return &c.row
 	}
 	c.ended = true
-	c.counted()
 	r := &c.row
 	c.identify()
 	c.classify(ctx, err)
@@ -30,9 +29,9 @@ func (c *Call) End(ctx context.Context, err error) *models.Call {
 	c.checkCost()
 	c.quota.End(r.InputTokens + r.OutputTokens) //nolint:contextcheck // a client that left is counted as well
 	if c.reserved.Settle(r.Cost) {
-		c.service.Log.Warn("a call cost more than was reserved for it: the upper bound of its cost was too low",
+		c.service.Log.Warn("a call cost more than the upper bound of its cost: the bound was too low",
 			"request_id", r.RequestID, "provider", r.Provider, "model", r.Served,
-			"cost_micro_usd", r.Cost, "reserved_micro_usd", c.reserved.Amount())
+			"cost_micro_usd", r.Cost, "bound_micro_usd", c.most.cost)
 	}
 	c.output.Release()
 	r.Attempts = c.plan.Attempts
@@ -115,30 +114,25 @@ func (c *Call) meter() {
 	}
 }
 
-// checkCost books what was reserved for a call whose reported usage costs more than
+// checkCost books the upper bound of a call whose reported usage costs more than
 // twice as much: no answer to its request can, and one wrong count would use up the
 // budget of a key, or of all.
 func (c *Call) checkCost() {
-	r, amount := &c.row, c.reserved.Amount()
-	if c.reserved == nil || r.Cost/2 <= amount {
+	r := &c.row
+	if c.reserved == nil || r.Cost/2 <= c.most.cost {
 		return
 	}
-	c.service.Log.Warn("a provider reported more than twice the usage that its call can have: what was reserved is booked",
+	c.service.Log.Warn("a provider reported more than twice the usage that its call can have: the most that it can have is booked",
 		"request_id", r.RequestID, "provider", r.Provider, "model", r.Served,
-		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens, "cost_micro_usd", r.Cost, "reserved_micro_usd", amount)
+		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens, "cost_micro_usd", r.Cost, "bound_micro_usd", c.most.cost)
 	c.costs = nil
-	r.InputTokens, r.OutputTokens, r.Estimated, r.Cost = c.most.input, c.most.output, true, amount
+	r.InputTokens, r.OutputTokens, r.Estimated, r.Cost = c.most.input, c.most.output, true, c.most.cost
 	r.CachedTokens, r.CacheWriteTokens, r.ReasoningTokens = 0, 0, 0
 }
 
 // charge adds the usage of one model and its cost.
 func (c *Call) charge(model *catalog.Model, usage *llm.Usage) {
-	tokens := catalog.Tokens{
-		Input: min(max(usage.Input, 0), maxTokens), Output: min(max(usage.Output, 0), maxTokens),
-		CacheWriteHour: usage.CacheWriteHour,
-	}
-	tokens.Cached = min(max(usage.Cached, 0), tokens.Input)
-	tokens.CacheWrite = min(max(usage.CacheWrite, 0), tokens.Input-tokens.Cached)
+	tokens := tokensOf(usage)
 	r := &c.row
 	r.InputTokens += tokens.Input
 	r.CachedTokens += tokens.Cached
@@ -159,7 +153,22 @@ func (c *Call) charge(model *catalog.Model, usage *llm.Usage) {
 		tokens.Audio, tokens.CachedAudio = tokens.Input, tokens.Cached
 	}
 	c.itemize(model, price, tokens)
+	if usage == c.usage {
+		c.observe(model, usage)
+		c.remember(model, price, tokens)
+	}
 	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(tokens)))
+}
+
+// tokensOf are the tokens of a usage, cut to what can be.
+func tokensOf(usage *llm.Usage) catalog.Tokens {
+	tokens := catalog.Tokens{
+		Input: min(max(usage.Input, 0), maxTokens), Output: min(max(usage.Output, 0), maxTokens),
+		CacheWriteHour: usage.CacheWriteHour,
+	}
+	tokens.Cached = min(max(usage.Cached, 0), tokens.Input)
+	tokens.CacheWrite = min(max(usage.CacheWrite, 0), tokens.Input-tokens.Cached)
+	return tokens
 }
 
 // served is the price of a call in the way in which it was served. Where the answer does

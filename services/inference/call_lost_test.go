@@ -125,7 +125,7 @@ func TestReservationOfAHedgedCallCoversBoth(t *testing.T) {
 	maxCost := func() (int64, error) {
 		call := c.chat.call(ask)
 		call.plan.Paid = true
-		return call.maxCost()
+		return bound(call)
 	}
 	one, err := maxCost()
 	if err != nil || one <= 0 {
@@ -186,7 +186,7 @@ func TestAServiceTierIsReservedAtItsPrice(t *testing.T) {
 		ask.Request.ServiceTier = tier
 		call := c.chat.call(ask)
 		call.plan.Paid = true
-		bound, err := call.maxCost()
+		bound, err := bound(call)
 		if err != nil || call.most.inputCost+call.most.outputCost != bound {
 			t.Errorf("%s: %d, %+v, %v", tier, bound, call.most, err)
 		}
@@ -211,8 +211,8 @@ func TestAModelThatSearchesWithEachCallIsChargedForOneSearch(t *testing.T) {
 	if err := call.checkPrice(model, unknown, false); err == nil || !strings.Contains(err.Error(), "the price of a search is not known") {
 		t.Errorf("%v", err)
 	}
-	if err := call.checkPrice(model, model.Price, false); err != nil || searchFee(model, model.Price) != 25_000 {
-		t.Errorf("%d, %v", searchFee(model, model.Price), err)
+	if err := call.checkPrice(model, model.Price, false); err != nil || call.fee(model, model.Price, 0) != 25_000 {
+		t.Errorf("%d, %v", call.fee(model, model.Price, 0), err)
 	}
 	call.charge(model, &llm.Usage{Input: 1, Output: 1})
 	if call.row.Cost < 25_000 {

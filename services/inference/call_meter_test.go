@@ -90,7 +90,7 @@ func TestAbsurdUsageIsCut(t *testing.T) {
 	}
 }
 
-func TestUsageOfMoreThanTwiceTheReservationIsBookedAsTheReservation(t *testing.T) {
+func TestUsageOfMoreThanTwiceTheUpperBoundIsBookedAsTheBound(t *testing.T) {
 	const price = 1_000_000 // micro-dollars a token of input, of which the call can have 334; twice as much for one of 100 of output
 	for output, absurd := range map[int64]bool{100: false, 500: false, 600: true, 9e18: true} {
 		c := newFixture(t, answering(catalog.Gemini, usedUp(1, output)))
@@ -102,8 +102,8 @@ func TestUsageOfMoreThanTwiceTheReservationIsBookedAsTheReservation(t *testing.T
 		if logged := strings.Contains(c.log.String(), "more than twice the usage"); logged != absurd {
 			t.Errorf("%d tokens: %s", output, c.log)
 		}
-		if logged := strings.Contains(c.log.String(), "cost more than was reserved"); logged != (output == 500) || logged &&
-			!strings.Contains(c.log.String(), " provider=gemini model=dear-g cost_micro_usd=1001000000 reserved_micro_usd=") {
+		if logged := strings.Contains(c.log.String(), "cost more than the upper bound"); logged != (output == 500) || logged &&
+			!strings.Contains(c.log.String(), " provider=gemini model=dear-g cost_micro_usd=1001000000 bound_micro_usd=") {
 			t.Errorf("%d tokens: %s", output, c.log)
 		}
 		c.left(t, 10_000*microDollars-r.Cost, 10_000*microDollars)

@@ -233,7 +233,7 @@ func newFixture(t testing.TB, all ...*scripted) *fixture {
 	c := &fixture{Database: h, log: new(lockedLog)}
 	log := slog.New(slog.NewTextHandler(c.log, nil))
 	c.chat = &Service{
-		Now: time.Now, Log: log,
+		Now: time.Now, Log: log, ReserveMost: true,
 		Budgets: budget.New(budget.Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now}),
 		Quotas:  ratelimit.NewQuotas(ratelimit.QuotaOptions{Log: log, Now: time.Now}),
 	}
@@ -331,11 +331,11 @@ func (c *fixture) left(t testing.TB, want, limit int64) {
 	}
 	of := budget.Budget{Account: "key:k", Window: models.Month, Limit: limit, Name: "this API key"}
 	at := time.Now()
-	if r, err := c.chat.Budgets.Reserve(t.Context(), at, want+1, of); err == nil {
+	if r, err := c.chat.Budgets.Reserve(t.Context(), at, budget.Need{Amount: want + 1}, of); err == nil {
 		r.Settle(0)
 		t.Errorf("more than %d are left in the budget", want)
 	}
-	r, err := c.chat.Budgets.Reserve(t.Context(), at, want, of)
+	r, err := c.chat.Budgets.Reserve(t.Context(), at, budget.Need{Amount: want}, of)
 	if err != nil {
 		t.Errorf("less than %d are left in the budget: %v", want, err)
 	}

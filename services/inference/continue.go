@@ -14,22 +14,23 @@ import (
 // gateway knows nothing by which it could tell them apart.
 const anonymous = "anonymous"
 
-// owner is who may use the responses of a caller again: the user, with any of their keys
-// and tokens. Of a key that belongs to a team alone it is that key: a team has several, for
-// programs that know nothing of each other.
-func owner(c *auth.Caller) string {
+// owner is who may use the responses of a caller again: the user, logged in, and with keys of
+// the same team, or of none, as that which the response was made with: others of a team may hold
+// keys that their members have there. Of a key that belongs to a team alone it is that key: a
+// team has several, for programs that know nothing of each other.
+func owner(c *auth.Caller) models.KeptFor {
 	switch {
 	case c.UserID != "":
-		return models.UserAccount(c.UserID)
+		return models.KeptFor{Owner: models.UserAccount(c.UserID), TeamID: c.TeamID, All: c.KeyID == ""}
 	case c.KeyID != "":
-		return models.KeyAccount(c.KeyID)
+		return models.KeptFor{Owner: models.KeyAccount(c.KeyID)}
 	}
-	return anonymous
+	return models.KeptFor{Owner: anonymous}
 }
 
 // Continue gives a request of a dialect the names of what providers keep for its caller, finds
 // what it goes on from, and has its answer kept for later requests, where both the client and
-// the gateway want that.
+// the gateway want that. d is nil for a dialect whose conversations only providers keep.
 func (s *Service) Continue(ctx context.Context, d api.Keeping, input *Input) {
 	req := input.Request
 	source, ok := req.Source.(llm.Continuing)
@@ -41,6 +42,10 @@ func (s *Service) Continue(ctx context.Context, d api.Keeping, input *Input) {
 		req.Handle = func(provider, key, id string) string {
 			return s.Handles.Make(owner, provider, pool.Fingerprint(key), id)
 		}
+	}
+	if comparing, ok := source.(llm.Comparing); ok { // its provider knows whether other names are allowed
+		req.Kept, req.Compared = s.named(owner, previous), s.named(owner, comparing.Compared())
+		return
 	}
 	asked := input.Asked
 	if asked == nil {
@@ -58,12 +63,18 @@ func (s *Service) Continue(ctx context.Context, d api.Keeping, input *Input) {
 	if previous == "" {
 		return
 	}
-	kept, ok := s.Handles.Read(owner, previous, s.Router().Upstreams.Keys())
-	if !ok {
+	if req.Kept = s.named(owner, previous); req.Kept == nil {
 		input.Unknown = s.previousNotFound(req.Model)
-		return
 	}
-	req.Kept = &kept
+}
+
+// named is what a provider keeps under a name for its owner; nil = nothing.
+func (s *Service) named(owner models.KeptFor, name string) *llm.Kept {
+	kept, ok := s.Handles.Read(owner, name, s.Router().Upstreams.Keys())
+	if !ok {
+		return nil
+	}
+	return &kept
 }
 
 // previousNotFound is the error of a response that cannot be gone on from. It depends on the
@@ -73,5 +84,6 @@ func (s *Service) previousNotFound(name string) error {
 		return api.PreviousNotFound(api.ResendAll)
 	}
 	return api.PreviousNotFound("the model " + api.Quoted(name) + " keeps nothing, and the gateway keeps no conversations " +
-		"(RESPONSES_STORE_HOURS is 0): send the whole conversation as input; with store:false your SDK does so")
+		"(RESPONSES_STORE_HOURS is 0): send the whole conversation as input; with store:false your SDK does so. " +
+		"An operator can have it keep them: ENCRYPTION_KEY, and RESPONSES_STORE_HOURS for how long")
 }

@@ -6,51 +6,61 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/fault"
 	"modelgateway/models/llm"
 	"modelgateway/providers"
+	"modelgateway/services/tokens"
 )
 
-// CountPrompt begins to estimate the tokens of the prompt, so that PromptTokens takes no
-// time once the upstream has begun to answer. It does nothing where the upstream reports
-// them first.
-func (c *Call) CountPrompt() {
-	u := c.plan.Router().Upstreams[c.route.Provider]
-	first, err := c.plan.Candidate(0)
-	if err != nil || u == nil || u.CountsFirst() {
-		return
+// PromptTokens is an estimate of the tokens that the prompt has for the model that answers, from its
+// bytes: the client is waiting for it.
+func (c *Call) PromptTokens() int64 {
+	by := c.plan.Answered
+	if by == nil {
+		by, _ = c.plan.Candidate(0)
 	}
-	model := first.Model
-	c.counting = make(chan struct{})
-	go func() { // End waits for it
-		defer close(c.counting)
-		defer func() {
-			if value := recover(); value != nil {
-				c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID,
-					"error", fault.Text(value), "stack", fault.Stack(value))
-			}
-		}()
-		c.countPrompt(func() (int64, error) { return c.service.promptFor(c.input.Request, model) })
-	}()
+	if by == nil {
+		return c.promptTokens()
+	}
+	n, _ := c.service.Corrections.Correct(by.Model.ID, c.fromBytes(by.Model))
+	return n
 }
 
-// promptFor estimates the tokens of a prompt for a model.
+// fromBytes is what the prompt has of tokens for a model, without corrections. It is computed once
+// for each vocabulary.
+func (c *Call) fromBytes(model *catalog.Model) int64 {
+	v := c.vocabulary(model)
+	if c.prompts[v] == 0 {
+		c.prompts[v] = tokens.FromBytes(c.input.Request, v, len(model.Traits.Thinking) > 0)
+	}
+	return c.prompts[v]
+}
+
+// vocabulary is that of a model: of Anthropic's where its provider speaks Anthropic's API.
+func (c *Call) vocabulary(model *catalog.Model) tokens.Vocabulary {
+	switch {
+	case model.Provider == catalog.OpenAI:
+		return tokens.OpenAI
+	case isClaude(c.plan.Router(), model):
+		return tokens.Claude
+	}
+	return tokens.Common
+}
+
+// observe compares the estimate of the prompt, where there is one, with its provider's count.
+func (c *Call) observe(model *catalog.Model, usage *llm.Usage) {
+	size := c.input.Request.Source.Size()
+	if size.Media == 0 && !size.Opaque && !size.Hosted {
+		c.service.Corrections.Observe(model.ID, c.prompts[c.vocabulary(model)], usage.Input)
+	}
+}
+
+// promptFor estimates the tokens of a prompt for a model with a vocabulary.
 func (s *Service) promptFor(r *llm.Request, model *catalog.Model) (int64, error) {
 	if model.Provider == catalog.OpenAI {
 		return s.estimator.ForOpenAI(r, len(model.Traits.Thinking) > 0)
 	}
 	return s.estimator.Prompt(r)
 }
-
-// counted waits until an estimate that has begun is there.
-func (c *Call) counted() {
-	if c.counting != nil {
-		<-c.counting
-	}
-}
-
-// PromptTokens is an estimate of the tokens of the prompt.
-func (c *Call) PromptTokens() int64 { return c.promptTokens() }
 
 // measured is the error of a call. Where the prompt was too long it can be asked for the
 // size of it.

@@ -60,26 +60,20 @@ func (c *Call) lost(l routing.Lost) *llm.Usage {
 	return usage
 }
 
-// longest is the most that the answers of a model can have come to: what was reserved
-// for them, and no more than was possible in the time since the call was opened.
+// longest is the most that the answers of a model can have come to: the upper bound
+// of them, and no more than was possible in the time since the call was opened.
 func (c *Call) longest(model *catalog.Model, limit int64) int64 {
-	_, output := c.bounds(model, limit)
+	_, output := tokens.Max(c.input.Request, model, c.bounds(model, limit))
 	ran := c.service.Now().Sub(c.opened).Microseconds()
 	possible := (ran*tokensPerSecond + 999_999) / 1_000_000 * max(c.input.Request.Choices, 1)
 	return min(output, possible)
 }
 
-func (c *Call) bounds(model *catalog.Model, limit int64) (input, output int64) {
-	return tokens.Max(c.input.Request, model, tokens.Bounds{
-		Images: c.plan.Router().Images(model.Provider), Hosts: c.mayHost(model), Output: limit,
-	})
-}
-
 // inputTokens estimates the tokens of the prompt. Pictures, sounds and files of a paid
-// call have the tokens that were reserved for them.
+// call have the tokens of their upper bound.
 func (c *Call) inputTokens(model *catalog.Model) int64 {
 	if c.plan.Paid && c.input.Request.Source.Size().Media > 0 {
-		input, _ := c.bounds(model, 0)
+		input, _ := tokens.Max(c.input.Request, model, c.bounds(model, 0))
 		return input
 	}
 	return c.promptTokens()
@@ -87,16 +81,11 @@ func (c *Call) inputTokens(model *catalog.Model) int64 {
 
 // promptTokens estimates the tokens of the request, once.
 func (c *Call) promptTokens() int64 {
-	c.counted()
 	if c.prompt == 0 {
-		c.countPrompt(func() (int64, error) { return c.service.estimator.Prompt(c.input.Request) })
+		var err error
+		if c.prompt, err = c.service.estimator.Prompt(c.input.Request); err != nil {
+			c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
+		}
 	}
 	return c.prompt
-}
-
-func (c *Call) countPrompt(count func() (int64, error)) {
-	var err error
-	if c.prompt, err = count(); err != nil {
-		c.service.Log.Error("estimating tokens failed", "request_id", c.input.RequestID, "error", err)
-	}
 }

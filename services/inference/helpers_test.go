@@ -109,3 +109,9 @@ func notConfigured(provider string) *providers.Refusal {
 		RetryAfter: time.Minute, Final: true,
 	}
 }
+
+// bound is an upper bound of what a call costs.
+func bound(c *Call) (int64, error) {
+	err := c.estimateCost()
+	return c.most.cost, err
+}

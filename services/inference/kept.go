@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
@@ -39,14 +40,19 @@ func (s *Service) Kept(ctx context.Context, ask KeptAsk) ([]byte, routing.Route,
 	route := routing.Route{Provider: kept.Provider}
 	answer, requestID, err := upstreams[kept.Provider].Kept(ctx, providers.KeptAsk{
 		Method: ask.Method, ID: kept.ID, Part: ask.Part, Query: ask.Query.Encode(),
-		Name: func(id string) string { return s.Handles.Make(owner, kept.Provider, kept.Key, id) },
+		Name: func(id string) string {
+			if id == kept.ID {
+				return ask.ID // its handle may be of another team, or of before there were teams
+			}
+			return s.Handles.Make(owner, kept.Provider, kept.Key, id)
+		},
 	}, kept.Key)
 	route.RequestID = requestID
 	return answer, route, unkept(err)
 }
 
 // ofConversation answers a request about a response that the gateway keeps.
-func (s *Service) ofConversation(ctx context.Context, owner string, ask *KeptAsk) ([]byte, error) {
+func (s *Service) ofConversation(ctx context.Context, owner models.KeptFor, ask *KeptAsk) ([]byte, error) {
 	if ask.Method == http.MethodDelete {
 		if err := s.Conversations.Erase(ctx, owner, ask.ID); err != nil {
 			return nil, notThere(err)

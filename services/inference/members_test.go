@@ -67,7 +67,7 @@ func TestSoundsAreReservedAndBookedAtTheirPrice(t *testing.T) {
 	bound := func(ask Input) int64 {
 		call := c.chat.call(ask)
 		call.plan.Paid = true
-		most, err := call.maxCost()
+		most, err := bound(call)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestPredictedAnswerIsReservedAsOutput(t *testing.T) {
 		ask.Request = decodedText(body)
 		call := c.chat.call(ask)
 		call.plan.Paid = true
-		most, err := call.maxCost()
+		most, err := bound(call)
 		if err != nil {
 			t.Fatal(err)
 		}

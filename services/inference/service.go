@@ -12,6 +12,7 @@ import (
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/conversation"
+	"modelgateway/services/history"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
@@ -37,8 +38,11 @@ type Service struct {
 	Ledger       *ledger.Writer // nil = no ledger
 	Budgets      *budget.Service
 	Quotas       *ratelimit.Quotas
-	Budget       *budget.Budget // of all calls together; nil = unlimited
-	DefaultPrice catalog.Price  // of models without one
+	Budget       *budget.Budget     // of all calls together; nil = unlimited
+	DefaultPrice catalog.Price      // of models without one
+	ReserveMost  bool               // the most that calls can cost is reserved, not what they are expected to cost
+	History      history.History    // from which follows what calls are expected to cost
+	Corrections  tokens.Corrections // of estimates
 
 	estimator tokens.Estimator
 	router    atomic.Pointer[routing.Router]
@@ -70,7 +74,4 @@ type Input struct {
 	// Keep stores the whole answer, in the JSON of the client's dialect, for later requests;
 	// nil: it is not stored. It returns when that is done or has failed.
 	Keep func(answer []byte)
-	// SizeFirst: the answer begins with the size of the prompt, which is estimated while the
-	// provider is waited for.
-	SizeFirst bool
 }

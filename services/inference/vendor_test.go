@@ -69,7 +69,7 @@ func TestWhatCostsBesideTokensIsReservedOrRefused(t *testing.T) {
 		ask.Request = message(t, model, members)
 		call := c.chat.call(ask)
 		call.plan.Paid = true
-		return call.maxCost()
+		return bound(call)
 	}
 	const tools = `,"tools":[{"type":"web_search_20250305","name":"web_search"`
 	with, err := bound(haiku, tools+`,"max_uses":3}]`)

@@ -96,7 +96,7 @@ func (s Sources) counters() []source {
 		{"ledger_rows_written_total", "Rows of the ledger that were written to the database.", s.LedgerWritten},
 		{"ledger_rows_dropped_total", "Rows of the ledger that were lost: calls that are missing from every bill.", s.LedgerDropped},
 		{"ledger_write_failures_total", "Failed attempts to write a batch of rows; the batch is tried again.", s.LedgerFailures},
-		{"budget_overdrafts_total", "Calls that cost more than was reserved for them.", s.BudgetOverdrafts},
+		{"budget_overdrafts_total", "Calls that cost more than the upper bound of their cost.", s.BudgetOverdrafts},
 		{"log_lines_dropped_total", "Log lines that were dropped because the reader of the log was too slow.", s.LogDropped},
 	}
 }

@@ -85,12 +85,6 @@ func (u *Upstream) Prepare(call providers.Call) (providers.Exchange, error) {
 	return providers.Prepare(u.provider, call)
 }
 
-// CountsFirst reports whether the provider's streams begin with the size of the prompt.
-func (u *Upstream) CountsFirst() bool {
-	first, ok := u.provider.(providers.CountsFirst)
-	return ok && first.CountsFirst()
-}
-
 // Size is the number of keys.
 func (u *Upstream) Size() int { return len(u.keys) }
 
@@ -146,6 +140,7 @@ type Wish struct {
 	Model          string
 	Caller         string // identifies the caller of the request; empty = unknown
 	Session        string // the conversation: the first attempt of each of its requests gets the same key; empty = unknown
+	First          []byte // the Fingerprint of the key that the first attempt gets, before Session; nil = none
 	Avoid          *Key   // taken only if there is no other
 	Only           []byte // the Fingerprint of the one key that can be taken; nil = any
 	Never          []*Key // are not taken
@@ -188,6 +183,9 @@ func (u *Upstream) Lease(w Wish) (*Lease, error) {
 				return int(a.live.Load() - b.live.Load())
 			}
 		})
+	}
+	if first := slices.IndexFunc(usable, func(k *Key) bool { return bytes.Equal(k.mark, w.First) }); first > 0 && w.Avoid == nil {
+		usable[0], usable[first] = usable[first], usable[0]
 	}
 	for _, k := range usable {
 		if report, err := k.admit(w.Caller); err == nil {
@@ -271,6 +269,22 @@ func (l *Lease) StreamFailed(err error) {
 
 // Retry takes one retry from the retry budget, and says whether there was one.
 func (u *Upstream) Retry() bool { return u.traffic.retry() }
+
+// someCalls say that an upstream is down if all of them have failed; fewer may be those of one request.
+const someCalls = 3
+
+// OnlyFails says whether all calls of the last minute have failed, and some of them were not of
+// the request that has made ofOne.
+func (u *Upstream) OnlyFails(ofOne int) bool {
+	calls, failures := u.traffic.sum()
+	return calls-ofOne >= someCalls && failures == calls
+}
+
+// Pauses says whether another upstream is called rather than this one, of which all calls have
+// failed, the last one a short time ago.
+func (u *Upstream) Pauses() bool {
+	return u.OnlyFails(1) && u.now().Sub(u.traffic.lastFailure()) < circuitPause
+}
 
 // Other says whether a key other than this one is usable for the model.
 func (u *Upstream) Other(than *Key, model string) bool {

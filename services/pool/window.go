@@ -22,7 +22,8 @@ type window struct {
 	now    func() time.Time
 	width  time.Duration // of a bucket
 	counts [buckets]count
-	hour   hour // longer than the window
+	failed time.Time // the last failure
+	hour   hour      // longer than the window
 }
 
 type count struct {
@@ -42,6 +43,7 @@ func (w *window) add(e ended) {
 	c.calls++
 	if e.failed {
 		c.failures++
+		w.failed = now
 	}
 	w.hour.add(e, now)
 }
@@ -57,6 +59,12 @@ func (w *window) fail() {
 	}
 	c.failures++
 	w.hour.fail(now)
+}
+
+func (w *window) lastFailure() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
 }
 
 func (w *window) sum() (calls, failures int) {

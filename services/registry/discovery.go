@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type Discovery struct {
 	Listers map[string]Listing // by provider
 	Store   *models.Store      // keeps what was listed last; nil: it is lost with the process
 	Log     *slog.Logger
+
+	warned sync.Map // of names that are another provider's: by both providers
 }
 
 // Listing is a provider that can list its models, with the key for the call.
@@ -103,7 +106,7 @@ func (d *Discovery) list(ctx context.Context, provider string) error {
 	if len(listed) == 0 {
 		return errNoModels
 	}
-	d.Models.Found(provider, listed)
+	d.found(provider, listed)
 	d.Log.Info("models discovered", "provider", provider, "models", len(listed))
 	if d.Store == nil {
 		return nil
@@ -138,6 +141,24 @@ func (d *Discovery) restore(ctx context.Context, provider string) {
 	for i, r := range rows {
 		listed[i] = providers.Listed{ID: r.ID, Kind: llm.Kind(r.Kind), Created: r.Created, Context: r.Context, MaxOutput: r.MaxOutput}
 	}
-	d.Models.Found(provider, listed)
+	d.found(provider, listed)
 	d.Log.Info("models of the last discovery restored", "provider", provider, "models", len(rows))
+}
+
+// found hands over what a provider has listed, and warns once where it lists names of
+// another provider's models: they are still called there.
+func (d *Discovery) found(provider string, listed []providers.Listed) {
+	byOwner := map[string][]string{}
+	for id, owner := range d.Models.Found(provider, listed) {
+		byOwner[owner] = append(byOwner[owner], id)
+	}
+	for owner, ids := range byOwner {
+		if _, again := d.warned.LoadOrStore([2]string{provider, owner}, true); again {
+			continue
+		}
+		const some = 10
+		slices.Sort(ids)
+		d.Log.Warn("a provider lists names of another provider's models: calls of them go to the other one, and here as PROVIDER/NAME only",
+			"provider", provider, "other", owner, "models", len(ids), "names", ids[:min(some, len(ids))])
+	}
 }

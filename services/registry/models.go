@@ -23,6 +23,9 @@ type Models struct {
 	// KeySetting is the name of the setting of a provider's key, for messages. Set it
 	// before the first use; nil names none.
 	KeySetting func(provider string) string
+	// Trial says how to try the gateway without the key of any provider, for messages. Set it
+	// before the first use; empty where a provider is configured.
+	Trial string
 	// Status is the health of a configured provider, and empty for another one. Set it before
 	// the first use; nil shows none.
 	Status func(provider string) string
@@ -40,7 +43,8 @@ type Models struct {
 // found is what a provider has listed.
 type found struct {
 	listed []providers.Listed
-	models []*catalog.Model // of them those that the catalogue does not have, by id
+	models []*catalog.Model  // of them those that the catalogue does not have, by id
+	taken  map[string]string // ids among models that mean another provider's model: that provider
 }
 
 // New lists a catalogue. serves says whether a provider has keys and answers requests
@@ -131,7 +135,9 @@ func (m *Models) known(everything bool) []*catalog.Model {
 	add(slices.DeleteFunc(slices.Clone(own), func(model *catalog.Model) bool { return model.Unlisted }))
 	found := *m.found.Load()
 	for _, provider := range m.catalog.Providers() {
-		add(found[provider].models)
+		add(slices.DeleteFunc(slices.Clone(found[provider].models), func(model *catalog.Model) bool {
+			return found[provider].taken[model.ID] != ""
+		}))
 	}
 	if everything {
 		sold := append(own, m.catalog.Sold()...)
@@ -181,8 +187,9 @@ func (m *Models) show(model *catalog.Model, q Query) api.Model {
 }
 
 // Found replaces the models of a provider that are not in the catalogue. It leaves
-// out those of a kind that the provider does not serve.
-func (m *Models) Found(provider string, listed []providers.Listed) {
+// out those of a kind that the provider does not serve. The result are the ids by which
+// another configured provider's model is called: each with that provider.
+func (m *Models) Found(provider string, listed []providers.Listed) (taken map[string]string) {
 	var models []*catalog.Model
 	for _, l := range listed {
 		entry, known := m.catalog.Model(l.ID)
@@ -204,16 +211,22 @@ func (m *Models) Found(provider string, listed []providers.Listed) {
 	}
 	slices.SortFunc(models, func(a, b *catalog.Model) int { return cmp.Compare(a.ID, b.ID) })
 	models = slices.CompactFunc(models, func(a, b *catalog.Model) bool { return a.ID == b.ID })
+	taken = map[string]string{}
+	for _, model := range models {
+		if owner := m.owner(provider, model.ID); owner != "" && owner != provider {
+			taken[model.ID] = owner
+		}
+	}
 	for {
 		old := m.found.Load()
-		next := map[string]found{provider: {listed, models}}
+		next := map[string]found{provider: {listed, models, taken}}
 		for name, others := range *old {
 			if name != provider {
 				next[name] = others
 			}
 		}
 		if m.found.CompareAndSwap(old, &next) {
-			return
+			return taken
 		}
 	}
 }

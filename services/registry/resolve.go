@@ -83,14 +83,15 @@ func (m *Models) of(provider, id string) (*catalog.Model, bool) {
 }
 
 // listed returns the model of exactly this id in the catalogue, or that a provider
-// has listed. One that can be served is preferred.
+// has listed. One that can be served is preferred. What a provider lists does not take the
+// name of another one's model.
 func (m *Models) listed(id string) (*catalog.Model, bool) {
 	model, known := m.catalog.Model(id)
 	if known && m.usable(model) {
 		return model, true
 	}
 	for _, provider := range m.catalog.Providers() {
-		if found, ok := m.foundAt(provider, id); ok && !m.another(provider, id) {
+		if found, ok := m.foundAt(provider, id); ok && !m.another(provider, id) && m.taken(provider, id) == "" {
 			return found, true
 		}
 	}
@@ -105,6 +106,28 @@ func (m *Models) foundAt(provider, id string) (*catalog.Model, bool) {
 		return nil, false
 	}
 	return found[at], true
+}
+
+// taken is the provider whose model is called by an id that this provider has listed; empty:
+// none.
+func (m *Models) taken(provider, id string) string { return (*m.found.Load())[provider].taken[id] }
+
+// owner is the configured provider whose model has an id that this one lists: by the
+// catalogue, because it is known to sell it, or because its models have such names. It is
+// empty where there is none, or where the catalogue has the model at this provider as well.
+func (m *Models) owner(provider, id string) string {
+	if model, ok := m.catalog.Model(id); ok && m.usable(model) {
+		if slices.ContainsFunc(model.Others, func(other catalog.Model) bool { return other.Provider == provider }) {
+			return ""
+		}
+		return model.Provider
+	}
+	for _, provider := range catalog.Providers() {
+		if _, ok := m.sold(provider, id); ok {
+			return provider
+		}
+	}
+	return ""
 }
 
 // another reports whether an id that a provider lists begins with the name of another
@@ -171,8 +194,8 @@ func (m *Models) notFound(name, id string) error {
 			}
 		}
 		if setting := m.KeySetting(missing); named && setting != "" && !m.serves(missing, llm.KindChat) {
-			message = fmt.Sprintf("the model %s cannot be used: %s is not configured: an operator has to set %s",
-				api.Quoted(name), missing, setting)
+			message = fmt.Sprintf("the model %s cannot be used: %s is not configured: an operator has to set %s%s",
+				api.Quoted(name), missing, setting, m.Trial)
 		}
 	}
 	if near := m.near(id); len(near) > 0 {

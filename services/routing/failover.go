@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"modelgateway/models/api"
@@ -40,12 +41,15 @@ func (p *Plan) Open(ctx context.Context) (*Result, Route, error) {
 }
 
 // failover attempts the candidates in their order until one accepts or fails
-// with a terminal error. Candidates whose keys are all cooling down are attempted
-// after the others, with the cooldown ignored: the limit may have ended early.
+// with a terminal error. Candidates whose keys are all cooling down, or that have only failed
+// lately, are attempted after the others: the limit or the outage may have ended early.
 func (p *Plan) failover(ctx context.Context) (*Result, Route, error) {
 	var failed failure
 	var cooling []int
 	for i := 0; i < p.Size(); i++ { // it may grow
+		if failed.tooLong(p, i) {
+			continue
+		}
 		got, err := p.attempt(ctx, i, false)
 		switch {
 		case err == nil:
@@ -57,6 +61,9 @@ func (p *Plan) failover(ctx context.Context) (*Result, Route, error) {
 		}
 	}
 	for _, i := range cooling {
+		if failed.tooLong(p, i) {
+			continue
+		}
 		got, err := p.attempt(ctx, i, true)
 		if err == nil {
 			return got, got.candidate.route, nil
@@ -71,9 +78,10 @@ func (p *Plan) failover(ctx context.Context) (*Result, Route, error) {
 // failure is the error that the client gets: that of the requested model, or of
 // the first candidate that failed with an error that the client may retry.
 type failure struct {
-	err   error
-	route Route
-	index int // of the candidate
+	err     error
+	route   Route
+	index   int   // of the candidate
+	context int64 // the largest context window, in tokens, for which the request was too long
 }
 
 // add records the error of candidate i, and says whether it ends the failover.
@@ -82,10 +90,28 @@ func (f *failure) add(p *Plan, i int, err error) (ends bool) {
 		return false // a fallback's restrictions are not the client's fault
 	}
 	ends = verdict(err) == providers.Terminal || p.final()
+	if window := p.prepared[i].Model.Context; ends && window > 0 && exceedsContext(err) && !p.final() {
+		f.context, ends = max(f.context, window), false
+	}
 	if f.err == nil || ends && !refused(err) || p.Patience.over() || f.improves(i, err) {
 		f.err, f.route, f.index = err, p.Route(i), i
 	}
 	return ends
+}
+
+// tooLong says whether the request is known to be too long for the model of candidate i.
+func (f *failure) tooLong(p *Plan, i int) bool {
+	if f.context == 0 {
+		return false
+	}
+	c, err := p.Candidate(i)
+	return err == nil && c.Model.Context <= f.context
+}
+
+// exceedsContext says whether an upstream refused a request as too long for its model.
+func exceedsContext(err error) bool {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	return ok && r.ClientError().UpstreamCode == api.CodeContextLength
 }
 
 // improves says whether err replaces the present error: an error that the client
@@ -132,6 +158,13 @@ func (p *Plan) attempt(ctx context.Context, i int, ignoreCooldown bool) (*Result
 	if err != nil {
 		return nil, err
 	}
+	c.accept = 0
+	if p.Size() > i+1 && !p.Paid { // a paid call is not made again elsewhere
+		c.accept = p.router.Accept
+	}
+	if p.Size() > i+1 && !ignoreCooldown && c.upstream.Pauses() {
+		return nil, pool.ErrAllCoolingDown
+	}
 	a := attempts{plan: p, index: i, candidate: c, ignoreCooldown: ignoreCooldown}
 	return a.run(ctx)
 }
@@ -142,11 +175,11 @@ func (a *attempts) run(ctx context.Context) (*Result, error) {
 		req := a.plan.input.Request
 		l, err := a.candidate.upstream.Lease(pool.Wish{
 			Model: a.candidate.Model.ID, Caller: a.plan.input.Caller, Session: cmp.Or(req.CacheKey, req.Session),
-			Avoid: a.lastKey, Only: a.plan.onlyKey(), Never: a.foreign, IgnoreCooldown: a.ignoreCooldown,
+			Avoid: a.lastKey, Only: a.plan.onlyKey(), First: a.firstKey(), Never: a.foreign, IgnoreCooldown: a.ignoreCooldown,
 		})
 		if err != nil {
 			if errors.Is(err, pool.ErrNoKey) {
-				err = api.PreviousNotFound(api.ResendAll) // its key was there when the request came
+				err = a.plan.notKept() // its key was there when the request came
 			}
 			if last != nil { // the provider's own error is more useful than "no key is left"
 				err = last
@@ -186,6 +219,14 @@ func (p *Plan) onlyKey() []byte {
 	return nil
 }
 
+// firstKey is the fingerprint of the key that made what the answer is compared with; nil: none.
+func (a *attempts) firstKey() []byte {
+	if c := a.plan.input.Request.Compared; c != nil && c.Provider == a.candidate.Model.Provider {
+		return c.Key
+	}
+	return nil
+}
+
 // ofAnotherAccount says whether an upstream refused a request because it carries what the
 // account of another key has encrypted.
 func ofAnotherAccount(err error) bool {
@@ -196,6 +237,9 @@ func ofAnotherAccount(err error) bool {
 // next says whether the model is called again after err, and after which pause.
 func (a *attempts) next(err error) (again bool, wait time.Duration) {
 	v, from := verdict(err), a.candidate.upstream
+	if silent(err) {
+		return false, 0
+	}
 	if ofAnotherAccount(err) && a.plan.onlyKey() == nil && len(a.foreign) < from.Size()-1 {
 		a.foreign = append(a.foreign, a.lastKey)
 		return true, 0
@@ -210,7 +254,7 @@ func (a *attempts) next(err error) (again bool, wait time.Duration) {
 		return false, 0
 	}
 	e := api.AsError(err)
-	if e.Final || limited && a.index+1 < a.plan.Size() {
+	if e.Final || a.moveOn(limited, e.RetryAfter) {
 		return false, 0
 	}
 	if wait = backoff(a.retries, e.RetryAfter); wait > longestPause || !from.Retry() {
@@ -220,6 +264,36 @@ func (a *attempts) next(err error) (again bool, wait time.Duration) {
 	a.ignoreCooldown = a.ignoreCooldown || limited // no other key is left
 	a.plan.router.Metrics.Retried(from.Name)
 	return true, wait
+}
+
+// silent says whether an upstream did not answer in the time that it had.
+func silent(err error) bool {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	return ok && r.Status == 0 && r.Told == http.StatusGatewayTimeout
+}
+
+// shortLimit is the longest wait for a rate limit that is better than the answer of another model.
+const shortLimit = 2 * time.Second
+
+// moveOn says whether the next candidate is called rather than this one again. So it is after a rate
+// limit, unless that ends soon and the next candidate is another model; and after any other failure,
+// if all calls of earlier requests have failed, too.
+func (a *attempts) moveOn(limited bool, asked time.Duration) bool {
+	if a.index+1 >= a.plan.Size() {
+		return false
+	}
+	if limited {
+		return asked == 0 || asked > shortLimit || a.plan.hasUpstream(a.index+1)
+	}
+	return a.candidate.upstream.OnlyFails(1 + a.retries + a.switches)
+}
+
+// hasUpstream says whether candidate i is another upstream of the model of the one before.
+func (p *Plan) hasUpstream(i int) bool {
+	if i < len(p.prepared) {
+		return p.prepared[i].route.Fallback == p.prepared[i-1].route.Fallback
+	}
+	return len(p.others) > 0
 }
 
 // send makes one call with the lease, and a hedged one if that is configured. It

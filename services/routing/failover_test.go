@@ -20,8 +20,6 @@ import (
 func passing() map[string]error {
 	all := map[string]error{
 		"no connection":               unreached(502),
-		"no header in time":           unreached(504),
-		"no first event in time":      (&Candidate{Model: &catalog.Model{Provider: "p"}}).late("did not begin"),
 		"a wait that is short enough": providerFault(503, retryAfter(time.Second)),
 	}
 	for _, status := range []int{408, 409, 429, 500, 501, 502, 503, 504, 507, 520, 529, 599} {

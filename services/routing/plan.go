@@ -84,6 +84,7 @@ type Candidate struct {
 	trace    *tracing.Chat
 	outlasts func(*Candidate) bool // see Plan
 	patience *Patience             // likewise
+	accept   time.Duration         // timeout of a stream to be accepted; 0 = none
 }
 
 // MaxOutput is the limit of one answer's tokens that the translated request
@@ -330,7 +331,8 @@ func (r *Router) notConfigured(provider string) *providers.Refusal {
 		what = cmp.Or(r.Models.KeySetting(provider), what)
 	}
 	return &providers.Refusal{
-		Provider: provider, Told: http.StatusServiceUnavailable, Public: provider + " is not configured: an operator has to set " + what,
+		Provider: provider, Told: http.StatusServiceUnavailable,
+		Public:     provider + " is not configured: an operator has to set " + what + r.Models.Trial,
 		RetryAfter: time.Minute, Final: true,
 	}
 }

@@ -194,7 +194,7 @@ func TestRateLimitFallsBackWithoutARetry(t *testing.T) {
 	for _, w := range ways() {
 		synctest.Test(t, func(t *testing.T) {
 			chat, a, _, _ := threeProviders(t)
-			a.play("a", fails(providerFault(429, retryAfter(2*time.Second))))
+			a.play("a", fails(providerFault(429, retryAfter(3*time.Second))))
 			began := time.Now()
 			for range 3 {
 				if model, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != gpt {
@@ -203,6 +203,67 @@ func TestRateLimitFallsBackWithoutARetry(t *testing.T) {
 			}
 			if len(a.calls()) != 1 || time.Since(began) != 0 {
 				t.Errorf("%s: asked %d times in %s while its key cools down", w.name, len(a.calls()), time.Since(began))
+			}
+		})
+	}
+}
+
+// A short wait is better than the answer of another model, and the answer of another upstream of
+// the same model is better than a wait.
+func TestShortRateLimitIsWaitedForBeforeAnotherModelAnswers(t *testing.T) {
+	for _, w := range ways() {
+		synctest.Test(t, func(t *testing.T) {
+			chat, a, _, _ := threeProviders(t)
+			a.play("a", fails(providerFault(429, retryAfter(2*time.Second))), answers)
+			began := time.Now()
+			if model, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != haiku || time.Since(began) != 2*time.Second {
+				t.Errorf("%s: %q after %s, %v", w.name, model, time.Since(began), err)
+			}
+		})
+	}
+}
+
+func TestPromptThatIsTooLongGoesToAModelWithALargerContext(t *testing.T) {
+	tooLong := providerFault(400, func(r *providers.Refusal) { r.Code = api.CodeContextLength })
+	for _, w := range ways() {
+		synctest.Test(t, func(t *testing.T) {
+			chat, a, o, g := threeProviders(t) // of 200,000 tokens, 8,192 and a million
+			a.play("a", fails(tooLong))
+			if model, route, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != flash || route.Fallback != flash || o.asked() != "" {
+				t.Errorf("%s: %q, %+v, %v after %q", w.name, model, route, err, o.asked())
+			}
+			chat.Fallbacks = map[string][]string{haiku: {gpt}}
+			a.play("a", fails(tooLong))
+			if _, _, err := w.ask(t.Context(), chat, ask(haiku)); !errors.Is(err, error(tooLong)) || o.asked() != "" {
+				t.Errorf("%s, no larger one: %v after %q", w.name, err, o.asked())
+			}
+			if g.asked() != "g" {
+				t.Errorf("%s: %q", w.name, g.asked())
+			}
+		})
+	}
+}
+
+// A provider that is down is not called with each request: most go to the fallback at once.
+func TestProviderThatOnlyFailsIsCalledNowAndThen(t *testing.T) {
+	for _, w := range ways() {
+		synctest.Test(t, func(t *testing.T) {
+			chat, a, _, _ := threeProviders(t)
+			a.play("a", fails(providerFault(503)))
+			for range 15 {
+				began := time.Now()
+				if model, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != gpt || time.Since(began) > time.Second {
+					t.Errorf("%s: %q, %v", w.name, model, err)
+				}
+				time.Sleep(4*time.Second - time.Since(began))
+			}
+			if n := len(a.calls()); n < 4 || n > 11 {
+				t.Errorf("%s: called %d times in a minute", w.name, n)
+			}
+			a.play("a", answers)
+			time.Sleep(10 * time.Second)
+			if model, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != haiku {
+				t.Errorf("%s: it is up again, and %q answers, %v", w.name, model, err)
 			}
 		})
 	}

@@ -81,6 +81,10 @@ func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) { 
 		l.Call.Accepted = wait.begin
 		defer wait.end()
 	}
+	if c.accept > 0 {
+		stop := c.acceptWithin(got, l)
+		defer stop()
+	}
 	first := cmp.Or(c.upstream.FirstToken, c.router.FirstToken, never)
 	got.timer = time.AfterFunc(first, func() { got.end(c.late("did not begin to answer in time")) })
 	if got.Stream, err = c.exchange.Open(ctx, l.Secret()); err != nil {
@@ -94,6 +98,20 @@ func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) { 
 		})
 	}
 	return got, nil
+}
+
+// acceptWithin ends a call whose upstream does not accept it in time: another candidate can
+// still answer.
+func (c *Candidate) acceptWithin(got *Result, l *pool.Lease) (stop func()) {
+	timer := time.AfterFunc(c.accept, func() { got.end(c.late("did not answer in time")) })
+	accepted := l.Call.Accepted
+	l.Call.Accepted = func() {
+		timer.Stop()
+		if accepted != nil {
+			accepted()
+		}
+	}
+	return func() { timer.Stop() }
 }
 
 const never = 1000 * time.Hour

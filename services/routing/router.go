@@ -33,6 +33,7 @@ type Router struct {
 	Retries    int                 // at most, of one model; 0 = none
 	HedgeAfter time.Duration       // after this time a second upstream is called for a whole answer; 0 = never
 	FirstToken time.Duration       // timeout of a stream's first event; 0 = none
+	Accept     time.Duration       // timeout for a stream to be accepted while another candidate is left; 0 = none
 	MaxStream  time.Duration       // timeout of a whole stream; 0 = none
 }
 
@@ -97,7 +98,7 @@ func (r *Route) moved() bool {
 // that there is none.
 func (r *Router) explain(err error, route Route) error {
 	refusal, ok := errors.AsType[*providers.Refusal](err)
-	if !ok || refusal.Status != http.StatusNotFound {
+	if !ok || refusal.Status != http.StatusNotFound || refusal.Code == api.CodeThreadNotFound {
 		return err
 	}
 	model, unknown := r.Models.Resolve(cmp.Or(route.Redirected, route.Fallback, route.Model))

@@ -71,7 +71,15 @@ func (p *Plan) keeping(model *catalog.Model, kept *llm.Kept) (*catalog.Model, er
 			return alone(at), nil
 		}
 	}
-	return model, api.PreviousNotFound(api.ResendAll)
+	return model, p.notKept()
+}
+
+// notKept is the error of a request that goes on from what no provider keeps for its model.
+func (p *Plan) notKept() error {
+	if p.input.Request.Source.Dialect() == llm.Messages {
+		return api.ThreadNotFound()
+	}
+	return api.PreviousNotFound(api.ResendAll)
 }
 
 // alone is a model without its other upstreams.

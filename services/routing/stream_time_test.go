@@ -12,30 +12,44 @@ import (
 	"modelgateway/services/pool"
 )
 
-func TestStreamThatDoesNotBeginInTimeIsRetried(t *testing.T) {
+// A provider that has been silent is not waited for twice.
+func TestStreamThatDoesNotBeginInTimeIsAnsweredByAFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left time.Time
-		q := newQueued(catalog.Anthropic, "a").play("a", leaving(&left, 0), answers)
-		chat := fleet(t, q)
-		chat.FirstToken, chat.MaxStream = 3*time.Second, time.Hour
+		q, other := newQueued(catalog.Anthropic, "a", "b").play("a", leaving(&left, 0)).play("b", leaving(&left, 0)), newQueued(catalog.OpenAI, "o")
+		chat := fleet(t, q, other)
+		chat.FirstToken, chat.MaxStream, chat.Fallbacks = 3*time.Second, time.Hour, map[string][]string{haiku: {gpt}}
 		began := time.Now()
-		if model, _, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != haiku || q.asked() != "aa" ||
-			left.Sub(began) != 3*time.Second {
-			t.Errorf("%q, %v after %q, left after %s", model, err, q.asked(), left.Sub(began))
-		}
-		q.play("a", hangs)
-		other := newQueued(catalog.OpenAI, "o")
-		chat.Upstreams[catalog.OpenAI] = pool.NewUpstream(catalog.OpenAI, other, poolOf("o"), time.Now)
-		chat.Retries, chat.Fallbacks = 1, map[string][]string{haiku: {gpt}}
 		if model, route, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != gpt || route.Fallback != gpt ||
-			q.asked() != "aa" {
-			t.Errorf("%q, %+v, %v after %q", model, route, err, q.asked())
+			len(q.asked()) != 1 || left.Sub(began) != 3*time.Second {
+			t.Errorf("%q, %+v, %v after %q, left after %s", model, route, err, q.asked(), left.Sub(began))
 		}
 		other.play("o", hangs)
 		_, _, err := streamed(t.Context(), chat, ask(haiku))
 		if e := api.AsError(err); e.Status != 504 || e.Code != api.CodeProviderError || e.Provider != catalog.Anthropic ||
 			!e.ShouldRetry() {
 			t.Errorf("no stream begins: %v", err)
+		}
+		allIdle(t, chat)
+	})
+}
+
+// While another candidate is left, a stream has to be accepted in a shorter time than it has for its
+// first event.
+func TestStreamThatIsNotAcceptedInTimeIsAnsweredByAFallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, other := newQueued(catalog.Anthropic, "a").play("a", hangs), newQueued(catalog.OpenAI, "o")
+		chat := fleet(t, q, other)
+		chat.FirstToken, chat.Accept, chat.Fallbacks = 300*time.Second, time.Minute, map[string][]string{haiku: {gpt}}
+		began := time.Now()
+		if model, _, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != gpt || time.Since(began) != time.Minute {
+			t.Errorf("%q after %s, %v", model, time.Since(began), err)
+		}
+		began = time.Now()
+		of := ask(haiku)
+		of.NoFallback = true
+		if _, _, err := streamed(t.Context(), chat, of); api.AsError(err).Status != 504 || time.Since(began) != 300*time.Second {
+			t.Errorf("without another candidate: after %s, %v", time.Since(began), err)
 		}
 		allIdle(t, chat)
 	})

@@ -23,9 +23,14 @@ func (e *Estimator) AtLeast(r *llm.Request, claude bool) (int64, error) {
 		const bytesPerToken = 3
 		n = size.Bytes/bytesPerToken + 1
 	}
-	if !claude {
-		return n, err
+	if claude {
+		n = ofClaude(n, &size, r.Thinking)
 	}
+	return n, err
+}
+
+// ofClaude are the tokens of a prompt for Anthropic's models that has n of OpenAI's vocabulary.
+func ofClaude(n int64, size *llm.Size, thinking *llm.Thinking) int64 {
 	n = n*claudePercent/100 + claudeMedia*int64(size.Media)
 	if size.Tools > 0 {
 		n += claudeTools
@@ -33,8 +38,8 @@ func (e *Estimator) AtLeast(r *llm.Request, claude bool) (int64, error) {
 	if size.Opaque || size.Hosted {
 		n += claudeOpaque
 	}
-	if t := r.Thinking; t != nil && t.Type != "" && t.Type != "disabled" {
+	if thinking != nil && thinking.Type != "" && thinking.Type != "disabled" {
 		n += claudeThinking
 	}
-	return n, err
+	return n
 }

@@ -31,15 +31,15 @@ type Bounds struct {
 // a model.
 func Max(r *llm.Request, model *catalog.Model, of Bounds) (input, output int64) {
 	size, images := r.Source.Size(), of.Images
-	bounded := isBounded(&size, of)
+	bytesBound := bounded(&size, of)
 	input = size.Bytes + int64(len(size.Images))*images.MaxTokens + maxPerRequest + maxPerMessage*int64(size.Messages)
 	if size.Tools > 0 || size.Shaped { // a response format is sent as a tool to some providers
 		input += maxForTools
 	}
-	if !bounded {
+	if !bytesBound {
 		input = max(input, maxContext)
 	}
-	if context := contextOf(r, model, &size); context > 0 && (input > context || !bounded) {
+	if context := contextOf(r, model, &size); context > 0 && (input > context || !bytesBound) {
 		input = context
 	}
 	return input, max(r.Choices, 1) * (maxOutput(r, model, of.Output) + size.Predicted)
@@ -86,11 +86,30 @@ func Expected(r *llm.Request, model *catalog.Model) int64 {
 	return size.Bytes/bytesPerToken + int64(len(size.Images))*tokensPerMedia + max(r.Choices, 1)*output
 }
 
-// isBounded says whether the bytes of a prompt bound its tokens. Those of a file
+// bounded says whether the bytes of a prompt bound its tokens. Those of a file
 // do not: a few bytes can be many pages.
-func isBounded(size *llm.Size, of Bounds) bool {
+func bounded(size *llm.Size, of Bounds) bool {
 	hosted := size.Hosted && of.Hosts
 	return !size.Opaque && !hosted && !hasFilms(size, of.Images.IsImage)
+}
+
+// Unseen is how many tokens are expected of what is not in the bytes of a request: pages of files, films,
+// and what tools of the provider find, or it has kept. estimated are the tokens of its texts.
+func Unseen(r *llm.Request, estimated int64, of Bounds) (n int64) {
+	const (
+		shortFile    = 8_000 // a few pages, or a file of which only the id is known
+		bytesOfToken = 3     // of a file in base64; pages of text are packed, and pictures have more
+		textOfToken  = 4
+		found        = 10_000
+	)
+	size := r.Source.Size()
+	if size.Opaque || hasFilms(&size, of.Images.IsImage) {
+		n = max(shortFile, (size.Bytes-estimated*textOfToken)/bytesOfToken)
+	}
+	if size.Hosted && of.Hosts {
+		n += found
+	}
+	return n
 }
 
 // hasFilms says whether the address of an image may be that of a film.

@@ -30,7 +30,10 @@ func translators(t testing.TB) map[string]providers.Provider {
 func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
 	t.Helper()
 	at := config.Provider{Keys: poolOf("k"), BaseURL: url}
-	cfg := config.Config{UpstreamTimeout: time.Minute, StreamIdleTimeout: time.Minute, Providers: map[string]config.Provider{}}
+	cfg := config.Config{
+		UpstreamTimeout: time.Minute, StreamIdleTimeout: time.Minute, ProviderObjects: config.ObjectsAllow,
+		Providers: map[string]config.Provider{},
+	}
 	for _, name := range catalog.Providers() {
 		cfg.Providers[name] = at
 	}

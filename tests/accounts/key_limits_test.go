@@ -68,7 +68,7 @@ func findListed(t testing.TB, p *gatewaytest.Program, path, id string, token []s
 	return nil
 }
 
-const unlimited = `{"expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null,"limited_by":null}`
+const unlimited = `{"expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null,"budget_reserve":null,"limited_by":null}`
 
 func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 	t.Parallel()
@@ -120,6 +120,8 @@ func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 		)
 		change(`{"budget_usd":25.5}`, `{"budget_usd":25.5,"budget_window":"total"}`)
 		change(`{"budget_window":"day"}`, `{"budget_usd":25.5,"budget_window":"day"}`)
+		change(`{"budget_reserve":"worst"}`, `{"budget_usd":25.5,"budget_window":"day","budget_reserve":"worst"}`)
+		change(`{"budget_reserve":null}`, `{"budget_usd":25.5,"budget_window":"day","budget_reserve":null}`)
 		change(`{"budget_usd":0}`, `{"budget_usd":0,"budget_window":"day","rpm_limit":2}`)
 		change(`{"budget_usd":null}`, `{"budget_usd":null,"budget_window":null,"budget":null}`)
 		change(`{"budget_usd":1000000000}`, `{"budget_usd":1000000000,"budget_window":"month"}`)
@@ -201,6 +203,8 @@ var invalidLimits = []struct{ members, code, param string }{
 	{`"budget_usd":5,"budget_window":"Day"`, "invalid_value", "budget_window"},
 	{`"budget_usd":5,"budget_window":""`, "invalid_value", "budget_window"},
 	{`"budget_usd":5,"budget_window":null`, "invalid_value", "budget_window"},
+	{`"budget_usd":5,"budget_reserve":"expected"`, "invalid_value", "budget_reserve"},
+	{`"budget_reserve":""`, "invalid_value", "budget_reserve"},
 	{`"budget_window":"day"`, "missing_field", "budget_usd"},
 	{`"budget_usd":null,"budget_window":"day"`, "missing_field", "budget_usd"},
 	{`"rpm_limit":5,"rpm_limit":6`, "invalid_json", "rpm_limit"},

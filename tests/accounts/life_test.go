@@ -3,7 +3,7 @@ package accounts
 import (
 	"fmt"
 	"net/http"
-	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -204,37 +204,42 @@ func TestReplicasThatStartTogetherShowOneSetUpToken(t *testing.T) {
 }
 
 // Programs that scan mails open every link.
-func TestOpeningALinkUsesNothingAndItsFormDoes(t *testing.T) {
+func TestReadingALinkUsesNothing(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, "PUBLIC_URL=https://gateway.example/llm")...)
 		token := p.SetupToken()
-		path := "/auth/link?" + url.Values{"token": {token}}.Encode()
-		for range 3 {
-			a := p.Get(t, path)
-			if a.Status != 200 || !strings.Contains(a.Body, token) || a.Header.Get("Referrer-Policy") != "no-referrer" ||
-				a.Header.Get("Cache-Control") != "no-store" || strings.Contains(a.Body, "<script") ||
-				!strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		read := func(token string) gatewaytest.Answer { return p.Call(t, "POST", "/auth/link", `{"token":"`+token+`"}`) }
+		for range 2 {
+			if a := read(token); a.Status != 200 || gatewaytest.Field(t, a, "purpose") != "setup" || a.Header.Get("Cache-Control") != "no-store" {
 				t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
 			}
 		}
-		send := func(form url.Values) gatewaytest.Answer {
-			return p.Call(t, "POST", "/auth/link", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+		root := p.Administrator(t)
+		if a := read(token); a.Status != 403 || a.APIError(t).Code != "invalid_setup_token" {
+			t.Errorf("a token that was used: %d %s", a.Status, a.Body)
 		}
-		form := url.Values{"token": {token}, "email": {"root@example.com"}, "name": {`R"><b>`}, "password": {"short"}}
-		if a := send(form); a.Status != 400 || !strings.Contains(a.Body, "8 to 72 bytes") || strings.Contains(a.Body, "<b>") ||
-			!strings.Contains(a.Body, "root@example.com") || strings.Contains(a.Body, `value="short"`) {
+		team := gatewaytest.Field(t, p.Call(t, "POST", "/admin/teams", `{"name":"research"}`, root...), "id")
+		made := p.Call(t, "POST", "/admin/invitations", `{"email":"ada@example.com","team_id":"`+team+`"}`, root...)
+		url, invitation, _ := strings.Cut(gatewaytest.Field(t, made, "url"), "#token=")
+		if url != "https://gateway.example/llm/signin" {
+			t.Errorf("the token is not behind the #: %s", made.Body)
+		}
+		if a := read(invitation); a.Status != 200 || gatewaytest.Field(t, a, "purpose") != "invite" ||
+			gatewaytest.Field(t, a, "email") != "ada@example.com" || gatewaytest.Field(t, a, "team") != "research" {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
-		form.Set("password", "correct horse battery")
-		if a := send(form); a.Status != 200 || !strings.Contains(a.Body, "administrator") {
+		other := `{"invitation":"` + invitation + `","email":"bob@example.com","name":"Bob","password":"correct horse battery"}`
+		if a := p.Patiently(t, "/auth/register", other); a.Status != 403 || !strings.Contains(a.APIError(t).Message, "for another e-mail address") {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
-		if a := send(form); a.Status != 403 || !strings.Contains(a.Body, "not valid") {
-			t.Errorf("again: %d %s", a.Status, a.Body)
-		}
-		if a := send(url.Values{"token": {"nonsense"}}); a.Status != 403 {
+		if a := read("nonsense"); a.Status != 403 || a.APIError(t).Code != "invalid_link" {
 			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		p.Client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		a := p.Get(t, "/auth/link?token="+token)
+		if a.Status != 302 || a.Header.Get("Location") != "/llm/signin#token="+token || a.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("the link of a former version: %d %v", a.Status, a.Header)
 		}
 		if strings.Contains(p.Log.String(), "correct horse") || strings.Count(p.Log.String(), token) != 1 {
 			t.Error("the log has the password, or the token beyond the line of the start")
@@ -251,8 +256,7 @@ func TestUnverifiedUsersCallOnlyAfterTheyHaveOpenedTheMail(t *testing.T) {
 			p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH="+required, gatewaytest.JWTSecret, "REQUIRE_VERIFIED_EMAIL=true",
 				"SMTP_URL="+server.URL, "SMTP_FROM=Model Gateway <gateway@example.com>")
 			token := p.Login(t)
-			_, key := p.CreateKey(t, token)
-			credentials := [][]string{token, {"X-API-Key", key}}
+			credentials := [][]string{token}
 			for _, credential := range credentials {
 				for _, a := range []gatewaytest.Answer{
 					p.Chat(t, gatewaytest.HelloRequest, credential...), p.Call(t, "GET", "/v1/models", "", credential...),
@@ -264,16 +268,18 @@ func TestUnverifiedUsersCallOnlyAfterTheyHaveOpenedTheMail(t *testing.T) {
 				}
 			}
 			m := server.Await(t, 1)
-			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 200 ||
+			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`","new_password":"correct horse battery"}`); a.Status != 200 ||
 				gatewaytest.Field(t, a, "email") != "ada@example.com" {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
-			for _, credential := range credentials {
+			token = p.Login(t)
+			_, key := p.CreateKey(t, token)
+			for _, credential := range [][]string{token, {"X-API-Key", key}} {
 				gatewaytest.Until(t, "served", func() bool {
 					return p.Chat(t, gatewaytest.HelloRequest, credential...).Status == 200
 				})
 			}
-			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`"}`); a.Status != 403 ||
+			if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+m.Token()+`","new_password":"correct horse battery"}`); a.Status != 403 ||
 				a.APIError(t).Code != "invalid_link" {
 				t.Errorf("again: %d %s", a.Status, a.Body)
 			}
@@ -295,6 +301,26 @@ func TestUnverifiedUsersCallOnlyAfterTheyHaveOpenedTheMail(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestOpenRegistrationBesideAnIdentityProviderIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	const warning = "registration with a password is open beside the identity provider"
+	for setting, want := range map[string]bool{
+		"LOG_LEVEL=info": true, "MAX_BUDGET_USD=5": true, "REGISTRATION=invite": false, "REGISTRATION=closed": false, "REQUIRE_AUTH=false": false,
+	} {
+		settings := []string{
+			"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "PUBLIC_URL=http://localhost:8080",
+			"IDP_PROVIDER=google", "IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=secret", "DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "gateway.db"), setting,
+		}
+		log := gatewaytest.Start(t, settings...).Log.String()
+		if got := strings.Count(log, warning); (got == 1) != want || got > 1 || strings.Contains(log, "there is no budget") {
+			t.Errorf("%s: warned %d times: %s", setting, got, log)
+		}
+		if checked := gatewaytest.Command(t, settings, "check", "--offline"); strings.Contains(checked, warning) != want {
+			t.Errorf("%s: the check: %s", setting, checked)
+		}
 	}
 }
 

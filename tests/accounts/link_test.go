@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"modelgateway/services/idp/idptest"
 	"modelgateway/services/mail/mailtest"
 	"modelgateway/tests/gatewaytest"
@@ -101,20 +103,51 @@ func startWithIDP(t *testing.T, settings ...string) (*gatewaytest.Program, *idpt
 		"IDP_CLIENT_SECRET="+idptest.ClientSecret, "IDP_PROVIDER=oidc", "IDP_ISSUER="+provider.URL)...), provider
 }
 
+// checkConfirmed checks that the token of an old login links nothing without the password.
+func checkConfirmed(t *testing.T, p *gatewaytest.Program, token []string) {
+	t.Helper()
+	claims := jwt.MapClaims{}
+	if _, _, err := jwt.NewParser().ParseUnverified(strings.TrimPrefix(token[1], "Bearer "), claims); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"iat", "exp"} {
+		claims[at] = claims[at].(float64) - 301
+	}
+	old, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(strings.TrimPrefix(gatewaytest.JWTSecret, "JWT_SECRET=")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(body string) gatewaytest.Answer {
+		return p.Call(t, "POST", "/auth/idp/link", body, "Authorization", "Bearer "+old)
+	}
+	wantRefusal(t, 403, "password_required", link(""))
+	wantRefusal(t, 401, "invalid_credentials", link(`{"current_password":"correct horse"}`))
+	must(t, 200, link(`{"current_password":"correct horse battery"}`))
+}
+
 func TestUsersLinkAnIdentityLogInWithItAndRemoveIt(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
 		mails := mailtest.Serve(t)
 		p, provider := startWithIDP(t, append(settings, "SMTP_URL="+mails.URL, "SMTP_FROM=gateway@example.com")...)
 		b := newBrowser(t, p)
-		token := p.Login(t) // ada@example.com, with a password
-		must(t, 200, p.Call(t, "POST", "/auth/verify", `{"token":"`+mails.Await(t, 1).Token()+`"}`))
+		p.Login(t) // ada@example.com, with a password
+		must(t, 200, p.Call(t, "POST", "/auth/verify", `{"token":"`+mails.Await(t, 1).Token()+`","new_password":"correct horse battery"}`))
+		token := p.Login(t)
 		id, _ := p.CreateKey(t, token)
 		owns := func(token []string) bool { return findListed(t, p, "/auth/keys", id, token) != nil }
 
 		wantRefusal(t, 409, "account_exists", b.login(t)) // a verified address: nothing is joined by itself
 		wantRefusal(t, 404, "identity_not_found", b.send(t, "DELETE", "/auth/idp/link", token))
+		checkConfirmed(t, p, token)
 		linked := bearer(t, b.link(t, token))
+		if m := mails.Await(t, 2); m.To != "<ada@example.com>" || !strings.Contains(m.Text, "ada@example.com of "+provider.URL+" can now log in") {
+			t.Errorf("%+v", m)
+		}
+		if got := must(t, 200, p.Call(t, "GET", "/auth/session", "", linked...)).Body; !strings.Contains(got,
+			`"identities":[{"issuer":"`+provider.URL+`","email":"ada@example.com","created_at":`) {
+			t.Error(got)
+		}
 		if !owns(linked) || !owns(bearer(t, b.login(t))) {
 			t.Error("the identity opens another account")
 		}
@@ -126,6 +159,12 @@ func TestUsersLinkAnIdentityLogInWithItAndRemoveIt(t *testing.T) {
 		if !owns(token) || !owns(p.Login(t)) {
 			t.Error("the account is not as before")
 		}
+		rows := gatewaytest.Command(t, settings, "audit", "--json")
+		for _, action := range []string{"identity.link", "identity.unlink"} {
+			if strings.Count(rows, `"action":"`+action+`"`) != 1 || !strings.Contains(rows, provider.URL) {
+				t.Errorf("%s: %s", action, rows)
+			}
+		}
 
 		// Grace has the identity provider only.
 		provider.Set(func(m *idptest.Provider) { m.Person["sub"], m.Person["email"] = "grace-1", "grace@example.com" })
@@ -135,6 +174,51 @@ func TestUsersLinkAnIdentityLogInWithItAndRemoveIt(t *testing.T) {
 		if again := bearer(t, b.login(t)); owns(again) {
 			t.Error("the identity opens another account")
 		}
+	})
+}
+
+// Who has lost the control of an account ends every way in: a reset and a logout everywhere remove identities too.
+func TestAResetAndALogoutEverywhereRemoveIdentities(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		mails := mailtest.Serve(t)
+		p, provider := startWithIDP(t, append(settings, "SMTP_URL="+mails.URL, "SMTP_FROM=gateway@example.com")...)
+		b := newBrowser(t, p)
+		p.Login(t)
+		must(t, 200, p.Call(t, "POST", "/auth/verify", `{"token":"`+mails.Await(t, 1).Token()+`","new_password":"correct horse battery"}`))
+		bearer(t, b.link(t, p.Login(t)))
+		mails.Await(t, 2)
+		reset := func(n int, body string) {
+			t.Helper()
+			must(t, 202, p.Call(t, "POST", "/auth/password/forgot", `{"email":"ada@example.com"}`))
+			secret := mails.Await(t, n).Token()
+			if o := openLink(t, p, secret); o.Ends != nil || len(o.Identities) != 1 || o.Identities[0].Issuer != provider.URL {
+				t.Errorf("%+v", o)
+			}
+			must(t, 200, p.Call(t, "POST", "/auth/password/reset", `{"token":"`+secret+`","new_password":"correct horse battery"`+body+`}`))
+		}
+		reset(3, "")
+		bearer(t, b.login(t)) // the identity stays unless the reset says otherwise
+		reset(4, `,"unlink":true`)
+		wantRefusal(t, 409, "account_exists", b.login(t))
+
+		token := bearer(t, b.link(t, p.Login(t)))
+		a := p.Call(t, "POST", "/auth/logout", `{"unlink":true}`, token...)
+		if wantRefusal(t, 400, "invalid_value", a); !strings.Contains(a.Body, `"param":"unlink"`) {
+			t.Error(a.Body)
+		}
+		must(t, 200, p.Call(t, "POST", "/auth/logout", `{"everywhere":true,"unlink":true}`, token...))
+		wantRefusal(t, 401, "invalid_token", p.Call(t, "GET", "/auth/keys", "", token...))
+		wantRefusal(t, 409, "account_exists", b.login(t))
+		must(t, 200, p.Call(t, "POST", "/auth/logout", `{"everywhere":true,"unlink":true}`, p.Login(t)...)) // with none it is no error
+		if rows := gatewaytest.Command(t, settings, "audit", "--json"); strings.Count(rows, `"action":"identity.unlink"`) != 2 {
+			t.Error(rows)
+		}
+
+		provider.Set(func(m *idptest.Provider) { m.Person["sub"], m.Person["email"] = "grace-1", "grace@example.com" })
+		grace := bearer(t, b.login(t))
+		wantRefusal(t, 409, "last_login", p.Call(t, "POST", "/auth/logout", `{"everywhere":true,"unlink":true}`, grace...))
+		must(t, 200, p.Call(t, "GET", "/auth/keys", "", grace...))
 	})
 }
 

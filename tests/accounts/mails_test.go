@@ -30,7 +30,7 @@ func TestMailsGoThroughAServerWithTLSAndALogIn(t *testing.T) {
 		if a := p.Call(t, "POST", "/auth/register", gatewaytest.AdaAccount); a.Status != 201 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+server.Await(t, 1).Token()+`"}`); a.Status != 200 {
+		if a := p.Call(t, "POST", "/auth/verify", `{"token":"`+server.Await(t, 1).Token()+`","new_password":"correct horse battery"}`); a.Status != 200 {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 		refused := start(strings.Replace(server.URL, "mail-password", "another", 1))

@@ -38,7 +38,7 @@ func TestFivePeopleWithABudgetAndAKeyEachTakeSevenCalls(t *testing.T) {
 		root := loginAs(t, p, "root") // the set-up and a login
 		for i := range 5 {
 			a := must(t, 201, p.Call(t, "POST", "/admin/users",
-				fmt.Sprintf(`{"email":"p%d@example.com","budget_usd":50,"key":{"name":"first"}}`, i), root...))
+				fmt.Sprintf(`{"email":"p%d@example.com","budget_usd":50,"key":{"name":"first"},"reveal":true}`, i), root...))
 			checkMembers(t, "user", jsonObject(t, a), `{"budget_usd":50,"budget_window":"month","keys":1,"verified":true}`)
 			if member(t, a, "link", "url") == "" {
 				t.Error("there is no link to set a password")
@@ -182,9 +182,9 @@ func TestEndsHoldOnBothProgramsWithinASecond(t *testing.T) {
 			name := fmt.Sprintf("%s-%d", strings.ReplaceAll(what, " ", "-"), i)
 			team := member(t, must(t, 201, here.Call(t, "POST", "/admin/teams", `{"name":"`+name+`"}`, root...)), "id")
 			a := must(t, 201, here.Call(t, "POST", "/admin/users", `{"email":"`+name+`@example.com","password":"correct horse battery","team_id":"`+
-				team+`","key":{"name":"k","team_id":"`+team+`"}}`, root...))
+				team+`","reveal":true,"key":{"name":"k","team_id":"`+team+`"}}`, root...))
 			user, key, old := member(t, a, "id"), member(t, a, "key", "id"), member(t, a, "key", "key")
-			rotated := must(t, 201, here.Call(t, "POST", "/admin/keys/"+key+"/rotate", `{"overlap_seconds":60}`, root...))
+			rotated := must(t, 201, here.Call(t, "POST", "/admin/keys/"+key+"/rotate", `{"overlap_seconds":60,"reveal":true}`, root...))
 			secrets := []string{old, member(t, rotated, "key")}
 			if what == "the user is deleted" {
 				login := there.Call(t, "POST", "/auth/login", `{"email":"`+name+`@example.com","password":"correct horse battery"}`)

@@ -163,6 +163,9 @@ func TestLoginOfTheConsoleThroughTheIdentityProviderEndsWithItsCookie(t *testing
 		if !strings.Contains(shown.Body, `"identity_provider":"oidc"`) || !strings.Contains(shown.Body, `"password":false`) {
 			t.Errorf("%s", shown.Body)
 		}
+		// A provider on the same site comes back with the cookie of a session, which links an identity.
+		wantRefusal(t, 400, "invalid_state", p.Call(t, "GET", "/auth/idp/callback?code=c&state=s", "", "Cookie", "mgw_session="+cookie.Value,
+			"Sec-Fetch-Site", "same-site"))
 		provider.Set(func(m *idptest.Provider) { m.Person["email_verified"] = false })
 		provider.Set(func(m *idptest.Provider) { m.Person["sub"] = "another" })
 		back = must(t, 302, b.consent(t, must(t, 302, b.send(t, "GET", "/auth/idp?console=1", nil)).Header.Get("Location")))

@@ -59,7 +59,7 @@ func TestAISDKDoesATaskWithItsDefaultsWithAnyProvider(t *testing.T) {
 	for _, f := range providers() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			s := f.start(t, folder, nil, "RESPONSES_STORE_HOURS=1", "ENCRYPTION_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+			s := f.start(t, folder, nil, "ENCRYPTION_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 			s.runScript(t, "aisdk.mjs", f.model, `{}`)
 			s.isBooked(t)
 		})

@@ -99,6 +99,11 @@ func newSession(t *testing.T, clients string, settings ...string) *session {
 	s := &session{clients: clients, upstream: &upstream{}, home: t.TempDir(), work: t.TempDir()}
 	s.database = filepath.Join(t.TempDir(), "gateway.db")
 	s.program = gatewaytest.Start(t, append([]string{"DATABASE_URL=sqlite:" + s.database, "MAX_RETRIES=0"}, settings...)...)
+	t.Cleanup(func() {
+		if log := s.program.Log.String(); t.Failed() {
+			t.Logf("the log of the gateway ends:\n%s", log[max(0, len(log)-8<<10):])
+		}
+	})
 	s.front = startFront(t, s.program.URL)
 	s.others.url = gatewaytest.ServeUpstream(t, &s.others)
 	return s

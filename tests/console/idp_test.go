@@ -42,4 +42,23 @@ func TestPersonSignsInThroughTheIdentityProvider(t *testing.T) {
 		p.visit("/account")
 		p.see("ada@example.com")
 	}
+
+	// An identity that is linked to another account goes with a sign-out everywhere, if one says so.
+	provider.Set(func(m *idptest.Provider) { m.Person["sub"], m.Person["email"] = "root-1", root })
+	p := open(browser, t, gateway, desktop)
+	p.signIn(root)
+	p.visit("/account")
+	p.click("Link your organization")
+	p.at("/")
+	p.visit("/account")
+	p.see("You can sign in with")
+	p.click("Sign out everywhere")
+	p.see("Also remove my linked identities")
+	p.inspect("sign-out-unlink")
+	ask[any](p, `document.querySelector("dialog input").click()`)
+	ask[any](p, `document.querySelector("dialog .danger").click()`)
+	p.see("No account?")
+	p.signIn(root)
+	p.visit("/account")
+	p.see("Link your identity at")
 }

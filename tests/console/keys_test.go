@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"testing"
 
 	"modelgateway/tests/gatewaytest"
@@ -46,5 +47,75 @@ func TestKeyFromItsMakingToItsEnd(t *testing.T) {
 		if a := p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+secret); a.Status != 401 {
 			t.Errorf("a call with a revoked key: %d", a.Status)
 		}
+	})
+}
+
+// A manager makes a key for a member, who alone sees its secret.
+func TestMemberFetchesTheSecretOfAKeyThatAManagerMade(t *testing.T) {
+	t.Parallel()
+	eachView(t, func(t *testing.T, p *page) {
+		admin := p.Administrator(t)
+		person := func(name string) string {
+			email := name + "." + p.view.name + "@example.com"
+			a := p.Patiently(t, "/auth/register", `{"email":"`+email+`","password":"correct horse battery","name":"`+name+` `+p.view.name+`"}`)
+			if a.Status != 201 {
+				t.Fatalf("register: %d %s", a.Status, a.Body)
+			}
+			return email
+		}
+		lead, mia := person("Lead"), person("Mia")
+		name := "Crew " + p.view.name
+		team := gatewaytest.Field(t, p.Call(t, "POST", "/admin/teams", `{"name":"`+name+`"}`, admin...), "id")
+		for email, role := range map[string]string{lead: "manager", mia: "member"} {
+			p.Call(t, "POST", "/admin/teams/"+team+"/members", `{"email":"`+email+`","role":"`+role+`"}`, admin...)
+		}
+
+		p.signIn(lead)
+		p.visit("/teams")
+		p.click(name)
+		p.click("Create key")
+		p.fill("Name", "laptop")
+		p.choose("For", "Mia "+p.view.name)
+		p.click("Create key")
+		p.see("The key laptop waits for its owner")
+		if address := ask[string](p, `document.querySelector("dialog .url code").textContent`); !strings.HasSuffix(address, "/keys?scope=own") {
+			t.Errorf("the address to hand over: %s", address)
+		}
+		p.inspect("key-for-a-member")
+		p.click("Done")
+		p.see("Waiting to be fetched")
+		p.inspect("team-waiting")
+		p.click("Actions for laptop")
+		p.see("Edit limits")
+		p.seeNot("Rotate")
+		p.visit("/keys?scope=" + team)
+		p.see("Waiting to be fetched")
+		p.seeNot("Fetch the secret")
+		p.inspect("keys-waiting")
+
+		p.signIn(mia)
+		p.visit("/keys?scope=own")
+		p.see("Fetch the secret")
+		p.inspect("keys-to-fetch")
+		p.click("Fetch the secret")
+		p.see("Copy your key now")
+		secret := ask[string](p, `document.querySelector("dialog .url code").textContent`)
+		p.inspect("key-fetched")
+		if a := p.Chat(t, gatewaytest.HelloRequest, "X-API-Key", secret); a.Status != 200 {
+			t.Errorf("a call with the secret: %d %s", a.Status, a.Body)
+		}
+		ask[any](p, `document.querySelector("dialog .url button").click()`)
+		p.click("Done")
+		p.see(secret[:8] + "…")
+		p.seeNot("Fetch the secret")
+
+		id := ask[string](p, `document.querySelector("a.name[title=laptop]").href.split("key_id=")[1]`)
+		if a := p.Call(t, "POST", "/admin/keys/"+id+"/rotate", `{"reveal":true}`, admin...); a.Status != 201 {
+			t.Errorf("rotate: %d %s", a.Status, a.Body)
+		}
+		p.signIn(root)
+		p.visit("/audit?action=key.")
+		p.see("rotated the key laptop, secret shown to " + root)
+		p.inspect("audit-secret-shown")
 	})
 }

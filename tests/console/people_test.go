@@ -71,16 +71,14 @@ func (p *page) acceptInvitation(name, email string) {
 	p.click("Done")
 	p.see(email)
 
-	_, path, _ := strings.Cut(link, "/auth/")
-	p.visit("/auth/" + path)
-	p.fill("E-mail address", email)
-	p.fill("Your name", name)
-	p.fill("Password (8 to 72 characters; letters with accents count as two)", "correct horse battery")
+	_, path, _ := strings.Cut(link, "/signin")
+	p.visit("/signin" + path)
+	p.fill("Name", name)
+	p.fill("Password", "correct horse battery")
 	p.inspect("link")
 	p.click("Create account")
-	p.see("Your account was created.")
-	p.see("Sign in")
-	p.inspect("link-used")
+	p.see("First steps")
+	p.signIn(root)
 }
 
 func TestTeamHasBudgetMembersAndKeys(t *testing.T) {

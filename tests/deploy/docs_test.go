@@ -128,7 +128,10 @@ func TestSecretOfThePageOnKubernetesIsValid(t *testing.T) {
 	for name, value := range secret.StringData {
 		environ = append(environ, name+"="+value)
 	}
-	if _, err := config.Load(environ, "", all.Settings()); err != nil {
+	if _, err := config.Load(environ, "", all.Settings()); err == nil || !strings.Contains(err.Error(), "it contains replaceby") {
+		t.Errorf("the placeholder of JWT_SECRET is taken: %v", err)
+	}
+	if _, err := config.Load(append(environ, gatewaytest.JWTSecret), "", all.Settings()); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func nginxArguments(t *testing.T, f *front) []string {
 	t.Helper()
 	site := f.write(t, "modelgateway.conf", f.example(t, "nginx/modelgateway.conf",
-		"listen 443 ssl", "listen 127.0.0.1:"+f.https+" ssl", "listen 80;", "listen 127.0.0.1:"+f.http+";", "server 127.0.0.1:8080;",
+		"listen 443 ssl", "listen 127.0.0.1:"+f.https+" ssl", "listen 80", "listen 127.0.0.1:"+f.http, "server 127.0.0.1:8080;",
 		"server "+strings.Join(f.gateways, ";\nserver ")+";", "/etc/nginx/tls/gateway.crt", f.crt, "/etc/nginx/tls/gateway.key", f.key))
 	main := "daemon off;\nmaster_process off;\npid " + f.folder + "/pid;\nevents {}\nhttp {\n\taccess_log off;\n"
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {

@@ -42,7 +42,7 @@ func (f *front) do(t *testing.T, client *http.Client, method, path string, body 
 // simulated starts a gateway with the simulator.
 func simulated(t *testing.T, settings ...string) *gatewaytest.Program {
 	t.Helper()
-	return gatewaytest.Start(t, append([]string{trusting, "SIMULATOR=true"}, settings...)...)
+	return gatewaytest.Start(t, append([]string{trusting, public, "SIMULATOR=true"}, settings...)...)
 }
 
 func TestBodiesOfTheGatewaysSizePassTheProxy(t *testing.T) {
@@ -156,6 +156,31 @@ func TestPlainRequestsAreSentToTLS(t *testing.T) {
 		to := regexp.MustCompile(`:\d+/`).ReplaceAllString(resp.Header.Get("Location"), "/")
 		if resp.StatusCode/100 != 3 || to != "https://"+host+"/docs?x=1" {
 			t.Errorf("%d %s", resp.StatusCode, resp.Header.Get("Location"))
+		}
+		// A request with a name that a client makes up is not sent to that name.
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.plainURL+"/docs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "evil.example"
+		if resp, err := f.client(t, "127.0.0.1").Do(req); err == nil {
+			defer func() { _ = resp.Body.Close() }()
+			if strings.Contains(resp.Header.Get("Location"), "evil") {
+				t.Errorf("of another name: %d %s", resp.StatusCode, resp.Header.Get("Location"))
+			}
+		}
+	})
+}
+
+func TestBrowsersAreToldToUseTLSOnly(t *testing.T) {
+	t.Parallel()
+	eachProxy(t, func(t *testing.T, behind func(p ...*gatewaytest.Program) *front) {
+		f := behind(simulated(t))
+		for path, status := range map[string]int{"/docs": 200, "/v1/nowhere": 404} {
+			a := f.do(t, f.client(t, "127.0.0.1"), http.MethodGet, path, nil)
+			if a.Status != status || a.Header.Get("Strict-Transport-Security") != "max-age=31536000" {
+				t.Errorf("%s: %d %q", path, a.Status, a.Header.Get("Strict-Transport-Security"))
+			}
 		}
 	})
 }

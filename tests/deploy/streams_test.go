@@ -14,8 +14,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// trusting is the setting that all gateways behind a proxy have here.
-const trusting = "TRUSTED_PROXIES=127.0.0.1"
+// trusting and public are the settings that all gateways behind a proxy have here.
+const trusting, public = "TRUSTED_PROXIES=127.0.0.1", "PUBLIC_URL=https://" + host
 
 // upstream is OpenAI's API, whose handler a test gives.
 func upstream(t *testing.T, handler http.HandlerFunc) []string {
@@ -25,7 +25,7 @@ func upstream(t *testing.T, handler http.HandlerFunc) []string {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		handler(w, r)
 	}))
-	return []string{trusting, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=" + url}
+	return []string{trusting, public, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=" + url}
 }
 
 // paced sends a piece of a stream for each receiver's turn.

@@ -72,7 +72,7 @@ func runs() []run {
 // them, or why none does.
 func elsewhere() map[string]string {
 	const (
-		docker   = "Docker is not needed for the tests; tests/monitoring compares the compose file with the settings"
+		docker   = "Docker is not needed for the tests; tests/monitoring compares the compose file with the settings, and runs the program with its environment"
 		demo     = "tests/console, TestNewcomerFindsTheirWayThroughTheDemonstration, which starts the program as this does"
 		release  = "deploy/release, TestChecksumsAreReadBySha256sum and TestSignaturesAreVerifiedByOpenssl; "
 		packages = "needs root and a package manager; deploy/release, TestSystemdAcceptsTheService and TestPackagesNameFilesThatExist"

@@ -132,6 +132,8 @@ func TestCutStreamIsRetriedOnlyBeforeItsFirstEvent(t *testing.T) {
 			for i := range cuts {
 				if i%8 == 0 { // before the retry budget is spent or the circuit opens
 					p, own, other, by = gatewaytest.StartWithFallback(t, f, "MAX_RETRIES=5")
+					own.Play(script) // a provider of which every call fails is passed over for a while
+					p.Chat(t, f.Request(gatewaytest.Streaming))
 				}
 				at := rand.IntN(length)
 				if i%2 == 0 {
@@ -282,30 +284,27 @@ func TestStreamOfPingsFailsOverWhenItsFirstTokenIsLate(t *testing.T) {
 			}
 			u := gatewaytest.NewFuncUpstream(t)
 			var calls atomic.Int64
-			fine := int64(1) // which of the calls is answered
 			u.Handle(func(w http.ResponseWriter, r *http.Request) {
-				pieces := []string{f.Start, f.Text("fine"), f.End}
-				if calls.Add(1) != fine {
-					pieces = slices.Repeat([]string{ping}, 1000)
-				}
-				gatewaytest.WriteSlowly("text/event-stream", 20*time.Millisecond, pieces...)(w, r)
+				calls.Add(1)
+				gatewaytest.WriteSlowly("text/event-stream", 20*time.Millisecond, slices.Repeat([]string{ping}, 1000)...)(w, r)
 			})
-			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL, "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=1",
-				"MAX_RETRIES=1")
-			fine = 2
-			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Status != 200 || gatewaytest.TextOf(s.Body) != "fine" ||
-				countRoles(s.Body) != 1 ||
-				calls.Load() != 2 {
-				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
-			}
+			all := gatewaytest.Providers()
+			by := all[(slices.IndexFunc(all, func(g gatewaytest.Provider) bool { return g.Name == f.Name })+1)%len(all)]
+			other := gatewaytest.NewFuncUpstream(t)
+			other.Handle(gatewaytest.WriteSlowly("text/event-stream", 0, by.Start, by.Text("instead"), by.End))
+			p := gatewaytest.Start(t, f.EnvPrefix+"_API_KEY=sk-x", f.EnvPrefix+"_BASE_URL="+u.URL, by.EnvPrefix+"_API_KEY=sk-y",
+				by.EnvPrefix+"_BASE_URL="+other.URL, "FALLBACKS="+f.Model+"="+by.Model, "STREAM_FIRST_TOKEN_TIMEOUT_SECONDS=1")
 			began := time.Now()
-			s := p.Chat(t, f.Request(gatewaytest.Streaming))
-			if e := s.APIError(t); s.Status != 504 || e.Code != "provider_error" || s.Header.Get("X-Should-Retry") != "true" ||
-				calls.Load() != 4 {
+			if s := p.Chat(t, f.Request(gatewaytest.Streaming)); s.Status != 200 || gatewaytest.TextOf(s.Body) != "instead" ||
+				countRoles(s.Body) != 1 || calls.Load() != 1 {
 				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
 			}
-			if took := time.Since(began); took < 2*time.Second || took > 8*time.Second {
-				t.Errorf("two tries of a second took %s", took)
+			if took := time.Since(began); took < time.Second || took > 4*time.Second {
+				t.Errorf("one try of a second took %s", took)
+			}
+			s := p.Chat(t, f.Request(gatewaytest.Streaming), "X-Gateway-Fallback", "false")
+			if e := s.APIError(t); s.Status != 504 || e.Code != "provider_error" || s.Header.Get("X-Should-Retry") != "true" || calls.Load() != 2 {
+				t.Errorf("%d after %d calls: %s", s.Status, calls.Load(), s.Body)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func (p *Program) CreateLimitedKey(t testing.TB, token []string, limits string) 
 // when there was an administrator already.
 func (p *Program) SetupToken() string {
 	for line := range strings.Lines(p.Log.String()) {
-		if _, rest, ok := strings.Cut(line, "/auth/link?token="); ok && strings.HasPrefix(rest, "mgw_setup_") {
+		if _, rest, ok := strings.Cut(line, "/signin#token="); ok && strings.HasPrefix(rest, "mgw_setup_") {
 			return rest[:len("mgw_setup_")+26]
 		}
 	}

@@ -84,10 +84,11 @@ func (u *PricedUpstream) charge(mark string, cost int64) {
 	u.by[mark] += cost
 }
 
-// Settings are those of a gateway that has no other upstream.
+// Settings are those of a gateway that has no other upstream, and that exceeds no budget.
 func (u *PricedUpstream) Settings(more ...string) []string {
 	return append(
-		[]string{"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=" + u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", JWTSecret, "LOG_LEVEL=info"},
+		[]string{"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=" + u.url, "MAX_RETRIES=0", "REQUIRE_AUTH=true", JWTSecret, "LOG_LEVEL=info",
+			"BUDGET_RESERVE=worst"},
 		more...)
 }
 

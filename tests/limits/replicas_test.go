@@ -167,7 +167,7 @@ func TestOfficialSDKRetriesOnlyRateLimits(t *testing.T) {
 		t.Run(tt.code+" "+tt.limits, func(t *testing.T) {
 			_, key := p.Programs[0].CreateLimitedKey(t, p.Token, tt.limits)
 			if tt.status == 429 {
-				p.Upstream.Delay.Store(int64(20 * time.Second))
+				p.Upstream.Delay.Store(int64(2 * time.Minute)) // longer than all tries
 				ctx, leave := context.WithCancel(t.Context())
 				defer leave()
 				go gatewaytest.Send(

@@ -14,7 +14,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// captured is a request that an agent or an SDK has sent. Long texts of its body are cut.
+// captured is a request that an agent or an SDK has sent. Long texts of its body are cut,
+// and the words are not the client's (tests/captures).
 type captured struct {
 	Client, Version, Query string
 	Headers                map[string]string

@@ -180,7 +180,7 @@ func TestALateProviderIsATimeout(t *testing.T) {
 func TestABudgetThatRunningCallsHoldIsALimit(t *testing.T) {
 	t.Parallel()
 	p, u := start(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
-	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.02`) // a call may cost up to 0.015
+	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.02,"budget_reserve":"worst"`) // a call may cost up to 0.015
 	hold := providertest.Script{End: providertest.Hold}
 	u.openai.Play(hold)
 	left := make(chan struct{})

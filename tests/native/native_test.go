@@ -119,9 +119,9 @@ func TestRecordedStreamsComeBackThroughTheGateway(t *testing.T) {
 		if got.Status != 200 {
 			continue
 		}
-		if got.Body == string(rec.Body) {
+		if strings.TrimRight(got.Body, "\n") == strings.TrimRight(string(rec.Body), "\n") { // the empty line at the end may be missing
 			whole++
-		} else if at := strings.LastIndex(got.Body, "event: error\n"); at < 0 || !strings.HasPrefix(string(rec.Body), got.Body[:at]) {
+		} else if at := strings.LastIndex(got.Body, "event: error\n"); at < 0 || !providertest.Begins(string(rec.Body), got.Body[:at]) {
 			t.Errorf("%s: %d bytes of %d, ending in %q", rec.File, len(got.Body), len(rec.Body), got.Body[max(0, len(got.Body)-200):])
 		}
 		if got.Header.Get("Request-Id") != "req_1" || got.Header.Get("X-Upstream-Request-Id") != "req_1" {

@@ -24,7 +24,7 @@ const (
 )
 
 // handle is the end of the ids that clients get.
-var handle = regexp.MustCompile(`_mgw[\w-]{27}\b`)
+var handle = regexp.MustCompile(`_mgw[\w-]{38}\b`)
 
 // asSent is an answer as its upstream has sent it. All ids in it must be the client's own.
 func asSent(t *testing.T, body string) string {

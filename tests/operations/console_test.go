@@ -29,7 +29,9 @@ func TestPagesOfTheConsoleAreOneDocumentForBrowsersOnly(t *testing.T) {
 			const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 				"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 			if h.Get("Content-Security-Policy") != policy ||
-				h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+				h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+				h.Get("Cross-Origin-Opener-Policy") != "same-origin" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" ||
+				!strings.Contains(h.Get("Permissions-Policy"), "camera=()") {
 				t.Errorf("%s %s: %v", method, path, h)
 			}
 		}

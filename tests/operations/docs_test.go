@@ -16,6 +16,14 @@ func TestPageOfTheAPILoadsItsOwnFilesOnly(t *testing.T) {
 	if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self';") || strings.Contains(policy, "unsafe") {
 		t.Errorf("policy: %s", policy)
 	}
+	tag := page.Header.Get("ETag") // the page is of 2 MB
+	if again := p.Call(t, "GET", "/docs", "", "If-None-Match", tag); again.Status != 304 || again.Body != "" {
+		t.Errorf("again: %d", again.Status)
+	}
+	if packed := p.Call(t, "GET", "/docs", "", "Accept-Encoding", "gzip"); packed.Header.Get("Content-Encoding") != "gzip" ||
+		len(packed.Body) > len(page.Body)/10 {
+		t.Errorf("compressed: %d bytes, %v", len(packed.Body), packed.Header)
+	}
 	for path, kind := range map[string]string{
 		"/docs/page.css": "text/css; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8",
 	} {

@@ -69,6 +69,52 @@ func TestTheNameOfAConfiguredProviderIsNotThatOfAnotherOnesModel(t *testing.T) {
 	}
 }
 
+// What a provider lists does not take the names of another one's models, not even those that
+// the other one does not list.
+func TestProvidersListDoesNotTakeTheNamesOfAnotherOnesModels(t *testing.T) {
+	t.Parallel()
+	lists := func(ids ...string) string {
+		return gatewaytest.ServeUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet {
+				_, _ = w.Write([]byte(`{"data":[{"id":"` + strings.Join(ids, `"},{"id":"`) + `"}]}`))
+				return
+			}
+			_, _ = w.Write([]byte(openAI().Answer("fine")))
+		}))
+	}
+	p := gatewaytest.Start(t, "MODEL_DISCOVERY=true", "OPENAI_API_KEY=sk-own", "OPENAI_BASE_URL="+lists("gpt-5.4", "gpt-4o"),
+		"ANTHROPIC_API_KEY=sk-proxy", "ANTHROPIC_BASE_URL="+lists("claude-opus-5", "gpt-4o", "gpt-5", "o3", "gpt-4.1"),
+		"OLLAMA_BASE_URL="+lists("llama3", "gpt-6-sol", "gpt-4o-2029-01-01", "claude-sonnet-9", "gpt-4", "gpt-oss:20b"))
+	listed := func() string { return p.Get(t, "/v1/models").Body }
+	gatewaytest.Until(t, "all lists are read", func() bool {
+		all := listed()
+		return strings.Contains(all, `"id":"gpt-4o"`) && strings.Contains(all, `"id":"claude-opus-5"`) && strings.Contains(all, `"id":"llama3"`)
+	})
+	for model, want := range map[string]string{
+		"gpt-4o": "openai", "gpt-5": "openai", "o3": "openai", "gpt-6-sol": "openai", "gpt-4o-2029-01-01": "openai", "gpt-4": "openai",
+		"llama3": "ollama", "gpt-oss:20b": "ollama", "ollama/gpt-6-sol": "ollama", "ollama/claude-sonnet-9": "ollama",
+	} {
+		if a := p.Chat(t, ask(model, "")); a.Header.Get("X-Gateway-Provider") != want {
+			t.Errorf("%s goes to %q: %d %s", model, a.Header.Get("X-Gateway-Provider"), a.Status, a.Body)
+		}
+	}
+	if a := p.Chat(t, ask("claude-sonnet-9", "")); a.Header.Get("X-Gateway-Provider") == "ollama" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	for _, id := range []string{"gpt-6-sol", "claude-sonnet-9", "o3"} {
+		if strings.Contains(listed(), `"id":"`+id+`"`) {
+			t.Errorf("%s is listed", id)
+		}
+	}
+	log := p.Log.String()
+	for _, both := range []string{`"provider":"ollama","other":"openai"`, `"provider":"ollama","other":"anthropic"`, `"provider":"anthropic","other":"openai"`} {
+		if n := strings.Count(log, both); n != 1 {
+			t.Errorf("%d warnings of %s", n, both)
+		}
+	}
+}
+
 func TestAProviderHasItsOwnTimeouts(t *testing.T) {
 	t.Parallel()
 	silent := providertest.Serve(t)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -102,4 +103,48 @@ func TestEveryPresetAnswersThroughTheProgram(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A person with a budget calls a model of a server of their own, in ways that have a price
+// elsewhere; what has a price in the models file costs it.
+func TestModelsOfLocalServersCostNothingUnlessAPriceIsSet(t *testing.T) {
+	t.Parallel()
+	url := presets(t)
+	file := filepath.Join(t.TempDir(), "models.yaml")
+	const rented = "models:\n  - {id: rented, provider: vllm, price: {input: 1000, output: 1000}}\n"
+	if err := os.WriteFile(file, []byte(rented), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := []string{"MODELS_FILE=" + file, gatewaytest.JWTSecret, "GROQ_API_KEY=k", "GROQ_BASE_URL=" + url + "/groq/openai/v1"}
+	var local []string
+	for _, preset := range all.Presets() {
+		if preset.Keyless {
+			local = append(local, preset.Name)
+			settings = append(settings, preset.BaseURLSetting()+"="+url+"/"+preset.Name+preset.Version)
+		}
+	}
+	p := gatewaytest.Start(t, settings...)
+	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":1`)
+	ask := func(model, members string) gatewaytest.Answer {
+		return p.Chat(t, `{"model":"`+model+`","max_tokens":9`+members+`,"messages":[{"role":"user","content":"whole"}]}`,
+			"Authorization", "Bearer "+key)
+	}
+	for _, name := range local {
+		for _, members := range []string{"", `,"service_tier":"priority"`} {
+			if a := ask(name+"/a-model", members); a.Status != 200 {
+				t.Errorf("%s%s: %d %s", name, members, a.Status, a.Body)
+			}
+		}
+	}
+	if a := ask("groq/a-model", ""); a.Status != 403 || a.APIError(t).Code != "model_not_allowed" {
+		t.Errorf("a hosted one without a price: %d %s", a.Status, a.Body)
+	}
+	if a := ask("rented", `,"n":1`); a.Status != 200 {
+		t.Errorf("one with a price: %d %s", a.Status, a.Body)
+	}
+	gatewaytest.Until(t, "only that one is booked with a cost", func() bool {
+		a := p.Call(t, http.MethodGet, "/v1/usage?group_by=model", "", "Authorization", "Bearer "+key)
+		return strings.Count(a.Body, `"model":`) == len(local)+1 && strings.Count(a.Body, `"unpriced":0,`) == len(local)+2 &&
+			strings.Count(a.Body, `"cost_usd":0}`) == len(local)
+	})
 }

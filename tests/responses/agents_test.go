@@ -11,7 +11,8 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// captured is a request that an agent or an SDK has sent. Long texts of its body are cut.
+// captured is a request that an agent or an SDK has sent. Long texts of its body are cut,
+// and the words are not the client's (tests/captures).
 type captured struct {
 	Client, Version, Query string
 	Headers                map[string]string
@@ -90,17 +91,17 @@ func TestABudgetOfCodexPaysForItsSearchesWhereTheyRun(t *testing.T) {
 	}
 	for _, model := range []string{haiku, flash} {
 		p, r := startRecorded(t, "MODEL_ALIASES=gpt-*="+model, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
-		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.4`)
+		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.4,"budget_reserve":"worst"`)
 		a := p.Call(t, "POST", path+c.Query, string(c.Body), "Authorization", "Bearer "+key)
 		if sent := r.take(); a.Status != 200 || len(sent) != 1 {
 			t.Errorf("%s: %d, %d calls of the upstream: %s", model, a.Status, len(sent), a.Body)
 		}
 	}
-	// At OpenAI the search runs, so that the fee of a hundred is reserved. The upstream itself
-	// refuses the captured request, whose thoughts it cannot decrypt.
+	// At OpenAI the search may run: the fee of a hundred is the most that it can cost, and most calls make none. The
+	// upstream itself refuses the captured request, whose thoughts it cannot decrypt.
 	p, r := startRecorded(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	body := regexp.MustCompile(`"model":"[^"]*"`).ReplaceAllString(string(c.Body), `"model":"gpt-6-luna"`)
-	for budget, calls := range map[string]int{"0.4": 0, "2": 1} {
+	for budget, calls := range map[string]int{`0.4,"budget_reserve":"worst"`: 0, `2,"budget_reserve":"worst"`: 1, "0.4": 1} {
 		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":`+budget)
 		a := p.Call(t, "POST", path+c.Query, body, "Authorization", "Bearer "+key)
 		if sent := r.take(); len(sent) != calls || calls == 0 && a.Status != 429 {

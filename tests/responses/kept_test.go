@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -237,4 +238,21 @@ func TestAnswerGoesOutAlsoWhenTheDatabaseIsDown(t *testing.T) {
 		a := ask(`"input":"x","previous_response_id":"` + id + `"`)
 		return a.Status == 400 && a.APIError(t).Code == "previous_response_not_found"
 	})
+}
+
+// A client whose SDK refers to earlier answers by default works in the demonstration.
+func TestDemonstrationKeepsConversations(t *testing.T) {
+	p := gatewaytest.Launch(t, func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, "demo") }, gatewaytest.KeepArguments)
+	ask := func(members string) gatewaytest.Answer {
+		return p.Call(t, http.MethodPost, "/v1/responses", `{"model":"`+claude+`",`+members+`}`)
+	}
+	id, item, _ := said(t, ask(`"input":"one"`))
+	for _, from := range []string{
+		`"input":"two","previous_response_id":"` + id + `"`,
+		`"input":[{"type":"item_reference","id":"` + item + `"},{"role":"user","content":"two"}]`,
+	} {
+		if a := ask(from); a.Status != 200 {
+			t.Errorf("%s: %d %s", from, a.Status, a.Body)
+		}
+	}
 }

@@ -234,7 +234,7 @@ func TestLimitsAndNamesApplyToResponses(t *testing.T) {
 func TestAHeldBudgetIsALimitThatPasses(t *testing.T) {
 	t.Parallel()
 	p, u := start(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
-	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.02`)
+	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.02,"budget_reserve":"worst"`)
 	asked := body("gpt-4", `,"max_output_tokens":50`) // may cost up to 0.015
 	u.openai.Play(providertest.Script{End: providertest.Hold})
 	left := make(chan struct{})

@@ -141,6 +141,16 @@ func (r *run) isLive(name string) bool {
 	return known && until > ended
 }
 
+// reserve notes what a call reserves, which is what it can cost at most where calls reserve that.
+func (r *run) reserve(c *call, amount int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.amount = amount
+	if len(c.views) > 0 && (amount > c.most || r.worst && amount != c.most) {
+		r.failNow("%s reserves %s, and costs %s at most", c.id, usd(amount), usd(c.most))
+	}
+}
+
 // admit notes that a call has its reservation.
 func (r *run) admit(c *call) {
 	r.mu.Lock()
@@ -172,8 +182,11 @@ func (r *run) end(c *call, cost int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.ended, c.endedAt, c.cost = true, time.Now(), cost
-	if len(c.views) > 0 && cost > 2*c.amount {
-		r.failNow("%s has cost %s, and %s was reserved", c.id, usd(cost), usd(c.amount))
+	if len(c.views) > 0 && cost > 2*c.most {
+		r.failNow("%s has cost %s, and can cost %s at most", c.id, usd(cost), usd(c.most))
+	}
+	if len(c.views) > 0 && cost > c.amount {
+		r.counts.grown++
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"modelgateway/models"
@@ -58,7 +59,8 @@ type call struct {
 	arrived  time.Time
 	views    []*view // of the budgets that pay for it
 	paying   []*account
-	amount   int64 // that is reserved
+	most     int64 // that it can cost
+	amount   int64 // that is reserved when it is admitted
 	cost     int64 // that was booked at its end
 	admitted bool
 	at       time.Time // when it was admitted
@@ -114,6 +116,7 @@ func (c *call) serve() {
 		return
 	}
 	call, err := c.of.service.Admit(ctx, input)
+	r.reserve(c, call.Reserves())
 	if err == nil {
 		r.admit(c)
 	}
@@ -133,7 +136,7 @@ func (c *call) serve() {
 	}
 	r.end(c, call.End(ctx, err).Cost)
 	c.walker.step(r)
-	r.log("%s ends on %s: %s, %s of %s", c.id, c.of.name, c.kind, usd(c.cost), usd(c.amount))
+	r.log("%s ends on %s: %s, %s of %s, at most %s", c.id, c.of.name, c.kind, usd(c.cost), usd(c.amount), usd(c.most))
 }
 
 // arrive reads the clock and the limits. A process that stops takes no calls.
@@ -166,7 +169,7 @@ func (c *call) arrive() (inference.Input, bool) {
 		c.paying, c.views = append(c.paying, r.accounts[len(r.accounts)-1]), append(c.views, p.gateway)
 	}
 	input, output := tokens.Max(request, r.lab.model, tokens.Bounds{Output: c.output})
-	c.amount = r.lab.model.Price.MaxCost(input, output)
+	c.most = r.lab.model.Price.MaxCost(input, output)
 	if c.kind == costsTheMost {
 		c.usage = llm.Usage{Input: input, Output: output}
 	}
@@ -214,6 +217,15 @@ func (exchange) Open(ctx context.Context, _ string) (llm.Stream, error) {
 	return func(yield func(*llm.Event, error) bool) { c.yield(ctx, yield) }, nil
 }
 
+// text is what the provider sends in an event: as much as the usage counts, in some calls.
+func (c *call) text() string {
+	const bytesPerToken, most = 3, 1 << 14
+	if c.usage.Output%2 == 0 || c.kind == reportsAbsurd {
+		return "some words and more"
+	}
+	return strings.Repeat("words and ", int(min(max(c.usage.Output, 0)*bytesPerToken/int64(c.events), most))/10+1)
+}
+
 func (c *call) yield(ctx context.Context, yield func(*llm.Event, error) bool) {
 	head := new(llm.Head)
 	if !yield(&llm.Event{Kind: llm.EventBegin, Head: head}, nil) {
@@ -224,7 +236,7 @@ func (c *call) yield(ctx context.Context, yield func(*llm.Event, error) bool) {
 			yield(nil, err)
 			return
 		}
-		if !yield(&llm.Event{Kind: llm.EventText, Head: head, Text: "some words and more"}, nil) {
+		if !yield(&llm.Event{Kind: llm.EventText, Head: head, Text: c.text()}, nil) {
 			return
 		}
 	}

@@ -32,8 +32,8 @@ func (c *call) paidFrom(a *account, since, until string) bool {
 }
 
 // checkRow checks a row of the ledger: a call has one, with what it cost. A call whose
-// process was killed, or lost its lease, has an estimate of at most what was reserved, or
-// what it cost where it had ended: that may be more, up to twice, where its provider
+// process was killed, or lost its lease, has an estimate of at most the upper bound of its
+// cost, or what it cost where it had ended: that may be more, up to twice, where its provider
 // reported more usage than the call can have (seed 6458).
 func (r *run) checkRow(id, outcome string, cost int64) {
 	i := slices.IndexFunc(r.calls, func(c *call) bool { return c.id == id })
@@ -42,7 +42,7 @@ func (r *run) checkRow(id, outcome string, cost int64) {
 		return
 	}
 	c, lost := r.calls[i], outcome == models.OutcomeLost
-	most := c.amount
+	most := c.most
 	if c.ended {
 		most = max(most, c.cost)
 	}
@@ -58,7 +58,7 @@ func (r *run) checkRow(id, outcome string, cost int64) {
 	case lost && r.isLive(c.of.name):
 		r.failNow("%s is booked as lost, and %s has its lease", id, c.of.name)
 	case lost && (len(c.views) == 0 || cost > most):
-		r.failNow("%s is booked as lost with %s of %s, paid from %v", id, usd(cost), usd(c.amount), c.views)
+		r.failNow("%s is booked as lost with %s of %s, paid from %v", id, usd(cost), usd(most), c.views)
 	case !lost && !c.ended:
 		r.failNow("%s is in the ledger and has not ended", id)
 	case !lost && c.cost != cost:
@@ -77,11 +77,18 @@ func (r *run) checkNoted(t *transaction) {
 	}
 }
 
-// checkRefused checks a 402: what a call may cost at most is more than a budget has
-// left when nothing is held.
+// checkRefused checks a 402: what a call reserves is more than a budget has left when
+// nothing is held but what calls have cost that have ended.
 func (r *run) checkRefused(c *call) {
 	for i, v := range c.views {
-		if c.amount > v.limit-r.books.spent(c.paying[i].name, v.since(c.began), v.until(c.began)) {
+		since, until := v.since(c.began), v.until(c.began)
+		left := v.limit - r.books.spent(c.paying[i].name, since, until)
+		for _, x := range r.calls {
+			if x.ended && x.rows == 0 && x.of == c.of && x.paidFrom(c.paying[i], since, until) {
+				left -= x.cost
+			}
+		}
+		if c.amount > left {
 			return
 		}
 	}
@@ -98,14 +105,23 @@ func (b *books) spent(account, since, until string) (sum int64) {
 	return sum
 }
 
-// excused is how much of a call's obligation may exceed a budget: that which cost
-// more than its upper bound, and all of a call that was not noted yet when the lease
-// of its replica ended.
+// excused is how much of a call's obligation may exceed a budget: what it costs beyond what
+// it reserved when it was admitted, which is at most what is missing to its upper bound, or to
+// twice that where its provider reports too much usage; and all of a call that was not noted
+// yet when the lease of its replica ended.
 func (c *call) excused() int64 {
 	if c.orphan {
 		return c.obligation()
 	}
 	return max(c.obligation()-c.amount, 0)
+}
+
+// growth is how much more a running call may have taken than it reserved when it was admitted.
+func (c *call) growth() int64 {
+	if c.rows > 0 {
+		return 0
+	}
+	return c.most - c.amount
 }
 
 // checkAdmitted checks, for each budget that pays for a call, that all calls of its
@@ -190,7 +206,7 @@ func (r *run) checkGrant(p *process, name string, before []hold) {
 		}
 		for _, c := range r.calls {
 			if c.paidFrom(a, h.since, until) {
-				excused += c.excused()
+				excused += max(c.excused(), c.growth())
 			}
 		}
 		if sum-excused > v.limit {
@@ -254,7 +270,7 @@ func (r *run) settle() {
 // the first renewal: the database may have been unreachable.
 func (r *run) renewAll() {
 	for _, at := range r.replicas {
-		one, err := at.now.budgets.Reserve(context.Background(), at.now.clock(), 1,
+		one, err := at.now.budgets.Reserve(context.Background(), at.now.clock(), budget.Need{Amount: 1},
 			budget.Budget{Account: at.now.name, Window: models.Total, Limit: 1})
 		if err != nil {
 			r.fail("%s: %v", at.now.name, err)
@@ -272,13 +288,13 @@ func (r *run) checkRest(p *process, a *account, v *view) {
 	left := v.limit - r.books.spent(a.name, v.since(at), v.until(at))
 	r.mu.Unlock()
 	if left > 0 {
-		all, err := p.budgets.Reserve(context.Background(), at, left, of)
+		all, err := p.budgets.Reserve(context.Background(), at, budget.Need{Amount: left}, of)
 		if err != nil {
 			r.fail("%s: %s of %s is left and cannot be reserved: %v", p.name, usd(left), a.name, err)
 		}
 		all.Settle(0)
 	}
-	more, err := p.budgets.Reserve(context.Background(), at, max(left, 0)+1, of)
+	more, err := p.budgets.Reserve(context.Background(), at, budget.Need{Amount: max(left, 0) + 1}, of)
 	if err == nil || api.AsError(err).Status != 402 {
 		r.fail("%s: %s of %s is left, and more than that can be reserved: %v", p.name, usd(left), a.name, err)
 	}

@@ -21,7 +21,7 @@ func plantedFaults() []planted {
 	return []planted{
 		{
 			"what a call has not cost is returned twice", "services/budget/allowance.go",
-			"\tp.release(amount - cost)\n", "\tp.release(2 * (amount - cost))\n",
+			"\tp.release(amount - held)\n", "\tp.release(2 * (amount - held))\n",
 		},
 		{
 			"an allowance is used after its lease has ended", "services/budget/allowance.go",

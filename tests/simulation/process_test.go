@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,11 +15,13 @@ import (
 	"modelgateway/models/catalog"
 	"modelgateway/models/llm"
 	"modelgateway/services/budget"
+	"modelgateway/services/history"
 	"modelgateway/services/inference"
 	"modelgateway/services/ledger"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"
 	"modelgateway/services/routing"
+	"modelgateway/services/tokens"
 )
 
 // replica is a place where one process runs at a time.
@@ -77,7 +80,8 @@ func (r *run) launch(at *replica, gateway *view) {
 		Now:       p.clock,
 	})
 	p.service.Now, p.service.Log, p.service.Ledger, p.service.Budgets = p.clock, quiet, p.ledger, p.budgets
-	p.service.Budget = nil
+	p.service.Budget, p.service.ReserveMost = nil, r.worst
+	r.learn(p.service)
 	if gateway.window != "" {
 		p.service.Budget = &budget.Budget{Account: models.GatewayAccount, Window: gateway.window, Limit: gateway.limit, Name: "the gateway"}
 	}
@@ -87,6 +91,21 @@ func (r *run) launch(at *replica, gateway *view) {
 	at.now = p
 	r.processes = append(r.processes, p)
 	r.logNow("%s starts; the gateway has %v", p.name, gateway)
+}
+
+// learn records short calls, so that later ones cost more than is expected of them.
+func (r *run) learn(s *inference.Service) {
+	const few, short = 60, 30                                          // calls, and tokens of each
+	s.History, s.Corrections = history.History{}, tokens.Corrections{} // of another run
+	if r.draw("history").IntN(2) == 0 {
+		return
+	}
+	for _, c := range r.callers {
+		as := c.as()
+		for range few {
+			s.History.Add(cmp.Or(as.UserID, as.KeyID), r.lab.model.ID, history.Call{Output: short, Input: 1, Fresh: 2})
+		}
+	}
 }
 
 // work runs what app.bookkeeping runs.

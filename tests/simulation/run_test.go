@@ -27,6 +27,7 @@ type run struct {
 	began time.Time // on the simulated clock
 	rng   *rand.Rand
 	db    *database
+	worst bool // calls reserve the most that they can cost, else what they are expected to cost
 
 	calling    sync.WaitGroup // calls
 	background sync.WaitGroup // processes that stop and start
@@ -49,7 +50,7 @@ type run struct {
 // counts say what has been in a run, for the log of the test.
 type counts struct {
 	steps, calls, admitted, refused, held, unavailable int
-	commits, kills, lost, orphans                      int
+	commits, kills, lost, orphans, grown               int
 }
 
 func (c *counts) add(o counts) {
@@ -63,6 +64,7 @@ func (c *counts) add(o counts) {
 	c.commits += o.commits
 	c.kills += o.kills
 	c.orphans += o.orphans
+	c.grown += o.grown
 }
 
 // result is what is left of a run.
@@ -78,6 +80,7 @@ func (l *lab) play(t *testing.T, seed uint64) (res result) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &run{seed: seed, lab: l, first: time.Now(), walkers: map[string]*walker{}, books: newBooks()}
 		r.rng = r.draw("events")
+		r.worst = r.draw("reserve").IntN(2) == 0
 		defer r.enter(&walker{name: "test"})()
 		r.began = r.firstMoment()
 		r.db = newDatabase(t, r, l.schema)

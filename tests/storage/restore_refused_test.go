@@ -143,12 +143,18 @@ func TestRestoreReplacesADatabaseAndTheNextStartMigratesIt(t *testing.T) {
 	c := populate(t, p)
 	file := filepath.Join(dir, "backup.db")
 	gatewaytest.Command(t, settings, "backup", file)
-	// A release that lacks the last migrations, which only add tables of their own and indexes.
+	// A release that lacks the last migrations, which only add tables of their own, indexes and columns.
 	old := gatewaytest.OpenSQL(t, "sqlite:"+file)
 	gatewaytest.Execute(t, old, "DROP TABLE call_contents")
 	gatewaytest.Execute(t, old, "DROP TABLE budget_alerts")
 	gatewaytest.Execute(t, old, "DROP INDEX api_keys_created")
 	gatewaytest.Execute(t, old, "DROP INDEX users_created")
+	gatewaytest.Execute(t, old, "ALTER TABLE kept_responses DROP COLUMN team_id")
+	gatewaytest.Execute(t, old, "ALTER TABLE identities DROP COLUMN email")
+	for _, table := range []string{"api_keys", "users", "teams"} {
+		gatewaytest.Execute(t, old, "DROP TRIGGER "+table+"_reserve_changed")
+		gatewaytest.Execute(t, old, "ALTER TABLE "+table+" DROP COLUMN budget_reserve")
+	}
 	gatewaytest.Execute(t, old, "DELETE FROM schema_migrations WHERE version >= 19")
 	_ = old.Close()
 	if err := p.Stop(); err != nil {
@@ -158,7 +164,7 @@ func TestRestoreReplacesADatabaseAndTheNextStartMigratesIt(t *testing.T) {
 	gatewaytest.Execute(t, db, "DELETE FROM api_keys")
 	_ = db.Close()
 	out := gatewaytest.Command(t, settings, "restore", file, "--replace", "--json")
-	if !strings.Contains(out, `"missing":3`) {
+	if !strings.Contains(out, `"missing":6`) {
 		t.Errorf("%s", out)
 	}
 	if about, err := os.Stat(filepath.Join(dir, "gateway.db")); err != nil || about.Mode().Perm() != 0o600 {

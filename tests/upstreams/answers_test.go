@@ -2,6 +2,8 @@ package upstreams
 
 import (
 	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -335,5 +337,36 @@ func checkUsage(t testing.TB, usage string, s chunk) {
 	t.Helper()
 	if u := s.Usage; u.Prompt < 0 || u.Completion < 0 || u.Total < 0 || u.Total < u.Prompt || u.Total < u.Completion {
 		t.Errorf("%.60s became %+v", usage, u)
+	}
+}
+
+// Go's HTTP client prints the bytes behind an answer to the standard logger.
+func TestBytesBehindAnAnswerAreNotLogged(t *testing.T) {
+	t.Parallel()
+	const secret = "the-rest-of-an-answer"
+	for _, format := range []string{"json", "text"} {
+		u, f := newRawUpstream(t), gatewaytest.Providers()[0]
+		u.serve(func(c *net.TCPConn) {
+			readRequest(c)
+			answer := f.Answer("fine")
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s%s\n\"%s\"",
+				len(answer), answer, secret, secret)
+			<-u.over
+		})
+		p := gatewaytest.Launch(t, nil, f.EnvPrefix+"_API_KEY=k", f.EnvPrefix+"_BASE_URL="+u.url, "LOG_FORMAT="+format)
+		if a := p.Chat(t, f.Request("")); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		gatewaytest.Until(t, "the log says that there were more bytes", func() bool {
+			return strings.Contains(p.Log.String(), "Unsolicited response received on idle HTTP channel")
+		})
+		if printed := p.Log.String() + p.Stderr.String(); strings.Contains(printed, "rest-of") {
+			t.Errorf("the log has bytes of an answer: %s", printed)
+		}
+		for line := range strings.Lines(p.Log.String()) {
+			if format == "json" && !json.Valid([]byte(line)) {
+				t.Errorf("the log has a line that is no JSON: %s", line)
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // Decode reads and checks a request body, as strictly as api.Decode. Its errors
@@ -69,7 +70,7 @@ func (r *Request) share(body []byte) {
 		c.Choices = *r.N
 	}
 	if r.Thinking != nil {
-		c.Thinking = &llm.Thinking{Type: r.Thinking.Type, BudgetTokens: r.Thinking.BudgetTokens, Display: unquoted(r.Thinking.Display)}
+		c.Thinking = &llm.Thinking{Type: r.Thinking.Type, BudgetTokens: r.Thinking.BudgetTokens, Display: scan.Text(r.Thinking.Display)}
 	}
 }
 

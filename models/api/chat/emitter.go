@@ -170,6 +170,9 @@ func (e *Emitter) Finished(index int) bool { return e.choice(index).finished }
 // Started says whether anything has been sent.
 func (e *Emitter) Started() bool { return len(e.choices) > 0 }
 
+// Choices is how many choices there are.
+func (e *Emitter) Choices() int { return len(e.choices) }
+
 // Begun says whether the role chunk of a choice has been sent.
 func (e *Emitter) Begun(index int) bool {
 	for i := range e.choices {

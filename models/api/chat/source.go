@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/base64"
 	"iter"
 	"maps"
@@ -247,7 +248,29 @@ func (r *Request) Size() llm.Size {
 		}
 	}
 	s.Bytes = max(s.Bytes, 0)
+	r.measureMarks(&s)
 	return s
+}
+
+// measureMarks measures the prompt before its last cache mark, where it has one, as the whole.
+func (r *Request) measureMarks(s *llm.Size) {
+	mark := func(value jsontext.Value) {
+		if llm.Given(value) {
+			s.Marked = s.Bytes
+			s.MarkedHour = s.MarkedHour || bytes.Contains(value, []byte(`"1h"`))
+		}
+	}
+	mark(r.CacheControl)
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		mark(m.CacheControl)
+		for j := range m.Content.Parts {
+			mark(m.Content.Parts[j].CacheControl)
+		}
+	}
+	for i := range r.Tools {
+		mark(r.Tools[i].CacheControl)
+	}
 }
 
 func addPart(s *llm.Size, p *ContentPart) {
@@ -279,13 +302,4 @@ func given(value jsontext.Value) jsontext.Value {
 		return nil
 	}
 	return value
-}
-
-// unquoted is a JSON string, empty where the value is none.
-func unquoted(value jsontext.Value) string {
-	if value.Kind() != jsontext.KindString {
-		return ""
-	}
-	text, _ := jsontext.AppendUnquote(nil, value) // valid, as the body is
-	return string(text)
 }

@@ -3,6 +3,8 @@ package chat
 import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/models/scan"
 )
 
 // UnmarshalJSONFrom reads a string, an array of parts, or null.
@@ -26,8 +28,7 @@ func (c *Content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // Text is the string form. It is decoded at each call: an upstream that takes
 // the client's bytes never asks for it.
 func (c *Content) Text() string {
-	text, _ := jsontext.AppendUnquote(nil, c.literal) // read as JSON before
-	return string(text)
+	return scan.Text(c.literal)
 }
 
 type namedChoice struct {

@@ -56,12 +56,7 @@ func (r *Request) text(m member) (string, error) {
 	if value.Kind() != jsontext.KindString {
 		return "", wrongInput(memberNames[m], "a string")
 	}
-	return unquoted(value), nil
-}
-
-func unquoted(value jsontext.Value) string {
-	text, _ := jsontext.AppendUnquote(nil, value) // valid, as the body is
-	return string(text)
+	return scan.Text(value), nil
 }
 
 // outline reads a body once: it checks its syntax, finds the members and counts the inputs.

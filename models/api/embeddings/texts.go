@@ -82,7 +82,7 @@ var (
 func textOf(element jsontext.Value) (string, error) {
 	switch element.Kind() {
 	case jsontext.KindString:
-		text := unquoted(element)
+		text := scan.Text(element)
 		if text == "" {
 			return "", errEmpty
 		}

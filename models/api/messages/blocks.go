@@ -82,7 +82,7 @@ func (b *builder) readText(at place, from fields) (llm.Block, *api.Error) {
 	case text.Kind() != jsontext.KindString:
 		return block, invalid(at.path()+".text", "Input should be a valid string")
 	}
-	block.Text = unquoted(text)
+	block.Text = scan.Text(text)
 	return block, nil
 }
 
@@ -105,9 +105,9 @@ func (b *builder) call(at place, from fields) *api.Error {
 		switch string(f.name) {
 		case "type", "caller":
 		case "id":
-			call.ClientID = unquoted(f.value)
+			call.ClientID = scan.Text(f.value)
 		case "name":
-			call.Name = unquoted(f.value)
+			call.Name = scan.Text(f.value)
 		case "input":
 			if llm.Given(f.value) {
 				call.Arguments = f.value
@@ -149,7 +149,7 @@ func (b *builder) result(at place, from fields) *api.Error {
 		switch string(f.name) {
 		case "type":
 		case "tool_use_id":
-			result.ClientID = unquoted(f.value)
+			result.ClientID = scan.Text(f.value)
 		case "content":
 			content = f.value
 		case "is_error":
@@ -181,7 +181,7 @@ func (b *builder) resultContent(at place, value jsontext.Value) ([]llm.Block, *a
 	var all []llm.Block
 	switch value.Kind() {
 	case jsontext.KindString:
-		if text := unquoted(value); text != "" {
+		if text := scan.Text(value); text != "" {
 			all = []llm.Block{{Kind: llm.BlockText, Text: text, At: at.at()}}
 		}
 		return all, nil
@@ -290,14 +290,14 @@ func addReadable(out *strings.Builder, value jsontext.Value) {
 			addReadable(out, element)
 		}
 	case jsontext.KindBeginObject:
-		plain := unquoted(memberOf(value, "media_type")) == "text/plain"
+		plain := scan.Text(memberOf(value, "media_type")) == "text/plain"
 		for name, inner := range scan.Members(value) {
 			member := name.String()
 			switch {
 			case inner.Kind() != jsontext.KindString:
 				addReadable(out, inner)
 			case readableMembers[member] || member == "data" && plain:
-				if text := unquoted(inner); text != "" {
+				if text := scan.Text(inner); text != "" {
 					out.WriteString(text + "\n")
 				}
 			}

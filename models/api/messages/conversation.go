@@ -89,7 +89,7 @@ func (b *builder) system() *api.Error {
 	start := len(b.blocks)
 	switch value.Kind() {
 	case jsontext.KindString:
-		text := unquoted(value)
+		text := scan.Text(value)
 		if strings.HasPrefix(text, billingLine) {
 			_, text, _ = strings.Cut(text, "\n")
 		}
@@ -141,23 +141,11 @@ func (b *builder) message(m llm.Message, start int) {
 
 func (b *builder) messages() *api.Error {
 	value := b.request.members[memberMessages]
-	switch value.Kind() {
-	case jsontext.KindBeginArray:
-	case jsontext.KindString:
-		if !b.request.counting {
-			return invalid("messages", "Input should be a valid list")
-		}
-		start := len(b.blocks)
-		b.text(unquoted(value), llm.Item(0))
-		b.message(llm.Message{At: llm.Item(0)}, start)
-		return nil
+	switch {
+	case value.Kind() == jsontext.KindBeginArray:
+	case llm.Given(value):
+		return invalid("messages", "Input should be a valid list")
 	default:
-		if llm.Given(value) {
-			return invalid("messages", "Input should be a valid list")
-		}
-		if b.request.counting {
-			return nil
-		}
 		return missing("messages")
 	}
 	i := 0
@@ -167,7 +155,7 @@ func (b *builder) messages() *api.Error {
 		}
 		i++
 	}
-	if i == 0 && !b.request.counting {
+	if i == 0 {
 		return invalid("messages", "at least one message is required")
 	}
 	if n := len(b.blocks); b.left && (n == 0 || b.blocks[n-1].At.Item != b.unknownAt.item) {
@@ -190,7 +178,7 @@ func (b *builder) addMessage(i int, value jsontext.Value) *api.Error {
 	for name, value := range scan.Members(value) {
 		switch string(name.Text()) {
 		case "role":
-			role = unquoted(value)
+			role = scan.Text(value)
 		case "content":
 			content = value
 		case "output_config": // its effort has been read
@@ -198,6 +186,7 @@ func (b *builder) addMessage(i int, value jsontext.Value) *api.Error {
 			b.unknown("messages[].", field{name.Text(), value})
 		}
 	}
+	left, unknownAt := b.left, b.unknownAt
 	b.left = false
 	m := llm.Message{At: llm.Item(i)}
 	switch role {
@@ -213,8 +202,11 @@ func (b *builder) addMessage(i int, value jsontext.Value) *api.Error {
 		if err := b.turn.begin(m.Role, i); err != nil {
 			return err
 		}
+		return b.content(m, content)
 	}
-	return b.content(m, content)
+	err := b.content(m, content)
+	b.left, b.unknownAt = left, unknownAt // the model answers the turn before, not a message that may only add a tool
+	return err
 }
 
 // content adds a message with its content.
@@ -223,7 +215,7 @@ func (b *builder) content(m llm.Message, value jsontext.Value) *api.Error {
 	start := len(b.blocks)
 	switch value.Kind() {
 	case jsontext.KindString:
-		b.text(unquoted(value), m.At)
+		b.text(scan.Text(value), m.At)
 		b.turn.spoke(m.Role)
 	case jsontext.KindBeginArray:
 		j := -1

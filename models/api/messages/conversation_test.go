@@ -333,8 +333,10 @@ func TestTheSizeOfAPrompt(t *testing.T) {
 			llm.Size{Messages: 1, Opaque: true}, 0},
 		"tools": {`"messages":[],"tools":[{"name":"f"},{"name":"g"}],"output_config":{"format":{}}`,
 			llm.Size{Tools: 2, Shaped: true}, 0},
-		"a search": {`"messages":[],"tools":[{"type":"web_search_20250305","max_uses":2}]`, llm.Size{Tools: 1, Hosted: true}, 0},
-		"servers":  {`"messages":[],"mcp_servers":[{}]`, llm.Size{Hosted: true}, 0},
+		"a search":  {`"messages":[],"tools":[{"type":"web_search_20250305","max_uses":2}]`, llm.Size{Tools: 1, Hosted: true}, 0},
+		"servers":   {`"messages":[],"mcp_servers":[{}]`, llm.Size{Hosted: true}, 0},
+		"a thread":  {`"messages":[],"thread":{"type":"continue","previous_message_id":"msg_1"}`, llm.Size{Hosted: true}, 0},
+		"its start": {`"messages":[],"thread":{"type":"create"}`, llm.Size{}, 0},
 	} {
 		body := head + tt.body + "}"
 		got := decoded(t, body).Source.Size()
@@ -367,20 +369,36 @@ func TestTextsOfAPrompt(t *testing.T) {
 	}
 }
 
-func TestACountNeedsNoMessages(t *testing.T) {
+// What is no request has no size, as at Anthropic.
+func TestACountNeedsMessages(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"model":"m","messages":"a text","tools":[]}`: `messages[0].content text "a text"`,
-		`{"model":"m","messages":[]}`:                  "ignored []\n",
-		`{"model":"m","system":"s"}`:                   `system text "s"`,
+		`{"model":"m","messages":"a text","tools":[]}`: "messages: Input should be a valid list",
+		`{"model":"m","messages":[]}`:                  "messages: at least one message is required",
+		`{"model":"m","system":"s"}`:                   "messages: Field required",
 	} {
 		req, err := Dialect{}.DecodeCount(nil, []byte(body))
-		if err != nil {
+		if err == nil {
+			_, err = req.Source.Conversation()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", body, err)
-			continue
 		}
-		if got := dump(req); !strings.Contains(got, want) {
-			t.Errorf("%s:\n%s", body, got)
-		}
+	}
+}
+
+// The last message may hold nothing but a tool that is added: the user's turn before it is what the model
+// answers.
+func TestAMessageThatOnlyAddsAToolEndsAConversation(t *testing.T) {
+	const turn = head + `"tools":[{"name":"load","input_schema":{"type":"object"}},{"name":"look","defer_loading":true,"input_schema":{"type":"object"}}],` +
+		`"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"load","input":{}}]},`
+	const result = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"{}"}]},`
+	const adds = `{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference","name":"look"}}]}]}`
+	if got := dump(decoded(t, turn+result+adds)); !strings.Contains(got, "look") {
+		t.Error(got)
+	}
+	const lost = head + `"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"a"},{"role":"user","content":[{"type":"hologram"}]},`
+	if _, err := decoded(t, lost+adds).Source.Conversation(); err == nil {
+		t.Error("nothing of the user's turn is left")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // Decode reads a request. The body is checked in full, as strictly as api.Decode does;
@@ -62,7 +63,7 @@ func (r *Request) required(m member) (string, *api.Error) {
 	case value.Kind() != jsontext.KindString:
 		return "", invalid(memberNames[m], "Input should be a valid string")
 	}
-	text := unquoted(value)
+	text := scan.Text(value)
 	if text == "" {
 		return "", invalid(memberNames[m], "String should have at least 1 character")
 	}

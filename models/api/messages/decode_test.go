@@ -153,6 +153,9 @@ func TestWhatToolsOfAnthropicCost(t *testing.T) {
 		`{"type":"web_search_20250305","name":"web_search"}`:                                                          {Unpriced: "tools[0].max_uses"},
 		`{"name":"f"},{"type":"web_search_20250305","max_uses":1000000}`:                                              {Unpriced: "tools[1].max_uses"},
 		`{"type":"web_fetch_20250910"},{"type":"tool_search_tool_regex_20251119"},{"type":"mcp_toolset"}`:             {},
+		`{"type":"mcp_toolset","mcp_server_name":"s","tools":[{"name":"f","input_schema":{}}]}`:                       {},
+		`{"name":"f"},{"type":"mcp_toolset","tools":[{"name":"f"},{"type":"code_execution_20250825"}]}`:               {Unpriced: "tools[1].tools[1].type"},
+		`{"type":"mcp_toolset","tools":[{"type":"web_search_20250305","max_uses":3}]}`:                                {Searches: 3},
 		`{"type":"code_execution_20250825"}`:                                                                          {Unpriced: "tools[0].type"},
 		`{"type":"bash_20250124"},{"type":"custom"}`:                                                                  {},
 	} {

@@ -15,13 +15,9 @@ import (
 type Dialect struct{}
 
 var (
-	_ api.Forwarder    = Dialect{}
-	_ api.Header       = Dialect{}
-	_ api.PromptTeller = Dialect{}
+	_ api.Forwarder = Dialect{}
+	_ api.Header    = Dialect{}
 )
-
-// TellsPrompt marks the dialect: message_start has the number of input tokens.
-func (Dialect) TellsPrompt() {}
 
 // Names of headers are in their canonical form.
 const (

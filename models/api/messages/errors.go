@@ -90,7 +90,19 @@ func (d Dialect) AppendError(dst []byte, e *api.Error) []byte {
 	}
 	dst = append(append(dst, `{"type":"error","error":{"type":"`...), errorType(d.ErrorStatus(e))...)
 	dst = scan.AppendString(append(dst, `","message":`...), message(e))
+	dst = append(dst, details(e)...)
 	return append(appendNullable(append(dst, `},"request_id":`...), e.RequestID), '}')
+}
+
+// details is the member by which clients tell the errors of threads, which they recover from.
+func details(e *api.Error) string {
+	switch e.Code {
+	case api.CodeThreadNotFound:
+		return `,"details":{"error_code":"thread_not_found"}`
+	case api.CodeThreadUnsupported:
+		return `,"details":{"error_code":"thread_unsupported_request","unsupported":["thread"]}`
+	}
+	return ""
 }
 
 // appendLine is AppendError on one line, as an event needs it.

@@ -96,26 +96,37 @@ const maxSearches = 100
 
 // hosted adds what the tools that run at Anthropic cost beside their tokens.
 func (r *Request) hosted() {
-	i := 0
-	for tool := range scan.Elements(r.members[memberTools]) {
-		kind := memberOf(tool, "type")
-		at := fmt.Sprintf("tools[%d]", i)
+	r.hostedTools("tools", r.members[memberTools])
+}
+
+func (r *Request) hostedTools(list string, tools jsontext.Value) {
+	i := -1
+	for tool := range scan.Elements(tools) {
 		i++
+		kind := memberOf(tool, "type")
 		if toolKindOf(kind) != toolHosted {
 			continue
 		}
-		switch name := unquoted(kind); {
+		unpriced := ""
+		switch name := scan.Text(kind); {
 		case strings.HasPrefix(name, "web_search_"):
 			most, ok := whole(memberOf(tool, "max_uses"))
 			if !ok || most < 1 || most > maxSearches {
-				r.common.Unpriced = at + ".max_uses"
-				return
+				unpriced = "max_uses"
+				break
 			}
 			r.common.Searches += most
-		case strings.HasPrefix(name, "web_fetch_"), strings.HasPrefix(name, "tool_search_"), name == "mcp_toolset": // tokens only
+		case name == toolset: // tokens only, and so are the tools of its server; others a copy of the API may run
+			r.hostedTools(fmt.Sprintf("%s[%d].tools", list, i), memberOf(tool, "tools"))
+		case strings.HasPrefix(name, "web_fetch_"), strings.HasPrefix(name, "tool_search_"): // tokens only
 		default:
-			r.common.Unpriced = at + ".type"
-			return
+			unpriced = "type"
+		}
+		if unpriced != "" && r.common.Unpriced == "" {
+			r.common.Unpriced = fmt.Sprintf("%s[%d].%s", list, i, unpriced)
 		}
 	}
 }
+
+// toolset is the type of the tools of an MCP server.
+const toolset = "mcp_toolset"

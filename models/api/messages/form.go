@@ -3,11 +3,9 @@ package messages
 import (
 	"bytes"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 
@@ -20,15 +18,13 @@ const (
 	thinkingBlock
 	redactedBlock
 	callBlock
-	madeBlock
 )
 
 // block is a content block that begins.
 type block struct {
 	kind     blockKind
-	id, name string     // of a call
-	data     string     // of a redacted thought
-	media    *llm.Media // that the model made
+	id, name string // of a call
+	data     string // of a redacted thought
 }
 
 // deltaKind is what a delta adds to its block.
@@ -82,8 +78,8 @@ func (e *events) start(dst []byte, index int, b *block) []byte {
 		dst = append(dst, `{"type":"thinking","thinking":"","signature":""}`...)
 	case callBlock:
 		dst = append(appendCall(dst, b), `{},"caller":{"type":"direct"}}`...)
-	default:
-		dst = appendWhole(dst, b)
+	case redactedBlock:
+		dst = appendRedacted(dst, b)
 	}
 	dst = append(dst, "}\n\n"...)
 	if !e.pinged { // as Anthropic does
@@ -132,8 +128,8 @@ func (c *content) start(dst []byte, index int, b *block) []byte {
 		return append(dst, `{"type":"thinking","thinking":""`...)
 	case callBlock:
 		return appendCall(dst, b)
-	default:
-		return appendWhole(dst, b)
+	default: // redactedBlock
+		return appendRedacted(dst, b)
 	}
 }
 
@@ -190,40 +186,9 @@ func appendCall(dst []byte, b *block) []byte {
 	return append(dst, `,"input":`...)
 }
 
-// appendWhole writes a block that has no deltas.
-func appendWhole(dst []byte, b *block) []byte {
-	if b.kind == redactedBlock {
-		dst = scan.AppendString(append(dst, `{"type":"redacted_thinking","data":`...), b.data)
-		return append(dst, '}')
-	}
-	return appendMedia(dst, b.media)
-}
-
-// appendMedia writes what the model made in the form that a request has for it: answers of
-// Anthropic's hold no media.
-func appendMedia(dst []byte, m *llm.Media) []byte {
-	kind, mediaType, data := "document", "application/octet-stream", m.Data
-	if m.Kind == llm.Image {
-		kind, mediaType = "image", "image/png"
-	}
-	if m.Kind == llm.Audio && m.Format != "" {
-		mediaType = m.Format
-		if !strings.Contains(mediaType, "/") {
-			mediaType = "audio/" + mediaType
-		}
-	}
-	dst = append(append(append(dst, `{"type":"`...), kind...), `","source":{"type":`...)
-	head, encoded, inline := strings.Cut(m.URL, ";base64,")
-	if said, isData := strings.CutPrefix(head, "data:"); isData && inline {
-		data = encoded
-		if said != "" {
-			mediaType = said
-		}
-	} else if m.URL != "" {
-		return append(scan.AppendString(append(dst, `"url","url":`...), m.URL), `}}`...)
-	}
-	dst = scan.AppendString(append(dst, `"base64","media_type":`...), mediaType)
-	return append(scan.AppendString(append(dst, `,"data":`...), data), `}}`...)
+// appendRedacted writes a block of encrypted thoughts, which has no deltas.
+func appendRedacted(dst []byte, b *block) []byte {
+	return append(scan.AppendString(append(dst, `{"type":"redacted_thinking","data":`...), b.data), '}')
 }
 
 // appendNullable writes a string, or null for an empty one.

@@ -24,7 +24,7 @@ func decoded(t testing.TB, body string) *llm.Request {
 	return req
 }
 
-// Requests of real clients, with shortened texts, and their conversations.
+// Requests of real clients, with shortened texts in words of the project (tests/captures), and their conversations.
 func TestRequestsOfRealClients(t *testing.T) {
 	files, err := filepath.Glob("testdata/requests/*.json")
 	if err != nil || len(files) < 10 {

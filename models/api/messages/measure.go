@@ -43,6 +43,10 @@ func (o *outline) block() {
 			p.source = o.source()
 		case "content":
 			o.list("messages[].content[].content", maxBlocks, (*outline).block)
+		case "cache_control":
+			start := o.begin()
+			o.Value()
+			o.mark(o.since(start))
 		default:
 			o.Value()
 		}
@@ -103,7 +107,7 @@ func (o *outline) measure(p *part) {
 	case kind == "image" && from == "url":
 		s.Media++
 		s.Bytes -= int64(len(p.source.url))
-		s.Images = append(s.Images, unquoted(p.source.url))
+		s.Images = append(s.Images, scan.Text(p.source.url))
 	case kind == "document" && (from == "text" || from == "content"):
 	case kind == "image", kind == "document": // a few bytes can be many pages
 		s.Media++

@@ -34,15 +34,15 @@ func (b *builder) media(at place, from fields) ([]llm.Block, *api.Error) {
 	for _, f := range from {
 		switch string(f.name) {
 		case "type":
-			kind = unquoted(f.value)
+			kind = scan.Text(f.value)
 		case "source":
 			m.source = given(f.value)
 		case "content":
 			m.content = given(f.value)
 		case "title":
-			m.media.Title = unquoted(f.value)
+			m.media.Title = scan.Text(f.value)
 		case "context":
-			m.media.Context = unquoted(f.value)
+			m.media.Context = scan.Text(f.value)
 		case "citations":
 			m.media.Citations = string(memberOf(f.value, "enabled")) == "true"
 		case "cache_control":
@@ -68,7 +68,7 @@ func sourceType(at place, source jsontext.Value) (string, *api.Error) {
 	if source.Kind() != jsontext.KindBeginObject {
 		return "", invalid(at.path()+".source", "Input should be a valid dictionary")
 	}
-	kind := unquoted(memberOf(source, "type"))
+	kind := scan.Text(memberOf(source, "type"))
 	if kind == "" {
 		return "", missing(at.path() + ".source.type")
 	}
@@ -87,7 +87,7 @@ func sourceText(at place, source jsontext.Value, member string) (string, *api.Er
 	case value.Kind() != jsontext.KindString:
 		return "", invalid(at.path()+".source."+member, "Input should be a valid string")
 	}
-	return unquoted(value), nil
+	return scan.Text(value), nil
 }
 
 // inlined is data in base64 as a data URL.
@@ -169,7 +169,7 @@ func (b *builder) document(at place, m *mediaBlock) (_ []llm.Block, err *api.Err
 func (b *builder) documentContent(at place, m *mediaBlock) ([]llm.Block, *api.Error) {
 	content := memberOf(m.source, "content")
 	if content.Kind() == jsontext.KindString {
-		if m.media.Text = unquoted(content); m.media.Text == "" {
+		if m.media.Text = scan.Text(content); m.media.Text == "" {
 			return nil, nil
 		}
 		return []llm.Block{m.block}, nil
@@ -251,7 +251,7 @@ func (b *builder) searchResult(at place, m *mediaBlock) ([]llm.Block, *api.Error
 	if m.source.Kind() != jsontext.KindString {
 		return nil, invalid(at.path()+".source", "Input should be a valid string")
 	}
-	m.media.Kind, m.media.URL = llm.SearchResult, unquoted(m.source)
+	m.media.Kind, m.media.URL = llm.SearchResult, scan.Text(m.source)
 	blocks, err := b.innerBlocks(at, at.path()+".content", m.content)
 	if err != nil {
 		return nil, err

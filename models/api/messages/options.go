@@ -36,7 +36,7 @@ func (r *Request) options() {
 			break
 		}
 		if stop.Kind() == jsontext.KindString {
-			c.Stop = append(c.Stop, unquoted(stop))
+			c.Stop = append(c.Stop, scan.Text(stop))
 		}
 	}
 	r.thinking()
@@ -44,17 +44,17 @@ func (r *Request) options() {
 	if effort.Kind() != jsontext.KindString {
 		effort = memberOf(r.members[memberOutputConfig], "effort")
 	}
-	c.Effort = unquoted(effort)
+	c.Effort = scan.Text(effort)
 	if string(memberOf(r.members[memberToolChoice], "disable_parallel_tool_use")) == "true" {
 		c.ParallelCalls, c.SingleCall = new(bool), true
 	}
-	c.SafetyIdentifier = unquoted(memberOf(r.members[memberMetadata], "user_id"))
+	c.SafetyIdentifier = scan.Text(memberOf(r.members[memberMetadata], "user_id"))
 	c.Session = session(c.SafetyIdentifier)
-	if tier := unquoted(r.members[memberServiceTier]); !slices.Contains(serviceTiers, tier) {
+	if tier := scan.Text(r.members[memberServiceTier]); !slices.Contains(serviceTiers, tier) {
 		c.ServiceTier = tier // of which only Anthropic knows what it costs
 	}
 	c.Cache = given(r.members[memberCacheControl])
-	c.Speed, c.Geo = unquoted(r.members[memberSpeed]), unquoted(r.members[memberInferenceGeo])
+	c.Speed, c.Geo = scan.Text(r.members[memberSpeed]), scan.Text(r.members[memberInferenceGeo])
 	if r.size.Hosted { // there may be tools that run at Anthropic
 		r.hosted()
 	}
@@ -76,7 +76,7 @@ func (r *Request) thinking() {
 	if asked.Kind() != jsontext.KindBeginObject {
 		return
 	}
-	t := llm.Thinking{Type: unquoted(memberOf(asked, "type")), Display: unquoted(memberOf(asked, "display"))}
+	t := llm.Thinking{Type: scan.Text(memberOf(asked, "type")), Display: scan.Text(memberOf(asked, "display"))}
 	t.BudgetTokens, _ = whole(memberOf(asked, "budget_tokens"))
 	if t.Type == "between_tools" { // other models do not tell the two apart
 		t.Type = "adaptive"
@@ -93,7 +93,7 @@ func session(user string) string {
 	if !jsontext.Value(user).IsValid() {
 		return user
 	}
-	if id := unquoted(memberOf(jsontext.Value(user), "session_id")); id != "" {
+	if id := scan.Text(memberOf(jsontext.Value(user), "session_id")); id != "" {
 		return id
 	}
 	return user
@@ -103,7 +103,7 @@ func session(user string) string {
 // is none.
 func (r *Request) checkOptions() *api.Error {
 	for _, check := range []func() *api.Error{
-		r.checkPlace, r.checkSampling, r.checkStops, r.checkThinking, r.checkOutput, r.checkMetadata,
+		r.checkThread, r.checkPlace, r.checkSampling, r.checkStops, r.checkThinking, r.checkOutput, r.checkMetadata,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -122,10 +122,10 @@ func (r *Request) checkPlace() *api.Error {
 			return unsupported(memberNames[m], "only Anthropic models support this member: leave it out, or use one of them")
 		}
 	}
-	if geo := unquoted(r.members[memberInferenceGeo]); geo != "" && geo != "global" {
+	if geo := scan.Text(r.members[memberInferenceGeo]); geo != "" && geo != "global" {
 		return unsupported("inference_geo", "only an Anthropic model can be bound to a region")
 	}
-	if tier := r.members[memberServiceTier]; llm.Given(tier) && !slices.Contains(serviceTiers, unquoted(tier)) {
+	if tier := r.members[memberServiceTier]; llm.Given(tier) && !slices.Contains(serviceTiers, scan.Text(tier)) {
 		return notOneOf("service_tier", serviceTiers)
 	}
 	return nil
@@ -170,7 +170,7 @@ func (r *Request) checkStops() *api.Error {
 		if stop.Kind() != jsontext.KindString {
 			return invalid("stop_sequences", "Input should be a list of strings")
 		}
-		if strings.TrimSpace(unquoted(stop)) == "" {
+		if strings.TrimSpace(scan.Text(stop)) == "" {
 			return invalid("stop_sequences", "each stop sequence must contain non-whitespace")
 		}
 	}
@@ -185,7 +185,7 @@ func (r *Request) checkThinking() *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid("thinking", "Input should be a valid dictionary")
 	}
-	kind := unquoted(memberOf(value, "type"))
+	kind := scan.Text(memberOf(value, "type"))
 	if !slices.Contains(thinkingTypes, kind) {
 		return notOneOf("thinking.type", thinkingTypes)
 	}
@@ -210,7 +210,7 @@ func (r *Request) checkOutput() *api.Error {
 	if llm.Given(value) && value.Kind() != jsontext.KindBeginObject {
 		return invalid("output_config", "Input should be a valid dictionary")
 	}
-	if effort := memberOf(value, "effort"); llm.Given(effort) && !slices.Contains(efforts, unquoted(effort)) {
+	if effort := memberOf(value, "effort"); llm.Given(effort) && !slices.Contains(efforts, scan.Text(effort)) {
 		return notOneOf("output_config.effort", efforts)
 	}
 	if r.common.Effort != "" && !slices.Contains(efforts, r.common.Effort) {
@@ -239,7 +239,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 	if !llm.Given(value) {
 		return nil, nil
 	}
-	if kind := unquoted(memberOf(value, "type")); kind != "json_schema" {
+	if kind := scan.Text(memberOf(value, "type")); kind != "json_schema" {
 		return nil, invalid(path+".type", "Input should be 'json_schema'")
 	}
 	schema := memberOf(value, "schema")

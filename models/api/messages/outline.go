@@ -30,8 +30,10 @@ type outline struct {
 	memory  api.Memory
 	body    []byte
 
-	objects int   // that become values of Go types in a conversation
-	err     error // of memory, or of a list that is too long
+	objects  int              // that become values of Go types in a conversation
+	marked   int              // the end of the last cache mark of the member that is read; 0 = there is none
+	unmarked [memberCount]int // bytes of the members with a mark after the last one
+	err      error            // of memory, or of a list that is too long
 }
 
 // outlines are used again: each takes a kilobyte, several times a short body.
@@ -62,6 +64,7 @@ func (o *outline) run() error {
 		return o.err
 	}
 	o.request.size.Bytes = max(o.request.size.Bytes+int64(len(o.body)), 0)
+	o.measureMarks()
 	return nil
 }
 
@@ -83,6 +86,7 @@ func (o *outline) member(name []byte) {
 	}
 	o.request.lossy = o.request.lossy || !read[m] || inner[m] != nil
 	start := o.begin()
+	o.marked = 0
 	switch m {
 	case memberMessages:
 		o.request.size.Messages = o.list("messages", maxMessages, (*outline).message)
@@ -94,10 +98,15 @@ func (o *outline) member(name []byte) {
 		o.Value()
 	}
 	o.request.members[m] = o.since(start)
+	if o.marked > 0 {
+		o.unmarked[m] = o.Offset() - o.marked
+	}
 	s := &o.request.size
 	switch m {
 	case memberContainer, memberMCPServers: // what is done there joins the prompt
 		s.Hosted = s.Hosted || api.Asks(o.request.members[m])
+	case memberThread: // the conversation before it joins the prompt
+		s.Hosted = s.Hosted || llm.Given(memberOf(o.request.members[m], previousMessage))
 	case memberOutputFormat:
 		s.Shaped = s.Shaped || api.Asks(o.request.members[m])
 	case memberOutputConfig:
@@ -176,10 +185,12 @@ func (o *outline) tool() {
 	o.Value()
 	value := o.since(start)
 	for name, value := range scan.Members(value) {
-		if name.Is("type") {
+		switch {
+		case name.Is("type"):
 			s := &o.request.size
 			s.Hosted = s.Hosted || toolKindOf(value) == toolHosted // it runs at Anthropic, and what it finds joins the prompt
-			return
+		case name.Is("cache_control"):
+			o.mark(value)
 		}
 	}
 }

@@ -232,6 +232,8 @@ func says(t *testing.T, req *llm.Request, answer *llm.Answer, m *message) {
 		switch b.Kind {
 		case llm.BlockText, llm.BlockRefusal:
 			text += b.Text
+		case llm.BlockMedia:
+			text += b.Media.AsText()
 		case llm.BlockThought:
 			thinking += b.Text
 		case llm.BlockCall:

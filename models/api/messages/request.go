@@ -61,6 +61,7 @@ const (
 	memberFallbacks
 	memberFallbackCreditToken
 	memberDiagnostics
+	memberThread
 	memberCount
 )
 
@@ -68,6 +69,7 @@ var memberNames = [memberCount]string{
 	"model", "max_tokens", "messages", "system", "cache_control", "container", "context_management", "inference_geo", "mcp_servers",
 	"metadata", "output_config", "output_format", "service_tier", "stop_sequences", "stream", "temperature", "thinking", "tool_choice",
 	"tools", "top_k", "top_p", "speed", "fallbacks", "fallback_credit_token", "diagnostics",
+	"thread",
 }
 
 // memberByName is the reverse of memberNames.
@@ -80,5 +82,5 @@ var memberByName = map[string]member{
 	"stream": memberStream, "temperature": memberTemperature, "thinking": memberThinking,
 	"tool_choice": memberToolChoice, "tools": memberTools, "top_k": memberTopK, "top_p": memberTopP,
 	"speed": memberSpeed, "fallbacks": memberFallbacks, "fallback_credit_token": memberFallbackCreditToken,
-	"diagnostics": memberDiagnostics,
+	"diagnostics": memberDiagnostics, "thread": memberThread,
 }

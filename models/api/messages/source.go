@@ -123,7 +123,7 @@ func (r *Request) Texts() iter.Seq[string] {
 func texts(value jsontext.Value, yield func(string) bool) bool {
 	switch value.Kind() {
 	case jsontext.KindString:
-		return yield(unquoted(value))
+		return yield(scan.Text(value))
 	case jsontext.KindBeginArray:
 		for element := range scan.Elements(value) {
 			if !texts(element, yield) {
@@ -131,7 +131,7 @@ func texts(value jsontext.Value, yield func(string) bool) bool {
 			}
 		}
 	case jsontext.KindBeginObject:
-		plain := unquoted(memberOf(value, "type")) == "text" // a document's data may be its text
+		plain := scan.Text(memberOf(value, "type")) == "text" // a document's data may be its text
 		for literal, inner := range scan.Members(value) {
 			name := literal.String()
 			switch {

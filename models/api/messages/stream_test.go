@@ -133,7 +133,7 @@ func TestReasoningBeforeTextIsItsOwnBlockAndNothingIsLost(t *testing.T) {
 	}
 }
 
-func TestMediaThatTheModelMadeAreBlocks(t *testing.T) {
+func TestMediaThatTheModelMadeAreNamed(t *testing.T) {
 	m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Text(0, "a")
 		e.Media(0, &llm.Media{Kind: llm.Image, URL: "data:image/webp;base64,AAAA"})
@@ -143,15 +143,15 @@ func TestMediaThatTheModelMadeAreBlocks(t *testing.T) {
 		finish(e, llm.FinishStop)
 	}))
 	want := []string{
-		"", `{"type":"base64","media_type":"image/webp","data":"AAAA"}`, `{"type":"url","url":"https://example.com/a.png"}`,
-		`{"type":"base64","media_type":"audio/wav","data":"BBBB"}`, `{"type":"base64","media_type":"video/mp4","data":"CCCC"}`,
+		"a", "[image left out: image/webp, 1 KB, for which this API has no form]", "![image](https://example.com/a.png)",
+		"[audio left out: wav, 1 KB, for which this API has no form]", "[file left out: video/mp4, 1 KB, for which this API has no form]",
 	}
-	if kinds(m) != "text image image document document" {
+	if kinds(m) != "text text text text text" {
 		t.Fatalf("%s", meaning(m))
 	}
 	for i, b := range m.Content {
-		if string(b.Source) != want[i] {
-			t.Errorf("%s, not %s", b.Source, want[i])
+		if b.Text != want[i] {
+			t.Errorf("%s, not %s", b.Text, want[i])
 		}
 	}
 }

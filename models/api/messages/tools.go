@@ -36,7 +36,7 @@ func toolKindOf(value jsontext.Value) toolKind {
 	if !llm.Given(value) {
 		return toolCustom
 	}
-	name := unquoted(value)
+	name := scan.Text(value)
 	if name == "custom" {
 		return toolCustom
 	}
@@ -117,16 +117,16 @@ func (b *builder) tool(i int, value jsontext.Value) *api.Error {
 	kind := memberOf(value, "type")
 	switch toolKindOf(kind) {
 	case toolTrained:
-		return unsupported(at+".type", "only Anthropic's models are trained for the tool %s", api.Quoted(unquoted(kind)))
+		return unsupported(at+".type", "only Anthropic's models are trained for the tool %s", api.Quoted(scan.Text(kind)))
 	case toolHosted:
 		b.lose("tools[].type")
 		if b.hosted == "" {
-			b.hosted, b.hostedAt = unquoted(kind), at+".type"
+			b.hosted, b.hostedAt = scan.Text(kind), at+".type"
 		}
-		b.hostedNames = append(b.hostedNames, unquoted(memberOf(value, "name")))
+		b.hostedNames = append(b.hostedNames, scan.Text(memberOf(value, "name")))
 		return nil
 	case toolKnown:
-		return b.knownTool(i, value, unquoted(kind))
+		return b.knownTool(i, value, scan.Text(kind))
 	}
 	return b.customTool(i, value)
 }
@@ -138,7 +138,7 @@ func (b *builder) knownTool(i int, value jsontext.Value, kind string) *api.Error
 			continue
 		}
 		tool := llm.Tool{
-			Type: kind, Name: unquoted(memberOf(value, "name")), Description: schema.description,
+			Type: kind, Name: scan.Text(memberOf(value, "name")), Description: schema.description,
 			Parameters: jsontext.Value(schema.parameters), Cache: given(memberOf(value, "cache_control")), At: llm.Item(i),
 		}
 		if !toolName.MatchString(tool.Name) {
@@ -165,7 +165,7 @@ func (b *builder) customTool(i int, value jsontext.Value) *api.Error {
 		case "name":
 			name = value
 		case "description":
-			tool.Description = unquoted(value)
+			tool.Description = scan.Text(value)
 		case "input_schema":
 			tool.Parameters = given(value)
 		case "strict":
@@ -185,14 +185,14 @@ func (b *builder) customTool(i int, value jsontext.Value) *api.Error {
 	switch {
 	case !llm.Given(name):
 		return missing(at + "name")
-	case !toolName.MatchString(unquoted(name)):
+	case !toolName.MatchString(scan.Text(name)):
 		return badName(at + "name")
 	case tool.Parameters == nil:
 		return missing(at + "input_schema")
 	case tool.Parameters.Kind() != jsontext.KindBeginObject:
 		return invalid(at+"input_schema", "Input should be a valid dictionary")
 	}
-	if tool.Name = unquoted(name); tool.Name != placeholder {
+	if tool.Name = scan.Text(name); tool.Name != placeholder {
 		b.made.Tools = append(b.made.Tools, tool)
 	}
 	return nil
@@ -211,7 +211,7 @@ func (b *builder) choice() *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid("tool_choice", "Input should be a valid dictionary")
 	}
-	mode, known := choiceModes[unquoted(memberOf(value, "type"))]
+	mode, known := choiceModes[scan.Text(memberOf(value, "type"))]
 	if !known {
 		return notOneOf("tool_choice.type", []string{"auto", "any", "tool", "none"})
 	}
@@ -227,7 +227,7 @@ func (b *builder) choice() *api.Error {
 	}
 	choice := &llm.ToolChoice{Mode: mode}
 	if mode == llm.ChooseNamed {
-		choice.Name = unquoted(memberOf(value, "name"))
+		choice.Name = scan.Text(memberOf(value, "name"))
 		if err := b.chosen(choice.Name); err != nil {
 			return err
 		}

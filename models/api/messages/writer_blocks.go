@@ -82,8 +82,9 @@ func (b *blocks) add(e *llm.Event) {
 	case llm.EventThought:
 		b.think(e)
 	case llm.EventMedia:
+		b.close() // answers of Anthropic hold no media
+		b.say(&llm.Event{Kind: llm.EventText, Block: ownBlock, Text: e.Media.AsText()})
 		b.close()
-		b.whole(block{kind: madeBlock, media: e.Media})
 	case llm.EventCitations:
 		b.cite(e.Citations)
 	case llm.EventCall:
@@ -92,6 +93,9 @@ func (b *blocks) add(e *llm.Event) {
 		b.argue(e)
 	}
 }
+
+// ownBlock is a block that no event has.
+const ownBlock = -1
 
 // say writes a piece of text. What is said in place of an answer is text as well.
 func (b *blocks) say(e *llm.Event) {

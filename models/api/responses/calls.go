@@ -105,7 +105,7 @@ func arguments(at place, kind itemKind, from fields) (jsontext.Value, *api.Error
 		return nil, invalid(at.path()+"."+member, "%s.%s must be a string", at.path(), member)
 	}
 	if kind == callItem {
-		return api.Arguments(unquoted(value)), nil
+		return api.Arguments(scan.Text(value)), nil
 	}
 	if !llm.Given(value) {
 		value = jsontext.Value(`""`)
@@ -261,7 +261,7 @@ func (b *builder) output(at place, name string, value jsontext.Value) ([]llm.Blo
 	text := ""
 	switch {
 	case value.Kind() == jsontext.KindString:
-		text = unquoted(value)
+		text = scan.Text(value)
 	case !llm.Given(value):
 	case value.Kind() != jsontext.KindBeginArray:
 		return nil, invalid(at.path()+".output", "%s.output must be a string or an array", at.path())
@@ -281,11 +281,11 @@ func shellOutput(list jsontext.Value) string {
 	var out strings.Builder
 	for element := range scan.Elements(list) {
 		for _, stream := range []string{"stdout", "stderr"} {
-			if text := unquoted(memberOf(element, stream)); text != "" {
+			if text := scan.Text(memberOf(element, stream)); text != "" {
 				out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 			}
 		}
-		switch outcome := memberOf(element, "outcome"); unquoted(memberOf(outcome, "type")) {
+		switch outcome := memberOf(element, "outcome"); scan.Text(memberOf(outcome, "type")) {
 		case "timeout":
 			out.WriteString("(The command was ended: it took too long.)\n")
 		case "exit":

@@ -18,9 +18,9 @@ func (b *builder) choose() *api.Error {
 		return b.onlyHosted(usable)
 	}
 	if value.Kind() == jsontext.KindString {
-		mode, ok := choiceModes[unquoted(value)]
+		mode, ok := choiceModes[scan.Text(value)]
 		if !ok {
-			return api.NotOneOf("tool_choice", unquoted(value), []string{"none", "auto", "required"})
+			return api.NotOneOf("tool_choice", scan.Text(value), []string{"none", "auto", "required"})
 		}
 		if mode == llm.ChooseNone && !usable {
 			return nil // nothing is lost with a tool that must not be called
@@ -42,12 +42,12 @@ func (b *builder) choose() *api.Error {
 	if err := b.onlyHosted(usable); err != nil {
 		return err
 	}
-	if unquoted(memberOf(value, "type")) == "allowed_tools" {
+	if scan.Text(memberOf(value, "type")) == "allowed_tools" {
 		return b.allow(value)
 	}
 	name, hosted, err := b.chosen("tool_choice", value)
 	if err == nil && hosted {
-		err = needsOpenAI("tool_choice", unquoted(memberOf(value, "type")))
+		err = needsOpenAI("tool_choice", scan.Text(memberOf(value, "type")))
 	}
 	b.made.Choice = &llm.ToolChoice{Mode: llm.ChooseNamed, Name: name}
 	return err
@@ -65,7 +65,7 @@ func (b *builder) onlyHosted(usable bool) *api.Error {
 // allow restricts the tools to some of them.
 func (b *builder) allow(value jsontext.Value) *api.Error {
 	choice := &llm.ToolChoice{Mode: llm.ChooseAllowed}
-	switch mode := unquoted(memberOf(value, "mode")); mode {
+	switch mode := scan.Text(memberOf(value, "mode")); mode {
 	case "auto", "":
 	case "required":
 		choice.Require = true
@@ -87,7 +87,7 @@ func (b *builder) allow(value jsontext.Value) *api.Error {
 			return err
 		case hosted:
 			b.lose("tool_choice.tools[].type")
-			first = unquoted(memberOf(element, "type"))
+			first = scan.Text(memberOf(element, "type"))
 		default:
 			choice.Allowed = append(choice.Allowed, name)
 		}
@@ -102,8 +102,8 @@ func (b *builder) allow(value jsontext.Value) *api.Error {
 // chosen is the function that stands for a tool which the client names; hosted is true for
 // one that runs at OpenAI.
 func (b *builder) chosen(path string, value jsontext.Value) (function string, hosted bool, _ *api.Error) {
-	kind, name := unquoted(memberOf(value, "type")), unquoted(memberOf(value, "name"))
-	as := calledAs{namespace: unquoted(memberOf(value, "namespace")), name: name}
+	kind, name := scan.Text(memberOf(value, "type")), scan.Text(memberOf(value, "name"))
+	as := calledAs{namespace: scan.Text(memberOf(value, "namespace")), name: name}
 	switch toolKindOf(kind) {
 	case functionTool:
 		as.item = functionCall

@@ -102,7 +102,7 @@ func (b *builder) instructions() *api.Error {
 	if value.Kind() != jsontext.KindString {
 		return invalid("instructions", "instructions must be a string")
 	}
-	if text := unquoted(value); text != "" {
+	if text := scan.Text(value); text != "" {
 		at := llm.At{Item: instructionsItem, Part: -1}
 		b.add(llm.RoleInstructions, llm.Block{Kind: llm.BlockText, Text: text, At: at})
 	}
@@ -114,7 +114,7 @@ func (b *builder) input() *api.Error {
 	value := b.request.members[memberInput]
 	switch value.Kind() {
 	case jsontext.KindString:
-		b.addText(llm.RoleUser, unquoted(value), llm.At{Item: inputItem, Part: -1})
+		b.addText(llm.RoleUser, scan.Text(value), llm.At{Item: inputItem, Part: -1})
 	case jsontext.KindBeginArray:
 		i := 0
 		for element := range scan.Elements(value) {

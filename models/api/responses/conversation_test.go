@@ -178,6 +178,8 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 			"truncation max_tool_calls context_management access_programs novel",
 		`"input":"a","truncation":"disabled","store":true,"stream_options":{"include_obfuscation":true},"client_metadata":{"a":"b"},` +
 			`"metadata":{"a":"b"},"include":["reasoning.encrypted_content"],"prompt_cache_key":"k","background":false,"novel":null`: "",
+		`"input":"a","prompt_cache_options":{"mode":"explicit"}`:                                                    "prompt_cache_options",
+		`"input":"a","prompt_cache_key":"k","prompt_cache_options":{"mode":"explicit"}`:                             "",
 		`"input":"a","include":["web_search_call.action.sources"]`:                                                  "include",
 		`"input":"a","text":{"verbosity":"low","format":{"type":"text"}},"reasoning":{"mode":"pro","effort":"low"}`: "text.verbosity reasoning.mode",
 		`"input":"a","moderation":{"model":"omni","policy":{"input":{"mode":"score"}}}`:                             "moderation",
@@ -230,6 +232,15 @@ func TestFieldsHaveTheClientsNames(t *testing.T) {
 	_, req = said(t, `"input":"a","reasoning":{"summary":"auto"}`)
 	if got := req.Path(llm.FieldThinking); got != "reasoning.summary" {
 		t.Error(got)
+	}
+}
+
+// The last item may only add to the instructions: the user's turn before it is what the model answers.
+func TestInstructionsOfWhichNothingIsLeftMayEndAConversation(t *testing.T) {
+	const input = `{"model":"m","input":[{"role":"user","content":"q"},{"role":"developer","content":[{"type":"new"}]}]}`
+	c, err := decoded(t, input).Source.Conversation()
+	if err != nil || len(c.Messages) != 1 || c.Messages[0].Blocks[0].Text != "q" {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

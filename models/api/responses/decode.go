@@ -8,6 +8,7 @@ import (
 
 	"modelgateway/models/api"
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // CompactDialect is the dialect of the requests for a shorter conversation, which have a path
@@ -51,7 +52,7 @@ func (r *Request) share(body []byte) error {
 	if !llm.Given(model) {
 		return api.Missing("model")
 	}
-	if c.Model = unquoted(model); c.Model == "" {
+	if c.Model = scan.Text(model); c.Model == "" {
 		return invalid("model", "model must be a string that is not empty")
 	}
 	for _, m := range []member{memberStream, memberStore, memberBackground} {
@@ -93,7 +94,7 @@ func (r *Request) limit() error {
 
 // Previous is the id of the response that the request goes on from, as the client knows it;
 // empty = none.
-func (r *Request) Previous() string { return unquoted(r.members[memberPreviousResponseID]) }
+func (r *Request) Previous() string { return scan.Text(r.members[memberPreviousResponseID]) }
 
 func invalid(path, format string, args ...any) *api.Error {
 	return api.Invalid(api.CodeInvalidValue, path, format, args...)

@@ -1,8 +1,6 @@
 package responses
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/llm"
@@ -57,19 +55,7 @@ func (f fields) of(name string) jsontext.Value {
 }
 
 // text is the value of a member that is a string, else empty.
-func (f fields) text(name string) string { return unquoted(f.of(name)) }
-
-// unquoted is a JSON string, empty where the value is none.
-func unquoted(value jsontext.Value) string {
-	if value.Kind() != jsontext.KindString {
-		return ""
-	}
-	if bytes.IndexByte(value, '\\') < 0 {
-		return string(value[1 : len(value)-1])
-	}
-	text, _ := jsontext.AppendUnquote(make([]byte, 0, len(value)), value) // valid, as the body is
-	return string(text)
-}
+func (f fields) text(name string) string { return scan.Text(f.of(name)) }
 
 // given is an optional member, nil where it is absent or null.
 func given(value jsontext.Value) jsontext.Value {

@@ -119,28 +119,43 @@ func (r *Request) hosted() {
 }
 
 // free are the types of tools that run at OpenAI and cost their tokens only.
-var free = []string{"tool_search", "mcp", "programmatic_tool_calling", "computer", "computer_use", "computer_use_preview", "namespace"}
+var free = []string{"tool_search", "mcp", "programmatic_tool_calling", "computer", "computer_use", "computer_use_preview"}
 
 func (r *Request) hostedTools(item int, tools jsontext.Value) {
-	i := -1
+	i := 0
 	for tool := range scan.Elements(tools) {
+		r.hostedTool(toolAt{item, i, -1}, tool)
 		i++
-		kind := unquoted(memberOf(tool, "type"))
-		switch toolKindOf(kind) {
-		case hostedTool, shellTool:
-		default:
-			continue
+	}
+}
+
+// hostedTool adds what a tool costs, and those of a namespace. OpenAI itself has only functions
+// there, and no namespace inside of another: what a server does with those nothing bounds.
+func (r *Request) hostedTool(at toolAt, tool jsontext.Value) {
+	kind := scan.Text(memberOf(tool, "type"))
+	switch toolKindOf(kind) {
+	case hostedTool, shellTool:
+	case namespaceTool:
+		if at.inner >= 0 {
+			break
 		}
-		switch environment := unquoted(memberOf(memberOf(tool, "environment"), "type")); {
-		case searches(kind):
-			if r.common.Searches = usualSearches; r.maxCalls() > 0 {
-				r.common.Searches = min(mostSearches, r.maxCalls())
-			}
-		case slices.Contains(free, kind):
-		case toolKindOf(kind) == shellTool && (environment == "" || environment == "local" || environment == "none"):
-		case r.common.Unpriced == "":
-			r.common.Unpriced = toolAt{item, i, -1}.path() + ".type"
+		for inner := range scan.Elements(memberOf(tool, "tools")) {
+			at.inner++
+			r.hostedTool(at, inner)
 		}
+		return
+	default:
+		return
+	}
+	switch environment := scan.Text(memberOf(memberOf(tool, "environment"), "type")); {
+	case searches(kind):
+		if r.common.Searches = usualSearches; r.maxCalls() > 0 {
+			r.common.Searches = min(mostSearches, r.maxCalls())
+		}
+	case slices.Contains(free, kind):
+	case toolKindOf(kind) == shellTool && (environment == "" || environment == "local" || environment == "none"):
+	case r.common.Unpriced == "":
+		r.common.Unpriced = at.path() + ".type"
 	}
 }
 

@@ -28,7 +28,7 @@ func (Dialect) AppendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte
 	default:
 		return dst, invalid("order", "order must be asc or desc")
 	}
-	idOf := func(item jsontext.Value) string { return unquoted(memberOf(item, "id")) }
+	idOf := func(item jsontext.Value) string { return scan.Text(memberOf(item, "id")) }
 	at := func(id string) int {
 		return slices.IndexFunc(all, func(item jsontext.Value) bool { return idOf(item) == id })
 	}
@@ -100,16 +100,16 @@ func listed(item jsontext.Value, id string) jsontext.Value {
 	for name, value := range scan.Members(item) {
 		switch {
 		case name.Is("id"):
-			own = unquoted(value)
+			own = scan.Text(value)
 			continue
 		case name.Is("type"):
-			kind = unquoted(value)
+			kind = scan.Text(value)
 			continue
 		case name.Is("content") && value.Kind() == jsontext.KindString:
 			text = value
 			continue
 		case name.Is("role"):
-			role = unquoted(value)
+			role = scan.Text(value)
 		}
 		rest = append(append(append(append(rest, ','), name...), ':'), value...)
 	}

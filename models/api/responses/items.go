@@ -52,8 +52,9 @@ func (b *builder) item(i int, value jsontext.Value) *api.Error {
 		}
 	case updateItem: // read with the settings
 	case referenceItem:
-		return unsupported(at.path()+".id", "the gateway keeps no items for the model of this request: send the items themselves, "+
-			"and store:false so that your SDK does")
+		return unsupported(at.path()+".id", "the gateway has not kept this item: send the items themselves; with store:false your SDK does so "+
+			"(AI SDK: providerOptions: {openai: {store: false}}, or the model as provider.chat(…)). An operator can have it keep items: "+
+			"ENCRYPTION_KEY, and RESPONSES_STORE_HOURS for how long")
 	case awaitedItem:
 		err := unsupported(at.path()+".type", "the item %s answers a tool that runs at OpenAI: it needs a model of OpenAI", api.Quoted(name))
 		if itemKindOf(name) == unknownItem {
@@ -90,7 +91,7 @@ func (b *builder) message(at place, from fields) *api.Error {
 	phase, content := from.text("phase"), from.of("content")
 	switch content.Kind() {
 	case jsontext.KindString:
-		if text := unquoted(content); text != "" {
+		if text := scan.Text(content); text != "" {
 			b.add(role, llm.Block{Kind: llm.BlockText, Text: text, Phase: phase, At: at.at()})
 		}
 		return nil
@@ -101,9 +102,13 @@ func (b *builder) message(at place, from fields) *api.Error {
 		}
 		return api.Missing(at.path() + ".content")
 	}
+	left, isLeft := b.left, b.isLeft
 	blocks, err := b.parts(at, contentList, content)
 	if err != nil {
 		return err
+	}
+	if role == llm.RoleInstructions { // the model answers the turn before, not what may only add to its instructions
+		b.left, b.isLeft = left, isLeft
 	}
 	for i := range blocks {
 		block := &blocks[i]
@@ -156,7 +161,7 @@ const openai = "openai"
 func summaryOf(list jsontext.Value) string {
 	var texts []string
 	for part := range scan.Elements(list) {
-		if text := unquoted(memberOf(part, "text")); text != "" {
+		if text := scan.Text(memberOf(part, "text")); text != "" {
 			texts = append(texts, text)
 		}
 	}

@@ -45,10 +45,10 @@ func elements(list jsontext.Value) iter.Seq[jsontext.Value] {
 // that of a message, which has a role.
 func reference(item jsontext.Value) (id string, ok bool) {
 	kind := memberOf(item, "type")
-	if llm.Given(kind) && itemKindOf(unquoted(kind)) != referenceItem || !llm.Given(kind) && memberOf(item, "role") != nil {
+	if llm.Given(kind) && itemKindOf(scan.Text(kind)) != referenceItem || !llm.Given(kind) && memberOf(item, "role") != nil {
 		return "", false
 	}
-	id = unquoted(memberOf(item, "id"))
+	id = scan.Text(memberOf(item, "id"))
 	return id, id != ""
 }
 
@@ -60,12 +60,12 @@ func (Dialect) Turn(req *llm.Request, answer []byte) (turn llm.Turn, ok bool) {
 	for name, value := range scan.Members(answer) {
 		switch {
 		case name.Is("id"):
-			turn.ID = unquoted(value)
+			turn.ID = scan.Text(value)
 		case name.Is("status"):
-			ended = status(unquoted(value)) == completed || status(unquoted(value)) == incomplete
+			ended = status(scan.Text(value)) == completed || status(scan.Text(value)) == incomplete
 		case name.Is("output"):
 			for item := range elements(value) {
-				if id := unquoted(memberOf(item, "id")); id != "" {
+				if id := scan.Text(memberOf(item, "id")); id != "" {
 					turn.Items = append(turn.Items, id)
 				}
 			}
@@ -79,7 +79,7 @@ func (Dialect) Resume(req *llm.Request, earlier, referred []llm.Turn) ([]byte, e
 	in := resumed{known: map[string]jsontext.Value{}}
 	for i := range referred {
 		for item := range elements(memberOf(referred[i].Answer, "output")) {
-			in.known[unquoted(memberOf(item, "id"))] = item
+			in.known[scan.Text(memberOf(item, "id"))] = item
 		}
 	}
 	for i := range earlier {

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/llm"
+	"modelgateway/models/scan"
 )
 
 // FuzzResume goes on from a turn that was kept. What was kept came from a request that was
@@ -32,7 +33,7 @@ func FuzzResume(f *testing.F) {
 			t.Fatalf("%s and %s and %s made %s", before, output, now, body)
 		}
 		want := itemsIn(earlier[0].Input) + itemsIn(memberOf(answer, "output")) + itemsIn(requestOf(req).members[memberInput])
-		if got := itemsIn(memberOf(body, "input")); got != want || unquoted(memberOf(body, "model")) != "m" || string(memberOf(body, "top_p")) != "0.5" {
+		if got := itemsIn(memberOf(body, "input")); got != want || scan.Text(memberOf(body, "model")) != "m" || string(memberOf(body, "top_p")) != "0.5" {
 			t.Fatalf("%d items of %d in %s", got, want, body)
 		}
 	})

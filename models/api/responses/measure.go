@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,7 +11,14 @@ import (
 )
 
 // Size measures the prompt. It was measured while the body was read.
-func (r *Request) Size() llm.Size { return r.prompt.size }
+func (r *Request) Size() llm.Size {
+	s := r.prompt.size
+	if r.prompt.marked || r.common.Cache != nil {
+		s.Marked = s.Bytes
+		s.MarkedHour = bytes.Contains(r.cacheMark(), []byte(`"1h"`))
+	}
+	return s
+}
 
 // part reads a part of an item, and adds it to the size of the prompt.
 func (o *outline) part() {
@@ -73,7 +81,7 @@ func address(url jsontext.Value) string {
 		const head = 100 // bytes: more than a media type has
 		return string(text[:min(len(text), head)])
 	}
-	return unquoted(url)
+	return scan.Text(url)
 }
 
 // bounded are the types of parts whose bytes bound their tokens. The parts of some items

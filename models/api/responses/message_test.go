@@ -132,7 +132,8 @@ func TestMediaThatTheModelMade(t *testing.T) {
 	for _, p := range r.Output[3].Content {
 		texts = append(texts, p.Text)
 	}
-	want := "![image](https://example.com/a.png) [audio](data:audio/wav;base64,BBBB) [file](data:video/mp4;base64,CCCC) b"
+	want := "![image](https://example.com/a.png) [audio left out: wav, 1 KB, for which this API has no form] " +
+		"[file left out: video/mp4, 1 KB, for which this API has no form] b"
 	if strings.Join(texts, " ") != want {
 		t.Errorf("%q", texts)
 	}

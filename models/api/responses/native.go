@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/models/api"
+	"modelgateway/models/scan"
 )
 
 // failNatively adds the event by which an upstream that speaks the dialect says that its
@@ -15,7 +16,7 @@ func (w *Writer) failNatively(dst []byte, err *api.Error) ([]byte, bool) {
 	if !w.raw || !isNative(err) {
 		return dst, false
 	}
-	name := unquoted(memberOf(err.Raw, "type"))
+	name := scan.Text(memberOf(err.Raw, "type"))
 	if name != "error" && name != "response.failed" {
 		return dst, false
 	}

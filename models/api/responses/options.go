@@ -29,13 +29,13 @@ func (r *Request) options() {
 		c.ParallelCalls, c.SingleCall = new(bool), true
 	}
 	r.reasoning()
-	c.User, c.SafetyIdentifier = unquoted(r.members[memberUser]), unquoted(r.members[memberSafetyIdentifier])
-	c.CacheKey = unquoted(r.members[memberPromptCacheKey])
-	c.Session = unquoted(memberOf(r.members[memberMetadata], "user_id"))
-	if tier := unquoted(r.members[memberServiceTier]); tier != "auto" {
+	c.User, c.SafetyIdentifier = scan.Text(r.members[memberUser]), scan.Text(r.members[memberSafetyIdentifier])
+	c.CacheKey = scan.Text(r.members[memberPromptCacheKey])
+	c.Session = scan.Text(memberOf(r.members[memberMetadata], "user_id"))
+	if tier := scan.Text(r.members[memberServiceTier]); tier != "auto" {
 		c.ServiceTier = tier
 	}
-	if c.CacheKey != "" && !r.prompt.marked && unquoted(r.cacheOption("mode")) != "explicit" {
+	if c.CacheKey != "" && !r.prompt.marked && scan.Text(r.cacheOption("mode")) != "explicit" {
 		c.Cache = r.cacheMark() // other providers cache only what is marked
 	}
 	if r.prompt.size.Hosted || r.prompt.shell { // there may be tools that run at OpenAI
@@ -49,7 +49,7 @@ func (r *Request) cacheOption(name string) jsontext.Value {
 
 // cacheMark is a cache mark in Anthropic's words.
 func (r *Request) cacheMark() jsontext.Value {
-	if unquoted(r.members[memberPromptCacheRetention]) == "24h" || unquoted(r.cacheOption("ttl")) == "12h" {
+	if scan.Text(r.members[memberPromptCacheRetention]) == "24h" || scan.Text(r.cacheOption("ttl")) == "12h" {
 		return jsontext.Value(`{"type":"ephemeral","ttl":"1h"}`)
 	}
 	return jsontext.Value(`{"type":"ephemeral"}`)
@@ -66,7 +66,7 @@ func (r *Request) float(m member) *float64 {
 // includes says whether the client asks for a part of the answer.
 func (r *Request) includes(name string) bool {
 	for value := range scan.Elements(r.members[memberInclude]) {
-		if unquoted(value) == name {
+		if scan.Text(value) == name {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func (r *Request) setting(m member, name string) (value jsontext.Value, changed 
 // reasoning reads how the model shall reason, and whether the client wants to read it.
 func (r *Request) reasoning() {
 	effort, _ := r.setting(memberReasoning, "effort")
-	r.common.Effort = unquoted(effort)
+	r.common.Effort = scan.Text(effort)
 	summary, _ := r.setting(memberReasoning, "summary")
 	if !llm.Given(summary) {
 		summary, _ = r.setting(memberReasoning, "generate_summary")
@@ -125,7 +125,7 @@ func (r *Request) checkPlace() *api.Error {
 	}
 	policy := memberOf(r.members[memberModeration], "policy")
 	for _, of := range []string{"input", "output"} {
-		if unquoted(memberOf(memberOf(policy, of), "mode")) == "block" {
+		if scan.Text(memberOf(memberOf(policy, of), "mode")) == "block" {
 			return unsupported("moderation.policy."+of, "only OpenAI blocks by its moderation: it needs a model of OpenAI")
 		}
 	}
@@ -175,7 +175,7 @@ func (r *Request) checkReasoning() *api.Error {
 		return invalid("reasoning", "reasoning must be an object")
 	}
 	if effort, _ := r.setting(memberReasoning, "effort"); llm.Given(effort) && !slices.Contains(efforts, r.common.Effort) {
-		return api.NotOneOf(r.Path(llm.FieldEffort, llm.Anywhere), cmp.Or(unquoted(effort), string(effort)), efforts)
+		return api.NotOneOf(r.Path(llm.FieldEffort, llm.Anywhere), cmp.Or(scan.Text(effort), string(effort)), efforts)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 		return nil, nil
 	}
 	path := r.Path(llm.FieldFormat, llm.Anywhere)
-	switch kind := unquoted(memberOf(value, "type")); kind {
+	switch kind := scan.Text(memberOf(value, "type")); kind {
 	case "text":
 		return nil, nil
 	case "json_object":
@@ -223,7 +223,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 		return nil, api.NotOneOf(path+".type", kind, []string{"text", "json_schema", "json_object"})
 	}
 	f := &llm.Format{
-		Name: unquoted(memberOf(value, "name")), Description: unquoted(memberOf(value, "description")), Schema: memberOf(value, "schema"),
+		Name: scan.Text(memberOf(value, "name")), Description: scan.Text(memberOf(value, "description")), Schema: memberOf(value, "schema"),
 	}
 	switch {
 	case !llm.Given(f.Schema):

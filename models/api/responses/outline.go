@@ -122,7 +122,7 @@ func (o *outline) member(name []byte) {
 // shapes says whether the settings of a text ask for JSON.
 func shapes(text jsontext.Value) bool {
 	format := memberOf(text, "format")
-	return llm.Given(format) && unquoted(memberOf(format, "type")) != "text"
+	return llm.Given(format) && scan.Text(memberOf(format, "type")) != "text"
 }
 
 // begin is where the next value begins.

@@ -8,8 +8,7 @@ import (
 )
 
 // made takes what the model made. An image is written after the next event, which may hold
-// what its provider wants back before it. Other media have no form in this API: a link is
-// what its clients can show.
+// what its provider wants back before it. Other media have no form in this API.
 func (it *items) made(m *llm.Media) {
 	if _, inline := imageData(m); inline {
 		it.close(completed)
@@ -17,19 +16,8 @@ func (it *items) made(m *llm.Media) {
 		it.image = &image
 		return
 	}
-	link := "[file](" + m.URL + ")"
-	switch {
-	case m.Kind == llm.Image:
-		link = "![image](" + m.URL + ")"
-	case m.Kind == llm.Audio && m.URL == "":
-		format := m.Format
-		if !strings.Contains(format, "/") {
-			format = "audio/" + format
-		}
-		link = "[audio](data:" + format + ";base64," + m.Data + ")"
-	}
 	it.part(textPart, ownBlock)
-	it.delta(link, noLogprobs)
+	it.delta(m.AsText(), noLogprobs)
 	it.closePart()
 }
 

@@ -96,7 +96,7 @@ var caching = []llm.Field{llm.FieldCache, llm.FieldMessageCache, llm.FieldPartCa
 var read = [memberCount]bool{
 	memberModel: true, memberInput: true, memberInstructions: true, memberBackground: true, memberConversation: true,
 	memberMaxOutputTokens: true, memberMetadata: true, memberParallelToolCalls: true, memberPreviousResponseID: true,
-	memberPrompt: true, memberPromptCacheKey: true, memberPromptCacheOptions: true, memberPromptCacheRetention: true,
+	memberPrompt: true, memberPromptCacheKey: true, memberPromptCacheRetention: true,
 	memberReasoning: true, memberSafetyIdentifier: true, memberServiceTier: true, memberStore: true, memberStream: true,
 	memberStreamOptions: true, memberTemperature: true, memberText: true, memberToolChoice: true, memberTools: true,
 	memberTopLogprobs: true, memberTopP: true, memberUser: true, memberClientMetadata: true, memberInclude: true,
@@ -131,6 +131,9 @@ func (r *Request) Ignored(lost []llm.Field) []string {
 		if !known {
 			return api.Left{Whole: true}
 		}
+		if m == memberPromptCacheOptions && r.common.CacheKey != "" { // they say how the cache mark is written
+			return api.Left{}
+		}
 		return api.Left{Whole: !read[m], Idle: idle[m], Known: inner[m]}
 	})
 }
@@ -138,7 +141,7 @@ func (r *Request) Ignored(lost []llm.Field) []string {
 // ignoredIncludes adds include where it asks for what only OpenAI's tools have.
 func (r *Request) ignoredIncludes(names map[string]bool) {
 	for value := range scan.Elements(r.members[memberInclude]) {
-		if text := unquoted(value); text != logprobs && text != "reasoning.encrypted_content" {
+		if text := scan.Text(value); text != logprobs && text != "reasoning.encrypted_content" {
 			names["include"] = true
 			return
 		}
@@ -170,7 +173,7 @@ func (r *Request) Texts() iter.Seq[string] {
 func texts(value jsontext.Value, yield func(string) bool) bool {
 	switch value.Kind() {
 	case jsontext.KindString:
-		return yield(unquoted(value))
+		return yield(scan.Text(value))
 	case jsontext.KindBeginArray:
 		for element := range scan.Elements(value) {
 			if !texts(element, yield) {

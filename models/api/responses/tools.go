@@ -83,7 +83,7 @@ func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *ap
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid(at.path(), "%s must be an object", at.path())
 	}
-	name := unquoted(memberOf(value, "type"))
+	name := scan.Text(memberOf(value, "type"))
 	kind := toolKindOf(name)
 	switch kind {
 	case functionTool, customTool:
@@ -96,7 +96,7 @@ func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *ap
 		}
 		return b.knownTool(at, kind, value)
 	case toolSearchTool:
-		if unquoted(memberOf(value, "execution")) == "client" {
+		if scan.Text(memberOf(value, "execution")) == "client" {
 			return b.knownTool(at, kind, value)
 		}
 		// OpenAI would search; all tools are shown to the model instead.
@@ -120,7 +120,7 @@ func needsOpenAI(path, kind string) *api.Error {
 
 // checkShell refuses a shell in a container of OpenAI's.
 func (b *builder) checkShell(at toolAt, environment jsontext.Value) *api.Error {
-	switch kind := unquoted(memberOf(environment, "type")); kind {
+	switch kind := scan.Text(memberOf(environment, "type")); kind {
 	case "", "local", "none":
 		return nil
 	default:
@@ -133,7 +133,7 @@ func (b *builder) namespace(at toolAt, value jsontext.Value) *api.Error {
 	if at.inner >= 0 {
 		return invalid(at.path()+".type", "a namespace cannot stand in another one")
 	}
-	name, list := unquoted(memberOf(value, "name")), memberOf(value, "tools")
+	name, list := scan.Text(memberOf(value, "name")), memberOf(value, "tools")
 	switch {
 	case name == "":
 		return api.Missing(at.path() + ".name")
@@ -148,7 +148,7 @@ func (b *builder) namespace(at toolAt, value jsontext.Value) *api.Error {
 		}
 	}
 	// Once, as it may be long.
-	if text := unquoted(memberOf(value, "description")); text != "" && len(b.made.Tools) > first {
+	if text := scan.Text(memberOf(value, "description")); text != "" && len(b.made.Tools) > first {
 		tool := &b.made.Tools[first]
 		tool.Description = joined("About all tools of "+name+": "+text, tool.Description)
 	}
@@ -167,14 +167,14 @@ func joined(first, second string) string {
 func (b *builder) knownTool(at toolAt, kind toolKind, value jsontext.Value) *api.Error {
 	k := known[kind]
 	tool := llm.Tool{
-		Type: unquoted(memberOf(value, "type")), Description: k.description, Parameters: jsontext.Value(k.parameters),
+		Type: scan.Text(memberOf(value, "type")), Description: k.description, Parameters: jsontext.Value(k.parameters),
 		Name: b.function(calledAs{item: k.item}),
 	}
 	for member, value := range scan.Members(value) {
 		switch string(member.Text()) {
 		case "type", "allowed_callers", "environment", "execution":
 		case "description":
-			if text := unquoted(value); text != "" {
+			if text := scan.Text(value); text != "" {
 				tool.Description = text
 			}
 		case "parameters":
@@ -197,9 +197,9 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 		switch text := member.Text(); string(text) {
 		case "type", "output_schema", "defer_loading", "allowed_callers", "async":
 		case "name":
-			as.name = unquoted(value)
+			as.name = scan.Text(value)
 		case "description":
-			tool.Description = unquoted(value)
+			tool.Description = scan.Text(value)
 		case "parameters":
 			tool.Parameters = given(value)
 		case "format":
@@ -234,16 +234,16 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 
 // grammar tells a model which texts a tool takes: no other provider can hold it to that.
 func grammar(format jsontext.Value) string {
-	if unquoted(memberOf(format, "type")) != "grammar" {
+	if scan.Text(memberOf(format, "type")) != "grammar" {
 		return ""
 	}
-	syntax := unquoted(memberOf(format, "syntax"))
+	syntax := scan.Text(memberOf(format, "syntax"))
 	if syntax == "regex" {
 		syntax = "regular expression"
 	} else {
 		syntax = strings.TrimSpace(syntax + " grammar")
 	}
-	return "The input must match this " + syntax + ":\n" + unquoted(memberOf(format, "definition"))
+	return "The input must match this " + syntax + ":\n" + scan.Text(memberOf(format, "definition"))
 }
 
 // put adds a tool, in place of an earlier one that is the same to the client.

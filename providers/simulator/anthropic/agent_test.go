@@ -30,6 +30,7 @@ const agentTask = `{"role":"user","content":[{"type":"text","text":"<system-remi
 func TestAgentsTaskIsDoneInThreeTurns(t *testing.T) {
 	refuses := simulatortest.Anthropic.Refuser(t)
 	refuses("no beta", body(agentFields, agentTask), 400, "context_management: Extra inputs are not permitted")
+	refuses("a thread", body(`,"thread":{"type":"create"}`, `{"role":"user","content":"hi"}`), 400, `"error_code":"thread_unsupported_request"`)
 	agent := simulatortest.Client{Path: "/v1/messages?beta=true", Header: map[string]string{
 		"X-Api-Key": "k", "Anthropic-Version": "2023-06-01", "Anthropic-Beta": "claude-code-20250219, context-management-2025-06-27",
 	}}

@@ -52,6 +52,10 @@ func (s *Service) Messages(w http.ResponseWriter, r *http.Request) {
 		f.Write(w)
 		return
 	}
+	if rawjson.Present(q.Thread) {
+		noThreads().Write(w)
+		return
+	}
 	p := q.Prompt()
 	trigger := p.Trigger()
 	if trigger.Fault == reply.FaultError {

@@ -37,6 +37,7 @@ type errorBody struct {
 	Error struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
+		Details any    `json:"details,omitzero"`
 	} `json:"error"`
 	RequestID string `json:"request_id"`
 }
@@ -61,6 +62,17 @@ func failure(status int, message string) *wire.Failure {
 // take.
 func Refusal(format string, args ...any) *wire.Failure {
 	return failure(http.StatusBadRequest, fmt.Sprintf(format, args...))
+}
+
+// noThreads refuses to keep a conversation: clients then send it whole.
+func noThreads() *wire.Failure {
+	f := failure(http.StatusBadRequest, "thread: message threads are not simulated")
+	body := f.Body.(errorBody)
+	body.Error.Details = struct {
+		Code string `json:"error_code"`
+	}{"thread_unsupported_request"}
+	f.Body = body
+	return f
 }
 
 func unknownModel(id string) *wire.Failure { return failure(http.StatusNotFound, "model: "+id) }

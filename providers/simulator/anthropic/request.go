@@ -26,6 +26,8 @@ type Request struct {
 	CacheControl  jsontext.Value `json:"cache_control"`
 	// ContextManagement is the beta in which parts of the conversation are left out.
 	ContextManagement jsontext.Value `json:"context_management"`
+	// Thread is the beta in which the server keeps the conversation.
+	Thread jsontext.Value `json:"thread"`
 }
 
 // Message is one of a conversation.

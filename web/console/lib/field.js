@@ -9,14 +9,14 @@ import { note, unique } from "./parts.js";
 /**
  * A field with its label. `type` may be "textarea" or "select" (with options: [value, text][]).
  * @param {{ label: string, name: string, type?: string, value?: any, hint?: Child, error?: string, placeholder?: string,
- *   options?: [string, string][], autocomplete?: string, inputmode?: string, required?: boolean, disabled?: boolean, rows?: number,
+ *   options?: [string, string][], autocomplete?: string, inputmode?: string, required?: boolean, disabled?: boolean, fixed?: boolean, rows?: number,
  *   spellcheck?: boolean, maxlength?: number, onchange?: (event: Event) => any, oninput?: (event: Event) => any }} o
  */
 export function field(o) {
   const id = unique("field"), hint = o.hint ? unique("hint") : null, error = unique("error");
   const props = {
     id, name: o.name, class: "in", value: o.value ?? "", placeholder: o.placeholder, autocomplete: o.autocomplete ?? "off",
-    inputmode: o.inputmode, disabled: o.disabled, onchange: o.onchange, oninput: o.oninput, maxlength: o.maxlength,
+    inputmode: o.inputmode, disabled: o.disabled, readonly: o.fixed, onchange: o.onchange, oninput: o.oninput, maxlength: o.maxlength,
     spellcheck: o.spellcheck === undefined ? null : String(o.spellcheck),
     "aria-describedby": [hint, error].filter(Boolean).join(" "), "aria-required": o.required ? "true" : null,
   };

@@ -6,6 +6,7 @@ import { fill, h } from "../lib/dom.js";
 import { full } from "../lib/format.js";
 import { currentSession, loginMethods, remember, remembered } from "../lib/state.js";
 import { button, card, confirm, field, formData, formError, note, tag, toast } from "../lib/ui.js";
+import { formDialog } from "./people/limits.js";
 import { providerName, refusal } from "./signin.js";
 
 export const title = "Your account";
@@ -24,7 +25,7 @@ export async function show(page) {
     methods.identity_provider ? identity(page, methods.identity_provider) : null,
     card({ title: "Keyboard", pad: true }, letters()),
     card({ title: "Sessions", pad: true }, h("p", { class: "soft" }, "Ends all your sessions and tokens, on this device too. Your API keys go on working."),
-      h("div", { class: "acts mt" }, button("Sign out everywhere", everywhere, { class: "danger" })))));
+      h("div", { class: "acts mt" }, button("Sign out everywhere", () => everywhere(page.me), { class: "danger" })))));
 }
 
 function facts(user, ends) {
@@ -104,7 +105,19 @@ function identity(page, idp) {
       fill(place, note("bad", /** @type {any} */ (error).message));
     }
   };
-  const link = () => act(async () => location.assign((await send("POST", "/auth/idp/link")).url));
+  const begin = async (body) => location.assign((await send("POST", "/auth/idp/link", body, { anonymous: true })).url); // a 401 is the wrong password
+  const link = () => act(async () => {
+    try {
+      await begin({});
+    } catch (error) {
+      if (/** @type {any} */ (error).code !== "password_required" || !page.me.password) throw error;
+      formDialog({
+        title: "Link " + name, action: "Go on",
+        fields: field({ label: "Current password", name: "current_password", type: "password", autocomplete: "current-password", required: true }),
+        read: (form) => ({ current_password: formData(form).current_password }), save: begin,
+      });
+    }
+  });
   const unlink = () => act(async () => {
     await send("DELETE", "/auth/idp/link");
     await currentSession(true);
@@ -112,20 +125,27 @@ function identity(page, idp) {
     page.go("/account", { replace: true });
   });
   return card({ title: "Identity provider", pad: true }, place,
+    page.me.identities.length > 0 ? h("dl", { class: "facts" }, page.me.identities.map((i) => [
+      h("dt", null, i.email ?? "Identity"), h("dd", null, `${i.issuer}, linked on ${full(i.created_at * 1000)}`)])) : null,
     h("p", { class: "soft" }, linked ? `You can sign in with ${name}.` : `Link your identity at ${name} to sign in with it.`),
     h("div", { class: "acts mt" }, linked
       ? button("Remove the link", unlink, { disabled: !page.me.password, title: page.me.password ? "" : "It is your only way to sign in" })
       : button("Link " + name, link)));
 }
 
-async function everywhere() {
+/** @param {any} me of GET /auth/session */
+async function everywhere(me) {
+  const unlink = h("input", { type: "checkbox" });
   const yes = await confirm({
-    title: "Sign out everywhere?", text: "All your sessions and tokens end, on this device too. Your API keys go on working.",
+    title: "Sign out everywhere?", text: [
+      h("p", null, "All your sessions and tokens end, on this device too. Your API keys go on working."),
+      me.password && me.identities.length ? h("label", { class: "check mt" }, unlink, "Also remove my linked identities: only my password signs in then") : null,
+    ],
     action: "Sign out everywhere", keep: "Stay signed in",
   });
   if (!yes) return;
   try {
-    await send("POST", "/auth/logout", { everywhere: true });
+    await send("POST", "/auth/logout", { everywhere: true, unlink: unlink.checked });
     location.assign("/signin");
   } catch (error) {
     toast(/** @type {any} */ (error).message);

@@ -11,6 +11,7 @@ import {
   bar, button, card, code, confirm, copy, dialog, empty, failed, field, find, formError, loading, menuButton, note, segments, select, sorted,
   table, tag, toast,
 } from "../lib/ui.js";
+import { attempt } from "./people/team.js";
 import { snippets, withModels } from "./snippets.js";
 
 export const title = "Keys";
@@ -75,13 +76,23 @@ async function readAll({ scope, which, page }) {
 
 const owner = (k) => k.user_email ?? k.team_name ?? "";
 
+/** Whether only another user sees the secret of a key. */
+const isOthers = (state, k) => state.scope !== "own" && k.user_id && k.user_id !== state.page.me.user.id;
+
+/** What stands for the secret of a key: its beginning, or how it is fetched. */
+const secretOf = (state, k) => {
+  if (!k.pending) return h("span", { class: "sub mono" }, k.prefix + "…");
+  return isOthers(state, k) ? tag("warn", "Waiting to be fetched") : button("Fetch the secret", () => fetchSecret(state, k), { class: "link" });
+};
+
 function list(state, draw) {
   const others = state.scope !== "own", wanted = state.text.toLowerCase();
   const rows = state.all.filter((k) => [k.name, k.prefix, owner(k)].some((text) => (text ?? "").toLowerCase().includes(wanted)));
   /** @type {import("../lib/ui.js").Column[]} */
   const columns = [
     { key: "name", title: "Name", head: true, class: "k-name clip", sort: (k) => k.name, cell: (k) => [
-      h("a", { class: "name elide", href: "/calls?key_id=" + k.id, title: k.name }, k.name), h("span", { class: "sub mono" }, k.prefix + "…")] },
+      h("a", { class: "name elide", href: "/calls?key_id=" + k.id, title: k.name }, k.name),
+      secretOf(state, k)] },
     { key: "spent", title: "Spent of budget", class: "k-use full", sort: (k) => k.budget ? k.budget.spent_usd / Math.max(k.budget_usd, 1e-9) : -1, cell: spent },
     others ? { key: "owner", title: "Owner", class: "c-s c-l", sort: owner, cell: (k) => h("span", { class: "elide", title: owner(k) }, owner(k) || "–") } : null,
     { key: "limits", title: "Limits", class: "c-s c-l", cell: limitTags },
@@ -118,7 +129,7 @@ function actions(state, k) {
     { text: "Show its calls", icon: "list", href: "/calls?key_id=" + k.id },
     { text: "Show its usage", icon: "chart", href: "/usage?key_id=" + k.id },
     { text: "Edit limits", icon: "gear", onclick: () => edit(state, k) },
-    { text: "Rotate", icon: "turn", onclick: () => rotate(state, k) },
+    ...(k.pending || isOthers(state, k) && state.scope !== "all" ? [] : [{ text: "Rotate", icon: "turn", onclick: () => rotate(state, k) }]),
     null,
     { text: "Revoke", icon: "x", bad: true, onclick: () => revoke(state, k) },
   ];
@@ -162,6 +173,15 @@ function create(state) {
       return true;
     },
   });
+}
+
+/** The secret of a key that another user has made for this one. */
+async function fetchSecret(state, k) {
+  await attempt(async () => {
+    const key = await send("POST", `/auth/keys/${k.id}/secret`);
+    rememberKey({ id: key.id, name: key.name, secret: key.key });
+    shown(state, key, "Copy your key now");
+  }, "", state.reload);
 }
 
 /** Shows a secret, the only time. */
@@ -212,11 +232,16 @@ function rotate(state, k) {
   formDialog({
     title: `Rotate ${k.name}?`, action: "Make a new secret",
     body: [
-      h("p", null, "The key gets a new secret and keeps its name, limits and spend. The secret of now goes on working for a while, so that you can put the new one in place."),
+      h("p", null, "The key gets a new secret and keeps its name, limits and spend. The secret of now goes on working for a while, so that ", isOthers(state, k) ? "its owner can fetch the new one, under Keys." : "you can put the new one in place."),
       field({ label: "The secret of now works for", name: "overlap", type: "select", value: "86400", options: [["3600", "1 hour more"], ["86400", "1 day more"], ["604800", "7 days more"], ["0", "Ends at once"]] }),
     ],
     submit: async (form) => {
       const key = await send("POST", `${root(state.scope)}/${k.id}/rotate`, { overlap_seconds: Number(form.elements["overlap"].value) });
+      if (key.pending) {
+        toast(`The new secret of ${key.name} waits to be fetched by its owner`);
+        state.reload();
+        return true;
+      }
       rememberKey({ id: key.id, name: key.name, secret: key.key });
       setTimeout(() => shown(state, key, "Copy the new secret now"));
       return true;

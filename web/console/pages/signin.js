@@ -1,12 +1,13 @@
 // @ts-check
-// What is shown without a session: the sign-in, the set-up of the first administrator, invitations, registration, and links
-// for another password or to confirm an address. The code of a link stands behind the # of the address, so that no log has it.
+// What is shown without a session: the sign-in, registration, and the pages of links.
 
 import { get, send } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { keepWanted, loginMethods } from "../lib/state.js";
-import { field, fieldError, formData, formError, note, status, tabs, url as urlBox } from "../lib/ui.js";
+import { field, note, status, url as urlBox } from "../lib/ui.js";
 import { brand } from "../frame.js";
+import { back, email, enter, form, link, person } from "./signin/form.js";
+import { openLink, setup } from "./signin/links.js";
 import { clients } from "./snippets.js";
 
 export const title = "Sign in";
@@ -39,14 +40,10 @@ export async function show(page) {
   const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "", error = query.get("error");
   const to = error && methods.session ? "/account?error=" + encodeURIComponent(error) : safe(query.get("to"));
   if (methods.session && !token) return page.signedIn(to);
-  const place = h("div");
-  const state = { page, methods, place, to, token };
+  const place = h("div"), state = { page, methods, place, to, token, signIn: (o) => signIn(state, o?.said) };
   fill(document.body, h("div", { class: "door" }, about(methods, page.welcome), h("main", null, place)));
-  if (token.startsWith("mgw_invite_")) return register(state, "You were invited to this gateway. Use the e-mail address that was invited.");
-  if (token.startsWith("mgw_reset_")) return reset(state);
-  if (token.startsWith("mgw_verify_")) return verify(state);
-  if (methods.setup) return setup(state);
-  signIn(state);
+  if (token) return openLink(state);
+  methods.setup ? setup(state) : signIn(state);
 }
 
 /** Only a path of this gateway. @param {string | null} to */
@@ -77,61 +74,13 @@ function healthLine(report) {
   return kind ? status(kind, `Running, ${good} of ${states.length} providers`) : status("bad", "No calls are served now");
 }
 
-/**
- * Shows a form.
- * @param {any} state
- * @param {{ title: string, text?: any, fields: any[], button: string, before?: any, after?: any,
- *   submit: (values: Record<string, string>) => Promise<any> }} o
- */
-function form(state, o) {
-  const place = h("div"), submit = h("button", { class: "btn first", type: "submit" }, o.button);
-  const el = h("form", { class: "form", novalidate: true },
-    h("h1", null, o.title), o.text ? h("p", { class: "soft" }, o.text) : null, o.before, place, o.fields, submit, o.after);
-  el.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (missing(el)) return;
-    submit.disabled = true;
-    fill(place);
-    try {
-      await o.submit(formData(el));
-    } catch (error) {
-      fill(place, formError(el, error));
-      const password = /** @type {HTMLInputElement | null} */ (el.querySelector("input[type=password]"));
-      if (/** @type {any} */ (error).wrong) password?.select();
-    }
-    submit.disabled = false;
-  });
-  fill(state.place, el);
-  document.title = o.title + " · Model Gateway";
-  const empty = [...el.querySelectorAll("input")].find((i) => !i.value);
-  (empty ?? submit).focus({ preventScroll: true });
-}
-
-/** Marks required fields that are empty. */
-function missing(el) {
-  const empty = [...el.querySelectorAll("input[aria-required]")].filter((input) => {
-    const at = input.closest(".field");
-    fieldError(at, input.value ? "" : at.querySelector("label").textContent + " is missing.");
-    return !input.value;
-  });
-  empty[0]?.focus();
-  return empty.length > 0;
-}
-
-const email = () => field({ label: "E-mail", name: "email", type: "email", autocomplete: "username", required: true });
-const password = (label = "Password", name = "password") =>
-  field({ label, name, type: "password", autocomplete: "new-password", required: true, hint: "8 to 72 characters." });
-const person = () => [field({ label: "Name", name: "name", autocomplete: "name" }), email(), password()];
-const link = (text, onclick) => h("button", { type: "button", class: "btn link", onclick }, text);
-const back = (state) => h("p", { class: "xs" }, link("Back to sign in", () => (history.replaceState(null, "", "/signin"), signIn(state))));
-
 function signIn(state, said = null) {
   const { methods, page } = state, { searchParams: query } = page.url, reason = query.get("reason"), error = query.get("error");
   const idp = methods.identity_provider;
   form(state, {
     title: "Sign in", button: "Sign in",
     before: [
-      said ? note("good", said) : null,
+      said,
       reason && !said ? note("warn", reasons[reason] ?? "Your session is over. Sign in again.") : null,
       error && !said ? note("bad", refusal(error)) : null,
       idp ? h("a", { class: "btn", href: "/auth/idp?console=1", onclick: () => keepWanted(state.to) }, icon("lock"), "Continue with " + providerName(idp)) : null,
@@ -153,58 +102,12 @@ function signIn(state, said = null) {
   });
 }
 
-/** Signs in with what has just been set. */
-async function enter(state, v) {
-  await send("POST", "/auth/session", { email: v.email, password: v.password }, { anonymous: true });
-  await state.page.signedIn(state.to);
-}
-
-function setup(state) {
+function register(state) {
   form(state, {
-    title: "Set up this gateway", button: "Create administrator",
-    text: ["You are the first here. The set-up code is in the log of the start: the last part of the link to create an administrator, from ",
-      h("code", null, "mgw_setup_"), " on."],
-    fields: [field({ label: "Set-up code", name: "token", value: state.token, required: true, spellcheck: false }), ...person()],
+    title: "Create your account", button: "Create account", fields: person(),
     submit: async (v) => {
-      const token = /mgw_setup_\w+/.exec(v.token)?.[0] ?? v.token; // the whole link may be pasted
-      await send("POST", "/auth/setup", { ...v, token }, { anonymous: true });
-      await enter(state, v);
-    },
-    after: state.token ? null : back(state),
-  });
-}
-
-function register(state, text = "") {
-  form(state, {
-    title: "Create your account", button: "Create account", text, fields: person(),
-    submit: async (v) => {
-      await send("POST", "/auth/register", state.token ? { ...v, invitation: state.token } : v, { anonymous: true });
-      await enter(state, v);
-    },
-    after: back(state),
-  });
-}
-
-function reset(state) {
-  form(state, {
-    title: "Choose a password", button: "Set password", fields: [password("New password", "new_password")],
-    submit: async (v) => {
-      await send("POST", "/auth/password/reset", { token: state.token, new_password: v.new_password }, { anonymous: true });
-      history.replaceState(null, "", "/signin");
-      signIn(state, "Your password is set. Sign in with it.");
-    },
-    after: back(state),
-  });
-}
-
-function verify(state) {
-  form(state, {
-    title: "Confirm your e-mail address", button: "Confirm", text: "Confirm it only if you have created an account here yourself.", fields: [],
-    submit: async () => {
-      await send("POST", "/auth/verify", { token: state.token }, { anonymous: true });
-      history.replaceState(null, "", "/signin");
-      if (state.methods.session) return state.page.signedIn("/");
-      signIn(state, "Your e-mail address is confirmed.");
+      await send("POST", "/auth/register", v, { anonymous: true });
+      await enter(state, v.email, v.password);
     },
     after: back(state),
   });
@@ -215,7 +118,7 @@ function forgotten(state) {
     title: "Forgotten password", button: "Send link", text: "A link is sent to the address, if an account with a password has it.", fields: [email()],
     submit: async (v) => {
       await send("POST", "/auth/password/forgot", v, { anonymous: true });
-      signIn(state, "If an account has this address, a link was sent to it.");
+      signIn(state, note("good", "If an account has this address, a link was sent to it."));
     },
     after: back(state),
   });

@@ -25,7 +25,7 @@ func countGrammar() grammar.Grammar {
 	count, request := maps.Clone(requestGrammar), maps.Clone(requestGrammar["request"])
 	for _, member := range []string{
 		"max_tokens", "temperature", "top_p", "top_k", "stop_sequences", "stream", "metadata", "service_tier", "container",
-		"inference_geo", "diagnostics", "fallbacks",
+		"inference_geo", "diagnostics", "fallbacks", "thread",
 	} {
 		delete(request, member)
 	}
@@ -44,7 +44,7 @@ var requestGrammar = grammar.Grammar{
 		"output_config": "output", "output_format": "format@type", "metadata": "metadata",
 		"service_tier": "string auto standard_only", "cache_control": "cache@type",
 		"container": "any", "context_management": "any", "mcp_servers": "any", "speed": "any",
-		"inference_geo": "any", "diagnostics": "any", "fallbacks": "any",
+		"inference_geo": "any", "diagnostics": "any", "fallbacks": "any", "thread": "any",
 	},
 	"message": {
 		"role": "string ! user assistant system", "content": "string|block@type[] !",

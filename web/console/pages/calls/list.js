@@ -133,7 +133,7 @@ function rowElement(call, { everyone, open }, isNew) {
     cell("c-out", h("span", { title: `${call.status}${call.error_code ? " " + call.error_code : ""}` }, status(state, text))),
     cell("c-key nw", named(call.key_name ?? (call.key_id ? "Deleted key" : "No key"))),
     cell("c-w soft", named(everyone ? call.user_email ?? "–" : call.team_name ?? "–")),
-    cell("c-w soft", call.provider ?? "–"),
+    cell("c-w soft", named(call.provider ?? "–")),
     cell("num c-m", tokens ? whole(call.input_tokens) : "–"), cell("num c-m", call.output_tokens > 0 ? whole(call.output_tokens) : "–"),
     cell("num c-s c-l", duration(call.first_token_ms)), cell("num c-s", duration(call.duration_ms)),
     cell("num c-cost", costOf(call)));

@@ -92,13 +92,14 @@ function addMember({ base, team, load }) {
     title: "Add a member to " + team.name, action: "Add member",
     fields: h("div", { class: "cols" }, field({ label: "E-mail address", name: "email", type: "email", required: true, hint: "Of a user. Invite people who are none." }), field({ label: "Role", name: "role", type: "select", options: roles, value: "member" })),
     read: (form) => formData(form), save: (body) => send("POST", base + "/members", body),
-    done: (m) => (toast(`${m.name || m.email} is a ${m.role} now`), load()),
+    done: (m) => (toast(m.object === "invitation" ? `${m.email} is sent an invitation, since the address was never confirmed` : `${m.name || m.email} is a ${m.role} now`), load()),
   });
 }
 
 function keysCard(context, keys) {
   const columns = [
-    { key: "name", title: "Key", class: "clip p-name", cell: (k) => [h("span", { class: "name elide", title: k.name }, k.name || "Without a name"), h("span", { class: "sub elide", title: k.user_email ?? "" }, k.prefix + "…, " + (k.user_email ?? "of the team"))] },
+    { key: "name", title: "Key", class: "clip p-name", cell: (k) => [h("span", { class: "name elide", title: k.name }, k.name || "Without a name"), h("span", { class: "sub elide", title: k.user_email ?? "" }, (k.pending ? "" : k.prefix + "…, ") + (k.user_email ?? "of the team")),
+      k.pending ? tag("warn", "Waiting to be fetched") : null] },
     { key: "budget", title: "Spent of budget", class: "p-use", cell: (k) => budgetBar(k, k.name) },
     { key: "limits", title: "Other limits", class: "c-w soft xs", cell: (k) => limitsText(k) || "–" },
     { key: "used", title: "Last used", class: "c-s nw soft", cell: (k) => h("span", { title: k.last_used_at ? full(k.last_used_at * 1000) : null }, k.last_used_at ? ago(k.last_used_at * 1000) : "Never") },
@@ -108,15 +109,17 @@ function keysCard(context, keys) {
     table({ label: "Keys of " + context.team.name, class: "rt people", columns, rows: keys, empty: empty({ text: "This team has no keys yet. Calls with a key of the team count against its budget." }) }));
 }
 
-function ofKey(k, { keysAt, load }) {
+function ofKey(k, { keysAt, load, everything, page }) {
   const name = k.name || k.prefix, path = `${keysAt}/${k.id}`;
+  const others = k.user_id && k.user_id !== page.me.user.id; // whose secret only its owner sees
   return [
     { text: "Edit limits", icon: "gear", onclick: () => editLimits({ name, row: k, path, done: load }) },
     { text: "Rename", icon: "key", onclick: () => rename({ title: "Rename " + name, name: k.name, path, done: load }) },
-    { text: "Rotate", icon: "turn", onclick: async () => {
-      const yes = await confirm({ title: `Rotate ${name}?`, text: "You get a new secret. The present one works for another day.", action: "Rotate key", keep: "Keep secret", danger: false });
-      if (yes) await attempt(async () => secret(name, (await send("POST", path + "/rotate", {})).key), "", load);
-    } },
+    ...(k.pending || others && !everything ? [] : [{ text: "Rotate", icon: "turn", onclick: async () => {
+      const text = others ? "Its owner fetches the new secret under Keys." : "You get a new secret.";
+      const yes = await confirm({ title: `Rotate ${name}?`, text: text + " The present one works for another day.", action: "Rotate key", keep: "Keep secret", danger: false });
+      if (yes) await attempt(async () => made(await send("POST", path + "/rotate", {})), "", load);
+    } }]),
     null,
     { text: "Revoke", icon: "x", bad: true, onclick: async () => {
       const used = k.last_used_at ? ` It was last used ${ago(k.last_used_at * 1000)}.` : " It was never used.";
@@ -138,7 +141,17 @@ function createKey({ team, id, everything, keysAt, members, load }) {
       const values = formData(form), limits = readLimits(form);
       return limits && { name: values.name, ...(values.user_id ? { user_id: values.user_id } : {}), ...(everything ? { team_id: id } : {}), ...limits };
     },
-    save: (body) => send("POST", keysAt, body), done: (made) => (load(), secret(made.name || made.prefix, made.key)),
+    save: (body) => send("POST", keysAt, body), done: (key) => (load(), made(key)),
+  });
+}
+
+/** Shows the secret of a new key, or where its owner fetches it. */
+function made(key) {
+  if (!key.pending) return secret(key.name || key.prefix, key.key);
+  const { close } = dialog({
+    title: `The key ${key.name} waits for its owner`,
+    body: [note("info", "Only its owner sees the secret: logged in, under Keys, once. Where the gateway sends mail, they were sent this address; otherwise hand it over."), url(key.link, { label: "Copy the address" })],
+    actions: button("Done", () => close(), { class: "first" }),
   });
 }
 

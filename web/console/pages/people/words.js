@@ -8,6 +8,8 @@ import { plural } from "./lists.js";
 /** @typedef {{ action: string, detail: any, target: string, target_name: string | null, actor_email: string, actor_name: string | null, at: number }} Entry */
 
 const strong = (text) => h("b", null, text);
+const shownTo = (d) => (d.secret_shown_to ? [", secret shown to ", strong(d.secret_shown_to)] : []);
+const identitiesOf = (d) => (d.identities ?? []).flatMap((i) => [", ", strong(i.email || i.issuer)]);
 const roles = { manager: "manager", member: "member" };
 const team = (e) => (e.target_name ? ["the team ", strong(e.target_name)] : "a team that is deleted");
 const a = (role) => (role ? "a " + (roles[role] ?? role) : "a member");
@@ -22,6 +24,8 @@ export function target(e) {
 /** What an action says after its actor. @type {Record<string, (name: any, d: any, e: Entry) => any[]>} */
 const sentences = {
   "user.setup": () => ["set up this gateway as its first administrator"],
+  "identity.link": (name, d) => ["linked an identity", ...identitiesOf(d)],
+  "identity.unlink": (name, d) => ["unlinked an identity", ...identitiesOf(d)],
   "user.takeover": (name) => ["took over the account ", name, " by the identity provider"],
   "user.create": (name) => ["created the user ", name],
   "user.rename": (name, d) => ["renamed the user ", strong(d.before?.name || d.email), " to ", strong(d.after?.name || d.email)],
@@ -41,10 +45,10 @@ const sentences = {
   "member.remove": (name, d, e) => ["removed ", strong(d.email), " from ", team(e)],
   "invitation.create": (name, d) => ["invited ", d.email ? strong(d.email) : "a person with any address", d.role === "manager" ? " as manager of a team" : ""],
   "invitation.delete": (name, d) => ["deleted the invitation of ", d.email ? strong(d.email) : "a person with any address"],
-  "key.create": (name) => ["created the key ", name],
+  "key.create": (name, d) => ["created the key ", name, ...shownTo(d)],
   "key.limit": (name) => ["limited the key ", name],
   "key.rename": (name, d) => ["renamed the key ", strong(d.before?.name ?? ""), " to ", strong(d.after?.name ?? "")],
-  "key.rotate": (name) => ["rotated the key ", name],
+  "key.rotate": (name, d) => ["rotated the key ", name, ...shownTo(d)],
   "key.revoke": (name) => ["revoked the key ", name],
   "call.read": (name, d, e) => ["looked at the prompt of the call ", strong(d.request_id || e.target_name || e.target)],
 };

@@ -1,0 +1,93 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"modelgateway/models"
+	"modelgateway/models/api"
+	"modelgateway/services/auth"
+)
+
+// RotateKey gives a key a new secret as auth.Keys.Rotate does. Another user's key has none until
+// that user fetches it, unless an administrator asks for it: the former secret works on meanwhile.
+// Managers cannot rotate the keys of members.
+func (a *Service) RotateKey(
+	ctx context.Context, by Actor, keyID string, in api.AdminKeyRotation,
+) (key *models.Key, text string, err error) {
+	rotate, err := a.keys.ValidateRotation(&in.KeyRotation)
+	if err != nil {
+		return nil, "", err
+	}
+	key, err = a.changeKey(ctx, by, keyID, func(key *models.Key) error {
+		if by.Team != "" && isOfAnother(key, by) {
+			return noReveal("")
+		}
+		if text, err = rotate(key); err == nil {
+			text = withhold(key, text, by, in.Reveal)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, "", auth.KeyError("rotate key", err)
+	}
+	a.keys.Invalidate(ctx, key)
+	if isOfAnother(key, by) {
+		a.tellOfRotation(ctx, by, key)
+	}
+	return key, text, nil
+}
+
+// tellOfRotation mails the owner of a key that it has a new secret. What fails is not told: the
+// key was rotated.
+func (a *Service) tellOfRotation(ctx context.Context, by Actor, key *models.Key) {
+	actor, err := a.lookUpActor(ctx, by)
+	if err != nil {
+		return
+	}
+	if owner, err := a.store.User(ctx, key.UserID); err == nil {
+		a.tellOwner(owner, key, action{actor: actor, by: by})()
+	}
+}
+
+// KeysPage is the address of the page where users fetch secrets.
+func (a *Service) KeysPage() string { return a.accounts.KeysPage() }
+
+// withhold takes the new secret of another user's key away, unless an administrator asks for
+// it. It returns the text that the actor is shown. The command line is shown every secret.
+func withhold(key *models.Key, text string, by Actor, reveal bool) string {
+	if !isOfAnother(key, by) || reveal || by.commandLine {
+		return text
+	}
+	key.Withhold()
+	return ""
+}
+
+// isOfAnother says whether a key belongs to another user than the actor. That of a team alone
+// does not.
+func isOfAnother(key *models.Key, by Actor) bool { return key.UserID != "" && key.UserID != by.UserID }
+
+func noReveal(param string) error {
+	return &api.Error{
+		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeSecretWithheld, Param: param,
+		Message: "the secret of a member's key is shown to that member only: they fetch it, logged in, on the page Keys. " +
+			"To replace it revoke the key and make another one, or ask them to rotate it",
+	}
+}
+
+// tellOwner mails the owner of a key that it was made, or has a new secret, by another user.
+func (a *Service) tellOwner(owner *models.User, key *models.Key, act action) func() {
+	shownTo := shownTo(act, key)
+	if owner == nil || !isOfAnother(key, act.by) {
+		return func() {}
+	}
+	return func() { a.accounts.TellOfKey(owner, key.Name, shownTo) }
+}
+
+// shownTo is the address of the actor who is shown the secret of another user's key.
+func shownTo(act action, key *models.Key) string {
+	if !isOfAnother(key, act.by) || key.Pending() {
+		return ""
+	}
+	return act.actor.Email
+}

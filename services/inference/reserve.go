@@ -1,0 +1,227 @@
+package inference
+
+import (
+	"modelgateway/models"
+	"modelgateway/models/catalog"
+	"modelgateway/models/llm"
+	"modelgateway/services/budget"
+	"modelgateway/services/history"
+	"modelgateway/services/tokens"
+)
+
+// What is expected of a call while there are few to learn from: the tokens of its answer, and the
+// searches of the web that its model makes where the request lets it. Most requests that allow
+// searches, as each one of some agents does, make none.
+const (
+	usualOutput   = 4096
+	usualSearches = 1
+)
+
+// most is an upper bound of what a call takes, in tokens and micro-dollars.
+type most struct {
+	input, inputCost, output, outputCost int64
+	cost                                 int64 // of the dearest model, twice if the call may be made twice at once
+}
+
+// expected is what a call is expected to cost with one model, in micro-dollars.
+type expected struct{ input, output, fee int64 }
+
+func (e expected) cost() int64 { return e.input + e.output + e.fee }
+
+// need is what is reserved of the call's budgets.
+func (c *Call) need() budget.Need {
+	if c.reservesMost() {
+		return budget.Need{Amount: c.most.cost}
+	}
+	return budget.Need{Amount: min(c.expected, c.most.cost), Most: c.most.cost}
+}
+
+// Reserves is what the call reserves of its budgets before it is made, in micro-dollars; 0 if
+// none pays for it.
+func (c *Call) Reserves() int64 { return c.need().Amount }
+
+// reservesMost says whether the most that the call can cost is reserved: where the gateway
+// wants that of all calls, or an account that pays for this one.
+func (c *Call) reservesMost() bool {
+	return c.service.ReserveMost || c.input.Caller.Levels.ReservingMost()
+}
+
+// estimateCost computes what the call is expected to cost, and an upper bound of it, over all
+// models of its plan, if a budget pays for it. It drops fallbacks without a price.
+func (c *Call) estimateCost() error {
+	if !c.plan.Paid {
+		return nil
+	}
+	if err := checkPriced(c.input.Request); err != nil {
+		return err
+	}
+	size := c.input.Request.Source.Size()
+	for i := 0; i < c.plan.Size(); i++ {
+		r, err := c.plan.Candidate(i)
+		if err != nil {
+			continue // no provider will be called
+		}
+		price, hosted := c.service.price(r.Model), c.mayHost(r.Model)
+		err = c.checkPrice(r.Model, price, size.Sounds > 0)
+		if err == nil && hosted {
+			err = c.checkHosted(r.Model, price)
+		}
+		if err != nil {
+			if i == 0 {
+				return err
+			}
+			c.plan.Drop(i)
+			continue
+		}
+		bounds := c.bounds(r.Model, r.MaxOutput())
+		price = c.priceFor(price)
+		if tokens.MaySound(&size, bounds.Images) {
+			price = price.WithAudio()
+		}
+		fee := c.fee(r.Model, price, c.input.Request.Searches)
+		input, output := tokens.Max(c.input.Request, r.Model, bounds)
+		if cost := price.MaxCost(input, output) + fee; cost > c.most.cost {
+			inputCost := min(price.MaxCost(input, 0)+fee, cost)
+			c.most = most{input, inputCost, output, cost - inputCost, cost}
+		}
+		if !c.reservesMost() {
+			c.expected = max(c.expected, c.expect(r.Model, price, bounds).cost())
+		}
+	}
+	if c.plan.Hedged() {
+		c.most.cost *= 2
+	}
+	return nil
+}
+
+// expect is what the call is expected to cost with a model: its prompt and its searches what
+// such prompts of this caller have cost, and while there are few of them what they can cost; and
+// an answer that is longer than 99 of 100.
+func (c *Call) expect(model *catalog.Model, price catalog.Price, bounds tokens.Bounds) expected {
+	past, caller := &c.service.History, c.payer()
+	size := c.input.Request.Source.Size()
+	input, output := tokens.Max(c.input.Request, model, bounds)
+	likely, margin := c.likelyInput(model, bounds)
+	input = min(input, likely*margin/100)
+	output = min(output, past.Output(caller, model.ID, usualOutput*max(c.input.Request.Choices, 1)))
+	of := catalog.Tokens{Input: input}
+	fresh := price.Cost(of)
+	e := expected{input: fresh}
+	e.output = price.Cost(catalog.Tokens{Input: input, Output: output}) - fresh
+	if share, ok := past.Share(caller, model.ID); ok {
+		e.input = int64(float64(fresh) * share)
+		return e
+	}
+	e.fee = c.fee(model, price, min(c.input.Request.Searches, usualSearches))
+	switch {
+	case model.Traits.CacheBreakpoints: // it also caches what is not marked
+		of.CacheWrite = input
+	case size.Marked > 0:
+		of.CacheWrite = int64(float64(input) * float64(size.Marked) / float64(max(size.Bytes, 1)))
+		if size.MarkedHour {
+			of.CacheWriteHour = of.CacheWrite
+		}
+	}
+	e.input = max(fresh, price.Cost(of))
+	return e
+}
+
+// remember records what the call has cost, for what later ones are expected to cost.
+func (c *Call) remember(model *catalog.Model, price catalog.Price, of catalog.Tokens) {
+	absurd := price.Cost(of) > c.most.cost
+	if !c.plan.Paid || c.row.Outcome != models.OutcomeOK || c.row.Estimated || absurd {
+		return
+	}
+	likely, _ := c.likelyInput(model, c.bounds(model, 0))
+	fresh := price.Cost(catalog.Tokens{Input: likely, Audio: min(of.Audio, likely)})
+	output := of.Output
+	of.Output = 0
+	c.service.History.Add(c.payer(), model.ID, history.Call{Output: output, Input: price.Cost(of), Fresh: fresh})
+}
+
+// A stream is compared with what is reserved for it after its first event, and whenever its text
+// has grown by a quarter, and by a kilobyte at least.
+const (
+	growBytes     = 1 << 10
+	growShare     = 4
+	bytesPerToken = 3
+)
+
+// grow reserves more for a stream that costs more than was expected, by steps: what it has cost so
+// far, and as much more of an answer as comes until it is compared again.
+func (c *Call) grow() {
+	written := c.output.Len()
+	if c.reserved == nil || written < c.growAt || c.reserved.Amount() >= c.most.cost {
+		return
+	}
+	step := max(written/growShare, growBytes)
+	c.growAt = written + step
+	model, limit := c.plan.Answered.Model, c.plan.Answered.MaxOutput()
+	price := c.priceFor(c.service.price(model))
+	e := c.expect(model, price, c.bounds(model, limit))
+	input, output := int64(0), int64(written)/bytesPerToken
+	if usage := c.reported(); usage.Counts() {
+		of := tokensOf(usage)
+		input, output, of.Output = of.Input, max(of.Output, output), 0
+		e.input = price.Cost(of)
+	}
+	answer := catalog.Tokens{Input: input, Output: output + int64(step)/bytesPerToken}
+	e.output = price.Cost(answer) - price.Cost(catalog.Tokens{Input: input})
+	c.reserved.Grow(min(e.cost(), c.most.cost) - c.reserved.Amount())
+}
+
+// reported is the usage that the provider of a stream has reported so far; nil if it has not.
+func (c *Call) reported() *llm.Usage {
+	if c.usage == nil && c.counter != nil {
+		return c.counter.Counted()
+	}
+	return c.usage
+}
+
+// priceFor is the price of a model in the way in which the request asks to be served.
+func (c *Call) priceFor(price catalog.Price) catalog.Price {
+	price, _ = c.dearer(price).In(c.way())
+	return price
+}
+
+// bounds are what the provider of a model makes of the request. limit is the longest answer; 0
+// = the request has no limit.
+func (c *Call) bounds(model *catalog.Model, limit int64) tokens.Bounds {
+	return tokens.Bounds{Images: c.plan.Router().Images(model.Provider), Hosts: c.mayHost(model), Output: limit}
+}
+
+// fee is what searches of the web cost: of a model that makes one with each call, and so many of
+// those that the request lets the provider make.
+func (c *Call) fee(model *catalog.Model, price catalog.Price, searches int64) (fee int64) {
+	if model.Traits.Searches {
+		fee = price.Fees.OneSearch()
+	}
+	if c.mayHost(model) {
+		fee += searches*price.Fees.Search + min(searches, 1)*price.Fees.SearchPrompt
+	}
+	return fee
+}
+
+// mayHost says whether the provider of a model runs the tools that the request lets it run:
+// only one that speaks the client's dialect gets them.
+func (c *Call) mayHost(model *catalog.Model) bool {
+	u := c.plan.Router().Upstreams[model.Provider]
+	return u != nil && u.Speaks(c.input.Request.Source.Dialect())
+}
+
+// margins are by how much more tokens a prompt has, in percent, than is estimated from its bytes: 99
+// of 100 recorded requests have fewer. corrected is that of models of which counts are known.
+var margins = [...]int64{tokens.Common: 125, tokens.OpenAI: 120, tokens.Claude: 100}
+
+const corrected = 110
+
+// likelyInput is how many tokens the prompt is expected to have with a model, and how many it may
+// have, in percent of them.
+func (c *Call) likelyInput(model *catalog.Model, of tokens.Bounds) (n, margin int64) {
+	n, known := c.service.Corrections.Correct(model.ID, c.fromBytes(model))
+	margin = margins[c.vocabulary(model)]
+	if known {
+		margin = corrected
+	}
+	return n + tokens.Unseen(c.input.Request, n, of), margin
+}

@@ -1,0 +1,9 @@
+package archive
+
+import (
+	"testing"
+
+	"modelgateway/tests/gatewaytest"
+)
+
+func TestMain(m *testing.M) { gatewaytest.Main(m, 0) }
