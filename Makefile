@@ -63,7 +63,7 @@ race: compiler ## Run the same tests under the race detector (ten minutes)
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m ./...
 
 # What measures time or memory, and what would take an hour, runs without the race detector.
-test-long: compiler ## Run every test under the race detector, the long ones included, and 3,000 seeds of the simulation (an hour)
+test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 seeds of the simulation (an hour)
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
 	@[ "$$DEPLOY" != off ] || echo 'DEPLOY=off leaves out the tests of the examples in deploy/'
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'

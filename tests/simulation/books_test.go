@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"database/sql/driver"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,18 +15,23 @@ type books struct {
 	spend  map[dayOf]int64
 	ledger map[dayOf]int64 // the sums of the ledger's rows
 	holds  []hold
-	leases map[string]int64 // Unix microseconds
-	noted  map[string]bool  // requests that are noted as running
+	leases map[string]int64      // Unix microseconds
+	noted  map[string]bool       // requests that are noted as running
+	saved  map[holdKey]time.Time // when the process sent what it holds, as the books have it
 }
 
 type dayOf struct{ account, day string }
 
+type holdKey struct{ account, since, replica string }
+
 type hold struct {
-	account, since, replica string
-	amount                  int64
+	holdKey
+	amount int64
 }
 
-func newBooks() books { return books{ledger: map[dayOf]int64{}} }
+func newBooks() books {
+	return books{ledger: map[dayOf]int64{}, saved: map[holdKey]time.Time{}}
+}
 
 // The times of a lease. They are the product's, which does not export them.
 const (
@@ -40,7 +46,7 @@ func (r *run) committed(t *transaction) {
 	var holds []hold
 	r.db.query("SELECT account, day, cost FROM spend", func(s []string, n []int64) { spend[dayOf{s[0], s[1]}] = n[0] })
 	r.db.query("SELECT account, since, replica, amount FROM budget_holds", func(s []string, n []int64) {
-		holds = append(holds, hold{s[0], s[1], s[2], n[0]})
+		holds = append(holds, hold{holdKey{s[0], s[1], s[2]}, n[0]})
 	})
 	r.db.query("SELECT id, alive_until FROM replicas", func(s []string, n []int64) { leases[s[0]] = n[0] })
 	noted := map[string]bool{}
@@ -51,6 +57,9 @@ func (r *run) committed(t *transaction) {
 	before := r.books.holds
 	r.books.spend, r.books.holds, r.books.leases = spend, holds, leases
 	r.books.noted = noted
+	for _, h := range t.saves {
+		r.books.saved[h] = t.sent
+	}
 	r.readLedger()
 	for of, cost := range r.books.ledger {
 		if spend[of] != cost {
@@ -187,6 +196,17 @@ func (r *run) end(c *call, cost int64) {
 	}
 	if len(c.views) > 0 && cost > c.amount {
 		r.counts.grown++
+	}
+}
+
+// tell notes that the budgets of a process know that the ledger has these calls.
+func (r *run) tell(calls []models.Call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, in := range calls {
+		if i := slices.IndexFunc(r.calls, func(c *call) bool { return c.id == in.ID }); i >= 0 {
+			r.calls[i].told = time.Now()
+		}
 	}
 }
 

@@ -66,11 +66,12 @@ type call struct {
 	at       time.Time // when it was admitted
 	ended    bool
 	endedAt  time.Time
-	left     bool  // its goroutine is done
-	rows     int   // in the ledger
-	booked   int64 // by them
-	noted    bool  // the database knows that it runs, and will book it if the process dies
-	orphan   bool  // the lease of its process ended while it ran or waited for the ledger
+	left     bool      // its goroutine is done
+	rows     int       // in the ledger
+	booked   int64     // by them
+	told     time.Time // when the budgets of its process learned of its row
+	noted    bool      // the database knows that it runs, and will book it if the process dies
+	orphan   bool      // the lease of its process ended while it ran or waited for the ledger
 }
 
 // newCall draws a call for a process.

@@ -233,6 +233,7 @@ func (c *conn) ExecContext(ctx context.Context, text string, args []driver.Named
 	if err != nil {
 		return nil, err
 	}
+	c.tx.notice(text, args)
 	return s.ExecContext(context.WithoutCancel(ctx), args)
 }
 

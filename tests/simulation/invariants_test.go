@@ -116,9 +116,11 @@ func (c *call) excused() int64 {
 	return max(c.obligation()-c.amount, 0)
 }
 
-// growth is how much more a running call may have taken than it reserved when it was admitted.
-func (c *call) growth() int64 {
-	if c.rows > 0 {
+// growth is how much more than a call reserved when it was admitted its process may hold for it in a window:
+// until it has saved that hold after it learned that the ledger has the call.
+func (r *run) growth(c *call, account, since string) int64 {
+	saved := r.books.saved[holdKey{account, since, c.of.name}]
+	if !c.told.IsZero() && saved.After(c.told) || c.rows > 0 && c.of.dead {
 		return 0
 	}
 	return c.most - c.amount
@@ -206,7 +208,7 @@ func (r *run) checkGrant(p *process, name string, before []hold) {
 		}
 		for _, c := range r.calls {
 			if c.paidFrom(a, h.since, until) {
-				excused += max(c.excused(), c.growth())
+				excused += max(c.excused(), r.growth(c, name, h.since))
 			}
 		}
 		if sum-excused > v.limit {

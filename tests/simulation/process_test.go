@@ -71,7 +71,11 @@ func (r *run) launch(at *replica, gateway *view) {
 	quiet := slog.New(slog.DiscardHandler)
 	p.budgets = budget.New(budget.Options{Store: p.store, Log: quiet, Now: p.patientClock, Replica: p.name})
 	p.ledger = ledger.NewWriter(ledger.Options{
-		Store: p.store, Replica: p.name, Log: quiet, Now: p.clock, Written: p.budgets.Written,
+		Store: p.store, Replica: p.name, Log: quiet, Now: p.clock,
+		Written: func(calls []models.Call) {
+			p.budgets.Written(calls)
+			r.tell(calls)
+		},
 	})
 	p.service = r.lab.service()
 	p.service.Use(&routing.Router{

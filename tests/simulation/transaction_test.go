@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,6 +20,7 @@ type transaction struct {
 	sent   time.Time
 	begun  bool // it has reached the database
 	closed bool
+	saves  []holdKey
 }
 
 // fate is what happens to a transaction on its way, drawn when it begins.
@@ -96,6 +99,13 @@ func (t *transaction) reach(statement string, args []driver.NamedValue) error {
 	}
 	p.run.watchLeases()
 	return p.connected()
+}
+
+// notice notes which hold a statement saves or removes.
+func (t *transaction) notice(statement string, args []driver.NamedValue) {
+	if strings.HasPrefix(statement, "INSERT INTO budget_holds") || strings.HasPrefix(statement, "DELETE FROM budget_holds WHERE account = ?") {
+		t.saves = append(t.saves, holdKey{fmt.Sprint(args[0].Value), fmt.Sprint(args[1].Value), fmt.Sprint(args[2].Value)})
+	}
 }
 
 // hurry ends the transaction's time a moment of its own before the product does: two
