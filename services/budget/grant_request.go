@@ -154,12 +154,13 @@ func (b *Service) applyGrant(p *allowance, q models.GrantRequest, a models.Grant
 	if epoch != b.lease.epoch {
 		return false
 	}
+	// After a limit was lowered the replicas may hold more than it allows. This
+	// replica then returns what is free now, and what its calls return later. The
+	// answer does not know what they have overdrawn or returned since the request.
+	p.debt = max(max(-a.Left, 0)+p.granted-q.Granted, 0)
 	p.granted += a.Granted
 	p.free += a.Granted
 	p.limit, p.left = q.Limit, a.Left
-	// After a limit was lowered the replicas may hold more than it allows. This
-	// replica then returns what is free now, and what its calls return later.
-	p.debt = max(-a.Left, 0)
 	p.payDebt(p.debt)
 	return true
 }

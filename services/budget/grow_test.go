@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -54,6 +55,26 @@ func (h *testDatabase) saved(t *testing.T, b *Service) error {
 	}
 	b.saveChanged(t.Context())
 	return nil
+}
+
+// What a call takes beyond the budget while a grant is on its way is given back at its end, and
+// not used again: the answer of the database does not know of it.
+func TestAnOverdraftDuringAGrantIsGivenBack(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, h *testDatabase) {
+		b, of := h.budgets(t), budgetOf("key:a", dollar)
+		r := mustReserve(t, b, 900_000, of)
+		grant := b.grant
+		b.grant = func(ctx context.Context, q models.GrantRequest) (models.Grant, error) {
+			answer, err := grant(ctx, q)
+			r.Grow(600_000)
+			b.saveChanged(ctx)
+			return answer, err
+		}
+		mustRefuse(t, b, 200_000, of)
+		b.grant = grant
+		h.pay(t, b, r, november, 300_000)
+		mustHaveLeft(t, b, 700_000, of)
+	})
 }
 
 func TestWhatARunningCallHasTakenIsFreeAgainAtItsEnd(t *testing.T) {
