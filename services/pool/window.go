@@ -58,6 +58,7 @@ func (w *window) fail() {
 		c.calls++
 	}
 	c.failures++
+	w.failed = now
 	w.hour.fail(now)
 }
 

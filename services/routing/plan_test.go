@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -267,6 +268,26 @@ func TestProviderThatOnlyFailsIsCalledNowAndThen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A provider whose streams all break off is passed over as well.
+func TestProviderWhoseStreamsAllBreakIsPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		chat, a, _, _ := threeProviders(t)
+		a.play("a", fails(&begun{pieces: 3, gap: time.Second, err: providerFault(503)}))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if model, _, err := streamed(t.Context(), chat, ask(haiku)); err == nil || model != haiku {
+					t.Errorf("%q, and the stream does not break", model)
+				}
+			})
+		}
+		all.Wait()
+		if model, _, err := streamed(t.Context(), chat, ask(haiku)); err != nil || model != gpt {
+			t.Errorf("%q, %v", model, err)
+		}
+	})
 }
 
 func TestModelThatCoolsDownIsTriedWhenAllOthersFail(t *testing.T) {
