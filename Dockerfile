@@ -4,7 +4,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN CGO_ENABLED=0 go build $(sh deploy/build/gorm.sh) -trimpath -tags nomsgpack -ldflags "-s -w -X modelgateway/app.release=${VERSION}" -o /out/modelgateway . && mkdir -p /out/data
+RUN CGO_ENABLED=0 go build -trimpath -tags nomsgpack -ldflags "-s -w -X modelgateway/app.release=${VERSION}" -o /out/modelgateway . && mkdir -p /out/data
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /out/modelgateway /modelgateway

@@ -8,11 +8,8 @@ LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Every build leaves out Gin's MessagePack, which no route uses and which takes 26 of the 193 CPU seconds of a cold build.
 export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 
-STAMP = -ldflags "-X modelgateway/app.release=$(VERSION)"
-# The binary is a quarter smaller with it.
-SMALLER = $$(deploy/build/gorm.sh)
-# Without optimizations the first build takes 154 instead of 219 CPU seconds. For the demonstration that is worth more than speed.
-QUICKLY = -gcflags='all=-N -l'
+# One binary for all: go run would fail after Ctrl-C.
+BUILD = CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X modelgateway/app.release=$(VERSION)" -o bin/modelgateway .
 
 .PHONY: release release-image release-check help demo run build test race test-long agents console pictures recipes chart schemas quick faults bench scale shapes check lint fuzz golden catalogue docs compiler clean
 
@@ -20,16 +17,16 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: ## Run on port 8080 with simulated providers and a week of simulated traffic: no keys, no servers; data is in data/demo.db
-	@[ -e bin/modelgateway-demo ] || echo 'building: the first time modules are downloaded and compiled, a minute or two'
-	@CGO_ENABLED=0 go build $(SMALLER) $(QUICKLY) $(STAMP) -o bin/modelgateway-demo . # go run would fail after Ctrl-C
-	@exec bin/modelgateway-demo demo
+	@[ -e bin/modelgateway ] || echo 'building: the first time modules are downloaded and compiled, two or three minutes'
+	@$(BUILD)
+	@exec bin/modelgateway demo
 
 run: ## Run with the settings of the environment and .env
-	@CGO_ENABLED=0 go build $(SMALLER) $(STAMP) -o bin/modelgateway . # go run would fail after Ctrl-C
+	@$(BUILD)
 	@exec bin/modelgateway
 
 build: ## Build the static binary bin/modelgateway
-	CGO_ENABLED=0 go build $(SMALLER) -trimpath -ldflags "-s -w -X modelgateway/app.release=$(VERSION)" -o bin/modelgateway .
+	$(BUILD)
 
 OUT ?= dist
 release: ## Make the files of a release in OUT (dist): VERSION=1.2.3; RELEASE_KEY=FILE signs, RELEASE=-platforms=linux/amd64 makes fewer

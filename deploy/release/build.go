@@ -46,10 +46,6 @@ func choose(list string) ([]platform, error) {
 
 // build makes the binary, the archive and the lists of modules of each platform.
 func (r *release) build(ctx context.Context) error {
-	smaller, err := command(ctx, r.root, nil, "sh", "deploy/build/gorm.sh")
-	if err != nil {
-		return err
-	}
 	for _, p := range r.platforms {
 		binary := r.binary(p)
 		if err := os.MkdirAll(filepath.Dir(binary), 0o755); err != nil {
@@ -57,13 +53,10 @@ func (r *release) build(ctx context.Context) error {
 		}
 		// Nothing of the machine is in the binary: no path, no state of the checkout, no id of the build.
 		arguments := []string{"build", "-trimpath", "-buildvcs=false", "-tags=nomsgpack", "-o", binary,
-			"-ldflags=-s -w -buildid= -X modelgateway/app.release=v" + r.version}
-		if smaller != "" {
-			arguments = append(arguments, smaller)
-		}
+			"-ldflags=-s -w -buildid= -X modelgateway/app.release=v" + r.version, "."}
 		environ := []string{"CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=" + p.system, "GOARCH=" + p.processor,
 			"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOTOOLCHAIN=local"}
-		if _, err := command(ctx, r.root, environ, "go", append(arguments, ".")...); err != nil {
+		if _, err := command(ctx, r.root, environ, "go", arguments...); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 		if err := r.archive(p); err != nil {

@@ -13,10 +13,7 @@ import (
 )
 
 // module is a part of a binary.
-type module struct {
-	path, version string
-	changed       bool // compiled from a copy with a change, which deploy/build makes
-}
+type module struct{ path, version string }
 
 // purl is the name by which scanners look for known faults.
 func (m module) purl() string { return "pkg:golang/" + m.path + "@" + m.version }
@@ -74,8 +71,6 @@ func (r *release) inventory(p platform) (inventory, error) {
 		switch {
 		case m.Replace == nil:
 			list.modules = append(list.modules, module{path: m.Path, version: m.Version})
-		case strings.HasPrefix(m.Replace.Path, "./"):
-			list.modules = append(list.modules, module{path: m.Path, version: m.Version, changed: true})
 		default:
 			list.modules = append(list.modules, module{path: m.Replace.Path, version: m.Replace.Version})
 		}
@@ -111,9 +106,6 @@ func (i inventory) spdx() any {
 			"licenseConcluded": none, "licenseDeclared": none, "copyrightText": none,
 			"externalRefs": []object{{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": m.purl()}},
 		}
-		if m.changed {
-			entry["comment"] = changedNote
-		}
 		packages = append(packages, entry)
 		relationships = append(relationships, object{
 			"spdxElementId": "SPDXRef-modelgateway", "relationshipType": "DEPENDS_ON", "relatedSpdxElement": id,
@@ -127,8 +119,6 @@ func (i inventory) spdx() any {
 	}
 }
 
-const changedNote = "compiled from a copy with the change that deploy/build/gorm.sh makes"
-
 // cycloneDX is the list in CycloneDX 1.6.
 func (i inventory) cycloneDX() any {
 	const root = "modelgateway"
@@ -136,9 +126,6 @@ func (i inventory) cycloneDX() any {
 	var names []string
 	for _, m := range i.modules {
 		entry := object{"type": "library", "bom-ref": m.purl(), "name": m.path, "version": m.version, "purl": m.purl()}
-		if m.changed {
-			entry["pedigree"] = object{"notes": changedNote}
-		}
 		components = append(components, entry)
 		names = append(names, m.purl())
 	}

@@ -84,7 +84,7 @@ func elsewhere() map[string]string {
 		"README.md: export OPENAI_API_KEY=…":         "needs keys of vendors",
 		"README.md: cp .env.example .env":            docker,
 		"docs/quick-start.md: make demo":             demo,
-		"docs/deploy.md: make build":                 "the build of the binary: deploy/build, TestTheBinaryIsSmall",
+		"docs/deploy.md: make build":                 "the same command as in make demo",
 		"docs/deploy.md: cp .env.example .env":       docker,
 		"docs/accounts.md: OPENAI_API_KEY=…":         "settings, not commands: TestSettingsOfThePageOnAccountsAreValid",
 		"docs/operations.md: docker compose":         docker,
