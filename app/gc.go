@@ -25,9 +25,10 @@ type gcTuner struct {
 }
 
 // tuneGC starts the tuning and returns the function that ends it. It does nothing
-// when the operator has set GOGC or GOMEMLIMIT.
+// when the operator has set GOGC. Where GOMEMLIMIT is set the runtime collects more often
+// near that limit, whatever is set here.
 func tuneGC() (stop func()) {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	c := &gcTuner{percent: defaultPercent}

@@ -20,7 +20,6 @@ func TestSmallHeapIsCollectedLessOften(t *testing.T) {
 
 func TestCollectorIsTunedAfterEachCycle(t *testing.T) {
 	t.Setenv("GOGC", "")
-	t.Setenv("GOMEMLIMIT", "")
 	now := func() int { // there is no way to ask but to set
 		p := debug.SetGCPercent(defaultPercent)
 		debug.SetGCPercent(p)

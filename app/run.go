@@ -58,7 +58,6 @@ func run(ctx context.Context, files *reloader, lines *logWriter, log *slog.Logge
 	gateway.start(working, &background)
 	files.gateway, files.now = gateway, gateway.first
 	background.Go(func() { files.run(working) })
-	background.Go(func() { newRest().run(working) }) // begins with what only the start needed
 	return gateway.serve(ctx, *cfg, log)
 }
 
