@@ -50,11 +50,6 @@ func (e *cacheEntry) lastUse() time.Time {
 	return e.queriedAt
 }
 
-// lookup is a running query for a key.
-type lookup struct {
-	known bool // the cache had a valid entry, if only a stale one
-}
-
 // keyCache holds entries by digest, and the look-ups that are running.
 type keyCache struct {
 	revisions *Revisions
@@ -67,11 +62,12 @@ type keyCache struct {
 	// mutex makes that check and the write to the cache one step; reads do not
 	// take it.
 	mu      sync.Mutex
-	running map[digest]*lookup
+	running map[digest]uint64 // the number of the look-up
+	begun   uint64            // look-ups, since the start
 }
 
 func newKeyCache(revisions *Revisions) *keyCache {
-	c := &keyCache{revisions: revisions, running: map[digest]*lookup{}}
+	c := &keyCache{revisions: revisions, running: map[digest]uint64{}}
 	c.valid, _ = lru.New[digest, *cacheEntry](cachedKeys) // fails only for a size of 0 or less
 	c.rejected, _ = lru.New[digest, *cacheEntry](cachedRejected)
 	return c
@@ -103,22 +99,22 @@ func (c *keyCache) get(d digest) *cacheEntry {
 	return e
 }
 
-// begin registers a look-up, which must end with finish.
-func (c *keyCache) begin(d digest) *lookup {
-	l := &lookup{known: c.valid.Contains(d)}
+// begin registers a look-up and returns its number. The look-up must end with finish.
+func (c *keyCache) begin(d digest) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.running[d] = l
-	return l
+	c.begun++
+	c.running[d] = c.begun
+	return c.begun
 }
 
 // finish ends a look-up and caches its entry, unless the key was invalidated
 // since begin: the answer may be older than the change. A look-up that failed
 // passes nil, and the former entry stays.
-func (c *keyCache) finish(d digest, l *lookup, e *cacheEntry) {
+func (c *keyCache) finish(d digest, number uint64, e *cacheEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running[d] != l {
+	if c.running[d] != number {
 		return
 	}
 	delete(c.running, d)

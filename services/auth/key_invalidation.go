@@ -51,7 +51,10 @@ func (k *Keys) subscribe(ctx context.Context) {
 			down = true
 			k.log.Warn("no subscription to Redis: keys revoked on other replicas work here for up to a second", "error", err)
 		}
-		pause(ctx, wait)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
 	}
 }
 

@@ -19,17 +19,11 @@ const (
 	// Revisions polls successfully no entry gets that old.
 	keyRefreshAge = 600 * time.Millisecond
 
-	// How many look-ups query the database at once. Keys that were valid lately
-	// have a limit of their own, so that a flood of unknown keys does not delay them.
-	knownLookups   = 8
-	unknownLookups = 4
+	// maxKeyLookups is how many look-ups query the database at once.
+	maxKeyLookups = 8
 
-	keyRefreshers   = knownLookups / 2
+	keyRefreshers   = maxKeyLookups / 2
 	keyRefreshQueue = 1024
-
-	// keyRejectionStep rounds up the duration of a rejection: the query for a
-	// revoked key takes longer than the one for an unknown key, and must not show it.
-	keyRejectionStep = 5 * time.Millisecond
 )
 
 // invalidKey answers for every rejected key, so that no answer shows the reason.
@@ -99,38 +93,21 @@ func (k *Keys) load(ctx context.Context, d digest, since time.Time) (entry *cach
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTTL)
 	defer cancel()
-	l := k.cache.begin(d)
+	number := k.cache.begin(d)
 	defer func() {
 		if v := recover(); v != nil {
 			entry, err = nil, fmt.Errorf("the look-up panicked: %w", fault.Move(v))
 		}
-		k.cache.finish(d, l, entry)
+		k.cache.finish(d, number, entry)
 	}()
-	entry, err = k.query(ctx, d, l)
-	if err == nil && entry.caller == nil {
-		took := k.now().Sub(entry.queriedAt)
-		pause(ctx, keyRejectionStep-took%keyRejectionStep)
-	}
-	return entry, err
+	return k.query(ctx, d)
 }
 
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-func (k *Keys) query(ctx context.Context, d digest, l *lookup) (*cacheEntry, error) {
-	limit := k.unknown
-	if l.known {
-		limit = k.known
-	}
-	if err := limit.Acquire(ctx, 1); err != nil {
+func (k *Keys) query(ctx context.Context, d digest) (*cacheEntry, error) {
+	if err := k.lookups.Acquire(ctx, 1); err != nil {
 		return nil, fmt.Errorf("wait for other look-ups: %w", err)
 	}
-	defer limit.Release(1)
+	defer k.lookups.Release(1)
 	revision, _ := k.cache.revisions.Current() // before the query: see Revisions
 	queriedAt := k.now()
 	hash := hex.EncodeToString(d[:])

@@ -58,10 +58,10 @@ type Keys struct {
 	userDefaults models.Limits
 	verified     bool
 
-	cache          *keyCache
-	uses           lastUses
-	known, unknown *semaphore.Weighted // limit the look-ups that query the database at once
-	refreshQueue   chan digest         // keys in use whose entries get old
+	cache        *keyCache
+	uses         lastUses
+	lookups      *semaphore.Weighted // limits the look-ups that query the database at once
+	refreshQueue chan digest         // keys in use whose entries get old
 
 	// Tests replace the store's query and the constant.
 	keyByHash  func(ctx context.Context, hash string) (*models.KeyWithOwners, error)
@@ -78,7 +78,7 @@ func NewKeys(o KeyOptions) *Keys {
 		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, modelExists: o.ModelExists, defaults: o.Defaults,
 		userDefaults: o.UserDefaults, verified: o.Verified,
 		cache: newKeyCache(o.Revisions), uses: lastUses{byID: map[string]*lastUse{}},
-		known: semaphore.NewWeighted(knownLookups), unknown: semaphore.NewWeighted(unknownLookups),
+		lookups:      semaphore.NewWeighted(maxKeyLookups),
 		refreshQueue: make(chan digest, keyRefreshQueue),
 		keyByHash:    o.Store.KeyByHash, flushEvery: flushEvery,
 	}

@@ -8,12 +8,8 @@ import (
 	"modelgateway/models"
 )
 
-const (
-	// revisionInterval leaves room in keyTTL for one poll that is lost or slow.
-	revisionInterval = 300 * time.Millisecond
-	// quietPolls are made after the last question. Then the polls pause.
-	quietPolls = 10
-)
+// revisionInterval leaves room in keyTTL for one poll that is lost or slow.
+const revisionInterval = 300 * time.Millisecond
 
 // Revisions polls the database's revision, a counter of all changes to keys
 // and users, so that cached answers about them stay fresh without a query for
@@ -27,16 +23,10 @@ const (
 // committed before the poll was sent. From then on the answer is as good as
 // one that was queried at that moment, and no better: without further polls it
 // ends with its TTL.
-//
-// The polls pause while no call asks: they were a third of the processor time of an idle
-// gateway. The first call afterwards finds only answers that have ended, so it queries the
-// database, and wakes the polls.
 type Revisions struct {
 	now    func() time.Time
 	stored func(ctx context.Context) (int64, error) // tests replace the store's
 	latest atomic.Pointer[pollResult]
-	asked  atomic.Bool   // since the last poll
-	wake   chan struct{} // has a message after asked was set
 }
 
 // pollResult is the result of a successful poll.
@@ -48,43 +38,19 @@ type pollResult struct {
 
 // NewRevisions returns Revisions without a revision until Run has polled.
 func NewRevisions(store *models.Store, now func() time.Time) *Revisions {
-	return &Revisions{now: now, stored: store.Revision, wake: make(chan struct{}, 1)}
+	return &Revisions{now: now, stored: store.Revision}
 }
 
-// Run polls until ctx ends, and pauses while no call asks.
+// Run polls until ctx ends.
 func (r *Revisions) Run(ctx context.Context) {
 	tick := time.NewTicker(revisionInterval)
 	defer tick.Stop()
-	for quiet := 0; ctx.Err() == nil; {
+	for ctx.Err() == nil {
 		r.poll(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return
 		}
-		if r.asked.Swap(false) {
-			quiet = 0
-		} else if quiet++; quiet >= quietPolls {
-			quiet = 0
-			tick.Stop()
-			r.awaitQuestion(ctx)
-			tick.Reset(revisionInterval)
-		}
-	}
-}
-
-// awaitQuestion waits for the next call of Current, or for the end of ctx.
-func (r *Revisions) awaitQuestion(ctx context.Context) {
-	select {
-	case <-r.wake: // of a question before
-	default:
-	}
-	if r.asked.Load() {
-		return
-	}
-	select {
-	case <-r.wake:
-	case <-ctx.Done():
 	}
 }
 
@@ -116,12 +82,6 @@ func (r *Revisions) poll(ctx context.Context) {
 func (r *Revisions) Current() (revision int64, asOf time.Time) {
 	if r == nil {
 		return 0, time.Time{}
-	}
-	if !r.asked.Load() && !r.asked.Swap(true) {
-		select {
-		case r.wake <- struct{}{}:
-		default: // it has a message
-		}
 	}
 	last := r.latest.Load()
 	if last == nil {

@@ -147,34 +147,3 @@ func TestTheEndOfAKeyOrATokenIsNoticedWithinASecond(t *testing.T) {
 		}
 	})
 }
-
-// An idle gateway does not poll. What was cached before is asked again, and the polls go on.
-func TestPollsPauseWhileNoCallAsks(t *testing.T) {
-	var polls, stored atomic.Int64
-	stored.Store(7)
-	r := &Revisions{now: time.Now, wake: make(chan struct{}, 1), stored: func(context.Context) (int64, error) {
-		polls.Add(1)
-		return stored.Load(), nil
-	}}
-	runRevisions(t, r)
-	before, _ := r.Current()
-	queriedAt := time.Now()
-	last, since := polls.Load(), time.Now()
-	storetest.Until(t, "the polls pause", func() bool {
-		if n := polls.Load(); n != last {
-			last, since = n, time.Now()
-		}
-		return time.Since(since) > 2*revisionInterval+keyTTL
-	})
-	if last < 2 || last > quietPolls+5 {
-		t.Errorf("%d polls before the pause", last)
-	}
-	stored.Add(1) // a key is revoked meanwhile
-	if at := r.validatedAt(queriedAt, before); time.Since(at) < keyTTL {
-		t.Errorf("an answer of before the pause is taken for %v old", time.Since(at))
-	}
-	storetest.Until(t, "the polls go on", func() bool { return polls.Load() > last+2 })
-	if after, asOf := r.Current(); after == before || time.Since(asOf) > keyTTL {
-		t.Errorf("revision %d, before the pause %d, of %v ago", after, before, time.Since(asOf))
-	}
-}
