@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +20,7 @@ type transaction struct {
 	fate   fate
 	sent   time.Time
 	begun  bool // it has reached the database
-	closed bool
+	closed atomic.Bool
 	saves  []holdKey
 }
 
@@ -125,7 +126,9 @@ func (t *transaction) Commit() error {
 	}
 	defer t.cancel()
 	p := t.conn.of
-	if err := p.travel(t.ctx, 0, true); err != nil || t.fate.end == commitLost {
+	idle := time.AfterFunc(idleInTransaction, func() { t.close("ROLLBACK", commitLost) })
+	err := p.travel(t.ctx, 0, true)
+	if ended := !idle.Stop(); ended || err != nil || t.fate.end == commitLost {
 		t.close("ROLLBACK", commitLost)
 		return errors.Join(err, errReset)
 	}
@@ -166,10 +169,9 @@ func (t *transaction) Rollback() error {
 
 // close ends the transaction in the database.
 func (t *transaction) close(statement string, e end) {
-	if t.closed {
+	if !t.closed.CompareAndSwap(false, true) {
 		return
 	}
-	t.closed = true
 	db := t.conn.of.run.db
 	db.exec(statement)
 	if e != commitLost {
