@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"io"
 	"strconv"
 	"strings"
@@ -106,12 +105,4 @@ func BenchmarkNativeAnswer(b *testing.B) {
 		}
 		stream(func(*llm.Event, error) bool { return true })
 	}
-}
-
-func nativeStreamOf(n int) []byte {
-	var all bytes.Buffer
-	all.WriteString(events(start, text0))
-	all.WriteString(strings.Repeat(nativeText, n))
-	all.WriteString(events(over(0), stopped("end_turn"), end))
-	return all.Bytes()
 }

@@ -308,12 +308,3 @@ func TestAFullCacheEvictsTheKeyThatWasNotUsedForLongest(t *testing.T) {
 		t.Errorf("the key in use is kept: %v; the idle one: %v; %d entries", c.valid.Contains(used), c.valid.Contains(idle), c.valid.Len())
 	}
 }
-
-func TestAKnownKeyCostsNoAllocationWithRevisions(t *testing.T) {
-	o := newOneByOne(t)
-	o.revisions.poll(t.Context())
-	ctx := context.Background()
-	if n := testing.AllocsPerRun(500, func() { _, _ = o.keys.Authenticate(ctx, o.key) }); n > 0 || o.asked != 1 {
-		t.Errorf("%v allocations; asked %d times", n, o.asked)
-	}
-}

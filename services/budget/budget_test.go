@@ -624,23 +624,6 @@ func TestACancelledCallReservesNothing(t *testing.T) {
 	})
 }
 
-func TestAReservationCostsOneAllocation(t *testing.T) {
-	b := newTestDatabase(t, storetest.SQLite(t)).budgets(t)
-	key, all := budgetOf("key:a", 1000*dollar), budgetOf(models.GatewayAccount, 1000*dollar)
-	all.Window = models.Day
-	ctx := context.Background()
-	most := testing.AllocsPerRun(500, func() {
-		r, err := b.Reserve(ctx, november, Need{Amount: 1000}, key, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Settle(0)
-	})
-	if most > 1 {
-		t.Errorf("%v allocations", most)
-	}
-}
-
 func BenchmarkReserve(b *testing.B) {
 	budgets := newTestDatabase(b, storetest.SQLite(b)).budgets(b)
 	for _, tt := range [][]Budget{{budgetOf("key:a", 1000*dollar)}, {budgetOf("key:a", 1000*dollar), budgetOf(models.GatewayAccount, 1000*dollar)}} {

@@ -225,26 +225,6 @@ func TestTheQueueIsBounded(t *testing.T) {
 	}
 }
 
-func TestAddingARowAllocatesNothing(t *testing.T) {
-	l, _ := newLedger(nil)
-	call := ledgerCall("m")
-	round := func() {
-		for range 3 * ledgerBatch / 2 {
-			l.Add(call)
-		}
-		for batch := l.queue.take(true); len(batch) > 0; batch = l.queue.take(true) {
-			l.queue.done(len(batch))
-			l.queue.reuse(batch)
-		}
-	}
-	for range 10 {
-		round()
-	}
-	if n := testing.AllocsPerRun(20, round); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 func TestTheQueueKeepsOrderAndReleasesWrittenRows(t *testing.T) {
 	q := queue{capacity: 1 << 20}
 	next, expected := 0, 0

@@ -16,22 +16,6 @@ func streamFacts(gaps *Gaps) CallFacts {
 	}
 }
 
-func TestCountingDoesNotAllocate(t *testing.T) {
-	m := New()
-	ended := func() {
-		var gaps Gaps
-		gaps.Add(20 * time.Millisecond)
-		m.Ended(streamFacts(&gaps))
-	}
-	called := func() { m.Called("anthropic", "claude-haiku-4-5-20251001", OK, 700*time.Millisecond) }
-	for name, count := range map[string]func(){"ended": ended, "called": called, "limited": func() { m.Limited(LimitTokens) }} {
-		count()
-		if n := testing.AllocsPerRun(1000, count); n > 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-}
-
 func BenchmarkEnded(b *testing.B) {
 	m := New()
 	b.ReportAllocs()

@@ -80,12 +80,3 @@ func TestAStreamThatFailsLaterIsAFailureOfItsHour(t *testing.T) {
 		t.Errorf("%d calls, %d failed", r.Calls, r.Failed)
 	}
 }
-
-// Each call adds to the hour.
-func TestAllocationsOfTheHour(t *testing.T) {
-	w := newWindow(trafficWindow, time.Now)
-	var key keyHour
-	if n := testing.AllocsPerRun(100, func() { w.add(ended{first: time.Second, key: &key}) }); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

@@ -247,17 +247,3 @@ func TestSamplesDoNotShareText(t *testing.T) {
 	}
 	all.Wait()
 }
-
-func TestBuffersAreReused(t *testing.T) {
-	var warm Sample
-	warm.add(strings.Repeat("x", sampleSize))
-	warm.Release()
-	text := strings.Repeat("y", sampleSize)
-	if n := testing.AllocsPerRun(20, func() {
-		var s Sample
-		s.add(text)
-		s.Release()
-	}); n > 1 {
-		t.Errorf("%v allocations for a text", n)
-	}
-}

@@ -92,11 +92,3 @@ func TestNothingFollowsAFailureOrADepartedConsumer(t *testing.T) {
 		t.Errorf("%d chunks to a consumer who left", calls)
 	}
 }
-
-func TestATextChunkAllocatesOnce(t *testing.T) {
-	e := NewEmitter(func(*Chunk, error) bool { return true }, Head{})
-	e.Begin(0)
-	if n := testing.AllocsPerRun(1000, func() { e.Text(0, "hello") }); n > 1 {
-		t.Errorf("%v allocations a chunk", n)
-	}
-}

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"modelgateway/models/api"
@@ -61,21 +60,6 @@ func FuzzFastPath(f *testing.F) {
 			t.Fatalf("%q\nread %+v\nwant %+v, %v", body, got, want, err)
 		}
 	})
-}
-
-func TestLongPromptTakesTheFastPath(t *testing.T) {
-	body := prompt(1 << 20)
-	if allocs := testing.AllocsPerRun(5, func() {
-		if _, err := Decode(body); err != nil {
-			t.Fatal(err)
-		}
-	}); allocs > 12 {
-		t.Errorf("%.0f allocations", allocs)
-	}
-	req, err := decode(nil, body)
-	if err != nil || !strings.HasPrefix(req.Messages[1].Content.Text(), "The quick brown fox jumps over the lazy dog, and \"why\"") {
-		t.Errorf("%v", err)
-	}
 }
 
 // reads is readFast without a bound of memory.

@@ -8,73 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
-
-	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
-
-// prompt is a request of one text.
-func prompt(size int) []byte {
-	return []byte(`{"model":"gpt-x","input":[{"role":"user","content":"` + strings.Repeat("The quick brown fox. ", size/21) +
-		`"}],"max_output_tokens":256,"stream":true}`)
-}
-
-// history is an agent's conversation of turns, each of which calls a tool and brings its
-// result, as Responses and as chat completions have it.
-func history(turns int) (own, chats []byte) {
-	result := strings.Repeat(`A line of a file.\n`, 150)
-	var r, c strings.Builder
-	for i := range turns {
-		fmt.Fprintf(&r, `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look at it."}]},`+
-			`{"type":"function_call","call_id":"call_%d","name":"Read","arguments":"{\"file_path\":\"/a/b%d\"}"}`, i, i)
-		fmt.Fprintf(&r, `,{"type":"function_call_output","call_id":"call_%d","output":"%s"}`, i, result)
-		fmt.Fprintf(&c, `,{"role":"assistant","content":"I look at it.","tool_calls":[{"id":"call_%d","type":"function",`+
-			`"function":{"name":"Read","arguments":"{\"file_path\":\"/a/b%d\"}"}}]}`, i, i)
-		fmt.Fprintf(&c, `,{"role":"tool","tool_call_id":"call_%d","content":"%s"}`, i, result)
-	}
-	own = []byte(`{"model":"gpt-x","stream":true,"tools":[` + aFunction + `],"input":[{"role":"user","content":"Look."}` + r.String() + `]}`)
-	chats = []byte(`{"model":"gpt-x","stream":true,"messages":[{"role":"user","content":"Look."}` + c.String() + `]}`)
-	return own, chats
-}
-
-// A native call decodes a request once, however long its history is.
-func TestAllocationsOfDecode(t *testing.T) {
-	short, _ := history(1)
-	long, _ := history(330)
-	for name, body := range map[string][]byte{"200 B": prompt(200), "1 MiB": prompt(1 << 20), "one turn": short, "330 turns": long} {
-		n := testing.AllocsPerRun(20, func() {
-			if _, err := (Dialect{}).Decode(nil, body); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if t.Logf("%s: %v", name, n); n > 6 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-}
-
-// The same history as chat completions is the measure. Times of both are taken in turns,
-// so that a busy machine slows both.
-func TestAHistoryIsDecodedAsFastAsByChatCompletions(t *testing.T) {
-	own, chats := history(330)
-	took := func(decode func(api.Memory, []byte) (*llm.Request, error), body []byte) time.Duration {
-		began := time.Now()
-		if _, err := decode(nil, body); err != nil {
-			t.Fatal(err)
-		}
-		return time.Since(began)
-	}
-	a, b := time.Hour, time.Hour
-	for range 25 {
-		a, b = min(a, took(Dialect{}.Decode, own)), min(b, took(chat.DecodeWithin, chats))
-	}
-	t.Logf("%d KiB: %v, chat completions %v", len(own)>>10, a, b)
-	if a > b*3/2 {
-		t.Errorf("%v, chat completions %v", a, b)
-	}
-}
 
 // room is memory of some bytes.
 type room struct{ left, reserved int64 }

@@ -7,58 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
-
-	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
-
-// Times are noise on most machines; allocations are exact. A native call decodes a request
-// once, however long its history is.
-func TestAllocationsOfDecode(t *testing.T) {
-	short, _ := history(1)
-	long, _ := history(330)
-	for name, tt := range map[string]struct {
-		body []byte
-		most float64
-	}{
-		"200 B": {prompt(200), 6}, "1 MiB": {prompt(1 << 20), 6}, "one turn": {short, 6}, "330 turns": {long, 6},
-	} {
-		n := testing.AllocsPerRun(20, func() {
-			if _, err := (Dialect{}).Decode(nil, tt.body); err != nil {
-				t.Fatal(err)
-			}
-		})
-		t.Logf("%s: %v", name, n)
-		if n > tt.most {
-			t.Errorf("%s: %v allocations, at most %v", name, n, tt.most)
-		}
-	}
-}
-
-// The same history as chat completions is the measure.
-func TestAHistoryIsDecodedAsFastAsByChatCompletions(t *testing.T) {
-	own, chats := history(330)
-	best := func(decode func(api.Memory, []byte) (*llm.Request, error), body []byte) time.Duration {
-		least := time.Hour
-		for range 15 {
-			began := time.Now()
-			if _, err := decode(nil, body); err != nil {
-				t.Fatal(err)
-			}
-			least = min(least, time.Since(began))
-		}
-		return least
-	}
-	for name, bodies := range map[string][2][]byte{"a history": {own, chats}, "one text": {prompt(1 << 20), prompt(1 << 20)}} {
-		a, b := best(Dialect{}.Decode, bodies[0]), best(chat.DecodeWithin, bodies[1])
-		t.Logf("%s of %d KiB: %v, chat completions %v", name, len(bodies[0])>>10, a, b)
-		if a > b*3/2 {
-			t.Errorf("%s: %v, chat completions %v", name, a, b)
-		}
-	}
-}
 
 // room is memory of some bytes.
 type room struct{ left, reserved int64 }
