@@ -9,8 +9,6 @@ package models
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,21 +63,16 @@ func Open(address string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStore(dialector, embedded)
+	s, err := NewStore(dialector, embedded)
 	if err == nil && !embedded {
 		s.longest = statementTimeout(address)
 	}
 	return s, err
 }
 
-// NewShared returns a store on an SQLite database that several replicas share, each
-// with connections of its own. They have leases, as they have with PostgreSQL.
-// tests/simulation makes such connections.
-func NewShared(connections driver.Connector) (*Store, error) {
-	return newStore(&sqlite.Dialector{Conn: sql.OpenDB(connections)}, false)
-}
-
-func newStore(dialector gorm.Dialector, embedded bool) (*Store, error) {
+// NewStore returns a store on any connection of GORM. The database is embedded if no
+// other replica can use it: replicas have no leases then.
+func NewStore(dialector gorm.Dialector, embedded bool) (*Store, error) {
 	db, err := gorm.Open(dialector, &gorm.Config{
 		DisableAutomaticPing:   true,
 		SkipDefaultTransaction: true,

@@ -266,13 +266,6 @@ func OrUnavailable(what string, err error) error {
 	return Unavailable(fmt.Errorf("%s: %w", what, err))
 }
 
-// IsProviderError says whether err is a provider's failure, and not a fault of the
-// client or the gateway.
-func IsProviderError(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Code == CodeProviderError
-}
-
 // IsInvalid says whether err is a fault of the request.
 func IsInvalid(err error) bool {
 	e, ok := errors.AsType[*Error](err)

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"modelgateway/models/catalog/lists"
+	"modelgateway/models/catalog/lists/merge"
 )
 
 func TestTheFactsAreThoseOfTheLists(t *testing.T) {
-	text, err := lists.Facts(os.DirFS("lists"))
+	text, err := merge.Facts(os.DirFS("lists"))
 	if err != nil {
 		t.Fatal(err)
 	}

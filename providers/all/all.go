@@ -40,15 +40,6 @@ func BuiltIn() []config.ProviderSettings {
 	return settings
 }
 
-// Images are the token bounds of pictures, by the name of the provider.
-func Images() map[string]providers.Images {
-	images := map[string]providers.Images{}
-	for _, d := range Drivers() {
-		images[d.Name] = d.Images
-	}
-	return images
-}
-
 // Configured is a provider with the keys of its pool, of which there is one at
 // least.
 type Configured struct {

@@ -14,7 +14,7 @@ import (
 
 // A provider that uses the package of another one has its own name in errors.
 func TestErrorsHaveTheNameOfTheProvider(t *testing.T) {
-	req, err := chat.Decode([]byte(`{"model":"acme-1","messages":[{"role":"user","content":"Hello"}]}`))
+	req, err := chat.Decode(nil, []byte(`{"model":"acme-1","messages":[{"role":"user","content":"Hello"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -295,7 +295,7 @@ func request(section, text string) string {
 func (s *scripted) ask(t *testing.T, section string, foreign bool, body string) (*chat.Completion, error) {
 	t.Helper()
 	s.section = section
-	req, err := chat.Decode([]byte(body))
+	req, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func FuzzTranslate(f *testing.F) {
 	}
 	p := provider("http://127.0.0.1:1")
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := chat.Decode(body)
+		req, err := chat.Decode(nil, body)
 		if err != nil {
 			return
 		}

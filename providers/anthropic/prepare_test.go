@@ -53,7 +53,7 @@ func provider(baseURL string) *Provider {
 
 func chatRequest(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	req, err := chat.Decode([]byte(body))
+	req, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatalf("the test's own request: %v\n%.1000s", err, body)
 	}

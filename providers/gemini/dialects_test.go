@@ -30,7 +30,7 @@ func (c *conversation) Conversation() (*llm.Conversation, error) { return &c.sai
 
 func foreign(t *testing.T, c llm.Conversation, change func(*llm.Request)) *llm.Request {
 	t.Helper()
-	req, err := chat.Decode([]byte(ask))
+	req, err := chat.Decode(nil, []byte(ask))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func FuzzTranslate(f *testing.F) {
 	ids := []string{"gemini-1.5-pro", "gemini-2.0-flash", "gemini-2.5-pro", "gemini-2.5-flash-image", "gemini-3-pro-preview",
 		"gemma-3-27b-it"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := chat.Decode(body)
+		req, err := chat.Decode(nil, body)
 		if err != nil {
 			return
 		}

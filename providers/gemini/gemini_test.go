@@ -33,7 +33,7 @@ func serve(t *testing.T, status int, body string) (*Provider, *http.Request) {
 
 func exchangeWith(t *testing.T, p *Provider, m *catalog.Model, body string) *exchange {
 	t.Helper()
-	req, err := chat.Decode([]byte(body))
+	req, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

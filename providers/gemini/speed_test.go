@@ -45,7 +45,7 @@ func BenchmarkTextChunk(b *testing.B) {
 }
 
 func BenchmarkPrepare(b *testing.B) {
-	req, err := chat.Decode([]byte(`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],` +
+	req, err := chat.Decode(nil, []byte(`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],` +
 		`"temperature":1,"stream":true}`))
 	if err != nil {
 		b.Fatal(err)

@@ -50,7 +50,7 @@ func provider(url string) *Provider {
 
 func prepare(t testing.TB, id, body string) (*exchange, error) {
 	t.Helper()
-	req, err := chat.Decode([]byte(body))
+	req, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatalf("the request is not valid: %s: %v", body, err)
 	}
@@ -255,7 +255,7 @@ func TestTranslatingDoesNotChangeTheRequest(t *testing.T) {
 	if err := json.Unmarshal(text, &g); err != nil {
 		t.Fatal(err)
 	}
-	req, err := chat.Decode(g.Request)
+	req, err := chat.Decode(nil, g.Request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestTranslatingDoesNotChangeTheRequest(t *testing.T) {
 		}
 		bodies = append(bodies, string(body))
 	}
-	again, err := chat.Decode(g.Request)
+	again, err := chat.Decode(nil, g.Request)
 	if err != nil {
 		t.Fatal(err)
 	}

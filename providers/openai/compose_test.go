@@ -70,7 +70,7 @@ var written = []struct{ name, model, body, ignored string }{
 func TestRequestsAreWrittenFromTheCommonForm(t *testing.T) {
 	for _, tt := range written {
 		t.Run(tt.name, func(t *testing.T) {
-			req, err := chat.Decode([]byte(tt.body))
+			req, err := chat.Decode(nil, []byte(tt.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func (c *conversation) Conversation() (*llm.Conversation, error) { return &c.sai
 
 func compose(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (providers.Exchange, error) {
 	t.Helper()
-	req, err := chat.Decode([]byte(hello + `}`))
+	req, err := chat.Decode(nil, []byte(hello + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestNamesOfToolsComeBackAsTheyWere(t *testing.T) {
 			body = data(part(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"`+wire+`","arguments":"{}"}}]}`, "tool_calls"), done)
 		}
 		p := serve(t, 200, "text/plain", body)
-		req, err := chat.Decode([]byte(hello + `}`))
+		req, err := chat.Decode(nil, []byte(hello + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func translated(t *testing.T, stream bool, kind, body string) (*llm.Answer, erro
 	if stream {
 		text = hello + `,"stream":true}`
 	}
-	req, err := chat.Decode([]byte(text))
+	req, err := chat.Decode(nil, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

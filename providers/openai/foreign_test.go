@@ -30,7 +30,7 @@ import (
 // another dialect.
 func compared(t *testing.T, m *catalog.Model, body []byte) bool {
 	t.Helper()
-	req, err := chat.Decode(body)
+	req, err := chat.Decode(nil, body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +47,11 @@ func compared(t *testing.T, m *catalog.Model, body []byte) bool {
 		return false
 	}
 	want, got := sentBody(native), sentBody(foreign)
-	a, err := chat.Decode(want)
+	a, err := chat.Decode(nil, want)
 	if err != nil {
 		t.Skipf("the gateway would not take its own native request: %v", err)
 	}
-	b, err := chat.Decode(got)
+	b, err := chat.Decode(nil, got)
 	if err != nil {
 		t.Fatalf("%v\nnative  %s\nforeign %s", err, want, got)
 	}
@@ -291,7 +291,7 @@ func corpus(t *testing.T) [][]byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := chat.Decode([]byte(body)); err == nil {
+			if _, err := chat.Decode(nil, []byte(body)); err == nil {
 				all = append(all, []byte(body))
 			}
 		}
@@ -344,7 +344,7 @@ func sameAnswers(t *testing.T, rec providertest.Recording) {
 	if rec.Stream {
 		body = hello + `,"stream":true,"stream_options":{"include_usage":true}}`
 	}
-	req, err := chat.Decode([]byte(body))
+	req, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func FuzzRequestOfAnotherDialect(f *testing.F) {
 	}
 	models := []*catalog.Model{model(f, "gpt-4"), model(f, "gpt-5"), model(f, "gpt-7")}
 	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
-		if _, err := chat.Decode(body); err != nil {
+		if _, err := chat.Decode(nil, body); err != nil {
 			t.Skip()
 		}
 		compared(t, models[int(which)%len(models)], body)
@@ -479,7 +479,7 @@ func FuzzAnswerOfAnotherDialect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		body = in
 		for _, end := range []string{`}`, `,"stream":true}`} {
-			req, err := chat.Decode([]byte(hello + end))
+			req, err := chat.Decode(nil, []byte(hello + end))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func FuzzTranslate(f *testing.F) {
 	p := chatOnly("http://127.0.0.1:1")
 	older, reasoning := model(f, "gpt-4"), model(f, "gpt-5")
 	f.Fuzz(func(t *testing.T, body []byte, reasons bool) {
-		req, err := chat.Decode(body)
+		req, err := chat.Decode(nil, body)
 		if err != nil {
 			t.Skip()
 		}

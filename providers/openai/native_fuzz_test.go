@@ -70,7 +70,7 @@ func FuzzNativeResponseBody(f *testing.F) {
 		if err != nil || again.Model != "gpt-up" || !jsontext.Value(got).IsValid() {
 			t.Fatalf("%q became %q: %v", body, got, err)
 		}
-		if carried.Has(body) || carried.HasSeal(body) || bytes.Contains(body, []byte(`\u`)) {
+		if carried.Has(body) || bytes.Contains(body, []byte("mgw1.")) || bytes.Contains(body, []byte(`\u`)) {
 			return // there may be something to unpack
 		}
 		if want := withModel(t, body, `"gpt-up"`); string(got) != want {

@@ -66,7 +66,7 @@ func model(t testing.TB, id string) *catalog.Model {
 
 func prepare(t testing.TB, p *Provider, id, body string) providers.Exchange {
 	t.Helper()
-	req, err := chat.Decode([]byte(body))
+	req, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // responded writes a request of another dialect for the Responses API.
 func responded(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (*respondingExchange, error) {
 	t.Helper()
-	req, err := chat.Decode([]byte(hello + `}`))
+	req, err := chat.Decode(nil, []byte(hello + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ var respondedGoldens = []struct{ name, model, body, ignored string }{
 func TestResponsesRequestsAreWrittenFromTheCommonForm(t *testing.T) {
 	for _, tt := range respondedGoldens {
 		t.Run(tt.name, func(t *testing.T) {
-			req, err := chat.Decode([]byte(tt.body))
+			req, err := chat.Decode(nil, []byte(tt.body))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -99,7 +99,7 @@ func FuzzRespondingRequest(f *testing.F) {
 	}
 	p, m := chatOnly("http://127.0.0.1:1"), model(f, "gpt-6-sol")
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := chat.Decode(body)
+		req, err := chat.Decode(nil, body)
 		if err != nil {
 			t.Skip()
 		}

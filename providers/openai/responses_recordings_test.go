@@ -148,7 +148,7 @@ var recorded = []struct {
 // respondingTo is a call of the Responses API for a client of another dialect.
 func respondingTo(t testing.TB, members string) *respondingExchange {
 	t.Helper()
-	req, err := chat.Decode([]byte(hello + members + `}`))
+	req, err := chat.Decode(nil, []byte(hello + members + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func (s suite) prepare(baseURL string, rec Recording, stream bool) (exchange, er
 	if err != nil {
 		return exchange{}, err
 	}
-	request, err := chat.Decode(text)
+	request, err := chat.Decode(nil, text)
 	if err != nil {
 		return exchange{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/models"
 	"modelgateway/models/api"
 )
 
@@ -47,7 +48,7 @@ func TestAKeyIsShownOnceAndListedWithoutItsText(t *testing.T) {
 		}
 		second, _ := createKey(t, k, "ada")
 		_, _ = createKey(t, k, "bob")
-		keys, err := k.List(t.Context(), "ada")
+		keys, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"})
 		if err != nil || len(keys) != 2 || keys[0].ID != second.ID || keys[1].ID != first.ID {
 			t.Fatalf("%+v %v", keys, err)
 		}
@@ -81,7 +82,7 @@ func TestNamesThatAreRefused(t *testing.T) {
 				t.Errorf("%.40q: %v", name, err)
 			}
 		}
-		if keys, err := k.List(t.Context(), "ada"); err != nil || len(keys) != 0 {
+		if keys, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"}); err != nil || len(keys) != 0 {
 			t.Errorf("%v %v", keys, err)
 		}
 	})
@@ -98,7 +99,7 @@ func TestNamesThatAreKeptAsTheyAre(t *testing.T) {
 			if err != nil || key.Name != name {
 				t.Fatalf("%q: %+v %v", name, key, err)
 			}
-			keys, err := k.List(t.Context(), "ada")
+			keys, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"})
 			if err != nil || keys[0].Name != name {
 				t.Errorf("%q was kept as %q: %v", name, keys[0].Name, err)
 			}
@@ -126,7 +127,7 @@ func TestTheLimitOfKeysIsExactUnderParallelCreates(t *testing.T) {
 			})
 		}
 		all.Wait()
-		keys, err := k.List(t.Context(), "ada")
+		keys, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"})
 		if made.Load() != 1 || err != nil || len(keys) != keysPerUser {
 			t.Fatalf("%d made, %d there: %v", made.Load(), len(keys), err)
 		}

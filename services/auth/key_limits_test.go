@@ -206,7 +206,7 @@ func TestChangingAKeyWithoutTheDatabaseIs503(t *testing.T) {
 	_ = h.Store.Close()
 	for what, try := range map[string]func() error{
 		"change": func() error { _, err := k.Change(t.Context(), "ada", key.ID, ofRPM(1)); return err },
-		"list":   func() error { _, err := k.List(t.Context(), "ada"); return err },
+		"list":   func() error { _, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"}); return err },
 	} {
 		if err := try(); code(err) != api.CodeServiceUnavailable {
 			t.Errorf("%s: %v", what, err)

@@ -111,7 +111,7 @@ func TestKeysWhenPostgresIsStoppedKilledOrFrozen(t *testing.T) {
 		}
 		for what, err := range map[string]error{
 			"create": func() error { _, _, err := k.Create(t.Context(), "ada", api.NewKey{Name: "n"}); return err }(),
-			"list":   func() error { _, err := k.List(t.Context(), "ada"); return err }(),
+			"list":   func() error { _, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"}); return err }(),
 			"revoke": k.Revoke(t.Context(), "ada", key.ID),
 		} {
 			if err == nil || api.AsError(err).Status != http.StatusServiceUnavailable {

@@ -71,7 +71,7 @@ func TestRevokingTwiceIsNotFound(t *testing.T) {
 		if done.Load() != 1 || none.Load() != 19 {
 			t.Errorf("%d revoked it, %d did not find it", done.Load(), none.Load())
 		}
-		if keys, err := k.List(t.Context(), "ada"); err != nil || len(keys) != 0 {
+		if keys, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"}); err != nil || len(keys) != 0 {
 			t.Errorf("%v %v", keys, err)
 		}
 		if keyOpens(h.keyReplica(), text) {

@@ -86,7 +86,7 @@ func TestARotationIsRefusedWhileTheFormerSecretIsValid(t *testing.T) {
 		if done.Load() != 1 || !keyOpens(k, old) {
 			t.Errorf("%d rotations at once, the first secret opens: %t", done.Load(), keyOpens(k, old))
 		}
-		states, err := k.List(t.Context(), "ada")
+		states, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"})
 		day := time.Now().Add(usualOverlap * time.Second)
 		if err != nil || len(states) != 1 || day.Sub(time.UnixMicro(states[0].previousEnd())).Abs() > 30*time.Second {
 			t.Errorf("%+v, %v", states, err)

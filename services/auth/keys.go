@@ -214,12 +214,6 @@ func newSecret(key *models.Key) (text string) {
 	return text
 }
 
-// List returns a user's keys that are not revoked, expired ones included, the
-// newest first.
-func (k *Keys) List(ctx context.Context, userID string) ([]KeyState, error) {
-	return k.Find(ctx, models.KeyFilter{UserID: userID})
-}
-
 // Find returns keys, the newest first: the latest thousand, if there are more.
 func (k *Keys) Find(ctx context.Context, f models.KeyFilter) ([]KeyState, error) {
 	const most = 1000

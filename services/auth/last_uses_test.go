@@ -37,7 +37,7 @@ func TestLastUseIsListedAtOnceAndWrittenLater(t *testing.T) {
 		if !keyOpens(k, text) {
 			t.Fatal("a new key opens nothing")
 		}
-		keys, err := k.List(t.Context(), "ada")
+		keys, err := k.Find(t.Context(), models.KeyFilter{UserID: "ada"})
 		if err != nil || keys[0].ID != idle.ID || keys[0].LastUsedAt != 0 || keys[1].LastUsedAt < before {
 			t.Fatalf("%+v %v", keys, err)
 		}

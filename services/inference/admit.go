@@ -83,7 +83,7 @@ func (c *Call) admit(ctx context.Context) error {
 	if len(budgets) == 0 {
 		return nil
 	}
-	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.input.Began, c.need(), budgets...); err != nil {
+	if c.reserved, err = c.service.Budgets.Reserve(ctx, c.input.Began, c.Need(), budgets...); err != nil {
 		c.quota.End(0) //nolint:contextcheck // what was taken is given back, also after ctx has ended
 		return err
 	}

@@ -132,7 +132,7 @@ func (d *day) call(of *turn) bool {
 		}
 		return false
 	}
-	reserved := call.Reserves()
+	reserved := call.Need().Amount
 	d.mu.Lock()
 	d.live += of.cost
 	d.mu.Unlock()

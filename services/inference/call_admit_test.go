@@ -287,7 +287,7 @@ func TestRequestThatCannotBeTranslatedReservesNothing(t *testing.T) {
 		ask := keyed(gpt, limits)
 		change(p, &ask)
 		call, err := c.chat.Admit(t.Context(), ask)
-		if err == nil || api.IsProviderError(err) {
+		if err == nil || api.AsError(err).Code == api.CodeProviderError {
 			t.Errorf("%s: %v", name, err)
 		}
 		if served := call.Route(); served.Provider != catalog.OpenAI || served.Model != gpt || (len(served.Ignored) > 0) != ask.Strict {

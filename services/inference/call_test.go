@@ -283,7 +283,7 @@ func ofKey(id string, limits models.Limits) auth.Caller {
 }
 
 func decodedText(raw string) *llm.Request {
-	r, err := chat.Decode([]byte(raw))
+	r, err := chat.Decode(nil, []byte(raw))
 	if err != nil {
 		panic(err)
 	}
@@ -345,9 +345,13 @@ func (c *fixture) left(t testing.TB, want, limit int64) {
 // idle checks that no call of the key runs, and how many tokens are counted.
 func (c *fixture) idle(t testing.TB, tokens int64) {
 	t.Helper()
-	if running, counted := c.chat.Quotas.Used("key:k"); running != 0 || counted != tokens {
-		t.Errorf("%d calls run and %d tokens are counted, not %d", running, counted, tokens)
+	const most = 1 << 40
+	alone := models.Limits{Numbers: models.Numbers{MaxParallel: 1, TPMLimit: most}}
+	quota, err := c.chat.Quotas.Take(t.Context(), models.Levels{{Account: "key:k", Limits: alone}}, 1)
+	if counted := most - 1 - quota.Status().Remaining; err != nil || counted != tokens {
+		t.Errorf("%d tokens are counted, not %d: %v", counted, tokens, err)
 	}
+	quota.End(0)
 }
 
 // untouched checks that no budget was used and no call was booked.

@@ -59,7 +59,7 @@ func translatorsAt(t testing.TB, url string) map[string]providers.Provider {
 
 func decoded(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	r, err := chat.Decode([]byte(body))
+	r, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body[:min(len(body), 300)], err)
 	}
@@ -75,8 +75,10 @@ func readAll(s llm.Stream) {
 func allIdle(t testing.TB, c *routing.Router) {
 	t.Helper()
 	for name, u := range c.Upstreams {
-		if n := u.Live(); n != 0 {
-			t.Errorf("keys of %s are used %d times", name, n)
+		for _, key := range u.Report().Keys {
+			if key.InFlight != 0 {
+				t.Errorf("key %s of %s is used %d times", key.Key, name, key.InFlight)
+			}
 		}
 	}
 }

@@ -28,17 +28,13 @@ type expected struct{ input, output, fee int64 }
 
 func (e expected) cost() int64 { return e.input + e.output + e.fee }
 
-// need is what is reserved of the call's budgets.
-func (c *Call) need() budget.Need {
+// Need is what is reserved of the budgets that pay for the call, if any does.
+func (c *Call) Need() budget.Need {
 	if c.reservesMost() {
 		return budget.Need{Amount: c.most.cost}
 	}
 	return budget.Need{Amount: min(c.expected, c.most.cost), Most: c.most.cost}
 }
-
-// Reserves is what the call reserves of its budgets before it is made, in micro-dollars; 0 if
-// none pays for it.
-func (c *Call) Reserves() int64 { return c.need().Amount }
 
 // reservesMost says whether the most that the call can cost is reserved: where the gateway
 // wants that of all calls, or an account that pays for this one.

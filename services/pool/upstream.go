@@ -88,26 +88,6 @@ func (u *Upstream) Prepare(call providers.Call) (providers.Exchange, error) {
 // Size is the number of keys.
 func (u *Upstream) Size() int { return len(u.keys) }
 
-// Circuits is the state of each key's circuit: closed, half-open or open.
-func (u *Upstream) Circuits() []string {
-	states := make([]string, len(u.keys))
-	for i, k := range u.keys {
-		states[i] = k.circuit.State().String()
-	}
-	return states
-}
-
-// Live is the number of running calls.
-func (u *Upstream) Live() (calls int64) {
-	for _, k := range u.keys {
-		calls += k.live.Load()
-	}
-	return calls
-}
-
-// Retries is the number of retries within the window.
-func (u *Upstream) Retries() int { return u.traffic.retried() }
-
 // Lease is the use of a key for one call.
 type Lease struct {
 	from     *Upstream

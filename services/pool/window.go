@@ -75,12 +75,6 @@ func (w *window) sum() (calls, failures int) {
 	return all.calls, all.failures
 }
 
-func (w *window) retried() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.all().retries
-}
-
 // retry records a retry, unless the budget is spent.
 func (w *window) retry() bool {
 	w.mu.Lock()

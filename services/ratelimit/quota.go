@@ -233,14 +233,3 @@ func (q *Quotas) send(ctx context.Context, k *Quota) bool {
 
 // Shared reports whether the replicas count together in Redis right now.
 func (q *Quotas) Shared() bool { return q.redis != nil && q.batches.shared() }
-
-// Used is how many of an account's calls run in this process, and how many of
-// its tokens this process has counted in the minute.
-func (q *Quotas) Used(account string) (calls, tokens int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if a := q.accounts[account]; a != nil {
-		return a.live, a.tokens
-	}
-	return 0, 0
-}

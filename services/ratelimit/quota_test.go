@@ -23,6 +23,17 @@ func newTestQuotas(client models.Redis) *Quotas {
 func tpm(n int64) *models.Limits      { return &models.Limits{Numbers: models.Numbers{TPMLimit: n}} }
 func parallel(n int64) *models.Limits { return &models.Limits{Numbers: models.Numbers{MaxParallel: n}} }
 
+// Used is how many of an account's calls run in this process, and how many of
+// its tokens this process has counted in the minute.
+func (q *Quotas) Used(account string) (calls, tokens int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if a := q.accounts[account]; a != nil {
+		return a.live, a.tokens
+	}
+	return 0, 0
+}
+
 // alone is an account as the only level of a caller.
 func alone(account string, limits *models.Limits) models.Levels {
 	if limits == nil {

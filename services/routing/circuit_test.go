@@ -35,7 +35,7 @@ func broken(t *testing.T) (*Router, *queued) {
 }
 
 // circuitOf is the state of a circuit that is the only one of its provider.
-func circuitOf(router *Router) string { return router.Upstreams[catalog.Anthropic].Circuits()[0] }
+func circuitOf(router *Router) string { return router.Upstreams[catalog.Anthropic].Report().Keys[0].Circuit }
 
 // isFast checks the error of an open circuit.
 func isFast(t *testing.T, err error) {

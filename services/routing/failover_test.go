@@ -94,7 +94,7 @@ func TestTerminalErrorsAreNotRetried(t *testing.T) {
 					t.Errorf("%s, %s: %v, %+v after %d calls, and %d of another model", name, w.name, err, route,
 						len(q.calls()), len(other.calls()))
 				}
-				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
+				if n := retried(chat.Upstreams[catalog.Anthropic]); n != 0 {
 					t.Errorf("%s, %s: %d retries", name, w.name, n)
 				}
 				allIdle(t, chat)
@@ -113,7 +113,7 @@ func TestSpentKeyIsFollowedByAnotherKeyAndThenByAFallback(t *testing.T) {
 				if model, _, err := w.ask(t.Context(), chat, ask(haiku)); err != nil || model != gpt || len(q.calls()) != 2 {
 					t.Errorf("%v, %s: %q, %v after %d calls", fault, w.name, model, err, len(q.calls()))
 				}
-				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
+				if n := retried(chat.Upstreams[catalog.Anthropic]); n != 0 {
 					t.Errorf("%v, %s: %d retries", fault, w.name, n)
 				}
 				allIdle(t, chat)
@@ -321,7 +321,7 @@ func TestRetryAfterOverFiveSecondsIsPassedToTheClient(t *testing.T) {
 					len(q.calls()) != 1 {
 					t.Errorf("status %d, %s: %v after %s and %d calls", status, w.name, err, time.Since(began), len(q.calls()))
 				}
-				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
+				if n := retried(chat.Upstreams[catalog.Anthropic]); n != 0 {
 					t.Errorf("status %d, %s: %d retries are counted", status, w.name, n)
 				}
 			})

@@ -227,10 +227,18 @@ func streamed(ctx context.Context, c *Router, a Input) (model string, route Rout
 func allIdle(t testing.TB, c *Router) {
 	t.Helper()
 	for name, u := range c.Upstreams {
-		if n := u.Live(); n != 0 {
-			t.Errorf("keys of %s are used %d times", name, n)
+		for _, key := range u.Report().Keys {
+			if key.InFlight != 0 {
+				t.Errorf("key %s of %s is used %d times", key.Key, name, key.InFlight)
+			}
 		}
 	}
+}
+
+// retried is how many retries were taken of the fewest that a window allows. It takes the rest.
+func retried(u *pool.Upstream) int {
+	const fewRetries = 10
+	return fewRetries - spendRetries(u)
 }
 
 // spendRetries uses up the retry budget.
@@ -270,7 +278,7 @@ func busyBut(t testing.TB, u *pool.Upstream, idle string) (free func()) {
 	t.Helper()
 	var held []*pool.Lease
 	live := map[string]int{}
-	for range 2 * len(u.Circuits()) { // the least loaded is taken: each key twice
+	for range 2 * u.Size() { // the least loaded is taken: each key twice
 		l, err := u.Lease(pool.Wish{Model: haiku, IgnoreCooldown: true})
 		if err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ func TestFastAnswerOrErrorIsNotHedged(t *testing.T) {
 			q.play("a", after(hedgeAfter-time.Nanosecond, then)).play("b", after(hedgeAfter-time.Nanosecond, then))
 			chat := hedged(t, q)
 			_, _, _ = completeOf(t.Context(), chat, ask(haiku))
-			if n := len(q.calls()); n != 1 || chat.Upstreams[catalog.Anthropic].Retries() != 0 {
+			if n := len(q.calls()); n != 1 || retried(chat.Upstreams[catalog.Anthropic]) != 0 {
 				t.Errorf("%s: %d calls", name, n)
 			}
 			allIdle(t, chat)
@@ -107,7 +107,7 @@ func TestSlowAnswerIsHedged(t *testing.T) {
 			if left.Sub(began) != hedgeAfter || time.Since(left) != time.Second {
 				t.Errorf("%s: the slower call was cancelled after %s, and waited for for %s", tt.name, left.Sub(began), time.Since(left))
 			}
-			if n := u.Retries(); n != 1 {
+			if n := retried(u); n != 1 {
 				t.Errorf("%s: %d are counted in the budget", tt.name, n)
 			}
 		})
@@ -182,7 +182,7 @@ func TestHedgedCallIsRetried(t *testing.T) {
 		if _, _, err := completeOf(t.Context(), chat, ask(haiku)); err != nil || q.asked() != "aaa" {
 			t.Errorf("%v after %q", err, q.asked())
 		}
-		if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 2 {
+		if n := retried(chat.Upstreams[catalog.Anthropic]); n != 2 {
 			t.Errorf("%d are counted in the budget", n)
 		}
 		allIdle(t, chat)

@@ -169,7 +169,7 @@ func TestRefusedOrLimitedKeyCoolsDown(t *testing.T) {
 				if got := keysFor(haiku, 4); strings.Count(got, "a") != 2 {
 					t.Errorf("%s: after its cooldown %q", name, got)
 				}
-				if n := chat.Upstreams[catalog.Anthropic].Retries(); n != 0 {
+				if n := retried(chat.Upstreams[catalog.Anthropic]); n != 0 {
 					t.Errorf("%s: %d retries", name, n)
 				}
 			})

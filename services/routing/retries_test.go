@@ -100,7 +100,7 @@ func TestCallsWithoutRetriesTakeNothingFromTheRetryBudget(t *testing.T) {
 			}
 			time.Sleep(time.Second) // the cooldowns
 		}
-		if n := chat.Upstreams[catalog.Anthropic].Retries() + chat.Upstreams[catalog.OpenAI].Retries(); n != 0 {
+		if n := retried(chat.Upstreams[catalog.Anthropic]) + retried(chat.Upstreams[catalog.OpenAI]); n != 0 {
 			t.Errorf("%d are counted as retries", n)
 		}
 	})

@@ -59,12 +59,21 @@ func bound(t testing.TB, body string, model *catalog.Model) (input, output int64
 	if bounded, ok := x.(providers.OutputBound); ok {
 		most = bounded.MaxOutput()
 	}
-	return Max(r, model, Bounds{Images: all.Images()[model.Provider], Output: most})
+	return Max(r, model, Bounds{Images: imagesOf(model.Provider), Output: most})
+}
+
+func imagesOf(provider string) providers.Images {
+	for _, d := range all.Drivers() {
+		if d.Name == provider {
+			return d.Images
+		}
+	}
+	return providers.Images{}
 }
 
 func decoded(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	r, err := chat.Decode([]byte(body))
+	r, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body[:min(len(body), 300)], err)
 	}

@@ -95,7 +95,7 @@ func TestTextsOfAllKindsAreWeighed(t *testing.T) {
 		"code":     "func (s *Store) Find(ctx context.Context, id string) (*Row, error) {\n\tvar row Row\n\tif err := s.db.First(&row, id).Error; err != nil {\n\t\treturn nil, err\n\t}\n\treturn &row, nil\n}\n",
 		"JSON":     `{"id": 12345, "name": "report.txt", "size": 98304, "tags": ["draft", "2026"], "owner": {"id": 7, "active": true}}`,
 	} {
-		r, err := chat.Decode(jsonOf(t, map[string]any{"model": "m", "messages": []map[string]any{{"role": "user", "content": strings.Repeat(text+" ", 20)}}}))
+		r, err := chat.Decode(nil, jsonOf(t, map[string]any{"model": "m", "messages": []map[string]any{{"role": "user", "content": strings.Repeat(text+" ", 20)}}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestOnlyTextIsWeighed(t *testing.T) {
 func FuzzFromBytes(f *testing.F) {
 	f.Add(`{"model":"m","messages":[{"role":"user","content":"a\\u12 \"b"}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		r, err := chat.Decode([]byte(body))
+		r, err := chat.Decode(nil, []byte(body))
 		if err != nil {
 			return
 		}
@@ -151,7 +151,7 @@ func BenchmarkFromBytes(b *testing.B) {
 	body := jsonOf(b, map[string]any{"model": "m", "messages": []map[string]any{
 		{"role": "user", "content": strings.Repeat("The committee met in the morning and read the report.\n\tif err != nil {\n", 1<<20/72)},
 	}})
-	r, err := chat.Decode(body)
+	r, err := chat.Decode(nil, body)
 	if err != nil {
 		b.Fatal(err)
 	}

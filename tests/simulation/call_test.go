@@ -117,7 +117,7 @@ func (c *call) serve() {
 		return
 	}
 	call, err := c.of.service.Admit(ctx, input)
-	r.reserve(c, call.Reserves())
+	r.reserve(c, call.Need().Amount)
 	if err == nil {
 		r.admit(c)
 	}
@@ -145,7 +145,7 @@ func (c *call) arrive() (inference.Input, bool) {
 	r, p := c.run, c.of
 	body := fmt.Sprintf(`{"model":%q,"stream":%v,"max_completion_tokens":%d,"messages":[{"role":"user","content":"Tell me of %s"}]}`,
 		r.lab.model.ID, c.stream, c.output, c.id)
-	request, err := chat.Decode([]byte(body))
+	request, err := chat.Decode(nil, []byte(body))
 	if err != nil {
 		r.fail("%v", err)
 		return inference.Input{}, false

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
 	"time"
+
+	"gorm.io/driver/sqlite"
 
 	"modelgateway/config"
 	"modelgateway/models"
@@ -64,7 +67,7 @@ func (r *run) launch(at *replica, gateway *view) {
 	at.n++
 	p := &process{run: r, replica: at, name: fmt.Sprint(at.name, at.n), gateway: gateway, fates: map[string]int{}}
 	var err error
-	if p.store, err = models.NewShared(connector{p}); err != nil {
+	if p.store, err = models.NewStore(&sqlite.Dialector{Conn: sql.OpenDB(connector{p})}, false); err != nil {
 		r.fail("%v", err)
 		return
 	}

@@ -134,7 +134,7 @@ func checkBoth(t *testing.T, v *Validator, body string, good bool) {
 	if err := v.Schema("ChatCompletionRequest", []byte(body)); (err == nil) != good {
 		t.Errorf("the document: good should be %t for %s: %v", good, body, err)
 	}
-	req, err := chat.Decode([]byte(body))
+	req, err := chat.Decode(nil, []byte(body))
 	if err == nil {
 		_, err = req.Source.Conversation() // a native provider is sent values that the document does not list
 	}

@@ -1,7 +1,6 @@
 package carried
 
 import (
-	"bytes"
 	"encoding/base64"
 	"strings"
 
@@ -74,6 +73,3 @@ func Unseal(signature string) (t llm.Thought, ok bool) {
 func Sealed[Text string | []byte](text Text) bool {
 	return len(text) >= len(sealMark) && string(text[:len(sealMark)]) == sealMark
 }
-
-// HasSeal says whether a body may hold such a text.
-func HasSeal(text []byte) bool { return bytes.Contains(text, []byte(sealMark)) }

@@ -6,14 +6,10 @@ import (
 	"modelgateway/models/scan"
 )
 
-// Decode reads and checks a request body, as strictly as api.Decode. Its errors
-// are *api.Error and name the field. The request keeps body as Raw, which must
-// not be changed any more.
-func Decode(body []byte) (*llm.Request, error) { return DecodeWithin(nil, body) }
-
-// DecodeWithin is Decode, but first reserves what the request takes beside its
-// body.
-func DecodeWithin(memory api.Memory, body []byte) (*llm.Request, error) {
+// Decode reads and checks a request body, as strictly as api.Decode, and first reserves
+// what the request takes beside its body. Its errors are *api.Error and name the field.
+// The request keeps body as Raw, which must not be changed any more.
+func Decode(memory api.Memory, body []byte) (*llm.Request, error) {
 	req, err := decode(memory, body)
 	if err != nil {
 		return nil, err

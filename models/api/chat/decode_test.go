@@ -48,7 +48,7 @@ func TestEmptyElementsTakeNoMemory(t *testing.T) {
 			text := []byte(body)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if _, err := Decode(text); err == nil {
+			if _, err := Decode(nil, text); err == nil {
 				t.Fatal("accepted")
 			}
 			runtime.ReadMemStats(&after)
@@ -92,7 +92,7 @@ func TestValidRequestsAreAccepted(t *testing.T) {
 		"brackets in strings":    said(`{"role":"user","content":"` + strings.Repeat(`[{\"`, 200) + `"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Decode([]byte(body)); err != nil {
+			if _, err := Decode(nil, []byte(body)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -212,7 +212,7 @@ func TestErrorMessagesAreBounded(t *testing.T) {
 		with(`"tool_choice":{"type":"` + long + `"}`),
 		with(`"response_format":{"type":"` + long + `"}`),
 	} {
-		req, err := Decode([]byte(body))
+		req, err := Decode(nil, []byte(body))
 		if err == nil {
 			_, err = req.Source.Conversation()
 		}

@@ -17,7 +17,7 @@ var (
 
 // Decode reads and checks a request.
 func (Dialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
-	return DecodeWithin(memory, body)
+	return Decode(memory, body)
 }
 
 // AppendAnswer adds the JSON of a whole answer to dst.

@@ -29,7 +29,7 @@ func TestForeignMembersAreNamed(t *testing.T) {
 		`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi","plugins":[]}]}]}`: "messages[].content[].plugins",
 		`{` + hi + `,"tools":[{"type":"function","provider":"x","function":{"name":"f"}}]}`:               "tools[].provider",
 	} {
-		r, err := Decode([]byte(body))
+		r, err := Decode(nil, []byte(body))
 		if err != nil {
 			t.Errorf("%s: %v", body, err)
 			continue

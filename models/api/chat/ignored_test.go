@@ -26,7 +26,7 @@ func manyMembers(n int) map[string]string {
 // prepared makes the common form of a body and names what it cannot hold.
 func prepared(t *testing.T, body string) []string {
 	t.Helper()
-	req, err := Decode([]byte(body))
+	req, err := Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestMembersInsideObjectsAreNamed(t *testing.T) {
 		"response_format":{"type":"json_schema","schema":{"a":1},"json_schema":{"name":"n","schema":{"anything":1},"x15":1}},
 		"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false,"x16":1},
 		"thinking":{"type":"enabled","budget_tokens":2000,"x17":1},"metadata":{"anything":"1"}}`
-	req, err := Decode([]byte(body))
+	req, err := Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestMembersOfTheWireTypesAreKnown(t *testing.T) {
 }
 
 func TestPlainRequestsIgnoreNothing(t *testing.T) {
-	req, err := Decode([]byte(`{"model":"m","messages":[{"role":"user","content":"q","name":"n"}],"temperature":1}`))
+	req, err := Decode(nil, []byte(`{"model":"m","messages":[{"role":"user","content":"q","name":"n"}],"temperature":1}`))
 	if err != nil || !req.Source.(*Request).fast {
 		t.Fatalf("%v", err)
 	}

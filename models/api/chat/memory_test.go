@@ -62,7 +62,7 @@ func TestNothingIsDecodedThatHasNoRoom(t *testing.T) {
 	for name, body := range wide(200_000) {
 		text := []byte(body)
 		var err error
-		took := allocated(func() { _, err = DecodeWithin(&room{left: most}, text) })
+		took := allocated(func() { _, err = Decode(&room{left: most}, text) })
 		if !errors.Is(err, errNoRoom) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -77,7 +77,7 @@ func TestDecodedRequestsTakeNoMoreThanTheyReserve(t *testing.T) {
 	for name, body := range wide(900) {
 		text := []byte(body)
 		memory := &room{left: 1 << 30}
-		took := allocated(func() { _, _ = DecodeWithin(memory, text) })
+		took := allocated(func() { _, _ = Decode(memory, text) })
 		if bound := memory.reserved + 2*int64(len(text)) + 16<<10; took > bound {
 			t.Errorf("%s: %d KiB were allocated, %d reserved for a body of %d", name, took>>10, memory.reserved>>10, len(text)>>10)
 		}
@@ -88,7 +88,7 @@ func TestAllListsEndAtTheirBounds(t *testing.T) {
 	for name, body := range wide(20_000) {
 		text := []byte(body)
 		var err error
-		took := allocated(func() { _, err = Decode(text) })
+		took := allocated(func() { _, err = Decode(nil, text) })
 		if unbounded := strings.HasPrefix(name, "unknown"); (err == nil) != unbounded {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -122,7 +122,7 @@ func TestMessagesAreReservedAsTheListGrows(t *testing.T) {
 	for n, least := range map[int]int64{2: 0, 3: 1, 100: 98, 10_000: 9_998} {
 		memory := &room{left: 1 << 30}
 		body := `{"model":"m","messages":[` + strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"a"},`, n), ",") + `]}`
-		if _, err := DecodeWithin(memory, []byte(body)); err != nil {
+		if _, err := Decode(memory, []byte(body)); err != nil {
 			t.Error(err)
 		}
 		if got := memory.reserved >> 10; got < least || got > 2*least {

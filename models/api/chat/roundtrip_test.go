@@ -202,7 +202,7 @@ func FuzzTheCommonFormKeepsTheMeaning(f *testing.F) {
 	f.Add([]byte(said(`{"role":"user","content":[{"type":"file","file":{"file_data":"data:application/pdf;base64,AA==",` +
 		`"filename":"a.pdf"}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}]}`)))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := Decode(body)
+		req, err := Decode(nil, body)
 		if err != nil || req.SingleCall {
 			return
 		}
@@ -211,7 +211,7 @@ func FuzzTheCommonFormKeepsTheMeaning(f *testing.F) {
 			return
 		}
 		text := encoded(t, first)
-		again, err := Decode(text)
+		again, err := Decode(nil, text)
 		if err != nil {
 			if bytes.Contains(body, []byte(mark)) || strings.Contains(err.Error(), "at most") {
 				return

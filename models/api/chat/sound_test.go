@@ -44,7 +44,7 @@ func TestSoundOfAnUnusualRateIsNotBoundedByItsBytes(t *testing.T) {
 		if tt.sound == nil {
 			continue
 		}
-		r, err := Decode([]byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"` + data +
+		r, err := Decode(nil, []byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"` + data +
 			`","format":"wav"}}]}]}`))
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestSoundOfAnUnusualRateIsNotBoundedByItsBytes(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	r, err := Decode([]byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"DATA:audio/wav;base64,` +
+	r, err := Decode(nil, []byte(`{"model":"m","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"DATA:audio/wav;base64,` +
 		`AAAA"}}]}]}`))
 	if err != nil || r.Source.Size().Sounds != 1 {
 		t.Errorf("a sound as a file: %+v, %v", r, err)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestIgnoredMembersAreNamedInTheOrderOfTheBody(t *testing.T) {
-	req, err := Decode([]byte(`{"model":"m","zeta":1,"store":false,"max_tokens":1,"max_completion_tokens":2,` +
+	req, err := Decode(nil, []byte(`{"model":"m","zeta":1,"store":false,"max_tokens":1,"max_completion_tokens":2,` +
 		`"messages":[{"role":"user","name":"bob","content":"q","mood":"good","nothing":null}],"seed":1,"alpha":[],"user":"u"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestPathsOfFieldsAreThoseOfTheClient(t *testing.T) {
 		{with(""), llm.FieldImageURL, llm.At{Item: 3, Part: 1}, "messages[3].content[1].image_url.url"},
 		{with(""), llm.FieldImageURL, llm.Anywhere, "messages[].content[].image_url.url"},
 	} {
-		req, err := Decode([]byte(tt.body))
+		req, err := Decode(nil, []byte(tt.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestPathsOfFieldsAreThoseOfTheClient(t *testing.T) {
 }
 
 func TestEveryFieldHasAName(t *testing.T) {
-	req, err := Decode([]byte(with("")))
+	req, err := Decode(nil, []byte(with("")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestEveryFieldHasAName(t *testing.T) {
 }
 
 func TestTextsYieldsEveryTextOfThePrompt(t *testing.T) {
-	req, err := Decode([]byte(said(`{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":null,` +
+	req, err := Decode(nil, []byte(said(`{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":null,` +
 		`"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]}`)))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Decode(body); err != nil {
+				if _, err := Decode(nil, body); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -24,7 +24,7 @@ func TestUnknownValuesAreDecodedAndNotTranslated(t *testing.T) {
 		{"format without a type in a call", said(`{"role":"assistant","tool_calls":[{"id":"a","type":"search"}]}`),
 			"messages[0].tool_calls[0].type"},
 	} {
-		req, err := Decode([]byte(tt.body))
+		req, err := Decode(nil, []byte(tt.body))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue

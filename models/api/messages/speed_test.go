@@ -52,9 +52,9 @@ func BenchmarkDecode(b *testing.B) {
 	}{
 		{"200", prompt(200), Dialect{}.Decode},
 		{"1M text", prompt(1 << 20), Dialect{}.Decode},
-		{"1M text chat", prompt(1 << 20), chat.DecodeWithin},
+		{"1M text chat", prompt(1 << 20), chat.Decode},
 		{"history " + strconv.Itoa(len(own)>>10) + "K", own, Dialect{}.Decode},
-		{"history chat", chats, chat.DecodeWithin},
+		{"history chat", chats, chat.Decode},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.SetBytes(int64(len(bb.body)))
@@ -88,7 +88,7 @@ func BenchmarkConversationOfChat(b *testing.B) {
 	b.SetBytes(int64(len(chats)))
 	b.ReportAllocs()
 	for b.Loop() {
-		req, err := chat.Decode(chats)
+		req, err := chat.Decode(nil, chats)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -66,7 +66,7 @@ type opener struct {
 func (o *opener) open(r providertest.Recording, script providertest.Script) (llm.Stream, error) {
 	o.t.Helper()
 	model := providertest.Catalog(o.t).Derive(o.name, r.ModelID())
-	req, err := chat.Decode(fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"Hello"}],"stream":%t}`, model.ID, r.Stream))
+	req, err := chat.Decode(nil, fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"Hello"}],"stream":%t}`, model.ID, r.Stream))
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -67,15 +68,15 @@ type Price struct {
 	Above          *Price      `json:"above,omitempty"`
 }
 
-// member is a number of a price, and its name.
-type member struct {
-	name  string
-	value *json.Number
+// Member is a number of a price, and its name.
+type Member struct {
+	Name  string
+	Value *json.Number
 }
 
-// members lists the numbers of a price.
-func (p *Price) members() []member {
-	return []member{
+// Members lists the numbers of a price.
+func (p *Price) Members() []Member {
+	return []Member{
 		{"input", &p.Input}, {"output", &p.Output}, {"cache_read", &p.CacheRead}, {"cache_write", &p.CacheWrite},
 		{"cache_write_1h", &p.CacheWriteHour}, {"audio", &p.Audio}, {"audio_cache_read", &p.AudioCacheRead},
 		{"audio_output", &p.AudioOutput}, {"image_output", &p.ImageOutput}, {"web_search", &p.WebSearch},
@@ -84,13 +85,20 @@ func (p *Price) members() []member {
 	}
 }
 
-func (p Price) clone() Price {
-	if p.Above != nil {
-		above := p.Above.clone()
-		p.Above = &above
+// Fill sets the numbers that are not known to those of another price.
+func (p *Price) Fill(from *Price) {
+	theirs := from.Members()
+	for i, x := range p.Members() {
+		*x.Value = cmp.Or(*x.Value, *theirs[i].Value)
 	}
-	return p
 }
+
+// variant is the end of a name that tells a version of the same model.
+var variant = regexp.MustCompile(`-(\d{8}|\d{4}-\d\d-\d\d|\d{3}|preview-\d\d-\d{2,4}|latest|0)$`)
+
+// Family is the name without the end that tells a version of the same model, such as
+// a day; the name itself where there is none.
+func Family(id string) string { return variant.ReplaceAllString(id, "") }
 
 // Read reads a list, or the facts.
 func Read(text []byte) (*List, error) {

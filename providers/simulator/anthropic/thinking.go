@@ -41,17 +41,12 @@ func (q *Request) shown(thinking string) string {
 	return thinking
 }
 
-const signatureMark = "simulated signature "
+// SignatureMark begins what Sign encodes.
+const SignatureMark = "simulated signature "
 
 // Sign is the signature of a thinking block: a checksum of the thinking as it was
 // shown.
 func Sign(thinking string) string {
 	sum := sha256.Sum256([]byte(thinking))
-	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s%x", signatureMark, sum))
-}
-
-// IsSignature reports whether a signature comes from Sign, for any thinking.
-func IsSignature(signature string) bool {
-	data, err := base64.StdEncoding.DecodeString(signature)
-	return err == nil && strings.HasPrefix(string(data), signatureMark)
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s%x", SignatureMark, sum))
 }

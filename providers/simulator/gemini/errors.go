@@ -43,7 +43,8 @@ type status struct {
 	Details []rawjson.Object `json:"details,omitempty"`
 }
 
-func failure(code int, message string, details ...rawjson.Object) *wire.Failure {
+// Failure is an error answer of a status, with details.
+func Failure(code int, message string, details ...rawjson.Object) *wire.Failure {
 	name := codes[code]
 	if name == "" {
 		name = "UNKNOWN"
@@ -58,21 +59,11 @@ func failure(code int, message string, details ...rawjson.Object) *wire.Failure 
 // Refusal is the error answer of status 400 to a request that Google does not
 // take.
 func Refusal(format string, args ...any) *wire.Failure {
-	return failure(http.StatusBadRequest, fmt.Sprintf(format, args...))
+	return Failure(http.StatusBadRequest, fmt.Sprintf(format, args...))
 }
-
-// RefusalOfFields is a Refusal that also names the fields, as violations with a
-// field and a description each.
-func RefusalOfFields(message string, violations []rawjson.Object) *wire.Failure {
-	details := rawjson.Object{"@type", "type.googleapis.com/google.rpc.BadRequest", "fieldViolations", violations}
-	return failure(http.StatusBadRequest, message, details)
-}
-
-// Forbidden is the error answer of status 403.
-func Forbidden(message string) *wire.Failure { return failure(http.StatusForbidden, message) }
 
 func unknownModel(id, method string) *wire.Failure {
-	return failure(http.StatusNotFound,
+	return Failure(http.StatusNotFound,
 		fmt.Sprintf("models/%s is not found for API version v1beta, or is not supported for %s. %s", id, method, seeListModels))
 }
 
@@ -83,9 +74,9 @@ func documented(code int) *wire.Failure {
 		text = http.StatusText(code)
 	}
 	if code != http.StatusTooManyRequests {
-		return failure(code, text)
+		return Failure(code, text)
 	}
-	return failure(code, text,
+	return Failure(code, text,
 		rawjson.Object{"@type", "type.googleapis.com/google.rpc.Help", "links", []rawjson.Object{{
 			"description", "Learn more about Gemini API quotas", "url", "https://ai.google.dev/gemini-api/docs/rate-limits"}}},
 		rawjson.Object{"@type", "type.googleapis.com/google.rpc.QuotaFailure", "violations", []rawjson.Object{{

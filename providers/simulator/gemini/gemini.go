@@ -76,7 +76,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, model, method str
 		return nil, nil, f
 	}
 	if method != "generateContent" && method != "streamGenerateContent" && method != countTokens {
-		return nil, nil, failure(http.StatusNotFound, "Not found")
+		return nil, nil, Failure(http.StatusNotFound, "Not found")
 	}
 	if m, known := FindModel(model); !known || m.Embeds {
 		return nil, nil, unknownModel(model, method)
@@ -106,11 +106,11 @@ func checkKey(r *http.Request) *wire.Failure {
 	if r.Header.Get("X-Goog-Api-Key") != "" {
 		return nil
 	}
-	return failure(http.StatusForbidden, "Method doesn't allow unregistered callers (callers without established identity). "+
+	return Failure(http.StatusForbidden, "Method doesn't allow unregistered callers (callers without established identity). "+
 		"Please use API Key or other form of API consumer identity to call this API.")
 }
 
 // NotFound answers on all other paths.
 func (s *Service) NotFound(w http.ResponseWriter, _ *http.Request) {
-	failure(http.StatusNotFound, "Not found").Write(w)
+	Failure(http.StatusNotFound, "Not found").Write(w)
 }

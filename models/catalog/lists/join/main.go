@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/models/catalog/lists/merge"
 )
 
 func main() {
@@ -18,7 +18,7 @@ func main() {
 }
 
 func join(dir string) error {
-	text, err := lists.Facts(os.DirFS(filepath.Join(dir, "lists")))
+	text, err := merge.Facts(os.DirFS(filepath.Join(dir, "lists")))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ func (q *request) checkThinkingTurns() *wire.Failure {
 		if b.Type != "thinking" {
 			continue
 		}
-		if !simulated.IsSignature(b.Signature) {
+		if !isSignature(b.Signature) {
 			return simulated.Refusal("messages.%d.content.%d: Invalid `signature` in `thinking` block", last-1, n)
 		}
 		if b.Signature != simulated.Sign(b.Thinking) {
@@ -91,4 +92,10 @@ func (q *request) checkThinkingTurns() *wire.Failure {
 		}
 	}
 	return nil
+}
+
+// isSignature reports whether a signature comes from simulated.Sign, for any thinking.
+func isSignature(signature string) bool {
+	data, err := base64.StdEncoding.DecodeString(signature)
+	return err == nil && strings.HasPrefix(string(data), simulated.SignatureMark)
 }

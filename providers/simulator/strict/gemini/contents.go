@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,6 +84,18 @@ func checkPart(at string, part simulated.Part) *wire.Failure {
 }
 
 func isBase64(s string) bool {
-	_, err := simulated.DecodeBase64(s)
+	_, err := decodeBase64(s)
 	return err == nil
+}
+
+// isSignature reports whether a model gave a signature.
+func isSignature(model, signature string) bool {
+	data, err := decodeBase64(signature)
+	return err == nil && strings.HasPrefix(string(data), simulated.SignatureMark+model+" ")
+}
+
+// decodeBase64 accepts what proto3 JSON accepts: both alphabets, with and without padding.
+func decodeBase64(s string) ([]byte, error) {
+	standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	return base64.RawStdEncoding.DecodeString(standard)
 }

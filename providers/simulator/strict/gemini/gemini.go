@@ -3,6 +3,8 @@
 package gemini
 
 import (
+	"net/http"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -39,7 +41,7 @@ func Check(model string, body jsontext.Value) *wire.Failure {
 	}
 	q.Model = model
 	if q.extra.CachedContent != "" {
-		return simulated.Forbidden("CachedContent not found (or permission denied)")
+		return simulated.Failure(http.StatusForbidden, "CachedContent not found (or permission denied)")
 	}
 	rules := []func() *wire.Failure{
 		q.checkContents, q.checkCallTurns, q.checkSignatures, q.checkFunctions, q.checkCalling, q.checkConfig, q.checkThinking,

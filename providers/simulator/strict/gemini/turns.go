@@ -66,7 +66,7 @@ func responses(c simulated.Content) []string {
 var placeholders = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 
 func (q *request) takesSignature(signature string) bool {
-	return signature == "" || slices.Contains(placeholders, signature) || simulated.IsSignature(q.Model, signature)
+	return signature == "" || slices.Contains(placeholders, signature) || isSignature(q.Model, signature)
 }
 
 // checkSignatures requires that any signature is one that this model gave, and

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"unicode"
 
@@ -25,7 +26,8 @@ func wording(all []grammar.Violation) *wire.Failure {
 		fields = append(fields, rawjson.Object{"field", field, "description", text})
 	}
 	if len(texts) > 0 {
-		return simulated.RefusalOfFields(strings.Join(texts, "\n"), fields)
+		return simulated.Failure(http.StatusBadRequest, strings.Join(texts, "\n"),
+			rawjson.Object{"@type", "type.googleapis.com/google.rpc.BadRequest", "fieldViolations", fields})
 	}
 	first := all[0]
 	at, name := snake(first.Path.Brackets()), snake(first.Path[len(first.Path)-1].Name)

@@ -1,4 +1,5 @@
-package lists
+// Package merge makes the facts of the catalogue of its lists.
+package merge
 
 import (
 	"bytes"
@@ -8,12 +9,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"modelgateway/models/catalog/lists"
 )
 
 // Decisions are what people have decided about the lists.
@@ -65,9 +67,9 @@ func ReadDecisions(text []byte) (*Decisions, error) {
 // Merge merges lists, the newest first. A member that a newer list does not have is
 // taken from an older one. Where two lists have different prices a decision is
 // needed: without one it is an error that names them.
-func Merge(all []*List, d *Decisions) (*List, error) {
-	m := merge{decisions: d, used: map[int]bool{}}
-	byID := map[string]Fact{}
+func Merge(all []*lists.List, d *Decisions) (*lists.List, error) {
+	m := merging{decisions: d, used: map[int]bool{}}
+	byID := map[string]lists.Fact{}
 	for _, id := range ids(all) {
 		if slices.ContainsFunc(d.Skip, func(s Skip) bool { return s.ID == id.id }) {
 			continue
@@ -95,7 +97,7 @@ func Merge(all []*List, d *Decisions) (*List, error) {
 	for _, l := range all {
 		names = append(names, l.Name+" of "+l.Date)
 	}
-	facts := &List{Name: "facts", Source: strings.Join(names, ", "), Date: all[0].Date, Licence: all[0].Licence}
+	facts := &lists.List{Name: "facts", Source: strings.Join(names, ", "), Date: all[0].Date, Licence: all[0].Licence}
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
 		fact := byID[id]
 		fact.Aliases = slices.DeleteFunc(slices.Clone(fact.Aliases), func(alias string) bool { _, own := byID[alias]; return own })
@@ -108,7 +110,7 @@ type modelID struct{ provider, id string }
 
 // ids are the models of all lists. One with factors and fees only names no models: some
 // of them are other lists' aliases.
-func ids(all []*List) []modelID {
+func ids(all []*lists.List) []modelID {
 	seen := map[modelID]bool{}
 	for _, l := range all {
 		for i := range l.Models {
@@ -120,7 +122,7 @@ func ids(all []*List) []modelID {
 	return slices.SortedFunc(maps.Keys(seen), func(a, b modelID) int { return cmp.Compare(a.id, b.id) })
 }
 
-type merge struct {
+type merging struct {
 	decisions *Decisions
 	used      map[int]bool
 	errs      []error
@@ -128,16 +130,16 @@ type merge struct {
 
 // fact is a model's entry in the newest list that has one, with the members of the
 // others where it has none.
-func (m *merge) fact(all []*List, id modelID) Fact {
-	merged := Fact{Provider: id.provider, ID: id.id}
+func (m *merging) fact(all []*lists.List, id modelID) lists.Fact {
+	merged := lists.Fact{Provider: id.provider, ID: id.id}
 	for _, l := range all {
-		if found, _ := l.find(id); found != nil { // also the entry of its family, which has the same price
+		if found, _ := find(l, id); found != nil { // also the entry of its family, which has the same price
 			m.prices(&merged, found, l.Name)
 		}
 	}
 	for _, l := range slices.Backward(all) { // the oldest one says the most
-		if found, exact := l.find(id); exact {
-			merged.fill(found)
+		if found, exact := find(l, id); exact {
+			fill(&merged, found)
 		}
 	}
 	if strings.Contains(id.id, "embedding") {
@@ -146,16 +148,9 @@ func (m *merge) fact(all []*List, id modelID) Fact {
 	return merged
 }
 
-// Variant is the end of a name that tells a version of the same model.
-var variant = regexp.MustCompile(`-(\d{8}|\d{4}-\d\d-\d\d|\d{3}|preview-\d\d-\d{2,4}|latest|0)$`)
-
-// Family is the name without the end that tells a version of the same model, such as
-// a day; the name itself where there is none.
-func Family(id string) string { return variant.ReplaceAllString(id, "") }
-
 // find returns a model's entry, or that of its family.
-func (l *List) find(id modelID) (found *Fact, exact bool) {
-	for _, name := range []string{id.id, Family(id.id), Family(id.id) + "-latest", Family(id.id) + "-0"} {
+func find(l *lists.List, id modelID) (found *lists.Fact, exact bool) {
+	for _, name := range []string{id.id, lists.Family(id.id), lists.Family(id.id) + "-latest", lists.Family(id.id) + "-0"} {
 		for i := range l.Models {
 			f := &l.Models[i]
 			if f.Provider == id.provider && (f.ID == name || slices.Contains(f.Aliases, name)) {
@@ -168,26 +163,26 @@ func (l *List) find(id modelID) (found *Fact, exact bool) {
 
 // prices sets the prices of a fact, or compares the last one with that of another list.
 // Factors and fees of a list without prices of tokens hold for all days.
-func (m *merge) prices(merged, other *Fact, list string) {
+func (m *merging) prices(merged, other *lists.Fact, list string) {
 	switch {
 	case len(other.Prices) == 0:
 		return
 	case len(merged.Prices) == 0:
 		for _, p := range other.Prices {
-			merged.Prices = append(merged.Prices, p.clone())
+			merged.Prices = append(merged.Prices, clone(p))
 		}
 		return
 	}
 	last, theirs := len(merged.Prices)-1, &other.Prices[len(other.Prices)-1]
 	for i := range merged.Prices {
 		if i == last || theirs.Input == "" {
-			m.price(merged.ID, &merged.Prices[i], theirs.clone(), list)
+			m.price(merged.ID, &merged.Prices[i], clone(*theirs), list)
 		}
 	}
 }
 
 // price sets what is not known of a price, and compares the rest.
-func (m *merge) price(id string, ours *Price, theirs Price, list string) {
+func (m *merging) price(id string, ours *lists.Price, theirs lists.Price, list string) {
 	if theirs.Input != "" && ours.Over != theirs.Over {
 		if m.take(id, "over", fmt.Sprint(ours.Over), fmt.Sprint(theirs.Over), list) {
 			ours.Over, ours.Above = theirs.Over, theirs.Above
@@ -195,12 +190,12 @@ func (m *merge) price(id string, ours *Price, theirs Price, list string) {
 			theirs.Over, theirs.Above = ours.Over, ours.Above
 		}
 	}
-	their := theirs.members()
-	for i, x := range ours.members() {
-		switch y := their[i].value; {
-		case *y == "" || *x.value == *y:
-		case *x.value == "" || m.take(id, x.name, x.value.String(), y.String(), list):
-			*x.value = *y
+	their := theirs.Members()
+	for i, x := range ours.Members() {
+		switch y := their[i].Value; {
+		case *y == "" || *x.Value == *y:
+		case *x.Value == "" || m.take(id, x.Name, x.Value.String(), y.String(), list):
+			*x.Value = *y
 		}
 	}
 	if ours.Above != nil && theirs.Above != nil {
@@ -209,7 +204,7 @@ func (m *merge) price(id string, ours *Price, theirs Price, list string) {
 }
 
 // take says whether the value of an older list is decided to be right.
-func (m *merge) take(id, member, ours, theirs, list string) bool {
+func (m *merging) take(id, member, ours, theirs, list string) bool {
 	decided := slices.IndexFunc(m.decisions.Disagreements, func(d Decision) bool { return d.ID == id && d.Member == member })
 	if decided < 0 {
 		m.errs = append(m.errs, fmt.Errorf("%s: %s is %s, and %s in %s: decide in decisions.yaml", id, member, ours, theirs, list))
@@ -220,7 +215,7 @@ func (m *merge) take(id, member, ours, theirs, list string) bool {
 }
 
 // fill sets the members that are not known to those of another list.
-func (f *Fact) fill(from *Fact) {
+func fill(f, from *lists.Fact) {
 	f.Kind, f.Released, f.State = cmp.Or(f.Kind, from.Kind), cmp.Or(f.Released, from.Released), cmp.Or(f.State, from.State)
 	f.Ends, f.Successor = cmp.Or(f.Ends, from.Ends), cmp.Or(f.Successor, from.Successor)
 	f.Context, f.MaxOutput = cmp.Or(f.Context, from.Context), cmp.Or(f.MaxOutput, from.MaxOutput)
@@ -239,16 +234,16 @@ func (f *Fact) fill(from *Fact) {
 	}
 }
 
-// Fill sets the numbers that are not known to those of another price.
-func (p *Price) Fill(from *Price) {
-	theirs := from.members()
-	for i, x := range p.members() {
-		*x.value = cmp.Or(*x.value, *theirs[i].value)
+func clone(p lists.Price) lists.Price {
+	if p.Above != nil {
+		above := clone(*p.Above)
+		p.Above = &above
 	}
+	return p
 }
 
 // change applies a change to a fact, or adds one.
-func change(byID map[string]Fact, c *Change) error {
+func change(byID map[string]lists.Fact, c *Change) error {
 	if c.Source == "" {
 		return errors.New("source is missing")
 	}
@@ -256,7 +251,7 @@ func change(byID map[string]Fact, c *Change) error {
 	if err != nil {
 		return err
 	}
-	var fact Fact
+	var fact lists.Fact
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&fact); err != nil {
@@ -267,13 +262,13 @@ func change(byID map[string]Fact, c *Change) error {
 	if fact.ID == "" || fact.Provider == "" {
 		return errors.New("id or provider is missing")
 	}
-	fact.fill(&old)
+	fill(&fact, &old)
 	byID[fact.ID] = fact
 	return nil
 }
 
 // end sets the day on which models end.
-func end(byID map[string]Fact, e *End) error {
+func end(byID map[string]lists.Fact, e *End) error {
 	if _, err := time.Parse(time.DateOnly, e.Day); err != nil || e.Source == "" {
 		return errors.Join(err, errors.New("day or source is missing"))
 	}
@@ -293,14 +288,14 @@ func end(byID map[string]Fact, e *End) error {
 
 // Facts merges the lists of a folder, as text.
 func Facts(dir fs.FS) ([]byte, error) {
-	var all []*List
+	var all []*lists.List
 	// The newest first, but for the last two: they are taken for factors and fees only.
 	for _, name := range []string{"yoagent", "genai-prices", "models.dev", "litellm", "portkey"} {
 		text, err := fs.ReadFile(dir, name+".json")
 		if err != nil {
 			return nil, err
 		}
-		l, err := Read(text)
+		l, err := lists.Read(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
