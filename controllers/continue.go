@@ -3,8 +3,8 @@ package controllers
 import (
 	"context"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 )

@@ -7,9 +7,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/llm"
 	"modelgateway/middleware"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 	"modelgateway/services/routing"

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // DocumentText is a document or a search result as a text, for an API that takes

@@ -3,7 +3,7 @@ package providers
 import (
 	"testing"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 func TestDocumentsAreTextsBetweenLinesThatSayWhatTheyAre(t *testing.T) {

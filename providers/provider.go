@@ -6,9 +6,9 @@ import (
 	"context"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // Call is one request for one model of one provider. It is read only: the

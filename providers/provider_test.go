@@ -3,10 +3,10 @@ package providers
 import (
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // chats is a provider that translates chat completions only.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // Refusal is why an upstream gave no answer: an error in the body of an answer,

@@ -13,11 +13,11 @@ import (
 
 	"modelgateway/config"
 	"modelgateway/controllers"
+	"modelgateway/llm"
 	"modelgateway/middleware"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/inference"

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // Dialect is a wire format in which clients make requests to a model.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // The error types clients see.

@@ -3,7 +3,7 @@ package api
 import (
 	"net/url"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // Keeping is a Dialect in which a request can go on from an earlier answer that the gateway

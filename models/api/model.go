@@ -1,6 +1,6 @@
 package api
 
-import "modelgateway/models/llm"
+import "modelgateway/llm"
 
 // The values of an object field.
 const (

@@ -9,7 +9,7 @@ import (
 	"path"
 	"slices"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 //go:embed catalogue.yaml

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 func load(t *testing.T, overlay string) *Catalog {

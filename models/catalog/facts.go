@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog/lists"
-	"modelgateway/models/llm"
 )
 
 //go:embed facts.json

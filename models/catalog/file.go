@@ -15,7 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // Rule gives its traits to the models whose upstream ids match a pattern.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // The names of providers. They are the same everywhere: in the health report, in

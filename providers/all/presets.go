@@ -2,8 +2,8 @@ package all
 
 import (
 	"modelgateway/config"
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

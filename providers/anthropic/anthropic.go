@@ -13,8 +13,8 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/models/reuse"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // maxCacheControls is how many cache_control members Anthropic takes in one

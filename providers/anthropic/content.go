@@ -3,7 +3,7 @@ package anthropic
 import (
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // content translates a text, an image or a file. Its errors name the block in

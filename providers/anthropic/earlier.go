@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )

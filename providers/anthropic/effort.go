@@ -1,6 +1,6 @@
 package anthropic
 
-import "modelgateway/models/llm"
+import "modelgateway/llm"
 
 // efforts are OpenAI's words in rising order, with the budget that each stands
 // for where a model thinks by budget. Anthropic advises against waiting for

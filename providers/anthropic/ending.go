@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // silentUser fails where the conversation ends with the assistant only because

@@ -3,8 +3,8 @@ package anthropic
 import (
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

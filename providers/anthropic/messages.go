@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers/turns"
 )
 

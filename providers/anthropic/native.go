@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

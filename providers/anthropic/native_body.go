@@ -3,9 +3,9 @@ package anthropic
 import (
 	"bytes"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

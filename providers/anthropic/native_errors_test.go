@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

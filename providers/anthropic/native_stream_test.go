@@ -11,8 +11,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/sse"

@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // defaultMaxTokens limits the answer when the client does not, in tokens:

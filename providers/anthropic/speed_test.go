@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/sse"
 	"modelgateway/providers/upstream"

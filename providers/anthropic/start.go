@@ -3,7 +3,7 @@ package anthropic
 import (
 	"cmp"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // start begins the answer.

@@ -3,8 +3,8 @@ package anthropic
 import (
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers/turns"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 	"modelgateway/providers/providertest"
 )
 

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"slices"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // chooseTools translates the tools, the choice among them and the format of the

@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/embeddings"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"

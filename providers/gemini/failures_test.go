@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

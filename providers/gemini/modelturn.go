@@ -3,8 +3,8 @@ package gemini
 import (
 	"cmp"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers/turns"
 )
 

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // The longest names of functions that Gemini takes, in bytes.

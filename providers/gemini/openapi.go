@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // References that are expanded can double a schema at every step. So the bytes

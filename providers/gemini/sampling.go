@@ -3,8 +3,8 @@ package gemini
 import (
 	"math"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // The bounds of Gemini's generationConfig.

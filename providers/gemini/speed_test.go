@@ -3,8 +3,8 @@ package gemini
 import (
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 const textEvent = `data: {"candidates": [{"content": {"parts": [{"text": " the quick brown fox jumps over"}],"role": "model"},` +
@@ -45,7 +45,7 @@ func BenchmarkTextChunk(b *testing.B) {
 }
 
 func BenchmarkPrepare(b *testing.B) {
-	req, err := chat.Decode(nil, []byte(`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],` +
+	req, err := chat.Decode(nil, []byte(`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"}],`+
 		`"temperature":1,"stream":true}`))
 	if err != nil {
 		b.Fatal(err)

@@ -3,8 +3,8 @@ package gemini
 import (
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // dynamicBudget lets the model decide.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 	"modelgateway/models/reuse"
 )
 

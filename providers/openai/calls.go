@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 // call is a tool call that is being streamed.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 // translator turns chunks into events of the common form, for clients of another

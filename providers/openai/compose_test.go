@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
@@ -98,7 +98,7 @@ func (c *conversation) Conversation() (*llm.Conversation, error) { return &c.sai
 
 func compose(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (providers.Exchange, error) {
 	t.Helper()
-	req, err := chat.Decode(nil, []byte(hello + `}`))
+	req, err := chat.Decode(nil, []byte(hello+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestNamesOfToolsComeBackAsTheyWere(t *testing.T) {
 			body = data(part(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"`+wire+`","arguments":"{}"}}]}`, "tool_calls"), done)
 		}
 		p := serve(t, 200, "text/plain", body)
-		req, err := chat.Decode(nil, []byte(hello + `}`))
+		req, err := chat.Decode(nil, []byte(hello+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 
@@ -138,7 +138,7 @@ func TestReasoningGoesBackToTheServerThatMadeIt(t *testing.T) {
 		{Role: llm.RoleAssistant, Blocks: []llm.Block{thought("anthropic")}},
 		{Blocks: []llm.Block{text("r")}},
 	}}
-	req, err := chat.Decode(nil, []byte(hello + `}`))
+	req, err := chat.Decode(nil, []byte(hello+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestReasoningSaysWhoMadeIt(t *testing.T) {
 			part(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","format":"anthropic-claude-v1","index":0}]}`, "null"),
 			part(`{"content":"a"}`, "stop"), done))
 		u.server = server
-		req, err := chat.Decode(nil, []byte(hello + `,"stream":true}`))
+		req, err := chat.Decode(nil, []byte(hello+`,"stream":true}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestFinishOfAForcedCallIsACall(t *testing.T) {
 		"content_filter": llm.FinishContentFilter} {
 		p := serve(t, 200, "application/json", `{"choices":[{"message":{"tool_calls":[{"id":"c","type":"function","function":`+
 			`{"name":"f","arguments":"{}"}}]},"finish_reason":"`+reason+`"}]}`)
-		req, err := chat.Decode(nil, []byte(hello + `}`))
+		req, err := chat.Decode(nil, []byte(hello+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // efforts are OpenAI's words in ascending order.

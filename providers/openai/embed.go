@@ -3,9 +3,9 @@ package openai
 import (
 	"context"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/embeddings"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

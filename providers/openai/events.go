@@ -3,9 +3,9 @@ package openai
 import (
 	"fmt"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 // eventWriter makes the events of a stream, with the bytes that are sent to the

@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

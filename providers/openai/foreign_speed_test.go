@@ -3,8 +3,8 @@ package openai
 import (
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

@@ -15,10 +15,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
@@ -479,7 +479,7 @@ func FuzzAnswerOfAnotherDialect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		body = in
 		for _, end := range []string{`}`, `,"stream":true}`} {
-			req, err := chat.Decode(nil, []byte(hello + end))
+			req, err := chat.Decode(nil, []byte(hello+end))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,8 +3,8 @@ package openai
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 // composeMessages writes the conversation. Instructions stay where they are: as

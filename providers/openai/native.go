@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/models/scan"
 	"modelgateway/providers/sse"
 	"modelgateway/providers/upstream"

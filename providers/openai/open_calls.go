@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // openCalls are the calls of the last assistant's message: each wants its result before

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers/upstream"
 )
 

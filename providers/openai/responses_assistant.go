@@ -1,6 +1,6 @@
 package openai
 
-import "modelgateway/models/llm"
+import "modelgateway/llm"
 
 // assistant adds what the assistant thought, said and called, in its order.
 func (w *inputWriter) assistant(m *llm.Message) error {

@@ -3,9 +3,9 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )

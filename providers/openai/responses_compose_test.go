@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
@@ -19,7 +19,7 @@ import (
 // responded writes a request of another dialect for the Responses API.
 func responded(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (*respondingExchange, error) {
 	t.Helper()
-	req, err := chat.Decode(nil, []byte(hello + `}`))
+	req, err := chat.Decode(nil, []byte(hello+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // openItem is an item between its beginning and its end.

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"
@@ -148,7 +148,7 @@ var recorded = []struct {
 // respondingTo is a call of the Responses API for a client of another dialect.
 func respondingTo(t testing.TB, members string) *respondingExchange {
 	t.Helper()
-	req, err := chat.Decode(nil, []byte(hello + members + `}`))
+	req, err := chat.Decode(nil, []byte(hello+members+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers/upstream"
 )
 

@@ -3,7 +3,7 @@ package openai
 import (
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // stopper finds the stop sequences of a request in the text of its answer: the Responses

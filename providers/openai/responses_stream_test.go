@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // result adds the result of a call. OpenAI takes texts there; images and files

@@ -1,7 +1,7 @@
 package providertest
 
 import (
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers"
 )
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // Conversation is a request's messages, folded.

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 // fold decodes messages and shows their turns in short.
 func fold(t *testing.T, messages string) (string, *Conversation, error) {
 	t.Helper()
-	req, err := chat.Decode(nil, []byte(`{"model":"m","messages":` + messages + `}`))
+	req, err := chat.Decode(nil, []byte(`{"model":"m","messages":`+messages+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}

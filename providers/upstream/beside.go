@@ -3,7 +3,7 @@ package upstream
 import (
 	"net/http"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers"
 )
 

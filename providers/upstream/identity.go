@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // Call is the context of one attempt, in which the client notes what identifies the

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/llm"
 	"modelgateway/services/sealed"
 )
 

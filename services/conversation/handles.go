@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/llm"
 )
 
 // A tag is the end of a handle: a mark, and in base64 the first bytes of a MAC over the

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/llm"
 	"modelgateway/models/storetest"
 )
 

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/fault"
-	"modelgateway/models/llm"
 	"modelgateway/services/budget"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"

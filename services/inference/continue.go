@@ -3,9 +3,9 @@ package inference
 import (
 	"context"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/services/auth"
 	"modelgateway/services/pool"
 )

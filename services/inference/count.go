@@ -3,9 +3,9 @@ package inference
 import (
 	"context"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/services/routing"
 )
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/tokens"
 )

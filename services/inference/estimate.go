@@ -1,9 +1,9 @@
 package inference
 
 import (
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
 )

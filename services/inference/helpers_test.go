@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"modelgateway/config"
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/services/routing"

@@ -3,7 +3,7 @@ package inference
 import (
 	"context"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
 )

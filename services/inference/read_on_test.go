@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/tests/longtest"
 )
 

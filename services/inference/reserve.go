@@ -1,9 +1,9 @@
 package inference
 
 import (
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/services/budget"
 	"modelgateway/services/history"
 	"modelgateway/services/tokens"

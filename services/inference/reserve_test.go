@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/services/history"
 	"modelgateway/services/pool"
 )

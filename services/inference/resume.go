@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/services/conversation"
 )
 

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/conversation"

@@ -1,7 +1,7 @@
 package inference
 
 import (
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/services/tracing"
 )
 

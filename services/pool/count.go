@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

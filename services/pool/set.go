@@ -3,8 +3,8 @@ package pool
 import (
 	"iter"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

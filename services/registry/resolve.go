@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/models/spelling"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 )

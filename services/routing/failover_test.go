@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // passing are the failures that are worth a retry.

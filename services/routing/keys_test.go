@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers/upstream"
 	"modelgateway/services/pool"
 )

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/services/tracing"

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 )

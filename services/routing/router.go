@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"

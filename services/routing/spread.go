@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // candidateOf is a model at one upstream, before it is prepared.

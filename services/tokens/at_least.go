@@ -1,6 +1,6 @@
 package tokens
 
-import "modelgateway/models/llm"
+import "modelgateway/llm"
 
 // What a prompt has of tokens for Anthropic's models besides those of Prompt. The numbers are
 // from recorded calls (docs/adr/0098-tokens-counted-or-estimated.md).

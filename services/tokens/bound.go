@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 
 	"github.com/tiktoken-go/tokenizer/codec"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 // theEstimator is one for all tests: its vocabulary takes a while to be made.

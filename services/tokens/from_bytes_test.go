@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/api/messages"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/llm"
 )
 
 // captured are the requests of real clients, by their files.

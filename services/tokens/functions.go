@@ -3,7 +3,7 @@ package tokens
 import (
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // OpenAI does not show a model the JSON of a tool's parameters, but a shorter form. Its

@@ -1,8 +1,8 @@
 package tokens
 
 import (
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 )
 
 // Reasons says whether a model may write tokens for a request that it does not show.

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"modelgateway/config"
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/tests/longtest"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/providers/simulator"
 	"modelgateway/providers/simulator/simulatortest"
 	"modelgateway/tests/gatewaytest"

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 	simulated "modelgateway/providers/simulator/anthropic"
 	"modelgateway/tests/gatewaytest"
 )

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/services/inference"
 	"modelgateway/services/tokens"

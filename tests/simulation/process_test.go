@@ -14,9 +14,9 @@ import (
 	"gorm.io/driver/sqlite"
 
 	"modelgateway/config"
+	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/catalog"
-	"modelgateway/models/llm"
 	"modelgateway/services/budget"
 	"modelgateway/services/history"
 	"modelgateway/services/inference"

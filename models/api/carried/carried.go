@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // mark stands between the provider's id and what is packed behind it. Ids stay

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 func TestThoughtsComeBackInAnID(t *testing.T) {

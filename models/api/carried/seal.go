@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // What another provider wants back in the next turn travels inside the one opaque text of

@@ -1,8 +1,8 @@
 package chat
 
 import (
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

@@ -3,8 +3,8 @@ package chat
 import (
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // Dialect is the chat completions API as one of the dialects.

@@ -3,7 +3,7 @@ package chat
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // Head is what all chunks of a completion share.

@@ -7,9 +7,9 @@ package chat
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 )
 
 // Request is the body of POST /v1/chat/completions. An explicit null is

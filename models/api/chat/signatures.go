@@ -3,8 +3,8 @@ package chat
 import (
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 )
 
 // PackID returns id with details inside; id itself where there are none.

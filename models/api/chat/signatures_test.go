@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // mark separates the id of a tool call from the reasoning details packed behind it.
@@ -97,7 +97,7 @@ func TestReasoningOfOpenAIComesBackWithItsID(t *testing.T) {
 	}
 	call := `"tool_calls":[{"id":"` + calls[0] + `","type":"function","function":{"name":"f","arguments":"{}"}}]`
 	for from, member := range map[string]string{"details": `"reasoning_details":[` + strings.Join(details, ",") + `]`, "id": call} {
-		req, err := Decode(nil, []byte(`{"model":"gpt","messages":[{"role":"assistant","content":null,` + member + `}]}`))
+		req, err := Decode(nil, []byte(`{"model":"gpt","messages":[{"role":"assistant","content":null,`+member+`}]}`))
 		if err != nil {
 			t.Fatal(from, err)
 		}

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 func TestIgnoredMembersAreNamedInTheOrderOfTheBody(t *testing.T) {
-	req, err := Decode(nil, []byte(`{"model":"m","zeta":1,"store":false,"max_tokens":1,"max_completion_tokens":2,` +
+	req, err := Decode(nil, []byte(`{"model":"m","zeta":1,"store":false,"max_tokens":1,"max_completion_tokens":2,`+
 		`"messages":[{"role":"user","name":"bob","content":"q","mood":"good","nothing":null}],"seed":1,"alpha":[],"user":"u"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestEveryFieldHasAName(t *testing.T) {
 }
 
 func TestTextsYieldsEveryTextOfThePrompt(t *testing.T) {
-	req, err := Decode(nil, []byte(said(`{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":null,` +
+	req, err := Decode(nil, []byte(said(`{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":null,`+
 		`"tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]}`)))
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 package chat
 
-import "modelgateway/models/llm"
+import "modelgateway/llm"
 
 // tools adds what the model may call. Of tools and deprecated functions in one
 // request the tools count.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // Writer writes one stream as server-sent events, in the order that the API

@@ -4,9 +4,9 @@ package embeddings
 import (
 	"strconv"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 // Dialect is the embeddings API as one of the dialects.

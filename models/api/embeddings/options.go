@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // Options are what a request asks of its vectors, checked for a provider that does not

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/models/reuse"
 )
 

@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
 	"modelgateway/models/api/sequence"
-	"modelgateway/models/llm"
 )
 
 // begin begins a call. What its provider wants back with it is the signature of the

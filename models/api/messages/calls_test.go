@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 )
 
 func TestParallelCallsThatInterleaveComeOneAfterAnother(t *testing.T) {

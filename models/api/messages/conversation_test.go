@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 )
 
 // head begins a request; messages, and further members, follow.

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // Dialect is the Messages API as one of the dialects.

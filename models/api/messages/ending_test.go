@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 )
 
 // counter has reported a prompt.

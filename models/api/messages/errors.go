@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // For any events of a provider, the stream keeps the rules, and says what the whole answer

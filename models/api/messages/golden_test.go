@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 )
 
 // message is a message as a client has it, whole or put together from a stream.

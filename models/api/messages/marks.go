@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // mark notes a cache mark that has just been read: what comes before it may be written to a cache.

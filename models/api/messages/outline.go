@@ -3,8 +3,8 @@ package messages
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/models/reuse"
 	"modelgateway/models/scan"
 )

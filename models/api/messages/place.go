@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // systemItem is the index of the system prompt, which is not in the list of messages.

@@ -13,10 +13,10 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

@@ -3,7 +3,7 @@ package messages
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // Request is a request as it came, and llm.Source for it. It is read only.

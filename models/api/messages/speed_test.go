@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/llm"
 )
 
 const paragraph = `The quick brown fox jumps over the lazy dog, and \"why\" is not known.\n`

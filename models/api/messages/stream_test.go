@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/llm"
 )
 
 // answers is a stream that a function makes.

@@ -1,8 +1,8 @@
 package messages
 
 import (
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 )
 
 // The providers whose thoughts have rules of their own.

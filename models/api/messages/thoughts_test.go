@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 )
 
 func TestGeminisTextWithASignatureStaysText(t *testing.T) {

@@ -1,8 +1,8 @@
 package messages
 
 import (
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

@@ -3,8 +3,8 @@ package messages
 import (
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // turn pairs the tool calls of an assistant's turn with the results in the next one.

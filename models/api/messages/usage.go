@@ -3,7 +3,7 @@ package messages
 import (
 	"strconv"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // appendUsage writes a usage; nil is one without any tokens. tier is the service tier in

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

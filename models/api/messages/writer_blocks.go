@@ -1,9 +1,9 @@
 package messages
 
 import (
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
 	"modelgateway/models/api/sequence"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // itemSpaces are used again for whole answers, which are written elsewhere in the end.

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/llm"
 )
 
 // asked is a request in the client's form, whose conversation has been made for a provider.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/llm"
 )
 
 // summing is an answer that is a summary, with what models write beside one.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 func TestTheBodyIsReadStrictly(t *testing.T) {

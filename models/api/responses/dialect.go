@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // Dialect is the Responses API as one of the dialects.

@@ -3,7 +3,7 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/models/scan"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/llm"
 )
 
 // written is a stream as Dialect's writer writes it.

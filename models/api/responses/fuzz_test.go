@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/llm"
 )
 
 // For any events of a provider, the stream keeps the rules, and its response is the whole

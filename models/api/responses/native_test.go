@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 // What an upstream that speaks the dialect says of its failure is told in its words; the

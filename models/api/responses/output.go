@@ -3,8 +3,8 @@ package responses
 import (
 	"strconv"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/sequence"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/sequence"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

@@ -3,7 +3,7 @@ package responses
 import (
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 	"modelgateway/models/scan"
 )
 

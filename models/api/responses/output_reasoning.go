@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 )
 
 // reasoning is the open thought.

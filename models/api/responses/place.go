@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // The indices of what is not an item of the input.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // answers is a stream that a function makes.

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/llm"
 )
 
 // unsealed is what the encrypted content of an item holds.

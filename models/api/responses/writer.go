@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 	"modelgateway/models/scan"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/llm"
 )
 
 func eventsOf(text string) string {

@@ -6,7 +6,7 @@ package sequence
 import (
 	"slices"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 // Queue holds the events that come while the arguments of another call are incomplete.

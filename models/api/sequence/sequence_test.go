@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/llm"
+	"modelgateway/llm"
 )
 
 func TestObjectEndsWhereItsBracketsDo(t *testing.T) {
