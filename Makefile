@@ -136,9 +136,9 @@ YOAGENT ?=
 LITELLM ?=
 PORTKEY ?=
 catalogue: ## Rewrite the prices and limits of models: GENAI_PRICES=, MODELS_DEV=, YOAGENT=, LITELLM=, PORTKEY= are checkouts of newer lists; review the diff
-	go run ./models/catalog/lists/reduce -genai '$(GENAI_PRICES)' -models-dev '$(MODELS_DEV)' -yoagent '$(YOAGENT)' -litellm '$(LITELLM)' \
+	go run ./catalog/lists/reduce -genai '$(GENAI_PRICES)' -models-dev '$(MODELS_DEV)' -yoagent '$(YOAGENT)' -litellm '$(LITELLM)' \
 	  -portkey '$(PORTKEY)'
-	go run ./models/catalog/lists/join
+	go run ./catalog/lists/join
 
 docs: ## Rewrite the pages at /docs after a change of web/openapi.yaml or of docs/
 	go generate ./web

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 	"modelgateway/providers/all"
 	"modelgateway/services/account"
 	"modelgateway/services/registry"

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 	"modelgateway/providers/all"
 )
 

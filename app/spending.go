@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/controllers"
 	"modelgateway/models"
-	"modelgateway/models/catalog"
 	"modelgateway/services/budget"
 	"modelgateway/services/inference"
 	"modelgateway/services/ledger"

@@ -9,9 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/catalog"
 	"modelgateway/services/registry"
 )
 

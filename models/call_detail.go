@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 // CallDetail is what only some calls have. Most have none of it.

@@ -1,8 +1,8 @@
 package providers
 
 import (
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 )
 
 // Preset is a server with the API of a driver, known by its name. It needs only a key

@@ -6,9 +6,9 @@ import (
 	"context"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 )
 
 // Call is one request for one model of one provider. It is read only: the

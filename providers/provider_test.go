@@ -3,10 +3,10 @@ package providers
 import (
 	"testing"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 )
 
 // chats is a provider that translates chat completions only.

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/models/catalog"
 	"modelgateway/services/ledger"
 	"modelgateway/services/registry"
 )

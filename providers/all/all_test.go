@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

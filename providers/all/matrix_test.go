@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
 	"modelgateway/models/api/messages"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

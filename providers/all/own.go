@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -1,9 +1,9 @@
 package all
 
 import (
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

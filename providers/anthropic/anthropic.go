@@ -13,8 +13,8 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/models/reuse"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"

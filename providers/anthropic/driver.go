@@ -1,8 +1,8 @@
 package anthropic
 
 import (
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 )
 
 // sendText sends a text of the answer. Where the answer is the input of a tool,

@@ -3,9 +3,9 @@ package anthropic
 import (
 	"bytes"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/catalog"
 	"modelgateway/models/scan"
 )
 

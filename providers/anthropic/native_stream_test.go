@@ -11,8 +11,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/sse"

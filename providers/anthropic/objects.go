@@ -3,8 +3,8 @@ package anthropic
 import (
 	"fmt"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )

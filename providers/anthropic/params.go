@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 )
 
 // defaultMaxTokens limits the answer when the client does not, in tokens:

@@ -3,8 +3,8 @@ package anthropic
 import (
 	"slices"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers/turns"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

@@ -3,8 +3,8 @@ package gemini
 import (
 	"cmp"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers/turns"
 )
 

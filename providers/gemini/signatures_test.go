@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 )
 
 // strictUpstream is an upstream that takes no signature but the documented

@@ -3,8 +3,8 @@ package gemini
 import (
 	"slices"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 )
 
 // dynamicBudget lets the model decide.

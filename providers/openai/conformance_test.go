@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/openai"
 	"modelgateway/providers/providertest"

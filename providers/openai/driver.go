@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 )
 
 // efforts are OpenAI's words in ascending order.

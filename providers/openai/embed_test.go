@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api/embeddings"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -15,10 +15,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/carried"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

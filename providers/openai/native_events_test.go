@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

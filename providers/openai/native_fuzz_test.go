@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api/carried"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

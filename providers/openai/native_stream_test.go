@@ -15,9 +15,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api/responses"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"

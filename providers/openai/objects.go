@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -3,9 +3,9 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )

@@ -3,7 +3,7 @@ package openai
 import (
 	"testing"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 	"modelgateway/providers"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

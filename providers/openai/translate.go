@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/models/scan"
 	"modelgateway/providers"
 )

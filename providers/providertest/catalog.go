@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 // embedded is read once: that takes half a second under the race detector.

@@ -12,9 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 )
 
 // Compare returns how an outcome differs from the expectation of its recording.

@@ -17,8 +17,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 )
 
 // Recording is one answer of an upstream, and the expected outcome.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 func TestOwnRecordingsAreListedAndOfAllProviders(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

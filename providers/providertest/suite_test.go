@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 	"modelgateway/providers"
 )
 

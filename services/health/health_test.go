@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/tests/longtest"

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/budget"
 	"modelgateway/services/ledger"

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/pool"

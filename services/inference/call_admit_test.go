@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/ratelimit"

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"net/http"
 
+	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/routing"
 )

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"
 )

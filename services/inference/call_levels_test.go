@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/catalog"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 )

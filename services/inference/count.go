@@ -3,9 +3,9 @@ package inference
 import (
 	"context"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/services/routing"
 )
 

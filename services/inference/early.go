@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/tokens"
 )

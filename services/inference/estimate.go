@@ -1,9 +1,9 @@
 package inference
 
 import (
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/catalog"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
 )

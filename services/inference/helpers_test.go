@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/services/routing"

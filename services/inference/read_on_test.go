@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/tests/longtest"
 )
 

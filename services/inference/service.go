@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/conversation"

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/catalog"
 	"modelgateway/services/pool"
 )
 

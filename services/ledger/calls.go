@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"modelgateway/catalog"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 )
 
 // The rows of one page of calls.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 )
 
 // showCalls returns a page in the form of the API.

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 const namespace = "modelgateway"

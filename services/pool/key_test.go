@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 // firstOf is the key that a conversation's first call gets.

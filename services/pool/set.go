@@ -3,8 +3,8 @@ package pool
 import (
 	"iter"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

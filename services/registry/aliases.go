@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 // Aliases are other names of models. A nil one has none.

@@ -3,8 +3,8 @@ package registry
 import (
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 )
 
 // Why a model is not available.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -1,8 +1,8 @@
 package registry
 
 import (
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 )
 
 // Offered is a chat model that a caller can use now, under one of its names.

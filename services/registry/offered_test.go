@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

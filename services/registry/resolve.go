@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/models/spelling"
 )
 

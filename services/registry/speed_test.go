@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 // BenchmarkResolve measures the look-up of a name that no list of models has, which each

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/tests/longtest"
@@ -35,7 +35,9 @@ func broken(t *testing.T) (*Router, *queued) {
 }
 
 // circuitOf is the state of a circuit that is the only one of its provider.
-func circuitOf(router *Router) string { return router.Upstreams[catalog.Anthropic].Report().Keys[0].Circuit }
+func circuitOf(router *Router) string {
+	return router.Upstreams[catalog.Anthropic].Report().Keys[0].Circuit
+}
 
 // isFast checks the error of an open circuit.
 func isFast(t *testing.T, err error) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 )

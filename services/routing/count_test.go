@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 )

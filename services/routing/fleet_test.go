@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"

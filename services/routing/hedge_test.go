@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/services/pool"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

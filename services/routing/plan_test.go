@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 // Half of the calls fail, which is too few to open the circuit.

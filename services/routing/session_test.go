@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 )
 
 // A shared account knows the prompts, and what it has signed, of its own conversations.

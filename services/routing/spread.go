@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog"
 )
 
 // candidateOf is a model at one upstream, before it is prepared.

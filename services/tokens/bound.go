@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 )
 

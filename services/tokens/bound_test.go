@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/llm"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/catalog"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

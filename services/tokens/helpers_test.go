@@ -3,8 +3,8 @@ package tokens
 import (
 	"sync"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/models/catalog"
 )
 
 const (

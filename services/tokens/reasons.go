@@ -1,8 +1,8 @@
 package tokens
 
 import (
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 )
 
 // Reasons says whether a model may write tokens for a request that it does not show.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )

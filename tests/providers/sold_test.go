@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/catalog"
 	"modelgateway/providers/simulator"
 	"modelgateway/providers/simulator/simulatortest"
 	"modelgateway/tests/gatewaytest"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/catalog"
+	"modelgateway/catalog"
 	"modelgateway/services/inference"
 	"modelgateway/tests/longtest"
 )

@@ -13,10 +13,10 @@ import (
 
 	"gorm.io/driver/sqlite"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/catalog"
 	"modelgateway/services/budget"
 	"modelgateway/services/history"
 	"modelgateway/services/inference"

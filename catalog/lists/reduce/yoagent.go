@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/catalog/lists"
 )
 
 // yoagentPrice is an entry of yologdev/yoagent, as far as it is read.

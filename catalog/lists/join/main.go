@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"modelgateway/models/catalog/lists/merge"
+	"modelgateway/catalog/lists/merge"
 )
 
 func main() {
-	if err := join("models/catalog"); err != nil {
+	if err := join("catalog"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/catalog/lists"
-	"modelgateway/models/catalog/lists/merge"
+	"modelgateway/catalog/lists"
+	"modelgateway/catalog/lists/merge"
 )
 
 func TestTheFactsAreThoseOfTheLists(t *testing.T) {

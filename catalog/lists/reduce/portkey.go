@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/catalog/lists"
 )
 
 // portkeyModel is an entry of Portkey-AI/models, as far as it is read: what a batch and

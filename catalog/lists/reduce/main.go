@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/catalog/lists"
 )
 
 func main() {
-	out := flag.String("out", "models/catalog/lists", "folder of the reduced lists")
+	out := flag.String("out", "catalog/lists", "folder of the reduced lists")
 	genaiDir := flag.String("genai", "", "checkout of github.com/pydantic/genai-prices")
 	yoDir := flag.String("yoagent", "", "checkout of github.com/yologdev/yoagent")
 	devDir := flag.String("models-dev", "", "checkout of github.com/anomalyco/models.dev")

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/catalog/lists"
 )
 
 // litellmModel is an entry of LiteLLM's price map, as far as it is read: what a service

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/catalog/lists"
 )
 
 // genaiFile is a file of pydantic/genai-prices, as far as it is read.

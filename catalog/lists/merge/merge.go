@@ -15,7 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/catalog/lists"
 )
 
 // Decisions are what people have decided about the lists.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"modelgateway/models/catalog/lists"
+	"modelgateway/catalog/lists"
 )
 
 // devModel is a file of models.dev, as far as it is read.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/catalog/lists"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/catalog/lists"
 )
 
 //go:embed facts.json
