@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/spelling"
+	"modelgateway/internal/spelling"
 )
 
 // knownNames lists all names that are read.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/internal/fault"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/fault"
 )
 
 // Names of headers are in their canonical form, which costs nothing to set.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

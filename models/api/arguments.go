@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 )
 
 // maxArgumentValues is how many members and elements the arguments of a call may

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 )
 
 // maxDepth bounds the nesting of a request.

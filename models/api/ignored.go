@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 )
 
 // MaxIgnored is how many names of ignored members are collected at most: about as many as

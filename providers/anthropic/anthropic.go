@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/reuse"
 	"modelgateway/llm"
-	"modelgateway/models/reuse"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"strings"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/messages"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 

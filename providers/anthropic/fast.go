@@ -3,7 +3,7 @@ package anthropic
 import (
 	"slices"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 )
 
 // fastReader reads the most frequent whole answers, those of texts alone, and the usage of

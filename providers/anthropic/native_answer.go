@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 )
 
 // nativeAnswer is a whole answer in the upstream's bytes.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/scan"
 )
 
 // nativeBody is the client's body for the upstream, in pieces. Replaced in place is the

@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 

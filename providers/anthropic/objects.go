@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/scan"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 

@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/embeddings"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

@@ -3,7 +3,7 @@ package gemini
 import (
 	"bytes"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 )
 
 // answered is what the gateway needs to know of a response that it passes on.

@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/reuse"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/reuse"
 	"modelgateway/providers"
 )
 

@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"modelgateway/internal/scan"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/scan"
 )
 
 // fastReader reads the most frequent events and answers: the event with a piece

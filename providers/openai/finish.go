@@ -3,8 +3,8 @@ package openai
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 )
 
 // finishWords are words of compatible servers for OpenAI's finish reasons: Together's

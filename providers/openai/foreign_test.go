@@ -16,10 +16,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 	"modelgateway/providers"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/models/api"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/scan"
 )
 
 // marks say what a body of the Responses API may hold. Most bodies hold none of it, and are

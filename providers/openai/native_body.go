@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 

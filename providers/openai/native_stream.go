@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 	"modelgateway/providers/sse"
 	"modelgateway/providers/upstream"
 )

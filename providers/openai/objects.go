@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/scan"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 

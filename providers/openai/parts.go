@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 )
 
 // decode reads an answer or an event. Some compatible servers, such as Mistral's

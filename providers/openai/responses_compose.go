@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 	"modelgateway/providers"
 )
 

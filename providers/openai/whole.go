@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 	"modelgateway/providers/upstream"
 )
 

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	"modelgateway/internal/fault"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/fault"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/internal/fault"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/fault"
 	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
 )

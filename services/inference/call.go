@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/internal/fault"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/fault"
 	"modelgateway/services/budget"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"modelgateway/catalog"
+	"modelgateway/internal/spelling"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/spelling"
 )
 
 // Resolve returns the model that a client means by a name: the target of an alias; the

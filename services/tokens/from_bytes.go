@@ -3,8 +3,8 @@ package tokens
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 )
 
 // Vocabulary is the kind of tokens that a model has.

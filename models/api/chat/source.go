@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 )
 
 var _ llm.Source = (*Request)(nil)

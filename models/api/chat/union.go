@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 )
 
 // UnmarshalJSONFrom reads a string, an array of parts, or null.

@@ -3,7 +3,7 @@ package embeddings
 import (
 	"sync"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 )
 
 // Parts puts the parts of an answer together, each as soon as those before it have come, so

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tiktoken-go/tokenizer/codec"
 
+	"modelgateway/internal/scan"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 )
 
 // maxTokens is how many tokens a request may have, as OpenAI says. It bounds the text that

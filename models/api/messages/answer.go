@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"modelgateway/internal/reuse"
 	"modelgateway/llm"
-	"modelgateway/models/reuse"
 )
 
 // AppendAnswer adds the JSON of a whole message to dst. Its blocks are those of the stream.

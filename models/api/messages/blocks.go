@@ -6,10 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/scan"
 )
 
 // block adds a block of a message. What only Anthropic's models know is left out and

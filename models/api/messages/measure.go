@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/scan"
+	"modelgateway/internal/scan"
 )
 
 // part is what the size of a block depends on.

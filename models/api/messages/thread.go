@@ -1,9 +1,9 @@
 package messages
 
 import (
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 )
 
 var (

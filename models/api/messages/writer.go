@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 )
 
 // Writer writes one stream as server-sent events in Anthropic's order: message_start,

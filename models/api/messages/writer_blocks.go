@@ -1,10 +1,10 @@
 package messages
 
 import (
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api/carried"
 	"modelgateway/models/api/sequence"
-	"modelgateway/models/scan"
 )
 
 // blocks turns the events of an answer into content blocks. One block is open at a time:

@@ -6,10 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/scan"
 )
 
 // calls are the calls of the conversation that have no result yet.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
 	"modelgateway/models/api/carried"
-	"modelgateway/models/scan"
 )
 
 // compacted stands for the provider of a sealed summary, which every provider reads.

@@ -3,8 +3,8 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 )
 
 // field is a member of an object.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 )
 
 // choosing are names of members by which a server may choose a model, a destination or

@@ -3,9 +3,9 @@ package responses
 import (
 	"strconv"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api/sequence"
-	"modelgateway/models/scan"
 )
 
 // items turns the events of an answer into the items of a response, and writes the events

@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api/sequence"
-	"modelgateway/models/scan"
 )
 
 // call is the open call of a tool that the client runs.

@@ -3,8 +3,8 @@ package responses
 import (
 	"strings"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/scan"
 )
 
 // made takes what the model made. An image is written after the next event, which may hold

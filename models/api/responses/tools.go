@@ -5,9 +5,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/scan"
 )
 
 // known are the tools whose parameters OpenAI's models have learned (OpenAI's guides of its
