@@ -89,7 +89,7 @@ pictures: ## Take the pictures of docs/console.md again (Chromium, npm, pngquant
 	cd docs/images && pngquant --force --speed 1 --ext .png 64 console-*.png
 
 quick: check ## Check formatting and vet, and run the tests that need neither servers nor the whole program (half a minute)
-	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,models/servertest"|models/storetest"|tests/gatewaytest")) | grep -vE '^./(bench|models/servertest)')
+	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,tests/servertest"|tests/storetest"|tests/gatewaytest")) | grep -vE '^./(bench|tests/servertest)')
 
 faults: compiler ## Repeat the measurements of docs/reliability.md in full size (about an hour)
 	CGO_ENABLED=1 FAULTS=full go test $(RACE) -v -count 1 -timeout 2h ./bench/faults

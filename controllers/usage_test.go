@@ -14,8 +14,8 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models"
-	"modelgateway/models/storetest"
 	"modelgateway/services/ledger"
+	"modelgateway/tests/storetest"
 	"modelgateway/web/webtest"
 )
 

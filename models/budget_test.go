@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 func lease(lasts time.Duration) models.Lease {

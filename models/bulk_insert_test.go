@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // insertCallRows uses the connection directly, not the pool's transaction: a row

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // eachDatabase runs a test on an empty SQLite file and on an empty PostgreSQL

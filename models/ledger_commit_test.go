@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // lossyProxy forwards connections to PostgreSQL. As often as cuts says, it closes a

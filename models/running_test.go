@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {

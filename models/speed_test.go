@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // BenchmarkWriteCalls writes batches as the ledger does under load, of one key

@@ -13,8 +13,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver named pgx
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 func TestUsersAreFoundByIDAndAddress(t *testing.T) {

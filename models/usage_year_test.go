@@ -16,9 +16,9 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/servertest"
 	"modelgateway/services/ledger"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // year makes the calls of a year: of 200 keys, 50 users and 12 models, of which each key

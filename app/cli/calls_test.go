@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 func TestCallsAreListedAndOneIsShownWithItsAttempts(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 func TestCheckListsAllFaultsAtOnceAndNoSecret(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"modelgateway/app/cli"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // result is what a command left.

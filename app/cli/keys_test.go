@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // withUsers is a gateway with the users ada and bob.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // TestFivePeopleWithBudgetsNeedSixCommands begins with an empty database.

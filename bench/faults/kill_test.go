@@ -12,7 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the gateway's own driver
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 func TestKillsUnderWritesLoseNothingInSQLite(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // environment is a part behind a proxy, the gateways that use it, and their

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // A deploy: one replica after the other is stopped and started again while

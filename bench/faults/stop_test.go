@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // begin starts a stream and returns when its first event has arrived.

@@ -14,7 +14,7 @@ import (
 
 	"modelgateway/bench/proc"
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // books is a ledger that is measured: a database and its store.

@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/bench/child"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // system is what is measured: gateways on one PostgreSQL and one Redis, and the provider

@@ -12,8 +12,8 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/servertest"
 	"modelgateway/services/auth"
+	"modelgateway/tests/servertest"
 )
 
 // testService is where people register and log in, over an empty database.

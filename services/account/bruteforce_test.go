@@ -16,8 +16,8 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/servertest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // testFailures counts in this process, or with Redis.

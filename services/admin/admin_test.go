@@ -13,10 +13,10 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/limit"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // administered is a database in which ada is an administrator.

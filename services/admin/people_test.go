@@ -10,7 +10,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 var root = Actor{UserID: "ada", RequestID: "req", Address: "192.0.2.1"}

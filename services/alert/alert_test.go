@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/storetest"
 	"modelgateway/services/budget"
+	"modelgateway/tests/storetest"
 )
 
 var november = time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)

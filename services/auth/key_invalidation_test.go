@@ -14,9 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // lines is a log that may be read while it is written.

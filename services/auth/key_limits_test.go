@@ -11,9 +11,9 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/limit"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 func named[T any](value T) api.Field[T] { return api.Field[T]{Named: true, Value: &value} }

@@ -14,8 +14,8 @@ import (
 	"modelgateway/internal/fault"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/storetest"
 )
 
 // countKeyQueries counts the queries of look-ups, and the most at once.

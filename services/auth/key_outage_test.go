@@ -11,9 +11,9 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 func TestWithoutTheDatabaseCachedKeysWorkForTheirTTLAndNothingIs401(t *testing.T) {

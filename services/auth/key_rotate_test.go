@@ -9,8 +9,8 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 func overlap(seconds int64) api.KeyRotation { return api.KeyRotation{OverlapSeconds: &seconds} }

@@ -12,7 +12,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // keyDatabase is a database on which any number of replicas hold keys.

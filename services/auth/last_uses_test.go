@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 func storedUse(t *testing.T, h *keyDatabase, id string) int64 {

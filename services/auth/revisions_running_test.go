@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/storetest"
 )
 
 // revisionReplica is a replica as it runs, that counts its questions.

@@ -13,7 +13,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // oneByOne is Keys and Tokens over rows that the test holds, and a clock of

@@ -20,7 +20,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 const testIssuer = "https://gateway.example"

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 func TestATokenCarriesItsUserAndExpiry(t *testing.T) {

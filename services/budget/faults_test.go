@@ -13,9 +13,9 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // shortHeartbeat gives a lease of a second.

@@ -8,7 +8,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // A running call that costs more than was expected takes what is left, and then more than that, in

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // testLedger is a replica's ledger: it writes the costs of calls with a delay, and

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // runningCall is the call of a reservation: a prompt of 1,000 micro-dollars, and an

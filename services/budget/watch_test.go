@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // watched is a database with a Watch. Its day is a Saturday.

@@ -11,7 +11,7 @@ import (
 
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // made is a Handles with a secret of this byte.

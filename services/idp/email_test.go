@@ -8,10 +8,10 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
 	"modelgateway/services/account"
 	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
+	"modelgateway/tests/servertest"
 )
 
 func TestAddressThatIsNotVerifiedIsRefused(t *testing.T) {

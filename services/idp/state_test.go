@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
 	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
+	"modelgateway/tests/servertest"
 )
 
 func TestStateOfAnotherBrowserIsRefused(t *testing.T) {

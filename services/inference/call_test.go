@@ -18,7 +18,6 @@ import (
 	"modelgateway/models"
 	"modelgateway/models/api"
 	"modelgateway/models/api/chat"
-	"modelgateway/models/storetest"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
@@ -27,6 +26,7 @@ import (
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/registry"
 	"modelgateway/services/routing"
+	"modelgateway/tests/storetest"
 )
 
 // scripted is a provider with the same behaviour for all of its models.

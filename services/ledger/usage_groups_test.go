@@ -7,7 +7,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // addTeam adds a team, and a key of ada in it.

@@ -13,7 +13,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 )
 
 // seriesNow is after the end of summer time in Europe and its beginning in Australia.

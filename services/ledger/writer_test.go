@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
-	"modelgateway/models/storetest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // ledgerLog keeps the log for a test.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 func level(account, name string, n models.Numbers) models.Level {

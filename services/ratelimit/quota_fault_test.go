@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // quotaFaults are the faults of Redis.

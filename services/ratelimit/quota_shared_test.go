@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // newQuotaReplicas makes n replicas on one Redis that know each other. Their jobs

@@ -16,8 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 func limitRedis(t testing.TB, address string) *redis.Client {

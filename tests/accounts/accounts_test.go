@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 func TestUsersRegisterLogInAndCreateAndRevokeKeys(t *testing.T) {

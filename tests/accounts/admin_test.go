@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 const adminSetting = "ADMIN_EMAILS=Root@Example.com"

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/services/mail/mailtest"
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // person is a user of two replicas.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/services/idp/idptest"
 	"modelgateway/services/mail/mailtest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // A stranger registers an address that is not theirs. Whoever proves it first, by a mailed link, owns the

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // Thirteen keys of one user share a budget on two replicas, and 400 calls come at once. Where calls

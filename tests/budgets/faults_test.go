@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // outcomeCounts counts calls by their outcome.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // killed starts a replica, has it make calls, and kills it while some of them run.

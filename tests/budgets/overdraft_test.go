@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // trials is how often a race is run: few times, full times where the long tests

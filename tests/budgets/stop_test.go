@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // markedUpstream is an upstream whose calls end when ends is closed, never end, or

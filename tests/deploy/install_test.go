@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // need skips the test where the long tests are not asked for, or DEPLOY=off leaves these out, and

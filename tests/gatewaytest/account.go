@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // EachStorage runs a test in parallel with the settings of each kind of storage:

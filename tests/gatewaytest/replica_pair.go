@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // ReplicaPair is two replicas on one PostgreSQL and one Redis, which a test may

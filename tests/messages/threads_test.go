@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // workspaces is Anthropic with a workspace for each key: a message is known only with the key

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // line returns the first line of the log with this message.

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // TestNoDebugEndpointOrStackTraceShowsASecret requests the paths of debugging

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // walk runs deploy/walk.sh with this binary as the gateway, and returns what it prints.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // encryptionKey is a key of AES-256.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // organisations is OpenAI with an organisation for each key: a response is known, and

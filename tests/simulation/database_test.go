@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/storetest"
+	"modelgateway/tests/storetest"
 
 	sqlite "modernc.org/sqlite"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/servertest"
 )
 
 // copied is one way of a backup: from these settings into a file, and from the file into

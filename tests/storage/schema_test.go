@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 // eachDatabase runs a test for SQLite and for PostgreSQL; fresh returns the address

@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"modelgateway/models/servertest"
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
+	"modelgateway/tests/servertest"
 )
 
 func TestGatewayStartsBeforeItsDatabaseAndSurvivesACrash(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/models/servertest"
+	"modelgateway/tests/servertest"
 )
 
 // Database is a migrated database with two users, ada and bob.
