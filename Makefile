@@ -125,7 +125,7 @@ fuzz: ## Fuzz every parser for FUZZTIME each; inputs that fail are kept as tests
 
 golden: ## Rewrite the golden upstream requests and the archive of answers after a wanted change, and the words of new captures, and add new settings to the examples and docs/configuration.md
 	go test ./tests/captures -run Rewritten -update
-	go test ./models/api/messages ./models/api/responses -run RealClients -update
+	go test ./dialects/messages ./dialects/responses -run RealClients -update
 	go test ./providers/... -run Golden -update
 	go test ./tests/archive -update
 	go test ./config -run Example -update

@@ -10,8 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/messages"
 	"modelgateway/models/api"
-	"modelgateway/models/api/messages"
 	"modelgateway/services/registry"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/services/inference"
 	"modelgateway/services/metrics"
 	"modelgateway/services/tracing"

@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api/messages"
+	"modelgateway/dialects/messages"
 )
 
 // The form of errors is that of the request's dialect, also of a panic in or before the

@@ -87,7 +87,7 @@ type Provider interface {
 type Embedder interface {
 	// Embeds says whether it has.
 	Embeds() bool
-	// PrepareEmbeddings is Prepare for a request of the dialect of models/api/embeddings,
+	// PrepareEmbeddings is Prepare for a request of the dialect of dialects/embeddings,
 	// the only one that asks for vectors.
 	PrepareEmbeddings(call Call) (Exchange, error)
 }

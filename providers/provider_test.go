@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 )
 
 // chats is a provider that translates chat completions only.

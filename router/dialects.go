@@ -6,10 +6,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/dialects/chat"
+	"modelgateway/dialects/messages"
+	"modelgateway/dialects/responses"
 	"modelgateway/middleware"
-	"modelgateway/models/api/chat"
-	"modelgateway/models/api/messages"
-	"modelgateway/models/api/responses"
 )
 
 // form is the dialect in which the errors of a request are written, from the first guard

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

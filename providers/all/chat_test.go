@@ -11,7 +11,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/respjson"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 	"modelgateway/providers/providertest"
 )
 

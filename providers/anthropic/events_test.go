@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

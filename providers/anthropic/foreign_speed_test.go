@@ -3,8 +3,8 @@ package anthropic
 import (
 	"testing"
 
+	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api/responses"
 	"modelgateway/providers"
 )
 

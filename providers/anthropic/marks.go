@@ -3,7 +3,7 @@ package anthropic
 import (
 	"bytes"
 
-	"modelgateway/models/api/carried"
+	"modelgateway/dialects/carried"
 )
 
 // marks say what a body may hold. Most bodies hold none of it, and are not read any further:

@@ -13,10 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
+	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
-	"modelgateway/models/api/messages"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/sse"

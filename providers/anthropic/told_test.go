@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers/providertest"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers/providertest"
 )
 

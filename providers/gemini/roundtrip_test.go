@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 func TestASignatureComesBackInEachWayThatAClientMayKeepIt(t *testing.T) {

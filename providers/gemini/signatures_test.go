@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/catalog"
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // strictUpstream is an upstream that takes no signature but the documented

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // told are a body's answers as a stream and whole.

@@ -3,8 +3,8 @@ package gemini
 import (
 	"testing"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 )
 
 const textEvent = `data: {"candidates": [{"content": {"parts": [{"text": " the quick brown fox jumps over"}],"role": "model"},` +

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers/providertest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api/embeddings"
+	"modelgateway/dialects/embeddings"
 )
 
 // batchAnswer is the answer of batchEmbedContents.

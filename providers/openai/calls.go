@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 )
 
 // call is a tool call that is being streamed.

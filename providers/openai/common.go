@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 )
 
 // translator turns chunks into events of the common form, for clients of another

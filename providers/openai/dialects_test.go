@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 )
 

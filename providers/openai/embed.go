@@ -3,9 +3,9 @@ package openai
 import (
 	"context"
 
+	"modelgateway/dialects/embeddings"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/embeddings"
 	"modelgateway/providers"
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/embeddings"
 	"modelgateway/llm"
-	"modelgateway/models/api/embeddings"
 	"modelgateway/providers"
 )
 

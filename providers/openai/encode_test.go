@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 func TestARequestIsEncodedAsJSONMarshalDoes(t *testing.T) {

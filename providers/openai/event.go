@@ -3,7 +3,7 @@ package openai
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // event is one event of a stream: a chunk or an error.

@@ -3,9 +3,9 @@ package openai
 import (
 	"fmt"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 )
 
 // eventWriter makes the events of a stream, with the bytes that are sent to the

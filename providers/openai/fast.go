@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"modelgateway/dialects/chat"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api/chat"
 )
 
 // fastReader reads the most frequent events and answers: the event with a piece

@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

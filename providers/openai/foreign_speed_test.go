@@ -3,8 +3,8 @@ package openai
 import (
 	"testing"
 
+	"modelgateway/dialects/messages"
 	"modelgateway/llm"
-	"modelgateway/models/api/messages"
 	"modelgateway/providers"
 )
 

@@ -16,10 +16,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

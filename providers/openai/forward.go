@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api/chat"
 )
 
 // forward is an event in the form for the client, before and after its piece of

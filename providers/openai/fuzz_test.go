@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"

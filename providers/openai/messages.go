@@ -3,8 +3,8 @@ package openai
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 )
 
 // composeMessages writes the conversation. Instructions stay where they are: as

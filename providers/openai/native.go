@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"modelgateway/dialects/responses"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/responses"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

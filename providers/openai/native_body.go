@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 
+	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api/carried"
 	"modelgateway/providers"
 )
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/carried"
+	"modelgateway/dialects/responses"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/carried"
-	"modelgateway/models/api/responses"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

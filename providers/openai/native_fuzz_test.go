@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/carried"
+	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api/carried"
-	"modelgateway/models/api/responses"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

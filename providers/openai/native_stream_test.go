@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api/responses"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 )
 

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 )
 

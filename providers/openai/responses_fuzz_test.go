@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

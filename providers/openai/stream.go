@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers/upstream"
 )
 

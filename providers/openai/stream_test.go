@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"

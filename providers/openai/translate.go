@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 )
 

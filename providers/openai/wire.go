@@ -3,7 +3,7 @@ package openai
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // request is the body of POST /v1/chat/completions, as it is written for clients

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // Collect puts the chunks of a stream together into an answer, as a client

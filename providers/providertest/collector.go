@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // collector puts the chunks of a stream together, and checks the rules of the

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 )
 
 // Compare returns how an outcome differs from the expectation of its recording.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 )
 
 func ptr[T any](v T) *T { return &v }

@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 
 	"modelgateway/providers/sse"

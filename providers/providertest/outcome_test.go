@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 )
 
 // event is a chunk of a stream of the gateway.

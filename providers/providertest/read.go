@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 )
 
 // Chunks is a stream as a client of the chat dialect reads it: its events are

@@ -18,7 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // Recording is one answer of an upstream, and the expected outcome.

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 )
 
 // fold decodes messages and shows their turns in short.

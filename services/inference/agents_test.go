@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/api/messages"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/pool"

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/services/pool"

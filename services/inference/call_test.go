@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/api/messages"
 	"modelgateway/services/pool"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/config"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"

@@ -3,7 +3,7 @@ package tokens
 import (
 	"testing"
 
-	"modelgateway/models/api/messages"
+	"modelgateway/dialects/messages"
 )
 
 // What Anthropic has counted, of recorded calls and counts of claude-haiku-4-5-20251001 and

@@ -14,8 +14,8 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/config"
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

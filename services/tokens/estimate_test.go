@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
 )
 
 // theEstimator is one for all tests: its vocabulary takes a while to be made.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/dialects/chat"
+	"modelgateway/dialects/messages"
+	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api/chat"
-	"modelgateway/models/api/messages"
-	"modelgateway/models/api/responses"
 )
 
 // captured are the requests of real clients, by their files.
@@ -18,9 +18,9 @@ func captured(t testing.TB) map[string]*llm.Request {
 	t.Helper()
 	all := map[string]*llm.Request{}
 	for pattern, decode := range map[string]func(body []byte) (*llm.Request, error){
-		"../../models/api/messages/testdata/requests/*.json":  func(b []byte) (*llm.Request, error) { return messages.Dialect{}.DecodeCount(nil, b) },
-		"../../providers/anthropic/testdata/requests/*.json":  func(b []byte) (*llm.Request, error) { return messages.Dialect{}.DecodeCount(nil, b) },
-		"../../models/api/responses/testdata/requests/*.json": func(b []byte) (*llm.Request, error) { return responses.Dialect{}.Decode(nil, b) },
+		"../../dialects/messages/testdata/requests/*.json":   func(b []byte) (*llm.Request, error) { return messages.Dialect{}.DecodeCount(nil, b) },
+		"../../providers/anthropic/testdata/requests/*.json": func(b []byte) (*llm.Request, error) { return messages.Dialect{}.DecodeCount(nil, b) },
+		"../../dialects/responses/testdata/requests/*.json":  func(b []byte) (*llm.Request, error) { return responses.Dialect{}.Decode(nil, b) },
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/controllers"
+	"modelgateway/dialects/chat"
 	"modelgateway/middleware"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers/providertest"
 	"modelgateway/services/inflight"
 	"modelgateway/tests/gatewaytest"

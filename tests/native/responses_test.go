@@ -70,7 +70,7 @@ func TestClientAndOpenAISeeEachOthersBytes(t *testing.T) {
 	t.Parallel()
 	modelMember := regexp.MustCompile(`"model": ?"[^"]*"`) // the upstream is sent its own id
 	p, u := openAI(t)
-	files, err := filepath.Glob("../../models/api/responses/testdata/requests/*.json")
+	files, err := filepath.Glob("../../dialects/responses/testdata/requests/*.json")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d requests, %v", len(files), err)
 	}

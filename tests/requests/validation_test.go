@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )

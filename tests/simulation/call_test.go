@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/models/api"
-	"modelgateway/models/api/chat"
 	"modelgateway/providers"
 	"modelgateway/services/inference"
 	"modelgateway/services/tokens"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api/chat"
+	"modelgateway/dialects/chat"
 )
 
 // TestRequestSchemaAcceptsWhatTheGatewayAccepts compares the document with the

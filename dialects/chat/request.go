@@ -1,0 +1,234 @@
+// Package chat is the dialect of OpenAI's chat completions API: its wire types,
+// the strict decoding of requests into the common form, and the encoding of
+// answers, streams and errors. A provider that speaks the same API shares the
+// wire types.
+package chat
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/dialects/carried"
+	"modelgateway/llm"
+	"modelgateway/models/api"
+)
+
+// Request is the body of POST /v1/chat/completions. An explicit null is
+// legal for every optional field and means that it is absent.
+//
+// A decoded request is never changed: it may be translated several times, for
+// several upstreams, at once.
+type Request struct {
+	Model    string    `json:"model"`
+	Messages []Message `json:"messages"`
+
+	MaxTokens           *int64         `json:"max_tokens"`
+	MaxCompletionTokens *int64         `json:"max_completion_tokens"`
+	Temperature         *float64       `json:"temperature"`
+	TopP                *float64       `json:"top_p"`
+	TopK                *int64         `json:"top_k"`
+	FrequencyPenalty    *float64       `json:"frequency_penalty"`
+	PresencePenalty     *float64       `json:"presence_penalty"`
+	Stop                api.Strings    `json:"stop"`
+	N                   *int64         `json:"n"`
+	Seed                *int64         `json:"seed"`
+	LogitBias           jsontext.Value `json:"logit_bias"`
+	Logprobs            bool           `json:"logprobs"`
+	TopLogprobs         *int64         `json:"top_logprobs"`
+
+	Stream        bool           `json:"stream"`
+	StreamOptions *StreamOptions `json:"stream_options"`
+
+	Tools             []Tool          `json:"tools"`
+	ToolChoice        *ToolChoice     `json:"tool_choice"`
+	ParallelToolCalls *bool           `json:"parallel_tool_calls"`
+	Functions         []Function      `json:"functions"`     // deprecated by OpenAI in favour of tools
+	FunctionCall      *ToolChoice     `json:"function_call"` // deprecated by OpenAI in favour of tool_choice
+	ResponseFormat    *ResponseFormat `json:"response_format"`
+
+	ReasoningEffort string         `json:"reasoning_effort"`
+	Thinking        *Thinking      `json:"thinking"`      // extension, the Anthropic form
+	CacheControl    jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+
+	User             string            `json:"user"`
+	SafetyIdentifier string            `json:"safety_identifier"`
+	Metadata         map[string]string `json:"metadata"`
+	ServiceTier      string            `json:"service_tier"`
+	Modalities       []string          `json:"modalities"`
+	Audio            jsontext.Value    `json:"audio"`
+	WebSearchOptions jsontext.Value    `json:"web_search_options"`
+
+	common       llm.Request // what services and providers see of it
+	conversation conversation
+	fast         bool  // it has members of requestMembers only
+	predicted    int64 // the size of OpenAI's predicted answer, in bytes
+}
+
+// StreamOptions are legal only together with stream.
+type StreamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+// Thinking asks for reasoning in Anthropic's words; ReasoningEffort is the
+// OpenAI way and is used when both are given and Thinking has no type.
+type Thinking struct {
+	Type         string `json:"type"`          // enabled, adaptive or disabled
+	BudgetTokens int64  `json:"budget_tokens"` // tokens, only with enabled
+
+	Display jsontext.Value `json:"display"` // summarized or omitted
+}
+
+// Message is one turn of the conversation as the client sends it.
+type Message struct {
+	Role         string         `json:"role"`
+	Content      Content        `json:"content"`
+	Name         string         `json:"name"`
+	ToolCalls    []ToolCall     `json:"tool_calls"`
+	ToolCallID   string         `json:"tool_call_id"`
+	FunctionCall *FunctionCall  `json:"function_call"` // deprecated by OpenAI
+	Refusal      string         `json:"refusal"`
+	Audio        jsontext.Value `json:"audio"`
+	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+
+	ReasoningContent string            `json:"reasoning_content"`
+	ReasoningDetails []ReasoningDetail `json:"reasoning_details"`
+	Images           []Image           `json:"images"` // that the model made in an earlier turn
+}
+
+// Content is a message's content: absent or null, one string, or parts.
+type Content struct {
+	Parts []ContentPart // the array form; Text is the string form
+	Set   bool          // false when absent or null
+
+	literal jsontext.Value // the string form as it came, with its quotes
+}
+
+// ContentPart is one element of a content array.
+type ContentPart struct {
+	Type         string         `json:"type"` // text, image_url, input_audio, file or refusal
+	Text         string         `json:"text"`
+	ImageURL     *ImageURL      `json:"image_url"`
+	InputAudio   *InputAudio    `json:"input_audio"`
+	File         *File          `json:"file"`
+	Refusal      string         `json:"refusal"`
+	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+}
+
+// ImageURL is an image by web address or data URL.
+type ImageURL struct {
+	URL    string         `json:"url"`
+	Detail string         `json:"detail,omitempty"`
+	Extra  jsontext.Value `json:",embed"`
+}
+
+// InputAudio is a sound; Data is plain base64, not a data URL.
+type InputAudio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"` // wav or mp3
+}
+
+// File is a document; FileData is a data URL.
+type File struct {
+	FileData string `json:"file_data"`
+	Filename string `json:"filename"`
+	FileID   string `json:"file_id"`
+}
+
+// Tool is a function, or a custom tool that only OpenAI upstreams know.
+type Tool struct {
+	Type         string         `json:"type"`
+	Function     *Function      `json:"function"`
+	Custom       jsontext.Value `json:"custom"`
+	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+}
+
+// Function describes a function the model may call. Parameters is JSON Schema
+// and is carried byte for byte: re-ordered keys break the upstreams' prompt
+// caches. It is nil for a function without parameters.
+type Function struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  jsontext.Value `json:"parameters"`
+	Strict      *bool          `json:"strict"`
+}
+
+// ToolChoice says which tools the model may or must call.
+type ToolChoice struct {
+	Type    string   // of an object; empty for a word
+	Mode    string   // none, auto, required, named, custom or allowed
+	Name    string   // of the one function or custom tool, with named and custom
+	Allowed []string // names of functions, with allowed
+	Require bool     // with allowed: one of them must be called
+}
+
+// ResponseFormat asks for text, for some JSON or for JSON of a given schema.
+type ResponseFormat struct {
+	Type       string      `json:"type"` // text, json_object or json_schema
+	JSONSchema *JSONSchema `json:"json_schema"`
+}
+
+// JSONSchema is the schema of a structured answer.
+type JSONSchema struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Schema      jsontext.Value `json:"schema"`
+	Strict      *bool          `json:"strict"`
+}
+
+// ToolCall is a call the model made, in requests and in answers.
+type ToolCall struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Function *FunctionCall  `json:"function,omitzero"`
+	Custom   jsontext.Value `json:"custom,omitzero"`
+	// ExtraContent carries what a provider attaches to a call; Google's
+	// OpenAI endpoint puts google.thought_signature there.
+	ExtraContent *ExtraContent  `json:"extra_content,omitzero"`
+	Extra        jsontext.Value `json:",embed"`
+}
+
+// FunctionCall names a function and its arguments as JSON text. Models err:
+// the text is not always valid JSON and may be empty.
+type FunctionCall struct {
+	Name      string         `json:"name"`
+	Arguments string         `json:"arguments"`
+	Extra     jsontext.Value `json:",embed"`
+}
+
+// ExtraContent is the extension field of Google's OpenAI endpoint.
+type ExtraContent struct {
+	Google *GoogleExtra `json:"google,omitzero"`
+}
+
+// GoogleExtra carries a Gemini thought signature, which must come back with
+// the call it was attached to.
+type GoogleExtra struct {
+	ThoughtSignature string `json:"thought_signature,omitempty"`
+}
+
+// The formats of a ReasoningDetail: which provider can read it.
+const (
+	FormatAnthropic = carried.FormatAnthropic
+	FormatGemini    = carried.FormatGemini
+	FormatOpenAI    = carried.FormatOpenAI
+)
+
+// The types of a ReasoningDetail.
+const (
+	ReasoningText      = carried.TypeText      // Text, and Signature once the block is whole
+	ReasoningEncrypted = carried.TypeEncrypted // Data only
+	reasoningSummary   = carried.TypeSummary   // Summary only
+)
+
+// ReasoningDetail is one block of a model's reasoning, with what the provider
+// needs to take it back unchanged in the next turn. In a stream the fragments
+// of one block share Index; text is appended, the other fields come once.
+type ReasoningDetail struct {
+	Type      string `json:"type"`
+	Text      string `json:"text,omitempty"`
+	Summary   string `json:"summary,omitempty"` // of type reasoning.summary, from OpenAI upstreams
+	Signature string `json:"signature,omitempty"`
+	Data      string `json:"data,omitempty"`
+	ID        string `json:"id,omitempty"` // of the tool call it belongs to, where it belongs to one
+	Format    string `json:"format,omitempty"`
+	Index     int    `json:"index"`
+}

@@ -1,0 +1,89 @@
+package chat
+
+import (
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/dialects/carried"
+	"modelgateway/llm"
+)
+
+// PackID returns id with details inside; id itself where there are none.
+func PackID(id string, details []ReasoningDetail) string {
+	if len(details) == 0 {
+		return id
+	}
+	text, err := json.Marshal(details)
+	if err != nil {
+		return id
+	}
+	return carried.Join(id, text)
+}
+
+// UnpackID splits an id into the provider's own and the details packed behind
+// it. An id without details, or with details that cannot be read, is returned
+// as it is.
+func UnpackID(id string) (string, []ReasoningDetail) {
+	own, text, ok := carried.Split(id)
+	if !ok {
+		return id, nil
+	}
+	var details []ReasoningDetail
+	if err := json.Unmarshal(text, &details, boundedLists); err != nil {
+		return id, nil
+	}
+	return own, details
+}
+
+// HasPackedID says whether a text may hold an id with details.
+func HasPackedID(text []byte) bool { return carried.Has(text) }
+
+// providers of reasoning, by the format of a ReasoningDetail.
+var formatProviders = map[string]string{FormatAnthropic: "anthropic", FormatGemini: "gemini", FormatOpenAI: "openai"}
+
+// format is that of a thought; empty where no client could bring it back.
+func format(t *llm.Thought) string {
+	switch t.Provider {
+	case formatProviders[FormatAnthropic]:
+		return FormatAnthropic
+	case formatProviders[FormatGemini]:
+		return FormatGemini
+	case formatProviders[FormatOpenAI]:
+		return FormatOpenAI
+	}
+	return ""
+}
+
+// Common is the detail in the common form.
+func (d *ReasoningDetail) Common() *llm.Thought {
+	t := &llm.Thought{Text: d.Text, Signature: d.Signature, Data: d.Data, Provider: formatProviders[d.Format], Index: d.Index}
+	if d.Format == FormatOpenAI {
+		t.ItemID = d.ID
+	} else {
+		t.CallID, _ = UnpackID(d.ID)
+	}
+	switch d.Type {
+	case ReasoningText:
+	case ReasoningEncrypted:
+		t.Kind = llm.ThoughtEncrypted
+	default:
+		t.Kind, t.Text = llm.ThoughtSummary, d.Text+d.Summary
+	}
+	return t
+}
+
+// detail is a thought as clients see it.
+func detail(t *llm.Thought) ReasoningDetail {
+	d := ReasoningDetail{
+		Type: ReasoningText, Text: t.Text, Signature: t.Signature, Data: t.Data, ID: t.CallID, Format: format(t), Index: t.Index,
+	}
+	if d.Format == FormatOpenAI {
+		d.ID = t.ItemID
+	}
+	switch t.Kind {
+	case llm.ThoughtEncrypted:
+		d.Type = ReasoningEncrypted
+	case llm.ThoughtSummary:
+		d.Type, d.Text, d.Summary = reasoningSummary, "", t.Text
+	}
+	return d
+}

@@ -1,0 +1,37 @@
+// Package embeddings is the dialect of OpenAI's embeddings API: vectors for texts.
+package embeddings
+
+import (
+	"strconv"
+
+	"modelgateway/dialects/chat"
+	"modelgateway/llm"
+	"modelgateway/models/api"
+)
+
+// Dialect is the embeddings API as one of the dialects.
+type Dialect struct{}
+
+var _ api.Dialect = Dialect{}
+
+// AppendAnswer adds the JSON of an answer. One that a provider has translated is in Raw as
+// Parts wrote it, whose memory it takes over: without the usage, which may be an estimate.
+func (Dialect) AppendAnswer(dst []byte, _ *llm.Request, a *llm.Answer) ([]byte, error) {
+	if len(dst) == 0 {
+		dst = a.Raw
+	} else {
+		dst = append(dst, a.Raw...)
+	}
+	var tokens int64
+	if a.Usage != nil {
+		tokens = a.Usage.Input
+	}
+	dst = strconv.AppendInt(append(dst, `,"usage":{"prompt_tokens":`...), tokens, 10)
+	dst = strconv.AppendInt(append(dst, `,"total_tokens":`...), tokens, 10)
+	return append(dst, `}}`...), nil
+}
+
+// AppendError adds {"error":{…}} to dst.
+func (Dialect) AppendError(dst []byte, e *api.Error) []byte {
+	return chat.Dialect{}.AppendError(dst, e)
+}

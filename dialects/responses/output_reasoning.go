@@ -1,0 +1,151 @@
+package responses
+
+import (
+	"strconv"
+	"strings"
+
+	"modelgateway/dialects/carried"
+	"modelgateway/llm"
+)
+
+// reasoning is the open thought.
+type reasoning struct {
+	thought llm.Thought // without its text
+	known   bool        // an event has told the thought, not only what to show of it
+	shown   bool        // it has a summary
+	text    []byte      // as its provider wants it back
+}
+
+// The providers whose thoughts have rules of their own.
+const (
+	anthropicName = "anthropic"
+	geminiName    = "gemini"
+)
+
+// think writes a piece of reasoning, or what its provider wants back.
+func (it *items) think(e *llm.Event) {
+	t := e.Thought
+	if t != nil && t.Kind != llm.ThoughtEncrypted {
+		it.ponder(e.Text, t)
+		return
+	}
+	it.ponder(e.Text, nil)
+	if t != nil {
+		it.seal(t)
+	}
+}
+
+// ponder writes text of a thought, and ends it where it has its signature. Each thought is
+// an item of its own, so that it comes back where it was.
+func (it *items) ponder(text string, t *llm.Thought) {
+	r := &it.thought
+	if it.kind == itemReasoning && t != nil && r.known && (t.Index != r.thought.Index || t.Kind != r.thought.Kind) {
+		it.close(completed)
+	}
+	if it.kind != itemReasoning {
+		if t == nil && (text == "" || it.hidden) || t != nil && text == "" && t.Text == "" && t.Signature == "" {
+			return
+		}
+		it.openThought()
+	}
+	if t != nil {
+		r.thought, r.known, r.text = *t, true, append(r.text, t.Text...)
+	}
+	it.show(text)
+	if t != nil && t.Signature != "" {
+		it.close(completed)
+	}
+}
+
+// seal writes what a provider wants back as it is, with the thought that has just been
+// shown, or in an item without text. A signature of Gemini's that stands on a text which has
+// been shown is left out: Gemini wants back only those of calls and images.
+func (it *items) seal(t *llm.Thought) {
+	image := it.image
+	switch {
+	case t.Data == "" && t.Signature == "":
+		return
+	case it.kind == itemReasoning && !it.thought.known && t.Provider != anthropicName:
+	case t.Provider == geminiName && t.CallID == "" && it.next > 0 && image == nil:
+		return
+	default:
+		if t.CallID == "" {
+			it.image = nil // it follows what belongs to it
+		}
+		it.openThought()
+	}
+	r := &it.thought
+	r.thought, r.known, r.text = *t, true, append(r.text, t.Text...)
+	if image != nil && t.CallID == "" {
+		it.closeThought()
+		it.image = image
+		return
+	}
+	it.close(completed)
+}
+
+func (it *items) openThought() {
+	it.close(completed)
+	it.thought = reasoning{text: it.thought.text[:0]}
+	it.start(itemReasoning, func(dst []byte) []byte { return append(dst, `,"summary":[],"encrypted_content":null`...) })
+}
+
+// show writes a piece of the summary, which has one part.
+func (it *items) show(text string) {
+	if text == "" || it.hidden {
+		return
+	}
+	if !it.thought.shown {
+		it.thought.shown = true
+		if it.openSummary("response.reasoning_summary_part.added") {
+			it.out = append(it.out, `,"part":{"type":"summary_text","text":""}`...)
+			it.shut()
+		}
+		it.heading("response.reasoning_summary_text.delta", "summary_index", 0)
+	}
+	it.delta(text, "")
+}
+
+func (it *items) openSummary(name string) bool {
+	if !it.openItem(name) {
+		return false
+	}
+	it.out = strconv.AppendInt(append(it.out, `,"summary_index":`...), 0, 10)
+	return true
+}
+
+func (it *items) closeThought() {
+	summary := func(dst []byte) []byte {
+		return append(append(append(dst, `{"type":"summary_text","text":"`...), it.text...), `"}`...)
+	}
+	if it.thought.shown {
+		if it.openSummary("response.reasoning_summary_text.done") {
+			it.out = append(append(append(it.out, `,"text":"`...), it.text...), '"')
+			it.shut()
+		}
+		if it.openSummary("response.reasoning_summary_part.done") {
+			it.out = summary(append(it.out, `,"part":`...))
+			it.shut()
+		}
+	}
+	it.finish(func(dst []byte) []byte {
+		dst = append(dst, `,"summary":[`...)
+		if it.thought.shown {
+			dst = summary(dst)
+		}
+		return appendNullable(append(dst, `],"encrypted_content":`...), it.thought.sealed())
+	})
+}
+
+// sealed is what brings the thought back, with its text: clients edit summaries or lose
+// them. It is empty for a thought that no provider takes back: one whose provider is not
+// known, or one of Anthropic's without its signature.
+func (r *reasoning) sealed() string {
+	t := r.thought
+	returns := t.Signature != "" || t.Data != "" || t.Provider != "" && t.Provider != anthropicName && len(r.text) > 0
+	if !r.known || !returns {
+		return ""
+	}
+	t.Text = strings.ToValidUTF8(string(r.text), "\uFFFD")
+	return carried.SealWhole(&t)
+}
