@@ -18,12 +18,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/controllers"
 	"modelgateway/middleware"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers/all"
 	"modelgateway/router"
 	"modelgateway/services/account"

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/config"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers/all"
 )
 

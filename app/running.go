@@ -15,8 +15,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/config"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 )
 

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog/lists"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 //go:embed facts.json

@@ -6,9 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/middleware"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/admin"
 )
 

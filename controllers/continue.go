@@ -3,8 +3,8 @@ package controllers
 import (
 	"context"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 )

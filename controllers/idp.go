@@ -8,8 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/middleware"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/audit"
 	"modelgateway/services/idp"

@@ -6,7 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 func writeJSON(c *gin.Context, status int, value any) error {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // Metrics serves the metrics for Prometheus.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/middleware"
-	"modelgateway/models/api"
 	"modelgateway/services/registry"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/messages"
-	"modelgateway/models/api"
 	"modelgateway/services/registry"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/llm"
 	"modelgateway/middleware"
-	"modelgateway/models/api"
 	"modelgateway/services/inference"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/inflight"
 )

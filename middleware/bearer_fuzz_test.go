@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // FuzzBearer compares the reading of Authorization with its rule, written in

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // credentialForm is the form of keys and tokens: clients put them into paths and

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // Hosts refuses requests to another host than a local one or one of those that are allowed, in

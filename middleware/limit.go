@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/ratelimit"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/internal/fault"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // Names of headers are in their canonical form, which costs nothing to set.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // SessionCookie is the name of the console's cookie, whose value is a JWT.

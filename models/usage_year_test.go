@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/ledger"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"

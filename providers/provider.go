@@ -6,9 +6,9 @@ import (
 	"context"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Call is one request for one model of one provider. It is read only: the

@@ -3,10 +3,10 @@ package providers
 import (
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // chats is a provider that translates chat completions only.

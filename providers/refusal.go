@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Refusal is why an upstream gave no answer: an error in the body of an answer,

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 func TestRefusalsAndTheirStatus(t *testing.T) {

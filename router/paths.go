@@ -7,8 +7,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/middleware"
-	"modelgateway/models/api"
 )
 
 // noRoute is the error for a path without a route. It names the path, and the route

@@ -11,13 +11,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/controllers"
 	"modelgateway/dialects/chat"
 	"modelgateway/dialects/embeddings"
 	"modelgateway/dialects/messages"
 	"modelgateway/dialects/responses"
 	"modelgateway/middleware"
-	"modelgateway/models/api"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/tracing"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // noSocket refuses the WebSocket of the Responses API. Codex sends its requests by POST at

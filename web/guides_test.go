@@ -65,7 +65,7 @@ func TestTroubleshootingExplainsEveryCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("../models/api/error.go")
+	source, err := os.ReadFile("../api/error.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"modelgateway/api"
 	"modelgateway/app"
-	"modelgateway/models/api"
 	"modelgateway/providers/sse"
 )
 

@@ -15,9 +15,9 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
+	"modelgateway/api"
 	"modelgateway/app"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // The exit codes.

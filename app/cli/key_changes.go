@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/admin"
 	"modelgateway/services/auth"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/admin"
 )
 

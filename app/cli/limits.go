@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // limitFlags adds the flags of limits to a command, with the names of the API's

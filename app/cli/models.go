@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"modelgateway/api"
 	"modelgateway/app"
 	"modelgateway/config"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/registry"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // output is how a command prints: for people, or as JSON, or only what a script

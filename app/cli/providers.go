@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 func (p *Program) providers() *cobra.Command {

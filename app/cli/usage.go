@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/ledger"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/admin"
 )

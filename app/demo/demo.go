@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/app"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/admin"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/ledger"
 )
 

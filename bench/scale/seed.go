@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/auth"
 
 	"modelgateway/models"

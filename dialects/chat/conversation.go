@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // conversation is the prompt in the common form, made once.

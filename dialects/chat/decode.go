@@ -1,9 +1,9 @@
 package chat
 
 import (
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Decode reads and checks a request body, as strictly as api.Decode, and first reserves

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 
 	"github.com/go-json-experiment/json"
 )

@@ -3,8 +3,8 @@ package chat
 import (
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Dialect is the chat completions API as one of the dialects.

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 )
 
 // ChunkEncoder writes the chunks of one stream as JSON, the same bytes as

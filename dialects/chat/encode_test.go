@@ -3,7 +3,7 @@ package chat
 import (
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

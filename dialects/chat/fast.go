@@ -3,8 +3,8 @@ package chat
 import (
 	"slices"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 )
 
 // readFast decodes requests of plain text with the common options. It returns false

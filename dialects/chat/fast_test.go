@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 func TestPlainTextTakesTheFastPath(t *testing.T) {

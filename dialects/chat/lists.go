@@ -3,7 +3,7 @@ package chat
 import (
 	"errors"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

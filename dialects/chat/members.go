@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 )
 
 // object says which members of an object, or of the objects in a list, have a

@@ -7,9 +7,9 @@ package chat
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/dialects/carried"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Request is the body of POST /v1/chat/completions. An explicit null is

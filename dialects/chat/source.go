@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 var _ llm.Source = (*Request)(nil)

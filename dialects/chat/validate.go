@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // functionName is OpenAI's rule for the names of functions and schemas.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 var (

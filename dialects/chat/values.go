@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // Values of enumerations that this version does not know are no fault of a request:

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // OpenAI and compatible servers judge such values themselves; a translation and a

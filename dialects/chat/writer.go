@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Writer writes one stream as server-sent events, in the order that the API

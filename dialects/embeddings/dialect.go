@@ -4,9 +4,9 @@ package embeddings
 import (
 	"strconv"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Dialect is the embeddings API as one of the dialects.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Options are what a request asks of its vectors, checked for a provider that does not

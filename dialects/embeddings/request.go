@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Request is a request as it came, and llm.Source for it. It is read only.

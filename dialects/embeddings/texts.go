@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tiktoken-go/tokenizer/codec"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 )
 
 // maxTokens is how many tokens a request may have, as OpenAI says. It bounds the text that

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 func TestParallelCallsThatInterleaveComeOneAfterAnother(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/carried"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // head begins a request; messages, and further members, follow.

@@ -3,9 +3,9 @@ package messages
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Decode reads a request. The body is checked in full, as strictly as api.Decode does;

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Dialect is the Messages API as one of the dialects.

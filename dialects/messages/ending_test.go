@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // counter has reported a prompt.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // The types of errors, with their statuses where the API has only one.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // The errors of a request have Anthropic's words, which begin with the field in

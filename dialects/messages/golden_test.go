@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // maxStops is how many stop sequences are read at most.

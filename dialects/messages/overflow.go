@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // A prompt that is too long is told in Anthropic's words, whichever provider refused it:

@@ -13,10 +13,10 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 const paragraph = `The quick brown fox jumps over the lazy dog, and \"why\" is not known.\n`

@@ -1,9 +1,9 @@
 package messages
 
 import (
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 var (

@@ -3,8 +3,8 @@ package messages
 import (
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // turn pairs the tool calls of an assistant's turn with the results in the next one.

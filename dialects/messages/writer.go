@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Writer writes one stream as server-sent events in Anthropic's order: message_start,

@@ -3,9 +3,9 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 var choiceModes = map[string]llm.ChoiceMode{"none": llm.ChooseNone, "auto": llm.ChooseAuto, "required": llm.ChooseRequired}

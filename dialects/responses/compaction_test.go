@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // summing is an answer that is a summary, with what models write beside one.

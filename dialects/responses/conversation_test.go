@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/carried"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // said is a conversation in short: who says what.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 func TestTheBodyIsReadStrictly(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Dialect is the Responses API as one of the dialects.

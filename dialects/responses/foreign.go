@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // choosing are names of members by which a server may choose a model, a destination or

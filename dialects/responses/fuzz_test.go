@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // For any events of a provider, the stream keeps the rules, and its response is the whole

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 )
 
 // failNatively adds the event by which an upstream that speaks the dialect says that its

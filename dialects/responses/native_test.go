@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // What an upstream that speaks the dialect says of its failure is told in its words; the

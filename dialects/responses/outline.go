@@ -3,10 +3,10 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/reuse"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // The most elements that the lists of a request may have. An element of two bytes takes

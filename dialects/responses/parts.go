@@ -3,9 +3,9 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // parts reads the parts of an item's list. Texts that are empty are left out.

@@ -14,10 +14,10 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	sdk "github.com/openai/openai-go/v3/responses"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // offered are the tools of a request in short: what each is to the model, and to the client.

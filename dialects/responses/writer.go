@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Writer writes one stream as server-sent events in OpenAI's order: response.created,

@@ -46,11 +46,11 @@ func providerFolders(t *testing.T) map[string]folder {
 	return found
 }
 
-// dialectFolders are the folders of models/api whose package has a Dialect.
+// dialectFolders are the folders of dialects whose package has a Dialect.
 func dialectFolders(t *testing.T) []string {
 	t.Helper()
 	var found []string
-	root := filepath.Join("..", "..", "models", "api")
+	root := filepath.Join("..", "..", "dialects")
 	for _, name := range subfolders(t, root) {
 		for _, file := range parsed(t, filepath.Join(root, name)) {
 			if declares(file, "Dialect") {

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
 	"modelgateway/dialects/messages"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"
@@ -27,7 +27,7 @@ type client struct {
 	can     func(providertest.Recording) providertest.Recording // what of a recording the dialect can say; nil: all
 }
 
-// clients has one for each folder of models/api with a dialect.
+// clients has one for each folder of api with a dialect.
 func clients() map[string]client {
 	return map[string]client{
 		"chat":      {chat.Dialect{}, askChat, nil},
@@ -95,7 +95,7 @@ func TestEveryProviderAndDialectHasAnEntry(t *testing.T) {
 	for name := range clients() {
 		dialects = append(dialects, name)
 	}
-	same(t, "folders of models/api with a Dialect", dialectFolders(t), "clients of this test", dialects)
+	same(t, "folders of dialects with a Dialect", dialectFolders(t), "clients of this test", dialects)
 }
 
 func same(t *testing.T, one string, a []string, other string, b []string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 	"modelgateway/providers/providertest"
 )
 

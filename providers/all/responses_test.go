@@ -11,8 +11,8 @@ import (
 	sdk "github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 	"modelgateway/providers/providertest"
 )
 

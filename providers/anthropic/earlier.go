@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/dialects/messages"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

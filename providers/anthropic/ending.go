@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // silentUser fails where the conversation ends with the assistant only because

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers/providertest"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

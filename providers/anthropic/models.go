@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers"
 )
 

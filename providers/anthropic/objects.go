@@ -3,9 +3,9 @@ package anthropic
 import (
 	"fmt"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

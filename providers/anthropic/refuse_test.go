@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 func TestUnsupportedRequestIsRefusedWithItsField(t *testing.T) {

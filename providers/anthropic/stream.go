@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers/upstream"
 )
 

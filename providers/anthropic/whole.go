@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // readMessage reads an answer that is not a stream, or an error that came

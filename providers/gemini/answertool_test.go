@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // askFormatted is a request with functions and a format for the answer.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

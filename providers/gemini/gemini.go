@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

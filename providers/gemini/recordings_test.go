@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 	"modelgateway/providers/providertest"
 )
 

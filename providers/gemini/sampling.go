@@ -3,8 +3,8 @@ package gemini
 import (
 	"math"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // The bounds of Gemini's generationConfig.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/http"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/internal/reuse"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // answer requests a whole answer. One that needs no repair is forwarded in the

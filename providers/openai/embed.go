@@ -3,9 +3,9 @@ package openai
 import (
 	"context"
 
+	"modelgateway/api"
 	"modelgateway/dialects/embeddings"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

@@ -3,9 +3,9 @@ package openai
 import (
 	"fmt"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // eventWriter makes the events of a stream, with the bytes that are sent to the

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

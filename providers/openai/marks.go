@@ -5,9 +5,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 )
 
 // marks say what a body of the Responses API may hold. Most bodies hold none of it, and are

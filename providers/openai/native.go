@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )

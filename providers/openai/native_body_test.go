@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/carried"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/internal/scan"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

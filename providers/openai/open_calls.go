@@ -3,8 +3,8 @@ package openai
 import (
 	"slices"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // openCalls are the calls of the last assistant's message: each wants its result before

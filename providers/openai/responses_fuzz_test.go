@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 )
 
 // Compare returns how an outcome differs from the expectation of its recording.

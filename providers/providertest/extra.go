@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 )
 
 // extra is what of an answer has no member in a chat.Answer or a chat.Delta.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
-	"modelgateway/models/api"
 )
 
 // event is a chunk of a stream of the gateway.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Conversation is a request's messages, folded.

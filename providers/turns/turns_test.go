@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // fold decodes messages and shows their turns in short.

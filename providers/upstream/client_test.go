@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // What the machine has no more of is our own trouble, not the provider's.

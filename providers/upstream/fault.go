@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/mail"
 )

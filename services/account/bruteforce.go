@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // Failed logins of an account are counted by client address, so that guesses from

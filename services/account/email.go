@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // The bounds of an address and its parts in bytes: RFC 5321, 4.5.3.1, with

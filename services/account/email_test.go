@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 func TestOneAddressIsOneAccountOrRefused(t *testing.T) {

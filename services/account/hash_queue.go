@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/auth"
 )
 

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 )
 

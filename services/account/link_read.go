@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // ReadLink returns what the token of a link is for, without using it: programs that scan

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/mail"
 )
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/tests/longtest"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/crypto/argon2"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 const (

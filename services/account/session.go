@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 )

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/audit"
 )
 

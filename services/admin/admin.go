@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
 )

@@ -1,8 +1,8 @@
 package admin
 
 import (
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 )
 

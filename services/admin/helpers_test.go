@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // clock is a time that tests move.

@@ -3,8 +3,8 @@ package admin
 import (
 	"context"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
 )

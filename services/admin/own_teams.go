@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // OwnTeam is a team and the role in it of the user who asks.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/tests/storetest"
 )
 

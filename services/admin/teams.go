@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 )
 

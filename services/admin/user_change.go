@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
 )

@@ -15,8 +15,8 @@ import (
 	"strconv"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // message is the body of a post. Its form is that of the specification of Standard

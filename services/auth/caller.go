@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // Caller is the sender of a request: the holder of a key, a user with a token, or

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // slack is what a machine that runs other tests under the race detector may add to

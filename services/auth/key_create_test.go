@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 func TestTheDatabaseHoldsNoUsableKey(t *testing.T) {

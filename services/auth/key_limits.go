@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/models/limit"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/models/limit"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/internal/fault"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 const (

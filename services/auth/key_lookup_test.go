@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/internal/fault"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/storetest"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"
 	"modelgateway/tests/storetest"

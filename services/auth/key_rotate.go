@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // How long the former secret of a rotated key is valid, in seconds.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/tests/servertest"
 	"modelgateway/tests/storetest"
 )

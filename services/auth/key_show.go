@@ -3,8 +3,8 @@ package auth
 import (
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/models/limit"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 const (

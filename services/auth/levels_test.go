@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // ownedKeys makes keys of ada with other owners by hand, and returns a replica whose

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/tests/storetest"
 )
 

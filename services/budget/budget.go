@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // Budget is a budget that pays for a call.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // waiter is a call that waits for a budget.

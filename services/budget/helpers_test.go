@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 var november = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/metrics"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 func TestMoneyThatIsOnlyHeldIsRefusedWithARetry(t *testing.T) {

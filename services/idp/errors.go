@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 func notConfigured() *api.Error {

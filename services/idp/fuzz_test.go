@@ -11,7 +11,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/audit"
 	"modelgateway/services/idp/idptest"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/audit"
 	"modelgateway/services/auth"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/markbates/goth"
 	"golang.org/x/oauth2"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // provider is an identity provider: goth's part, and the parts that goth lacks.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/config"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/account"
 	"modelgateway/services/audit"
 	"modelgateway/services/auth"

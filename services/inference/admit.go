@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/budget"
 	"modelgateway/services/ledger"

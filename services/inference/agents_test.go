@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/pool"

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/ratelimit"

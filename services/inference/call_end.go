@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"
 )

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 )

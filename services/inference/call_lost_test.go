@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

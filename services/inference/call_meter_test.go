@@ -9,11 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/services/pool"

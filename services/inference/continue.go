@@ -3,9 +3,9 @@ package inference
 import (
 	"context"
 
+	"modelgateway/api"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/pool"
 )

@@ -3,9 +3,9 @@ package inference
 import (
 	"context"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/services/routing"
 )
 

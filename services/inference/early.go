@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/tokens"
 )

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
 	"modelgateway/services/conversation"

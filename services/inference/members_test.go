@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // A compatible server may take a member that the gateway does not know for another

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/history"
 	"modelgateway/services/pool"
 )

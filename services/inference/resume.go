@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/services/conversation"
 )
 

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/conversation"

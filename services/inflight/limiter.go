@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/metrics"
 )

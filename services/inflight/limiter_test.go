@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/auth"
 )
 

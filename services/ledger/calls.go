@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // The rows of one page of calls.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // showCalls returns a page in the form of the API.

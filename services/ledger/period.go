@@ -4,8 +4,8 @@ import (
 	"sort"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"time"
 	_ "time/tzdata" // not every machine and image has the time zones
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // step is a length of time into which a period is divided. Days, weeks and months begin at

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // stepZones change their clocks at midnight, by half an hour, or left out a day.

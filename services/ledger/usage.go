@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 const (

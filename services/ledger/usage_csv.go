@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // FileName names a file with the report.

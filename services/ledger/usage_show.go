@@ -1,8 +1,8 @@
 package ledger
 
 import (
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // Show returns the report in the form of the API.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // show adds the details to the report in the form of the API.

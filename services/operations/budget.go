@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // Budget shows what all calls have spent.

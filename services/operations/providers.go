@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"
 	"modelgateway/services/routing"

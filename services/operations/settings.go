@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/config"
-	"modelgateway/models/api"
 )
 
 // Warning is what an operator should know about a setting.

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 func newLog(t *testing.T, store *models.Store, change func(*Options)) *Log {

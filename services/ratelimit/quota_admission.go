@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/services/metrics"
 )
 

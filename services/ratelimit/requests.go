@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/metrics"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/models/api"
 )
 
 func TestAliases(t *testing.T) {

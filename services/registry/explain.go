@@ -3,8 +3,8 @@ package registry
 import (
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/models/api"
 )
 
 // Why a model is not available.

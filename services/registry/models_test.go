@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

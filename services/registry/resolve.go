@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/internal/spelling"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // Resolve returns the model that a client means by a name: the target of an alias; the

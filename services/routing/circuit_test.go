@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/tests/longtest"

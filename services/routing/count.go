@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 )

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 )

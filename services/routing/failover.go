@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"

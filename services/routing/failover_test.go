@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 )
 
 // passing are the failures that are worth a retry.

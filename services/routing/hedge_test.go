@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/models/api"
 	"modelgateway/services/pool"
 )
 

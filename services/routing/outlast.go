@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 )
 
 // readOnTime is how long a call of a provider goes on after its client has left,

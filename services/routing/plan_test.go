@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

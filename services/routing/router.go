@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/metrics"
 	"modelgateway/services/pool"

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"

@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // candidateOf is a model at one upstream, before it is prepared.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 )
 

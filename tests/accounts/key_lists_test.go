@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/tests/gatewaytest"
 )
 

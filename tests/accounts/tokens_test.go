@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/auth"
 	"modelgateway/tests/gatewaytest"
 )

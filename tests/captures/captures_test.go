@@ -28,7 +28,7 @@ const root = "../.."
 func captures(t *testing.T) (all []string) {
 	t.Helper()
 	for _, pattern := range []string{
-		"models/api/*/testdata/requests/*.json", "providers/*/testdata/requests/*.json", "tests/*/testdata/agents/*.json",
+		"dialects/*/testdata/requests/*.json", "providers/*/testdata/requests/*.json", "tests/*/testdata/agents/*.json",
 	} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/app/cli"
-	"modelgateway/models/api"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )

@@ -3,7 +3,7 @@ package operations
 import (
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/models/api"
+	"modelgateway/api"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )

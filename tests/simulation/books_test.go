@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 )
 
 // books are what the database has, as of the last commit.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/providers"
 	"modelgateway/services/inference"
 	"modelgateway/services/tokens"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/models/api"
 	"modelgateway/services/budget"
 )
 

@@ -12,7 +12,7 @@ func TestErrorPageExplainsEveryCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/errors.md")
+	page, err := os.ReadFile("../docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
