@@ -68,12 +68,10 @@ func (r *release) inventory(p platform) (inventory, error) {
 	list := inventory{platform: p, version: r.version, sum: sum, time: r.time}
 	list.modules = append(list.modules, module{path: "stdlib", version: strings.TrimPrefix(info.GoVersion, "go")})
 	for _, m := range info.Deps {
-		switch {
-		case m.Replace == nil:
-			list.modules = append(list.modules, module{path: m.Path, version: m.Version})
-		default:
-			list.modules = append(list.modules, module{path: m.Replace.Path, version: m.Replace.Version})
+		if m.Replace != nil {
+			m = m.Replace
 		}
+		list.modules = append(list.modules, module{path: m.Path, version: m.Version})
 	}
 	return list, nil
 }
