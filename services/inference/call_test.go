@@ -345,7 +345,7 @@ func (c *fixture) left(t testing.TB, want, limit int64) {
 // idle checks that no call of the key runs, and how many tokens are counted.
 func (c *fixture) idle(t testing.TB, tokens int64) {
 	t.Helper()
-	const most = 1 << 40
+	const most = 1 << 49
 	alone := models.Limits{Numbers: models.Numbers{MaxParallel: 1, TPMLimit: most}}
 	quota, err := c.chat.Quotas.Take(t.Context(), models.Levels{{Account: "key:k", Limits: alone}}, 1)
 	if counted := most - 1 - quota.Status().Remaining; err != nil || counted != tokens {
