@@ -57,8 +57,9 @@ test: ## Run every test but the long ones (eight minutes, the first time more)
 	CGO_ENABLED=0 go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m $$(go list ./... | grep -v /bench/faults)
 	CGO_ENABLED=0 go test -vet=off -ldflags='-s -w' -timeout 30m ./bench/faults
 
-race: compiler ## Run the same tests under the race detector (ten minutes)
-	CGO_ENABLED=1 go test $(RACE) -timeout 30m ./...
+PACKAGES ?= ./...
+race: compiler ## Run the same tests under the race detector (ten minutes; PACKAGES=./services/... runs a part)
+	CGO_ENABLED=1 go test $(RACE) -timeout 30m $(PACKAGES)
 
 # What measures time or memory, and what would take an hour, runs without the race detector.
 test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 seeds of the simulation (an hour)
@@ -116,8 +117,8 @@ lint: check ## Check go.mod as well, run golangci-lint, and look for functions t
 	@unused=$$(go run $(DEADCODE) .) && [ -z "$$unused" ] || { echo "$$unused"; exit 1; }
 
 FUZZTIME ?= 30s
-fuzz: ## Fuzz every parser for FUZZTIME each; inputs that fail are kept as tests
-	@set -e; for pkg in $$(go list ./...); do \
+fuzz: ## Fuzz every parser for FUZZTIME each; inputs that fail are kept as tests (PACKAGES=./providers/... fuzzes a part)
+	@set -e; for pkg in $$(go list $(PACKAGES)); do \
 	  for target in $$(go test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$target"; once() { go test -run "^$$target$$" -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; }; \
 	    once || { echo "once more: a real fault is kept and fails again, a slow worker is not"; once; }; \

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,7 @@ func TestWorkflowsRunTargetsThatExist(t *testing.T) {
 	t.Parallel()
 	makefile := read(t, "Makefile")
 	paths, err := filepath.Glob(filepath.Join("..", "..", ".github", "workflows", "*.yml"))
-	if err != nil || len(paths) != 2 {
+	if err != nil || len(paths) != 3 {
 		t.Fatalf("%v, %v", paths, err)
 	}
 	for _, path := range paths {
@@ -73,6 +74,33 @@ func TestWorkflowsRunTargetsThatExist(t *testing.T) {
 		if targets == 0 {
 			t.Errorf("%s runs no target", path)
 		}
+	}
+}
+
+// A package with a fuzz target that no part of the nightly run names would never be fuzzed.
+func TestEveryFuzzTargetIsInTheNightlyRun(t *testing.T) {
+	t.Parallel()
+	parts := regexp.MustCompile(`\./[\w./]+`).FindAllString(read(t, ".github/workflows/nightly.yml"), -1)
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), "\nfunc Fuzz") {
+			return err
+		}
+		folder := "." + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../..")
+		if !slices.ContainsFunc(parts, func(part string) bool {
+			under, all := strings.CutSuffix(part, "/...")
+			return folder == under || all && strings.HasPrefix(folder, under+"/")
+		}) {
+			t.Errorf("%s has a fuzz target, and no part of the nightly run", folder)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
