@@ -80,7 +80,9 @@ func TestWorkflowsRunTargetsThatExist(t *testing.T) {
 // A package with a fuzz target that no part of the nightly run names would never be fuzzed.
 func TestEveryFuzzTargetIsInTheNightlyRun(t *testing.T) {
 	t.Parallel()
-	parts := regexp.MustCompile(`\./[\w./]+`).FindAllString(read(t, ".github/workflows/nightly.yml"), -1)
+	_, matrix, _ := strings.Cut(read(t, ".github/workflows/nightly.yml"), "packages:")
+	matrix, _, _ = strings.Cut(matrix, "steps:")
+	parts := strings.Fields(matrix)
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
