@@ -19,10 +19,12 @@ const (
 	// Revisions polls successfully no entry gets that old.
 	keyRefreshAge = 600 * time.Millisecond
 
-	// maxKeyLookups is how many look-ups query the database at once.
-	maxKeyLookups = 8
+	// How many look-ups query the database at once. Keys that were valid lately have a
+	// limit of their own: under a flood of unknown keys they were refused with 503 else.
+	knownLookups   = 8
+	unknownLookups = 4
 
-	keyRefreshers   = maxKeyLookups / 2
+	keyRefreshers   = knownLookups / 2
 	keyRefreshQueue = 1024
 )
 
@@ -104,10 +106,14 @@ func (k *Keys) load(ctx context.Context, d digest, since time.Time) (entry *cach
 }
 
 func (k *Keys) query(ctx context.Context, d digest) (*cacheEntry, error) {
-	if err := k.lookups.Acquire(ctx, 1); err != nil {
+	limit := k.unknown
+	if k.cache.valid.Contains(d) {
+		limit = k.known
+	}
+	if err := limit.Acquire(ctx, 1); err != nil {
 		return nil, fmt.Errorf("wait for other look-ups: %w", err)
 	}
-	defer k.lookups.Release(1)
+	defer limit.Release(1)
 	revision, _ := k.cache.revisions.Current() // before the query: see Revisions
 	queriedAt := k.now()
 	hash := hex.EncodeToString(d[:])

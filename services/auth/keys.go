@@ -60,7 +60,8 @@ type Keys struct {
 
 	cache        *keyCache
 	uses         lastUses
-	lookups      *semaphore.Weighted // limits the look-ups that query the database at once
+	known        *semaphore.Weighted // limits the look-ups of keys that were valid lately
+	unknown      *semaphore.Weighted // limits those of other keys
 	refreshQueue chan digest         // keys in use whose entries get old
 
 	// Tests replace the store's query and the constant.
@@ -78,7 +79,8 @@ func NewKeys(o KeyOptions) *Keys {
 		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, modelExists: o.ModelExists, defaults: o.Defaults,
 		userDefaults: o.UserDefaults, verified: o.Verified,
 		cache: newKeyCache(o.Revisions), uses: lastUses{byID: map[string]*lastUse{}},
-		lookups:      semaphore.NewWeighted(maxKeyLookups),
+		known:        semaphore.NewWeighted(knownLookups),
+		unknown:      semaphore.NewWeighted(unknownLookups),
 		refreshQueue: make(chan digest, keyRefreshQueue),
 		keyByHash:    o.Store.KeyByHash, flushEvery: flushEvery,
 	}
