@@ -25,8 +25,8 @@ type gcTuner struct {
 }
 
 // tuneGC starts the tuning and returns the function that ends it. It does nothing
-// when the operator has set GOGC. Where GOMEMLIMIT is set the runtime collects more often
-// near that limit, whatever is set here.
+// when the operator has set GOGC. GOMEMLIMIT holds beside it: near that limit the runtime
+// collects garbage before the heap has grown by the percentage.
 func tuneGC() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

@@ -66,7 +66,8 @@ type opener struct {
 func (o *opener) open(r providertest.Recording, script providertest.Script) (llm.Stream, error) {
 	o.t.Helper()
 	model := providertest.Catalog(o.t).Derive(o.name, r.ModelID())
-	req, err := chat.Decode(nil, fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"Hello"}],"stream":%t}`, model.ID, r.Stream))
+	body := fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"Hello"}],"stream":%t}`, model.ID, r.Stream)
+	req, err := chat.Decode(nil, body)
 	if err != nil {
 		o.t.Fatal(err)
 	}
