@@ -49,17 +49,18 @@ RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sql
 # of every run that was a minute of waiting.
 export GORACE := $(or $(GORACE),atexit_sleep_ms=50)
 # Folders whose tests match a pattern.
-tested = grep -rlE --include='*_test.go' '$(1)' . | xargs -n1 dirname | sort -u
+tested = grep -rlE --include='*_test.go' --exclude-dir=tools '$(1)' . | xargs -n1 dirname | sort -u
 
 # Many packages mostly wait, for servers and time limits: twice as many as there are processors run at once, and six tests of
-# each. Those of bench/faults measure how long a gateway takes under faults: they run by themselves. go vet is a target of its own.
+# each. Those of tools measure how long a gateway takes: they run by themselves. go vet is a target of its own.
 test: ## Run every test but the long ones (eight minutes, the first time more)
-	CGO_ENABLED=0 go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m $$(go list ./... | grep -v /bench/faults)
-	CGO_ENABLED=0 go test -vet=off -ldflags='-s -w' -timeout 30m ./bench/faults
+	CGO_ENABLED=0 go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m ./...
+	cd tools && CGO_ENABLED=0 go test -p 1 -vet=off -ldflags='-s -w' -timeout 30m ./...
 
 PACKAGES ?= ./...
 race: compiler ## Run the same tests under the race detector (ten minutes; PACKAGES=./services/... runs a part)
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m $(PACKAGES)
+	cd tools && CGO_ENABLED=1 go test -p 1 $(RACE) -timeout 30m ./...
 
 # What measures time or memory, and what would take an hour, runs without the race detector.
 test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 seeds of the simulation (an hour)
@@ -67,6 +68,7 @@ test-long: compiler ## Run every test under the race detector, the long ones inc
 	@[ "$$DEPLOY" != off ] || echo 'DEPLOY=off leaves out the tests of the examples in deploy/'
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'
 	CGO_ENABLED=1 LONG=1 go test $(RACE) -timeout 60m ./...
+	cd tools && CGO_ENABLED=1 LONG=1 go test -p 1 $(RACE) -timeout 60m ./...
 	CGO_ENABLED=0 LONG=1 go test -timeout 60m -run 'MoneyIsKept|AYearOfUsage' ./tests/simulation ./models
 
 agents: ## Run the real Claude Code, Codex, opencode and SDKs against the gateway, onto each provider (installs them with npm; a few minutes)
@@ -90,30 +92,33 @@ pictures: ## Take the pictures of docs/console.md again (Chromium, npm, pngquant
 	cd docs/images && pngquant --force --speed 1 --ext .png 64 console-*.png
 
 quick: check ## Check formatting and vet, and run the tests that need neither servers nor the whole program (half a minute)
-	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,tests/servertest"|tests/storetest"|tests/gatewaytest")) | grep -vE '^./(bench|tests/servertest)')
+	CGO_ENABLED=0 go test $$(comm -23 <($(call tested,.)) <($(call tested,tests/servertest"|tests/storetest"|tests/gatewaytest")) | grep -v '^./tests/servertest')
 
 faults: compiler ## Repeat the measurements of docs/reliability.md in full size (about an hour)
-	CGO_ENABLED=1 FAULTS=full go test $(RACE) -v -count 1 -timeout 2h ./bench/faults
+	cd tools && CGO_ENABLED=1 FAULTS=full go test $(RACE) -v -count 1 -timeout 2h ./faults
 	CGO_ENABLED=1 ISOLATION=100000 go test $(RACE) -v -count 1 -timeout 30m -run NoAnswerReachesAnotherCaller ./tests/chat
 
 BENCH ?=
-bench: ## Measure beside a bare Gin passthrough and rewrite docs/performance.md (BENCH=-quick is shorter; PEER=name=url adds a gateway)
-	PEER='$(PEER)' go run ./bench -md docs/performance.md -svg docs/performance.svg -json docs/performance.json $(BENCH)
+bench: ## Measure beside a bare Gin passthrough and rewrite docs/performance.md (BENCH=-quick is shorter; PEER=name=host:port adds a gateway)
+	cd tools && PEER='$(PEER)' go run ./bench -md ../docs/performance.md $(BENCH)
 
 SCALE ?=
-scale: ## Measure replicas, keys and the ledger, and rewrite docs/scaling.md (an hour, 25 GB; SCALE=-quick is small, SCALE='-only calls' measures one part)
-	go run ./bench/scale $(if $(findstring -quick,$(SCALE)),,-md docs/scaling.md) $(SCALE)
+scale: ## Measure replicas, keys and the ledger, and rewrite docs/scaling.md (half an hour, 15 GB; SCALE=-quick is small, SCALE='-only calls' measures one part)
+	cd tools && go run ./scale $(if $(findstring -quick,$(SCALE)),,-md ../docs/scaling.md) $(SCALE)
 
 shapes: ## Measure the memory and processor time of every shape of a request and rewrite docs/reliability.md (ten minutes)
-	go run ./bench/shapes -md docs/reliability.md
+	cd tools && go run ./shapes -md ../docs/reliability.md
 
 check: ## Check formatting and vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these files'; exit 1; }
 	go vet ./...
+	cd tools && go vet ./...
 
 lint: check ## Check go.mod as well, run golangci-lint, and look for functions that the program cannot reach (downloads and builds both)
 	go mod tidy -diff
+	cd tools && go mod tidy -diff
 	go run $(LINT) run
+	cd tools && go run $(LINT) run
 	@unused=$$(go run $(DEADCODE) .) && [ -z "$$unused" ] || { echo "$$unused"; exit 1; }
 
 FUZZTIME ?= 30s

@@ -12,7 +12,6 @@ import (
 func TestGuideIsAPageOrAFileOfIt(t *testing.T) {
 	for name, kind := range map[string]string{
 		"quick-start": "text/html; charset=utf-8", "guide.js": "text/javascript; charset=utf-8", "console-usage.png": "image/png",
-		"performance.svg": "image/svg+xml",
 	} {
 		file := Guide(name)
 		if file == nil || file.Type != kind || len(file.ETag) < 10 {

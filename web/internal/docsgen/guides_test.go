@@ -159,7 +159,7 @@ func TestGuidesHaveNothingInline(t *testing.T) {
 
 func TestReadGuideWritesWhatADocumentHas(t *testing.T) {
 	read, err := readGuide([]byte("# A `b` & c\n\n## Two words_here, 2!\n\n## Two words_here, 2!\n\n[one](spend.md#x) [two](adr/0001.md) " +
-		"[three](../web/openapi.yaml#chat) [four](#here)\n\n![a & picture](images/none.png) ![b](performance.svg)\n\n" +
+		"[three](../web/openapi.yaml#chat) [four](#here)\n\n![a & picture](images/none.png) ![b](images/console-phone.png)\n\n" +
 		"```sh\necho \"<b>\" &\n```\n\n<!-- begin -->\n\n| a | b |\n|---|---|\n| `c` | d |\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -167,14 +167,14 @@ func TestReadGuideWritesWhatADocumentHas(t *testing.T) {
 	if read.title != "A b & c" || len(read.headings) != 2 || read.headings[1].ID != "two-words_here-2-1" {
 		t.Errorf("%q %q", read.title, read.headings)
 	}
-	if !slices.Equal(read.pictures, []string{"performance.svg"}) {
+	if !slices.Equal(read.pictures, []string{"images/console-phone.png"}) {
 		t.Errorf("%q", read.pictures)
 	}
 	rest := string(read.html)
 	for _, want := range []string{
 		`<h2 id="two-words_here-2">`, `href="#two-words_here-2-1"`,
 		`<a href="spend#x">one</a> two <a href="../docs#chat">three</a> <a href="#here">four</a>`,
-		`a &amp; picture</span>`, `<img src="performance.svg" alt="b"`, `<pre tabindex="0">echo &#34;&lt;b&gt;&#34; &amp;</pre>`,
+		`a &amp; picture</span>`, `<img src="console-phone.png" alt="b"`, `<pre tabindex="0">echo &#34;&lt;b&gt;&#34; &amp;</pre>`,
 		`<div class="table" tabindex="0"><table>`, `<td><code>c</code></td>`, `</table></div>`,
 	} {
 		_, after, found := strings.Cut(rest, want)

@@ -101,7 +101,7 @@ func (m *markdown) note(n ast.Node, source []byte) {
 // pictures are those that the binary has. The others, 300 KB, would take more than all pages together:
 // in their place stands what they show.
 func pictures() []string {
-	return []string{"images/console-usage.png", "images/console-phone.png", "performance.svg"}
+	return []string{"images/console-usage.png", "images/console-phone.png"}
 }
 
 // apiDocument is the path of the API's description from the folder of documents.
