@@ -66,18 +66,6 @@ func (c Client) Post(t testing.TB, body string) Answer {
 	return c.Send(t, Strict(t), http.MethodPost, body)
 }
 
-// Ask sends a request that must succeed and decodes the answer into out.
-func (c Client) Ask(t testing.TB, server *httptest.Server, body string, out any) {
-	t.Helper()
-	a := c.Send(t, server, http.MethodPost, body)
-	if a.Status != http.StatusOK || a.Err != nil {
-		t.Fatalf("status %d (%v): %s", a.Status, a.Err, a.Body)
-	}
-	if err := json.Unmarshal(a.Body, out); err != nil {
-		t.Fatalf("decode %s: %v", a.Body, err)
-	}
-}
-
 // Decode decodes JSON that must be of the type T.
 func Decode[T any](t testing.TB, raw []byte) T {
 	t.Helper()

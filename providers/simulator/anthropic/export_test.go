@@ -1,9 +1,0 @@
-package anthropic
-
-// The types of answers and the list of models, for tests.
-type (
-	Usage  = usage
-	Listed = listed
-)
-
-var Catalogue = catalogue
