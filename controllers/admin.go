@@ -10,6 +10,7 @@ import (
 	"modelgateway/middleware"
 	"modelgateway/models"
 	"modelgateway/services/admin"
+	"modelgateway/services/operations"
 )
 
 // Admin serves the endpoints of administrators.
@@ -52,4 +53,30 @@ func readPage(c *gin.Context) (models.Page, error) {
 	}
 	page.Limit = limit
 	return page, nil
+}
+
+// ShowSettings answers GET /admin/settings.
+func (h *Operations) ShowSettings(c *gin.Context) error {
+	return writeJSON(c, http.StatusOK, h.Settings.Show(c.Request.Context()))
+}
+
+// ShowBudget answers GET /admin/budget.
+func (h *Operations) ShowBudget(c *gin.Context) error {
+	shown, err := h.Budget.Show(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, shown)
+}
+
+// Operations serves the endpoints that show administrators the state of a replica.
+type Operations struct {
+	Providers *operations.Providers
+	Settings  *operations.Settings
+	Budget    *operations.Budget
+}
+
+// ListProviders answers GET /admin/providers.
+func (h *Operations) ListProviders(c *gin.Context) error {
+	return writeJSON(c, http.StatusOK, h.Providers.List())
 }

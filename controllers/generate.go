@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -99,4 +101,95 @@ func (h *Generate) events(c *gin.Context, call *inference.Call) *eventWriter {
 		_ = out.send() // if the client has disconnected, the next event fails
 	})
 	return out
+}
+
+// Count serves the requests for the size of a prompt in one dialect.
+type Count struct {
+	Dialect     api.Counting
+	Continue    Continue // as that of Generate
+	Service     *inference.Service
+	Concurrency *inflight.Limiter
+	MaxBytes    int64
+}
+
+// Create answers with the number of tokens, and says in a header whether it is exact.
+func (h *Count) Create(c *gin.Context) error {
+	from := middleware.RequestOf(c)
+	slot, err := h.Concurrency.Acquire(from.Caller)
+	if err != nil {
+		return err
+	}
+	defer slot.Release()
+	r := reading{dialect: h.Dialect, decode: h.Dialect.DecodeCount, proceed: h.Continue, maxBytes: h.MaxBytes, now: time.Now}
+	input, err := r.input(c, from, &slot)
+	if err != nil {
+		return err
+	}
+	from.Model = input.Request.Model
+	counted, err := h.Service.Count(c.Request.Context(), input)
+	describeRoute(c, h.Dialect, counted.Route)
+	if err != nil {
+		return err
+	}
+	c.Writer.Header()[tokenCountHeader] = tokenCountEstimate
+	if counted.Exact {
+		c.Writer.Header()[tokenCountHeader] = tokenCountExact
+	}
+	text := counted.Raw
+	if text == nil {
+		text = h.Dialect.AppendCount(nil, counted.Tokens)
+	}
+	return writeBody(c, http.StatusOK, text)
+}
+
+// tokenCountHeader says how the number of a prompt's tokens is known that an answer begins
+// with.
+const tokenCountHeader = "X-Gateway-Token-Count"
+
+// The values of tokenCountHeader are shared by all answers and never changed.
+var (
+	tokenCountExact    = []string{"exact"}
+	tokenCountEstimate = []string{"estimate"}
+)
+
+// Continue prepares a request that may go on from an earlier answer. It replaces the Request
+// of the input by one with the conversation before it, where the gateway keeps that. nil is
+// for dialects without such requests.
+type Continue func(ctx context.Context, slot *inflight.Slot, input *inference.Input) error
+
+// Continuing makes a Continue for the requests of a dialect that decode reads, of at most
+// maxBytes together with their conversation.
+func Continuing(s *inference.Service, dialect api.Keeping, decode decoder, maxBytes int64) Continue {
+	return func(ctx context.Context, slot *inflight.Slot, input *inference.Input) error {
+		body, err := s.Resume(ctx, dialect, input)
+		if err != nil {
+			return err
+		}
+		if int64(len(body)) > maxBytes {
+			return tooLarge(maxBytes)
+		}
+		if body != nil {
+			if err := slot.Reserve(int64(len(body))); err != nil {
+				return err
+			}
+			whole, err := decode(slot, body)
+			if err != nil {
+				return err
+			}
+			if source, ok := input.Request.Source.(llm.Continuing); ok {
+				whole.Continues = source.Previous()
+			}
+			input.Asked, input.Request = input.Request, whole
+		}
+		s.Continue(ctx, dialect, input)
+		return nil
+	}
+}
+
+// Naming is a Continue for the requests of a dialect whose conversations only providers keep.
+func Naming(s *inference.Service) Continue {
+	return func(ctx context.Context, _ *inflight.Slot, input *inference.Input) error {
+		s.Continue(ctx, nil, input)
+		return nil
+	}
 }

@@ -5,7 +5,9 @@ package messages
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"modelgateway/api"
 	"modelgateway/llm"
@@ -49,3 +51,18 @@ func (Dialect) Forwards(h http.Header, query url.Values) (beside llm.Beside, ses
 
 // SetHeaders adds the request's id under Anthropic's name.
 func (Dialect) SetHeaders(h http.Header, requestID string) { h[requestIDHeader] = []string{requestID} }
+
+// AppendCount adds the answer of /v1/messages/count_tokens.
+func (Dialect) AppendCount(dst []byte, tokens int64) []byte {
+	dst = append(dst, `{"input_tokens":`...)
+	return append(strconv.AppendInt(dst, tokens, 10), '}')
+}
+
+// SetLimit adds the limit of requests under Anthropic's names, with the time rounded up to
+// a second, so that no client comes back too early.
+func (Dialect) SetLimit(h http.Header, limit, remaining int64, whole time.Time) {
+	h["Anthropic-Ratelimit-Requests-Limit"] = []string{strconv.FormatInt(limit, 10)}
+	h["Anthropic-Ratelimit-Requests-Remaining"] = []string{strconv.FormatInt(remaining, 10)}
+	up := whole.Add(time.Second - 1).Truncate(time.Second)
+	h["Anthropic-Ratelimit-Requests-Reset"] = []string{up.UTC().Format(time.RFC3339)}
+}

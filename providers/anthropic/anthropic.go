@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"modelgateway/catalog"
+	"modelgateway/config"
 	"modelgateway/internal/reuse"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -118,4 +119,15 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 		return nil, client.Refused(m.Error.refusal())
 	}
 	return x.replay(m), nil
+}
+
+// Driver makes Anthropic a provider of the gateway.
+var Driver = providers.Driver{
+	ProviderSettings: config.ProviderSettings{
+		Name: catalog.Anthropic, Title: "Anthropic", Prefix: "ANTHROPIC", Models: "claude",
+		BaseURL: "https://api.anthropic.com", Version: "/v1",
+	},
+	Simulated: true,
+	Images:    providers.Images{MaxTokens: 5_000},
+	New:       func(opts providers.Options) providers.Provider { return New(opts) },
 }
