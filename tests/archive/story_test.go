@@ -167,6 +167,7 @@ func (s *story) plain(text string) string {
 		{`"by_minute":\{.*?\}`, `"by_minute":{}`},
 		{`"providers":\{.*?\}`, `"providers":{}`}, // in any order
 		{`\{"name":"(?:DATABASE|REDIS)_URL".*?\}`, "{}"},
+		{`(?m)^(database|Redis)  .*`, "$1  <of the test>"},
 		{`\b[\d.]+m?s\b`, "<time>"}, // on the command line, in columns as wide as the longest
 		{`  +`, "  "},
 	} {
