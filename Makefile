@@ -51,19 +51,29 @@ export GORACE := $(or $(GORACE),atexit_sleep_ms=50)
 # Folders whose tests match a pattern.
 tested = grep -rlE --include='*_test.go' --exclude-dir=tools '$(1)' . | xargs -n1 dirname | sort -u
 
+# What the tests install, as root on Debian, where it is missing and no other is named (CONTRIBUTING.md, Servers).
+servers = @if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! docker info >/dev/null 2>&1; then \
+	  [ -n "$$TEST_DATABASE_URL" ] || command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+	    echo 'PostgreSQL is missing: the tests install the package postgresql'; \
+	  [ -n "$$TEST_REDIS_URL" ] || command -v redis-server >/dev/null || echo 'Redis is missing: the tests install the package redis-server'; fi
+
 # Many packages mostly wait, for servers and time limits: twice as many as there are processors run at once, and six tests of
 # each. Those of tools measure how long a gateway takes: they run by themselves. go vet is a target of its own.
 test: ## Run every test but the long ones (eight minutes, the first time more)
+	$(servers)
 	CGO_ENABLED=0 go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m ./...
 	cd tools && CGO_ENABLED=0 go test -p 1 -vet=off -ldflags='-s -w' -timeout 30m ./...
 
 PACKAGES ?= ./...
 race: compiler ## Run the same tests under the race detector (ten minutes; PACKAGES=./services/... runs a part)
+	$(servers)
 	CGO_ENABLED=1 go test $(RACE) -timeout 30m $(PACKAGES)
-	cd tools && CGO_ENABLED=1 go test -p 1 $(RACE) -timeout 30m ./...
+	[ '$(PACKAGES)' != ./... ] || { cd tools && CGO_ENABLED=1 go test -p 1 $(RACE) -timeout 30m ./...; }
 
 # What measures time or memory, and what would take an hour, runs without the race detector.
 test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 seeds of the simulation (an hour)
+	$(servers)
+	@echo 'as root the tests install Chromium, nginx, Caddy and promtool where they are missing, and agents and SDKs with npm in a folder of their own'
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
 	@[ "$$DEPLOY" != off ] || echo 'DEPLOY=off leaves out the tests of the examples in deploy/'
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'
