@@ -34,13 +34,13 @@ type AnswerChoice struct {
 // Collect reads a stream to its end and puts the answer together. Its errors
 // are those of the stream.
 func Collect(stream Stream) (*Answer, error) {
-	c := new(collector) // one allocation for all that the loop needs
+	c := new(collector)
 	stream(c.add)
 	if c.err != nil {
 		return nil, c.err
 	}
 	slices.SortStableFunc(c.drafts, func(x, y *draft) int { return cmp.Compare(x.choice.Index, y.choice.Index) })
-	c.answer.Choices = c.choices[:0]
+	c.answer.Choices = make([]AnswerChoice, 0, len(c.drafts))
 	for _, d := range c.drafts {
 		c.answer.Choices = append(c.answer.Choices, d.finish())
 	}
@@ -51,12 +51,6 @@ type collector struct {
 	answer Answer
 	drafts []*draft
 	err    error
-
-	// Storage of the one choice that most answers have.
-	first   draft
-	only    [1]*draft
-	choices [1]AnswerChoice
-	usage   Usage
 }
 
 func (c *collector) add(e *Event, err error) bool {
@@ -76,8 +70,8 @@ func (c *collector) add(e *Event, err error) bool {
 		return true
 	}
 	if e.Usage != nil {
-		c.usage = *e.Usage
-		a.Usage = &c.usage
+		usage := *e.Usage
+		a.Usage = &usage
 	}
 	if e.Kind != EventUsage {
 		c.draft(e.Choice).add(e)
@@ -92,13 +86,7 @@ func (c *collector) draft(choice int) *draft {
 			return d
 		}
 	}
-	d := &c.first
-	if len(c.drafts) == 0 {
-		c.drafts = c.only[:0]
-	} else {
-		d = new(draft)
-	}
-	d.choice.Index = choice
+	d := &draft{choice: AnswerChoice{Index: choice}}
 	c.drafts = append(c.drafts, d)
 	return d
 }

@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/internal/scan"
@@ -74,9 +72,6 @@ func appendName(dst []byte, name string) []byte {
 // with invalid UTF-8 in it would make all of the answer unreadable for strict clients.
 func passes(value jsontext.Value) bool { return llm.Given(value) && value.IsValid() }
 
-// usualEnding is room for a native reason.
-const usualEnding = 64
-
 // appendEnding adds what a provider says of an ending to dst, as an object of members that
 // stand beside finish_reason; nothing where it says nothing. Their names are OpenRouter's
 // (native_finish_reason), vLLM's (stop_reason: the stop sequence that matched),
@@ -85,7 +80,6 @@ func appendEnding(dst []byte, e *llm.Ending) jsontext.Value {
 	if e.NativeReason == "" && e.StopSequence == "" && len(e.StopDetails) == 0 && len(e.Safety) == 0 {
 		return nil
 	}
-	dst = slices.Grow(dst, usualEnding)
 	if e.NativeReason != "" {
 		dst = scan.AppendString(appendName(dst, "native_finish_reason"), e.NativeReason)
 	}

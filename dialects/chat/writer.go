@@ -24,7 +24,6 @@ type Writer struct {
 	choices []writtenChoice
 	text    string             // the current chunk points to it and to detail: else
 	detail  [1]ReasoningDetail // each text and each thought would cost an allocation
-	ending  [usualEnding]byte  // for what stands beside a finish reason, likewise
 }
 
 // writtenChoice is what of a choice matters for later chunks.
@@ -126,7 +125,7 @@ func (w *Writer) event(e *llm.Event) {
 		w.input(e)
 	case llm.EventFinish:
 		w.out.Begin(e.Choice) // the ending is not of the role
-		w.out.With(nil, appendEnding(w.ending[:0], &e.Ending))
+		w.out.With(nil, appendEnding(nil, &e.Ending))
 		w.out.Finish(e.Choice, finishReason(e.Finish, w.legacy))
 		w.out.With(nil, nil)
 	case llm.EventUsage:

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"modelgateway/internal/reuse"
 	"modelgateway/llm"
 )
 
@@ -17,8 +16,7 @@ func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte
 	if a.RawDialect != "" {
 		return dst, foreign(a.RawDialect)
 	}
-	w := wholeWriters.Get()
-	defer wholeWriters.Put(w)
+	w := new(wholeWriter)
 	w.blocks = newBlocks(&w.content, req)
 	b := &w.blocks
 	b.out = appendHead(dst, &a.Head)
@@ -38,9 +36,6 @@ func messageID(id string) string {
 	}
 	return newID("msg_")
 }
-
-// wholeWriters are used again: each takes a kilobyte.
-var wholeWriters reuse.Pool[wholeWriter]
 
 // wholeWriter writes a whole answer.
 type wholeWriter struct {

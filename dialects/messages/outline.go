@@ -4,7 +4,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/reuse"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -36,14 +35,9 @@ type outline struct {
 	err      error            // of memory, or of a list that is too long
 }
 
-// outlines are used again: each takes a kilobyte, several times a short body.
-var outlines reuse.Pool[outline]
-
 // outline reads the body of a request.
 func (r *Request) outline(memory api.Memory, body []byte) error {
-	o := outlines.Get()
-	defer outlines.Put(o)
-	o.request, o.memory, o.body = r, memory, body
+	o := outline{request: r, memory: memory, body: body}
 	return o.run()
 }
 

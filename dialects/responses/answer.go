@@ -3,15 +3,11 @@ package responses
 import (
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"modelgateway/llm"
 )
-
-// itemSpaces are used again for whole answers, which are written elsewhere in the end.
-var itemSpaces = sync.Pool{New: func() any { return new(itemSpace) }}
 
 // AppendAnswer adds the JSON of a whole response to dst. Its items are those of the stream.
 func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
@@ -23,9 +19,7 @@ func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte
 	}
 	r := newResponse(req)
 	r.head(&a.Head, time.Now)
-	space := itemSpaces.Get().(*itemSpace)
-	defer itemSpaces.Put(space)
-	it := newItems(req, r.stem, space)
+	it := newItems(req, r.stem)
 	it.whole = true
 	var choice llm.AnswerChoice
 	if at := slices.IndexFunc(a.Choices, func(c llm.AnswerChoice) bool { return c.Index == 0 }); at >= 0 {

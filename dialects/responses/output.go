@@ -50,19 +50,11 @@ var prefixes = map[itemType]string{
 	localShellCall: "lsh_", shellCall: "sh_", applyPatchCall: "apc_", toolSearchCall: "tsc_",
 }
 
-const small = 256 // bytes of a short text, and of what stands before a delta
-
-// itemSpace is where the items of a short answer are written.
-type itemSpace [6 * small]byte
-
-func newItems(req *llm.Request, stem string, space *itemSpace) items {
-	it := items{
+func newItems(req *llm.Request, stem string) items {
+	return items{
 		request: requestOf(req), stem: stem, hidden: req.Thinking == nil || req.Thinking.Display != "summarized",
 		single: req.SingleCall || req.ParallelCalls != nil && !*req.ParallelCalls,
 	}
-	it.head, it.text = space[:0:small], space[small:small:2*small]
-	it.message.content, it.output = space[2*small:2*small:4*small], space[4*small:4*small:6*small]
-	return it
 }
 
 // event takes the next event.

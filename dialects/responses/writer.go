@@ -36,7 +36,7 @@ var _ api.Streamer = Dialect{}
 // NewWriter makes a writer for the stream that answers a request.
 func (Dialect) NewWriter(req *llm.Request) api.StreamWriter {
 	w := &Writer{response: newResponse(req), now: time.Now}
-	w.items = newItems(req, w.response.stem, new(itemSpace))
+	w.items = newItems(req, w.response.stem)
 	return w
 }
 

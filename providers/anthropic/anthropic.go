@@ -15,7 +15,6 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/internal/reuse"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -60,18 +59,13 @@ func New(opts providers.Options) *Provider {
 // Speaks says that clients of the Messages API are served with their own bytes.
 func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Messages }
 
-// translations are used again: each takes more than a kilobyte.
-var translations reuse.Pool[translation]
-
 // Prepare makes the client's request the upstream's, or translates it where the
 // client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	if p.Speaks(call.Request.Source.Dialect()) {
 		return p.native(call, messagesPath)
 	}
-	t := translations.Get()
-	defer translations.Put(t)
-	t.req, t.model, t.traits = call.Request, call.Model, call.Model.Traits
+	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
 	if err := t.run(); err != nil {
 		return nil, err
 	}

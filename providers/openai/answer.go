@@ -7,7 +7,6 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
-	"modelgateway/internal/reuse"
 	"modelgateway/llm"
 )
 
@@ -31,13 +30,9 @@ func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 	return encoded(c)
 }
 
-// fastReaders are used again for whole answers: each takes more than a kilobyte.
-var fastReaders reuse.Pool[fastReader]
-
 // fast is nil where an answer has to be decoded in full.
 func (x *exchange) fast(text []byte) llm.Stream {
-	r := fastReaders.Get()
-	defer fastReaders.Put(r)
+	r := new(fastReader)
 	if !x.foreign {
 		if a, ok := r.answer(text); ok {
 			return a.stream

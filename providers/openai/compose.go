@@ -9,7 +9,6 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/internal/reuse"
 	"modelgateway/llm"
 	"modelgateway/providers"
 )
@@ -36,18 +35,13 @@ type composition struct {
 	out request
 }
 
-// compositions are used again: each takes more than a kilobyte.
-var compositions reuse.Pool[composition]
-
 // compose writes a request of another dialect.
 func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	conversation, err := call.Request.Source.Conversation()
 	if err != nil {
 		return nil, err
 	}
-	c := compositions.Get()
-	defer compositions.Put(c)
-	c.composing = composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}
+	c := &composition{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}}
 	for _, step := range []func() error{c.refuse, c.composeTools, c.composeMessages} {
 		if err := step(); err != nil {
 			return nil, err
