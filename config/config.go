@@ -118,11 +118,13 @@ const (
 	ListAll    = "all"
 )
 
-// The values of Config.ProviderObjects.
+// The values of Config.ProviderObjects: which objects that an upstream keeps, such as files,
+// a request may name where the client's bytes are sent on. All clients of an upstream key
+// share its account, and could read what another one has stored.
 const (
-	ObjectsOwn   = "own"
-	ObjectsAllow = "allow"
-	ObjectsNone  = "none"
+	ObjectsOwn   = "own"   // earlier answers of the caller, and what answers hand out by ids that cannot be guessed
+	ObjectsAllow = "allow" // all
+	ObjectsNone  = "none"  // none
 )
 
 // The values of Config.LogFormat.

@@ -236,3 +236,11 @@ type Format struct {
 // Given says whether an optional JSON member was there: an explicit null is as
 // if it was not.
 func Given(value jsontext.Value) bool { return len(value) > 0 && value.Kind() != jsontext.KindNull }
+
+// Present is an optional JSON member, nil where it is absent or null.
+func Present(value jsontext.Value) jsontext.Value {
+	if !Given(value) {
+		return nil
+	}
+	return value
+}

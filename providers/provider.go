@@ -61,20 +61,8 @@ type Options struct {
 	Headers map[string]string // sent with each call
 	Query   string            // sent with each call, encoded and without a question mark
 	Server  Server
-	Objects Objects
+	Objects string // config.ObjectsOwn and so on; empty means ObjectsOwn
 }
-
-// Objects says which objects that an upstream keeps, such as files, a request may name where
-// the client's bytes are sent on. All clients of an upstream key share its account, and
-// could read what another one has stored.
-type Objects string
-
-// The values of Objects; empty means ObjectsOwn.
-const (
-	ObjectsOwn   Objects = "own"   // earlier answers of the caller, and what answers hand out by ids that cannot be guessed
-	ObjectsAllow Objects = "allow" // all
-	ObjectsNone  Objects = "none"  // none
-)
 
 // Provider translates requests for one upstream.
 type Provider interface {

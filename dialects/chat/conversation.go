@@ -70,7 +70,7 @@ func (b *builder) made() []llm.Block { return b.blocks[b.start:len(b.blocks):len
 
 func (b *builder) message(m *Message) llm.Message {
 	b.ignore(m)
-	out := llm.Message{At: llm.Item(b.at), Cache: given(m.CacheControl)}
+	out := llm.Message{At: llm.Item(b.at), Cache: llm.Present(m.CacheControl)}
 	switch m.Role {
 	case "system", "developer":
 		out.Role = llm.RoleInstructions
@@ -93,7 +93,7 @@ func (b *builder) content(m *Message) {
 	before := len(b.blocks)
 	b.parts(&m.Content)
 	if n := len(b.blocks); n > before && len(b.blocks[n-1].Cache) == 0 {
-		b.blocks[n-1].Cache = given(m.CacheControl)
+		b.blocks[n-1].Cache = llm.Present(m.CacheControl)
 	}
 }
 
@@ -108,7 +108,7 @@ func (b *builder) parts(c *Content) {
 	}
 	for i := range c.Parts {
 		p := &c.Parts[i]
-		block := llm.Block{Cache: given(p.CacheControl), At: llm.At{Item: b.at, Part: i}}
+		block := llm.Block{Cache: llm.Present(p.CacheControl), At: llm.At{Item: b.at, Part: i}}
 		switch p.Type {
 		case "text", "refusal":
 			block.Text = p.Text
@@ -161,7 +161,7 @@ func (b *builder) assistant(m *Message) {
 	for i := range calls {
 		block := llm.Block{Kind: llm.BlockCall, Call: calls[i].call(ids[i], carried[i]), At: llm.At{Item: b.at, Part: i}}
 		if i == len(calls)-1 && !spoke {
-			block.Cache = given(m.CacheControl)
+			block.Cache = llm.Present(m.CacheControl)
 		}
 		b.add(block)
 	}
@@ -210,7 +210,7 @@ func (b *builder) result(m *Message) {
 	b.parts(&m.Content)
 	result.Content = slices.Clone(b.made())
 	b.blocks = b.blocks[:b.start]
-	b.add(llm.Block{Kind: llm.BlockResult, Result: result, Cache: given(m.CacheControl), At: llm.Item(b.at)})
+	b.add(llm.Block{Kind: llm.BlockResult, Result: result, Cache: llm.Present(m.CacheControl), At: llm.Item(b.at)})
 }
 
 // thoughts are the reasoning that a message brings back: in its own field where

@@ -295,11 +295,3 @@ func addPart(s *llm.Size, p *ContentPart) {
 		s.Opaque = true
 	}
 }
-
-// given is an optional member, nil where it is absent or null.
-func given(value jsontext.Value) jsontext.Value {
-	if !llm.Given(value) {
-		return nil
-	}
-	return value
-}

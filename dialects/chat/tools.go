@@ -36,7 +36,7 @@ func (t *Tool) tool() llm.Tool {
 	if t.Function != nil {
 		out = t.Function.tool()
 	}
-	out.Type, out.Cache = t.Type, given(t.CacheControl)
+	out.Type, out.Cache = t.Type, llm.Present(t.CacheControl)
 	return out
 }
 
@@ -52,6 +52,6 @@ func (r *Request) format(c *llm.Conversation) {
 	}
 	c.Format = new(llm.Format)
 	if s := f.JSONSchema; f.Type == "json_schema" && s != nil {
-		*c.Format = llm.Format{Schema: given(s.Schema), Name: s.Name, Description: s.Description, Strict: s.Strict}
+		*c.Format = llm.Format{Schema: llm.Present(s.Schema), Name: s.Name, Description: s.Description, Strict: s.Strict}
 	}
 }

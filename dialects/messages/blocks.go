@@ -71,7 +71,7 @@ func (b *builder) readText(at place, from fields) (llm.Block, *api.Error) {
 		case "text":
 			text = f.value
 		case "cache_control":
-			block.Cache = given(f.value)
+			block.Cache = llm.Present(f.value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -113,7 +113,7 @@ func (b *builder) call(at place, from fields) *api.Error {
 				call.Arguments = f.value
 			}
 		case "cache_control":
-			block.Cache = given(f.value)
+			block.Cache = llm.Present(f.value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -155,7 +155,7 @@ func (b *builder) result(at place, from fields) *api.Error {
 		case "is_error":
 			result.IsError = f.value.Kind() == jsontext.KindTrue
 		case "cache_control":
-			block.Cache = given(f.value)
+			block.Cache = llm.Present(f.value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -290,7 +290,7 @@ func addReadable(out *strings.Builder, value jsontext.Value) {
 			addReadable(out, element)
 		}
 	case jsontext.KindBeginObject:
-		plain := scan.Text(memberOf(value, "media_type")) == "text/plain"
+		plain := scan.Text(scan.Member(value, "media_type")) == "text/plain"
 		for name, inner := range scan.Members(value) {
 			member := name.String()
 			switch {

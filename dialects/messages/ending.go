@@ -55,7 +55,7 @@ func (b *blocks) appendEnding(dst []byte, e *llm.Ending) []byte {
 		dst = append(dst, oneLine(details)...)
 	default:
 		dst = append(dst, `{"type":"refusal","category":null,"explanation":`...)
-		dst = append(appendNullable(dst, string(b.refusal)), '}')
+		dst = append(scan.AppendNullable(dst, string(b.refusal)), '}')
 	}
 	return append(dst, `,"container":null`...)
 }

@@ -94,7 +94,7 @@ func (d Dialect) AppendError(dst []byte, e *api.Error) []byte {
 	dst = append(append(dst, `{"type":"error","error":{"type":"`...), errorType(d.ErrorStatus(e))...)
 	dst = scan.AppendString(append(dst, `","message":`...), message(e))
 	dst = append(dst, details(e)...)
-	return append(appendNullable(append(dst, `},"request_id":`...), e.RequestID), '}')
+	return append(scan.AppendNullable(append(dst, `},"request_id":`...), e.RequestID), '}')
 }
 
 // details is the member by which clients tell the errors of threads, which they recover from.

@@ -83,7 +83,7 @@ func (r *Request) Chooses() string {
 	}
 	i := 0
 	for tool := range scan.Elements(r.members[memberTools]) {
-		if model := memberOf(tool, "model"); llm.Given(model) {
+		if model := scan.Member(tool, "model"); llm.Given(model) {
 			return fmt.Sprintf("tools[%d].model", i)
 		}
 		i++
@@ -103,21 +103,21 @@ func (r *Request) hostedTools(list string, tools jsontext.Value) {
 	i := -1
 	for tool := range scan.Elements(tools) {
 		i++
-		kind := memberOf(tool, "type")
+		kind := scan.Member(tool, "type")
 		if toolKindOf(kind) != toolHosted {
 			continue
 		}
 		unpriced := ""
 		switch name := scan.Text(kind); {
 		case strings.HasPrefix(name, "web_search_"):
-			most, ok := whole(memberOf(tool, "max_uses"))
+			most, ok := whole(scan.Member(tool, "max_uses"))
 			if !ok || most < 1 || most > maxSearches {
 				unpriced = "max_uses"
 				break
 			}
 			r.common.Searches += most
 		case name == toolset: // tokens only, and so are the tools of its server; others a copy of the API may run
-			r.hostedTools(fmt.Sprintf("%s[%d].tools", list, i), memberOf(tool, "tools"))
+			r.hostedTools(fmt.Sprintf("%s[%d].tools", list, i), scan.Member(tool, "tools"))
 		case strings.HasPrefix(name, "web_fetch_"), strings.HasPrefix(name, "tool_search_"): // tokens only
 		default:
 			unpriced = "type"

@@ -191,14 +191,6 @@ func appendRedacted(dst []byte, b *block) []byte {
 	return append(scan.AppendString(append(dst, `{"type":"redacted_thinking","data":`...), b.data), '}')
 }
 
-// appendNullable writes a string, or null for an empty one.
-func appendNullable(dst []byte, s string) []byte {
-	if s == "" {
-		return append(dst, "null"...)
-	}
-	return scan.AppendString(dst, s)
-}
-
 // oneLine is valid JSON without line breaks, which would end the line of an event.
 func oneLine(value jsontext.Value) []byte {
 	if bytes.ContainsAny(value, "\r\n") {

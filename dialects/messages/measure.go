@@ -116,16 +116,3 @@ func (o *outline) measure(p *part) {
 		s.Opaque = s.Opaque || p.has || !bounded[kind] || bytes.IndexByte(p.kind, '\\') >= 0
 	}
 }
-
-// memberOf is the value of a member of an object; nil where there is none.
-func memberOf(object jsontext.Value, member string) jsontext.Value {
-	if object.Kind() != jsontext.KindBeginObject {
-		return nil
-	}
-	for name, value := range scan.Members(object) {
-		if name.Is(member) {
-			return value
-		}
-	}
-	return nil
-}

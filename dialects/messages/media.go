@@ -36,17 +36,17 @@ func (b *builder) media(at place, from fields) ([]llm.Block, *api.Error) {
 		case "type":
 			kind = scan.Text(f.value)
 		case "source":
-			m.source = given(f.value)
+			m.source = llm.Present(f.value)
 		case "content":
-			m.content = given(f.value)
+			m.content = llm.Present(f.value)
 		case "title":
 			m.media.Title = scan.Text(f.value)
 		case "context":
 			m.media.Context = scan.Text(f.value)
 		case "citations":
-			m.media.Citations = string(memberOf(f.value, "enabled")) == "true"
+			m.media.Citations = string(scan.Member(f.value, "enabled")) == "true"
 		case "cache_control":
-			m.block.Cache = given(f.value)
+			m.block.Cache = llm.Present(f.value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -68,7 +68,7 @@ func sourceType(at place, source jsontext.Value) (string, *api.Error) {
 	if source.Kind() != jsontext.KindBeginObject {
 		return "", invalid(at.path()+".source", "Input should be a valid dictionary")
 	}
-	kind := scan.Text(memberOf(source, "type"))
+	kind := scan.Text(scan.Member(source, "type"))
 	if kind == "" {
 		return "", missing(at.path() + ".source.type")
 	}
@@ -80,7 +80,7 @@ func sourceType(at place, source jsontext.Value) (string, *api.Error) {
 
 // sourceText is a member of a source that must be a text.
 func sourceText(at place, source jsontext.Value, member string) (string, *api.Error) {
-	value := memberOf(source, member)
+	value := scan.Member(source, member)
 	switch {
 	case !llm.Given(value):
 		return "", missing(at.path() + ".source." + member)
@@ -167,7 +167,7 @@ func (b *builder) document(at place, m *mediaBlock) (_ []llm.Block, err *api.Err
 // documentContent is a document of blocks. One of texts only is one document; the images
 // of another stand between its texts.
 func (b *builder) documentContent(at place, m *mediaBlock) ([]llm.Block, *api.Error) {
-	content := memberOf(m.source, "content")
+	content := scan.Member(m.source, "content")
 	if content.Kind() == jsontext.KindString {
 		if m.media.Text = scan.Text(content); m.media.Text == "" {
 			return nil, nil

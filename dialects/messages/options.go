@@ -40,20 +40,20 @@ func (r *Request) options() {
 		}
 	}
 	r.thinking()
-	effort := memberOf(r.turn, "effort") // of the last turn that has one: it holds from there on
+	effort := scan.Member(r.turn, "effort") // of the last turn that has one: it holds from there on
 	if effort.Kind() != jsontext.KindString {
-		effort = memberOf(r.members[memberOutputConfig], "effort")
+		effort = scan.Member(r.members[memberOutputConfig], "effort")
 	}
 	c.Effort = scan.Text(effort)
-	if string(memberOf(r.members[memberToolChoice], "disable_parallel_tool_use")) == "true" {
+	if string(scan.Member(r.members[memberToolChoice], "disable_parallel_tool_use")) == "true" {
 		c.ParallelCalls, c.SingleCall = new(bool), true
 	}
-	c.SafetyIdentifier = scan.Text(memberOf(r.members[memberMetadata], "user_id"))
+	c.SafetyIdentifier = scan.Text(scan.Member(r.members[memberMetadata], "user_id"))
 	c.Session = session(c.SafetyIdentifier)
 	if tier := scan.Text(r.members[memberServiceTier]); !slices.Contains(serviceTiers, tier) {
 		c.ServiceTier = tier // of which only Anthropic knows what it costs
 	}
-	c.Cache = given(r.members[memberCacheControl])
+	c.Cache = llm.Present(r.members[memberCacheControl])
 	c.Speed, c.Geo = scan.Text(r.members[memberSpeed]), scan.Text(r.members[memberInferenceGeo])
 	if r.size.Hosted { // there may be tools that run at Anthropic
 		r.hosted()
@@ -76,8 +76,8 @@ func (r *Request) thinking() {
 	if asked.Kind() != jsontext.KindBeginObject {
 		return
 	}
-	t := llm.Thinking{Type: scan.Text(memberOf(asked, "type")), Display: scan.Text(memberOf(asked, "display"))}
-	t.BudgetTokens, _ = whole(memberOf(asked, "budget_tokens"))
+	t := llm.Thinking{Type: scan.Text(scan.Member(asked, "type")), Display: scan.Text(scan.Member(asked, "display"))}
+	t.BudgetTokens, _ = whole(scan.Member(asked, "budget_tokens"))
 	if t.Type == "between_tools" { // other models do not tell the two apart
 		t.Type = "adaptive"
 	}
@@ -93,7 +93,7 @@ func session(user string) string {
 	if !jsontext.Value(user).IsValid() {
 		return user
 	}
-	if id := scan.Text(memberOf(jsontext.Value(user), "session_id")); id != "" {
+	if id := scan.Text(scan.Member(jsontext.Value(user), "session_id")); id != "" {
 		return id
 	}
 	return user
@@ -185,14 +185,14 @@ func (r *Request) checkThinking() *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid("thinking", "Input should be a valid dictionary")
 	}
-	kind := scan.Text(memberOf(value, "type"))
+	kind := scan.Text(scan.Member(value, "type"))
 	if !slices.Contains(thinkingTypes, kind) {
 		return notOneOf("thinking.type", thinkingTypes)
 	}
 	if kind != "enabled" {
 		return nil
 	}
-	budget := memberOf(value, "budget_tokens")
+	budget := scan.Member(value, "budget_tokens")
 	n, ok := whole(budget)
 	switch {
 	case !llm.Given(budget):
@@ -210,7 +210,7 @@ func (r *Request) checkOutput() *api.Error {
 	if llm.Given(value) && value.Kind() != jsontext.KindBeginObject {
 		return invalid("output_config", "Input should be a valid dictionary")
 	}
-	if effort := memberOf(value, "effort"); llm.Given(effort) && !slices.Contains(efforts, scan.Text(effort)) {
+	if effort := scan.Member(value, "effort"); llm.Given(effort) && !slices.Contains(efforts, scan.Text(effort)) {
 		return notOneOf("output_config.effort", efforts)
 	}
 	if r.common.Effort != "" && !slices.Contains(efforts, r.common.Effort) {
@@ -224,7 +224,7 @@ func (r *Request) checkMetadata() *api.Error {
 	if llm.Given(value) && value.Kind() != jsontext.KindBeginObject {
 		return invalid("metadata", "Input should be a valid dictionary")
 	}
-	if id := memberOf(value, "user_id"); llm.Given(id) && id.Kind() != jsontext.KindString {
+	if id := scan.Member(value, "user_id"); llm.Given(id) && id.Kind() != jsontext.KindString {
 		return invalid("metadata.user_id", "Input should be a valid string")
 	}
 	return nil
@@ -232,17 +232,17 @@ func (r *Request) checkMetadata() *api.Error {
 
 // format is the format of the answer; nil for text.
 func (r *Request) format() (*llm.Format, *api.Error) {
-	path, value := "output_config.format", memberOf(r.members[memberOutputConfig], "format")
+	path, value := "output_config.format", scan.Member(r.members[memberOutputConfig], "format")
 	if !llm.Given(value) {
 		path, value = "output_format", r.members[memberOutputFormat]
 	}
 	if !llm.Given(value) {
 		return nil, nil
 	}
-	if kind := scan.Text(memberOf(value, "type")); kind != "json_schema" {
+	if kind := scan.Text(scan.Member(value, "type")); kind != "json_schema" {
 		return nil, invalid(path+".type", "Input should be 'json_schema'")
 	}
-	schema := memberOf(value, "schema")
+	schema := scan.Member(value, "schema")
 	switch {
 	case !llm.Given(schema):
 		return nil, missing(path + ".schema")

@@ -100,11 +100,11 @@ func (o *outline) member(name []byte) {
 	case memberContainer, memberMCPServers: // what is done there joins the prompt
 		s.Hosted = s.Hosted || api.Asks(o.request.members[m])
 	case memberThread: // the conversation before it joins the prompt
-		s.Hosted = s.Hosted || llm.Given(memberOf(o.request.members[m], previousMessage))
+		s.Hosted = s.Hosted || llm.Given(scan.Member(o.request.members[m], previousMessage))
 	case memberOutputFormat:
 		s.Shaped = s.Shaped || api.Asks(o.request.members[m])
 	case memberOutputConfig:
-		s.Shaped = s.Shaped || llm.Given(memberOf(o.request.members[m], "format"))
+		s.Shaped = s.Shaped || llm.Given(scan.Member(o.request.members[m], "format"))
 	}
 }
 

@@ -74,17 +74,7 @@ var memberNames = [memberCount]string{
 }
 
 // memberByName is the reverse of memberNames.
-var memberByName = map[string]member{
-	"model": memberModel, "max_tokens": memberMaxTokens, "messages": memberMessages, "system": memberSystem,
-	"cache_control": memberCacheControl, "container": memberContainer,
-	"context_management": memberContextManagement, "inference_geo": memberInferenceGeo,
-	"mcp_servers": memberMCPServers, "metadata": memberMetadata, "output_config": memberOutputConfig,
-	"output_format": memberOutputFormat, "service_tier": memberServiceTier, "stop_sequences": memberStopSequences,
-	"stream": memberStream, "temperature": memberTemperature, "thinking": memberThinking,
-	"tool_choice": memberToolChoice, "tools": memberTools, "top_k": memberTopK, "top_p": memberTopP,
-	"speed": memberSpeed, "fallbacks": memberFallbacks, "fallback_credit_token": memberFallbackCreditToken,
-	"diagnostics": memberDiagnostics, "thread": memberThread,
-}
+var memberByName = scan.Numbers[member](memberNames[:])
 
 // field is a member of an object.
 type field struct {
@@ -133,11 +123,3 @@ func (f fields) of(name string) jsontext.Value {
 
 // text is the value of a member that is a string, else empty.
 func (f fields) text(name string) string { return scan.Text(f.of(name)) }
-
-// given is an optional member, nil where it is absent or null.
-func given(value jsontext.Value) jsontext.Value {
-	if !llm.Given(value) {
-		return nil
-	}
-	return value
-}

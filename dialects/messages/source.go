@@ -42,7 +42,7 @@ var paths = map[llm.Field]string{
 func (r *Request) Path(f llm.Field, at llm.At) string {
 	path := paths[f]
 	switch {
-	case f == llm.FieldEffort && r.turn != nil && llm.Given(memberOf(r.turn, "effort")):
+	case f == llm.FieldEffort && r.turn != nil && llm.Given(scan.Member(r.turn, "effort")):
 		path = "messages[].output_config.effort"
 	case f == llm.FieldFormat && llm.Given(r.members[memberOutputFormat]):
 		path = "output_format"
@@ -131,7 +131,7 @@ func texts(value jsontext.Value, yield func(string) bool) bool {
 			}
 		}
 	case jsontext.KindBeginObject:
-		plain := scan.Text(memberOf(value, "type")) == "text" // a document's data may be its text
+		plain := scan.Text(scan.Member(value, "type")) == "text" // a document's data may be its text
 		for literal, inner := range scan.Members(value) {
 			name := literal.String()
 			switch {

@@ -18,13 +18,13 @@ const previousMessage = "previous_message_id"
 // conversation before it (beta message-threads-2026-08-12). Empty where the request has its
 // whole conversation itself.
 func (r *Request) Previous() string {
-	return scan.Text(memberOf(r.members[memberThread], previousMessage))
+	return scan.Text(scan.Member(r.members[memberThread], previousMessage))
 }
 
 // Compared is the id of the answer whose prompt Anthropic compares with that of the request,
 // to say why its cache was missed.
 func (r *Request) Compared() string {
-	return scan.Text(memberOf(r.members[memberDiagnostics], previousMessage))
+	return scan.Text(scan.Member(r.members[memberDiagnostics], previousMessage))
 }
 
 // Keeps is false: the gateway keeps no thread itself.

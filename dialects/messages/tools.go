@@ -114,7 +114,7 @@ func (b *builder) tool(i int, value jsontext.Value) *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid(at, "Input should be a valid dictionary")
 	}
-	kind := memberOf(value, "type")
+	kind := scan.Member(value, "type")
 	switch toolKindOf(kind) {
 	case toolTrained:
 		return unsupported(at+".type", "only Anthropic's models are trained for the tool %s", api.Quoted(scan.Text(kind)))
@@ -123,7 +123,7 @@ func (b *builder) tool(i int, value jsontext.Value) *api.Error {
 		if b.hosted == "" {
 			b.hosted, b.hostedAt = scan.Text(kind), at+".type"
 		}
-		b.hostedNames = append(b.hostedNames, scan.Text(memberOf(value, "name")))
+		b.hostedNames = append(b.hostedNames, scan.Text(scan.Member(value, "name")))
 		return nil
 	case toolKnown:
 		return b.knownTool(i, value, scan.Text(kind))
@@ -138,8 +138,8 @@ func (b *builder) knownTool(i int, value jsontext.Value, kind string) *api.Error
 			continue
 		}
 		tool := llm.Tool{
-			Type: kind, Name: scan.Text(memberOf(value, "name")), Description: schema.description,
-			Parameters: jsontext.Value(schema.parameters), Cache: given(memberOf(value, "cache_control")), At: llm.Item(i),
+			Type: kind, Name: scan.Text(scan.Member(value, "name")), Description: schema.description,
+			Parameters: jsontext.Value(schema.parameters), Cache: llm.Present(scan.Member(value, "cache_control")), At: llm.Item(i),
 		}
 		if !toolName.MatchString(tool.Name) {
 			return badName(fmt.Sprintf("tools[%d].name", i))
@@ -167,13 +167,13 @@ func (b *builder) customTool(i int, value jsontext.Value) *api.Error {
 		case "description":
 			tool.Description = scan.Text(value)
 		case "input_schema":
-			tool.Parameters = given(value)
+			tool.Parameters = llm.Present(value)
 		case "strict":
 			if strict := string(value) == "true"; llm.Given(value) {
 				tool.Strict = &strict
 			}
 		case "cache_control":
-			tool.Cache = given(value)
+			tool.Cache = llm.Present(value)
 		case "allowed_callers":
 			if !strings.Contains(string(value), `"direct"`) {
 				b.loseIf(api.Asks(value), "tools[].allowed_callers")
@@ -211,7 +211,7 @@ func (b *builder) choice() *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid("tool_choice", "Input should be a valid dictionary")
 	}
-	mode, known := choiceModes[scan.Text(memberOf(value, "type"))]
+	mode, known := choiceModes[scan.Text(scan.Member(value, "type"))]
 	if !known {
 		return notOneOf("tool_choice.type", []string{"auto", "any", "tool", "none"})
 	}
@@ -227,7 +227,7 @@ func (b *builder) choice() *api.Error {
 	}
 	choice := &llm.ToolChoice{Mode: mode}
 	if mode == llm.ChooseNamed {
-		choice.Name = scan.Text(memberOf(value, "name"))
+		choice.Name = scan.Text(scan.Member(value, "name"))
 		if err := b.chosen(choice.Name); err != nil {
 			return err
 		}

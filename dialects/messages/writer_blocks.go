@@ -138,7 +138,7 @@ func citation(c *llm.Citation) string {
 		return ""
 	}
 	text := scan.AppendString([]byte(`{"type":"web_search_result_location","url":`), c.URL)
-	text = appendNullable(append(text, `,"title":`...), c.Title)
+	text = scan.AppendNullable(append(text, `,"title":`...), c.Title)
 	text = scan.AppendString(append(text, `,"cited_text":`...), c.Quote)
 	return string(append(text, `,"encrypted_index":""}`...))
 }

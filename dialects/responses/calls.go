@@ -281,15 +281,15 @@ func shellOutput(list jsontext.Value) string {
 	var out strings.Builder
 	for element := range scan.Elements(list) {
 		for _, stream := range []string{"stdout", "stderr"} {
-			if text := scan.Text(memberOf(element, stream)); text != "" {
+			if text := scan.Text(scan.Member(element, stream)); text != "" {
 				out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 			}
 		}
-		switch outcome := memberOf(element, "outcome"); scan.Text(memberOf(outcome, "type")) {
+		switch outcome := scan.Member(element, "outcome"); scan.Text(scan.Member(outcome, "type")) {
 		case "timeout":
 			out.WriteString("(The command was ended: it took too long.)\n")
 		case "exit":
-			if code := memberOf(outcome, "exit_code"); code.Kind() == jsontext.KindNumber && string(code) != "0" {
+			if code := scan.Member(outcome, "exit_code"); code.Kind() == jsontext.KindNumber && string(code) != "0" {
 				out.WriteString("(Exit code " + string(code) + ".)\n")
 			}
 		}

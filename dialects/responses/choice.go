@@ -42,12 +42,12 @@ func (b *builder) choose() *api.Error {
 	if err := b.onlyHosted(usable); err != nil {
 		return err
 	}
-	if scan.Text(memberOf(value, "type")) == "allowed_tools" {
+	if scan.Text(scan.Member(value, "type")) == "allowed_tools" {
 		return b.allow(value)
 	}
 	name, hosted, err := b.chosen("tool_choice", value)
 	if err == nil && hosted {
-		err = needsOpenAI("tool_choice", scan.Text(memberOf(value, "type")))
+		err = needsOpenAI("tool_choice", scan.Text(scan.Member(value, "type")))
 	}
 	b.made.Choice = &llm.ToolChoice{Mode: llm.ChooseNamed, Name: name}
 	return err
@@ -65,14 +65,14 @@ func (b *builder) onlyHosted(usable bool) *api.Error {
 // allow restricts the tools to some of them.
 func (b *builder) allow(value jsontext.Value) *api.Error {
 	choice := &llm.ToolChoice{Mode: llm.ChooseAllowed}
-	switch mode := scan.Text(memberOf(value, "mode")); mode {
+	switch mode := scan.Text(scan.Member(value, "mode")); mode {
 	case "auto", "":
 	case "required":
 		choice.Require = true
 	default:
 		return api.NotOneOf("tool_choice.mode", mode, []string{"auto", "required"})
 	}
-	list := memberOf(value, "tools")
+	list := scan.Member(value, "tools")
 	if list.Kind() != jsontext.KindBeginArray {
 		return invalid("tool_choice.tools", "tool_choice.tools must be an array")
 	}
@@ -87,7 +87,7 @@ func (b *builder) allow(value jsontext.Value) *api.Error {
 			return err
 		case hosted:
 			b.lose("tool_choice.tools[].type")
-			first = scan.Text(memberOf(element, "type"))
+			first = scan.Text(scan.Member(element, "type"))
 		default:
 			choice.Allowed = append(choice.Allowed, name)
 		}
@@ -102,8 +102,8 @@ func (b *builder) allow(value jsontext.Value) *api.Error {
 // chosen is the function that stands for a tool which the client names; hosted is true for
 // one that runs at OpenAI.
 func (b *builder) chosen(path string, value jsontext.Value) (function string, hosted bool, _ *api.Error) {
-	kind, name := scan.Text(memberOf(value, "type")), scan.Text(memberOf(value, "name"))
-	as := calledAs{namespace: scan.Text(memberOf(value, "namespace")), name: name}
+	kind, name := scan.Text(scan.Member(value, "type")), scan.Text(scan.Member(value, "name"))
+	as := calledAs{namespace: scan.Text(scan.Member(value, "namespace")), name: name}
 	switch toolKindOf(kind) {
 	case functionTool:
 		as.item = functionCall

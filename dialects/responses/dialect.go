@@ -72,7 +72,7 @@ func (w *Writer) failNatively(dst []byte, err *api.Error) ([]byte, bool) {
 	if !w.raw || !isNative(err) {
 		return dst, false
 	}
-	name := scan.Text(memberOf(err.Raw, "type"))
+	name := scan.Text(scan.Member(err.Raw, "type"))
 	if name != "error" && name != "response.failed" {
 		return dst, false
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/internal/scan"
-	"modelgateway/llm"
 )
 
 // field is a member of an object.
@@ -61,51 +60,6 @@ func (f fields) of(name string) jsontext.Value {
 
 // text is the value of a member that is a string, else empty.
 func (f fields) text(name string) string { return scan.Text(f.of(name)) }
-
-// given is an optional member, nil where it is absent or null.
-func given(value jsontext.Value) jsontext.Value {
-	if !llm.Given(value) {
-		return nil
-	}
-	return value
-}
-
-// memberByName is the reverse of memberNames.
-var memberByName = map[string]member{
-	"model":                  memberModel,
-	"input":                  memberInput,
-	"instructions":           memberInstructions,
-	"background":             memberBackground,
-	"context_management":     memberContextManagement,
-	"conversation":           memberConversation,
-	"include":                memberInclude,
-	"max_output_tokens":      memberMaxOutputTokens,
-	"max_tool_calls":         memberMaxToolCalls,
-	"metadata":               memberMetadata,
-	"moderation":             memberModeration,
-	"parallel_tool_calls":    memberParallelToolCalls,
-	"previous_response_id":   memberPreviousResponseID,
-	"prompt":                 memberPrompt,
-	"prompt_cache_key":       memberPromptCacheKey,
-	"prompt_cache_options":   memberPromptCacheOptions,
-	"prompt_cache_retention": memberPromptCacheRetention,
-	"reasoning":              memberReasoning,
-	"safety_identifier":      memberSafetyIdentifier,
-	"service_tier":           memberServiceTier,
-	"store":                  memberStore,
-	"stream":                 memberStream,
-	"stream_options":         memberStreamOptions,
-	"temperature":            memberTemperature,
-	"text":                   memberText,
-	"tool_choice":            memberToolChoice,
-	"tools":                  memberTools,
-	"top_logprobs":           memberTopLogprobs,
-	"top_p":                  memberTopP,
-	"truncation":             memberTruncation,
-	"user":                   memberUser,
-	"client_metadata":        memberClientMetadata,
-	"access_programs":        memberAccessPrograms,
-}
 
 // itemKind is what an item of the input is.
 type itemKind int

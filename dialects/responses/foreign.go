@@ -90,7 +90,7 @@ func (r *Request) Chooses() string {
 		}
 	}
 	for item := range scan.Elements(r.members[memberInput]) {
-		if found := chooses("input[].tools", memberOf(item, "tools"), naming); found != "" {
+		if found := chooses("input[].tools", scan.Member(item, "tools"), naming); found != "" {
 			return found
 		}
 	}
@@ -113,7 +113,7 @@ func (r *Request) hosted() {
 	r.hostedTools(-1, r.members[memberTools])
 	i := 0
 	for item := range scan.Elements(r.members[memberInput]) {
-		r.hostedTools(i, memberOf(item, "tools"))
+		r.hostedTools(i, scan.Member(item, "tools"))
 		i++
 	}
 }
@@ -132,14 +132,14 @@ func (r *Request) hostedTools(item int, tools jsontext.Value) {
 // hostedTool adds what a tool costs, and those of a namespace. OpenAI itself has only functions
 // there, and no namespace inside of another: what a server does with those nothing bounds.
 func (r *Request) hostedTool(at toolAt, tool jsontext.Value) {
-	kind := scan.Text(memberOf(tool, "type"))
+	kind := scan.Text(scan.Member(tool, "type"))
 	switch toolKindOf(kind) {
 	case hostedTool, shellTool:
 	case namespaceTool:
 		if at.inner >= 0 {
 			break
 		}
-		for inner := range scan.Elements(memberOf(tool, "tools")) {
+		for inner := range scan.Elements(scan.Member(tool, "tools")) {
 			at.inner++
 			r.hostedTool(at, inner)
 		}
@@ -147,7 +147,7 @@ func (r *Request) hostedTool(at toolAt, tool jsontext.Value) {
 	default:
 		return
 	}
-	switch environment := scan.Text(memberOf(memberOf(tool, "environment"), "type")); {
+	switch environment := scan.Text(scan.Member(scan.Member(tool, "environment"), "type")); {
 	case searches(kind):
 		if r.common.Searches = usualSearches; r.maxCalls() > 0 {
 			r.common.Searches = min(mostSearches, r.maxCalls())

@@ -28,7 +28,7 @@ func (Dialect) AppendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte
 	default:
 		return dst, invalid("order", "order must be asc or desc")
 	}
-	idOf := func(item jsontext.Value) string { return scan.Text(memberOf(item, "id")) }
+	idOf := func(item jsontext.Value) string { return scan.Text(scan.Member(item, "id")) }
 	at := func(id string) int {
 		return slices.IndexFunc(all, func(item jsontext.Value) bool { return idOf(item) == id })
 	}

@@ -161,7 +161,7 @@ const openai = "openai"
 func summaryOf(list jsontext.Value) string {
 	var texts []string
 	for part := range scan.Elements(list) {
-		if text := scan.Text(memberOf(part, "text")); text != "" {
+		if text := scan.Text(scan.Member(part, "text")); text != "" {
 			texts = append(texts, text)
 		}
 	}

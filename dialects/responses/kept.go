@@ -44,11 +44,11 @@ func elements(list jsontext.Value) iter.Seq[jsontext.Value] {
 // reference is the id of the item that a reference stands for. Its type may be left out, as
 // that of a message, which has a role.
 func reference(item jsontext.Value) (id string, ok bool) {
-	kind := memberOf(item, "type")
-	if llm.Given(kind) && itemKindOf(scan.Text(kind)) != referenceItem || !llm.Given(kind) && memberOf(item, "role") != nil {
+	kind := scan.Member(item, "type")
+	if llm.Given(kind) && itemKindOf(scan.Text(kind)) != referenceItem || !llm.Given(kind) && scan.Member(item, "role") != nil {
 		return "", false
 	}
-	id = scan.Text(memberOf(item, "id"))
+	id = scan.Text(scan.Member(item, "id"))
 	return id, id != ""
 }
 
@@ -65,7 +65,7 @@ func (Dialect) Turn(req *llm.Request, answer []byte) (turn llm.Turn, ok bool) {
 			ended = status(scan.Text(value)) == completed || status(scan.Text(value)) == incomplete
 		case name.Is("output"):
 			for item := range elements(value) {
-				if id := scan.Text(memberOf(item, "id")); id != "" {
+				if id := scan.Text(scan.Member(item, "id")); id != "" {
 					turn.Items = append(turn.Items, id)
 				}
 			}
@@ -78,13 +78,13 @@ func (Dialect) Turn(req *llm.Request, answer []byte) (turn llm.Turn, ok bool) {
 func (Dialect) Resume(req *llm.Request, earlier, referred []llm.Turn) ([]byte, error) {
 	in := resumed{known: map[string]jsontext.Value{}}
 	for i := range referred {
-		for item := range elements(memberOf(referred[i].Answer, "output")) {
-			in.known[scan.Text(memberOf(item, "id"))] = item
+		for item := range elements(scan.Member(referred[i].Answer, "output")) {
+			in.known[scan.Text(scan.Member(item, "id"))] = item
 		}
 	}
 	for i := range earlier {
 		in.input(earlier[i].Input)
-		in.items(memberOf(earlier[i].Answer, "output"))
+		in.items(scan.Member(earlier[i].Answer, "output"))
 	}
 	in.earlier = in.count
 	in.input(requestOf(req).members[memberInput])

@@ -100,16 +100,3 @@ func (o *outline) word() []byte {
 	}
 	return nil
 }
-
-// memberOf is the value of a member of an object; nil where there is none.
-func memberOf(object jsontext.Value, member string) jsontext.Value {
-	if object.Kind() != jsontext.KindBeginObject {
-		return nil
-	}
-	for name, value := range scan.Members(object) {
-		if name.Is(member) {
-			return value
-		}
-	}
-	return nil
-}

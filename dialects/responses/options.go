@@ -31,7 +31,7 @@ func (r *Request) options() {
 	r.reasoning()
 	c.User, c.SafetyIdentifier = scan.Text(r.members[memberUser]), scan.Text(r.members[memberSafetyIdentifier])
 	c.CacheKey = scan.Text(r.members[memberPromptCacheKey])
-	c.Session = scan.Text(memberOf(r.members[memberMetadata], "user_id"))
+	c.Session = scan.Text(scan.Member(r.members[memberMetadata], "user_id"))
 	if tier := scan.Text(r.members[memberServiceTier]); tier != "auto" {
 		c.ServiceTier = tier
 	}
@@ -44,7 +44,7 @@ func (r *Request) options() {
 }
 
 func (r *Request) cacheOption(name string) jsontext.Value {
-	return memberOf(r.members[memberPromptCacheOptions], name)
+	return scan.Member(r.members[memberPromptCacheOptions], name)
 }
 
 // cacheMark is a cache mark in Anthropic's words.
@@ -76,10 +76,10 @@ func (r *Request) includes(name string) bool {
 // setting is a member of the settings that an item of the input may change, and whether the
 // item has.
 func (r *Request) setting(m member, name string) (value jsontext.Value, changed bool) {
-	if value = memberOf(memberOf(r.prompt.update, memberNames[m]), name); llm.Given(value) {
+	if value = scan.Member(scan.Member(r.prompt.update, memberNames[m]), name); llm.Given(value) {
 		return value, true
 	}
-	return memberOf(r.members[m], name), false
+	return scan.Member(r.members[m], name), false
 }
 
 // reasoning reads how the model shall reason, and whether the client wants to read it.
@@ -123,9 +123,9 @@ func (r *Request) checkPlace() *api.Error {
 				memberNames[m])
 		}
 	}
-	policy := memberOf(r.members[memberModeration], "policy")
+	policy := scan.Member(r.members[memberModeration], "policy")
 	for _, of := range []string{"input", "output"} {
-		if scan.Text(memberOf(memberOf(policy, of), "mode")) == "block" {
+		if scan.Text(scan.Member(scan.Member(policy, of), "mode")) == "block" {
 			return unsupported("moderation.policy."+of, "only OpenAI blocks by its moderation: it needs a model of OpenAI")
 		}
 	}
@@ -213,7 +213,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 		return nil, nil
 	}
 	path := r.Path(llm.FieldFormat, llm.Anywhere)
-	switch kind := scan.Text(memberOf(value, "type")); kind {
+	switch kind := scan.Text(scan.Member(value, "type")); kind {
 	case "text":
 		return nil, nil
 	case "json_object":
@@ -223,7 +223,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 		return nil, api.NotOneOf(path+".type", kind, []string{"text", "json_schema", "json_object"})
 	}
 	f := &llm.Format{
-		Name: scan.Text(memberOf(value, "name")), Description: scan.Text(memberOf(value, "description")), Schema: memberOf(value, "schema"),
+		Name: scan.Text(scan.Member(value, "name")), Description: scan.Text(scan.Member(value, "description")), Schema: scan.Member(value, "schema"),
 	}
 	switch {
 	case !llm.Given(f.Schema):
@@ -233,7 +233,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 	case f.Name == "":
 		return nil, api.Missing(path + ".name")
 	}
-	if strict := memberOf(value, "strict"); llm.Given(strict) {
+	if strict := scan.Member(value, "strict"); llm.Given(strict) {
 		f.Strict = new(strict.Kind() == jsontext.KindTrue)
 	}
 	return f, nil

@@ -115,8 +115,8 @@ func (o *outline) member(name []byte) {
 
 // shapes says whether the settings of a text ask for JSON.
 func shapes(text jsontext.Value) bool {
-	format := memberOf(text, "format")
-	return llm.Given(format) && scan.Text(memberOf(format, "type")) != "text"
+	format := scan.Member(text, "format")
+	return llm.Given(format) && scan.Text(scan.Member(format, "type")) != "text"
 }
 
 // begin is where the next value begins.
@@ -195,7 +195,7 @@ func (o *outline) item() {
 	case updateItem:
 		value := o.since(start)
 		p.update = value
-		p.size.Shaped = p.size.Shaped || shapes(memberOf(value, "text"))
+		p.size.Shaped = p.size.Shaped || shapes(scan.Member(value, "text"))
 	case referenceItem, unknownItem: // OpenAI adds what the client does not send
 		p.size.Hosted = true
 	case hostedItem: // of which OpenAI may keep more than the client sends

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"modelgateway/dialects/carried"
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
 
@@ -133,7 +134,7 @@ func (it *items) closeThought() {
 		if it.thought.shown {
 			dst = summary(dst)
 		}
-		return appendNullable(append(dst, `],"encrypted_content":`...), it.thought.sealed())
+		return scan.AppendNullable(append(dst, `],"encrypted_content":`...), it.thought.sealed())
 	})
 }
 

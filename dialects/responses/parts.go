@@ -82,7 +82,7 @@ func (b *builder) media(at place, kind string, from fields) (*llm.Media, *api.Er
 		}
 	case "input_audio":
 		sound := from.of("input_audio")
-		m.Kind, m.Data, m.Format = llm.Audio, scan.Text(memberOf(sound, "data")), scan.Text(memberOf(sound, "format"))
+		m.Kind, m.Data, m.Format = llm.Audio, scan.Text(scan.Member(sound, "data")), scan.Text(scan.Member(sound, "format"))
 		if m.Data == "" {
 			return nil, api.Missing(at.path() + ".input_audio.data")
 		}

@@ -3,6 +3,7 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
 
@@ -114,3 +115,6 @@ var memberNames = [memberCount]string{
 	"stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
 	"client_metadata", "access_programs",
 }
+
+// memberByName is the reverse of memberNames.
+var memberByName = scan.Numbers[member](memberNames[:])

@@ -140,7 +140,7 @@ func (r *response) append(dst []byte, s *state) []byte {
 	dst = scan.AppendString(append(dst, `,"model":`...), r.model)
 	dst = append(append(append(dst, `,"output":[`...), s.output...), `],"store":`...)
 	dst = strconv.AppendBool(dst, r.common.Keep)
-	dst = appendNullable(append(dst, `,"previous_response_id":`...), r.common.Continues)
+	dst = scan.AppendNullable(append(dst, `,"previous_response_id":`...), r.common.Continues)
 	for _, e := range echoed {
 		dst = append(append(append(dst, `,"`...), memberNames[e.member]...), `":`...)
 		if value := r.request.members[e.member]; llm.Given(value) {
@@ -192,14 +192,6 @@ func appendMore(dst []byte, s string) []byte {
 	dst = scan.AppendString(dst, s)
 	copy(dst[at:], dst[at+1:len(dst)-1])
 	return dst[:len(dst)-len(`""`)]
-}
-
-// appendNullable writes a string, or null for an empty one.
-func appendNullable(dst []byte, s string) []byte {
-	if s == "" {
-		return append(dst, "null"...)
-	}
-	return scan.AppendString(dst, s)
 }
 
 // appendLine writes valid JSON without line breaks, which would end the line of an event.

@@ -83,7 +83,7 @@ func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *ap
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid(at.path(), "%s must be an object", at.path())
 	}
-	name := scan.Text(memberOf(value, "type"))
+	name := scan.Text(scan.Member(value, "type"))
 	kind := toolKindOf(name)
 	switch kind {
 	case functionTool, customTool:
@@ -91,12 +91,12 @@ func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *ap
 	case namespaceTool:
 		return b.namespace(at, value)
 	case localShellTool, shellTool, applyPatchTool:
-		if err := b.checkShell(at, memberOf(value, "environment")); err != nil {
+		if err := b.checkShell(at, scan.Member(value, "environment")); err != nil {
 			return err
 		}
 		return b.knownTool(at, kind, value)
 	case toolSearchTool:
-		if scan.Text(memberOf(value, "execution")) == "client" {
+		if scan.Text(scan.Member(value, "execution")) == "client" {
 			return b.knownTool(at, kind, value)
 		}
 		// OpenAI would search; all tools are shown to the model instead.
@@ -120,7 +120,7 @@ func needsOpenAI(path, kind string) *api.Error {
 
 // checkShell refuses a shell in a container of OpenAI's.
 func (b *builder) checkShell(at toolAt, environment jsontext.Value) *api.Error {
-	switch kind := scan.Text(memberOf(environment, "type")); kind {
+	switch kind := scan.Text(scan.Member(environment, "type")); kind {
 	case "", "local", "none":
 		return nil
 	default:
@@ -133,7 +133,7 @@ func (b *builder) namespace(at toolAt, value jsontext.Value) *api.Error {
 	if at.inner >= 0 {
 		return invalid(at.path()+".type", "a namespace cannot stand in another one")
 	}
-	name, list := scan.Text(memberOf(value, "name")), memberOf(value, "tools")
+	name, list := scan.Text(scan.Member(value, "name")), scan.Member(value, "tools")
 	switch {
 	case name == "":
 		return api.Missing(at.path() + ".name")
@@ -148,7 +148,7 @@ func (b *builder) namespace(at toolAt, value jsontext.Value) *api.Error {
 		}
 	}
 	// Once, as it may be long.
-	if text := scan.Text(memberOf(value, "description")); text != "" && len(b.made.Tools) > first {
+	if text := scan.Text(scan.Member(value, "description")); text != "" && len(b.made.Tools) > first {
 		tool := &b.made.Tools[first]
 		tool.Description = joined("About all tools of "+name+": "+text, tool.Description)
 	}
@@ -167,7 +167,7 @@ func joined(first, second string) string {
 func (b *builder) knownTool(at toolAt, kind toolKind, value jsontext.Value) *api.Error {
 	k := known[kind]
 	tool := llm.Tool{
-		Type: scan.Text(memberOf(value, "type")), Description: k.description, Parameters: jsontext.Value(k.parameters),
+		Type: scan.Text(scan.Member(value, "type")), Description: k.description, Parameters: jsontext.Value(k.parameters),
 		Name: b.function(calledAs{item: k.item}),
 	}
 	for member, value := range scan.Members(value) {
@@ -201,7 +201,7 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 		case "description":
 			tool.Description = scan.Text(value)
 		case "parameters":
-			tool.Parameters = given(value)
+			tool.Parameters = llm.Present(value)
 		case "format":
 			format = value
 		case "strict":
@@ -234,16 +234,16 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 
 // grammar tells a model which texts a tool takes: no other provider can hold it to that.
 func grammar(format jsontext.Value) string {
-	if scan.Text(memberOf(format, "type")) != "grammar" {
+	if scan.Text(scan.Member(format, "type")) != "grammar" {
 		return ""
 	}
-	syntax := scan.Text(memberOf(format, "syntax"))
+	syntax := scan.Text(scan.Member(format, "syntax"))
 	if syntax == "regex" {
 		syntax = "regular expression"
 	} else {
 		syntax = strings.TrimSpace(syntax + " grammar")
 	}
-	return "The input must match this " + syntax + ":\n" + scan.Text(memberOf(format, "definition"))
+	return "The input must match this " + syntax + ":\n" + scan.Text(scan.Member(format, "definition"))
 }
 
 // put adds a tool, in place of an earlier one that is the same to the client.

@@ -177,7 +177,7 @@ func (w *Writer) Fail(dst []byte, err *api.Error) []byte {
 	w.open("error")
 	w.out = scan.AppendString(append(w.out, `,"code":`...), told.Code)
 	w.out = scan.AppendString(append(w.out, `,"message":`...), told.Message)
-	w.out = appendNullable(append(w.out, `,"param":`...), told.Param)
+	w.out = scan.AppendNullable(append(w.out, `,"param":`...), told.Param)
 	w.out = appendErrorMember(append(w.out, ','), told)
 	w.shut()
 	w.open("response.failed")

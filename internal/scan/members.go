@@ -162,3 +162,26 @@ func skipValue(b []byte, i int) int {
 	}
 	return i
 }
+
+// Member is the value of a member of a valid object, the first one with that name; nil where
+// there is none, or no object.
+func Member(object jsontext.Value, member string) jsontext.Value {
+	if object.Kind() != jsontext.KindBeginObject {
+		return nil
+	}
+	for name, value := range Members(object) {
+		if name.Is(member) {
+			return value
+		}
+	}
+	return nil
+}
+
+// Numbers are the places of names in their list.
+func Numbers[N ~int | ~uint8](names []string) map[string]N {
+	numbers := make(map[string]N, len(names))
+	for i, name := range names {
+		numbers[name] = N(i)
+	}
+	return numbers
+}

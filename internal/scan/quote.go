@@ -53,3 +53,11 @@ func AppendQuote[Text string | []byte](dst []byte, s Text) (out []byte, valid bo
 
 // escapes are the letters of the short escapes of control characters.
 var escapes = [' ']byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
+// AppendNullable appends a JSON string, or null for an empty one.
+func AppendNullable(dst []byte, s string) []byte {
+	if s == "" {
+		return append(dst, "null"...)
+	}
+	return AppendString(dst, s)
+}

@@ -65,7 +65,7 @@ func New(cfg config.Config) []Configured {
 		}
 		opts := providers.Options{
 			Name: d.Name, BaseURL: settings.BaseURL, HeaderTimeout: cfg.UpstreamTimeout, IdleTimeout: cfg.StreamIdleTimeout,
-			Objects: providers.Objects(cfg.ProviderObjects),
+			Objects: cfg.ProviderObjects,
 		}
 		identity := fmt.Sprintf("%s %+v", d.Name, opts)
 		opts.Now = time.Now

@@ -74,7 +74,7 @@ func (m maker) make() (Configured, error) {
 	opts := providers.Options{
 		Name: m.Name, BaseURL: base, Auth: m.auth(), Headers: m.Headers, Query: query.Encode(), Server: m.preset.Server,
 		HeaderTimeout: cmp.Or(m.Timeouts.Response, m.cfg.UpstreamTimeout), IdleTimeout: cmp.Or(m.Timeouts.Idle, m.cfg.StreamIdleTimeout),
-		Objects: providers.Objects(m.cfg.ProviderObjects),
+		Objects: m.cfg.ProviderObjects,
 	}
 	if m.Preset == "" && m.BaseURL != "" {
 		vendors, err := config.ParseBaseURL(m.driver.BaseURL, m.driver.Version)

@@ -29,7 +29,7 @@ const messagesPath = "/v1/messages"
 // Provider serves one Anthropic upstream.
 type Provider struct {
 	client  *upstream.Client
-	objects providers.Objects
+	objects string
 	now     func() time.Time
 }
 

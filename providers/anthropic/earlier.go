@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"modelgateway/api"
+	"modelgateway/config"
 	"modelgateway/dialects/messages"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
@@ -25,7 +26,7 @@ const unknownMessage = `"msg_011111111111111111111111"`
 // that it was given, unless all objects are allowed: all clients of an upstream key share its
 // account.
 func (p *Provider) earlier(call providers.Call, source ofMessages) (e earlier, err error) {
-	if p.objects == providers.ObjectsNone {
+	if p.objects == config.ObjectsNone {
 		switch {
 		case source.Threads():
 			return e, messages.UnsupportedThread("this gateway lets no provider keep a conversation (PROVIDER_OBJECTS)")
@@ -33,7 +34,7 @@ func (p *Provider) earlier(call providers.Call, source ofMessages) (e earlier, e
 			return e, notAllowed("diagnostics.previous_message_id")
 		}
 	}
-	bound := p.objects != providers.ObjectsAllow
+	bound := p.objects != config.ObjectsAllow
 	e.thread, e.compared = idAt(call, call.Request.Kept), idAt(call, call.Request.Compared)
 	if bound && e.thread == nil && source.Previous() != "" {
 		return e, api.ThreadNotFound()

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/api"
+	"modelgateway/config"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -59,7 +60,7 @@ func (p *Provider) native(call providers.Call, path string) (*native, error) {
 	n := &native{
 		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req, path: path,
 		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier), model: call.Model.Upstream, moved: call.Moved,
-		earlier: earlier, names: req.Handle != nil && p.objects != providers.ObjectsAllow && source.NamesAnswer(),
+		earlier: earlier, names: req.Handle != nil && p.objects != config.ObjectsAllow && source.NamesAnswer(),
 		name: call.Model.Provider,
 	}
 	if req.Beside.Query != "" {

@@ -14,6 +14,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
+	"modelgateway/config"
 	"modelgateway/dialects/chat"
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
@@ -296,7 +297,7 @@ func TestObjectsOfTheSharedAccountAreRefused(t *testing.T) {
 		{"what a hosted tool has answered", block(`{"type":"code_execution_tool_result","content":{"content":[{"file_id":"file_1"}]}}`), ""},
 		{"a text", block(`{"type":"text","text":"{\"file_id\":1}"}`), ""},
 	} {
-		path := func(policy providers.Objects) string {
+		path := func(policy string) string {
 			p := provider("http://127.0.0.1:1")
 			p.objects = policy
 			_, err := p.native(providers.Call{Request: messagesRequest(t, tt.body), Model: &catalog.Model{Upstream: "m"}}, messagesPath)
@@ -305,13 +306,13 @@ func TestObjectsOfTheSharedAccountAreRefused(t *testing.T) {
 			}
 			return ""
 		}
-		if got := path(providers.ObjectsOwn); got != tt.path || path("") != got {
+		if got := path(config.ObjectsOwn); got != tt.path || path("") != got {
 			t.Errorf("%s: %q, not %q", tt.name, got, tt.path)
 		}
-		if got := path(providers.ObjectsAllow); got != "" {
+		if got := path(config.ObjectsAllow); got != "" {
 			t.Errorf("%s: %q although all are allowed", tt.name, got)
 		}
-		if got := path(providers.ObjectsNone); strings.Contains(tt.body, `"container":`) && got != "container" {
+		if got := path(config.ObjectsNone); strings.Contains(tt.body, `"container":`) && got != "container" {
 			t.Errorf("%s: %q although none is allowed", tt.name, got)
 		}
 	}

@@ -5,17 +5,17 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
+	"modelgateway/config"
 	"modelgateway/internal/scan"
-	"modelgateway/providers"
 )
 
 // refuseObjects refuses a request that names an object which Anthropic keeps and the policy
 // does not allow: a file, a skill of the account or, with ObjectsNone, a container.
-func refuseObjects(raw []byte, policy providers.Objects) error {
-	if policy == providers.ObjectsAllow {
+func refuseObjects(raw []byte, policy string) error {
+	if policy == config.ObjectsAllow {
 		return nil
 	}
-	o := objects{raw: raw, none: policy == providers.ObjectsNone}
+	o := objects{raw: raw, none: policy == config.ObjectsNone}
 	if !o.body() {
 		return nil
 	}

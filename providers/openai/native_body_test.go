@@ -7,6 +7,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
+	"modelgateway/config"
 	"modelgateway/dialects/carried"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
@@ -129,7 +130,7 @@ func TestObjectsOfTheAccountAreRefusedOfResponses(t *testing.T) {
 		{"what a hosted tool has found", item(`{"type":"file_search_call","results":[{"file_id":"f"}]}`), ""},
 		{"a text", item(`{"role":"user","content":"{\"file_id\":1}"}`), ""},
 	} {
-		path := func(policy providers.Objects) string {
+		path := func(policy string) string {
 			p := provider("http://127.0.0.1:1")
 			p.objects = policy
 			if _, err := p.native(responsesCall(tt.body)); err != nil {
@@ -137,10 +138,10 @@ func TestObjectsOfTheAccountAreRefusedOfResponses(t *testing.T) {
 			}
 			return ""
 		}
-		if got := path(providers.ObjectsOwn); got != tt.path || path("") != got {
+		if got := path(config.ObjectsOwn); got != tt.path || path("") != got {
 			t.Errorf("%s: %q, not %q", tt.name, got, tt.path)
 		}
-		if got := path(providers.ObjectsAllow); got != "" {
+		if got := path(config.ObjectsAllow); got != "" {
 			t.Errorf("%s: %q although all are allowed", tt.name, got)
 		}
 	}
@@ -153,8 +154,8 @@ func TestObjectsOfAnswersAreRefusedOnlyWhereNoneAreAllowed(t *testing.T) {
 		`{"input":[{"type":"item_reference","id":"msg_1"}]}`:                                                   "input[0]",
 		`{"input":[{"type":"shell_call","environment":{"type":"container_reference","container_id":"cntr"}}]}`: "input[0].environment.container_id",
 	} {
-		for policy, want := range map[providers.Objects]string{
-			providers.ObjectsOwn: "", providers.ObjectsAllow: "", providers.ObjectsNone: path,
+		for policy, want := range map[string]string{
+			config.ObjectsOwn: "", config.ObjectsAllow: "", config.ObjectsNone: path,
 		} {
 			p := provider("http://127.0.0.1:1")
 			p.objects = policy

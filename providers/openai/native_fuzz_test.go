@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
+	"modelgateway/config"
 	"modelgateway/dialects/carried"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
@@ -55,7 +56,7 @@ func FuzzNativeResponseBody(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	p := provider("http://127.0.0.1:1")
-	p.objects = providers.ObjectsAllow
+	p.objects = config.ObjectsAllow
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := responses.Dialect{}.Decode(nil, body)
 		if err != nil {

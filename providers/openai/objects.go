@@ -7,27 +7,27 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
+	"modelgateway/config"
 	"modelgateway/internal/scan"
-	"modelgateway/providers"
 )
 
 // refuseObjects refuses a request of the Responses API that names an object which OpenAI
 // keeps and the policy does not allow: a file, a vector store, a skill, a conversation, a
 // prompt and, with ObjectsNone, also a container or an item of an earlier answer.
-func refuseObjects(raw []byte, policy providers.Objects) error {
-	if policy == providers.ObjectsAllow {
+func refuseObjects(raw []byte, policy string) error {
+	if policy == config.ObjectsAllow {
 		return nil
 	}
-	o := objects{raw: raw, none: policy == providers.ObjectsNone}
+	o := objects{raw: raw, none: policy == config.ObjectsNone}
 	return o.refuse(o.body)
 }
 
 // refuseChatObjects is refuseObjects for chat completions: they name files, and with
 // ObjectsNone also sounds of earlier answers; and they have OpenAI keep the answer.
-func refuseChatObjects(raw []byte, policy providers.Objects) error {
-	o := objects{raw: raw, none: policy == providers.ObjectsNone}
+func refuseChatObjects(raw []byte, policy string) error {
+	o := objects{raw: raw, none: policy == config.ObjectsNone}
 	escaped := bytes.Contains(raw, []byte(`\u00`)) // a name may be written with escapes
-	if policy == providers.ObjectsAllow || !o.none && !escaped && !bytes.Contains(raw, []byte("file_id")) {
+	if policy == config.ObjectsAllow || !o.none && !escaped && !bytes.Contains(raw, []byte("file_id")) {
 		return nil
 	}
 	return o.refuse(o.chat)

@@ -6,6 +6,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
+	"modelgateway/config"
 	"modelgateway/dialects/chat"
 	"modelgateway/providers"
 )
@@ -31,12 +32,12 @@ func TestObjectsOfTheAccountAreRefusedOfChatCompletions(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		for _, policy := range []providers.Objects{"", providers.ObjectsOwn, providers.ObjectsNone, providers.ObjectsAllow} {
+		for _, policy := range []string{"", config.ObjectsOwn, config.ObjectsNone, config.ObjectsAllow} {
 			p := provider("http://127.0.0.1:1")
 			p.objects = policy
 			_, err := p.Prepare(providers.Call{Request: req, Model: &catalog.Model{ID: "gpt-4o", Upstream: "gpt-4o", Provider: catalog.OpenAI}})
 			want := ""
-			if tt.refusedBy == always && policy != providers.ObjectsAllow || tt.refusedBy == string(policy) {
+			if tt.refusedBy == always && policy != config.ObjectsAllow || tt.refusedBy == string(policy) {
 				want = tt.path
 			}
 			if err == nil && want == "" {

@@ -39,8 +39,8 @@ type Provider struct {
 	server  providers.Server
 	vendor  bool // it is at OpenAI's own address
 	now     func() time.Time
-	telling *upstream.Client  // of calls in the client's own bytes
-	objects providers.Objects // that these may name
+	telling *upstream.Client // of calls in the client's own bytes
+	objects string           // that these may name
 }
 
 var (
