@@ -52,7 +52,8 @@ func (r *Request) share(body []byte) {
 		Logprobs: r.Logprobs, TopLogprobs: r.TopLogprobs,
 		ParallelCalls: r.ParallelToolCalls, SingleCall: r.legacy(), Effort: r.ReasoningEffort,
 		SafetyIdentifier: r.SafetyIdentifier, Metadata: r.Metadata, ServiceTier: r.ServiceTier, Modalities: r.Modalities,
-		LogitBias: llm.Present(r.LogitBias), Audio: llm.Present(r.Audio), WebSearch: llm.Present(r.WebSearchOptions), Cache: llm.Present(r.CacheControl),
+		LogitBias: llm.Present(r.LogitBias), Audio: llm.Present(r.Audio), WebSearch: llm.Present(r.WebSearchOptions),
+		Cache: llm.Present(r.CacheControl),
 	}
 	if c.MaxOutput == nil {
 		c.MaxOutput = r.MaxTokens

@@ -223,7 +223,8 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 		return nil, api.NotOneOf(path+".type", kind, []string{"text", "json_schema", "json_object"})
 	}
 	f := &llm.Format{
-		Name: scan.Text(scan.Member(value, "name")), Description: scan.Text(scan.Member(value, "description")), Schema: scan.Member(value, "schema"),
+		Name: scan.Text(scan.Member(value, "name")), Description: scan.Text(scan.Member(value, "description")),
+		Schema: scan.Member(value, "schema"),
 	}
 	switch {
 	case !llm.Given(f.Schema):

@@ -37,7 +37,7 @@ func TestObjectsOfTheAccountAreRefusedOfChatCompletions(t *testing.T) {
 			p.objects = policy
 			_, err := p.Prepare(providers.Call{Request: req, Model: &catalog.Model{ID: "gpt-4o", Upstream: "gpt-4o", Provider: catalog.OpenAI}})
 			want := ""
-			if tt.refusedBy == always && policy != config.ObjectsAllow || tt.refusedBy == string(policy) {
+			if tt.refusedBy == always && policy != config.ObjectsAllow || tt.refusedBy == policy {
 				want = tt.path
 			}
 			if err == nil && want == "" {
