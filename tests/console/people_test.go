@@ -100,6 +100,7 @@ func TestTeamHasBudgetMembersAndKeys(t *testing.T) {
 		p.choose("Role", "Manager")
 		p.click("Add member")
 		p.see("is a manager now")
+		p.see("1 member, 0 keys") // the row of the member moves what is below it
 		p.click("Create key")
 		p.fill("Name", "crew-bot")
 		p.fill("Calls a minute", "30")

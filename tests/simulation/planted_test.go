@@ -54,7 +54,7 @@ func plantedFaults() []planted {
 			"\t\t\tl.failed(err)\n", "\t\t\tl.failed(err)\n\t\t\tl.queue.done(len(part))\n\t\t\tbatch = batch[len(part):]\n",
 		},
 		{
-			"the calls of a killed process are forgotten", "models/running.go",
+			"the calls of a killed process are forgotten", "models/replica.go",
 			"insertCalls(on, replica, missing); err", "insertCalls(on, replica, missing[:0]); err",
 		},
 		{
