@@ -163,6 +163,7 @@ func (s *story) plain(text string) string {
 		{`"[A-Z2-7]{26}"`, `"<replica>"`},
 		{`("(?:\w+_ms|expires_in|uptime|p50|p95)":|Max-Age=)[\d.]+`, "${1}<time>"},
 		{`("last_used_at":)\w+`, "${1}<used>"},
+		{`("(?:began|resets)_at":)\d+`, "${1}<time>"}, // of a window, which may begin or end now
 		{`(?i)(ratelimit\S*-(?:remaining|reset)\S*: ).*`, "${1}<left>"},
 		{`"by_minute":\{.*?\}`, `"by_minute":{}`},
 		{`"providers":\{.*?\}`, `"providers":{}`}, // in any order
