@@ -14,7 +14,7 @@ import (
 
 // block adds a block of a message. What only Anthropic's models know is left out and
 // named.
-func (b *builder) block(role llm.Role, at place, kind string, block fields) *api.Error {
+func (b *builder) block(role llm.Role, at place, kind string, block scan.Fields) *api.Error {
 	if kind == "" {
 		return missing(at.path() + ".type")
 	}
@@ -54,7 +54,7 @@ func (b *builder) leaveOut(at place) {
 }
 
 // textBlock adds a text that is not empty.
-func (b *builder) textBlock(at place, from fields) *api.Error {
+func (b *builder) textBlock(at place, from scan.Fields) *api.Error {
 	block, err := b.readText(at, from)
 	if err == nil && block.Text != "" {
 		b.blocks = append(b.blocks, block)
@@ -62,16 +62,16 @@ func (b *builder) textBlock(at place, from fields) *api.Error {
 	return err
 }
 
-func (b *builder) readText(at place, from fields) (llm.Block, *api.Error) {
+func (b *builder) readText(at place, from scan.Fields) (llm.Block, *api.Error) {
 	block := llm.Block{Kind: llm.BlockText, At: at.at()}
 	var text jsontext.Value
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type", "citations": // those of an answer mean nothing in its history
 		case "text":
-			text = f.value
+			text = f.Value
 		case "cache_control":
-			block.Cache = llm.Present(f.value)
+			block.Cache = llm.Present(f.Value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -98,22 +98,22 @@ func membersOf(at place) string {
 }
 
 // call adds a tool call. What the provider wants back with it may be inside its id.
-func (b *builder) call(at place, from fields) *api.Error {
+func (b *builder) call(at place, from scan.Fields) *api.Error {
 	call := &llm.Call{Arguments: jsontext.Value("{}")}
 	block := llm.Block{Kind: llm.BlockCall, Call: call, At: at.at()}
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type", "caller":
 		case "id":
-			call.ClientID = scan.Text(f.value)
+			call.ClientID = scan.Text(f.Value)
 		case "name":
-			call.Name = scan.Text(f.value)
+			call.Name = scan.Text(f.Value)
 		case "input":
-			if llm.Given(f.value) {
-				call.Arguments = f.value
+			if llm.Given(f.Value) {
+				call.Arguments = f.Value
 			}
 		case "cache_control":
-			block.Cache = llm.Present(f.value)
+			block.Cache = llm.Present(f.Value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -141,21 +141,21 @@ func (b *builder) call(at place, from fields) *api.Error {
 }
 
 // result adds the result of a call.
-func (b *builder) result(at place, from fields) *api.Error {
+func (b *builder) result(at place, from scan.Fields) *api.Error {
 	result := &llm.Result{}
 	block := llm.Block{Kind: llm.BlockResult, Result: result, At: at.at()}
 	var content jsontext.Value
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type":
 		case "tool_use_id":
-			result.ClientID = scan.Text(f.value)
+			result.ClientID = scan.Text(f.Value)
 		case "content":
-			content = f.value
+			content = f.Value
 		case "is_error":
-			result.IsError = f.value.Kind() == jsontext.KindTrue
+			result.IsError = f.Value.Kind() == jsontext.KindTrue
 		case "cache_control":
-			block.Cache = llm.Present(f.value)
+			block.Cache = llm.Present(f.Value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -211,7 +211,7 @@ func (b *builder) resultBlock(at place, value jsontext.Value) ([]llm.Block, *api
 		return nil, invalid(at.path(), "Input should be a valid dictionary")
 	}
 	from := b.fields(value)
-	kind := from.text("type")
+	kind := from.Text("type")
 	switch {
 	case kind == "":
 		return nil, missing(at.path() + ".type")
@@ -222,7 +222,7 @@ func (b *builder) resultBlock(at place, value jsontext.Value) ([]llm.Block, *api
 		}
 		return []llm.Block{block}, nil
 	case kind == "tool_reference": // all tools are there from the beginning
-		text := "The tool " + from.text("tool_name") + " has been loaded and can be called now."
+		text := "The tool " + from.Text("tool_name") + " has been loaded and can be called now."
 		return []llm.Block{{Kind: llm.BlockText, Text: text, At: at.at()}}, nil
 	case isMedia(kind):
 		return b.media(at, from)
@@ -234,8 +234,8 @@ func (b *builder) resultBlock(at place, value jsontext.Value) ([]llm.Block, *api
 // thought adds a block of thinking, with what its provider wants back. One without a
 // signature comes from a provider that signs nothing, and is left out in silence: no
 // provider takes it.
-func (b *builder) thought(at place, from fields) *api.Error {
-	text, signature, data := from.text("thinking"), from.text("signature"), from.text("data")
+func (b *builder) thought(at place, from scan.Fields) *api.Error {
+	text, signature, data := from.Text("thinking"), from.Text("signature"), from.Text("data")
 	t := llm.Thought{Provider: "anthropic"}
 	packed, ours := carried.Unseal(cmp.Or(signature, data))
 	switch {
@@ -262,10 +262,10 @@ func isHosted(kind string) bool {
 
 // hostedBlock adds what a tool that ran at Anthropic left: of a result what can be read,
 // as a text.
-func (b *builder) hostedBlock(at place, kind string, from fields) {
+func (b *builder) hostedBlock(at place, kind string, from scan.Fields) {
 	b.lose("messages[].content[].type")
 	if strings.HasSuffix(kind, "_tool_result") {
-		b.text(readable(from.of("content")), at.at())
+		b.text(readable(from.Of("content")), at.at())
 		return
 	}
 	b.blocks = append(b.blocks, llm.Block{Kind: llm.BlockHosted, Hosted: b.object, HostedBy: "anthropic", At: at.at()})

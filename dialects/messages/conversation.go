@@ -50,7 +50,7 @@ type builder struct {
 	hostedNames      []string
 
 	object jsontext.Value // that was read last, and its members
-	read   fields
+	read   scan.Fields
 
 	unknownAt place // the first block that was left out of the current message
 	left      bool  // there is one
@@ -115,10 +115,10 @@ func (b *builder) instruction(at place, value jsontext.Value, first bool) *api.E
 		return invalid(at.path(), "Input should be a valid dictionary")
 	}
 	block := b.fields(value)
-	if block.text("type") != "text" {
+	if block.Text("type") != "text" {
 		return invalid(at.path()+".type", "Input should be 'text'")
 	}
-	if first && strings.HasPrefix(block.text("text"), billingLine) {
+	if first && strings.HasPrefix(block.Text("text"), billingLine) {
 		return nil
 	}
 	return b.textBlock(at, block)
@@ -183,7 +183,7 @@ func (b *builder) addMessage(i int, value jsontext.Value) *api.Error {
 			content = value
 		case "output_config": // its effort has been read
 		default:
-			b.unknown("messages[].", field{name.Text(), value})
+			b.unknown("messages[].", scan.Field{Name: name.Text(), Value: value})
 		}
 	}
 	left, unknownAt := b.left, b.unknownAt
@@ -226,11 +226,11 @@ func (b *builder) content(m llm.Message, value jsontext.Value) *api.Error {
 				return invalid(at.path(), "Input should be a valid dictionary")
 			}
 			block := b.fields(element)
-			kind := block.text("type")
+			kind := block.Text("type")
 			if m.Role == llm.RoleAssistant && strings.HasPrefix(kind, "compaction") { // its text stands for all before it
 				b.message(m, start)
 				start = len(b.blocks)
-				b.text(block.text("content"), at.at())
+				b.text(block.Text("content"), at.at())
 				b.message(llm.Message{At: m.At}, start)
 				start = len(b.blocks)
 				continue
@@ -273,8 +273,8 @@ func (b *builder) loseIf(lost bool, name string) {
 }
 
 // unknown notes a member that has no place in the conversation, if it asks for anything.
-func (b *builder) unknown(of string, f field) {
-	if api.Asks(f.value) {
-		b.lose(of + api.Clip(string(f.name)))
+func (b *builder) unknown(of string, f scan.Field) {
+	if api.Asks(f.Value) {
+		b.lose(of + api.Clip(string(f.Name)))
 	}
 }

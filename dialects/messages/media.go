@@ -27,26 +27,26 @@ type mediaBlock struct {
 
 // media reads an image, a document or a search result. A document that holds images is
 // several blocks.
-func (b *builder) media(at place, from fields) ([]llm.Block, *api.Error) {
+func (b *builder) media(at place, from scan.Fields) ([]llm.Block, *api.Error) {
 	m := &mediaBlock{block: llm.Block{Kind: llm.BlockMedia, At: at.at()}}
 	m.block.Media = &m.media
 	var kind string
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type":
-			kind = scan.Text(f.value)
+			kind = scan.Text(f.Value)
 		case "source":
-			m.source = llm.Present(f.value)
+			m.source = llm.Present(f.Value)
 		case "content":
-			m.content = llm.Present(f.value)
+			m.content = llm.Present(f.Value)
 		case "title":
-			m.media.Title = scan.Text(f.value)
+			m.media.Title = scan.Text(f.Value)
 		case "context":
-			m.media.Context = scan.Text(f.value)
+			m.media.Context = scan.Text(f.Value)
 		case "citations":
-			m.media.Citations = string(scan.Member(f.value, "enabled")) == "true"
+			m.media.Citations = string(scan.Member(f.Value, "enabled")) == "true"
 		case "cache_control":
-			m.block.Cache = llm.Present(f.value)
+			m.block.Cache = llm.Present(f.Value)
 		default:
 			b.unknown(membersOf(at), f)
 		}
@@ -210,7 +210,7 @@ func (b *builder) innerBlocks(at place, path string, value jsontext.Value) ([]ll
 	var all []llm.Block
 	for element := range scan.Elements(value) {
 		from := b.fields(element)
-		switch from.text("type") {
+		switch from.Text("type") {
 		case "text":
 			block, err := b.readText(at, from)
 			if err != nil {

@@ -76,19 +76,7 @@ var memberNames = [memberCount]string{
 // memberByName is the reverse of memberNames.
 var memberByName = scan.Numbers[member](memberNames[:])
 
-// field is a member of an object.
-type field struct {
-	name  []byte // without quotes and escapes
-	value jsontext.Value
-}
-
-// fields are the members of an object, in their order.
-type fields []field
-
-// manyFields is how many members of an object are kept. Beyond that only those that have a
-// meaning in some block are.
-const manyFields = 64
-
+// blockFields are those that have a meaning in some block.
 var blockFields = map[string]bool{
 	"type": true, "text": true, "id": true, "name": true, "input": true, "tool_use_id": true, "content": true, "is_error": true,
 	"source": true, "title": true, "context": true, "citations": true, "cache_control": true,
@@ -97,29 +85,8 @@ var blockFields = map[string]bool{
 
 // fields reads an object once. The memory is that of the last one: a block must be read
 // before the blocks inside it are.
-func (b *builder) fields(object jsontext.Value) fields {
+func (b *builder) fields(object jsontext.Value) scan.Fields {
 	b.object = object
-	all := b.read[:0]
-	if object.Kind() == jsontext.KindBeginObject {
-		for name, value := range scan.Members(object) {
-			if text := name.Text(); len(all) < manyFields || blockFields[string(text)] {
-				all = append(all, field{text, value})
-			}
-		}
-	}
-	b.read = all
-	return all
+	b.read = b.read.Read(object, blockFields)
+	return b.read
 }
-
-// of is the value of a member; nil where there is none.
-func (f fields) of(name string) jsontext.Value {
-	for i := range f {
-		if string(f[i].name) == name {
-			return f[i].value
-		}
-	}
-	return nil
-}
-
-// text is the value of a member that is a string, else empty.
-func (f fields) text(name string) string { return scan.Text(f.of(name)) }

@@ -179,7 +179,7 @@ func (b *builder) customTool(i int, value jsontext.Value) *api.Error {
 				b.loseIf(api.Asks(value), "tools[].allowed_callers")
 			}
 		default:
-			b.unknown("tools[].", field{member.Text(), value})
+			b.unknown("tools[].", scan.Field{Name: member.Text(), Value: value})
 		}
 	}
 	switch {
@@ -219,7 +219,7 @@ func (b *builder) choice() *api.Error {
 		switch string(member.Text()) {
 		case "type", "name", "disable_parallel_tool_use":
 		default:
-			b.unknown("tool_choice.", field{member.Text(), value})
+			b.unknown("tool_choice.", scan.Field{Name: member.Text(), Value: value})
 		}
 	}
 	if len(b.made.Tools) == 0 && (mode == llm.ChooseAuto || mode == llm.ChooseNone) {

@@ -30,28 +30,28 @@ type openCall struct {
 
 // call adds a tool call. What its provider wants back with it is in the reasoning item
 // before it, or in its id where the conversation began in another dialect.
-func (b *builder) call(at place, name string, kind itemKind, from fields) *api.Error {
-	call := &llm.Call{ClientID: cmp.Or(from.text("call_id"), from.text("id"))}
+func (b *builder) call(at place, name string, kind itemKind, from scan.Fields) *api.Error {
+	call := &llm.Call{ClientID: cmp.Or(from.Text("call_id"), from.Text("id"))}
 	as := calledAs{item: itemType(name)}
 	var err *api.Error
 	switch kind {
 	case callItem, customCallItem:
-		as.namespace, as.name = from.text("namespace"), from.text("name")
+		as.namespace, as.name = from.Text("namespace"), from.Text("name")
 		if as.name == "" {
 			return api.Missing(at.path() + ".name")
 		}
 		call.Arguments, err = arguments(at, kind, from)
 	case searchCallItem:
-		if from.text("execution") == "server" { // the tools that were found have joined the list
+		if from.Text("execution") == "server" { // the tools that were found have joined the list
 			return nil
 		}
-		call.Arguments, err = object(at, "arguments", from.of("arguments"))
+		call.Arguments, err = object(at, "arguments", from.Of("arguments"))
 	default:
 		member := "action"
 		if as.item == applyPatchCall {
 			member = "operation"
 		}
-		if call.Arguments, err = object(at, member, from.of(member)); err == nil && as.item == localShellCall {
+		if call.Arguments, err = object(at, member, from.Of(member)); err == nil && as.item == localShellCall {
 			call.Arguments = without(call.Arguments, "type")
 		}
 	}
@@ -83,9 +83,9 @@ func (b *builder) call(at place, name string, kind itemKind, from fields) *api.E
 const gemini = "gemini"
 
 // unknownOfCall notes the members of a call that have no place in the conversation.
-func (b *builder) unknownOfCall(from fields) {
+func (b *builder) unknownOfCall(from scan.Fields) {
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type", "id", "call_id", "name", "namespace", "arguments", "input", "action", "operation", "status", "execution", "caller",
 			"environment", "parsed_arguments", "max_output_length", "async":
 		default:
@@ -95,12 +95,12 @@ func (b *builder) unknownOfCall(from fields) {
 }
 
 // arguments are those of a function, or the text of another tool as the function's input.
-func arguments(at place, kind itemKind, from fields) (jsontext.Value, *api.Error) {
+func arguments(at place, kind itemKind, from scan.Fields) (jsontext.Value, *api.Error) {
 	member := "arguments"
 	if kind == customCallItem {
 		member = "input"
 	}
-	value := from.of(member)
+	value := from.Of(member)
 	if llm.Given(value) && value.Kind() != jsontext.KindString {
 		return nil, invalid(at.path()+"."+member, "%s.%s must be a string", at.path(), member)
 	}
@@ -202,22 +202,22 @@ func (b *builder) unanswered() *api.Error {
 }
 
 // result adds the result of a call, right behind the message with the call.
-func (b *builder) result(at place, name string, from fields) *api.Error {
+func (b *builder) result(at place, name string, from scan.Fields) *api.Error {
 	id, call := b.answeredBy(name, from)
 	if call == nil {
 		return invalid(at.path()+".call_id", "No tool call found for function call output with call_id %s.", api.Clip(id))
 	}
 	result := &llm.Result{ID: call.call.ID, ClientID: call.call.ClientID}
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type", "id", "call_id", "name", "namespace", "output", "status", "caller", "max_output_length":
 		default:
 			b.unknown("input[].", f)
 		}
 	}
-	result.IsError = name == "apply_patch_call_output" && from.text("status") == "failed"
+	result.IsError = name == "apply_patch_call_output" && from.Text("status") == "failed"
 	var err *api.Error
-	if result.Content, err = b.output(at, name, from.of("output")); err != nil {
+	if result.Content, err = b.output(at, name, from.Of("output")); err != nil {
 		return err
 	}
 	b.addResult(call, llm.Block{Kind: llm.BlockResult, Result: result, At: at.at()})
@@ -225,15 +225,15 @@ func (b *builder) result(at place, name string, from fields) *api.Error {
 }
 
 // answeredBy is the call that a result answers, and its id.
-func (b *builder) answeredBy(name string, from fields) (id string, call *openCall) {
-	id = from.text("call_id")
+func (b *builder) answeredBy(name string, from scan.Fields) (id string, call *openCall) {
+	id = from.Text("call_id")
 	if id == "" && name == "local_shell_call_output" {
-		id = from.text("id")
+		id = from.Text("id")
 	}
 	if id != "" {
 		return id, b.calls.take(id)
 	}
-	function, known := b.names[calledAs{item: functionCall, namespace: from.text("namespace"), name: from.text("name")}]
+	function, known := b.names[calledAs{item: functionCall, namespace: from.Text("namespace"), name: from.Text("name")}]
 	if !known {
 		return "", nil
 	}
@@ -299,8 +299,8 @@ func shellOutput(list jsontext.Value) string {
 
 // found adds the tools that a search has found, and the result of the search where the
 // client has run it.
-func (b *builder) found(at place, from fields) *api.Error {
-	tools, id, execution := from.of("tools"), from.text("call_id"), from.text("execution")
+func (b *builder) found(at place, from scan.Fields) *api.Error {
+	tools, id, execution := from.Of("tools"), from.Text("call_id"), from.Text("execution")
 	before := len(b.made.Tools)
 	if err := b.addTools(at.item, tools); err != nil {
 		return err

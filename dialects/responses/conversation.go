@@ -42,7 +42,7 @@ type builder struct {
 	request *Request
 	made    *llm.Conversation
 	ignored map[string]bool
-	read    fields // of the object that was read last
+	read    scan.Fields // of the object that was read last
 
 	side  int // the message that items of its role join; -1 = none
 	calls calls
@@ -182,8 +182,8 @@ func (b *builder) lose(name string) {
 }
 
 // unknown notes a member that has no place in the conversation, if it asks for anything.
-func (b *builder) unknown(of string, f field) {
-	if api.Asks(f.value) {
-		b.lose(of + api.Clip(string(f.name)))
+func (b *builder) unknown(of string, f scan.Field) {
+	if api.Asks(f.Value) {
+		b.lose(of + api.Clip(string(f.Name)))
 	}
 }

@@ -11,19 +11,7 @@ import (
 	"modelgateway/internal/scan"
 )
 
-// field is a member of an object.
-type field struct {
-	name  []byte // without quotes and escapes
-	value jsontext.Value
-}
-
-// fields are the members of an object, in their order.
-type fields []field
-
-// manyFields is how many members of an object are kept. Beyond that only those that have a
-// meaning in some item are.
-const manyFields = 64
-
+// knownFields are those that have a meaning in some item.
 var knownFields = map[string]bool{
 	"type": true, "role": true, "content": true, "phase": true, "text": true, "refusal": true,
 	"image_url": true, "file_id": true, "detail": true, "file_data": true, "file_url": true, "filename": true, "input_audio": true,
@@ -35,31 +23,10 @@ var knownFields = map[string]bool{
 
 // fields reads an object once. The memory is that of the last one: an item must be read
 // before the parts inside it are.
-func (b *builder) fields(object jsontext.Value) fields {
-	all := b.read[:0]
-	if object.Kind() == jsontext.KindBeginObject {
-		for name, value := range scan.Members(object) {
-			if text := name.Text(); len(all) < manyFields || knownFields[string(text)] {
-				all = append(all, field{text, value})
-			}
-		}
-	}
-	b.read = all
-	return all
+func (b *builder) fields(object jsontext.Value) scan.Fields {
+	b.read = b.read.Read(object, knownFields)
+	return b.read
 }
-
-// of is the value of a member; nil where there is none.
-func (f fields) of(name string) jsontext.Value {
-	for i := range f {
-		if string(f[i].name) == name {
-			return f[i].value
-		}
-	}
-	return nil
-}
-
-// text is the value of a member that is a string, else empty.
-func (f fields) text(name string) string { return scan.Text(f.of(name)) }
 
 // itemKind is what an item of the input is.
 type itemKind int

@@ -18,11 +18,11 @@ func (b *builder) item(i int, value jsontext.Value) *api.Error {
 		return invalid(at.path(), "%s must be an object", at.path())
 	}
 	from := b.fields(value)
-	name := from.text("type")
+	name := from.Text("type")
 	kind := itemKindOf(name)
 	if name == "" { // a message need not say its type, nor need a reference
 		kind = referenceItem
-		if from.of("role") != nil {
+		if from.Of("role") != nil {
 			kind = messageItem
 		}
 	}
@@ -39,7 +39,7 @@ func (b *builder) item(i int, value jsontext.Value) *api.Error {
 	case resultItem:
 		return b.result(at, name, from)
 	case toolsItem:
-		return b.addTools(i, from.of("tools"))
+		return b.addTools(i, from.Of("tools"))
 	case foundItem:
 		return b.found(at, from)
 	case imageItem:
@@ -76,19 +76,19 @@ var roles = map[string]llm.Role{
 }
 
 // message adds a message.
-func (b *builder) message(at place, from fields) *api.Error {
-	role, known := roles[from.text("role")]
+func (b *builder) message(at place, from scan.Fields) *api.Error {
+	role, known := roles[from.Text("role")]
 	if !known {
-		return api.NotOneOf(at.path()+".role", from.text("role"), []string{"user", "assistant", "system", "developer"})
+		return api.NotOneOf(at.path()+".role", from.Text("role"), []string{"user", "assistant", "system", "developer"})
 	}
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type", "role", "content", "phase", "id", "status":
 		default:
 			b.unknown("input[].", f)
 		}
 	}
-	phase, content := from.text("phase"), from.of("content")
+	phase, content := from.Text("phase"), from.Of("content")
 	switch content.Kind() {
 	case jsontext.KindString:
 		if text := scan.Text(content); text != "" {
@@ -140,15 +140,15 @@ func (b *builder) addAll(role llm.Role, blocks []llm.Block) {
 // thought adds a reasoning item. What its provider wants back is in its encrypted content,
 // together with the text, which must come back as it was. Providers leave out what is not
 // their own: the client knows that it has changed the model.
-func (b *builder) thought(at place, from fields) {
-	data := from.text("encrypted_content")
+func (b *builder) thought(at place, from scan.Fields) {
+	data := from.Text("encrypted_content")
 	t, ours := carried.Unseal(data)
 	if !ours {
 		if data == "" || carried.Sealed(data) { // nothing to bring back, or it cannot be read
 			return
 		}
 		t = llm.Thought{
-			Kind: llm.ThoughtEncrypted, Provider: openai, Data: data, ItemID: from.text("id"), Text: summaryOf(from.of("summary")),
+			Kind: llm.ThoughtEncrypted, Provider: openai, Data: data, ItemID: from.Text("id"), Text: summaryOf(from.Of("summary")),
 		}
 	}
 	b.add(llm.RoleAssistant, llm.Block{Kind: llm.BlockThought, Thought: &t, At: at.at()})
@@ -169,13 +169,13 @@ func summaryOf(list jsontext.Value) string {
 }
 
 // madeImage adds an image that the model made.
-func (b *builder) madeImage(at place, from fields) {
-	data := from.text("result")
+func (b *builder) madeImage(at place, from scan.Fields) {
+	data := from.Text("result")
 	if data == "" {
 		b.lose(at.path() + ".type")
 		return
 	}
-	format := from.text("output_format")
+	format := from.Text("output_format")
 	if format != "jpeg" && format != "webp" {
 		format = "png"
 	}
@@ -185,8 +185,8 @@ func (b *builder) madeImage(at place, from fields) {
 }
 
 // compacted adds the summary of the conversation before it.
-func (b *builder) compacted(at place, from fields) *api.Error {
-	t, ours := carried.Unseal(from.text("encrypted_content"))
+func (b *builder) compacted(at place, from scan.Fields) *api.Error {
+	t, ours := carried.Unseal(from.Text("encrypted_content"))
 	if !ours || t.Provider != compacted {
 		return unsupported(at.path()+".encrypted_content", "this summary of the conversation was not made by the gateway: "+
 			"only the provider that made it can read it")

@@ -31,15 +31,15 @@ func (b *builder) parts(at place, list string, value jsontext.Value) ([]llm.Bloc
 }
 
 // part reads a part; ok is false for one that is left out.
-func (b *builder) part(at place, from fields) (block llm.Block, ok bool, _ *api.Error) {
+func (b *builder) part(at place, from scan.Fields) (block llm.Block, ok bool, _ *api.Error) {
 	block = llm.Block{At: at.at()}
-	kind := from.text("type")
+	kind := from.Text("type")
 	switch kind {
 	case "input_text", "output_text", "text":
-		block.Text = from.text("text")
+		block.Text = from.Text("text")
 		ok = block.Text != ""
 	case "refusal":
-		block.Kind, block.Text = llm.BlockRefusal, from.text("refusal")
+		block.Kind, block.Text = llm.BlockRefusal, from.Text("refusal")
 		ok = block.Text != ""
 	case "input_image", "input_file", "input_audio":
 		media, err := b.media(at, kind, from)
@@ -55,11 +55,11 @@ func (b *builder) part(at place, from fields) (block llm.Block, ok bool, _ *api.
 		return block, false, nil
 	}
 	for _, f := range from {
-		switch string(f.name) {
+		switch string(f.Name) {
 		case "type", "text", "refusal", "annotations", "logprobs", "parsed": // of an answer that has come back
 		case "image_url", "file_id", "detail", "file_data", "file_url", "filename", "input_audio":
 		case "prompt_cache_breakpoint":
-			if llm.Given(f.value) {
+			if llm.Given(f.Value) {
 				block.Cache = b.request.cacheMark()
 			}
 		default:
@@ -70,26 +70,26 @@ func (b *builder) part(at place, from fields) (block llm.Block, ok bool, _ *api.
 }
 
 // media reads an image, a file or a sound.
-func (b *builder) media(at place, kind string, from fields) (*llm.Media, *api.Error) {
-	if from.text("file_id") != "" {
+func (b *builder) media(at place, kind string, from scan.Fields) (*llm.Media, *api.Error) {
+	if from.Text("file_id") != "" {
 		return nil, unsupported(at.path()+".file_id", "the file is stored at OpenAI: send the file itself, or use a model of OpenAI")
 	}
 	m := &llm.Media{}
 	switch kind {
 	case "input_image":
-		if m.URL, m.Detail = from.text("image_url"), from.text("detail"); m.URL == "" {
+		if m.URL, m.Detail = from.Text("image_url"), from.Text("detail"); m.URL == "" {
 			return nil, api.Missing(at.path() + ".image_url")
 		}
 	case "input_audio":
-		sound := from.of("input_audio")
+		sound := from.Of("input_audio")
 		m.Kind, m.Data, m.Format = llm.Audio, scan.Text(scan.Member(sound, "data")), scan.Text(scan.Member(sound, "format"))
 		if m.Data == "" {
 			return nil, api.Missing(at.path() + ".input_audio.data")
 		}
 	default:
-		m.Kind, m.Name, m.URL = llm.File, from.text("filename"), from.text("file_data")
+		m.Kind, m.Name, m.URL = llm.File, from.Text("filename"), from.Text("file_data")
 		if m.URL == "" {
-			m.URL, m.Format = from.text("file_url"), "application/pdf" // the usual type, which its address may contradict
+			m.URL, m.Format = from.Text("file_url"), "application/pdf" // the usual type, which its address may contradict
 		}
 		if m.URL == "" {
 			return nil, api.Missing(at.path() + ".file_data")

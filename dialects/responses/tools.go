@@ -182,7 +182,7 @@ func (b *builder) knownTool(at toolAt, kind toolKind, value jsontext.Value) *api
 				tool.Parameters = value
 			}
 		default:
-			b.unknown(at.all()+".", field{member.Text(), value})
+			b.unknown(at.all()+".", scan.Field{Name: member.Text(), Value: value})
 		}
 	}
 	return b.put(at, tool)
@@ -210,7 +210,7 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 				b.strict = b.strict || *tool.Strict
 			}
 		default:
-			b.unknown(at.all()+".", field{text, value})
+			b.unknown(at.all()+".", scan.Field{Name: text, Value: value})
 		}
 	}
 	if as.name == "" {

@@ -177,6 +177,46 @@ func Member(object jsontext.Value, member string) jsontext.Value {
 	return nil
 }
 
+// Field is a member of an object.
+type Field struct {
+	Name  []byte // without quotes and escapes
+	Value jsontext.Value
+}
+
+// Fields are the members of an object, in their order.
+type Fields []Field
+
+// manyFields is how many members of an object Read keeps. Beyond that it keeps the known ones.
+const manyFields = 64
+
+// Read reads a valid object once, into the memory of f. Of a value that is no object it reads
+// nothing, and of many members beyond the first ones only those that are known.
+func (f Fields) Read(object jsontext.Value, known map[string]bool) Fields {
+	f = f[:0]
+	if object.Kind() != jsontext.KindBeginObject {
+		return f
+	}
+	for name, value := range Members(object) {
+		if text := name.Text(); len(f) < manyFields || known[string(text)] {
+			f = append(f, Field{Name: text, Value: value})
+		}
+	}
+	return f
+}
+
+// Of is the value of a member; nil where there is none.
+func (f Fields) Of(name string) jsontext.Value {
+	for i := range f {
+		if string(f[i].Name) == name {
+			return f[i].Value
+		}
+	}
+	return nil
+}
+
+// Text is the value of a member that is a string, else empty.
+func (f Fields) Text(name string) string { return Text(f.Of(name)) }
+
 // Numbers are the places of names in their list.
 func Numbers[N ~int | ~uint8](names []string) map[string]N {
 	numbers := make(map[string]N, len(names))
