@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,16 +25,9 @@ const (
 // target is a server that is measured.
 type target struct {
 	name, addr string
-	pid        int      // 0: not known
-	keys       []string // each call takes one of them
-	model      string   // replaces that of the job, for peers
-}
-
-func (t target) key() string {
-	if len(t.keys) == 0 {
-		return "none"
-	}
-	return t.keys[rand.IntN(len(t.keys))]
+	pid        int // 0: not known
+	key        string
+	model      string // replaces that of the job, for peers
 }
 
 // cpu is what the target has used of the processors so far; -1: not known.
@@ -73,18 +66,16 @@ func (b *bench) start() (err error) {
 	if b.upstream, err = rig.StartUpstream(b.options.upstream); err != nil {
 		return err
 	}
-	for _, start := range []func() (target, error){
-		b.newFloor, func() (target, error) { return b.newGateway(gatewayName, b.gateway) },
-	} {
-		t, err := start()
-		if err != nil {
-			return err
-		}
-		b.targets = append(b.targets, t)
+	t, err := b.newFloor()
+	if err != nil {
+		return err
 	}
-	if b.beside != "" {
-		t, err := b.newGateway(besideName, b.beside)
-		if err != nil {
+	b.targets = append(b.targets, t)
+	for _, version := range [][2]string{{gatewayName, b.gateway}, {besideName, b.beside}} {
+		if version[1] == "" {
+			continue
+		}
+		if t, err = b.newGateway(version[0], version[1]); err != nil {
 			return err
 		}
 		b.targets = append(b.targets, t)
@@ -94,7 +85,7 @@ func (b *bench) start() (err error) {
 		if !found {
 			return fmt.Errorf("peer %q is not name=host:port", peer)
 		}
-		b.targets = append(b.targets, target{name: name, addr: addr, keys: strings.Fields(os.Getenv("PEER_KEY")), model: os.Getenv("PEER_MODEL")})
+		b.targets = append(b.targets, target{name: name, addr: addr, key: cmp.Or(os.Getenv("PEER_KEY"), "none"), model: os.Getenv("PEER_MODEL")})
 	}
 	return nil
 }
@@ -117,8 +108,11 @@ func (b *bench) newGateway(name, binary string) (target, error) {
 		return target{}, err
 	}
 	b.running, b.log = append(b.running, g.Process), append(b.log, g.Log)
-	made, err := g.Keys(b.ctx, 1)
-	return target{name: name, addr: g.Addr, pid: g.PID, keys: made}, err
+	keys, err := g.Keys(b.ctx, 1)
+	if err != nil {
+		return target{}, err
+	}
+	return target{name: name, addr: g.Addr, pid: g.PID, key: keys[0]}, nil
 }
 
 // stop ends a target that was started here.
@@ -179,7 +173,7 @@ func (b *bench) load(t target, j rig.Job, callers int) figures {
 	ends := 0
 	result, err := rig.Load{
 		Callers: callers, Warm: warmUp, Window: b.window, Faults: &bad, Most: tooMany,
-		Call: func(ctx context.Context, _ int64) error { return c.Call(ctx, t.addr, t.key(), nil) },
+		Call: func(ctx context.Context, _ int64) error { return c.Call(ctx, t.addr, t.key, nil) },
 		Read: func() (err error) {
 			cpu[ends] = t.cpu()
 			for _, pid := range []int{os.Getpid(), b.upstream.PID} {

@@ -49,7 +49,8 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.markdown, "md", "", "`page` whose part between <!-- bench --> and <!-- /bench --> is replaced")
 	flags.StringVar(&o.gateway, "gateway", "", "a built `binary`; when empty it is built from the source")
 	flags.StringVar(&o.beside, "beside", "", "`binary` of another version, which is measured in the same rounds")
-	flags.StringVar(&o.upstream, "upstream", "", "`address` of the scripted upstream, for peers that have to know it; when empty a free port")
+	flags.StringVar(&o.upstream, "upstream", "",
+		"`address` of the scripted upstream, for peers that have to know it; when empty a free port")
 	flags.Func("peer", "`name=host:port` of another gateway; also from PEER, its key and model from PEER_KEY and PEER_MODEL",
 		func(peer string) error {
 			o.peers = append(o.peers, peer)

@@ -24,7 +24,8 @@ func (b *bench) starts() error {
 	}
 	var ready, idle []float64
 	for i := range startAttempts {
-		g, err := rig.StartGateway(b.ctx, rig.Options{Binary: b.gateway, Upstream: b.upstream.Addr, Dir: filepath.Join(b.dir, fmt.Sprint("start-", i))})
+		dir := filepath.Join(b.dir, fmt.Sprint("start-", i))
+		g, err := rig.StartGateway(b.ctx, rig.Options{Binary: b.gateway, Upstream: b.upstream.Addr, Dir: dir})
 		if err != nil {
 			return err
 		}
@@ -73,8 +74,15 @@ func (b *bench) memory() error {
 
 // live is the memory of a target for each of many streams that pause in their middle.
 func (b *bench) live(t target) (kib float64, err error) {
+	stream := rig.Job{Model: rig.OpenAIModel, Prompt: rig.Prompt(200), Stream: true}
+	plain := rig.NewCaller(b.client, stream)
+	stream.Prompt = rig.Prompt(200, rig.WordHold)
+	holding := rig.NewCaller(b.client, stream)
 	var bad rig.Faults
-	if _, err := (rig.Load{Callers: 64, Window: warmUp, Faults: &bad, Call: b.streamer(t, func() {})}).Run(b.ctx); err != nil {
+	_, err = rig.Load{Callers: 64, Window: warmUp, Faults: &bad, Call: func(ctx context.Context, _ int64) error {
+		return plain.Call(ctx, t.addr, t.key, nil)
+	}}.Run(b.ctx)
+	if err != nil {
 		return 0, fmt.Errorf("%w: %s", err, &bad)
 	}
 	before, err := rig.Memory(t.pid, "VmRSS")
@@ -83,7 +91,7 @@ func (b *bench) live(t target) (kib float64, err error) {
 	}
 	var held sync.WaitGroup
 	begun, opening := make(chan struct{}, liveStreams), make(chan struct{}, 64) // not all at once: that measures the kernel's backlog
-	for n := range liveStreams {
+	for range liveStreams {
 		opening <- struct{}{}
 		held.Go(func() {
 			open := sync.OnceFunc(func() {
@@ -93,7 +101,13 @@ func (b *bench) live(t target) (kib float64, err error) {
 			defer open() // also where it fails
 			ctx, cancel := context.WithTimeout(b.ctx, rig.LongestHold)
 			defer cancel()
-			if err := b.streamer(t, open, rig.WordHold)(ctx, int64(n)); err != nil {
+			chunks := 0
+			err := holding.Call(ctx, t.addr, t.key, func() {
+				if chunks++; chunks == rig.HeldChunks {
+					open()
+				}
+			})
+			if err != nil {
 				bad.Add(err)
 			}
 		})
@@ -107,18 +121,4 @@ func (b *bench) live(t target) (kib float64, err error) {
 	held.Wait()
 	b.settle(t.name+", live streams", &bad, nil)
 	return float64(with-before) / 1024 / liveStreams, errors.Join(err, failed, released)
-}
-
-// streamer makes calls with a stream. begun is called when the chunks before the pause of a
-// held stream have arrived.
-func (b *bench) streamer(t target, begun func(), words ...string) func(context.Context, int64) error {
-	c := rig.NewCaller(b.client, rig.Job{Model: rig.OpenAIModel, Prompt: rig.Prompt(200, words...), Stream: true})
-	return func(ctx context.Context, _ int64) error {
-		chunks := 0
-		return c.Call(ctx, t.addr, t.key(), func() {
-			if chunks++; chunks == rig.HeldChunks {
-				begun()
-			}
-		})
-	}
 }

@@ -76,7 +76,7 @@ func (b *bench) rateRound(round int) map[string]latency {
 			c := rig.NewCaller(b.client, scenarios()[0].job)
 			result, err := rig.Load{
 				Callers: rateCallers, Rate: callsPerSecond, Window: length, Faults: bad[t.name], Most: tooMany,
-				Call: func(ctx context.Context, _ int64) error { return c.Call(ctx, t.addr, t.key(), nil) },
+				Call: func(ctx context.Context, _ int64) error { return c.Call(ctx, t.addr, t.key, nil) },
 			}.Run(b.ctx)
 			if err != nil {
 				bad[t.name].Add(err)

@@ -53,7 +53,6 @@ func read(text []byte) (m meaning, err error) {
 		return meaning{done: true}, nil
 	}
 	var e event
-	// The chunks of a stream have null for what a whole answer has.
 	if err := json.Unmarshal(text, &e); err != nil {
 		return m, fmt.Errorf("not JSON: %w: %.120q", err, text)
 	}

@@ -39,7 +39,7 @@ type Options struct {
 	Binary   string   // see Build
 	Dir      string   // for its files; gateways may share it where each has another database
 	Upstream string   // host and port
-	Settings []string // replace those of startGateway
+	Settings []string // replace those of StartGateway
 }
 
 // Build builds the gateway of the working directory, which is the folder tools or one in it,
@@ -83,14 +83,13 @@ func StartGateway(ctx context.Context, o Options) (*Gateway, error) {
 	defer func() { _ = log.Close() }() // the child holds its own
 	cmd := exec.Command(o.Binary)
 	cmd.Dir, cmd.Stdout = o.Dir, log
-	const upstreams = "OPENAI ANTHROPIC GEMINI"
 	cmd.Env = []string{
 		"HOST=127.0.0.1", "PORT=" + port, "HOME=" + o.Dir, "DATABASE_URL=sqlite:" + filepath.Join(o.Dir, "gateway.db"),
 		"REQUIRE_AUTH=true", "JWT_SECRET=" + rand.Text() + rand.Text(),
 		"RATE_LIMIT_RPM=1000000", "AUTH_RATE_LIMIT_RPM=0", // counted, and never reached
 		"MODEL_DISCOVERY=false", "MODELS_FILE=" + models, "LOG_FORMAT=json", "LOG_LEVEL=info",
 	}
-	for _, name := range strings.Fields(upstreams) {
+	for _, name := range []string{"OPENAI", "ANTHROPIC", "GEMINI"} {
 		cmd.Env = append(cmd.Env, name+"_API_KEY=rig", name+"_BASE_URL=http://"+o.Upstream)
 	}
 	cmd.Env = append(cmd.Env, o.Settings...) // of two with one name the last one counts
@@ -120,7 +119,9 @@ func freePort() (string, error) {
 
 func modelsFile() []byte {
 	text := []byte("models:\n")
-	for id, provider := range map[string]string{OpenAIModel: "openai", AnthropicModel: "anthropic", GeminiModel: "gemini", GemmaModel: "gemini"} {
+	for id, provider := range map[string]string{
+		OpenAIModel: "openai", AnthropicModel: "anthropic", GeminiModel: "gemini", GemmaModel: "gemini",
+	} {
 		text = fmt.Appendf(text, "  - {id: %s, provider: %s, ends: 9999-12-31, context: 1048576, max_output: 16384, "+
 			"price: {input: 1, output: 5}}\n", id, provider)
 	}
@@ -149,35 +150,21 @@ func (g *Gateway) awaitReady(ctx context.Context, start time.Time) (time.Duratio
 	return 0, errors.Join(ctx.Err(), fmt.Errorf("not ready within %s", longest))
 }
 
-// account is a user who has logged in at a gateway.
-type account struct {
-	address, token string
-}
-
-// register makes a user and logs in.
-func (g *Gateway) register(ctx context.Context) (*account, error) {
-	a := &account{address: g.Addr}
+// Keys makes a user, and n keys of theirs, at most a hundred.
+func (g *Gateway) Keys(ctx context.Context, n int) (keys []string, err error) {
 	who := map[string]string{
 		"email": strings.ToLower(rand.Text()) + "@example.com", "password": "correct horse battery staple", "name": "Rig",
 	}
-	if err := a.post(ctx, "/auth/register", who, nil); err != nil {
+	if err := g.post(ctx, "", "/auth/register", who, nil); err != nil {
 		return nil, err
 	}
 	var login struct{ Token string }
-	err := a.post(ctx, "/auth/login", who, &login)
-	a.token = login.Token
-	return a, err
-}
-
-// Keys makes n keys of a user, at most a hundred.
-func (g *Gateway) Keys(ctx context.Context, n int) (keys []string, err error) {
-	a, err := g.register(ctx)
-	if err != nil {
+	if err := g.post(ctx, "", "/auth/login", who, &login); err != nil {
 		return nil, err
 	}
 	for range n {
 		var made struct{ Key string }
-		if err := a.post(ctx, "/auth/keys", map[string]string{"name": "rig"}, &made); err != nil || made.Key == "" {
+		if err := g.post(ctx, login.Token, "/auth/keys", map[string]string{"name": "rig"}, &made); err != nil || made.Key == "" {
 			return nil, errors.Join(err, errors.New("no key was made"))
 		}
 		keys = append(keys, made.Key)
@@ -185,20 +172,20 @@ func (g *Gateway) Keys(ctx context.Context, n int) (keys []string, err error) {
 	return keys, nil
 }
 
-func (a *account) post(ctx context.Context, path string, body, into any) error {
+func (g *Gateway) post(ctx context.Context, token, path string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+g.Addr+path, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if a.token != "" {
-		req.Header.Set("Authorization", "Bearer "+a.token)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -35,9 +35,6 @@ const (
 	EmbeddingsAPI   ClientAPI = " for embeddings"
 )
 
-// MostOutput is the limit of output tokens of every call.
-const MostOutput = 1024
-
 const instructions = "You are a helpful assistant."
 
 // Prompt is a text of about n bytes, with quotes, line ends and letters beyond ASCII. It
@@ -50,8 +47,8 @@ func Prompt(n int, words ...string) string {
 	return strings.ToValidUTF8(text[:max(n, len(words))], "")
 }
 
-// Body is what a client sends.
-func (j Job) Body() []byte {
+// body is what a client sends.
+func (j Job) body() []byte {
 	if j.API == EmbeddingsAPI {
 		texts := strings.Repeat(quoted(j.Prompt)+",", vectors)
 		return []byte(`{"model":"` + j.Model + `","input":[` + strings.TrimSuffix(texts, ",") + `]}`)
@@ -65,7 +62,7 @@ func (j Job) Body() []byte {
 	if j.API == ResponsesAPI {
 		limit = "max_output_tokens"
 	}
-	fmt.Fprintf(&said, `{"role":"user","content":%s}],"temperature":0.7,"%s":%d`, quoted(j.Prompt), limit, MostOutput)
+	said.WriteString(`{"role":"user","content":` + quoted(j.Prompt) + `}],"temperature":0.7,"` + limit + `":1024`)
 	if j.Stream {
 		said.WriteString(`,"stream":true`)
 	}
@@ -111,7 +108,10 @@ func NewTransport() *http.Transport {
 
 // NewCaller makes calls with a transport of NewTransport.
 func NewCaller(client http.RoundTripper, j Job) *Caller {
-	return &Caller{client: client, path: j.path(), body: j.Body(), stream: j.Stream, checks: sync.Pool{New: func() any { return newChecker() }}}
+	return &Caller{
+		client: client, path: j.path(), body: j.body(), stream: j.Stream,
+		checks: sync.Pool{New: func() any { return newChecker() }},
+	}
 }
 
 // Refusal is an answer with another status than 200.

@@ -16,16 +16,16 @@ const (
 	WordPaced = "PACE-5MS" // a pause between chunks, instead of all at once
 	WordHold  = "HOLD"     // the stream pauses after its third chunk until POST /release
 
-	paceBetween = 5 * time.Millisecond
 	HeldChunks  = 3
 	LongestHold = 5 * time.Minute
+	paceBetween = 5 * time.Millisecond
 )
 
 // upstream simulates all three providers, as fast as net/http can.
 type upstream struct {
 	openAI, responses, anthropic, gemini, embeddings *wire
 
-	open, held, cancelled atomic.Int64 // calls being answered, streams that wait, calls whose client disconnected before their end
+	open, held, cancelled atomic.Int64 // calls being answered, streams that wait, calls whose client left before their end
 	bodies                sync.Pool
 	mu                    sync.Mutex
 	gate                  chan struct{} // closed by the next release

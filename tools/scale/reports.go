@@ -28,8 +28,15 @@ func (b *books) reports(ctx context.Context) (rows [][2]string, err error) {
 		{"usage of 30 days by day", "1d", "Europe/Berlin", now.AddDate(0, 0, -30)},
 		{"usage of a year by week", "7d", "UTC", now.AddDate(-1, 0, 0)},
 	} {
-		took, err := reportTime(ctx, u, ledger.UsageRequest{
-			From: ask.from.Format(time.RFC3339), Step: ask.step, TimeZone: ask.zone, GroupBy: "key", Previous: "true",
+		took, err := shortest(tries, func() error {
+			report, err := u.All(ctx, ledger.UsageRequest{
+				From: ask.from.Format(time.RFC3339), Step: ask.step, TimeZone: ask.zone, GroupBy: "key", Previous: "true",
+			})
+			if err != nil {
+				return err
+			}
+			_, err = json.Marshal(report.Show())
+			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", ask.name, err)
@@ -37,18 +44,6 @@ func (b *books) reports(ctx context.Context) (rows [][2]string, err error) {
 		rows = append(rows, [2]string{"ms: " + ask.name, rig.Figure(rig.Milliseconds(took))})
 	}
 	return rows, nil
-}
-
-// reportTime is how long a report takes until it is JSON.
-func reportTime(ctx context.Context, u *ledger.Usage, request ledger.UsageRequest) (time.Duration, error) {
-	return shortest(tries, func() error {
-		report, err := u.All(ctx, request)
-		if err != nil {
-			return err
-		}
-		_, err = json.Marshal(report.Show())
-		return err
-	})
 }
 
 // pages asks for pages of calls as the console does.

@@ -37,7 +37,10 @@ type system struct {
 }
 
 // request is every call.
-var request = rig.Job{Model: rig.OpenAIModel, Prompt: "What does a gateway between applications and providers of models do? Answer in one sentence, please."}
+var request = rig.Job{
+	Model:  rig.OpenAIModel,
+	Prompt: "What does a gateway between applications and providers of models do? Answer in one sentence, please.",
+}
 
 // postgresSettings are those of a small server that keeps what it commits.
 func postgresSettings() []servertest.Setting {

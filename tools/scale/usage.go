@@ -18,7 +18,6 @@ type usage struct {
 	provider, load           time.Duration
 	machine, idle            time.Duration // of all processors: busy with anything, and with nothing
 	transactions, commands   int64         // of PostgreSQL and of Redis
-	reads                    int64         // rows that PostgreSQL read by an index or in a scan
 }
 
 func (s *system) usage(ctx context.Context) (u usage, err error) {
@@ -50,8 +49,8 @@ func (s *system) usage(ctx context.Context) (u usage, err error) {
 
 // count reads what PostgreSQL and Redis count.
 func (s *system) count(ctx context.Context, u *usage) error {
-	const counters = "SELECT xact_commit + xact_rollback, tup_fetched FROM pg_stat_database WHERE datname = current_database()"
-	err := s.admin.QueryRow(ctx, counters).Scan(&u.transactions, &u.reads)
+	const counters = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+	err := s.admin.QueryRow(ctx, counters).Scan(&u.transactions)
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,6 @@ func (u usage) sub(before usage) usage {
 	u.idle -= before.idle
 	u.transactions -= before.transactions
 	u.commands -= before.commands
-	u.reads -= before.reads
 	return u
 }
 
