@@ -55,6 +55,18 @@ func readPage(c *gin.Context) (models.Page, error) {
 	return page, nil
 }
 
+// Operations serves the endpoints that show administrators the state of a replica.
+type Operations struct {
+	Providers *operations.Providers
+	Settings  *operations.Settings
+	Budget    *operations.Budget
+}
+
+// ListProviders answers GET /admin/providers.
+func (h *Operations) ListProviders(c *gin.Context) error {
+	return writeJSON(c, http.StatusOK, h.Providers.List())
+}
+
 // ShowSettings answers GET /admin/settings.
 func (h *Operations) ShowSettings(c *gin.Context) error {
 	return writeJSON(c, http.StatusOK, h.Settings.Show(c.Request.Context()))
@@ -67,16 +79,4 @@ func (h *Operations) ShowBudget(c *gin.Context) error {
 		return err
 	}
 	return writeJSON(c, http.StatusOK, shown)
-}
-
-// Operations serves the endpoints that show administrators the state of a replica.
-type Operations struct {
-	Providers *operations.Providers
-	Settings  *operations.Settings
-	Budget    *operations.Budget
-}
-
-// ListProviders answers GET /admin/providers.
-func (h *Operations) ListProviders(c *gin.Context) error {
-	return writeJSON(c, http.StatusOK, h.Providers.List())
 }
