@@ -2,24 +2,19 @@ package console
 
 import (
 	"crypto/rand"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
 
 	"modelgateway/services/idp/idptest"
+	"modelgateway/tests/gatewaytest"
 )
 
 func TestPersonSignsInThroughTheIdentityProvider(t *testing.T) {
 	t.Parallel()
 	browser := newBrowser(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // the provider sends the browser to a port that is known before
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := "http://" + listener.Addr().String()
-	_ = listener.Close()
+	port := gatewaytest.FreePort(t) // the provider sends the browser to a port that is known before
+	public := "http://127.0.0.1:" + port
 	provider := idptest.New(t)
 	provider.Instead["/authorize"] = func(w http.ResponseWriter, r *http.Request) {
 		code := rand.Text()
@@ -28,7 +23,7 @@ func TestPersonSignsInThroughTheIdentityProvider(t *testing.T) {
 		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	}
 	provider.Start(t)
-	gateway := start(t, "PORT="+public[strings.LastIndex(public, ":")+1:],
+	gateway := start(t, "PORT="+port,
 		"PUBLIC_URL="+public, "IDP_CLIENT_ID="+idptest.ClientID, "IDP_CLIENT_SECRET="+idptest.ClientSecret, "IDP_PROVIDER=oidc",
 		"IDP_ISSUER="+provider.URL)
 	gateway.SetUp(t, root)

@@ -71,7 +71,7 @@ func TestChecksOfConfigurationsPass(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			program := need(t, x.find)
-			f := &front{folder: t.TempDir(), gateways: []string{"127.0.0.1:8080"}, https: freePort(t), http: freePort(t)}
+			f := &front{folder: t.TempDir(), gateways: []string{"127.0.0.1:8080"}, https: gatewaytest.FreePort(t), http: gatewaytest.FreePort(t)}
 			f.certify(t)
 			arguments := x.arguments(t, f)
 			if x.name == "nginx" {

@@ -73,7 +73,7 @@ func eachProxy(t *testing.T, test func(t *testing.T, behind func(p ...*gatewayte
 // start runs the proxy until the test ends.
 func (x proxy) start(t *testing.T, program string, gateways []string) *front {
 	t.Helper()
-	f := &front{folder: t.TempDir(), gateways: gateways, https: freePort(t), http: freePort(t)}
+	f := &front{folder: t.TempDir(), gateways: gateways, https: gatewaytest.FreePort(t), http: gatewaytest.FreePort(t)}
 	f.URL, f.plainURL = "https://"+host+":"+f.https, "http://"+host+":"+f.http
 	f.certify(t)
 	log := gatewaytest.NewLogBuffer()
@@ -179,15 +179,4 @@ func (f *front) example(t *testing.T, name string, replace ...string) string {
 		}
 	}
 	return strings.NewReplacer(replace...).Replace(string(text))
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
 }

@@ -1,13 +1,15 @@
 package gatewaytest
 
 import (
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
+
+	"modelgateway/tests/servertest"
 )
 
 // Process is the gateway in a process of its own, started by cli.Main.
@@ -18,6 +20,16 @@ type Process struct {
 	ended  chan error
 }
 
+// FreePort is a port for a server that starts a moment later.
+func FreePort(t *testing.T) string {
+	t.Helper()
+	port, err := servertest.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(port)
+}
+
 // Launch starts a process on a free port and waits until it serves. Standard
 // output goes where prepare puts it, else into the program's log.
 func Launch(t *testing.T, prepare func(cmd *exec.Cmd), settings ...string) *Process {
@@ -25,18 +37,12 @@ func Launch(t *testing.T, prepare func(cmd *exec.Cmd), settings ...string) *Proc
 	if !mainCalled {
 		t.Fatal("TestMain of this package does not call gatewaytest.Main")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
+	port := FreePort(t)
 	p := &Process{
-		Program: &Program{URL: "http://" + address, Client: ValidatingClient(t), Log: NewLogBuffer()},
+		Program: &Program{URL: "http://127.0.0.1:" + port, Client: ValidatingClient(t), Log: NewLogBuffer()},
 		Cmd:     exec.Command(os.Args[0]),
 		Stderr:  NewLogBuffer(), ended: make(chan error, 1),
 	}
-	_, port, _ := net.SplitHostPort(address)
 	p.Cmd.Dir, p.Cmd.Stdout, p.Cmd.Stderr = t.TempDir(), p.Log, p.Stderr
 	p.Cmd.Env = append([]string{
 		processVariable + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "HOST=127.0.0.1", "PORT=" + port,

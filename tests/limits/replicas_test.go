@@ -21,17 +21,6 @@ import (
 	"modelgateway/tests/servertest"
 )
 
-// awaitEarlyMinute waits for the next minute if this one ends within 20 s: limits
-// a minute start anew with each minute of the clock.
-func awaitEarlyMinute(t testing.TB) {
-	t.Helper()
-	const enough = 20
-	if s := time.Now().Second(); s >= 60-enough {
-		t.Logf("waits for the next minute, %d s", 60-s)
-		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 100*time.Millisecond)))
-	}
-}
-
 func TestWithoutRedisEachReplicaEnforcesItsShareAndBudgetsHold(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []struct {
@@ -56,7 +45,7 @@ func TestWithoutRedisEachReplicaEnforcesItsShareAndBudgetsHold(t *testing.T) {
 					t.Errorf("without Redis %d ran at once", served)
 				}
 			}
-			awaitEarlyMinute(t)
+			gatewaytest.AwaitEarlyMinute(t)
 			// Each call reserves a little more than the 1000 tokens that it uses.
 			if served := p.CallTogether(60, tokens, 40, 1000, p.Programs...); served < 2 || served > 9 {
 				t.Errorf("without Redis %d calls of 1000 tokens were served of a limit of 10000", served)

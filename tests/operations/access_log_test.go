@@ -253,6 +253,7 @@ func checkRefusedRequests(t *testing.T, p *gatewaytest.Program, u *providertest.
 	slowID, slow := createLimitedKey(t, p, token, `"tpm_limit":1`)
 	_, rare := createLimitedKey(t, p, token, `"rpm_limit":1`)
 	chat := `{"model":"gpt-4","messages":[{"role":"user","content":"` + promptCanary + `"}]}`
+	gatewaytest.AwaitEarlyMinute(t)
 	p.Chat(t, chat, slow...)
 	p.Chat(t, chat, rare...)
 	for i, tt := range []struct {

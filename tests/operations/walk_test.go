@@ -1,7 +1,6 @@
 package operations
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,18 +14,12 @@ import (
 // walk runs deploy/walk.sh with this binary as the gateway, and returns what it prints.
 func walk(t *testing.T, settings ...string) (string, error) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close()
 	binary, err := filepath.Abs(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	script := exec.Command("../../deploy/walk.sh")
-	script.Env = append([]string{"PATH=" + os.Getenv("PATH"), "BINARY=" + binary, "PORT=" + port}, gatewaytest.AsProgram()...)
+	script.Env = append([]string{"PATH=" + os.Getenv("PATH"), "BINARY=" + binary, "PORT=" + gatewaytest.FreePort(t)}, gatewaytest.AsProgram()...)
 	script.Env = append(script.Env, settings...)
 	out, err := script.CombinedOutput()
 	return string(out), err

@@ -194,6 +194,7 @@ func TestLimitsAndNamesApplyToResponses(t *testing.T) {
 		failing{at, "POST", at, body(flash, ""), key(minute), 429, "rate_limit_error", "rate_limit_exceeded", "2 requests a minute", "true", ""}.check(t, p)
 	}
 	tokens := body(flash, `,"max_output_tokens":30`)
+	gatewaytest.AwaitEarlyMinute(t)
 	if a := p.Call(t, "POST", path, tokens, key(few)...); a.Status != 200 || a.Header.Get("X-Ratelimit-Limit-Tokens") != "40" {
 		t.Errorf("%d %s %v", a.Status, a.Body, a.Header)
 	}

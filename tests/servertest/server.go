@@ -129,7 +129,7 @@ func (s *Server) up() error {
 func (s *Server) launch(build func(port int) (*process, string, error)) error {
 	var failures error
 	for range 3 {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return err
 		}
@@ -144,9 +144,10 @@ func (s *Server) launch(build func(port int) (*process, string, error)) error {
 	return failures
 }
 
-// freePort returns a port below those of outgoing connections: a client that dials a
-// stopped server repeatedly could otherwise be connected to itself.
-func freePort() (int, error) {
+// FreePort returns a port for a server that starts a moment later. It is below those that
+// the system chooses: no server of another test and no outgoing connection takes it
+// meanwhile, and a client that dials a stopped server is not connected to itself.
+func FreePort() (int, error) {
 	for range 1000 {
 		port := 10_000 + rand.IntN(20_000)
 		listener, err := net.Listen("tcp", loopback(port))

@@ -13,8 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"modelgateway/tests/servertest"
 )
 
 // The models that are asked for. They are in MODELS_FILE, so that the retirement of one does
@@ -71,10 +74,11 @@ func StartGateway(ctx context.Context, o Options) (*Gateway, error) {
 	if err := os.WriteFile(models, modelsFile(), 0o600); err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	free, err := servertest.FreePort()
 	if err != nil {
 		return nil, err
 	}
+	port := strconv.Itoa(free)
 	g := &Gateway{Log: filepath.Join(o.Dir, "access.log")}
 	log, err := os.OpenFile(g.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -104,17 +108,6 @@ func StartGateway(ctx context.Context, o Options) (*Gateway, error) {
 		return nil, fmt.Errorf("gateway: %w: %.1000s", err, said)
 	}
 	return g, nil
-}
-
-// freePort is a port of the loopback that nothing listens on now.
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", anyPort)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = listener.Close() }()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, err
 }
 
 func modelsFile() []byte {
