@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // Request is the body of POST /v1/chat/completions. An explicit null is

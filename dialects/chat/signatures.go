@@ -3,8 +3,8 @@ package chat
 import (
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // PackID returns id with details inside; id itself where there are none.

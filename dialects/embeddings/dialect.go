@@ -15,7 +15,7 @@ type Dialect struct{}
 var _ api.Dialect = Dialect{}
 
 // AppendAnswer adds the JSON of an answer. One that a provider has translated is in Raw as
-// Parts wrote it, whose memory it takes over: without the usage, which may be an estimate.
+// llm.Vectors wrote it, whose memory it takes over: without the usage, which may be an estimate.
 func (Dialect) AppendAnswer(dst []byte, _ *llm.Request, a *llm.Answer) ([]byte, error) {
 	if len(dst) == 0 {
 		dst = a.Raw

@@ -9,15 +9,6 @@ import (
 	"modelgateway/llm"
 )
 
-// Options are what a request asks of its vectors, checked for a provider that does not
-// speak the dialect.
-type Options struct {
-	Dimensions int64 // of each vector; 0 = as many as the model has
-	Base64     bool  // vectors are written as base64 of little-endian 32-bit floats
-	TaskType   string
-	Title      string
-}
-
 // documents is the only task type with titles.
 const documents = "RETRIEVAL_DOCUMENT"
 
@@ -27,8 +18,8 @@ var taskTypes = []string{
 	"FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY",
 }
 
-// Options reads and checks the options. Its error is an *api.Error that names the member.
-func (r *Request) Options() (o Options, err error) {
+// Options reads and checks the options.
+func (r *Request) Options() (o llm.EmbeddingOptions, err error) {
 	if value := r.members[memberDimensions]; llm.Given(value) {
 		n, err := strconv.ParseInt(string(value), 10, 32)
 		if err != nil || n < 1 {
@@ -50,9 +41,9 @@ func (r *Request) Options() (o Options, err error) {
 	case !slices.Contains([]string{"", "float", "base64"}, format):
 		return o, wrongInput("encoding_format", "float or base64")
 	case o.TaskType != "" && !slices.Contains(taskTypes, o.TaskType):
-		return o, wrongInput(TaskType, "one of "+strings.Join(taskTypes, ", "))
+		return o, wrongInput(taskType, "one of "+strings.Join(taskTypes, ", "))
 	case o.Title != "" && o.TaskType != documents:
-		return o, api.Invalid(api.CodeInvalidValue, Title, "title needs the task_type %s", documents)
+		return o, api.Invalid(api.CodeInvalidValue, title, "title needs the task_type %s", documents)
 	}
 	return o, nil
 }

@@ -33,9 +33,9 @@ type decoded struct {
 }
 
 var (
-	_ llm.Source  = (*Request)(nil)
-	_ llm.Chooser = (*Request)(nil)
-	_ llm.Vetted  = (*Request)(nil)
+	_ llm.Embedding = (*Request)(nil)
+	_ llm.Chooser   = (*Request)(nil)
+	_ llm.Vetted    = (*Request)(nil)
 )
 
 // member is one of the members of a request that have a meaning here.
@@ -55,11 +55,11 @@ const (
 
 // The names of members that are Gemini's.
 const (
-	TaskType = "task_type"
-	Title    = "title"
+	taskType = "task_type"
+	title    = "title"
 )
 
-var memberNames = [memberCount]string{"input", "model", "dimensions", "encoding_format", "user", TaskType, Title}
+var memberNames = [memberCount]string{"input", "model", "dimensions", "encoding_format", "user", taskType, title}
 
 // memberOf is the member of a name; memberCount where it is none of them.
 func memberOf(name []byte) member {
@@ -85,8 +85,19 @@ func (r *Request) Room(bytes int64) error {
 	return r.memory.Reserve(bytes)
 }
 
-// Tokenized says whether tokens were sent in place of texts.
-func (r *Request) Tokenized() bool { return r.tokens > 0 }
+// Vocabulary is that of the client's tokens; empty where it sent texts.
+func (r *Request) Vocabulary() string {
+	if r.tokens == 0 {
+		return ""
+	}
+	return vocabulary
+}
+
+// Vectors is the answer of a provider that is called so many times for it.
+func (r *Request) Vectors(calls int) llm.Vectors {
+	format, _ := r.text(memberFormat) // Options has checked it
+	return &vectors{parts: make([][]byte, calls), came: make([]bool, calls), base64: format == "base64"}
+}
 
 // Dialect is llm.Embeddings.
 func (r *Request) Dialect() llm.Dialect { return llm.Embeddings }

@@ -20,15 +20,14 @@ const maxTokens = 300_000
 // bytesPerInput is what a provider's format adds to a text, and a string's header.
 const bytesPerInput = 256
 
-// Vocabulary is the name of the vocabulary of the tokens that clients send.
-const Vocabulary = "cl100k_base"
+// vocabulary is the name of that of the tokens that clients send.
+const vocabulary = "cl100k_base"
 
 // cl100k is the vocabulary. It takes some 10 MB and is loaded when the first tokens have to
 // be decoded.
 var cl100k = sync.OnceValue(codec.NewCl100kBase)
 
-// Strings are the texts to embed, tokens decoded, for a provider that takes texts only. Its
-// error is an *api.Error that names the input at fault.
+// Strings are the texts to embed, tokens decoded, for a provider that takes texts only.
 func (r *Request) Strings() ([]string, error) { return r.strings() }
 
 func (r *Request) decode() ([]string, error) {
@@ -75,7 +74,7 @@ func (r *Request) path(i int) string {
 var (
 	errEmpty = errors.New("must not be empty")
 	errInput = errors.New("must be a string or an array of token ids")
-	errToken = errors.New("has a token id that " + Vocabulary + " does not have")
+	errToken = errors.New("has a token id that " + vocabulary + " does not have")
 )
 
 // textOf is the text of one input.

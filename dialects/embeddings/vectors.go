@@ -9,11 +9,11 @@ import (
 
 // AppendVector adds the JSON of one element of an answer's data. The vector is scaled to
 // length 1 in place, as those of OpenAI are: vectors of models that cut them off are shorter.
-func AppendVector(dst []byte, index int, vector []float64, inBase64 bool) []byte {
+func (v *vectors) AppendVector(dst []byte, index int, vector []float64) []byte {
 	scale(vector)
 	dst = strconv.AppendInt(append(dst, `{"object":"embedding","index":`...), int64(index), 10)
 	dst = append(dst, `,"embedding":`...)
-	if inBase64 {
+	if v.base64 {
 		return append(appendBase64(append(dst, '"'), vector), `"}`...)
 	}
 	dst = append(dst, '[')

@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"modelgateway/dialects/carried"
 	"modelgateway/dialects/sequence"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // begin begins a call. What its provider wants back with it is the signature of the

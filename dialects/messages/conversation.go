@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // conversation is the prompt in the common form, made once.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"modelgateway/api"
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // head begins a request; messages, and further members, follow.

@@ -1,8 +1,8 @@
 package messages
 
 import (
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // The providers whose thoughts have rules of their own.

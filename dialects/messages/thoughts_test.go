@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 func TestGeminisTextWithASignatureStaysText(t *testing.T) {

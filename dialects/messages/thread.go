@@ -45,11 +45,6 @@ func (r *Request) checkThread() *api.Error {
 	case r.Previous() != "":
 		return api.ThreadNotFound()
 	}
-	return UnsupportedThread("only Anthropic models keep a conversation")
-}
-
-// UnsupportedThread is the error for a thread that is not possible.
-func UnsupportedThread(why string) *api.Error {
 	return api.Invalid(api.CodeThreadUnsupported, memberNames[memberThread],
-		"%s: send the whole conversation as messages, without thread", why)
+		"only Anthropic models keep a conversation: send the whole conversation as messages, without thread")
 }

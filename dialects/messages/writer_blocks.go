@@ -1,10 +1,10 @@
 package messages
 
 import (
-	"modelgateway/dialects/carried"
 	"modelgateway/dialects/sequence"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // blocks turns the events of an answer into content blocks. One block is open at a time:

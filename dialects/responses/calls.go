@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // calls are the calls of the conversation that have no result yet.

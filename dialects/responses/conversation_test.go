@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"modelgateway/api"
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // said is a conversation in short: who says what.

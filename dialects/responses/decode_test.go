@@ -232,7 +232,7 @@ func TestWhatToolsOfOpenAICost(t *testing.T) {
 func TestTheEndpoints(t *testing.T) {
 	const trigger = `{"model":"m","stream":true,"input":[{"role":"user","content":"a"},{"type":"compaction_trigger"}]}`
 	count, err := Dialect{}.DecodeCount(nil, []byte(trigger))
-	if err != nil || count.Stream || count.Source.(*Request).Endpoint() != Count || count.Source.(*Request).summary {
+	if err != nil || count.Stream || count.Source.(*Request).endpoint != Count || count.Source.(*Request).summary {
 		t.Errorf("%v: %+v", err, count)
 	}
 	if count, err = (Dialect{}).DecodeCount(nil, []byte(`{"model":"m"}`)); err != nil {
@@ -241,10 +241,10 @@ func TestTheEndpoints(t *testing.T) {
 		t.Error(err)
 	}
 	compact, err := CompactDialect{}.Decode(nil, []byte(`{"model":"m","stream":true,"input":"a"}`))
-	if err != nil || compact.Stream || compact.Source.(*Request).Endpoint() != Compact || !compact.Source.(*Request).summary {
+	if err != nil || compact.Stream || compact.Source.(*Request).endpoint != Compact || !compact.Source.(*Request).summary {
 		t.Errorf("%v: %+v", err, compact)
 	}
-	if create := decoded(t, trigger).Source.(*Request); create.Endpoint() != Create || !create.summary {
+	if create := decoded(t, trigger).Source.(*Request); create.endpoint != Create || !create.summary {
 		t.Errorf("%+v", create)
 	}
 	if create := decoded(t, `{"model":"m","input":[{"type":"compaction_trigger"},{"role":"user"}]}`).Source.(*Request); create.summary {

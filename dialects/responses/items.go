@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // item adds an item of the input. What only OpenAI's models know is left out and named.

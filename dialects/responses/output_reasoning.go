@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // reasoning is the open thought.

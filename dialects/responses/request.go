@@ -34,8 +34,8 @@ const (
 // Dialect is llm.Responses.
 func (r *Request) Dialect() llm.Dialect { return llm.Responses }
 
-// Endpoint is what the request asks for.
-func (r *Request) Endpoint() Endpoint { return r.endpoint }
+// Endpoint is the path of what the request asks for.
+func (r *Request) Endpoint() string { return string(r.endpoint) }
 
 // itemType is the type of an item by which the client runs a tool.
 type itemType string

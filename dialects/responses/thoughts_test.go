@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // unsealed is what the encrypted content of an item holds.

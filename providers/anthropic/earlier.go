@@ -6,7 +6,6 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/config"
-	"modelgateway/dialects/messages"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -29,7 +28,8 @@ func (p *Provider) earlier(call providers.Call, source ofMessages) (e earlier, e
 	if p.objects == config.ObjectsNone {
 		switch {
 		case source.Threads():
-			return e, messages.UnsupportedThread("this gateway lets no provider keep a conversation (PROVIDER_OBJECTS)")
+			return e, api.Invalid(api.CodeThreadUnsupported, "thread",
+				"this gateway lets no provider keep a conversation (PROVIDER_OBJECTS): send the whole conversation as messages, without thread")
 		case source.Compared() != "":
 			return e, notAllowed("diagnostics.previous_message_id")
 		}

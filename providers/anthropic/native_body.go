@@ -4,9 +4,9 @@ import (
 	"bytes"
 
 	"modelgateway/catalog"
-	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 )
 
 // nativeBody is the client's body for the upstream, in pieces. Replaced in place is the

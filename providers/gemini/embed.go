@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"modelgateway/api"
-	"modelgateway/dialects/embeddings"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -35,7 +34,7 @@ var errSource = errors.New("a request for embeddings has the source of another d
 
 // PrepareEmbeddings turns the input into texts.
 func (p *Provider) PrepareEmbeddings(call providers.Call) (providers.Exchange, error) {
-	req, ok := call.Request.Source.(*embeddings.Request)
+	req, ok := call.Request.Source.(llm.Embedding)
 	if !ok {
 		return nil, api.Internal(errSource)
 	}
@@ -50,7 +49,7 @@ func (p *Provider) PrepareEmbeddings(call providers.Call) (providers.Exchange, e
 	calls := (len(texts) + textsPerCall - 1) / textsPerCall
 	return &embedding{
 		client: p.client, model: modelName(call.Model.Upstream), path: modelPath(call.Model, "batchEmbedContents"), request: req,
-		opts: opts, texts: texts, parts: embeddings.NewParts(calls), tokens: make([]int64, calls),
+		opts: opts, texts: texts, vectors: req.Vectors(calls), tokens: make([]int64, calls),
 	}, nil
 }
 
@@ -60,23 +59,18 @@ type embedding struct {
 	client  *upstream.Client
 	model   string
 	path    string
-	request *embeddings.Request
-	opts    embeddings.Options
+	request llm.Embedding
+	opts    llm.EmbeddingOptions
 	texts   []string
-	parts   *embeddings.Parts // one for each call
-	tokens  []int64           // of the texts of each call; 0 = not reported
+	vectors llm.Vectors
+	tokens  []int64 // of the texts of each call; 0 = not reported
 }
 
 // Ignored names the members that Gemini does not have.
 func (x *embedding) Ignored() []string { return x.request.Ignored(nil) }
 
 // Decoded is the vocabulary of the client's tokens.
-func (x *embedding) Decoded() string {
-	if x.request.Tokenized() {
-		return embeddings.Vocabulary
-	}
-	return ""
-}
+func (x *embedding) Decoded() string { return x.request.Vocabulary() }
 
 // Open makes all calls. One that fails ends the others.
 func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
@@ -92,19 +86,19 @@ func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if usage.Total = usage.Input; !reported {
 		usage = nil
 	}
-	e := llm.Event{Kind: llm.EventAnswer, Head: &llm.Head{Model: x.model}, Raw: x.parts.Answer(x.model), Usage: usage}
+	e := llm.Event{Kind: llm.EventAnswer, Head: &llm.Head{Model: x.model}, Raw: x.vectors.Answer(x.model), Usage: usage}
 	return func(yield func(*llm.Event, error) bool) { yield(&e, nil) }, nil
 }
 
 func (x *embedding) callAll(ctx context.Context, key string) error {
-	if x.parts.Len() == 1 {
+	if len(x.tokens) == 1 {
 		return x.call(ctx, key, 0)
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(callsAtOnce)
 	noted := ctx // the first call is the one that the log and the trace have
-	for i := range x.parts.Len() {
-		if x.parts.Has(i) {
+	for i := range len(x.tokens) {
+		if x.vectors.Has(i) {
 			continue
 		}
 		mine := noted
@@ -121,8 +115,8 @@ func (x *embedding) failed(err error) error {
 	if !ok || r.Verdict() != providers.Terminal {
 		return err
 	}
-	for i := range x.parts.Len() {
-		r.Worked = r.Worked || x.parts.Has(i)
+	for i := range len(x.tokens) {
+		r.Worked = r.Worked || x.vectors.Has(i)
 	}
 	return err
 }
@@ -133,7 +127,7 @@ var errVectors = errors.New("the answer has not one vector for each text")
 func (x *embedding) call(ctx context.Context, key string, i int) error {
 	first := i * textsPerCall
 	texts := x.texts[first:min(first+textsPerCall, len(x.texts))]
-	answer := batchAnswer{Vectors: vectorList{next: first, left: len(texts), base64: x.opts.Base64, room: x.request.Room}}
+	answer := batchAnswer{Vectors: vectorList{next: first, left: len(texts), out: x.vectors, base64: x.opts.Base64, room: x.request.Room}}
 	var malformed error
 	// Not all at once: the answer is longer than what is made of it.
 	err := x.client.Read(ctx, key, x.path, func(text io.Reader) { malformed = json.UnmarshalRead(text, &answer, lenient) }, x.body(texts))
@@ -150,7 +144,7 @@ func (x *embedding) call(ctx context.Context, key string, i int) error {
 		return x.client.Malformed(errVectors)
 	}
 	x.tokens[i] = int64(answer.Usage.Prompt)
-	x.parts.Add(i, answer.Vectors.data)
+	x.vectors.Add(i, answer.Vectors.data)
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/dialects/embeddings"
+	"modelgateway/llm"
 )
 
 // batchAnswer is the answer of batchEmbedContents.
@@ -25,6 +25,7 @@ type vectorList struct {
 	data   []byte
 	next   int // index of the next vector among all of the request
 	left   int // texts of the batch without a vector
+	out    llm.Vectors
 	base64 bool
 	room   func(bytes int64) error
 	full   error // of room
@@ -55,7 +56,7 @@ func (l *vectorList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if len(l.data) > 0 {
 			l.data = append(l.data, ',')
 		}
-		l.data = embeddings.AppendVector(l.data, l.next, vector.Values, l.base64)
+		l.data = l.out.AppendVector(l.data, l.next, vector.Values)
 		l.next++
 	}
 	_, err := dec.ReadToken()

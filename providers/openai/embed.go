@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"modelgateway/api"
-	"modelgateway/dialects/embeddings"
 	"modelgateway/llm"
 	"modelgateway/providers"
 )
@@ -14,17 +13,20 @@ var _ providers.Embedder = (*Provider)(nil)
 // Embeds says whether the server has models for embeddings.
 func (p *Provider) Embeds() bool { return !p.server.NoEmbeddings }
 
+// ofEmbeddings is a source of the embeddings API.
+type ofEmbeddings interface{ Has(member string) bool }
+
 // PrepareEmbeddings writes the upstream's model into the client's bytes, and takes out what
 // is for other providers.
 func (p *Provider) PrepareEmbeddings(call providers.Call) (providers.Exchange, error) {
-	req, ok := call.Request.Source.(*embeddings.Request)
+	source, ok := call.Request.Source.(ofEmbeddings)
 	if !ok {
 		return nil, api.Internal(errSource)
 	}
 	t := translation{server: &p.server}
 	t.put("model", quote(call.Model.Upstream))
-	for _, name := range []string{embeddings.TaskType, embeddings.Title} {
-		t.leaveOut(name, req.Has(name))
+	for _, name := range []string{"task_type", "title"} {
+		t.leaveOut(name, source.Has(name))
 	}
 	t.adapt(call.Request.Raw)
 	body, err := t.body(call.Request.Raw)

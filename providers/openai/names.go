@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
+	"modelgateway/llm/carried"
 )
 
 // longestName is what OpenAI takes for the name of a tool, in bytes.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"modelgateway/api"
-	"modelgateway/dialects/responses"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -29,7 +28,7 @@ type native struct {
 var toldHeaders = []string{"Openai-Model", "Openai-Version", "X-Codex-Turn-State", "X-Models-Etag"}
 
 // ofResponses is a source of the Responses API.
-type ofResponses interface{ Endpoint() responses.Endpoint }
+type ofResponses interface{ Endpoint() string }
 
 func (p *Provider) native(call providers.Call) (*native, error) {
 	req := call.Request
@@ -50,7 +49,7 @@ func (p *Provider) native(call providers.Call) (*native, error) {
 	}
 	n := &native{
 		provider: p, client: p.telling.With(req.Beside.Headers, refusedNatively), request: req,
-		path: string(source.Endpoint()), name: call.Model.Provider, model: call.Model.Upstream,
+		path: source.Endpoint(), name: call.Model.Provider, model: call.Model.Upstream,
 	}
 	if req.Beside.Query != "" {
 		n.path += "?" + req.Beside.Query

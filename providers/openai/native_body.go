@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 
-	"modelgateway/dialects/carried"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 	"modelgateway/providers"
 )
 

@@ -8,9 +8,8 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/dialects/carried"
-	"modelgateway/dialects/responses"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
@@ -175,7 +174,7 @@ func TestObjectsOfAnswersAreRefusedOnlyWhereNoneAreAllowed(t *testing.T) {
 
 // Each endpoint is called by its own path, with what travels beside the body.
 func TestARequestOfResponsesIsSentToItsPath(t *testing.T) {
-	for _, endpoint := range []responses.Endpoint{responses.Create, responses.Compact} {
+	for _, endpoint := range []string{createPath, createPath + "/compact"} {
 		up := providertest.Serve(t, jsonScript(200, wholeResponse))
 		call := responsesCall(`{"model":"m","input":"hi"}`, func(r *llm.Request) {
 			r.Source = source{endpoint}
@@ -193,7 +192,7 @@ func TestARequestOfResponsesIsSentToItsPath(t *testing.T) {
 			t.Errorf("%+v, %v", answer, err)
 		}
 		sent := up.Requests()[0]
-		if sent.Path != string(endpoint)+"?beta=true" || sent.Header.Get("Session_id") != "s" || sent.Header.Get("Openai-Beta") != "x" ||
+		if sent.Path != endpoint+"?beta=true" || sent.Header.Get("Session_id") != "s" || sent.Header.Get("Openai-Beta") != "x" ||
 			string(sent.Body) != `{"model":"gpt-up","input":"hi"}` || sent.Header.Get("Authorization") != "Bearer "+testKey {
 			t.Errorf("%s %v %s", sent.Path, sent.Header, sent.Body)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/dialects/carried"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )

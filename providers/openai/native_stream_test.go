@@ -16,7 +16,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/catalog"
-	"modelgateway/dialects/responses"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
@@ -24,10 +23,10 @@ import (
 )
 
 // source is a request of the Responses API.
-type source struct{ endpoint responses.Endpoint }
+type source struct{ endpoint string }
 
 func (source) Dialect() llm.Dialect                     { return llm.Responses }
-func (s source) Endpoint() responses.Endpoint           { return s.endpoint }
+func (s source) Endpoint() string                       { return s.endpoint }
 func (source) Conversation() (*llm.Conversation, error) { return nil, errors.ErrUnsupported }
 func (source) Path(llm.Field, llm.At) string            { return "" }
 func (source) Ignored([]llm.Field) []string             { return nil }
@@ -37,7 +36,7 @@ func (source) Size() llm.Size                           { return llm.Size{} }
 // responsesCall is a call of the Responses API.
 func responsesCall(body string, change ...func(*llm.Request)) providers.Call {
 	req := &llm.Request{
-		Source: source{responses.Create}, Raw: []byte(body), Stream: strings.Contains(body, `"stream":true`),
+		Source: source{createPath}, Raw: []byte(body), Stream: strings.Contains(body, `"stream":true`),
 		Handle: func(provider, key, id string) string { return id + "_mgw_" + provider + "_" + key },
 	}
 	for _, c := range change {

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"testing"
 
-	"modelgateway/dialects/carried"
 	"modelgateway/llm"
+	"modelgateway/llm/carried"
 	simulated "modelgateway/providers/simulator/anthropic"
 	"modelgateway/tests/gatewaytest"
 )
