@@ -55,8 +55,7 @@ type gateway struct {
 	cache          models.Redis // nil: replicas share nothing
 	health         *health.Service
 	calls          *inference.Service
-	handles        *conversation.Handles
-	conversations  *conversation.Conversations
+	kept           *conversation.Service
 	first          *generation // what was read at the start
 	watched        []string    // files that are read again when they change
 	revisions      *auth.Revisions
@@ -121,7 +120,7 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 			KeepAlive: cfg.StreamKeepalive, Now: time.Now,
 		},
 		Count:     controllers.Count{Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes},
-		Responses: controllers.Responses{Service: calls, Concurrency: g.concurrency},
+		Responses: controllers.Responses{Service: g.kept, Concurrency: g.concurrency},
 		Models:    &controllers.Models{Service: g.models},
 		Health:    &controllers.Health{Service: g.health},
 		Docs:      &controllers.Docs{OpenAPI: web.OpenAPI(), Page: page, CSS: web.DocsStyle, JavaScript: web.DocsScript},
@@ -189,8 +188,7 @@ func (g *gateway) probeCache(ctx context.Context) error {
 
 // inference makes the service that calls the providers.
 func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
-	g.handles = conversation.NewHandles(g.store, time.Now)
-	g.conversations, err = conversation.NewConversations(conversation.Options{
+	conversations, err := conversation.NewConversations(conversation.Options{
 		Store: g.store, Key: []byte(cfg.EncryptionKey.Reveal()), Previous: []byte(cfg.EncryptionKeyPrevious.Reveal()),
 		Keep: cfg.ResponsesStore, Log: g.log, Now: time.Now,
 	})
@@ -206,9 +204,9 @@ func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
 		return err
 	}
 	g.calls = &inference.Service{
-		Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now, Handles: g.handles,
-		Conversations: g.conversations,
+		Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
 	}
+	g.kept = &conversation.Service{Handles: conversation.NewHandles(g.store, time.Now), Conversations: conversations, Router: g.calls.Router}
 	g.first = g.generation(cfg, of, nil)
 	g.calls.Use(g.first.router)
 	for _, p := range all.Settings() {

@@ -76,7 +76,7 @@ func (g *gateway) start(ctx context.Context, background *sync.WaitGroup) {
 	background.Go(func() { g.revisions.Run(ctx) })
 	background.Go(func() { g.keys.Run(ctx) })
 	background.Go(func() { g.tokens.Run(ctx) })
-	background.Go(func() { g.conversations.Run(ctx) })
+	background.Go(func() { g.kept.Conversations.Run(ctx) })
 	background.Go(func() { g.prompts.Run(ctx) })
 	if g.mail != nil {
 		background.Go(func() { g.mail.Run(ctx) })

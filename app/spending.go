@@ -97,7 +97,7 @@ func (g *gateway) registerMetrics(cfg config.Config, chat *controllers.Generate,
 	}
 	g.metrics.Register(parts)
 	g.metrics.CounterFunc("responses_lost_total", "Answers that should have been kept and were not, so that no request can go on from them.",
-		func() float64 { return float64(g.conversations.Lost()) })
+		func() float64 { return float64(g.kept.Conversations.Lost()) })
 	g.metrics.CounterFunc("call_contents_lost_total", "Calls whose request and answer should have been kept by LOG_PROMPTS and were not.",
 		func() float64 { return float64(g.prompts.Lost()) })
 	if g.alerts != nil {

@@ -12,6 +12,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/llm"
 	"modelgateway/middleware"
+	"modelgateway/services/conversation"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 	"modelgateway/services/routing"
@@ -159,7 +160,7 @@ type Continue func(ctx context.Context, slot *inflight.Slot, input *inference.In
 
 // Continuing makes a Continue for the requests of a dialect that decode reads, of at most
 // maxBytes together with their conversation.
-func Continuing(s *inference.Service, dialect api.Keeping, decode decoder, maxBytes int64) Continue {
+func Continuing(s *conversation.Service, dialect api.Keeping, decode decoder, maxBytes int64) Continue {
 	return func(ctx context.Context, slot *inflight.Slot, input *inference.Input) error {
 		body, err := s.Resume(ctx, dialect, input)
 		if err != nil {
@@ -187,7 +188,7 @@ func Continuing(s *inference.Service, dialect api.Keeping, decode decoder, maxBy
 }
 
 // Naming is a Continue for the requests of a dialect whose conversations only providers keep.
-func Naming(s *inference.Service) Continue {
+func Naming(s *conversation.Service) Continue {
 	return func(ctx context.Context, _ *inflight.Slot, input *inference.Input) error {
 		s.Continue(ctx, nil, input)
 		return nil

@@ -8,14 +8,14 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/middleware"
-	"modelgateway/services/inference"
+	"modelgateway/services/conversation"
 	"modelgateway/services/inflight"
 )
 
 // Responses serves what is asked of responses that were kept.
 type Responses struct {
 	Dialect     api.Keeping
-	Service     *inference.Service
+	Service     *conversation.Service
 	Concurrency *inflight.Limiter
 }
 
@@ -54,7 +54,7 @@ func (h *Responses) ask(c *gin.Context, method, part string, members ...string) 
 			query[name] = values
 		}
 	}
-	answer, route, err := h.Service.Kept(c.Request.Context(), inference.KeptAsk{
+	answer, route, err := h.Service.Kept(c.Request.Context(), conversation.KeptAsk{
 		Caller: from.Caller, Method: method, ID: c.Param("id"), Part: part, Query: query, Dialect: h.Dialect,
 	})
 	describeRoute(c, nil, route)

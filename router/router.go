@@ -98,9 +98,9 @@ func New(opts Options) (http.Handler, error) {
 	generate := func(path string, d api.Dialect) {
 		handler := opts.Generate
 		handler.Dialect = d
-		handler.Continue = controllers.Naming(handler.Service)
+		handler.Continue = controllers.Naming(opts.Responses.Service)
 		if keeping, ok := d.(api.Keeping); ok {
-			handler.Continue = controllers.Continuing(handler.Service, keeping, d.Decode, handler.MaxBytes)
+			handler.Continue = controllers.Continuing(opts.Responses.Service, keeping, d.Decode, handler.MaxBytes)
 		}
 		steps := []gin.HandlerFunc{chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), handle(handler.Create)}
 		if opts.Contents != nil && opts.Contents.Log.On() {
@@ -118,9 +118,9 @@ func New(opts Options) (http.Handler, error) {
 	count := func(path string, d api.Counting) {
 		handler := opts.Count
 		handler.Dialect = d
-		handler.Continue = controllers.Naming(handler.Service)
+		handler.Continue = controllers.Naming(opts.Responses.Service)
 		if keeping, ok := d.(api.Keeping); ok {
-			handler.Continue = controllers.Continuing(handler.Service, keeping, d.DecodeCount, handler.MaxBytes)
+			handler.Continue = controllers.Continuing(opts.Responses.Service, keeping, d.DecodeCount, handler.MaxBytes)
 		}
 		engine.POST(path, chain.Caller(opts.Callers), chain.Limit(opts.CountLimit, middleware.Account), handle(handler.Create))
 	}

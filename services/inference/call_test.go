@@ -297,7 +297,6 @@ func ofMonth(budget int64) models.Limits {
 // made makes a call to its end, and returns its row.
 func (c *fixture) made(t testing.TB, ask Input) (*models.Call, error) {
 	t.Helper()
-	c.chat.Continue(t.Context(), nil, &ask)
 	call, err := c.chat.Admit(t.Context(), ask)
 	if err != nil {
 		return nil, err

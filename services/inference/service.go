@@ -11,7 +11,6 @@ import (
 	"modelgateway/llm"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
-	"modelgateway/services/conversation"
 	"modelgateway/services/history"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
@@ -31,9 +30,6 @@ type Service struct {
 	Tracer    *tracing.Tracer // nil = no tracing
 	Log       *slog.Logger
 	Now       func() time.Time
-
-	Handles       *conversation.Handles       // names of the responses that providers keep; nil: there are none
-	Conversations *conversation.Conversations // that the gateway keeps itself; nil: it keeps none
 
 	Ledger       *ledger.Writer // nil = no ledger
 	Budgets      *budget.Service

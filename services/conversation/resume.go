@@ -1,4 +1,4 @@
-package inference
+package conversation
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/services/conversation"
+	"modelgateway/services/inference"
 )
 
 // Resume is the body of a request with the conversation that the gateway keeps for its caller
 // and that the request goes on from, or refers to; nil where there is none. Its error is for
 // the client. What OpenAI keeps stays in the request.
-func (s *Service) Resume(ctx context.Context, d api.Keeping, input *Input) ([]byte, error) {
+func (s *Service) Resume(ctx context.Context, d api.Keeping, input *inference.Input) ([]byte, error) {
 	req := input.Request
 	source, ok := req.Source.(llm.Continuing)
 	if !ok || !s.Conversations.On() || s.keptByProvider(req.Model) {
@@ -59,7 +59,7 @@ func (s *Service) keptByProvider(name string) bool {
 // unreadable is the error of a conversation that is not kept, or of a database that does not
 // answer.
 func unreadable(err error) error {
-	if errors.Is(err, conversation.ErrUnknown) {
+	if errors.Is(err, ErrUnknown) {
 		return api.PreviousNotFound(api.ResendAll)
 	}
 	return api.Unavailable(fmt.Errorf("read a conversation: %w", err))

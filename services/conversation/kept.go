@@ -1,4 +1,4 @@
-package inference
+package conversation
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"modelgateway/models"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
-	"modelgateway/services/conversation"
 	"modelgateway/services/pool"
 	"modelgateway/services/routing"
 )
@@ -73,7 +72,7 @@ func (s *Service) ofConversation(ctx context.Context, owner models.KeptFor, ask 
 
 // notThere is the error of a response that the gateway does not keep, or cannot read now.
 func notThere(err error) error {
-	if errors.Is(err, conversation.ErrUnknown) {
+	if errors.Is(err, ErrUnknown) {
 		return api.ResponseNotFound()
 	}
 	return api.Unavailable(fmt.Errorf("read a response: %w", err))

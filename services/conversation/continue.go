@@ -1,4 +1,4 @@
-package inference
+package conversation
 
 import (
 	"context"
@@ -7,8 +7,17 @@ import (
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/services/auth"
+	"modelgateway/services/inference"
 	"modelgateway/services/pool"
+	"modelgateway/services/routing"
 )
+
+// Service connects the requests of callers with what is kept for them.
+type Service struct {
+	Handles       *Handles       // names of the responses that providers keep; nil: there are none
+	Conversations *Conversations // that the gateway keeps itself; nil: it keeps none
+	Router        func() *routing.Router
+}
 
 // anonymous owns the responses of callers without a credential, who are one caller: the
 // gateway knows nothing by which it could tell them apart.
@@ -31,7 +40,7 @@ func owner(c *auth.Caller) models.KeptFor {
 // Continue gives a request of a dialect the names of what providers keep for its caller, finds
 // what it goes on from, and has its answer kept for later requests, where both the client and
 // the gateway want that. d is nil for a dialect whose conversations only providers keep.
-func (s *Service) Continue(ctx context.Context, d api.Keeping, input *Input) {
+func (s *Service) Continue(ctx context.Context, d api.Keeping, input *inference.Input) {
 	req := input.Request
 	source, ok := req.Source.(llm.Continuing)
 	if !ok {
