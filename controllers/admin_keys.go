@@ -13,11 +13,7 @@ import (
 
 // Keys answers GET /admin/keys.
 func (h *Admin) Keys(c *gin.Context) error {
-	page, err := readPage(c)
-	if err != nil {
-		return err
-	}
-	query, err := readKeyQuery(c)
+	query, page, err := readKeyPage(c)
 	if err != nil {
 		return err
 	}

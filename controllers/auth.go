@@ -59,15 +59,20 @@ func setup(c *gin.Context, token string, r account.Registration) account.Setup {
 
 // Login answers POST /auth/login.
 func (h *Auth) Login(c *gin.Context) error {
-	var in api.Login
-	if err := readInto(c, &in); err != nil {
-		return err
-	}
-	token, err := h.Accounts.Login(c.Request.Context(), in.Email, in.Password, middleware.ClientAddress(c))
+	token, err := login(c, h.Accounts)
 	if err != nil {
 		return err
 	}
 	return writeToken(c, token, h.Now())
+}
+
+// login checks the address and the password of a request.
+func login(c *gin.Context, accounts *account.Service) (auth.Token, error) {
+	var in api.Login
+	if err := readInto(c, &in); err != nil {
+		return auth.Token{}, err
+	}
+	return accounts.Login(c.Request.Context(), in.Email, in.Password, middleware.ClientAddress(c))
 }
 
 // ChangeUser answers PATCH /auth/user: what users change of their own account.

@@ -126,6 +126,16 @@ func readKeyQuery(c *gin.Context) (q admin.KeyQuery, err error) {
 	return q, nil
 }
 
+// readKeyPage is readKeyQuery for the lists that have pages.
+func readKeyPage(c *gin.Context) (admin.KeyQuery, models.Page, error) {
+	page, err := readPage(c)
+	if err != nil {
+		return admin.KeyQuery{}, page, err
+	}
+	query, err := readKeyQuery(c)
+	return query, page, err
+}
+
 // readSearch is the text that a query looks for.
 func readSearch(c *gin.Context) (string, error) {
 	const longest = 200 // bytes

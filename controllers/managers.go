@@ -59,11 +59,7 @@ func (h *Managers) DeleteInvitation(c *gin.Context) error {
 
 // Keys answers GET /auth/teams/{team_id}/keys.
 func (h *Managers) Keys(c *gin.Context) error {
-	page, err := readPage(c)
-	if err != nil {
-		return err
-	}
-	query, err := readKeyQuery(c)
+	query, page, err := readKeyPage(c)
 	if err != nil {
 		return err
 	}

@@ -24,11 +24,7 @@ type Session struct {
 
 // Create answers POST /auth/session: a login.
 func (h *Session) Create(c *gin.Context) error {
-	var in api.Login
-	if err := readInto(c, &in); err != nil {
-		return err
-	}
-	token, err := h.Accounts.Login(c.Request.Context(), in.Email, in.Password, middleware.ClientAddress(c))
+	token, err := login(c, h.Accounts)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -31,6 +32,26 @@ func limitFlags(c *cobra.Command) *api.KeyLimits {
 	add("models", field(&l.Models, readList), "names", "models that may be called, with commas between")
 	add("expires_at", field(&l.ExpiresAt, readTime), "time", "end: a day such as 2026-12-31, a time such as 2026-12-31T18:00:00+01:00, or from now as in 30d or 12h")
 	return l
+}
+
+// changesLimits is a command that changes the limits of the one that its argument names.
+// change returns what has them, for --json and in words.
+func (p *Program) changesLimits(
+	c *cobra.Command, change func(ctx context.Context, s *session, name string, limits api.KeyLimits) (shown any, words string, err error),
+) *cobra.Command {
+	o := p.output(c, "print nothing")
+	limits := limitFlags(c)
+	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
+		if !limits.Any() {
+			return errNoLimit
+		}
+		s.discover(ctx, limits)
+		shown, words, err := change(ctx, s, args[0], *limits)
+		if err != nil {
+			return err
+		}
+		return o.done(shown, words)
+	}))
 }
 
 // textFlag is a flag whose text a function reads.

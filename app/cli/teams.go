@@ -79,24 +79,18 @@ func (p *Program) teamCreate() *cobra.Command {
 
 func (p *Program) teamLimits() *cobra.Command {
 	c := &cobra.Command{Use: "limits TEAM [limits]", Short: "Change the limits of a team", Args: words("TEAM")}
-	o := p.output(c, "print nothing")
-	limits := limitFlags(c)
-	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
-		if !limits.Any() {
-			return errNoLimit
-		}
-		s.discover(ctx, limits)
-		id, err := s.team(ctx, args[0])
+	return p.changesLimits(c, func(ctx context.Context, s *session, name string, limits api.KeyLimits) (any, string, error) {
+		id, err := s.team(ctx, name)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		team, err := s.Admin.ChangeTeam(ctx, admin.CommandLine(), id, api.TeamChange{KeyLimits: *limits})
+		team, err := s.Admin.ChangeTeam(ctx, admin.CommandLine(), id, api.TeamChange{KeyLimits: limits})
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		shown := admin.ShowTeam(team)
-		return o.done(shown, fmt.Sprintf("team %s: %s", shown.Name, limitWords(&shown.Limits)))
-	}))
+		return shown, "team " + shown.Name + ": " + limitWords(&shown.Limits), nil
+	})
 }
 
 func (p *Program) teamDelete() *cobra.Command {

@@ -71,22 +71,16 @@ func (p *Program) userLimits() *cobra.Command {
 	c := &cobra.Command{
 		Use: "limits USER [limits]", Short: "Change the limits that all calls of a user have together", Args: words("USER"),
 	}
-	o := p.output(c, "print nothing")
-	limits := limitFlags(c)
-	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
-		if !limits.Any() {
-			return errNoLimit
-		}
-		s.discover(ctx, limits)
-		u, err := s.user(ctx, args[0])
+	return p.changesLimits(c, func(ctx context.Context, s *session, email string, limits api.KeyLimits) (any, string, error) {
+		u, err := s.user(ctx, email)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		state, err := s.Admin.ChangeUser(ctx, admin.CommandLine(), u.ID, api.UserChange{KeyLimits: *limits})
+		state, err := s.Admin.ChangeUser(ctx, admin.CommandLine(), u.ID, api.UserChange{KeyLimits: limits})
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		shown := admin.ShowUser(state)
-		return o.done(shown, shown.Email+": "+limitWords(&shown.Limits))
-	}))
+		return shown, shown.Email + ": " + limitWords(&shown.Limits), nil
+	})
 }

@@ -79,7 +79,7 @@ func (r *Request) limit() *api.Error {
 		}
 		return missing("max_tokens")
 	}
-	n, ok := whole(value)
+	n, ok := scan.Integer(value)
 	if !ok {
 		return invalid("max_tokens", "Input should be a valid integer")
 	}

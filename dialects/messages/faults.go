@@ -2,11 +2,7 @@ package messages
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
 )
@@ -41,24 +37,4 @@ func notOneOf(path string, allowed []string) *api.Error {
 
 func tooMany(path string, limit int) *api.Error {
 	return invalid(path, "List should have at most %d items", limit)
-}
-
-// whole is an integer of at most 32 bits: no limit of tokens is larger.
-func whole(value jsontext.Value) (int64, bool) {
-	if value.Kind() != jsontext.KindNumber {
-		return 0, false
-	}
-	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-		return n, n <= math.MaxInt32 && n >= math.MinInt32
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32
-}
-
-func number(value jsontext.Value) (float64, bool) {
-	if value.Kind() != jsontext.KindNumber {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	return f, err == nil
 }

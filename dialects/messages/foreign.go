@@ -110,7 +110,7 @@ func (r *Request) hostedTools(list string, tools jsontext.Value) {
 		unpriced := ""
 		switch name := scan.Text(kind); {
 		case strings.HasPrefix(name, "web_search_"):
-			most, ok := whole(scan.Member(tool, "max_uses"))
+			most, ok := scan.Integer(scan.Member(tool, "max_uses"))
 			if !ok || most < 1 || most > maxSearches {
 				unpriced = "max_uses"
 				break

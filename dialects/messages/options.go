@@ -28,7 +28,7 @@ const minBudget = 1024
 func (r *Request) options() {
 	c := &r.common
 	c.Temperature, c.TopP = r.float(memberTemperature), r.float(memberTopP)
-	if n, ok := whole(r.members[memberTopK]); ok {
+	if n, ok := scan.Integer(r.members[memberTopK]); ok {
 		c.TopK = new(n)
 	}
 	for stop := range scan.Elements(r.members[memberStopSequences]) {
@@ -61,7 +61,7 @@ func (r *Request) options() {
 }
 
 func (r *Request) float(m member) *float64 {
-	f, ok := number(r.members[m])
+	f, ok := scan.Float(r.members[m])
 	if !ok {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r *Request) thinking() {
 		return
 	}
 	t := llm.Thinking{Type: scan.Text(scan.Member(asked, "type")), Display: scan.Text(scan.Member(asked, "display"))}
-	t.BudgetTokens, _ = whole(scan.Member(asked, "budget_tokens"))
+	t.BudgetTokens, _ = scan.Integer(scan.Member(asked, "budget_tokens"))
 	if t.Type == "between_tools" { // other models do not tell the two apart
 		t.Type = "adaptive"
 	}
@@ -137,7 +137,7 @@ func (r *Request) checkSampling() *api.Error {
 		if !llm.Given(value) {
 			continue
 		}
-		f, ok := number(value)
+		f, ok := scan.Float(value)
 		switch {
 		case !ok:
 			return invalid(memberNames[m], "Input should be a valid number")
@@ -148,7 +148,7 @@ func (r *Request) checkSampling() *api.Error {
 		}
 	}
 	value := r.members[memberTopK]
-	if n, ok := whole(value); llm.Given(value) && (!ok || n < 0) {
+	if n, ok := scan.Integer(value); llm.Given(value) && (!ok || n < 0) {
 		return invalid("top_k", "Input should be a valid integer that is not negative")
 	}
 	return nil
@@ -193,7 +193,7 @@ func (r *Request) checkThinking() *api.Error {
 		return nil
 	}
 	budget := scan.Member(value, "budget_tokens")
-	n, ok := whole(budget)
+	n, ok := scan.Integer(budget)
 	switch {
 	case !llm.Given(budget):
 		return missing("thinking.budget_tokens")

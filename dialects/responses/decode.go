@@ -1,9 +1,6 @@
 package responses
 
 import (
-	"math"
-	"strconv"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
@@ -84,7 +81,7 @@ func (r *Request) limit() error {
 	if !llm.Given(value) {
 		return nil
 	}
-	n, ok := whole(value)
+	n, ok := scan.Integer(value)
 	if !ok || n < 1 {
 		return invalid("max_output_tokens", "max_output_tokens must be an integer of at least 1")
 	}
@@ -103,24 +100,4 @@ func invalid(path, format string, args ...any) *api.Error {
 // unsupported is the error for what the model of the request cannot do.
 func unsupported(path, format string, args ...any) *api.Error {
 	return api.Invalid(api.CodeUnsupportedValue, path, format, args...)
-}
-
-// whole is an integer of at most 32 bits: no limit of tokens is larger.
-func whole(value jsontext.Value) (int64, bool) {
-	if value.Kind() != jsontext.KindNumber {
-		return 0, false
-	}
-	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-		return n, n <= math.MaxInt32 && n >= math.MinInt32
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32
-}
-
-func number(value jsontext.Value) (float64, bool) {
-	if value.Kind() != jsontext.KindNumber {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	return f, err == nil
 }

@@ -161,6 +161,6 @@ func (r *Request) hostedTool(at toolAt, tool jsontext.Value) {
 
 // maxCalls is how often the tools that run at OpenAI may be used; 0 = not said.
 func (r *Request) maxCalls() int64 {
-	n, _ := whole(r.members[memberMaxToolCalls])
+	n, _ := scan.Integer(r.members[memberMaxToolCalls])
 	return max(n, 0)
 }

@@ -21,7 +21,7 @@ const logprobs = "message.output_text.logprobs"
 func (r *Request) options() {
 	c := &r.common
 	c.Temperature, c.TopP = r.float(memberTemperature), r.float(memberTopP)
-	if n, ok := whole(r.members[memberTopLogprobs]); ok && n > 0 {
+	if n, ok := scan.Integer(r.members[memberTopLogprobs]); ok && n > 0 {
 		c.TopLogprobs, c.Logprobs = new(n), true
 	}
 	c.Logprobs = c.Logprobs || r.includes(logprobs)
@@ -56,7 +56,7 @@ func (r *Request) cacheMark() jsontext.Value {
 }
 
 func (r *Request) float(m member) *float64 {
-	f, ok := number(r.members[m])
+	f, ok := scan.Float(r.members[m])
 	if !ok {
 		return nil
 	}
@@ -157,13 +157,13 @@ func (r *Request) checkSampling() *api.Error {
 		top float64
 	}{{memberTemperature, 2}, {memberTopP, 1}} {
 		value, name := r.members[bound.of], memberNames[bound.of]
-		if f, ok := number(value); llm.Given(value) && (!ok || f < 0 || f > bound.top) {
+		if f, ok := scan.Float(value); llm.Given(value) && (!ok || f < 0 || f > bound.top) {
 			return invalid(name, "%s must be a number between 0 and %v", name, bound.top)
 		}
 	}
 	const most = 20
 	if value := r.members[memberTopLogprobs]; llm.Given(value) {
-		if n, ok := whole(value); !ok || n < 0 || n > most {
+		if n, ok := scan.Integer(value); !ok || n < 0 || n > most {
 			return invalid("top_logprobs", "top_logprobs must be an integer between 0 and %d", most)
 		}
 	}

@@ -22,7 +22,7 @@ type nativeAnswer struct {
 
 // answer reads what the gateway needs of an answer, and passes it on as it came.
 func (n *native) answer(text []byte, key string) (llm.Stream, error) {
-	if !isObject(text) {
+	if !scan.IsObject(text) {
 		return nil, n.client.Malformed(errNoMessage)
 	}
 	a := &nativeAnswer{head: llm.Head{Model: n.model, Created: n.provider.now().Unix()}, raw: text}
@@ -87,17 +87,6 @@ func (n *native) refusedInside(text []byte) error {
 	}
 	_ = json.Unmarshal(text, &m, api.Lenient) // of another form it is an error all the same
 	return passing(n.client.Refused(m.Error.refusal()), text)
-}
-
-// isObject says whether a text is a JSON object and nothing else.
-func isObject(text []byte) bool {
-	var c scan.Cursor
-	c.Reset(text)
-	if c.Peek() != '{' {
-		return false
-	}
-	c.Skip()
-	return c.Done() || jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // textsOf are the texts that a model has written.

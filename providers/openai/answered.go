@@ -35,7 +35,7 @@ func (a *answered) whole(text []byte) bool {
 		return true
 	}
 	*a = answered{}
-	if !isObject(text) {
+	if !scan.IsObject(text) {
 		return false
 	}
 	a.members(scan.Members(text))

@@ -36,7 +36,7 @@ func (p *Provider) Kept(ctx context.Context, ask providers.KeptAsk, key string) 
 	if err != nil {
 		return nil, names.inError(err)
 	}
-	if !isObject(text) {
+	if !scan.IsObject(text) {
 		return nil, client.Malformed(errNotResponse)
 	}
 	if previous := scan.Text(memberAt(text, "previous_response_id")); previous != "" && previous != ask.ID {

@@ -58,17 +58,6 @@ func (a *answered) isResponse() bool {
 	return string(a.object) == `"response"` || string(a.object) == `"response.compaction"`
 }
 
-// isObject says whether a text is a JSON object and nothing else.
-func isObject(text []byte) bool {
-	var c scan.Cursor
-	c.Reset(text)
-	if c.Peek() != '{' {
-		return false
-	}
-	c.Skip()
-	return c.Done() || jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
 // textsOf are the texts that a model has written.
 func textsOf(output jsontext.Value) string {
 	var all strings.Builder

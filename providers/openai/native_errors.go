@@ -33,7 +33,7 @@ func pass(r *providers.Refusal, status int, text []byte) {
 			return
 		}
 	}
-	if !isObject(text) {
+	if !scan.IsObject(text) {
 		return
 	}
 	e := redaction{Editor: scan.Editor{Text: text}}
