@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/controllers"
+	"modelgateway/dialects/chat"
 	"modelgateway/middleware"
 	"modelgateway/models"
 	"modelgateway/services/ledger"
@@ -55,7 +56,7 @@ func TestAdminUsageMatchesTheDocument(t *testing.T) {
 	}
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
-	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: func(*gin.Context) middleware.Form { return chat.Dialect{} }}
 	h := controllers.Usage{Service: ledger.NewUsage(store, func() time.Time { return now })}
 	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
 	validator, err := webtest.NewValidator()
@@ -111,7 +112,7 @@ func TestUsageIsATableForClientsThatAcceptCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	engine := gin.New()
-	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: func(*gin.Context) middleware.Form { return chat.Dialect{} }}
 	h := controllers.Usage{Service: ledger.NewUsage(d.Store, func() time.Time { return now })}
 	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
 	for query, want := range map[string]string{

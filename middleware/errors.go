@@ -13,7 +13,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/api"
-	"modelgateway/dialects/chat"
 	"modelgateway/services/inference"
 	"modelgateway/services/metrics"
 	"modelgateway/services/tracing"
@@ -31,9 +30,7 @@ type Chain struct {
 
 	Cookies Cookies // of the console
 
-	// Form is the dialect in which the errors of a request are written; nil = always chat
-	// completions.
-	Form func(*gin.Context) Form
+	Form func(*gin.Context) Form // in which the errors of a request are written
 }
 
 // Form writes errors. It may be an api.StatusTeller and an api.Header as well.
@@ -48,14 +45,6 @@ type Told struct{ Err error }
 func (t Told) Error() string { return t.Err.Error() }
 
 func (t Told) Unwrap() error { return t.Err }
-
-// form is that of a request.
-func (m Chain) form(c *gin.Context) Form {
-	if m.Form == nil {
-		return chat.Dialect{}
-	}
-	return m.Form(c)
-}
 
 // Handle runs a handler and writes its error; errors are written nowhere else.
 func (m Chain) Handle(h Handler) gin.HandlerFunc {
@@ -101,7 +90,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if c.Writer.Written() {
 		panic(http.ErrAbortHandler)
 	}
-	header, form, status := c.Writer.Header(), m.form(c), e.Status
+	header, form, status := c.Writer.Header(), m.Form(c), e.Status
 	if own, ok := form.(api.StatusTeller); ok {
 		status = own.ErrorStatus(e)
 		e = told(e, status, header)

@@ -21,7 +21,7 @@ func (m Chain) Limit(l *ratelimit.Requests, account func(*gin.Context) string) g
 		s, err := l.Take(c.Request.Context(), account(c), RequestOf(c).Caller.Levels)
 		if s.Limit > 0 {
 			setLimitHeaders(c.Writer.Header(), s.Limit, s.Remaining, s.Reset)
-			if own, ok := m.form(c).(api.Header); ok {
+			if own, ok := m.Form(c).(api.Header); ok {
 				own.SetLimit(c.Writer.Header(), s.Limit, s.Remaining, m.Now().Add(s.Reset))
 			}
 		}

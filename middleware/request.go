@@ -38,7 +38,7 @@ func (m Chain) Identify(c *gin.Context) {
 	}
 	header := c.Writer.Header()
 	header[requestIDHeader], header["X-Content-Type-Options"] = []string{id}, noSniff
-	if own, ok := m.form(c).(api.Header); ok {
+	if own, ok := m.Form(c).(api.Header); ok {
 		own.SetHeaders(header, id)
 	}
 	if len(c.Request.TransferEncoding) > 0 || !c.Request.ProtoAtLeast(1, 1) {
