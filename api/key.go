@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/models/limit"
+	"modelgateway/api/limit"
 )
 
 // Field is a member of a body where it matters whether it is there at all: with

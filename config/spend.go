@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/models/limit"
+	"modelgateway/api/limit"
 )
 
 // Spend are the settings of budgets, of new keys and of users. Amounts of money are in

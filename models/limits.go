@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"modelgateway/models/limit"
+	"modelgateway/api/limit"
 )
 
 // Limits are the limits of a key, a user or a team. The zero Limits allow everything.

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/api"
+	"modelgateway/api/limit"
 	"modelgateway/models"
-	"modelgateway/models/limit"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
 	"modelgateway/tests/servertest"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"modelgateway/api"
+	"modelgateway/api/limit"
 	"modelgateway/models"
-	"modelgateway/models/limit"
 )
 
 const (

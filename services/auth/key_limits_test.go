@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"modelgateway/api"
+	"modelgateway/api/limit"
 	"modelgateway/models"
-	"modelgateway/models/limit"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"
 	"modelgateway/tests/storetest"

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"modelgateway/api"
+	"modelgateway/api/limit"
 	"modelgateway/models"
-	"modelgateway/models/limit"
 )
 
 // ShowCreatedKey returns a new key and its text in the form of the API.
