@@ -152,12 +152,11 @@ YOAGENT ?=
 LITELLM ?=
 PORTKEY ?=
 catalogue: ## Rewrite the prices and limits of models: GENAI_PRICES=, MODELS_DEV=, YOAGENT=, LITELLM=, PORTKEY= are checkouts of newer lists; review the diff
-	go run ./catalog/lists/reduce -genai '$(GENAI_PRICES)' -models-dev '$(MODELS_DEV)' -yoagent '$(YOAGENT)' -litellm '$(LITELLM)' \
+	cd tools && go run ./lists -genai '$(GENAI_PRICES)' -models-dev '$(MODELS_DEV)' -yoagent '$(YOAGENT)' -litellm '$(LITELLM)' \
 	  -portkey '$(PORTKEY)'
-	go run ./catalog/lists/join
 
 docs: ## Rewrite the pages at /docs after a change of web/openapi.yaml or of docs/
-	go generate ./web
+	cd tools && go run ./docsgen ../web/openapi.yaml ../web/docs.html ../docs ../web/guides
 
 # The race detector needs a C compiler.
 compiler:

@@ -8,18 +8,7 @@ import (
 	"time"
 
 	"modelgateway/catalog/lists"
-	"modelgateway/catalog/lists/merge"
 )
-
-func TestTheFactsAreThoseOfTheLists(t *testing.T) {
-	text, err := merge.Facts(os.DirFS("lists"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(text) != factsText {
-		t.Error("facts.json is not what the lists make: make catalogue writes it again")
-	}
-}
 
 // TestEveryPriceIsThatOfAList compares the prices that calls are billed by with the
 // lists, and not with facts.json.

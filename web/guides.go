@@ -11,7 +11,7 @@ import (
 	"path"
 )
 
-// guides are the pages of the folder docs of the repository, made ahead by internal/docsgen and
+// guides are the pages of the folder docs of the repository, made ahead by tools/docsgen and
 // compressed, and their pictures. The binary has no renderer.
 //
 //go:embed guides docs/guide.js

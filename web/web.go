@@ -10,8 +10,6 @@ import (
 	"strings"
 )
 
-//go:generate go run ./internal/docsgen openapi.yaml docs.html ../docs guides
-
 //go:embed openapi.yaml
 var document string
 

@@ -24,16 +24,16 @@ func read(t *testing.T, name ...string) []byte {
 // bytes, which may differ from one release of Go to the next.
 func TestPageIsGeneratedFromTheDocument(t *testing.T) {
 	dir := t.TempDir()
-	if err := generate("../../openapi.yaml", filepath.Join(dir, "docs.html")); err != nil {
+	if err := generate("../../web/openapi.yaml", filepath.Join(dir, "docs.html")); err != nil {
 		t.Fatal(err)
 	}
 	want := read(t, dir, "docs.html")
 	for name, got := range map[string][]byte{
-		"docs.html":    read(t, "../../docs.html"),
-		"docs.html.gz": decompressed(t, read(t, "../../docs.html.gz")),
+		"docs.html":    read(t, "../../web/docs.html"),
+		"docs.html.gz": decompressed(t, read(t, "../../web/docs.html.gz")),
 	} {
 		if !bytes.Equal(got, want) {
-			t.Errorf("web/%s is out of date: run go generate ./web", name)
+			t.Errorf("web/%s is out of date: run make docs", name)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func decompressed(t *testing.T, text []byte) []byte {
 }
 
 func TestPageHasNothingInlineAndLoadsItsOwnFilesAlone(t *testing.T) {
-	page := read(t, "../../docs.html")
+	page := read(t, "../../web/docs.html")
 	for _, pattern := range []string{
 		`<style`, `<script[^>]*>[^<]`, `<iframe`, `<img`, `<form`, ` on[a-z]+="`, ` style="`, `@import`, `url\(`, `javascript:`,
 	} {
@@ -62,13 +62,13 @@ func TestPageHasNothingInlineAndLoadsItsOwnFilesAlone(t *testing.T) {
 	}
 	for _, loaded := range regexp.MustCompile(`(?:<link [^>]*href| src)="([^"]*)"`).FindAllSubmatch(page, -1) {
 		if name := string(loaded[1]); !strings.HasPrefix(name, "data:") {
-			read(t, "../..", name)
+			read(t, "../../web", name)
 		}
 	}
 }
 
 func TestLinksOfThePageLeadToASection(t *testing.T) {
-	page := string(read(t, "../../docs.html"))
+	page := string(read(t, "../../web/docs.html"))
 	ids := map[string]bool{}
 	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if ids[id[1]] {

@@ -1,7 +1,7 @@
 // Command docsgen writes the pages that the gateway serves at /docs and below: that of the
 // OpenAPI document, and the guides of the folder docs. It is no part of the gateway:
 //
-//	docsgen openapi.yaml docs.html ../docs guides
+//	docsgen ../web/openapi.yaml ../web/docs.html ../docs ../web/guides
 //
 // It reads YAML nodes and not the model of an OpenAPI library: the page shows
 // members and examples in the order of the document, and numbers as they are
@@ -18,7 +18,7 @@ import (
 
 func main() {
 	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: docsgen openapi.yaml docs.html ../docs guides")
+		fmt.Fprintln(os.Stderr, "usage: docsgen ../web/openapi.yaml ../web/docs.html ../docs ../web/guides")
 		os.Exit(2)
 	}
 	if err := errors.Join(generate(os.Args[1], os.Args[2]), writeGuides(os.Args[3], os.Args[4])); err != nil {

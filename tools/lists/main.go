@@ -1,5 +1,6 @@
-// Command reduce makes the lists of this package's folder from checkouts of their
-// repositories. It is the first half of make catalogue.
+// Command lists makes the facts of the catalogue: of public lists of models and their prices,
+// which it first makes again from the checkouts of their repositories that are named. It is no
+// part of the gateway.
 package main
 
 import (
@@ -16,7 +17,7 @@ import (
 )
 
 func main() {
-	out := flag.String("out", "catalog/lists", "folder of the reduced lists")
+	catalogue := flag.String("catalog", "../catalog", "folder of the facts, and of the lists in lists")
 	genaiDir := flag.String("genai", "", "checkout of github.com/pydantic/genai-prices")
 	yoDir := flag.String("yoagent", "", "checkout of github.com/yologdev/yoagent")
 	devDir := flag.String("models-dev", "", "checkout of github.com/anomalyco/models.dev")
@@ -37,10 +38,18 @@ func main() {
 		if l.dir == "" {
 			continue
 		}
-		if err := reduce(l.dir, *out, &l.list, l.read); err != nil {
+		if err := reduce(l.dir, filepath.Join(*catalogue, "lists"), &l.list, l.read); err != nil {
 			fmt.Fprintln(os.Stderr, l.list.Name+":", err)
 			os.Exit(1)
 		}
+	}
+	text, err := facts(os.DirFS(filepath.Join(*catalogue, "lists")))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*catalogue, "facts.json"), text, 0o644) //nolint:gosec // a file of the repository
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 

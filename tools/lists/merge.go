@@ -1,5 +1,4 @@
-// Package merge makes the facts of the catalogue of its lists.
-package merge
+package main
 
 import (
 	"bytes"
@@ -55,8 +54,8 @@ type Skip struct {
 	Why string `yaml:"why"`
 }
 
-// ReadDecisions reads decisions.yaml.
-func ReadDecisions(text []byte) (*Decisions, error) {
+// readDecisions reads decisions.yaml.
+func readDecisions(text []byte) (*Decisions, error) {
 	var d Decisions
 	dec := yaml.NewDecoder(strings.NewReader(string(text)))
 	dec.KnownFields(true)
@@ -64,10 +63,10 @@ func ReadDecisions(text []byte) (*Decisions, error) {
 	return &d, err
 }
 
-// Merge merges lists, the newest first. A member that a newer list does not have is
+// merge merges lists, the newest first. A member that a newer list does not have is
 // taken from an older one. Where two lists have different prices a decision is
 // needed: without one it is an error that names them.
-func Merge(all []*lists.List, d *Decisions) (*lists.List, error) {
+func merge(all []*lists.List, d *Decisions) (*lists.List, error) {
 	m := merging{decisions: d, used: map[int]bool{}}
 	byID := map[string]lists.Fact{}
 	for _, id := range ids(all) {
@@ -286,8 +285,8 @@ func end(byID map[string]lists.Fact, e *End) error {
 	return nil
 }
 
-// Facts merges the lists of a folder, as text.
-func Facts(dir fs.FS) ([]byte, error) {
+// facts merges the lists of a folder, as text.
+func facts(dir fs.FS) ([]byte, error) {
 	var all []*lists.List
 	// The newest first, but for the last two: they are taken for factors and fees only.
 	for _, name := range []string{"yoagent", "genai-prices", "models.dev", "litellm", "portkey"} {
@@ -305,13 +304,13 @@ func Facts(dir fs.FS) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	decisions, err := ReadDecisions(text)
+	decisions, err := readDecisions(text)
 	if err != nil {
 		return nil, fmt.Errorf("decisions.yaml: %w", err)
 	}
-	facts, err := Merge(all, decisions)
+	merged, err := merge(all, decisions)
 	if err != nil {
 		return nil, err
 	}
-	return facts.Write()
+	return merged.Write()
 }

@@ -13,7 +13,7 @@ import (
 
 func guides(t *testing.T) map[string][]byte {
 	t.Helper()
-	files, err := renderGuides("../../../docs")
+	files, err := renderGuides("../../docs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestGuidesAreGeneratedFromTheDocuments(t *testing.T) {
 	files := guides(t)
 	var want, got []string
 	for name, text := range files {
-		file := filepath.Join("../../guides", name)
+		file := filepath.Join("../../web/guides", name)
 		var have []byte
 		if strings.HasSuffix(name, ".html") {
 			name, file = name+".gz", file+".gz"
@@ -34,10 +34,10 @@ func TestGuidesAreGeneratedFromTheDocuments(t *testing.T) {
 		}
 		want = append(want, name)
 		if !bytes.Equal(have, text) {
-			t.Errorf("web/guides/%s is out of date: run go generate ./web", name)
+			t.Errorf("web/guides/%s is out of date: run make docs", name)
 		}
 	}
-	found, err := os.ReadDir("../../guides")
+	found, err := os.ReadDir("../../web/guides")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,20 +45,20 @@ func TestGuidesAreGeneratedFromTheDocuments(t *testing.T) {
 		got = append(got, f.Name())
 	}
 	if slices.Sort(want); !slices.Equal(got, want) {
-		t.Errorf("web/guides has %q, want %q: run go generate ./web", got, want)
+		t.Errorf("web/guides has %q, want %q: run make docs", got, want)
 	}
 }
 
 // The bound is on what the binary holds: compressed pages, and pictures as they are.
 func TestGuidesAreSmall(t *testing.T) {
 	const most = 250 << 10
-	found, err := os.ReadDir("../../guides")
+	found, err := os.ReadDir("../../web/guides")
 	if err != nil {
 		t.Fatal(err)
 	}
 	size := 0
 	for _, f := range found {
-		size += len(read(t, "../../guides", f.Name()))
+		size += len(read(t, "../../web/guides", f.Name()))
 	}
 	t.Logf("%d files, %d bytes", len(found), size)
 	if size > most {
@@ -67,7 +67,7 @@ func TestGuidesAreSmall(t *testing.T) {
 }
 
 func TestEveryDocumentIsAGuide(t *testing.T) {
-	found, err := filepath.Glob("../../../docs/*.md")
+	found, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(found) < 20 {
 		t.Fatal(found, err)
 	}
@@ -92,7 +92,7 @@ func TestLinksOfTheGuidesLeadToASectionOrAFile(t *testing.T) {
 			ids[at] = true
 		}
 	}
-	api := read(t, "../../docs.html")
+	api := read(t, "../../web/docs.html")
 	count := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(name, ".html") {
@@ -125,11 +125,11 @@ func TestLinksOfTheGuidesLeadToASectionOrAFile(t *testing.T) {
 
 // On GitHub and on a disk the same links lead to files.
 func TestLinksOfTheDocumentsLeadToFiles(t *testing.T) {
-	found, err := filepath.Glob("../../../docs/*.md")
+	found, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range append(found, "../../../README.md") {
+	for _, file := range append(found, "../../README.md") {
 		for _, link := range regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`).FindAllSubmatch(read(t, file), -1) {
 			to := string(link[1])
 			if strings.Contains(to, "://") {
