@@ -206,7 +206,9 @@ func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
 	g.calls = &inference.Service{
 		Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
 	}
-	g.kept = &conversation.Service{Handles: conversation.NewHandles(g.store, time.Now), Conversations: conversations, Router: g.calls.Router}
+	g.kept = &conversation.Service{
+		Handles: conversation.NewHandles(g.store, time.Now), Conversations: conversations, Router: g.calls.Router,
+	}
 	g.first = g.generation(cfg, of, nil)
 	g.calls.Use(g.first.router)
 	for _, p := range all.Settings() {
