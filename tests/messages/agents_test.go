@@ -52,11 +52,11 @@ func TestRequestsOfAgentsAreServedByOtherProviders(t *testing.T) {
 	for model, key := range map[string]string{gpt4: "OPENAI", gpt5: "OPENAI", "gpt-5.5": "OPENAI", flash2: "GEMINI", flash3: "GEMINI"} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			p, r := startRecorded(t, "MODEL_ALIASES=claude-*="+model+";gpt-5="+model, "ANTHROPIC_API_KEY=", "OPENAI_API_KEY=",
+			p, r := gatewaytest.StartRecorded(t, "MODEL_ALIASES=claude-*="+model+";gpt-5="+model, "ANTHROPIC_API_KEY=", "OPENAI_API_KEY=",
 				"GEMINI_API_KEY=", key+"_API_KEY=sk-x")
 			for name, c := range all {
 				a := p.Call(t, "POST", "/v1/messages"+c.Query, string(c.Body), headersOf(c)...)
-				sent := r.take()
+				sent := r.Take()
 				if name == "claude-code-web-search" { // has no other tool
 					if a.Status != 400 || len(sent) > 0 || !strings.Contains(a.Body, "Anthropic model") {
 						t.Errorf("%s: %d %s", name, a.Status, a.Body)
@@ -69,7 +69,7 @@ func TestRequestsOfAgentsAreServedByOtherProviders(t *testing.T) {
 				}
 				for _, foreign := range []string{"mgw1.", "x-anthropic-billing-header", `"signature"`, "c2lnLW9mLXRoaXMtdXBzdHJlYW0",
 					"cache_control", "device_id", "DeferredToolPlaceholder"} {
-					if strings.Contains(string(sent[0].body), foreign) {
+					if strings.Contains(string(sent[0].Body), foreign) {
 						t.Errorf("%s: the upstream is sent %s", name, foreign)
 					}
 				}
@@ -86,7 +86,7 @@ var signature = regexp.MustCompile(`"thinking":"([^"\\]*)","signature":"[^"]+"`)
 // of a body changes, and every beta travels.
 func TestRequestsOfAgentsReachAnthropicAsTheyAre(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t)
+	p, r := gatewaytest.StartRecorded(t)
 	for name, c := range requests(t) {
 		if name == "claude-code-unknown-model" {
 			continue // asks for a model of OpenAI's
@@ -96,14 +96,14 @@ func TestRequestsOfAgentsReachAnthropicAsTheyAre(t *testing.T) {
 			return fmt.Appendf(nil, `"thinking":"%s","signature":"%s"`, thinking, simulated.Sign(string(thinking)))
 		})
 		a := p.Call(t, "POST", "/v1/messages"+c.Query, string(c.Body), headersOf(c)...)
-		sent := r.take()
+		sent := r.Take()
 		if a.Status != 200 || len(sent) != 1 {
 			t.Errorf("%s: %d, %d calls of the upstream: %s", name, a.Status, len(sent), a.Body)
 			continue
 		}
-		if got := sent[0]; !bytes.Equal(got.body, c.Body) || got.path != "/v1/messages" ||
-			got.header.Get("Anthropic-Beta") != c.Headers["anthropic-beta"] {
-			t.Errorf("%s: %s with the betas %s: %.500s", name, got.path, got.header.Get("Anthropic-Beta"), got.body)
+		if got := sent[0]; !bytes.Equal(got.Body, c.Body) || got.Path != "/v1/messages" ||
+			got.Header.Get("Anthropic-Beta") != c.Headers["anthropic-beta"] {
+			t.Errorf("%s: %s with the betas %s: %.500s", name, got.Path, got.Header.Get("Anthropic-Beta"), got.Body)
 		}
 		complete(t, name, a)
 	}

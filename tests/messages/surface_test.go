@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"modelgateway/providers/providertest"
@@ -15,6 +16,29 @@ const (
 	haiku     = "claude-haiku-4-5-20251001"
 	hello     = `"max_tokens":50,"messages":[{"role":"user","content":"What is the capital of France?"}]`
 )
+
+const (
+	gpt4   = "gpt-4.1"
+	gpt5   = "gpt-5.1" // reasons when it is asked to; by the Responses API
+	flash2 = "gemini-2.5-flash"
+	flash3 = "gemini-3.5-flash"
+)
+
+// hi are the members of the smallest request.
+const hi = `"max_tokens":100,"messages":[{"role":"user","content":"hi"}]`
+
+// tools are a tool that scripts call.
+const tools = `,"tools":[{"name":"look","description":"d","input_schema":{"type":"object","properties":{"z":{"type":"string"}}}}]`
+
+func user(blocks ...string) string {
+	return `{"role":"user","content":[` + strings.Join(blocks, ",") + `]}`
+}
+
+func text(s string) string { return `{"type":"text","text":"` + s + `"}` }
+
+func result(id, members string) string {
+	return `{"type":"tool_result","tool_use_id":"` + id + `"` + members + `}`
+}
 
 // body is a request for a model, with further members that begin with a comma.
 func body(model, members string) string { return `{"model":"` + model + `",` + hello + members + `}` }

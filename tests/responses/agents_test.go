@@ -49,7 +49,7 @@ func TestRequestsOfAgentsAreServedByOtherProviders(t *testing.T) {
 	for model, key := range map[string]string{opus: "ANTHROPIC", haiku: "ANTHROPIC", flash: "GEMINI", flash3: "GEMINI"} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			p, r := startRecorded(t, "MODEL_ALIASES=gpt-*="+model, "ANTHROPIC_API_KEY=", "OPENAI_API_KEY=", "GEMINI_API_KEY=", key+"_API_KEY=sk-x")
+			p, r := gatewaytest.StartRecorded(t, "MODEL_ALIASES=gpt-*="+model, "ANTHROPIC_API_KEY=", "OPENAI_API_KEY=", "GEMINI_API_KEY=", key+"_API_KEY=sk-x")
 			for name, c := range all {
 				var headers []string
 				for header, value := range c.Headers {
@@ -57,18 +57,18 @@ func TestRequestsOfAgentsAreServedByOtherProviders(t *testing.T) {
 				}
 				body := strings.Replace(string(c.Body), `"model":"claude-sonnet-4-5"`, `"model":"`+model+`"`, 1)
 				a := p.Call(t, "POST", path+c.Query, body, headers...)
-				sent := r.take()
+				sent := r.Take()
 				if a.Status != 200 || len(sent) != 1 || a.Err != nil {
 					t.Errorf("%s: %d, %d calls of the upstream: %s", name, a.Status, len(sent), a.Body)
 					continue
 				}
 				for _, foreign := range []string{"mgw1.", "encrypted_content", "c2lnLW9mLXRoaXMtdXBzdHJlYW0", "client_metadata", "installation", "web_search",
 					"prompt_cache_key", `"namespace"`} {
-					if strings.Contains(string(sent[0].body), foreign) {
+					if strings.Contains(string(sent[0].Body), foreign) {
 						t.Errorf("%s: the upstream is sent %s", name, foreign)
 					}
 				}
-				for header := range sent[0].header {
+				for header := range sent[0].Header {
 					if lower := strings.ToLower(header); strings.Contains(lower, "codex") || strings.HasPrefix(lower, "session") || lower == "originator" {
 						t.Errorf("%s: the upstream is sent the header %s", name, header)
 					}
@@ -90,21 +90,21 @@ func TestABudgetOfCodexPaysForItsSearchesWhereTheyRun(t *testing.T) {
 		t.Fatal("the captured request lists no web search")
 	}
 	for _, model := range []string{haiku, flash} {
-		p, r := startRecorded(t, "MODEL_ALIASES=gpt-*="+model, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+		p, r := gatewaytest.StartRecorded(t, "MODEL_ALIASES=gpt-*="+model, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":0.4,"budget_reserve":"worst"`)
 		a := p.Call(t, "POST", path+c.Query, string(c.Body), "Authorization", "Bearer "+key)
-		if sent := r.take(); a.Status != 200 || len(sent) != 1 {
+		if sent := r.Take(); a.Status != 200 || len(sent) != 1 {
 			t.Errorf("%s: %d, %d calls of the upstream: %s", model, a.Status, len(sent), a.Body)
 		}
 	}
 	// At OpenAI the search may run: the fee of a hundred is the most that it can cost, and most calls make none. The
 	// upstream itself refuses the captured request, whose thoughts it cannot decrypt.
-	p, r := startRecorded(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
+	p, r := gatewaytest.StartRecorded(t, "REQUIRE_AUTH=true", gatewaytest.JWTSecret)
 	body := regexp.MustCompile(`"model":"[^"]*"`).ReplaceAllString(string(c.Body), `"model":"gpt-6-luna"`)
 	for budget, calls := range map[string]int{`0.4,"budget_reserve":"worst"`: 0, `2,"budget_reserve":"worst"`: 1, "0.4": 1} {
 		_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":`+budget)
 		a := p.Call(t, "POST", path+c.Query, body, "Authorization", "Bearer "+key)
-		if sent := r.take(); len(sent) != calls || calls == 0 && a.Status != 429 {
+		if sent := r.Take(); len(sent) != calls || calls == 0 && a.Status != 429 {
 			t.Errorf("OpenAI with %s dollars: %d, %d calls of the upstream: %s", budget, a.Status, len(sent), a.Body)
 		}
 	}

@@ -85,7 +85,7 @@ func TestTokensAreCountedForEveryProvider(t *testing.T) {
 // OpenAI's SDK counts at every provider.
 func TestTheSDKCountsTokens(t *testing.T) {
 	t.Parallel()
-	p, _ := startRecorded(t)
+	p, _ := gatewaytest.StartRecorded(t)
 	client := openai.NewClient(option.WithBaseURL(p.URL+"/v1/"), option.WithAPIKey("sk-dummy"), option.WithMaxRetries(0))
 	for _, model := range []string{"gpt-5.4", haiku, flash} {
 		n, err := client.Responses.InputTokens.Count(t.Context(), sdk.InputTokenCountParams{

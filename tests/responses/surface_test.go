@@ -21,6 +21,8 @@ const (
 	countPath   = "/v1/responses/input_tokens"
 	haiku       = "claude-haiku-4-5-20251001"
 	flash       = "gemini-2.5-flash"
+	opus        = "claude-opus-4-8"
+	flash3      = "gemini-3.5-flash"
 )
 
 // body is a request for a model, with further members that begin with a comma.
