@@ -1,11 +1,8 @@
 package messages
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -130,42 +127,4 @@ func (g *grammar) add(raw string) (fault string) {
 		return "an event out of order"
 	}
 	return ""
-}
-
-// at is the JSON of a place in a body, such as messages.0.content; empty where there is
-// nothing.
-func at(t testing.TB, body []byte, path string) string {
-	t.Helper()
-	var value any
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	if err := dec.Decode(&value); err != nil {
-		t.Fatalf("%v: %s", err, body)
-	}
-	if path != "" {
-		for _, step := range strings.Split(path, ".") {
-			switch within := value.(type) {
-			case map[string]any:
-				var ok bool
-				if value, ok = within[step]; !ok {
-					return ""
-				}
-			case []any:
-				i, err := strconv.Atoi(step)
-				if err != nil || i >= len(within) {
-					return ""
-				}
-				value = within[i]
-			default:
-				return ""
-			}
-		}
-	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(text.String())
 }

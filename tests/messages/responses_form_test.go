@@ -73,19 +73,3 @@ func TestAnswersOfTheResponsesAPIEndAsClaudesDo(t *testing.T) {
 		}
 	})
 }
-
-// What OpenAI counts is exact, also before an answer.
-func TestTokensOfOpenAIAreCountedByTheResponsesAPI(t *testing.T) {
-	t.Parallel()
-	p, r := gatewaytest.StartRecorded(t)
-	for model, want := range map[string]string{gpt5: "exact", gpt4: "estimate"} {
-		a := p.Call(t, "POST", countPath, `{"model":"`+model+`","system":"Be brief.","thinking":{"type":"adaptive"},`+question+tools+`}`)
-		if n, how := counted(t, a); how != want || n < 10 || n > 200 {
-			t.Errorf("%s: %d %s", model, n, how)
-		}
-		if sent := r.Take(); want == "exact" && (len(sent) != 1 || sent[0].Path != "/v1/responses/input_tokens" ||
-			at(t, sent[0].Body, "store")+at(t, sent[0].Body, "include")+at(t, sent[0].Body, "max_output_tokens") != "") {
-			t.Errorf("%s: %v", model, sent)
-		}
-	}
-}

@@ -223,7 +223,7 @@ func TestReasoningOfAServerComesBackToItAlone(t *testing.T) {
 		c.say(user(text("and now?")))
 		c.next(t, gpt4)
 		sent := u.Requests()
-		if got := at(t, sent[1].Body, "messages.1.reasoning_content"); got != `"I look it up."` {
+		if !strings.Contains(string(sent[1].Body), `"reasoning_content":"I look it up."`) {
 			t.Errorf("the server gets back %s", sent[1].Body)
 		}
 		if strings.Contains(string(sent[2].Body), "I look it up") {
