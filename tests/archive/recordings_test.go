@@ -86,6 +86,12 @@ func played(t *testing.T, r providertest.Recording) string {
 			fmt.Fprintf(&b, "> %s %s\n%s\n%s\n", asked.Method, asked.Path, headers(asked.Header), plain(string(asked.Body), body))
 		}
 		fmt.Fprintf(&b, "< %s\n", shown(a, r))
+		if r.Failed() { // a client that wants a stream is told the same, or in its stream
+			body = fmt.Sprintf(c.body, model, true)
+			if streamed := shown(call(script), r); streamed != shown(a, r) {
+				fmt.Fprintf(&b, "streamed: %s\n", streamed)
+			}
+		}
 		if r.Failed() || strings.Contains(a.Body, `"error":{`) {
 			continue
 		}

@@ -14,10 +14,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )
 
-// story plays testdata/story.in: a request or a command line a line, with values of earlier answers in braces.
+// story plays a file of testdata: a request, with its headers in brackets, or a command line a line, with values of earlier
+// answers in braces.
 type story struct {
 	t        *testing.T
 	p        *gatewaytest.Program
@@ -35,19 +37,48 @@ func TestTheStoryIsAsItWas(t *testing.T) {
 		s := &story{t: t, p: gatewaytest.Start(t, settings...), settings: settings, values: map[string]string{}, called: map[string]bool{}}
 		gatewaytest.Until(t, "the log has the set-up link", func() bool { return s.p.SetupToken() != "" })
 		s.values["setup"] = s.p.SetupToken()
-		text, err := os.ReadFile("testdata/story.in")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			s.play(strings.TrimSpace(line))
-		}
+		s.tell("story")
 		s.checkOperations()
-		compare(t, "story", s.archive.String())
 	})
 }
 
-var step = regexp.MustCompile(`^(?:@(\w+) )?([A-Z]+) (\S+)(?: (\{.*?\}))?(?: > (.*))?$`)
+// Errors of the gateway itself are in the form of each API, and tell an agent what to do. No provider is asked.
+func TestErrorsAreAsTheyWere(t *testing.T) {
+	t.Parallel()
+	u := providertest.Serve(t)
+	p := gatewaytest.Start(t, "MAX_REQUEST_BYTES=4096", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "RATE_LIMIT_RPM=1000", "SIMULATOR=false",
+		"ANTHROPIC_API_KEY=sk-a", "ANTHROPIC_BASE_URL="+u.URL, "OPENAI_API_KEY=sk-o", "OPENAI_BASE_URL="+u.URL)
+	s := &story{t: t, p: p, called: map[string]bool{}, values: map[string]string{
+		"large": strings.Repeat("x", 5000), "huge": strings.Repeat("x", 40_000),
+	}}
+	token := p.Login(t)
+	for name, limits := range map[string]string{
+		"whole": `"rpm_limit":1000`, "narrow": `"models":["gpt-4"]`, "poor": `"budget_usd":0.000001`,
+	} {
+		_, s.values[name] = p.CreateLimitedKey(t, token, limits)
+	}
+	s.tell("errors")
+	if sent := u.Requests(); len(sent) > 0 {
+		t.Errorf("%d calls were made", len(sent))
+	}
+}
+
+// tell plays a file, and compares what it is answered.
+func (s *story) tell(name string) {
+	text, err := os.ReadFile("testdata/" + name + ".in")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		s.play(strings.TrimSpace(line))
+	}
+	compare(s.t, name, s.archive.String())
+}
+
+var (
+	step   = regexp.MustCompile(`^(?:@(\w+) )?([A-Z]+) (\S+)((?: \[[\w-]+: [^]]+\])*)(?: ([^[>\s].*?))?(?: > (.*))?$`)
+	header = regexp.MustCompile(`\[([\w-]+): ([^]]+)\]`)
+)
 
 func (s *story) play(line string) {
 	words := strings.Fields(s.filled(line))
@@ -67,13 +98,16 @@ func (s *story) play(line string) {
 	if m == nil {
 		s.t.Fatalf("not a step: %s", line)
 	}
-	var header []string
+	var sent []string
 	if m[1] != "" {
-		header = []string{"Authorization", "Bearer " + s.values[m[1]]}
+		sent = []string{"Authorization", "Bearer " + s.values[m[1]]}
 	}
-	a := s.p.Call(s.t, m[2], s.filled(m[3]), s.filled(m[4]), header...)
+	for _, h := range header.FindAllStringSubmatch(m[4], -1) {
+		sent = append(sent, h[1], s.filled(h[2]))
+	}
+	a := s.p.Call(s.t, m[2], s.filled(m[3]), s.filled(m[5]), sent...)
 	s.called[operation(m[2], m[3])] = true
-	for _, pair := range strings.Fields(m[5]) {
+	for _, pair := range strings.Fields(m[6]) {
 		name, path, _ := strings.Cut(pair, "=")
 		s.values[name] = member(s.t, a.Body, path)
 	}

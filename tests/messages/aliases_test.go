@@ -22,7 +22,7 @@ func TestAnAliasIsServedToAKeyOfEitherName(t *testing.T) {
 				t.Errorf("%s %s: %d %s %v", at, alias, a.Status, a.Body, a.Header)
 			}
 			refused := p.Call(t, "POST", at, request, "X-Api-Key", none)
-			if e := problemOf(t, refused); refused.Status != 403 || e.Error.Type != "permission_error" {
+			if e := refused.Problem(t); refused.Status != 403 || e.Error.Type != "permission_error" {
 				t.Errorf("%s %s: %d %s", at, alias, refused.Status, refused.Body)
 			}
 		}

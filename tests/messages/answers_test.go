@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -145,18 +146,18 @@ func TestBlockedPromptIsARefusal(t *testing.T) {
 // it was sent.
 func TestLongNamesOfToolsComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t)
+	p, r := gatewaytest.StartRecorded(t)
 	long := strings.Repeat("n", 128)
 	for _, model := range []string{gpt4, flash3} {
 		each(t, func(t *testing.T, streamed bool) {
 			x := call(t, p, `{"model":"`+model+`",`+hi+`,"tools":[{"name":"`+long+`","input_schema":{"type":"object",`+
 				`"properties":{"a":{"type":"string"}}}}]}`, streamed)
-			sent := r.take()
+			sent := r.Take()
 			if x.err != nil || len(x.message.Content) != 1 || x.message.Content[0].Name != long {
 				t.Errorf("%s: %v, %+v", model, x.err, x.message)
 			}
-			if len(sent) != 1 || model == gpt4 && strings.Contains(string(sent[0].body), strings.Repeat("n", 65)) {
-				t.Errorf("%s was sent %s", model, sent[0].body)
+			if len(sent) != 1 || model == gpt4 && strings.Contains(string(sent[0].Body), strings.Repeat("n", 65)) {
+				t.Errorf("%s was sent %s", model, sent[0].Body)
 			}
 		})
 	}
@@ -173,6 +174,42 @@ func TestOneCallAtMostIsKeptWhereTheClientWantsOne(t *testing.T) {
 		if x.err != nil || len(x.message.Content) != 1 || x.message.StopReason != "tool_use" ||
 			x.header.Get("X-Gateway-Ignored-Params") != "" {
 			t.Errorf("%v, %+v, %v", x.err, x.message, x.header)
+		}
+	})
+}
+
+func TestIDsOfCallsInAnAnswerAreUniqueAndLegal(t *testing.T) {
+	t.Parallel()
+	u := providertest.Serve(t)
+	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-o", "OPENAI_BASE_URL="+u.URL)
+	calls := func(ids ...string) string {
+		var all []string
+		for i, id := range ids {
+			all = append(all, fmt.Sprintf(`{"index":%d,"id":%q,"type":"function","function":{"name":"look","arguments":""}}`, i, id))
+		}
+		return strings.Join(all, ",")
+	}
+	const head = `"id":"x","created":5,"model":"gpt-4.1"`
+	each(t, func(t *testing.T, streamed bool) {
+		if all := calls("functions.Bash:0", "a", "a", ""); streamed {
+			u.Play(gatewaytest.Events(providertest.Proper, `data: {`+head+`,"object":"chat.completion.chunk","choices":[{"index":0,`+
+				`"delta":{"role":"assistant","tool_calls":[`+all+
+				`]},"finish_reason":null}]}`+"\n\n", `data: {`+head+`,"choices":[{"index":0,"delta":{},`+
+				`"finish_reason":"tool_calls"}]}`+"\n\ndata: [DONE]\n\n"))
+		} else {
+			u.Play(gatewaytest.JSON(200, `{`+head+`,"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",`+
+				`"content":null,"tool_calls":[`+all+`]},"finish_reason":"stop"}]}`))
+		}
+		x := call(t, p, `{"model":"`+gpt4+`",`+hi+tools+`}`, streamed)
+		if x.err != nil || len(x.message.Content) != 4 || x.message.StopReason != "tool_use" {
+			t.Fatalf("%v, %+v", x.err, x.message)
+		}
+		seen := map[string]bool{}
+		for _, b := range x.message.Content {
+			if b.ID == "" || seen[b.ID] || strings.ContainsAny(b.ID, ".:") || string(b.Input) != "{}" {
+				t.Errorf("%q with %s", b.ID, b.Input)
+			}
+			seen[b.ID] = true
 		}
 	})
 }

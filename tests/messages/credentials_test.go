@@ -51,7 +51,7 @@ func TestACredentialOfAnotherServiceIsIgnoredBesideOneOfOurs(t *testing.T) {
 			if a.Status != tt.status {
 				t.Errorf("%s: %d %s", tt.name, a.Status, a.Body)
 			}
-			if tt.status == 401 && (problemOf(t, a).Error.Type != "authentication_error" || a.Header.Get("X-Should-Retry") != "false") {
+			if tt.status == 401 && (a.Problem(t).Error.Type != "authentication_error" || a.Header.Get("X-Should-Retry") != "false") {
 				t.Errorf("%s: %s %v", tt.name, a.Body, a.Header)
 			}
 		}
@@ -67,19 +67,19 @@ func TestACredentialOfAnotherServiceIsIgnoredBesideOneOfOurs(t *testing.T) {
 // What chooses the account that pays, and whose conversation it is, does not travel.
 func TestOnlyVersionBetasAndBetaTravelToAnthropic(t *testing.T) {
 	t.Parallel()
-	p, u := start(t)
+	p, u := gatewaytest.StartAll(t)
 	f := gatewaytest.Providers()[1]
-	u.anthropic.Play(gatewaytest.JSON(200, f.Answer("a")))
+	u["anthropic"].Play(gatewaytest.JSON(200, f.Answer("a")))
 	a := p.Call(t, "POST", path+"?beta=true&other=1", body(haiku, ""), "Anthropic-Version", "2026-10-21", "Anthropic-Beta", "a-1,new-2099-01-01",
 		"X-Api-Key", "sk-ant-canary", "Cookie", "canary=1", "Anthropic-Workspace-Id", "canary", "Anthropic-User-Profile-Id", "canary",
 		"Idempotency-Key", "canary", "X-Stainless-Lang", "js", "X-Claude-Code-Session-Id", "canary")
-	sent := u.anthropic.Requests()
+	sent := u["anthropic"].Requests()
 	if a.Status != 200 || len(sent) != 1 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	h := sent[0].Header
 	if h.Get("Anthropic-Version") != "2026-10-21" || h.Get("Anthropic-Beta") != "a-1,new-2099-01-01" || sent[0].Path != path+"?beta=true" ||
-		h.Get("X-Api-Key") != "sk-a" {
+		h.Get("X-Api-Key") != "sk-anthropic" {
 		t.Errorf("%s %v", sent[0].Path, h)
 	}
 	for name, values := range h {
@@ -94,7 +94,7 @@ func TestOnlyVersionBetasAndBetaTravelToAnthropic(t *testing.T) {
 
 func TestAnswersHaveTheHeadersOfAnthropicsAPI(t *testing.T) {
 	t.Parallel()
-	p, u := start(t, "RATE_LIMIT_RPM=50")
+	p, u := gatewaytest.StartAll(t, "RATE_LIMIT_RPM=50")
 	f := gatewaytest.Providers()
 	native := gatewaytest.JSON(200, f[1].Answer("a"))
 	for name, value := range map[string]string{
@@ -102,8 +102,8 @@ func TestAnswersHaveTheHeadersOfAnthropicsAPI(t *testing.T) {
 	} {
 		native.Header.Set(name, value)
 	}
-	u.anthropic.Play(native)
-	u.openai.Play(gatewaytest.JSON(200, f[0].Answer("a")))
+	u["anthropic"].Play(native)
+	u["openai"].Play(gatewaytest.JSON(200, f[0].Answer("a")))
 	for i, model := range []string{haiku, "gpt-4"} {
 		a := p.Call(t, "POST", path, body(model, ""), "X-Request-Id", "mine")
 		h := a.Header

@@ -79,7 +79,7 @@ func TestModelsHaveAnthropicsFormForItsClients(t *testing.T) {
 	}
 	for _, name := range []string{"nothing", "gemini-2.5-flash", "claude-sonnet-4-20250514"} {
 		a := p.Call(t, "GET", "/v1/models/"+name, "", append(with, "Anthropic-Version", "x")...)
-		if e := problemOf(t, a); a.Status != 404 || e.Error.Type != "not_found_error" {
+		if e := a.Problem(t); a.Status != 404 || e.Error.Type != "not_found_error" {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}
 	}
@@ -124,7 +124,7 @@ func TestModelsComeInPages(t *testing.T) {
 	}
 	for _, query := range []string{"limit=0", "limit=1001", "limit=x", "after_id=nothing", "before_id=nothing", "after_id=" + haiku + "&before_id=" + haiku} {
 		a := p.Call(t, "GET", "/v1/models?"+query, "", "Anthropic-Version", "2023-06-01")
-		if e := problemOf(t, a); a.Status != 400 || e.Error.Type != "invalid_request_error" || !strings.Contains(e.Error.Message, query[:strings.IndexByte(query, '=')]) &&
+		if e := a.Problem(t); a.Status != 400 || e.Error.Type != "invalid_request_error" || !strings.Contains(e.Error.Message, query[:strings.IndexByte(query, '=')]) &&
 			!strings.Contains(query, "&") {
 			t.Errorf("%s: %d %s", query, a.Status, a.Body)
 		}

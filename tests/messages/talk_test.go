@@ -76,9 +76,9 @@ const (
 // No provider is shown what only another one can read.
 func TestSessionsChangeBetweenProviders(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t)
+	p, r := gatewaytest.StartRecorded(t)
 	each(t, func(t *testing.T, streamed bool) {
-		r.take()
+		r.Take()
 		c := &talk{program: p, streamed: streamed, thinking: `,"thinking":{"type":"adaptive","display":"summarized"}`}
 		const claude = "claude-opus-4-8"
 		made := false
@@ -97,20 +97,20 @@ func TestSessionsChangeBetweenProviders(t *testing.T) {
 			t.Error("the conversation has no signatures: nothing was tested")
 		}
 		cameBack := false
-		for _, sent := range r.take() {
-			body := string(sent.body)
-			isOpenAI := strings.HasSuffix(sent.path, "/responses")
-			isClaude, isGemini := strings.Contains(sent.path, "/messages"), strings.Contains(sent.path, "v1beta")
+		for _, sent := range r.Take() {
+			body := string(sent.Body)
+			isOpenAI := strings.HasSuffix(sent.Path, "/responses")
+			isClaude, isGemini := strings.Contains(sent.Path, "/messages"), strings.Contains(sent.Path, "v1beta")
 			if strings.Contains(body, "mgw1") || !isClaude && strings.Contains(body,
 				claudeSigned) || !isGemini && strings.Contains(body, geminiSigned) {
-				t.Errorf("%s is shown what another provider wants back: %s", sent.path, body)
+				t.Errorf("%s is shown what another provider wants back: %s", sent.Path, body)
 			}
 			own := isOpenAI && strings.Contains(body, `"type":"reasoning"`)
 			if cameBack = cameBack || own; own {
-				body = withoutReasoning(t, sent.body) // OpenAI has decrypted it: the simulator refuses what is not its own
+				body = withoutReasoning(t, sent.Body) // OpenAI has decrypted it: the simulator refuses what is not its own
 			}
 			if !isClaude && strings.Contains(body, "simulated reasoning") {
-				t.Errorf("%s is shown the thoughts of another: %s", sent.path, body)
+				t.Errorf("%s is shown the thoughts of another: %s", sent.Path, body)
 			}
 		}
 		if !cameBack {
@@ -143,14 +143,14 @@ func withoutReasoning(t testing.TB, body []byte) string {
 // asked for any.
 func TestGeminiSignaturesComeBackThroughTheSDK(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t)
+	p, r := gatewaytest.StartRecorded(t)
 	for name, thinking := range map[string]string{
 		"thinking": `,"thinking":{"type":"adaptive"}`, "omitted": `,"thinking":{"type":"adaptive","display":"omitted"}`, "not asked " +
 			"for": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, streamed bool) {
-				r.take()
+				r.Take()
 				c := &talk{program: p, streamed: streamed, thinking: thinking + `,"tool_choice":{"type":"any"}`}
 				c.say(user(text("What is the weather in both Paris and Rome?")))
 				for range 4 {
@@ -158,8 +158,8 @@ func TestGeminiSignaturesComeBackThroughTheSDK(t *testing.T) {
 						t.Fatalf("%d calls", n)
 					}
 				}
-				all := r.take()
-				last := string(all[len(all)-1].body)
+				all := r.Take()
+				last := string(all[len(all)-1].Body)
 				if n := strings.Count(last, geminiSigned); n < 3 || strings.Contains(last, "skip_thought_signature_validator") {
 					t.Errorf("%d signatures in %s", n, last)
 				}
@@ -176,7 +176,7 @@ func TestGeminiSignaturesComeBackThroughTheSDK(t *testing.T) {
 // thoughts read the first block.
 func TestThoughtsBeginAnAnswerOnlyWhereTheyWereAskedFor(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t)
+	p, r := gatewaytest.StartRecorded(t)
 	for _, tt := range []struct{ model, members, first string }{
 		{flash2, `,"thinking":{"type":"enabled","budget_tokens":1024}`, "thinking"},
 		{flash2, `,"thinking":{"type":"disabled"}`, "text"},
@@ -187,7 +187,7 @@ func TestThoughtsBeginAnAnswerOnlyWhereTheyWereAskedFor(t *testing.T) {
 		each(t, func(t *testing.T, streamed bool) {
 			x := call(t, p, `{"model":"`+tt.model+`","max_tokens":3000,"messages":[{"role":"user","content":"hi"}]`+tt.members+`}`,
 				streamed)
-			r.take()
+			r.Take()
 			if x.err != nil || len(x.message.Content) == 0 || x.message.Content[0].Type != tt.first {
 				t.Errorf("%s %s: %v, %+v", tt.model, tt.members, x.err, x.message)
 				return
@@ -223,7 +223,7 @@ func TestReasoningOfAServerComesBackToItAlone(t *testing.T) {
 		c.say(user(text("and now?")))
 		c.next(t, gpt4)
 		sent := u.Requests()
-		if got := at(t, sent[1].Body, "messages.1.reasoning_content"); got != `"I look it up."` {
+		if !strings.Contains(string(sent[1].Body), `"reasoning_content":"I look it up."`) {
 			t.Errorf("the server gets back %s", sent[1].Body)
 		}
 		if strings.Contains(string(sent[2].Body), "I look it up") {

@@ -33,49 +33,6 @@ func refused(t testing.TB, err error, status int, kind, says string) {
 	}
 }
 
-// TestErrorsOfOtherProvidersHaveAnthropicsForm has an upstream that refuses.
-func TestErrorsOfOtherProvidersHaveAnthropicsForm(t *testing.T) {
-	t.Parallel()
-	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
-		if f.Name == "anthropic" {
-			return // its own errors go back
-		}
-		body := map[string]string{
-			"openai": `{"error":{"message":"words","type":"x","param":null,"code":null}}`,
-			"gemini": `{"error":{"code":500,"message":"words","status":"INTERNAL"}}`,
-		}[f.Name]
-		for upstream, want := range map[int]struct {
-			status int
-			kind   string
-		}{
-			429: {429, "rate_limit_error"}, 503: {529, "overloaded_error"}, 401: {502, "api_error"},
-		} {
-			u.Play(gatewaytest.JSON(upstream, body))
-			for _, streamed := range []bool{false, true} {
-				x := call(t, p, `{"model":"`+f.Model+`",`+hi+`}`, streamed)
-				refused(t, x.err, want.status, want.kind, "")
-			}
-		}
-	}, "MAX_RETRIES=0")
-}
-
-// TestStreamThatBreaksOffEndsWithAnError has an upstream that fails in mid-stream.
-func TestStreamThatBreaksOffEndsWithAnError(t *testing.T) {
-	t.Parallel()
-	gatewaytest.EachProvider(t, func(t *testing.T, f gatewaytest.Provider, u *providertest.Upstream, p *gatewaytest.Program) {
-		for name, script := range map[string]providertest.Script{
-			"an error event": gatewaytest.Events(providertest.Proper, f.Start, f.Text("par"), f.ErrorEvent),
-			"cut":            gatewaytest.Events(providertest.Reset, f.Start, f.Text("par")),
-		} {
-			u.Play(script)
-			x := call(t, p, `{"model":"`+f.Model+`",`+hi+`}`, true)
-			if x.err == nil || len(x.message.Content) != 1 || x.message.Content[0].Text != "par" || x.message.StopReason != "" {
-				t.Errorf("%s: %v, %s", name, x.err, x.message.RawJSON())
-			}
-		}
-	}, "MAX_RETRIES=0")
-}
-
 // TestPromptThatIsTooLongIsSaidInAnthropicsWords: agents compact at these words, and read
 // both numbers.
 func TestPromptThatIsTooLongIsSaidInAnthropicsWords(t *testing.T) {

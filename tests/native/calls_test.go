@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,96 +12,67 @@ import (
 	"modelgateway/tests/gatewaytest"
 )
 
-// The path of each candidate is its own: the same body is sent natively, then translated.
-func TestACallFailsOverToAnotherProviderBeforeItsFirstByte(t *testing.T) {
-	t.Parallel()
-	other := providertest.Serve(t)
-	p, u := gateway(t, "OPENAI_API_KEY=sk-o", "OPENAI_BASE_URL="+other.URL, "FALLBACKS="+model+"=gpt-4o")
-	chunk := func(delta, finish string) string {
-		return `data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4o","choices":[{"index":0,"delta":` + delta +
-			`,"finish_reason":` + finish + "}]}\n\n"
-	}
-	const usage = `data: {"id":"x","object":"chat.completion.chunk","created":5,"model":"gpt-4o","choices":[],` +
-		`"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}` + "\n\n"
-	const overloaded = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
-	for _, script := range []providertest.Script{
-		gatewaytest.Events(providertest.Proper, "event: error\ndata: "+overloaded+"\n\n"), gatewaytest.JSON(529, overloaded),
-	} {
-		u.Play(script)
-		other.Play(gatewaytest.Events(providertest.Proper, chunk(`{"role":"assistant","content":"fine"}`, "null"), chunk(`{}`, `"stop"`), usage,
-			"data: [DONE]\n\n"))
-		got := post(t, p, "/v1/messages", `{"model":"`+model+`","stream":true,`+hi+`}`, "Anthropic-Beta", "b")
-		if got.Status != 200 || !strings.Contains(got.Body, `"text":"fine"`) || !strings.HasSuffix(got.Body, event("message_stop", "")) ||
-			got.Header.Get("X-Gateway-Fallback") != "gpt-4o" {
-			t.Errorf("%d %v %s", got.Status, got.Header, got.Body)
+// The path of each candidate is its own: the same body is sent natively, then translated. Until the answer begins
+// another one may answer, also where the upstream has said that it made a response.
+func TestACallFailsOverToAnotherProviderBeforeItsAnswerBegins(t *testing.T) {
+	each(t, func(t *testing.T, a api) {
+		f := gatewaytest.Providers()[:2] // OpenAI and Anthropic
+		other, header, ends := f[0], "Anthropic-Beta", event("message_stop", "")
+		const overloaded = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+		scripts := []providertest.Script{
+			gatewaytest.Events(providertest.Proper, "event: error\ndata: "+overloaded+"\n\n"), gatewaytest.JSON(529, overloaded),
 		}
-		sent := other.Requests()
-		if len(sent) != 1 || sent[0].Header.Get("Anthropic-Beta") != "" || !strings.Contains(string(sent[0].Body), `"hi"`) {
-			t.Errorf("%+v", sent)
+		if a.name == "responses" {
+			other, header, ends = f[1], "Originator", "event: response.completed\n"
+			failed := event("response.failed", `,"response":`+strings.Replace(response, `"status":"completed"`,
+				`"status":"failed","error":{"code":"server_error","message":"broken"}`, 1))
+			scripts = []providertest.Script{
+				gatewaytest.Events(providertest.Proper, began(), failed),
+				gatewaytest.JSON(503, `{"error":{"message":"Overloaded","type":"server_error"}}`),
+			}
 		}
-	}
+		by := providertest.Serve(t)
+		p, u := a.start(t, other.EnvPrefix+"_API_KEY=sk-b", other.EnvPrefix+"_BASE_URL="+by.URL, "FALLBACKS="+a.model+"="+other.Model)
+		for _, script := range scripts {
+			u.Play(script)
+			by.Play(other.WholeAnswer(gatewaytest.Streaming, "fine"))
+			got := post(t, p, a.path, a.body(`"stream":true,`), header, "b")
+			if got.Status != 200 || !strings.Contains(got.Body, `"text":"fine"`) && !strings.Contains(got.Body, `"delta":"fine"`) ||
+				!strings.Contains(got.Body, ends) || got.Header.Get("X-Gateway-Fallback") != other.Model {
+				t.Errorf("%d %v %s", got.Status, got.Header, got.Body)
+			}
+			sent := by.Requests()
+			if len(sent) != 1 || sent[0].Header.Get(header) != "" || !strings.Contains(string(sent[0].Body), `"hi"`) {
+				t.Errorf("%+v", sent)
+			}
+		}
+	})
 }
 
-// Case 31.
-func TestAConversationStaysWithOneKey(t *testing.T) {
-	t.Parallel()
-	p, u := gateway(t, "ANTHROPIC_API_KEY=sk-ant-a,sk-ant-b,sk-ant-c")
-	u.Play(gatewaytest.JSON(200, answer))
-	body := func(user string) string {
-		return `{"model":"` + model + `","metadata":{"user_id":"` + user + `"},` + hi + `}`
-	}
-	keys := func(body string, headers ...string) []string {
-		before := len(u.Requests())
-		for range 6 {
-			if got := post(t, p, "/v1/messages", body, headers...); got.Status != 200 {
+// Native calls are metered as translated ones are, those for a shorter conversation too.
+func TestNativeCallsAreMetered(t *testing.T) {
+	each(t, func(t *testing.T, a api) {
+		p, u := a.start(t)
+		costly := strings.Replace(a.answer, `"input_tokens":3,"output_tokens":2`, `"input_tokens":30,"output_tokens":20`, 1)
+		scripts := map[string]providertest.Script{
+			a.path + a.body(""):               gatewaytest.JSON(200, costly),
+			a.path + a.body(`"stream":true,`): gatewaytest.Events(providertest.Proper, a.stream),
+		}
+		if a.name == "responses" {
+			scripts[a.path+"/compact"+a.body("")] = gatewaytest.JSON(200, `{"id":"`+responseID+`","object":"response.compaction",`+
+				`"created_at":1780000000,"output":[{"id":"cmp_1","type":"compaction","encrypted_content":"gAAAA"}],"usage":`+responseUsage+`}`)
+		}
+		for request, script := range scripts {
+			u.Play(script)
+			path, body, _ := strings.Cut(request, "{")
+			got := post(t, p, path, "{"+body)
+			if sent := u.Requests(); got.Status != 200 || a.asSent(t, got.Body) != string(script.Pieces[0]) || sent[len(sent)-1].Path != path {
 				t.Fatalf("%d %s", got.Status, got.Body)
 			}
 		}
-		var all []string
-		for _, r := range u.Requests()[before:] {
-			all = append(all, r.Header.Get("X-Api-Key"))
-		}
-		slices.Sort(all)
-		return slices.Compact(all)
-	}
-	used := map[string]bool{}
-	for _, session := range []string{"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"} {
-		got := keys(body("u"), "X-Claude-Code-Session-Id", session)
-		if len(got) != 1 {
-			t.Errorf("session %s used %v", session, got)
-		}
-		used[got[0]] = true
-		if again := keys(body(session)); len(again) != 1 || again[0] != got[0] {
-			t.Errorf("named by the user, %s used %v", session, again)
-		}
-	}
-	if len(used) < 2 {
-		t.Errorf("all conversations use %v", used)
-	}
-	if got := keys(`{"model":"` + model + `",` + hi + `}`); len(got) != 3 {
-		t.Errorf("without a conversation %v were used", got)
-	}
-}
-
-// Native calls are metered as translated ones are.
-func TestNativeCallsAreMetered(t *testing.T) {
-	t.Parallel()
-	p, u := gateway(t)
-	stream := started(`{"input_tokens":30,"output_tokens":1}`) + ended()
-	whole := strings.Replace(answer, `"input_tokens":3,"output_tokens":2`, `"input_tokens":30,"output_tokens":20`, 1)
-	for members, script := range map[string]providertest.Script{
-		"":               gatewaytest.JSON(200, whole),
-		`"stream":true,`: gatewaytest.Events(providertest.Proper, stream),
-	} {
-		u.Play(script)
-		got := post(t, p, "/v1/messages", `{"model":"`+model+`",`+members+hi+`}`)
-		if got.Status != 200 {
-			t.Fatalf("%d %s", got.Status, got.Body)
-		}
-	}
-	gatewaytest.Until(t, "both calls are in the log", func() bool {
-		log := p.Log.String()
-		return strings.Count(log, `"input_tokens":30,"output_tokens":20`) == 2
+		gatewaytest.Until(t, "all calls are in the log", func() bool {
+			return strings.Count(p.Log.String(), `"input_tokens":30,"output_tokens":20`) == len(scripts)
+		})
 	})
 }
 

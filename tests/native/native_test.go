@@ -1,7 +1,9 @@
-// Package native tests that clients of Anthropic's API and Anthropic see each other's bytes.
+// Package native tests that clients of an API and the provider that speaks it see each other's bytes.
 package native
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/catalog"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )
@@ -58,121 +59,153 @@ func post(t *testing.T, p *gatewaytest.Program, path, body string, headers ...st
 	return p.Call(t, http.MethodPost, path, body, headers...)
 }
 
+// api is one that a provider speaks as well.
+type api struct {
+	name, path, model, prompt string
+	start                     func(t *testing.T, settings ...string) (*gatewaytest.Program, *providertest.Upstream)
+	keys                      string // a setting with three
+	answer, stream            string
+	asSent                    func(t *testing.T, body string) string // an answer to a client, as the upstream has sent it
+}
+
+func apis() []api {
+	return []api{
+		{"messages", "/v1/messages", model, hi, gateway, "ANTHROPIC_API_KEY=sk-ant-a,sk-ant-b,sk-ant-c", answer,
+			started(`{"input_tokens":30,"output_tokens":1}`) + ended(), func(_ *testing.T, body string) string { return body }},
+		{"responses", responsesPath, openAIModel, `"input":"hi"`, openAI, "OPENAI_API_KEY=sk-oai-a,sk-oai-b,sk-oai-c", response,
+			began() + wrote("fine") + whole(), asSent},
+	}
+}
+
+func (a api) body(members string) string {
+	return `{"model":"` + a.model + `",` + members + a.prompt + `}`
+}
+
+// each runs a test for every API in parallel.
+func each(t *testing.T, test func(t *testing.T, a api)) {
+	t.Parallel()
+	for _, a := range apis() {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, a)
+		})
+	}
+}
+
+// traffic is what an API's requests and the headers of its calls become.
+type traffic struct {
+	requests      []string          // files
+	own           *regexp.Regexp    // the model in them, of which the upstream is sent its own id
+	query         string            // the part that travels
+	sent, dropped map[string]string // headers of the client's
+	credential    string            // the upstream's
+	back          map[string]string // headers of the upstream, and what the client gets of them
+}
+
+func trafficOf(name string) traffic {
+	if name == "messages" {
+		return traffic{
+			[]string{"../../providers/anthropic/testdata/requests/*.json", "../messages/testdata/agents/*.json"},
+			regexp.MustCompile(`"model": ?"claude-[^"]*"`), "?beta=true",
+			map[string]string{"Anthropic-Version": "2023-06-01", "Anthropic-Beta": "a,new-2030"},
+			map[string]string{"X-Api-Key": "sk-client", "Cookie": "a=b", "Idempotency-Key": "1", "Anthropic-Workspace-Id": "w",
+				"X-Stainless-Lang": "js"},
+			"X-Api-Key: sk-ant-a",
+			map[string]string{"Request-Id": "req_1", "Anthropic-Organization-Id": "", "Anthropic-Ratelimit-Requests-Limit": "",
+				"Set-Cookie": "", "Retry-After": ""},
+		}
+	}
+	return traffic{
+		[]string{"../../dialects/responses/testdata/requests/*.json"}, regexp.MustCompile(`"model": ?"[^"]*"`), "?include=a",
+		map[string]string{"Originator": "codex", "Session_id": "s", "X-Codex-Turn-Metadata": "{}", "Openai-Beta": "b"},
+		map[string]string{"Authorization": "Bearer sk-client", "Cookie": "a=b", "Idempotency-Key": "1", "Openai-Project": "p",
+			"Openai-Organization": "o", "X-Stainless-Lang": "js"},
+		"Authorization: Bearer sk-oai-a",
+		map[string]string{"X-Codex-Turn-State": "s", "Openai-Model": "m", "X-Models-Etag": "e", "Openai-Organization": "",
+			"X-Ratelimit-Limit-Requests": "", "Set-Cookie": "", "Retry-After": ""},
+	}
+}
+
+// bodies are the captured requests of files.
+func (tr traffic) bodies(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, pattern := range tr.requests {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) < 5 {
+			t.Fatalf("%d requests, %v", len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var captured struct{ Body json.RawMessage }
+			if json.Unmarshal(text, &captured) == nil && captured.Body != nil {
+				text = captured.Body
+			}
+			if tr.own.Match(text) {
+				all[file] = string(text)
+			}
+		}
+	}
+	return all
+}
+
+// Not one byte of a body or an answer changes, but for the model and the ids that are the client's own.
 func TestClientAndUpstreamSeeEachOthersBytes(t *testing.T) {
-	t.Parallel()
-	modelMember := regexp.MustCompile(`"model":"claude-[^"]*"`) // the upstream is sent its own id
-	p, u := gateway(t)
-	files, err := filepath.Glob("../../providers/anthropic/testdata/requests/*.json")
-	if err != nil || len(files) < 9 {
-		t.Fatalf("%d requests, %v", len(files), err)
-	}
-	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script, want := gatewaytest.JSON(200, answer), answer
-		if strings.Contains(string(body), `"stream":true`) {
-			want = started(`{"input_tokens":3,"output_tokens":1}`) + ended()
-			script = gatewaytest.Events(providertest.Proper, want)
-		}
-		u.Play(script)
-		got := post(t, p, "/v1/messages?beta=true&x=y", string(body), "Anthropic-Version", "2023-06-01", "Anthropic-Beta", "a,new-2030",
-			"X-Api-Key", "sk-client", "Cookie", "a=b", "Idempotency-Key", "1", "Anthropic-Workspace-Id", "w", "X-Stainless-Lang", "js")
-		sent := u.Requests()
-		if got.Status != 200 || got.Body != want || len(sent) != 1 {
-			t.Errorf("%s: %d %s", file, got.Status, got.Body)
-			continue
-		}
-		if got := modelMember.ReplaceAllString(string(sent[0].Body), ""); got != modelMember.ReplaceAllString(string(body), "") {
-			t.Errorf("%s: %.500s", file, sent[0].Body)
-		}
-		h := sent[0].Header
-		if sent[0].Path != "/v1/messages?beta=true" || h.Get("Anthropic-Beta") != "a,new-2030" || h.Get("X-Api-Key") != "sk-ant-a" {
-			t.Errorf("%s: %s %v", file, sent[0].Path, h)
-		}
-		for _, name := range []string{"Cookie", "Idempotency-Key", "Anthropic-Workspace-Id", "X-Stainless-Lang", "Authorization"} {
-			if h.Get(name) != "" {
-				t.Errorf("%s: the upstream is sent %s", file, name)
+	each(t, func(t *testing.T, a api) {
+		p, u := a.start(t)
+		tr := trafficOf(a.name)
+		headers := []string{}
+		for _, of := range []map[string]string{tr.sent, tr.dropped} {
+			for name, value := range of {
+				headers = append(headers, name, value)
 			}
 		}
-	}
-}
-
-func TestRecordedStreamsComeBackThroughTheGateway(t *testing.T) {
-	t.Parallel()
-	p, u := gateway(t)
-	p.Client = gatewaytest.ParallelClient(t) // some recordings are streams that no upstream should send
-	whole := 0
-	for _, rec := range providertest.Load(t, providertest.Dir()) {
-		if rec.Provider != catalog.Anthropic || !rec.Stream || rec.Failed() {
-			continue
+		bodies := tr.bodies(t)
+		if len(bodies) < 7 {
+			t.Errorf("%d requests", len(bodies))
 		}
-		script := rec.Script()
-		script.Header.Set("Request-Id", "req_1")
-		script.Header.Set("Anthropic-Organization-Id", "o")
-		script.Header.Set("Anthropic-Ratelimit-Requests-Limit", "7")
-		script.Header.Set("Set-Cookie", "a=b")
-		script.Header.Set("Retry-After", "9")
-		u.Play(script)
-		got := post(t, p, "/v1/messages", `{"model":"`+model+`","stream":true,`+hi+`}`)
-		if got.Status != 200 {
-			continue
-		}
-		if strings.TrimRight(got.Body, "\n") == strings.TrimRight(string(rec.Body), "\n") { // the empty line at the end may be missing
-			whole++
-		} else if at := strings.LastIndex(got.Body, "event: error\n"); at < 0 || !providertest.Begins(string(rec.Body), got.Body[:at]) {
-			t.Errorf("%s: %d bytes of %d, ending in %q", rec.File, len(got.Body), len(rec.Body), got.Body[max(0, len(got.Body)-200):])
-		}
-		if got.Header.Get("Request-Id") != "req_1" || got.Header.Get("X-Upstream-Request-Id") != "req_1" {
-			t.Errorf("%s: %v", rec.File, got.Header)
-		}
-		for _, name := range []string{"Anthropic-Organization-Id", "Anthropic-Ratelimit-Requests-Limit", "Set-Cookie", "Retry-After"} {
-			if got.Header.Get(name) != "" {
-				t.Errorf("%s: the client is sent %s", rec.File, name)
+		for file, body := range bodies {
+			body = tr.own.ReplaceAllString(body, `"model":"`+a.model+`"`)
+			script, want := gatewaytest.JSON(200, a.answer), a.answer
+			if regexp.MustCompile(`"stream": ?true`).MatchString(body) {
+				script, want = gatewaytest.Events(providertest.Proper, a.stream), a.stream
+			}
+			script.Header.Set("X-Request-Id", "req_1")
+			for name, value := range tr.back {
+				script.Header.Set(name, cmp.Or(value, "9"))
+			}
+			u.Play(script)
+			got := post(t, p, a.path+tr.query+"&x=y", body, headers...)
+			sent := u.Requests()
+			if got.Status != 200 || a.asSent(t, got.Body) != want || len(sent) != 1 {
+				t.Errorf("%s: %d %s", file, got.Status, got.Body)
+				continue
+			}
+			if got := tr.own.ReplaceAllString(string(sent[0].Body), ""); got != tr.own.ReplaceAllString(body, "") {
+				t.Errorf("%s: %.500s", file, sent[0].Body)
+			}
+			credential, key, _ := strings.Cut(tr.credential, ": ")
+			if sent[0].Path != a.path+tr.query || sent[0].Header.Get(credential) != key || got.Header.Get("X-Upstream-Request-Id") != "req_1" {
+				t.Errorf("%s: %s %v, %v", file, sent[0].Path, sent[0].Header, got.Header)
+			}
+			for name, value := range tr.sent {
+				if h := sent[0].Header.Get(name); h != value {
+					t.Errorf("%s: the upstream is sent %q as %s", file, h, name)
+				}
+			}
+			for name := range tr.dropped {
+				if name != credential && sent[0].Header.Get(name) != "" {
+					t.Errorf("%s: the upstream is sent %s", file, name)
+				}
+			}
+			for name, value := range tr.back {
+				if got.Header.Get(name) != value {
+					t.Errorf("%s: %s is %q, not %q", file, name, got.Header.Get(name), value)
+				}
 			}
 		}
-	}
-	if whole < 20 {
-		t.Errorf("%d streams came back", whole)
-	}
-}
-
-// Case 33.
-func TestAStreamThatIsCutEndsInAnErrorEvent(t *testing.T) {
-	t.Parallel()
-	p, u := gateway(t)
-	start := started(`{"input_tokens":3,"output_tokens":1}`)
-	text := said("a")
-	for _, end := range []providertest.End{providertest.Proper, providertest.Reset} {
-		u.Play(gatewaytest.Events(end, start, text, text[:40]))
-		got := post(t, p, "/v1/messages", `{"model":"`+model+`","stream":true,`+hi+`}`)
-		rest, ok := strings.CutPrefix(got.Body, start+text+"event: error\n")
-		if !ok || !strings.HasPrefix(rest, `data: {"type":"error","error":{"type":"api_error"`) || !strings.HasSuffix(rest, "\n\n") {
-			t.Errorf("%d: %v %q", got.Status, got.Err, got.Body)
-		}
-	}
-}
-
-func TestErrorsOfTheUpstreamReachItsClients(t *testing.T) {
-	t.Parallel()
-	p, u := gateway(t)
-	for _, tt := range []struct {
-		status int
-		kind   string
-		passes bool
-	}{
-		{400, "invalid_request_error", true}, {413, "request_too_large", true}, {429, "rate_limit_error", true},
-		{500, "api_error", true}, {529, "overloaded_error", true}, {401, "authentication_error", false}, {403, "permission_error", false},
-	} {
-		body := `{"type":"error","error":{"type":"` + tt.kind + `","message":"in  its   own words"},"request_id":"req_7"}`
-		u.Play(gatewaytest.JSON(tt.status, body))
-		for _, members := range []string{"", `"stream":true,`} {
-			got := post(t, p, "/v1/messages", `{"model":"`+model+`",`+members+hi+`}`)
-			passed := got.Status == tt.status && got.Body == body
-			if passed != tt.passes || strings.Contains(got.Body, "own words") != tt.passes {
-				t.Errorf("%d: %d %s", tt.status, got.Status, got.Body)
-			}
-		}
-	}
+	})
 }

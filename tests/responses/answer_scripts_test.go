@@ -144,10 +144,10 @@ func ask(t testing.TB, p *gatewaytest.Program, body string, streamed bool) (*sdk
 }
 
 // wholeAndStreamed runs a test for each provider that is translated to, whole and streamed.
-func wholeAndStreamed(t *testing.T, u upstreams, test func(t *testing.T, provider string, up *providertest.Upstream, streamed bool)) {
+func wholeAndStreamed(t *testing.T, u gatewaytest.Upstreams, test func(t *testing.T, provider string, up *providertest.Upstream, streamed bool)) {
 	for provider := range models {
 		for way, streamed := range map[string]bool{"whole": false, "streamed": true} {
-			t.Run(provider+"/"+way, func(t *testing.T) { test(t, provider, u.of(provider), streamed) })
+			t.Run(provider+"/"+way, func(t *testing.T) { test(t, provider, u[provider], streamed) })
 		}
 	}
 }

@@ -26,12 +26,12 @@ func tooLong() map[string]providertest.Script {
 func TestAPromptThatIsTooLongIsToldInTheStream(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "gateway.db")
-	p, u := start(t, "DATABASE_URL=sqlite:"+file)
+	p, u := gatewaytest.StartAll(t, "DATABASE_URL=sqlite:"+file)
 	for _, f := range gatewaytest.Providers() {
-		u.of(f.Name).Play(tooLong()[f.Name])
+		u[f.Name].Play(tooLong()[f.Name])
 		checkTooLong(t, p, file, f, "long-"+f.Name)
 		for _, at := range []string{path, compactPath} {
-			failing{f.Name + " " + at, "POST", at, body(f.Model, ""), nil, 400, "invalid_request_error", "context_length_exceeded", "", "false", ""}.check(t, p)
+			refused(at, body(f.Model, ""), nil, 400, "invalid_request_error", "context_length_exceeded", "", "false").Check(t, p)
 		}
 	}
 	// OpenAI tells it in its stream as well.
@@ -41,7 +41,7 @@ func TestAPromptThatIsTooLongIsToldInTheStream(t *testing.T) {
 	}
 	begun := `event: response.created` + "\n" + `data: {"type":"response.created","sequence_number":0,` + response("in_progress", "null")
 	problem := `"code":"context_length_exceeded","message":"Your input exceeds the context window of this model. Please adjust your input and try again."`
-	u.openai.Play(gatewaytest.Events(providertest.Proper, begun,
+	u["openai"].Play(gatewaytest.Events(providertest.Proper, begun,
 		`event: error`+"\n"+`data: {"type":"error","error":{"type":"invalid_request_error",`+problem+`,"param":"input"},"sequence_number":1}`+"\n\n",
 		`event: response.failed`+"\n"+`data: {"type":"response.failed","sequence_number":2,`+response("failed", "{"+problem+"}")))
 	checkTooLong(t, p, file, gatewaytest.Providers()[0], "long-stream")
@@ -88,30 +88,10 @@ func accessLine(p *gatewaytest.Program, id string) (found map[string]any) {
 	return found
 }
 
-// Any other error that comes before the first event has its status, also of a stream.
-func TestOtherEarlyErrorsKeepTheirStatus(t *testing.T) {
-	t.Parallel()
-	const keys = "_API_KEY=k1,k2,k3,k4,k5,k6,k7,k8" // so that no circuit opens
-	p, u := start(t, "OPENAI"+keys, "ANTHROPIC"+keys)
-	const openai = `{"error":{"message":"no","type":"server_error","param":null,"code":null}}`
-	for status, want := range map[int]int{400: 400, 404: 404, 429: 429, 500: 502, 503: 503} {
-		for _, stream := range []string{"", gatewaytest.Streaming} {
-			u.anthropic.Play(gatewaytest.JSON(status, `{"type":"error","error":{"type":"api_error","message":"no"}}`))
-			if a := p.Call(t, "POST", path, body(haiku, stream)); a.Status != want || a.Header.Get("X-Should-Retry") == "" {
-				t.Errorf("%d of Anthropic became %d %s", status, a.Status, a.Body)
-			}
-			u.openai.Play(gatewaytest.JSON(status, openai))
-			if a := p.Call(t, "POST", path, body("gpt-4", stream)); a.Status != status || a.Header.Get("X-Should-Retry") == "" {
-				t.Errorf("%d of OpenAI became %d %s", status, a.Status, a.Body)
-			}
-		}
-	}
-}
-
 // OpenAI's own headers are for its clients; those that tell the operator's account are not.
 func TestHeadersOfOpenAIThatItsClientsReadTravel(t *testing.T) {
 	t.Parallel()
-	p, u := start(t)
+	p, u := gatewaytest.StartAll(t)
 	d := gatewaytest.ResponsesDialect()
 	charges := &gatewaytest.Charges{Prompt: 3, Output: 4}
 	travel := map[string]string{"Openai-Model": "gpt-4-0613", "Openai-Version": "2020-10-01", "X-Codex-Turn-State": "abc", "X-Models-Etag": `"e"`}
@@ -127,7 +107,7 @@ func TestHeadersOfOpenAIThatItsClientsReadTravel(t *testing.T) {
 		}
 		script.Header.Set("X-Request-Id", "req_up")
 		script.Header.Set("Openai-Processing-Ms", "999999")
-		u.openai.Play(script)
+		u["openai"].Play(script)
 		a := p.Call(t, "POST", path, body("gpt-4", members))
 		for name, value := range travel {
 			if a.Header.Get(name) != value {
@@ -143,27 +123,5 @@ func TestHeadersOfOpenAIThatItsClientsReadTravel(t *testing.T) {
 			h.Get("Openai-Processing-Ms") == "999999" || h.Get("Openai-Processing-Ms") == "" {
 			t.Errorf("%q: %d %v %s", members, a.Status, h, a.Body)
 		}
-	}
-}
-
-// An upstream has accepted the call and is silent: the stream begins, and nothing else can
-// answer any more. OpenAI's own stream begins with its own events.
-func TestAStreamThatIsLongInComingIsOpened(t *testing.T) {
-	t.Parallel()
-	p, u := start(t, "STREAM_KEEPALIVE_SECONDS=1", "STREAM_IDLE_TIMEOUT_SECONDS=2", "FALLBACKS="+haiku+"=gpt-4;"+flash+"=gpt-4")
-	silent := gatewaytest.Events(providertest.Hold, "") // a header only
-	d := gatewaytest.ResponsesDialect()
-	u.anthropic.Play(silent)
-	u.gemini.Play(silent)
-	u.openai.Play(gatewaytest.Events(providertest.Proper, d.Start(nil), d.Text("hi", nil), d.End(&gatewaytest.Charges{Prompt: 3, Output: 4})))
-	for _, f := range gatewaytest.Providers()[1:] {
-		t.Run(f.Name, func(t *testing.T) {
-			t.Parallel()
-			a := p.Call(t, "POST", path, body(f.Model, gatewaytest.Streaming))
-			if a.Status != 200 || a.Err == nil || strings.Count(a.Body, "event: response.created\n") != 1 ||
-				!strings.Contains(a.Body, "event: response.failed\n") || a.Header.Get("X-Gateway-Provider") != f.Name {
-				t.Errorf("%d %v %v %s", a.Status, a.Err, a.Header, a.Body)
-			}
-		})
 	}
 }

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"modelgateway/providers/providertest"
@@ -12,7 +11,7 @@ import (
 // A provider that refuses may say why. That is the part of the answer that is a refusal.
 func TestWhyAProviderRefusesIsToldAsARefusal(t *testing.T) {
 	t.Parallel()
-	p, u := start(t)
+	p, u := gatewaytest.StartAll(t)
 	const usage = `"usage":{"input_tokens":30,"output_tokens":9}`
 	const head = `"id":"msg_1","type":"message","role":"assistant","model":"` + haiku + `"`
 	const end = `"stop_reason":"refusal","stop_sequence":null,"stop_details":{"type":"refusal","category":"bio","explanation":"It is unsafe."}`
@@ -42,38 +41,11 @@ func TestWhyAProviderRefusesIsToldAsARefusal(t *testing.T) {
 	})
 }
 
-// Codex waits and asks again for this code, and for no other code of a status 503.
-func TestAnOverloadOfAProviderHasTheCodeThatCodexKnows(t *testing.T) {
-	t.Parallel()
-	p, u := start(t)
-	const overloaded = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
-	for _, tt := range []struct {
-		model  string
-		up     *providertest.Upstream
-		script providertest.Script
-	}{
-		{haiku, u.anthropic, gatewaytest.JSON(529, overloaded)},
-		{flash, u.gemini, gatewaytest.JSON(503, `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`)},
-	} {
-		tt.up.Play(tt.script)
-		for _, stream := range []string{"", gatewaytest.Streaming} {
-			failing{tt.model, "POST", path, body(tt.model, stream), nil, 503, "api_error", "server_is_overloaded", "", "true", ""}.check(t, p)
-		}
-	}
-	begun := scripted{[]string{`{"type":"text","text":"a"}`}, "end_turn"}.script("anthropic", true)
-	begun.Pieces = append(begun.Pieces[:3:3], []byte("event: error\ndata: "+overloaded+"\n\n"))
-	u.anthropic.Play(begun)
-	a := p.Call(t, "POST", path, body(haiku, gatewaytest.Streaming))
-	if !strings.Contains(a.Body[strings.LastIndex(a.Body, "event: "):], `"error":{"code":"server_is_overloaded","message":"`) {
-		t.Errorf("inside a stream: %s", a.Body)
-	}
-}
-
 // A summary of a conversation costs what the call that writes it costs.
 func TestASummaryIsBookedAsTheCallThatWritesIt(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "gateway.db")
-	p, u := start(t, "DATABASE_URL=sqlite:"+file)
+	p, u := gatewaytest.StartAll(t, "DATABASE_URL=sqlite:"+file)
 	const items = `"input":[{"role":"user","content":"first"},{"type":"compaction_trigger"}]`
 	for provider, answer := range map[string]scripted{
 		"anthropic": {[]string{`{"type":"text","text":"They want this."}`}, "end_turn"}, "gemini": {[]string{`{"text":"They want this."}`}, "STOP"},
@@ -86,7 +58,7 @@ func TestASummaryIsBookedAsTheCallThatWritesIt(t *testing.T) {
 			"whole": {path, model + items + "}", false}, "streamed": {path, model + items + gatewaytest.Streaming + "}", true},
 			"compact": {compactPath, body(models[provider], ""), false}, "plain": {path, body(models[provider], ""), false},
 		} {
-			u.of(provider).Play(answer.script(provider, of.streamed))
+			u[provider].Play(answer.script(provider, of.streamed))
 			if a := p.Call(t, "POST", of.path, of.body, "X-Request-Id", provider+"-"+name); a.Status != 200 {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
