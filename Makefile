@@ -152,11 +152,11 @@ YOAGENT ?=
 LITELLM ?=
 PORTKEY ?=
 catalogue: ## Rewrite the prices and limits of models: GENAI_PRICES=, MODELS_DEV=, YOAGENT=, LITELLM=, PORTKEY= are checkouts of newer lists; review the diff
-	cd tools && go run ./lists -genai '$(GENAI_PRICES)' -models-dev '$(MODELS_DEV)' -yoagent '$(YOAGENT)' -litellm '$(LITELLM)' \
-	  -portkey '$(PORTKEY)'
+	go run -C tools ./lists genai-prices=$(abspath $(GENAI_PRICES)) models.dev=$(abspath $(MODELS_DEV)) yoagent=$(abspath $(YOAGENT)) \
+	  litellm=$(abspath $(LITELLM)) portkey=$(abspath $(PORTKEY))
 
 docs: ## Rewrite the pages at /docs after a change of web/openapi.yaml or of docs/
-	cd tools && go run ./docsgen ../web/openapi.yaml ../web/docs.html ../docs ../web/guides
+	go run -C tools ./docsgen
 
 # The race detector needs a C compiler.
 compiler:

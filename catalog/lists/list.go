@@ -1,5 +1,5 @@
 // Package lists has public lists of models and their prices, reduced to what the
-// catalogue takes from them, and merges them into the facts of the catalogue.
+// catalogue takes from them. tools/lists makes them, and merges them into the facts of the catalogue.
 package lists
 
 import (

@@ -1,7 +1,6 @@
 // Command docsgen writes the pages that the gateway serves at /docs and below: that of the
-// OpenAPI document, and the guides of the folder docs. It is no part of the gateway:
-//
-//	docsgen ../web/openapi.yaml ../web/docs.html ../docs ../web/guides
+// OpenAPI document, and the guides of the folder docs. It is no part of the gateway, and runs in
+// the folder tools.
 //
 // It reads YAML nodes and not the model of an OpenAPI library: the page shows
 // members and examples in the order of the document, and numbers as they are
@@ -17,11 +16,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: docsgen ../web/openapi.yaml ../web/docs.html ../docs ../web/guides")
-		os.Exit(2)
-	}
-	if err := errors.Join(generate(os.Args[1], os.Args[2]), writeGuides(os.Args[3], os.Args[4])); err != nil {
+	if err := errors.Join(generate("../web/openapi.yaml", "../web/docs.html"), writeGuides("../docs", "../web/guides")); err != nil {
 		fmt.Fprintln(os.Stderr, "docsgen:", err)
 		os.Exit(1)
 	}

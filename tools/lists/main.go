@@ -1,73 +1,134 @@
-// Command lists makes the facts of the catalogue: of public lists of models and their prices,
-// which it first makes again from the checkouts of their repositories that are named. It is no
-// part of the gateway.
+// Command lists makes the lists of catalog/lists from checkouts of their repositories, and merges all lists into the
+// facts of the catalogue. It is make catalogue, and runs in the folder tools:
+//
+//	lists genai-prices=DIR models.dev=DIR
 package main
 
 import (
+	"cmp"
 	"context"
-	"flag"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modelgateway/catalog/lists"
 )
 
+const folder = "../catalog/lists"
+
 func main() {
-	catalogue := flag.String("catalog", "../catalog", "folder of the facts, and of the lists in lists")
-	genaiDir := flag.String("genai", "", "checkout of github.com/pydantic/genai-prices")
-	yoDir := flag.String("yoagent", "", "checkout of github.com/yologdev/yoagent")
-	devDir := flag.String("models-dev", "", "checkout of github.com/anomalyco/models.dev")
-	liteDir := flag.String("litellm", "", "checkout of github.com/RoCry/llm-api-price, which has LiteLLM's price map as it is")
-	portDir := flag.String("portkey", "", "checkout of github.com/Portkey-AI/models")
-	flag.Parse()
-	for _, l := range []struct {
-		dir  string
-		list lists.List
-		read func(dir string) ([]lists.Fact, error)
-	}{
-		{*genaiDir, lists.List{Name: "genai-prices", Source: "https://github.com/pydantic/genai-prices", Licence: "MIT"}, genai},
-		{*devDir, lists.List{Name: "models.dev", Source: "https://github.com/anomalyco/models.dev", Licence: "MIT"}, modelsDev},
-		{*liteDir, lists.List{Name: "litellm", Source: "https://github.com/RoCry/llm-api-price", Licence: "MIT"}, litellm},
-		{*portDir, lists.List{Name: "portkey", Source: "https://github.com/Portkey-AI/models", Licence: "MIT"}, portkey},
-		{*yoDir, lists.List{Name: "yoagent", Source: "https://github.com/yologdev/yoagent", Licence: "MIT"}, yoagent},
-	} {
-		if l.dir == "" {
-			continue
-		}
-		if err := reduce(l.dir, filepath.Join(*catalogue, "lists"), &l.list, l.read); err != nil {
-			fmt.Fprintln(os.Stderr, l.list.Name+":", err)
-			os.Exit(1)
-		}
-	}
-	text, err := facts(os.DirFS(filepath.Join(*catalogue, "lists")))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(*catalogue, "facts.json"), text, 0o644) //nolint:gosec // a file of the repository
-	}
-	if err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func reduce(dir, out string, list *lists.List, read func(dir string) ([]lists.Fact, error)) error {
+func run(checkouts []string) error {
+	for _, checkout := range checkouts {
+		name, dir, _ := strings.Cut(checkout, "=")
+		i := slices.IndexFunc(sources(), func(s source) bool { return s.name == name })
+		if i < 0 {
+			return fmt.Errorf("there is no list %q", name)
+		}
+		if dir == "" {
+			continue
+		}
+		if err := sources()[i].reduce(dir); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	text, err := facts(folder)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(folder+"/../facts.json", text, 0o644) //nolint:gosec // a file of the repository
+}
+
+// reduce writes what is taken of a checkout.
+func (s *source) reduce(dir string) error {
 	git := exec.CommandContext(context.Background(), "git", "-C", dir, "log", "-1", "--date=format:%Y-%m-%d", "--format=%H %cd")
 	stamp, err := git.Output()
 	if err != nil {
 		return fmt.Errorf("git log: %w", err)
 	}
+	list := lists.List{Name: s.name, Source: "https://github.com/" + s.repository, Licence: "MIT"}
 	list.Commit, list.Date, _ = strings.Cut(strings.TrimSpace(string(stamp)), " ")
-	if list.Models, err = read(dir); err != nil {
-		return err
+	for theirs, provider := range map[string]string{"openai": "openai", "anthropic": "anthropic", "google": "gemini"} {
+		files, err := filepath.Glob(filepath.Join(dir, strings.ReplaceAll(s.files, "PROVIDER", theirs)))
+		if err != nil || len(files) == 0 {
+			return errors.Join(err, errors.New("no file of "+theirs))
+		}
+		for _, file := range files {
+			models, err := s.read(dir, file, theirs)
+			if err == nil {
+				err = s.add(&list, provider, models)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
 	}
 	text, err := list.Write()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(out, list.Name+".json"), text, 0o644) //nolint:gosec // a file of the repository
+	return os.WriteFile(filepath.Join(folder, s.name+".json"), text, 0o644) //nolint:gosec // a file of the repository
+}
+
+// read returns the models of a file by their names.
+func (s *source) read(dir, file, theirs string) (entry, error) {
+	var root entry
+	if err := readFile(file, &root); err != nil {
+		return nil, err
+	}
+	if filepath.Ext(file) == ".toml" {
+		if base := textAt(root, "base_model"); base != "" { // a file with the members that this one does not set
+			root = nil
+			if err := errors.Join(readFile(filepath.Join(dir, "models", base+".toml"), &root), readFile(file, &root)); err != nil {
+				return nil, err
+			}
+		}
+		return entry{strings.TrimSuffix(filepath.Base(file), ".toml"): root}, nil
+	}
+	found := at(root, strings.ReplaceAll(s.models, "PROVIDER", theirs))
+	if models, ok := found.(entry); ok {
+		return models, nil
+	}
+	models := entry{}
+	for _, m := range listAt(found, "") {
+		models[textAt(m, "id")] = m
+	}
+	return models, nil
+}
+
+// add adds what is taken of the models to a list. Where several are of one family, the first has what the others have besides.
+func (s *source) add(list *lists.List, provider string, models entry) error {
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		id := strings.TrimPrefix(name, provider+"/")
+		if !wanted(provider, id) {
+			continue
+		}
+		fact, err := s.fact(provider, id, models[name])
+		if err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
+		fact.Provider, fact.ID = provider, cmp.Or(fact.ID, id)
+		known := slices.IndexFunc(list.Models, func(f lists.Fact) bool { return f.Provider == provider && f.ID == fact.ID })
+		switch {
+		case fact.Output == nil && (len(fact.Prices) == 0 || fact.Prices[0] == lists.Price{}):
+		case known < 0:
+			list.Models = append(list.Models, fact)
+		default:
+			list.Models[known].Prices[0].Fill(&fact.Prices[0])
+		}
+	}
+	return nil
 }
 
 // wanted says whether a list's model is one of the provider's own for chat or
@@ -82,13 +143,9 @@ func wanted(provider, id string) bool {
 		"*-realtime*", "*-transcribe*", "*-tts*", "gpt-image-*", "*-live-*", "gpt-oss-*", "*:*", "*.ft-*", "gpt-*-image*", "gemini-live-*",
 		"gpt-3.5-turbo-instruct*", "gemini-omni-*", "gpt-3.5-0301", "claude-3.5-*", "claude-v1", "gemini-flash-1.5*", "gemini-pro-1.5*",
 	}
-	matches := func(patterns []string) bool {
-		for _, pattern := range patterns {
-			if ok, _ := path.Match(pattern, id); ok {
-				return true
-			}
-		}
-		return false
+	matches := func(pattern string) bool {
+		ok, _ := path.Match(pattern, id)
+		return ok
 	}
-	return matches(families[provider]) && !matches(others)
+	return slices.ContainsFunc(families[provider], matches) && !slices.ContainsFunc(others, matches)
 }
