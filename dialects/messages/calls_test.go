@@ -1,7 +1,6 @@
 package messages_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -9,33 +8,6 @@ import (
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 )
-
-func TestParallelCallsThatInterleaveComeOneAfterAnother(t *testing.T) {
-	stream := answers(func(e *llm.Emitter) {
-		a, _ := e.Call(0, &llm.CallStart{ID: "a", Name: "f", Arguments: `{"q":"`})
-		b, _ := e.Call(0, &llm.CallStart{ID: "b", Name: "g"})
-		c, _ := e.Call(0, &llm.CallStart{ID: "c", Name: "h", Arguments: `{"t`})
-		e.Input(0, b, `{"n":`)
-		e.Input(0, a, `}{\"`)
-		e.Text(0, "beside")
-		e.Input(0, b, `[1,{}`)
-		e.Input(0, a, `"}`)
-		e.Input(0, c, `":true}`)
-		e.Input(0, b, `]}`)
-		finish(e, llm.FinishToolCalls)
-	})
-	m := both(t, anyRequest(), stream)
-	want := []string{`a {"q":"}{\""}`, `b {"n":[1,{}]}`, `c {"t":true}`}
-	var got []string
-	for _, b := range m.Content {
-		if b.Type == "tool_use" {
-			got = append(got, b.ID+" "+string(b.Input))
-		}
-	}
-	if !slices.Equal(got, want) || m.StopReason != "tool_use" {
-		t.Errorf("%q, not %q", got, want)
-	}
-}
 
 func TestFirstCallIsStreamedAndAnotherOneWaitsForItsEndOnly(t *testing.T) {
 	w := messages.Dialect{}.NewWriter(anyRequest())
@@ -73,18 +45,6 @@ func TestFirstCallIsStreamedAndAnotherOneWaitsForItsEndOnly(t *testing.T) {
 	}
 }
 
-func TestAllArgumentsInOneEventAreOneCall(t *testing.T) {
-	m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		for _, id := range []string{"a", "b", "c"} {
-			e.Call(0, &llm.CallStart{ID: id, Name: "f", Arguments: `{"id":"` + id + `"}`})
-		}
-		finish(e, llm.FinishStop) // as Gemini says it
-	}))
-	if kinds(m) != "tool_use tool_use tool_use" || m.StopReason != "tool_use" || string(m.Content[2].Input) != `{"id":"c"}` {
-		t.Errorf("%s", meaning(m))
-	}
-}
-
 func TestTwoWritersShareNothing(t *testing.T) {
 	one, other := messages.Dialect{}.NewWriter(anyRequest()), messages.Dialect{}.NewWriter(anyRequest())
 	var texts [2][]byte
@@ -112,7 +72,7 @@ func TestTwoWritersShareNothing(t *testing.T) {
 
 func TestCallWithoutArgumentsHasAnEmptyObject(t *testing.T) {
 	for _, arguments := range []string{"", " \n", "{}", "null", `""`, " {} "} {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 			at, _ := e.Call(0, &llm.CallStart{ID: "a", Name: "f"})
 			e.Input(0, at, arguments)
 			finish(e, llm.FinishToolCalls)
@@ -120,63 +80,5 @@ func TestCallWithoutArgumentsHasAnEmptyObject(t *testing.T) {
 		if len(m.Content) != 1 || string(m.Content[0].Input) != "{}" {
 			t.Errorf("%q: %s", arguments, meaning(m))
 		}
-	}
-}
-
-func TestUnfinishedCallStaysAsTheModelWroteIt(t *testing.T) {
-	stream := answers(func(e *llm.Emitter) {
-		e.Text(0, "a")
-		at, _ := e.Call(0, &llm.CallStart{ID: "a", Name: "f"})
-		e.Input(0, at, `{"path":"/tm`)
-		finish(e, llm.FinishLength)
-	})
-	m := both(t, anyRequest(), stream)
-	if m.StopReason != "max_tokens" || string(m.Content[1].Input) != `{"path":"/tm` {
-		t.Errorf("%s", meaning(m))
-	}
-}
-
-func TestIDsOfCallsAreUniqueLegalAndStable(t *testing.T) {
-	ids := func() []string {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-			for _, id := range []string{"call_1", "call_1", "functions.Bash:0", "functions.Bash:1", "functions.Bash:0", strings.Repeat("x", 65), "é"} {
-				e.Call(0, &llm.CallStart{ID: id, Name: "f", Arguments: "{}"})
-			}
-			finish(e, llm.FinishToolCalls)
-		}))
-		var all []string
-		for _, b := range m.Content {
-			all = append(all, b.ID)
-		}
-		return all
-	}
-	all := ids()
-	if !slices.Equal(all, ids()) || all[0] != "call_1" || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
-		t.Errorf("%q", all)
-	}
-	for _, id := range all {
-		if !legalID(id) || len(id) > 64 {
-			t.Errorf("%q", id)
-		}
-	}
-	m := streamed(t, anyRequest(), answers(func(e *llm.Emitter) {
-		e.Call(0, &llm.CallStart{Name: "f", Arguments: "{}"})
-		finish(e, llm.FinishToolCalls)
-	}))
-	if id := m.Content[0].ID; !strings.HasPrefix(id, "toolu_") || len(id) != len("toolu_")+24 {
-		t.Errorf("%q", id)
-	}
-}
-
-func TestOneCallIsKeptWhereOnlyOneWasAskedFor(t *testing.T) {
-	no := false
-	m := both(t, &llm.Request{ParallelCalls: &no}, answers(func(e *llm.Emitter) {
-		e.Call(0, &llm.CallStart{ID: "a", Name: "f", Arguments: `{"n":1}`})
-		b, _ := e.Call(0, &llm.CallStart{ID: "b", Name: "f"})
-		e.Input(0, b, `{"n":2}`)
-		finish(e, llm.FinishToolCalls)
-	}))
-	if kinds(m) != "tool_use" || string(m.Content[0].Input) != `{"n":1}` {
-		t.Errorf("%s", meaning(m))
 	}
 }

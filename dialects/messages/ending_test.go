@@ -60,7 +60,7 @@ func TestInputExcludesCachedTokens(t *testing.T) {
 		{Input: 100, Output: 7},
 		{Input: 10, Output: 7, HasCache: true, Cached: 60}, // a server that counts wrongly
 	} {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 			e.Text(0, "a")
 			e.Finish(0, llm.Ending{Finish: llm.FinishStop})
 			e.Usage(&u)
@@ -77,7 +77,7 @@ func TestInputExcludesCachedTokens(t *testing.T) {
 
 func TestServiceTierAndSearchesAreInAnthropicsWords(t *testing.T) {
 	for tier, want := range map[string]string{"": "standard", "default": "standard", "flex": "standard", "priority": "priority"} {
-		m := both(t, anyRequest(), from(llm.Head{Model: "m", ServiceTier: tier}, func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), from(llm.Head{Model: "m", ServiceTier: tier}, func(e *llm.Emitter) {
 			e.Finish(0, llm.Ending{Finish: llm.FinishStop})
 			e.Usage(&llm.Usage{Searches: 2})
 		}))
@@ -101,7 +101,7 @@ func TestContentFilterIsARefusal(t *testing.T) {
 		{"one that is no JSON", "", llm.Ending{Finish: llm.FinishContentFilter, StopDetails: jsontext.Value(`{`)},
 			`{"type":"refusal","category":null,"explanation":null}`},
 	} {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 			e.Refusal(0, tt.said)
 			e.Finish(0, tt.ending)
 			e.Usage(&llm.Usage{})
@@ -129,7 +129,7 @@ func TestStopReasons(t *testing.T) {
 		{llm.Ending{Finish: llm.FinishLength, NativeReason: "model_context_window_exceeded"}, nil, "model_context_window_exceeded"},
 		{llm.Ending{Finish: llm.FinishContentFilter}, []string{"{}"}, "refusal"},
 	} {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 			for _, arguments := range tt.calls {
 				e.Call(0, &llm.CallStart{Name: "f", ID: "c", Arguments: arguments})
 			}

@@ -9,24 +9,6 @@ import (
 	"modelgateway/llm"
 )
 
-// answers is a stream that a function makes.
-func answers(send func(*llm.Emitter)) llm.Stream { return from(llm.Head{ID: "up-1", Model: "m"}, send) }
-
-func from(head llm.Head, send func(*llm.Emitter)) llm.Stream {
-	return func(yield func(*llm.Event, error) bool) {
-		e := llm.NewEmitter(yield, head)
-		e.Begin(0)
-		send(e)
-	}
-}
-
-func finish(e *llm.Emitter, reason llm.Finish) {
-	e.Finish(0, llm.Ending{Finish: reason})
-	e.Usage(&llm.Usage{Input: 42, Output: 9, Total: 51, HasCache: true, Cached: 30, HasReasoning: true, Reasoning: 4})
-}
-
-func anyRequest() *llm.Request { return &llm.Request{Stream: true} }
-
 func TestStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
 	stream := from(llm.Head{ID: "msg_up", Model: "gpt-5"}, func(e *llm.Emitter) {
 		e.Thought(0, "The user", nil)
@@ -90,15 +72,15 @@ data: {"type":"content_block_stop","index":2}
 
 event: message_delta
 data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null,"stop_details":null,"container":null},` +
-		`"usage":{"input_tokens":12,"cache_creation_input_tokens":0,"cache_read_input_tokens":30,"cache_creation":` +
-		`{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":9,"output_tokens_details":{"thinking_tokens":4},` +
+		`"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":30,"cache_creation":` +
+		`{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":0},"output_tokens":9,"output_tokens_details":{"thinking_tokens":4},` +
 		`"server_tool_use":null,"service_tier":"standard"}}
 
 event: message_stop
 data: {"type":"message_stop"}
 
 `
-	if got := written(t, anyRequest(), stream); got != want {
+	if got := dialect.Written(t, anyRequest(), stream); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	answer, err := llm.Collect(stream)
@@ -109,32 +91,16 @@ data: {"type":"message_stop"}
 		`{"type":"thinking","thinking":"The user asks","signature":"mgw1.eyJwIjoiIn0"},{"type":"text","text":"Hello"},` +
 		`{"type":"tool_use","id":"call_1","name":"Read","input":{"file_path":"/a"},"caller":{"type":"direct"}}],` +
 		`"stop_reason":"tool_use","stop_sequence":null,"stop_details":null,"container":null,` +
-		`"usage":{"input_tokens":12,"cache_creation_input_tokens":0,"cache_read_input_tokens":30,"cache_creation":` +
-		`{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":9,"output_tokens_details":{"thinking_tokens":4},` +
+		`"usage":{"input_tokens":10,"cache_creation_input_tokens":2,"cache_read_input_tokens":30,"cache_creation":` +
+		`{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":0},"output_tokens":9,"output_tokens_details":{"thinking_tokens":4},` +
 		`"server_tool_use":null,"service_tier":"standard"}}`
 	if got, err := (messages.Dialect{}).AppendAnswer(nil, anyRequest(), answer); err != nil || string(got) != message {
 		t.Errorf("got\n%s\nwant\n%s\n%v", got, message, err)
 	}
 }
 
-func TestReasoningBeforeTextIsItsOwnBlockAndNothingIsLost(t *testing.T) {
-	m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		e.Thought(0, "a", nil)
-		e.Text(0, "b") // the event that changes the kind of the block
-		e.Thought(0, "c", nil)
-		at, _ := e.Call(0, &llm.CallStart{ID: "x", Name: "f", Arguments: `{"d"`})
-		e.Input(0, at, `:1}`)
-		e.Text(0, "e")
-		finish(e, llm.FinishToolCalls)
-	}))
-	if kinds(m) != "thinking text thinking tool_use text" || m.Content[0].Thinking != "a" || m.Content[1].Text != "b" ||
-		m.Content[2].Thinking != "c" || string(m.Content[3].Input) != `{"d":1}` || m.Content[4].Text != "e" {
-		t.Errorf("%s", meaning(m))
-	}
-}
-
 func TestMediaThatTheModelMadeAreNamed(t *testing.T) {
-	m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+	m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Text(0, "a")
 		e.Media(0, &llm.Media{Kind: llm.Image, URL: "data:image/webp;base64,AAAA"})
 		e.Media(0, &llm.Media{Kind: llm.Image, URL: "https://example.com/a.png"})
@@ -158,7 +124,7 @@ func TestMediaThatTheModelMadeAreNamed(t *testing.T) {
 
 func TestCitationsStandInTheTextThatTheyAreOf(t *testing.T) {
 	native := jsontext.Value(`{"type":"char_location","cited_text":"q","document_index":0}`)
-	m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+	m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Text(0, "Grün")
 		e.Citations(0, []llm.Citation{{End: 4, Title: "doc", Quote: "q", Native: native}})
 		e.Block(0)
@@ -171,21 +137,9 @@ func TestCitationsStandInTheTextThatTheyAreOf(t *testing.T) {
 		`{"type":"web_search_result_location","url":"https://example.com/a","title":"A","cited_text":"q","encrypted_index":""}` {
 		t.Errorf("%s", meaning(m))
 	}
-	streamed(t, anyRequest(), answers(func(e *llm.Emitter) { // there is no text left to hold them
+	dialect.Streamed(t, anyRequest(), answers(func(e *llm.Emitter) { // there is no text left to hold them
 		e.Call(0, &llm.CallStart{ID: "a", Name: "f", Arguments: "{}"})
 		e.Citations(0, []llm.Citation{{URL: "https://example.com/a"}})
 		finish(e, llm.FinishToolCalls)
 	}))
-}
-
-func TestAnswersBesideTheFirstAreLeftOut(t *testing.T) {
-	m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		e.Text(1, "other")
-		e.Text(0, "a")
-		e.Finish(1, llm.Ending{Finish: llm.FinishLength})
-		finish(e, llm.FinishStop)
-	}))
-	if kinds(m) != "text" || m.Content[0].Text != "a" || m.StopReason != "end_turn" {
-		t.Errorf("%s", meaning(m))
-	}
 }

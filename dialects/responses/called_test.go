@@ -65,7 +65,7 @@ func TestCustomToolIsCalledWithItsExactText(t *testing.T) {
 		"whole": {string(whole)}, "byte by byte": strings.Split(string(whole), ""), "after spaces": {" \n", string(whole), " {}"},
 		"as it is": {patch}, "as it is, in lines": strings.SplitAfter(patch, "\n"),
 	} {
-		r := both(t, custom(t), calling("apply_patch", pieces...))
+		r := dialect.Both(t, custom(t), calling("apply_patch", pieces...))
 		if kinds(r) != "custom_tool_call" || r.Output[0].Input != patch || r.Output[0].Name != "apply_patch" ||
 			r.Output[0].CallID != "toolu_1" || r.Output[0].Status != "completed" || !strings.HasPrefix(r.Output[0].ID, "ctc_") {
 			t.Errorf("%s: %s", name, r.raw)
@@ -93,24 +93,24 @@ func TestCallThatIsCutIsIncomplete(t *testing.T) {
 	}
 	whole, _ := json.Marshal(map[string]string{"input": patch})
 	for at := len(`{"input":"`); at < len(whole); at++ {
-		r := both(t, custom(t), cut("apply_patch", string(whole[:at])))
+		r := dialect.Both(t, custom(t), cut("apply_patch", string(whole[:at])))
 		call := r.Output[1]
 		if r.Status != "incomplete" || r.Incomplete.Reason != "max_output_tokens" || r.Output[0].Status != "completed" ||
 			call.Status != "incomplete" || !strings.HasPrefix(patch, strings.TrimRight(call.Input, "\uFFFD")) {
 			t.Fatalf("cut at %d: %s", at, r.raw)
 		}
 	}
-	r := both(t, anyRequest(), cut("f", `{"a": "b`))
+	r := dialect.Both(t, anyRequest(), cut("f", `{"a": "b`))
 	if call := r.Output[1]; call.Status != "incomplete" || call.arguments() != `{"a": "b` {
 		t.Errorf("%s", r.raw)
 	}
-	if r = both(t, anyRequest(), cut("f", ``)); r.Output[1].Status != "incomplete" || r.Output[1].arguments() != "" {
+	if r = dialect.Both(t, anyRequest(), cut("f", ``)); r.Output[1].Status != "incomplete" || r.Output[1].arguments() != "" {
 		t.Errorf("%s", r.raw)
 	}
-	if r = both(t, anyRequest(), cut("f", `{"a":1}`)); r.Output[1].Status != "completed" || r.Status != "incomplete" {
+	if r = dialect.Both(t, anyRequest(), cut("f", `{"a":1}`)); r.Output[1].Status != "completed" || r.Status != "incomplete" {
 		t.Errorf("%s", r.raw)
 	}
-	if r = both(t, anyRequest(), answers(func(e *llm.Emitter) { e.Text(0, "a"); finish(e, llm.FinishLength) })); r.Output[0].Status != "incomplete" {
+	if r = dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) { e.Text(0, "a"); finish(e, llm.FinishLength) })); r.Output[0].Status != "incomplete" {
 		t.Errorf("%s", r.raw)
 	}
 }
@@ -123,7 +123,7 @@ func TestNamespacesComeBackWithBareNames(t *testing.T) {
 	if len(names) != 4 {
 		t.Fatal(names)
 	}
-	r := both(t, req, answers(func(e *llm.Emitter) {
+	r := dialect.Both(t, req, answers(func(e *llm.Emitter) {
 		for _, name := range names {
 			e.Call(0, &llm.CallStart{ID: "c" + name, Name: name, Arguments: `{"input":"a"}`})
 		}
@@ -137,7 +137,7 @@ func TestNamespacesComeBackWithBareNames(t *testing.T) {
 	if want := "function_call  wait, function_call clock wait, custom_tool_call clock set, function_call agents wait, function_call  unknown"; strings.Join(got, ", ") != want {
 		t.Errorf("%q, not %q", got, want)
 	}
-	text := written(t, req, calling(names[1], "{}")) // on all three events
+	text := dialect.Written(t, req, calling(names[1], "{}")) // on all three events
 	for _, event := range []string{"response.output_item.added", "response.output_item.done", "response.completed"} {
 		_, after, _ := strings.Cut(text, "event: "+event)
 		data, _, _ := strings.Cut(after, "\n\n")
@@ -173,7 +173,7 @@ func TestToolsThatTheClientRunsHaveTheirOwnItems(t *testing.T) {
 		{names[3], `{ "query": "a",` + "\n" + `"limit":2}`, "tool_search_call", `"execution":"client","arguments":{"query":"a","limit":2}`},
 		{names[3], `nothing`, "tool_search_call", `"execution":"client","arguments":{}`},
 	} {
-		r := both(t, req, calling(tt.name, tt.arguments))
+		r := dialect.Both(t, req, calling(tt.name, tt.arguments))
 		if kinds(r) != tt.kind || !strings.Contains(r.raw, tt.want) || r.Output[0].CallID != "toolu_1" {
 			t.Errorf("%s: not %s in %s", tt.arguments, tt.want, r.raw)
 		}
@@ -191,7 +191,7 @@ func TestCallsComeBackAsTheModelMadeThem(t *testing.T) {
 		"n__f": `{"a":1}`, "tool_search": `{"query":"q"}`,
 	}
 	names := functions(t, req)
-	r := both(t, req, answers(func(e *llm.Emitter) {
+	r := dialect.Both(t, req, answers(func(e *llm.Emitter) {
 		for _, name := range names {
 			e.Call(0, &llm.CallStart{ID: "c_" + name, Name: name, Arguments: arguments[name]})
 		}
@@ -223,52 +223,4 @@ func TestCallsComeBackAsTheModelMadeThem(t *testing.T) {
 	if calls != len(names) || calls != 6 {
 		t.Errorf("%d calls of %d came back", calls, len(names))
 	}
-}
-
-func TestCallIDsAreUniqueAndShort(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		for _, id := range []string{"a", "a", "", strings.Repeat("x", 65), strings.Repeat("x", 64)} {
-			e.Call(0, &llm.CallStart{ID: id, Name: "f", Arguments: "{}"})
-		}
-		finish(e, llm.FinishToolCalls)
-	}))
-	ids := map[string]bool{}
-	for i := range r.Output {
-		if id := r.Output[i].CallID; len(id) > 64 {
-			t.Error(id)
-		}
-		ids[r.Output[i].CallID] = true
-	}
-	if len(ids) != 5 || !ids["a"] || !ids[strings.Repeat("x", 64)] {
-		t.Errorf("%v", ids)
-	}
-}
-
-func TestParallelCallsInPiecesAreItemsOneAfterTheOther(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		a, _ := e.Call(0, &llm.CallStart{ID: "1", Name: "a", Arguments: `{"x"`})
-		b, _ := e.Call(0, &llm.CallStart{ID: "2", Name: "b"})
-		e.Input(0, b, `{"y":`)
-		e.Input(0, a, `:"}"`)
-		e.Input(0, b, `2}`)
-		e.Text(0, "between")
-		e.Input(0, a, `}`)
-		finish(e, llm.FinishToolCalls)
-	}))
-	if kinds(r) != "function_call function_call message" || r.Output[0].arguments() != `{"x":"}"}` || r.Output[1].arguments() != `{"y":2}` {
-		t.Errorf("%s", r.raw)
-	}
-	one := &llm.Request{Model: "m", ParallelCalls: new(bool)}
-	if r = both(t, one, calling2()); kinds(r) != "function_call" {
-		t.Errorf("%s", r.raw)
-	}
-}
-
-func calling2() llm.Stream {
-	return answers(func(e *llm.Emitter) {
-		e.Call(0, &llm.CallStart{ID: "1", Name: "a", Arguments: `{}`})
-		at, _ := e.Call(0, &llm.CallStart{ID: "2", Name: "b"})
-		e.Input(0, at, "{}")
-		finish(e, llm.FinishToolCalls)
-	})
 }

@@ -23,7 +23,7 @@ func summing(e *llm.Emitter) {
 
 func TestTriggerIsAnsweredWithOneCompactionThatTheNextTurnKnows(t *testing.T) {
 	req := asked(t, `{"model":"m","stream":true,"input":[{"role":"user","content":"Hello"},{"type":"compaction_trigger"}]}`)
-	r := both(t, req, answers(summing))
+	r := dialect.Both(t, req, answers(summing))
 	if want := "response.created response.in_progress response.output_item.added response.output_item.done response.completed"; strings.Join(r.events, " ") != want {
 		t.Errorf("%q", r.events)
 	}
@@ -44,7 +44,7 @@ func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 		e.Call(0, &llm.CallStart{ID: "1", Name: "f", Arguments: "{}"})
 		finish(e, llm.FinishToolCalls)
 	})
-	if r := streamed(t, req, stream); r.Status != "failed" || r.Error.Code != "server_error" || len(r.Output) != 0 {
+	if r := dialect.Streamed(t, req, stream); r.Status != "failed" || r.Error.Code != "server_error" || len(r.Output) != 0 {
 		t.Errorf("%s", r.raw)
 	}
 	answer, err := llm.Collect(stream)

@@ -8,6 +8,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/carried"
+	"modelgateway/dialects/dialecttest"
 	"modelgateway/llm"
 )
 
@@ -331,7 +332,7 @@ func TestAFormatInTheCommonForm(t *testing.T) {
 		}
 		got := "<nil>"
 		if f := c.Format; f != nil {
-			got = fmt.Sprintf("%s %q %v %s", f.Name, f.Description, value(f.Strict), f.Schema)
+			got = fmt.Sprintf("%s %q %v %s", f.Name, f.Description, dialecttest.Value(f.Strict), f.Schema)
 		}
 		if got != want {
 			t.Errorf("%s: %s", text, got)

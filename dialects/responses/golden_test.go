@@ -1,21 +1,12 @@
 package responses
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"modelgateway/api"
+	"modelgateway/dialects/dialecttest"
 	"modelgateway/llm"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // decoded is a request whose decoding must succeed.
 func decoded(t testing.TB, body string) *llm.Request {
@@ -27,108 +18,10 @@ func decoded(t testing.TB, body string) *llm.Request {
 	return req
 }
 
-// Requests of real clients, with shortened texts in words of the project (tests/captures), and their conversations.
-func TestRequestsOfRealClients(t *testing.T) {
-	files, err := filepath.Glob("testdata/requests/*.json")
-	if err != nil || len(files) < 7 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
-	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := dump(decoded(t, string(body)))
-		golden := strings.TrimSuffix(strings.Replace(file, "requests", "conversations", 1), ".json") + ".txt"
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil || got != string(want) {
-			t.Errorf("%s: %v\n%s", file, err, got)
-		}
-	}
-}
-
 func dump(req *llm.Request) string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("model %s, stream %v, max_output_tokens %v, cache key %q, cache %s", req.Model, req.Stream, value(req.MaxOutput), req.CacheKey, req.Cache)
-	line("temperature %v, top_p %v, top_logprobs %v, user %q, %q", value(req.Temperature), value(req.TopP), value(req.TopLogprobs), req.User,
-		req.SafetyIdentifier)
-	if req.Thinking != nil {
-		line("thinking %+v", *req.Thinking)
-	}
-	line("effort %q, one call %v, searches %d, unpriced %q", req.Effort, req.SingleCall, req.Searches, req.Unpriced)
-	s := req.Source.Size()
-	line("%d messages, %d tools, shaped %v, %d media, images %q, opaque %v, hosted %v",
-		s.Messages, s.Tools, s.Shaped, s.Media, s.Images, s.Opaque, s.Hosted)
-	c, err := req.Source.Conversation()
-	if err != nil {
-		e := api.AsError(err)
-		line("%s at %s: %s", e.Code, e.Param, e.Message)
-		return b.String()
-	}
-	line("ignored %q", req.Source.Ignored(nil))
-	if c.Format != nil {
-		line("format %s %q strict %v: %s", c.Format.Name, c.Format.Description, value(c.Format.Strict), c.Format.Schema)
-	}
-	for i := range c.Tools {
-		tool := &c.Tools[i]
-		line("%s = tool %s, called as %+v, %q strict %v: %s", req.Source.Path(llm.FieldTool, tool.At), tool.Name,
-			req.Source.(*Request).as(tool.Name), tool.Description, value(tool.Strict), compact(tool.Parameters))
-	}
-	if c.Choice != nil {
-		line("choice %+v", *c.Choice)
-	}
-	for i := range c.Messages {
-		m := &c.Messages[i]
-		line("%s, in place %v", [...]string{"user", "assistant", "instructions"}[m.Role], m.InPlace)
-		for j := range m.Blocks {
-			dumpBlock(req, "  ", &m.Blocks[j], line)
-		}
-	}
-	return b.String()
+	return dialecttest.Dump(req, func(tool string) string { return fmt.Sprintf(", called as %+v,", req.Source.(*Request).as(tool)) })
 }
 
-// compact is JSON without the space between its parts.
-func compact(value jsontext.Value) jsontext.Value {
-	short := slices.Clone(value)
-	_ = short.Compact()
-	return short
-}
-
-func value[T any](p *T) any {
-	if p == nil {
-		return nil
-	}
-	return *p
-}
-
-func dumpBlock(req *llm.Request, indent string, b *llm.Block, line func(string, ...any)) {
-	at := indent + req.Source.Path(llm.FieldPart, b.At)
-	if b.Cache != nil {
-		at += " cached"
-	}
-	switch b.Kind {
-	case llm.BlockText:
-		line("%s text %q %s", at, b.Text, b.Phase)
-	case llm.BlockRefusal:
-		line("%s refusal %q", at, b.Text)
-	case llm.BlockMedia:
-		line("%s media %+v", at, *b.Media)
-	case llm.BlockCall:
-		line("%s call %q (%q) %s %s signature %q", at, b.Call.ID, b.Call.ClientID, b.Call.Name, b.Call.Arguments, b.Call.Signature)
-	case llm.BlockThought:
-		line("%s thought %+v", at, *b.Thought)
-	case llm.BlockResult:
-		line("%s result of %q (%q), error %v", at, b.Result.ID, b.Result.ClientID, b.Result.IsError)
-		for i := range b.Result.Content {
-			dumpBlock(req, indent+"  ", &b.Result.Content[i], line)
-		}
-	default:
-		line("%s unexpected %d", at, b.Kind)
-	}
+func TestRequestsOfRealClients(t *testing.T) {
+	dialecttest.Golden(t, 7, func(_ string, body []byte) string { return dump(decoded(t, string(body))) })
 }

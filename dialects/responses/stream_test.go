@@ -8,31 +8,6 @@ import (
 	"modelgateway/llm"
 )
 
-// answers is a stream that a function makes.
-func answers(send func(*llm.Emitter)) llm.Stream {
-	return from(llm.Head{ID: "up-1", Model: "m", Created: 1700000000}, send)
-}
-
-func from(head llm.Head, send func(*llm.Emitter)) llm.Stream {
-	return func(yield func(*llm.Event, error) bool) {
-		e := llm.NewEmitter(yield, head)
-		e.Begin(0)
-		send(e)
-	}
-}
-
-func finish(e *llm.Emitter, reason llm.Finish) {
-	e.Finish(0, llm.Ending{Finish: reason})
-	e.Usage(&llm.Usage{Input: 42, Output: 9, Total: 51, HasCache: true, Cached: 30, CacheWrite: 2, HasReasoning: true, Reasoning: 4})
-}
-
-func anyRequest() *llm.Request {
-	return &llm.Request{Stream: true, Model: "asked", Thinking: summaries}
-}
-
-// summaries asks for the texts of thoughts.
-var summaries = &llm.Thinking{Type: "adaptive", Display: "summarized"}
-
 var madeAnew = regexp.MustCompile(`(resp|msg|rs|fc)_[A-Z2-7]{26}|"completed_at":\d+`)
 
 func TestStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
@@ -96,7 +71,7 @@ func TestStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
 			return name
 		})
 	}
-	text := written(t, anyRequest(), stream)
+	text := dialect.Written(t, anyRequest(), stream)
 	if _, err := check(text); err != nil {
 		t.Errorf("%v", err)
 	}
@@ -109,36 +84,7 @@ func TestStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
 	if one := strings.Join(got, "\n"); one != want {
 		t.Errorf("got\n%s\nwant\n%s", one, want)
 	}
-	if got := plain(whole(t, anyRequest(), stream).raw); got != response {
+	if got := plain(dialect.Collected(t, anyRequest(), stream).raw); got != response {
 		t.Errorf("got\n%s\nwant\n%s", got, response)
-	}
-}
-
-func TestReasoningBeforeTextIsItsOwnItemAndNothingIsLost(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		e.Thought(0, "a", nil)
-		e.Text(0, "b") // the event that changes the kind of the item
-		e.Thought(0, "c", nil)
-		at, _ := e.Call(0, &llm.CallStart{ID: "x", Name: "f", Arguments: `{"d"`})
-		e.Input(0, at, `:1}`)
-		e.Text(0, "e")
-		finish(e, llm.FinishToolCalls)
-	}))
-	if kinds(r) != "reasoning message reasoning function_call message" || r.Output[0].Summary[0].Text != "a" ||
-		r.Output[1].Content[0].Text != "b" || r.Output[2].Summary[0].Text != "c" || r.Output[3].arguments() != `{"d":1}` ||
-		r.Output[4].Content[0].Text != "e" {
-		t.Errorf("%s", r.raw)
-	}
-}
-
-func TestToolOnlyAnswerHasNoMessage(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		e.Text(0, "")
-		e.Call(0, &llm.CallStart{ID: "x", Name: "f", Arguments: `{}`})
-		e.Call(0, &llm.CallStart{ID: "y", Name: "g"}) // without arguments
-		finish(e, llm.FinishToolCalls)
-	}))
-	if kinds(r) != "function_call function_call" || r.Output[1].arguments() != "{}" {
-		t.Errorf("%s", r.raw)
 	}
 }

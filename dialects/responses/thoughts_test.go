@@ -43,7 +43,7 @@ func TestEachThoughtOfAnthropicIsAnItemWithItsTextInside(t *testing.T) {
 		finish(e, llm.FinishLength)
 	}
 	for _, req := range []*llm.Request{anyRequest(), {Model: "m"}} {
-		r := both(t, req, answers(thinking))
+		r := dialect.Both(t, req, answers(thinking))
 		if kinds(r) != "reasoning reasoning reasoning message reasoning function_call reasoning" {
 			t.Fatalf("%s", r.raw)
 		}
@@ -73,7 +73,7 @@ func TestThoughtsOfGeminiStandBeforeTheirCallsAndImages(t *testing.T) {
 	signed := func(data, call string, index int) *llm.Thought {
 		return &llm.Thought{Kind: llm.ThoughtEncrypted, Data: data, Provider: "gemini", Model: "g", CallID: call, Index: index}
 	}
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+	r := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Thought(0, "why", nil)
 		e.Call(0, &llm.CallStart{ID: "1", Name: "f", Arguments: "{}", Signature: "s1", Thought: signed("g|s1", "1", 0)})
 		e.Call(0, &llm.CallStart{ID: "2", Name: "f", Arguments: "{}", Signature: "s2", Thought: signed("g|s2", "2", 1)})
@@ -100,7 +100,7 @@ func TestThoughtsOfGeminiStandBeforeTheirCallsAndImages(t *testing.T) {
 // What a provider wants back reaches it again, in its place, through the items that the
 // client sends back.
 func TestThoughtsComeBackAsTheyWere(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+	r := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Thought(0, "shown", &llm.Thought{Text: "as it was", Provider: "anthropic", Model: "c", Index: 0})
 		e.Thought(0, "", &llm.Thought{Signature: "s", Provider: "anthropic", Model: "c", Index: 0, WithCalls: true})
 		e.Call(0, &llm.CallStart{ID: "", Name: "f", Arguments: "{}", Thought: &llm.Thought{

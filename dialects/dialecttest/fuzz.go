@@ -1,30 +1,30 @@
-package responses_test
+package dialecttest
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"modelgateway/api"
-	"modelgateway/dialects/responses"
 	"modelgateway/llm"
 )
 
-// For any events of a provider, the stream keeps the rules, and its response is the whole
-// answer.
-func FuzzAStreamKeepsTheRulesAndIsItsAnswer(f *testing.F) {
+// FuzzWriter writes any events of a provider: the stream keeps the rules, also where it breaks
+// off, and says what the whole answer says. The request is made of bits that the fuzzer chooses,
+// of which those from 4 on are not for it.
+func (d *Dialect[Answer]) FuzzWriter(f *testing.F, request func(way uint8) *llm.Request) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, "text", uint8(0))
 	f.Add([]byte{4, 4, 5, 20, 5, 0, 35, 2, 3, 9, 9}, `{"a":1}`, uint8(1))
 	f.Add([]byte{2, 7, 9, 2, 4, 0, 6, 10}, "{", uint8(2))
 	f.Add([]byte{4, 5, 4, 6, 2, 3, 12}, "{}", uint8(4))
 	f.Add([]byte{4, 5, 0, 1, 20, 0, 5}, `{"input":"a`, uint8(8))
+	f.Add([]byte{2, 3, 0, 4, 5, 9, 0}, "a", uint8(16+3))
+	same := d.Loose
+	if same == nil {
+		same = d.Meaning
+	}
 	f.Fuzz(func(t *testing.T, steps []byte, text string, way uint8) {
 		const most = 200 // longer ones find nothing else
 		steps, text = steps[:min(len(steps), most)], strings.ToValidUTF8(text[:min(len(text), most)], "?")
-		req := &llm.Request{Model: "m", SingleCall: way&2 != 0}
-		if way&1 != 0 {
-			req.Thinking = summaries
-		}
 		ending := llm.FinishStop
 		if way&4 != 0 {
 			ending = llm.FinishLength
@@ -32,42 +32,21 @@ func FuzzAStreamKeepsTheRulesAndIsItsAnswer(f *testing.F) {
 		if way&8 != 0 {
 			ending = llm.FinishContentFilter
 		}
-		stream := scripted(steps, text, ending)
-		out := written(t, req, stream)
-		r, err := check(out)
-		if err != nil {
-			t.Fatalf("%v:\n%s", err, out)
-		}
-		if one, other := meaning(r), meaning(whole(t, req, stream)); one != other {
+		req, stream := request(way), scripted(steps, text, ending)
+		a := d.Streamed(t, req, stream)
+		if one, other := same(a), same(d.Collected(t, req, stream)); one != other {
 			t.Fatalf("stream\n%s\nwhole\n%s", one, other)
 		}
 		if way&16 != 0 {
-			broken(t, req, stream, int(way))
+			d.broken(t, req, stream, int(way)/32)
 		}
 	})
-}
-
-// broken writes the first events of a stream and then an error, which keeps the rules.
-func broken(t *testing.T, req *llm.Request, stream llm.Stream, events int) {
-	t.Helper()
-	w := responses.Dialect{}.NewWriter(req)
-	var text []byte
-	for e := range stream {
-		if events--; events < 0 {
-			break
-		}
-		text, _ = w.Append(text, e)
-	}
-	text = w.Fail(text, &api.Error{Status: 502, Code: api.CodeProviderError, Message: "broken"})
-	if r, err := check(string(text)); err != nil || r.Status != "failed" {
-		t.Fatalf("%v:\n%s", err, text)
-	}
 }
 
 // scripted is a stream of the events that steps name. A thought comes in one piece or
 // several, one after the other, as all providers send it.
 func scripted(steps []byte, text string, ending llm.Finish) llm.Stream {
-	return answers(func(e *llm.Emitter) {
+	return Answers(func(e *llm.Emitter) {
 		s := script{out: e, text: text}
 		for i, step := range steps {
 			s.step(int(step%15), int(step/15), fmt.Sprint(i))
@@ -86,6 +65,10 @@ type script struct {
 
 func (s *script) step(kind, n int, id string) {
 	e, text := s.out, s.text
+	encrypted := func(provider string) {
+		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "e", Provider: provider, Index: s.thought})
+		s.thought++
+	}
 	if s.open && kind != 2 && kind != 3 {
 		s.thought, s.open = s.thought+1, false
 	}
@@ -119,13 +102,11 @@ func (s *script) step(kind, n int, id string) {
 		}})
 		s.thought++
 	case 10:
-		e.Citations(0, []llm.Citation{{Title: "without an address"}})
+		e.Citations(0, []llm.Citation{{Title: "without an address"}, {URL: "https://a.example"}})
 	case 11:
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "e", Provider: "anthropic", Index: s.thought})
-		s.thought++
+		encrypted("anthropic")
 	case 12:
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "e", Provider: "gemini", Index: s.thought})
-		s.thought++
+		encrypted("gemini")
 	case 13:
 		e.Media(0, &llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"})
 	case 14:
