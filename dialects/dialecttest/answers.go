@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"modelgateway/api"
 	"modelgateway/llm"
 )
 
@@ -114,5 +115,46 @@ func (d *Dialect[Answer]) TestCallIDs(t *testing.T, stable bool, legal func(id s
 	}
 	if len(first) != len(given) || !seen[given[0]] || !seen[given[4]] {
 		t.Errorf("%v", seen)
+	}
+}
+
+// TestForwards has bytes of an upstream that speaks the dialect, which go to the client as they came, and of another dialect,
+// which do not.
+func (d *Dialect[Answer]) TestForwards(t *testing.T, own llm.Dialect) {
+	const answer, event = " {} ", ": hi\r\nevent: x\r\ndata: {\"type\" :\r\ndata: 1}\r\n\r\n"
+	for dialect, forwarded := range map[llm.Dialect]bool{own: true, llm.Chat: false} {
+		text, err := d.Writes.AppendAnswer(nil, d.Asked(), &llm.Answer{Raw: []byte(answer), RawDialect: dialect})
+		if (err == nil) != forwarded || forwarded && string(text) != answer {
+			t.Errorf("an answer of %s: %q, %v", dialect, text, err)
+		}
+		w := d.Writes.NewWriter(d.Asked())
+		text, err = w.Append(nil, &llm.Event{Kind: llm.EventOther, Head: new(llm.Head), Raw: []byte(event), RawDialect: dialect})
+		if (err == nil) != forwarded || forwarded && string(w.Done(text)) != event {
+			t.Errorf("an event of %s: %q, %v", dialect, text, err)
+		}
+	}
+}
+
+// TestWriters writes two streams at the same time, which share nothing.
+func (d *Dialect[Answer]) TestWriters(t *testing.T) {
+	head := &llm.Head{Model: "m"}
+	var texts [2][]byte
+	writers := [2]api.StreamWriter{d.Writes.NewWriter(d.Asked()), d.Writes.NewWriter(d.Asked())}
+	send := func(e llm.Event, pieces ...string) {
+		for i, w := range writers {
+			e.Head = head
+			if e.Text = pieces[i]; e.Kind == llm.EventCall {
+				e.Call = &llm.CallStart{ID: pieces[i], Name: "f", Arguments: `{"of":"` + pieces[i]}
+			}
+			texts[i], _ = w.Append(texts[i], &e)
+		}
+	}
+	send(llm.Event{Kind: llm.EventCall}, "a", "b")
+	send(llm.Event{Kind: llm.EventInput}, `1"}`, `2"}`)
+	send(llm.Event{Kind: llm.EventFinish, Ending: llm.Ending{Finish: llm.FinishStop}}, "", "")
+	for i, want := range []string{`{a f {"of":"a1"}}`, `{b f {"of":"b2"}}`} {
+		if a, err := d.Check(string(writers[i].Done(texts[i]))); err != nil || said(d.Says(a)) != want {
+			t.Errorf("%v: %s", err, texts[i])
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"modelgateway/api"
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 )
@@ -42,31 +41,6 @@ func TestFirstCallIsStreamedAndAnotherOneWaitsForItsEndOnly(t *testing.T) {
 	m, err := check(string(w.Done(text)))
 	if err != nil || kinds(m) != "tool_use tool_use tool_use" || string(m.Content[2].Input) != "{}" {
 		t.Errorf("%v: %s", err, text)
-	}
-}
-
-func TestTwoWritersShareNothing(t *testing.T) {
-	one, other := messages.Dialect{}.NewWriter(anyRequest()), messages.Dialect{}.NewWriter(anyRequest())
-	var texts [2][]byte
-	call := func(id string) []*llm.Event {
-		head := &llm.Head{Model: "m"}
-		return []*llm.Event{
-			{Kind: llm.EventBegin, Head: head},
-			{Kind: llm.EventCall, Head: head, Call: &llm.CallStart{ID: id, Name: "f", Arguments: `{"id":"` + id}},
-			{Kind: llm.EventInput, Head: head, Text: `"}`},
-			{Kind: llm.EventFinish, Head: head, Ending: llm.Ending{Finish: llm.FinishStop}},
-		}
-	}
-	first, second := call("a"), call("b")
-	for i := range first {
-		texts[0], _ = one.Append(texts[0], first[i])
-		texts[1], _ = other.Append(texts[1], second[i])
-	}
-	for i, w := range []api.StreamWriter{one, other} {
-		m, err := check(string(w.Done(texts[i])))
-		if id := string("ab"[i]); err != nil || string(m.Content[0].Input) != `{"id":"`+id+`"}` {
-			t.Errorf("%v: %s", err, texts[i])
-		}
 	}
 }
 

@@ -34,6 +34,10 @@ func anyRequest() *llm.Request { return &llm.Request{Stream: true} }
 
 func TestEveryAnswerIsWrittenWholeAndAsAStream(t *testing.T) { dialect.TestAnswers(t) }
 
+func TestOnlyBytesOfTheDialectAreForwarded(t *testing.T) { dialect.TestForwards(t, llm.Messages) }
+
+func TestTwoWritersShareNothing(t *testing.T) { dialect.TestWriters(t) }
+
 func TestIDsOfCallsAreUniqueLegalAndStable(t *testing.T) { dialect.TestCallIDs(t, true, legalID) }
 
 func FuzzAStreamKeepsTheRulesAndSaysWhatItsAnswerSays(f *testing.F) {

@@ -115,38 +115,6 @@ func TestCallThatIsCutIsIncomplete(t *testing.T) {
 	}
 }
 
-func TestNamespacesComeBackWithBareNames(t *testing.T) {
-	req := asked(t, `{"model":"m","input":"x","tools":[{"type":"function","name":"wait","parameters":{}},
-		{"type":"namespace","name":"clock","tools":[{"type":"function","name":"wait","parameters":{}},{"type":"custom","name":"set"}]},
-		{"type":"namespace","name":"agents","tools":[{"type":"function","name":"wait","parameters":{}}]}]}`)
-	names := functions(t, req)
-	if len(names) != 4 {
-		t.Fatal(names)
-	}
-	r := dialect.Both(t, req, answers(func(e *llm.Emitter) {
-		for _, name := range names {
-			e.Call(0, &llm.CallStart{ID: "c" + name, Name: name, Arguments: `{"input":"a"}`})
-		}
-		e.Call(0, &llm.CallStart{Name: "unknown", Arguments: `{}`})
-		finish(e, llm.FinishToolCalls)
-	}))
-	var got []string
-	for i := range r.Output {
-		got = append(got, r.Output[i].Type+" "+r.Output[i].Namespace+" "+r.Output[i].Name)
-	}
-	if want := "function_call  wait, function_call clock wait, custom_tool_call clock set, function_call agents wait, function_call  unknown"; strings.Join(got, ", ") != want {
-		t.Errorf("%q, not %q", got, want)
-	}
-	text := dialect.Written(t, req, calling(names[1], "{}")) // on all three events
-	for _, event := range []string{"response.output_item.added", "response.output_item.done", "response.completed"} {
-		_, after, _ := strings.Cut(text, "event: "+event)
-		data, _, _ := strings.Cut(after, "\n\n")
-		if !strings.Contains(data, `"name":"wait","namespace":"clock"`) {
-			t.Errorf("%s: %s", event, data)
-		}
-	}
-}
-
 func TestToolsThatTheClientRunsHaveTheirOwnItems(t *testing.T) {
 	const body = `{"model":"m","input":"x","tools":[{"type":"local_shell"},{"type":"shell","environment":{"type":"local"}},` +
 		`{"type":"apply_patch"},{"type":"tool_search","execution":"client"}]}`

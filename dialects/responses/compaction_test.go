@@ -21,22 +21,6 @@ func summing(e *llm.Emitter) {
 	finish(e, llm.FinishStop)
 }
 
-func TestTriggerIsAnsweredWithOneCompactionThatTheNextTurnKnows(t *testing.T) {
-	req := asked(t, `{"model":"m","stream":true,"input":[{"role":"user","content":"Hello"},{"type":"compaction_trigger"}]}`)
-	r := dialect.Both(t, req, answers(summing))
-	if want := "response.created response.in_progress response.output_item.added response.output_item.done response.completed"; strings.Join(r.events, " ") != want {
-		t.Errorf("%q", r.events)
-	}
-	if kinds(r) != "compaction" || !strings.HasPrefix(r.Output[0].ID, "cmp_") {
-		t.Fatalf("%s", r.raw)
-	}
-	next, err := asked(t, fmt.Sprintf(`{"model":"m","input":[{"type":"compaction","id":%q,"encrypted_content":%q},{"role":"user","content":"go on"}]}`,
-		r.Output[0].ID, *r.Output[0].Encrypted)).Source.Conversation()
-	if err != nil || !strings.Contains(next.Messages[0].Blocks[0].Text, "They want „Grüße“.") {
-		t.Errorf("%v: %+v", err, next)
-	}
-}
-
 func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 	req := asked(t, `{"model":"m","stream":true,"input":[{"role":"user","content":"Hello"},{"type":"compaction_trigger"}]}`)
 	stream := answers(func(e *llm.Emitter) {

@@ -38,6 +38,10 @@ func anyRequest() *llm.Request {
 
 func TestEveryAnswerIsWrittenWholeAndAsAStream(t *testing.T) { dialect.TestAnswers(t) }
 
+func TestOnlyBytesOfTheDialectAreForwarded(t *testing.T) { dialect.TestForwards(t, llm.Responses) }
+
+func TestTwoWritersShareNothing(t *testing.T) { dialect.TestWriters(t) }
+
 func TestIDsOfCallsAreUniqueAndShort(t *testing.T) {
 	dialect.TestCallIDs(t, false, func(id string) bool { return id != "" })
 }
