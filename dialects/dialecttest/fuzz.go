@@ -72,45 +72,38 @@ func (s *script) step(kind, n int, id string) {
 	if s.open && kind != 2 && kind != 3 {
 		s.thought, s.open = s.thought+1, false
 	}
-	switch kind {
-	case 0:
-		e.Text(0, text)
-	case 1:
-		e.Refusal(0, text)
-	case 2:
-		s.open = true
-		e.Thought(0, text, &llm.Thought{Text: text, Provider: "anthropic", Index: s.thought})
-	case 3:
-		e.Thought(0, "", &llm.Thought{Signature: "s", Provider: "anthropic", WithCalls: true, Index: s.thought})
-		s.thought, s.open = s.thought+1, false
-	case 4:
-		e.Call(0, &llm.CallStart{ID: id, Name: "f"})
-	case 5:
-		if calls := e.Calls(0); calls > 0 {
-			e.Input(0, n%calls, text)
-		}
-	case 6:
-		e.Media(0, &llm.Media{Kind: llm.Image, URL: "data:image/png;base64,AA=="})
-	case 7:
-		e.Thought(0, text, nil)
-	case 8:
-		e.Block(0)
-	case 9:
-		s.thought++
-		e.Call(0, &llm.CallStart{ID: "d", Name: "g", Arguments: "{}", Thought: &llm.Thought{
-			Kind: llm.ThoughtEncrypted, Data: "m|sig", Provider: "gemini", Index: s.thought,
-		}})
-		s.thought++
-	case 10:
-		e.Citations(0, []llm.Citation{{Title: "without an address"}, {URL: "https://a.example"}})
-	case 11:
-		encrypted("anthropic")
-	case 12:
-		encrypted("gemini")
-	case 13:
-		e.Media(0, &llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"})
-	case 14:
-		e.Thought(0, text, &llm.Thought{Kind: llm.ThoughtSummary, Text: text, Provider: "proxy", Index: s.thought})
-		s.thought++
-	}
+	[]func(){
+		func() { e.Text(0, text) },
+		func() { e.Refusal(0, text) },
+		func() {
+			s.open = true
+			e.Thought(0, text, &llm.Thought{Text: text, Provider: "anthropic", Index: s.thought})
+		},
+		func() {
+			e.Thought(0, "", &llm.Thought{Signature: "s", Provider: "anthropic", WithCalls: true, Index: s.thought})
+			s.thought, s.open = s.thought+1, false
+		},
+		func() { e.Call(0, &llm.CallStart{ID: id, Name: "f"}) },
+		func() {
+			if calls := e.Calls(0); calls > 0 {
+				e.Input(0, n%calls, text)
+			}
+		},
+		func() { e.Media(0, &llm.Media{Kind: llm.Image, URL: "data:image/png;base64,AA=="}) },
+		func() { e.Thought(0, text, nil) },
+		func() { e.Block(0) },
+		func() {
+			signed := &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "m|sig", Provider: "gemini", Index: s.thought + 1}
+			e.Call(0, &llm.CallStart{ID: "d", Name: "g", Arguments: "{}", Thought: signed})
+			s.thought += 2
+		},
+		func() { e.Citations(0, []llm.Citation{{Title: "without an address"}, {URL: "https://a.example"}}) },
+		func() { encrypted("anthropic") },
+		func() { encrypted("gemini") },
+		func() { e.Media(0, &llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"}) },
+		func() {
+			e.Thought(0, text, &llm.Thought{Kind: llm.ThoughtSummary, Text: text, Provider: "proxy", Index: s.thought})
+			s.thought++
+		},
+	}[kind]()
 }

@@ -29,6 +29,9 @@ func TestErrorsHaveAnthropicsTypesAndStatuses(t *testing.T) {
 		retry  bool
 	}{
 		{"a wrong request", own(400, api.CodeInvalidValue), 400, "invalid_request_error", false},
+		{"a budget", own(402, api.CodeBudgetExceeded), 402, "billing_error", false},
+		{"a model that is not allowed", own(403, api.CodeModelNotAllowed), 403, "permission_error", false},
+		{"a time-out", refused(504, "", "late"), 504, "timeout_error", true},
 		{"Anthropic's overload", refused(529, "overloaded_error", "Overloaded"), 529, "overloaded_error", true},
 		{"an open circuit", (&providers.Refusal{Provider: "p", Told: 503, Public: "paused", RetryAfter: time.Second}).ClientError(),
 			529, "overloaded_error", true},

@@ -81,7 +81,7 @@ type errorMessage struct {
 
 type wireEvent struct {
 	Type    string       `json:"type"`
-	Index   *int         `json:"index"`
+	Index   int          `json:"index"`
 	Message *message     `json:"message"`
 	Block   contentBlock `json:"content_block"`
 	Delta   struct {
@@ -146,7 +146,7 @@ func (g *grammar) event(text string) {
 		g.demand(err == nil && g.Failure.Type == "error" && g.Failure.Error.Type != "" && g.Failure.Error.Message != "", "error: %s", data)
 		return
 	}
-	var e wireEvent
+	e := wireEvent{Index: -1}
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
 		g.demand(false, "%s: %w", data, err)
 		return
@@ -186,13 +186,6 @@ func (g *grammar) event(text string) {
 	}
 }
 
-func (e *wireEvent) indexOr(n int) *int {
-	if e.Index == nil {
-		return &n
-	}
-	return e.Index
-}
-
 func (g *grammar) start(e *wireEvent, data string) {
 	g.demand(!g.begun, "message_start comes again")
 	g.begun = true
@@ -209,8 +202,8 @@ func (g *grammar) start(e *wireEvent, data string) {
 
 func (g *grammar) startBlock(e *wireEvent) {
 	g.demand(!g.told, "a block after message_delta")
-	g.demand(g.open < 0, "block %d begins inside another", *e.indexOr(-1))
-	g.demand(*e.indexOr(-1) == len(g.Content), "index %d, not %d", *e.indexOr(-1), len(g.Content))
+	g.demand(g.open < 0, "block %d begins inside another", e.Index)
+	g.demand(e.Index == len(g.Content), "index %d, not %d", e.Index, len(g.Content))
 	g.open, g.input, g.last = len(g.Content), nil, ""
 	b := e.Block
 	g.demand(b.Text == "" && b.Thinking == "" && b.Signature == "", "a block begins with text: %+v", b)
@@ -225,8 +218,8 @@ func legalID(id string) bool {
 }
 
 func (g *grammar) delta(e *wireEvent) {
-	if g.open < 0 || *e.indexOr(-1) != g.open {
-		g.demand(false, "a delta of block %d, not of the open %d", *e.indexOr(-1), g.open)
+	if g.open < 0 || e.Index != g.open {
+		g.demand(false, "a delta of block %d, not of the open %d", e.Index, g.open)
 		return
 	}
 	b, d := &g.Content[g.open], &e.Delta
@@ -249,8 +242,8 @@ func (g *grammar) delta(e *wireEvent) {
 }
 
 func (g *grammar) stopBlock(e *wireEvent) {
-	if g.open < 0 || *e.indexOr(-1) != g.open {
-		g.demand(false, "the stop of block %d, not of the open %d", *e.indexOr(-1), g.open)
+	if g.open < 0 || e.Index != g.open {
+		g.demand(false, "the stop of block %d, not of the open %d", e.Index, g.open)
 		return
 	}
 	b := &g.Content[g.open]

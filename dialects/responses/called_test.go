@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
@@ -145,50 +144,5 @@ func TestToolsThatTheClientRunsHaveTheirOwnItems(t *testing.T) {
 		if kinds(r) != tt.kind || !strings.Contains(r.raw, tt.want) || r.Output[0].CallID != "toolu_1" {
 			t.Errorf("%s: not %s in %s", tt.arguments, tt.want, r.raw)
 		}
-	}
-}
-
-// What the model called comes back in the next turn as the call of the same function.
-func TestCallsComeBackAsTheModelMadeThem(t *testing.T) {
-	const tools = `"tools":[{"type":"custom","name":"apply"},{"type":"local_shell"},{"type":"shell"},{"type":"apply_patch"},` +
-		`{"type":"namespace","name":"n","tools":[{"type":"function","name":"f","parameters":{}}]},{"type":"tool_search","execution":"client"}]`
-	req := asked(t, `{"model":"m","input":"x",`+tools+`}`)
-	arguments := map[string]string{
-		"apply": `{"input":"a\nb"}`, "local_shell": `{"command":["a"],"env":{"A":"b"},"timeout_ms":1}`,
-		"shell": `{"commands":["a"],"timeout_ms":null,"max_output_length":null}`, "apply_patch": `{"type":"update_file","path":"p","diff":"d"}`,
-		"n__f": `{"a":1}`, "tool_search": `{"query":"q"}`,
-	}
-	names := functions(t, req)
-	r := dialect.Both(t, req, answers(func(e *llm.Emitter) {
-		for _, name := range names {
-			e.Call(0, &llm.CallStart{ID: "c_" + name, Name: name, Arguments: arguments[name]})
-		}
-		finish(e, llm.FinishToolCalls)
-	}))
-	var next struct {
-		Output jsontext.Value `json:"output"`
-	}
-	if err := json.Unmarshal([]byte(r.raw), &next); err != nil {
-		t.Fatal(err)
-	}
-	items := string(next.Output[1 : len(next.Output)-1])
-	conversation, err := asked(t, `{"model":"m","input":[{"role":"user","content":"x"},`+items+`],`+tools+`}`).Source.Conversation()
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := 0
-	for _, m := range conversation.Messages {
-		for _, b := range m.Blocks {
-			if b.Kind != llm.BlockCall {
-				continue
-			}
-			calls++
-			if b.Call.Name != names[calls-1] || string(b.Call.Arguments) != arguments[b.Call.Name] || b.Call.ID != "c_"+b.Call.Name {
-				t.Errorf("%+v, not %s", b.Call, arguments[names[calls-1]])
-			}
-		}
-	}
-	if calls != len(names) || calls != 6 {
-		t.Errorf("%d calls of %d came back", calls, len(names))
 	}
 }

@@ -1,6 +1,7 @@
 package responses_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -40,16 +41,8 @@ func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 	}
 }
 
-// compacted is the answer of /v1/responses/compact.
-type compacted struct {
-	ID        string `json:"id"`
-	Object    string `json:"object"`
-	CreatedAt int64  `json:"created_at"`
-	Output    []item `json:"output"`
-	Usage     *usage `json:"usage"`
-}
-
-func compact(t *testing.T, input string) *compacted {
+// compact has the items of an answer of /v1/responses/compact, of which the last is the summary.
+func compact(t *testing.T, input string) (items []item) {
 	t.Helper()
 	req, err := responses.CompactDialect{}.Decode(nil, []byte(`{"model":"m","input":`+input+`}`))
 	if err != nil {
@@ -63,35 +56,29 @@ func compact(t *testing.T, input string) *compacted {
 		t.Fatal(err)
 	}
 	text, err := responses.CompactDialect{}.AppendAnswer(nil, req, answer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := new(compacted)
-	if err := json.Unmarshal(text, c); err != nil {
+	c := new(answered)
+	if err := errors.Join(err, json.Unmarshal(text, c)); err != nil || !strings.HasPrefix(c.ID, "resp_") || c.Object != "response.compaction" ||
+		c.CreatedAt != 1700000000 || !c.Usage.whole() || c.Output[len(c.Output)-1].Type != "compaction" {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if !strings.HasPrefix(c.ID, "resp_") || c.Object != "response.compaction" || c.CreatedAt != 1700000000 || !c.Usage.whole() ||
-		c.Output[len(c.Output)-1].Type != "compaction" {
-		t.Errorf("%s", text)
-	}
-	return c
+	return c.Output
 }
 
 func TestCompactKeepsTheUsersLastMessagesBeforeTheSummary(t *testing.T) {
 	c := compact(t, `[{"role":"developer","content":"rules"},{"role":"user","content":"first"},{"role":"assistant","content":"a"},`+
 		`{"type":"message","role":"user","content":[{"type":"input_text","text":"second"},`+"\n"+`{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]},`+
 		`{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"x"}]`)
-	if len(c.Output) != 3 || c.Output[0].Content[0].Text != "first" || c.Output[0].Role != "user" || c.Output[1].Content[0].Text != "second" ||
-		c.Output[1].Content[1].Type != "input_image" || c.Output[0].ID == c.Output[1].ID {
+	if len(c) != 3 || c[0].Content[0].Text != "first" || c[0].Role != "user" || c[1].Content[0].Text != "second" ||
+		c[1].Content[1].Type != "input_image" || c[0].ID == c[1].ID {
 		t.Errorf("%+v", c)
 	}
-	if c = compact(t, `"just a text"`); len(c.Output) != 2 || c.Output[0].Content[0].Text != "just a text" {
+	if c = compact(t, `"just a text"`); len(c) != 2 || c[0].Content[0].Text != "just a text" {
 		t.Errorf("%+v", c)
 	}
 	long := strings.Repeat("x", 30_000)
 	c = compact(t, fmt.Sprintf(`[{"role":"user","content":"1%s"},{"role":"user","content":"2%s"},{"role":"user","content":"3%s"},{"role":"user","content":"4%s"}]`,
 		long, long, long, long))
-	if len(c.Output) != 3 || c.Output[0].Content[0].Text[0] != '3' {
-		t.Errorf("%d messages", len(c.Output)-1)
+	if len(c) != 3 || c[0].Content[0].Text[0] != '3' {
+		t.Errorf("%d messages", len(c)-1)
 	}
 }

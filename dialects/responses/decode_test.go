@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,6 +11,24 @@ import (
 	"modelgateway/dialects/dialecttest"
 	"modelgateway/llm"
 )
+
+// decoded is a request whose decoding must succeed.
+func decoded(t testing.TB, body string) *llm.Request {
+	t.Helper()
+	req, err := Dialect{}.Decode(nil, []byte(body))
+	if err != nil {
+		t.Fatalf("%v: %.300s", err, body)
+	}
+	return req
+}
+
+func dump(req *llm.Request) string {
+	return dialecttest.Dump(req, func(tool string) string { return fmt.Sprintf(", called as %+v,", req.Source.(*Request).as(tool)) })
+}
+
+func TestRequestsOfRealClients(t *testing.T) {
+	dialecttest.Golden(t, 7, func(_ string, body []byte) string { return dump(decoded(t, string(body))) })
+}
 
 func TestTheBodyIsReadStrictly(t *testing.T) {
 	const user = `{"model":"m","input":[{"role":"user","content":"a"}]`
@@ -100,12 +119,9 @@ func TestHowAModelShallReason(t *testing.T) {
 func TestOtherProvidersCacheWhatOpenAIWould(t *testing.T) {
 	const input = `"input":[{"role":"user","content":[{"type":"input_text","text":"a"`
 	for members, want := range map[string]string{
-		input + `}]}]`:                        "",
-		input + `}]}],"prompt_cache_key":"k"`: `{"type":"ephemeral"}`,
+		input + `}]}]`: "",
 		input + `,"prompt_cache_breakpoint":{"mode":"explicit"}}]}],"prompt_cache_key":"k"`: "",
 		input + `}]}],"prompt_cache_key":"k","prompt_cache_options":{"mode":"explicit"}`:    "",
-		input + `}]}],"prompt_cache_key":"k","prompt_cache_options":{"ttl":"12h"}`:          `{"type":"ephemeral","ttl":"1h"}`,
-		input + `}]}],"prompt_cache_key":"k","prompt_cache_retention":"24h"`:                `{"type":"ephemeral","ttl":"1h"}`,
 		input + `}]}],"prompt_cache_key":"k","prompt_cache_retention":"in_memory"`:          `{"type":"ephemeral"}`,
 	} {
 		if got := string(decoded(t, `{"model":"m",`+members+`}`).Cache); got != want {
@@ -218,9 +234,6 @@ func TestTheEndpoints(t *testing.T) {
 	compact, err := CompactDialect{}.Decode(nil, []byte(`{"model":"m","stream":true,"input":"a"}`))
 	if err != nil || compact.Stream || compact.Source.(*Request).Endpoint() != Compact || !compact.Source.(*Request).summary {
 		t.Errorf("%v: %+v", err, compact)
-	}
-	if create := decoded(t, trigger).Source.(*Request); create.Endpoint() != Create || !create.summary {
-		t.Errorf("%+v", create)
 	}
 	if create := decoded(t, `{"model":"m","input":[{"type":"compaction_trigger"},{"role":"user"}]}`).Source.(*Request); create.summary {
 		t.Error("the trigger is not the last item")

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -56,22 +55,6 @@ func TestSilentStreamRepeatsThatItIsInProgress(t *testing.T) {
 	}
 }
 
-func TestEarlyErrorIsAWholeStream(t *testing.T) {
-	w := Dialect{}.NewWriter(&llm.Request{Model: "asked"}).(*Writer)
-	long := &api.Error{
-		Status: http.StatusBadRequest, Type: api.TypeAPI, Code: api.CodeProviderError, UpstreamCode: api.CodeContextLength,
-		UpstreamStatus: http.StatusBadRequest, Message: "prompt is too long: 9 tokens > 8 maximum", Provider: "anthropic",
-	}
-	text := string(w.Fail(nil, long))
-	if eventsOf(text) != "created in_progress error failed" || strings.Count(text, `"model":"asked"`) != 3 ||
-		!strings.Contains(text, `{"type":"error","code":"context_length_exceeded","message":"prompt is too long: 9 tokens > 8 maximum",`+
-			`"param":"input","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum",`+
-			`"code":"context_length_exceeded","param":"input","provider":"anthropic","upstream_status":400,`+
-			`"upstream_code":"context_length_exceeded"},"sequence_number":2}`) {
-		t.Errorf("%s", text)
-	}
-}
-
 // What is done stays so in a response that failed, and what is open is not told as done:
 // agents run calls as soon as they are.
 func TestFailureLeavesTheOpenItemOpen(t *testing.T) {
@@ -111,5 +94,37 @@ func TestStreamThatIsOpenedEarlyGoesOn(t *testing.T) {
 	if strings.Count(said, "event: response.created") != 1 || strings.Count(said, `"created_at":5`) != 3 || !strings.Contains(said, `"model":"m-2"`) ||
 		!strings.Contains(said, `"usage":{"input_tokens":0,`) {
 		t.Errorf("%s", said)
+	}
+}
+
+// What an upstream that speaks the dialect says of its failure is told in its words; the
+// gateway's own errors follow the upstream's events.
+func TestAFailureOfANativeStreamIsTold(t *testing.T) {
+	const first = "event: response.created\ndata: {}\n\n"
+	failure := func(raw string) string {
+		w := Dialect{}.NewWriter(&llm.Request{Source: new(Request)})
+		out, err := w.Append(nil, &llm.Event{Head: &llm.Head{ID: "resp_of_the_client", Model: "gpt-x"}, Raw: []byte(first), RawDialect: llm.Responses})
+		if err != nil || string(out) != first {
+			t.Fatalf("%s, %v", out, err)
+		}
+		return string(w.Fail(nil, &api.Error{
+			Status: 502, Code: api.CodeProviderError, Message: "broken", UpstreamStatus: 500, Raw: []byte(raw), RawDialect: llm.Responses,
+		}))
+	}
+	for raw, want := range map[string]string{
+		`{"type":"response.failed","response":{"id":"r"}}`: "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"r\"}}\n\n",
+		`{"type":"error","message":"m"}`:                   "event: error\ndata: {\"type\":\"error\",\"message\":\"m\"}\n\n",
+		"{\"type\":\"error\",\n\"a\":1}":                   "event: error\ndata: {\"type\":\"error\",\"a\":1}\n\n",
+	} {
+		if got := failure(raw); got != want {
+			t.Errorf("%s: %s", raw, got)
+		}
+	}
+	for _, raw := range []string{"", `{"error":{"message":"m"}}`, `{"type":"new"}`} {
+		got := failure(raw)
+		if strings.Count(got, "event: ") != 2 || !strings.Contains(got, `"sequence_number":1`) || !strings.Contains(got, `"id":"resp_of_the_client"`) ||
+			!strings.Contains(got, "event: response.failed\n") || !strings.Contains(got, "broken") {
+			t.Errorf("%s: %s", raw, got)
+		}
 	}
 }
