@@ -1,80 +1,73 @@
 package messages
 
 import (
-	"os"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"modelgateway/api"
+	"modelgateway/dialects/dialecttest"
 	"modelgateway/llm"
 )
 
-func TestTheBodyIsReadStrictly(t *testing.T) {
-	const user = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"}]`
-	for body, want := range map[string]string{
-		``:                                   api.CodeInvalidJSON,
-		`[]`:                                 api.CodeInvalidJSON,
-		`null`:                               api.CodeInvalidJSON,
-		user:                                 api.CodeInvalidJSON,
-		user + `} x`:                         api.CodeInvalidJSON,
-		user + `,"model":"m"}`:               api.CodeInvalidJSON,
-		user + `,"mod\u0065l":"m"}`:          api.CodeInvalidJSON,
-		user + `,"x":{"a":[{"b":1,"b":2}]}}`: api.CodeInvalidJSON,
-		user + `,"x":01}`:                    api.CodeInvalidJSON,
-		user + ",\"x\":\"\xff\"}":            api.CodeInvalidJSON,
-		user + `,"x":"\ud800"}`:              api.CodeInvalidJSON,
-		user + `,"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`: api.CodeInvalidJSON,
-		`{"max_tokens":1}`:                             api.CodeMissingField,
-		`{"model":"m"}`:                                api.CodeMissingField,
-		`{"model":"m","max_tokens":null}`:              api.CodeMissingField,
-		`{"model":7,"max_tokens":1}`:                   api.CodeInvalidValue,
-		`{"model":"","max_tokens":1}`:                  api.CodeInvalidValue,
-		`{"model":"m","max_tokens":"1"}`:               api.CodeInvalidValue,
-		`{"model":"m","max_tokens":1.5}`:               api.CodeInvalidValue,
-		`{"model":"m","max_tokens":-1}`:                api.CodeInvalidValue,
-		`{"model":"m","max_tokens":99999999999}`:       api.CodeInvalidValue,
-		`{"model":"m","max_tokens":1,"stream":"true"}`: api.CodeInvalidValue,
-		`{"model":"m","max_tokens":1,"messages":[` + strings.TrimSuffix(strings.Repeat(`{},`, maxMessages+1),
-			",") + `]}`: api.CodeInvalidValue,
-		`{"model":"m","max_tokens":1,"messages":[{"content":[` + strings.TrimSuffix(strings.Repeat(`{},`,
-			maxBlocks+1), ",") + `]}]}`: api.CodeInvalidValue,
-		`{"model":"m","max_tokens":1,"tools":[` + strings.TrimSuffix(strings.Repeat(`{},`, maxTools+1),
-			",") + `]}`: api.CodeInvalidValue,
-		`{"model":"m","max_tokens":1,"system":[` + strings.TrimSuffix(strings.Repeat(`1,`, maxBlocks+1),
-			",") + `]}`: api.CodeInvalidValue,
-		`{"model":"m","max_tokens":1,"messages":[{"content":[{"content":[` + strings.TrimSuffix(strings.Repeat(`{},`+
-			``, maxBlocks+1), ",") + `]}]}]}`: api.CodeInvalidValue,
-	} {
-		_, err := Dialect{}.Decode(nil, []byte(body))
-		if e := api.AsError(err); err == nil || e.Code != want || e.Status != 400 {
-			t.Errorf("%.100s: %v", body, err)
-		}
+// decoded is a request whose decoding must succeed.
+func decoded(t testing.TB, body string) *llm.Request {
+	t.Helper()
+	req, err := Dialect{}.Decode(nil, []byte(body))
+	if err != nil {
+		t.Fatalf("%v: %.300s", err, body)
 	}
+	return req
+}
+
+func dump(req *llm.Request) string {
+	return dialecttest.Dump(req, func(string) string { return "" })
+}
+
+func TestRequestsOfRealClients(t *testing.T) {
+	dialecttest.Golden(t, 10, func(file string, body []byte) string {
+		decode := Dialect{}.Decode
+		if strings.Contains(file, "count") {
+			decode = Dialect{}.DecodeCount
+		}
+		req, err := decode(nil, body)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		return dump(req)
+	})
+}
+
+func TestTheBodyIsReadStrictly(t *testing.T) {
+	const open, started = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"}]`, `{"model":"m","max_tokens":1,`
+	many := dialecttest.Repeated
+	dialecttest.Strict(t, Dialect{}.Decode, open, map[string]string{
+		`{"max_tokens":1}`:                                                                    api.CodeMissingField,
+		`{"model":"m"}`:                                                                       api.CodeMissingField,
+		`{"model":"m","max_tokens":null}`:                                                     api.CodeMissingField,
+		`{"model":7,"max_tokens":1}`:                                                          api.CodeInvalidValue,
+		`{"model":"","max_tokens":1}`:                                                         api.CodeInvalidValue,
+		`{"model":"m","max_tokens":"1"}`:                                                      api.CodeInvalidValue,
+		`{"model":"m","max_tokens":1.5}`:                                                      api.CodeInvalidValue,
+		`{"model":"m","max_tokens":-1}`:                                                       api.CodeInvalidValue,
+		`{"model":"m","max_tokens":99999999999}`:                                              api.CodeInvalidValue,
+		started + `"stream":"true"}`:                                                          api.CodeInvalidValue,
+		started + `"messages":[` + many(maxMessages+1, `{}`) + `]}`:                           api.CodeInvalidValue,
+		started + `"messages":[{"content":[` + many(maxBlocks+1, `{}`) + `]}]}`:               api.CodeInvalidValue,
+		started + `"tools":[` + many(maxTools+1, `{}`) + `]}`:                                 api.CodeInvalidValue,
+		started + `"system":[` + many(maxBlocks+1, `1`) + `]}`:                                api.CodeInvalidValue,
+		started + `"messages":[{"content":[{"content":[` + many(maxBlocks+1, `{}`) + `]}]}]}`: api.CodeInvalidValue,
+	})
 }
 
 // What only Anthropic sees is judged by Anthropic.
 func TestAnthropicJudgesWhatItAloneReads(t *testing.T) {
-	for _, member := range []string{
+	dialecttest.Unjudged(t, Dialect{}.Decode, `{"model":"m","max_tokens":1,`,
 		`"messages":7`, `"messages":[1,"a",null,[]]`, `"messages":[{"role":"narrator","content":{"a":1}}]`,
 		`"system":{}`, `"tools":"all"`, `"tools":[1]`,
-		`"messages":[{"role":"user","content":[7,{"type":7},{"type":"image","source":"s"},{"type":"image","source":{"type":{},` +
-			`"data":[]}}]}]`,
+		`"messages":[{"role":"user","content":[7,{"type":7},{"type":"image","source":"s"},{"type":"image","source":{"type":{},"data":[]}}]}]`,
 		`"temperature":"warm"`, `"top_k":1e99`, `"stop_sequences":[1,{}]`, `"thinking":"hard"`, `"output_config":[]`, `"metadata":"m"`,
-		`"tool_choice":"auto"`, `"x":1e5`, `"x\n":{"y\u0041":[[[]]]}`, `"service_tier":"gold"`, `"container":{"skills":[{}]}`,
-	} {
-		req := decoded(t, `{"model":"m","max_tokens":1,`+member+`}`)
-		size := req.Source.Size()
-		if size.Bytes <= 0 || string(req.Raw) != `{"model":"m","max_tokens":1,`+member+`}` {
-			t.Errorf("%s: %+v", member, size)
-		}
-		for range req.Source.Texts() {
-		}
-	}
+		`"tool_choice":"auto"`, `"x":1e5`, `"x\n":{"y\u0041":[[[]]]}`, `"service_tier":"gold"`, `"container":{"skills":[{}]}`)
 }
 
 func TestOptionsOfARequest(t *testing.T) {
@@ -166,50 +159,10 @@ func TestWhatToolsOfAnthropicCost(t *testing.T) {
 	}
 }
 
-// FuzzDecode compares the one pass with the strict decoder. No conversation may panic, and
-// each is the same whenever it is made.
 func FuzzDecode(f *testing.F) {
-	files, _ := filepath.Glob("testdata/requests/*.json")
-	for _, file := range files {
-		if body, err := os.ReadFile(file); err == nil {
-			f.Add(body)
-		}
-	}
-	f.Add([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content",` +
-		`"content":[{"type":"image","source":{"type":"url","url":"https://a"}}]}}]}]}`))
-	f.Add([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a",` +
-		`"signature":"mgw1.e30"},{"type":"tool_use","id":"a__mgw1_W3t9XQ","name":"f"}]}]}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := Dialect{}.DecodeCount(nil, body)
-		if err != nil {
-			e := api.AsError(err)
-			if valid := jsontext.Value(body).IsValid() && jsontext.Value(body).Kind() == '{'; valid && e.Code == api.CodeInvalidJSON && !strings.Contains(e.Message, "deeper") {
-				t.Fatalf("%q: %v", body, err)
-			}
-			return
-		}
-		if !jsontext.Value(body).IsValid() {
-			t.Fatalf("taken: %q", body)
-		}
-		first, err := req.Source.Conversation()
-		for range req.Source.Texts() {
-		}
-		req.Source.Ignored([]llm.Field{llm.FieldTopK, llm.FieldPartType})
-		again, _ := Dialect{}.DecodeCount(nil, body)
-		second, err2 := again.Source.Conversation()
-		if (err == nil) != (err2 == nil) || !reflect.DeepEqual(first, second) || dump(req) != dump(again) {
-			t.Fatalf("%q: %v, %v", body, err, err2)
-		}
-	})
-}
-
-func TestEachMemberHasItsName(t *testing.T) {
-	for m, name := range memberNames {
-		if got, known := memberByName[name]; !known || int(got) != m {
-			t.Errorf("%s is %d, not %d", name, got, m)
-		}
-	}
-	if len(memberByName) != int(memberCount) {
-		t.Errorf("%d names", len(memberByName))
-	}
+	dialecttest.FuzzDecode(f, Dialect{}.DecodeCount, dump,
+		`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content",`+
+			`"content":[{"type":"image","source":{"type":"url","url":"https://a"}}]}}]}]}`,
+		`{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a",`+
+			`"signature":"mgw1.e30"},{"type":"tool_use","id":"a__mgw1_W3t9XQ","name":"f"}]}]}`)
 }

@@ -1,7 +1,6 @@
 package messages_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -60,7 +59,7 @@ func TestInputExcludesCachedTokens(t *testing.T) {
 		{Input: 100, Output: 7},
 		{Input: 10, Output: 7, HasCache: true, Cached: 60}, // a server that counts wrongly
 	} {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 			e.Text(0, "a")
 			e.Finish(0, llm.Ending{Finish: llm.FinishStop})
 			e.Usage(&u)
@@ -77,7 +76,7 @@ func TestInputExcludesCachedTokens(t *testing.T) {
 
 func TestServiceTierAndSearchesAreInAnthropicsWords(t *testing.T) {
 	for tier, want := range map[string]string{"": "standard", "default": "standard", "flex": "standard", "priority": "priority"} {
-		m := both(t, anyRequest(), from(llm.Head{Model: "m", ServiceTier: tier}, func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), from(llm.Head{Model: "m", ServiceTier: tier}, func(e *llm.Emitter) {
 			e.Finish(0, llm.Ending{Finish: llm.FinishStop})
 			e.Usage(&llm.Usage{Searches: 2})
 		}))
@@ -101,7 +100,7 @@ func TestContentFilterIsARefusal(t *testing.T) {
 		{"one that is no JSON", "", llm.Ending{Finish: llm.FinishContentFilter, StopDetails: jsontext.Value(`{`)},
 			`{"type":"refusal","category":null,"explanation":null}`},
 	} {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 			e.Refusal(0, tt.said)
 			e.Finish(0, tt.ending)
 			e.Usage(&llm.Usage{})
@@ -129,7 +128,7 @@ func TestStopReasons(t *testing.T) {
 		{llm.Ending{Finish: llm.FinishLength, NativeReason: "model_context_window_exceeded"}, nil, "model_context_window_exceeded"},
 		{llm.Ending{Finish: llm.FinishContentFilter}, []string{"{}"}, "refusal"},
 	} {
-		m := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+		m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 			for _, arguments := range tt.calls {
 				e.Call(0, &llm.CallStart{Name: "f", ID: "c", Arguments: arguments})
 			}
@@ -146,62 +145,6 @@ func TestStopReasons(t *testing.T) {
 	}
 }
 
-func TestUpstreamsEventsAreForwardedAsTheyCame(t *testing.T) {
-	w := messages.Dialect{}.NewWriter(anyRequest())
-	raw := []string{": hi\r\nevent: message_start\r\ndata: {\"type\" :\r\ndata: 1}\r\n\r\n", "", "data: {}\n\n"}
-	var text []byte
-	for _, r := range raw {
-		var err error
-		if text, err = w.Append(text, &llm.Event{Kind: llm.EventOther, Raw: []byte(r), RawDialect: llm.Messages}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, want := string(w.Done(text)), strings.Join(raw, ""); got != want {
-		t.Errorf("%q, not %q", got, want)
-	}
-	got, err := messages.Dialect{}.AppendAnswer(nil, anyRequest(), &llm.Answer{Raw: []byte(" {} "), RawDialect: llm.Messages})
-	if err != nil || string(got) != " {} " {
-		t.Errorf("%q, %v", got, err)
-	}
-}
-
-func TestBytesOfAnotherDialectAreNotWritten(t *testing.T) {
-	if text, err := (messages.Dialect{}).AppendAnswer(nil, anyRequest(), &llm.Answer{Raw: []byte(`{}`), RawDialect: llm.Chat}); err == nil {
-		t.Errorf("an answer was written: %s", text)
-	}
-	event := &llm.Event{Kind: llm.EventOther, Raw: []byte(`{}`), RawDialect: llm.Chat, Head: new(llm.Head)}
-	if text, err := (messages.Dialect{}).NewWriter(anyRequest()).Append(nil, event); err == nil {
-		t.Errorf("an event was written: %s", text)
-	}
-}
-
-func TestStreamThatBreaksOffEndsWithAnError(t *testing.T) {
-	broken := &api.Error{Status: 502, Type: api.TypeAPI, Code: api.CodeProviderError, Message: "the answer broke off", RequestID: "req"}
-	const last = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"the answer broke off\"},\"request_id\":\"req\"}\n\n"
-	for _, raw := range []bool{true, false} {
-		w := messages.Dialect{}.NewWriter(anyRequest())
-		event := &llm.Event{Kind: llm.EventText, Text: "a", Head: &llm.Head{Model: "m"}}
-		if raw {
-			event = &llm.Event{Kind: llm.EventOther, Raw: []byte("data: {}\n\n"), RawDialect: llm.Messages}
-		}
-		text, err := w.Append(nil, event)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text = w.Fail(text, broken); !strings.HasSuffix(string(text), "\n\n"+last) {
-			t.Errorf("%s", text)
-		}
-		if more := w.Ping(nil); len(more) > 0 {
-			t.Errorf("%q follows the error", more)
-		}
-		if !raw {
-			if m, err := check(string(text)); err != nil || m.Failure == nil {
-				t.Errorf("%v: %s", err, text)
-			}
-		}
-	}
-}
-
 func TestPingIsAnEvent(t *testing.T) {
 	w := messages.Dialect{}.NewWriter(anyRequest())
 	if got := string(w.Ping(nil)); got != "event: ping\ndata: {\"type\": \"ping\"}\n\n" {
@@ -209,5 +152,9 @@ func TestPingIsAnEvent(t *testing.T) {
 	}
 	if w.Done(nil); len(w.Ping(nil)) > 0 {
 		t.Error("a ping follows the end")
+	}
+	w = messages.Dialect{}.NewWriter(anyRequest())
+	if w.Fail(nil, &api.Error{Status: 502, Message: "broken"}); len(w.Ping(nil)) > 0 {
+		t.Error("a ping follows an error")
 	}
 }

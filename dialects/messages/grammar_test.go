@@ -10,8 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/dialects/messages"
-	"modelgateway/llm"
+	"modelgateway/dialects/dialecttest"
 )
 
 // message is a message as a client has it, whole or put together from a stream.
@@ -82,7 +81,7 @@ type errorMessage struct {
 
 type wireEvent struct {
 	Type    string       `json:"type"`
-	Index   *int         `json:"index"`
+	Index   int          `json:"index"`
 	Message *message     `json:"message"`
 	Block   contentBlock `json:"content_block"`
 	Delta   struct {
@@ -147,7 +146,7 @@ func (g *grammar) event(text string) {
 		g.demand(err == nil && g.Failure.Type == "error" && g.Failure.Error.Type != "" && g.Failure.Error.Message != "", "error: %s", data)
 		return
 	}
-	var e wireEvent
+	e := wireEvent{Index: -1}
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
 		g.demand(false, "%s: %w", data, err)
 		return
@@ -187,13 +186,6 @@ func (g *grammar) event(text string) {
 	}
 }
 
-func (e *wireEvent) indexOr(n int) *int {
-	if e.Index == nil {
-		return &n
-	}
-	return e.Index
-}
-
 func (g *grammar) start(e *wireEvent, data string) {
 	g.demand(!g.begun, "message_start comes again")
 	g.begun = true
@@ -210,8 +202,8 @@ func (g *grammar) start(e *wireEvent, data string) {
 
 func (g *grammar) startBlock(e *wireEvent) {
 	g.demand(!g.told, "a block after message_delta")
-	g.demand(g.open < 0, "block %d begins inside another", *e.indexOr(-1))
-	g.demand(*e.indexOr(-1) == len(g.Content), "index %d, not %d", *e.indexOr(-1), len(g.Content))
+	g.demand(g.open < 0, "block %d begins inside another", e.Index)
+	g.demand(e.Index == len(g.Content), "index %d, not %d", e.Index, len(g.Content))
 	g.open, g.input, g.last = len(g.Content), nil, ""
 	b := e.Block
 	g.demand(b.Text == "" && b.Thinking == "" && b.Signature == "", "a block begins with text: %+v", b)
@@ -226,8 +218,8 @@ func legalID(id string) bool {
 }
 
 func (g *grammar) delta(e *wireEvent) {
-	if g.open < 0 || *e.indexOr(-1) != g.open {
-		g.demand(false, "a delta of block %d, not of the open %d", *e.indexOr(-1), g.open)
+	if g.open < 0 || e.Index != g.open {
+		g.demand(false, "a delta of block %d, not of the open %d", e.Index, g.open)
 		return
 	}
 	b, d := &g.Content[g.open], &e.Delta
@@ -250,8 +242,8 @@ func (g *grammar) delta(e *wireEvent) {
 }
 
 func (g *grammar) stopBlock(e *wireEvent) {
-	if g.open < 0 || *e.indexOr(-1) != g.open {
-		g.demand(false, "the stop of block %d, not of the open %d", *e.indexOr(-1), g.open)
+	if g.open < 0 || e.Index != g.open {
+		g.demand(false, "the stop of block %d, not of the open %d", e.Index, g.open)
 		return
 	}
 	b := &g.Content[g.open]
@@ -267,49 +259,9 @@ func (g *grammar) stopBlock(e *wireEvent) {
 	g.open = -1
 }
 
-// written is a stream as Dialect's writer writes it.
-func written(t testing.TB, req *llm.Request, stream llm.Stream) string {
+// wholeOf is a message that is written whole.
+func wholeOf(t testing.TB, text []byte) *message {
 	t.Helper()
-	w := messages.Dialect{}.NewWriter(req)
-	var text []byte
-	for e, err := range stream {
-		if err == nil && e != nil {
-			text, err = w.Append(text, e)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return string(w.Done(text))
-}
-
-// streamed is a stream put together, which must keep the rules.
-func streamed(t testing.TB, req *llm.Request, stream llm.Stream) *message {
-	t.Helper()
-	text := written(t, req, stream)
-	m, err := check(text)
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, text)
-	}
-	return m
-}
-
-// whole is the same stream as a whole answer.
-func whole(t testing.TB, req *llm.Request, stream llm.Stream) *message {
-	t.Helper()
-	answer, err := llm.Collect(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wholeOf(t, req, answer)
-}
-
-func wholeOf(t testing.TB, req *llm.Request, answer *llm.Answer) *message {
-	t.Helper()
-	text, err := messages.Dialect{}.AppendAnswer(nil, req, answer)
-	if err != nil {
-		t.Fatal(err)
-	}
 	m := new(message)
 	if err := json.Unmarshal(text, m); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -341,14 +293,31 @@ func meaning(m *message) string {
 	return b.String()
 }
 
-// both are a stream's message and its whole answer, which must say the same.
-func both(t testing.TB, req *llm.Request, stream llm.Stream) *message {
-	t.Helper()
-	m := streamed(t, req, stream)
-	if one, other := meaning(m), meaning(whole(t, req, stream)); one != other {
-		t.Errorf("the stream says\n%s\nthe whole answer\n%s", one, other)
+// says is what the model said in a message.
+func says(m *message) (all []dialecttest.Said) {
+	for i := range m.Content {
+		b := &m.Content[i]
+		all = append(all, dialecttest.Said{
+			Text: b.Text + b.Thinking, Thought: strings.HasSuffix(b.Type, "thinking"), ID: b.ID, Name: b.Name, Arguments: string(b.Input),
+		})
 	}
-	return m
+	return all
+}
+
+// loose is what a message says of its kinds, and where it stops: a stream may have them in another order.
+func loose(m *message) string {
+	texts, calls, thoughts := "", "", 0
+	for _, s := range says(m) {
+		switch {
+		case s.Name != "":
+			calls += s.ID + " "
+		case s.Thought:
+			thoughts += len(s.Text)
+		default:
+			texts += s.Text
+		}
+	}
+	return fmt.Sprint(texts, calls, thoughts, m.StopReason)
 }
 
 // kinds are the types of a message's blocks.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
@@ -65,7 +64,7 @@ func TestCustomToolIsCalledWithItsExactText(t *testing.T) {
 		"whole": {string(whole)}, "byte by byte": strings.Split(string(whole), ""), "after spaces": {" \n", string(whole), " {}"},
 		"as it is": {patch}, "as it is, in lines": strings.SplitAfter(patch, "\n"),
 	} {
-		r := both(t, custom(t), calling("apply_patch", pieces...))
+		r := dialect.Both(t, custom(t), calling("apply_patch", pieces...))
 		if kinds(r) != "custom_tool_call" || r.Output[0].Input != patch || r.Output[0].Name != "apply_patch" ||
 			r.Output[0].CallID != "toolu_1" || r.Output[0].Status != "completed" || !strings.HasPrefix(r.Output[0].ID, "ctc_") {
 			t.Errorf("%s: %s", name, r.raw)
@@ -93,57 +92,25 @@ func TestCallThatIsCutIsIncomplete(t *testing.T) {
 	}
 	whole, _ := json.Marshal(map[string]string{"input": patch})
 	for at := len(`{"input":"`); at < len(whole); at++ {
-		r := both(t, custom(t), cut("apply_patch", string(whole[:at])))
+		r := dialect.Both(t, custom(t), cut("apply_patch", string(whole[:at])))
 		call := r.Output[1]
 		if r.Status != "incomplete" || r.Incomplete.Reason != "max_output_tokens" || r.Output[0].Status != "completed" ||
 			call.Status != "incomplete" || !strings.HasPrefix(patch, strings.TrimRight(call.Input, "\uFFFD")) {
 			t.Fatalf("cut at %d: %s", at, r.raw)
 		}
 	}
-	r := both(t, anyRequest(), cut("f", `{"a": "b`))
+	r := dialect.Both(t, anyRequest(), cut("f", `{"a": "b`))
 	if call := r.Output[1]; call.Status != "incomplete" || call.arguments() != `{"a": "b` {
 		t.Errorf("%s", r.raw)
 	}
-	if r = both(t, anyRequest(), cut("f", ``)); r.Output[1].Status != "incomplete" || r.Output[1].arguments() != "" {
+	if r = dialect.Both(t, anyRequest(), cut("f", ``)); r.Output[1].Status != "incomplete" || r.Output[1].arguments() != "" {
 		t.Errorf("%s", r.raw)
 	}
-	if r = both(t, anyRequest(), cut("f", `{"a":1}`)); r.Output[1].Status != "completed" || r.Status != "incomplete" {
+	if r = dialect.Both(t, anyRequest(), cut("f", `{"a":1}`)); r.Output[1].Status != "completed" || r.Status != "incomplete" {
 		t.Errorf("%s", r.raw)
 	}
-	if r = both(t, anyRequest(), answers(func(e *llm.Emitter) { e.Text(0, "a"); finish(e, llm.FinishLength) })); r.Output[0].Status != "incomplete" {
+	if r = dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) { e.Text(0, "a"); finish(e, llm.FinishLength) })); r.Output[0].Status != "incomplete" {
 		t.Errorf("%s", r.raw)
-	}
-}
-
-func TestNamespacesComeBackWithBareNames(t *testing.T) {
-	req := asked(t, `{"model":"m","input":"x","tools":[{"type":"function","name":"wait","parameters":{}},
-		{"type":"namespace","name":"clock","tools":[{"type":"function","name":"wait","parameters":{}},{"type":"custom","name":"set"}]},
-		{"type":"namespace","name":"agents","tools":[{"type":"function","name":"wait","parameters":{}}]}]}`)
-	names := functions(t, req)
-	if len(names) != 4 {
-		t.Fatal(names)
-	}
-	r := both(t, req, answers(func(e *llm.Emitter) {
-		for _, name := range names {
-			e.Call(0, &llm.CallStart{ID: "c" + name, Name: name, Arguments: `{"input":"a"}`})
-		}
-		e.Call(0, &llm.CallStart{Name: "unknown", Arguments: `{}`})
-		finish(e, llm.FinishToolCalls)
-	}))
-	var got []string
-	for i := range r.Output {
-		got = append(got, r.Output[i].Type+" "+r.Output[i].Namespace+" "+r.Output[i].Name)
-	}
-	if want := "function_call  wait, function_call clock wait, custom_tool_call clock set, function_call agents wait, function_call  unknown"; strings.Join(got, ", ") != want {
-		t.Errorf("%q, not %q", got, want)
-	}
-	text := written(t, req, calling(names[1], "{}")) // on all three events
-	for _, event := range []string{"response.output_item.added", "response.output_item.done", "response.completed"} {
-		_, after, _ := strings.Cut(text, "event: "+event)
-		data, _, _ := strings.Cut(after, "\n\n")
-		if !strings.Contains(data, `"name":"wait","namespace":"clock"`) {
-			t.Errorf("%s: %s", event, data)
-		}
 	}
 }
 
@@ -173,102 +140,9 @@ func TestToolsThatTheClientRunsHaveTheirOwnItems(t *testing.T) {
 		{names[3], `{ "query": "a",` + "\n" + `"limit":2}`, "tool_search_call", `"execution":"client","arguments":{"query":"a","limit":2}`},
 		{names[3], `nothing`, "tool_search_call", `"execution":"client","arguments":{}`},
 	} {
-		r := both(t, req, calling(tt.name, tt.arguments))
+		r := dialect.Both(t, req, calling(tt.name, tt.arguments))
 		if kinds(r) != tt.kind || !strings.Contains(r.raw, tt.want) || r.Output[0].CallID != "toolu_1" {
 			t.Errorf("%s: not %s in %s", tt.arguments, tt.want, r.raw)
 		}
 	}
-}
-
-// What the model called comes back in the next turn as the call of the same function.
-func TestCallsComeBackAsTheModelMadeThem(t *testing.T) {
-	const tools = `"tools":[{"type":"custom","name":"apply"},{"type":"local_shell"},{"type":"shell"},{"type":"apply_patch"},` +
-		`{"type":"namespace","name":"n","tools":[{"type":"function","name":"f","parameters":{}}]},{"type":"tool_search","execution":"client"}]`
-	req := asked(t, `{"model":"m","input":"x",`+tools+`}`)
-	arguments := map[string]string{
-		"apply": `{"input":"a\nb"}`, "local_shell": `{"command":["a"],"env":{"A":"b"},"timeout_ms":1}`,
-		"shell": `{"commands":["a"],"timeout_ms":null,"max_output_length":null}`, "apply_patch": `{"type":"update_file","path":"p","diff":"d"}`,
-		"n__f": `{"a":1}`, "tool_search": `{"query":"q"}`,
-	}
-	names := functions(t, req)
-	r := both(t, req, answers(func(e *llm.Emitter) {
-		for _, name := range names {
-			e.Call(0, &llm.CallStart{ID: "c_" + name, Name: name, Arguments: arguments[name]})
-		}
-		finish(e, llm.FinishToolCalls)
-	}))
-	var next struct {
-		Output jsontext.Value `json:"output"`
-	}
-	if err := json.Unmarshal([]byte(r.raw), &next); err != nil {
-		t.Fatal(err)
-	}
-	items := string(next.Output[1 : len(next.Output)-1])
-	conversation, err := asked(t, `{"model":"m","input":[{"role":"user","content":"x"},`+items+`],`+tools+`}`).Source.Conversation()
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := 0
-	for _, m := range conversation.Messages {
-		for _, b := range m.Blocks {
-			if b.Kind != llm.BlockCall {
-				continue
-			}
-			calls++
-			if b.Call.Name != names[calls-1] || string(b.Call.Arguments) != arguments[b.Call.Name] || b.Call.ID != "c_"+b.Call.Name {
-				t.Errorf("%+v, not %s", b.Call, arguments[names[calls-1]])
-			}
-		}
-	}
-	if calls != len(names) || calls != 6 {
-		t.Errorf("%d calls of %d came back", calls, len(names))
-	}
-}
-
-func TestCallIDsAreUniqueAndShort(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		for _, id := range []string{"a", "a", "", strings.Repeat("x", 65), strings.Repeat("x", 64)} {
-			e.Call(0, &llm.CallStart{ID: id, Name: "f", Arguments: "{}"})
-		}
-		finish(e, llm.FinishToolCalls)
-	}))
-	ids := map[string]bool{}
-	for i := range r.Output {
-		if id := r.Output[i].CallID; len(id) > 64 {
-			t.Error(id)
-		}
-		ids[r.Output[i].CallID] = true
-	}
-	if len(ids) != 5 || !ids["a"] || !ids[strings.Repeat("x", 64)] {
-		t.Errorf("%v", ids)
-	}
-}
-
-func TestParallelCallsInPiecesAreItemsOneAfterTheOther(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		a, _ := e.Call(0, &llm.CallStart{ID: "1", Name: "a", Arguments: `{"x"`})
-		b, _ := e.Call(0, &llm.CallStart{ID: "2", Name: "b"})
-		e.Input(0, b, `{"y":`)
-		e.Input(0, a, `:"}"`)
-		e.Input(0, b, `2}`)
-		e.Text(0, "between")
-		e.Input(0, a, `}`)
-		finish(e, llm.FinishToolCalls)
-	}))
-	if kinds(r) != "function_call function_call message" || r.Output[0].arguments() != `{"x":"}"}` || r.Output[1].arguments() != `{"y":2}` {
-		t.Errorf("%s", r.raw)
-	}
-	one := &llm.Request{Model: "m", ParallelCalls: new(bool)}
-	if r = both(t, one, calling2()); kinds(r) != "function_call" {
-		t.Errorf("%s", r.raw)
-	}
-}
-
-func calling2() llm.Stream {
-	return answers(func(e *llm.Emitter) {
-		e.Call(0, &llm.CallStart{ID: "1", Name: "a", Arguments: `{}`})
-		at, _ := e.Call(0, &llm.CallStart{ID: "2", Name: "b"})
-		e.Input(0, at, "{}")
-		finish(e, llm.FinishToolCalls)
-	})
 }

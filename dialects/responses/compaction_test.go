@@ -1,6 +1,7 @@
 package responses_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,22 +22,6 @@ func summing(e *llm.Emitter) {
 	finish(e, llm.FinishStop)
 }
 
-func TestTriggerIsAnsweredWithOneCompactionThatTheNextTurnKnows(t *testing.T) {
-	req := asked(t, `{"model":"m","stream":true,"input":[{"role":"user","content":"Hello"},{"type":"compaction_trigger"}]}`)
-	r := both(t, req, answers(summing))
-	if want := "response.created response.in_progress response.output_item.added response.output_item.done response.completed"; strings.Join(r.events, " ") != want {
-		t.Errorf("%q", r.events)
-	}
-	if kinds(r) != "compaction" || !strings.HasPrefix(r.Output[0].ID, "cmp_") {
-		t.Fatalf("%s", r.raw)
-	}
-	next, err := asked(t, fmt.Sprintf(`{"model":"m","input":[{"type":"compaction","id":%q,"encrypted_content":%q},{"role":"user","content":"go on"}]}`,
-		r.Output[0].ID, *r.Output[0].Encrypted)).Source.Conversation()
-	if err != nil || !strings.Contains(next.Messages[0].Blocks[0].Text, "They want „Grüße“.") {
-		t.Errorf("%v: %+v", err, next)
-	}
-}
-
 func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 	req := asked(t, `{"model":"m","stream":true,"input":[{"role":"user","content":"Hello"},{"type":"compaction_trigger"}]}`)
 	stream := answers(func(e *llm.Emitter) {
@@ -44,7 +29,7 @@ func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 		e.Call(0, &llm.CallStart{ID: "1", Name: "f", Arguments: "{}"})
 		finish(e, llm.FinishToolCalls)
 	})
-	if r := streamed(t, req, stream); r.Status != "failed" || r.Error.Code != "server_error" || len(r.Output) != 0 {
+	if r := dialect.Streamed(t, req, stream); r.Status != "failed" || r.Error.Code != "server_error" || len(r.Output) != 0 {
 		t.Errorf("%s", r.raw)
 	}
 	answer, err := llm.Collect(stream)
@@ -56,16 +41,8 @@ func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 	}
 }
 
-// compacted is the answer of /v1/responses/compact.
-type compacted struct {
-	ID        string `json:"id"`
-	Object    string `json:"object"`
-	CreatedAt int64  `json:"created_at"`
-	Output    []item `json:"output"`
-	Usage     *usage `json:"usage"`
-}
-
-func compact(t *testing.T, input string) *compacted {
+// compact has the items of an answer of /v1/responses/compact, of which the last is the summary.
+func compact(t *testing.T, input string) (items []item) {
 	t.Helper()
 	req, err := responses.CompactDialect{}.Decode(nil, []byte(`{"model":"m","input":`+input+`}`))
 	if err != nil {
@@ -79,35 +56,29 @@ func compact(t *testing.T, input string) *compacted {
 		t.Fatal(err)
 	}
 	text, err := responses.CompactDialect{}.AppendAnswer(nil, req, answer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := new(compacted)
-	if err := json.Unmarshal(text, c); err != nil {
+	c := new(answered)
+	if err := errors.Join(err, json.Unmarshal(text, c)); err != nil || !strings.HasPrefix(c.ID, "resp_") || c.Object != "response.compaction" ||
+		c.CreatedAt != 1700000000 || !c.Usage.whole() || c.Output[len(c.Output)-1].Type != "compaction" {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if !strings.HasPrefix(c.ID, "resp_") || c.Object != "response.compaction" || c.CreatedAt != 1700000000 || !c.Usage.whole() ||
-		c.Output[len(c.Output)-1].Type != "compaction" {
-		t.Errorf("%s", text)
-	}
-	return c
+	return c.Output
 }
 
 func TestCompactKeepsTheUsersLastMessagesBeforeTheSummary(t *testing.T) {
 	c := compact(t, `[{"role":"developer","content":"rules"},{"role":"user","content":"first"},{"role":"assistant","content":"a"},`+
 		`{"type":"message","role":"user","content":[{"type":"input_text","text":"second"},`+"\n"+`{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]},`+
 		`{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"x"}]`)
-	if len(c.Output) != 3 || c.Output[0].Content[0].Text != "first" || c.Output[0].Role != "user" || c.Output[1].Content[0].Text != "second" ||
-		c.Output[1].Content[1].Type != "input_image" || c.Output[0].ID == c.Output[1].ID {
+	if len(c) != 3 || c[0].Content[0].Text != "first" || c[0].Role != "user" || c[1].Content[0].Text != "second" ||
+		c[1].Content[1].Type != "input_image" || c[0].ID == c[1].ID {
 		t.Errorf("%+v", c)
 	}
-	if c = compact(t, `"just a text"`); len(c.Output) != 2 || c.Output[0].Content[0].Text != "just a text" {
+	if c = compact(t, `"just a text"`); len(c) != 2 || c[0].Content[0].Text != "just a text" {
 		t.Errorf("%+v", c)
 	}
 	long := strings.Repeat("x", 30_000)
 	c = compact(t, fmt.Sprintf(`[{"role":"user","content":"1%s"},{"role":"user","content":"2%s"},{"role":"user","content":"3%s"},{"role":"user","content":"4%s"}]`,
 		long, long, long, long))
-	if len(c.Output) != 3 || c.Output[0].Content[0].Text[0] != '3' {
-		t.Errorf("%d messages", len(c.Output)-1)
+	if len(c) != 3 || c[0].Content[0].Text[0] != '3' {
+		t.Errorf("%d messages", len(c)-1)
 	}
 }

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -75,14 +74,6 @@ func TestErrorsHaveTheCodesThatAgentsKnow(t *testing.T) {
 		if got := failureCode(tt.err); got != tt.failed {
 			t.Errorf("%s: the response failed by %s, not %s", tt.name, got, tt.failed)
 		}
-	}
-}
-
-func TestErrorOfTheDialectPassesAsItIs(t *testing.T) {
-	e := theirs(400, 409, "x")
-	e.Raw, e.RawDialect = []byte(`{"error":{"message":"theirs"}}`), llm.Responses
-	if got := string(Dialect{}.AppendError(nil, e)); got != `{"error":{"message":"theirs"}}` || (Dialect{}).ErrorStatus(e) != http.StatusConflict {
-		t.Error(got)
 	}
 }
 

@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"modelgateway/llm"
 	"modelgateway/llm/carried"
 )
@@ -43,7 +40,7 @@ func TestEachThoughtOfAnthropicIsAnItemWithItsTextInside(t *testing.T) {
 		finish(e, llm.FinishLength)
 	}
 	for _, req := range []*llm.Request{anyRequest(), {Model: "m"}} {
-		r := both(t, req, answers(thinking))
+		r := dialect.Both(t, req, answers(thinking))
 		if kinds(r) != "reasoning reasoning reasoning message reasoning function_call reasoning" {
 			t.Fatalf("%s", r.raw)
 		}
@@ -73,7 +70,7 @@ func TestThoughtsOfGeminiStandBeforeTheirCallsAndImages(t *testing.T) {
 	signed := func(data, call string, index int) *llm.Thought {
 		return &llm.Thought{Kind: llm.ThoughtEncrypted, Data: data, Provider: "gemini", Model: "g", CallID: call, Index: index}
 	}
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
+	r := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Thought(0, "why", nil)
 		e.Call(0, &llm.CallStart{ID: "1", Name: "f", Arguments: "{}", Signature: "s1", Thought: signed("g|s1", "1", 0)})
 		e.Call(0, &llm.CallStart{ID: "2", Name: "f", Arguments: "{}", Signature: "s2", Thought: signed("g|s2", "2", 1)})
@@ -94,33 +91,5 @@ func TestThoughtsOfGeminiStandBeforeTheirCallsAndImages(t *testing.T) {
 	}
 	if r.Output[0].Summary[0].Text != "why" || len(r.Output[2].Summary) != 0 || *r.Output[6].Result != "AAAA" || r.Output[6].Format != "webp" {
 		t.Errorf("%s", r.raw)
-	}
-}
-
-// What a provider wants back reaches it again, in its place, through the items that the
-// client sends back.
-func TestThoughtsComeBackAsTheyWere(t *testing.T) {
-	r := both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		e.Thought(0, "shown", &llm.Thought{Text: "as it was", Provider: "anthropic", Model: "c", Index: 0})
-		e.Thought(0, "", &llm.Thought{Signature: "s", Provider: "anthropic", Model: "c", Index: 0, WithCalls: true})
-		e.Call(0, &llm.CallStart{ID: "", Name: "f", Arguments: "{}", Thought: &llm.Thought{
-			Kind: llm.ThoughtEncrypted, Data: "d", Provider: "gemini", Model: "g", Index: 1,
-		}})
-		finish(e, llm.FinishToolCalls)
-	}))
-	var next struct {
-		Output jsontext.Value `json:"output"`
-	}
-	if err := json.Unmarshal([]byte(r.raw), &next); err != nil {
-		t.Fatal(err)
-	}
-	c, err := asked(t, `{"model":"m","input":[`+string(next.Output[1:len(next.Output)-1])+`]}`).Source.Conversation()
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := c.Messages[0].Blocks
-	if len(blocks) != 3 || *blocks[0].Thought != (llm.Thought{Text: "as it was", Signature: "s", Provider: "anthropic", Model: "c"}) ||
-		blocks[1].Thought.Data != "d" || blocks[1].Thought.CallID != blocks[2].Call.ClientID || blocks[2].Call.ClientID == "" {
-		t.Errorf("%+v", blocks)
 	}
 }

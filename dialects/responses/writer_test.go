@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -56,27 +55,6 @@ func TestSilentStreamRepeatsThatItIsInProgress(t *testing.T) {
 	}
 }
 
-func TestEarlyErrorIsAWholeStream(t *testing.T) {
-	w := Dialect{}.NewWriter(&llm.Request{Model: "asked"}).(*Writer)
-	long := &api.Error{
-		Status: http.StatusBadRequest, Type: api.TypeAPI, Code: api.CodeProviderError, UpstreamCode: api.CodeContextLength,
-		UpstreamStatus: http.StatusBadRequest, Message: "prompt is too long: 9 tokens > 8 maximum", Provider: "anthropic",
-	}
-	if !w.TellsEarly(long) || w.TellsEarly(&api.Error{Status: 400, Code: api.CodeInvalidValue}) {
-		t.Error("only a prompt that is too long is told in a stream")
-	}
-	text := string(w.Fail(nil, long))
-	if eventsOf(text) != "created in_progress error failed" || strings.Count(text, `"model":"asked"`) != 3 ||
-		!strings.Contains(text, `{"type":"error","code":"context_length_exceeded","message":"prompt is too long: 9 tokens > 8 maximum",`+
-			`"param":"input","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum",`+
-			`"code":"context_length_exceeded","param":"input","provider":"anthropic","upstream_status":400,`+
-			`"upstream_code":"context_length_exceeded"},"sequence_number":2}`) ||
-		!strings.Contains(text, `"error":{"code":"context_length_exceeded","message":"prompt is too long: 9 tokens > 8 maximum"}`) ||
-		!strings.Contains(text, `"status":"failed"`) || !strings.Contains(text, `"usage":null`) {
-		t.Errorf("%s", text)
-	}
-}
-
 // What is done stays so in a response that failed, and what is open is not told as done:
 // agents run calls as soon as they are.
 func TestFailureLeavesTheOpenItemOpen(t *testing.T) {
@@ -119,34 +97,34 @@ func TestStreamThatIsOpenedEarlyGoesOn(t *testing.T) {
 	}
 }
 
-func TestEventsOfTheDialectAreForwarded(t *testing.T) {
-	w := Dialect{}.NewWriter(&llm.Request{Model: "asked"})
-	head := &llm.Head{Model: "gpt"}
-	const created = "event: response.created\ndata: {}\n\n"
-	text, err := w.Append(nil, &llm.Event{Kind: llm.EventOther, Head: head, RawDialect: llm.Responses, Raw: []byte(created)})
-	if err != nil || string(text) != created || len(w.Done(nil)) > 0 {
-		t.Errorf("%s: %v", text, err)
+// What an upstream that speaks the dialect says of its failure is told in its words; the
+// gateway's own errors follow the upstream's events.
+func TestAFailureOfANativeStreamIsTold(t *testing.T) {
+	const first = "event: response.created\ndata: {}\n\n"
+	failure := func(raw string) string {
+		w := Dialect{}.NewWriter(&llm.Request{Source: new(Request)})
+		out, err := w.Append(nil, &llm.Event{Head: &llm.Head{ID: "resp_of_the_client", Model: "gpt-x"}, Raw: []byte(first), RawDialect: llm.Responses})
+		if err != nil || string(out) != first {
+			t.Fatalf("%s, %v", out, err)
+		}
+		return string(w.Fail(nil, &api.Error{
+			Status: 502, Code: api.CodeProviderError, Message: "broken", UpstreamStatus: 500, Raw: []byte(raw), RawDialect: llm.Responses,
+		}))
 	}
-	w = Dialect{}.NewWriter(&llm.Request{Model: "asked"})
-	_, _ = w.Append(nil, &llm.Event{Kind: llm.EventOther, Head: head, RawDialect: llm.Responses, Raw: []byte(created)})
-	text = w.Fail(nil, &api.Error{Status: 502, Code: api.CodeProviderError, Message: "broken"})
-	if eventsOf(string(text)) != "error failed" || !strings.Contains(string(text), `"sequence_number":1}`) {
-		t.Errorf("%s", text)
+	for raw, want := range map[string]string{
+		`{"type":"response.failed","response":{"id":"r"}}`: "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"r\"}}\n\n",
+		`{"type":"error","message":"m"}`:                   "event: error\ndata: {\"type\":\"error\",\"message\":\"m\"}\n\n",
+		"{\"type\":\"error\",\n\"a\":1}":                   "event: error\ndata: {\"type\":\"error\",\"a\":1}\n\n",
+	} {
+		if got := failure(raw); got != want {
+			t.Errorf("%s: %s", raw, got)
+		}
 	}
-	if _, err := w.Append(nil, &llm.Event{RawDialect: llm.Chat, Raw: []byte("{}")}); err == nil {
-		t.Error("bytes of another dialect are written")
-	}
-	if _, err := (Dialect{}).AppendAnswer(nil, &llm.Request{}, &llm.Answer{RawDialect: llm.Chat, Raw: []byte("{}")}); err == nil {
-		t.Error("an answer of another dialect is written")
-	}
-	raw, err := Dialect{}.AppendAnswer(nil, &llm.Request{}, &llm.Answer{RawDialect: llm.Responses, Raw: []byte(`{"a":1}`)})
-	if err != nil || string(raw) != `{"a":1}` {
-		t.Errorf("%s: %v", raw, err)
-	}
-}
-
-func TestSizeOfAPromptIsWritten(t *testing.T) {
-	if got := string(Dialect{}.AppendCount(nil, 42)); got != `{"object":"response.input_tokens","input_tokens":42}` {
-		t.Error(got)
+	for _, raw := range []string{"", `{"error":{"message":"m"}}`, `{"type":"new"}`} {
+		got := failure(raw)
+		if strings.Count(got, "event: ") != 2 || !strings.Contains(got, `"sequence_number":1`) || !strings.Contains(got, `"id":"resp_of_the_client"`) ||
+			!strings.Contains(got, "event: response.failed\n") || !strings.Contains(got, "broken") {
+			t.Errorf("%s: %s", raw, got)
+		}
 	}
 }

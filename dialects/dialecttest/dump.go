@@ -1,13 +1,9 @@
-package responses
+package dialecttest
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,53 +11,19 @@ import (
 	"modelgateway/llm"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-// decoded is a request whose decoding must succeed.
-func decoded(t testing.TB, body string) *llm.Request {
-	t.Helper()
-	req, err := Dialect{}.Decode(nil, []byte(body))
-	if err != nil {
-		t.Fatalf("%v: %.300s", err, body)
-	}
-	return req
-}
-
-// Requests of real clients, with shortened texts in words of the project (tests/captures), and their conversations.
-func TestRequestsOfRealClients(t *testing.T) {
-	files, err := filepath.Glob("testdata/requests/*.json")
-	if err != nil || len(files) < 7 {
-		t.Fatalf("%d files: %v", len(files), err)
-	}
-	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := dump(decoded(t, string(body)))
-		golden := strings.TrimSuffix(strings.Replace(file, "requests", "conversations", 1), ".json") + ".txt"
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil || got != string(want) {
-			t.Errorf("%s: %v\n%s", file, err, got)
-		}
-	}
-}
-
-func dump(req *llm.Request) string {
+// Dump writes what the common form says of a request. What the dialect keeps of a tool is added after the tool's name.
+func Dump(req *llm.Request, kept func(tool string) string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("model %s, stream %v, max_output_tokens %v, cache key %q, cache %s", req.Model, req.Stream, value(req.MaxOutput), req.CacheKey, req.Cache)
-	line("temperature %v, top_p %v, top_logprobs %v, user %q, %q", value(req.Temperature), value(req.TopP), value(req.TopLogprobs), req.User,
-		req.SafetyIdentifier)
+	line("model %s, stream %v, at most %v, session %q, cache key %q, cache %s", req.Model, req.Stream, Value(req.MaxOutput), req.Session,
+		req.CacheKey, req.Cache)
+	line("temperature %v, top_p %v, top_k %v, top_logprobs %v, stop %q, user %q, %q", Value(req.Temperature), Value(req.TopP),
+		Value(req.TopK), Value(req.TopLogprobs), req.Stop, req.User, req.SafetyIdentifier)
 	if req.Thinking != nil {
 		line("thinking %+v", *req.Thinking)
 	}
-	line("effort %q, one call %v, searches %d, unpriced %q", req.Effort, req.SingleCall, req.Searches, req.Unpriced)
+	line("effort %q, no thoughts %v, one call %v, searches %d, unpriced %q",
+		req.Effort, req.NoThoughts, req.SingleCall, req.Searches, req.Unpriced)
 	s := req.Source.Size()
 	line("%d messages, %d tools, shaped %v, %d media, images %q, opaque %v, hosted %v",
 		s.Messages, s.Tools, s.Shaped, s.Media, s.Images, s.Opaque, s.Hosted)
@@ -72,13 +34,13 @@ func dump(req *llm.Request) string {
 		return b.String()
 	}
 	line("ignored %q", req.Source.Ignored(nil))
-	if c.Format != nil {
-		line("format %s %q strict %v: %s", c.Format.Name, c.Format.Description, value(c.Format.Strict), c.Format.Schema)
+	if f := c.Format; f != nil {
+		line("format %s %q strict %v: %s", f.Name, f.Description, Value(f.Strict), f.Schema)
 	}
 	for i := range c.Tools {
 		tool := &c.Tools[i]
-		line("%s = tool %s, called as %+v, %q strict %v: %s", req.Source.Path(llm.FieldTool, tool.At), tool.Name,
-			req.Source.(*Request).as(tool.Name), tool.Description, value(tool.Strict), compact(tool.Parameters))
+		line("%s = tool %s%s %q strict %v cache %s: %s", req.Source.Path(llm.FieldTool, tool.At), tool.Name, kept(tool.Name), tool.Description,
+			Value(tool.Strict), tool.Cache, compact(tool.Parameters))
 	}
 	if c.Choice != nil {
 		line("choice %+v", *c.Choice)
@@ -100,7 +62,8 @@ func compact(value jsontext.Value) jsontext.Value {
 	return short
 }
 
-func value[T any](p *T) any {
+// Value is what a pointer leads to, or nil.
+func Value[T any](p *T) any {
 	if p == nil {
 		return nil
 	}
@@ -114,7 +77,7 @@ func dumpBlock(req *llm.Request, indent string, b *llm.Block, line func(string, 
 	}
 	switch b.Kind {
 	case llm.BlockText:
-		line("%s text %q %s", at, b.Text, b.Phase)
+		line("%s text %q%s", at, b.Text, strings.TrimRight(" "+b.Phase, " "))
 	case llm.BlockRefusal:
 		line("%s refusal %q", at, b.Text)
 	case llm.BlockMedia:
@@ -123,6 +86,8 @@ func dumpBlock(req *llm.Request, indent string, b *llm.Block, line func(string, 
 		line("%s call %q (%q) %s %s signature %q", at, b.Call.ID, b.Call.ClientID, b.Call.Name, b.Call.Arguments, b.Call.Signature)
 	case llm.BlockThought:
 		line("%s thought %+v", at, *b.Thought)
+	case llm.BlockHosted:
+		line("%s hosted by %s %s", at, b.HostedBy, b.Hosted)
 	case llm.BlockResult:
 		line("%s result of %q (%q), error %v", at, b.Result.ID, b.Result.ClientID, b.Result.IsError)
 		for i := range b.Result.Content {
