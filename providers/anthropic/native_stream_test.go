@@ -19,24 +19,6 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-// passedOn is what a client gets of a native stream.
-type passedOn struct {
-	bytes  string
-	events []llm.Event // copies without Raw
-	pauses int
-	err    error // nil for a whole answer
-}
-
-// usage is the last that the stream tells.
-func (p *passedOn) usage() (u *llm.Usage) {
-	for i := range p.events {
-		if p.events[i].Usage != nil {
-			u = p.events[i].Usage
-		}
-	}
-	return u
-}
-
 // streamingCall is a native call for a stream.
 func streamingCall(t testing.TB) *native {
 	t.Helper()
@@ -50,37 +32,15 @@ func streamingCall(t testing.TB) *native {
 }
 
 // pass sends a stream through a native call.
-func pass(t testing.TB, body io.Reader) passedOn {
+func pass(t testing.TB, body io.Reader) providertest.Passed {
 	t.Helper()
 	return passBy(t, streamingCall(t), body)
 }
 
-func passBy(t testing.TB, n *native, body io.Reader) (got passedOn) {
+func passBy(t testing.TB, n *native, body io.Reader) providertest.Passed {
 	t.Helper()
 	stream, err := n.events(t.Context(), upstream.NewEvents(io.NopCloser(body)), testKey)
-	if err != nil {
-		got.err = err
-		return got
-	}
-	var text strings.Builder
-	for e, err := range stream {
-		switch {
-		case err != nil:
-			got.err = err
-		case e == nil:
-			got.pauses++
-		default:
-			if !providertest.EndsFrame(e.Raw) || e.RawDialect != llm.Messages {
-				t.Errorf("an event ends with %q", e.Raw[max(0, len(e.Raw)-9):])
-			}
-			text.Write(e.Raw)
-			one := *e
-			one.Raw = nil
-			got.events = append(got.events, one)
-		}
-	}
-	got.bytes = text.String()
-	return got
+	return providertest.Pass(t, llm.Messages, stream, err)
 }
 
 // recordedStreams are all of the folder.
@@ -110,14 +70,14 @@ func TestRecordedStreamsComeBackByteForByte(t *testing.T) {
 		got := pass(t, bytes.NewReader(rec.Body))
 		if !isWhole(rec.Body) {
 			broken++
-			if got.err == nil || !providertest.Begins(string(rec.Body), got.bytes) {
-				t.Errorf("%s: it is not whole: %v", rec.File, got.err)
+			if got.Err == nil || !providertest.Begins(string(rec.Body), got.Bytes) {
+				t.Errorf("%s: it is not whole: %v", rec.File, got.Err)
 			}
 			continue
 		}
 		whole++
-		if got.err != nil || strings.TrimRight(got.bytes, "\n") != strings.TrimRight(string(rec.Body), "\n") {
-			t.Errorf("%s: %v, %d bytes of %d", rec.File, got.err, len(got.bytes), len(rec.Body))
+		if got.Err != nil || strings.TrimRight(got.Bytes, "\n") != strings.TrimRight(string(rec.Body), "\n") {
+			t.Errorf("%s: %v, %d bytes of %d", rec.File, got.Err, len(got.Bytes), len(rec.Body))
 		}
 	}
 	t.Logf("%d whole, %d not", whole, broken)
@@ -142,18 +102,18 @@ func TestAStreamThatIsCutAtAnyByteEndsWithAnError(t *testing.T) {
 			cuts++
 			cut := rec.Body[:at]
 			got := passBy(t, n, bytes.NewReader(cut))
-			if got.err == nil {
-				if !saysWhyItEnded(cut) || !strings.Contains(got.bytes, `"message_stop"`) {
+			if got.Err == nil {
+				if !saysWhyItEnded(cut) || !strings.Contains(got.Bytes, `"message_stop"`) {
 					t.Fatalf("%s, cut at byte %d of %d, ends well", rec.File, at, len(rec.Body))
 				}
-				if !providertest.Begins(string(cut), got.bytes) {
-					got.bytes = strings.TrimSuffix(got.bytes, stopFrame)
+				if !providertest.Begins(string(cut), got.Bytes) {
+					got.Bytes = strings.TrimSuffix(got.Bytes, stopFrame)
 				}
-			} else if _, ok := errors.AsType[*providers.Refusal](got.err); !ok {
-				t.Fatalf("%s, cut at byte %d of %d: %v", rec.File, at, len(rec.Body), got.err)
+			} else if _, ok := errors.AsType[*providers.Refusal](got.Err); !ok {
+				t.Fatalf("%s, cut at byte %d of %d: %v", rec.File, at, len(rec.Body), got.Err)
 			}
-			if !providertest.Begins(string(cut), got.bytes) {
-				t.Fatalf("%s, cut at byte %d of %d: %q", rec.File, at, len(rec.Body), got.bytes)
+			if !providertest.Begins(string(cut), got.Bytes) {
+				t.Fatalf("%s, cut at byte %d of %d: %q", rec.File, at, len(rec.Body), got.Bytes)
 			}
 		}
 	}
@@ -161,8 +121,8 @@ func TestAStreamThatIsCutAtAnyByteEndsWithAnError(t *testing.T) {
 	body := textStream(2)
 	end := bytes.LastIndex(body, []byte("event: message_stop"))
 	got := pass(t, bytes.NewReader(body[:end]))
-	if last := got.events[len(got.events)-1]; got.err != nil || got.bytes != string(body) || last.Kind != llm.EventFinish || last.Finish != llm.FinishStop {
-		t.Errorf("without its end mark: %v, %q", got.err, got.bytes)
+	if last := got.Events[len(got.Events)-1]; got.Err != nil || got.Bytes != string(body) || last.Kind != llm.EventFinish || last.Finish != llm.FinishStop {
+		t.Errorf("without its end mark: %v, %q", got.Err, got.Bytes)
 	}
 }
 
@@ -189,8 +149,8 @@ func TestTheErrorOfTheConnectionEndsAStream(t *testing.T) {
 	body := textStream(3)
 	broken := errors.New("reset")
 	got := pass(t, io.MultiReader(bytes.NewReader(body[:len(body)-10]), iotest.ErrReader(broken)))
-	if r, ok := errors.AsType[*providers.Refusal](got.err); !ok || !r.Worked || !errors.Is(got.err, broken) {
-		t.Errorf("%v", got.err)
+	if r, ok := errors.AsType[*providers.Refusal](got.Err); !ok || !r.Worked || !errors.Is(got.Err, broken) {
+		t.Errorf("%v", got.Err)
 	}
 }
 
@@ -212,8 +172,8 @@ func TestStreamsWithAnyLineEndingsAreSplitAnywhere(t *testing.T) {
 	check := func(how, body string, r io.Reader) {
 		t.Helper()
 		got := passBy(t, n, r)
-		if u := got.usage(); got.err != nil || got.bytes != body || u == nil || u.Input != 4 || u.Output != 9 {
-			t.Errorf("%s: %v, %d bytes of %d, %+v", how, got.err, len(got.bytes), len(body), got.usage())
+		if u := got.Usage(); got.Err != nil || got.Bytes != body || u == nil || u.Input != 4 || u.Output != 9 {
+			t.Errorf("%s: %v, %d bytes of %d, %+v", how, got.Err, len(got.Bytes), len(body), got.Usage())
 		}
 	}
 	for name, ending := range map[string]string{"LF": "\n", "CRLF": "\r\n", "CR": "\r"} {
@@ -243,21 +203,21 @@ func TestTheUsageOfARecordedStreamIsFoundBesideItsBytes(t *testing.T) {
 		if err := s.readStart(); err != nil {
 			t.Fatal(err)
 		}
-		var want passedOn
+		var want providertest.Passed
 		s.run(func(e *llm.Event, err error) bool {
-			if want.err = err; e != nil {
-				want.events = append(want.events, *e)
+			if want.Err = err; e != nil {
+				want.Events = append(want.Events, *e)
 			}
 			return true
 		})
-		if want.err != nil {
+		if want.Err != nil {
 			continue // two messages in one stream are the client's to judge
 		}
 		got := pass(t, bytes.NewReader(rec.Body))
-		if compared++; !reflect.DeepEqual(got.usage(), want.usage()) {
-			t.Errorf("%s: %+v, translated %+v", rec.File, got.usage(), want.usage())
+		if compared++; !reflect.DeepEqual(got.Usage(), want.Usage()) {
+			t.Errorf("%s: %+v, translated %+v", rec.File, got.Usage(), want.Usage())
 		}
-		if a, b := texts(got.events), texts(want.events); !strings.Contains(a, b) { // beside it what server tools are called with
+		if a, b := texts(got.Events), texts(want.Events); !strings.Contains(a, b) { // beside it what server tools are called with
 			t.Errorf("%s: %.300q, translated %.300q", rec.File, a, b)
 		}
 		finish := func(of []llm.Event) (f llm.Finish, native string) {
@@ -268,9 +228,9 @@ func TestTheUsageOfARecordedStreamIsFoundBesideItsBytes(t *testing.T) {
 			}
 			return f, native
 		}
-		gotFinish, gotReason := finish(got.events)
-		wantFinish, wantReason := finish(want.events)
-		if gotFinish != wantFinish || gotReason != wantReason || got.events[0].Head.ID != s.answer.id {
+		gotFinish, gotReason := finish(got.Events)
+		wantFinish, wantReason := finish(want.Events)
+		if gotFinish != wantFinish || gotReason != wantReason || got.Events[0].Head.ID != s.answer.id {
 			t.Errorf("%s: %s %s, translated %s %s", rec.File, gotFinish, gotReason, wantFinish, wantReason)
 		}
 	}
@@ -302,15 +262,15 @@ func TestUsageHasEverythingThatCosts(t *testing.T) {
 		Tier: "priority", Speed: "fast", Geo: "us", Searches: 2,
 	}
 	got := pass(t, strings.NewReader(body))
-	if got.err != nil || !reflect.DeepEqual(got.usage(), want) || got.bytes != body {
-		t.Errorf("%+v, %v", got.usage(), got.err)
+	if got.Err != nil || !reflect.DeepEqual(got.Usage(), want) || got.Bytes != body {
+		t.Errorf("%+v, %v", got.Usage(), got.Err)
 	}
-	if head := got.events[0].Head; head.ID != "msg_1" || head.Model != "claude-x" || head.ServiceTier != "priority" {
+	if head := got.Events[0].Head; head.ID != "msg_1" || head.Model != "claude-x" || head.ServiceTier != "priority" {
 		t.Errorf("%+v", head)
 	}
 	cut := pass(t, strings.NewReader(body[:strings.Index(body, "event: message_delta")]))
-	if u := cut.events[0].Head.Counter.Counted(); u == nil || u.Input != 23 || u.Output != 0 || cut.err == nil {
-		t.Errorf("cut before its end: %+v, %v", u, cut.err)
+	if u := cut.Events[0].Head.Counter.Counted(); u == nil || u.Input != 23 || u.Output != 0 || cut.Err == nil {
+		t.Errorf("cut before its end: %+v, %v", u, cut.Err)
 	}
 	whole := strings.Replace(wholeMessageText, `{"input_tokens":3,"output_tokens":2}`, `{"input_tokens":5,"cache_creation_input_tokens":7,`+
 		`"cache_read_input_tokens":11,"cache_creation":{"ephemeral_1h_input_tokens":3},"output_tokens":13,"service_tier":"priority","speed":"fast",`+
@@ -334,11 +294,11 @@ func TestAnswersWithoutUsageAreMeteredByTheirTexts(t *testing.T) {
 		`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`)
 	got := pass(t, strings.NewReader(body))
 	all := ""
-	for i := range got.events {
-		all += got.events[i].Text
+	for i := range got.Events {
+		all += got.Events[i].Text
 	}
-	if got.err != nil || all != "hm a\nbfind"+`{"x":1}` || got.usage() != nil || got.bytes != body {
-		t.Errorf("%q, %v", all, got.err)
+	if got.Err != nil || all != "hm a\nbfind"+`{"x":1}` || got.Usage() != nil || got.Bytes != body {
+		t.Errorf("%q, %v", all, got.Err)
 	}
 	stream, _, err := ask(t, `{"model":"m","messages":[]}`, nil, jsonScript(200, `{"type":"message","content":[{"type":"thinking","thinking":"hm "},`+
 		`{"type":"text","text":"a\n"},{"type":"tool_use","id":"c","name":"find","input":{"x":1}}]}`))
@@ -358,8 +318,8 @@ func TestUnknownEventsBlocksAndDeltasLive(t *testing.T) {
 		began(0, `{"type":"new_block","text":{"a":1}}`), piece(0, `{"type":"new_delta","text":7,"thinking":null}`), `[1]`, `no JSON`, over(0),
 		stopped("end_turn"), end)
 	got := pass(t, strings.NewReader(body))
-	if got.err != nil || got.bytes != body {
-		t.Errorf("%v\n%s\nwant\n%s", got.err, got.bytes, body)
+	if got.Err != nil || got.Bytes != body {
+		t.Errorf("%v\n%s\nwant\n%s", got.Err, got.Bytes, body)
 	}
 }
 
@@ -379,9 +339,9 @@ func TestAStreamThatDoesNotBeginIsRefused(t *testing.T) {
 		{"no event", "<html></html>", 0, false},
 	} {
 		got := pass(t, strings.NewReader(tt.body))
-		r, ok := errors.AsType[*providers.Refusal](got.err)
-		if !ok || r.Status != tt.status || (len(r.Body) > 0) != tt.raw || (r.Dialect == llm.Messages) != tt.raw || got.bytes != "" {
-			t.Errorf("%s: %+v, %v", tt.name, r, got.err)
+		r, ok := errors.AsType[*providers.Refusal](got.Err)
+		if !ok || r.Status != tt.status || (len(r.Body) > 0) != tt.raw || (r.Dialect == llm.Messages) != tt.raw || got.Bytes != "" {
+			t.Errorf("%s: %+v, %v", tt.name, r, got.Err)
 		}
 	}
 }
@@ -390,20 +350,20 @@ func TestAnErrorInsideAStreamIsToldInTheUpstreamsWords(t *testing.T) {
 	const failed = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded by sk-ant-api03-abcdef","details":null},"request_id":"req_1"}`
 	body := events(started(`{"input_tokens":1,"output_tokens":1}`), began(0, `{"type":"text","text":""}`), piece(0, words("a")), failed)
 	got := pass(t, strings.NewReader(body))
-	r, ok := errors.AsType[*providers.Refusal](got.err)
+	r, ok := errors.AsType[*providers.Refusal](got.Err)
 	if want := strings.Replace(failed, "sk-ant-api03-abcdef", "[redacted]", 1); !ok || r.Status != 529 || strings.TrimSpace(string(r.Body)) != want {
 		t.Errorf("%+v", r)
 	}
-	if !strings.HasPrefix(body, got.bytes) || strings.Contains(got.bytes, "error") {
-		t.Errorf("%s", got.bytes)
+	if !strings.HasPrefix(body, got.Bytes) || strings.Contains(got.Bytes, "error") {
+		t.Errorf("%s", got.Bytes)
 	}
 }
 
 func TestANativeStreamPausesBeforeItWaits(t *testing.T) {
 	body := textStream(2)
 	halves := io.MultiReader(bytes.NewReader(body[:len(body)/2]), bytes.NewReader(body[len(body)/2:]))
-	if got := pass(t, halves); got.pauses != 1 || got.err != nil {
-		t.Errorf("%d pauses, %v", got.pauses, got.err)
+	if got := pass(t, halves); got.Pauses != 1 || got.Err != nil {
+		t.Errorf("%d pauses, %v", got.Pauses, got.Err)
 	}
 }
 
@@ -438,14 +398,14 @@ func FuzzNativeStream(f *testing.F) {
 	n := streamingCall(f)
 	f.Fuzz(func(t *testing.T, body []byte, size int) {
 		got := passBy(t, n, bytes.NewReader(body))
-		if !providertest.Begins(string(body), strings.TrimSuffix(got.bytes, stopFrame)) {
-			t.Fatalf("%q is not how %q begins", got.bytes, body)
+		if !providertest.Begins(string(body), strings.TrimSuffix(got.Bytes, stopFrame)) {
+			t.Fatalf("%q is not how %q begins", got.Bytes, body)
 		}
 		again := passBy(t, n, iotest.HalfReader(io.MultiReader(bytes.NewReader(body[:min(max(size, 0), len(body))]),
 			bytes.NewReader(body[min(max(size, 0), len(body)):]))))
-		same := again.bytes == got.bytes || again.bytes+"\n" == got.bytes // the LF after a CR may come later
-		if !same || (again.err == nil) != (got.err == nil) {
-			t.Fatalf("in pieces %q, %v; whole %q, %v", again.bytes, again.err, got.bytes, got.err)
+		same := again.Bytes == got.Bytes || again.Bytes+"\n" == got.Bytes // the LF after a CR may come later
+		if !same || (again.Err == nil) != (got.Err == nil) {
+			t.Fatalf("in pieces %q, %v; whole %q, %v", again.Bytes, again.Err, got.Bytes, got.Err)
 		}
 	})
 }

@@ -36,13 +36,13 @@ func TestTheIDsOfResponsesAreReplacedWhereverTheyStand(t *testing.T) {
 		r.Kept = &llm.Kept{Provider: catalog.OpenAI, ID: "resp_before"}
 	})
 	want := strings.NewReplacer("resp_0123456789", "resp_0123456789_mgw_openai_k", "resp_before", "resp_before_mgw_x").Replace(body)
-	if got := passOn(t, n, strings.NewReader(body)); got.err != nil || got.bytes != want {
-		t.Errorf("%v\n%s\nwant\n%s", got.err, got.bytes, want)
+	if got := passOn(t, n, strings.NewReader(body)); got.Err != nil || got.Bytes != want {
+		t.Errorf("%v\n%s\nwant\n%s", got.Err, got.Bytes, want)
 	}
 	n = nativeOf(t, streaming, func(r *llm.Request) { r.Handle = nil })
 	got := passOn(t, n, strings.NewReader(body))
-	if got.err != nil || strings.Contains(got.bytes, `"resp_0123456789"`) || strings.Count(got.bytes, `"id":"resp_`) != 2 {
-		t.Errorf("without handles: %v\n%s", got.err, got.bytes)
+	if got.Err != nil || strings.Contains(got.Bytes, `"resp_0123456789"`) || strings.Count(got.Bytes, `"id":"resp_`) != 2 {
+		t.Errorf("without handles: %v\n%s", got.Err, got.Bytes)
 	}
 }
 
@@ -59,16 +59,16 @@ func TestUsageOfAResponseHasEverythingThatCosts(t *testing.T) {
 		Searches: 2, Tools: 3,
 	}
 	got := passOn(t, nativeOf(t, streaming), strings.NewReader(body))
-	if got.err != nil || !reflect.DeepEqual(got.usage(), want) || got.events[0].Head.ServiceTier != "priority" {
-		t.Errorf("%+v, %v", got.usage(), got.err)
+	if got.Err != nil || !reflect.DeepEqual(got.Usage(), want) || got.Events[0].Head.ServiceTier != "priority" {
+		t.Errorf("%+v, %v", got.Usage(), got.Err)
 	}
 	cut := passOn(t, nativeOf(t, streaming), strings.NewReader(body[:strings.Index(body, "event: response.completed")]))
-	if u := cut.events[0].Head.Counter.Counted(); u == nil || u.Searches != 2 || u.Tools != 3 || u.Input != 0 || cut.err == nil {
-		t.Errorf("cut before its end: %+v, %v", u, cut.err)
+	if u := cut.Events[0].Head.Counter.Counted(); u == nil || u.Searches != 2 || u.Tools != 3 || u.Input != 0 || cut.Err == nil {
+		t.Errorf("cut before its end: %+v, %v", u, cut.Err)
 	}
 	told := strings.Replace(lastEvent, `"output":[]`, `"output":[{"type":"web_search_call"}],"tool_usage":{"web_search":{"num_requests":3}}`, 1)
-	if got := passOn(t, nativeOf(t, streaming), strings.NewReader(lines(firstEvent, told))); got.usage().Searches != 3 {
-		t.Errorf("of more searches %+v, %v", got.usage(), got.err)
+	if got := passOn(t, nativeOf(t, streaming), strings.NewReader(lines(firstEvent, told))); got.Usage().Searches != 3 {
+		t.Errorf("of more searches %+v, %v", got.Usage(), got.Err)
 	}
 }
 
@@ -83,14 +83,14 @@ func TestPiecesOfResponsesAreMeteredByTheirKinds(t *testing.T) {
 		piece("output_text", `{"a":1}`), `[1]`, `no JSON`, `{"type":"response.new","delta":`, lastEvent)
 	got := passOn(t, nativeOf(t, streaming), strings.NewReader(body))
 	byKind := map[llm.EventKind]string{}
-	for i := range got.events {
-		byKind[got.events[i].Kind] += got.events[i].Text
+	for i := range got.Events {
+		byKind[got.Events[i].Kind] += got.Events[i].Text
 	}
 	want := map[llm.EventKind]string{
 		llm.EventThought: "so é", llm.EventOther: "find", llm.EventInput: `{"a":1}`, llm.EventText: "ab\nnofirst", llm.EventFinish: "",
 	}
-	if got.err != nil || !reflect.DeepEqual(byKind, want) {
-		t.Errorf("%v, %v", byKind, got.err)
+	if got.Err != nil || !reflect.DeepEqual(byKind, want) {
+		t.Errorf("%v, %v", byKind, got.Err)
 	}
 }
 
@@ -124,9 +124,9 @@ func TestAStreamOfResponsesThatDoesNotBeginIsRefused(t *testing.T) {
 		{"no event", "<html></html>", 0, ""},
 	} {
 		got := passOn(t, nativeOf(t, streaming), strings.NewReader(tt.body))
-		r, ok := errors.AsType[*providers.Refusal](got.err)
-		if !ok || r.Status != tt.status || string(r.Body) != tt.raw || (r.Dialect == llm.Responses) != (tt.raw != "") || got.bytes != "" {
-			t.Errorf("%s: %d %s, %v %q", tt.name, r.Status, r.Body, got.err, got.bytes)
+		r, ok := errors.AsType[*providers.Refusal](got.Err)
+		if !ok || r.Status != tt.status || string(r.Body) != tt.raw || (r.Dialect == llm.Responses) != (tt.raw != "") || got.Bytes != "" {
+			t.Errorf("%s: %d %s, %v %q", tt.name, r.Status, r.Body, got.Err, got.Bytes)
 		}
 	}
 }
@@ -145,19 +145,19 @@ func TestAFailureInsideAStreamOfResponsesIsToldInTheUpstreamsWords(t *testing.T)
 		{"an error", lines(firstEvent, added, problem), lines(firstEvent, added), problem},
 	} {
 		got := passOn(t, nativeOf(t, streaming), strings.NewReader(tt.body))
-		r, ok := errors.AsType[*providers.Refusal](got.err)
+		r, ok := errors.AsType[*providers.Refusal](got.Err)
 		if !ok || r.Status != 500 || string(r.Body) != clean.Replace(tt.told) {
 			t.Errorf("%s: %+v", tt.name, r)
 		}
-		if passed := strings.ReplaceAll(tt.passed, "resp_0123456789", "resp_0123456789_mgw_openai_k"); got.bytes != passed {
-			t.Errorf("%s: %s\nwant\n%s", tt.name, got.bytes, passed)
+		if passed := strings.ReplaceAll(tt.passed, "resp_0123456789", "resp_0123456789_mgw_openai_k"); got.Bytes != passed {
+			t.Errorf("%s: %s\nwant\n%s", tt.name, got.Bytes, passed)
 		}
-		if strings.HasSuffix(tt.told, failed) && got.usage().Output != 9 {
-			t.Errorf("%s: %+v", tt.name, got.usage())
+		if strings.HasSuffix(tt.told, failed) && got.Usage().Output != 9 {
+			t.Errorf("%s: %+v", tt.name, got.Usage())
 		}
 	}
 	noisy := lines(firstEvent, added, problem, `{"type":"response.output_text.delta","delta":"on"}`, lastEvent)
-	if got := passOn(t, nativeOf(t, streaming), strings.NewReader(noisy)); got.err != nil || len(got.events) != 5 {
-		t.Errorf("an error that is not the end: %v, %d events", got.err, len(got.events))
+	if got := passOn(t, nativeOf(t, streaming), strings.NewReader(noisy)); got.Err != nil || len(got.Events) != 5 {
+		t.Errorf("an error that is not the end: %v, %d events", got.Err, len(got.Events))
 	}
 }

@@ -29,14 +29,14 @@ func FuzzNativeResponse(f *testing.F) {
 	n := nativeOf(f, streaming)
 	f.Fuzz(func(t *testing.T, body []byte, size int) {
 		got := passOn(t, n, bytes.NewReader(body))
-		if !providertest.Begins(withoutHandles(string(body)), withoutHandles(got.bytes)) {
-			t.Fatalf("%q is not how %q begins", got.bytes, body)
+		if !providertest.Begins(withoutHandles(string(body)), withoutHandles(got.Bytes)) {
+			t.Fatalf("%q is not how %q begins", got.Bytes, body)
 		}
 		cut := min(max(size, 0), len(body))
 		again := passOn(t, n, iotest.HalfReader(io.MultiReader(bytes.NewReader(body[:cut]), bytes.NewReader(body[cut:]))))
-		same := again.bytes == got.bytes || again.bytes+"\n" == got.bytes // the LF after a CR may come later
-		if !same || (again.err == nil) != (got.err == nil) {
-			t.Fatalf("in pieces %q, %v; whole %q, %v", again.bytes, again.err, got.bytes, got.err)
+		same := again.Bytes == got.Bytes || again.Bytes+"\n" == got.Bytes // the LF after a CR may come later
+		if !same || (again.Err == nil) != (got.Err == nil) {
+			t.Fatalf("in pieces %q, %v; whole %q, %v", again.Bytes, again.Err, got.Bytes, got.Err)
 		}
 	})
 }

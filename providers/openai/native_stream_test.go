@@ -55,29 +55,11 @@ func nativeOf(t testing.TB, body string, change ...func(*llm.Request)) *native {
 	return n
 }
 
-// passedOn is what a client gets of a native stream.
-type passedOn struct {
-	bytes  string
-	events []llm.Event // copies without Raw
-	pauses int
-	err    error // nil for a whole answer
-}
-
-// usage is the last that the stream tells.
-func (p *passedOn) usage() (u *llm.Usage) {
-	for i := range p.events {
-		if p.events[i].Usage != nil {
-			u = p.events[i].Usage
-		}
-	}
-	return u
-}
-
-// texts are all pieces of text.
-func (p *passedOn) texts() string {
+// allTexts are all pieces of text.
+func allTexts(p providertest.Passed) string {
 	var all strings.Builder
-	for i := range p.events {
-		all.WriteString(p.events[i].Text)
+	for i := range p.Events {
+		all.WriteString(p.Events[i].Text)
 	}
 	return all.String()
 }
@@ -85,32 +67,10 @@ func (p *passedOn) texts() string {
 const streaming = `{"model":"m","stream":true,"input":"hi"}`
 
 // passOn sends a stream through a native call.
-func passOn(t testing.TB, n *native, body io.Reader) (got passedOn) {
+func passOn(t testing.TB, n *native, body io.Reader) providertest.Passed {
 	t.Helper()
 	stream, err := n.events(t.Context(), upstream.NewEvents(io.NopCloser(body)), "k")
-	if err != nil {
-		got.err = err
-		return got
-	}
-	var text strings.Builder
-	for e, err := range stream {
-		switch {
-		case err != nil:
-			got.err = err
-		case e == nil:
-			got.pauses++
-		default:
-			if len(e.Raw) > 0 && !providertest.EndsFrame(e.Raw) || e.RawDialect != llm.Responses {
-				t.Errorf("an event ends with %q", e.Raw[max(0, len(e.Raw)-9):])
-			}
-			text.Write(e.Raw)
-			one := *e
-			one.Raw = nil
-			got.events = append(got.events, one)
-		}
-	}
-	got.bytes = text.String()
-	return got
+	return providertest.Pass(t, llm.Responses, stream, err)
 }
 
 // notKept is in an answer that its provider does not keep.
@@ -177,18 +137,18 @@ func TestRecordedStreamsComeBackByteForByteButForTheirIDs(t *testing.T) {
 		got := passOn(t, nativeOf(t, streaming), bytes.NewReader(rec.Body))
 		want := renamed(string(rec.Body), rec)
 		if !isWhole(rec) {
-			if got.err == nil || !providertest.Begins(want, got.bytes) {
-				t.Errorf("%s: it is not whole: %v", rec.File, got.err)
+			if got.Err == nil || !providertest.Begins(want, got.Bytes) {
+				t.Errorf("%s: it is not whole: %v", rec.File, got.Err)
 			}
 			continue
 		}
-		if whole++; got.bytes != string(rec.Body) {
+		if whole++; got.Bytes != string(rec.Body) {
 			named++
 		}
-		if got.err != nil || got.bytes != want {
-			t.Errorf("%s: %v, %d bytes of %d", rec.File, got.err, len(got.bytes), len(want))
+		if got.Err != nil || got.Bytes != want {
+			t.Errorf("%s: %v, %d bytes of %d", rec.File, got.Err, len(got.Bytes), len(want))
 		}
-		if head := got.events[0].Head; head.ID != renamed(idIn(rec), rec) || rec.Model != "" && head.Model != rec.Model {
+		if head := got.Events[0].Head; head.ID != renamed(idIn(rec), rec) || rec.Model != "" && head.Model != rec.Model {
 			t.Errorf("%s: %+v", rec.File, head)
 		}
 	}
@@ -225,13 +185,13 @@ func TestRecordedStreamsAreMeteredBesideTheirBytes(t *testing.T) {
 		if err := json.Unmarshal(bytes.TrimSpace(data), &want, json.MatchCaseInsensitiveNames(true)); err != nil {
 			t.Fatal(err)
 		}
-		u, told := got.usage(), want.Response.Usage
+		u, told := got.Usage(), want.Response.Usage
 		if u == nil || u.Input != told.Input || u.Input == 0 || u.Output != told.Output || u.Cached != told.Details.Cached {
 			t.Errorf("%s: %+v, not %+v", rec.File, u, told)
 		}
 		var text, rest strings.Builder
-		for i := range got.events {
-			if e := &got.events[i]; e.Kind == llm.EventText {
+		for i := range got.Events {
+			if e := &got.Events[i]; e.Kind == llm.EventText {
 				text.WriteString(e.Text)
 			} else {
 				rest.WriteString(e.Text)
@@ -252,7 +212,7 @@ func TestRecordedStreamsAreMeteredBesideTheirBytes(t *testing.T) {
 		if strings.Contains(string(data), `"reason":"max_output_tokens"`) {
 			finish = llm.FinishLength
 		}
-		if last := got.events[len(got.events)-1]; text.String() != wanted || last.Kind != llm.EventFinish || last.Finish != finish {
+		if last := got.Events[len(got.Events)-1]; text.String() != wanted || last.Kind != llm.EventFinish || last.Finish != finish {
 			t.Errorf("%s: %q, not %q; %v %s", rec.File, text.String(), wanted, last.Kind, last.Finish)
 		}
 	}
@@ -274,12 +234,12 @@ func TestAStreamOfResponsesThatIsCutAtAnyByteEndsWithAnError(t *testing.T) {
 		for at := 0; at < ends; at += step {
 			cuts++
 			got := passOn(t, n, bytes.NewReader(rec.Body[:at]))
-			if _, ok := errors.AsType[*providers.Refusal](got.err); !ok || !providertest.Begins(want, got.bytes) {
-				t.Fatalf("%s, cut at byte %d of %d: %v", rec.File, at, len(rec.Body), got.err)
+			if _, ok := errors.AsType[*providers.Refusal](got.Err); !ok || !providertest.Begins(want, got.Bytes) {
+				t.Fatalf("%s, cut at byte %d of %d: %v", rec.File, at, len(rec.Body), got.Err)
 			}
 		}
-		if got := passOn(t, n, bytes.NewReader(rec.Body[:ends])); got.err != nil || !providertest.EndsFrame([]byte(got.bytes)) {
-			t.Errorf("%s, without the empty line at its end: %v", rec.File, got.err)
+		if got := passOn(t, n, bytes.NewReader(rec.Body[:ends])); got.Err != nil || !providertest.EndsFrame([]byte(got.Bytes)) {
+			t.Errorf("%s, without the empty line at its end: %v", rec.File, got.Err)
 		}
 	}
 	t.Logf("%d cuts", cuts)
@@ -300,8 +260,8 @@ func TestStreamsOfResponsesWithAnyLineEndingsAreSplitAnywhere(t *testing.T) {
 		t.Helper()
 		got := passOn(t, n, r)
 		want := strings.ReplaceAll(body, "resp_0123456789", "resp_0123456789_mgw_openai_k")
-		if u := got.usage(); got.err != nil || got.bytes != want || u == nil || u.Input != 4 || u.Output != 9 || got.texts() != "zwei" {
-			t.Errorf("%s: %v, %d bytes of %d, %+v", how, got.err, len(got.bytes), len(want), u)
+		if u := got.Usage(); got.Err != nil || got.Bytes != want || u == nil || u.Input != 4 || u.Output != 9 || allTexts(got) != "zwei" {
+			t.Errorf("%s: %v, %d bytes of %d, %+v", how, got.Err, len(got.Bytes), len(want), u)
 		}
 	}
 	for name, ending := range map[string]string{"LF": "\n", "CRLF": "\r\n", "CR": "\r"} {
@@ -323,8 +283,8 @@ func TestResponsesWithoutIdAndObjectArePassedOn(t *testing.T) {
 		return strings.ReplaceAll(strings.ReplaceAll(text, `"id":"resp_0123456789"`, `"id":""`), `"object":"response",`, "")
 	}
 	events := "data: " + bare(firstEvent) + "\n\ndata: " + bare(lastEvent) + "\n\n"
-	if got := passOn(t, nativeOf(t, streaming), strings.NewReader(events)); got.err != nil || got.bytes != events || got.usage() == nil {
-		t.Errorf("%v, %s", got.err, got.bytes)
+	if got := passOn(t, nativeOf(t, streaming), strings.NewReader(events)); got.Err != nil || got.Bytes != events || got.Usage() == nil {
+		t.Errorf("%v, %s", got.Err, got.Bytes)
 	}
 	if answer, err := askNatively(t, plainRequest, jsonScript(200, bare(wholeResponse))); err != nil || string(answer.Raw) != bare(wholeResponse) {
 		t.Errorf("%v, %+v", err, answer)

@@ -71,6 +71,16 @@ func (p *Program) Login(t testing.TB) []string {
 	return []string{"Authorization", "Bearer " + Field(t, a, "token")}
 }
 
+// SignUp registers a user of this name, and returns the header of their token.
+func (p *Program) SignUp(t testing.TB, name string) []string {
+	t.Helper()
+	account := `{"email":"` + name + `@example.com","password":"correct horse battery","name":"` + name + `"}`
+	if a := p.Patiently(t, "/auth/register", account); a.Status != 201 {
+		t.Fatalf("register: %d %s", a.Status, a.Body)
+	}
+	return []string{"Authorization", "Bearer " + Field(t, p.Patiently(t, "/auth/login", account), "token")}
+}
+
 // CreateKey creates a key and returns its id and its text.
 func (p *Program) CreateKey(t testing.TB, token []string) (id, key string) {
 	t.Helper()

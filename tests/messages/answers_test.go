@@ -96,31 +96,37 @@ func TestAnswersOfOtherProvidersEndAsClaudesDo(t *testing.T) {
 		for _, tt := range endings {
 			each(t, func(t *testing.T, streamed bool) {
 				u.Play(answer(tt, streamed))
-				x := call(t, p, `{"model":"`+model+`",`+hi+tools+`}`, streamed)
-				if x.err != nil {
-					t.Fatalf("%s: %v", tt.name, x.err)
-				}
-				var types []string
-				for _, b := range x.message.Content {
-					types = append(types, b.Type)
-				}
-				if got := strings.Join(types, " "); got != tt.blocks || string(x.message.StopReason) != tt.reason {
-					t.Errorf("%s: %q, stopped by %s, want %q, %s", tt.name, got, x.message.StopReason, tt.blocks, tt.reason)
-				}
-				if tt.reason == "refusal" != (x.message.StopDetails.Type == "refusal") {
-					t.Errorf("%s: %+v", tt.name, x.message.StopDetails)
-				}
-				s := x.message.Usage
-				if s.InputTokens != 10 || s.CacheReadInputTokens != 20 || s.OutputTokens != 9 || s.CacheCreationInputTokens != 0 {
-					t.Errorf("%s: usage %s", tt.name, s.RawJSON())
-				}
-				if !strings.HasPrefix(x.message.ID, "msg_") || x.message.Model == "" || x.message.Role != "assistant" ||
-					x.message.Type != "message" {
-					t.Errorf("%s: %+v", tt.name, x.message)
-				}
+				ends(t, p, model, tt.name, tt.blocks, tt.reason, streamed)
 			})
 		}
 	})
+}
+
+// ends checks the blocks and the end of a scripted answer that has read 30 tokens, 20 of them from a cache, and
+// written 9.
+func ends(t *testing.T, p *gatewaytest.Program, model, name, blocks, reason string, streamed bool) {
+	t.Helper()
+	x := call(t, p, `{"model":"`+model+`",`+hi+tools+`}`, streamed)
+	if x.err != nil {
+		t.Fatalf("%s: %v", name, x.err)
+	}
+	var types []string
+	for _, b := range x.message.Content {
+		types = append(types, b.Type)
+	}
+	if got := strings.Join(types, " "); got != blocks || string(x.message.StopReason) != reason {
+		t.Errorf("%s: %q, stopped by %s, want %q, %s", name, got, x.message.StopReason, blocks, reason)
+	}
+	if reason == "refusal" != (x.message.StopDetails.Type == "refusal") {
+		t.Errorf("%s: %+v", name, x.message.StopDetails)
+	}
+	s := x.message.Usage
+	if s.InputTokens != 10 || s.CacheReadInputTokens != 20 || s.OutputTokens != 9 || s.CacheCreationInputTokens != 0 {
+		t.Errorf("%s: usage %s", name, s.RawJSON())
+	}
+	if !strings.HasPrefix(x.message.ID, "msg_") || x.message.Model == "" || x.message.Role != "assistant" || x.message.Type != "message" {
+		t.Errorf("%s: %+v", name, x.message)
+	}
 }
 
 // TestBlockedPromptIsARefusal has Gemini answer without any candidate.

@@ -49,20 +49,7 @@ func TestAnswersOfTheResponsesAPIEndAsClaudesDo(t *testing.T) {
 	} {
 		each(t, func(t *testing.T, streamed bool) {
 			u.Play(responsesAnswer(tt, streamed))
-			x := call(t, p, `{"model":"`+gpt5+`",`+hi+tools+`}`, streamed)
-			if x.err != nil {
-				t.Fatalf("%s: %v", tt.name, x.err)
-			}
-			var types []string
-			for _, b := range x.message.Content {
-				types = append(types, b.Type)
-			}
-			if got := strings.Join(types, " "); got != tt.blocks || string(x.message.StopReason) != tt.reason {
-				t.Errorf("%s: %q, stopped by %s, want %q, %s", tt.name, got, x.message.StopReason, tt.blocks, tt.reason)
-			}
-			if s := x.message.Usage; s.InputTokens != 10 || s.CacheReadInputTokens != 20 || s.OutputTokens != 9 {
-				t.Errorf("%s: usage %s", tt.name, s.RawJSON())
-			}
+			ends(t, p, gpt5, tt.name, tt.blocks, tt.reason, streamed)
 		})
 	}
 	each(t, func(t *testing.T, streamed bool) {

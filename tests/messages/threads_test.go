@@ -107,14 +107,7 @@ func startThreads(t *testing.T, settings ...string) *threads {
 		"OPENAI_API_KEY=k", "OPENAI_BASE_URL=" + url, "GEMINI_API_KEY=k", "GEMINI_BASE_URL=" + url, "FALLBACKS=claude-haiku-4-5=gpt-6-sol", "MODEL_ALIASES=mine=claude-haiku-4-5", "MAX_RETRIES=0",
 	}, settings...)
 	s.one, s.two = gatewaytest.Start(t, settings...), gatewaytest.Start(t, settings...)
-	for name, header := range map[string]*[]string{"ada": &s.ada, "bob": &s.bob} {
-		account := `{"email":"` + name + `@example.com","password":"correct horse battery","name":"` + name + `"}`
-		if a := s.one.Call(t, "POST", "/auth/register", account); a.Status != 201 {
-			t.Fatalf("%d %s", a.Status, a.Body)
-		}
-		token := gatewaytest.Field(t, s.one.Call(t, "POST", "/auth/login", account), "token")
-		*header = []string{"Authorization", "Bearer " + token}
-	}
+	s.ada, s.bob = s.one.SignUp(t, "ada"), s.one.SignUp(t, "bob")
 	return s
 }
 

@@ -185,19 +185,7 @@ func startShared(t *testing.T, more ...string) *shared {
 		"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + url, "MODEL_ALIASES=mine=gpt-6-sol", "FALLBACKS=gpt-6-sol=claude-haiku-4-5",
 	}, more...)
 	s.one, s.two = gatewaytest.Start(t, s.settings...), gatewaytest.Start(t, s.settings...)
-	for _, name := range []string{"ada", "bob"} {
-		body := `{"email":"` + name + `@example.com","password":"correct horse battery","name":"` + name + `"}`
-		if a := s.one.Call(t, "POST", "/auth/register", body); a.Status != 201 {
-			t.Fatalf("%d %s", a.Status, a.Body)
-		}
-		a := s.one.Call(t, "POST", "/auth/login", body)
-		header := []string{"Authorization", "Bearer " + gatewaytest.Field(t, a, "token")}
-		if name == "ada" {
-			s.ada = header
-		} else {
-			s.bob = header
-		}
-	}
+	s.ada, s.bob = s.one.SignUp(t, "ada"), s.one.SignUp(t, "bob")
 	return s
 }
 

@@ -45,12 +45,7 @@ func TestKeyOpensResponsesOfKeysOfItsTeamOnly(t *testing.T) {
 // a key of another user in one of the teams.
 func (s *shared) callersOfTeams() map[string][]string {
 	s.t.Helper()
-	as := map[string][]string{}
-	for _, name := range []string{"ada", "bob"} {
-		login := `{"email":"` + name + `@example.com","password":"correct horse battery","name":"` + name + `"}`
-		s.one.Patiently(s.t, "/auth/register", login)
-		as[name] = []string{"Authorization", "Bearer " + gatewaytest.Field(s.t, s.one.Patiently(s.t, "/auth/login", login), "token")}
-	}
+	as := map[string][]string{"ada": s.one.SignUp(s.t, "ada"), "bob": s.one.SignUp(s.t, "bob")}
 	key := func(of, body string) []string {
 		return []string{"X-API-Key", gatewaytest.Field(s.t, s.one.Patiently(s.t, "/auth/keys", `{"name":"k"`+body+`}`, as[of]...), "key")}
 	}
