@@ -36,7 +36,7 @@ func calls(e *llm.Emitter, arguments string, ids ...string) {
 }
 
 // TestAnswers has what every dialect makes of an answer, whole and as a stream.
-func (d *Dialect[Answer]) TestAnswers(t *testing.T) {
+func (d *Reader[Answer]) TestAnswers(t *testing.T) {
 	one := d.Asked()
 	one.ParallelCalls = new(bool)
 	for name, tt := range map[string]struct {
@@ -98,7 +98,7 @@ func (d *Dialect[Answer]) TestAnswers(t *testing.T) {
 }
 
 // TestCallIDs has ids that a client could not bring back: each is legal, and no other's. A stable one is made of the upstream's.
-func (d *Dialect[Answer]) TestCallIDs(t *testing.T, stable bool, legal func(id string) bool) {
+func (d *Reader[Answer]) TestCallIDs(t *testing.T, stable bool, legal func(id string) bool) {
 	given := []string{"call_1", "call_1", "", strings.Repeat("x", 65), strings.Repeat("x", 64), "functions.Bash:0", "functions.Bash:1", "é"}
 	stream := Answers(func(e *llm.Emitter) {
 		calls(e, "{}", given...)
@@ -120,7 +120,7 @@ func (d *Dialect[Answer]) TestCallIDs(t *testing.T, stable bool, legal func(id s
 
 // TestForwards has bytes of an upstream that speaks the dialect, which go to the client as they came, and of another dialect,
 // which do not.
-func (d *Dialect[Answer]) TestForwards(t *testing.T, own llm.Dialect) {
+func (d *Reader[Answer]) TestForwards(t *testing.T, own llm.Dialect) {
 	const answer, event = " {} ", ": hi\r\nevent: x\r\ndata: {\"type\" :\r\ndata: 1}\r\n\r\n"
 	for dialect, forwarded := range map[llm.Dialect]bool{own: true, llm.Chat: false} {
 		text, err := d.Writes.AppendAnswer(nil, d.Asked(), &llm.Answer{Raw: []byte(answer), RawDialect: dialect})
@@ -136,7 +136,7 @@ func (d *Dialect[Answer]) TestForwards(t *testing.T, own llm.Dialect) {
 }
 
 // TestWriters writes two streams at the same time, which share nothing.
-func (d *Dialect[Answer]) TestWriters(t *testing.T) {
+func (d *Reader[Answer]) TestWriters(t *testing.T) {
 	head := &llm.Head{Model: "m"}
 	var texts [2][]byte
 	writers := [2]api.StreamWriter{d.Writes.NewWriter(d.Asked()), d.Writes.NewWriter(d.Asked())}

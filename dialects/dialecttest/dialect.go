@@ -10,9 +10,9 @@ import (
 	"modelgateway/llm"
 )
 
-// Dialect is a dialect, and how its tests read what it writes. Answer is an answer as a client
+// Reader is how a dialect's tests read what it writes. Answer is an answer as a client
 // has it, whole or put together from a stream.
-type Dialect[Answer any] struct {
+type Reader[Answer any] struct {
 	Writes interface {
 		api.Dialect
 		api.Streamer
@@ -24,6 +24,7 @@ type Dialect[Answer any] struct {
 	Meaning func(*Answer) string                      // without what is made anew for each
 	Says    func(*Answer) []Said                      // what the model said
 	Loose   func(*Answer) string                      // what is the same in any order of events; nil: Meaning
+	Source  llm.Citation                              // that a stream may tell at any time
 	Ways    map[string]func() *llm.Request            // requests to which an answer is written differently
 }
 
@@ -49,7 +50,7 @@ func said(all []Said) string {
 }
 
 // Written is a stream as the dialect's writer writes it.
-func (d *Dialect[Answer]) Written(t testing.TB, req *llm.Request, stream llm.Stream) string {
+func (d *Reader[Answer]) Written(t testing.TB, req *llm.Request, stream llm.Stream) string {
 	t.Helper()
 	w := d.Writes.NewWriter(req)
 	var text []byte
@@ -65,7 +66,7 @@ func (d *Dialect[Answer]) Written(t testing.TB, req *llm.Request, stream llm.Str
 }
 
 // Streamed is a stream put together, which must keep the rules.
-func (d *Dialect[Answer]) Streamed(t testing.TB, req *llm.Request, stream llm.Stream) *Answer {
+func (d *Reader[Answer]) Streamed(t testing.TB, req *llm.Request, stream llm.Stream) *Answer {
 	t.Helper()
 	text := d.Written(t, req, stream)
 	a, err := d.Check(text)
@@ -76,7 +77,7 @@ func (d *Dialect[Answer]) Streamed(t testing.TB, req *llm.Request, stream llm.St
 }
 
 // Collected is the same stream as a whole answer.
-func (d *Dialect[Answer]) Collected(t testing.TB, req *llm.Request, stream llm.Stream) *Answer {
+func (d *Reader[Answer]) Collected(t testing.TB, req *llm.Request, stream llm.Stream) *Answer {
 	t.Helper()
 	answer, err := llm.Collect(stream)
 	if err != nil {
@@ -90,7 +91,7 @@ func (d *Dialect[Answer]) Collected(t testing.TB, req *llm.Request, stream llm.S
 }
 
 // Both are a stream's answer and its whole answer, which must say the same.
-func (d *Dialect[Answer]) Both(t testing.TB, req *llm.Request, stream llm.Stream) *Answer {
+func (d *Reader[Answer]) Both(t testing.TB, req *llm.Request, stream llm.Stream) *Answer {
 	t.Helper()
 	a := d.Streamed(t, req, stream)
 	if one, other := d.Meaning(a), d.Meaning(d.Collected(t, req, stream)); one != other {
@@ -100,7 +101,7 @@ func (d *Dialect[Answer]) Both(t testing.TB, req *llm.Request, stream llm.Stream
 }
 
 // broken writes the first events of a stream and then an error, which keeps the rules.
-func (d *Dialect[Answer]) broken(t testing.TB, req *llm.Request, stream llm.Stream, events int) {
+func (d *Reader[Answer]) broken(t testing.TB, req *llm.Request, stream llm.Stream, events int) {
 	t.Helper()
 	w := d.Writes.NewWriter(req)
 	var text []byte

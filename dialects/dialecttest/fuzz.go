@@ -11,7 +11,7 @@ import (
 // FuzzWriter writes any events of a provider: the stream keeps the rules, also where it breaks
 // off, and says what the whole answer says. The request is made of bits that the fuzzer chooses,
 // of which those from 4 on are not for it.
-func (d *Dialect[Answer]) FuzzWriter(f *testing.F, request func(way uint8) *llm.Request) {
+func (d *Reader[Answer]) FuzzWriter(f *testing.F, request func(way uint8) *llm.Request) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, "text", uint8(0))
 	f.Add([]byte{4, 4, 5, 20, 5, 0, 35, 2, 3, 9, 9}, `{"a":1}`, uint8(1))
 	f.Add([]byte{2, 7, 9, 2, 4, 0, 6, 10}, "{", uint8(2))
@@ -32,7 +32,7 @@ func (d *Dialect[Answer]) FuzzWriter(f *testing.F, request func(way uint8) *llm.
 		if way&8 != 0 {
 			ending = llm.FinishContentFilter
 		}
-		req, stream := request(way), scripted(steps, text, ending)
+		req, stream := request(way), scripted(steps, text, d.Source, ending)
 		a := d.Streamed(t, req, stream)
 		if one, other := same(a), same(d.Collected(t, req, stream)); one != other {
 			t.Fatalf("stream\n%s\nwhole\n%s", one, other)
@@ -45,9 +45,9 @@ func (d *Dialect[Answer]) FuzzWriter(f *testing.F, request func(way uint8) *llm.
 
 // scripted is a stream of the events that steps name. A thought comes in one piece or
 // several, one after the other, as all providers send it.
-func scripted(steps []byte, text string, ending llm.Finish) llm.Stream {
+func scripted(steps []byte, text string, source llm.Citation, ending llm.Finish) llm.Stream {
 	return Answers(func(e *llm.Emitter) {
-		s := script{out: e, text: text}
+		s := script{out: e, text: text, source: source}
 		for i, step := range steps {
 			s.step(int(step%15), int(step/15), fmt.Sprint(i))
 		}
@@ -59,6 +59,7 @@ func scripted(steps []byte, text string, ending llm.Finish) llm.Stream {
 type script struct {
 	out     *llm.Emitter
 	text    string
+	source  llm.Citation
 	thought int  // its index
 	open    bool // it has begun
 }
@@ -97,7 +98,7 @@ func (s *script) step(kind, n int, id string) {
 			e.Call(0, &llm.CallStart{ID: "d", Name: "g", Arguments: "{}", Thought: signed})
 			s.thought += 2
 		},
-		func() { e.Citations(0, []llm.Citation{{Title: "without an address"}, {URL: "https://a.example"}}) },
+		func() { e.Citations(0, []llm.Citation{{Title: "without an address"}, s.source}) },
 		func() { encrypted("anthropic") },
 		func() { encrypted("gemini") },
 		func() { e.Media(0, &llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"}) },

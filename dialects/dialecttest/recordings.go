@@ -17,7 +17,7 @@ import (
 // TestRecordings writes every recorded answer of the drivers' providers in each way of the
 // dialect: the stream keeps the rules, also where it breaks off, and says what the whole answer
 // says. An answer that is an error is given to refused.
-func (d *Dialect[Answer]) TestRecordings(
+func (d *Reader[Answer]) TestRecordings(
 	t *testing.T, drivers []providers.Driver, refused func(*testing.T, providertest.Recording, *api.Error),
 ) {
 	var all []providertest.Recording
@@ -73,7 +73,7 @@ func opened(t *testing.T, provider providers.Provider, r providertest.Recording)
 	return x.Open(t.Context(), "sk-test")
 }
 
-func (d *Dialect[Answer]) recording(t *testing.T, request func() *llm.Request, events []*llm.Event, broke error) {
+func (d *Reader[Answer]) recording(t *testing.T, request func() *llm.Request, events []*llm.Event, broke error) {
 	again := func(yield func(*llm.Event, error) bool) {
 		for _, e := range events {
 			if !yield(e, nil) {

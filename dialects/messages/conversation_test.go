@@ -87,6 +87,8 @@ func TestCallsAndResults(t *testing.T) {
 		"an id twice in one turn": {asked + call + `,` + call + `]},{"role":"user","content":[{"type":"tool_result",` +
 			`"tool_use_id":"toolu_1"},{"type":"tool_result","tool_use_id":"toolu_1"}]}]`,
 			`result of "toolu_1_2" ("toolu_1")`},
+		"a block that is not known": {asked + call + `]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1",` +
+			`"content":[{"type":"hologram"}]}]}]`, `ignored ["messages[].content[].content[].type"]`},
 		"no id": {asked + `{"type":"tool_use","name":"f"}]},{"role":"user","content":[{"type":"tool_result","content":"a"}]}]`,
 			`result of "toolu_made" ("toolu_made")`},
 		"no result at the end": {asked + call + `]}]`, `call "toolu_1"`},
@@ -232,10 +234,10 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 		`"sparkle":1}]}],`+
 		`"context_management":{"edits":[]},"speed":"fast","service_tier":"auto","diagnostics":{},"fallbacks":[],"novel":true,`+
 		`"thinking":{"type":"adaptive","depth":7},"output_config":{"effort":"low","task_budget":{"type":"tokens"}},`+
-		`"top_k":3,"cache_control":{"type":"ephemeral"},"tools":[{"name":"f","input_schema":{},"input_examples":[{}]},`+
+		`"top_k":3,"cache_control":{"type":"ephemeral"},"tools":[{"name":"f","input_schema":{},"strict":true,"input_examples":[{}]},`+
 		`{"type":"bash_20250124","name":"bash"},{"type":"web_search_20250305","name":"web_search","max_uses":1}],"tool_choice":{"type":"any","disable_parallel_tool_use":true}}`)
-	if _, err := req.Source.Conversation(); err != nil {
-		t.Fatal(err)
+	if c, err := req.Source.Conversation(); err != nil || c.Tools[0].Strict == nil || !*c.Tools[0].Strict {
+		t.Fatalf("%v: %+v", err, c)
 	}
 	got := req.Source.Ignored([]llm.Field{llm.FieldTopK, llm.FieldCache, llm.FieldPartCache, llm.FieldPartType})
 	want := []string{

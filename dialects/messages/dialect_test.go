@@ -15,9 +15,10 @@ import (
 )
 
 // dialect is how a client reads what the package writes.
-var dialect = dialecttest.Dialect[message]{
+var dialect = dialecttest.Reader[message]{
 	Writes: messages.Dialect{},
 	Asked:  anyRequest, Check: check, Whole: wholeOf, Meaning: meaning, Says: says, Loose: loose,
+	Source: llm.Citation{URL: "https://a.example"},
 	Failed: func(m *message) bool { return m.Failure != nil },
 	Ways: map[string]func() *llm.Request{
 		"thoughts":    anyRequest,

@@ -55,19 +55,10 @@ func TestErrorsHaveAnthropicsTypesAndStatuses(t *testing.T) {
 	}
 }
 
-func TestErrorsOfAnUpstreamThatSpeaksTheDialectPassAsTheyAre(t *testing.T) {
-	const raw = `{"type":"error","error":{"type":"not_found_error","message":"model: x","details":null},"request_id":"req_up"}`
-	e := refused(404, "not_found_error", "model: x")
-	e.Raw, e.RawDialect, e.RequestID = []byte(raw), llm.Messages, "req_ours"
-	if got := string(messages.Dialect{}.AppendError(nil, e)); got != raw || (messages.Dialect{}).ErrorStatus(e) != 404 {
-		t.Errorf("%s", got)
-	}
-	e.UpstreamStatus, e.Status = 529, 502
-	if status := (messages.Dialect{}).ErrorStatus(e); status != 529 {
-		t.Errorf("%d", status)
-	}
-	// As an event it is one line.
-	e.Raw = []byte("{\n \"type\": \"error\"\n}")
+// As an answer it passes as it is (tests/messages); as an event it is one line.
+func TestAnErrorOfAnUpstreamThatSpeaksTheDialectIsOneEvent(t *testing.T) {
+	e := refused(529, "overloaded_error", "Overloaded")
+	e.Raw, e.RawDialect, e.RequestID = []byte("{\n \"type\": \"error\"\n}"), llm.Messages, "req_ours"
 	text := string(messages.Dialect{}.NewWriter(anyRequest()).Fail(nil, e))
 	if text != "event: error\ndata: {\"type\":\"error\"}\n\n" {
 		t.Errorf("%q", text)

@@ -195,7 +195,7 @@ func (g *grammar) start(e *wireEvent, data string) {
 		return
 	}
 	g.demand(strings.HasPrefix(m.ID, "msg_") && m.Type == "message" && m.Role == "assistant" && m.Model != "" && m.Content != nil &&
-		len(m.Content) == 0 && m.StopReason == "" && m.Usage.whole() && *m.Usage.Output == 1, "message_start: %s", data)
+		len(m.Content) == 0 && m.StopReason == "" && len(m.StopDetails) > 0 && len(m.Container) > 0 && m.Usage.whole() && *m.Usage.Output == 1, "message_start: %s", data)
 	g.message = *m
 	g.Early, g.Usage = m.Usage, usage{}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // dialect is how a client reads what the package writes.
-var dialect = dialecttest.Dialect[answered]{
+var dialect = dialecttest.Reader[answered]{
 	Writes: responses.Dialect{},
 	Asked:  anyRequest, Check: check, Whole: wholeOf, Meaning: meaning, Says: says,
 	Failed: func(r *answered) bool { return r.Status == "failed" },

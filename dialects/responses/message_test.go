@@ -65,9 +65,11 @@ func TestTextsAreThePartsOfOneMessage(t *testing.T) {
 
 // Other endings are in tests/responses.
 func TestUnknownEndingsAreCompleteAndAFilteredAnswerMayBeEmpty(t *testing.T) {
+	const usage = `"usage":{"input_tokens":42,"input_tokens_details":{"cached_tokens":30,"cache_write_tokens":2},"output_tokens":9,` +
+		`"output_tokens_details":{"reasoning_tokens":4},"total_tokens":51}`
 	for reason, want := range map[llm.Finish]string{"": "completed", "other": "completed", llm.FinishContentFilter: "incomplete"} {
 		r := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) { finish(e, reason) }))
-		if len(r.Output) != 0 || r.Status != want {
+		if len(r.Output) != 0 || r.Status != want || !strings.Contains(r.raw, usage) {
 			t.Errorf("%q: %s", reason, r.raw)
 		}
 	}
