@@ -29,3 +29,8 @@ func ThreadNotFound() *Error {
 		Message: "there is none with this id that this caller and this model can go on from; send the whole conversation as messages",
 	}
 }
+
+// ThreadUnsupported answers a request of a thread that no provider may keep, and says why.
+func ThreadUnsupported(why string) *Error {
+	return Invalid(CodeThreadUnsupported, "thread", "%s: send the whole conversation as messages, without thread", why)
+}

@@ -56,7 +56,7 @@ func TestAdminUsageMatchesTheDocument(t *testing.T) {
 	}
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
-	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: func(*gin.Context) middleware.Form { return chat.Dialect{} }}
+	chain := quietChain()
 	h := controllers.Usage{Service: ledger.NewUsage(store, func() time.Time { return now })}
 	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
 	validator, err := webtest.NewValidator()
@@ -112,7 +112,7 @@ func TestUsageIsATableForClientsThatAcceptCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	engine := gin.New()
-	chain := middleware.Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: func(*gin.Context) middleware.Form { return chat.Dialect{} }}
+	chain := quietChain()
 	h := controllers.Usage{Service: ledger.NewUsage(d.Store, func() time.Time { return now })}
 	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
 	for query, want := range map[string]string{
@@ -134,5 +134,12 @@ func TestUsageIsATableForClientsThatAcceptCSV(t *testing.T) {
 			!strings.HasPrefix(w.Header().Get("Content-Disposition"), `attachment; filename="usage-2026-1`) {
 			t.Errorf("%s: %v\n%s\n%s", query, w.Header(), w.Body, want)
 		}
+	}
+}
+
+// quietChain logs nothing, and writes errors as chat completions have them.
+func quietChain() middleware.Chain {
+	return middleware.Chain{
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: func(*gin.Context) middleware.Form { return chat.Dialect{} },
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/api"
-	"modelgateway/dialects/chat"
 )
 
 // FuzzBearer compares the reading of Authorization with its rule, written in
@@ -63,7 +62,7 @@ func FuzzRequestID(f *testing.F) {
 		f.Add(id)
 	}
 	gin.SetMode(gin.ReleaseMode)
-	chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: func(*gin.Context) Form { return chat.Dialect{} }}
+	chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: inChat}
 	engine := gin.New()
 	engine.GET("/", chain.Identify, func(c *gin.Context) { c.String(http.StatusOK, RequestID(c)) })
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-"

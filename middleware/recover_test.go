@@ -16,7 +16,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/dialects/chat"
 	"modelgateway/services/auth"
 	"modelgateway/services/ratelimit"
 )
@@ -45,7 +44,7 @@ func serve(t *testing.T, steps func(Chain) []gin.HandlerFunc) (string, *lines) {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
 	log := new(lines)
-	chain := Chain{Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: time.Now, Form: func(*gin.Context) Form { return chat.Dialect{} }}
+	chain := Chain{Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: time.Now, Form: inChat}
 	engine := gin.New()
 	engine.Any("/at", steps(chain)...)
 	server := httptest.NewUnstartedServer(engine)

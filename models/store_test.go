@@ -182,6 +182,9 @@ func TestAnAddressWithAStatementTimeoutBoundsItsQueries(t *testing.T) {
 			break
 		}
 	}
+	if !errors.Is(err, models.ErrNotFound) {
+		t.Fatal(err)
+	}
 	server.Freeze()
 	defer server.Thaw()
 	began, late := time.Now(), longtest.Lateness(t)

@@ -22,6 +22,16 @@ type Decode = func(memory api.Memory, body []byte) (*llm.Request, error)
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// Decoded is a request whose decoding must succeed.
+func Decoded(t testing.TB, decode Decode, body string) *llm.Request {
+	t.Helper()
+	req, err := decode(nil, []byte(body))
+	if err != nil {
+		t.Fatalf("%v: %.300s", err, body)
+	}
+	return req
+}
+
 // Golden compares the requests of real clients in testdata, whose texts are shortened and in words of the project
 // (tests/captures), with what the common form says of them.
 func Golden(t *testing.T, least int, dump func(file string, body []byte) string) {

@@ -10,14 +10,9 @@ import (
 	"modelgateway/llm"
 )
 
-// decoded is a request whose decoding must succeed.
 func decoded(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	req, err := Dialect{}.Decode(nil, []byte(body))
-	if err != nil {
-		t.Fatalf("%v: %.300s", err, body)
-	}
-	return req
+	return dialecttest.Decoded(t, Dialect{}.Decode, body)
 }
 
 func dump(req *llm.Request) string {

@@ -45,6 +45,5 @@ func (r *Request) checkThread() *api.Error {
 	case r.Previous() != "":
 		return api.ThreadNotFound()
 	}
-	return api.Invalid(api.CodeThreadUnsupported, memberNames[memberThread],
-		"only Anthropic models keep a conversation: send the whole conversation as messages, without thread")
+	return api.ThreadUnsupported("only Anthropic models keep a conversation")
 }

@@ -18,13 +18,16 @@ type IDs struct {
 const longestID = 64
 
 // Unique is the id where it is legal and no other call has it, else one made of it.
-func (ids *IDs) Unique(id string) string {
-	id = legal(id)
+func (ids *IDs) Unique(id string) string { return ids.Distinct(legal(id), longestID) }
+
+// Distinct is a legal id where no other call has it, else one of at most longest bytes that is
+// made of it.
+func (ids *IDs) Distinct(id string, longest int) string {
 	if ids.taken == nil {
 		ids.taken, ids.next = map[string]bool{}, map[string]int{}
 	}
 	if ids.taken[id] {
-		stem := id[:min(len(id), longestID-len("_1000000"))] + "_"
+		stem := id[:min(len(id), longest-len("_1000000"))] + "_"
 		n := max(ids.next[stem], 2)
 		for ; ids.taken[stem+strconv.Itoa(n)]; n++ {
 		}

@@ -28,8 +28,7 @@ func (p *Provider) earlier(call providers.Call, source ofMessages) (e earlier, e
 	if p.objects == config.ObjectsNone {
 		switch {
 		case source.Threads():
-			return e, api.Invalid(api.CodeThreadUnsupported, "thread",
-				"this gateway lets no provider keep a conversation (PROVIDER_OBJECTS): send the whole conversation as messages, without thread")
+			return e, api.ThreadUnsupported("this gateway lets no provider keep a conversation (PROVIDER_OBJECTS)")
 		case source.Compared() != "":
 			return e, notAllowed("diagnostics.previous_message_id")
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"
 )
 
@@ -26,7 +27,7 @@ func inProcessAndInRedis(t *testing.T, test func(t *testing.T, q *Quotas)) {
 }
 
 func TestACallTakesOfAllLevelsOrOfNone(t *testing.T) {
-	earlyInAMinute()
+	longtest.AwaitMinute(t, 5*time.Second)
 	inProcessAndInRedis(t, func(t *testing.T, q *Quotas) {
 		levels := models.Levels{
 			level("key:k", "this API key", models.Numbers{MaxParallel: 5, TPMLimit: 1000}),

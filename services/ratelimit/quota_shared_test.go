@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"modelgateway/models"
+	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"
 )
 
@@ -85,15 +86,6 @@ func sameMinute(client *redis.Client, test func() (failure string)) (failure str
 		}
 	}
 	return failure
-}
-
-// earlyInAMinute waits for the next minute in the last five seconds of one, for a short
-// test whose counts must not be those of two minutes.
-func earlyInAMinute() {
-	now := time.Now()
-	if left := now.Truncate(time.Minute).Add(time.Minute).Sub(now); left < 5*time.Second {
-		time.Sleep(left)
-	}
 }
 
 func entry(t testing.TB, q *Quotas, account string) (live, minute, tokens int64) {
@@ -313,7 +305,7 @@ func TestEntriesOfLongCallsAreWrittenAgain(t *testing.T) {
 }
 
 func TestAResumedReplicaWritesItsEntriesAgain(t *testing.T) {
-	earlyInAMinute()
+	longtest.AwaitMinute(t, 5*time.Second)
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
 	frozen, other := both[0], both[1]
 	in := takeConcurrently(t, 10, "key:a", parallel(4), 100, frozen)
@@ -429,7 +421,7 @@ func TestAnOvertakenMessageChangesNothing(t *testing.T) {
 
 // A command whose answer comes too late has changed Redis.
 func TestACallWhoseAnswerFromRedisIsLateIsReleased(t *testing.T) {
-	earlyInAMinute()
+	longtest.AwaitMinute(t, 5*time.Second)
 	slow := newDelay(t, servertest.StartRedis(t).URL)
 	q := newQuotaReplicas(t, slow.url, 1)[0]
 	q.batches.ticks = redisTicks

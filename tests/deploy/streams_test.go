@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -253,18 +254,23 @@ func TestNoRequestIsLostWhenAReplicaStopsBehindTheProxy(t *testing.T) {
 	eachProxy(t, func(t *testing.T, behind func(p ...*gatewaytest.Program) *front) {
 		first, second := simulated(t, "SHUTDOWN_GRACE_SECONDS=60"), simulated(t)
 		f := behind(first, second)
+		late := longtest.Lateness(t)
+		var before atomic.Int64 // the machine's pauses until the stop
+		before.Store(math.MaxInt64)
 		stopped := make(chan error, 1)
 		go func() { // while the requests below are sent
 			gatewaytest.Until(t, "both serve", func() bool { return calls(first) > 0 && calls(second) > 0 })
+			before.Store(int64(late()))
 			stopped <- first.Stop()
 		}()
-		client, late := f.client(t, "127.0.0.1"), longtest.Lateness(t)
+		client := f.client(t, "127.0.0.1")
 		for after, ended := 0, false; after < 20; {
 			a := f.do(t, client, http.MethodPost, "/v1/chat/completions", strings.NewReader(gatewaytest.HelloRequest))
+			pauses := late() - time.Duration(before.Load())
 			switch lost := a.Status != 200 || a.Err != nil; {
-			case lost && late() > time.Second:
+			case lost && pauses > time.Second:
 				// A proxy that stands still does not use its connection in the two seconds in which it is told to close it.
-				t.Logf("lost after pauses of %s: %d %v", late(), a.Status, a.Err)
+				t.Logf("lost after pauses of %s: %d %v", pauses, a.Status, a.Err)
 			case lost:
 				t.Errorf("%d %v %s", a.Status, a.Err, a.Body)
 			}

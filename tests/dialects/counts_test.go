@@ -54,8 +54,8 @@ func (d dialect) counts(t *testing.T, p *gatewaytest.Program, u gatewaytest.Upst
 	}
 }
 
-// Whatever the provider does, a client gets a number: that of the provider if it answers within
-// two seconds, else an estimate.
+// A client always gets a number of tokens: the provider's if it answers within two seconds, else
+// an estimate.
 func TestTokensAreCountedForEveryProvider(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		p, u := gatewaytest.StartAll(t, "MODEL_ALIASES=by-alias="+flash)

@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/longtest"
 )
 
 func TestLimitsOfAKeyHoldForVectors(t *testing.T) {
@@ -32,7 +34,7 @@ func TestLimitsOfAKeyHoldForVectors(t *testing.T) {
 	id, key := p.CreateLimitedKey(t, login, `"budget_usd":0.001,"tpm_limit":1100`)
 	u.Play(gatewaytest.JSON(http.StatusOK, vectors))
 	asked := `{"model":"ada","input":"` + strings.Repeat("word ", 900) + `"}`
-	gatewaytest.AwaitEarlyMinute(t)
+	longtest.AwaitMinute(t, 20*time.Second)
 	got := post(t, p, asked, "X-Api-Key", key)
 	row := gatewaytest.AwaitLedgerRow(t, file, got.Header.Get("X-Request-Id"))
 	if got.Body != vectors || row.Served != small || row.Prompt != 1000 || row.Cost != 20 || row.KeyID != id {

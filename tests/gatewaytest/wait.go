@@ -24,14 +24,3 @@ func Eventually(t testing.TB, within time.Duration, what string, holds func() bo
 		}
 	}
 }
-
-// AwaitEarlyMinute waits for the next minute if this one ends within 20 s: a limit on the
-// tokens of a minute starts anew with each minute of the clock.
-func AwaitEarlyMinute(t testing.TB) {
-	t.Helper()
-	const enough = 20
-	if s := time.Now().Second(); s >= 60-enough {
-		t.Logf("waits for the next minute, %d s", 60-s)
-		time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute + 100*time.Millisecond)))
-	}
-}

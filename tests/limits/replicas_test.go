@@ -45,7 +45,7 @@ func TestWithoutRedisEachReplicaEnforcesItsShareAndBudgetsHold(t *testing.T) {
 					t.Errorf("without Redis %d ran at once", served)
 				}
 			}
-			gatewaytest.AwaitEarlyMinute(t)
+			longtest.AwaitMinute(t, 20*time.Second)
 			// Each call reserves a little more than the 1000 tokens that it uses.
 			if served := p.CallTogether(60, tokens, 40, 1000, p.Programs...); served < 2 || served > 9 {
 				t.Errorf("without Redis %d calls of 1000 tokens were served of a limit of 10000", served)

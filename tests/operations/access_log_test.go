@@ -14,6 +14,7 @@ import (
 
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/longtest"
 )
 
 // accessLines returns the access log, each line as its fields.
@@ -253,7 +254,7 @@ func checkRefusedRequests(t *testing.T, p *gatewaytest.Program, u *providertest.
 	slowID, slow := createLimitedKey(t, p, token, `"tpm_limit":1`)
 	_, rare := createLimitedKey(t, p, token, `"rpm_limit":1`)
 	chat := `{"model":"gpt-4","messages":[{"role":"user","content":"` + promptCanary + `"}]}`
-	gatewaytest.AwaitEarlyMinute(t)
+	longtest.AwaitMinute(t, 20*time.Second)
 	p.Chat(t, chat, slow...)
 	p.Chat(t, chat, rare...)
 	for i, tt := range []struct {
