@@ -26,7 +26,10 @@ func TestAdministratorInvitesAndLimits(t *testing.T) {
 		p.choose("Renewed", "Each week")
 		p.inspect("users-limits")
 		p.click("Save limits")
-		p.see("of $25 a week")
+		p.await("the limits are not in the row of the user", func() bool {
+			return ask[bool](p, `[...document.querySelectorAll("tr")].some((e) =>
+				e.innerText.includes(`+quoted(email)+`) && e.innerText.includes("of $25 a week"))`)
+		})
 
 		p.click("Actions for " + name)
 		p.click("Disable")

@@ -58,8 +58,10 @@ const pause = 40 * time.Millisecond
 // whose name begins with its words.
 func (p *page) click(name string) {
 	p.t.Helper()
-	at := p.spotOf("button", name)
-	p.do("click "+name, chromedp.MouseClickXY(at.X, at.Y))
+	for missed := true; missed; missed = ask[bool](p, "window.missed === true") {
+		at := p.spotOf("button", name)
+		p.do("click "+name, chromedp.MouseClickXY(at.X, at.Y))
+	}
 }
 
 // fill replaces the text of the field with this label.

@@ -27,5 +27,11 @@
   const x = box.x + Math.min(box.width / 2, 200), y = box.y + box.height / 2;
   const hit = document.elementFromPoint(x, y);
   if (!hit || !(e.contains(hit) || hit.contains(e) || hit.control === e || hit.closest("label")?.control === e)) return { problem: "is covered by " + (hit ? tidy(hit.outerHTML).slice(0, 120) : "nothing") };
+  if (kind === "button") {
+    window.missed = true; // a page that draws itself anew between the press and the release of the mouse has no click
+    addEventListener("click", ({ target }) => {
+      if (target === hit || target.closest(kinds.button)) window.missed = false;
+    }, { capture: true, once: true });
+  }
   return { x, y, tag: e.tagName, focused: e === document.activeElement, problem: "" };
 }
