@@ -7,7 +7,7 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 )
 
 // guideGroup is a part of the list of guides, in the order in which they are read.
@@ -44,29 +44,16 @@ func guideGroups() []guideGroup {
 }
 
 func isGuide(name string) bool {
-	for _, g := range guideGroups() {
-		for _, one := range g.Guides {
-			if one.Name == name {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(guideGroups(), func(group guideGroup) bool {
+		return slices.ContainsFunc(group.Guides, func(g guide) bool { return g.Name == name })
+	})
 }
 
 //go:embed guide.html
 var guideTemplate string
 
-// guidePage is what the template shows.
-type guidePage struct {
-	Name, Title string
-	Groups      []guideGroup
-	Headings    []heading
-	Text        template.HTML
-}
-
 // renderGuides makes the pages of the folder of documents, and copies the pictures that they
-// show. The result is by the name of the file that the gateway embeds: pages are compressed.
+// show. The result is by name.
 func renderGuides(docs string) (map[string][]byte, error) {
 	layout, err := template.New("guide").Parse(guideTemplate)
 	if err != nil {
@@ -84,8 +71,7 @@ func renderGuides(docs string) (map[string][]byte, error) {
 				return nil, fmt.Errorf("%s.md: %w", one.Name, err)
 			}
 			var b bytes.Buffer
-			page := guidePage{Name: one.Name, Title: read.title, Groups: guideGroups(), Headings: read.headings, Text: read.html}
-			if err := layout.Execute(&b, page); err != nil {
+			if err := layout.Execute(&b, map[string]any{"Name": one.Name, "Page": read, "Groups": guideGroups()}); err != nil {
 				return nil, fmt.Errorf("execute template: %w", err)
 			}
 			files[one.Name+".html"] = b.Bytes()
@@ -97,30 +83,4 @@ func renderGuides(docs string) (map[string][]byte, error) {
 		}
 	}
 	return files, nil
-}
-
-// writeGuides writes the guides into a folder that has nothing else.
-func writeGuides(docs, folder string) error {
-	files, err := renderGuides(docs)
-	if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	for name, text := range files {
-		if strings.HasSuffix(name, ".html") {
-			name += ".gz"
-			if text, err = compress(text); err != nil {
-				return fmt.Errorf("compress %s: %w", name, err)
-			}
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -164,18 +164,18 @@ func TestReadGuideWritesWhatADocumentHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read.title != "A b & c" || len(read.headings) != 2 || read.headings[1].ID != "two-words_here-2-1" {
-		t.Errorf("%q %q", read.title, read.headings)
+	if read.Title != "A b & c" || len(read.Headings) != 2 || read.Headings[1].ID != "two-words_here-2-1" {
+		t.Errorf("%q %q", read.Title, read.Headings)
 	}
 	if !slices.Equal(read.pictures, []string{"images/console-phone.png"}) {
 		t.Errorf("%q", read.pictures)
 	}
-	rest := string(read.html)
+	rest := string(read.HTML)
 	for _, want := range []string{
 		`<h2 id="two-words_here-2">`, `href="#two-words_here-2-1"`,
 		`<a href="spend#x">one</a> two <a href="../docs#chat">three</a> <a href="#here">four</a>`,
 		`a &amp; picture</span>`, `<img src="console-phone.png" alt="b"`, `<pre tabindex="0">echo &#34;&lt;b&gt;&#34; &amp;</pre>`,
-		`<div class="table" tabindex="0"><table>`, `<td><code>c</code></td>`, `</table></div>`,
+		`<div class="table" tabindex="0"><table>`, `<td><code>c</code></td>`, "</table>\n</div>",
 	} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
@@ -183,7 +183,7 @@ func TestReadGuideWritesWhatADocumentHas(t *testing.T) {
 		}
 		rest = after
 	}
-	if strings.Contains(string(read.html), "begin") {
+	if strings.Contains(string(read.HTML), "begin") {
 		t.Error("a comment is shown")
 	}
 	for _, html := range []string{"<script>alert(1)</script>\n", "a <b>c</b>\n"} {

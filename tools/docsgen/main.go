@@ -10,50 +10,60 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 )
 
 func main() {
-	if err := errors.Join(generate("../web/openapi.yaml", "../web/docs.html"), writeGuides("../docs", "../web/guides")); err != nil {
+	if err := write("../web"); err != nil {
 		fmt.Fprintln(os.Stderr, "docsgen:", err)
 		os.Exit(1)
 	}
 }
 
-// generate writes the page twice: as it is, to be read and compared, and
-// compressed, to be embedded.
-func generate(document, page string) error {
-	text, err := os.ReadFile(document)
+// write writes the pages compressed, to be embedded, and that of the document also as it is, to be read and compared. The folder
+// of the guides has nothing else.
+func write(web string) error {
+	document, err := os.ReadFile(filepath.Join(web, "openapi.yaml"))
 	if err != nil {
 		return err
 	}
-	html, err := render(text)
+	page, err := render(document)
 	if err != nil {
-		return fmt.Errorf("%s: %w", document, err)
-	}
-	if err := os.WriteFile(page, html, 0o644); err != nil {
 		return err
 	}
-	short, err := compress(html)
+	guides, err := renderGuides("../docs")
 	if err != nil {
-		return fmt.Errorf("compress page: %w", err)
+		return err
 	}
-	return os.WriteFile(page+".gz", short, 0o644)
+	files := map[string][]byte{"docs.html": page, "docs.html.gz": compress(page)}
+	for name, text := range guides {
+		if strings.HasSuffix(name, ".html") {
+			name, text = name+".gz", compress(text)
+		}
+		files["guides/"+name] = text
+	}
+	if err := os.RemoveAll(filepath.Join(web, "guides")); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(web, "guides"), 0o755); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(web, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func compress(text []byte) ([]byte, error) {
+// compress writes into memory, which never fails.
+func compress(text []byte) []byte {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(text); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = w.Write(text)
+	_ = w.Close()
+	return b.Bytes()
 }

@@ -9,197 +9,178 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// source is the parsed document. It keeps the first error, so that reading on
+// openAPI is the parsed document. It keeps the first error, so that reading on
 // needs no check at each step.
-type source struct {
+type openAPI struct {
 	root *yaml.Node
 	err  error
 }
 
-// node is a value of the document, its alias and $ref followed. An absent one has
-// no value and only absent children.
+// node is a value of the document, its alias and $ref followed. An absent one is nil, and has only
+// absent children.
 type node struct {
-	src    *source
-	value  *yaml.Node
-	beside *yaml.Node // the object of the $ref: its other members come before those of value
+	*yaml.Node
+	doc    *openAPI
+	beside *yaml.Node // the object of the $ref: its other members come before those of the value
 	name   string     // of the component, when a $ref was followed
 }
 
-func parse(document []byte) (*source, error) {
+func parse(text []byte) (*node, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(document, &doc); err != nil {
+	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("parse document: %w", err)
 	}
 	if len(doc.Content) != 1 {
 		return nil, fmt.Errorf("document is empty")
 	}
-	return &source{root: doc.Content[0]}, nil
+	d := &openAPI{root: doc.Content[0]}
+	return d.resolve(d.root), nil
 }
 
-func (s *source) fail(format string, args ...any) {
-	if s.err == nil {
-		s.err = fmt.Errorf(format, args...)
+func (d *openAPI) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf(format, args...)
 	}
 }
 
-func (s *source) resolve(value *yaml.Node) node {
+func (d *openAPI) resolve(value *yaml.Node) *node {
 	if value != nil && value.Kind == yaml.AliasNode {
 		value = value.Alias
 	}
-	n := node{src: s, value: value}
+	if value == nil {
+		return nil
+	}
 	ref := member(value, "$ref")
 	if ref == nil {
-		return n
+		return &node{Node: value, doc: d}
 	}
 	path, ok := strings.CutPrefix(ref.Value, "#/")
 	if !ok {
-		s.fail("%q does not point into the document", ref.Value)
-		return node{src: s}
+		d.fail("%q does not point into the document", ref.Value)
+		return nil
 	}
-	found := node{src: s, value: s.root}
-	for key := range strings.SplitSeq(path, "/") {
-		found = found.get(key)
-		found.name = key
+	keys := strings.Split(path, "/")
+	found := (&node{Node: d.root, doc: d}).Get(keys...)
+	if found == nil {
+		d.fail("%q is not in the document", ref.Value)
+		return nil
 	}
-	if !found.exists() {
-		s.fail("%q is not in the document", ref.Value)
-	}
-	found.beside = value
+	found.beside, found.name = value, keys[len(keys)-1]
 	return found
 }
 
 func member(value *yaml.Node, key string) *yaml.Node {
-	if value == nil || value.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i < len(value.Content); i += 2 {
-		if value.Content[i].Value == key {
-			return value.Content[i+1]
+	if value != nil && value.Kind == yaml.MappingNode {
+		for i := 0; i < len(value.Content); i += 2 {
+			if value.Content[i].Value == key {
+				return value.Content[i+1]
+			}
 		}
 	}
 	return nil
 }
 
-func (n node) exists() bool { return n.value != nil }
-
-func (n node) get(key string) node {
-	if v := member(n.beside, key); v != nil {
-		return n.src.resolve(v)
+// Get returns what lies at a path of members.
+func (n *node) Get(path ...string) *node {
+	for _, key := range path {
+		if n == nil {
+			return nil
+		}
+		found := member(n.beside, key)
+		if found == nil {
+			found = member(n.Node, key)
+		}
+		n = n.doc.resolve(found)
 	}
-	return n.src.resolve(member(n.value, key))
+	return n
 }
 
-// members yields the members of an object in the document's order.
-func (n node) members() iter.Seq2[string, node] {
-	return func(yield func(string, node) bool) {
-		if n.value == nil || n.value.Kind != yaml.MappingNode {
+// Members yields the members of an object in the document's order, and the items of a list without names.
+func (n *node) Members() iter.Seq2[string, *node] {
+	return func(yield func(string, *node) bool) {
+		if n == nil {
 			return
 		}
-		for i := 0; i < len(n.value.Content); i += 2 {
-			if !yield(n.value.Content[i].Value, n.src.resolve(n.value.Content[i+1])) {
+		name := ""
+		for i, value := range n.Content {
+			if n.Kind == yaml.MappingNode && i%2 == 0 {
+				name = value.Value
+				continue
+			}
+			if !yield(name, n.doc.resolve(value)) {
 				return
 			}
 		}
 	}
 }
 
-func (n node) items() []node {
-	if n.value == nil || n.value.Kind != yaml.SequenceNode {
-		return nil
-	}
-	var all []node
-	for _, value := range n.value.Content {
-		all = append(all, n.src.resolve(value))
+func (n *node) items() []*node {
+	var all []*node
+	for _, item := range n.Members() {
+		all = append(all, item)
 	}
 	return all
 }
 
 // texts is the scalars of a list, or the one scalar in place of a list.
-func (n node) texts() []string {
-	if n.value != nil && n.value.Kind == yaml.ScalarNode {
-		return []string{n.value.Value}
+func (n *node) texts() []string {
+	if n.Text() != "" {
+		return []string{n.Value}
 	}
 	var all []string
-	for _, item := range n.items() {
-		all = append(all, item.text())
+	for _, item := range n.Members() {
+		all = append(all, item.Text())
 	}
 	return all
 }
 
-// text is a scalar as the document writes it, empty for anything else.
-func (n node) text() string {
-	if n.value == nil || n.value.Kind != yaml.ScalarNode {
+// Text is a scalar as the document writes it, empty for anything else.
+func (n *node) Text() string {
+	if n == nil {
 		return ""
 	}
-	return n.value.Value
+	return n.Value
 }
 
-func (n node) isTrue() bool { return n.text() == "true" }
-
-// scalar writes a value that is neither an object nor a list.
-type scalar func(node) string
-
-// scalarJSON writes JSON: YAML writes numbers, booleans and null as JSON does.
-func scalarJSON(n node) string {
-	if n.value.Tag == "!!str" {
-		return n.quote(n.value.Value)
-	}
-	return n.value.Value
-}
-
-// scalarPython writes Python, which reads a string of JSON as JSON does.
-func scalarPython(n node) string {
-	switch n.value.Tag {
-	case "!!null":
-		return "None"
-	case "!!bool":
-		return strings.ToUpper(n.value.Value[:1]) + n.value.Value[1:]
-	}
-	return scalarJSON(n)
-}
-
-// json is the value as JSON on one line, its members in the document's order.
-func (n node) json() string { return n.line(scalarJSON) }
-
-func (n node) line(write scalar) string {
-	return n.join("", ", ", "", func(v node) string { return v.line(write) }, write)
-}
-
-// pretty is the value as a literal, on several lines only where one line would be too
-// long to read.
-func (n node) pretty(indent string, write scalar) string {
+// Literal is the value as JSON, or in Python, on several lines only where one line would be too long to read. Its members
+// are in the document's order. YAML writes numbers, booleans and null as JSON does, and Python reads a string of JSON as JSON does.
+func (n *node) Literal(indent string, python bool) string {
 	const width = 88
-	line := n.line(write)
-	if len(indent)+len(line) <= width || n.value.Kind == yaml.ScalarNode {
-		return line
+	if n.Kind == yaml.ScalarNode {
+		switch {
+		case n.Tag == "!!str":
+			return n.quote(n.Value)
+		case python && n.Tag == "!!null":
+			return "None"
+		case python && n.Tag == "!!bool":
+			return strings.ToUpper(n.Value[:1]) + n.Value[1:]
+		}
+		return n.Value
 	}
 	inner := indent + "  "
-	return n.join("\n"+inner, ",\n"+inner, "\n"+indent, func(v node) string { return v.pretty(inner, write) }, write)
-}
-
-// join writes the value: begin stands after an opening bracket, between
-// after each value but the last, and end before the closing bracket.
-func (n node) join(begin, between, end string, inside, write scalar) string {
+	begin, end := "[", "]"
 	var parts []string
-	switch n.value.Kind {
-	case yaml.MappingNode:
-		for name, value := range n.members() {
-			parts = append(parts, n.quote(name)+": "+inside(value))
+	for name, value := range n.Members() {
+		part := value.Literal(inner, python)
+		if n.Kind == yaml.MappingNode {
+			begin, end, part = "{", "}", n.quote(name)+": "+part
 		}
-		return "{" + begin + strings.Join(parts, between) + end + "}"
-	case yaml.SequenceNode:
-		for _, item := range n.items() {
-			parts = append(parts, inside(item))
-		}
-		return "[" + begin + strings.Join(parts, between) + end + "]"
+		parts = append(parts, part)
 	}
-	return write(n)
+	if len(parts) == 0 && n.Kind == yaml.MappingNode {
+		return "{}"
+	}
+	line := begin + strings.Join(parts, ", ") + end
+	if len(indent)+len(line) <= width && !strings.Contains(line, "\n") {
+		return line
+	}
+	return begin + "\n" + inner + strings.Join(parts, ",\n"+inner) + "\n" + indent + end
 }
 
-func (n node) quote(s string) string {
+func (n *node) quote(s string) string {
 	text, err := jsontext.AppendQuote(nil, s)
 	if err != nil {
-		n.src.fail("line %d: %w", n.value.Line, err)
+		n.doc.fail("line %d: %w", n.Line, err)
 	}
 	return string(text)
 }

@@ -1,26 +1,29 @@
 package main
 
 import (
+	_ "embed"
 	"html/template"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	texttemplate "text/template"
 )
 
+// operation is one of the document; the template reads the rest of it from the node.
 type operation struct {
-	ID, Method, Path, Summary string
-	Text                      template.HTML
-	Open                      bool // never needs a credential
-	Params                    []field
-	Body                      *field
-	Calls                     []call
-	Responses                 []response
+	*node
+	Method, Path string
+	Params       []field
+	Body         *field
+	Calls        []call
+	Responses    []response
 }
 
 type response struct {
+	*node
 	Status, Reason string
 	Failed         bool
-	Text           template.HTML
 	Codes          []string // of errors, where the body is the error body
 	Headers        []field
 	Content        []content
@@ -30,79 +33,85 @@ type response struct {
 type content struct {
 	Type     string
 	Schema   field
-	Event    *field // the data of each event of a stream
-	Failure  *field // the data of an event that reports an error
-	Examples []example
+	Events   []field // the data of each event of a stream, and of one that reports an error
+	Examples []call
 }
 
-type example struct{ Name, Text string }
-
-func newOperation(method, path string, n node) operation {
-	op := operation{
-		ID: n.get("operationId").text(), Method: method, Path: path,
-		Summary: n.get("summary").text(), Text: prose(n.get("description").text()),
-		Open: n.get("security").exists() && len(n.get("security").items()) == 0,
-	}
-	c := command{method: method, target: baseURL + path, credential: needsCredential(n.get("security"))}
-	for _, param := range n.get("parameters").items() {
-		f := parameter(param.get("name").text(), param)
-		f.Type += ", in " + param.get("in").text()
-		op.Params = append(op.Params, f)
-		if value := param.get("example"); value.exists() {
-			c.target = strings.ReplaceAll(c.target, "{"+f.Name+"}", value.text())
+// operations are those of a tag.
+func operations(paths *node, tag string) (all []operation) {
+	for path, item := range paths.Members() {
+		for method, op := range item.Members() {
+			if slices.Contains(op.Get("tags").texts(), tag) {
+				all = append(all, newOperation(strings.ToUpper(method), path, op))
+			}
 		}
 	}
-	body := n.get("requestBody").get("content").get("application/json")
-	if body.exists() {
-		f := newField("", true, body.get("schema"))
-		op.Body = &f
+	return all
+}
+
+// Open says that an operation never needs a credential.
+func (o operation) Open() bool {
+	return o.Get("security") != nil && len(o.Get("security").items()) == 0
+}
+
+func newOperation(method, path string, n *node) operation {
+	op := operation{node: n, Method: method, Path: path}
+	target := baseURL + path
+	for _, param := range n.Get("parameters").Members() {
+		f := parameter(param.Get("name").Text(), param)
+		f.Type += ", in " + param.Get("in").Text()
+		op.Params = append(op.Params, f)
+		if value := param.Get("example"); value != nil {
+			target = strings.ReplaceAll(target, "{"+f.Name+"}", value.Text())
+		}
 	}
-	op.Calls = c.calls(body)
-	for status, r := range n.get("responses").members() {
+	body := n.Get("requestBody", "content", "application/json")
+	if body != nil {
+		op.Body = new(newField("", true, body.Get("schema")))
+	}
+	needs := n.Get("security").items()
+	free := slices.ContainsFunc(needs, func(one *node) bool { return len(one.Content) == 0 }) // one of the alternatives needs nothing
+	add := func(name string, example *node) {
+		op.Calls = append(op.Calls, call{Name: name, Method: method, Target: target, Credential: len(needs) > 0 && !free, Body: example})
+	}
+	if example := body.Get("example"); example != nil || body == nil {
+		add("Call", example)
+	}
+	for _, e := range body.Get("examples").Members() {
+		add(e.Get("summary").Text(), e.Get("value"))
+	}
+	for status, r := range n.Get("responses").Members() {
 		op.Responses = append(op.Responses, newResponse(status, r))
 	}
 	return op
 }
 
-// needsCredential reports whether no alternative of a security requirement goes
-// without a credential.
-func needsCredential(security node) bool {
-	all := security.items()
-	for _, alternative := range all {
-		if len(alternative.value.Content) == 0 {
-			return false
-		}
-	}
-	return len(all) > 0
-}
-
-// parameter is the field of a header or parameter. Its own description comes
-// before that of its schema.
-func parameter(name string, n node) field {
-	f := newField(name, n.get("required").isTrue(), n.get("schema"))
-	if text := n.get("description").text(); text != "" {
-		f.Text = prose(text)
-	}
-	if v := n.get("example"); v.exists() {
-		f.Limits = append(f.Limits, "e.g. "+v.text())
-	}
+// parameter is the field of a header or parameter.
+func parameter(name string, n *node) field {
+	f := newField(name, n.Get("required").Text() == "true", n.Get("schema"))
+	f.Own = n
 	return f
 }
 
-func newResponse(status string, n node) response {
+func newResponse(status string, n *node) response {
 	code, err := strconv.Atoi(status)
 	if err != nil {
-		n.src.fail("status %q is not a number", status)
+		n.doc.fail("status %q is not a number", status)
 	}
-	r := response{
-		Status: status, Reason: http.StatusText(code), Failed: code >= http.StatusBadRequest,
-		Text: prose(n.get("description").text()),
-	}
-	for name, h := range n.get("headers").members() {
+	r := response{node: n, Status: status, Reason: http.StatusText(code), Failed: code >= http.StatusBadRequest}
+	for name, h := range n.Get("headers").Members() {
 		r.Headers = append(r.Headers, parameter(name, h))
 	}
-	for name, m := range n.get("content").members() {
-		c := newContent(name, m)
+	for name, m := range n.Get("content").Members() {
+		c := content{Type: name, Schema: newField("", false, m.Get("schema"))}
+		for _, member := range []string{"x-event-schema", "x-error-event-schema"} {
+			if schema := m.Get(member); schema != nil {
+				c.Events = append(c.Events, newField(schema.name, false, schema))
+			}
+		}
+		for _, e := range m.Get("examples").Members() {
+			c.Examples = append(c.Examples, call{Name: e.Get("summary").Text(), Body: e.Get("value")})
+		}
 		r.Codes = errorCodes(c.Schema)
 		r.Content = append(r.Content, c)
 	}
@@ -123,26 +132,47 @@ func errorCodes(body field) []string {
 	return nil
 }
 
-func newContent(mediaType string, n node) content {
-	c := content{
-		Type: mediaType, Schema: newField("", false, n.get("schema")),
-		Event: eventField(n.get("x-event-schema")), Failure: eventField(n.get("x-error-event-schema")),
-	}
-	for _, e := range n.get("examples").members() {
-		text := e.get("value").text()
-		if text == "" {
-			text = e.get("value").pretty("", scalarJSON)
-		}
-		c.Examples = append(c.Examples, example{e.get("summary").text(), strings.TrimSpace(text)})
-	}
-	return c
+// call is an example of a call, or of a body alone.
+type call struct {
+	Name, Method, Target string
+	Credential           bool
+	Body                 *node
 }
 
-// eventField is nil when the document has no schema of the event.
-func eventField(schema node) *field {
-	if !schema.exists() {
-		return nil
+//go:embed calls.txt
+var callTemplates string
+
+// In is the call as a program in a language.
+func (c call) In(language string) (string, error) {
+	t, err := texttemplate.New("calls").Parse(callTemplates)
+	if err != nil {
+		return "", err
 	}
-	f := newField(schema.name, false, schema)
-	return &f
+	var b strings.Builder
+	err = t.ExecuteTemplate(&b, language, c)
+	return b.String(), err
+}
+
+// Stream says whether the answer is a stream.
+func (c call) Stream() bool { return c.Body.Get("stream").Text() == "true" }
+
+// Lower is the method as Python's requests calls it.
+func (c call) Lower() string { return strings.ToLower(c.Method) }
+
+// Quoted is the body between single quotes of a shell.
+func (c call) Quoted() string { return strings.ReplaceAll(c.Body.Literal("  ", false), "'", `'\''`) }
+
+// Text is the body alone: text as it is, and JSON.
+func (c call) Text() string {
+	text := c.Body.Text()
+	if text == "" {
+		text = c.Body.Literal("", false)
+	}
+	return strings.TrimSpace(text)
+}
+
+// prose makes HTML of a description.
+func prose(s string) (template.HTML, error) {
+	read, err := readGuide([]byte(strings.TrimSpace(s)))
+	return read.HTML, err
 }
