@@ -3,62 +3,54 @@
 package rig
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// tick is the unit of the times in /proc/PID/stat: USER_HZ is 100 on every
-// architecture that Go runs on.
-const tick = 10 * time.Millisecond
+	"github.com/prometheus/procfs"
+)
 
 // CPUTime is what a process with all its threads has used of the processors,
 // in user and in system mode.
 func CPUTime(pid int) (time.Duration, error) {
-	const utime, stime = 14, 15 // as proc(5) counts them
-	return statTimes(strconv.Itoa(pid), utime, stime)
+	used, err := stat(pid)
+	return seconds(used.CPUTime()), err
 }
 
-// statTimes is the sum of some fields of /proc/PID/stat.
-func statTimes(pid string, fields ...int) (time.Duration, error) {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+func stat(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, err
+		return procfs.ProcStat{}, err
 	}
-	// The name in brackets, the second field, may hold anything: count from its end.
-	rest := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	var sum int64
-	for _, field := range fields {
-		if len(rest) < field-2 {
-			return 0, fmt.Errorf("/proc/%s/stat is not in its form", pid)
-		}
-		n, err := strconv.ParseInt(rest[field-3], 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += n
+	return p.Stat()
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// ThreadTime is CPUTime without the threads that have ended, in nanoseconds: the other has
+// hundredths of a second.
+func ThreadTime(pid int) (sum time.Duration, err error) {
+	threads, err := procfs.AllThreads(pid)
+	for _, thread := range threads {
+		used, failed := thread.Schedstat()
+		err = errors.Join(err, failed)
+		sum += time.Duration(used.RunningNanoseconds)
 	}
-	return time.Duration(sum) * tick, nil
+	return sum, err
 }
 
 // Memory is a figure of /proc/PID/status in bytes: VmRSS is what a process holds in memory,
 // RssAnon the part of it that it has written to, VmHWM the most that it has held.
 func Memory(pid int, name string) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, errors.New("no " + name + " in /proc")
+	s, err := p.NewStatus()
+	return int64(map[string]uint64{"VmRSS": s.VmRSS, "RssAnon": s.RssAnon, "VmHWM": s.VmHWM}[name]), err
 }
 
 // RestartPeak makes what a process holds now its VmHWM (proc(5), clear_refs).
@@ -68,52 +60,44 @@ func RestartPeak(pid int) error {
 
 // OpenFiles is how many descriptors a process holds.
 func OpenFiles(pid int) (int, error) {
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	return len(entries), err
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, err
+	}
+	return p.FileDescriptorsLen()
 }
 
 // TreeTime is the processor time of a process, of its children that run and of those that
 // have ended: all of a PostgreSQL server. A child that ends between two readings is counted
 // by its parent from then on.
 func TreeTime(pid int) (time.Duration, error) {
-	const utime, stime, cutime, cstime = 14, 15, 16, 17
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
 	if err != nil {
 		return 0, err
 	}
 	var sum time.Duration
 	for child := range strings.FieldsSeq(string(list)) {
-		if used, err := statTimes(child, utime, stime); err == nil { // else it has just ended
+		id, err := strconv.Atoi(child)
+		if err != nil {
+			return 0, err
+		}
+		if used, err := CPUTime(id); err == nil { // else it has just ended
 			sum += used
 		}
 	}
-	own, err := statTimes(strconv.Itoa(pid), utime, stime, cutime, cstime)
-	return sum + own, err
+	const ticks = 100 // a second: USER_HZ on every architecture that Go runs on
+	own, err := stat(pid)
+	return sum + seconds(own.CPUTime()) + time.Duration(own.CUTime+own.CSTime)*time.Second/ticks, err
 }
 
 // Machine is how long all processors together were busy, for this system or for another
-// that shares them, and how long they were idle.
+// that shares them, and how long they were idle. The time of guests is in the users' too.
 func Machine() (busy, idle time.Duration, err error) {
-	stat, err := os.ReadFile("/proc/stat")
+	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return 0, 0, err
 	}
-	line, _, _ := strings.Cut(string(stat), "\n")
-	fields := strings.Fields(line)
-	const first, idling, waiting, last = 1, 4, 5, 8 // as proc(5) has them; guests are in the first two
-	if len(fields) <= last {
-		return 0, 0, errors.New("/proc/stat is not in its form")
-	}
-	for i := first; i <= last; i++ {
-		n, err := strconv.ParseInt(fields[i], 10, 64)
-		if err != nil {
-			return 0, 0, err
-		}
-		if i == idling || i == waiting {
-			idle += time.Duration(n) * tick
-		} else {
-			busy += time.Duration(n) * tick
-		}
-	}
-	return busy, idle, nil
+	all, err := proc.Stat()
+	c := all.CPUTotal
+	return seconds(c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal), seconds(c.Idle + c.Iowait), err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"modelgateway/tools/rig"
 )
@@ -73,30 +74,19 @@ func store(ctx context.Context, s *system, to *rig.Section) error {
 
 // touch makes a call with each key on each replica.
 func (s *system) touch(ctx context.Context, keys []string) error {
-	work := make(chan string)
-	failed := make(chan error, callers)
-	for range callers {
-		go func() { // until work is closed; failed has room for the result of each
-			var fault error
-			for key := range work {
-				for _, p := range s.replicas {
-					if err := s.call(ctx, p, key); err != nil {
-						fault = fmt.Errorf("the first call with a key: %w", err)
-					}
+	var group errgroup.Group
+	group.SetLimit(callers)
+	for _, key := range keys {
+		group.Go(func() error {
+			for _, p := range s.replicas {
+				if err := s.call(ctx, p, key); err != nil {
+					return fmt.Errorf("the first call with a key: %w", err)
 				}
 			}
-			failed <- fault
-		}()
+			return nil
+		})
 	}
-	for _, key := range keys {
-		work <- key
-	}
-	close(work)
-	var all error
-	for range callers {
-		all = errors.Join(all, <-failed)
-	}
-	return all
+	return group.Wait()
 }
 
 // changesEvery is how often keepChanging changes a key.

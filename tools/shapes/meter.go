@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -98,14 +97,14 @@ func (m *meter) one(ctx context.Context, path, model, body string) (c cost, err 
 	if err != nil {
 		return c, err
 	}
-	before, err := cpu(g.PID)
+	before, err := rig.ThreadTime(g.PID)
 	if err != nil {
 		return c, err
 	}
 	if c, err = send(ctx, g, path, body); err != nil {
 		return c, err
 	}
-	after, err := cpu(g.PID)
+	after, err := rig.ThreadTime(g.PID)
 	if err != nil {
 		return c, err
 	}
@@ -137,25 +136,4 @@ func send(ctx context.Context, g *rig.Gateway, path, body string) (cost, error) 
 		c.code = cmp.Or(told.Error.Code, told.Error.Type)
 	}
 	return c, nil
-}
-
-// cpu is what all threads of a process have used of the processors. The times of
-// /proc/PID/stat are whole hundredths of a second, these nanoseconds.
-func cpu(pid int) (sum time.Duration, err error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(threads) == 0 {
-		return 0, errors.Join(err, errors.New("no schedstat in /proc"))
-	}
-	for _, thread := range threads {
-		text, err := os.ReadFile(thread)
-		if err != nil {
-			return 0, err
-		}
-		var ran time.Duration
-		if _, err := fmt.Sscan(string(text), &ran); err != nil {
-			return 0, err
-		}
-		sum += ran
-	}
-	return sum, nil
 }
