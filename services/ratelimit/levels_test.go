@@ -78,6 +78,14 @@ func TestACallTakesOfAllLevelsOrOfNone(t *testing.T) {
 // A user may be in several teams, so the accounts of two calls overlap in any way.
 func TestNoLevelIsExceededByCallsWithOverlappingAccounts(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.Redis(t), 2)
+	if failure := inTime(t, both, func(account string) string { return overlap(t, both, account) }); failure != "" {
+		t.Error(failure)
+	}
+}
+
+// overlap makes calls of accounts whose names begin with prefix, and says which limit was exceeded.
+func overlap(t *testing.T, both []*Quotas, prefix string) string {
+	t.Helper()
 	type counter struct {
 		level models.Level
 		live  atomic.Int64
@@ -85,10 +93,11 @@ func TestNoLevelIsExceededByCallsWithOverlappingAccounts(t *testing.T) {
 	var accounts []*counter
 	for i, kind := range []string{"key", "key", "key", "user", "user", "team", "team"} {
 		n := models.Numbers{MaxParallel: 1 + rand.Int64N(6), TPMLimit: 1 << 40}
-		accounts = append(accounts, &counter{level: level(fmt.Sprint(kind, ":", i), kind, n)})
+		accounts = append(accounts, &counter{level: level(fmt.Sprint(kind, ":", prefix, i), kind, n)})
 	}
 	keys, users, teams := accounts[:3], accounts[3:5], accounts[5:]
 	var passed atomic.Int64
+	var failure atomic.Value
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
@@ -107,7 +116,7 @@ func TestNoLevelIsExceededByCallsWithOverlappingAccounts(t *testing.T) {
 				passed.Add(1)
 				for _, c := range mine {
 					if n := c.live.Add(1); n > c.level.MaxParallel {
-						t.Errorf("%d calls of %s at the same time", n, c.level.Account)
+						failure.Store(fmt.Sprintf("%d calls of %s at the same time", n, c.level.Account))
 					}
 				}
 				time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
@@ -121,12 +130,14 @@ func TestNoLevelIsExceededByCallsWithOverlappingAccounts(t *testing.T) {
 	all.Wait()
 	for _, c := range accounts {
 		if live, _, _ := entry(t, both[0], c.level.Account); live != 0 {
-			t.Errorf("%s: %d calls are running in Redis", c.level.Account, live)
+			failure.Store(fmt.Sprintf("%s: %d calls are running in Redis", c.level.Account, live))
 		}
 	}
 	if passed.Load() == 0 || !both[0].Shared() || !both[1].Shared() {
-		t.Errorf("%d passed; shared: %v, %v", passed.Load(), both[0].Shared(), both[1].Shared())
+		return fmt.Sprintf("%d passed; shared: %v, %v", passed.Load(), both[0].Shared(), both[1].Shared())
 	}
+	text, _ := failure.Load().(string)
+	return text
 }
 
 // However many levels have limits, a call costs one round trip to begin and one to end.

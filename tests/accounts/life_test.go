@@ -314,7 +314,9 @@ func TestOpenRegistrationBesideAnIdentityProviderIsWarnedOf(t *testing.T) {
 			"OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "PUBLIC_URL=http://localhost:8080",
 			"IDP_PROVIDER=google", "IDP_CLIENT_ID=id", "IDP_CLIENT_SECRET=secret", "DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "gateway.db"), setting,
 		}
-		log := gatewaytest.Start(t, settings...).Log.String()
+		p := gatewaytest.Start(t, settings...)
+		awaitWarning(t, p, warning, want)
+		log := p.Log.String()
 		if got := strings.Count(log, warning); (got == 1) != want || got > 1 || strings.Contains(log, "there is no budget") {
 			t.Errorf("%s: warned %d times: %s", setting, got, log)
 		}
@@ -333,8 +335,17 @@ func TestOpenRegistrationWithoutABudgetIsWarnedOf(t *testing.T) {
 	} {
 		p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-x", "OPENAI_BASE_URL=http://127.0.0.1:1", "REQUIRE_AUTH=true",
 			gatewaytest.JWTSecret, setting)
+		awaitWarning(t, p, warning, want)
 		if got := strings.Count(p.Log.String(), warning); (got == 1) != want || got > 1 {
 			t.Errorf("%s: warned %d times", setting, got)
 		}
+	}
+}
+
+// awaitWarning waits for a warning, which is logged after the gateway has begun to listen.
+func awaitWarning(t *testing.T, p *gatewaytest.Program, warning string, wanted bool) {
+	t.Helper()
+	if wanted {
+		gatewaytest.Eventually(t, gatewaytest.Patience, "the gateway warns: "+warning, func() bool { return strings.Contains(p.Log.String(), warning) })
 	}
 }
