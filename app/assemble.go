@@ -116,10 +116,10 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 	page := sync.OnceValues(func() (*web.File, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
 		Generate: controllers.Generate{
-			Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes, Strict: cfg.StrictParams,
-			KeepAlive: cfg.StreamKeepalive, Now: time.Now,
+			Service: calls, Conversations: g.kept, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes,
+			Strict: cfg.StrictParams, KeepAlive: cfg.StreamKeepalive, Now: time.Now,
 		},
-		Count:     controllers.Count{Service: calls, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes},
+		Count:     controllers.Count{Service: calls, Conversations: g.kept, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes},
 		Responses: controllers.Responses{Service: g.kept, Concurrency: g.concurrency},
 		Models:    &controllers.Models{Service: g.models},
 		Health:    &controllers.Health{Service: g.health},

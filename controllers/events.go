@@ -109,7 +109,7 @@ func (e *eventWriter) done() error {
 	buf := e.waiting()
 	*buf = e.format.Done(*buf)
 	if e.keep != nil {
-		if answer := e.format.(api.Whole).Whole(); answer != nil {
+		if answer := e.format.Whole(); answer != nil {
 			e.keep(answer)
 		}
 	}
@@ -190,9 +190,7 @@ func (e *eventWriter) close() {
 // all sends a stream. An error is sent as the last event, without the end mark, and the
 // connection is closed, so that no client mistakes the part for the whole.
 func (e *eventWriter) all(c *gin.Context, call *inference.Call, stream llm.Stream) error {
-	if _, whole := e.format.(api.Whole); whole {
-		e.keep = call.Keep() // before the end of the stream is sent, so that the next request finds it
-	}
+	e.keep = call.Keep() // before the end of the stream is sent, so that the next request finds it
 	e.ready()
 	var broken error
 	for event, err := range stream {
@@ -228,13 +226,12 @@ func (e *eventWriter) failFor(c *gin.Context, err error) {
 // refuse ends a stream of which no event of the answer has come. Most errors are for the
 // middleware to answer; it cannot do that where the stream has begun, and some clients
 // understand some errors in a stream only.
-func (e *eventWriter) refuse(c *gin.Context, call *inference.Call, err error) error {
+func (h *Generate) refuse(c *gin.Context, e *eventWriter, call *inference.Call, err error) error {
 	if e.hasBegun() {
 		e.failFor(c, err)
 		return err
 	}
-	teller, ok := e.format.(api.EarlyTeller)
-	if !ok || !isTold(err) || !teller.TellsEarly(api.AsError(err)) {
+	if in := h.Dialect.FailsInStream; in == nil || !isTold(err) || !in(api.AsError(err)) {
 		return err
 	}
 	call.Sent()

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -20,14 +19,14 @@ import (
 
 // Generate serves the requests to a model in one dialect.
 type Generate struct {
-	Dialect     api.Dialect
-	Continue    Continue // nil: no request of the dialect goes on from an earlier answer
-	Service     *inference.Service
-	Concurrency *inflight.Limiter
-	MaxBytes    int64
-	Strict      bool          // of requests without the header
-	KeepAlive   time.Duration // after this silence of a stream a comment is sent; 0 = never
-	Now         func() time.Time
+	Dialect       *api.Dialect
+	Service       *inference.Service
+	Conversations *conversation.Service
+	Concurrency   *inflight.Limiter
+	MaxBytes      int64
+	Strict        bool          // of requests without the header
+	KeepAlive     time.Duration // after this silence of a stream a comment is sent; 0 = never
+	Now           func() time.Time
 }
 
 // Create answers a request, whole or as a stream.
@@ -38,7 +37,7 @@ func (h *Generate) Create(c *gin.Context) (err error) {
 		return err
 	}
 	defer slot.Release()
-	r := reading{h.Dialect, h.Dialect.Decode, h.Continue, h.MaxBytes, h.Strict, h.Now}
+	r := reading{h.Dialect, h.Dialect.Decode, h.Conversations, h.MaxBytes, h.Strict, h.Now}
 	input, err := r.input(c, from, &slot)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (h *Generate) Create(c *gin.Context) (err error) {
 	}
 	switch {
 	case out != nil && failure != nil:
-		return out.refuse(c, call, failure)
+		return h.refuse(c, out, call, failure)
 	case failure != nil:
 		return failure
 	case out != nil:
@@ -77,16 +76,11 @@ var errPanicked = errors.New("a panic ended the call")
 
 // events makes the writer of a stream that answers a call.
 func (h *Generate) events(c *gin.Context, call *inference.Call) *eventWriter {
-	format := h.Dialect.(api.Streamer).NewWriter(call.Request())
-	if counter, ok := format.(api.PromptCounter); ok {
-		counter.CountPrompt(func() int64 {
-			c.Writer.Header()[tokenCountHeader] = tokenCountEstimate // the first event has not been sent
-			return call.PromptTokens()
-		})
-	}
-	out := newEventWriter(c.Writer, format, h.KeepAlive)
-	opener, ok := format.(api.Opener)
-	if !ok || h.KeepAlive <= 0 {
+	out := newEventWriter(c.Writer, h.Dialect.NewWriter(call.Request(), func() int64 {
+		c.Writer.Header()[tokenCountHeader] = tokenCountEstimate // the first event has not been sent
+		return call.PromptTokens()
+	}), h.KeepAlive)
+	if !h.Dialect.OpensEarly || h.KeepAlive <= 0 {
 		return out
 	}
 	// The events that begin a stream are sent when its upstream has accepted the call and is
@@ -98,7 +92,7 @@ func (h *Generate) events(c *gin.Context, call *inference.Call) *eventWriter {
 		out.begin()
 		model := cmp.Or(route.Fallback, route.Redirected, route.Alias, route.Model)
 		buf := out.waiting()
-		*buf = opener.Open(*buf, &llm.Head{Model: model, Created: h.Now().Unix()})
+		*buf = out.format.Open(*buf, &llm.Head{Model: model, Created: h.Now().Unix()})
 		_ = out.send() // if the client has disconnected, the next event fails
 	})
 	return out
@@ -106,11 +100,11 @@ func (h *Generate) events(c *gin.Context, call *inference.Call) *eventWriter {
 
 // Count serves the requests for the size of a prompt in one dialect.
 type Count struct {
-	Dialect     api.Counting
-	Continue    Continue // as that of Generate
-	Service     *inference.Service
-	Concurrency *inflight.Limiter
-	MaxBytes    int64
+	Dialect       *api.Dialect
+	Service       *inference.Service
+	Conversations *conversation.Service
+	Concurrency   *inflight.Limiter
+	MaxBytes      int64
 }
 
 // Create answers with the number of tokens, and says in a header whether it is exact.
@@ -121,7 +115,7 @@ func (h *Count) Create(c *gin.Context) error {
 		return err
 	}
 	defer slot.Release()
-	r := reading{dialect: h.Dialect, decode: h.Dialect.DecodeCount, proceed: h.Continue, maxBytes: h.MaxBytes, now: time.Now}
+	r := reading{dialect: h.Dialect, decode: h.Dialect.DecodeCount, conversations: h.Conversations, maxBytes: h.MaxBytes, now: time.Now}
 	input, err := r.input(c, from, &slot)
 	if err != nil {
 		return err
@@ -152,45 +146,3 @@ var (
 	tokenCountExact    = []string{"exact"}
 	tokenCountEstimate = []string{"estimate"}
 )
-
-// Continue prepares a request that may go on from an earlier answer. It replaces the Request
-// of the input by one with the conversation before it, where the gateway keeps that. nil is
-// for dialects without such requests.
-type Continue func(ctx context.Context, slot *inflight.Slot, input *inference.Input) error
-
-// Continuing makes a Continue for the requests of a dialect that decode reads, of at most
-// maxBytes together with their conversation.
-func Continuing(s *conversation.Service, dialect api.Keeping, decode decoder, maxBytes int64) Continue {
-	return func(ctx context.Context, slot *inflight.Slot, input *inference.Input) error {
-		body, err := s.Resume(ctx, dialect, input)
-		if err != nil {
-			return err
-		}
-		if int64(len(body)) > maxBytes {
-			return tooLarge(maxBytes)
-		}
-		if body != nil {
-			if err := slot.Reserve(int64(len(body))); err != nil {
-				return err
-			}
-			whole, err := decode(slot, body)
-			if err != nil {
-				return err
-			}
-			if source, ok := input.Request.Source.(llm.Continuing); ok {
-				whole.Continues = source.Previous()
-			}
-			input.Asked, input.Request = input.Request, whole
-		}
-		s.Continue(ctx, dialect, input)
-		return nil
-	}
-}
-
-// Naming is a Continue for the requests of a dialect whose conversations only providers keep.
-func Naming(s *conversation.Service) Continue {
-	return func(ctx context.Context, _ *inflight.Slot, input *inference.Input) error {
-		s.Continue(ctx, nil, input)
-		return nil
-	}
-}

@@ -3,11 +3,11 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -16,65 +16,72 @@ import (
 	"modelgateway/api"
 	"modelgateway/llm"
 	"modelgateway/middleware"
+	"modelgateway/services/conversation"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 )
 
 // reading is how a route reads its requests to a model.
 type reading struct {
-	dialect  any // an api.Forwarder, an api.StatusTeller or an api.PromptTeller, where it is that
-	decode   decoder
-	proceed  Continue
-	maxBytes int64
-	strict   bool // of requests without the header
-	now      func() time.Time
+	dialect       *api.Dialect
+	decode        func(*api.Incoming) (*llm.Request, error) // the dialect's for this kind of request
+	conversations *conversation.Service
+	maxBytes      int64
+	strict        bool // of requests without the header
+	now           func() time.Time
 }
-
-// decoder is the method of a dialect that reads one kind of request.
-type decoder func(memory api.Memory, body []byte) (*llm.Request, error)
 
 // input reads a request: what its headers say, and its body.
 func (r *reading) input(c *gin.Context, from *middleware.Request, slot *inflight.Slot) (in inference.Input, err error) {
 	began := r.now()
-	beside, session := r.beside(c)
 	in.Caller, in.RequestID, in.UserAgent = from.Caller, from.ID(c), c.GetHeader("User-Agent")
 	in.NoFallback, in.Strict = isFalse(c.GetHeader(fallbackHeader)), r.strict
 	if header := c.GetHeader("X-Gateway-Strict-Params"); header != "" {
 		in.Strict = isTrue(header)
 	}
-	in.Status, _ = r.dialect.(api.StatusTeller)
+	in.Status = r.dialect.ErrorStatus
 	if from.Body, err = readJSON(c, r.maxBytes, slot); err != nil {
 		return in, err
 	}
-	if in.Request, err = r.decode(slot, from.Body); err != nil {
+	incoming := api.Incoming{URL: c.Request.URL, Header: c.Request.Header, Body: from.Body, Memory: slot}
+	if in.Request, err = r.decode(&incoming); err != nil {
 		return in, err
 	}
-	if r.proceed != nil {
-		if err := r.proceed(c.Request.Context(), slot, &in); err != nil {
-			from.Model = in.Request.Model
-			return in, err
-		}
+	if err := r.resume(c.Request.Context(), incoming, &in); err != nil {
+		from.Model = in.Request.Model
+		return in, err
 	}
-	in.Request.Beside = beside
-	if session != "" { // else what the body says
-		in.Request.Session = session
-	}
+	r.conversations.Continue(c.Request.Context(), r.dialect.Keeping, &in)
 	in.Began, in.BodyTime = began, r.now().Sub(began)
 	return in, nil
 }
 
-// beside is what comes beside the body and travels with it, and the client's name of the
-// conversation.
-func (r *reading) beside(c *gin.Context) (beside llm.Beside, session string) {
-	forwarder, ok := r.dialect.(api.Forwarder)
-	if !ok {
-		return beside, ""
+// resume replaces a request that goes on from an answer which the gateway keeps by one with the
+// whole conversation.
+func (r *reading) resume(ctx context.Context, incoming api.Incoming, in *inference.Input) (err error) {
+	if r.dialect.Keeping == nil {
+		return nil
 	}
-	var query url.Values
-	if c.Request.URL.RawQuery != "" {
-		query = c.Request.URL.Query()
+	body, err := r.conversations.Resume(ctx, r.dialect.Keeping, in)
+	switch {
+	case err != nil || body == nil:
+		return err
+	case int64(len(body)) > r.maxBytes:
+		return tooLarge(r.maxBytes)
 	}
-	return forwarder.Forwards(c.Request.Header, query)
+	if err := incoming.Memory.Reserve(int64(len(body))); err != nil {
+		return err
+	}
+	incoming.Body = body
+	whole, err := r.decode(&incoming)
+	if err != nil {
+		return err
+	}
+	if source, ok := in.Request.Source.(llm.Continuing); ok {
+		whole.Continues = source.Previous()
+	}
+	in.Asked, in.Request = in.Request, whole
+	return nil
 }
 
 func isFalse(header string) bool { return header == "0" || strings.EqualFold(header, "false") }

@@ -14,7 +14,7 @@ import (
 
 // Responses serves what is asked of responses that were kept.
 type Responses struct {
-	Dialect     api.Keeping
+	Dialect     *api.Dialect
 	Service     *conversation.Service
 	Concurrency *inflight.Limiter
 }
@@ -55,9 +55,9 @@ func (h *Responses) ask(c *gin.Context, method, part string, members ...string) 
 		}
 	}
 	answer, route, err := h.Service.Kept(c.Request.Context(), conversation.KeptAsk{
-		Caller: from.Caller, Method: method, ID: c.Param("id"), Part: part, Query: query, Dialect: h.Dialect,
+		Caller: from.Caller, Method: method, ID: c.Param("id"), Part: part, Query: query, Keeping: h.Dialect.Keeping,
 	})
-	describeRoute(c, nil, route)
+	describeRoute(c, h.Dialect, route)
 	if err != nil {
 		return err
 	}

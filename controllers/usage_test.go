@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/controllers"
 	"modelgateway/dialects/chat"
 	"modelgateway/middleware"
@@ -140,6 +141,6 @@ func TestUsageIsATableForClientsThatAcceptCSV(t *testing.T) {
 // quietChain logs nothing, and writes errors as chat completions have them.
 func quietChain() middleware.Chain {
 	return middleware.Chain{
-		Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: func(*gin.Context) middleware.Form { return chat.Dialect{} },
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Dialect: func(*gin.Context) *api.Dialect { return chat.Dialect() },
 	}
 }

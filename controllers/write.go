@@ -26,22 +26,22 @@ const fallbackHeader = "X-Gateway-Fallback"
 // fields, and the status of the token limit.
 func (h *Generate) describe(c *gin.Context, call *inference.Call, route routing.Route) {
 	describeRoute(c, h.Dialect, route)
-	if _, own := h.Dialect.(api.Header); !own {
+	if h.Dialect.SetHeaders == nil {
 		c.Header("Openai-Processing-Ms", strconv.FormatInt(h.Now().Sub(call.Began()).Milliseconds(), 10))
 	}
 	setTokenHeaders(c.Writer.Header(), call.TokenStatus())
 }
 
 // describeRoute sets the headers that name the model that answers and the ignored fields.
-func describeRoute(c *gin.Context, dialect any, s routing.Route) {
+func describeRoute(c *gin.Context, dialect *api.Dialect, s routing.Route) {
 	if s.Provider != "" {
 		c.Header("X-Gateway-Provider", s.Provider)
 	}
 	if s.RequestID != "" {
 		c.Header("X-Upstream-Request-Id", s.RequestID)
 	}
-	if own, ok := dialect.(api.Header); ok && s.Native && s.RequestID != "" {
-		own.SetHeaders(c.Writer.Header(), s.RequestID)
+	if dialect.SetHeaders != nil && s.Native && s.RequestID != "" {
+		dialect.SetHeaders(c.Writer.Header(), s.RequestID)
 	}
 	if len(s.Ignored) > 0 {
 		c.Header("X-Gateway-Ignored-Params", listed(s.Ignored))

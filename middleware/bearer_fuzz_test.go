@@ -62,7 +62,7 @@ func FuzzRequestID(f *testing.F) {
 		f.Add(id)
 	}
 	gin.SetMode(gin.ReleaseMode)
-	chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: inChat}
+	chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Dialect: inChat}
 	engine := gin.New()
 	engine.GET("/", chain.Identify, func(c *gin.Context) { c.String(http.StatusOK, RequestID(c)) })
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-"

@@ -30,12 +30,7 @@ type Chain struct {
 
 	Cookies Cookies // of the console
 
-	Form func(*gin.Context) Form // in which the errors of a request are written
-}
-
-// Form writes errors. It may be an api.StatusTeller and an api.Header as well.
-type Form interface {
-	AppendError(dst []byte, err *api.Error) []byte
+	Dialect func(*gin.Context) *api.Dialect // in which the errors of a request are written
 }
 
 // Told wraps an error that the answer already contains. The answer is complete, so its
@@ -90,15 +85,15 @@ func (m Chain) fail(c *gin.Context, err error) {
 	if c.Writer.Written() {
 		panic(http.ErrAbortHandler)
 	}
-	header, form, status := c.Writer.Header(), m.Form(c), e.Status
-	if own, ok := form.(api.StatusTeller); ok {
-		status = own.ErrorStatus(e)
+	header, dialect, status := c.Writer.Header(), m.Dialect(c), e.Status
+	if dialect.ErrorStatus != nil {
+		status = dialect.ErrorStatus(e)
 		e = told(e, status, header)
 	}
-	if own, ok := form.(api.Header); ok {
-		own.SetHeaders(header, e.RequestID)
+	if dialect.SetHeaders != nil {
+		dialect.SetHeaders(header, e.RequestID)
 	}
-	body := form.AppendError(nil, e)
+	body := dialect.AppendError(nil, e)
 	header.Set("X-Should-Retry", strconv.FormatBool(e.ShouldRetry()))
 	if s := e.RetryAfterSeconds(); s > 0 {
 		header.Set("Retry-After", strconv.FormatInt(s, 10))

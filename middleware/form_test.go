@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/api"
 	"modelgateway/dialects/messages"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestAPanicIsToldInTheDialectOfTheRequest(t *testing.T) {
 	for _, at := range []string{"a guard", "the handler"} {
 		url, _ := serve(t, func(m Chain) []gin.HandlerFunc {
-			m.Form = func(*gin.Context) Form { return messages.Dialect{} }
+			m.Dialect = func(*gin.Context) *api.Dialect { return messages.Dialect() }
 			bomb := func(c *gin.Context) error { panic("boom") }
 			if at == "a guard" {
 				return []gin.HandlerFunc{m.Identify, m.Access, m.Recover, func(*gin.Context) { panic("boom") }, m.Handle(bomb)}

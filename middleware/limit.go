@@ -7,7 +7,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/api"
 	"modelgateway/services/auth"
 	"modelgateway/services/ratelimit"
 )
@@ -21,8 +20,8 @@ func (m Chain) Limit(l *ratelimit.Requests, account func(*gin.Context) string) g
 		s, err := l.Take(c.Request.Context(), account(c), RequestOf(c).Caller.Levels)
 		if s.Limit > 0 {
 			setLimitHeaders(c.Writer.Header(), s.Limit, s.Remaining, s.Reset)
-			if own, ok := m.Form(c).(api.Header); ok {
-				own.SetLimit(c.Writer.Header(), s.Limit, s.Remaining, m.Now().Add(s.Reset))
+			if set := m.Dialect(c).SetLimit; set != nil {
+				set(c.Writer.Header(), s.Limit, s.Remaining, m.Now().Add(s.Reset))
 			}
 		}
 		if err != nil {

@@ -31,7 +31,7 @@ func limited(t *testing.T, perMinute int) (http.Handler, *int) {
 	}
 	gin.SetMode(gin.ReleaseMode)
 	engine, reached := gin.New(), new(int)
-	chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: inChat}
+	chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Dialect: inChat}
 	engine.Use(chain.Limit(l, func(c *gin.Context) string { return c.Query("account") }))
 	engine.GET("/at", func(c *gin.Context) {
 		*reached++
@@ -126,7 +126,7 @@ func TestAKeysOwnLimitReplacesTheGateways(t *testing.T) {
 			t.Fatal(err)
 		}
 		levels := models.Levels{{Account: models.KeyAccount("k"), Limits: models.Limits{Numbers: models.Numbers{RPMLimit: 3}}}}
-		chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Form: inChat}
+		chain := Chain{Log: slog.New(slog.DiscardHandler), Now: time.Now, Dialect: inChat}
 		gin.SetMode(gin.ReleaseMode)
 		engine := gin.New()
 		engine.Use(func(c *gin.Context) { setCaller(c, auth.Caller{KeyID: "k", Levels: levels}) }, chain.Limit(l, Account))
@@ -147,4 +147,4 @@ func TestAKeysOwnLimitReplacesTheGateways(t *testing.T) {
 }
 
 // inChat writes errors as chat completions have them.
-func inChat(*gin.Context) Form { return chat.Dialect{} }
+func inChat(*gin.Context) *api.Dialect { return chat.Dialect() }

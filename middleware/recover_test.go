@@ -44,7 +44,7 @@ func serve(t *testing.T, steps func(Chain) []gin.HandlerFunc) (string, *lines) {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)
 	log := new(lines)
-	chain := Chain{Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: time.Now, Form: inChat}
+	chain := Chain{Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: time.Now, Dialect: inChat}
 	engine := gin.New()
 	engine.Any("/at", steps(chain)...)
 	server := httptest.NewUnstartedServer(engine)

@@ -38,8 +38,8 @@ func (m Chain) Identify(c *gin.Context) {
 	}
 	header := c.Writer.Header()
 	header[requestIDHeader], header["X-Content-Type-Options"] = []string{id}, noSniff
-	if own, ok := m.Form(c).(api.Header); ok {
-		own.SetHeaders(header, id)
+	if set := m.Dialect(c).SetHeaders; set != nil {
+		set(header, id)
 	}
 	if len(c.Request.TransferEncoding) > 0 || !c.Request.ProtoAtLeast(1, 1) {
 		// net/http silently drops a Content-Length beside chunks, and a

@@ -6,22 +6,29 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/dialects/messages"
 	"modelgateway/dialects/responses"
 	"modelgateway/middleware"
 )
 
-// form is the dialect in which the errors of a request are written, from the first guard
-// on.
-func form(c *gin.Context) middleware.Form {
+// dialects are those in which errors are written.
+type dialects struct{ chat, messages, responses *api.Dialect }
+
+func newDialects() *dialects {
+	return &dialects{chat: chat.Dialect(), messages: messages.Dialect(), responses: responses.Dialect()}
+}
+
+// of is the dialect in which the errors of a request are written, from the first guard on.
+func (d *dialects) of(c *gin.Context) *api.Dialect {
 	switch {
 	case isMessages(c):
-		return messages.Dialect{}
+		return d.messages
 	case below(c.Request.URL.Path, responsesPath):
-		return responses.Dialect{}
+		return d.responses
 	}
-	return chat.Dialect{}
+	return d.chat
 }
 
 const responsesPath = "/v1/responses"

@@ -13,9 +13,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/controllers"
-	"modelgateway/dialects/chat"
 	"modelgateway/dialects/embeddings"
-	"modelgateway/dialects/messages"
 	"modelgateway/dialects/responses"
 	"modelgateway/middleware"
 	"modelgateway/services/metrics"
@@ -73,7 +71,8 @@ func New(opts Options) (http.Handler, error) {
 	engine.UseRawPath = true             // routes match the path that the middleware has checked
 	engine.UnescapePathValues = true
 
-	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Form: form, Cookies: opts.Cookies}
+	dialect := newDialects()
+	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Dialect: dialect.of, Cookies: opts.Cookies}
 	opts.Callers.Foreign = isMessages
 	handle := chain.Handle
 	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.Hosts(opts.Hosts),
@@ -95,37 +94,29 @@ func New(opts Options) (http.Handler, error) {
 	opts.administration(engine.Group("/admin", middleware.NoStore, chain.Admin(opts.Callers.Tokens, opts.Admin.Service)), handle)
 
 	// Requests to a model: a line for each dialect.
-	generate := func(path string, d api.Dialect) {
+	generate := func(path string, d *api.Dialect) {
 		handler := opts.Generate
 		handler.Dialect = d
-		handler.Continue = controllers.Naming(opts.Responses.Service)
-		if keeping, ok := d.(api.Keeping); ok {
-			handler.Continue = controllers.Continuing(opts.Responses.Service, keeping, d.Decode, handler.MaxBytes)
-		}
 		steps := []gin.HandlerFunc{chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), handle(handler.Create)}
 		if opts.Contents != nil && opts.Contents.Log.On() {
 			steps = slices.Insert(steps, len(steps)-1, gin.HandlerFunc(opts.Contents.Record))
 		}
 		engine.POST(path, steps...)
 	}
-	generate("/v1/chat/completions", chat.Dialect{})
-	generate("/v1/messages", messages.Dialect{})
-	generate(responsesPath, responses.Dialect{})
-	generate(responsesPath+"/compact", responses.CompactDialect{})
+	generate("/v1/chat/completions", dialect.chat)
+	generate("/v1/messages", dialect.messages)
+	generate(responsesPath, dialect.responses)
+	generate(responsesPath+"/compact", responses.Compaction())
 	engine.GET(responsesPath, handle(noSocket))
-	generate("/v1/embeddings", embeddings.Dialect{})
+	generate("/v1/embeddings", embeddings.Dialect())
 
-	count := func(path string, d api.Counting) {
+	count := func(path string, d *api.Dialect) {
 		handler := opts.Count
 		handler.Dialect = d
-		handler.Continue = controllers.Naming(opts.Responses.Service)
-		if keeping, ok := d.(api.Keeping); ok {
-			handler.Continue = controllers.Continuing(opts.Responses.Service, keeping, d.DecodeCount, handler.MaxBytes)
-		}
 		engine.POST(path, chain.Caller(opts.Callers), chain.Limit(opts.CountLimit, middleware.Account), handle(handler.Create))
 	}
-	count("/v1/messages/count_tokens", messages.Dialect{})
-	count(responsesPath+"/input_tokens", responses.Dialect{})
+	count("/v1/messages/count_tokens", dialect.messages)
+	count(responsesPath+"/input_tokens", dialect.responses)
 
 	v1 := engine.Group("/v1", middleware.NoStore, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
 	v1.Match(read, "/models", handle(byDialect(opts.Models.Page, opts.Models.List)))
@@ -141,14 +132,14 @@ func New(opts Options) (http.Handler, error) {
 	v1.Match(read, "/calls/:id", handle(opts.Calls.GetOwn))
 	v1.GET("/calls/:id/content", handle(opts.Contents.GetOwn))
 
-	opts.keptResponses(engine, v1, handle)
+	opts.keptResponses(engine, v1, dialect.responses, handle)
 	return engine, nil
 }
 
 // keptResponses adds the routes of the responses that are kept.
-func (opts Options) keptResponses(engine *gin.Engine, v1 *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
+func (opts Options) keptResponses(engine *gin.Engine, v1 *gin.RouterGroup, dialect *api.Dialect, handle func(middleware.Handler) gin.HandlerFunc) {
 	read := readOnly()
-	opts.Responses.Dialect = responses.Dialect{}
+	opts.Responses.Dialect = dialect
 	for _, action := range []string{"/compact", "/input_tokens"} { // not the ids of responses
 		engine.Match([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, responsesPath+action, handle(onlyPost))
 	}

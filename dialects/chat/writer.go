@@ -67,12 +67,18 @@ func (w *Writer) Append(dst []byte, e *llm.Event) ([]byte, error) {
 	return dst, w.err
 }
 
+// Open adds nothing: the first chunk is of the answer.
+func (w *Writer) Open(dst []byte, _ *llm.Head) []byte { return dst }
+
+// Whole is nil: the gateway keeps no answer of the dialect.
+func (w *Writer) Whole() []byte { return nil }
+
 // Done adds what ends a stream that is whole.
 func (w *Writer) Done(dst []byte) []byte { return append(dst, "data: [DONE]\n\n"...) }
 
 // Fail adds the error that ends a stream.
 func (w *Writer) Fail(dst []byte, err *api.Error) []byte {
-	return append(Dialect{}.AppendError(append(dst, "data: "...), err), "\n\n"...)
+	return append(AppendError(append(dst, "data: "...), err), "\n\n"...)
 }
 
 // Ping adds a comment that keeps the connection in use.

@@ -123,11 +123,11 @@ func (d *Reader[Answer]) TestCallIDs(t *testing.T, stable bool, legal func(id st
 func (d *Reader[Answer]) TestForwards(t *testing.T, own llm.Dialect) {
 	const answer, event = " {} ", ": hi\r\nevent: x\r\ndata: {\"type\" :\r\ndata: 1}\r\n\r\n"
 	for dialect, forwarded := range map[llm.Dialect]bool{own: true, llm.Chat: false} {
-		text, err := d.Writes.AppendAnswer(nil, d.Asked(), &llm.Answer{Raw: []byte(answer), RawDialect: dialect})
+		text, err := d.Dialect.AppendAnswer(nil, d.Asked(), &llm.Answer{Raw: []byte(answer), RawDialect: dialect})
 		if (err == nil) != forwarded || forwarded && string(text) != answer {
 			t.Errorf("an answer of %s: %q, %v", dialect, text, err)
 		}
-		w := d.Writes.NewWriter(d.Asked())
+		w := d.Dialect.NewWriter(d.Asked(), nil)
 		text, err = w.Append(nil, &llm.Event{Kind: llm.EventOther, Head: new(llm.Head), Raw: []byte(event), RawDialect: dialect})
 		if (err == nil) != forwarded || forwarded && string(w.Done(text)) != event {
 			t.Errorf("an event of %s: %q, %v", dialect, text, err)
@@ -139,7 +139,7 @@ func (d *Reader[Answer]) TestForwards(t *testing.T, own llm.Dialect) {
 func (d *Reader[Answer]) TestWriters(t *testing.T) {
 	head := &llm.Head{Model: "m"}
 	var texts [2][]byte
-	writers := [2]api.StreamWriter{d.Writes.NewWriter(d.Asked()), d.Writes.NewWriter(d.Asked())}
+	writers := [2]api.StreamWriter{d.Dialect.NewWriter(d.Asked(), nil), d.Dialect.NewWriter(d.Asked(), nil)}
 	send := func(e llm.Event, pieces ...string) {
 		for i, w := range writers {
 			e.Head = head

@@ -13,10 +13,7 @@ import (
 // Reader is how a dialect's tests read what it writes. Answer is an answer as a client
 // has it, whole or put together from a stream.
 type Reader[Answer any] struct {
-	Writes interface {
-		api.Dialect
-		api.Streamer
-	}
+	Dialect *api.Dialect
 	Asked   func() *llm.Request                       // that shows thoughts
 	Check   func(stream string) (*Answer, error)      // names the rules of the API that a stream breaks
 	Whole   func(t testing.TB, answer []byte) *Answer // the same of a whole answer
@@ -52,7 +49,7 @@ func said(all []Said) string {
 // Written is a stream as the dialect's writer writes it.
 func (d *Reader[Answer]) Written(t testing.TB, req *llm.Request, stream llm.Stream) string {
 	t.Helper()
-	w := d.Writes.NewWriter(req)
+	w := d.Dialect.NewWriter(req, nil)
 	var text []byte
 	for e, err := range stream {
 		if err == nil && e != nil {
@@ -83,7 +80,7 @@ func (d *Reader[Answer]) Collected(t testing.TB, req *llm.Request, stream llm.St
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := d.Writes.AppendAnswer(nil, req, answer)
+	text, err := d.Dialect.AppendAnswer(nil, req, answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +100,7 @@ func (d *Reader[Answer]) Both(t testing.TB, req *llm.Request, stream llm.Stream)
 // broken writes the first events of a stream and then an error, which keeps the rules.
 func (d *Reader[Answer]) broken(t testing.TB, req *llm.Request, stream llm.Stream, events int) {
 	t.Helper()
-	w := d.Writes.NewWriter(req)
+	w := d.Dialect.NewWriter(req, nil)
 	var text []byte
 	for e := range stream {
 		if events--; events < 0 {

@@ -17,7 +17,7 @@ const maxInputs = 2048
 // only the model is checked, and how many inputs there are: a provider that speaks the
 // dialect judges the others, and knows members that this version does not. Nothing is taken
 // out of the body, so that it needs no memory beside it.
-func (Dialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+func Decode(memory api.Memory, body []byte) (*llm.Request, error) {
 	r := &Request{memory: memory}
 	o := outline{request: r, body: body}
 	if err := o.run(); err != nil {

@@ -10,13 +10,13 @@ import (
 )
 
 // Dialect is the embeddings API as one of the dialects.
-type Dialect struct{}
+func Dialect() *api.Dialect {
+	return &api.Dialect{Decode: api.Decoder(Decode, nil), AppendAnswer: appendAnswer, AppendError: chat.AppendError}
+}
 
-var _ api.Dialect = Dialect{}
-
-// AppendAnswer adds the JSON of an answer. One that a provider has translated is in Raw as
+// appendAnswer adds the JSON of an answer. One that a provider has translated is in Raw as
 // llm.Vectors wrote it, whose memory it takes over: without the usage, which may be an estimate.
-func (Dialect) AppendAnswer(dst []byte, _ *llm.Request, a *llm.Answer) ([]byte, error) {
+func appendAnswer(dst []byte, _ *llm.Request, a *llm.Answer) ([]byte, error) {
 	if len(dst) == 0 {
 		dst = a.Raw
 	} else {
@@ -29,9 +29,4 @@ func (Dialect) AppendAnswer(dst []byte, _ *llm.Request, a *llm.Answer) ([]byte, 
 	dst = strconv.AppendInt(append(dst, `,"usage":{"prompt_tokens":`...), tokens, 10)
 	dst = strconv.AppendInt(append(dst, `,"total_tokens":`...), tokens, 10)
 	return append(dst, `}}`...), nil
-}
-
-// AppendError adds {"error":{…}} to dst.
-func (Dialect) AppendError(dst []byte, e *api.Error) []byte {
-	return chat.Dialect{}.AppendError(dst, e)
 }

@@ -8,8 +8,8 @@ import (
 	"modelgateway/llm"
 )
 
-// AppendAnswer adds the JSON of a whole message to dst. Its blocks are those of the stream.
-func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
+// appendAnswer adds the JSON of a whole message to dst. Its blocks are those of the stream.
+func appendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
 	if a.RawDialect == llm.Messages {
 		return append(dst, a.Raw...), nil
 	}

@@ -318,7 +318,7 @@ func TestACountNeedsMessages(t *testing.T) {
 		`{"model":"m","messages":[]}`:                  "messages: at least one message is required",
 		`{"model":"m","system":"s"}`:                   "messages: Field required",
 	} {
-		req, err := Dialect{}.DecodeCount(nil, []byte(body))
+		req, err := DecodeCount(nil, []byte(body))
 		if err == nil {
 			_, err = req.Source.Conversation()
 		}

@@ -12,13 +12,13 @@ import (
 // of its members only those are checked that every provider needs. The prompt is read
 // when it is asked for: a provider that speaks the dialect takes it as it is, and knows
 // members that this version does not. The request keeps body, which must not be changed.
-func (Dialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+func Decode(memory api.Memory, body []byte) (*llm.Request, error) {
 	return decode(memory, body, false)
 }
 
 // DecodeCount reads a request for the size of a prompt. It needs no limit of an answer,
 // and its prompt may be a text: clients count parts of one.
-func (Dialect) DecodeCount(memory api.Memory, body []byte) (*llm.Request, error) {
+func DecodeCount(memory api.Memory, body []byte) (*llm.Request, error) {
 	return decode(memory, body, true)
 }
 

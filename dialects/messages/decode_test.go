@@ -12,7 +12,7 @@ import (
 
 func decoded(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	return dialecttest.Decoded(t, Dialect{}.Decode, body)
+	return dialecttest.Decoded(t, Decode, body)
 }
 
 func dump(req *llm.Request) string {
@@ -21,9 +21,9 @@ func dump(req *llm.Request) string {
 
 func TestRequestsOfRealClients(t *testing.T) {
 	dialecttest.Golden(t, 10, func(file string, body []byte) string {
-		decode := Dialect{}.Decode
+		decode := Decode
 		if strings.Contains(file, "count") {
-			decode = Dialect{}.DecodeCount
+			decode = DecodeCount
 		}
 		req, err := decode(nil, body)
 		if err != nil {
@@ -36,7 +36,7 @@ func TestRequestsOfRealClients(t *testing.T) {
 func TestTheBodyIsReadStrictly(t *testing.T) {
 	const open, started = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"a"}]`, `{"model":"m","max_tokens":1,`
 	many := dialecttest.Repeated
-	dialecttest.Strict(t, Dialect{}.Decode, open, map[string]string{
+	dialecttest.Strict(t, Decode, open, map[string]string{
 		`{"max_tokens":1}`:                                                                    api.CodeMissingField,
 		`{"model":"m"}`:                                                                       api.CodeMissingField,
 		`{"model":"m","max_tokens":null}`:                                                     api.CodeMissingField,
@@ -57,7 +57,7 @@ func TestTheBodyIsReadStrictly(t *testing.T) {
 
 // What only Anthropic sees is judged by Anthropic.
 func TestAnthropicJudgesWhatItAloneReads(t *testing.T) {
-	dialecttest.Unjudged(t, Dialect{}.Decode, `{"model":"m","max_tokens":1,`,
+	dialecttest.Unjudged(t, Decode, `{"model":"m","max_tokens":1,`,
 		`"messages":7`, `"messages":[1,"a",null,[]]`, `"messages":[{"role":"narrator","content":{"a":1}}]`,
 		`"system":{}`, `"tools":"all"`, `"tools":[1]`,
 		`"messages":[{"role":"user","content":[7,{"type":7},{"type":"image","source":"s"},{"type":"image","source":{"type":{},"data":[]}}]}]`,
@@ -155,7 +155,7 @@ func TestWhatToolsOfAnthropicCost(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	dialecttest.FuzzDecode(f, Dialect{}.DecodeCount, dump,
+	dialecttest.FuzzDecode(f, DecodeCount, dump,
 		`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content",`+
 			`"content":[{"type":"image","source":{"type":"url","url":"https://a"}}]}}]}]}`,
 		`{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a",`+

@@ -14,12 +14,20 @@ import (
 )
 
 // Dialect is the Messages API as one of the dialects.
-type Dialect struct{}
-
-var (
-	_ api.Forwarder = Dialect{}
-	_ api.Header    = Dialect{}
-)
+func Dialect() *api.Dialect {
+	return &api.Dialect{
+		Decode:       api.Decoder(Decode, forwards),
+		DecodeCount:  api.Decoder(DecodeCount, forwards),
+		AppendAnswer: appendAnswer,
+		AppendCount:  appendCount,
+		NewWriter:    newWriter,
+		OpensEarly:   true,
+		AppendError:  appendError,
+		ErrorStatus:  errorStatus,
+		SetHeaders:   setHeaders,
+		SetLimit:     setLimit,
+	}
+}
 
 // Names of headers are in their canonical form.
 const (
@@ -30,10 +38,10 @@ const (
 	requestIDHeader = "Request-Id"
 )
 
-// Forwards returns the version and the betas that the client asks for, all of them: a beta
+// forwards returns the version and the betas that the client asks for, all of them: a beta
 // that is left out while its member stays is refused by Anthropic. Headers that choose
 // whose account pays never travel.
-func (Dialect) Forwards(h http.Header, query url.Values) (beside llm.Beside, session string) {
+func forwards(h http.Header, query url.Values) (beside llm.Beside, session string) {
 	if version := h.Get(versionHeader); version != "" {
 		beside.Headers = append(beside.Headers, llm.Header{Name: versionHeader, Value: version})
 	}
@@ -49,18 +57,18 @@ func (Dialect) Forwards(h http.Header, query url.Values) (beside llm.Beside, ses
 	return beside, session
 }
 
-// SetHeaders adds the request's id under Anthropic's name.
-func (Dialect) SetHeaders(h http.Header, requestID string) { h[requestIDHeader] = []string{requestID} }
+// setHeaders adds the request's id under Anthropic's name.
+func setHeaders(h http.Header, requestID string) { h[requestIDHeader] = []string{requestID} }
 
-// AppendCount adds the answer of /v1/messages/count_tokens.
-func (Dialect) AppendCount(dst []byte, tokens int64) []byte {
+// appendCount adds the answer of /v1/messages/count_tokens.
+func appendCount(dst []byte, tokens int64) []byte {
 	dst = append(dst, `{"input_tokens":`...)
 	return append(strconv.AppendInt(dst, tokens, 10), '}')
 }
 
-// SetLimit adds the limit of requests under Anthropic's names, with the time rounded up to
+// setLimit adds the limit of requests under Anthropic's names, with the time rounded up to
 // a second, so that no client comes back too early.
-func (Dialect) SetLimit(h http.Header, limit, remaining int64, whole time.Time) {
+func setLimit(h http.Header, limit, remaining int64, whole time.Time) {
 	h["Anthropic-Ratelimit-Requests-Limit"] = []string{strconv.FormatInt(limit, 10)}
 	h["Anthropic-Ratelimit-Requests-Remaining"] = []string{strconv.FormatInt(remaining, 10)}
 	up := whole.Add(time.Second - 1).Truncate(time.Second)

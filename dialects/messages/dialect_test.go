@@ -16,8 +16,8 @@ import (
 
 // dialect is how a client reads what the package writes.
 var dialect = dialecttest.Reader[message]{
-	Writes: messages.Dialect{},
-	Asked:  anyRequest, Check: check, Whole: wholeOf, Meaning: meaning, Says: says, Loose: loose,
+	Dialect: messages.Dialect(),
+	Asked:   anyRequest, Check: check, Whole: wholeOf, Meaning: meaning, Says: says, Loose: loose,
 	Source: llm.Citation{URL: "https://a.example"},
 	Failed: func(m *message) bool { return m.Failure != nil },
 	Ways: map[string]func() *llm.Request{
@@ -56,11 +56,11 @@ func TestEveryRecordingIsWrittenByTheRules(t *testing.T) {
 	dialect.TestRecordings(t, all.Drivers(), func(t *testing.T, r providertest.Recording, e *api.Error) {
 		e.RequestID = "req_1"
 		var got errorMessage
-		body := messages.Dialect{}.AppendError(nil, e)
+		body := messages.Dialect().AppendError(nil, e)
 		if err := json.Unmarshal(body, &got); err != nil || got.Error.Type == "" || got.Error.Message == "" || *got.RequestID != "req_1" {
 			t.Errorf("%s: %v: %s", r.File, err, body)
 		}
-		status := messages.Dialect{}.ErrorStatus(e)
+		status := messages.Dialect().ErrorStatus(e)
 		if strings.Contains(string(r.Body), "context_length_exceeded") && (status != 400 || !strings.HasPrefix(got.Error.Message, "prompt is too long: ")) {
 			t.Errorf("%s: %d %s", r.File, status, body)
 		}

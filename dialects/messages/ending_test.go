@@ -31,8 +31,7 @@ func TestMessageStartHasTheSizeOfThePrompt(t *testing.T) {
 		{"none yet", (*counter)(nil), 77, 0, 1},
 	} {
 		calls = 0
-		w := messages.Dialect{}.NewWriter(anyRequest())
-		w.(api.PromptCounter).CountPrompt(estimate)
+		w := messages.Dialect().NewWriter(anyRequest(), estimate)
 		var text []byte
 		for e := range from(llm.Head{Model: "m", Counter: tt.counter}, func(e *llm.Emitter) {
 			e.Text(0, "a")
@@ -146,14 +145,14 @@ func TestStopReasons(t *testing.T) {
 }
 
 func TestPingIsAnEvent(t *testing.T) {
-	w := messages.Dialect{}.NewWriter(anyRequest())
+	w := messages.Dialect().NewWriter(anyRequest(), nil)
 	if got := string(w.Ping(nil)); got != "event: ping\ndata: {\"type\": \"ping\"}\n\n" {
 		t.Errorf("%q", got)
 	}
 	if w.Done(nil); len(w.Ping(nil)) > 0 {
 		t.Error("a ping follows the end")
 	}
-	w = messages.Dialect{}.NewWriter(anyRequest())
+	w = messages.Dialect().NewWriter(anyRequest(), nil)
 	if w.Fail(nil, &api.Error{Status: 502, Message: "broken"}); len(w.Ping(nil)) > 0 {
 		t.Error("a ping follows an error")
 	}

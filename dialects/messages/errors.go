@@ -31,8 +31,8 @@ const (
 // statusOverloaded is Anthropic's status of an overload: agents know it by this status.
 const statusOverloaded = 529
 
-// ErrorStatus is the HTTP status of an error.
-func (Dialect) ErrorStatus(e *api.Error) int {
+// errorStatus is the HTTP status of an error.
+func errorStatus(e *api.Error) int {
 	upstream := e.UpstreamStatus
 	switch {
 	case isNative(e) && upstream >= http.StatusBadRequest:
@@ -86,12 +86,12 @@ func errorType(status int) string {
 	return typeAPI
 }
 
-// AppendError adds {"type":"error","error":{…},"request_id":…} to dst.
-func (d Dialect) AppendError(dst []byte, e *api.Error) []byte {
+// appendError adds {"type":"error","error":{…},"request_id":…} to dst.
+func appendError(dst []byte, e *api.Error) []byte {
 	if isNative(e) {
 		return append(dst, e.Raw...)
 	}
-	dst = append(append(dst, `{"type":"error","error":{"type":"`...), errorType(d.ErrorStatus(e))...)
+	dst = append(append(dst, `{"type":"error","error":{"type":"`...), errorType(errorStatus(e))...)
 	dst = scan.AppendString(append(dst, `","message":`...), message(e))
 	dst = append(dst, details(e)...)
 	return append(scan.AppendNullable(append(dst, `},"request_id":`...), e.RequestID), '}')
@@ -119,7 +119,7 @@ func appendLine(dst []byte, e *api.Error) []byte {
 		translated.Raw = nil
 		e = &translated
 	}
-	return Dialect{}.AppendError(dst, e)
+	return appendError(dst, e)
 }
 
 // message is what an error says, in Anthropic's habit: the field at fault comes first, in

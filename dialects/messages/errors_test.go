@@ -43,13 +43,13 @@ func TestErrorsHaveAnthropicsTypesAndStatuses(t *testing.T) {
 		{"content that cannot be processed", refused(422, "", "bad"), 422, "invalid_request_error", false},
 	} {
 		tt.err.RequestID = "req_1"
-		body := messages.Dialect{}.AppendError(nil, tt.err)
+		body := messages.Dialect().AppendError(nil, tt.err)
 		var got errorMessage
 		if err := json.Unmarshal(body, &got); err != nil || got.Type != "error" || got.Error.Type != tt.kind || got.Error.Message == "" ||
 			got.RequestID == nil || *got.RequestID != "req_1" {
 			t.Errorf("%s: %v: %s", tt.name, err, body)
 		}
-		if status := (messages.Dialect{}).ErrorStatus(tt.err); status != tt.status || tt.err.ShouldRetry() != tt.retry {
+		if status := messages.Dialect().ErrorStatus(tt.err); status != tt.status || tt.err.ShouldRetry() != tt.retry {
 			t.Errorf("%s: status %d, retry %t", tt.name, status, tt.err.ShouldRetry())
 		}
 	}
@@ -59,17 +59,17 @@ func TestErrorsHaveAnthropicsTypesAndStatuses(t *testing.T) {
 func TestAnErrorOfAnUpstreamThatSpeaksTheDialectIsOneEvent(t *testing.T) {
 	e := refused(529, "overloaded_error", "Overloaded")
 	e.Raw, e.RawDialect, e.RequestID = []byte("{\n \"type\": \"error\"\n}"), llm.Messages, "req_ours"
-	text := string(messages.Dialect{}.NewWriter(anyRequest()).Fail(nil, e))
+	text := string(messages.Dialect().NewWriter(anyRequest(), nil).Fail(nil, e))
 	if text != "event: error\ndata: {\"type\":\"error\"}\n\n" {
 		t.Errorf("%q", text)
 	}
 	e.Raw = []byte("{\n \"type\": ")
-	if text = string(messages.Dialect{}.NewWriter(anyRequest()).Fail(nil, e)); strings.Count(text, "\n") != 3 ||
+	if text = string(messages.Dialect().NewWriter(anyRequest(), nil).Fail(nil, e)); strings.Count(text, "\n") != 3 ||
 		!strings.Contains(text, `"type":"overloaded_error"`) {
 		t.Errorf("%q", text)
 	}
 	e.RawDialect = llm.Chat // as bytes of another dialect it is no answer
-	if got := string(messages.Dialect{}.AppendError(nil, e)); strings.Contains(got, "\n") {
+	if got := string(messages.Dialect().AppendError(nil, e)); strings.Contains(got, "\n") {
 		t.Errorf("%s", got)
 	}
 }
@@ -77,7 +77,7 @@ func TestAnErrorOfAnUpstreamThatSpeaksTheDialectIsOneEvent(t *testing.T) {
 func messageOf(t *testing.T, e *api.Error) string {
 	t.Helper()
 	var got errorMessage
-	if err := json.Unmarshal(messages.Dialect{}.AppendError(nil, e), &got); err != nil {
+	if err := json.Unmarshal(messages.Dialect().AppendError(nil, e), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.RequestID != nil {
@@ -149,7 +149,7 @@ func TestContextOverflowIsToldInAnthropicsWords(t *testing.T) {
 		{"nothing known", refused(400, code, "Too long."), [2]int64{}, "prompt is too long: Too long."},
 	} {
 		tt.err.TooLong = func() (int64, int64) { return tt.measured[0], tt.measured[1] }
-		if got := messageOf(t, tt.err); got != tt.want || (messages.Dialect{}).ErrorStatus(tt.err) != 400 {
+		if got := messageOf(t, tt.err); got != tt.want || messages.Dialect().ErrorStatus(tt.err) != 400 {
 			t.Errorf("%s: %q, not %q", tt.name, got, tt.want)
 		}
 	}

@@ -47,7 +47,7 @@ data: {"type":"content_block_start","index":1,`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := (messages.Dialect{}).AppendAnswer(nil, anyRequest(), answer); err != nil || !strings.Contains(string(got), whole) {
+	if got, err := messages.Dialect().AppendAnswer(nil, anyRequest(), answer); err != nil || !strings.Contains(string(got), whole) {
 		t.Errorf("got\n%s\nwant\n%s\n%v", got, whole, err)
 	}
 }
@@ -98,7 +98,7 @@ func TestCitationsStandInTheTextThatTheyAreOf(t *testing.T) {
 }
 
 func TestFirstCallIsStreamedAndAnotherOneWaitsForItsEndOnly(t *testing.T) {
-	w := messages.Dialect{}.NewWriter(anyRequest())
+	w := messages.Dialect().NewWriter(anyRequest(), nil)
 	var text []byte
 	seen := func(part string) bool { return strings.Contains(string(text), part) }
 	stream := answers(func(e *llm.Emitter) {

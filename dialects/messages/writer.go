@@ -27,21 +27,12 @@ type Writer struct {
 	ending      llm.Ending
 }
 
-var (
-	_ api.PromptCounter = (*Writer)(nil)
-	_ api.Opener        = (*Writer)(nil)
-)
-
-// NewWriter makes a writer for the stream that answers a request.
-func (Dialect) NewWriter(req *llm.Request) api.StreamWriter {
-	w := new(Writer)
+// newWriter makes a writer for the stream that answers a request.
+func newWriter(req *llm.Request, countPrompt func() int64) api.StreamWriter {
+	w := &Writer{count: countPrompt}
 	w.blocks = newBlocks(&w.events, req)
 	return w
 }
-
-// CountPrompt gives the writer the function that counts the prompt's tokens. It is called
-// once, where the upstream has not reported them when its answer begins.
-func (w *Writer) CountPrompt(count func() int64) { w.count = count }
 
 // Append adds an event to dst; one that the client does not see adds nothing. An event of
 // a provider that speaks the dialect is added as it came, with all its lines.
@@ -89,6 +80,9 @@ func (w *Writer) Open(dst []byte, head *llm.Head) []byte {
 	dst, w.out = w.out, nil
 	return dst
 }
+
+// Whole is nil: the gateway keeps no answer of the dialect.
+func (w *Writer) Whole() []byte { return nil }
 
 // start writes message_start. Agents take the size of the prompt from there only.
 func (w *Writer) start(head *llm.Head) {

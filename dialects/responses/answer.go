@@ -9,8 +9,8 @@ import (
 	"modelgateway/llm"
 )
 
-// AppendAnswer adds the JSON of a whole response to dst. Its items are those of the stream.
-func (Dialect) AppendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
+// appendAnswer adds the JSON of a whole response to dst. Its items are those of the stream.
+func appendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
 	if a.RawDialect == llm.Responses {
 		return append(dst, a.Raw...), nil
 	}
@@ -84,8 +84,8 @@ func within(all []llm.Citation, from, to int, last bool) []llm.Citation {
 	return mine
 }
 
-// AppendCount adds the answer of /v1/responses/input_tokens.
-func (Dialect) AppendCount(dst []byte, tokens int64) []byte {
+// appendCount adds the answer of /v1/responses/input_tokens.
+func appendCount(dst []byte, tokens int64) []byte {
 	dst = append(dst, `{"object":"response.input_tokens","input_tokens":`...)
 	return append(strconv.AppendInt(dst, tokens, 10), '}')
 }

@@ -13,7 +13,7 @@ import (
 // asked is a request in the client's form, whose conversation has been made for a provider.
 func asked(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	req, err := responses.Dialect{}.Decode(nil, []byte(body))
+	req, err := responses.Decode(nil, []byte(body))
 	if err != nil {
 		t.Fatalf("%v: %.300s", err, body)
 	}

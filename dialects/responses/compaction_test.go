@@ -36,7 +36,7 @@ func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (responses.Dialect{}).AppendAnswer(nil, req, answer); err == nil || api.AsError(err).Status != 502 {
+	if _, err := responses.Dialect().AppendAnswer(nil, req, answer); err == nil || api.AsError(err).Status != 502 {
 		t.Errorf("%v", err)
 	}
 }
@@ -44,7 +44,7 @@ func TestAnswerWithoutASummaryIsAnError(t *testing.T) {
 // compact has the items of an answer of /v1/responses/compact, of which the last is the summary.
 func compact(t *testing.T, input string) (items []item) {
 	t.Helper()
-	req, err := responses.CompactDialect{}.Decode(nil, []byte(`{"model":"m","input":`+input+`}`))
+	req, err := responses.DecodeCompaction(nil, []byte(`{"model":"m","input":`+input+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func compact(t *testing.T, input string) (items []item) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := responses.CompactDialect{}.AppendAnswer(nil, req, answer)
+	text, err := responses.Compaction().AppendAnswer(nil, req, answer)
 	c := new(answered)
 	if err := errors.Join(err, json.Unmarshal(text, c)); err != nil || !strings.HasPrefix(c.ID, "resp_") || c.Object != "response.compaction" ||
 		c.CreatedAt != 1700000000 || !c.Usage.whole() || c.Output[len(c.Output)-1].Type != "compaction" {

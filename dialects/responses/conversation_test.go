@@ -321,7 +321,7 @@ func TestAFormatInTheCommonForm(t *testing.T) {
 func TestASummaryIsAskedForWithoutTools(t *testing.T) {
 	const tools = `"tools":[{"type":"function","name":"f"},{"type":"web_search"}],"tool_choice":"required","text":{"format":{"type":"json_object"}}`
 	body := `{"model":"m",` + tools + `,"input":[` + hello + `,` + called + `,` + answered
-	compact, err := CompactDialect{}.Decode(nil, []byte(body+`]}`))
+	compact, err := DecodeCompaction(nil, []byte(body+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

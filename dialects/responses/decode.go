@@ -8,25 +8,21 @@ import (
 	"modelgateway/llm"
 )
 
-// CompactDialect is the dialect of the requests for a shorter conversation, which have a path
-// of their own and are never streamed.
-type CompactDialect struct{ Dialect }
-
 // Decode reads a request. The body is checked in full, as strictly as api.Decode does; of
 // its members only those are checked that every provider needs. The prompt is read when it
 // is asked for: a provider that speaks the dialect takes it as it is, and knows members that
 // this version does not. The request keeps body, which must not be changed.
-func (Dialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+func Decode(memory api.Memory, body []byte) (*llm.Request, error) {
 	return decode(memory, body, Create)
 }
 
 // DecodeCount reads a request for the size of a prompt.
-func (Dialect) DecodeCount(memory api.Memory, body []byte) (*llm.Request, error) {
+func DecodeCount(memory api.Memory, body []byte) (*llm.Request, error) {
 	return decode(memory, body, Count)
 }
 
-// Decode reads a request for a shorter conversation.
-func (CompactDialect) Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+// DecodeCompaction reads a request for a shorter conversation.
+func DecodeCompaction(memory api.Memory, body []byte) (*llm.Request, error) {
 	return decode(memory, body, Compact)
 }
 

@@ -14,7 +14,7 @@ import (
 
 func decoded(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	return dialecttest.Decoded(t, Dialect{}.Decode, body)
+	return dialecttest.Decoded(t, Decode, body)
 }
 
 func dump(req *llm.Request) string {
@@ -28,7 +28,7 @@ func TestRequestsOfRealClients(t *testing.T) {
 func TestTheBodyIsReadStrictly(t *testing.T) {
 	const user = `{"model":"m","input":[{"role":"user","content":"a"}]`
 	many := dialecttest.Repeated
-	dialecttest.Strict(t, Dialect{}.Decode, user, map[string]string{
+	dialecttest.Strict(t, Decode, user, map[string]string{
 		`{"input":"a"}`:                                      api.CodeMissingField,
 		`{"model":null}`:                                     api.CodeMissingField,
 		`{"model":7}`:                                        api.CodeInvalidValue,
@@ -54,7 +54,7 @@ func TestTheBodyIsReadStrictly(t *testing.T) {
 
 // What only OpenAI sees is judged by OpenAI.
 func TestOpenAIJudgesWhatItAloneReads(t *testing.T) {
-	dialecttest.Unjudged(t, Dialect{}.Decode, `{"model":"m",`,
+	dialecttest.Unjudged(t, Decode, `{"model":"m",`,
 		`"input":7`, `"input":[1,"a",null,[]]`, `"input":[{"role":"narrator","content":{"a":1}}]`, `"instructions":{}`,
 		`"tools":"all"`, `"tools":[1,{"type":7},{"type":"new_tool","a":{}}]`, `"max_output_tokens":1`, `"temperature":"warm"`,
 		`"input":[{"type":7,"content":[7,{"type":7},{"type":"input_image","image_url":{}},{"type":"input_file","file_data":[]}]}]`,
@@ -217,16 +217,16 @@ func TestWhatToolsOfOpenAICost(t *testing.T) {
 
 func TestTheEndpoints(t *testing.T) {
 	const trigger = `{"model":"m","stream":true,"input":[{"role":"user","content":"a"},{"type":"compaction_trigger"}]}`
-	count, err := Dialect{}.DecodeCount(nil, []byte(trigger))
+	count, err := DecodeCount(nil, []byte(trigger))
 	if err != nil || count.Stream || count.Source.(*Request).endpoint != Count || count.Source.(*Request).summary {
 		t.Errorf("%v: %+v", err, count)
 	}
-	if count, err = (Dialect{}).DecodeCount(nil, []byte(`{"model":"m"}`)); err != nil {
+	if count, err = DecodeCount(nil, []byte(`{"model":"m"}`)); err != nil {
 		t.Error(err)
 	} else if _, err := count.Source.Conversation(); err != nil {
 		t.Error(err)
 	}
-	compact, err := CompactDialect{}.Decode(nil, []byte(`{"model":"m","stream":true,"input":"a"}`))
+	compact, err := DecodeCompaction(nil, []byte(`{"model":"m","stream":true,"input":"a"}`))
 	if err != nil || compact.Stream || compact.Source.(*Request).endpoint != Compact || !compact.Source.(*Request).summary {
 		t.Errorf("%v: %+v", err, compact)
 	}
@@ -242,7 +242,7 @@ func TestHeadersThatTravel(t *testing.T) {
 		"Authorization": {"Bearer k"}, "Openai-Organization": {"o"}, "Openai-Project": {"p"}, "Idempotency-Key": {"i"}, "Cookie": {"c"},
 		"Accept-Encoding": {"gzip"}, "User-Agent": {"u"}, "X-Stainless-Lang": {"js"}, "X-Api-Key": {"k"},
 	}
-	beside, session := Dialect{}.Forwards(h, url.Values{"beta": {"true"}, "include": {"a", "b"}, "api-version": {"x"}})
+	beside, session := forwards(h, url.Values{"beta": {"true"}, "include": {"a", "b"}, "api-version": {"x"}})
 	var names []string
 	for _, of := range beside.Headers {
 		names = append(names, of.Name+"="+of.Value)
@@ -253,7 +253,7 @@ func TestHeadersThatTravel(t *testing.T) {
 		t.Errorf("%s\nsession %q, query %q", got, session, beside.Query)
 	}
 	for name, want := range map[string]string{"Session_id": "x", "X-Session-Affinity": "x", "X-Request-Id": ""} {
-		if _, session := (Dialect{}).Forwards(http.Header{name: {"x"}}, nil); session != want {
+		if _, session := forwards(http.Header{name: {"x"}}, nil); session != want {
 			t.Errorf("%s: %q", name, session)
 		}
 	}
@@ -274,7 +274,7 @@ func FuzzDecode(f *testing.F) {
 	for i := range seeds {
 		seeds[i] = `{"model":"m",` + seeds[i] + `}`
 	}
-	dialecttest.FuzzDecode(f, Dialect{}.Decode, func(req *llm.Request) string {
+	dialecttest.FuzzDecode(f, Decode, func(req *llm.Request) string {
 		source := req.Source.(*Request)
 		source.Foreign()
 		_, err := source.Conversation()

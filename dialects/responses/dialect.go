@@ -18,9 +18,30 @@ import (
 )
 
 // Dialect is the Responses API as one of the dialects.
-type Dialect struct{}
+func Dialect() *api.Dialect {
+	return &api.Dialect{
+		Decode:      api.Decoder(Decode, forwards),
+		DecodeCount: api.Decoder(DecodeCount, forwards),
+		Keeping: &api.Keeping{
+			Refers: requestRefers, Turn: turn, TurnRefers: turnRefers, Resume: resume, AppendInput: appendInput, AppendDeleted: appendDeleted,
+		},
+		AppendAnswer:  appendAnswer,
+		AppendCount:   appendCount,
+		NewWriter:     newWriter,
+		OpensEarly:    true,
+		AppendError:   appendError,
+		ErrorStatus:   errorStatus,
+		FailsInStream: (*api.Error).Overflows, // Codex shortens the conversation only where it finds the error there
+	}
+}
 
-var _ api.Forwarder = Dialect{}
+// Compaction is the dialect of the requests for a shorter conversation, which have a path of
+// their own and are never streamed.
+func Compaction() *api.Dialect {
+	d := Dialect()
+	d.Decode = api.Decoder(DecodeCompaction, forwards)
+	return d
+}
 
 // forwarded are the headers that travel. Names are in their canonical form.
 var forwarded = []string{"Openai-Beta", "Originator", "Session-Id", "Session_id", "Thread-Id", "X-Client-Request-Id", "X-Openai-Subagent"}
@@ -31,9 +52,9 @@ var forwardedStarts = []string{"X-Codex-", "X-Openai-Internal-Codex-"}
 // forwardedQuery are the parameters that travel.
 var forwardedQuery = []string{"beta", "include"}
 
-// Forwards returns what OpenAI's own clients send beside the body. Headers that choose whose
+// forwards returns what OpenAI's own clients send beside the body. Headers that choose whose
 // account pays never travel, nor does idempotency-key: two callers may use the same one.
-func (Dialect) Forwards(h http.Header, query url.Values) (beside llm.Beside, session string) {
+func forwards(h http.Header, query url.Values) (beside llm.Beside, session string) {
 	for name, values := range h {
 		if !travels(name) {
 			continue

@@ -21,8 +21,8 @@ import (
 
 // dialect is how a client reads what the package writes.
 var dialect = dialecttest.Reader[answered]{
-	Writes: responses.Dialect{},
-	Asked:  anyRequest, Check: check, Whole: wholeOf, Meaning: meaning, Says: says,
+	Dialect: responses.Dialect(),
+	Asked:   anyRequest, Check: check, Whole: wholeOf, Meaning: meaning, Says: says,
 	Failed: func(r *answered) bool { return r.Status == "failed" },
 	Ways: map[string]func() *llm.Request{
 		"summaries":    anyRequest,
@@ -59,11 +59,12 @@ func FuzzAStreamKeepsTheRulesAndIsItsAnswer(f *testing.F) {
 // Every recorded answer and stream of every provider; that OpenAI's SDK reads them is seen in providers/all.
 func TestEveryRecordingIsWrittenByTheRules(t *testing.T) {
 	dialect.TestRecordings(t, all.Drivers(), func(t *testing.T, r providertest.Recording, e *api.Error) {
-		w := responses.Dialect{}.NewWriter(anyRequest()).(*responses.Writer)
+		w := responses.Dialect().NewWriter(anyRequest(), nil)
+		early := responses.Dialect().FailsInStream(e)
 		failed, err := check(string(w.Fail(nil, e)))
 		tooLong := strings.Contains(string(r.Body), "context_length_exceeded")
-		if status := (responses.Dialect{}).ErrorStatus(e); err != nil || failed.Error.Message == "" || tooLong && (status != 400 || !w.TellsEarly(e)) ||
-			w.TellsEarly(e) != (failed.Error.Code == "context_length_exceeded") {
+		if status := responses.Dialect().ErrorStatus(e); err != nil || failed.Error.Message == "" || tooLong && (status != 400 || !early) ||
+			early != (failed.Error.Code == "context_length_exceeded") {
 			t.Errorf("%s: %d, %v: %+v", r.File, status, err, failed)
 		}
 	})

@@ -25,11 +25,9 @@ const (
 // statusOverloaded is Anthropic's status of an overload.
 const statusOverloaded = 529
 
-var _ api.StatusTeller = Dialect{}
-
-// ErrorStatus is the HTTP status of an error. Codex stops at once at the 429 of a budget
+// errorStatus is the HTTP status of an error. Codex stops at once at the 429 of a budget
 // that is spent, and tries six times at a 402.
-func (Dialect) ErrorStatus(e *api.Error) int {
+func errorStatus(e *api.Error) int {
 	switch {
 	case isNative(e) && e.UpstreamStatus >= http.StatusBadRequest:
 		return e.UpstreamStatus
@@ -58,8 +56,8 @@ func overloaded(e *api.Error) bool {
 	return e.UpstreamStatus == http.StatusServiceUnavailable || e.UpstreamStatus == statusOverloaded
 }
 
-// AppendError adds {"error":{…}} to dst.
-func (Dialect) AppendError(dst []byte, e *api.Error) []byte {
+// appendError adds {"error":{…}} to dst.
+func appendError(dst []byte, e *api.Error) []byte {
 	if isNative(e) {
 		return append(dst, e.Raw...)
 	}

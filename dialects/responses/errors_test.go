@@ -64,11 +64,11 @@ func TestErrorsHaveTheCodesThatAgentsKnow(t *testing.T) {
 				Code string `json:"code"`
 			} `json:"error"`
 		}
-		text := Dialect{}.AppendError(nil, tt.err)
+		text := appendError(nil, tt.err)
 		if err := json.Unmarshal(text, &body, api.Lenient); err != nil || body.Error.Type+" "+body.Error.Code != tt.want {
 			t.Errorf("%s: %s, not %s (%v)", tt.name, text, tt.want, err)
 		}
-		if got := (Dialect{}).ErrorStatus(tt.err); got != tt.status {
+		if got := errorStatus(tt.err); got != tt.status {
 			t.Errorf("%s: status %d, not %d", tt.name, got, tt.status)
 		}
 		if got := failureCode(tt.err); got != tt.failed {
@@ -87,7 +87,7 @@ func TestWaitIsToldInTheMessageOfAStream(t *testing.T) {
 		{after(time.Minute, ours(429, api.TypeRateLimit, api.CodeRateLimitExceeded)), "why. Please try again in 60s."},
 		{after(time.Minute, theirs(502, 500, "")), "why"}, {theirs(429, 429, ""), "why"},
 	} {
-		w := Dialect{}.NewWriter(&llm.Request{Model: "m"})
+		w := newWriter(&llm.Request{Model: "m"}, nil)
 		if text := string(w.Fail(nil, tt.err)); strings.Count(text, `"message":"`+tt.want+`"`) != 3 {
 			t.Errorf("no %s in %s", tt.want, text)
 		}

@@ -13,9 +13,9 @@ import (
 	"modelgateway/llm"
 )
 
-// AppendInput adds the answer of GET /v1/responses/{id}/input_items, with the query members
+// appendInput adds the answer of GET /v1/responses/{id}/input_items, with the query members
 // limit (20), order (desc), after and before.
-func (Dialect) AppendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte, error) {
+func appendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte, error) {
 	limit, err := limitOf(query.Get("limit"))
 	if err != nil {
 		return dst, err
@@ -68,8 +68,8 @@ func limitOf(text string) (int, error) {
 	return n, nil
 }
 
-// AppendDeleted adds the answer of DELETE /v1/responses/{id}.
-func (Dialect) AppendDeleted(dst []byte, id string) []byte {
+// appendDeleted adds the answer of DELETE /v1/responses/{id}.
+func appendDeleted(dst []byte, id string) []byte {
 	return append(scan.AppendString(append(dst, `{"id":`...), id), `,"object":"response","deleted":true}`...)
 }
 

@@ -11,18 +11,16 @@ import (
 	"modelgateway/llm"
 )
 
-var _ api.Keeping = Dialect{}
-
 // Keeps says whether the client allows that the answer is kept: it is OpenAI's default.
 func (r *Request) Keeps() bool {
 	return r.endpoint == Create && r.members[memberStore].Kind() != jsontext.KindFalse
 }
 
-// Refers are the ids of the references in the input.
-func (Dialect) Refers(req *llm.Request) []string { return refers(requestOf(req).members[memberInput]) }
+// requestRefers are the ids of the references in the input.
+func requestRefers(req *llm.Request) []string { return refers(requestOf(req).members[memberInput]) }
 
-// TurnRefers are the ids of the references in the input of a turn.
-func (Dialect) TurnRefers(turn *llm.Turn) []string { return refers(turn.Input) }
+// turnRefers are the ids of the references in the input of a turn.
+func turnRefers(turn *llm.Turn) []string { return refers(turn.Input) }
 
 func refers(input jsontext.Value) (ids []string) {
 	for item := range elements(input) {
@@ -52,30 +50,30 @@ func reference(item jsontext.Value) (id string, ok bool) {
 	return id, id != ""
 }
 
-// Turn is what is kept of a request and its response, which must have ended.
-func (Dialect) Turn(req *llm.Request, answer []byte) (turn llm.Turn, ok bool) {
+// turn is what is kept of a request and its response, which must have ended.
+func turn(req *llm.Request, answer []byte) (kept llm.Turn, ok bool) {
 	of := requestOf(req)
-	turn = llm.Turn{Previous: of.Previous(), Input: of.members[memberInput], Answer: answer}
+	kept = llm.Turn{Previous: of.Previous(), Input: of.members[memberInput], Answer: answer}
 	ended := false
 	for name, value := range scan.Members(answer) {
 		switch {
 		case name.Is("id"):
-			turn.ID = scan.Text(value)
+			kept.ID = scan.Text(value)
 		case name.Is("status"):
 			ended = status(scan.Text(value)) == completed || status(scan.Text(value)) == incomplete
 		case name.Is("output"):
 			for item := range elements(value) {
 				if id := scan.Text(scan.Member(item, "id")); id != "" {
-					turn.Items = append(turn.Items, id)
+					kept.Items = append(kept.Items, id)
 				}
 			}
 		}
 	}
-	return turn, ended && turn.ID != "" && of.Keeps()
+	return kept, ended && kept.ID != "" && of.Keeps()
 }
 
-// Resume is the body of a request with the whole conversation.
-func (Dialect) Resume(req *llm.Request, earlier, referred []llm.Turn) ([]byte, error) {
+// resume is the body of a request with the whole conversation.
+func resume(req *llm.Request, earlier, referred []llm.Turn) ([]byte, error) {
 	in := resumed{known: map[string]jsontext.Value{}}
 	for i := range referred {
 		for item := range elements(scan.Member(referred[i].Answer, "output")) {

@@ -25,7 +25,7 @@ func FuzzResume(f *testing.F) {
 		}
 		answer := jsontext.Value(`{"id":"resp_1","status":"completed","output":` + string(output) + `}`)
 		earlier := []llm.Turn{{ID: "resp_1", Input: requestOf(turn).members[memberInput], Answer: answer}}
-		body, err := Dialect{}.Resume(req, earlier, earlier)
+		body, err := resume(req, earlier, earlier)
 		if err != nil {
 			return // a reference without an item
 		}
@@ -41,7 +41,7 @@ func FuzzResume(f *testing.F) {
 
 // goesOn is a request with an input that goes on from a turn.
 func goesOn(input []byte) (*llm.Request, bool) {
-	req, err := Dialect{}.Decode(nil, []byte(`{"model":"m","previous_response_id":"resp_1","top_p":0.5,"input":`+string(input)+`}`))
+	req, err := Decode(nil, []byte(`{"model":"m","previous_response_id":"resp_1","top_p":0.5,"input":`+string(input)+`}`))
 	return req, err == nil
 }
 

@@ -48,5 +48,5 @@ func wide(n int) map[string]string {
 }
 
 func TestARequestTakesNoMoreThanIsReserved(t *testing.T) {
-	dialecttest.Reserved(t, Dialect{}.Decode, wide)
+	dialecttest.Reserved(t, Decode, wide)
 }

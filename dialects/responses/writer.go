@@ -31,10 +31,8 @@ type Writer struct {
 	silent time.Time // of the first ping since the last event; zero = there was none
 }
 
-var _ api.Streamer = Dialect{}
-
-// NewWriter makes a writer for the stream that answers a request.
-func (Dialect) NewWriter(req *llm.Request) api.StreamWriter {
+// newWriter makes a writer for the stream that answers a request.
+func newWriter(req *llm.Request, _ func() int64) api.StreamWriter {
 	w := &Writer{response: newResponse(req), now: time.Now}
 	w.items = newItems(req, w.response.stem)
 	return w
@@ -187,10 +185,6 @@ func (w *Writer) Fail(dst []byte, err *api.Error) []byte {
 	w.shut()
 	return w.written()
 }
-
-// TellsEarly says whether an error is told in a stream although nothing of it has been
-// sent: Codex shortens the conversation only where it finds it there.
-func (w *Writer) TellsEarly(err *api.Error) bool { return err.Overflows() }
 
 // repeatAfter is the silence after which response.in_progress is written again: Codex ends
 // a stream after 300 seconds without an event, and comments are none (2026-11).

@@ -20,7 +20,7 @@ func eventsOf(text string) string {
 
 func TestSilentStreamRepeatsThatItIsInProgress(t *testing.T) {
 	now := time.Unix(1700000000, 0)
-	w := Dialect{}.NewWriter(&llm.Request{Model: "m"}).(*Writer)
+	w := newWriter(&llm.Request{Model: "m"}, nil).(*Writer)
 	w.now = func() time.Time { return now }
 	after := func(wait time.Duration) string {
 		now = now.Add(wait)
@@ -58,7 +58,7 @@ func TestSilentStreamRepeatsThatItIsInProgress(t *testing.T) {
 // What is done stays so in a response that failed, and what is open is not told as done:
 // agents run calls as soon as they are.
 func TestFailureLeavesTheOpenItemOpen(t *testing.T) {
-	w := Dialect{}.NewWriter(&llm.Request{Model: "m"})
+	w := newWriter(&llm.Request{Model: "m"}, nil)
 	head := &llm.Head{Model: "m", Counter: counter{Input: 7, Total: 7}}
 	text, _ := w.Append(nil, &llm.Event{Kind: llm.EventText, Head: head, Text: "a"})
 	text, _ = w.Append(text, &llm.Event{Kind: llm.EventCall, Head: head, Call: &llm.CallStart{ID: "1", Name: "f", Arguments: `{"a":1}`}})
@@ -78,7 +78,7 @@ type counter llm.Usage
 func (c counter) Counted() *llm.Usage { u := llm.Usage(c); return &u }
 
 func TestStreamThatIsOpenedEarlyGoesOn(t *testing.T) {
-	w := Dialect{}.NewWriter(&llm.Request{Model: "asked"}).(*Writer)
+	w := newWriter(&llm.Request{Model: "asked"}, nil).(*Writer)
 	text := w.Open(nil, &llm.Head{Model: "m", Created: 5})
 	if eventsOf(string(text)) != "created in_progress" {
 		t.Errorf("%s", text)
@@ -102,7 +102,7 @@ func TestStreamThatIsOpenedEarlyGoesOn(t *testing.T) {
 func TestAFailureOfANativeStreamIsTold(t *testing.T) {
 	const first = "event: response.created\ndata: {}\n\n"
 	failure := func(raw string) string {
-		w := Dialect{}.NewWriter(&llm.Request{Source: new(Request)})
+		w := newWriter(&llm.Request{Source: new(Request)}, nil)
 		out, err := w.Append(nil, &llm.Event{Head: &llm.Head{ID: "resp_of_the_client", Model: "gpt-x"}, Raw: []byte(first), RawDialect: llm.Responses})
 		if err != nil || string(out) != first {
 			t.Fatalf("%s, %v", out, err)

@@ -61,21 +61,17 @@ func dialectFolders(t *testing.T) []string {
 	return found
 }
 
-// declares says whether a file has a variable or a type of this name.
+// declares says whether a file has a variable or a function of this name.
 func declares(file *ast.File, name string) bool {
 	for _, d := range file.Decls {
-		group, ok := d.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range group.Specs {
-			switch s := spec.(type) {
-			case *ast.TypeSpec:
-				if s.Name.Name == name {
-					return true
-				}
-			case *ast.ValueSpec:
-				if slices.ContainsFunc(s.Names, func(i *ast.Ident) bool { return i.Name == name }) {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.Name == name {
+				return true
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if s, ok := spec.(*ast.ValueSpec); ok && slices.ContainsFunc(s.Names, func(i *ast.Ident) bool { return i.Name == name }) {
 					return true
 				}
 			}

@@ -22,7 +22,7 @@ import (
 // client is a dialect with its vendor's SDK, which makes the plainest request to
 // a gateway for a model and says what it read.
 type client struct {
-	dialect api.Dialect
+	dialect *api.Dialect
 	ask     func(t *testing.T, gateway, model string, stream bool) providertest.Outcome
 	can     func(providertest.Recording) providertest.Recording // what of a recording the dialect can say; nil: all
 }
@@ -30,9 +30,9 @@ type client struct {
 // clients has one for each folder of api with a dialect.
 func clients() map[string]client {
 	return map[string]client{
-		"chat":      {chat.Dialect{}, askChat, nil},
-		"messages":  {messages.Dialect{}, askMessages, ofMessages},
-		"responses": {responses.Dialect{}, askResponses, ofResponses},
+		"chat":      {chat.Dialect(), askChat, nil},
+		"messages":  {messages.Dialect(), askMessages, ofMessages},
+		"responses": {responses.Dialect(), askResponses, ofResponses},
 	}
 }
 
@@ -131,14 +131,9 @@ func recordingsOf(t *testing.T, f folder) []providertest.Recording {
 	return mine
 }
 
-// unlimited is memory that no request exhausts.
-type unlimited struct{}
-
-func (unlimited) Reserve(int64) error { return nil }
-
 // server is a gateway of one provider and one dialect, without anything else.
 type server struct {
-	dialect  api.Dialect
+	dialect  *api.Dialect
 	models   *catalog.Catalog
 	name     string
 	provider providers.Provider
@@ -158,7 +153,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req, err := s.dialect.Decode(unlimited{}, body)
+	req, err := s.dialect.Decode(&api.Incoming{Body: body})
 	if err != nil {
 		return err
 	}
@@ -190,7 +185,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 
 // events is the body of a stream.
 func (s *server) events(req *llm.Request, stream llm.Stream) (body []byte) {
-	out := s.dialect.(api.Streamer).NewWriter(req)
+	out := s.dialect.NewWriter(req, nil)
 	for e, err := range stream {
 		if err == nil && e == nil {
 			continue // a pause

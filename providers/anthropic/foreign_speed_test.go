@@ -15,7 +15,7 @@ func BenchmarkForeignPrepare(b *testing.B) {
 	p, m := provider("http://127.0.0.1:1"), model(b, budgetNew)
 	b.ReportAllocs()
 	for b.Loop() {
-		req, err := responses.Dialect{}.Decode(nil, []byte(question))
+		req, err := responses.Decode(nil, []byte(question))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func BenchmarkForeignPrepare(b *testing.B) {
 
 // The same client's answer, read, collected and written.
 func BenchmarkForeignAnswer(b *testing.B) {
-	req, err := responses.Dialect{}.Decode(nil, []byte(`{"model":"claude-haiku-4-5","input":"hi"}`))
+	req, err := responses.Decode(nil, []byte(`{"model":"claude-haiku-4-5","input":"hi"}`))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func BenchmarkForeignAnswer(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := (responses.Dialect{}).AppendAnswer(nil, req, answer); err != nil {
+		if _, err := responses.Dialect().AppendAnswer(nil, req, answer); err != nil {
 			b.Fatal(err)
 		}
 	}

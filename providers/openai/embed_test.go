@@ -50,7 +50,7 @@ func TestVectorsPassThroughOnePiece(t *testing.T) {
 // vectorsOf is how many bytes an answer has, and its last event.
 func vectorsOf(t *testing.T, p *Provider) (length int, last llm.Event, err error) {
 	t.Helper()
-	req, err := embeddings.Dialect{}.Decode(nil, []byte(`{"model":"m","input":["a"`+strings.Repeat(`,"a"`, 2047)+`]}`))
+	req, err := embeddings.Decode(nil, []byte(`{"model":"m","input":["a"`+strings.Repeat(`,"a"`, 2047)+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func BenchmarkForeignPrepare(b *testing.B) {
 	p, m := chatOnly("http://127.0.0.1:1"), model(b, "gpt-4o")
 	b.ReportAllocs()
 	for b.Loop() {
-		req, err := messages.Dialect{}.Decode(nil, []byte(ownQuestion))
+		req, err := messages.Decode(nil, []byte(ownQuestion))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func BenchmarkForeignPrepare(b *testing.B) {
 
 // The two ways an answer is read, collected and written for a client of another dialect.
 func BenchmarkForeignAnswer(b *testing.B) {
-	req, err := messages.Dialect{}.Decode(nil, []byte(ownQuestion))
+	req, err := messages.Decode(nil, []byte(ownQuestion))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func BenchmarkForeignAnswer(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if dst, err = (messages.Dialect{}).AppendAnswer(dst[:0], req, answer); err != nil {
+				if dst, err = messages.Dialect().AppendAnswer(dst[:0], req, answer); err != nil {
 					b.Fatal(err)
 				}
 			}

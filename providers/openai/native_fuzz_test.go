@@ -58,7 +58,7 @@ func FuzzNativeResponseBody(f *testing.F) {
 	p := provider("http://127.0.0.1:1")
 	p.objects = config.ObjectsAllow
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := responses.Dialect{}.Decode(nil, body)
+		req, err := responses.Decode(nil, body)
 		if err != nil {
 			return
 		}
@@ -67,7 +67,7 @@ func FuzzNativeResponseBody(f *testing.F) {
 			return
 		}
 		got := bytes.Join(n.body, nil)
-		again, err := responses.Dialect{}.Decode(nil, got)
+		again, err := responses.Decode(nil, got)
 		if err != nil || again.Model != "gpt-up" || !jsontext.Value(got).IsValid() {
 			t.Fatalf("%q became %q: %v", body, got, err)
 		}

@@ -28,7 +28,7 @@ func TestObjectsOfTheAccountAreRefusedOfChatCompletions(t *testing.T) {
 		{"no store and no sound", `"messages":[{"role":"assistant","content":"a","audio":null},{"role":"user","content":"hi"}],"store":false`, "", ""},
 		{"what a function takes", user(`{"type":"text","text":"hi"}`) + `,"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"file_id":{}}}}}]`, "", ""},
 	} {
-		req, err := chat.Dialect{}.Decode(nil, []byte(`{"model":"gpt-4o",`+tt.members+`}`))
+		req, err := chat.Decode(nil, []byte(`{"model":"gpt-4o",`+tt.members+`}`))
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}

@@ -40,7 +40,7 @@ func owner(c *auth.Caller) models.KeptFor {
 // Continue gives a request of a dialect the names of what providers keep for its caller, finds
 // what it goes on from, and has its answer kept for later requests, where both the client and
 // the gateway want that. d is nil for a dialect whose conversations only providers keep.
-func (s *Service) Continue(ctx context.Context, d api.Keeping, input *inference.Input) {
+func (s *Service) Continue(ctx context.Context, d *api.Keeping, input *inference.Input) {
 	req := input.Request
 	source, ok := req.Source.(llm.Continuing)
 	if !ok {

@@ -22,7 +22,7 @@ type KeptAsk struct {
 	ID     string // as the client knows it
 	Part   string // of the path after the id, as in /input_items; empty = the response itself
 
-	Dialect api.Keeping // that answers where the gateway keeps the response
+	Keeping *api.Keeping // which answers where the gateway keeps the response
 	Query   url.Values
 }
 
@@ -56,7 +56,7 @@ func (s *Service) ofConversation(ctx context.Context, owner models.KeptFor, ask 
 		if err := s.Conversations.Erase(ctx, owner, ask.ID); err != nil {
 			return nil, notThere(err)
 		}
-		return ask.Dialect.AppendDeleted(nil, ask.ID), nil
+		return ask.Keeping.AppendDeleted(nil, ask.ID), nil
 	}
 	turn, err := s.Conversations.Turn(ctx, owner, ask.ID)
 	switch {
@@ -65,7 +65,7 @@ func (s *Service) ofConversation(ctx context.Context, owner models.KeptFor, ask 
 	case ask.Method == http.MethodPost:
 		return nil, api.Invalid(api.CodeUnsupportedValue, "", "only a response that is made in the background can be cancelled")
 	case ask.Part != "":
-		return ask.Dialect.AppendInput(nil, turn, ask.Query)
+		return ask.Keeping.AppendInput(nil, turn, ask.Query)
 	}
 	return turn.Answer, nil
 }

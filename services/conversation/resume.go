@@ -14,7 +14,7 @@ import (
 // Resume is the body of a request with the conversation that the gateway keeps for its caller
 // and that the request goes on from, or refers to; nil where there is none. Its error is for
 // the client. What OpenAI keeps stays in the request.
-func (s *Service) Resume(ctx context.Context, d api.Keeping, input *inference.Input) ([]byte, error) {
+func (s *Service) Resume(ctx context.Context, d *api.Keeping, input *inference.Input) ([]byte, error) {
 	req := input.Request
 	source, ok := req.Source.(llm.Continuing)
 	if !ok || !s.Conversations.On() || s.keptByProvider(req.Model) {

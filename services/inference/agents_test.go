@@ -108,7 +108,7 @@ type day struct {
 // call makes one call, and reports whether it was admitted.
 func (d *day) call(of *turn) bool {
 	t, c := d.t, d.c
-	r, err := messages.Dialect{}.Decode(nil, of.body)
+	r, err := messages.Decode(nil, of.body)
 	if err != nil {
 		t.Error(err)
 		return false

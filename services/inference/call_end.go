@@ -71,7 +71,7 @@ func (c *Call) classify(ctx context.Context, err error) {
 	if !c.sent {
 		r.Status = e.Status
 		if status := c.input.Status; status != nil {
-			r.Status = status.ErrorStatus(e)
+			r.Status = status(e)
 		}
 	}
 	switch {

@@ -89,7 +89,7 @@ func TestWhatARequestAllowsAndSeldomUsesIsNotReserved(t *testing.T) {
 		catalog.Anthropic, speaking{answering(catalog.Anthropic, usedUp(1, 1))}, poolOf("k1"), time.Now)
 	c.chat.Router().Upstreams[catalog.Anthropic].Vendor = true
 	reserved := func(members, content string) (amount, most int64) {
-		r, err := messages.Dialect{}.Decode(nil, []byte(`{"model":"`+haiku+`","max_tokens":100,`+members+
+		r, err := messages.Decode(nil, []byte(`{"model":"`+haiku+`","max_tokens":100,`+members+
 			`"messages":[{"role":"user","content":[`+content+`{"type":"text","text":"What is new?"}]}]}`))
 		if err != nil {
 			t.Fatal(err)

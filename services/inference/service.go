@@ -57,12 +57,12 @@ type Input struct {
 	Asked      *llm.Request // as the client sent it, where Request has the conversation before it; nil = Request
 	Caller     auth.Caller
 	RequestID  string
-	UserAgent  string           // of the client
-	Began      time.Time        // when the request came
-	BodyTime   time.Duration    // time that the client took to send the body
-	Strict     bool             // refuse a request with fields that the provider does not support
-	NoFallback bool             // no other model may answer
-	Status     api.StatusTeller // of the client's dialect; nil: the status of an error is its own
+	UserAgent  string               // of the client
+	Began      time.Time            // when the request came
+	BodyTime   time.Duration        // time that the client took to send the body
+	Strict     bool                 // refuse a request with fields that the provider does not support
+	NoFallback bool                 // no other model may answer
+	Status     func(*api.Error) int // of the client's dialect; nil: the status of an error is its own
 
 	// Unknown is the error of a request that goes on from a response that cannot be found.
 	// The client gets it where it may call the model; nil = none.

@@ -21,7 +21,7 @@ func (speaking) Speaks(d llm.Dialect) bool { return d == llm.Messages }
 // message is a request of the Messages API with further members.
 func message(t testing.TB, model, members string) *llm.Request {
 	t.Helper()
-	req, err := messages.Dialect{}.Decode(nil, []byte(`{"model":"`+model+`","max_tokens":10,"messages":[{"role":"user","content":"hi"}]`+members+`}`))
+	req, err := messages.Decode(nil, []byte(`{"model":"`+model+`","max_tokens":10,"messages":[{"role":"user","content":"hi"}]`+members+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}

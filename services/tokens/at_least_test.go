@@ -24,7 +24,7 @@ func TestEstimatesForClaudeAreNotTooSmall(t *testing.T) {
 			`joke about it. Think about it first."}]}],"tools":[{"name":"fixed_version","description":"Return a fixed test version string",` +
 			`"input_schema":{"properties":{},"type":"object"}}],"thinking":{"type":"enabled","budget_tokens":1024,"display":"summarized"}`, 598},
 	} {
-		r, err := messages.Dialect{}.DecodeCount(nil, []byte(`{"model":"m",`+tt.body+`}`))
+		r, err := messages.DecodeCount(nil, []byte(`{"model":"m",`+tt.body+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,9 +18,9 @@ func captured(t testing.TB) map[string]*llm.Request {
 	t.Helper()
 	all := map[string]*llm.Request{}
 	for pattern, decode := range map[string]func(body []byte) (*llm.Request, error){
-		"../../dialects/messages/testdata/requests/*.json":   func(b []byte) (*llm.Request, error) { return messages.Dialect{}.DecodeCount(nil, b) },
-		"../../providers/anthropic/testdata/requests/*.json": func(b []byte) (*llm.Request, error) { return messages.Dialect{}.DecodeCount(nil, b) },
-		"../../dialects/responses/testdata/requests/*.json":  func(b []byte) (*llm.Request, error) { return responses.Dialect{}.Decode(nil, b) },
+		"../../dialects/messages/testdata/requests/*.json":   func(b []byte) (*llm.Request, error) { return messages.DecodeCount(nil, b) },
+		"../../providers/anthropic/testdata/requests/*.json": func(b []byte) (*llm.Request, error) { return messages.DecodeCount(nil, b) },
+		"../../dialects/responses/testdata/requests/*.json":  func(b []byte) (*llm.Request, error) { return responses.Decode(nil, b) },
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
@@ -109,7 +109,7 @@ func TestTextsOfAllKindsAreWeighed(t *testing.T) {
 // Escapes are what they stand for, and media and names of objects are no text.
 func TestOnlyTextIsWeighed(t *testing.T) {
 	count := func(body string) int64 {
-		r, err := messages.Dialect{}.DecodeCount(nil, []byte(body))
+		r, err := messages.DecodeCount(nil, []byte(body))
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}

@@ -166,7 +166,7 @@ func TestBodyBytesInFlightAreBoundedAndReleasedHoweverACallEnds(t *testing.T) {
 func TestPanicReleasesItsSlotAndItsBytes(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	slots := inflight.New(1, 1, 1<<20)
-	chat := &controllers.Generate{Dialect: chat.Dialect{}, Concurrency: slots, MaxBytes: 1 << 16, Now: time.Now} // there is no service behind it
+	chat := &controllers.Generate{Dialect: chat.Dialect(), Concurrency: slots, MaxBytes: 1 << 16, Now: time.Now} // there is no service behind it
 	engine := gin.New()
 	panicked := 0
 	engine.POST("/", func(c *gin.Context) {
