@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"modelgateway/config"
-	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/services/pool"
 	"modelgateway/services/registry"
@@ -33,8 +32,8 @@ func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *
 		upstreams[p.Name] = upstream(p, last)
 		next.identities[p.Name] = p.Identity
 		g.metrics.Provider(p.Name)
-		if lister, ok := p.Provider.(providers.Lister); ok && p.Discovery {
-			next.listers[p.Name] = registry.Listing{Lister: lister, Key: p.Keys[0].Reveal()}
+		if list := p.Provider.Abilities().Models; list != nil && p.Discovery {
+			next.listers[p.Name] = registry.Listing{Models: list, Key: p.Keys[0].Reveal()}
 		}
 	}
 	models := registry.New(of.catalog, upstreams.Serves, time.Now)

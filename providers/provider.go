@@ -22,9 +22,8 @@ type Call struct {
 // Exchange is a request translated for its upstream. It can be sent several
 // times, as sending does not change it.
 type Exchange interface {
-	// Ignored names the fields of the request that the upstream does not support
-	// and that were left out, in the words of the client's request.
-	Ignored() []string
+	// Properties are what is known of it before it is sent.
+	Properties() Properties
 	// Open sends the request with one of the upstream's keys and waits for the
 	// first event that is not an error; until then nothing is lost and another
 	// upstream may be tried. A whole answer is a stream as well, of one
@@ -35,18 +34,20 @@ type Exchange interface {
 	Open(ctx context.Context, key string) (llm.Stream, error)
 }
 
-// InPieces is an Exchange whose whole answer need not be collected.
-type InPieces interface {
-	// InPieces says that the stream of Open is of events EventAnswer with the client's bytes
-	// in pieces. The last has the usage.
-	InPieces() bool
-}
-
-// OutputBound is an Exchange whose request limits the length of the answer.
-type OutputBound interface {
-	// MaxOutput is the limit of each answer in tokens, reasoning included; 0 = only
-	// that of the model.
-	MaxOutput() int64
+// Properties are those of an Exchange.
+type Properties struct {
+	// Ignored names the fields of the request that the upstream does not support and that were
+	// left out, in the words of the client's request.
+	Ignored []string
+	// MaxOutput is the limit of each answer in tokens, reasoning included, that the request has;
+	// 0 = only that of the model.
+	MaxOutput int64
+	// Decoded is the name of the vocabulary by which tokens of the client were turned into text
+	// for the upstream; empty where there were none.
+	Decoded string
+	// InPieces says that a whole answer need not be collected: the stream of Open is of events
+	// EventAnswer with the client's bytes in pieces, of which the last has the usage.
+	InPieces bool
 }
 
 // Options say where an upstream is, and how long it may be silent.
@@ -69,32 +70,32 @@ type Provider interface {
 	// Prepare translates without sending. It fails with an *api.Error of
 	// status 400 for what would change its meaning if it were left out.
 	Prepare(call Call) (Exchange, error)
+	// Abilities are what it can do beside that.
+	Abilities() Abilities
 }
 
-// Embedder is a provider that may have models for embeddings.
-type Embedder interface {
-	// Embeds says whether it has.
-	Embeds() bool
-	// PrepareEmbeddings is Prepare for a request of the dialect of dialects/embeddings,
-	// the only one that asks for vectors.
-	PrepareEmbeddings(call Call) (Exchange, error)
-}
-
-// Decoding is an Exchange for whose upstream the client's tokens have been turned into text.
-type Decoding interface {
-	// Decoded is the name of the vocabulary of the tokens; empty where there were none.
-	Decoded() string
+// Abilities of a provider. A function that is nil it cannot do.
+type Abilities struct {
+	// Speaks says whether it speaks a dialect of the clients itself: it sends the client's bytes,
+	// and rewrites only what must change.
+	Speaks func(llm.Dialect) bool
+	// PrepareEmbeddings is Prepare for a request of the dialect of dialects/embeddings, the only
+	// one that asks for vectors.
+	PrepareEmbeddings func(call Call) (Exchange, error)
+	// Count asks the upstream with one of its keys for the tokens of a prompt, which it does not
+	// answer. Its errors are those of Exchange.Open, and those of Provider.Prepare.
+	Count func(ctx context.Context, call Call, key string) (Count, error)
+	// Kept sends a request about a response that the upstream keeps, with the key that made it,
+	// and returns the JSON of the answer. Its errors are those of Exchange.Open.
+	Kept func(ctx context.Context, ask KeptAsk, key string) ([]byte, error)
+	// Models asks the upstream which models it serves today. Models that are of no kind are left
+	// out.
+	Models func(ctx context.Context, key string) ([]Listed, error)
 }
 
 // Serves says whether a provider answers requests for models of a kind.
-func Serves(p Provider, kind llm.Kind) bool { return kind == llm.KindChat || embedder(p, kind) != nil }
-
-// embedder is a provider that answers requests of a kind that is for embeddings; else nil.
-func embedder(p Provider, kind llm.Kind) Embedder {
-	if e, ok := p.(Embedder); ok && kind == llm.KindEmbedding && e.Embeds() {
-		return e
-	}
-	return nil
+func Serves(p Provider, kind llm.Kind) bool {
+	return kind == llm.KindChat || kind == llm.KindEmbedding && p.Abilities().PrepareEmbeddings != nil
 }
 
 // Check says whether the model is for what the request asks. Its error is an
@@ -115,24 +116,11 @@ func Prepare(p Provider, call Call) (Exchange, error) {
 	if kind == llm.KindChat {
 		return p.Prepare(call)
 	}
-	if e := embedder(p, kind); e != nil {
-		return e.PrepareEmbeddings(call)
+	if embeds := p.Abilities().PrepareEmbeddings; kind == llm.KindEmbedding && embeds != nil {
+		return embeds(call)
 	}
 	return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "%s does not answer requests for %s",
 		call.Model.Provider, kind.Purpose())
-}
-
-// Native is a provider that speaks a dialect of the clients itself: it sends
-// the client's bytes, and rewrites only what must change.
-type Native interface {
-	Speaks(llm.Dialect) bool
-}
-
-// Counter is a provider that can count the tokens of a prompt without answering it.
-type Counter interface {
-	// Count asks the upstream with one of its keys. Its errors are those of
-	// Exchange.Open, and those of Provider.Prepare.
-	Count(ctx context.Context, call Call, key string) (Count, error)
 }
 
 // Count is the size of a prompt.
@@ -145,13 +133,6 @@ type Count struct {
 	Dialect llm.Dialect
 }
 
-// Keeper is a provider that keeps responses, of which a client may ask again.
-type Keeper interface {
-	// Kept sends a request about a response with the key that made it, and returns the JSON
-	// of the answer. Its errors are those of Exchange.Open.
-	Kept(ctx context.Context, ask KeptAsk, key string) ([]byte, error)
-}
-
 // KeptAsk is a request about a response that a provider keeps.
 type KeptAsk struct {
 	Method string // GET, DELETE or POST
@@ -162,12 +143,6 @@ type KeptAsk struct {
 	// Name is the client's name of a response of the same account. In the answer the names
 	// stand in the place of the provider's ids.
 	Name func(id string) string
-}
-
-// Lister is a provider that can say which models it serves today.
-type Lister interface {
-	// Models asks the upstream. Models that are of no kind are left out.
-	Models(ctx context.Context, key string) ([]Listed, error)
 }
 
 // Listed is a model that its provider says it serves.

@@ -12,6 +12,8 @@ import (
 // chats is a provider that translates chat completions only.
 type chats struct{ Exchange }
 
+func (c chats) Abilities() Abilities { return Abilities{} }
+
 func (c chats) Prepare(Call) (Exchange, error) { return c, nil }
 
 func TestCallForAModelOfAnotherKindIsRefused(t *testing.T) {

@@ -32,6 +32,8 @@ import (
 // ready is a provider that answers at once.
 type ready struct{}
 
+func (ready) Abilities() providers.Abilities { return providers.Abilities{} }
+
 func (ready) Prepare(call providers.Call) (providers.Exchange, error) {
 	return answering{stream: call.Request.Stream}, nil
 }
@@ -39,7 +41,7 @@ func (ready) Prepare(call providers.Call) (providers.Exchange, error) {
 // answering is a request to that provider, answered whole or as a stream.
 type answering struct{ stream bool }
 
-func (answering) Ignored() []string { return nil }
+func (answering) Properties() providers.Properties { return providers.Properties{} }
 
 func (a answering) Open(context.Context, string) (llm.Stream, error) {
 	if a.stream {

@@ -307,7 +307,7 @@ func (s *scripted) ask(t *testing.T, section string, foreign bool, body string) 
 		t.Fatal(err)
 	}
 	if !foreign {
-		s.ignored = x.Ignored()
+		s.ignored = x.Properties().Ignored
 	}
 	stream, err := x.Open(t.Context(), "secret")
 	if err != nil {

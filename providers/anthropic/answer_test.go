@@ -326,7 +326,7 @@ func TestModelsReadsAllPages(t *testing.T) {
 			`{"id":"claude-d"}],"has_more":false}`)
 	}))
 	defer server.Close()
-	got, err := provider(server.URL).Models(t.Context(), testKey)
+	got, err := provider(server.URL).listModels(t.Context(), testKey)
 	want := []providers.Listed{
 		{ID: "claude-a", Created: 1759104000, Context: 1000000, MaxOutput: 128000},
 		{ID: "claude-c"},
@@ -347,11 +347,11 @@ func TestModelsReadsNoMoreThanMaxPages(t *testing.T) {
 		_, _ = io.WriteString(w, `{"data":[{"id":"a"}],"has_more":true,"last_id":"`+strings.Repeat("x", pages)+`"}`)
 	}))
 	defer server.Close()
-	if got, err := provider(server.URL).Models(t.Context(), testKey); err != nil || len(got) != maxPages {
+	if got, err := provider(server.URL).listModels(t.Context(), testKey); err != nil || len(got) != maxPages {
 		t.Errorf("%d models of %d pages, %v", len(got), pages, err)
 	}
 	nonsense, _ := serve(t, http.StatusOK, `{}`)
-	if _, err := nonsense.Models(t.Context(), testKey); err == nil {
+	if _, err := nonsense.listModels(t.Context(), testKey); err == nil {
 		t.Error("an empty object passes as a list")
 	}
 }

@@ -33,15 +33,6 @@ type Provider struct {
 	now     func() time.Time
 }
 
-var (
-	_ providers.Provider    = (*Provider)(nil)
-	_ providers.Native      = (*Provider)(nil)
-	_ providers.Counter     = (*Provider)(nil)
-	_ providers.Lister      = (*Provider)(nil)
-	_ providers.OutputBound = (*exchange)(nil)
-	_ providers.OutputBound = (*native)(nil)
-)
-
 // New makes a provider with its own connections. opts.Now is the time of
 // answers, which Anthropic does not send.
 func New(opts providers.Options) *Provider {
@@ -56,13 +47,18 @@ func New(opts providers.Options) *Provider {
 	}
 }
 
-// Speaks says that clients of the Messages API are served with their own bytes.
-func (p *Provider) Speaks(d llm.Dialect) bool { return d == llm.Messages }
+// Abilities are what Anthropic offers beside answers.
+func (p *Provider) Abilities() providers.Abilities {
+	return providers.Abilities{Speaks: isNative, Count: p.count, Models: p.listModels}
+}
+
+// isNative says that clients of the Messages API are served with their own bytes.
+func isNative(d llm.Dialect) bool { return d == llm.Messages }
 
 // Prepare makes the client's request the upstream's, or translates it where the
 // client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	if p.Speaks(call.Request.Source.Dialect()) {
+	if isNative(call.Request.Source.Dialect()) {
 		return p.native(call, messagesPath)
 	}
 	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
@@ -91,10 +87,10 @@ type exchange struct {
 	maxTokens  int64
 }
 
-func (x *exchange) Ignored() []string { return x.ignored }
-
-// MaxOutput is max_tokens, which includes thinking.
-func (x *exchange) MaxOutput() int64 { return x.maxTokens }
+// Properties has max_tokens, which includes thinking.
+func (x *exchange) Properties() providers.Properties {
+	return providers.Properties{Ignored: x.ignored, MaxOutput: x.maxTokens}
+}
 
 func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if x.streamed {

@@ -15,9 +15,9 @@ import (
 
 const countPath = messagesPath + "/count_tokens"
 
-// Count asks Anthropic for the tokens of a prompt.
-func (p *Provider) Count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	if !p.Speaks(call.Request.Source.Dialect()) {
+// count asks Anthropic for the tokens of a prompt.
+func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+	if !isNative(call.Request.Source.Dialect()) {
 		return p.countTranslated(ctx, call, key)
 	}
 	n, err := p.native(call, countPath)

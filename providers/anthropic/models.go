@@ -29,9 +29,9 @@ type listedModel struct {
 	MaxOutput count  `json:"max_tokens"`
 }
 
-// Models lists the models that the upstream still serves. All of its models are
+// listModels lists the models that the upstream still serves. All of its models are
 // chat models.
-func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
+func (p *Provider) listModels(ctx context.Context, key string) ([]providers.Listed, error) {
 	var models []providers.Listed
 	after := ""
 	for range maxPages {

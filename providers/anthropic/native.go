@@ -80,11 +80,10 @@ func versioned(headers []llm.Header) []llm.Header {
 	return append(slices.Clip(headers), llm.Header{Name: versionHeader, Value: version})
 }
 
-// Ignored is empty: the upstream gets all.
-func (n *native) Ignored() []string { return nil }
-
-// MaxOutput is max_tokens, which includes thinking.
-func (n *native) MaxOutput() int64 { return n.maxTokens }
+// Properties has max_tokens, which includes thinking. Nothing is ignored: the upstream gets all.
+func (n *native) Properties() providers.Properties {
+	return providers.Properties{MaxOutput: n.maxTokens}
+}
 
 // Open sends the request. A thought is signed for the model that had it. Where the gateway
 // has changed the model and the upstream refuses the thoughts of the conversation, they are

@@ -169,8 +169,8 @@ func TestTheLimitOfANativeAnswerIsThatOfTheBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most := x.(providers.OutputBound).MaxOutput(); most != 128000 || len(x.Ignored()) > 0 {
-		t.Errorf("%d, %v", most, x.Ignored())
+	if most := x.Properties().MaxOutput; most != 128000 || len(x.Properties().Ignored) > 0 {
+		t.Errorf("%d, %v", most, x.Properties().Ignored)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestTokensAreCountedByTheUpstream(t *testing.T) {
 	p := provider(upstream.URL)
 	req := messagesRequest(t, `{"messages":[{"role":"user","content":"hi"}],"model":"m"}`)
 	req.Beside = llm.Beside{Headers: []llm.Header{{Name: "Anthropic-Beta", Value: "token-counting-2024-11-01"}}, Query: "beta=true"}
-	got, err := p.Count(t.Context(), providers.Call{Request: req, Model: model(t, budgetNew)}, testKey)
+	got, err := p.count(t.Context(), providers.Call{Request: req, Model: model(t, budgetNew)}, testKey)
 	if err != nil || got.Tokens != 2095 || string(got.Raw) != answer || got.Dialect != llm.Messages {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -373,7 +373,7 @@ func TestTokensAreCountedByTheUpstream(t *testing.T) {
 
 	translated := chatRequest(t, `{"model":"m","stream":true,"temperature":0.5,"stop":"x","user":"u","max_tokens":5000,"reasoning_effort":"low",`+
 		`"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],`+oneTool+`}`)
-	got, err = p.Count(t.Context(), providers.Call{Request: translated, Model: model(t, budgetNew)}, testKey)
+	got, err = p.count(t.Context(), providers.Call{Request: translated, Model: model(t, budgetNew)}, testKey)
 	if err != nil || got.Tokens != 2095 || got.Raw != nil {
 		t.Errorf("translated: %+v, %v", got, err)
 	}
@@ -385,12 +385,12 @@ func TestTokensAreCountedByTheUpstream(t *testing.T) {
 
 	for _, bad := range []string{`{}`, `{"input_tokens":"many"}`, `no`} {
 		upstream.Play(jsonScript(200, bad))
-		if _, err := p.Count(t.Context(), providers.Call{Request: req, Model: model(t, budgetNew)}, testKey); api.AsError(err).Status != 502 {
+		if _, err := p.count(t.Context(), providers.Call{Request: req, Model: model(t, budgetNew)}, testKey); api.AsError(err).Status != 502 {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 	upstream.Play(jsonScript(400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages: at least one"}}`))
-	_, err = p.Count(t.Context(), providers.Call{Request: req, Model: model(t, budgetNew)}, testKey)
+	_, err = p.count(t.Context(), providers.Call{Request: req, Model: model(t, budgetNew)}, testKey)
 	if e := api.AsError(err); e.Status != 400 || e.RawDialect != llm.Messages || len(e.Raw) == 0 {
 		t.Errorf("%+v", e)
 	}

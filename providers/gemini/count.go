@@ -11,9 +11,9 @@ import (
 
 var errNoCount = errors.New("the answer holds no count of tokens")
 
-// Count asks for the number of tokens of a prompt: of its instructions, its contents and
+// count asks for the number of tokens of a prompt: of its instructions, its contents and
 // its functions.
-func (p *Provider) Count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
 	t, err := translate(call, keepSignatures)
 	if err != nil {
 		return providers.Count{}, err

@@ -97,7 +97,7 @@ func TestDocumentsBecomeTextsAndFiles(t *testing.T) {
 	if got := bodyMember(t, x, "contents"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := x.Ignored(); !slices.Equal(got, []string{"messages[].content[].citations"}) {
+	if got := x.Properties().Ignored; !slices.Equal(got, []string{"messages[].content[].citations"}) {
 		t.Errorf("ignored %v", got)
 	}
 }
@@ -164,8 +164,8 @@ func TestWishForALongAnswerIsLowered(t *testing.T) {
 		{8000, true, `{"maxOutputTokens":8000,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":6000}}`, 1},
 	} {
 		x := translated(t, "gemini-2.5-pro", asking(text2("q")), wish(tt.wish, tt.lowers))
-		if got := bodyMember(t, x, "generationConfig"); got != tt.want || len(x.Ignored()) != tt.ignored {
-			t.Errorf("%d: %s, ignored %v", tt.wish, got, x.Ignored())
+		if got := bodyMember(t, x, "generationConfig"); got != tt.want || len(x.Properties().Ignored) != tt.ignored {
+			t.Errorf("%d: %s, ignored %v", tt.wish, got, x.Properties().Ignored)
 		}
 	}
 	_, err := provider("http://127.0.0.1:1").Prepare(providers.Call{
@@ -178,9 +178,9 @@ func TestWishForALongAnswerIsLowered(t *testing.T) {
 
 func TestStopSequencesBeyondTheLimitAreNamed(t *testing.T) {
 	x := translated(t, "gemini-2.5-flash", asking(text2("q")), func(r *llm.Request) { r.Stop = []string{"1", "2", "3", "4", "5", "6"} })
-	if got := bodyMember(t, x, "generationConfig"); got != `{"stopSequences":["1","2","3","4","5"]}` || !slices.Equal(x.Ignored(),
+	if got := bodyMember(t, x, "generationConfig"); got != `{"stopSequences":["1","2","3","4","5"]}` || !slices.Equal(x.Properties().Ignored,
 		[]string{"stop"}) {
-		t.Errorf("%s, ignored %v", got, x.Ignored())
+		t.Errorf("%s, ignored %v", got, x.Properties().Ignored)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestTokensOfAPromptAreCounted(t *testing.T) {
 		Choice:   &llm.ToolChoice{Mode: llm.ChooseRequired},
 	}
 	call := providers.Call{Request: foreign(t, c, func(r *llm.Request) { r.Effort = "low" }), Model: model(t, "gemini-2.5-flash")}
-	count, err := p.Count(t.Context(), call, testKey)
+	count, err := p.count(t.Context(), call, testKey)
 	const want = `{"generateContentRequest":{"model":"models/gemini-2.5-flash","systemInstruction":{"parts":[{"text":"s"}]},` +
 		`"contents":[{"role":"user","parts":[{"text":"q"}]}],"tools":[{"functionDeclarations":[{"name":"f",` +
 		`"parametersJsonSchema":{"type":"object","properties":{"a":{}}}}]}]}}`
@@ -362,7 +362,7 @@ func TestTokensOfAPromptAreCounted(t *testing.T) {
 		{200, `{}`, 502}, {200, `{"totalTokens":-1}`, 502}, {200, `<html>`, 502},
 	} {
 		status, answer = tt.status, tt.answer
-		if _, err := p.Count(t.Context(), call, testKey); err == nil || statusOf(err) != tt.want {
+		if _, err := p.count(t.Context(), call, testKey); err == nil || statusOf(err) != tt.want {
 			t.Errorf("%d %s: %v", tt.status, tt.answer, err)
 		}
 	}

@@ -16,24 +16,16 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-var (
-	_ providers.Embedder = (*Provider)(nil)
-	_ providers.Decoding = (*embedding)(nil)
-)
-
 // Gemini takes so many texts in one call. Of a request as many calls run at once.
 const (
 	textsPerCall = 100
 	callsAtOnce  = 4
 )
 
-// Embeds says that there are models for embeddings.
-func (p *Provider) Embeds() bool { return true }
-
 var errSource = errors.New("a request for embeddings has the source of another dialect")
 
-// PrepareEmbeddings turns the input into texts.
-func (p *Provider) PrepareEmbeddings(call providers.Call) (providers.Exchange, error) {
+// prepareEmbeddings turns the input into texts.
+func (p *Provider) prepareEmbeddings(call providers.Call) (providers.Exchange, error) {
 	req, ok := call.Request.Source.(llm.Embedding)
 	if !ok {
 		return nil, api.Internal(errSource)
@@ -66,11 +58,10 @@ type embedding struct {
 	tokens  []int64 // of the texts of each call; 0 = not reported
 }
 
-// Ignored names the members that Gemini does not have.
-func (x *embedding) Ignored() []string { return x.request.Ignored(nil) }
-
-// Decoded is the vocabulary of the client's tokens.
-func (x *embedding) Decoded() string { return x.request.Vocabulary() }
+// Properties name the members that Gemini does not have, and the vocabulary of the client's tokens.
+func (x *embedding) Properties() providers.Properties {
+	return providers.Properties{Ignored: x.request.Ignored(nil), Decoded: x.request.Vocabulary()}
+}
 
 // Open makes all calls. One that fails ends the others.
 func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {

@@ -24,12 +24,6 @@ type Provider struct {
 	now    func() time.Time
 }
 
-var (
-	_ providers.Provider = (*Provider)(nil)
-	_ providers.Lister   = (*Provider)(nil)
-	_ providers.Counter  = (*Provider)(nil)
-)
-
 // New makes a provider with its own connections.
 func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
@@ -39,6 +33,11 @@ func New(opts providers.Options) *Provider {
 		Refused:   readRefusal, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 		Auth: opts.Auth, Headers: opts.Headers, Query: opts.Query,
 	})}
+}
+
+// Abilities are what Gemini offers beside answers.
+func (p *Provider) Abilities() providers.Abilities {
+	return providers.Abilities{PrepareEmbeddings: p.prepareEmbeddings, Count: p.count, Models: p.listModels}
 }
 
 // Prepare writes the request in Gemini's format.
@@ -74,7 +73,7 @@ type exchange struct {
 	names      functionNames
 }
 
-func (x *exchange) Ignored() []string { return x.ignored }
+func (x *exchange) Properties() providers.Properties { return providers.Properties{Ignored: x.ignored} }
 
 func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	open := x.openAnswer

@@ -208,7 +208,7 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 		_, _ = io.WriteString(w, pages[r.URL.Query().Get("pageToken")])
 	}))
 	defer server.Close()
-	got, err := provider(server.URL).Models(t.Context(), testKey)
+	got, err := provider(server.URL).listModels(t.Context(), testKey)
 	want := []providers.Listed{
 		{ID: "gemini-2.5-flash", Kind: llm.KindChat, Context: 1048576, MaxOutput: 65536},
 		{ID: "gemini-embedding-001", Kind: llm.KindEmbedding},
@@ -221,7 +221,7 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 
 func TestAnEndlessListOfModelsEnds(t *testing.T) {
 	p, _ := serve(t, 200, `{"models":[{"name":"models/a","supportedGenerationMethods":["generateContent"]}],"nextPageToken":"again"}`)
-	if got, err := p.Models(t.Context(), testKey); err != nil || len(got) != maxPages {
+	if got, err := p.listModels(t.Context(), testKey); err != nil || len(got) != maxPages {
 		t.Errorf("%d models, %v", len(got), err)
 	}
 }
@@ -229,7 +229,7 @@ func TestAnEndlessListOfModelsEnds(t *testing.T) {
 func TestAnInvalidListOfModelsIsAnError(t *testing.T) {
 	for status, body := range map[int]string{200: "<html>", 503: `{"error":{"code":503}}`} {
 		p, _ := serve(t, status, body)
-		if _, err := p.Models(t.Context(), testKey); err == nil {
+		if _, err := p.listModels(t.Context(), testKey); err == nil {
 			t.Errorf("%d %s is no error", status, body)
 		}
 	}

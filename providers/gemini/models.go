@@ -15,8 +15,8 @@ import (
 // maxPages bounds how many pages of the list of models are read.
 const maxPages = 20
 
-// Models asks for the list, all of its pages.
-func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
+// listModels asks for the list, all of its pages.
+func (p *Provider) listModels(ctx context.Context, key string) ([]providers.Listed, error) {
 	var all []providers.Listed
 	query := "pageSize=1000"
 	for range maxPages {

@@ -72,8 +72,8 @@ func TestASignatureComesBackInEachWayThatAClientMayKeepIt(t *testing.T) {
 				string(parts[1].FunctionCall.Args) != `{"a":1}` {
 				t.Errorf("the call is not the same in %s", x.body)
 			}
-			if len(x.Ignored()) > 0 {
-				t.Errorf("ignored %v", x.Ignored())
+			if len(x.Properties().Ignored) > 0 {
+				t.Errorf("ignored %v", x.Properties().Ignored)
 			}
 		})
 	}

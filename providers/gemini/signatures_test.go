@@ -178,7 +178,7 @@ func nextTurn(t *testing.T, from, parts, to string, keep func(*chat.Answer)) ([]
 	if err := json.Unmarshal(x.body, &sent); err != nil || len(sent.Contents) != 3 || sent.Contents[1].Role != roleModel {
 		t.Fatalf("%v in %s", err, x.body)
 	}
-	return sent.Contents[1].Parts, x.Ignored()
+	return sent.Contents[1].Parts, x.Properties().Ignored
 }
 
 func everything(*chat.Answer) {}

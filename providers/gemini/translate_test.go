@@ -80,7 +80,7 @@ func TestGoldenRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := golden{Model: want.Model, Request: want.Request, Ignored: x.Ignored(), Upstream: x.body}
+			got := golden{Model: want.Model, Request: want.Request, Ignored: x.Properties().Ignored, Upstream: x.body}
 			if *update {
 				save(t, file, got)
 				return
@@ -299,7 +299,7 @@ func TestCacheMarksAreNamedWhereTheyStand(t *testing.T) {
 			part}},
 	} {
 		x, err := prepare(t, "gemini-2.5-flash", `{"model":"m","messages":[`+tt.message+`]}`)
-		if err != nil || !slices.Equal(x.Ignored(), tt.want) {
+		if err != nil || !slices.Equal(x.Properties().Ignored, tt.want) {
 			t.Errorf("%s: %v", tt.message, err)
 		}
 	}

@@ -78,7 +78,7 @@ func TestRequestsAreWrittenFromTheCommonForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(x.Ignored(), " "); got != tt.ignored {
+			if got := strings.Join(x.Properties().Ignored, " "); got != tt.ignored {
 				t.Errorf("ignored %q, want %q", got, tt.ignored)
 			}
 			golden(t, tt.name, sentBody(x))
@@ -159,7 +159,7 @@ func TestWhatNoChatRequestCanSayIsWritten(t *testing.T) {
 	}
 	const ignored = "messages[].content[].citations messages[].content[].type messages[].reasoning_details service_tier stop " +
 		"tools[].cache_control"
-	if got := x.Ignored(); strings.Join(sorted(got), " ") != ignored {
+	if got := x.Properties().Ignored; strings.Join(sorted(got), " ") != ignored {
 		t.Errorf("ignored %q", got)
 	}
 	golden(t, "written from another dialect", sentBody(x))
@@ -240,8 +240,8 @@ func TestLimitBeyondTheModelsOwnIsLowered(t *testing.T) {
 		r.MaxOutput = new(int64)
 		*r.MaxOutput = 32_000
 	})
-	if err != nil || !strings.Contains(string(sentBody(x)), `"max_tokens":100`) || len(x.Ignored()) != 1 {
-		t.Errorf("%s, %v, %v", sentBody(x), x.Ignored(), err)
+	if err != nil || !strings.Contains(string(sentBody(x)), `"max_tokens":100`) || len(x.Properties().Ignored) != 1 {
+		t.Errorf("%s, %v, %v", sentBody(x), x.Properties().Ignored, err)
 	}
 }
 

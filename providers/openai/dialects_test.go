@@ -53,9 +53,9 @@ func TestToolsBeyondTheLimitAreLeftOutButForTheForcedOne(t *testing.T) {
 			c.Choice = &llm.ToolChoice{Mode: llm.ChooseRequired}
 		}
 		sent, x := sentRequest(t, model(t, "gpt-5"), c, nil)
-		if n := len(sent.Tools); n != mostTools || sent.Tools[n-1].Function.Name != last || !slices.Equal(x.Ignored(),
+		if n := len(sent.Tools); n != mostTools || sent.Tools[n-1].Function.Name != last || !slices.Equal(x.Properties().Ignored,
 			[]string{"tools[]"}) {
-			t.Errorf("%q: %d tools, the last is %s, ignored %v", forced, n, sent.Tools[n-1].Function.Name, x.Ignored())
+			t.Errorf("%q: %d tools, the last is %s, ignored %v", forced, n, sent.Tools[n-1].Function.Name, x.Properties().Ignored)
 		}
 	}
 }
@@ -116,14 +116,14 @@ func TestRepeatedIDsTakeTimeInProportion(t *testing.T) {
 func TestEndUserIsHashedAndNamesTheCache(t *testing.T) {
 	name := func(r *llm.Request) { r.SafetyIdentifier = `{"device_id":"d"}` }
 	sent, x := sentRequest(t, model(t, "gpt-5"), asking(text("q")), name)
-	if len(sent.SafetyIdentifier) != 64 || sent.PromptCacheKey != sent.SafetyIdentifier || len(x.Ignored()) > 0 {
-		t.Errorf("%q, %q, %v", sent.SafetyIdentifier, sent.PromptCacheKey, x.Ignored())
+	if len(sent.SafetyIdentifier) != 64 || sent.PromptCacheKey != sent.SafetyIdentifier || len(x.Properties().Ignored) > 0 {
+		t.Errorf("%q, %q, %v", sent.SafetyIdentifier, sent.PromptCacheKey, x.Properties().Ignored)
 	}
 	copied := model(t, "gpt-5")
 	copied.Provider = "groq"
 	sent, x = sentRequest(t, copied, asking(text("q")), name)
-	if sent.SafetyIdentifier+sent.PromptCacheKey != "" || !slices.Equal(x.Ignored(), []string{"safety_identifier"}) {
-		t.Errorf("%+v, %v", sent, x.Ignored())
+	if sent.SafetyIdentifier+sent.PromptCacheKey != "" || !slices.Equal(x.Properties().Ignored, []string{"safety_identifier"}) {
+		t.Errorf("%+v, %v", sent, x.Properties().Ignored)
 	}
 }
 

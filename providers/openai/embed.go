@@ -8,17 +8,12 @@ import (
 	"modelgateway/providers"
 )
 
-var _ providers.Embedder = (*Provider)(nil)
-
-// Embeds says whether the server has models for embeddings.
-func (p *Provider) Embeds() bool { return !p.server.NoEmbeddings }
-
 // ofEmbeddings is a source of the embeddings API.
 type ofEmbeddings interface{ Has(member string) bool }
 
-// PrepareEmbeddings writes the upstream's model into the client's bytes, and takes out what
+// prepareEmbeddings writes the upstream's model into the client's bytes, and takes out what
 // is for other providers.
-func (p *Provider) PrepareEmbeddings(call providers.Call) (providers.Exchange, error) {
+func (p *Provider) prepareEmbeddings(call providers.Call) (providers.Exchange, error) {
 	source, ok := call.Request.Source.(ofEmbeddings)
 	if !ok {
 		return nil, api.Internal(errSource)
@@ -43,7 +38,10 @@ type embedding struct {
 	ignored  []string
 }
 
-func (x *embedding) Ignored() []string { return x.ignored }
+// Properties say that the answer is passed on as it comes.
+func (x *embedding) Properties() providers.Properties {
+	return providers.Properties{Ignored: x.ignored, InPieces: true}
+}
 
 const embeddingsPath = "/v1/embeddings"
 
@@ -62,6 +60,3 @@ func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
 	}
 	return p.stream, nil
 }
-
-// InPieces says that the answer is passed on as it comes.
-func (x *embedding) InPieces() bool { return true }

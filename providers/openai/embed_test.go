@@ -54,7 +54,7 @@ func vectorsOf(t *testing.T, p *Provider) (length int, last llm.Event, err error
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := p.PrepareEmbeddings(providers.Call{Request: req, Model: &catalog.Model{Upstream: "m"}})
+	x, err := p.prepareEmbeddings(providers.Call{Request: req, Model: &catalog.Model{Upstream: "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func compared(t *testing.T, m *catalog.Model, body []byte) bool {
 	if err != nil {
 		t.Fatalf("%v\nnative  %s\nforeign %s", err, want, got)
 	}
-	named(t, want, got, foreign.Ignored())
+	named(t, want, got, foreign.Properties().Ignored)
 	x, y := meaningOf(t, a, m), meaningOf(t, b, m)
 	if slices.ContainsFunc(x.Messages, resultsInMedia) { // its images follow in a message of the user: see the golden files
 		return true

@@ -11,11 +11,9 @@ import (
 	"modelgateway/providers"
 )
 
-var _ providers.Keeper = (*Provider)(nil)
-
-// Kept asks about a response with the key that made it. In the answer stands what the client
+// kept asks about a response with the key that made it. In the answer stands what the client
 // knows the response and the one before it by.
-func (p *Provider) Kept(ctx context.Context, ask providers.KeptAsk, key string) ([]byte, error) {
+func (p *Provider) kept(ctx context.Context, ask providers.KeptAsk, key string) ([]byte, error) {
 	client := p.client.With(nil, refusedNatively)
 	path := "/v1/responses/" + url.PathEscape(ask.ID) + ask.Part
 	if ask.Query != "" {

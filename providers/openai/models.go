@@ -36,8 +36,8 @@ type listed struct {
 	} `json:"top_provider"` // OpenRouter
 }
 
-// Models calls GET /v1/models.
-func (p *Provider) Models(ctx context.Context, key string) ([]providers.Listed, error) {
+// listModels calls GET /v1/models.
+func (p *Provider) listModels(ctx context.Context, key string) ([]providers.Listed, error) {
 	if p.server.ListsNone {
 		return nil, nil
 	}

@@ -63,7 +63,7 @@ func (p *Provider) native(call providers.Call) (*native, error) {
 }
 
 // Ignored is empty: the upstream gets all.
-func (n *native) Ignored() []string { return nil }
+func (n *native) Properties() providers.Properties { return providers.Properties{} }
 
 // Open sends the request.
 func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {

@@ -196,8 +196,8 @@ func TestARequestOfResponsesIsSentToItsPath(t *testing.T) {
 			string(sent.Body) != `{"model":"gpt-up","input":"hi"}` || sent.Header.Get("Authorization") != "Bearer "+testKey {
 			t.Errorf("%s %v %s", sent.Path, sent.Header, sent.Body)
 		}
-		if len(x.Ignored()) > 0 {
-			t.Errorf("%v", x.Ignored())
+		if len(x.Properties().Ignored) > 0 {
+			t.Errorf("%v", x.Properties().Ignored)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestARequestOfResponsesIsSentToItsPath(t *testing.T) {
 // A server with a copy of the API is asked by chat completions.
 func TestServersWithChatCompletionsOnlyAreNotCalledNatively(t *testing.T) {
 	p := New(providers.Options{Server: providers.Server{ChatOnly: true}})
-	if p.Speaks(llm.Responses) || !p.Speaks(llm.Chat) || !provider("").Speaks(llm.Responses) || provider("").Speaks(llm.Messages) {
+	if p.speaks(llm.Responses) || !p.speaks(llm.Chat) || !provider("").speaks(llm.Responses) || provider("").speaks(llm.Messages) {
 		t.Error("it speaks something else")
 	}
 }

@@ -43,11 +43,6 @@ type Provider struct {
 	objects string           // that these may name
 }
 
-var (
-	_ providers.Native = (*Provider)(nil)
-	_ providers.Lister = (*Provider)(nil)
-)
-
 // New makes a provider with its own connections.
 func New(opts providers.Options) *Provider {
 	client := upstream.New(upstream.Options{
@@ -62,9 +57,18 @@ func New(opts providers.Options) *Provider {
 	}
 }
 
-// Speaks says that clients of OpenAI's dialects are served with their own bytes: those of the
+// Abilities are what the server has beside chat completions.
+func (p *Provider) Abilities() providers.Abilities {
+	can := providers.Abilities{Speaks: p.speaks, Count: p.count, Kept: p.kept, Models: p.listModels}
+	if !p.server.NoEmbeddings {
+		can.PrepareEmbeddings = p.prepareEmbeddings
+	}
+	return can
+}
+
+// speaks says that clients of OpenAI's dialects are served with their own bytes: those of the
 // Responses API by servers that have it.
-func (p *Provider) Speaks(d llm.Dialect) bool {
+func (p *Provider) speaks(d llm.Dialect) bool {
 	return d == llm.Chat || d == llm.Embeddings || d == llm.Responses && !p.server.ChatOnly
 }
 
@@ -74,7 +78,7 @@ var errSource = errors.New("a request has the source of another dialect")
 // client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	switch d := call.Request.Source.Dialect(); {
-	case !p.Speaks(d):
+	case !p.speaks(d):
 		return p.translated(call)
 	case d == llm.Responses:
 		return p.native(call)
@@ -106,7 +110,7 @@ type exchange struct {
 	names    toolNames
 }
 
-func (x *exchange) Ignored() []string { return x.ignored }
+func (x *exchange) Properties() providers.Properties { return providers.Properties{Ignored: x.ignored} }
 
 const completionsPath = "/v1/chat/completions"
 

@@ -157,7 +157,7 @@ func TestGoldenRequests(t *testing.T) {
 	for _, tt := range goldens {
 		t.Run(tt.name, func(t *testing.T) {
 			x := prepare(t, chatOnly("http://127.0.0.1:1"), tt.model, tt.body)
-			if got := strings.Join(x.Ignored(), " "); got != tt.ignored {
+			if got := strings.Join(x.Properties().Ignored, " "); got != tt.ignored {
 				t.Errorf("ignored %q, want %q", got, tt.ignored)
 			}
 			body := sentBody(x)

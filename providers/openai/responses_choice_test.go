@@ -33,7 +33,7 @@ func TestWhichAPIServesAModel(t *testing.T) {
 // client asks: what that does not have is named.
 func TestModelsOfTheResponsesAPIAloneAreNeverCalledByChatCompletions(t *testing.T) {
 	x := prepare(t, provider("http://127.0.0.1:1"), "gpt-5.3-codex", hello+`,"n":2,"seed":1,"prediction":{},"store":true}`)
-	if _, ok := x.(*respondingExchange); !ok || len(x.Ignored()) != 4 {
-		t.Errorf("%T, ignored %v", x, x.Ignored())
+	if _, ok := x.(*respondingExchange); !ok || len(x.Properties().Ignored) != 4 {
+		t.Errorf("%T, ignored %v", x, x.Properties().Ignored)
 	}
 }

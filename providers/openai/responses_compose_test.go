@@ -114,7 +114,7 @@ func TestResponsesRequestsAreWrittenFromTheCommonForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(x.Ignored(), " "); got != tt.ignored {
+			if got := strings.Join(x.Properties().Ignored, " "); got != tt.ignored {
 				t.Errorf("ignored %q, want %q", got, tt.ignored)
 			}
 			body := x.(*respondingExchange).body
@@ -157,8 +157,8 @@ func TestInstructionsAreAMemberWhereTheyAreOnlyText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			items, rest, x := sentInput(t, model(t, "gpt-6-sol"), llm.Conversation{Messages: tt.messages}, nil)
-			if got := string(rest["instructions"]); got != tt.instructions || !slices.Equal(items, tt.items) || len(x.Ignored()) > 0 && name != "marked" {
-				t.Errorf("instructions %s, items %s, ignored %v", got, items, x.Ignored())
+			if got := string(rest["instructions"]); got != tt.instructions || !slices.Equal(items, tt.items) || len(x.Properties().Ignored) > 0 && name != "marked" {
+				t.Errorf("instructions %s, items %s, ignored %v", got, items, x.Properties().Ignored)
 			}
 		})
 	}
@@ -250,8 +250,8 @@ func TestPicturesAndFilesStayInTheResultsOfTools(t *testing.T) {
 func TestLimitsBelowTheLeastAreRaised(t *testing.T) {
 	for wish, want := range map[int64]string{1: "16", 16: "16", 17: "17", 1 << 40: "128000"} {
 		_, rest, x := sentInput(t, model(t, "gpt-6-sol"), asking(text("q")), func(r *llm.Request) { r.MaxOutput = &wish })
-		if got := string(rest["max_output_tokens"]); got != want || x.MaxOutput() == 0 || (len(x.Ignored()) > 0) != (wish > 1<<20) {
-			t.Errorf("%d became %s, ignored %v", wish, got, x.Ignored())
+		if got := string(rest["max_output_tokens"]); got != want || x.Properties().MaxOutput == 0 || (len(x.Properties().Ignored) > 0) != (wish > 1<<20) {
+			t.Errorf("%d became %s, ignored %v", wish, got, x.Properties().Ignored)
 		}
 	}
 }

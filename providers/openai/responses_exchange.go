@@ -30,16 +30,13 @@ type respondingExchange struct {
 	maxOutput *int64
 }
 
-var _ providers.OutputBound = (*respondingExchange)(nil)
-
-func (x *respondingExchange) Ignored() []string { return x.ignored }
-
-// MaxOutput is the limit that OpenAI is sent, which can be more than the client's.
-func (x *respondingExchange) MaxOutput() int64 {
-	if x.maxOutput == nil {
-		return 0
+// Properties have the limit that OpenAI is sent, which can be more than the client's.
+func (x *respondingExchange) Properties() providers.Properties {
+	p := providers.Properties{Ignored: x.ignored}
+	if x.maxOutput != nil {
+		p.MaxOutput = *x.maxOutput
 	}
-	return *x.maxOutput
+	return p
 }
 
 func (x *respondingExchange) Open(ctx context.Context, key string) (llm.Stream, error) {
@@ -188,19 +185,17 @@ func (s *responseStream) all(yield func(*llm.Event, error) bool) {
 }
 
 var (
-	_ providers.Counter = (*Provider)(nil)
-
 	errNoCounting = errors.New("chat completions cannot count the tokens of a prompt")
 	errNoCount    = errors.New("the answer has no input_tokens")
 )
 
 const countPath = createPath + "/input_tokens"
 
-// Count asks the Responses API for the tokens of a prompt, in the client's own bytes where
+// count asks the Responses API for the tokens of a prompt, in the client's own bytes where
 // the client speaks that.
-func (p *Provider) Count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
 	switch d := call.Request.Source.Dialect(); {
-	case d == llm.Responses && p.Speaks(d):
+	case d == llm.Responses && p.speaks(d):
 		return p.countNative(ctx, call, key)
 	case p.api(call.Model) == catalog.APIChat:
 		return providers.Count{}, errNoCounting

@@ -243,7 +243,7 @@ func TestUpstreamThatSendsMoreAfterDoneIsClosed(t *testing.T) {
 func TestModelsAreListedWithTheirKind(t *testing.T) {
 	p := serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},`+
 		`{"id":"whisper-1"},{"id":"o3-mini","created":8},{"id":"gpt-4o-realtime"},{"id":""}]}`)
-	models, err := p.Models(t.Context(), testKey)
+	models, err := p.listModels(t.Context(), testKey)
 	want := []providers.Listed{
 		{ID: "gpt-6-sol", Kind: llm.KindChat, Created: 7}, {ID: "text-embedding-3-small", Kind: llm.KindEmbedding},
 		{ID: "o3-mini", Kind: llm.KindChat, Created: 8},
@@ -276,13 +276,13 @@ func TestListsOfCompatibleServersSayWhatModelsAreFor(t *testing.T) {
 	} {
 		p := serve(t, 200, "application/json", tt.body)
 		p.server.ListsAll = true
-		if models, err := p.Models(t.Context(), testKey); err != nil || !slices.Equal(models, tt.want) {
+		if models, err := p.listModels(t.Context(), testKey); err != nil || !slices.Equal(models, tt.want) {
 			t.Errorf("%s: %+v, %v", name, models, err)
 		}
 	}
 	p := serve(t, 500, "text/plain", "")
 	p.server.ListsNone = true
-	if models, err := p.Models(t.Context(), testKey); err != nil || models != nil {
+	if models, err := p.listModels(t.Context(), testKey); err != nil || models != nil {
 		t.Errorf("%+v, %v", models, err)
 	}
 }

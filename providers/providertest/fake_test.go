@@ -46,6 +46,8 @@ type flaws struct {
 	guessesPartials bool // sends the half of an event that the end of the body left
 }
 
+func (f fake) Abilities() providers.Abilities { return providers.Abilities{} }
+
 func (f fake) Prepare(call providers.Call) (providers.Exchange, error) {
 	return fakeExchange{fake: f, body: call.Request.Raw, stream: call.Request.Stream}, nil
 }
@@ -56,7 +58,7 @@ type fakeExchange struct {
 	stream bool
 }
 
-func (x fakeExchange) Ignored() []string { return nil }
+func (x fakeExchange) Properties() providers.Properties { return providers.Properties{} }
 
 func (x fakeExchange) send(ctx context.Context) (*http.Response, error) {
 	if x.keepsWorking {

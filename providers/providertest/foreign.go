@@ -22,6 +22,12 @@ func OnlyForeign(p providers.Provider) providers.Provider { return foreignProvid
 
 type foreignProvider struct{ providers.Provider }
 
+func (p foreignProvider) Abilities() providers.Abilities {
+	can := p.Provider.Abilities()
+	can.Speaks = nil
+	return can
+}
+
 func (p foreignProvider) Prepare(call providers.Call) (providers.Exchange, error) {
 	call.Request = Foreign(call.Request)
 	return p.Provider.Prepare(call)

@@ -156,8 +156,8 @@ func (s suite) prepare(baseURL string, rec Recording, stream bool) (exchange, er
 	if err != nil {
 		return exchange{}, fmt.Errorf("prepare the simplest request: %w", err)
 	}
-	if len(x.Ignored()) > 0 {
-		return exchange{}, fmt.Errorf("the simplest request has ignored fields: %v", x.Ignored())
+	if len(x.Properties().Ignored) > 0 {
+		return exchange{}, fmt.Errorf("the simplest request has ignored fields: %v", x.Properties().Ignored)
 	}
 	return exchange{Exchange: x, request: request}, nil
 }

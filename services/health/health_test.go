@@ -42,7 +42,7 @@ func TestPartsAreUpAfterASuccessfulProbe(t *testing.T) {
 // upstreamAfter is an upstream of which so many calls have failed.
 func upstreamAfter(t *testing.T, failures int) *pool.Upstream {
 	t.Helper()
-	u := pool.NewUpstream(catalog.Anthropic, nil, []config.Secret{config.NewSecret("key")}, time.Now)
+	u := pool.NewUpstream(catalog.Anthropic, unasked{}, []config.Secret{config.NewSecret("key")}, time.Now)
 	fault := &providers.Refusal{Provider: catalog.Anthropic, Status: 502}
 	for range failures {
 		l, err := u.Lease(pool.Wish{Model: "model"})
@@ -130,3 +130,8 @@ func TestHangingProbeDoesNotBlockTheReport(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// unasked is a provider that no test asks.
+type unasked struct{ providers.Provider }
+
+func (unasked) Abilities() providers.Abilities { return providers.Abilities{} }

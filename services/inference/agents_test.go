@@ -66,9 +66,12 @@ type turnKey struct{}
 type countedExchange struct{ counted }
 
 func (c counted) Prepare(providers.Call) (providers.Exchange, error) { return countedExchange{c}, nil }
-func (counted) Speaks(d llm.Dialect) bool                            { return d == llm.Messages }
-func (countedExchange) Ignored() []string                            { return nil }
-func (countedExchange) MaxOutput() int64                             { return 32_000 }
+func (counted) Abilities() providers.Abilities                       { return providers.Abilities{Speaks: ofMessages} }
+func (countedExchange) Properties() providers.Properties {
+	return providers.Properties{MaxOutput: 32_000}
+}
+
+func ofMessages(d llm.Dialect) bool { return d == llm.Messages }
 
 func (e countedExchange) Open(ctx context.Context, _ string) (llm.Stream, error) {
 	of, _ := ctx.Value(turnKey{}).(*turn)

@@ -42,6 +42,8 @@ type scripted struct {
 	asked []string // models
 }
 
+func (p *scripted) Abilities() providers.Abilities { return providers.Abilities{} }
+
 func (p *scripted) Prepare(call providers.Call) (providers.Exchange, error) {
 	if err := p.refuses[call.Model.ID]; err != nil {
 		return nil, err
@@ -62,8 +64,9 @@ type scriptedExchange struct {
 	stream bool
 }
 
-func (e *scriptedExchange) Ignored() []string { return e.from.ignores }
-func (e *scriptedExchange) MaxOutput() int64  { return e.from.limit }
+func (e *scriptedExchange) Properties() providers.Properties {
+	return providers.Properties{Ignored: e.from.ignores, MaxOutput: e.from.limit}
+}
 
 func (e *scriptedExchange) record() {
 	e.from.mu.Lock()

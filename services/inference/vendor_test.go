@@ -10,13 +10,14 @@ import (
 	"modelgateway/dialects/messages"
 	"modelgateway/llm"
 	"modelgateway/models"
+	"modelgateway/providers"
 	"modelgateway/services/pool"
 )
 
 // speaking is a provider that takes requests of the Messages API as they are.
 type speaking struct{ *scripted }
 
-func (speaking) Speaks(d llm.Dialect) bool { return d == llm.Messages }
+func (speaking) Abilities() providers.Abilities { return providers.Abilities{Speaks: ofMessages} }
 
 // message is a request of the Messages API with further members.
 func message(t testing.TB, model, members string) *llm.Request {

@@ -13,8 +13,7 @@ import (
 
 // Speaks says whether the provider speaks a dialect of the clients itself.
 func (u *Upstream) Speaks(d llm.Dialect) bool {
-	native, ok := u.provider.(providers.Native)
-	return ok && native.Speaks(d)
+	return u.can.Speaks != nil && u.can.Speaks(d)
 }
 
 // ErrCannotCount says that a provider has no way to count the tokens of a prompt, or no key
@@ -26,16 +25,15 @@ var ErrCannotCount = errors.New("the provider cannot count the tokens of a promp
 // comes back changes no cooldown and no circuit: providers limit these requests apart from
 // others, and some servers do not have them.
 func (u *Upstream) Count(ctx context.Context, call providers.Call) (n providers.Count, requestID string, err error) {
-	counter, ok := u.provider.(providers.Counter)
 	key := u.idle(call.Model.ID)
 	if kept := call.Request.Kept; kept != nil {
 		key = u.keyOf(kept.Key)
 	}
-	if !ok || key == nil {
+	if u.can.Count == nil || key == nil {
 		return n, "", ErrCannotCount
 	}
 	named := upstream.Call{Context: ctx}
-	n, err = counter.Count(&named, call, key.secret.Reveal()) //nolint:contextcheck // it wraps ctx
+	n, err = u.can.Count(&named, call, key.secret.Reveal()) //nolint:contextcheck // it wraps ctx
 	return n, named.RequestID, err
 }
 
@@ -43,13 +41,12 @@ func (u *Upstream) Count(ctx context.Context, call providers.Call) (n providers.
 // returns the JSON of the answer and the provider's id of the request. What comes back
 // changes no cooldown and no circuit.
 func (u *Upstream) Kept(ctx context.Context, ask providers.KeptAsk, key []byte) (answer []byte, requestID string, err error) {
-	keeper, ok := u.provider.(providers.Keeper)
 	with := u.keyOf(key)
-	if !ok || with == nil {
+	if u.can.Kept == nil || with == nil {
 		return nil, "", ErrNoKey
 	}
 	named := upstream.Call{Context: ctx}
-	answer, err = keeper.Kept(&named, ask, with.secret.Reveal()) //nolint:contextcheck // it wraps ctx
+	answer, err = u.can.Kept(&named, ask, with.secret.Reveal()) //nolint:contextcheck // it wraps ctx
 	return answer, named.RequestID, err
 }
 

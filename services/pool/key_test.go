@@ -92,7 +92,7 @@ func TestKeyThatSpentItsLimitCoolsDownForAllModels(t *testing.T) {
 }
 
 func TestLeaseEndsOnce(t *testing.T) {
-	u := NewUpstream(catalog.Anthropic, nil, poolOf("a"), time.Now)
+	u := NewUpstream(catalog.Anthropic, unasked{}, poolOf("a"), time.Now)
 	one, err := u.Lease(Wish{Model: haiku})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestRefusedKeyMakesItsProviderDegraded(t *testing.T) {
 		want  string
 	}{{providerFault(401), Degraded}, {providerFault(402), Degraded}, {providerFault(403), Healthy}, {providerFault(429), Healthy}} {
 		synctest.Test(t, func(t *testing.T) {
-			u := NewUpstream(catalog.Anthropic, nil, poolOf("a", "b"), time.Now)
+			u := NewUpstream(catalog.Anthropic, unasked{}, poolOf("a", "b"), time.Now)
 			u.keys[0].record(haiku, tt.fault)
 			if got := u.Status(); got != tt.want {
 				t.Errorf("after %v it is %s", tt.fault, got)
@@ -166,3 +166,8 @@ func TestRefusedKeyMakesItsProviderDegraded(t *testing.T) {
 		})
 	}
 }
+
+// unasked is a provider that no test asks.
+type unasked struct{ providers.Provider }
+
+func (unasked) Abilities() providers.Abilities { return providers.Abilities{} }

@@ -24,7 +24,7 @@ func end(t *testing.T, u *Upstream, w Wish, err error) {
 func TestReportShowsCooldownsWithTheirReasonAndEnd(t *testing.T) {
 	t.Parallel()
 	c := &clock{november}
-	u := NewUpstream("p", nil, poolOf("sk-secret-key-0001", "sk-secret-key-0002", "tiny"), c.now)
+	u := NewUpstream("p", unasked{}, poolOf("sk-secret-key-0001", "sk-secret-key-0002", "tiny"), c.now)
 	first, second := Wish{Model: haiku, Only: u.keys[0].mark}, Wish{Model: haiku, Only: u.keys[1].mark}
 	end(t, u, first, providerFault(429, retryAfter(38*time.Second)))
 	end(t, u, second, providerFault(401))
@@ -53,7 +53,7 @@ func TestReportShowsCooldownsWithTheirReasonAndEnd(t *testing.T) {
 func TestEventsOfKeysHaveAnEndAndAreCountedWhenTheyRepeat(t *testing.T) {
 	t.Parallel()
 	c := &clock{november}
-	u := NewUpstream("p", nil, poolOf("sk-secret-key-0001"), c.now)
+	u := NewUpstream("p", unasked{}, poolOf("sk-secret-key-0001"), c.now)
 	for range 3 {
 		end(t, u, Wish{Model: haiku}, providerFault(429, retryAfter(2*time.Second)))
 		end(t, u, Wish{Model: haiku}, providerFault(429, retryAfter(2*time.Second))) // goes on, which is no event
@@ -92,7 +92,7 @@ func TestEventsAreBounded(t *testing.T) {
 
 func TestReportShowsWhatACircuitDoes(t *testing.T) {
 	t.Parallel()
-	u := NewUpstream("p", nil, poolOf("sk-secret-key-0001"), time.Now)
+	u := NewUpstream("p", unasked{}, poolOf("sk-secret-key-0001"), time.Now)
 	for range circuitCalls {
 		end(t, u, Wish{Model: haiku}, unreached(502))
 	}
@@ -111,7 +111,7 @@ func TestReportShowsWhatACircuitDoes(t *testing.T) {
 
 func TestReportShowsACircuitThatIsOpenForOneCaller(t *testing.T) {
 	t.Parallel()
-	u := NewUpstream("p", nil, poolOf("sk-secret-key-0001"), time.Now)
+	u := NewUpstream("p", unasked{}, poolOf("sk-secret-key-0001"), time.Now)
 	for range circuitCalls {
 		end(t, u, Wish{Model: haiku, Caller: "mallory"}, providerFault(500))
 	}
@@ -126,7 +126,7 @@ func TestReportShowsACircuitThatIsOpenForOneCaller(t *testing.T) {
 
 func TestRenewedKeysKeepTheirHourAndTheirEvents(t *testing.T) {
 	t.Parallel()
-	u := NewUpstream("p", nil, poolOf("sk-secret-key-0001"), time.Now)
+	u := NewUpstream("p", unasked{}, poolOf("sk-secret-key-0001"), time.Now)
 	u.Type = "openai"
 	end(t, u, Wish{Model: haiku}, providerFault(429))
 	next := u.Renewed(poolOf("sk-secret-key-0002", "sk-secret-key-0001"))

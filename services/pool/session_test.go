@@ -21,9 +21,9 @@ func firstOf(t testing.TB, u *Upstream, session string) string {
 
 func TestAConversationKeepsItsKeyWhenKeysComeAndGo(t *testing.T) {
 	const sessions = 3000
-	all := NewUpstream(catalog.Anthropic, nil, poolOf("a", "b", "c"), time.Now)
-	replica := NewUpstream(catalog.Anthropic, nil, poolOf("c", "a", "b"), time.Now)
-	fewer := NewUpstream(catalog.Anthropic, nil, poolOf("c", "a"), time.Now)
+	all := NewUpstream(catalog.Anthropic, unasked{}, poolOf("a", "b", "c"), time.Now)
+	replica := NewUpstream(catalog.Anthropic, unasked{}, poolOf("c", "a", "b"), time.Now)
+	fewer := NewUpstream(catalog.Anthropic, unasked{}, poolOf("c", "a"), time.Now)
 	calls := map[string]int{}
 	for i := range sessions {
 		session := "session-" + strconv.Itoa(i)
@@ -44,7 +44,7 @@ func TestAConversationKeepsItsKeyWhenKeysComeAndGo(t *testing.T) {
 }
 
 func TestAConversationsKeyIsTakenAlsoWhenItIsBusy(t *testing.T) {
-	u := NewUpstream(catalog.Anthropic, nil, poolOf("a", "b", "c"), time.Now)
+	u := NewUpstream(catalog.Anthropic, unasked{}, poolOf("a", "b", "c"), time.Now)
 	want := firstOf(t, u, "s")
 	for range 5 {
 		l, err := u.Lease(Wish{Model: haiku, Session: "s"})
@@ -55,7 +55,7 @@ func TestAConversationsKeyIsTakenAlsoWhenItIsBusy(t *testing.T) {
 }
 
 func TestAConversationWhoseKeyCannotBeUsedGetsAnotherOne(t *testing.T) {
-	u := NewUpstream(catalog.Anthropic, nil, poolOf("a", "b", "c"), time.Now)
+	u := NewUpstream(catalog.Anthropic, unasked{}, poolOf("a", "b", "c"), time.Now)
 	first, err := u.Lease(Wish{Model: haiku, Session: "s"})
 	if err != nil {
 		t.Fatal(err)

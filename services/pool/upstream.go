@@ -40,6 +40,7 @@ type Upstream struct {
 	Type       string           // the provider whose API it speaks
 
 	provider providers.Provider
+	can      providers.Abilities // of the provider
 	keys     []*Key
 	turn     atomic.Uint32 // round robin among equally loaded keys
 	traffic  *window
@@ -49,7 +50,7 @@ type Upstream struct {
 
 // NewUpstream makes the pool of a provider, which has at least one key.
 func NewUpstream(name string, provider providers.Provider, keys []config.Secret, now func() time.Time) *Upstream {
-	u := &Upstream{Name: name, provider: provider, now: now, traffic: newWindow(trafficWindow, now), recent: &recent{}}
+	u := &Upstream{Name: name, provider: provider, can: provider.Abilities(), now: now, traffic: newWindow(trafficWindow, now), recent: &recent{}}
 	for _, k := range keys {
 		u.keys = append(u.keys, newKey(k, now, u.recent))
 	}
@@ -62,7 +63,7 @@ func NewUpstream(name string, provider providers.Provider, keys []config.Secret,
 func (u *Upstream) Renewed(keys []config.Secret) *Upstream {
 	next := &Upstream{
 		Name: u.Name, OTelName: u.OTelName, Images: u.Images, FirstToken: u.FirstToken, Vendor: u.Vendor, Type: u.Type,
-		provider: u.provider, traffic: u.traffic, recent: u.recent, now: u.now,
+		provider: u.provider, can: u.can, traffic: u.traffic, recent: u.recent, now: u.now,
 	}
 	for _, secret := range keys {
 		at := slices.IndexFunc(u.keys, func(k *Key) bool { return k.secret.Reveal() == secret.Reveal() })

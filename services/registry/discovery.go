@@ -33,8 +33,8 @@ type Discovery struct {
 
 // Listing is a provider that can list its models, with the key for the call.
 type Listing struct {
-	providers.Lister
-	Key string
+	Models func(ctx context.Context, key string) ([]providers.Listed, error)
+	Key    string
 }
 
 // Run lists the models of each provider at once and then every hour, until ctx ends. A

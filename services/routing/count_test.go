@@ -19,7 +19,9 @@ type counting struct {
 	asked string // the model of the last call
 }
 
-func (c *counting) Count(_ context.Context, call providers.Call, _ string) (providers.Count, error) {
+func (c *counting) Abilities() providers.Abilities { return providers.Abilities{Count: c.count} }
+
+func (c *counting) count(_ context.Context, call providers.Call, _ string) (providers.Count, error) {
 	c.asked = call.Model.Upstream
 	return providers.Count{Tokens: 14}, c.err
 }

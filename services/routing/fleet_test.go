@@ -117,6 +117,8 @@ func (q *queued) take(key, model string) (behaviour, int) {
 	return queue[0], len(q.made)
 }
 
+func (q *queued) Abilities() providers.Abilities { return providers.Abilities{} }
+
 func (q *queued) Prepare(call providers.Call) (providers.Exchange, error) {
 	if err := q.refuses[call.Model.ID]; err != nil {
 		return nil, err
@@ -130,7 +132,9 @@ type queuedExchange struct {
 	stream bool
 }
 
-func (e *queuedExchange) Ignored() []string { return e.from.ignores[e.model] }
+func (e *queuedExchange) Properties() providers.Properties {
+	return providers.Properties{Ignored: e.from.ignores[e.model]}
+}
 
 // Open answers with text that says of which call it is.
 func (e *queuedExchange) Open(ctx context.Context, key string) (llm.Stream, error) {

@@ -9,6 +9,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
+	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 	"modelgateway/services/pool"
 )
@@ -111,7 +112,9 @@ func TestASettledCallIsNotRetried(t *testing.T) {
 // speaking is a provider that speaks the client's dialect.
 type speaking struct{ *queued }
 
-func (speaking) Speaks(llm.Dialect) bool { return true }
+func (speaking) Abilities() providers.Abilities {
+	return providers.Abilities{Speaks: func(llm.Dialect) bool { return true }}
+}
 
 func TestAnUpstreamThatSpeaksTheDialectBeginsTheStreamItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -71,9 +71,9 @@ type Candidate struct {
 
 	router   *Router
 	exchange providers.Exchange
+	prepared providers.Properties // of the exchange
 	upstream *pool.Upstream
 	stream   bool
-	pieces   bool // the answer is whole, and is passed on as it comes
 	route    Route
 	trace    *tracing.Chat
 	outlasts func(*Candidate) bool // see Plan
@@ -83,12 +83,7 @@ type Candidate struct {
 
 // MaxOutput is the limit of one answer's tokens that the translated request
 // carries; 0 = none.
-func (c *Candidate) MaxOutput() int64 {
-	if bound, ok := c.exchange.(providers.OutputBound); ok {
-		return bound.MaxOutput()
-	}
-	return 0
-}
+func (c *Candidate) MaxOutput() int64 { return c.prepared.MaxOutput }
 
 // prepared is a candidate, or the error of its preparation.
 type prepared struct {
@@ -300,14 +295,9 @@ func (c *Candidate) prepare(input Input) (err error) {
 	if err != nil {
 		return err
 	}
-	if passing, ok := c.exchange.(providers.InPieces); ok {
-		c.pieces = passing.InPieces()
-	}
-	ignored := c.exchange.Ignored()
-	c.route.Ignored = ignored
-	if decoding, ok := c.exchange.(providers.Decoding); ok {
-		c.route.Decoded = decoding.Decoded()
-	}
+	c.prepared = c.exchange.Properties()
+	ignored := c.prepared.Ignored
+	c.route.Ignored, c.route.Decoded = ignored, c.prepared.Decoded
 	if input.Strict && len(ignored) > 0 {
 		const maxNames = 10
 		names := strings.Join(ignored[:min(maxNames, len(ignored))], ", ")

@@ -35,7 +35,8 @@ func (s *scripted) Prepare(call providers.Call) (providers.Exchange, error) {
 	s.model = call.Model.Upstream
 	return s, nil
 }
-func (s *scripted) Ignored() []string { return s.ignored }
+func (s *scripted) Properties() providers.Properties { return providers.Properties{Ignored: s.ignored} }
+func (s *scripted) Abilities() providers.Abilities   { return providers.Abilities{} }
 func (s *scripted) Open(context.Context, string) (llm.Stream, error) {
 	if s.err != nil {
 		return nil, s.err
@@ -273,7 +274,7 @@ func TestDiscoveryKeepsItsModelsWhenAProviderFails(t *testing.T) {
 	chat := newChat(t, &clock{november}, &scripted{})
 	source := &lister{models: []providers.Listed{{ID: "claude-nova"}}}
 	var log strings.Builder
-	d := &registry.Discovery{Models: chat.Models, Listers: map[string]registry.Listing{catalog.Anthropic: {Lister: source}},
+	d := &registry.Discovery{Models: chat.Models, Listers: map[string]registry.Listing{catalog.Anthropic: {Models: source.Models}},
 		Log: slog.New(slog.NewTextHandler(&log, nil))}
 	d.Refresh(t.Context())
 	source.models, source.err = nil, errors.New("down")

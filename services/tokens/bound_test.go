@@ -55,11 +55,7 @@ func bound(t testing.TB, body string, model *catalog.Model) (input, output int64
 	if err != nil {
 		t.Fatalf("%s: %v", body[:min(len(body), 300)], err)
 	}
-	most := int64(0)
-	if bounded, ok := x.(providers.OutputBound); ok {
-		most = bounded.MaxOutput()
-	}
-	return Max(r, model, Bounds{Images: imagesOf(model.Provider), Output: most})
+	return Max(r, model, Bounds{Images: imagesOf(model.Provider), Output: x.Properties().MaxOutput})
 }
 
 func imagesOf(provider string) providers.Images {

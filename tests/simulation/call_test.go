@@ -201,8 +201,11 @@ type exchange struct{ request *llm.Request }
 func (scripted) Prepare(call providers.Call) (providers.Exchange, error) {
 	return exchange{call.Request}, nil
 }
-func (exchange) Ignored() []string  { return nil }
-func (e exchange) MaxOutput() int64 { return e.request.OutputLimit }
+func (scripted) Abilities() providers.Abilities { return providers.Abilities{} }
+
+func (e exchange) Properties() providers.Properties {
+	return providers.Properties{MaxOutput: e.request.OutputLimit}
+}
 
 func (exchange) Open(ctx context.Context, _ string) (llm.Stream, error) {
 	c, _ := ctx.Value(callKey{}).(*call)
