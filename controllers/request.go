@@ -77,9 +77,7 @@ func (r *reading) resume(ctx context.Context, incoming api.Incoming, in *inferen
 	if err != nil {
 		return err
 	}
-	if source, ok := in.Request.Source.(llm.Continuing); ok {
-		whole.Continues = source.Previous()
-	}
+	whole.Continues = in.Request.Earlier.Previous
 	in.Asked, in.Request = in.Request, whole
 	return nil
 }

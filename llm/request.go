@@ -57,6 +57,9 @@ type Request struct {
 	// preferred; any other one, and any other model, may answer. nil = none.
 	Compared *Kept
 
+	// Earlier is what the request says of answers before it; nil: its dialect cannot name them.
+	Earlier *Earlier
+
 	// Keep: the gateway keeps the answer and its request, unless a provider that speaks the
 	// client's dialect answers: a later request may go on from it.
 	Keep bool
@@ -107,19 +110,13 @@ type Request struct {
 	Unpriced string // the path of a member whose cost nothing bounds; empty = there is none
 }
 
-// Continuing is a Source whose request may go on from an earlier response.
-type Continuing interface {
-	// Previous is the id of that response, as the client knows it; empty = none.
-	Previous() string
-	// Keeps says whether the client allows that the answer is kept.
-	Keeps() bool
-}
-
-// Comparing is a Continuing source whose request may also name an earlier answer that its
-// provider compares with this one. The provider itself refuses names that lead to nothing.
-type Comparing interface {
-	// Compared is the id of that answer, as the client knows it; empty = none.
-	Compared() string
+// Earlier is what a request says of answers before it, which it names as the client knows them.
+type Earlier struct {
+	Previous string // whose conversation it goes on with; empty = it has its whole conversation
+	Compared string // which the provider compares with this one; empty = none
+	Keeps    bool   // the client allows that the gateway keeps the answer
+	Threads  bool   // the provider shall keep the conversation
+	Named    bool   // a later request may name the answer to this one
 }
 
 // Turn is a request and its answer as the gateway keeps them, in the JSON of the client's
@@ -171,21 +168,13 @@ type Source interface {
 
 	// Size measures the prompt without reading it again.
 	Size() Size
-}
 
-// Vetted is a Source that knows which members of its dialect a call may have whose
-// models or cost are limited.
-type Vetted interface {
 	// Foreign is the path of a member that may choose what answers or what it costs,
 	// because the dialect does not know it; empty if there is none.
 	Foreign() string
-}
-
-// Chooser is a Vetted source of a dialect whose vendor keeps adding members, and refuses
-// those that it does not know. What such a member asks of the vendor itself is harmless.
-type Chooser interface {
-	// Chooses is the path of a member that is known to let another model than the one
-	// asked for answer; empty if there is none.
+	// Chooses is Foreign for a call to the dialect's vendor, who refuses members that it does
+	// not know: the path of one that is known to let another model than the one asked for
+	// answer.
 	Chooses() string
 }
 

@@ -72,7 +72,9 @@ func New(opts Options) (http.Handler, error) {
 	engine.UnescapePathValues = true
 
 	dialect := newDialects()
-	chain := middleware.Chain{Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Dialect: dialect.of, Cookies: opts.Cookies}
+	chain := middleware.Chain{
+		Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Dialect: dialect.of, Cookies: opts.Cookies,
+	}
 	opts.Callers.Foreign = isMessages
 	handle := chain.Handle
 	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.Hosts(opts.Hosts),
@@ -132,14 +134,14 @@ func New(opts Options) (http.Handler, error) {
 	v1.Match(read, "/calls/:id", handle(opts.Calls.GetOwn))
 	v1.GET("/calls/:id/content", handle(opts.Contents.GetOwn))
 
-	opts.keptResponses(engine, v1, dialect.responses, handle)
+	opts.Responses.Dialect = dialect.responses
+	opts.keptResponses(engine, v1, handle)
 	return engine, nil
 }
 
 // keptResponses adds the routes of the responses that are kept.
-func (opts Options) keptResponses(engine *gin.Engine, v1 *gin.RouterGroup, dialect *api.Dialect, handle func(middleware.Handler) gin.HandlerFunc) {
+func (opts Options) keptResponses(engine *gin.Engine, v1 *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
 	read := readOnly()
-	opts.Responses.Dialect = dialect
 	for _, action := range []string{"/compact", "/input_tokens"} { // not the ids of responses
 		engine.Match([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, responsesPath+action, handle(onlyPost))
 	}

@@ -51,6 +51,9 @@ func (r *Request) Foreign() string {
 	return ""
 }
 
+// Chooses is Foreign: a request is checked alike for OpenAI and for servers that copy its API.
+func (r *Request) Chooses() string { return r.Foreign() }
+
 // chooses is the path of a member of the value of a name that may choose something.
 func chooses(path string, value jsontext.Value) string {
 	switch value.Kind() {

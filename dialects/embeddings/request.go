@@ -34,8 +34,6 @@ type decoded struct {
 
 var (
 	_ llm.Embedding = (*Request)(nil)
-	_ llm.Chooser   = (*Request)(nil)
-	_ llm.Vetted    = (*Request)(nil)
 )
 
 // member is one of the members of a request that have a meaning here.

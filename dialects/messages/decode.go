@@ -51,6 +51,7 @@ func (r *Request) share(body []byte) error {
 		return err
 	}
 	r.options()
+	c.Earlier = r.earlier()
 	return nil
 }
 

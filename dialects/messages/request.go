@@ -23,7 +23,6 @@ type Request struct {
 
 var (
 	_ llm.Source = (*Request)(nil)
-	_ llm.Vetted = (*Request)(nil)
 )
 
 // Dialect is llm.Messages.

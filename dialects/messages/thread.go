@@ -6,43 +6,27 @@ import (
 	"modelgateway/llm"
 )
 
-var (
-	_ llm.Continuing = (*Request)(nil)
-	_ llm.Comparing  = (*Request)(nil)
-)
-
 // previousMessage is the member of thread and of diagnostics that names an earlier answer.
 const previousMessage = "previous_message_id"
 
-// Previous is the id of the answer whose thread the request goes on in: Anthropic has the
-// conversation before it (beta message-threads-2026-08-12). Empty where the request has its
-// whole conversation itself.
-func (r *Request) Previous() string {
-	return scan.Text(scan.Member(r.members[memberThread], previousMessage))
+// earlier is what the request says of answers before it. The answer of a thread (beta
+// message-threads-2026-08-12) has the conversation before it; that of diagnostics is compared
+// with this prompt, to say why its cache was missed. Only Anthropic keeps either.
+func (r *Request) earlier() *llm.Earlier {
+	thread, diagnostics := r.members[memberThread], r.members[memberDiagnostics]
+	return &llm.Earlier{
+		Previous: scan.Text(scan.Member(thread, previousMessage)), Compared: scan.Text(scan.Member(diagnostics, previousMessage)),
+		Threads: llm.Given(thread), Named: llm.Given(thread) || llm.Given(diagnostics),
+	}
 }
-
-// Compared is the id of the answer whose prompt Anthropic compares with that of the request,
-// to say why its cache was missed.
-func (r *Request) Compared() string {
-	return scan.Text(scan.Member(r.members[memberDiagnostics], previousMessage))
-}
-
-// Keeps is false: the gateway keeps no thread itself.
-func (r *Request) Keeps() bool { return false }
-
-// Threads says whether Anthropic shall keep the conversation.
-func (r *Request) Threads() bool { return llm.Given(r.members[memberThread]) }
-
-// NamesAnswer says whether a later request may name the answer to this one.
-func (r *Request) NamesAnswer() bool { return r.Threads() || llm.Given(r.members[memberDiagnostics]) }
 
 // checkThread refuses a thread, in the form upon which Anthropic's SDKs send the whole
 // conversation: a model of another provider would see a part of it only.
 func (r *Request) checkThread() *api.Error {
 	switch {
-	case !r.Threads():
+	case !r.common.Earlier.Threads:
 		return nil
-	case r.Previous() != "":
+	case r.common.Earlier.Previous != "":
 		return api.ThreadNotFound()
 	}
 	return api.ThreadUnsupported("only Anthropic models keep a conversation")

@@ -63,6 +63,10 @@ func (r *Request) share(body []byte) error {
 	if err := r.limit(); err != nil {
 		return err
 	}
+	c.Earlier = &llm.Earlier{
+		Previous: scan.Text(r.members[memberPreviousResponseID]),
+		Keeps:    r.endpoint == Create && r.members[memberStore].Kind() != jsontext.KindFalse, // as is OpenAI's default
+	}
 	r.options()
 	return nil
 }
@@ -84,10 +88,6 @@ func (r *Request) limit() error {
 	r.common.MaxOutput, r.common.OutputLimit = &n, n
 	return nil
 }
-
-// Previous is the id of the response that the request goes on from, as the client knows it;
-// empty = none.
-func (r *Request) Previous() string { return scan.Text(r.members[memberPreviousResponseID]) }
 
 func invalid(path, format string, args ...any) *api.Error {
 	return api.Invalid(api.CodeInvalidValue, path, format, args...)

@@ -82,8 +82,8 @@ func TestOptionsOfARequest(t *testing.T) {
 	if !req.OutputWish || !req.Usage || req.Choices != 1 || req.Kind != llm.KindChat || req.Source.Dialect() != llm.Responses {
 		t.Errorf("%+v", req)
 	}
-	if previous := req.Source.(llm.Continuing).Previous(); previous != "resp_1" {
-		t.Error(previous)
+	if req.Earlier.Previous != "resp_1" {
+		t.Error(req.Earlier.Previous)
 	}
 }
 

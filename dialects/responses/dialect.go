@@ -23,7 +23,8 @@ func Dialect() *api.Dialect {
 		Decode:      api.Decoder(Decode, forwards),
 		DecodeCount: api.Decoder(DecodeCount, forwards),
 		Keeping: &api.Keeping{
-			Refers: requestRefers, Turn: turn, TurnRefers: turnRefers, Resume: resume, AppendInput: appendInput, AppendDeleted: appendDeleted,
+			Refers: requestRefers, Turn: turn, TurnRefers: turnRefers, Resume: resume,
+			AppendInput: appendInput, AppendDeleted: appendDeleted,
 		},
 		AppendAnswer:  appendAnswer,
 		AppendCount:   appendCount,

@@ -11,11 +11,6 @@ import (
 	"modelgateway/llm"
 )
 
-// Keeps says whether the client allows that the answer is kept: it is OpenAI's default.
-func (r *Request) Keeps() bool {
-	return r.endpoint == Create && r.members[memberStore].Kind() != jsontext.KindFalse
-}
-
 // requestRefers are the ids of the references in the input.
 func requestRefers(req *llm.Request) []string { return refers(requestOf(req).members[memberInput]) }
 
@@ -52,8 +47,7 @@ func reference(item jsontext.Value) (id string, ok bool) {
 
 // turn is what is kept of a request and its response, which must have ended.
 func turn(req *llm.Request, answer []byte) (kept llm.Turn, ok bool) {
-	of := requestOf(req)
-	kept = llm.Turn{Previous: of.Previous(), Input: of.members[memberInput], Answer: answer}
+	kept = llm.Turn{Previous: req.Earlier.Previous, Input: requestOf(req).members[memberInput], Answer: answer}
 	ended := false
 	for name, value := range scan.Members(answer) {
 		switch {
@@ -69,7 +63,7 @@ func turn(req *llm.Request, answer []byte) (kept llm.Turn, ok bool) {
 			}
 		}
 	}
-	return kept, ended && kept.ID != "" && of.Keeps()
+	return kept, ended && kept.ID != "" && req.Earlier.Keeps
 }
 
 // resume is the body of a request with the whole conversation.

@@ -14,10 +14,7 @@ import (
 )
 
 var (
-	_ llm.Source     = (*Request)(nil)
-	_ llm.Vetted     = (*Request)(nil)
-	_ llm.Chooser    = (*Request)(nil)
-	_ llm.Continuing = (*Request)(nil)
+	_ llm.Source = (*Request)(nil)
 )
 
 // paths are the names of the fields; # is the path of a tool, @ that of a part of the

@@ -24,21 +24,22 @@ const unknownMessage = `"msg_011111111111111111111111"`
 // earlier finds the ids of the answers that a request names. A client may name only those
 // that it was given, unless all objects are allowed: all clients of an upstream key share its
 // account.
-func (p *Provider) earlier(call providers.Call, source ofMessages) (e earlier, err error) {
+func (p *Provider) earlier(call providers.Call) (e earlier, err error) {
+	named := call.Request.Earlier
 	if p.objects == config.ObjectsNone {
 		switch {
-		case source.Threads():
+		case named.Threads:
 			return e, api.ThreadUnsupported("this gateway lets no provider keep a conversation (PROVIDER_OBJECTS)")
-		case source.Compared() != "":
+		case named.Compared != "":
 			return e, notAllowed("diagnostics.previous_message_id")
 		}
 	}
 	bound := p.objects != config.ObjectsAllow
 	e.thread, e.compared = idAt(call, call.Request.Kept), idAt(call, call.Request.Compared)
-	if bound && e.thread == nil && source.Previous() != "" {
+	if bound && e.thread == nil && named.Previous != "" {
 		return e, api.ThreadNotFound()
 	}
-	if bound && e.compared == nil && source.Compared() != "" {
+	if bound && e.compared == nil && named.Compared != "" {
 		e.compared = []byte(unknownMessage)
 	}
 	return e, nil

@@ -19,7 +19,6 @@ var (
 	errNoStart      = errors.New("the stream does not begin with message_start")
 	errOtherMessage = errors.New("another message begins inside the answer")
 	errNoCount      = errors.New("the answer is not a number of tokens")
-	errSource       = errors.New("the request is none of the Messages API")
 	errManyBlocks   = errors.New("the answer has too many blocks that are open")
 	errNoModels     = errors.New("the answer is not a list of models")
 )

@@ -33,14 +33,6 @@ type native struct {
 	moved     bool // the gateway chose another model than the client
 }
 
-// ofMessages is a source of the Messages API.
-type ofMessages interface {
-	llm.Continuing
-	llm.Comparing
-	Threads() bool
-	NamesAnswer() bool
-}
-
 func (p *Provider) native(call providers.Call, path string) (*native, error) {
 	req := call.Request
 	found := marksOf(req.Raw)
@@ -49,18 +41,14 @@ func (p *Provider) native(call providers.Call, path string) (*native, error) {
 			return nil, err
 		}
 	}
-	source, ok := req.Source.(ofMessages)
-	if !ok {
-		return nil, api.Internal(errSource)
-	}
-	earlier, err := p.earlier(call, source)
+	earlier, err := p.earlier(call)
 	if err != nil {
 		return nil, err
 	}
 	n := &native{
 		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req, path: path,
 		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier), model: call.Model.Upstream, moved: call.Moved,
-		earlier: earlier, names: req.Handle != nil && p.objects != config.ObjectsAllow && source.NamesAnswer(),
+		earlier: earlier, names: req.Handle != nil && p.objects != config.ObjectsAllow && req.Earlier.Named,
 		name: call.Model.Provider,
 	}
 	if req.Beside.Query != "" {

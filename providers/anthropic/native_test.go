@@ -35,6 +35,7 @@ func messagesRequest(t testing.TB, body string) *llm.Request {
 	}
 	return &llm.Request{
 		Source: &messages.Request{}, Raw: []byte(body), Kind: llm.KindChat, Model: own.Model, Stream: own.Stream, MaxOutput: own.MaxTokens, Choices: 1,
+		Earlier: new(llm.Earlier),
 	}
 }
 

@@ -32,6 +32,8 @@ func (source) Path(llm.Field, llm.At) string            { return "" }
 func (source) Ignored([]llm.Field) []string             { return nil }
 func (source) Texts() iter.Seq[string]                  { return func(func(string) bool) {} }
 func (source) Size() llm.Size                           { return llm.Size{} }
+func (source) Foreign() string                          { return "" }
+func (source) Chooses() string                          { return "" }
 
 // responsesCall is a call of the Responses API.
 func responsesCall(body string, change ...func(*llm.Request)) providers.Call {

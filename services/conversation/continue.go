@@ -42,25 +42,25 @@ func owner(c *auth.Caller) models.KeptFor {
 // the gateway want that. d is nil for a dialect whose conversations only providers keep.
 func (s *Service) Continue(ctx context.Context, d *api.Keeping, input *inference.Input) {
 	req := input.Request
-	source, ok := req.Source.(llm.Continuing)
-	if !ok {
+	earlier := req.Earlier
+	if earlier == nil {
 		return
 	}
-	owner, previous := owner(&input.Caller), source.Previous()
+	owner := owner(&input.Caller)
 	if s.Handles.Ready() {
 		req.Handle = func(provider, key, id string) string {
 			return s.Handles.Make(owner, provider, pool.Fingerprint(key), id)
 		}
 	}
-	if comparing, ok := source.(llm.Comparing); ok { // its provider knows whether other names are allowed
-		req.Kept, req.Compared = s.named(owner, previous), s.named(owner, comparing.Compared())
+	if d == nil { // the provider knows whether other names are allowed
+		req.Kept, req.Compared = s.named(owner, earlier.Previous), s.named(owner, earlier.Compared)
 		return
 	}
 	asked := input.Asked
 	if asked == nil {
 		asked = req
 	}
-	req.Keep = s.Conversations.On() && source.Keeps() && s.Conversations.Fits(len(asked.Raw)) && !s.keptByProvider(req.Model)
+	req.Keep = s.Conversations.On() && earlier.Keeps && s.Conversations.Fits(len(asked.Raw)) && !s.keptByProvider(req.Model)
 	if req.Keep {
 		requestID := input.RequestID
 		input.Keep = func(answer []byte) {
@@ -69,10 +69,10 @@ func (s *Service) Continue(ctx context.Context, d *api.Keeping, input *inference
 			}
 		}
 	}
-	if previous == "" {
+	if earlier.Previous == "" {
 		return
 	}
-	if req.Kept = s.named(owner, previous); req.Kept == nil {
+	if req.Kept = s.named(owner, earlier.Previous); req.Kept == nil {
 		input.Unknown = s.previousNotFound(req.Model)
 	}
 }

@@ -16,11 +16,10 @@ import (
 // the client. What OpenAI keeps stays in the request.
 func (s *Service) Resume(ctx context.Context, d *api.Keeping, input *inference.Input) ([]byte, error) {
 	req := input.Request
-	source, ok := req.Source.(llm.Continuing)
-	if !ok || !s.Conversations.On() || s.keptByProvider(req.Model) {
+	if req.Earlier == nil || !s.Conversations.On() || s.keptByProvider(req.Model) {
 		return nil, nil
 	}
-	owner, previous, refers := owner(&input.Caller), source.Previous(), d.Refers(req)
+	owner, previous, refers := owner(&input.Caller), req.Earlier.Previous, d.Refers(req)
 	var earlier []llm.Turn
 	if previous != "" {
 		if _, ok := s.Handles.Read(owner, previous, s.Router().Upstreams.Keys()); ok {

@@ -189,13 +189,13 @@ func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, audio bool)
 // cost are limited: a compatible server may take them for another model, or for more.
 func (c *Call) checkMembers() error {
 	limited := c.input.Caller.Levels.LimitedToModels()
-	source, ok := c.input.Request.Source.(llm.Vetted)
-	if !ok || !c.plan.Paid && limited == nil {
+	if !c.plan.Paid && limited == nil {
 		return nil
 	}
+	source := c.input.Request.Source
 	foreign := source.Foreign
-	if chooser, ok := source.(llm.Chooser); ok && c.plan.Router().Vendors(c.input.Request.Source.Dialect()) {
-		foreign = chooser.Chooses // the vendor refuses what it does not know
+	if c.plan.Router().Vendors(source.Dialect()) {
+		foreign = source.Chooses
 	}
 	name := foreign()
 	if name == "" {

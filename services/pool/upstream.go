@@ -50,7 +50,9 @@ type Upstream struct {
 
 // NewUpstream makes the pool of a provider, which has at least one key.
 func NewUpstream(name string, provider providers.Provider, keys []config.Secret, now func() time.Time) *Upstream {
-	u := &Upstream{Name: name, provider: provider, can: provider.Abilities(), now: now, traffic: newWindow(trafficWindow, now), recent: &recent{}}
+	u := &Upstream{
+		Name: name, provider: provider, can: provider.Abilities(), now: now, traffic: newWindow(trafficWindow, now), recent: &recent{},
+	}
 	for _, k := range keys {
 		u.keys = append(u.keys, newKey(k, now, u.recent))
 	}
