@@ -33,10 +33,13 @@ func Main() {
 	noCoreDumps()
 	signal.Ignore(syscall.SIGPIPE) // a closed log pipe must not end the gateway
 	logging.Disable()              // the Redis client prints addresses to standard error; its errors are returned as well
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
+	ending := make(chan os.Signal, 1)
+	signal.Notify(ending, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
-		stop() // a second signal ends the process at once
+		<-ending
+		signal.Reset(os.Interrupt, syscall.SIGTERM) // from now on a second signal ends the process at once
+		stop()
 	}()
 	p := Program{Args: os.Args[1:], Environ: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	os.Exit(p.Run(ctx))
