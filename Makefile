@@ -79,7 +79,7 @@ test-long: compiler ## Run every test under the race detector, the long ones inc
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'
 	CGO_ENABLED=1 LONG=1 go test $(RACE) -timeout 60m ./...
 	cd tools && CGO_ENABLED=1 LONG=1 go test -p 1 $(RACE) -timeout 60m ./...
-	CGO_ENABLED=0 LONG=1 go test -timeout 60m -run 'MoneyIsKept|AYearOfUsage' ./tests/simulation ./models
+	CGO_ENABLED=0 LONG=1 go test -p 1 -timeout 60m -run 'MoneyIsKept|AYearOfUsage' ./models ./tests/simulation
 
 agents: ## Run the real Claude Code, Codex, opencode and SDKs against the gateway, onto each provider (installs them with npm; a few minutes)
 	CGO_ENABLED=0 LONG=1 go test -v -count 1 ./tests/agents

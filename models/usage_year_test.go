@@ -132,6 +132,9 @@ func mergeUsage(t *testing.T, store *models.Store, now time.Time) {
 	}
 }
 
+// slow is how much longer than on a quiet machine a report may take: other tests run beside this one, and hosts differ.
+const slow = 3
+
 func reportYear(t *testing.T, u *ledger.Usage, now time.Time) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Kathmandu"} {
 		for _, tt := range []struct {
@@ -153,7 +156,7 @@ func reportYear(t *testing.T, u *ledger.Usage, now time.Time) {
 				took, size := answered(t, u, ask)
 				t.Logf("%-20s by %-5s %4d days by %-3s: %4d ms, %d KB", zone, group, int(now.Sub(tt.from).Hours()/24), tt.step,
 					took.Milliseconds(), size/1000)
-				if took > tt.limit {
+				if took > slow*tt.limit {
 					t.Errorf("took %s: %+v", took, ask)
 				}
 			}
