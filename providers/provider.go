@@ -94,8 +94,17 @@ type Abilities struct {
 }
 
 // Serves says whether a provider answers requests for models of a kind.
-func Serves(p Provider, kind llm.Kind) bool {
-	return kind == llm.KindChat || kind == llm.KindEmbedding && p.Abilities().PrepareEmbeddings != nil
+func Serves(p Provider, kind llm.Kind) bool { return preparing(p, kind) != nil }
+
+// preparing is the function of a provider that prepares requests of a kind; nil if it has none.
+func preparing(p Provider, kind llm.Kind) func(Call) (Exchange, error) {
+	switch kind {
+	case llm.KindChat:
+		return p.Prepare
+	case llm.KindEmbedding:
+		return p.Abilities().PrepareEmbeddings
+	}
+	return nil
 }
 
 // Check says whether the model is for what the request asks. Its error is an
@@ -113,11 +122,8 @@ func (c Call) Check() error {
 // Provider.Prepare does.
 func Prepare(p Provider, call Call) (Exchange, error) {
 	kind := call.Request.Kind
-	if kind == llm.KindChat {
-		return p.Prepare(call)
-	}
-	if embeds := p.Abilities().PrepareEmbeddings; kind == llm.KindEmbedding && embeds != nil {
-		return embeds(call)
+	if prepare := preparing(p, kind); prepare != nil {
+		return prepare(call)
 	}
 	return nil, api.Invalid(api.CodeUnsupportedValue, call.Request.Path(llm.FieldModel), "%s does not answer requests for %s",
 		call.Model.Provider, kind.Purpose())

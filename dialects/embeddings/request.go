@@ -32,9 +32,7 @@ type decoded struct {
 	bytes int64
 }
 
-var (
-	_ llm.Embedding = (*Request)(nil)
-)
+var _ llm.Embedding = (*Request)(nil)
 
 // member is one of the members of a request that have a meaning here.
 type member int

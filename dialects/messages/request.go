@@ -21,9 +21,7 @@ type Request struct {
 	conversation conversation
 }
 
-var (
-	_ llm.Source = (*Request)(nil)
-)
+var _ llm.Source = (*Request)(nil)
 
 // Dialect is llm.Messages.
 func (r *Request) Dialect() llm.Dialect { return llm.Messages }

@@ -13,9 +13,7 @@ import (
 	"modelgateway/llm"
 )
 
-var (
-	_ llm.Source = (*Request)(nil)
-)
+var _ llm.Source = (*Request)(nil)
 
 // paths are the names of the fields; # is the path of a tool, @ that of a part of the
 // input.

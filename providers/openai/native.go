@@ -62,7 +62,7 @@ func (p *Provider) native(call providers.Call) (*native, error) {
 	return n, nil
 }
 
-// Ignored is empty: the upstream gets all.
+// Properties are none: the upstream gets all.
 func (n *native) Properties() providers.Properties { return providers.Properties{} }
 
 // Open sends the request.

@@ -71,7 +71,7 @@ type Candidate struct {
 
 	router   *Router
 	exchange providers.Exchange
-	prepared providers.Properties // of the exchange
+	known    providers.Properties // of the exchange
 	upstream *pool.Upstream
 	stream   bool
 	route    Route
@@ -83,7 +83,7 @@ type Candidate struct {
 
 // MaxOutput is the limit of one answer's tokens that the translated request
 // carries; 0 = none.
-func (c *Candidate) MaxOutput() int64 { return c.prepared.MaxOutput }
+func (c *Candidate) MaxOutput() int64 { return c.known.MaxOutput }
 
 // prepared is a candidate, or the error of its preparation.
 type prepared struct {
@@ -295,9 +295,9 @@ func (c *Candidate) prepare(input Input) (err error) {
 	if err != nil {
 		return err
 	}
-	c.prepared = c.exchange.Properties()
-	ignored := c.prepared.Ignored
-	c.route.Ignored, c.route.Decoded = ignored, c.prepared.Decoded
+	c.known = c.exchange.Properties()
+	ignored := c.known.Ignored
+	c.route.Ignored, c.route.Decoded = ignored, c.known.Decoded
 	if input.Strict && len(ignored) > 0 {
 		const maxNames = 10
 		names := strings.Join(ignored[:min(maxNames, len(ignored))], ", ")

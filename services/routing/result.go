@@ -57,7 +57,7 @@ func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) { 
 		ctx = got.outlast.Context
 	}
 	var err error
-	if c.prepared.InPieces {
+	if c.known.InPieces {
 		if got.Stream, err = c.exchange.Open(ctx, l.Secret()); err != nil {
 			got.stop()
 		}

@@ -9,53 +9,46 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
 	"modelgateway/tests/gatewaytest"
 )
 
 var update = flag.Bool("update", false, "write testdata/callers.txt again")
 
-// Every route that leads to what belongs to somebody is called by everybody. testdata/callers.txt has the statuses; a
-// star says that the answer shows what is the owner's.
+// Every caller calls every operation on objects that may be another user's. testdata/callers.txt has the statuses; a star
+// says that the answer shows an object of the owner.
 func TestEveryRouteRefusesThoseWhomItsObjectsDoNotBelongTo(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
-		w := newWorld(t, settings)
-		var got strings.Builder
-		fmt.Fprintf(&got, "%-62s", "#")
-		for _, c := range w.callers {
-			fmt.Fprintf(&got, " %-8s", c.name)
+		f := newFixture(t, settings)
+		var names []string
+		for _, c := range f.callers {
+			names = append(names, c.name)
 		}
+		table := []string{row("#", names)}
 		for _, o := range ownedOperations(t) {
-			method, path, _ := strings.Cut(o, " ")
-			fmt.Fprintf(&got, "\n%-6s %-55s", method, path)
-			for _, c := range w.callers {
-				at := w.fill(t, method, path)
-				a := w.p.Call(t, method, at, w.body(o), c.headers...)
-				for i := 0; a.Status == 503 && i < 5; i++ { // a database that answers late
-					a = w.p.Call(t, method, at, w.body(o), c.headers...)
-				}
-				cell := fmt.Sprint(a.Status)
-				if a.Status < 300 && w.shows(a.Body) {
-					cell += "*"
-				}
-				fmt.Fprintf(&got, " %-8s", cell)
+			var cells []string
+			for _, c := range f.callers {
+				cells = append(cells, f.call(t, o, c))
 			}
+			table = append(table, row(o, cells))
 		}
-		checkTable(t, got.String())
+		checkTable(t, table)
 	})
 }
 
-func checkTable(t *testing.T, got string) {
+func row(operation string, cells []string) string {
+	line := fmt.Sprintf("%-60s", operation)
+	for _, cell := range cells {
+		line += fmt.Sprintf(" %-13s", cell)
+	}
+	return strings.TrimRight(line, " ")
+}
+
+func checkTable(t *testing.T, table []string) {
 	t.Helper()
 	const file = "testdata/callers.txt"
-	lines := strings.Split(got, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
-	}
 	if *update {
-		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(table, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,41 +57,25 @@ func checkTable(t *testing.T, got string) {
 		t.Fatal(err)
 	}
 	want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	for _, line := range lines {
+	for _, line := range table {
 		if !slices.Contains(want, line) {
-			t.Errorf("%s does not have\n%s\n%s", file, lines[0], line)
+			t.Errorf("%s does not have\n%s\n%s", file, table[0], line)
 		}
 	}
-	if len(lines) != len(want) {
-		t.Errorf("%s has %d lines, not %d", file, len(want), len(lines))
+	if len(table) != len(want) {
+		t.Errorf("%s has %d lines, not %d", file, len(want), len(table))
 	}
 }
 
-// ownedOperations are those of the OpenAPI document with which somebody sees or changes what may be another's: first those that
-// change nothing, last the one that deletes a user.
-func ownedOperations(t *testing.T) (all []string) {
+// ownedOperations are the operations that read or change objects of users and teams: reads first, and the deletion of a
+// user last.
+func ownedOperations(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(gatewaytest.File(t, "web/openapi.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var document struct {
-		Paths map[string]map[string]any `yaml:"paths"`
-	}
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
-	for path, methods := range document.Paths {
-		if !slices.ContainsFunc([]string{"/admin/", "/auth/keys", "/auth/teams", "/v1/calls", "/v1/usage", "/v1/responses/{"},
-			func(start string) bool { return strings.HasPrefix(path, start) }) {
-			continue
-		}
-		for method := range methods {
-			if slices.Contains([]string{"get", "post", "patch", "delete"}, method) {
-				all = append(all, strings.ToUpper(method)+" "+path)
-			}
-		}
-	}
+	all := slices.DeleteFunc(gatewaytest.Operations(t), func(o string) bool {
+		_, path, _ := strings.Cut(o, " ")
+		return !slices.ContainsFunc([]string{"/admin/", "/auth/keys", "/auth/teams", "/v1/calls", "/v1/usage", "/v1/responses/{"},
+			func(start string) bool { return strings.HasPrefix(path, start) })
+	})
 	place := func(o string) string {
 		method, path, _ := strings.Cut(o, " ")
 		return fmt.Sprint(o == "DELETE /admin/users/{user_id}", method != "GET", path, method)
@@ -107,8 +84,8 @@ func ownedOperations(t *testing.T) (all []string) {
 	return all
 }
 
-// world is a gateway with a user, the owner, who has a key, a call, a kept response and an invitation, all of a team.
-type world struct {
+// fixture is a gateway with a user, the owner, who has a key, a call, a kept response and an invitation, all of a team.
+type fixture struct {
 	p       *gatewaytest.Program
 	root    []string
 	key     []string // a key of the owner's that no caller changes
@@ -123,77 +100,93 @@ type caller struct {
 	headers []string
 }
 
-func newWorld(t *testing.T, settings []string) *world {
+func newFixture(t *testing.T, settings []string) *fixture {
 	t.Helper()
 	p := gatewaytest.Start(t, append(settings, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "LOG_PROMPTS=all",
 		"RESPONSES_STORE_HOURS=1", "ENCRYPTION_KEY=8c1f5e0a94b7d3620f8e47ac1b95d0ee37f2a861c04d9b7e5518ea72f6390bcd")...)
-	w := &world{p: p, root: loginAs(t, p, "root"), owner: loginAs(t, p, "owner"), manager: loginAs(t, p, "manager"), ids: map[string]string{}}
-	outsider, rival, peer := loginAs(t, p, "outsider"), loginAs(t, p, "rival"), loginAs(t, p, "peer")
-	w.ids["user_id"] = userID(t, p, "owner@example.com", w.root)
-	w.team(t)
-	other := member(t, must(t, 201, p.Call(t, "POST", "/admin/teams", `{"name":"Other"}`, w.root...)), "id")
-	must(t, 201, p.Call(t, "POST", "/admin/teams/"+other+"/members", `{"email":"rival@example.com","role":"manager"}`, w.root...))
-	_, secret := w.newKey(t)
-	w.key = []string{"Authorization", "Bearer " + secret}
-	w.invitation(t)
-	w.response(t)
+	f := &fixture{p: p, root: loginAs(t, p, "root"), owner: loginAs(t, p, "owner"), manager: loginAs(t, p, "manager"), ids: map[string]string{}}
+	single, other, peer := loginAs(t, p, "single"), loginAs(t, p, "other"), loginAs(t, p, "peer")
+	f.ids["user_id"] = userID(t, p, "owner@example.com", f.root)
+	f.team(t)
+	second := member(t, must(t, 201, p.Call(t, "POST", "/admin/teams", `{"name":"Other"}`, f.root...)), "id")
+	must(t, 201, p.Call(t, "POST", "/admin/teams/"+second+"/members", `{"email":"other@example.com","role":"manager"}`, f.root...))
+	f.key = []string{"Authorization", "Bearer " + f.newKey(t)}
+	f.invitation(t)
+	f.response(t)
 	gatewaytest.Until(t, "the content of the owner's call is kept", func() bool {
-		calls := listData(t, p.Call(t, "GET", "/v1/calls", "", w.key...))
+		calls := listData(t, p.Call(t, "GET", "/v1/calls", "", f.key...))
 		if len(calls) == 0 {
 			return false
 		}
-		w.ids["call_id"], _ = calls[0]["id"].(string)
-		return strings.Contains(p.Call(t, "GET", "/v1/calls/"+w.ids["call_id"], "", w.key...).Body, `"content":"stored"`)
+		f.ids["call_id"], _ = calls[0]["id"].(string)
+		return strings.Contains(p.Call(t, "GET", "/v1/calls/"+f.ids["call_id"], "", f.key...).Body, `"content":"stored"`)
 	})
-	w.callers = []caller{
-		{"nobody", nil}, {"outsider", outsider}, {"rival", rival}, {"peer", peer}, {"key", w.key}, {"owner", w.owner}, {"manager", w.manager},
-		{"root", w.root},
+	f.callers = []caller{
+		{"anonymous", nil}, {"no-team", single},
+		{"other-manager", other}, // of another team
+		{"member", peer}, {"key", f.key}, {"owner", f.owner}, {"manager", f.manager}, {"administrator", f.root},
 	}
-	return w
+	return f
 }
 
-func (w *world) team(t *testing.T) {
+func (f *fixture) team(t *testing.T) {
 	t.Helper()
-	w.ids["team_id"] = member(t, must(t, 201, w.p.Call(t, "POST", "/admin/teams", `{"name":"Research `+rand.Text()+`"}`, w.root...)), "id")
+	f.ids["team_id"] = member(t, must(t, 201, f.p.Call(t, "POST", "/admin/teams", `{"name":"Research `+rand.Text()+`"}`, f.root...)), "id")
 	for email, role := range map[string]string{"owner": "member", "peer": "member", "manager": "manager"} {
-		must(t, 201, w.p.Call(t, "POST", "/admin/teams/"+w.ids["team_id"]+"/members", `{"email":"`+email+`@example.com","role":"`+role+`"}`, w.root...))
+		must(t, 201, f.p.Call(t, "POST", "/admin/teams/"+f.ids["team_id"]+"/members",
+			`{"email":"`+email+`@example.com","role":"`+role+`"}`, f.root...))
 	}
 }
 
-func (w *world) newKey(t *testing.T) (id, secret string) {
+func (f *fixture) newKey(t *testing.T) (secret string) {
 	t.Helper()
-	a := must(t, 201, w.p.Call(t, "POST", "/auth/keys", `{"name":"k","team_id":"`+w.ids["team_id"]+`"}`, w.owner...))
-	w.ids["key_id"] = member(t, a, "id")
-	return w.ids["key_id"], member(t, a, "key")
+	a := must(t, 201, f.p.Call(t, "POST", "/auth/keys", `{"name":"k","team_id":"`+f.ids["team_id"]+`"}`, f.owner...))
+	f.ids["key_id"] = member(t, a, "id")
+	return member(t, a, "key")
 }
 
-func (w *world) invitation(t *testing.T) {
+func (f *fixture) invitation(t *testing.T) {
 	t.Helper()
-	a := must(t, 201, w.p.Call(t, "POST", "/auth/teams/"+w.ids["team_id"]+"/invitations", `{"email":"guest@example.com"}`, w.manager...))
-	w.ids["invitation_id"] = member(t, a, "id")
+	a := must(t, 201, f.p.Call(t, "POST", "/auth/teams/"+f.ids["team_id"]+"/invitations", `{"email":"guest@example.com"}`, f.manager...))
+	f.ids["invitation_id"] = member(t, a, "id")
 }
 
-func (w *world) response(t *testing.T) {
+func (f *fixture) response(t *testing.T) {
 	t.Helper()
-	a := must(t, 200, w.p.Call(t, "POST", "/v1/responses", `{"model":"claude-haiku-4-5","input":"hi"}`, w.key...))
-	w.ids["id"] = member(t, a, "id")
+	a := must(t, 200, f.p.Call(t, "POST", "/v1/responses", `{"model":"claude-haiku-4-5","input":"hi"}`, f.key...))
+	f.ids["id"] = member(t, a, "id")
 }
 
-// fill puts the owner's ids into a path. What the call may change is made anew.
-func (w *world) fill(t *testing.T, method, path string) string {
+// call is what an operation answers a caller: its status, and a star where the answer shows an object of the owner.
+func (f *fixture) call(t *testing.T, operation string, by caller) string {
+	t.Helper()
+	method, path, _ := strings.Cut(operation, " ")
+	path = f.fill(t, method, path)
+	a := f.p.Call(t, method, path, f.body(operation), by.headers...)
+	for i := 0; a.Status == 503 && i < 5; i++ { // a database that answers late
+		a = f.p.Call(t, method, path, f.body(operation), by.headers...)
+	}
+	if a.Status < 300 && f.shows(a.Body) {
+		return fmt.Sprint(a.Status, "*")
+	}
+	return fmt.Sprint(a.Status)
+}
+
+// fill puts the owner's ids into a path. Objects that the call may change are created anew.
+func (f *fixture) fill(t *testing.T, method, path string) string {
 	t.Helper()
 	for _, made := range []struct {
 		name string
 		anew func()
 	}{
-		{"{team_id}", func() { w.team(t) }}, {"{key_id}", func() { w.newKey(t) }}, {"{invitation_id}", func() { w.invitation(t) }},
-		{"{id}", func() { w.response(t) }},
+		{"{team_id}", func() { f.team(t) }}, {"{key_id}", func() { f.newKey(t) }}, {"{invitation_id}", func() { f.invitation(t) }},
+		{"{id}", func() { f.response(t) }},
 	} {
 		if method != "GET" && strings.Contains(path, made.name) {
 			made.anew()
 		}
 	}
-	for name, id := range w.ids {
+	for name, id := range f.ids {
 		path = strings.ReplaceAll(path, "{"+name+"}", id)
 	}
 	if _, unknown, found := strings.Cut(path, "{"); found {
@@ -203,26 +196,26 @@ func (w *world) fill(t *testing.T, method, path string) string {
 }
 
 // body is a body for an operation: one that is accepted where it would be checked before the caller.
-func (w *world) body(operation string) string {
+func (f *fixture) body(operation string) string {
 	switch {
 	case strings.HasPrefix(operation, "GET"), strings.HasPrefix(operation, "DELETE"):
 		return ""
 	case operation == "POST /auth/keys":
-		return `{"name":"k","team_id":"` + w.ids["team_id"] + `"}`
+		return `{"name":"k","team_id":"` + f.ids["team_id"] + `"}`
 	case operation == "POST /auth/teams/{team_id}/keys":
-		return `{"name":"k","user_id":"` + w.ids["user_id"] + `"}`
+		return `{"name":"k","user_id":"` + f.ids["user_id"] + `"}`
 	case strings.HasSuffix(operation, "/members/{user_id}"):
 		return `{"role":"manager"}`
 	}
 	return "{}"
 }
 
-// shows says whether an answer has something of the owner's.
-func (w *world) shows(body string) bool {
+// shows says whether an answer has the address of the owner, or the id of an object of the owner.
+func (f *fixture) shows(body string) bool {
 	if strings.Contains(body, "owner@example.com") {
 		return true
 	}
-	for name, id := range w.ids {
+	for name, id := range f.ids {
 		if name != "team_id" && strings.Contains(body, id) {
 			return true
 		}

@@ -346,6 +346,8 @@ func TestOpenRegistrationWithoutABudgetIsWarnedOf(t *testing.T) {
 func awaitWarning(t *testing.T, p *gatewaytest.Program, warning string, wanted bool) {
 	t.Helper()
 	if wanted {
-		gatewaytest.Eventually(t, gatewaytest.Patience, "the gateway warns: "+warning, func() bool { return strings.Contains(p.Log.String(), warning) })
+		gatewaytest.Eventually(t, gatewaytest.Patience, "the gateway warns: "+warning, func() bool {
+			return strings.Contains(p.Log.String(), warning)
+		})
 	}
 }

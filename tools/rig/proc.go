@@ -50,7 +50,11 @@ func Memory(pid int, name string) (int64, error) {
 		return 0, err
 	}
 	s, err := p.NewStatus()
-	return int64(map[string]uint64{"VmRSS": s.VmRSS, "RssAnon": s.RssAnon, "VmHWM": s.VmHWM}[name]), err
+	bytes, known := map[string]uint64{"VmRSS": s.VmRSS, "RssAnon": s.RssAnon, "VmHWM": s.VmHWM}[name]
+	if err == nil && !known {
+		err = errors.New("no " + name + " in /proc")
+	}
+	return int64(bytes), err
 }
 
 // RestartPeak makes what a process holds now its VmHWM (proc(5), clear_refs).
