@@ -5,6 +5,10 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
+# go test, and then what failed beside other packages once more, by itself, at most twice: some tests wait on time, and a
+# machine may be busy. More than five failures are not tried again, nor is anything after a data race.
+TEST := go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --rerun-fails --rerun-fails-max-failures 5 \
+  --rerun-fails-run-root-test --rerun-fails-abort-on-data-race
 
 # Every build leaves out Gin's MessagePack, which no route uses and which takes 26 of the 193 CPU seconds of a cold build.
 export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
@@ -61,14 +65,14 @@ servers = @if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! docker i
 # each. Those of tools measure how long a gateway takes: they run by themselves. go vet is a target of its own.
 test: ## Run every test but the long ones (eight minutes, the first time more)
 	$(servers)
-	CGO_ENABLED=0 go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m ./...
-	cd tools && CGO_ENABLED=0 go test -p 1 -vet=off -ldflags='-s -w' -timeout 30m ./...
+	CGO_ENABLED=0 $(TEST) --packages ./... -- -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m
+	cd tools && CGO_ENABLED=0 $(TEST) --packages ./... -- -p 1 -vet=off -ldflags='-s -w' -timeout 30m
 
 PACKAGES ?= ./...
 race: compiler ## Run the same tests under the race detector (ten minutes; PACKAGES=./services/... runs a part)
 	$(servers)
-	CGO_ENABLED=1 go test $(RACE) -timeout 30m $(PACKAGES)
-	[ '$(PACKAGES)' != ./... ] || { cd tools && CGO_ENABLED=1 go test -p 1 $(RACE) -timeout 30m ./...; }
+	CGO_ENABLED=1 $(TEST) --packages '$(PACKAGES)' -- $(RACE) -timeout 30m
+	[ '$(PACKAGES)' != ./... ] || { cd tools && CGO_ENABLED=1 $(TEST) --packages ./... -- -p 1 $(RACE) -timeout 30m; }
 
 # What measures time or memory, and what would take an hour, runs without the race detector.
 test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 seeds of the simulation (an hour)
@@ -77,9 +81,9 @@ test-long: compiler ## Run every test under the race detector, the long ones inc
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
 	@[ "$$DEPLOY" != off ] || echo 'DEPLOY=off leaves out the tests of the examples in deploy/'
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'
-	CGO_ENABLED=1 LONG=1 go test $(RACE) -timeout 60m ./...
-	cd tools && CGO_ENABLED=1 LONG=1 go test -p 1 $(RACE) -timeout 60m ./...
-	CGO_ENABLED=0 LONG=1 go test -p 1 -timeout 60m -run 'MoneyIsKept|AYearOfUsage' ./models ./tests/simulation
+	CGO_ENABLED=1 LONG=1 $(TEST) --packages ./... -- $(RACE) -timeout 60m
+	cd tools && CGO_ENABLED=1 LONG=1 $(TEST) --packages ./... -- -p 1 $(RACE) -timeout 60m
+	CGO_ENABLED=0 LONG=1 $(TEST) --packages './models ./tests/simulation' -- -p 1 -timeout 60m -run 'MoneyIsKept|AYearOfUsage'
 
 agents: ## Run the real Claude Code, Codex, opencode and SDKs against the gateway, onto each provider (installs them with npm; a few minutes)
 	CGO_ENABLED=0 LONG=1 go test -v -count 1 ./tests/agents
