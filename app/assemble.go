@@ -204,7 +204,7 @@ func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
 		return err
 	}
 	g.calls = &inference.Service{
-		Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now,
+		Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now, Answer: inference.Answered(),
 	}
 	g.kept = &conversation.Service{
 		Handles: conversation.NewHandles(g.store, time.Now), Conversations: conversations, Router: g.calls.Router,

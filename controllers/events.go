@@ -192,6 +192,7 @@ func (e *eventWriter) close() {
 func (e *eventWriter) all(c *gin.Context, call *inference.Call, stream llm.Stream) error {
 	e.keep = call.Keep() // before the end of the stream is sent, so that the next request finds it
 	e.ready()
+	call.Sent()
 	var broken error
 	for event, err := range stream {
 		if err != nil {

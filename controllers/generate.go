@@ -55,7 +55,7 @@ func (h *Generate) Create(c *gin.Context) (err error) {
 		out = h.events(c, call)
 		defer out.close()
 	}
-	answer, parts, failure := call.Open(c.Request.Context())
+	answer, failure := call.Open(c.Request.Context())
 	if out == nil || !out.hasBegun() {
 		h.describe(c, call, call.Route())
 	}
@@ -65,11 +65,9 @@ func (h *Generate) Create(c *gin.Context) (err error) {
 	case failure != nil:
 		return failure
 	case out != nil:
-		return out.all(c, call, parts)
-	case parts != nil:
-		return writePieces(c, parts)
+		return out.all(c, call, answer)
 	}
-	return h.writeAnswer(c, call, answer)
+	return h.write(c, call, answer)
 }
 
 var errPanicked = errors.New("a panic ended the call")

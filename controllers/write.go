@@ -75,7 +75,7 @@ func setTokenHeaders(header http.Header, s ratelimit.TokenStatus) {
 	header["X-Ratelimit-Reset-Tokens"] = values[2:3:3]
 }
 
-// writeAnswer sends the whole answer of a call.
+// writeAnswer sends a whole answer.
 func (h *Generate) writeAnswer(c *gin.Context, call *inference.Call, answer *llm.Answer) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -96,20 +96,26 @@ func (h *Generate) writeAnswer(c *gin.Context, call *inference.Call, answer *llm
 	return writeBody(c, http.StatusOK, text)
 }
 
-// writePieces sends JSON as it comes. After an error the connection is closed before the
-// end of the body, so that no client mistakes the part for the whole.
-func writePieces(c *gin.Context, pieces llm.Stream) error {
-	c.Writer.Header()["Content-Type"] = jsonType
+// write sends an answer that is no stream, whole or in the pieces in which it comes. After an
+// error the connection is closed before the end of the body, so that no client mistakes the
+// part for the whole.
+func (h *Generate) write(c *gin.Context, call *inference.Call, answer llm.Stream) error {
 	w := timedWriter{w: c.Writer, control: http.NewResponseController(c.Writer)}
-	for event, err := range pieces {
-		if err != nil {
+	for event, err := range answer {
+		switch {
+		case err != nil:
 			return err
-		}
-		if event == nil {
+		case event == nil:
 			continue
+		case event.Answer != nil:
+			return h.writeAnswer(c, call, event.Answer)
 		}
-		if !c.Writer.Written() && event.Head.Length > 0 {
-			c.Header("Content-Length", strconv.FormatInt(event.Head.Length, 10))
+		if !c.Writer.Written() {
+			call.Sent()
+			c.Writer.Header()["Content-Type"] = jsonType
+			if event.Head.Length > 0 {
+				c.Header("Content-Length", strconv.FormatInt(event.Head.Length, 10))
+			}
 		}
 		if err := w.write(event.Raw); err != nil {
 			return err

@@ -31,6 +31,11 @@ type AnswerChoice struct {
 	Ending
 }
 
+// Single is the stream of a whole answer.
+func Single(answer *Answer) Stream {
+	return func(yield func(*Event, error) bool) { yield(&Event{Kind: EventAnswer, Answer: answer}, nil) }
+}
+
 // Collect reads a stream to its end and puts the answer together. Its errors
 // are those of the stream.
 func Collect(stream Stream) (*Answer, error) {

@@ -32,7 +32,7 @@ const (
 	EventCitations                  // Citations of text that has come; they may be kept
 	EventFinish                     // Ending
 	EventUsage                      // Usage of the whole answer
-	EventAnswer                     // Raw is a whole answer, or a piece of it; Usage if the provider reported it
+	EventAnswer                     // Answer, or of a provider Raw: a whole answer, or a piece of it; Usage if it reported that
 	EventOther                      // Raw: something that only its dialect knows
 )
 
@@ -52,7 +52,8 @@ type Event struct {
 	Citations []Citation
 
 	Ending
-	Usage *Usage
+	Usage  *Usage
+	Answer *Answer // whole: it is the only event of its stream
 
 	// Raw is the event in the form of RawDialect, set by a provider that speaks
 	// the client's dialect: a writer forwards these bytes, and the members above

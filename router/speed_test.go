@@ -105,7 +105,7 @@ func gatewayWith(tb testing.TB, file string, add func(*models.Store, *inference.
 	upstreams := pool.Set{
 		catalog.OpenAI: pool.NewUpstream(catalog.OpenAI, ready{}, []config.Secret{config.NewSecret("key")}, time.Now),
 	}
-	calls := &inference.Service{Now: time.Now}
+	calls := &inference.Service{Now: time.Now, Answer: inference.Answered()}
 	calls.Use(&routing.Router{Models: registry.New(list, upstreams.Serves, time.Now), Upstreams: upstreams, Now: time.Now})
 	add(store, calls)
 	limit, err := ratelimit.NewRequests(ratelimit.RequestOptions{Name: "calls", PerMinute: 1 << 30, Log: log})

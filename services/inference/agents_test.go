@@ -139,7 +139,7 @@ func (d *day) call(of *turn) bool {
 	d.mu.Lock()
 	d.live += of.cost
 	d.mu.Unlock()
-	_, stream, err := call.Open(ctx)
+	stream, err := call.Open(ctx)
 	if err == nil {
 		readAll(stream)
 	}

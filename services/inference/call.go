@@ -1,7 +1,6 @@
 package inference
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -34,6 +33,7 @@ type Call struct {
 	// searches without one.
 	usualPrice bool
 	usage      *llm.Usage       // as the provider reported it; nil = not reported
+	leave      func() bool      // tells the upstream that the client has left; false: the rest is not read
 	counter    llm.UsageCounter // of a stream whose usage has not come yet
 	answer     *llm.Answer      // a whole answer without usage
 	output     tokens.Sample    // the text of a stream, until its usage has come
@@ -73,51 +73,6 @@ func (c *Call) Began() time.Time { return c.input.Began }
 // remains of it; the zero value means that there is no limit.
 func (c *Call) TokenStatus() ratelimit.TokenStatus { return c.quota.Status() }
 
-// Open waits for the whole answer, or for the first event of a stream or the first piece of
-// an answer that comes in pieces. One of the two is nil. The stream must be ranged over, which closes it.
-func (c *Call) Open(ctx context.Context) (*llm.Answer, llm.Stream, error) {
-	ctx, c.plan.Trace = c.span(ctx)
-	c.opened = c.service.Now()
-	if c.plan.Paid {
-		c.plan.Outlasts = c.outlasts
-	}
-	got, route, err := c.plan.Open(ctx)
-	c.route = route
-	if err != nil {
-		return nil, nil, c.measured(err)
-	}
-	if got.Answer == nil {
-		stream := c.metered(got)
-		if c.plan.Paid {
-			stream = readOn(ctx, got, stream)
-		}
-		return nil, stream, nil
-	}
-	got.Close()
-	answer := got.Answer
-	if c.trace != nil {
-		c.traceAnswer(answer)
-	}
-	c.usage = answer.Usage
-	if c.usage != nil && c.usage.Tier == "" {
-		c.usage.Tier = answer.ServiceTier
-	}
-	if !answer.Usage.Counts() {
-		c.answer = answer
-		if !c.input.Request.Kind.Writes() { // all that such an answer says besides is the size of its prompt
-			tokens := c.promptTokens()
-			answer.Usage = &llm.Usage{Input: tokens, Total: tokens}
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx) // the answer was read for its usage only
-	}
-	if c.service.Simulated {
-		answer.Fingerprint = Simulated
-	}
-	return answer, nil, nil
-}
-
 // Settle has final called, on another goroutine, when an upstream has accepted a stream and
 // has not begun it after that time: then no other model or key answers, and what final sends
 // to the client begins the answer. Upstreams that speak the client's dialect are waited for.
@@ -132,65 +87,6 @@ func (c *Call) Settle(after time.Duration, final func(routing.Route)) {
 		c.sent = true
 		final(route)
 	}}
-}
-
-// metered is the stream, which records its usage and its error as it is read.
-func (c *Call) metered(got *routing.Result) llm.Stream {
-	return func(yield func(*llm.Event, error) bool) {
-		c.Sent()
-		defer got.Close()
-		c.gaps = new(metrics.Gaps)
-		var paused time.Time
-		for event, err := range got.Stream {
-			switch {
-			case err != nil:
-				got.StreamFailed(err)
-				yield(nil, err)
-				return
-			case event == nil:
-				if c.plan.Paid {
-					c.unbilled.Store(c.finishing())
-				}
-				if !yield(nil, nil) {
-					return
-				}
-				paused = c.service.Now()
-				continue
-			case !paused.IsZero():
-				c.gaps.Add(c.service.Now().Sub(paused))
-				paused = time.Time{}
-			}
-			c.record(event)
-			c.grow()
-			if !yield(event, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (c *Call) record(e *llm.Event) {
-	if e.Usage != nil {
-		usage := *e.Usage // the event is valid only until the next one
-		if usage.Tier == "" && e.Head != nil {
-			usage.Tier = e.Head.ServiceTier
-		}
-		c.usage = &usage
-	} else if !c.usage.Counts() {
-		if e.Head != nil {
-			c.counter = e.Head.Counter
-		}
-		c.output.AddEvent(e)
-		if c.row.FirstTokenUS == 0 && (c.output.Len() > 0 || e.Kind == llm.EventMedia) {
-			c.row.FirstTokenUS = c.since()
-		}
-	}
-	if c.service.Simulated && e.Head != nil {
-		e.Head.Fingerprint = Simulated
-	}
-	if c.trace != nil {
-		c.traceEvent(e)
-	}
 }
 
 // Keep returns the function that stores the whole answer for later requests; nil: it is not
@@ -214,17 +110,3 @@ func (c *Call) Sent() {
 
 // since is the time since the request came, in microseconds; at least 1.
 func (c *Call) since() int64 { return max(c.service.Now().Sub(c.input.Began).Microseconds(), 1) }
-
-// span begins the span of a call.
-func (c *Call) span(ctx context.Context) (context.Context, *tracing.Chat) {
-	if c.service.Tracer == nil {
-		return ctx, nil
-	}
-	ctx, span := c.service.Tracer.Chat(ctx, tracing.ChatStart{
-		Provider: c.route.Provider, Request: c.input.Request, RequestID: c.input.RequestID, KeyID: c.input.Caller.KeyID,
-	})
-	if span.Recording() {
-		c.trace = new(tracing.ChatEnd)
-	}
-	return ctx, span
-}

@@ -249,7 +249,7 @@ func TestWhatCostsMoreThanIsKnownIsCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = call.Open(t.Context())
+		_, err = whole(call.Open(t.Context()))
 		if r := call.End(t.Context(), err); r.Cost != 90_000+tt.fee || call.usualPrice != tt.counted {
 			t.Errorf("%s: %d, counted: %v", name, r.Cost, call.usualPrice)
 		}

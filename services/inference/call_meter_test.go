@@ -64,7 +64,7 @@ func TestClientGetsTheUsageThatTheProviderDidNotReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, _, err := call.Open(t.Context())
+	answer, err := whole(call.Open(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,10 +166,11 @@ func TestBrokenStreamIsBookedWithTheUsageSoFar(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, stream, err := call.Open(t.Context())
+			stream, err := call.Open(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
+			call.Sent()
 			heard := 0
 			for _, err = range stream {
 				if heard++; left && heard == 2 {
@@ -251,9 +252,9 @@ func TestFailedCallIsChargedWhenItsProviderMayHaveWorked(t *testing.T) {
 				t.Fatal(err)
 			}
 			if streams {
-				_, _, err = call.Open(ctx)
+				_, err = whole(call.Open(ctx))
 			} else {
-				_, _, err = call.Open(ctx)
+				_, err = whole(call.Open(ctx))
 			}
 			r := call.End(ctx, err)
 			hidden := name == "the client left" && !streams // a whole answer may have come to any length
@@ -291,7 +292,7 @@ func TestClientThatLeavesDuringAPauseIsNotCharged(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(50*time.Millisecond, func() { leave(cause) })
-		_, _, err = call.Open(ctx)
+		_, err = whole(call.Open(ctx))
 		r := call.End(ctx, err)
 		if err == nil || r.Attempts != 1 || r.InputTokens != 0 || r.Cost != 0 || r.Estimated || r.Outcome == models.OutcomeFailed {
 			t.Errorf("%+v, %v", r, err)
@@ -321,7 +322,7 @@ func TestTimesOfACallAreMeasuredWithItsClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := call.Open(t.Context()); err != nil {
+		if _, err := whole(call.Open(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -357,11 +358,12 @@ func TestTimesOfAStreamAreMeasuredWithItsClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, stream, err := call.Open(t.Context())
+		stream, err := call.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(500 * time.Millisecond) // until it is read
+		call.Sent()
 		readAll(stream)
 		r := call.End(t.Context(), nil)
 		if r.FirstTokenUS != 5_500_000 || r.DurationUS != 8_500_000 || r.OverheadUS != 500_000 {
@@ -401,7 +403,7 @@ func TestHedgedCallsAreCountedAsAttempts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := call.Open(t.Context()); err != nil {
+		if _, err := whole(call.Open(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if r := call.End(t.Context(), nil); r.Attempts != 2 || calls.Load() != 2 {

@@ -236,7 +236,8 @@ func newFixture(t testing.TB, all ...*scripted) *fixture {
 	c := &fixture{Database: h, log: new(lockedLog)}
 	log := slog.New(slog.NewTextHandler(c.log, nil))
 	c.chat = &Service{
-		Now: time.Now, Log: log, ReserveMost: true,
+		Answer: Answered(),
+		Now:    time.Now, Log: log, ReserveMost: true,
 		Budgets: budget.New(budget.Options{Store: h.Open(t), Log: slog.New(slog.DiscardHandler), Now: time.Now}),
 		Quotas:  ratelimit.NewQuotas(ratelimit.QuotaOptions{Log: log, Now: time.Now}),
 	}
@@ -262,7 +263,7 @@ func serving(t testing.TB, all ...*scripted) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	s := &Service{Now: time.Now, Answer: Answered(), Log: slog.New(slog.DiscardHandler)}
 	s.Use(&routing.Router{Upstreams: pool.Set{}, Now: time.Now})
 	connect(s.Router(), list, all)
 	return s
@@ -305,13 +306,13 @@ func (c *fixture) made(t testing.TB, ask Input) (*models.Call, error) {
 		return nil, err
 	}
 	if !ask.Request.Stream {
-		_, _, err = call.Open(t.Context())
+		_, err = whole(call.Open(t.Context()))
 		if err == nil {
 			call.Sent()
 		}
 		return call.End(t.Context(), err), err
 	}
-	_, stream, err := call.Open(t.Context())
+	stream, err := call.Open(t.Context())
 	if err == nil {
 		for _, broken := range stream {
 			err = broken
@@ -446,12 +447,12 @@ func TestCallIsBookedOnceWithAllColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if streams {
-			_, stream, err := call.Open(t.Context())
+			stream, err := call.Open(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			readAll(stream)
-		} else if _, _, err := call.Open(t.Context()); err != nil {
+		} else if _, err := whole(call.Open(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		row := *call.End(t.Context(), nil)
@@ -512,10 +513,10 @@ func TestCallThatPanicsIsBooked(t *testing.T) {
 				call.End(t.Context(), end)
 			}()
 			if !streams {
-				_, _, end = call.Open(t.Context())
+				_, end = whole(call.Open(t.Context()))
 				return
 			}
-			_, stream, err := call.Open(t.Context())
+			stream, err := call.Open(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
@@ -560,7 +561,7 @@ func TestStreamThatIsNeverReadIsBooked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := call.Open(t.Context()); err != nil {
+	if _, err := call.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r := call.End(t.Context(), ErrClientGone)
@@ -618,14 +619,14 @@ func TestSimulatedAnswersHaveTheSimulatedFingerprint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, _, err := call.Open(t.Context()); err != nil || answer.Fingerprint != Simulated {
+	if answer, err := whole(call.Open(t.Context())); err != nil || answer.Fingerprint != Simulated {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	call, err = c.chat.Admit(t.Context(), keyedStream(haiku, models.Limits{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stream, err := call.Open(t.Context())
+	stream, err := call.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestThePromptIsEstimatedFromItsBytes(t *testing.T) {
 		if want >= 0 && (n < want-1 || n > want+1) {
 			t.Errorf("call %d: %d tokens, not %d", i, n, want)
 		}
-		_, stream, err := call.Open(t.Context())
+		stream, err := call.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestPromptThatIsTooLongCanBeMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = call.Open(t.Context())
+		_, err = whole(call.Open(t.Context()))
 		call.End(t.Context(), err)
 		e := api.AsError(err)
 		if (e.TooLong != nil) != tt.measured {

@@ -66,6 +66,20 @@ func decoded(t testing.TB, body string) *llm.Request {
 	return r
 }
 
+// whole is the answer of a call that is no stream.
+func whole(stream llm.Stream, err error) (*llm.Answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	var answer *llm.Answer
+	for event, failed := range stream {
+		if err = failed; err == nil {
+			answer = event.Answer
+		}
+	}
+	return answer, err
+}
+
 func readAll(s llm.Stream) {
 	for range s { //nolint:revive // to its end
 	}

@@ -50,7 +50,7 @@ func (c *fixture) leave(t *testing.T, ask Input, cause error) *models.Call {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stream, err := call.Open(ctx)
+	stream, err := call.Open(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestPaidAnswerOfAReasoningModelIsReadOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, _, err := call.Open(ctx)
+	answer, err := whole(call.Open(ctx))
 	r := call.End(ctx, err)
 	if answer != nil || r.Outcome != models.OutcomeClient || r.InputTokens != 70 || r.OutputTokens != 30 || r.Estimated || r.Attempts != 1 {
 		t.Errorf("%+v, %v", r, err)

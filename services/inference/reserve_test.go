@@ -153,7 +153,7 @@ func TestAStreamReservesMoreAsItGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stream, err := call.Open(t.Context())
+	stream, err := call.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestAPromptThatWasNotInTheCacheIsReservedOnceThatIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stream, err := call.Open(t.Context())
+	stream, err := call.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ type Service struct {
 	Tracer    *tracing.Tracer // nil = no tracing
 	Log       *slog.Logger
 	Now       func() time.Time
+	Answer    Answer // of Answered
 
 	Ledger       *ledger.Writer // nil = no ledger
 	Budgets      *budget.Service

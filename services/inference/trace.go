@@ -29,18 +29,17 @@ func (c *Call) bookedUsage() *llm.Usage {
 	}
 }
 
-// traceAnswer sets the span's attributes of a whole answer.
-func (c *Call) traceAnswer(answer *llm.Answer) {
-	c.trace.ID, c.trace.Model = answer.ID, answer.Model
-	for i := range answer.Choices {
-		c.trace.FinishReasons = append(c.trace.FinishReasons, string(answer.Choices[i].Finish))
-	}
-}
-
-// traceEvent sets the span's attributes of a stream.
+// traceEvent sets the span's attributes of an answer.
 func (c *Call) traceEvent(e *llm.Event) {
-	if c.trace.ID == "" && e.Head != nil {
-		c.trace.ID, c.trace.Model = e.Head.ID, e.Head.Model
+	head := e.Head
+	if answer := e.Answer; answer != nil {
+		head = &answer.Head
+		for i := range answer.Choices {
+			c.trace.FinishReasons = append(c.trace.FinishReasons, string(answer.Choices[i].Finish))
+		}
+	}
+	if c.trace.ID == "" && head != nil {
+		c.trace.ID, c.trace.Model = head.ID, head.Model
 	}
 	if e.Kind == llm.EventFinish {
 		c.trace.FinishReasons = append(c.trace.FinishReasons, string(e.Finish))

@@ -180,14 +180,11 @@ func (c *call) arrive() (inference.Input, bool) {
 
 // read waits for the answer and reads it to its end.
 func (c *call) read(ctx context.Context, call *inference.Call) error {
-	answer, stream, err := call.Open(ctx)
+	stream, err := call.Open(ctx)
 	if err != nil {
 		return err
 	}
-	if answer != nil {
-		call.Sent()
-		return nil
-	}
+	call.Sent()
 	for _, err = range stream { //nolint:revive // to its end
 	}
 	return err

@@ -48,7 +48,7 @@ func (l *lab) service() *inference.Service {
 		l.idle = l.idle[:n-1]
 		return s
 	}
-	return &inference.Service{}
+	return &inference.Service{Answer: inference.Answered()}
 }
 
 func (l *lab) release(s *inference.Service) {
