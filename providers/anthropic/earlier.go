@@ -63,7 +63,7 @@ func (e *editor) previousMessage(member scan.Span, id []byte) {
 }
 
 // named is the answer with the name by which its client may name it, and that name.
-func (n *native) named(id, key string) (name string) {
+func (n *nativeExchange) named(id, key string) (name string) {
 	if !n.names || !isID(id) {
 		return id
 	}

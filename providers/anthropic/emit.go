@@ -128,6 +128,11 @@ func (a *answer) finishReason() llm.Finish {
 	return reason
 }
 
+// common is the ending of an answer in the upstream's bytes.
+func (e *ending) common() llm.Ending {
+	return llm.Ending{Finish: e.finish(), NativeReason: e.StopReason, StopSequence: string(e.StopSequence)}
+}
+
 // finish is the reason in OpenAI's words.
 func (e *ending) finish() llm.Finish {
 	switch e.StopReason {

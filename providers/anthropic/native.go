@@ -14,12 +14,13 @@ import (
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/native"
 	"modelgateway/providers/upstream"
 )
 
-// native is a request of the Messages API, which is sent in the client's bytes. Of the
+// nativeExchange is a request of the Messages API, which is sent in the client's bytes. Of the
 // client's headers and query only what its dialect lets travel is sent.
-type native struct {
+type nativeExchange struct {
 	provider  *Provider
 	client    *upstream.Client
 	request   *llm.Request
@@ -33,7 +34,7 @@ type native struct {
 	moved     bool // the gateway chose another model than the client
 }
 
-func (p *Provider) native(call providers.Call, path string) (*native, error) {
+func (p *Provider) native(call providers.Call, path string) (*nativeExchange, error) {
 	req := call.Request
 	found := marksOf(req.Raw)
 	if found.objects {
@@ -45,7 +46,7 @@ func (p *Provider) native(call providers.Call, path string) (*native, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &native{
+	n := &nativeExchange{
 		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req, path: path,
 		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier), model: call.Model.Upstream, moved: call.Moved,
 		earlier: earlier, names: req.Handle != nil && p.objects != config.ObjectsAllow && req.Earlier.Named,
@@ -69,14 +70,14 @@ func versioned(headers []llm.Header) []llm.Header {
 }
 
 // Properties has max_tokens, which includes thinking. Nothing is ignored: the upstream gets all.
-func (n *native) Properties() providers.Properties {
+func (n *nativeExchange) Properties() providers.Properties {
 	return providers.Properties{MaxOutput: n.maxTokens}
 }
 
 // Open sends the request. A thought is signed for the model that had it. Where the gateway
 // has changed the model and the upstream refuses the thoughts of the conversation, they are
 // left out of one more request: the client cannot know why they are refused.
-func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {
+func (n *nativeExchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	stream, err := n.open(ctx, key, n.body)
 	if !n.moved || !refusesThoughts(err) {
 		return stream, err
@@ -88,7 +89,7 @@ func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {
 	return n.open(ctx, key, body)
 }
 
-func (n *native) open(ctx context.Context, key string, body [][]byte) (llm.Stream, error) {
+func (n *nativeExchange) open(ctx context.Context, key string, body [][]byte) (llm.Stream, error) {
 	if n.request.Stream {
 		events, err := n.client.Events(ctx, key, n.path, body...)
 		if err != nil {
@@ -138,13 +139,8 @@ func dialectOf(body []byte) llm.Dialect {
 // and names of the gateway's account in its message. It is nil for what is no error of the
 // API, and for statuses that tell of the gateway's own credentials.
 func passed(status int, body []byte) []byte {
-	switch status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge,
-		http.StatusUnprocessableEntity, http.StatusTooManyRequests:
-	default:
-		if status < http.StatusInternalServerError {
-			return nil
-		}
+	if !native.Passes(status) {
+		return nil
 	}
 	var e struct {
 		Type  string  `json:"type"`

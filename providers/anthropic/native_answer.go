@@ -9,23 +9,16 @@ import (
 	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/providers/native"
 )
 
-// nativeAnswer is a whole answer in the upstream's bytes.
-type nativeAnswer struct {
-	head   llm.Head
-	raw    []byte
-	usage  *llm.Usage // nil = not reported
-	ending ending
-	texts  string // of an answer without usage, for an estimate
-}
-
 // answer reads what the gateway needs of an answer, and passes it on as it came.
-func (n *native) answer(text []byte, key string) (llm.Stream, error) {
+func (n *nativeExchange) answer(text []byte, key string) (llm.Stream, error) {
 	if !scan.IsObject(text) {
 		return nil, n.client.Malformed(errNoMessage)
 	}
-	a := &nativeAnswer{head: llm.Head{Model: n.model, Created: n.provider.now().Unix()}, raw: text}
+	a := &native.Whole{Head: llm.Head{Model: n.model, Created: n.provider.now().Unix()}, Dialect: llm.Messages}
+	var end ending
 	var kind, content jsontext.Value
 	var counts usage
 	for name, value := range scan.Members(text) {
@@ -35,15 +28,15 @@ func (n *native) answer(text []byte, key string) (llm.Stream, error) {
 		case name.Is("content"):
 			content = value
 		case name.Is("id"):
-			a.head.ID = scan.Text(value)
+			a.Head.ID = scan.Text(value)
 		case name.Is("model"):
 			if model := scan.Text(value); model != "" {
-				a.head.Model = model
+				a.Head.Model = model
 			}
 		case name.Is("stop_reason"):
-			a.ending.StopReason = scan.Text(value)
+			end.StopReason = scan.Text(value)
 		case name.Is("stop_sequence"):
-			a.ending.StopSequence = word(scan.Text(value))
+			end.StopSequence = word(scan.Text(value))
 		case name.Is("usage"):
 			counts = readUsage(value)
 		}
@@ -58,14 +51,15 @@ func (n *native) answer(text []byte, key string) (llm.Stream, error) {
 	if content.Kind() != jsontext.KindBeginArray {
 		return nil, n.client.Malformed(errNoMessage)
 	}
-	id := a.head.ID
-	a.head.ID = n.named(id, key)
-	a.raw = renamed(text, id, a.head.ID)
-	a.head.ServiceTier, a.usage = counts.tier(), counts.common()
-	if !a.usage.Counts() || a.usage.Output == 0 {
-		a.texts = textsOf(content)
+	id := a.Head.ID
+	a.Head.ID = n.named(id, key)
+	a.Raw = renamed(text, id, a.Head.ID)
+	a.Head.ServiceTier, a.Usage = counts.tier(), counts.common()
+	if !a.Usage.Counts() || a.Usage.Output == 0 {
+		a.Texts = textsOf(content)
 	}
-	return a.stream, nil
+	a.Endings = []llm.Ending{end.common()}
+	return a.Stream, nil
 }
 
 // readUsage reads the usage of an answer. What has another form is not counted.
@@ -81,7 +75,7 @@ func readUsage(text []byte) (u usage) {
 }
 
 // refusedInside is the error that came in place of an answer, under status 200.
-func (n *native) refusedInside(text []byte) error {
+func (n *nativeExchange) refusedInside(text []byte) error {
 	var m struct {
 		Error problem `json:"error"`
 	}
@@ -103,24 +97,4 @@ func textsOf(content jsontext.Value) string {
 		}
 	}
 	return all.String()
-}
-
-// stream yields the events for metering, then the bytes.
-func (a *nativeAnswer) stream(yield func(*llm.Event, error) bool) {
-	e := llm.Event{Head: &a.head, RawDialect: llm.Messages}
-	if a.texts != "" {
-		e.Kind, e.Text = llm.EventText, a.texts
-		if !yield(&e, nil) {
-			return
-		}
-	}
-	e.Kind, e.Text = llm.EventFinish, ""
-	e.Ending = llm.Ending{
-		Finish: a.ending.finish(), NativeReason: a.ending.StopReason, StopSequence: string(a.ending.StopSequence),
-	}
-	if !yield(&e, nil) {
-		return
-	}
-	e = llm.Event{Kind: llm.EventAnswer, Head: &a.head, RawDialect: llm.Messages, Raw: a.raw, Usage: a.usage}
-	yield(&e, nil)
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // streamingCall is a native call for a stream.
-func streamingCall(t testing.TB) *native {
+func streamingCall(t testing.TB) *nativeExchange {
 	t.Helper()
 	n, err := provider("http://127.0.0.1:1").native(providers.Call{
 		Request: messagesRequest(t, `{"model":"m","max_tokens":9,"stream":true,"messages":[]}`), Model: &catalog.Model{Upstream: "claude-up"},
@@ -37,7 +37,7 @@ func pass(t testing.TB, body io.Reader) providertest.Passed {
 	return passBy(t, streamingCall(t), body)
 }
 
-func passBy(t testing.TB, n *native, body io.Reader) providertest.Passed {
+func passBy(t testing.TB, n *nativeExchange, body io.Reader) providertest.Passed {
 	t.Helper()
 	stream, err := n.events(t.Context(), upstream.NewEvents(io.NopCloser(body)), testKey)
 	return providertest.Pass(t, llm.Messages, stream, err)

@@ -45,7 +45,7 @@ func (s *stream) readStart() error {
 	for {
 		switch err := s.next(); {
 		case errors.Is(err, io.EOF):
-			return ended(s.client, s.events)
+			return ended(s.client, s.events.Stray())
 		case err != nil:
 			return err
 		}
@@ -85,10 +85,9 @@ func (s *stream) next() error {
 	return nil
 }
 
-// ended is the error for a body that ended early. A body without any event may
-// be an error that came as plain JSON under status 200.
-func ended(client *upstream.Client, events *upstream.Events) error {
-	stray := events.Stray()
+// ended is the error for a body that ended early, with stray, which is no event. A body
+// without any event may be an error that came as plain JSON under status 200.
+func ended(client *upstream.Client, stray []byte) error {
 	if len(stray) == 0 {
 		return client.Truncated()
 	}
@@ -120,7 +119,7 @@ func (s *stream) end(err error) {
 	case errors.Is(err, io.EOF) && s.answer.ending.StopReason != "" && !s.answer.early:
 		s.answer.finish() // only message_stop is missing, which adds nothing
 	case errors.Is(err, io.EOF):
-		s.answer.out.Fail(ended(s.client, s.events))
+		s.answer.out.Fail(ended(s.client, s.events.Stray()))
 	default:
 		s.answer.out.Fail(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
+	"modelgateway/providers/native"
 )
 
 // answer requests a whole answer. One that needs no repair is forwarded in the
@@ -35,7 +36,7 @@ func (x *exchange) fast(text []byte) llm.Stream {
 	r := new(fastReader)
 	if !x.foreign {
 		if a, ok := r.answer(text); ok {
-			return a.stream
+			return a.Stream
 		}
 	} else if a, ok := r.text(text); ok {
 		return a.events
@@ -50,37 +51,9 @@ type wholeAnswer struct {
 	Error *problem `json:"error"`
 }
 
-// shown is an answer in the bytes that are sent to the client.
-type shown struct {
-	head     llm.Head
-	raw      []byte
-	usage    *llm.Usage // nil = not reported
-	finishes []llm.Finish
-	texts    string // of an answer without usage, for an estimate
-}
-
-// stream yields the events for metering, then the bytes.
-func (a *shown) stream(yield func(*llm.Event, error) bool) {
-	e := llm.Event{Head: &a.head, RawDialect: llm.Chat}
-	if a.texts != "" {
-		e.Kind, e.Text = llm.EventText, a.texts
-		if !yield(&e, nil) {
-			return
-		}
-	}
-	for i, reason := range a.finishes {
-		e = llm.Event{Kind: llm.EventFinish, Head: &a.head, RawDialect: llm.Chat, Choice: i, Ending: llm.Ending{Finish: reason}}
-		if !yield(&e, nil) {
-			return
-		}
-	}
-	e = llm.Event{Kind: llm.EventAnswer, Head: &a.head, RawDialect: llm.Chat, Raw: a.raw, Usage: a.usage}
-	yield(&e, nil)
-}
-
 // oneText is an answer of one text, for a client of another dialect.
 type oneText struct {
-	shown
+	native.Whole
 
 	content string
 	event   llm.Event
@@ -90,7 +63,7 @@ type oneText struct {
 // BenchmarkForeignAnswer.
 func (a *oneText) events(yield func(*llm.Event, error) bool) {
 	e := &a.event
-	*e = llm.Event{Head: &a.head}
+	*e = llm.Event{Head: &a.Head}
 	if !yield(e, nil) {
 		return
 	}
@@ -101,12 +74,13 @@ func (a *oneText) events(yield func(*llm.Event, error) bool) {
 		}
 	}
 	e.Kind, e.Text = llm.EventFinish, ""
-	e.Ending = llm.Ending{Finish: a.finishes[0], NativeReason: string(a.finishes[0])}
+	e.Ending = a.Endings[0]
+	e.NativeReason = string(e.Finish)
 	if !yield(e, nil) {
 		return
 	}
-	if a.usage != nil {
-		*e = llm.Event{Kind: llm.EventUsage, Head: &a.head, Usage: a.usage}
+	if a.Usage != nil {
+		*e = llm.Event{Kind: llm.EventUsage, Head: &a.Head, Usage: a.Usage}
 		yield(e, nil)
 	}
 }
@@ -114,21 +88,24 @@ func (a *oneText) events(yield func(*llm.Event, error) bool) {
 // encoded is the answer that read has filled in. Clients rely on its usage, so
 // one without counts has zeros.
 func encoded(c *chat.Completion) (llm.Stream, error) {
-	a := &shown{head: llm.Head{ID: c.ID, Model: c.Model, Created: c.Created, ServiceTier: c.ServiceTier}, usage: c.Usage.Common()}
+	a := &native.Whole{
+		Head:    llm.Head{ID: c.ID, Model: c.Model, Created: c.Created, ServiceTier: c.ServiceTier},
+		Dialect: llm.Chat, Usage: c.Usage.Common(),
+	}
 	for i := range c.Choices {
-		a.finishes = append(a.finishes, llm.Finish(c.Choices[i].FinishReason))
-		if !a.usage.Counts() || a.usage.Output == 0 {
-			a.texts += c.Choices[i].Message.Texts()
+		a.Endings = append(a.Endings, llm.Ending{Finish: llm.Finish(c.Choices[i].FinishReason)})
+		if !a.Usage.Counts() || a.Usage.Output == 0 {
+			a.Texts += c.Choices[i].Message.Texts()
 		}
 	}
 	if c.Usage == nil {
 		c.Usage = new(chat.Usage)
 	}
 	var err error
-	if a.raw, err = chat.AppendCompletion(nil, c); err != nil {
+	if a.Raw, err = chat.AppendCompletion(nil, c); err != nil {
 		return nil, api.Internal(fmt.Errorf("encode answer: %w", err))
 	}
-	return a.stream, nil
+	return a.Stream, nil
 }
 
 // read reads an answer in full.

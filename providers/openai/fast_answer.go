@@ -5,14 +5,15 @@ import (
 
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
+	"modelgateway/providers/native"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // answer reads a whole answer that needs no repair: it has all members that
 // clients rely on. Its choices are checked and not copied.
-func (r *fastReader) answer(data []byte) (*shown, bool) {
-	a := &shown{raw: data}
+func (r *fastReader) answer(data []byte) (*native.Whole, bool) {
+	a := &native.Whole{Dialect: llm.Chat, Raw: data}
 	return a, r.readWhole(data, a)
 }
 
@@ -20,15 +21,15 @@ func (r *fastReader) answer(data []byte) (*shown, bool) {
 func (r *fastReader) text(data []byte) (*oneText, bool) {
 	a := new(oneText)
 	r.kept = true
-	ok := r.readWhole(data, &a.shown) && len(a.finishes) == 1 && !r.more
+	ok := r.readWhole(data, &a.Whole) && len(a.Endings) == 1 && !r.more
 	a.content = r.content
 	return a, ok
 }
 
-func (r *fastReader) readWhole(data []byte, a *shown) bool {
+func (r *fastReader) readWhole(data []byte, a *native.Whole) bool {
 	r.Reset(data)
 	r.whole = true
-	c := &a.head
+	c := &a.Head
 	const needed = sawID | sawObject | sawCreated | sawModel | sawChoices | sawUsage
 	var seen uint32
 	r.Open('{')
@@ -51,7 +52,7 @@ func (r *fastReader) readWhole(data []byte, a *shown) bool {
 			r.wholeChoices(a)
 		case "usage":
 			r.Once(&seen, sawUsage)
-			a.usage = r.usage().Common()
+			a.Usage = r.usage().Common()
 		case "service_tier":
 			r.Once(&seen, sawTier)
 			c.ServiceTier = r.Usual(serviceTiers...) // another kind of value is left to the full reader
@@ -74,11 +75,11 @@ func (r *fastReader) fingerprinted(head *llm.Head) {
 	head.Fingerprint = r.Usual()
 }
 
-func (r *fastReader) wholeChoices(a *shown) {
+func (r *fastReader) wholeChoices(a *native.Whole) {
 	r.Open('[')
 	n := 0
 	for first := true; r.More(']', first); first = false {
-		a.finishes = append(a.finishes, r.wholeChoice())
+		a.Endings = append(a.Endings, llm.Ending{Finish: r.wholeChoice()})
 		n++
 	}
 	r.Assert(n > 0)

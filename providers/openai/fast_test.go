@@ -8,6 +8,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
+	"modelgateway/providers/native"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -136,21 +137,21 @@ func full(data []byte) (*chat.Completion, error) {
 
 // sameAnswer holds what the fast path tells of an answer against the answer that
 // has been decoded in full.
-func sameAnswer(t *testing.T, got *shown, want *chat.Completion) {
+func sameAnswer(t *testing.T, got *native.Whole, want *chat.Completion) {
 	t.Helper()
 	var raw chat.Completion
-	if err := json.Unmarshal(got.raw, &raw, api.Lenient); err != nil || !reflect.DeepEqual(&raw, want) {
+	if err := json.Unmarshal(got.Raw, &raw, api.Lenient); err != nil || !reflect.DeepEqual(&raw, want) {
 		t.Errorf("%+v, want %+v, %v", raw, want, err)
 	}
-	if got.head.ID != want.ID || got.head.Model != want.Model || got.head.Created != want.Created {
-		t.Errorf("head %+v", got.head)
+	if got.Head.ID != want.ID || got.Head.Model != want.Model || got.Head.Created != want.Created {
+		t.Errorf("head %+v", got.Head)
 	}
-	if usage := want.Usage.Common(); !reflect.DeepEqual(got.usage, usage) {
-		t.Errorf("usage %+v, want %+v", got.usage, usage)
+	if usage := want.Usage.Common(); !reflect.DeepEqual(got.Usage, usage) {
+		t.Errorf("usage %+v, want %+v", got.Usage, usage)
 	}
-	for i, reason := range got.finishes {
-		if string(reason) != want.Choices[i].FinishReason {
-			t.Errorf("choice %d finished with %q", i, reason)
+	for i, ending := range got.Endings {
+		if string(ending.Finish) != want.Choices[i].FinishReason {
+			t.Errorf("choice %d finished with %q", i, ending.Finish)
 		}
 	}
 }
@@ -163,7 +164,7 @@ func TestCompleteAnswersAreForwardedUnchanged(t *testing.T) {
 			`"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}} ` + "\n",
 	} {
 		got, ok := new(fastReader).answer([]byte(data))
-		if !ok || string(got.raw) != data {
+		if !ok || string(got.Raw) != data {
 			t.Errorf("not taken: %s", data)
 			continue
 		}

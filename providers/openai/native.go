@@ -10,9 +10,9 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-// native is a request of the Responses API, which is sent in the client's bytes. Of the
+// nativeExchange is a request of the Responses API, which is sent in the client's bytes. Of the
 // client's headers and query only what its dialect lets travel is sent.
-type native struct {
+type nativeExchange struct {
 	provider *Provider
 	client   *upstream.Client
 	request  *llm.Request
@@ -30,7 +30,7 @@ var toldHeaders = []string{"Openai-Model", "Openai-Version", "X-Codex-Turn-State
 // ofResponses is a source of the Responses API.
 type ofResponses interface{ Endpoint() string }
 
-func (p *Provider) native(call providers.Call) (*native, error) {
+func (p *Provider) native(call providers.Call) (*nativeExchange, error) {
 	req := call.Request
 	source, ok := req.Source.(ofResponses)
 	if !ok {
@@ -47,7 +47,7 @@ func (p *Provider) native(call providers.Call) (*native, error) {
 			return nil, err
 		}
 	}
-	n := &native{
+	n := &nativeExchange{
 		provider: p, client: p.telling.With(req.Beside.Headers, refusedNatively), request: req,
 		path: source.Endpoint(), name: call.Model.Provider, model: call.Model.Upstream,
 	}
@@ -63,10 +63,10 @@ func (p *Provider) native(call providers.Call) (*native, error) {
 }
 
 // Properties are none: the upstream gets all.
-func (n *native) Properties() providers.Properties { return providers.Properties{} }
+func (n *nativeExchange) Properties() providers.Properties { return providers.Properties{} }
 
 // Open sends the request.
-func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {
+func (n *nativeExchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if !n.request.Stream {
 		text, err := n.client.Post(ctx, key, n.path, n.body...)
 		if err != nil {
@@ -82,7 +82,7 @@ func (n *native) Open(ctx context.Context, key string) (llm.Stream, error) {
 }
 
 // told is an error of the upstream without the id that the request goes on from.
-func (n *native) told(err error) error {
+func (n *nativeExchange) told(err error) error {
 	var names renames
 	names.add(n.kept, n.asKept)
 	return names.inError(err)
@@ -94,7 +94,7 @@ const idPrefix = "resp_"
 // names are what the client knows ids of the upstream's by, and the name of a response. The
 // client may use an id again only under the name that it was given, so that no other client
 // can. A response that is not kept needs no name.
-func (n *native) names(a *answered, key string) (all renames, name string) {
+func (n *nativeExchange) names(a *answered, key string) (all renames, name string) {
 	if name = a.id; !a.unkept && isID(a.id) {
 		name = n.handle(a.id, key)
 		all.add(a.id, name)
@@ -113,7 +113,7 @@ func isID(text string) bool {
 const idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // handle is the name under which the client gets the id of a response.
-func (n *native) handle(id, key string) string {
+func (n *nativeExchange) handle(id, key string) string {
 	if n.request.Handle == nil {
 		return llm.NewID(idPrefix)
 	}

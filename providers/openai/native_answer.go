@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -8,23 +9,15 @@ import (
 
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
+	"modelgateway/providers/native"
 )
 
 var errNotResponse = errors.New("the answer is no response")
 
-// nativeAnswer is a whole answer in the upstream's bytes.
-type nativeAnswer struct {
-	answered
-
-	head  llm.Head
-	raw   []byte
-	texts string // of an answer without usage, for an estimate
-}
-
 // answer reads what the gateway needs of an answer, and passes it on with the ids that the
 // client knows.
-func (n *native) answer(text []byte, key string) (llm.Stream, error) {
-	a := &nativeAnswer{head: llm.Head{Model: n.model, Created: n.provider.now().Unix()}}
+func (n *nativeExchange) answer(text []byte, key string) (llm.Stream, error) {
+	var a answered
 	if !a.whole(text) {
 		return nil, n.client.Malformed(errNotResponse)
 	}
@@ -37,17 +30,15 @@ func (n *native) answer(text []byte, key string) (llm.Stream, error) {
 	case a.output.Kind() != jsontext.KindBeginArray:
 		return nil, n.client.Malformed(errNotResponse)
 	}
-	if a.model != "" {
-		a.head.Model = a.model
+	names, name := n.names(&a, key)
+	whole := &native.Whole{
+		Head:    llm.Head{ID: name, Model: cmp.Or(a.model, n.model), Created: n.provider.now().Unix(), ServiceTier: a.tier},
+		Dialect: llm.Responses, Raw: names.in(text), Usage: a.counted(), Endings: []llm.Ending{a.ending()},
 	}
-	a.head.ServiceTier = a.tier
-	if u := a.common(); !u.Counts() || u.Output == 0 {
-		a.texts = textsOf(a.output)
+	if !whole.Usage.Counts() || whole.Usage.Output == 0 {
+		whole.Texts = textsOf(a.output)
 	}
-	var names renames
-	names, a.head.ID = n.names(&a.answered, key)
-	a.raw = names.in(text)
-	return a.stream, nil
+	return whole.Stream, nil
 }
 
 // isResponse says whether an answer is one of the API. Servers that copy it may not name the object.
@@ -79,21 +70,4 @@ func textsOf(output jsontext.Value) string {
 		}
 	}
 	return all.String()
-}
-
-// stream yields the events for metering, then the bytes.
-func (a *nativeAnswer) stream(yield func(*llm.Event, error) bool) {
-	e := llm.Event{Head: &a.head, RawDialect: llm.Responses}
-	if a.texts != "" {
-		e.Kind, e.Text = llm.EventText, a.texts
-		if !yield(&e, nil) {
-			return
-		}
-	}
-	e.Kind, e.Text, e.Ending = llm.EventFinish, "", a.ending()
-	if !yield(&e, nil) {
-		return
-	}
-	e = llm.Event{Kind: llm.EventAnswer, Head: &a.head, RawDialect: llm.Responses, Raw: a.raw, Usage: a.counted()}
-	yield(&e, nil)
 }

@@ -11,6 +11,7 @@ import (
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/native"
 )
 
 // refusedNatively is refused for clients of the Responses API, who act on the upstream's
@@ -25,15 +26,7 @@ func refusedNatively(status int, body []byte) providers.Refusal {
 // for keys and names of the gateway's account in its message. What is no error of the API is
 // not passed on, nor is what tells of the gateway's own credentials.
 func pass(r *providers.Refusal, status int, text []byte) {
-	switch status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge,
-		http.StatusUnprocessableEntity, http.StatusTooManyRequests:
-	default:
-		if status < http.StatusInternalServerError {
-			return
-		}
-	}
-	if !scan.IsObject(text) {
+	if !native.Passes(status) || !scan.IsObject(text) {
 		return
 	}
 	e := redaction{Editor: scan.Editor{Text: text}}
@@ -92,7 +85,7 @@ func problemIn(text []byte) *problem {
 
 // failedEarly is an error that came under status 200 before the answer, as one that came with
 // its own status.
-func (n *native) failedEarly(p *problem) error {
+func (n *nativeExchange) failedEarly(p *problem) error {
 	p = cmp.Or(p, new(problem))
 	r := p.inStream()
 	var body struct {
@@ -112,7 +105,7 @@ func (n *native) failedEarly(p *problem) error {
 
 // failedLate is an error that came after the answer had begun: the data of the event that
 // says it goes with it.
-func (n *native) failedLate(p *problem, data []byte) error {
+func (n *nativeExchange) failedLate(p *problem, data []byte) error {
 	p = cmp.Or(p, new(problem))
 	r := p.inStream()
 	if pass(&r, r.Status, data); p.Message == "" {

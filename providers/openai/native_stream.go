@@ -4,208 +4,148 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
-	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/providers/sse"
+	"modelgateway/providers/native"
 	"modelgateway/providers/upstream"
 )
 
-// openingWait is how long an upstream that has accepted a request may take to begin its
-// answer while another one could still answer. Errors that it finds before the answer come
-// within a second; a model that thinks may be silent for minutes.
-const openingWait = 10 * time.Second
+var errNotBegun = errors.New("the stream does not begin with a response")
 
-// events reads up to the first event of the answer and returns a stream that begins with
-// the events before it.
-func (n *native) events(ctx context.Context, events *upstream.Events, key string) (llm.Stream, error) {
-	events.KeepRaw()
-	s := &nativeStream{ctx: ctx, native: n, key: key, upstream: events}
-	s.head = llm.Head{Model: n.model, Created: n.provider.now().Unix(), Counter: s}
-	if err := s.open(); err != nil {
-		events.Close()
-		return nil, err
-	}
-	return s.all, nil
+// events is the stream of an answer, which begins with an event that tells the response.
+func (n *nativeExchange) events(ctx context.Context, events *upstream.Events, key string) (llm.Stream, error) {
+	head := llm.Head{Model: n.model, Created: n.provider.now().Unix()}
+	return native.Open(ctx, n.client, events, llm.Responses, &responseReader{native: n, key: key}, head, errNotBegun)
 }
 
-// nativeStream passes the events of an upstream on in their bytes, but for the ids of
-// responses. Beside them it finds what the answer costs, why it ended and whether it is
-// whole. Of an event that it does not know it reads the type only.
-type nativeStream struct {
-	ctx      context.Context
-	native   *native
-	key      string
-	upstream *upstream.Events
-	yield    func(*llm.Event, error) bool
-
-	head  llm.Head
-	event llm.Event // the current one
-	data  []byte    // its data
-	names renames
-	held  []held // events that wait for the next one
-
-	cursor   scan.Cursor
-	fragment fragment
+// responseReader reads the events of an answer that are passed on in their bytes, but for the
+// ids of responses.
+type responseReader struct {
+	native *nativeExchange
+	key    string
+	names  renames
 
 	answered answered
 	begun    bool   // an event has come that tells the response
-	problem  []byte // the error that an event says; the next one may say how the answer ended
-	fresh    bool   // events have been sent since the last pause
-	gone     bool   // the consumer has left during a pause
-}
-
-// held is an event and its bytes.
-type held struct {
-	event llm.Event
-	raw   []byte
-}
-
-// fragment is how an event begins that adds to an item, up to its text. Of the next event
-// that begins so only the text is read.
-type fragment struct {
-	head []byte
-	kind llm.EventKind
+	problem  []byte // the error that an event says
 }
 
 // Counted is the usage so far: OpenAI sends the tokens last.
-func (s *nativeStream) Counted() *llm.Usage { return s.answered.counted() }
+func (r *responseReader) Counted() *llm.Usage { return r.answered.counted() }
 
-// open reads up to the first event of the answer, and holds the events. An error that comes
-// before it is as good as one in place of the stream.
-func (s *nativeStream) open() error {
-	for size := 0; ; {
-		kind, err := s.next()
-		switch {
-		case err != nil:
-			return err
-		case kind == nativeFails:
-			return s.native.failedEarly(problemOf(s.answered.problem))
-		case kind == nativeProblem:
-			return s.native.failedEarly(problemIn(s.problem))
-		case kind != nativeOpens && !s.begun:
-			return s.native.client.Malformed(errNotBegun)
-		}
-		if size += s.hold(); size > sse.MaxLine {
-			return s.native.client.Malformed(errNotBegun)
-		}
-		if kind != nativeOpens || s.begun && !s.upstream.Await(openingWait) {
-			return nil
-		}
+// Begun says whether an event has told the response.
+func (r *responseReader) Begun() bool { return r.begun }
+
+// Renamed has the names by which the client knows responses.
+func (r *responseReader) Renamed(_ *native.Stream, raw []byte) []byte { return r.names.in(raw) }
+
+// Missing is nothing: without its last event an answer is not whole.
+func (r *responseReader) Missing() (frame, data []byte) { return nil, nil }
+
+// Failed is the error that an event has said by itself, or that of a response that failed.
+func (r *responseReader) Failed(s *native.Stream, kind native.Kind, early bool) error {
+	p, data := problemOf(r.answered.problem), s.Data
+	if kind == native.Problem {
+		p, data = problemIn(r.problem), r.problem
 	}
+	if early {
+		return r.native.failedEarly(p)
+	}
+	if kind == native.Fails {
+		data = r.names.in(data)
+	}
+	return r.native.failedLate(p, data)
 }
 
-var errNotBegun = errors.New("the stream does not begin with a response")
-
-// hold keeps the current event, and returns its size.
-func (s *nativeStream) hold() int {
-	raw := bytes.Clone(s.upstream.Raw())
-	s.held = append(s.held, held{s.event, raw})
-	return len(raw)
-}
-
-// all yields the events up to the last one. Without that the answer is not whole, even if
-// all of its text has come.
-func (s *nativeStream) all(yield func(*llm.Event, error) bool) {
-	defer s.upstream.Close()
-	s.yield = yield
-	s.upstream.BeforeRead(s.pause)
-	for s.release() && !s.answered.complete {
-		if err := s.pass(); err != nil && !s.gone {
-			yield(nil, err)
-			return
-		}
-	}
-	if !s.gone {
-		s.upstream.Drain()
-	}
-}
-
-// pass reads one event and yields it. An event that says an error is the last one where no
-// other follows: then it is told by the stream's error, as an answer that failed is.
-func (s *nativeStream) pass() error {
-	kind, err := s.next()
-	if kind == nativeProblem {
-		s.hold()
-		if kind, err = s.next(); err != nil {
-			s.held = nil
-			return s.native.failedLate(problemIn(s.problem), s.problem)
-		}
-		s.release()
-	}
-	switch {
-	case err != nil:
-		return err
-	case kind == nativeFails:
-		if s.event.Usage != nil {
-			s.send(nil)
-		}
-		return s.native.failedLate(problemOf(s.answered.problem), s.names.in(s.data))
-	}
-	s.send(s.names.in(s.upstream.Raw()))
-	return nil
-}
-
-// release yields the events that were held; it is false if the consumer has left.
-func (s *nativeStream) release() bool {
-	if len(s.held) > 0 {
-		current := s.event
-		for i := range s.held {
-			s.event = s.held[i].event
-			s.send(s.names.in(s.held[i].raw))
-		}
-		s.event, s.held = current, nil
-	}
-	return !s.gone
-}
-
-// send yields the current event with its bytes.
-func (s *nativeStream) send(raw []byte) {
-	if s.gone {
-		return
-	}
-	s.event.Raw = raw
-	s.fresh = true
-	s.gone = !s.yield(&s.event, nil)
-}
-
-// pause yields a pause, once, before the upstream is waited for.
-func (s *nativeStream) pause() bool {
-	if s.fresh && !s.gone {
-		s.fresh = false
-		s.gone = !s.yield(nil, nil)
-	}
-	return !s.gone
-}
-
-// next reads one event into s.event.
-func (s *nativeStream) next() (nativeKind, error) {
-	e, err := s.upstream.Next()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nativeOther, s.cut()
-	case err != nil:
-		return nativeOther, s.native.client.Broken(s.ctx, err)
-	}
-	s.event = llm.Event{Kind: llm.EventOther, Head: &s.head, RawDialect: llm.Responses}
-	s.data = e.Data
-	if s.adds() {
-		return nativeAdds, nil
-	}
-	return s.read(), nil
-}
-
-// cut is the error of a stream that ends without its last event.
-func (s *nativeStream) cut() error {
-	stray := s.upstream.Stray()
+// Cut is the error of a stream without its last event.
+func (r *responseReader) Cut(stray []byte) error {
 	switch p := problemIn(stray); {
 	case len(stray) == 0:
-		return s.native.client.Truncated()
+		return r.native.client.Truncated()
 	case p == nil:
-		return s.native.client.Malformed(errNotBegun)
+		return r.native.client.Malformed(errNotBegun)
 	default:
-		return s.native.failedEarly(p)
+		return r.native.failedEarly(p)
 	}
+}
+
+// Read finds what an event says.
+func (r *responseReader) Read(s *native.Stream) native.Kind {
+	var kind, response, item, delta scan.Span
+	for name, value := range scan.MembersAt(s.Data, 0) {
+		switch {
+		case name.Is("type"):
+			kind = value
+		case name.Is("response"):
+			response = value
+		case name.Is("item"):
+			item = value
+		case name.Is("delta"):
+			delta = value
+		}
+	}
+	switch string(bytes.Trim(kind.Of(s.Data), `"`)) {
+	case eventCreated, eventQueued, eventInProgress, "keepalive":
+		r.response(s, response.Of(s.Data), native.Opens)
+		return native.Opens
+	case eventCompleted, eventIncomplete:
+		return r.response(s, response.Of(s.Data), native.Ends)
+	case eventFailed:
+		r.response(s, response.Of(s.Data), native.Fails)
+		return native.Fails
+	case eventError:
+		r.problem = bytes.Clone(s.Data)
+		return native.Problem
+	case eventItemAdded:
+		s.Event.Text = scan.Text(memberAt(item.Of(s.Data), "name")) // of what it calls
+	case eventItemDone:
+		r.answered.item(item.Of(s.Data))
+	default:
+		if delta.To > 0 && s.Data[delta.From] == '"' {
+			adds(s, kind, delta)
+		}
+	}
+	return native.Other
+}
+
+// response reads the response that an event tells, and what that means for the stream.
+func (r *responseReader) response(s *native.Stream, text []byte, means native.Kind) native.Kind {
+	if len(text) == 0 || text[0] != '{' {
+		return native.Other
+	}
+	told := answered{}
+	told.members(scan.Members(text))
+	if told.id != "" && s.Head.ID == "" {
+		r.names, s.Head.ID = r.native.names(&told, r.key)
+	}
+	if told.model != "" {
+		s.Head.Model = told.model
+	}
+	r.begun = true
+	if means == native.Opens {
+		return means
+	}
+	told.searches, told.tools = max(told.searches, r.answered.searches), max(told.tools, r.answered.tools)
+	r.answered = told
+	s.Head.ServiceTier = told.tier
+	s.Event.Kind, s.Event.Usage, s.Event.Ending = llm.EventFinish, told.common(), told.ending()
+	return means
+}
+
+// adds reads a piece of text. An event whose type comes after it may begin as that of another type.
+func adds(s *native.Stream, kind, delta scan.Span) {
+	name := jsontext.Value(kind.Of(s.Data))
+	as := llm.EventText
+	switch {
+	case bytes.Contains(name, []byte("audio")):
+		return
+	case bytes.Contains(name, []byte("reasoning")):
+		as = llm.EventThought
+	case !bytes.Contains(name, []byte("text")) && !bytes.Contains(name, []byte("refusal")):
+		as = llm.EventInput
+	}
+	s.Adds(as, delta, kind.From < delta.From)
 }

@@ -48,7 +48,7 @@ func responsesCall(body string, change ...func(*llm.Request)) providers.Call {
 }
 
 // nativeOf is a native call.
-func nativeOf(t testing.TB, body string, change ...func(*llm.Request)) *native {
+func nativeOf(t testing.TB, body string, change ...func(*llm.Request)) *nativeExchange {
 	t.Helper()
 	n, err := provider("http://127.0.0.1:1").native(responsesCall(body, change...))
 	if err != nil {
@@ -69,7 +69,7 @@ func allTexts(p providertest.Passed) string {
 const streaming = `{"model":"m","stream":true,"input":"hi"}`
 
 // passOn sends a stream through a native call.
-func passOn(t testing.TB, n *native, body io.Reader) providertest.Passed {
+func passOn(t testing.TB, n *nativeExchange, body io.Reader) providertest.Passed {
 	t.Helper()
 	stream, err := n.events(t.Context(), upstream.NewEvents(io.NopCloser(body)), "k")
 	return providertest.Pass(t, llm.Responses, stream, err)
