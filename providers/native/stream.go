@@ -94,7 +94,8 @@ type fragment struct {
 // A stream that does not begin is malformed, with the error notBegun. The head is filled in as
 // the format reads.
 func Open(
-	ctx context.Context, client *upstream.Client, events *upstream.Events, dialect llm.Dialect, format Format, head llm.Head, notBegun error,
+	ctx context.Context, client *upstream.Client, events *upstream.Events,
+	dialect llm.Dialect, format Format, head llm.Head, notBegun error,
 ) (llm.Stream, error) {
 	events.KeepRaw()
 	head.Counter = format

@@ -24,7 +24,6 @@ type answered struct {
 	unkept   bool  // the upstream does not keep the response: its id leads to nothing
 	searches int64 // of the web
 	tools    int64 // other uses of hosted tools that have a fee
-	complete bool
 }
 
 // whole reads the text of a response. It is false for a text that is no JSON object.

@@ -87,7 +87,11 @@ func (r *responseReader) Read(s *native.Stream) native.Kind {
 			delta = value
 		}
 	}
-	switch string(bytes.Trim(kind.Of(s.Data), `"`)) {
+	name := kind.Of(s.Data)
+	if len(name) < len(`""`) {
+		name = []byte(`""`)
+	}
+	switch string(name[1 : len(name)-1]) {
 	case eventCreated, eventQueued, eventInProgress, "keepalive":
 		r.response(s, response.Of(s.Data), native.Opens)
 		return native.Opens
