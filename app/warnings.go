@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"modelgateway/config"
+	"modelgateway/providers/all"
 	"modelgateway/services/operations"
 )
 
@@ -44,4 +45,44 @@ func (g *gateway) warnings(cfg *config.Config, address net.Addr) []operations.Wa
 	}
 	g.warnOfOpenRegistration(*cfg, now)
 	return slices.Concat(g.started.kept, now.kept)
+}
+
+// warnOfNoProvider warns if there is no provider that could be called.
+func (g *gateway) warnOfNoProvider(warn *warner) {
+	if !g.hasProvider() {
+		warn.add("", "no provider is configured: every request to a model is answered with 503; set "+keySettings()+trial(*g.settings.Load()))
+	}
+}
+
+// trial continues what has to be set where no provider is configured.
+func trial(cfg config.Config) string {
+	text := ", or SIMULATOR=true to try the gateway without keys"
+	if cfg.Compose {
+		text += ": SIMULATOR=true docker compose up"
+	}
+	return text
+}
+
+// keySettings names the settings of the providers' keys: A, B or C.
+func keySettings() string {
+	var names []string
+	for _, p := range all.BuiltIn() {
+		names = append(names, p.KeySetting())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// keySetting names the setting that configures a provider: that of its key, or of its
+// address where it needs no key.
+func keySetting(provider string) string {
+	for _, p := range all.Settings() {
+		switch {
+		case p.Name == provider && p.Keyless:
+			return p.BaseURLSetting()
+		case p.Name == provider:
+			return p.KeySetting()
+		}
+	}
+	return ""
 }
