@@ -5,7 +5,7 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
-# go test, and then what failed beside other packages once more, by itself, at most twice: some tests wait on time, and a
+# go test, and then what failed beside other packages again, by itself, at most twice: some tests wait on time, and a
 # machine may be busy. More than five failures are not tried again, nor is anything after a data race.
 TEST := go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --rerun-fails --rerun-fails-max-failures 5 \
   --rerun-fails-run-root-test --rerun-fails-abort-on-data-race

@@ -180,11 +180,12 @@ func readOn(next Answer) Answer {
 		return func(yield func(*llm.Event, error) bool) {
 			reads, left, size := true, false, 0 // reads: the consumer may be yielded to
 			for event, err := range stream {
-				if err != nil {
-					if reads {
-						yield(nil, err)
-					}
+				if err != nil && !left {
+					yield(nil, err)
 					return
+				}
+				if err != nil {
+					break // it tells the client that has left nothing
 				}
 				if !left {
 					if ctx.Err() == nil {
