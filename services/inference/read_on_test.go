@@ -155,3 +155,18 @@ func TestPaidAnswerOfAReasoningModelIsReadOn(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+func TestAnUpstreamThatFailsAfterItsClientHasLeftIsNoFailedCall(t *testing.T) {
+	p := answering(catalog.Gemini, nil)
+	p.stream = func(context.Context) (llm.Stream, error) {
+		return func(yield func(*llm.Event, error) bool) {
+			if yield(chunkOf("hello"), nil) && yield(nil, nil) && yield(chunkOf("more"), nil) {
+				yield(nil, providerFault(0))
+			}
+		}, nil
+	}
+	c := newFixture(t, p)
+	if r := c.leave(t, keyedStream(flash, ofMonth(microDollars)), context.Canceled); r.Outcome != models.OutcomeClient {
+		t.Errorf("%+v", r)
+	}
+}
