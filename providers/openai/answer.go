@@ -1,156 +1,166 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"net/http"
+	"io"
+	"strings"
 
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/providers/native"
+	"modelgateway/providers/upstream"
 )
 
-// answer requests a whole answer. One that needs no repair is forwarded in the
-// upstream's bytes, where the client speaks this API.
+// answer requests a whole answer.
 func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 	text, err := x.provider.client.Post(ctx, key, completionsPath, x.body...)
 	if err != nil {
 		return nil, err
 	}
-	if stream := x.fast(text); stream != nil {
-		return stream, nil
+	return x.read(ctx, text)
+}
+
+// read reads a whole answer. Some compatible servers send one in place of a stream: it is then
+// read as one event and the end mark, as for a client of another dialect.
+func (x *exchange) read(ctx context.Context, text []byte) (llm.Stream, error) {
+	r, client := &reader{whole: true}, x.provider.client
+	err := r.decode(text)
+	if err != nil {
+		return nil, client.Malformed(err)
 	}
-	c, err := x.read(text)
+	e := &r.event
+	err = x.failure(e, text)
+	switch {
+	case err == nil && len(e.Choices) == 0 && problemOf(text) != nil:
+		err = x.failed(text)
+	case err == nil && len(e.Choices) == 0:
+		err = client.Malformed(errNoChoices)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if x.foreign {
-		return x.replay(c), nil
+	if x.foreign || x.call.Request.Stream {
+		return x.streamed(ctx, e), nil
 	}
-	return encoded(c)
+	return x.forwarded(e, text)
 }
 
-// fast is nil where an answer has to be decoded in full.
-func (x *exchange) fast(text []byte) llm.Stream {
-	r := new(fastReader)
-	if !x.foreign {
-		if a, ok := r.answer(text); ok {
-			return a.Stream
-		}
-	} else if a, ok := r.text(text); ok {
-		return a.events
-	}
-	return nil
-}
-
-// wholeAnswer is an answer or, from compatible servers under status 200, an
-// error.
-type wholeAnswer struct {
-	chat.Completion
-	Error *problem `json:"error"`
-}
-
-// oneText is an answer of one text, for a client of another dialect.
-type oneText struct {
-	native.Whole
-
-	content string
-	event   llm.Event
-}
-
-// events yields the same events as replay does for the whole answer, at half of its cost:
-// BenchmarkForeignAnswer.
-func (a *oneText) events(yield func(*llm.Event, error) bool) {
-	e := &a.event
-	*e = llm.Event{Head: &a.Head}
-	if !yield(e, nil) {
-		return
-	}
-	if a.content != "" {
-		e.Kind, e.Text = llm.EventText, a.content
-		if !yield(e, nil) {
-			return
+// streamed is a whole answer as a stream.
+func (x *exchange) streamed(ctx context.Context, e *event) llm.Stream {
+	for i := range e.Choices {
+		calls := e.Choices[i].Delta.ToolCalls
+		for at := range calls {
+			if calls[at].Index == nil {
+				index := int64(at)
+				calls[at].Index = &index
+			}
 		}
 	}
-	e.Kind, e.Text = llm.EventFinish, ""
-	e.Ending = a.Endings[0]
-	e.NativeReason = string(e.Finish)
-	if !yield(e, nil) {
-		return
-	}
-	if a.Usage != nil {
-		*e = llm.Event{Kind: llm.EventUsage, Head: &a.Head, Usage: a.Usage}
-		yield(e, nil)
-	}
+	s := x.newStream(ctx, upstream.NewEvents(io.NopCloser(strings.NewReader("data: "+done+"\n\n"))))
+	s.event = e
+	return s.all
 }
 
-// encoded is the answer that read has filled in. Clients rely on its usage, so
-// one without counts has zeros.
-func encoded(c *chat.Completion) (llm.Stream, error) {
-	a := &native.Whole{
-		Head:    llm.Head{ID: c.ID, Model: c.Model, Created: c.Created, ServiceTier: c.ServiceTier},
-		Dialect: llm.Chat, Usage: c.Usage.Common(),
-	}
-	for i := range c.Choices {
-		a.Endings = append(a.Endings, llm.Ending{Finish: llm.Finish(c.Choices[i].FinishReason)})
-		if !a.Usage.Counts() || a.Usage.Output == 0 {
-			a.Texts += c.Choices[i].Message.Texts()
+// forwarded is a whole answer for a client of this API: in the upstream's bytes, unless they
+// need repair.
+func (x *exchange) forwarded(e *event, text []byte) (llm.Stream, error) {
+	a := &native.Whole{Dialect: llm.Chat, Raw: text}
+	a.Head = llm.Head{ID: e.ID, Model: e.Model, Created: e.Created, ServiceTier: e.ServiceTier}
+	complete := e.complete()
+	if !complete {
+		c := x.completion(e)
+		a.Head.ID, a.Head.Model, a.Head.Created = c.ID, c.Model, c.Created
+		for i := range c.Choices {
+			e.Choices[i].FinishReason = c.Choices[i].FinishReason
+			if !c.Usage.Common().Counts() || c.Usage.CompletionTokens == 0 {
+				a.Texts += c.Choices[i].Message.Texts()
+			}
+		}
+		if c.Usage == nil { // clients rely on it
+			c.Usage = new(chat.Usage)
+		}
+		var err error
+		if a.Raw, err = chat.AppendCompletion(nil, c); err != nil {
+			return nil, api.Internal(fmt.Errorf("encode answer: %w", err))
 		}
 	}
-	if c.Usage == nil {
-		c.Usage = new(chat.Usage)
-	}
-	var err error
-	if a.Raw, err = chat.AppendCompletion(nil, c); err != nil {
-		return nil, api.Internal(fmt.Errorf("encode answer: %w", err))
+	a.Usage = e.Usage.Common()
+	for i := range e.Choices {
+		a.Endings = append(a.Endings, llm.Ending{Finish: llm.Finish(e.Choices[i].FinishReason)})
 	}
 	return a.Stream, nil
 }
 
-// read reads an answer in full.
-func (x *exchange) read(text []byte) (*chat.Completion, error) {
-	client := x.provider.client
-	var answer wholeAnswer
-	if err := decode(text, "message", &answer); err != nil {
-		return nil, client.Malformed(err)
+// complete says whether a whole answer has all members that clients rely on, of their types, and
+// none that may need repair.
+func (e *event) complete() bool {
+	const needed = hasID | hasObject | hasCreated | hasModel | hasChoices
+	if e.altered || !e.has.all(needed) || e.has.any(hasError) || e.Object != chat.ObjectCompletion || e.ID == "" || e.Model == "" ||
+		e.Created <= 0 || len(e.Choices) == 0 || !isComplete(e.Usage) {
+		return false
 	}
-	p := answer.Error
-	if p == nil && len(answer.Choices) == 0 {
-		p = problemOf(text)
+	for i := range e.Choices {
+		c := &e.Choices[i]
+		d := &c.Delta
+		if !c.has.all(hasIndex|hasDelta|hasReason) || c.FinishReason == "" || finishWords[c.FinishReason] != "" ||
+			!d.has.all(hasRole|hasContent|hasRefusal) || d.has.any(hasReasoning|hasForeignReasoning|hasRepaired) ||
+			d.Role != "assistant" || d.Content == nil || d.Refusal != nil || d.FunctionCall != nil {
+			return false
+		}
 	}
-	switch {
-	case p != nil:
-		return nil, client.Refused(p.refusal(http.StatusInternalServerError))
-	case len(answer.Choices) == 0:
-		return nil, client.Malformed(errNoChoices)
-	}
-	return x.repair(&answer.Completion), nil
+	return true
 }
 
-// repair fills what compatible servers leave out.
-func (x *exchange) repair(c *chat.Completion) *chat.Completion {
-	head := x.head(c.ID, c.Model, c.Created)
-	c.ID, c.Model, c.Created, c.Object = head.ID, head.Model, head.Created, chat.ObjectCompletion
+// completion is a whole answer in the form of the API: what compatible servers leave out is
+// filled in.
+func (x *exchange) completion(e *event) *chat.Completion {
+	head := x.head(e.ID, e.Model, e.Created)
+	c := &chat.Completion{
+		ID: head.ID, Object: chat.ObjectCompletion, Created: head.Created, Model: head.Model, Choices: make([]chat.Choice, len(e.Choices)),
+		Usage: repairUsage(e.Usage), ServiceTier: e.ServiceTier, SystemFingerprint: e.SystemFingerprint, Extra: e.Extra,
+	}
 	if c.ID == "" {
 		c.ID = llm.NewID("chatcmpl-")
 	}
-	c.Usage = repairUsage(c.Usage)
-	for i := range c.Choices {
-		choice := &c.Choices[i]
-		m := &choice.Message
+	for i := range e.Choices {
+		from, to := &e.Choices[i], &c.Choices[i]
+		d := &from.Delta
+		*to = chat.Choice{Index: from.Index, Logprobs: from.Logprobs, Message: chat.Answer{
+			Role: "assistant", Content: d.Content, Refusal: d.Refusal, ReasoningContent: d.ReasoningContent,
+			ReasoningDetails: d.ReasoningDetails, FunctionCall: (*chat.FunctionCall)(d.FunctionCall), Images: d.Images, Extra: d.Extra,
+		}}
+		m := &to.Message
+		for j := range d.ToolCalls {
+			m.ToolCalls = append(m.ToolCalls, wholeCall(&d.ToolCalls[j]))
+		}
 		if m.Content == nil && !replacesText(m) {
 			m.Content = new(string)
 		}
-		m.Role = "assistant"
-		nameReasoning(&m.ReasoningContent, &m.Extra)
-		for j := range m.ToolCalls {
-			repairCall(&m.ToolCalls[j])
+		to.FinishReason, to.Extra = finishWord(from.FinishReason, from.Extra)
+		if to.FinishReason == "" {
+			to.FinishReason = inferred(len(m.ToolCalls))
 		}
-		choice.FinishReason, choice.Extra = finishWord(choice.FinishReason, choice.Extra)
-		if choice.FinishReason == "" {
-			choice.FinishReason = inferred(len(m.ToolCalls))
-		}
+	}
+	return c
+}
+
+// wholeCall is a tool call of a whole answer.
+func wholeCall(from *eventCall) chat.ToolCall {
+	c := chat.ToolCall{
+		ID: from.ID, Type: cmp.Or(from.Type, "function"), Function: (*chat.FunctionCall)(from.Function), Custom: from.Custom,
+		ExtraContent: from.ExtraContent, Extra: from.Extra,
+	}
+	if c.ID == "" { // Google's OpenAI endpoint, older builds
+		c.ID = llm.NewID("call_")
+	}
+	if c.Function != nil && c.Function.Arguments == "" {
+		c.Function.Arguments = "{}"
+	}
+	if from.Index != nil {
+		c.Extra = addMember(c.Extra, []byte(`"index"`), number(*from.Index))
 	}
 	return c
 }
@@ -170,18 +180,6 @@ func (x *exchange) head(id, model string, created int64) chat.Head {
 		head.Created = x.provider.now().Unix()
 	}
 	return head
-}
-
-func repairCall(c *chat.ToolCall) {
-	if c.ID == "" { // Google's OpenAI endpoint, older builds
-		c.ID = llm.NewID("call_")
-	}
-	if c.Type == "" {
-		c.Type = "function"
-	}
-	if c.Function != nil && c.Function.Arguments == "" {
-		c.Function.Arguments = "{}"
-	}
 }
 
 // repairUsage makes absurd counts zero, and counts reasoning among the tokens of the
@@ -207,6 +205,11 @@ func repairUsage(u *chat.Usage) *chat.Usage {
 		}
 	}
 	return u
+}
+
+// isComplete says whether clients get a usage as it came.
+func isComplete(u *chat.Usage) bool {
+	return u != nil && min(u.PromptTokens, u.CompletionTokens, u.TotalTokens) > 0 && !leavesOutReasoning(u) && !hidesTokens(u)
 }
 
 // leavesOutReasoning says whether the reasoning of a usage is in its total, but not

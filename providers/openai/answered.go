@@ -2,9 +2,7 @@ package openai
 
 import (
 	"iter"
-	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/internal/scan"
@@ -120,10 +118,7 @@ func usageOf(value jsontext.Value) *llm.Usage {
 
 // countOf is a count; what has another form is not counted.
 func countOf(value jsontext.Value) int64 {
-	n, err := strconv.ParseInt(string(value), 10, 64)
-	if err != nil && len(value) > 0 {
-		_ = json.Unmarshal(value, &n, lenient)
-	}
+	n, _ := integerOf(value)
 	return max(n, 0)
 }
 

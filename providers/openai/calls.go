@@ -12,7 +12,7 @@ import (
 
 // call is a tool call that is being streamed.
 type call struct {
-	index     int    // upstream's, or -1 where it has none
+	index     int64  // upstream's, or -1 where it has none
 	id        string // upstream's
 	at        int    // ours
 	named     bool   // its function's name has arrived

@@ -40,42 +40,6 @@ func (x *exchange) translator(yield func(*llm.Event, error) bool, head llm.Head)
 	return t
 }
 
-// replay yields the events of a whole answer.
-func (x *exchange) replay(c *chat.Completion) llm.Stream {
-	return func(yield func(*llm.Event, error) bool) {
-		t := x.translator(yield, llm.Head{
-			ID: c.ID, Model: c.Model, Created: c.Created, ServiceTier: c.ServiceTier, Fingerprint: c.SystemFingerprint,
-		})
-		for i := range c.Choices {
-			if !t.choice(chunkOf(&c.Choices[i])) {
-				return
-			}
-		}
-		t.out.Usage(c.Usage.Common())
-	}
-}
-
-// chunkOf is a choice of a whole answer as the one chunk of a stream.
-func chunkOf(c *chat.Choice) *chat.ChunkChoice {
-	m := &c.Message
-	out := &chat.ChunkChoice{Index: c.Index, Logprobs: c.Logprobs, FinishReason: &c.FinishReason, Delta: chat.Delta{
-		Content: m.Content, Refusal: m.Refusal, ReasoningContent: m.ReasoningContent, ReasoningDetails: m.ReasoningDetails,
-		Images: m.Images,
-	}}
-	for i := range m.ToolCalls {
-		call := &m.ToolCalls[i]
-		d := chat.ToolCallDelta{Index: i, ID: call.ID, Type: call.Type, Custom: call.Custom, ExtraContent: call.ExtraContent}
-		if call.Function != nil {
-			d.Function = &chat.FunctionDelta{Name: call.Function.Name, Arguments: call.Function.Arguments}
-		}
-		out.Delta.ToolCalls = append(out.Delta.ToolCalls, d)
-	}
-	if f := m.FunctionCall; f != nil {
-		out.Delta.FunctionCall = &chat.FunctionDelta{Name: f.Name, Arguments: f.Arguments}
-	}
-	return out
-}
-
 // chunk takes the next chunk of a stream, or the error that ends it.
 func (t *translator) chunk(c *chat.Chunk, err error) bool {
 	if c == nil {

@@ -37,8 +37,21 @@ func finishWord(reason string, extra jsontext.Value) (string, jsontext.Value) {
 // errors; docs.mistral.ai, chat completions).
 const finishError = "error"
 
-// failed is the error that an event says.
-func (s *stream) failed(text []byte) error {
+// failure is the error that an event says.
+func (x *exchange) failure(e *event, text []byte) error {
+	if e.Error != nil || e.Object == "error" {
+		return x.failed(text)
+	}
+	for i := range e.Choices {
+		if c := &e.Choices[i]; c.FinishReason == finishError {
+			return x.failed(c.Extra)
+		}
+	}
+	return nil
+}
+
+// failed is the error that a text says.
+func (x *exchange) failed(text []byte) error {
 	var e struct {
 		Error *problem `json:"error"`
 	}
@@ -49,7 +62,7 @@ func (s *stream) failed(text []byte) error {
 	case json.Unmarshal(text, p, lenient) != nil:
 		p.Message = string(text)
 	}
-	return s.client.Refused(p.refusal(p.streamStatus()))
+	return x.provider.client.Refused(p.refusal(p.streamStatus()))
 }
 
 // stray is the end of the body, or the error that stands there outside of any event:
@@ -58,7 +71,7 @@ func (s *stream) stray() error {
 	for line := range bytes.Lines(s.upstream.Stray()) {
 		text, ok := bytes.CutPrefix(line, []byte("error:"))
 		if ok && problemOf(text) != nil {
-			return s.failed(text)
+			return s.exchange.failed(text)
 		}
 	}
 	return io.EOF

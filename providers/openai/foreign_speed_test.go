@@ -26,7 +26,7 @@ func BenchmarkForeignPrepare(b *testing.B) {
 	}
 }
 
-// The two ways an answer is read, collected and written for a client of another dialect.
+// BenchmarkForeignAnswer is an answer that is read, collected and written for a client of another dialect.
 func BenchmarkForeignAnswer(b *testing.B) {
 	req, err := messages.Decode(nil, []byte(ownQuestion))
 	if err != nil {
@@ -37,41 +37,19 @@ func BenchmarkForeignAnswer(b *testing.B) {
 		b.Fatal(err)
 	}
 	x, text := prepared.(*exchange), []byte(wholeText)
-	for _, way := range []struct {
-		name string
-		read func() (llm.Stream, error)
-	}{
-		{"one text", func() (llm.Stream, error) {
-			stream := x.fast(text)
-			if stream == nil {
-				b.Fatal("not read")
-			}
-			return stream, nil
-		}},
-		{"in full", func() (llm.Stream, error) {
-			c, err := x.read(text)
-			if err != nil {
-				return nil, err
-			}
-			return x.replay(c), nil
-		}},
-	} {
-		b.Run(way.name, func(b *testing.B) {
-			b.ReportAllocs()
-			var dst []byte
-			for b.Loop() {
-				stream, err := way.read()
-				if err != nil {
-					b.Fatal(err)
-				}
-				answer, err := llm.Collect(stream)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if dst, err = messages.Dialect().AppendAnswer(dst[:0], req, answer); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	b.ReportAllocs()
+	var dst []byte
+	for b.Loop() {
+		stream, err := x.read(b.Context(), text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		answer, err := llm.Collect(stream)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if dst, err = messages.Dialect().AppendAnswer(dst[:0], req, answer); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -68,13 +68,13 @@ func FuzzStreamAndAnswer(f *testing.F) {
 		text, name, arguments = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(name, "?"), strings.ToValidUTF8(arguments, "?")
 		q := func(s string) string { return string(quote(s)) }
 		call := `{"index":0,"id":"c","type":"function","function":{"name":` + q(name) + `,"arguments":` + q(arguments) + `}}`
-		var answer wholeAnswer
 		whole := `{"id":"x","model":"m","created":5,"choices":[{"index":0,"message":{"content":` + q(text) + `,"tool_calls":[` + call +
 			`]},"finish_reason":"tool_calls"}]}`
-		if err := json.Unmarshal([]byte(whole), &answer, lenient); err != nil {
+		r := reader{whole: true}
+		if err := r.decode([]byte(whole)); err != nil {
 			t.Fatal(err)
 		}
-		want := x.repair(&answer.Completion).Choices[0].Message
+		want := x.completion(&r.event).Choices[0].Message
 		runes := []rune(text)
 		at := min(max(cut, 0), len(runes))
 		body := data(part(`{"content":`+q(string(runes[:at]))+`}`, "null"), part(`{"content":`+q(string(runes[at:]))+`}`, "null"),

@@ -127,7 +127,7 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 		if err != nil {
 			return nil, x.provider.client.Broken(ctx, err)
 		}
-		return x.streamed(ctx, whole)
+		return x.read(ctx, whole)
 	}
 	return x.events(ctx, events)
 }
@@ -145,14 +145,23 @@ func readCount(dec *jsontext.Decoder, into *int64) error {
 	if err != nil {
 		return err
 	}
-	text := strings.Trim(string(value), `"`)
-	*into = 0
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		*into = n
-	} else if x, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(x) < 1<<53 {
-		*into = int64(x)
-	}
+	*into, _ = integerOf(value)
 	return nil
+}
+
+// integerOf is the value of a number, and whether that is a whole one in the usual form.
+func integerOf(value jsontext.Value) (n int64, usual bool) {
+	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+		return n, true
+	}
+	text := strings.Trim(string(value), `"`)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, false
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(x) < 1<<53 {
+		return int64(x), false
+	}
+	return 0, false
 }
 
 // OpenAI's own address.

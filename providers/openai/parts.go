@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -9,27 +8,6 @@ import (
 
 	"modelgateway/internal/scan"
 )
-
-// decode reads an answer or an event. Some compatible servers, such as Mistral's
-// for models that reason, write a content as a list of parts, and others the
-// arguments of a call as an object; member says where a choice has them: in message or
-// in delta.
-func decode(text []byte, member string, into any) error {
-	err := json.Unmarshal(text, into, lenient)
-	if _, ok := errors.AsType[*json.SemanticError](err); !ok {
-		return err
-	}
-	if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
-		return err
-	}
-	flat := replaced(text, "choices", func(choices jsontext.Value) jsontext.Value {
-		return each(choices, func(choice jsontext.Value) jsontext.Value { return replaced(choice, member, flattened) })
-	})
-	if json.Unmarshal(flat, into, lenient) != nil {
-		return err
-	}
-	return nil
-}
 
 // each is a list with its elements replaced; any other value is returned as it is.
 func each(list jsontext.Value, by func(jsontext.Value) jsontext.Value) jsontext.Value {
@@ -52,49 +30,39 @@ func replaced(object jsontext.Value, member string, by func(jsontext.Value) json
 	if object.Kind() != jsontext.KindBeginObject {
 		return object
 	}
-	out := []byte{'{'}
+	var out jsontext.Value
 	for name, value := range scan.Members(object) {
 		if name.Is(member) {
 			value = by(value)
 		}
-		out = appendMember(out, name, value)
-	}
-	return append(out, '}')
-}
-
-func appendMember(object []byte, name, value []byte) []byte {
-	if len(object) > 1 {
-		object = append(object, ',')
-	}
-	return append(append(append(object, name...), ':'), value...)
-}
-
-// flattened is a message whose content is a text, its parts of reasoning its
-// reasoning_content, and the arguments of its calls texts.
-func flattened(message jsontext.Value) jsontext.Value {
-	var reasoning string
-	message = replaced(message, "tool_calls", func(calls jsontext.Value) jsontext.Value { return each(calls, flatCall) })
-	message = replaced(message, "function_call", flatFunction)
-	out := replaced(message, "content", func(content jsontext.Value) jsontext.Value {
-		if content.Kind() != jsontext.KindBeginArray {
-			return content
-		}
-		var text, thoughts strings.Builder
-		for part := range scan.Elements(content) {
-			text.WriteString(scan.Text(part))
-			var p answerPart
-			if json.Unmarshal(part, &p, lenient) == nil {
-				text.WriteString(p.Text)
-				thoughts.WriteString(p.thought())
-			}
-		}
-		reasoning = thoughts.String()
-		return quoted(text.String())
-	})
-	if reasoning != "" {
-		out = append(appendMember(out[:len(out)-1], []byte(`"reasoning_content"`), quoted(reasoning)), '}')
+		out = addMember(out, name, value)
 	}
 	return out
+}
+
+// addMember adds a member to an object, which may be nil.
+func addMember(object jsontext.Value, name, value []byte) jsontext.Value {
+	if len(object) == 0 {
+		const usual = 128
+		object = append(make(jsontext.Value, 0, usual), '{')
+	} else {
+		object[len(object)-1] = ','
+	}
+	return append(append(append(append(object, name...), ':'), value...), '}')
+}
+
+// joinedParts is the text of a content that is a list of parts, and the text of its thoughts.
+func joinedParts(content jsontext.Value) (text jsontext.Value, thoughts string) {
+	var texts, thinking strings.Builder
+	for part := range scan.Elements(content) {
+		texts.WriteString(scan.Text(part))
+		var p answerPart
+		if json.Unmarshal(part, &p, lenient) == nil {
+			texts.WriteString(p.Text)
+			thinking.WriteString(p.thought())
+		}
+	}
+	return quoted(texts.String()), thinking.String()
 }
 
 // flatCall is a call whose arguments and id are texts.
@@ -139,27 +107,6 @@ func (p *answerPart) thought() string {
 	return text
 }
 
-// nameReasoning gives the reasoning of a message one name: some compatible servers
-// use another, or both. A value that is no text stays what it is.
-func nameReasoning(reasoning *string, extra *jsontext.Value) {
-	if len(*extra) == 0 {
-		return
-	}
-	rest := []byte{'{'}
-	for name, value := range scan.Members(*extra) {
-		if kind := value.Kind(); !name.Is("reasoning") || kind != jsontext.KindString && kind != jsontext.KindNull {
-			rest = appendMember(rest, name, value)
-			continue
-		}
-		if *reasoning == "" {
-			*reasoning = scan.Text(value)
-		}
-	}
-	if *extra = append(rest, '}'); len(rest) == len(`{`) {
-		*extra = nil
-	}
-}
-
 // joined are the members of two objects; of those in both the later one counts.
 func joined(a, b jsontext.Value) jsontext.Value {
 	if len(a) == 0 || len(b) == 0 {
@@ -169,16 +116,16 @@ func joined(a, b jsontext.Value) jsontext.Value {
 	for name := range scan.Members(b) {
 		later[name.String()] = true
 	}
-	out := []byte{'{'}
+	var out jsontext.Value
 	for name, value := range scan.Members(a) {
 		if !later[name.String()] {
-			out = appendMember(out, name, value)
+			out = addMember(out, name, value)
 		}
 	}
 	for name, value := range scan.Members(b) {
-		out = appendMember(out, name, value)
+		out = addMember(out, name, value)
 	}
-	return append(out, '}')
+	return out
 }
 
 func quoted(text string) jsontext.Value { return scan.AppendString(nil, text) }

@@ -89,9 +89,8 @@ type responseStream struct {
 	client   *upstream.Client
 	upstream *upstream.Events
 
-	reader deltaReader
-	event  responseEvent // the current one
-	head   response      // what the events before the first one said
+	event responseEvent // the current one
+	head  response      // what the events before the first one said
 }
 
 // first reads up to the first event that is neither an error nor one that only says that
@@ -125,9 +124,6 @@ func (s *responseStream) next() error {
 			return s.stray()
 		case err != nil:
 			return s.client.Broken(s.ctx, err)
-		}
-		if s.reader.read(raw.Data, &s.event) {
-			return nil
 		}
 		known, err := s.event.decode(raw.Name, raw.Data)
 		switch {

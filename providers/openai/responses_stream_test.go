@@ -294,38 +294,6 @@ func TestResponseStreamsMeanTheSameHoweverTheyAreDivided(t *testing.T) {
 	}
 }
 
-// What the quick reader takes is what the decoder reads.
-func TestPiecesOfRecordedStreamsAreReadQuickly(t *testing.T) {
-	var reader deltaReader
-	quick := 0
-	for name, body := range streamsOnFile(t) {
-		for line := range strings.Lines(body) {
-			data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: ")
-			if !ok {
-				continue
-			}
-			var got, want responseEvent
-			if !reader.read([]byte(data), &got) {
-				if strings.Contains(data, `.delta"`) {
-					t.Errorf("%s: not read: %s", name, data)
-				}
-				continue
-			}
-			quick++
-			if known, err := want.decode("", []byte(data)); !known || err != nil || !sameEvent(&got, &want) {
-				t.Errorf("%s: %+v, want %+v, %v", name, got, want, err)
-			}
-		}
-	}
-	if quick < 100 {
-		t.Errorf("%d events", quick)
-	}
-}
-
-func sameEvent(a, b *responseEvent) bool {
-	return a.Type == b.Type && a.Delta == b.Delta && a.OutputIndex == b.OutputIndex && a.part() == b.part() && b.Item == nil && b.Response == nil
-}
-
 func TestResponsesAreCutAtStopSequences(t *testing.T) {
 	const said = "one ENDING two STOP three"
 	for _, tt := range []struct {

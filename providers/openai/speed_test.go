@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-
-	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
@@ -98,48 +95,34 @@ const wholeText = `{"id":"chatcmpl-1","object":"chat.completion","created":17570
 	`"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},` +
 	`"service_tier":"default","system_fingerprint":"fp_1"}`
 
-// The two ways an answer is read.
+// BenchmarkAnswer is a whole answer that goes on as it came.
 func BenchmarkAnswer(b *testing.B) {
-	text := []byte(wholeText)
-	b.Run("as it came", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, ok := new(fastReader).answer(text); !ok {
-				b.Fatal("not read")
-			}
+	text, x := []byte(wholeText), plainExchange()
+	x.call.Request.Stream = false
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := x.read(b.Context(), text); err != nil {
+			b.Fatal(err)
 		}
-	})
-	b.Run("in full", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			answer, err := full(text)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := json.Marshal(answer, api.Lenient); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	}
 }
 
 // The two ways an event is read.
 func BenchmarkEvent(b *testing.B) {
 	data := []byte(strings.TrimSpace(strings.TrimPrefix(textEvent, "data: ")))
+	var q reader
 	b.Run("like the last", func(b *testing.B) {
 		b.ReportAllocs()
-		var q fastReader
 		for b.Loop() {
-			if _, ok := q.read(data); !ok {
-				b.Fatal("not read")
+			if _, err := q.read(data); err != nil {
+				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("in full", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			var e event
-			if err := json.Unmarshal(data, &e, lenient); err != nil {
+			if err := q.decode(data); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -42,17 +42,16 @@ type stream struct {
 	upstream   *upstream.Events
 	usageAsked bool // by the client
 
-	event *event // the current one
-	raw   []byte // its bytes
-	full  event
-	fast  fastReader
-	ended bool // [DONE] has arrived
+	reader reader
+	event  *event // the current one
+	raw    []byte // its bytes
+	ended  bool   // [DONE] has arrived
 
 	events  eventWriter
 	out     *chat.Emitter
 	forward forward        // of the template numbered
 	number  int            // 0 = of none
-	sound   bool           // events that match the template are forwarded unchanged
+	passes  bool           // events that match the template are forwarded unchanged
 	calls   map[int][]call // the tool calls of each choice, as the upstream knows them
 	ends    []ending       // of the choices that are complete
 	spare   jsontext.Value // members of events without choices, for the next chunk that has one
@@ -97,33 +96,13 @@ func (s *stream) next() error {
 		s.ended = true
 		return nil
 	case raw.Name == "error":
-		return s.failed(raw.Data)
+		return s.exchange.failed(raw.Data)
 	}
 	s.raw = raw.Data
-	if e, ok := s.fast.read(raw.Data); ok {
-		s.event = e
-		return nil
-	}
-	return s.read(raw.Data)
-}
-
-// read decodes an event in full.
-func (s *stream) read(text []byte) error {
-	s.full = event{}
-	if err := decode(text, "delta", &s.full); err != nil {
+	if s.event, err = s.reader.read(raw.Data); err != nil {
 		return s.client.Malformed(err)
 	}
-	e := &s.full
-	s.event = e
-	if e.Error != nil || e.Object == "error" {
-		return s.failed(text)
-	}
-	for i := range e.Choices {
-		if c := &e.Choices[i]; c.FinishReason == finishError {
-			return s.failed(c.Extra)
-		}
-	}
-	return nil
+	return s.exchange.failure(s.event, raw.Data)
 }
 
 func (s *stream) run(yield func(*llm.Event, error) bool) {
@@ -163,13 +142,13 @@ func (s *stream) Finishing() bool { return len(s.ends) > 0 }
 func (s *stream) take() bool {
 	e := s.event
 	if !s.exchange.foreign {
-		if s.fast.matched && s.fast.to-s.fast.from > len(`""`) && s.forwards() {
-			return s.events.text(&s.forward, s.raw[s.fast.from:s.fast.to], e)
-		}
-		if !s.fast.matched && s.soundEvent(e) {
-			if raw, _, ok := asItCame(s.raw, s.usageAsked); ok {
-				return s.events.whole(raw, e)
-			}
+		at := s.reader.content
+		switch matched := s.reader.matched; {
+		case matched && at.To-at.From > len(`""`) && s.forwards():
+			return s.events.text(&s.forward, s.raw[at.From:at.To], e)
+		case !matched && s.forwardable(e):
+			raw, _ := asItCame(s.raw, s.usageAsked)
+			return s.events.whole(raw, e)
 		}
 	}
 	if e.Usage != nil {
@@ -198,16 +177,16 @@ func (s *stream) take() bool {
 // forwards says whether the current event, which matches the template, is sent to
 // the client unchanged.
 func (s *stream) forwards() bool {
-	t := &s.fast.template
+	t := &s.reader.template
 	if s.number != t.number {
 		s.number = t.number
 		e, c := &t.event, &t.choice
-		s.sound = s.sameHead(e) && e.Usage == nil && c.FinishReason == "" && c.Delta.ReasoningContent == ""
-		if s.sound {
-			s.forward, s.sound = around(t.text, t.from, t.to, s.usageAsked)
+		s.passes = s.complete(e) && s.sameHead(e) && c.FinishReason == "" && c.Delta.ReasoningContent == ""
+		if s.passes {
+			s.forward = splitAt(t.content, t.text, s.usageAsked)
 		}
 	}
-	return s.sound
+	return s.passes
 }
 
 func (s *stream) choice(c *eventChoice) bool {
@@ -219,11 +198,7 @@ func (s *stream) choice(c *eventChoice) bool {
 	if !s.begin(c) {
 		return false
 	}
-	logprobs := c.Logprobs
-	if logprobs.Kind() == jsontext.KindNull {
-		logprobs = nil
-	}
-	s.out.With(logprobs, c.Extra)
+	s.out.With(llm.Present(c.Logprobs), c.Extra)
 	if !s.out.Delta(c.Index, d.delta()) {
 		return false
 	}
