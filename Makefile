@@ -75,8 +75,8 @@ race: compiler ## Run the same tests under the race detector (ten minutes; PACKA
 	[ '$(PACKAGES)' != ./... ] || { cd tools && CGO_ENABLED=1 $(TEST) --packages ./... -- -p 1 $(RACE) -timeout 30m; }
 
 # What measures time or memory, and what would take an hour, runs without the race detector.
-SEEDS ?= 10000
-test-long: compiler ## Run every test under the race detector, the long ones included, and SEEDS (10000) of the simulation (an hour)
+SIMULATION_SEEDS ?= 10000
+test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 SIMULATION_SEEDS (an hour)
 	$(servers)
 	@echo 'as root the tests install Chromium, nginx, Caddy and promtool where they are missing, and agents and SDKs with npm in a folder of their own'
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
@@ -84,7 +84,7 @@ test-long: compiler ## Run every test under the race detector, the long ones inc
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'
 	CGO_ENABLED=1 LONG=1 $(TEST) --packages ./... -- $(RACE) -timeout 60m
 	cd tools && CGO_ENABLED=1 LONG=1 $(TEST) --packages ./... -- -p 1 $(RACE) -timeout 60m
-	CGO_ENABLED=0 LONG=1 SEEDS=$(SEEDS) $(TEST) --packages './models ./tests/simulation' -- -p 1 -timeout 60m -run 'MoneyIsKept|AYearOfUsage'
+	CGO_ENABLED=0 LONG=1 SEEDS=$(SIMULATION_SEEDS) $(TEST) --packages './models ./tests/simulation' -- -p 1 -timeout 60m -run 'MoneyIsKept|AYearOfUsage'
 
 agents: ## Run the real Claude Code, Codex, opencode and SDKs against the gateway, onto each provider (installs them with npm; a few minutes)
 	CGO_ENABLED=0 LONG=1 go test -v -count 1 ./tests/agents
