@@ -76,7 +76,7 @@ race: compiler ## Run the same tests under the race detector (ten minutes; PACKA
 
 # What measures time or memory, and what would take an hour, runs without the race detector.
 SIMULATION_SEEDS ?= 10000
-test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 SIMULATION_SEEDS (an hour)
+test-long: compiler ## Run every test under the race detector, the long ones included, and 10,000 seeds of the simulation (SIMULATION_SEEDS; an hour)
 	$(servers)
 	@echo 'as root the tests install Chromium, nginx, Caddy and promtool where they are missing, and agents and SDKs with npm in a folder of their own'
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
