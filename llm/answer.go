@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,6 +30,52 @@ type AnswerChoice struct {
 
 	Citations []Citation
 	Ending
+}
+
+// Events yields the blocks of a choice as the events that they would have come in, without those
+// of its beginning and its end. An event is valid until the next one.
+func (c *AnswerChoice) Events(yield func(*Event)) {
+	var e Event
+	var call CallStart
+	calls, chars, logprobs := 0, 0, c.Logprobs
+	for i := range c.Blocks {
+		from := &c.Blocks[i]
+		e = Event{Block: i, Text: from.Text, Thought: from.Thought, Media: from.Media}
+		switch from.Kind {
+		case BlockText:
+			e.Kind, e.Logprobs, logprobs = EventText, logprobs, nil
+		case BlockRefusal:
+			e.Kind = EventRefusal
+		case BlockThought:
+			e.Kind = EventThought
+		case BlockMedia:
+			e.Kind = EventMedia
+		case BlockCall:
+			call = CallStart{ID: from.Call.ID, Name: from.Call.Name, Arguments: from.Call.Input, Thought: from.Thought}
+			e.Kind, e.Call, e.CallIndex = EventCall, &call, calls
+			calls++
+		default:
+			continue
+		}
+		yield(&e)
+		if from.Kind == BlockText && len(c.Citations) > 0 {
+			before := chars
+			chars += utf8.RuneCountInString(from.Text)
+			yield(&Event{Kind: EventCitations, Citations: citationsWithin(c.Citations, before, chars, i == len(c.Blocks)-1)})
+		}
+	}
+}
+
+// citationsWithin are those of a text from one character to another; those without a place are of
+// the last text.
+func citationsWithin(all []Citation, from, to int, last bool) []Citation {
+	var within []Citation
+	for _, c := range all {
+		if placed := c.End > 0; placed && c.End > from && c.End <= to || !placed && last {
+			within = append(within, c)
+		}
+	}
+	return within
 }
 
 // Single is the stream of a whole answer.

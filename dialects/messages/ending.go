@@ -1,8 +1,6 @@
 package messages
 
 import (
-	"strconv"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/internal/scan"
@@ -38,56 +36,50 @@ func (b *blocks) reason(e *llm.Ending) string {
 	return stopEndTurn
 }
 
-// appendEnding writes the members that say why the answer ends, without a comma after them.
-func (b *blocks) appendEnding(dst []byte, e *llm.Ending) []byte {
+// ending adds the members that say why the answer ends.
+func (b *blocks) ending(w scan.Writer, e *llm.Ending) scan.Writer {
 	reason := b.reason(e)
-	dst = append(append(append(dst, `"stop_reason":"`...), reason...), `","stop_sequence":`...)
+	w = w.Text("stop_reason", reason)
 	if reason == stopSequence {
-		dst = scan.AppendString(dst, e.StopSequence)
+		w = w.Text("stop_sequence", e.StopSequence)
 	} else {
-		dst = append(dst, "null"...)
+		w = w.Null("stop_sequence")
 	}
-	dst = append(dst, `,"stop_details":`...)
 	switch details := e.StopDetails; {
 	case reason != stopRefusal:
-		dst = append(dst, "null"...)
+		w = w.Null("stop_details")
 	case details.Kind() == jsontext.KindBeginObject && details.IsValid():
-		dst = append(dst, oneLine(details)...)
+		w = w.JSON("stop_details", oneLine(details))
 	default:
-		dst = append(dst, `{"type":"refusal","category":null,"explanation":`...)
-		dst = append(scan.AppendNullable(dst, string(b.refusal)), '}')
+		w = w.ObjectAt("stop_details").Text("type", "refusal").Null("category").TextOrNull("explanation", string(b.refusal)).EndObject()
 	}
-	return append(dst, `,"container":null`...)
+	return w.Null("container")
 }
 
-// appendUsage writes a usage; nil is one without any tokens. tier is the service tier in
-// OpenAI's words.
-func appendUsage(dst []byte, u *llm.Usage, tier string) []byte {
+// withUsage adds a usage; nil is one without any tokens. tier is the service tier in OpenAI's
+// words.
+func withUsage(w scan.Writer, u *llm.Usage, tier string) scan.Writer {
 	if u == nil {
 		u = new(llm.Usage)
 	}
 	if u.Tier != "" {
 		tier = u.Tier
 	}
-	number := func(name string, n int64) {
-		dst = strconv.AppendInt(append(dst, name...), max(n, 0), 10)
-	}
 	hour := min(u.CacheWriteHour, u.CacheWrite)
-	number(`{"input_tokens":`, u.Input-u.Cached-u.CacheWrite) // Anthropic counts them apart
-	number(`,"cache_creation_input_tokens":`, u.CacheWrite)
-	number(`,"cache_read_input_tokens":`, u.Cached)
-	number(`,"cache_creation":{"ephemeral_5m_input_tokens":`, u.CacheWrite-hour)
-	number(`,"ephemeral_1h_input_tokens":`, hour)
-	number(`},"output_tokens":`, u.Output)
-	number(`,"output_tokens_details":{"thinking_tokens":`, u.Reasoning)
-	dst = append(dst, `},"server_tool_use":`...)
+	uncached := u.Input - u.Cached - u.CacheWrite // Anthropic counts them apart
+	w = w.ObjectAt("usage").Int("input_tokens", max(uncached, 0)).
+		Int("cache_creation_input_tokens", max(u.CacheWrite, 0)).
+		Int("cache_read_input_tokens", max(u.Cached, 0)).
+		ObjectAt("cache_creation").Int("ephemeral_5m_input_tokens", max(u.CacheWrite-hour, 0)).
+		Int("ephemeral_1h_input_tokens", max(hour, 0)).EndObject().
+		Int("output_tokens", max(u.Output, 0)).
+		ObjectAt("output_tokens_details").Int("thinking_tokens", max(u.Reasoning, 0)).EndObject()
 	if u.Searches > 0 {
-		number(`{"web_search_requests":`, u.Searches)
-		dst = append(dst, `,"web_fetch_requests":0}`...)
+		w = w.ObjectAt("server_tool_use").Int("web_search_requests", u.Searches).Int("web_fetch_requests", 0).EndObject()
 	} else {
-		dst = append(dst, "null"...)
+		w = w.Null("server_tool_use")
 	}
-	return append(append(append(dst, `,"service_tier":"`...), tierOf(tier)...), `"}`...)
+	return w.Text("service_tier", tierOf(tier)).EndObject()
 }
 
 // tierOf is a service tier in Anthropic's words.

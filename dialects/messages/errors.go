@@ -91,21 +91,14 @@ func appendError(dst []byte, e *api.Error) []byte {
 	if isNative(e) {
 		return append(dst, e.Raw...)
 	}
-	dst = append(append(dst, `{"type":"error","error":{"type":"`...), errorType(errorStatus(e))...)
-	dst = scan.AppendString(append(dst, `","message":`...), message(e))
-	dst = append(dst, details(e)...)
-	return append(scan.AppendNullable(append(dst, `},"request_id":`...), e.RequestID), '}')
-}
-
-// details is the member by which clients tell the errors of threads, which they recover from.
-func details(e *api.Error) string {
-	switch e.Code {
+	w := scan.Writer(dst).Object().Text("type", "error").ObjectAt("error").Text("type", errorType(errorStatus(e))).Text("message", message(e))
+	switch e.Code { // clients recover from the errors of threads
 	case api.CodeThreadNotFound:
-		return `,"details":{"error_code":"thread_not_found"}`
+		w = w.JSON("details", []byte(`{"error_code":"thread_not_found"}`))
 	case api.CodeThreadUnsupported:
-		return `,"details":{"error_code":"thread_unsupported_request","unsupported":["thread"]}`
+		w = w.JSON("details", []byte(`{"error_code":"thread_unsupported_request","unsupported":["thread"]}`))
 	}
-	return ""
+	return w.EndObject().TextOrNull("request_id", e.RequestID).EndObject()
 }
 
 // appendLine is AppendError on one line, as an event needs it.

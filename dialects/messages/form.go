@@ -2,7 +2,6 @@ package messages
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -10,14 +9,14 @@ import (
 )
 
 // blockKind is the type of a content block.
-type blockKind int
+type blockKind string
 
 const (
-	noBlock blockKind = iota
-	textBlock
-	thinkingBlock
-	redactedBlock
-	callBlock
+	noBlock       blockKind = ""
+	textBlock     blockKind = "text"
+	thinkingBlock blockKind = "thinking"
+	redactedBlock blockKind = "redacted_thinking"
+	callBlock     blockKind = "tool_use"
 )
 
 // block is a content block that begins.
@@ -39,13 +38,13 @@ const (
 	citationDelta // JSON
 )
 
-// deltas are the JSON of each kind of delta up to its value.
-var deltas = [...]string{
-	textDelta:      `{"type":"text_delta","text":`,
-	thinkingDelta:  `{"type":"thinking_delta","thinking":`,
-	signatureDelta: `{"type":"signature_delta","signature":`,
-	inputDelta:     `{"type":"input_json_delta","partial_json":`,
-	citationDelta:  `{"type":"citations_delta","citation":`,
+// deltas are the names of each kind of delta and of its value.
+var deltas = [...]struct{ name, value string }{
+	textDelta:      {"text_delta", "text"},
+	thinkingDelta:  {"thinking_delta", "thinking"},
+	signatureDelta: {"signature_delta", "signature"},
+	inputDelta:     {"input_json_delta", "partial_json"},
+	citationDelta:  {"citations_delta", "citation"},
 }
 
 // form writes the blocks of an answer: as events, or as the content of a whole message.
@@ -68,20 +67,18 @@ const ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
 
 func (e *events) start(dst []byte, index int, b *block) []byte {
 	e.index, e.kind = index, noDelta
-	dst = append(dst, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":"...)
-	dst = strconv.AppendInt(dst, int64(index), 10)
-	dst = append(dst, `,"content_block":`...)
+	w := openEvent(dst, "content_block_start").Int("index", int64(index)).ObjectAt("content_block").Text("type", string(b.kind))
 	switch b.kind {
 	case textBlock:
-		dst = append(dst, `{"type":"text","text":""}`...)
+		w = w.Text("text", "")
 	case thinkingBlock:
-		dst = append(dst, `{"type":"thinking","thinking":"","signature":""}`...)
+		w = w.Text("thinking", "").Text("signature", "")
 	case callBlock:
-		dst = append(appendCall(dst, b), `{},"caller":{"type":"direct"}}`...)
+		w = withCall(w, b, nil)
 	case redactedBlock:
-		dst = appendRedacted(dst, b)
+		w = w.Text("data", b.data)
 	}
-	dst = append(dst, "}\n\n"...)
+	dst = append(w, "}}\n\n"...)
 	if !e.pinged { // as Anthropic does
 		e.pinged, dst = true, append(dst, ping...)
 	}
@@ -91,9 +88,9 @@ func (e *events) start(dst []byte, index int, b *block) []byte {
 func (e *events) delta(dst []byte, kind deltaKind, value string) []byte {
 	if e.kind != kind {
 		e.kind = kind
-		e.head = append(e.head[:0], "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":"...)
-		e.head = strconv.AppendInt(e.head, int64(e.index), 10)
-		e.head = append(append(e.head, `,"delta":`...), deltas[kind]...)
+		delta := deltas[kind]
+		e.head = openEvent(e.head[:0], "content_block_delta").Int("index", int64(e.index)).ObjectAt("delta").Text("type", delta.name).
+			Name(delta.value)
 	}
 	dst = append(dst, e.head...)
 	if kind == citationDelta {
@@ -105,46 +102,39 @@ func (e *events) delta(dst []byte, kind deltaKind, value string) []byte {
 }
 
 func (e *events) stop(dst []byte) []byte {
-	dst = append(dst, "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":"...)
-	return append(strconv.AppendInt(dst, int64(e.index), 10), "}\n\n"...)
+	return append(openEvent(dst, "content_block_stop").Int("index", int64(e.index)), "}\n\n"...)
 }
 
 // content writes the elements of a whole message's content.
 type content struct {
-	kind      blockKind // of the open block
-	citations []byte    // of the open block, with commas between them
-	input     []byte    // of the open block
+	made      *block      // the open one
+	citations scan.Writer // of the open block, with commas between them
+	input     []byte      // of the open block
 }
 
-func (c *content) start(dst []byte, index int, b *block) []byte {
-	if index > 0 {
-		dst = append(dst, ',')
-	}
-	c.kind, c.citations, c.input = b.kind, c.citations[:0], c.input[:0]
+func (c *content) start(dst []byte, _ int, b *block) []byte {
+	c.made, c.citations, c.input = b, c.citations[:0], c.input[:0]
+	w := scan.Writer(dst).Object().Text("type", string(b.kind))
 	switch b.kind {
 	case textBlock:
-		return append(dst, `{"type":"text","text":""`...)
+		return w.Text("text", "")
 	case thinkingBlock:
-		return append(dst, `{"type":"thinking","thinking":""`...)
-	case callBlock:
-		return appendCall(dst, b)
-	default: // redactedBlock
-		return appendRedacted(dst, b)
+		return w.Text("thinking", "")
+	case redactedBlock:
+		return w.Text("data", b.data)
 	}
+	return w
 }
 
 func (c *content) delta(dst []byte, kind deltaKind, value string) []byte {
 	switch kind {
 	case signatureDelta:
-		return scan.AppendString(append(dst, `,"signature":`...), value)
+		return scan.Writer(dst).Text("signature", value)
 	case inputDelta:
 		c.input = append(c.input, value...)
 		return dst
 	case citationDelta:
-		if len(c.citations) > 0 {
-			c.citations = append(c.citations, ',')
-		}
-		c.citations = append(c.citations, value...)
+		c.citations = append(c.citations.Comma(), value...)
 		return dst
 	default: // the text goes on where its string has ended
 		at := len(dst) - 1
@@ -154,41 +144,23 @@ func (c *content) delta(dst []byte, kind deltaKind, value string) []byte {
 }
 
 func (c *content) stop(dst []byte) []byte {
-	switch c.kind {
-	case textBlock:
-		if len(c.citations) == 0 {
-			return append(dst, '}') // without a null, which the AI SDK refuses and Anthropic does not send
-		}
-		return append(append(append(dst, `,"citations":[`...), c.citations...), `]}`...)
-	case thinkingBlock:
-		return append(dst, '}')
-	case callBlock:
-		return append(appendInput(dst, c.input), `,"caller":{"type":"direct"}}`...)
-	default:
-		return dst
+	w := scan.Writer(dst)
+	switch {
+	case c.made.kind == callBlock:
+		w = withCall(w, c.made, c.input)
+	case len(c.citations) > 0: // else there is no null, which the AI SDK refuses and Anthropic does not send
+		w = w.List("citations", c.citations)
 	}
+	return w.EndObject()
 }
 
-// appendInput writes a call's arguments as they are. Those that the model has not ended, or
-// that are no object, cannot stand in a message: they are left out.
-func appendInput(dst, input []byte) []byte {
-	value := jsontext.Value(input)
-	if value.Kind() != jsontext.KindBeginObject || !value.IsValid(jsontext.AllowDuplicateNames(true)) {
-		return append(dst, "{}"...)
+// withCall adds the members of a call with its arguments as they are. Those that the model has
+// not ended, or that are no object, cannot stand in a message: they are left out.
+func withCall(w scan.Writer, b *block, input jsontext.Value) scan.Writer {
+	if input.Kind() != jsontext.KindBeginObject || !input.IsValid(jsontext.AllowDuplicateNames(true)) {
+		input = jsontext.Value("{}")
 	}
-	return append(dst, value...)
-}
-
-// appendCall writes a call up to its input.
-func appendCall(dst []byte, b *block) []byte {
-	dst = scan.AppendString(append(dst, `{"type":"tool_use","id":`...), b.id)
-	dst = scan.AppendString(append(dst, `,"name":`...), b.name)
-	return append(dst, `,"input":`...)
-}
-
-// appendRedacted writes a block of encrypted thoughts, which has no deltas.
-func appendRedacted(dst []byte, b *block) []byte {
-	return append(scan.AppendString(append(dst, `{"type":"redacted_thinking","data":`...), b.data), '}')
+	return w.Text("id", b.id).Text("name", b.name).JSON("input", input).JSON("caller", []byte(`{"type":"direct"}`))
 }
 
 // oneLine is valid JSON without line breaks, which would end the line of an event.

@@ -96,9 +96,9 @@ func (w *Writer) start(head *llm.Head) {
 		early.Input, early.Cached = usage.Input, usage.Cached
 		early.CacheWrite, early.CacheWriteHour = usage.CacheWrite, usage.CacheWriteHour
 	}
-	dst := append(w.out, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":"...)
-	dst = append(appendHead(dst, head), `],"stop_reason":null,"stop_sequence":null,"stop_details":null,"container":null,"usage":`...)
-	w.out = append(appendUsage(dst, &early, head.ServiceTier), "}}\n\n"...)
+	message := openMessage(openEvent(w.out, "message_start").ObjectAt("message"), head).EndList().
+		Null("stop_reason").Null("stop_sequence").Null("stop_details").Null("container")
+	w.out = append(withUsage(message, &early, head.ServiceTier), "}}\n\n"...)
 }
 
 func counted(c llm.UsageCounter) *llm.Usage {
@@ -108,11 +108,14 @@ func counted(c llm.UsageCounter) *llm.Usage {
 	return c.Counted()
 }
 
-// appendHead writes a message up to its content, whose list it opens.
-func appendHead(dst []byte, head *llm.Head) []byte {
-	dst = scan.AppendString(append(dst, `{"id":`...), messageID(head.ID))
-	dst = scan.AppendString(append(dst, `,"type":"message","role":"assistant","model":`...), head.Model)
-	return append(dst, `,"content":[`...)
+// openEvent begins an event.
+func openEvent(dst []byte, name string) scan.Writer {
+	return append(append(append(scan.Writer(dst), "event: "...), name...), "\ndata: "...).Object().Text("type", name)
+}
+
+// openMessage adds the members of a message up to its content, whose list it begins.
+func openMessage(w scan.Writer, head *llm.Head) scan.Writer {
+	return w.Text("id", messageID(head.ID)).Text("type", "message").Text("role", "assistant").Text("model", head.Model).ListAt("content")
 }
 
 // tell writes message_delta, once: with the usage, which comes last.
@@ -121,9 +124,8 @@ func (w *Writer) tell(usage *llm.Usage) {
 		return
 	}
 	w.told = true
-	dst := append(w.out, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{"...)
-	dst = append(w.appendEnding(dst, &w.ending), `},"usage":`...)
-	w.out = append(appendUsage(dst, usage, w.tier), "}\n\n"...)
+	delta := w.blocks.ending(openEvent(w.out, "message_delta").ObjectAt("delta"), &w.ending).EndObject()
+	w.out = append(withUsage(delta, usage, w.tier), "}\n\n"...)
 }
 
 // Done adds what ends a stream that is whole.

@@ -16,8 +16,8 @@ type blocks struct {
 	omitted bool // the client sees thoughts without their text
 	single  bool // the answer has one call at most
 
-	out  []byte // what has been written
-	next int    // the index of the next block
+	out  scan.Writer // what has been written
+	next int         // the index of the next block
 	kind blockKind
 	made block // the one that was opened last
 	held sequence.Queue
@@ -137,10 +137,8 @@ func citation(c *llm.Citation) string {
 	case c.URL == "":
 		return ""
 	}
-	text := scan.AppendString([]byte(`{"type":"web_search_result_location","url":`), c.URL)
-	text = scan.AppendNullable(append(text, `,"title":`...), c.Title)
-	text = scan.AppendString(append(text, `,"cited_text":`...), c.Quote)
-	return string(append(text, `,"encrypted_index":""}`...))
+	return string(scan.Writer(nil).Object().Text("type", "web_search_result_location").Text("url", c.URL).TextOrNull("title", c.Title).
+		Text("cited_text", c.Quote).Text("encrypted_index", "").EndObject())
 }
 
 func (b *blocks) open(made block) {

@@ -38,7 +38,7 @@ func (it *items) compact() {
 		return
 	}
 	sealed := sealSummary(string(it.summary))
-	rest := func(dst []byte) []byte { return scan.AppendString(append(dst, `,"encrypted_content":`...), sealed) }
+	rest := func(w scan.Writer) scan.Writer { return w.Text("encrypted_content", sealed) }
 	it.start(itemCompaction, rest)
 	it.finish(rest)
 }
@@ -49,20 +49,16 @@ const keptBytes = 20_000 * 4
 // appendCompaction writes the answer of /v1/responses/compact: the user's last messages as
 // they are, and the summary.
 func (r *response) appendCompaction(dst, summary []byte, u *llm.Usage) []byte {
-	dst = append(append(append(dst, `{"id":"resp_`...), r.stem...), `","object":"response.compaction","created_at":`...)
-	dst = append(strconv.AppendInt(dst, r.created, 10), `,"output":[`...)
+	w := scan.Writer(dst).Object().Text("id", "resp_"+r.stem).Text("object", "response.compaction").Int("created_at", r.created).
+		ListAt("output")
 	for i, message := range userMessages(r.request.members[memberInput]) {
-		dst = append(append(append(dst, `{"id":"msg_`...), r.stem...), "_in_"...)
-		dst = append(strconv.AppendInt(dst, int64(i), 10), `","type":"message","status":"completed","content":`...)
 		if message.Kind() == jsontext.KindString {
-			dst = append(appendLine(append(dst, `[{"type":"input_text","text":`...), message), `}]`...)
-		} else {
-			dst = appendLine(dst, message)
+			message = jsontext.Value(`[{"type":"input_text","text":` + string(message) + `}]`)
 		}
-		dst = append(dst, `,"role":"user"},`...)
+		w = w.Object().Text("id", "msg_"+r.stem+"_in_"+strconv.Itoa(i)).Text("type", "message").Text("status", "completed")
+		w = appendLine(w.Name("content"), message).Text("role", "user").EndObject()
 	}
-	dst = append(append(dst, summary...), `],"usage":`...)
-	return append(appendUsage(dst, u), '}')
+	return withUsage(append(w.Comma(), summary...).EndList(), u).EndObject()
 }
 
 // userMessages are the contents of the user's last messages, as far as they are kept: the

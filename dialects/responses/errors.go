@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
 
@@ -114,13 +113,4 @@ func failureCode(e *api.Error) string {
 		return codePrompt
 	}
 	return codeServer
-}
-
-// appendFailure writes the error of a response, null where it has none.
-func appendFailure(dst []byte, e *api.Error) []byte {
-	if e == nil {
-		return append(dst, "null"...)
-	}
-	dst = scan.AppendString(append(dst, `{"code":`...), failureCode(e))
-	return append(scan.AppendString(append(dst, `,"message":`...), inStream(e).Message), '}')
 }

@@ -40,19 +40,15 @@ func appendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte, error) {
 	}
 	more := len(all) > limit
 	all = all[:min(limit, len(all))]
-	dst = append(dst, `{"object":"list","data":[`...)
-	for i, item := range all {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, item...)
+	w := scan.Writer(dst).Object().Text("object", "list").ListAt("data")
+	for _, item := range all {
+		w = append(w.Comma(), item...)
 	}
-	first, last := []byte("null"), []byte("null")
+	first, last := "", ""
 	if len(all) > 0 {
-		first, last = scan.AppendString(nil, idOf(all[0])), scan.AppendString(nil, idOf(all[len(all)-1]))
+		first, last = idOf(all[0]), idOf(all[len(all)-1])
 	}
-	dst = append(append(append(append(dst, `],"first_id":`...), first...), `,"last_id":`...), last...)
-	return append(strconv.AppendBool(append(dst, `,"has_more":`...), more), '}'), nil
+	return w.EndList().TextOrNull("first_id", first).TextOrNull("last_id", last).Bool("has_more", more).EndObject(), nil
 }
 
 // limitOf reads how many items a page has.
@@ -70,7 +66,7 @@ func limitOf(text string) (int, error) {
 
 // appendDeleted adds the answer of DELETE /v1/responses/{id}.
 func appendDeleted(dst []byte, id string) []byte {
-	return append(scan.AppendString(append(dst, `{"id":`...), id), `,"object":"response","deleted":true}`...)
+	return scan.Writer(dst).Object().Text("id", id).Text("object", "response").Bool("deleted", true).EndObject()
 }
 
 // inputItems are the items of the input of a turn, as a list of items has them. Those without
@@ -94,7 +90,7 @@ func listed(item jsontext.Value, id string) jsontext.Value {
 	if item.Kind() != jsontext.KindBeginObject {
 		return item
 	}
-	var rest []byte
+	var rest scan.Writer
 	var kind, role, own string
 	var text jsontext.Value
 	for name, value := range scan.Members(item) {
@@ -111,16 +107,18 @@ func listed(item jsontext.Value, id string) jsontext.Value {
 		case name.Is("role"):
 			role = scan.Text(value)
 		}
-		rest = append(append(append(append(rest, ','), name...), ':'), value...)
+		rest = rest.JSON(name.String(), value)
 	}
-	out := scan.AppendString([]byte(`{"id":`), cmp.Or(own, id))
-	out = append(scan.AppendString(append(out, `,"type":`...), cmp.Or(kind, "message")), rest...)
+	w := scan.Writer(nil).Object().Text("id", cmp.Or(own, id)).Text("type", cmp.Or(kind, "message"))
+	if len(rest) > 0 {
+		w = append(w.Comma(), rest...)
+	}
 	switch {
 	case text == nil:
 	case role == "assistant":
-		out = append(append(append(out, `,"content":[{"type":"output_text","annotations":[],"text":`...), text...), `}]`...)
+		w = w.ListAt("content").Object().Text("type", "output_text").List("annotations", nil).JSON("text", text).EndObject().EndList()
 	default:
-		out = append(append(append(out, `,"content":[{"type":"input_text","text":`...), text...), `}]`...)
+		w = w.ListAt("content").Object().Text("type", "input_text").JSON("text", text).EndObject().EndList()
 	}
-	return append(out, '}')
+	return jsontext.Value(w.EndObject())
 }

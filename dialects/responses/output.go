@@ -18,10 +18,10 @@ type items struct {
 	hidden  bool   // the client did not ask for the texts of thoughts
 	single  bool   // the answer has one call at most
 
-	out      []byte // the events that have been written
-	sequence int64  // the number of the next event
-	output   []byte // the JSON of the items that are done, with commas between them
-	next     int    // the index of the next item
+	out      scan.Writer // the events that have been written
+	sequence int64       // the number of the next event
+	output   scan.Writer // the items that are done, with commas between them
+	next     int         // the index of the next item
 	kind     itemType
 	head     []byte // of the next delta of the open item, up to its value
 	text     []byte // of the open part, as the text of a JSON string without its quotes
@@ -115,15 +115,13 @@ func (it *items) open(name string) bool {
 	if it.whole {
 		return false
 	}
-	it.out = append(append(append(it.out, "event: "...), name...), "\ndata: {\"type\":\""...)
-	it.out = append(append(it.out, name...), '"')
+	it.out = append(append(append(it.out, "event: "...), name...), "\ndata: "...).Object().Text("type", name)
 	return true
 }
 
 // shut ends an event.
 func (it *items) shut() {
-	it.out = strconv.AppendInt(append(it.out, `,"sequence_number":`...), it.sequence, 10)
-	it.out = append(it.out, "}\n\n"...)
+	it.out = append(it.out.Int("sequence_number", it.sequence).EndObject(), "\n\n"...)
 	it.sequence++
 }
 
@@ -132,46 +130,38 @@ func (it *items) openItem(name string) bool {
 	if !it.open(name) {
 		return false
 	}
-	it.out = it.appendID(append(it.out, `,"item_id":"`...))
-	it.out = strconv.AppendInt(append(it.out, `","output_index":`...), int64(it.next-1), 10)
+	it.out = it.out.Text("item_id", it.id()).Int("output_index", int64(it.next-1))
 	return true
 }
 
-// appendID writes the id of the open item. The items of a response have ids that differ in
-// their numbers.
-func (it *items) appendID(dst []byte) []byte {
-	dst = append(append(append(dst, prefixes[it.kind]...), it.stem...), '_')
-	return strconv.AppendInt(dst, int64(it.next-1), 10)
-}
+// id is that of the open item. The items of a response have ids that differ in their numbers.
+func (it *items) id() string { return prefixes[it.kind] + it.stem + "_" + strconv.Itoa(it.next-1) }
 
-// start begins an item. Its JSON is its type and id, and what rest adds.
-func (it *items) start(kind itemType, rest func([]byte) []byte) {
+// members adds those of an item beside its id and its type.
+type members func(scan.Writer) scan.Writer
+
+// start begins an item.
+func (it *items) start(kind itemType, rest members) {
 	it.kind, it.head, it.text = kind, it.head[:0], it.text[:0]
 	it.next++
 	if !it.open("response.output_item.added") {
 		return
 	}
-	it.out = strconv.AppendInt(append(it.out, `,"output_index":`...), int64(it.next-1), 10)
-	it.out = append(rest(it.appendItem(append(it.out, `,"item":`...))), '}')
+	it.out = it.out.Int("output_index", int64(it.next-1)).JSON("item", it.item(rest))
 	it.shut()
 }
 
-// appendItem writes the beginning of an item.
-func (it *items) appendItem(dst []byte) []byte {
-	dst = append(it.appendID(append(dst, `{"id":"`...)), `","type":"`...)
-	return append(append(dst, it.kind...), '"')
+// item is the JSON of the open item.
+func (it *items) item(rest members) []byte {
+	return rest(scan.Writer(nil).Object().Text("id", it.id()).Text("type", string(it.kind))).EndObject()
 }
 
-// finish ends the open item. Its JSON is its type and id, and what rest adds.
-func (it *items) finish(rest func([]byte) []byte) {
-	if len(it.output) > 0 {
-		it.output = append(it.output, ',')
-	}
-	from := len(it.output)
-	it.output = append(rest(it.appendItem(it.output)), '}')
+// finish ends the open item.
+func (it *items) finish(rest members) {
+	item := it.item(rest)
+	it.output = append(it.output.Comma(), item...)
 	if it.open("response.output_item.done") {
-		it.out = strconv.AppendInt(append(it.out, `,"output_index":`...), int64(it.next-1), 10)
-		it.out = append(append(it.out, `,"item":`...), it.output[from:]...)
+		it.out = it.out.Int("output_index", int64(it.next-1)).JSON("item", item)
 		it.shut()
 	}
 	it.kind = itemNone
@@ -215,7 +205,7 @@ func (it *items) heading(name, index string, n int) {
 	it.out = it.head
 	it.openItem(name)
 	if index != "" {
-		it.out = strconv.AppendInt(append(append(append(it.out, `,"`...), index...), `":`...), int64(n), 10)
+		it.out = it.out.Int(index, int64(n))
 	}
 	it.head, it.out = append(it.out, `,"delta":`...), kept
 }

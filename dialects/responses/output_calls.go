@@ -39,10 +39,10 @@ func (it *items) begin(e *llm.Event) {
 	it.call = call{as: it.request.as(c.Name), id: id, index: e.CallIndex, open: true, raw: it.call.raw[:0]}
 	switch it.kind = it.call.as.item; it.kind {
 	case functionCall:
-		it.start(functionCall, func(dst []byte) []byte { return it.appendFunction(dst, inProgress) })
+		it.start(functionCall, it.callMembers("arguments", inProgress))
 		it.heading("response.function_call_arguments.delta", "", 0)
 	case customCall:
-		it.start(customCall, func(dst []byte) []byte { return it.appendCustom(dst, inProgress) })
+		it.start(customCall, it.callMembers("input", inProgress))
 	}
 	it.input(c.Arguments)
 }
@@ -120,16 +120,10 @@ func (it *items) closeFunction(state status) {
 		it.delta("{}", "")
 	}
 	if it.openItem("response.function_call_arguments.done") {
-		it.out = append(append(append(it.out, `,"arguments":"`...), it.text...), '"')
-		it.out = scan.AppendString(append(it.out, `,"name":`...), it.call.as.name)
+		it.out = it.out.Escaped("arguments", it.text).Text("name", it.call.as.name)
 		it.shut()
 	}
-	it.finish(func(dst []byte) []byte { return it.appendFunction(dst, state) })
-}
-
-func (it *items) appendFunction(dst []byte, state status) []byte {
-	dst = append(append(append(dst, `,"status":"`...), state...), `","arguments":"`...)
-	return it.appendName(append(append(dst, it.text...), '"'))
+	it.finish(it.callMembers("arguments", state))
 }
 
 func (it *items) closeCustom(state status) {
@@ -138,34 +132,32 @@ func (it *items) closeCustom(state status) {
 		it.delta(text, "")
 	}
 	if it.openItem("response.custom_tool_call_input.done") {
-		it.out = append(append(append(it.out, `,"input":"`...), it.text...), '"')
+		it.out = it.out.Escaped("input", it.text)
 		it.shut()
 	}
-	it.finish(func(dst []byte) []byte { return it.appendCustom(dst, state) })
+	it.finish(it.callMembers("input", state))
 }
 
-func (it *items) appendCustom(dst []byte, state status) []byte {
-	dst = append(append(append(dst, `,"status":"`...), state...), `","input":"`...)
-	return it.appendName(append(append(dst, it.text...), '"'))
-}
-
-// appendName writes the call's id and the name by which the client knows the tool.
-func (it *items) appendName(dst []byte) []byte {
-	c := &it.call
-	dst = scan.AppendString(append(dst, `,"call_id":`...), c.id)
-	dst = scan.AppendString(append(dst, `,"name":`...), c.as.name)
-	if c.as.namespace != "" {
-		dst = scan.AppendString(append(dst, `,"namespace":`...), c.as.namespace)
+// callMembers are those of a call, whose input has a name, under the tool's name that the client
+// knows.
+func (it *items) callMembers(input string, is status) members {
+	return func(w scan.Writer) scan.Writer {
+		c := &it.call
+		w = w.Text("status", string(is)).Escaped(input, it.text).Text("call_id", c.id).Text("name", c.as.name)
+		if c.as.namespace != "" {
+			w = w.Text("namespace", c.as.namespace)
+		}
+		return w
 	}
-	return dst
 }
 
 // closeClient writes a call of a tool that has an item of its own. Its events come at once.
 func (it *items) closeClient(state status) {
-	rest := func(dst []byte, state status) []byte {
-		dst = append(append(append(dst, `,"status":"`...), state...), `","call_id":`...)
-		return appendAction(scan.AppendString(dst, it.call.id), it.kind, it.call.raw)
+	rest := func(is status) members {
+		return func(w scan.Writer) scan.Writer {
+			return action(w.Text("status", string(is)).Text("call_id", it.call.id), it.kind, it.call.raw)
+		}
 	}
-	it.start(it.kind, func(dst []byte) []byte { return rest(dst, inProgress) })
-	it.finish(func(dst []byte) []byte { return rest(dst, state) })
+	it.start(it.kind, rest(inProgress))
+	it.finish(rest(state))
 }

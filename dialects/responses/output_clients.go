@@ -47,10 +47,10 @@ type clientArguments struct {
 	Diff      jsontext.Value `json:"diff"`
 }
 
-// appendAction writes the members of a call's item that say what the client shall do. What
+// action adds the members of a call's item that say what the client shall do. What
 // the model left out, or wrote in another type, is empty: clients refuse an item without
 // its members.
-func appendAction(dst []byte, kind itemType, raw []byte) []byte {
+func action(w scan.Writer, kind itemType, raw []byte) scan.Writer {
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	var a clientArguments
 	if json.Unmarshal(raw, &a, api.Lenient) != nil {
@@ -58,22 +58,22 @@ func appendAction(dst []byte, kind itemType, raw []byte) []byte {
 	}
 	switch kind {
 	case localShellCall:
-		dst = appendCommands(append(dst, `,"action":{"type":"exec","command":`...), a.Command, `["bash","-lc",`)
+		w = w.ObjectAt("action").Text("type", "exec").List("command", commands(a.Command, `"bash","-lc",`))
 		var env map[string]string
 		if json.Unmarshal(a.Env, &env, api.Lenient) != nil {
 			a.Env = nil
 		}
-		dst = appendTyped(append(dst, `,"env":`...), a.Env, jsontext.KindBeginObject, "{}")
-		dst = appendGiven(dst, `,"timeout_ms":`, a.TimeoutMs, jsontext.KindNumber)
-		dst = appendGiven(dst, `,"user":`, a.User, jsontext.KindString)
-		dst = appendGiven(dst, `,"working_directory":`, a.WorkingDirectory, jsontext.KindString)
+		w = w.JSON("env", typed(a.Env, jsontext.KindBeginObject, "{}"))
+		w = given(w, "timeout_ms", a.TimeoutMs, jsontext.KindNumber)
+		w = given(w, "user", a.User, jsontext.KindString)
+		w = given(w, "working_directory", a.WorkingDirectory, jsontext.KindString)
 	case shellCall:
 		if !llm.Given(a.Commands) {
 			a.Commands = a.Command
 		}
-		dst = appendCommands(append(dst, `,"environment":{"type":"local"},"action":{"commands":`...), a.Commands, "[")
-		dst = appendTyped(append(dst, `,"timeout_ms":`...), a.TimeoutMs, jsontext.KindNumber, "null")
-		dst = appendTyped(append(dst, `,"max_output_length":`...), a.MaxOutputLength, jsontext.KindNumber, "null")
+		w = w.ObjectAt("environment").Text("type", "local").EndObject().ObjectAt("action").List("commands", commands(a.Commands, ""))
+		w = w.JSON("timeout_ms", typed(a.TimeoutMs, jsontext.KindNumber, "null"))
+		w = w.JSON("max_output_length", typed(a.MaxOutputLength, jsontext.KindNumber, "null"))
 	case applyPatchCall:
 		if a.Operation.Kind() == jsontext.KindBeginObject {
 			_ = json.Unmarshal(a.Operation, &a, api.Lenient) // it is valid
@@ -83,51 +83,46 @@ func appendAction(dst []byte, kind itemType, raw []byte) []byte {
 		default:
 			a.Type = jsontext.Value(`"update_file"`)
 		}
-		dst = append(append(dst, `,"operation":{"type":`...), a.Type...)
-		dst = appendTyped(append(dst, `,"path":`...), a.Path, jsontext.KindString, `""`)
+		w = w.ObjectAt("operation").JSON("type", a.Type).JSON("path", typed(a.Path, jsontext.KindString, `""`))
 		if string(a.Type) != `"delete_file"` {
-			dst = appendTyped(append(dst, `,"diff":`...), a.Diff, jsontext.KindString, `""`)
+			w = w.JSON("diff", typed(a.Diff, jsontext.KindString, `""`))
 		}
 	default: // a search of tools
-		dst = append(dst, `,"execution":"client","arguments":`...)
-		return appendTyped(dst, raw, jsontext.KindBeginObject, "{}")
+		return w.Text("execution", "client").JSON("arguments", typed(raw, jsontext.KindBeginObject, "{}"))
 	}
-	return append(dst, '}')
+	return w.EndObject()
 }
 
-// appendTyped writes a value that is of a type, or what stands for it.
-func appendTyped(dst []byte, value jsontext.Value, kind jsontext.Kind, fallback string) []byte {
+// typed is a value on one line that is of a type, or what stands for it.
+func typed(value jsontext.Value, kind jsontext.Kind, fallback string) []byte {
 	if len(value) == 0 || value.Kind() != kind {
-		return append(dst, fallback...)
+		return []byte(fallback)
 	}
-	return appendLine(dst, value)
+	return appendLine([]byte(nil), value)
 }
 
-// appendGiven writes a member where its value is of a type. Vercel's SDK takes no null there
+// given adds a member where its value is of a type. Vercel's SDK takes no null there
 // (@ai-sdk/openai 4.0.118, 2026-11).
-func appendGiven(dst []byte, name string, value jsontext.Value, kind jsontext.Kind) []byte {
+func given(w scan.Writer, name string, value jsontext.Value, kind jsontext.Kind) scan.Writer {
 	if len(value) == 0 || value.Kind() != kind {
-		return dst
+		return w
 	}
-	return appendLine(append(dst, name...), value)
+	return w.JSON(name, appendLine([]byte(nil), value))
 }
 
-// appendCommands writes a list of strings. A single string is the last of a list that
-// begins so.
-func appendCommands(dst []byte, value jsontext.Value, single string) []byte {
+// commands are the elements of a list of strings, with commas between them. A single string is
+// the last of a list that begins so.
+func commands(value jsontext.Value, single string) []byte {
 	var list []string
 	if value.Kind() == jsontext.KindString {
-		return append(appendLine(append(dst, single...), value), ']')
+		return appendLine([]byte(single), value)
 	}
 	if json.Unmarshal(value, &list, api.Lenient) != nil {
-		list = nil
+		return nil
 	}
-	dst = append(dst, '[')
-	for i, command := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = scan.AppendString(dst, command)
+	var w scan.Writer
+	for _, command := range list {
+		w = scan.AppendString(w.Comma(), command)
 	}
-	return append(dst, ']')
+	return w
 }

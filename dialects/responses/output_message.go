@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,15 +15,15 @@ import (
 // message is the open message. Each text of the answer is one of its parts, and so is what
 // the model says in place of an answer.
 type message struct {
-	parts   int    // that have begun
-	content []byte // the JSON of the parts that are done, with commas between them
+	parts   int         // that have begun
+	content scan.Writer // the parts that are done, with commas between them
 
-	kind        partKind // of the open part
-	block       int      // Event.Block of the open part
-	annotations []byte   // of the open part, with commas between them
-	cited       int      // how many these are
-	logprobs    []byte   // of the open part, with commas between them
-	waiting     []byte   // those of text that has not come
+	kind        partKind    // of the open part
+	block       int         // Event.Block of the open part
+	annotations scan.Writer // of the open part, with commas between them
+	cited       int         // how many these are
+	logprobs    scan.Writer // of the open part, with commas between them
+	waiting     scan.Writer // those of text that has not come
 
 	before int // characters of the answer's text before the open part
 	chars  int // of the answer's text so far
@@ -61,10 +60,7 @@ func (it *items) say(e *llm.Event) {
 		return
 	}
 	it.delta(e.Text, `,"logprobs":[`+string(m.waiting)+`]`)
-	if len(m.logprobs) > 0 {
-		m.logprobs = append(m.logprobs, ',')
-	}
-	m.logprobs, m.waiting = append(m.logprobs, m.waiting...), m.waiting[:0]
+	m.logprobs, m.waiting = append(m.logprobs.Comma(), m.waiting...), m.waiting[:0]
 }
 
 const noLogprobs = `,"logprobs":[]`
@@ -75,9 +71,7 @@ func (it *items) part(kind partKind, block int) {
 	if it.kind != itemMessage {
 		it.close(completed)
 		m.parts, m.content, m.kind = 0, m.content[:0], noPart
-		it.start(itemMessage, func(dst []byte) []byte {
-			return append(dst, `,"status":"in_progress","content":[],"role":"assistant"`...)
-		})
+		it.start(itemMessage, it.messageMembers(inProgress))
 	}
 	if m.kind != kind || m.block != block {
 		it.closePart()
@@ -93,7 +87,7 @@ func (it *items) openPart(kind partKind) {
 	it.text, it.head = it.text[:0], it.head[:0]
 	m.parts++
 	if it.openPartEvent("response.content_part.added") {
-		it.out = it.appendPart(append(it.out, `,"part":`...))
+		it.out = it.out.JSON("part", it.partJSON())
 		it.shut()
 	}
 	if kind == refusalPart {
@@ -107,19 +101,17 @@ func (it *items) openPartEvent(name string) bool {
 	if !it.openItem(name) {
 		return false
 	}
-	it.out = strconv.AppendInt(append(it.out, `,"content_index":`...), int64(it.message.parts-1), 10)
+	it.out = it.out.Int("content_index", int64(it.message.parts-1))
 	return true
 }
 
-// appendPart writes the open part.
-func (it *items) appendPart(dst []byte) []byte {
-	m := &it.message
+// partJSON is the open part.
+func (it *items) partJSON() []byte {
+	m, w := &it.message, scan.Writer(nil).Object()
 	if m.kind == refusalPart {
-		return append(append(append(dst, `{"type":"refusal","refusal":"`...), it.text...), `"}`...)
+		return w.Text("type", "refusal").Escaped("refusal", it.text).EndObject()
 	}
-	dst = append(append(dst, `{"type":"output_text","annotations":[`...), m.annotations...)
-	dst = append(append(dst, `],"logprobs":[`...), m.logprobs...)
-	return append(append(append(dst, `],"text":"`...), it.text...), `"}`...)
+	return w.Text("type", "output_text").List("annotations", m.annotations).List("logprobs", m.logprobs).Escaped("text", it.text).EndObject()
 }
 
 func (it *items) closePart() {
@@ -129,32 +121,30 @@ func (it *items) closePart() {
 		return
 	case refusalPart:
 		if it.openPartEvent("response.refusal.done") {
-			it.out = append(append(append(it.out, `,"refusal":"`...), it.text...), '"')
+			it.out = it.out.Escaped("refusal", it.text)
 			it.shut()
 		}
 	case textPart:
 		if it.openPartEvent("response.output_text.done") {
-			it.out = append(append(append(it.out, `,"text":"`...), it.text...), `","logprobs":[`...)
-			it.out = append(append(it.out, m.logprobs...), ']')
+			it.out = it.out.Escaped("text", it.text).List("logprobs", m.logprobs)
 			it.shut()
 		}
 	}
-	if len(m.content) > 0 {
-		m.content = append(m.content, ',')
-	}
-	m.content = it.appendPart(m.content)
+	part := it.partJSON()
+	m.content = append(m.content.Comma(), part...)
 	if it.openPartEvent("response.content_part.done") {
-		it.out = it.appendPart(append(it.out, `,"part":`...))
+		it.out = it.out.JSON("part", part)
 		it.shut()
 	}
 	m.kind = noPart
 }
 
-func (it *items) closeMessage(answer status) {
-	it.finish(func(dst []byte) []byte {
-		dst = append(append(append(dst, `,"status":"`...), answer...), `","content":[`...)
-		return append(append(dst, it.message.content...), `],"role":"assistant"`...)
-	})
+func (it *items) closeMessage(answer status) { it.finish(it.messageMembers(answer)) }
+
+func (it *items) messageMembers(is status) members {
+	return func(w scan.Writer) scan.Writer {
+		return w.Text("status", string(is)).List("content", it.message.content).Text("role", "assistant")
+	}
 }
 
 // cite writes the sources of the open text that have an address. Those of a text that has
@@ -174,17 +164,11 @@ func (it *items) cite(all []llm.Citation) {
 		if placed {
 			start, end = c.Start-m.before, c.End-m.before
 		}
-		if m.cited > 0 {
-			m.annotations = append(m.annotations, ',')
-		}
-		from := len(m.annotations)
-		dst := strconv.AppendInt(append(m.annotations, `{"type":"url_citation","start_index":`...), int64(start), 10)
-		dst = strconv.AppendInt(append(dst, `,"end_index":`...), int64(end), 10)
-		dst = scan.AppendString(append(dst, `,"url":`...), c.URL)
-		m.annotations = append(scan.AppendString(append(dst, `,"title":`...), c.Title), '}')
+		citation := scan.Writer(nil).Object().Text("type", "url_citation").Int("start_index", int64(start)).Int("end_index", int64(end)).
+			Text("url", c.URL).Text("title", c.Title).EndObject()
+		m.annotations = append(m.annotations.Comma(), citation...)
 		if it.openPartEvent("response.output_text.annotation.added") {
-			it.out = strconv.AppendInt(append(it.out, `,"annotation_index":`...), int64(m.cited), 10)
-			it.out = append(append(it.out, `,"annotation":`...), m.annotations[from:]...)
+			it.out = it.out.Int("annotation_index", int64(m.cited)).JSON("annotation", citation)
 			it.shut()
 		}
 		m.cited++
@@ -193,7 +177,7 @@ func (it *items) cite(all []llm.Citation) {
 
 // appendLogprobs adds the probabilities of tokens, which come in the form of chat
 // completions, to a list with commas between its elements.
-func appendLogprobs(dst []byte, value jsontext.Value) []byte {
+func appendLogprobs(dst scan.Writer, value jsontext.Value) scan.Writer {
 	var from struct {
 		Content []jsontext.Value `json:"content"`
 	}
@@ -201,10 +185,7 @@ func appendLogprobs(dst []byte, value jsontext.Value) []byte {
 		return dst
 	}
 	for _, token := range from.Content {
-		if len(dst) > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendLine(dst, token)
+		dst = appendLine(dst.Comma(), token)
 	}
 	return dst
 }
@@ -247,9 +228,8 @@ func (it *items) draw() {
 	if strings.ContainsAny(kind, ":,/") || kind == "" {
 		kind = "png"
 	}
-	it.start(itemImage, func(dst []byte) []byte { return append(dst, `,"status":"in_progress","result":null`...) })
-	it.finish(func(dst []byte) []byte {
-		dst = scan.AppendString(append(dst, `,"status":"completed","output_format":`...), kind)
-		return scan.AppendString(append(dst, `,"result":`...), data)
+	it.start(itemImage, func(w scan.Writer) scan.Writer { return w.Text("status", string(inProgress)).Null("result") })
+	it.finish(func(w scan.Writer) scan.Writer {
+		return w.Text("status", string(completed)).Text("output_format", kind).Text("result", data)
 	})
 }

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"strconv"
 	"strings"
 
 	"modelgateway/internal/scan"
@@ -88,7 +87,7 @@ func (it *items) seal(t *llm.Thought) {
 func (it *items) openThought() {
 	it.close(completed)
 	it.thought = reasoning{text: it.thought.text[:0]}
-	it.start(itemReasoning, func(dst []byte) []byte { return append(dst, `,"summary":[],"encrypted_content":null`...) })
+	it.start(itemReasoning, func(w scan.Writer) scan.Writer { return w.List("summary", nil).Null("encrypted_content") })
 }
 
 // show writes a piece of the summary, which has one part.
@@ -99,7 +98,7 @@ func (it *items) show(text string) {
 	if !it.thought.shown {
 		it.thought.shown = true
 		if it.openSummary("response.reasoning_summary_part.added") {
-			it.out = append(it.out, `,"part":{"type":"summary_text","text":""}`...)
+			it.out = it.out.JSON("part", it.summaryPart())
 			it.shut()
 		}
 		it.heading("response.reasoning_summary_text.delta", "summary_index", 0)
@@ -111,30 +110,30 @@ func (it *items) openSummary(name string) bool {
 	if !it.openItem(name) {
 		return false
 	}
-	it.out = strconv.AppendInt(append(it.out, `,"summary_index":`...), 0, 10)
+	it.out = it.out.Int("summary_index", 0)
 	return true
 }
 
+// summaryPart is the summary, as far as it has been written.
+func (it *items) summaryPart() []byte {
+	return scan.Writer(nil).Object().Text("type", "summary_text").Escaped("text", it.text).EndObject()
+}
+
 func (it *items) closeThought() {
-	summary := func(dst []byte) []byte {
-		return append(append(append(dst, `{"type":"summary_text","text":"`...), it.text...), `"}`...)
-	}
+	var summary []byte
 	if it.thought.shown {
+		summary = it.summaryPart()
 		if it.openSummary("response.reasoning_summary_text.done") {
-			it.out = append(append(append(it.out, `,"text":"`...), it.text...), '"')
+			it.out = it.out.Escaped("text", it.text)
 			it.shut()
 		}
 		if it.openSummary("response.reasoning_summary_part.done") {
-			it.out = summary(append(it.out, `,"part":`...))
+			it.out = it.out.JSON("part", summary)
 			it.shut()
 		}
 	}
-	it.finish(func(dst []byte) []byte {
-		dst = append(dst, `,"summary":[`...)
-		if it.thought.shown {
-			dst = summary(dst)
-		}
-		return scan.AppendNullable(append(dst, `],"encrypted_content":`...), it.thought.sealed())
+	it.finish(func(w scan.Writer) scan.Writer {
+		return w.List("summary", summary).TextOrNull("encrypted_content", it.thought.sealed())
 	})
 }
 

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"crypto/rand"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,7 +56,7 @@ type state struct {
 	completed int64  // Unix seconds; 0 = it is not
 	reason    string // why it is incomplete
 	err       *api.Error
-	output    []byte // the JSON of its items, with commas between them
+	output    []byte // its items, with commas between them
 	usage     *llm.Usage
 }
 
@@ -122,39 +121,36 @@ var echoed = []struct {
 
 // append writes the response, with all the members that OpenAI's schema has.
 func (r *response) append(dst []byte, s *state) []byte {
-	dst = append(append(dst, `{"id":"resp_`...), r.stem...)
-	dst = strconv.AppendInt(append(dst, `","object":"response","created_at":`...), r.created, 10)
-	dst = append(append(append(dst, `,"status":"`...), s.status...), `","background":false,"completed_at":`...)
+	w := scan.Writer(dst).Object().Text("id", "resp_"+r.stem).Text("object", "response").Int("created_at", r.created).
+		Text("status", string(s.status)).Bool("background", false)
 	if s.completed > 0 {
-		dst = strconv.AppendInt(dst, s.completed, 10)
+		w = w.Int("completed_at", s.completed)
 	} else {
-		dst = append(dst, "null"...)
+		w = w.Null("completed_at")
 	}
-	dst = appendFailure(append(dst, `,"error":`...), s.err)
-	dst = append(dst, `,"incomplete_details":`...)
+	if s.err != nil {
+		w = w.ObjectAt("error").Text("code", failureCode(s.err)).Text("message", inStream(s.err).Message).EndObject()
+	} else {
+		w = w.Null("error")
+	}
 	if s.reason != "" {
-		dst = append(append(append(dst, `{"reason":"`...), s.reason...), `"}`...)
+		w = w.ObjectAt("incomplete_details").Text("reason", s.reason).EndObject()
 	} else {
-		dst = append(dst, "null"...)
+		w = w.Null("incomplete_details")
 	}
-	dst = scan.AppendString(append(dst, `,"model":`...), r.model)
-	dst = append(append(append(dst, `,"output":[`...), s.output...), `],"store":`...)
-	dst = strconv.AppendBool(dst, r.common.Keep)
-	dst = scan.AppendNullable(append(dst, `,"previous_response_id":`...), r.common.Continues)
+	w = w.Text("model", r.model).List("output", s.output).Bool("store", r.common.Keep).TextOrNull("previous_response_id", r.common.Continues)
 	for _, e := range echoed {
-		dst = append(append(append(dst, `,"`...), memberNames[e.member]...), `":`...)
 		if value := r.request.members[e.member]; llm.Given(value) {
-			dst = appendLine(dst, value)
+			w = appendLine(w.Name(memberNames[e.member]), value)
 		} else {
-			dst = append(dst, e.fallback...)
+			w = w.JSON(memberNames[e.member], []byte(e.fallback))
 		}
 	}
-	dst = scan.AppendString(append(dst, `,"service_tier":`...), r.serviceTier())
-	dst = append(dst, `,"usage":`...)
+	w = w.Text("service_tier", r.serviceTier())
 	if s.usage == nil && s.status != completed && s.status != incomplete {
-		return append(dst, "null}"...)
+		return w.Null("usage").EndObject()
 	}
-	return append(appendUsage(dst, s.usage), '}')
+	return withUsage(w, s.usage).EndObject()
 }
 
 func (r *response) serviceTier() string {
@@ -164,26 +160,21 @@ func (r *response) serviceTier() string {
 	return r.tier
 }
 
-// appendUsage writes a usage with all of its members, which Codex and others demand; nil is
-// one without any tokens.
-func appendUsage(dst []byte, u *llm.Usage) []byte {
+// withUsage adds a usage with all of its members, which Codex and others demand; nil is one
+// without any tokens.
+func withUsage(w scan.Writer, u *llm.Usage) scan.Writer {
 	if u == nil {
 		u = new(llm.Usage)
 	}
-	number := func(name string, n int64) {
-		dst = strconv.AppendInt(append(dst, name...), max(n, 0), 10)
-	}
-	number(`{"input_tokens":`, u.Input)
-	number(`,"input_tokens_details":{"cached_tokens":`, u.Cached)
-	number(`,"cache_write_tokens":`, u.CacheWrite)
-	number(`},"output_tokens":`, u.Output)
-	number(`,"output_tokens_details":{"reasoning_tokens":`, u.Reasoning)
 	total := u.Total
 	if total <= 0 {
 		total = u.Input + u.Output
 	}
-	number(`},"total_tokens":`, total)
-	return append(dst, '}')
+	return w.ObjectAt("usage").Int("input_tokens", max(u.Input, 0)).
+		ObjectAt("input_tokens_details").Int("cached_tokens", max(u.Cached, 0)).Int("cache_write_tokens", max(u.CacheWrite, 0)).EndObject().
+		Int("output_tokens", max(u.Output, 0)).
+		ObjectAt("output_tokens_details").Int("reasoning_tokens", max(u.Reasoning, 0)).EndObject().
+		Int("total_tokens", max(total, 0)).EndObject()
 }
 
 // appendMore adds the text of a JSON string to one that dst ends with, without quotes.
@@ -195,12 +186,12 @@ func appendMore(dst []byte, s string) []byte {
 }
 
 // appendLine writes valid JSON without line breaks, which would end the line of an event.
-func appendLine(dst []byte, value jsontext.Value) []byte {
+func appendLine[W ~[]byte](dst W, value jsontext.Value) W {
 	for _, c := range value {
 		if c != '\n' && c != '\r' {
 			continue
 		}
-		if line, err := jsontext.AppendFormat(dst, value, jsontext.AllowDuplicateNames(true)); err == nil {
+		if line, err := jsontext.AppendFormat([]byte(dst), value, jsontext.AllowDuplicateNames(true)); err == nil {
 			return line
 		}
 		return append(dst, "null"...)

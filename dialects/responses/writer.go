@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
 
@@ -56,7 +55,7 @@ func (w *Writer) begin(head *llm.Head) {
 // tell writes an event with the response as it is before any of its items.
 func (w *Writer) tell(name string) {
 	w.open(name)
-	w.out = w.response.append(append(w.out, `,"response":`...), &state{status: inProgress})
+	w.out = w.response.append(w.out.Name("response"), &state{status: inProgress})
 	w.shut()
 }
 
@@ -136,7 +135,7 @@ func (w *Writer) Done(dst []byte) []byte {
 	} else {
 		w.open("response.completed")
 	}
-	w.out = append(w.out, `,"response":`...)
+	w.out = w.out.Name("response")
 	begin := len(w.out)
 	w.out = w.response.append(w.out, &s)
 	if w.response.common.Keep {
@@ -173,13 +172,11 @@ func (w *Writer) Fail(dst []byte, err *api.Error) []byte {
 	}
 	told := inStream(err)
 	w.open("error")
-	w.out = scan.AppendString(append(w.out, `,"code":`...), told.Code)
-	w.out = scan.AppendString(append(w.out, `,"message":`...), told.Message)
-	w.out = scan.AppendNullable(append(w.out, `,"param":`...), told.Param)
-	w.out = appendErrorMember(append(w.out, ','), told)
+	w.out = w.out.Text("code", told.Code).Text("message", told.Message).TextOrNull("param", told.Param)
+	w.out = appendErrorMember(w.out.Comma(), told)
 	w.shut()
 	w.open("response.failed")
-	w.out = w.response.append(append(w.out, `,"response":`...), &state{
+	w.out = w.response.append(w.out.Name("response"), &state{
 		status: failed, err: err, output: w.output, usage: w.counted(),
 	})
 	w.shut()
