@@ -58,16 +58,6 @@ func annotations(all []llm.Citation, first *int) []Annotation {
 	return list
 }
 
-// appendName adds the name of a member to an object that is not closed yet; an empty dst
-// begins one.
-func appendName(dst []byte, name string) []byte {
-	before := byte(',')
-	if len(dst) == 0 {
-		before = '{'
-	}
-	return append(append(append(dst, before, '"'), name...), `":`...)
-}
-
 // passes says whether a provider's JSON can be passed on as it is. One with a name twice or
 // with invalid UTF-8 in it would make all of the answer unreadable for strict clients.
 func passes(value jsontext.Value) bool { return llm.Given(value) && value.IsValid() }
@@ -77,23 +67,22 @@ func passes(value jsontext.Value) bool { return llm.Given(value) && value.IsVali
 // (native_finish_reason), vLLM's (stop_reason: the stop sequence that matched),
 // Anthropic's (stop_details) and Gemini's.
 func appendEnding(dst []byte, e *llm.Ending) jsontext.Value {
-	if e.NativeReason == "" && e.StopSequence == "" && len(e.StopDetails) == 0 && len(e.Safety) == 0 {
-		return nil
-	}
+	w := scan.Writer(dst).Object()
+	empty := len(w)
 	if e.NativeReason != "" {
-		dst = scan.AppendString(appendName(dst, "native_finish_reason"), e.NativeReason)
+		w = w.Text("native_finish_reason", e.NativeReason)
 	}
 	if e.StopSequence != "" {
-		dst = scan.AppendString(appendName(dst, "stop_reason"), e.StopSequence)
+		w = w.Text("stop_reason", e.StopSequence)
 	}
 	if passes(e.StopDetails) {
-		dst = append(appendName(dst, "stop_details"), e.StopDetails...)
+		w = w.JSON("stop_details", e.StopDetails)
 	}
 	if passes(e.Safety) {
-		dst = append(appendName(dst, "safety_ratings"), e.Safety...)
+		w = w.JSON("safety_ratings", e.Safety)
 	}
-	if len(dst) == 0 {
+	if len(w) == empty {
 		return nil
 	}
-	return append(dst, '}')
+	return jsontext.Value(w.EndObject())
 }

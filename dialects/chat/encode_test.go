@@ -76,24 +76,3 @@ func FuzzChunkEncoder(f *testing.F) {
 		same(t, &e, &c)
 	})
 }
-
-// FuzzAppendCompletion holds both encodings of any answer against each other.
-func FuzzAppendCompletion(f *testing.F) {
-	f.Add([]byte(`{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"},{"index":1}],` +
-		`"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":3},` +
-		`"completion_tokens_details":{"reasoning_tokens":4}},"service_tier":"a","system_fingerprint":"b"}`))
-	f.Add([]byte(`{"choices":[{"finish_reason":"stop","native_finish_reason":"STOP","x":"\u0041"}]}`))
-	f.Add([]byte(`{"choices":[],"usage":{"prompt_tokens_details":{"x":1}}}`))
-	f.Add([]byte(`{"choices":[{"message":{"refusal":"no","tool_calls":[{"id":"a"}]}}],"x":1}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var c Completion
-		if json.Unmarshal(text, &c, api.Lenient) != nil {
-			return
-		}
-		want, wantErr := json.Marshal(&c, api.Lenient)
-		got, err := AppendCompletion([]byte("before "), &c)
-		if (err != nil) != (wantErr != nil) || err == nil && string(got) != "before "+string(want) {
-			t.Fatalf("wrote %s, %v\nwant %s, %v", got, err, want, wantErr)
-		}
-	})
-}

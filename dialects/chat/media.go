@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/api"
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
 
@@ -93,7 +94,11 @@ func appendJSON(dst []byte, name string, value any) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("encode %s: %w", name, err)
 	}
-	return append(appendName(dst, name), text...), nil
+	w := scan.Writer(dst)
+	if len(w) == 0 {
+		w = w.Object()
+	}
+	return w.JSON(name, text), nil
 }
 
 func (w *Writer) media(e *llm.Event) {

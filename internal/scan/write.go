@@ -61,7 +61,7 @@ func (w Writer) Comma() Writer {
 		return w
 	}
 	switch w[len(w)-1] {
-	case '{', '[', ':', ' ', '\n':
+	case '{', '[', ':', ',', ' ', '\n':
 		return w
 	}
 	return append(w, ',')
