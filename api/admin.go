@@ -88,20 +88,6 @@ type CreatedInvitation struct {
 	URL *string `json:"url"` // null when it was mailed
 }
 
-// InvitationList is the answer of GET /admin/invitations.
-type InvitationList struct {
-	Object  string       `json:"object"`
-	Data    []Invitation `json:"data"`
-	HasMore bool         `json:"has_more"`
-}
-
-// AdminUserList is the answer of GET /admin/users.
-type AdminUserList struct {
-	Object  string      `json:"object"`
-	Data    []AdminUser `json:"data"`
-	HasMore bool        `json:"has_more"`
-}
-
 // UserChange is the body of PATCH /admin/users/{user_id}.
 type UserChange struct {
 	Name     Field[string] `json:"name"`
@@ -128,13 +114,6 @@ type AdminKey struct {
 	Key
 	UserID    Maybe `json:"user_id"` // null for a key of a team alone
 	UserEmail Maybe `json:"user_email"`
-}
-
-// AdminKeyList is the answer of GET /admin/keys.
-type AdminKeyList struct {
-	Object  string     `json:"object"`
-	Data    []AdminKey `json:"data"`
-	HasMore bool       `json:"has_more"`
 }
 
 // AuditEntry is one entry of GET /admin/audit.

@@ -138,7 +138,6 @@ type KeyDefaults struct {
 
 // KeyList is the answer of GET /auth/keys.
 type KeyList struct {
-	Object   string       `json:"object"`
-	Data     []Key        `json:"data"`
+	List[Key]
 	Defaults *KeyDefaults `json:"defaults"` // of new keys
 }

@@ -13,23 +13,10 @@ type Team struct {
 	BudgetState *KeyBudget `json:"budget"`    // null without a budget
 }
 
-// TeamList is the answer of GET /admin/teams.
-type TeamList struct {
-	Object  string `json:"object"`
-	Data    []Team `json:"data"`
-	HasMore bool   `json:"has_more"`
-}
-
 // OwnTeam is one entry of GET /auth/teams.
 type OwnTeam struct {
 	Team
 	Role string `json:"role"` // of the caller
-}
-
-// OwnTeamList is the answer of GET /auth/teams.
-type OwnTeamList struct {
-	Object string    `json:"object"`
-	Data   []OwnTeam `json:"data"`
 }
 
 // NewTeam is the body of POST /admin/teams.
@@ -53,12 +40,6 @@ type TeamMember struct {
 	Name      string `json:"name"`
 	Role      string `json:"role"`
 	CreatedAt int64  `json:"created_at"` // Unix seconds
-}
-
-// TeamMemberList is the answer of GET /admin/teams/{team_id}/members.
-type TeamMemberList struct {
-	Object string       `json:"object"`
-	Data   []TeamMember `json:"data"`
 }
 
 // NewTeamMember is the body of POST /admin/teams/{team_id}/members: UserID or Email

@@ -125,7 +125,6 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 	}
 	g.administration = admin.New(admin.Options{Store: g.store, Keys: g.keys, Accounts: g.users, Emails: of.admins, Now: time.Now})
 	opts.Admin = &controllers.Admin{Service: g.administration}
-	opts.Managers = &controllers.Managers{Service: g.administration}
 	opts.Operations = &controllers.Operations{Providers: &operations.Providers{
 		Router: calls.Router, Metrics: g.metrics, Simulated: cfg.Simulator, Replica: g.budgets.Replica(), Started: g.health.Started,
 	}, Settings: &operations.Settings{

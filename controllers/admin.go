@@ -2,18 +2,14 @@ package controllers
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/gin-gonic/gin"
 
-	"modelgateway/api"
-	"modelgateway/middleware"
-	"modelgateway/models"
 	"modelgateway/services/admin"
 	"modelgateway/services/operations"
 )
 
-// Admin serves the endpoints of administrators.
+// Admin serves the endpoints of administrators, and those of managers, whose scope is their team.
 type Admin struct {
 	Service *admin.Service
 }
@@ -24,35 +20,10 @@ func (h *Admin) Audit(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.Service.Audit(c.Request.Context(), admin.AuditQuery{
+	return answerAs(c, http.StatusOK, (*admin.AuditPage).Show)(h.Service.Audit(c.Request.Context(), admin.AuditQuery{
 		ActorID: c.Query("actor_id"), Target: c.Query("target"), Action: c.Query("action"), From: c.Query("from"), To: c.Query("to"),
 		Q: c.Query("q"),
-	}, page)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, found.Show())
-}
-
-// actor is the administrator and the address of the request, in full, for the
-// audit.
-func actor(c *gin.Context) admin.Actor {
-	return admin.Actor{UserID: user(c), RequestID: middleware.RequestID(c), Address: c.ClientIP()}
-}
-
-// readPage is the part of a list that a query asks for.
-func readPage(c *gin.Context) (models.Page, error) {
-	page := models.Page{After: c.Query("after"), Limit: admin.UsualPage}
-	text, named := c.GetQuery("limit")
-	if !named {
-		return page, nil
-	}
-	limit, err := strconv.Atoi(text)
-	if err != nil {
-		return page, api.Invalid(api.CodeInvalidValue, "limit", "limit must be a whole number")
-	}
-	page.Limit = limit
-	return page, nil
+	}, page))
 }
 
 // Operations serves the endpoints that show administrators the state of a replica.
@@ -74,9 +45,5 @@ func (h *Operations) ShowSettings(c *gin.Context) error {
 
 // ShowBudget answers GET /admin/budget.
 func (h *Operations) ShowBudget(c *gin.Context) error {
-	shown, err := h.Budget.Show(c.Request.Context())
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, shown)
+	return answer(c, http.StatusOK)(h.Budget.Show(c.Request.Context()))
 }

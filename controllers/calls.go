@@ -20,100 +20,57 @@ type Calls struct {
 	Admin   *admin.Service // authorizes managers
 }
 
-// ListOwn answers GET /v1/calls with the caller's own calls.
-func (h *Calls) ListOwn(c *gin.Context) error {
-	of, err := own(c)
+// List answers GET /v1/calls, GET /admin/calls and that of a team with the calls of the scope.
+func (h *Calls) List(c *gin.Context) error {
+	of, err := callsOf(c, h.Admin)
 	if err != nil {
 		return err
 	}
-	return h.list(c, of, "key_id", "team_id")
-}
-
-// GetOwn answers GET /v1/calls/{id}.
-func (h *Calls) GetOwn(c *gin.Context) error {
-	of, err := own(c)
-	if err != nil {
-		return err
-	}
-	return h.get(c, of, c.Param("id"))
-}
-
-// ListAll answers GET /admin/calls with the calls of all callers.
-func (h *Calls) ListAll(c *gin.Context) error {
-	return h.list(c, ledger.CallsOf{}, "key_id", "team_id", "user_id")
-}
-
-// GetAny answers GET /admin/calls/{id}.
-func (h *Calls) GetAny(c *gin.Context) error { return h.get(c, ledger.CallsOf{}, c.Param("id")) }
-
-// ListTeams answers GET /auth/teams/{team_id}/calls with the calls of the team's keys.
-func (h *Calls) ListTeams(c *gin.Context) error {
-	of, err := h.team(c)
-	if err != nil {
-		return err
-	}
-	return h.list(c, of, "key_id", "user_id")
-}
-
-// GetTeams answers GET /auth/teams/{team_id}/calls/{id}.
-func (h *Calls) GetTeams(c *gin.Context) error {
-	of, err := h.team(c)
-	if err != nil {
-		return err
-	}
-	return h.get(c, of, c.Param("call"))
-}
-
-func own(c *gin.Context) (ledger.CallsOf, error) {
-	caller := middleware.RequestOf(c).Caller
-	return ledger.OwnCalls(caller.UserID, caller.KeyID)
-}
-
-// team is the team of the path, whose manager the user is.
-func (h *Calls) team(c *gin.Context) (ledger.CallsOf, error) {
-	by := manager(c)
-	return ledger.CallsOf{TeamID: by.Team}, h.Admin.CheckTeam(c.Request.Context(), by)
-}
-
-func (h *Calls) list(c *gin.Context, of ledger.CallsOf, filters ...string) error {
-	ask, err := callsQuery(c.Request.URL.RawQuery, filters...)
-	if err != nil {
-		return err
-	}
-	page, err := h.Service.List(c.Request.Context(), of, ask)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, page)
-}
-
-func (h *Calls) get(c *gin.Context, of ledger.CallsOf, id string) error {
-	call, err := h.Service.Get(c.Request.Context(), of, id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, call)
-}
-
-// callsQuery reads a query strictly: with a misspelt name the client would get other
-// calls than it asked for. filters are those that not every list has.
-func callsQuery(raw string, filters ...string) (ask ledger.CallsRequest, err error) {
-	params := map[string]*string{
+	var ask ledger.CallsRequest
+	err = readQuery(c, map[string]*string{
 		"from": &ask.From, "to": &ask.To, "time_zone": &ask.TimeZone, "model": &ask.Model, "provider": &ask.Provider,
 		"dialect": &ask.Dialect, "outcome": &ask.Outcome, "status": &ask.Status, "request_id": &ask.RequestID, "q": &ask.Search,
-		"after": &ask.After, "limit": &ask.Limit,
+		"after": &ask.After, "limit": &ask.Limit, "user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID,
+	})
+	if err != nil {
+		return err
 	}
-	all := map[string]*string{"user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID}
-	for _, name := range filters {
-		params[name] = all[name]
-	}
-	return ask, readQuery(raw, params)
+	return answer(c, http.StatusOK)(h.Service.List(c.Request.Context(), of, ask))
 }
 
-// readQuery reads each parameter of a query, which must have one of these names, into its
-// place.
-func readQuery(raw string, params map[string]*string) error {
-	query, err := url.ParseQuery(raw)
+// Get answers with one of the calls of List.
+func (h *Calls) Get(c *gin.Context) error {
+	of, err := callsOf(c, h.Admin)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK)(h.Service.Get(c.Request.Context(), of, lastID(c)))
+}
+
+// callsOf are the calls of a request's scope.
+func callsOf(c *gin.Context, service *admin.Service) (ledger.CallsOf, error) {
+	request := middleware.RequestOf(c)
+	switch request.Scope {
+	case middleware.All:
+		return ledger.CallsOf{}, nil
+	case middleware.Team:
+		by := actor(c)
+		return ledger.CallsOf{TeamID: by.Team}, service.CheckTeam(c.Request.Context(), by)
+	}
+	return ledger.OwnCalls(request.Caller.UserID, request.Caller.KeyID)
+}
+
+// readQuery reads each parameter of a query into its place. It reads strictly: with a misspelt
+// name the client would get other rows than it asked for. What the scope of the route says
+// already is no parameter of it.
+func readQuery(c *gin.Context, params map[string]*string) error {
+	switch middleware.RequestOf(c).Scope {
+	case middleware.Own:
+		delete(params, "user_id")
+	case middleware.Team:
+		delete(params, "team_id")
+	}
+	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
 		return api.Invalid(api.CodeInvalidValue, "", "the query of the address is not well-formed").WithCause(err)
 	}

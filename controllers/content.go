@@ -47,19 +47,12 @@ func (w *recorder) WriteString(text string) (int, error) { return w.Write([]byte
 // Unwrap is for http.ResponseController.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// GetOwn answers GET /v1/calls/{id}/content.
-func (h *Contents) GetOwn(c *gin.Context) error {
-	of, err := own(c)
+// Get answers GET /v1/calls/{id}/content and GET /admin/calls/{id}/content.
+func (h *Contents) Get(c *gin.Context) error {
+	of, err := callsOf(c, nil) // no route of a team has it
 	if err != nil {
 		return err
 	}
-	return h.get(c, of)
-}
-
-// GetAny answers GET /admin/calls/{id}/content.
-func (h *Contents) GetAny(c *gin.Context) error { return h.get(c, ledger.CallsOf{}) }
-
-func (h *Contents) get(c *gin.Context, of ledger.CallsOf) error {
 	ctx, id := c.Request.Context(), c.Param("id")
 	if _, err := h.Calls.Get(ctx, of, id); err != nil {
 		return err

@@ -45,8 +45,8 @@ func (h *IDP) Begin(c *gin.Context) error {
 // Link answers POST /auth/idp/link. A browser cannot be redirected by an answer to a
 // request with a token, so that the answer has the address for it.
 func (h *IDP) Link(c *gin.Context) error {
-	var in api.Confirmation
-	if err := readOptional(c, &in); err != nil {
+	in, err := readOptional[api.Confirmation](c)
+	if err != nil {
 		return err
 	}
 	ctx, id := c.Request.Context(), user(c)
@@ -67,10 +67,8 @@ func (h *IDP) Link(c *gin.Context) error {
 
 // Unlink answers DELETE /auth/idp/link.
 func (h *IDP) Unlink(c *gin.Context) error {
-	if err := h.Accounts.Unlink(c.Request.Context(), user(c), false, entry(c)); err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, api.Unlinked{Object: api.ObjectIdentity, Deleted: true})
+	err := h.Accounts.Unlink(c.Request.Context(), user(c), false, entry(c))
+	return answer(c, http.StatusOK)(api.Unlinked{Object: api.ObjectIdentity, Deleted: true}, err)
 }
 
 // Callback answers GET /auth/idp/callback, to which the provider redirects.
@@ -91,14 +89,12 @@ func (h *IDP) Callback(c *gin.Context) error {
 		e := api.AsError(err)
 		c.Redirect(http.StatusFound, h.Cookies.Path+"/signin?error="+url.QueryEscape(e.Code))
 		return nil
-	case err != nil:
-		return err
 	case console:
 		h.Cookies.Set(c, token.Text, token.ExpiresAt)
 		c.Redirect(http.StatusFound, h.Cookies.Path+"/")
 		return nil
 	}
-	return writeToken(c, token, h.Now())
+	return answerToken(c, h.Now)(token, err)
 }
 
 // entry is a request for the audit.

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,27 +21,23 @@ type Keys struct {
 	Service *auth.Keys
 }
 
-// Create answers POST /auth/keys, the only response that contains the key.
-func (h *Keys) Create(c *gin.Context) error {
-	var in api.NewKey
-	if err := readExactly(c, &in); err != nil {
-		return err
-	}
-	key, text, err := h.Service.Create(c.Request.Context(), user(c), in)
+// Create makes a key of the user, and shows its text once.
+func (h *Keys) Create(ctx context.Context, by admin.Actor, in api.NewKey) (api.CreatedKey, error) {
+	key, text, err := h.Service.Create(ctx, by.UserID, in)
 	if err != nil {
-		return err
+		return api.CreatedKey{}, err
 	}
-	return writeJSON(c, http.StatusCreated, auth.ShowCreatedKey(key, text))
+	return auth.ShowCreatedKey(key, text), nil
 }
 
 // Rotate answers POST /auth/keys/{key_id}/rotate, the only response that contains
 // the new secret.
 func (h *Keys) Rotate(c *gin.Context) error {
-	var in api.KeyRotation
-	if err := readOptional(c, &in); err != nil {
+	in, err := readOptional[api.KeyRotation](c)
+	if err != nil {
 		return err
 	}
-	key, text, err := h.Service.Rotate(c.Request.Context(), user(c), c.Param("id"), in)
+	key, text, err := h.Service.Rotate(c.Request.Context(), user(c), lastID(c), in)
 	if err != nil {
 		return err
 	}
@@ -57,17 +54,9 @@ func (h *Keys) Fetch(c *gin.Context) error {
 	return writeJSON(c, http.StatusCreated, auth.ShowCreatedKey(key, text))
 }
 
-// Change answers PATCH /auth/keys/{key_id}.
-func (h *Keys) Change(c *gin.Context) error {
-	var in api.KeyChange
-	if err := readExactly(c, &in); err != nil {
-		return err
-	}
-	key, err := h.Service.Change(c.Request.Context(), user(c), c.Param("id"), in)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, auth.ShowKey(key))
+// Change changes a key of the user.
+func (h *Keys) Change(ctx context.Context, by admin.Actor, id string, in api.KeyChange) (*auth.KeyState, error) {
+	return h.Service.Change(ctx, by.UserID, id, in)
 }
 
 // List answers GET /auth/keys.
@@ -81,23 +70,54 @@ func (h *Keys) List(c *gin.Context) error {
 	if err == nil && query.Days > 0 {
 		err = h.Service.CountCalls(c.Request.Context(), keys, query.Days)
 	}
+	return answerAs(c, http.StatusOK, func(keys []auth.KeyState) api.KeyList {
+		return api.KeyList{List: api.ShowList(keys, auth.ShowKey), Defaults: h.Service.ShowDefaults()}
+	})(keys, err)
+}
+
+// Revoke ends a key of the user, which is refused from then on.
+func (h *Keys) Revoke(ctx context.Context, by admin.Actor, id string) error {
+	return h.Service.Revoke(ctx, by.UserID, id)
+}
+
+// Keys answers GET /admin/keys, and that of a team.
+func (h *Admin) Keys(c *gin.Context) error {
+	page, err := readPage(c)
 	if err != nil {
 		return err
 	}
-	list := api.KeyList{Object: api.ObjectList, Data: make([]api.Key, len(keys)), Defaults: h.Service.ShowDefaults()}
-	for i := range keys {
-		list.Data[i] = auth.ShowKey(&keys[i])
-	}
-	return writeJSON(c, http.StatusOK, list)
-}
-
-// Revoke answers DELETE /auth/keys/{key_id}. The key is refused from then on.
-func (h *Keys) Revoke(c *gin.Context) error {
-	id := c.Param("id")
-	if err := h.Service.Revoke(c.Request.Context(), user(c), id); err != nil {
+	query, err := readKeyQuery(c)
+	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusOK, api.Deleted{ID: id, Object: api.ObjectKey, Deleted: true})
+	query.UserID, query.TeamID = c.Query("user_id"), c.Query("team_id")
+	return answerPage(c, admin.ShowKey)(h.Service.Keys(c.Request.Context(), actor(c), query, page))
+}
+
+// CreateKey makes a key, and shows its text once, or where its owner fetches it.
+func (h *Admin) CreateKey(ctx context.Context, by admin.Actor, in api.AdminNewKey) (shown api.CreatedKey, err error) {
+	key, text, err := h.Service.CreateKey(ctx, by, in)
+	if err != nil {
+		return shown, err
+	}
+	shown = auth.ShowCreatedKey(key, text)
+	shown.Link = h.Service.SecretPage(key)
+	return shown, nil
+}
+
+// RotateKey answers POST /admin/keys/{key_id}/rotate, and that of a team.
+func (h *Admin) RotateKey(c *gin.Context) error {
+	in, err := readOptional[api.AdminKeyRotation](c)
+	if err != nil {
+		return err
+	}
+	key, text, err := h.Service.RotateKey(c.Request.Context(), actor(c), lastID(c), in)
+	if err != nil {
+		return err
+	}
+	shown := auth.ShowRotatedKey(key, text)
+	shown.Link = h.Service.SecretPage(key)
+	return writeJSON(c, http.StatusCreated, shown)
 }
 
 func user(c *gin.Context) string { return middleware.RequestOf(c).Caller.UserID }
@@ -124,16 +144,6 @@ func readKeyQuery(c *gin.Context) (q admin.KeyQuery, err error) {
 		return q, api.Invalid(api.CodeInvalidValue, "days", "days must be from 1 to %d", most)
 	}
 	return q, nil
-}
-
-// readKeyPage is readKeyQuery for the lists that have pages.
-func readKeyPage(c *gin.Context) (admin.KeyQuery, models.Page, error) {
-	page, err := readPage(c)
-	if err != nil {
-		return admin.KeyQuery{}, page, err
-	}
-	query, err := readKeyQuery(c)
-	return query, page, err
 }
 
 // readSearch is the text that a query looks for.

@@ -15,114 +15,45 @@ func (h *Admin) Teams(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	teams, more, err := h.Service.Teams(c.Request.Context(), page)
-	if err != nil {
-		return err
-	}
-	list := api.TeamList{Object: api.ObjectList, Data: make([]api.Team, len(teams)), HasMore: more}
-	for i := range teams {
-		list.Data[i] = admin.ShowTeam(&teams[i])
-	}
-	return writeJSON(c, http.StatusOK, list)
+	return answerPage(c, admin.ShowTeam)(h.Service.Teams(c.Request.Context(), page))
 }
 
-// CreateTeam answers POST /admin/teams.
-func (h *Admin) CreateTeam(c *gin.Context) error {
-	var in api.NewTeam
-	if err := readExactly(c, &in); err != nil {
-		return err
-	}
-	team, err := h.Service.CreateTeam(c.Request.Context(), actor(c), in)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusCreated, admin.ShowTeam(team))
+// OwnTeams answers GET /auth/teams.
+func (h *Admin) OwnTeams(c *gin.Context) error {
+	return answerList(c, admin.ShowOwnTeam)(h.Service.OwnTeams(c.Request.Context(), user(c)))
 }
 
-// Team answers GET /admin/teams/{team_id}.
-func (h *Admin) Team(c *gin.Context) error {
-	team, err := h.Service.Team(c.Request.Context(), c.Param("id"))
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, admin.ShowTeam(team))
+// Members answers GET /admin/teams/{team_id}/members, and that of a manager.
+func (h *Admin) Members(c *gin.Context) error {
+	return answerList(c, admin.ShowMember)(h.Service.Members(c.Request.Context(), actor(c), c.Param("id")))
 }
 
-// ChangeTeam answers PATCH /admin/teams/{team_id}.
-func (h *Admin) ChangeTeam(c *gin.Context) error {
-	var in api.TeamChange
-	if err := readExactly(c, &in); err != nil {
-		return err
-	}
-	team, err := h.Service.ChangeTeam(c.Request.Context(), actor(c), c.Param("id"), in)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, admin.ShowTeam(team))
-}
-
-// DeleteTeam answers DELETE /admin/teams/{team_id}.
-func (h *Admin) DeleteTeam(c *gin.Context) error {
-	id := c.Param("id")
-	if err := h.Service.DeleteTeam(c.Request.Context(), actor(c), id); err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, api.Deleted{ID: id, Object: "team", Deleted: true})
-}
-
-// AddMember answers POST /admin/teams/{team_id}/members.
+// AddMember answers POST /admin/teams/{team_id}/members with a member, or with an invitation.
 func (h *Admin) AddMember(c *gin.Context) error {
-	var in api.NewTeamMember
-	if err := readExactly(c, &in); err != nil {
+	in, err := readBody[api.NewTeamMember](c)
+	if err != nil {
 		return err
 	}
 	member, invited, err := h.Service.AddMember(c.Request.Context(), actor(c), c.Param("id"), in)
-	if err != nil {
-		return err
-	}
 	if invited != nil {
-		return writeJSON(c, http.StatusAccepted, admin.ShowCreatedInvitation(invited))
+		return answerAs(c, http.StatusAccepted, admin.ShowCreatedInvitation)(invited, err)
 	}
-	return writeJSON(c, http.StatusCreated, admin.ShowMember(member))
+	return answerAs(c, http.StatusCreated, admin.ShowMember)(member, err)
 }
 
-// Members answers GET /admin/teams/{team_id}/members.
-func (h *Admin) Members(c *gin.Context) error { return listMembers(c, h.Service, actor(c)) }
-
-func listMembers(c *gin.Context, service *admin.Service, by admin.Actor) error {
-	members, err := service.Members(c.Request.Context(), by, c.Param("id"))
+// ChangeMember answers PATCH /admin/teams/{team_id}/members/{user_id}, and that of a manager.
+func (h *Admin) ChangeMember(c *gin.Context) error {
+	in, err := readBody[api.RoleChange](c)
 	if err != nil {
 		return err
 	}
-	list := api.TeamMemberList{Object: api.ObjectList, Data: make([]api.TeamMember, len(members))}
-	for i := range members {
-		list.Data[i] = admin.ShowMember(&members[i])
-	}
-	return writeJSON(c, http.StatusOK, list)
+	member, err := h.Service.ChangeMember(c.Request.Context(), actor(c), c.Param("id"), c.Param("user"), in)
+	return answerAs(c, http.StatusOK, admin.ShowMember)(member, err)
 }
 
-// ChangeMember answers PATCH /admin/teams/{team_id}/members/{user_id}.
-func (h *Admin) ChangeMember(c *gin.Context) error { return changeMember(c, h.Service, actor(c)) }
-
-func changeMember(c *gin.Context, service *admin.Service, by admin.Actor) error {
-	var in api.RoleChange
-	if err := readExactly(c, &in); err != nil {
-		return err
-	}
-	member, err := service.ChangeMember(c.Request.Context(), by, c.Param("id"), c.Param("user"), in)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, admin.ShowMember(member))
-}
-
-// RemoveMember answers DELETE /admin/teams/{team_id}/members/{user_id}.
-func (h *Admin) RemoveMember(c *gin.Context) error { return removeMember(c, h.Service, actor(c)) }
-
-func removeMember(c *gin.Context, service *admin.Service, by admin.Actor) error {
+// RemoveMember answers DELETE /admin/teams/{team_id}/members/{user_id}, and that of a manager.
+func (h *Admin) RemoveMember(c *gin.Context) error {
 	id := c.Param("user")
-	if err := service.RemoveMember(c.Request.Context(), by, c.Param("id"), id); err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusOK, api.Deleted{ID: id, Object: "team_member", Deleted: true})
+	err := h.Service.RemoveMember(c.Request.Context(), actor(c), c.Param("id"), id)
+	return answer(c, http.StatusOK)(deleted(id, "team_member"), err)
 }

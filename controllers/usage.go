@@ -18,64 +18,18 @@ type Usage struct {
 	Admin   *admin.Service // authorizes managers
 }
 
-// Own answers GET /v1/usage with the caller's own calls.
-func (h *Usage) Own(c *gin.Context) error {
-	ask, err := usageQuery(c.Request.URL.RawQuery, "key_id", "team_id", "model", "provider")
+// Show answers GET /v1/usage, GET /admin/usage and that of a team with the calls of the scope.
+func (h *Usage) Show(c *gin.Context) error {
+	var ask ledger.UsageRequest
+	err := readQuery(c, map[string]*string{
+		"from": &ask.From, "to": &ask.To, "group_by": &ask.GroupBy, "step": &ask.Step, "time_zone": &ask.TimeZone,
+		"previous": &ask.Previous, "user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID, "model": &ask.Model,
+		"provider": &ask.Provider,
+	})
 	if err != nil {
 		return err
 	}
-	caller := middleware.RequestOf(c).Caller
-	report, err := h.Service.Own(c.Request.Context(), caller.UserID, caller.KeyID, ask)
-	return writeUsage(c, report, err)
-}
-
-// All answers GET /admin/usage with the calls of all callers.
-func (h *Usage) All(c *gin.Context) error {
-	ask, err := usageQuery(c.Request.URL.RawQuery, "user_id", "key_id", "team_id", "model", "provider")
-	if err != nil {
-		return err
-	}
-	report, err := h.Service.All(c.Request.Context(), ask)
-	return writeUsage(c, report, err)
-}
-
-// Team answers GET /auth/teams/{team_id}/usage with the calls of the team's keys.
-func (h *Usage) Team(c *gin.Context) error {
-	ask, err := usageQuery(c.Request.URL.RawQuery, "user_id", "key_id", "model", "provider")
-	if err != nil {
-		return err
-	}
-	by := manager(c)
-	if err := h.Admin.CheckTeam(c.Request.Context(), by); err != nil {
-		return err
-	}
-	report, err := h.Service.Team(c.Request.Context(), by.Team, ask)
-	return writeUsage(c, report, err)
-}
-
-// usageQuery reads a query strictly: with a misspelt name the client would get
-// other sums than it asked for.
-func usageQuery(raw string, filters ...string) (ask ledger.UsageRequest, err error) {
-	params := map[string]*string{
-		"from": &ask.From, "to": &ask.To, "group_by": &ask.GroupBy,
-		"step": &ask.Step, "time_zone": &ask.TimeZone, "previous": &ask.Previous,
-	}
-	all := map[string]*string{
-		"user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID, "model": &ask.Model, "provider": &ask.Provider,
-	}
-	for _, name := range filters {
-		params[name] = all[name]
-	}
-	return ask, readQuery(raw, params)
-}
-
-// clip shortens a name that a client has sent.
-func clip(name string) string {
-	const longest = 50
-	return string([]rune(name)[:min(len([]rune(name)), longest)])
-}
-
-func writeUsage(c *gin.Context, report *ledger.UsageReport, err error) error {
+	report, err := h.report(c, ask)
 	if err != nil {
 		return err
 	}
@@ -86,6 +40,27 @@ func writeUsage(c *gin.Context, report *ledger.UsageReport, err error) error {
 	c.Header("Content-Type", "text/csv; charset=utf-8")
 	c.Header("Content-Disposition", `attachment; filename="`+report.FileName()+`"`)
 	return writeText(c, http.StatusOK, report.CSV(&list))
+}
+
+func (h *Usage) report(c *gin.Context, ask ledger.UsageRequest) (*ledger.UsageReport, error) {
+	ctx, request := c.Request.Context(), middleware.RequestOf(c)
+	switch request.Scope {
+	case middleware.All:
+		return h.Service.All(ctx, ask)
+	case middleware.Team:
+		by := actor(c)
+		if err := h.Admin.CheckTeam(ctx, by); err != nil {
+			return nil, err
+		}
+		return h.Service.Team(ctx, by.Team, ask)
+	}
+	return h.Service.Own(ctx, request.Caller.UserID, request.Caller.KeyID, ask)
+}
+
+// clip shortens a name that a client has sent.
+func clip(name string) string {
+	const longest = 50
+	return string([]rune(name)[:min(len([]rune(name)), longest)])
 }
 
 // wantsCSV says whether a client names CSV as a type that it accepts.

@@ -59,7 +59,7 @@ func TestAdminUsageMatchesTheDocument(t *testing.T) {
 	engine := gin.New()
 	chain := quietChain()
 	h := controllers.Usage{Service: ledger.NewUsage(store, func() time.Time { return now })}
-	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
+	engine.GET("/admin/usage", chain.Identify, middleware.All.Set, chain.Handle(h.Show))
 	validator, err := webtest.NewValidator()
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestUsageIsATableForClientsThatAcceptCSV(t *testing.T) {
 	engine := gin.New()
 	chain := quietChain()
 	h := controllers.Usage{Service: ledger.NewUsage(d.Store, func() time.Time { return now })}
-	engine.GET("/admin/usage", chain.Identify, chain.Handle(h.All))
+	engine.GET("/admin/usage", chain.Identify, middleware.All.Set, chain.Handle(h.Show))
 	for query, want := range map[string]string{
 		"?group_by=model,user": "user_id,user_email,model,provider,calls,failed,estimated,unpriced,input_tokens,cached_tokens," +
 			"cache_write_tokens,output_tokens,reasoning_tokens,total_tokens,cost_usd\n" +

@@ -20,12 +20,26 @@ type Request struct {
 	Call   *models.Call // that was booked; nil where none was admitted
 	Body   []byte       // of a request to a model, until it is answered
 	Cookie bool         // the credential came from the console's cookie
+	Scope  Scope        // that the route names
 
 	address string // of the client; empty until it is known
 	code    string // of the error in the answer
 	param   string // of its error
 	message string // of an error that has no line of its own
 }
+
+// Scope is on whose things a route acts. It gives no rights: the services check them.
+type Scope int
+
+// The scopes.
+const (
+	Own  Scope = iota // on the caller's
+	Team              // on those of the team in the path, for its managers
+	All               // on everyone's, for administrators
+)
+
+// Set names the scope of a group of routes.
+func (s Scope) Set(c *gin.Context) { RequestOf(c).Scope = s }
 
 // refused notes the error of a request. The message of a provider is not kept: it
 // may quote the prompt. Failures have a line of their own, with the message.

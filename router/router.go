@@ -16,6 +16,8 @@ import (
 	"modelgateway/dialects/embeddings"
 	"modelgateway/dialects/responses"
 	"modelgateway/middleware"
+	"modelgateway/services/admin"
+	"modelgateway/services/auth"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/tracing"
@@ -35,7 +37,6 @@ type Options struct {
 	Auth       *controllers.Auth
 	Keys       *controllers.Keys
 	Admin      *controllers.Admin
-	Managers   *controllers.Managers
 	IDP        *controllers.IDP
 	Usage      *controllers.Usage
 	Calls      *controllers.Calls
@@ -93,7 +94,7 @@ func New(opts Options) (http.Handler, error) {
 
 	opts.accounts(engine, chain)
 
-	opts.administration(engine.Group("/admin", middleware.NoStore, chain.Admin(opts.Callers.Tokens, opts.Admin.Service)), handle)
+	opts.administration(engine.Group("/admin", middleware.NoStore, middleware.All.Set, chain.Admin(opts.Callers.Tokens, opts.Admin.Service)), handle)
 
 	// Requests to a model: a line for each dialect.
 	generate := func(path string, d *api.Dialect) {
@@ -129,10 +130,10 @@ func New(opts Options) (http.Handler, error) {
 		}
 		return model(c)
 	}))
-	v1.Match(read, "/usage", handle(opts.Usage.Own))
-	v1.Match(read, "/calls", handle(opts.Calls.ListOwn))
-	v1.Match(read, "/calls/:id", handle(opts.Calls.GetOwn))
-	v1.GET("/calls/:id/content", handle(opts.Contents.GetOwn))
+	v1.Match(read, "/usage", handle(opts.Usage.Show))
+	v1.Match(read, "/calls", handle(opts.Calls.List))
+	v1.Match(read, "/calls/:id", handle(opts.Calls.Get))
+	v1.GET("/calls/:id/content", handle(opts.Contents.Get))
 
 	opts.Responses.Dialect = dialect.responses
 	opts.keptResponses(engine, v1, handle)
@@ -175,8 +176,8 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	handle := chain.Handle
 	guessable := chain.Limit(opts.AuthLimit, middleware.Address) // a password, an e-mail address, a login
 	changes := chain.Limit(opts.AuthLimit, middleware.Account)   // of a user: each key is a row that is kept
-	auth := engine.Group("/auth", middleware.NoStore)
-	login := auth.Group("", guessable, chain.LimitNetwork(opts.NetworkLimit))
+	group := engine.Group("/auth", middleware.NoStore)
+	login := group.Group("", guessable, chain.LimitNetwork(opts.NetworkLimit))
 	login.POST("/register", handle(opts.Auth.Register))
 	login.POST("/setup", handle(opts.Auth.Setup))
 	login.POST("/login", handle(opts.Auth.Login))
@@ -184,16 +185,16 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	login.POST("/password/reset", handle(opts.Auth.ResetPassword))
 	login.POST("/verify", handle(opts.Auth.Verify))
 	login.POST("/link", handle(opts.Auth.ReadLink))
-	auth.Match(readOnly(), "/link", handle(opts.Auth.OldLink))
+	group.Match(readOnly(), "/link", handle(opts.Auth.OldLink))
 	login.GET("/idp", handle(opts.IDP.Begin))
 	login.GET("/idp/callback", handle(opts.IDP.Callback))
 
 	login.POST("/session", handle(opts.Session.Create))
-	auth.Match(readOnly(), "/methods", chain.Limit(opts.CallLimit, middleware.Address), handle(opts.Session.ShowMethods))
-	own := auth.Group("/session", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
+	group.Match(readOnly(), "/methods", chain.Limit(opts.CallLimit, middleware.Address), handle(opts.Session.ShowMethods))
+	own := group.Group("/session", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
 	own.Match(readOnly(), "", handle(opts.Session.Show))
 
-	session := auth.Group("", chain.User(opts.Callers.Tokens), changes)
+	session := group.Group("", chain.User(opts.Callers.Tokens), changes)
 	session.DELETE("/session", handle(opts.Session.End))
 	session.PATCH("/user", handle(opts.Auth.ChangeUser))
 	session.POST("/password", handle(opts.Auth.ChangePassword))
@@ -201,71 +202,73 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	session.POST("/idp/link", handle(opts.IDP.Link))
 	session.DELETE("/idp/link", handle(opts.IDP.Unlink))
 
-	keys := auth.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
-	keys.POST("", changes, handle(opts.Keys.Create))
+	keys := group.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
+	keys.POST("", changes, handle(controllers.Create(opts.Keys.Create, controllers.AsItIs)))
 	keys.Match(readOnly(), "", handle(opts.Keys.List))
-	keys.PATCH("/:id", changes, handle(opts.Keys.Change))
-	keys.DELETE("/:id", changes, handle(opts.Keys.Revoke))
+	keys.PATCH("/:id", changes, handle(controllers.Change(opts.Keys.Change, auth.ShowKey)))
+	keys.DELETE("/:id", changes, handle(controllers.Delete(opts.Keys.Revoke, api.ObjectKey)))
 	keys.POST("/:id/rotate", changes, handle(opts.Keys.Rotate))
 	keys.POST("/:id/secret", changes, handle(opts.Keys.Fetch))
 
-	opts.teams(auth.Group("/teams", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account)), changes, handle)
+	opts.teams(group.Group("/teams", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account)), changes, handle)
 }
 
-// teams adds the routes of a user's teams.
+// teams adds the routes of a user's teams. Apart from the list and from leaving a team they are
+// for managers of the team.
 func (opts Options) teams(teams *gin.RouterGroup, changes gin.HandlerFunc, handle func(middleware.Handler) gin.HandlerFunc) {
-	h := opts.Managers
-	teams.Match(readOnly(), "", handle(h.List))
-	teams.Match(readOnly(), "/:id/members", handle(h.Members))
-	teams.PATCH("/:id/members/:user", changes, handle(h.ChangeMember))
-	teams.DELETE("/:id/members/:user", changes, handle(h.RemoveMember))
-	teams.Match(readOnly(), "/:id/invitations", handle(h.Invitations))
-	teams.POST("/:id/invitations", changes, handle(h.Invite))
-	teams.DELETE("/:id/invitations/:invitation", changes, handle(h.DeleteInvitation))
-	teams.Match(readOnly(), "/:id/usage", handle(opts.Usage.Team))
-	teams.Match(readOnly(), "/:id/calls", handle(opts.Calls.ListTeams))
-	teams.Match(readOnly(), "/:id/calls/:call", handle(opts.Calls.GetTeams))
-	teams.Match(readOnly(), "/:id/keys", handle(h.Keys))
-	teams.POST("/:id/keys", changes, handle(h.CreateKey))
-	teams.PATCH("/:id/keys/:key", changes, handle(h.ChangeKey))
-	teams.DELETE("/:id/keys/:key", changes, handle(h.RevokeKey))
-	teams.POST("/:id/keys/:key/rotate", changes, handle(h.RotateKey))
+	h := opts.Admin
+	teams.Match(readOnly(), "", handle(h.OwnTeams))
+	team := teams.Group("/:id", middleware.Team.Set)
+	team.Match(readOnly(), "/members", handle(h.Members))
+	team.PATCH("/members/:user", changes, handle(h.ChangeMember))
+	team.DELETE("/members/:user", changes, handle(h.RemoveMember))
+	team.Match(readOnly(), "/invitations", handle(h.Invitations))
+	team.POST("/invitations", changes, handle(h.Invite))
+	team.DELETE("/invitations/:invitation", changes, handle(controllers.Delete(h.Service.DeleteInvitation, "invitation")))
+	team.Match(readOnly(), "/usage", handle(opts.Usage.Show))
+	team.Match(readOnly(), "/calls", handle(opts.Calls.List))
+	team.Match(readOnly(), "/calls/:call", handle(opts.Calls.Get))
+	team.Match(readOnly(), "/keys", handle(h.Keys))
+	team.POST("/keys", changes, handle(controllers.Create(h.CreateKey, controllers.AsItIs)))
+	team.PATCH("/keys/:key", changes, handle(controllers.Change(h.Service.ChangeKey, admin.ShowKey)))
+	team.DELETE("/keys/:key", changes, handle(controllers.Delete(h.Service.RevokeKey, api.ObjectKey)))
+	team.POST("/keys/:key/rotate", changes, handle(h.RotateKey))
 }
 
 // administration adds the routes of administrators.
-func (opts Options) administration(admin *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
+func (opts Options) administration(all *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
 	h := opts.Admin
-	admin.Match(readOnly(), "/users", handle(h.Users))
-	admin.POST("/users", handle(h.CreateUser))
-	admin.Match(readOnly(), "/users/:id", handle(h.User))
-	admin.PATCH("/users/:id", handle(h.ChangeUser))
-	admin.DELETE("/users/:id", handle(h.DeleteUser))
-	admin.POST("/users/:id/reset", handle(h.Reset))
-	admin.Match(readOnly(), "/invitations", handle(h.Invitations))
-	admin.POST("/invitations", handle(h.Invite))
-	admin.DELETE("/invitations/:id", handle(h.DeleteInvitation))
-	admin.Match(readOnly(), "/teams", handle(h.Teams))
-	admin.POST("/teams", handle(h.CreateTeam))
-	admin.Match(readOnly(), "/teams/:id", handle(h.Team))
-	admin.PATCH("/teams/:id", handle(h.ChangeTeam))
-	admin.DELETE("/teams/:id", handle(h.DeleteTeam))
-	admin.Match(readOnly(), "/teams/:id/members", handle(h.Members))
-	admin.POST("/teams/:id/members", handle(h.AddMember))
-	admin.PATCH("/teams/:id/members/:user", handle(h.ChangeMember))
-	admin.DELETE("/teams/:id/members/:user", handle(h.RemoveMember))
-	admin.Match(readOnly(), "/keys", handle(h.Keys))
-	admin.POST("/keys", handle(h.CreateKey))
-	admin.PATCH("/keys/:id", handle(h.ChangeKey))
-	admin.DELETE("/keys/:id", handle(h.RevokeKey))
-	admin.POST("/keys/:id/rotate", handle(h.RotateKey))
-	admin.Match(readOnly(), "/usage", handle(opts.Usage.All))
-	admin.Match(readOnly(), "/calls", handle(opts.Calls.ListAll))
-	admin.Match(readOnly(), "/calls/:id", handle(opts.Calls.GetAny))
-	admin.GET("/calls/:id/content", handle(opts.Contents.GetAny))
-	admin.Match(readOnly(), "/audit", handle(h.Audit))
-	admin.Match(readOnly(), "/providers", handle(opts.Operations.ListProviders))
-	admin.Match(readOnly(), "/budget", handle(opts.Operations.ShowBudget))
-	admin.Match(readOnly(), "/settings", handle(opts.Operations.ShowSettings))
+	all.Match(readOnly(), "/users", handle(h.Users))
+	all.POST("/users", handle(controllers.Create(h.Service.CreateUser, admin.ShowCreatedUser)))
+	all.Match(readOnly(), "/users/:id", handle(controllers.Find(h.Service.User, admin.ShowUser)))
+	all.PATCH("/users/:id", handle(controllers.Change(h.Service.ChangeUser, admin.ShowUser)))
+	all.DELETE("/users/:id", handle(controllers.Delete(h.Service.DeleteUser, api.ObjectUser)))
+	all.POST("/users/:id/reset", handle(h.Reset))
+	all.Match(readOnly(), "/invitations", handle(h.Invitations))
+	all.POST("/invitations", handle(h.Invite))
+	all.DELETE("/invitations/:id", handle(controllers.Delete(h.Service.DeleteInvitation, "invitation")))
+	all.Match(readOnly(), "/teams", handle(h.Teams))
+	all.POST("/teams", handle(controllers.Create(h.Service.CreateTeam, admin.ShowTeam)))
+	all.Match(readOnly(), "/teams/:id", handle(controllers.Find(h.Service.Team, admin.ShowTeam)))
+	all.PATCH("/teams/:id", handle(controllers.Change(h.Service.ChangeTeam, admin.ShowTeam)))
+	all.DELETE("/teams/:id", handle(controllers.Delete(h.Service.DeleteTeam, "team")))
+	all.Match(readOnly(), "/teams/:id/members", handle(h.Members))
+	all.POST("/teams/:id/members", handle(h.AddMember))
+	all.PATCH("/teams/:id/members/:user", handle(h.ChangeMember))
+	all.DELETE("/teams/:id/members/:user", handle(h.RemoveMember))
+	all.Match(readOnly(), "/keys", handle(h.Keys))
+	all.POST("/keys", handle(controllers.Create(h.CreateKey, controllers.AsItIs)))
+	all.PATCH("/keys/:id", handle(controllers.Change(h.Service.ChangeKey, admin.ShowKey)))
+	all.DELETE("/keys/:id", handle(controllers.Delete(h.Service.RevokeKey, api.ObjectKey)))
+	all.POST("/keys/:id/rotate", handle(h.RotateKey))
+	all.Match(readOnly(), "/usage", handle(opts.Usage.Show))
+	all.Match(readOnly(), "/calls", handle(opts.Calls.List))
+	all.Match(readOnly(), "/calls/:id", handle(opts.Calls.Get))
+	all.GET("/calls/:id/content", handle(opts.Contents.Get))
+	all.Match(readOnly(), "/audit", handle(h.Audit))
+	all.Match(readOnly(), "/providers", handle(opts.Operations.ListProviders))
+	all.Match(readOnly(), "/budget", handle(opts.Operations.ShowBudget))
+	all.Match(readOnly(), "/settings", handle(opts.Operations.ShowSettings))
 }
 
 func trust(engine *gin.Engine, proxies []netip.Prefix) error {

@@ -25,9 +25,9 @@ func (p *Program) keyList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list := api.AdminKeyList{Object: api.ObjectList, Data: []api.AdminKey{}}
+		list := api.Page[api.AdminKey]{Object: api.ObjectList, Data: []api.AdminKey{}}
 		err = everyPage(func(page models.Page) (string, bool, error) {
-			keys, more, err := s.Admin.Keys(ctx, admin.KeyQuery{KeyFilter: only}, page)
+			keys, more, err := s.Admin.Keys(ctx, admin.CommandLine(), admin.KeyQuery{KeyFilter: only}, page)
 			for i := range keys {
 				list.Data = append(list.Data, admin.ShowKey(&keys[i]))
 			}

@@ -22,7 +22,7 @@ func (p *Program) teamList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the teams"}
 	o := p.output(c, "print the names only")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, _ []string) error {
-		list := api.TeamList{Object: api.ObjectList, Data: []api.Team{}}
+		list := api.Page[api.Team]{Object: api.ObjectList, Data: []api.Team{}}
 		err := everyPage(func(page models.Page) (string, bool, error) {
 			teams, more, err := s.Admin.Teams(ctx, page)
 			for i := range teams {
@@ -120,11 +120,10 @@ func (p *Program) teamMembers() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list := api.TeamMemberList{Object: api.ObjectList, Data: make([]api.TeamMember, len(members))}
+		list := api.ShowList(members, admin.ShowMember)
 		rows := make([][]string, len(members))
-		for i := range members {
-			m := admin.ShowMember(&members[i])
-			list.Data[i], rows[i] = m, []string{m.Email, cmp.Or(m.Name, none), m.Role, local(m.CreatedAt)}
+		for i, m := range list.Data {
+			rows[i] = []string{m.Email, cmp.Or(m.Name, none), m.Role, local(m.CreatedAt)}
 		}
 		return o.show(list, func() error { return o.table([]string{"EMAIL", "NAME", "ROLE", "SINCE"}, rows) })
 	}))

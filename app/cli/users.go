@@ -34,7 +34,7 @@ func (p *Program) userList() *cobra.Command {
 			return err
 		}
 		only.State, only.SignIn = models.UsersIn(*state), models.SignIn(*signIn)
-		list := api.AdminUserList{Object: api.ObjectList, Data: []api.AdminUser{}}
+		list := api.Page[api.AdminUser]{Object: api.ObjectList, Data: []api.AdminUser{}}
 		err := everyPage(func(page models.Page) (string, bool, error) {
 			users, more, err := s.Admin.Users(ctx, only, page)
 			for i := range users {

@@ -207,7 +207,7 @@ func TestAdministrationWithoutTheDatabaseIs503(t *testing.T) {
 		"revoke":  func() error { return admin.RevokeKey(t.Context(), by, key.ID) },
 		"disable": func() error { _, err := admin.ChangeUser(t.Context(), by, "bob", disable); return err },
 		"users":   func() error { _, _, err := admin.Users(t.Context(), models.UserFilter{}, page); return err },
-		"keys":    func() error { _, _, err := admin.Keys(t.Context(), KeyQuery{}, page); return err },
+		"keys":    func() error { _, _, err := admin.Keys(t.Context(), root, KeyQuery{}, page); return err },
 		"audit":   func() error { _, err := admin.Audit(t.Context(), AuditQuery{}, page); return err },
 	} {
 		if err := try(); code(err) != api.CodeServiceUnavailable {

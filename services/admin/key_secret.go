@@ -50,8 +50,13 @@ func (a *Service) tellOfRotation(ctx context.Context, by Actor, key *models.Key)
 	}
 }
 
-// KeysPage is the address of the page where users fetch secrets.
-func (a *Service) KeysPage() string { return a.accounts.KeysPage() }
+// SecretPage is where the owner of a key that has no secret fetches it; empty for another key.
+func (a *Service) SecretPage(key *models.Key) string {
+	if !key.Pending() {
+		return ""
+	}
+	return a.accounts.KeysPage()
+}
 
 // withhold takes the new secret of another user's key away, unless an administrator asks for
 // it. It returns the text that the actor is shown. The command line is shown every secret.

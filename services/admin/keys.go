@@ -20,8 +20,14 @@ type KeyQuery struct {
 	Days int // whose calls are counted for each key; 0: none
 }
 
-// Keys lists keys, the newest first.
-func (a *Service) Keys(ctx context.Context, f KeyQuery, page models.Page) (keys []OwnedKeyState, more bool, err error) {
+// Keys lists keys, the newest first: all, or those of the team that the actor manages.
+func (a *Service) Keys(ctx context.Context, by Actor, f KeyQuery, page models.Page) (keys []OwnedKeyState, more bool, err error) {
+	if by.Team != "" {
+		if err := a.readTeam(ctx, by, by.Team); err != nil {
+			return nil, false, err
+		}
+		f.UserID, f.TeamID = "", by.Team
+	}
 	if err := checkID("user_id", f.UserID); err != nil {
 		return nil, false, err
 	}
@@ -38,15 +44,6 @@ func (a *Service) Keys(ctx context.Context, f KeyQuery, page models.Page) (keys 
 	rows, more = firstOf(rows, page)
 	keys, err = a.keyStates(ctx, rows, f.Days)
 	return keys, more, err
-}
-
-// TeamKeys is Keys for a manager of a team.
-func (a *Service) TeamKeys(ctx context.Context, by Actor, f KeyQuery, page models.Page) (keys []OwnedKeyState, more bool, err error) {
-	if err := a.readTeam(ctx, by, by.Team); err != nil {
-		return nil, false, err
-	}
-	f.UserID, f.TeamID = "", by.Team
-	return a.Keys(ctx, f, page)
 }
 
 func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey, days int) ([]OwnedKeyState, error) {

@@ -309,7 +309,7 @@ func TestManagersActOnTheirOwnTeamOnly(t *testing.T) {
 			_, errs["role"] = a.ChangeMember(t.Context(), by, by.Team, mia.ID, api.RoleChange{Role: "member"})
 			_, _, errs["invitations"] = a.Invitations(t.Context(), by, page)
 			_, errs["invite"] = a.Invite(t.Context(), by, api.NewInvitation{Email: "new@example.com"})
-			_, _, errs["keys"] = a.TeamKeys(t.Context(), by, KeyQuery{}, page)
+			_, _, errs["keys"] = a.Keys(t.Context(), by, KeyQuery{}, page)
 			_, _, errs["create"] = a.CreateKey(t.Context(), by, api.AdminNewKey{NewKey: api.NewKey{Name: "n"}})
 			_, errs["change"] = a.ChangeKey(t.Context(), by, key, api.AdminKeyChange{KeyChange: ofRPM(5)})
 			_, _, errs["rotate"] = a.RotateKey(t.Context(), by, shared.ID, api.AdminKeyRotation{KeyRotation: api.KeyRotation{OverlapSeconds: new(int64)}})

@@ -40,6 +40,7 @@ func ShowCreatedUser(u *CreatedUser) api.CreatedUser {
 	shown := api.CreatedUser{AdminUser: ShowUser(&u.UserState), Link: ShowLink(u.Link)}
 	if u.Key != nil {
 		key := auth.ShowCreatedKey(u.Key, u.KeyText)
+		key.Link = u.KeyPage
 		shown.Key = &key
 	}
 	return shown
@@ -95,4 +96,9 @@ func ShowMember(m *models.Member) api.TeamMember {
 		Object: "team_member", TeamID: m.TeamID, UserID: m.UserID, Email: m.Email, Name: m.Name, Role: string(m.Role),
 		CreatedAt: api.Seconds(m.CreatedAt),
 	}
+}
+
+// ShowOwnTeam returns a team of the user who asks in the form of the API.
+func ShowOwnTeam(t *OwnTeam) api.OwnTeam {
+	return api.OwnTeam{Team: ShowTeam(&t.TeamState), Role: string(t.Role)}
 }

@@ -22,14 +22,14 @@ func TestListsOfKeysHaveRevokedOnesAndCallsByDay(t *testing.T) {
 		if a := p.Call(t, "POST", "/v1/chat/completions", gatewaytest.HelloRequest, "Authorization", "Bearer "+key); a.Status != 200 {
 			t.Fatal(a.Body)
 		}
-		var list api.AdminKeyList
+		var list api.Page[api.AdminKey]
 		read := func(path string, token []string) []api.AdminKey {
 			t.Helper()
 			a := p.Call(t, "GET", path, "", token...)
 			if a.Status != 200 {
 				t.Fatalf("%s: %d %s", path, a.Status, a.Body)
 			}
-			list = api.AdminKeyList{}
+			list = api.Page[api.AdminKey]{}
 			a.JSON(t, &list)
 			return list.Data
 		}

@@ -36,7 +36,7 @@ func TestUsersAreFoundByNameTeamStateAndSignIn(t *testing.T) {
 		must(t, 200, p.Call(t, "PATCH", "/admin/users/"+gone, `{"disabled":true}`, root...))
 		must(t, 201, p.Call(t, "POST", "/auth/register", `{"email":"new@example.com","name":"Neu Änne","password":"correct horse battery"}`))
 
-		read := func(query string) (list api.AdminUserList) {
+		read := func(query string) (list api.Page[api.AdminUser]) {
 			t.Helper()
 			must(t, 200, p.Call(t, "GET", "/admin/users?"+query, "", root...)).JSON(t, &list)
 			return list
@@ -104,7 +104,7 @@ func TestUsersOfAnIdentityProviderAreFoundAsSuch(t *testing.T) {
 		root := loginAs(t, p, "root")
 		b := newBrowser(t, p)
 		must(t, 302, b.consent(t, must(t, 302, b.send(t, "GET", "/auth/idp?console=1", nil)).Header.Get("Location")))
-		var list api.AdminUserList
+		var list api.Page[api.AdminUser]
 		must(t, 200, p.Call(t, "GET", "/admin/users?sign_in=identity_provider", "", root...)).JSON(t, &list)
 		if len(list.Data) != 1 || !slices.Equal(list.Data[0].SignIn, []string{"identity_provider"}) {
 			t.Errorf("%+v", list.Data)
@@ -132,7 +132,7 @@ func TestInvitationsNameTheirTeamAndWhoInvited(t *testing.T) {
 		must(t, 201, p.Call(t, "POST", "/admin/invitations", "", root...)).JSON(t, &made)
 		check("without a team", made.Invitation, "", "root@example.com")
 		gatewaytest.Command(t, settings, "user", "invite", "--team", "Crew", "--quiet")
-		var list api.InvitationList
+		var list api.Page[api.Invitation]
 		must(t, 200, p.Call(t, "GET", "/admin/invitations", "", root...)).JSON(t, &list)
 		if len(list.Data) != 3 {
 			t.Fatalf("%+v", list)
