@@ -34,13 +34,6 @@ func (s *Store) Invitations(ctx context.Context, teamID string, at int64, p Page
 	return list, err
 }
 
-// NameInvitation returns an invitation with the names of what it refers to.
-func (s *Store) NameInvitation(ctx context.Context, t OneTimeToken) (*Invitation, error) {
-	list := []Invitation{{OneTimeToken: t}}
-	err := s.run(ctx, func(db *gorm.DB) error { return nameInvitations(db, list) })
-	return &list[0], err
-}
-
 func readInvitations(db *gorm.DB, teamID string, at int64, p Page) ([]Invitation, error) {
 	q := invitations(db, teamID, at)
 	if p.After != "" {

@@ -47,33 +47,24 @@ const (
 // keptAfterExpiry is how long the row of a one-time token stays.
 const keptAfterExpiry = 30 * 24 * time.Hour
 
-// CreateOneTimeToken adds a token and the row of the audit; nil adds none. ErrTooMany
-// when its user has most tokens already for the same purpose that are neither used nor
-// over; 0 is no limit.
-func (s *Store) CreateOneTimeToken(ctx context.Context, t *OneTimeToken, most int64, audit *Audit) error {
-	return s.inTx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Where("expires_at < ?", t.CreatedAt-keptAfterExpiry.Microseconds()).Delete(&OneTimeToken{}).Error; err != nil {
+// CreateOneTimeToken adds a token. ErrTooMany when its user has most tokens already for the
+// same purpose that are neither used nor over; 0 is no limit.
+func (t *Transaction) CreateOneTimeToken(token *OneTimeToken, most int64) error {
+	if err := t.db.Where("expires_at < ?", token.CreatedAt-keptAfterExpiry.Microseconds()).Delete(&OneTimeToken{}).Error; err != nil {
+		return err
+	}
+	if most > 0 {
+		var n int64
+		err := t.db.Model(&OneTimeToken{}).Where("user_id = ? AND purpose = ? AND used_at = 0 AND expires_at > ?",
+			token.UserID, token.Purpose, token.CreatedAt).Count(&n).Error
+		if err != nil {
 			return err
 		}
-		if most > 0 {
-			if err := s.lockKeysAndUsers(tx); err != nil { // else two could count the same
-				return err
-			}
-			var n int64
-			err := tx.Model(&OneTimeToken{}).Where("user_id = ? AND purpose = ? AND used_at = 0 AND expires_at > ?",
-				t.UserID, t.Purpose, t.CreatedAt).Count(&n).Error
-			if err != nil {
-				return err
-			}
-			if n >= most {
-				return ErrTooMany
-			}
+		if n >= most {
+			return ErrTooMany
 		}
-		if err := tx.Create(t).Error; err != nil {
-			return err
-		}
-		return insertAudit(tx, audit)
-	})
+	}
+	return t.db.Create(token).Error
 }
 
 // TokenUse is a one-time token that was sent to the gateway.

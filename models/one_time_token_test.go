@@ -20,6 +20,10 @@ func invite(id string) models.TokenUse {
 	return models.TokenUse{Hash: "hash-" + id, Purpose: models.PurposeInvite, At: 50}
 }
 
+func createToken(t *testing.T, store *models.Store, token *models.OneTimeToken, most int64) error {
+	return store.Change(t.Context(), func(tx *models.Transaction) error { return tx.CreateOneTimeToken(token, most) })
+}
+
 func TestOneOfManyUsesOfATokenSucceeds(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		stores := []*models.Store{migrated(t, address), open(t, address)}
@@ -27,7 +31,7 @@ func TestOneOfManyUsesOfATokenSucceeds(t *testing.T) {
 		execute(t, db, "INSERT INTO teams (id, name, created_at) VALUES ('red', 'red', 1)")
 		for round := range 5 {
 			id := fmt.Sprint("t", round)
-			if err := stores[0].CreateOneTimeToken(t.Context(), invitation(id, "red"), 0, nil); err != nil {
+			if err := createToken(t, stores[0], invitation(id, "red"), 0); err != nil {
 				t.Fatal(err)
 			}
 			var all sync.WaitGroup
@@ -64,7 +68,7 @@ func TestAUseThatFailsLeavesTheTokenValid(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		createUsers(t, store, "ada")
-		if err := store.CreateOneTimeToken(t.Context(), invitation("t", ""), 0, nil); err != nil {
+		if err := createToken(t, store, invitation("t", ""), 0); err != nil {
 			t.Fatal(err)
 		}
 		fault := errors.New("no")
@@ -99,7 +103,7 @@ func TestAUseThatFailsLeavesTheTokenValid(t *testing.T) {
 func TestATokenOfATeamThatIsGoneIsNotValid(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		if err := store.CreateOneTimeToken(t.Context(), invitation("t", "gone"), 0, nil); err != nil {
+		if err := createToken(t, store, invitation("t", "gone"), 0); err != nil {
 			t.Fatal(err)
 		}
 		_, err := store.UseOneTimeToken(t.Context(), invite("t"), func(_ *models.OneTimeToken, u *models.User) (*models.Audit, error) {
@@ -120,12 +124,12 @@ func TestANewPasswordEndsTheLinksThatResetIt(t *testing.T) {
 			link := &models.OneTimeToken{
 				ID: fmt.Sprint(i), Hash: fmt.Sprint(i), Purpose: models.PurposeReset, UserID: of, CreatedAt: 1, ExpiresAt: 100,
 			}
-			if err := store.CreateOneTimeToken(t.Context(), link, 2, nil); err != nil {
+			if err := createToken(t, store, link, 2); err != nil {
 				t.Fatal(err)
 			}
 		}
 		third := &models.OneTimeToken{ID: "3", Hash: "3", Purpose: models.PurposeReset, UserID: "ada", CreatedAt: 2, ExpiresAt: 100}
-		if err := store.CreateOneTimeToken(t.Context(), third, 2, nil); !errors.Is(err, models.ErrTooMany) {
+		if err := createToken(t, store, third, 2); !errors.Is(err, models.ErrTooMany) {
 			t.Errorf("one too many: %v", err)
 		}
 		use := models.TokenUse{Hash: "0", Purpose: models.PurposeReset, At: 50}

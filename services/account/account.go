@@ -155,7 +155,10 @@ func (a *Service) prepare(ctx context.Context, r Registration) (normal Registrat
 	}
 	defer leave()
 	// Before the wait, so that a database that is down delays no other caller.
-	free := func() error { return a.checkFree(ctx, r.Email, r.Invitation != "") }
+	free := func() error {
+		u, err := a.store.UserByEmail(ctx, r.Email)
+		return a.checkFree(u, err, r.Invitation != "")
+	}
 	if err := free(); err != nil {
 		return r, "", err
 	}
@@ -171,18 +174,24 @@ func (a *Service) normalize(r Registration) (Registration, error) {
 			return r, missingField(field.name)
 		}
 	}
-	email, err := NormalEmail(r.Email)
+	email, err := a.allowedEmail(r.Email)
 	if err != nil {
 		return r, err
-	}
-	if !DomainAllowed(email, a.domains) {
-		return r, domainRefused()
 	}
 	if err := checkPassword("password", r.Password); err != nil {
 		return r, err
 	}
 	r.Email = email
 	return r, checkName(r.Name)
+}
+
+// allowedEmail returns the normal form of an address with which a user may register.
+func (a *Service) allowedEmail(text string) (string, error) {
+	email, err := NormalEmail(text)
+	if err == nil && !DomainAllowed(email, a.domains) {
+		return "", domainRefused()
+	}
+	return email, err
 }
 
 const longestName = 200 // bytes
@@ -213,10 +222,9 @@ func (a *Service) hashIf(ctx context.Context, password string, still func() erro
 	return hashPassword(password), nil
 }
 
-// checkFree refuses an address that has an account. With an invitation it may be one that another
-// person may have registered.
-func (a *Service) checkFree(ctx context.Context, email string, invited bool) error {
-	u, err := a.store.UserByEmail(ctx, email)
+// checkFree checks the result of a look-up of an address: it refuses one that has an account. With
+// an invitation it may be one that another person may have registered.
+func (a *Service) checkFree(u *models.User, err error, invited bool) error {
 	switch {
 	case errors.Is(err, models.ErrNotFound):
 		return nil

@@ -24,6 +24,36 @@ type testService struct {
 	exec    func(t *testing.T, query string) // past the store
 }
 
+// invite makes an invitation as admin.Service does.
+func (d *testService) invite(t *testing.T, in Invitation) (*Link, error) {
+	t.Helper()
+	return d.link(t, func(tx *models.Transaction) (*Link, error) { return d.Invite(tx, in) })
+}
+
+// resetLink makes a link that sets the password of a user as admin.Service does.
+func (d *testService) resetLink(t *testing.T, userID string) (*Link, error) {
+	t.Helper()
+	return d.link(t, func(tx *models.Transaction) (*Link, error) {
+		u, err := tx.User(userID)
+		if err != nil {
+			return nil, err
+		}
+		return d.ResetLink(tx, u, "usr_root")
+	})
+}
+
+func (d *testService) link(t *testing.T, add func(*models.Transaction) (*Link, error)) (l *Link, err error) {
+	t.Helper()
+	err = d.store.Change(t.Context(), func(tx *models.Transaction) error {
+		l, err = add(tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, d.Deliver(l)
+}
+
 // eachService runs a test on both kinds of storage.
 func eachService(t *testing.T, test func(t *testing.T, d *testService)) {
 	t.Helper()

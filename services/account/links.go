@@ -41,108 +41,56 @@ type Invitation struct {
 	Role    models.Role // in that team
 	By      string      // id of the user who invites
 	Vouched bool        // by is an administrator: the person need not verify the address
-
-	// Audit makes the row of the audit; nil: none.
-	Audit func(*models.OneTimeToken) (*models.Audit, error)
 }
 
-// Invite makes an invitation, which is valid for a week. It is mailed if the gateway
-// sends mail and the invitation names an address, else the link has its URL.
-func (a *Service) Invite(ctx context.Context, in Invitation) (Link, error) {
+// Invite adds an invitation, which is valid for a week, in a transaction after which Deliver
+// is called.
+func (a *Service) Invite(tx *models.Transaction, in Invitation) (*Link, error) {
 	if in.Email != "" {
-		email, err := a.freeEmail(ctx, in.Email, true)
+		email, err := a.allowedEmail(in.Email)
 		if err != nil {
-			return Link{}, err
+			return nil, err
+		}
+		u, err := tx.UserByEmail(email)
+		if err := a.checkFree(u, err, true); err != nil {
+			return nil, err
 		}
 		in.Email = email
 	}
-	return a.link(ctx, newLink{
-		OneTimeToken: models.OneTimeToken{
-			Purpose: models.PurposeInvite, Email: in.Email, ProvesEmail: in.Vouched && in.Email != "",
-			TeamID: in.TeamID, Role: in.Role, CreatedBy: in.By,
-		},
-		duration: inviteDuration, audit: in.Audit,
-	})
+	return a.addLink(tx, models.OneTimeToken{
+		Purpose: models.PurposeInvite, Email: in.Email, ProvesEmail: in.Email != "" && (in.Vouched || a.mail != nil),
+		TeamID: in.TeamID, Role: in.Role, CreatedBy: in.By,
+	}, inviteDuration, 0)
 }
 
-// freeEmail returns the normal form of an address with which a user can register.
-func (a *Service) freeEmail(ctx context.Context, text string, invited bool) (string, error) {
-	email, err := NormalEmail(text)
-	if err != nil {
-		return "", err
-	}
-	if !DomainAllowed(email, a.domains) {
-		return "", domainRefused()
-	}
-	return email, a.checkFree(ctx, email, invited)
+// ResetLink adds a link with which a user sets a password without the former one, in a
+// transaction after which Deliver is called. The user may be one of an identity provider.
+func (a *Service) ResetLink(tx *models.Transaction, u *models.User, by string) (*Link, error) {
+	return a.addLink(tx, models.OneTimeToken{
+		Purpose: models.PurposeReset, UserID: u.ID, Email: u.Email, ProvesEmail: true, CreatedBy: by,
+	}, handedDuration, 0)
 }
 
-// Reset is a request of an administrator for a link with which a user can set a
-// password.
-type Reset struct {
-	UserID string
-	By     string // id of the administrator
-
-	// Audit makes the row of the audit; nil: none.
-	Audit func(*models.OneTimeToken) (*models.Audit, error)
-}
-
-// ResetLink makes a link with which a user sets a password without the former one. The
-// user may be one of an identity provider. It is mailed as Invite does. The error of a
-// user that is unknown is models.ErrNotFound.
-func (a *Service) ResetLink(ctx context.Context, r Reset) (Link, error) {
-	u, err := a.store.User(ctx, r.UserID)
-	if errors.Is(err, models.ErrNotFound) {
-		return Link{}, err
+// Deliver mails a link if the gateway sends mail and it has an address: then it has no URL.
+func (a *Service) Deliver(l *Link) error {
+	if a.mail == nil || l.Email == "" {
+		return nil
 	}
-	if err != nil {
-		return Link{}, api.Unavailable(err)
-	}
-	return a.link(ctx, newLink{
-		OneTimeToken: models.OneTimeToken{Purpose: models.PurposeReset, UserID: u.ID, Email: u.Email, ProvesEmail: true, CreatedBy: r.By},
-		duration:     handedDuration, audit: r.Audit,
-	})
-}
-
-// newLink is a link that is to be made.
-type newLink struct {
-	models.OneTimeToken
-	duration time.Duration
-	most     int64 // of its user and purpose at the same time; 0: no limit
-	audit    func(*models.OneTimeToken) (*models.Audit, error)
-}
-
-// link adds a link, and mails it if the gateway sends mail and it has an address.
-func (a *Service) link(ctx context.Context, l newLink) (Link, error) {
-	mailed := a.mail != nil && l.Email != ""
-	l.ProvesEmail = l.ProvesEmail || mailed
-	text, err := a.add(ctx, &l)
-	if err != nil {
-		return Link{}, api.OrUnavailable("add a one-time token", err)
-	}
-	if !mailed {
-		return Link{OneTimeToken: l.OneTimeToken, URL: a.linkURL(text)}, nil
-	}
-	m := a.message(&l.OneTimeToken, text)
+	m := a.message(l)
 	if !a.mail.Add(func(context.Context) (*mail.Message, error) { return m, nil }) {
-		return Link{}, api.Unavailable(errors.New("too many mails wait to be sent"))
+		return api.Unavailable(errors.New("too many mails wait to be sent"))
 	}
-	return Link{OneTimeToken: l.OneTimeToken}, nil
+	l.URL = ""
+	return nil
 }
 
-// add adds a one-time token and returns its text.
-func (a *Service) add(ctx context.Context, l *newLink) (text string, err error) {
+// addLink adds a link unless its user has most of them already for the same purpose; 0 is no limit.
+func (a *Service) addLink(tx *models.Transaction, t models.OneTimeToken, valid time.Duration, most int64) (*Link, error) {
 	now := a.now()
-	text = tokenText(l.Purpose, rand.Text())
-	l.ID, l.Hash = "ott_"+rand.Text(), tokenHash(text)
-	l.CreatedAt, l.ExpiresAt = now.UnixMicro(), now.Add(l.duration).UnixMicro()
-	var row *models.Audit
-	if l.audit != nil {
-		if row, err = l.audit(&l.OneTimeToken); err != nil {
-			return "", err
-		}
-	}
-	return text, a.store.CreateOneTimeToken(ctx, &l.OneTimeToken, l.most, row)
+	text := tokenText(t.Purpose, rand.Text())
+	t.ID, t.Hash = "ott_"+rand.Text(), tokenHash(text)
+	t.CreatedAt, t.ExpiresAt = now.UnixMicro(), now.Add(valid).UnixMicro()
+	return &Link{OneTimeToken: t, URL: a.linkURL(text)}, tx.CreateOneTimeToken(&t, most)
 }
 
 func (a *Service) linkURL(text string) string {

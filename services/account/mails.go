@@ -10,10 +10,10 @@ import (
 )
 
 // message is the mail with a link.
-func (a *Service) message(t *models.OneTimeToken, text string) *mail.Message {
-	m := &mail.Message{Kind: string(t.Purpose), UserID: t.UserID, To: t.Email}
+func (a *Service) message(l *Link) *mail.Message {
+	m := &mail.Message{Kind: string(l.Purpose), UserID: l.UserID, To: l.Email}
 	var first, last string
-	switch t.Purpose {
+	switch l.Purpose {
 	case models.PurposeInvite:
 		m.Subject = "Your invitation to the Model Gateway"
 		first = "You are invited to the Model Gateway at " + a.publicURL + ". Open this link to create your account:"
@@ -27,8 +27,8 @@ func (a *Service) message(t *models.OneTimeToken, text string) *mail.Message {
 		first = "An account with this e-mail address was created at " + a.publicURL + ". Open this link to confirm that it is yours:"
 		last = "If you have not created an account, do not open the link: another person has used your address."
 	}
-	until := time.UnixMicro(t.ExpiresAt).UTC().Format("2 January 2006 15:04 UTC")
-	m.Text = fmt.Sprintf("Hello,\n\n%s\n\n%s\n\nThe link works once, until %s.\n\n%s\n", first, a.linkURL(text), until, last)
+	until := time.UnixMicro(l.ExpiresAt).UTC().Format("2 January 2006 15:04 UTC")
+	m.Text = fmt.Sprintf("Hello,\n\n%s\n\n%s\n\nThe link works once, until %s.\n\n%s\n", first, l.URL, until, last)
 	return m
 }
 

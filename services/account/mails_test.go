@@ -53,7 +53,7 @@ func TestANewUserVerifiesTheAddress(t *testing.T) {
 
 func TestAMailedInvitationVerifiesTheAddressAndIsNotHandedOver(t *testing.T) {
 	d, server := sqliteService(t).mailing(t)
-	l, err := d.Invite(t.Context(), Invitation{Email: "bob@x.com", By: "usr_manager"})
+	l, err := d.invite(t, Invitation{Email: "bob@x.com", By: "usr_manager"})
 	if err != nil || l.URL != "" {
 		t.Fatalf("%+v %v", l, err)
 	}

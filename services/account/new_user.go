@@ -16,8 +16,12 @@ func (a *Service) NewUser(ctx context.Context, r Registration) (*models.User, er
 	if r.Email == "" {
 		return nil, missingField("email")
 	}
-	email, err := a.freeEmail(ctx, r.Email, false)
+	email, err := a.allowedEmail(r.Email)
 	if err != nil {
+		return nil, err
+	}
+	taken, err := a.store.UserByEmail(ctx, email)
+	if err := a.checkFree(taken, err, false); err != nil {
 		return nil, err
 	}
 	now := a.now().UnixMicro()

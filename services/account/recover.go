@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"modelgateway/api"
 	"modelgateway/models"
@@ -50,18 +51,25 @@ func (a *Service) forgotten(ctx context.Context, email string) (*mail.Message, e
 	if u.PasswordHash == "" || u.DisabledAt != 0 {
 		return nil, nil
 	}
-	l := newLink{
-		OneTimeToken: models.OneTimeToken{Purpose: models.PurposeReset, UserID: u.ID, Email: u.Email, ProvesEmail: true},
-		duration:     resetDuration, most: mostResets,
-	}
-	text, err := a.add(ctx, &l)
+	return a.linkMail(ctx, models.OneTimeToken{
+		Purpose: models.PurposeReset, UserID: u.ID, Email: u.Email, ProvesEmail: true,
+	}, resetDuration, mostResets)
+}
+
+// linkMail adds a link and returns the mail with it; nil for a user who has most of them already.
+func (a *Service) linkMail(ctx context.Context, t models.OneTimeToken, valid time.Duration, most int64) (*mail.Message, error) {
+	var l *Link
+	err := a.store.Change(ctx, func(tx *models.Transaction) (err error) {
+		l, err = a.addLink(tx, t, valid, most)
+		return err
+	})
 	if errors.Is(err, models.ErrTooMany) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("add a link: %w", err)
 	}
-	return a.message(&l.OneTimeToken, text), nil
+	return a.message(l), nil
 }
 
 // PasswordReset is a request with the token of a link.
@@ -177,16 +185,6 @@ func (a *Service) sendVerification(u *models.User) {
 	if a.mail == nil || u.VerifiedAt != 0 {
 		return
 	}
-	userID, email := u.ID, u.Email
-	a.mail.Add(func(ctx context.Context) (*mail.Message, error) {
-		l := newLink{
-			OneTimeToken: models.OneTimeToken{Purpose: models.PurposeVerify, UserID: userID, Email: email, ProvesEmail: true},
-			duration:     verifyDuration,
-		}
-		text, err := a.add(ctx, &l)
-		if err != nil {
-			return nil, fmt.Errorf("add a link: %w", err)
-		}
-		return a.message(&l.OneTimeToken, text), nil
-	})
+	t := models.OneTimeToken{Purpose: models.PurposeVerify, UserID: u.ID, Email: u.Email, ProvesEmail: true}
+	a.mail.Add(func(ctx context.Context) (*mail.Message, error) { return a.linkMail(ctx, t, verifyDuration, 0) })
 }

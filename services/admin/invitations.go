@@ -16,46 +16,52 @@ type Invited struct {
 }
 
 // Invite makes an invitation with which one person can register, and which makes them a
-// member of a team if in names one.
+// member of a team if in names one. It is mailed if the gateway sends mail and the invitation
+// names an address, else its link has a URL.
 func (a *Service) Invite(ctx context.Context, by Actor, in api.NewInvitation) (*Invited, error) {
 	if by.Team != "" {
 		in.TeamID = by.Team
 	}
-	var role models.Role
-	switch {
-	case in.TeamID != "":
-		var err error
-		if role, err = checkRole(in.Role); err != nil {
-			return nil, err
-		}
-		if err := a.readTeam(ctx, by, in.TeamID); err != nil {
-			return nil, err
-		}
-	case in.Role != "":
+	if in.TeamID == "" && in.Role != "" {
 		return nil, api.Invalid(api.CodeMissingField, "team_id", "team_id is missing: without a team there is no role")
 	}
-	actor, err := a.lookUpActor(ctx, by)
-	if err != nil {
+	role, err := checkRole(in.Role)
+	switch {
+	case err != nil:
 		return nil, err
+	case in.TeamID == "":
+		role = ""
+	case !auth.LooksLikeID(in.TeamID):
+		return nil, auth.TeamNotFound()
 	}
-	// Before the link is made, which would be lost with an error.
-	named, err := a.store.NameInvitation(ctx, models.OneTimeToken{TeamID: in.TeamID, CreatedBy: actor.ID})
-	if err != nil {
-		return nil, api.OrUnavailable("look up the names of an invitation", err)
-	}
-	link, err := a.accounts.Invite(ctx, account.Invitation{
-		Email: in.Email, TeamID: in.TeamID, Role: role, By: actor.ID, Vouched: by.Team == "",
-		Audit: func(t *models.OneTimeToken) (*models.Audit, error) {
-			detail := invitationDetail(t)
-			detail.After = stateOf(t)
-			return a.auditRow(action{actor: actor, by: by, name: "invitation.create", target: t.ID}, detail)
-		},
+	var made Invited
+	err = a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
+		if in.TeamID != "" {
+			team, err := tx.Team(in.TeamID)
+			if err != nil {
+				return nil, orNotFound("look up team", err, auth.TeamNotFound)
+			}
+			made.TeamName = team.Name
+		}
+		link, err := a.accounts.Invite(tx, account.Invitation{
+			Email: in.Email, TeamID: in.TeamID, Role: role, By: act.actor.ID, Vouched: by.Team == "",
+		})
+		if err != nil {
+			return nil, err
+		}
+		made.OneTimeToken, made.Link = link.OneTimeToken, *link
+		if !by.commandLine {
+			made.CreatedByEmail = act.actor.Email
+		}
+		detail := invitationDetail(&made.OneTimeToken)
+		detail.After = stateOf(&made.OneTimeToken)
+		act.name, act.target = "invitation.create", made.ID
+		return a.auditRow(act, detail)
 	})
 	if err != nil {
-		return nil, err
+		return nil, api.OrUnavailable("add a one-time token", err)
 	}
-	named.OneTimeToken = link.OneTimeToken
-	return &Invited{Invitation: *named, Link: link}, nil
+	return &made, a.accounts.Deliver(&made.Link)
 }
 
 func invitationDetail(t *models.OneTimeToken) linkDetail {

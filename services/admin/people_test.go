@@ -120,6 +120,9 @@ func TestADeletedUserLeavesTheLedgerAndNothingElse(t *testing.T) {
 		if _, err := a.ResetLink(t.Context(), root, u.ID); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := a.ResetLink(t.Context(), root, "usr_x"); code(err) != api.CodeUserNotFound {
+			t.Errorf("a link for an unknown user: %v", err)
+		}
 		if err := a.DeleteUser(t.Context(), root, u.ID); err != nil {
 			t.Fatal(err)
 		}

@@ -106,16 +106,20 @@ func (a *Service) ResetLink(ctx context.Context, by Actor, userID string) (*acco
 	if !auth.LooksLikeID(userID) {
 		return nil, userNotFound()
 	}
-	actor, err := a.lookUpActor(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	audit := func(t *models.OneTimeToken) (*models.Audit, error) {
-		return a.auditRow(action{actor: actor, by: by, name: "user.reset", target: userID}, linkDetail{Email: t.Email, After: stateOf(t)})
-	}
-	link, err := a.accounts.ResetLink(ctx, account.Reset{UserID: userID, By: actor.ID, Audit: audit})
+	var link *account.Link
+	err := a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
+		u, err := tx.User(userID)
+		if err != nil {
+			return nil, err
+		}
+		if link, err = a.accounts.ResetLink(tx, u, act.actor.ID); err != nil {
+			return nil, err
+		}
+		act.name, act.target = "user.reset", userID
+		return a.auditRow(act, linkDetail{Email: u.Email, After: stateOf(&link.OneTimeToken)})
+	})
 	if err != nil {
 		return nil, orNotFound("make a link", err, userNotFound)
 	}
-	return &link, nil
+	return link, a.accounts.Deliver(link)
 }

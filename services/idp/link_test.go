@@ -22,9 +22,12 @@ func (r *rig) squatter() *models.User {
 	err := errors.Join(
 		r.store.CreateUserWithIdentity(r.t.Context(), u, &models.Identity{Issuer: "other", Subject: "s", UserID: u.ID}),
 		r.store.CreateKey(r.t.Context(), &models.Key{ID: "key_1", UserID: u.ID, Name: "k", Hash: "h", Prefix: "p", CreatedAt: 1}, 9),
-		r.store.CreateOneTimeToken(r.t.Context(), &models.OneTimeToken{
-			ID: "o", Hash: "o", Purpose: models.PurposeReset, UserID: u.ID, CreatedAt: 1, ExpiresAt: time.Now().Add(time.Hour).UnixMicro(),
-		}, 0, nil),
+		r.store.Change(r.t.Context(), func(tx *models.Transaction) error {
+			return tx.CreateOneTimeToken(&models.OneTimeToken{
+				ID: "o", Hash: "o", Purpose: models.PurposeReset, UserID: u.ID, CreatedAt: 1,
+				ExpiresAt: time.Now().Add(time.Hour).UnixMicro(),
+			}, 0)
+		}),
 	)
 	if err != nil {
 		r.t.Fatal(err)
