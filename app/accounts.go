@@ -10,7 +10,6 @@ import (
 	"modelgateway/config"
 	"modelgateway/controllers"
 	"modelgateway/middleware"
-	"modelgateway/models"
 	"modelgateway/router"
 	"modelgateway/services/account"
 	"modelgateway/services/auth"
@@ -24,7 +23,7 @@ import (
 const issuer = "modelgateway"
 
 // accounts adds accounts, tokens, keys, logins, mails and rate limits.
-func (g *gateway) accounts(cfg config.Config, admins []string, opts *router.Options) error {
+func (g *gateway) accounts(cfg config.Config, of *derived, opts *router.Options) error {
 	secret := []byte(cfg.JWTSecret.Reveal())
 	if len(secret) == 0 {
 		g.started.add("JWT_SECRET", "JWT_SECRET is not set: a random one is used, and logins are lost when this process stops")
@@ -34,23 +33,23 @@ func (g *gateway) accounts(cfg config.Config, admins []string, opts *router.Opti
 	tokens := auth.NewTokens(auth.TokenOptions{
 		Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), Expiry: cfg.JWTExpiry,
 		Issuer: issuer, Store: g.store, Log: g.log, Now: time.Now, Revisions: g.revisions,
-		UserDefaults: limitDefaults(cfg.Spend.Users),
+		UserDefaults: of.userLimits,
 	})
 	g.tokens = tokens
 	g.keys = auth.NewKeys(auth.KeyOptions{
 		Verified: !cfg.SMTP.URL.IsZero(), Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
 		ModelExists: g.modelExists,
 		Defaults: auth.KeyDefaults{
-			Limits: limitDefaults(cfg.Spend.Keys.LimitDefaults), Expiry: time.Duration(cfg.Spend.Keys.ExpiryDays) * 24 * time.Hour,
+			Limits: of.keyLimits, Expiry: time.Duration(cfg.Spend.Keys.ExpiryDays) * 24 * time.Hour,
 		},
-		UserDefaults: limitDefaults(cfg.Spend.Users),
+		UserDefaults: of.userLimits,
 	})
 	if err := g.mails(cfg.SMTP); err != nil {
 		return err
 	}
 	g.users = account.New(account.Options{
 		Store: g.store, Tokens: tokens, Domains: cfg.AllowedEmailDomains, Redis: g.cache, Now: time.Now,
-		Registration: cfg.Registration, PublicURL: cfg.PublicURL, Admins: admins, Secret: secret, Mail: g.mail,
+		Registration: cfg.Registration, PublicURL: cfg.PublicURL, Admins: of.admins, Secret: secret, Mail: g.mail,
 	})
 	login, err := idp.New(idp.Options{
 		Config: cfg.IDP, PublicURL: cfg.PublicURL, Secret: secret, Store: g.store, Redis: g.cache, Now: time.Now,
@@ -105,14 +104,6 @@ func (g *gateway) mails(c config.SMTP) (err error) {
 	}
 	g.mail, err = mail.New(mail.Options{URL: c.URL.Reveal(), From: c.From, Log: g.log})
 	return err
-}
-
-func limitDefaults(c config.LimitDefaults) models.Limits {
-	l := models.Limits{Models: models.Names(strings.Join(c.Models, ",")), Numbers: c.Numbers}
-	if c.Budget >= 0 {
-		l.Budget, l.BudgetWindow = c.Budget, models.Window(c.BudgetWindow)
-	}
-	return l
 }
 
 func (g *gateway) limit(name string, perMinute int) (*ratelimit.Requests, error) {

@@ -74,32 +74,33 @@ type gateway struct {
 	address  atomic.Pointer[net.Addr] // where the gateway listens; nil: not yet
 }
 
-// assemble makes the parts and connects them. The caller closes the gateway, also
-// after an error.
-func assemble(cfg config.Config, started *warner, logDropped func() float64) (*gateway, error) {
-	log := started.log
-	g := &gateway{log: log, started: started, logDropped: logDropped, metrics: metrics.New()}
-	warnOfPlatform(runtime.GOOS, cfg.DatabaseURL.Reveal(), started)
-	of, err := derive(&cfg, started)
+// prepare reads what follows from the settings, and opens what the parts need. The caller
+// closes the gateway, also after an error.
+func (g *gateway) prepare(cfg config.Config) (*derived, error) {
+	warnOfPlatform(runtime.GOOS, cfg.DatabaseURL.Reveal(), g.started)
+	of, err := derive(&cfg, g.started)
 	if err != nil {
-		return g, err
+		return nil, err
 	}
 	g.settings.Store(&cfg)
 	g.watched = watched(&cfg, of.catalog)
-	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Providers: g.otelName, Version: Version(), Log: log, Now: time.Now})
+	g.tracer = tracing.New(tracing.Options{Config: cfg.Tracing, Providers: g.otelName, Version: Version(), Log: g.log, Now: time.Now})
 	g.closers = append(g.closers, func() error { return g.tracer.Shutdown(context.Background()) })
-	if err := g.open(cfg); err != nil {
-		return g, err
-	}
+	g.first = g.generation(cfg, of, nil)
+	return of, g.open(cfg)
+}
+
+// assemble makes the parts and connects them.
+func (g *gateway) assemble(cfg config.Config, of *derived) error {
 	if err := g.inference(cfg, of); err != nil {
-		return g, err
+		return err
 	}
 	calls := g.calls
 	g.concurrency = inflight.New(cfg.MaxInFlight, cfg.MaxInFlightPerCaller, bodyLimit(cfg))
-	g.spending(cfg.Spend, calls)
+	g.spending(cfg.Spend, of)
 	g.health = &health.Service{
 		Upstreams: func() pool.Set { return calls.Router().Upstreams }, Simulated: calls.Simulated,
-		Version: Version(), Started: time.Now(), Log: log,
+		Version: Version(), Started: time.Now(), Log: g.log,
 		Database: g.store.Probe, Cache: g.probeCache, NeedsDatabase: cfg.RequireAuth,
 	}
 	// The page is made at its first request: most gateways never need its memory.
@@ -118,10 +119,10 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 		Cookies:   cookies(cfg),
 		Metrics:   &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
 		Counted:   g.metrics, Tracer: g.tracer,
-		Log: log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Hosts: hosts(cfg), Origins: cfg.CORSAllowedOrigins,
+		Log: g.log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Hosts: hosts(cfg), Origins: cfg.CORSAllowedOrigins,
 	}
-	if err := g.accounts(cfg, of.admins, &opts); err != nil {
-		return g, err
+	if err := g.accounts(cfg, of, &opts); err != nil {
+		return err
 	}
 	g.administration = admin.New(admin.Options{Store: g.store, Keys: g.keys, Accounts: g.users, Emails: of.admins, Now: time.Now})
 	opts.Admin = &controllers.Admin{Service: g.administration}
@@ -145,8 +146,9 @@ func assemble(cfg config.Config, started *warner, logDropped func() float64) (*g
 	g.registerMetrics(cfg, &opts.Generate, map[string]*ratelimit.Requests{
 		"calls": opts.CallLimit, "counts": opts.CountLimit, "auth": opts.AuthLimit,
 	})
+	var err error
 	g.handler, err = router.New(opts)
-	return g, err
+	return err
 }
 
 // open opens the database and the cache without waiting for either.

@@ -38,7 +38,6 @@ func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
 	g.kept = &conversation.Service{
 		Handles: conversation.NewHandles(g.store, time.Now), Conversations: conversations, Router: g.calls.Router,
 	}
-	g.first = g.generation(cfg, of, nil)
 	g.calls.Use(g.first.router)
 	for _, p := range all.Settings() {
 		used := func(own catalog.Provider) bool { return own.Preset == p.Name }

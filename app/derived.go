@@ -9,6 +9,7 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/config"
+	"modelgateway/models"
 	"modelgateway/providers/all"
 	"modelgateway/services/account"
 	"modelgateway/services/registry"
@@ -22,12 +23,16 @@ type derived struct {
 	patterns  []string            // of fallbacks, such as claude-*
 	admins    []string            // normalised addresses
 	own       []all.Configured    // providers beside those of the drivers
+
+	userLimits, keyLimits models.Limits // of those that have no such limit of their own
 }
 
 // derive reads the catalogue and checks the settings that name its models or an
 // address. It reports all faults at once.
 func derive(cfg *config.Config, warn *warner) (*derived, error) {
-	d := &derived{fallbacks: map[string][]string{}}
+	d := &derived{
+		fallbacks: map[string][]string{}, userLimits: limitDefaults(cfg.Spend.Users), keyLimits: limitDefaults(cfg.Spend.Keys.LimitDefaults),
+	}
 	var faults []error
 	for i, email := range cfg.Spend.AdminEmails {
 		normal, err := account.NormalEmail(email)
@@ -66,6 +71,14 @@ func derive(cfg *config.Config, warn *warner) (*derived, error) {
 			sameKind(list, asked, d.fallbacks[asked]))
 	}
 	return d, errors.Join(faults...)
+}
+
+func limitDefaults(c config.LimitDefaults) models.Limits {
+	l := models.Limits{Models: models.Names(strings.Join(c.Models, ",")), Numbers: c.Numbers}
+	if c.Budget >= 0 {
+		l.Budget, l.BudgetWindow = c.Budget, models.Window(c.BudgetWindow)
+	}
+	return l
 }
 
 // sameKind checks that the fallbacks of a model can answer in its place, as far as

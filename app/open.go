@@ -17,6 +17,7 @@ import (
 	"modelgateway/services/admin"
 	"modelgateway/services/auth"
 	"modelgateway/services/ledger"
+	"modelgateway/services/metrics"
 	"modelgateway/services/registry"
 )
 
@@ -87,7 +88,11 @@ func open(ctx context.Context, cfg *config.Config, log *slog.Logger, logDropped 
 			return nil, nil, err
 		}
 	}
-	g, err = assemble(*cfg, started, logDropped) //nolint:contextcheck // the tracer is shut down after ctx has ended
+	g = &gateway{log: log, started: started, logDropped: logDropped, metrics: metrics.New()}
+	of, err := g.prepare(*cfg) //nolint:contextcheck // the tracer is shut down after ctx has ended
+	if err == nil {
+		err = g.assemble(*cfg, of)
+	}
 	end = func() {
 		g.close()
 		closeSimulator()

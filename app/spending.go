@@ -10,14 +10,13 @@ import (
 	"modelgateway/controllers"
 	"modelgateway/models"
 	"modelgateway/services/budget"
-	"modelgateway/services/inference"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 )
 
 // spending adds the ledger, the budgets and the quotas.
-func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
+func (g *gateway) spending(cfg config.Spend, of *derived) {
 	g.budgets = budget.New(budget.Options{Store: g.store, Log: g.log, Now: time.Now})
 	const day = 24 * time.Hour
 	g.ledger = ledger.NewWriter(ledger.Options{
@@ -25,7 +24,7 @@ func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 		Log: g.log, Now: time.Now, Written: g.budgets.Written,
 	})
 	watch := budget.WatchOptions{
-		Store: g.store, UserDefaults: limitDefaults(cfg.Users), Log: g.log, Now: time.Now,
+		Store: g.store, UserDefaults: of.userLimits, Log: g.log, Now: time.Now,
 		Booked: func() int64 { return g.ledger.Stats().Written },
 	}
 	if g.alerts = g.newAlerts(); g.alerts != nil {
@@ -33,6 +32,7 @@ func (g *gateway) spending(cfg config.Spend, calls *inference.Service) {
 	}
 	g.budgetWatch = budget.NewWatch(watch)
 	g.quotas = ratelimit.NewQuotas(ratelimit.QuotaOptions{Redis: g.cache, Log: g.log, Now: time.Now})
+	calls := g.calls
 	calls.Ledger, calls.Budgets, calls.Quotas = g.ledger, g.budgets, g.quotas
 	if cfg.MaxBudget >= 0 {
 		calls.Budget = &budget.Budget{
