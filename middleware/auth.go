@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -52,14 +53,7 @@ func (m Chain) Caller(a Auth) gin.HandlerFunc {
 // User authenticates a user by JWT, with and without REQUIRE_AUTH. An API key is
 // refused.
 func (m Chain) User(tokens *auth.Tokens) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		user, err := byLogin(c, tokens)
-		if err != nil {
-			m.fail(c, err)
-			return
-		}
-		setCaller(c, auth.Caller{UserID: user})
-	}
+	return m.login(tokens, func(context.Context, string) error { return nil })
 }
 
 // LoginToken returns the token by which User has authenticated the request.
@@ -74,10 +68,15 @@ func ByCookie(c *gin.Context) bool { return RequestOf(c).Cookie }
 // Admin authenticates an administrator by JWT. A request without a login gets
 // 401, another user's 403.
 func (m Chain) Admin(tokens *auth.Tokens, admin *admin.Service) gin.HandlerFunc {
+	return m.login(tokens, admin.Check)
+}
+
+// login authenticates a user by JWT whom check accepts.
+func (m Chain) login(tokens *auth.Tokens, check func(ctx context.Context, userID string) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		user, err := byLogin(c, tokens)
 		if err == nil {
-			err = admin.Check(c.Request.Context(), user)
+			err = check(c.Request.Context(), user)
 		}
 		if err != nil {
 			m.fail(c, err)
@@ -153,22 +152,11 @@ func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.C
 		return auth.Caller{}, err
 	case len(h[keyHeader]) > 1:
 		return auth.Caller{}, api.Unauthorized(api.CodeInvalidAPIKey, "the request has several headers X-API-Key: send one")
-	case token != "" && key != "" && token != key:
-		return auth.Caller{}, twoCredentials()
-	case key != "":
-		return a.byKey(ctx, key)
-	case token == "":
+	case token == "" && key == "":
 		return auth.Caller{}, api.Unauthorized(api.CodeMissingCredentials,
 			"send an API key or a token as Authorization: Bearer, or an API key as X-API-Key")
-	case isToken(token):
-		return a.byToken(ctx, token)
-	default:
-		return a.byKey(ctx, token)
 	}
-}
-
-func twoCredentials() *api.Error {
-	return api.Unauthorized(api.CodeInvalidAPIKey, "Authorization and X-API-Key have different credentials: send one of them")
+	return a.authenticate(ctx, token, key)
 }
 
 // attribute is the caller of a request without REQUIRE_AUTH, if its credential
@@ -181,40 +169,32 @@ func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, er
 	if !auth.LooksLikeKey(key) {
 		key = ""
 	}
-	var caller auth.Caller
-	var err error
-	switch {
-	case token != "" && key != "" && token != key:
-		return caller, twoCredentials()
-	case key != "":
-		caller, err = a.byKey(ctx, key)
-	case token == "":
-		return caller, nil
-	case isToken(token):
-		caller, err = a.byToken(ctx, token)
-	default:
-		caller, err = a.byKey(ctx, token)
+	if token == "" && key == "" {
+		return auth.Caller{}, nil
 	}
+	caller, err := a.authenticate(ctx, token, key)
 	if err != nil && api.AsError(err).Status != http.StatusUnauthorized {
 		return auth.Caller{}, nil
 	}
 	return caller, err
 }
 
-func (a Auth) byKey(ctx context.Context, text string) (auth.Caller, error) {
-	caller, err := a.Keys.Authenticate(ctx, text)
-	if err != nil {
-		return auth.Caller{}, err
+// authenticate returns the caller of a bearer credential, an API key, or both if they are the
+// same.
+func (a Auth) authenticate(ctx context.Context, token, key string) (caller auth.Caller, err error) {
+	if token != "" && key != "" && token != key {
+		return caller, api.Unauthorized(api.CodeInvalidAPIKey, "Authorization and X-API-Key have different credentials: send one of them")
 	}
-	return *caller, nil
-}
-
-func (a Auth) byToken(ctx context.Context, text string) (auth.Caller, error) {
-	caller, err := a.Tokens.Authenticate(ctx, text)
-	if err != nil {
-		return auth.Caller{}, err
+	var found *auth.Caller
+	if key == "" && isToken(token) {
+		found, err = a.Tokens.Authenticate(ctx, token)
+	} else {
+		found, err = a.Keys.Authenticate(ctx, cmp.Or(key, token))
 	}
-	return *caller, nil
+	if err != nil {
+		return caller, err
+	}
+	return *found, nil
 }
 
 // isOurs says whether a credential has the form of a key, or is a token that this gateway
