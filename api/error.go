@@ -233,6 +233,21 @@ func Unauthorized(code, message string) *Error {
 	return &Error{Status: http.StatusUnauthorized, Type: TypeAuthentication, Code: code, Message: message}
 }
 
+// Forbidden is a 403 with this code; param is empty where no field is at fault.
+func Forbidden(code, param, message string) *Error {
+	return &Error{Status: http.StatusForbidden, Type: TypePermission, Code: code, Param: param, Message: message}
+}
+
+// NotFound is a 404 for a thing that does not exist, or that the caller may not see.
+func NotFound(code, message string) *Error {
+	return &Error{Status: http.StatusNotFound, Type: TypeInvalidRequest, Code: code, Message: message}
+}
+
+// Conflict is a 409 with this code; param is empty where no field is at fault.
+func Conflict(code, param, message string) *Error {
+	return &Error{Status: http.StatusConflict, Type: TypeInvalidRequest, Code: code, Param: param, Message: message}
+}
+
 // Unavailable is the error when the gateway lacks a part, such as its database.
 func Unavailable(cause error) *Error {
 	return &Error{

@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"net"
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -22,11 +21,9 @@ func (m Chain) Hosts(allowed []string) gin.HandlerFunc {
 		if allowed == nil || isLocal(name) || slices.Contains(allowed, name) || isHealth(c.FullPath()) {
 			return
 		}
-		m.fail(c, &api.Error{
-			Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeHostNotAllowed,
-			Message: "without REQUIRE_AUTH the gateway does not answer to the host " + api.Quoted(FromClient(name)) +
-				": an operator of the gateway can add it to ALLOWED_HOSTS",
-		})
+		m.fail(c, api.Forbidden(api.CodeHostNotAllowed, "",
+			"without REQUIRE_AUTH the gateway does not answer to the host "+api.Quoted(FromClient(name))+
+				": an operator of the gateway can add it to ALLOWED_HOSTS"))
 	}
 }
 

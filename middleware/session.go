@@ -30,11 +30,9 @@ func (m Chain) Session() gin.HandlerFunc {
 			return
 		}
 		if err := origin.Check(c.Request); err != nil || foreignSite(header) {
-			m.fail(c, &api.Error{
-				Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeCrossOrigin,
-				Message: "the cookie of the console is accepted from its own pages only: send a token or a key in a header; " +
-					"behind a proxy, pass the header Host on unchanged",
-			})
+			m.fail(c, api.Forbidden(api.CodeCrossOrigin, "",
+				"the cookie of the console is accepted from its own pages only: send a token or a key in a header; "+
+					"behind a proxy, pass the header Host on unchanged"))
 			return
 		}
 		header["Authorization"] = []string{"Bearer " + cookie.Value}

@@ -4,7 +4,6 @@ package account
 import (
 	"context"
 	"errors"
-	"net/http"
 	"runtime"
 	"strings"
 	"time"
@@ -304,23 +303,16 @@ func invalidCredentials() error {
 }
 
 func registrationClosed() error {
-	return forbidden(api.CodeRegistrationClosed, "registration is closed here: an administrator creates accounts")
+	return api.Forbidden(api.CodeRegistrationClosed, "", "registration is closed here: an administrator creates accounts")
 }
 
 func invitationRequired() error {
-	e := forbidden(api.CodeInvitationRequired, "registration needs an invitation: an administrator makes one")
-	e.Param = "invitation"
-	return e
+	return api.Forbidden(api.CodeInvitationRequired, "invitation", "registration needs an invitation: an administrator makes one")
 }
 
 func otherInvitee() error {
-	e := forbidden(api.CodeInvalidInvitation, "this invitation is for another e-mail address: register with the one to which it was sent")
-	e.Param = "email"
-	return e
-}
-
-func forbidden(code, message string) *api.Error {
-	return &api.Error{Status: http.StatusForbidden, Type: api.TypePermission, Code: code, Message: message}
+	return api.Forbidden(api.CodeInvalidInvitation, "email",
+		"this invitation is for another e-mail address: register with the one to which it was sent")
 }
 
 func missingField(name string) error {
@@ -328,10 +320,7 @@ func missingField(name string) error {
 }
 
 func emailTaken() error {
-	return &api.Error{
-		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeEmailTaken, Param: "email",
-		Message: "an account with this e-mail address exists",
-	}
+	return api.Conflict(api.CodeEmailTaken, "email", "an account with this e-mail address exists")
 }
 
 // ShowUser returns a user in the form of the API.

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -120,8 +119,5 @@ func DomainAllowed(email string, domains []string) bool {
 }
 
 func domainRefused() error {
-	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeDomainNotAllowed, Param: "email",
-		Message: api.DomainNotAllowed,
-	}
+	return api.Forbidden(api.CodeDomainNotAllowed, "email", api.DomainNotAllowed)
 }

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"modelgateway/api"
@@ -83,10 +82,8 @@ func (a *Service) Confirm(ctx context.Context, c PasswordChange, token string) e
 		if a.tokens.Recent(token, recently) {
 			return nil
 		}
-		e := forbidden(api.CodePasswordRequired,
+		return api.Forbidden(api.CodePasswordRequired, "current_password",
 			"this needs your password, or a login of the last five minutes: send current_password, or log in again")
-		e.Param = "current_password"
-		return e
 	}
 	leave, err := a.hashing.join(c.Address)
 	if err != nil {
@@ -178,11 +175,9 @@ func (a *Service) Unlink(ctx context.Context, userID string, everywhere bool, fr
 			return nil, nil
 		}
 		if u.PasswordHash == "" {
-			return nil, &api.Error{
-				Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeLastLogin,
-				Message: "this account has no password, so that the identity provider is its only way to log in: " +
-					"an administrator can make a link that sets a password",
-			}
+			return nil, api.Conflict(api.CodeLastLogin, "",
+				"this account has no password, so that the identity provider is its only way to log in: "+
+					"an administrator can make a link that sets a password")
 		}
 		from.Action = "identity.unlink"
 		return audit.Identity(a.now(), from, u, all...)
@@ -195,10 +190,7 @@ func (a *Service) Unlink(ctx context.Context, userID string, everywhere bool, fr
 	case everywhere:
 		a.tokens.Forget(userID)
 	case len(removed) == 0:
-		return &api.Error{
-			Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeIdentityNotFound,
-			Message: "no identity is linked to this account",
-		}
+		return api.NotFound(api.CodeIdentityNotFound, "no identity is linked to this account")
 	}
 	return nil
 }

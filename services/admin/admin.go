@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -163,10 +162,7 @@ func checkManager(m *models.TeamMember, err error) error {
 		return orNotFound("look up membership", err, auth.TeamNotFound)
 	}
 	if m.Role != models.RoleManager {
-		return &api.Error{
-			Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeManagerRequired,
-			Message: "only managers of the team may do this",
-		}
+		return api.Forbidden(api.CodeManagerRequired, "", "only managers of the team may do this")
 	}
 	return nil
 }
@@ -203,15 +199,7 @@ func (a *Service) isAdmin(u *models.User) bool {
 }
 
 func notAdmin() error {
-	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeAdminRequired,
-		Message: "only administrators may do this",
-	}
+	return api.Forbidden(api.CodeAdminRequired, "", "only administrators may do this")
 }
 
-func userNotFound() error { return notFound(api.CodeUserNotFound, "there is no such user") }
-
-// notFound is a 404 of the API.
-func notFound(code, message string) error {
-	return &api.Error{Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: code, Message: message}
-}
+func userNotFound() error { return api.NotFound(api.CodeUserNotFound, "there is no such user") }

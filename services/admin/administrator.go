@@ -61,7 +61,7 @@ func (a *Service) promote(ctx context.Context, by Actor, userID, password string
 			return nil, err
 		}
 		if u.DisabledAt != 0 {
-			return nil, conflict(api.CodeInvalidValue, "email", "this user is disabled: enable them first")
+			return nil, api.Conflict(api.CodeInvalidValue, "email", "this user is disabled: enable them first")
 		}
 		before, now := *u, a.now().UnixMicro()
 		claimed := u.VerifiedAt == 0 && u.PasswordHash != ""

@@ -113,5 +113,5 @@ func (a *Service) DeleteInvitation(ctx context.Context, by Actor, id string) err
 }
 
 func invitationNotFound() error {
-	return notFound(api.CodeInvitationNotFound, "there is no such invitation: it is unknown, used or over")
+	return api.NotFound(api.CodeInvitationNotFound, "there is no such invitation: it is unknown, used or over")
 }

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"net/http"
 
 	"modelgateway/api"
 	"modelgateway/models"
@@ -73,11 +72,9 @@ func withhold(key *models.Key, text string, by Actor, reveal bool) string {
 func isOfAnother(key *models.Key, by Actor) bool { return key.UserID != "" && key.UserID != by.UserID }
 
 func noReveal(param string) error {
-	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeSecretWithheld, Param: param,
-		Message: "the secret of a member's key is shown to that member only: they fetch it, logged in, on the page Keys. " +
-			"To replace it revoke the key and make another one, or ask them to rotate it",
-	}
+	return api.Forbidden(api.CodeSecretWithheld, param,
+		"the secret of a member's key is shown to that member only: they fetch it, logged in, on the page Keys. "+
+			"To replace it revoke the key and make another one, or ask them to rotate it")
 }
 
 // tellOwner mails the owner of a key that it was made, or has a new secret, by another user.

@@ -82,7 +82,7 @@ func (a *Service) addMember(tx *models.Transaction, act action, m *models.TeamMe
 	m.CreatedAt = a.now().UnixMicro()
 	err := tx.AddMember(m)
 	if errors.Is(err, models.ErrTaken) {
-		return conflict(api.CodeMemberExists, "", "the user is a member of the team already")
+		return api.Conflict(api.CodeMemberExists, "", "the user is a member of the team already")
 	}
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *Service) ChangeMember(ctx context.Context, by Actor, teamID, userID str
 				return nil, err
 			}
 			if managers == 1 {
-				return nil, conflict(api.CodeLastManager, "role",
+				return nil, api.Conflict(api.CodeLastManager, "role",
 					"this is the last manager of the team: make another member a manager first")
 			}
 		}
@@ -174,7 +174,9 @@ func (a *Service) actOnMember(ctx context.Context, by Actor, teamID, userID stri
 	})
 }
 
-func memberNotFound() error { return notFound(api.CodeMemberNotFound, "the team has no such member") }
+func memberNotFound() error {
+	return api.NotFound(api.CodeMemberNotFound, "the team has no such member")
+}
 
 // checkRole returns the role with this name; an empty one is that of a member.
 func checkRole(name string) (models.Role, error) {

@@ -204,7 +204,7 @@ func teamName(name string) (string, error) {
 
 func teamNameError(err error) error {
 	if errors.Is(err, models.ErrTaken) {
-		return conflict(api.CodeTeamNameTaken, "name", "another team has this name")
+		return api.Conflict(api.CodeTeamNameTaken, "name", "another team has this name")
 	}
 	return err
 }

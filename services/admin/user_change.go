@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -95,10 +94,8 @@ func (a *Service) validateUserChange(in *api.UserChange) (apply func(*models.Use
 			}
 		}
 		if in.Admin != nil && !*in.Admin && slices.Contains(a.emails, u.Email) {
-			return &api.Error{
-				Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeInvalidValue, Param: "admin",
-				Message: "ADMIN_EMAILS names this user: they stay an administrator until the operator removes the address there",
-			}
+			return api.Conflict(api.CodeInvalidValue, "admin",
+				"ADMIN_EMAILS names this user: they stay an administrator until the operator removes the address there")
 		}
 		return limit(&u.Limits)
 	}, nil
@@ -110,17 +107,18 @@ func (a *Service) checkProven(u *models.User, param, to string) error {
 	if u.VerifiedAt != 0 || !a.accounts.SendsMail() {
 		return nil
 	}
-	return conflict(api.CodeEmailNotVerified, param, "the address of this account was never verified, and another person may have "+
-		"registered it: have its owner open a link first (a reset sends one), which ends what others made in it, before it becomes "+to)
+	return api.Conflict(api.CodeEmailNotVerified, param,
+		"the address of this account was never verified, and another person may have "+
+			"registered it: have its owner open a link first (a reset sends one), which ends what others made in it, before it becomes "+to)
 }
 
 // checkSelf refuses what administrators cannot do to themselves.
 func checkSelf(in *api.UserChange) error {
 	switch {
 	case in.Disabled != nil && *in.Disabled:
-		return conflict(api.CodeInvalidValue, "disabled", "an administrator cannot disable themselves: another one has to")
+		return api.Conflict(api.CodeInvalidValue, "disabled", "an administrator cannot disable themselves: another one has to")
 	case in.Admin != nil && !*in.Admin:
-		return conflict(api.CodeInvalidValue, "admin", "an administrator cannot take their own rights: another one has to")
+		return api.Conflict(api.CodeInvalidValue, "admin", "an administrator cannot take their own rights: another one has to")
 	}
 	return nil
 }
@@ -134,7 +132,7 @@ func (a *Service) checkOtherAdmin(tx *models.Transaction, userID string) error {
 	if slices.ContainsFunc(others, func(u models.User) bool { return a.isAdmin(&u) }) {
 		return nil
 	}
-	return conflict(api.CodeLastAdministrator, "", "this is the last administrator: make another user an administrator first")
+	return api.Conflict(api.CodeLastAdministrator, "", "this is the last administrator: make another user an administrator first")
 }
 
 // DeleteUser deletes a user for ever: their tokens end, their keys are revoked, and
@@ -146,7 +144,7 @@ func (a *Service) DeleteUser(ctx context.Context, by Actor, userID string) error
 		return userNotFound()
 	}
 	if userID == by.UserID {
-		return conflict(api.CodeInvalidValue, "user_id", "an administrator cannot delete themselves: another one has to")
+		return api.Conflict(api.CodeInvalidValue, "user_id", "an administrator cannot delete themselves: another one has to")
 	}
 	var keys []models.Key
 	err := a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
@@ -182,7 +180,7 @@ func checkManaged(tx *models.Transaction, userID, teamID string) error {
 	if err != nil || len(teams) == 0 {
 		return err
 	}
-	return conflict(api.CodeLastManager, "",
+	return api.Conflict(api.CodeLastManager, "",
 		"this is the last manager of "+strings.Join(teams, ", ")+": make another member a manager first")
 }
 
@@ -199,9 +197,4 @@ func idsOf(keys []models.Key) []string {
 		ids[i] = keys[i].ID
 	}
 	return ids
-}
-
-// conflict is a 409 of the API.
-func conflict(code, param, message string) error {
-	return &api.Error{Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: code, Param: param, Message: message}
 }

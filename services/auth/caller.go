@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"net/http"
 	"net/netip"
 	"time"
 
@@ -97,10 +96,8 @@ func (c *Caller) expired(now time.Time) error {
 
 // VerificationRequired answers for a user whose e-mail address has to be verified first.
 func VerificationRequired() error {
-	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeVerificationRequired,
-		Message: "the e-mail address of this account is not verified: open the link that was mailed to it, or ask an administrator",
-	}
+	return api.Forbidden(api.CodeVerificationRequired, "",
+		"the e-mail address of this account is not verified: open the link that was mailed to it, or ask an administrator")
 }
 
 // Network is the network that an address of a client is counted in beside its own:

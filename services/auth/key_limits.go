@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -39,10 +38,8 @@ type KeyState struct {
 
 // LimitsFixed answers an owner or a manager who may not change the limits of the key.
 func LimitsFixed() error {
-	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeLimitsFixed,
-		Message: "an administrator or a manager has set the limits of this key: only the name can be changed",
-	}
+	return api.Forbidden(api.CodeLimitsFixed, "",
+		"an administrator or a manager has set the limits of this key: only the name can be changed")
 }
 
 // States adds the last use in this process and the spend of the ledger to keys.

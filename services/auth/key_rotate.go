@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"modelgateway/api"
@@ -78,10 +77,8 @@ func (k *Keys) Fetch(ctx context.Context, userID, keyID string) (*models.Key, st
 	var text string
 	key, err := k.store.ChangeKey(ctx, userID, keyID, func(key *models.Key) error {
 		if !key.Pending() {
-			return &api.Error{
-				Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeSecretFetched,
-				Message: "the secret of this key was fetched before, and is shown once: rotate the key to get a new one",
-			}
+			return api.Conflict(api.CodeSecretFetched, "",
+				"the secret of this key was fetched before, and is shown once: rotate the key to get a new one")
 		}
 		text = newSecret(key)
 		return nil
@@ -94,16 +91,12 @@ func (k *Keys) Fetch(ctx context.Context, userID, keyID string) (*models.Key, st
 }
 
 func pending() error {
-	return &api.Error{
-		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeKeyPending,
-		Message: "the key has no secret yet: its owner fetches it, logged in, with POST /auth/keys/{key_id}/secret or on the page Keys",
-	}
+	return api.Conflict(api.CodeKeyPending, "",
+		"the key has no secret yet: its owner fetches it, logged in, with POST /auth/keys/{key_id}/secret or on the page Keys")
 }
 
 func rotationRunning(key *models.Key) error {
-	return &api.Error{
-		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeRotationRunning,
-		Message: "the key was rotated before, and its former secret is valid until " +
-			time.UnixMicro(key.PreviousExpiresAt).UTC().Format(time.RFC3339) + ": rotate it after that, or revoke it",
-	}
+	return api.Conflict(api.CodeRotationRunning, "",
+		"the key was rotated before, and its former secret is valid until "+
+			time.UnixMicro(key.PreviousExpiresAt).UTC().Format(time.RFC3339)+": rotate it after that, or revoke it")
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -149,11 +148,9 @@ func (k *Keys) checkVerified(tx *models.Transaction, userID string) error {
 
 // EmailNotVerified answers a user who has to verify their address first.
 func EmailNotVerified(what string) error {
-	return &api.Error{
-		Status: http.StatusForbidden, Type: api.TypePermission, Code: api.CodeEmailNotVerified,
-		Message: "the e-mail address of this account is not verified: open the link in the mail that was sent to it " + what +
-			"; POST /auth/password/forgot sends another one",
-	}
+	return api.Forbidden(api.CodeEmailNotVerified, "",
+		"the e-mail address of this account is not verified: open the link in the mail that was sent to it "+what+
+			"; POST /auth/password/forgot sends another one")
 }
 
 // New checks a new key and returns it with its text. Its user is not set yet, and it is
@@ -185,20 +182,14 @@ func AddKey(tx *models.Transaction, key *models.Key) error {
 	}
 	err := tx.CreateKey(key, most)
 	if errors.Is(err, models.ErrTooMany) {
-		return &api.Error{
-			Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeTooManyKeys,
-			Message: fmt.Sprintf(message, most),
-		}
+		return api.Conflict(api.CodeTooManyKeys, "", fmt.Sprintf(message, most))
 	}
 	return err
 }
 
 // TeamNotFound answers for a team that is unknown, or that the caller is not in.
 func TeamNotFound() error {
-	return &api.Error{
-		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeTeamNotFound,
-		Message: "there is no such team",
-	}
+	return api.NotFound(api.CodeTeamNotFound, "there is no such team")
 }
 
 func teamError(what string, err error) error {
@@ -294,10 +285,7 @@ func KeyError(what string, err error) error {
 
 // KeyNotFound answers for a key that is unknown, revoked or another user's.
 func KeyNotFound() error {
-	return &api.Error{
-		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeKeyNotFound,
-		Message: "there is no such key",
-	}
+	return api.NotFound(api.CodeKeyNotFound, "there is no such key")
 }
 
 // LooksLikeKeyID reports whether id has the form of a key's id. Other text does

@@ -79,19 +79,15 @@ func forbidden(code, message string) *api.Error {
 }
 
 func accountExists() *api.Error {
-	return &api.Error{
-		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeAccountExists,
-		Message: "an account with this e-mail address exists already: log in with its password, " +
-			"or with the identity provider that it is linked to",
-	}
+	return api.Conflict(api.CodeAccountExists, "",
+		"an account with this e-mail address exists already: log in with its password, "+
+			"or with the identity provider that it is linked to")
 }
 
 // linkedElsewhere answers for the link of an identity that another user has.
 func linkedElsewhere() *api.Error {
-	return &api.Error{
-		Status: http.StatusConflict, Type: api.TypeInvalidRequest, Code: api.CodeAccountExists,
-		Message: "this identity is linked to another account already: log in with it, or unlink it from that account first",
-	}
+	return api.Conflict(api.CodeAccountExists, "",
+		"this identity is linked to another account already: log in with it, or unlink it from that account first")
 }
 
 // reason returns an error that may be logged: without the URL of the request, in
