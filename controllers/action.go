@@ -41,7 +41,9 @@ func Change[In, Changed, Form any](
 
 // Find makes the handler of an action that looks up the thing that the path ends in.
 func Find[Found, Form any](do func(context.Context, string) (Found, error), show func(Found) Form) middleware.Handler {
-	return func(c *gin.Context) error { return answerAs(c, http.StatusOK, show)(do(c.Request.Context(), lastID(c))) }
+	return func(c *gin.Context) error {
+		return answerAs(c, http.StatusOK, show)(do(c.Request.Context(), lastID(c)))
+	}
 }
 
 // Delete makes the handler of an action that ends the thing that the path ends in. object is
@@ -76,9 +78,6 @@ func answerAs[Out, Form any](c *gin.Context, status int, show func(Out) Form) fu
 		return writeJSON(c, status, show(out))
 	}
 }
-
-// AsItIs is the form of what is one of the API already.
-func AsItIs[Form any](form Form) Form { return form }
 
 // answerPage is answer for a part of a list.
 func answerPage[Row, Form any](c *gin.Context, show func(*Row) Form) func(rows []Row, more bool, err error) error {

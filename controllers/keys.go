@@ -21,13 +21,13 @@ type Keys struct {
 	Service *auth.Keys
 }
 
-// Create makes a key of the user, and shows its text once.
-func (h *Keys) Create(ctx context.Context, by admin.Actor, in api.NewKey) (api.CreatedKey, error) {
-	key, text, err := h.Service.Create(ctx, by.UserID, in)
+// Create answers POST /auth/keys, the only response that contains the key.
+func (h *Keys) Create(c *gin.Context) error {
+	in, err := readBody[api.NewKey](c)
 	if err != nil {
-		return api.CreatedKey{}, err
+		return err
 	}
-	return auth.ShowCreatedKey(key, text), nil
+	return answerSecret(c, auth.ShowCreatedKey)(h.Service.Create(c.Request.Context(), user(c), in))
 }
 
 // Rotate answers POST /auth/keys/{key_id}/rotate, the only response that contains
@@ -37,21 +37,23 @@ func (h *Keys) Rotate(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	key, text, err := h.Service.Rotate(c.Request.Context(), user(c), lastID(c), in)
-	if err != nil {
-		return err
-	}
-	return writeJSON(c, http.StatusCreated, auth.ShowRotatedKey(key, text))
+	return answerSecret(c, auth.ShowRotatedKey)(h.Service.Rotate(c.Request.Context(), user(c), lastID(c), in))
 }
 
 // Fetch answers POST /auth/keys/{key_id}/secret, the only response that contains the secret of a
 // key that another user has made.
 func (h *Keys) Fetch(c *gin.Context) error {
-	key, text, err := h.Service.Fetch(c.Request.Context(), user(c), c.Param("id"))
-	if err != nil {
-		return err
+	return answerSecret(c, auth.ShowCreatedKey)(h.Service.Fetch(c.Request.Context(), user(c), c.Param("id")))
+}
+
+// answerSecret writes a key with its secret, which no other answer has.
+func answerSecret[Form any](c *gin.Context, show func(*models.Key, string) Form) func(*models.Key, string, error) error {
+	return func(key *models.Key, text string, err error) error {
+		if err != nil {
+			return err
+		}
+		return writeJSON(c, http.StatusCreated, show(key, text))
 	}
-	return writeJSON(c, http.StatusCreated, auth.ShowCreatedKey(key, text))
 }
 
 // Change changes a key of the user.
@@ -94,15 +96,13 @@ func (h *Admin) Keys(c *gin.Context) error {
 	return answerPage(c, admin.ShowKey)(h.Service.Keys(c.Request.Context(), actor(c), query, page))
 }
 
-// CreateKey makes a key, and shows its text once, or where its owner fetches it.
-func (h *Admin) CreateKey(ctx context.Context, by admin.Actor, in api.AdminNewKey) (shown api.CreatedKey, err error) {
-	key, text, err := h.Service.CreateKey(ctx, by, in)
+// CreateKey answers POST /admin/keys, and that of a team.
+func (h *Admin) CreateKey(c *gin.Context) error {
+	in, err := readBody[api.AdminNewKey](c)
 	if err != nil {
-		return shown, err
+		return err
 	}
-	shown = auth.ShowCreatedKey(key, text)
-	shown.Link = h.Service.SecretPage(key)
-	return shown, nil
+	return answerSecret(c, h.Service.ShowCreatedKey)(h.Service.CreateKey(c.Request.Context(), actor(c), in))
 }
 
 // RotateKey answers POST /admin/keys/{key_id}/rotate, and that of a team.
@@ -111,13 +111,7 @@ func (h *Admin) RotateKey(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	key, text, err := h.Service.RotateKey(c.Request.Context(), actor(c), lastID(c), in)
-	if err != nil {
-		return err
-	}
-	shown := auth.ShowRotatedKey(key, text)
-	shown.Link = h.Service.SecretPage(key)
-	return writeJSON(c, http.StatusCreated, shown)
+	return answerSecret(c, h.Service.ShowRotatedKey)(h.Service.RotateKey(c.Request.Context(), actor(c), lastID(c), in))
 }
 
 func user(c *gin.Context) string { return middleware.RequestOf(c).Caller.UserID }

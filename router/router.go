@@ -203,7 +203,7 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	session.DELETE("/idp/link", handle(opts.IDP.Unlink))
 
 	keys := group.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
-	keys.POST("", changes, handle(controllers.Create(opts.Keys.Create, controllers.AsItIs)))
+	keys.POST("", changes, handle(opts.Keys.Create))
 	keys.Match(readOnly(), "", handle(opts.Keys.List))
 	keys.PATCH("/:id", changes, handle(controllers.Change(opts.Keys.Change, auth.ShowKey)))
 	keys.DELETE("/:id", changes, handle(controllers.Delete(opts.Keys.Revoke, api.ObjectKey)))
@@ -229,7 +229,7 @@ func (opts Options) teams(teams *gin.RouterGroup, changes gin.HandlerFunc, handl
 	team.Match(readOnly(), "/calls", handle(opts.Calls.List))
 	team.Match(readOnly(), "/calls/:call", handle(opts.Calls.Get))
 	team.Match(readOnly(), "/keys", handle(h.Keys))
-	team.POST("/keys", changes, handle(controllers.Create(h.CreateKey, controllers.AsItIs)))
+	team.POST("/keys", changes, handle(h.CreateKey))
 	team.PATCH("/keys/:key", changes, handle(controllers.Change(h.Service.ChangeKey, admin.ShowKey)))
 	team.DELETE("/keys/:key", changes, handle(controllers.Delete(h.Service.RevokeKey, api.ObjectKey)))
 	team.POST("/keys/:key/rotate", changes, handle(h.RotateKey))
@@ -239,7 +239,7 @@ func (opts Options) teams(teams *gin.RouterGroup, changes gin.HandlerFunc, handl
 func (opts Options) administration(all *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
 	h := opts.Admin
 	all.Match(readOnly(), "/users", handle(h.Users))
-	all.POST("/users", handle(controllers.Create(h.Service.CreateUser, admin.ShowCreatedUser)))
+	all.POST("/users", handle(controllers.Create(h.Service.CreateUser, h.Service.ShowCreatedUser)))
 	all.Match(readOnly(), "/users/:id", handle(controllers.Find(h.Service.User, admin.ShowUser)))
 	all.PATCH("/users/:id", handle(controllers.Change(h.Service.ChangeUser, admin.ShowUser)))
 	all.DELETE("/users/:id", handle(controllers.Delete(h.Service.DeleteUser, api.ObjectUser)))
@@ -257,7 +257,7 @@ func (opts Options) administration(all *gin.RouterGroup, handle func(middleware.
 	all.PATCH("/teams/:id/members/:user", handle(h.ChangeMember))
 	all.DELETE("/teams/:id/members/:user", handle(h.RemoveMember))
 	all.Match(readOnly(), "/keys", handle(h.Keys))
-	all.POST("/keys", handle(controllers.Create(h.CreateKey, controllers.AsItIs)))
+	all.POST("/keys", handle(h.CreateKey))
 	all.PATCH("/keys/:id", handle(controllers.Change(h.Service.ChangeKey, admin.ShowKey)))
 	all.DELETE("/keys/:id", handle(controllers.Delete(h.Service.RevokeKey, api.ObjectKey)))
 	all.POST("/keys/:id/rotate", handle(h.RotateKey))

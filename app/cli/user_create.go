@@ -44,7 +44,7 @@ mail the keys, too. Without mail no address is verified, and the keys stay: see
 		if err != nil {
 			return err
 		}
-		return o.created(created, "an administrator")
+		return o.created(s.Admin.ShowCreatedUser(created), "an administrator")
 	}))
 }
 
@@ -86,13 +86,12 @@ needs none.`,
 		if err != nil {
 			return err
 		}
-		return o.created(created, "a user")
+		return o.created(s.Admin.ShowCreatedUser(created), "a user")
 	}))
 }
 
 // created prints a new user: the key and the link alone on their lines.
-func (o *output) created(u *admin.CreatedUser, what string) error {
-	shown := admin.ShowCreatedUser(u)
+func (o *output) created(shown api.CreatedUser, what string) error {
 	return o.show(shown, func() error {
 		o.note("%s is %s, %s; %s", shown.Email, what, shown.ID, limitWords(&shown.Limits))
 		if shown.Key != nil {

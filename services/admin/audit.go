@@ -37,18 +37,18 @@ func (a *Service) Audit(ctx context.Context, q AuditQuery, page models.Page) (*A
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPage(page); err != nil {
+	found := &AuditPage{}
+	rows, more, err := readPage(page, "the audit", func(page models.Page) (rows []models.AuditRow, err error) {
+		rows, found.Next, err = a.store.AuditPage(ctx, *f, page)
+		return rows, err
+	})
+	if err != nil {
 		return nil, err
 	}
-	rows, lookedUntil, err := a.store.AuditPage(ctx, *f, oneMore(page))
-	if err != nil {
-		return nil, pageError("read the audit", err)
+	if found.Rows = rows; more {
+		found.Next = rows[len(rows)-1].ID
 	}
-	found, more := firstOf(rows, page)
-	if more {
-		lookedUntil = found[len(found)-1].ID
-	}
-	return &AuditPage{Rows: found, Next: lookedUntil}, nil
+	return found, nil
 }
 
 func (q *AuditQuery) filter() (*models.AuditFilter, error) {
@@ -153,23 +153,21 @@ func checkPage(p models.Page) error {
 	return checkID("after", p.After)
 }
 
-// oneMore adds a row to the page, which shows whether there are more.
-func oneMore(p models.Page) models.Page {
-	p.Limit++
-	return p
-}
-
-func firstOf[T any](rows []T, p models.Page) (page []T, more bool) {
-	if len(rows) > p.Limit {
-		return rows[:p.Limit], true
+// readPage reads a page of what list reads, and says whether there are more rows.
+func readPage[Row any](page models.Page, name string, list func(models.Page) ([]Row, error)) (rows []Row, more bool, err error) {
+	if err := checkPage(page); err != nil {
+		return nil, false, err
 	}
-	return rows, false
-}
-
-// pageError translates an error of the store about a page for the caller.
-func pageError(what string, err error) error {
-	if errors.Is(err, models.ErrNotFound) {
-		return api.Invalid(api.CodeInvalidValue, "after", "after must be the id of an entry of this list")
+	longer := page
+	longer.Limit++ // a row too many shows that there are more
+	rows, err = list(longer)
+	switch {
+	case errors.Is(err, models.ErrNotFound):
+		return nil, false, api.Invalid(api.CodeInvalidValue, "after", "after must be the id of an entry of this list")
+	case err != nil:
+		return nil, false, api.OrUnavailable("list "+name, err)
+	case len(rows) > page.Limit:
+		return rows[:page.Limit], true, nil
 	}
-	return api.OrUnavailable(what, err)
+	return rows, false, nil
 }

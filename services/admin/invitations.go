@@ -75,20 +75,14 @@ func stateOf(t *models.OneTimeToken) *linkState {
 // Invitations lists the invitations that are neither used nor over, the newest first:
 // all, or those of the team that the actor manages.
 func (a *Service) Invitations(ctx context.Context, by Actor, page models.Page) (list []models.Invitation, more bool, err error) {
-	if err := checkPage(page); err != nil {
-		return nil, false, err
-	}
-	if by.Team != "" {
-		if err := a.readTeam(ctx, by, by.Team); err != nil {
-			return nil, false, err
+	return readPage(page, "invitations", func(page models.Page) ([]models.Invitation, error) {
+		if by.Team != "" {
+			if err := a.readTeam(ctx, by, by.Team); err != nil {
+				return nil, err
+			}
 		}
-	}
-	rows, err := a.store.Invitations(ctx, by.Team, a.now().UnixMicro(), oneMore(page))
-	if err != nil {
-		return nil, false, pageError("list invitations", err)
-	}
-	list, more = firstOf(rows, page)
-	return list, more, nil
+		return a.store.Invitations(ctx, by.Team, a.now().UnixMicro(), page)
+	})
 }
 
 // DeleteInvitation ends an invitation that is neither used nor over.

@@ -18,43 +18,45 @@ func (a *Service) RotateKey(
 	if err != nil {
 		return nil, "", err
 	}
-	key, err = a.changeKey(ctx, by, keyID, func(key *models.Key) error {
+	tell := func() {}
+	key, err = a.changeKey(ctx, by, keyID, func(tx *models.Transaction, act action, key *models.Key) error {
 		if by.Team != "" && isOfAnother(key, by) {
 			return noReveal("")
 		}
-		if text, err = rotate(key); err == nil {
-			text = withhold(key, text, by, in.Reveal)
+		if text, err = rotate(key); err != nil {
+			return err
 		}
+		text = withhold(key, text, by, in.Reveal)
+		if !isOfAnother(key, by) {
+			return nil
+		}
+		owner, err := tx.User(key.UserID)
+		tell = a.tellOwner(owner, key, act)
 		return err
 	})
 	if err != nil {
 		return nil, "", auth.KeyError("rotate key", err)
 	}
 	a.keys.Invalidate(ctx, key)
-	if isOfAnother(key, by) {
-		a.tellOfRotation(ctx, by, key)
-	}
+	tell()
 	return key, text, nil
 }
 
-// tellOfRotation mails the owner of a key that it has a new secret. What fails is not told: the
-// key was rotated.
-func (a *Service) tellOfRotation(ctx context.Context, by Actor, key *models.Key) {
-	actor, err := a.lookUpActor(ctx, by)
-	if err != nil {
-		return
+// ShowCreatedKey returns a new key in the form of the API, with its text, or with the page where
+// its owner fetches it.
+func (a *Service) ShowCreatedKey(key *models.Key, text string) api.CreatedKey {
+	shown := auth.ShowCreatedKey(key, text)
+	if key.Pending() {
+		shown.Link = a.accounts.KeysPage()
 	}
-	if owner, err := a.store.User(ctx, key.UserID); err == nil {
-		a.tellOwner(owner, key, action{actor: actor, by: by})()
-	}
+	return shown
 }
 
-// SecretPage is where the owner of a key that has no secret fetches it; empty for another key.
-func (a *Service) SecretPage(key *models.Key) string {
-	if !key.Pending() {
-		return ""
-	}
-	return a.accounts.KeysPage()
+// ShowRotatedKey is ShowCreatedKey for a key with a new secret.
+func (a *Service) ShowRotatedKey(key *models.Key, text string) api.RotatedKey {
+	shown := auth.ShowRotatedKey(key, text)
+	shown.CreatedKey = a.ShowCreatedKey(key, text)
+	return shown
 }
 
 // withhold takes the new secret of another user's key away, unless an administrator asks for

@@ -34,14 +34,12 @@ func (a *Service) Keys(ctx context.Context, by Actor, f KeyQuery, page models.Pa
 	if err := checkID("team_id", f.TeamID); err != nil {
 		return nil, false, err
 	}
-	if err := checkPage(page); err != nil {
+	rows, more, err := readPage(page, "keys", func(page models.Page) ([]models.OwnedKey, error) {
+		return a.store.AllKeys(ctx, f.KeyFilter, page)
+	})
+	if err != nil {
 		return nil, false, err
 	}
-	rows, err := a.store.AllKeys(ctx, f.KeyFilter, oneMore(page))
-	if err != nil {
-		return nil, false, pageError("list keys", err)
-	}
-	rows, more = firstOf(rows, page)
 	keys, err = a.keyStates(ctx, rows, f.Days)
 	return keys, more, err
 }
@@ -158,7 +156,7 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 	if to := in.LimitedBy.Value; to != nil && *to != most {
 		return nil, api.Invalid(api.CodeInvalidValue, "limited_by", "limited_by must be %s or null", most)
 	}
-	key, err := a.changeKey(ctx, by, keyID, func(key *models.Key) error {
+	key, err := a.changeKey(ctx, by, keyID, func(_ *models.Transaction, _ action, key *models.Key) error {
 		if by.Team != "" && key.LimitedBy == models.LimitedByAdmin && (in.Any() || in.LimitedBy.Named) {
 			return auth.LimitsFixed()
 		}
@@ -192,7 +190,7 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 
 // RevokeKey revokes a key as auth.Keys.Revoke does.
 func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
-	key, err := a.changeKey(ctx, by, keyID, func(key *models.Key) error {
+	key, err := a.changeKey(ctx, by, keyID, func(_ *models.Transaction, _ action, key *models.Key) error {
 		key.RevokedAt = a.now().UnixMicro()
 		return nil
 	})
@@ -205,7 +203,9 @@ func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
 
 // changeKey changes a key that is not revoked, with a row of the audit: any key, or for
 // a manager one of the team. Errors that are not of the API are of the store.
-func (a *Service) changeKey(ctx context.Context, by Actor, keyID string, change func(*models.Key) error) (*models.Key, error) {
+func (a *Service) changeKey(ctx context.Context, by Actor, keyID string,
+	change func(*models.Transaction, action, *models.Key) error,
+) (*models.Key, error) {
 	if !auth.LooksLikeKeyID(keyID) {
 		return nil, auth.KeyNotFound()
 	}
@@ -218,7 +218,7 @@ func (a *Service) changeKey(ctx context.Context, by Actor, keyID string, change 
 			return nil, models.ErrNotFound
 		}
 		before := *key
-		if err := change(key); err != nil {
+		if err := change(tx, act, key); err != nil {
 			return nil, err
 		}
 		if err := tx.UpdateKey(&before, key); err != nil {

@@ -36,11 +36,10 @@ func signIn(u *UserState) []string {
 
 // ShowCreatedUser returns a new user in the form of the API, with the first key and the
 // link, which are not shown again.
-func ShowCreatedUser(u *CreatedUser) api.CreatedUser {
+func (a *Service) ShowCreatedUser(u *CreatedUser) api.CreatedUser {
 	shown := api.CreatedUser{AdminUser: ShowUser(&u.UserState), Link: ShowLink(u.Link)}
 	if u.Key != nil {
-		key := auth.ShowCreatedKey(u.Key, u.KeyText)
-		key.Link = u.KeyPage
+		key := a.ShowCreatedKey(u.Key, u.KeyText)
 		shown.Key = &key
 	}
 	return shown

@@ -25,14 +25,10 @@ type TeamState struct {
 
 // Teams lists all teams, the newest first.
 func (a *Service) Teams(ctx context.Context, page models.Page) (teams []TeamState, more bool, err error) {
-	if err := checkPage(page); err != nil {
+	rows, more, err := readPage(page, "teams", func(page models.Page) ([]models.Team, error) { return a.store.Teams(ctx, page) })
+	if err != nil {
 		return nil, false, err
 	}
-	rows, err := a.store.Teams(ctx, oneMore(page))
-	if err != nil {
-		return nil, false, pageError("list teams", err)
-	}
-	rows, more = firstOf(rows, page)
 	teams, err = a.teamStates(ctx, rows)
 	return teams, more, err
 }

@@ -15,7 +15,6 @@ type CreatedUser struct {
 	UserState
 	Key     *models.Key // the first key; nil: none
 	KeyText string
-	KeyPage string        // where the user fetches the secret of a key without KeyText
 	Link    *account.Link // with which the user sets a password; nil: the user has one
 }
 
@@ -72,9 +71,6 @@ func (a *Service) CreateUser(ctx context.Context, by Actor, in api.NewUser) (*Cr
 		return nil, api.OrUnavailable("create user", err)
 	}
 	tell()
-	if created.Key != nil {
-		created.KeyPage = a.SecretPage(created.Key)
-	}
 	if u.PasswordHash == "" {
 		if created.Link, err = a.ResetLink(ctx, by, u.ID); err != nil {
 			return nil, err

@@ -34,14 +34,10 @@ func (a *Service) Users(ctx context.Context, f models.UserFilter, page models.Pa
 		return nil, false, err
 	}
 	f.AdminEmails = a.emails
-	if err := checkPage(page); err != nil {
+	rows, more, err := readPage(page, "users", func(page models.Page) ([]models.User, error) { return a.store.Users(ctx, f, page) })
+	if err != nil {
 		return nil, false, err
 	}
-	rows, err := a.store.Users(ctx, f, oneMore(page))
-	if err != nil {
-		return nil, false, pageError("list users", err)
-	}
-	rows, more = firstOf(rows, page)
 	users, err = a.userStates(ctx, rows)
 	return users, more, err
 }
