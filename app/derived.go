@@ -31,7 +31,8 @@ type derived struct {
 // address. It reports all faults at once.
 func derive(cfg *config.Config, warn *warner) (*derived, error) {
 	d := &derived{
-		fallbacks: map[string][]string{}, userLimits: limitDefaults(cfg.Spend.Users), keyLimits: limitDefaults(cfg.Spend.Keys.LimitDefaults),
+		fallbacks:  map[string][]string{},
+		userLimits: limitDefaults(cfg.Spend.Users), keyLimits: limitDefaults(cfg.Spend.Keys.LimitDefaults),
 	}
 	var faults []error
 	for i, email := range cfg.Spend.AdminEmails {

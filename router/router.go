@@ -94,7 +94,8 @@ func New(opts Options) (http.Handler, error) {
 
 	opts.accounts(engine, chain)
 
-	opts.administration(engine.Group("/admin", middleware.NoStore, middleware.All.Set, chain.Admin(opts.Callers.Tokens, opts.Admin.Service)), handle)
+	all := engine.Group("/admin", middleware.NoStore, middleware.All.Set, chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
+	opts.administration(all, handle)
 
 	// Requests to a model: a line for each dialect.
 	generate := func(path string, d *api.Dialect) {
