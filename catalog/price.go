@@ -78,14 +78,14 @@ const maxSearches = 1_000_000
 // MaxCost is an upper bound of the cost of a call with at most so many input and output
 // tokens, however many of them are read from a cache or written to it.
 func (p Price) MaxCost(input, output int64) int64 {
-	most := p.most(input, output)
+	most := p.highestCost(input, output)
 	if p.Above != nil && input > p.Over {
 		most = max(most, p.Above.MaxCost(input, output))
 	}
 	return most
 }
 
-func (p Price) most(input, output int64) int64 {
+func (p Price) highestCost(input, output int64) int64 {
 	var sum amount
 	sum.add(max(input, 0), max(p.Input, p.cacheRead(), p.cacheWrite(), p.cacheWriteHour()))
 	sum.add(max(output, 0), p.Output)

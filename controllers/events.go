@@ -49,12 +49,12 @@ func (e *eventWriter) ready() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.begun {
-		e.begin()
+		e.writeHeaders()
 	}
 }
 
-// begin begins the answer; the caller holds mu.
-func (e *eventWriter) begin() {
+// writeHeaders begins the answer; the caller holds mu.
+func (e *eventWriter) writeHeaders() {
 	header := e.w.w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	header.Set("Cache-Control", "no-cache")

@@ -87,7 +87,7 @@ func (h *Generate) events(c *gin.Context, call *inference.Call) *eventWriter {
 		out.mu.Lock()
 		defer out.mu.Unlock()
 		h.describe(c, call, route)
-		out.begin()
+		out.writeHeaders()
 		model := cmp.Or(route.Fallback, route.Redirected, route.Alias, route.Model)
 		buf := out.waiting()
 		*buf = out.format.Open(*buf, &llm.Head{Model: model, Created: h.Now().Unix()})

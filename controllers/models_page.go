@@ -107,7 +107,7 @@ func capabilities(m *catalog.Model) messages.ModelCapabilities {
 	effort := func(level string) messages.Supported { return is(slices.Contains(m.Traits.Efforts, level)) }
 	own, thinks := m.Provider == catalog.Anthropic, len(m.Traits.Thinking) > 0
 	return messages.ModelCapabilities{
-		Citations: is(own), CodeExecution: is(own), ImageInput: is(takes(m, "image")), PDFInput: is(takes(m, "pdf")),
+		Citations: is(own), CodeExecution: is(own), ImageInput: is(takesInput(m, "image")), PDFInput: is(takesInput(m, "pdf")),
 		StructuredOutputs: is(m.Traits.Structured),
 		ContextManagement: messages.ContextManagement{Supported: own, ClearThinking: is(own), ClearToolUses: is(own), Compact: is(own)},
 		ServerTools:       messages.ServerTools{Supported: own, CodeExecution: is(own), WebSearch: is(own)},
@@ -125,9 +125,9 @@ func capabilities(m *catalog.Model) messages.ModelCapabilities {
 	}
 }
 
-// takes says whether a prompt for a model may have something. Where no list knows, the
+// takesInput says whether a prompt for a model may have something. Where no list knows, the
 // models of the three vendors do.
-func takes(m *catalog.Model, modality string) bool {
+func takesInput(m *catalog.Model, modality string) bool {
 	if len(m.Input) == 0 {
 		return m.Provider == catalog.Anthropic || m.Provider == catalog.OpenAI || m.Provider == catalog.Gemini
 	}

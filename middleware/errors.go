@@ -88,7 +88,7 @@ func (m Chain) fail(c *gin.Context, err error) {
 	header, dialect, status := c.Writer.Header(), m.Dialect(c), e.Status
 	if dialect.ErrorStatus != nil {
 		status = dialect.ErrorStatus(e)
-		e = told(e, status, header)
+		e = agentError(e, status, header)
 	}
 	if dialect.SetHeaders != nil {
 		dialect.SetHeaders(header, e.RequestID)
@@ -110,10 +110,10 @@ func (m Chain) fail(c *gin.Context, err error) {
 	c.Data(status, "application/json", body)
 }
 
-// told is an error as the dialects of agents tell it: with the id of the request, which is
+// agentError is an error as the dialects of agents tell it: with the id of the request, which is
 // the upstream's where its own error is passed on, and with a wait after every 429: some
 // agents give up where there is none.
-func told(e *api.Error, status int, header http.Header) *api.Error {
+func agentError(e *api.Error, status int, header http.Header) *api.Error {
 	copied := *e
 	copied.RequestID = first(header, requestIDHeader)
 	if upstream := first(header, upstreamIDHeader); upstream != "" && len(e.Raw) > 0 {

@@ -212,7 +212,7 @@ func (f *CallFilter) others(db, calls *gorm.DB) *gorm.DB {
 		calls = calls.Where("status BETWEEN ? AND ?", f.MinStatus, f.MaxStatus)
 	}
 	if f.Search != "" {
-		pattern := strings.ToLower(begins(f.Search))
+		pattern := strings.ToLower(prefixPattern(f.Search))
 		keys := db.Table("api_keys").Select("id").Where("LOWER(name) LIKE ? ESCAPE '!' OR LOWER(prefix) LIKE ? ESCAPE '!'", pattern, pattern)
 		users := db.Table("users").Select("id").Where("email LIKE ? ESCAPE '!'", pattern)
 		calls = calls.Where("(request_id = ? OR key_id IN (?) OR user_id IN (?))", f.Search, keys, users)
@@ -220,8 +220,8 @@ func (f *CallFilter) others(db, calls *gorm.DB) *gorm.DB {
 	return calls
 }
 
-// begins is the pattern of texts that begin with this one.
-func begins(text string) string {
+// prefixPattern is the pattern of texts that begin with this one.
+func prefixPattern(text string) string {
 	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text) + "%"
 }
 

@@ -92,14 +92,14 @@ func Fill(ctx context.Context, s *app.Services, now time.Time) error {
 			return fmt.Errorf("calls of the demonstration: %w", err)
 		}
 	}
-	if err := s.Store.Backdate(ctx, made(all, now)); err != nil {
+	if err := s.Store.Backdate(ctx, creationTimes(all, now)); err != nil {
 		return fmt.Errorf("keys of the demonstration: %w", err)
 	}
 	return lastUses(ctx, s, rows)
 }
 
-// made says when the keys were made: one after the other, before the calls.
-func made(all []key, now time.Time) []models.Made {
+// creationTimes says when the keys were made: one after the other, before the calls.
+func creationTimes(all []key, now time.Time) []models.Made {
 	dates := make([]models.Made, len(all))
 	for i := range all {
 		k, before := &all[i], time.Duration(len(all)-i)*time.Minute

@@ -9,9 +9,9 @@ import (
 	"modelgateway/llm/carried"
 )
 
-// begin begins a call. What its provider wants back with it is the signature of the
+// beginCall begins a call. What its provider wants back with it is the signature of the
 // thought right before it or, where the client sees no thoughts, inside its id.
-func (b *blocks) begin(e *llm.Event) {
+func (b *blocks) beginCall(e *llm.Event) {
 	if b.single && e.CallIndex > 0 {
 		return // the model repeats the others in its next turn
 	}
@@ -39,9 +39,9 @@ func (b *blocks) begin(e *llm.Event) {
 	b.write(c.Arguments)
 }
 
-// argue writes a piece of the arguments of the open call. A call that has ended takes none:
+// writeArguments writes a piece of the arguments of the open call. A call that has ended takes none:
 // its arguments were complete.
-func (b *blocks) argue(e *llm.Event) {
+func (b *blocks) writeArguments(e *llm.Event) {
 	if b.kind == callBlock && e.CallIndex == b.call {
 		b.write(e.Text)
 	}

@@ -154,7 +154,7 @@ func overflow(e *api.Error) string {
 	if strings.HasPrefix(e.Message, "prompt is too long: ") || strings.HasPrefix(e.Message, "input length and `max_tokens` exceed") {
 		return e.Message
 	}
-	r := told(e.Message)
+	r := refusedNumbers(e.Message)
 	if (r.input == 0 || r.limit == 0) && e.TooLong != nil {
 		input, limit := e.TooLong()
 		if r.limit == 0 {
@@ -190,8 +190,8 @@ var refusals = []*regexp.Regexp{
 	regexp.MustCompile(`maximum context length is (?P<limit>\d+) tokens`),
 }
 
-// told are the numbers in a provider's message.
-func told(message string) (r refused) {
+// refusedNumbers are the numbers in a provider's message.
+func refusedNumbers(message string) (r refused) {
 	for _, form := range refusals {
 		found := form.FindStringSubmatch(message)
 		if found == nil {

@@ -11,30 +11,30 @@ const (
 	gemini    = "gemini"
 )
 
-// think writes a piece of reasoning, or what its provider wants back.
-func (b *blocks) think(e *llm.Event) {
+// writeThought writes a piece of reasoning, or what its provider wants back.
+func (b *blocks) writeThought(e *llm.Event) {
 	t, text := e.Thought, e.Text
 	switch {
 	case b.hidden:
 		b.remember(t)
 		return
 	case t == nil:
-		b.ponder(text, nil)
+		b.writeThoughtText(text, nil)
 		return
 	case t.Kind != llm.ThoughtEncrypted:
 		if t.Text != "" {
 			text = t.Text
 		}
-		b.ponder(text, t)
+		b.writeThoughtText(text, t)
 		return
 	case text != "":
-		b.ponder(text, nil)
+		b.writeThoughtText(text, nil)
 	}
 	b.seal(t)
 }
 
-// ponder writes text of a thought, and ends it where it has its signature.
-func (b *blocks) ponder(text string, t *llm.Thought) {
+// writeThoughtText writes text of a thought, and ends it where it has its signature.
+func (b *blocks) writeThoughtText(text string, t *llm.Thought) {
 	signature := ""
 	if t != nil {
 		signature = t.Signature
@@ -72,7 +72,7 @@ func (b *blocks) seal(t *llm.Thought) {
 		return
 	case t.Provider == anthropic:
 		b.close()
-		b.whole(block{kind: redactedBlock, data: t.Data})
+		b.writeBlock(block{kind: redactedBlock, data: t.Data})
 		return
 	case b.kind == thinkingBlock && (!b.known || b.thought.Data == ""):
 	case t.Provider == gemini && t.CallID == "" && b.next > 0:

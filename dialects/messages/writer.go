@@ -54,7 +54,7 @@ func (w *Writer) Append(dst []byte, e *llm.Event) ([]byte, error) {
 	}
 	switch {
 	case e.Kind == llm.EventUsage:
-		w.tell(e.Usage)
+		w.writeEnding(e.Usage)
 	case e.Choice != 0: // a message is one answer
 	case e.Kind == llm.EventFinish:
 		w.end()
@@ -118,8 +118,8 @@ func openMessage(w scan.Writer, head *llm.Head) scan.Writer {
 	return w.Text("id", messageID(head.ID)).Text("type", "message").Text("role", "assistant").Text("model", head.Model).ListAt("content")
 }
 
-// tell writes message_delta, once: with the usage, which comes last.
-func (w *Writer) tell(usage *llm.Usage) {
+// writeEnding writes message_delta, once: with the usage, which comes last.
+func (w *Writer) writeEnding(usage *llm.Usage) {
 	if w.told {
 		return
 	}
@@ -140,7 +140,7 @@ func (w *Writer) Done(dst []byte) []byte {
 		if !usage.Counts() {
 			usage = &llm.Usage{Input: w.prompt}
 		}
-		w.tell(usage)
+		w.writeEnding(usage)
 	}
 	dst, w.out = w.out, nil
 	return append(dst, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)

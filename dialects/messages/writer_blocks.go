@@ -78,27 +78,27 @@ func (b *blocks) add(e *llm.Event) {
 	}
 	switch e.Kind {
 	case llm.EventText, llm.EventRefusal:
-		b.say(e)
+		b.writeText(e)
 	case llm.EventThought:
-		b.think(e)
+		b.writeThought(e)
 	case llm.EventMedia:
 		b.close() // answers of Anthropic hold no media
-		b.say(&llm.Event{Kind: llm.EventText, Block: ownBlock, Text: e.Media.AsText()})
+		b.writeText(&llm.Event{Kind: llm.EventText, Block: ownBlock, Text: e.Media.AsText()})
 		b.close()
 	case llm.EventCitations:
-		b.cite(e.Citations)
+		b.writeCitations(e.Citations)
 	case llm.EventCall:
-		b.begin(e)
+		b.beginCall(e)
 	case llm.EventInput:
-		b.argue(e)
+		b.writeArguments(e)
 	}
 }
 
 // ownBlock is a block that no event has.
 const ownBlock = -1
 
-// say writes a piece of text. What is said in place of an answer is text as well.
-func (b *blocks) say(e *llm.Event) {
+// writeText writes a piece of text. What is said in place of an answer is text as well.
+func (b *blocks) writeText(e *llm.Event) {
 	if e.Text == "" {
 		return
 	}
@@ -113,8 +113,8 @@ func (b *blocks) say(e *llm.Event) {
 	}
 }
 
-// cite writes the sources of the open text. Those of a text that has ended have no place.
-func (b *blocks) cite(all []llm.Citation) {
+// writeCitations writes the sources of the open text. Those of a text that has ended have no place.
+func (b *blocks) writeCitations(all []llm.Citation) {
 	if b.kind != textBlock {
 		return
 	}
@@ -150,8 +150,8 @@ func (b *blocks) open(made block) {
 
 func (b *blocks) delta(kind deltaKind, value string) { b.out = b.form.delta(b.out, kind, value) }
 
-// whole writes a block without deltas.
-func (b *blocks) whole(made block) {
+// writeBlock writes a block without deltas.
+func (b *blocks) writeBlock(made block) {
 	b.open(made)
 	b.close()
 }

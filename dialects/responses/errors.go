@@ -60,11 +60,11 @@ func appendError(dst []byte, e *api.Error) []byte {
 	if isNative(e) {
 		return append(dst, e.Raw...)
 	}
-	return append(appendErrorMember(append(dst, '{'), told(e)), '}')
+	return append(appendErrorMember(append(dst, '{'), clientError(e)), '}')
 }
 
-// told is an error in the codes that clients of this API know.
-func told(e *api.Error) *api.Error {
+// clientError is an error in the codes that clients of this API know.
+func clientError(e *api.Error) *api.Error {
 	out := *e
 	switch {
 	case e.Overflows():
@@ -89,7 +89,7 @@ func appendErrorMember(dst []byte, e *api.Error) []byte {
 // inStream is told for an error inside a stream, where no header says how long to wait:
 // Codex reads that from the message.
 func inStream(e *api.Error) *api.Error {
-	out := told(e)
+	out := clientError(e)
 	if failureCode(e) == codeRateLimit && e.RetryAfter > 0 && !strings.Contains(e.Message, "try again in") {
 		out.Message = fmt.Sprintf("%s. Please try again in %ds.", strings.TrimRight(out.Message, ". "), e.RetryAfterSeconds())
 	}
@@ -102,7 +102,7 @@ func failureCode(e *api.Error) string {
 	if e.UpstreamStatus != 0 {
 		status = e.UpstreamStatus
 	}
-	switch out := told(e); {
+	switch out := clientError(e); {
 	case out.Code != e.Code:
 		return out.Code
 	case e.Final && e.UpstreamCode == codeQuota:

@@ -96,17 +96,17 @@ func (it *items) add(e *llm.Event) {
 	}
 	switch e.Kind {
 	case llm.EventText, llm.EventRefusal:
-		it.say(e)
+		it.writeText(e)
 	case llm.EventThought:
-		it.think(e)
+		it.writeThought(e)
 	case llm.EventMedia:
-		it.made(e.Media)
+		it.takeMedia(e.Media)
 	case llm.EventCitations:
-		it.cite(e.Citations)
+		it.writeCitations(e.Citations)
 	case llm.EventCall:
-		it.begin(e)
+		it.beginCall(e)
 	case llm.EventInput:
-		it.argue(e)
+		it.writeArguments(e)
 	}
 }
 
@@ -169,7 +169,7 @@ func (it *items) finish(rest members) {
 
 // close ends the open item, if there is one. answer is the status of an item that is cut.
 func (it *items) close(answer status) {
-	it.draw()
+	it.writeImage()
 	switch it.kind {
 	case itemNone:
 	case itemMessage:

@@ -23,8 +23,8 @@ type call struct {
 
 func (c *call) waits() bool { return c.open && !c.input.Done }
 
-// begin begins a call. What its provider wants back with it is the thought right before it.
-func (it *items) begin(e *llm.Event) {
+// beginCall begins a call. What its provider wants back with it is the thought right before it.
+func (it *items) beginCall(e *llm.Event) {
 	if it.single && e.CallIndex > 0 {
 		return // the model repeats the others in its next turn
 	}
@@ -61,9 +61,9 @@ func (it *items) callID(id string) string {
 	return id
 }
 
-// argue writes a piece of the arguments of the open call. A call that has ended takes none:
+// writeArguments writes a piece of the arguments of the open call. A call that has ended takes none:
 // its arguments were complete.
-func (it *items) argue(e *llm.Event) {
+func (it *items) writeArguments(e *llm.Event) {
 	if it.call.open && e.CallIndex == it.call.index {
 		it.input(e.Text)
 	}

@@ -37,8 +37,8 @@ const (
 	refusalPart
 )
 
-// say writes a piece of text, or of a refusal.
-func (it *items) say(e *llm.Event) {
+// writeText writes a piece of text, or of a refusal.
+func (it *items) writeText(e *llm.Event) {
 	m := &it.message
 	if e.Kind == llm.EventRefusal {
 		if e.Text != "" {
@@ -147,9 +147,9 @@ func (it *items) messageMembers(is status) members {
 	}
 }
 
-// cite writes the sources of the open text that have an address. Those of a text that has
+// writeCitations writes the sources of the open text that have an address. Those of a text that has
 // ended have no place.
-func (it *items) cite(all []llm.Citation) {
+func (it *items) writeCitations(all []llm.Citation) {
 	m := &it.message
 	if it.kind != itemMessage || m.kind != textPart {
 		return
@@ -190,9 +190,9 @@ func appendLogprobs(dst scan.Writer, value jsontext.Value) scan.Writer {
 	return dst
 }
 
-// made takes what the model made. An image is written after the next event, which may hold
+// takeMedia takes what the model made. An image is written after the next event, which may hold
 // what its provider wants back before it. Other media have no form in this API.
-func (it *items) made(m *llm.Media) {
+func (it *items) takeMedia(m *llm.Media) {
 	if _, inline := imageData(m); inline {
 		it.close(completed)
 		image := *m
@@ -216,8 +216,8 @@ func imageData(m *llm.Media) (data string, ok bool) {
 	return data, ok
 }
 
-// draw writes the image that the model made.
-func (it *items) draw() {
+// writeImage writes the image that the model made.
+func (it *items) writeImage() {
 	m := it.image
 	if m == nil {
 		return

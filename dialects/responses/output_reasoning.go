@@ -22,22 +22,22 @@ const (
 	geminiName    = "gemini"
 )
 
-// think writes a piece of reasoning, or what its provider wants back.
-func (it *items) think(e *llm.Event) {
+// writeThought writes a piece of reasoning, or what its provider wants back.
+func (it *items) writeThought(e *llm.Event) {
 	t := e.Thought
 	if t != nil && t.Kind != llm.ThoughtEncrypted {
-		it.ponder(e.Text, t)
+		it.writeThoughtText(e.Text, t)
 		return
 	}
-	it.ponder(e.Text, nil)
+	it.writeThoughtText(e.Text, nil)
 	if t != nil {
 		it.seal(t)
 	}
 }
 
-// ponder writes text of a thought, and ends it where it has its signature. Each thought is
+// writeThoughtText writes text of a thought, and ends it where it has its signature. Each thought is
 // an item of its own, so that it comes back where it was.
-func (it *items) ponder(text string, t *llm.Thought) {
+func (it *items) writeThoughtText(text string, t *llm.Thought) {
 	r := &it.thought
 	if it.kind == itemReasoning && t != nil && r.known && (t.Index != r.thought.Index || t.Kind != r.thought.Kind) {
 		it.close(completed)

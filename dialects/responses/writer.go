@@ -40,20 +40,20 @@ func newWriter(req *llm.Request, _ func() int64) api.StreamWriter {
 // Open adds the events that begin a stream, before the answer has begun.
 func (w *Writer) Open(dst []byte, head *llm.Head) []byte {
 	w.out = dst
-	w.begin(head)
+	w.writeBeginning(head)
 	return w.written()
 }
 
-// begin writes the events before the first item.
-func (w *Writer) begin(head *llm.Head) {
+// writeBeginning writes the events before the first item.
+func (w *Writer) writeBeginning(head *llm.Head) {
 	w.began = true
 	w.response.head(head, w.now)
-	w.tell("response.created")
-	w.tell("response.in_progress")
+	w.writeState("response.created")
+	w.writeState("response.in_progress")
 }
 
-// tell writes an event with the response as it is before any of its items.
-func (w *Writer) tell(name string) {
+// writeState writes an event with the response as it is before any of its items.
+func (w *Writer) writeState(name string) {
 	w.open(name)
 	w.out = w.response.append(w.out.Name("response"), &state{status: inProgress})
 	w.shut()
@@ -80,7 +80,7 @@ func (w *Writer) Append(dst []byte, e *llm.Event) ([]byte, error) {
 	w.out = dst
 	if e.Head != nil {
 		if !w.began {
-			w.begin(e.Head)
+			w.writeBeginning(e.Head)
 		}
 		w.early = e.Head.Counter
 		w.response.answers(e.Head)
@@ -168,7 +168,7 @@ func (w *Writer) Fail(dst []byte, err *api.Error) []byte {
 	}
 	w.out = dst
 	if !w.began {
-		w.begin(nil)
+		w.writeBeginning(nil)
 	}
 	told := inStream(err)
 	w.open("error")
@@ -200,7 +200,7 @@ func (w *Writer) Ping(dst []byte) []byte {
 	case w.began && !w.raw && now.Sub(w.silent) >= repeatAfter:
 		w.silent = now
 		w.out = dst
-		w.tell("response.in_progress")
+		w.writeState("response.in_progress")
 		return w.written()
 	}
 	return append(dst, ": ping\n\n"...)

@@ -102,7 +102,7 @@ func (a *answer) apply(e *event) bool {
 	case typeBlockStop:
 		return a.stopBlock(e.Index)
 	case typeMessageDelta:
-		a.ends(&e.Delta.ending)
+		a.setEnding(&e.Delta.ending)
 	case typeMessageStop:
 		a.stopped = true
 		a.finish()

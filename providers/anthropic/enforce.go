@@ -52,7 +52,7 @@ type schemaRewrite struct {
 
 func (s *schemaRewrite) did(c change) { s.change = max(s.change, c) }
 
-func (s *schemaRewrite) keep(m schemaMember) { s.kept = append(s.kept, m) }
+func (s *schemaRewrite) keepMember(m schemaMember) { s.kept = append(s.kept, m) }
 
 // drop moves a rule to the description.
 func (s *schemaRewrite) drop(m schemaMember) {
@@ -68,17 +68,17 @@ var formats = []string{
 func (s *schemaRewrite) member(m schemaMember) {
 	switch strings.Trim(string(m.name), `"`) {
 	case "type", "enum", "const", "required", "$ref", "title", "description", "default":
-		s.keep(m)
+		s.keepMember(m)
 	case "properties", "$defs", "definitions":
 		m.value = s.each(m.value)
-		s.keep(m)
+		s.keepMember(m)
 	case "items":
 		if m.value.Kind() != jsontext.KindBeginObject {
 			s.drop(m)
 			return
 		}
 		m.value = s.inner(m.value)
-		s.keep(m)
+		s.keepMember(m)
 	case "oneOf":
 		if s.alternatives {
 			s.drop(m)
@@ -87,16 +87,16 @@ func (s *schemaRewrite) member(m schemaMember) {
 		s.did(harmless) // Anthropic has no exactly-one; alternatives rarely overlap
 		m.name = jsontext.Value(`"anyOf"`)
 		m.value = s.list(m.value)
-		s.keep(m)
+		s.keepMember(m)
 	case "anyOf", "allOf":
 		m.value = s.list(m.value)
-		s.keep(m)
+		s.keepMember(m)
 	case "additionalProperties":
 		if string(m.value) != "false" {
 			s.did(lossy)
 			m.value = jsontext.Value("false")
 		}
-		s.keep(m)
+		s.keepMember(m)
 	case "format":
 		s.keepIf(slices.Contains(formats, string(m.value)), m)
 	case "minItems":
@@ -112,7 +112,7 @@ func (s *schemaRewrite) member(m schemaMember) {
 
 func (s *schemaRewrite) keepIf(taken bool, m schemaMember) {
 	if taken {
-		s.keep(m)
+		s.keepMember(m)
 	} else {
 		s.drop(m)
 	}
@@ -198,7 +198,7 @@ func (s *schemaRewrite) close(all []schemaMember) {
 	}
 	if others == nil {
 		s.did(harmless)
-		s.keep(schemaMember{name: jsontext.Value(`"additionalProperties"`), value: jsontext.Value("false")})
+		s.keepMember(schemaMember{name: jsontext.Value(`"additionalProperties"`), value: jsontext.Value("false")})
 	}
 	unnamed := others == nil && properties == nil || others.Kind() == jsontext.KindTrue && len(members(properties)) == 0
 	if others.Kind() == jsontext.KindBeginObject || unnamed && !further {
@@ -236,7 +236,7 @@ func (s *schemaRewrite) describe(hint string) {
 		s.kept[i].value = quote(hint)
 		return
 	}
-	s.keep(schemaMember{name: jsontext.Value(`"description"`), value: quote(hint)})
+	s.keepMember(schemaMember{name: jsontext.Value(`"description"`), value: quote(hint)})
 }
 
 // objectSchema is a tool's schema with the type object, which Anthropic requires.

@@ -75,9 +75,9 @@ func (m *messageReader) Read(s *native.Stream) native.Kind {
 		case name.Is("type"):
 			kind = knownType(value.Of(s.Data))
 		case name.Is("message"):
-			m.begins(s, value.Of(s.Data))
+			m.readMessage(s, value.Of(s.Data))
 		case name.Is("content_block"):
-			begun(s, value.Of(s.Data))
+			readBlockStart(s, value.Of(s.Data))
 		case name.Is("delta"):
 			m.delta(s, value, kind)
 		case name.Is("usage"):
@@ -119,8 +119,8 @@ func knownType(value []byte) string {
 	return ""
 }
 
-// begins reads the message of message_start.
-func (m *messageReader) begins(s *native.Stream, message []byte) {
+// readMessage reads the message of message_start.
+func (m *messageReader) readMessage(s *native.Stream, message []byte) {
 	for name, value := range scan.Members(message) {
 		switch {
 		case name.Is("id"):
@@ -167,8 +167,8 @@ func (m *messageReader) delta(s *native.Stream, at scan.Span, kind string) {
 	}
 }
 
-// begun reads what a block begins with, for metering: its text, or what it calls.
-func begun(s *native.Stream, text []byte) {
+// readBlockStart reads what a block begins with, for metering: its text, or what it calls.
+func readBlockStart(s *native.Stream, text []byte) {
 	for name, value := range scan.Members(text) {
 		switch {
 		case name.Is("text"):

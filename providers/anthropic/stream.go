@@ -171,12 +171,12 @@ func (a *answer) message(m *answerMessage) bool {
 			return false
 		}
 	}
-	a.ends(&m.ending)
+	a.setEnding(&m.ending)
 	return true
 }
 
-// ends takes what is said of the ending.
-func (a *answer) ends(e *ending) {
+// setEnding takes what is said of the ending.
+func (a *answer) setEnding(e *ending) {
 	if e.StopReason != "" {
 		a.ending.StopReason, a.early = e.StopReason, false
 	}

@@ -14,9 +14,9 @@ const minBudget = 1024
 // defaultBudget is for a client that does not say how hard to think, in tokens.
 const defaultBudget = 10000
 
-// think decides whether and how the model thinks. The field thinking is in
+// chooseThinking decides whether and how the model thinks. The field thinking is in
 // Anthropic's own words and overrides the effort, which then only says how hard.
-func (t *translation) think() {
+func (t *translation) chooseThinking() {
 	asked, effort := t.req.Thinking, t.req.Effort
 	t.thinks = t.traits.ThinkingBy == catalog.ThinkOn || t.traits.ThinkingBy == catalog.ThinkAlways
 	switch {

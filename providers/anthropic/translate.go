@@ -47,7 +47,7 @@ func (t *translation) run() error {
 	if err := t.chooseTools(); err != nil {
 		return err
 	}
-	t.think()
+	t.chooseThinking()
 	t.maxTokens()
 	t.sample()
 	t.identify()

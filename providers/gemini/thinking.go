@@ -85,12 +85,12 @@ func (t *translation) thinkByBudget(r thinkingRequest) {
 	if lossy {
 		t.ignore(r.field)
 	}
-	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: clamped != 0 && t.shows(r)}
+	t.config.ThinkingConfig = &thinkingConfig{ThinkingBudget: &clamped, IncludeThoughts: clamped != 0 && t.showsThoughts(r)}
 }
 
-// shows says whether the answer shall have the text of the thoughts. Clients of chat
+// showsThoughts says whether the answer shall have the text of the thoughts. Clients of chat
 // completions ask for it with the effort, and get it whether or not they set its display.
-func (t *translation) shows(r thinkingRequest) bool {
+func (t *translation) showsThoughts(r thinkingRequest) bool {
 	omitted := t.req.Thinking != nil && t.req.Thinking.Display == "omitted" && t.req.Source.Dialect() != llm.Chat
 	return !r.off && !t.req.NoThoughts && !omitted
 }
@@ -141,7 +141,7 @@ func (t *translation) thinkByLevel(r thinkingRequest) {
 	if r.off {
 		t.ignore(r.field) // these models always think: the lowest level is the nearest
 	}
-	config := &thinkingConfig{IncludeThoughts: t.shows(r)}
+	config := &thinkingConfig{IncludeThoughts: t.showsThoughts(r)}
 	if level := r.level(); level >= 0 {
 		config.ThinkingLevel = t.nearest(level)
 	}

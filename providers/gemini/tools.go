@@ -78,7 +78,7 @@ func hasParameters(schema jsontext.Value) bool {
 	for name, value := range scan.Members(schema) {
 		switch string(name.Text()) {
 		case "properties", "patternProperties":
-			if asks(value, `{}`) && isObject(value) {
+			if hasEffect(value, `{}`) && isObject(value) {
 				return true
 			}
 		case "additionalProperties":

@@ -97,9 +97,9 @@ func (t *translation) translateRest() error {
 		{llm.FieldUser, r.User != ""},
 		{llm.FieldSafetyIdentifier, r.SafetyIdentifier != ""},
 		{llm.FieldMetadata, len(r.Metadata) > 0},
-		{llm.FieldLogitBias, asks(r.LogitBias, `{}`)},
-		{llm.FieldAudio, asks(r.Audio, "")},
-		{llm.FieldCache, asks(r.Cache, "")},
+		{llm.FieldLogitBias, hasEffect(r.LogitBias, `{}`)},
+		{llm.FieldAudio, hasEffect(r.Audio, "")},
+		{llm.FieldCache, hasEffect(r.Cache, "")},
 	} {
 		if unknown.given {
 			t.ignore(unknown.field)
@@ -108,10 +108,10 @@ func (t *translation) translateRest() error {
 	return nil
 }
 
-// asks reports whether the value of an optional member has an effect. idle is a
+// hasEffect reports whether the value of an optional member has an effect. idle is a
 // value that has none, in addition to those that never have; an empty object
 // can switch something on.
-func asks(value jsontext.Value, idle string) bool {
+func hasEffect(value jsontext.Value, idle string) bool {
 	switch {
 	case !llm.Given(value), string(value) == `""`:
 		return false

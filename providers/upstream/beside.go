@@ -40,8 +40,8 @@ func (c *Client) Telling(names ...string) *Client {
 	return &other
 }
 
-// told are the headers of an answer that are handed on.
-func (c *Client) told(h http.Header) (all []llm.Header) {
+// forwardedHeaders are the headers of an answer that are handed on.
+func (c *Client) forwardedHeaders(h http.Header) (all []llm.Header) {
 	const longest = 8 << 10 // of a value, in bytes
 	for _, name := range c.telling {
 		if values := h[name]; len(values) > 0 && values[0] != "" && len(values[0]) <= longest {

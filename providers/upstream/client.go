@@ -90,7 +90,7 @@ func (c *Client) address(path string) string {
 // The transport may read the pieces after Post has returned, so they must never be
 // changed.
 func (c *Client) Post(ctx context.Context, key, path string, body ...[]byte) ([]byte, error) {
-	return c.whole(ctx, key, outgoing{http.MethodPost, path, body})
+	return c.readAll(ctx, key, outgoing{http.MethodPost, path, body})
 }
 
 // Open sends a JSON body, as Post does, and returns the answer as it comes, with its length in
@@ -121,12 +121,12 @@ func (c *Client) Read(ctx context.Context, key, path string, read func(answer io
 
 // Get returns the whole answer.
 func (c *Client) Get(ctx context.Context, key, path string) ([]byte, error) {
-	return c.whole(ctx, key, outgoing{http.MethodGet, path, nil})
+	return c.readAll(ctx, key, outgoing{http.MethodGet, path, nil})
 }
 
 // Delete returns the whole answer.
 func (c *Client) Delete(ctx context.Context, key, path string) ([]byte, error) {
-	return c.whole(ctx, key, outgoing{http.MethodDelete, path, nil})
+	return c.readAll(ctx, key, outgoing{http.MethodDelete, path, nil})
 }
 
 // outgoing is a request. A nil body is none.
@@ -135,7 +135,7 @@ type outgoing struct {
 	body         [][]byte
 }
 
-func (c *Client) whole(ctx context.Context, key string, what outgoing) ([]byte, error) {
+func (c *Client) readAll(ctx context.Context, key string, what outgoing) ([]byte, error) {
 	answer, err := c.send(ctx, key, what)
 	if err != nil {
 		return nil, err
@@ -285,7 +285,7 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 		}
 		return nil, c.unanswered(ctx, watch.explain(err))
 	}
-	trace.answered(resp.StatusCode, c.identified(ctx, resp))
+	trace.setAnswer(resp.StatusCode, c.identified(ctx, resp))
 	watch.setLimit(c.opts.IdleTimeout)
 	answer := &body{
 		src: resp.Body, size: resp.ContentLength, watch: watch,

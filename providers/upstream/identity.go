@@ -70,7 +70,7 @@ func (c *Client) identified(ctx context.Context, resp *http.Response) (id string
 	}
 	call.RequestID = id
 	if isAnswer(resp) {
-		call.Told = c.told(resp.Header)
+		call.Told = c.forwardedHeaders(resp.Header)
 		if call.Accepted != nil {
 			call.Accepted()
 		}

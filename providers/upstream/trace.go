@@ -48,7 +48,7 @@ func traced(ctx context.Context, req *http.Request) *Trace {
 	return t
 }
 
-func (t *Trace) answered(status int, id string) {
+func (t *Trace) setAnswer(status int, id string) {
 	if t != nil {
 		t.Status, t.ID = status, id
 	}

@@ -21,7 +21,7 @@ func TestTraceIsFilledInAndPropagated(t *testing.T) {
 			t.Fatal(err)
 		}
 		trace := tt.trace
-		traced(WithTrace(t.Context(), &trace), req).answered(http.StatusTeapot, "req_1")
+		traced(WithTrace(t.Context(), &trace), req).setAnswer(http.StatusTeapot, "req_1")
 		if trace.ID != "req_1" || trace.Host != "api.example.com" || trace.Port != tt.port || trace.Status != http.StatusTeapot {
 			t.Errorf("%s: %+v", name, trace)
 		}
@@ -60,6 +60,6 @@ func BenchmarkWithoutATrace(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		traced(ctx, req).answered(200, "")
+		traced(ctx, req).setAnswer(200, "")
 	}
 }

@@ -43,19 +43,19 @@ func (b *Service) leaseTerms() models.Lease {
 
 // ensureLease renews the lease if it is not valid.
 func (b *Service) ensureLease(ctx context.Context) error {
-	return b.keep(ctx, func(l *lease, now time.Time) bool { return l.valid(now) })
+	return b.renewUnless(ctx, func(l *lease, now time.Time) bool { return l.valid(now) })
 }
 
 // renewIfDue renews the lease if the last renewal is a heartbeat ago.
 func (b *Service) renewIfDue(ctx context.Context) error {
-	return b.keep(ctx, func(l *lease, now time.Time) bool {
+	return b.renewUnless(ctx, func(l *lease, now time.Time) bool {
 		return l.valid(now) && now.Sub(l.sent) < b.heartbeat || l.permanent && b.notesNothing()
 	})
 }
 
-// keep renews the lease unless good accepts it. All that wait for a renewal share
+// renewUnless renews the lease unless good accepts it. All that wait for a renewal share
 // its result.
-func (b *Service) keep(ctx context.Context, good func(*lease, time.Time) bool) error {
+func (b *Service) renewUnless(ctx context.Context, good func(*lease, time.Time) bool) error {
 	if lease := b.leased(); good(&lease, b.now()) {
 		return nil
 	}

@@ -72,14 +72,14 @@ type plain struct {
 
 // Keep adds a turn. An error is logged and counted: the answer is sent all the same.
 func (c *Conversations) Keep(ctx context.Context, owner models.KeptFor, requestID string, t *llm.Turn) {
-	if err := c.keep(ctx, owner, t); err != nil {
+	if err := c.store(ctx, owner, t); err != nil {
 		c.lost.Add(1)
 		c.opts.Log.Error("a response was not stored: later requests cannot name it as previous_response_id",
 			"request_id", requestID, "error", err)
 	}
 }
 
-func (c *Conversations) keep(ctx context.Context, owner models.KeptFor, t *llm.Turn) error {
+func (c *Conversations) store(ctx context.Context, owner models.KeptFor, t *llm.Turn) error {
 	text, err := json.Marshal(plain{t.Input, t.Answer}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)

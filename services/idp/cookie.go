@@ -78,7 +78,7 @@ func newAttempt(now time.Time) attempt {
 	return a
 }
 
-func (a attempt) ends() time.Time { return a.began.Add(CookieMaxAge) }
+func (a attempt) expiresAt() time.Time { return a.began.Add(CookieMaxAge) }
 
 func (a attempt) hasState(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(text), []byte(a.state.text())) == 1
@@ -143,7 +143,7 @@ func (l *Login) open(cookie string) (attempt, error) {
 		}
 	}
 	now := l.opts.Now()
-	if !now.Before(a.ends()) || now.Add(clockSkew).Before(a.began) {
+	if !now.Before(a.expiresAt()) || now.Add(clockSkew).Before(a.began) {
 		return attempt{}, errors.New("the cookie is too old")
 	}
 	return a, nil

@@ -106,10 +106,10 @@ func (l *Login) Begin(ctx context.Context) (redirect, cookie string, err error) 
 	if !l.Configured() {
 		return "", "", notConfigured()
 	}
-	return l.begin(ctx, linkTo{})
+	return l.beginFor(ctx, linkTo{})
 }
 
-func (l *Login) begin(ctx context.Context, to linkTo) (redirect, cookie string, err error) {
+func (l *Login) beginFor(ctx context.Context, to linkTo) (redirect, cookie string, err error) {
 	p, err := l.find(ctx)
 	if err != nil {
 		return "", "", unavailable(err)
@@ -184,7 +184,7 @@ func (l *Login) resume(ctx context.Context, query url.Values, cookie string) (at
 		return attempt{}, invalidState(errors.New("the state is not the cookie's"))
 	case len(query["code"]) != 1 || query.Get("code") == "":
 		return attempt{}, invalidState(errors.New("no code"))
-	case !l.used.first(ctx, a.state, a.ends()):
+	case !l.used.first(ctx, a.state, a.expiresAt()):
 		return attempt{}, invalidState(errors.New("the state was used before"))
 	}
 	return a, nil

@@ -24,7 +24,7 @@ func (l *Login) BeginLink(ctx context.Context, userID string) (redirect, cookie 
 	if err != nil {
 		return "", "", api.Unavailable(err)
 	}
-	return l.begin(ctx, linkTo{userID: u.ID, generation: u.Generation})
+	return l.beginFor(ctx, linkTo{userID: u.ID, generation: u.Generation})
 }
 
 // link adds a person's identity to the user of the attempt. A user whose tokens were

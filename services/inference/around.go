@@ -35,7 +35,7 @@ func (c *Call) Open(ctx context.Context) (llm.Stream, error) { return c.service.
 func routed(ctx context.Context, c *Call) (llm.Stream, error) {
 	c.opened = c.service.Now()
 	if c.plan.Paid {
-		c.plan.Outlasts = c.outlasts
+		c.plan.Outlasts = c.readsAfterLeaving
 	}
 	got, route, err := c.plan.Open(ctx)
 	c.route = route
@@ -208,10 +208,10 @@ func readOn(next Answer) Answer {
 	}
 }
 
-// outlasts says whether the rest of a candidate's answer is read after the client has
+// readsAfterLeaving says whether the rest of a candidate's answer is read after the client has
 // left. Of a model that reasons only the usage tells what it has written; of another
 // one the text does, and the usage only where that is all that is missing.
-func (c *Call) outlasts(by *routing.Candidate) bool {
+func (c *Call) readsAfterLeaving(by *routing.Candidate) bool {
 	return tokens.Reasons(c.input.Request, by.Model.Traits) || c.unbilled.Load()
 }
 

@@ -19,7 +19,7 @@ func (l *Writer) keepSums(ctx context.Context) {
 	failing := false
 	for wait := l.upkeepFirst; waited(ctx, wait); {
 		wait = l.upkeepEvery
-		err := l.keep(ctx)
+		err := l.runTasks(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -30,9 +30,9 @@ func (l *Writer) keepSums(ctx context.Context) {
 	}
 }
 
-// keep does it once. It pauses between transactions to spare the database. Several
+// runTasks does each of the tasks once. It pauses between transactions to spare the database. Several
 // replicas may try at once: the database lets one of them.
-func (l *Writer) keep(ctx context.Context) error {
+func (l *Writer) runTasks(ctx context.Context) error {
 	now := l.opts.Now()
 	for _, task := range []func() (more bool, err error){
 		func() (bool, error) { return l.opts.Store.FillUsage(ctx, now, fillBatch) },

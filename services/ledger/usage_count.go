@@ -106,8 +106,8 @@ func newUsageCount(p *period, q *models.UsageQuery) *usageCount {
 	return c
 }
 
-// whole says whether there is no border inside a time.
-func (c *usageCount) whole(from, to int64) bool {
+// hasNoBorder says whether there is no border inside a time.
+func (c *usageCount) hasNoBorder(from, to int64) bool {
 	i := sort.Search(len(c.borders), func(i int) bool { return c.borders[i] > from })
 	return i == len(c.borders) || c.borders[i] >= to
 }

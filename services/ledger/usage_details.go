@@ -48,7 +48,7 @@ func (u *Usage) count(ctx context.Context, p *period, q *models.UsageQuery) (*us
 			return nil, 0, err
 		}
 	}
-	of := models.UsageRange{From: p.from.Unix(), To: p.end().Add(time.Second - 1).Unix(), Whole: c.whole, Add: c.add}
+	of := models.UsageRange{From: p.from.Unix(), To: p.end().Add(time.Second - 1).Unix(), Whole: c.hasNoBorder, Add: c.add}
 	before, err := u.store.UsageTimes(ctx, q, of)
 	if err == nil && c.again() {
 		_, err = u.store.UsageTimes(ctx, q, of)

@@ -75,20 +75,20 @@ func (l *Log) writeAll(ctx, working context.Context) {
 			held += e.bytes
 			row, err := l.seal(&e)
 			if err != nil {
-				l.lose(1, err)
+				l.countLost(1, err)
 				continue
 			}
 			rows = append(rows, row)
 		}
 		if err := l.write(ctx, working, rows); err != nil {
-			l.lose(len(rows), err)
+			l.countLost(len(rows), err)
 		}
 		l.held.Add(-held)
 	}
 }
 
-// lose counts contents that could not be written.
-func (l *Log) lose(contents int, cause error) {
+// countLost counts contents that could not be written.
+func (l *Log) countLost(contents int, cause error) {
 	l.lost.Add(int64(contents))
 	l.cause = cause
 }

@@ -91,7 +91,7 @@ func (m *Models) listed(id string) (*catalog.Model, bool) {
 		return model, true
 	}
 	for _, provider := range m.catalog.Providers() {
-		if found, ok := m.foundAt(provider, id); ok && !m.another(provider, id) && m.taken(provider, id) == "" {
+		if found, ok := m.foundAt(provider, id); ok && !m.another(provider, id) && m.ownerOf(provider, id) == "" {
 			return found, true
 		}
 	}
@@ -108,9 +108,9 @@ func (m *Models) foundAt(provider, id string) (*catalog.Model, bool) {
 	return found[at], true
 }
 
-// taken is the provider whose model is called by an id that this provider has listed; empty:
+// ownerOf is the provider whose model is called by an id that this provider has listed; empty:
 // none.
-func (m *Models) taken(provider, id string) string { return (*m.found.Load())[provider].taken[id] }
+func (m *Models) ownerOf(provider, id string) string { return (*m.found.Load())[provider].taken[id] }
 
 // owner is the configured provider whose model has an id that this one lists: by the
 // catalogue, because it is known to sell it, or because its models have such names. It is

@@ -39,8 +39,8 @@ type wait struct {
 
 func (p *Patience) with(route Route) *wait { return &wait{of: p, route: route} }
 
-// begin is called when the upstream has accepted the request.
-func (w *wait) begin() {
+// start sets the timer, when the upstream has accepted the request.
+func (w *wait) start() {
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
 	if w.timer == nil {

@@ -218,7 +218,7 @@ func (p *Plan) prepare(i int) (made prepared) {
 	if len(p.others) > 0 {
 		of := p.others[0]
 		p.others = p.others[1:]
-		return p.made(of)
+		return p.prepareCandidate(of)
 	}
 	requested := p.input.Request.Model
 	model, err := p.router.Models.Resolve(requested)
@@ -255,11 +255,11 @@ func (p *Plan) prepare(i int) (made prepared) {
 	case len(of.model.Others) > 0:
 		of = p.spread(of)
 	}
-	return p.made(of)
+	return p.prepareCandidate(of)
 }
 
-// made is a candidate, prepared.
-func (p *Plan) made(of candidateOf) (made prepared) {
+// prepareCandidate returns a candidate with the request as its provider takes it.
+func (p *Plan) prepareCandidate(of candidateOf) (made prepared) {
 	made.router, made.Model, made.stream, made.route = p.router, of.model, p.input.Request.Stream, of.route
 	made.err = made.prepare(p.input)
 	return made

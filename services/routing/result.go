@@ -78,7 +78,7 @@ func (c *Candidate) open(ctx context.Context, l *pool.Lease) (*Result, error) { 
 	}
 	if c.patience != nil && !c.route.Native {
 		wait := c.patience.with(c.route)
-		l.Call.Accepted = wait.begin
+		l.Call.Accepted = wait.start
 		defer wait.end()
 	}
 	if c.accept > 0 {

@@ -23,7 +23,7 @@ func (p *Plan) spread(of candidateOf) candidateOf {
 	left := p.usable(of.model)
 	all := make([]candidateOf, 0, len(left))
 	for len(left) > 0 {
-		at := draw(left)
+		at := chooseByWeight(left)
 		of.model, of.route.Provider = alone(left[at]), left[at].Provider
 		all = append(all, of)
 		left = append(left[:at], left[at+1:]...)
@@ -92,9 +92,9 @@ func alone(model *catalog.Model) *catalog.Model {
 	return &one
 }
 
-// draw chooses one of the upstreams: the first, or one at random in proportion to the
+// chooseByWeight chooses one of the upstreams: the first, or one at random in proportion to the
 // weights.
-func draw(from []*catalog.Model) int {
+func chooseByWeight(from []*catalog.Model) int {
 	var sum int64
 	for _, m := range from {
 		sum += m.Weight
