@@ -2,7 +2,6 @@ package auth
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -24,8 +23,8 @@ const (
 	cachedRejected = 10_000
 )
 
-// cacheEntry is the database's answer about a key. Only use and refreshing
-// change; all requests with the key share the entry.
+// cacheEntry is the database's answer about a key. Only use changes; all requests with the key
+// share the entry.
 type cacheEntry struct {
 	caller    *Caller   // nil: the key is rejected
 	use       *lastUse  // nil for a rejected key
@@ -35,8 +34,6 @@ type cacheEntry struct {
 	// revision was current before the query was sent. It is 0 for a rejected
 	// key: a row that is added later does not change the revision.
 	revision int64
-
-	refreshing atomic.Bool // a refresh is queued or runs
 }
 
 // lastUse returns when the key was last used, or else queried.

@@ -14,18 +14,10 @@ import (
 )
 
 const (
-	// keyRefreshAge is the age at which the entry of a key in use is refreshed
-	// in the background, so that no request waits for the database. While
-	// Revisions polls successfully no entry gets that old.
-	keyRefreshAge = 600 * time.Millisecond
-
 	// How many look-ups query the database at once. Keys that were valid lately have a
 	// limit of their own: under a flood of unknown keys they were refused with 503 else.
 	knownLookups   = 8
 	unknownLookups = 4
-
-	keyRefreshers   = knownLookups / 2
-	keyRefreshQueue = 1024
 )
 
 // invalidKey answers for every rejected key, so that no answer shows the reason.
@@ -57,9 +49,6 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 		return nil, err
 	}
 	entry.use.at.Store(now.UnixMicro())
-	if now.Sub(k.cache.validatedAt(entry)) > keyRefreshAge && !entry.refreshing.Load() {
-		k.queueRefresh(d, entry)
-	}
 	return entry.caller, nil
 }
 
@@ -141,32 +130,3 @@ func (k *Keys) query(ctx context.Context, d digest) (*cacheEntry, error) {
 // errOtherKey is a fault of the database or of the connection to it, never of
 // the caller.
 var errOtherKey = errors.New("the database answered for another key")
-
-// queueRefresh leaves a key to the refreshers. When their queue is full the
-// entry becomes stale, and a request looks the key up.
-func (k *Keys) queueRefresh(d digest, entry *cacheEntry) {
-	if !entry.refreshing.CompareAndSwap(false, true) {
-		return
-	}
-	select {
-	case k.refreshQueue <- d:
-	default:
-		entry.refreshing.Store(false)
-	}
-}
-
-// refresh looks up the keys of the queue until ctx ends.
-func (k *Keys) refresh(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case d := <-k.refreshQueue:
-			entry, err := k.lookUp(ctx, d, k.now().Add(-keyRefreshAge))
-			if err != nil {
-				continue // a request reports the error, if it lasts
-			}
-			entry.refreshing.Store(false) // after a poll this may be the same entry
-		}
-	}
-}

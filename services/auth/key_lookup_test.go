@@ -143,19 +143,6 @@ func TestAFloodOfUnknownKeysRunsFewQueries(t *testing.T) {
 	})
 }
 
-func TestAKeyWorksWhenTheRefreshQueueIsFull(t *testing.T) {
-	k := sqliteKeys(t).keyReplica() // without refreshers
-	for range keyRefreshQueue {
-		k.refreshQueue <- digest{}
-	}
-	_, text := createKey(t, k, "ada")
-	for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(time.Millisecond) {
-		if !keyOpens(k, text) {
-			t.Fatal("refused")
-		}
-	}
-}
-
 func TestOneUnknownKeyIsQueriedOnceASecond(t *testing.T) {
 	k := sqliteKeys(t).keyReplica()
 	var load countKeyQueries
@@ -302,27 +289,5 @@ func TestAPanicInALookUpEndsTheWaitOfAllCallers(t *testing.T) {
 	k.keyByHash = ask
 	if !keyOpens(k, text) || len(k.cache.running) != 0 {
 		t.Errorf("the key is rejected afterwards, or %d look-ups still run", len(k.cache.running))
-	}
-}
-
-func TestAKeyInUseIsRefreshedInTheBackground(t *testing.T) {
-	k := sqliteKeys(t).keyReplica()
-	runKeys(t, k)
-	_, text := createKey(t, k, "ada")
-	if !keyOpens(k, text) {
-		t.Fatal("a new key opens nothing")
-	}
-	load := countKeyQueries{delay: 50 * time.Millisecond}
-	load.watch(k)
-	var worst time.Duration
-	for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(time.Millisecond) {
-		asked := time.Now()
-		if !keyOpens(k, text) {
-			t.Fatal("refused")
-		}
-		worst = max(worst, time.Since(asked))
-	}
-	if n := load.total.Load(); worst > 40*time.Millisecond || n < 3 || n > 6 {
-		t.Errorf("a request waited %v; %d queries", worst, n)
 	}
 }

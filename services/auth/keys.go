@@ -57,19 +57,18 @@ type Keys struct {
 	userDefaults models.Limits
 	verified     bool
 
-	cache        *keyCache
-	uses         lastUses
-	known        *semaphore.Weighted // limits the look-ups of keys that were valid lately
-	unknown      *semaphore.Weighted // limits those of other keys
-	refreshQueue chan digest         // keys in use whose entries get old
+	cache   *keyCache
+	uses    lastUses
+	known   *semaphore.Weighted // limits the look-ups of keys that were valid lately
+	unknown *semaphore.Weighted // limits those of other keys
 
 	// Tests replace the store's query and the constant.
 	keyByHash  func(ctx context.Context, hash string) (*models.KeyWithOwners, error)
 	flushEvery time.Duration
 }
 
-// NewKeys returns Keys that work already. Run adds the background work: refreshes,
-// invalidations of other replicas, and the times of last use.
+// NewKeys returns Keys that work already. Run adds the background work: the invalidations of
+// other replicas, and the times of last use.
 func NewKeys(o KeyOptions) *Keys {
 	if o.ModelExists == nil {
 		o.ModelExists = func(string) bool { return true }
@@ -78,22 +77,17 @@ func NewKeys(o KeyOptions) *Keys {
 		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, modelExists: o.ModelExists, defaults: o.Defaults,
 		userDefaults: o.UserDefaults, verified: o.Verified,
 		cache: newKeyCache(o.Revisions), uses: lastUses{byID: map[string]*lastUse{}},
-		known:        semaphore.NewWeighted(knownLookups),
-		unknown:      semaphore.NewWeighted(unknownLookups),
-		refreshQueue: make(chan digest, keyRefreshQueue),
-		keyByHash:    o.Store.KeyByHash, flushEvery: flushEvery,
+		known:     semaphore.NewWeighted(knownLookups),
+		unknown:   semaphore.NewWeighted(unknownLookups),
+		keyByHash: o.Store.KeyByHash, flushEvery: flushEvery,
 	}
 }
 
-// Run does the background work until ctx ends: it receives invalidations from
-// other replicas, refreshes the entries of keys in use, and writes when keys
-// were last used, for the last time before it returns.
+// Run does the background work until ctx ends: it receives invalidations from other replicas,
+// and writes when keys were last used, for the last time before it returns.
 func (k *Keys) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { repeat(ctx, k.flushEvery, k.flushOrLog) })
-	for range keyRefreshers {
-		parts.Go(func() { k.refresh(ctx) })
-	}
 	if k.redis != nil {
 		parts.Go(func() { k.subscribe(ctx) })
 	}

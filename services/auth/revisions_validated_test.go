@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"modelgateway/api"
 	"modelgateway/models"
-	"modelgateway/tests/storetest"
 )
 
 // oneByOne is Keys and Tokens over rows that the test holds, and a clock of
@@ -115,8 +113,8 @@ func TestAnEntryThatPollsValidateIsNotQueriedAgain(t *testing.T) {
 			o.later(revisionInterval)
 			o.revisions.poll(t.Context())
 		}
-		if o.asked != 1 || len(o.keys.refreshQueue) != 0 {
-			t.Errorf("asked %d times; %d are to be asked for early", o.asked, len(o.keys.refreshQueue))
+		if o.asked != 1 {
+			t.Errorf("asked %d times", o.asked)
 		}
 		o.change()
 		o.later(revisionInterval)
@@ -215,39 +213,6 @@ func TestARejectionIsQueriedAgainWithAnyRevision(t *testing.T) {
 			t.Errorf("a TTL later: %v", err)
 		}
 	})
-}
-
-func TestAKeyIsRefreshedAgainAfterAPollMadeARefreshUnnecessary(t *testing.T) {
-	o := newOneByOne(t)
-	try := func() {
-		t.Helper()
-		if !keyOpens(o.keys, o.key) {
-			t.Fatal("refused")
-		}
-	}
-	o.revisions.poll(t.Context())
-	try()
-	o.later(keyRefreshAge + time.Millisecond)
-	try()
-	o.revisions.poll(t.Context())
-	if len(o.keys.refreshQueue) != 1 {
-		t.Fatal("not refreshed without polls")
-	}
-	found := o.keys.cache.find(keyDigest(o.key), o.at)
-	ctx, stop := context.WithCancel(t.Context())
-	var refreshing sync.WaitGroup
-	refreshing.Go(func() { o.keys.refresh(ctx) })
-	storetest.Until(t, "done with", func() bool { return !found.refreshing.Load() })
-	stop()
-	refreshing.Wait()
-	if o.asked != 1 {
-		t.Errorf("asked %d times though a poll had come", o.asked)
-	}
-	o.later(keyRefreshAge + time.Millisecond)
-	try()
-	if len(o.keys.refreshQueue) != 1 {
-		t.Error("not refreshed the next time")
-	}
 }
 
 func TestAKeyInSteadyUseStaysCachedWithItsUses(t *testing.T) {

@@ -251,8 +251,7 @@ func (u userEntry) accepts(c *claims) bool {
 
 // lookUp returns the cached answer about a user while it is fresh, as for keys, and
 // queries the database at least once a keyIdleTTL. An answer is not used any more once
-// a poll has found a change: unlike that of a key it is not refreshed in the background,
-// and would be used for a whole keyTTL.
+// a poll has found a change, while that of a key then ends with its keyTTL.
 func (t *Tokens) lookUp(ctx context.Context, userID string) (userEntry, error) {
 	now := t.now()
 	u, ok := t.users.Get(userID)
