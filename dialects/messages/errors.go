@@ -91,7 +91,8 @@ func appendError(dst []byte, e *api.Error) []byte {
 	if isNative(e) {
 		return append(dst, e.Raw...)
 	}
-	w := scan.Writer(dst).Object().Text("type", "error").ObjectAt("error").Text("type", errorType(errorStatus(e))).Text("message", message(e))
+	w := scan.Writer(dst).Object().Text("type", "error").
+		ObjectAt("error").Text("type", errorType(errorStatus(e))).Text("message", message(e))
 	switch e.Code { // clients recover from the errors of threads
 	case api.CodeThreadNotFound:
 		w = w.JSON("details", []byte(`{"error_code":"thread_not_found"}`))

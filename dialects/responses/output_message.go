@@ -111,7 +111,8 @@ func (it *items) partJSON() []byte {
 	if m.kind == refusalPart {
 		return w.Text("type", "refusal").Escaped("refusal", it.text).EndObject()
 	}
-	return w.Text("type", "output_text").List("annotations", m.annotations).List("logprobs", m.logprobs).Escaped("text", it.text).EndObject()
+	return w.Text("type", "output_text").List("annotations", m.annotations).List("logprobs", m.logprobs).
+		Escaped("text", it.text).EndObject()
 }
 
 func (it *items) closePart() {

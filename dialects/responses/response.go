@@ -138,7 +138,8 @@ func (r *response) append(dst []byte, s *state) []byte {
 	} else {
 		w = w.Null("incomplete_details")
 	}
-	w = w.Text("model", r.model).List("output", s.output).Bool("store", r.common.Keep).TextOrNull("previous_response_id", r.common.Continues)
+	w = w.Text("model", r.model).List("output", s.output).Bool("store", r.common.Keep).
+		TextOrNull("previous_response_id", r.common.Continues)
 	for _, e := range echoed {
 		if value := r.request.members[e.member]; llm.Given(value) {
 			w = appendLine(w.Name(memberNames[e.member]), value)
