@@ -94,7 +94,7 @@ func (b *streamBuilder) call(c reply.Call) {
 	b.start(toolUse(c.Name, rawjson.Object{}))
 	b.delta(rawjson.Object{"type", "input_json_delta", "partial_json", ""})
 	if c.Arguments != "{}" {
-		for _, piece := range wire.Fragments(c.Arguments) {
+		for _, piece := range reply.Fragments(c.Arguments) {
 			b.delta(rawjson.Object{"type", "input_json_delta", "partial_json", piece})
 		}
 	}

@@ -1,144 +1,63 @@
 package openai
 
 import (
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/dialects/chat"
+	"modelgateway/llm"
+	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/wire"
 )
 
-type answer struct {
-	ID                string   `json:"id"`
-	Object            string   `json:"object"`
-	Created           int64    `json:"created"`
-	Model             string   `json:"model"`
-	Choices           []choice `json:"choices"`
-	Usage             usage    `json:"usage"`
-	ServiceTier       string   `json:"service_tier"`
-	SystemFingerprint string   `json:"system_fingerprint"`
-}
-
-type choice struct {
-	Index        int       `json:"index"`
-	Message      message   `json:"message"`
-	Logprobs     *logprobs `json:"logprobs"`
-	FinishReason string    `json:"finish_reason"`
-}
-
-type message struct {
-	Role         string          `json:"role"`
-	Content      *string         `json:"content"`
-	Refusal      *string         `json:"refusal"`
-	Annotations  []string        `json:"annotations"`
-	ToolCalls    []ToolCall      `json:"tool_calls,omitempty"`
-	FunctionCall *CalledFunction `json:"function_call,omitzero"`
-}
-
-type logprobs struct {
-	Content []logprob  `json:"content"`
-	Refusal *[]logprob `json:"refusal"`
-}
-
-type logprob struct {
-	Token       string    `json:"token"`
-	Logprob     float64   `json:"logprob"`
-	Bytes       []int     `json:"bytes"`
-	TopLogprobs []logprob `json:"top_logprobs,omitzero"`
-}
-
-type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-	TotalTokens      int `json:"total_tokens"`
-	PromptDetails    struct {
-		Cached     int `json:"cached_tokens"`
-		Audio      int `json:"audio_tokens"`
-		CacheWrite int `json:"cache_write_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
-		Reasoning int `json:"reasoning_tokens"`
-		Audio     int `json:"audio_tokens"`
-		Accepted  int `json:"accepted_prediction_tokens"`
-		Rejected  int `json:"rejected_prediction_tokens"`
-	} `json:"completion_tokens_details"`
-}
-
-// OpenAI caches prompts of 1024 tokens or more by itself, in steps of 128.
+// OpenAI caches prompts of CacheLeast tokens or more by itself, in steps of CacheStep.
 // Source: https://platform.openai.com/docs/guides/prompt-caching
 const (
-	cacheLeast = 1024
-	cacheStep  = 128
+	CacheLeast = 1024
+	CacheStep  = 128
 )
 
-func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt) answer {
-	a := answer{
-		ID: wire.NewID("chatcmpl-"), Object: "chat.completion", Created: s.options.Now().Unix(), Model: m.AnswersAs(),
-		ServiceTier: "default", SystemFingerprint: "simulated",
+// answer writes as the gateway does, which leaves out what no client reads: the padding of
+// OpenAI's events, empty annotations, and the counts of sounds and predictions. OpenAI never
+// shows its reasoning.
+func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt, fault reply.Fault) wire.Answer {
+	form := reply.Form{CallIDs: "call_"}
+	if q.Logprobs {
+		form.Logprobs = q.logprobs
 	}
-	read, _ := s.cache.Use(p, cacheLeast)
-	u := &a.Usage
-	u.PromptTokens = p.Tokens()
-	u.PromptDetails.Cached = read - read%cacheStep
+	var replies []reply.Reply
+	var choices [][]llm.Event
 	for i := range q.choices() {
 		r := p.Reply(i)
-		a.Choices = append(a.Choices, q.choice(i, r))
-		u.CompletionDetails.Reasoning += r.ReasoningTokens()
-		u.CompletionTokens += r.ReasoningTokens() + r.AnswerTokens()
+		replies, choices = append(replies, r), append(choices, r.Events(i, form))
 	}
-	u.TotalTokens = u.PromptTokens + u.CompletionTokens
-	return a
+	head := llm.Head{
+		ID: wire.NewID("chatcmpl-"), Model: m.AnswersAs(), Created: s.options.Now().Unix(), ServiceTier: "default", Fingerprint: "simulated",
+	}
+	usage := s.cache.Usage(p, replies, CacheLeast, CacheStep)
+	usage.CacheWrite = 0 // OpenAI does not count it
+	return wire.Answer{
+		Dialect: chat.Dialect(), Request: &llm.Request{Stream: q.Stream, Usage: q.wantsUsage(), SingleCall: len(q.Functions) > 0},
+		Stream: reply.Stream(head, usage, choices...), Fault: fault, Error: event(Documented(http.StatusInternalServerError).Body),
+	}
 }
 
-var finishReasons = map[reply.End]string{
-	reply.EndTurn: "stop", reply.EndStop: "stop", reply.EndLength: "length", reply.EndCalls: "tool_calls",
-}
+func (q *Request) wantsUsage() bool { return q.StreamOptions != nil && q.StreamOptions.IncludeUsage }
 
-// choice turns a reply into a choice. OpenAI never shows its reasoning.
-func (q *Request) choice(index int, r reply.Reply) choice {
-	c := choice{Index: index, Message: message{Role: "assistant", Annotations: []string{}}, FinishReason: finishReasons[r.End]}
-	if len(r.Calls) == 0 || r.Text != "" {
-		c.Message.Content = &r.Text
-		c.Logprobs = q.logprobs(r.Text)
-	}
-	if len(r.Calls) == 0 {
-		return c
-	}
-	if len(q.Functions) > 0 {
-		c.Message.FunctionCall = &CalledFunction{r.Calls[0].Name, r.Calls[0].Arguments}
-		if r.End == reply.EndCalls {
-			c.FinishReason = "function_call"
-		}
-		return c
-	}
-	for _, called := range r.Calls {
-		call := ToolCall{ID: wire.NewID("call_"), Type: "function", Function: &CalledFunction{called.Name, called.Arguments}}
-		if called.Custom {
-			call = ToolCall{ID: call.ID, Type: "custom", Custom: &CalledCustom{called.Name, called.Arguments}}
-		}
-		c.Message.ToolCalls = append(c.Message.ToolCalls, call)
-	}
-	return c
-}
+func event(v any) []byte { return append(append([]byte("data: "), rawjson.Encode(v)...), "\n\n"...) }
 
-func (q *Request) logprobs(text string) *logprobs {
-	if !q.Logprobs {
-		return nil
-	}
-	all := &logprobs{Content: []logprob{}}
-	for _, token := range reply.Split(text) {
-		all.Content = append(all.Content, q.logprob(token))
-	}
-	return all
-}
-
-// logprob is 0, a probability of 1: no other token could have come.
-func (q *Request) logprob(token string) logprob {
-	one := logprob{Token: token, Bytes: []int{}}
+// logprobs gives a token the probability 1, whose logarithm is 0: no other could have come.
+func (q *Request) logprobs(token string) jsontext.Value {
+	numbers := []int{}
 	for _, b := range []byte(token) {
-		one.Bytes = append(one.Bytes, int(b))
+		numbers = append(numbers, int(b))
 	}
-	all := one
-	all.TopLogprobs = []logprob{}
+	one := rawjson.Object{"token", token, "logprob", 0, "bytes", numbers}
+	top := []rawjson.Object{}
 	if q.TopLogprobs != nil && *q.TopLogprobs > 0 {
-		all.TopLogprobs = append(all.TopLogprobs, one)
+		top = append(top, one)
 	}
-	return all
+	return rawjson.Encode(rawjson.Object{"content", []rawjson.Object{append(one, "top_logprobs", top)}, "refusal", nil})
 }

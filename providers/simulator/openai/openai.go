@@ -47,15 +47,7 @@ func (s *Service) Chat(w http.ResponseWriter, r *http.Request) {
 		Documented(trigger.Status).Write(w)
 		return
 	}
-	a := s.answer(q, m, p)
-	if !q.Stream {
-		wire.WriteJSON(w, http.StatusOK, a)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
-	stream := q.stream(a).Inject(trigger.Fault, event(Documented(http.StatusInternalServerError).Body))
-	stream.Send(w, r, s.options.ChunkDelay)
+	s.answer(q, m, p, trigger.Fault).Write(w, r, s.options)
 }
 
 // CheckKey refuses a request without a key.

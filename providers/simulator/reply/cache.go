@@ -3,6 +3,8 @@ package reply
 import (
 	"crypto/sha256"
 	"sync"
+
+	"modelgateway/llm"
 )
 
 // cacheSize bounds how many prefixes are kept; the oldest is dropped.
@@ -44,6 +46,20 @@ func (c *Cache) Use(p *Prompt, least int) (read, written int) {
 		}
 	}
 	return read, longest - read
+}
+
+// Usage counts a prompt and its replies. The cache works in steps of so many tokens.
+func (c *Cache) Usage(p *Prompt, replies []Reply, least, step int) *llm.Usage {
+	read, written := c.Use(p, least)
+	u := &llm.Usage{
+		Input: int64(p.Tokens()), HasCache: true, Cached: int64(read - read%step), CacheWrite: int64(written), HasReasoning: true,
+	}
+	for _, r := range replies {
+		u.Reasoning += int64(r.ReasoningTokens())
+		u.Output += int64(r.ReasoningTokens() + r.AnswerTokens())
+	}
+	u.Total = u.Input + u.Output
+	return u
 }
 
 func (c *Cache) add(sum [sha256.Size]byte) {

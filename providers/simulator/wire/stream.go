@@ -67,16 +67,3 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 		return false
 	}
 }
-
-// Fragments cuts the arguments of a call into pieces of a few characters, so that
-// events break inside names and strings, as those of the providers do.
-func Fragments(arguments string) []string {
-	const size = 6
-	var pieces []string
-	for rest := []rune(arguments); len(rest) > 0; {
-		n := min(size, len(rest))
-		pieces = append(pieces, string(rest[:n]))
-		rest = rest[n:]
-	}
-	return pieces
-}

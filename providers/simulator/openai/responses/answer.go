@@ -3,6 +3,7 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/providers/simulator/openai"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/wire"
@@ -67,16 +68,16 @@ type format struct {
 }
 
 type usage struct {
-	InputTokens  int `json:"input_tokens"`
+	InputTokens  int64 `json:"input_tokens"`
 	InputDetails struct {
-		CacheWrite int `json:"cache_write_tokens"`
-		Cached     int `json:"cached_tokens"`
+		CacheWrite int64 `json:"cache_write_tokens"`
+		Cached     int64 `json:"cached_tokens"`
 	} `json:"input_tokens_details"`
-	OutputTokens  int `json:"output_tokens"`
+	OutputTokens  int64 `json:"output_tokens"`
 	OutputDetails struct {
-		Reasoning int `json:"reasoning_tokens"`
+		Reasoning int64 `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
-	TotalTokens int `json:"total_tokens"`
+	TotalTokens int64 `json:"total_tokens"`
 }
 
 // begun is the response before anything is generated.
@@ -115,13 +116,6 @@ func or(v jsontext.Value, otherwise string) jsontext.Value {
 	return jsontext.Value(otherwise)
 }
 
-// OpenAI caches prompts of 1024 tokens or more by itself, in steps of 128.
-// Source: https://platform.openai.com/docs/guides/prompt-caching
-const (
-	cacheLeast = 1024
-	cacheStep  = 128
-)
-
 func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt) response {
 	a := s.begun(q, m)
 	if q.compacts {
@@ -129,11 +123,9 @@ func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt) response {
 	}
 	r := p.Reply(0)
 	a.Output = q.output(r)
-	read, _ := s.cache.Use(p, cacheLeast)
-	u := &usage{InputTokens: p.Tokens(), OutputTokens: r.ReasoningTokens() + r.AnswerTokens()}
-	u.InputDetails.Cached = read - read%cacheStep
-	u.OutputDetails.Reasoning = r.ReasoningTokens()
-	u.TotalTokens = u.InputTokens + u.OutputTokens
+	used := s.cache.Usage(p, []reply.Reply{r}, openai.CacheLeast, openai.CacheStep)
+	u := &usage{InputTokens: used.Input, OutputTokens: used.Output, TotalTokens: used.Total}
+	u.InputDetails.Cached, u.OutputDetails.Reasoning = used.Cached, used.Reasoning
 	a.Usage, a.ServiceTier = u, "default"
 	if r.End == reply.EndLength && !q.compacts {
 		a.Status, a.IncompleteDetails = incomplete, &details{"max_output_tokens"}

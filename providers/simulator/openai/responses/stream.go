@@ -78,10 +78,10 @@ func (w *writer) item(index int, i item) {
 	case "reasoning":
 		w.summary(*i.Summary, at)
 	case "function_call":
-		w.pieces("response.function_call_arguments.delta", wire.Fragments(*i.Arguments), at)
+		w.pieces("response.function_call_arguments.delta", reply.Fragments(*i.Arguments), at)
 		w.add("response.function_call_arguments.done", append(at, "arguments", *i.Arguments, "name", i.Name)...)
 	case "custom_tool_call":
-		w.pieces("response.custom_tool_call_input.delta", wire.Fragments(*i.Input), at)
+		w.pieces("response.custom_tool_call_input.delta", reply.Fragments(*i.Input), at)
 		w.add("response.custom_tool_call_input.done", append(at, "input", *i.Input)...)
 	}
 	w.add("response.output_item.done", "item", i, "output_index", index)
