@@ -62,17 +62,7 @@ func (s *Service) Messages(w http.ResponseWriter, r *http.Request) {
 		s.documented(trigger.Status).Write(w)
 		return
 	}
-	generated := p.Reply(0)
-	a := s.answer(q, m, p, generated)
-	if !q.Stream {
-		a.Content = q.blocks(generated)
-		wire.WriteJSON(w, http.StatusOK, a)
-		return
-	}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
-	stream := q.stream(a, generated).Inject(trigger.Fault, event("error", s.documented(statusOverloaded).Body))
-	stream.Send(w, r, s.options.ChunkDelay)
+	s.answer(q, m, p, trigger.Fault).Write(w, r, s.options)
 }
 
 func (s *Service) inTwoSeconds() string {

@@ -24,8 +24,6 @@ type Request struct {
 	OutputConfig  *Output        `json:"output_config"`
 	OutputFormat  *Format        `json:"output_format"`
 	CacheControl  jsontext.Value `json:"cache_control"`
-	// ContextManagement is the beta in which parts of the conversation are left out.
-	ContextManagement jsontext.Value `json:"context_management"`
 	// Thread is the beta in which the server keeps the conversation.
 	Thread jsontext.Value `json:"thread"`
 }
