@@ -9,7 +9,7 @@ import (
 
 // Vector is an embedding of a text, of length 1. Texts that share words have vectors that
 // are close to each other.
-func Vector(text string, dimensions int) []float32 {
+func Vector(text string, dimensions int) []float64 {
 	sums := make([]float64, dimensions)
 	for _, word := range append(strings.Fields(strings.ToLower(text)), "") {
 		h := fnv.New64a()
@@ -23,11 +23,10 @@ func Vector(text string, dimensions int) []float32 {
 	for _, x := range sums {
 		square += x * x
 	}
-	vector := make([]float32, dimensions)
-	for i, x := range sums {
-		vector[i] = float32(x / math.Sqrt(square))
+	for i := range sums {
+		sums[i] /= math.Sqrt(square)
 	}
-	return vector
+	return sums
 }
 
 // CountTokens counts the words of a text.
