@@ -3,6 +3,7 @@
 package anthropic
 
 import (
+	_ "embed"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +13,19 @@ import (
 	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
 )
+
+// form is the body of POST /v1/messages.
+// Source: https://docs.claude.com/en/api/messages
+//
+//go:embed messages.json
+var form []byte
+
+// notCounted are the members that POST /v1/messages/count_tokens does not have.
+// Source: https://docs.claude.com/en/api/messages-count-tokens
+var notCounted = []string{
+	"max_tokens", "temperature", "top_p", "top_k", "stop_sequences", "stream", "metadata", "service_tier", "container",
+	"inference_geo", "diagnostics", "fallbacks", "thread",
+}
 
 type request struct {
 	simulated.Request
@@ -42,12 +56,16 @@ func readBlocks(content jsontext.Value) []block {
 // Check returns the error answer to a request, or nil. It leaves unknown models
 // to the simulator.
 func Check(header http.Header, body jsontext.Value) *wire.Failure {
-	return check(requestGrammar, header, body)
+	return check(grammar.Read(form), header, body)
 }
 
 // CheckCount is Check for a request to count tokens.
 func CheckCount(header http.Header, body jsontext.Value) *wire.Failure {
-	return check(countGrammar(), header, body)
+	count := grammar.Read(form)
+	for _, member := range notCounted {
+		delete(count["request"], member)
+	}
+	return check(count, header, body)
 }
 
 func check(form grammar.Grammar, header http.Header, body jsontext.Value) *wire.Failure {

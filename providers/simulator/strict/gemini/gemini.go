@@ -3,14 +3,22 @@
 package gemini
 
 import (
+	_ "embed"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	simulated "modelgateway/providers/simulator/gemini"
+	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
 )
+
+// form is the body of generateContent and streamGenerateContent.
+// Source: https://ai.google.dev/api/generate-content
+//
+//go:embed generate_content.json
+var form []byte
 
 type request struct {
 	simulated.Request
@@ -30,7 +38,7 @@ type extra struct {
 
 // Check returns the error answer to a request to a model that exists, or nil.
 func Check(model string, body jsontext.Value) *wire.Failure {
-	if violations := requestGrammar.Violations(body); len(violations) > 0 {
+	if violations := grammar.Read(form).Violations(body); len(violations) > 0 {
 		return wording(violations)
 	}
 	q := request{generation: simulated.Generation(model)}

@@ -3,12 +3,14 @@
 package grammar
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/providers/simulator/rawjson"
@@ -24,7 +26,24 @@ import (
 // "NAME:value" that differ in FIELD. Types are joined by "|"; [] after one
 // means a list of it, {} a map to it. "!" marks a field that must be there,
 // LOW..HIGH the numbers and WORD… the strings that are taken.
+//
+// A file of a grammar is that in JSON. There, objects that are alike are one, under their
+// names with spaces between them.
 type Grammar map[string]map[string]string
+
+// Read reads a file of a grammar. It panics where that is not one.
+func Read(file []byte) Grammar {
+	read, all := Grammar{}, Grammar{}
+	if err := json.Unmarshal(file, &read); err != nil {
+		panic(fmt.Sprintf("simulator: read a grammar: %v", err))
+	}
+	for names, fields := range read {
+		for _, name := range strings.Fields(names) {
+			all[name] = fields
+		}
+	}
+	return all
+}
 
 type kind struct {
 	types    []string

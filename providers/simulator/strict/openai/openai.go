@@ -3,14 +3,22 @@
 package openai
 
 import (
+	_ "embed"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	simulated "modelgateway/providers/simulator/openai"
+	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
 )
+
+// chat is the body of POST /v1/chat/completions.
+// Source: https://platform.openai.com/docs/api-reference/chat/create
+//
+//go:embed chat.json
+var chat []byte
 
 type request struct {
 	simulated.Request
@@ -23,7 +31,7 @@ type request struct {
 // Check returns the error answer to a request, or nil. It leaves models that do
 // not chat to the simulator.
 func Check(body jsontext.Value) *wire.Failure {
-	if violations := requestGrammar.Violations(body); len(violations) > 0 {
+	if violations := grammar.Read(chat).Violations(body); len(violations) > 0 {
 		return wording(violations[0])
 	}
 	var q request

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,9 +15,17 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
+// responsesForm is the body of POST /v1/responses. Of the items and the tools it has those
+// that other APIs have as well; others are left to the simulator. Codex sends the member
+// internal_chat_message_metadata_passthrough to OpenAI itself (0.169, 2026-11-22).
+// Source: https://platform.openai.com/docs/api-reference/responses/create
+//
+//go:embed responses.json
+var responsesForm []byte
+
 // CheckResponses returns the error answer to a request to the Responses API, or nil.
 func CheckResponses(body jsontext.Value) *wire.Failure {
-	for _, v := range responsesGrammar.Violations(body) {
+	for _, v := range grammar.Read(responsesForm).Violations(body) {
 		if v.Kind != grammar.Tag || !hosted.MatchString(v.Path.Brackets()) {
 			return wording(v)
 		}
