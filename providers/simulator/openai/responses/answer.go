@@ -3,135 +3,82 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/providers/simulator/openai"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/wire"
 )
 
-// response has the members of a recorded one, in their order.
+// response is a response, or what is known of it when it begins.
 type response struct {
-	ID                string         `json:"id"`
-	Object            string         `json:"object"`
-	CreatedAt         int64          `json:"created_at"`
-	Status            string         `json:"status"`
-	Background        bool           `json:"background"`
-	CompletedAt       *int64         `json:"completed_at"`
-	Error             *fault         `json:"error"`
-	FrequencyPenalty  float64        `json:"frequency_penalty"`
-	IncompleteDetails *details       `json:"incomplete_details"`
-	Instructions      jsontext.Value `json:"instructions"`
-	MaxOutputTokens   *int           `json:"max_output_tokens"`
-	MaxToolCalls      *int           `json:"max_tool_calls"`
-	Model             string         `json:"model"`
-	Output            []item         `json:"output"`
-	ParallelToolCalls bool           `json:"parallel_tool_calls"`
-	PresencePenalty   float64        `json:"presence_penalty"`
-	PreviousResponse  *string        `json:"previous_response_id"`
-	PromptCacheKey    jsontext.Value `json:"prompt_cache_key"`
-	PromptCacheKept   jsontext.Value `json:"prompt_cache_retention"`
-	Reasoning         reasoning      `json:"reasoning"`
-	SafetyIdentifier  jsontext.Value `json:"safety_identifier"`
-	ServiceTier       string         `json:"service_tier"`
-	Store             bool           `json:"store"`
-	// SystemFingerprint is no member of the Responses API. It says that the answer is simulated.
-	SystemFingerprint string           `json:"system_fingerprint"`
-	Temperature       jsontext.Value   `json:"temperature"`
-	Text              format           `json:"text"`
-	ToolChoice        jsontext.Value   `json:"tool_choice"`
-	Tools             []jsontext.Value `json:"tools"`
-	TopLogprobs       int              `json:"top_logprobs"`
-	TopP              jsontext.Value   `json:"top_p"`
-	Truncation        string           `json:"truncation"`
-	Usage             *usage           `json:"usage"`
-	User              jsontext.Value   `json:"user"`
-	Metadata          jsontext.Value   `json:"metadata"`
+	id        string
+	model     string
+	created   int64
+	status    string
+	completed *int64
+	failure   any // nil: it has not failed
+	output    []item
+	usage     *llm.Usage
+	request   jsontext.Value
 }
 
-type fault struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+// repeated are the members of a request that a response has too, with what stands for one that
+// is absent or null.
+var repeated = [][2]string{
+	{"instructions", "null"}, {"max_output_tokens", "null"}, {"max_tool_calls", "null"}, {"parallel_tool_calls", "true"},
+	{"previous_response_id", "null"}, {"prompt_cache_key", "null"}, {"prompt_cache_retention", "null"},
+	{"reasoning", `{"effort":null,"summary":null}`}, {"safety_identifier", "null"}, {"store", "true"}, {"temperature", "1.0"},
+	{"text", `{"format":{"type":"text"},"verbosity":"medium"}`}, {"tool_choice", `"auto"`}, {"tools", "[]"}, {"top_logprobs", "0"},
+	{"top_p", "1.0"}, {"truncation", `"disabled"`}, {"user", "null"}, {"metadata", "{}"},
 }
 
-type details struct {
-	Reason string `json:"reason"`
+// object is the response as it is sent. Its system_fingerprint is no member of the
+// Responses API: it says that the answer is simulated.
+func (a response) object() rawjson.Object {
+	var details any
+	if a.status == incomplete {
+		details = rawjson.Object{"reason", "max_output_tokens"}
+	}
+	o := rawjson.Object{
+		"id", a.id, "object", "response", "created_at", a.created, "status", a.status, "background", false, "completed_at", a.completed,
+		"error", a.failure, "incomplete_details", details, "model", a.model, "output", a.output, "frequency_penalty", 0, "presence_penalty", 0,
+	}
+	for _, member := range repeated {
+		value := rawjson.Get(a.request, member[0])
+		if !rawjson.Present(value) {
+			value = jsontext.Value(member[1])
+		}
+		o = append(o, member[0], value)
+	}
+	tier := "default"
+	if a.usage == nil {
+		tier = "auto" // until the answer is made
+	}
+	return append(o, "service_tier", tier, "system_fingerprint", "simulated", "usage", usage(a.usage))
 }
 
-type reasoning struct {
-	Effort  *string `json:"effort"`
-	Summary *string `json:"summary"`
-}
-
-type format struct {
-	Format    jsontext.Value `json:"format"`
-	Verbosity string         `json:"verbosity"`
-}
-
-type usage struct {
-	InputTokens  int64 `json:"input_tokens"`
-	InputDetails struct {
-		CacheWrite int64 `json:"cache_write_tokens"`
-		Cached     int64 `json:"cached_tokens"`
-	} `json:"input_tokens_details"`
-	OutputTokens  int64 `json:"output_tokens"`
-	OutputDetails struct {
-		Reasoning int64 `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
-	TotalTokens int64 `json:"total_tokens"`
-}
-
-// begun is the response before anything is generated.
-func (s *Service) begun(q *Request, m wire.Model) response {
-	a := response{
-		ID: wire.NewID("resp_"), Object: "response", CreatedAt: s.options.Now().Unix(), Status: "in_progress",
-		Instructions: or(q.Instructions, "null"), MaxOutputTokens: q.MaxOutputTokens, Model: m.AnswersAs(), Output: []item{},
-		ParallelToolCalls: q.ParallelToolCalls == nil || *q.ParallelToolCalls, PromptCacheKey: or(q.PromptCacheKey, "null"),
-		PromptCacheKept: or(q.PromptCacheRetention, "null"), SafetyIdentifier: or(q.SafetyIdentifier, "null"), ServiceTier: "auto",
-		Store: q.Store == nil || *q.Store, SystemFingerprint: "simulated", Temperature: or(q.Temperature, "1.0"),
-		Text: format{or(q.Text.Format, `{"type":"text"}`), "medium"}, ToolChoice: or(q.ToolChoice, `"auto"`), Tools: q.Tools,
-		TopP: or(q.TopP, "1.0"), Truncation: "disabled", User: or(q.User, "null"), Metadata: or(q.Metadata, "{}"),
+func usage(u *llm.Usage) any {
+	if u == nil {
+		return nil
 	}
-	if q.Text.Verbosity != "" {
-		a.Text.Verbosity = q.Text.Verbosity
+	return rawjson.Object{
+		"input_tokens", u.Input, "input_tokens_details", rawjson.Object{"cache_write_tokens", 0, "cached_tokens", u.Cached},
+		"output_tokens", u.Output, "output_tokens_details", rawjson.Object{"reasoning_tokens", u.Reasoning}, "total_tokens", u.Total,
 	}
-	if a.Tools == nil {
-		a.Tools = []jsontext.Value{}
-	}
-	if q.PreviousResponseID != "" {
-		a.PreviousResponse = &q.PreviousResponseID
-	}
-	if q.Reasoning.Effort != "" {
-		a.Reasoning.Effort = &q.Reasoning.Effort
-	}
-	if summary := q.Reasoning.Summary + q.Reasoning.Former; summary != "" {
-		a.Reasoning.Summary = &summary
-	}
-	return a
-}
-
-func or(v jsontext.Value, otherwise string) jsontext.Value {
-	if rawjson.Present(v) {
-		return v
-	}
-	return jsontext.Value(otherwise)
 }
 
 func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt) response {
-	a := s.begun(q, m)
 	if q.compacts {
 		p.Choice.Mode, p.Reasons = reply.ChoiceNone, false
 	}
-	r := p.Reply(0)
-	a.Output = q.output(r)
-	used := s.cache.Usage(p, []reply.Reply{r}, openai.CacheLeast, openai.CacheStep)
-	u := &usage{InputTokens: used.Input, OutputTokens: used.Output, TotalTokens: used.Total}
-	u.InputDetails.Cached, u.OutputDetails.Reasoning = used.Cached, used.Reasoning
-	a.Usage, a.ServiceTier = u, "default"
-	if r.End == reply.EndLength && !q.compacts {
-		a.Status, a.IncompleteDetails = incomplete, &details{"max_output_tokens"}
-		return a
+	r, now := p.Reply(0), s.options.Now().Unix()
+	a := response{
+		id: wire.NewID("resp_"), model: m.AnswersAs(), created: now, status: completed, completed: &now, output: q.output(r),
+		usage: s.cache.Usage(p, []reply.Reply{r}, openai.CacheLeast, openai.CacheStep), request: q.raw,
 	}
-	now := s.options.Now().Unix()
-	a.Status, a.CompletedAt = completed, &now
+	if r.End == reply.EndLength && !q.compacts {
+		a.status, a.completed = incomplete, nil
+	}
 	return a
 }

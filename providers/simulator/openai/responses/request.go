@@ -9,7 +9,7 @@ import (
 	"modelgateway/providers/simulator/reply"
 )
 
-// Request has the members of a request that the answer depends on, or repeats.
+// Request has the members of a request that the answer depends on.
 type Request struct {
 	Model              string         `json:"model"`
 	Input              jsontext.Value `json:"input"`
@@ -26,22 +26,17 @@ type Request struct {
 	ToolChoice        jsontext.Value   `json:"tool_choice"`
 	ParallelToolCalls *bool            `json:"parallel_tool_calls"`
 	Text              struct {
-		Format    jsontext.Value `json:"format"`
-		Verbosity string         `json:"verbosity"`
+		Format jsontext.Value `json:"format"`
 	} `json:"text"`
 	Reasoning struct {
 		Effort  string `json:"effort"`
 		Summary string `json:"summary"`
 		Former  string `json:"generate_summary"`
 	} `json:"reasoning"`
-	Temperature          jsontext.Value `json:"temperature"`
-	TopP                 jsontext.Value `json:"top_p"`
-	Metadata             jsontext.Value `json:"metadata"`
-	PromptCacheKey       jsontext.Value `json:"prompt_cache_key"`
-	SafetyIdentifier     jsontext.Value `json:"safety_identifier"`
-	User                 jsontext.Value `json:"user"`
-	PromptCacheRetention jsontext.Value `json:"prompt_cache_retention"`
+	Temperature jsontext.Value `json:"temperature"`
+	TopP        jsontext.Value `json:"top_p"`
 
+	raw jsontext.Value
 	// items are those of the input, references resolved, and history those of the responses
 	// before it.
 	items, history []jsontext.Value

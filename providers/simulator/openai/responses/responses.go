@@ -52,10 +52,10 @@ func (s *Service) Create(w http.ResponseWriter, r *http.Request) {
 	}
 	a := s.answer(q, m, p)
 	if q.Store == nil || *q.Store {
-		s.kept.add(a.ID, kept{a, q.items})
+		s.kept.add(a.id, kept{a, q.items})
 	}
 	if !q.Stream {
-		wire.WriteJSON(w, http.StatusOK, a)
+		wire.WriteJSON(w, http.StatusOK, a.object())
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -85,11 +85,11 @@ func (s *Service) Compact(w http.ResponseWriter, r *http.Request) {
 			output = append(output, item)
 		}
 	}
-	for _, o := range a.Output {
+	for _, o := range a.output {
 		output = append(output, rawjson.Encode(o))
 	}
 	wire.WriteJSON(w, http.StatusOK, rawjson.Object{
-		"id", a.ID, "object", "response.compaction", "created_at", a.CreatedAt, "output", output, "usage", a.Usage,
+		"id", a.id, "object", "response.compaction", "created_at", a.created, "output", output, "usage", usage(a.usage),
 	})
 }
 
@@ -146,7 +146,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*R
 	if f := s.options.Refuse(asked, rawjson.String(id), r.Header, raw); f != nil {
 		return nil, none, f
 	}
-	q := &Request{}
+	q := &Request{raw: raw}
 	if err := json.Unmarshal(raw, q); err != nil {
 		return nil, none, openai.Refusal("", "", err.Error())
 	}

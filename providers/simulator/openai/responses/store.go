@@ -25,7 +25,8 @@ type kept struct {
 	items    []jsontext.Value
 }
 
-func (k kept) bytes() (n int) {
+func (k kept) bytes() int {
+	n := len(k.response.request)
 	for _, item := range k.items {
 		n += len(item)
 	}
@@ -34,7 +35,7 @@ func (k kept) bytes() (n int) {
 
 // output are the items of the response.
 func (k kept) output() (items []jsontext.Value) {
-	for _, item := range k.response.Output {
+	for _, item := range k.response.output {
 		items = append(items, rawjson.Encode(item))
 	}
 	return items
@@ -93,10 +94,7 @@ func (s *store) fill(q *Request) *wire.Failure {
 			return openai.Refusal("previous_response_id", "previous_response_not_found", message)
 		}
 		q.history = append(append(append([]jsontext.Value{}, k.items...), k.output()...), q.history...)
-		id = ""
-		if k.response.PreviousResponse != nil {
-			id = *k.response.PreviousResponse
-		}
+		id = rawjson.GetString(k.response.request, "previous_response_id")
 	}
 	for _, item := range q.reads() {
 		if rawjson.GetString(item, "type") == "item_reference" {
@@ -116,7 +114,7 @@ func (s *store) item(id string) jsontext.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.known {
-		for _, item := range k.response.Output {
+		for _, item := range k.response.output {
 			if item.ID == id {
 				return rawjson.Encode(item)
 			}
@@ -147,7 +145,7 @@ func (s *Service) Kept(w http.ResponseWriter, r *http.Request) {
 	case r.PathValue("part") == "cancel":
 		openai.Refusal("", "", "Cannot cancel a synchronous response.").Write(w)
 	default:
-		wire.WriteJSON(w, http.StatusOK, k.response)
+		wire.WriteJSON(w, http.StatusOK, k.response.object())
 	}
 }
 
@@ -159,7 +157,7 @@ func (k kept) list() rawjson.Object {
 		item := rawjson.Object{}
 		id := rawjson.GetString(k.items[i], "id")
 		if id == "" {
-			id = fmt.Sprintf("msg_%s_%d", k.response.ID, i)
+			id = fmt.Sprintf("msg_%s_%d", k.response.id, i)
 			item = append(item, "id", id)
 		}
 		for _, m := range rawjson.Members(k.items[i]) {

@@ -32,14 +32,13 @@ func (w *writer) add(kind string, members ...any) {
 func (q *Request) stream(a response, fault reply.Fault) wire.Stream {
 	w := &writer{obfuscates: q.StreamOptions.IncludeObfuscation == nil || *q.StreamOptions.IncludeObfuscation}
 	opening := a
-	opening.Status, opening.CompletedAt, opening.IncompleteDetails, opening.Output = inProgress, nil, nil, []item{}
-	opening.Usage, opening.ServiceTier = nil, "auto"
-	w.add("response.created", "response", opening)
-	w.add("response.in_progress", "response", opening)
-	for index, i := range a.Output {
+	opening.status, opening.completed, opening.output, opening.usage = inProgress, nil, []item{}, nil
+	w.add("response.created", "response", opening.object())
+	w.add("response.in_progress", "response", opening.object())
+	for index, i := range a.output {
 		w.item(index, i)
 	}
-	w.add("response."+a.Status, "response", a)
+	w.add("response."+a.status, "response", a.object())
 	return w.Inject(fault, failed(opening, len(w.Events)/2))
 }
 
@@ -49,8 +48,8 @@ func failed(r response, number int) []byte {
 	w := &writer{}
 	w.Events = make([][]byte, number)
 	w.add("error", "error", rawjson.Object{"type", "server_error", "code", "server_error", "message", message, "param", nil})
-	r.Status, r.Error = "failed", &fault{"server_error", message}
-	w.add("response.failed", "response", r)
+	r.status, r.failure = "failed", rawjson.Object{"code", "server_error", "message", message}
+	w.add("response.failed", "response", r.object())
 	return append(w.Events[number], w.Events[number+1]...)
 }
 
