@@ -18,31 +18,17 @@ type answer struct {
 }
 
 type candidate struct {
-	Content       parts     `json:"content"`
-	FinishReason  string    `json:"finishReason,omitzero"`
-	Index         int       `json:"index"`
-	FinishMessage string    `json:"finishMessage,omitzero"`
-	AvgLogprobs   *float64  `json:"avgLogprobs,omitzero"`
-	Logprobs      *logprobs `json:"logprobsResult,omitzero"`
+	Content       parts    `json:"content"`
+	FinishReason  string   `json:"finishReason,omitzero"`
+	Index         int      `json:"index"`
+	FinishMessage string   `json:"finishMessage,omitzero"`
+	AvgLogprobs   *float64 `json:"avgLogprobs,omitzero"`
+	Logprobs      any      `json:"logprobsResult,omitzero"`
 }
 
 type parts struct {
 	Parts []rawjson.Object `json:"parts,omitempty"`
 	Role  string           `json:"role"`
-}
-
-type logprobs struct {
-	Chosen []token    `json:"chosenCandidates"`
-	Top    []topToken `json:"topCandidates"`
-}
-
-type token struct {
-	Token       string  `json:"token"`
-	Probability float64 `json:"logProbability"`
-}
-
-type topToken struct {
-	Candidates []token `json:"candidates"`
 }
 
 type usage struct {
@@ -72,11 +58,61 @@ func (s *Service) usage(p *reply.Prompt) usage {
 	}
 }
 
-// add counts thoughts apart from what is answered.
-func (u *usage) add(thoughts, answered int) {
-	u.Thoughts += thoughts
-	u.Candidates += answered
-	u.Total += thoughts + answered
+// A piece is a part of a candidate with the tokens that it counts. One that is not shown has
+// no part.
+type piece struct {
+	part               rawjson.Object
+	thoughts, answered int
+	tokens             []string // of a text
+	called             bool
+}
+
+// pieces are a reply with its text in these pieces.
+func (q *Request) pieces(r reply.Reply, texts []string) []piece {
+	var all []piece
+	if r.Reasoning != "" {
+		thought := piece{thoughts: r.ReasoningTokens()}
+		if q.showsThoughts() {
+			thought.part = rawjson.Object{"text", r.Reasoning, "thought", true}
+		}
+		all = append(all, thought)
+	}
+	for _, text := range texts {
+		tokens := reply.Split(text)
+		all = append(all, piece{part: rawjson.Object{"text", text}, answered: len(tokens), tokens: tokens})
+	}
+	if q.draws(r) {
+		all = append(all, piece{part: image(), answered: reply.MediaTokens})
+	}
+	for i, c := range r.Calls {
+		call := piece{called: c.Complete, answered: 1 + reply.CountTokens(c.Arguments)}
+		if c.Complete {
+			call.part = q.call(c, i == 0)
+		}
+		all = append(all, call)
+	}
+	return all
+}
+
+// add adds a piece to the last candidate, and counts it.
+func (a *answer) add(q *Request, p piece) {
+	c := &a.Candidates[len(a.Candidates)-1]
+	if p.part != nil {
+		c.Content.Parts = append(c.Content.Parts, p.part)
+	}
+	a.Usage.Thoughts += p.thoughts
+	a.Usage.Candidates += p.answered
+	a.Usage.Total += p.thoughts + p.answered
+	if !q.Config.WantsLogprobs || p.tokens == nil {
+		return
+	}
+	certain := 0.0 // the probability 1: no other token could have come
+	chosen, top := []rawjson.Object{}, []rawjson.Object{}
+	for _, t := range p.tokens {
+		one := rawjson.Object{"token", t, "logProbability", certain}
+		chosen, top = append(chosen, one), append(top, rawjson.Object{"candidates", []rawjson.Object{one}})
+	}
+	c.AvgLogprobs, c.Logprobs = &certain, rawjson.Object{"chosenCandidates", chosen, "topCandidates", top}
 }
 
 // complete puts the candidates into the answer, each in one piece.
@@ -85,25 +121,17 @@ func (q *Request) complete(a answer, p *reply.Prompt) answer {
 		r := p.Reply(i)
 		c := candidate{Index: i, Content: parts{Role: "model"}}
 		c.FinishReason, c.FinishMessage = finish(r.End)
-		if q.showsThoughts() && r.Reasoning != "" {
-			c.Content.Parts = append(c.Content.Parts, rawjson.Object{"text", r.Reasoning, "thought", true})
-		}
-		if r.Text != "" {
-			part := rawjson.Object{"text", r.Text}
-			if q.signs() && len(r.Calls) == 0 {
-				part = append(part, "thoughtSignature", q.sign(r.Text))
-			}
-			c.Content.Parts = append(c.Content.Parts, part)
-			c.addLogprobs(q, r.Text)
-		}
-		imageTokens := 0
-		if q.draws(r) {
-			imageTokens = reply.MediaTokens
-			c.Content.Parts = append(c.Content.Parts, image())
-		}
-		c.Content.Parts = append(c.Content.Parts, q.callParts(r)...)
 		a.Candidates = append(a.Candidates, c)
-		a.Usage.add(r.ReasoningTokens(), r.AnswerTokens()+imageTokens)
+		var texts []string
+		if r.Text != "" {
+			texts = []string{r.Text}
+		}
+		for _, piece := range q.pieces(r, texts) {
+			if piece.tokens != nil && q.signs() && len(r.Calls) == 0 {
+				piece.part = append(piece.part, "thoughtSignature", q.sign(r.Text))
+			}
+			a.add(q, piece)
+		}
 	}
 	return a
 }
@@ -119,25 +147,17 @@ func finish(end reply.End) (reason, message string) {
 	return "STOP", ""
 }
 
-// callParts gives parallel calls one signature, on the first, and ids to models
-// after Gemini 3. A call that was cut short is not sent.
-func (q *Request) callParts(r reply.Reply) []rawjson.Object {
-	var all []rawjson.Object
-	for _, c := range r.Calls {
-		if !c.Complete {
-			break
-		}
-		call := rawjson.Object{"name", c.Name, "args", jsontext.Value(c.Arguments)}
-		if Generation(q.Model) > 3 {
-			call = append(call, "id", strings.ToLower(wire.NewID("")[:8]))
-		}
-		part := rawjson.Object{"functionCall", call}
-		if len(all) == 0 && q.signs() {
-			part = append(part, "thoughtSignature", q.sign(c.Name+c.Arguments))
-		}
-		all = append(all, part)
+// call gives the first of parallel calls a signature, and ids to models after Gemini 3.
+func (q *Request) call(c reply.Call, first bool) rawjson.Object {
+	call := rawjson.Object{"name", c.Name, "args", jsontext.Value(c.Arguments)}
+	if Generation(q.Model) > 3 {
+		call = append(call, "id", strings.ToLower(wire.NewID("")[:8]))
 	}
-	return all
+	part := rawjson.Object{"functionCall", call}
+	if first && q.signs() {
+		part = append(part, "thoughtSignature", q.sign(c.Name+c.Arguments))
+	}
+	return part
 }
 
 func (q *Request) draws(r reply.Reply) bool {
@@ -148,18 +168,4 @@ func (q *Request) draws(r reply.Reply) bool {
 func image() rawjson.Object {
 	const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 	return rawjson.Object{"inlineData", rawjson.Object{"mimeType", "image/png", "data", data}}
-}
-
-// addLogprobs gives every token the probability 1: no other could have come.
-func (c *candidate) addLogprobs(q *Request, text string) {
-	if !q.Config.WantsLogprobs {
-		return
-	}
-	certain := 0.0
-	c.AvgLogprobs, c.Logprobs = &certain, &logprobs{}
-	for _, t := range reply.Split(text) {
-		one := token{Token: t}
-		c.Logprobs.Chosen = append(c.Logprobs.Chosen, one)
-		c.Logprobs.Top = append(c.Logprobs.Top, topToken{[]token{one}})
-	}
 }
