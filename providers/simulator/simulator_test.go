@@ -2,6 +2,7 @@ package simulator_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -157,7 +158,7 @@ func TestChunkDelayPassesBetweenEvents(t *testing.T) {
 	server := simulatortest.Start(t, simulator.Options{ChunkDelay: delay})
 	start := time.Now()
 	a := simulatortest.OpenAI.Send(t, server, http.MethodPost, saying(simulatortest.OpenAI, "hi", true))
-	want := time.Duration(len(simulatortest.Events(t, a.Body, "\n"))-1) * delay
+	want := time.Duration(len(bytes.SplitAfter(bytes.TrimSpace(a.Body), []byte("\n\n")))-1) * delay
 	if took := time.Since(start); took < want {
 		t.Fatalf("took %v, want at least %v", took, want)
 	}

@@ -16,8 +16,7 @@ var mostDimensions = map[string]int64{"text-embedding-3-large": 3072}
 // Embed is POST /v1/embeddings. The gateway's dialect reads the request and writes the
 // answer, and words the refusals.
 func (s *Service) Embed(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Request-Id", wire.NewID("req_"))
-	w.Header().Set("Openai-Version", "2020-10-01")
+	SetHeader(w.Header())
 	if f := CheckKey(r); f != nil {
 		f.Write(w)
 		return

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
@@ -28,14 +29,7 @@ func New(options wire.Options) *Service { return &Service{options: options, cach
 
 // Chat is POST /v1/chat/completions.
 func (s *Service) Chat(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Request-Id", wire.NewID("req_"))
-	w.Header().Set("Openai-Version", "2020-10-01")
-	w.Header().Set("Openai-Organization", "simulated")
-	w.Header().Set("Openai-Processing-Ms", "1")
-	if f := CheckKey(r); f != nil {
-		f.Write(w)
-		return
-	}
+	SetHeader(w.Header())
 	q, m, f := s.read(w, r)
 	if f != nil {
 		f.Write(w)
@@ -60,25 +54,47 @@ func CheckKey(r *http.Request) *wire.Failure {
 		"using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).")
 }
 
-func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.Model, *wire.Failure) {
+// SetHeader sets what every answer of OpenAI has in its header.
+func SetHeader(h http.Header) {
+	h.Set("X-Request-Id", wire.NewID("req_"))
+	h.Set("Openai-Version", "2020-10-01")
+	h.Set("Openai-Organization", "simulated")
+	h.Set("Openai-Processing-Ms", "1")
+}
+
+// Read reads a request into q and returns its body. The check knows it as asked.
+func Read(o wire.Options, w http.ResponseWriter, r *http.Request, asked string, q any) (jsontext.Value, *wire.Failure) {
+	if f := CheckKey(r); f != nil {
+		return nil, f
+	}
 	raw, err := wire.ReadObject(w, r)
 	if errors.Is(err, wire.ErrTooLarge) {
-		return nil, wire.Model{}, Failure(http.StatusRequestEntityTooLarge, "Request body is too large.")
+		return nil, Failure(http.StatusRequestEntityTooLarge, "Request body is too large.")
 	}
 	if err != nil {
-		return nil, wire.Model{}, Refusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't "+
+		return nil, Refusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't "+
 			"using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
 	}
 	id := rawjson.Get(raw, "model")
-	if id == nil {
-		return nil, wire.Model{}, Refusal("", "", "you must provide a model parameter")
+	switch {
+	case id == nil && asked == Name:
+		return nil, Refusal("", "", "you must provide a model parameter")
+	case id == nil:
+		return nil, Refusal("model", "missing_required_parameter", "Missing required parameter: 'model'.")
 	}
-	if f := s.options.Refuse(Name, rawjson.String(id), r.Header, raw); f != nil {
-		return nil, wire.Model{}, f
+	if f := o.Refuse(asked, rawjson.String(id), r.Header, raw); f != nil {
+		return nil, f
 	}
-	q := &Request{}
 	if err := json.Unmarshal(raw, q); err != nil {
-		return nil, wire.Model{}, Refusal("", "", err.Error())
+		return nil, Refusal("", "", err.Error())
+	}
+	return raw, nil
+}
+
+func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.Model, *wire.Failure) {
+	q := &Request{}
+	if _, f := Read(s.options, w, r, Name, q); f != nil {
+		return nil, wire.Model{}, f
 	}
 	m, known := FindModel(q.Model)
 	if !known {

@@ -2,21 +2,13 @@ package simulatortest
 
 import "strings"
 
-// Parts of requests to OpenAI: a message and a tool.
-const (
-	Hello       = `{"role":"user","content":"Hello there"}`
-	WeatherTool = `{"type":"function","function":{"name":"get_weather","parameters":{"type":"object",` +
-		`"properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}}}`
-)
+// Hello is a message to OpenAI or Anthropic.
+const Hello = `{"role":"user","content":"Hello there"}`
 
 // ChatBody is a request to OpenAI; extra begins with a comma.
 func ChatBody(extra, messages string) string {
 	return `{"model":"gpt-4o"` + extra + `,"messages":[` + messages + `]}`
 }
-
-// ClaudeTool is a tool of a request to Anthropic. Hello is a message of it too.
-const ClaudeTool = `{"name":"get_weather","description":"d",` +
-	`"input_schema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}`
 
 // MessagesBody is a request to Anthropic; extra begins with a comma, and may name
 // the model and max_tokens.
@@ -30,12 +22,8 @@ func MessagesBody(extra, messages string) string {
 	return `{` + strings.TrimPrefix(extra, ",") + `,"messages":[` + messages + `]}`
 }
 
-// Parts of requests to Google: a content, and tools as an extra.
-const (
-	HelloContent = `{"role":"user","parts":[{"text":"Hello there"}]}`
-	GeminiTools  = `,"tools":[{"functionDeclarations":[{"name":"get_weather","description":"d","parametersJsonSchema":{"type":"object",` +
-		`"properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}}]}]`
-)
+// HelloContent is a content of a request to Google.
+const HelloContent = `{"role":"user","parts":[{"text":"Hello there"}]}`
 
 // ContentsBody is a request to Google; extra begins with a comma.
 func ContentsBody(extra, contents string) string {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/providers/simulator"
 )
@@ -74,39 +73,6 @@ func Decode[T any](t testing.TB, raw []byte) T {
 		t.Fatalf("decode %s: %v", raw, err)
 	}
 	return v
-}
-
-// Event is a server-sent event.
-type Event struct {
-	Name string
-	Data jsontext.Value
-}
-
-// Events reads a stream strictly: each event at most one line of each kind, and
-// ended by two newlines.
-func Events(t testing.TB, body []byte, newline string) []Event {
-	t.Helper()
-	var found []Event
-	rest := string(body)
-	for rest != "" {
-		block, after, ended := strings.Cut(rest, newline+newline)
-		if !ended {
-			t.Fatalf("event is not ended: %q", rest)
-		}
-		e := Event{}
-		for line := range strings.SplitSeq(block, newline) {
-			switch {
-			case strings.HasPrefix(line, "event: "):
-				e.Name = strings.TrimPrefix(line, "event: ")
-			case strings.HasPrefix(line, "data: ") && e.Data == nil:
-				e.Data = jsontext.Value(strings.TrimPrefix(line, "data: "))
-			default:
-				t.Fatalf("line %q", line)
-			}
-		}
-		found, rest = append(found, e), after
-	}
-	return found
 }
 
 // Refuser returns a function that tests that a strict simulator refuses a

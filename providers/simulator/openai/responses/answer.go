@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/llm"
@@ -23,39 +25,47 @@ type response struct {
 	request   jsontext.Value
 }
 
-// repeated are the members of a request that a response has too, with what stands for one that
-// is absent or null.
-var repeated = [][2]string{
-	{"instructions", "null"}, {"max_output_tokens", "null"}, {"max_tool_calls", "null"}, {"parallel_tool_calls", "true"},
-	{"previous_response_id", "null"}, {"prompt_cache_key", "null"}, {"prompt_cache_retention", "null"},
-	{"reasoning", `{"effort":null,"summary":null}`}, {"safety_identifier", "null"}, {"store", "true"}, {"temperature", "1.0"},
-	{"text", `{"format":{"type":"text"},"verbosity":"medium"}`}, {"tool_choice", `"auto"`}, {"tools", "[]"}, {"top_logprobs", "0"},
-	{"top_p", "1.0"}, {"truncation", `"disabled"`}, {"user", "null"}, {"metadata", "{}"},
+// unset is what stands in a response for a member of its request that is absent or null.
+var unset = map[string]string{
+	"parallel_tool_calls": "true", "reasoning": `{"effort":null,"summary":null}`, "store": "true", "temperature": "1.0",
+	"text": `{"format":{"type":"text"},"verbosity":"medium"}`, "tool_choice": `"auto"`, "tools": "[]", "top_logprobs": "0", "top_p": "1.0",
+	"truncation": `"disabled"`, "metadata": "{}",
 }
 
-// object is the response as it is sent. Its system_fingerprint is no member of the
-// Responses API: it says that the answer is simulated.
+// repeat adds members of the request to an object.
+func (a response) repeat(o rawjson.Object, names ...string) rawjson.Object {
+	for _, name := range names {
+		value := rawjson.Get(a.request, name)
+		if !rawjson.Present(value) {
+			value = jsontext.Value(cmp.Or(unset[name], "null"))
+		}
+		o = append(o, name, value)
+	}
+	return o
+}
+
+// object is the response as it is sent, with the members of a recorded one in their order. Its
+// system_fingerprint is no member of the Responses API: it says that the answer is simulated.
 func (a response) object() rawjson.Object {
 	var details any
 	if a.status == incomplete {
 		details = rawjson.Object{"reason", "max_output_tokens"}
 	}
-	o := rawjson.Object{
-		"id", a.id, "object", "response", "created_at", a.created, "status", a.status, "background", false, "completed_at", a.completed,
-		"error", a.failure, "incomplete_details", details, "model", a.model, "output", a.output, "frequency_penalty", 0, "presence_penalty", 0,
-	}
-	for _, member := range repeated {
-		value := rawjson.Get(a.request, member[0])
-		if !rawjson.Present(value) {
-			value = jsontext.Value(member[1])
-		}
-		o = append(o, member[0], value)
-	}
 	tier := "default"
 	if a.usage == nil {
 		tier = "auto" // until the answer is made
 	}
-	return append(o, "service_tier", tier, "system_fingerprint", "simulated", "usage", usage(a.usage))
+	o := rawjson.Object{
+		"id", a.id, "object", "response", "created_at", a.created, "status", a.status, "background", false, "completed_at", a.completed,
+		"error", a.failure, "frequency_penalty", 0, "incomplete_details", details,
+	}
+	o = append(a.repeat(o, "instructions", "max_output_tokens", "max_tool_calls"), "model", a.model, "output", a.output)
+	o = append(a.repeat(o, "parallel_tool_calls"), "presence_penalty", 0)
+	o = a.repeat(o, "previous_response_id", "prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier")
+	o = append(o, "service_tier", tier)
+	o = append(a.repeat(o, "store"), "system_fingerprint", "simulated")
+	o = a.repeat(o, "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation")
+	return a.repeat(append(o, "usage", usage(a.usage)), "user", "metadata")
 }
 
 func usage(u *llm.Usage) any {

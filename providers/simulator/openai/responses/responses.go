@@ -2,12 +2,10 @@
 package responses
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/providers/simulator/openai"
@@ -38,7 +36,6 @@ func New(options wire.Options) *Service {
 
 // Create is POST /v1/responses.
 func (s *Service) Create(w http.ResponseWriter, r *http.Request) {
-	s.head(w)
 	q, m, f := s.read(w, r, Name)
 	if f != nil {
 		f.Write(w)
@@ -66,7 +63,6 @@ func (s *Service) Create(w http.ResponseWriter, r *http.Request) {
 // Compact is POST /v1/responses/compact: the messages of the user, and an item that stands
 // for the conversation.
 func (s *Service) Compact(w http.ResponseWriter, r *http.Request) {
-	s.head(w)
 	q, m, f := s.read(w, r, Compacting)
 	if f != nil {
 		f.Write(w)
@@ -95,7 +91,6 @@ func (s *Service) Compact(w http.ResponseWriter, r *http.Request) {
 
 // Count is POST /v1/responses/input_tokens.
 func (s *Service) Count(w http.ResponseWriter, r *http.Request) {
-	s.head(w)
 	q, _, f := s.read(w, r, Counting)
 	if f != nil {
 		f.Write(w)
@@ -112,7 +107,7 @@ func (s *Service) Count(w http.ResponseWriter, r *http.Request) {
 // Upgrade is GET /v1/responses, which opens a WebSocket at OpenAI and here asks to do
 // without: https://developers.openai.com/api/docs/guides/websocket-mode
 func (s *Service) Upgrade(w http.ResponseWriter, r *http.Request) {
-	s.head(w)
+	openai.SetHeader(w.Header())
 	status, message := http.StatusMethodNotAllowed, "Not allowed to GET on /v1/responses"
 	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		status, message = http.StatusUpgradeRequired, "The simulator has no WebSockets"
@@ -120,40 +115,18 @@ func (s *Service) Upgrade(w http.ResponseWriter, r *http.Request) {
 	openai.Failure(status, message).Write(w)
 }
 
-func (s *Service) head(w http.ResponseWriter) {
-	w.Header().Set("X-Request-Id", wire.NewID("req_"))
-	w.Header().Set("Openai-Version", "2020-10-01")
-	w.Header().Set("Openai-Organization", "simulated")
-	w.Header().Set("Openai-Processing-Ms", "1")
-}
-
 func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, wire.Model, *wire.Failure) {
-	none := wire.Model{}
-	if f := openai.CheckKey(r); f != nil {
-		return nil, none, f
-	}
-	raw, err := wire.ReadObject(w, r)
-	if errors.Is(err, wire.ErrTooLarge) {
-		return nil, none, openai.Failure(http.StatusRequestEntityTooLarge, "Request body is too large.")
-	}
-	if err != nil {
-		return nil, none, openai.Refusal("", "", "We could not parse the JSON body of your request. The OpenAI API expects a JSON payload.")
-	}
-	id := rawjson.Get(raw, "model")
-	if id == nil {
-		return nil, none, openai.Refusal("model", "missing_required_parameter", "Missing required parameter: 'model'.")
-	}
-	if f := s.options.Refuse(asked, rawjson.String(id), r.Header, raw); f != nil {
-		return nil, none, f
-	}
-	q := &Request{raw: raw}
-	if err := json.Unmarshal(raw, q); err != nil {
-		return nil, none, openai.Refusal("", "", err.Error())
+	openai.SetHeader(w.Header())
+	q := &Request{}
+	raw, f := openai.Read(s.options, w, r, asked, q)
+	if f != nil {
+		return nil, wire.Model{}, f
 	}
 	m, known := openai.FindModel(q.Model)
 	if !known || m.Embeds {
 		message := fmt.Sprintf("The requested model '%s' does not exist.", q.Model)
 		return nil, m, openai.Refusal("model", "model_not_found", message)
 	}
+	q.raw = raw
 	return q, m, s.kept.fill(q)
 }

@@ -125,7 +125,7 @@ func (s *store) item(id string) jsontext.Value {
 
 // Kept is GET, DELETE and what else there is of /v1/responses/{id}.
 func (s *Service) Kept(w http.ResponseWriter, r *http.Request) {
-	s.head(w)
+	openai.SetHeader(w.Header())
 	if f := openai.CheckKey(r); f != nil {
 		f.Write(w)
 		return
