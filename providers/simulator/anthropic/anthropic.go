@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/llm"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/wire"
@@ -52,7 +53,7 @@ func (s *Service) Messages(w http.ResponseWriter, r *http.Request) {
 		f.Write(w)
 		return
 	}
-	if rawjson.Present(q.Thread) {
+	if llm.Given(q.Thread) {
 		noThreads().Write(w)
 		return
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/providers/simulator/rawjson"
+	"modelgateway/internal/scan"
+	"modelgateway/llm"
 	"modelgateway/providers/simulator/reply"
 )
 
@@ -102,7 +103,7 @@ func (q *Request) Format() *Format {
 // of another shape has no blocks.
 func ReadBlocks(content jsontext.Value) []Block {
 	if content.Kind() == '"' {
-		return []Block{{Type: "text", Text: rawjson.String(content)}}
+		return []Block{{Type: "text", Text: scan.Text(content)}}
 	}
 	var blocks []Block
 	if json.Unmarshal(content, &blocks) != nil {
@@ -124,21 +125,21 @@ func (q *Request) Prompt() *reply.Prompt {
 		if !t.DeferLoading || slices.Contains(loaded, t.Name) {
 			p.AddTool(reply.Tool{Name: t.Name, Schema: t.InputSchema, Hosted: !t.Custom()})
 		}
-		p.EndPrefix(rawjson.Present(t.CacheControl))
+		p.EndPrefix(llm.Given(t.CacheControl))
 	}
 	for _, b := range ReadBlocks(q.System) {
 		p.AddSystem(b.Text)
-		p.EndPrefix(rawjson.Present(b.CacheControl))
+		p.EndPrefix(llm.Given(b.CacheControl))
 	}
 	calls := map[string]string{}
 	for _, m := range q.Messages {
 		p.BeginMessage(m.Role)
 		for _, b := range ReadBlocks(m.Content) {
 			b.addTo(p, m.Role, calls)
-			p.EndPrefix(rawjson.Present(b.CacheControl))
+			p.EndPrefix(llm.Given(b.CacheControl))
 		}
 	}
-	if rawjson.Present(q.CacheControl) {
+	if llm.Given(q.CacheControl) {
 		p.CacheLastPrefix()
 	}
 	if c := q.ToolChoice; c != nil {

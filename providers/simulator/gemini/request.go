@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
+	"modelgateway/llm"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 )
@@ -156,7 +158,7 @@ func (q *Request) Prompt() *reply.Prompt {
 	p.MaxTokens, p.Stops = q.Config.MaxTokens, q.Config.StopSequences
 	for _, f := range q.Functions() {
 		schema := f.Parameters
-		if rawjson.Present(f.JSONSchema) {
+		if llm.Given(f.JSONSchema) {
 			schema = f.JSONSchema
 		}
 		p.AddTool(reply.Tool{Name: f.Name, Schema: schema})
@@ -177,7 +179,7 @@ func (q *Request) Prompt() *reply.Prompt {
 	p.Reasons = q.thinks()
 	p.JSON = q.Config.MIMEType == "application/json"
 	p.Schema = q.Config.JSONSchema
-	if rawjson.Present(q.Config.Schema) {
+	if llm.Given(q.Config.Schema) {
 		p.Schema = q.Config.Schema
 	}
 	return p
@@ -222,9 +224,9 @@ func (m Media) addTo(p *reply.Prompt) {
 // is, else the whole object.
 func (r FunctionResponse) text() string {
 	for _, key := range []string{"output", "error"} {
-		if v := rawjson.Get(r.Response, key); v != nil && len(rawjson.Members(r.Response)) == 1 {
+		if v := scan.Member(r.Response, key); v != nil && len(rawjson.Members(r.Response)) == 1 {
 			if v.Kind() == '"' {
-				return rawjson.String(v)
+				return scan.Text(v)
 			}
 			return string(v)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/providers/simulator/rawjson"
+	"modelgateway/internal/scan"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/wire"
 )
@@ -75,14 +75,14 @@ func Read(o wire.Options, w http.ResponseWriter, r *http.Request, asked string, 
 		return nil, Refusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't "+
 			"using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
 	}
-	id := rawjson.Get(raw, "model")
+	id := scan.Member(raw, "model")
 	switch {
 	case id == nil && asked == Name:
 		return nil, Refusal("", "", "you must provide a model parameter")
 	case id == nil:
 		return nil, Refusal("model", "missing_required_parameter", "Missing required parameter: 'model'.")
 	}
-	if f := o.Refuse(asked, rawjson.String(id), r.Header, raw); f != nil {
+	if f := o.Refuse(asked, scan.Text(id), r.Header, raw); f != nil {
 		return nil, f
 	}
 	if err := json.Unmarshal(raw, q); err != nil {

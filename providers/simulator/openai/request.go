@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 )
@@ -168,7 +169,7 @@ func (m Message) addTo(p *reply.Prompt, calls map[string]string) {
 
 func (m Message) addUser(p *reply.Prompt) {
 	if m.Content.Kind() == '"' {
-		p.AddUser(rawjson.String(m.Content))
+		p.AddUser(scan.Text(m.Content))
 		return
 	}
 	for _, part := range rawjson.Elements(m.Content) {
@@ -186,7 +187,7 @@ func (m Message) addUser(p *reply.Prompt) {
 // Text is the content without its images and files.
 func (m Message) Text() string {
 	if m.Content.Kind() == '"' {
-		return rawjson.String(m.Content)
+		return scan.Text(m.Content)
 	}
 	var texts []string
 	for _, part := range rawjson.Elements(m.Content) {
@@ -212,7 +213,7 @@ func (q *Request) Choice() reply.ToolChoice {
 	if len(q.Functions) > 0 {
 		raw = q.FunctionCall
 	}
-	switch rawjson.String(raw) {
+	switch scan.Text(raw) {
 	case "none":
 		return reply.ToolChoice{Mode: reply.ChoiceNone}
 	case "required":

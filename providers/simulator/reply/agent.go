@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"modelgateway/internal/scan"
 
-	"modelgateway/providers/simulator/rawjson"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The tools of a coding agent change files and run programs on the user's machine. With
@@ -70,7 +70,7 @@ func (p *Prompt) steps() (steps [][]Call) {
 		if len(text) > maxTask {
 			continue
 		}
-		if plain := rawjson.String(jsontext.Value(text)); plain != "" {
+		if plain := scan.Text(jsontext.Value(text)); plain != "" {
 			text = plain // some agents quote what their user wrote
 		}
 		if found := writesFile.FindStringSubmatch(text); found != nil {

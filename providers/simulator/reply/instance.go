@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/providers/simulator/rawjson"
 )
 
@@ -53,7 +54,7 @@ func (g *generator) value(raw jsontext.Value, depth int) jsontext.Value {
 		return jsontext.Value("null")
 	}
 	s := ReadSchema(raw)
-	if ref := rawjson.String(s["$ref"]); ref != "" {
+	if ref := scan.Text(s["$ref"]); ref != "" {
 		return g.value(g.resolve(ref), depth+1)
 	}
 	if s["const"] != nil {
@@ -88,7 +89,7 @@ func (g *generator) typed(s Schema, depth int) jsontext.Value {
 	case "boolean":
 		return jsontext.Value("true")
 	}
-	if rawjson.String(s["type"]) == "null" {
+	if scan.Text(s["type"]) == "null" {
 		return jsontext.Value("null")
 	}
 	return rawjson.Encode(g.string(s))
@@ -131,7 +132,7 @@ func (g *generator) array(s Schema, depth int) jsontext.Value {
 }
 
 func (g *generator) string(s Schema) string {
-	switch rawjson.String(s["format"]) {
+	switch scan.Text(s["format"]) {
 	case "date-time":
 		return "2026-01-01T00:00:00Z"
 	case "date":
@@ -185,7 +186,7 @@ func (g *generator) resolve(ref string) jsontext.Value {
 	}
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if name != "" {
-			found = rawjson.Get(found, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+			found = scan.Member(found, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
 		}
 	}
 	return found
@@ -208,10 +209,10 @@ func (g *generator) merge(s Schema, parts []jsontext.Value) jsontext.Value {
 				s[m.Name] = m.Value
 			}
 		}
-		for _, m := range rawjson.Members(rawjson.Get(part, "properties")) {
+		for _, m := range rawjson.Members(scan.Member(part, "properties")) {
 			properties[m.Name] = m.Value
 		}
-		required = append(required, rawjson.Elements(rawjson.Get(part, "required"))...)
+		required = append(required, rawjson.Elements(scan.Member(part, "required"))...)
 	}
 	if len(properties) > 0 {
 		s["properties"], s["required"] = rawjson.Encode(properties), rawjson.Encode(required)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/providers/simulator/openai/responses"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/strict"
@@ -48,10 +49,10 @@ func TestTranslatedRequestsAreAccepted(t *testing.T) {
 			}
 			body := jsontext.Value(text)
 			model := rawjson.GetString(body, "model")
-			if upstream := rawjson.Get(body, "upstream"); upstream != nil {
+			if upstream := scan.Member(body, "upstream"); upstream != nil {
 				body = upstream
 			}
-			if rawjson.Get(body, "input") != nil {
+			if scan.Member(body, "input") != nil {
 				provider = responses.Name
 			}
 			refusal := ""

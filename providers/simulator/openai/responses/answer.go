@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers/simulator/openai"
 	"modelgateway/providers/simulator/rawjson"
@@ -35,8 +36,8 @@ var unset = map[string]string{
 // repeat adds members of the request to an object.
 func (a response) repeat(o rawjson.Object, names ...string) rawjson.Object {
 	for _, name := range names {
-		value := rawjson.Get(a.request, name)
-		if !rawjson.Present(value) {
+		value := scan.Member(a.request, name)
+		if !llm.Given(value) {
 			value = jsontext.Value(cmp.Or(unset[name], "null"))
 		}
 		o = append(o, name, value)

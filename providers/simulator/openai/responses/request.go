@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 )
@@ -78,7 +79,7 @@ func (q *Request) Prompt() *reply.Prompt {
 	p.Choice = choice(q.ToolChoice)
 	switch rawjson.GetString(q.Text.Format, "type") {
 	case "json_schema":
-		p.JSON, p.Schema = true, rawjson.Get(q.Text.Format, "schema")
+		p.JSON, p.Schema = true, scan.Member(q.Text.Format, "schema")
 	case "json_object":
 		p.JSON = true
 	}
@@ -102,9 +103,9 @@ func (q *Request) addItem(p *reply.Prompt, item jsontext.Value, calls map[string
 	get := func(name string) string { return rawjson.GetString(item, name) }
 	switch kind := get("type"); kind {
 	case "", "message":
-		addMessage(p, get("role"), rawjson.Get(item, "content"))
+		addMessage(p, get("role"), scan.Member(item, "content"))
 	case "additional_tools", "tool_search_output":
-		addTools(p, rawjson.Elements(rawjson.Get(item, "tools")))
+		addTools(p, rawjson.Elements(scan.Member(item, "tools")))
 	case "reasoning":
 		p.AddAssistant("")
 	case "function_call", "custom_tool_call":
@@ -120,7 +121,7 @@ func (q *Request) addItem(p *reply.Prompt, item jsontext.Value, calls map[string
 			p.AddCall(kind, string(item))
 			return
 		}
-		output := rawjson.Get(item, "output")
+		output := scan.Member(item, "output")
 		p.AddResult(calls[get("call_id")], text(output))
 		addMedia(p, output)
 	}
@@ -134,7 +135,7 @@ func addMessage(p *reply.Prompt, role string, content jsontext.Value) {
 		p.AddAssistant(text(content))
 	default:
 		if content.Kind() == '"' {
-			p.AddUser(rawjson.String(content))
+			p.AddUser(scan.Text(content))
 			return
 		}
 		for _, part := range rawjson.Elements(content) {
@@ -149,7 +150,7 @@ func addMessage(p *reply.Prompt, role string, content jsontext.Value) {
 // text is the content without its images and files.
 func text(content jsontext.Value) string {
 	if content.Kind() == '"' {
-		return rawjson.String(content)
+		return scan.Text(content)
 	}
 	var texts []string
 	for _, part := range rawjson.Elements(content) {

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 )
@@ -39,7 +40,7 @@ func addNamespace(p *reply.Prompt, namespace string, tools []jsontext.Value) {
 
 // choice reads tool_choice.
 func choice(raw jsontext.Value) reply.ToolChoice {
-	switch rawjson.String(raw) {
+	switch scan.Text(raw) {
 	case "none":
 		return reply.ToolChoice{Mode: reply.ChoiceNone}
 	case "required":
@@ -53,7 +54,7 @@ func choice(raw jsontext.Value) reply.ToolChoice {
 		if rawjson.GetString(raw, "mode") == "required" {
 			allowed.Mode = reply.ChoiceForced
 		}
-		for _, t := range rawjson.Elements(rawjson.Get(raw, "tools")) {
+		for _, t := range rawjson.Elements(scan.Member(raw, "tools")) {
 			allowed.Names = append(allowed.Names, rawjson.GetString(t, "name"))
 		}
 		return allowed

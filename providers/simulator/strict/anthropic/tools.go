@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/internal/scan"
 	simulated "modelgateway/providers/simulator/anthropic"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
@@ -29,11 +30,11 @@ func (q *request) checkTools() *wire.Failure {
 		if !t.Custom() {
 			continue
 		}
-		schemaType := rawjson.Get(t.InputSchema, "type")
+		schemaType := scan.Member(t.InputSchema, "type")
 		if schemaType == nil {
 			return simulated.Refusal("tools.%d.custom.input_schema.type: Field required", i)
 		}
-		if rawjson.String(schemaType) != "object" {
+		if scan.Text(schemaType) != "object" {
 			return simulated.Refusal("tools.%d.custom.input_schema.type: Input should be 'object'", i)
 		}
 		if t.Strict && !q.model.structured {

@@ -3,21 +3,21 @@ package gemini
 import (
 	"strings"
 
+	"modelgateway/llm"
 	simulated "modelgateway/providers/simulator/gemini"
-	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/wire"
 )
 
 func (q *request) checkConfig() *wire.Failure {
 	const config = "* GenerateContentRequest.generation_config"
 	c, extra := q.Config, q.extra.Config
-	hasSchema := rawjson.Present(c.Schema) || rawjson.Present(c.JSONSchema)
+	hasSchema := llm.Given(c.Schema) || llm.Given(c.JSONSchema)
 	switch {
 	case len(c.StopSequences) > 5:
 		return simulated.Refusal(config+".stop_sequences: at most 5 are allowed, got %d\n", len(c.StopSequences))
 	case extra.Logprobs != nil && !c.WantsLogprobs:
 		return simulated.Refusal(config + ".logprobs: only allowed with response_logprobs\n")
-	case rawjson.Present(c.Schema) && rawjson.Present(c.JSONSchema):
+	case llm.Given(c.Schema) && llm.Given(c.JSONSchema):
 		return simulated.Refusal(config + ": only one of response_schema and response_json_schema may be set\n")
 	case hasSchema && c.MIMEType != "application/json" && c.MIMEType != "text/x.enum":
 		return simulated.Refusal(config + ".response_schema: " +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	simulated "modelgateway/providers/simulator/gemini"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
@@ -36,7 +37,7 @@ func (q *request) checkFunctions() *wire.Failure {
 			return simulated.Refusal("Duplicate function declaration found: %s", f.Name)
 		}
 		seen[f.Name] = true
-		if rawjson.Present(f.Parameters) && rawjson.Present(f.JSONSchema) {
+		if llm.Given(f.Parameters) && llm.Given(f.JSONSchema) {
 			return simulated.Refusal("* GenerateContentRequest.%s: only one of parameters and parameters_json_schema may be set\n", at)
 		}
 		if f := q.checkSchema("GenerateContentRequest."+at+".parameters", f.Parameters); f != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"modelgateway/llm"
 	simulated "modelgateway/providers/simulator/openai"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/strict/grammar"
@@ -45,7 +46,7 @@ func (q *request) checkExtras() *wire.Failure {
 	case stops > 4:
 		return refuse("stop", "array_above_max_length", "Invalid 'stop': array too long. "+
 			"Expected an array with maximum length 4, but got an array with length %d instead.", stops)
-	case rawjson.Present(q.WebSearchOptions) && !strings.Contains(q.Model, "-search-"):
+	case llm.Given(q.WebSearchOptions) && !strings.Contains(q.Model, "-search-"):
 		return refuse("web_search_options", "", "Web search options not supported with this model.")
 	case slices.Contains(q.Modalities, "audio"):
 		return refuse("modalities", "invalid_value", "This model does not support the audio modality.")
@@ -75,7 +76,7 @@ func (q *request) checkReasoning() *wire.Failure {
 		return refuse("max_tokens", "unsupported_parameter",
 			"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
 	}
-	if rawjson.Present(q.Stop) && !strings.HasPrefix(q.Model, "o1") {
+	if llm.Given(q.Stop) && !strings.HasPrefix(q.Model, "o1") {
 		return refuse("stop", "unsupported_parameter", "Unsupported parameter: 'stop' is not supported with this model.")
 	}
 	if q.ReasoningEffort == "none" || q.ReasoningEffort == "" && version > 5 && version < 5.5 {

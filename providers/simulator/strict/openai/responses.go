@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/llm"
 	"modelgateway/providers/simulator/openai/responses"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/strict/grammar"
@@ -183,7 +184,7 @@ func (q *responsesRequest) checkReasons() *wire.Failure {
 		return nil
 	case isO || version >= 5:
 		for param, value := range map[string]jsontext.Value{"temperature": q.Temperature, "top_p": q.TopP} {
-			if rawjson.Present(value) && string(value) != "1" && string(value) != "1.0" {
+			if llm.Given(value) && string(value) != "1" && string(value) != "1.0" {
 				return unsupported(param)
 			}
 		}

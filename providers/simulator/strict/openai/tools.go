@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"regexp"
 
+	"modelgateway/internal/scan"
+	"modelgateway/llm"
 	simulated "modelgateway/providers/simulator/openai"
-	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
@@ -56,7 +57,7 @@ func checkParameters(at string, t simulated.Tool) *wire.Failure {
 func (q *request) checkChoice() *wire.Failure {
 	if len(q.Tools) == 0 {
 		name := ""
-		if rawjson.Present(q.ToolChoice) && rawjson.String(q.ToolChoice) != "none" {
+		if llm.Given(q.ToolChoice) && scan.Text(q.ToolChoice) != "none" {
 			name = "tool_choice"
 		}
 		if q.ParallelToolCalls != nil {
