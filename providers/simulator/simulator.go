@@ -50,25 +50,25 @@ func New(opts Options) http.Handler {
 	}
 	o, rs, a, g := openai.New(opts), responses.New(opts), anthropic.New(opts), gemini.New(opts)
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", o.Chat)
-	mux.HandleFunc("POST /v1/embeddings", o.Embed)
-	mux.HandleFunc("POST /v1/responses", rs.Create)
-	mux.HandleFunc("POST /v1/responses/compact", rs.Compact)
-	mux.HandleFunc("POST /v1/responses/input_tokens", rs.Count)
-	mux.HandleFunc("GET /v1/responses", rs.Upgrade)
-	mux.HandleFunc("GET /v1/responses/{id}", rs.Kept)
-	mux.HandleFunc("DELETE /v1/responses/{id}", rs.Kept)
-	mux.HandleFunc("GET /v1/responses/{id}/{part}", rs.Kept)
-	mux.HandleFunc("POST /v1/responses/{id}/{part}", rs.Kept)
-	mux.HandleFunc("POST /v1/messages", a.Messages)
-	mux.HandleFunc("POST /v1/messages/count_tokens", a.CountTokens)
-	mux.HandleFunc("GET /v1/models", byHeader(a.Models, o.Models))
-	mux.HandleFunc("GET /v1/models/{id}", byHeader(a.Model, o.Model))
-	mux.HandleFunc("POST /v1beta/models/{call}", g.Generate)
-	mux.HandleFunc("GET /v1beta/models", g.Models)
-	mux.HandleFunc("GET /v1beta/models/{id}", g.Model)
-	mux.HandleFunc("/v1beta/", g.NotFound)
-	mux.HandleFunc("/", byHeader(a.NotFound, o.NotFound))
+	mux.Handle("POST /v1/chat/completions", wire.Handler(o.Chat))
+	mux.Handle("POST /v1/embeddings", wire.Handler(o.Embed))
+	mux.Handle("POST /v1/responses", wire.Handler(rs.Create))
+	mux.Handle("POST /v1/responses/compact", wire.Handler(rs.Compact))
+	mux.Handle("POST /v1/responses/input_tokens", wire.Handler(rs.Count))
+	mux.Handle("GET /v1/responses", wire.Handler(rs.Upgrade))
+	mux.Handle("GET /v1/responses/{id}", wire.Handler(rs.Kept))
+	mux.Handle("DELETE /v1/responses/{id}", wire.Handler(rs.Kept))
+	mux.Handle("GET /v1/responses/{id}/{part}", wire.Handler(rs.Kept))
+	mux.Handle("POST /v1/responses/{id}/{part}", wire.Handler(rs.Kept))
+	mux.Handle("POST /v1/messages", wire.Handler(a.Messages))
+	mux.Handle("POST /v1/messages/count_tokens", wire.Handler(a.CountTokens))
+	mux.Handle("GET /v1/models", byHeader(a.Models, o.Models))
+	mux.Handle("GET /v1/models/{id}", byHeader(a.Model, o.Model))
+	mux.Handle("POST /v1beta/models/{call}", wire.Handler(g.Generate))
+	mux.Handle("GET /v1beta/models", wire.Handler(g.Models))
+	mux.Handle("GET /v1beta/models/{id}", wire.Handler(g.Model))
+	mux.Handle("/v1beta/", wire.Handler(g.NotFound))
+	mux.Handle("/", byHeader(a.NotFound, o.NotFound))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Simulated", "true")
 		mux.ServeHTTP(w, r)
@@ -76,12 +76,11 @@ func New(opts Options) http.Handler {
 }
 
 // byHeader serves a path that Anthropic and OpenAI share.
-func byHeader(asAnthropic, asOpenAI http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func byHeader(asAnthropic, asOpenAI wire.Handler) wire.Handler {
+	return func(w http.ResponseWriter, r *http.Request) *wire.Failure {
 		if anthropic.Addressed(r) {
-			asAnthropic(w, r)
-			return
+			return asAnthropic(w, r)
 		}
-		asOpenAI(w, r)
+		return asOpenAI(w, r)
 	}
 }

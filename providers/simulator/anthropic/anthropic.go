@@ -38,32 +38,24 @@ func Addressed(r *http.Request) bool {
 }
 
 // Messages is POST /v1/messages.
-func (s *Service) Messages(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Messages(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	w.Header().Set("Request-Id", wire.NewID("req_01"))
 	w.Header().Set("Anthropic-Organization-Id", "00000000-0000-4000-8000-000000000000")
 	w.Header().Set("Anthropic-Ratelimit-Requests-Limit", "50")
 	w.Header().Set("Anthropic-Ratelimit-Requests-Remaining", "49")
 	w.Header().Set("Anthropic-Ratelimit-Requests-Reset", s.inTwoSeconds())
 	if f := checkHeader(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
-	q, m, f := s.read(w, r, Name)
+	q, p, f := s.read(w, r, Name)
 	if f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	if llm.Given(q.Thread) {
-		noThreads().Write(w)
-		return
+		return noThreads()
 	}
-	p := q.Prompt()
-	trigger := p.Trigger()
-	if trigger.Fault == reply.FaultError {
-		s.documented(trigger.Status).Write(w)
-		return
-	}
-	s.answer(q, m, p, trigger.Fault).Write(w, r, s.options)
+	s.answer(q, p).Write(w, r, s.options)
+	return nil
 }
 
 func (s *Service) inTwoSeconds() string {
@@ -84,50 +76,51 @@ func checkHeader(r *http.Request) *wire.Failure {
 }
 
 // CountTokens is POST /v1/messages/count_tokens.
-func (s *Service) CountTokens(w http.ResponseWriter, r *http.Request) {
+func (s *Service) CountTokens(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	w.Header().Set("Request-Id", wire.NewID("req_01"))
 	if f := checkHeader(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
-	q, _, f := s.read(w, r, Counting)
+	_, p, f := s.read(w, r, Counting)
 	if f != nil {
-		f.Write(w)
-		return
-	}
-	p := q.Prompt()
-	if t := p.Trigger(); t.Fault == reply.FaultError {
-		s.documented(t.Status).Write(w)
-		return
+		return f
 	}
 	wire.WriteJSON(w, http.StatusOK, struct {
 		InputTokens int `json:"input_tokens"`
 	}{p.Tokens()})
+	return nil
 }
 
-func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, wire.Model, *wire.Failure) {
+// read returns the request and its prompt, or an error answer, also where the prompt asks for
+// one.
+func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, *reply.Prompt, *wire.Failure) {
 	raw, err := wire.ReadObject(w, r)
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
-		return nil, wire.Model{}, failure(http.StatusRequestEntityTooLarge, "Request exceeds the maximum size")
+		return nil, nil, failure(http.StatusRequestEntityTooLarge, "Request exceeds the maximum size")
 	case err != nil:
-		return nil, wire.Model{}, Refusal("The request body is not valid JSON: %v", err)
+		return nil, nil, Refusal("The request body is not valid JSON: %v", err)
 	}
 	if f := s.options.Refuse(asked, rawjson.GetString(raw, "model"), r.Header, raw); f != nil {
-		return nil, wire.Model{}, f
+		return nil, nil, f
 	}
 	q := &Request{}
 	if err := json.Unmarshal(raw, q); err != nil {
-		return nil, wire.Model{}, Refusal("%v", err)
+		return nil, nil, Refusal("%v", err)
 	}
 	m, known := FindModel(q.Model)
 	if !known {
-		return nil, m, unknownModel(q.Model)
+		return nil, nil, unknownModel(q.Model)
 	}
-	return q, m, nil
+	q.answersAs = m.AnswersAs()
+	p := q.Prompt()
+	if t := p.Trigger(); t.Fault == reply.FaultError {
+		return nil, nil, s.documented(t.Status)
+	}
+	return q, p, nil
 }
 
 // NotFound answers on all other paths.
-func (s *Service) NotFound(w http.ResponseWriter, _ *http.Request) {
-	failure(http.StatusNotFound, "Not found").Write(w)
+func (s *Service) NotFound(w http.ResponseWriter, _ *http.Request) *wire.Failure {
+	return failure(http.StatusNotFound, "Not found")
 }

@@ -58,10 +58,9 @@ func list(m wire.Model) listed {
 
 // Models is GET /v1/models: 20 models a page unless limit says otherwise, as
 // Anthropic does; after_id asks for the next page.
-func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Models(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkHeader(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	page, more := wire.Page(catalogue, r.URL.Query().Get("after_id"), min(wire.QueryNumber(r, "limit", 20), 1000))
 	answer := struct {
@@ -77,18 +76,18 @@ func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
 		answer.FirstID, answer.LastID = &page[0].ID, &page[len(page)-1].ID
 	}
 	wire.WriteJSON(w, http.StatusOK, answer)
+	return nil
 }
 
 // Model is GET /v1/models/{id}.
-func (s *Service) Model(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Model(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkHeader(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	m, known := FindModel(r.PathValue("id"))
 	if !known {
-		unknownModel(r.PathValue("id")).Write(w)
-		return
+		return unknownModel(r.PathValue("id"))
 	}
 	wire.WriteJSON(w, http.StatusOK, list(m))
+	return nil
 }

@@ -27,6 +27,8 @@ type Request struct {
 	CacheControl  jsontext.Value `json:"cache_control"`
 	// Thread is the beta in which the server keeps the conversation.
 	Thread jsontext.Value `json:"thread"`
+
+	answersAs string // the name of the model in the answer
 }
 
 // Message is one of a conversation.

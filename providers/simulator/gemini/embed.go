@@ -26,19 +26,16 @@ type embedRequest struct {
 }
 
 // embed answers one request, or a batch of them.
-func (s *Service) embed(w http.ResponseWriter, r *http.Request, model, method string) {
+func (s *Service) embed(w http.ResponseWriter, r *http.Request, model, method string) *wire.Failure {
 	if f := checkKey(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	if m, known := FindModel(model); !known || !m.Embeds {
-		unknownModel(model, method).Write(w)
-		return
+		return unknownModel(model, method)
 	}
 	raw, err := wire.ReadObject(w, r)
 	if err != nil {
-		Refusal("Invalid JSON payload received. %v", err).Write(w)
-		return
+		return Refusal("Invalid JSON payload received. %v", err)
 	}
 	var batch struct {
 		Requests []embedRequest `json:"requests"`
@@ -50,8 +47,7 @@ func (s *Service) embed(w http.ResponseWriter, r *http.Request, model, method st
 		err = json.Unmarshal(raw, &batch)
 	}
 	if err != nil || len(batch.Requests) == 0 || len(batch.Requests) > 100 {
-		Refusal("Invalid JSON payload received: 1 to 100 requests are wanted. %v", err).Write(w)
-		return
+		return Refusal("Invalid JSON payload received: 1 to 100 requests are wanted. %v", err)
 	}
 	all, tokens := []rawjson.Object{}, 0
 	for _, q := range batch.Requests {
@@ -63,8 +59,7 @@ func (s *Service) embed(w http.ResponseWriter, r *http.Request, model, method st
 			dimensions = *q.Dimensions
 		}
 		if text == "" || dimensions < 1 || dimensions > 3072 {
-			Refusal("content is empty, or outputDimensionality %d is not between 1 and 3072", dimensions).Write(w)
-			return
+			return Refusal("content is empty, or outputDimensionality %d is not between 1 and 3072", dimensions)
 		}
 		all = append(all, rawjson.Object{"values", reply.Vector(text, dimensions)})
 		tokens += reply.CountTokens(text)
@@ -78,4 +73,5 @@ func (s *Service) embed(w http.ResponseWriter, r *http.Request, model, method st
 	}
 	w.Header().Set("Content-Type", contentType)
 	wire.WriteJSON(w, http.StatusOK, a)
+	return nil
 }

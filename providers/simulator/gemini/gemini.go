@@ -32,12 +32,11 @@ func New(options wire.Options) *Service { return &Service{options: options, cach
 // Generate is POST /v1beta/models/{call}, where call is a model and, behind a
 // colon, generateContent, streamGenerateContent, countTokens, or a method of embeddings. A stream is a JSON array
 // unless the query says alt=sse.
-func (s *Service) Generate(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Generate(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	w.Header().Set("Server-Timing", "gfet4t7; dur=1")
 	model, method, _ := strings.Cut(r.PathValue("call"), ":")
 	if method == embedOne || method == embedBatch {
-		s.embed(w, r, model, method)
-		return
+		return s.embed(w, r, model, method)
 	}
 	streams := method == "streamGenerateContent"
 	inArray := streams && r.URL.Query().Get("alt") != "sse"
@@ -46,19 +45,18 @@ func (s *Service) Generate(w http.ResponseWriter, r *http.Request) {
 		if inArray {
 			f.Body = []any{f.Body}
 		}
-		f.Write(w)
-		return
+		return f
 	}
 	if method == countTokens {
 		w.Header().Set("Content-Type", contentType)
 		wire.WriteJSON(w, http.StatusOK, count(p))
-		return
+		return nil
 	}
 	a := answer{ModelVersion: model, ResponseID: wire.NewID("")[:22], Usage: s.usage(p)}
 	if !streams {
 		w.Header().Set("Content-Type", contentType)
 		wire.WriteJSON(w, http.StatusOK, q.complete(a, p))
-		return
+		return nil
 	}
 	chunks, fault := q.chunks(a, p), documented(http.StatusServiceUnavailable).Body
 	stream, errorEvent := asEvents(chunks), event(rawjson.Encode(fault))
@@ -68,6 +66,7 @@ func (s *Service) Generate(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 	}
 	stream.Inject(p.Trigger().Fault, errorEvent).Send(w, r, s.options.ChunkDelay)
+	return nil
 }
 
 // read returns the request and its prompt, or an error answer, also where the
@@ -112,6 +111,6 @@ func checkKey(r *http.Request) *wire.Failure {
 }
 
 // NotFound answers on all other paths.
-func (s *Service) NotFound(w http.ResponseWriter, _ *http.Request) {
-	Failure(http.StatusNotFound, "Not found").Write(w)
+func (s *Service) NotFound(w http.ResponseWriter, _ *http.Request) *wire.Failure {
+	return Failure(http.StatusNotFound, "Not found")
 }

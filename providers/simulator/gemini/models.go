@@ -54,10 +54,9 @@ func list(m wire.Model) listed {
 
 // Models is GET /v1beta/models: 50 models a page unless pageSize says otherwise,
 // as Google does; pageToken asks for the next page.
-func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Models(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkKey(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	from := min(wire.QueryNumber(r, "pageToken", 0), len(catalogue))
 	page, more := wire.Page(catalogue[from:], "", min(wire.QueryNumber(r, "pageSize", 50), 1000))
@@ -73,19 +72,19 @@ func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", contentType)
 	wire.WriteJSON(w, http.StatusOK, answer)
+	return nil
 }
 
 // Model is GET /v1beta/models/{id}.
-func (s *Service) Model(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Model(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkKey(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	m, known := FindModel(r.PathValue("id"))
 	if !known {
-		unknownModel(r.PathValue("id"), "generateContent").Write(w)
-		return
+		return unknownModel(r.PathValue("id"), "generateContent")
 	}
 	w.Header().Set("Content-Type", contentType)
 	wire.WriteJSON(w, http.StatusOK, list(m))
+	return nil
 }

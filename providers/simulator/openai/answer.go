@@ -22,7 +22,7 @@ const (
 // answer writes as the gateway does, which leaves out what no client reads: the padding of
 // OpenAI's events, empty annotations, and the counts of sounds and predictions. OpenAI never
 // shows its reasoning.
-func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt, fault reply.Fault) wire.Answer {
+func (s *Service) answer(q *Request, p *reply.Prompt) wire.Answer {
 	form := reply.Form{CallIDs: "call_"}
 	if q.Logprobs {
 		form.Logprobs = q.logprobs
@@ -34,13 +34,13 @@ func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt, fault reply.
 		replies, choices = append(replies, r), append(choices, r.Events(i, form))
 	}
 	head := llm.Head{
-		ID: wire.NewID("chatcmpl-"), Model: m.AnswersAs(), Created: s.options.Now().Unix(), ServiceTier: "default", Fingerprint: "simulated",
+		ID: wire.NewID("chatcmpl-"), Model: q.answersAs, Created: s.options.Now().Unix(), ServiceTier: "default", Fingerprint: "simulated",
 	}
 	usage := s.cache.Usage(p, replies, CacheLeast, CacheStep)
 	usage.CacheWrite = 0 // OpenAI does not count it
 	return wire.Answer{
 		Dialect: chat.Dialect(), Request: &llm.Request{Stream: q.Stream, Usage: q.wantsUsage(), SingleCall: len(q.Functions) > 0},
-		Stream: reply.Stream(head, usage, choices...), Fault: fault, Error: event(Documented(http.StatusInternalServerError).Body),
+		Stream: reply.Stream(head, usage, choices...), Fault: p.Trigger().Fault, Error: event(Documented(http.StatusInternalServerError).Body),
 	}
 }
 

@@ -15,19 +15,18 @@ var mostDimensions = map[string]int64{"text-embedding-3-large": 3072}
 
 // Embed is POST /v1/embeddings. The gateway's dialect reads the request and writes the
 // answer, and words the refusals.
-func (s *Service) Embed(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Embed(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	SetHeader(w.Header())
 	if f := CheckKey(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	body, f := embed(w, r)
 	if f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(body) // it fails only when the client has disconnected
+	return nil
 }
 
 func refused(err error) *wire.Failure {

@@ -47,10 +47,9 @@ func list(m wire.Model) listed {
 }
 
 // Models is GET /v1/models.
-func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Models(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := CheckKey(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	all := struct {
 		Object string   `json:"object"`
@@ -60,18 +59,18 @@ func (s *Service) Models(w http.ResponseWriter, r *http.Request) {
 		all.Data = append(all.Data, list(m))
 	}
 	wire.WriteJSON(w, http.StatusOK, all)
+	return nil
 }
 
 // Model is GET /v1/models/{id}.
-func (s *Service) Model(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Model(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := CheckKey(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	m, known := FindModel(r.PathValue("id"))
 	if !known {
-		unknownModel(r.PathValue("id")).Write(w)
-		return
+		return unknownModel(r.PathValue("id"))
 	}
 	wire.WriteJSON(w, http.StatusOK, list(m))
+	return nil
 }

@@ -28,20 +28,14 @@ type Service struct {
 func New(options wire.Options) *Service { return &Service{options: options, cache: reply.NewCache()} }
 
 // Chat is POST /v1/chat/completions.
-func (s *Service) Chat(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Chat(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	SetHeader(w.Header())
-	q, m, f := s.read(w, r)
+	q, p, f := s.read(w, r)
 	if f != nil {
-		f.Write(w)
-		return
+		return f
 	}
-	p := q.Prompt()
-	trigger := p.Trigger()
-	if trigger.Fault == reply.FaultError {
-		Documented(trigger.Status).Write(w)
-		return
-	}
-	s.answer(q, m, p, trigger.Fault).Write(w, r, s.options)
+	s.answer(q, p).Write(w, r, s.options)
+	return nil
 }
 
 // CheckKey refuses a request without a key.
@@ -91,23 +85,30 @@ func Read(o wire.Options, w http.ResponseWriter, r *http.Request, asked string, 
 	return raw, nil
 }
 
-func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, wire.Model, *wire.Failure) {
+// read returns the request and its prompt, or an error answer, also where the prompt asks for
+// one.
+func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, *reply.Prompt, *wire.Failure) {
 	q := &Request{}
 	if _, f := Read(s.options, w, r, Name, q); f != nil {
-		return nil, wire.Model{}, f
+		return nil, nil, f
 	}
 	m, known := FindModel(q.Model)
 	if !known {
-		return nil, m, unknownModel(q.Model)
+		return nil, nil, unknownModel(q.Model)
 	}
 	if m.Embeds {
-		return nil, m, Failure(http.StatusNotFound, "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "+
+		return nil, nil, Failure(http.StatusNotFound, "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "+
 			"Did you mean to use v1/completions?")
 	}
-	return q, m, nil
+	q.answersAs = m.AnswersAs()
+	p := q.Prompt()
+	if t := p.Trigger(); t.Fault == reply.FaultError {
+		return nil, nil, Documented(t.Status)
+	}
+	return q, p, nil
 }
 
 // NotFound answers on all other paths.
-func (s *Service) NotFound(w http.ResponseWriter, r *http.Request) {
-	Failure(http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path)).Write(w)
+func (s *Service) NotFound(w http.ResponseWriter, r *http.Request) *wire.Failure {
+	return Failure(http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path))
 }

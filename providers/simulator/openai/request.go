@@ -31,6 +31,8 @@ type Request struct {
 	FunctionCall        jsontext.Value `json:"function_call"`
 	ResponseFormat      *Format        `json:"response_format"`
 	ReasoningEffort     string         `json:"reasoning_effort"`
+
+	answersAs string // the name of the model in the answer
 }
 
 // StreamOptions says what the chunks of a stream hold.

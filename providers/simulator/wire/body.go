@@ -59,8 +59,15 @@ type Failure struct {
 	Body   any
 }
 
-// Write sends the answer.
-func (f *Failure) Write(w http.ResponseWriter) {
+// Handler serves requests. It returns an error answer, or has sent another one.
+type Handler func(w http.ResponseWriter, r *http.Request) *Failure
+
+// ServeHTTP sends the error answer, if there is one.
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f := h(w, r)
+	if f == nil {
+		return
+	}
 	for name, value := range f.Header {
 		w.Header().Set(name, value)
 	}

@@ -79,13 +79,13 @@ func usage(u *llm.Usage) any {
 	}
 }
 
-func (s *Service) answer(q *Request, m wire.Model, p *reply.Prompt) response {
+func (s *Service) answer(q *Request, p *reply.Prompt) response {
 	if q.compacts {
 		p.Choice.Mode, p.Reasons = reply.ChoiceNone, false
 	}
 	r, now := p.Reply(0), s.options.Now().Unix()
 	a := response{
-		id: wire.NewID("resp_"), model: m.AnswersAs(), created: now, status: completed, completed: &now, output: q.output(r),
+		id: wire.NewID("resp_"), model: q.answersAs, created: now, status: completed, completed: &now, output: q.output(r),
 		usage: s.cache.Usage(p, []reply.Reply{r}, openai.CacheLeast, openai.CacheStep), request: q.raw,
 	}
 	if r.End == reply.EndLength && !q.compacts {

@@ -37,7 +37,8 @@ type Request struct {
 	Temperature jsontext.Value `json:"temperature"`
 	TopP        jsontext.Value `json:"top_p"`
 
-	raw jsontext.Value
+	raw       jsontext.Value
+	answersAs string // the name of the model in the answer
 	// items are those of the input, references resolved, and history those of the responses
 	// before it.
 	items, history []jsontext.Value

@@ -35,46 +35,34 @@ func New(options wire.Options) *Service {
 }
 
 // Create is POST /v1/responses.
-func (s *Service) Create(w http.ResponseWriter, r *http.Request) {
-	q, m, f := s.read(w, r, Name)
+func (s *Service) Create(w http.ResponseWriter, r *http.Request) *wire.Failure {
+	q, p, f := s.read(w, r, Name)
 	if f != nil {
-		f.Write(w)
-		return
+		return f
 	}
-	p := q.Prompt()
-	trigger := p.Trigger()
-	if trigger.Fault == reply.FaultError {
-		openai.Documented(trigger.Status).Write(w)
-		return
-	}
-	a := s.answer(q, m, p)
+	a := s.answer(q, p)
 	if q.Store == nil || *q.Store {
 		s.kept.add(a.id, kept{a, q.items})
 	}
 	if !q.Stream {
 		wire.WriteJSON(w, http.StatusOK, a.object())
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	q.stream(a, trigger.Fault).Send(w, r, s.options.ChunkDelay)
+	q.stream(a, p.Trigger().Fault).Send(w, r, s.options.ChunkDelay)
+	return nil
 }
 
 // Compact is POST /v1/responses/compact: the messages of the user, and an item that stands
 // for the conversation.
-func (s *Service) Compact(w http.ResponseWriter, r *http.Request) {
-	q, m, f := s.read(w, r, Compacting)
+func (s *Service) Compact(w http.ResponseWriter, r *http.Request) *wire.Failure {
+	q, p, f := s.read(w, r, Compacting)
 	if f != nil {
-		f.Write(w)
-		return
-	}
-	p := q.Prompt()
-	if t := p.Trigger(); t.Fault == reply.FaultError {
-		openai.Documented(t.Status).Write(w)
-		return
+		return f
 	}
 	q.compacts = true
-	a := s.answer(q, m, p)
+	a := s.answer(q, p)
 	output := []jsontext.Value{}
 	for _, item := range q.items {
 		if rawjson.GetString(item, "role") == "user" {
@@ -87,46 +75,51 @@ func (s *Service) Compact(w http.ResponseWriter, r *http.Request) {
 	wire.WriteJSON(w, http.StatusOK, rawjson.Object{
 		"id", a.id, "object", "response.compaction", "created_at", a.created, "output", output, "usage", usage(a.usage),
 	})
+	return nil
 }
 
 // Count is POST /v1/responses/input_tokens.
-func (s *Service) Count(w http.ResponseWriter, r *http.Request) {
-	q, _, f := s.read(w, r, Counting)
+func (s *Service) Count(w http.ResponseWriter, r *http.Request) *wire.Failure {
+	_, p, f := s.read(w, r, Counting)
 	if f != nil {
-		f.Write(w)
-		return
-	}
-	p := q.Prompt()
-	if t := p.Trigger(); t.Fault == reply.FaultError {
-		openai.Documented(t.Status).Write(w)
-		return
+		return f
 	}
 	wire.WriteJSON(w, http.StatusOK, rawjson.Object{"object", "response.input_tokens", "input_tokens", p.Tokens()})
+	return nil
 }
 
 // Upgrade is GET /v1/responses, which opens a WebSocket at OpenAI and here asks to do
 // without: https://developers.openai.com/api/docs/guides/websocket-mode
-func (s *Service) Upgrade(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Upgrade(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	openai.SetHeader(w.Header())
 	status, message := http.StatusMethodNotAllowed, "Not allowed to GET on /v1/responses"
 	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		status, message = http.StatusUpgradeRequired, "The simulator has no WebSockets"
 	}
-	openai.Failure(status, message).Write(w)
+	return openai.Failure(status, message)
 }
 
-func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, wire.Model, *wire.Failure) {
+// read returns the request and its prompt, or an error answer, also where the prompt asks for
+// one.
+func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, *reply.Prompt, *wire.Failure) {
 	openai.SetHeader(w.Header())
 	q := &Request{}
 	raw, f := openai.Read(s.options, w, r, asked, q)
 	if f != nil {
-		return nil, wire.Model{}, f
+		return nil, nil, f
 	}
 	m, known := openai.FindModel(q.Model)
 	if !known || m.Embeds {
 		message := fmt.Sprintf("The requested model '%s' does not exist.", q.Model)
-		return nil, m, openai.Refusal("model", "model_not_found", message)
+		return nil, nil, openai.Refusal("model", "model_not_found", message)
 	}
-	q.raw = raw
-	return q, m, s.kept.fill(q)
+	q.raw, q.answersAs = raw, m.AnswersAs()
+	if f := s.kept.fill(q); f != nil {
+		return nil, nil, f
+	}
+	p := q.Prompt()
+	if t := p.Trigger(); t.Fault == reply.FaultError {
+		return nil, nil, openai.Documented(t.Status)
+	}
+	return q, p, nil
 }

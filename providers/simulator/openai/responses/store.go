@@ -124,17 +124,15 @@ func (s *store) item(id string) jsontext.Value {
 }
 
 // Kept is GET, DELETE and what else there is of /v1/responses/{id}.
-func (s *Service) Kept(w http.ResponseWriter, r *http.Request) {
+func (s *Service) Kept(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	openai.SetHeader(w.Header())
 	if f := openai.CheckKey(r); f != nil {
-		f.Write(w)
-		return
+		return f
 	}
 	id := r.PathValue("id")
 	k, known := s.kept.get(id)
 	if !known {
-		openai.Failure(http.StatusNotFound, fmt.Sprintf("Response with id '%s' not found.", id)).Write(w)
-		return
+		return openai.Failure(http.StatusNotFound, fmt.Sprintf("Response with id '%s' not found.", id))
 	}
 	switch {
 	case r.Method == http.MethodDelete:
@@ -143,10 +141,11 @@ func (s *Service) Kept(w http.ResponseWriter, r *http.Request) {
 	case r.PathValue("part") == "input_items":
 		wire.WriteJSON(w, http.StatusOK, k.list())
 	case r.PathValue("part") == "cancel":
-		openai.Refusal("", "", "Cannot cancel a synchronous response.").Write(w)
+		return openai.Refusal("", "", "Cannot cancel a synchronous response.")
 	default:
 		wire.WriteJSON(w, http.StatusOK, k.response.object())
 	}
+	return nil
 }
 
 // list are the items of the request, the newest first.
