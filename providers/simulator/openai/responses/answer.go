@@ -48,6 +48,10 @@ func (a response) repeat(o rawjson.Object, names ...string) rawjson.Object {
 // object is the response as it is sent, with the members of a recorded one in their order. Its
 // system_fingerprint is no member of the Responses API: it says that the answer is simulated.
 func (a response) object() rawjson.Object {
+	output := []rawjson.Object{}
+	for _, i := range a.output {
+		output = append(output, i.done)
+	}
 	var details any
 	if a.status == incomplete {
 		details = rawjson.Object{"reason", "max_output_tokens"}
@@ -60,7 +64,7 @@ func (a response) object() rawjson.Object {
 		"id", a.id, "object", "response", "created_at", a.created, "status", a.status, "background", false, "completed_at", a.completed,
 		"error", a.failure, "frequency_penalty", 0, "incomplete_details", details,
 	}
-	o = append(a.repeat(o, "instructions", "max_output_tokens", "max_tool_calls"), "model", a.model, "output", a.output)
+	o = append(a.repeat(o, "instructions", "max_output_tokens", "max_tool_calls"), "model", a.model, "output", output)
 	o = append(a.repeat(o, "parallel_tool_calls"), "presence_penalty", 0)
 	o = a.repeat(o, "previous_response_id", "prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier")
 	o = append(o, "service_tier", tier)

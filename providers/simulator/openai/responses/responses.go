@@ -70,7 +70,7 @@ func (s *Service) Compact(w http.ResponseWriter, r *http.Request) *wire.Failure 
 		}
 	}
 	for _, o := range a.output {
-		output = append(output, rawjson.Encode(o))
+		output = append(output, rawjson.Encode(o.done))
 	}
 	wire.WriteJSON(w, http.StatusOK, rawjson.Object{
 		"id", a.id, "object", "response.compaction", "created_at", a.created, "output", output, "usage", usage(a.usage),

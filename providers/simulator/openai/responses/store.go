@@ -36,7 +36,7 @@ func (k kept) bytes() int {
 // output are the items of the response.
 func (k kept) output() (items []jsontext.Value) {
 	for _, item := range k.response.output {
-		items = append(items, rawjson.Encode(item))
+		items = append(items, rawjson.Encode(item.done))
 	}
 	return items
 }
@@ -115,8 +115,8 @@ func (s *store) item(id string) jsontext.Value {
 	defer s.mu.Unlock()
 	for _, k := range s.known {
 		for _, item := range k.response.output {
-			if item.ID == id {
-				return rawjson.Encode(item)
+			if item.id == id {
+				return rawjson.Encode(item.done)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"modelgateway/providers/simulator/rawjson"
@@ -54,60 +55,31 @@ func failed(r response, number int) []byte {
 }
 
 func (w *writer) item(index int, i item) {
-	at := []any{"item_id", i.ID, "output_index", index}
-	opened := i
-	if i.Status != "" {
-		opened.Status = inProgress
-	}
-	empty := ""
-	switch i.Type {
-	case "message":
-		opened.Content = &[]part{}
-	case "reasoning":
-		opened.Summary = &[]part{}
-	case "function_call":
-		opened.Arguments = &empty
-	case "custom_tool_call":
-		opened.Input = &empty
-	}
-	w.add("response.output_item.added", "item", opened, "output_index", index)
-	switch i.Type {
-	case "message":
-		w.message(*i.Content, at)
-	case "reasoning":
-		w.summary(*i.Summary, at)
-	case "function_call":
-		w.pieces("response.function_call_arguments.delta", reply.Fragments(*i.Arguments), at)
-		w.add("response.function_call_arguments.done", append(at, "arguments", *i.Arguments, "name", i.Name)...)
-	case "custom_tool_call":
-		w.pieces("response.custom_tool_call_input.delta", reply.Fragments(*i.Input), at)
-		w.add("response.custom_tool_call_input.done", append(at, "input", *i.Input)...)
-	}
-	w.add("response.output_item.done", "item", i, "output_index", index)
-}
-
-func (w *writer) pieces(kind string, pieces []string, at []any) {
-	for _, piece := range pieces {
-		w.add(kind, append(at, "delta", piece)...)
-	}
-}
-
-func (w *writer) message(parts []part, item []any) {
-	for n, p := range parts {
-		at := append(item, "content_index", n)
+	at := rawjson.Object{"item_id", i.id, "output_index", index}
+	w.add("response.output_item.added", "item", i.open, "output_index", index)
+	switch {
+	case i.kind == "message":
+		at = append(at, "content_index", 0)
 		w.add("response.content_part.added", append(at, "part", outputText(""))...)
-		w.pieces("response.output_text.delta", reply.Split(p.Text), append(at, "logprobs", []string{}))
-		w.add("response.output_text.done", append(at, "logprobs", []string{}, "text", p.Text)...)
-		w.add("response.content_part.done", append(at, "part", p)...)
+		w.pieces("response.output_text", reply.Split(i.text), append(at, "logprobs", []any{}), "text", i.text)
+		w.add("response.content_part.done", append(at, "part", outputText(i.text))...)
+	case i.kind == "reasoning" && i.text != "":
+		at = append(at, "summary_index", 0)
+		w.add("response.reasoning_summary_part.added", append(at, "part", summaryText(""))...)
+		w.pieces("response.reasoning_summary_text", reply.Split(i.text), at, "text", i.text)
+		w.add("response.reasoning_summary_part.done", append(at, "part", summaryText(i.text))...)
+	case i.kind == "function_call":
+		w.pieces("response.function_call_arguments", reply.Fragments(i.text), at, "arguments", i.text, "name", i.name)
+	case i.kind == "custom_tool_call":
+		w.pieces("response.custom_tool_call_input", reply.Fragments(i.text), at, "input", i.text)
 	}
+	w.add("response.output_item.done", "item", i.done, "output_index", index)
 }
 
-func (w *writer) summary(parts []part, item []any) {
-	for n, p := range parts {
-		at := append(item, "summary_index", n)
-		w.add("response.reasoning_summary_part.added", append(at, "part", part{Type: p.Type})...)
-		w.pieces("response.reasoning_summary_text.delta", reply.Split(p.Text), at)
-		w.add("response.reasoning_summary_text.done", append(at, "text", p.Text)...)
-		w.add("response.reasoning_summary_part.done", append(at, "part", p)...)
+// pieces adds the events of a text: its pieces, and what it is when it is done.
+func (w *writer) pieces(kind string, pieces []string, at rawjson.Object, done ...any) {
+	for _, piece := range pieces {
+		w.add(kind+".delta", append(slices.Clip(at), "delta", piece)...)
 	}
+	w.add(kind+".done", append(slices.Clip(at), done...)...)
 }
