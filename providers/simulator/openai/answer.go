@@ -40,7 +40,8 @@ func (s *Service) answer(q *Request, p *reply.Prompt) wire.Answer {
 	usage.CacheWrite = 0 // OpenAI does not count it
 	return wire.Answer{
 		Dialect: chat.Dialect(), Request: &llm.Request{Stream: q.Stream, Usage: q.wantsUsage(), SingleCall: len(q.Functions) > 0},
-		Stream: reply.Stream(head, usage, choices...), Fault: p.Trigger().Fault, Error: event(Documented(http.StatusInternalServerError).Body),
+		Stream: reply.Stream(head, usage, choices...), Fault: p.Trigger().Fault,
+		Error: event(Documented(http.StatusInternalServerError).Body),
 	}
 }
 
