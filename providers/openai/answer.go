@@ -16,7 +16,7 @@ import (
 
 // answer requests a whole answer.
 func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
-	text, err := x.provider.client.Post(ctx, key, completionsPath, x.body...)
+	text, err := x.api.client.Post(ctx, key, completionsPath, x.body...)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (x *exchange) answer(ctx context.Context, key string) (llm.Stream, error) {
 // read reads a whole answer. Some compatible servers send one in place of a stream: it is then
 // read as one event and the end mark, as for a client of another dialect.
 func (x *exchange) read(ctx context.Context, text []byte) (llm.Stream, error) {
-	r, client := &reader{whole: true}, x.provider.client
+	r, client := &reader{whole: true}, x.api.client
 	err := r.decode(text)
 	if err != nil {
 		return nil, client.Malformed(err)
@@ -177,7 +177,7 @@ func (x *exchange) head(id, model string, created int64) chat.Head {
 		head.Model = x.call.Model.Upstream
 	}
 	if head.Created <= 0 {
-		head.Created = x.provider.now().Unix()
+		head.Created = x.api.now().Unix()
 	}
 	return head
 }

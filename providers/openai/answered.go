@@ -116,25 +116,6 @@ func usageOf(value jsontext.Value) *llm.Usage {
 	return u
 }
 
-// countOf is a count; what has another form is not counted.
-func countOf(value jsontext.Value) int64 {
-	n, _ := integerOf(value)
-	return max(n, 0)
-}
-
-// memberAt is a member of an object; nil where another value stands there.
-func memberAt(object jsontext.Value, member string) jsontext.Value {
-	if object.Kind() != jsontext.KindBeginObject {
-		return nil
-	}
-	for name, value := range scan.Members(object) {
-		if name.Is(member) {
-			return value
-		}
-	}
-	return nil
-}
-
 // item counts what an item of the output costs beside its tokens. Of what a search of the
 // web consists of, only the search itself has a fee, not the pages that are opened
 // (platform.openai.com, tools-web-search, 2026-11).

@@ -36,7 +36,7 @@ type translatedCall struct {
 
 func (x *exchange) translator(yield func(*llm.Event, error) bool, head llm.Head) *translator {
 	t := &translator{out: llm.NewEmitter(yield, head), exchange: x}
-	t.out.Malformed = x.provider.client.Malformed
+	t.out.Malformed = x.api.client.Malformed
 	return t
 }
 
@@ -107,7 +107,7 @@ const plainThought = -1
 // returned is reasoning without a block of its own, where the server takes it back; else
 // it is nil.
 func (t *translator) returned(choice int, text string) *llm.Thought {
-	if t.exchange.provider.server.Reasoning == "" {
+	if t.exchange.api.server.Reasoning == "" {
 		return nil
 	}
 	return t.own(&llm.Thought{Kind: llm.ThoughtText, Text: text, Index: t.state(choice).thought(plainThought)})

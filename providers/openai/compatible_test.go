@@ -9,14 +9,14 @@ import (
 
 func TestStreamWithoutAnEndMarkIsWholeAfterItsFinishReason(t *testing.T) {
 	body := data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"))
-	p := serve(t, 200, "text/event-stream", body)
+	p := chatAnswering(t, 200, "text/event-stream", body)
 	c, err := collect(t, p, hello+`,"stream":true}`)
 	if err != nil || *c.Choices[0].Message.Content != "a" || c.Choices[0].FinishReason != "stop" || c.Usage != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
 	body = data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), `{"id":"x","created":5,"model":"m","choices":[],"usage":`+usageOfTwo+`}`)
 	for _, body := range []string{body, strings.TrimRight(body, "\n")} {
-		c, err := collect(t, serve(t, 200, "text/event-stream", body), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
+		c, err := collect(t, chatAnswering(t, 200, "text/event-stream", body), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 		if err != nil || *c.Choices[0].Message.Content != "a" || c.Usage == nil {
 			t.Errorf("with the usage behind it: %+v, %v", c, err)
 		}
@@ -31,7 +31,7 @@ func TestWholeAnswerInPlaceOfAStreamIsAStream(t *testing.T) {
 	for kind, body := range map[string]string{
 		"application/json": whole, "application/json; charset=utf-8": "\r\n " + whole + "\n",
 	} {
-		c, err := collect(t, serve(t, 200, kind, body), hello+`,"stream":true}`)
+		c, err := collect(t, chatAnswering(t, 200, kind, body), hello+`,"stream":true}`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,17 +41,17 @@ func TestWholeAnswerInPlaceOfAStreamIsAStream(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	_, err := collect(t, serve(t, 200, "application/json", `{"error":{"message":"no","type":"invalid_request_error"}}`),
+	_, err := collect(t, chatAnswering(t, 200, "application/json", `{"error":{"message":"no","type":"invalid_request_error"}}`),
 		hello+`,"stream":true}`)
 	if e := api.AsError(err); err == nil || e.Message != "no" {
 		t.Errorf("%v", err)
 	}
 	events := data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), done)
-	if c, err := collect(t, serve(t, 200, "application/json", events), hello+`,"stream":true}`); err != nil ||
+	if c, err := collect(t, chatAnswering(t, 200, "application/json", events), hello+`,"stream":true}`); err != nil ||
 		*c.Choices[0].Message.Content != "a" {
 		t.Errorf("events that are called JSON: %+v, %v", c, err)
 	}
-	if _, err := collect(t, serve(t, 200, "application/json", ""), hello+`,"stream":true}`); err == nil {
+	if _, err := collect(t, chatAnswering(t, 200, "application/json", ""), hello+`,"stream":true}`); err == nil {
 		t.Error("an empty body is an answer")
 	}
 }
@@ -60,7 +60,7 @@ func TestWholeAnswerInPlaceOfAStreamIsAStream(t *testing.T) {
 func TestContentOfPartsIsTextAndReasoning(t *testing.T) {
 	const parts = `[{"type":"thinking","thinking":[{"type":"text","text":"Hm, "},{"type":"text","text":"so."}]},` +
 		`{"type":"text","text":"Fif"},{"type":"reference","reference_ids":[1]},{"type":"text","text":"ty"}]`
-	p := serve(t, 200, "application/json", `{"id":"x","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,`+
+	p := chatAnswering(t, 200, "application/json", `{"id":"x","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,`+
 		`"message":{"role":"assistant","content":`+parts+`,"refusal":null},"finish_reason":"stop"}],`+
 		`"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`)
 	for name, read := range map[string]func() (string, string, error){
@@ -75,7 +75,7 @@ func TestContentOfPartsIsTextAndReasoning(t *testing.T) {
 			events := data(part(`{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm, "}]}]}`, "null"),
 				part(`{"content":[{"type":"thinking","thinking":"so."}]}`, "null"), part(`{"content":[{"type":"text","text":"Fif"}]}`, "null"),
 				part(`{"content":"ty"}`, "null"), part(`{}`, "stop"), done)
-			c, err := collect(t, serve(t, 200, "text/event-stream", events), hello+`,"stream":true}`)
+			c, err := collect(t, chatAnswering(t, 200, "text/event-stream", events), hello+`,"stream":true}`)
 			if err != nil {
 				return "", "", err
 			}
@@ -89,7 +89,7 @@ func TestContentOfPartsIsTextAndReasoning(t *testing.T) {
 }
 
 func TestReasoningHasOneNameInAnswersAndStreams(t *testing.T) {
-	p := serve(t, 200, "application/json", `{"id":"x","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,`+
+	p := chatAnswering(t, 200, "application/json", `{"id":"x","object":"chat.completion","created":5,"model":"m","choices":[{"index":0,`+
 		`"message":{"role":"assistant","content":"a","refusal":null,"reasoning":"Hm.","mood":"good"},"finish_reason":"stop"}],`+
 		`"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`)
 	c, err := complete(t, p, "gpt-4", hello+`}`)
@@ -117,12 +117,12 @@ func TestRefusalsOfCompatibleServersKeepTheirReason(t *testing.T) {
 		`{"detail":17}`:                                                               "openai answered with status 400",
 		``:                                                                            "openai answered with status 400",
 	} {
-		_, err := complete(t, serve(t, 400, "text/plain", body), "gpt-4", hello+`}`)
+		_, err := complete(t, chatAnswering(t, 400, "text/plain", body), "gpt-4", hello+`}`)
 		if e := wantError(t, err, 400); e.Message != want {
 			t.Errorf("%s: %q", body, e.Message)
 		}
 	}
-	_, err := complete(t, serve(t, 503, "text/plain", strings.Repeat("upstream connect error", 2)), "gpt-4", hello+`}`)
+	_, err := complete(t, chatAnswering(t, 503, "text/plain", strings.Repeat("upstream connect error", 2)), "gpt-4", hello+`}`)
 	if api.AsError(err).Message != "openai answered with status 503" {
 		t.Errorf("%v", err)
 	}

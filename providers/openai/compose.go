@@ -36,12 +36,12 @@ type composition struct {
 }
 
 // compose writes a request of another dialect.
-func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
+func (a *chatAPI) compose(call providers.Call) (providers.Exchange, error) {
 	conversation, err := call.Request.Source.Conversation()
 	if err != nil {
 		return nil, err
 	}
-	c := &composition{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}}
+	c := &composition{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &a.server}}
 	for _, step := range []func() error{c.refuse, c.composeTools, c.composeMessages} {
 		if err := step(); err != nil {
 			return nil, err
@@ -53,11 +53,8 @@ func (p *Provider) compose(call providers.Call) (providers.Exchange, error) {
 	if err != nil {
 		return nil, c.unwritten(err)
 	}
-	if body, err = c.adapted(body); err != nil {
-		return nil, api.Internal(err) // has just been written
-	}
 	return &exchange{
-		provider: p, call: call, body: [][]byte{body}, ignored: call.Request.Source.Ignored(c.ignored),
+		api: a, call: call, body: [][]byte{c.adapted(body)}, ignored: call.Request.Source.Ignored(c.ignored),
 		foreign: true, names: c.names,
 	}, nil
 }

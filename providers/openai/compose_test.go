@@ -74,7 +74,7 @@ func TestRequestsAreWrittenFromTheCommonForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, err := chatOnly("http://127.0.0.1:1").Prepare(providers.Call{Request: providertest.Foreign(req), Model: model(t, tt.model)})
+			x, err := chatAt("http://127.0.0.1:1").Prepare(providers.Call{Request: providertest.Foreign(req), Model: model(t, tt.model)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func compose(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*ll
 	if change != nil {
 		change(req)
 	}
-	return chatOnly("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: m})
+	return chatAt("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: m})
 }
 
 func text(s string) llm.Block { return llm.Block{Kind: llm.BlockText, Text: s} }
@@ -255,7 +255,7 @@ func TestNamesOfToolsComeBackAsTheyWere(t *testing.T) {
 		if stream {
 			body = data(part(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"`+wire+`","arguments":"{}"}}]}`, "tool_calls"), done)
 		}
-		p := serve(t, 200, "text/plain", body)
+		p := chatAnswering(t, 200, "text/plain", body)
 		req, err := chat.Decode(nil, []byte(hello+`}`))
 		if err != nil {
 			t.Fatal(err)

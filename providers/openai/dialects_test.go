@@ -145,7 +145,7 @@ func TestReasoningGoesBackToTheServerThatMadeIt(t *testing.T) {
 	}
 	req.Source = &conversation{req.Source, c}
 	for reasoning, want := range map[string]string{"reasoning_content": "by deepseek", "": ""} {
-		p := New(providers.Options{BaseURL: "http://127.0.0.1:1", Server: providers.Server{Reasoning: reasoning}})
+		p := chatWith("http://127.0.0.1:1", providers.Server{Reasoning: reasoning})
 		m := model(t, "gpt-4")
 		m.Provider = "deepseek"
 		x, err := p.Prepare(providers.Call{Request: req, Model: m})
@@ -167,7 +167,7 @@ func TestReasoningGoesBackToTheServerThatMadeIt(t *testing.T) {
 // it back.
 func TestReasoningSaysWhoMadeIt(t *testing.T) {
 	for _, server := range []providers.Server{{}, {Reasoning: "reasoning_content"}} {
-		u := serve(t, 200, "text/event-stream", data(part(`{"reasoning_content":"h"}`, "null"), part(`{"reasoning_content":"m"}`, "null"),
+		u := chatAnswering(t, 200, "text/event-stream", data(part(`{"reasoning_content":"h"}`, "null"), part(`{"reasoning_content":"m"}`, "null"),
 			part(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","format":"anthropic-claude-v1","index":0}]}`, "null"),
 			part(`{"content":"a"}`, "stop"), done))
 		u.server = server
@@ -209,7 +209,7 @@ func TestReasoningSaysWhoMadeIt(t *testing.T) {
 func TestFinishOfAForcedCallIsACall(t *testing.T) {
 	for reason, want := range map[string]llm.Finish{"stop": llm.FinishToolCalls, "length": llm.FinishLength,
 		"content_filter": llm.FinishContentFilter} {
-		p := serve(t, 200, "application/json", `{"choices":[{"message":{"tool_calls":[{"id":"c","type":"function","function":`+
+		p := chatAnswering(t, 200, "application/json", `{"choices":[{"message":{"tool_calls":[{"id":"c","type":"function","function":`+
 			`{"name":"f","arguments":"{}"}}]},"finish_reason":"`+reason+`"}]}`)
 		req, err := chat.Decode(nil, []byte(hello+`}`))
 		if err != nil {

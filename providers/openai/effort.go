@@ -10,17 +10,6 @@ import (
 // efforts are OpenAI's words in ascending order.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// composeEffort writes how hard the model shall reason. It does not beside functions where
-// chat completions refuse both together.
-func (c *composition) composeEffort() {
-	var field llm.Field
-	c.out.ReasoningEffort, field = c.effort()
-	if hasFunction(c.out.Tools) && mustNotReason(c.model.Traits, c.out.ReasoningEffort) {
-		c.out.ReasoningEffort = noEffort
-		c.ignoreIf(true, field)
-	}
-}
-
 // effort is how hard the model shall reason, empty where that is left to it: the accepted
 // effort that is nearest to the wanted one, and the field that asks for it. A higher effort
 // is not reported as ignored; a lower one is.
@@ -42,27 +31,8 @@ func (c *composing) effort() (effort string, field llm.Field) {
 	return effort, field
 }
 
-const (
-	effortMember = "reasoning_effort"
-	noEffort     = "none"
-)
-
-// mustNotReason says whether a model that is offered functions would reason with this
-// effort, and the API refuses both together: with gpt-5.4 and later it answers 400
-// "Function tools with reasoning_effort are not supported for gpt-5.6 in
-// /v1/chat/completions. To use function tools, use /v1/responses or set
-// reasoning_effort to 'none'", also where the model reasons by default
-// (openai/openai-openapi#541, BerriAI/litellm#34569, July 2026).
-func mustNotReason(traits catalog.Traits, effort string) bool {
-	return traits.ReasonsOrCalls && effort != noEffort && (effort != "" || reasonsByItself(traits))
-}
-
 func reasonsByItself(traits catalog.Traits) bool {
 	return traits.ThinkingBy == catalog.ThinkOn || traits.ThinkingBy == catalog.ThinkAlways
-}
-
-func hasFunction(tools []tool) bool {
-	return slices.ContainsFunc(tools, func(t tool) bool { return t.Function != nil })
 }
 
 // wantedEffort is the effort that the client asks for, and the field that does. Of
@@ -116,4 +86,14 @@ func nearestEffort(wanted string, accepted []string) string {
 func distance(word string, at int) int {
 	i := slices.Index(efforts, word)
 	return max(i-at, at-i)
+}
+
+// samples says whether a model accepts temperature, top_p and penalties with this
+// effort of reasoning.
+func samples(traits catalog.Traits, effort string) bool {
+	takes := traits.Sampling
+	if traits.SamplingThinking != "" && effort != "" && effort != "none" {
+		takes = traits.SamplingThinking
+	}
+	return takes != catalog.SamplingNone
 }

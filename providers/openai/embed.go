@@ -2,40 +2,51 @@ package openai
 
 import (
 	"context"
+	"errors"
 
 	"modelgateway/api"
 	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/upstream"
 )
+
+var errNoEmbeddings = errors.New("a request for embeddings has another source")
 
 // ofEmbeddings is a source of the embeddings API.
 type ofEmbeddings interface{ Has(member string) bool }
 
-// prepareEmbeddings writes the upstream's model into the client's bytes, and takes out what
+// embeddingsAPI is the API for embeddings at one upstream.
+type embeddingsAPI struct {
+	client *upstream.Client
+	server providers.Server
+}
+
+// newEmbeddings makes the API with the connections of its provider.
+func newEmbeddings(client *upstream.Client, opts providers.Options) *embeddingsAPI {
+	return &embeddingsAPI{client: client, server: opts.Server}
+}
+
+// Prepare writes the upstream's model into the client's bytes, and takes out what
 // is for other providers.
-func (p *Provider) prepareEmbeddings(call providers.Call) (providers.Exchange, error) {
+func (a *embeddingsAPI) Prepare(call providers.Call) (providers.Exchange, error) {
 	source, ok := call.Request.Source.(ofEmbeddings)
 	if !ok {
-		return nil, api.Internal(errSource)
+		return nil, api.Internal(errNoEmbeddings)
 	}
-	t := translation{server: &p.server}
+	t := edit{server: &a.server}
 	t.put("model", quote(call.Model.Upstream))
 	for _, name := range []string{"task_type", "title"} {
 		t.leaveOut(name, source.Has(name))
 	}
 	t.adapt(call.Request.Raw)
-	body, err := t.body(call.Request.Raw)
-	if err != nil {
-		return nil, api.Internal(err) // these bytes have been decoded before without an error
-	}
-	return &embedding{provider: p, body: body, ignored: t.ignored}, nil
+	return &embedding{client: a.client, body: t.body(call.Request.Raw), ignored: t.ignored}, nil
 }
 
 // embedding is a request for vectors.
 type embedding struct {
-	provider *Provider
-	body     [][]byte
-	ignored  []string
+	client  *upstream.Client
+	body    [][]byte
+	ignored []string
 }
 
 // Properties say that the answer is passed on as it comes.
@@ -48,12 +59,11 @@ const embeddingsPath = "/v1/embeddings"
 // Open reads the beginning of the answer: until it has come, another key may answer. The
 // rest is passed on as it comes.
 func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
-	client := x.provider.client
-	body, size, err := client.Open(ctx, key, embeddingsPath, x.body...)
+	body, size, err := x.client.Open(ctx, key, embeddingsPath, x.body...)
 	if err != nil {
 		return nil, err
 	}
-	p := &passage{ctx: ctx, client: client, body: body, piece: pieces.Get().(*piece), head: llm.Head{Length: max(size, 0)}}
+	p := &passage{ctx: ctx, client: x.client, body: body, piece: pieces.Get().(*piece), head: llm.Head{Length: max(size, 0)}}
 	if err := p.begin(); err != nil {
 		p.close()
 		return nil, err

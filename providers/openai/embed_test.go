@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"modelgateway/catalog"
 	"modelgateway/dialects/embeddings"
@@ -32,7 +31,7 @@ func TestVectorsPassThroughOnePiece(t *testing.T) {
 		_, _ = w.Write([]byte(`],"model":"m","usage":{"prompt_tokens":2048,"total_tokens":2048}}`))
 	}))
 	defer server.Close()
-	p := New(providers.Options{BaseURL: server.URL, HeaderTimeout: time.Minute, IdleTimeout: time.Minute})
+	p := embeddingsAt(server.URL)
 	_, _, _ = vectorsOf(t, p) // fills the pool, and opens the connection
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -47,14 +46,20 @@ func TestVectorsPassThroughOnePiece(t *testing.T) {
 	}
 }
 
+// embeddingsAt is the API at an address.
+func embeddingsAt(url string) *embeddingsAPI {
+	opts := upstreamOptions(url, providers.Server{})
+	return newEmbeddings(newClient(opts), opts)
+}
+
 // vectorsOf is how many bytes an answer has, and its last event.
-func vectorsOf(t *testing.T, p *Provider) (length int, last llm.Event, err error) {
+func vectorsOf(t *testing.T, p *embeddingsAPI) (length int, last llm.Event, err error) {
 	t.Helper()
 	req, err := embeddings.Decode(nil, []byte(`{"model":"m","input":["a"`+strings.Repeat(`,"a"`, 2047)+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := p.prepareEmbeddings(providers.Call{Request: req, Model: &catalog.Model{Upstream: "m"}})
+	x, err := p.Prepare(providers.Call{Request: req, Model: &catalog.Model{Upstream: "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +80,7 @@ func TestBrokenVectorsAreRefusedBeforeTheirFirstByte(t *testing.T) {
 	var answer string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
 	defer server.Close()
-	p := New(providers.Options{BaseURL: server.URL, HeaderTimeout: time.Minute, IdleTimeout: time.Minute})
+	p := embeddingsAt(server.URL)
 	for _, answer = range []string{
 		``, `[]`, `nothing`, `{}`, `{"data":[]}`, `{"data":[{"embedding":[1,2`, `{"data":[{"embedding":[1]}]`, `{"data":[{"embedding":[1]}}`,
 		`{"data":[{"embedding":"AA`, `{"data":[1]} {}`, `{"data":[1],"usage":7}`, `{"error":{"message":"no"},"data":[1]}`,

@@ -94,7 +94,7 @@ func forwards(t *testing.T, data []byte) bool {
 	if err := json.Unmarshal(data, &raw, lenient); err != nil {
 		t.Fatalf("%s: %v", data, err)
 	}
-	c := (&exchange{provider: chatOnly("http://127.0.0.1:1")}).completion(&r.event)
+	c := (&exchange{api: chatAt("http://127.0.0.1:1")}).completion(&r.event)
 	if !reflect.DeepEqual(&raw, c) {
 		t.Errorf("%s: %+v, want %+v", data, raw, c)
 	}

@@ -14,7 +14,7 @@ import (
 // choices on.
 func shownEvents(t *testing.T, kind, body string) (string, error) {
 	t.Helper()
-	x := prepare(t, serve(t, 200, kind, body), "gpt-4", hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
+	x := prepare(t, chatAnswering(t, 200, kind, body), "gpt-4", hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	stream, err := x.Open(t.Context(), testKey)
 	if err != nil {
 		return "", err
@@ -50,7 +50,7 @@ func translated(t *testing.T, stream bool, kind, body string) (*llm.Answer, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := serve(t, 200, kind, body).Prepare(providers.Call{Request: providertest.Foreign(req), Model: model(t, "gpt-4")})
+	x, err := chatAnswering(t, 200, kind, body).Prepare(providers.Call{Request: providertest.Foreign(req), Model: model(t, "gpt-4")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestNullContentStaysNullInPlaceOfSomethingElse(t *testing.T) {
 		`"refusal":null`: false, `"reasoning_content":"Hm."`: false, `"refusal":"no"`: true, `"audio":{"id":"a","data":"AAAA"}`: true, `"audio":null`: false,
 		`"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`: true,
 	} {
-		c, err := complete(t, serve(t, 200, "application/json", answerOf(`{"role":"assistant","content":null,`+message+`}`, "length")), "gpt-4", hello+`}`)
+		c, err := complete(t, chatAnswering(t, 200, "application/json", answerOf(`{"role":"assistant","content":null,`+message+`}`, "length")), "gpt-4", hello+`}`)
 		if err != nil || (c.Choices[0].Message.Content == nil) != isNull {
 			t.Errorf("%s: %+v, %v", message, c, err)
 		}
@@ -100,7 +100,7 @@ func TestReasoningUnderTwoNamesIsShownOnce(t *testing.T) {
 		`{"role":"assistant","content":"a","reasoning":null,"reasoning_content":"Hm."}`,
 	} {
 		body := answerOf(message, "stop")
-		c, err := complete(t, serve(t, 200, "application/json", body), "gpt-4", hello+`}`)
+		c, err := complete(t, chatAnswering(t, 200, "application/json", body), "gpt-4", hello+`}`)
 		if err != nil || c.Choices[0].Message.ReasoningContent != "Hm." || len(c.Choices[0].Message.Extra) > 0 {
 			t.Errorf("%s: %+v, %v", message, c, err)
 		}
@@ -123,7 +123,7 @@ func TestReasoningUnderTwoNamesIsShownOnce(t *testing.T) {
 
 func TestErrorAsATextUnderStatus200(t *testing.T) {
 	for _, body := range []string{`{"error":"model is loading"}`, `{"object":"error","message":"model is loading","code":503}`} {
-		_, err := complete(t, serve(t, 200, "application/json", body), "gpt-4", hello+`}`)
+		_, err := complete(t, chatAnswering(t, 200, "application/json", body), "gpt-4", hello+`}`)
 		wantMessage(t, err, "model is loading")
 		for _, events := range []string{data(body), "event: error\n" + data(body)} {
 			_, err = shownEvents(t, eventStream, events)
@@ -150,12 +150,12 @@ func TestArgumentsAsAnObjectAreTheirText(t *testing.T) {
 		`"function":{"name":"f","arguments":{"a": [1, "<é>"], "b":12345678901234567890}}}]}`
 	const want = `{"a": [1, "<é>"], "b":12345678901234567890}`
 	body := answerOf(message, "tool_calls")
-	c, err := complete(t, serve(t, 200, "application/json", body), "gpt-4", hello+`}`)
+	c, err := complete(t, chatAnswering(t, 200, "application/json", body), "gpt-4", hello+`}`)
 	if err != nil || c.Choices[0].Message.ToolCalls[0].Function.Arguments != want {
 		t.Errorf("%+v, %v", c, err)
 	}
 	events := data(part(message, "null"), part(`{}`, "tool_calls"), done)
-	c, err = collect(t, serve(t, 200, eventStream, events), hello+`,"stream":true}`)
+	c, err = collect(t, chatAnswering(t, 200, eventStream, events), hello+`,"stream":true}`)
 	if err != nil || c.Choices[0].Message.ToolCalls[0].Function.Arguments != want {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -196,7 +196,7 @@ func TestUnknownMembersOfCallsAndImagesPass(t *testing.T) {
 	const calls = `"tool_calls":[{"index":0,"id":"c","type":"function","mood":"good","function":{"name":"f","arguments":"{}","kind":1}}]`
 	const images = `"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA==","width":7},"index":0}]`
 	message := `{"role":"assistant","content":null,` + calls + `,` + images + `}`
-	x := prepare(t, serve(t, 200, "application/json", answerOf(message, "tool_calls")), "gpt-4", hello+`}`)
+	x := prepare(t, chatAnswering(t, 200, "application/json", answerOf(message, "tool_calls")), "gpt-4", hello+`}`)
 	stream, err := x.Open(t.Context(), testKey)
 	if err != nil {
 		t.Fatal(err)
@@ -259,11 +259,11 @@ func TestMembersOfAnotherTypeAreReadAsWhatTheySay(t *testing.T) {
 		"parts with a null":      `{"role":"assistant","content":[{"type":"text","text":"a"},null]}`,
 		"text and list content":  `{"role":"assistant","content":["a"]}`,
 	} {
-		c, err := complete(t, serve(t, 200, "application/json", answerOf(message, "stop")), "gpt-4", hello+`}`)
+		c, err := complete(t, chatAnswering(t, 200, "application/json", answerOf(message, "stop")), "gpt-4", hello+`}`)
 		if err != nil || *c.Choices[0].Message.Content != "a" {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
-		c, err = collect(t, serve(t, 200, eventStream, data(part(message, "null"), part(`{}`, "stop"), done)), hello+`,"stream":true}`)
+		c, err = collect(t, chatAnswering(t, 200, eventStream, data(part(message, "null"), part(`{}`, "stop"), done)), hello+`,"stream":true}`)
 		if err != nil || *c.Choices[0].Message.Content != "a" {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
@@ -304,7 +304,7 @@ func TestReasoningIsCountedAmongTheTokensOfTheAnswer(t *testing.T) {
 func checkReasoningIsCounted(t *testing.T, usage string) {
 	t.Helper()
 	body := strings.Replace(answerOf(`{"role":"assistant","content":"a","refusal":null}`, "stop"), usageOfTwo, usage, 1)
-	c, err := complete(t, serve(t, 200, "application/json", body), "gpt-4", hello+`}`)
+	c, err := complete(t, chatAnswering(t, 200, "application/json", body), "gpt-4", hello+`}`)
 	if err != nil || c.Usage.CompletionTokens != 322 || c.Usage.TotalTokens != 334 {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -318,14 +318,14 @@ func checkReasoningIsCounted(t *testing.T, usage string) {
 func TestWrongKeyUnderStatus400IsTheGatewaysFault(t *testing.T) {
 	const body = `{"code":"invalid-argument","error":"Incorrect API key provided: xa***. ` +
 		`You can obtain an API key from https://console.x.ai."}`
-	_, err := complete(t, serve(t, 400, "application/json", body), "gpt-4", hello+`}`)
+	_, err := complete(t, chatAnswering(t, 400, "application/json", body), "gpt-4", hello+`}`)
 	wantError(t, err, 502)
 }
 
 func TestWordsOfOtherServersForFinishReasonsAreOpenAIs(t *testing.T) {
 	for native, want := range map[string]string{"eos": "stop", "model_length": "length"} {
 		body := answerOf(`{"role":"assistant","content":"a","refusal":null}`, native)
-		c, err := complete(t, serve(t, 200, "application/json", body), "gpt-4", hello+`}`)
+		c, err := complete(t, chatAnswering(t, 200, "application/json", body), "gpt-4", hello+`}`)
 		if err != nil || c.Choices[0].FinishReason != want || string(c.Choices[0].Extra) != `{"native_finish_reason":"`+native+`"}` {
 			t.Errorf("%+v, %v", c, err)
 		}

@@ -62,7 +62,7 @@ func (x *exchange) failed(text []byte) error {
 	case json.Unmarshal(text, p, lenient) != nil:
 		p.Message = string(text)
 	}
-	return x.provider.client.Refused(p.refusal(p.streamStatus()))
+	return x.api.client.Refused(p.refusal(p.streamStatus()))
 }
 
 // stray is the end of the body, or the error that stands there outside of any event:

@@ -13,7 +13,7 @@ const ownQuestion = `{"model":"gpt-4o","messages":[{"role":"user","content":"The
 	`"max_tokens":256,"temperature":0.7}`
 
 func BenchmarkForeignPrepare(b *testing.B) {
-	p, m := chatOnly("http://127.0.0.1:1"), model(b, "gpt-4o")
+	p, m := chatAt("http://127.0.0.1:1"), model(b, "gpt-4o")
 	b.ReportAllocs()
 	for b.Loop() {
 		req, err := messages.Decode(nil, []byte(ownQuestion))
@@ -32,7 +32,7 @@ func BenchmarkForeignAnswer(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	prepared, err := chatOnly("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: model(b, "gpt-4o")})
+	prepared, err := chatAt("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: model(b, "gpt-4o")})
 	if err != nil {
 		b.Fatal(err)
 	}

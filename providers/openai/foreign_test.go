@@ -34,7 +34,7 @@ func compared(t *testing.T, m *catalog.Model, body []byte) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := chatOnly("http://127.0.0.1:1")
+	p := chatAt("http://127.0.0.1:1")
 	native, err := p.Prepare(providers.Call{Request: req, Model: m})
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +339,7 @@ func TestRequestsOfAnotherDialectMeanTheSame(t *testing.T) {
 func sameAnswers(t *testing.T, rec providertest.Recording) {
 	t.Helper()
 	up := providertest.Serve(t, rec.Script())
-	p := chatOnly(up.URL)
+	p := chatAt(up.URL)
 	body := hello + `}`
 	if rec.Stream {
 		body = hello + `,"stream":true,"stream_options":{"include_usage":true}}`
@@ -475,7 +475,7 @@ func FuzzAnswerOfAnotherDialect(f *testing.F) {
 	var body string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 	f.Cleanup(server.Close)
-	p := chatOnly(server.URL)
+	p := chatAt(server.URL)
 	f.Fuzz(func(t *testing.T, in string) {
 		body = in
 		for _, end := range []string{`}`, `,"stream":true}`} {

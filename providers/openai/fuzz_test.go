@@ -20,7 +20,7 @@ func FuzzTranslate(f *testing.F) {
 	f.Add([]byte(hello+`,"max_tokens":5,"temperature":0.1,"stream":true,"stream_options":{"x":1}}`), true)
 	f.Add([]byte(`{"messages":[{"role":"assistant","content":"a","reasoning_content":"b","tool_calls":[{"id":"c","type":"function",`+
 		`"function":{"name":"f","arguments":""}}]}],"model":"m","tools":[]}`), false)
-	p := chatOnly("http://127.0.0.1:1")
+	p := chatAt("http://127.0.0.1:1")
 	older, reasoning := model(f, "gpt-4"), model(f, "gpt-5")
 	f.Fuzz(func(t *testing.T, body []byte, reasons bool) {
 		req, err := chat.Decode(nil, body)
@@ -63,7 +63,7 @@ func FuzzStreamAndAnswer(f *testing.F) {
 	f.Add("Hello", "get", `{"a":1}`, 2)
 	f.Add("é\u2028\"\\", "f", "", 1)
 	f.Add("", "f", "{", 0)
-	x := prepare(f, chatOnly("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
+	x := prepare(f, chatAt("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
 	f.Fuzz(func(t *testing.T, text, name, arguments string, cut int) {
 		text, name, arguments = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(name, "?"), strings.ToValidUTF8(arguments, "?")
 		q := func(s string) string { return string(quote(s)) }

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -99,18 +97,6 @@ func (h history) appendMember(dst []byte, name string, value jsontext.Value) []b
 	}
 }
 
-// longestID is the longest id of a tool call that OpenAI accepts, in bytes.
-const longestID = 40
-
-// short shortens an id to one that OpenAI accepts; the result is the same for
-// the same id.
-func short(id string) string {
-	if len(id) <= longestID {
-		return id
-	}
-	return "call_" + hashed(id)[:longestID-len("call_")]
-}
-
 // callID is an id in the form that the server takes, the same for the same id.
 func (h history) callID(id string) string {
 	other := func(r rune) bool { return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' }
@@ -119,13 +105,3 @@ func (h history) callID(id string) string {
 	}
 	return hashed(id)[:h.callIDs]
 }
-
-// hashed is the hash of a text in hexadecimal digits, of which there are 64.
-func hashed(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-func quote(s string) jsontext.Value { return providers.AppendQuote(nil, s) }
-
-func number(n int64) jsontext.Value { return jsontext.Value(jsontext.Int(n).String()) }

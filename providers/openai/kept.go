@@ -11,10 +11,10 @@ import (
 	"modelgateway/providers"
 )
 
-// kept asks about a response with the key that made it. In the answer stands what the client
+// Kept asks about a response with the key that made it. In the answer stands what the client
 // knows the response and the one before it by.
-func (p *Provider) kept(ctx context.Context, ask providers.KeptAsk, key string) ([]byte, error) {
-	client := p.client.With(nil, refusedNatively)
+func (a *responsesAPI) Kept(ctx context.Context, ask providers.KeptAsk, key string) ([]byte, error) {
+	client := a.client.With(nil, refusedNatively)
 	path := "/v1/responses/" + url.PathEscape(ask.ID) + ask.Part
 	if ask.Query != "" {
 		path += "?" + ask.Query

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"modelgateway/providers"
 )
@@ -22,7 +21,7 @@ func TestWhatIsAskedOfAResponseGoesToItsKeyAndComesBackWithTheClientsNames(t *te
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer upstream.Close()
-	p := New(providers.Options{BaseURL: upstream.URL, HeaderTimeout: time.Minute, IdleTimeout: time.Minute, Now: time.Now})
+	p := responsesAt(upstream.URL)
 	name := func(id string) string { return "<" + strings.TrimPrefix(id, "resp_") + ">" }
 	for want, tt := range map[string]struct {
 		ask          providers.KeptAsk
@@ -40,20 +39,20 @@ func TestWhatIsAskedOfAResponseGoesToItsKeyAndComesBackWithTheClientsNames(t *te
 		},
 	} {
 		tt.ask.ID, tt.ask.Name, answer = "resp_b", name, tt.answer
-		got, err := p.kept(t.Context(), tt.ask, "sk-1")
+		got, err := p.Kept(t.Context(), tt.ask, "sk-1")
 		if err != nil || string(got) != tt.told || asked != want || key != "Bearer sk-1" {
 			t.Errorf("%s: asked %s with %s, %s, %v", want, asked, key, got, err)
 		}
 	}
-	if _, _ = p.kept(t.Context(), providers.KeptAsk{Method: "GET", ID: "../models?x#y", Name: name}, "sk-1"); asked != "GET /v1/responses/..%2Fmodels%3Fx%23y" {
+	if _, _ = p.Kept(t.Context(), providers.KeptAsk{Method: "GET", ID: "../models?x#y", Name: name}, "sk-1"); asked != "GET /v1/responses/..%2Fmodels%3Fx%23y" {
 		t.Errorf("an id leads to %s", asked)
 	}
 	answer = "no JSON"
-	if _, err := p.kept(t.Context(), providers.KeptAsk{Method: "GET", ID: "resp_b", Name: name}, "sk-1"); err == nil {
+	if _, err := p.Kept(t.Context(), providers.KeptAsk{Method: "GET", ID: "resp_b", Name: name}, "sk-1"); err == nil {
 		t.Error("an answer that is no JSON is passed on")
 	}
 	status, answer = 400, `{"error":{"message":"Response 'resp_b' cannot be cancelled.","type":"invalid_request_error","param":null,"code":null}}`
-	_, err := p.kept(t.Context(), providers.KeptAsk{Method: "POST", Part: "/cancel", ID: "resp_b", Name: name}, "sk-1")
+	_, err := p.Kept(t.Context(), providers.KeptAsk{Method: "POST", Part: "/cancel", ID: "resp_b", Name: name}, "sk-1")
 	r, ok := errors.AsType[*providers.Refusal](err)
 	if !ok || r.Status != 400 || strings.Contains(string(r.Body)+r.Message, "resp_b") || !strings.Contains(string(r.Body), "'<b>'") || !strings.Contains(r.Message, "'<b>'") {
 		t.Errorf("%v: %s", err, r.Body)

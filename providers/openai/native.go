@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"modelgateway/api"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -13,15 +12,15 @@ import (
 // nativeExchange is a request of the Responses API, which is sent in the client's bytes. Of the
 // client's headers and query only what its dialect lets travel is sent.
 type nativeExchange struct {
-	provider *Provider
-	client   *upstream.Client
-	request  *llm.Request
-	path     string // with the query
-	body     [][]byte
-	name     string // of the provider
-	model    string // the upstream's id of the model
-	kept     string // the id of the response that the request goes on from; empty = of none
-	asKept   string // how the client names it
+	api     *responsesAPI
+	client  *upstream.Client
+	request *llm.Request
+	path    string // with the query
+	body    [][]byte
+	name    string // of the provider
+	model   string // the upstream's id of the model
+	kept    string // the id of the response that the request goes on from; empty = of none
+	asKept  string // how the client names it
 }
 
 // toldHeaders are the headers of an answer that clients of the API read.
@@ -30,15 +29,11 @@ var toldHeaders = []string{"Openai-Model", "Openai-Version", "X-Codex-Turn-State
 // ofResponses is a source of the Responses API.
 type ofResponses interface{ Endpoint() string }
 
-func (p *Provider) native(call providers.Call) (*nativeExchange, error) {
+func (a *responsesAPI) native(call providers.Call, endpoint string) (*nativeExchange, error) {
 	req := call.Request
-	source, ok := req.Source.(ofResponses)
-	if !ok {
-		return nil, api.Internal(errSource)
-	}
 	found := marksOf(req.Raw)
 	if found.objects {
-		if err := refuseObjects(req.Raw, p.objects); err != nil {
+		if err := refuseObjects(req.Raw, a.objects); err != nil {
 			return nil, err
 		}
 	}
@@ -48,8 +43,8 @@ func (p *Provider) native(call providers.Call) (*nativeExchange, error) {
 		}
 	}
 	n := &nativeExchange{
-		provider: p, client: p.telling.With(req.Beside.Headers, refusedNatively), request: req,
-		path: source.Endpoint(), name: call.Model.Provider, model: call.Model.Upstream,
+		api: a, client: a.verbatim.With(req.Beside.Headers, refusedNatively), request: req,
+		path: endpoint, name: call.Model.Provider, model: call.Model.Upstream,
 	}
 	if req.Beside.Query != "" {
 		n.path += "?" + req.Beside.Query

@@ -32,7 +32,7 @@ func (n *nativeExchange) answer(text []byte, key string) (llm.Stream, error) {
 	}
 	names, name := n.names(&a, key)
 	whole := &native.Whole{
-		Head:    llm.Head{ID: name, Model: cmp.Or(a.model, n.model), Created: n.provider.now().Unix(), ServiceTier: a.tier},
+		Head:    llm.Head{ID: name, Model: cmp.Or(a.model, n.model), Created: n.api.now().Unix(), ServiceTier: a.tier},
 		Dialect: llm.Responses, Raw: names.in(text), Usage: a.counted(), Endings: []llm.Ending{a.ending()},
 	}
 	if !whole.Usage.Counts() || whole.Usage.Output == 0 {

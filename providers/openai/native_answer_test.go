@@ -19,7 +19,7 @@ const wholeResponse = `{"id":"resp_0123456789","object":"response","status":"com
 func askNatively(t testing.TB, body string, script providertest.Script) (*llm.Answer, error) {
 	t.Helper()
 	up := providertest.Serve(t, script)
-	x, err := provider(up.URL).Prepare(responsesCall(body))
+	x, err := responsesAt(up.URL).Prepare(responsesCall(body))
 	if err != nil {
 		t.Fatal(err)
 	}

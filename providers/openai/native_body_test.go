@@ -10,7 +10,6 @@ import (
 	"modelgateway/config"
 	"modelgateway/llm"
 	"modelgateway/llm/carried"
-	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
 
@@ -45,7 +44,7 @@ func TestARequestGoesOnFromTheUpstreamsOwnResponse(t *testing.T) {
 	}
 	for _, id := range []string{`"resp_up"`, `""`, `7`, `{"id":"resp_up"}`} {
 		for _, name := range []string{`previous_response_id`, `previous\u005fresponse_id`} {
-			_, err := provider("http://127.0.0.1:1").native(responsesCall(`{"model":"m","` + name + `":` + id + `}`))
+			_, err := responsesAt("http://127.0.0.1:1").native(responsesCall(`{"model":"m","`+name+`":`+id+`}`), createPath)
 			if e := api.AsError(err); err == nil || e.Status != 400 || e.Code != "previous_response_not_found" || e.Param != "previous_response_id" {
 				t.Errorf("%s: %v", id, err)
 			}
@@ -130,9 +129,9 @@ func TestObjectsOfTheAccountAreRefusedOfResponses(t *testing.T) {
 		{"a text", item(`{"role":"user","content":"{\"file_id\":1}"}`), ""},
 	} {
 		path := func(policy string) string {
-			p := provider("http://127.0.0.1:1")
+			p := responsesAt("http://127.0.0.1:1")
 			p.objects = policy
-			if _, err := p.native(responsesCall(tt.body)); err != nil {
+			if _, err := p.native(responsesCall(tt.body), createPath); err != nil {
 				return api.AsError(err).Param
 			}
 			return ""
@@ -156,10 +155,10 @@ func TestObjectsOfAnswersAreRefusedOnlyWhereNoneAreAllowed(t *testing.T) {
 		for policy, want := range map[string]string{
 			config.ObjectsOwn: "", config.ObjectsAllow: "", config.ObjectsNone: path,
 		} {
-			p := provider("http://127.0.0.1:1")
+			p := responsesAt("http://127.0.0.1:1")
 			p.objects = policy
 			got := ""
-			if _, err := p.native(responsesCall(body)); err != nil {
+			if _, err := p.native(responsesCall(body), createPath); err != nil {
 				e := api.AsError(err)
 				if got = e.Param; e.Status != 400 || e.Code != api.CodeUnsupportedValue || !strings.Contains(e.Message, "PROVIDER_OBJECTS") {
 					t.Errorf("%v", err)
@@ -180,7 +179,7 @@ func TestARequestOfResponsesIsSentToItsPath(t *testing.T) {
 			r.Source = source{endpoint}
 			r.Beside = llm.Beside{Query: "beta=true", Headers: []llm.Header{{Name: "Session_id", Value: "s"}, {Name: "Openai-Beta", Value: "x"}}}
 		})
-		x, err := provider(up.URL).Prepare(call)
+		x, err := responsesAt(up.URL).Prepare(call)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,14 +198,6 @@ func TestARequestOfResponsesIsSentToItsPath(t *testing.T) {
 		if len(x.Properties().Ignored) > 0 {
 			t.Errorf("%v", x.Properties().Ignored)
 		}
-	}
-}
-
-// A server with a copy of the API is asked by chat completions.
-func TestServersWithChatCompletionsOnlyAreNotCalledNatively(t *testing.T) {
-	p := New(providers.Options{Server: providers.Server{ChatOnly: true}})
-	if p.speaks(llm.Responses) || !p.speaks(llm.Chat) || !provider("").speaks(llm.Responses) || provider("").speaks(llm.Messages) {
-		t.Error("it speaks something else")
 	}
 }
 

@@ -87,7 +87,7 @@ func problemIn(text []byte) *problem {
 // its own status.
 func (n *nativeExchange) failedEarly(p *problem) error {
 	p = cmp.Or(p, new(problem))
-	r := p.inStream()
+	r := inStream(p)
 	var body struct {
 		Error struct {
 			Message string         `json:"message"`
@@ -107,7 +107,7 @@ func (n *nativeExchange) failedEarly(p *problem) error {
 // says it goes with it.
 func (n *nativeExchange) failedLate(p *problem, data []byte) error {
 	p = cmp.Or(p, new(problem))
-	r := p.inStream()
+	r := inStream(p)
 	if pass(&r, r.Status, data); p.Message == "" {
 		r.Message = "the answer failed"
 	}

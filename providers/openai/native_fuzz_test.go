@@ -55,14 +55,14 @@ func FuzzNativeResponseBody(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	p := provider("http://127.0.0.1:1")
+	p := responsesAt("http://127.0.0.1:1")
 	p.objects = config.ObjectsAllow
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := responses.Decode(nil, body)
 		if err != nil {
 			return
 		}
-		n, err := p.native(providers.Call{Request: req, Model: &catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}})
+		n, err := p.native(providers.Call{Request: req, Model: &catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}}, createPath)
 		if err != nil {
 			return
 		}

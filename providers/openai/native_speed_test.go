@@ -29,7 +29,7 @@ func nativeCall(size int) providers.Call {
 }
 
 func BenchmarkNativePrepare(b *testing.B) {
-	p := provider("http://127.0.0.1:1")
+	p := responsesAt("http://127.0.0.1:1")
 	for _, size := range []int{200, 32 << 10} {
 		call := nativeCall(size)
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
@@ -50,7 +50,7 @@ const nativeText = "event: response.output_text.delta\n" +
 
 // BenchmarkNativeChunk is one event of a stream on its way to the client's bytes.
 func BenchmarkNativeChunk(b *testing.B) {
-	n, err := provider("http://127.0.0.1:1").native(nativeCall(200))
+	n, err := responsesAt("http://127.0.0.1:1").native(nativeCall(200), createPath)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func BenchmarkNativeChunk(b *testing.B) {
 // BenchmarkNativeAnswer is a whole answer on its way to the client's bytes, with an id that
 // the client gets another name for and without.
 func BenchmarkNativeAnswer(b *testing.B) {
-	n, err := provider("http://127.0.0.1:1").native(nativeCall(200))
+	n, err := responsesAt("http://127.0.0.1:1").native(nativeCall(200), createPath)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,7 +17,7 @@ var errNotBegun = errors.New("the stream does not begin with a response")
 
 // events is the stream of an answer, which begins with an event that tells the response.
 func (n *nativeExchange) events(ctx context.Context, events *upstream.Events, key string) (llm.Stream, error) {
-	head := llm.Head{Model: n.model, Created: n.provider.now().Unix()}
+	head := llm.Head{Model: n.model, Created: n.api.now().Unix()}
 	return native.Open(ctx, n.client, events, llm.Responses, &responseReader{native: n, key: key}, head, errNotBegun)
 }
 

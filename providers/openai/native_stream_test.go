@@ -47,10 +47,16 @@ func responsesCall(body string, change ...func(*llm.Request)) providers.Call {
 	return providers.Call{Request: req, Model: &catalog.Model{Provider: catalog.OpenAI, Upstream: "gpt-up"}}
 }
 
+// responsesAt is the API at an address.
+func responsesAt(url string) *responsesAPI {
+	opts := upstreamOptions(url, providers.Server{})
+	return newResponses(newClient(opts), opts)
+}
+
 // nativeOf is a native call.
 func nativeOf(t testing.TB, body string, change ...func(*llm.Request)) *nativeExchange {
 	t.Helper()
-	n, err := provider("http://127.0.0.1:1").native(responsesCall(body, change...))
+	n, err := responsesAt("http://127.0.0.1:1").native(responsesCall(body, change...), createPath)
 	if err != nil {
 		t.Fatal(err)
 	}

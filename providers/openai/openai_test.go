@@ -28,7 +28,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // serve is an upstream that answers every call with this body.
-func serve(t testing.TB, status int, contentType, body string) *Provider {
+func serve(t testing.TB, status int, contentType, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -37,7 +37,7 @@ func serve(t testing.TB, status int, contentType, body string) *Provider {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return chatOnly(server.URL)
+	return server.URL
 }
 
 // sentBody is the body of a request in one piece.
@@ -46,25 +46,36 @@ func sentBody(x providers.Exchange) []byte { return bytes.Join(x.(*exchange).bod
 // testKey is what calls are made with.
 const testKey = "sk-test"
 
-func provider(url string) *Provider { return providerWith(url, providers.Server{}) }
-
-// chatOnly is a provider that has chat completions only.
-func chatOnly(url string) *Provider { return providerWith(url, providers.Server{ChatOnly: true}) }
-
-func providerWith(url string, server providers.Server) *Provider {
-	return New(providers.Options{
+// upstreamOptions are those of a provider in the tests.
+func upstreamOptions(url string, server providers.Server) providers.Options {
+	return providers.Options{
 		BaseURL: url, Server: server, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
 		Now: func() time.Time { return time.Unix(1760000000, 0) },
-	})
+	}
 }
 
+// chatAt is the API at an address.
+func chatAt(url string) *chatAPI { return chatWith(url, providers.Server{ChatOnly: true}) }
+
+func chatWith(url string, server providers.Server) *chatAPI {
+	opts := upstreamOptions(url, server)
+	return newChat(newClient(opts), opts)
+}
+
+// chatAnswering is the API at an upstream that answers every call with this body.
+func chatAnswering(t testing.TB, status int, contentType, body string) *chatAPI {
+	t.Helper()
+	return chatAt(serve(t, status, contentType, body))
+}
+
+// model is a model of the catalogue.
 func model(t testing.TB, id string) *catalog.Model {
 	t.Helper()
 	c := providertest.Catalog(t)
 	return c.Derive(catalog.OpenAI, id)
 }
 
-func prepare(t testing.TB, p *Provider, id, body string) providers.Exchange {
+func prepare(t testing.TB, p *chatAPI, id, body string) providers.Exchange {
 	t.Helper()
 	req, err := chat.Decode(nil, []byte(body))
 	if err != nil {
@@ -78,7 +89,7 @@ func prepare(t testing.TB, p *Provider, id, body string) providers.Exchange {
 }
 
 // complete asks for a whole answer and reads it as a client does.
-func complete(t testing.TB, p *Provider, id, body string) (*chat.Completion, error) {
+func complete(t testing.TB, p *chatAPI, id, body string) (*chat.Completion, error) {
 	t.Helper()
 	x := prepare(t, p, id, body)
 	stream, err := x.Open(t.Context(), testKey)
@@ -89,7 +100,7 @@ func complete(t testing.TB, p *Provider, id, body string) (*chat.Completion, err
 }
 
 // chunks asks for a stream and reads it as a client does.
-func chunks(t testing.TB, p *Provider, id, body string) (iter.Seq2[*chat.Chunk, error], error) {
+func chunks(t testing.TB, p *chatAPI, id, body string) (iter.Seq2[*chat.Chunk, error], error) {
 	t.Helper()
 	x := prepare(t, p, id, body)
 	stream, err := x.Open(t.Context(), testKey)
@@ -156,7 +167,7 @@ var goldens = []struct{ name, model, body, ignored string }{
 func TestGoldenRequests(t *testing.T) {
 	for _, tt := range goldens {
 		t.Run(tt.name, func(t *testing.T) {
-			x := prepare(t, chatOnly("http://127.0.0.1:1"), tt.model, tt.body)
+			x := prepare(t, chatAt("http://127.0.0.1:1"), tt.model, tt.body)
 			if got := strings.Join(x.Properties().Ignored, " "); got != tt.ignored {
 				t.Errorf("ignored %q, want %q", got, tt.ignored)
 			}
@@ -193,7 +204,7 @@ func TestRequestsCarryTheKeyAndNothingOfTheClient(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"x"}}]}`)
 	}))
 	defer server.Close()
-	if _, err := complete(t, provider(server.URL+"/prefix"), "gpt-4", hello+`}`); err != nil {
+	if _, err := complete(t, chatAt(server.URL+"/prefix"), "gpt-4", hello+`}`); err != nil {
 		t.Fatal(err)
 	}
 	if got.URL.Path != "/prefix/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer sk-test" ||
@@ -230,7 +241,7 @@ func TestAnswersAreRepaired(t *testing.T) {
 				`"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer, err := complete(t, serve(t, 200, "application/json", tt.body), "gpt-4", hello+`}`)
+			answer, err := complete(t, chatAnswering(t, 200, "application/json", tt.body), "gpt-4", hello+`}`)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +259,7 @@ func TestMalformedAnswersAreErrors(t *testing.T) {
 		"choices is a number": `{"choices":5}`, "null": "null",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := serve(t, 200, "application/json", body)
+			p := chatAnswering(t, 200, "application/json", body)
 			_, err := complete(t, p, "gpt-4", hello+`}`)
 			wantError(t, err, 502)
 			_, err = collect(t, p, hello+`,"stream":true}`)
@@ -295,7 +306,7 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 		{"a redirect", 307, ``, 502, "openai answered with a redirect, which the gateway does not follow", false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := serve(t, tt.status, "application/json", tt.body)
+			p := chatAnswering(t, tt.status, "application/json", tt.body)
 			for _, stream := range []string{`}`, `,"stream":true}`} {
 				var err error
 				if stream == `}` {
@@ -316,7 +327,7 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 }
 
 func TestRetryAfterIsReadFromTheMessage(t *testing.T) {
-	p := serve(t, 429, "application/json", `{"error":{"message":"Please try again in 1m2.5s.","type":"tokens"}}`)
+	p := chatAnswering(t, 429, "application/json", `{"error":{"message":"Please try again in 1m2.5s.","type":"tokens"}}`)
 	_, err := complete(t, p, "gpt-4", hello+`}`)
 	if e := wantError(t, err, 429); e.RetryAfter != 62500*time.Millisecond {
 		t.Errorf("%s", e.RetryAfter)
@@ -325,5 +336,5 @@ func TestRetryAfterIsReadFromTheMessage(t *testing.T) {
 
 // plainExchange is a prepared stream whose client asked for no usage.
 func plainExchange() *exchange {
-	return &exchange{provider: chatOnly("http://127.0.0.1:1"), call: providers.Call{Request: &llm.Request{Stream: true}, Model: &catalog.Model{}}}
+	return &exchange{api: chatAt("http://127.0.0.1:1"), call: providers.Call{Request: &llm.Request{Stream: true}, Model: &catalog.Model{}}}
 }

@@ -46,9 +46,9 @@ func (x *respondingExchange) answer(yield func(*llm.Event, error) bool, r *respo
 	a.out = llm.NewEmitter(yield, llm.Head{
 		ID: r.ID, Model: cmp.Or(r.Model, x.call.Model.Upstream), Created: int64(r.CreatedAt), ServiceTier: tierOf(r),
 	})
-	a.out.Malformed = x.provider.client.Malformed
+	a.out.Malformed = x.api.client.Malformed
 	if a.out.Head().Created <= 0 {
-		a.out.Head().Created = x.provider.now().Unix()
+		a.out.Head().Created = x.api.now().Unix()
 	}
 	a.stops.stops = x.call.Request.Stop
 	return a
@@ -64,17 +64,17 @@ func tierOf(r *response) string {
 
 // whole reads a whole answer.
 func (x *respondingExchange) whole(text []byte) (llm.Stream, error) {
-	client := x.provider.client
+	client := x.api.client
 	var r response
 	if err := json.Unmarshal(text, &r, lenient); err != nil {
 		return nil, client.Malformed(fmt.Errorf("decode answer: %w", err))
 	}
 	switch {
 	case r.Error != nil && r.Error.Message != "", r.Status == "failed":
-		return nil, client.Refused(r.problem().inStream())
+		return nil, client.Refused(inStream(r.problem()))
 	case r.Status == "":
 		if p := problemOf(text); p != nil {
-			return nil, client.Refused(p.inStream())
+			return nil, client.Refused(inStream(p))
 		}
 		return nil, client.Malformed(errNoStatus)
 	case !isEnd(r.Status):
@@ -122,7 +122,7 @@ func (a *responseAnswer) add(index int64, item *outputItem) *openItem {
 		return nil
 	}
 	if len(a.items) == maxItems {
-		a.out.Fail(a.exchange.provider.client.Malformed(errManyItems))
+		a.out.Fail(a.exchange.api.client.Malformed(errManyItems))
 		return nil
 	}
 	o := openItem{index: index, kind: item.Type, id: item.ID, last: -1}

@@ -1,10 +1,11 @@
 package openai
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"modelgateway/catalog"
-	"modelgateway/dialects/chat"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -28,37 +29,32 @@ func (p *Provider) api(m *catalog.Model) string {
 func (p *Provider) translated(call providers.Call) (providers.Exchange, error) {
 	switch p.api(call.Model) {
 	case catalog.APIResponses:
-		return p.respond(call)
+		return p.responses.Prepare(call)
 	case catalog.APIBoth:
-		if x, err := p.respond(call); err == nil && !onlyChatHas(call.Request) {
+		if x, err := p.responses.Prepare(call); err == nil && !onlyChatHas(call.Request) {
 			return x, nil
 		}
 	}
-	return p.compose(call)
+	return p.chat.Prepare(call)
 }
 
 // elsewhere prepares a call of the chat dialect that chat completions cannot serve: with
 // functions for a model that would reason, they answer some models only without reasoning,
 // and none of them gets its reasoning back with the results. nil means that the client's
 // bytes are sent.
-func (p *Provider) elsewhere(call providers.Call, req *chat.Request) (providers.Exchange, error) {
+func (p *Provider) elsewhere(call providers.Call) (providers.Exchange, error) {
 	switch p.api(call.Model) {
 	case catalog.APIResponses:
-		return p.respond(call)
+		return p.responses.Prepare(call)
 	case catalog.APIBoth:
-		if !offersFunctions(req) || !wouldReason(call) || onlyChatHas(call.Request) {
+		if !OffersFunctions(call.Request) || !wouldReason(call) || onlyChatHas(call.Request) {
 			return nil, nil //nolint:nilnil // there is nothing elsewhere
 		}
-		if x, err := p.respond(call); err == nil {
+		if x, err := p.responses.Prepare(call); err == nil {
 			return x, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // as above: what cannot be written, chat completions may take
-}
-
-func offersFunctions(req *chat.Request) bool {
-	isFunction := func(tool chat.Tool) bool { return tool.Function != nil }
-	return len(req.Functions) > 0 || slices.ContainsFunc(req.Tools, isFunction)
 }
 
 // wouldReason says whether a model reasons about a request: because it is asked to, or
@@ -99,4 +95,14 @@ func onlyChatHas(r *llm.Request) bool {
 		}
 	}
 	return false
+}
+
+var errNoCounting = errors.New("chat completions cannot count the tokens of a prompt")
+
+// count asks the Responses API for the tokens of a prompt.
+func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+	if d := call.Request.Source.Dialect(); (d != llm.Responses || !p.speaks(d)) && p.api(call.Model) == catalog.APIChat {
+		return providers.Count{}, errNoCounting
+	}
+	return p.responses.Count(ctx, call, key)
 }

@@ -1,15 +1,19 @@
 package openai
 
 import (
+	"net/http"
 	"testing"
 
 	"modelgateway/catalog"
+	"modelgateway/dialects/chat"
+	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/providertest"
 )
 
 func TestWhichAPIServesAModel(t *testing.T) {
 	own := New(providers.Options{BaseURL: address})
-	other, copied := New(providers.Options{BaseURL: "http://127.0.0.1:1"}), chatOnly(address)
+	other, copied := New(providers.Options{BaseURL: "http://127.0.0.1:1"}), New(upstreamOptions(address, providers.Server{ChatOnly: true}))
 	for id, want := range map[string][3]string{ // at OpenAI, at another address, of a server that copies its API
 		"gpt-4.1":         {catalog.APIChat, catalog.APIChat, catalog.APIChat},
 		"gpt-5":           {catalog.APIBoth, catalog.APIBoth, catalog.APIChat},
@@ -32,8 +36,27 @@ func TestWhichAPIServesAModel(t *testing.T) {
 // A model that chat completions do not serve is called by the Responses API whatever the
 // client asks: what that does not have is named.
 func TestModelsOfTheResponsesAPIAloneAreNeverCalledByChatCompletions(t *testing.T) {
-	x := prepare(t, provider("http://127.0.0.1:1"), "gpt-5.3-codex", hello+`,"n":2,"seed":1,"prediction":{},"store":true}`)
-	if _, ok := x.(*respondingExchange); !ok || len(x.Properties().Ignored) != 4 {
-		t.Errorf("%T, ignored %v", x, x.Properties().Ignored)
+	req, err := chat.Decode(nil, []byte(hello+`,"n":2,"seed":1,"prediction":{},"store":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	up := providertest.Serve(t, providertest.Script{Status: http.StatusBadRequest})
+	x, err := provider(up.URL).Prepare(providers.Call{Request: req, Model: model(t, "gpt-5.3-codex")})
+	if err != nil || len(x.Properties().Ignored) != 4 {
+		t.Fatalf("%v, ignored %v", err, x.Properties().Ignored)
+	}
+	if _, err := x.Open(t.Context(), testKey); err == nil || up.Requests()[0].Path != "/v1/responses" {
+		t.Errorf("%v, sent to %s", err, up.Requests()[0].Path)
+	}
+}
+
+// provider is a provider at an address.
+func provider(url string) *Provider { return New(upstreamOptions(url, providers.Server{})) }
+
+// A server with a copy of the API is asked by chat completions.
+func TestServersWithChatCompletionsOnlyAreNotCalledNatively(t *testing.T) {
+	p := New(providers.Options{Server: providers.Server{ChatOnly: true}})
+	if p.speaks(llm.Responses) || !p.speaks(llm.Chat) || !provider("").speaks(llm.Responses) || provider("").speaks(llm.Messages) {
+		t.Error("it speaks something else")
 	}
 }

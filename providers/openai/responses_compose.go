@@ -19,12 +19,12 @@ type responding struct {
 }
 
 // newResponding writes everything of a request.
-func (p *Provider) newResponding(call providers.Call) (*responding, error) {
+func (a *responsesAPI) newResponding(call providers.Call) (*responding, error) {
 	conversation, err := call.Request.Source.Conversation()
 	if err != nil {
 		return nil, err
 	}
-	c := &responding{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &p.server}}
+	c := &responding{composing: composing{req: call.Request, conversation: conversation, model: call.Model, server: &a.server}}
 	for _, step := range []func() error{c.refuse, c.composeTools, c.composeInput} {
 		if err := step(); err != nil {
 			return nil, err
@@ -37,8 +37,8 @@ func (p *Provider) newResponding(call providers.Call) (*responding, error) {
 }
 
 // respond prepares a call of the Responses API for a client of another dialect.
-func (p *Provider) respond(call providers.Call) (providers.Exchange, error) {
-	c, err := p.newResponding(call)
+func (a *responsesAPI) respond(call providers.Call) (providers.Exchange, error) {
+	c, err := a.newResponding(call)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (p *Provider) respond(call providers.Call) (providers.Exchange, error) {
 		return nil, err
 	}
 	return &respondingExchange{
-		provider: p, call: call, body: body, names: c.names, tools: c.conversation.Tools, ignored: c.lost(),
+		api: a, call: call, body: body, names: c.names, tools: c.conversation.Tools, ignored: c.lost(),
 		maxOutput: c.out.MaxOutputTokens,
 	}, nil
 }

@@ -27,7 +27,7 @@ func responded(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*
 	if change != nil {
 		change(req)
 	}
-	x, err := chatOnly("http://127.0.0.1:1").respond(providers.Call{Request: req, Model: m})
+	x, err := responsesAt("http://127.0.0.1:1").respond(providers.Call{Request: req, Model: m})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func TestResponsesRequestsAreWrittenFromTheCommonForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, call := chatOnly("http://127.0.0.1:1"), providers.Call{Request: providertest.Foreign(req), Model: model(t, tt.model)}
+			p, call := responsesAt("http://127.0.0.1:1"), providers.Call{Request: providertest.Foreign(req), Model: model(t, tt.model)}
 			x, err := p.respond(call)
 			if err != nil {
 				t.Fatal(err)

@@ -227,7 +227,7 @@ func (r *response) usage() *llm.Usage {
 }
 
 // inStream is the refusal that an event of a stream says, or an answer under status 200.
-func (p *problem) inStream() providers.Refusal { return p.refusal(p.responseStatus()) }
+func inStream(p *problem) providers.Refusal { return p.refusal(responseStatus(p)) }
 
 // responseStatuses are the HTTP statuses for the codes of errors inside an answer.
 var responseStatuses = map[string]int{
@@ -245,7 +245,7 @@ var responseStatuses = map[string]int{
 	"failed_to_download_image": http.StatusBadRequest, "image_file_not_found": http.StatusBadRequest,
 }
 
-func (p *problem) responseStatus() int {
+func responseStatus(p *problem) int {
 	if status, ok := responseStatuses[p.code()]; ok {
 		return status
 	}

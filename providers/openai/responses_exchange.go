@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -21,7 +20,7 @@ const createPath = "/v1/responses"
 // respondingExchange is a call of the Responses API whose request was written from the
 // common form, and whose answer is translated to it.
 type respondingExchange struct {
-	provider  *Provider
+	api       *responsesAPI
 	call      providers.Call
 	body      []byte
 	ignored   []string
@@ -40,7 +39,7 @@ func (x *respondingExchange) Properties() providers.Properties {
 }
 
 func (x *respondingExchange) Open(ctx context.Context, key string) (llm.Stream, error) {
-	client := x.provider.client
+	client := x.api.client
 	if !x.call.Request.Stream {
 		text, err := client.Post(ctx, key, createPath, x.body)
 		if err != nil {
@@ -74,7 +73,7 @@ func notFound(err error) error {
 // events reads up to the first event that adds something, and returns a stream that begins
 // with it: OpenAI tells errors of the request after it has begun an answer.
 func (x *respondingExchange) events(ctx context.Context, events *upstream.Events) (llm.Stream, error) {
-	s := &responseStream{ctx: ctx, exchange: x, client: x.provider.client, upstream: events}
+	s := &responseStream{ctx: ctx, exchange: x, client: x.api.client, upstream: events}
 	if err := s.first(); err != nil {
 		events.Close()
 		return nil, err
@@ -139,9 +138,9 @@ func (s *responseStream) next() error {
 func (s *responseStream) refused() error {
 	switch e := &s.event; e.Type {
 	case eventError:
-		return s.client.Refused(e.problem().inStream())
+		return s.client.Refused(inStream(e.problem()))
 	case eventFailed:
-		return s.client.Refused(e.Response.problem().inStream())
+		return s.client.Refused(inStream(e.Response.problem()))
 	}
 	return nil
 }
@@ -157,7 +156,7 @@ func (s *responseStream) stray() error {
 	if json.Unmarshal(text, &r, lenient) == nil && r.Error != nil && r.Error.Message != "" {
 		p = r.Error
 	}
-	return s.client.Refused(p.inStream())
+	return s.client.Refused(inStream(p))
 }
 
 func (s *responseStream) all(yield func(*llm.Event, error) bool) {
@@ -180,23 +179,17 @@ func (s *responseStream) all(yield func(*llm.Event, error) bool) {
 	}
 }
 
-var (
-	errNoCounting = errors.New("chat completions cannot count the tokens of a prompt")
-	errNoCount    = errors.New("the answer has no input_tokens")
-)
+var errNoCount = errors.New("the answer has no input_tokens")
 
 const countPath = createPath + "/input_tokens"
 
-// count asks the Responses API for the tokens of a prompt, in the client's own bytes where
-// the client speaks that.
-func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	switch d := call.Request.Source.Dialect(); {
-	case d == llm.Responses && p.speaks(d):
-		return p.countNative(ctx, call, key)
-	case p.api(call.Model) == catalog.APIChat:
-		return providers.Count{}, errNoCounting
+// Count asks for the tokens of a prompt, in the client's own bytes where the client speaks the
+// API.
+func (a *responsesAPI) Count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+	if source, ok := call.Request.Source.(ofResponses); ok {
+		return a.countNative(ctx, call, source.Endpoint(), key)
 	}
-	c, err := p.newResponding(call)
+	c, err := a.newResponding(call)
 	if err != nil {
 		return providers.Count{}, err
 	}
@@ -208,15 +201,15 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 	if err != nil {
 		return providers.Count{}, err
 	}
-	text, err := p.client.Post(ctx, key, countPath, body)
+	text, err := a.client.Post(ctx, key, countPath, body)
 	if err != nil {
 		return providers.Count{}, notFound(err)
 	}
-	return readCounted(p.client, text)
+	return readCounted(a.client, text)
 }
 
-func (p *Provider) countNative(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	n, err := p.native(call)
+func (a *responsesAPI) countNative(ctx context.Context, call providers.Call, endpoint, key string) (providers.Count, error) {
+	n, err := a.native(call, endpoint)
 	if err != nil {
 		return providers.Count{}, err
 	}

@@ -97,7 +97,7 @@ func FuzzRespondingRequest(f *testing.F) {
 	for _, tt := range written {
 		f.Add([]byte(tt.body))
 	}
-	p, m := chatOnly("http://127.0.0.1:1"), model(f, "gpt-6-sol")
+	p, m := responsesAt("http://127.0.0.1:1"), model(f, "gpt-6-sol")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := chat.Decode(nil, body)
 		if err != nil {

@@ -152,7 +152,7 @@ func respondingTo(t testing.TB, members string) *respondingExchange {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := chatOnly("http://127.0.0.1:1")
+	p := responsesAt("http://127.0.0.1:1")
 	x, err := p.respond(providers.Call{Request: providertest.Foreign(req), Model: model(t, "gpt-6-sol")})
 	if err != nil {
 		t.Fatal(err)

@@ -362,10 +362,10 @@ func TestTextThatIsHeldBackComesBeforeTheNextCall(t *testing.T) {
 }
 
 func TestUnknownModelsOfTheResponsesAPIAreNotFound(t *testing.T) {
-	u := serve(t, 400, "application/json", `{"error":{"code":"model_not_found","message":"no","param":"model","type":"invalid_request_error"}}`)
+	u := responsesAt(serve(t, 400, "application/json", `{"error":{"code":"model_not_found","message":"no","param":"model","type":"invalid_request_error"}}`))
 	for _, streamed := range []bool{false, true} {
 		x := respondingTo(t, "")
-		x.provider, x.call.Request.Stream = u, streamed
+		x.api, x.call.Request.Stream = u, streamed
 		_, err := x.Open(t.Context(), testKey)
 		if r, ok := errors.AsType[*providers.Refusal](err); !ok || r.Status != http.StatusNotFound || r.Verdict() != providers.NextModel {
 			t.Errorf("%v", err)

@@ -22,7 +22,7 @@ func prompt(size int) []byte {
 }
 
 func BenchmarkPrepare(b *testing.B) {
-	p := chatOnly("http://127.0.0.1:1")
+	p := chatAt("http://127.0.0.1:1")
 	for _, size := range []int{200, 32 << 10} {
 		req, err := chat.Decode(nil, prompt(size))
 		if err != nil {

@@ -26,7 +26,7 @@ func (x *exchange) events(ctx context.Context, events *upstream.Events) (llm.Str
 }
 
 func (x *exchange) newStream(ctx context.Context, events *upstream.Events) *stream {
-	return &stream{ctx: ctx, exchange: x, upstream: events, client: x.provider.client, usageAsked: x.call.Request.Usage}
+	return &stream{ctx: ctx, exchange: x, upstream: events, client: x.api.client, usageAsked: x.call.Request.Usage}
 }
 
 func (s *stream) all(yield func(*llm.Event, error) bool) {

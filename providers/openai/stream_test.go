@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,13 +14,12 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/dialects/chat"
-	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"
 )
 
-func collect(t *testing.T, p *Provider, body string) (*chat.Completion, error) {
+func collect(t *testing.T, p *chatAPI, body string) (*chat.Completion, error) {
 	t.Helper()
 	stream, err := chunks(t, p, "gpt-4", body)
 	if err != nil {
@@ -33,7 +31,7 @@ func collect(t *testing.T, p *Provider, body string) (*chat.Completion, error) {
 // shownChunks shows the chunks of a stream, one line each, without their head.
 func shownChunks(t *testing.T, body string) (string, error) {
 	t.Helper()
-	stream, err := chunks(t, serve(t, 200, "text/event-stream", body), "gpt-4",
+	stream, err := chunks(t, chatAnswering(t, 200, "text/event-stream", body), "gpt-4",
 		hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	if err != nil {
 		return "", err
@@ -192,7 +190,7 @@ func TestStreamsThatBreakOffAreErrors(t *testing.T) {
 }
 
 func TestErrorBeforeTheFirstChunkIsReturnedByOpen(t *testing.T) {
-	p := serve(t, 200, "text/event-stream", data(`{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`))
+	p := chatAnswering(t, 200, "text/event-stream", data(`{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`))
 	stream, err := chunks(t, p, "gpt-4", hello+`,"stream":true}`)
 	if stream != nil {
 		t.Error("a stream came as well")
@@ -213,7 +211,7 @@ func TestStreamsKeepTheirConnection(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	p := chatOnly(server.URL)
+	p := chatAt(server.URL)
 	for range 20 {
 		if _, err := collect(t, p, hello+`,"stream":true}`); err != nil {
 			t.Fatal(err)
@@ -234,56 +232,9 @@ func TestUpstreamThatSendsMoreAfterDoneIsClosed(t *testing.T) {
 	}))
 	defer server.Close()
 	began := time.Now()
-	answer, err := collect(t, chatOnly(server.URL), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
+	answer, err := collect(t, chatAt(server.URL), hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	if err != nil || answer.Usage.TotalTokens != 1 || time.Since(began) > 5*time.Second {
 		t.Errorf("%+v, %v after %s", answer, err, time.Since(began))
-	}
-}
-
-func TestModelsAreListedWithTheirKind(t *testing.T) {
-	p := serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},`+
-		`{"id":"whisper-1"},{"id":"o3-mini","created":8},{"id":"gpt-4o-realtime"},{"id":""}]}`)
-	models, err := p.listModels(t.Context(), testKey)
-	want := []providers.Listed{
-		{ID: "gpt-6-sol", Kind: llm.KindChat, Created: 7}, {ID: "text-embedding-3-small", Kind: llm.KindEmbedding},
-		{ID: "o3-mini", Kind: llm.KindChat, Created: 8},
-	}
-	if err != nil || !slices.Equal(models, want) {
-		t.Errorf("%+v, %v", models, err)
-	}
-}
-
-func TestListsOfCompatibleServersSayWhatModelsAreFor(t *testing.T) {
-	for name, tt := range map[string]struct {
-		body string
-		want []providers.Listed
-	}{
-		"Groq": {`{"object":"list","data":[{"id":"llama-3.3-70b-instruct","created":1,"active":true,"context_window":131072,` +
-			`"max_completion_tokens":32768},{"id":"whisper-large-v3","active":true},{"id":"old","active":false}]}`,
-			[]providers.Listed{{ID: "llama-3.3-70b-instruct", Kind: llm.KindChat, Created: 1, Context: 131072, MaxOutput: 32768}}},
-		"Mistral": {`{"data":[{"id":"codestral-latest","type":"base","max_context_length":256000,"capabilities":{"completion_chat":true}},` +
-			`{"id":"mistral-ocr-latest","type":"base","capabilities":{"completion_chat":false}},` +
-			`{"id":"mistral-embed","type":"base","capabilities":{"completion_chat":false}}]}`,
-			[]providers.Listed{{ID: "codestral-latest", Kind: llm.KindChat, Context: 256000}, {ID: "mistral-embed", Kind: llm.KindEmbedding}}},
-		"Together": {`[{"id":"meta/Llama-Instruct","type":"chat","created":2,"context_length":32768},{"id":"black/FLUX","type":"image"},` +
-			`{"id":"BAAI/bge","type":"embedding"},{"id":"x/rank","type":"rerank"}]`,
-			[]providers.Listed{{ID: "meta/Llama-Instruct", Kind: llm.KindChat, Created: 2, Context: 32768}, {ID: "BAAI/bge", Kind: llm.KindEmbedding}}},
-		"OpenRouter": {`{"data":[{"id":"openai/gpt-5-pro","context_length":400000,"architecture":{"output_modalities":["text"]},` +
-			`"top_provider":{"max_completion_tokens":128000}},{"id":"x/painter","architecture":{"output_modalities":["image"]}}]}`,
-			[]providers.Listed{{ID: "openai/gpt-5-pro", Kind: llm.KindChat, Context: 400000, MaxOutput: 128000}}},
-		"vLLM": {`{"object":"list","data":[{"id":"Qwen/Qwen3-8B","object":"model","created":3,"max_model_len":40960,"permission":[{}]}]}`,
-			[]providers.Listed{{ID: "Qwen/Qwen3-8B", Kind: llm.KindChat, Created: 3, Context: 40960}}},
-	} {
-		p := serve(t, 200, "application/json", tt.body)
-		p.server.ListsAll = true
-		if models, err := p.listModels(t.Context(), testKey); err != nil || !slices.Equal(models, tt.want) {
-			t.Errorf("%s: %+v, %v", name, models, err)
-		}
-	}
-	p := serve(t, 500, "text/plain", "")
-	p.server.ListsNone = true
-	if models, err := p.listModels(t.Context(), testKey); err != nil || models != nil {
-		t.Errorf("%+v, %v", models, err)
 	}
 }
 
@@ -291,7 +242,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), done))
 	f.Add(data(part(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]}`, "tool_calls")))
 	f.Add(data(`{"error":{"code":429}}`))
-	x := prepare(f, chatOnly("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
+	x := prepare(f, chatAt("http://127.0.0.1:1"), "gpt-4", hello+`,"stream":true}`).(*exchange)
 	f.Fuzz(func(t *testing.T, in string) {
 		stream, err := x.events(t.Context(), upstream.NewEvents(io.NopCloser(strings.NewReader(in))))
 		if err != nil {

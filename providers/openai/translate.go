@@ -8,44 +8,31 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
-	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
 )
 
-// translation is the changes to a request's bytes.
+// translation is the changes to a request for a chat completion.
 type translation struct {
-	server  *providers.Server
-	set     []member // top-level members to write in place of the client's
-	drop    []string // top-level members to leave out
-	ignored []string
+	edit
+
 	history bool // messages hold members for other providers
 	tools   bool // the tools hold members for other providers
 }
 
-type member struct {
-	name    string
-	value   jsontext.Value
-	written bool
-}
-
 func translate(call providers.Call, req *chat.Request, server *providers.Server) translation {
-	t := translation{server: server, set: make([]member, 0, 3), drop: make([]string, 0, 8)}
+	t := translation{edit: edit{server: server, set: make([]member, 0, 3), drop: make([]string, 0, 8)}}
 	t.put("model", quote(call.Model.Upstream))
 	t.limits(req, call.Model.Traits.LimitField)
 	t.sampling(call.Model.Traits, req, t.effort(call.Model.Traits, req))
 	t.extensions(req)
 	t.foreign(req, call.Request.Raw)
 	if req.Stream && !slices.Contains(server.Lacks, streamOptions) {
-		t.put(streamOptions, jsontext.Value(usageOnly))
+		t.set = append(t.set, member{name: streamOptions, value: jsontext.Value(usageOnly), by: withUsage})
 	}
 	t.adapt(call.Request.Raw)
 	slices.Sort(t.ignored)
 	return t
-}
-
-func (t *translation) put(name string, value jsontext.Value) {
-	t.set = append(t.set, member{name: name, value: value})
 }
 
 const oldLimit, newLimit = "max_tokens", "max_completion_tokens"
@@ -70,21 +57,10 @@ func (t *translation) limits(req *chat.Request, field string) {
 	}
 }
 
-// samples says whether a model accepts temperature, top_p and penalties with this
-// effort of reasoning.
-func samples(traits catalog.Traits, effort string) bool {
-	takes := traits.Sampling
-	if traits.SamplingThinking != "" && effort != "" && effort != "none" {
-		takes = traits.SamplingThinking
-	}
-	return takes != catalog.SamplingNone
-}
-
 // effort is how hard the model shall reason. It is turned off where the API refuses
 // functions and reasoning together.
 func (t *translation) effort(traits catalog.Traits, req *chat.Request) string {
-	isFunction := func(tool chat.Tool) bool { return tool.Function != nil }
-	if len(req.Functions) == 0 && !slices.ContainsFunc(req.Tools, isFunction) || !mustNotReason(traits, req.ReasoningEffort) {
+	if !offersFunctions(req) || !mustNotReason(traits, req.ReasoningEffort) {
 		return req.ReasoningEffort
 	}
 	t.put(effortMember, quote(noEffort))
@@ -129,20 +105,6 @@ func (t *translation) extensions(req *chat.Request) {
 
 const cacheControl = "cache_control"
 
-func (t *translation) takes(name string) bool { return slices.Contains(t.server.Takes, name) }
-
-// leaveOut drops a member and records it as ignored, if it is there.
-func (t *translation) leaveOut(name string, loss bool) {
-	t.drop = append(t.drop, name)
-	t.lose(name, loss)
-}
-
-func (t *translation) lose(name string, loss bool) {
-	if loss && !slices.Contains(t.ignored, name) {
-		t.ignored = append(t.ignored, name)
-	}
-}
-
 // foreign looks for members that the gateway added to the history for other
 // providers, and for their cache marks.
 func (t *translation) foreign(req *chat.Request, raw []byte) {
@@ -172,78 +134,21 @@ func (t *translation) foreign(req *chat.Request, raw []byte) {
 	}
 }
 
-// body writes the request in pieces, member by member, with the changes. What is
-// not changed is sent byte for byte; long parts are not copied.
-func (t *translation) body(raw []byte) ([][]byte, error) {
-	const long, usual = 1 << 10, 512
-	pieces := make([][]byte, 0, 3)
-	out := append(make([]byte, 0, min(len(raw), usual)+usual), '{')
-	first := true
-	for name, value := range scan.Members(raw) {
-		if t.drops(name) {
-			continue
+// body is the request in pieces, with the changes.
+func (t *translation) body(raw []byte) [][]byte {
+	if t.history || t.tools {
+		h := historyOf(t.server)
+		if t.history {
+			t.change("messages", h.array)
 		}
-		value, err := t.rewrite(name, value)
-		if err != nil {
-			return nil, err
+		if t.tools {
+			t.change("tools", h.array)
 		}
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		out = append(append(out, name...), ':')
-		if len(value) < long {
-			out = append(out, value...)
-			continue
-		}
-		pieces = append(pieces, out, value)
-		out = out[len(out):]
 	}
-	for _, m := range t.set {
-		if m.written {
-			continue
-		}
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		out = append(append(append(append(out, '"'), m.name...), `":`...), m.value...)
-	}
-	return append(pieces, append(out, '}')), nil
+	return t.edit.body(raw)
 }
 
-func (t *translation) drops(name scan.Name) bool {
-	for _, d := range t.drop {
-		if name.Is(d) {
-			return true
-		}
-	}
-	return false
-}
-
-// rewrite is the value that replaces a member's.
-func (t *translation) rewrite(name scan.Name, value jsontext.Value) (jsontext.Value, error) {
-	for i := range t.set {
-		m := &t.set[i]
-		if !name.Is(m.name) {
-			continue
-		}
-		m.written = true
-		if m.name == streamOptions {
-			return withUsage(value), nil
-		}
-		return m.value, nil
-	}
-	if t.history && name.Is("messages") || t.tools && name.Is("tools") {
-		return historyOf(t.server).array(value), nil
-	}
-	return value, nil
-}
-
-const (
-	streamOptions = "stream_options"
-	usageOnly     = `{"include_usage":true}`
-)
+const usageOnly = `{"include_usage":true}`
 
 // withUsage requests the usage also if the client did not: the gateway meters every
 // call. Other options of the client stay.

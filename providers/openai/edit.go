@@ -1,0 +1,151 @@
+package openai
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/internal/scan"
+	"modelgateway/providers"
+)
+
+// edit is the changes to the top-level members of a request's bytes.
+type edit struct {
+	server  *providers.Server
+	set     []member // to write in place of the client's
+	drop    []string // to leave out
+	ignored []string
+}
+
+// member is a member that is written in place of the client's.
+type member struct {
+	name    string
+	value   jsontext.Value                      // nil = none where the client has none
+	by      func(jsontext.Value) jsontext.Value // makes of the client's value the one that is sent; nil = value is sent
+	written bool
+}
+
+func (t *edit) put(name string, value jsontext.Value) {
+	t.set = append(t.set, member{name: name, value: value})
+}
+
+// change replaces a member, if it is there.
+func (t *edit) change(name string, by func(jsontext.Value) jsontext.Value) {
+	t.set = append(t.set, member{name: name, by: by})
+}
+
+func (t *edit) takes(name string) bool { return slices.Contains(t.server.Takes, name) }
+
+// leaveOut drops a member and records it as ignored, if it is there.
+func (t *edit) leaveOut(name string, loss bool) {
+	t.drop = append(t.drop, name)
+	t.lose(name, loss)
+}
+
+func (t *edit) lose(name string, loss bool) {
+	if loss && !slices.Contains(t.ignored, name) {
+		t.ignored = append(t.ignored, name)
+	}
+}
+
+// body writes the request in pieces, member by member, with the changes. What is
+// not changed is sent byte for byte; long parts are not copied.
+func (t *edit) body(raw []byte) [][]byte {
+	const long, usual = 1 << 10, 512
+	pieces := make([][]byte, 0, 3)
+	out := append(make([]byte, 0, min(len(raw), usual)+usual), '{')
+	first := true
+	for name, value := range scan.Members(raw) {
+		if t.drops(name) {
+			continue
+		}
+		value = t.rewrite(name, value)
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(append(out, name...), ':')
+		if len(value) < long {
+			out = append(out, value...)
+			continue
+		}
+		pieces = append(pieces, out, value)
+		out = out[len(out):]
+	}
+	for _, m := range t.set {
+		if m.written || m.value == nil {
+			continue
+		}
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(append(append(append(out, '"'), m.name...), `":`...), m.value...)
+	}
+	return append(pieces, append(out, '}'))
+}
+
+func (t *edit) drops(name scan.Name) bool {
+	for _, d := range t.drop {
+		if name.Is(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// rewrite is the value that replaces a member's.
+func (t *edit) rewrite(name scan.Name, value jsontext.Value) jsontext.Value {
+	for i := range t.set {
+		m := &t.set[i]
+		if !name.Is(m.name) {
+			continue
+		}
+		if m.written = true; m.by != nil {
+			return m.by(value)
+		}
+		return m.value
+	}
+	return value
+}
+
+const (
+	effortMember  = "reasoning_effort"
+	noEffort      = "none"
+	streamOptions = "stream_options"
+)
+
+// adapt leaves out what the server lacks, and writes members under its names.
+func (t *edit) adapt(raw []byte) {
+	noThinking := t.takes("thinking")
+	if len(t.server.Lacks) == 0 && len(t.server.Renames) == 0 && !noThinking {
+		return
+	}
+	for name, value := range scan.Members(raw) {
+		member := name.String()
+		if slices.Contains(t.server.Lacks, member) {
+			t.leaveOut(member, member != streamOptions && asks(member, value))
+		}
+		if noThinking && member == effortMember && string(value) == `"`+noEffort+`"` {
+			t.drop = append(t.drop, member)
+			t.put("thinking", jsontext.Value(`{"type":"disabled"}`)) // as DeepSeek is told
+		}
+		if own, ok := t.server.Renames[member]; ok {
+			t.drop = append(t.drop, member)
+			t.put(own, value)
+		}
+	}
+}
+
+// asks says whether a member asks for something other than what comes without it.
+func asks(member string, value jsontext.Value) bool {
+	switch string(value) {
+	case `null`, `{}`, `[]`, `""`, `0`:
+		return false
+	case `false`:
+		return member == "parallel_tool_calls"
+	case `true`:
+		return member != "parallel_tool_calls"
+	}
+	return true
+}

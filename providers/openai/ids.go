@@ -1,0 +1,53 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"modelgateway/llm/carried"
+)
+
+// callIDs gives each tool call of a request an id of its own that OpenAI accepts.
+// Clients bring ids of other providers, and some repeat them. The id of a call does
+// not depend on what comes after it: it is the same in every later request.
+type callIDs struct{ carried.IDs }
+
+// unique makes of a long id the one that it has where the client's bytes travel.
+func (ids *callIDs) unique(id string) string { return ids.Distinct(short(legal(short(id))), longestID) }
+
+// legal is an id or a name of letters, digits, _ and -. A piece of its hash
+// distinguishes what had to be changed.
+func legal(text string) string {
+	if text != "" && !strings.ContainsFunc(text, illegal) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if illegal(r) {
+			return '_'
+		}
+		return r
+	}, text) + "_" + hashed(text)[:8]
+}
+
+func illegal(r rune) bool {
+	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}
+
+// longestID is the longest id of a tool call that OpenAI accepts, in bytes.
+const longestID = 40
+
+// short shortens an id to one that OpenAI accepts; the result is the same for
+// the same id.
+func short(id string) string {
+	if len(id) <= longestID {
+		return id
+	}
+	return "call_" + hashed(id)[:longestID-len("call_")]
+}
+
+// hashed is the hash of a text in hexadecimal digits, of which there are 64.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
