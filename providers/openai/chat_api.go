@@ -54,10 +54,12 @@ type exchange struct {
 	names   toolNames
 }
 
+// Properties are the members that the upstream does not get.
 func (x *exchange) Properties() providers.Properties { return providers.Properties{Ignored: x.ignored} }
 
 const completionsPath = "/v1/chat/completions"
 
+// Open sends the request, and reads up to what shows that the answer has begun.
 func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if !x.call.Request.Stream {
 		return x.answer(ctx, key)

@@ -16,10 +16,12 @@ import (
 	"modelgateway/providers/providertest"
 )
 
+// lookup is a function that the model is offered, with a strict schema.
 const lookup = `{"type":"function","function":{"name":"lookup","description":"d","strict":true,"parameters":{"type":"object",` +
 	`"properties":{"z":{"type":"string"},"a":{"anyOf":[{"type":"null"},{"type":"integer"}]}},"required":["a","z"],` +
 	`"additionalProperties":false}}}`
 
+// saying is a request with messages.
 func saying(messages string) string { return `{"model":"gpt","messages":[` + messages + `]` }
 
 // written are chat requests whose translations from the common form are in
@@ -92,31 +94,37 @@ type conversation struct {
 	said llm.Conversation
 }
 
+// Dialect is none that OpenAI has.
 func (c *conversation) Dialect() llm.Dialect { return "foreign" }
 
+// Conversation is what is said.
 func (c *conversation) Conversation() (*llm.Conversation, error) { return &c.said, nil }
 
-func compose(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (providers.Exchange, error) {
+func composed(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*llm.Request)) (providers.Exchange, error) {
 	t.Helper()
 	req, err := chat.Decode(nil, []byte(hello+`}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Source = &conversation{req.Source, c}
+	req.Source = &conversation{Source: req.Source, said: c}
 	if change != nil {
 		change(req)
 	}
 	return chatAt("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: m})
 }
 
+// text is a block of text.
 func text(s string) llm.Block { return llm.Block{Kind: llm.BlockText, Text: s} }
 
+// called is a call of a tool.
 func called(id, name string) llm.Block {
 	return llm.Block{Kind: llm.BlockCall, Call: &llm.Call{ID: id, ClientID: id, Name: name, Arguments: jsontext.Value(`{}`)}}
 }
 
+// media is a block with a medium.
 func media(m llm.Media) llm.Block { return llm.Block{Kind: llm.BlockMedia, Media: &m} }
 
+// result is the result of a call.
 func result(id string, failed bool, content ...llm.Block) llm.Block {
 	return llm.Block{Kind: llm.BlockResult, Result: &llm.Result{ID: id, ClientID: id, IsError: failed, Content: content}}
 }
@@ -153,7 +161,7 @@ func TestWhatNoChatRequestCanSayIsWritten(t *testing.T) {
 		Choice: &llm.ToolChoice{Mode: llm.ChooseNamed, Name: "lookup"},
 		Format: &llm.Format{Schema: jsontext.Value(`{"type":"object","additionalProperties":false}`)},
 	}
-	x, err := compose(t, model(t, "gpt-5"), said, func(r *llm.Request) { r.ServiceTier, r.Stop = "standard_only", []string{"1", "2", "3", "4", "5"} })
+	x, err := composed(t, model(t, "gpt-5"), said, func(r *llm.Request) { r.ServiceTier, r.Stop = "standard_only", []string{"1", "2", "3", "4", "5"} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,16 +175,16 @@ func TestWhatNoChatRequestCanSayIsWritten(t *testing.T) {
 	if err := json.Unmarshal(sentBody(x), &sent); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []toolName{{"", long}, {"ns", "lookup"}} {
+	for i, want := range [][2]string{{"", long}, {"ns", "lookup"}} {
 		name := sent.Tools[i].Function.Name
-		if space, original := x.(*exchange).names.original(name); (toolName{space, original}) != want || len(name) > longestName {
+		if space, original := x.(*exchange).names.original(name); ([2]string{space, original}) != want || len(name) > 64 {
 			t.Errorf("%s is %q of %q", name, original, space)
 		}
 	}
 }
 
 func TestInstructionsWaitForTheResults(t *testing.T) {
-	x, err := compose(t, model(t, "gpt-4"), llm.Conversation{Messages: []llm.Message{
+	x, err := composed(t, model(t, "gpt-4"), llm.Conversation{Messages: []llm.Message{
 		{Role: llm.RoleAssistant, Blocks: []llm.Block{called("1", "f"), called("2", "f")}},
 		{Blocks: []llm.Block{result("1", false, text("r1"))}},
 		{Role: llm.RoleInstructions, Blocks: []llm.Block{text("s")}},
@@ -225,7 +233,7 @@ func TestWhatWouldChangeTheMeaningIsRefused(t *testing.T) {
 			{Blocks: []llm.Block{result("2", false)}}}}, nil, "messages[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := compose(t, model(t, "gpt-5"), tt.said, tt.change)
+			_, err := composed(t, model(t, "gpt-5"), tt.said, tt.change)
 			if e := api.AsError(err); err == nil || e.Status != 400 || e.Param != tt.param {
 				t.Errorf("got %+v, %v, want %s", e, err, tt.param)
 			}
@@ -236,7 +244,7 @@ func TestWhatWouldChangeTheMeaningIsRefused(t *testing.T) {
 func TestLimitBeyondTheModelsOwnIsLowered(t *testing.T) {
 	m := model(t, "gpt-4")
 	m.MaxOutput = 100
-	x, err := compose(t, m, llm.Conversation{Messages: []llm.Message{{Blocks: []llm.Block{text("q")}}}}, func(r *llm.Request) {
+	x, err := composed(t, m, llm.Conversation{Messages: []llm.Message{{Blocks: []llm.Block{text("q")}}}}, func(r *llm.Request) {
 		r.MaxOutput = new(int64)
 		*r.MaxOutput = 32_000
 	})

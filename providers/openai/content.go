@@ -53,6 +53,8 @@ func (c *composition) breakAt(p *contentPart) {
 	p.Breakpoint = c.breakpoint()
 }
 
+// breakpoint marks the end of what is to be cached; nil where the model takes no mark or no
+// further one.
 func (c *composing) breakpoint() *breakpoint {
 	if !c.model.Traits.CacheBreakpoints || c.breakpoints == mostBreakpoints {
 		return nil
@@ -141,6 +143,7 @@ func fileOf(m *llm.Media) *file {
 	return &file{FileData: data, Filename: name}
 }
 
+// hasWebAddress says whether a medium stands at a web address.
 func hasWebAddress(m *llm.Media) bool {
 	return strings.HasPrefix(m.URL, "https://") || strings.HasPrefix(m.URL, "http://")
 }

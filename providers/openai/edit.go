@@ -12,28 +12,38 @@ import (
 // edit is the changes to the top-level members of a request's bytes.
 type edit struct {
 	server  *providers.Server
-	set     []member // to write in place of the client's
-	drop    []string // to leave out
-	ignored []string
+	set     []member
+	drop    []string // members to leave out
+	ignored []string // members whose loss the client is told
 }
 
 // member is a member that is written in place of the client's.
 type member struct {
 	name    string
-	value   jsontext.Value                      // nil = none where the client has none
+	value   jsontext.Value
 	by      func(jsontext.Value) jsontext.Value // makes of the client's value the one that is sent; nil = value is sent
 	written bool
 }
 
+// newEdit is an edit for a server, with room for the usual changes.
+func newEdit(server *providers.Server) edit {
+	return edit{server: server, set: make([]member, 0, 3), drop: make([]string, 0, 8)}
+}
+
+// isEmpty says whether nothing is changed.
+func (t *edit) isEmpty() bool { return len(t.set)+len(t.drop) == 0 }
+
+// put writes a member in place of the client's.
 func (t *edit) put(name string, value jsontext.Value) {
 	t.set = append(t.set, member{name: name, value: value})
 }
 
-// change replaces a member, if it is there.
-func (t *edit) change(name string, by func(jsontext.Value) jsontext.Value) {
-	t.set = append(t.set, member{name: name, by: by})
+// change writes a member by the client's value, and value where the client has none; nil = none.
+func (t *edit) change(name string, value jsontext.Value, by func(jsontext.Value) jsontext.Value) {
+	t.set = append(t.set, member{name: name, value: value, by: by})
 }
 
+// takes says whether the server takes a member that OpenAI does not.
 func (t *edit) takes(name string) bool { return slices.Contains(t.server.Takes, name) }
 
 // leaveOut drops a member and records it as ignored, if it is there.
@@ -42,6 +52,7 @@ func (t *edit) leaveOut(name string, loss bool) {
 	t.lose(name, loss)
 }
 
+// lose records a member as ignored where that is a loss.
 func (t *edit) lose(name string, loss bool) {
 	if loss && !slices.Contains(t.ignored, name) {
 		t.ignored = append(t.ignored, name)
@@ -109,6 +120,7 @@ func (t *edit) rewrite(name scan.Name, value jsontext.Value) jsontext.Value {
 	return value
 }
 
+// Members of requests for chat completions, and a word for the effort of reasoning.
 const (
 	effortMember  = "reasoning_effort"
 	noEffort      = "none"

@@ -31,6 +31,7 @@ func (c *composing) effort() (effort string, field llm.Field) {
 	return effort, field
 }
 
+// reasonsByItself says whether a model reasons without being asked to.
 func reasonsByItself(traits catalog.Traits) bool {
 	return traits.ThinkingBy == catalog.ThinkOn || traits.ThinkingBy == catalog.ThinkAlways
 }

@@ -33,7 +33,7 @@ func (a *embeddingsAPI) Prepare(call providers.Call) (providers.Exchange, error)
 	if !ok {
 		return nil, api.Internal(errNoEmbeddings)
 	}
-	t := edit{server: &a.server}
+	t := newEdit(&a.server)
 	t.put("model", quote(call.Model.Upstream))
 	for _, name := range []string{"task_type", "title"} {
 		t.leaveOut(name, source.Has(name))

@@ -123,6 +123,7 @@ func (p *problem) refusal(status int) providers.Refusal {
 	return r
 }
 
+// code is the code as a text.
 func (p *problem) code() string {
 	if p.Code.Kind() == jsontext.KindNumber {
 		return string(p.Code)

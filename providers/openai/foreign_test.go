@@ -165,7 +165,7 @@ func meaningOf(t *testing.T, req *llm.Request, m *catalog.Model) meaning {
 	if len(m.Traits.Efforts) > 0 { // models that reason refuse stop sequences
 		r.Stop = nil
 	}
-	if !slices.Contains(serviceTiers, r.ServiceTier) {
+	if !slices.Contains([]string{"auto", "default", "flex", "priority", "scale"}, r.ServiceTier) {
 		r.ServiceTier = "" // tiers of others are left out
 	}
 	r.User = identifier(r.User) // long names are hashed
@@ -207,14 +207,14 @@ func plainMessage(m llm.Message) llm.Message {
 			if result.ClientID == "" { // a deprecated function has no id
 				result.ID, result.Name = "call_"+result.Name, ""
 			}
-			result.ID = short(legal(result.ID))
+			result.ID = new(callIDs).unique(result.ID)
 			result.ClientID = result.ID
 			inner := plainMessage(llm.Message{Blocks: result.Content})
 			result.Content = inner.Blocks
 			b.Result = &result
 		case llm.BlockCall:
 			call := *b.Call
-			call.ID = short(legal(call.ID)) // natively an id keeps the characters that only other providers take
+			call.ID = new(callIDs).unique(call.ID) // natively an id keeps the characters that only other providers take
 			call.ClientID = call.ID
 			call.Name = upstreamName(call.Name)
 			call.Arguments = jsontext.Value(canonical(call.Arguments))

@@ -17,6 +17,7 @@ type openCalls struct {
 	asked llm.At           // the message with them
 }
 
+// openCall is a call that wants a result.
 type openCall struct {
 	call *llm.Call
 	id   string // upstream

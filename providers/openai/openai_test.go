@@ -113,8 +113,10 @@ func chunks(t testing.TB, p *chatAPI, id, body string) (iter.Seq2[*chat.Chunk, e
 // functions is a function that the model is offered.
 const functions = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
 
+// hello is a request without its end.
 const hello = `{"model":"gpt","messages":[{"role":"user","content":"hi"}]`
 
+// packed is the id of a call that carries a thought of Gemini.
 var packed = chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: chat.FormatGemini}})
 
 // goldens are requests whose translations are in testdata/golden.

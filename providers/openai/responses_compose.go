@@ -94,6 +94,7 @@ func (c *responding) composeParams() {
 	out.Metadata, out.ServiceTier, out.Stream = r.Metadata, c.serviceTier(), r.Stream
 }
 
+// nonZero says whether a number is given that is not 0.
 func nonZero(n *float64) bool { return n != nil && *n != 0 }
 
 // composeReasoning writes how hard the model shall reason, and what of that is shown.

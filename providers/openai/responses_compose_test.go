@@ -23,7 +23,7 @@ func responded(t *testing.T, m *catalog.Model, c llm.Conversation, change func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Source = &conversation{req.Source, c}
+	req.Source = &conversation{Source: req.Source, said: c}
 	if change != nil {
 		change(req)
 	}

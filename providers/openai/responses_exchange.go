@@ -38,6 +38,7 @@ func (x *respondingExchange) Properties() providers.Properties {
 	return p
 }
 
+// Open sends the request, and reads up to what shows that the answer has begun.
 func (x *respondingExchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	client := x.api.client
 	if !x.call.Request.Stream {

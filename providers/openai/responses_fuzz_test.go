@@ -94,7 +94,7 @@ func FuzzRespondingRequest(f *testing.F) {
 	for _, tt := range respondedGoldens {
 		f.Add([]byte(tt.body))
 	}
-	for _, tt := range written {
+	for _, tt := range respondedGoldens {
 		f.Add([]byte(tt.body))
 	}
 	p, m := responsesAt("http://127.0.0.1:1"), model(f, "gpt-6-sol")

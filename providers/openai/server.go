@@ -20,7 +20,7 @@ var lackable = map[string]llm.Field{
 func (c *composition) adapted(body []byte) []byte {
 	own := c.server.Reasoning
 	t := translation{edit: edit{server: c.server}, history: own != "" && own != reasoningContent || c.server.CallIDs > 0}
-	if t.adapt(body); len(t.drop) == 0 && !t.history {
+	if t.adapt(body); t.isEmpty() && !t.history {
 		return body
 	}
 	for _, name := range t.ignored {

@@ -44,11 +44,13 @@ const textEvent = `data: {"id":"chatcmpl-CBd8k3","object":"chat.completion.chunk
 	`"service_tier":"default","system_fingerprint":"fp_abc123","choices":[{"index":0,"delta":{"content":" quick brown"},"logprobs":null,` +
 	`"finish_reason":null}],"usage":null,"obfuscation":"abcdefgh"}` + "\n\n"
 
+// endless is a text again and again.
 type endless struct {
 	text string
 	at   int
 }
 
+// Read goes on in the text.
 func (e *endless) Read(p []byte) (int, error) {
 	n := copy(p, e.text[e.at:])
 	e.at = (e.at + n) % len(e.text)

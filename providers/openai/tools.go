@@ -162,6 +162,7 @@ func (c *composition) composeFormat() {
 	c.out.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: c.schema(f)}
 }
 
+// schema is the schema of the answer.
 func (c *composing) schema(f *llm.Format) *jsonSchema {
 	return &jsonSchema{
 		Name: cmp.Or(f.Name, "output"), Description: f.Description, Schema: f.Schema,

@@ -21,14 +21,14 @@ type translation struct {
 }
 
 func translate(call providers.Call, req *chat.Request, server *providers.Server) translation {
-	t := translation{edit: edit{server: server, set: make([]member, 0, 3), drop: make([]string, 0, 8)}}
+	t := translation{edit: newEdit(server)}
 	t.put("model", quote(call.Model.Upstream))
 	t.limits(req, call.Model.Traits.LimitField)
 	t.sampling(call.Model.Traits, req, t.effort(call.Model.Traits, req))
 	t.extensions(req)
 	t.foreign(req, call.Request.Raw)
 	if req.Stream && !slices.Contains(server.Lacks, streamOptions) {
-		t.set = append(t.set, member{name: streamOptions, value: jsontext.Value(usageOnly), by: withUsage})
+		t.change(streamOptions, jsontext.Value(usageOnly), withUsage)
 	}
 	t.adapt(call.Request.Raw)
 	slices.Sort(t.ignored)
@@ -50,11 +50,9 @@ func (t *translation) limits(req *chat.Request, field string) {
 	if field == oldLimit {
 		other = newLimit
 	}
-	t.drop = append(t.drop, other)
+	t.leaveOut(other, false)
 	t.put(field, number(*limit))
-	if req.MaxTokens != nil && *req.MaxTokens != *limit {
-		t.ignored = append(t.ignored, oldLimit)
-	}
+	t.lose(oldLimit, req.MaxTokens != nil && *req.MaxTokens != *limit)
 }
 
 // effort is how hard the model shall reason. It is turned off where the API refuses
@@ -139,10 +137,10 @@ func (t *translation) body(raw []byte) [][]byte {
 	if t.history || t.tools {
 		h := historyOf(t.server)
 		if t.history {
-			t.change("messages", h.array)
+			t.change("messages", nil, h.array)
 		}
 		if t.tools {
-			t.change("tools", h.array)
+			t.change("tools", nil, h.array)
 		}
 	}
 	return t.edit.body(raw)

@@ -63,6 +63,8 @@ func memberAt(object jsontext.Value, member string) jsontext.Value {
 	return nil
 }
 
+// quote is a text as JSON.
 func quote(s string) jsontext.Value { return providers.AppendQuote(nil, s) }
 
+// number is a number as JSON.
 func number(n int64) jsontext.Value { return jsontext.Value(jsontext.Int(n).String()) }

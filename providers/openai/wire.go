@@ -72,6 +72,7 @@ type breakpoint struct {
 	Mode string `json:"mode"`
 }
 
+// file is a file by its data.
 type file struct {
 	FileData string `json:"file_data"`
 	Filename string `json:"filename,omitempty"`
@@ -107,6 +108,7 @@ type responseFormat struct {
 	JSONSchema *jsonSchema `json:"json_schema,omitzero"`
 }
 
+// jsonSchema is the schema of an answer, or of what a format asks for.
 type jsonSchema struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description,omitempty"`
