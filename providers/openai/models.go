@@ -11,6 +11,7 @@ import (
 
 	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/openai/wire"
 )
 
 // listed is a model of GET /v1/models. OpenAI has only the first two members; the
@@ -52,7 +53,7 @@ func (p *Provider) listModels(ctx context.Context, key string) ([]providers.List
 	if jsontext.Value(text).Kind() == jsontext.KindBeginArray { // Together
 		into = &list.Data
 	}
-	if err := json.Unmarshal(text, into, lenient); err != nil {
+	if err := json.Unmarshal(text, into, wire.Lenient); err != nil {
 		return nil, p.client.Malformed(err)
 	}
 	var models []providers.Listed
@@ -103,7 +104,7 @@ func (m *listed) kind() llm.Kind {
 	var can struct {
 		Chat *bool `json:"completion_chat"`
 	}
-	_ = json.Unmarshal(m.Can, &can, lenient) // of another form it says nothing
+	_ = json.Unmarshal(m.Can, &can, wire.Lenient) // of another form it says nothing
 	kind := kindOf(m.ID, otherVendorsKinds)
 	chat := kind == llm.KindChat
 	switch {

@@ -6,12 +6,13 @@ import (
 
 	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/openai/openaitest"
 )
 
 func TestModelsAreListedWithTheirKind(t *testing.T) {
-	p := provider(serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},`+
+	p := provider(openaitest.Serve(t, 200, "application/json", `{"object":"list","data":[{"id":"gpt-6-sol","created":7},{"id":"text-embedding-3-small"},`+
 		`{"id":"whisper-1"},{"id":"o3-mini","created":8},{"id":"gpt-4o-realtime"},{"id":""}]}`))
-	models, err := p.listModels(t.Context(), testKey)
+	models, err := p.listModels(t.Context(), openaitest.Key)
 	want := []providers.Listed{
 		{ID: "gpt-6-sol", Kind: llm.KindChat, Created: 7}, {ID: "text-embedding-3-small", Kind: llm.KindEmbedding},
 		{ID: "o3-mini", Kind: llm.KindChat, Created: 8},
@@ -42,15 +43,15 @@ func TestListsOfCompatibleServersSayWhatModelsAreFor(t *testing.T) {
 		"vLLM": {`{"object":"list","data":[{"id":"Qwen/Qwen3-8B","object":"model","created":3,"max_model_len":40960,"permission":[{}]}]}`,
 			[]providers.Listed{{ID: "Qwen/Qwen3-8B", Kind: llm.KindChat, Created: 3, Context: 40960}}},
 	} {
-		p := provider(serve(t, 200, "application/json", tt.body))
+		p := provider(openaitest.Serve(t, 200, "application/json", tt.body))
 		p.server.ListsAll = true
-		if models, err := p.listModels(t.Context(), testKey); err != nil || !slices.Equal(models, tt.want) {
+		if models, err := p.listModels(t.Context(), openaitest.Key); err != nil || !slices.Equal(models, tt.want) {
 			t.Errorf("%s: %+v, %v", name, models, err)
 		}
 	}
-	p := provider(serve(t, 500, "text/plain", ""))
+	p := provider(openaitest.Serve(t, 500, "text/plain", ""))
 	p.server.ListsNone = true
-	if models, err := p.listModels(t.Context(), testKey); err != nil || models != nil {
+	if models, err := p.listModels(t.Context(), openaitest.Key); err != nil || models != nil {
 		t.Errorf("%+v, %v", models, err)
 	}
 }

@@ -1,14 +1,10 @@
 // Package openai is the provider for OpenAI's APIs, and for servers that copy its chat
 // completions.
 //
-// A client that uses chat completions is served natively: its bytes are sent on, and
-// only what must change is rewritten (translate.go); the events of the answer are
-// forwarded (events.go). Requests of another dialect are written from the common
-// form (compose.go), and their answers are translated to it (common.go). The reader
-// of answers and its repairs are the same for both.
-//
-// What chat completions cannot serve is written from the common form for the Responses API
-// (responses_choice.go says what): responses_compose.go writes, responses_answer.go reads.
+// Each API has a package: chat, responses and embeddings. What chat completions cannot serve
+// is written for the Responses API (choice.go says what). Of what both write from the common
+// form compose has the parts that are the same, objects what neither may name, and wire how
+// values and errors of OpenAI's APIs are read and bodies edited.
 package openai
 
 import (
@@ -16,6 +12,11 @@ import (
 	"modelgateway/config"
 	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/providers/openai/chat"
+	"modelgateway/providers/openai/embeddings"
+	"modelgateway/providers/openai/objects"
+	"modelgateway/providers/openai/responses"
+	"modelgateway/providers/openai/wire"
 	"modelgateway/providers/upstream"
 )
 
@@ -26,17 +27,17 @@ type Provider struct {
 	vendor  bool   // it is at OpenAI's own address
 	objects string // that calls in the client's own bytes may name
 
-	chat       *chatAPI
-	responses  *responsesAPI
-	embeddings *embeddingsAPI
+	chat       *chat.API
+	responses  *responses.API
+	embeddings *embeddings.API
 }
 
 // New makes a provider with its own connections.
 func New(opts providers.Options) *Provider {
-	client := newClient(opts)
+	client := wire.NewClient(opts)
 	return &Provider{
 		client: client, server: opts.Server, vendor: opts.BaseURL == address, objects: opts.Objects,
-		chat: newChat(client, opts), responses: newResponses(client, opts), embeddings: newEmbeddings(client, opts),
+		chat: chat.New(client, opts), responses: responses.New(client, opts), embeddings: embeddings.New(client, opts),
 	}
 }
 
@@ -64,7 +65,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	case d == llm.Responses:
 		return p.responses.Prepare(call)
 	}
-	if err := refuseChatObjects(call.Request.Raw, p.objects); err != nil {
+	if err := objects.RefuseInChat(call.Request.Raw, p.objects); err != nil {
 		return nil, err
 	}
 	if x, err := p.elsewhere(call); x != nil || err != nil {

@@ -29,10 +29,10 @@ func post(t testing.TB, p *gatewaytest.Program, body string, headers ...string) 
 	return p.Call(t, http.MethodPost, "/v1/embeddings", body, headers...)
 }
 
-// recordings are the recorded bodies of a provider with their requests.
-func recordings(t testing.TB, provider string) map[string][2]string {
+// recordings are the recorded bodies of a package of providers with their requests.
+func recordings(t testing.TB, name string) map[string][2]string {
 	t.Helper()
-	folder := filepath.Join("../../providers", provider, "testdata/embeddings")
+	folder := filepath.Join("../../providers", name, "testdata/embeddings")
 	files, err := filepath.Glob(filepath.Join(folder, "*.req.json"))
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d recordings, %v", len(files), err)
@@ -57,7 +57,7 @@ var modelMember = regexp.MustCompile(`"model": *"[^"]*"`)
 func TestClientAndOpenAISeeEachOthersBytes(t *testing.T) {
 	t.Parallel()
 	p, u := openai(t)
-	for name, r := range recordings(t, "openai") {
+	for name, r := range recordings(t, "openai/embeddings") {
 		request, answer := r[0], r[1]
 		status := http.StatusOK
 		if strings.Contains(name, "error") {

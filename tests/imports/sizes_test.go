@@ -15,7 +15,6 @@ type size struct{ files, lines int }
 // providers are to become smaller: their numbers may only go down.
 var larger = map[string]size{
 	"models":              {45, 5000},
-	"providers/openai":    {46, 6700},
 	"dialects/responses":  {30, 4050},
 	"providers/anthropic": {30, 3650},
 }
