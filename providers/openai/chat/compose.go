@@ -29,8 +29,9 @@ func (a *API) compose(call providers.Call) (providers.Exchange, error) {
 	if err != nil {
 		return nil, c.Unwritten(err)
 	}
+	body = c.adapted(body)
 	return &exchange{
-		api: a, call: call, body: [][]byte{c.adapted(body)}, ignored: call.Request.Source.Ignored(c.Ignored),
+		api: a, call: call, body: [][]byte{body}, ignored: call.Request.Source.Ignored(c.Ignored),
 		foreign: true, names: c.Names,
 	}, nil
 }
