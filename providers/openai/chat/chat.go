@@ -39,7 +39,7 @@ func (a *API) Prepare(call providers.Call) (providers.Exchange, error) {
 		return a.compose(call)
 	}
 	t := translate(call, req, &a.server)
-	return &exchange{api: a, call: call, body: t.body(call.Request.Raw), ignored: t.Ignored}, nil
+	return &exchange{api: a, call: call, body: t.pieces(call.Request.Raw), ignored: t.Ignored}, nil
 }
 
 // OffersFunctions says whether a request for a chat completion offers functions to the model.

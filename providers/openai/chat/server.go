@@ -27,5 +27,5 @@ func (c *composition) adapted(body []byte) []byte {
 	for _, name := range t.Ignored {
 		c.IgnoreIf(true, lackable[name])
 	}
-	return bytes.Join(t.body(body), nil)
+	return bytes.Join(t.pieces(body), nil)
 }

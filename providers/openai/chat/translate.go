@@ -134,8 +134,8 @@ func (t *translation) foreign(req *chat.Request, raw []byte) {
 	}
 }
 
-// body is the request in pieces, with the changes.
-func (t *translation) body(raw []byte) [][]byte {
+// pieces are the request, with the changes.
+func (t *translation) pieces(raw []byte) [][]byte {
 	if t.history || t.tools {
 		h := historyOf(t.Server)
 		if t.history {
@@ -145,7 +145,7 @@ func (t *translation) body(raw []byte) [][]byte {
 			t.Change("tools", nil, h.array)
 		}
 	}
-	return t.Edit.Body(raw)
+	return t.Body(raw)
 }
 
 const usageOnly = `{"include_usage":true}`

@@ -106,7 +106,8 @@ func usageOf(value jsontext.Value) *llm.Usage {
 			u.Total = wire.CountOf(value)
 		case "input_tokens_details":
 			if u.HasCache = object; object {
-				u.Cached, u.CacheWrite = wire.CountOf(wire.MemberAt(value, "cached_tokens")), wire.CountOf(wire.MemberAt(value, "cache_write_tokens"))
+				u.Cached = wire.CountOf(wire.MemberAt(value, "cached_tokens"))
+				u.CacheWrite = wire.CountOf(wire.MemberAt(value, "cache_write_tokens"))
 			}
 		case "output_tokens_details":
 			if u.HasReasoning = object; object {
