@@ -28,7 +28,7 @@ import (
 func sentBody(x providers.Exchange) []byte { return bytes.Join(x.(*exchange).body, nil) }
 
 // apiAt is the API at an address.
-func apiAt(url string) *API { return apiWith(url, providers.Server{ChatOnly: true}) }
+func apiAt(url string) *API { return apiWith(url, providers.Server{}) }
 
 func apiWith(url string, server providers.Server) *API {
 	opts := openaitest.Options(url, server)

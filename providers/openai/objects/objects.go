@@ -24,7 +24,7 @@ func RefuseInResponses(raw []byte, policy string) error {
 	return o.refuse(o.body)
 }
 
-// RefuseInChat is refuseObjects for chat completions: they name files, and with
+// RefuseInChat is RefuseInResponses for chat completions: they name files, and with
 // ObjectsNone also sounds of earlier answers; and they have OpenAI keep the answer.
 func RefuseInChat(raw []byte, policy string) error {
 	o := objects{raw: raw, none: policy == config.ObjectsNone}

@@ -15,7 +15,7 @@ import (
 	"modelgateway/providers/openai/wire"
 )
 
-// refusedNatively is refused for clients of the Responses API, who act on the upstream's
+// refusedNatively is wire.ReadRefusal for clients of the Responses API, who act on the upstream's
 // words.
 func refusedNatively(status int, body []byte) providers.Refusal {
 	r := wire.ReadRefusal(status, body)
