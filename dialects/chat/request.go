@@ -9,7 +9,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // Request is the body of POST /v1/chat/completions. An explicit null is
@@ -207,16 +207,16 @@ type GoogleExtra struct {
 
 // The formats of a ReasoningDetail: which provider can read it.
 const (
-	FormatAnthropic = carried.FormatAnthropic
-	FormatGemini    = carried.FormatGemini
-	FormatOpenAI    = carried.FormatOpenAI
+	FormatAnthropic = roundtrip.FormatAnthropic
+	FormatGemini    = roundtrip.FormatGemini
+	FormatOpenAI    = roundtrip.FormatOpenAI
 )
 
 // The types of a ReasoningDetail.
 const (
-	ReasoningText      = carried.TypeText      // Text, and Signature once the block is whole
-	ReasoningEncrypted = carried.TypeEncrypted // Data only
-	reasoningSummary   = carried.TypeSummary   // Summary only
+	ReasoningText      = roundtrip.TypeText      // Text, and Signature once the block is whole
+	ReasoningEncrypted = roundtrip.TypeEncrypted // Data only
+	reasoningSummary   = roundtrip.TypeSummary   // Summary only
 )
 
 // ReasoningDetail is one block of a model's reasoning, with what the provider

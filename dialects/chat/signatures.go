@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // PackID returns id with details inside; id itself where there are none.
@@ -16,14 +16,14 @@ func PackID(id string, details []ReasoningDetail) string {
 	if err != nil {
 		return id
 	}
-	return carried.Join(id, text)
+	return roundtrip.Join(id, text)
 }
 
 // UnpackID splits an id into the provider's own and the details packed behind
 // it. An id without details, or with details that cannot be read, is returned
 // as it is.
 func UnpackID(id string) (string, []ReasoningDetail) {
-	own, text, ok := carried.Split(id)
+	own, text, ok := roundtrip.Split(id)
 	if !ok {
 		return id, nil
 	}
@@ -35,7 +35,7 @@ func UnpackID(id string) (string, []ReasoningDetail) {
 }
 
 // HasPackedID says whether a text may hold an id with details.
-func HasPackedID(text []byte) bool { return carried.Has(text) }
+func HasPackedID(text []byte) bool { return roundtrip.Has(text) }
 
 // providers of reasoning, by the format of a ReasoningDetail.
 var formatProviders = map[string]string{FormatAnthropic: "anthropic", FormatGemini: "gemini", FormatOpenAI: "openai"}

@@ -9,7 +9,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // block adds a block of a message. What only Anthropic's models know is left out and
@@ -124,7 +124,7 @@ func (b *builder) call(at place, from scan.Fields) *api.Error {
 	case call.Arguments.Kind() != jsontext.KindBeginObject:
 		return invalid(at.path()+".input", "Input should be a valid dictionary")
 	}
-	own, thoughts := carried.Unpack(call.ClientID)
+	own, thoughts := roundtrip.Unpack(call.ClientID)
 	call.ID = b.ids.Unique(own)
 	for i := range thoughts {
 		t := &thoughts[i]
@@ -237,12 +237,12 @@ func (b *builder) resultBlock(at place, value jsontext.Value) ([]llm.Block, *api
 func (b *builder) thought(at place, from scan.Fields) *api.Error {
 	text, signature, data := from.Text("thinking"), from.Text("signature"), from.Text("data")
 	t := llm.Thought{Provider: "anthropic"}
-	packed, ours := carried.Unseal(cmp.Or(signature, data))
+	packed, ours := roundtrip.Unseal(cmp.Or(signature, data))
 	switch {
 	case ours:
 		t = packed
 		t.Text = cmp.Or(text, t.Text)
-	case carried.Sealed(signature), carried.Sealed(data): // cannot be read
+	case roundtrip.Sealed(signature), roundtrip.Sealed(data): // cannot be read
 		return nil
 	case data != "":
 		t.Kind, t.Data = llm.ThoughtEncrypted, data

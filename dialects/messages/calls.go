@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"modelgateway/dialects/sequence"
+	"modelgateway/dialects/ordering"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // beginCall begins a call. What its provider wants back with it is the signature of the
@@ -25,17 +25,17 @@ func (b *blocks) beginCall(e *llm.Event) {
 		own := *c.Thought
 		own.CallID = id // as it comes back
 		if b.hidden {
-			id = carried.Pack(id, &own)
+			id = roundtrip.Pack(id, &own)
 		} else {
 			b.seal(&own)
 		}
 	} else if len(b.signed) > 0 {
-		id, b.signed = carried.Pack(id, b.signed...), nil
+		id, b.signed = roundtrip.Pack(id, b.signed...), nil
 	}
 	b.close()
 	b.open(block{kind: callBlock, id: id, name: c.Name})
 	b.calls++
-	b.call, b.input, b.started = e.CallIndex, sequence.Object{}, false
+	b.call, b.input, b.started = e.CallIndex, ordering.Object{}, false
 	b.write(c.Arguments)
 }
 

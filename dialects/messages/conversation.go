@@ -9,7 +9,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // conversation is the prompt in the common form, made once.
@@ -43,7 +43,7 @@ type builder struct {
 	ignored map[string]bool
 
 	blocks []llm.Block // of all messages, in one slice
-	ids    carried.IDs
+	ids    roundtrip.IDs
 	turn   turn
 
 	hosted, hostedAt string // the type and the place of the first tool that runs at Anthropic

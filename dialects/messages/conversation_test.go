@@ -9,7 +9,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // head begins a request; messages, and further members, follow.
@@ -182,9 +182,9 @@ func TestFaultsAreNamedInAnthropicsWords(t *testing.T) {
 }
 
 func TestThoughtsComeBack(t *testing.T) {
-	sealed := carried.Seal(&llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "openai", Model: "gpt-6", ItemID: "rs_1", Data: "enc"})
-	packed := carried.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "gemini", Data: "g|sig"})
-	reasoned := carried.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "openai", Model: "gpt-6",
+	sealed := roundtrip.Seal(&llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "openai", Model: "gpt-6", ItemID: "rs_1", Data: "enc"})
+	packed := roundtrip.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "gemini", Data: "g|sig"})
+	reasoned := roundtrip.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "openai", Model: "gpt-6",
 		ItemID: "rs_1", Data: "enc"})
 	call := func(id string) string {
 		return `{"type":"tool_use","id":"` + id + `","name":"f"}]},{"role":"user","content":[{"type":"tool_result",` +

@@ -2,7 +2,7 @@ package messages
 
 import (
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // The providers whose thoughts have rules of their own.
@@ -91,7 +91,7 @@ func signatureOf(t *llm.Thought) string {
 	if t.Provider == anthropic && t.Signature != "" {
 		return t.Signature
 	}
-	return carried.Seal(t)
+	return roundtrip.Seal(t)
 }
 
 // remember keeps a thought that the client does not see and that its provider wants back

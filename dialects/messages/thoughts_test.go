@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // A signature on the thought itself is that of the thought; one of the text is not shown (tests/messages).
@@ -64,7 +64,7 @@ func TestSignatureOfACallIsThatOfTheThoughtBeforeIt(t *testing.T) {
 	if kinds(m) != "tool_use tool_use text tool_use tool_use" || m.Content[3].ID != "c" {
 		t.Fatalf("%s", meaning(m))
 	}
-	id, thoughts := carried.Unpack(m.Content[1].ID)
+	id, thoughts := roundtrip.Unpack(m.Content[1].ID)
 	if id != "b" || len(thoughts) != 1 || thoughts[0].Data != "gemini-3|b" || thoughts[0].Provider != "gemini" {
 		t.Errorf("%s: %+v", id, thoughts)
 	}
@@ -83,7 +83,7 @@ func TestThinkingThatWasNotAskedForIsNotShown(t *testing.T) {
 	if kinds(m) != "text tool_use tool_use" || m.Content[0].Text != "a" || m.Content[2].ID != "d" {
 		t.Fatalf("%s", meaning(m))
 	}
-	id, thoughts := carried.Unpack(m.Content[1].ID)
+	id, thoughts := roundtrip.Unpack(m.Content[1].ID)
 	if id != "c" || len(thoughts) != 2 || thoughts[0].Text != "why" || thoughts[0].Signature != "s" || thoughts[1].Data != "r" {
 		t.Errorf("%s: %+v", id, thoughts)
 	}

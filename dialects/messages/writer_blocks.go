@@ -1,10 +1,10 @@
 package messages
 
 import (
-	"modelgateway/dialects/sequence"
+	"modelgateway/dialects/ordering"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // blocks turns the events of an answer into content blocks. One block is open at a time:
@@ -20,18 +20,18 @@ type blocks struct {
 	next int         // the index of the next block
 	kind blockKind
 	made block // the one that was opened last
-	held sequence.Queue
+	held ordering.Queue
 
 	text    int             // Event.Block of the open text
 	thought llm.Thought     // of the open block of thinking
 	known   bool            // an event has told the thought, not only its text
 	call    int             // the index of the open call among all calls
-	input   sequence.Object // of the open call
+	input   ordering.Object // of the open call
 	started bool            // the open call has arguments
 
 	calls    int // made
 	complete int // of them with complete arguments
-	ids      carried.IDs
+	ids      roundtrip.IDs
 	refusal  []byte // what the model said in place of an answer
 
 	signed   []*llm.Thought // that the next call's id brings back, where thoughts are hidden

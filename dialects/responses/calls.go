@@ -9,7 +9,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // calls are the calls of the conversation that have no result yet.
@@ -63,7 +63,7 @@ func (b *builder) call(at place, name string, kind itemKind, from scan.Fields) *
 	}
 	call.Name = b.function(as)
 	b.unknownOfCall(from)
-	own, thoughts := carried.Unpack(call.ClientID)
+	own, thoughts := roundtrip.Unpack(call.ClientID)
 	call.ID = b.ids.Unique(own)
 	for i := range thoughts {
 		t := &thoughts[i]

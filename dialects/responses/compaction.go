@@ -11,7 +11,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // compacted stands for the provider of a sealed summary, which every provider reads.
@@ -19,7 +19,7 @@ const compacted = "compaction"
 
 // sealSummary is the encrypted content of a compaction item.
 func sealSummary(text string) string {
-	return carried.SealWhole(&llm.Thought{Provider: compacted, Text: strings.ToValidUTF8(text, "\uFFFD")})
+	return roundtrip.SealWhole(&llm.Thought{Provider: compacted, Text: strings.ToValidUTF8(text, "\uFFFD")})
 }
 
 var errNoSummary = &api.Error{

@@ -8,7 +8,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // conversation is the prompt in the common form, made once.
@@ -46,7 +46,7 @@ type builder struct {
 
 	side  int // the message that items of its role join; -1 = none
 	calls calls
-	ids   carried.IDs
+	ids   roundtrip.IDs
 
 	names      names
 	toolIndex  map[string]int // in the conversation, by name

@@ -9,7 +9,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/dialects/dialecttest"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // said is a conversation in short: who says what.
@@ -112,7 +112,7 @@ func TestItemsInTheCommonForm(t *testing.T) {
 func TestThoughtsGoBackToTheirProvider(t *testing.T) {
 	sealed := func(thought llm.Thought) string {
 		return `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"edited"}],"encrypted_content":"` +
-			carried.SealWhole(&thought) + `"}`
+			roundtrip.SealWhole(&thought) + `"}`
 	}
 	claude := sealed(llm.Thought{Provider: "anthropic", Text: "why\n", Signature: "sig"})
 	redacted := sealed(llm.Thought{Provider: "anthropic", Kind: llm.ThoughtEncrypted, Data: "red"})
@@ -134,7 +134,7 @@ func TestThoughtsGoBackToTheirProvider(t *testing.T) {
 
 // A conversation may have begun in chat completions, whose ids carry signatures.
 func TestSignaturesInsideIDsAreUnpacked(t *testing.T) {
-	id := carried.Pack("c1", &llm.Thought{Provider: "gemini", Kind: llm.ThoughtEncrypted, Data: "m|sig"},
+	id := roundtrip.Pack("c1", &llm.Thought{Provider: "gemini", Kind: llm.ThoughtEncrypted, Data: "m|sig"},
 		&llm.Thought{Provider: "anthropic", Text: "why", Signature: "s"})
 	got, req := said(t, `"input":[{"type":"function_call","call_id":"`+id+`","name":"f","arguments":"{}"},`+
 		`{"type":"function_call_output","call_id":"`+id+`","output":"r"}]`)

@@ -8,7 +8,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // item adds an item of the input. What only OpenAI's models know is left out and named.
@@ -142,9 +142,9 @@ func (b *builder) addAll(role llm.Role, blocks []llm.Block) {
 // their own: the client knows that it has changed the model.
 func (b *builder) thought(at place, from scan.Fields) {
 	data := from.Text("encrypted_content")
-	t, ours := carried.Unseal(data)
+	t, ours := roundtrip.Unseal(data)
 	if !ours {
-		if data == "" || carried.Sealed(data) { // nothing to bring back, or it cannot be read
+		if data == "" || roundtrip.Sealed(data) { // nothing to bring back, or it cannot be read
 			return
 		}
 		t = llm.Thought{
@@ -186,7 +186,7 @@ func (b *builder) madeImage(at place, from scan.Fields) {
 
 // compacted adds the summary of the conversation before it.
 func (b *builder) compacted(at place, from scan.Fields) *api.Error {
-	t, ours := carried.Unseal(from.Text("encrypted_content"))
+	t, ours := roundtrip.Unseal(from.Text("encrypted_content"))
 	if !ours || t.Provider != compacted {
 		return unsupported(at.path()+".encrypted_content", "this summary of the conversation was not made by the gateway: "+
 			"only the provider that made it can read it")

@@ -3,7 +3,7 @@ package responses
 import (
 	"strconv"
 
-	"modelgateway/dialects/sequence"
+	"modelgateway/dialects/ordering"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -25,7 +25,7 @@ type items struct {
 	kind     itemType
 	head     []byte // of the next delta of the open item, up to its value
 	text     []byte // of the open part, as the text of a JSON string without its quotes
-	held     sequence.Queue
+	held     ordering.Queue
 
 	message message
 	thought reasoning

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/dialects/sequence"
+	"modelgateway/dialects/ordering"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -16,7 +16,7 @@ type call struct {
 	index   int // among all calls of the answer
 	open    bool
 	started bool // it has arguments
-	input   sequence.Object
+	input   ordering.Object
 	plain   bool   // its arguments are no object
 	raw     []byte // its arguments, where the client gets them in another form
 }

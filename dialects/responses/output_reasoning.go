@@ -5,7 +5,7 @@ import (
 
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // reasoning is the open thought.
@@ -147,5 +147,5 @@ func (r *reasoning) sealed() string {
 		return ""
 	}
 	t.Text = strings.ToValidUTF8(string(r.text), "\uFFFD")
-	return carried.SealWhole(&t)
+	return roundtrip.SealWhole(&t)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // unsealed is what the encrypted content of an item holds.
@@ -15,7 +15,7 @@ func unsealed(t testing.TB, i *item) llm.Thought {
 	if i.Encrypted == nil {
 		t.Fatalf("no encrypted content: %+v", i)
 	}
-	thought, ok := carried.Unseal(*i.Encrypted)
+	thought, ok := roundtrip.Unseal(*i.Encrypted)
 	if !ok {
 		t.Fatalf("%s", *i.Encrypted)
 	}

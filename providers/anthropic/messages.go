@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"modelgateway/llm"
-	"modelgateway/providers/turns"
+	"modelgateway/providers/alternating"
 )
 
 const (
@@ -18,7 +18,7 @@ func (t *translation) fold() (err error) {
 	if t.conversation, err = t.req.Source.Conversation(); err != nil {
 		return err
 	}
-	if t.folded, err = turns.Fold(t.req); err != nil {
+	if t.folded, err = alternating.Fold(t.req); err != nil {
 		return err
 	}
 	f := t.folded
@@ -28,11 +28,11 @@ func (t *translation) fold() (err error) {
 	case len(f.System) == 0:
 		return t.invalid(llm.FieldMessages, "the messages have no content")
 	default: // Anthropic requires a message of the user
-		turn := turns.Turn{Blocks: make([]turns.Block, len(f.System))}
+		turn := alternating.Turn{Blocks: make([]alternating.Block, len(f.System))}
 		for i, b := range f.System {
 			turn.Blocks[i].Block = b
 		}
-		f.Turns, f.System = []turns.Turn{turn}, nil
+		f.Turns, f.System = []alternating.Turn{turn}, nil
 	}
 	if f.Turns[len(f.Turns)-1].Assistant {
 		return t.silentUser()
@@ -42,10 +42,10 @@ func (t *translation) fold() (err error) {
 
 // nonEmpty leaves out blank texts, and turns that hold only thinking: Anthropic
 // refuses both. The neighbours of such a turn become one turn.
-func (t *translation) nonEmpty(all []turns.Turn) []turns.Turn {
+func (t *translation) nonEmpty(all []alternating.Turn) []alternating.Turn {
 	kept := all[:0]
 	for _, turn := range all {
-		turn.Blocks = slices.DeleteFunc(turn.Blocks, func(b turns.Block) bool { return empty(b.Block) })
+		turn.Blocks = slices.DeleteFunc(turn.Blocks, func(b alternating.Block) bool { return empty(b.Block) })
 		if turn.Assistant {
 			turn.Blocks = slices.DeleteFunc(turn.Blocks, t.ignoreImage)
 		}
@@ -75,14 +75,14 @@ func empty(b *llm.Block) bool {
 
 // ignoreImage is true for an image that a model made in an earlier turn:
 // Anthropic takes images of the user only.
-func (t *translation) ignoreImage(b turns.Block) bool {
+func (t *translation) ignoreImage(b alternating.Block) bool {
 	image := b.Kind == llm.BlockMedia && b.Media.Kind == llm.Image
 	t.ignoreIf(image, llm.FieldMessageImages)
 	return image
 }
 
-func onlyThoughts(blocks []turns.Block) bool {
-	return !slices.ContainsFunc(blocks, func(b turns.Block) bool { return b.Kind != llm.BlockThought })
+func onlyThoughts(blocks []alternating.Block) bool {
+	return !slices.ContainsFunc(blocks, func(b alternating.Block) bool { return b.Kind != llm.BlockThought })
 }
 
 // messages translates the turns of the conversation.
@@ -107,7 +107,7 @@ type turnWriter struct {
 }
 
 // turn adds a turn.
-func (w *turnWriter) turn(turn *turns.Turn) error {
+func (w *turnWriter) turn(turn *alternating.Turn) error {
 	m := message{Role: roleUser}
 	inPlace := w.t.req.Source.Dialect() == llm.Responses // where each thought is an item of its own
 	if turn.Assistant {
@@ -137,7 +137,7 @@ func (w *turnWriter) turn(turn *turns.Turn) error {
 
 // thoughts are the blocks of thinking that come back. Where their places are not known they
 // are first in their turn. A model that does not think in this answer needs none.
-func (w *turnWriter) thoughts(blocks []turns.Block) []block {
+func (w *turnWriter) thoughts(blocks []alternating.Block) []block {
 	if !w.t.thinks {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (w *turnWriter) thoughts(blocks []turns.Block) []block {
 	return all
 }
 
-func (w *turnWriter) block(b *turns.Block) (*block, error) {
+func (w *turnWriter) block(b *alternating.Block) (*block, error) {
 	switch b.Kind {
 	case llm.BlockCall:
 		return w.call(b.Call), nil
@@ -169,7 +169,7 @@ func (w *turnWriter) call(c *llm.Call) *block {
 	return &block{Type: "tool_use", ID: id, Name: validName(c.Name), Input: c.Arguments}
 }
 
-// result translates a tool's result. turns.Fold puts results in the order of
+// result translates a tool's result. alternating.Fold puts results in the order of
 // their calls, and each answers one.
 func (w *turnWriter) result(r *llm.Result) (*block, error) {
 	out := &block{Type: "tool_result", ToolUseID: w.open[0], IsError: r.IsError}

@@ -6,7 +6,7 @@ import (
 	"modelgateway/catalog"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // nativeBody is the client's body for the upstream, in pieces. Replaced in place is the
@@ -21,7 +21,7 @@ func nativeBody(raw []byte, model string, found marks, named earlier) [][]byte {
 
 // bodyWithoutThoughts is the body without any thought; changed is false where it has none.
 func bodyWithoutThoughts(raw []byte, model string, named earlier) (body [][]byte, changed bool) {
-	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: carried.Has(raw)}
+	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: roundtrip.Has(raw)}
 	e.body()
 	return e.Pieces(), e.cut
 }
@@ -106,10 +106,10 @@ func (e *editor) thought(at scan.Span, own func(*llm.Thought) string) bool {
 		return false
 	}
 	text := e.text(at)
-	if !e.seals || !carried.Sealed(text) {
+	if !e.seals || !roundtrip.Sealed(text) {
 		return true
 	}
-	t, ok := carried.Unseal(text)
+	t, ok := roundtrip.Unseal(text)
 	if !ok || t.Provider != catalog.Anthropic || own(&t) == "" {
 		e.cut = true
 		return false
@@ -123,7 +123,7 @@ func (e *editor) callID(at scan.Span) {
 		return
 	}
 	packed := e.text(at)
-	if id, _ := carried.Unpack(packed); id != packed && id != "" {
+	if id, _ := roundtrip.Unpack(packed); id != packed && id != "" {
 		e.Replace(at, quote(id))
 	}
 }
@@ -140,7 +140,7 @@ type marks struct {
 }
 
 func marksOf(raw []byte) marks {
-	m := marks{ids: carried.Has(raw)}
+	m := marks{ids: roundtrip.Has(raw)}
 	for {
 		at := bytes.IndexByte(raw, '"')
 		if at < 0 || at+1 == len(raw) {
@@ -149,7 +149,7 @@ func marksOf(raw []byte) marks {
 		raw = raw[at+1:]
 		switch raw[0] {
 		case 'm':
-			m.seals = m.seals || carried.Sealed(raw)
+			m.seals = m.seals || roundtrip.Sealed(raw)
 		case 'f', 's', 'c', '\\':
 			m.objects = m.objects || namesObject(raw)
 		}

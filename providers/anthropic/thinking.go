@@ -5,7 +5,7 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/providers/turns"
+	"modelgateway/providers/alternating"
 )
 
 // minBudget is the least that Anthropic takes, in tokens.
@@ -91,10 +91,12 @@ func (t *translation) allowsBudget() bool {
 }
 
 // signed says whether a block is thinking that Anthropic takes back.
-func signed(b turns.Block) bool { return b.Kind == llm.BlockThought && thoughtBlock(b.Thought) != nil }
+func signed(b alternating.Block) bool {
+	return b.Kind == llm.BlockThought && thoughtBlock(b.Thought) != nil
+}
 
 // onlyResults says whether a tool loop goes on with a turn of the user.
-func onlyResults(turn *turns.Turn) bool {
+func onlyResults(turn *alternating.Turn) bool {
 	return turn.Blocks[len(turn.Blocks)-1].Kind == llm.BlockResult // results come first
 }
 

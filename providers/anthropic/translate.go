@@ -8,7 +8,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/providers/turns"
+	"modelgateway/providers/alternating"
 )
 
 // translation translates one request from the common form to Anthropic's.
@@ -18,7 +18,7 @@ type translation struct {
 	traits catalog.Traits
 
 	conversation *llm.Conversation
-	folded       *turns.Conversation
+	folded       *alternating.Conversation
 
 	out    request
 	tools  []tool

@@ -10,14 +10,14 @@ import (
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers"
-	"modelgateway/providers/turns"
+	"modelgateway/providers/alternating"
 )
 
 func (t *translation) translateHistory() error {
 	if err := t.inspect(); err != nil {
 		return err
 	}
-	folded, err := turns.Fold(t.req)
+	folded, err := alternating.Fold(t.req)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (t *translation) inspectBlock(b *llm.Block, whole jsontext.Value) error {
 
 // setInstructions puts the instructions into the member that the model has for
 // them.
-func (t *translation) setInstructions(c *turns.Conversation) {
+func (t *translation) setInstructions(c *alternating.Conversation) {
 	parts := make([]part, 0, len(c.System))
 	for _, b := range c.System {
 		parts = append(parts, part{Text: b.Text})
@@ -124,7 +124,7 @@ func (t *translation) addContent(role string, parts []part) {
 
 // userParts are the results of a turn in sequence, as Gemini counts them
 // against the calls, then their images, then the user's own parts.
-func (t *translation) userParts(turn *turns.Turn) (_ []part, err error) {
+func (t *translation) userParts(turn *alternating.Turn) (_ []part, err error) {
 	var responses, media, rest []part
 	for _, b := range turn.Blocks {
 		if b.Kind == llm.BlockResult {
@@ -166,7 +166,7 @@ func (t *translation) addPart(parts []part, b *llm.Block) ([]part, error) {
 
 // response translates the result of a call. Models whose calls have ids take
 // media inside it; for the others they stand beside.
-func (t *translation) response(b turns.Block) (response part, beside []part, err error) {
+func (t *translation) response(b alternating.Block) (response part, beside []part, err error) {
 	var texts []string
 	var media []part
 	for i := range b.Result.Content {

@@ -5,7 +5,7 @@ import (
 
 	"modelgateway/catalog"
 	"modelgateway/llm"
-	"modelgateway/providers/turns"
+	"modelgateway/providers/alternating"
 )
 
 // modelTurn builds a turn of the model, which may consist of several messages.
@@ -29,7 +29,7 @@ type modelTurn struct {
 }
 
 // modelParts are a turn of the model, with the signatures it gave.
-func (t *translation) modelParts(turn *turns.Turn) ([]part, error) {
+func (t *translation) modelParts(turn *alternating.Turn) ([]part, error) {
 	m := &modelTurn{t: t, text: -1}
 	for _, b := range turn.Blocks {
 		switch b.Kind {

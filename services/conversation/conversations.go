@@ -13,7 +13,7 @@ import (
 
 	"modelgateway/llm"
 	"modelgateway/models"
-	"modelgateway/services/sealed"
+	"modelgateway/services/encryption"
 )
 
 // What is kept at most.
@@ -36,7 +36,7 @@ type Options struct {
 // Conversations are the turns that the gateway keeps, encrypted in the database.
 type Conversations struct {
 	opts Options
-	keys sealed.Keys
+	keys encryption.Keys
 	lost atomic.Int64
 }
 
@@ -45,7 +45,7 @@ var ErrUnknown = errors.New("there is no such response")
 
 // NewConversations returns conversations, which Run erases in time. A key is of 32 bytes.
 func NewConversations(o Options) (*Conversations, error) {
-	keys, err := sealed.NewKeys(o.Key, o.Previous)
+	keys, err := encryption.NewKeys(o.Key, o.Previous)
 	if err != nil {
 		return nil, fmt.Errorf("key of conversations: %w", err)
 	}
@@ -181,7 +181,7 @@ func (c *Conversations) open(row *models.KeptResponse) (*llm.Turn, error) {
 // Run erases what has been kept for long enough, until ctx ends. It does so also where
 // nothing is kept any more.
 func (c *Conversations) Run(ctx context.Context) {
-	sealed.EraseInTime(ctx, c.opts.Log, "conversations", func(ctx context.Context, most int) (int64, error) {
+	encryption.EraseInTime(ctx, c.opts.Log, "conversations", func(ctx context.Context, most int) (int64, error) {
 		return c.opts.Store.DeleteExpiredResponses(ctx, c.opts.Now().UnixMicro(), most)
 	})
 }

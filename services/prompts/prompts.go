@@ -15,7 +15,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/models"
 	"modelgateway/services/audit"
-	"modelgateway/services/sealed"
+	"modelgateway/services/encryption"
 )
 
 // What is held in memory and kept at most.
@@ -45,7 +45,7 @@ type Options struct {
 // Log keeps requests and answers. Run writes and erases them.
 type Log struct {
 	opts  Options
-	keys  sealed.Keys
+	keys  encryption.Keys
 	queue chan entry
 	held  atomic.Int64 // bytes
 	lost  atomic.Int64
@@ -71,7 +71,7 @@ type Content struct {
 
 // New makes a Log. A key is of 32 bytes.
 func New(o Options) (*Log, error) {
-	keys, err := sealed.NewKeys(o.Key, o.Previous)
+	keys, err := encryption.NewKeys(o.Key, o.Previous)
 	if err != nil {
 		return nil, fmt.Errorf("key of prompts: %w", err)
 	}

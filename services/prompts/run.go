@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/services/sealed"
+	"modelgateway/services/encryption"
 )
 
 const (
@@ -24,7 +24,7 @@ func (l *Log) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWrite, cancel) })()
 	var erasing sync.WaitGroup
 	erasing.Go(func() {
-		sealed.EraseInTime(ctx, l.opts.Log, "requests and answers of calls", func(ctx context.Context, most int) (int64, error) {
+		encryption.EraseInTime(ctx, l.opts.Log, "requests and answers of calls", func(ctx context.Context, most int) (int64, error) {
 			return l.opts.Store.DeleteContentsBefore(ctx, l.opts.Now().Add(-l.opts.For), most)
 		})
 	})

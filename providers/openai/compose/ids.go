@@ -5,13 +5,13 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // CallIDs gives each tool call of a request an id of its own that OpenAI accepts.
 // Clients bring ids of other providers, and some repeat them. The id of a call does
 // not depend on what comes after it: it is the same in every later request.
-type CallIDs struct{ carried.IDs }
+type CallIDs struct{ roundtrip.IDs }
 
 // Unique makes of a long id the one that it has where the client's bytes travel.
 func (ids *CallIDs) Unique(id string) string {

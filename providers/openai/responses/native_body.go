@@ -6,7 +6,7 @@ import (
 
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 	"modelgateway/providers"
 	"modelgateway/providers/openai/wire"
 )
@@ -116,10 +116,10 @@ func (e *nativeBody) unsealed(at scan.Span) (t llm.Thought, sealed, ok bool) {
 		return t, false, false
 	}
 	text := e.text(at)
-	if !carried.Sealed(text) {
+	if !roundtrip.Sealed(text) {
 		return t, false, false
 	}
-	t, ok = carried.Unseal(text)
+	t, ok = roundtrip.Unseal(text)
 	return t, true, ok
 }
 
@@ -128,7 +128,7 @@ func (e *nativeBody) callID(at scan.Span) {
 		return
 	}
 	packed := e.text(at)
-	if id, _ := carried.Unpack(packed); id != packed && id != "" {
+	if id, _ := roundtrip.Unpack(packed); id != packed && id != "" {
 		e.Replace(at, wire.Quote(id))
 	}
 }

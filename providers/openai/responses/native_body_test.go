@@ -9,7 +9,7 @@ import (
 	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 	"modelgateway/providers/openai/openaitest"
 	"modelgateway/providers/providertest"
 )
@@ -54,7 +54,7 @@ func TestARequestGoesOnFromTheUpstreamsOwnResponse(t *testing.T) {
 }
 
 func TestCallIDsOfResponsesThatCarrySomethingAreUnpacked(t *testing.T) {
-	packed := carried.Pack("call_7", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "c2VjcmV0", Provider: catalog.Gemini})
+	packed := roundtrip.Pack("call_7", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "c2VjcmV0", Provider: catalog.Gemini})
 	talk := func(id string) string {
 		return `{"model":"gpt-up","input":[{"type":"function_call","call_id":"` + id + `","name":"f","arguments":"{}"},` +
 			`{"type":"function_call_output", "call_id" : "` + id + `","output":"` + packed + `"},{"type":"custom_tool_call","call_id":"` + id +
@@ -67,7 +67,7 @@ func TestCallIDsOfResponsesThatCarrySomethingAreUnpacked(t *testing.T) {
 
 // Case 12, to OpenAI.
 func TestThoughtsThatOpenAICannotReadAreLeftOut(t *testing.T) {
-	seal := func(t llm.Thought) string { return carried.SealWhole(&t) }
+	seal := func(t llm.Thought) string { return roundtrip.SealWhole(&t) }
 	claude := seal(llm.Thought{Provider: catalog.Anthropic, Text: "hm", Signature: "EqQB=="})
 	gemini := seal(llm.Thought{Provider: catalog.Gemini, Kind: llm.ThoughtEncrypted, Data: "abc"})
 	own := seal(llm.Thought{Provider: catalog.OpenAI, Kind: llm.ThoughtEncrypted, Data: "gAAAAB==", ItemID: "rs_up"})

@@ -13,7 +13,7 @@ import (
 	"modelgateway/config"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
@@ -47,11 +47,11 @@ func withoutHandles(stream string) string { return strings.ReplaceAll(stream, "_
 // FuzzNativeResponseBody edits any request that is read: it stays valid, and the same but for
 // its model where the gateway has put nothing into it.
 func FuzzNativeResponseBody(f *testing.F) {
-	seal := carried.SealWhole(&llm.Thought{Provider: catalog.Anthropic, Text: "t"})
+	seal := roundtrip.SealWhole(&llm.Thought{Provider: catalog.Anthropic, Text: "t"})
 	for _, body := range []string{
 		`{"model":"m","input":"hi"}`,
 		`{"input":[{"type":"reasoning","encrypted_content":"` + seal + `"} , {"type":"compaction","encrypted_content":"` + seal + `"}],"model":"m"}`,
-		`{"input":[{"type":"function_call","call_id":"` + carried.Join("c", []byte("[]")) + `"}],"model":"m","tools":[{"type":"shell","environment":{}}]}`,
+		`{"input":[{"type":"function_call","call_id":"` + roundtrip.Join("c", []byte("[]")) + `"}],"model":"m","tools":[{"type":"shell","environment":{}}]}`,
 	} {
 		f.Add([]byte(body))
 	}
@@ -71,7 +71,7 @@ func FuzzNativeResponseBody(f *testing.F) {
 		if err != nil || again.Model != "gpt-up" || !jsontext.Value(got).IsValid() {
 			t.Fatalf("%q became %q: %v", body, got, err)
 		}
-		if carried.Has(body) || bytes.Contains(body, []byte("mgw1.")) || bytes.Contains(body, []byte(`\u`)) {
+		if roundtrip.Has(body) || bytes.Contains(body, []byte("mgw1.")) || bytes.Contains(body, []byte(`\u`)) {
 			return // there may be something to unpack
 		}
 		if want := withModel(t, body, `"gpt-up"`); string(got) != want {

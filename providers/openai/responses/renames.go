@@ -7,7 +7,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/internal/scan"
-	"modelgateway/llm/carried"
+	"modelgateway/llm/roundtrip"
 )
 
 // renames replaces texts of an answer, wherever they stand: no event and no member of it
@@ -64,7 +64,7 @@ type marks struct {
 }
 
 func marksOf(raw []byte) marks {
-	m := marks{ids: carried.Has(raw)}
+	m := marks{ids: roundtrip.Has(raw)}
 	for {
 		at := bytes.IndexByte(raw, '"')
 		if at < 0 || at+1 == len(raw) {
@@ -73,7 +73,7 @@ func marksOf(raw []byte) marks {
 		raw = raw[at+1:]
 		switch raw[0] {
 		case 'm':
-			m.seals = m.seals || carried.Sealed(raw)
+			m.seals = m.seals || roundtrip.Sealed(raw)
 		case 'c', 'e', 'f', 'i', 'p', 't', 'v', '\\':
 			m.name(raw)
 		}

@@ -1,4 +1,4 @@
-package sequence
+package ordering
 
 // Object finds the end of a JSON object that comes in fragments.
 type Object struct {

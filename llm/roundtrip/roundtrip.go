@@ -1,8 +1,8 @@
-// Package carried puts what a provider wants back in the next turn inside the id of a
+// Package roundtrip puts what a provider wants back in the next turn inside the id of a
 // tool call: clients that know only the fields of their API return ids unchanged and
 // drop everything else, and without its signature the provider refuses the turn.
 // Nothing is kept on the server, so it works across restarts and replicas.
-package carried
+package roundtrip
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package carried
+package roundtrip
 
 import (
 	"encoding/base64"

@@ -1,7 +1,7 @@
-// Package sequence puts the events of an answer into an order in which one block is open at
+// Package ordering puts the events of an answer into an order in which one block is open at
 // a time. Some servers send the arguments of parallel calls in turns; the streams of
 // Anthropic's Messages API and of OpenAI's Responses API cannot.
-package sequence
+package ordering
 
 import (
 	"slices"

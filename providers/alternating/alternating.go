@@ -1,7 +1,7 @@
-// Package turns folds a conversation into alternating turns, the form that
+// Package alternating folds a conversation into alternating turns, the form that
 // Anthropic and Gemini want: instructions apart, neighbours of one role merged,
 // tool results first in the turn right after their calls.
-package turns
+package alternating
 
 import (
 	"cmp"

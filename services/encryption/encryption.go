@@ -1,6 +1,6 @@
-// Package sealed encrypts the parts of calls that the database stores, and deletes them when
+// Package encryption encrypts the parts of calls that the database stores, and deletes them when
 // their retention ends.
-package sealed
+package encryption
 
 import (
 	"context"
