@@ -58,7 +58,7 @@ func (a *answered) members(all iter.Seq2[scan.Name, jsontext.Value]) {
 		case "service_tier":
 			a.tier = servedIn(value)
 		case "incomplete_details":
-			a.reason = wire.MemberAt(value, "reason")
+			a.reason = scan.Member(value, "reason")
 		case "error":
 			a.problem = value
 		case "output":
@@ -72,7 +72,7 @@ func (a *answered) members(all iter.Seq2[scan.Name, jsontext.Value]) {
 	for item := range scan.Elements(a.output) {
 		a.item(item)
 	}
-	if requests := wire.MemberAt(wire.MemberAt(hosted, "web_search"), "num_requests"); requests != nil {
+	if requests := scan.Member(scan.Member(hosted, "web_search"), "num_requests"); requests != nil {
 		a.searches = max(a.searches, wire.CountOf(requests))
 	}
 }
@@ -106,12 +106,12 @@ func usageOf(value jsontext.Value) *llm.Usage {
 			u.Total = wire.CountOf(value)
 		case "input_tokens_details":
 			if u.HasCache = object; object {
-				u.Cached = wire.CountOf(wire.MemberAt(value, "cached_tokens"))
-				u.CacheWrite = wire.CountOf(wire.MemberAt(value, "cache_write_tokens"))
+				u.Cached = wire.CountOf(scan.Member(value, "cached_tokens"))
+				u.CacheWrite = wire.CountOf(scan.Member(value, "cache_write_tokens"))
 			}
 		case "output_tokens_details":
 			if u.HasReasoning = object; object {
-				u.Reasoning = wire.CountOf(wire.MemberAt(value, "reasoning_tokens"))
+				u.Reasoning = wire.CountOf(scan.Member(value, "reasoning_tokens"))
 			}
 		}
 	}
@@ -122,17 +122,17 @@ func usageOf(value jsontext.Value) *llm.Usage {
 // web consists of, only the search itself has a fee, not the pages that are opened
 // (platform.openai.com, tools-web-search, 2026-11).
 func (a *answered) item(item jsontext.Value) {
-	switch string(wire.MemberAt(item, "type")) {
+	switch string(scan.Member(item, "type")) {
 	case `"function_call"`, `"custom_tool_call"`, `"local_shell_call"`, `"apply_patch_call"`, `"computer_call"`, `"tool_search_call"`:
 		a.calls = true
 	case `"web_search_call"`:
-		if kind := wire.MemberAt(wire.MemberAt(item, "action"), "type"); kind == nil || string(kind) == `"search"` {
+		if kind := scan.Member(scan.Member(item, "action"), "type"); kind == nil || string(kind) == `"search"` {
 			a.searches++
 		}
 	case `"file_search_call"`, `"code_interpreter_call"`, `"image_generation_call"`:
 		a.tools++
 	case `"shell_call"`:
-		if llm.Given(wire.MemberAt(wire.MemberAt(item, "environment"), "container_id")) {
+		if llm.Given(scan.Member(scan.Member(item, "environment"), "container_id")) {
 			a.tools++
 			return
 		}

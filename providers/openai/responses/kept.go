@@ -9,7 +9,6 @@ import (
 
 	"modelgateway/internal/scan"
 	"modelgateway/providers"
-	"modelgateway/providers/openai/wire"
 )
 
 // Kept asks about a response with the key that made it. In the answer stands what the client
@@ -38,7 +37,7 @@ func (a *API) Kept(ctx context.Context, ask providers.KeptAsk, key string) ([]by
 	if !scan.IsObject(text) {
 		return nil, client.Malformed(errNotResponse)
 	}
-	if previous := scan.Text(wire.MemberAt(text, "previous_response_id")); previous != "" && previous != ask.ID {
+	if previous := scan.Text(scan.Member(text, "previous_response_id")); previous != "" && previous != ask.ID {
 		names.add(previous, ask.Name(previous))
 	}
 	return names.in(text), nil

@@ -65,7 +65,7 @@ func textsOf(output jsontext.Value) string {
 				all.Write(value)
 			case name.Is("content"), name.Is("summary"):
 				for part := range scan.Elements(value) {
-					all.WriteString(scan.Text(wire.MemberAt(part, "text")) + scan.Text(wire.MemberAt(part, "refusal")))
+					all.WriteString(scan.Text(scan.Member(part, "text")) + scan.Text(scan.Member(part, "refusal")))
 				}
 			}
 		}

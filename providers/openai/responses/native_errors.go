@@ -74,7 +74,7 @@ func (e *redaction) message(at scan.Span) bool {
 // problemIn is the error that a body or an event says, in a member or by itself; nil where it
 // says none.
 func problemIn(text []byte) *wire.Problem {
-	if p := wire.ProblemOf(wire.MemberAt(text, "error")); p != nil {
+	if p := wire.ProblemOf(scan.Member(text, "error")); p != nil {
 		return p
 	}
 	p := wire.ProblemOf(text)

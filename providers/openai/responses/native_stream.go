@@ -105,7 +105,7 @@ func (r *responseReader) Read(s *native.Stream) native.Kind {
 		r.problem = bytes.Clone(s.Data)
 		return native.Problem
 	case eventItemAdded:
-		s.Event.Text = scan.Text(wire.MemberAt(item.Of(s.Data), "name")) // of what it calls
+		s.Event.Text = scan.Text(scan.Member(item.Of(s.Data), "name")) // of what it calls
 	case eventItemDone:
 		r.answered.item(item.Of(s.Data))
 	default:

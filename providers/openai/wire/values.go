@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
 	"modelgateway/providers"
 )
 
@@ -50,19 +49,6 @@ func IntegerOf(value jsontext.Value) (n int64, usual bool) {
 func CountOf(value jsontext.Value) int64 {
 	n, _ := IntegerOf(value)
 	return max(n, 0)
-}
-
-// MemberAt is a member of an object; nil where another value stands there.
-func MemberAt(object jsontext.Value, member string) jsontext.Value {
-	if object.Kind() != jsontext.KindBeginObject {
-		return nil
-	}
-	for name, value := range scan.Members(object) {
-		if name.Is(member) {
-			return value
-		}
-	}
-	return nil
 }
 
 // Quote is a text as JSON.
