@@ -10,6 +10,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/providers/native"
 	"modelgateway/providers/openai/wire"
@@ -99,8 +100,7 @@ func (x *exchange) forwarded(e *event, text []byte) (llm.Stream, error) {
 // complete says whether a whole answer has all members that clients rely on, of their types, and
 // none that may need repair.
 func (e *event) complete() bool {
-	const needed = hasID | hasObject | hasCreated | hasModel | hasChoices
-	if e.altered || !e.has.all(needed) || e.has.any(hasError) || e.Object != chat.ObjectCompletion || e.ID == "" || e.Model == "" ||
+	if e.altered || !e.has.all(hasEnvelope) || e.has.any(hasError) || e.Object != chat.ObjectCompletion || e.ID == "" || e.Model == "" ||
 		e.Created <= 0 || len(e.Choices) == 0 || !isComplete(e.Usage) {
 		return false
 	}
@@ -170,7 +170,7 @@ func wholeCall(from *eventCall) chat.ToolCall {
 // replacesText says whether a message has what OpenAI sends in place of a text: then its content may
 // be null.
 func replacesText(m *chat.Answer) bool {
-	return len(m.ToolCalls) > 0 || m.FunctionCall != nil || m.Refusal != nil || llm.Given(wire.MemberAt(m.Extra, "audio"))
+	return len(m.ToolCalls) > 0 || m.FunctionCall != nil || m.Refusal != nil || llm.Given(scan.Member(m.Extra, "audio"))
 }
 
 func (x *exchange) head(id, model string, created int64) chat.Head {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -83,6 +84,9 @@ const (
 	hasReasoning        // reasoning_content
 	hasForeignReasoning // under the name of some compatible servers
 	hasRepaired         // a member that may need repair
+
+	// What clients rely on in every answer and every event.
+	hasEnvelope = hasID | hasObject | hasCreated | hasModel | hasChoices
 )
 
 // all says whether all of some members are there.
@@ -347,11 +351,15 @@ func (r *reader) usage(value jsontext.Value) *chat.Usage {
 			u.TotalTokens = r.integer(value)
 		case "prompt_tokens_details":
 			if object {
-				u.PromptTokensDetails = r.promptDetails(value)
+				d := new(chat.PromptDetails)
+				d.Extra = r.counts(value, count{"cached_tokens", &d.CachedTokens}, count{"cache_write_tokens", &d.CacheWriteTokens})
+				u.PromptTokensDetails = d
 			}
 		case "completion_tokens_details":
 			if object {
-				u.CompletionTokensDetails = r.completionDetails(value)
+				d := new(chat.CompletionDetails)
+				d.Extra = r.counts(value, count{"reasoning_tokens", &d.ReasoningTokens})
+				u.CompletionTokensDetails = d
 			}
 		default:
 			u.Extra = addMember(u.Extra, name, value)
@@ -360,29 +368,21 @@ func (r *reader) usage(value jsontext.Value) *chat.Usage {
 	return u
 }
 
-func (r *reader) promptDetails(object jsontext.Value) *chat.PromptDetails {
-	d := new(chat.PromptDetails)
-	for name, value := range scan.Members(object) {
-		switch string(name.Text()) {
-		case "cached_tokens":
-			d.CachedTokens = r.integer(value)
-		case "cache_write_tokens":
-			d.CacheWriteTokens = r.integer(value)
-		default:
-			d.Extra = addMember(d.Extra, name, value)
-		}
-	}
-	return d
+// count is a member that is a number, and where it goes.
+type count struct {
+	name string
+	into *int64
 }
 
-func (r *reader) completionDetails(object jsontext.Value) *chat.CompletionDetails {
-	d := new(chat.CompletionDetails)
+// counts reads the numbers of an object, and returns its other members.
+func (r *reader) counts(object jsontext.Value, numbers ...count) (others jsontext.Value) {
 	for name, value := range scan.Members(object) {
-		if name.Is("reasoning_tokens") {
-			d.ReasoningTokens = r.integer(value)
+		at := slices.IndexFunc(numbers, func(c count) bool { return name.Is(c.name) })
+		if at < 0 {
+			others = addMember(others, name, value)
 			continue
 		}
-		d.Extra = addMember(d.Extra, name, value)
+		*numbers[at].into = r.integer(value)
 	}
-	return d
+	return others
 }

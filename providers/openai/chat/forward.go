@@ -46,8 +46,7 @@ func asItCame(text []byte, usage bool) (out []byte, shift int) {
 // complete says whether the current event has all members that clients rely on, of their types
 // and on one line, for one choice, and none that only the first event may have.
 func (s *stream) complete(e *event) bool {
-	const needed = hasID | hasObject | hasCreated | hasModel | hasChoices
-	if e.altered || !e.has.all(needed) || e.Object != chat.ObjectChunk || len(e.Choices) != 1 || bytes.ContainsAny(s.raw, "\r\n") {
+	if e.altered || !e.has.all(hasEnvelope) || e.Object != chat.ObjectChunk || len(e.Choices) != 1 || bytes.ContainsAny(s.raw, "\r\n") {
 		return false
 	}
 	c := &e.Choices[0]
@@ -74,8 +73,8 @@ func (s *stream) sameHead(e *event) bool {
 	return e.ID == head.ID && e.Model == head.Model && e.Created == head.Created
 }
 
-// knownCalls reports whether the fragments of tool calls in a choice have the
-// numbers that the client knows. It records that their arguments have arrived.
+// knownCalls reports whether the fragments of tool calls in a choice have the numbers that the
+// client knows, and only add to arguments that have begun.
 func (s *stream) knownCalls(c *eventChoice) bool {
 	known := s.calls[c.Index]
 	for i := range c.Delta.ToolCalls {
