@@ -62,12 +62,12 @@ func annotations(all []llm.Citation, first *int) []Annotation {
 // with invalid UTF-8 in it would make all of the answer unreadable for strict clients.
 func passes(value jsontext.Value) bool { return llm.Given(value) && value.IsValid() }
 
-// appendEnding adds what a provider says of an ending to dst, as an object of members that
-// stand beside finish_reason; nothing where it says nothing. Their names are OpenRouter's
+// endingMembers are what a provider says of an ending, as an object of members that stand
+// beside finish_reason; nil where it says nothing. Their names are OpenRouter's
 // (native_finish_reason), vLLM's (stop_reason: the stop sequence that matched),
 // Anthropic's (stop_details) and Gemini's.
-func appendEnding(dst []byte, e *llm.Ending) jsontext.Value {
-	w := scan.Writer(dst).Object()
+func endingMembers(e *llm.Ending) jsontext.Value {
+	w := scan.Writer(nil).Object()
 	empty := len(w)
 	if e.NativeReason != "" {
 		w = w.Text("native_finish_reason", e.NativeReason)

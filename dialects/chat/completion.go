@@ -56,7 +56,7 @@ func completion(a *llm.Answer, legacy bool) (*Completion, error) {
 		from := &a.Choices[i]
 		c.Choices[i] = Choice{
 			Index: from.Index, Message: m.Answer, Logprobs: from.Logprobs,
-			FinishReason: finishReason(from.Finish, legacy), Extra: appendEnding(nil, &from.Ending),
+			FinishReason: finishReason(from.Finish, legacy), Extra: endingMembers(&from.Ending),
 		}
 	}
 	return c, nil

@@ -131,7 +131,7 @@ func (w *Writer) event(e *llm.Event) {
 		w.input(e)
 	case llm.EventFinish:
 		w.out.Begin(e.Choice) // the ending is not of the role
-		w.out.With(nil, appendEnding(nil, &e.Ending))
+		w.out.With(nil, endingMembers(&e.Ending))
 		w.out.Finish(e.Choice, finishReason(e.Finish, w.legacy))
 		w.out.With(nil, nil)
 	case llm.EventUsage:
