@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"time"
 
 	"modelgateway/api"
 	"modelgateway/internal/fault"
@@ -38,7 +37,7 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 	entry := k.cache.find(d, now)
 	if entry == nil {
 		var err error
-		if entry, err = k.lookUp(ctx, d, now.Add(-keyTTL)); err != nil {
+		if entry, err = k.lookUp(ctx, d); err != nil {
 			return nil, api.Unavailable(fmt.Errorf("look up key: %w", err))
 		}
 	}
@@ -52,13 +51,13 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 	return entry.caller, nil
 }
 
-// lookUp queries the database, once for all callers at the same time, unless
-// the cache has an entry by now that was validated after since.
-func (k *Keys) lookUp(ctx context.Context, d digest, since time.Time) (*cacheEntry, error) {
+// lookUp queries the database, once for all callers at the same time, unless the cache has a
+// fresh entry by now.
+func (k *Keys) lookUp(ctx context.Context, d digest) (*cacheEntry, error) {
 	leads := false // written before the result is sent
 	result := k.cache.group.DoChan(string(d[:]), func() (any, error) {
 		leads = true
-		return k.load(ctx, d, since)
+		return k.load(ctx, d)
 	})
 	select {
 	case r := <-result:
@@ -78,8 +77,8 @@ func (k *Keys) lookUp(ctx context.Context, d digest, since time.Time) (*cacheEnt
 // too, so it does not end with the request that started it. Its panic is an error:
 // singleflight would end the process. lookUp raises it again for the caller that
 // started the query.
-func (k *Keys) load(ctx context.Context, d digest, since time.Time) (entry *cacheEntry, err error) {
-	if e := k.cache.get(d); e != nil && k.cache.validatedAt(e).After(since) {
+func (k *Keys) load(ctx context.Context, d digest) (entry *cacheEntry, err error) {
+	if e := k.cache.find(d, k.now()); e != nil {
 		return e, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTTL)

@@ -275,8 +275,8 @@ func TestAPanicInALookUpEndsTheWaitOfAllCallers(t *testing.T) {
 		_, _ = k.Authenticate(t.Context(), text)
 	})
 	<-began
-	d, long := keyDigest(text), time.Now().Add(-time.Hour)
-	result := k.cache.group.DoChan(string(d[:]), func() (any, error) { return k.load(t.Context(), d, long) })
+	d := keyDigest(text)
+	result := k.cache.group.DoChan(string(d[:]), func() (any, error) { return k.load(t.Context(), d) })
 	close(joined)
 	all.Wait()
 	if r := <-result; r.Err == nil || !r.Shared {
