@@ -26,7 +26,7 @@ type response struct {
 	request   jsontext.Value
 }
 
-// unset is what stands in a response for a member of its request that is absent or null.
+// unset are the default values that a response has for members that its request leaves out or sets to null.
 var unset = map[string]string{
 	"parallel_tool_calls": "true", "reasoning": `{"effort":null,"summary":null}`, "store": "true", "temperature": "1.0",
 	"text": `{"format":{"type":"text"},"verbosity":"medium"}`, "tool_choice": `"auto"`, "tools": "[]", "top_logprobs": "0", "top_p": "1.0",
