@@ -36,7 +36,8 @@ func TestListsOfCompatibleServersSayWhatModelsAreFor(t *testing.T) {
 			[]providers.Listed{{ID: "codestral-latest", Kind: llm.KindChat, Context: 256000}, {ID: "mistral-embed", Kind: llm.KindEmbedding}}},
 		"Together": {`[{"id":"meta/Llama-Instruct","type":"chat","created":2,"context_length":32768},{"id":"black/FLUX","type":"image"},` +
 			`{"id":"BAAI/bge","type":"embedding"},{"id":"x/rank","type":"rerank"}]`,
-			[]providers.Listed{{ID: "meta/Llama-Instruct", Kind: llm.KindChat, Created: 2, Context: 32768}, {ID: "BAAI/bge", Kind: llm.KindEmbedding}}},
+			[]providers.Listed{{ID: "meta/Llama-Instruct", Kind: llm.KindChat, Created: 2, Context: 32768}, {ID: "BAAI/bge",
+				Kind: llm.KindEmbedding}}},
 		"OpenRouter": {`{"data":[{"id":"openai/gpt-5-pro","context_length":400000,"architecture":{"output_modalities":["text"]},` +
 			`"top_provider":{"max_completion_tokens":128000}},{"id":"x/painter","architecture":{"output_modalities":["image"]}}]}`,
 			[]providers.Listed{{ID: "openai/gpt-5-pro", Kind: llm.KindChat, Context: 400000, MaxOutput: 128000}}},

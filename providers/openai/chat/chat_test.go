@@ -110,12 +110,15 @@ var goldens = []struct{ name, model, body, ignored string }{
 	{"ids that are too long", "gpt-4", `{"model":"gpt","messages":[{"role":"assistant","tool_calls":[{"id":"` + strings.Repeat("x", 41) +
 		`","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"` + strings.Repeat("x", 41) +
 		`","content":"1"}]}`, ""},
-	{"sampling of a reasoning model", "gpt-6-sol", openaitest.Hello + `,"temperature":0.2,"top_p":0.9,"presence_penalty":1,"frequency_penalty":1}`,
+	{"sampling of a reasoning model", "gpt-6-sol", openaitest.Hello +
+		`,"temperature":0.2,"top_p":0.9,"presence_penalty":1,"frequency_penalty":1}`,
 		"frequency_penalty presence_penalty temperature top_p"},
-	{"default sampling is no loss", "gpt-6-sol", openaitest.Hello + `,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0}`, ""},
+	{"default sampling is no loss", "gpt-6-sol", openaitest.Hello + `,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0}`,
+		""},
 	{"sampling of one that reasons when asked", "gpt-5.4", openaitest.Hello + `,"temperature":0.2}`, ""},
 	{"functions without reasoning by default", "gpt-6-sol", openaitest.Hello + functions + `}`, "reasoning_effort"},
-	{"functions without reasoning on request", "gpt-5.4", openaitest.Hello + functions + `,"reasoning_effort":"high","temperature":0.2}`, "reasoning_effort"},
+	{"functions without reasoning on request", "gpt-5.4", openaitest.Hello + functions + `,"reasoning_effort":"high","temperature":0.2}`,
+		"reasoning_effort"},
 	{"functions where the model does not reason", "gpt-5.4", openaitest.Hello + functions + `}`, ""},
 	{"functions where reasoning is off", "gpt-6-sol", openaitest.Hello + functions + `,"reasoning_effort":"none"}`, ""},
 	{"functions and reasoning of an older model", "gpt-5.2", openaitest.Hello + functions + `,"reasoning_effort":"high"}`, ""},

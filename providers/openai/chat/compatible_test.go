@@ -17,7 +17,8 @@ func TestStreamWithoutAnEndMarkIsWholeAfterItsFinishReason(t *testing.T) {
 	}
 	body = data(part(`{"role":"assistant","content":"a"}`, "null"), part(`{}`, "stop"), `{"id":"x","created":5,"model":"m","choices":[],"usage":`+usageOfTwo+`}`)
 	for _, body := range []string{body, strings.TrimRight(body, "\n")} {
-		c, err := collect(t, apiAnswering(t, 200, "text/event-stream", body), openaitest.Hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
+		c, err := collect(t, apiAnswering(t, 200, "text/event-stream", body),
+			openaitest.Hello+`,"stream":true,"stream_options":{"include_usage":true}}`)
 		if err != nil || *c.Choices[0].Message.Content != "a" || c.Usage == nil {
 			t.Errorf("with the usage behind it: %+v, %v", c, err)
 		}

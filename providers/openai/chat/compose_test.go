@@ -30,30 +30,38 @@ var written = []struct{ name, model, body, ignored string }{
 		`{"id":"`+packed+`","type":"function","function":{"name":"lookup","arguments":"{ \"z\":1.0,\"a\":12345678901234567890 }"}},`+
 		`{"id":"c2","type":"custom","custom":{"name":"sh","input":"ls \"x\""}}]},{"role":"tool","tool_call_id":"c2","content":""},`+
 		`{"role":"tool","tool_call_id":"`+packed+`","content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]},`+
-		`{"role":"user","content":"go on"}`) + `,"tools":[` + openaitest.Lookup + `,{"type":"custom","custom":{"name":"sh","format":{"type":"text"}}}],` +
+		`{"role":"user","content":"go on"}`) + `,"tools":[` + openaitest.Lookup +
+		`,{"type":"custom","custom":{"name":"sh","format":{"type":"text"}}}],` +
 		`"tool_choice":{"type":"function","function":{"name":"lookup"}},"parallel_tool_calls":false}`, ""},
-	{"written allowed tools", "gpt-4", openaitest.Hello + `,"tools":[` + openaitest.Lookup + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":` +
+	{"written allowed tools", "gpt-4", openaitest.Hello + `,"tools":[` + openaitest.Lookup +
+		`],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":` +
 		`"required","tools":[{"type":"function","function":{"name":"lookup"}}]}}}`, ""},
 	{"written custom choice", "gpt-4", openaitest.Hello + `,"tools":[{"type":"custom","custom":{"name":"sh"}}],` +
 		`"tool_choice":{"type":"custom","custom":{"name":"sh"}}}`, ""},
-	{"written strict that is not enforceable", "gpt-4", openaitest.Hello + `,"tools":[{"type":"function","function":{"name":"f","strict":true,` +
+	{"written strict that is not enforceable", "gpt-4", openaitest.Hello +
+		`,"tools":[{"type":"function","function":{"name":"f","strict":true,` +
 		`"parameters":{"type":"object","properties":{"a":{"type":"string"}}}}}],"response_format":{"type":"json_schema","json_schema":` +
 		`{"name":"n","strict":true,"schema":{"type":"array"}}}}`, "tools[].function.strict response_format"},
 	{"written schema", "gpt-4", openaitest.Hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d","strict":true,` +
 		`"schema":{"type":"object","properties":{"b":{"type":"array","items":{"$ref":"#/$defs/x"}}},"required":["b"],` +
 		`"additionalProperties":false,"$defs":{"x":{"type":"object","properties":{},"additionalProperties":false}}}}}}`, ""},
-	{"written JSON mode", "gpt-4", openaitest.Saying(`{"role":"user","content":"JSON, please"}`) + `,"response_format":{"type":"json_object"},"seed":7,"n":2,"stop":"END","logprobs":true,` +
+	{"written JSON mode", "gpt-4", openaitest.Saying(`{"role":"user","content":"JSON, please"}`) +
+		`,"response_format":{"type":"json_object"},"seed":7,"n":2,"stop":"END","logprobs":true,` +
 		`"top_logprobs":2,"logit_bias":{"50256":-100},"user":"u","safety_identifier":"` + strings.Repeat("s", 65) +
 		`","metadata":{"b":"2","a":"1"},"service_tier":"flex","frequency_penalty":1,"presence_penalty":0.5,"temperature":0.2,"top_p":0.9,` +
 		`"modalities":["text"],"web_search_options":{}}`, ""},
 	{"written functions", "gpt-4", openaitest.Saying(`{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f",`+
 		`"arguments":"{}"}},{"role":"function","name":"f","content":"1"}`) + `,"functions":[{"name":"f"}],"function_call":{"name":"f"}}`, ""},
-	{"written for a reasoning model", "gpt-6-sol", openaitest.Hello + `,"max_tokens":9,"temperature":0.2,"top_p":1,"reasoning_effort":"minimal"}`,
+	{"written for a reasoning model", "gpt-6-sol", openaitest.Hello +
+		`,"max_tokens":9,"temperature":0.2,"top_p":1,"reasoning_effort":"minimal"}`,
 		"temperature"},
-	{"written for a model that is not known", "qwen", openaitest.Hello + `,"max_tokens":9,"reasoning_effort":"minimal","temperature":0.2}`, ""},
-	{"written thinking by budget", "gpt-5.4", openaitest.Hello + `,"thinking":{"type":"enabled","budget_tokens":16000},"temperature":0.2}`, "temperature"},
+	{"written for a model that is not known", "qwen", openaitest.Hello + `,"max_tokens":9,"reasoning_effort":"minimal","temperature":0.2}`,
+		""},
+	{"written thinking by budget", "gpt-5.4", openaitest.Hello + `,"thinking":{"type":"enabled","budget_tokens":16000},"temperature":0.2}`,
+		"temperature"},
 	{"written thinking switched off", "gpt-5", openaitest.Hello + `,"thinking":{"type":"disabled"}}`, "thinking"},
-	{"written thinking of a model that does not think", "gpt-4", openaitest.Hello + `,"thinking":{"type":"enabled","budget_tokens":2000},"top_k":5,` +
+	{"written thinking of a model that does not think", "gpt-4", openaitest.Hello +
+		`,"thinking":{"type":"enabled","budget_tokens":2000},"top_k":5,` +
 		`"cache_control":{"type":"ephemeral"},"verbosity":"low","reasoning_effort":"low"}`, "thinking top_k cache_control verbosity"},
 	{"written marks", "gpt-4", openaitest.Saying(`{"role":"user","content":[{"type":"text","text":"q","cache_control":{"type":"ephemeral"}}],"name":"n"},`+
 		`{"role":"assistant","content":"a","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}],"reasoning_details":`+
@@ -111,7 +119,8 @@ func TestWhatNoChatRequestCanSayIsWritten(t *testing.T) {
 			}},
 			{Role: llm.RoleAssistant, Blocks: []llm.Block{
 				{Kind: llm.BlockThought, Thought: &llm.Thought{Provider: catalog.OpenAI, Kind: llm.ThoughtEncrypted, Data: "x"}},
-				openaitest.Text("a"), openaitest.Called("1", long), openaitest.Text("b"), openaitest.Called("2", "lookup"), openaitest.Called("3", "lookup"),
+				openaitest.Text("a"), openaitest.Called("1", long), openaitest.Text("b"), openaitest.Called("2", "lookup"), openaitest.Called("3",
+					"lookup"),
 				{Kind: llm.BlockHosted, Hosted: jsontext.Value(`{}`), HostedBy: catalog.Anthropic},
 			}},
 			{Blocks: []llm.Block{
@@ -127,7 +136,10 @@ func TestWhatNoChatRequestCanSayIsWritten(t *testing.T) {
 		Choice: &llm.ToolChoice{Mode: llm.ChooseNamed, Name: "lookup"},
 		Format: &llm.Format{Schema: jsontext.Value(`{"type":"object","additionalProperties":false}`)},
 	}
-	x, err := composed(t, openaitest.Model(t, "gpt-5"), said, func(r *llm.Request) { r.ServiceTier, r.Stop = "standard_only", []string{"1", "2", "3", "4", "5"} })
+	x, err := composed(t, openaitest.Model(t, "gpt-5"), said, func(r *llm.Request) {
+		r.ServiceTier, r.Stop = "standard_only", []string{"1",
+			"2", "3", "4", "5"}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,19 +194,24 @@ func TestWhatWouldChangeTheMeaningIsRefused(t *testing.T) {
 		change func(*llm.Request)
 		param  string
 	}{
-		"spoken answer":  {user(openaitest.Text("q")), func(r *llm.Request) { r.Modalities = []string{"text", "audio"} }, "modalities"},
-		"no content":     {user(), nil, "messages"},
-		"file by id":     {user(openaitest.Media(llm.Media{Kind: llm.File, FileID: "f"})), nil, "messages[0].content[0].file.file_id"},
-		"file by URL":    {user(openaitest.Media(llm.Media{Kind: llm.File, URL: "https://example.com/a.pdf"})), nil, "messages[0].content[0].file.file_data"},
-		"search result":  {user(openaitest.Media(llm.Media{Kind: llm.SearchResult})), nil, "messages[0].content[0].type"},
-		"provider tool":  {llm.Conversation{Messages: user(openaitest.Text("q")).Messages, Tools: []llm.Tool{{Kind: llm.ToolClient, Type: "shell"}}}, nil, "tools[0].type"},
-		"choice of none": {llm.Conversation{Messages: user(openaitest.Text("q")).Messages, Choice: &llm.ToolChoice{Mode: llm.ChooseRequired}}, nil, "tool_choice"},
+		"spoken answer": {user(openaitest.Text("q")), func(r *llm.Request) { r.Modalities = []string{"text", "audio"} }, "modalities"},
+		"no content":    {user(), nil, "messages"},
+		"file by id":    {user(openaitest.Media(llm.Media{Kind: llm.File, FileID: "f"})), nil, "messages[0].content[0].file.file_id"},
+		"file by URL": {user(openaitest.Media(llm.Media{Kind: llm.File, URL: "https://example.com/a.pdf"})), nil,
+			"messages[0].content[0].file.file_data"},
+		"search result": {user(openaitest.Media(llm.Media{Kind: llm.SearchResult})), nil, "messages[0].content[0].type"},
+		"provider tool": {llm.Conversation{Messages: user(openaitest.Text("q")).Messages, Tools: []llm.Tool{{Kind: llm.ToolClient,
+			Type: "shell"}}}, nil, "tools[0].type"},
+		"choice of none": {llm.Conversation{Messages: user(openaitest.Text("q")).Messages, Choice: &llm.ToolChoice{Mode: llm.ChooseRequired}},
+			nil, "tool_choice"},
 		"image as instructions": {llm.Conversation{Messages: []llm.Message{{Role: llm.RoleInstructions,
 			Blocks: []llm.Block{openaitest.Media(llm.Media{URL: "https://example.com"})}}}}, nil, "messages[0].content[0].type"},
 		"orphan": {user(openaitest.Result("1", false)), nil, "messages[0].tool_call_id"},
-		"answered twice": {llm.Conversation{Messages: []llm.Message{assistant(openaitest.Called("1", "f")), {Blocks: []llm.Block{openaitest.Result("1", false)}},
+		"answered twice": {llm.Conversation{Messages: []llm.Message{assistant(openaitest.Called("1", "f")),
+			{Blocks: []llm.Block{openaitest.Result("1", false)}},
 			{Blocks: []llm.Block{openaitest.Result("1", false)}}}}, nil, "messages[0].tool_call_id"},
-		"not answered": {llm.Conversation{Messages: []llm.Message{assistant(openaitest.Called("1", "f")), {Blocks: []llm.Block{openaitest.Text("q")}}}}, nil, "messages[0]"},
+		"not answered": {llm.Conversation{Messages: []llm.Message{assistant(openaitest.Called("1", "f")),
+			{Blocks: []llm.Block{openaitest.Text("q")}}}}, nil, "messages[0]"},
 		"half answered": {llm.Conversation{Messages: []llm.Message{assistant(openaitest.Called("1", "f"), openaitest.Called("2", "f")),
 			{Blocks: []llm.Block{openaitest.Result("2", false)}}}}, nil, "messages[0]"},
 	} {

@@ -33,7 +33,8 @@ func sentRequest(t *testing.T, m *catalog.Model, c llm.Conversation, change func
 }
 
 func TestCacheIsNotFilledWithoutAnAnswer(t *testing.T) {
-	_, err := composed(t, openaitest.Model(t, "gpt-5"), openaitest.Asking(openaitest.Text("q")), func(r *llm.Request) { r.MaxOutput = new(int64) })
+	_, err := composed(t, openaitest.Model(t, "gpt-5"), openaitest.Asking(openaitest.Text("q")),
+		func(r *llm.Request) { r.MaxOutput = new(int64) })
 	if e := api.AsError(err); err == nil || e.Status != 400 || e.Param != "max_tokens" || e.Code != api.CodeUnsupportedValue {
 		t.Errorf("%v", err)
 	}
@@ -64,11 +65,14 @@ func TestNamesAndIDsOfOtherDialectsBecomeLegal(t *testing.T) {
 	long := strings.Repeat("n", longestPart)
 	c := llm.Conversation{
 		Messages: []llm.Message{
-			{Role: llm.RoleAssistant, Blocks: []llm.Block{openaitest.Called("functions.Bash:0", "mcp.read file"), openaitest.Called("a", "f"), openaitest.Called("a", "f")}},
-			{Blocks: []llm.Block{openaitest.Result("functions.Bash:0", false, openaitest.Text("1")), openaitest.Result("a", false, openaitest.Text("2")), openaitest.Result("a", false,
+			{Role: llm.RoleAssistant, Blocks: []llm.Block{openaitest.Called("functions.Bash:0", "mcp.read file"), openaitest.Called("a", "f"),
+				openaitest.Called("a", "f")}},
+			{Blocks: []llm.Block{openaitest.Result("functions.Bash:0", false, openaitest.Text("1")), openaitest.Result("a", false,
+				openaitest.Text("2")), openaitest.Result("a", false,
 				openaitest.Text("3"))}},
 			{Role: llm.RoleAssistant, Blocks: []llm.Block{openaitest.Called("a", "f"), openaitest.Called(long, "f"), openaitest.Called(long, "f")}},
-			{Blocks: []llm.Block{openaitest.Result("a", false, openaitest.Text("4")), openaitest.Result(long, false, openaitest.Text("5")), openaitest.Result(long, false, openaitest.Text("6"))}},
+			{Blocks: []llm.Block{openaitest.Result("a", false, openaitest.Text("4")), openaitest.Result(long, false, openaitest.Text("5")),
+				openaitest.Result(long, false, openaitest.Text("6"))}},
 		},
 		Tools: []llm.Tool{{Name: "mcp.read file"}, {Name: "f"}},
 	}
@@ -223,7 +227,8 @@ func TestPictureAndFileOfResultsFollowAllResults(t *testing.T) {
 	pdf := openaitest.Media(llm.Media{Kind: llm.File, URL: "data:application/pdf;base64,JVBERi0=", Title: "paper", Context: "of 2026"})
 	sent, _ := sentRequest(t, openaitest.Model(t, "gpt-4"), llm.Conversation{Messages: []llm.Message{
 		{Role: llm.RoleAssistant, Blocks: []llm.Block{openaitest.Called("1", "f"), openaitest.Called("2", "f"), openaitest.Called("3", "f")}},
-		{Blocks: []llm.Block{openaitest.Result("1", false, image), openaitest.Result("2", true, openaitest.Text("no"), pdf), openaitest.Result("3", false), openaitest.Text("go on")}},
+		{Blocks: []llm.Block{openaitest.Result("1", false, image), openaitest.Result("2", true, openaitest.Text("no"), pdf),
+			openaitest.Result("3", false), openaitest.Text("go on")}},
 	}}, nil)
 	var shape []string
 	for _, m := range sent.Messages {

@@ -86,7 +86,8 @@ func TestNullContentStaysNullInPlaceOfSomethingElse(t *testing.T) {
 		`"refusal":null`: false, `"reasoning_content":"Hm."`: false, `"refusal":"no"`: true, `"audio":{"id":"a","data":"AAAA"}`: true, `"audio":null`: false,
 		`"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`: true,
 	} {
-		c, err := complete(t, apiAnswering(t, 200, "application/json", answerOf(`{"role":"assistant","content":null,`+message+`}`, "length")), "gpt-4", openaitest.Hello+`}`)
+		c, err := complete(t, apiAnswering(t, 200, "application/json", answerOf(`{"role":"assistant","content":null,`+message+`}`, "length")),
+			"gpt-4", openaitest.Hello+`}`)
 		if err != nil || (c.Choices[0].Message.Content == nil) != isNull {
 			t.Errorf("%s: %+v, %v", message, c, err)
 		}
@@ -264,7 +265,8 @@ func TestMembersOfAnotherTypeAreReadAsWhatTheySay(t *testing.T) {
 		if err != nil || *c.Choices[0].Message.Content != "a" {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
-		c, err = collect(t, apiAnswering(t, 200, eventStream, data(part(message, "null"), part(`{}`, "stop"), done)), openaitest.Hello+`,"stream":true}`)
+		c, err = collect(t, apiAnswering(t, 200, eventStream, data(part(message, "null"), part(`{}`, "stop"), done)),
+			openaitest.Hello+`,"stream":true}`)
 		if err != nil || *c.Choices[0].Message.Content != "a" {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}

@@ -84,10 +84,12 @@ var respondedGoldens = []struct{ name, model, body, ignored string }{
 		`{"id":"`+packed+`","type":"function","function":{"name":"lookup","arguments":"{ \"z\":1.0,\"a\":12345678901234567890 }"}},`+
 		`{"id":"c2","type":"custom","custom":{"name":"sh","input":""}}]},{"role":"tool","tool_call_id":"c2","content":""},`+
 		`{"role":"tool","tool_call_id":"`+packed+`","content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]},`+
-		`{"role":"user","content":"go on"}`) + `,"tools":[` + openaitest.Lookup + `,{"type":"custom","custom":{"name":"sh","description":"d","format":` +
+		`{"role":"user","content":"go on"}`) + `,"tools":[` + openaitest.Lookup +
+		`,{"type":"custom","custom":{"name":"sh","description":"d","format":` +
 		`{"type":"grammar","grammar":{"syntax":"lark","definition":"start: \"x\""}}}},{"type":"custom","custom":{"name":"t","format":{"type":"text"}}}],` +
 		`"tool_choice":{"type":"function","function":{"name":"lookup"}},"parallel_tool_calls":false}`, ""},
-	{"responses allowed tools", "gpt-5", openaitest.Hello + `,"tools":[` + openaitest.Lookup + `,{"type":"function","function":{"name":"f","strict":true}}],` +
+	{"responses allowed tools", "gpt-5", openaitest.Hello + `,"tools":[` + openaitest.Lookup +
+		`,{"type":"function","function":{"name":"f","strict":true}}],` +
 		`"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":` +
 		`{"name":"lookup"}}]}}}`, ""},
 	{"responses custom choice", "gpt-5", openaitest.Hello + `,"tools":[{"type":"custom","custom":{"name":"sh"}}],` +
@@ -95,7 +97,8 @@ var respondedGoldens = []struct{ name, model, body, ignored string }{
 	{"responses schema", "gpt-6-sol", openaitest.Hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d",` +
 		`"strict":true,"schema":{"type":"object","properties":{},"additionalProperties":false}}},"max_tokens":5,"reasoning_effort":"max",` +
 		`"temperature":0.3,"top_p":1}`, "reasoning_effort temperature"},
-	{"responses JSON mode", "gpt-5.2", openaitest.Saying(`{"role":"user","content":"JSON, please"}`) + `,"response_format":{"type":"json_object"},"seed":7,` +
+	{"responses JSON mode", "gpt-5.2", openaitest.Saying(`{"role":"user","content":"JSON, please"}`) +
+		`,"response_format":{"type":"json_object"},"seed":7,` +
 		`"n":2,"stop":"END","logprobs":true,"top_logprobs":2,"logit_bias":{"50256":-100},"user":"u","safety_identifier":"u-1",` +
 		`"metadata":{"b":"2","a":"1"},"service_tier":"flex","frequency_penalty":1,"presence_penalty":0,"temperature":0.2,"top_p":0.9,` +
 		`"modalities":["text"],"web_search_options":{},"max_tokens":100}`,
@@ -221,7 +224,8 @@ func TestThoughtsOfOpenAIComeBackAsTheyWere(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if items, _, _ := sentInput(t, openaitest.Model(t, "gpt-5"), llm.Conversation{Messages: tt.messages}, nil); !slices.Equal(items, tt.want) {
+			if items, _, _ := sentInput(t, openaitest.Model(t, "gpt-5"), llm.Conversation{Messages: tt.messages}, nil); !slices.Equal(items,
+				tt.want) {
 				t.Errorf("got  %s\nwant %s", items, tt.want)
 			}
 		})
@@ -232,8 +236,10 @@ func TestPicturesAndFilesStayInTheResultsOfTools(t *testing.T) {
 	image := openaitest.Media(llm.Media{Kind: llm.Image, URL: "data:image/png;base64,AA=="})
 	pdf := openaitest.Media(llm.Media{Kind: llm.File, URL: "data:application/pdf;base64,JVBERi0=", Title: "paper", Context: "of 2026"})
 	items, _, _ := sentInput(t, openaitest.Model(t, "gpt-6-sol"), llm.Conversation{Messages: []llm.Message{
-		turn(llm.RoleAssistant, openaitest.Called("1", "f"), openaitest.Called("2", "f"), openaitest.Called("3", "f"), openaitest.Called("4", "f")),
-		turn(llm.RoleUser, openaitest.Result("1", false, openaitest.Text("see"), image), marked(openaitest.Result("2", true, pdf)), openaitest.Result("3", false),
+		turn(llm.RoleAssistant, openaitest.Called("1", "f"), openaitest.Called("2", "f"), openaitest.Called("3", "f"), openaitest.Called("4",
+			"f")),
+		turn(llm.RoleUser, openaitest.Result("1", false, openaitest.Text("see"), image), marked(openaitest.Result("2", true, pdf)),
+			openaitest.Result("3", false),
 			openaitest.Result("4", true), openaitest.Media(llm.Media{Kind: llm.File, URL: "https://example.com/a.pdf"}), openaitest.Text("go on")),
 	}}, nil)
 	want := []string{
@@ -253,7 +259,8 @@ func TestPicturesAndFilesStayInTheResultsOfTools(t *testing.T) {
 
 func TestLimitsBelowTheLeastAreRaised(t *testing.T) {
 	for wish, want := range map[int64]string{1: "16", 16: "16", 17: "17", 1 << 40: "128000"} {
-		_, rest, x := sentInput(t, openaitest.Model(t, "gpt-6-sol"), openaitest.Asking(openaitest.Text("q")), func(r *llm.Request) { r.MaxOutput = &wish })
+		_, rest, x := sentInput(t, openaitest.Model(t, "gpt-6-sol"), openaitest.Asking(openaitest.Text("q")),
+			func(r *llm.Request) { r.MaxOutput = &wish })
 		if got := string(rest["max_output_tokens"]); got != want || x.Properties().MaxOutput == 0 || (len(x.Properties().Ignored) > 0) != (wish > 1<<20) {
 			t.Errorf("%d became %s, ignored %v", wish, got, x.Properties().Ignored)
 		}
@@ -265,14 +272,19 @@ func TestResponsesRefuseWhatWouldChangeTheMeaning(t *testing.T) {
 		said  llm.Conversation
 		param string
 	}{
-		"no content":     {openaitest.Asking(), "messages"},
-		"sound":          {openaitest.Asking(openaitest.Media(llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"})), "messages[0].content[0].type"},
-		"file by id":     {openaitest.Asking(openaitest.Media(llm.Media{Kind: llm.File, FileID: "f"})), "messages[0].content[0].file.file_id"},
-		"provider tool":  {llm.Conversation{Messages: openaitest.Asking(openaitest.Text("q")).Messages, Tools: []llm.Tool{{Kind: llm.ToolClient, Type: "shell"}}}, "tools[0].type"},
-		"choice of none": {llm.Conversation{Messages: openaitest.Asking(openaitest.Text("q")).Messages, Choice: &llm.ToolChoice{Mode: llm.ChooseRequired}}, "tool_choice"},
-		"orphan":         {openaitest.Asking(openaitest.Result("1", false)), "messages[0].tool_call_id"},
-		"not answered":   {llm.Conversation{Messages: []llm.Message{turn(llm.RoleAssistant, openaitest.Called("1", "f")), turn(llm.RoleUser, openaitest.Text("q"))}}, "messages[0]"},
-		"half answered": {llm.Conversation{Messages: []llm.Message{turn(llm.RoleAssistant, openaitest.Called("1", "f"), openaitest.Called("2", "f")),
+		"no content": {openaitest.Asking(), "messages"},
+		"sound": {openaitest.Asking(openaitest.Media(llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"})),
+			"messages[0].content[0].type"},
+		"file by id": {openaitest.Asking(openaitest.Media(llm.Media{Kind: llm.File, FileID: "f"})), "messages[0].content[0].file.file_id"},
+		"provider tool": {llm.Conversation{Messages: openaitest.Asking(openaitest.Text("q")).Messages, Tools: []llm.Tool{{Kind: llm.ToolClient,
+			Type: "shell"}}}, "tools[0].type"},
+		"choice of none": {llm.Conversation{Messages: openaitest.Asking(openaitest.Text("q")).Messages,
+			Choice: &llm.ToolChoice{Mode: llm.ChooseRequired}}, "tool_choice"},
+		"orphan": {openaitest.Asking(openaitest.Result("1", false)), "messages[0].tool_call_id"},
+		"not answered": {llm.Conversation{Messages: []llm.Message{turn(llm.RoleAssistant, openaitest.Called("1", "f")), turn(llm.RoleUser,
+			openaitest.Text("q"))}}, "messages[0]"},
+		"half answered": {llm.Conversation{Messages: []llm.Message{turn(llm.RoleAssistant, openaitest.Called("1", "f"), openaitest.Called("2",
+			"f")),
 			turn(llm.RoleUser, openaitest.Result("2", false))}}, "messages[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,7 +44,8 @@ func TestWhatIsAskedOfAResponseGoesToItsKeyAndComesBackWithTheClientsNames(t *te
 			t.Errorf("%s: asked %s with %s, %s, %v", want, asked, key, got, err)
 		}
 	}
-	if _, _ = p.Kept(t.Context(), providers.KeptAsk{Method: "GET", ID: "../models?x#y", Name: name}, "sk-1"); asked != "GET /v1/responses/..%2Fmodels%3Fx%23y" {
+	if _, _ = p.Kept(t.Context(), providers.KeptAsk{Method: "GET", ID: "../models?x#y", Name: name},
+		"sk-1"); asked != "GET /v1/responses/..%2Fmodels%3Fx%23y" {
 		t.Errorf("an id leads to %s", asked)
 	}
 	answer = "no JSON"

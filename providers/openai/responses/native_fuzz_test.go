@@ -51,7 +51,8 @@ func FuzzNativeResponseBody(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"m","input":"hi"}`,
 		`{"input":[{"type":"reasoning","encrypted_content":"` + seal + `"} , {"type":"compaction","encrypted_content":"` + seal + `"}],"model":"m"}`,
-		`{"input":[{"type":"function_call","call_id":"` + roundtrip.Join("c", []byte("[]")) + `"}],"model":"m","tools":[{"type":"shell","environment":{}}]}`,
+		`{"input":[{"type":"function_call","call_id":"` + roundtrip.Join("c", []byte("[]")) +
+			`"}],"model":"m","tools":[{"type":"shell","environment":{}}]}`,
 	} {
 		f.Add([]byte(body))
 	}

@@ -56,7 +56,8 @@ func BenchmarkNativeChunk(b *testing.B) {
 		b.Fatal(err)
 	}
 	first := lines(strings.ReplaceAll(firstEvent, "resp_0123456789", longID))
-	stream, err := n.events(b.Context(), upstream.NewEvents(io.NopCloser(io.MultiReader(strings.NewReader(first), &openaitest.Endless{Text: nativeText}))), "k")
+	stream, err := n.events(b.Context(), upstream.NewEvents(io.NopCloser(io.MultiReader(strings.NewReader(first),
+		&openaitest.Endless{Text: nativeText}))), "k")
 	if err != nil {
 		b.Fatal(err)
 	}
