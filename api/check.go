@@ -2,9 +2,6 @@ package api
 
 import (
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What the dialects check in the same way, with the same messages.
@@ -45,27 +42,6 @@ func CheckRanges[T int64 | float64](all ...Range[T]) error {
 		return Invalid(CodeInvalidValue, r.Param, "%s must be %sbetween %v and %v, not %v", r.Param, kind, r.Low, r.Top, *r.Value)
 	}
 	return nil
-}
-
-// Strings is one string or a list of strings.
-type Strings []string
-
-// UnmarshalJSONFrom reads one string, an array of strings, or null.
-func (s *Strings) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*s = nil
-	switch dec.PeekKind() {
-	case jsontext.KindNull:
-		return dec.SkipValue()
-	case jsontext.KindBeginArray:
-		return json.UnmarshalDecode(dec, (*[]string)(s))
-	default:
-		var one string
-		if err := json.UnmarshalDecode(dec, &one); err != nil {
-			return err
-		}
-		*s = Strings{one}
-		return nil
-	}
 }
 
 // AppendBody adds the body of an error to dst, in the form of a dialect. One that

@@ -11,21 +11,9 @@ import (
 	"modelgateway/internal/scan"
 )
 
-// maxDepth bounds the nesting of a request.
-const maxDepth = 100
-
 // Memory bounds what requests take. Reserve asks for bytes before they are
 // allocated; its error is an *Error. A nil Memory has no bound.
 type Memory interface{ Reserve(bytes int64) error }
-
-// What a decoded request and its translation take beside the bytes of the body,
-// at most.
-const (
-	BytesPerObject = 1 << 10 // of a message, a part, a tool, a call
-	bytesPerValue  = 128     // of a member or an element: names that must differ, and schemas that are rewritten
-
-	outerLevels = 6 // of brackets, within which an object becomes a value of a Go type
-)
 
 // Lenient are the JSON options for members that the gateway only passes on:
 // duplicate names are accepted, and invalid UTF-8 becomes U+FFFD.
@@ -36,19 +24,8 @@ var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 // case-sensitive, and numbers must fit their field. Its errors are *Error and
 // name the field; an *Error of a type's own decoding is returned as it is.
 func Decode(body []byte, into any, opts ...json.Options) error {
-	return DecodeWithin(nil, body, into, opts...)
-}
-
-// DecodeWithin is Decode, but first reserves what the decoded body takes.
-func DecodeWithin(memory Memory, body []byte, into any, opts ...json.Options) error {
-	shape := scan.ShapeOf(body, outerLevels, maxDepth)
-	if shape.TooDeep {
-		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", maxDepth)
-	}
-	if memory != nil {
-		if err := memory.Reserve(int64(shape.Objects)*BytesPerObject + int64(shape.Values)*bytesPerValue); err != nil {
-			return err
-		}
+	if scan.ShapeOf(body, scan.MaxDepth).TooDeep {
+		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", scan.MaxDepth)
 	}
 	if err := json.Unmarshal(body, into, opts...); err != nil {
 		return decodeError(err)

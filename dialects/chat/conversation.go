@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/llm"
 )
 
@@ -17,8 +18,8 @@ import (
 type conversation struct {
 	once    sync.Once
 	made    llm.Conversation
-	ignored map[string]bool // members of messages that it cannot hold
-	unknown *api.Error      // nil = it can be made
+	ignored body.Names // members of messages that it cannot hold
+	unknown *api.Error // nil = it can be made
 }
 
 // Conversation is the prompt in the common form.
@@ -58,7 +59,7 @@ type builder struct {
 	blocks  []llm.Block
 	start   int // of the current message
 	at      int // its index
-	ignored map[string]bool
+	ignored body.Names
 }
 
 func (b *builder) begin(i int) { b.start, b.at = len(b.blocks), i }
@@ -276,19 +277,10 @@ func usable(d ReasoningDetail) bool {
 // ignore records the members of a message that the common form cannot hold.
 func (b *builder) ignore(m *Message) {
 	if m.Name != "" && m.Role != "function" && m.Role != "tool" { // a result's function is known from its call
-		b.lose("messages[].name")
+		b.ignored.Put("messages[].name")
 	}
 	if !saysNothing(m.Audio) {
-		b.lose("messages[].audio")
-	}
-}
-
-func (b *builder) lose(name string) {
-	if b.ignored == nil {
-		b.ignored = map[string]bool{}
-	}
-	if len(b.ignored) < maxIgnored {
-		b.ignored[name] = true
+		b.ignored.Put("messages[].audio")
 	}
 }
 

@@ -103,9 +103,9 @@ func TestErrorsOfInvalidRequestsNameTheField(t *testing.T) {
 	for _, tt := range []struct{ name, body, code, param string }{
 		{"nothing", "", api.CodeInvalidJSON, ""},
 		{"half", `{"model":`, api.CodeInvalidJSON, "model"},
-		{"an array", `[]`, api.CodeInvalidValue, ""},
-		{"a string", `"x"`, api.CodeInvalidValue, ""},
-		{"null", `null`, api.CodeMissingField, "model"},
+		{"an array", `[]`, api.CodeInvalidJSON, ""},
+		{"a string", `"x"`, api.CodeInvalidJSON, ""},
+		{"null", `null`, api.CodeInvalidJSON, ""},
 		{"trailing bytes", with("") + "x", api.CodeInvalidJSON, ""},
 		{"two documents", with("") + with(""), api.CodeInvalidJSON, ""},
 		{"model twice", `{"model":"a","model":"b"}`, api.CodeInvalidJSON, "model"},

@@ -36,15 +36,11 @@ func (r *Request) Foreign() string {
 	if unknown := r.unknownValue(); unknown != nil {
 		return unknown.Param
 	}
-	if r.fast { // which reads no other members
-		return ""
+	if r.foreign != "" {
+		return r.foreign
 	}
-	for literal, value := range scan.Members(r.common.Raw) {
-		name := literal.String()
-		if _, known := requestMembers().members[name]; !known && !passedOn[name] {
-			return name
-		}
-		if inner := chooses(name, value); inner != "" {
+	for name, value := range scan.Members(r.common.Raw) {
+		if inner := chooses(name.String(), value); inner != "" {
 			return inner
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"modelgateway/dialects/body"
 )
 
 // manyMembers are bodies with n unknown members, by where these stand.
@@ -58,14 +60,14 @@ func TestUnknownMembersAreNamedInTheTimeThatReadingThemTakes(t *testing.T) {
 
 // The header that names them has room for less; beyond that a name costs nothing.
 func TestIgnoredNamesAreBounded(t *testing.T) {
-	for where, body := range manyMembers(100_000) {
+	for where, text := range manyMembers(100_000) {
 		var names []string
-		took := allocated(func() { names = prepared(t, body) })
-		if len(names) != maxIgnored {
+		took := allocated(func() { names = prepared(t, text) })
+		if len(names) != body.MaxNames {
 			t.Errorf("members %s: %d names", where, len(names))
 		}
-		if most := int64(30 * len(body)); took > most {
-			t.Errorf("members %s: %d KiB were allocated for %d KiB", where, took>>10, len(body)>>10)
+		if most := int64(30 * len(text)); took > most {
+			t.Errorf("members %s: %d KiB were allocated for %d KiB", where, took>>10, len(text)>>10)
 		}
 	}
 	long := strings.Repeat("a", 1<<20)

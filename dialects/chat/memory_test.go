@@ -63,8 +63,8 @@ func TestNothingIsDecodedThatHasNoRoom(t *testing.T) {
 		text := []byte(body)
 		var err error
 		took := allocated(func() { _, err = Decode(&room{left: most}, text) })
-		if !errors.Is(err, errNoRoom) {
-			t.Errorf("%s: %v", name, err)
+		if bounded := name == "messages" || name == "stop" || name == "modalities"; err == nil || !bounded && !errors.Is(err, errNoRoom) {
+			t.Errorf("%s: %v", name, err) // those end at their first elements
 		}
 		if took > 2*most {
 			t.Errorf("%s: %d KiB were allocated, %d could be reserved", name, took>>10, most>>10)

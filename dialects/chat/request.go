@@ -7,7 +7,8 @@ package chat
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/api"
+	"modelgateway/dialects/body"
+	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -18,80 +19,81 @@ import (
 // A decoded request is never changed: it may be translated several times, for
 // several upstreams, at once.
 type Request struct {
-	Model    string    `json:"model"`
-	Messages []Message `json:"messages"`
+	Model    string
+	Messages []Message
 
-	MaxTokens           *int64         `json:"max_tokens"`
-	MaxCompletionTokens *int64         `json:"max_completion_tokens"`
-	Temperature         *float64       `json:"temperature"`
-	TopP                *float64       `json:"top_p"`
-	TopK                *int64         `json:"top_k"`
-	FrequencyPenalty    *float64       `json:"frequency_penalty"`
-	PresencePenalty     *float64       `json:"presence_penalty"`
-	Stop                api.Strings    `json:"stop"`
-	N                   *int64         `json:"n"`
-	Seed                *int64         `json:"seed"`
-	LogitBias           jsontext.Value `json:"logit_bias"`
-	Logprobs            bool           `json:"logprobs"`
-	TopLogprobs         *int64         `json:"top_logprobs"`
+	MaxTokens           *int64
+	MaxCompletionTokens *int64
+	Temperature         *float64
+	TopP                *float64
+	TopK                *int64
+	FrequencyPenalty    *float64
+	PresencePenalty     *float64
+	Stop                []string
+	N                   *int64
+	Seed                *int64
+	LogitBias           jsontext.Value
+	Logprobs            bool
+	TopLogprobs         *int64
 
-	Stream        bool           `json:"stream"`
-	StreamOptions *StreamOptions `json:"stream_options"`
+	Stream        bool
+	StreamOptions *StreamOptions
 
-	Tools             []Tool          `json:"tools"`
-	ToolChoice        *ToolChoice     `json:"tool_choice"`
-	ParallelToolCalls *bool           `json:"parallel_tool_calls"`
-	Functions         []Function      `json:"functions"`     // deprecated by OpenAI in favour of tools
-	FunctionCall      *ToolChoice     `json:"function_call"` // deprecated by OpenAI in favour of tool_choice
-	ResponseFormat    *ResponseFormat `json:"response_format"`
+	Tools             []Tool
+	ToolChoice        *ToolChoice
+	ParallelToolCalls *bool
+	Functions         []Function  // deprecated by OpenAI in favour of tools
+	FunctionCall      *ToolChoice // deprecated by OpenAI in favour of tool_choice
+	ResponseFormat    *ResponseFormat
 
-	ReasoningEffort string         `json:"reasoning_effort"`
-	Thinking        *Thinking      `json:"thinking"`      // extension, the Anthropic form
-	CacheControl    jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+	ReasoningEffort string
+	Thinking        *Thinking      // extension, the Anthropic form
+	CacheControl    jsontext.Value // extension, the Anthropic form
 
-	User             string            `json:"user"`
-	SafetyIdentifier string            `json:"safety_identifier"`
-	Metadata         map[string]string `json:"metadata"`
-	ServiceTier      string            `json:"service_tier"`
-	Modalities       []string          `json:"modalities"`
-	Audio            jsontext.Value    `json:"audio"`
-	WebSearchOptions jsontext.Value    `json:"web_search_options"`
+	User             string
+	SafetyIdentifier string
+	Metadata         map[string]string
+	ServiceTier      string
+	Modalities       []string
+	Audio            jsontext.Value
+	WebSearchOptions jsontext.Value
 
 	common       llm.Request // what services and providers see of it
 	conversation conversation
-	fast         bool  // it has members of requestMembers only
-	predicted    int64 // the size of OpenAI's predicted answer, in bytes
+	left         body.Names // members that have no place in the common form
+	foreign      string     // the first member that is not of OpenAI's API; empty = none
+	predicted    int64      // the size of OpenAI's predicted answer, in bytes
 }
 
 // StreamOptions are legal only together with stream.
 type StreamOptions struct {
-	IncludeUsage bool `json:"include_usage"`
+	IncludeUsage bool
 }
 
 // Thinking asks for reasoning in Anthropic's words; ReasoningEffort is the
 // OpenAI way and is used when both are given and Thinking has no type.
 type Thinking struct {
-	Type         string `json:"type"`          // enabled, adaptive or disabled
-	BudgetTokens int64  `json:"budget_tokens"` // tokens, only with enabled
+	Type         string // enabled, adaptive or disabled
+	BudgetTokens int64  // tokens, only with enabled
 
-	Display jsontext.Value `json:"display"` // summarized or omitted
+	Display jsontext.Value // summarized or omitted
 }
 
 // Message is one turn of the conversation as the client sends it.
 type Message struct {
-	Role         string         `json:"role"`
-	Content      Content        `json:"content"`
-	Name         string         `json:"name"`
-	ToolCalls    []ToolCall     `json:"tool_calls"`
-	ToolCallID   string         `json:"tool_call_id"`
-	FunctionCall *FunctionCall  `json:"function_call"` // deprecated by OpenAI
-	Refusal      string         `json:"refusal"`
-	Audio        jsontext.Value `json:"audio"`
-	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+	Role         string
+	Content      Content
+	Name         string
+	ToolCalls    []ToolCall
+	ToolCallID   string
+	FunctionCall *FunctionCall // deprecated by OpenAI
+	Refusal      string
+	Audio        jsontext.Value
+	CacheControl jsontext.Value // extension, the Anthropic form
 
-	ReasoningContent string            `json:"reasoning_content"`
-	ReasoningDetails []ReasoningDetail `json:"reasoning_details"`
-	Images           []Image           `json:"images"` // that the model made in an earlier turn
+	ReasoningContent string
+	ReasoningDetails []ReasoningDetail
+	Images           []Image // that the model made in an earlier turn
 }
 
 // Content is a message's content: absent or null, one string, or parts.
@@ -102,15 +104,19 @@ type Content struct {
 	literal jsontext.Value // the string form as it came, with its quotes
 }
 
+// Text is the string form. It is decoded at each call: an upstream that takes
+// the client's bytes never asks for it.
+func (c *Content) Text() string { return scan.Text(c.literal) }
+
 // ContentPart is one element of a content array.
 type ContentPart struct {
-	Type         string         `json:"type"` // text, image_url, input_audio, file or refusal
-	Text         string         `json:"text"`
-	ImageURL     *ImageURL      `json:"image_url"`
-	InputAudio   *InputAudio    `json:"input_audio"`
-	File         *File          `json:"file"`
-	Refusal      string         `json:"refusal"`
-	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+	Type         string // text, image_url, input_audio, file or refusal
+	Text         string
+	ImageURL     *ImageURL
+	InputAudio   *InputAudio
+	File         *File
+	Refusal      string
+	CacheControl jsontext.Value // extension, the Anthropic form
 }
 
 // ImageURL is an image by web address or data URL.
@@ -128,27 +134,27 @@ type InputAudio struct {
 
 // File is a document; FileData is a data URL.
 type File struct {
-	FileData string `json:"file_data"`
-	Filename string `json:"filename"`
-	FileID   string `json:"file_id"`
+	FileData string
+	Filename string
+	FileID   string
 }
 
 // Tool is a function, or a custom tool that only OpenAI upstreams know.
 type Tool struct {
-	Type         string         `json:"type"`
-	Function     *Function      `json:"function"`
-	Custom       jsontext.Value `json:"custom"`
-	CacheControl jsontext.Value `json:"cache_control"` // extension, the Anthropic form
+	Type         string
+	Function     *Function
+	Custom       jsontext.Value
+	CacheControl jsontext.Value // extension, the Anthropic form
 }
 
 // Function describes a function the model may call. Parameters is JSON Schema
 // and is carried byte for byte: re-ordered keys break the upstreams' prompt
 // caches. It is nil for a function without parameters.
 type Function struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Parameters  jsontext.Value `json:"parameters"`
-	Strict      *bool          `json:"strict"`
+	Name        string
+	Description string
+	Parameters  jsontext.Value
+	Strict      *bool
 }
 
 // ToolChoice says which tools the model may or must call.
@@ -162,16 +168,16 @@ type ToolChoice struct {
 
 // ResponseFormat asks for text, for some JSON or for JSON of a given schema.
 type ResponseFormat struct {
-	Type       string      `json:"type"` // text, json_object or json_schema
-	JSONSchema *JSONSchema `json:"json_schema"`
+	Type       string // text, json_object or json_schema
+	JSONSchema *JSONSchema
 }
 
 // JSONSchema is the schema of a structured answer.
 type JSONSchema struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Schema      jsontext.Value `json:"schema"`
-	Strict      *bool          `json:"strict"`
+	Name        string
+	Description string
+	Schema      jsontext.Value
+	Strict      *bool
 }
 
 // ToolCall is a call the model made, in requests and in answers.

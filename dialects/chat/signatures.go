@@ -3,6 +3,7 @@ package chat
 import (
 	"github.com/go-json-experiment/json"
 
+	"modelgateway/dialects/body"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -27,8 +28,10 @@ func UnpackID(id string) (string, []ReasoningDetail) {
 	if !ok {
 		return id, nil
 	}
-	var details []ReasoningDetail
-	if err := json.Unmarshal(text, &details, boundedLists); err != nil {
+	in := body.NewReader(nil, text)
+	in.Strict = true
+	details := readDetails(in)
+	if in.Close() != nil {
 		return id, nil
 	}
 	return own, details

@@ -5,14 +5,12 @@ import (
 	"encoding/base64"
 	"iter"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/dialects/body"
 	"modelgateway/llm"
 )
 
@@ -80,57 +78,24 @@ func index(i int) string {
 	return strconv.Itoa(i)
 }
 
-// idle are the values by which other members ask for nothing.
+// idle are the values by which members without a place in the common form ask for nothing.
 var idle = map[string]string{"store": `false`, "verbosity": `"medium"`}
-
-// maxIgnored is how many names of ignored fields are collected at most: more than
-// the header that tells them has room for.
-const maxIgnored = 2000
 
 // Ignored names what is left out, in the order of the client's body; parts of
 // one member are in alphabetical order.
 func (r *Request) Ignored(lost []llm.Field) []string {
-	names := map[string]bool{}
-	for _, f := range lost {
-		names[r.Path(f, llm.Anywhere)] = true
-	}
+	names := body.Names{}
+	maps.Copy(names, r.left)
 	maps.Copy(names, r.conversation.ignored)
+	for _, f := range lost {
+		names.Put(r.Path(f, llm.Anywhere))
+	}
 	r.overridden(names)
-	if r.fast && len(names) == 0 {
-		return nil
-	}
-	byMember := map[string][]string{}
-	for name := range names {
-		byMember[root(name)] = append(byMember[root(name)], name)
-	}
-	var all []string
-	for literal, value := range scan.Members(r.common.Raw) {
-		name := literal.Text()
-		inner, known := requestMembers().members[string(name)]
-		if !known {
-			if len(all) < maxIgnored && asks(name, value) {
-				all = append(all, api.Clip(string(name)))
-			}
-			continue
-		}
-		parts := byMember[string(name)]
-		if inner != nil && !r.fast {
-			parts = inner.unknown(value, parts)
-		}
-		slices.Sort(parts)
-		all = append(all, parts...)
-		delete(byMember, string(name))
-	}
-	if len(byMember) == 0 {
-		return all
-	}
-	rest := slices.Concat(slices.Collect(maps.Values(byMember))...) // fields that the body has under another name
-	slices.Sort(rest)
-	return append(rest, all...)
+	return names.InOrder(r.common.Raw)
 }
 
 // overridden adds the fields that another field of the same request overrides.
-func (r *Request) overridden(names map[string]bool) {
+func (r *Request) overridden(names body.Names) {
 	if r.MaxCompletionTokens != nil && r.MaxTokens != nil && *r.MaxCompletionTokens != *r.MaxTokens {
 		names["max_tokens"] = true
 	}
@@ -145,39 +110,6 @@ func (r *Request) overridden(names map[string]bool) {
 		names["function_call"] = true
 	}
 	maps.DeleteFunc(names, func(_ string, lost bool) bool { return !lost })
-}
-
-// asks says whether a member's value asks for anything.
-func asks(name []byte, value jsontext.Value) bool {
-	switch string(value) {
-	case `null`, `""`, idle[string(name)]:
-		return false
-	}
-	if value.Kind() != jsontext.KindBeginArray {
-		return true
-	}
-	for range scan.Elements(value) {
-		return true
-	}
-	return false
-}
-
-// prediction is the size of a body's predicted answer, in bytes.
-func prediction(body []byte) int64 {
-	for name, value := range scan.Members(body) {
-		if name.Is("prediction") && llm.Given(value) {
-			return int64(len(value))
-		}
-	}
-	return 0
-}
-
-// root is the member that a name such as messages[].name belongs to.
-func root(name string) string {
-	if i := strings.IndexAny(name, "[."); i > 0 {
-		return name[:i]
-	}
-	return name
 }
 
 // Texts yields every text of the prompt.

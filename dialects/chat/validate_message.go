@@ -19,16 +19,6 @@ var (
 	toolParts = []string{"text", "image_url", "file"}
 )
 
-// plain says whether a message is a turn of text, of which nothing can be wrong.
-func (m *Message) plain() bool {
-	switch m.Role {
-	case "system", "developer", "user", "assistant":
-		return len(m.Content.literal) > 0 && len(m.ToolCalls) == 0
-	default:
-		return false
-	}
-}
-
 func (m *Message) validate(at string) error {
 	if !slices.Contains(roles, m.Role) {
 		return api.NotOneOf(at+".role", m.Role, roles)

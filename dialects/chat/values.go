@@ -25,9 +25,6 @@ func (r *Request) unknownValue() *api.Error {
 	if r.ReasoningEffort != "" && !slices.Contains(efforts, r.ReasoningEffort) {
 		return api.NotOneOf("reasoning_effort", r.ReasoningEffort, efforts)
 	}
-	if r.fast {
-		return nil
-	}
 	if f := r.ResponseFormat; f != nil && !slices.Contains(formatTypes, f.Type) {
 		return api.NotOneOf("response_format.type", f.Type, formatTypes)
 	}

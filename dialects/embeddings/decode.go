@@ -1,11 +1,13 @@
 package embeddings
 
 import (
+	"math"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -17,10 +19,9 @@ const maxInputs = 2048
 // only the model is checked, and how many inputs there are: a provider that speaks the
 // dialect judges the others, and knows members that this version does not. Nothing is taken
 // out of the body, so that it needs no memory beside it.
-func Decode(memory api.Memory, body []byte) (*llm.Request, error) {
+func Decode(memory api.Memory, text []byte) (*llm.Request, error) {
 	r := &Request{memory: memory}
-	o := outline{request: r, body: body}
-	if err := o.run(); err != nil {
+	if err := r.read(text); err != nil {
 		return nil, err
 	}
 	input := r.members[memberInput]
@@ -36,7 +37,7 @@ func Decode(memory api.Memory, body []byte) (*llm.Request, error) {
 		return nil, wrongInput("input", "a string, an array of strings, an array of token ids, or an array of such arrays")
 	}
 	r.strings = sync.OnceValues(r.decode)
-	r.common = llm.Request{Source: r, Raw: body, Kind: llm.KindEmbedding, Model: model, Choices: 1}
+	r.common = llm.Request{Source: r, Raw: text, Kind: llm.KindEmbedding, Model: model, Choices: 1}
 	if user, err := r.text(memberUser); err == nil {
 		r.common.User = user
 	}
@@ -59,82 +60,48 @@ func (r *Request) text(m member) (string, error) {
 	return scan.Text(value), nil
 }
 
-// outline reads a body once: it checks its syntax, finds the members and counts the inputs.
-type outline struct {
-	scan.Checker
-	request *Request
-	body    []byte
-	err     error // of a list that is too long
-}
-
-func (o *outline) run() error {
-	o.Reset(o.body)
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		m := memberOf(o.Name(mark))
-		o.Peek()
-		start := o.Offset()
+// read reads the body once: it finds the members, and counts the inputs and their tokens.
+func (r *Request) read(text []byte) error {
+	in := body.NewReader(nil, text)
+	for name := range in.Object() {
+		m, start := memberOf(name), in.Start()
 		if m == memberInput {
-			o.input()
+			r.readInput(in)
 		} else {
-			o.Value()
+			in.Value()
 		}
-		if m < memberCount && !o.Failed() {
-			end := o.Offset()
-			o.request.members[m] = jsontext.Value(o.body[start:end:end])
+		if m < memberCount {
+			r.members[m] = in.Since(start)
 		}
 	}
-	o.Leave(mark)
-	switch {
-	case o.err != nil:
-		return o.err
-	case !o.Done():
-		return api.SyntaxFault(o.request.memory, o.body)
-	}
-	return nil
+	return in.Close()
 }
 
-// input counts the inputs, and their tokens.
-func (o *outline) input() {
-	r := o.request
-	r.inputs, r.tokens, r.flat = 1, 0, false
-	if o.Peek() != '[' {
-		o.Value()
+// readInput reads the inputs. One that is an array of tokens may be of any length.
+func (r *Request) readInput(in *body.Reader) {
+	if r.inputs = 1; in.Peek() != '[' {
+		in.Value()
 		return
 	}
-	mark := o.Enter('[')
 	elements := 0
-	for first := true; o.More(']', first); first = false {
-		kind := o.Peek()
-		if first {
+	for i := range in.List(math.MaxInt) {
+		kind := in.Peek()
+		if i == 0 {
 			r.flat = kind != '"' && kind != '['
 		}
-		if elements++; elements > maxInputs && !r.flat {
-			o.err = api.TooMany("input", maxInputs)
-			o.Fail()
+		if i == maxInputs && !r.flat {
+			in.Refuse(api.TooMany("input", maxInputs))
 			return
 		}
-		if kind == '[' {
-			r.tokens += o.list()
-		} else {
-			o.Value()
+		for range in.List(math.MaxInt) { // no elements: a text, or a token
+			in.Value()
+			r.tokens++
 		}
+		elements++
 	}
-	o.Leave(mark)
 	if r.flat {
 		r.tokens = elements
 	} else {
 		r.inputs = elements
 	}
-}
-
-// list reads a list and returns how many elements it has.
-func (o *outline) list() (n int) {
-	mark := o.Enter('[')
-	for first := true; o.More(']', first); first = false {
-		o.Value()
-		n++
-	}
-	o.Leave(mark)
-	return n
 }

@@ -47,7 +47,7 @@ func (b *builder) block(role llm.Role, at place, kind string, block scan.Fields)
 
 // leaveOut notes a block that has no place in the common form.
 func (b *builder) leaveOut(at place) {
-	b.lose("messages[].content[].type")
+	b.ignored.Put("messages[].content[].type")
 	if !b.left {
 		b.left, b.unknownAt = true, at
 	}
@@ -73,7 +73,7 @@ func (b *builder) readText(at place, from scan.Fields) (llm.Block, *api.Error) {
 		case "cache_control":
 			block.Cache = llm.Present(f.Value)
 		default:
-			b.unknown(membersOf(at), f)
+			b.ignored.Add(membersOf(at), f.Name, f.Value)
 		}
 	}
 	switch {
@@ -115,7 +115,7 @@ func (b *builder) call(at place, from scan.Fields) *api.Error {
 		case "cache_control":
 			block.Cache = llm.Present(f.Value)
 		default:
-			b.unknown(membersOf(at), f)
+			b.ignored.Add(membersOf(at), f.Name, f.Value)
 		}
 	}
 	switch {
@@ -157,7 +157,7 @@ func (b *builder) result(at place, from scan.Fields) *api.Error {
 		case "cache_control":
 			block.Cache = llm.Present(f.Value)
 		default:
-			b.unknown(membersOf(at), f)
+			b.ignored.Add(membersOf(at), f.Name, f.Value)
 		}
 	}
 	call := b.turn.answered(result.ClientID)
@@ -227,7 +227,7 @@ func (b *builder) resultBlock(at place, value jsontext.Value) ([]llm.Block, *api
 	case isMedia(kind):
 		return b.media(at, from)
 	}
-	b.lose("messages[].content[].content[].type")
+	b.ignored.Put("messages[].content[].content[].type")
 	return nil, nil
 }
 
@@ -263,7 +263,7 @@ func isHosted(kind string) bool {
 // hostedBlock adds what a tool that ran at Anthropic left: of a result what can be read,
 // as a text.
 func (b *builder) hostedBlock(at place, kind string, from scan.Fields) {
-	b.lose("messages[].content[].type")
+	b.ignored.Put("messages[].content[].type")
 	if strings.HasSuffix(kind, "_tool_result") {
 		b.text(readable(from.Of("content")), at.at())
 		return

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
@@ -16,7 +17,7 @@ import (
 type conversation struct {
 	once    sync.Once
 	made    llm.Conversation
-	ignored map[string]bool // members that it cannot hold
+	ignored body.Names // members that it cannot hold
 	err     *api.Error
 }
 
@@ -40,7 +41,7 @@ func (r *Request) Conversation() (*llm.Conversation, error) {
 type builder struct {
 	request *Request
 	made    *llm.Conversation
-	ignored map[string]bool
+	ignored body.Names
 
 	blocks []llm.Block // of all messages, in one slice
 	ids    roundtrip.IDs
@@ -183,7 +184,7 @@ func (b *builder) addMessage(i int, value jsontext.Value) *api.Error {
 			content = value
 		case "output_config": // its effort has been read
 		default:
-			b.unknown("messages[].", scan.Field{Name: name.Text(), Value: value})
+			b.ignored.Add("messages[].", name.Text(), value)
 		}
 	}
 	left, unknownAt := b.left, b.unknownAt
@@ -256,25 +257,9 @@ func (b *builder) text(text string, at llm.At) {
 	}
 }
 
-// lose notes a member that the conversation cannot hold.
-func (b *builder) lose(name string) {
-	if b.ignored == nil {
-		b.ignored = map[string]bool{}
-	}
-	if len(b.ignored) < api.MaxIgnored {
-		b.ignored[name] = true
-	}
-}
-
+// loseIf notes a member that the conversation cannot hold.
 func (b *builder) loseIf(lost bool, name string) {
 	if lost {
-		b.lose(name)
-	}
-}
-
-// unknown notes a member that has no place in the conversation, if it asks for anything.
-func (b *builder) unknown(of string, f scan.Field) {
-	if api.Asks(f.Value) {
-		b.lose(of + api.Clip(string(f.Name)))
+		b.ignored.Put(name)
 	}
 }

@@ -60,13 +60,13 @@ func (r *Request) required(m member) (string, *api.Error) {
 	value := r.members[m]
 	switch {
 	case !llm.Given(value):
-		return "", missing(memberNames[m])
+		return "", missing(table.Name(m))
 	case value.Kind() != jsontext.KindString:
-		return "", invalid(memberNames[m], "Input should be a valid string")
+		return "", invalid(table.Name(m), "Input should be a valid string")
 	}
 	text := scan.Text(value)
 	if text == "" {
-		return "", invalid(memberNames[m], "String should have at least 1 character")
+		return "", invalid(table.Name(m), "String should have at least 1 character")
 	}
 	return text, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -30,7 +30,7 @@ func (r *Request) Foreign() string {
 	}
 	for literal, value := range scan.Members(r.common.Raw) {
 		name := literal.String()
-		m, known := memberByName[name]
+		m, known := table.Of(literal.Text())
 		switch {
 		case !known:
 			return name
@@ -77,8 +77,8 @@ func chooses(path string, value jsontext.Value) string {
 // for answer, or write a part of the answer; empty if there is none.
 func (r *Request) Chooses() string {
 	for _, m := range []member{memberFallbacks, memberFallbackCreditToken} {
-		if api.Asks(r.members[m]) {
-			return memberNames[m]
+		if body.Asks(r.members[m]) {
+			return table.Name(m)
 		}
 	}
 	i := 0

@@ -29,63 +29,41 @@ func (o *outline) block() {
 		return
 	}
 	var p part
-	o.objects++
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		switch string(o.Name(mark)) {
+	for name := range o.Object() {
+		switch string(name) {
 		case "type":
-			p.kind = o.word()
+			p.kind = o.Word()
 		case "source":
-			if p.has = o.Peek() == '{'; !p.has {
-				o.Value()
-				break
-			}
+			p.has = o.Peek() == '{'
 			p.source = o.source()
 		case "content":
-			o.list("messages[].content[].content", maxBlocks, (*outline).block)
+			o.blocks()
 		case "cache_control":
-			start := o.begin()
-			o.Value()
-			o.mark(o.since(start))
+			o.mark(o.Raw())
 		default:
 			o.Value()
 		}
 	}
-	o.Leave(mark)
 	o.measure(&p)
 }
 
-// word is a string as it is written, without its quotes; nil for another value.
-func (o *outline) word() []byte {
-	start := o.begin()
-	o.Value()
-	if value := o.since(start); value.Kind() == jsontext.KindString {
-		return value[1 : len(value)-1]
-	}
-	return nil
-}
-
 func (o *outline) source() (s sourceSize) {
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		switch string(o.Name(mark)) {
+	for name := range o.Object() {
+		switch string(name) {
 		case "type":
-			s.kind = o.word()
+			s.kind = o.Word()
 		case "media_type":
-			s.media = o.word()
+			s.media = o.Word()
 		case "data":
-			s.data = len(o.word())
+			s.data = len(o.Word())
 		case "url":
-			start := o.begin()
-			o.Value()
-			s.url = o.since(start)
+			s.url = o.Raw()
 		case "content":
-			o.list("messages[].content[].source.content", maxBlocks, (*outline).block)
+			o.blocks()
 		default:
 			o.Value()
 		}
 	}
-	o.Leave(mark)
 	return s
 }
 

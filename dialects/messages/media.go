@@ -48,7 +48,7 @@ func (b *builder) media(at place, from scan.Fields) ([]llm.Block, *api.Error) {
 		case "cache_control":
 			m.block.Cache = llm.Present(f.Value)
 		default:
-			b.unknown(membersOf(at), f)
+			b.ignored.Add(membersOf(at), f.Name, f.Value)
 		}
 	}
 	if m.source == nil {

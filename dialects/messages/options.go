@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -118,8 +119,8 @@ func (r *Request) checkPlace() *api.Error {
 		return unsupported("max_tokens", "must be at least 1: only Anthropic models accept 0")
 	}
 	for _, m := range []member{memberContainer, memberMCPServers} {
-		if api.Asks(r.members[m]) {
-			return unsupported(memberNames[m], "only Anthropic models support this member: leave it out, or use one of them")
+		if body.Asks(r.members[m]) {
+			return unsupported(table.Name(m), "only Anthropic models support this member: leave it out, or use one of them")
 		}
 	}
 	if geo := scan.Text(r.members[memberInferenceGeo]); geo != "" && geo != "global" {
@@ -140,11 +141,11 @@ func (r *Request) checkSampling() *api.Error {
 		f, ok := scan.Float(value)
 		switch {
 		case !ok:
-			return invalid(memberNames[m], "Input should be a valid number")
+			return invalid(table.Name(m), "Input should be a valid number")
 		case f < 0:
-			return invalid(memberNames[m], "Input should be greater than or equal to 0")
+			return invalid(table.Name(m), "Input should be greater than or equal to 0")
 		case f > 1:
-			return invalid(memberNames[m], "Input should be less than or equal to 1")
+			return invalid(table.Name(m), "Input should be less than or equal to 1")
 		}
 	}
 	value := r.members[memberTopK]

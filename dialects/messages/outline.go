@@ -1,9 +1,8 @@
 package messages
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -16,174 +15,106 @@ const (
 	maxTools    = 1_024 // also the calls of one message
 )
 
-// bytesPerValue is what a member or an element takes at most in a translation: schemas
-// are rewritten, and names are compared.
-const bytesPerValue = 128
-
-// outline reads a body once: it checks its syntax, finds the members, counts elements and
-// measures the prompt. It does not judge what Anthropic alone can judge: a value that has
-// not the expected form is passed over.
+// outline reads a body once: it finds the members, counts elements and measures the
+// prompt. It does not judge what Anthropic alone can judge: a value that has not the
+// expected form is passed over.
 type outline struct {
-	scan.Checker
+	*body.Reader
 	request *Request
-	memory  api.Memory
-	body    []byte
 
-	objects  int              // that become values of Go types in a conversation
 	marked   int              // the end of the last cache mark of the member that is read; 0 = there is none
 	unmarked [memberCount]int // bytes of the members with a mark after the last one
-	err      error            // of memory, or of a list that is too long
 }
 
 // outline reads the body of a request.
-func (r *Request) outline(memory api.Memory, body []byte) error {
-	o := outline{request: r, memory: memory, body: body}
-	return o.run()
-}
-
-func (o *outline) run() error {
-	o.Reset(o.body)
-	o.Room = o
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		o.member(o.Name(mark))
+func (r *Request) outline(memory api.Memory, text []byte) error {
+	o := outline{Reader: body.NewReader(memory, text), request: r}
+	o.TooMany = tooMany
+	for name := range o.Object() {
+		o.member(name)
 	}
-	o.Leave(mark)
-	switch {
-	case o.err != nil:
-		return o.err
-	case !o.Done():
-		return api.SyntaxFault(o.memory, o.body)
-	case !o.Grant(int64(o.objects)*api.BytesPerObject + int64(o.Values)*bytesPerValue):
-		return o.err
+	if err := o.Close(); err != nil {
+		return err
 	}
-	o.request.size.Bytes = max(o.request.size.Bytes+int64(len(o.body)), 0)
+	r.left = o.Left
+	r.size.Bytes = max(r.size.Bytes+int64(len(text)), 0)
 	o.measureMarks()
 	return nil
 }
 
-// Grant is false if there is no room.
-func (o *outline) Grant(bytes int64) bool {
-	if o.memory == nil {
-		return true
-	}
-	o.err = o.memory.Reserve(bytes)
-	return o.err == nil
-}
-
 func (o *outline) member(name []byte) {
-	m, known := memberByName[string(name)]
+	m, known := table.Of(name)
 	if !known {
-		o.request.lossy = true
-		o.Value()
+		o.Left.Add("", name, o.Raw())
 		return
 	}
-	o.request.lossy = o.request.lossy || !read[m] || inner[m] != nil
-	start := o.begin()
+	start := o.Start()
 	o.marked = 0
 	switch m {
 	case memberMessages:
-		o.request.size.Messages = o.list("messages", maxMessages, (*outline).message)
+		for range o.List(maxMessages) {
+			o.request.size.Messages++
+			o.message()
+		}
 	case memberSystem:
-		o.list("system", maxBlocks, (*outline).block)
+		o.blocks()
 	case memberTools:
-		o.request.size.Tools = o.list("tools", maxTools, (*outline).tool)
+		for range o.List(maxTools) {
+			o.request.size.Tools++
+			o.tool()
+		}
 	default:
 		o.Value()
 	}
-	o.request.members[m] = o.since(start)
+	value := o.Since(start)
+	o.request.members[m] = value
+	table.Leave(&o.Left, m, value)
 	if o.marked > 0 {
 		o.unmarked[m] = o.Offset() - o.marked
 	}
 	s := &o.request.size
 	switch m {
 	case memberContainer, memberMCPServers: // what is done there joins the prompt
-		s.Hosted = s.Hosted || api.Asks(o.request.members[m])
+		s.Hosted = s.Hosted || body.Asks(value)
 	case memberThread: // the conversation before it joins the prompt
-		s.Hosted = s.Hosted || llm.Given(scan.Member(o.request.members[m], previousMessage))
+		s.Hosted = s.Hosted || llm.Given(scan.Member(value, previousMessage))
 	case memberOutputFormat:
-		s.Shaped = s.Shaped || api.Asks(o.request.members[m])
+		s.Shaped = s.Shaped || body.Asks(value)
 	case memberOutputConfig:
-		s.Shaped = s.Shaped || llm.Given(scan.Member(o.request.members[m], "format"))
+		s.Shaped = s.Shaped || llm.Given(scan.Member(value, "format"))
 	}
-}
-
-// begin is where the next value begins.
-func (o *outline) begin() int {
-	o.Peek()
-	return o.Offset()
-}
-
-// since is the value that began at start and has just been read; nil after a failure.
-func (o *outline) since(start int) jsontext.Value {
-	if o.Failed() {
-		return nil
-	}
-	end := o.Offset()
-	return jsontext.Value(o.body[start:end:end])
-}
-
-// list reads a list of at most limit elements, or any other value, and returns how many
-// elements there are.
-func (o *outline) list(path string, limit int, element func(*outline)) (n int) {
-	if o.Peek() != '[' {
-		o.Value()
-		return 0
-	}
-	mark := o.Enter('[')
-	for first := true; o.More(']', first); first = false {
-		o.Values++
-		if n++; n > limit {
-			o.err = tooMany(path, limit)
-			o.Fail()
-			return n
-		}
-		element(o)
-	}
-	o.Leave(mark)
-	return n
-}
-
-// object reads the members of an object, or any other value.
-func (o *outline) object(member func(o *outline, name []byte)) {
-	if o.Peek() != '{' {
-		o.Value()
-		return
-	}
-	o.objects++
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		member(o, o.Name(mark))
-	}
-	o.Leave(mark)
 }
 
 func (o *outline) message() {
-	o.object(func(o *outline, name []byte) {
+	for name := range o.Object() {
 		switch string(name) {
 		case "content":
-			o.request.blocks += max(o.list("messages[].content", maxBlocks, (*outline).block), 1)
+			o.request.blocks += max(o.blocks(), 1)
 		case "output_config":
-			start := o.begin()
-			o.Value()
-			o.request.turn = o.since(start)
+			o.request.turn = o.Raw()
 		default:
 			o.Value()
 		}
-	})
+	}
+}
+
+// blocks reads the blocks of a content, and returns how many there are.
+func (o *outline) blocks() (n int) {
+	for range o.List(maxBlocks) {
+		o.block()
+		n++
+	}
+	return n
 }
 
 func (o *outline) tool() {
-	start := o.begin()
-	o.objects++
-	o.Value()
-	value := o.since(start)
-	for name, value := range scan.Members(value) {
-		switch {
-		case name.Is("type"):
+	for name := range o.Object() {
+		value := o.Raw()
+		switch string(name) {
+		case "type":
 			s := &o.request.size
 			s.Hosted = s.Hosted || toolKindOf(value) == toolHosted // it runs at Anthropic, and what it finds joins the prompt
-		case name.Is("cache_control"):
+		case "cache_control":
 			o.mark(value)
 		}
 	}

@@ -3,6 +3,7 @@ package messages
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -13,7 +14,7 @@ type Request struct {
 	counting bool // it asks for the size of its prompt only
 
 	members [memberCount]jsontext.Value // parts of the body
-	lossy   bool                        // there are members that the common form cannot hold, or not all of
+	left    body.Names                  // of members that the common form cannot hold
 	turn    jsontext.Value              // output_config of the last message that has one
 	size    llm.Size
 	blocks  int // of all messages
@@ -63,15 +64,35 @@ const (
 	memberCount
 )
 
-var memberNames = [memberCount]string{
-	"model", "max_tokens", "messages", "system", "cache_control", "container", "context_management", "inference_geo", "mcp_servers",
-	"metadata", "output_config", "output_format", "service_tier", "stop_sequences", "stream", "temperature", "thinking", "tool_choice",
-	"tools", "top_k", "top_p", "speed", "fallbacks", "fallback_credit_token", "diagnostics",
-	"thread",
-}
-
-// memberByName is the reverse of memberNames.
-var memberByName = scan.Numbers[member](memberNames[:])
+// table has their names, and what of them a translation leaves out.
+var table = body.NewTable[member](
+	body.Member{Name: "model"},
+	body.Member{Name: "max_tokens"},
+	body.Member{Name: "messages"},
+	body.Member{Name: "system"},
+	body.Member{Name: "cache_control"},
+	body.Member{Name: "container"}, // refused where it asks for anything
+	body.Member{Name: "context_management", Lost: true},
+	body.Member{Name: "inference_geo", Lost: true, Idle: `"global"`},
+	body.Member{Name: "mcp_servers"}, // refused where it asks for anything
+	body.Member{Name: "metadata", Inner: []string{"user_id"}},
+	body.Member{Name: "output_config", Inner: []string{"effort", "format"}},
+	body.Member{Name: "output_format"},
+	body.Member{Name: "service_tier", Lost: true, Idle: `"auto"`},
+	body.Member{Name: "stop_sequences"},
+	body.Member{Name: "stream"},
+	body.Member{Name: "temperature"},
+	body.Member{Name: "thinking", Inner: []string{"type", "budget_tokens", "display"}},
+	body.Member{Name: "tool_choice"},
+	body.Member{Name: "tools"},
+	body.Member{Name: "top_k"},
+	body.Member{Name: "top_p"},
+	body.Member{Name: "speed", Lost: true, Idle: `"standard"`},
+	body.Member{Name: "fallbacks", Lost: true},
+	body.Member{Name: "fallback_credit_token", Lost: true},
+	body.Member{Name: "diagnostics", Lost: true},
+	body.Member{Name: "thread", Lost: true},
+)
 
 // blockFields are those that have a meaning in some block.
 var blockFields = map[string]bool{

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -62,50 +60,28 @@ func (r *Request) Path(f llm.Field, at llm.At) string {
 // providers than Anthropic cache without being asked, so that nothing is lost.
 var caching = []llm.Field{llm.FieldCache, llm.FieldMessageCache, llm.FieldPartCache, llm.FieldToolCache}
 
-// read are the members that have a place in the common form, or none that is lost.
-var read = [memberCount]bool{
-	memberModel: true, memberMaxTokens: true, memberMessages: true, memberSystem: true, memberCacheControl: true, memberMetadata: true,
-	memberStopSequences: true, memberStream: true, memberTemperature: true, memberThinking: true, memberToolChoice: true,
-	memberTools: true, memberTopK: true, memberTopP: true, memberOutputConfig: true, memberOutputFormat: true,
-	memberContainer: true, memberMCPServers: true, // refused where they ask for anything
-}
-
-// idle are the values by which other members ask for nothing.
-var idle = [memberCount]string{memberServiceTier: `"auto"`, memberInferenceGeo: `"global"`, memberSpeed: `"standard"`}
-
-// inner are the members of objects that have a place in the common form.
-var inner = [memberCount][]string{
-	memberMetadata:     {"user_id"},
-	memberThinking:     {"type", "budget_tokens", "display"},
-	memberOutputConfig: {"effort", "format"},
-}
-
 // Ignored names what is left out, in the order of the client's body; parts of one member
 // are in alphabetical order.
 func (r *Request) Ignored(lost []llm.Field) []string {
-	if !r.lossy && len(lost) == 0 && len(r.conversation.ignored) == 0 {
-		return nil
-	}
-	names := map[string]bool{}
+	names := body.Names{}
+	maps.Copy(names, r.left)
+	maps.Copy(names, r.conversation.ignored)
 	for _, f := range lost {
 		if !slices.Contains(caching, f) {
-			names[r.Path(f, llm.Anywhere)] = true
+			names.Put(r.Path(f, llm.Anywhere))
 		}
 	}
-	maps.Copy(names, r.conversation.ignored)
-	return api.InOrder(r.common.Raw, names, func(name string) api.Left {
-		m, known := memberByName[name]
-		if !known {
-			return api.Left{Whole: true}
-		}
-		return api.Left{Whole: !read[m], Idle: idle[m], Known: inner[m]}
-	})
+	return names.InOrder(r.common.Raw)
 }
 
-// silent are members of the prompt that are no text of it.
-var silent = map[string]bool{
-	"data": true, "signature": true, "id": true, "tool_use_id": true, "type": true, "cache_control": true, "media_type": true, "url": true,
-	"encrypted_content": true, "encrypted_index": true, "file_id": true, "caller": true,
+// texts are those of a prompt. A document's data may be its text.
+var texts = body.Texts{
+	Whole: map[string]bool{"input_schema": true, "input": true},
+	Silent: map[string]bool{
+		"data": true, "signature": true, "id": true, "tool_use_id": true, "type": true, "cache_control": true, "media_type": true,
+		"url": true, "encrypted_content": true, "encrypted_index": true, "file_id": true, "caller": true,
+	},
+	Data: "data",
 }
 
 // Texts yields every text of the prompt. A schema and the input of a call are one text
@@ -113,37 +89,9 @@ var silent = map[string]bool{
 func (r *Request) Texts() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, m := range []member{memberTools, memberSystem, memberMessages} {
-			if !texts(r.members[m], yield) {
+			if !texts.In(r.members[m], yield) {
 				return
 			}
 		}
 	}
-}
-
-func texts(value jsontext.Value, yield func(string) bool) bool {
-	switch value.Kind() {
-	case jsontext.KindString:
-		return yield(scan.Text(value))
-	case jsontext.KindBeginArray:
-		for element := range scan.Elements(value) {
-			if !texts(element, yield) {
-				return false
-			}
-		}
-	case jsontext.KindBeginObject:
-		plain := scan.Text(scan.Member(value, "type")) == "text" // a document's data may be its text
-		for literal, inner := range scan.Members(value) {
-			name := literal.String()
-			switch {
-			case name == "input_schema" || name == "input":
-				if !yield(string(inner)) {
-					return false
-				}
-			case silent[name] && (name != "data" || !plain):
-			case !texts(inner, yield):
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -119,7 +120,7 @@ func (b *builder) tool(i int, value jsontext.Value) *api.Error {
 	case toolTrained:
 		return unsupported(at+".type", "only Anthropic's models are trained for the tool %s", api.Quoted(scan.Text(kind)))
 	case toolHosted:
-		b.lose("tools[].type")
+		b.ignored.Put("tools[].type")
 		if b.hosted == "" {
 			b.hosted, b.hostedAt = scan.Text(kind), at+".type"
 		}
@@ -176,10 +177,10 @@ func (b *builder) customTool(i int, value jsontext.Value) *api.Error {
 			tool.Cache = llm.Present(value)
 		case "allowed_callers":
 			if !strings.Contains(string(value), `"direct"`) {
-				b.loseIf(api.Asks(value), "tools[].allowed_callers")
+				b.loseIf(body.Asks(value), "tools[].allowed_callers")
 			}
 		default:
-			b.unknown("tools[].", scan.Field{Name: member.Text(), Value: value})
+			b.ignored.Add("tools[].", member.Text(), value)
 		}
 	}
 	switch {
@@ -219,7 +220,7 @@ func (b *builder) choice() *api.Error {
 		switch string(member.Text()) {
 		case "type", "name", "disable_parallel_tool_use":
 		default:
-			b.unknown("tool_choice.", scan.Field{Name: member.Text(), Value: value})
+			b.ignored.Add("tool_choice.", member.Text(), value)
 		}
 	}
 	if len(b.made.Tools) == 0 && (mode == llm.ChooseAuto || mode == llm.ChooseNone) {

@@ -89,7 +89,7 @@ func (b *builder) unknownOfCall(from scan.Fields) {
 		case "type", "id", "call_id", "name", "namespace", "arguments", "input", "action", "operation", "status", "execution", "caller",
 			"environment", "parsed_arguments", "max_output_length", "async":
 		default:
-			b.unknown("input[].", f)
+			b.ignored.Add("input[].", f.Name, f.Value)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (b *builder) result(at place, name string, from scan.Fields) *api.Error {
 		switch string(f.Name) {
 		case "type", "id", "call_id", "name", "namespace", "output", "status", "caller", "max_output_length":
 		default:
-			b.unknown("input[].", f)
+			b.ignored.Add("input[].", f.Name, f.Value)
 		}
 	}
 	result.IsError = name == "apply_patch_call_output" && from.Text("status") == "failed"

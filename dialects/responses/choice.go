@@ -86,7 +86,7 @@ func (b *builder) allow(value jsontext.Value) *api.Error {
 		case err != nil:
 			return err
 		case hosted:
-			b.lose("tool_choice.tools[].type")
+			b.ignored.Put("tool_choice.tools[].type")
 			first = scan.Text(scan.Member(element, "type"))
 		default:
 			choice.Allowed = append(choice.Allowed, name)

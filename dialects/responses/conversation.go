@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
@@ -15,9 +16,9 @@ import (
 type conversation struct {
 	once    sync.Once
 	made    llm.Conversation
-	ignored map[string]bool // members that it cannot hold
-	strict  bool            // a tool shall be strict, in the client's own words
-	tools   []toolAt        // the places of the tools, by their llm.At
+	ignored body.Names // members that it cannot hold
+	strict  bool       // a tool shall be strict, in the client's own words
+	tools   []toolAt   // the places of the tools, by their llm.At
 	err     *api.Error
 }
 
@@ -41,7 +42,7 @@ func (r *Request) Conversation() (*llm.Conversation, error) {
 type builder struct {
 	request *Request
 	made    *llm.Conversation
-	ignored map[string]bool
+	ignored body.Names
 	read    scan.Fields // of the object that was read last
 
 	side  int // the message that items of its role join; -1 = none
@@ -168,22 +169,5 @@ func (b *builder) add(role llm.Role, block llm.Block) {
 func (b *builder) addText(role llm.Role, text string, at llm.At) {
 	if text != "" {
 		b.add(role, llm.Block{Kind: llm.BlockText, Text: text, At: at})
-	}
-}
-
-// lose notes a member that the conversation cannot hold.
-func (b *builder) lose(name string) {
-	if b.ignored == nil {
-		b.ignored = map[string]bool{}
-	}
-	if len(b.ignored) < api.MaxIgnored {
-		b.ignored[name] = true
-	}
-}
-
-// unknown notes a member that has no place in the conversation, if it asks for anything.
-func (b *builder) unknown(of string, f scan.Field) {
-	if api.Asks(f.Value) {
-		b.lose(of + api.Clip(string(f.Name)))
 	}
 }

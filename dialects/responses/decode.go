@@ -50,7 +50,7 @@ func (r *Request) share(body []byte) error {
 	}
 	for _, m := range []member{memberStream, memberStore, memberBackground} {
 		if value := r.members[m]; llm.Given(value) && !isBool(value) {
-			return invalid(memberNames[m], "%s must be true or false", memberNames[m])
+			return invalid(table.Name(m), "%s must be true or false", table.Name(m))
 		}
 	}
 	if r.members[memberBackground].Kind() == jsontext.KindTrue {

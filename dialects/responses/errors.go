@@ -68,7 +68,7 @@ func clientError(e *api.Error) *api.Error {
 	out := *e
 	switch {
 	case e.Overflows():
-		out.Type, out.Code, out.Param = api.TypeInvalidRequest, api.CodeContextLength, memberNames[memberInput]
+		out.Type, out.Code, out.Param = api.TypeInvalidRequest, api.CodeContextLength, table.Name(memberInput)
 	case e.Code == api.CodeBudgetExceeded:
 		out.Type, out.Code = codeQuota, codeQuota
 	case overloaded(e):

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -31,7 +31,7 @@ var own = map[member]bool{
 func (r *Request) Foreign() string {
 	for literal, value := range scan.Members(r.common.Raw) {
 		name := literal.String()
-		m, known := memberByName[name]
+		m, known := table.Of(literal.Text())
 		if !known {
 			return name
 		}
@@ -81,11 +81,11 @@ var naming = []string{"model", "models"}
 // Chooses is the path of a member by which OpenAI lets another model than the one asked for
 // answer, or do a part of the work; empty if there is none.
 func (r *Request) Chooses() string {
-	if api.Asks(r.members[memberPrompt]) { // it holds a model of its own
+	if body.Asks(r.members[memberPrompt]) { // it holds a model of its own
 		return "prompt"
 	}
 	for _, m := range []member{memberModeration, memberContextManagement, memberReasoning, memberText, memberTools, memberAccessPrograms} {
-		if found := chooses(memberNames[m], r.members[m], naming); found != "" {
+		if found := chooses(table.Name(m), r.members[m], naming); found != "" {
 			return found
 		}
 	}
@@ -106,7 +106,7 @@ const (
 
 // hosted adds what the tools that run at OpenAI cost beside their tokens.
 func (r *Request) hosted() {
-	if api.Asks(r.members[memberPrompt]) { // it may hold tools
+	if body.Asks(r.members[memberPrompt]) { // it may hold tools
 		r.common.Unpriced = "prompt"
 		return
 	}

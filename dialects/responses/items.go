@@ -60,12 +60,12 @@ func (b *builder) item(i int, value jsontext.Value) *api.Error {
 		if itemKindOf(name) == unknownItem {
 			return err
 		}
-		b.lose(at.path() + ".type") // it is history, as the call is, where the model has gone on from it
+		b.ignored.Put(at.path() + ".type") // it is history, as the call is, where the model has gone on from it
 		b.awaited = err
 	case hostedItem:
-		b.lose(at.path() + ".type")
+		b.ignored.Put(at.path() + ".type")
 	case unknownItem:
-		b.lose(at.path() + ".type")
+		b.ignored.Put(at.path() + ".type")
 		b.left, b.isLeft = at, true
 	}
 	return nil
@@ -85,7 +85,7 @@ func (b *builder) message(at place, from scan.Fields) *api.Error {
 		switch string(f.Name) {
 		case "type", "role", "content", "phase", "id", "status":
 		default:
-			b.unknown("input[].", f)
+			b.ignored.Add("input[].", f.Name, f.Value)
 		}
 	}
 	phase, content := from.Text("phase"), from.Of("content")
@@ -172,7 +172,7 @@ func summaryOf(list jsontext.Value) string {
 func (b *builder) madeImage(at place, from scan.Fields) {
 	data := from.Text("result")
 	if data == "" {
-		b.lose(at.path() + ".type")
+		b.ignored.Put(at.path() + ".type")
 		return
 	}
 	format := from.Text("output_format")

@@ -31,33 +31,24 @@ func (o *outline) part() {
 	var sound int // bytes
 	file := false
 	p := &o.request.prompt
-	o.objects++
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		switch string(o.Name(mark)) {
+	for name := range o.Object() {
+		switch string(name) {
 		case "type":
-			kind = o.word()
+			kind = o.Word()
 		case "image_url":
-			start := o.begin()
-			o.Value()
-			image = o.since(start)
+			image = o.Raw()
 		case "file_data", "file_url", "file_id":
-			start := o.begin()
-			o.Value()
-			file = file || llm.Given(o.since(start))
+			given := llm.Given(o.Raw())
+			file = file || given
 		case "input_audio":
-			start := o.begin()
-			o.Value()
-			sound = len(o.since(start))
+			sound = len(o.Raw())
 		case "prompt_cache_breakpoint":
-			start := o.begin()
-			o.Value()
-			p.marked = p.marked || llm.Given(o.since(start))
+			given := llm.Given(o.Raw())
+			p.marked = p.marked || given
 		default:
 			o.Value()
 		}
 	}
-	o.Leave(mark)
 	s := &p.size
 	switch {
 	case image.Kind() == jsontext.KindString:
@@ -89,14 +80,4 @@ func address(url jsontext.Value) string {
 var bounded = map[string]bool{
 	"": true, "input_text": true, "output_text": true, "text": true, "refusal": true, "summary_text": true, "reasoning_text": true,
 	"input_image": true, "input_file": true, "input_audio": true,
-}
-
-// word is a string as it is written, without its quotes; nil for another value.
-func (o *outline) word() []byte {
-	start := o.begin()
-	o.Value()
-	if value := o.since(start); value.Kind() == jsontext.KindString {
-		return value[1 : len(value)-1]
-	}
-	return nil
 }

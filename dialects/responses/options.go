@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -76,7 +77,7 @@ func (r *Request) includes(name string) bool {
 // setting is a member of the settings that an item of the input may change, and whether the
 // item has.
 func (r *Request) setting(m member, name string) (value jsontext.Value, changed bool) {
-	if value = scan.Member(scan.Member(r.prompt.update, memberNames[m]), name); llm.Given(value) {
+	if value = scan.Member(scan.Member(r.prompt.update, table.Name(m)), name); llm.Given(value) {
 		return value, true
 	}
 	return scan.Member(r.members[m], name), false
@@ -118,9 +119,9 @@ func (r *Request) checkOptions() *api.Error {
 // checkPlace refuses what OpenAI keeps, and what only OpenAI does.
 func (r *Request) checkPlace() *api.Error {
 	for _, m := range []member{memberConversation, memberPrompt} {
-		if api.Asks(r.members[m]) {
-			return unsupported(memberNames[m], "%s names an object that OpenAI keeps: leave it out, or use a model of OpenAI",
-				memberNames[m])
+		if body.Asks(r.members[m]) {
+			return unsupported(table.Name(m), "%s names an object that OpenAI keeps: leave it out, or use a model of OpenAI",
+				table.Name(m))
 		}
 	}
 	policy := scan.Member(r.members[memberModeration], "policy")
@@ -156,7 +157,7 @@ func (r *Request) checkSampling() *api.Error {
 		of  member
 		top float64
 	}{{memberTemperature, 2}, {memberTopP, 1}} {
-		value, name := r.members[bound.of], memberNames[bound.of]
+		value, name := r.members[bound.of], table.Name(bound.of)
 		if f, ok := scan.Float(value); llm.Given(value) && (!ok || f < 0 || f > bound.top) {
 			return invalid(name, "%s must be a number between 0 and %v", name, bound.top)
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -16,10 +17,6 @@ const (
 	maxTools = 1_024 // of one list; also of all lists of a request that another provider serves
 )
 
-// bytesPerValue is what a member or an element takes at most in a translation: schemas
-// are rewritten, and names are compared.
-const bytesPerValue = 128
-
 // outlined is what one pass over the body finds of the prompt.
 type outlined struct {
 	size   llm.Size
@@ -30,84 +27,60 @@ type outlined struct {
 	shell  bool           // there is a shell, which may run at OpenAI
 }
 
-// outline reads a body once: it checks its syntax, finds the members, counts elements and
-// measures the prompt. It does not judge what OpenAI alone can judge: a value that has not
-// the expected form is passed over.
+// outline reads a body once: it finds the members, counts elements and measures the
+// prompt. It does not judge what OpenAI alone can judge: a value that has not the expected
+// form is passed over.
 type outline struct {
-	scan.Checker
+	*body.Reader
 	request *Request
-	memory  api.Memory
-	body    []byte
-
-	objects int   // that become values of Go types in a conversation
-	err     error // of memory, or of a list that is too long
 }
 
 // outline reads the body of a request.
-func (r *Request) outline(memory api.Memory, body []byte) error {
-	o := outline{request: r, memory: memory, body: body}
-	return o.run()
-}
-
-func (o *outline) run() error {
-	o.Reset(o.body)
-	o.Room = o
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		o.member(o.Name(mark))
+func (r *Request) outline(memory api.Memory, text []byte) error {
+	o := outline{Reader: body.NewReader(memory, text), request: r}
+	for name := range o.Object() {
+		o.member(name)
 	}
-	o.Leave(mark)
-	switch {
-	case o.err != nil:
-		return o.err
-	case !o.Done():
-		return api.SyntaxFault(o.memory, o.body)
-	case !o.Grant(int64(o.objects)*api.BytesPerObject + int64(o.Values)*bytesPerValue):
-		return o.err
+	if err := o.Close(); err != nil {
+		return err
 	}
-	p := &o.request.prompt
-	p.size.Bytes = max(p.size.Bytes+int64(len(o.body)), 0)
-	o.request.summary = o.request.endpoint == Compact || o.request.endpoint == Create && p.last == triggerItem
+	p := &r.prompt
+	r.left = o.Left
+	p.size.Bytes = max(p.size.Bytes+int64(len(text)), 0)
+	r.summary = r.endpoint == Compact || r.endpoint == Create && p.last == triggerItem
 	return nil
 }
 
-// Grant is false if there is no room.
-func (o *outline) Grant(bytes int64) bool {
-	if o.memory == nil {
-		return true
-	}
-	o.err = o.memory.Reserve(bytes)
-	return o.err == nil
-}
-
 func (o *outline) member(name []byte) {
-	m, known := memberByName[string(name)]
+	m, known := table.Of(name)
 	if !known {
-		o.request.lossy = true
-		o.Value()
+		o.Left.Add("", name, o.Raw())
 		return
 	}
-	o.request.lossy = o.request.lossy || !read[m] || inner[m] != nil
 	p := &o.request.prompt
-	start := o.begin()
+	start := o.Start()
 	switch m {
 	case memberInput:
-		if p.items = o.list("input", maxItems, (*outline).item); p.items == 0 {
-			p.items = 1 // a text
+		p.items = 0
+		for range o.List(maxItems) {
+			p.items++
+			o.item()
 		}
+		p.items = max(p.items, 1) // a text
 		p.size.Messages += p.items
 	case memberTools:
-		o.list("tools", maxTools, (*outline).tool)
+		o.tools()
 	default:
 		o.Value()
 	}
-	value := o.since(start)
+	value := o.Since(start)
 	o.request.members[m] = value
+	table.Leave(&o.Left, m, value)
 	switch m {
 	case memberInstructions:
 		p.size.Messages++
 	case memberConversation, memberPrompt, memberPreviousResponseID: // what OpenAI keeps joins the prompt
-		p.size.Hosted = p.size.Hosted || api.Asks(value)
+		p.size.Hosted = p.size.Hosted || body.Asks(value)
 	case memberText:
 		p.size.Shaped = p.size.Shaped || shapes(value)
 	}
@@ -119,42 +92,6 @@ func shapes(text jsontext.Value) bool {
 	return llm.Given(format) && scan.Text(scan.Member(format, "type")) != "text"
 }
 
-// begin is where the next value begins.
-func (o *outline) begin() int {
-	o.Peek()
-	return o.Offset()
-}
-
-// since is the value that began at start and has just been read; nil after a failure.
-func (o *outline) since(start int) jsontext.Value {
-	if o.Failed() {
-		return nil
-	}
-	end := o.Offset()
-	return jsontext.Value(o.body[start:end:end])
-}
-
-// list reads a list of at most limit elements, or any other value, and returns how many
-// elements there are.
-func (o *outline) list(path string, limit int, element func(*outline)) (n int) {
-	if o.Peek() != '[' {
-		o.Value()
-		return 0
-	}
-	mark := o.Enter('[')
-	for first := true; o.More(']', first); first = false {
-		o.Values++
-		if n++; n > limit {
-			o.err = api.TooMany(path, limit)
-			o.Fail()
-			return n
-		}
-		element(o)
-	}
-	o.Leave(mark)
-	return n
-}
-
 // item reads an item of the input.
 func (o *outline) item() {
 	p := &o.request.prompt
@@ -163,37 +100,32 @@ func (o *outline) item() {
 		o.Value()
 		return
 	}
-	start := o.begin()
+	start := o.Start()
 	var kind []byte
 	typed, role := false, false
-	o.objects++
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		switch string(o.Name(mark)) {
+	for name := range o.Object() {
+		switch string(name) {
 		case "type":
-			typed, kind = true, o.word()
+			typed, kind = true, o.Word()
 		case "role":
 			role = true
 			o.Value()
-		case "content":
-			o.list("input[].content", maxParts, (*outline).part)
-		case "output":
-			o.list("input[].output", maxParts, (*outline).part)
-		case "summary":
-			o.list("input[].summary", maxParts, (*outline).part)
+		case "content", "output", "summary":
+			for range o.List(maxParts) {
+				o.part()
+			}
 		case "tools":
-			o.list("input[].tools", maxTools, (*outline).tool)
+			o.tools()
 		default:
 			o.Value()
 		}
 	}
-	o.Leave(mark)
 	if p.last = itemKindOf(string(kind)); !typed && role {
 		p.last = messageItem
 	}
 	switch p.last {
 	case updateItem:
-		value := o.since(start)
+		value := o.Since(start)
 		p.update = value
 		p.size.Shaped = p.size.Shaped || shapes(scan.Member(value, "text"))
 	case referenceItem, unknownItem: // OpenAI adds what the client does not send
@@ -206,6 +138,12 @@ func (o *outline) item() {
 	}
 }
 
+func (o *outline) tools() {
+	for range o.List(maxTools) {
+		o.tool()
+	}
+}
+
 // tool reads a tool, or a list of tools with a name in common.
 func (o *outline) tool() {
 	p := &o.request.prompt
@@ -213,20 +151,17 @@ func (o *outline) tool() {
 		o.Value()
 		return
 	}
-	o.objects++
 	var kind []byte
-	mark := o.Enter('{')
-	for first := true; o.More('}', first); first = false {
-		switch string(o.Name(mark)) {
+	for name := range o.Object() {
+		switch string(name) {
 		case "type":
-			kind = o.word()
+			kind = o.Word()
 		case "tools":
-			o.list("tools[].tools", maxTools, (*outline).tool)
+			o.tools()
 		default:
 			o.Value()
 		}
 	}
-	o.Leave(mark)
 	switch toolKindOf(string(kind)) {
 	case namespaceTool:
 	case hostedTool: // what it finds joins the prompt

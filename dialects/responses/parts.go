@@ -50,7 +50,7 @@ func (b *builder) part(at place, from scan.Fields) (block llm.Block, ok bool, _ 
 	case "":
 		return block, false, api.Missing(at.path() + ".type")
 	default:
-		b.lose("input[]." + at.list + "[].type")
+		b.ignored.Put("input[]." + at.list + "[].type")
 		b.left, b.isLeft = at, true
 		return block, false, nil
 	}
@@ -63,7 +63,7 @@ func (b *builder) part(at place, from scan.Fields) (block llm.Block, ok bool, _ 
 				block.Cache = b.request.cacheMark()
 			}
 		default:
-			b.unknown("input[]."+at.list+"[].", f)
+			b.ignored.Add("input[]."+at.list+"[].", f.Name, f.Value)
 		}
 	}
 	return block, ok, nil

@@ -3,7 +3,7 @@ package responses
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/dialects/body"
 	"modelgateway/llm"
 )
 
@@ -13,7 +13,7 @@ type Request struct {
 	endpoint Endpoint
 
 	members [memberCount]jsontext.Value // parts of the body, each as the client wrote it
-	lossy   bool                        // there are members that the common form cannot hold, or not all of
+	left    body.Names                  // of members that the common form cannot hold
 	prompt  outlined
 	called  map[string]calledAs // by the name of the function that the model calls
 	summary bool                // the answer is a summary that replaces the conversation
@@ -108,13 +108,40 @@ const (
 	memberCount
 )
 
-var memberNames = [memberCount]string{
-	"model", "input", "instructions", "background", "context_management", "conversation", "include", "max_output_tokens",
-	"max_tool_calls", "metadata", "moderation", "parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key",
-	"prompt_cache_options", "prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "store", "stream",
-	"stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
-	"client_metadata", "access_programs",
-}
-
-// memberByName is the reverse of memberNames.
-var memberByName = scan.Numbers[member](memberNames[:])
+// table has their names, and what of them a translation leaves out. What an answer repeats,
+// what concerns storage and caches of OpenAI's, and what is for its own servers only is not lost.
+var table = body.NewTable[member](
+	body.Member{Name: "model"},
+	body.Member{Name: "input"},
+	body.Member{Name: "instructions"},
+	body.Member{Name: "background"},
+	body.Member{Name: "context_management", Lost: true},
+	body.Member{Name: "conversation"},
+	body.Member{Name: "include"},
+	body.Member{Name: "max_output_tokens"},
+	body.Member{Name: "max_tool_calls", Lost: true},
+	body.Member{Name: "metadata"},
+	body.Member{Name: "moderation", Lost: true},
+	body.Member{Name: "parallel_tool_calls"},
+	body.Member{Name: "previous_response_id"},
+	body.Member{Name: "prompt"},
+	body.Member{Name: "prompt_cache_key"},
+	body.Member{Name: "prompt_cache_options", Lost: true},
+	body.Member{Name: "prompt_cache_retention"},
+	body.Member{Name: "reasoning", Inner: []string{"effort", "summary", "generate_summary"}},
+	body.Member{Name: "safety_identifier"},
+	body.Member{Name: "service_tier"},
+	body.Member{Name: "store"},
+	body.Member{Name: "stream"},
+	body.Member{Name: "stream_options"},
+	body.Member{Name: "temperature"},
+	body.Member{Name: "text", Inner: []string{"format"}},
+	body.Member{Name: "tool_choice"},
+	body.Member{Name: "tools"},
+	body.Member{Name: "top_logprobs"},
+	body.Member{Name: "top_p"},
+	body.Member{Name: "truncation", Lost: true, Idle: `"disabled"`},
+	body.Member{Name: "user"},
+	body.Member{Name: "client_metadata"},
+	body.Member{Name: "access_programs", Lost: true},
+)

@@ -142,9 +142,9 @@ func (r *response) append(dst []byte, s *state) []byte {
 		TextOrNull("previous_response_id", r.common.Continues)
 	for _, e := range echoed {
 		if value := r.request.members[e.member]; llm.Given(value) {
-			w = appendLine(w.Name(memberNames[e.member]), value)
+			w = appendLine(w.Name(table.Name(e.member)), value)
 		} else {
-			w = w.JSON(memberNames[e.member], []byte(e.fallback))
+			w = w.JSON(table.Name(e.member), []byte(e.fallback))
 		}
 	}
 	w = w.Text("service_tier", r.serviceTier())

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"modelgateway/api"
+	"modelgateway/dialects/body"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 )
@@ -59,7 +57,7 @@ func (r *Request) Path(f llm.Field, at llm.At) string {
 		}
 	}
 	for _, m := range []member{memberReasoning, memberText} {
-		if name, inside := strings.CutPrefix(path, memberNames[m]+"."); inside {
+		if name, inside := strings.CutPrefix(path, table.Name(m)+"."); inside {
 			first, _, _ := strings.Cut(name, ".")
 			if _, changed := r.setting(m, first); changed { // by an item
 				path = "input[]." + path
@@ -85,109 +83,53 @@ func (r *Request) Path(f llm.Field, at llm.At) string {
 // providers cache without being asked, so that nothing is lost.
 var caching = []llm.Field{llm.FieldCache, llm.FieldMessageCache, llm.FieldPartCache, llm.FieldToolCache}
 
-// read are the members that have a place in the common form, or none that is lost: what an
-// answer repeats, what concerns storage and caches of OpenAI's, and what is for its own
-// servers only.
-var read = [memberCount]bool{
-	memberModel: true, memberInput: true, memberInstructions: true, memberBackground: true, memberConversation: true,
-	memberMaxOutputTokens: true, memberMetadata: true, memberParallelToolCalls: true, memberPreviousResponseID: true,
-	memberPrompt: true, memberPromptCacheKey: true, memberPromptCacheRetention: true,
-	memberReasoning: true, memberSafetyIdentifier: true, memberServiceTier: true, memberStore: true, memberStream: true,
-	memberStreamOptions: true, memberTemperature: true, memberText: true, memberToolChoice: true, memberTools: true,
-	memberTopLogprobs: true, memberTopP: true, memberUser: true, memberClientMetadata: true, memberInclude: true,
-}
-
-// idle are the values by which other members ask for nothing.
-var idle = [memberCount]string{memberTruncation: `"disabled"`}
-
-// inner are the members of objects that have a place in the common form.
-var inner = [memberCount][]string{
-	memberReasoning: {"effort", "summary", "generate_summary"},
-	memberText:      {"format"},
-}
-
 // Ignored names what is left out, in the order of the client's body; parts of one member
 // are in alphabetical order.
 func (r *Request) Ignored(lost []llm.Field) []string {
-	if !r.lossy && len(lost) == 0 && len(r.conversation.ignored) == 0 && r.members[memberInclude] == nil {
-		return nil
-	}
-	names := map[string]bool{}
+	names := body.Names{}
+	maps.Copy(names, r.left)
+	maps.Copy(names, r.conversation.ignored)
 	for _, f := range lost {
 		// Tools are strict unless the client says otherwise: then it has lost nothing.
 		if !slices.Contains(caching, f) && (f != llm.FieldToolStrict || r.conversation.strict) {
-			names[r.Path(f, llm.Anywhere)] = true
+			names.Put(r.Path(f, llm.Anywhere))
 		}
 	}
-	maps.Copy(names, r.conversation.ignored)
+	if r.common.CacheKey != "" { // they say how the cache mark is written
+		delete(names, table.Name(memberPromptCacheOptions))
+	}
 	r.ignoredIncludes(names)
-	return api.InOrder(r.common.Raw, names, func(name string) api.Left {
-		m, known := memberByName[name]
-		if !known {
-			return api.Left{Whole: true}
-		}
-		if m == memberPromptCacheOptions && r.common.CacheKey != "" { // they say how the cache mark is written
-			return api.Left{}
-		}
-		return api.Left{Whole: !read[m], Idle: idle[m], Known: inner[m]}
-	})
+	return names.InOrder(r.common.Raw)
 }
 
 // ignoredIncludes adds include where it asks for what only OpenAI's tools have.
-func (r *Request) ignoredIncludes(names map[string]bool) {
+func (r *Request) ignoredIncludes(names body.Names) {
 	for value := range scan.Elements(r.members[memberInclude]) {
 		if text := scan.Text(value); text != logprobs && text != "reasoning.encrypted_content" {
-			names["include"] = true
+			names.Put("include")
 			return
 		}
 	}
 }
 
-// silent are members of the prompt that are no text of it.
-var silent = map[string]bool{
-	"id": true, "call_id": true, "type": true, "status": true, "role": true, "image_url": true, "file_data": true, "file_url": true,
-	"file_id": true, "input_audio": true, "detail": true, "encrypted_content": true, "result": true, "caller": true,
-	"prompt_cache_breakpoint": true, "annotations": true, "logprobs": true, "execution": true, "phase": true,
+// texts are those of a prompt.
+var texts = body.Texts{
+	Whole: map[string]bool{"parameters": true, "output_schema": true, "action": true, "operation": true, "format": true},
+	Silent: map[string]bool{
+		"id": true, "call_id": true, "type": true, "status": true, "role": true, "image_url": true, "file_data": true, "file_url": true,
+		"file_id": true, "input_audio": true, "detail": true, "encrypted_content": true, "result": true, "caller": true,
+		"prompt_cache_breakpoint": true, "annotations": true, "logprobs": true, "execution": true, "phase": true,
+	},
 }
-
-// whole are members that are one text, as they are written.
-var wholes = map[string]bool{"parameters": true, "output_schema": true, "action": true, "operation": true, "format": true}
 
 // Texts yields every text of the prompt. A schema and the action of a call are one text
 // each, as they are written.
 func (r *Request) Texts() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, m := range []member{memberTools, memberInstructions, memberInput} {
-			if !texts(r.members[m], yield) {
+			if !texts.In(r.members[m], yield) {
 				return
 			}
 		}
 	}
-}
-
-func texts(value jsontext.Value, yield func(string) bool) bool {
-	switch value.Kind() {
-	case jsontext.KindString:
-		return yield(scan.Text(value))
-	case jsontext.KindBeginArray:
-		for element := range scan.Elements(value) {
-			if !texts(element, yield) {
-				return false
-			}
-		}
-	case jsontext.KindBeginObject:
-		for literal, inner := range scan.Members(value) {
-			name := literal.String()
-			switch {
-			case wholes[name]:
-				if !yield(string(inner)) {
-					return false
-				}
-			case silent[name]:
-			case !texts(inner, yield):
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -104,7 +104,7 @@ func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *ap
 	if name == "" {
 		return api.Missing(at.path() + ".type")
 	}
-	b.lose(at.all() + ".type")
+	b.ignored.Put(at.all() + ".type")
 	if b.hosted == nil {
 		b.hosted, b.hostedAt = map[string]bool{}, at.path()+".type"
 		b.hostedFirst = name
@@ -182,7 +182,7 @@ func (b *builder) knownTool(at toolAt, kind toolKind, value jsontext.Value) *api
 				tool.Parameters = value
 			}
 		default:
-			b.unknown(at.all()+".", scan.Field{Name: member.Text(), Value: value})
+			b.ignored.Add(at.all()+".", member.Text(), value)
 		}
 	}
 	return b.put(at, tool)
@@ -210,7 +210,7 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 				b.strict = b.strict || *tool.Strict
 			}
 		default:
-			b.unknown(at.all()+".", scan.Field{Name: text, Value: value})
+			b.ignored.Add(at.all()+".", text, value)
 		}
 	}
 	if as.name == "" {

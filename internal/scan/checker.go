@@ -38,7 +38,7 @@ const (
 func (c *Checker) Enter(bracket byte) (mark int) {
 	c.Open(bracket)
 	c.depth++
-	c.Assert(c.depth <= maxDepth)
+	c.Assert(c.depth <= MaxDepth)
 	return len(c.names)
 }
 

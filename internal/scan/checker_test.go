@@ -74,7 +74,7 @@ func FuzzChecker(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		want := jsontext.Value(text).IsValid() && !ShapeOf(text, 0, maxDepth).TooDeep
+		want := jsontext.Value(text).IsValid() && !ShapeOf(text, MaxDepth).TooDeep
 		if got := strict(text); got != want {
 			t.Fatalf("%q: %v, not %v", text, got, want)
 		}

@@ -44,7 +44,7 @@ func FuzzMembers(f *testing.F) {
 	f.Add([]byte(`{"model":"m","temperature":1,"stop":["a\"","\\"],"tools":[{"type":"function"}]}`))
 	f.Add([]byte("{\"a\\\"\" : {} ,\"b\":[[]],\"c\":\"\\\\\"}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		ShapeOf(text, 6, 100)
+		ShapeOf(text, 100)
 		var got [][2][]byte
 		for name, value := range Members(text) { // must end for any text
 			got = append(got, [2][]byte{name, value})
@@ -122,12 +122,12 @@ func TestShapeCountsWhatIsOutsideStrings(t *testing.T) {
 	}{
 		{``, Shape{}},
 		{`"{,["`, Shape{}},
-		{`{"a":"{,\",","b":[1,2,{}]}`, Shape{Objects: 2, Values: 6}},
-		{`[{},{},{}]`, Shape{Objects: 3, Values: 6}},
-		{`[[[{"a":{}}]]]`, Shape{Objects: 1, Values: 5}},
+		{`{"a":"{,\",","b":[1,2,{}]}`, Shape{Values: 6}},
+		{`[{},{},{}]`, Shape{Values: 6}},
+		{`[[[{"a":{}}]]]`, Shape{Values: 5}},
 		{`[[[[[[1]]]]]]`, Shape{Values: 6, TooDeep: true}},
 	} {
-		if got := ShapeOf([]byte(tt.text), 4, 5); got != tt.want {
+		if got := ShapeOf([]byte(tt.text), 5); got != tt.want {
 			t.Errorf("%s: %+v, not %+v", tt.text, got, tt.want)
 		}
 	}

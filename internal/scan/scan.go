@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth bounds the nesting of values that are only checked.
-const maxDepth = 100
+// MaxDepth bounds the nesting of values, in levels.
+const MaxDepth = 100
 
 // Cursor reads one JSON text. After a failure its methods do nothing more, so
 // that the caller can check once, with Done, at the end.
@@ -352,7 +352,7 @@ func (c *Cursor) Word() []byte {
 }
 
 // Skip reads any value. It does not check that names in it are unique.
-func (c *Cursor) Skip() { c.skip(maxDepth) }
+func (c *Cursor) Skip() { c.skip(MaxDepth) }
 
 func (c *Cursor) skip(depth int) {
 	switch b := c.Peek(); {

@@ -201,7 +201,7 @@ const maxResultValues, maxResultDepth = 100_000, 10_000
 // result is a tool's text as the object that Gemini requires.
 func result(text string) jsontext.Value {
 	raw := jsontext.Value(text)
-	if isObject(raw) && scan.ShapeOf(raw, 0, maxResultDepth).Values <= maxResultValues && raw.IsValid() {
+	if isObject(raw) && scan.ShapeOf(raw, maxResultDepth).Values <= maxResultValues && raw.IsValid() {
 		return raw
 	}
 	var out object
