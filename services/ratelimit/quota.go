@@ -34,18 +34,12 @@ type QuotaOptions struct {
 // under way, with all calls that have come since the one before: calls of the same
 // account never overtake each other, also when they are counted on different other accounts.
 //
-// A call waits for Redis for 40 ms. While Redis is unavailable each replica
-// applies its fair share: the limit divided by the number of replicas when Redis
-// last answered, and at least one call. From that it subtracts what the others had
-// at that time. So together the replicas stay within the limit, except
-// for one call on each replica and for the calls that the others began later. A
-// replica to which Redis has never answered assumes that it is the only one. When
-// one replica alone is cut off from Redis, it applies its fair share, while the
-// others may use the whole limit after those 20 s.
+// A call waits for Redis for 40 ms. While Redis is unavailable each replica counts alone,
+// with the whole limit: together they may reach the limit times the number of replicas.
 //
-// Redis is tried again every second. When it is back, or has come back empty, each
-// replica writes its entries again. Until all have had the time to do so, the fair
-// share and the shared limit apply together.
+// Redis is tried again every second. When it is back, or has come back empty, each replica
+// writes its entries again with its next heartbeat: within a second the limit is that of all
+// replicas together again, and counts what they have admitted alone.
 type Quotas struct {
 	replica                     string
 	redis                       models.Redis
@@ -53,17 +47,14 @@ type Quotas struct {
 	batches                     *batcher[*Quota]
 	log                         *slog.Logger
 	now                         func() time.Time
-	lease                       time.Duration // see quotaLease; lease and resync are shorter in tests
-	resync                      time.Duration
+	lease                       time.Duration // quotaLease; shorter in tests
 
-	mu          sync.Mutex
-	accounts    map[string]*quotaAccount
-	sweepAt     int           // with this many accounts the idle ones are dropped
-	seq         int64         // of the latest message to Redis
-	replicas    int64         // that were alive when Redis last answered, at least 1
-	offset      time.Duration // of the clock of Redis from ours
-	resyncUntil time.Time     // until then the fair share applies as well
-	rewrite     bool          // all entries have to be written again
+	mu       sync.Mutex
+	accounts map[string]*quotaAccount
+	sweepAt  int           // with this many accounts the idle ones are dropped
+	seq      int64         // of the latest message to Redis
+	offset   time.Duration // of the clock of Redis from ours
+	rewrite  bool          // all entries have to be written again
 }
 
 // NewQuotas makes quotas. It does not wait for Redis.
@@ -71,8 +62,7 @@ func NewQuotas(opts QuotaOptions) *Quotas {
 	q := &Quotas{
 		replica: rand.Text(), log: opts.Log, now: opts.Now,
 		heartbeatScript: redis.NewScript(quotaHeartbeatLua), takeScript: redis.NewScript(quotaTakeLua),
-		lease: quotaLease, resync: quotaResync,
-		accounts: map[string]*quotaAccount{}, sweepAt: quotaAccounts, replicas: 1,
+		lease: quotaLease, accounts: map[string]*quotaAccount{}, sweepAt: quotaAccounts,
 	}
 	q.batches = newBatcher("quotas", quotaPause, opts.Log, q.prepare)
 	if opts.Redis != nil {

@@ -61,10 +61,10 @@ func takeOnEach(t *testing.T, account string, limits *models.Limits, n int, all 
 	return in
 }
 
-// During each fault of Redis every replica applies its fair share and no call waits
-// long. Within five seconds after it the quotas are shared again, with the calls
+// During each fault of Redis every replica applies the whole limit to its own calls, and no
+// call waits long. Within five seconds after it the quotas are shared again, with the calls
 // that began meanwhile.
-func TestQuotasFallBackToTheFairShareOfEachReplica(t *testing.T) {
+func TestWithoutRedisEachReplicaAppliesTheWholeLimit(t *testing.T) {
 	for name, fault := range quotaFaults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,12 +79,11 @@ func TestQuotasFallBackToTheFairShareOfEachReplica(t *testing.T) {
 			for _, q := range both {
 				setTicks(q, 1000)
 			}
-			awaitResync(t, both...)
+			awaitSharedQuotas(t, both...)
 			limits := parallel(10)
 			in := takeOnEach(t, "before", limits, 3, both...)
 			for _, q := range both {
 				setTicks(q, redisTicks)
-				q.resync = quotaResync
 			}
 			fail()
 			waits := slowestCall(t, both)
@@ -92,38 +91,38 @@ func TestQuotasFallBackToTheFairShareOfEachReplica(t *testing.T) {
 				if q.Shared() {
 					t.Error("still shared")
 				}
-				for account, want := range map[string]int{"before": 2, "new": 5} {
+				for account, want := range map[string]int{"before": 7, "new": 10} {
 					more := takeConcurrently(t, 200, account, limits, 10, q)
 					if len(more) != want {
 						t.Errorf("%d more of %s were admitted", len(more), account)
 					}
 					in = append(in, more...)
 				}
-				first := mustTake(t, q, "one", parallel(1), 10) // one call on each replica, even with a limit of one
+				first := mustTake(t, q, "one", parallel(1), 10)
 				mustRefuse(t, q, "one", parallel(1), 10)
 				first.End(10)
 			}
-			checkTokensOfTheFairShare(t, both)
+			checkTokensOfEachReplica(t, both)
 			repair()
 			for _, q := range both {
 				setTicks(q, 1000)
 				startHeartbeats(t, q)
 			}
 			within5s(t, "shared again", func() bool { return both[0].Shared() && both[1].Shared() })
-			for _, q := range both {
-				mustRefuse(t, q, "before", limits, 10)
-				mustRefuse(t, q, "new", limits, 10)
-			}
 			within5s(t, "the calls that began meanwhile are in Redis", func() bool {
 				for _, q := range both {
 					for _, account := range []string{"before", "new"} {
-						if live, _, _ := entry(t, q, account); live != 5 {
+						if live, _, _ := entry(t, q, account); live != 10 {
 							return false
 						}
 					}
 				}
 				return true
 			})
+			for _, q := range both {
+				mustRefuse(t, q, "before", limits, 10)
+				mustRefuse(t, q, "new", limits, 10)
+			}
 			endAll(in, 10)
 			within5s(t, "one replica is granted the whole limit again", func() bool {
 				again := takeConcurrently(t, 50, "new", limits, 10, both[0])
@@ -168,20 +167,20 @@ func slowestCall(t *testing.T, both []*Quotas) (most time.Duration) {
 	return most
 }
 
-func checkTokensOfTheFairShare(t *testing.T, both []*Quotas) {
+func checkTokensOfEachReplica(t *testing.T, both []*Quotas) {
 	t.Helper()
 	if failure := sameMinute(nil, func() string {
 		account := fmt.Sprint("tokens:", time.Now().UnixNano())
 		for _, q := range both {
 			in := takeConcurrently(t, 50, account, tpm(1000), 90, q)
-			if len(in) != 5 {
-				return fmt.Sprintf("%d admitted within the fair share of tokens", len(in))
+			if len(in) != 11 {
+				return fmt.Sprintf("%d admitted within the limit of tokens", len(in))
 			}
 			in[0].End(40)
-			if _, err := q.Take(t.Context(), alone(account, tpm(1000)), 101); err == nil {
-				return "more than the fair share is admitted"
+			if _, err := q.Take(t.Context(), alone(account, tpm(1000)), 61); err == nil {
+				return "more than the limit is admitted"
 			}
-			if _, err := q.Take(t.Context(), alone(account, tpm(1000)), 100); err != nil {
+			if _, err := q.Take(t.Context(), alone(account, tpm(1000)), 60); err != nil {
 				return err.Error()
 			}
 			if _, err := q.Take(t.Context(), alone(account+"big", tpm(1000)), 5000); err != nil {
@@ -197,116 +196,22 @@ func checkTokensOfTheFairShare(t *testing.T, both []*Quotas) {
 	}
 }
 
-// A replica leaves to the others what they had when Redis last answered.
-func TestTheFairShareLeavesOutTheCallsOfOtherReplicas(t *testing.T) {
-	server := servertest.StartRedis(t)
-	both := newQuotaReplicas(t, server.URL, 2)
-	limits := &models.Limits{Numbers: models.Numbers{MaxParallel: 10, TPMLimit: 1 << 40}}
-	in := takeConcurrently(t, 8, "key:a", limits, 10, both[0])
-	in = append(in, takeOnEach(t, "key:a", limits, 1, both[1])...)
-	if failure := sameMinute(both[0].client(), func() string {
-		account := fmt.Sprint("tokens:", time.Now().UnixNano())
-		mustTake(t, both[0], account, tpm(1000), 800)
-		mustTake(t, both[1], account, tpm(1000), 50)
-		trip(t, both[1])
-		_, errMore := both[1].Take(t.Context(), alone(account, tpm(1000)), 151)
-		_, errRest := both[1].Take(t.Context(), alone(account, tpm(1000)), 150)
-		time.Sleep(quotaPause)
-		both[1].heartbeat(t.Context())
-		if errMore == nil || errRest != nil {
-			return fmt.Sprint(errMore, errRest)
-		}
-		return ""
-	}); failure != "" {
-		t.Error(failure)
-	}
-	awaitResync(t, both...)
-	server.Stop()
-	more := takeConcurrently(t, 20, "key:a", limits, 10, both[1])
-	if len(in) != 9 || len(more) != 1 {
-		t.Errorf("%d and then %d admitted", len(in), len(more))
-	}
-	both[1].now = func() time.Time { return time.Now().Add(quotaLease) } // most calls of the others have probably ended
-	if more := takeConcurrently(t, 20, "key:a", limits, 10, both[1]); len(more) != 3 {
-		t.Errorf("%d admitted later", len(more))
-	}
-	if more := takeConcurrently(t, 20, "key:a", limits, 10, both[0]); len(more) != 0 {
-		t.Errorf("%d admitted over the fair share", len(more))
-	}
-}
-
-func TestAfterRedisIsEmptiedTheFairShareAppliesUntilTheResync(t *testing.T) {
+func TestAfterRedisIsEmptiedTheEntriesAreWrittenAgain(t *testing.T) {
 	both := newQuotaReplicas(t, servertest.StartRedis(t).URL, 2)
 	limits := parallel(10)
-	in := takeOnEach(t, "key:a", limits, 2, both[0])
-	in = append(in, takeOnEach(t, "key:a", limits, 3, both[1])...)
-	for _, q := range both {
-		q.resync = quotaResync
-	}
+	takeOnEach(t, "key:a", limits, 2, both[0])
+	takeOnEach(t, "key:a", limits, 3, both[1])
 	if err := both[0].client().FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	more := takeConcurrently(t, 50, "key:a", limits, 10, both[0])
-	if len(more) != 3 {
-		t.Errorf("%d more admitted on a replica that had 2", len(more))
-	}
-	both[1].heartbeat(t.Context())
-	if live, _, _ := entry(t, both[1], "key:a"); live != 3 {
-		t.Errorf("%d are in Redis", live)
-	}
-	if more := takeConcurrently(t, 50, "key:a", limits, 10, both[1]); len(more) != 2 {
-		t.Errorf("%d more admitted on a replica that had 3", len(more))
-	}
-	if failure := sameMinute(both[0].client(), func() string {
-		account := fmt.Sprint("tokens:", time.Now().UnixNano())
-		refused, err := both[0].Take(t.Context(), alone(account, tpm(1000)), 500)
-		if err != nil || refused.Status().Remaining != 0 {
-			return fmt.Sprint(err, refused.Status())
+	for i, q := range both {
+		q.heartbeat(t.Context())
+		if live, _, _ := entry(t, q, "key:a"); live != int64(2+i) {
+			t.Errorf("%d calls of replica %d are in Redis", live, i)
 		}
-		if _, err := both[0].Take(t.Context(), alone(account, tpm(1000)), 1); err == nil {
-			return "more than the fair share of tokens is admitted"
-		}
-		return ""
-	}); failure != "" {
-		t.Error(failure)
 	}
-	endAll(in, 1)
-	endAll(more, 1)
-	within5s(t, "one replica is granted the whole limit again", func() bool {
-		again := takeConcurrently(t, 50, "key:b", limits, 10, both[0])
-		endAll(again, 10)
-		return len(again) == 10
-	})
-	if since := time.Since(began); since < quotaResync-quotaHeartbeat {
-		t.Errorf("resync ended after %s", since)
-	}
-}
-
-// After an outage a replica does not know yet which calls the others began meanwhile.
-func TestAfterAnOutageOfRedisTheFairShareAppliesUntilTheResync(t *testing.T) {
-	server := servertest.StartRedis(t)
-	both := newQuotaReplicas(t, server.URL, 2)
-	for _, q := range both {
-		q.resync = quotaResync
-	}
-	server.Freeze()
-	for _, q := range both {
-		setTicks(q, redisTicks)
-		if in := takeConcurrently(t, 20, "key:a", parallel(10), 10, q); len(in) != 5 {
-			t.Errorf("%d admitted", len(in))
-		}
-		setTicks(q, 1000)
-	}
-	server.Thaw()
-	within5s(t, "one replica is shared again", func() bool {
-		if in := takeConcurrently(t, 20, "key:a", parallel(10), 10, both[0]); len(in) != 0 {
-			t.Fatalf("%d admitted", len(in))
-		}
-		return both[0].Shared()
-	})
-	if in := takeConcurrently(t, 20, "key:b", parallel(10), 10, both[0]); len(in) != 5 {
-		t.Errorf("%d of another account admitted", len(in))
+	if more := takeConcurrently(t, 50, "key:a", limits, 10, both...); len(more) != 5 {
+		t.Errorf("%d more admitted", len(more))
 	}
 }
 
@@ -358,7 +263,7 @@ func inTime(t *testing.T, all []*Quotas, test func(account string) (failure stri
 			return failure
 		}
 		t.Logf("again, after a pause of %s: %s", late()-before, failure)
-		within5s(t, "Redis counts again", func() bool { awaitResync(t, all...); return all[0].Shared() })
+		within5s(t, "Redis counts again", func() bool { awaitSharedQuotas(t, all...); return all[0].Shared() })
 	}
 	return failure
 }

@@ -42,9 +42,9 @@ func (q *Quotas) sendHeartbeat(ctx context.Context) (answer []int64, ok bool) {
 	if q.redis == nil {
 		return nil, false
 	}
-	args := []any{q.replica, q.lease.Milliseconds(), q.resync.Milliseconds()}
+	args := []any{q.replica, q.lease.Milliseconds()}
 	var numbers []int64 // of the script, which may still run after an error
-	run := q.run(&numbers, q.heartbeatScript, []string{quotaReplicas, quotaResyncing}, args)
+	run := q.run(&numbers, q.heartbeatScript, []string{quotaReplicas}, args)
 	if err := q.batches.sendAlone(ctx, run); err != nil {
 		return nil, false
 	}
@@ -56,7 +56,7 @@ func (q *Quotas) sendHeartbeat(ctx context.Context) (answer []int64, ok bool) {
 func (q *Quotas) due(answer []int64) (due []quotaShare) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.noteReplicas(answer)
+	q.noteClock(answer)
 	rewrite, now := q.rewrite, q.now()
 	q.rewrite = false
 	for _, a := range q.accounts {

@@ -18,11 +18,6 @@ type quotaAccount struct {
 	tokens int64 // counted in it by this process
 	used   time.Time
 
-	// What the other replicas had when Redis last answered.
-	answered     time.Time
-	othersLive   int64
-	othersTokens int64 // in the minute
-
 	pending int // callers that wait for Redis with this account
 	sent    time.Time
 	stale   bool // Redis may not have the latest entry
@@ -68,7 +63,7 @@ func (q *Quotas) clock(now time.Time) time.Time { return now.Add(q.offset) }
 func (q *Quotas) startMinute(a *quotaAccount, now time.Time) {
 	minute := q.clock(now).Unix() / secondsAMinute
 	if minute > a.minute || minute < a.minute-1 {
-		a.minute, a.tokens, a.othersTokens = minute, 0, 0
+		a.minute, a.tokens = minute, 0
 	}
 }
 
@@ -79,7 +74,7 @@ func restOfMinute(at time.Time) time.Duration {
 	return time.Minute - time.Duration(at.UnixNano()%int64(time.Minute))
 }
 
-// admitLocally decides with what this process knows: it applies the fair share.
+// admitLocally decides with what this process has counted.
 // Quotas are locked.
 func (q *Quotas) admitLocally(k *Quota, now time.Time) {
 	k.verdict, k.reset = quotaTaken, restOfMinute(q.clock(now))
@@ -106,18 +101,12 @@ func (q *Quotas) admitLocally(k *Quota, now time.Time) {
 func (q *Quotas) localVerdict(s *quotaShare, now time.Time) int64 {
 	a := s.account
 	q.startMinute(a, now)
-	share, others := s.limit/q.replicas, int64(0)
-	calls := max(s.calls/q.replicas, 1)
-	if now.Sub(a.answered) < q.lease { // the calls of the others are likely to be still running
-		others = a.othersLive
-	}
-	calls = max(min(calls, s.calls-others), 1)
-	left := min(share, s.limit-a.othersTokens) - a.tokens - a.undecidedTokens
+	left := s.limit - a.tokens - a.undecidedTokens
 	s.left = max(left, 0)
 	switch {
-	case s.limit > 0 && min(s.need, share) > left:
+	case s.limit > 0 && s.need > left:
 		return quotaTokens
-	case s.calls > 0 && a.live+a.undecided >= calls:
+	case s.calls > 0 && a.live+a.undecided >= s.calls:
 		return quotaCalls
 	default:
 		return quotaTaken

@@ -17,9 +17,6 @@ const (
 	// quotaPause is how long Redis is left alone after it failed: less than the time
 	// between two heartbeats, so that each of them tests Redis.
 	quotaPause = 800 * time.Millisecond
-	// quotaResync is the time within which all replicas have written their entries
-	// again.
-	quotaResync = 5 * quotaHeartbeat / 2
 	// quotaKeep is how long Redis keeps entries without a write: more than the minute.
 	quotaKeep = 2 * time.Minute
 )
@@ -27,8 +24,8 @@ const (
 // How many numbers the answers of the scripts have: before those of the accounts, and
 // of each account.
 const (
-	heartbeatNumbers = 4
-	accountNumbers   = 3
+	heartbeatNumbers = 2
+	accountNumbers   = 1
 )
 
 var errQuotaAnswer = errors.New("the answer of Redis is not that of the script")
@@ -45,10 +42,9 @@ type message struct {
 // prepare writes the entries of the accounts of a batch, and has Redis decide on its
 // calls.
 func (q *Quotas) prepare(_ string, jobs []*Quota) (send func(context.Context) error, finish func(error)) {
-	shared := q.batches.shared()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	m := q.message(jobs, shared)
+	m := q.message(jobs)
 	size := heartbeatNumbers + accountNumbers*len(m.accounts)
 	for _, k := range m.calls {
 		size += 2 + len(k.shares)
@@ -76,10 +72,9 @@ func (q *Quotas) prepare(_ string, jobs []*Quota) (send func(context.Context) er
 }
 
 // message makes the message of a batch. Quotas are locked.
-func (q *Quotas) message(jobs []*Quota, shared bool) *message {
-	q.noteRecovery()
+func (q *Quotas) message(jobs []*Quota) *message {
 	q.seq++
-	m := &message{keys: []string{quotaReplicas, quotaResyncing}}
+	m := &message{keys: []string{quotaReplicas}}
 	now := q.now()
 	for _, k := range jobs {
 		for i := range k.shares {
@@ -92,13 +87,8 @@ func (q *Quotas) message(jobs []*Quota, shared bool) *message {
 			}
 		}
 	}
-	fairShare := 0
-	if now.Before(q.resyncUntil) || !shared {
-		fairShare = 1
-	}
-	m.args = append(make([]any, 0, 8+3*len(m.accounts)+5*len(jobs)),
-		q.replica, q.lease.Milliseconds(), q.resync.Milliseconds(),
-		q.seq, fairShare, q.replicas, quotaKeep.Milliseconds(), len(m.accounts))
+	m.args = append(make([]any, 0, 5+3*len(m.accounts)+5*len(jobs)),
+		q.replica, q.lease.Milliseconds(), q.seq, quotaKeep.Milliseconds(), len(m.accounts))
 	for _, a := range m.accounts {
 		m.args = append(m.args, a.live, a.minute, a.tokens)
 	}
@@ -136,30 +126,18 @@ func (q *Quotas) run(answer *[]int64, script *redis.Script, keys []string, args 
 	}
 }
 
-// noteRecovery begins a resync when Redis has come back. Quotas are locked.
-func (q *Quotas) noteRecovery() {
-	if q.batches.recovered.CompareAndSwap(true, false) {
-		q.resyncUntil, q.rewrite = q.now().Add(q.resync), true
-	}
-}
-
-// noteReplicas reads the numbers with which every answer begins. Quotas are
-// locked.
-func (q *Quotas) noteReplicas(answer []int64) {
-	q.noteRecovery()
-	at, replicas, resyncing, known := answer[0], answer[1], answer[2] == 1, answer[3] == 1
+// noteClock reads the numbers with which every answer begins. Quotas are locked.
+func (q *Quotas) noteClock(answer []int64) {
+	at, known := answer[0], answer[1] == 1
 	q.offset = time.UnixMilli(at).Sub(q.now())
-	if resyncing || q.now().Before(q.resyncUntil) {
-		replicas = max(replicas, q.replicas) // some may not have sent a heartbeat yet
-	}
-	q.replicas = max(replicas, 1)
-	q.rewrite = q.rewrite || resyncing || !known
+	recovered := q.batches.recovered.CompareAndSwap(true, false)
+	q.rewrite = q.rewrite || recovered || !known
 }
 
 // apply reads the decisions on the calls of a batch. Quotas are locked.
 func (q *Quotas) apply(m *message, answer []int64) {
-	q.noteReplicas(answer)
-	at, now := time.UnixMilli(answer[0]), q.now()
+	q.noteClock(answer)
+	at := time.UnixMilli(answer[0])
 	minute := at.Unix() / secondsAMinute
 	answer = answer[heartbeatNumbers:]
 	verdicts := answer[accountNumbers*len(m.accounts):]
@@ -181,9 +159,8 @@ func (q *Quotas) apply(m *message, answer []int64) {
 		verdicts = verdicts[len(k.shares):]
 	}
 	for _, a := range m.accounts {
-		a.answered, a.othersLive, a.othersTokens = now, answer[0], answer[1]
 		if a.minute != minute { // the clock of Redis decides
-			a.minute, a.tokens = minute, answer[2] // with those of the calls that are admitted now
+			a.minute, a.tokens = minute, answer[0] // with those of the calls that are admitted now
 		}
 		answer = answer[accountNumbers:]
 	}

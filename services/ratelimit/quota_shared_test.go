@@ -18,8 +18,7 @@ import (
 	"modelgateway/tests/servertest"
 )
 
-// newQuotaReplicas makes n replicas on one Redis that know each other. Their jobs
-// wait long enough for a loaded machine.
+// newQuotaReplicas makes n replicas on one Redis. Their jobs wait long enough for a loaded machine.
 func newQuotaReplicas(t testing.TB, address string, n int) []*Quotas {
 	t.Helper()
 	all := make([]*Quotas, n)
@@ -27,26 +26,20 @@ func newQuotaReplicas(t testing.TB, address string, n int) []*Quotas {
 		all[i] = newTestQuotas(limitRedis(t, address))
 		all[i].batches.ticks = 1000
 	}
-	awaitResync(t, all...)
+	awaitSharedQuotas(t, all...)
 	return all
 }
 
-// awaitResync sends heartbeats until the replicas know each other and no resync runs.
-func awaitResync(t testing.TB, all ...*Quotas) {
+// awaitSharedQuotas sends heartbeats until Redis counts for all of the replicas.
+func awaitSharedQuotas(t testing.TB, all ...*Quotas) {
 	t.Helper()
-	for _, q := range all {
-		q.resync = 50 * time.Millisecond
-		q.heartbeat(t.Context())
-	}
-	within5s(t, "the replicas know each other", func() bool {
-		done := all[0].client().Exists(t.Context(), quotaResyncing).Val() == 0
+	within5s(t, "the replicas share", func() bool {
 		for _, q := range all {
-			q.heartbeat(t.Context())
-			q.mu.Lock()
-			done = done && q.replicas == int64(len(all)) && !q.now().Before(q.resyncUntil)
-			q.mu.Unlock()
+			if q.heartbeat(t.Context()); !q.Shared() {
+				return false
+			}
 		}
-		return done
+		return true
 	})
 }
 
@@ -246,7 +239,7 @@ func TestCallsOfAKilledReplicaEndWithItsLease(t *testing.T) {
 	}
 	dead, other := both[0], both[1]
 	other.client().Del(t.Context(), quotaReplicas)
-	awaitResync(t, both...)
+	awaitSharedQuotas(t, both...)
 	startHeartbeats(t, other)
 	in := takeConcurrently(t, 50, "key:a", parallel(4), 100, dead)
 	lastHeartbeat := time.Now()
